@@ -1,0 +1,189 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// AcceleratorInventory is everything that one node has for running models. It is named as its node and owned by it; the
+// node agent writes its status, and only when something changed.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,shortName=accinv,categories=rankwright
+// +kubebuilder:printcolumn:name="Devices",type=integer,JSONPath=`.status.summary.devices`
+// +kubebuilder:printcolumn:name="Healthy",type=integer,JSONPath=`.status.summary.healthy`
+// +kubebuilder:printcolumn:name="Products",type=string,JSONPath=`.status.summary.products`
+// +kubebuilder:printcolumn:name="Memory",type=string,JSONPath=`.status.summary.memory`
+// +kubebuilder:printcolumn:name="Free",type=string,JSONPath=`.status.summary.free`
+// +kubebuilder:printcolumn:name="Links",type=string,JSONPath=`.status.summary.links`,priority=1
+// +kubebuilder:printcolumn:name="Driver",type=string,JSONPath=`.status.summary.drivers`,priority=1
+// +kubebuilder:printcolumn:name="Detected",type=string,JSONPath=`.status.conditions[?(@.type=="Detected")].status`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type AcceleratorInventory struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What the administrator wants of this node.
+	// +optional
+	Spec AcceleratorInventorySpec `json:"spec,omitzero"`
+	// What the node agent sees.
+	// +optional
+	Status AcceleratorInventoryStatus `json:"status,omitzero"`
+}
+
+// AcceleratorInventorySpec is the administrator's.
+type AcceleratorInventorySpec struct {
+	// Ids of devices that must not be planned or allocated. What runs on them goes on.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=1024
+	CordonedDevices []DeviceID `json:"cordonedDevices,omitempty"`
+}
+
+// AcceleratorInventoryStatus is what the node agent sees.
+type AcceleratorInventoryStatus struct {
+	// Generation of the spec that the agent has taken into account.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Version of the agent that wrote this.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	AgentVersion string `json:"agentVersion,omitempty"`
+	// Counts and sums over the devices.
+	// +optional
+	Summary InventorySummary `json:"summary,omitzero"`
+	// The accelerators, in order of their ids.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	// +kubebuilder:validation:MaxItems=1024
+	Devices []Device `json:"devices,omitempty"`
+	// Connections between them that are faster than PCIe.
+	// +optional
+	Links Links `json:"links,omitzero"`
+	// Network ports.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=256
+	NICs []NIC `json:"nics,omitempty"`
+	// Disks.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=256
+	Storage []StorageDevice `json:"storage,omitempty"`
+	// The host itself.
+	// +optional
+	Host Host `json:"host,omitzero"`
+	// Which pod holds which device, as the kubelet says; a shared device has several rows.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1024
+	Allocations []Allocation `json:"allocations,omitempty"`
+	// What each detection backend found.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Backends []BackendStatus `json:"backends,omitempty"`
+	// Detected: every backend could look. Labelled: every node label could be written.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// InventorySummary holds what printer columns show, since they cannot compute.
+type InventorySummary struct {
+	// Number of devices.
+	// +optional
+	Devices int32 `json:"devices"`
+	// Number of devices whose health is Healthy.
+	// +optional
+	Healthy int32 `json:"healthy"`
+	// Products with their counts (`8x NVIDIA H100 80GB HBM3`).
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Products string `json:"products,omitempty"`
+	// Memory of all devices, rounded for people (`637.2 GiB`).
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Memory string `json:"memory,omitempty"`
+	// Memory of all devices in MiB.
+	// +optional
+	MemoryMiB int64 `json:"memoryMiB,omitempty"`
+	// Memory that a plan may use, rounded for people: of devices that are usable and unallocated, less what others use.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Free string `json:"free,omitempty"`
+	// The same in MiB.
+	// +optional
+	FreeMiB int64 `json:"freeMiB,omitempty"`
+	// Link technologies (`NVLink`).
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Links string `json:"links,omitempty"`
+	// Drivers and versions.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Drivers string `json:"drivers,omitempty"`
+}
+
+// Allocation says who holds a device.
+type Allocation struct {
+	// The device.
+	Device DeviceID `json:"device"`
+	// Namespace of the pod.
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
+	// Name of the pod.
+	// +kubebuilder:validation:MaxLength=253
+	Pod string `json:"pod"`
+	// Container in the pod.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Container string `json:"container,omitempty"`
+	// Extended resource or DRA driver through which it was given.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Resource string `json:"resource,omitempty"`
+}
+
+// BackendState is the outcome of a detection backend.
+// +kubebuilder:validation:Enum=Found;Absent;Degraded;Failed
+type BackendState string
+
+// The outcomes. Degraded found devices but could not read all about them; Failed could not look, so that nothing is
+// known about its devices.
+const (
+	BackendFound    BackendState = "Found"
+	BackendAbsent   BackendState = "Absent"
+	BackendDegraded BackendState = "Degraded"
+	BackendFailed   BackendState = "Failed"
+)
+
+// BackendStatus is what a detection backend found.
+type BackendStatus struct {
+	// Name of the backend: nvidia, amd, tpu, ….
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	Name string `json:"name"`
+	// Outcome.
+	State BackendState `json:"state"`
+	// Number of devices it contributed.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Devices int32 `json:"devices,omitempty"`
+	// Why it is degraded or failed, with the remedy where there is one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+}
+
+// AcceleratorInventoryList is a list of inventories.
+// +kubebuilder:object:root=true
+type AcceleratorInventoryList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []AcceleratorInventory `json:"items"`
+}

@@ -1,0 +1,159 @@
+package v1alpha1
+
+// Architecture is the shape of a decoder-only transformer: what its parameters, bytes and KV cache are computed from.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.moe) || self.moe.activeExperts <= self.moe.experts",message="moe.activeExperts must not exceed moe.experts: a token cannot visit more experts than there are"
+// +kubebuilder:validation:XValidation:rule="has(self.attention.mla) || self.attention.heads % self.attention.kvHeads == 0",message="attention.heads must be a multiple of attention.kvHeads: set kvHeads to heads where every head has keys and values of its own"
+type Architecture struct {
+	// Number of transformer layers.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1024
+	Layers int32 `json:"layers"`
+	// Width of the residual stream.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1048576
+	HiddenSize int32 `json:"hiddenSize"`
+	// Rows of the embedding table.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=16777216
+	VocabSize int32 `json:"vocabSize"`
+	// Whether the output head shares the embedding table.
+	// +optional
+	TiedEmbeddings bool `json:"tiedEmbeddings,omitempty"`
+	// Longest context in tokens that the model was made for.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxContext int32 `json:"maxContext,omitempty"`
+	// Normalisation vectors of hiddenSize in each layer.
+	// +optional
+	// +kubebuilder:default=2
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=8
+	NormsPerLayer *int32 `json:"normsPerLayer,omitempty"`
+	// Whether the norms have a bias beside the weight (LayerNorm).
+	// +optional
+	NormBias bool `json:"normBias,omitempty"`
+	// Attention.
+	Attention Attention `json:"attention"`
+	// Dense feed-forward block; used by the layers that are not mixtures of experts.
+	MLP MLP `json:"mlp"`
+	// Mixture of experts; absent in dense models.
+	// +optional
+	MoE *MoE `json:"moe,omitempty"`
+}
+
+// Attention is the attention of a layer.
+type Attention struct {
+	// Query heads.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65536
+	Heads int32 `json:"heads"`
+	// Key and value heads.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65536
+	KVHeads int32 `json:"kvHeads"`
+	// Width of a head.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65536
+	HeadDim int32 `json:"headDim"`
+	// Whether the query, key and value projections have a bias.
+	// +optional
+	QKVBias bool `json:"qkvBias,omitempty"`
+	// Whether the output projection has a bias.
+	// +optional
+	OutputBias bool `json:"outputBias,omitempty"`
+	// Whether queries and keys are normalised per head.
+	// +optional
+	QKNorm bool `json:"qkNorm,omitempty"`
+	// Whether each head has a learned sink.
+	// +optional
+	Sinks bool `json:"sinks,omitempty"`
+	// Multi-head latent attention; absent elsewhere.
+	// +optional
+	MLA *MLA `json:"mla,omitempty"`
+	// Tokens that a windowed or chunked layer looks back; 0 where every layer looks at the whole context.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	SlidingWindow int32 `json:"slidingWindow,omitempty"`
+	// Every how manieth layer looks at the whole context where slidingWindow is set; 0 where none does.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1024
+	FullAttentionEvery int32 `json:"fullAttentionEvery,omitempty"`
+}
+
+// MLA is multi-head latent attention (DeepSeek V2 and later): the cache holds one latent per token.
+type MLA struct {
+	// Rank of the query's down-projection; 0 where the query is projected directly.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=65536
+	QLoraRank int32 `json:"qLoraRank,omitempty"`
+	// Rank of the latent that is cached.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65536
+	KVLoraRank int32 `json:"kvLoraRank"`
+	// Width of a head's part without position.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65536
+	QKNopeHeadDim int32 `json:"qkNopeHeadDim"`
+	// Width of the part with rotary position, which is cached once for all heads.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65536
+	QKRopeHeadDim int32 `json:"qkRopeHeadDim"`
+	// Width of a value head.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65536
+	VHeadDim int32 `json:"vHeadDim"`
+}
+
+// MLP is a dense feed-forward block.
+type MLP struct {
+	// Width of the block; 0 where every layer is a mixture of experts.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=16777216
+	IntermediateSize int32 `json:"intermediateSize"`
+	// Whether the block has two input projections without a gate instead of three with one.
+	// +optional
+	Ungated bool `json:"ungated,omitempty"`
+	// Whether the projections have a bias.
+	// +optional
+	Bias bool `json:"bias,omitempty"`
+}
+
+// MoE is a mixture of experts.
+type MoE struct {
+	// Routed experts in a layer.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65536
+	Experts int32 `json:"experts"`
+	// Routed experts that a token visits.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65536
+	ActiveExperts int32 `json:"activeExperts"`
+	// Width of a routed expert.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=16777216
+	IntermediateSize int32 `json:"intermediateSize"`
+	// Width of all shared experts together; 0 where there is none.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=16777216
+	SharedIntermediateSize int32 `json:"sharedIntermediateSize,omitempty"`
+	// First layer that is a mixture; the ones before it are dense.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1024
+	FirstLayer int32 `json:"firstLayer,omitempty"`
+	// Every how manieth layer from firstLayer on is a mixture; 0 and 1 mean each.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1024
+	Interval int32 `json:"interval,omitempty"`
+	// Whether the router has a bias for each expert.
+	// +optional
+	RouterBias bool `json:"routerBias,omitempty"`
+	// Whether the experts' projections have a bias.
+	// +optional
+	ExpertBias bool `json:"expertBias,omitempty"`
+}

@@ -1,0 +1,261 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// DeviceID names a device on its node: vendor and PCI address (`nvidia-0000:17:00.0`), with a partition where there is
+// one (`nvidia-0000:17:00.0-mig7`), or the kernel's stable name where there is no PCI (`google-accel0`). It never comes
+// from a tool, so it does not change when a driver loads.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=96
+// +kubebuilder:validation:Pattern=`^[a-z0-9][a-zA-Z0-9.:_-]*$`
+type DeviceID string
+
+// DeviceFamily is the kind of processor.
+// +kubebuilder:validation:Enum=GPU;TPU;NPU;ASIC;CPU
+type DeviceFamily string
+
+// The families.
+const (
+	FamilyGPU  DeviceFamily = "GPU"
+	FamilyTPU  DeviceFamily = "TPU"
+	FamilyNPU  DeviceFamily = "NPU"
+	FamilyASIC DeviceFamily = "ASIC"
+	FamilyCPU  DeviceFamily = "CPU"
+)
+
+// Precision is a number format of weights or arithmetic.
+// +kubebuilder:validation:Enum=FP32;FP16;BF16;FP8;INT8;INT4;MXFP4;NVFP4;FP4
+type Precision string
+
+// The precisions. FP4 is a peak rate that holds for MXFP4 and NVFP4 alike; it is not a storage format.
+const (
+	FP32  Precision = "FP32"
+	FP16  Precision = "FP16"
+	BF16  Precision = "BF16"
+	FP8   Precision = "FP8"
+	INT8  Precision = "INT8"
+	INT4  Precision = "INT4"
+	MXFP4 Precision = "MXFP4"
+	NVFP4 Precision = "NVFP4"
+	FP4   Precision = "FP4"
+)
+
+// FactSource says where a number comes from.
+// +kubebuilder:validation:Enum=Driver;Kernel;Catalogue
+type FactSource string
+
+// The sources: the driver's own tool or library, the kernel's files, or the embedded catalogue (nominal values).
+const (
+	SourceDriver    FactSource = "Driver"
+	SourceKernel    FactSource = "Kernel"
+	SourceCatalogue FactSource = "Catalogue"
+)
+
+// Device is one schedulable accelerator, or one partition of it.
+type Device struct {
+	// Stable name of the device on this node.
+	ID DeviceID `json:"id"`
+	// Vendor in lower case: nvidia, amd, intel, google, aws, ….
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^[a-z0-9][a-z0-9-]*$`
+	Vendor string `json:"vendor"`
+	// Kind of processor.
+	Family DeviceFamily `json:"family"`
+	// Name of the detection backend that found it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Backend string `json:"backend,omitempty"`
+	// Product name as the driver reports it, else as the catalogue or the PCI ids give it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Product string `json:"product,omitempty"`
+	// Architecture: Hopper, gfx942, v5p, ….
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Architecture string `json:"architecture,omitempty"`
+	// Compute capability as the vendor counts it (NVIDIA: 9.0).
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	ComputeCapability string `json:"computeCapability,omitempty"`
+	// Unique id that the driver reports.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	UUID string `json:"uuid,omitempty"`
+	// Number that the vendor's driver gives the device on this node (NVIDIA: minor number; AMD: render minor).
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Index *int32 `json:"index,omitempty"`
+	// Kernel driver bound to the device.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Driver string `json:"driver,omitempty"`
+	// Version of the driver.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	DriverVersion string `json:"driverVersion,omitempty"`
+	// Version of the device's firmware or VBIOS.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	FirmwareVersion string `json:"firmwareVersion,omitempty"`
+	// Where the device sits on PCI; absent where it does not.
+	// +optional
+	PCI *PCIDevice `json:"pci,omitempty"`
+	// NUMA node; absent where the kernel does not know.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	NUMANode *int32 `json:"numaNode,omitempty"`
+	// Device nodes under /dev.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=256
+	Paths []string `json:"paths,omitempty"`
+	// Memory of the device; absent where nothing reports it.
+	// +optional
+	Memory *DeviceMemory `json:"memory,omitempty"`
+	// Peak rates of the product.
+	// +optional
+	Performance *DevicePerformance `json:"performance,omitempty"`
+	// Set where the device is a part of another one.
+	// +optional
+	Partition *DevicePartition `json:"partition,omitempty"`
+	// Health as last observed.
+	// +optional
+	Health DeviceHealth `json:"health,omitzero"`
+}
+
+// PCIDevice is a function on a PCI bus. Numbers are as the kernel prints them: lower-case hex without 0x.
+type PCIDevice struct {
+	// Address: domain, bus, device, function (`0000:17:00.0`).
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`
+	Address string `json:"address"`
+	// Vendor id (`10de`).
+	// +optional
+	// +kubebuilder:validation:MaxLength=4
+	VendorID string `json:"vendorID,omitempty"`
+	// Device id (`2330`).
+	// +optional
+	// +kubebuilder:validation:MaxLength=4
+	DeviceID string `json:"deviceID,omitempty"`
+	// Subsystem vendor id.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4
+	SubsystemVendorID string `json:"subsystemVendorID,omitempty"`
+	// Subsystem device id.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4
+	SubsystemDeviceID string `json:"subsystemDeviceID,omitempty"`
+	// Revision (`a1`).
+	// +optional
+	// +kubebuilder:validation:MaxLength=2
+	Revision string `json:"revision,omitempty"`
+	// Host bridge (`pci0000:15`): two devices with the same root share it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Root string `json:"root,omitempty"`
+	// Bridges between the root and the device, outermost first; two devices under the same last bridge share a switch.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=16
+	Bridges []string `json:"bridges,omitempty"`
+	// Highest rate of the link in mega-transfers per second and lane (32000 is PCIe 5).
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	LinkMTps int32 `json:"linkMTps,omitempty"`
+	// Highest number of lanes.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=64
+	LinkWidth int32 `json:"linkWidth,omitempty"`
+}
+
+// DeviceMemory is the memory that work on the device can use.
+type DeviceMemory struct {
+	// Total in MiB, as the driver reports it.
+	// +kubebuilder:validation:Minimum=0
+	TotalMiB int64 `json:"totalMiB"`
+	// Memory in MiB used by processes that belong to no allocation known here; published in steps.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	UsedByOthersMiB int64 `json:"usedByOthersMiB,omitempty"`
+	// Where the total comes from.
+	// +optional
+	Source FactSource `json:"source,omitempty"`
+}
+
+// DevicePerformance holds the peak rates of a product, from the catalogue.
+type DevicePerformance struct {
+	// Peak bandwidth of the device's memory in MB/s (10^6 bytes per second).
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MemoryBandwidthMBps int64 `json:"memoryBandwidthMBps,omitempty"`
+	// Peak dense rates by precision.
+	// +optional
+	// +listType=map
+	// +listMapKey=precision
+	// +kubebuilder:validation:MaxItems=16
+	Peak []PeakRate `json:"peak,omitempty"`
+	// Source of the numbers and how sure it is.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Source string `json:"source,omitempty"`
+}
+
+// PeakRate is the dense peak of a precision.
+type PeakRate struct {
+	// Number format.
+	Precision Precision `json:"precision"`
+	// Rate in 10^9 operations per second.
+	// +kubebuilder:validation:Minimum=0
+	GFLOPS int64 `json:"gflops"`
+}
+
+// DevicePartition says what a device is a part of.
+type DevicePartition struct {
+	// Kind of partitioning: MIG, CPX, SPX, ….
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	Kind string `json:"kind"`
+	// The physical device; it is not listed as a device of its own while it is partitioned.
+	Parent DeviceID `json:"parent"`
+	// Profile (`3g.40gb`, `CPX/NPS4`).
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Profile string `json:"profile,omitempty"`
+	// Number of the partition in its parent.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Index int32 `json:"index,omitempty"`
+}
+
+// HealthState is how a device is.
+// +kubebuilder:validation:Enum=Healthy;Degraded;Unhealthy;Unknown
+type HealthState string
+
+// The states. Unknown is what cannot be observed; it is never taken for Healthy.
+const (
+	Healthy   HealthState = "Healthy"
+	Degraded  HealthState = "Degraded"
+	Unhealthy HealthState = "Unhealthy"
+	Unknown   HealthState = "Unknown"
+)
+
+// DeviceHealth is a device's state with its evidence.
+type DeviceHealth struct {
+	// The state.
+	State HealthState `json:"state"`
+	// Machine-readable word for the cause.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^([A-Za-z][A-Za-z0-9]*)?$`
+	Reason string `json:"reason,omitempty"`
+	// The evidence, for people.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+	// When the state last changed.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+}

@@ -1,0 +1,211 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// DeviceMesh says which device is which rank of a placement, and which ranks form which process groups.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=dmesh,categories=rankwright
+// +kubebuilder:printcolumn:name="Engine",type=string,JSONPath=`.spec.engine`
+// +kubebuilder:printcolumn:name="Order",type=string,JSONPath=`.spec.order`
+// +kubebuilder:printcolumn:name="Shape",type=string,JSONPath=`.spec.shape`
+// +kubebuilder:printcolumn:name="World",type=integer,JSONPath=`.spec.worldSize`
+// +kubebuilder:printcolumn:name="Copies",type=integer,JSONPath=`.spec.replicas`
+// +kubebuilder:printcolumn:name="Library",type=string,JSONPath=`.spec.library`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Plan",type=string,JSONPath=`.spec.plan`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type DeviceMesh struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Ranks and groups.
+	Spec DeviceMeshSpec `json:"spec"`
+	// Whether all members are there.
+	// +optional
+	Status DeviceMeshStatus `json:"status,omitzero"`
+}
+
+// DeviceMeshSpec holds ranks and groups. Every copy has ranks 0 to worldSize-1 and the same groups.
+type DeviceMeshSpec struct {
+	// The placement it is for.
+	Placement PlacementRef `json:"placement"`
+	// Name of the plan that it was made from.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Plan string `json:"plan"`
+	// Engine whose order of ranks it has.
+	Engine Engine `json:"engine"`
+	// Dimensions from the fastest to the slowest (`tp-pp-dp`): rank is the sum of coordinate times stride, and the stride
+	// grows from left to right.
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9_]*(-[a-z][a-z0-9_]*)*$`
+	Order string `json:"order"`
+	// Sizes of the dimensions, in the same order.
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	Dimensions []MeshDimension `json:"dimensions"`
+	// Sizes above 1, for people (`tp4 pp2`).
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Shape string `json:"shape,omitempty"`
+	// Ranks of one copy.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1048576
+	WorldSize int32 `json:"worldSize"`
+	// Independent copies.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1024
+	Replicas int32 `json:"replicas"`
+	// Communication library of the devices: NCCL, RCCL, HCCL, oneCCL, XLA, Gloo.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Library string `json:"library,omitempty"`
+	// The members: a row for each run of consecutive ranks on a node, in order of copy and rank.
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16384
+	Members []MeshMember `json:"members"`
+	// The process groups of one copy.
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Groups []ProcessGroups `json:"groups"`
+}
+
+// MeshDimension is a dimension of a mesh.
+type MeshDimension struct {
+	// Name: tp, pp, dp, cp, ep, ….
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	Name string `json:"name"`
+	// Size.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1048576
+	Size int32 `json:"size"`
+}
+
+// MeshMember is a run of consecutive ranks on one node.
+type MeshMember struct {
+	// The node.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node"`
+	// Address of the node on the network; absent where it is not known.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Address string `json:"address,omitempty"`
+	// Copy.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Replica int32 `json:"replica,omitempty"`
+	// Rank of the first device; the others follow.
+	// +kubebuilder:validation:Minimum=0
+	FirstRank int32 `json:"firstRank"`
+	// The devices, in order of rank.
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1024
+	Devices []DeviceID `json:"devices"`
+}
+
+// ProcessGroups are all groups of one kind.
+type ProcessGroups struct {
+	// Name: a dimension (`tp`), a product of dimensions (`tp-pp`), or `world`.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Name string `json:"name"`
+	// Dimensions along which the members of a group differ: the rule from which the ranks follow.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=32
+	Dimensions []string `json:"dimensions,omitempty"`
+	// Number of groups.
+	// +kubebuilder:validation:Minimum=1
+	Count int32 `json:"count"`
+	// Ranks in each group.
+	// +kubebuilder:validation:Minimum=1
+	Size int32 `json:"size"`
+	// Communication library.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Library string `json:"library,omitempty"`
+	// Name of the backend in torch.distributed (`nccl` for NCCL and RCCL alike).
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	TorchBackend string `json:"torchBackend,omitempty"`
+	// The ranks of each group; written for worlds of up to 512 ranks, else they follow from the rule.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=512
+	Ranks []RankList `json:"ranks,omitempty"`
+}
+
+// RankList is the ranks of one group.
+// +kubebuilder:validation:MaxItems=512
+// +listType=atomic
+type RankList []int32
+
+// DeviceMeshStatus says whether all members are there.
+type DeviceMeshStatus struct {
+	// Ready: every member is healthy. Degraded: some are lost.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Ranks whose devices are lost.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=512
+	LostRanks []LostRank `json:"lostRanks,omitempty"`
+	// Bandwidth by group, as a verification measured it.
+	// +optional
+	// +listType=map
+	// +listMapKey=group
+	// +kubebuilder:validation:MaxItems=64
+	Verified []VerifiedBandwidth `json:"verified,omitempty"`
+}
+
+// LostRank is a rank whose device is lost.
+type LostRank struct {
+	// Copy.
+	// +optional
+	Replica int32 `json:"replica,omitempty"`
+	// Rank in the copy.
+	Rank int32 `json:"rank"`
+	// Node of the device.
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node"`
+	// The device.
+	Device DeviceID `json:"device"`
+	// What happened to it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Reason string `json:"reason,omitempty"`
+}
+
+// VerifiedBandwidth is the bandwidth of the slowest group of a kind.
+type VerifiedBandwidth struct {
+	// Name of the groups.
+	// +kubebuilder:validation:MaxLength=64
+	Group string `json:"group"`
+	// Bus bandwidth of an all-reduce in MB/s.
+	// +kubebuilder:validation:Minimum=0
+	MBps int64 `json:"mbps"`
+	// When it was measured.
+	// +optional
+	Time metav1.Time `json:"time,omitzero"`
+}
+
+// DeviceMeshList is a list of meshes.
+// +kubebuilder:object:root=true
+type DeviceMeshList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []DeviceMesh `json:"items"`
+}

@@ -1,0 +1,37 @@
+package v1alpha1
+
+// Prefix of every label and annotation that Rankwright writes.
+const Prefix = "rankwright.dev/"
+
+// Field managers of the two writers.
+const (
+	NodeAgentFieldManager = "rankwright-node-agent"
+	OperatorFieldManager  = "rankwright-operator"
+)
+
+// Labels on plans, meshes and the pods of a placement.
+const (
+	LabelPlacement = Prefix + "placement"
+	LabelPlan      = Prefix + "plan"
+	LabelRevision  = Prefix + "revision"
+)
+
+// Condition types shared by the kinds.
+const (
+	// ConditionReady is the summary: the object is what its spec asks for.
+	ConditionReady = "Ready"
+	// ConditionPlanned says that a plan was found (placement).
+	ConditionPlanned = "Planned"
+	// ConditionReserved says that the plan's devices are reserved in the ledger (placement).
+	ConditionReserved = "Reserved"
+	// ConditionMeshed says that the mesh of the current plan exists (placement).
+	ConditionMeshed = "Meshed"
+	// ConditionActive says that the ledger holds the plan (plan).
+	ConditionActive = "Active"
+	// ConditionDetected says that every backend could look (inventory).
+	ConditionDetected = "Detected"
+	// ConditionLabelled says that all node labels could be written (inventory).
+	ConditionLabelled = "Labelled"
+	// ConditionDegraded says that members of a mesh are lost (mesh).
+	ConditionDegraded = "Degraded"
+)

@@ -1,0 +1,267 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// ShardingPlan says which layers of a model go to which devices, with how many bytes. It is one revision of a placement,
+// never changes, and reserves its devices for as long as it exists.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=splan,categories=rankwright
+// +kubebuilder:printcolumn:name="Model",type=string,JSONPath=`.spec.model.name`
+// +kubebuilder:printcolumn:name="Strategy",type=string,JSONPath=`.spec.strategy.summary`
+// +kubebuilder:printcolumn:name="Quant",type=string,JSONPath=`.spec.quantization`
+// +kubebuilder:printcolumn:name="Devices",type=integer,JSONPath=`.spec.totals.devices`
+// +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.spec.totals.nodes`
+// +kubebuilder:printcolumn:name="Memory",type=string,JSONPath=`.spec.totals.memory`
+// +kubebuilder:printcolumn:name="Active",type=string,JSONPath=`.status.conditions[?(@.type=="Active")].status`
+// +kubebuilder:printcolumn:name="Enforcement",type=string,JSONPath=`.spec.enforcement`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type ShardingPlan struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// The plan. It never changes.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a plan never changes: edit the ModelPlacement, which gets a new plan"
+	Spec ShardingPlanSpec `json:"spec"`
+	// Whether it is in force.
+	// +optional
+	Status ShardingPlanStatus `json:"status,omitzero"`
+}
+
+// ShardingPlanSpec is the plan.
+type ShardingPlanSpec struct {
+	// The placement it is for.
+	Placement PlacementRef `json:"placement"`
+	// Number of the plan among those of its placement, from 1.
+	// +kubebuilder:validation:Minimum=1
+	Revision int64 `json:"revision"`
+	// The model as resolved.
+	Model PlannedModel `json:"model"`
+	// Number format of the weights.
+	Quantization Precision `json:"quantization"`
+	// Number format of the KV cache.
+	KVCacheType Precision `json:"kvCacheType"`
+	// Engine that it was made for.
+	Engine Engine `json:"engine"`
+	// Degrees of parallelism.
+	Strategy Strategy `json:"strategy"`
+	// Stages of one copy, in order of their layers.
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1024
+	Stages []Stage `json:"stages"`
+	// Which device serves what: a row for each run of consecutive tensor ranks on a node, in order of copy, data rank,
+	// stage and tensor rank.
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16384
+	Nodes []PlanRow `json:"nodes"`
+	// Counts and sums.
+	Totals PlanTotals `json:"totals"`
+	// What it should deliver; an estimate.
+	// +optional
+	Estimate *Estimate `json:"estimate,omitempty"`
+	// The best plans that were not taken, with the reason.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Rejected []RejectedPlan `json:"rejected,omitempty"`
+	// How the devices are kept for the placement's pods.
+	// +kubebuilder:default=Advisory
+	Enforcement Enforcement `json:"enforcement"`
+}
+
+// PlacementRef names a placement in the same namespace.
+type PlacementRef struct {
+	// Name.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// UID, so that a placement made anew under the name is another one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid,omitempty"`
+	// Generation of its spec.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+}
+
+// PlannedModel is a model as resolved.
+type PlannedModel struct {
+	// Name.
+	// +kubebuilder:validation:MaxLength=128
+	Name string `json:"name"`
+	// Parameters, counted from the architecture.
+	// +kubebuilder:validation:Minimum=1
+	Parameters int64 `json:"parameters"`
+	// The architecture.
+	Architecture Architecture `json:"architecture"`
+	// What was assumed, where the source did not say.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=512
+	Assumptions []string `json:"assumptions,omitempty"`
+}
+
+// StrategyName is the predecessors' word for a kind of plan.
+// +kubebuilder:validation:Enum=None;TensorParallel;PipelineParallel;DataParallel;Hybrid
+type StrategyName string
+
+// The strategies. None is one device a copy; Hybrid is any combination of two and more degrees above 1.
+const (
+	StrategyNone             StrategyName = "None"
+	StrategyTensorParallel   StrategyName = "TensorParallel"
+	StrategyPipelineParallel StrategyName = "PipelineParallel"
+	StrategyDataParallel     StrategyName = "DataParallel"
+	StrategyHybrid           StrategyName = "Hybrid"
+)
+
+// Strategy holds the degrees of parallelism of one copy, and the number of copies.
+type Strategy struct {
+	// Kind of plan.
+	Name StrategyName `json:"name"`
+	// For people (`TP4 PP2 x2`).
+	// +kubebuilder:validation:MaxLength=64
+	Summary string `json:"summary"`
+	// Devices that share each layer.
+	// +kubebuilder:validation:Minimum=1
+	Tensor int32 `json:"tensor"`
+	// Stages.
+	// +kubebuilder:validation:Minimum=1
+	Pipeline int32 `json:"pipeline"`
+	// Data-parallel ranks in one process group.
+	// +kubebuilder:validation:Minimum=1
+	Data int32 `json:"data"`
+	// Devices that share the experts of each layer.
+	// +kubebuilder:validation:Minimum=1
+	Expert int32 `json:"expert"`
+	// Devices that share each sequence.
+	// +kubebuilder:validation:Minimum=1
+	Context int32 `json:"context"`
+	// Independent copies.
+	// +kubebuilder:validation:Minimum=1
+	Replicas int32 `json:"replicas"`
+}
+
+// Stage is a run of consecutive layers.
+type Stage struct {
+	// First layer, from 0.
+	// +kubebuilder:validation:Minimum=0
+	FirstLayer int32 `json:"firstLayer"`
+	// Last layer, included.
+	// +kubebuilder:validation:Minimum=0
+	LastLayer int32 `json:"lastLayer"`
+	// Bytes on each device of the stage.
+	PerDevice MemoryUse `json:"perDevice"`
+}
+
+// MemoryUse is the memory of one device by what it is for.
+type MemoryUse struct {
+	// Weights.
+	// +kubebuilder:validation:Minimum=0
+	WeightsBytes int64 `json:"weightsBytes"`
+	// KV cache.
+	// +kubebuilder:validation:Minimum=0
+	KVCacheBytes int64 `json:"kvCacheBytes"`
+	// Activations; in training also gradients and optimizer state.
+	// +kubebuilder:validation:Minimum=0
+	ActivationsBytes int64 `json:"activationsBytes"`
+	// What engine, driver context and communication library take.
+	// +kubebuilder:validation:Minimum=0
+	OverheadBytes int64 `json:"overheadBytes"`
+	// Sum of all.
+	// +kubebuilder:validation:Minimum=0
+	TotalBytes int64 `json:"totalBytes"`
+}
+
+// PlanRow is a run of consecutive tensor ranks on one node.
+type PlanRow struct {
+	// The node.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node"`
+	// Copy.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Replica int32 `json:"replica,omitempty"`
+	// Data rank in the copy.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Data int32 `json:"data,omitempty"`
+	// Stage.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Stage int32 `json:"stage,omitempty"`
+	// Tensor rank of the first device; the others follow.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	TensorRank int32 `json:"tensorRank,omitempty"`
+	// The devices.
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	Devices []DeviceID `json:"devices"`
+}
+
+// PlanTotals holds counts and sums over all copies.
+type PlanTotals struct {
+	// Devices.
+	Devices int32 `json:"devices"`
+	// Nodes.
+	Nodes int32 `json:"nodes"`
+	// Weights in bytes, replicated parts counted as often as they are stored.
+	WeightsBytes int64 `json:"weightsBytes"`
+	// KV cache in bytes.
+	KVCacheBytes int64 `json:"kvCacheBytes"`
+	// All memory in bytes.
+	TotalBytes int64 `json:"totalBytes"`
+	// All memory, rounded for people.
+	// +kubebuilder:validation:MaxLength=32
+	Memory string `json:"memory"`
+}
+
+// RejectedPlan is a plan that was not taken.
+type RejectedPlan struct {
+	// Its degrees for people.
+	// +kubebuilder:validation:MaxLength=64
+	Strategy string `json:"strategy"`
+	// Machine-readable word for the cause.
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason"`
+	// The numbers.
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message"`
+}
+
+// Enforcement is how a plan's devices are kept for its pods.
+// +kubebuilder:validation:Enum=Claim;Slot;Exclusive;Advisory
+type Enforcement string
+
+// The enforcements: by a DRA claim, by a one-device resource of its own, by taking all of a node's resource, or by
+// nothing but the report of drift.
+const (
+	EnforcementClaim     Enforcement = "Claim"
+	EnforcementSlot      Enforcement = "Slot"
+	EnforcementExclusive Enforcement = "Exclusive"
+	EnforcementAdvisory  Enforcement = "Advisory"
+)
+
+// ShardingPlanStatus says whether a plan is in force.
+type ShardingPlanStatus struct {
+	// Active: the ledger holds the plan.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// ShardingPlanList is a list of plans.
+// +kubebuilder:object:root=true
+type ShardingPlanList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []ShardingPlan `json:"items"`
+}

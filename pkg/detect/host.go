@@ -1,0 +1,61 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+)
+
+// Host is the machine that a detection looks at: the only way for a backend to learn anything. The live host, a
+// recording of one and a recorder around either are all Hosts.
+type Host struct {
+	// Files is the host's file tree.
+	Files Files
+	// Commands runs the host's tools; nil where nothing may be run.
+	Commands Commands
+}
+
+// Files reads a host's file tree. Names are absolute and slash-separated (`/sys/class/drm`). A symbolic link is followed
+// inside the tree: an absolute target starts at the tree's root, and none leads out of it. Errors wrap fs.ErrNotExist
+// and fs.ErrPermission where that is what happened.
+type Files interface {
+	// ReadFile returns the content of a file; longer ones than MaxFileSize are an error that wraps ErrTooLarge.
+	ReadFile(name string) ([]byte, error)
+	// ReadDir returns the names in a folder, sorted.
+	ReadDir(name string) ([]string, error)
+	// ReadLink returns the target of a symbolic link as it stands there.
+	ReadLink(name string) (string, error)
+	// RealPath returns the name with every symbolic link resolved, inside the tree.
+	RealPath(name string) (string, error)
+	// Stat returns the mode of a file, links followed.
+	Stat(name string) (fs.FileMode, error)
+}
+
+// Commands runs a host's tools.
+type Commands interface {
+	// Run runs the tool with its arguments and returns what it printed. A tool that exits with another code than 0 is a
+	// result, not an error; an error wraps ErrNoCommand where the tool is not installed, ErrTooLarge where it printed too
+	// much, and the context's error where it ran out of time.
+	Run(ctx context.Context, argv ...string) (CommandResult, error)
+}
+
+// CommandResult is what a tool printed.
+type CommandResult struct {
+	ExitCode int
+	Stdout   []byte
+	Stderr   []byte
+}
+
+// Limits on what is read from a host.
+const (
+	// MaxFileSize caps a file: the largest one read is a KFD or DMI table of some KiB.
+	MaxFileSize = 1 << 20
+	// MaxOutputSize caps what a command prints: `nvidia-smi -q -x` prints 30 KiB a GPU.
+	MaxOutputSize = 4 << 20
+)
+
+// Errors that callers tell apart.
+var (
+	ErrNoCommand = errors.New("command not found")
+	ErrTooLarge  = errors.New("larger than allowed")
+)

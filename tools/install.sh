@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Builds pinned tools from their modules into .cache/tools/NAME@VERSION and links them at .cache/bin/NAME.
+# What is already there is kept, so a second run costs nothing. Usage: tools/install.sh NAME...
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+cache=${RANKWRIGHT_TOOL_CACHE:-$root/.cache}
+
+# name, tool module folder, module whose version counts, package
+catalogue() {
+  cat <<'TABLE'
+kube-apiserver kubernetes k8s.io/kubernetes k8s.io/kubernetes/cmd/kube-apiserver
+kube-controller-manager kubernetes k8s.io/kubernetes k8s.io/kubernetes/cmd/kube-controller-manager
+kube-scheduler kubernetes k8s.io/kubernetes k8s.io/kubernetes/cmd/kube-scheduler
+kubectl kubernetes k8s.io/kubernetes k8s.io/kubernetes/cmd/kubectl
+etcd etcd go.etcd.io/etcd/server/v3 go.etcd.io/etcd/server/v3
+controller-gen controller-gen sigs.k8s.io/controller-tools sigs.k8s.io/controller-tools/cmd/controller-gen
+golangci-lint golangci-lint github.com/golangci/golangci-lint/v2 github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+helm helm helm.sh/helm/v4 helm.sh/helm/v4/cmd/helm
+TABLE
+}
+
+# The version skew checks and `kubectl version` need the version that an official build carries.
+ldflags() {
+  local version=$1 minor
+  minor=${version#v*.} minor=${minor%%.*}
+  local stamp="-X k8s.io/component-base/version"
+  echo "-s -w $stamp.gitVersion=$version $stamp.gitMajor=1 $stamp.gitMinor=$minor $stamp.gitCommit=unknown"
+}
+
+install_one() {
+  local name=$1 count=$2 row dir module pkg version out start watcher
+  row=$(catalogue | awk -v n="$name" '$1 == n')
+  [ -n "$row" ] || { echo "tools/install.sh: no tool named '$name'; known: $(catalogue | cut -d' ' -f1 | xargs)" >&2; exit 2; }
+  read -r _ dir module pkg <<<"$row"
+  version=$(awk -v m="$module" '$1 == m && $2 ~ /^v/ {print $2} $1 == "require" && $2 == m {print $3}' "$root/tools/$dir/go.mod" | head -n 1)
+  out=$cache/tools/$name@$version
+  if [ ! -x "$out" ]; then
+    start=$SECONDS
+    printf '==> building %s %s (%s)\n' "$name" "$version" "$count"
+    (while sleep 15; do printf '    %s: still building, %d s\n' "$name" $((SECONDS - start)); done) &
+    watcher=$!
+    # shellcheck disable=SC2064
+    trap "kill $watcher 2>/dev/null; rm -f '$out.$$'" EXIT
+    mkdir -p "$cache/tools" "$cache/bin"
+    (cd "$root/tools/$dir" && GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0 \
+      go build -trimpath -ldflags "$(ldflags "$version")" -o "$out.$$" "$pkg")
+    mv "$out.$$" "$out"
+    kill $watcher 2>/dev/null && wait $watcher 2>/dev/null || true
+    trap - EXIT
+    printf '    %s built in %d s\n' "$name" $((SECONDS - start))
+  fi
+  mkdir -p "$cache/bin"
+  ln -sf "../tools/$name@$version" "$cache/bin/$name"
+}
+
+[ $# -gt 0 ] || { echo "usage: tools/install.sh NAME...; known: $(catalogue | cut -d' ' -f1 | xargs)" >&2; exit 2; }
+i=0
+for name in "$@"; do
+  i=$((i + 1))
+  install_one "$name" "$i of $#"
+done
