@@ -1,0 +1,67 @@
+package controlplane
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Config returns the administrator's client configuration (group system:masters): RBAC does not bind it, so a test of
+// rules needs ConfigForUser or ConfigForToken.
+func (c *ControlPlane) Config() *rest.Config { return rest.CopyConfig(c.admin) }
+
+// ConfigForUser returns a configuration with a client certificate for the user in the groups.
+func (c *ControlPlane) ConfigForUser(user string, groups ...string) (*rest.Config, error) {
+	pair, err := c.authority.client(user, groups)
+	if err != nil {
+		return nil, err
+	}
+	config := c.anonymous()
+	config.CertData, config.KeyData = pair.certificate, pair.key
+	return config, nil
+}
+
+// ConfigForToken returns a configuration with a bearer token, as TokenRequest gives it.
+func (c *ControlPlane) ConfigForToken(token string) *rest.Config {
+	config := c.anonymous()
+	config.BearerToken = token
+	return config
+}
+
+// anonymous has no limit of its own: client-go's default of 5 requests a second would set the pace of every test.
+func (c *ControlPlane) anonymous() *rest.Config {
+	return &rest.Config{
+		Host:            c.url,
+		TLSClientConfig: rest.TLSClientConfig{CAData: c.authority.pem},
+		QPS:             -1,
+	}
+}
+
+// Kubeconfig returns the path of the administrator's kubeconfig, in the control plane's folder.
+func (c *ControlPlane) Kubeconfig() string { return filepath.Join(c.dir, "admin.kubeconfig") }
+
+// WriteKubeconfig writes a configuration, as the Config methods give it, for programs that read a file.
+func WriteKubeconfig(path string, config *rest.Config) error {
+	const name = "rankwright"
+	file := clientcmdapi.NewConfig()
+	file.Clusters[name] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	file.AuthInfos[name] = &clientcmdapi.AuthInfo{
+		ClientCertificateData: config.CertData,
+		ClientKeyData:         config.KeyData,
+		Token:                 config.BearerToken,
+	}
+	file.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
+	file.CurrentContext = name
+	content, err := clientcmd.Write(*file)
+	if err != nil {
+		return fmt.Errorf("kubeconfig %s: %w", path, err)
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
+	return nil
+}

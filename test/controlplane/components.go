@@ -1,0 +1,91 @@
+package controlplane
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+)
+
+// The range of Services; its first address is the API server's own Service. Nothing routes there.
+const (
+	serviceRange = "10.96.0.0/16"
+	serviceIP    = "10.96.0.1"
+)
+
+// files are the paths of what the components read.
+type files struct{ dir string }
+
+func (f files) path(name string) string { return filepath.Join(f.dir, name) }
+
+func etcdArgs(f files, port int) []string {
+	url := "http://127.0.0.1:" + strconv.Itoa(port)
+	return []string{
+		"--data-dir=" + f.path("etcd"),
+		"--listen-client-urls=" + url,
+		"--advertise-client-urls=" + url,
+		"--listen-peer-urls=http://127.0.0.1:0",
+		// What is written here need not survive the machine, and waiting for disks is most of a test's time.
+		"--unsafe-no-fsync",
+		"--log-level=warn",
+	}
+}
+
+func apiserverArgs(f files, etcdPort, port int, controllerManager bool) []string {
+	args := []string{
+		"--etcd-servers=http://127.0.0.1:" + strconv.Itoa(etcdPort),
+		"--bind-address=127.0.0.1",
+		"--advertise-address=127.0.0.1",
+		"--secure-port=" + strconv.Itoa(port),
+		"--cert-dir=" + f.path("apiserver"),
+		"--tls-cert-file=" + f.path("apiserver.crt"),
+		"--tls-private-key-file=" + f.path("apiserver.key"),
+		"--client-ca-file=" + f.path("ca.crt"),
+		"--authorization-mode=Node,RBAC",
+		"--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-signing-key-file=" + f.path("sa.key"),
+		"--service-account-key-file=" + f.path("sa.pub"),
+		"--service-cluster-ip-range=" + serviceRange,
+		"--endpoint-reconciler-type=none",
+		"--allow-privileged=true",
+	}
+	if !controllerManager {
+		// Nobody makes the `default` service account that this plugin wants of every pod.
+		args = append(args, "--disable-admission-plugins=ServiceAccount")
+	}
+	return args
+}
+
+func schedulerArgs(f files) []string {
+	return []string{
+		"--kubeconfig=" + f.path("scheduler.kubeconfig"),
+		"--leader-elect=false",
+		"--secure-port=0",
+	}
+}
+
+func controllerManagerArgs(f files) []string {
+	return []string{
+		"--kubeconfig=" + f.path("controller-manager.kubeconfig"),
+		"--use-service-account-credentials=true",
+		"--service-account-private-key-file=" + f.path("sa.key"),
+		"--root-ca-file=" + f.path("ca.crt"),
+		"--leader-elect=false",
+		"--secure-port=0",
+	}
+}
+
+// freePorts returns distinct ports of the loopback that are free now. Another process may take one before it is used,
+// so whoever uses them tries again with others.
+func freePorts(n int) ([]int, error) {
+	ports := make([]int, 0, n)
+	for range n {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("free port of the loopback: %w", err)
+		}
+		defer func() { _ = listener.Close() }()
+		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}

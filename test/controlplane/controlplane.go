@@ -1,0 +1,307 @@
+// Package controlplane runs a real Kubernetes control plane as child processes on the loopback: etcd and kube-apiserver,
+// and kube-scheduler and kube-controller-manager where asked for. It needs neither root nor a container engine.
+//
+// A test binary starts one for all its tests:
+//
+//	var cluster *controlplane.ControlPlane
+//
+//	func TestMain(m *testing.M) { controlplane.Main(m, &cluster) }
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+
+	"github.com/rankwright/rankwright/test/process"
+)
+
+const (
+	// startAttempts is how often a start is tried, since a port may be taken between being found and being used.
+	startAttempts = 3
+	// readyTimeout is far above the 3 s that a start takes alone on two cores, for machines that are busy.
+	readyTimeout = 3 * time.Minute
+	readyPoll    = 100 * time.Millisecond
+	// stopGrace is what a component gets between SIGTERM and SIGKILL.
+	stopGrace = 5 * time.Second
+)
+
+// Options say what to start. The zero value is an etcd and an API server in a temporary folder.
+type Options struct {
+	// Dir is the folder of keys, data and logs; empty means a temporary one that Stop removes.
+	Dir string
+	// BinDir has the binaries; empty means FindAssets.
+	BinDir string
+	// Scheduler and ControllerManager start these as well.
+	Scheduler, ControllerManager bool
+	// Log receives a line for each step; nil drops them.
+	Log io.Writer
+}
+
+// ControlPlane is a running control plane.
+type ControlPlane struct {
+	options   Options
+	dir       string
+	temporary bool
+	authority *authority
+	url       string
+	admin     *rest.Config
+	processes []*process.Process
+}
+
+// Start starts a control plane and returns when every component is ready. The context bounds the start alone; the
+// control plane runs until Stop. What was started is gone again where an error is returned.
+func Start(ctx context.Context, options Options) (*ControlPlane, error) {
+	c, err := prepare(options)
+	if err != nil {
+		return nil, err
+	}
+	for attempt := 1; ; attempt++ {
+		err = c.start(ctx)
+		if err == nil {
+			return c, nil
+		}
+		c.stopProcesses()
+		if ctx.Err() != nil || attempt == startAttempts {
+			break
+		}
+		c.logf("control plane: attempt %d of %d failed, trying other ports: %v", attempt, startAttempts, err)
+	}
+	c.Stop()
+	return nil, err
+}
+
+// prepare makes the folder with all keys and certificates.
+func prepare(options Options) (*ControlPlane, error) {
+	if options.Log == nil {
+		options.Log = io.Discard
+	}
+	if options.BinDir == "" {
+		dir, err := FindAssets()
+		if err != nil {
+			return nil, err
+		}
+		options.BinDir = dir
+	}
+	if err := requireBinaries(options.BinDir, options.binaries()); err != nil {
+		return nil, err
+	}
+	c := &ControlPlane{options: options, dir: options.Dir}
+	if c.dir == "" {
+		dir, err := os.MkdirTemp("", "rankwright-")
+		if err != nil {
+			return nil, fmt.Errorf("folder of the control plane: %w", err)
+		}
+		c.dir, c.temporary = dir, true
+	}
+	if err := c.writeKeys(); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (o Options) binaries() []string {
+	names := []string{"etcd", "kube-apiserver"}
+	if o.Scheduler {
+		names = append(names, "kube-scheduler")
+	}
+	if o.ControllerManager {
+		names = append(names, "kube-controller-manager")
+	}
+	return names
+}
+
+func (c *ControlPlane) writeKeys() error {
+	authority, err := newAuthority()
+	if err != nil {
+		return err
+	}
+	c.authority = authority
+	server, err := authority.server()
+	if err != nil {
+		return err
+	}
+	private, public, err := newSigningKey()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return fmt.Errorf("folder of the control plane: %w", err)
+	}
+	for name, content := range map[string][]byte{
+		"ca.crt":        authority.pem,
+		"apiserver.crt": server.certificate,
+		"apiserver.key": server.key,
+		"sa.key":        private,
+		"sa.pub":        public,
+	} {
+		if err := os.WriteFile(filepath.Join(c.dir, name), content, 0o600); err != nil {
+			return fmt.Errorf("keys of the control plane: %w", err)
+		}
+	}
+	return nil
+}
+
+// start makes one attempt on ports of its own.
+func (c *ControlPlane) start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	ports, err := freePorts(2)
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(c.dir, "etcd")); err != nil {
+		return fmt.Errorf("data of etcd: %w", err)
+	}
+	f := files{dir: c.dir}
+	etcdPort, port := ports[0], ports[1]
+	if err := c.run("etcd", etcdArgs(f, etcdPort)); err != nil {
+		return err
+	}
+	if err := c.await(ctx, http.DefaultClient, fmt.Sprintf("http://127.0.0.1:%d/readyz", etcdPort)); err != nil {
+		return err
+	}
+	if err := c.run("kube-apiserver", apiserverArgs(f, etcdPort, port, c.options.ControllerManager)); err != nil {
+		return err
+	}
+	if err := c.connect(ctx, port); err != nil {
+		return err
+	}
+	return c.startControllers(f)
+}
+
+// connect makes the administrator's configuration and waits for the API server to be ready.
+func (c *ControlPlane) connect(ctx context.Context, port int) error {
+	c.url = fmt.Sprintf("https://127.0.0.1:%d", port)
+	admin, err := c.ConfigForUser("rankwright-admin", "system:masters")
+	if err != nil {
+		return err
+	}
+	c.admin = admin
+	client, err := rest.HTTPClientFor(admin)
+	if err != nil {
+		return fmt.Errorf("client of the API server: %w", err)
+	}
+	defer client.CloseIdleConnections()
+	if err := c.await(ctx, client, c.url+"/readyz"); err != nil {
+		return err
+	}
+	return WriteKubeconfig(c.Kubeconfig(), admin)
+}
+
+func (c *ControlPlane) startControllers(f files) error {
+	for _, controller := range []struct {
+		enabled            bool
+		name, binary, user string
+		args               []string
+	}{
+		{c.options.Scheduler, "scheduler", "kube-scheduler", "system:kube-scheduler", schedulerArgs(f)},
+		{c.options.ControllerManager, "controller-manager", "kube-controller-manager", "system:kube-controller-manager", controllerManagerArgs(f)},
+	} {
+		if !controller.enabled {
+			continue
+		}
+		config, err := c.ConfigForUser(controller.user)
+		if err != nil {
+			return err
+		}
+		if err := WriteKubeconfig(f.path(controller.name+".kubeconfig"), config); err != nil {
+			return err
+		}
+		if err := c.run(controller.binary, controller.args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *ControlPlane) run(binary string, args []string) error {
+	p, err := process.Start(process.Spec{
+		Name:    binary,
+		Path:    filepath.Join(c.options.BinDir, binary),
+		Args:    args,
+		LogFile: filepath.Join(c.dir, binary+".log"),
+	})
+	if err != nil {
+		return err
+	}
+	c.processes = append(c.processes, p)
+	c.logf("%s: started, process %d, log %s", binary, p.PID(), p.LogFile())
+	return nil
+}
+
+// await polls an address, which is all that a process offers that has no API yet, until it answers 200 or the process
+// started last ends.
+func (c *ControlPlane) await(ctx context.Context, client *http.Client, url string) error {
+	p := c.processes[len(c.processes)-1]
+	begin := time.Now()
+	last := errors.New("not asked yet")
+	err := wait.PollUntilContextCancel(ctx, readyPoll, true, func(ctx context.Context) (bool, error) {
+		if exit := p.Exit(); exit != nil {
+			return false, exit
+		}
+		last = probe(ctx, client, url)
+		return last == nil, nil
+	})
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s is not ready: %w (last answer: %w); the end of %s:\n%s", p.Name(), err, last, p.LogFile(), p.LogTail(20))
+	}
+	if err != nil {
+		return err
+	}
+	c.logf("%s: ready after %.1f s", p.Name(), time.Since(begin).Seconds())
+	return nil
+}
+
+func probe(ctx context.Context, client *http.Client, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: %s", url, response.Status)
+	}
+	return nil
+}
+
+// Processes returns the components in the order of their start.
+func (c *ControlPlane) Processes() []*process.Process { return slices.Clone(c.processes) }
+
+// Dir returns the folder of keys, data and logs.
+func (c *ControlPlane) Dir() string { return c.dir }
+
+// Stop ends every component, the last started first, and removes the folder where Start made it. It may be called more
+// than once.
+func (c *ControlPlane) Stop() {
+	c.stopProcesses()
+	if c.temporary {
+		_ = os.RemoveAll(c.dir)
+	}
+}
+
+func (c *ControlPlane) stopProcesses() {
+	for _, p := range slices.Backward(c.processes) {
+		p.Stop(stopGrace)
+		c.logf("%s: stopped", p.Name())
+	}
+	c.processes = nil
+}
+
+func (c *ControlPlane) logf(format string, args ...any) {
+	_, _ = fmt.Fprintf(c.options.Log, format+"\n", args...)
+}

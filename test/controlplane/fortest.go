@@ -1,0 +1,69 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// Main runs the tests of a binary with one control plane that serves Rankwright's kinds, stops it, and ends the process.
+// It is called from TestMain. Missing binaries fail the tests, with the remedy.
+func Main(m *testing.M, cluster **ControlPlane) { MainWith(m, Options{}, cluster) }
+
+// MainWith is Main with options.
+func MainWith(m *testing.M, options Options, cluster **ControlPlane) {
+	os.Exit(runMain(m, options, cluster))
+}
+
+func runMain(m *testing.M, options Options, cluster **ControlPlane) int {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	started, err := startWithCRDs(ctx, options)
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer started.Stop()
+	*cluster = started
+	code := make(chan int, 1)
+	go func() { code <- m.Run() }()
+	select {
+	case c := <-code:
+		return c
+	case <-ctx.Done():
+		_, _ = fmt.Fprintln(os.Stderr, "tests interrupted")
+		return 1
+	}
+}
+
+// ForTest starts a control plane that serves Rankwright's kinds, for one test, and stops it with the test. It fails the
+// test, with the remedy, where binaries are missing. A binary with several such tests is faster with Main.
+func ForTest(t *testing.T, options Options) *ControlPlane {
+	t.Helper()
+	c, err := startWithCRDs(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	return c
+}
+
+func startWithCRDs(ctx context.Context, options Options) (*ControlPlane, error) {
+	root, err := Root()
+	if err != nil {
+		return nil, err
+	}
+	c, err := Start(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.InstallCRDs(ctx, filepath.Join(root, "config", "crd")); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
+}

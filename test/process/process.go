@@ -1,0 +1,141 @@
+// Package process runs child processes that never outlive what started them: each has a process group of its own, is
+// killed with all it started, and on Linux dies even when its parent is killed without warning.
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// Spec says what to run.
+type Spec struct {
+	// Name is for messages (`kube-apiserver`).
+	Name string
+	// Path is the binary.
+	Path string
+	// Args are its arguments, without the binary.
+	Args []string
+	// Env is the whole environment; nil means that of this process.
+	Env []string
+	// LogFile receives standard output and error; the file is made anew.
+	LogFile string
+}
+
+// Process is a running child.
+type Process struct {
+	spec Spec
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error
+}
+
+// Start starts a child. It has its own process group, so Ctrl-C in a terminal does not reach it: whoever starts a child
+// stops it.
+func Start(spec Spec) (*Process, error) {
+	if err := os.MkdirAll(filepath.Dir(spec.LogFile), 0o755); err != nil {
+		return nil, fmt.Errorf("%s: folder of its log: %w", spec.Name, err)
+	}
+	log, err := os.Create(spec.LogFile)
+	if err != nil {
+		return nil, fmt.Errorf("%s: log: %w", spec.Name, err)
+	}
+	cmd := exec.Command(spec.Path, spec.Args...)
+	cmd.Env = spec.Env
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = attributes()
+	p := &Process{spec: spec, cmd: cmd, done: make(chan struct{})}
+	started := make(chan error)
+	go p.run(log, started)
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("%s: %w", spec.Name, err)
+	}
+	return p, nil
+}
+
+// run starts the child and waits for it on one thread, because the kernel delivers the parent death signal when the
+// thread that forked ends, not when the process does.
+func (p *Process) run(log *os.File, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer func() { _ = log.Close() }()
+	err := p.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	p.err = p.cmd.Wait()
+	p.signal(syscall.SIGKILL)
+	close(p.done)
+}
+
+// signal sends to the whole group. A group that is gone already is what the caller wants, so the error says nothing.
+func (p *Process) signal(s syscall.Signal) {
+	_ = syscall.Kill(-p.cmd.Process.Pid, s)
+}
+
+// Name returns the name from the Spec.
+func (p *Process) Name() string { return p.spec.Name }
+
+// PID returns the process id, which is the id of its group as well.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// LogFile returns the path of its log.
+func (p *Process) LogFile() string { return p.spec.LogFile }
+
+// Done is closed when the child has ended and all it started has been killed.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Exit returns an error that says how the child ended, with the end of its log; nil while it runs. An end with status 0
+// is reported too, as servers are not expected to end.
+func (p *Process) Exit() error {
+	select {
+	case <-p.done:
+	default:
+		return nil
+	}
+	end := p.err
+	if end == nil {
+		end = errors.New("exit status 0")
+	}
+	return fmt.Errorf("%s ended: %w; the end of %s:\n%s", p.spec.Name, end, p.spec.LogFile, p.LogTail(20))
+}
+
+// Stop asks the child to end (SIGTERM), kills it after the grace period, and returns when it is gone. It may be called
+// more than once.
+func (p *Process) Stop(grace time.Duration) {
+	p.signalRunning(syscall.SIGTERM)
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+	case <-timer.C:
+		p.signalRunning(syscall.SIGKILL)
+		<-p.done
+	}
+}
+
+// signalRunning leaves a child alone that has been waited for: its process id may be another's by now.
+func (p *Process) signalRunning(s syscall.Signal) {
+	select {
+	case <-p.done:
+	default:
+		p.signal(s)
+	}
+}
+
+// LogTail returns the last lines of the log, or why it cannot be read.
+func (p *Process) LogTail(lines int) string {
+	content, err := os.ReadFile(p.spec.LogFile)
+	if err != nil {
+		return err.Error()
+	}
+	all := bytes.Split(bytes.TrimRight(content, "\n"), []byte("\n"))
+	return string(bytes.Join(all[max(0, len(all)-lines):], []byte("\n")))
+}
