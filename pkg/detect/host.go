@@ -13,6 +13,9 @@ type Host struct {
 	Files Files
 	// Commands runs the host's tools; nil where nothing may be run.
 	Commands Commands
+
+	// pci is set for the time of one detection, so that its backends enumerate the buses once.
+	pci func() ([]pciFunction, error)
 }
 
 // Files reads a host's file tree. Names are absolute and slash-separated (`/sys/class/drm`). A symbolic link is followed

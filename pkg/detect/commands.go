@@ -1,0 +1,124 @@
+package detect
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Folders that tools are looked for in, never the caller's PATH: what runs here runs as root. The vendors' own come
+// last; a container runtime mounts NVIDIA's tools into /usr/bin, GKE into /usr/local/nvidia.
+var toolFolders = []string{
+	"/usr/bin", "/usr/local/bin", "/bin", "/usr/sbin", "/usr/local/sbin", "/sbin",
+	"/usr/local/nvidia/bin", "/opt/nvidia/bin", "/run/nvidia/driver/usr/bin", "/opt/rocm/bin",
+}
+
+// Folders of driver libraries that no linker cache knows where the driver was mounted rather than installed.
+var libraryFolders = []string{"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/opt/nvidia/lib64"}
+
+// pipeGrace is what a tool's output may take to end after the tool itself did: a grandchild can hold the pipe open.
+const pipeGrace = time.Second
+
+// LiveCommands runs tools of this machine, found in the fixed folders of the system and of vendors' drivers.
+func LiveCommands() Commands { return newCommands(toolFolders, libraryFolders) }
+
+func newCommands(tools, libraries []string) Commands {
+	environ := []string{"PATH=" + strings.Join(tools, ":"), "LC_ALL=C"}
+	var present []string
+	for _, folder := range libraries {
+		if info, err := os.Stat(folder); err == nil && info.IsDir() {
+			present = append(present, folder)
+		}
+	}
+	if len(present) > 0 {
+		environ = append(environ, "LD_LIBRARY_PATH="+strings.Join(present, ":"))
+	}
+	return liveCommands{folders: tools, environ: environ}
+}
+
+type liveCommands struct {
+	folders []string
+	environ []string
+}
+
+func (c liveCommands) Run(ctx context.Context, argv ...string) (CommandResult, error) {
+	tool, err := c.find(argv)
+	if err != nil {
+		return CommandResult{}, err
+	}
+	result, err := c.run(ctx, tool, argv[1:])
+	if err != nil {
+		return CommandResult{}, commandError(argv, err)
+	}
+	return result, nil
+}
+
+func (c liveCommands) find(argv []string) (string, error) {
+	if len(argv) == 0 || argv[0] == "" || strings.Contains(argv[0], "/") {
+		return "", fmt.Errorf("command %q: the tool must be named without a folder", argv)
+	}
+	for _, folder := range c.folders {
+		tool := filepath.Join(folder, argv[0])
+		if info, err := os.Stat(tool); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return tool, nil
+		}
+	}
+	return "", commandError(argv[:1], ErrNoCommand)
+}
+
+func (c liveCommands) run(ctx context.Context, tool string, args []string) (CommandResult, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	tooLarge := func() { cancel(ErrTooLarge) }
+	stdout, stderr := cappedBuffer{full: tooLarge}, cappedBuffer{full: tooLarge}
+
+	cmd := exec.CommandContext(ctx, tool, args...)
+	cmd.Env, cmd.Dir = c.environ, "/"
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.WaitDelay = pipeGrace
+	ownGroup(cmd)
+	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
+	if err := cmd.Start(); err != nil {
+		return CommandResult{}, err
+	}
+	err := cmd.Wait()
+	// What the tool left behind in its group goes with it, however it ended. No group is no error: the pid of a group
+	// leader is not given away while the group has members.
+	_ = killGroup(cmd.Process.Pid)
+
+	if cause := context.Cause(ctx); cause != nil {
+		return CommandResult{}, cause
+	}
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited && !errors.Is(err, exec.ErrWaitDelay) {
+		return CommandResult{}, err
+	}
+	return CommandResult{ExitCode: cmd.ProcessState.ExitCode(), Stdout: stdout.text(), Stderr: stderr.text()}, nil
+}
+
+// commandError names the command, with the tool by its base name as recordings do.
+func commandError(argv []string, err error) error {
+	return fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
+}
+
+// cappedBuffer keeps what is written up to MaxOutputSize, then calls full and refuses the rest.
+type cappedBuffer struct {
+	data bytes.Buffer
+	full func()
+}
+
+func (b *cappedBuffer) Write(p []byte) (int, error) {
+	if b.data.Len()+len(p) > MaxOutputSize {
+		b.full()
+		return 0, ErrTooLarge
+	}
+	return b.data.Write(p)
+}
+
+// text is what was written, made valid UTF-8: a recording holds text, and a replay must give the same bytes.
+func (b *cappedBuffer) text() []byte { return bytes.ToValidUTF8(b.data.Bytes(), []byte("\uFFFD")) }

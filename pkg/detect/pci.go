@@ -1,0 +1,176 @@
+package detect
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+const pciDevices = "/sys/bus/pci/devices"
+
+// pciFunction is a function on a PCI bus as the kernel shows it.
+type pciFunction struct {
+	v1alpha1.PCIDevice
+	// Class is base class, sub-class and interface in six hex digits (`030200`).
+	Class string
+	// Driver is the kernel driver bound to the function; empty where none is.
+	Driver string
+	// NUMANode is nil where the kernel does not know.
+	NUMANode *int32
+	// Path is the function's folder under /sys/devices, links resolved.
+	Path string
+}
+
+// pciFunctions returns every PCI function of the host in order of addresses. Where the error is not nil, the functions
+// are those that could be read. No PCI bus is no error, but no sysfs is one: nothing is known then.
+func pciFunctions(host *Host) ([]pciFunction, error) {
+	if host.pci != nil {
+		return host.pci()
+	}
+	return listPCIFunctions(host)
+}
+
+// pciFunctionAt returns the function at an address (`0000:17:00.0`). The error wraps fs.ErrNotExist where there is none.
+func pciFunctionAt(host *Host, address string) (pciFunction, error) {
+	if !pciAddress.MatchString(address) {
+		return pciFunction{}, fmt.Errorf("PCI address %q: want domain:bus:device.function in lower-case hex", clip(address, 64))
+	}
+	return readPCIFunction(host.Files, address)
+}
+
+var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+
+func listPCIFunctions(host *Host) ([]pciFunction, error) {
+	addresses, err := host.Files.ReadDir(pciDevices)
+	if errors.Is(err, fs.ErrNotExist) {
+		if !exists(host.Files, "/sys/bus") {
+			return nil, fmt.Errorf("%w: the host's sysfs is needed at /sys", err)
+		}
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var functions []pciFunction
+	var unread []error
+	for _, address := range addresses {
+		if !pciAddress.MatchString(address) {
+			continue
+		}
+		function, err := readPCIFunction(host.Files, address)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // gone since the folder was listed
+		case err != nil:
+			unread = append(unread, err)
+		default:
+			functions = append(functions, function)
+		}
+	}
+	slices.SortFunc(functions, func(a, b pciFunction) int { return cmp.Compare(a.Address, b.Address) })
+	return functions, errors.Join(unread...)
+}
+
+func readPCIFunction(files Files, address string) (pciFunction, error) {
+	folder, err := files.RealPath(path.Join(pciDevices, address))
+	if err != nil {
+		return pciFunction{}, err
+	}
+	function := pciFunction{Path: folder}
+	function.Address = address
+	function.Root, function.Bridges = pciPath(folder)
+	attributes := []struct {
+		file   string
+		digits int
+		target *string
+		needed bool
+	}{
+		{"vendor", 4, &function.VendorID, true},
+		{"device", 4, &function.DeviceID, true},
+		{"class", 6, &function.Class, true},
+		{"subsystem_vendor", 4, &function.SubsystemVendorID, false},
+		{"subsystem_device", 4, &function.SubsystemDeviceID, false},
+		{"revision", 2, &function.Revision, false},
+	}
+	for _, a := range attributes {
+		value, ok, err := readHex(files, path.Join(folder, a.file))
+		switch {
+		case err != nil && a.needed:
+			return pciFunction{}, fmt.Errorf("PCI function %s: %w", address, err)
+		case !ok && a.needed:
+			return pciFunction{}, fmt.Errorf("PCI function %s: %s: %w", address, a.file, fs.ErrNotExist)
+		case ok:
+			*a.target = hexDigits(value, a.digits)
+		}
+	}
+	if target, err := files.ReadLink(path.Join(folder, "driver")); err == nil {
+		function.Driver = clip(path.Base(target), 64)
+	}
+	function.NUMANode = readNUMANode(files, folder)
+	function.LinkMTps = readLinkRate(files, folder)
+	function.LinkWidth = readLinkWidth(files, folder)
+	return function, nil
+}
+
+// hexDigits prints a value in as many digits, keeping the lowest.
+func hexDigits(value uint64, digits int) string {
+	text := fmt.Sprintf("%0*x", digits, value)
+	return text[len(text)-digits:]
+}
+
+// pciPath reads the host bridge and the bridges from a resolved sysfs path, such as
+// /sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:00.0.
+func pciPath(folder string) (root string, bridges []string) {
+	steps := strings.Split(path.Dir(folder), "/")
+	start := slices.IndexFunc(steps, func(step string) bool { return strings.HasPrefix(step, "pci") })
+	if start < 0 {
+		return "", nil
+	}
+	for _, step := range steps[start+1:] {
+		// A bus behind a virtual bridge (VMD, Hyper-V) adds steps that are no functions: pci10000:e0.
+		if pciAddress.MatchString(step) {
+			bridges = append(bridges, step)
+		}
+	}
+	return clip(steps[start], 64), bridges[:min(len(bridges), 16)]
+}
+
+// readNUMANode returns the NUMA node of the device at a sysfs folder; nil where the kernel says -1 or nothing.
+func readNUMANode(files Files, folder string) *int32 {
+	node, ok, err := readInt(files, path.Join(folder, "numa_node"))
+	if !ok || err != nil || node < 0 || node > maxNUMANode {
+		return nil
+	}
+	value := int32(node)
+	return &value
+}
+
+// maxNUMANode is far above the kernel's highest (1 << CONFIG_NODES_SHIFT is 1024).
+const maxNUMANode = 1 << 16
+
+// readLinkRate reads `32.0 GT/s PCIe` as 32000; 0 where the link does not say (`Unknown`).
+func readLinkRate(files Files, folder string) int32 {
+	text, _, _ := readText(files, path.Join(folder, "max_link_speed"))
+	number, unit, _ := strings.Cut(text, " ")
+	rate, err := strconv.ParseFloat(number, 64)
+	if err != nil || !strings.HasPrefix(unit, "GT/s") || !(rate > 0 && rate <= 1024) {
+		return 0
+	}
+	return int32(rate * 1000)
+}
+
+// readLinkWidth reads the number of lanes; 0 and 255 are what a function without a link says.
+func readLinkWidth(files Files, folder string) int32 {
+	width, _, err := readInt(files, path.Join(folder, "max_link_width"))
+	if err != nil || width < 0 || width > 64 {
+		return 0
+	}
+	return int32(width)
+}

@@ -1,0 +1,70 @@
+package detect
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// readText returns a file's content without the space around it; ok is false where there is no such file. An error
+// means that there is one and that it could not be read.
+func readText(files Files, name string) (text string, ok bool, err error) {
+	data, err := files.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	return strings.TrimSpace(string(data)), true, nil
+}
+
+// readInt is readText for a decimal number.
+func readInt(files Files, name string) (value int64, ok bool, err error) {
+	return readNumber(files, name, func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) })
+}
+
+// readHex is readText for a hexadecimal number, with or without 0x.
+func readHex(files Files, name string) (value uint64, ok bool, err error) {
+	return readNumber(files, name, func(text string) (uint64, error) {
+		return strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)
+	})
+}
+
+func readNumber[N int64 | uint64](files Files, name string, parse func(string) (N, error)) (N, bool, error) {
+	text, ok, err := readText(files, name)
+	if !ok || err != nil {
+		return 0, false, err
+	}
+	value, err := parse(text)
+	if err != nil {
+		return 0, false, fmt.Errorf("%s: %q is not a number", name, clip(text, 64))
+	}
+	return value, true, nil
+}
+
+// readNames returns the names in a folder; none where there is no such folder.
+func readNames(files Files, name string) ([]string, error) {
+	names, err := files.ReadDir(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return names, err
+}
+
+// exists says whether there is a file, folder or device node of that name, links followed.
+func exists(files Files, name string) bool {
+	_, err := files.Stat(name)
+	return err == nil
+}
+
+// clip shortens a text to at most n bytes, at the border of a rune.
+func clip(text string, n int) string {
+	text = strings.ToValidUTF8(text, "�")
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "")
+}

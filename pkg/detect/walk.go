@@ -1,0 +1,76 @@
+package detect
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// maxLinks bounds the symbolic links on one path, as Linux does (path_resolution(7)).
+const maxLinks = 40
+
+// errTooManyLinks is what Linux says of a loop of links.
+var errTooManyLinks error = syscall.ELOOP
+
+// readLinkFunc returns the target of the link at a path that holds no further links; isLink is false for anything else
+// that exists.
+type readLinkFunc func(path string) (target string, isLink bool, err error)
+
+// resolve follows the symbolic links of an absolute name inside a tree: an absolute target starts at the tree's root,
+// and `..` at the root stays there. Every path given to readLink is free of links but for its last step, so a live tree
+// and a replayed one resolve names alike. Where the last step does not exist, the error is readLink's.
+func resolve(name string, readLink readLinkFunc) (string, error) {
+	if !path.IsAbs(name) {
+		return "", errors.New("name is not absolute")
+	}
+	real, rest, links := "/", strings.TrimPrefix(name, "/"), 0
+	for rest != "" {
+		var step string
+		step, rest, _ = strings.Cut(rest, "/")
+		switch step {
+		case "", ".":
+			continue
+		case "..":
+			real = path.Dir(real)
+			continue
+		}
+		next := path.Join(real, step)
+		target, isLink, err := readLink(next)
+		if err != nil {
+			return "", err
+		}
+		if !isLink {
+			real = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", errTooManyLinks
+		}
+		if path.IsAbs(target) {
+			real = "/"
+		}
+		rest = target + "/" + rest
+	}
+	return real, nil
+}
+
+// pathError tells which name inside the tree failed, whatever path outside it the cause speaks of.
+func pathError(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: op, Path: name, Err: rootCause(err)}
+}
+
+// rootCause strips the path that an error of the operating system carries; a step below a file is a step to nowhere.
+func rootCause(err error) error {
+	if inner, ok := errors.AsType[*fs.PathError](err); ok {
+		err = inner.Err
+	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		return fs.ErrNotExist
+	}
+	return err
+}
