@@ -1,5 +1,11 @@
 // Package accelerator is the catalogue: what a product is, from embedded data with its sources. It knows no hosts and
 // no clusters.
+//
+// products.csv holds the facts, a row each, with the source and a confidence letter: A where the source was opened, B
+// where a figure of the vendor's datasheet was recalled. The sources are the vendors' datasheets and documentation,
+// pci.ids, libdrm's amdgpu.ids, the names in NVIDIA's open kernel modules and Intel's compute runtime, and the figures
+// that AIConfigurator, InferenceX and LLM-Viewer publish. aliases.csv holds further ids and names of those rows, and the
+// revision or subsystem that an ambiguous id needs.
 package accelerator
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
@@ -20,7 +26,8 @@ type Product struct {
 	Family       v1alpha1.DeviceFamily
 	Architecture string // Hopper, CDNA3, v5p, …
 	Name         string // as the driver reports it
-	// MemoryMiB is the nominal memory of one device.
+	// MemoryMiB is the nominal memory of one device; 0 where the product has none of its own. Of a product that is sold
+	// in several sizes it is the one nearest to the key's, else the smallest.
 	MemoryMiB   int64
 	MemoryType  string
 	Performance v1alpha1.DevicePerformance
@@ -36,12 +43,16 @@ type Product struct {
 	Notes        string
 }
 
-// Lookup finds the product of a device, or says that the catalogue does not have it.
-func Lookup(key Key) (Product, bool) {
-	return Product{}, false
-}
-
-// Products returns every row in the order of the data.
+// Products returns every row in the order of the data. The caller owns what it gets.
 func Products() []Product {
-	return nil
+	c, err := load()
+	if err != nil {
+		return nil
+	}
+	products := make([]Product, len(c.rows))
+	for i, r := range c.rows {
+		products[i] = r.Product
+		products[i].Performance = *r.Performance.DeepCopy()
+	}
+	return products
 }

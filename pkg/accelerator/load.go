@@ -1,0 +1,131 @@
+package accelerator
+
+import (
+	_ "embed"
+	"encoding/csv"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+//go:embed products.csv
+var productsCSV string
+
+//go:embed aliases.csv
+var aliasesCSV string
+
+// catalogue is the data with its indexes. It never changes once it is loaded.
+type catalogue struct {
+	rows   []*row
+	byID   map[pciID][]entry
+	byName map[string][]entry
+}
+
+// load parses the embedded data once. It can only fail where the data is wrong, which a test excludes.
+var load = sync.OnceValues(func() (*catalogue, error) { return parse(productsCSV, aliasesCSV) })
+
+func parse(products, aliases string) (*catalogue, error) {
+	c := &catalogue{byID: map[pciID][]entry{}, byName: map[string][]entry{}}
+	if err := eachRecord(products, c.addProduct); err != nil {
+		return nil, fmt.Errorf("products.csv: %w", err)
+	}
+	if err := eachRecord(aliases, c.addAlias); err != nil {
+		return nil, fmt.Errorf("aliases.csv: %w", err)
+	}
+	return c, nil
+}
+
+// eachRecord calls add with each record after the header, as a function from column name to value.
+func eachRecord(text string, add func(column func(string) string) error) error {
+	records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		return err
+	}
+	if len(records) == 0 {
+		return fmt.Errorf("no header: the first line must name the columns")
+	}
+	index := map[string]int{}
+	for i, column := range records[0] {
+		index[column] = i
+	}
+	for line, record := range records[1:] {
+		var unknown string
+		err := add(func(column string) string {
+			i, ok := index[column]
+			if !ok {
+				unknown = column
+				return ""
+			}
+			return record[i]
+		})
+		if unknown != "" {
+			return fmt.Errorf("no column %q: add it to the header", unknown)
+		}
+		if err != nil {
+			return fmt.Errorf("record %d: %w", line+1, err)
+		}
+	}
+	return nil
+}
+
+func (c *catalogue) addProduct(column func(string) string) error {
+	r, err := parseProduct(column)
+	if err != nil {
+		return err
+	}
+	n, ok := normalize(r.Name)
+	if !ok {
+		return fmt.Errorf("product_name_as_reported %q: give a name of 1 to %d bytes", r.Name, maxName)
+	}
+	if len(c.byName[string(n.bytes())]) > 0 {
+		return fmt.Errorf("product_name_as_reported %q: the name is taken: two rows need two names", r.Name)
+	}
+	c.rows = append(c.rows, r)
+	c.byName[string(n.bytes())] = []entry{{row: r}}
+	if id, ok := parseID(column("pci_vendor_device")); ok {
+		r.vendorID = id.vendor
+		if id.device != anyDevice {
+			c.byID[id] = append(c.byID[id], entry{row: r})
+		}
+	}
+	return nil
+}
+
+func (c *catalogue) addAlias(column func(string) string) error {
+	rows := c.named(column("product"))
+	if len(rows) == 0 {
+		return fmt.Errorf("product %q: no row of products.csv has this name", column("product"))
+	}
+	e := entry{row: rows[0].row, revision: column("revision"), subsystem: column("subsystem_device")}
+	if id, ok := parseID(column("pci_vendor_device")); ok {
+		c.byID[id] = constrain(c.byID[id], e)
+	}
+	if reported := column("reported_name"); reported != "" {
+		n, ok := normalize(reported)
+		if !ok {
+			return fmt.Errorf("reported_name %q: give a name of 1 to %d bytes", reported, maxName)
+		}
+		c.byName[string(n.bytes())] = append(c.byName[string(n.bytes())], e)
+	}
+	return nil
+}
+
+// constrain replaces the row's unconstrained entry, or adds the entry where there is none.
+func constrain(entries []entry, e entry) []entry {
+	for i := range entries {
+		if entries[i].row == e.row && entries[i].revision == "" && entries[i].subsystem == "" {
+			entries[i] = e
+			return entries
+		}
+	}
+	return append(entries, e)
+}
+
+// anyDevice stands for every device of a vendor whose device ids are not published.
+const anyDevice = "*"
+
+// parseID reads vendor:device; false for what is in brackets because it is not on PCI.
+func parseID(text string) (pciID, bool) {
+	vendor, device, ok := strings.Cut(text, ":")
+	return pciID{vendor, device}, ok
+}
