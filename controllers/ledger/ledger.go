@@ -1,0 +1,106 @@
+// Package ledger makes sure that a device belongs to at most one active plan, with any number of operators that each
+// believe to lead and with a crash between any two requests. docs/ledger.md has the protocol and why it holds.
+//
+// The reservation is the ShardingPlan itself. The ledger is one small ConfigMap that serves as a fence: a plan comes into
+// force only when an update of the ledger succeeded that names the plan and carries the resourceVersion which was read
+// before the plans were listed. Its record is a write-ahead log of one entry: whoever reads it first finishes what it
+// says.
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Name of the ConfigMap in the operator's namespace.
+const Name = "rankwright-ledger"
+
+// ErrConflict says that another writer was faster. Nothing was decided; the caller starts again from fresh reads.
+var ErrConflict = errors.New("the ledger was changed by another writer")
+
+// Ledger is the fence in one cluster. Its methods may be called by several processes at once.
+type Ledger struct {
+	// Reader reads from the API server, never from a cache.
+	Reader client.Reader
+	// Writer writes plans and the ledger.
+	Writer client.Client
+	// Namespace of the ConfigMap.
+	Namespace string
+	// Now is the clock of the conditions.
+	Now func() time.Time
+}
+
+// view is the ledger as read, and every plan that existed after that.
+type view struct {
+	config *corev1.ConfigMap
+	record record
+	plans  []v1alpha1.ShardingPlan
+}
+
+// read reads the ledger and after it the plans, and finishes what the record says. The order matters: every plan that was
+// committed before the version read is in the list, unless it was deleted since.
+func (l *Ledger) read(ctx context.Context) (*view, error) {
+	config, err := l.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var plans v1alpha1.ShardingPlanList
+	if err := l.Reader.List(ctx, &plans); err != nil {
+		return nil, fmt.Errorf("list plans: %w", err)
+	}
+	v := &view{config: config, record: decode(config.Data[recordKey]), plans: plans.Items}
+	if err := l.settle(ctx, v); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// open reads the ConfigMap and creates it where it is missing; of several creators one wins.
+func (l *Ledger) open(ctx context.Context) (*corev1.ConfigMap, error) {
+	config := &corev1.ConfigMap{}
+	err := l.Reader.Get(ctx, client.ObjectKey{Namespace: l.Namespace, Name: Name}, config)
+	if err == nil {
+		return config, nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("read ledger %s/%s: %w", l.Namespace, Name, err)
+	}
+	config = &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: Name},
+		Data:       map[string]string{recordKey: record{}.encode()},
+	}
+	err = l.Writer.Create(ctx, config, client.FieldOwner(v1alpha1.OperatorFieldManager))
+	if apierrors.IsAlreadyExists(err) {
+		return nil, ErrConflict
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create ledger %s/%s: %w", l.Namespace, Name, err)
+	}
+	return config, nil
+}
+
+// write replaces the record if nobody wrote since v was read. It returns ErrConflict only where the record was certainly
+// not written by this call.
+func (l *Ledger) write(ctx context.Context, v *view, next record) error {
+	next.Sequence = v.record.Sequence + 1
+	config := v.config.DeepCopy()
+	config.Data = map[string]string{recordKey: next.encode()}
+	err := l.Writer.Update(ctx, config, client.FieldOwner(v1alpha1.OperatorFieldManager))
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return ErrConflict
+	}
+	if err != nil {
+		return fmt.Errorf("write ledger %s/%s: %w", l.Namespace, Name, err)
+	}
+	v.config, v.record = config, next
+	return nil
+}

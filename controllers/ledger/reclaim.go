@@ -1,0 +1,47 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Leftovers returns the plans that were created and not brought into force, of those that Decide was shown: an operator
+// ended between the two, or is between them now.
+func Leftovers(plans []v1alpha1.ShardingPlan) []v1alpha1.ShardingPlan {
+	var left []v1alpha1.ShardingPlan
+	for i := range plans {
+		if !Active(&plans[i]) && plans[i].DeletionTimestamp.IsZero() {
+			left = append(left, plans[i])
+		}
+	}
+	return left
+}
+
+// Reclaim finishes the last commit and deletes the plans that were never committed; it returns how many. The ledger is
+// written first, so that a creator of one of them that still runs can no longer commit it. ErrConflict where another
+// writer was faster.
+func (l *Ledger) Reclaim(ctx context.Context) (int, error) {
+	v, err := l.read(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var uncommitted []v1alpha1.ShardingPlan
+	for _, plan := range Leftovers(v.plans) {
+		if !v.record.names(&plan) {
+			uncommitted = append(uncommitted, plan)
+		}
+	}
+	if len(uncommitted) == 0 {
+		return 0, nil
+	}
+	if err := l.write(ctx, v, v.record); err != nil {
+		return 0, err
+	}
+	var failed []error
+	for i := range uncommitted {
+		failed = append(failed, l.discard(ctx, &uncommitted[i]))
+	}
+	return len(uncommitted), errors.Join(failed...)
+}

@@ -1,0 +1,124 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	applymeta "k8s.io/client-go/applyconfigurations/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+)
+
+// ReasonCommitted is the reason of the Active condition of a plan that the ledger holds.
+const ReasonCommitted = "Committed"
+
+// Active says whether a plan is in force.
+func Active(plan *v1alpha1.ShardingPlan) bool {
+	return meta.IsStatusConditionTrue(plan.Status.Conditions, v1alpha1.ConditionActive)
+}
+
+// settle finishes the last commit: the plans that it replaces are deleted, and then its plan becomes active. A plan that
+// is gone or going needs nothing. The view's plans are as they are afterwards.
+func (l *Ledger) settle(ctx context.Context, v *view) error {
+	if v.record.Plan == nil {
+		return nil
+	}
+	plan := v.find(v.record.Plan.UID)
+	if plan == nil || Active(plan) || !plan.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	for _, old := range v.record.Replaces {
+		if replaced := v.find(old.UID); replaced != nil {
+			if err := l.retire(ctx, replaced); err != nil {
+				return err
+			}
+			v.forget(old.UID)
+		}
+	}
+	// Forgetting moved the plans.
+	return l.activate(ctx, v.find(v.record.Plan.UID))
+}
+
+// activate marks a committed plan as active, unless it changed since it was read.
+func (l *Ledger) activate(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
+	condition := metav1.Condition{
+		Type: v1alpha1.ConditionActive, Status: metav1.ConditionTrue, Reason: ReasonCommitted,
+		Message:            fmt.Sprintf("The ledger holds the plan: its %d devices are reserved.", plan.Spec.Totals.Devices),
+		ObservedGeneration: plan.Generation, LastTransitionTime: metav1.NewTime(l.Now()),
+	}
+	patch := apply.ShardingPlan(plan.Name, plan.Namespace).
+		WithUID(plan.UID).
+		WithResourceVersion(plan.ResourceVersion).
+		WithStatus(apply.ShardingPlanStatus().WithConditions(applymeta.Condition().
+			WithType(condition.Type).WithStatus(condition.Status).WithReason(condition.Reason).
+			WithMessage(condition.Message).WithObservedGeneration(condition.ObservedGeneration).
+			WithLastTransitionTime(condition.LastTransitionTime)))
+	err := l.Writer.Status().Apply(ctx, patch, client.FieldOwner(v1alpha1.OperatorFieldManager))
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return fmt.Errorf("plan %s/%s changed while it was being activated: %w", plan.Namespace, plan.Name, ErrConflict)
+	}
+	if err != nil {
+		return fmt.Errorf("activate plan %s/%s: %w", plan.Namespace, plan.Name, err)
+	}
+	meta.SetStatusCondition(&plan.Status.Conditions, condition)
+	return nil
+}
+
+// retire deletes an active plan and returns when it is gone: one that a finalizer keeps still holds its devices.
+func (l *Ledger) retire(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
+	if err := l.Release(ctx, plan); err != nil {
+		return err
+	}
+	var left v1alpha1.ShardingPlan
+	err := l.Reader.Get(ctx, client.ObjectKeyFromObject(plan), &left)
+	switch {
+	case apierrors.IsNotFound(err) || err == nil && left.UID != plan.UID:
+		return nil
+	case err != nil:
+		return fmt.Errorf("read replaced plan %s/%s: %w", plan.Namespace, plan.Name, err)
+	default:
+		return fmt.Errorf("replaced plan %s/%s is kept by finalizers %v and holds its devices until they are removed: %w",
+			plan.Namespace, plan.Name, left.Finalizers, ErrConflict)
+	}
+}
+
+// Release deletes a plan, which frees its devices. It needs no fence, because nobody gains by it before it is done. A
+// plan that is gone, or was made anew under the name, is no error.
+func (l *Ledger) Release(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
+	return l.remove(ctx, plan, client.Preconditions{UID: &plan.UID})
+}
+
+// discard deletes a plan that was never committed, unless it changed since it was read: then it was activated, and stays.
+func (l *Ledger) discard(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
+	return l.remove(ctx, plan, client.Preconditions{UID: &plan.UID, ResourceVersion: &plan.ResourceVersion})
+}
+
+func (l *Ledger) remove(ctx context.Context, plan *v1alpha1.ShardingPlan, conditions client.Preconditions) error {
+	background := client.PropagationPolicy(metav1.DeletePropagationBackground)
+	err := l.Writer.Delete(ctx, plan, conditions, background)
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return fmt.Errorf("delete plan %s/%s: %w", plan.Namespace, plan.Name, err)
+}
+
+func (v *view) find(uid types.UID) *v1alpha1.ShardingPlan {
+	for i := range v.plans {
+		if v.plans[i].UID == uid {
+			return &v.plans[i]
+		}
+	}
+	return nil
+}
+
+func (v *view) forget(uid types.UID) {
+	v.plans = slices.DeleteFunc(v.plans, func(p v1alpha1.ShardingPlan) bool { return p.UID == uid })
+}
+
