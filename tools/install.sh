@@ -29,26 +29,21 @@ ldflags() {
 }
 
 install_one() {
-  local name=$1 count=$2 row dir module pkg version out start watcher
+  local name=$1 count=$2 row dir module pkg version out
   row=$(catalogue | awk -v n="$name" '$1 == n')
   [ -n "$row" ] || { echo "tools/install.sh: no tool named '$name'; known: $(catalogue | cut -d' ' -f1 | xargs)" >&2; exit 2; }
   read -r _ dir module pkg <<<"$row"
   version=$(awk -v m="$module" '$1 == m && $2 ~ /^v/ {print $2} $1 == "require" && $2 == m {print $3}' "$root/tools/$dir/go.mod" | head -n 1)
   out=$cache/tools/$name@$version
   if [ ! -x "$out" ]; then
-    start=$SECONDS
-    printf '==> building %s %s (%s)\n' "$name" "$version" "$count"
-    (while sleep 15; do printf '    %s: still building, %d s\n' "$name" $((SECONDS - start)); done) &
-    watcher=$!
+    mkdir -p "$cache/tools"
     # shellcheck disable=SC2064
-    trap "kill $watcher 2>/dev/null; rm -f '$out.$$'" EXIT
-    mkdir -p "$cache/tools" "$cache/bin"
+    trap "rm -f '$out.$$'" EXIT
     (cd "$root/tools/$dir" && GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0 \
+      "$root/tools/progress.sh" "building $name $version ($count)" \
       go build -trimpath -ldflags "$(ldflags "$version")" -o "$out.$$" "$pkg")
     mv "$out.$$" "$out"
-    kill $watcher 2>/dev/null && wait $watcher 2>/dev/null || true
     trap - EXIT
-    printf '    %s built in %d s\n' "$name" $((SECONDS - start))
   fi
   mkdir -p "$cache/bin"
   ln -sf "../tools/$name@$version" "$cache/bin/$name"

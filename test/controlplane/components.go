@@ -3,6 +3,7 @@ package controlplane
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"strconv"
 )
@@ -78,14 +79,24 @@ func controllerManagerArgs(f files) []string {
 // freePorts returns distinct ports of the loopback that are free now. Another process may take one before it is used,
 // so whoever uses them tries again with others.
 func freePorts(n int) ([]int, error) {
+	listeners := make([]net.Listener, 0, n)
+	defer func() {
+		for _, l := range listeners {
+			_ = l.Close()
+		}
+	}()
 	ports := make([]int, 0, n)
 	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		listener, err := net.Listen("tcp4", "127.0.0.1:0")
 		if err != nil {
 			return nil, fmt.Errorf("free port of the loopback: %w", err)
 		}
-		defer func() { _ = listener.Close() }()
-		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+		listeners = append(listeners, listener)
+		address, err := netip.ParseAddrPort(listener.Addr().String())
+		if err != nil {
+			return nil, fmt.Errorf("free port of the loopback: %w", err)
+		}
+		ports = append(ports, int(address.Port()))
 	}
 	return ports, nil
 }

@@ -1,0 +1,85 @@
+# Needs Go, and for the race detector a C compiler. Everything else is built into .cache from the modules in tools/.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+GO       ?= go
+FUZZTIME ?= 30s
+KEEP     ?=
+export KEEP
+
+export RANKWRIGHT_ASSETS ?= $(CURDIR)/.cache/bin
+
+CONTROL_PLANE := etcd kube-apiserver kube-scheduler kube-controller-manager kubectl
+COMMANDS      := node-agent operator kubectl-rankwright
+VERSION       ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+.PHONY: help
+help: ## Print this list
+	@awk 'BEGIN {FS = ":.*## "; print "Usage: make TARGET\n"} \
+	  /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2} \
+	  END {print "\nVariables: KEEP=1 (demo), FUZZTIME=30s (fuzz), GO=go"}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: $(COMMANDS:%=bin/%) ## Build the commands into bin/
+
+# Go decides itself what is out of date, so these are always asked for.
+.PHONY: FORCE
+bin/%: FORCE
+	@CGO_ENABLED=0 tools/progress.sh "building $@" \
+	  $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/$*
+
+.PHONY: generate
+generate: ## Generate deep copies, apply configurations and CRDs from api/
+	@tools/install.sh controller-gen
+	tools/generate.sh
+
+.PHONY: lint
+lint: ## Check formatting, vet, linters, and that generated files are up to date
+	@tools/install.sh controller-gen golangci-lint
+	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); \
+	  [ -z "$$unformatted" ] || { echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; } >&2
+	@tools/progress.sh "go vet" $(GO) vet ./...
+	@tools/progress.sh "golangci-lint" .cache/bin/golangci-lint run ./...
+	@tools/progress.sh "generated files" tools/generate.sh --check
+
+.PHONY: test
+test: compiler ## Run all tests with the race detector, against a real API server where they need one
+	@tools/install.sh $(CONTROL_PLANE)
+	$(GO) test -race -timeout 20m ./...
+
+.PHONY: test-unit
+test-unit: compiler ## Run the tests that need no API server
+	$(GO) test -race $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | \
+	  awk '!/test\/controlplane/ {print $$1}')
+
+.PHONY: compiler
+compiler:
+	@command -v "$$($(GO) env CC)" >/dev/null || \
+	  { echo "the race detector needs a C compiler: install gcc (Debian: apt-get install gcc libc6-dev) or clang" >&2; exit 1; }
+
+.PHONY: demo
+demo: ## Run everything on this machine, from this host to ranks (KEEP=1 leaves it running)
+	@CGO_ENABLED=0 tools/progress.sh "building the demo" $(GO) build -trimpath -o bin/demo ./test/demo
+	@exec bin/demo
+
+.PHONY: tools
+tools: ## Build the pinned tools that are missing into .cache
+	@tools/install.sh $(CONTROL_PLANE) controller-gen golangci-lint
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz test for FUZZTIME
+	@for package in $$($(GO) list ./...); do \
+	  for name in $$($(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz' || true); do \
+	    echo "==> $$package $$name"; \
+	    $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package"; \
+	  done; \
+	done
+
+.PHONY: bench
+bench: ## Run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./pkg/...
+
+.PHONY: clean
+clean: ## Remove what was built, except the tools in .cache
+	rm -rf bin dist

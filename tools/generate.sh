@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Generates deep copies, apply configurations and CRDs from api/. It works in a copy, so that what was generated from a
+# type that is gone goes too. Usage: tools/generate.sh [--check]; --check changes nothing and fails where files differ.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+generated="config/crd api"
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+
+mkdir -p "$copy/config/crd"
+cp "$root/go.mod" "$root/go.sum" "$copy/"
+cp -R "$root/api" "$copy/api"
+rm -rf "$copy/api/v1alpha1/applyconfiguration" "$copy"/api/v1alpha1/zz_generated.*
+
+(cd "$copy" && "$root/.cache/bin/controller-gen" object crd applyconfiguration paths=./api/... output:crd:dir=config/crd)
+
+if [ "${1:-}" = --check ]; then
+  for folder in $generated; do
+    diff -r "$root/$folder" "$copy/$folder" >&2 || { echo "$folder is out of date: run \`make generate\`" >&2; exit 1; }
+  done
+  exit 0
+fi
+for folder in config/crd api/v1alpha1/applyconfiguration; do
+  rm -rf "${root:?}/$folder"
+  cp -R "$copy/$folder" "$root/$folder"
+done
+cp "$copy"/api/v1alpha1/zz_generated.* "$root/api/v1alpha1/"
