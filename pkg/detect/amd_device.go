@@ -1,0 +1,90 @@
+package detect
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// list returns the card as one device, or as its partitions. The error tells what could not be known of a card that is
+// listed nevertheless.
+func (c *amdCard) list(files Files, drm drmTable) ([]v1alpha1.Device, error) {
+	if c.whole() {
+		return []v1alpha1.Device{c.device()}, nil
+	}
+	if c.complete() {
+		return c.partitions(files, drm), nil
+	}
+	// What cannot be divided rightly is not divided: parts with wrong memory would be planned onto.
+	err := fmt.Errorf("%s: %d partitions of mode %s are in the KFD topology, which are not all", c.Address, len(c.nodes), c.compute)
+	c.nodes = nil
+	device := c.device()
+	if device.Health.State != v1alpha1.Unknown {
+		device.Health = v1alpha1.DeviceHealth{
+			State: v1alpha1.Unknown, Reason: "PartitionsUnreadable",
+			Message: "the card is in mode " + c.compute + ", but the KFD topology does not show all its partitions",
+		}
+	}
+	return []v1alpha1.Device{device}, err
+}
+
+// device is the card as a whole.
+func (c *amdCard) device() v1alpha1.Device {
+	pci := c.PCIDevice
+	device := v1alpha1.Device{
+		ID: c.deviceID(), Vendor: amdName, Family: v1alpha1.FamilyGPU, Backend: amdName,
+		Product: c.name(), Architecture: c.gfx, UUID: c.uuid(),
+		Driver: c.Driver, DriverVersion: c.driverVersion, FirmwareVersion: c.firmware,
+		PCI: &pci, NUMANode: c.NUMANode,
+		Index: firstIndex(c.drm.renders), Paths: c.paths(c.drm),
+		Memory: c.memory(), Health: c.health(),
+	}
+	if c.known {
+		performance := *c.product.Performance.DeepCopy()
+		device.Performance = &performance
+	}
+	return device
+}
+
+// memory is what amdgpu reports; what no driver reports is nominal.
+func (c *amdCard) memory() *v1alpha1.DeviceMemory {
+	switch {
+	case c.totalBytes > 0:
+		total := c.totalBytes >> 20
+		return &v1alpha1.DeviceMemory{
+			TotalMiB: total, UsedByOthersMiB: usedInSteps(c.usedBytes>>20, total), Source: v1alpha1.SourceKernel,
+		}
+	case c.known && c.product.MemoryMiB > 0:
+		return &v1alpha1.DeviceMemory{TotalMiB: c.product.MemoryMiB, Source: v1alpha1.SourceCatalogue}
+	default:
+		return nil
+	}
+}
+
+// usedInSteps rounds used memory down to steps of 1 GiB or 5 % of the total, whichever is more, so that the inventory
+// does not change with every allocation.
+func usedInSteps(usedMiB, totalMiB int64) int64 {
+	step := max(1024, totalMiB/20)
+	return usedMiB / step * step
+}
+
+// paths are the device nodes that a process needs: the GPU's own, and KFD's, which all share.
+func (c *amdCard) paths(nodes drmNodes) []string {
+	if c.Driver != amdDriver {
+		return nil
+	}
+	var shared []string
+	if c.kfd {
+		shared = []string{"/dev/kfd"}
+	}
+	return slices.Concat(shared, nodes.paths())
+}
+
+func firstIndex(minors []int) *int32 {
+	if len(minors) == 0 {
+		return nil
+	}
+	index := int32(minors[0])
+	return &index
+}

@@ -1,0 +1,111 @@
+package detect
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// partitionCount is the number of partitions of a mode; that of CPX is the product's number of compute dies.
+var partitionCount = map[string]int{"SPX": 1, "DPX": 2, "TPX": 3, "QPX": 4}
+
+// whole says whether the card is one device: by amdgpu's mode, or where there is none by KFD.
+func (c *amdCard) whole() bool {
+	if c.compute == "" || c.Driver != amdDriver {
+		return len(c.nodes) < 2
+	}
+	return partitionCount[c.compute] == 1
+}
+
+// complete says whether KFD shows every partition of a card that is cut.
+func (c *amdCard) complete() bool {
+	for i, node := range c.nodes {
+		if node.partition != i {
+			return false
+		}
+	}
+	want, fixed := partitionCount[c.compute]
+	return len(c.nodes) > 1 && (!fixed || len(c.nodes) == want)
+}
+
+// partitions lists a card that is cut into compute partitions (XCPs). Each has a KFD node and a render node of its own,
+// but all share the PCI function; the memory of all together is that of the card.
+func (c *amdCard) partitions(files Files, drm drmTable) []v1alpha1.Device {
+	memory := c.splitMemory()
+	mode := c.partitionMode()
+	devices := make([]v1alpha1.Device, 0, len(c.nodes))
+	for i, node := range c.nodes {
+		device := c.device()
+		device.ID = c.partitionID(node)
+		device.UUID = ""
+		device.Partition = &v1alpha1.DevicePartition{
+			Kind: mode, Parent: c.deviceID(), Profile: joined(mode, c.memoryMode), Index: int32(node.partition),
+		}
+		render := drmNodes{}
+		if minor := node.properties["drm_render_minor"]; minor > 0 && minor < 1<<20 {
+			render = drm.ofRender(int(minor))
+		}
+		device.Index, device.Paths = firstIndex(render.renders), c.paths(render)
+		device.Memory = nil
+		if total := memory[i] >> 20; total > 0 {
+			used := min(kfdUsedBytes(files, node.gpuID)>>20, total)
+			device.Memory = &v1alpha1.DeviceMemory{
+				TotalMiB: total, UsedByOthersMiB: usedInSteps(used, total), Source: v1alpha1.SourceKernel,
+			}
+		}
+		device.Performance = sharePerformance(device.Performance, int64(len(c.nodes)))
+		devices = append(devices, device)
+	}
+	return devices
+}
+
+func (c *amdCard) partitionID(node amdNode) v1alpha1.DeviceID {
+	return v1alpha1.DeviceID(fmt.Sprintf("%s-xcp%d", c.deviceID(), node.partition))
+}
+
+// partitionMode is the mode as amdgpu says it; older drivers do not, and the number of partitions tells it.
+func (c *amdCard) partitionMode() string {
+	byCount := map[int]string{2: "DPX", 3: "TPX", 4: "QPX", 6: "CPX", 8: "CPX"}
+	return cmp.Or(c.compute, byCount[len(c.nodes)], "XCP")
+}
+
+// splitMemory gives each partition what its memory banks hold, or equal parts where KFD does not say so or says more
+// than the card has.
+func (c *amdCard) splitMemory() []int64 {
+	parts := make([]int64, len(c.nodes))
+	var sum int64
+	complete := true
+	for i, node := range c.nodes {
+		parts[i] = int64(min(node.memoryBytes, 1<<50))
+		sum += parts[i]
+		complete = complete && parts[i] > 0
+	}
+	if complete && sum <= c.totalBytes {
+		return parts
+	}
+	for i := range parts {
+		parts[i] = c.totalBytes / int64(len(parts))
+	}
+	return parts
+}
+
+// sharePerformance is the part of a product's peak rates that one of n equal partitions has.
+func sharePerformance(whole *v1alpha1.DevicePerformance, n int64) *v1alpha1.DevicePerformance {
+	if whole == nil {
+		return nil
+	}
+	part := whole.DeepCopy()
+	part.MemoryBandwidthMBps /= n
+	for i := range part.Peak {
+		part.Peak[i].GFLOPS /= n
+	}
+	return part
+}
+
+func joined(mode, memory string) string {
+	if memory == "" {
+		return mode
+	}
+	return mode + "/" + memory
+}

@@ -1,0 +1,71 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// TPU finds Google's TPUs by their PCI ids, never by the name of a device node: /dev/accelN belongs to the accelerators
+// of other vendors (amdxdna, habanalabs, intel_vpu), too. It runs no command. What only Google's runtime knows, such as
+// memory, is nominal and marked so.
+//
+// A chip is one device, but for TPU7x: each of its chips is two, as its runtime presents them, with ids that end in -0
+// and -1.
+func TPU() Backend { return tpuBackend{} }
+
+const tpuVendor = "google"
+
+type tpuBackend struct{}
+
+func (tpuBackend) Name() string { return "tpu" }
+
+func (tpuBackend) Detect(_ context.Context, host *Host) (Found, error) {
+	functions, err := pciFunctions(host)
+	var chips []tpuChip
+	for _, function := range functions {
+		if generation, ok := tpuGenerationOf(function); ok {
+			chips = append(chips, tpuChip{pciFunction: function, generation: generation})
+		}
+	}
+	if len(chips) == 0 {
+		return Found{}, err
+	}
+	nodes, accelErr := readAccel(host.Files)
+	found := Found{}
+	for i := range chips {
+		chips[i].read(host.Files, nodes)
+		found.Devices = append(found.Devices, chips[i].devices()...)
+	}
+	links, linkErr := tpuLinks(chips)
+	found.Links = links
+	found.Degraded = joinProblems([]error{err, accelErr, linkErr})
+	return found, nil
+}
+
+// joinProblems words what could not be read in one line; empty where all could.
+func joinProblems(problems []error) string {
+	err := errors.Join(problems...)
+	if err == nil {
+		return ""
+	}
+	return strings.ReplaceAll(err.Error(), "\n", "; ")
+}
+
+// deviceIDs are the ids of the devices that the chip is listed as.
+func (c *tpuChip) deviceIDs() []v1alpha1.DeviceID {
+	whole := c.id()
+	if c.generation.cores < 2 {
+		return []v1alpha1.DeviceID{whole}
+	}
+	var ids []v1alpha1.DeviceID
+	for core := range c.generation.cores {
+		ids = append(ids, v1alpha1.DeviceID(fmt.Sprintf("%s-%d", whole, core)))
+	}
+	return ids
+}
+
+func (c *tpuChip) id() v1alpha1.DeviceID { return v1alpha1.DeviceID(tpuVendor + "-" + c.Address) }
