@@ -32,6 +32,7 @@ type AcceleratorInventory struct {
 // AcceleratorInventorySpec is the administrator's.
 type AcceleratorInventorySpec struct {
 	// Ids of devices that must not be planned or allocated. What runs on them goes on.
+	// +kubebuilder:validation:XValidation:rule="self.all(d, d.matches('^[a-z0-9][a-zA-Z0-9.:_-]*$'))",message="must be ids as in status.devices of this inventory, such as nvidia-0000:17:00.0"
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=1024

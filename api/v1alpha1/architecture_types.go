@@ -4,6 +4,8 @@ package v1alpha1
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.moe) || self.moe.activeExperts <= self.moe.experts",message="moe.activeExperts must not exceed moe.experts: a token cannot visit more experts than there are"
 // +kubebuilder:validation:XValidation:rule="has(self.attention.mla) || self.attention.heads % self.attention.kvHeads == 0",message="attention.heads must be a multiple of attention.kvHeads: set kvHeads to heads where every head has keys and values of its own"
+// +kubebuilder:validation:XValidation:rule="has(self.moe) || self.mlp.intermediateSize > 0",message="mlp.intermediateSize must be above 0 in a dense model: set it to the width of the feed-forward block, or describe moe"
+// +kubebuilder:validation:XValidation:rule="!has(self.moe) || !has(self.moe.firstLayer) || self.moe.firstLayer < self.layers",message="moe.firstLayer must be below layers: it counts from 0; remove moe where no layer is a mixture"
 type Architecture struct {
 	// Number of transformer layers.
 	// +kubebuilder:validation:Minimum=1
@@ -43,6 +45,8 @@ type Architecture struct {
 }
 
 // Attention is the attention of a layer.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.fullAttentionEvery) || self.fullAttentionEvery == 0 || (has(self.slidingWindow) && self.slidingWindow > 0)",message="fullAttentionEvery needs slidingWindow: set it to the tokens that the other layers look back, or remove fullAttentionEvery where every layer looks at the whole context"
 type Attention struct {
 	// Query heads.
 	// +kubebuilder:validation:Minimum=1

@@ -40,7 +40,7 @@ type DeviceMeshSpec struct {
 	// Dimensions from the fastest to the slowest (`tp-pp-dp`): rank is the sum of coordinate times stride, and the stride
 	// grows from left to right.
 	// +kubebuilder:validation:MaxLength=256
-	// +kubebuilder:validation:Pattern=`^[a-z][a-z0-9_]*(-[a-z][a-z0-9_]*)*$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z][a-z0-9_]*(-[a-z][a-z0-9_]*)*$')",message="must be dimensions joined by hyphens, from the fastest to the slowest, such as tp-pp-dp"
 	Order string `json:"order"`
 	// Sizes of the dimensions, in the same order.
 	// +listType=map

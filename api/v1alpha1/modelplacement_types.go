@@ -99,6 +99,7 @@ type ModelSource struct {
 // ConfigMapKey names a key of a ConfigMap.
 type ConfigMapKey struct {
 	// Name of the ConfigMap.
+	// +kubebuilder:validation:XValidation:rule="!format.dns1123Subdomain().validate(self).hasValue()",message="must be the name of a ConfigMap: lower-case letters, digits, hyphens and dots, with a letter or digit at both ends"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
@@ -153,7 +154,7 @@ const (
 
 // Parallelism holds the degrees to keep to.
 //
-// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="has(self.tensor) || has(self.pipeline) || has(self.data) || has(self.expert) || has(self.context)",message="at least one of tensor, pipeline, data, expert and context must be set: remove parallelism to have all of them chosen"
 type Parallelism struct {
 	// Devices that share each layer.
 	// +optional
@@ -207,7 +208,7 @@ type DeviceRequirements struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=32
-	// +kubebuilder:validation:items:Pattern=`^[a-z0-9][a-z0-9-]*$`
+	// +kubebuilder:validation:XValidation:rule="self.all(v, v.matches('^[a-z0-9][a-z0-9-]*$'))",message="vendors must be in lower case as in the inventories (nvidia, amd, intel, google): see kubectl get acceleratorinventories -o yaml"
 	Vendors []string `json:"vendors,omitempty"`
 	// Product names as in the inventory, any of which may be taken.
 	// +optional
@@ -237,11 +238,13 @@ type DeviceRequirements struct {
 // +kubebuilder:validation:XValidation:rule="has(self.required) != has(self.preferred)",message="exactly one of required and preferred must be set: required refuses a wider placement, preferred only avoids it"
 type TopologyRequirements struct {
 	// Level that the devices must share.
+	// +kubebuilder:validation:XValidation:rule="!format.qualifiedName().validate(self).hasValue()",message="must be the key of a node label, such as kubernetes.io/hostname or topology.kubernetes.io/zone"
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
 	Required *string `json:"required,omitempty"`
 	// Level that the devices should share.
+	// +kubebuilder:validation:XValidation:rule="!format.qualifiedName().validate(self).hasValue()",message="must be the key of a node label, such as kubernetes.io/hostname or topology.kubernetes.io/zone"
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317

@@ -146,6 +146,8 @@ type Strategy struct {
 }
 
 // Stage is a run of consecutive layers.
+//
+// +kubebuilder:validation:XValidation:rule="self.firstLayer <= self.lastLayer",message="firstLayer must not exceed lastLayer: a stage has at least one layer, the last one included"
 type Stage struct {
 	// First layer, from 0.
 	// +kubebuilder:validation:Minimum=0

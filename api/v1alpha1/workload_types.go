@@ -72,6 +72,8 @@ type Optimizer string
 type TrainingSharding string
 
 // TrainingWorkload is the training to plan for.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.microBatch) || self.microBatch <= self.globalBatch",message="microBatch must not exceed globalBatch: lower microBatch, or raise globalBatch to the sequences of one step over all devices"
 type TrainingWorkload struct {
 	// What is trained.
 	// +optional

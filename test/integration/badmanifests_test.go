@@ -1,0 +1,202 @@
+package integration
+
+// badManifests has one row for each mistake that the API server must explain.
+var badManifests = []badManifest{
+	// What model.
+	{
+		"no model", "modelplacement", `spec: {model: null}`,
+		[]string{"spec.model", "Required value"},
+	},
+	{
+		"no source of the model", "modelplacement", `spec: {model: {name: null}}`,
+		[]string{"spec.model", "exactly one of name, parameters, architecture and configMap must be set", "keep the one"},
+	},
+	{
+		"two sources of the model", "modelplacement", `spec: {model: {parameters: 70000000000}}`,
+		[]string{"spec.model", "exactly one of name, parameters, architecture and configMap", "remove the others"},
+	},
+	{
+		"empty name of the model", "modelplacement", `spec: {model: {name: ""}}`,
+		[]string{"spec.model.name", "at least 1 chars"},
+	},
+	{
+		"parameters in billions", "modelplacement", `spec: {model: {name: null, parameters: 70}}`,
+		[]string{"spec.model.parameters", "greater than or equal to 1000000"},
+	},
+	{
+		"parameters as text", "modelplacement", `spec: {model: {name: null, parameters: 70B}}`,
+		[]string{"spec.model.parameters", "must be of type integer"},
+	},
+	{
+		"name of a ConfigMap that cannot exist", "modelplacement", `spec: {model: {name: null, configMap: {name: Own_Model}}}`,
+		[]string{"spec.model.configMap.name", "must be the name of a ConfigMap", "lower-case"},
+	},
+	// Its architecture.
+	{
+		"more active experts than experts", "architecture", `spec: {model: {architecture: {moe: {activeExperts: 65}}}}`,
+		[]string{"spec.model.architecture", "moe.activeExperts must not exceed moe.experts"},
+	},
+	{
+		"heads that do not divide", "architecture", `spec: {model: {architecture: {attention: {kvHeads: 5}}}}`,
+		[]string{"spec.model.architecture", "attention.heads must be a multiple of attention.kvHeads", "set kvHeads to heads"},
+	},
+	{
+		"no feed-forward block", "architecture", `spec: {model: {architecture: {moe: null, mlp: {intermediateSize: 0}}}}`,
+		[]string{"spec.model.architecture", "mlp.intermediateSize must be above 0", "describe moe"},
+	},
+	{
+		"experts only after the last layer", "architecture", `spec: {model: {architecture: {moe: {firstLayer: 48}}}}`,
+		[]string{"spec.model.architecture", "moe.firstLayer must be below layers", "remove moe"},
+	},
+	{
+		"full attention without a window", "architecture", `spec: {model: {architecture: {attention: {slidingWindow: null}}}}`,
+		[]string{"spec.model.architecture.attention", "fullAttentionEvery needs slidingWindow", "remove fullAttentionEvery"},
+	},
+	{
+		"no layers", "architecture", `spec: {model: {architecture: {layers: 0}}}`,
+		[]string{"spec.model.architecture.layers", "greater than or equal to 1"},
+	},
+	// What for.
+	{
+		"no workload", "modelplacement", `spec: {workload: null}`,
+		[]string{"spec.workload", "Required value"},
+	},
+	{
+		"an empty workload", "modelplacement", `spec: {workload: {inference: null}}`,
+		[]string{"spec.workload", "exactly one of inference and training must be set"},
+	},
+	{
+		"two workloads", "modelplacement", `spec: {workload: {training: {sequenceLength: 4096, globalBatch: 8}}}`,
+		[]string{"spec.workload", "exactly one of inference and training must be set", "make two placements"},
+	},
+	{
+		"requests longer than the context", "modelplacement", `spec: {workload: {inference: {inputTokens: 8000}}}`,
+		[]string{"spec.workload.inference", "inputTokens + outputTokens must not exceed maxModelLen", "raise maxModelLen"},
+	},
+	{
+		"no context", "modelplacement", `spec: {workload: {inference: {maxModelLen: null}}}`,
+		[]string{"spec.workload.inference.maxModelLen", "Required value"},
+	},
+	{
+		"unknown objective", "modelplacement", `spec: {workload: {inference: {objective: Speed}}}`,
+		[]string{"spec.workload.inference.objective", `supported values: "Latency", "Throughput", "Cost"`},
+	},
+	{
+		"no time for an answer", "modelplacement", `spec: {workload: {inference: {maxTTFTMillis: 0}}}`,
+		[]string{"spec.workload.inference.maxTTFTMillis", "greater than or equal to 1"},
+	},
+	{
+		"micro-batch above the batch", "architecture", `spec: {workload: {training: {microBatch: 1024}}}`,
+		[]string{"spec.workload.training", "microBatch must not exceed globalBatch", "lower microBatch"},
+	},
+	{
+		"unknown optimizer", "architecture", `spec: {workload: {training: {optimizer: Adam}}}`,
+		[]string{"spec.workload.training.optimizer", `supported values: "AdamW"`},
+	},
+	// How.
+	{
+		"unknown quantization", "modelplacement", `spec: {quantization: Q4_K_M}`,
+		[]string{"spec.quantization", `supported values: "Auto", "FP32"`},
+	},
+	{
+		"unknown engine", "modelplacement", `spec: {engine: vllm}`,
+		[]string{"spec.engine", `supported values: "vLLM"`},
+	},
+	{
+		"empty parallelism", "modelplacement", `spec: {parallelism: {tensor: null}}`,
+		[]string{"spec.parallelism", "at least one of tensor, pipeline, data, expert and context must be set", "remove parallelism"},
+	},
+	{
+		"no tensor ranks", "modelplacement", `spec: {parallelism: {tensor: 0}}`,
+		[]string{"spec.parallelism.tensor", "greater than or equal to 1"},
+	},
+	{
+		"negative copies", "modelplacement", `spec: {replicas: -1}`,
+		[]string{"spec.replicas", "greater than or equal to 0"},
+	},
+	{
+		"unknown failure policy", "modelplacement", `spec: {onFailure: Restart}`,
+		[]string{"spec.onFailure", `supported values: "SameShape", "AnyShape", "Hold"`},
+	},
+	// On what.
+	{
+		"vendor in capitals", "modelplacement", `spec: {devices: {vendors: [NVIDIA]}}`,
+		[]string{"spec.devices.vendors", "vendors must be in lower case as in the inventories (nvidia, amd, intel, google)"},
+	},
+	{
+		"a vendor twice", "modelplacement", `spec: {devices: {vendors: [amd, amd]}}`,
+		[]string{"spec.devices.vendors[1]", "Duplicate value"},
+	},
+	{
+		"the host's CPU as accelerator", "modelplacement", `spec: {devices: {requirement: CPU}}`,
+		[]string{"spec.devices.requirement", `supported values: "Any", "GPU"`},
+	},
+	{
+		"memory with a unit", "modelplacement", `spec: {devices: {minMemoryMiB: 40Gi}}`,
+		[]string{"spec.devices.minMemoryMiB", "must be of type integer"},
+	},
+	{
+		"unknown precision", "modelplacement", `spec: {devices: {precisions: [TF32]}}`,
+		[]string{"spec.devices.precisions[0]", `supported values: "FP32"`},
+	},
+	{
+		"required and preferred level", "modelplacement", `spec: {topology: {preferred: topology.kubernetes.io/zone}}`,
+		[]string{"spec.topology", "exactly one of required and preferred must be set", "required refuses a wider placement"},
+	},
+	{
+		"a level that is no label key", "modelplacement", `spec: {topology: {required: "same rack"}}`,
+		[]string{"spec.topology.required", "must be the key of a node label", "kubernetes.io/hostname"},
+	},
+	{
+		"misspelt field", "modelplacement", `spec: {quantisation: BF16}`,
+		[]string{`unknown field "spec.quantisation"`},
+	},
+	{
+		"name too long for what is named after it", "modelplacement", `metadata: {name: a-name-of-fifty-one-characters-0123456789-0123456789}`,
+		[]string{"metadata.name must have at most 50 characters", "plans, meshes and pods are named after it"},
+	},
+	// Inventories.
+	{
+		"cordoned device that is no id", "acceleratorinventory", `spec: {cordonedDevices: ["GPU 0"]}`,
+		[]string{"spec.cordonedDevices", "must be ids as in status.devices", "nvidia-0000:17:00.0"},
+	},
+	{
+		"device cordoned twice", "acceleratorinventory", `spec: {cordonedDevices: [google-accel0, google-accel0]}`,
+		[]string{"spec.cordonedDevices[1]", "Duplicate value"},
+	},
+	// Plans.
+	{
+		"no stages", "shardingplan", `spec: {stages: []}`,
+		[]string{"spec.stages", "at least 1 items"},
+	},
+	{
+		"a stage that ends before it begins", "shardingplan",
+		`spec: {stages: [{firstLayer: 40, lastLayer: 39, perDevice: {weightsBytes: 1, kvCacheBytes: 1, activationsBytes: 1, overheadBytes: 1, totalBytes: 4}}]}`,
+		[]string{"spec.stages[0]", "firstLayer must not exceed lastLayer", "a stage has at least one layer"},
+	},
+	{
+		"no revision", "shardingplan", `spec: {revision: 0}`,
+		[]string{"spec.revision", "greater than or equal to 1"},
+	},
+	{
+		"unknown enforcement", "shardingplan", `spec: {enforcement: Strict}`,
+		[]string{"spec.enforcement", `supported values: "Claim", "Slot", "Exclusive", "Advisory"`},
+	},
+	// Meshes.
+	{
+		"order with commas", "devicemesh", `spec: {order: "tp,pp,dp"}`,
+		[]string{"spec.order", "must be dimensions joined by hyphens", "tp-pp-dp"},
+	},
+	{
+		"a dimension twice", "devicemesh", `spec: {dimensions: [{name: tp, size: 4}, {name: tp, size: 1}]}`,
+		[]string{"spec.dimensions[1]", "Duplicate value"},
+	},
+	{
+		"a group of nobody", "devicemesh", `spec: {groups: [{name: tp, count: 1, size: 0}]}`,
+		[]string{"spec.groups[0].size", "greater than or equal to 1"},
+	},
+	{
+		"no members", "devicemesh", `spec: {members: []}`,
+		[]string{"spec.members", "at least 1 items"},
+	},
+}

@@ -1,0 +1,82 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestGoodManifestsAreAccepted(t *testing.T) {
+	tests := []struct{ name, base, patch string }{
+		{name: "an inventory", base: "acceleratorinventory"},
+		{name: "a placement with everything", base: "modelplacement"},
+		{name: "the smallest placement", base: "modelplacement", patch: `spec: {quantization: null, parallelism: null, engine: null,
+			replicas: null, devices: null, topology: null, onFailure: null, workload: {inference: {inputTokens: null, outputTokens: null}}}`},
+		{name: "a model by parameters", base: "modelplacement", patch: `spec: {model: {name: null, parameters: 7000000000}}`},
+		{name: "a model in a ConfigMap", base: "modelplacement", patch: `spec: {model: {name: null, configMap: {name: own.model}}}`},
+		{name: "a model by architecture", base: "architecture"},
+		{name: "heads without a common factor under latent attention", base: "architecture",
+			patch: `spec: {model: {architecture: {attention: {kvHeads: 5, mla: {kvLoraRank: 512, qkNopeHeadDim: 128, qkRopeHeadDim: 64, vHeadDim: 128}}}}}`},
+		{name: "no copies", base: "modelplacement", patch: `spec: {replicas: 0}`},
+		{name: "the longest name", base: "modelplacement", patch: `metadata: {name: ` + strings.Repeat("n", 50) + `}`},
+		{name: "a preferred level", base: "modelplacement", patch: `spec: {topology: {required: null, preferred: topology.kubernetes.io/zone}}`},
+		{name: "a plan", base: "shardingplan"},
+		{name: "a mesh", base: "devicemesh"},
+	}
+	to := namespace(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := create(t, manifest(t, test.base, strings.ReplaceAll(test.patch, "\t", " ")), to, metav1.DryRunAll); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	created, err := create(t, manifest(t, "modelplacement",
+		`spec: {quantization: null, engine: null, replicas: null, onFailure: null, devices: {requirement: null}}`), namespace(t), metav1.DryRunAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, _ := created.Object["spec"].(map[string]any)
+	devices, _ := spec["devices"].(map[string]any)
+	got := map[string]any{
+		"quantization": spec["quantization"], "kvCacheType": spec["kvCacheType"], "engine": spec["engine"],
+		"replicas": spec["replicas"], "onFailure": spec["onFailure"], "requirement": devices["requirement"],
+	}
+	want := map[string]any{
+		"quantization": "Auto", "kvCacheType": "Auto", "engine": "vLLM",
+		"replicas": int64(1), "onFailure": "AnyShape", "requirement": "Any",
+	}
+	for field, value := range want {
+		if got[field] != value {
+			t.Errorf("%s defaults to %v, want %v", field, got[field], value)
+		}
+	}
+}
+
+// badManifest is a good manifest with a change that makes it bad, and what the refusal must say: field and remedy.
+type badManifest struct {
+	name, base, patch string
+	want              []string
+}
+
+func TestBadManifestsAreRefused(t *testing.T) {
+	to := namespace(t)
+	for _, test := range badManifests {
+		t.Run(test.base+"/"+test.name, func(t *testing.T) {
+			_, err := create(t, manifest(t, test.base, test.patch), to, metav1.DryRunAll)
+			if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
+				t.Fatalf("create = %v, want a refusal of the manifest", err)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the refusal does not say %q:\n%v", want, err)
+				}
+			}
+		})
+	}
+}
