@@ -17,8 +17,10 @@ func TestGoodManifestsAreAccepted(t *testing.T) {
 		{name: "a model by parameters", base: "modelplacement", patch: `spec: {model: {name: null, parameters: 7000000000}}`},
 		{name: "a model in a ConfigMap", base: "modelplacement", patch: `spec: {model: {name: null, configMap: {name: own.model}}}`},
 		{name: "a model by architecture", base: "architecture"},
-		{name: "heads without a common factor under latent attention", base: "architecture",
-			patch: `spec: {model: {architecture: {attention: {kvHeads: 5, mla: {kvLoraRank: 512, qkNopeHeadDim: 128, qkRopeHeadDim: 64, vHeadDim: 128}}}}}`},
+		{
+			name: "heads without a common factor under latent attention", base: "architecture",
+			patch: `spec: {model: {architecture: {attention: {kvHeads: 5, mla: {kvLoraRank: 512, qkNopeHeadDim: 128, qkRopeHeadDim: 64, vHeadDim: 128}}}}}`,
+		},
 		{name: "no copies", base: "modelplacement", patch: `spec: {replicas: 0}`},
 		{name: "the longest name", base: "modelplacement", patch: `metadata: {name: ` + strings.Repeat("n", 50) + `}`},
 		{name: "a preferred level", base: "modelplacement", patch: `spec: {topology: {required: null, preferred: topology.kubernetes.io/zone}}`},

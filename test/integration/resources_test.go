@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"context"
 	"encoding/json"
 	"path/filepath"
 	"testing"
@@ -91,12 +92,19 @@ func create(t *testing.T, object *unstructured.Unstructured, namespace string, d
 		metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun})
 }
 
-// mustCreate creates the object and removes it with the test.
+// mustCreate creates the object; one without a namespace is removed with the test, as others would meet it.
 func mustCreate(t *testing.T, object *unstructured.Unstructured, namespace string) *unstructured.Unstructured {
 	t.Helper()
 	created, err := create(t, object, namespace)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if created.GetNamespace() == "" {
+		t.Cleanup(func() {
+			if err := resource(t, created.GetKind(), "").Delete(context.Background(), created.GetName(), metav1.DeleteOptions{}); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	return created
 }

@@ -1,0 +1,157 @@
+package integration
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rankwright/rankwright/test/controlplane"
+)
+
+// terminalWidth is what the tables of `kubectl get` must fit.
+const terminalWidth = 120
+
+// kubectl runs the real one as administrator and returns what it prints.
+func kubectl(t *testing.T, args ...string) string {
+	t.Helper()
+	assets, err := controlplane.FindAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), filepath.Join(assets, "kubectl"), args...)
+	command.Env = []string{"KUBECONFIG=" + cluster.Kubeconfig(), "HOME=" + t.TempDir()}
+	output, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, output)
+	}
+	return string(output)
+}
+
+// withStatus creates the object and writes the status, given in YAML, through its subresource.
+func withStatus(t *testing.T, object *unstructured.Unstructured, namespace, status string) *unstructured.Unstructured {
+	t.Helper()
+	created := mustCreate(t, object, namespace)
+	var content map[string]any
+	if err := yaml.Unmarshal([]byte(status), &content); err != nil {
+		t.Fatal(err)
+	}
+	created.Object["status"] = content
+	updated, err := resource(t, object.GetKind(), namespace).UpdateStatus(t.Context(), created,
+		metav1.UpdateOptions{FieldValidation: metav1.FieldValidationStrict})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return updated
+}
+
+func condition(kind, status, reason string) string {
+	return "{type: " + kind + `, status: "` + status + `", reason: ` + reason +
+		`, message: of this test, lastTransitionTime: "2026-01-01T00:00:00Z"}`
+}
+
+func TestTablesFitATerminal(t *testing.T) {
+	to := namespace(t)
+	withStatus(t, manifest(t, "acceleratorinventory", ""), to, `
+summary: {devices: 8, healthy: 8, products: 8x NVIDIA H100 80GB HBM3, memory: 637.2 GiB, memoryMiB: 652472,
+  free: 557.5 GiB, freeMiB: 570880, links: NVLink, drivers: nvidia 580.95.05}`)
+	withStatus(t, manifest(t, "modelplacement", ""), to, `
+model: Llama-3.1-70B-Instruct
+strategy: TP8 PP2 x2
+devices: 32
+nodes: 4
+estimate: {tokensPerSecond: 123456}
+replicas: 2
+conditions: [`+condition("Ready", "False", "InsufficientMemory")+`]`)
+	withStatus(t, manifest(t, "shardingplan", ""), to, `conditions: [`+condition("Active", "True", "Committed")+`]`)
+	withStatus(t, manifest(t, "devicemesh", ""), to, `conditions: [`+condition("Ready", "True", "AllMembersHealthy")+`]`)
+
+	tests := []struct {
+		resource string
+		want     []string
+	}{
+		{"acceleratorinventories", []string{"DEVICES", "HEALTHY", "PRODUCTS", "MEMORY", "FREE", "AGE", "8x NVIDIA H100 80GB HBM3", "637.2 GiB", "557.5 GiB"}},
+		{"modelplacements", []string{"MODEL", "STRATEGY", "DEVICES", "NODES", "TOKENS/S", "READY", "REASON", "AGE", "TP8 PP2 x2", "123456", "InsufficientMemory"}},
+		{"shardingplans", []string{"MODEL", "STRATEGY", "DEVICES", "NODES", "MEMORY", "ACTIVE", "AGE", "183.4 GiB"}},
+		{"devicemeshes", []string{"ENGINE", "ORDER", "SHAPE", "WORLD", "READY", "AGE", "tp-pp-dp"}},
+	}
+	for _, test := range tests {
+		t.Run(test.resource, func(t *testing.T) {
+			table := kubectl(t, "get", test.resource, "-n", to)
+			for _, want := range test.want {
+				if !strings.Contains(table, want) {
+					t.Errorf("the table has no %q:\n%s", want, table)
+				}
+			}
+			for line := range strings.Lines(table) {
+				if width := utf8.RuneCountInString(strings.TrimRight(line, " \n")); width > terminalWidth {
+					t.Errorf("%d columns, want at most %d:\n%s", width, terminalWidth, line)
+				}
+			}
+		})
+	}
+	t.Run("short names and category", func(t *testing.T) {
+		for _, name := range []string{"accinv", "mp", "splan", "dmesh"} {
+			if table := kubectl(t, "get", name, "-n", to); strings.Count(table, "\n") != 2 {
+				t.Errorf("kubectl get %s has not one row:\n%s", name, table)
+			}
+		}
+		for _, want := range []string{"acceleratorinventory", "modelplacement", "shardingplan", "devicemesh"} {
+			if table := kubectl(t, "get", "rankwright", "-n", to, "-o", "name"); !strings.Contains(table, want) {
+				t.Errorf("kubectl get rankwright has no %s:\n%s", want, table)
+			}
+		}
+	})
+}
+
+func TestScale(t *testing.T) {
+	to := namespace(t)
+	withStatus(t, manifest(t, "modelplacement", ""), to, `{replicas: 1, selector: "rankwright.dev/placement=llama-70b"}`)
+	kubectl(t, "scale", "modelplacement/llama-70b", "-n", to, "--replicas=3")
+	scaled, err := resource(t, "ModelPlacement", to).Get(t.Context(), "llama-70b", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if replicas, _, _ := unstructured.NestedInt64(scaled.Object, "spec", "replicas"); replicas != 3 {
+		t.Errorf("spec.replicas = %d after kubectl scale, want 3", replicas)
+	}
+	scale, err := resource(t, "ModelPlacement", to).Get(t.Context(), "llama-70b", metav1.GetOptions{}, "scale")
+	if err != nil {
+		t.Fatal(err)
+	}
+	replicas, _, _ := unstructured.NestedInt64(scale.Object, "status", "replicas")
+	selector, _, _ := unstructured.NestedString(scale.Object, "status", "selector")
+	if replicas != 1 || selector != "rankwright.dev/placement=llama-70b" {
+		t.Errorf("scale status = %d, %q; want the placement's", replicas, selector)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	tests := []struct {
+		field string
+		want  []string
+	}{
+		{"modelplacement", []string{"asks for a model to be placed"}},
+		{"modelplacement.spec.workload", []string{"Exactly one of inference and training", "Answering requests", "Training or fine-tuning"}},
+		{"modelplacement.spec.model", []string{"Exactly one of name, parameters, architecture and configMap", "Llama-3.1-70B"}},
+		{"acceleratorinventory.status.devices.memory", []string{"Total in MiB, as the driver reports it"}},
+		{"shardingplan.spec.stages", []string{"First layer, from 0", "Last layer, included"}},
+		{"devicemesh.spec.order", []string{"from the fastest to the slowest"}},
+	}
+	for _, test := range tests {
+		t.Run(test.field, func(t *testing.T) {
+			// kubectl breaks lines where it likes.
+			text := strings.Join(strings.Fields(kubectl(t, "explain", test.field)), " ")
+			for _, want := range test.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("no %q in:\n%s", want, text)
+				}
+			}
+		})
+	}
+}
