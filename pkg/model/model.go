@@ -2,12 +2,10 @@
 // knows no devices.
 //
 // Layers and ranks count from 0. Sums are saturated at the largest int64 instead of wrapping; a Model made by one of
-// the constructors is small enough that none of its sums gets there.
+// the constructors is small enough that no sum over its weights gets there.
 package model
 
-import (
-	"github.com/rankwright/rankwright/api/v1alpha1"
-)
+import "github.com/rankwright/rankwright/api/v1alpha1"
 
 // Model is a model with the architecture that everything about it is computed from.
 type Model struct {
@@ -23,78 +21,64 @@ type Model struct {
 	Synthetic bool
 }
 
-// MaxParameters bounds a model: the API's own bound, which keeps every sum of bytes far inside an int64.
-const MaxParameters = 100_000_000_000_000
-
-// FromArchitecture makes a model of an architecture. The error names the field, its value and the remedy.
-func FromArchitecture(name string, a v1alpha1.Architecture) (*Model, error) {
-	return nil, nil
+// Parameters counts every weight; a shared embedding table counts once.
+func (m *Model) Parameters() int64 {
+	sum := add(m.EmbeddingParameters(), add(m.HeadParameters(), m.FinalNormParameters()))
+	return add(sum, m.overLayers(m.LayerParameters))
 }
 
-// FromConfig makes a model of a Hugging Face config.json. The error names the field, its value and the remedy.
-func FromConfig(name string, config []byte) (*Model, error) { return nil, nil }
+// ActiveParameters counts the weights that take part in a token's arithmetic: those of all layers, of routed experts only
+// the ones that it visits, the final norm and the head (a shared table too), but not the lookup of its embedding.
+func (m *Model) ActiveParameters() int64 {
+	a := &m.Architecture
+	sum := add(mul(int64(a.VocabSize), int64(a.HiddenSize)), m.FinalNormParameters())
+	return add(sum, m.overLayers(func(layer int) int64 {
+		var active int64
+		var buffer tensorBuffer
+		for _, t := range layerTensors(a, layer, &buffer) {
+			active = add(active, t.active(a))
+		}
+		return active
+	}))
+}
 
-// FromParameters makes a synthetic model of about n parameters.
-func FromParameters(n int64) (*Model, error) { return nil, nil }
-
-// Lookup finds a model by its catalogue name or hub id, case-insensitively; the error lists near names.
-func Lookup(name string) (*Model, error) { return nil, nil }
-
-// Names returns the names of the catalogue, sorted.
-func Names() []string { return nil }
-
-// BytesPer is what a parameter takes in a precision, block scales included, as a fraction of bytes.
-func BytesPer(p v1alpha1.Precision) (num, den int64) { return 2, 1 }
-
-// Parameters counts every weight.
-func (m *Model) Parameters() int64 { return 0 }
-
-// ActiveParameters counts the weights that a token touches, with the head and without the embedding table.
-func (m *Model) ActiveParameters() int64 { return 0 }
-
-// LayerParameters counts the weights of a layer.
-func (m *Model) LayerParameters(layer int) int64 { return 0 }
+// LayerParameters counts the weights of a layer; 0 where there is no such layer.
+func (m *Model) LayerParameters(layer int) int64 {
+	var sum int64
+	var buffer tensorBuffer
+	for _, t := range layerTensors(&m.Architecture, layer, &buffer) {
+		sum = add(sum, t.weights())
+	}
+	return sum
+}
 
 // EmbeddingParameters counts the input embedding table.
-func (m *Model) EmbeddingParameters() int64 { return 0 }
-
-// HeadParameters counts the output head; 0 where it shares the embedding table.
-func (m *Model) HeadParameters() int64 { return 0 }
-
-// FinalNormParameters counts the norm before the head.
-func (m *Model) FinalNormParameters() int64 { return 0 }
-
-// WeightBytes is the whole model stored in p.
-func (m *Model) WeightBytes(p v1alpha1.Precision) int64 { return 0 }
-
-// LayerWeightBytes is a layer stored in p.
-func (m *Model) LayerWeightBytes(layer int, p v1alpha1.Precision) int64 { return 0 }
-
-// LayerWeightBytesPerRank is what one of tensor ranks stores of a layer.
-func (m *Model) LayerWeightBytesPerRank(layer, tensor int, p v1alpha1.Precision) int64 { return 0 }
-
-// EmbeddingBytes is the input embedding table stored in p.
-func (m *Model) EmbeddingBytes(p v1alpha1.Precision) int64 { return 0 }
-
-// EmbeddingBytesPerRank is what one of tensor ranks stores of the embedding table.
-func (m *Model) EmbeddingBytesPerRank(tensor int, p v1alpha1.Precision) int64 { return 0 }
-
-// HeadBytes is the head and the final norm's table as the last stage stores it.
-func (m *Model) HeadBytes(p v1alpha1.Precision) int64 { return 0 }
-
-// HeadBytesPerRank is what one of tensor ranks stores of the head.
-func (m *Model) HeadBytesPerRank(tensor int, p v1alpha1.Precision) int64 { return 0 }
-
-// KVBytesPerToken is the cache of a token over all layers at full length.
-func (m *Model) KVBytesPerToken(p v1alpha1.Precision) int64 { return 0 }
-
-// LayerKVBytes is the cache of one sequence in a layer.
-func (m *Model) LayerKVBytes(layer int, tokens int64, p v1alpha1.Precision) int64 { return 0 }
-
-// LayerKVBytesPerRank is what one of tensor ranks stores of it.
-func (m *Model) LayerKVBytesPerRank(layer int, tokens int64, tensor int, p v1alpha1.Precision) int64 {
-	return 0
+func (m *Model) EmbeddingParameters() int64 {
+	return mul(int64(m.Architecture.VocabSize), int64(m.Architecture.HiddenSize))
 }
 
-// TensorDegrees returns the tensor-parallel degrees up to limit that divide the model evenly.
-func (m *Model) TensorDegrees(limit int) []int { return nil }
+// HeadParameters counts the output head; 0 where it shares the embedding table, of which HeadBytes then stores a copy.
+func (m *Model) HeadParameters() int64 {
+	if m.Architecture.TiedEmbeddings {
+		return 0
+	}
+	return m.EmbeddingParameters()
+}
+
+// FinalNormParameters counts the norm between the last layer and the head.
+func (m *Model) FinalNormParameters() int64 { return normWeights(&m.Architecture) }
+
+// overLayers sums a count over all layers; it needs two calls, since a layer is either dense or a mixture.
+func (m *Model) overLayers(count func(layer int) int64) int64 {
+	a := &m.Architecture
+	mixtures := int64(mixtureLayers(a))
+	dense := max(0, int64(a.Layers)-mixtures)
+	var sum int64
+	if mixtures > 0 {
+		sum = mul(mixtures, count(int(a.MoE.FirstLayer)))
+	}
+	if dense > 0 {
+		sum = add(sum, mul(dense, count(firstDense(a))))
+	}
+	return sum
+}

@@ -1,0 +1,87 @@
+package model
+
+import "github.com/rankwright/rankwright/api/v1alpha1"
+
+// fraction is num/den.
+type fraction struct{ num, den int64 }
+
+// bytesPer is what a weight takes, block scales included.
+var bytesPer = map[v1alpha1.Precision]fraction{
+	v1alpha1.FP32: {4, 1},
+	v1alpha1.FP16: {2, 1},
+	v1alpha1.BF16: {2, 1},
+	// One scale for each tensor, channel or block of 128x128 is below a thousandth and is left out.
+	v1alpha1.FP8:  {1, 1},
+	v1alpha1.INT8: {1, 1},
+	// 4 bits, with a 16-bit scale and a 4-bit zero point for each 128 weights (GPTQ and AWQ checkpoints): 4.15625 bits.
+	v1alpha1.INT4: {133, 256},
+	// 4 bits, with an 8-bit scale for each 32 weights (OCP Microscaling Formats 1.0): 4.25 bits.
+	v1alpha1.MXFP4: {17, 32},
+	// 4 bits, with an 8-bit scale for each 16 weights (NVIDIA's NVFP4): 4.5 bits.
+	v1alpha1.NVFP4: {9, 16},
+	// A rate and not a storage format: counted as the larger of the two that compute at it.
+	v1alpha1.FP4: {9, 16},
+}
+
+// BytesPer is what a weight takes in a precision, block scales included, as the fraction num/den of bytes: 17/32 for
+// MXFP4 (4.25 bits), 9/16 for NVFP4 (4.5 bits), 133/256 for INT4 (4.15625 bits). An unknown precision counts as 16 bits.
+func BytesPer(p v1alpha1.Precision) (num, den int64) {
+	f, ok := bytesPer[p]
+	if !ok {
+		return 2, 1
+	}
+	return f.num, f.den
+}
+
+// stored is what some weights take in a format, rounded up to whole bytes.
+func stored(weights int64, p v1alpha1.Precision) int64 {
+	num, den := BytesPer(p)
+	return ceil(mul(weights, num), den)
+}
+
+// storedPlain is what weights take that are never stored in less than 16 bits.
+func storedPlain(weights int64, p v1alpha1.Precision) int64 {
+	if num, den := BytesPer(p); num < 2*den {
+		return mul(weights, 2)
+	}
+	return stored(weights, p)
+}
+
+// quantizes says whether the format is applied to a tensor. The one kind of mixture that is published in MXFP4 (GPT-OSS)
+// stores its routed experts in it and all else in 16 bits.
+func quantizes(a *v1alpha1.Architecture, t tensor, p v1alpha1.Precision) bool {
+	switch t.storage {
+	case expert:
+		return true
+	case linear:
+		return p != v1alpha1.MXFP4 || a.MoE == nil
+	default:
+		return false
+	}
+}
+
+// WeightBytes is the whole model stored in p, once. In formats under 16 bits the embedding table, the head, norms,
+// biases, routers and attention sinks keep 16 bits, and in MXFP4 a mixture of experts stores only its routed experts in it.
+func (m *Model) WeightBytes(p v1alpha1.Precision) int64 {
+	ends := storedPlain(add(m.EmbeddingParameters(), m.HeadParameters()), p)
+	return add(add(ends, m.FinalNormBytes(p)), m.overLayers(func(layer int) int64 { return m.LayerWeightBytes(layer, p) }))
+}
+
+// LayerWeightBytes is a layer stored in p; 0 where there is no such layer.
+func (m *Model) LayerWeightBytes(layer int, p v1alpha1.Precision) int64 {
+	return m.LayerWeightBytesPerRank(layer, 1, p)
+}
+
+// EmbeddingBytes is the input embedding table stored in p, on the first stage.
+func (m *Model) EmbeddingBytes(p v1alpha1.Precision) int64 {
+	return storedPlain(m.EmbeddingParameters(), p)
+}
+
+// HeadBytes is the output head as the last stage stores it. A model that shares its embedding table needs a copy of it
+// there, which this is; on a single stage the table is stored once and HeadBytes must not be added.
+func (m *Model) HeadBytes(p v1alpha1.Precision) int64 { return m.EmbeddingBytes(p) }
+
+// FinalNormBytes is the norm between the last layer and the head, on every rank of the last stage.
+func (m *Model) FinalNormBytes(p v1alpha1.Precision) int64 {
+	return storedPlain(m.FinalNormParameters(), p)
+}

@@ -1,0 +1,96 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// MaxParameters bounds a model: the API's own bound, which keeps every sum of bytes far inside an int64.
+const MaxParameters = 100_000_000_000_000
+
+// FromArchitecture makes a model of an architecture, which it checks as the API server would. The error names the field,
+// its value and the remedy.
+func FromArchitecture(name string, a v1alpha1.Architecture) (*Model, error) {
+	m := &Model{
+		Name: name, Architecture: *a.DeepCopy(), Native: v1alpha1.BF16,
+		Assumptions: []string{"the checkpoint is in BF16: an architecture does not say"},
+	}
+	if err := m.validate(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// bound is what a field may be.
+type bound struct {
+	field     string
+	value     int32
+	low, high int32
+}
+
+// validate holds the architecture to the bounds of the API and to MaxParameters.
+func (m *Model) validate() error {
+	a := &m.Architecture
+	for _, b := range bounds(a) {
+		if b.value < b.low || b.value > b.high {
+			return fmt.Errorf("%s is %d: set it to a value from %d to %d", b.field, b.value, b.low, b.high)
+		}
+	}
+	if a.Attention.MLA == nil && a.Attention.Heads%a.Attention.KVHeads != 0 {
+		return fmt.Errorf("attention.heads is %d and attention.kvHeads %d: set kvHeads to a divisor of heads, or to heads where every head has keys and values of its own", a.Attention.Heads, a.Attention.KVHeads)
+	}
+	if a.MoE != nil && a.MoE.ActiveExperts > a.MoE.Experts {
+		return fmt.Errorf("moe.activeExperts is %d and moe.experts %d: a token cannot visit more experts than there are", a.MoE.ActiveExperts, a.MoE.Experts)
+	}
+	if a.MLP.IntermediateSize == 0 && mixtureLayers(a) < int(a.Layers) {
+		return fmt.Errorf("mlp.intermediateSize is 0 and %d of %d layers are dense: set it to the width of their feed-forward block", int(a.Layers)-mixtureLayers(a), a.Layers)
+	}
+	if n := m.Parameters(); n > MaxParameters {
+		return fmt.Errorf("the architecture has %s parameters: set layers, hiddenSize and the widths so that there are at most %d", countText(n), int64(MaxParameters))
+	}
+	return nil
+}
+
+func countText(n int64) string {
+	if n == math.MaxInt64 {
+		return "more than 2^63"
+	}
+	return fmt.Sprint(n)
+}
+
+// bounds lists every number of an architecture with the bounds of the API's markers.
+func bounds(a *v1alpha1.Architecture) []bound {
+	list := []bound{
+		{"layers", a.Layers, 1, 1024},
+		{"hiddenSize", a.HiddenSize, 1, 1 << 20},
+		{"vocabSize", a.VocabSize, 1, 1 << 24},
+		{"maxContext", a.MaxContext, 0, math.MaxInt32},
+		{"normsPerLayer", int32(min(norms(a), math.MaxInt32)), 0, 8},
+		{"attention.heads", a.Attention.Heads, 1, 1 << 16},
+		{"attention.kvHeads", a.Attention.KVHeads, 1, 1 << 16},
+		{"attention.headDim", a.Attention.HeadDim, 1, 1 << 16},
+		{"attention.slidingWindow", a.Attention.SlidingWindow, 0, math.MaxInt32},
+		{"attention.fullAttentionEvery", a.Attention.FullAttentionEvery, 0, 1024},
+		{"mlp.intermediateSize", a.MLP.IntermediateSize, 0, 1 << 24},
+	}
+	if mla := a.Attention.MLA; mla != nil {
+		list = append(list,
+			bound{"attention.mla.qLoraRank", mla.QLoraRank, 0, 1 << 16},
+			bound{"attention.mla.kvLoraRank", mla.KVLoraRank, 1, 1 << 16},
+			bound{"attention.mla.qkNopeHeadDim", mla.QKNopeHeadDim, 1, 1 << 16},
+			bound{"attention.mla.qkRopeHeadDim", mla.QKRopeHeadDim, 1, 1 << 16},
+			bound{"attention.mla.vHeadDim", mla.VHeadDim, 1, 1 << 16})
+	}
+	if moe := a.MoE; moe != nil {
+		list = append(list,
+			bound{"moe.experts", moe.Experts, 1, 1 << 16},
+			bound{"moe.activeExperts", moe.ActiveExperts, 1, 1 << 16},
+			bound{"moe.intermediateSize", moe.IntermediateSize, 1, 1 << 24},
+			bound{"moe.sharedIntermediateSize", moe.SharedIntermediateSize, 0, 1 << 24},
+			bound{"moe.firstLayer", moe.FirstLayer, 0, 1024},
+			bound{"moe.interval", moe.Interval, 0, 1024})
+	}
+	return list
+}
