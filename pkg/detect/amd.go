@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -43,11 +44,13 @@ func (amdBackend) Detect(_ context.Context, host *Host) (Found, error) {
 			cards = append(cards, card)
 		}
 	}
+	settlePartitions(cards)
 	found := Found{}
 	for i := range cards {
-		devices, err := cards[i].list(host.Files, drm)
-		problems = append(problems, err)
-		found.Devices = append(found.Devices, devices...)
+		found.Devices = append(found.Devices, cards[i].list(host.Files, drm)...)
+		if err := cmp.Or(cards[i].partitionErr, cards[i].missingErr); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", cards[i].Address, err))
+		}
 	}
 	found.Links, err = amdLinks(cards)
 	problems = append(problems, err)

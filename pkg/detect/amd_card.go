@@ -16,7 +16,8 @@ import (
 type amdCard struct {
 	pciFunction
 	drm drmNodes
-	// nodes are the card's KFD nodes in order of their partitions; one where it is whole, none where KFD has none.
+	// nodes are the KFD nodes of the devices that the card is listed as, in order of their partitions; none where KFD does
+	// not show them.
 	nodes []amdNode
 	// kfd says that the host has the KFD device.
 	kfd bool
@@ -31,7 +32,11 @@ type amdCard struct {
 	totalBytes          int64
 	usedBytes           int64
 	memoryErr           error
-	uncorrectable       int64
+	// parts is the number of partitions that the card is cut into; 1 where it is whole.
+	parts int
+	// partitionErr says why a card that is cut is listed as one, missingErr which of its parts are not.
+	partitionErr, missingErr error
+	uncorrectable            int64
 	// hive is the XGMI hive, "" where there is none; hops the distances to its members.
 	hive string
 	hops []int

@@ -1,32 +1,17 @@
 package detect
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// list returns the card as one device, or as its partitions. The error tells what could not be known of a card that is
-// listed nevertheless.
-func (c *amdCard) list(files Files, drm drmTable) ([]v1alpha1.Device, error) {
-	if c.whole() {
-		return []v1alpha1.Device{c.device()}, nil
+// list returns the card as one device, or as its partitions.
+func (c *amdCard) list(files Files, drm drmTable) []v1alpha1.Device {
+	if len(c.nodes) > 1 {
+		return c.partitions(files, drm)
 	}
-	if c.complete() {
-		return c.partitions(files, drm), nil
-	}
-	// What cannot be divided rightly is not divided: parts with wrong memory would be planned onto.
-	err := fmt.Errorf("%s: %d partitions of mode %s are in the KFD topology, which are not all", c.Address, len(c.nodes), c.compute)
-	c.nodes = nil
-	device := c.device()
-	if device.Health.State != v1alpha1.Unknown {
-		device.Health = v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: "PartitionsUnreadable",
-			Message: "the card is in mode " + c.compute + ", but the KFD topology does not show all its partitions",
-		}
-	}
-	return []v1alpha1.Device{device}, err
+	return []v1alpha1.Device{c.device()}
 }
 
 // device is the card as a whole.

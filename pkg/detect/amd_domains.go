@@ -59,21 +59,18 @@ func (g xgmiGraph) domain(clique []int) v1alpha1.LinkDomain {
 			}
 			rate := g.rate(a, b)
 			sum += rate
-			peer := rate / int64(g.cards[a].width()*g.cards[b].width())
+			peer := rate / int64(g.cards[a].parts*g.cards[b].parts)
 			if domain.PeerMBps == 0 || peer < domain.PeerMBps {
 				domain.PeerMBps = peer
 			}
 		}
-		if device := sum / int64(g.cards[a].width()); at == 0 || device < domain.DeviceMBps {
+		if device := sum / int64(g.cards[a].parts); at == 0 || device < domain.DeviceMBps {
 			domain.DeviceMBps = device
 		}
 	}
 	slices.Sort(domain.Members)
 	return domain
 }
-
-// width is the number of devices that the card is listed as.
-func (c *amdCard) width() int { return max(1, len(c.nodes)) }
 
 // packageDomain joins the partitions of one card, which reach each other inside the package at the rate that KFD
 // reports; false where the card is whole or KFD shows no such links.
@@ -109,7 +106,7 @@ func (g xgmiGraph) pairsAcross(cliques [][]int) []v1alpha1.LinkPair {
 	var pairs []v1alpha1.LinkPair
 	for pair := range g.mbps {
 		a, b := &g.cards[pair[0]], &g.cards[pair[1]]
-		if setOf[pair[0]] == setOf[pair[1]] || a.width() > 1 || b.width() > 1 {
+		if setOf[pair[0]] == setOf[pair[1]] || a.parts > 1 || b.parts > 1 {
 			continue
 		}
 		mbps, count := g.rate(pair[0], pair[1]), int64(1)

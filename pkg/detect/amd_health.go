@@ -35,6 +35,10 @@ func (c *amdCard) health() v1alpha1.DeviceHealth {
 			State: v1alpha1.Unknown, Reason: "MemoryUnreadable",
 			Message: clip("mem_info_vram_total: "+c.memoryErr.Error(), 1024),
 		}
+	case c.partitionErr != nil:
+		return v1alpha1.DeviceHealth{
+			State: v1alpha1.Unknown, Reason: "PartitionsUnreadable", Message: c.partitionErr.Error(),
+		}
 	case c.uncorrectable > 0:
 		return v1alpha1.DeviceHealth{
 			State: v1alpha1.Degraded, Reason: "UncorrectableMemoryErrors",

@@ -10,6 +10,41 @@ import (
 // partitionCount is the number of partitions of a mode; that of CPX is the product's number of compute dies.
 var partitionCount = map[string]int{"SPX": 1, "DPX": 2, "TPX": 3, "QPX": 4}
 
+// settlePartitions decides into how many parts each card is cut: what the mode says, else the highest number of a part
+// among the cards of the same product and mode, since the kernel can fail to start one. It keeps the KFD nodes of the
+// devices that the card will be listed as: those parts that are there, or none where KFD does not show the parts.
+func settlePartitions(cards []amdCard) {
+	type kind struct{ device, mode string }
+	parts := map[kind]int{}
+	for i := range cards {
+		c := &cards[i]
+		parts[kind{c.DeviceID, c.compute}] = max(parts[kind{c.DeviceID, c.compute}], c.shownParts())
+	}
+	for i := range cards {
+		c := &cards[i]
+		c.parts = parts[kind{c.DeviceID, c.compute}]
+		switch {
+		case c.whole():
+			c.parts = 1
+			c.nodes = c.nodes[:min(1, len(c.nodes))]
+		case len(c.nodes) < 2:
+			c.partitionErr = fmt.Errorf("the card is in mode %s, but the KFD topology does not show its partitions", c.compute)
+			c.parts, c.nodes = 1, nil
+		case len(c.nodes) < c.parts:
+			c.missingErr = fmt.Errorf("%d of %d partitions are in the KFD topology", len(c.nodes), c.parts)
+		}
+	}
+}
+
+// shownParts is the number of partitions that the mode has, or that there must be by the numbers of those that are shown.
+func (c *amdCard) shownParts() int {
+	parts := max(1, partitionCount[c.compute])
+	for _, node := range c.nodes {
+		parts = max(parts, node.partition+1)
+	}
+	return parts
+}
+
 // whole says whether the card is one device: by amdgpu's mode, or where there is none by KFD.
 func (c *amdCard) whole() bool {
 	if c.compute == "" || c.Driver != amdDriver {
@@ -18,19 +53,8 @@ func (c *amdCard) whole() bool {
 	return partitionCount[c.compute] == 1
 }
 
-// complete says whether KFD shows every partition of a card that is cut.
-func (c *amdCard) complete() bool {
-	for i, node := range c.nodes {
-		if node.partition != i {
-			return false
-		}
-	}
-	want, fixed := partitionCount[c.compute]
-	return len(c.nodes) > 1 && (!fixed || len(c.nodes) == want)
-}
-
 // partitions lists a card that is cut into compute partitions (XCPs). Each has a KFD node and a render node of its own,
-// but all share the PCI function; the memory of all together is that of the card.
+// but all share the PCI function; the memory of all together is at most that of the card.
 func (c *amdCard) partitions(files Files, drm drmTable) []v1alpha1.Device {
 	memory := c.splitMemory()
 	mode := c.partitionMode()
@@ -54,7 +78,7 @@ func (c *amdCard) partitions(files Files, drm drmTable) []v1alpha1.Device {
 				TotalMiB: total, UsedByOthersMiB: usedInSteps(used, total), Source: v1alpha1.SourceKernel,
 			}
 		}
-		device.Performance = sharePerformance(device.Performance, int64(len(c.nodes)))
+		device.Performance = sharePerformance(device.Performance, int64(c.parts))
 		devices = append(devices, device)
 	}
 	return devices
@@ -67,7 +91,7 @@ func (c *amdCard) partitionID(node amdNode) v1alpha1.DeviceID {
 // partitionMode is the mode as amdgpu says it; older drivers do not, and the number of partitions tells it.
 func (c *amdCard) partitionMode() string {
 	byCount := map[int]string{2: "DPX", 3: "TPX", 4: "QPX", 6: "CPX", 8: "CPX"}
-	return cmp.Or(c.compute, byCount[len(c.nodes)], "XCP")
+	return cmp.Or(c.compute, byCount[c.parts], "XCP")
 }
 
 // splitMemory gives each partition what its memory banks hold, or equal parts where KFD does not say so or says more
@@ -85,7 +109,7 @@ func (c *amdCard) splitMemory() []int64 {
 		return parts
 	}
 	for i := range parts {
-		parts[i] = c.totalBytes / int64(len(parts))
+		parts[i] = c.totalBytes / int64(c.parts)
 	}
 	return parts
 }

@@ -1,0 +1,192 @@
+package detect
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+func TestAMDDevice(t *testing.T) {
+	s := newSysfs(t)
+	s.folder("/sys/class/kfd/kfd")
+	s.file("/sys/module/amdgpu/version", "6.12.12\n")
+	folder := s.pci("pci0000:00/0000:00:01.1/0000:05:00.0", "amdgpu", merge(mi300x(), attributes{
+		"unique_id": "e3a9c1f2b4d5e6f1", "vbios_version": "113-M3000100-102",
+		"max_link_speed": "32.0 GT/s PCIe", "max_link_width": "16", "numa_node": "1",
+		"subsystem_vendor": "0x1002", "subsystem_device": "0x74a1",
+	}))
+	s.drm(folder, "card1", "renderD128")
+	found := s.detect(AMD())
+	if len(found.Devices) != 1 || found.Degraded != "" {
+		t.Fatalf("got %d devices, degraded %q", len(found.Devices), found.Degraded)
+	}
+	index, numa := int32(128), int32(1)
+	want := v1alpha1.Device{
+		ID: "amd-0000:05:00.0", Vendor: "amd", Family: v1alpha1.FamilyGPU, Backend: "amd",
+		Product: "AMD Instinct MI300X OAM", Architecture: "CDNA3", UUID: "GPU-e3a9c1f2b4d5e6f1", Index: &index,
+		Driver: "amdgpu", DriverVersion: "6.12.12", FirmwareVersion: "113-M3000100-102",
+		PCI: &v1alpha1.PCIDevice{
+			Address: "0000:05:00.0", VendorID: "1002", DeviceID: "74a1", SubsystemVendorID: "1002", SubsystemDeviceID: "74a1",
+			Revision: "00", Root: "pci0000:00", Bridges: []string{"0000:00:01.1"}, LinkMTps: 32000, LinkWidth: 16,
+		},
+		NUMANode: &numa,
+		Paths:    []string{"/dev/kfd", "/dev/dri/renderD128", "/dev/dri/card1"},
+		Memory:   &v1alpha1.DeviceMemory{TotalMiB: 196592, Source: v1alpha1.SourceKernel},
+		Health:   v1alpha1.DeviceHealth{State: v1alpha1.Healthy},
+	}
+	got := found.Devices[0]
+	if got.Performance == nil || got.Performance.MemoryBandwidthMBps != 5_300_000 {
+		t.Errorf("got performance %+v, want that of the catalogue", got.Performance)
+	}
+	got.Performance = nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAMDHealth(t *testing.T) {
+	for name, test := range map[string]struct {
+		driver, want, reason string
+		files                attributes
+	}{
+		"bound":               {"amdgpu", "Healthy", "", nil},
+		"no RAS errors":       {"amdgpu", "Healthy", "", attributes{"ras/umc_err_count": "ue: 0\nce: 7"}},
+		"RAS errors":          {"amdgpu", "Degraded", "UncorrectableMemoryErrors", attributes{"ras/umc_err_count": "ue: 2\nce: 7"}},
+		"no driver":           {"", "Unknown", "DriverMissing", nil},
+		"passed through":      {"vfio-pci", "Unknown", "OtherDriver", nil},
+		"no memory":           {"amdgpu", "Unknown", "MemoryUnreadable", attributes{"mem_info_vram_total": "0"}},
+		"memory is no number": {"amdgpu", "Unknown", "MemoryUnreadable", attributes{"mem_info_vram_total": "N/A"}},
+		"parts not shown":     {"amdgpu", "Unknown", "PartitionsUnreadable", attributes{"current_compute_partition": "CPX"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSysfs(t)
+			s.pci("pci0000:00/0000:05:00.0", test.driver, merge(mi300x(), test.files))
+			found := s.detect(AMD())
+			if len(found.Devices) != 1 {
+				t.Fatalf("got %d devices, want 1", len(found.Devices))
+			}
+			health := found.Devices[0].Health
+			if string(health.State) != test.want || health.Reason != test.reason || (health.Message == "") != (test.reason == "") {
+				t.Errorf("got %+v, want %s %s", health, test.want, test.reason)
+			}
+		})
+	}
+}
+
+func TestAMDMemoryWithoutDriverIsNominal(t *testing.T) {
+	s := newSysfs(t)
+	s.pci("pci0000:00/0000:05:00.0", "", amdID("74a1", "120000"))
+	want := &v1alpha1.DeviceMemory{TotalMiB: 192 << 10, Source: v1alpha1.SourceCatalogue}
+	if diff := cmp.Diff(want, s.detect(AMD()).Devices[0].Memory); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestUsedInSteps(t *testing.T) {
+	for _, test := range []struct{ used, total, want int64 }{
+		{0, 16384, 0}, {1023, 16384, 0}, {1024, 16384, 1024}, {5000, 16384, 4096},
+		{9828, 196592, 0}, {9829, 196592, 9829}, {196592, 196592, 196580}, {10, 0, 0},
+	} {
+		if got := usedInSteps(test.used, test.total); got != test.want {
+			t.Errorf("usedInSteps(%d, %d) = %d, want %d", test.used, test.total, got, test.want)
+		}
+	}
+}
+
+// Another list's position says nothing: here card2 is the second GPU, card10 the first, and a BMC sits between.
+func TestAMDNodesByPath(t *testing.T) {
+	s := newSysfs(t)
+	first := s.pci("pci0000:00/0000:05:00.0", "amdgpu", mi300x())
+	second := s.pci("pci0000:20/0000:25:00.0", "amdgpu", mi300x())
+	bmc := s.pci("pci0000:10/0000:12:00.0", "ast", attributes{"vendor": "0x1a03", "device": "0x2000", "class": "0x030000"})
+	s.drm(first, "card10", "renderD130")
+	s.drm(second, "card2", "renderD129")
+	s.drm(bmc, "card0")
+	s.file(drmClass+"/version", "drm 1.1.0 20060810\n")
+	s.link(drmClass+"/card10-DP-1", first+"/drm/card10")
+	found := s.detect(AMD())
+	checkIDs(t, found, []string{"0000:05:00.0", "0000:25:00.0"})
+	for i, want := range [][]string{{"/dev/dri/renderD130", "/dev/dri/card10"}, {"/dev/dri/renderD129", "/dev/dri/card2"}} {
+		if got := found.Devices[i].Paths; !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", found.Devices[i].ID, got, want)
+		}
+	}
+}
+
+func TestAMDIntegratedIsNotListed(t *testing.T) {
+	for name, compose := range map[string]func(sysfs){
+		"by its id, whatever the firmware sets aside": func(s sysfs) {
+			s.pci("pci0000:00/0000:00:08.1/0000:c5:00.0", "amdgpu", amdID("1586", "038000"), vram(98304, 100))
+		},
+		"by what is set aside": func(s sysfs) {
+			s.pci("pci0000:00/0000:00:08.1/0000:c5:00.0", "amdgpu", amdID("ffff", "030000"), vram(512, 100))
+		},
+		"by its KFD node, which has the processor's cores": func(s sysfs) {
+			s.pci("pci0000:00/0000:00:01.0", "amdgpu", amdID("ffff", "030000"), vram(2048, 100))
+			s.kfdNode(0, "cpu_cores_count 4\nsimd_count 32\nlocation_id 8\n")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSysfs(t)
+			compose(s)
+			s.pci("pci0000:00/0000:00:01.1/0000:03:00.0", "amdgpu", amdID("744c", "030000"), vram(24560, 100))
+			found := s.detect(AMD())
+			checkIDs(t, found, []string{"0000:03:00.0"})
+			if found.Degraded != "" {
+				t.Errorf("degraded %q: nothing is wrong with an integrated GPU", found.Degraded)
+			}
+		})
+	}
+}
+
+func TestAMDKeepsProcessorsWithMemoryOfTheirOwn(t *testing.T) {
+	s := newSysfs(t)
+	s.pci("pci0000:00/0000:01:00.0", "amdgpu", amdID("74a0", "120000"), vram(128<<10, 0))
+	s.kfdNode(0, "cpu_cores_count 24\nsimd_count 912\nlocation_id 256\ngfx_target_version 90402\n")
+	checkIDs(t, s.detect(AMD()), []string{"0000:01:00.0"})
+}
+
+func TestAMDNothing(t *testing.T) {
+	s := newSysfs(t)
+	s.pci("pci0000:00/0000:01:00.1", "snd_hda_intel", attributes{"vendor": "0x1002", "device": "0xab38", "class": "0x040300"})
+	s.pci("pci0000:00/0000:02:00.0", "nvidia", attributes{"vendor": "0x10de", "device": "0x2330", "class": "0x030200"})
+	if diff := cmp.Diff(Found{}, s.detect(AMD())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// closedKFD is a file tree in which the nodes of GPUs in the KFD topology cannot be read, as to a container whose device
+// cgroup has no render nodes.
+type closedKFD struct{ Files }
+
+func (f closedKFD) ReadFile(name string) ([]byte, error) {
+	data, err := f.Files.ReadFile(name)
+	if strings.HasPrefix(name, kfdNodes) && strings.Contains(string(data), "simd_count") {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrPermission}
+	}
+	return data, err
+}
+
+func TestAMDWithoutKFD(t *testing.T) {
+	s := newSysfs(t)
+	for i := range 8 {
+		s.pci(fmt.Sprintf("pci0000:%d0/0000:%d5:00.0", i, i), "amdgpu", mi300x(), attributes{"xgmi_num_hops": "00 01 01 01 01 01 01 01 "})
+		s.kfdNode(i+1, fmt.Sprintf("simd_count 1216\nlocation_id %d\n", (i*16+5)<<8))
+	}
+	found := detectOn(t, &Host{Files: closedKFD{s.Host().Files}}, AMD())
+	if len(found.Devices) != 8 || found.Devices[7].Health.State != v1alpha1.Healthy {
+		t.Errorf("got %d devices, the last %v", len(found.Devices), found.Devices[7].Health)
+	}
+	if !strings.Contains(found.Degraded, "device cgroup") {
+		t.Errorf("degraded %q names no remedy", found.Degraded)
+	}
+	if len(found.Links.Domains) != 1 || len(found.Links.Domains[0].Members) != 8 {
+		t.Errorf("got links %+v, want the hive", found.Links)
+	}
+}
