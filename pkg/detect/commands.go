@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -39,15 +40,22 @@ func newCommands(tools, libraries []string) Commands {
 	if len(present) > 0 {
 		environ = append(environ, "LD_LIBRARY_PATH="+strings.Join(present, ":"))
 	}
-	return liveCommands{folders: tools, environ: environ}
+	return &liveCommands{folders: tools, environ: environ, stuck: map[string]bool{}}
 }
 
 type liveCommands struct {
 	folders []string
 	environ []string
+
+	mu sync.Mutex
+	// stuck holds the tools that outlived being killed: a process in an uninterruptible wait of a broken driver.
+	stuck map[string]bool
 }
 
-func (c liveCommands) Run(ctx context.Context, argv ...string) (CommandResult, error) {
+// errStuck keeps a node whose driver hangs from collecting a process with every scan.
+var errStuck = errors.New("an earlier run was killed and has not ended yet: the driver hangs, see dmesg")
+
+func (c *liveCommands) Run(ctx context.Context, argv ...string) (CommandResult, error) {
 	tool, err := c.find(argv)
 	if err != nil {
 		return CommandResult{}, err
@@ -59,7 +67,7 @@ func (c liveCommands) Run(ctx context.Context, argv ...string) (CommandResult, e
 	return result, nil
 }
 
-func (c liveCommands) find(argv []string) (string, error) {
+func (c *liveCommands) find(argv []string) (string, error) {
 	if len(argv) == 0 || argv[0] == "" || strings.Contains(argv[0], "/") {
 		return "", fmt.Errorf("command %q: the tool must be named without a folder", argv)
 	}
@@ -72,7 +80,7 @@ func (c liveCommands) find(argv []string) (string, error) {
 	return "", commandError(argv[:1], ErrNoCommand)
 }
 
-func (c liveCommands) run(ctx context.Context, tool string, args []string) (CommandResult, error) {
+func (c *liveCommands) run(ctx context.Context, tool string, args []string) (CommandResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	tooLarge := func() { cancel(ErrTooLarge) }
@@ -84,10 +92,16 @@ func (c liveCommands) run(ctx context.Context, tool string, args []string) (Comm
 	cmd.WaitDelay = pipeGrace
 	ownGroup(cmd)
 	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
+	if c.isStuck(tool) {
+		return CommandResult{}, errStuck
+	}
 	if err := cmd.Start(); err != nil {
 		return CommandResult{}, err
 	}
-	err := cmd.Wait()
+	ended, err := c.wait(ctx, cmd)
+	if !ended {
+		return CommandResult{}, context.Cause(ctx)
+	}
 	// What the tool left behind in its group goes with it, however it ended. No group is no error: the pid of a group
 	// leader is not given away while the group has members.
 	_ = killGroup(cmd.Process.Pid)
@@ -99,6 +113,42 @@ func (c liveCommands) run(ctx context.Context, tool string, args []string) (Comm
 		return CommandResult{}, err
 	}
 	return CommandResult{ExitCode: cmd.ProcessState.ExitCode(), Stdout: stdout.text(), Stderr: stderr.text()}, nil
+}
+
+// wait waits for the command to end, but not longer than killing it and draining its output takes.
+func (c *liveCommands) wait(ctx context.Context, cmd *exec.Cmd) (ended bool, err error) {
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case err := <-done:
+		return true, err
+	case <-ctx.Done():
+	}
+	patience := time.NewTimer(2 * pipeGrace)
+	defer patience.Stop()
+	select {
+	case err := <-done:
+		return true, err
+	case <-patience.C:
+	}
+	c.setStuck(cmd.Path, true)
+	go func() {
+		<-done
+		c.setStuck(cmd.Path, false)
+	}()
+	return false, nil
+}
+
+func (c *liveCommands) isStuck(tool string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stuck[tool]
+}
+
+func (c *liveCommands) setStuck(tool string, stuck bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stuck[tool] = stuck
 }
 
 // commandError names the command, with the tool by its base name as recordings do.

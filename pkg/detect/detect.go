@@ -4,6 +4,10 @@ package detect
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -39,14 +43,80 @@ type Options struct {
 // DefaultDeadline is what a backend may take: `nvidia-smi` without persistence mode takes up to some seconds per GPU.
 const DefaultDeadline = 20 * time.Second
 
+// abandonGrace is what a backend may take to return after its deadline: its tool is killed and its output drained first.
+const abandonGrace = 2*pipeGrace + time.Second
+
 // Backends returns every backend in this program, in order of their names.
 func Backends() []Backend {
-	return nil
+	return []Backend{AMD(), CPU(), NVIDIA(), TPU()}
 }
 
 // Detect runs the backends in parallel, each with its deadline, and joins what they found: devices in order of their
 // ids, the same input giving the same status byte for byte. A backend that fails or panics is reported in the status
 // and hides nothing of the others. The status carries no times.
+//
+// A backend that does not return when its time is up is reported as failed and left behind: its goroutine ends when
+// what it waits for does.
 func Detect(ctx context.Context, host *Host, options Options) v1alpha1.AcceleratorInventoryStatus {
-	return v1alpha1.AcceleratorInventoryStatus{}
+	backends := options.Backends
+	if backends == nil {
+		backends = Backends()
+	}
+	deadline := options.Deadline
+	if deadline <= 0 {
+		deadline = DefaultDeadline
+	}
+	scan := &Host{Files: host.Files, Commands: host.Commands}
+	scan.pci = sync.OnceValues(func() ([]pciFunction, error) { return listPCIFunctions(scan) })
+
+	outcomes := make([]outcome, len(backends))
+	var running sync.WaitGroup
+	for i, backend := range backends {
+		running.Go(func() { outcomes[i] = attempt(ctx, backend, scan, deadline) })
+	}
+	running.Wait()
+	return join(outcomes)
+}
+
+// outcome is what a backend came to.
+type outcome struct {
+	backend string
+	found   Found
+	err     error
+}
+
+// attempt runs a backend, but waits no longer for it than its deadline and some grace.
+func attempt(ctx context.Context, backend Backend, host *Host, deadline time.Duration) outcome {
+	work, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	patience, lose := context.WithTimeout(ctx, deadline+abandonGrace)
+	defer lose()
+
+	done := make(chan outcome, 1)
+	go func() {
+		found, err := detectSafely(work, backend, host)
+		done <- outcome{backend.Name(), found, err}
+	}()
+	select {
+	case result := <-done:
+		return result
+	case <-patience.Done():
+		err := fmt.Errorf("gave no answer within %v: what it reads or runs hangs; look for processes in state D and driver messages in dmesg", deadline)
+		if cause := ctx.Err(); cause != nil {
+			err = cause
+		}
+		return outcome{backend: backend.Name(), err: err}
+	}
+}
+
+// errPanicked marks a defect of a backend, as against a failure of the host.
+var errPanicked = errors.New("defect in the backend")
+
+func detectSafely(ctx context.Context, backend Backend, host *Host) (found Found, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			found, err = Found{}, fmt.Errorf("%w: panic: %v at %s", errPanicked, p, panicSite(debug.Stack()))
+		}
+	}()
+	return backend.Detect(ctx, host)
 }

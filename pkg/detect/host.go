@@ -51,8 +51,8 @@ type CommandResult struct {
 
 // Limits on what is read from a host.
 const (
-	// MaxFileSize caps a file: the largest one read is a KFD or DMI table of some KiB.
-	MaxFileSize = 1 << 20
+	// MaxFileSize caps a file: the largest one read is a /proc/cpuinfo, of 2 KiB a thread.
+	MaxFileSize = 4 << 20
 	// MaxOutputSize caps what a command prints: `nvidia-smi -q -x` prints 30 KiB a GPU.
 	MaxOutputSize = 4 << 20
 )

@@ -1,0 +1,149 @@
+package detect
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Bounds of the API (markers of api/v1alpha1): what a driver reports must not make the API server refuse a node's whole
+// inventory.
+const (
+	maxDevices     = 1024
+	maxDomains     = 256
+	maxPairs       = 4096
+	maxBackends    = 64
+	maxNUMANodes   = 256
+	maxPaths       = 32
+	maxPeaks       = 16
+	maxMessage     = 1024
+	maxBackendName = 32
+)
+
+// maxMemoryMiB is 16 TiB: more than any device has, so that anything above it is a misread number.
+const maxMemoryMiB = 16 << 20
+
+var (
+	validID     = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9.:_-]{0,95}$`)
+	validVendor = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+	validReason = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9]{0,63})?$`)
+)
+
+// boundDevice makes a device fit the API: texts are clipped, impossible numbers dropped. A device without a valid
+// name, vendor or family cannot be listed.
+func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
+	d = *d.DeepCopy()
+	switch {
+	case !validID.MatchString(string(d.ID)):
+		return d, fmt.Errorf("device %q is left out: not a valid id", clip(string(d.ID), 96))
+	case !validVendor.MatchString(d.Vendor) || d.Family == "":
+		return d, fmt.Errorf("%s is left out: vendor %q, family %q", d.ID, clip(d.Vendor, 32), d.Family)
+	case d.PCI != nil && !pciAddress.MatchString(d.PCI.Address):
+		return d, fmt.Errorf("%s is left out: PCI address %q", d.ID, clip(d.PCI.Address, 32))
+	}
+	clipAll([]bound{
+		{&d.Product, 256}, {&d.Architecture, 64}, {&d.ComputeCapability, 32}, {&d.UUID, 128},
+		{&d.Driver, 64}, {&d.DriverVersion, 64}, {&d.FirmwareVersion, 64},
+		{&d.Health.Message, maxMessage},
+	})
+	d.Paths = d.Paths[:min(len(d.Paths), maxPaths)]
+	for i := range d.Paths {
+		d.Paths[i] = clip(d.Paths[i], 256)
+	}
+	d.Index, d.NUMANode = natural(d.Index), natural(d.NUMANode)
+	if m := d.Memory; m != nil {
+		if m.TotalMiB < 0 || m.TotalMiB > maxMemoryMiB {
+			d.Memory = nil
+		} else {
+			m.UsedByOthersMiB = min(max(m.UsedByOthersMiB, 0), m.TotalMiB)
+		}
+	}
+	if p := d.Performance; p != nil {
+		p.Source = clip(p.Source, 256)
+		p.Peak = p.Peak[:min(len(p.Peak), maxPeaks)]
+	}
+	if p := d.Partition; p != nil {
+		clipAll([]bound{{&p.Kind, 32}, {&p.Profile, 64}})
+	}
+	if d.Health.State == "" {
+		d.Health = notMonitored("")
+	}
+	if !validReason.MatchString(d.Health.Reason) {
+		d.Health.Reason = ""
+	}
+	return d, nil
+}
+
+// notMonitored is the health of a device that nothing observes.
+func notMonitored(why string) v1alpha1.DeviceHealth {
+	return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: "NotMonitored", Message: why}
+}
+
+// boundHost makes the host's facts fit the API.
+func boundHost(h v1alpha1.Host) v1alpha1.Host {
+	h = *h.DeepCopy()
+	clipAll([]bound{
+		{&h.CPU.Model, 128}, {&h.CPU.Architecture, 32}, {&h.Kernel, 128}, {&h.OS, 128},
+		{&h.Cloud, 32}, {&h.InstanceType, 64}, {&h.Region, 64}, {&h.Container, 32},
+	})
+	h.NUMANodes = h.NUMANodes[:min(len(h.NUMANodes), maxNUMANodes)]
+	for i := range h.NUMANodes {
+		h.NUMANodes[i].CPUs = clip(h.NUMANodes[i].CPUs, 1024)
+	}
+	return h
+}
+
+// boundLinks sorts links and drops what speaks of devices that are not listed, or of the same domain twice.
+func boundLinks(links v1alpha1.Links, known map[v1alpha1.DeviceID]string) v1alpha1.Links {
+	unknown := func(id v1alpha1.DeviceID) bool { _, ok := known[id]; return !ok }
+	var bounded v1alpha1.Links
+	for _, domain := range links.Domains {
+		domain = *domain.DeepCopy()
+		domain.Members = slices.DeleteFunc(domain.Members, unknown)
+		slices.Sort(domain.Members)
+		domain.Members = slices.Compact(domain.Members)
+		clipAll([]bound{{&domain.Name, 96}, {&domain.Kind, 32}})
+		if len(domain.Members) > 0 && domain.Name != "" {
+			bounded.Domains = append(bounded.Domains, domain)
+		}
+	}
+	slices.SortStableFunc(bounded.Domains, func(a, b v1alpha1.LinkDomain) int { return cmp.Compare(a.Name, b.Name) })
+	bounded.Domains = slices.CompactFunc(bounded.Domains, func(a, b v1alpha1.LinkDomain) bool { return a.Name == b.Name })
+	bounded.Domains = bounded.Domains[:min(len(bounded.Domains), maxDomains)]
+
+	for _, pair := range links.Pairs {
+		if pair.B < pair.A {
+			pair.A, pair.B = pair.B, pair.A
+		}
+		if pair.A == pair.B || unknown(pair.A) || unknown(pair.B) || pair.Count < 1 || pair.Count > 64 {
+			continue
+		}
+		bounded.Pairs = append(bounded.Pairs, pair)
+	}
+	slices.SortStableFunc(bounded.Pairs, func(a, b v1alpha1.LinkPair) int {
+		return cmp.Or(cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B), cmp.Compare(a.Kind, b.Kind))
+	})
+	bounded.Pairs = bounded.Pairs[:min(len(bounded.Pairs), maxPairs)]
+	return bounded
+}
+
+type bound struct {
+	text *string
+	max  int
+}
+
+func clipAll(bounds []bound) {
+	for _, b := range bounds {
+		*b.text = clip(*b.text, b.max)
+	}
+}
+
+func natural(n *int32) *int32 {
+	if n != nil && *n < 0 {
+		return nil
+	}
+	return n
+}

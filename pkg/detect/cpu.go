@@ -1,0 +1,117 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// CPU is the backend that reads the host itself: processors, memory, NUMA nodes, limits, system and cloud. It lists no
+// devices; what it finds is the status's host.
+func CPU() Backend { return cpuBackend{} }
+
+type cpuBackend struct{}
+
+// Name implements Backend.
+func (cpuBackend) Name() string { return "cpu" }
+
+// Detect implements Backend.
+func (cpuBackend) Detect(_ context.Context, host *Host) (Found, error) {
+	files := host.Files
+	var unread []string
+	note := func(err error) {
+		if err != nil {
+			unread = append(unread, err.Error())
+		}
+	}
+	var facts v1alpha1.Host
+	var err error
+
+	facts.CPU, err = readCPU(files)
+	note(err)
+	facts.Memory.TotalMiB, err = readMemTotal(files, "/proc/meminfo")
+	note(err)
+	facts.NUMANodes, err = readNUMANodes(files)
+	note(err)
+	if facts.CPU.Threads == 0 && facts.Memory.TotalMiB == 0 {
+		return Found{}, fmt.Errorf("neither processors nor memory can be read: %w: the host's procfs is needed at /proc", errors.New(strings.Join(unread, "; ")))
+	}
+	limits, err := readCgroupLimits(files)
+	note(err)
+	facts.CPU.LimitMilli = limits.milliCPU
+	if limits.memoryMiB < facts.Memory.TotalMiB {
+		facts.Memory.LimitMiB = limits.memoryMiB
+	}
+	facts.Kernel, _, err = readText(files, "/proc/sys/kernel/osrelease")
+	note(err)
+	facts.OS = readOSName(files)
+	facts.Cloud, facts.InstanceType = readCloud(files)
+	facts.Container = readContainer(files)
+	return Found{Host: &facts, Degraded: strings.Join(unread, "; ")}, nil
+}
+
+// readMemTotal reads the line `MemTotal: 2113386884 kB`, or `Node 0 MemTotal: …` of a NUMA node, in MiB. The kernel's
+// kB are KiB.
+func readMemTotal(files Files, name string) (int64, error) {
+	text, ok, err := readText(files, name)
+	if err != nil || !ok {
+		return 0, err
+	}
+	for line := range strings.Lines(text) {
+		_, value, found := strings.Cut(line, "MemTotal:")
+		if !found {
+			continue
+		}
+		kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
+		if err != nil || kib < 0 {
+			break
+		}
+		return kib >> 10, nil
+	}
+	return 0, fmt.Errorf("%s: has no valid MemTotal", name)
+}
+
+const nodeFolder = "/sys/devices/system/node"
+
+var nodeName = regexp.MustCompile(`^node([0-9]{1,5})$`)
+
+// readNUMANodes returns the host's NUMA nodes in order of their numbers; none where the kernel has no NUMA.
+func readNUMANodes(files Files) ([]v1alpha1.NUMANode, error) {
+	names, err := readNames(files, nodeFolder)
+	if err != nil {
+		return nil, err
+	}
+	var nodes []v1alpha1.NUMANode
+	for id, name := range numbered(names, nodeName) {
+		folder := nodeFolder + "/" + name
+		node := v1alpha1.NUMANode{ID: id}
+		cpus, _, err := readText(files, folder+"/cpulist")
+		if err != nil {
+			return nil, err
+		}
+		node.CPUs = cpus
+		if node.MemoryMiB, err = readMemTotal(files, folder+"/meminfo"); err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, node)
+	}
+	return nodes, nil
+}
+
+// readOSName returns PRETTY_NAME of os-release(5).
+func readOSName(files Files) string {
+	for _, name := range []string{"/etc/os-release", "/usr/lib/os-release"} {
+		text, _, _ := readText(files, name)
+		for line := range strings.Lines(text) {
+			if value, found := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); found {
+				return strings.Trim(value, `"'`)
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,103 @@
+package detect
+
+import (
+	"strings"
+)
+
+// containerEvidence says which file holds a word that tells a container runtime. An empty word asks for the file alone.
+// The order is from what a runtime itself says to what its traces suggest.
+var containerEvidence = []struct{ file, word, runtime string }{
+	{"/run/.containerenv", "", "podman"},
+	{"/.dockerenv", "", "docker"},
+	{"/proc/1/cgroup", "cri-containerd", "containerd"},
+	{"/proc/1/cgroup", "crio-", "cri-o"},
+	{"/proc/1/cgroup", "libpod-", "podman"},
+	{"/proc/1/cgroup", "/docker", "docker"},
+	{"/proc/1/cgroup", "containerd", "containerd"},
+	{"/proc/1/cgroup", "/lxc", "lxc"},
+	{"/run/systemd/container", "docker", "docker"},
+	{"/run/systemd/container", "podman", "podman"},
+	{"/run/systemd/container", "lxc", "lxc"},
+}
+
+// rootMountEvidence says what in the mount of `/` tells a runtime: with a cgroup namespace of version 2,
+// /proc/1/cgroup reads `0::/` in every container.
+var rootMountEvidence = []struct{ word, runtime string }{
+	{"io.containerd", "containerd"},
+	{"/containerd/", "containerd"},
+	{"/docker/", "docker"},
+	{"/containers/storage/", "cri-o"},
+}
+
+// readContainer returns the container runtime around the detecting process; empty on a bare host, `unknown` in a
+// container of no known runtime.
+func readContainer(files Files) string {
+	for _, evidence := range containerEvidence {
+		text, ok, err := readText(files, evidence.file)
+		if ok && err == nil && strings.Contains(text, evidence.word) {
+			return evidence.runtime
+		}
+	}
+	mountinfo, _, _ := readText(files, "/proc/self/mountinfo")
+	inPod := false
+	for _, m := range parseMountInfo(mountinfo) {
+		inPod = inPod || strings.Contains(m.root, "/kubelet/pods/") || strings.Contains(m.root, "/containers/") && m.point == "/etc/hosts"
+		if m.point != "/" || m.kind != "overlay" {
+			continue
+		}
+		for _, evidence := range rootMountEvidence {
+			if strings.Contains(m.options, evidence.word) {
+				return evidence.runtime
+			}
+		}
+	}
+	if cgroups, _, _ := readText(files, "/proc/1/cgroup"); inPod || strings.Contains(cgroups, "kubepods") {
+		return "unknown"
+	}
+	return ""
+}
+
+const dmiFolder = "/sys/class/dmi/id/"
+
+// cloudEvidence says which DMI field tells a cloud. A hypervisor is not a cloud: Xen runs elsewhere than on AWS, and a
+// Hyper-V guest is Azure's only with Azure's chassis tag.
+var cloudEvidence = []struct {
+	field, value string
+	prefix       bool
+	cloud        string
+}{
+	{field: "sys_vendor", value: "Amazon EC2", cloud: "aws"},
+	{field: "bios_vendor", value: "Amazon EC2", cloud: "aws"},
+	{field: "product_name", value: "Google Compute Engine", cloud: "gcp"},
+	{field: "chassis_asset_tag", value: "7783-7084-3265-9085-8269-3286-77", cloud: "azure"},
+	{field: "chassis_asset_tag", value: "OracleCloud.com", cloud: "oracle"},
+	{field: "sys_vendor", value: "Alibaba Cloud", cloud: "alibaba"},
+	{field: "sys_vendor", value: "Tencent Cloud", cloud: "tencent"},
+	{field: "sys_vendor", value: "DigitalOcean", cloud: "digitalocean"},
+	{field: "sys_vendor", value: "Hetzner", cloud: "hetzner"},
+	{field: "sys_vendor", value: "Scaleway", cloud: "scaleway"},
+	{field: "sys_vendor", value: "Vultr", cloud: "vultr"},
+	{field: "sys_vendor", value: "CoreWeave", cloud: "coreweave"},
+	{field: "product_name", value: "OpenStack", prefix: true, cloud: "openstack"},
+}
+
+// readCloud returns the cloud that the firmware names and, where its product name is one, the instance type.
+func readCloud(files Files) (cloud, instanceType string) {
+	for _, evidence := range cloudEvidence {
+		text, _, _ := readText(files, dmiFolder+evidence.field)
+		if text == evidence.value || evidence.prefix && strings.HasPrefix(text, evidence.value) {
+			cloud = evidence.cloud
+			break
+		}
+	}
+	if cloud == "" {
+		// EC2 instances on Xen have the hypervisor's DMI; Amazon's build of it names itself in the version.
+		if version, _, _ := readText(files, dmiFolder+"bios_version"); strings.Contains(version, "amazon") {
+			cloud = "aws"
+		}
+	}
+	if product, _, _ := readText(files, dmiFolder+"product_name"); cloud == "aws" && strings.Contains(product, ".") {
+		instanceType = product
+	}
+	return cloud, instanceType
+}

@@ -1,0 +1,43 @@
+package detect
+
+import "strconv"
+
+// capabilityRanges maps PCI device ids to compute capability, since nvidia-smi's report and the driver's files do not
+// print it. The ranges are the chips' in pci.ids (GP100, GV100, TU10x, GA100, GA10x, GH100, AD10x, GB100, GB20x, GB110),
+// the numbers those of NVIDIA's list of compute capabilities.
+var capabilityRanges = []struct {
+	first, last uint64
+	capability  string
+}{
+	{0x13c0, 0x13ff, "5.2"},  // GM204
+	{0x15f0, 0x15ff, "6.0"},  // GP100
+	{0x17c0, 0x17ff, "5.2"},  // GM200
+	{0x1b00, 0x1d7f, "6.1"},  // GP102 to GP108
+	{0x1d80, 0x1dff, "7.0"},  // GV100
+	{0x1e00, 0x1fff, "7.5"},  // TU102 to TU117
+	{0x2080, 0x20ff, "8.0"},  // GA100
+	{0x2180, 0x21ff, "7.5"},  // TU116
+	{0x2200, 0x22ff, "8.6"},  // GA102
+	{0x2300, 0x23ff, "9.0"},  // GH100
+	{0x2400, 0x25ff, "8.6"},  // GA103 to GA107
+	{0x2680, 0x28ff, "8.9"},  // AD102 to AD107
+	{0x2900, 0x297f, "10.0"}, // GB100, GB102
+	{0x2b80, 0x2dff, "12.0"}, // GB202 to GB207
+	{0x2e00, 0x2e7f, "12.1"}, // GB20B (GB10)
+	{0x2f00, 0x2f7f, "12.0"}, // GB205
+	{0x3180, 0x31ff, "10.3"}, // GB110, GB112
+}
+
+// computeCapability returns the compute capability of a PCI device id; empty where the chip is not known.
+func computeCapability(deviceID string) string {
+	id, err := strconv.ParseUint(deviceID, 16, 16)
+	if err != nil {
+		return ""
+	}
+	for _, r := range capabilityRanges {
+		if id >= r.first && id <= r.last {
+			return r.capability
+		}
+	}
+	return ""
+}

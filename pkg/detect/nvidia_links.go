@@ -1,0 +1,277 @@
+package detect
+
+import (
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+const nvLink = "NVLink"
+
+// nvLinkNode is a GPU in the search for links.
+type nvLinkNode struct {
+	gpu *nvidiaGPU
+	// active and mbps are as `nvidia-smi nvlink -s` has them; 0 where it was not asked or says nothing.
+	active int
+	mbps   int64
+	// peers is the number of links to each other GPU, by address.
+	peers map[string]int
+}
+
+// nvidiaLinks finds what the GPUs are connected by. GPUs in MIG mode have no links. The matrix of nvidia-smi is only
+// asked for where there are two GPUs to connect.
+func nvidiaLinks(ctx context.Context, host *Host, functions []pciFunction, gpus []nvidiaGPU, answered bool) (v1alpha1.Links, error) {
+	nodes := map[string]*nvLinkNode{}
+	for i := range gpus {
+		if !gpus[i].migOn() && gpus[i].Driver == nvidiaDriver {
+			nodes[gpus[i].Address] = &nvLinkNode{gpu: &gpus[i], peers: map[string]int{}}
+		}
+	}
+	var err error
+	if answered && len(nodes) > 1 {
+		err = askLinks(ctx, host, nodes)
+	}
+	var links v1alpha1.Links
+	switched := nvSwitchGroups(nodes, hasNVSwitch(host.Files, functions), answered && err == nil)
+	for _, key := range slices.SortedFunc(maps.Keys(switched), fabricKey.compare) {
+		if domain, ok := switchDomain(key, switched[key]); ok {
+			links.Domains = append(links.Domains, domain)
+		}
+		for _, node := range switched[key] {
+			delete(nodes, node.gpu.Address)
+		}
+	}
+	direct := directLinks(nodes)
+	links.Domains = append(links.Domains, direct.Domains...)
+	links.Pairs = direct.Pairs
+	return links, err
+}
+
+// askLinks reads the active links of each GPU and the matrix between them. nvidia-smi numbers GPUs there; the number is
+// matched to the UUID beside it, never to a position.
+func askLinks(ctx context.Context, host *Host, nodes map[string]*nvLinkNode) error {
+	status, err := runTool(ctx, host, nvidiaSMI, "nvlink", "-s")
+	if err != nil {
+		return err
+	}
+	matrix, err := runTool(ctx, host, nvidiaSMI, "topo", "-m")
+	if err != nil {
+		return err
+	}
+	byUUID := map[string]*nvLinkNode{}
+	for _, node := range nodes {
+		byUUID[node.gpu.uuid()] = node
+	}
+	byIndex := map[int]*nvLinkNode{}
+	for index, seen := range parseNVLinks(string(status.Stdout)) {
+		if node := byUUID[seen.uuid]; node != nil {
+			node.active, node.mbps = seen.active, seen.mbps
+			byIndex[index] = node
+		}
+	}
+	for pair, count := range parseTopology(string(matrix.Stdout)) {
+		a, b := byIndex[pair[0]], byIndex[pair[1]]
+		if a != nil && b != nil {
+			a.peers[b.gpu.Address], b.peers[a.gpu.Address] = count, count
+		}
+	}
+	return nil
+}
+
+var nvSwitchName = regexp.MustCompile(`^(?:nvidia-)?nvswitch[0-9]+$`)
+
+// hasNVSwitch says whether the host shows an NVSwitch: a bridge of class 0680 on PCI, or its driver's device.
+func hasNVSwitch(files Files, functions []pciFunction) bool {
+	for _, function := range functions {
+		if function.VendorID == nvidiaVendor && strings.HasPrefix(function.Class, "0680") {
+			return true
+		}
+	}
+	names, _ := readNames(files, "/sys/devices/virtual/nvidia-nvswitch")
+	return slices.ContainsFunc(names, nvSwitchName.MatchString)
+}
+
+// fabricKey tells switch domains apart; zero is the one that the host's own switches make.
+type fabricKey struct{ cluster, clique string }
+
+func (k fabricKey) compare(other fabricKey) int {
+	if c := strings.Compare(k.cluster, other.cluster); c != 0 {
+		return c
+	}
+	return strings.Compare(k.clique, other.clique)
+}
+
+// nvSwitchGroups groups the GPUs that reach each other through switches. The evidence is, in this order: the fabric
+// manager has completed the GPU's fabric; the host has switches and the GPU has links to others, or where that could not
+// be asked is a product that is made for them; the matrix gives the GPU more links to its peers than it has active.
+func nvSwitchGroups(nodes map[string]*nvLinkNode, switches, asked bool) map[fabricKey][]*nvLinkNode {
+	groups := map[fabricKey][]*nvLinkNode{}
+	for _, address := range slices.Sorted(maps.Keys(nodes)) {
+		node := nodes[address]
+		switch {
+		case node.fabric() != nil:
+			key := *node.fabric()
+			groups[key] = append(groups[key], node)
+		case switches && (len(node.peers) > 0 || !asked && strings.Contains(node.gpu.product.Link, "NVSwitch")),
+			node.oversubscribed():
+			groups[fabricKey{}] = append(groups[fabricKey{}], node)
+		}
+	}
+	return groups
+}
+
+// fabric is the GPU's place in a completed fabric; nil where it has none. A fabric that stays in the host has neither
+// cluster nor, in its only partition, a clique but 0.
+func (n *nvLinkNode) fabric() *fabricKey {
+	smi := n.gpu.smi
+	if smi == nil || smiValue(smi.FabricState) != fabricCompleted {
+		return nil
+	}
+	key := fabricKey{cluster: smiValue(smi.FabricCluster), clique: smiValue(smi.FabricClique)}
+	if strings.Trim(key.cluster, "0-") == "" {
+		key.cluster = ""
+		if key.clique == "0" {
+			key.clique = ""
+		}
+	}
+	return &key
+}
+
+// oversubscribed says whether the matrix gives the GPU more links than it has: then they lead to a switch.
+func (n *nvLinkNode) oversubscribed() bool {
+	total := 0
+	for _, count := range n.peers {
+		total += count
+	}
+	return n.active > 0 && total > n.active
+}
+
+// switchDomain makes a domain of GPUs behind switches. One GPU alone is one only where its fabric goes on elsewhere.
+func switchDomain(key fabricKey, nodes []*nvLinkNode) (v1alpha1.LinkDomain, bool) {
+	if len(nodes) < 2 && key.cluster == "" {
+		return v1alpha1.LinkDomain{}, false
+	}
+	rate := domainRate(nodes)
+	domain := v1alpha1.LinkDomain{
+		Name: "nvlink", Kind: nvLink, Topology: v1alpha1.TopologySwitch,
+		Members: members(nodes), DeviceMBps: rate, PeerMBps: rate,
+	}
+	if key.clique != "" {
+		domain.Name += "-" + key.clique
+	}
+	if key.cluster != "" {
+		domain.Name += "-" + key.cluster
+		domain.Fabric = &v1alpha1.Fabric{ClusterUUID: clip(key.cluster, 128), CliqueID: clip(key.clique, 64)}
+	}
+	return domain, true
+}
+
+// domainRate is what the slowest member sends, where any rate is known.
+func domainRate(nodes []*nvLinkNode) int64 {
+	var rate int64
+	for _, node := range nodes {
+		rate = least(rate, node.rate())
+	}
+	return rate
+}
+
+// rate is what the GPU sends over all its links: the product's, or less where fewer links are active. nvidia-smi prints
+// line rates, some per cent above what the product is sold for.
+func (n *nvLinkNode) rate() int64 {
+	var nominal int64
+	if strings.HasPrefix(n.gpu.product.Link, nvLink) {
+		nominal = n.gpu.product.LinkMBps
+	}
+	return least(nominal, n.mbps)
+}
+
+func members(nodes []*nvLinkNode) []v1alpha1.DeviceID {
+	ids := make([]v1alpha1.DeviceID, 0, len(nodes))
+	for _, node := range nodes {
+		ids = append(ids, node.gpu.id())
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// directLinks lists what is connected without switches. Three and more GPUs of which each reaches each other by the
+// same number of links are a mesh; everything else is pairs.
+func directLinks(nodes map[string]*nvLinkNode) v1alpha1.Links {
+	var links v1alpha1.Links
+	for _, part := range connected(nodes) {
+		if count := uniform(part); count > 0 && len(part) > 2 {
+			peer := int64(count) * part[0].linkRate()
+			links.Domains = append(links.Domains, v1alpha1.LinkDomain{
+				Name: "nvlink-" + part[0].gpu.Address, Kind: nvLink, Topology: v1alpha1.TopologyMesh,
+				Members: members(part), DeviceMBps: peer * int64(len(part)-1), PeerMBps: peer,
+			})
+			continue
+		}
+		for _, node := range part {
+			for _, peer := range slices.Sorted(maps.Keys(node.peers)) {
+				if peer > node.gpu.Address && nodes[peer] != nil {
+					count := node.peers[peer]
+					links.Pairs = append(links.Pairs, v1alpha1.LinkPair{
+						A: node.gpu.id(), B: nodes[peer].gpu.id(), Kind: nvLink,
+						Count: int32(count), MBps: int64(count) * node.linkRate(),
+					})
+				}
+			}
+		}
+	}
+	return links
+}
+
+// linkRate is the rate of one link; 0 where nothing tells it.
+func (n *nvLinkNode) linkRate() int64 {
+	if n.active == 0 {
+		return 0
+	}
+	return n.mbps / int64(n.active)
+}
+
+// connected splits the GPUs into those that reach each other, each part and the parts in order of addresses. A GPU
+// without links is in none.
+func connected(nodes map[string]*nvLinkNode) [][]*nvLinkNode {
+	var parts [][]*nvLinkNode
+	seen := map[string]bool{}
+	for _, first := range slices.Sorted(maps.Keys(nodes)) {
+		if seen[first] || len(nodes[first].peers) == 0 {
+			continue
+		}
+		seen[first] = true
+		reached := []string{first}
+		for i := 0; i < len(reached); i++ {
+			for peer := range nodes[reached[i]].peers {
+				if nodes[peer] != nil && !seen[peer] {
+					seen[peer] = true
+					reached = append(reached, peer)
+				}
+			}
+		}
+		slices.Sort(reached)
+		part := make([]*nvLinkNode, 0, len(reached))
+		for _, address := range reached {
+			part = append(part, nodes[address])
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// uniform is the number of links between any two of the GPUs; 0 where it differs.
+func uniform(part []*nvLinkNode) int {
+	count := part[0].peers[part[len(part)-1].gpu.Address]
+	for _, a := range part {
+		for _, b := range part {
+			if a != b && a.peers[b.gpu.Address] != count {
+				return 0
+			}
+		}
+	}
+	return count
+}

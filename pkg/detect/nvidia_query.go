@@ -1,0 +1,114 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+)
+
+const nvidiaSMI = "nvidia-smi"
+
+// querySMI asks nvidia-smi for all GPUs, and one by one for those it did not get to: a lost GPU can end the report. The
+// error says why facts are missing, with the remedy; the report holds what could be had.
+func querySMI(ctx context.Context, host *Host, gpus []nvidiaGPU) (smiReport, error) {
+	var missing []string
+	for _, gpu := range gpus {
+		if gpu.Driver == nvidiaDriver {
+			missing = append(missing, gpu.Address)
+		}
+	}
+	if len(missing) == 0 {
+		return smiReport{}, nil // each GPU's own problem says what to do
+	}
+	report, err := runSMI(ctx, host)
+	if err == nil || !retrySMI(err) {
+		return report, err
+	}
+	for _, address := range missing {
+		if report.gpu(address) != nil {
+			continue
+		}
+		single, singleErr := runSMI(ctx, host, "-i", address)
+		maps.Copy(report.faults, single.faults)
+		if singleErr == nil {
+			maps.Copy(report.gpus, single.gpus)
+			report.driverVersion = single.driverVersion
+		} else if report.faults[address] == "" && !errors.Is(singleErr, context.DeadlineExceeded) {
+			report.faults[address] = clip(singleErr.Error(), 256)
+		}
+	}
+	return report, err
+}
+
+// errSMI is what nvidia-smi says when it ran and failed.
+type errSMI struct {
+	exitCode int
+	said     string
+}
+
+// Error implements error.
+func (e *errSMI) Error() string {
+	return fmt.Sprintf("nvidia-smi exits with %d: %s: memory, health and links are not all known", e.exitCode, e.said)
+}
+
+// smiNoDriver is the exit code for a driver that does not answer (nvidia-smi(1)): then none of its GPUs does.
+const smiNoDriver = 9
+
+func retrySMI(err error) bool {
+	failed, ok := errors.AsType[*errSMI](err)
+	return ok && failed.exitCode != smiNoDriver
+}
+
+// runSMI runs `nvidia-smi -q -x` with further arguments.
+func runSMI(ctx context.Context, host *Host, args ...string) (smiReport, error) {
+	result, err := runTool(ctx, host, append([]string{nvidiaSMI, "-q", "-x"}, args...)...)
+	if err != nil {
+		return smiReport{faults: map[string]string{}, gpus: map[string]*smiGPU{}}, err
+	}
+	report, err := parseSMI(result.Stdout)
+	if result.ExitCode != 0 || err != nil {
+		maps.Copy(report.faults, smiFaults(string(result.Stderr)))
+		said := firstLine(result.Stdout, result.Stderr)
+		if err != nil && result.ExitCode == 0 {
+			said = err.Error()
+		}
+		return report, &errSMI{exitCode: result.ExitCode, said: said}
+	}
+	return report, nil
+}
+
+// firstLine is the first line that is no XML.
+func firstLine(outputs ...[]byte) string {
+	for _, output := range outputs {
+		for line := range strings.Lines(string(output)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "<") {
+				return clip(line, 256)
+			}
+		}
+	}
+	return "it says nothing"
+}
+
+// runTool runs a tool of NVIDIA's driver and tells what to do where it cannot. It leaves a tenth of the time that is
+// left, so that what was found without the tool can still be told.
+func runTool(ctx context.Context, host *Host, argv ...string) (CommandResult, error) {
+	if host.Commands == nil {
+		return CommandResult{}, errors.New("no command may be run: memory is nominal and health unknown; allow the agent to run nvidia-smi for more")
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		shorter, cancel := context.WithTimeout(ctx, time.Until(deadline)*9/10)
+		defer cancel()
+		ctx = shorter
+	}
+	result, err := host.Commands.Run(ctx, argv...)
+	switch {
+	case errors.Is(err, ErrNoCommand):
+		return result, fmt.Errorf("%w: memory is nominal and health unknown; run the agent with NVIDIA's runtime class or CDI for more", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return result, fmt.Errorf("%w: enable persistence mode (nvidia-smi -pm 1), and look for Xid messages in dmesg", err)
+	}
+	return result, err
+}

@@ -1,0 +1,175 @@
+package detect
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// smiGPU is the `gpu` element of `nvidia-smi -q -x`, as NVIDIA's nvsmi_device DTD has it. Texts are as printed; smiValue
+// tells a value from the words for its absence.
+type smiGPU struct {
+	ID             string    `xml:"id,attr"`
+	Product        string    `xml:"product_name"`
+	Architecture   string    `xml:"product_architecture"`
+	UUID           string    `xml:"uuid"`
+	Minor          string    `xml:"minor_number"`
+	VBIOS          string    `xml:"vbios_version"`
+	MIGMode        string    `xml:"mig_mode>current_mig"`
+	MIG            []smiMIG  `xml:"mig_devices>mig_device"`
+	RecoveryAction string    `xml:"gpu_recovery_action"`
+	Memory         smiMemory `xml:"fb_memory_usage"`
+
+	RemapPending     string `xml:"remapped_rows>remapped_row_pending"`
+	RemapFailure     string `xml:"remapped_rows>remapped_row_failure"`
+	RetirePending    string `xml:"retired_pages>pending_retirement"`
+	SRAMThresholdHit string `xml:"ecc_errors>aggregate>sram_threshold_exceeded"`
+
+	FabricState   string `xml:"fabric>state"`
+	FabricStatus  string `xml:"fabric>status"`
+	FabricClique  string `xml:"fabric>cliqueId"`
+	FabricCluster string `xml:"fabric>clusterUuid"`
+	FabricHealth  string `xml:"fabric>health>summary"`
+
+	Raw []byte `xml:",innerxml"`
+}
+
+// smiMIG is a MIG device. Its memory is its GPU instance's, which the compute instances in it share.
+type smiMIG struct {
+	Index             string    `xml:"index"`
+	GPUInstanceID     string    `xml:"gpu_instance_id"`
+	ComputeInstanceID string    `xml:"compute_instance_id"`
+	Memory            smiMemory `xml:"fb_memory_usage"`
+}
+
+type smiMemory struct {
+	Total string `xml:"total"`
+	Used  string `xml:"used"`
+}
+
+// smiReport is what `nvidia-smi -q -x` printed.
+type smiReport struct {
+	driverVersion string
+	gpus          map[string]*smiGPU // by PCI address as the kernel prints it
+	faults        map[string]string  // by PCI address: what was said about a GPU outside its element
+}
+
+func (r smiReport) gpu(address string) *smiGPU { return r.gpus[address] }
+
+// answered says whether the driver told anything.
+func (r smiReport) answered() bool { return len(r.gpus) > 0 }
+
+// parseSMI reads the report. Where it breaks off, the GPUs before are kept and the error says so. Lines before it are
+// searched for what nvidia-smi says of single GPUs there.
+func parseSMI(output []byte) (smiReport, error) {
+	report := smiReport{gpus: map[string]*smiGPU{}, faults: smiFaults(string(output))}
+	start := bytes.Index(output, []byte("<nvidia_smi_log"))
+	if start < 0 {
+		return report, errors.New("printed no report")
+	}
+	decoder := xml.NewDecoder(bytes.NewReader(output[start:]))
+	decoder.Strict = false // process names stand in it as they are
+	for len(report.gpus) < maxDevices {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return report, nil
+		}
+		if err != nil {
+			return report, fmt.Errorf("report breaks off: %w", err)
+		}
+		element, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		switch element.Name.Local {
+		case "driver_version":
+			err = decoder.DecodeElement(&report.driverVersion, &element)
+			report.driverVersion = smiValue(report.driverVersion)
+		case "gpu":
+			gpu := new(smiGPU)
+			if err = decoder.DecodeElement(gpu, &element); err == nil {
+				report.add(gpu)
+			}
+		}
+		if err != nil {
+			return report, fmt.Errorf("report breaks off: %w", err)
+		}
+	}
+	return report, nil
+}
+
+func (r smiReport) add(gpu *smiGPU) {
+	if address, ok := smiAddress(gpu.ID); ok {
+		r.gpus[address] = gpu
+	}
+}
+
+var smiBusID = regexp.MustCompile(`^([0-9A-Fa-f]{4,8}):([0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])$`)
+
+// smiAddress turns nvidia-smi's 00000000:8F:00.0 into the kernel's 0000:8f:00.0.
+func smiAddress(id string) (string, bool) {
+	match := smiBusID.FindStringSubmatch(strings.TrimSpace(id))
+	if match == nil {
+		return "", false
+	}
+	domain, err := strconv.ParseUint(match[1], 16, 32)
+	if err != nil {
+		return "", false
+	}
+	return fmt.Sprintf("%04x:%s", domain, strings.ToLower(match[2])), true
+}
+
+// smiNothing are the words that nvidia-smi prints in place of a value.
+var smiNothing = map[string]bool{
+	"N/A": true, "[N/A]": true, "None": true, "Not Supported": true, "[Not Supported]": true,
+	"Unknown": true, "Unknown Error": true, "[Unknown Error]": true, "ERR!": true, "GPU is lost": true, "[GPU is lost]": true,
+	"GPU requires reset": true, "[GPU requires reset]": true,
+	"Insufficient Permissions": true, "[Insufficient Permissions]": true,
+	"Requested functionality has been deprecated": true,
+}
+
+// smiValue returns a printed value; empty where a word stands for its absence.
+func smiValue(text string) string {
+	text = strings.TrimSpace(text)
+	if smiNothing[text] {
+		return ""
+	}
+	return text
+}
+
+// smiMiB reads `81559 MiB`; ok is false where it is no such amount.
+func smiMiB(text string) (mib int64, ok bool) {
+	number, found := strings.CutSuffix(smiValue(text), " MiB")
+	mib, err := strconv.ParseInt(number, 10, 64)
+	if !found || err != nil || mib < 0 || mib > maxMemoryMiB {
+		return 0, false
+	}
+	return mib, true
+}
+
+// smiMinor reads a minor number of a device node.
+func smiMinor(text string) (int32, bool) {
+	minor, err := strconv.ParseUint(smiValue(text), 10, 20)
+	return int32(minor), err == nil
+}
+
+// smiFaultLine matches what is said of single GPUs, such as `Unable to determine the device handle for GPU0000:3B:00.0:
+// GPU is lost.` and `WARNING: infoROM is corrupted at gpu 0000:3B:00.0`.
+var smiFaultLine = regexp.MustCompile(`(?im)^.*\bGPU ?([0-9A-F]{4,8}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-7])\b.*$`)
+
+// smiFaults finds such lines by PCI address, outside of the report's elements.
+func smiFaults(output string) map[string]string {
+	faults := map[string]string{}
+	for _, match := range smiFaultLine.FindAllStringSubmatch(output, 64) {
+		line := strings.TrimSpace(match[0])
+		if address, ok := smiAddress(match[1]); ok && !strings.HasPrefix(line, "<") && faults[address] == "" {
+			faults[address] = clip(line, 256)
+		}
+	}
+	return faults
+}
