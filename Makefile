@@ -27,7 +27,7 @@ build: $(COMMANDS:%=bin/%) ## Build the commands into bin/
 .PHONY: FORCE
 bin/%: FORCE
 	@CGO_ENABLED=0 tools/progress.sh "building $@" \
-	  $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/$*
+	  $(GO) build -trimpath -ldflags "-s -w -X github.com/rankwright/rankwright/internal/version.version=$(VERSION)" -o $@ ./cmd/$*
 
 .PHONY: generate
 generate: ## Generate deep copies, apply configurations and CRDs from api/
