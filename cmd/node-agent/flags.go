@@ -1,0 +1,147 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/nodeagent"
+)
+
+// Bounds of the durations. A rescan reads some thousand files and may run a driver's tool, which more often than each
+// few seconds would be felt by the work on the node; a backend needs time to run one tool.
+const (
+	minRescanInterval = 5 * time.Second
+	minBackendTimeout = 100 * time.Millisecond
+)
+
+// flags are the command line.
+type flags struct {
+	kubeconfig     string
+	nodeName       string
+	replay         string
+	root           string
+	once           bool
+	dryRun         bool
+	noExec         bool
+	rescanInterval time.Duration
+	backendTimeout time.Duration
+	leaseNamespace string
+	healthAddress  string
+	metricsAddress string
+	logLevel       string
+
+	level slog.Level
+}
+
+func (f *flags) register(set *pflag.FlagSet) {
+	set.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `file`; default $KUBECONFIG, else the pod's service account")
+	set.StringVar(&f.nodeName, "node-name", "", "metadata.name of the Node; default $NODE_NAME, else the host name")
+	set.StringVar(&f.replay, "replay", "", "detect a recorded host (tar or tar.gz `file`) instead of this one")
+	set.StringVar(&f.root, "root", "/", "`folder` where the host's file tree is; /host in a pod that mounts it there")
+	set.BoolVar(&f.once, "once", false, "detect and publish once, then exit 0, or 1 where that failed")
+	set.BoolVar(&f.dryRun, "dry-run", false, "print what would be applied as YAML and exit, without asking an API server")
+	set.BoolVar(&f.noExec, "no-exec", false, "run none of the host's tools; read files only")
+	set.DurationVar(&f.rescanInterval, "rescan-interval", nodeagent.DefaultRescanInterval, "time between detections")
+	set.DurationVar(&f.backendTimeout, "backend-timeout", detect.DefaultDeadline, "time that each detection backend may take")
+	set.StringVar(&f.leaseNamespace, "lease-namespace", nodeagent.DefaultLeaseNamespace, "`namespace` of the heartbeats")
+	set.StringVar(&f.healthAddress, "health-address", ":8081", "`host:port` of /healthz and /readyz; 0 disables them")
+	set.StringVar(&f.metricsAddress, "metrics-address", ":8080", "`host:port` of /metrics; 0 disables it")
+	set.StringVarP(&f.logLevel, "log-level", "v", "info", "least severe messages to log: debug, info, warn or error")
+}
+
+// complete fills in the defaults that come from outside of the command line and checks all flags at once.
+func (f *flags) complete(set *pflag.FlagSet) error {
+	var hostErr error
+	if f.nodeName == "" {
+		f.nodeName = os.Getenv("NODE_NAME")
+	}
+	if f.nodeName == "" {
+		var name string
+		name, hostErr = os.Hostname()
+		f.nodeName = strings.ToLower(name) // as the kubelet names its Node
+	}
+	return errors.Join(
+		hostErr,
+		f.checkNames(),
+		f.checkHost(set),
+		atLeast("--rescan-interval", f.rescanInterval, minRescanInterval),
+		atLeast("--backend-timeout", f.backendTimeout, minBackendTimeout),
+		checkAddress("--health-address", f.healthAddress),
+		checkAddress("--metrics-address", f.metricsAddress),
+		f.checkLevel(),
+	)
+}
+
+func (f *flags) checkNames() error {
+	var errs []error
+	if problems := validation.IsDNS1123Subdomain(f.nodeName); len(problems) > 0 {
+		errs = append(errs, fmt.Errorf("--node-name: %q cannot be a Node's name (%s): set it, or $NODE_NAME, to the Node's metadata.name",
+			f.nodeName, problems[0]))
+	}
+	if problems := validation.IsDNS1123Label(f.leaseNamespace); len(problems) > 0 {
+		errs = append(errs, fmt.Errorf("--lease-namespace: %q cannot be a namespace (%s): name the one that the agent runs in",
+			f.leaseNamespace, problems[0]))
+	}
+	return errors.Join(errs...)
+}
+
+func (f *flags) checkHost(set *pflag.FlagSet) error {
+	var errs []error
+	if f.replay != "" && set.Changed("root") {
+		errs = append(errs, errors.New("--replay and --root: a recording brings its own file tree: remove one of the two"))
+	}
+	if f.once && f.dryRun {
+		errs = append(errs, errors.New("--once and --dry-run: --dry-run publishes nothing: remove one of the two"))
+	}
+	name := cmp.Or(f.replay, f.root)
+	info, err := os.Stat(name)
+	switch {
+	case err != nil && f.replay != "":
+		errs = append(errs, fmt.Errorf("--replay: cannot open the recording: %w", err))
+	case err != nil:
+		errs = append(errs, fmt.Errorf("--root: cannot open the host's file tree: %w: mount it there or name another folder", err))
+	case f.replay != "" && info.IsDir():
+		errs = append(errs, fmt.Errorf("--replay: %q is a folder: name a tar or tar.gz file", name))
+	case f.replay == "" && !info.IsDir():
+		errs = append(errs, fmt.Errorf("--root: %q is not a folder: name the folder where the host's file tree is mounted", name))
+	}
+	return errors.Join(errs...)
+}
+
+func (f *flags) checkLevel() error {
+	if err := f.level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		return fmt.Errorf("--log-level: %q is no level: take debug, info, warn or error", f.logLevel)
+	}
+	return nil
+}
+
+func atLeast(flag string, value, least time.Duration) error {
+	if value < least {
+		return fmt.Errorf("%s: %s is too short: take at least %s", flag, value, least)
+	}
+	return nil
+}
+
+func checkAddress(flag, address string) error {
+	if address == nodeagent.Disabled {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%s: %q is no address: take host:port (:8080), or 0 to disable it", flag, address)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return fmt.Errorf("%s: %q has no valid port: take 1 to 65535, or port 0 to let the system choose", flag, address)
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/rankwright/rankwright/internal/version"
+	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/nodeagent"
+)
+
+// start does what the flags ask for.
+func start(ctx context.Context, f flags, stdout, stderr io.Writer, hangups <-chan os.Signal) error {
+	if f.dryRun {
+		return dryRun(ctx, f, stdout)
+	}
+	log := newLogger(stderr, f.level)
+	config, err := loadConfig(f.kubeconfig)
+	if err != nil {
+		return err
+	}
+	agent, err := nodeagent.New(config, nodeagent.Options{
+		NodeName:       f.nodeName,
+		Host:           f.openHost,
+		BackendTimeout: f.backendTimeout,
+		RescanInterval: f.rescanInterval,
+		LeaseNamespace: f.leaseNamespace,
+		HealthAddress:  f.healthAddress,
+		MetricsAddress: f.metricsAddress,
+		Version:        version.String(),
+		Log:            log,
+	})
+	if err != nil {
+		return err
+	}
+	if f.once {
+		return agent.Once(ctx)
+	}
+	log.Info("starting", "node", f.nodeName, "version", version.String(), "server", config.Host,
+		"replay", f.replay, "root", f.root, "rescanInterval", f.rescanInterval.String())
+	defer forward(ctx, hangups, agent.Rescan)()
+	return agent.Run(ctx)
+}
+
+func dryRun(ctx context.Context, f flags, stdout io.Writer) error {
+	host, err := f.openHost()
+	if err != nil {
+		return err
+	}
+	status := detect.Detect(ctx, host, detect.Options{Deadline: f.backendTimeout})
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("detection was cut off: %w", err)
+	}
+	out, err := nodeagent.DryRun(f.nodeName, version.String(), status)
+	if err != nil {
+		return err
+	}
+	_, err = stdout.Write(out)
+	return err
+}
+
+// openHost opens the host to detect: a recording, read anew each time, or a live file tree.
+func (f *flags) openHost() (*detect.Host, error) {
+	if f.replay == "" {
+		return detect.LiveHost(f.root, !f.noExec)
+	}
+	file, err := os.Open(f.replay)
+	if err != nil {
+		return nil, fmt.Errorf("open the recording: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	recording, err := detect.ReadRecording(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the recording %s: %w", f.replay, err)
+	}
+	host := recording.Host()
+	if f.noExec {
+		host.Commands = nil
+	}
+	return host, nil
+}
+
+func loadConfig(kubeconfig string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no API server to talk to: %w; set --kubeconfig, or --dry-run to see what would be published", err)
+	}
+	config.UserAgent = "rankwright-node-agent/" + version.String()
+	return config, nil
+}
+
+// newLogger logs JSON lines, and has the client libraries log there too.
+func newLogger(w io.Writer, level slog.Level) *slog.Logger {
+	handler := slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
+	klog.SetSlogLogger(slog.New(handler))
+	ctrllog.SetLogger(logr.FromSlogHandler(handler))
+	return slog.New(handler)
+}
+
+// forward calls f for every signal until the context ends or the returned function is called.
+func forward(ctx context.Context, signals <-chan os.Signal, f func()) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-signals:
+				f()
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}

@@ -1,0 +1,211 @@
+package nodeagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+const (
+	// apiTimeout bounds the calls of one publication or renewal, so that a silent API server cannot stop the loop.
+	apiTimeout = 30 * time.Second
+	// firstRetry and lastRetry bound the time to the next attempt after a failure, which doubles with each failure.
+	firstRetry = time.Second
+	lastRetry  = 2 * time.Minute
+)
+
+// Agent keeps a node's inventory, labels and heartbeat up to date.
+type Agent struct {
+	options   Options
+	log       *slog.Logger
+	clock     clock.Clock
+	client    client.Client
+	metadata  metadata.Interface
+	metrics   *metrics
+	scanner   *scanner
+	publisher *publisher
+
+	rescan  chan struct{}
+	changed chan struct{}
+
+	// turned is when the loop last began a turn, in Unix nanoseconds; node is the Node as last read; ready is set with
+	// the first publication. They are shared with the probes and the heartbeat.
+	turned atomic.Int64
+	node   atomic.Pointer[metav1.PartialObjectMetadata]
+	ready  atomic.Bool
+
+	// detected is what the last successful scan saw, and stale says that another is due; only the loop uses them.
+	detected *v1alpha1.AcceleratorInventoryStatus
+	stale    bool
+}
+
+// Rescan asks for a detection as soon as the loop is free. Requests that come meanwhile are one.
+func (a *Agent) Rescan() { signal(a.rescan) }
+
+// signal makes a request without waiting; one that is pending already stands for both.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Once detects and publishes once.
+func (a *Agent) Once(ctx context.Context) error {
+	a.stale = true
+	return a.turn(ctx)
+}
+
+// Run detects and publishes until the context ends, then returns nil. Neither a node without devices nor an API server
+// that is away ends it; an address that cannot be listened at does.
+func (a *Agent) Run(ctx context.Context) error {
+	a.touch()
+	health, err := listen(ctx, a.log, "health", a.options.HealthAddress, probes(a.alive, a.published))
+	if err != nil {
+		return err
+	}
+	measures, err := listen(ctx, a.log, "metrics", a.options.MetricsAddress, metricsHandler(a.metrics.registry))
+	if err != nil {
+		health.close()
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return health.serve(ctx) })
+	group.Go(func() error { return measures.serve(ctx) })
+	group.Go(func() error {
+		watchOwn(ctx, a.metadata, a.options.NodeName, func() { signal(a.changed) })
+		return nil
+	})
+	group.Go(func() error {
+		a.loop(ctx, func() {
+			group.Go(func() error { a.heartbeat().run(ctx); return nil })
+		})
+		return nil
+	})
+	return group.Wait()
+}
+
+// loop takes turns until the context ends: it detects when a period has passed or on request, and publishes what it
+// knows when its own objects changed. started is called once, when the Node has been seen.
+func (a *Agent) loop(ctx context.Context, started func()) {
+	due, failures := a.clock.Now(), 0
+	for ctx.Err() == nil {
+		a.touch()
+		if !a.clock.Now().Before(due) {
+			a.stale, due = true, a.clock.Now().Add(a.options.RescanInterval)
+		}
+		err := a.turn(ctx)
+		if started != nil && a.node.Load() != nil {
+			started()
+			started = nil
+		}
+		delay := due.Sub(a.clock.Now())
+		if err != nil && ctx.Err() == nil {
+			delay = min(delay, retryDelay(failures, rand.Float64()))
+			failures++
+			a.log.Error("turn failed", "error", err, "failures", failures, "retryIn", delay.Round(time.Millisecond).String())
+		} else {
+			failures = 0
+		}
+		a.wait(ctx, delay)
+	}
+}
+
+// wait returns when there is something to do.
+func (a *Agent) wait(ctx context.Context, delay time.Duration) {
+	timer := a.clock.NewTimer(max(delay, 0))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C():
+	case <-a.changed:
+	case <-a.rescan:
+		a.stale = true
+	}
+}
+
+// retryDelay is the time to the next attempt after the failures before this one; random is in [0, 1).
+func retryDelay(failures int, random float64) time.Duration {
+	return jittered(min(firstRetry<<min(failures, 16), lastRetry), random)
+}
+
+// turn detects where that is due, and publishes what was detected last. A detection that fails leaves the one before in
+// place, and stays due.
+func (a *Agent) turn(ctx context.Context) error {
+	var scanErr error
+	if a.stale {
+		scanErr = a.scan(ctx)
+	}
+	if a.detected == nil {
+		return scanErr
+	}
+	return errors.Join(scanErr, a.publish(ctx))
+}
+
+func (a *Agent) scan(ctx context.Context) error {
+	status, err := a.scanner.scan(ctx)
+	if err == nil {
+		a.detected, a.stale = &status, false
+	}
+	return err
+}
+
+func (a *Agent) publish(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	outcome, err := a.publisher.publish(ctx, *a.detected)
+	a.metrics.published(outcome, err)
+	if outcome.node != nil {
+		a.node.Store(outcome.node)
+	}
+	if err != nil {
+		return err
+	}
+	a.ready.Store(true)
+	level := slog.LevelDebug
+	if outcome.written {
+		level = slog.LevelInfo
+	}
+	summary := outcome.status.Summary
+	a.log.Log(ctx, level, "inventory published", "written", outcome.written, "devices", summary.Devices,
+		"healthy", summary.Healthy, "products", summary.Products, "contestedLabels", len(outcome.contested))
+	return nil
+}
+
+func (a *Agent) heartbeat() *heartbeat {
+	return &heartbeat{
+		client: a.client, namespace: a.options.LeaseNamespace, node: a.options.NodeName,
+		clock: a.clock, log: a.log, owner: a.node.Load, alive: a.alive,
+	}
+}
+
+func (a *Agent) touch() { a.turned.Store(a.clock.Now().UnixNano()) }
+
+// alive is the liveness check: the loop has begun a turn within the longest time that one may take.
+func (a *Agent) alive() error {
+	longest := a.options.RescanInterval + a.options.BackendTimeout + 2*apiTimeout
+	if idle := a.clock.Since(time.Unix(0, a.turned.Load())); idle > longest {
+		return fmt.Errorf("the loop has not turned for %s, longer than the %s that a turn may take", idle.Round(time.Second), longest)
+	}
+	return nil
+}
+
+// published is the readiness check.
+func (a *Agent) published() error {
+	if !a.ready.Load() {
+		return errors.New("no inventory has been published yet; the log says why")
+	}
+	return nil
+}

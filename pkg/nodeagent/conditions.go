@@ -1,0 +1,82 @@
+package nodeagent
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Reasons of the conditions.
+const (
+	reasonAllLooked   = "AllBackendsLooked"
+	reasonApplied     = "Applied"
+	reasonConflict    = "Conflict"
+	reasonApplyFailed = "ApplyFailed"
+)
+
+// maxMessage is what a condition's message may hold, in bytes.
+const maxMessage = 32768
+
+// detectedCondition says whether every backend could look, and names those that could not.
+func detectedCondition(backends []v1alpha1.BackendStatus) metav1.Condition {
+	var failed []string
+	for _, b := range backends {
+		if b.State == v1alpha1.BackendFailed {
+			failed = append(failed, fmt.Sprintf("%s: %s", b.Name, b.Message))
+		}
+	}
+	condition := metav1.Condition{
+		Type: v1alpha1.ConditionDetected, Status: metav1.ConditionTrue,
+		Reason: reasonAllLooked, Message: "every backend could look",
+	}
+	if len(failed) > 0 {
+		condition.Status, condition.Reason = metav1.ConditionFalse, reasonBackendFailed
+		condition.Message = "could not look, so what was known of its devices stays: " + strings.Join(failed, "; ")
+	}
+	return condition
+}
+
+// labelledCondition says whether every label could be written. contested holds the keys that other managers hold, with
+// the managers; failure is what else went wrong.
+func labelledCondition(contested map[string]string, failure error) metav1.Condition {
+	condition := metav1.Condition{
+		Type: v1alpha1.ConditionLabelled, Status: metav1.ConditionTrue,
+		Reason: reasonApplied, Message: "every label is on the node",
+	}
+	switch {
+	case failure != nil:
+		condition.Status, condition.Reason = metav1.ConditionFalse, reasonApplyFailed
+		condition.Message = failure.Error()
+	case len(contested) > 0:
+		var held []string
+		for _, key := range slices.Sorted(maps.Keys(contested)) {
+			held = append(held, fmt.Sprintf("%s by %q", key, contested[key]))
+		}
+		condition.Status, condition.Reason = metav1.ConditionFalse, reasonConflict
+		condition.Message = "labels with another value are held by other field managers; remove them there and they are " +
+			"written again: " + strings.Join(held, ", ")
+	}
+	return condition
+}
+
+// conditionsAt gives the new conditions their generation and the time of their last transition: the one published before
+// where the status is the same, else now.
+func conditionsAt(previous []metav1.Condition, generation int64, now metav1.Time, fresh ...metav1.Condition) []metav1.Condition {
+	conditions := make([]metav1.Condition, 0, len(fresh))
+	for _, condition := range fresh {
+		condition.ObservedGeneration = generation
+		condition.Message = strings.ToValidUTF8(condition.Message[:min(len(condition.Message), maxMessage)], "")
+		condition.LastTransitionTime = now
+		if before := meta.FindStatusCondition(previous, condition.Type); before != nil && before.Status == condition.Status {
+			condition.LastTransitionTime = before.LastTransitionTime
+		}
+		conditions = append(conditions, condition)
+	}
+	return conditions
+}

@@ -1,0 +1,35 @@
+package nodeagent
+
+import (
+	"bytes"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// DryRun prints, as two YAML documents, what an agent would apply after this detection to a node that has neither an
+// inventory nor labels: the inventory with its status, and the Node with its labels. It leaves out what only the moment
+// of writing decides: times, the owner's UID, and the conditions. The same detection gives the same bytes.
+func DryRun(node, version string, detected v1alpha1.AcceleratorInventoryStatus) ([]byte, error) {
+	merged := Merge(v1alpha1.AcceleratorInventoryStatus{}, detected, metav1.Time{})
+	merged.AgentVersion = version
+	merged.Summary = merged.Summarize(v1alpha1.AcceleratorInventorySpec{})
+	inventory, err := statusConfiguration(node, merged)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	for _, object := range []any{inventory, corev1ac.Node(node).WithLabels(Labels(&merged))} {
+		document, err := yaml.Marshal(object)
+		if err != nil {
+			return nil, fmt.Errorf("print what would be applied to node %s: %w", node, err)
+		}
+		out.WriteString("---\n")
+		out.Write(document)
+	}
+	return out.Bytes(), nil
+}

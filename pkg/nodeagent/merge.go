@@ -1,0 +1,113 @@
+package nodeagent
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Reasons of the health of a device that nobody looked at.
+const (
+	reasonBackendFailed  = "BackendFailed"
+	reasonBackendMissing = "BackendMissing"
+	reasonNotReported    = "NotReported"
+)
+
+// Merge joins what was published before with what was just detected. Devices that a backend listed are as it says, with
+// the facts that a partial read cannot refute (see keepIdentity), memory use in steps (see steppedUse) and the time since
+// when their health is what it is. Devices whose backend failed, or was not run, stay and are Unknown. Devices whose
+// backend looked and did not list them are gone. Allocations are not detected and stay. The summary and the conditions
+// are left to the caller: they depend on the spec and on what could be written.
+//
+// now is the time of health changes, in whole seconds; the zero time leaves health without a time. Neither argument is
+// changed.
+func Merge(previous, detected v1alpha1.AcceleratorInventoryStatus, now metav1.Time) v1alpha1.AcceleratorInventoryStatus {
+	merged := *detected.DeepCopy()
+	merged.Summary, merged.Conditions = v1alpha1.InventorySummary{}, nil
+	merged.Allocations = slices.Clone(previous.Allocations)
+	keepHost(previous, &merged)
+	backends := statesByName(detected.Backends)
+	for i := range merged.Devices {
+		d := &merged.Devices[i]
+		before := previous.Device(d.ID)
+		if before != nil && sameHardware(before, d) {
+			if backends[d.Backend].State == v1alpha1.BackendDegraded {
+				keepIdentity(before, d)
+			}
+			stepMemory(before, d)
+		}
+		d.Health = dated(d.Health, before, now)
+	}
+	merged.Devices = append(merged.Devices, unseen(previous, &detected, backends, now)...)
+	slices.SortFunc(merged.Devices, func(a, b v1alpha1.Device) int { return cmp.Compare(a.ID, b.ID) })
+	merged.Links = mergeLinks(previous, &merged, backends)
+	return merged
+}
+
+// keepHost keeps what was known of the host where it could not be read at all: a host always has a processor.
+func keepHost(previous v1alpha1.AcceleratorInventoryStatus, merged *v1alpha1.AcceleratorInventoryStatus) {
+	if equality.Semantic.DeepEqual(merged.Host, v1alpha1.Host{}) {
+		before := previous.DeepCopy()
+		merged.Host, merged.NICs, merged.Storage = before.Host, before.NICs, before.Storage
+	}
+}
+
+func statesByName(backends []v1alpha1.BackendStatus) map[string]v1alpha1.BackendStatus {
+	states := make(map[string]v1alpha1.BackendStatus, len(backends))
+	for _, b := range backends {
+		states[b.Name] = b
+	}
+	return states
+}
+
+// unseen are the devices published before at which nobody looked this time. A device of an unnamed backend has nobody
+// who could look at it, so it is gone when it is not listed.
+func unseen(previous v1alpha1.AcceleratorInventoryStatus, detected *v1alpha1.AcceleratorInventoryStatus,
+	backends map[string]v1alpha1.BackendStatus, now metav1.Time) []v1alpha1.Device {
+	var kept []v1alpha1.Device
+	for i := range previous.Devices {
+		before := &previous.Devices[i]
+		if before.Backend == "" || detected.Device(before.ID) != nil {
+			continue
+		}
+		reason, message, looked := lookedAt(before.Backend, backends)
+		if looked {
+			continue
+		}
+		d := *before.DeepCopy()
+		d.Health = dated(v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: reason, Message: message}, before, now)
+		kept = append(kept, d)
+	}
+	return kept
+}
+
+// lookedAt says whether the backend could look, and if not, why.
+func lookedAt(name string, backends map[string]v1alpha1.BackendStatus) (reason, message string, looked bool) {
+	backend, ran := backends[name]
+	switch {
+	case !ran:
+		return reasonBackendMissing, "this agent has no detection backend " + name, false
+	case backend.State == v1alpha1.BackendFailed:
+		return reasonBackendFailed, backend.Message, false
+	default:
+		return "", "", true
+	}
+}
+
+// dated completes a health with the time since when its state holds. A device that reports no state is Unknown, never
+// Healthy.
+func dated(health v1alpha1.DeviceHealth, before *v1alpha1.Device, now metav1.Time) v1alpha1.DeviceHealth {
+	if health.State == "" {
+		health.State, health.Reason = v1alpha1.Unknown, reasonNotReported
+	}
+	if before != nil && before.Health.State == health.State && before.Health.Since != nil {
+		health.Since = before.Health.Since.DeepCopy()
+	} else if !now.IsZero() {
+		health.Since = now.DeepCopy()
+	}
+	return health
+}

@@ -1,0 +1,118 @@
+package nodeagent
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Results of a publication, as the metric counts them. Conflict is a publication of which labels are held by others.
+const (
+	resultWritten   = "written"
+	resultUnchanged = "unchanged"
+	resultConflict  = "conflict"
+	resultError     = "error"
+)
+
+// allBackends is the backend label of a whole detection's duration.
+const allBackends = "all"
+
+// metrics are the agent's own, in a registry of their own: linked libraries add nothing.
+type metrics struct {
+	registry *prometheus.Registry
+	duration *prometheus.HistogramVec
+	devices  *prometheus.GaugeVec
+	backends *prometheus.GaugeVec
+	publish  *prometheus.CounterVec
+	lastScan prometheus.Gauge
+}
+
+func newMetrics(version string) *metrics {
+	const namespace, subsystem = "rankwright", "node_agent"
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "detect_duration_seconds",
+			Help: "Time that each detection backend took, and all together.",
+			// From a warm sysfs to a driver tool without persistence mode on eight devices.
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 8),
+		}, []string{"backend"}),
+		devices: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "devices",
+			Help: "Devices in the inventory.",
+		}, []string{"vendor", "health"}),
+		backends: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "backend_state",
+			Help: "1 for the state that a detection backend is in, 0 for the others.",
+		}, []string{"backend", "state"}),
+		publish: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "publish_total",
+			Help: "Publications by result: written, unchanged, conflict (labels held by others), error.",
+		}, []string{"result"}),
+		lastScan: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "last_scan_timestamp_seconds",
+			Help: "Unix time of the end of the last detection.",
+		}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: namespace, Subsystem: subsystem, Name: "build_info", Help: "Always 1; the labels say which build this is.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+	})
+	build.Set(1)
+	for _, result := range []string{resultWritten, resultUnchanged, resultConflict, resultError} {
+		m.publish.WithLabelValues(result)
+	}
+	m.registry.MustRegister(m.duration, m.devices, m.backends, m.publish, m.lastScan, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) observeBackend(name string, took time.Duration) {
+	m.duration.WithLabelValues(name).Observe(took.Seconds())
+}
+
+var backendStates = []v1alpha1.BackendState{
+	v1alpha1.BackendFound, v1alpha1.BackendAbsent, v1alpha1.BackendDegraded, v1alpha1.BackendFailed,
+}
+
+func (m *metrics) scanned(status *v1alpha1.AcceleratorInventoryStatus, end time.Time) {
+	m.lastScan.Set(float64(end.Unix()))
+	m.backends.Reset()
+	for _, b := range status.Backends {
+		for _, state := range backendStates {
+			value := 0.0
+			if b.State == state {
+				value = 1
+			}
+			m.backends.WithLabelValues(b.Name, string(state)).Set(value)
+		}
+	}
+}
+
+func (m *metrics) published(outcome published, err error) {
+	m.publish.WithLabelValues(resultOf(outcome, err)).Inc()
+	if err != nil {
+		return
+	}
+	m.devices.Reset()
+	for _, d := range outcome.status.Devices {
+		m.devices.WithLabelValues(d.Vendor, string(d.Health.State)).Inc()
+	}
+}
+
+func resultOf(outcome published, err error) string {
+	switch {
+	case err != nil:
+		return resultError
+	case len(outcome.contested) > 0:
+		return resultConflict
+	case outcome.written:
+		return resultWritten
+	default:
+		return resultUnchanged
+	}
+}

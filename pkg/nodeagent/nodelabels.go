@@ -1,0 +1,123 @@
+package nodeagent
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// labelPlan is what to do about a Node's labels.
+type labelPlan struct {
+	// apply are the labels that the agent's configuration of the Node mentions.
+	apply map[string]string
+	// contested are wanted labels that other managers hold with another value, with the managers.
+	contested map[string]string
+	// write says whether apply differs from what the agent holds already.
+	write bool
+}
+
+// planLabels compares the labels that a Node should have with those that it has and with who holds them.
+func planLabels(node *metav1.PartialObjectMetadata, desired map[string]string) labelPlan {
+	ours, others := labelOwners(node.ManagedFields)
+	plan := labelPlan{apply: map[string]string{}, contested: map[string]string{}}
+	for key, value := range desired {
+		live, exists := node.Labels[key]
+		if manager, held := others[key]; held && exists && live != value {
+			plan.contested[key] = manager
+		} else {
+			plan.apply[key] = value
+		}
+	}
+	plan.write = !maps.Equal(plan.apply, heldValues(node, ours))
+	return plan
+}
+
+func heldValues(node *metav1.PartialObjectMetadata, keys map[string]bool) map[string]string {
+	values := map[string]string{}
+	for key := range keys {
+		if value, exists := node.Labels[key]; exists {
+			values[key] = value
+		}
+	}
+	return values
+}
+
+// retainedLabels are labels that the agent holds and that the inventory does not ask for, but that nobody has seen to be
+// wrong: while a backend fails that has no device in the inventory, its vendor's labels may be those of a former
+// inventory that is lost. Only vendors in the previous inventory are known to have gone.
+func retainedLabels(node *metav1.PartialObjectMetadata, desired map[string]string,
+	previous, merged *v1alpha1.AcceleratorInventoryStatus) map[string]string {
+	retained := map[string]string{}
+	if !blind(merged) {
+		return retained
+	}
+	ours, _ := labelOwners(node.ManagedFields)
+	held := heldValues(node, ours)
+	seen := byVendor(previous.Devices)
+	for key, value := range held {
+		vendor, _, isVendors := strings.Cut(strings.TrimPrefix(key, v1alpha1.Prefix), ".")
+		if _, wanted := desired[key]; isVendors && !wanted && seen[vendor] == nil {
+			retained[key] = value
+		}
+	}
+	if len(retained) == 0 {
+		return retained
+	}
+	for _, name := range []string{labelAccelerator, labelVendors} {
+		key := v1alpha1.Prefix + name
+		if _, wanted := desired[key]; !wanted && held[key] != "" {
+			retained[key] = held[key]
+		}
+	}
+	return retained
+}
+
+// blind says whether a backend failed about whose devices nothing is known.
+func blind(status *v1alpha1.AcceleratorInventoryStatus) bool {
+	known := map[string]bool{}
+	for i := range status.Devices {
+		known[status.Devices[i].Backend] = true
+	}
+	for _, b := range status.Backends {
+		if b.State == v1alpha1.BackendFailed && !known[b.Name] {
+			return true
+		}
+	}
+	return false
+}
+
+// conflictRounds bounds the applies of one change: each round drops what was refused, and a round of more keys means
+// that others write at this very moment.
+const conflictRounds = 3
+
+// applyLabels makes the Node's labels as desired where nobody else holds them, and returns those that are contested. It
+// writes nothing where they are already so. The Node's UID goes along: without it an apply to a Node that was deleted
+// meanwhile would create one.
+func applyLabels(ctx context.Context, c client.Client, node *metav1.PartialObjectMetadata,
+	desired map[string]string) (contested map[string]string, written bool, err error) {
+	plan := planLabels(node, desired)
+	if !plan.write {
+		return plan.contested, false, nil
+	}
+	for range conflictRounds {
+		config := corev1ac.Node(node.Name).WithUID(node.UID).WithLabels(plan.apply)
+		err = c.Apply(ctx, config, client.FieldOwner(v1alpha1.NodeAgentFieldManager))
+		conflicts := labelConflicts(err)
+		if len(conflicts) == 0 {
+			break
+		}
+		maps.Copy(plan.contested, conflicts)
+		maps.DeleteFunc(plan.apply, func(key, _ string) bool { return conflicts[key] != "" })
+	}
+	if err != nil {
+		return plan.contested, false, fmt.Errorf("apply labels of Node %s: %w", node.Name, err)
+	}
+	return plan.contested, true, nil
+}

@@ -1,0 +1,99 @@
+package nodeagent
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect"
+)
+
+// Defaults of the options.
+const (
+	DefaultRescanInterval = 5 * time.Minute
+	DefaultLeaseNamespace = "rankwright-node-agent"
+)
+
+// Options say what an agent works on. NodeName, Host and Log have no default.
+type Options struct {
+	// NodeName is the Node's metadata.name.
+	NodeName string
+	// Host opens the host to detect; it is called for every detection.
+	Host func() (*detect.Host, error)
+	// Backends to run; nil means all.
+	Backends []detect.Backend
+	// BackendTimeout is the deadline of each backend; 0 means detect.DefaultDeadline.
+	BackendTimeout time.Duration
+	// RescanInterval is the time between detections; 0 means DefaultRescanInterval.
+	RescanInterval time.Duration
+	// LeaseNamespace holds the heartbeats; empty means DefaultLeaseNamespace.
+	LeaseNamespace string
+	// HealthAddress and MetricsAddress are where probes and metrics are served, host:port; empty or Disabled means nowhere.
+	HealthAddress, MetricsAddress string
+	// Version of the agent, published in the inventory.
+	Version string
+	// Log receives what the agent does.
+	Log *slog.Logger
+	// Clock tells the time; nil means the real one.
+	Clock clock.Clock
+}
+
+// New prepares an agent that talks to the API server of the configuration. It makes no call.
+func New(config *rest.Config, options Options) (*Agent, error) {
+	options = options.withDefaults()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, coordinationv1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register API types: %w", err)
+		}
+	}
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)
+	}
+	watcher, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a metadata client for %s: %w", config.Host, err)
+	}
+	m := newMetrics(options.Version)
+	return &Agent{
+		options: options, log: options.Log, clock: options.Clock, client: c, metadata: watcher, metrics: m,
+		scanner: &scanner{
+			host: options.Host, backends: options.Backends, deadline: options.BackendTimeout, clock: options.Clock, metrics: m,
+		},
+		publisher: &publisher{client: c, node: options.NodeName, version: options.Version, clock: options.Clock},
+		rescan:    make(chan struct{}, 1),
+		changed:   make(chan struct{}, 1),
+	}, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.BackendTimeout == 0 {
+		o.BackendTimeout = detect.DefaultDeadline
+	}
+	if o.RescanInterval == 0 {
+		o.RescanInterval = DefaultRescanInterval
+	}
+	if o.LeaseNamespace == "" {
+		o.LeaseNamespace = DefaultLeaseNamespace
+	}
+	if o.HealthAddress == "" {
+		o.HealthAddress = Disabled
+	}
+	if o.MetricsAddress == "" {
+		o.MetricsAddress = Disabled
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	return o
+}

@@ -1,0 +1,77 @@
+package nodeagent
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// labelOwners reads who holds which label of an object: the keys that this agent applied, and for the other keys one of
+// the managers that hold them. An entry that cannot be read holds nothing; the API server then says so by a conflict.
+func labelOwners(entries []metav1.ManagedFieldsEntry) (ours map[string]bool, others map[string]string) {
+	ours, others = map[string]bool{}, map[string]string{}
+	for _, entry := range entries {
+		mine := entry.Manager == v1alpha1.NodeAgentFieldManager &&
+			entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
+		for _, key := range heldLabels(entry.FieldsV1) {
+			if mine {
+				ours[key] = true
+			} else {
+				others[key] = entry.Manager
+			}
+		}
+	}
+	return ours, others
+}
+
+// heldLabels returns the label keys in a set of fields: {"f:metadata":{"f:labels":{"f:KEY":{}}}}.
+func heldLabels(fields *metav1.FieldsV1) []string {
+	if fields == nil {
+		return nil
+	}
+	var set struct {
+		Metadata struct {
+			Labels map[string]json.RawMessage `json:"f:labels"`
+		} `json:"f:metadata"`
+	}
+	if json.Unmarshal(fields.GetRawBytes(), &set) != nil {
+		return nil
+	}
+	var keys []string
+	for field := range set.Metadata.Labels {
+		if key, isKey := strings.CutPrefix(field, "f:"); isKey {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// conflictManager finds the manager in the API server's message `conflict with "kubectl-edit" using v1`.
+var conflictManager = regexp.MustCompile(`^conflict with "([^"]*)"`)
+
+// labelConflicts reads from the API server's refusal of an apply which labels other managers hold. It is empty for any
+// other error.
+func labelConflicts(err error) map[string]string {
+	conflicts := map[string]string{}
+	var refusal apierrors.APIStatus
+	if !apierrors.IsConflict(err) || !errors.As(err, &refusal) || refusal.Status().Details == nil {
+		return conflicts
+	}
+	for _, cause := range refusal.Status().Details.Causes {
+		key, isLabel := strings.CutPrefix(cause.Field, ".metadata.labels.")
+		if !isLabel || cause.Type != metav1.CauseTypeFieldManagerConflict {
+			continue
+		}
+		conflicts[key] = "another manager"
+		if match := conflictManager.FindStringSubmatch(cause.Message); match != nil {
+			conflicts[key] = match[1]
+		}
+	}
+	return conflicts
+}
