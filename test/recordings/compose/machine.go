@@ -1,0 +1,50 @@
+package compose
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Machine is a host apart from its accelerators. Threads and memory are spread evenly over the sockets, each of which is
+// a NUMA node.
+type Machine struct {
+	Model          string // of the processor, as /proc/cpuinfo has it
+	VendorID       string // GenuineIntel, AuthenticAMD
+	Sockets        int
+	CoresPerSocket int
+	ThreadsPerCore int
+	MemoryGiB      int
+	Kernel, OS     string
+	// DMI is by file name under /sys/class/dmi/id.
+	DMI map[string]string
+}
+
+// Machine adds processors, memory, NUMA nodes, system and firmware. CPUs are numbered as x86 kernels do: the first
+// thread of every core, socket by socket, then the second threads.
+func (h *Host) Machine(m Machine) {
+	cores := m.Sockets * m.CoresPerSocket
+	var info strings.Builder
+	for thread := range cores * m.ThreadsPerCore {
+		core := thread % cores
+		fmt.Fprintf(&info, "processor\t: %d\nvendor_id\t: %s\ncpu family\t: 6\nmodel name\t: %s\nphysical id\t: %d\nsiblings\t: %d\ncore id\t\t: %d\ncpu cores\t: %d\n\n",
+			thread, m.VendorID, m.Model, core/m.CoresPerSocket, m.CoresPerSocket*m.ThreadsPerCore, core%m.CoresPerSocket, m.CoresPerSocket)
+	}
+	h.File("/proc/cpuinfo", info.String())
+	h.File("/proc/meminfo", fmt.Sprintf("MemTotal:       %d kB\nMemFree:        %d kB\n", m.MemoryGiB<<20, m.MemoryGiB<<19))
+	for node := range m.Sockets {
+		var lists []string
+		for sibling := range m.ThreadsPerCore {
+			first := sibling*cores + node*m.CoresPerSocket
+			lists = append(lists, fmt.Sprintf("%d-%d", first, first+m.CoresPerSocket-1))
+		}
+		h.Files(fmt.Sprintf("/sys/devices/system/node/node%d", node), map[string]string{
+			"cpulist": strings.Join(lists, ","),
+			"meminfo": fmt.Sprintf("Node %d MemTotal:       %d kB", node, m.MemoryGiB<<20/m.Sockets),
+		})
+	}
+	h.Files("/proc/sys/kernel", map[string]string{"osrelease": m.Kernel, "arch": "x86_64"})
+	h.File("/etc/os-release", fmt.Sprintf("PRETTY_NAME=%q", m.OS))
+	h.File("/proc/1/cgroup", "0::/init.scope")
+	h.File("/proc/self/cgroup", "0::/user.slice")
+	h.Files("/sys/class/dmi/id", m.DMI)
+}
