@@ -3,13 +3,18 @@ package detect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 )
 
 // AMD finds the GPUs and Instinct accelerators of AMD in sysfs: the PCI bus, amdgpu's files beside them, and the KFD
 // topology for links and partitions. It runs no command, and never relates two lists by position.
+//
+// To an agent whose device cgroup has no render nodes the kernel does not show the KFD topology. Whole cards, and hives
+// in which all reach each other, are read in full without it; only where something is lacking is that told.
 //
 // Graphics that are part of a processor are not listed: their memory is the host's (see integrated). A card that is cut
 // into compute partitions (CPX, DPX, …) is listed as its partitions.
@@ -19,8 +24,10 @@ const amdName = "amd"
 
 type amdBackend struct{}
 
+// Name implements Backend.
 func (amdBackend) Name() string { return amdName }
 
+// Detect implements Backend.
 func (amdBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	gpus := slices.DeleteFunc(slices.Clone(functions), func(f pciFunction) bool { return !isAMDGPU(f) })
@@ -30,12 +37,7 @@ func (amdBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	problems := []error{err}
 	drm, err := readDRM(host.Files)
 	problems = append(problems, err)
-	nodes, err := readKFD(host.Files)
-	if err != nil {
-		err = fmt.Errorf("links and partitions are not known in full: %w: let the agent's device cgroup open /dev/dri/renderD*", err)
-	}
-	problems = append(problems, err)
-
+	nodes, kfdErr := readKFD(host.Files)
 	nodesOf := groupKFD(nodes, gpus)
 	var cards []amdCard
 	for _, gpu := range gpus {
@@ -46,14 +48,19 @@ func (amdBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	}
 	settlePartitions(cards)
 	found := Found{}
+	var lacking []error
 	for i := range cards {
 		found.Devices = append(found.Devices, cards[i].list(host.Files, drm)...)
 		if err := cmp.Or(cards[i].partitionErr, cards[i].missingErr); err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", cards[i].Address, err))
+			lacking = append(lacking, fmt.Errorf("%s: %w", cards[i].Address, err))
 		}
 	}
 	found.Links, err = amdLinks(cards)
-	problems = append(problems, err)
+	lacking = append(lacking, err)
+	problems = append(problems, lacking...)
+	if errors.Join(lacking...) != nil || !errors.Is(kfdErr, fs.ErrPermission) {
+		problems = append(problems, kfdErr)
+	}
 	found.Degraded = joinProblems(problems)
 	return found, nil
 }

@@ -90,8 +90,14 @@ func TestAMDMemoryWithoutDriverIsNominal(t *testing.T) {
 
 func TestUsedInSteps(t *testing.T) {
 	for _, test := range []struct{ used, total, want int64 }{
-		{0, 16384, 0}, {1023, 16384, 0}, {1024, 16384, 1024}, {5000, 16384, 4096},
-		{9828, 196592, 0}, {9829, 196592, 9829}, {196592, 196592, 196580}, {10, 0, 0},
+		{0, 16384, 0},
+		{1023, 16384, 0},
+		{1024, 16384, 1024},
+		{5000, 16384, 4096},
+		{9828, 196592, 0},
+		{9829, 196592, 9829},
+		{196592, 196592, 196580},
+		{10, 0, 0},
 	} {
 		if got := usedInSteps(test.used, test.total); got != test.want {
 			t.Errorf("usedInSteps(%d, %d) = %d, want %d", test.used, test.total, got, test.want)
@@ -174,19 +180,32 @@ func (f closedKFD) ReadFile(name string) ([]byte, error) {
 }
 
 func TestAMDWithoutKFD(t *testing.T) {
-	s := newSysfs(t)
-	for i := range 8 {
-		s.pci(fmt.Sprintf("pci0000:%d0/0000:%d5:00.0", i, i), "amdgpu", mi300x(), attributes{"xgmi_num_hops": "00 01 01 01 01 01 01 01 "})
-		s.kfdNode(i+1, fmt.Sprintf("simd_count 1216\nlocation_id %d\n", (i*16+5)<<8))
-	}
-	found := detectOn(t, &Host{Files: closedKFD{s.Host().Files}}, AMD())
-	if len(found.Devices) != 8 || found.Devices[7].Health.State != v1alpha1.Healthy {
-		t.Errorf("got %d devices, the last %v", len(found.Devices), found.Devices[7].Health)
-	}
-	if !strings.Contains(found.Degraded, "device cgroup") {
-		t.Errorf("degraded %q names no remedy", found.Degraded)
-	}
-	if len(found.Links.Domains) != 1 || len(found.Links.Domains[0].Members) != 8 {
-		t.Errorf("got links %+v, want the hive", found.Links)
+	for name, test := range map[string]struct {
+		files   attributes
+		domains int
+		healthy bool
+		told    bool
+	}{
+		"a full mesh":     {attributes{"xgmi_num_hops": "00 01 01 01 01 01 01 01 "}, 1, true, false},
+		"no mesh":         {attributes{"xgmi_num_hops": "00 01 01 02 01 01 01 01 "}, 0, true, true},
+		"cut into pieces": {attributes{"current_compute_partition": "CPX"}, 1, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSysfs(t)
+			for i := range 8 {
+				s.pci(fmt.Sprintf("pci0000:%d0/0000:%d5:00.0", i, i), "amdgpu", mi300x(), test.files)
+				s.kfdNode(i+1, fmt.Sprintf("simd_count 1216\nlocation_id %d\n", (i*16+5)<<8))
+			}
+			found := detectOn(t, &Host{Files: closedKFD{s.Host().Files}}, AMD())
+			if len(found.Devices) != 8 || len(found.Links.Domains) != test.domains {
+				t.Fatalf("got %d devices, links %+v", len(found.Devices), found.Links)
+			}
+			if healthy := found.Devices[7].Health.State == v1alpha1.Healthy; healthy != test.healthy {
+				t.Errorf("got health %v", found.Devices[7].Health)
+			}
+			if told := strings.Contains(found.Degraded, "device cgroup"); told != test.told || !told && found.Degraded != "" {
+				t.Errorf("got degraded %q, want the remedy: %v", found.Degraded, test.told)
+			}
+		})
 	}
 }

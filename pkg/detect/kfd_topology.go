@@ -1,7 +1,7 @@
 package detect
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"path"
 	"strconv"
@@ -59,16 +59,20 @@ func readKFD(files Files) ([]kfdNode, error) {
 		return nil, fmt.Errorf("KFD topology: %w", err)
 	}
 	var nodes []kfdNode
-	var failed []error
+	var first error
 	for _, number := range numbers {
 		node, err := readKFDNode(files, number)
 		if err != nil {
-			failed = append(failed, fmt.Errorf("KFD node %d: %w", number, err))
+			first = cmp.Or(first, err)
 			continue
 		}
 		nodes = append(nodes, node)
 	}
-	return nodes, errors.Join(failed...)
+	if first != nil {
+		return nodes, fmt.Errorf("%d of %d nodes of the KFD topology cannot be read: let the agent's device cgroup open "+
+			"/dev/dri/renderD*: %w", len(numbers)-len(nodes), len(numbers), first)
+	}
+	return nodes, nil
 }
 
 func readKFDNode(files Files, number int) (kfdNode, error) {

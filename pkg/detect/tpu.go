@@ -21,8 +21,10 @@ const tpuVendor = "google"
 
 type tpuBackend struct{}
 
+// Name implements Backend.
 func (tpuBackend) Name() string { return "tpu" }
 
+// Detect implements Backend.
 func (tpuBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	var chips []tpuChip
