@@ -1,0 +1,102 @@
+// Command operator turns ModelPlacements into ShardingPlans and DeviceMeshes.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/rankwright/rankwright/controllers/operator"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := command().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	var kubeconfig, level string
+	options := operator.Options{
+		Namespace:      namespaceOr("rankwright-operator"),
+		AgentNamespace: "rankwright-node-agent",
+		LeaderElect:    true,
+		HealthAddress:  ":8081",
+		MetricsAddress: ":8080",
+	}
+	cmd := &cobra.Command{
+		Use:           "operator",
+		Short:         "Places models on the accelerators of a cluster",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log, err := newLogger(level)
+			if err != nil {
+				return err
+			}
+			options.Log = log
+			return run(cmd.Context(), kubeconfig, options)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig file; without it $KUBECONFIG, the pod's service account or ~/.kube/config")
+	flags.StringVar(&options.Namespace, "namespace", options.Namespace, "namespace of the ledger and the leader election; by default $POD_NAMESPACE")
+	flags.StringVar(&options.AgentNamespace, "agent-namespace", options.AgentNamespace, "namespace of the node agents' heartbeat Leases")
+	flags.BoolVar(&options.LeaderElect, "leader-elect", options.LeaderElect, "let one of several operators work")
+	flags.StringVar(&options.HealthAddress, "health-address", options.HealthAddress, `address of /healthz and /readyz; "0" serves neither`)
+	flags.StringVar(&options.MetricsAddress, "metrics-address", options.MetricsAddress, `address of /metrics; "0" does not serve it`)
+	flags.StringVar(&level, "log-level", "info", "least level that is logged: debug, info, warn or error")
+	return cmd
+}
+
+func namespaceOr(standard string) string {
+	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
+		return namespace
+	}
+	return standard
+}
+
+func newLogger(level string) (logr.Logger, error) {
+	var least slog.Level
+	if err := least.UnmarshalText([]byte(level)); err != nil {
+		return logr.Logger{}, fmt.Errorf("--log-level %q: use debug, info, warn or error", level)
+	}
+	log := logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: least}))
+	ctrl.SetLogger(log)
+	klog.SetLogger(log)
+	return log, nil
+}
+
+func run(ctx context.Context, kubeconfig string, options operator.Options) error {
+	cfg, err := loadConfig(kubeconfig)
+	if err != nil {
+		return fmt.Errorf("configuration of the client: %w", err)
+	}
+	mgr, err := operator.New(ctx, cfg, options)
+	if err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+func loadConfig(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig != "" {
+		return clientcmd.BuildConfigFromFlags("", kubeconfig)
+	}
+	return ctrl.GetConfig()
+}

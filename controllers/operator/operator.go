@@ -1,0 +1,198 @@
+// Package operator puts the operator together: manager, ledger, controller, heartbeat and sweeper.
+package operator
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/heartbeat"
+	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/controllers/placement"
+)
+
+// Options are the settings of an operator.
+type Options struct {
+	// Namespace of the ledger and of the leader election's Lease.
+	Namespace string
+	// AgentNamespace is where the node agents' Leases are.
+	AgentNamespace string
+	// LeaderElect lets one of several operators work. It spares them from competing; the ledger keeps them safe.
+	LeaderElect bool
+	// HealthAddress serves /healthz and /readyz; "0" serves neither.
+	HealthAddress string
+	// MetricsAddress serves /metrics; "0" does not.
+	MetricsAddress string
+	// Log takes what the operator says.
+	Log logr.Logger
+
+	// Planner makes plans; nil means this product's.
+	Planner placement.Planner
+	// Wrap, if set, stands before every write: a test ends an operator there.
+	Wrap func(client.WithWatch) client.WithWatch
+	// Registry takes the metrics; nil means the one that MetricsAddress serves.
+	Registry prometheus.Registerer
+}
+
+// Names of the leader election's Lease and of the reporter of events.
+const (
+	leaderElectionID = "rankwright-operator"
+	reporter         = "rankwright-operator"
+)
+
+// housekeepingPeriod is how often Leases are listed and leftovers are looked for.
+const housekeepingPeriod = time.Minute
+
+// Scheme knows the kinds that an operator reads and writes.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("scheme: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// New makes an operator, to be run by Start.
+func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manager, error) {
+	mgr, err := newManager(cfg, options)
+	if err != nil {
+		return nil, err
+	}
+	direct, err := client.NewWithWatch(cfg, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	if options.Wrap != nil {
+		direct = options.Wrap(direct)
+	}
+	reconciler, err := newReconciler(mgr, direct, options)
+	if err != nil {
+		return nil, err
+	}
+	monitor := &heartbeat.Monitor{Reader: mgr.GetAPIReader(), Namespace: options.AgentNamespace, Now: time.Now}
+	reconciler.Silent = monitor.Silent
+	woken := make(chan event.GenericEvent)
+	if err := reconciler.Setup(ctx, mgr, woken); err != nil {
+		return nil, fmt.Errorf("controller: %w", err)
+	}
+	if err := mgr.Add(&housekeeper{sweep: reconciler.Sweep, monitor: monitor, wake: woken, log: options.Log}); err != nil {
+		return nil, fmt.Errorf("housekeeping: %w", err)
+	}
+	return mgr, addProbes(mgr)
+}
+
+// newManager makes the manager. Election leaves by releasing the Lease, which is safe because reservations are fenced.
+//
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,namespace=rankwright-operator,verbs=get;create;update
+// +kubebuilder:rbac:groups="",resources=configmaps,namespace=rankwright-operator,verbs=get;create;update
+func newManager(cfg *rest.Config, options Options) (manager.Manager, error) {
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	placed, err := labels.NewRequirement(v1alpha1.LabelPlacement, selection.Exists, nil)
+	if err != nil {
+		return nil, fmt.Errorf("selector of pods: %w", err)
+	}
+	severalInProcess := options.Registry != nil
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme: scheme,
+		Logger: options.Log,
+		Cache: cache.Options{
+			DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject:         map[client.Object]cache.ByObject{&corev1.Pod{}: {Label: labels.NewSelector().Add(*placed)}},
+		},
+		Controller:                    config.Controller{SkipNameValidation: &severalInProcess},
+		LeaderElection:                options.LeaderElect,
+		LeaderElectionID:              leaderElectionID,
+		LeaderElectionNamespace:       options.Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		HealthProbeBindAddress:        options.HealthAddress,
+		Metrics:                       metricsserver.Options{BindAddress: options.MetricsAddress},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("manager: %w", err)
+	}
+	return mgr, nil
+}
+
+func newReconciler(mgr manager.Manager, direct client.WithWatch, options Options) (*placement.Reconciler, error) {
+	if options.Registry == nil {
+		options.Registry = metrics.Registry
+	}
+	if options.Planner == nil {
+		options.Planner = placement.DefaultPlanner
+	}
+	counted, err := placement.NewMetrics(options.Registry, mgr.GetCache())
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	return &placement.Reconciler{
+		Client:  splitClient{WithWatch: direct, cache: mgr.GetCache()},
+		Reader:  direct,
+		Ledger:  &ledger.Ledger{Reader: direct, Writer: direct, Namespace: options.Namespace, Now: time.Now},
+		Planner: options.Planner,
+		Mesher:  placement.DefaultMesher,
+		Events:  mgr.GetEventRecorder(reporter),
+		Metrics: counted,
+		Now:     time.Now,
+	}, nil
+}
+
+// splitClient reads from the cache and writes to the API server.
+type splitClient struct {
+	client.WithWatch
+	cache client.Reader
+}
+
+// Get reads from the cache.
+func (c splitClient) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	return c.cache.Get(ctx, key, object, options...)
+}
+
+// List reads from the cache.
+func (c splitClient) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	return c.cache.List(ctx, list, options...)
+}
+
+// addProbes makes /healthz answer while the process does, and /readyz once the caches are filled.
+func addProbes(mgr manager.Manager) error {
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("probe: %w", err)
+	}
+	synced := func(request *http.Request) error {
+		const patience = time.Second
+		ctx, cancel := context.WithTimeout(request.Context(), patience)
+		defer cancel()
+		if !mgr.GetCache().WaitForCacheSync(ctx) {
+			return fmt.Errorf("caches are not filled yet")
+		}
+		return nil
+	}
+	if err := mgr.AddReadyzCheck("caches", synced); err != nil {
+		return fmt.Errorf("probe: %w", err)
+	}
+	return nil
+}

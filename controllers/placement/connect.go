@@ -1,0 +1,131 @@
+package placement
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	applymeta "k8s.io/client-go/applyconfigurations/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/snapshot"
+)
+
+// connect writes the mesh of the plan in force, and that it lost members where it did. Without a plan there is no mesh.
+func (r *Reconciler) connect(ctx context.Context, p *pass) error {
+	if p.plan == nil {
+		return r.deleteMesh(ctx, p)
+	}
+	addresses, err := r.addressesOf(ctx, p.plan)
+	if err != nil {
+		return err
+	}
+	spec, err := r.Mesher(p.plan.Name, &p.plan.Spec, addresses)
+	if err != nil {
+		p.report.meshed(metaFalse, "MeshFailed", err.Error())
+		return nil
+	}
+	current, err := r.currentMesh(ctx, p)
+	if err != nil || current == nil {
+		return err
+	}
+	if current.UID == "" || !equality.Semantic.DeepEqual(current.Spec, *spec) || current.Labels[v1alpha1.LabelRevision] != fmt.Sprint(p.plan.Spec.Revision) {
+		if err := r.applyMesh(ctx, p, spec); err != nil {
+			return err
+		}
+	}
+	current.Spec = *spec
+	p.mesh, p.lost = current, withRanks(p.lost, spec.Members)
+	return r.writeMeshStatus(ctx, p)
+}
+
+// currentMesh returns the placement's mesh, empty where there is none. It returns nil where the name is taken: an
+// earlier placement's mesh is deleted, anything else is left alone.
+func (r *Reconciler) currentMesh(ctx context.Context, p *pass) (*v1alpha1.DeviceMesh, error) {
+	mesh := &v1alpha1.DeviceMesh{}
+	err := r.Client.Get(ctx, client.ObjectKeyFromObject(p.placement), mesh)
+	switch {
+	case apierrors.IsNotFound(err):
+		return &v1alpha1.DeviceMesh{ObjectMeta: metav1.ObjectMeta{Namespace: p.placement.Namespace, Name: p.placement.Name}}, nil
+	case err != nil:
+		return nil, fmt.Errorf("read mesh: %w", err)
+	case metav1.IsControlledBy(mesh, p.placement):
+		return mesh, nil
+	case mesh.Labels[v1alpha1.LabelPlacement] == p.placement.Name:
+		return nil, deleteIfSame(ctx, r.Client, mesh)
+	default:
+		p.report.meshed(metaFalse, "NameTaken", fmt.Sprintf("DeviceMesh %s exists and is not this placement's: delete or rename it.", mesh.Name))
+		return nil, nil
+	}
+}
+
+func (r *Reconciler) applyMesh(ctx context.Context, p *pass, spec *v1alpha1.DeviceMeshSpec) error {
+	var patch apply.DeviceMeshSpecApplyConfiguration
+	if err := convert(spec, &patch); err != nil {
+		return err
+	}
+	owner := ownerReference(p.placement)
+	mesh := apply.DeviceMesh(p.placement.Name, p.placement.Namespace).
+		WithLabels(labelsFor(p.placement, p.plan.Spec.Revision)).
+		WithOwnerReferences(applymeta.OwnerReference().
+			WithAPIVersion(owner.APIVersion).WithKind(owner.Kind).WithName(owner.Name).WithUID(owner.UID).
+			WithController(true).WithBlockOwnerDeletion(true)).
+		WithSpec(&patch)
+	if err := r.Client.Apply(ctx, mesh, client.FieldOwner(v1alpha1.OperatorFieldManager)); err != nil {
+		return fmt.Errorf("apply mesh %s: %w", p.placement.Name, err)
+	}
+	return nil
+}
+
+// convert turns one of our types into its apply configuration, which has the same JSON.
+func convert(from, to any) error {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return fmt.Errorf("encode %T: %w", from, err)
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		return fmt.Errorf("decode %T: %w", to, err)
+	}
+	return nil
+}
+
+func (r *Reconciler) deleteMesh(ctx context.Context, p *pass) error {
+	mesh := &v1alpha1.DeviceMesh{}
+	err := r.Client.Get(ctx, client.ObjectKeyFromObject(p.placement), mesh)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read mesh: %w", err)
+	}
+	if !metav1.IsControlledBy(mesh, p.placement) {
+		return nil
+	}
+	return deleteIfSame(ctx, r.Client, mesh)
+}
+
+// addressesOf returns the addresses of a plan's nodes, as far as they are known.
+func (r *Reconciler) addressesOf(ctx context.Context, plan *v1alpha1.ShardingPlan) (map[string]string, error) {
+	var nodes []corev1.Node
+	seen := map[string]bool{}
+	for _, row := range plan.Spec.Nodes {
+		if seen[row.Node] {
+			continue
+		}
+		seen[row.Node] = true
+		var node corev1.Node
+		err := r.Client.Get(ctx, client.ObjectKey{Name: row.Node}, &node)
+		if err == nil {
+			nodes = append(nodes, node)
+		} else if !apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("read node %s of plan %s: %w", row.Node, plan.Name, err)
+		}
+	}
+	return snapshot.Addresses(nodes), nil
+}

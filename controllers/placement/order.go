@@ -1,0 +1,85 @@
+package placement
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	schedulingv1 "k8s.io/api/scheduling/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// ranked is a placement with its priority.
+type ranked struct {
+	placement *v1alpha1.ModelPlacement
+	priority  int32
+}
+
+// compare puts first what is served first: the higher priority, then the older, then the lesser name. No two placements
+// are equal.
+func compare(a, b ranked) int {
+	return cmp.Or(
+		cmp.Compare(b.priority, a.priority),
+		a.placement.CreationTimestamp.Compare(b.placement.CreationTimestamp.Time),
+		cmp.Compare(a.placement.Namespace, b.placement.Namespace),
+		cmp.Compare(a.placement.Name, b.placement.Name),
+	)
+}
+
+// priorities gives placements their priority.
+type priorities struct {
+	byName map[string]int32
+	// standard is the priority of a placement that names no class.
+	standard int32
+}
+
+func prioritiesOf(classes []schedulingv1.PriorityClass) priorities {
+	p := priorities{byName: make(map[string]int32, len(classes))}
+	for i := range classes {
+		p.byName[classes[i].Name] = classes[i].Value
+		if classes[i].GlobalDefault {
+			p.standard = classes[i].Value
+		}
+	}
+	return p
+}
+
+// of returns the priority of a placement. A class that does not exist counts as 0, as it does for no pod: pods with it
+// are refused, so that nobody is hurt by the placement's being served late.
+func (p priorities) of(placement *v1alpha1.ModelPlacement) int32 {
+	if placement.Spec.PriorityClassName == "" {
+		return p.standard
+	}
+	return p.byName[placement.Spec.PriorityClassName]
+}
+
+// upTo returns the placements that want devices and are served no later than the one given, which comes last.
+func (r *Reconciler) upTo(ctx context.Context, last *v1alpha1.ModelPlacement) ([]ranked, error) {
+	var classes schedulingv1.PriorityClassList
+	if err := r.Client.List(ctx, &classes); err != nil {
+		return nil, fmt.Errorf("list priority classes: %w", err)
+	}
+	var placements v1alpha1.ModelPlacementList
+	if err := r.Client.List(ctx, &placements); err != nil {
+		return nil, fmt.Errorf("list placements: %w", err)
+	}
+	priorities := prioritiesOf(classes.Items)
+	self := ranked{last, priorities.of(last)}
+	var before []ranked
+	for i := range placements.Items {
+		other := ranked{&placements.Items[i], priorities.of(&placements.Items[i])}
+		if other.placement.UID != last.UID && wants(other.placement) && compare(other, self) < 0 {
+			before = append(before, other)
+		}
+	}
+	slices.SortFunc(before, compare)
+	return append(before, self), nil
+}
+
+// wants says whether a placement may be waiting for devices, by what is known without its plan.
+func wants(placement *v1alpha1.ModelPlacement) bool {
+	return placement.DeletionTimestamp.IsZero() && replicas(placement) > 0 &&
+		(placement.Status.Phase != v1alpha1.PhaseReady || placement.Status.ObservedGeneration != placement.Generation)
+}

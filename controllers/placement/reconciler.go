@@ -1,0 +1,118 @@
+// Package placement turns a ModelPlacement into a ShardingPlan and a DeviceMesh, and keeps them true: it resolves the
+// model, plans and reserves, writes the mesh, and says in the status what it did or why it could not.
+package placement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/ledger"
+)
+
+// Reconciler reconciles ModelPlacements, one at a time: the order in which placements get devices is part of its promise.
+type Reconciler struct {
+	// Client reads from the cache and writes.
+	Client client.Client
+	// Reader reads from the API server.
+	Reader client.Reader
+	// Ledger is the fence of reservations.
+	Ledger *ledger.Ledger
+	// Planner and Mesher do the thinking.
+	Planner Planner
+	Mesher  Mesher
+	// Silent returns the nodes whose agents have not been heard of for too long; nil means that none is.
+	Silent func() map[string]bool
+	// Events takes the events of placements.
+	Events events.EventRecorder
+	// Metrics takes what is counted.
+	Metrics *Metrics
+	// Now is the clock.
+	Now func() time.Time
+
+	answers answers
+}
+
+// pass is one reconciliation: what is known about a placement, filled by the steps in their order.
+type pass struct {
+	placement *v1alpha1.ModelPlacement
+	// plans of the placement from the cache, and the one in force; nil where none is.
+	plans []v1alpha1.ShardingPlan
+	plan  *v1alpha1.ShardingPlan
+	// mesh is the one of the plan in force.
+	mesh     *v1alpha1.DeviceMesh
+	resolved *resolved
+	lost     []v1alpha1.LostRank
+	report   report
+}
+
+// step does one thing for a placement. It returns errStop to leave out the steps that follow, except the status.
+type step func(context.Context, *pass) error
+
+var errStop = errors.New("nothing further to do")
+
+// Reconcile brings one placement forward.
+//
+// +kubebuilder:rbac:groups=rankwright.dev,resources=modelplacements,verbs=get;list;watch
+// +kubebuilder:rbac:groups=rankwright.dev,resources=modelplacements/status,verbs=get;patch
+// +kubebuilder:rbac:groups=rankwright.dev,resources=modelplacements/finalizers,verbs=update
+// +kubebuilder:rbac:groups=rankwright.dev,resources=acceleratorinventories,verbs=get;list;watch
+// +kubebuilder:rbac:groups=rankwright.dev,resources=shardingplans,verbs=get;list;watch;create;delete
+// +kubebuilder:rbac:groups=rankwright.dev,resources=shardingplans/status,verbs=get;patch
+// +kubebuilder:rbac:groups=rankwright.dev,resources=devicemeshes,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=rankwright.dev,resources=devicemeshes/status,verbs=get;patch
+// +kubebuilder:rbac:groups="",resources=nodes;pods;configmaps,verbs=get;list;watch
+// +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	placement := &v1alpha1.ModelPlacement{}
+	err := r.Client.Get(ctx, request.NamespacedName, placement)
+	if apierrors.IsNotFound(err) {
+		r.answers.forget(request.NamespacedName)
+		return ctrl.Result{}, r.deleteOrphans(ctx, client.InNamespace(request.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: request.Name})
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("read placement: %w", err)
+	}
+	if !placement.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	return r.run(ctx, &pass{placement: placement})
+}
+
+// run goes through the steps and then writes the status, whatever came of them.
+func (r *Reconciler) run(ctx context.Context, p *pass) (ctrl.Result, error) {
+	var failed error
+	for _, do := range []step{r.observe, r.release, r.resolve, r.reserve, r.connect} {
+		if failed = do(ctx, p); failed != nil {
+			break
+		}
+	}
+	contended := errors.Is(failed, ledger.ErrConflict)
+	if contended {
+		r.Metrics.Conflicts.Inc()
+		p.report.planned(metaFalse, "Contended", "Another operator reserved devices at the same moment; trying again.")
+	}
+	if contended || errors.Is(failed, errStop) {
+		failed = nil
+	}
+	err := errors.Join(failed, r.writeStatus(ctx, p))
+	if err == nil && contended {
+		return ctrl.Result{RequeueAfter: contentionDelay()}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// contentionDelay is random so that two operators that met do not meet again in step.
+func contentionDelay() time.Duration {
+	const least, spread = 20 * time.Millisecond, 300 * time.Millisecond
+	return least + rand.N(spread)
+}

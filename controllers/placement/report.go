@@ -1,0 +1,69 @@
+package placement
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/plan"
+)
+
+const (
+	metaTrue  = metav1.ConditionTrue
+	metaFalse = metav1.ConditionFalse
+)
+
+// Reasons of the conditions when all is well.
+const (
+	reasonPlanned  = "Planned"
+	reasonMeshed   = "Meshed"
+	reasonPlaced   = "Placed"
+	reasonDegraded = "DevicesLost"
+)
+
+// maxMessage bounds what planners and models say; the API takes 32768 characters in a condition, people take fewer.
+const maxMessage = 2048
+
+// report is what the steps found to say; what they did not say follows from plan and mesh.
+type report struct {
+	phase     v1alpha1.PlacementPhase
+	plan      *metav1.Condition
+	mesh      *metav1.Condition
+	shortfall *v1alpha1.Shortfall
+}
+
+func (r *report) planned(status metav1.ConditionStatus, reason, message string) {
+	r.plan = condition(v1alpha1.ConditionPlanned, status, reason, message)
+}
+
+func (r *report) meshed(status metav1.ConditionStatus, reason, message string) {
+	r.mesh = condition(v1alpha1.ConditionMeshed, status, reason, message)
+}
+
+func (r *report) invalid(reason, message string) {
+	r.phase = v1alpha1.PhaseInvalid
+	r.planned(metaFalse, reason, message)
+}
+
+func (r *report) unplaceable(why *plan.Unplaceable, priority int32) {
+	r.phase = v1alpha1.PhaseUnplaceable
+	r.shortfall = why.Shortfall
+	message := why.Message
+	if priority > 0 {
+		message += fmt.Sprintf(" Priority %d puts the placement before others that wait; it does not preempt those that run.", priority)
+	}
+	reason := why.Reason
+	if reason == "" {
+		reason = "Unplaceable"
+	}
+	r.planned(metaFalse, reason, message)
+}
+
+func condition(kind string, status metav1.ConditionStatus, reason, message string) *metav1.Condition {
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	}
+	return &metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
+}

@@ -1,0 +1,93 @@
+package placement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// resolved is a model with the version of the object that it was read from.
+type resolved struct {
+	*model.Model
+	version string
+}
+
+// unresolved says why a model is not known, in a word for machines and a sentence.
+type unresolved struct{ reason, message string }
+
+func (e *unresolved) Error() string { return e.message }
+
+// resolve finds the model. One that cannot be found ends the pass: a plan that is in force stays.
+func (r *Reconciler) resolve(ctx context.Context, p *pass) error {
+	found, err := r.model(ctx, p.placement)
+	var why *unresolved
+	if errors.As(err, &why) {
+		p.report.invalid(why.reason, why.message)
+		return errStop
+	}
+	p.resolved = found
+	return err
+}
+
+func (r *Reconciler) model(ctx context.Context, placement *v1alpha1.ModelPlacement) (*resolved, error) {
+	source := &placement.Spec.Model
+	if source.ConfigMap != nil {
+		return r.modelFromConfigMap(ctx, placement.Namespace, source.ConfigMap)
+	}
+	found, err := modelFromSpec(placement.Name, source)
+	if err != nil {
+		return nil, err
+	}
+	return &resolved{Model: found}, nil
+}
+
+func modelFromSpec(name string, source *v1alpha1.ModelSource) (*model.Model, error) {
+	var found *model.Model
+	var err error
+	why := unresolved{reason: "InvalidModel"}
+	switch {
+	case source.Name != nil:
+		why.reason = "ModelNotFound"
+		found, err = model.Lookup(*source.Name)
+	case source.Parameters != nil:
+		found, err = model.FromParameters(*source.Parameters)
+	case source.Architecture != nil:
+		found, err = model.FromArchitecture(name, *source.Architecture)
+	default:
+		err = errors.New("none of name, parameters, architecture and configMap is set: set one")
+	}
+	if err != nil {
+		why.message = fmt.Sprintf("spec.model: %v", err)
+		return nil, &why
+	}
+	return found, nil
+}
+
+func (r *Reconciler) modelFromConfigMap(ctx context.Context, namespace string, ref *v1alpha1.ConfigMapKey) (*resolved, error) {
+	var config corev1.ConfigMap
+	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, &config)
+	if apierrors.IsNotFound(err) {
+		return nil, &unresolved{"ConfigMapNotFound", fmt.Sprintf(
+			"spec.model.configMap: there is no ConfigMap %q in namespace %q: create it with the model's config.json", ref.Name, namespace)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read ConfigMap %s of the model: %w", ref.Name, err)
+	}
+	text, found := config.Data[ref.Key]
+	if !found {
+		return nil, &unresolved{"KeyNotFound", fmt.Sprintf(
+			"spec.model.configMap: ConfigMap %q has no key %q: add it or name another key", ref.Name, ref.Key)}
+	}
+	m, err := model.FromConfig(ref.Name, []byte(text))
+	if err != nil {
+		return nil, &unresolved{"InvalidModel", fmt.Sprintf("ConfigMap %q, key %q: %v", ref.Name, ref.Key, err)}
+	}
+	return &resolved{Model: m, version: string(config.UID) + "/" + config.ResourceVersion}, nil
+}

@@ -1,0 +1,132 @@
+package placement
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/snapshot"
+)
+
+// planNodeField indexes plans by the nodes that they use.
+const planNodeField = "spec.nodes.node"
+
+// Setup adds the controller to a manager. Woken takes an event when something changed that no watch shows.
+func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan event.GenericEvent) error {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.ShardingPlan{}, planNodeField, nodesOfPlan); err != nil {
+		return err
+	}
+	onNode := handler.EnqueueRequestsFromMapFunc(r.concernedByNode)
+	waiting := handler.EnqueueRequestsFromMapFunc(r.waiting)
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("placement").
+		For(&v1alpha1.ModelPlacement{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Owns(&v1alpha1.ShardingPlan{}).
+		Owns(&v1alpha1.DeviceMesh{}).
+		Watches(&v1alpha1.ShardingPlan{}, waiting, builder.WithPredicates(onlyDeletion())).
+		Watches(&v1alpha1.AcceleratorInventory{}, onNode).
+		Watches(&corev1.Node{}, onNode, builder.WithPredicates(nodeMatters())).
+		Watches(&corev1.Pod{}, waiting, builder.WithPredicates(podEnded())).
+		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.usersOfConfigMap)).
+		WatchesRawSource(source.Channel(woken, waiting)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1}).
+		Complete(r)
+}
+
+func nodesOfPlan(object client.Object) []string {
+	plan, isPlan := object.(*v1alpha1.ShardingPlan)
+	if !isPlan {
+		return nil
+	}
+	var nodes []string
+	for _, row := range plan.Spec.Nodes {
+		nodes = append(nodes, row.Node)
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
+}
+
+// concernedByNode returns the placements with a plan on the node, and those that wait.
+func (r *Reconciler) concernedByNode(ctx context.Context, node client.Object) []reconcile.Request {
+	requests := r.waiting(ctx, node)
+	var plans v1alpha1.ShardingPlanList
+	if err := r.Client.List(ctx, &plans, client.MatchingFields{planNodeField: node.GetName()}); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "list plans of node", "node", node.GetName())
+	}
+	for i := range plans.Items {
+		requests = append(requests, requestFor(plans.Items[i].Namespace, plans.Items[i].Spec.Placement.Name))
+	}
+	return requests
+}
+
+// waiting returns the placements that are not as they should be.
+func (r *Reconciler) waiting(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.placementsWhere(ctx, wants)
+}
+
+func (r *Reconciler) usersOfConfigMap(ctx context.Context, config client.Object) []reconcile.Request {
+	return r.placementsWhere(ctx, func(p *v1alpha1.ModelPlacement) bool {
+		source := p.Spec.Model.ConfigMap
+		return source != nil && p.Namespace == config.GetNamespace() && source.Name == config.GetName()
+	})
+}
+
+func (r *Reconciler) placementsWhere(ctx context.Context, holds func(*v1alpha1.ModelPlacement) bool) []reconcile.Request {
+	var placements v1alpha1.ModelPlacementList
+	if err := r.Client.List(ctx, &placements); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "list placements")
+	}
+	var requests []reconcile.Request
+	for i := range placements.Items {
+		if holds(&placements.Items[i]) {
+			requests = append(requests, requestFor(placements.Items[i].Namespace, placements.Items[i].Name))
+		}
+	}
+	return requests
+}
+
+func requestFor(namespace, name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+}
+
+func onlyDeletion() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		UpdateFunc:  func(event.UpdateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
+
+// nodeMatters leaves out what a kubelet writes every few seconds.
+func nodeMatters() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, isNode := e.ObjectOld.(*corev1.Node)
+		after, isToo := e.ObjectNew.(*corev1.Node)
+		return !isNode || !isToo || !equality.Semantic.DeepEqual(snapshot.FactsOf(before), snapshot.FactsOf(after))
+	}}
+}
+
+// podEnded is true when a pod of a placement may have given devices back.
+func podEnded() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, isPod := e.ObjectOld.(*corev1.Pod)
+			after, isToo := e.ObjectNew.(*corev1.Pod)
+			return !isPod || !isToo || snapshot.Holds(before) && !snapshot.Holds(after)
+		},
+	}
+}

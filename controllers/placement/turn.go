@@ -1,0 +1,124 @@
+package placement
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/plan"
+)
+
+// turn is one attempt to find a plan for the placement of a pass, and what came of it.
+type turn struct {
+	reconciler *Reconciler
+	pass       *pass
+
+	// helped says that the decision is for a placement that is served before.
+	helped bool
+	// inForce is the plan that the placement has already; nil where none is.
+	inForce *v1alpha1.ShardingPlan
+	// refusal is the planner's reason not to make a plan; nil where there is one or none is needed.
+	refusal error
+	// leftovers says that there are plans which nobody brought into force and which hold devices.
+	leftovers bool
+	priority  int32
+}
+
+// decide gives the placements up to this one their chance, in order, on one snapshot. It is a ledger.Decide.
+func (t *turn) decide(ctx context.Context, plans []v1alpha1.ShardingPlan) (*ledger.Decision, error) {
+	r := t.reconciler
+	t.leftovers = len(ledger.Leftovers(plans)) > 0
+	now, err := snapshot.Read(ctx, r.Reader, plans)
+	if err != nil {
+		return nil, err
+	}
+	if r.Silent != nil {
+		now.Silent = r.Silent()
+	}
+	order, err := r.upTo(ctx, t.pass.placement)
+	if err != nil {
+		return nil, err
+	}
+	fingerprint := now.Fingerprint()
+	for _, one := range order[:len(order)-1] {
+		model, err := r.model(ctx, one.placement)
+		if err != nil {
+			// Its own reconciliation reports this.
+			continue
+		}
+		decision, _, err := r.attempt(one.placement, model, now, fingerprint)
+		if err == nil && decision != nil {
+			t.helped = true
+			return decision, nil
+		}
+	}
+	self := order[len(order)-1]
+	t.priority = self.priority
+	return t.decideSelf(self.placement, now, fingerprint)
+}
+
+func (t *turn) decideSelf(placement *v1alpha1.ModelPlacement, now *snapshot.Snapshot, fingerprint string) (*ledger.Decision, error) {
+	decision, inForce, err := t.reconciler.attempt(placement, t.pass.resolved, now, fingerprint)
+	t.inForce = inForce
+	var unplaceable *plan.Unplaceable
+	var invalid *plan.InvalidRequest
+	if errors.As(err, &unplaceable) || errors.As(err, &invalid) {
+		t.refusal = err
+		return nil, nil
+	}
+	return decision, err
+}
+
+// attempt decides for one placement. It returns no decision where the plan in force is what is needed.
+func (r *Reconciler) attempt(placement *v1alpha1.ModelPlacement, model *resolved, now *snapshot.Snapshot, fingerprint string) (
+	*ledger.Decision, *v1alpha1.ShardingPlan, error,
+) {
+	own := inForceOf(now.Plans, placement)
+	var inForce *v1alpha1.ShardingPlan
+	var lost []v1alpha1.LostRank
+	if len(own) > 0 {
+		inForce = &own[len(own)-1]
+		lost = lostDevices(inForce.Spec.Nodes, hostsOf(now))
+	}
+	why := needOf(placement, inForce, lost, model)
+	if why == needNothing {
+		return nil, inForce, nil
+	}
+	question := question{placement: placement, model: model, fingerprint: fingerprint}
+	spec, err := r.answers.ask(question, func() (*v1alpha1.ShardingPlanSpec, error) {
+		return r.compute(placement, model, why, inForce, now)
+	})
+	if err != nil {
+		return nil, inForce, err
+	}
+	if inForce != nil && sameLayout(&inForce.Spec, spec) {
+		return nil, inForce, nil
+	}
+	made := newPlan(placement, spec, nextRevision(now, placement))
+	return &ledger.Decision{Plan: made, Replaces: own}, inForce, nil
+}
+
+// compute asks the planner.
+func (r *Reconciler) compute(placement *v1alpha1.ModelPlacement, model *resolved, why need, inForce *v1alpha1.ShardingPlan, now *snapshot.Snapshot) (
+	*v1alpha1.ShardingPlanSpec, error,
+) {
+	request := plan.Request{Placement: placement, Model: model.Model}
+	own := inForceOf(now.Plans, placement)
+	if inForce != nil {
+		request.Placement = shaped(placement, why, inForce)
+		request.Previous = &inForce.Spec
+	}
+	began := r.Now()
+	defer func() { r.Metrics.PlanDuration.Observe(r.Now().Sub(began).Seconds()) }()
+	return r.Planner(now.PlanNodes(own), request)
+}
+
+func hostsOf(now *snapshot.Snapshot) map[string]host {
+	hosts := make(map[string]host, len(now.Nodes))
+	for i := range now.Nodes {
+		hosts[now.Nodes[i].Name] = host{inventory: now.Inventories[now.Nodes[i].Name]}
+	}
+	return hosts
+}

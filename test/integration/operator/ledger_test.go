@@ -1,0 +1,190 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/ledger"
+)
+
+// pool is all there is to reserve in the tests of the ledger.
+var pool = []string{"n/d0", "n/d1", "n/d2"}
+
+func (w world) ledger(c client.WithWatch) *ledger.Ledger {
+	return &ledger.Ledger{Reader: c, Writer: c, Namespace: operatorNamespace, Now: time.Now}
+}
+
+// take decides for count devices that nobody else has, in place of the placement's active plans.
+func take(placement string, count int) ledger.Decide {
+	return func(_ context.Context, plans []v1alpha1.ShardingPlan) (*ledger.Decision, error) {
+		var own []v1alpha1.ShardingPlan
+		held := map[string]bool{}
+		revision := int64(0)
+		for i := range plans {
+			if plans[i].Spec.Placement.Name == placement {
+				revision = max(revision, plans[i].Spec.Revision)
+				if ledger.Active(&plans[i]) {
+					own = append(own, plans[i])
+					continue
+				}
+			}
+			for _, device := range devicesOf(&plans[i]) {
+				held[device] = true
+			}
+		}
+		free := slices.DeleteFunc(slices.Clone(pool), func(d string) bool { return held[d] })
+		if len(free) < count {
+			return nil, errFull
+		}
+		// The last ones, so that a plan in place of another has some of its devices and some new ones.
+		return &ledger.Decision{Plan: planOf(placement, revision+1, free[len(free)-count:]), Replaces: own}, nil
+	}
+}
+
+var errFull = errors.New("not enough devices")
+
+// operations are what two operators may do at the same time, on plan a-1 which holds n/d0 and n/d1.
+var operations = map[string]func(context.Context, *ledger.Ledger) error{
+	"reserves the free device": func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Reserve(ctx, take("b", 1))
+		return err
+	},
+	"replaces the plan": func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Reserve(ctx, take("a", 2))
+		return err
+	},
+	"reclaims": func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Reclaim(ctx)
+		return err
+	},
+	"loses the ledger": func(ctx context.Context, l *ledger.Ledger) error {
+		return errors.Join(client.IgnoreNotFound(l.Writer.Delete(ctx, ledgerMap())), func() error {
+			_, err := l.Reserve(ctx, take("c", 1))
+			return err
+		}())
+	},
+}
+
+// expected says whether an operation may end so: others were faster, took the devices, or the process "ended".
+func expected(err error) bool {
+	return err == nil || errors.Is(err, ledger.ErrConflict) || errors.Is(err, errFull) || errors.Is(err, errCrashed)
+}
+
+// begin makes plan a-1 active.
+func (w world) begin() {
+	w.Helper()
+	pool := planOf("a", 1, []string{"n/d0", "n/d1"})
+	_, err := w.ledger(w.WithWatch).Reserve(w.Context(), func(context.Context, []v1alpha1.ShardingPlan) (*ledger.Decision, error) {
+		return &ledger.Decision{Plan: pool}, nil
+	})
+	w.must(err)
+}
+
+// recover does what an operator does that starts afterwards, and checks what must be so then.
+func (w world) recover() {
+	w.Helper()
+	l := w.ledger(w.WithWatch)
+	_, err := l.Reclaim(w.Context())
+	w.must(err)
+	if _, err := l.Reserve(w.Context(), take("z", 1)); err != nil && !errors.Is(err, errFull) {
+		w.Error(err)
+	}
+	held, placements := map[string]string{}, map[string]bool{}
+	for _, plan := range w.plans() {
+		if !ledger.Active(&plan) {
+			w.Errorf("plan %s was left behind", plan.Name)
+		}
+		placements[plan.Spec.Placement.Name] = true
+		for _, device := range devicesOf(&plan) {
+			if other, twice := held[device]; twice {
+				w.Errorf("device %s is in plans %s and %s", device, other, plan.Name)
+			}
+			held[device] = plan.Name
+		}
+	}
+	if !placements["a"] {
+		w.Error("placement a lost its plan")
+	}
+	if len(held) != len(pool) {
+		w.Errorf("%d of %d devices are held though all are wanted: %v", len(held), len(pool), held)
+	}
+}
+
+// TestLedgerSurvivesACrashAtEachWrite ends an operator before and after every write of every operation.
+func TestLedgerSurvivesACrashAtEachWrite(t *testing.T) {
+	for name, operate := range operations {
+		for _, after := range []bool{false, true} {
+			done := false
+			for n := 1; !done; n++ {
+				t.Run(fmt.Sprintf("%s/write %d, sent %v", name, n, after), func(t *testing.T) {
+					w := newWorld(t)
+					watched := w.watchInvariant()
+					w.begin()
+					crash := &writes{}
+					at := func(k int) error {
+						if k == n {
+							return errCrashed
+						}
+						return nil
+					}
+					if after {
+						crash.after = at
+					} else {
+						crash.before = at
+					}
+					if err := operate(t.Context(), w.ledger(crash.wrap(w.WithWatch))); !expected(err) {
+						t.Error(err)
+					}
+					done = !crash.dead
+					w.recover()
+					watched.check(1)
+				})
+				if t.Failed() {
+					return
+				}
+			}
+		}
+	}
+}
+
+// TestLedgerHoldsAgainstAStaleOperator stops an operator before every write of every operation, lets another one do every
+// operation to its end, and lets the first go on.
+func TestLedgerHoldsAgainstAStaleOperator(t *testing.T) {
+	for first, operate := range operations {
+		for second, interfere := range operations {
+			done := false
+			for n := 1; !done; n++ {
+				t.Run(fmt.Sprintf("one %s, before its write %d another %s", first, n, second), func(t *testing.T) {
+					w := newWorld(t)
+					watched := w.watchInvariant()
+					w.begin()
+					done = true
+					paused := &writes{before: func(k int) error {
+						if k == n {
+							done = false
+							if err := interfere(t.Context(), w.ledger(w.WithWatch)); !expected(err) {
+								t.Error(err)
+							}
+						}
+						return nil
+					}}
+					if err := operate(t.Context(), w.ledger(paused.wrap(w.WithWatch))); !expected(err) {
+						t.Error(err)
+					}
+					w.recover()
+					watched.check(1)
+				})
+				if t.Failed() {
+					return
+				}
+			}
+		}
+	}
+}
