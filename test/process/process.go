@@ -24,7 +24,9 @@ type Spec struct {
 	Args []string
 	// Env is the whole environment; nil means that of this process.
 	Env []string
-	// LogFile receives standard output and error; the file is made anew.
+	// Dir is the working directory; empty means that of this process.
+	Dir string
+	// LogFile receives standard output and error; the file is made anew. Empty passes them on to those of this process.
 	LogFile string
 }
 
@@ -39,16 +41,16 @@ type Process struct {
 // Start starts a child. It has its own process group, so Ctrl-C in a terminal does not reach it: whoever starts a child
 // stops it.
 func Start(spec Spec) (*Process, error) {
-	if err := os.MkdirAll(filepath.Dir(spec.LogFile), 0o755); err != nil {
-		return nil, fmt.Errorf("%s: folder of its log: %w", spec.Name, err)
-	}
-	log, err := os.Create(spec.LogFile)
+	log, err := openLog(spec.LogFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: log: %w", spec.Name, err)
 	}
 	cmd := exec.Command(spec.Path, spec.Args...)
-	cmd.Env = spec.Env
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env, cmd.Dir = spec.Env, spec.Dir
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if log != nil {
+		cmd.Stdout, cmd.Stderr = log, log
+	}
 	cmd.SysProcAttr = attributes()
 	p := &Process{spec: spec, cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
@@ -57,6 +59,17 @@ func Start(spec Spec) (*Process, error) {
 		return nil, fmt.Errorf("%s: %w", spec.Name, err)
 	}
 	return p, nil
+}
+
+// openLog returns nil for no path.
+func openLog(path string) (*os.File, error) {
+	if path == "" {
+		return nil, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	return os.Create(path)
 }
 
 // run starts the child and waits for it on one thread, because the kernel delivers the parent death signal when the
@@ -104,7 +117,20 @@ func (p *Process) Exit() error {
 	if end == nil {
 		end = errors.New("exit status 0")
 	}
+	if p.spec.LogFile == "" {
+		return fmt.Errorf("%s ended: %w", p.spec.Name, end)
+	}
 	return fmt.Errorf("%s ended: %w; the end of %s:\n%s", p.spec.Name, end, p.spec.LogFile, p.LogTail(20))
+}
+
+// Succeeded says whether the child has ended with status 0.
+func (p *Process) Succeeded() bool {
+	select {
+	case <-p.done:
+		return p.err == nil
+	default:
+		return false
+	}
 }
 
 // Stop asks the child to end (SIGTERM), kills it after the grace period, and returns when it is gone. It may be called

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/rankwright/rankwright/test/controlplane"
+	"github.com/rankwright/rankwright/test/process"
+)
+
+const (
+	agentNamespace    = "rankwright-node-agent"
+	agentAccount      = "rankwright-node-agent"
+	operatorNamespace = "rankwright-operator"
+	operatorAccount   = "rankwright-operator"
+
+	// waitLimit bounds each wait; each takes a few seconds on two cores.
+	waitLimit = 2 * time.Minute
+	stopGrace = 10 * time.Second
+)
+
+// demo is what is running.
+type demo struct {
+	root, assets, dir string
+	progress          *progress
+
+	cluster *controlplane.ControlPlane
+	clients kubernetes.Interface
+	dynamic dynamic.Interface
+	nodes   []simulatedNode
+	kubelet *kubelets
+	// programs are Rankwright's own processes, in the order of their start.
+	programs []*process.Process
+}
+
+// run is the story of the demo, one step a line.
+func (d *demo) run(ctx context.Context, keep bool) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	for _, step := range []func(context.Context) error{
+		d.startCluster,
+		d.startNodes,
+		func(context.Context) error { return d.startOperator(ctx, fail) },
+		func(context.Context) error { return d.startAgents(ctx, fail) },
+		d.awaitInventories,
+		d.placeSamples,
+		d.show,
+	} {
+		if err := step(ctx); err != nil {
+			return because(ctx, err)
+		}
+	}
+	if keep {
+		return d.keep(ctx)
+	}
+	return nil
+}
+
+// because prefers the reason for which a context was ended (a program that crashed) to the bare fact that it was.
+func because(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// startCluster starts the control plane and installs what an administrator installs.
+func (d *demo) startCluster(ctx context.Context) error {
+	d.progress.step("starting etcd, kube-apiserver, kube-scheduler and kube-controller-manager")
+	stop := d.progress.waiting(func() string { return "the API server" })
+	defer stop()
+	cluster, err := controlplane.Start(ctx, controlplane.Options{
+		Dir: filepath.Join(d.dir, "logs"), BinDir: d.assets, Scheduler: true, ControllerManager: true,
+	})
+	if err != nil {
+		return err
+	}
+	d.cluster = cluster
+	if d.clients, err = kubernetes.NewForConfig(cluster.Config()); err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	if d.dynamic, err = dynamic.NewForConfig(cluster.Config()); err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	d.progress.step("installing the kinds, RBAC and the admission policy from config/")
+	config := filepath.Join(d.root, "config")
+	if err := cluster.InstallCRDs(ctx, filepath.Join(config, "crd")); err != nil {
+		return err
+	}
+	objects, err := controlplane.ReadManifests(filepath.Join(config, "namespace"), filepath.Join(config, "rbac"), filepath.Join(config, "admission"))
+	if err != nil {
+		return err
+	}
+	return controlplane.Apply(ctx, cluster.Config(), "", objects...)
+}
+
+// keep leaves everything running until Ctrl-C or until a program ends by itself.
+func (d *demo) keep(ctx context.Context) error {
+	fmt.Printf("\nEverything is left running. In another terminal:\n\n  export KUBECONFIG=%s\n  export PATH=%s:$PATH\n\nCtrl-C stops it.\n",
+		d.cluster.Kubeconfig(), d.assets)
+	<-ctx.Done()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+// launch starts one of Rankwright's programs; should it end by itself, so does the demo, with the end of its log.
+func (d *demo) launch(ctx context.Context, fail context.CancelCauseFunc, name, binary string, args ...string) error {
+	p, err := process.Start(process.Spec{
+		Name:    name,
+		Path:    filepath.Join(d.root, "bin", binary),
+		Args:    args,
+		LogFile: filepath.Join(d.dir, "logs", name+".log"),
+	})
+	if err != nil {
+		return err
+	}
+	d.programs = append(d.programs, p)
+	go func() {
+		select {
+		case <-p.Done():
+			fail(p.Exit())
+		case <-ctx.Done():
+		}
+	}()
+	return nil
+}
+
+// stop ends everything, the last started first. A program of Rankwright's that does not end well is an error.
+func (d *demo) stop() error {
+	d.progress.step("stopping everything")
+	var errs []error
+	for _, p := range slices.Backward(d.programs) {
+		running := p.Exit() == nil
+		p.Stop(stopGrace)
+		if running && !p.Succeeded() {
+			errs = append(errs, fmt.Errorf("asked to stop, %w", p.Exit()))
+		}
+	}
+	if d.kubelet != nil {
+		d.kubelet.stop()
+	}
+	if d.cluster != nil {
+		d.cluster.Stop()
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rankwright/rankwright/test/process"
+)
+
+// table is something to look at with kubectl.
+type table struct {
+	about string
+	args  []string
+}
+
+// tables are what the demo shows, in the order of the way from a device to a rank.
+var tables = []table{
+	{"What every node has", []string{"get", "acceleratorinventories"}},
+	{"The same as labels for any scheduler", []string{"get", "nodes", "-L", strings.Join([]string{
+		"rankwright.dev/vendors", "rankwright.dev/nvidia.product", "rankwright.dev/amd.count", "rankwright.dev/nvidia.link",
+	}, ",")}},
+	{"What was asked for and decided", []string{"get", "modelplacements,shardingplans,devicemeshes"}},
+	{"Which layers on which devices: the plan of `pipeline`", []string{
+		"get", "shardingplan", "-l", "rankwright.dev/placement=pipeline", "-o",
+		`jsonpath={range .items[*]}{range .spec.stages[*]}layers {.firstLayer} to {.lastLayer}: weights {.perDevice.weightsBytes}, KV cache {.perDevice.kvCacheBytes}, in all {.perDevice.totalBytes} bytes a device{"\n"}{end}{range .spec.nodes[*]}stage {.stage}, tensor rank {.tensorRank}: {.node} {.devices[*]}{"\n"}{end}{end}`,
+	}},
+	{"Which rank in which groups: the mesh of `tensor-parallel`", []string{
+		"get", "devicemesh", "-l", "rankwright.dev/placement=tensor-parallel", "-o",
+		`jsonpath={range .items[*]}{range .spec.members[*]}ranks from {.firstRank}: {.node} {.devices[*]}{"\n"}{end}{range .spec.groups[*]}{.name}: {.count} of {.size} ({.library}) {.ranks}{"\n"}{end}{end}`,
+	}},
+	{"Why not: `cannot-fit`", []string{
+		"get", "modelplacement", "cannot-fit", "-o",
+		`jsonpath={.status.conditions[?(@.type=="Ready")].reason}: {.status.conditions[?(@.type=="Ready")].message}{"\n"}needed {.status.shortfall.neededMiB} MiB, free {.status.shortfall.freeMiB} MiB on {.status.shortfall.freeDevices} devices{"\n"}{.status.shortfall.suggestion}{"\n"}`,
+	}},
+}
+
+// show prints everything with the real kubectl.
+func (d *demo) show(ctx context.Context) error {
+	d.progress.step("done; this is what kubectl shows")
+	for _, t := range tables {
+		fmt.Printf("\n# %s\n$ kubectl %s\n", t.about, brief(t.args))
+		if err := d.kubectl(ctx, t.args); err != nil {
+			return err
+		}
+	}
+	fmt.Println()
+	return nil
+}
+
+// brief leaves out templates, which say less than what they print.
+func brief(args []string) string {
+	shown := make([]string, 0, len(args))
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "jsonpath=") {
+			arg = "jsonpath=…"
+		}
+		shown = append(shown, arg)
+	}
+	return strings.Join(shown, " ")
+}
+
+func (d *demo) kubectl(ctx context.Context, args []string) error {
+	p, err := process.Start(process.Spec{
+		Name: "kubectl",
+		Path: filepath.Join(d.assets, "kubectl"),
+		Args: append([]string{"--kubeconfig", d.cluster.Kubeconfig(), "--cache-dir", filepath.Join(d.dir, "kubectl")}, args...),
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		p.Stop(time.Second)
+		return ctx.Err()
+	}
+	if !p.Succeeded() {
+		return p.Exit()
+	}
+	return nil
+}
