@@ -30,14 +30,17 @@ func New(readme string) *Host {
 // Err is what went wrong so far.
 func (h *Host) Err() error { return errors.Join(h.errs...) }
 
-func (h *Host) keep(err error) {
+// Keep remembers an error for Err; nil is none.
+func (h *Host) Keep(err error) {
 	if err != nil {
 		h.errs = append(h.errs, err)
 	}
 }
 
 // File adds a file; the content gets the line feed that the kernel ends it with.
-func (h *Host) File(name, content string) { h.keep(h.AddFile(name, strings.TrimRight(content, "\n")+"\n")) }
+func (h *Host) File(name, content string) {
+	h.Keep(h.AddFile(name, strings.TrimRight(content, "\n")+"\n"))
+}
 
 // Files adds files to a folder, by their names in it.
 func (h *Host) Files(folder string, contents map[string]string) {
@@ -47,17 +50,17 @@ func (h *Host) Files(folder string, contents map[string]string) {
 }
 
 // Folder adds a folder.
-func (h *Host) Folder(name string) { h.keep(h.AddFolder(name)) }
+func (h *Host) Folder(name string) { h.Keep(h.AddFolder(name)) }
 
 // Link adds a symbolic link.
-func (h *Host) Link(name, target string) { h.keep(h.AddLink(name, target)) }
+func (h *Host) Link(name, target string) { h.Keep(h.AddLink(name, target)) }
 
 // Device adds a character device node.
-func (h *Host) Device(name string) { h.keep(h.AddDevice(name)) }
+func (h *Host) Device(name string) { h.Keep(h.AddDevice(name)) }
 
 // Command adds what a tool printed to its standard output, having exited with 0.
 func (h *Host) Command(stdout string, argv ...string) {
-	h.keep(h.AddCommand(detect.CommandResult{Stdout: []byte(stdout)}, argv...))
+	h.Keep(h.AddCommand(detect.CommandResult{Stdout: []byte(stdout)}, argv...))
 }
 
 // Function is a PCI function. Hex numbers are as in the API: lower case, without 0x.
@@ -89,7 +92,7 @@ func (h *Host) PCI(functions ...Function) {
 		var vendor, device, subVendor, subDevice string
 		_, err := fmt.Sscanf(strings.NewReplacer(":", " ").Replace(f.IDs), "%s %s %s %s", &vendor, &device, &subVendor, &subDevice)
 		if err != nil {
-			h.keep(fmt.Errorf("%s: ids %q: %w", f.Place, f.IDs, err))
+			h.Keep(fmt.Errorf("%s: ids %q: %w", f.Place, f.IDs, err))
 			continue
 		}
 		h.Files(f.Folder(), map[string]string{
