@@ -6,8 +6,11 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// minParameters is the API's lower bound of a parameter count.
-const minParameters = 1_000_000
+// Bounds of a parameter count, as the API has them.
+const (
+	minParameters = 1_000_000
+	maxParameters = 100_000_000_000_000
+)
 
 // Shape of the synthetic architecture, after Llama 3.
 const (
@@ -30,15 +33,15 @@ var syntheticVocabulary = []struct {
 	{100_000_000, 1024, true},
 	{2_000_000_000, 32000, true},
 	{4_000_000_000, 128256, true},
-	{MaxParameters + 1, 128256, false},
+	{maxParameters + 1, 128256, false},
 }
 
 // FromParameters makes a synthetic model for a bare number of parameters: a dense decoder in the proportions of Llama 3
 // (gated blocks about 3.5 times as wide as the stream, 8 key and value heads of width 128 where there is room, width about
 // 128 times the depth), whose feed-forward width is rounded up so that it has at least n parameters.
 func FromParameters(n int64) (*Model, error) {
-	if n < minParameters || n > MaxParameters {
-		return nil, fmt.Errorf("parameters is %d: give a number from %d to %d", n, minParameters, int64(MaxParameters))
+	if n < minParameters || n > maxParameters {
+		return nil, fmt.Errorf("parameters is %d: give a number from %d to %d", n, minParameters, int64(maxParameters))
 	}
 	m := &Model{
 		Name: "synthetic-" + shortCount(n), Architecture: syntheticArchitecture(n), Native: v1alpha1.BF16, Synthetic: true,

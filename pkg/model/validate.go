@@ -7,8 +7,9 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// MaxParameters bounds a model: the API's own bound, which keeps every sum of bytes far inside an int64.
-const MaxParameters = 100_000_000_000_000
+// MaxParameters bounds a model (2^47): above what the API lets a placement ask for, and small enough that every sum of
+// bytes is far inside an int64.
+const MaxParameters = 1 << 47
 
 // FromArchitecture makes a model of an architecture, which it checks as the API server would. The error names the field,
 // its value and the remedy.

@@ -1,0 +1,124 @@
+package model
+
+import "github.com/rankwright/rankwright/api/v1alpha1"
+
+// attentionBias reads attention_bias, which stands for all four projections.
+func attentionBias(f *fields, a *v1alpha1.Architecture) {
+	a.Attention.QKVBias = f.is("attention_bias")
+	a.Attention.OutputBias = a.Attention.QKVBias
+}
+
+func mlpBias(f *fields, a *v1alpha1.Architecture) { a.MLP.Bias = f.is("mlp_bias") }
+
+func qkvBias(_ *fields, a *v1alpha1.Architecture) { a.Attention.QKVBias = true }
+
+func qkNorm(_ *fields, a *v1alpha1.Architecture) { a.Attention.QKNorm = true }
+
+// slidingWindow reads a window that all layers have.
+func slidingWindow(f *fields, a *v1alpha1.Architecture) {
+	a.Attention.SlidingWindow = f.optional(0, 0, maxTokens, "sliding_window")
+	layerTypes(f, a)
+}
+
+// qwenWindow reads a window that is only used where the file says so, and then from a certain layer on.
+func qwenWindow(f *fields, a *v1alpha1.Architecture) {
+	if !f.is("use_sliding_window") {
+		return
+	}
+	if from := f.optional(0, 0, maxLayers, "max_window_layers"); from > 0 {
+		f.assume("the windows of the layers from max_window_layers on are left out: every layer is taken to look at the whole context")
+		return
+	}
+	slidingWindow(f, a)
+}
+
+// alternateWindow reads windows of which every so manieth layer is free.
+func alternateWindow(every int32) func(*fields, *v1alpha1.Architecture) {
+	return func(f *fields, a *v1alpha1.Architecture) {
+		a.Attention.SlidingWindow = f.optional(0, 0, maxTokens, "sliding_window")
+		if a.Attention.SlidingWindow > 0 {
+			a.Attention.FullAttentionEvery = f.optional(every, 0, maxLayers, "sliding_window_pattern", "_sliding_window_pattern")
+		}
+		layerTypes(f, a)
+	}
+}
+
+// layerTypes reads the newer files' list of layers. The architecture can say "every so manieth layer is full"; any other
+// order is taken as full attention everywhere, which never asks for too little memory.
+func layerTypes(f *fields, a *v1alpha1.Architecture) {
+	types := f.list("layer_types")
+	if len(types) == 0 || a.Attention.SlidingWindow == 0 {
+		return
+	}
+	every := firstFull(types)
+	for i, kind := range types {
+		full := every > 0 && (i+1)%every == 0
+		if full != (kind == fullAttention) {
+			f.assume("layer_types has no regular period: every layer is taken to look at the whole context")
+			a.Attention.SlidingWindow, a.Attention.FullAttentionEvery = 0, 0
+			return
+		}
+	}
+	a.Attention.FullAttentionEvery = int32(min(every, maxLayers))
+	if every == 1 {
+		a.Attention.SlidingWindow, a.Attention.FullAttentionEvery = 0, 0
+	}
+}
+
+const fullAttention = "full_attention"
+
+// firstFull is the position, from 1, of the first layer with full attention; 0 where none has it.
+func firstFull(types []any) int {
+	for i, kind := range types {
+		if kind == fullAttention {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// latent reads multi-head latent attention.
+func latent(f *fields, a *v1alpha1.Architecture) {
+	a.Attention.MLA = &v1alpha1.MLA{
+		QLoraRank:     f.optional(0, 0, maxHeads, "q_lora_rank"),
+		KVLoraRank:    f.required(1, maxHeads, "kv_lora_rank"),
+		QKNopeHeadDim: f.required(1, maxHeads, "qk_nope_head_dim"),
+		QKRopeHeadDim: f.required(1, maxHeads, "qk_rope_head_dim"),
+		VHeadDim:      f.required(1, maxHeads, "v_head_dim"),
+	}
+	a.Attention.HeadDim = min(a.Attention.MLA.QKNopeHeadDim+a.Attention.MLA.QKRopeHeadDim, maxHeads)
+}
+
+func latentIfAny(f *fields, a *v1alpha1.Architecture) {
+	if v, _ := f.value("kv_lora_rank"); v != nil {
+		latent(f, a)
+	}
+}
+
+func gptOSSAttention(_ *fields, a *v1alpha1.Architecture) {
+	a.Attention.QKVBias, a.Attention.OutputBias, a.Attention.Sinks = true, true, true
+}
+
+// falcon reads the three generations of one class: 7B (one key head, one norm), RW (no sharing, two norms) and 40B and
+// later (groups, two norms).
+func falcon(f *fields, a *v1alpha1.Architecture) {
+	a.NormBias, a.MLP.Ungated = true, true
+	bias := f.is("bias")
+	a.Attention.QKVBias, a.Attention.OutputBias, a.MLP.Bias = bias, bias, bias
+	if _, ok := f.boolean("tie_word_embeddings"); !ok {
+		f.assume("tie_word_embeddings is not given: the head is taken to be stored beside the embedding table, as in the published checkpoints")
+	}
+	if f.is("new_decoder_architecture") {
+		if norms, ok := f.number(1, 2, "num_ln_in_parallel_attn"); ok {
+			a.NormsPerLayer = &norms
+		}
+		return
+	}
+	if parallel, ok := f.boolean("parallel_attn"); parallel || !ok {
+		one := int32(1)
+		a.NormsPerLayer = &one
+	}
+	if shared, ok := f.boolean("multi_query"); shared || !ok {
+		a.Attention.KVHeads = 1
+	}
+}

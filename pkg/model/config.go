@@ -1,0 +1,106 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// maxConfig is the size in bytes of a config.json that is read; the largest published ones have some 100 KiB.
+const maxConfig = 1 << 20
+
+// FromConfig makes a model of a Hugging Face config.json. What the file does not say is taken from the defaults of its
+// model_type's class and told in Assumptions; a model_type that is not known is read as a decoder of the common form. The
+// error names the field, its value and the remedy.
+func FromConfig(name string, config []byte) (*Model, error) {
+	m, err := fromConfig(name, config)
+	if err != nil {
+		return nil, fmt.Errorf("config.json of %q: %w", clip(name), err)
+	}
+	return m, nil
+}
+
+func fromConfig(name string, config []byte) (*Model, error) {
+	f, err := parseFields(config)
+	if err != nil {
+		return nil, err
+	}
+	if encoder, _ := f.boolean("is_encoder_decoder"); encoder {
+		return nil, errors.New("is_encoder_decoder is true: only decoder-only transformers can be placed; give the number of parameters instead")
+	}
+	modelType := f.text("model_type")
+	class, known := classes[modelType]
+	if !known {
+		class = unknownClass
+		f.assume("model_type %q is not known: counted as a decoder with %d norms a layer, gated blocks and what the file says", clip(modelType), 2)
+	}
+	f.defaults = class.defaults
+	m := &Model{Name: name, Architecture: class.read(f), Native: nativePrecision(f)}
+	if err := f.finish(); err != nil {
+		return nil, err
+	}
+	m.Assumptions = f.assumptions
+	if err := m.validate(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// parseFields reads the object; the language model's fields of a multimodal one (text_config) hide those around it.
+func parseFields(config []byte) (*fields, error) {
+	if len(config) > maxConfig {
+		return nil, fmt.Errorf("the file has %d bytes: give a model's config.json, which has at most %d", len(config), maxConfig)
+	}
+	values := map[string]any{}
+	decoder := json.NewDecoder(bytes.NewReader(config))
+	decoder.UseNumber()
+	if err := decoder.Decode(&values); err != nil {
+		return nil, fmt.Errorf("not a JSON object: %w: give the config.json that lies beside the model's weights", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is more after the JSON object: give one config.json")
+	}
+	f := &fields{values: values}
+	if inner, ok := values["text_config"].(map[string]any); ok {
+		f.outer, f.values = values, inner
+		f.assume("only the language model is counted (text_config), not the encoders of images or sound")
+	}
+	return f, nil
+}
+
+// nativeByDtype and nativeByMethod say what the published weights are stored in.
+var (
+	nativeByDtype = map[string]v1alpha1.Precision{
+		"bfloat16": v1alpha1.BF16, "float16": v1alpha1.FP16, "float32": v1alpha1.FP32,
+	}
+	nativeByMethod = map[string]v1alpha1.Precision{
+		"fp8": v1alpha1.FP8, "fbgemm_fp8": v1alpha1.FP8, "mxfp4": v1alpha1.MXFP4, "nvfp4": v1alpha1.NVFP4,
+		"gptq": v1alpha1.INT4, "awq": v1alpha1.INT4,
+	}
+)
+
+// nativePrecision reads the format of the published weights.
+func nativePrecision(f *fields) v1alpha1.Precision {
+	if quantization, ok := f.object("quantization_config"); ok {
+		method, _ := quantization["quant_method"].(string)
+		if bits, ok := quantization["bits"].(json.Number); ok && bits == "8" {
+			return v1alpha1.INT8
+		}
+		if p, ok := nativeByMethod[method]; ok {
+			return p
+		}
+		f.assume("quantization_config.quant_method %q is not known: the checkpoint is taken for 16 bits", clip(method))
+		return v1alpha1.BF16
+	}
+	for _, field := range []string{"torch_dtype", "dtype"} {
+		if p, ok := nativeByDtype[f.text(field)]; ok {
+			return p
+		}
+	}
+	f.assume("torch_dtype is not given: the checkpoint is taken for BF16")
+	return v1alpha1.BF16
+}

@@ -1,0 +1,120 @@
+package model
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+func TestWhatEveryRankHolds(t *testing.T) {
+	llama, deepseek := mustLookup(t, "Llama-3.1-8B"), mustLookup(t, "DeepSeek-V3")
+	const h, ff = 4096, 14336
+	perRank16 := int64(2 * (2*h + 2*2*h*128 + 2*h*128 + 3*h*ff/16)) // norms, 2 query heads, 1 replicated key head, block
+	down := int64(2 * (7168*1536 + 1536 + 7168*(512+64) + 512))     // what a latent has on every rank
+	heads := int64(2 * (1536*192 + 512*256 + 128*7168))             // each head
+	tests := map[string]struct{ got, want int64 }{
+		"KV heads replicated":       {llama.LayerWeightBytesPerRank(0, 16, v1alpha1.BF16), perRank16},
+		"cache of replicated heads": {llama.LayerKVBytesPerRank(0, 1000, 16, v1alpha1.BF16), 1000 * 2 * 128 * 2},
+		"cache of shared heads":     {llama.LayerKVBytesPerRank(0, 1000, 4, v1alpha1.BF16), 1000 * 2 * 2 * 128 * 2},
+		"latent on every rank":      {deepseek.LayerWeightBytesPerRank(0, 128, v1alpha1.BF16), down + heads + 2*(2*7168+3*7168*144)},
+		"cache of a latent":         {deepseek.LayerKVBytesPerRank(0, 1000, 8, v1alpha1.BF16), 1000 * 576 * 2},
+		"vocabulary":                {llama.EmbeddingBytesPerRank(8, v1alpha1.BF16), 16064 * h * 2}, // 16032 rounded up to 64
+		"head":                      {llama.HeadBytesPerRank(2, v1alpha1.BF16), 64128 * h * 2},
+		"vocabulary on one rank":    {llama.EmbeddingBytesPerRank(1, v1alpha1.BF16), 128256 * h * 2},
+		"no such layer":             {llama.LayerWeightBytesPerRank(99, 2, v1alpha1.BF16), 0},
+		"no ranks count as one":     {llama.LayerWeightBytesPerRank(0, 0, v1alpha1.BF16), llama.LayerWeightBytes(0, v1alpha1.BF16)},
+	}
+	for name, test := range tests {
+		if test.got != test.want {
+			t.Errorf("%s: %d bytes, want %d", name, test.got, test.want)
+		}
+	}
+}
+
+func TestTensorDegrees(t *testing.T) {
+	tests := map[string]struct {
+		limit int
+		want  []int
+	}{
+		"Llama-3.1-8B":  {16, []int{1, 2, 4, 8, 16}},
+		"Qwen2.5-0.5B":  {16, []int{1, 2}},   // 14 heads and a block of 4864
+		"Falcon-7B":     {128, []int{1, 71}}, // 71 heads
+		"Qwen3-30B-A3B": {64, []int{1, 2, 4, 8, 16, 32}},
+		"DeepSeek-V3":   {32, []int{1, 2, 4, 8, 16, 32}},
+		"Phi-4":         {8, []int{1, 2, 5}}, // 10 key heads
+		"Llama-3.1-70B": {0, nil},
+	}
+	for name, test := range tests {
+		if got := mustLookup(t, name).TensorDegrees(test.limit); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// TestRanksCoverTheModel checks for every degree that the shares together are no less than the model, that a share is no
+// more than the whole, and that a larger degree needs no larger share.
+func TestRanksCoverTheModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := models(t)
+		p := rapid.SampledFrom(precisions).Draw(t, "precision")
+		layer := rapid.IntRange(0, int(m.Architecture.Layers)-1).Draw(t, "layer")
+		tokens := rapid.Int64Range(0, 1<<24).Draw(t, "tokens")
+		degree := rapid.IntRange(1, 1024).Draw(t, "degree")
+		for name, share := range map[string]func(int) int64{
+			"weights": func(d int) int64 { return m.LayerWeightBytesPerRank(layer, d, p) },
+			"cache":   func(d int) int64 { return m.LayerKVBytesPerRank(layer, tokens, d, p) },
+			"table":   func(d int) int64 { return m.EmbeddingBytesPerRank(d, p) },
+		} {
+			whole, part := share(1), share(degree)
+			if part*int64(degree) < whole {
+				t.Fatalf("%s %s: %d ranks of %d bytes do not hold %d", m.Name, name, degree, part, whole)
+			}
+			if part > whole && name != "table" {
+				t.Fatalf("%s %s: a rank of %d holds %d of %d bytes", m.Name, name, degree, part, whole)
+			}
+			if degree > 1 && share(degree+1) > part {
+				t.Fatalf("%s %s: %d ranks hold more each than %d", m.Name, name, degree+1, degree)
+			}
+		}
+	})
+}
+
+// TestNothingPanicsOnAnArbitraryArchitecture fills every number with noise, as a caller could that skips the constructors.
+func TestNothingPanicsOnAnArbitraryArchitecture(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		number := rapid.OneOf(rapid.Int32(), rapid.Int32Range(-1, 4), rapid.SampledFrom([]int32{math.MinInt32, math.MaxInt32}))
+		n := func() int32 { return number.Draw(t, "n") }
+		norms := n()
+		a := v1alpha1.Architecture{
+			Layers: n(), HiddenSize: n(), VocabSize: n(), NormsPerLayer: &norms,
+			Attention: v1alpha1.Attention{Heads: n(), KVHeads: n(), HeadDim: n(), QKVBias: true, QKNorm: true, Sinks: true,
+				SlidingWindow: n(), FullAttentionEvery: n()},
+			MLP: v1alpha1.MLP{IntermediateSize: n(), Bias: true},
+		}
+		if rapid.Bool().Draw(t, "moe") {
+			a.MoE = &v1alpha1.MoE{Experts: n(), ActiveExperts: n(), IntermediateSize: n(), FirstLayer: n(), Interval: n(), ExpertBias: true, RouterBias: true}
+		}
+		if rapid.Bool().Draw(t, "mla") {
+			a.Attention.MLA = &v1alpha1.MLA{QLoraRank: n(), KVLoraRank: n(), QKNopeHeadDim: n(), QKRopeHeadDim: n(), VHeadDim: n()}
+		}
+		m := &Model{Architecture: a}
+		layer, degree := int(n()), int(n())
+		for name, value := range map[string]int64{
+			"parameters": m.Parameters(), "active": m.ActiveParameters(), "bytes": m.WeightBytes(v1alpha1.INT4),
+			"cache": m.KVBytesPerToken(v1alpha1.FP8), "share": m.LayerWeightBytesPerRank(layer, degree, v1alpha1.MXFP4),
+			"cached": m.LayerKVBytesPerRank(layer, int64(n())<<31, degree, v1alpha1.FP8), "head": m.HeadBytesPerRank(degree, v1alpha1.BF16),
+		} {
+			if value < 0 {
+				t.Fatalf("%s is %d for %+v", name, value, a)
+			}
+		}
+		m.TensorDegrees(min(degree, 64))
+		if valid, err := FromArchitecture("x", a); err == nil && valid.Parameters() > MaxParameters {
+			t.Fatalf("%d parameters passed", valid.Parameters())
+		}
+	})
+}
