@@ -85,8 +85,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	group.Go(func() error { return health.serve(ctx) })
 	group.Go(func() error { return measures.serve(ctx) })
 	group.Go(func() error {
-		watchOwn(ctx, a.metadata, a.options.NodeName, func() { signal(a.changed) })
-		return nil
+		return watchInventory(ctx, a.metadata, a.options.NodeName, func() { signal(a.changed) })
 	})
 	group.Go(func() error {
 		a.loop(ctx, func() {
@@ -98,7 +97,7 @@ func (a *Agent) Run(ctx context.Context) error {
 }
 
 // loop takes turns until the context ends: it detects when a period has passed or on request, and publishes what it
-// knows when its own objects changed. started is called once, when the Node has been seen.
+// knows when the inventory's spec changed. started is called once, when the Node has been seen.
 func (a *Agent) loop(ctx context.Context, started func()) {
 	due, failures := a.clock.Now(), 0
 	for ctx.Err() == nil {

@@ -22,11 +22,13 @@ func samePCI(before, after *v1alpha1.PCIDevice) bool {
 		before.SubsystemVendorID == after.SubsystemVendorID && before.SubsystemDeviceID == after.SubsystemDeviceID
 }
 
+// samePartition takes a profile that was not read for the same one: only a tool knows it.
 func samePartition(before, after *v1alpha1.DevicePartition) bool {
 	if before == nil || after == nil {
 		return before == after
 	}
-	return *before == *after
+	return before.Kind == after.Kind && before.Parent == after.Parent && before.Index == after.Index &&
+		(before.Profile == "" || after.Profile == "" || before.Profile == after.Profile)
 }
 
 // unreadUUID says whether a UUID is absent or the question marks that NVIDIA's driver prints before it has read it.
@@ -58,6 +60,9 @@ func keepIdentity(before, d *v1alpha1.Device) {
 	d.FirmwareVersion = cmp.Or(d.FirmwareVersion, before.FirmwareVersion)
 	if d.Performance == nil {
 		d.Performance = before.Performance.DeepCopy()
+	}
+	if d.Partition != nil {
+		d.Partition.Profile = cmp.Or(d.Partition.Profile, before.Partition.Profile)
 	}
 }
 

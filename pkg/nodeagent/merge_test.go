@@ -1,0 +1,149 @@
+package nodeagent
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+func unknown(reason, message string) func(*v1alpha1.Device) {
+	return func(d *v1alpha1.Device) {
+		d.Health = v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: reason, Message: message, Since: d.Health.Since}
+	}
+}
+
+func TestMergeDevices(t *testing.T) {
+	found, failed := backend("nvidia", v1alpha1.BackendFound), backend("nvidia", v1alpha1.BackendFailed)
+	absent := backend("nvidia", v1alpha1.BackendAbsent)
+	sick := func(d *v1alpha1.Device) { d.Health.State, d.Health.Reason = v1alpha1.Unhealthy, "Xid79" }
+	lost := unknown("BackendFailed", "nvidia is broken: mend it")
+	tests := []struct {
+		name               string
+		previous, detected v1alpha1.AcceleratorInventoryStatus
+		want               []v1alpha1.Device
+	}{
+		{
+			"first detection",
+			status(nil), status(backends(found), h100(0)),
+			[]v1alpha1.Device{h100(0, since(later))},
+		},
+		{
+			"unchanged health keeps its time",
+			status(backends(found), h100(0, since(earlier))), status(backends(found), h100(0)),
+			[]v1alpha1.Device{h100(0, since(earlier))},
+		},
+		{
+			"changed health has a new time",
+			status(backends(found), h100(0, since(earlier))), status(backends(found), h100(0, sick)),
+			[]v1alpha1.Device{h100(0, sick, since(later))},
+		},
+		{
+			"health without a state is Unknown",
+			status(nil), status(backends(found), h100(0, func(d *v1alpha1.Device) { d.Health = v1alpha1.DeviceHealth{} })),
+			[]v1alpha1.Device{h100(0, unknown("NotReported", ""), since(later))},
+		},
+		{
+			"a device that the backend no longer lists is gone",
+			status(backends(found), h100(0, since(earlier)), h100(1, since(earlier))), status(backends(found), h100(1)),
+			[]v1alpha1.Device{h100(1, since(earlier))},
+		},
+		{
+			"all devices of a backend that looked are gone",
+			status(backends(found), h100(0, since(earlier))), status(backends(absent)),
+			nil,
+		},
+		{
+			"devices of a failed backend stay and are Unknown",
+			status(backends(found), h100(0, since(earlier)), h100(1, since(earlier))), status(backends(failed)),
+			[]v1alpha1.Device{h100(0, lost, since(later)), h100(1, lost, since(later))},
+		},
+		{
+			"a second failure keeps the time of the first",
+			status(backends(failed), h100(0, lost, since(earlier))), status(backends(failed)),
+			[]v1alpha1.Device{h100(0, lost, since(earlier))},
+		},
+		{
+			"recovery has a new time",
+			status(backends(failed), h100(0, lost, since(earlier))), status(backends(found), h100(0)),
+			[]v1alpha1.Device{h100(0, since(later))},
+		},
+		{
+			"one failed backend does not touch another's devices",
+			status(backends(backend("amd", v1alpha1.BackendFound), found), mi300x(0), h100(0, since(earlier))),
+			status(backends(backend("amd", v1alpha1.BackendAbsent), failed)),
+			[]v1alpha1.Device{h100(0, lost, since(later))},
+		},
+		{
+			"devices of a backend that was not run stay",
+			status(backends(found), h100(0, since(earlier))), status(nil),
+			[]v1alpha1.Device{h100(0, unknown("BackendMissing", "this agent has no detection backend nvidia"), since(later))},
+		},
+		{
+			"a device that the failed backend still lists is as listed",
+			status(backends(found), h100(0, since(earlier))), status(backends(failed), h100(0, sick)),
+			[]v1alpha1.Device{h100(0, sick, since(later))},
+		},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			previous, detected := tc.previous.DeepCopy(), tc.detected.DeepCopy()
+			got := Merge(tc.previous, tc.detected, later)
+			if diff := cmp.Diff(tc.want, got.Devices); diff != "" {
+				t.Errorf("devices differ (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(*previous, tc.previous) + cmp.Diff(*detected, tc.detected); diff != "" {
+				t.Errorf("Merge changed its arguments:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMergeSettles(t *testing.T) {
+	detected := status(backends(backend("nvidia", v1alpha1.BackendFound), backend("amd", v1alpha1.BackendFailed)), h100(0))
+	previous := status(backends(backend("amd", v1alpha1.BackendFound)), mi300x(0))
+	first := Merge(previous, detected, earlier)
+	if diff := cmp.Diff(first, Merge(first, detected, later)); diff != "" {
+		t.Errorf("the same detection again changes the inventory (-first +second):\n%s", diff)
+	}
+}
+
+func TestMergeKeepsAllocations(t *testing.T) {
+	previous := status(nil)
+	previous.Allocations = []v1alpha1.Allocation{{Device: h100(0).ID, Namespace: "default", Pod: "p"}}
+	if diff := cmp.Diff(previous.Allocations, Merge(previous, status(nil), later).Allocations); diff != "" {
+		t.Errorf("allocations differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestMergeHost(t *testing.T) {
+	before := status(nil)
+	before.Host = v1alpha1.Host{CPU: v1alpha1.CPU{Model: "Xeon", Cores: 64}, NUMANodes: []v1alpha1.NUMANode{{ID: 0}}}
+	before.NICs = []v1alpha1.NIC{{Name: "eth0", Kind: "Ethernet"}}
+	after := status(nil)
+	after.Host = v1alpha1.Host{CPU: v1alpha1.CPU{Model: "EPYC", Cores: 96}}
+	tests := []struct {
+		name     string
+		detected v1alpha1.AcceleratorInventoryStatus
+		want     v1alpha1.AcceleratorInventoryStatus
+	}{
+		{"a host that could not be read stays", status(nil), before},
+		{"a host that was read is as read", after, after},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, Merge(before, tc.detected, later)); diff != "" {
+				t.Errorf("status differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMergeWithoutATimeWritesNone(t *testing.T) {
+	got := Merge(status(nil), status(backends(backend("nvidia", v1alpha1.BackendFound)), h100(0)), metav1.Time{})
+	if got.Devices[0].Health.Since != nil {
+		t.Errorf("health has a time: %v", got.Devices[0].Health.Since)
+	}
+}

@@ -1,0 +1,42 @@
+package nodeagent
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+func TestMergeLinks(t *testing.T) {
+	found, failed := backend("nvidia", v1alpha1.BackendFound), backend("nvidia", v1alpha1.BackendFailed)
+	degraded := backend("nvidia", v1alpha1.BackendDegraded)
+	linked := func(b v1alpha1.BackendStatus, links v1alpha1.Links, devices ...v1alpha1.Device) v1alpha1.AcceleratorInventoryStatus {
+		s := status(backends(b), devices...)
+		s.Links = links
+		return s
+	}
+	domain := v1alpha1.Links{Domains: []v1alpha1.LinkDomain{nvSwitch(h100(0), h100(1))}}
+	pair := v1alpha1.Links{Pairs: []v1alpha1.LinkPair{{A: h100(0).ID, B: h100(1).ID, Kind: "NVLink", Count: 4}}}
+	none := v1alpha1.Links{}
+	tests := []struct {
+		name               string
+		previous, detected v1alpha1.AcceleratorInventoryStatus
+		want               v1alpha1.Links
+	}{
+		{"seen links are as seen", linked(found, pair, h100(0), h100(1)), linked(found, domain, h100(0), h100(1)), domain},
+		{"links seen to be gone are gone", linked(found, domain, h100(0), h100(1)), linked(found, none, h100(0), h100(1)), none},
+		{"a failed backend keeps its domain", linked(found, domain, h100(0), h100(1)), linked(failed, none), domain},
+		{"a failed backend keeps its pair", linked(found, pair, h100(0), h100(1)), linked(failed, none), pair},
+		{"a partial reading keeps links", linked(found, domain, h100(0), h100(1)), linked(degraded, none, h100(0), h100(1)), domain},
+		{"a partial reading with links is believed", linked(found, pair, h100(0), h100(1)), linked(degraded, domain, h100(0), h100(1)), domain},
+		{"links of a device that is gone go", linked(found, domain, h100(0), h100(1)), linked(degraded, none, h100(0)), none},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, Merge(tc.previous, tc.detected, later).Links); diff != "" {
+				t.Errorf("links differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
