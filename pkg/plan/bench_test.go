@@ -1,0 +1,56 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+)
+
+// benchNodes is a mixed fleet in which four of five nodes are full.
+func benchNodes(n int) []Node {
+	nodes := make([]Node, n)
+	for i := range nodes {
+		switch i % 4 {
+		case 0:
+			nodes[i] = host(fmt.Sprintf("n%05d", i), true, times8(h100)...)
+		case 1:
+			nodes[i] = host(fmt.Sprintf("n%05d", i), true, times8(mi300x)...)
+		case 2:
+			nodes[i] = host(fmt.Sprintf("n%05d", i), false, times8(l40s)...)
+		default:
+			nodes[i] = host(fmt.Sprintf("n%05d", i), true, times8(h200)...)
+		}
+	}
+	return nodes
+}
+
+func BenchmarkNewCluster(b *testing.B) {
+	for _, n := range []int{10, 1000, 10000} {
+		nodes := benchNodes(n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				NewCluster(nodes)
+			}
+		})
+	}
+}
+
+func BenchmarkPlan(b *testing.B) {
+	for _, n := range []int{10, 1000, 10000} {
+		c := NewCluster(benchNodes(n))
+		for name, r := range map[string]Request{
+			"single":      ask(b, llama(b, 8), 8192, 16),
+			"tensor":      ask(b, llama(b, 70), 8192, 64, format("BF16")),
+			"pipeline":    ask(b, llama(b, 405), 32768, 64, format("BF16"), func(s *specOf) { s.Devices = onlyNVIDIA }),
+			"copies":      ask(b, llama(b, 70), 8192, 8, replicas(min(int32(n/4), 100))),
+			"unplaceable": ask(b, llama(b, 405), 131072, 4096, format("FP32")),
+		} {
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					_, _ = Plan(c, r)
+				}
+			})
+		}
+	}
+}

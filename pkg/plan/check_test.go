@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+type failer interface {
+	Helper()
+	Errorf(string, ...any)
+}
+
+var _ failer = (*testing.T)(nil)
+
+// checkPlan holds a plan to what every plan must be, from the inventories alone: every device is listed, free, used once
+// and large enough for its stage; tensor groups stay in one link domain or host; the layers are all there, in order; a
+// copy has one vendor.
+func checkPlan(t failer, nodes []Node, r Request, spec *v1alpha1.ShardingPlanSpec) {
+	t.Helper()
+	type key struct {
+		node string
+		id   v1alpha1.DeviceID
+	}
+	s := spec.Strategy
+	checkStages(t, r, spec)
+	byName := map[string]*Node{}
+	for i := range nodes {
+		byName[nodes[i].Name] = &nodes[i]
+	}
+	used := map[key]bool{}
+	seats := map[[4]int32]bool{}
+	places := map[[3]int32]string{}
+	vendors := map[string]bool{}
+	for _, row := range spec.Nodes {
+		n := byName[row.Node]
+		if n == nil {
+			t.Errorf("node %s is not in the cluster", row.Node)
+			continue
+		}
+		for i, id := range row.Devices {
+			d := n.Inventory.Status.Device(id)
+			if d == nil || used[key{row.Node, id}] || n.Taken[id] || n.Unschedulable || !d.Usable() || d.Family == v1alpha1.FamilyCPU {
+				t.Errorf("device %s of %s is unknown, used twice or not free", id, row.Node)
+				continue
+			}
+			used[key{row.Node, id}] = true
+			seat := [4]int32{row.Replica, row.Data, row.Stage, row.TensorRank + int32(i)}
+			if seats[seat] || seat[0] >= s.Replicas || seat[1] >= s.Data || seat[2] >= s.Pipeline || seat[3] >= s.Tensor {
+				t.Errorf("place %v is taken twice or does not exist", seat)
+			}
+			seats[seat] = true
+			vendors[d.Vendor] = true
+			need := spec.Stages[row.Stage].PerDevice.TotalBytes
+			if free := min(d.FreeMiB()<<20, d.Memory.TotalMiB<<20/1000*engines[spec.Engine].permille); need > free {
+				t.Errorf("device %s of %s offers %d bytes for %d", id, row.Node, free, need)
+			}
+			if s.Tensor > 1 {
+				group := [3]int32{row.Replica, row.Data, row.Stage}
+				if place := placeOf(n, d); places[group] == "" {
+					places[group] = place
+				} else if places[group] != place {
+					t.Errorf("tensor group %v is on %s and %s", group, places[group], place)
+				}
+			}
+		}
+	}
+	if want := int(s.Replicas * s.Data * s.Pipeline * s.Tensor); len(seats) != want || int(spec.Totals.Devices) != want {
+		t.Errorf("%d places are filled, totals say %d devices, want %d", len(seats), spec.Totals.Devices, want)
+	}
+	if len(vendors) != 1 {
+		t.Errorf("vendors %v in one plan", vendors)
+	}
+}
+
+func checkStages(t failer, r Request, spec *v1alpha1.ShardingPlanSpec) {
+	t.Helper()
+	next := int32(0)
+	for i, stage := range spec.Stages {
+		if stage.FirstLayer != next || stage.LastLayer < stage.FirstLayer {
+			t.Errorf("stage %d has layers %d to %d after layer %d", i, stage.FirstLayer, stage.LastLayer, next-1)
+		}
+		next = stage.LastLayer + 1
+		if u := stage.PerDevice; u.WeightsBytes+u.KVCacheBytes+u.ActivationsBytes+u.OverheadBytes != u.TotalBytes || u.WeightsBytes <= 0 {
+			t.Errorf("stage %d: %+v does not add up", i, u)
+		}
+	}
+	if next != r.Model.Architecture.Layers || len(spec.Stages) != int(spec.Strategy.Pipeline) {
+		t.Errorf("%d stages have %d of %d layers", len(spec.Stages), next, r.Model.Architecture.Layers)
+	}
+	if spec.Totals.WeightsBytes < r.Model.WeightBytes(spec.Quantization) && spec.Strategy.Expert == 1 {
+		t.Errorf("the plan holds %d bytes of weights, the model has %d", spec.Totals.WeightsBytes, r.Model.WeightBytes(spec.Quantization))
+	}
+}
+
+// placeOf is the link domain of a device, or its host and product.
+func placeOf(n *Node, d *v1alpha1.Device) string {
+	for _, domain := range n.Inventory.Status.Links.Domains {
+		for _, id := range domain.Members {
+			if id == d.ID {
+				return n.Name + "/" + domain.Name + "/" + d.Product
+			}
+		}
+	}
+	return n.Name + "/" + d.Product
+}

@@ -1,0 +1,49 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// InvalidRequest is a request that cannot be meant, whatever the cluster has.
+type InvalidRequest struct {
+	// Field of the placement's spec.
+	Field string
+	// Message names field, value and remedy.
+	Message string
+}
+
+func (e *InvalidRequest) Error() string { return e.Message }
+
+func invalid(field, value, remedy string) error {
+	return &InvalidRequest{Field: field, Message: fmt.Sprintf("%s is %s: %s", field, value, remedy)}
+}
+
+// Reasons of Unplaceable.
+const (
+	// ReasonNoDevices: no node has an accelerator.
+	ReasonNoDevices = "NoDevices"
+	// ReasonNoMatchingDevices: there are accelerators, but none that the placement allows.
+	ReasonNoMatchingDevices = "NoMatchingDevices"
+	// ReasonNoFreeDevices: there are accelerators that the placement allows, but none is free.
+	ReasonNoFreeDevices = "NoFreeDevices"
+	// ReasonInsufficientMemory: the free devices cannot hold even one copy.
+	ReasonInsufficientMemory = "InsufficientMemory"
+	// ReasonInsufficientDevices: the free devices hold some copies, but not all that are asked for.
+	ReasonInsufficientDevices = "InsufficientDevices"
+)
+
+// Unplaceable says why the cluster cannot hold a model now, and what would change that.
+type Unplaceable struct {
+	// Reason is one word, one of the Reason constants.
+	Reason string
+	// Message is for people: what is needed, what is free, what would make it fit.
+	Message string
+	// Shortfall has the numbers.
+	Shortfall v1alpha1.Shortfall
+	// Rejected are the forms that were tried, each with its reason.
+	Rejected []v1alpha1.RejectedPlan
+}
+
+func (e *Unplaceable) Error() string { return e.Message }

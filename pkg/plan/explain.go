@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// explain says why the search found nothing, and looks for the smallest change that would help.
+func (t *task) explain(rejected []v1alpha1.RejectedPlan) *Unplaceable {
+	last := t.ladder[len(t.ladder)-1]
+	a := t.attempt(last)
+	seen := t.collect(last, t.require.level).census
+	one := shape{max(1, t.asked.tensor), 1}
+	f := a.print(one)
+	need := int64(one.tensor) * f.bytes(0, f.layers)
+	e := &Unplaceable{Rejected: rejected, Shortfall: v1alpha1.Shortfall{
+		NeededMiB: roundUpMiB(need), FreeMiB: seen.free >> 20, FreeDevices: int32(seen.matched), LargestDeviceMiB: seen.largest >> 20,
+	}}
+	e.Reason = t.reason(&seen)
+	if e.Reason != ReasonNoDevices && e.Reason != ReasonNoMatchingDevices {
+		e.Shortfall.Suggestion = clip(t.suggest(), 1024)
+	}
+	e.Message = t.message(e, &seen, one, f, last.format)
+	return e
+}
+
+func (t *task) reason(seen *census) string {
+	devices, busy := 0, 0
+	for why, n := range seen.refused {
+		if why != RefusedCPU {
+			devices += n
+		}
+		if slices.Contains([]Refusal{RefusedTaken, RefusedAllocated, RefusedCordoned, RefusedHealth, RefusedNode}, why) {
+			busy += n
+		}
+	}
+	switch {
+	case seen.matched == 0 && devices == 0:
+		return ReasonNoDevices
+	case seen.matched == 0 && busy == 0:
+		return ReasonNoMatchingDevices
+	case seen.matched == 0:
+		return ReasonNoFreeDevices
+	}
+	if t.instances() > 1 {
+		single := *t
+		single.copies, single.data = 1, 1
+		if found, _ := single.search(); found != nil {
+			return ReasonInsufficientDevices
+		}
+	}
+	return ReasonInsufficientMemory
+}
+
+func (t *task) message(e *Unplaceable, seen *census, one shape, f *footprint, format v1alpha1.Precision) string {
+	var b strings.Builder
+	name := t.model.Name
+	if t.instances() > 1 {
+		fmt.Fprintf(&b, "%s does not fit %d times: ", name, t.instances())
+	} else {
+		fmt.Fprintf(&b, "%s does not fit: ", name)
+	}
+	on := "one device"
+	if one.tensor > 1 {
+		on = fmt.Sprintf("%d devices", one.tensor)
+	}
+	fmt.Fprintf(&b, "one copy needs %s in %s on %s (%s on each)", v1alpha1.HumanMiB(e.Shortfall.NeededMiB), format, on, uses(f.use(0, f.layers)))
+	switch e.Reason {
+	case ReasonNoDevices:
+		b.WriteString("; no node has an accelerator")
+	case ReasonNoMatchingDevices:
+		b.WriteString("; no device matches")
+	case ReasonNoFreeDevices:
+		b.WriteString("; no device is free")
+	default:
+		fmt.Fprintf(&b, "; %s offer %s together and at most %s each", count(seen.matched, "matching free device"),
+			v1alpha1.HumanMiB(e.Shortfall.FreeMiB), v1alpha1.HumanMiB(e.Shortfall.LargestDeviceMiB))
+	}
+	if others := refusals(seen.refused); others != "" {
+		fmt.Fprintf(&b, "; not counted: %s", others)
+	}
+	if e.Shortfall.Suggestion != "" {
+		fmt.Fprintf(&b, ". It would fit with %s", e.Shortfall.Suggestion)
+	}
+	return b.String()
+}
+
+// refusals lists why devices were left out, the commonest reason first.
+func refusals(refused map[Refusal]int) string {
+	reasons := slices.SortedFunc(maps.Keys(refused), func(a, b Refusal) int {
+		return cmp.Or(cmp.Compare(refused[b], refused[a]), cmp.Compare(a, b))
+	})
+	parts := make([]string, 0, len(reasons))
+	for _, why := range reasons {
+		if why != RefusedCPU {
+			parts = append(parts, fmt.Sprintf("%d %s", refused[why], why))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func roundUpMiB(bytes int64) int64 { return (bytes + mib - 1) / mib }

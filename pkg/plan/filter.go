@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// requirements is DeviceRequirements and the topology level, ready to be asked.
+type requirements struct {
+	families []v1alpha1.DeviceFamily // empty: all
+	vendors  []string
+	products []string
+	selector labels.Selector
+	least    int64 // bytes
+	formats  []v1alpha1.Precision
+	// level is the node label that the devices of a copy must share; empty where they need not.
+	level string
+}
+
+var familiesOf = map[v1alpha1.DeviceKindRequirement][]v1alpha1.DeviceFamily{
+	"":                       nil,
+	v1alpha1.RequireAny:      nil,
+	v1alpha1.RequireGPU:      {v1alpha1.FamilyGPU},
+	v1alpha1.RequireTPU:      {v1alpha1.FamilyTPU},
+	v1alpha1.RequireNPU:      {v1alpha1.FamilyNPU},
+	v1alpha1.RequireASIC:     {v1alpha1.FamilyASIC},
+	v1alpha1.RequireGPUOrTPU: {v1alpha1.FamilyGPU, v1alpha1.FamilyTPU},
+}
+
+func requirementsOf(spec *v1alpha1.ModelPlacementSpec) (requirements, error) {
+	r := requirements{selector: labels.Everything()}
+	if spec.Topology != nil && spec.Topology.Required != nil {
+		r.level = *spec.Topology.Required
+	}
+	d := spec.Devices
+	if d == nil {
+		return r, nil
+	}
+	families, ok := familiesOf[d.Requirement]
+	if !ok {
+		return r, invalid("devices.requirement", string(d.Requirement), "use Any, GPU, TPU, NPU, ASIC or GPUOrTPU")
+	}
+	r.families, r.vendors, r.products, r.formats = families, d.Vendors, d.Products, d.Precisions
+	if d.MinMemoryMiB != nil {
+		r.least = mebibytes(*d.MinMemoryMiB)
+	}
+	if d.NodeSelector != nil {
+		selector, err := metav1.LabelSelectorAsSelector(d.NodeSelector)
+		if err != nil {
+			return r, invalid("devices.nodeSelector", fmt.Sprint(err), "correct the selector")
+		}
+		r.selector = selector
+	}
+	return r, nil
+}
+
+// refuseNode is why no device of the node matches.
+func (r *requirements) refuseNode(n *node) Refusal {
+	if !r.selector.Empty() && !r.selector.Matches(labels.Set(n.labels)) {
+		return refusedSelector
+	}
+	if r.level != "" && n.labels[r.level] == "" {
+		return refusedLevel
+	}
+	return ""
+}
+
+// refuseClass is why no device of the class matches.
+func (r *requirements) refuseClass(c *class) Refusal {
+	switch {
+	case len(r.families) > 0 && !slices.Contains(r.families, c.family):
+		return refusedFamily
+	case len(r.vendors) > 0 && !slices.Contains(r.vendors, c.vendor):
+		return refusedVendor
+	case len(r.products) > 0 && !slices.Contains(r.products, c.product):
+		return refusedProduct
+	case c.total < r.least:
+		return refusedSize
+	case slices.ContainsFunc(r.formats, func(p v1alpha1.Precision) bool { return !c.computes(p) }):
+		return refusedPrecision
+	}
+	return ""
+}

@@ -1,0 +1,221 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// placer places one shape on one pool.
+type placer struct {
+	task   *task
+	pool   *pool
+	prints *footprint
+	shape  shape
+	needs  []int64 // bytes by stage, once the split is fixed
+	ends   []int
+	taken  map[int32]bool
+}
+
+// place finds devices for all instances, or none. Without a topology level it fails only where no choice of this shape's
+// tensor groups would do.
+func place(t *task, p *pool, f *footprint, s shape) (layout, bool) {
+	w := &placer{task: t, pool: p, prints: f, shape: s, taken: map[int32]bool{}}
+	if s.stages == 1 {
+		w.fix([]int{f.layers})
+	}
+	count := t.instances()
+	best := p.groupCaps(s.tensor, count*s.stages)
+	if len(best) < count*s.stages {
+		return layout{}, false
+	}
+	// The k-th stage in falling need has the k-th block of groups, one for each instance; the least of a block counts.
+	blocks := make([]int64, s.stages)
+	for i := range blocks {
+		blocks[i] = best[(i+1)*count-1]
+	}
+	if s.stages == 1 && blocks[0] < w.needs[0] {
+		return layout{}, false
+	}
+	order := []int{0}
+	if s.stages > 1 {
+		var ok bool
+		if order, ok = arrange(f, blocks); !ok {
+			return layout{}, false
+		}
+	}
+	if found, ok := w.placeCopies(); ok {
+		return found, true
+	}
+	if len(p.zones) > 0 || s.stages == 1 {
+		return layout{}, false
+	}
+	return w.placeBlocks(blocks, order)
+}
+
+// fix decides the split for all instances.
+func (w *placer) fix(ends []int) {
+	w.ends = ends
+	w.needs = w.needs[:0]
+	start := 0
+	for _, end := range ends {
+		w.needs = append(w.needs, w.prints.bytes(start, end))
+		start = end
+	}
+}
+
+// placeCopies places copy after copy; each within one zone where there are any.
+func (w *placer) placeCopies() (layout, bool) {
+	l := layout{}
+	// Copies of one tensor group need no look at their zone: a part is in one.
+	if w.shape.stages == 1 && (w.task.data == 1 || len(w.pool.zones) == 0) {
+		groups := w.bestFit(w.pool.kinds, w.task.instances())
+		if len(groups) < w.task.instances() {
+			return l, false
+		}
+		for _, g := range groups {
+			l.instances = append(l.instances, [][]int32{g})
+		}
+		l.ends = w.ends
+		return l, true
+	}
+	views := w.views()
+	for range w.task.copies {
+		instances, ok := w.placeCopy(views)
+		if !ok {
+			return l, false
+		}
+		l.instances = append(l.instances, instances...)
+	}
+	l.ends = w.ends
+	return l, true
+}
+
+// view is a part of the pool that a copy must stay in.
+type view struct {
+	kinds [][]int32
+	sites map[int32]*siteList // by class, -1 for all
+}
+
+// views are the zones, those with the fewest devices first so that large ones stay whole, or else the pool.
+func (w *placer) views() []*view {
+	if len(w.pool.zones) == 0 {
+		return []*view{{kinds: w.pool.kinds}}
+	}
+	var views []*view
+	order := make([]int, 0, len(w.pool.zones))
+	for i := range w.pool.zones {
+		if w.pool.zones[i].devices >= w.shape.devices()*w.task.data {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(w.pool.zones[a].devices, w.pool.zones[b].devices) })
+	for _, i := range order {
+		views = append(views, &view{kinds: w.pool.kindsOf(w.pool.zones[i].parts)})
+	}
+	return views
+}
+
+// kindsOf groups parts by kind.
+func (p *pool) kindsOf(parts []int32) [][]int32 {
+	sorted := slices.Clone(parts)
+	slices.SortStableFunc(sorted, func(a, b int32) int { return cmp.Compare(p.parts[a].kind, p.parts[b].kind) })
+	var kinds [][]int32
+	for i, at := range sorted {
+		if i == 0 || p.parts[sorted[i-1]].kind != p.parts[at].kind {
+			kinds = append(kinds, nil)
+		}
+		kinds[len(kinds)-1] = append(kinds[len(kinds)-1], at)
+	}
+	return kinds
+}
+
+// placeCopy places the instances of one copy in the first view that has room.
+func (w *placer) placeCopy(views []*view) ([][][]int32, bool) {
+	undecided := w.ends == nil
+	for _, v := range views {
+		var instances [][][]int32
+		for range w.task.data {
+			stages, ok := w.placeInstance(v)
+			if !ok {
+				break
+			}
+			instances = append(instances, stages)
+		}
+		if len(instances) == w.task.data {
+			return instances, true
+		}
+		for _, stages := range instances {
+			w.release(v, stages)
+		}
+		if undecided {
+			w.ends, w.needs = nil, nil
+		}
+	}
+	return nil, false
+}
+
+func (w *placer) placeInstance(v *view) ([][]int32, bool) {
+	if w.shape.stages > 1 {
+		return w.pipeline(v)
+	}
+	groups := w.bestFit(v.kinds, 1)
+	return groups, len(groups) == 1
+}
+
+func (w *placer) release(v *view, stages [][]int32) {
+	for _, stage := range stages {
+		for _, at := range stage {
+			delete(w.taken, at)
+		}
+	}
+	v.sites = nil
+}
+
+// placeBlocks is the choice that exists if any does: the largest groups, a block of them for each stage.
+func (w *placer) placeBlocks(blocks []int64, order []int) (layout, bool) {
+	count := w.task.instances()
+	arranged := make([]int64, len(blocks))
+	for stage, block := range order {
+		arranged[stage] = blocks[block]
+	}
+	ends, ok := divide(w.prints, arranged)
+	if !ok {
+		return layout{}, false
+	}
+	clear(w.taken)
+	all := newSites(w, w.pool.kinds, -1)
+	groups := all.largest(count * w.shape.stages)
+	l := layout{ends: ends, instances: make([][][]int32, count)}
+	for i := range l.instances {
+		for _, block := range order {
+			l.instances[i] = append(l.instances[i], groups[block*count+i].devices)
+		}
+	}
+	return l, true
+}
+
+// groupCaps are the capacities of the largest tensor groups of a size, falling, up to a number of them.
+func (p *pool) groupCaps(tensor, most int) []int64 {
+	type run struct {
+		capacity int64
+		count    int
+	}
+	var runs []run
+	for _, parts := range p.kinds {
+		part := &p.parts[parts[0]]
+		if part.limit < tensor {
+			continue
+		}
+		for last := tensor - 1; last < len(part.caps); last += tensor {
+			runs = append(runs, run{part.caps[last], len(parts)})
+		}
+	}
+	slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(b.capacity, a.capacity) })
+	caps := make([]int64, 0, most)
+	for _, r := range runs {
+		for range min(r.count, most-len(caps)) {
+			caps = append(caps, r.capacity)
+		}
+	}
+	return caps
+}

@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// step is a format to try, and whether the devices must compute it natively.
+type step struct {
+	format v1alpha1.Precision
+	native bool
+}
+
+// The ladders of automatic quantization, in falling width. In 16 bits BF16 is taken, and FP16 where the devices lack it.
+// In 8 bits FP8 is taken where it is native, and INT8 elsewhere, which every device can expand; in 4 bits INT4 likewise.
+var (
+	ladder16 = []step{{v1alpha1.BF16, false}, {v1alpha1.FP16, false}, {v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.INT4, false}}
+	ladder8  = []step{{v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.INT4, false}}
+)
+
+// ladderFor is the formats to try in order. Checkpoints that are published in less than 16 bits start there, since more
+// would add bytes and no quality. Training keeps 16 bits, except for QLoRA, which is defined by its 4-bit base.
+func ladderFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]step, error) {
+	if q := spec.Quantization; q != "" && q != v1alpha1.QuantizationAuto {
+		format := v1alpha1.Precision(q)
+		if format == v1alpha1.FP4 || !slices.Contains(formats, format) {
+			return nil, invalid("quantization", string(q), "use Auto, FP32, FP16, BF16, FP8, INT8, INT4, MXFP4 or NVFP4")
+		}
+		return []step{{format, false}}, nil
+	}
+	if t := spec.Workload.Training; t != nil {
+		if t.Method == "QLoRA" {
+			return []step{{v1alpha1.INT4, false}}, nil
+		}
+		return ladder16[:2], nil
+	}
+	switch native {
+	case v1alpha1.FP8:
+		return ladder8, nil
+	case v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4, v1alpha1.NVFP4:
+		return []step{{native, false}}, nil
+	default:
+		return ladder16, nil
+	}
+}
+
+// cacheFormat is the format of the KV cache: 16 bits as the weights have them unless asked for otherwise.
+func cacheFormat(asked v1alpha1.KVCacheType, weights v1alpha1.Precision) v1alpha1.Precision {
+	switch {
+	case asked != "" && asked != v1alpha1.KVCacheAuto:
+		return v1alpha1.Precision(asked)
+	case weights == v1alpha1.FP16:
+		return v1alpha1.FP16
+	default:
+		return v1alpha1.BF16
+	}
+}

@@ -1,0 +1,181 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// Request is what to plan.
+type Request struct {
+	// Placement asks for the plan.
+	Placement *v1alpha1.ModelPlacement
+	// Model is the placement's model, resolved.
+	Model *model.Model
+	// Previous is the plan that is in force, if any; its devices must be free in the cluster. Copies of it that still
+	// hold are kept.
+	Previous *v1alpha1.ShardingPlanSpec
+}
+
+// degrees are asked-for degrees of parallelism; 0 where they are free.
+type degrees struct{ tensor, stages, expert int }
+
+// task is a request that makes sense, with its defaults filled in. It is copied to try what would happen if one thing
+// were different.
+type task struct {
+	cluster  *Cluster
+	model    *model.Model
+	spec     *v1alpha1.ModelPlacementSpec
+	workload v1alpha1.Workload
+	engine   v1alpha1.Engine
+	facts    engineFacts
+	require  requirements
+	prefer   string // preferred topology level
+	ladder   []step
+	asked    degrees
+	copies   int // independent copies
+	data     int // instances of a copy that share a process group
+	keep     map[int32]bool
+	pooled   map[string]pooled
+}
+
+// instances is the number of times that the model is placed.
+func (t *task) instances() int { return t.copies * t.data }
+
+func newTask(cluster *Cluster, request Request) (*task, error) {
+	if request.Placement == nil || request.Model == nil {
+		return nil, invalid("model", "not resolved", "give the placement and its model")
+	}
+	spec := &request.Placement.Spec
+	t := &task{
+		cluster: cluster, model: request.Model, spec: spec, workload: spec.Workload, engine: spec.Engine, copies: 1, data: 1,
+		keep: map[int32]bool{}, pooled: map[string]pooled{},
+	}
+	if t.engine == "" {
+		t.engine = v1alpha1.EngineVLLM
+	}
+	facts, ok := engines[t.engine]
+	if !ok {
+		return nil, invalid("engine", string(t.engine), "use vLLM, SGLang, TensorRT-LLM, Megatron, DeepSpeed, Torch, JAX or MPI")
+	}
+	t.facts = facts
+	if spec.Replicas != nil {
+		t.copies = int(*spec.Replicas)
+	}
+	if t.copies < 1 || t.copies > 1024 {
+		return nil, invalid("replicas", fmt.Sprint(t.copies), "there is nothing to plan below 1, and 1024 is the most")
+	}
+	if spec.Topology != nil && spec.Topology.Preferred != nil {
+		if spec.Topology.Required != nil {
+			return nil, invalid("topology", "both required and preferred", "set exactly one of them")
+		}
+		t.prefer = *spec.Topology.Preferred
+	}
+	var err error
+	if t.require, err = requirementsOf(spec); err != nil {
+		return nil, err
+	}
+	if t.ladder, err = ladderFor(spec, t.model.Native); err != nil {
+		return nil, err
+	}
+	if err := t.readParallelism(spec.Parallelism); err != nil {
+		return nil, err
+	}
+	if err := t.checkWorkload(); err != nil {
+		return nil, err
+	}
+	t.readPrevious(request.Previous)
+	return t, nil
+}
+
+func (t *task) readParallelism(p *v1alpha1.Parallelism) error {
+	if p == nil {
+		return nil
+	}
+	a := &t.model.Architecture
+	read := func(name string, value *int32, most int) (int, error) {
+		if value == nil {
+			return 0, nil
+		}
+		if *value < 1 || int(*value) > most {
+			return 0, invalid("parallelism."+name, fmt.Sprint(*value), fmt.Sprintf("it must be from 1 to %d", most))
+		}
+		return int(*value), nil
+	}
+	var err error
+	if t.asked.tensor, err = read("tensor", p.Tensor, 1024); err != nil {
+		return err
+	}
+	if t.asked.stages, err = read("pipeline", p.Pipeline, int(a.Layers)); err != nil {
+		return invalid("parallelism.pipeline", fmt.Sprint(*p.Pipeline), fmt.Sprintf("the model has %d layers and every stage needs at least one", a.Layers))
+	}
+	if t.asked.expert, err = read("expert", p.Expert, 16384); err != nil {
+		return err
+	}
+	data, err := read("data", p.Data, 16384)
+	if err != nil {
+		return err
+	}
+	t.data = max(1, data)
+	if p.Context != nil && *p.Context != 1 {
+		return invalid("parallelism.context", fmt.Sprint(*p.Context), "context parallelism is not planned yet: leave it out or set it to 1")
+	}
+	if n := t.asked.tensor; n > 1 && !slices.Contains(t.model.TensorDegrees(n), n) {
+		return invalid("parallelism.tensor", fmt.Sprint(n), fmt.Sprintf("%s has %d query heads, %d key and value heads and blocks %d wide, which it must divide: use one of %v",
+			t.model.Name, a.Attention.Heads, a.Attention.KVHeads, a.MLP.IntermediateSize, t.model.TensorDegrees(64)))
+	}
+	if err := t.checkExperts(); err != nil {
+		return err
+	}
+	// A dense model's data parallelism is nothing but copies.
+	if t.data > 1 && t.facts.instances && a.MoE == nil && t.workload.Training == nil {
+		t.copies, t.data = t.copies*t.data, 1
+	}
+	if n := t.instances(); n > 1<<16 {
+		return invalid("parallelism.data", fmt.Sprint(data), fmt.Sprintf("%d instances in all are more than %d", n, 1<<16))
+	}
+	return nil
+}
+
+func (t *task) checkExperts() error {
+	e := t.asked.expert
+	if e <= 1 {
+		return nil
+	}
+	moe := t.model.Architecture.MoE
+	if moe == nil {
+		return invalid("parallelism.expert", fmt.Sprint(e), t.model.Name+" has no experts: leave it out")
+	}
+	if int(moe.Experts)%e != 0 {
+		return invalid("parallelism.expert", fmt.Sprint(e), fmt.Sprintf("it must divide the %d experts of %s", moe.Experts, t.model.Name))
+	}
+	if t.asked.tensor > 0 && !expertFits(t.engine, e, t.asked.tensor, t.data) {
+		return invalid("parallelism.expert", fmt.Sprint(e), fmt.Sprintf("%s cannot share experts so at tensor %d and data %d: vLLM needs their product, SGLang and TensorRT-LLM a divisor of tensor, Megatron and DeepSpeed one of data, others one of the product",
+			t.engine, t.asked.tensor, t.data))
+	}
+	return nil
+}
+
+func (t *task) checkWorkload() error {
+	in, training := t.workload.Inference, t.workload.Training
+	switch {
+	case (in == nil) == (training == nil):
+		return invalid("workload", "not one thing", "set exactly one of inference and training")
+	case in != nil && in.MaxModelLen < 1:
+		return invalid("workload.inference.maxModelLen", fmt.Sprint(in.MaxModelLen), "it must be at least 1")
+	case in != nil && in.MaxSequences < 0:
+		return invalid("workload.inference.maxSequences", fmt.Sprint(in.MaxSequences), "it must be at least 1")
+	case in != nil:
+		return nil
+	case training.SequenceLength < 1 || training.GlobalBatch < 1 || training.MicroBatch < 0:
+		return invalid("workload.training", "without a batch", "sequenceLength, globalBatch and microBatch must be at least 1")
+	}
+	step := max(1, int(training.MicroBatch)) * t.data
+	if int(training.GlobalBatch)%step != 0 {
+		return invalid("workload.training.globalBatch", fmt.Sprint(training.GlobalBatch),
+			fmt.Sprintf("it must be a multiple of microBatch times parallelism.data, %d", step))
+	}
+	return nil
+}

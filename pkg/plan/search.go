@@ -1,0 +1,184 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// shape is the degrees of one instance.
+type shape struct{ tensor, stages int }
+
+func (s shape) devices() int { return s.tensor * s.stages }
+
+// layout says which devices hold which layers.
+type layout struct {
+	ends      []int       // the layer after each stage
+	instances [][][]int32 // devices by instance, stage and tensor rank
+}
+
+// solution is a layout with what it was made for.
+type solution struct {
+	shape
+	layout
+	format   v1alpha1.Precision
+	prints   *footprint
+	rejected []v1alpha1.RejectedPlan
+}
+
+// pooled is the pools of one set of suitable devices.
+type pooled struct {
+	pools  []*pool
+	census census
+}
+
+// collect is pools, once for each set of devices that suits.
+func (t *task) collect(s step, level string) pooled {
+	r := poolRequest{requirements: t.require, format: s.format, native: s.native, util: t.facts.permille, level: level, any: t.asked.tensor > 0, keep: t.keep}
+	var key strings.Builder
+	key.WriteString(level)
+	for i := range t.cluster.classes {
+		if r.suits(&t.cluster.classes[i]) {
+			key.WriteByte('+')
+		} else {
+			key.WriteByte('-')
+		}
+	}
+	p, ok := t.pooled[key.String()]
+	if !ok {
+		p.pools, p.census = t.cluster.pools(&r)
+		t.pooled[key.String()] = p
+	}
+	return p
+}
+
+// load is what footprints are computed for in a format.
+func (t *task) load(format v1alpha1.Precision) *load {
+	return &load{model: t.model, format: format, cache: cacheFormat(t.spec.KVCacheType, format), workload: t.workload, data: t.data}
+}
+
+// search tries formats, then shapes, and returns the first solution; without one, what was tried.
+func (t *task) search() (*solution, []v1alpha1.RejectedPlan) {
+	var log rejections
+	for _, s := range t.ladder {
+		a := t.attempt(s)
+		for _, shape := range a.shapes() {
+			if found, ok := a.try(shape); ok {
+				return &solution{shape: shape, layout: found, format: s.format, prints: a.print(shape), rejected: log.list()}, nil
+			}
+			log.add(a, shape)
+		}
+	}
+	return nil, log.list()
+}
+
+// attempt is the search in one format.
+type attempt struct {
+	task   *task
+	step   step
+	load   *load
+	levels [][]*pool // pools by topology level, to be tried in order
+	prints map[shape]*footprint
+}
+
+func (t *task) attempt(s step) *attempt {
+	a := &attempt{task: t, step: s, load: t.load(s.format), prints: map[shape]*footprint{}}
+	if t.prefer != "" {
+		a.levels = append(a.levels, t.collect(s, t.prefer).pools)
+	}
+	a.levels = append(a.levels, t.collect(s, t.require.level).pools)
+	return a
+}
+
+// print is the footprint of a shape; that of inference is the same for all pipelines.
+func (a *attempt) print(s shape) *footprint {
+	key := s
+	if a.load.workload.Training == nil {
+		key.stages = min(s.stages, 2)
+	}
+	f, ok := a.prints[key]
+	if !ok {
+		f = footprintOf(a.load, s.tensor, s.stages)
+		a.prints[key] = f
+	}
+	return f
+}
+
+// shapes are the candidates in order of preference: one device, tensor groups by size, pipelines by number of devices
+// with the widest tensor groups first.
+func (a *attempt) shapes() []shape {
+	widest, most := 0, 0
+	for _, p := range a.levels[len(a.levels)-1] {
+		devices := 0
+		for i := range p.parts {
+			widest = max(widest, min(p.parts[i].limit, len(p.parts[i].devices)))
+			devices += len(p.parts[i].devices)
+		}
+		most = max(most, devices/a.task.instances())
+	}
+	tensors := a.task.model.TensorDegrees(widest)
+	if n := a.task.asked.tensor; n > 0 {
+		tensors = []int{n}
+	}
+	var single, several []shape
+	for _, tensor := range tensors {
+		if e := a.task.asked.expert; e > 1 && !expertFits(a.task.engine, e, tensor, a.task.data) {
+			continue
+		}
+		stages := min(most/tensor, a.load.layers())
+		if n := a.task.asked.stages; n > 0 {
+			if n <= stages {
+				several = append(several, shape{tensor, n})
+			}
+			continue
+		}
+		if stages >= 1 {
+			single = append(single, shape{tensor, 1})
+		}
+		for n := 2; n <= stages; n++ {
+			several = append(several, shape{tensor, n})
+		}
+	}
+	slices.SortStableFunc(several, func(x, y shape) int {
+		return cmp.Or(cmp.Compare(x.devices(), y.devices()), cmp.Compare(y.tensor, x.tensor))
+	})
+	return append(single, several...)
+}
+
+func (l *load) layers() int { return int(l.model.Architecture.Layers) }
+
+// try places a shape with the devices of one vendor: of several that could, the one whose devices have the least memory.
+func (a *attempt) try(s shape) (layout, bool) {
+	for _, pools := range a.levels {
+		var best layout
+		least := int64(-1)
+		for _, p := range pools {
+			found, ok := place(a.task, p, a.print(s), s)
+			if !ok {
+				continue
+			}
+			if size := a.task.cluster.memory(found); least < 0 || size < least {
+				best, least = found, size
+			}
+		}
+		if least >= 0 {
+			return best, true
+		}
+	}
+	return layout{}, false
+}
+
+// memory is the total memory of a layout's devices.
+func (c *Cluster) memory(l layout) int64 {
+	var total int64
+	for _, instance := range l.instances {
+		for _, stage := range instance {
+			for _, at := range stage {
+				total += c.classes[c.devices[at].class].total
+			}
+		}
+	}
+	return total
+}
