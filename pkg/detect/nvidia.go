@@ -50,7 +50,7 @@ func (nvidiaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	found := Found{}
 	for i := range gpus {
 		found.Devices = append(found.Devices, gpus[i].devices()...)
-		problems = append(problems, gpus[i].problem())
+		problems = append(problems, gpus[i].problem(report.answered()))
 	}
 	links, err := nvidiaLinks(ctx, host, functions, gpus, report.answered())
 	problems = append(problems, err)
@@ -198,13 +198,16 @@ func (g *nvidiaGPU) memory() *v1alpha1.DeviceMemory {
 	return nil
 }
 
-// problem is what an administrator has to do about the GPU before its facts are complete.
-func (g *nvidiaGPU) problem() error {
+// problem is what an administrator has to do about the GPU before its facts are complete; answered says whether
+// nvidia-smi reports any GPU.
+func (g *nvidiaGPU) problem(answered bool) error {
 	switch {
 	case g.Driver == "":
 		return fmt.Errorf("%s has no driver: load NVIDIA's", g.Address)
 	case g.Driver != nvidiaDriver:
 		return fmt.Errorf("%s is bound to %s: bind it to the nvidia driver to use it here", g.Address, g.Driver)
+	case g.smi == nil && answered:
+		return fmt.Errorf("nvidia-smi does not report %s: it is broken, excluded, or not given to the container that looks", g.Address)
 	case g.migOn() && len(g.mig) == 0:
 		return fmt.Errorf("%s is in MIG mode and has no MIG devices: create them (nvidia-smi mig -cgi … -C) or disable MIG mode", g.Address)
 	default:

@@ -125,11 +125,10 @@ type replayedFiles struct{ entries map[string]*entry }
 
 func (f replayedFiles) ReadFile(name string) ([]byte, error) {
 	e, err := f.find(name)
-	if err == nil {
-		err = e.err
-	}
 	if err == nil && !e.mode.IsRegular() {
 		err = errNotRegular
+	} else if err == nil {
+		err = e.err
 	}
 	if err != nil {
 		return nil, pathError("read", name, err)
@@ -139,11 +138,10 @@ func (f replayedFiles) ReadFile(name string) ([]byte, error) {
 
 func (f replayedFiles) ReadDir(name string) ([]string, error) {
 	e, err := f.find(name)
-	if err == nil {
-		err = e.err
-	}
 	if err == nil && !e.mode.IsDir() {
 		err = fs.ErrNotExist
+	} else if err == nil {
+		err = e.err
 	}
 	if err != nil {
 		return nil, pathError("readdir", name, err)
