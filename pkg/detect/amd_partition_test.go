@@ -136,3 +136,16 @@ func TestAMDOrderDoesNotMatter(t *testing.T) {
 		}
 	})
 }
+
+// Where the kernel does not number partitions, their order does.
+func TestAMDPartitionsWithoutNumbers(t *testing.T) {
+	s := newSysfs(t)
+	s.pci("pci0000:00/0000:05:00.0", "amdgpu", mi300x(), attributes{"current_compute_partition": "DPX"})
+	s.kfdNode(2, "simd_count 608\nlocation_id 1280\ndrm_render_minor 128\n")
+	s.kfdNode(3, "simd_count 608\nlocation_id 1280\ndrm_render_minor 129\n")
+	found := s.detect(AMD())
+	checkIDs(t, found, []string{"0000:05:00.0-xcp0", "0000:05:00.0-xcp1"})
+	if *found.Devices[0].Index != 128 || *found.Devices[1].Index != 129 {
+		t.Errorf("got render minors %d and %d", *found.Devices[0].Index, *found.Devices[1].Index)
+	}
+}

@@ -209,3 +209,42 @@ func TestAMDWithoutKFD(t *testing.T) {
 		})
 	}
 }
+
+func TestAMDArchitecture(t *testing.T) {
+	core := func(major, minor, revision string) attributes {
+		const folder = "ip_discovery/die/0/GC/0/"
+		return attributes{folder + "major": major, folder + "minor": minor, folder + "revision": revision}
+	}
+	const node = "simd_count 1216\nlocation_id 1280\ngfx_target_version 90402\n"
+	for name, test := range map[string]struct {
+		kfd, want string
+		files     attributes
+	}{
+		"KFD":                       {node, "gfx942", core("9", "5", "0")},
+		"the graphics core":         {"", "gfx942", core("9", "4", "3")},
+		"a core of no known set":    {"", "CDNA3", core("9", "99", "0")},
+		"the catalogue's, at least": {"", "CDNA3", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSysfs(t)
+			s.pci("pci0000:00/0000:05:00.0", "amdgpu", mi300x(), test.files)
+			if test.kfd != "" {
+				s.kfdNode(1, test.kfd)
+			}
+			if got := s.detect(AMD()).Devices[0].Architecture; got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A GPU outside any hive has the id 0: two of them are not linked.
+func TestAMDNoHive(t *testing.T) {
+	s := newSysfs(t)
+	alone := attributes{"xgmi_hive_info/xgmi_hive_id": "0"}
+	s.pci("pci0000:00/0000:05:00.0", "amdgpu", mi300x(), alone)
+	s.pci("pci0000:10/0000:15:00.0", "amdgpu", mi300x(), alone)
+	if diff := cmp.Diff(v1alpha1.Links{}, s.detect(AMD()).Links); diff != "" {
+		t.Error(diff)
+	}
+}
