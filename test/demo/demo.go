@@ -54,6 +54,7 @@ func (d *demo) run(ctx context.Context, keep bool) error {
 		d.show,
 	} {
 		if err := step(ctx); err != nil {
+			d.explain(ctx)
 			return because(ctx, err)
 		}
 	}
@@ -61,6 +62,13 @@ func (d *demo) run(ctx context.Context, keep bool) error {
 		return d.keep(ctx)
 	}
 	return nil
+}
+
+// explain shows how far the placements came when a step failed; that it cannot be shown is no news then.
+func (d *demo) explain(ctx context.Context) {
+	if d.cluster != nil && ctx.Err() == nil {
+		_ = d.kubectl(ctx, []string{"get", "modelplacements", "-o", "wide"})
+	}
 }
 
 // because prefers the reason for which a context was ended (a program that crashed) to the bare fact that it was.
@@ -75,10 +83,10 @@ func because(ctx context.Context, err error) error {
 func (d *demo) startCluster(ctx context.Context) error {
 	d.progress.step("starting etcd, kube-apiserver, kube-scheduler and kube-controller-manager")
 	stop := d.progress.waiting(func() string { return "the API server" })
-	defer stop()
 	cluster, err := controlplane.Start(ctx, controlplane.Options{
 		Dir: filepath.Join(d.dir, "logs"), BinDir: d.assets, Scheduler: true, ControllerManager: true,
 	})
+	stop()
 	if err != nil {
 		return err
 	}
