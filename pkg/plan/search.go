@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
 )
 
 // shape is the degrees of one instance.
@@ -37,21 +38,34 @@ type pooled struct {
 // collect is pools, once for each set of devices that suits.
 func (t *task) collect(s step, level string) pooled {
 	r := poolRequest{requirements: t.require, format: s.format, native: s.native, util: t.facts.permille, level: level, any: t.asked.tensor > 0, keep: t.keep}
-	var key strings.Builder
-	key.WriteString(level)
-	for i := range t.cluster.classes {
-		if r.suits(&t.cluster.classes[i]) {
-			key.WriteByte('+')
-		} else {
-			key.WriteByte('-')
-		}
-	}
-	p, ok := t.pooled[key.String()]
+	key := t.suited(&r) + level
+	p, ok := t.pooled[key]
 	if !ok {
 		p.pools, p.census = t.cluster.pools(&r)
-		t.pooled[key.String()] = p
+		t.pooled[key] = p
 	}
 	return p
+}
+
+// suited marks the classes that suit a format.
+func (t *task) suited(r *poolRequest) string {
+	var key strings.Builder
+	for i := range t.cluster.classes {
+		mark := byte('-')
+		if r.suits(&t.cluster.classes[i]) {
+			mark = '+'
+		}
+		key.WriteByte(mark)
+	}
+	return key.String()
+}
+
+// sameAs says whether a format has no chance where another one had none: as many bytes, for the same devices.
+func (t *task) sameAs(s, other step) bool {
+	num, den := model.BytesPer(s.format)
+	otherNum, otherDen := model.BytesPer(other.format)
+	return num*otherDen == den*otherNum &&
+		t.suited(&poolRequest{format: s.format, native: s.native}) == t.suited(&poolRequest{format: other.format, native: other.native})
 }
 
 // load is what footprints are computed for in a format.
@@ -62,7 +76,10 @@ func (t *task) load(format v1alpha1.Precision) *load {
 // search tries formats, then shapes, and returns the first solution; without one, what was tried.
 func (t *task) search() (*solution, []v1alpha1.RejectedPlan) {
 	var log rejections
-	for _, s := range t.ladder {
+	for i, s := range t.ladder {
+		if i > 0 && t.sameAs(s, t.ladder[i-1]) {
+			continue
+		}
 		a := t.attempt(s)
 		for _, shape := range a.shapes() {
 			if found, ok := a.try(shape); ok {
