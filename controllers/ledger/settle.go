@@ -121,4 +121,3 @@ func (v *view) find(uid types.UID) *v1alpha1.ShardingPlan {
 func (v *view) forget(uid types.UID) {
 	v.plans = slices.DeleteFunc(v.plans, func(p v1alpha1.ShardingPlan) bool { return p.UID == uid })
 }
-

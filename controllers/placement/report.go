@@ -49,7 +49,8 @@ func (r *report) invalid(reason, message string) {
 
 func (r *report) unplaceable(why *plan.Unplaceable, priority int32) {
 	r.phase = v1alpha1.PhaseUnplaceable
-	r.shortfall = why.Shortfall
+	shortfall := why.Shortfall
+	r.shortfall = &shortfall
 	message := why.Message
 	if priority > 0 {
 		message += fmt.Sprintf(" Priority %d puts the placement before others that wait; it does not preempt those that run.", priority)

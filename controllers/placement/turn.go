@@ -80,7 +80,7 @@ func (r *Reconciler) attempt(placement *v1alpha1.ModelPlacement, model *resolved
 	var lost []v1alpha1.LostRank
 	if len(own) > 0 {
 		inForce = &own[len(own)-1]
-		lost = lostDevices(inForce.Spec.Nodes, hostsOf(now))
+		lost = lostDevices(inForce.Spec.Nodes, hostsOf(inForce, now))
 	}
 	why := needOf(placement, inForce, lost, model)
 	if why == needNothing {
@@ -115,10 +115,15 @@ func (r *Reconciler) compute(placement *v1alpha1.ModelPlacement, model *resolved
 	return r.Planner(now.PlanNodes(own), request)
 }
 
-func hostsOf(now *snapshot.Snapshot) map[string]host {
-	hosts := make(map[string]host, len(now.Nodes))
+// hostsOf returns the nodes of a plan as the snapshot has them.
+func hostsOf(inForce *v1alpha1.ShardingPlan, now *snapshot.Snapshot) map[string]host {
+	exists := make(map[string]bool, len(now.Nodes))
 	for i := range now.Nodes {
-		hosts[now.Nodes[i].Name] = host{inventory: now.Inventories[now.Nodes[i].Name]}
+		exists[now.Nodes[i].Name] = true
+	}
+	hosts := map[string]host{}
+	for _, row := range inForce.Spec.Nodes {
+		hosts[row.Node] = host{gone: !exists[row.Node], inventory: now.Inventories[row.Node]}
 	}
 	return hosts
 }

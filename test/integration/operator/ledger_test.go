@@ -80,9 +80,9 @@ func expected(err error) bool {
 // begin makes plan a-1 active.
 func (w world) begin() {
 	w.Helper()
-	pool := planOf("a", 1, []string{"n/d0", "n/d1"})
+	first := planOf("a", 1, []string{"n/d0", "n/d1"})
 	_, err := w.ledger(w.WithWatch).Reserve(w.Context(), func(context.Context, []v1alpha1.ShardingPlan) (*ledger.Decision, error) {
-		return &ledger.Decision{Plan: pool}, nil
+		return &ledger.Decision{Plan: first}, nil
 	})
 	w.must(err)
 }
@@ -117,17 +117,17 @@ func (w world) recover() {
 	}
 }
 
-// TestLedgerSurvivesACrashAtEachWrite ends an operator before and after every write of every operation.
-func TestLedgerSurvivesACrashAtEachWrite(t *testing.T) {
+// TestLedgerSurvivesACrashAtEachRequest ends an operator before and after every request of every operation.
+func TestLedgerSurvivesACrashAtEachRequest(t *testing.T) {
 	for name, operate := range operations {
 		for _, after := range []bool{false, true} {
 			done := false
 			for n := 1; !done; n++ {
-				t.Run(fmt.Sprintf("%s/write %d, sent %v", name, n, after), func(t *testing.T) {
-					w := newWorld(t)
+				t.Run(fmt.Sprintf("%s/request %d, sent %v", name, n, after), func(t *testing.T) {
+					w := newWorld(t, justLedger)
 					watched := w.watchInvariant()
 					w.begin()
-					crash := &writes{}
+					crash := &requests{}
 					at := func(k int) error {
 						if k == n {
 							return errCrashed
@@ -154,19 +154,19 @@ func TestLedgerSurvivesACrashAtEachWrite(t *testing.T) {
 	}
 }
 
-// TestLedgerHoldsAgainstAStaleOperator stops an operator before every write of every operation, lets another one do every
+// TestLedgerHoldsAgainstAStaleOperator stops an operator before every request of every operation, lets another one do every
 // operation to its end, and lets the first go on.
 func TestLedgerHoldsAgainstAStaleOperator(t *testing.T) {
 	for first, operate := range operations {
 		for second, interfere := range operations {
 			done := false
 			for n := 1; !done; n++ {
-				t.Run(fmt.Sprintf("one %s, before its write %d another %s", first, n, second), func(t *testing.T) {
-					w := newWorld(t)
+				t.Run(fmt.Sprintf("one %s, before its request %d another %s", first, n, second), func(t *testing.T) {
+					w := newWorld(t, justLedger)
 					watched := w.watchInvariant()
 					w.begin()
 					done = true
-					paused := &writes{before: func(k int) error {
+					paused := &requests{before: func(k int) error {
 						if k == n {
 							done = false
 							if err := interfere(t.Context(), w.ledger(w.WithWatch)); !expected(err) {

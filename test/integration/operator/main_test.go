@@ -6,10 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -26,7 +28,10 @@ const (
 
 var cluster *controlplane.ControlPlane
 
-func TestMain(m *testing.M) { controlplane.Main(m, &cluster) }
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	controlplane.Main(m, &cluster)
+}
 
 // world is the cluster as one test uses it, empty at the start.
 type world struct {
@@ -34,7 +39,15 @@ type world struct {
 	client.WithWatch
 }
 
-func newWorld(t *testing.T) world {
+// extent says how much of the cluster a test uses.
+type extent bool
+
+const (
+	wholeCluster extent = false
+	justLedger   extent = true
+)
+
+func newWorld(t *testing.T, uses extent) world {
 	t.Helper()
 	scheme, err := operator.Scheme()
 	if err != nil {
@@ -51,7 +64,10 @@ func newWorld(t *testing.T) world {
 			t.Fatal(err)
 		}
 	}
-	w.empty()
+	w.emptyLedger()
+	if uses == wholeCluster {
+		w.empty()
+	}
 	return w
 }
 
@@ -65,7 +81,6 @@ func (w world) empty() {
 	for _, kind := range []client.Object{&v1alpha1.AcceleratorInventory{}, &corev1.Node{}} {
 		w.must(w.DeleteAllOf(w.Context(), kind))
 	}
-	w.must(client.IgnoreNotFound(w.Delete(w.Context(), ledgerMap())))
 	w.eventually("the cluster is empty", func(ctx context.Context) bool {
 		left := 0
 		for _, list := range []client.ObjectList{&v1alpha1.ShardingPlanList{}, &v1alpha1.ModelPlacementList{}, &corev1.NodeList{}, &corev1.PodList{}} {
@@ -74,6 +89,12 @@ func (w world) empty() {
 		}
 		return left == 0
 	})
+}
+
+func (w world) emptyLedger() {
+	w.Helper()
+	w.must(w.DeleteAllOf(w.Context(), &v1alpha1.ShardingPlan{}, client.InNamespace(testNamespace)))
+	w.must(client.IgnoreNotFound(w.Delete(w.Context(), ledgerMap())))
 }
 
 func ledgerMap() *corev1.ConfigMap {

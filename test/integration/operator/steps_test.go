@@ -12,16 +12,16 @@ import (
 // errCrashed is what a client says after its process "ended".
 var errCrashed = errors.New("the process has ended")
 
-// writes counts the writes of a client and calls back before and after each; a callback that returns an error ends the
+// requests counts what a client sends and calls back before and after each; a callback that returns an error ends the
 // client: nothing it is asked for afterwards reaches the server. The count starts at 1.
-type writes struct {
+type requests struct {
 	before, after func(n int) error
 	count         int
 	dead          bool
 }
 
-// do sends one write between the callbacks.
-func (s *writes) do(send func() error) error {
+// do sends one request between the callbacks.
+func (s *requests) do(send func() error) error {
 	if s.dead {
 		return errCrashed
 	}
@@ -40,19 +40,13 @@ func (s *writes) do(send func() error) error {
 }
 
 // wrap puts the counting before a client.
-func (s *writes) wrap(c client.WithWatch) client.WithWatch {
+func (s *requests) wrap(c client.WithWatch) client.WithWatch {
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
-			if s.dead {
-				return errCrashed
-			}
-			return c.Get(ctx, key, o, options...)
+			return s.do(func() error { return c.Get(ctx, key, o, options...) })
 		},
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
-			if s.dead {
-				return errCrashed
-			}
-			return c.List(ctx, list, options...)
+			return s.do(func() error { return c.List(ctx, list, options...) })
 		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
 			return s.do(func() error { return c.Create(ctx, o, options...) })

@@ -1,0 +1,193 @@
+package operator
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/operator"
+)
+
+func TestPlacementIsPlacedWhenDevicesAppear(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	w.operate(operator.Options{Planner: firstFit})
+	w.place(placementOf("llm", 2, 1))
+
+	waiting := w.awaitReason("llm", "InsufficientDevices")
+	if waiting.Status.Phase != v1alpha1.PhaseUnplaceable || waiting.Status.Shortfall == nil {
+		t.Errorf("phase %q, shortfall %v; want Unplaceable with numbers", waiting.Status.Phase, waiting.Status.Shortfall)
+	}
+	w.addNode("n1", 4)
+	plan := w.awaitPlan("llm", "llm-1")
+
+	placed := w.placement("llm")
+	got := placed.Status
+	got.Conditions = nil
+	want := v1alpha1.ModelPlacementStatus{
+		ObservedGeneration: 1, Phase: v1alpha1.PhaseReady, Model: "llm", Strategy: "TP2", Devices: 2, Nodes: 1,
+		Plan: "llm-1", Mesh: "llm", Replicas: 1, Selector: "rankwright.dev/placement=llm",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	for _, kind := range []string{v1alpha1.ConditionPlanned, v1alpha1.ConditionReserved, v1alpha1.ConditionMeshed, v1alpha1.ConditionReady} {
+		found := false
+		for _, c := range placed.Status.Conditions {
+			found = found || c.Type == kind && c.Status == metav1.ConditionTrue && c.ObservedGeneration == 1
+		}
+		if !found {
+			t.Errorf("condition %s is not True for generation 1: %+v", kind, placed.Status.Conditions)
+		}
+	}
+	mesh := w.mesh("llm")
+	if mesh.Spec.Plan != plan.Name || mesh.Spec.WorldSize != 2 || mesh.Spec.Members[0].Address != "10.0.0.1" {
+		t.Errorf("mesh of plan %q with %d ranks at %v", mesh.Spec.Plan, mesh.Spec.WorldSize, mesh.Spec.Members)
+	}
+	for _, child := range []client.Object{plan, mesh} {
+		if !metav1.IsControlledBy(child, placed) || child.GetLabels()[v1alpha1.LabelRevision] != "1" || child.GetLabels()[v1alpha1.LabelPlacement] != "llm" {
+			t.Errorf("%T: owners %v, labels %v", child, child.GetOwnerReferences(), child.GetLabels())
+		}
+	}
+	w.awaitEvents("llm", "Unplaceable", "Planned")
+}
+
+// awaitEvents waits for events with the reasons about a placement.
+func (w world) awaitEvents(name string, reasons ...string) {
+	w.Helper()
+	for _, reason := range reasons {
+		w.eventually("there is an event "+reason, func(ctx context.Context) bool {
+			var events eventsv1.EventList
+			w.must(w.List(ctx, &events, client.InNamespace(testNamespace)))
+			for _, e := range events.Items {
+				if e.Regarding.Name == name && e.Reason == reason {
+					return true
+				}
+			}
+			return false
+		})
+	}
+}
+
+func TestPlacementScales(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	watched := w.watchInvariant()
+	w.operate(operator.Options{Planner: firstFit})
+	w.addNode("n1", 4)
+	p := w.place(placementOf("llm", 1, 1))
+	w.awaitPlan("llm", "llm-1")
+
+	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}}
+	w.must(w.SubResource("scale").Update(t.Context(), p, client.WithSubResourceBody(scale)))
+	if plan := w.awaitPlan("llm", "llm-2"); plan.Spec.Totals.Devices != 3 {
+		t.Errorf("3 copies have %d devices", plan.Spec.Totals.Devices)
+	}
+	w.must(w.SubResource("scale").Get(t.Context(), p, scale))
+	if scale.Status.Replicas != 3 || scale.Status.Selector != "rankwright.dev/placement=llm" {
+		t.Errorf("scale says %d copies of %q", scale.Status.Replicas, scale.Status.Selector)
+	}
+	if plans := w.plans(); len(plans) != 1 {
+		t.Errorf("%d plans are left of which one is in force", len(plans))
+	}
+
+	w.change("llm", func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 9 })
+	kept := w.awaitReason("llm", "InsufficientDevices")
+	if kept.Status.Plan != "llm-2" || kept.Status.Replicas != 3 || kept.Status.Devices != 3 {
+		t.Errorf("9 copies do not fit: plan %q with %d copies on %d devices should stay in force", kept.Status.Plan, kept.Status.Replicas, kept.Status.Devices)
+	}
+
+	w.change("llm", func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 0 })
+	none := w.awaitReason("llm", "ScaledToZero")
+	if none.Status.Plan != "" || none.Status.Devices != 0 || none.Status.Replicas != 0 {
+		t.Errorf("scaled to zero: %+v", none.Status)
+	}
+	w.eventually("nothing is reserved", func(ctx context.Context) bool { return w.children(ctx, "llm") == 0 })
+	w.awaitEvents("llm", "Replanned", "Released")
+
+	w.change("llm", func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 2 })
+	w.eventually("it is placed again", func(context.Context) bool { return w.placement("llm").Status.Replicas == 2 })
+	watched.check(3)
+}
+
+func TestDeletionReleasesForThoseThatWait(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	watched := w.watchInvariant()
+	w.operate(operator.Options{Planner: firstFit})
+	w.addNode("n1", 2)
+	w.place(placementOf("first", 2, 1))
+	w.awaitPlan("first", "first-1")
+	w.place(placementOf("second", 2, 1))
+	w.awaitReason("second", "InsufficientDevices")
+
+	w.remove("first")
+	w.awaitPlan("second", "second-1")
+	watched.check(2)
+}
+
+func TestPodsHoldDevicesAfterTheirPlacement(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	w.operate(operator.Options{Planner: firstFit})
+	w.addNode("n1", 2)
+	w.place(placementOf("first", 1, 1))
+	plan := w.awaitPlan("first", "first-1")
+	pod := w.runPod("first-0", "n1", map[string]string{v1alpha1.LabelPlacement: "first", v1alpha1.LabelPlan: plan.Name})
+	w.remove("first")
+
+	w.place(placementOf("second", 1, 1))
+	w.awaitReason("second", "InsufficientDevices")
+	// The kubelet says which device it is, so that the other one is free.
+	w.changeInventory("n1", func(i *v1alpha1.AcceleratorInventory) {
+		i.Status.Allocations = []v1alpha1.Allocation{{Device: deviceID(0), Namespace: testNamespace, Pod: pod.Name}}
+	})
+	if got := devicesOf(w.awaitPlan("second", "second-1")); !cmp.Equal(got, []string{"n1/" + string(deviceID(1))}) {
+		t.Errorf("the second placement has %v, of which the first one's pod holds %s", got, deviceID(0))
+	}
+	// A placement of the same name does not get the plan's name that the pod carries.
+	w.place(placementOf("first", 1, 1))
+	w.awaitReason("first", "InsufficientDevices")
+	w.changeInventory("n1", func(i *v1alpha1.AcceleratorInventory) { i.Status.Allocations = nil })
+	w.must(w.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
+	w.eventually("the first placement is placed anew", func(context.Context) bool { return w.placement("first").Status.Phase == v1alpha1.PhaseReady })
+}
+
+func (w world) runPod(name, node string, labels map[string]string) *corev1.Pod {
+	w.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: name, Labels: labels},
+		Spec: corev1.PodSpec{
+			NodeName: node, AutomountServiceAccountToken: new(bool), ServiceAccountName: "default",
+			Containers: []corev1.Container{{Name: "model", Image: "model"}},
+		},
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: "default"}}
+	w.must(client.IgnoreAlreadyExists(w.Create(w.Context(), account)))
+	w.must(w.Create(w.Context(), pod))
+	return pod
+}
+
+func TestPriorityDecidesWhoIsServedFirst(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	w.addClass("important", 1000)
+	for _, name := range []string{"a", "b", "c"} {
+		w.place(placementOf(name, 1, 1))
+	}
+	urgent := placementOf("z", 1, 1)
+	urgent.Spec.PriorityClassName = "important"
+	w.place(urgent)
+	w.operate(operator.Options{Planner: firstFit})
+	for _, name := range []string{"a", "b", "c", "z"} {
+		w.awaitReason(name, "InsufficientDevices")
+	}
+	w.addNode("n1", 2)
+	w.awaitPlan("z", "z-1")
+	w.awaitPlan("a", "a-1")
+	for _, name := range []string{"b", "c"} {
+		w.awaitReason(name, "InsufficientDevices")
+	}
+}
