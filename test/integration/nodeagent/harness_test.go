@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -39,6 +40,8 @@ type site struct {
 	nvidia, amd *hardware
 	agent       *nodeagent.Agent
 	writes      *writes
+	// stop ends the agent that run started.
+	stop func()
 }
 
 // newSite creates a Node, and an agent of it with a token that is bound to it and can do what config/rbac allows.
@@ -70,7 +73,7 @@ func (s *site) newAgent(config *rest.Config) *nodeagent.Agent {
 	config.Wrap(s.writes.count)
 	agent, err := nodeagent.New(config, nodeagent.Options{
 		NodeName: s.name, Host: emptyHost, Backends: []detect.Backend{s.nvidia, s.amd},
-		RescanInterval: time.Hour, Version: "test", Log: slog.New(slog.NewTextHandler(s.t.Output(), nil)),
+		RescanInterval: time.Hour, Version: "test", Log: s.log(),
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -86,18 +89,21 @@ func (s *site) once() {
 	}
 }
 
-// run runs the agent in the background until the test ends.
+// run runs the agent in the background until stop or the end of the test.
 func (s *site) run() {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.agent.Run(ctx) }()
-	s.t.Cleanup(func() {
-		stop()
+	s.stop = sync.OnceFunc(func() {
+		cancel()
 		if err := <-done; err != nil {
 			s.t.Errorf("the agent ended with an error: %v", err)
 		}
 	})
+	s.t.Cleanup(s.stop)
 }
+
+func (s *site) log() *slog.Logger { return slog.New(slog.NewTextHandler(s.t.Output(), nil)) }
 
 func (s *site) createNode() *corev1.Node {
 	s.t.Helper()

@@ -17,6 +17,7 @@ type hardware struct {
 	mu     sync.Mutex
 	found  detect.Found
 	broken bool
+	hangs  bool
 	scans  int
 }
 
@@ -24,14 +25,27 @@ type hardware struct {
 func (h *hardware) Name() string { return h.name }
 
 // Detect answers what the test set last.
-func (h *hardware) Detect(context.Context, *detect.Host) (detect.Found, error) {
+func (h *hardware) Detect(ctx context.Context, _ *detect.Host) (detect.Found, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.scans++
-	if h.broken {
+	switch {
+	case h.hangs:
+		h.mu.Unlock()
+		<-ctx.Done()
+		h.mu.Lock()
+		return detect.Found{}, ctx.Err()
+	case h.broken:
 		return detect.Found{}, errors.New("the driver hangs: reset the device")
+	default:
+		return h.found, nil
 	}
-	return h.found, nil
+}
+
+func (h *hardware) hang() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hangs = true
 }
 
 func (h *hardware) set(devices ...v1alpha1.Device) {

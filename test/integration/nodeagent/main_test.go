@@ -3,6 +3,8 @@
 package nodeagent_test
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"github.com/rankwright/rankwright/test/controlplane"
@@ -11,4 +13,12 @@ import (
 // cluster serves every test of this package; each takes a node of its own.
 var cluster *controlplane.ControlPlane
 
-func TestMain(m *testing.M) { controlplane.Main(m, &cluster) }
+func TestMain(m *testing.M) {
+	if os.Getenv(crashNode) != "" {
+		if err := crash(); err != nil {
+			_, _ = fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(1)
+	}
+	controlplane.Main(m, &cluster)
+}
