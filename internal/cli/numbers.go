@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// grouped prints a number with commas: 70,553,706,496.
+func grouped(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// inBoth prints bytes for people and exactly.
+func inBoth(bytes int64) string {
+	return fmt.Sprintf("%s (%s bytes)", v1alpha1.HumanBytes(bytes), grouped(bytes))
+}
+
+// billions prints a number of parameters with one decimal.
+func billions(n int64) string { return fmt.Sprintf("%.1fB", float64(n)/1e9) }
+
+// sheet prints names and values one below the other.
+func sheet(w io.Writer, rows [][2]string) error {
+	width := 0
+	for _, row := range rows {
+		width = max(width, len(row[0])+1)
+	}
+	for _, row := range rows {
+		value := row[1]
+		if value == "" {
+			value = "-"
+		}
+		if _, err := fmt.Fprintf(w, "%-*s   %s\n", width, row[0]+":", value); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/mesh"
+	"github.com/rankwright/rankwright/pkg/model"
+	"github.com/rankwright/rankwright/pkg/plan"
+)
+
+// decision is what became of a placement.
+type decision struct {
+	placement *v1alpha1.ModelPlacement
+	// plan and mesh are set where there is a plan; failure where there is none.
+	plan    *v1alpha1.ShardingPlan
+	mesh    *v1alpha1.DeviceMesh
+	failure error
+	// free is the memory in MiB that strangers leave, by node and device.
+	free map[string]map[v1alpha1.DeviceID]int64
+}
+
+func (d *decision) name() string { return namespaceOf(d.placement) + "/" + d.placement.Name }
+
+// planOffline plans every placement, one after the other. The error is one of the input; that a model does not fit is a
+// decision.
+func planOffline(m *manifests) ([]decision, error) {
+	if err := distinct(m); err != nil {
+		return nil, err
+	}
+	cluster := plan.NewCluster(planNodes(m))
+	free := freeMemory(m.inventories)
+	decisions := make([]decision, len(m.placements))
+	for i := range m.placements {
+		d := &decisions[i]
+		d.placement, d.free = &m.placements[i], free
+		setDefaults(d.placement)
+		d.decide(cluster, m.configMaps)
+		if d.plan != nil {
+			cluster.Take(&d.plan.Spec)
+		}
+	}
+	return decisions, nil
+}
+
+// decide plans one placement.
+func (d *decision) decide(cluster *plan.Cluster, configMaps []corev1.ConfigMap) {
+	if *d.placement.Spec.Replicas == 0 {
+		d.failure = errors.New("spec.replicas is 0: there is nothing to plan; raise it")
+		return
+	}
+	resolved, err := resolveModel(d.placement, configMaps)
+	if err != nil {
+		d.failure = err
+		return
+	}
+	spec, err := plan.Plan(cluster, plan.Request{Placement: d.placement, Model: resolved})
+	if err != nil {
+		d.failure = err
+		return
+	}
+	sharding := planObject(d.placement, spec)
+	ranks, err := mesh.FromPlan(sharding.Name, &sharding.Spec, cluster.Addresses())
+	if err != nil {
+		d.failure = err
+		return
+	}
+	d.plan, d.mesh = sharding, meshObject(d.placement, ranks)
+}
+
+// resolveModel finds the placement's model.
+func resolveModel(p *v1alpha1.ModelPlacement, configMaps []corev1.ConfigMap) (*model.Model, error) {
+	source := &p.Spec.Model
+	set := 0
+	for _, given := range []bool{source.Name != nil, source.Parameters != nil, source.Architecture != nil, source.ConfigMap != nil} {
+		if given {
+			set++
+		}
+	}
+	if set != 1 {
+		return nil, fmt.Errorf("spec.model has %d of name, parameters, architecture and configMap: set exactly one", set)
+	}
+	resolved, err := modelOf(p, configMaps)
+	if err != nil {
+		return nil, fmt.Errorf("spec.model: %w", err)
+	}
+	return resolved, nil
+}
+
+func modelOf(p *v1alpha1.ModelPlacement, configMaps []corev1.ConfigMap) (*model.Model, error) {
+	source := &p.Spec.Model
+	switch {
+	case source.Name != nil:
+		return model.Lookup(*source.Name)
+	case source.Parameters != nil:
+		return model.FromParameters(*source.Parameters)
+	case source.Architecture != nil:
+		return model.FromArchitecture(p.Name, *source.Architecture)
+	}
+	ref := source.ConfigMap
+	for i := range configMaps {
+		c := &configMaps[i]
+		if c.Name != ref.Name || namespaceOf(c) != namespaceOf(p) {
+			continue
+		}
+		text, ok := c.Data[ref.Key]
+		if !ok {
+			return nil, fmt.Errorf("ConfigMap %q has no key %q: add it or name another key", ref.Name, ref.Key)
+		}
+		return model.FromConfig(ref.Name, []byte(text))
+	}
+	return nil, fmt.Errorf("ConfigMap %q of namespace %q is not in the files: add it", ref.Name, namespaceOf(p))
+}
+
+// planNodes joins inventories with their Nodes. A node without an inventory has nothing to plan on; an inventory without
+// a Node has no labels.
+func planNodes(m *manifests) []plan.Node {
+	facts := map[string]snapshot.NodeFacts{}
+	for i := range m.nodes {
+		facts[m.nodes[i].Name] = snapshot.FactsOf(&m.nodes[i])
+	}
+	taken := takenDevices(m)
+	nodes := make([]plan.Node, len(m.inventories))
+	for i := range m.inventories {
+		inventory := &m.inventories[i]
+		f := facts[inventory.Name]
+		nodes[i] = plan.Node{
+			Name: inventory.Name, Address: f.Address, Labels: f.Labels, Inventory: inventory, Taken: taken[inventory.Name], Unschedulable: f.Closed,
+		}
+	}
+	return nodes
+}
+
+// takenDevices are the devices of plans in the files, but for those of placements that are planned anew.
+func takenDevices(m *manifests) map[string]map[v1alpha1.DeviceID]bool {
+	anew := map[string]bool{}
+	for i := range m.placements {
+		anew[namespaceOf(&m.placements[i])+"/"+m.placements[i].Name] = true
+	}
+	taken := map[string]map[v1alpha1.DeviceID]bool{}
+	for i := range m.plans {
+		p := &m.plans[i]
+		if anew[namespaceOf(p)+"/"+p.Spec.Placement.Name] {
+			continue
+		}
+		for _, row := range p.Spec.Nodes {
+			if taken[row.Node] == nil {
+				taken[row.Node] = map[v1alpha1.DeviceID]bool{}
+			}
+			for _, id := range row.Devices {
+				taken[row.Node][id] = true
+			}
+		}
+	}
+	return taken
+}
+
+// distinct refuses two placements or two inventories of one name, which a cluster could not have.
+func distinct(m *manifests) error {
+	seen := map[string]bool{}
+	check := func(kind, name string) error {
+		if seen[kind+" "+name] {
+			return fmt.Errorf("%s %s is in the files twice: remove one", kind, name)
+		}
+		seen[kind+" "+name] = true
+		return nil
+	}
+	for i := range m.inventories {
+		if err := check("AcceleratorInventory", m.inventories[i].Name); err != nil {
+			return err
+		}
+	}
+	for i := range m.placements {
+		if err := check("ModelPlacement", namespaceOf(&m.placements[i])+"/"+m.placements[i].Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func freeMemory(inventories []v1alpha1.AcceleratorInventory) map[string]map[v1alpha1.DeviceID]int64 {
+	free := map[string]map[v1alpha1.DeviceID]int64{}
+	for i := range inventories {
+		devices := inventories[i].Status.Devices
+		node := make(map[v1alpha1.DeviceID]int64, len(devices))
+		for j := range devices {
+			node[devices[j].ID] = devices[j].FreeMiB()
+		}
+		free[inventories[i].Name] = node
+	}
+	return free
+}
+
+// planObject is the plan as the operator would write it: the first revision of its placement.
+func planObject(p *v1alpha1.ModelPlacement, spec *v1alpha1.ShardingPlanSpec) *v1alpha1.ShardingPlan {
+	const revision = 1
+	spec.Placement = v1alpha1.PlacementRef{Name: p.Name, UID: string(p.UID), Generation: p.Generation}
+	spec.Revision = revision
+	return &v1alpha1.ShardingPlan{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ShardingPlan"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: fmt.Sprintf("%s-%d", p.Name, revision), Namespace: p.Namespace,
+			Labels: map[string]string{v1alpha1.LabelPlacement: p.Name, v1alpha1.LabelRevision: fmt.Sprint(revision)},
+		},
+		Spec: *spec,
+	}
+}
+
+// meshObject is the mesh as the operator would write it, named as its placement.
+func meshObject(p *v1alpha1.ModelPlacement, spec *v1alpha1.DeviceMeshSpec) *v1alpha1.DeviceMesh {
+	return &v1alpha1.DeviceMesh{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "DeviceMesh"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: p.Name, Namespace: p.Namespace,
+			Labels: map[string]string{v1alpha1.LabelPlacement: p.Name, v1alpha1.LabelPlan: spec.Plan},
+		},
+		Spec: *spec,
+	}
+}

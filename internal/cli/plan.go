@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/pkg/plan"
+)
+
+func newPlan(streams Streams) *cobra.Command {
+	var files []string
+	var output format
+	command := &cobra.Command{
+		Use:   "plan -f FILE...",
+		Short: "Plan placements on inventories, without a cluster",
+		Long: `Plan ModelPlacements on AcceleratorInventories and print what the operator would decide: which layers on which device
+with how many bytes, and which rank in which process group; or why a model does not fit, with the exit code 1.
+
+Files may hold several documents and Lists. Beside inventories and placements, Nodes (labels, addresses, cordons), ConfigMaps
+(models of a placement) and ShardingPlans (devices that are taken) are read; other kinds are ignored. Placements are planned in
+the order given, and each sees the devices that the ones before it took.`,
+		Example: `  # On the inventories of a cluster
+  kubectl get accinv,nodes,splan -A -o yaml | kubectl rankwright plan -f - -f placement.yaml
+
+  # On a recorded host
+  kubectl rankwright detect --replay host.tar.gz -o yaml | kubectl rankwright plan -f - -f placement.yaml -o json`,
+		Args: arguments(0, 0, "name files with -f"),
+		RunE: func(*cobra.Command, []string) error {
+			if len(files) == 0 {
+				return usagef("no file: give inventories and placements with -f")
+			}
+			return runPlan(streams, files, output)
+		},
+	}
+	command.Flags().StringArrayVarP(&files, "filename", "f", nil, "file or folder with manifests, - for standard input; may be repeated")
+	_ = command.MarkFlagFilename("filename", "yaml", "yml", "json")
+	addOutput(command, &output)
+	return command
+}
+
+// list is a v1 List of the objects that planning made.
+type list struct {
+	metav1.TypeMeta `json:",inline"`
+	Items           []any `json:"items"`
+}
+
+func runPlan(streams Streams, files []string, output format) error {
+	read, err := readManifests(files, streams.In)
+	if err != nil {
+		return err
+	}
+	for _, kind := range slices.Sorted(maps.Keys(read.ignored)) {
+		_, _ = fmt.Fprintf(streams.Err, "warning: %d of kind %s ignored\n", read.ignored[kind], kind)
+	}
+	if len(read.placements) == 0 {
+		return errors.New("no ModelPlacement in the files: add one")
+	}
+	decisions, err := planOffline(read)
+	if err != nil {
+		return err
+	}
+	err = write(streams.Out, output, listOf(decisions), func(w io.Writer) error {
+		for i := range decisions {
+			if err := decisions[i].print(w, i > 0, output.wide()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return reportFailures(streams.Err, decisions)
+}
+
+func listOf(decisions []decision) list {
+	l := list{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: []any{}}
+	for i := range decisions {
+		if d := &decisions[i]; d.plan != nil {
+			l.Items = append(l.Items, d.plan, d.mesh)
+		}
+	}
+	return l
+}
+
+// reportFailures says why placements have no plan.
+func reportFailures(w io.Writer, decisions []decision) error {
+	var failed bool
+	for i := range decisions {
+		d := &decisions[i]
+		if d.failure == nil {
+			continue
+		}
+		failed = true
+		_, _ = fmt.Fprintf(w, "error: placement %s: %v\n", d.name(), d.failure)
+		var why *plan.Unplaceable
+		if errors.As(d.failure, &why) {
+			_ = printShortfall(w, why)
+		}
+	}
+	if failed {
+		return errReported
+	}
+	return nil
+}

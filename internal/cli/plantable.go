@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/plan"
+)
+
+// print prints a plan and its mesh; nothing where there is none, since the reason goes to the errors.
+func (d *decision) print(w io.Writer, spaced, wide bool) error {
+	if d.plan == nil {
+		return nil
+	}
+	if spaced {
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+	}
+	parts := []func(io.Writer) error{
+		func(w io.Writer) error { return sheet(w, d.summary()) },
+		d.printStages,
+		d.printRows,
+		d.printMesh,
+	}
+	if wide {
+		parts = append(parts, func(w io.Writer) error { return printRejected(w, d.plan.Spec.Rejected) })
+	}
+	for i, part := range parts {
+		if i > 0 {
+			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
+		}
+		if err := part(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decision) summary() [][2]string {
+	s := &d.plan.Spec
+	rows := [][2]string{
+		{"Placement", d.name()},
+		{"Model", fmt.Sprintf("%s, %s parameters, %d layers", s.Model.Name, grouped(s.Model.Parameters), s.Model.Architecture.Layers)},
+		{"Formats", fmt.Sprintf("weights %s, KV cache %s, for %s", s.Quantization, s.KVCacheType, s.Engine)},
+		{"Strategy", fmt.Sprintf("%s (%s)", s.Strategy.Summary, s.Strategy.Name)},
+		{"Takes", fmt.Sprintf("%s on %s, %s", plural(int(s.Totals.Devices), "device"), plural(int(s.Totals.Nodes), "node"), s.Totals.Memory)},
+	}
+	if e := s.Estimate; e != nil {
+		rows = append(rows, [2]string{"Estimate", fmt.Sprintf("%d tokens/s, first token %d ms, each further %d us", e.TokensPerSecond, e.TTFTMillis, e.TPOTMicros)})
+	}
+	for _, assumption := range s.Model.Assumptions {
+		rows = append(rows, [2]string{"Assumed", assumption})
+	}
+	return rows
+}
+
+// printStages prints the arithmetic: what each device of a stage holds, and the least memory that one has free.
+func (d *decision) printStages(w io.Writer) error {
+	s := &d.plan.Spec
+	rows := make([][]string, len(s.Stages))
+	for i, stage := range s.Stages {
+		use := stage.PerDevice
+		rows[i] = []string{
+			strconv.Itoa(i), fmt.Sprintf("%d-%d", stage.FirstLayer, stage.LastLayer),
+			v1alpha1.HumanBytes(use.WeightsBytes), "+ " + v1alpha1.HumanBytes(use.KVCacheBytes), "+ " + v1alpha1.HumanBytes(use.ActivationsBytes),
+			"+ " + v1alpha1.HumanBytes(use.OverheadBytes), "= " + v1alpha1.HumanBytes(use.TotalBytes), "of " + v1alpha1.HumanMiB(d.leastFree(int32(i))),
+		}
+	}
+	return table(w, []string{"STAGE", "LAYERS", "WEIGHTS", "KV CACHE", "ACTIVATIONS", "OVERHEAD", "PER DEVICE", "FREE"}, rows)
+}
+
+// leastFree is the memory in MiB that strangers leave on the fullest device of a stage.
+func (d *decision) leastFree(stage int32) int64 {
+	var free []int64
+	for _, row := range d.plan.Spec.Nodes {
+		if row.Stage != stage {
+			continue
+		}
+		for _, id := range row.Devices {
+			free = append(free, d.free[row.Node][id])
+		}
+	}
+	if len(free) == 0 {
+		return 0
+	}
+	return slices.Min(free)
+}
+
+func (d *decision) printRows(w io.Writer) error {
+	s := &d.plan.Spec
+	rows := make([][]string, len(s.Nodes))
+	for i, row := range s.Nodes {
+		tensor := strconv.Itoa(int(row.TensorRank))
+		if last := int(row.TensorRank) + len(row.Devices) - 1; len(row.Devices) > 1 {
+			tensor += "-" + strconv.Itoa(last)
+		}
+		rows[i] = []string{
+			row.Node, strconv.Itoa(int(row.Replica)), strconv.Itoa(int(row.Data)), strconv.Itoa(int(row.Stage)), tensor, ids(row.Devices),
+		}
+	}
+	return table(w, []string{"NODE", "COPY", "DATA", "STAGE", "TENSOR", "DEVICES"}, rows)
+}
+
+func (d *decision) printMesh(w io.Writer) error {
+	s := &d.mesh.Spec
+	rows := make([][]string, len(s.Groups))
+	for i, g := range s.Groups {
+		groups := make([][]int32, len(g.Ranks))
+		for j, ranks := range g.Ranks {
+			groups[j] = ranks
+		}
+		rows[i] = []string{g.Name, strconv.Itoa(int(g.Count)), strconv.Itoa(int(g.Size)), g.Library, ranksText(groups, false)}
+	}
+	if _, err := fmt.Fprintf(w, "Mesh %s: %s in each of %s, order %s\n", s.Shape, plural(int(s.WorldSize), "rank"), plural(int(s.Replicas), "copy"), s.Order); err != nil {
+		return err
+	}
+	return table(w, []string{"GROUP", "COUNT", "SIZE", "LIBRARY", "RANKS"}, rows)
+}
+
+func printRejected(w io.Writer, rejected []v1alpha1.RejectedPlan) error {
+	rows := make([][]string, len(rejected))
+	for i, r := range rejected {
+		rows[i] = []string{r.Strategy, r.Reason, r.Message}
+	}
+	return table(w, []string{"REJECTED", "REASON", "MESSAGE"}, rows)
+}
+
+// printShortfall prints the numbers of a model that does not fit, and what was tried.
+func printShortfall(w io.Writer, why *plan.Unplaceable) error {
+	s := &why.Shortfall
+	rows := [][2]string{{"Reason", why.Reason}}
+	if s.NeededMiB > 0 {
+		rows = append(rows, [2]string{"Needed", v1alpha1.HumanMiB(s.NeededMiB) + " for one copy"})
+	}
+	rows = append(rows,
+		[2]string{"Free", fmt.Sprintf("%s on %s", v1alpha1.HumanMiB(s.FreeMiB), plural(int(s.FreeDevices), "device"))},
+		[2]string{"Largest", v1alpha1.HumanMiB(s.LargestDeviceMiB) + " on one device"})
+	if s.Suggestion != "" {
+		rows = append(rows, [2]string{"Remedy", s.Suggestion})
+	}
+	if err := sheet(w, rows); err != nil || len(why.Rejected) == 0 {
+		return err
+	}
+	return printRejected(w, why.Rejected)
+}
+
+// plural counts things: 1 copy, 2 copies, 3 devices.
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	if stem, ok := strings.CutSuffix(what, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,98 @@
+// Package cli is the commands of kubectl-rankwright: flags, reading files and printing around the pure packages. Nothing in
+// it talks to a cluster.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rankwright/rankwright/internal/version"
+)
+
+// Exit codes.
+const (
+	// ExitOK: the command did what it was asked to.
+	ExitOK = 0
+	// ExitFailure: it could not, or there is no plan.
+	ExitFailure = 1
+	// ExitUsage: the command line is wrong.
+	ExitUsage = 2
+)
+
+// Streams are where a command reads and writes. Results go to Out, all else to Err.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// errReported ends a command whose failure is on the output already.
+var errReported = errors.New("reported")
+
+// Run runs the plugin with the arguments after its name and returns its exit code.
+func Run(ctx context.Context, args []string, streams Streams) int {
+	root := newRoot(streams)
+	root.SetArgs(args)
+	ran, err := root.ExecuteContextC(ctx)
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.Is(err, errReported):
+		return ExitFailure
+	}
+	_, _ = fmt.Fprintln(streams.Err, "error:", err)
+	if errors.As(err, new(usageError)) {
+		_, _ = fmt.Fprintf(streams.Err, "See '%s --help' for usage.\n", ran.CommandPath())
+		return ExitUsage
+	}
+	return ExitFailure
+}
+
+func newRoot(streams Streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "kubectl-rankwright",
+		Short: "See accelerators, models, plans and ranks, with no cluster needed",
+		Long: `See what accelerators a host has, what a model needs, which device would hold which layers, and which rank is in which
+process group. No command talks to a cluster: what a cluster would decide is computed here from files.`,
+		Example: `  # The accelerators of this host
+  kubectl rankwright detect
+
+  # Plan a model on the inventories of a cluster
+  kubectl get accinv,nodes -o yaml | kubectl rankwright plan -f - -f placement.yaml`,
+		Version:       version.String(),
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl rankwright"},
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q: use detect, mesh, model or plan", args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(newDetect(streams), newMesh(streams), newModel(streams), newPlan(streams))
+	return root
+}
+
+// arguments checks the number of arguments as a matter of usage.
+func arguments(least, most int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return usagef("%d arguments given: %s", len(args), what)
+		}
+		return nil
+	}
+}
