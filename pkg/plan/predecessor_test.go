@@ -1,0 +1,192 @@
+package plan
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// predecessorPlan is a decision of ai-hwaccel 1.1.0, the system this planner's order of decisions comes from.
+type predecessorPlan struct {
+	ID      string `json:"id"`
+	Devices []struct {
+		Type      string `json:"type"`
+		Available bool   `json:"available"`
+		Bytes     int64  `json:"memory_bytes"`
+		Chips     int    `json:"tpu_chips"`
+		Version   string `json:"tpu_version"`
+	} `json:"devices"`
+	Interconnects []struct {
+		Kind string  `json:"kind"`
+		GBps float64 `json:"bandwidth_gbps"`
+	} `json:"interconnects"`
+	Parameters   int64  `json:"model_params"`
+	Quantization string `json:"quantization"`
+	Predecessor  struct {
+		Strategy string `json:"strategy"`
+		Degree   int    `json:"degree"`
+	} `json:"predecessor"`
+	Defect *string `json:"defect"`
+}
+
+const unplaceable = "does not fit"
+
+// decisions are what this planner decides instead, with the reason; cases that are not listed agree in the kind. Every
+// case that the file calls a defect is listed.
+var decisions = map[string]struct{ want, why string }{
+	"p01_cpu_only_fits":                  {unplaceable, "host processors are never planned on"},
+	"p02_cpu_only_overcommit":            {unplaceable, "defect: a plan for the host that does not fit"},
+	"p05_pp2_cuda_8g":                    {unplaceable, "13 GiB of weights with context and communication on each device exceed 90 % of 16 GiB"},
+	"p06_pp3_cuda_40g":                   {"TP2", "a PCIe host is a tensor domain of up to 4 devices, and 2 do"},
+	"p07_pp4_cuda_80g":                   {"TP2", "defect: pseudo-layers; a PCIe host is a tensor domain, and 2 devices do"},
+	"p08_tp8_nvswitch":                   {"TP2", "defect: takes every device; 2 hold it"},
+	"p11_nvlink_exactly_100":             {"TP2", "links make a domain whatever their rate"},
+	"p12_pp16_nvlink_no_switch":          {"PP11", "8 devices do not hold it and the model has no even split over 16; 11 are the fewest"},
+	"p13_tp16_nvswitch":                  {"PP11", "as p12"},
+	"p15_tpu_v5p_256chip_single_profile": {"TP24", "defect: 256 chips as one device; 24 is the next degree over 8 that divides the model's 120 heads"},
+	"p16_tpu_mixed_versions":             {"TP4 PP2", "defect: generations mixed in a tensor group; here each stage is of one generation"},
+	"p17_pp2_gaudi3":                     {"TP2", "a PCIe host is a tensor domain of up to 4 devices"},
+	"p18_hetero_cuda_last_small":         {"None", "defect: the last device hid the one that fits"},
+	"p19_hetero_cuda_first_small":        {"None", "defect: depends on listing order; the same devices as p18 get the same plan"},
+	"p20_mixed_vendor":                   {unplaceable, "defect: three vendors in one pipeline; no vendor's devices hold it alone"},
+	"p21_more_stages_than_layers":        {unplaceable, "defect: stages without layers; 1 GiB does not even hold context and communication"},
+	"p22_uneven_tail_inverted":           {unplaceable, "defect: inverted ranges; context and communication on 8 devices leave 10 GiB for 13"},
+	"p23_numa_order":                     {unplaceable, "24 GiB of weights with context and communication on each device exceed 90 % of 32 GiB"},
+	"p24_unavailable_excluded":           {"TP2", "a PCIe host is a tensor domain of up to 4 devices"},
+	"p28_ib_sharded":                     {"TP2", "a PCIe host is a tensor domain of up to 4 devices; network ports play no part"},
+	"p29_ib100_plus_nvlink10":            {"TP2", "defect: adds the network to the links to justify a tensor group; here the host alone does"},
+	"p30_zero_params":                    {"no model", "a model has at least a million parameters"},
+	"p31_nothing_available":              {unplaceable, "no device is not a plan of no ranks"},
+	"p32_npu_fits":                       {unplaceable, "weights fit, but not with cache and context in 90 % of 2 GiB"},
+	"p33_npu_too_small":                  {unplaceable, "host processors are never planned on"},
+	"p34_exact_fit":                      {unplaceable, "572 MiB hold the weights but no context"},
+	"p35_off_by_one":                     {unplaceable, "host processors are never planned on"},
+	"p37_tpu_plus_gpu_pool":              {unplaceable, "defect: TPU and GPU in one pipeline"},
+	"p38_cerebras_shadows_gpu":           {"None", "defect: a device that does not fit hid one that does"},
+	"p40_nvswitch_mixed_memory":          {"TP2", "defect: equal shards on a smaller device; the two large ones hold it"},
+}
+
+func TestPredecessorPlans(t *testing.T) {
+	path := sharedFile(t, "truth/predecessor_plans.json")
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("%s is absent: set RANKWRIGHT_SHARED to the folder that has truth/", path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Plans []predecessorPlan `json:"plans"`
+	}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Plans) < 40 {
+		t.Fatalf("%s has %d plans, expected 40", path, len(file.Plans))
+	}
+	for _, p := range file.Plans {
+		t.Run(p.ID, func(t *testing.T) {
+			summary, kind := decide(t, &p)
+			decision, listed := decisions[p.ID]
+			switch {
+			case p.Defect != nil && !listed:
+				t.Errorf("%s is a defect (%s) that no decision here answers: got %s", p.ID, *p.Defect, summary)
+			case listed && summary != decision.want:
+				t.Errorf("got %s, want %s: %s", summary, decision.want, decision.why)
+			case !listed && string(kind) != p.Predecessor.Strategy:
+				t.Errorf("got %s, the predecessor says %s and no reason to differ is given", summary, p.Predecessor.Strategy)
+			}
+		})
+	}
+}
+
+var predecessorTypes = map[string]product{
+	"CudaGpu": {vendor: "nvidia", name: "GPU", family: v1alpha1.FamilyGPU}, "RocmGpu": {vendor: "amd", name: "GPU", family: v1alpha1.FamilyGPU},
+	"Tpu": {vendor: "google", family: v1alpha1.FamilyTPU}, "Gaudi": {vendor: "intel", name: "Gaudi", family: v1alpha1.FamilyASIC},
+	"AwsNeuron": {vendor: "aws", name: "Neuron", family: v1alpha1.FamilyASIC}, "CerebrasWse": {vendor: "cerebras", name: "WSE", family: v1alpha1.FamilyASIC},
+	"IntelNpu": {vendor: "intel", name: "NPU", family: v1alpha1.FamilyNPU}, "Cpu": {vendor: "cpu", family: v1alpha1.FamilyCPU},
+}
+
+// decide plans the case: a host with its devices, one link domain for all GPUs where it has links between devices, one
+// for each generation of TPU chips, which are devices of their own.
+func decide(t *testing.T, p *predecessorPlan) (string, v1alpha1.StrategyName) {
+	n := Node{Name: "host", Inventory: &v1alpha1.AcceleratorInventory{}}
+	status := &n.Inventory.Status
+	linked := map[string][]v1alpha1.DeviceID{}
+	links := false
+	for _, i := range p.Interconnects {
+		links = links || i.Kind == "NVLink" || i.Kind == "NVSwitch" || i.Kind == "XgmiInfinityFabric"
+	}
+	bus := 0
+	for _, d := range p.Devices {
+		kind, ok := predecessorTypes[d.Type]
+		if !ok {
+			t.Fatalf("type %s is not known here", d.Type)
+		}
+		kind.name += d.Version
+		kind.mib = d.Bytes >> 20
+		for range max(1, d.Chips) {
+			part := kind
+			if d.Chips > 1 {
+				part.mib /= int64(d.Chips)
+			}
+			bus++
+			device := part.device(bus)
+			if !d.Available {
+				device.Health.State = v1alpha1.Unhealthy
+			}
+			status.Devices = append(status.Devices, device)
+			if d.Type == "Tpu" || links && kind.family == v1alpha1.FamilyGPU {
+				linked[kind.name] = append(linked[kind.name], device.ID)
+			}
+		}
+	}
+	for name, members := range linked {
+		status.Links.Domains = append(status.Links.Domains, v1alpha1.LinkDomain{Name: name, Members: members})
+	}
+	m, err := model.FromParameters(p.Parameters)
+	if err != nil {
+		return "no model", ""
+	}
+	nodes := []Node{n}
+	r := ask(t, m, 2048, 1, format(v1alpha1.Quantization(p.Quantization)))
+	spec, err := Plan(NewCluster(nodes), r)
+	var no *Unplaceable
+	if errors.As(err, &no) {
+		t.Log(no.Message)
+		return unplaceable, ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPlan(t, nodes, r, spec)
+	return spec.Strategy.Summary, spec.Strategy.Name
+}
+
+// sharedFile is a file of the folder of facts that may lie beside the repository.
+func sharedFile(t *testing.T, name string) string {
+	t.Helper()
+	if dir := os.Getenv("RANKWRIGHT_SHARED"); dir != "" {
+		return filepath.Join(dir, name)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, "..", "shared", name)
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			t.Skip("no go.mod above the working directory: the root of the repository is unknown")
+		}
+		dir = parent
+	}
+}
