@@ -158,16 +158,23 @@ func smiMinor(text string) (int32, bool) {
 	return int32(minor), err == nil
 }
 
-// smiFaultLine matches what is said of single GPUs, such as `Unable to determine the device handle for GPU0000:3B:00.0:
-// GPU is lost.` and `WARNING: infoROM is corrupted at gpu 0000:3B:00.0`.
-var smiFaultLine = regexp.MustCompile(`(?im)^.*\bGPU ?([0-9A-F]{4,8}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-7])\b.*$`)
+// smiFaultGPU matches the GPU in lines such as `Unable to determine the device handle for GPU0000:3B:00.0: GPU is lost.`
+// and `WARNING: infoROM is corrupted at gpu 0000:3B:00.0`.
+var smiFaultGPU = regexp.MustCompile(`(?i)\bGPU ?([0-9A-F]{4,8}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-7])\b`)
 
 // smiFaults finds such lines by PCI address, outside of the report's elements.
 func smiFaults(output string) map[string]string {
 	faults := map[string]string{}
-	for _, match := range smiFaultLine.FindAllStringSubmatch(output, 64) {
-		line := strings.TrimSpace(match[0])
-		if address, ok := smiAddress(match[1]); ok && !strings.HasPrefix(line, "<") && faults[address] == "" {
+	for line := range strings.Lines(output) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '<' {
+			continue
+		}
+		match := smiFaultGPU.FindStringSubmatch(line)
+		if match == nil {
+			continue
+		}
+		if address, ok := smiAddress(match[1]); ok && faults[address] == "" && len(faults) < maxDevices {
 			faults[address] = clip(line, 256)
 		}
 	}

@@ -64,12 +64,13 @@ func pathError(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: rootCause(err)}
 }
 
-// rootCause strips the path that an error of the operating system carries; a step below a file is a step to nowhere.
+// rootCause strips the path that an error of the operating system carries, and words what does not exist as a replay
+// does; a step below a file is a step to nowhere.
 func rootCause(err error) error {
 	if inner, ok := errors.AsType[*fs.PathError](err); ok {
 		err = inner.Err
 	}
-	if errors.Is(err, syscall.ENOTDIR) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return fs.ErrNotExist
 	}
 	return err
