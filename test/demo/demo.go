@@ -41,8 +41,8 @@ type demo struct {
 }
 
 // run is the story of the demo, one step a line.
-func (d *demo) run(ctx context.Context, keep bool) error {
-	ctx, fail := context.WithCancelCause(ctx)
+func (d *demo) run(interrupt context.Context, keep bool) error {
+	ctx, fail := context.WithCancelCause(interrupt)
 	defer fail(nil)
 	for _, step := range []func(context.Context) error{
 		d.startCluster,
@@ -58,10 +58,16 @@ func (d *demo) run(ctx context.Context, keep bool) error {
 			return because(ctx, err)
 		}
 	}
-	if keep {
-		return d.keep(ctx)
+	if !keep {
+		return nil
 	}
-	return nil
+	fmt.Printf("\nEverything is left running. In another terminal:\n\n  export KUBECONFIG=%s\n  export PATH=%s:$PATH\n\nCtrl-C stops it.\n",
+		d.cluster.Kubeconfig(), d.assets)
+	<-ctx.Done()
+	if interrupt.Err() != nil {
+		return nil
+	}
+	return context.Cause(ctx)
 }
 
 // explain shows how far the placements came when a step failed; that it cannot be shown is no news then.
@@ -107,17 +113,6 @@ func (d *demo) startCluster(ctx context.Context) error {
 		return err
 	}
 	return controlplane.Apply(ctx, cluster.Config(), "", objects...)
-}
-
-// keep leaves everything running until Ctrl-C or until a program ends by itself.
-func (d *demo) keep(ctx context.Context) error {
-	fmt.Printf("\nEverything is left running. In another terminal:\n\n  export KUBECONFIG=%s\n  export PATH=%s:$PATH\n\nCtrl-C stops it.\n",
-		d.cluster.Kubeconfig(), d.assets)
-	<-ctx.Done()
-	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-		return cause
-	}
-	return nil
 }
 
 // launch starts one of Rankwright's programs; should it end by itself, so does the demo, with the end of its log.

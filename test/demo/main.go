@@ -20,11 +20,12 @@ func main() {
 	err := run(ctx, os.Getenv("KEEP") != "")
 	interrupted := ctx.Err() != nil
 	cancel()
-	if interrupted {
+	switch {
+	case err == nil:
+	case interrupted:
 		fmt.Fprintln(os.Stderr, "demo: interrupted; everything it started is stopped")
 		os.Exit(130)
-	}
-	if err != nil {
+	default:
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
@@ -50,18 +51,15 @@ func run(ctx context.Context, keep bool) (err error) {
 	d := &demo{root: root, assets: assets, dir: dir, progress: newProgress(os.Stdout)}
 	defer func() {
 		err = errors.Join(err, d.stop())
-		err = tidy(dir, err)
+		err = tidy(dir, err, ctx.Err() != nil)
 	}()
 	return d.run(ctx, keep)
 }
 
-// tidy removes the folder of a demo that went well; after one that did not, its logs are what tells why.
-func tidy(dir string, err error) error {
-	if err != nil && !errors.Is(err, context.Canceled) {
+// tidy removes the folder, unless the demo failed: then its logs are what tells why.
+func tidy(dir string, err error, interrupted bool) error {
+	if err != nil && !interrupted {
 		return fmt.Errorf("%w\n(logs are in %s)", err, filepath.Join(dir, "logs"))
 	}
-	if removed := os.RemoveAll(dir); removed != nil {
-		return removed
-	}
-	return err
+	return errors.Join(err, os.RemoveAll(dir))
 }

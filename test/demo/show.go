@@ -24,18 +24,28 @@ var tables = []table{
 	}, ",")}},
 	{"What was asked for and decided", []string{"get", "modelplacements,shardingplans,devicemeshes"}},
 	{"Which layers on which devices: the plan of `pipeline`", []string{
-		"get", "shardingplan", "-l", "rankwright.dev/placement=pipeline", "-o",
-		`jsonpath={range .items[*]}{range .spec.stages[*]}layers {.firstLayer} to {.lastLayer}: weights {.perDevice.weightsBytes}, KV cache {.perDevice.kvCacheBytes}, in all {.perDevice.totalBytes} bytes a device{"\n"}{end}{range .spec.nodes[*]}stage {.stage}, tensor rank {.tensorRank}: {.node} {.devices[*]}{"\n"}{end}{end}`,
+		"get", "shardingplan", "-l", "rankwright.dev/placement=pipeline", "-o", "go-template=" + planTemplate,
 	}},
 	{"Which rank in which groups: the mesh of `tensor-parallel`", []string{
-		"get", "devicemesh", "-l", "rankwright.dev/placement=tensor-parallel", "-o",
-		`jsonpath={range .items[*]}{range .spec.members[*]}ranks from {.firstRank}: {.node} {.devices[*]}{"\n"}{end}{range .spec.groups[*]}{.name}: {.count} of {.size} ({.library}) {.ranks}{"\n"}{end}{end}`,
+		"get", "devicemesh", "-l", "rankwright.dev/placement=tensor-parallel", "-o", "go-template=" + meshTemplate,
 	}},
-	{"Why not: `cannot-fit`", []string{
-		"get", "modelplacement", "cannot-fit", "-o",
-		`jsonpath={.status.conditions[?(@.type=="Ready")].reason}: {.status.conditions[?(@.type=="Ready")].message}{"\n"}needed {.status.shortfall.neededMiB} MiB, free {.status.shortfall.freeMiB} MiB on {.status.shortfall.freeDevices} devices{"\n"}{.status.shortfall.suggestion}{"\n"}`,
-	}},
+	{"Why not: `cannot-fit`", []string{"get", "modelplacement", "cannot-fit", "-o", "go-template=" + reasonTemplate}},
 }
+
+// The templates print numbers of ranks, stages and layers from 0, as the API has them; a zero may be left out there.
+const (
+	planTemplate = `{{range .items}}{{range .spec.stages}}layers {{.firstLayer}} to {{.lastLayer}}: ` +
+		`{{.perDevice.weightsBytes}} bytes of weights, {{.perDevice.kvCacheBytes}} of KV cache, {{.perDevice.totalBytes}} in all
+{{end}}{{range .spec.nodes}}stage {{or .stage 0}}, tensor rank {{or .tensorRank 0}}: {{.node}}{{range .devices}} {{.}}{{end}}
+{{end}}{{end}}`
+	meshTemplate = `{{range .items}}{{range .spec.members}}{{.node}}, rank {{.firstRank}} and following:
+{{range .devices}}  {{.}}
+{{end}}{{end}}{{range .spec.groups}}{{.name}}: {{.count}} of {{.size}}, {{.library}}, ranks{{range .ranks}} {{.}}{{end}}
+{{end}}{{end}}`
+	reasonTemplate = `{{range .status.conditions}}{{if eq .type "Ready"}}{{.reason}}: {{.message}}
+{{end}}{{end}}{{with .status.shortfall}}needed {{.neededMiB}} MiB; free {{.freeMiB}} MiB on {{.freeDevices}} devices
+{{end}}`
+)
 
 // show prints everything with the real kubectl.
 func (d *demo) show(ctx context.Context) error {
@@ -54,8 +64,8 @@ func (d *demo) show(ctx context.Context) error {
 func brief(args []string) string {
 	shown := make([]string, 0, len(args))
 	for _, arg := range args {
-		if strings.HasPrefix(arg, "jsonpath=") {
-			arg = "jsonpath=…"
+		if strings.HasPrefix(arg, "go-template=") {
+			arg = "go-template=…"
 		}
 		shown = append(shown, arg)
 	}
