@@ -5,3 +5,9 @@ func LinksOf(matrix, status string) (pairs, active int, mbps int64) {
 	gpu := parseNVLinks(status)[0]
 	return len(parseTopology(matrix)), gpu.active, gpu.mbps
 }
+
+// PCIFunction is a function on the bus.
+type PCIFunction = pciFunction
+
+// PCIFunctions lists the bus.
+func PCIFunctions(host *Host) ([]PCIFunction, error) { return pciFunctions(host) }
