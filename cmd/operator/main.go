@@ -87,6 +87,8 @@ func run(ctx context.Context, kubeconfig string, options operator.Options) error
 	if err != nil {
 		return fmt.Errorf("configuration of the client: %w", err)
 	}
+	// The API server's priority and fairness sets the pace, not client-go's default of 5 requests a second.
+	cfg.QPS = -1
 	mgr, err := operator.New(ctx, cfg, options)
 	if err != nil {
 		return err

@@ -72,15 +72,13 @@ func layout(s *v1alpha1.ShardingPlanSpec) v1alpha1.ShardingPlanSpec {
 	}
 }
 
-// shaped returns the placement with the degrees of a plan, as onFailure SameShape wants after a loss.
-func shaped(placement *v1alpha1.ModelPlacement, why need, old *v1alpha1.ShardingPlan) *v1alpha1.ModelPlacement {
-	if why != needDevices || placement.Spec.OnFailure != v1alpha1.FailureSameShape {
+// asked returns the placement as the planner is to see it. The planner keeps the shape of the previous plan where
+// onFailure says so, but only a loss is a failure: a new spec or model may be planned in any shape.
+func asked(placement *v1alpha1.ModelPlacement, why need) *v1alpha1.ModelPlacement {
+	if why == needDevices || placement.Spec.OnFailure != v1alpha1.FailureSameShape {
 		return placement
 	}
-	shape := old.Spec.Strategy
-	kept := placement.DeepCopy()
-	kept.Spec.Parallelism = &v1alpha1.Parallelism{
-		Tensor: &shape.Tensor, Pipeline: &shape.Pipeline, Data: &shape.Data, Expert: &shape.Expert, Context: &shape.Context,
-	}
-	return kept
+	free := placement.DeepCopy()
+	free.Spec.OnFailure = v1alpha1.FailureAnyShape
+	return free
 }

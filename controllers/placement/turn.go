@@ -104,15 +104,13 @@ func (r *Reconciler) attempt(placement *v1alpha1.ModelPlacement, model *resolved
 func (r *Reconciler) compute(placement *v1alpha1.ModelPlacement, model *resolved, why need, inForce *v1alpha1.ShardingPlan, now *snapshot.Snapshot) (
 	*v1alpha1.ShardingPlanSpec, error,
 ) {
-	request := plan.Request{Placement: placement, Model: model.Model}
-	own := inForceOf(now.Plans, placement)
+	request := plan.Request{Placement: asked(placement, why), Model: model.Model}
 	if inForce != nil {
-		request.Placement = shaped(placement, why, inForce)
 		request.Previous = &inForce.Spec
 	}
 	began := r.Now()
 	defer func() { r.Metrics.PlanDuration.Observe(r.Now().Sub(began).Seconds()) }()
-	return r.Planner(now.PlanNodes(own), request)
+	return r.Planner(now.PlanNodes(inForceOf(now.Plans, placement)), request)
 }
 
 // hostsOf returns the nodes of a plan as the snapshot has them.

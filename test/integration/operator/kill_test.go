@@ -1,0 +1,282 @@
+package operator
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/controllers/placement"
+	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/model"
+	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/test/controlplane"
+)
+
+const (
+	kills = 60
+	// killWithin is the time within which a kill falls after the first plan changed: about ten reservations.
+	killWithin = 200 * time.Millisecond
+	loadPeriod = 25 * time.Millisecond
+	loadNames  = 14
+)
+
+// TestOperatorSurvivesKills runs one or two real operators under a load of placements that want more devices than there
+// are, and kills them at random moments, while every event of every plan is checked.
+func TestOperatorSurvivesKills(t *testing.T) {
+	const seed = 20
+	w := newWorld(t, wholeCluster)
+	binary := buildOperator(w)
+	watched := w.watchInvariant()
+	for i := range 3 {
+		w.addNode(fmt.Sprintf("n%d", i), 4)
+	}
+	random := rand.New(rand.NewPCG(seed, 0))
+	stopLoad := w.load(rand.New(rand.NewPCG(seed, 1)))
+	running := [2]*process{}
+	for killed := 0; killed < kills; {
+		slot := random.IntN(len(running))
+		if running[slot] == nil {
+			running[slot] = w.start(binary)
+		}
+		watched.awaitEvent()
+		w.after(time.Duration(random.Int64N(int64(killWithin))))
+		if random.IntN(4) > 0 || killed == kills-1 {
+			running[slot].kill()
+			running[slot] = nil
+			killed++
+		}
+	}
+	stopLoad()
+	for _, p := range running {
+		if p != nil {
+			p.kill()
+		}
+	}
+	last := w.start(binary)
+	w.eventually("all that fits is placed and nothing is left behind", func(ctx context.Context) bool { return w.unsettled(ctx) == "" })
+	last.kill()
+	watched.check(kills)
+}
+
+func buildOperator(w world) string {
+	w.Helper()
+	root, err := controlplane.Root()
+	w.must(err)
+	binary := filepath.Join(w.TempDir(), "operator")
+	build := exec.CommandContext(w.Context(), "go", "build", "-o", binary, "./cmd/operator")
+	build.Dir = root
+	if output, err := build.CombinedOutput(); err != nil {
+		w.Fatalf("%v\n%s", err, output)
+	}
+	return binary
+}
+
+// process is a running operator.
+type process struct {
+	world
+	cmd *exec.Cmd
+	log bytes.Buffer
+}
+
+func (w world) start(binary string) *process {
+	w.Helper()
+	p := &process{world: w}
+	p.cmd = exec.CommandContext(context.WithoutCancel(w.Context()), binary, "--kubeconfig", cluster.Kubeconfig(),
+		"--leader-elect=false", "--health-address=0", "--metrics-address=0", "--log-level=warn")
+	p.cmd.Stderr = &p.log
+	w.must(p.cmd.Start())
+	w.Cleanup(p.kill)
+	return p
+}
+
+// kill kills the process, which must not have ended by itself.
+func (p *process) kill() {
+	if p.cmd.ProcessState != nil {
+		return
+	}
+	err := p.cmd.Process.Kill()
+	waited := p.cmd.Wait()
+	if errors.Is(err, os.ErrProcessDone) || p.cmd.ProcessState.Exited() {
+		p.Errorf("the operator ended by itself: %v\n%s", waited, p.log.String())
+	}
+}
+
+// after waits for a time that the test's seed chose: the moment of a kill is what is random here.
+func (w world) after(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-w.Context().Done():
+	}
+}
+
+// awaitEvent waits until one more event is seen.
+func (i *invariant) awaitEvent() {
+	i.Helper()
+	i.mu.Lock()
+	before := i.events
+	i.mu.Unlock()
+	i.eventually("a plan changes", func(context.Context) bool {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		return i.events > before
+	})
+}
+
+// load creates, scales and deletes placements until it is stopped.
+func (w world) load(random *rand.Rand) (stop func()) {
+	ctx, cancel := context.WithCancel(w.Context())
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		tick := time.NewTicker(loadPeriod)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if err := w.disturb(ctx, random); err != nil && ctx.Err() == nil {
+					w.Error(err)
+				}
+			}
+		}
+	})
+	return func() { cancel(); ended.Wait() }
+}
+
+// disturb does one thing to one placement.
+func (w world) disturb(ctx context.Context, random *rand.Rand) error {
+	name := fmt.Sprintf("p%d", random.IntN(loadNames))
+	tensor, copies := int32(1+random.IntN(2)), int32(random.IntN(4))
+	p := &v1alpha1.ModelPlacement{}
+	err := w.Get(ctx, client.ObjectKey{Namespace: testNamespace, Name: name}, p)
+	switch {
+	case err != nil:
+		if err := client.IgnoreNotFound(err); err != nil {
+			return err
+		}
+		return w.Create(ctx, placementOf(name, tensor, max(1, copies)))
+	case random.IntN(3) == 0:
+		return client.IgnoreNotFound(w.Delete(ctx, p))
+	default:
+		scaled := client.MergeFrom(p.DeepCopy())
+		p.Spec.Replicas = &copies
+		return client.IgnoreNotFound(w.Patch(ctx, p, scaled))
+	}
+}
+
+// unsettled says what is not as it should be when nothing changes any more; nothing where all is well.
+func (w world) unsettled(ctx context.Context) string {
+	w.Helper()
+	var placements v1alpha1.ModelPlacementList
+	var meshes v1alpha1.DeviceMeshList
+	w.must(w.List(ctx, &placements))
+	w.must(w.List(ctx, &meshes))
+	now, err := snapshot.Read(ctx, w, w.plans())
+	w.must(err)
+	owners := map[string]*v1alpha1.ModelPlacement{}
+	for i := range placements.Items {
+		owners[string(placements.Items[i].UID)] = &placements.Items[i]
+	}
+	for i := range now.Plans {
+		p := &now.Plans[i]
+		owner := owners[p.Spec.Placement.UID]
+		if !ledger.Active(p) || owner == nil || owner.Status.Plan != p.Name {
+			return "plan " + p.Name + " is left behind"
+		}
+	}
+	for i := range meshes.Items {
+		m := &meshes.Items[i]
+		owner := owners[m.Spec.Placement.UID]
+		if owner == nil || owner.Status.Plan != m.Spec.Plan {
+			return "mesh " + m.Name + " is left behind"
+		}
+	}
+	for i := range placements.Items {
+		if why := unserved(now, &placements.Items[i]); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// unserved says whether a placement does not have what it could have.
+func unserved(now *snapshot.Snapshot, p *v1alpha1.ModelPlacement) string {
+	c := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
+	switch {
+	case c == nil || p.Status.ObservedGeneration != p.Generation:
+		return p.Name + " was not seen"
+	case c.Status == metav1.ConditionTrue && p.Status.Replicas != *p.Spec.Replicas:
+		return fmt.Sprintf("%s has %d copies of %d", p.Name, p.Status.Replicas, *p.Spec.Replicas)
+	case c.Status == metav1.ConditionTrue || *p.Spec.Replicas == 0 && p.Status.Plan == "":
+		return ""
+	}
+	var own []v1alpha1.ShardingPlan
+	request := plan.Request{Placement: p}
+	for i := range now.Plans {
+		if now.Plans[i].Spec.Placement.UID == string(p.UID) {
+			own, request.Previous = append(own, now.Plans[i]), &now.Plans[i].Spec
+		}
+	}
+	m, err := model.FromArchitecture(p.Name, *p.Spec.Model.Architecture)
+	if err != nil {
+		return err.Error()
+	}
+	request.Model = m
+	if _, err := placement.DefaultPlanner(now.PlanNodes(own), request); err == nil {
+		return p.Name + " fits and is not placed: " + c.Reason
+	}
+	return ""
+}
+
+// TestTwoOperatorsNeverShareADevice lets two operators that both believe to lead serve the same placements.
+func TestTwoOperatorsNeverShareADevice(t *testing.T) {
+	const placements = 40
+	w := newWorld(t, wholeCluster)
+	watched := w.watchInvariant()
+	for i := range 2 {
+		w.addNode(fmt.Sprintf("n%d", i), 8)
+	}
+	for range 2 {
+		w.operate(operator.Options{Planner: firstFit})
+	}
+	for i := range placements {
+		w.place(placementOf(fmt.Sprintf("p%d", i), int32(1+i%2), int32(1+i%3)))
+	}
+	w.eventually("every device is in use", func(context.Context) bool {
+		used := 0
+		for _, p := range w.plans() {
+			if ledger.Active(&p) {
+				used += int(p.Spec.Totals.Devices)
+			}
+		}
+		return used == 16
+	})
+	// Who has devices goes, until everybody had them.
+	for served := 0; served < placements; {
+		for i := range placements {
+			name := fmt.Sprintf("p%d", i)
+			p := &v1alpha1.ModelPlacement{}
+			if w.Get(t.Context(), client.ObjectKey{Namespace: testNamespace, Name: name}, p) == nil && p.Status.Phase == v1alpha1.PhaseReady {
+				w.must(w.Delete(t.Context(), p))
+				served++
+			}
+		}
+	}
+	w.eventually("nothing is left", func(context.Context) bool { return len(w.plans()) == 0 })
+	watched.check(placements)
+}
