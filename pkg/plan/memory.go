@@ -9,10 +9,10 @@ import (
 
 // Memory that a process takes beside weights, cache and activations. Source: largest values that KAITO observed on vLLM
 // 0.10.1 (driver context, kernels, allocator: 0.6 GiB), and NCCL's buffers as AIConfigurator measured them (342 MB on 2
-// devices, 392 MB on 4 and 8).
+// devices, 392 MB on 4 and 8: 0.4 GiB).
 const (
-	contextBytes       = 6 * gib / 10
-	communicationBytes = 4 * gib / 10
+	contextBytes       = 614 * mib
+	communicationBytes = 410 * mib
 )
 
 // Activations of a forward pass. Source: AIConfigurator's fit, 2 bytes x tokens x hidden size x a factor that falls with

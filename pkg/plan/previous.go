@@ -101,9 +101,6 @@ func (w *placer) keepCopies(previous *v1alpha1.ShardingPlanSpec) (layout, bool) 
 	}
 	l := layout{ends: w.ends}
 	views := w.views()
-	if w.shape.stages == 1 && len(w.pool.zones) == 0 {
-		views = []*view{{kinds: w.pool.kinds}}
-	}
 	for _, instances := range kept {
 		if instances == nil {
 			var ok bool
@@ -116,7 +113,7 @@ func (w *placer) keepCopies(previous *v1alpha1.ShardingPlanSpec) (layout, bool) 
 	return l, true
 }
 
-// place of a device in the pool.
+// whereabout is the place of a device in the pool.
 type whereabout struct {
 	part     int32
 	capacity int64
@@ -137,6 +134,9 @@ func (w *placer) whereabouts() map[int32]whereabout {
 	return where
 }
 
+// nowhere stands for a device that does not exist.
+const nowhere int32 = -1
+
 // copiesOf are the devices of the previous plan's copies, by instance, stage and tensor rank; nil at a copy that is not
 // whole, and as many copies as are asked for now.
 func (t *task) copiesOf(previous *v1alpha1.ShardingPlanSpec) [][][][]int32 {
@@ -154,6 +154,9 @@ func (t *task) copiesOf(previous *v1alpha1.ShardingPlanSpec) [][][][]int32 {
 			continue
 		}
 		stage := &copies[row.Replica][row.Data][row.Stage]
+		if int(row.TensorRank) != len(*stage) {
+			*stage = append(*stage, nowhere)
+		}
 		for _, id := range row.Devices {
 			if at, ok := t.cluster.find(row.Node, id); ok {
 				*stage = append(*stage, at)
@@ -163,10 +166,11 @@ func (t *task) copiesOf(previous *v1alpha1.ShardingPlanSpec) [][][][]int32 {
 	return copies
 }
 
-// stillHolds says whether every device of a copy is free, has room for its stage, shares an island with its tensor group
+// stillHolds says whether every device of a copy is there once, free, has room for its stage, shares an island with its tensor group
 // and a zone with the copy.
 func (w *placer) stillHolds(instances [][][]int32, where map[int32]whereabout) bool {
 	first := int32(-1)
+	seen := map[int32]bool{}
 	for _, stages := range instances {
 		for stage, devices := range stages {
 			if len(devices) != w.shape.tensor {
@@ -174,9 +178,10 @@ func (w *placer) stillHolds(instances [][][]int32, where map[int32]whereabout) b
 			}
 			for _, at := range devices {
 				here, ok := where[at]
-				if !ok || w.taken[at] || here.capacity < w.needs[stage] || here.part != where[devices[0]].part {
+				if !ok || seen[at] || w.taken[at] || here.capacity < w.needs[stage] || here.part != where[devices[0]].part {
 					return false
 				}
+				seen[at] = true
 				if first < 0 {
 					first = here.part
 				}

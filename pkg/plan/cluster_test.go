@@ -1,0 +1,182 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+func TestRefusedDevices(t *testing.T) {
+	n := host("a", false, times8(h100)...)
+	status := &n.Inventory.Status
+	status.Devices[0].Health.State = v1alpha1.Unknown
+	status.Devices[1].Memory = nil
+	status.Devices[2].Family = v1alpha1.FamilyCPU
+	n.Inventory.Spec.CordonedDevices = []v1alpha1.DeviceID{status.Devices[3].ID}
+	n.Taken = map[v1alpha1.DeviceID]bool{status.Devices[4].ID: true, status.Devices[7].ID: false}
+	status.Allocations = []v1alpha1.Allocation{{Device: status.Devices[5].ID, Namespace: "x", Pod: "y"}}
+	status.Devices[6].Health.State = v1alpha1.Degraded
+	away := host("b", false, h100)
+	away.Unschedulable = true
+	twice := host("c", false, h100)
+
+	c := NewCluster([]Node{n, away, twice, {Name: "empty"}, twice})
+	got := map[string]Refusal{}
+	for _, r := range c.Refused() {
+		got[fmt.Sprint(r.Node, r.Device[len("nvidia-0000:"):len("nvidia-0000:01")])] = r.Reason
+	}
+	want := map[string]Refusal{
+		"a01": RefusedHealth, "a02": RefusedMemory, "a03": RefusedCPU, "a04": RefusedCordoned, "a05": RefusedTaken, "a06": RefusedAllocated,
+		"b01": RefusedNode, "c01": RefusedAmbiguous,
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+	if a := c.Addresses(); a["a"] != "10.0.0.1" || len(a) != 3 {
+		t.Errorf("addresses are %v", a)
+	}
+	if spec := mustPlan(t, c, ask(t, llama(t, 8), 4096, 4)); spec.Nodes[0].Devices[0] != status.Devices[6].ID {
+		t.Errorf("got %v", spec.Nodes)
+	}
+}
+
+func TestDeviceRequirements(t *testing.T) {
+	nodes := []Node{
+		host("a", true, times8(h100)...), host("b", true, times8(mi300x)...), host("c", true, many(4, v5p)...), host("d", false, many(2, t4)...),
+	}
+	nodes[1].Labels["zone"] = "z1"
+	for name, test := range map[string]struct {
+		require v1alpha1.DeviceRequirements
+		node    string // empty: nothing matches
+	}{
+		"vendor":              {v1alpha1.DeviceRequirements{Vendors: []string{"amd"}}, "b"},
+		"family":              {v1alpha1.DeviceRequirements{Requirement: v1alpha1.RequireTPU}, "c"},
+		"two families":        {v1alpha1.DeviceRequirements{Requirement: v1alpha1.RequireGPUOrTPU, Products: []string{"TPU v5p"}}, "c"},
+		"product":             {v1alpha1.DeviceRequirements{Products: []string{"NVIDIA H100 80GB HBM3"}}, "a"},
+		"memory":              {v1alpha1.DeviceRequirements{MinMemoryMiB: ptr(int64(100000))}, "b"},
+		"native format":       {v1alpha1.DeviceRequirements{Precisions: []v1alpha1.Precision{v1alpha1.FP8}, Requirement: v1alpha1.RequireAny}, "a"},
+		"node label":          {v1alpha1.DeviceRequirements{NodeSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"zone": "z1"}}}, "b"},
+		"nothing of a family": {v1alpha1.DeviceRequirements{Requirement: v1alpha1.RequireASIC}, ""},
+		"nothing of a vendor": {v1alpha1.DeviceRequirements{Vendors: []string{"acme"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := ask(t, llama(t, 8), 4096, 4, func(s *specOf) { s.Devices = &test.require })
+			spec, err := Plan(NewCluster(nodes), r)
+			var no *Unplaceable
+			switch {
+			case test.node == "":
+				if !errors.As(err, &no) || no.Reason != ReasonNoMatchingDevices || !strings.Contains(no.Message, "not counted: ") {
+					t.Errorf("got %v, %v", spec, err)
+				}
+			case err != nil:
+				t.Error(err)
+			case spec.Nodes[0].Node != test.node:
+				t.Errorf("got node %s, want %s", spec.Nodes[0].Node, test.node)
+			}
+		})
+	}
+}
+
+func TestTopologyLevels(t *testing.T) {
+	var nodes []Node
+	for i, rack := range []string{"r1", "r2", "r1", "r2", "r2", ""} {
+		n := host(fmt.Sprint("n", i), false, l40s)
+		if rack != "" {
+			n.Labels["rack"] = rack
+		}
+		nodes = append(nodes, n)
+	}
+	racks := func(spec *v1alpha1.ShardingPlanSpec) map[string]bool {
+		seen := map[string]bool{}
+		for _, row := range spec.Nodes {
+			seen[nodes[row.Node[1]-'0'].Labels["rack"]] = true
+		}
+		return seen
+	}
+	level := func(required, preferred *string) func(*specOf) {
+		return func(s *specOf) { s.Topology = &v1alpha1.TopologyRequirements{Required: required, Preferred: preferred} }
+	}
+	rack := ptr("rack")
+	small, large := ask(t, llama(t, 70), 2048, 1, format("INT8"), level(rack, nil)), ask(t, llama(t, 70), 2048, 1, format("BF16"), level(rack, nil))
+
+	spec := mustPlan(t, NewCluster(nodes), small)
+	checkPlan(t, nodes, small, spec)
+	if got := racks(spec); len(got) != 1 || got[""] || spec.Totals.Devices != 2 {
+		t.Errorf("required: got racks %v on %d devices", got, spec.Totals.Devices)
+	}
+	_, err := Plan(NewCluster(nodes), large)
+	if no := (*Unplaceable)(nil); !errors.As(err, &no) || !strings.Contains(no.Message, string(refusedLevel)) {
+		t.Errorf("required and too narrow: got %v", err)
+	}
+	wide := ask(t, llama(t, 70), 2048, 1, format("BF16"), level(nil, rack))
+	if spec := mustPlan(t, NewCluster(nodes), wide); spec.Totals.Devices != 4 {
+		t.Errorf("preferred and too narrow: got %d devices", spec.Totals.Devices)
+	}
+	narrow := ask(t, llama(t, 70), 2048, 1, format("INT8"), level(nil, rack))
+	if got := racks(mustPlan(t, NewCluster(nodes), narrow)); len(got) != 1 || got[""] {
+		t.Errorf("preferred: got racks %v", got)
+	}
+	both := ask(t, llama(t, 70), 2048, 1, level(rack, rack))
+	_, err = Plan(NewCluster(nodes), both)
+	if bad := (*InvalidRequest)(nil); !errors.As(err, &bad) {
+		t.Errorf("required and preferred: got %v", err)
+	}
+}
+
+// A link domain that goes over nodes is one: its tensor groups may span them, and their ranks stay in order.
+func TestDomainsOverNodes(t *testing.T) {
+	var nodes []Node
+	for i := range 4 {
+		n := host(fmt.Sprint("n", i), true, many(4, h100)...)
+		n.Inventory.Status.Links.Domains[0].Fabric = &v1alpha1.Fabric{ClusterUUID: "f", CliqueID: fmt.Sprint(i / 2)}
+		nodes = append(nodes, n)
+	}
+	r := ask(t, llama(t, 70), 65536, 8, format("BF16"))
+	spec := mustPlan(t, NewCluster(nodes), r)
+	if spec.Strategy.Summary != "TP8" || len(spec.Nodes) != 2 || spec.Nodes[0].Node != "n0" || spec.Nodes[1].Node != "n1" || spec.Nodes[1].TensorRank != 4 {
+		t.Errorf("got %s: %+v", spec.Strategy.Summary, spec.Nodes)
+	}
+	r.Placement.Spec.Topology = &v1alpha1.TopologyRequirements{Required: ptr("kubernetes.io/hostname")}
+	if spec, err := Plan(NewCluster(nodes), r); err == nil {
+		t.Errorf("one node was asked for, got %+v", spec.Nodes)
+	}
+}
+
+// A plan over two fast islands of one host never puts a tensor group across them.
+func TestTensorGroupsStayInTheirDomain(t *testing.T) {
+	n := host("a", false, times8(h100)...)
+	ids := make([]v1alpha1.DeviceID, 8)
+	for i := range ids {
+		ids[i] = n.Inventory.Status.Devices[i].ID
+	}
+	n.Inventory.Status.Links.Domains = []v1alpha1.LinkDomain{{Name: "x", Members: ids[:2]}, {Name: "y", Members: ids[2:4]}}
+	nodes := []Node{n}
+	r := ask(t, llama(t, 70), 8192, 8, format("BF16"))
+	spec := mustPlan(t, NewCluster(nodes), r)
+	checkPlan(t, nodes, r, spec)
+	if spec.Strategy.Summary != "TP4" || spec.Nodes[0].Devices[0] != ids[4] {
+		t.Errorf("got %s on %v", spec.Strategy.Summary, spec.Nodes)
+	}
+}
+
+func TestTakeMarksDevices(t *testing.T) {
+	nodes := []Node{host("a", true, many(2, h100)...)}
+	c := NewCluster(nodes)
+	r := ask(t, llama(t, 8), 8192, 16)
+	first := mustPlan(t, c, r)
+	c.Take(first)
+	second := mustPlan(t, c, r)
+	if first.Nodes[0].Devices[0] == second.Nodes[0].Devices[0] {
+		t.Errorf("%s is given twice", first.Nodes[0].Devices[0])
+	}
+	c.Take(second)
+	_, err := Plan(c, r)
+	if no := (*Unplaceable)(nil); !errors.As(err, &no) || no.Reason != ReasonNoFreeDevices || !strings.Contains(no.Message, "2 taken by other plans") {
+		t.Errorf("got %v", err)
+	}
+}
