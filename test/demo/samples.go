@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -34,15 +35,23 @@ func isUnplaceable(placement *unstructured.Unstructured) bool {
 	return phase == string(v1alpha1.PhaseUnplaceable) && condition(placement, v1alpha1.ConditionPlanned) == "False"
 }
 
-// awaitInventories returns when every agent has looked at its host and published what it saw.
+// awaitInventories returns when every agent has published what it saw on its host and pods could be scheduled there.
 func (d *demo) awaitInventories(ctx context.Context) error {
-	d.progress.step("waiting for the inventories")
+	d.progress.step("waiting for the inventories, and for the Nodes to be ready")
 	names := make([]string, len(d.nodes))
 	for i, node := range d.nodes {
 		names[i] = node.name
 	}
-	return d.await(ctx, v1alpha1.GroupVersion.WithResource("acceleratorinventories"), names, func(inventory *unstructured.Unstructured) bool {
+	err := d.await(ctx, v1alpha1.GroupVersion.WithResource("acceleratorinventories"), names, func(inventory *unstructured.Unstructured) bool {
 		return condition(inventory, v1alpha1.ConditionDetected) != ""
+	})
+	if err != nil {
+		return err
+	}
+	// A Node is born with a taint that the controller manager takes away once it has seen the Node ready.
+	return d.await(ctx, corev1.SchemeGroupVersion.WithResource("nodes"), names, func(node *unstructured.Unstructured) bool {
+		taints, _, _ := unstructured.NestedSlice(node.Object, "spec", "taints")
+		return condition(node, string(corev1.NodeReady)) == "True" && len(taints) == 0
 	})
 }
 
