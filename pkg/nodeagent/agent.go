@@ -177,9 +177,12 @@ func (a *Agent) publish(ctx context.Context) error {
 	if outcome.written {
 		level = slog.LevelInfo
 	}
+	for key, manager := range outcome.contested {
+		a.log.Warn("held by another field manager and left to it", "key", key, "manager", manager)
+	}
 	summary := outcome.status.Summary
 	a.log.Log(ctx, level, "inventory published", "written", outcome.written, "devices", summary.Devices,
-		"healthy", summary.Healthy, "products", summary.Products, "contestedLabels", len(outcome.contested))
+		"healthy", summary.Healthy, "products", summary.Products, "contested", len(outcome.contested))
 	return nil
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // barely is what is left of a GPU's facts when its tool hangs: PCI ids and what the catalogue says of them.
-func barely(i int) v1alpha1.Device {
-	return h100(i, func(d *v1alpha1.Device) {
+func barely() v1alpha1.Device {
+	return h100(0, func(d *v1alpha1.Device) {
 		d.Product, d.UUID, d.ComputeCapability = "H100 SXM5 80GB", "GPU-????????-????", ""
 		d.DriverVersion = ""
 		d.Memory = &v1alpha1.DeviceMemory{TotalMiB: 81920, Source: v1alpha1.SourceCatalogue}
@@ -20,7 +20,7 @@ func barely(i int) v1alpha1.Device {
 func TestIdentitySurvivesAPartialReading(t *testing.T) {
 	found, degraded := backend("nvidia", v1alpha1.BackendFound), backend("nvidia", v1alpha1.BackendDegraded)
 	withoutDriver := h100(0, since(earlier), func(d *v1alpha1.Device) { d.DriverVersion = "" })
-	other := barely(0)
+	other := barely()
 	other.PCI.DeviceID = "26b9"
 	renamed := h100(0, func(d *v1alpha1.Device) { d.Product = "NVIDIA H100 80GB HBM3e" })
 	tests := []struct {
@@ -30,11 +30,11 @@ func TestIdentitySurvivesAPartialReading(t *testing.T) {
 		detected v1alpha1.Device
 		want     v1alpha1.Device
 	}{
-		{"product, memory and UUID stay, the driver does not", h100(0, since(earlier)), degraded, barely(0), withoutDriver},
-		{"a complete reading is believed", h100(0, since(earlier)), found, barely(0), withSince(barely(0))},
+		{"product, memory and UUID stay, the driver does not", h100(0, since(earlier)), degraded, barely(), withoutDriver},
+		{"a complete reading is believed", h100(0, since(earlier)), found, barely(), withSince(barely())},
 		{"another card in the slot is another device", h100(0, since(earlier)), degraded, other, withSince(other)},
 		{"as good a reading is believed", h100(0, since(earlier)), degraded, renamed, withSince(renamed)},
-		{"a better reading is believed", withSince(barely(0)), degraded, h100(0), h100(0, since(earlier))},
+		{"a better reading is believed", withSince(barely()), degraded, h100(0), h100(0, since(earlier))},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -13,6 +13,7 @@ func TestLabelValue(t *testing.T) {
 		{"fits", "Hopper", "Hopper"},
 		{"empty", "", ""},
 		{"spaces", "NVIDIA H100 80GB HBM3", "NVIDIA-H100-80GB-HBM3"},
+		{"brackets and slashes", "[AMD/ATI] Radeon (rev -- a1)", "AMD-ATI-Radeon-rev-a1"},
 		{"runs collapse", "GPU  (rev -- a1)", "GPU-rev-a1"},
 		{"ends are trimmed", "_.[AMD/ATI] .", "AMD-ATI"},
 		{"kept characters", "6.10.5_rc-1", "6.10.5_rc-1"},

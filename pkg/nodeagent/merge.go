@@ -67,7 +67,8 @@ func statesByName(backends []v1alpha1.BackendStatus) map[string]v1alpha1.Backend
 // unseen are the devices published before at which nobody looked this time. A device of an unnamed backend has nobody
 // who could look at it, so it is gone when it is not listed.
 func unseen(previous v1alpha1.AcceleratorInventoryStatus, detected *v1alpha1.AcceleratorInventoryStatus,
-	backends map[string]v1alpha1.BackendStatus, now metav1.Time) []v1alpha1.Device {
+	backends map[string]v1alpha1.BackendStatus, now metav1.Time,
+) []v1alpha1.Device {
 	var kept []v1alpha1.Device
 	for i := range previous.Devices {
 		before := &previous.Devices[i]

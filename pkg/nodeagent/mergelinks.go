@@ -11,7 +11,8 @@ import (
 // links among devices whose backend failed, was not run or could not read everything, and that have no link now. merged
 // holds the merged devices and the detected links.
 func mergeLinks(previous v1alpha1.AcceleratorInventoryStatus, merged *v1alpha1.AcceleratorInventoryStatus,
-	backends map[string]v1alpha1.BackendStatus) v1alpha1.Links {
+	backends map[string]v1alpha1.BackendStatus,
+) v1alpha1.Links {
 	links := merged.Links
 	unread := unreadLinks(previous, merged, backends)
 	names := map[string]bool{}
@@ -37,7 +38,8 @@ func mergeLinks(previous v1alpha1.AcceleratorInventoryStatus, merged *v1alpha1.A
 
 // unreadLinks are the devices that are still what they were and about whose links nothing was learnt.
 func unreadLinks(previous v1alpha1.AcceleratorInventoryStatus, merged *v1alpha1.AcceleratorInventoryStatus,
-	backends map[string]v1alpha1.BackendStatus) map[v1alpha1.DeviceID]bool {
+	backends map[string]v1alpha1.BackendStatus,
+) map[v1alpha1.DeviceID]bool {
 	unread := map[v1alpha1.DeviceID]bool{}
 	for i := range merged.Devices {
 		d := &merged.Devices[i]

@@ -10,7 +10,8 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Results of a publication, as the metric counts them. Conflict is a publication of which labels are held by others.
+// Results of a publication, as the metric counts them. Conflict is a publication of which labels or
+// fields are held by others.
 const (
 	resultWritten   = "written"
 	resultUnchanged = "unchanged"
@@ -51,7 +52,7 @@ func newMetrics(version string) *metrics {
 		}, []string{"backend", "state"}),
 		publish: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "publish_total",
-			Help: "Publications by result: written, unchanged, conflict (labels held by others), error.",
+			Help: "Publications by result: written, unchanged, conflict (labels or fields held by others), error.",
 		}, []string{"result"}),
 		lastScan: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "last_scan_timestamp_seconds",

@@ -53,7 +53,8 @@ func heldValues(node *metav1.PartialObjectMetadata, keys map[string]bool) map[st
 // wrong: while a backend fails that has no device in the inventory, its vendor's labels may be those of a former
 // inventory that is lost. Only vendors in the previous inventory are known to have gone.
 func retainedLabels(node *metav1.PartialObjectMetadata, desired map[string]string,
-	previous, merged *v1alpha1.AcceleratorInventoryStatus) map[string]string {
+	previous, merged *v1alpha1.AcceleratorInventoryStatus,
+) map[string]string {
 	retained := map[string]string{}
 	if !blind(merged) {
 		return retained
@@ -101,7 +102,8 @@ const conflictRounds = 3
 // writes nothing where they are already so. The Node's UID goes along: without it an apply to a Node that was deleted
 // meanwhile would create one.
 func applyLabels(ctx context.Context, c client.Client, node *metav1.PartialObjectMetadata,
-	desired map[string]string) (contested map[string]string, written bool, err error) {
+	desired map[string]string,
+) (contested map[string]string, written bool, err error) {
 	plan := planLabels(node, desired)
 	if !plan.write {
 		return plan.contested, false, nil
@@ -109,12 +111,12 @@ func applyLabels(ctx context.Context, c client.Client, node *metav1.PartialObjec
 	for range conflictRounds {
 		config := corev1ac.Node(node.Name).WithUID(node.UID).WithLabels(plan.apply)
 		err = c.Apply(ctx, config, client.FieldOwner(v1alpha1.NodeAgentFieldManager))
-		conflicts := labelConflicts(err)
-		if len(conflicts) == 0 {
+		refused := labelConflicts(err)
+		if len(refused) == 0 {
 			break
 		}
-		maps.Copy(plan.contested, conflicts)
-		maps.DeleteFunc(plan.apply, func(key, _ string) bool { return conflicts[key] != "" })
+		maps.Copy(plan.contested, refused)
+		maps.DeleteFunc(plan.apply, func(key, _ string) bool { return refused[key] != "" })
 	}
 	if err != nil {
 		return plan.contested, false, fmt.Errorf("apply labels of Node %s: %w", node.Name, err)

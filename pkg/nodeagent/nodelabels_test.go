@@ -38,25 +38,54 @@ func TestPlanLabels(t *testing.T) {
 	}{
 		{"nothing wanted, nothing held", node(nil), labels{}, labelPlan{apply: labels{}, contested: labels{}}},
 		{"new label", node(nil), labels{"a": "1"}, labelPlan{labels{"a": "1"}, labels{}, true}},
-		{"held already", node(labels{"a": "1"}, held(agent, "Apply", "", a)), labels{"a": "1"},
-			labelPlan{labels{"a": "1"}, labels{}, false}},
-		{"changed", node(labels{"a": "1"}, held(agent, "Apply", "", a)), labels{"a": "2"},
-			labelPlan{labels{"a": "2"}, labels{}, true}},
+		{
+			"held already", node(labels{"a": "1"}, held(agent, "Apply", "", a)),
+			labels{"a": "1"},
+			labelPlan{labels{"a": "1"}, labels{}, false},
+		},
+		{
+			"changed", node(labels{"a": "1"}, held(agent, "Apply", "", a)),
+			labels{"a": "2"},
+			labelPlan{labels{"a": "2"}, labels{}, true},
+		},
 		{"removed", node(labels{"a": "1"}, held(agent, "Apply", "", a)), labels{}, labelPlan{labels{}, labels{}, true}},
-		{"a stranger's label is not ours to remove", node(labels{"b": "1"}, held("helm", "Apply", "", b)), labels{},
-			labelPlan{labels{}, labels{}, false}},
-		{"a stranger's other value is contested", node(labels{"b": "1"}, held("helm", "Apply", "", b)), labels{"a": "1", "b": "2"},
-			labelPlan{labels{"a": "1"}, labels{"b": "helm"}, true}},
-		{"contested and the rest held is no write",
-			node(labels{"a": "1", "b": "1"}, held(agent, "Apply", "", a), held("helm", "Apply", "", b)), labels{"a": "1", "b": "2"},
-			labelPlan{labels{"a": "1"}, labels{"b": "helm"}, false}},
-		{"a stranger's same value is shared", node(labels{"b": "1"}, held("helm", "Apply", "", b)), labels{"b": "1"},
-			labelPlan{labels{"b": "1"}, labels{}, true}},
-		{"our name with another operation is a stranger", node(labels{"a": "1"}, held(agent, "Update", "", a)), labels{"a": "2"},
-			labelPlan{labels{}, labels{"a": agent}, false}},
+		{
+			"a stranger's label is not ours to remove", node(labels{"b": "1"}, held("helm", "Apply", "", b)),
+			labels{},
+			labelPlan{labels{}, labels{}, false},
+		},
+		{
+			"a stranger's other value is contested", node(labels{"b": "1"}, held("helm", "Apply", "", b)),
+			labels{"a": "1", "b": "2"},
+			labelPlan{labels{"a": "1"}, labels{"b": "helm"}, true},
+		},
+		{
+			"contested and the rest held is no write",
+			node(labels{"a": "1", "b": "1"}, held(agent, "Apply", "", a), held("helm", "Apply", "", b)),
+			labels{"a": "1", "b": "2"},
+			labelPlan{labels{"a": "1"}, labels{"b": "helm"}, false},
+		},
+		{
+			"a stranger's same value is shared", node(labels{"b": "1"}, held("helm", "Apply", "", b)),
+			labels{"b": "1"},
+			labelPlan{labels{"b": "1"}, labels{}, true},
+		},
+		{
+			"our name with another operation is a stranger", node(labels{"a": "1"}, held(agent, "Update", "", a)),
+			labels{"a": "2"},
+			labelPlan{labels{}, labels{"a": agent}, false},
+		},
+		{
+			"our name in a subresource is a stranger", node(labels{"a": "1"}, held(agent, "Apply", "status", a)),
+			labels{"a": "2"},
+			labelPlan{labels{}, labels{"a": agent}, false},
+		},
 		{"a label that nobody holds is taken", node(labels{"a": "1"}), labels{"a": "2"}, labelPlan{labels{"a": "2"}, labels{}, true}},
-		{"fields that cannot be read hold nothing", node(labels{"a": "1"}, held("helm", "Apply", "", `{"f:metadata":7}`)), labels{"a": "2"},
-			labelPlan{labels{"a": "2"}, labels{}, true}},
+		{
+			"fields that cannot be read hold nothing", node(labels{"a": "1"}, held("helm", "Apply", "", `{"f:metadata":7}`)),
+			labels{"a": "2"},
+			labelPlan{labels{"a": "2"}, labels{}, true},
+		},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -109,11 +138,13 @@ func TestLabelConflicts(t *testing.T) {
 		{"no error", nil, map[string]string{}},
 		{"another error", errors.New("refused"), map[string]string{}},
 		{"another conflict", apierrors.NewConflict(schema.GroupResource{Resource: "nodes"}, "n", errors.New("uid mismatch")), map[string]string{}},
-		{"labels", refusal(
-			cause(".metadata.labels.rankwright.dev/nvidia.count", `conflict with "kubectl-edit" using v1`),
-			cause(".metadata.labels.rankwright.dev/vendors", `conflict in words of another version`),
-			cause(".spec.unschedulable", `conflict with "x" using v1`)),
-			map[string]string{"rankwright.dev/nvidia.count": "kubectl-edit", "rankwright.dev/vendors": "another manager"}},
+		{
+			"labels", refusal(
+				cause(".metadata.labels.rankwright.dev/nvidia.count", `conflict with "kubectl-edit" using v1`),
+				cause(".metadata.labels.rankwright.dev/vendors", `conflict in words of another version`),
+				cause(".spec.unschedulable", `conflict with "x" using v1`)),
+			map[string]string{"rankwright.dev/nvidia.count": "kubectl-edit", "rankwright.dev/vendors": "another manager"},
+		},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

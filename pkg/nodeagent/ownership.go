@@ -55,23 +55,33 @@ func heldLabels(fields *metav1.FieldsV1) []string {
 // conflictManager finds the manager in the API server's message `conflict with "kubectl-edit" using v1`.
 var conflictManager = regexp.MustCompile(`^conflict with "([^"]*)"`)
 
-// labelConflicts reads from the API server's refusal of an apply which labels other managers hold. It is empty for any
-// other error.
-func labelConflicts(err error) map[string]string {
-	conflicts := map[string]string{}
+// conflicts reads from the API server's refusal of an apply which fields other managers hold with other values, and the
+// managers. It is empty for any other error.
+func conflicts(err error) map[string]string {
+	held := map[string]string{}
 	var refusal apierrors.APIStatus
 	if !apierrors.IsConflict(err) || !errors.As(err, &refusal) || refusal.Status().Details == nil {
-		return conflicts
+		return held
 	}
 	for _, cause := range refusal.Status().Details.Causes {
-		key, isLabel := strings.CutPrefix(cause.Field, ".metadata.labels.")
-		if !isLabel || cause.Type != metav1.CauseTypeFieldManagerConflict {
+		if cause.Type != metav1.CauseTypeFieldManagerConflict {
 			continue
 		}
-		conflicts[key] = "another manager"
+		held[cause.Field] = "another manager"
 		if match := conflictManager.FindStringSubmatch(cause.Message); match != nil {
-			conflicts[key] = match[1]
+			held[cause.Field] = match[1]
 		}
 	}
-	return conflicts
+	return held
+}
+
+// labelConflicts are the conflicts about labels, by key.
+func labelConflicts(err error) map[string]string {
+	labels := map[string]string{}
+	for field, manager := range conflicts(err) {
+		if key, isLabel := strings.CutPrefix(field, ".metadata.labels."); isLabel {
+			labels[key] = manager
+		}
+	}
+	return labels
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,8 +32,9 @@ type publisher struct {
 
 // published is the outcome of a publication.
 type published struct {
-	status    v1alpha1.AcceleratorInventoryStatus
-	node      *metav1.PartialObjectMetadata
+	status v1alpha1.AcceleratorInventoryStatus
+	node   *metav1.PartialObjectMetadata
+	// contested are the labels and fields of the status that other managers hold, with the managers.
 	contested map[string]string
 	// written says whether anything differed from what the API server had.
 	written bool
@@ -64,10 +66,11 @@ func (p *publisher) publish(ctx context.Context, detected v1alpha1.AcceleratorIn
 	merged.Summary = merged.Summarize(inventory.Spec)
 	merged.Conditions = conditionsAt(previous.Conditions, inventory.Generation, now,
 		detectedCondition(merged.Backends), labelledCondition(contested, labelErr))
-	statusWritten, statusErr := p.writeStatus(ctx, inventory, merged)
+	fields, statusWritten, statusErr := p.writeStatus(ctx, inventory, merged)
 	if statusErr == nil {
 		p.last = merged
 	}
+	maps.Copy(contested, fields)
 	outcome := published{status: merged, node: node, contested: contested, written: labelsWritten || statusWritten}
 	return outcome, errors.Join(labelErr, statusErr)
 }
@@ -131,28 +134,43 @@ func ownedBy(object, node metav1.Object) bool {
 	return owned
 }
 
-// writeStatus applies the status where it differs from what this agent holds of the inventory's status.
+// writeStatus applies the status where it differs from what this agent holds of the inventory's status. Fields that
+// others hold are left to them, and returned.
 func (p *publisher) writeStatus(ctx context.Context, inventory *v1alpha1.AcceleratorInventory,
-	status v1alpha1.AcceleratorInventoryStatus) (bool, error) {
+	status v1alpha1.AcceleratorInventoryStatus,
+) (contested map[string]string, written bool, err error) {
 	config, err := statusConfiguration(inventory.Name, status)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	held, err := applyv1alpha1.ExtractAcceleratorInventoryStatus(inventory, v1alpha1.NodeAgentFieldManager)
 	if err != nil {
-		return false, fmt.Errorf("read managed fields of AcceleratorInventory %s: %w", inventory.Name, err)
+		return nil, false, fmt.Errorf("read managed fields of AcceleratorInventory %s: %w", inventory.Name, err)
 	}
 	if same, err := sameJSON(held.Status, config.Status); same || err != nil {
-		return false, err
+		return nil, false, err
 	}
+	err = p.applyStatus(ctx, config)
+	if contested = conflicts(err); len(contested) > 0 {
+		rest, pruneErr := withoutFields(config, slices.Sorted(maps.Keys(contested)))
+		if pruneErr != nil {
+			return contested, false, errors.Join(err, pruneErr)
+		}
+		err = p.applyStatus(ctx, rest)
+	}
+	return contested, err == nil, err
+}
+
+func (p *publisher) applyStatus(ctx context.Context, config *applyv1alpha1.AcceleratorInventoryApplyConfiguration) error {
 	if err := p.client.Status().Apply(ctx, config, client.FieldOwner(v1alpha1.NodeAgentFieldManager)); err != nil {
-		return false, fmt.Errorf("apply status of AcceleratorInventory %s: %w", inventory.Name, err)
+		return fmt.Errorf("apply status of AcceleratorInventory %s: %w", p.node, err)
 	}
-	return true, nil
+	return nil
 }
 
 // statusConfiguration turns a status into an apply configuration. Both have the same JSON, in which zero values of
-// optional fields are absent: the agent holds only what it says.
+// optional fields are absent: the agent holds only what it says. The summary is there even where it is all zeros, so that
+// a node without devices shows 0 of them.
 func statusConfiguration(name string, status v1alpha1.AcceleratorInventoryStatus) (*applyv1alpha1.AcceleratorInventoryApplyConfiguration, error) {
 	config := applyv1alpha1.AcceleratorInventory(name)
 	content, err := json.Marshal(status)
@@ -161,6 +179,9 @@ func statusConfiguration(name string, status v1alpha1.AcceleratorInventoryStatus
 	}
 	if err != nil {
 		return nil, fmt.Errorf("convert status of AcceleratorInventory %s: %w", name, err)
+	}
+	if config.Status.Summary == nil {
+		config.Status.WithSummary(applyv1alpha1.InventorySummary().WithDevices(0).WithHealthy(0))
 	}
 	return config, nil
 }

@@ -79,10 +79,18 @@ func crashAt(t *testing.T, s *site, config *rest.Config, moment string, n int) {
 	child.Env = append(os.Environ(), crashKubeconfig+"="+kubeconfig, crashNode+"="+s.name,
 		crashMoment+"="+moment, crashWrite+"="+strconv.Itoa(n))
 	output, err := child.CombinedOutput()
-	var ended *exec.ExitError
-	if !errors.As(err, &ended) || ended.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+	if !killed(err) {
 		t.Fatalf("the child ended with %v, want killed; it printed:\n%s", err, output)
 	}
+}
+
+func killed(err error) bool {
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) {
+		return false
+	}
+	status, isUnix := ended.Sys().(syscall.WaitStatus)
+	return isUnix && status.Signal() == syscall.SIGKILL
 }
 
 // A first publication writes three times: the inventory, the labels, the status.

@@ -42,7 +42,7 @@ func (l *logBook) address(endpoint string) string {
 
 func fetch(t *testing.T, address, path string) (int, string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -58,6 +59,13 @@ func TestNoDevicesIsPublishedToo(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{}, s.labels()); diff != "" {
 		t.Errorf("labels differ (-want +got):\n%s", diff)
+	}
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("AcceleratorInventory"))
+	object.SetName(s.name)
+	get(s, object)
+	if devices, found, err := unstructured.NestedInt64(object.Object, "status", "summary", "devices"); !found || devices != 0 || err != nil {
+		t.Errorf("status.summary.devices = %d, found %t, error %v; want a 0 that kubectl can print", devices, found, err)
 	}
 }
 
@@ -235,5 +243,22 @@ func (s *site) cordon(ids ...v1alpha1.DeviceID) {
 	patch := map[string]any{"spec": map[string]any{"cordonedDevices": ids}}
 	if err := s.admin.Patch(s.t.Context(), s.inventoryKey(), mergePatch(s.t, patch), client.FieldOwner("an-administrator")); err != nil {
 		s.t.Fatal(err)
+	}
+}
+
+func TestStatusFieldOfAStrangerIsLeftToIt(t *testing.T) {
+	s := newSite(t, "edited")
+	s.nvidia.set(gpu(0))
+	s.once()
+	inventory := s.inventory()
+	inventory.Status.Devices[0].Product = "mine"
+	if err := s.admin.Status().Update(t.Context(), inventory, client.FieldOwner("a-stranger")); err != nil {
+		t.Fatal(err)
+	}
+	s.nvidia.set(gpu(0), gpu(1))
+	s.once()
+	devices := s.inventory().Status.Devices
+	if len(devices) != 2 || devices[0].Product != "mine" || devices[1].Product != gpu(1).Product {
+		t.Errorf("devices = %+v, want the stranger's product on the first and ours on the second", devices)
 	}
 }
