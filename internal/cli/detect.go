@@ -235,12 +235,3 @@ func printLinks(w io.Writer, links *v1alpha1.Links) error {
 	}
 	return table(w, []string{"LINK", "TOPOLOGY", "PER DEVICE", "MEMBERS"}, rows)
 }
-
-// ids joins device ids.
-func ids(list []v1alpha1.DeviceID) string {
-	parts := make([]string, len(list))
-	for i, id := range list {
-		parts[i] = string(id)
-	}
-	return strings.Join(parts, " ")
-}

@@ -161,11 +161,8 @@ func (g *meshGroups) set(name string, groups [][]int32) {
 	g.Groups[name] = groups
 }
 
-// shownGroups is how many groups of a name a table shows, shownRanks how many ranks of a group, unless it is wide.
-const (
-	shownGroups = 8
-	shownRanks  = 16
-)
+// shownRanks is how many ranks of a row a table shows, unless it is wide.
+const shownRanks = 16
 
 func (g *meshGroups) print(w io.Writer, wide bool) error {
 	if _, err := fmt.Fprintf(w, "world size %d, order %s\n\n", g.WorldSize, g.order); err != nil {
@@ -182,16 +179,17 @@ func (g *meshGroups) print(w io.Writer, wide bool) error {
 // ranksText prints groups as [0 1] [2 3], shortened where they are many.
 func ranksText(groups [][]int32, wide bool) string {
 	var parts []string
+	left := shownRanks
 	for i, group := range groups {
-		if !wide && i == shownGroups {
-			parts = append(parts, "…")
-			break
+		switch {
+		case wide || len(group) <= left:
+			parts = append(parts, fmt.Sprint(group))
+		case i == 0:
+			parts = append(parts, strings.TrimSuffix(fmt.Sprint(group[:left]), "]")+" …]")
+		default:
+			return strings.Join(append(parts, "…"), " ")
 		}
-		if !wide && len(group) > shownRanks {
-			parts = append(parts, strings.TrimSuffix(fmt.Sprint(group[:shownRanks]), "]")+" …]")
-			continue
-		}
-		parts = append(parts, fmt.Sprint(group))
+		left -= len(group)
 	}
 	return strings.Join(parts, " ")
 }

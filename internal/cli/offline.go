@@ -118,7 +118,7 @@ func modelOf(p *v1alpha1.ModelPlacement, configMaps []corev1.ConfigMap) (*model.
 }
 
 // planNodes joins inventories with their Nodes. A node without an inventory has nothing to plan on; an inventory without
-// a Node has no labels.
+// a Node has the one label that every kubelet sets, the name of its host.
 func planNodes(m *manifests) []plan.Node {
 	facts := map[string]snapshot.NodeFacts{}
 	for i := range m.nodes {
@@ -128,7 +128,10 @@ func planNodes(m *manifests) []plan.Node {
 	nodes := make([]plan.Node, len(m.inventories))
 	for i := range m.inventories {
 		inventory := &m.inventories[i]
-		f := facts[inventory.Name]
+		f, ok := facts[inventory.Name]
+		if !ok {
+			f.Labels = map[string]string{corev1.LabelHostname: inventory.Name}
+		}
 		nodes[i] = plan.Node{
 			Name: inventory.Name, Address: f.Address, Labels: f.Labels, Inventory: inventory, Taken: taken[inventory.Name], Unschedulable: f.Closed,
 		}

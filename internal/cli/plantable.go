@@ -27,7 +27,7 @@ func (d *decision) print(w io.Writer, spaced, wide bool) error {
 		d.printRows,
 		d.printMesh,
 	}
-	if wide {
+	if wide && len(d.plan.Spec.Rejected) > 0 {
 		parts = append(parts, func(w io.Writer) error { return printRejected(w, d.plan.Spec.Rejected) })
 	}
 	for i, part := range parts {
@@ -49,16 +49,24 @@ func (d *decision) summary() [][2]string {
 		{"Placement", d.name()},
 		{"Model", fmt.Sprintf("%s, %s parameters, %d layers", s.Model.Name, grouped(s.Model.Parameters), s.Model.Architecture.Layers)},
 		{"Formats", fmt.Sprintf("weights %s, KV cache %s, for %s", s.Quantization, s.KVCacheType, s.Engine)},
-		{"Strategy", fmt.Sprintf("%s (%s)", s.Strategy.Summary, s.Strategy.Name)},
+		{"Strategy", strategyText(&s.Strategy)},
 		{"Takes", fmt.Sprintf("%s on %s, %s", plural(int(s.Totals.Devices), "device"), plural(int(s.Totals.Nodes), "node"), s.Totals.Memory)},
 	}
 	if e := s.Estimate; e != nil {
-		rows = append(rows, [2]string{"Estimate", fmt.Sprintf("%d tokens/s, first token %d ms, each further %d us", e.TokensPerSecond, e.TTFTMillis, e.TPOTMicros)})
+		rows = append(rows, [2]string{"Estimate", fmt.Sprintf("%d tokens/s, TTFT %d ms, TPOT %d us", e.TokensPerSecond, e.TTFTMillis, e.TPOTMicros)})
 	}
 	for _, assumption := range s.Model.Assumptions {
 		rows = append(rows, [2]string{"Assumed", assumption})
 	}
 	return rows
+}
+
+// strategyText is the degrees and, where they say more, the kind of plan.
+func strategyText(s *v1alpha1.Strategy) string {
+	if s.Summary == string(s.Name) {
+		return s.Summary
+	}
+	return fmt.Sprintf("%s (%s)", s.Summary, s.Name)
 }
 
 // printStages prints the arithmetic: what each device of a stage holds, and the least memory that one has free.
@@ -118,13 +126,16 @@ func (d *decision) printMesh(w io.Writer) error {
 		}
 		rows[i] = []string{g.Name, strconv.Itoa(int(g.Count)), strconv.Itoa(int(g.Size)), g.Library, ranksText(groups, false)}
 	}
-	if _, err := fmt.Fprintf(w, "Mesh %s: %s in each of %s, order %s\n", s.Shape, plural(int(s.WorldSize), "rank"), plural(int(s.Replicas), "copy"), s.Order); err != nil {
+	if _, err := fmt.Fprintf(w, "Mesh %s: %s, %s, order %s\n", s.Shape, plural(int(s.WorldSize), "rank"), plural(int(s.Replicas), "copy"), s.Order); err != nil {
 		return err
 	}
 	return table(w, []string{"GROUP", "COUNT", "SIZE", "LIBRARY", "RANKS"}, rows)
 }
 
 func printRejected(w io.Writer, rejected []v1alpha1.RejectedPlan) error {
+	if len(rejected) == 0 {
+		return nil
+	}
 	rows := make([][]string, len(rejected))
 	for i, r := range rejected {
 		rows[i] = []string{r.Strategy, r.Reason, r.Message}
@@ -145,7 +156,7 @@ func printShortfall(w io.Writer, why *plan.Unplaceable) error {
 	if s.Suggestion != "" {
 		rows = append(rows, [2]string{"Remedy", s.Suggestion})
 	}
-	if err := sheet(w, rows); err != nil || len(why.Rejected) == 0 {
+	if err := sheet(w, rows); err != nil {
 		return err
 	}
 	return printRejected(w, why.Rejected)

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// recordingOf is a recording of the tests' hosts.
+func recordingOf(name string) string {
+	return filepath.Join("..", "..", "test", "recordings", name+".tar.gz")
+}
+
+func TestDetectReplaysARecording(t *testing.T) {
+	inventory := object[v1alpha1.AcceleratorInventory](t, ok(t, "", "detect", "--replay", recordingOf("nvidia-l40s-4"), "-o", "json"))
+	if inventory.APIVersion != "rankwright.dev/v1alpha1" || inventory.Kind != "AcceleratorInventory" || inventory.Name != "nvidia-l40s-4" {
+		t.Errorf("%s %s %s", inventory.APIVersion, inventory.Kind, inventory.Name)
+	}
+	summary := inventory.Status.Summary
+	if summary.Devices != 4 || summary.Products != "4x NVIDIA L40S" || summary.MemoryMiB != 4*46068 {
+		t.Errorf("summary %+v", summary)
+	}
+	var again v1alpha1.AcceleratorInventory
+	if err := yaml.UnmarshalStrict([]byte(ok(t, "", "detect", "--replay", recordingOf("nvidia-l40s-4"), "-o", "yaml")), &again); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(inventory, again); diff != "" {
+		t.Errorf("(-json +yaml):\n%s", diff)
+	}
+}
+
+// TestDetectRecordsWhatItReads records a replayed host and replays the recording.
+func TestDetectRecordsWhatItReads(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "again.tar.gz")
+	first := ok(t, "", "detect", "--replay", recordingOf("nvidia-h100-8"), "--record", file, "--name", "host", "-o", "json")
+	second := ok(t, "", "detect", "--replay", file, "--name", "host", "-o", "json")
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Errorf("(-first +second):\n%s", diff)
+	}
+	content, err := os.ReadFile(file)
+	if err != nil || !bytes.HasPrefix(content, []byte{0x1f, 0x8b}) {
+		t.Errorf("the recording is no tar.gz: %v", err)
+	}
+}
+
+func TestDetectWithoutToolsStillFindsTheDevices(t *testing.T) {
+	inventory := object[v1alpha1.AcceleratorInventory](t, run(t, "", "detect", "--replay", recordingOf("nvidia-h100-8"), "--no-exec", "-o", "json").out)
+	if len(inventory.Status.Devices) != 8 {
+		t.Errorf("%d devices, want 8", len(inventory.Status.Devices))
+	}
+}
+
+func TestDetectOfAnEmptyTree(t *testing.T) {
+	r := run(t, "", "detect", "--root", t.TempDir(), "--name", "empty")
+	if r.code != ExitOK || !strings.Contains(r.out, "No accelerators found.") || !strings.Contains(r.out, "empty") {
+		t.Errorf("exit code %d, output %q, errors %q", r.code, r.out, r.err)
+	}
+}
+
+// TestInventoryTables prints an inventory with a partition, an unhealthy device and a pair of links.
+func TestInventoryTables(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("testdata", "inventory.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inventory v1alpha1.AcceleratorInventory
+	if err := yaml.UnmarshalStrict(content, &inventory); err != nil {
+		t.Fatal(err)
+	}
+	inventory.Status.Summary = inventory.Status.Summarize(inventory.Spec)
+	for name, wide := range map[string]bool{"inventory.txt": false, "inventory-wide.txt": true} {
+		var out bytes.Buffer
+		if err := printInventory(&out, &inventory, wide); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, out.String())
+	}
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMeshJSON(t *testing.T) {
+	tests := map[string]struct {
+		args string
+		want string
+	}{
+		"Megatron's order": {
+			"--order tp-cp-ep-dp-pp --tp 2 --pp 2 --dp 2 --group tp-pp",
+			`{"worldSize":8,"groups":{"dp":[[0,2],[1,3],[4,6],[5,7]],"pp":[[0,4],[1,5],[2,6],[3,7]],"tp":[[0,1],[2,3],[4,5],[6,7]],` +
+				`"tp-pp":[[0,1,4,5],[2,3,6,7]],"world":[[0,1,2,3,4,5,6,7]]}}`,
+		},
+		"vLLM with experts": {
+			"--engine vLLM --tp 2 --pp 2 --dp 2 --ep 4",
+			`{"worldSize":8,"groups":{"dp":[[0,4],[1,5],[2,6],[3,7]],"ep":[[0,1,4,5],[2,3,6,7]],"pp":[[0,2],[1,3],[4,6],[5,7]],` +
+				`"tp":[[0,1],[2,3],[4,5],[6,7]],"world":[[0,1,2,3,4,5,6,7]]}}`,
+		},
+		"experts as a dimension": {
+			"--order tp-ep --tp 2 --ep 2",
+			`{"worldSize":4,"groups":{"ep":[[0,2],[1,3]],"tp":[[0,1],[2,3]],"world":[[0,1,2,3]]}}`,
+		},
+		"size 1 that is given": {
+			"--order tp-pp-dp --tp 2 --dp 1",
+			`{"worldSize":2,"groups":{"dp":[[0],[1]],"tp":[[0,1]],"world":[[0,1]]}}`,
+		},
+		"the default order is vLLM's": {
+			"--pp 2 --dp 2",
+			`{"worldSize":4,"groups":{"dp":[[0,2],[1,3]],"pp":[[0,1],[2,3]],"world":[[0,1,2,3]]}}`,
+		},
+		"one rank": {"--group world", `{"worldSize":1,"groups":{"world":[[0]]}}`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			out := ok(t, "", append([]string{"mesh", "-o", "json"}, strings.Fields(test.args)...)...)
+			if got := strings.Join(strings.Fields(out), ""); got != test.want {
+				t.Errorf("%s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestMeshTables(t *testing.T) {
+	golden(t, "mesh.txt", ok(t, "", "mesh", "--engine", "Megatron", "--tp", "2", "--dp", "2", "--pp", "2", "--ep", "2", "--group", "tp-dp"))
+	golden(t, "mesh-large.txt", ok(t, "", "mesh", "--tp", "32", "--dp", "16"))
+	golden(t, "mesh.yaml", ok(t, "", "mesh", "--tp", "2", "-o", "yaml"))
+}
+
+func TestMeshWideShowsEveryRank(t *testing.T) {
+	out := ok(t, "", "mesh", "--tp", "32", "--dp", "16", "-o", "wide")
+	if strings.Contains(out, "…") || !strings.Contains(out, "510 511]") {
+		t.Errorf("ranks are left out: %s", out)
+	}
+}

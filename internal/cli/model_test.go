@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// config is a small model of a known class.
+const config = `{"model_type":"llama","hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"num_key_value_heads":2,
+"vocab_size":100,"intermediate_size":128,"torch_dtype":"bfloat16"}`
+
+func TestModelJSON(t *testing.T) {
+	got := object[map[string]any](t, ok(t, "", "model", "meta-llama/Llama-3.1-70B", "-o", "json"))
+	want := map[string]any{
+		"name": "Llama-3.1-70B", "parameters": 70_553_706_496.0, "activeParameters": 69_503_033_344.0, "layers": 80.0,
+		"weightBytes": 141_107_412_992.0, "kvBytesPerToken": 327_680.0, "native": "BF16",
+	}
+	for field, value := range want {
+		if got[field] != value {
+			t.Errorf("%s is %v, want %v", field, got[field], value)
+		}
+	}
+}
+
+// TestModelFromConfig counts 2 layers of 2*64 norms, 2*64*64+2*64*32 attention and 3*64*128 block, 2 tables and a norm.
+func TestModelFromConfig(t *testing.T) {
+	const parameters = 2*(2*64+2*64*64+2*64*32+3*64*128) + 2*100*64 + 64
+	folder := filepath.Join(t.TempDir(), "tiny")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, "config.json")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for argument, name := range map[string]string{file: "tiny", "-": "stdin"} {
+		facts := object[modelFacts](t, ok(t, config, "model", argument, "-o", "json"))
+		if facts.Name != name || facts.Parameters != parameters || facts.WeightBytes != 2*parameters || facts.KVBytesPerToken != 2*2*2*16*2 {
+			t.Errorf("%s: %s has %d parameters, %d bytes, %d of cache; want %s with %d", argument, facts.Name, facts.Parameters,
+				facts.WeightBytes, facts.KVBytesPerToken, name, parameters)
+		}
+	}
+}
+
+func TestModelTables(t *testing.T) {
+	golden(t, "model.txt", ok(t, "", "model", "Llama-3.1-70B"))
+	golden(t, "model-wide.txt", ok(t, "", "model", "GPT-OSS-120B", "-o", "wide"))
+	golden(t, "model-latent.txt", ok(t, "", "model", "DeepSeek-V3"))
+	golden(t, "model-config.txt", ok(t, strings.Replace(config, `"llama"`, `"newllm"`, 1), "model", "-"))
+	golden(t, "model.yaml", ok(t, config, "model", "-", "-o", "yaml"))
+}
+
+func TestModelList(t *testing.T) {
+	lines := strings.Split(strings.TrimSpace(ok(t, "", "model")), "\n")
+	if want := "NAME PARAMETERS LAYERS WEIGHTS KV/TOKEN NATIVE CONTEXT"; strings.Join(strings.Fields(lines[0]), " ") != want {
+		t.Errorf("header %q, want %q", lines[0], want)
+	}
+	if !slices.IsSorted(lines[1:]) || !strings.Contains(strings.Join(lines, "\n"), "\nMixtral-8x7B ") {
+		t.Errorf("the list is not sorted or lacks a model: %q", lines)
+	}
+	if all := object[[]modelFacts](t, ok(t, "", "model", "-o", "json")); len(all) != len(lines)-1 {
+		t.Errorf("%d models as JSON, %d in the table", len(all), len(lines)-1)
+	}
+}
