@@ -34,8 +34,10 @@ func TestFromPlan(t *testing.T) {
 		},
 	}
 	rccl := func(name string, dimensions []string, ranks ...v1alpha1.RankList) v1alpha1.ProcessGroups {
-		return v1alpha1.ProcessGroups{Name: name, Dimensions: dimensions, Count: int32(len(ranks)), Size: int32(len(ranks[0])),
-			Library: "RCCL", TorchBackend: "nccl", Ranks: ranks}
+		return v1alpha1.ProcessGroups{
+			Name: name, Dimensions: dimensions, Count: int32(len(ranks)), Size: int32(len(ranks[0])),
+			Library: "RCCL", TorchBackend: "nccl", Ranks: ranks,
+		}
 	}
 	want := &v1alpha1.DeviceMeshSpec{
 		Placement: plan.Placement, Plan: "chat-1", Engine: v1alpha1.EngineVLLM, Order: "tp-pp-dp",

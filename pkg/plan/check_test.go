@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 type failer interface {
@@ -67,6 +68,9 @@ func checkPlan(t failer, nodes []Node, r Request, spec *v1alpha1.ShardingPlanSpe
 	}
 	if want := int(s.Replicas * s.Data * s.Pipeline * s.Tensor); len(seats) != want || int(spec.Totals.Devices) != want {
 		t.Errorf("%d places are filled, totals say %d devices, want %d", len(seats), spec.Totals.Devices, want)
+	}
+	if _, err := mesh.FromPlan("plan", spec, nil); err != nil {
+		t.Errorf("no mesh can be made of the plan: %v", err)
 	}
 	if len(vendors) != 1 {
 		t.Errorf("vendors %v in one plan", vendors)

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -10,14 +11,14 @@ import (
 type InvalidRequest struct {
 	// Field of the placement's spec.
 	Field string
-	// Message names field, value and remedy.
+	// Message names field, value and remedy, in a sentence for people.
 	Message string
 }
 
-func (e *InvalidRequest) Error() string { return e.Message }
+func (e *InvalidRequest) Error() string { return strings.TrimSuffix(e.Message, ".") }
 
 func invalid(field, value, remedy string) error {
-	return &InvalidRequest{Field: field, Message: fmt.Sprintf("%s is %s: %s", field, value, remedy)}
+	return &InvalidRequest{Field: field, Message: fmt.Sprintf("%s is %s: %s.", field, value, remedy)}
 }
 
 // Reasons of Unplaceable.
@@ -38,7 +39,7 @@ const (
 type Unplaceable struct {
 	// Reason is one word, one of the Reason constants.
 	Reason string
-	// Message is for people: what is needed, what is free, what would make it fit.
+	// Message is for people, in sentences: what is needed, what is free, what would make it fit.
 	Message string
 	// Shortfall has the numbers.
 	Shortfall v1alpha1.Shortfall
@@ -46,4 +47,4 @@ type Unplaceable struct {
 	Rejected []v1alpha1.RejectedPlan
 }
 
-func (e *Unplaceable) Error() string { return e.Message }
+func (e *Unplaceable) Error() string { return strings.TrimSuffix(e.Message, ".") }

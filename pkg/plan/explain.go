@@ -16,7 +16,7 @@ func (t *task) explain(rejected []v1alpha1.RejectedPlan) *Unplaceable {
 	a := t.attempt(last)
 	seen := t.collect(last, t.require.level).census
 	one := shape{max(1, t.asked.tensor), 1}
-	f := a.print(one)
+	f := a.footprint(one)
 	need := int64(one.tensor) * f.bytes(0, f.layers)
 	e := &Unplaceable{Rejected: rejected, Shortfall: v1alpha1.Shortfall{
 		NeededMiB: roundUpMiB(need), FreeMiB: seen.free >> 20, FreeDevices: int32(seen.matched), LargestDeviceMiB: seen.largest >> 20,
@@ -87,6 +87,7 @@ func (t *task) message(e *Unplaceable, seen *census, one shape, f *footprint, fo
 	if e.Shortfall.Suggestion != "" {
 		fmt.Fprintf(&b, ". It would fit with %s", e.Shortfall.Suggestion)
 	}
+	b.WriteString(".")
 	return b.String()
 }
 

@@ -159,7 +159,7 @@ func (b *builder) islandIndex(id v1alpha1.DeviceID, class int32, domains []v1alp
 	return at
 }
 
-// finish numbers the classes so that they do not depend on which node was seen first, and counts each node's commonest.
+// finish counts the devices of each node's commonest class.
 func (b *builder) finish() {
 	c := b.cluster
 	counts := make([]int32, len(c.classes))

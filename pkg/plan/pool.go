@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -60,30 +61,12 @@ func (c *Cluster) pools(r *poolRequest) ([]*pool, census) {
 	count := census{refused: map[Refusal]int{}}
 	classes := make([]Refusal, len(c.classes))
 	for i := range c.classes {
-		classes[i] = r.refuseClass(&c.classes[i])
-		if classes[i] == "" && !r.suits(&c.classes[i]) {
+		if classes[i] = r.refuseClass(&c.classes[i]); classes[i] == "" && !r.suits(&c.classes[i]) {
 			classes[i] = refusedFormat
 		}
 	}
-	zones, nodes := map[string]int32{}, make([]Refusal, len(c.nodes))
-	nodeZones := make([]int32, len(c.nodes))
-	for i := range c.nodes {
-		nodes[i] = r.refuseNode(&c.nodes[i])
-		if r.level != "" {
-			value := c.nodes[i].labels[r.level]
-			at, ok := zones[value]
-			if !ok {
-				at = int32(len(zones))
-				zones[value] = at
-			}
-			nodeZones[i] = at
-			if value == "" && nodes[i] == "" {
-				nodes[i] = refusedLevel
-			}
-		}
-	}
+	nodes, zones, zoneCount := c.judgeNodes(r)
 	byVendor := map[string]*pool{}
-	var order []*pool
 	for i := range c.islands {
 		is := &c.islands[i]
 		free := c.freeOn(is, nodes, classes[is.class], &count)
@@ -95,20 +78,43 @@ func (c *Cluster) pools(r *poolRequest) ([]*pool, census) {
 		if p == nil {
 			p = &pool{vendor: vendor}
 			byVendor[vendor] = p
-			order = append(order, p)
 		}
-		c.addParts(p, r, is, int32(i), free, nodeZones)
+		c.addParts(p, r, is, int32(i), free, zones)
 	}
+	order := slices.SortedFunc(maps.Values(byVendor), func(a, b *pool) int { return cmp.Compare(a.vendor, b.vendor) })
 	for _, p := range order {
-		p.finish(len(zones))
+		p.finish(zoneCount)
 		for i := range p.parts {
 			count.matched += len(p.parts[i].caps)
 			count.largest = max(count.largest, p.parts[i].caps[0])
 		}
 		count.free += p.free
 	}
-	slices.SortFunc(order, func(a, b *pool) int { return cmp.Compare(a.vendor, b.vendor) })
 	return order, count
+}
+
+// judgeNodes says of each node why nothing on it matches and, where there is a topology level, in which zone it is.
+func (c *Cluster) judgeNodes(r *poolRequest) (refused []Refusal, zones []int32, zoneCount int) {
+	refused, zones = make([]Refusal, len(c.nodes)), make([]int32, len(c.nodes))
+	numbers := map[string]int32{}
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		refused[i] = r.refuseNode(n)
+		if r.level == "" {
+			continue
+		}
+		value := n.labels[r.level]
+		if value == "" && refused[i] == "" {
+			refused[i] = refusedLevel
+		}
+		at, ok := numbers[value]
+		if !ok {
+			at = int32(len(numbers))
+			numbers[value] = at
+		}
+		zones[i] = at
+	}
+	return refused, zones, len(numbers)
 }
 
 // suits says whether the class can hold weights in the format. A class whose formats are not known is taken to compute
@@ -137,7 +143,7 @@ func (c *Cluster) freeOn(is *island, nodes []Refusal, class Refusal, count *cens
 }
 
 // addParts divides an island's free devices by zone.
-func (c *Cluster) addParts(p *pool, r *poolRequest, is *island, index int32, free []int32, zones []int32) {
+func (c *Cluster) addParts(p *pool, r *poolRequest, is *island, index int32, free, zones []int32) {
 	limit := c.limit(is)
 	if r.any {
 		limit = len(is.devices)

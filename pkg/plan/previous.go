@@ -49,7 +49,7 @@ func (t *task) keepPrevious(previous *v1alpha1.ShardingPlanSpec) (*solution, boo
 	a := t.attempt(t.ladder[at])
 	s := shape{int(previous.Strategy.Tensor), len(ends)}
 	for _, p := range a.levels[len(a.levels)-1] {
-		w := &placer{task: t, pool: p, prints: a.print(s), shape: s, taken: map[int32]bool{}}
+		w := &placer{task: t, pool: p, prints: a.footprint(s), shape: s, taken: map[int32]bool{}}
 		w.fix(ends)
 		if found, ok := w.keepCopies(previous); ok {
 			return &solution{shape: s, layout: found, format: previous.Quantization, prints: w.prints}, true

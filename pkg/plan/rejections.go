@@ -50,7 +50,7 @@ func (r *rejections) list() []v1alpha1.RejectedPlan {
 // explain says in numbers why the shape did not fit.
 func (e *rejection) explain() v1alpha1.RejectedPlan {
 	t := e.attempt.task
-	f := e.attempt.print(e.shape)
+	f := e.attempt.footprint(e.shape)
 	plan := v1alpha1.RejectedPlan{Strategy: clip(t.summary(e.shape)+" "+string(e.attempt.step.format), 64), Reason: ReasonInsufficientMemory}
 	if e.shape.stages > 1 {
 		need, free, devices := f.together(e.shape.stages, e.shape.tensor), int64(0), 0

@@ -83,7 +83,7 @@ func (t *task) search() (*solution, []v1alpha1.RejectedPlan) {
 		a := t.attempt(s)
 		for _, shape := range a.shapes() {
 			if found, ok := a.try(shape); ok {
-				return &solution{shape: shape, layout: found, format: s.format, prints: a.print(shape), rejected: log.list()}, nil
+				return &solution{shape: shape, layout: found, format: s.format, prints: a.footprint(shape), rejected: log.list()}, nil
 			}
 			log.add(a, shape)
 		}
@@ -109,8 +109,8 @@ func (t *task) attempt(s step) *attempt {
 	return a
 }
 
-// print is the footprint of a shape; that of inference is the same for all pipelines.
-func (a *attempt) print(s shape) *footprint {
+// footprint is the memory of a shape; that of inference is the same for all pipelines.
+func (a *attempt) footprint(s shape) *footprint {
 	key := s
 	if a.load.workload.Training == nil {
 		key.stages = min(s.stages, 2)
@@ -172,7 +172,7 @@ func (a *attempt) try(s shape) (layout, bool) {
 		var best layout
 		least := int64(-1)
 		for _, p := range pools {
-			found, ok := place(a.task, p, a.print(s), s)
+			found, ok := place(a.task, p, a.footprint(s), s)
 			if !ok {
 				continue
 			}

@@ -135,7 +135,7 @@ func distinct(caps []int64) (sizes []int64, counts []int) {
 		}
 		states := 1
 		for _, n := range counts {
-			if states = states * (n + 1); states > maxSearchStates {
+			if states *= n + 1; states > maxSearchStates {
 				break
 			}
 		}

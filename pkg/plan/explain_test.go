@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+func unplaceableBy(t *testing.T, nodes []Node, r Request) *Unplaceable {
+	t.Helper()
+	spec, err := Plan(NewCluster(nodes), r)
+	var no *Unplaceable
+	if !errors.As(err, &no) {
+		t.Fatalf("got %+v, %v", spec, err)
+	}
+	return no
+}
+
+func TestSmallestChange(t *testing.T) {
+	two, four := []Node{host("a", false, many(2, l40s)...)}, []Node{host("a", false, many(4, l40s)...)}
+	for name, test := range map[string]struct {
+		nodes   []Node
+		request Request
+		reason  string
+		want    string
+		// applied is the request with the suggestion followed.
+		applied func(*specOf)
+	}{
+		"format": {
+			two, ask(t, llama(t, 70), 4096, 2, format("BF16")), ReasonInsufficientMemory, "quantization FP8 instead of BF16 (weights 67.7 GiB instead of 131.4 GiB)",
+			format("FP8"),
+		},
+		"next format": {
+			two[:1], ask(t, llama(t, 70), 16384, 2, format("FP8")), ReasonInsufficientMemory, "quantization INT4 instead of FP8", format("INT4"),
+		},
+		"context": {
+			two, ask(t, llama(t, 70), 131072, 2), ReasonInsufficientMemory, "maxModelLen 65536 instead of 131072",
+			func(s *specOf) { s.Workload.Inference.MaxModelLen = 65536 },
+		},
+		"context for a long request": {
+			two, ask(t, llama(t, 70), 131072, 2, func(s *specOf) { s.Workload.Inference.InputTokens = ptr(int32(100000)) }), ReasonInsufficientMemory,
+			"maxSequences 1 instead of 2", func(s *specOf) { s.Workload.Inference.MaxSequences = 1 },
+		},
+		"sequences": {
+			two, ask(t, llama(t, 8), 1024, 5000, format("INT4")), ReasonInsufficientMemory, "maxSequences 578 instead of 5000",
+			func(s *specOf) { s.Workload.Inference.MaxSequences = 578 },
+		},
+		"copies": {
+			four, ask(t, llama(t, 8), 1024, 1, format("INT4"), replicas(7)), ReasonInsufficientDevices, "4 of the 7 copies", replicas(4),
+		},
+		"devices": {
+			two, ask(t, llama(t, 405), 1024, 1, format("INT4")), ReasonInsufficientMemory, "more free NVIDIA L40S", nil,
+		},
+		"checkpoints": {
+			four, ask(t, llama(t, 8), 1, 1, func(s *specOf) {
+				s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4}}
+			}), ReasonInsufficientMemory, "activationCheckpointing", func(s *specOf) { s.Workload.Training.ActivationCheckpointing = true },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			no := unplaceableBy(t, test.nodes, test.request)
+			if no.Reason != test.reason || !strings.Contains(no.Shortfall.Suggestion, test.want) || !strings.HasSuffix(no.Message, no.Shortfall.Suggestion+".") {
+				t.Errorf("got %s: %s", no.Reason, no.Message)
+			}
+			if test.applied != nil {
+				test.applied(&test.request.Placement.Spec)
+				checkPlan(t, test.nodes, test.request, mustPlan(t, NewCluster(test.nodes), test.request))
+			}
+		})
+	}
+}
+
+// The number of further devices is enough, and one less is not.
+func TestMoreDevicesIsTheLeast(t *testing.T) {
+	r := ask(t, llama(t, 405), 1024, 1, format("INT4"))
+	few := []Node{host("a", true, many(2, h100)...)}
+	no := unplaceableBy(t, few, r)
+	var more int
+	if _, err := fmt.Sscanf(no.Shortfall.Suggestion, "%d more free", &more); err != nil {
+		t.Fatalf("got %q: %v", no.Shortfall.Suggestion, err)
+	}
+	for _, test := range []struct {
+		devices int
+		fits    bool
+	}{{more, true}, {more - 1, false}} {
+		nodes := few
+		for left := test.devices; left > 0; left -= 2 {
+			nodes = append(nodes[:len(nodes):len(nodes)], host(fmt.Sprint("b", left), true, many(min(2, left), h100)...))
+		}
+		if _, err := Plan(NewCluster(nodes), r); (err == nil) != test.fits {
+			t.Errorf("%d more devices: %v", test.devices, err)
+		}
+	}
+}
+
+func TestReasons(t *testing.T) {
+	taken := host("a", false, many(2, l40s)...)
+	taken.Unschedulable = true
+	cpu := host("a", false, product{"cpu", "EPYC", v1alpha1.FamilyCPU, 1 << 20, 0, nil})
+	for name, test := range map[string]struct {
+		nodes  []Node
+		change func(*specOf)
+		reason string
+		want   string
+	}{
+		"no nodes":      {nil, replicas(1), ReasonNoDevices, "no node has an accelerator"},
+		"only the host": {[]Node{cpu}, replicas(1), ReasonNoDevices, "no node has an accelerator"},
+		"nodes away":    {[]Node{taken}, replicas(1), ReasonNoFreeDevices, "2 on nodes that take no new work"},
+		"formats":       {[]Node{host("a", false, t4)}, format("BF16"), ReasonNoMatchingDevices, "1 without native arithmetic for the weights"},
+		"too small":     {[]Node{host("a", false, t4)}, format("FP32"), ReasonInsufficientMemory, "quantization INT8 instead of FP32"},
+		"not enough":    {[]Node{host("a", false, many(2, l40s)...)}, func(s *specOf) { s.Replicas = ptr(int32(9)) }, ReasonInsufficientDevices, "2 of the 9 copies"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			no := unplaceableBy(t, test.nodes, ask(t, llama(t, 8), 4096, 1, test.change))
+			if no.Reason != test.reason || !strings.Contains(no.Message, test.want) || no.Shortfall.NeededMiB < 4000 {
+				t.Errorf("got %s (%+v): %s", no.Reason, no.Shortfall, no.Message)
+			}
+		})
+	}
+}
+
+func TestRejectedFormsAreListedWithNumbers(t *testing.T) {
+	nodes := []Node{host("a", true, many(2, h100)...)}
+	spec := mustPlan(t, NewCluster(nodes), ask(t, llama(t, 70), 8192, 8))
+	wants := []string{"None BF16", "TP2 BF16", "PP2 BF16", "None FP8"}
+	if len(spec.Rejected) != len(wants) {
+		t.Fatalf("got %+v", spec.Rejected)
+	}
+	for i, want := range wants {
+		r := spec.Rejected[i]
+		if r.Strategy != want || r.Reason != ReasonInsufficientMemory || !strings.Contains(r.Message, "GiB") {
+			t.Errorf("got %+v, want %s", r, want)
+		}
+	}
+}
