@@ -28,7 +28,7 @@ func (r *Reconciler) connect(ctx context.Context, p *pass) error {
 	}
 	spec, err := r.Mesher(p.plan.Name, &p.plan.Spec, addresses)
 	if err != nil {
-		p.report.meshed(metaFalse, "MeshFailed", err.Error())
+		p.report.unmeshed("MeshFailed", err.Error())
 		return nil
 	}
 	current, err := r.currentMesh(ctx, p)
@@ -60,7 +60,7 @@ func (r *Reconciler) currentMesh(ctx context.Context, p *pass) (*v1alpha1.Device
 	case mesh.Labels[v1alpha1.LabelPlacement] == p.placement.Name:
 		return nil, deleteIfSame(ctx, r.Client, mesh)
 	default:
-		p.report.meshed(metaFalse, "NameTaken", fmt.Sprintf("DeviceMesh %s exists and is not this placement's: delete or rename it.", mesh.Name))
+		p.report.unmeshed("NameTaken", fmt.Sprintf("DeviceMesh %s exists and is not this placement's: delete or rename it.", mesh.Name))
 		return nil, nil
 	}
 }

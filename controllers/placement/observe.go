@@ -88,7 +88,7 @@ func (r *Reconciler) release(ctx context.Context, p *pass) error {
 	if err := r.deleteMesh(ctx, p); err != nil {
 		return err
 	}
-	p.report.planned(metaFalse, "ScaledToZero", "spec.replicas is 0: no devices are reserved. Raise it to place the model.")
+	p.report.refuse("ScaledToZero", "spec.replicas is 0: no devices are reserved. Raise it to place the model.")
 	return errStop
 }
 

@@ -99,7 +99,7 @@ func (r *Reconciler) run(ctx context.Context, p *pass) (ctrl.Result, error) {
 	contended := errors.Is(failed, ledger.ErrConflict)
 	if contended {
 		r.Metrics.Conflicts.Inc()
-		p.report.planned(metaFalse, "Contended", "Another operator reserved devices at the same moment; trying again.")
+		p.report.refuse("Contended", "Another operator reserved devices at the same moment; trying again.")
 	}
 	if contended || errors.Is(failed, errStop) {
 		failed = nil

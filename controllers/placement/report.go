@@ -34,17 +34,19 @@ type report struct {
 	shortfall *v1alpha1.Shortfall
 }
 
-func (r *report) planned(status metav1.ConditionStatus, reason, message string) {
-	r.plan = condition(v1alpha1.ConditionPlanned, status, reason, message)
+// refuse says why there is no new plan.
+func (r *report) refuse(reason, message string) {
+	r.plan = condition(v1alpha1.ConditionPlanned, metaFalse, reason, message)
 }
 
-func (r *report) meshed(status metav1.ConditionStatus, reason, message string) {
-	r.mesh = condition(v1alpha1.ConditionMeshed, status, reason, message)
+// unmeshed says why the plan in force has no mesh.
+func (r *report) unmeshed(reason, message string) {
+	r.mesh = condition(v1alpha1.ConditionMeshed, metaFalse, reason, message)
 }
 
 func (r *report) invalid(reason, message string) {
 	r.phase = v1alpha1.PhaseInvalid
-	r.planned(metaFalse, reason, message)
+	r.refuse(reason, message)
 }
 
 func (r *report) unplaceable(why *plan.Unplaceable, priority int32) {
@@ -59,7 +61,7 @@ func (r *report) unplaceable(why *plan.Unplaceable, priority int32) {
 	if reason == "" {
 		reason = "Unplaceable"
 	}
-	r.planned(metaFalse, reason, message)
+	r.refuse(reason, message)
 }
 
 func condition(kind string, status metav1.ConditionStatus, reason, message string) *metav1.Condition {

@@ -79,8 +79,8 @@ func (r *Reconciler) waiting(ctx context.Context, _ client.Object) []reconcile.R
 
 func (r *Reconciler) usersOfConfigMap(ctx context.Context, config client.Object) []reconcile.Request {
 	return r.placementsWhere(ctx, func(p *v1alpha1.ModelPlacement) bool {
-		source := p.Spec.Model.ConfigMap
-		return source != nil && p.Namespace == config.GetNamespace() && source.Name == config.GetName()
+		key := p.Spec.Model.ConfigMap
+		return key != nil && p.Namespace == config.GetNamespace() && key.Name == config.GetName()
 	})
 }
 

@@ -36,13 +36,13 @@ func TestLostDeviceIsReplaced(t *testing.T) {
 	w.place(placementOf("llm", 2, 1))
 	w.awaitPlan("llm", "llm-1")
 
-	w.changeInventory("n1", damage(v1alpha1.Unhealthy))
+	w.changeInventory(damage(v1alpha1.Unhealthy))
 	want := []string{"n1/" + string(deviceID(1)), "n1/" + string(deviceID(2))}
 	if got := devicesOf(w.awaitPlan("llm", "llm-2")); !cmp.Equal(got, want) {
 		t.Errorf("the new plan has %v, want %v", got, want)
 	}
 
-	w.changeInventory("n1", func(i *v1alpha1.AcceleratorInventory) { i.Status.Devices = i.Status.Devices[:2] })
+	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) { i.Status.Devices = i.Status.Devices[:2] })
 	degraded := w.awaitReason("llm", "DevicesLost")
 	if degraded.Status.Phase != v1alpha1.PhaseDegraded || degraded.Status.Plan != "llm-2" {
 		t.Errorf("nothing can replace the device: phase %s, plan %q", degraded.Status.Phase, degraded.Status.Plan)
@@ -59,7 +59,7 @@ func TestHoldKeepsADegradedPlan(t *testing.T) {
 	w.place(p)
 	w.awaitPlan("llm", "llm-1")
 
-	w.changeInventory("n1", damage(v1alpha1.Unhealthy))
+	w.changeInventory(damage(v1alpha1.Unhealthy))
 	w.awaitReason("llm", "DevicesLost")
 	mesh := w.mesh("llm")
 	want := []v1alpha1.LostRank{{Rank: 0, Node: "n1", Device: deviceID(0), Reason: "Unhealthy: Xid79"}}
@@ -70,7 +70,7 @@ func TestHoldKeepsADegradedPlan(t *testing.T) {
 		t.Errorf("conditions of the mesh: %+v", mesh.Status.Conditions)
 	}
 
-	w.changeInventory("n1", damage(v1alpha1.Healthy))
+	w.changeInventory(damage(v1alpha1.Healthy))
 	w.awaitPlan("llm", "llm-1")
 	if mesh := w.mesh("llm"); len(mesh.Status.LostRanks) != 0 || !meta.IsStatusConditionTrue(mesh.Status.Conditions, v1alpha1.ConditionReady) {
 		t.Errorf("the mesh has not recovered: %+v", mesh.Status)
@@ -96,7 +96,7 @@ func TestNoEvidenceIsNoLoss(t *testing.T) {
 			w.addNode("n1", 3)
 			w.place(placementOf("llm", 2, 1))
 			w.awaitPlan("llm", "llm-1")
-			w.changeInventory("n1", change)
+			w.changeInventory(change)
 			w.addNode("n2", 1)
 			w.place(placementOf("later", 1, 1))
 			w.awaitPlan("later", "later-1")
@@ -124,7 +124,7 @@ func TestPlanStaysWhereANewOneWouldBeTheSame(t *testing.T) {
 	w.addNode("n1", 4)
 	w.place(placementOf("llm", 2, 1))
 	w.awaitPlan("llm", "llm-1")
-	w.change("llm", func(s *v1alpha1.ModelPlacementSpec) { s.OnFailure = v1alpha1.FailureHold })
+	w.change(func(s *v1alpha1.ModelPlacementSpec) { s.OnFailure = v1alpha1.FailureHold })
 	w.eventually("the new spec is taken into account", func(context.Context) bool { return ready(w.placement("llm")).Status == metav1.ConditionTrue })
 	if got := w.placement("llm").Status.Plan; got != "llm-1" {
 		t.Errorf("plan %q replaced llm-1 though nothing of it changed", got)

@@ -27,8 +27,11 @@ type invariant struct {
 	active     map[types.UID]v1alpha1.ShardingPlan
 	events     int
 	everActive int
+	abandoned  int
 	violations []string
 	marked     chan struct{}
+	// changed takes an event at a time, for who waits for the next one.
+	changed chan struct{}
 }
 
 const markerName = "invariant-marker"
@@ -43,7 +46,7 @@ func (w world) watchInvariant() *invariant {
 	events, err := w.Watch(context.WithoutCancel(w.Context()), &v1alpha1.ShardingPlanList{},
 		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}})
 	w.must(err)
-	i := &invariant{world: w, watch: events, active: map[types.UID]v1alpha1.ShardingPlan{}, finished: make(chan struct{}), marked: make(chan struct{}, 1)}
+	i := &invariant{world: w, watch: events, active: map[types.UID]v1alpha1.ShardingPlan{}, finished: make(chan struct{}), marked: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 	go i.run()
 	w.Cleanup(func() { events.Stop(); <-i.finished })
 	return i
@@ -71,7 +74,14 @@ func (i *invariant) see(event watch.Event) {
 		return
 	}
 	i.events++
+	select {
+	case i.changed <- struct{}{}:
+	default:
+	}
 	if event.Type == watch.Deleted || !ledger.Active(plan) {
+		if event.Type == watch.Deleted && !ledger.Active(plan) {
+			i.abandoned++
+		}
 		delete(i.active, plan.UID)
 		return
 	}
@@ -117,6 +127,7 @@ func (i *invariant) check(least int) {
 	i.must(i.Delete(i.Context(), marker))
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	i.Logf("%d events; %d plans became active, %d were abandoned before", i.events, i.everActive, i.abandoned)
 	for _, v := range i.violations {
 		i.Error(v)
 	}

@@ -96,13 +96,13 @@ func TestPlacementScales(t *testing.T) {
 		t.Errorf("%d plans are left of which one is in force", len(plans))
 	}
 
-	w.change("llm", func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 9 })
+	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 9 })
 	kept := w.awaitReason("llm", "InsufficientDevices")
 	if kept.Status.Plan != "llm-2" || kept.Status.Replicas != 3 || kept.Status.Devices != 3 {
 		t.Errorf("9 copies do not fit: plan %q with %d copies on %d devices should stay in force", kept.Status.Plan, kept.Status.Replicas, kept.Status.Devices)
 	}
 
-	w.change("llm", func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 0 })
+	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 0 })
 	none := w.awaitReason("llm", "ScaledToZero")
 	if none.Status.Plan != "" || none.Status.Devices != 0 || none.Status.Replicas != 0 {
 		t.Errorf("scaled to zero: %+v", none.Status)
@@ -110,7 +110,7 @@ func TestPlacementScales(t *testing.T) {
 	w.eventually("nothing is reserved", func(ctx context.Context) bool { return w.children(ctx, "llm") == 0 })
 	w.awaitEvents("llm", "Replanned", "Released")
 
-	w.change("llm", func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 2 })
+	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 2 })
 	w.eventually("it is placed again", func(context.Context) bool { return w.placement("llm").Status.Replicas == 2 })
 	watched.check(3)
 }
@@ -142,7 +142,7 @@ func TestPodsHoldDevicesAfterTheirPlacement(t *testing.T) {
 	w.place(placementOf("second", 1, 1))
 	w.awaitReason("second", "InsufficientDevices")
 	// The kubelet says which device it is, so that the other one is free.
-	w.changeInventory("n1", func(i *v1alpha1.AcceleratorInventory) {
+	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) {
 		i.Status.Allocations = []v1alpha1.Allocation{{Device: deviceID(0), Namespace: testNamespace, Pod: pod.Name}}
 	})
 	if got := devicesOf(w.awaitPlan("second", "second-1")); !cmp.Equal(got, []string{"n1/" + string(deviceID(1))}) {
@@ -151,7 +151,7 @@ func TestPodsHoldDevicesAfterTheirPlacement(t *testing.T) {
 	// A placement of the same name does not get the plan's name that the pod carries.
 	w.place(placementOf("first", 1, 1))
 	w.awaitReason("first", "InsufficientDevices")
-	w.changeInventory("n1", func(i *v1alpha1.AcceleratorInventory) { i.Status.Allocations = nil })
+	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) { i.Status.Allocations = nil })
 	w.must(w.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
 	w.eventually("the first placement is placed anew", func(context.Context) bool { return w.placement("first").Status.Phase == v1alpha1.PhaseReady })
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
-// operate runs an operator without leader election until the test ends or stop is called.
-func (w world) operate(options operator.Options) (stop func()) {
+// operate runs an operator without leader election until the test ends.
+func (w world) operate(options operator.Options) {
 	w.Helper()
 	options.Namespace, options.AgentNamespace = operatorNamespace, "rankwright-node-agent"
 	options.HealthAddress, options.MetricsAddress = "0", "0"
@@ -34,19 +34,12 @@ func (w world) operate(options operator.Options) (stop func()) {
 	w.must(err)
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
-	stopped := false
-	stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
+	w.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			w.Errorf("the operator ended with: %v", err)
 		}
-	}
-	w.Cleanup(stop)
-	return stop
+	})
 }
 
 // firstFit gives each copy the first free devices of one node, as many as spec.parallelism.tensor says. It stands for
@@ -123,11 +116,11 @@ func deviceID(i int) v1alpha1.DeviceID {
 	return v1alpha1.DeviceID(fmt.Sprintf("nvidia-0000:%02x:00.0", i))
 }
 
-// changeInventory changes the status of a node's inventory.
-func (w world) changeInventory(name string, change func(*v1alpha1.AcceleratorInventory)) {
+// changeInventory changes the inventory of node n1.
+func (w world) changeInventory(change func(*v1alpha1.AcceleratorInventory)) {
 	w.Helper()
 	var inventory v1alpha1.AcceleratorInventory
-	w.must(w.Get(w.Context(), client.ObjectKey{Name: name}, &inventory))
+	w.must(w.Get(w.Context(), client.ObjectKey{Name: "n1"}, &inventory))
 	spec := inventory.DeepCopy()
 	change(spec)
 	status := spec.Status
@@ -156,11 +149,11 @@ func (w world) place(p *v1alpha1.ModelPlacement) *v1alpha1.ModelPlacement {
 	return p
 }
 
-// change edits a placement's spec.
-func (w world) change(name string, edit func(*v1alpha1.ModelPlacementSpec)) {
+// change edits the spec of placement llm.
+func (w world) change(edit func(*v1alpha1.ModelPlacementSpec)) {
 	w.Helper()
-	w.eventually("placement "+name+" could be edited", func(ctx context.Context) bool {
-		p := w.placement(name)
+	w.eventually("the placement could be edited", func(ctx context.Context) bool {
+		p := w.placement("llm")
 		edit(&p.Spec)
 		return w.Update(ctx, p) == nil
 	})
