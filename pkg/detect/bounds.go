@@ -45,8 +45,13 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 		return d, fmt.Errorf("%s is left out: PCI address %q", d.ID, clip(d.PCI.Address, 32))
 	}
 	clipAll([]bound{
-		{&d.Product, 256}, {&d.Architecture, 64}, {&d.ComputeCapability, 32}, {&d.UUID, 128},
-		{&d.Driver, 64}, {&d.DriverVersion, 64}, {&d.FirmwareVersion, 64},
+		{&d.Product, 256},
+		{&d.Architecture, 64},
+		{&d.ComputeCapability, 32},
+		{&d.UUID, 128},
+		{&d.Driver, 64},
+		{&d.DriverVersion, 64},
+		{&d.FirmwareVersion, 64},
 		{&d.Health.Message, maxMessage},
 	})
 	d.Paths = d.Paths[:min(len(d.Paths), maxPaths)]
@@ -86,8 +91,14 @@ func notMonitored(why string) v1alpha1.DeviceHealth {
 func boundHost(h v1alpha1.Host) v1alpha1.Host {
 	h = *h.DeepCopy()
 	clipAll([]bound{
-		{&h.CPU.Model, 128}, {&h.CPU.Architecture, 32}, {&h.Kernel, 128}, {&h.OS, 128},
-		{&h.Cloud, 32}, {&h.InstanceType, 64}, {&h.Region, 64}, {&h.Container, 32},
+		{&h.CPU.Model, 128},
+		{&h.CPU.Architecture, 32},
+		{&h.Kernel, 128},
+		{&h.OS, 128},
+		{&h.Cloud, 32},
+		{&h.InstanceType, 64},
+		{&h.Region, 64},
+		{&h.Container, 32},
 	})
 	h.NUMANodes = h.NUMANodes[:min(len(h.NUMANodes), maxNUMANodes)]
 	for i := range h.NUMANodes {

@@ -55,6 +55,7 @@ type liveCommands struct {
 // errStuck keeps a node whose driver hangs from collecting a process with every scan.
 var errStuck = errors.New("an earlier run was killed and has not ended yet: the driver hangs, see dmesg")
 
+// Run implements Commands.
 func (c *liveCommands) Run(ctx context.Context, argv ...string) (CommandResult, error) {
 	tool, err := c.find(argv)
 	if err != nil {
@@ -117,18 +118,22 @@ func (c *liveCommands) run(ctx context.Context, tool string, args []string) (Com
 
 // wait waits for the command to end, but not longer than killing it and draining its output takes.
 func (c *liveCommands) wait(ctx context.Context, cmd *exec.Cmd) (ended bool, err error) {
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
+	done := make(chan struct{})
+	var waitErr error // read only when done is closed
+	go func() {
+		waitErr = cmd.Wait()
+		close(done)
+	}()
 	select {
-	case err := <-done:
-		return true, err
+	case <-done:
+		return true, waitErr
 	case <-ctx.Done():
 	}
 	patience := time.NewTimer(2 * pipeGrace)
 	defer patience.Stop()
 	select {
-	case err := <-done:
-		return true, err
+	case <-done:
+		return true, waitErr
 	case <-patience.C:
 	}
 	c.setStuck(cmd.Path, true)

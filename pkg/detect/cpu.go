@@ -78,7 +78,7 @@ func readMemTotal(files Files, name string) (int64, error) {
 
 const nodeFolder = "/sys/devices/system/node"
 
-var nodeName = regexp.MustCompile(`^node([0-9]{1,5})$`)
+var nodeName = regexp.MustCompile(`^node(\d{1,5})$`)
 
 // readNUMANodes returns the host's NUMA nodes in order of their numbers; none where the kernel has no NUMA.
 func readNUMANodes(files Files) ([]v1alpha1.NUMANode, error) {

@@ -85,7 +85,7 @@ func parseCPUInfo(text string) v1alpha1.CPU {
 
 const cpuFolder = "/sys/devices/system/cpu"
 
-var cpuName = regexp.MustCompile(`^cpu([0-9]{1,5})$`)
+var cpuName = regexp.MustCompile(`^cpu(\d{1,5})$`)
 
 // readCPUTopology counts online threads, cores and sockets in sysfs; an offline thread has no topology folder.
 func readCPUTopology(files Files) (threads, cores, sockets int32) {

@@ -18,23 +18,24 @@ func LiveFiles(root string) Files {
 
 type liveFiles struct{ root string }
 
+// ReadFile implements Files.
 func (f liveFiles) ReadFile(name string) ([]byte, error) {
 	data, err := f.readFile(name)
 	return data, pathError("read", name, err)
 }
 
 func (f liveFiles) readFile(name string) ([]byte, error) {
-	real, err := f.resolve(name)
+	place, err := f.resolve(name)
 	if err != nil {
 		return nil, err
 	}
 	// A FIFO blocks its opener and a device node may act on being opened: only what is a file is opened.
-	if info, err := os.Lstat(f.host(real)); err != nil {
+	if info, err := os.Lstat(f.host(place)); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() {
 		return nil, errNotRegular
 	}
-	file, err := os.OpenFile(f.host(real), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := os.OpenFile(f.host(place), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -51,17 +52,18 @@ func (f liveFiles) readFile(name string) ([]byte, error) {
 
 var errNotRegular = errors.New("not a regular file")
 
+// ReadDir implements Files.
 func (f liveFiles) ReadDir(name string) ([]string, error) {
 	names, err := f.readDir(name)
 	return names, pathError("readdir", name, err)
 }
 
 func (f liveFiles) readDir(name string) ([]string, error) {
-	real, err := f.resolve(name)
+	place, err := f.resolve(name)
 	if err != nil {
 		return nil, err
 	}
-	folder, err := os.Open(f.host(real))
+	folder, err := os.Open(f.host(place))
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +73,7 @@ func (f liveFiles) readDir(name string) ([]string, error) {
 	return names, err
 }
 
+// ReadLink implements Files.
 func (f liveFiles) ReadLink(name string) (string, error) {
 	parent, err := f.resolve(filepath.Dir(name))
 	if err != nil {
@@ -80,17 +83,19 @@ func (f liveFiles) ReadLink(name string) (string, error) {
 	return target, pathError("readlink", name, err)
 }
 
+// RealPath implements Files.
 func (f liveFiles) RealPath(name string) (string, error) {
-	real, err := f.resolve(name)
-	return real, pathError("realpath", name, err)
+	place, err := f.resolve(name)
+	return place, pathError("realpath", name, err)
 }
 
+// Stat implements Files.
 func (f liveFiles) Stat(name string) (fs.FileMode, error) {
-	real, err := f.resolve(name)
+	place, err := f.resolve(name)
 	if err != nil {
 		return 0, pathError("stat", name, err)
 	}
-	info, err := os.Lstat(f.host(real))
+	info, err := os.Lstat(f.host(place))
 	if err != nil {
 		return 0, pathError("stat", name, err)
 	}

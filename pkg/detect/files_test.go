@@ -101,8 +101,8 @@ func TestFilesListAndStat(t *testing.T) {
 		if target, err := files.ReadLink("/sys/class/absolute/subsystem"); target != "../../bus" || err != nil {
 			t.Errorf("%T: ReadLink = %q, %v", files, target, err)
 		}
-		if real, err := files.RealPath("/sys/class/absolute/subsystem"); real != "/sys/bus" || err != nil {
-			t.Errorf("%T: RealPath = %q, %v", files, real, err)
+		if place, err := files.RealPath("/sys/class/absolute/subsystem"); place != "/sys/bus" || err != nil {
+			t.Errorf("%T: RealPath = %q, %v", files, place, err)
 		}
 		if mode, err := files.Stat("/sys/bus/gpu"); !mode.IsDir() || err != nil {
 			t.Errorf("%T: Stat = %v, %v", files, mode, err)

@@ -82,7 +82,7 @@ func askLinks(ctx context.Context, host *Host, nodes map[string]*nvLinkNode) err
 	return nil
 }
 
-var nvSwitchName = regexp.MustCompile(`^(?:nvidia-)?nvswitch[0-9]+$`)
+var nvSwitchName = regexp.MustCompile(`^(?:nvidia-)?nvswitch\d+$`)
 
 // hasNVSwitch says whether the host shows an NVSwitch: a bridge of class 0680 on PCI, or its driver's device.
 func hasNVSwitch(files Files, functions []pciFunction) bool {

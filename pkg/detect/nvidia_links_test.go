@@ -78,8 +78,10 @@ func TestNVIDIALinks(t *testing.T) {
 		},
 		"bridged pairs": { // NV12 is no switch
 			gpus: []linkedGPU{
-				{ids: pcie, row: "X NV12 SYS SYS", links: twelve}, {ids: pcie, row: "NV12 X SYS SYS", links: twelve},
-				{ids: pcie, row: "SYS SYS X NV12", links: twelve}, {ids: pcie, row: "SYS SYS NV12 X", links: twelve},
+				{ids: pcie, row: "X NV12 SYS SYS", links: twelve},
+				{ids: pcie, row: "NV12 X SYS SYS", links: twelve},
+				{ids: pcie, row: "SYS SYS X NV12", links: twelve},
+				{ids: pcie, row: "SYS SYS NV12 X", links: twelve},
 			},
 			want: v1alpha1.Links{Pairs: []v1alpha1.LinkPair{
 				{A: a, B: b, Kind: "NVLink", Count: 12, MBps: 300000}, {A: c, B: d, Kind: "NVLink", Count: 12, MBps: 300000},
@@ -98,8 +100,10 @@ func TestNVIDIALinks(t *testing.T) {
 		},
 		"four in a mesh": {
 			gpus: []linkedGPU{
-				{ids: a100, row: "X NV4 NV4 NV4", links: twelve}, {ids: a100, row: "NV4 X NV4 NV4", links: twelve},
-				{ids: a100, row: "NV4 NV4 X NV4", links: twelve}, {ids: a100, row: "NV4 NV4 NV4 X", links: twelve},
+				{ids: a100, row: "X NV4 NV4 NV4", links: twelve},
+				{ids: a100, row: "NV4 X NV4 NV4", links: twelve},
+				{ids: a100, row: "NV4 NV4 X NV4", links: twelve},
+				{ids: a100, row: "NV4 NV4 NV4 X", links: twelve},
 			},
 			want: domain("nvlink-0000:60:00.0", v1alpha1.TopologyMesh, 300000, 100000, a, b, c, d),
 		},

@@ -72,8 +72,8 @@ func migFromSMI(devices []smiMIG) []migInstance {
 }
 
 var (
-	gpuInstanceName     = regexp.MustCompile(`^gi([0-9]{1,4})$`)
-	computeInstanceName = regexp.MustCompile(`^ci([0-9]{1,4})$`)
+	gpuInstanceName     = regexp.MustCompile(`^gi(\d{1,4})$`)
+	computeInstanceName = regexp.MustCompile(`^ci(\d{1,4})$`)
 )
 
 func migFromProc(files Files, minor *int32) []migInstance {
@@ -161,12 +161,12 @@ func (g *nvidiaGPU) migPerformance(instance migInstance, memoryMiB int64) *v1alp
 	if !g.known || match == nil || whole <= 0 {
 		return nil
 	}
-	slices := cmp.Or(migSlices[g.DeviceID], 7)
+	allSlices := cmp.Or(migSlices[g.DeviceID], 7)
 	own, _ := strconv.ParseInt(cmp.Or(match[1], match[2]), 10, 64)
 	part := *g.product.Performance.DeepCopy()
 	part.MemoryBandwidthMBps = int64(float64(part.MemoryBandwidthMBps) * min(1, float64(memoryMiB)/float64(whole)))
 	for i := range part.Peak {
-		part.Peak[i].GFLOPS = part.Peak[i].GFLOPS * min(own, slices) / slices
+		part.Peak[i].GFLOPS = part.Peak[i].GFLOPS * min(own, allSlices) / allSlices
 	}
 	return &part
 }
@@ -177,8 +177,8 @@ type migKey struct{ gpuUUID, index string }
 type migName struct{ uuid, profile string }
 
 var (
-	smiListGPU = regexp.MustCompile(`^GPU ([0-9]{1,4}): .*\(UUID: (GPU-[^)]+)\)`)
-	smiListMIG = regexp.MustCompile(`^\s+MIG (\S+)\s+Device\s+([0-9]{1,3}): \(UUID: (MIG-[^)]+)\)`)
+	smiListGPU = regexp.MustCompile(`^GPU (\d{1,4}): .*\(UUID: (GPU-[^)]+)\)`)
+	smiListMIG = regexp.MustCompile(`^\s+MIG (\S+)\s+Device\s+(\d{1,3}): \(UUID: (MIG-[^)]+)\)`)
 )
 
 // parseSMIList reads lines of `GPU 0: NAME (UUID: GPU-…)`, each followed by those of its MIG devices.

@@ -44,7 +44,7 @@ func readNVIDIAProc(files Files, address string) nvidiaProc {
 
 // driverVersion matches 570.148.08 and 595.80 in the line of /proc/driver/nvidia/version, whose words around it differ
 // between the open and the closed module.
-var driverVersion = regexp.MustCompile(`\b[0-9]{3,4}\.[0-9]{1,3}(\.[0-9]{1,3})?\b`)
+var driverVersion = regexp.MustCompile(`\b\d{3,4}\.\d{1,3}(\.\d{1,3})?\b`)
 
 // readNVIDIAVersion returns the version of the loaded driver; empty where none is.
 func readNVIDIAVersion(files Files) string {

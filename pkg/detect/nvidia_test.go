@@ -20,7 +20,7 @@ func detectNVIDIA(t testing.TB, host *detect.Host) v1alpha1.AcceleratorInventory
 
 var (
 	xmlBus    = regexp.MustCompile(`<gpu id="0000([0-9A-F:.]+)">`)
-	xmlDevice = regexp.MustCompile(`<pci_device_id>(....)10DE</pci_device_id>`)
+	xmlDevice = regexp.MustCompile(`<pci_device_id>(.{4})10DE</pci_device_id>`)
 )
 
 // reportHost composes the host of a report of `nvidia-smi -q -x`: PCI functions from the report's own addresses and ids,

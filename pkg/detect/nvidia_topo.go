@@ -11,8 +11,8 @@ type gpuPair [2]int
 
 var (
 	terminalEscape = regexp.MustCompile("\x1b\\[[0-9;]*m")
-	topoGPU        = regexp.MustCompile(`^GPU([0-9]{1,4})$`)
-	topoNVLinks    = regexp.MustCompile(`^NV([0-9]{1,2})$`)
+	topoGPU        = regexp.MustCompile(`^GPU(\d{1,4})$`)
+	topoNVLinks    = regexp.MustCompile(`^NV(\d{1,2})$`)
 )
 
 // parseTopology reads the matrix of `nvidia-smi topo -m`: the number of NVLinks between each two GPUs that have any.
@@ -85,7 +85,7 @@ type gpuNVLinks struct {
 // maxNVLinkGBps is far above the rate of any NVLink (NVLink 5: 50 GB/s).
 const maxNVLinkGBps = 1000
 
-var nvLinkLine = regexp.MustCompile(`^\s+Link [0-9]{1,2}: ([0-9]{1,4}(?:\.[0-9]{1,6})?) GB/s`)
+var nvLinkLine = regexp.MustCompile(`^\s+Link \d{1,2}: (\d{1,4}(?:\.\d{1,6})?) GB/s`)
 
 // parseNVLinks reads `nvidia-smi nvlink -s`: for each GPU a line with its index and UUID, and a line for each link with
 // its rate in one direction, or `<inactive>`.

@@ -38,14 +38,6 @@ func pciFunctions(host *Host) ([]pciFunction, error) {
 	return listPCIFunctions(host)
 }
 
-// pciFunctionAt returns the function at an address (`0000:17:00.0`). The error wraps fs.ErrNotExist where there is none.
-func pciFunctionAt(host *Host, address string) (pciFunction, error) {
-	if !pciAddress.MatchString(address) {
-		return pciFunction{}, fmt.Errorf("PCI address %q: want domain:bus:device.function in lower-case hex", clip(address, 64))
-	}
-	return readPCIFunction(host.Files, address)
-}
-
 var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
 func listPCIFunctions(host *Host) ([]pciFunction, error) {

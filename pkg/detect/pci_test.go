@@ -1,6 +1,7 @@
 package detect_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -66,21 +67,24 @@ func TestPCIFunctionAttributes(t *testing.T) {
 			v1alpha1.PCIDevice{
 				Address: "0000:17:00.0", VendorID: "10de", DeviceID: "2330", SubsystemVendorID: "10de", SubsystemDeviceID: "16c1", Revision: "a1",
 				Root: "pci0000:15", Bridges: []string{"0000:15:01.0", "0000:16:00.0"}, LinkMTps: 32000, LinkWidth: 16,
-			}, &numa,
+			},
+			&numa,
 		},
 		"on the root, old and without a node": {
 			compose.Function{Place: "pci0000:00/0000:00:02.0", IDs: "1002:0001 0000:0000", Class: "030000", Revision: "00", NUMA: -1, Link: "2.5 GT/s x255"},
 			v1alpha1.PCIDevice{
 				Address: "0000:00:02.0", VendorID: "1002", DeviceID: "0001", SubsystemVendorID: "0000", SubsystemDeviceID: "0000", Revision: "00",
 				Root: "pci0000:00", LinkMTps: 2500,
-			}, nil,
+			},
+			nil,
 		},
 		"in a domain of a volume manager": {
 			compose.Function{Place: "pci0000:e0/0000:e0:00.5/pci10000:e0/10000:e0:02.0/10000:e1:00.0", IDs: "10de:26b9 10de:1851", Class: "030200", Revision: "a1", NUMA: 1, Link: "Unknown x0"},
 			v1alpha1.PCIDevice{
 				Address: "10000:e1:00.0", VendorID: "10de", DeviceID: "26b9", SubsystemVendorID: "10de", SubsystemDeviceID: "1851", Revision: "a1",
 				Root: "pci0000:e0", Bridges: []string{"0000:e0:00.5", "10000:e0:02.0"},
-			}, &numa,
+			},
+			&numa,
 		},
 	}
 	for name, test := range tests {
@@ -168,7 +172,7 @@ func TestDetectDoesNotDependOnTheOrderOfListings(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		other := &detect.Host{Files: shuffled{host.Files, rapid.Uint64().Draw(r, "seed")}, Commands: host.Commands}
 		got, err := json.Marshal(detect.Detect(t.Context(), other, detect.Options{}))
-		if err != nil || string(got) != string(want) {
+		if err != nil || !bytes.Equal(got, want) {
 			r.Fatalf("%v\n%s\n%s", err, want, got)
 		}
 	})

@@ -30,34 +30,37 @@ type recorder struct {
 	recording *Recording
 }
 
+// ReadFile implements Files.
 func (r *recorder) ReadFile(name string) ([]byte, error) {
 	data, err := r.files.ReadFile(name)
-	if real, ok := r.trail(name); ok {
-		switch mode, statErr := r.files.Stat(real); {
+	if place, ok := r.trail(name); ok {
+		switch mode, statErr := r.files.Stat(place); {
 		case statErr != nil || !mode.IsRegular():
-			r.seen(real)
+			r.seen(place)
 		case err != nil:
-			r.keep(real, &entry{mode: mode, err: causeOf(err)})
+			r.keep(place, &entry{mode: mode, err: causeOf(err)})
 		default:
-			r.keep(real, &entry{mode: mode, data: data})
+			r.keep(place, &entry{mode: mode, data: data})
 		}
 	}
 	return data, err
 }
 
+// ReadDir implements Files.
 func (r *recorder) ReadDir(name string) ([]string, error) {
 	names, err := r.files.ReadDir(name)
-	if real, ok := r.trail(name); ok {
-		if mode, statErr := r.files.Stat(real); statErr == nil && mode.IsDir() {
-			r.keep(real, &entry{mode: mode, err: causeOf(err)})
+	if place, ok := r.trail(name); ok {
+		if mode, statErr := r.files.Stat(place); statErr == nil && mode.IsDir() {
+			r.keep(place, &entry{mode: mode, err: causeOf(err)})
 			for _, child := range names {
-				r.seen(path.Join(real, child))
+				r.seen(path.Join(place, child))
 			}
 		}
 	}
 	return names, err
 }
 
+// ReadLink implements Files.
 func (r *recorder) ReadLink(name string) (string, error) {
 	if parent, ok := r.trail(path.Dir(name)); ok {
 		r.seen(path.Join(parent, path.Base(name)))
@@ -65,23 +68,25 @@ func (r *recorder) ReadLink(name string) (string, error) {
 	return r.files.ReadLink(name)
 }
 
+// RealPath implements Files.
 func (r *recorder) RealPath(name string) (string, error) {
-	if real, ok := r.trail(name); ok {
-		r.seen(real)
+	if place, ok := r.trail(name); ok {
+		r.seen(place)
 	}
 	return r.files.RealPath(name)
 }
 
+// Stat implements Files.
 func (r *recorder) Stat(name string) (fs.FileMode, error) {
-	if real, ok := r.trail(name); ok {
-		r.seen(real)
+	if place, ok := r.trail(name); ok {
+		r.seen(place)
 	}
 	return r.files.Stat(name)
 }
 
 // trail resolves a name and keeps the links on its way; ok is false where the way ends in nothing.
-func (r *recorder) trail(name string) (real string, ok bool) {
-	real, err := resolve(name, func(step string) (string, bool, error) {
+func (r *recorder) trail(name string) (place string, ok bool) {
+	place, err := resolve(name, func(step string) (string, bool, error) {
 		target, err := r.files.ReadLink(step)
 		if err == nil {
 			r.keep(step, &entry{mode: fs.ModeSymlink | 0o777, data: []byte(target)})
@@ -91,7 +96,7 @@ func (r *recorder) trail(name string) (real string, ok bool) {
 		_, err = r.files.Stat(step)
 		return "", false, err
 	})
-	return real, err == nil
+	return place, err == nil
 }
 
 // seen keeps that a name exists and of what kind it is. The name holds no links but for its last step.
@@ -133,6 +138,7 @@ func causeOf(err error) error {
 // recordedTools is Commands that keeps what it ran.
 type recordedTools struct{ recorder *recorder }
 
+// Run implements Commands.
 func (t recordedTools) Run(ctx context.Context, argv ...string) (CommandResult, error) {
 	result, err := t.recorder.commands.Run(ctx, argv...)
 	if errors.Is(err, ErrNoCommand) {

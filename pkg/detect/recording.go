@@ -123,6 +123,7 @@ func (old *entry) fill(name string, e *entry) error {
 // replayedFiles is the tree of a recording.
 type replayedFiles struct{ entries map[string]*entry }
 
+// ReadFile implements Files.
 func (f replayedFiles) ReadFile(name string) ([]byte, error) {
 	e, err := f.find(name)
 	if err == nil && !e.mode.IsRegular() {
@@ -136,6 +137,7 @@ func (f replayedFiles) ReadFile(name string) ([]byte, error) {
 	return slices.Clone(e.data), nil
 }
 
+// ReadDir implements Files.
 func (f replayedFiles) ReadDir(name string) ([]string, error) {
 	e, err := f.find(name)
 	if err == nil && !e.mode.IsDir() {
@@ -149,6 +151,7 @@ func (f replayedFiles) ReadDir(name string) ([]string, error) {
 	return slices.Sorted(slices.Values(e.names)), nil
 }
 
+// ReadLink implements Files.
 func (f replayedFiles) ReadLink(name string) (string, error) {
 	parent, err := f.RealPath(path.Dir(name))
 	if err != nil {
@@ -164,11 +167,13 @@ func (f replayedFiles) ReadLink(name string) (string, error) {
 // errNotLink says what Linux's EINVAL means for readlink(2).
 var errNotLink = errors.New("invalid argument")
 
+// RealPath implements Files.
 func (f replayedFiles) RealPath(name string) (string, error) {
-	real, err := resolve(name, f.readLink)
-	return real, pathError("realpath", name, err)
+	place, err := resolve(name, f.readLink)
+	return place, pathError("realpath", name, err)
 }
 
+// Stat implements Files.
 func (f replayedFiles) Stat(name string) (fs.FileMode, error) {
 	e, err := f.find(name)
 	if err != nil {
@@ -178,11 +183,11 @@ func (f replayedFiles) Stat(name string) (fs.FileMode, error) {
 }
 
 func (f replayedFiles) find(name string) (*entry, error) {
-	real, err := resolve(name, f.readLink)
+	place, err := resolve(name, f.readLink)
 	if err != nil {
 		return nil, err
 	}
-	return f.entries[real], nil
+	return f.entries[place], nil
 }
 
 func (f replayedFiles) readLink(name string) (string, bool, error) {
@@ -210,6 +215,7 @@ type recordedCommand struct {
 // replayedCommands is by commandKey.
 type replayedCommands map[string]recordedCommand
 
+// Run implements Commands.
 func (c replayedCommands) Run(ctx context.Context, argv ...string) (CommandResult, error) {
 	if err := ctx.Err(); err != nil {
 		return CommandResult{}, commandError(argv, err)

@@ -25,7 +25,7 @@ func resolve(name string, readLink readLinkFunc) (string, error) {
 	if !path.IsAbs(name) {
 		return "", errors.New("name is not absolute")
 	}
-	real, rest, links := "/", strings.TrimPrefix(name, "/"), 0
+	place, rest, links := "/", strings.TrimPrefix(name, "/"), 0
 	for rest != "" {
 		var step string
 		step, rest, _ = strings.Cut(rest, "/")
@@ -33,27 +33,28 @@ func resolve(name string, readLink readLinkFunc) (string, error) {
 		case "", ".":
 			continue
 		case "..":
-			real = path.Dir(real)
+			place = path.Dir(place)
 			continue
 		}
-		next := path.Join(real, step)
+		next := path.Join(place, step)
 		target, isLink, err := readLink(next)
 		if err != nil {
 			return "", err
 		}
 		if !isLink {
-			real = next
+			place = next
 			continue
 		}
-		if links++; links > maxLinks {
+		links++
+		if links > maxLinks {
 			return "", errTooManyLinks
 		}
 		if path.IsAbs(target) {
-			real = "/"
+			place = "/"
 		}
 		rest = target + "/" + rest
 	}
-	return real, nil
+	return place, nil
 }
 
 // pathError tells which name inside the tree failed, whatever path outside it the cause speaks of.
