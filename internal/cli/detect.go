@@ -35,7 +35,7 @@ YAML print an AcceleratorInventory.`,
 		Example: `  kubectl rankwright detect
   kubectl rankwright detect --record host.tar.gz
   kubectl rankwright detect --replay host.tar.gz -o yaml > inventory.yaml`,
-		Args: arguments(0, 0, "detect takes flags only"),
+		Args: arguments(0, "detect takes flags only"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			inventory, err := options.inventory(c.Context())
 			if err != nil {

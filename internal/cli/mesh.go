@@ -55,14 +55,14 @@ Groups are listed for each dimension that is larger than 1 or whose flag is give
 		Example: `  kubectl rankwright mesh --order tp-cp-ep-dp-pp --tp 2 --pp 2 --dp 2
   kubectl rankwright mesh --engine vLLM --tp 4 --pp 2 --group tp-pp -o json
   kubectl rankwright mesh --engine Megatron --tp 2 --dp 8 --ep 4`,
-		Args: arguments(0, 0, "mesh takes flags only"),
+		Args: arguments(0, "mesh takes flags only"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			c.Flags().Visit(func(f *pflag.Flag) { options.given[f.Name] = true })
 			groups, err := options.groups()
 			if err != nil {
 				return err
 			}
-			return write(streams.Out, output, groups, func(w io.Writer) error { return groups.print(w, output.wide()) })
+			return write(streams.Out, output, groups, func(w io.Writer) error { return groups.writeTo(w, output.wide()) })
 		},
 	}
 	flags := command.Flags()
@@ -164,7 +164,7 @@ func (g *meshGroups) set(name string, groups [][]int32) {
 // shownRanks is how many ranks of a row a table shows, unless it is wide.
 const shownRanks = 16
 
-func (g *meshGroups) print(w io.Writer, wide bool) error {
+func (g *meshGroups) writeTo(w io.Writer, wide bool) error {
 	if _, err := fmt.Fprintf(w, "world size %d, order %s\n\n", g.WorldSize, g.order); err != nil {
 		return err
 	}

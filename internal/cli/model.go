@@ -31,7 +31,7 @@ full length.`,
 		Example: `  kubectl rankwright model Llama-3.1-70B
   kubectl rankwright model deepseek-ai/DeepSeek-V3 -o json
   kubectl rankwright model ./config.json -o wide`,
-		Args: arguments(0, 1, "give one name or one config.json, or nothing for the list"),
+		Args: arguments(1, "give one name or one config.json, or nothing for the list"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp

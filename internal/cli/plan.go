@@ -30,7 +30,7 @@ the order given, and each sees the devices that the ones before it took.`,
 
   # On a recorded host
   kubectl rankwright detect --replay host.tar.gz -o yaml | kubectl rankwright plan -f - -f placement.yaml -o json`,
-		Args: arguments(0, 0, "name files with -f"),
+		Args: arguments(0, "name files with -f"),
 		RunE: func(*cobra.Command, []string) error {
 			if len(files) == 0 {
 				return usagef("no file: give inventories and placements with -f")
@@ -67,7 +67,7 @@ func runPlan(streams Streams, files []string, output format) error {
 	}
 	err = write(streams.Out, output, listOf(decisions), func(w io.Writer) error {
 		for i := range decisions {
-			if err := decisions[i].print(w, i > 0, output.wide()); err != nil {
+			if err := decisions[i].writeTo(w, i > 0, output.wide()); err != nil {
 				return err
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
-// print prints a plan and its mesh; nothing where there is none, since the reason goes to the errors.
-func (d *decision) print(w io.Writer, spaced, wide bool) error {
+// writeTo prints a plan and its mesh; nothing where there is none, since the reason goes to the errors.
+func (d *decision) writeTo(w io.Writer, spaced, wide bool) error {
 	if d.plan == nil {
 		return nil
 	}

@@ -38,7 +38,7 @@ func TestPlanTables(t *testing.T) {
 	}
 	for name, wide := range map[string]bool{"plan.txt": false, "plan-wide.txt": true} {
 		var out bytes.Buffer
-		if err := d.print(&out, false, wide); err != nil {
+		if err := d.writeTo(&out, false, wide); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, out.String())

@@ -87,10 +87,10 @@ process group. No command talks to a cluster: what a cluster would decide is com
 	return root
 }
 
-// arguments checks the number of arguments as a matter of usage.
-func arguments(least, most int, what string) cobra.PositionalArgs {
+// arguments refuses more arguments than a command takes, as a matter of usage.
+func arguments(most int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
-		if len(args) < least || len(args) > most {
+		if len(args) > most {
 			return usagef("%d arguments given: %s", len(args), what)
 		}
 		return nil

@@ -1,5 +1,7 @@
 package accelerator
 
+import "bytes"
+
 // maxName is longer than any name in the data; a longer one is not looked for.
 const maxName = 96
 
@@ -42,7 +44,7 @@ func (n *name) bytes() []byte { return n.text[:n.size] }
 func sameName(a, b string) bool {
 	x, okX := normalize(a)
 	y, okY := normalize(b)
-	return okX && okY && string(x.bytes()) == string(y.bytes())
+	return okX && okY && bytes.Equal(x.bytes(), y.bytes())
 }
 
 // named returns the entries that have the reported name.

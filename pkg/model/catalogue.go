@@ -117,8 +117,8 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:maxEcho], "") + "…"
 }
 
-// distance is the number of single-byte edits between two texts (Levenshtein), with what one has after the other counted
-// half: people leave out a suffix more often than they mistype a letter.
+// distance is the Levenshtein distance in half edits, byte by byte. Where one text begins with the other, what follows
+// counts half: people leave out a suffix more often than they mistype a letter.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

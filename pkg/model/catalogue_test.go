@@ -33,7 +33,7 @@ func TestLookup(t *testing.T) {
 	for spelling, want := range map[string]string{
 		"Llama-3.1-70B":                    "Llama-3.1-70B",
 		"llama-3.1-70b":                    "Llama-3.1-70B",
-		" meta-llama/Llama-3.1-70B ":       "Llama-3.1-70B",
+		"meta-llama/Llama-3.1-70B\n":       "Llama-3.1-70B",
 		"META-LLAMA/Llama-3.1-8B-INSTRUCT": "Llama-3.1-8B",
 		"Llama-3.1-8B-Instruct":            "Llama-3.1-8B",
 		"deepseek-ai/DeepSeek-R1":          "DeepSeek-R1",

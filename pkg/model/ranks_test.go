@@ -91,8 +91,10 @@ func TestNothingPanicsOnAnArbitraryArchitecture(t *testing.T) {
 		norms := n()
 		a := v1alpha1.Architecture{
 			Layers: n(), HiddenSize: n(), VocabSize: n(), NormsPerLayer: &norms,
-			Attention: v1alpha1.Attention{Heads: n(), KVHeads: n(), HeadDim: n(), QKVBias: true, QKNorm: true, Sinks: true,
-				SlidingWindow: n(), FullAttentionEvery: n()},
+			Attention: v1alpha1.Attention{
+				Heads: n(), KVHeads: n(), HeadDim: n(), QKVBias: true, QKNorm: true, Sinks: true,
+				SlidingWindow: n(), FullAttentionEvery: n(),
+			},
 			MLP: v1alpha1.MLP{IntermediateSize: n(), Bias: true},
 		}
 		if rapid.Bool().Draw(t, "moe") {

@@ -49,7 +49,8 @@ func layerTensors(a *v1alpha1.Architecture, layer int, buffer *tensorBuffer) []t
 	if layer < 0 || layer >= int(a.Layers) {
 		return nil
 	}
-	list := append(buffer[:0], tensor{1, mul(norms(a), normWeights(a)), plain})
+	buffer[0] = tensor{1, mul(norms(a), normWeights(a)), plain}
+	list := buffer[:1]
 	if a.Attention.MLA != nil {
 		list = latentAttention(list, a, a.Attention.MLA)
 	} else {
