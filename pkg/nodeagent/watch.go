@@ -42,6 +42,9 @@ func watchInventory(ctx context.Context, c metadata.Interface, node string, chan
 	if err != nil {
 		return err
 	}
-	informer.RunWithContext(ctx)
+	// The informer is left to end by itself: after a refused connection it waits out its back-off, of up to half a
+	// minute, whatever the context says.
+	go informer.RunWithContext(ctx)
+	<-ctx.Done()
 	return nil
 }
