@@ -4,8 +4,8 @@
 // products.csv holds the facts, a row each, with the source and a confidence letter: A where the source was opened, B
 // where a figure of the vendor's datasheet was recalled. The sources are the vendors' datasheets and documentation,
 // pci.ids, libdrm's amdgpu.ids, the names in NVIDIA's open kernel modules and Intel's compute runtime, and the figures
-// that AIConfigurator, InferenceX and LLM-Viewer publish. aliases.csv holds further ids and names of those rows, and the
-// revision or subsystem that an ambiguous id needs.
+// that AIConfigurator, InferenceX and LLM-Viewer publish. aliases.csv holds further ids and names of those rows, the
+// revision or subsystem that an ambiguous id needs, and the memory of a device that is a part of the row's card.
 package accelerator
 
 import "github.com/rankwright/rankwright/api/v1alpha1"

@@ -96,7 +96,14 @@ func (c *catalogue) addAlias(column func(string) string) error {
 	if len(rows) == 0 {
 		return fmt.Errorf("product %q: no row of products.csv has this name", column("product"))
 	}
-	e := entry{row: rows[0].row, revision: column("revision"), subsystem: column("subsystem_device")}
+	p := numbers{column: column}
+	e := entry{
+		row: rows[0].row, revision: column("revision"), subsystem: column("subsystem_device"),
+		memoryMiB: p.scaled("reported_memory_gib", 1024),
+	}
+	if p.err != nil {
+		return p.err
+	}
 	if id, ok := parseID(column("pci_vendor_device")); ok {
 		c.byID[id] = constrain(c.byID[id], e)
 	}

@@ -9,6 +9,8 @@ type pciID struct{ vendor, device string }
 type entry struct {
 	row                 *row
 	revision, subsystem string
+	// memoryMiB is what a device reports where that is not the memory of the row; else 0.
+	memoryMiB int64
 }
 
 // Lookup finds the product of a device, or says that the catalogue does not have it: a row is only returned where
@@ -44,18 +46,18 @@ func decide(entries []entry, key Key) *row {
 			return entries[i].row
 		}
 	}
-	if r := onlyOne(entries, revision, subsystem, func(r *row) bool { return sameName(r.Name, key.Product) }); r != nil {
+	if r := onlyOne(entries, revision, subsystem, func(e *entry) bool { return sameName(e.row.Name, key.Product) }); r != nil {
 		return r
 	}
-	return onlyOne(entries, revision, subsystem, func(r *row) bool { return r.holds(key.MemoryMiB) })
+	return onlyOne(entries, revision, subsystem, func(e *entry) bool { return e.reports(key.MemoryMiB) })
 }
 
 // onlyOne returns the row that matches and that the ids do not exclude, if there is exactly one.
-func onlyOne(entries []entry, revision, subsystem string, match func(*row) bool) *row {
+func onlyOne(entries []entry, revision, subsystem string, match func(*entry) bool) *row {
 	var found *row
 	for i := range entries {
 		e := &entries[i]
-		if e.excluded(revision, subsystem) || !match(e.row) {
+		if e.excluded(revision, subsystem) || !match(e) {
 			continue
 		}
 		if found != nil {

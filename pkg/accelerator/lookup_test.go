@@ -33,6 +33,7 @@ func TestLookup(t *testing.T) {
 		"GH200 of either host memory":         {Key{VendorID: "10de", DeviceID: "2342", Product: "NVIDIA GH200 120GB"}, "NVIDIA GH200 480GB"},
 		"AI 100 by name":                      {Key{VendorID: "17cb", DeviceID: "a100", Product: "AI 100 Ultra", MemoryMiB: 32768}, "AI 100 Ultra"},
 		"AI 100 by memory":                    {Key{VendorID: "17cb", DeviceID: "a100", MemoryMiB: 16384}, "AI 100 Standard"},
+		"AI 100 Pro or a part of an Ultra":    {Key{VendorID: "17cb", DeviceID: "a100", MemoryMiB: 32768}, ""},
 		"AI 100 of unknown kind":              {Key{VendorID: "17cb", DeviceID: "a100"}, ""},
 		"AI 100 of a size between":            {Key{VendorID: "17cb", DeviceID: "a100", MemoryMiB: 24576}, ""},
 		"Graphcore needs its name":            {Key{VendorID: "1d95", DeviceID: "0001"}, ""},

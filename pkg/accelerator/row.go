@@ -14,9 +14,12 @@ type row struct {
 // (20 and 24 GiB).
 const memoryTolerance = 8
 
-// holds says whether reported memory is what the product has; never where it is not known.
-func (r *row) holds(memoryMiB int64) bool {
-	size := r.nominal(memoryMiB)
+// reports says whether reported memory is what a device of the entry has; never where it is not known.
+func (e *entry) reports(memoryMiB int64) bool {
+	size := e.memoryMiB
+	if size == 0 {
+		size = e.row.nominal(memoryMiB)
+	}
 	return memoryMiB > 0 && size > 0 && distance(size, memoryMiB) <= size/memoryTolerance
 }
 
