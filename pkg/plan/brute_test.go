@@ -37,7 +37,7 @@ func drawNodes(t *rapid.T) []Node {
 	for i := range nodes {
 		var products []product
 		for range rapid.IntRange(0, min(left, 4)).Draw(t, "devices") {
-			p := product{vendor: "nvidia", name: "big", family: v1alpha1.FamilyGPU, mib: rapid.SampledFrom([]int64{1500, 2000, 3000}).Draw(t, "memory")}
+			p := product{vendor: "nvidia", name: "big", family: v1alpha1.FamilyGPU, mib: rapid.SampledFrom([]int64{1500, 1800, 2000, 2400, 3000}).Draw(t, "memory")}
 			if rapid.IntRange(0, 4).Draw(t, "vendor") == 0 {
 				p.vendor = "amd"
 			}
@@ -171,6 +171,40 @@ func TestPlanAgreesWithBruteForce(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Copies share one split, so unequal devices must be dealt out to them with care.
+func TestCopiesOfPipelinesAgreeWithBruteForce(t *testing.T) {
+	outcomes := map[bool]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		var nodes []Node
+		for i := range rapid.IntRange(4, 6).Draw(rt, "nodes") {
+			p := product{vendor: "nvidia", name: "any", family: v1alpha1.FamilyGPU, mib: rapid.SampledFrom([]int64{1800, 2000, 2400, 2700}).Draw(rt, "memory")}
+			nodes = append(nodes, host(fmt.Sprint("n", i), false, p))
+		}
+		a := drawModel(rt).Architecture
+		a.Layers = rapid.Int32Range(4, 7).Draw(rt, "layers")
+		m, err := model.FromArchitecture("drawn", a)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		r := ask(t, m, 2048, 1, format("BF16"), replicas(2))
+		want, possible := bruteShape(nodes, r)
+		spec, err := Plan(NewCluster(nodes), r)
+		if possible != (err == nil) {
+			rt.Fatalf("brute force finds %v (%t), the planner says %v", want, possible, err)
+		}
+		outcomes[possible]++
+		if err == nil {
+			checkPlan(rt, nodes, r, spec)
+			if got := int(spec.Strategy.Pipeline); got != want.stages {
+				rt.Fatalf("got %d stages, the first possible is %d", got, want.stages)
+			}
+		}
+	})
+	if outcomes[true] == 0 || outcomes[false] == 0 {
+		t.Errorf("the cases are one-sided: %v", outcomes)
+	}
 }
 
 // shuffled are the same nodes and devices in another order.

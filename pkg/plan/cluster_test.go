@@ -128,6 +128,33 @@ func TestTopologyLevels(t *testing.T) {
 	}
 }
 
+// The instances of a copy stay in one zone: one that has room for some of them only is left alone.
+func TestInstancesOfACopyShareAZone(t *testing.T) {
+	var nodes []Node
+	for i, zone := range []string{"z1", "z2", "z2", "z3", "z3"} {
+		n := host(fmt.Sprint("n", i), false, l40s)
+		n.Labels["zone"] = zone
+		nodes = append(nodes, n)
+	}
+	nodes[1].Inventory.Status.Devices[0].Memory.UsedByOthersMiB = 30000
+	work := func(s *specOf) {
+		s.Topology = &v1alpha1.TopologyRequirements{Required: ptr("zone")}
+		s.Engine, s.Parallelism = v1alpha1.EngineTorch, &v1alpha1.Parallelism{Data: ptr(int32(2))}
+		s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 1024, GlobalBatch: 4, MicroBatch: 1}}
+	}
+	r := ask(t, llama(t, 8), 1, 1, work)
+	spec := mustPlan(t, NewCluster(nodes), r)
+	checkPlan(t, nodes, r, spec)
+	if spec.Strategy.Summary != "DP2" || spec.Nodes[0].Node != "n3" || spec.Nodes[1].Node != "n4" {
+		t.Errorf("got %s on %v", spec.Strategy.Summary, spec.Nodes)
+	}
+	nodes[3].Unschedulable = true
+	no := unplaceableBy(t, nodes, r)
+	if !strings.Contains(no.Message, "topology.preferred instead of topology.required zone") {
+		t.Errorf("got %s", no.Message)
+	}
+}
+
 // A link domain that goes over nodes is one: its tensor groups may span them, and their ranks stay in order.
 func TestDomainsOverNodes(t *testing.T) {
 	var nodes []Node

@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+func TestLadders(t *testing.T) {
+	training := func(method v1alpha1.TrainingMethod) v1alpha1.Workload {
+		return v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: method}}
+	}
+	for name, test := range map[string]struct {
+		native v1alpha1.Precision
+		asked  v1alpha1.Quantization
+		work   v1alpha1.Workload
+		want   string
+	}{
+		"16-bit checkpoint":   {v1alpha1.BF16, v1alpha1.QuantizationAuto, inference(1, 1), "[{BF16 false} {FP16 false} {FP8 true} {INT8 false} {INT4 false}]"},
+		"nothing asked":       {v1alpha1.BF16, "", inference(1, 1), "[{BF16 false} {FP16 false} {FP8 true} {INT8 false} {INT4 false}]"},
+		"FP8 checkpoint":      {v1alpha1.FP8, v1alpha1.QuantizationAuto, inference(1, 1), "[{FP8 true} {INT8 false} {INT4 false}]"},
+		"MXFP4 checkpoint":    {v1alpha1.MXFP4, v1alpha1.QuantizationAuto, inference(1, 1), "[{MXFP4 false}]"},
+		"asked":               {v1alpha1.FP8, "BF16", inference(1, 1), "[{BF16 false}]"},
+		"training":            {v1alpha1.FP8, v1alpha1.QuantizationAuto, training("Full"), "[{BF16 false} {FP16 false}]"},
+		"training by QLoRA":   {v1alpha1.BF16, v1alpha1.QuantizationAuto, training("QLoRA"), "[{INT4 false}]"},
+		"training as asked":   {v1alpha1.BF16, "FP32", training("Full"), "[{FP32 false}]"},
+		"4-bit by another":    {v1alpha1.NVFP4, "", inference(1, 1), "[{NVFP4 false}]"},
+		"checkpoint in INT8":  {v1alpha1.INT8, "", inference(1, 1), "[{INT8 false}]"},
+		"32-bit checkpoint":   {v1alpha1.FP32, "", inference(1, 1), "[{BF16 false} {FP16 false} {FP8 true} {INT8 false} {INT4 false}]"},
+		"not known, as usual": {"", "", inference(1, 1), "[{BF16 false} {FP16 false} {FP8 true} {INT8 false} {INT4 false}]"},
+	} {
+		got, err := ladderFor(&v1alpha1.ModelPlacementSpec{Quantization: test.asked, Workload: test.work}, test.native)
+		if err != nil || fmt.Sprint(got) != test.want {
+			t.Errorf("%s: got %v, %v, want %s", name, got, err, test.want)
+		}
+	}
+}
+
+func TestCacheFormats(t *testing.T) {
+	for _, test := range []struct {
+		asked   v1alpha1.KVCacheType
+		weights v1alpha1.Precision
+		want    v1alpha1.Precision
+	}{
+		{v1alpha1.KVCacheAuto, v1alpha1.BF16, v1alpha1.BF16},
+		{"", v1alpha1.FP16, v1alpha1.FP16},
+		{"", v1alpha1.INT4, v1alpha1.BF16},
+		{"", v1alpha1.FP32, v1alpha1.BF16},
+		{"FP8", v1alpha1.BF16, v1alpha1.FP8},
+	} {
+		if got := cacheFormat(test.asked, test.weights); got != test.want {
+			t.Errorf("%q with weights in %s: got %s, want %s", test.asked, test.weights, got, test.want)
+		}
+	}
+}
+
+func TestExpertDegreesByEngine(t *testing.T) {
+	for _, test := range []struct {
+		engine               v1alpha1.Engine
+		expert, tensor, data int
+		want                 bool
+	}{
+		{v1alpha1.EngineVLLM, 4, 2, 2, true},
+		{v1alpha1.EngineVLLM, 2, 2, 2, false},
+		{v1alpha1.EngineSGLang, 2, 4, 1, true},
+		{v1alpha1.EngineSGLang, 4, 2, 2, false},
+		{v1alpha1.EngineTensorRTLLM, 4, 4, 1, true},
+		{v1alpha1.EngineMegatron, 2, 1, 4, true},
+		{v1alpha1.EngineMegatron, 2, 2, 1, false},
+		{v1alpha1.EngineDeepSpeed, 4, 1, 4, true},
+		{v1alpha1.EngineTorch, 4, 2, 2, true},
+		{v1alpha1.EngineTorch, 3, 2, 2, false},
+	} {
+		if got := expertFits(test.engine, test.expert, test.tensor, test.data); got != test.want {
+			t.Errorf("%s: %d experts at tensor %d and data %d: got %t", test.engine, test.expert, test.tensor, test.data, got)
+		}
+	}
+}
