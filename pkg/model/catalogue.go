@@ -24,7 +24,7 @@ type catalogued struct {
 	Architecture v1alpha1.Architecture `json:"architecture"`
 }
 
-// catalogue is the embedded data with its index, which has every spelling of a model in lower case.
+// catalogue is the embedded data with its index by spelling.
 type catalogue struct {
 	entries []*catalogued
 	index   map[string]*catalogued
@@ -51,23 +51,32 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 
 // spellings are what an entry is found by: its name, its ids, and its ids without their owner.
 func (e *catalogued) spellings() []string {
-	list := []string{strings.ToLower(e.Name)}
+	list := []string{spelling(e.Name)}
 	for _, id := range e.IDs {
-		id = strings.ToLower(id)
+		id = spelling(id)
 		_, name, _ := strings.Cut(id, "/")
 		list = append(list, id, name)
 	}
 	return list
 }
 
-// Lookup finds a model by its catalogue name (`Llama-3.1-70B`) or hub id (`meta-llama/Llama-3.1-70B`), in any case. The
-// error names the nearest names.
+// betweenWords are what people write between the words of a name where the catalogue has a dash.
+var betweenWords = strings.NewReplacer(" ", "-", "_", "-")
+
+// spelling is a name without what people write differently: case, the sign between words, a remark in brackets.
+func spelling(name string) string {
+	name, _, _ = strings.Cut(name, " (")
+	return betweenWords.Replace(strings.ToLower(strings.TrimSpace(name)))
+}
+
+// Lookup finds a model by its catalogue name (`Llama-3.1-70B`) or hub id (`meta-llama/Llama-3.1-70B`), in any case
+// and with blanks for dashes. The error names the nearest names.
 func Lookup(name string) (*Model, error) {
 	c, err := load()
 	if err != nil {
 		return nil, err
 	}
-	e := c.index[strings.ToLower(strings.TrimSpace(name))]
+	e := c.index[spelling(name)]
 	if e == nil {
 		return nil, fmt.Errorf("model %q is not in the catalogue: did you mean %s? Else give its config.json or its number of parameters",
 			clip(name), strings.Join(c.near(name), ", "))
@@ -94,7 +103,7 @@ const nearest = 3
 
 // near returns the names nearest to one that is not there, nearest first.
 func (c *catalogue) near(wanted string) []string {
-	wanted = strings.ToLower(clip(wanted))
+	wanted = spelling(clip(wanted))
 	if _, base, ok := strings.Cut(wanted, "/"); ok {
 		wanted = base
 	}

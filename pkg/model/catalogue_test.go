@@ -38,6 +38,8 @@ func TestLookup(t *testing.T) {
 		"Llama-3.1-8B-Instruct":            "Llama-3.1-8B",
 		"deepseek-ai/DeepSeek-R1":          "DeepSeek-R1",
 		"gpt-oss-120b":                     "GPT-OSS-120B",
+		"gpt_oss 120b":                     "GPT-OSS-120B",
+		"Gemma-3-27B (text)":               "Gemma-3-27B",
 	} {
 		m, err := Lookup(spelling)
 		if err != nil || m.Name != want {
