@@ -3,9 +3,11 @@ package plan
 import (
 	"fmt"
 	"testing"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// benchNodes is a mixed fleet in which four of five nodes are full.
+// benchNodes is a mixed fleet of four kinds of nodes with eight devices each.
 func benchNodes(n int) []Node {
 	nodes := make([]Node, n)
 	for i := range nodes {
@@ -38,17 +40,22 @@ func BenchmarkNewCluster(b *testing.B) {
 func BenchmarkPlan(b *testing.B) {
 	for _, n := range []int{10, 1000, 10000} {
 		c := NewCluster(benchNodes(n))
-		for name, r := range map[string]Request{
-			"single":      ask(b, llama(b, 8), 8192, 16),
-			"tensor":      ask(b, llama(b, 70), 8192, 64, format("BF16")),
-			"pipeline":    ask(b, llama(b, 405), 32768, 64, format("BF16"), func(s *specOf) { s.Devices = onlyNVIDIA }),
-			"copies":      ask(b, llama(b, 70), 8192, 8, replicas(min(int32(n/4), 100))),
-			"unplaceable": ask(b, llama(b, 405), 131072, 4096, format("FP32")),
+		for _, test := range []struct {
+			name    string
+			request Request
+		}{
+			{"single", ask(b, llama(b, 8), 8192, 16)},
+			{"tensor", ask(b, llama(b, 70), 8192, 64, format("BF16"))},
+			{"pipeline", ask(b, llama(b, 405), 8192, 8, format("BF16"), func(s *specOf) {
+				s.Devices = &v1alpha1.DeviceRequirements{Products: []string{h100.name, l40s.name}}
+			})},
+			{"copies", ask(b, llama(b, 70), 8192, 8, replicas(min(int32(n/4), 100)))},
+			{"unplaceable", ask(b, llama(b, 405), 131072, 4096, format("FP32"))},
 		} {
-			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/%d", test.name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					_, _ = Plan(c, r)
+					_, _ = Plan(c, test.request)
 				}
 			})
 		}

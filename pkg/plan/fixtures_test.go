@@ -130,5 +130,3 @@ func mustPlan(t testing.TB, c *Cluster, r Request) *v1alpha1.ShardingPlanSpec {
 }
 
 type specOf = v1alpha1.ModelPlacementSpec
-
-var onlyNVIDIA = &v1alpha1.DeviceRequirements{Vendors: []string{"nvidia"}}
