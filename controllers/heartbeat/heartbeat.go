@@ -40,12 +40,17 @@ func (m *Monitor) Look(ctx context.Context) (bool, error) {
 	if err := m.Reader.List(ctx, &leases, client.InNamespace(m.Namespace)); err != nil {
 		return false, fmt.Errorf("list leases of node agents in %s: %w", m.Namespace, err)
 	}
+	return m.judge(leases.Items), nil
+}
+
+// judge takes the Leases as they are now and returns whether the set of silent nodes changed.
+func (m *Monitor) judge(leases []coordinationv1.Lease) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.Now()
-	beats, dead := make(map[string]beat, len(leases.Items)), map[string]bool{}
-	for i := range leases.Items {
-		lease := &leases.Items[i]
+	beats, dead := make(map[string]beat, len(leases)), map[string]bool{}
+	for i := range leases {
+		lease := &leases[i]
 		b := m.beats[lease.Name]
 		if b.version != lease.ResourceVersion {
 			b = beat{version: lease.ResourceVersion, seen: now}
@@ -57,7 +62,7 @@ func (m *Monitor) Look(ctx context.Context) (bool, error) {
 	}
 	changed := !maps.Equal(m.dead, dead)
 	m.beats, m.dead = beats, dead
-	return changed, nil
+	return changed
 }
 
 // Silent returns the nodes whose Lease was not renewed within its duration since this process first looked. A node

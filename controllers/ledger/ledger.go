@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +38,10 @@ type Ledger struct {
 	Namespace string
 	// Now is the clock of the conditions.
 	Now func() time.Time
+
+	// One reservation at a time in this process, so that its own housekeeping does not take a plan that is being
+	// committed for a leftover. Between processes the fence does the same at the price of a retry.
+	mu sync.Mutex
 }
 
 // view is the ledger as read, and every plan that existed after that.

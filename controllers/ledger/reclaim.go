@@ -23,6 +23,12 @@ func Leftovers(plans []v1alpha1.ShardingPlan) []v1alpha1.ShardingPlan {
 // written first, so that a creator of one of them that still runs can no longer commit it. ErrConflict where another
 // writer was faster.
 func (l *Ledger) Reclaim(ctx context.Context) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.reclaim(ctx)
+}
+
+func (l *Ledger) reclaim(ctx context.Context) (int, error) {
 	v, err := l.read(ctx)
 	if err != nil {
 		return 0, err

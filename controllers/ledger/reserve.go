@@ -28,6 +28,8 @@ type Decide func(ctx context.Context, plans []v1alpha1.ShardingPlan) (*Decision,
 //
 // After any other error the plan may exist and may be committed: the next Reserve finishes it, or Reclaim removes it.
 func (l *Ledger) Reserve(ctx context.Context, decide Decide) (*v1alpha1.ShardingPlan, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	v, err := l.read(ctx)
 	if err != nil {
 		return nil, err
@@ -70,7 +72,7 @@ func (l *Ledger) commit(ctx context.Context, v *view, plan *v1alpha1.ShardingPla
 
 // clearName removes a leftover that stands where the plan should be created.
 func (l *Ledger) clearName(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
-	if _, err := l.Reclaim(ctx); err != nil {
+	if _, err := l.reclaim(ctx); err != nil {
 		return err
 	}
 	return fmt.Errorf("plan %s/%s exists already: %w", plan.Namespace, plan.Name, ErrConflict)

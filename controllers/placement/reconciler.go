@@ -88,7 +88,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return r.run(ctx, &pass{placement: placement})
 }
 
-// run goes through the steps and then writes the status, whatever came of them.
+// run goes through the steps and then writes the status. After an error nothing is written, since what was not looked at
+// would be denied; but what the API server refused for good is said.
 func (r *Reconciler) run(ctx context.Context, p *pass) (ctrl.Result, error) {
 	var failed error
 	for _, do := range []step{r.observe, r.release, r.resolve, r.reserve, r.connect} {
@@ -96,19 +97,18 @@ func (r *Reconciler) run(ctx context.Context, p *pass) (ctrl.Result, error) {
 			break
 		}
 	}
-	contended := errors.Is(failed, ledger.ErrConflict)
-	if contended {
+	switch {
+	case failed == nil || errors.Is(failed, errStop):
+		return ctrl.Result{}, r.writeStatus(ctx, p)
+	case errors.Is(failed, ledger.ErrConflict):
 		r.Metrics.Conflicts.Inc()
-		p.report.refuse("Contended", "Another operator reserved devices at the same moment; trying again.")
-	}
-	if contended || errors.Is(failed, errStop) {
-		failed = nil
-	}
-	err := errors.Join(failed, r.writeStatus(ctx, p))
-	if err == nil && contended {
 		return ctrl.Result{RequeueAfter: contentionDelay()}, nil
+	case apierrors.IsForbidden(failed) || apierrors.IsInvalid(failed):
+		p.report.refuse("Refused", failed.Error())
+		return ctrl.Result{}, errors.Join(failed, r.writeStatus(ctx, p))
+	default:
+		return ctrl.Result{}, failed
 	}
-	return ctrl.Result{}, err
 }
 
 // contentionDelay is random so that two operators that met do not meet again in step.

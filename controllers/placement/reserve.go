@@ -18,7 +18,7 @@ const maxTurns = 256
 // reserve brings a plan into force where one is needed. Placements that are served before this one get their turn first,
 // so that the outcome does not hang on the order of events.
 func (r *Reconciler) reserve(ctx context.Context, p *pass) error {
-	if needOf(p.placement, p.plan, p.lost, p.resolved) == needNothing {
+	if p.resolved == nil || needOf(p.placement, p.plan, p.lost, p.resolved) == needNothing {
 		return nil
 	}
 	for range maxTurns {

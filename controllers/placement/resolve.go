@@ -24,13 +24,13 @@ type unresolved struct{ reason, message string }
 
 func (e *unresolved) Error() string { return e.message }
 
-// resolve finds the model. One that cannot be found ends the pass: a plan that is in force stays.
+// resolve finds the model. Without one there is no new plan; a plan that is in force stays.
 func (r *Reconciler) resolve(ctx context.Context, p *pass) error {
 	found, err := r.model(ctx, p.placement)
 	var why *unresolved
 	if errors.As(err, &why) {
 		p.report.invalid(why.reason, why.message)
-		return errStop
+		return nil
 	}
 	p.resolved = found
 	return err
