@@ -1,0 +1,72 @@
+package placement
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/plan"
+)
+
+func TestStatusSaysWhereThePlacementStands(t *testing.T) {
+	inForce := &v1alpha1.ShardingPlan{ObjectMeta: metav1.ObjectMeta{Name: "llm-1"}}
+	inForce.Spec.Totals = v1alpha1.PlanTotals{Devices: 2, Nodes: 1, Memory: "1 GiB"}
+	mesh := &v1alpha1.DeviceMesh{ObjectMeta: metav1.ObjectMeta{Name: "llm"}}
+	lost := []v1alpha1.LostRank{{Node: "n", Device: "d", Reason: "DeviceGone"}}
+	full := &plan.Unplaceable{Reason: "InsufficientDevices", Message: "2 devices are missing.", Shortfall: v1alpha1.Shortfall{FreeDevices: 1}}
+	for name, c := range map[string]struct {
+		plan    *v1alpha1.ShardingPlan
+		mesh    *v1alpha1.DeviceMesh
+		lost    []v1alpha1.LostRank
+		failure v1alpha1.FailurePolicy
+		say     func(*report)
+		phase   v1alpha1.PlacementPhase
+		ready   string
+		text    string
+	}{
+		"nothing yet":              {phase: v1alpha1.PhasePending, ready: "Pending"},
+		"placed":                   {plan: inForce, mesh: mesh, phase: v1alpha1.PhaseReady, ready: "Placed"},
+		"reserved and not meshed":  {plan: inForce, say: func(r *report) { r.unmeshed("MeshFailed", "no") }, phase: v1alpha1.PhasePlanned, ready: "MeshFailed"},
+		"scaled to zero":           {say: func(r *report) { r.refuse("ScaledToZero", "0") }, phase: v1alpha1.PhasePending, ready: "ScaledToZero"},
+		"unplaceable":              {say: func(r *report) { r.unplaceable(full, 0) }, phase: v1alpha1.PhaseUnplaceable, ready: "InsufficientDevices"},
+		"unplaceable with a plan":  {plan: inForce, mesh: mesh, say: func(r *report) { r.unplaceable(full, 0) }, phase: v1alpha1.PhaseUnplaceable, ready: "InsufficientDevices", text: "Plan llm-1 stays in force."},
+		"unplaceable and urgent":   {say: func(r *report) { r.unplaceable(full, 9) }, phase: v1alpha1.PhaseUnplaceable, ready: "InsufficientDevices", text: "does not preempt"},
+		"invalid":                  {say: func(r *report) { r.invalid("ModelNotFound", "what?") }, phase: v1alpha1.PhaseInvalid, ready: "ModelNotFound"},
+		"lost and held":            {plan: inForce, mesh: mesh, lost: lost, failure: v1alpha1.FailureHold, phase: v1alpha1.PhaseDegraded, ready: "DevicesLost", text: "spec.onFailure is Hold"},
+		"lost and not replaceable": {plan: inForce, mesh: mesh, lost: lost, say: func(r *report) { r.unplaceable(full, 0) }, phase: v1alpha1.PhaseDegraded, ready: "DevicesLost", text: "2 devices are missing."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			placement := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Name: "llm", Generation: 3}}
+			placement.Spec.OnFailure = c.failure
+			p := &pass{placement: placement, plan: c.plan, mesh: c.mesh, lost: c.lost}
+			if c.say != nil {
+				c.say(&p.report)
+			}
+			first := statusOf(p, time.Unix(100, 0))
+			r := first.Conditions[3]
+			if first.Phase != c.phase || r.Type != v1alpha1.ConditionReady || r.Reason != c.ready || !strings.Contains(r.Message, c.text) {
+				t.Errorf("phase %s, condition %+v", first.Phase, r)
+			}
+			for _, condition := range first.Conditions {
+				if condition.ObservedGeneration != 3 || condition.Message == "" {
+					t.Errorf("condition %+v", condition)
+				}
+			}
+			placement.Status = first
+			if diff := cmp.Diff(first, statusOf(p, time.Unix(200, 0))); diff != "" {
+				t.Errorf("a later pass with the same outcome changes the status (-first +second):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLongMessagesAreCut(t *testing.T) {
+	c := condition("Planned", metaFalse, "Reason", strings.Repeat("ü", maxMessage))
+	if len(c.Message) > maxMessage+len("…") || !strings.HasSuffix(c.Message, "…") || strings.ContainsRune(c.Message, '\ufffd') {
+		t.Errorf("%d bytes, ending in %q", len(c.Message), c.Message[len(c.Message)-6:])
+	}
+}
