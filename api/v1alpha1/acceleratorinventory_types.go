@@ -113,7 +113,8 @@ type InventorySummary struct {
 	// Memory of all devices in MiB.
 	// +optional
 	MemoryMiB int64 `json:"memoryMiB,omitempty"`
-	// Memory that a plan may use, rounded for people: of devices that are usable and unallocated, less what others use.
+	// Memory that new work could use, rounded for people: of devices that are usable, not cordoned and not allocated to a
+	// pod, less what others use. Plans whose pods do not run yet are not subtracted: `kubectl get splan` has those.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Free string `json:"free,omitempty"`

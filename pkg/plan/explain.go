@@ -65,11 +65,12 @@ func (t *task) message(e *Unplaceable, seen *census, one shape, f *footprint, fo
 	} else {
 		fmt.Fprintf(&b, "%s does not fit: ", name)
 	}
-	on := "one device"
 	if one.tensor > 1 {
-		on = fmt.Sprintf("%d devices", one.tensor)
+		fmt.Fprintf(&b, "one copy needs %s in %s on %d devices (%s on each)",
+			v1alpha1.HumanMiB(e.Shortfall.NeededMiB), format, one.tensor, uses(f.use(0, f.layers)))
+	} else {
+		fmt.Fprintf(&b, "one copy needs %s in %s (%s)", v1alpha1.HumanMiB(e.Shortfall.NeededMiB), format, uses(f.use(0, f.layers)))
 	}
-	fmt.Fprintf(&b, "one copy needs %s in %s on %s (%s on each)", v1alpha1.HumanMiB(e.Shortfall.NeededMiB), format, on, uses(f.use(0, f.layers)))
 	switch e.Reason {
 	case ReasonNoDevices:
 		b.WriteString("; no node has an accelerator")

@@ -17,7 +17,8 @@ type InventorySummaryApplyConfiguration struct {
 	Memory *string `json:"memory,omitempty"`
 	// Memory of all devices in MiB.
 	MemoryMiB *int64 `json:"memoryMiB,omitempty"`
-	// Memory that a plan may use, rounded for people: of devices that are usable and unallocated, less what others use.
+	// Memory that new work could use, rounded for people: of devices that are usable, not cordoned and not allocated to a
+	// pod, less what others use. Plans whose pods do not run yet are not subtracted: `kubectl get splan` has those.
 	Free *string `json:"free,omitempty"`
 	// The same in MiB.
 	FreeMiB *int64 `json:"freeMiB,omitempty"`
