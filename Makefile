@@ -8,7 +8,8 @@ FUZZTIME ?= 30s
 KEEP     ?=
 export KEEP
 
-export RANKWRIGHT_ASSETS ?= $(CURDIR)/.cache/bin
+RANKWRIGHT_ASSETS ?= $(CURDIR)/.cache/bin
+export RANKWRIGHT_ASSETS
 
 CONTROL_PLANE := etcd kube-apiserver kube-scheduler kube-controller-manager kubectl
 COMMANDS      := node-agent operator kubectl-rankwright
@@ -72,7 +73,7 @@ fuzz: ## Run every fuzz test for FUZZTIME
 	@for package in $$($(GO) list ./...); do \
 	  for name in $$($(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz' || true); do \
 	    echo "==> $$package $$name"; \
-	    $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package"; \
+	    $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package" || exit 1; \
 	  done; \
 	done
 
