@@ -131,3 +131,20 @@ func TestCommandsLeaveNoGrandchild(t *testing.T) {
 		})
 	}
 }
+
+// A node whose driver hangs must not collect a process with every scan.
+func TestCommandsWaitForWhatWasKilled(t *testing.T) {
+	commands, folder := tool(t, `echo ran`)
+	live, ok := commands.(*liveCommands)
+	if !ok {
+		t.Fatalf("%T", commands)
+	}
+	live.setStuck(filepath.Join(folder, "tool"), true)
+	if _, err := commands.Run(t.Context(), "tool"); !errors.Is(err, errStuck) {
+		t.Errorf("while the last run hangs: %v", err)
+	}
+	live.setStuck(filepath.Join(folder, "tool"), false)
+	if result, err := commands.Run(t.Context(), "tool"); string(result.Stdout) != "ran\n" || err != nil {
+		t.Errorf("when it has ended: %q, %v", result.Stdout, err)
+	}
+}

@@ -141,3 +141,31 @@ func TestLiveHostNeedsItsRoot(t *testing.T) {
 		t.Errorf("a mounted tree may run commands: %v, %v", host, err)
 	}
 }
+
+// The whole tree is read without walking it; links are the system's then.
+func TestFilesOfTheWholeTree(t *testing.T) {
+	folder := tree(t, map[string]string{"a/file": "x", "absolute": "->/", "link": "->a/./file", "loop": "->loop"})
+	folder, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := LiveFiles("/")
+	for name, want := range map[string]error{"/a/file": nil, "/link": nil, "/loop": errTooManyLinks, "/a/file/x": fs.ErrNotExist, "/a": errNotRegular} {
+		if data, err := files.ReadFile(folder + name); !errors.Is(err, want) || want == nil && string(data) != "x" {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+	place, err := files.RealPath(folder + "/absolute" + folder + "/link")
+	if place != folder+"/a/file" || err != nil {
+		t.Errorf("%s, %v", place, err)
+	}
+	if target, err := files.ReadLink(folder + "/absolute" + folder + "/link"); target != "a/./file" || err != nil {
+		t.Errorf("%s, %v", target, err)
+	}
+	if mode, err := files.Stat(folder + "/link"); !mode.IsRegular() || err != nil {
+		t.Errorf("%v, %v", mode, err)
+	}
+	if _, err := files.ReadFile("relative"); err == nil {
+		t.Error("a relative name is read")
+	}
+}

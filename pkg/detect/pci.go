@@ -16,7 +16,8 @@ import (
 
 const pciDevices = "/sys/bus/pci/devices"
 
-// pciFunction is a function on a PCI bus as the kernel shows it.
+// pciFunction is a function on a PCI bus as the kernel shows it. Of what only connects others (see plumbing) it holds no
+// more than class, ids and path.
 type pciFunction struct {
 	v1alpha1.PCIDevice
 	// Class is base class, sub-class and interface in six hex digits (`030200`).
@@ -78,29 +79,22 @@ func readPCIFunction(files Files, address string) (pciFunction, error) {
 	function := pciFunction{Path: folder}
 	function.Address = address
 	function.Root, function.Bridges = pciPath(folder)
-	attributes := []struct {
-		file   string
-		digits int
-		target *string
-		needed bool
-	}{
-		{"vendor", 4, &function.VendorID, true},
-		{"device", 4, &function.DeviceID, true},
-		{"class", 6, &function.Class, true},
-		{"subsystem_vendor", 4, &function.SubsystemVendorID, false},
-		{"subsystem_device", 4, &function.SubsystemDeviceID, false},
-		{"revision", 2, &function.Revision, false},
-	}
-	for _, a := range attributes {
-		value, ok, err := readHex(files, path.Join(folder, a.file))
-		switch {
-		case err != nil && a.needed:
-			return pciFunction{}, fmt.Errorf("PCI function %s: %w", address, err)
-		case !ok && a.needed:
-			return pciFunction{}, fmt.Errorf("PCI function %s: %s: %w", address, a.file, fs.ErrNotExist)
-		case ok:
-			*a.target = hexDigits(value, a.digits)
+	for _, a := range []pciAttribute{{"class", 6, &function.Class}, {"vendor", 4, &function.VendorID}, {"device", 4, &function.DeviceID}} {
+		ok, err := a.read(files, folder)
+		if err == nil && !ok {
+			err = fmt.Errorf("%s: %w", a.file, fs.ErrNotExist)
 		}
+		if err != nil {
+			return pciFunction{}, fmt.Errorf("PCI function %s: %w", address, err)
+		}
+	}
+	if plumbing[function.Class[:2]] {
+		return function, nil
+	}
+	for _, a := range []pciAttribute{
+		{"subsystem_vendor", 4, &function.SubsystemVendorID}, {"subsystem_device", 4, &function.SubsystemDeviceID}, {"revision", 2, &function.Revision},
+	} {
+		_, _ = a.read(files, folder) // without it the product may stay ambiguous, no more
 	}
 	if target, err := files.ReadLink(path.Join(folder, "driver")); err == nil {
 		function.Driver = clip(path.Base(target), 64)
@@ -109,6 +103,25 @@ func readPCIFunction(files Files, address string) (pciFunction, error) {
 	function.LinkMTps = readLinkRate(files, folder)
 	function.LinkWidth = readLinkWidth(files, folder)
 	return function, nil
+}
+
+// plumbing are the base classes of which only class and ids are read: bridges, system peripherals, serial buses and
+// performance counters, which are nine tenths of the functions of a server.
+var plumbing = map[string]bool{"06": true, "08": true, "0c": true, "11": true}
+
+// pciAttribute is a file with a hexadecimal number of so many digits.
+type pciAttribute struct {
+	file   string
+	digits int
+	target *string
+}
+
+func (a pciAttribute) read(files Files, folder string) (bool, error) {
+	value, ok, err := readHex(files, path.Join(folder, a.file))
+	if ok {
+		*a.target = hexDigits(value, a.digits)
+	}
+	return ok, err
 }
 
 // hexDigits prints a value in as many digits, keeping the lowest.
