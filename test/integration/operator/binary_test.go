@@ -1,0 +1,97 @@
+package operator
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// TestOperatorServesProbesAndMetrics runs the binary as a pod would, with leader election, and ends it as a kubelet would.
+func TestOperatorServesProbesAndMetrics(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	binary := buildOperator(w)
+	health, metrics := freeAddress(w), freeAddress(w)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "--kubeconfig", cluster.Kubeconfig(),
+		"--namespace", operatorNamespace, "--health-address", health, "--metrics-address", metrics)
+	var log strings.Builder
+	cmd.Stderr = &log
+	w.must(cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+
+	w.addNode("n1", 2)
+	w.place(placementOf("llm", 1, 2))
+	w.awaitPlan("llm", "llm-1")
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if status, _ := get(w, "http://"+health+path); status != http.StatusOK {
+			t.Errorf("GET %s: status %d", path, status)
+		}
+	}
+	w.eventually("the metrics tell of the placement", func(context.Context) bool {
+		_, text := get(w, "http://"+metrics+"/metrics")
+		for _, line := range []string{
+			`rankwright_placements{phase="Ready"} 1`, `rankwright_placements{phase="Unplaceable"} 0`, "rankwright_devices_reserved 2",
+			"rankwright_ledger_conflicts_total ", "rankwright_plan_duration_seconds_count ", "controller_runtime_reconcile_total",
+		} {
+			if !strings.Contains(text, line) {
+				return false
+			}
+		}
+		return true
+	})
+	lease := &coordinationv1.Lease{}
+	w.must(w.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: "rankwright-operator"}, lease))
+
+	w.must(cmd.Process.Signal(os.Interrupt))
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the operator did not end cleanly: %v\n%s", err, log.String())
+	}
+	w.must(w.Get(t.Context(), client.ObjectKeyFromObject(lease), lease))
+	if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" {
+		t.Errorf("%s still holds the Lease after it ended", *holder)
+	}
+}
+
+func freeAddress(w world) string {
+	w.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	w.must(err)
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+func get(w world, url string) (status int, body string) {
+	w.Helper()
+	request, err := http.NewRequestWithContext(w.Context(), http.MethodGet, url, http.NoBody)
+	w.must(err)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	w.must(err)
+	return response.StatusCode, string(text)
+}
+
+func TestOperatorRefusesWrongFlags(t *testing.T) {
+	w := newWorld(t, justLedger)
+	binary := buildOperator(w)
+	for _, c := range []struct{ flag, says string }{
+		{"--log-level=loud", "debug, info, warn or error"},
+		{"--kubeconfig=/does/not/exist", "/does/not/exist"},
+		{"--colour", "unknown flag"},
+	} {
+		output, err := exec.CommandContext(t.Context(), binary, c.flag).CombinedOutput()
+		if err == nil || !strings.Contains(string(output), c.says) {
+			t.Errorf("%s: %v, %s; want a message with %q", c.flag, err, output, c.says)
+		}
+	}
+}
