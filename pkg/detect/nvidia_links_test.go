@@ -56,7 +56,10 @@ func TestNVIDIALinks(t *testing.T) {
 		completed             = "<fabric><state>Completed</state><status>Success</status><cliqueId>%s</cliqueId><clusterUuid>%s</clusterUuid></fabric>"
 		cluster               = "9f1a0000-0000-0000-0000-00000000c0de"
 	)
-	local := fmt.Sprintf(completed, "0", "00000000-0000-0000-0000-000000000000")
+	partition := func(clique string) string {
+		return fmt.Sprintf(completed, clique, "00000000-0000-0000-0000-000000000000")
+	}
+	local := partition("0")
 	nvSwitch := compose.Function{Place: "pci0000:00/0000:05:00.0", IDs: "10de:22a3 10de:0000", Class: "068000", Revision: "a1"}
 	eighteen := slices.Repeat([]string{"26.562 GB/s"}, 18)
 	twelve := slices.Repeat([]string{"25 GB/s"}, 12)
@@ -146,6 +149,16 @@ func TestNVIDIALinks(t *testing.T) {
 				{ids: sxm, row: "NV18 X", links: eighteen, elements: fmt.Sprintf(completed, "7", cluster)},
 			},
 			want: spanning,
+		},
+		"two partitions of a fabric": {
+			gpus: []linkedGPU{
+				{ids: sxm, row: "X NV18 NV18 NV18", links: eighteen, elements: partition("2")}, {ids: sxm, row: "NV18 X NV18 NV18", links: eighteen, elements: partition("1")},
+				{ids: sxm, row: "NV18 NV18 X NV18", links: eighteen, elements: partition("2")}, {ids: sxm, row: "NV18 NV18 NV18 X", links: eighteen, elements: partition("1")},
+			},
+			want: v1alpha1.Links{Domains: slices.Concat(
+				domain("nvlink-1", v1alpha1.TopologySwitch, 450000, 450000, a, c).Domains,
+				domain("nvlink-2", v1alpha1.TopologySwitch, 450000, 450000, b, d).Domains,
+			)},
 		},
 		"MIG has no links": {
 			gpus: []linkedGPU{

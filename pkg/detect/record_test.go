@@ -164,3 +164,26 @@ func TestReplayFailsAsTheHostDid(t *testing.T) {
 		t.Errorf("a file that was seen and not read: %v", err)
 	}
 }
+
+func TestReplayOfThisHost(t *testing.T) {
+	host, err := LiveHost("/", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !exists(host.Files, "/proc/meminfo") || !exists(host.Files, "/sys/bus") {
+		t.Skip("this system has no /proc and /sys")
+	}
+	want := Detect(t.Context(), host, Options{Backends: []Backend{CPU()}})
+	if want.Host.CPU.Threads == 0 || want.Host.Memory.TotalMiB == 0 || want.Host.Kernel == "" {
+		t.Errorf("%+v", want.Host)
+	}
+	recordedHost, recording := Record(host)
+	Detect(t.Context(), recordedHost, Options{})
+	replayed, err := ReadRecording(bytes.NewReader(pack(t, recording)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, Detect(t.Context(), replayed.Host(), Options{Backends: []Backend{CPU()}})); diff != "" {
+		t.Error(diff)
+	}
+}
