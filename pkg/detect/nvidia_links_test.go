@@ -152,8 +152,10 @@ func TestNVIDIALinks(t *testing.T) {
 		},
 		"two partitions of a fabric": {
 			gpus: []linkedGPU{
-				{ids: sxm, row: "X NV18 NV18 NV18", links: eighteen, elements: partition("2")}, {ids: sxm, row: "NV18 X NV18 NV18", links: eighteen, elements: partition("1")},
-				{ids: sxm, row: "NV18 NV18 X NV18", links: eighteen, elements: partition("2")}, {ids: sxm, row: "NV18 NV18 NV18 X", links: eighteen, elements: partition("1")},
+				{ids: sxm, row: "X NV18 NV18 NV18", links: eighteen, elements: partition("2")},
+				{ids: sxm, row: "NV18 X NV18 NV18", links: eighteen, elements: partition("1")},
+				{ids: sxm, row: "NV18 NV18 X NV18", links: eighteen, elements: partition("2")},
+				{ids: sxm, row: "NV18 NV18 NV18 X", links: eighteen, elements: partition("1")},
 			},
 			want: v1alpha1.Links{Domains: slices.Concat(
 				domain("nvlink-1", v1alpha1.TopologySwitch, 450000, 450000, a, c).Domains,
