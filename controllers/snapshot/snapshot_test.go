@@ -8,13 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-func inventory(node string, ids ...v1alpha1.DeviceID) v1alpha1.AcceleratorInventory {
-	i := v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: node}}
+func inventory(ids ...v1alpha1.DeviceID) v1alpha1.AcceleratorInventory {
+	i := v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 	for _, id := range ids {
 		i.Status.Devices = append(i.Status.Devices, v1alpha1.Device{ID: id})
 	}
@@ -26,24 +25,24 @@ func allocated(i v1alpha1.AcceleratorInventory, device v1alpha1.DeviceID, pod st
 	return i
 }
 
-func planOn(name, node string, ids ...v1alpha1.DeviceID) v1alpha1.ShardingPlan {
+func planOn(node string, ids ...v1alpha1.DeviceID) v1alpha1.ShardingPlan {
 	return v1alpha1.ShardingPlan{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "models", Name: name, UID: types.UID(name)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "models", Name: "one-1", UID: "one-1"},
 		Spec:       v1alpha1.ShardingPlanSpec{Nodes: []v1alpha1.PlanRow{{Node: node, Devices: ids}}},
 	}
 }
 
-func podOf(name, plan, node string, phase corev1.PodPhase) corev1.Pod {
+func podOf(name, node string, phase corev1.PodPhase) corev1.Pod {
 	return corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "models", Name: name, Labels: map[string]string{v1alpha1.LabelPlan: plan}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "models", Name: name, Labels: map[string]string{v1alpha1.LabelPlan: "one-1"}},
 		Spec:       corev1.PodSpec{NodeName: node},
 		Status:     corev1.PodStatus{Phase: phase},
 	}
 }
 
 func TestTaken(t *testing.T) {
-	one := planOn("one-1", "n", "a")
-	parted := inventory("n", "a-mig1", "b")
+	one := planOn("n", "a")
+	parted := inventory("a-mig1", "b")
 	parted.Status.Devices[0].Partition = &v1alpha1.DevicePartition{Kind: "MIG", Parent: "a"}
 	for name, c := range map[string]struct {
 		plans     []v1alpha1.ShardingPlan
@@ -52,38 +51,38 @@ func TestTaken(t *testing.T) {
 		replaces  []v1alpha1.ShardingPlan
 		want      []v1alpha1.DeviceID
 	}{
-		"a plan takes its devices, active or not": {plans: []v1alpha1.ShardingPlan{one}, inventory: inventory("n", "a", "b"), want: []v1alpha1.DeviceID{"a"}},
+		"a plan takes its devices, active or not": {plans: []v1alpha1.ShardingPlan{one}, inventory: inventory("a", "b"), want: []v1alpha1.DeviceID{"a"}},
 		"a replaced plan takes nothing": {
-			plans: []v1alpha1.ShardingPlan{one}, replaces: []v1alpha1.ShardingPlan{one}, inventory: inventory("n", "a", "b"),
+			plans: []v1alpha1.ShardingPlan{one}, replaces: []v1alpha1.ShardingPlan{one}, inventory: inventory("a", "b"),
 		},
 		"pods of a replaced plan take nothing": {
 			plans: []v1alpha1.ShardingPlan{one}, replaces: []v1alpha1.ShardingPlan{one},
-			inventory: allocated(inventory("n", "a", "b"), "a", "one-0"), pods: []corev1.Pod{podOf("one-0", "one-1", "n", corev1.PodRunning)},
+			inventory: allocated(inventory("a", "b"), "a", "one-0"), pods: []corev1.Pod{podOf("one-0", "n", corev1.PodRunning)},
 		},
 		"a stranger's pod takes what the kubelet says": {
-			inventory: allocated(inventory("n", "a", "b"), "b", "stranger"), want: []v1alpha1.DeviceID{"b"},
+			inventory: allocated(inventory("a", "b"), "b", "stranger"), want: []v1alpha1.DeviceID{"b"},
 		},
 		"a pod of a plan that is gone takes the node": {
-			inventory: inventory("n", "a", "b"), pods: []corev1.Pod{podOf("one-0", "one-1", "n", corev1.PodPending)}, want: []v1alpha1.DeviceID{"a", "b"},
+			inventory: inventory("a", "b"), pods: []corev1.Pod{podOf("one-0", "n", corev1.PodPending)}, want: []v1alpha1.DeviceID{"a", "b"},
 		},
 		"until the kubelet says what it holds": {
-			inventory: allocated(inventory("n", "a", "b"), "a", "one-0"), pods: []corev1.Pod{podOf("one-0", "one-1", "n", corev1.PodRunning)},
+			inventory: allocated(inventory("a", "b"), "a", "one-0"), pods: []corev1.Pod{podOf("one-0", "n", corev1.PodRunning)},
 			want: []v1alpha1.DeviceID{"a"},
 		},
 		"a pod beside its plan's nodes takes the node": {
-			plans: []v1alpha1.ShardingPlan{planOn("one-1", "elsewhere", "x")}, inventory: inventory("n", "a", "b"),
-			pods: []corev1.Pod{podOf("one-0", "one-1", "n", corev1.PodRunning)}, want: []v1alpha1.DeviceID{"a", "b"},
+			plans: []v1alpha1.ShardingPlan{planOn("elsewhere", "x")}, inventory: inventory("a", "b"),
+			pods: []corev1.Pod{podOf("one-0", "n", corev1.PodRunning)}, want: []v1alpha1.DeviceID{"a", "b"},
 		},
 		"a pod that ended takes nothing": {
-			inventory: inventory("n", "a", "b"),
-			pods:      []corev1.Pod{podOf("one-0", "one-1", "n", corev1.PodSucceeded), podOf("one-1", "one-1", "n", corev1.PodFailed)},
+			inventory: inventory("a", "b"),
+			pods:      []corev1.Pod{podOf("one-0", "n", corev1.PodSucceeded), podOf("one-1", "n", corev1.PodFailed)},
 		},
-		"a pod without a node takes nothing": {inventory: inventory("n", "a"), pods: []corev1.Pod{podOf("one-0", "one-1", "", corev1.PodPending)}},
+		"a pod without a node takes nothing": {inventory: inventory("a"), pods: []corev1.Pod{podOf("one-0", "", corev1.PodPending)}},
 		"a partition of a taken device is taken": {
 			plans: []v1alpha1.ShardingPlan{one}, inventory: parted, want: []v1alpha1.DeviceID{"a", "a-mig1"},
 		},
 		"the device of a taken partition is taken": {
-			plans: []v1alpha1.ShardingPlan{planOn("one-1", "n", "a-mig1")}, inventory: inventory("n", "a", "a1"), want: []v1alpha1.DeviceID{"a", "a-mig1"},
+			plans: []v1alpha1.ShardingPlan{planOn("n", "a-mig1")}, inventory: inventory("a", "a1"), want: []v1alpha1.DeviceID{"a", "a-mig1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +99,7 @@ func TestClosedNodeKeepsWhatRuns(t *testing.T) {
 	ready := func(status corev1.ConditionStatus) corev1.NodeStatus {
 		return corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status}}}
 	}
-	one := planOn("one-1", "n", "a")
+	one := planOn("n", "a")
 	for name, c := range map[string]struct {
 		node     corev1.Node
 		silent   bool
@@ -119,7 +118,7 @@ func TestClosedNodeKeepsWhatRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.node.Name = "n"
-			s := New(c.replaces, []v1alpha1.AcceleratorInventory{allocated(inventory("n", "a", "b"), "z", "p")}, []corev1.Node{c.node}, nil)
+			s := New(c.replaces, []v1alpha1.AcceleratorInventory{allocated(inventory("a", "b"), "z", "p")}, []corev1.Node{c.node}, nil)
 			s.Silent = map[string]bool{"n": c.silent}
 			nodes := s.PlanNodes(c.replaces)
 			if len(nodes) != 1 || nodes[0].Unschedulable != c.closed || len(nodes[0].Inventory.Status.Allocations) != 0 {
@@ -138,9 +137,9 @@ func TestClosedNodeKeepsWhatRuns(t *testing.T) {
 
 func TestFingerprintFollowsWhatThePlannerSees(t *testing.T) {
 	build := func(change func(*v1alpha1.AcceleratorInventory, *corev1.Node, *[]v1alpha1.ShardingPlan)) string {
-		i, n := inventory("n", "a", "b"), corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+		i, n := inventory("a", "b"), corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 		other := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
-		plans := []v1alpha1.ShardingPlan{planOn("one-1", "n", "a")}
+		plans := []v1alpha1.ShardingPlan{planOn("n", "a")}
 		change(&i, &n, &plans)
 		forth := New(plans, []v1alpha1.AcceleratorInventory{i}, []corev1.Node{n, other}, nil).Fingerprint()
 		back := New(plans, []v1alpha1.AcceleratorInventory{i}, []corev1.Node{other, n}, nil).Fingerprint()

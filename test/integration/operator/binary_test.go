@@ -19,7 +19,7 @@ func TestOperatorServesProbesAndMetrics(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	binary := buildOperator(w)
 	health, metrics := freeAddress(w), freeAddress(w)
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "--kubeconfig", cluster.Kubeconfig(),
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "--kubeconfig", w.operatorKubeconfig(),
 		"--namespace", operatorNamespace, "--health-address", health, "--metrics-address", metrics)
 	var log strings.Builder
 	cmd.Stderr = &log
@@ -49,9 +49,13 @@ func TestOperatorServesProbesAndMetrics(t *testing.T) {
 	lease := &coordinationv1.Lease{}
 	w.must(w.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: "rankwright-operator"}, lease))
 
+	w.awaitEvents("llm", "Planned")
 	w.must(cmd.Process.Signal(os.Interrupt))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("the operator did not end cleanly: %v\n%s", err, log.String())
+	}
+	if strings.Contains(log.String(), "forbidden") {
+		t.Errorf("the operator may not do what it does:\n%s", log.String())
 	}
 	w.must(w.Get(t.Context(), client.ObjectKeyFromObject(lease), lease))
 	if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" {

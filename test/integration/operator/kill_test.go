@@ -42,7 +42,7 @@ var killWithin = []time.Duration{5 * time.Millisecond, 200 * time.Millisecond}
 func TestOperatorSurvivesKills(t *testing.T) {
 	const seed = 20
 	w := newWorld(t, wholeCluster)
-	binary := buildOperator(w)
+	binary, kubeconfig := buildOperator(w), w.operatorKubeconfig()
 	watched := w.watchInvariant()
 	for i := range 3 {
 		w.addNode(fmt.Sprintf("n%d", i), 4)
@@ -53,7 +53,7 @@ func TestOperatorSurvivesKills(t *testing.T) {
 	for killed := 0; killed < kills; {
 		slot := random.IntN(len(running))
 		if running[slot] == nil {
-			running[slot] = w.start(binary)
+			running[slot] = w.start(binary, kubeconfig)
 		}
 		watched.awaitEvent()
 		w.after(time.Duration(random.Int64N(int64(killWithin[random.IntN(len(killWithin))]))))
@@ -69,7 +69,7 @@ func TestOperatorSurvivesKills(t *testing.T) {
 			p.kill()
 		}
 	}
-	last := w.start(binary)
+	last := w.start(binary, kubeconfig)
 	w.eventually("all that fits is placed and nothing is left behind", func(ctx context.Context) bool { return w.unsettled(ctx) == "" })
 	last.kill()
 	watched.check(kills / 3)
@@ -95,10 +95,10 @@ type process struct {
 	log bytes.Buffer
 }
 
-func (w world) start(binary string) *process {
+func (w world) start(binary, kubeconfig string) *process {
 	w.Helper()
 	p := &process{world: w}
-	p.cmd = exec.CommandContext(context.WithoutCancel(w.Context()), binary, "--kubeconfig", cluster.Kubeconfig(),
+	p.cmd = exec.CommandContext(context.WithoutCancel(w.Context()), binary, "--kubeconfig", kubeconfig,
 		"--leader-elect=false", "--health-address=0", "--metrics-address=0", "--log-level=warn")
 	p.cmd.Stderr = &p.log
 	w.must(p.cmd.Start())
