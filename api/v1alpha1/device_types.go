@@ -128,6 +128,7 @@ type Device struct {
 // PCIDevice is a function on a PCI bus. Numbers are as the kernel prints them: lower-case hex without 0x.
 type PCIDevice struct {
 	// Address: domain, bus, device, function (`0000:17:00.0`).
+	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`
 	Address string `json:"address"`
 	// Vendor id (`10de`).

@@ -219,7 +219,7 @@ type DeviceRequirements struct {
 	Products []string `json:"products,omitempty"`
 	// Labels that the node must have.
 	// +optional
-	NodeSelector *metav1.LabelSelector `json:"nodeSelector,omitempty"`
+	NodeSelector *NodeSelector `json:"nodeSelector,omitempty"`
 	// Least memory of a device in MiB.
 	// +optional
 	// +kubebuilder:validation:Minimum=1

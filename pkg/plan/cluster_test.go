@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
@@ -60,7 +58,7 @@ func TestDeviceRequirements(t *testing.T) {
 		"product":             {v1alpha1.DeviceRequirements{Products: []string{"NVIDIA H100 80GB HBM3"}}, "a"},
 		"memory":              {v1alpha1.DeviceRequirements{MinMemoryMiB: ptr(int64(100000))}, "b"},
 		"native format":       {v1alpha1.DeviceRequirements{Precisions: []v1alpha1.Precision{v1alpha1.FP8}, Requirement: v1alpha1.RequireAny}, "a"},
-		"node label":          {v1alpha1.DeviceRequirements{NodeSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"zone": "z1"}}}, "b"},
+		"node label":          {v1alpha1.DeviceRequirements{NodeSelector: &v1alpha1.NodeSelector{MatchLabels: map[string]v1alpha1.LabelValue{"zone": "z1"}}}, "b"},
 		"nothing of a family": {v1alpha1.DeviceRequirements{Requirement: v1alpha1.RequireASIC}, ""},
 		"nothing of a vendor": {v1alpha1.DeviceRequirements{Vendors: []string{"acme"}}, ""},
 	} {

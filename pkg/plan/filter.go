@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -50,7 +49,7 @@ func requirementsOf(spec *v1alpha1.ModelPlacementSpec) (requirements, error) {
 		r.least = mebibytes(*d.MinMemoryMiB)
 	}
 	if d.NodeSelector != nil {
-		selector, err := metav1.LabelSelectorAsSelector(d.NodeSelector)
+		selector, err := d.NodeSelector.AsSelector()
 		if err != nil {
 			return r, invalid("devices.nodeSelector", fmt.Sprint(err), "correct the selector")
 		}

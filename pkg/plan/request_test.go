@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/model"
 )
@@ -52,7 +50,7 @@ func TestInvalidRequests(t *testing.T) {
 		"no batch":               {llama(t, 8), train(v1alpha1.TrainingWorkload{SequenceLength: 1}), "workload.training", "globalBatch"},
 		"odd batch":              {llama(t, 8), train(v1alpha1.TrainingWorkload{SequenceLength: 1, GlobalBatch: 7, MicroBatch: 2}), "workload.training.globalBatch", "multiple of"},
 		"selector": {llama(t, 8), func(s *specOf) {
-			s.Devices = &v1alpha1.DeviceRequirements{NodeSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}}}}
+			s.Devices = &v1alpha1.DeviceRequirements{NodeSelector: &v1alpha1.NodeSelector{MatchExpressions: []v1alpha1.NodeSelectorRequirement{{Key: "a", Operator: "Near"}}}}
 		}, "devices.nodeSelector", "correct the selector"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -136,6 +136,14 @@ var badManifests = []badManifest{
 		[]string{"spec.devices.minMemoryMiB", "must be of type integer"},
 	},
 	{
+		"a node selector's term without values", "modelplacement", `spec: {devices: {nodeSelector: {matchExpressions: [{key: zone, operator: In}]}}}`,
+		[]string{"spec.devices.nodeSelector.matchExpressions[0]", "values must be set for the operators In and NotIn"},
+	},
+	{
+		"a node selector's term with an unknown operator", "modelplacement", `spec: {devices: {nodeSelector: {matchExpressions: [{key: zone, operator: Near}]}}}`,
+		[]string{"spec.devices.nodeSelector.matchExpressions[0].operator", `supported values: "In", "NotIn"`},
+	},
+	{
 		"unknown precision", "modelplacement", `spec: {devices: {precisions: [TF32]}}`,
 		[]string{"spec.devices.precisions[0]", `supported values: "FP32"`},
 	},

@@ -94,6 +94,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.MoEApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NIC"):
 		return &apiv1alpha1.NICApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeSelector"):
+		return &apiv1alpha1.NodeSelectorApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("NodeSelectorRequirement"):
+		return &apiv1alpha1.NodeSelectorRequirementApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("NUMANode"):
 		return &apiv1alpha1.NUMANodeApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Parallelism"):

@@ -475,7 +475,7 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: numeric
     - name: nodeSelector
       type:
-        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.NodeSelector
     - name: precisions
       type:
         list:
@@ -635,6 +635,8 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.KVCacheType
+  scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.LabelValue
   scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.LinkDomain
   map:
@@ -978,6 +980,35 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: memoryMiB
       type:
         scalar: numeric
+- name: com.github.rankwright.rankwright.api.v1alpha1.NodeSelector
+  map:
+    fields:
+    - name: matchExpressions
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.NodeSelectorRequirement
+          elementRelationship: atomic
+    - name: matchLabels
+      type:
+        map:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.LabelValue
+- name: com.github.rankwright.rankwright.api.v1alpha1.NodeSelectorRequirement
+  map:
+    fields:
+    - name: key
+      type:
+        scalar: string
+    - name: operator
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorOperator
+    - name: values
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.LabelValue
+          elementRelationship: associative
 - name: com.github.rankwright.rankwright.api.v1alpha1.Objective
   scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.Optimizer
@@ -1425,38 +1456,8 @@ var schemaYAML = typed.YAMLObject(`types:
         elementType:
           namedType: __untyped_deduced_
         elementRelationship: separable
-- name: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
-  map:
-    fields:
-    - name: matchExpressions
-      type:
-        list:
-          elementType:
-            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement
-          elementRelationship: atomic
-    - name: matchLabels
-      type:
-        map:
-          elementType:
-            scalar: string
-    elementRelationship: atomic
 - name: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorOperator
   scalar: string
-- name: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement
-  map:
-    fields:
-    - name: key
-      type:
-        scalar: string
-    - name: operator
-      type:
-        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorOperator
-    - name: values
-      type:
-        list:
-          elementType:
-            scalar: string
-          elementRelationship: atomic
 - name: io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry
   map:
     fields:

@@ -4,7 +4,6 @@ package v1alpha1
 
 import (
 	apiv1alpha1 "github.com/rankwright/rankwright/api/v1alpha1"
-	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
 // DeviceRequirementsApplyConfiguration represents a declarative configuration of the DeviceRequirements type for use
@@ -19,7 +18,7 @@ type DeviceRequirementsApplyConfiguration struct {
 	// Product names as in the inventory, any of which may be taken.
 	Products []string `json:"products,omitempty"`
 	// Labels that the node must have.
-	NodeSelector *v1.LabelSelectorApplyConfiguration `json:"nodeSelector,omitempty"`
+	NodeSelector *NodeSelectorApplyConfiguration `json:"nodeSelector,omitempty"`
 	// Least memory of a device in MiB.
 	MinMemoryMiB *int64 `json:"minMemoryMiB,omitempty"`
 	// Number formats that the device must compute natively.
@@ -63,7 +62,7 @@ func (b *DeviceRequirementsApplyConfiguration) WithProducts(values ...string) *D
 // WithNodeSelector sets the NodeSelector field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the NodeSelector field is set to the value of the last call.
-func (b *DeviceRequirementsApplyConfiguration) WithNodeSelector(value *v1.LabelSelectorApplyConfiguration) *DeviceRequirementsApplyConfiguration {
+func (b *DeviceRequirementsApplyConfiguration) WithNodeSelector(value *NodeSelectorApplyConfiguration) *DeviceRequirementsApplyConfiguration {
 	b.NodeSelector = value
 	return b
 }
