@@ -22,7 +22,10 @@ var tables = []table{
 	{"The same as labels for any scheduler", []string{"get", "nodes", "-L", strings.Join([]string{
 		"rankwright.dev/vendors", "rankwright.dev/nvidia.product", "rankwright.dev/amd.count", "rankwright.dev/nvidia.link",
 	}, ",")}},
-	{"What was asked for and decided", []string{"get", "modelplacements,shardingplans,devicemeshes"}},
+	// One command for all three would put the kind before each name, and 30 more characters into each line.
+	{"What was asked for and what became of it", []string{"get", "modelplacements"}},
+	{"The plans, which reserve devices", []string{"get", "shardingplans"}},
+	{"The meshes, which order them in ranks", []string{"get", "devicemeshes"}},
 	{"Which layers on which devices: the plan of `pipeline`", []string{
 		"get", "shardingplan", "-l", "rankwright.dev/placement=pipeline", "-o", "go-template=" + planTemplate,
 	}},
