@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,19 +29,31 @@ type Snapshot struct {
 	Silent map[string]bool
 }
 
-// Read reads the cluster. The plans are those that the ledger showed.
+// Read reads the cluster. The plans are those that the ledger showed. The lists are read at once, because the API server
+// may let each consistent read wait up to a tenth of a second for its cache to catch up.
 func Read(ctx context.Context, reader client.Reader, plans []v1alpha1.ShardingPlan) (*Snapshot, error) {
 	var inventories v1alpha1.AcceleratorInventoryList
-	if err := reader.List(ctx, &inventories); err != nil {
-		return nil, fmt.Errorf("list inventories: %w", err)
-	}
 	var nodes corev1.NodeList
-	if err := reader.List(ctx, &nodes); err != nil {
-		return nil, fmt.Errorf("list nodes: %w", err)
-	}
 	var pods corev1.PodList
-	if err := reader.List(ctx, &pods, client.HasLabels{v1alpha1.LabelPlacement}); err != nil {
-		return nil, fmt.Errorf("list pods of placements: %w", err)
+	reads, ctx := errgroup.WithContext(ctx)
+	for _, read := range []struct {
+		what    string
+		list    client.ObjectList
+		options []client.ListOption
+	}{
+		{"inventories", &inventories, nil},
+		{"nodes", &nodes, nil},
+		{"pods of placements", &pods, []client.ListOption{client.HasLabels{v1alpha1.LabelPlacement}}},
+	} {
+		reads.Go(func() error {
+			if err := reader.List(ctx, read.list, read.options...); err != nil {
+				return fmt.Errorf("list %s: %w", read.what, err)
+			}
+			return nil
+		})
+	}
+	if err := reads.Wait(); err != nil {
+		return nil, err
 	}
 	return New(plans, inventories.Items, nodes.Items, pods.Items), nil
 }
