@@ -33,8 +33,6 @@ type beat struct {
 }
 
 // Look lists the Leases and returns whether the set of silent nodes changed.
-//
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,namespace=rankwright-node-agent,verbs=list
 func (m *Monitor) Look(ctx context.Context) (bool, error) {
 	var leases coordinationv1.LeaseList
 	if err := m.Reader.List(ctx, &leases, client.InNamespace(m.Namespace)); err != nil {

@@ -104,9 +104,6 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 }
 
 // newManager makes the manager. Election leaves by releasing the Lease, which is safe because reservations are fenced.
-//
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,namespace=rankwright-operator,verbs=get;create;update
-// +kubebuilder:rbac:groups="",resources=configmaps,namespace=rankwright-operator,verbs=get;create;update
 func newManager(cfg *rest.Config, options Options) (manager.Manager, error) {
 	scheme, err := Scheme()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 func TestARefusalIsRememberedUntilSomethingChanges(t *testing.T) {
-	full := &plan.Unplaceable{Reason: "InsufficientDevices"}
+	full := &plan.Unplaceable{Reason: "TooFewDevices"}
 	base := func() question {
 		return question{
 			placement:   &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Name: "llm", UID: "1", Generation: 1}},

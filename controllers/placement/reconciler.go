@@ -59,19 +59,7 @@ type step func(context.Context, *pass) error
 
 var errStop = errors.New("nothing further to do")
 
-// Reconcile brings one placement forward.
-//
-// +kubebuilder:rbac:groups=rankwright.dev,resources=modelplacements,verbs=get;list;watch
-// +kubebuilder:rbac:groups=rankwright.dev,resources=modelplacements/status,verbs=get;patch
-// +kubebuilder:rbac:groups=rankwright.dev,resources=modelplacements/finalizers,verbs=update
-// +kubebuilder:rbac:groups=rankwright.dev,resources=acceleratorinventories,verbs=get;list;watch
-// +kubebuilder:rbac:groups=rankwright.dev,resources=shardingplans,verbs=get;list;watch;create;delete
-// +kubebuilder:rbac:groups=rankwright.dev,resources=shardingplans/status,verbs=get;patch
-// +kubebuilder:rbac:groups=rankwright.dev,resources=devicemeshes,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=rankwright.dev,resources=devicemeshes/status,verbs=get;patch
-// +kubebuilder:rbac:groups="",resources=nodes;pods;configmaps,verbs=get;list;watch
-// +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get;list;watch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
+// Reconcile brings one placement forward. What it may do is in config/rbac/operator.yaml.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	placement := &v1alpha1.ModelPlacement{}
 	err := r.Client.Get(ctx, request.NamespacedName, placement)

@@ -17,7 +17,7 @@ func TestStatusSaysWhereThePlacementStands(t *testing.T) {
 	inForce.Spec.Totals = v1alpha1.PlanTotals{Devices: 2, Nodes: 1, Memory: "1 GiB"}
 	mesh := &v1alpha1.DeviceMesh{ObjectMeta: metav1.ObjectMeta{Name: "llm"}}
 	lost := []v1alpha1.LostRank{{Node: "n", Device: "d", Reason: "DeviceGone"}}
-	full := &plan.Unplaceable{Reason: "InsufficientDevices", Message: "2 devices are missing.", Shortfall: v1alpha1.Shortfall{FreeDevices: 1}}
+	full := &plan.Unplaceable{Reason: "TooFewDevices", Message: "2 devices are missing.", Shortfall: v1alpha1.Shortfall{FreeDevices: 1}}
 	for name, c := range map[string]struct {
 		plan    *v1alpha1.ShardingPlan
 		mesh    *v1alpha1.DeviceMesh
@@ -32,9 +32,9 @@ func TestStatusSaysWhereThePlacementStands(t *testing.T) {
 		"placed":                   {plan: inForce, mesh: mesh, phase: v1alpha1.PhaseReady, ready: "Placed"},
 		"reserved and not meshed":  {plan: inForce, say: func(r *report) { r.unmeshed("MeshFailed", "no") }, phase: v1alpha1.PhasePlanned, ready: "MeshFailed"},
 		"scaled to zero":           {say: func(r *report) { r.refuse("ScaledToZero", "0") }, phase: v1alpha1.PhasePending, ready: "ScaledToZero"},
-		"unplaceable":              {say: func(r *report) { r.unplaceable(full, 0) }, phase: v1alpha1.PhaseUnplaceable, ready: "InsufficientDevices"},
-		"unplaceable with a plan":  {plan: inForce, mesh: mesh, say: func(r *report) { r.unplaceable(full, 0) }, phase: v1alpha1.PhaseUnplaceable, ready: "InsufficientDevices", text: "Plan llm-1 stays in force."},
-		"unplaceable and urgent":   {say: func(r *report) { r.unplaceable(full, 9) }, phase: v1alpha1.PhaseUnplaceable, ready: "InsufficientDevices", text: "does not preempt"},
+		"unplaceable":              {say: func(r *report) { r.unplaceable(full, 0) }, phase: v1alpha1.PhaseUnplaceable, ready: "TooFewDevices"},
+		"unplaceable with a plan":  {plan: inForce, mesh: mesh, say: func(r *report) { r.unplaceable(full, 0) }, phase: v1alpha1.PhaseUnplaceable, ready: "TooFewDevices", text: "Plan llm-1 stays in force."},
+		"unplaceable and urgent":   {say: func(r *report) { r.unplaceable(full, 9) }, phase: v1alpha1.PhaseUnplaceable, ready: "TooFewDevices", text: "does not preempt"},
 		"invalid":                  {say: func(r *report) { r.invalid("ModelNotFound", "what?") }, phase: v1alpha1.PhaseInvalid, ready: "ModelNotFound"},
 		"lost and held":            {plan: inForce, mesh: mesh, lost: lost, failure: v1alpha1.FailureHold, phase: v1alpha1.PhaseDegraded, ready: "DevicesLost", text: "spec.onFailure is Hold"},
 		"lost and not replaceable": {plan: inForce, mesh: mesh, lost: lost, say: func(r *report) { r.unplaceable(full, 0) }, phase: v1alpha1.PhaseDegraded, ready: "DevicesLost", text: "2 devices are missing."},

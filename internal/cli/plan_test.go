@@ -130,7 +130,7 @@ func TestPlanSaysWhyNot(t *testing.T) {
 	if r.code != ExitFailure || r.out != "" {
 		t.Errorf("exit code %d, output %q", r.code, r.out)
 	}
-	for _, want := range []string{"error: placement default/p: ", "does not fit", "Reason:", "InsufficientMemory", "Needed:", "Free:", "Remedy:"} {
+	for _, want := range []string{"error: placement default/p: ", "does not fit", "Reason:", "TooLarge", "Needed:", "Free:", "Remedy:"} {
 		if !strings.Contains(r.err, want) {
 			t.Errorf("the reason lacks %q:\n%s", want, r.err)
 		}

@@ -48,11 +48,11 @@ func TestPlanTables(t *testing.T) {
 func TestShortfallTable(t *testing.T) {
 	var out bytes.Buffer
 	err := printShortfall(&out, &plan.Unplaceable{
-		Reason: plan.ReasonInsufficientMemory,
+		Reason: plan.ReasonTooLarge,
 		Shortfall: v1alpha1.Shortfall{
 			NeededMiB: 1 << 20, FreeMiB: 81559, FreeDevices: 1, LargestDeviceMiB: 81559, Suggestion: "12 more free NVIDIA H100 80GB HBM3",
 		},
-		Rejected: []v1alpha1.RejectedPlan{{Strategy: "TP8", Reason: "InsufficientMemory", Message: "a device needs 128 GiB"}},
+		Rejected: []v1alpha1.RejectedPlan{{Strategy: "TP8", Reason: "TooLarge", Message: "a device needs 128 GiB"}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -68,7 +68,7 @@ func TestDeviceRequirements(t *testing.T) {
 			var no *Unplaceable
 			switch {
 			case test.node == "":
-				if !errors.As(err, &no) || no.Reason != ReasonNoMatchingDevices || !strings.Contains(no.Message, "not counted: ") {
+				if !errors.As(err, &no) || no.Reason != ReasonNoMatch || !strings.Contains(no.Message, "not counted: ") {
 					t.Errorf("got %v, %v", spec, err)
 				}
 			case err != nil:
@@ -201,7 +201,7 @@ func TestTakeMarksDevices(t *testing.T) {
 	}
 	c.Take(second)
 	_, err := Plan(c, r)
-	if no := (*Unplaceable)(nil); !errors.As(err, &no) || no.Reason != ReasonNoFreeDevices || !strings.Contains(no.Message, "2 taken by other plans") {
+	if no := (*Unplaceable)(nil); !errors.As(err, &no) || no.Reason != ReasonNoneFree || !strings.Contains(no.Message, "2 taken by other plans") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -25,14 +25,14 @@ func invalid(field, value, remedy string) error {
 const (
 	// ReasonNoDevices: no node has an accelerator.
 	ReasonNoDevices = "NoDevices"
-	// ReasonNoMatchingDevices: there are accelerators, but none that the placement allows.
-	ReasonNoMatchingDevices = "NoMatchingDevices"
-	// ReasonNoFreeDevices: there are accelerators that the placement allows, but none is free.
-	ReasonNoFreeDevices = "NoFreeDevices"
-	// ReasonInsufficientMemory: the free devices cannot hold even one copy.
-	ReasonInsufficientMemory = "InsufficientMemory"
-	// ReasonInsufficientDevices: the free devices hold some copies, but not all that are asked for.
-	ReasonInsufficientDevices = "InsufficientDevices"
+	// ReasonNoMatch: there are accelerators, but none that the placement allows.
+	ReasonNoMatch = "NoMatch"
+	// ReasonNoneFree: there are accelerators that the placement allows, but none is free.
+	ReasonNoneFree = "NoneFree"
+	// ReasonTooLarge: the free devices cannot hold even one copy.
+	ReasonTooLarge = "TooLarge"
+	// ReasonTooFewDevices: the free devices hold some copies, but not all that are asked for.
+	ReasonTooFewDevices = "TooFewDevices"
 )
 
 // Unplaceable says why the cluster cannot hold a model now, and what would change that.

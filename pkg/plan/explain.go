@@ -22,7 +22,7 @@ func (t *task) explain(rejected []v1alpha1.RejectedPlan) *Unplaceable {
 		NeededMiB: roundUpMiB(need), FreeMiB: seen.free >> 20, FreeDevices: int32(seen.matched), LargestDeviceMiB: seen.largest >> 20,
 	}}
 	e.Reason = t.reason(&seen)
-	if e.Reason != ReasonNoDevices && e.Reason != ReasonNoMatchingDevices {
+	if e.Reason != ReasonNoDevices && e.Reason != ReasonNoMatch {
 		e.Shortfall.Suggestion = clip(t.suggest(), 1024)
 	}
 	e.Message = t.message(e, &seen, one, f, last.format)
@@ -43,18 +43,18 @@ func (t *task) reason(seen *census) string {
 	case seen.matched == 0 && devices == 0:
 		return ReasonNoDevices
 	case seen.matched == 0 && busy == 0:
-		return ReasonNoMatchingDevices
+		return ReasonNoMatch
 	case seen.matched == 0:
-		return ReasonNoFreeDevices
+		return ReasonNoneFree
 	}
 	if t.instances() > 1 {
 		single := *t
 		single.copies, single.data = 1, 1
 		if found, _ := single.search(); found != nil {
-			return ReasonInsufficientDevices
+			return ReasonTooFewDevices
 		}
 	}
-	return ReasonInsufficientMemory
+	return ReasonTooLarge
 }
 
 func (t *task) message(e *Unplaceable, seen *census, one shape, f *footprint, format v1alpha1.Precision) string {
@@ -74,9 +74,9 @@ func (t *task) message(e *Unplaceable, seen *census, one shape, f *footprint, fo
 	switch e.Reason {
 	case ReasonNoDevices:
 		b.WriteString("; no node has an accelerator")
-	case ReasonNoMatchingDevices:
+	case ReasonNoMatch:
 		b.WriteString("; no device matches")
-	case ReasonNoFreeDevices:
+	case ReasonNoneFree:
 		b.WriteString("; no device is free")
 	default:
 		fmt.Fprintf(&b, "; free and matching: %s with %s together and at most %s each", count(seen.matched, "device"),

@@ -30,34 +30,34 @@ func TestSmallestChange(t *testing.T) {
 		applied func(*specOf)
 	}{
 		"format": {
-			two, ask(t, llama(t, 70), 4096, 2, format("BF16")), ReasonInsufficientMemory, "quantization FP8 instead of BF16 (weights 67.7 GiB instead of 131.4 GiB)",
+			two, ask(t, llama(t, 70), 4096, 2, format("BF16")), ReasonTooLarge, "quantization FP8 instead of BF16 (weights 67.7 GiB instead of 131.4 GiB)",
 			format("FP8"),
 		},
 		"next format": {
-			two[:1], ask(t, llama(t, 70), 16384, 2, format("FP8")), ReasonInsufficientMemory, "quantization INT4 instead of FP8", format("INT4"),
+			two[:1], ask(t, llama(t, 70), 16384, 2, format("FP8")), ReasonTooLarge, "quantization INT4 instead of FP8", format("INT4"),
 		},
 		"context": {
-			two, ask(t, llama(t, 70), 131072, 2), ReasonInsufficientMemory, "maxModelLen 65536 instead of 131072",
+			two, ask(t, llama(t, 70), 131072, 2), ReasonTooLarge, "maxModelLen 65536 instead of 131072",
 			func(s *specOf) { s.Workload.Inference.MaxModelLen = 65536 },
 		},
 		"context for a long request": {
-			two, ask(t, llama(t, 70), 131072, 2, func(s *specOf) { s.Workload.Inference.InputTokens = ptr(int32(100000)) }), ReasonInsufficientMemory,
+			two, ask(t, llama(t, 70), 131072, 2, func(s *specOf) { s.Workload.Inference.InputTokens = ptr(int32(100000)) }), ReasonTooLarge,
 			"maxSequences 1 instead of 2", func(s *specOf) { s.Workload.Inference.MaxSequences = 1 },
 		},
 		"sequences": {
-			two, ask(t, llama(t, 8), 1024, 5000, format("INT4")), ReasonInsufficientMemory, "maxSequences 578 instead of 5000",
+			two, ask(t, llama(t, 8), 1024, 5000, format("INT4")), ReasonTooLarge, "maxSequences 578 instead of 5000",
 			func(s *specOf) { s.Workload.Inference.MaxSequences = 578 },
 		},
 		"copies": {
-			four, ask(t, llama(t, 8), 1024, 1, format("INT4"), replicas(7)), ReasonInsufficientDevices, "4 of the 7 copies", replicas(4),
+			four, ask(t, llama(t, 8), 1024, 1, format("INT4"), replicas(7)), ReasonTooFewDevices, "4 of the 7 copies", replicas(4),
 		},
 		"devices": {
-			two, ask(t, llama(t, 405), 1024, 1, format("INT4")), ReasonInsufficientMemory, "more free NVIDIA L40S", nil,
+			two, ask(t, llama(t, 405), 1024, 1, format("INT4")), ReasonTooLarge, "more free NVIDIA L40S", nil,
 		},
 		"checkpoints": {
 			four, ask(t, llama(t, 8), 1, 1, func(s *specOf) {
 				s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4}}
-			}), ReasonInsufficientMemory, "activationCheckpointing", func(s *specOf) { s.Workload.Training.ActivationCheckpointing = true },
+			}), ReasonTooLarge, "activationCheckpointing", func(s *specOf) { s.Workload.Training.ActivationCheckpointing = true },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,10 +108,10 @@ func TestReasons(t *testing.T) {
 	}{
 		"no nodes":      {nil, replicas(1), ReasonNoDevices, "no node has an accelerator"},
 		"only the host": {[]Node{cpu}, replicas(1), ReasonNoDevices, "no node has an accelerator"},
-		"nodes away":    {[]Node{taken}, replicas(1), ReasonNoFreeDevices, "2 on nodes that take no new work"},
-		"formats":       {[]Node{host("a", false, t4)}, format("BF16"), ReasonNoMatchingDevices, "1 without native arithmetic for the weights"},
-		"too small":     {[]Node{host("a", false, t4)}, format("FP32"), ReasonInsufficientMemory, "quantization INT8 instead of FP32"},
-		"not enough":    {[]Node{host("a", false, many(2, l40s)...)}, func(s *specOf) { s.Replicas = ptr(int32(9)) }, ReasonInsufficientDevices, "2 of the 9 copies"},
+		"nodes away":    {[]Node{taken}, replicas(1), ReasonNoneFree, "2 on nodes that take no new work"},
+		"formats":       {[]Node{host("a", false, t4)}, format("BF16"), ReasonNoMatch, "1 without native arithmetic for the weights"},
+		"too small":     {[]Node{host("a", false, t4)}, format("FP32"), ReasonTooLarge, "quantization INT8 instead of FP32"},
+		"not enough":    {[]Node{host("a", false, many(2, l40s)...)}, func(s *specOf) { s.Replicas = ptr(int32(9)) }, ReasonTooFewDevices, "2 of the 9 copies"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			no := unplaceableBy(t, test.nodes, ask(t, llama(t, 8), 4096, 1, test.change))
@@ -131,7 +131,7 @@ func TestRejectedFormsAreListedWithNumbers(t *testing.T) {
 	}
 	for i, want := range wants {
 		r := spec.Rejected[i]
-		if r.Strategy != want || r.Reason != ReasonInsufficientMemory || !strings.Contains(r.Message, "GiB") {
+		if r.Strategy != want || r.Reason != ReasonTooLarge || !strings.Contains(r.Message, "GiB") {
 			t.Errorf("got %+v, want %s", r, want)
 		}
 	}

@@ -90,7 +90,7 @@ func TestDoesNotFit(t *testing.T) {
 	for _, r := range no.Rejected {
 		t.Logf("%+v", r)
 	}
-	if no.Reason != ReasonInsufficientMemory || !strings.Contains(no.Message, "more free NVIDIA L40S in INT4") {
+	if no.Reason != ReasonTooLarge || !strings.Contains(no.Message, "more free NVIDIA L40S in INT4") {
 		t.Errorf("got %s: %s", no.Reason, no.Message)
 	}
 }

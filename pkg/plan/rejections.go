@@ -51,7 +51,7 @@ func (r *rejections) list() []v1alpha1.RejectedPlan {
 func (e *rejection) explain() v1alpha1.RejectedPlan {
 	t := e.attempt.task
 	f := e.attempt.footprint(e.shape)
-	plan := v1alpha1.RejectedPlan{Strategy: clip(t.summary(e.shape)+" "+string(e.attempt.step.format), 64), Reason: ReasonInsufficientMemory}
+	plan := v1alpha1.RejectedPlan{Strategy: clip(t.summary(e.shape)+" "+string(e.attempt.step.format), 64), Reason: ReasonTooLarge}
 	if e.shape.stages > 1 {
 		need, free, devices := f.together(e.shape.stages, e.shape.tensor), int64(0), 0
 		for _, p := range e.attempt.levels[len(e.attempt.levels)-1] {
@@ -85,7 +85,7 @@ func (e *rejection) explain() v1alpha1.RejectedPlan {
 		place = fmt.Sprintf("each device of the best free group of %d", e.shape.tensor)
 	}
 	if fitting > 0 {
-		plan.Reason = ReasonInsufficientDevices
+		plan.Reason = ReasonTooFewDevices
 		plan.Message = fmt.Sprintf("only %d of %d fit", fitting, t.instances())
 		return plan
 	}

@@ -20,10 +20,10 @@ type sample struct {
 
 // samples are placed one after the other, the pickiest first, so that every run ends the same.
 var samples = []sample{
-	{"tensor-parallel", "every layer on all eight H100", isReady},
+	{"tensor", "every layer on all eight H100", isReady},
 	{"pipeline", "four stages on four L40S", isReady},
-	{"fits-one-device", "one device, no parallelism", isReady},
-	{"cannot-fit", "more memory than any vendor has here", isUnplaceable},
+	{"single", "one device, no parallelism", isReady},
+	{"too-large", "more memory than any vendor has here", isUnplaceable},
 }
 
 func isReady(placement *unstructured.Unstructured) bool {

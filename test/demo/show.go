@@ -22,17 +22,14 @@ var tables = []table{
 	{"The same as labels for any scheduler", []string{"get", "nodes", "-L", strings.Join([]string{
 		"rankwright.dev/vendors", "rankwright.dev/nvidia.product", "rankwright.dev/amd.count", "rankwright.dev/nvidia.link",
 	}, ",")}},
-	// One command for all three would put the kind before each name, and 30 more characters into each line.
-	{"What was asked for and what became of it", []string{"get", "modelplacements"}},
-	{"The plans, which reserve devices", []string{"get", "shardingplans"}},
-	{"The meshes, which order them in ranks", []string{"get", "devicemeshes"}},
+	{"What was asked for and what became of it", []string{"get", "modelplacements,shardingplans,devicemeshes"}},
 	{"Which layers on which devices: the plan of `pipeline`", []string{
 		"get", "shardingplan", "-l", "rankwright.dev/placement=pipeline", "-o", "go-template=" + planTemplate,
 	}},
-	{"Which rank in which groups: the mesh of `tensor-parallel`", []string{
-		"get", "devicemesh", "-l", "rankwright.dev/placement=tensor-parallel", "-o", "go-template=" + meshTemplate,
+	{"Which rank in which groups: the mesh of `tensor`", []string{
+		"get", "devicemesh", "-l", "rankwright.dev/placement=tensor", "-o", "go-template=" + meshTemplate,
 	}},
-	{"Why not: `cannot-fit`", []string{"get", "modelplacement", "cannot-fit", "-o", "go-template=" + reasonTemplate}},
+	{"Why not: `too-large`", []string{"get", "modelplacement", "too-large", "-o", "go-template=" + reasonTemplate}},
 }
 
 // The templates print numbers of ranks, stages and layers from 0, as the API has them; a zero may be left out there.

@@ -61,13 +61,13 @@ func TestTablesFitATerminal(t *testing.T) {
 summary: {devices: 8, healthy: 8, products: 8x NVIDIA H100 80GB HBM3, memory: 637.2 GiB, memoryMiB: 652472,
   free: 557.5 GiB, freeMiB: 570880, links: NVLink, drivers: nvidia 580.95.05}`)
 	withStatus(t, manifest(t, "modelplacement", ""), to, `
-model: Llama-3.1-70B-Instruct
+model: Llama-3.1-70B
 strategy: TP8 PP2 x2
 devices: 32
 nodes: 4
 estimate: {tokensPerSecond: 123456}
 replicas: 2
-conditions: [`+condition("Ready", "False", "InsufficientMemory")+`]`)
+conditions: [`+condition("Ready", "False", "TooLarge")+`]`)
 	withStatus(t, manifest(t, "shardingplan", ""), to, `conditions: [`+condition("Active", "True", "Committed")+`]`)
 	withStatus(t, manifest(t, "devicemesh", ""), to, `conditions: [`+condition("Ready", "True", "AllMembersHealthy")+`]`)
 
@@ -76,9 +76,10 @@ conditions: [`+condition("Ready", "False", "InsufficientMemory")+`]`)
 		want     []string
 	}{
 		{"acceleratorinventories", []string{"DEVICES", "HEALTHY", "PRODUCTS", "MEMORY", "FREE", "AGE", "8x NVIDIA H100 80GB HBM3", "637.2 GiB", "557.5 GiB"}},
-		{"modelplacements", []string{"MODEL", "STRATEGY", "DEVICES", "NODES", "TOKENS/S", "READY", "REASON", "AGE", "TP8 PP2 x2", "123456", "InsufficientMemory"}},
+		{"modelplacements", []string{"MODEL", "STRATEGY", "DEVICES", "NODES", "TOK/S", "READY", "REASON", "AGE", "TP8 PP2 x2", "123456", "TooLarge"}},
 		{"shardingplans", []string{"MODEL", "STRATEGY", "DEVICES", "NODES", "MEMORY", "ACTIVE", "AGE", "183.4 GiB"}},
 		{"devicemeshes", []string{"ENGINE", "ORDER", "SHAPE", "WORLD", "READY", "AGE", "tp-pp-dp"}},
+		{"modelplacements,shardingplans,devicemeshes", []string{"modelplacement.rankwright.dev/", "shardingplan.rankwright.dev/", "devicemesh.rankwright.dev/"}},
 	}
 	for _, test := range tests {
 		t.Run(test.resource, func(t *testing.T) {

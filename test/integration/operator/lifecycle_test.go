@@ -20,7 +20,7 @@ func TestPlacementIsPlacedWhenDevicesAppear(t *testing.T) {
 	w.operate(operator.Options{Planner: firstFit})
 	w.place(placementOf("llm", 2, 1))
 
-	waiting := w.awaitReason("llm", "InsufficientDevices")
+	waiting := w.awaitReason("llm", "TooFewDevices")
 	if waiting.Status.Phase != v1alpha1.PhaseUnplaceable || waiting.Status.Shortfall == nil {
 		t.Errorf("phase %q, shortfall %v; want Unplaceable with numbers", waiting.Status.Phase, waiting.Status.Shortfall)
 	}
@@ -97,7 +97,7 @@ func TestPlacementScales(t *testing.T) {
 	}
 
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 9 })
-	kept := w.awaitReason("llm", "InsufficientDevices")
+	kept := w.awaitReason("llm", "TooFewDevices")
 	if kept.Status.Plan != "llm-2" || kept.Status.Replicas != 3 || kept.Status.Devices != 3 {
 		t.Errorf("9 copies do not fit: plan %q with %d copies on %d devices should stay in force", kept.Status.Plan, kept.Status.Replicas, kept.Status.Devices)
 	}
@@ -123,7 +123,7 @@ func TestDeletionReleasesForThoseThatWait(t *testing.T) {
 	w.place(placementOf("first", 2, 1))
 	w.awaitPlan("first", "first-1")
 	w.place(placementOf("second", 2, 1))
-	w.awaitReason("second", "InsufficientDevices")
+	w.awaitReason("second", "TooFewDevices")
 
 	w.remove("first")
 	w.awaitPlan("second", "second-1")
@@ -140,7 +140,7 @@ func TestPodsHoldDevicesAfterTheirPlacement(t *testing.T) {
 	w.remove("first")
 
 	w.place(placementOf("second", 1, 1))
-	w.awaitReason("second", "InsufficientDevices")
+	w.awaitReason("second", "TooFewDevices")
 	// The kubelet says which device it is, so that the other one is free.
 	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) {
 		i.Status.Allocations = []v1alpha1.Allocation{{Device: deviceID(0), Namespace: testNamespace, Pod: pod.Name}}
@@ -150,7 +150,7 @@ func TestPodsHoldDevicesAfterTheirPlacement(t *testing.T) {
 	}
 	// A placement of the same name does not get the plan's name that the pod carries.
 	w.place(placementOf("first", 1, 1))
-	w.awaitReason("first", "InsufficientDevices")
+	w.awaitReason("first", "TooFewDevices")
 	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) { i.Status.Allocations = nil })
 	w.must(w.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
 	w.eventually("the first placement is placed anew", func(context.Context) bool { return w.placement("first").Status.Phase == v1alpha1.PhaseReady })
@@ -182,12 +182,12 @@ func TestPriorityDecidesWhoIsServedFirst(t *testing.T) {
 	w.place(urgent)
 	w.operate(operator.Options{Planner: firstFit})
 	for _, name := range []string{"a", "b", "c", "z"} {
-		w.awaitReason(name, "InsufficientDevices")
+		w.awaitReason(name, "TooFewDevices")
 	}
 	w.addNode("n1", 2)
 	w.awaitPlan("z", "z-1")
 	w.awaitPlan("a", "a-1")
 	for _, name := range []string{"b", "c"} {
-		w.awaitReason(name, "InsufficientDevices")
+		w.awaitReason(name, "TooFewDevices")
 	}
 }

@@ -65,7 +65,7 @@ func firstFit(nodes []plan.Node, request plan.Request) (*v1alpha1.ShardingPlanSp
 	}
 	if len(spec.Nodes) < copies {
 		return nil, &plan.Unplaceable{
-			Reason: plan.ReasonInsufficientDevices, Message: fmt.Sprintf("%d copies of %d devices do not fit in %d free devices.", copies, tensor, total),
+			Reason: plan.ReasonTooFewDevices, Message: fmt.Sprintf("%d copies of %d devices do not fit in %d free devices.", copies, tensor, total),
 			Shortfall: v1alpha1.Shortfall{FreeDevices: int32(total)},
 		}
 	}
