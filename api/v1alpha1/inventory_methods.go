@@ -71,7 +71,7 @@ func (s *AcceleratorInventoryStatus) Summarize(spec AcceleratorInventorySpec) In
 	for _, pair := range s.Links.Pairs {
 		links[pair.Kind]++
 	}
-	sum.Products = clip(counted(products), 512)
+	sum.Products = clip(listed(products), 512)
 	sum.Drivers = clip(strings.Join(sortedKeys(drivers), ", "), 256)
 	sum.Links = clip(strings.Join(sortedKeys(links), ", "), 128)
 	if sum.Devices > 0 {
@@ -95,7 +95,18 @@ func HumanMiB(mib int64) string {
 // HumanBytes is HumanMiB for bytes, rounded up to a MiB.
 func HumanBytes(bytes int64) string { return HumanMiB((bytes + 1<<20 - 1) >> 20) }
 
-func counted(counts map[string]int) string {
+// Counted prints a number of things: 1 copy, 2 copies, 3 devices.
+func Counted[N int | int32 | int64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if stem, found := strings.CutSuffix(noun, "y"); found {
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func listed(counts map[string]int) string {
 	parts := make([]string, 0, len(counts))
 	for _, name := range sortedKeys(counts) {
 		parts = append(parts, fmt.Sprintf("%dx %s", counts[name], name))

@@ -50,7 +50,7 @@ func (l *Ledger) settle(ctx context.Context, v *view) error {
 func (l *Ledger) activate(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionActive, Status: metav1.ConditionTrue, Reason: ReasonCommitted,
-		Message:            fmt.Sprintf("The ledger holds the plan: its %d devices are reserved.", plan.Spec.Totals.Devices),
+		Message:            fmt.Sprintf("The ledger holds the plan, which reserves %s.", v1alpha1.Counted(plan.Spec.Totals.Devices, "device")),
 		ObservedGeneration: plan.Generation, LastTransitionTime: metav1.NewTime(l.Now()),
 	}
 	patch := apply.ShardingPlan(plan.Name, plan.Namespace).

@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -13,15 +15,16 @@ func (r *Reconciler) tell(placement *v1alpha1.ModelPlacement, before, after *v1a
 	event := func(kind, reason, action, note string, args ...any) {
 		r.Events.Eventf(placement, nil, kind, reason, action, note, args...)
 	}
+	where := fmt.Sprintf("%s on %s of %s", after.Strategy,
+		v1alpha1.Counted(after.Devices, "device"), v1alpha1.Counted(after.Nodes, "node"))
 	switch {
 	case before.Plan == after.Plan:
 	case before.Plan == "":
-		event(corev1.EventTypeNormal, "Planned", "Plan", "%s on %d devices of %d nodes by plan %s", after.Strategy, after.Devices, after.Nodes, after.Plan)
+		event(corev1.EventTypeNormal, "Planned", "Plan", "%s by plan %s", where, after.Plan)
 	case after.Plan == "":
-		event(corev1.EventTypeNormal, "Released", "Release", "%d devices of plan %s are free again", before.Devices, before.Plan)
+		event(corev1.EventTypeNormal, "Released", "Release", "plan %s no longer holds %s", before.Plan, v1alpha1.Counted(before.Devices, "device"))
 	default:
-		event(corev1.EventTypeNormal, "Replanned", "Plan", "plan %s replaces %s: %s on %d devices of %d nodes",
-			after.Plan, before.Plan, after.Strategy, after.Devices, after.Nodes)
+		event(corev1.EventTypeNormal, "Replanned", "Plan", "plan %s replaces %s: %s", after.Plan, before.Plan, where)
 	}
 	if before.Phase == after.Phase {
 		return

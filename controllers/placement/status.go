@@ -75,7 +75,8 @@ func plannedCondition(p *pass) *metav1.Condition {
 	default:
 		t := &p.plan.Spec.Totals
 		return condition(v1alpha1.ConditionPlanned, metaTrue, reasonPlanned,
-			fmt.Sprintf("%s: %s on %d devices of %d nodes.", p.plan.Spec.Strategy.Summary, t.Memory, t.Devices, t.Nodes))
+			fmt.Sprintf("%s: %s on %s of %s.", p.plan.Spec.Strategy.Summary, t.Memory,
+				v1alpha1.Counted(t.Devices, "device"), v1alpha1.Counted(t.Nodes, "node")))
 	}
 }
 
@@ -84,7 +85,7 @@ func reservedCondition(p *pass) *metav1.Condition {
 		return condition(v1alpha1.ConditionReserved, metaFalse, "NoPlan", "No plan is in force, so no device is reserved.")
 	}
 	return condition(v1alpha1.ConditionReserved, metaTrue, "Committed",
-		fmt.Sprintf("Plan %s holds %d devices.", p.plan.Name, p.plan.Spec.Totals.Devices))
+		fmt.Sprintf("Plan %s holds %s.", p.plan.Name, v1alpha1.Counted(p.plan.Spec.Totals.Devices, "device")))
 }
 
 func meshedCondition(p *pass) *metav1.Condition {
@@ -95,7 +96,8 @@ func meshedCondition(p *pass) *metav1.Condition {
 		return condition(v1alpha1.ConditionMeshed, metaFalse, "NoPlan", "No plan is in force, so there is no mesh.")
 	default:
 		return condition(v1alpha1.ConditionMeshed, metaTrue, reasonMeshed,
-			fmt.Sprintf("Mesh %s has %d copies of %d ranks.", p.mesh.Name, p.mesh.Spec.Replicas, p.mesh.Spec.WorldSize))
+			fmt.Sprintf("Mesh %s has %s of %s.", p.mesh.Name,
+				v1alpha1.Counted(p.mesh.Spec.Replicas, "copy"), v1alpha1.Counted(p.mesh.Spec.WorldSize, "rank")))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/plan"
@@ -50,7 +49,7 @@ func (d *decision) summary() [][2]string {
 		{"Model", fmt.Sprintf("%s, %s parameters, %d layers", s.Model.Name, grouped(s.Model.Parameters), s.Model.Architecture.Layers)},
 		{"Formats", fmt.Sprintf("weights %s, KV cache %s, for %s", s.Quantization, s.KVCacheType, s.Engine)},
 		{"Strategy", strategyText(&s.Strategy)},
-		{"Takes", fmt.Sprintf("%s on %s, %s", plural(int(s.Totals.Devices), "device"), plural(int(s.Totals.Nodes), "node"), s.Totals.Memory)},
+		{"Takes", fmt.Sprintf("%s on %s, %s", v1alpha1.Counted(int(s.Totals.Devices), "device"), v1alpha1.Counted(int(s.Totals.Nodes), "node"), s.Totals.Memory)},
 	}
 	if e := s.Estimate; e != nil {
 		rows = append(rows, [2]string{"Estimate", fmt.Sprintf("%d tokens/s, TTFT %d ms, TPOT %d us", e.TokensPerSecond, e.TTFTMillis, e.TPOTMicros)})
@@ -126,7 +125,7 @@ func (d *decision) printMesh(w io.Writer) error {
 		}
 		rows[i] = []string{g.Name, strconv.Itoa(int(g.Count)), strconv.Itoa(int(g.Size)), g.Library, ranksText(groups, false)}
 	}
-	if _, err := fmt.Fprintf(w, "Mesh %s: %s, %s, order %s\n", s.Shape, plural(int(s.WorldSize), "rank"), plural(int(s.Replicas), "copy"), s.Order); err != nil {
+	if _, err := fmt.Fprintf(w, "Mesh %s: %s, %s, order %s\n", s.Shape, v1alpha1.Counted(int(s.WorldSize), "rank"), v1alpha1.Counted(int(s.Replicas), "copy"), s.Order); err != nil {
 		return err
 	}
 	return table(w, []string{"GROUP", "COUNT", "SIZE", "LIBRARY", "RANKS"}, rows)
@@ -151,7 +150,7 @@ func printShortfall(w io.Writer, why *plan.Unplaceable) error {
 		rows = append(rows, [2]string{"Needed", v1alpha1.HumanMiB(s.NeededMiB) + " for one copy"})
 	}
 	rows = append(rows,
-		[2]string{"Free", fmt.Sprintf("%s on %s", v1alpha1.HumanMiB(s.FreeMiB), plural(int(s.FreeDevices), "device"))},
+		[2]string{"Free", fmt.Sprintf("%s on %s", v1alpha1.HumanMiB(s.FreeMiB), v1alpha1.Counted(int(s.FreeDevices), "device"))},
 		[2]string{"Largest", v1alpha1.HumanMiB(s.LargestDeviceMiB) + " on one device"})
 	if s.Suggestion != "" {
 		rows = append(rows, [2]string{"Remedy", s.Suggestion})
@@ -160,15 +159,4 @@ func printShortfall(w io.Writer, why *plan.Unplaceable) error {
 		return err
 	}
 	return printRejected(w, why.Rejected)
-}
-
-// plural counts things: 1 copy, 2 copies, 3 devices.
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	if stem, ok := strings.CutSuffix(what, "y"); ok {
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -79,7 +79,7 @@ func (t *task) message(e *Unplaceable, seen *census, one shape, f *footprint, fo
 	case ReasonNoneFree:
 		b.WriteString("; no device is free")
 	default:
-		fmt.Fprintf(&b, "; free and matching: %s with %s together and at most %s each", count(seen.matched, "device"),
+		fmt.Fprintf(&b, "; free and matching: %s with %s together and at most %s each", v1alpha1.Counted(seen.matched, "device"),
 			v1alpha1.HumanMiB(e.Shortfall.FreeMiB), v1alpha1.HumanMiB(e.Shortfall.LargestDeviceMiB))
 	}
 	if others := refusals(seen.refused); others != "" {

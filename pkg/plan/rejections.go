@@ -65,7 +65,7 @@ func (e *rejection) explain() v1alpha1.RejectedPlan {
 			}
 		}
 		plan.Message = fmt.Sprintf("%s need %s together; the %d largest free devices of one vendor offer %s, and each stage needs whole layers",
-			count(e.shape.devices(), "device"), v1alpha1.HumanBytes(need), devices, v1alpha1.HumanBytes(free))
+			v1alpha1.Counted(e.shape.devices(), "device"), v1alpha1.HumanBytes(need), devices, v1alpha1.HumanBytes(free))
 		return plan
 	}
 	need := f.bytes(0, f.layers)
@@ -102,11 +102,4 @@ func (f *footprint) together(stages, tensor int) int64 {
 func uses(u v1alpha1.MemoryUse) string {
 	return fmt.Sprintf("weights %s, KV cache %s, activations %s, overhead %s", v1alpha1.HumanBytes(u.WeightsBytes),
 		v1alpha1.HumanBytes(u.KVCacheBytes), v1alpha1.HumanBytes(u.ActivationsBytes), v1alpha1.HumanBytes(u.OverheadBytes))
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
