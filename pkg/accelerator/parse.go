@@ -15,7 +15,7 @@ import (
 var families = map[string]v1alpha1.DeviceFamily{
 	"Turing": v1alpha1.FamilyGPU, "Volta": v1alpha1.FamilyGPU, "Ampere": v1alpha1.FamilyGPU, "Ada": v1alpha1.FamilyGPU,
 	"Hopper": v1alpha1.FamilyGPU, "Blackwell": v1alpha1.FamilyGPU, "Blackwell Ultra": v1alpha1.FamilyGPU,
-	"Jetson": v1alpha1.FamilyGPU, "GB10": v1alpha1.FamilyGPU, "GCN5.1": v1alpha1.FamilyGPU, "CDNA1": v1alpha1.FamilyGPU,
+	"Jetson": v1alpha1.FamilyGPU, "GB10": v1alpha1.FamilyGPU, "GCN4": v1alpha1.FamilyGPU, "GCN5": v1alpha1.FamilyGPU, "GCN5.1": v1alpha1.FamilyGPU, "CDNA1": v1alpha1.FamilyGPU,
 	"CDNA2": v1alpha1.FamilyGPU, "CDNA3": v1alpha1.FamilyGPU, "CDNA4": v1alpha1.FamilyGPU, "RDNA3": v1alpha1.FamilyGPU,
 	"RDNA4": v1alpha1.FamilyGPU, "Ponte Vecchio": v1alpha1.FamilyGPU, "Alchemist": v1alpha1.FamilyGPU,
 	"Battlemage": v1alpha1.FamilyGPU, "Apple Silicon": v1alpha1.FamilyGPU,
@@ -30,7 +30,7 @@ var families = map[string]v1alpha1.DeviceFamily{
 
 // bf16Percent is the rate of BF16 as a share of the row's FP16 rate where it is not the same: none before Ampere and on
 // GCN, half of it on CDNA1 (AMD, CDNA whitepaper).
-var bf16Percent = map[string]int64{"Turing": 0, "Volta": 0, "GCN5.1": 0, "CDNA1": 50}
+var bf16Percent = map[string]int64{"Turing": 0, "Volta": 0, "GCN4": 0, "GCN5": 0, "GCN5.1": 0, "CDNA1": 50}
 
 // parseProduct reads a record of products.csv.
 func parseProduct(column func(string) string) (*row, error) {

@@ -15,33 +15,36 @@ import (
 )
 
 // The captures of cards hold what is below /sys/class/drm/cardN. The PCI bus around them is composed here from the
-// device's uevent; where files that a full sysfs has were not captured, nothing stands in for them.
+// device's uevent; where other files that a full sysfs has were not captured, nothing stands in for them.
 func TestCapturedCards(t *testing.T) {
 	for name, want := range map[string]struct {
-		card, address, product, firmware string
-		totalMiB, usedMiB                int64
-		health                           v1alpha1.HealthState
+		card, address     string
+		revision          string // where the capture has no such file: as libdrm's amdgpu.ids has it for the card
+		product, firmware string
+		totalMiB          int64
+		source            v1alpha1.FactSource
+		health            v1alpha1.HealthState
 	}{
 		"rx580": {
-			card: "card0", address: "0000:09:00.0", product: "AMD GPU 1002:67df", firmware: "113-1E3871U-O4C",
-			totalMiB: 4096, usedMiB: 0, health: v1alpha1.Healthy,
+			card: "card0", address: "0000:09:00.0", product: "AMD Radeon RX 580 Series", firmware: "113-1E3871U-O4C",
+			totalMiB: 4096, source: v1alpha1.SourceKernel, health: v1alpha1.Healthy,
 		},
 		"vega56": {
-			card: "card0", address: "0000:0b:00.0", product: "AMD GPU 1002:687f", firmware: "115-D050PIL-100",
-			totalMiB: 8176, usedMiB: 0, health: v1alpha1.Healthy,
+			card: "card0", address: "0000:0b:00.0", product: "AMD Radeon RX Vega 56", firmware: "115-D050PIL-100",
+			totalMiB: 8176, source: v1alpha1.SourceKernel, health: v1alpha1.Healthy,
 		},
 		"rx7800xt": {
-			card: "card1", address: "0000:03:00.0", product: "AMD GPU 1002:747e", firmware: "113-EXT90249-100",
-			health: v1alpha1.Unknown,
+			card: "card1", address: "0000:03:00.0", revision: "0xc8", product: "AMD Radeon RX 7800 XT", firmware: "113-EXT90249-100",
+			totalMiB: 16384, source: v1alpha1.SourceCatalogue, health: v1alpha1.Unknown,
 		},
 		"rx7900xtx": {
-			card: "card0", address: "0000:03:00.0", product: "AMD GPU 1002:744c", firmware: "113-D70401XT-N11",
-			health: v1alpha1.Unknown,
+			card: "card0", address: "0000:03:00.0", revision: "0xc8", product: "AMD Radeon RX 7900 XTX", firmware: "113-D70401XT-N11",
+			totalMiB: 24576, source: v1alpha1.SourceCatalogue, health: v1alpha1.Unknown,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.placeCard(capture(t, "drm-sysfs/amd-"+name+".tar.gz"), want.card)
+			s.placeCard(capture(t, "drm-sysfs/amd-"+name+".tar.gz"), want.card, want.revision)
 			found := s.detect(AMD())
 			if len(found.Devices) != 1 {
 				t.Fatalf("got %d devices, want 1", len(found.Devices))
@@ -61,7 +64,7 @@ func TestCapturedCards(t *testing.T) {
 			}
 			var memory *v1alpha1.DeviceMemory
 			if want.totalMiB > 0 {
-				memory = &v1alpha1.DeviceMemory{TotalMiB: want.totalMiB, UsedByOthersMiB: want.usedMiB, Source: v1alpha1.SourceKernel}
+				memory = &v1alpha1.DeviceMemory{TotalMiB: want.totalMiB, Source: want.source}
 			}
 			if diff := cmp.Diff(memory, device.Memory); diff != "" {
 				t.Errorf("memory: %s", diff)
@@ -70,8 +73,23 @@ func TestCapturedCards(t *testing.T) {
 	}
 }
 
+// Cards of a vendor without a backend are nobody else's: an empty answer, and no failure.
+func TestCapturedCardsOfOthers(t *testing.T) {
+	for name, card := range map[string]string{"intel-a380-i915": "card1", "intel-a380-xe": "card0", "intel-b580": "card1"} {
+		t.Run(name, func(t *testing.T) {
+			s := newSysfs(t)
+			s.placeCard(capture(t, "drm-sysfs/"+name+".tar.gz"), card, "")
+			for _, backend := range []Backend{AMD(), NVIDIA(), TPU()} {
+				if found := s.detect(backend); len(found.Devices) != 0 || found.Degraded != "" {
+					t.Errorf("%s claims %+v, degraded %q", backend.Name(), found.Devices, found.Degraded)
+				}
+			}
+		})
+	}
+}
+
 // placeCard puts a captured card into the tree, with the PCI function that its uevent tells of.
-func (s sysfs) placeCard(files map[string]string, card string) {
+func (s sysfs) placeCard(files map[string]string, card, revision string) {
 	s.t.Helper()
 	prefix := ""
 	for name := range files {
@@ -84,8 +102,11 @@ func (s sysfs) placeCard(files map[string]string, card string) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 		uevent[key] = value
 	}
-	_, device, _ := strings.Cut(strings.ToLower(uevent["PCI_ID"]), ":")
-	composed := amdID(device, "0"+uevent["PCI_CLASS"])
+	vendor, device, _ := strings.Cut(strings.ToLower(uevent["PCI_ID"]), ":")
+	composed := merge(amdID(device, "0"+uevent["PCI_CLASS"]), attributes{"vendor": "0x" + vendor})
+	if revision != "" {
+		composed["revision"] = revision
+	}
 	for name := range composed {
 		if content, ok := files[prefix+name]; ok {
 			composed[name] = strings.TrimSpace(content)
