@@ -3,6 +3,7 @@ package integration
 import (
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -154,5 +155,27 @@ func TestExplain(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestKustomizationIsComplete holds config/kustomization.yaml to the files beside it.
+func TestKustomizationIsComplete(t *testing.T) {
+	root, err := controlplane.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(root, "config")
+	folders, err := filepath.Glob(filepath.Join(config, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders = slices.DeleteFunc(folders, func(name string) bool { return filepath.Ext(name) != "" })
+	objects, err := controlplane.ReadManifests(folders...)
+	if err != nil || len(objects) == 0 {
+		t.Fatalf("%d manifests in %v: %v", len(objects), folders, err)
+	}
+	rendered := kubectl(t, "kustomize", config)
+	if got := strings.Count("\n"+rendered, "\napiVersion:"); got != len(objects) {
+		t.Errorf("kubectl kustomize config renders %d objects, the folders hold %d: list every file", got, len(objects))
 	}
 }
