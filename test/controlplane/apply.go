@@ -145,11 +145,23 @@ func awaitServed(ctx context.Context, discoverer discovery.DiscoveryInterface, c
 		groupVersion := fmt.Sprintf("%s/%s", group, version["name"])
 		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, readyTimeout, true, func(context.Context) (bool, error) {
 			list, err := discoverer.ServerResourcesForGroupVersion(groupVersion)
-			return err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == plural }), nil
+			served := err == nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == plural })
+			return served && documented(discoverer, groupVersion, plural), nil
 		})
 		if err != nil {
 			return fmt.Errorf("%s is not served: %w", crd.GetName(), err)
 		}
 	}
 	return nil
+}
+
+// documented says whether the OpenAPI documents know the resource: they follow later than discovery, and `kubectl
+// explain` reads them.
+func documented(discoverer discovery.DiscoveryInterface, groupVersion, plural string) bool {
+	paths, err := discoverer.OpenAPIV3().Paths()
+	if err != nil || paths["apis/"+groupVersion] == nil {
+		return false
+	}
+	schema, err := paths["apis/"+groupVersion].Schema("application/json")
+	return err == nil && bytes.Contains(schema, []byte("/"+plural+"/{name}"))
 }
