@@ -72,7 +72,7 @@ func (o *detectOptions) inventory(ctx context.Context) (*v1alpha1.AcceleratorInv
 	}
 	inventory := &v1alpha1.AcceleratorInventory{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "AcceleratorInventory"},
-		ObjectMeta: metav1.ObjectMeta{Name: cmp.Or(o.name, name)},
+		ObjectMeta: metav1.ObjectMeta{Name: cmp.Or(o.name, kernelName(host), name)},
 		Status:     detect.Detect(ctx, host, detect.Options{}),
 	}
 	if err := ctx.Err(); err != nil {
@@ -87,7 +87,16 @@ func (o *detectOptions) inventory(ctx context.Context) (*v1alpha1.AcceleratorInv
 	return inventory, nil
 }
 
-// host returns the host to look at and its name.
+// kernelName is the name that a Linux kernel has for its host, or nothing; read from the host, it is recorded with it.
+func kernelName(host *detect.Host) string {
+	text, err := host.Files.ReadFile("/proc/sys/kernel/hostname")
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(strings.TrimSpace(string(text)))
+}
+
+// host returns the host to look at, and what to call it where its kernel does not say.
 func (o *detectOptions) host() (host *detect.Host, name string, err error) {
 	if o.replay != "" {
 		if o.root != "" {

@@ -36,6 +36,18 @@ func TestDetectReplaysARecording(t *testing.T) {
 	}
 }
 
+// TestRecordedThisHostIsTheSame detects on the machine that runs the test.
+func TestRecordedThisHostIsTheSame(t *testing.T) {
+	if _, err := os.Stat("/proc/sys/kernel/hostname"); err != nil {
+		t.Skipf("no name of the host to record: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "other-name.tar.gz")
+	live := ok(t, "", "detect", "--record", file, "-o", "json")
+	if diff := cmp.Diff(live, ok(t, "", "detect", "--replay", file, "-o", "json")); diff != "" {
+		t.Errorf("the recording differs from the host it was made on:\n%s", diff)
+	}
+}
+
 // TestDetectRecordsWhatItReads records a replayed host and replays the recording.
 func TestDetectRecordsWhatItReads(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "again.tar.gz")
