@@ -28,6 +28,9 @@ type DeviceMesh struct {
 }
 
 // DeviceMeshSpec holds ranks and groups. Every copy has ranks 0 to worldSize-1 and the same groups.
+//
+// +kubebuilder:validation:XValidation:rule="self.dimensions.all(d, self.worldSize % d.size == 0)",message="the size of each of dimensions must divide worldSize: worldSize is the product of all sizes"
+// +kubebuilder:validation:XValidation:rule="self.groups.all(g, g.count * g.size == self.worldSize)",message="count x size of each of groups must be worldSize: every rank is in exactly one group of a kind"
 type DeviceMeshSpec struct {
 	// The placement it is for.
 	Placement PlacementRef `json:"placement"`

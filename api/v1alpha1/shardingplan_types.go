@@ -30,6 +30,9 @@ type ShardingPlan struct {
 }
 
 // ShardingPlanSpec is the plan.
+//
+// +kubebuilder:validation:XValidation:rule="size(self.stages) == self.strategy.pipeline",message="stages must have one entry for each of strategy.pipeline stages: set pipeline to the number of stages"
+// +kubebuilder:validation:XValidation:rule="self.totals.devices == self.strategy.tensor * self.strategy.pipeline * self.strategy.data * self.strategy.context * self.strategy.replicas",message="totals.devices must be tensor x pipeline x data x context x replicas of strategy: correct the degrees or the total"
 type ShardingPlanSpec struct {
 	// The placement it is for.
 	Placement PlacementRef `json:"placement"`

@@ -187,6 +187,14 @@ var badManifests = []badManifest{
 		[]string{"spec.revision", "greater than or equal to 1"},
 	},
 	{
+		"fewer stages than the degree says", "shardingplan", `spec: {strategy: {pipeline: 2, tensor: 2}}`,
+		[]string{"spec", "stages must have one entry for each of strategy.pipeline stages", "set pipeline to"},
+	},
+	{
+		"more devices than the degrees say", "shardingplan", `spec: {totals: {devices: 5}}`,
+		[]string{"spec", "totals.devices must be tensor x pipeline x data x context x replicas", "correct the degrees"},
+	},
+	{
 		"unknown enforcement", "shardingplan", `spec: {enforcement: Strict}`,
 		[]string{"spec.enforcement", `supported values: "Claim", "Slot", "Exclusive", "Advisory"`},
 	},
@@ -198,6 +206,14 @@ var badManifests = []badManifest{
 	{
 		"a dimension twice", "devicemesh", `spec: {dimensions: [{name: tp, size: 4}, {name: tp, size: 1}]}`,
 		[]string{"spec.dimensions[1]", "Duplicate value"},
+	},
+	{
+		"a dimension that does not divide the world", "devicemesh", `spec: {dimensions: [{name: tp, size: 3}]}`,
+		[]string{"spec", "the size of each of dimensions must divide worldSize"},
+	},
+	{
+		"groups that leave ranks out", "devicemesh", `spec: {groups: [{name: tp, count: 1, size: 3}]}`,
+		[]string{"spec", "count x size of each of groups must be worldSize"},
 	},
 	{
 		"a group of nobody", "devicemesh", `spec: {groups: [{name: tp, count: 1, size: 0}]}`,
