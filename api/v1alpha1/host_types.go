@@ -38,6 +38,9 @@ type Host struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Container string `json:"container,omitempty"`
+	// Whether the detecting process runs in a pod of Kubernetes.
+	// +optional
+	Kubernetes bool `json:"kubernetes,omitempty"`
 }
 
 // CPU is the processors of a host.
@@ -97,17 +100,36 @@ type NUMANode struct {
 
 // NIC is a network port.
 type NIC struct {
-	// Name and port (`mlx5_0/1`, `eth0`).
+	// Name: device and port of a port that speaks RDMA (`mlx5_0/1`), else the interface's (`eth0`).
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Name string `json:"name"`
-	// What it speaks.
+	// What it speaks. RoCE is RDMA over Ethernet.
 	// +kubebuilder:validation:Enum=InfiniBand;RoCE;Ethernet
 	Kind string `json:"kind"`
+	// Versions of RoCE that it speaks, of v1 and v2.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:items:MaxLength=8
+	RoCEVersions []string `json:"roceVersions,omitempty"`
+	// Network interfaces of the port (`ib0`, `eth0`).
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=32
+	Interfaces []string `json:"interfaces,omitempty"`
+	// Kernel driver.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Driver string `json:"driver,omitempty"`
 	// Rate in Gbps; 0 where the port is down.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Gbps int32 `json:"gbps,omitempty"`
+	// Whether the port has a link.
+	// +optional
+	Up bool `json:"up,omitempty"`
 	// NUMA node; absent where the kernel does not know.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -126,6 +148,10 @@ type StorageDevice struct {
 	// What it is.
 	// +kubebuilder:validation:Enum=NVMe;SSD;HDD;Unknown
 	Kind string `json:"kind"`
+	// Model as the disk reports it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Model string `json:"model,omitempty"`
 	// Size in MiB.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -134,4 +160,7 @@ type StorageDevice struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	NUMANode *int32 `json:"numaNode,omitempty"`
+	// Where it, or the controller it is attached to, sits on PCI.
+	// +optional
+	PCI *PCIDevice `json:"pci,omitempty"`
 }

@@ -56,7 +56,7 @@ func dryRun(ctx context.Context, f flags, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	status := detect.Detect(ctx, host, detect.Options{Deadline: f.backendTimeout})
+	status := detect.Detect(ctx, host, detect.Options{Deadline: f.backendTimeout}).Status
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("detection was cut off: %w", err)
 	}

@@ -73,7 +73,7 @@ func (o *detectOptions) inventory(ctx context.Context) (*v1alpha1.AcceleratorInv
 	inventory := &v1alpha1.AcceleratorInventory{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "AcceleratorInventory"},
 		ObjectMeta: metav1.ObjectMeta{Name: cmp.Or(o.name, kernelName(host), name)},
-		Status:     detect.Detect(ctx, host, detect.Options{}),
+		Status:     detect.Detect(ctx, host, detect.Options{}).Status,
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("detect: %w", err)

@@ -61,7 +61,7 @@ func (amdBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	if errors.Join(lacking...) != nil || !errors.Is(kfdErr, fs.ErrPermission) {
 		problems = append(problems, kfdErr)
 	}
-	found.Degraded = joinProblems(problems)
+	found.Degraded = joinProblems(problems...)
 	return found, nil
 }
 

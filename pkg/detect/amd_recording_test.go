@@ -24,8 +24,8 @@ func replayFile(t *testing.T, name string) v1alpha1.AcceleratorInventoryStatus {
 		t.Fatal(err)
 	}
 	host, again := Record(recording.Host())
-	status := Detect(t.Context(), host, Options{})
-	if diff := cmp.Diff(status, Detect(t.Context(), again.Host(), Options{})); diff != "" {
+	status := Detect(t.Context(), host, Options{}).Status
+	if diff := cmp.Diff(status, Detect(t.Context(), again.Host(), Options{}).Status); diff != "" {
 		t.Errorf("a recording of the detection gives another inventory: %s", diff)
 	}
 	return status

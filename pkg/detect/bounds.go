@@ -16,6 +16,8 @@ const (
 	maxDomains     = 256
 	maxPairs       = 4096
 	maxBackends    = 64
+	maxNICs        = 256
+	maxStorage     = 256
 	maxNUMANodes   = 256
 	maxPaths       = 32
 	maxPeaks       = 16
@@ -139,6 +141,43 @@ func boundLinks(links v1alpha1.Links, known map[v1alpha1.DeviceID]string) v1alph
 	})
 	bounded.Pairs = bounded.Pairs[:min(len(bounded.Pairs), maxPairs)]
 	return bounded
+}
+
+// boundNICs sorts ports by their names and drops what the API would refuse.
+func boundNICs(nics []v1alpha1.NIC) []v1alpha1.NIC {
+	var bounded []v1alpha1.NIC
+	for _, nic := range nics {
+		nic = *nic.DeepCopy()
+		clipAll([]bound{{&nic.Name, 64}, {&nic.Driver, 64}})
+		slices.Sort(nic.Interfaces)
+		nic.Interfaces = slices.Compact(nic.Interfaces)
+		nic.Interfaces = nic.Interfaces[:min(len(nic.Interfaces), 16)]
+		slices.Sort(nic.RoCEVersions)
+		nic.RoCEVersions = slices.Compact(nic.RoCEVersions)
+		nic.NUMANode, nic.Gbps = natural(nic.NUMANode), max(nic.Gbps, 0)
+		if nic.Name != "" && nic.Kind != "" {
+			bounded = append(bounded, nic)
+		}
+	}
+	slices.SortStableFunc(bounded, func(a, b v1alpha1.NIC) int { return cmp.Compare(a.Name, b.Name) })
+	bounded = slices.CompactFunc(bounded, func(a, b v1alpha1.NIC) bool { return a.Name == b.Name })
+	return bounded[:min(len(bounded), maxNICs)]
+}
+
+// boundStorage sorts disks by their names and drops what the API would refuse.
+func boundStorage(disks []v1alpha1.StorageDevice) []v1alpha1.StorageDevice {
+	var bounded []v1alpha1.StorageDevice
+	for _, disk := range disks {
+		disk = *disk.DeepCopy()
+		clipAll([]bound{{&disk.Name, 64}, {&disk.Model, 128}})
+		disk.NUMANode, disk.SizeMiB = natural(disk.NUMANode), max(disk.SizeMiB, 0)
+		if disk.Name != "" && disk.Kind != "" {
+			bounded = append(bounded, disk)
+		}
+	}
+	slices.SortStableFunc(bounded, func(a, b v1alpha1.StorageDevice) int { return cmp.Compare(a.Name, b.Name) })
+	bounded = slices.CompactFunc(bounded, func(a, b v1alpha1.StorageDevice) bool { return a.Name == b.Name })
+	return bounded[:min(len(bounded), maxStorage)]
 }
 
 type bound struct {

@@ -16,7 +16,7 @@ func hostFacts(t *testing.T, files map[string]string) (v1alpha1.Host, v1alpha1.B
 	t.Helper()
 	host := compose.New("host")
 	host.Files("/", files)
-	status := detect.Detect(t.Context(), hostOf(t, host), detect.Options{Backends: []detect.Backend{detect.CPU()}})
+	status := detect.Detect(t.Context(), hostOf(t, host), detect.Options{Backends: []detect.Backend{detect.CPU()}}).Status
 	return status.Host, status.Backends[0]
 }
 

@@ -26,10 +26,50 @@ type Backend interface {
 type Found struct {
 	Devices []v1alpha1.Device
 	Links   v1alpha1.Links
+	// NICs and Storage are the ports and disks beside the devices.
+	NICs    []v1alpha1.NIC
+	Storage []v1alpha1.StorageDevice
 	// Host is set by the backend that reads the host itself.
 	Host *v1alpha1.Host
+	// Readings are of the devices that have sensors.
+	Readings Readings
+	// Generic says that the backend knows devices of any kind by a common interface: what another backend lists, by PCI
+	// address or device path, is that one's.
+	Generic bool
 	// Degraded says what could not be read about the devices, with the remedy where there is one; empty where all could.
 	Degraded string
+}
+
+// Readings are what sensors show at the moment of a detection, by device. They change all the time and are no part of an
+// inventory.
+type Readings map[v1alpha1.DeviceID]Reading
+
+// Reading is what a device's sensors show; nil is what nothing reports.
+type Reading struct {
+	// MemoryUsedMiB is what all processes together use, in MiB.
+	MemoryUsedMiB *int64 `json:"memoryUsedMiB,omitempty"`
+	// TemperatureMilliC is of the processor, in thousandths of a degree Celsius.
+	TemperatureMilliC *int64 `json:"temperatureMilliC,omitempty"`
+	// PowerMilliW is what the device draws, in thousandths of a watt.
+	PowerMilliW *int64 `json:"powerMilliW,omitempty"`
+	// UtilizationPercent is the part of the time that the device computed, from 0 to 100.
+	UtilizationPercent *int64 `json:"utilizationPercent,omitempty"`
+}
+
+// Report is what a detection found.
+type Report struct {
+	// Status is the inventory. It carries nothing that changes with every detection.
+	Status v1alpha1.AcceleratorInventoryStatus
+	// Readings are of the devices in the status.
+	Readings Readings
+	// Times is what each backend took, in order of their names.
+	Times []BackendTime
+}
+
+// BackendTime is what a backend took.
+type BackendTime struct {
+	Backend string
+	Elapsed time.Duration
 }
 
 // Options say how to detect.
@@ -38,6 +78,8 @@ type Options struct {
 	Backends []Backend
 	// Deadline of each backend; 0 means DefaultDeadline.
 	Deadline time.Duration
+	// Now tells the time, by which backends are measured; nil means time.Now.
+	Now func() time.Time
 }
 
 // DefaultDeadline is what a backend may take: `nvidia-smi` without persistence mode takes up to some seconds per GPU.
@@ -53,11 +95,11 @@ func Backends() []Backend {
 
 // Detect runs the backends in parallel, each with its deadline, and joins what they found: devices in order of their
 // ids, the same input giving the same status byte for byte. A backend that fails or panics is reported in the status
-// and hides nothing of the others. The status carries no times.
+// and hides nothing of the others.
 //
 // A backend that does not return when its time is up is reported as failed and left behind: its goroutine ends when
 // what it waits for does.
-func Detect(ctx context.Context, host *Host, options Options) v1alpha1.AcceleratorInventoryStatus {
+func Detect(ctx context.Context, host *Host, options Options) Report {
 	backends := options.Backends
 	if backends == nil {
 		backends = Backends()
@@ -69,10 +111,19 @@ func Detect(ctx context.Context, host *Host, options Options) v1alpha1.Accelerat
 	scan := &Host{Files: host.Files, Commands: host.Commands}
 	scan.pci = sync.OnceValues(func() ([]pciFunction, error) { return listPCIFunctions(scan) })
 
+	now := options.Now
+	if now == nil {
+		now = time.Now
+	}
+
 	outcomes := make([]outcome, len(backends))
 	var running sync.WaitGroup
 	for i, backend := range backends {
-		running.Go(func() { outcomes[i] = attempt(ctx, backend, scan, deadline) })
+		running.Go(func() {
+			start := now()
+			outcomes[i] = attempt(ctx, backend, scan, deadline)
+			outcomes[i].elapsed = now().Sub(start)
+		})
 	}
 	running.Wait()
 	return join(outcomes)
@@ -83,6 +134,7 @@ type outcome struct {
 	backend string
 	found   Found
 	err     error
+	elapsed time.Duration
 }
 
 // attempt runs a backend, but waits no longer for it than its deadline and some grace.
@@ -95,7 +147,7 @@ func attempt(ctx context.Context, backend Backend, host *Host, deadline time.Dur
 	done := make(chan outcome, 1)
 	go func() {
 		found, err := detectSafely(work, backend, host)
-		done <- outcome{backend.Name(), found, err}
+		done <- outcome{backend: backend.Name(), found: found, err: err}
 	}()
 	select {
 	case result := <-done:

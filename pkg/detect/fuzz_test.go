@@ -28,7 +28,7 @@ func FuzzReadRecording(f *testing.F) {
 		if err != nil {
 			return
 		}
-		checkDefects(t, Detect(context.Background(), recording.Host(), Options{}))
+		checkDefects(t, Detect(context.Background(), recording.Host(), Options{}).Status)
 		packed := pack(t, recording)
 		again, err := ReadRecording(bytes.NewReader(packed))
 		if err != nil {
@@ -60,7 +60,7 @@ func FuzzSMIReport(f *testing.F) {
 		if err := recording.AddCommand(CommandResult{Stdout: report}, nvidiaSMI, "-q", "-x"); err != nil {
 			t.Skip(err)
 		}
-		status := Detect(context.Background(), recording.Host(), Options{})
+		status := Detect(context.Background(), recording.Host(), Options{}).Status
 		checkDefects(t, status)
 		for _, d := range status.Devices {
 			if d.Memory != nil && (d.Memory.TotalMiB < 0 || d.Memory.TotalMiB > maxMemoryMiB || d.Memory.UsedByOthersMiB > d.Memory.TotalMiB) {

@@ -54,7 +54,7 @@ const (
 	// MaxFileSize caps a file: the largest one read is a /proc/cpuinfo, of 2 KiB a thread.
 	MaxFileSize = 4 << 20
 	// MaxOutputSize caps what a command prints: `nvidia-smi -q -x` prints 30 KiB a GPU.
-	MaxOutputSize = 4 << 20
+	MaxOutputSize = 1 << 20
 )
 
 // Errors that callers tell apart.

@@ -36,7 +36,7 @@ func gpu(id v1alpha1.DeviceID, address string) v1alpha1.Device {
 
 func run(t *testing.T, backends ...detect.Backend) v1alpha1.AcceleratorInventoryStatus {
 	t.Helper()
-	return detect.Detect(t.Context(), detect.NewRecording().Host(), detect.Options{Backends: backends})
+	return detect.Detect(t.Context(), detect.NewRecording().Host(), detect.Options{Backends: backends}).Status
 }
 
 func TestDetectIsolatesBackends(t *testing.T) {
@@ -76,7 +76,7 @@ func TestDetectAbandonsWhatHangs(t *testing.T) {
 		}}
 		status := detect.Detect(t.Context(), detect.NewRecording().Host(), detect.Options{
 			Backends: []detect.Backend{hangs, late}, Deadline: time.Minute,
-		})
+		}).Status
 		close(release)
 		if b := status.Backends[0]; b.State != v1alpha1.BackendFailed || !strings.Contains(b.Message, "within 1m0s") {
 			t.Errorf("%+v", b)
@@ -176,7 +176,7 @@ func TestDetectRecordedHosts(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			host := recorded(t, name)
-			status := detect.Detect(t.Context(), host, detect.Options{})
+			status := detect.Detect(t.Context(), host, detect.Options{}).Status
 			if len(status.Devices) != test.count {
 				t.Fatalf("%d devices", len(status.Devices))
 			}
@@ -201,7 +201,7 @@ func TestDetectRecordedHosts(t *testing.T) {
 					t.Errorf("%+v", b)
 				}
 			}
-			if diff := cmp.Diff(status, detect.Detect(t.Context(), host, detect.Options{})); diff != "" {
+			if diff := cmp.Diff(status, detect.Detect(t.Context(), host, detect.Options{}).Status); diff != "" {
 				t.Errorf("differs when detected again:\n%s", diff)
 			}
 		})
@@ -220,7 +220,7 @@ func BenchmarkDetect8GPUs(b *testing.B) {
 	host := recorded(b, "nvidia-h100-8.tar.gz")
 	b.ReportAllocs()
 	for b.Loop() {
-		if status := detect.Detect(b.Context(), host, detect.Options{}); len(status.Devices) != 8 {
+		if status := detect.Detect(b.Context(), host, detect.Options{}).Status; len(status.Devices) != 8 {
 			b.Fatalf("%d devices", len(status.Devices))
 		}
 	}

@@ -55,7 +55,7 @@ func (nvidiaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	links, err := nvidiaLinks(ctx, host, functions, gpus, report.answered())
 	problems = append(problems, err)
 	found.Links = links
-	found.Degraded = joinProblems(problems)
+	found.Degraded = joinProblems(problems...)
 	return found, nil
 }
 

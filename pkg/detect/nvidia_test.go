@@ -15,7 +15,7 @@ import (
 
 func detectNVIDIA(t testing.TB, host *detect.Host) v1alpha1.AcceleratorInventoryStatus {
 	t.Helper()
-	return detect.Detect(t.Context(), host, detect.Options{Backends: []detect.Backend{detect.NVIDIA()}})
+	return detect.Detect(t.Context(), host, detect.Options{Backends: []detect.Backend{detect.NVIDIA()}}).Status
 }
 
 var (

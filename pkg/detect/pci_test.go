@@ -40,7 +40,7 @@ func TestPCICaptures(t *testing.T) {
 			if err != nil || len(functions) != test.functions {
 				t.Errorf("%d functions, want %d; %v", len(functions), test.functions, err)
 			}
-			status := detect.Detect(t.Context(), host, detect.Options{})
+			status := detect.Detect(t.Context(), host, detect.Options{}).Status
 			got := status.Devices
 			for i := range got { // what the catalogue adds is tested with the catalogue
 				got[i].Product, got[i].Architecture, got[i].Memory, got[i].Performance = "", "", nil, nil
@@ -165,13 +165,13 @@ func (s shuffled) ReadDir(name string) ([]string, error) {
 
 func TestDetectDoesNotDependOnTheOrderOfListings(t *testing.T) {
 	host := recorded(t, "nvidia-h100-8.tar.gz")
-	want, err := json.Marshal(detect.Detect(t.Context(), host, detect.Options{}))
+	want, err := json.Marshal(detect.Detect(t.Context(), host, detect.Options{}).Status)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		other := &detect.Host{Files: shuffled{host.Files, rapid.Uint64().Draw(r, "seed")}, Commands: host.Commands}
-		got, err := json.Marshal(detect.Detect(t.Context(), other, detect.Options{}))
+		got, err := json.Marshal(detect.Detect(t.Context(), other, detect.Options{}).Status)
 		if err != nil || !bytes.Equal(got, want) {
 			r.Fatalf("%v\n%s\n%s", err, want, got)
 		}

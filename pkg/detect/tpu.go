@@ -2,9 +2,7 @@ package detect
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -44,17 +42,8 @@ func (tpuBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	}
 	links, linkErr := tpuLinks(chips)
 	found.Links = links
-	found.Degraded = joinProblems([]error{err, accelErr, linkErr})
+	found.Degraded = joinProblems(err, accelErr, linkErr)
 	return found, nil
-}
-
-// joinProblems words what could not be read in one line; empty where all could.
-func joinProblems(problems []error) string {
-	err := errors.Join(problems...)
-	if err == nil {
-		return ""
-	}
-	return strings.ReplaceAll(err.Error(), "\n", "; ")
 }
 
 // deviceIDs are the ids of the devices that the chip is listed as.

@@ -26,34 +26,16 @@ func (s *scanner) scan(ctx context.Context) (v1alpha1.AcceleratorInventoryStatus
 	if err != nil {
 		return v1alpha1.AcceleratorInventoryStatus{}, fmt.Errorf("open the host: %w", err)
 	}
-	backends := s.backends
-	if backends == nil {
-		backends = detect.Backends()
-	}
-	timed := make([]detect.Backend, len(backends))
-	for i, b := range backends {
-		timed[i] = timedBackend{b, s}
-	}
 	start := s.clock.Now()
-	status := detect.Detect(ctx, host, detect.Options{Backends: timed, Deadline: s.deadline})
+	report := detect.Detect(ctx, host, detect.Options{Backends: s.backends, Deadline: s.deadline, Now: s.clock.Now})
 	if err := ctx.Err(); err != nil {
 		// Backends that were cut off would look as if they had failed.
 		return v1alpha1.AcceleratorInventoryStatus{}, fmt.Errorf("detection was cut off: %w", err)
 	}
+	for _, t := range report.Times {
+		s.metrics.observeBackend(t.Backend, t.Elapsed)
+	}
 	s.metrics.observeBackend(allBackends, s.clock.Since(start))
-	s.metrics.scanned(&status, s.clock.Now())
-	return status, nil
-}
-
-// timedBackend is a backend whose time is measured.
-type timedBackend struct {
-	detect.Backend
-	scanner *scanner
-}
-
-// Detect runs the backend.
-func (b timedBackend) Detect(ctx context.Context, host *detect.Host) (detect.Found, error) {
-	start := b.scanner.clock.Now()
-	defer func() { b.scanner.metrics.observeBackend(b.Name(), b.scanner.clock.Since(start)) }()
-	return b.Backend.Detect(ctx, host)
+	s.metrics.scanned(&report.Status, s.clock.Now())
+	return report.Status, nil
 }

@@ -552,6 +552,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: kernel
       type:
         scalar: string
+    - name: kubernetes
+      type:
+        scalar: boolean
     - name: memory
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.HostMemory
@@ -953,9 +956,18 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.rankwright.rankwright.api.v1alpha1.NIC
   map:
     fields:
+    - name: driver
+      type:
+        scalar: string
     - name: gbps
       type:
         scalar: numeric
+    - name: interfaces
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
     - name: kind
       type:
         scalar: string
@@ -968,6 +980,15 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: pci
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.PCIDevice
+    - name: roceVersions
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
+    - name: up
+      type:
+        scalar: boolean
 - name: com.github.rankwright.rankwright.api.v1alpha1.NUMANode
   map:
     fields:
@@ -1321,12 +1342,18 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: kind
       type:
         scalar: string
+    - name: model
+      type:
+        scalar: string
     - name: name
       type:
         scalar: string
     - name: numaNode
       type:
         scalar: numeric
+    - name: pci
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.PCIDevice
     - name: sizeMiB
       type:
         scalar: numeric

@@ -25,6 +25,8 @@ type HostApplyConfiguration struct {
 	Region *string `json:"region,omitempty"`
 	// Container runtime around the detecting process; empty on a bare host.
 	Container *string `json:"container,omitempty"`
+	// Whether the detecting process runs in a pod of Kubernetes.
+	Kubernetes *bool `json:"kubernetes,omitempty"`
 }
 
 // HostApplyConfiguration constructs a declarative configuration of the Host type for use with
@@ -107,5 +109,13 @@ func (b *HostApplyConfiguration) WithRegion(value string) *HostApplyConfiguratio
 // If called multiple times, the Container field is set to the value of the last call.
 func (b *HostApplyConfiguration) WithContainer(value string) *HostApplyConfiguration {
 	b.Container = &value
+	return b
+}
+
+// WithKubernetes sets the Kubernetes field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Kubernetes field is set to the value of the last call.
+func (b *HostApplyConfiguration) WithKubernetes(value bool) *HostApplyConfiguration {
+	b.Kubernetes = &value
 	return b
 }

@@ -7,12 +7,20 @@ package v1alpha1
 //
 // NIC is a network port.
 type NICApplyConfiguration struct {
-	// Name and port (`mlx5_0/1`, `eth0`).
+	// Name: device and port of a port that speaks RDMA (`mlx5_0/1`), else the interface's (`eth0`).
 	Name *string `json:"name,omitempty"`
-	// What it speaks.
+	// What it speaks. RoCE is RDMA over Ethernet.
 	Kind *string `json:"kind,omitempty"`
+	// Versions of RoCE that it speaks, of v1 and v2.
+	RoCEVersions []string `json:"roceVersions,omitempty"`
+	// Network interfaces of the port (`ib0`, `eth0`).
+	Interfaces []string `json:"interfaces,omitempty"`
+	// Kernel driver.
+	Driver *string `json:"driver,omitempty"`
 	// Rate in Gbps; 0 where the port is down.
 	Gbps *int32 `json:"gbps,omitempty"`
+	// Whether the port has a link.
+	Up *bool `json:"up,omitempty"`
 	// NUMA node; absent where the kernel does not know.
 	NUMANode *int32 `json:"numaNode,omitempty"`
 	// Where it sits on PCI.
@@ -41,11 +49,47 @@ func (b *NICApplyConfiguration) WithKind(value string) *NICApplyConfiguration {
 	return b
 }
 
+// WithRoCEVersions adds the given value to the RoCEVersions field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the RoCEVersions field.
+func (b *NICApplyConfiguration) WithRoCEVersions(values ...string) *NICApplyConfiguration {
+	for i := range values {
+		b.RoCEVersions = append(b.RoCEVersions, values[i])
+	}
+	return b
+}
+
+// WithInterfaces adds the given value to the Interfaces field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Interfaces field.
+func (b *NICApplyConfiguration) WithInterfaces(values ...string) *NICApplyConfiguration {
+	for i := range values {
+		b.Interfaces = append(b.Interfaces, values[i])
+	}
+	return b
+}
+
+// WithDriver sets the Driver field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Driver field is set to the value of the last call.
+func (b *NICApplyConfiguration) WithDriver(value string) *NICApplyConfiguration {
+	b.Driver = &value
+	return b
+}
+
 // WithGbps sets the Gbps field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Gbps field is set to the value of the last call.
 func (b *NICApplyConfiguration) WithGbps(value int32) *NICApplyConfiguration {
 	b.Gbps = &value
+	return b
+}
+
+// WithUp sets the Up field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Up field is set to the value of the last call.
+func (b *NICApplyConfiguration) WithUp(value bool) *NICApplyConfiguration {
+	b.Up = &value
 	return b
 }
 

@@ -11,10 +11,14 @@ type StorageDeviceApplyConfiguration struct {
 	Name *string `json:"name,omitempty"`
 	// What it is.
 	Kind *string `json:"kind,omitempty"`
+	// Model as the disk reports it.
+	Model *string `json:"model,omitempty"`
 	// Size in MiB.
 	SizeMiB *int64 `json:"sizeMiB,omitempty"`
 	// NUMA node; absent where the kernel does not know.
 	NUMANode *int32 `json:"numaNode,omitempty"`
+	// Where it, or the controller it is attached to, sits on PCI.
+	PCI *PCIDeviceApplyConfiguration `json:"pci,omitempty"`
 }
 
 // StorageDeviceApplyConfiguration constructs a declarative configuration of the StorageDevice type for use with
@@ -39,6 +43,14 @@ func (b *StorageDeviceApplyConfiguration) WithKind(value string) *StorageDeviceA
 	return b
 }
 
+// WithModel sets the Model field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Model field is set to the value of the last call.
+func (b *StorageDeviceApplyConfiguration) WithModel(value string) *StorageDeviceApplyConfiguration {
+	b.Model = &value
+	return b
+}
+
 // WithSizeMiB sets the SizeMiB field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the SizeMiB field is set to the value of the last call.
@@ -52,5 +64,13 @@ func (b *StorageDeviceApplyConfiguration) WithSizeMiB(value int64) *StorageDevic
 // If called multiple times, the NUMANode field is set to the value of the last call.
 func (b *StorageDeviceApplyConfiguration) WithNUMANode(value int32) *StorageDeviceApplyConfiguration {
 	b.NUMANode = &value
+	return b
+}
+
+// WithPCI sets the PCI field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PCI field is set to the value of the last call.
+func (b *StorageDeviceApplyConfiguration) WithPCI(value *PCIDeviceApplyConfiguration) *StorageDeviceApplyConfiguration {
+	b.PCI = value
 	return b
 }

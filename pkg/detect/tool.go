@@ -1,0 +1,37 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// queryTool runs a vendor's tool and returns what it printed. It leaves a tenth of the time that is left, so that what
+// was found without the tool can still be told. missing says what is not known without the tool, with the remedy. No tool
+// is no problem where missing is empty: the output is empty then.
+func queryTool(ctx context.Context, host *Host, missing string, argv ...string) (CommandResult, error) {
+	if host.Commands == nil {
+		if missing == "" {
+			return CommandResult{}, nil
+		}
+		return CommandResult{}, fmt.Errorf("no command may be run: %s", missing)
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		shorter, cancel := context.WithTimeout(ctx, time.Until(deadline)*9/10)
+		defer cancel()
+		ctx = shorter
+	}
+	result, err := host.Commands.Run(ctx, argv...)
+	switch {
+	case errors.Is(err, ErrNoCommand) && missing == "":
+		return CommandResult{}, nil
+	case errors.Is(err, ErrNoCommand):
+		return result, fmt.Errorf("%w: %s", err, missing)
+	case err != nil:
+		return result, err
+	case result.ExitCode != 0:
+		return result, commandError(argv, fmt.Errorf("exits with %d: %s", result.ExitCode, firstLine(result.Stderr, result.Stdout)))
+	}
+	return result, nil
+}
