@@ -78,7 +78,7 @@ func TestReplayGivesWhatTheLiveHostGave(t *testing.T) {
 
 func detectJSON(t *testing.T, host *Host) string {
 	t.Helper()
-	status, err := json.MarshalIndent(Detect(t.Context(), host, Options{}), "", " ")
+	status, err := json.MarshalIndent(Detect(t.Context(), host, Options{}).Status, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,8 @@
-// Command recordings writes the composed recordings that the demo and the tests replay as further nodes. The same
-// source gives the same bytes.
+// Command recordings writes composed recordings of hosts. Those that the demo replays as further nodes are committed;
+// the tests compose all of them. The same source gives the same bytes.
 //
-//	go run ./test/recordings            # writes test/recordings/*.tar.gz
-//	go run ./test/recordings -o FOLDER
+//	go run ./test/recordings                 # writes the committed ones to test/recordings/*.tar.gz
+//	go run ./test/recordings -all -o FOLDER  # writes every one
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
@@ -22,10 +23,17 @@ var recordings = map[string]func() *compose.Host{
 	"nvidia-l40s-4": l40sHost,
 }
 
+// committed are the recordings that the demo needs as files.
+var committed = []string{"amd-mi300x-8", "google-v5p-4", "nvidia-h100-8", "nvidia-l40s-4"}
+
 func main() {
 	folder := flag.String("o", "test/recordings", "folder to write to")
+	all := flag.Bool("all", false, "write every recording, not only the committed ones")
 	flag.Parse()
 	for name, build := range recordings {
+		if !*all && !slices.Contains(committed, name) {
+			continue
+		}
 		if err := write(filepath.Join(*folder, name+".tar.gz"), build()); err != nil {
 			log.Fatalf("%s: %v", name, err)
 		}
