@@ -88,11 +88,6 @@ const DefaultDeadline = 20 * time.Second
 // abandonGrace is what a backend may take to return after its deadline: its tool is killed and its output drained first.
 const abandonGrace = 2*pipeGrace + time.Second
 
-// Backends returns every backend in this program, in order of their names.
-func Backends() []Backend {
-	return []Backend{AMD(), CPU(), NVIDIA(), TPU()}
-}
-
 // Detect runs the backends in parallel, each with its deadline, and joins what they found: devices in order of their
 // ids, the same input giving the same status byte for byte. A backend that fails or panics is reported in the status
 // and hides nothing of the others.

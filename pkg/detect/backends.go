@@ -1,0 +1,11 @@
+package detect
+
+// Backends returns every backend in this program, in order of their names.
+func Backends() []Backend {
+	return []Backend{
+		AMD(),
+		CPU(),
+		NVIDIA(),
+		TPU(),
+	}
+}
