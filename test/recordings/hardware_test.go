@@ -1,0 +1,288 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect"
+)
+
+// docs/hardware.md says what is known of which hardware, and from what. It is made of what the backends document and of
+// what they find in the recordings, so that it cannot claim more.
+func TestHardwareIsDocumented(t *testing.T) {
+	table := newHardware()
+	for _, name := range slices.Sorted(maps.Keys(recordings)) {
+		host := recordings[name]().Host()
+		table.add(t.Context(), host)
+	}
+	golden(t, filepath.Join("..", "..", "docs", "hardware.md"), table.markdown(t))
+}
+
+// captured are the captures of real hosts, by backend, that tests of pkg/detect replay: files below captures/ of the
+// folder that RANKWRIGHT_SHARED names.
+var captured = map[string][]string{
+	"amd": {
+		"drm-sysfs/amd-rx580", "drm-sysfs/amd-rx7800xt", "drm-sysfs/amd-rx7900xtx", "drm-sysfs/amd-vega56",
+		"rocm-kfd/topo-mi210-xgmi-pcie", "rocm-kfd/topo-mi300-cpx",
+	},
+	"nvidia": {
+		"nvidia-smi/linux-x86_64__nvidia-geforce-rtx-4080-super__595.71.05", "nvidia-smi/linux-x86_64__nvidia-h100-80gb-hbm3__590.48.01",
+		"nvidia-smi/linux-x86_64__nvidia-h100-mig__590.48.01", "nvidia-smi/linux-x86_64__nvidia-l40s__595.80",
+		"nvidia-smi/qx-a100", "nvidia-smi/qx-b200", "nvidia-smi/qx-h100", "nvidia-smi/qx-l40s", "nvidia-smi/qx-t4",
+		"pci-sysfs/linux-amd64-accel-nvidia",
+	},
+}
+
+// live are the backends that a test runs on the very host that runs it.
+var live = map[string]bool{"cpu": true}
+
+// A capture that the documentation names is one that a test reads.
+func TestCapturesAreTested(t *testing.T) {
+	var source strings.Builder
+	for _, name := range testFiles(t) {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.Write(content)
+	}
+	for backend, names := range captured {
+		for _, name := range names {
+			_, short, _ := strings.Cut(name, "/")
+			for _, prefix := range []string{"amd-", "intel-", "linux-x86_64__", "qx-"} {
+				short = strings.TrimPrefix(short, prefix)
+			}
+			if !strings.Contains(source.String(), short) {
+				t.Errorf("%s: no test of pkg/detect speaks of %q", backend, short)
+			}
+		}
+	}
+}
+
+func testFiles(t *testing.T) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join("..", "..", "pkg", "detect", "*_test.go"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no tests of pkg/detect: %v", err)
+	}
+	return names
+}
+
+// fact is something that may be known of a device.
+type fact struct {
+	name  string
+	known func(*v1alpha1.Device) bool
+}
+
+var facts = []fact{
+	{"product", func(d *v1alpha1.Device) bool { return d.Product != "" }},
+	{"architecture", func(d *v1alpha1.Device) bool { return d.Architecture != "" }},
+	{"compute capability", func(d *v1alpha1.Device) bool { return d.ComputeCapability != "" }},
+	{"UUID", func(d *v1alpha1.Device) bool { return d.UUID != "" }},
+	{"driver version", func(d *v1alpha1.Device) bool { return d.DriverVersion != "" }},
+	{"firmware", func(d *v1alpha1.Device) bool { return d.FirmwareVersion != "" }},
+	{"NUMA node", func(d *v1alpha1.Device) bool { return d.NUMANode != nil }},
+	{"device nodes", func(d *v1alpha1.Device) bool { return len(d.Paths) > 0 }},
+	{"measured memory", func(d *v1alpha1.Device) bool { return d.Memory != nil && d.Memory.Source != v1alpha1.SourceCatalogue }},
+	{"nominal memory", func(d *v1alpha1.Device) bool { return d.Memory != nil && d.Memory.Source == v1alpha1.SourceCatalogue }},
+	{"peak rates", func(d *v1alpha1.Device) bool { return d.Performance != nil && len(d.Performance.Peak) > 0 }},
+	{"partitions", func(d *v1alpha1.Device) bool { return d.Partition != nil }},
+	{"health", func(d *v1alpha1.Device) bool { return d.Health.State != v1alpha1.Unknown }},
+}
+
+// hardware gathers what is known, by backend.
+type hardware map[string]*knowledge
+
+type knowledge struct {
+	vendors, products, links map[string]bool
+	// devices counts those listed, without and with tools; facts how many of them have each.
+	devices    [2]int
+	facts      [2]map[string]int
+	recordings int
+}
+
+func newHardware() hardware {
+	table := hardware{}
+	for _, b := range detect.Backends() {
+		table[b.Name()] = &knowledge{
+			vendors: map[string]bool{}, products: map[string]bool{}, links: map[string]bool{}, facts: [2]map[string]int{{}, {}},
+		}
+	}
+	return table
+}
+
+// add detects a host without and with its tools.
+func (h hardware) add(ctx context.Context, host *detect.Host) {
+	for tools, commands := range []detect.Commands{nil, host.Commands} {
+		report := detect.Detect(ctx, &detect.Host{Files: host.Files, Commands: commands}, detect.Options{})
+		status := report.Status
+		for _, b := range status.Backends {
+			if tools == 1 && (b.Devices > 0 || b.State == v1alpha1.BackendFound) {
+				h[b.Name].recordings++
+			}
+		}
+		for i := range status.Devices {
+			h[status.Devices[i].Backend].learn(&status.Devices[i], tools)
+		}
+		for _, domain := range status.Links.Domains {
+			h[status.Device(domain.Members[0]).Backend].links[domain.Kind] = true
+		}
+		for _, pair := range status.Links.Pairs {
+			h[status.Device(pair.A).Backend].links[pair.Kind] = true
+		}
+	}
+}
+
+func (k *knowledge) learn(d *v1alpha1.Device, tools int) {
+	k.devices[tools]++
+	k.vendors[d.Vendor] = true
+	if d.Product != "" {
+		k.products[d.Product] = true
+	}
+	for _, f := range facts {
+		if f.known(d) {
+			k.facts[tools][f.name]++
+		}
+	}
+}
+
+const hardwareHead = `# Hardware
+
+What Rankwright knows of which hardware, made by a test from the documentation of the backends and from what they find in
+the recordings of ` + "`test/recordings`" + `; do not edit it. A fact in brackets is known of some of a backend's devices only.
+"Tools add" is what is only known where a vendor's tool or library may run. *Real captures* are replays of what was
+recorded on real hosts; *composed* recordings are written from the kernel's or the tools' documentation, as the README in
+each of them says. No backend was run on a real accelerator yet.
+
+| Backend | Vendor | Known without tools | Tools add | Links | Verified on |
+|---|---|---|---|---|---|
+`
+
+func (h hardware) markdown(t *testing.T) string {
+	t.Helper()
+	documented := constructors(t)
+	var b strings.Builder
+	b.WriteString(hardwareHead)
+	names := slices.Sorted(maps.Keys(h))
+	for _, name := range names {
+		k := h[name]
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s | %s | %s |\n", name, name,
+			cmp.Or(list(k.vendors), "-"), cmp.Or(k.known(0), "-"), cmp.Or(k.added(), "-"), cmp.Or(list(k.links), "-"), k.evidence(name))
+	}
+	for _, name := range names {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", name, documented[name])
+		if products := list(h[name].products); products != "" {
+			fmt.Fprintf(&b, "\nProducts in tests: %s.\n", products)
+		}
+	}
+	return b.String()
+}
+
+// known lists the facts of devices, in brackets where only some have them.
+func (k *knowledge) known(tools int) string {
+	var known []string
+	for _, f := range facts {
+		switch n := k.facts[tools][f.name]; {
+		case n == 0:
+		case n == k.devices[tools]:
+			known = append(known, f.name)
+		default:
+			known = append(known, "("+f.name+")")
+		}
+	}
+	return strings.Join(known, ", ")
+}
+
+// added lists the facts that more devices have where tools run.
+func (k *knowledge) added() string {
+	var added []string
+	for _, f := range facts {
+		if k.facts[1][f.name]*max(k.devices[0], 1) > k.facts[0][f.name]*max(k.devices[1], 1) {
+			added = append(added, f.name)
+		}
+	}
+	return strings.Join(added, ", ")
+}
+
+func (k *knowledge) evidence(backend string) string {
+	var evidence []string
+	if live[backend] {
+		evidence = append(evidence, "the host that runs the tests")
+	}
+	if n := len(captured[backend]); n > 0 {
+		evidence = append(evidence, v1alpha1.Counted(n, "real capture"))
+	}
+	if k.recordings > 0 {
+		evidence = append(evidence, v1alpha1.Counted(k.recordings, "composed recording"))
+	}
+	return cmp.Or(strings.Join(evidence, ", "), "nothing")
+}
+
+func list(set map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(set)), ", ") }
+
+// constructors returns what the backends' constructors document, by the name of the backend.
+func constructors(t *testing.T) map[string]string {
+	t.Helper()
+	files := token.NewFileSet()
+	names, err := filepath.Glob(filepath.Join("..", "..", "pkg", "detect", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parsed []*ast.File
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(files, name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed = append(parsed, file)
+	}
+	pkg, err := doc.NewFromFiles(files, parsed, "detect")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := map[string]string{}
+	for _, typ := range pkg.Types {
+		if typ.Name != "Backend" {
+			continue
+		}
+		for _, f := range typ.Funcs {
+			text[f.Name] = string(pkg.Markdown(f.Doc))
+		}
+	}
+	documented := map[string]string{}
+	for _, b := range detect.Backends() {
+		constructor := constructorOf(b, text)
+		if constructor == "" {
+			t.Errorf("backend %s: no constructor in pkg/detect that returns a Backend documents it", b.Name())
+			continue
+		}
+		documented[b.Name()] = strings.TrimSpace(text[constructor])
+	}
+	return documented
+}
+
+// constructorOf finds the constructor by the name of the backend's type: nvidiaBackend is made by NVIDIA.
+func constructorOf(b detect.Backend, text map[string]string) string {
+	typ := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", b), "detect."), "Backend")
+	for name := range text {
+		if strings.EqualFold(name, typ) {
+			return name
+		}
+	}
+	return ""
+}
