@@ -100,9 +100,6 @@ func (f *flags) checkHost(set *pflag.FlagSet) error {
 	if f.replay != "" && set.Changed("root") {
 		errs = append(errs, errors.New("--replay and --root: a recording brings its own file tree: remove one of the two"))
 	}
-	if f.once && f.dryRun {
-		errs = append(errs, errors.New("--once and --dry-run: --dry-run publishes nothing: remove one of the two"))
-	}
 	name := cmp.Or(f.replay, f.root)
 	info, err := os.Stat(name)
 	switch {
