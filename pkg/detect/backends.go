@@ -5,7 +5,11 @@ func Backends() []Backend {
 	return []Backend{
 		AMD(),
 		CPU(),
+		Gaudi(),
+		IntelGPU(),
+		IntelNPU(),
 		NVIDIA(),
 		TPU(),
+		Vulkan(),
 	}
 }

@@ -1,0 +1,71 @@
+package detect
+
+import (
+	"context"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Gaudi finds Intel's Gaudi accelerators by their PCI vendor, Habana Labs, with the files and nodes of the driver
+// habanalabs: in the kernel's accel class (Linux 6.2 and newer, Intel's current driver) or in a class of its own before.
+// The driver tells status, module and firmware. How much memory there is and how it is used, names, UUIDs and sensors come
+// from hl-smi, matched by PCI address; without it memory is nominal.
+//
+// Eight cards of one baseboard, each in a module of its own, are joined by RoCE, three ports between each two. Of fewer
+// cards, as in most virtual machines, and of cards in PCIe slots nothing is said: their cables are not visible.
+func Gaudi() Backend { return gaudiBackend{} }
+
+const (
+	gaudiName   = "gaudi"
+	gaudiDriver = "habanalabs"
+	habanaLabs  = "1da3"
+)
+
+type gaudiBackend struct{}
+
+// Name implements Backend.
+func (gaudiBackend) Name() string { return gaudiName }
+
+// Detect implements Backend.
+func (gaudiBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+	functions, err := pciFunctions(host)
+	functions = slices.DeleteFunc(slices.Clone(functions), func(f pciFunction) bool {
+		return f.VendorID != habanaLabs || isVirtualFunction(host.Files, f)
+	})
+	if len(functions) == 0 {
+		return Found{}, err
+	}
+	members, memberErr := gaudiMembers(host.Files)
+	answers, toolErr := askGaudi(ctx, host, functions)
+	found := Found{Readings: Readings{}, Degraded: joinProblems(err, memberErr, toolErr)}
+	var cards []gaudiCard
+	for _, function := range functions {
+		card := readGaudiCard(host.Files, function, members[function.Address])
+		if answer, ok := answers[function.Address]; ok {
+			card.smi, card.answered = answer, true
+		}
+		cards = append(cards, card)
+		device := card.device(host.Files)
+		found.Devices = append(found.Devices, device)
+		if card.answered {
+			found.Readings[device.ID] = card.smi.reading
+		}
+	}
+	found.Links = gaudiLinks(cards)
+	return found, nil
+}
+
+// askGaudi asks hl-smi, where there is a driver to answer it.
+func askGaudi(ctx context.Context, host *Host, functions []pciFunction) (map[string]hlDevice, error) {
+	if !slices.ContainsFunc(functions, func(f pciFunction) bool { return f.Driver == gaudiDriver }) {
+		return nil, nil
+	}
+	printed, err := queryTool(ctx, host, "", hlSMI...)
+	if err != nil {
+		return nil, err
+	}
+	return parseHLSMI(string(printed.Stdout)), nil
+}
+
+var gaudiKind = deviceKind{backend: gaudiName, vendor: "intel", family: v1alpha1.FamilyASIC}

@@ -1,0 +1,82 @@
+package detect
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// IntelGPU finds the GPUs of Intel on the PCI bus, whichever of the drivers i915 and xe they are bound to: Data Center GPU
+// Max and Flex, Arc, and the graphics of Intel's processors. A card is one device, also where it has two tiles: their
+// memory and rates are counted together, as Level Zero presents them by default (composite).
+//
+// Memory comes from the kernel where it shows it (xe: physical_vram_size_bytes of each tile, Intel's own builds of i915:
+// lmem_total_bytes), else from Intel's xpu-smi, else it is nominal. Graphics of a processor have none of their own and are
+// listed without any, so that nothing is planned on them. xpu-smi also adds names, UUIDs, firmware and the Xe Links of Data
+// Center GPU Max; it is matched by PCI address, its columns by their headings. What is used of the memory is not known.
+func IntelGPU() Backend { return intelGPUBackend{} }
+
+const (
+	intelGPUName = "intel-gpu"
+	intelVendor  = "8086"
+)
+
+type intelGPUBackend struct{}
+
+// Name implements Backend.
+func (intelGPUBackend) Name() string { return intelGPUName }
+
+// Detect implements Backend.
+func (intelGPUBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+	functions, err := pciFunctions(host)
+	gpus := slices.DeleteFunc(slices.Clone(functions), func(f pciFunction) bool {
+		return !isIntelGPU(f) || isVirtualFunction(host.Files, f)
+	})
+	if len(gpus) == 0 {
+		return Found{}, err
+	}
+	drm, drmErr := readDRM(host.Files)
+	cards := make([]intelCard, len(gpus))
+	for i, gpu := range gpus {
+		cards[i] = readIntelCard(host.Files, gpu, drm.byFolder[gpu.Path])
+	}
+	toolErr := askXPU(ctx, host, cards)
+	links, linkErr := xeLinks(ctx, host, cards)
+
+	found := Found{Links: links, Readings: Readings{}, Degraded: joinProblems(err, drmErr, toolErr, linkErr)}
+	for i := range cards {
+		device := cards[i].device(host.Files)
+		found.Devices = append(found.Devices, device)
+		if temperature := cards[i].temperature(host.Files); temperature != nil {
+			found.Readings[device.ID] = Reading{TemperatureMilliC: temperature}
+		}
+	}
+	return found, nil
+}
+
+// isIntelGPU says whether a function is a display controller of Intel: 0300 where it can drive a display, 0380 where it
+// has no outputs (Flex, Max).
+func isIntelGPU(f pciFunction) bool {
+	return f.VendorID == intelVendor && strings.HasPrefix(f.Class, "03")
+}
+
+// askXPU asks xpu-smi of the cards that have memory of their own; without one, or without a driver, there is nothing to
+// learn. It is no problem where the tool is not installed.
+func askXPU(ctx context.Context, host *Host, cards []intelCard) error {
+	if !slices.ContainsFunc(cards, intelCard.asked) {
+		return nil
+	}
+	printed, err := queryTool(ctx, host, "", xpuSMI, "discovery", "--dump", xpuProperties)
+	if err != nil || len(printed.Stdout) == 0 {
+		return err
+	}
+	answers, err := parseXPUDiscovery(string(printed.Stdout))
+	for i := range cards {
+		cards[i].xpu = answers[cards[i].Address]
+	}
+	return err
+}
+
+var intelGPUKind = deviceKind{backend: intelGPUName, vendor: "intel", family: v1alpha1.FamilyGPU}

@@ -1,0 +1,84 @@
+package detect
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// IntelNPU finds the neural processors in Intel's Core Ultra processors: by their PCI ids, or by the driver intel_vpu where
+// the id is not known, with the node that the kernel's accel class names for them. It runs no command. Their memory is the
+// host's, so none is listed.
+func IntelNPU() Backend { return intelNPUBackend{} }
+
+const intelNPUDriver = "intel_vpu"
+
+type intelNPUBackend struct{}
+
+// Name implements Backend.
+func (intelNPUBackend) Name() string { return "intel-npu" }
+
+// intelNPUs are the device ids. Source: Linux, drivers/accel/ivpu/ivpu_drv.h.
+var intelNPUs = map[string]string{
+	"7d1d": "Meteor Lake", "ad1d": "Arrow Lake", "643e": "Lunar Lake", "b03e": "Panther Lake", "fd3e": "Wildcat Lake", "d71d": "Nova Lake",
+}
+
+var intelNPUKind = deviceKind{backend: intelNPUBackend{}.Name(), vendor: "intel", family: v1alpha1.FamilyNPU}
+
+// Detect implements Backend.
+func (intelNPUBackend) Detect(_ context.Context, host *Host) (Found, error) {
+	functions, err := pciFunctions(host)
+	var npus []pciFunction
+	for _, f := range functions {
+		if _, known := intelNPUs[f.DeviceID]; f.VendorID == intelVendor && (known || f.Driver == intelNPUDriver) && !isVirtualFunction(host.Files, f) {
+			npus = append(npus, f)
+		}
+	}
+	if len(npus) == 0 {
+		return Found{}, err
+	}
+	members, memberErr := classMembers(host.Files, accelClass)
+	found := Found{Degraded: joinProblems(err, memberErr)}
+	for _, npu := range npus {
+		device, _, _ := intelNPUKind.device(host.Files, npu, "")
+		platform := intelNPUs[npu.DeviceID]
+		device.Product = cmp.Or(device.Product, strings.TrimSpace("Intel NPU "+cmp.Or(platform, intelVendor+":"+npu.DeviceID)))
+		if npu.Driver == intelNPUDriver {
+			device.Paths, device.Index = nodePaths(members[npu.Path]), memberIndex(members[npu.Path], "accel")
+		}
+		device.Health = boundHealth(device, "load intel_vpu", intelNPUDriver)
+		found.Devices = append(found.Devices, device)
+	}
+	return found, nil
+}
+
+// accelClass is the kernel's class of compute accelerators, of all vendors.
+const accelClass = "accel"
+
+// memberIndex is the number in the name of the first member that is called so; nil where there is none.
+func memberIndex(members []classMember, prefix string) *int32 {
+	for _, m := range members {
+		if digits, ok := strings.CutPrefix(m.name, prefix); ok {
+			if number, ok := parseIndex(digits); ok {
+				index := int32(number)
+				return &index
+			}
+		}
+	}
+	return nil
+}
+
+// boundHealth is driverHealth for a device that only some drivers can run work on.
+func boundHealth(device v1alpha1.Device, load string, drivers ...string) v1alpha1.DeviceHealth {
+	for _, driver := range append(drivers, "") {
+		if device.Driver == driver {
+			return driverHealth(device.Driver, device.Paths, load)
+		}
+	}
+	return v1alpha1.DeviceHealth{
+		State: v1alpha1.Unknown, Reason: reasonOtherDriver,
+		Message: "the device is bound to " + device.Driver + ", not to " + strings.Join(drivers, " or ") + ": it may be a virtual machine's",
+	}
+}

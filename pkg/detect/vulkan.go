@@ -1,0 +1,111 @@
+package detect
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Vulkan finds the GPUs that no other backend knows, by the render node that the kernel's DRM class has for each: those of
+// ARM, Qualcomm, Imagination, Broadcom and Moore Threads, and any other. It leaves out what only drives a display, what a
+// virtual machine emulates, and everything of NVIDIA, AMD and Intel: what their own backends do not list, they leave out on
+// purpose.
+//
+// vulkaninfo adds the product, the UUID and the version of the driver where it may run; it is only run where there is such
+// a GPU, and only for its summary. A GPU on PCI is matched by vendor and device id. One in a system on a chip, which has no
+// such ids, is matched where there is one of them and one answer left. Memory is not known.
+func Vulkan() Backend { return vulkanBackend{} }
+
+const vulkanName = "vulkan"
+
+type vulkanBackend struct{}
+
+// Name implements Backend.
+func (vulkanBackend) Name() string { return vulkanName }
+
+// Detect implements Backend.
+func (vulkanBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+	found := Found{Generic: true}
+	table, drmErr := readDRM(host.Files)
+	if len(table.folderOfRender) == 0 {
+		return found, drmErr
+	}
+	functions, err := pciFunctions(host)
+	cards := otherCards(host.Files, table, functions)
+	if len(cards) == 0 {
+		found.Degraded = joinProblems(err, drmErr)
+		return found, nil
+	}
+	answers, toolErr := askVulkan(ctx, host)
+	matchVulkan(cards, answers, functions)
+	for _, card := range cards {
+		found.Devices = append(found.Devices, card.device(host.Files))
+	}
+	found.Degraded = joinProblems(err, drmErr, toolErr)
+	return found, nil
+}
+
+func askVulkan(ctx context.Context, host *Host) ([]vulkanDevice, error) {
+	printed, err := queryTool(ctx, host, "", "vulkaninfo", "--summary")
+	if err != nil {
+		return nil, err
+	}
+	return parseVulkanSummary(string(printed.Stdout)), nil
+}
+
+// matchVulkan gives each card the answer that is about it.
+func matchVulkan(cards []otherCard, answers []vulkanDevice, functions []pciFunction) {
+	onPCI := func(d vulkanDevice) bool {
+		return slices.ContainsFunc(functions, func(f pciFunction) bool { return d.is(f.VendorID, f.DeviceID) })
+	}
+	left := slices.DeleteFunc(slices.Clone(answers), onPCI)
+	var embedded []*otherCard
+	for i := range cards {
+		card := &cards[i]
+		if card.function == nil {
+			embedded = append(embedded, card)
+			continue
+		}
+		same := slices.DeleteFunc(slices.Clone(answers), func(d vulkanDevice) bool { return !d.is(card.function.VendorID, card.function.DeviceID) })
+		card.learn(same)
+	}
+	if len(embedded) == 1 && len(left) == 1 {
+		embedded[0].learn(left)
+	}
+}
+
+// learn takes what all answers about the same product agree on, and what is one card's alone where there is one answer.
+func (c *otherCard) learn(answers []vulkanDevice) {
+	if len(answers) == 0 {
+		return
+	}
+	c.vulkan = answers[0]
+	if len(answers) > 1 {
+		c.vulkan.uuid = ""
+	}
+}
+
+// device lists the card.
+func (c otherCard) device(files Files) v1alpha1.Device {
+	kind := deviceKind{backend: vulkanName, vendor: c.vendor, family: v1alpha1.FamilyGPU}
+	var device v1alpha1.Device
+	if c.function != nil {
+		device, _, _ = kind.device(files, *c.function, c.vulkan.name)
+		device.Product = cmp.Or(device.Product, "GPU "+c.function.VendorID+":"+c.function.DeviceID)
+	} else {
+		device = v1alpha1.Device{
+			ID: v1alpha1.DeviceID(c.vendor + "-" + c.name), Vendor: kind.vendor, Family: kind.family, Backend: kind.backend,
+			Product: cmp.Or(c.vulkan.name, strings.TrimSpace(c.vendor+" GPU")), Driver: c.driver, NUMANode: readNUMANode(files, c.folder),
+		}
+		if c.driver != "" {
+			device.DriverVersion = moduleVersion(files, c.driver)
+		}
+	}
+	device.UUID = c.vulkan.uuid
+	device.Paths, device.Index = c.nodes.paths(), firstIndex(c.nodes.renders)
+	device.Health = driverHealth(cmp.Or(device.Driver, c.driver), device.Paths, "see dmesg")
+	return device
+}
