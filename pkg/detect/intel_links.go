@@ -47,29 +47,65 @@ func xeLinks(ctx context.Context, host *Host, cards []intelCard) (v1alpha1.Links
 			mbps[[2]v1alpha1.DeviceID{min(a, b), max(a, b)}] = int64(lanes) * xeLaneMBps
 		}
 	}
-	return meshOrPairs(mbps), nil
+	return meshesOrPairs(mbps), nil
 }
 
-// meshOrPairs is a mesh where all devices are joined, each two at the same rate, and pairs where they are not.
-func meshOrPairs(mbps map[[2]v1alpha1.DeviceID]int64) v1alpha1.Links {
-	var members []v1alpha1.DeviceID
+// meshesOrPairs makes a mesh of each set of devices that are all joined, each two at the same rate, and pairs of the rest.
+func meshesOrPairs(mbps map[[2]v1alpha1.DeviceID]int64) v1alpha1.Links {
 	var pairs []v1alpha1.LinkPair
 	for pair, rate := range mbps {
-		members = append(members, pair[:]...)
 		ports := min(max(rate/(xeLaneMBps*xeLanesPerPort), 1), 64)
 		pairs = append(pairs, v1alpha1.LinkPair{A: pair[0], B: pair[1], Kind: xeLink, Count: int32(ports), MBps: rate})
 	}
+	slices.SortFunc(pairs, func(x, y v1alpha1.LinkPair) int { return cmp.Or(cmp.Compare(x.A, y.A), cmp.Compare(x.B, y.B)) })
+	var links v1alpha1.Links
+	for len(pairs) > 0 {
+		var island []v1alpha1.LinkPair
+		island, pairs = takeIsland(pairs)
+		if domain, ok := meshOf(island); ok {
+			links.Domains = append(links.Domains, domain)
+		} else {
+			links.Pairs = append(links.Pairs, island...)
+		}
+	}
+	return links
+}
+
+// takeIsland takes the first pair, and all that are connected to it over others.
+func takeIsland(pairs []v1alpha1.LinkPair) (island, rest []v1alpha1.LinkPair) {
+	reached := map[v1alpha1.DeviceID]bool{pairs[0].A: true}
+	for grown := true; grown; {
+		grown = false
+		for _, p := range pairs {
+			if reached[p.A] != reached[p.B] {
+				reached[p.A], reached[p.B], grown = true, true, true
+			}
+		}
+	}
+	for _, p := range pairs {
+		if reached[p.A] {
+			island = append(island, p)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	return island, rest
+}
+
+// meshOf is the mesh that the pairs make; false where some are missing or of another rate.
+func meshOf(pairs []v1alpha1.LinkPair) (v1alpha1.LinkDomain, bool) {
+	var members []v1alpha1.DeviceID
+	for _, p := range pairs {
+		members = append(members, p.A, p.B)
+	}
 	slices.Sort(members)
 	members = slices.Compact(members)
-	slices.SortFunc(pairs, func(x, y v1alpha1.LinkPair) int { return cmp.Or(cmp.Compare(x.A, y.A), cmp.Compare(x.B, y.B)) })
-
-	uneven := slices.ContainsFunc(pairs, func(p v1alpha1.LinkPair) bool { return p.MBps != pairs[0].MBps })
-	if len(pairs) == 0 || uneven || len(pairs) != len(members)*(len(members)-1)/2 {
-		return v1alpha1.Links{Pairs: pairs}
+	peers, rate := len(members)-1, pairs[0].MBps
+	if len(pairs) != len(members)*peers/2 || slices.ContainsFunc(pairs, func(p v1alpha1.LinkPair) bool { return p.MBps != rate }) {
+		return v1alpha1.LinkDomain{}, false
 	}
-	address := strings.TrimPrefix(string(members[0]), intelGPUKind.vendor+"-")
-	return v1alpha1.Links{Domains: []v1alpha1.LinkDomain{{
-		Name: "xelink-" + address, Kind: xeLink, Topology: v1alpha1.TopologyMesh, Members: members,
-		PeerMBps: pairs[0].MBps, DeviceMBps: pairs[0].MBps * int64(len(members)-1),
-	}}}
+	return v1alpha1.LinkDomain{
+		Name: "xelink-" + strings.TrimPrefix(string(members[0]), intelGPUKind.vendor+"-"), Kind: xeLink,
+		Topology: v1alpha1.TopologyMesh, Members: members, PeerMBps: rate, DeviceMBps: rate * int64(peers),
+	}, true
 }
