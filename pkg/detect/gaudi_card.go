@@ -45,7 +45,7 @@ type gaudiMember struct {
 
 // gaudiClasses are the classes that cards are in, with what entries are called for work and for control.
 var gaudiClasses = []struct{ class, work, control string }{
-	{accelClass, "accel", "accel_controlD"},
+	{"accel", "accel", "accel_controlD"},
 	{"habanalabs", "hl", "hl_controlD"},
 }
 
@@ -145,7 +145,7 @@ var gaudiStates = map[string]v1alpha1.DeviceHealth{
 }
 
 func (c gaudiCard) health(device v1alpha1.Device) v1alpha1.DeviceHealth {
-	judged := boundHealth(device, "load habanalabs", gaudiDriver)
+	judged := healthUnderDriver(device, "load habanalabs", gaudiDriver)
 	if c.status == "" || judged.Reason == reasonOtherDriver {
 		return judged
 	}

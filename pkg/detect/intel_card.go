@@ -173,7 +173,7 @@ func (c intelCard) health(device v1alpha1.Device) v1alpha1.DeviceHealth {
 			Message: "xpu-smi: " + xpuBadState + ": Level Zero does not see the card, see dmesg",
 		}
 	default:
-		return boundHealth(device, "load i915 or xe", intelDrivers...)
+		return healthUnderDriver(device, "load i915 or xe", intelDrivers...)
 	}
 }
 

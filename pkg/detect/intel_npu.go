@@ -39,26 +39,23 @@ func (intelNPUBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	if len(npus) == 0 {
 		return Found{}, err
 	}
-	members, memberErr := classMembers(host.Files, accelClass)
+	members, memberErr := classMembers(host.Files, "accel")
 	found := Found{Degraded: joinProblems(err, memberErr)}
 	for _, npu := range npus {
 		device, _, _ := intelNPUKind.device(host.Files, npu, "")
 		platform := intelNPUs[npu.DeviceID]
 		device.Product = cmp.Or(device.Product, strings.TrimSpace("Intel NPU "+cmp.Or(platform, intelVendor+":"+npu.DeviceID)))
 		if npu.Driver == intelNPUDriver {
-			device.Paths, device.Index = nodePaths(members[npu.Path]), memberIndex(members[npu.Path], "accel")
+			device.Paths, device.Index = nodePaths(members[npu.Path]), firstNumber(members[npu.Path], "accel")
 		}
-		device.Health = boundHealth(device, "load intel_vpu", intelNPUDriver)
+		device.Health = healthUnderDriver(device, "load intel_vpu", intelNPUDriver)
 		found.Devices = append(found.Devices, device)
 	}
 	return found, nil
 }
 
-// accelClass is the kernel's class of compute accelerators, of all vendors.
-const accelClass = "accel"
-
-// memberIndex is the number in the name of the first member that is called so; nil where there is none.
-func memberIndex(members []classMember, prefix string) *int32 {
+// firstNumber is the number in the name of the first member that is called so; nil where there is none.
+func firstNumber(members []classMember, prefix string) *int32 {
 	for _, m := range members {
 		if digits, ok := strings.CutPrefix(m.name, prefix); ok {
 			if number, ok := parseIndex(digits); ok {
@@ -70,8 +67,8 @@ func memberIndex(members []classMember, prefix string) *int32 {
 	return nil
 }
 
-// boundHealth is driverHealth for a device that only some drivers can run work on.
-func boundHealth(device v1alpha1.Device, load string, drivers ...string) v1alpha1.DeviceHealth {
+// healthUnderDriver is driverHealth for a device that only some drivers can run work on.
+func healthUnderDriver(device v1alpha1.Device, load string, drivers ...string) v1alpha1.DeviceHealth {
 	for _, driver := range append(drivers, "") {
 		if device.Driver == driver {
 			return driverHealth(device.Driver, device.Paths, load)
