@@ -116,7 +116,10 @@ func readGaudiCard(files Files, function pciFunction, member gaudiMember) gaudiC
 
 // device lists the card.
 func (c gaudiCard) device(files Files) v1alpha1.Device {
-	device, _, _ := gaudiKind.device(files, c.pciFunction, c.smi.name)
+	device, product, known := gaudiKind.device(files, c.pciFunction, c.smi.name)
+	if known && strings.HasPrefix(product.Name, c.smi.name) {
+		device.Product = product.Name // hl-smi gives the bare model, and none of a card that has failed
+	}
 	device.Product = cmp.Or(device.Product, strings.TrimSpace("Intel "+cmp.Or(c.generation, "accelerator"))+" "+habanaLabs+":"+c.DeviceID)
 	device.Architecture = cmp.Or(device.Architecture, c.generation)
 	device.UUID, device.FirmwareVersion = c.smi.uuid, c.firmware

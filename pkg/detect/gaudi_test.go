@@ -71,7 +71,7 @@ func TestGaudiByTheKernelAlone(t *testing.T) {
 	}
 }
 
-// Before Linux 6.2 the driver has a class of its own, whose entries belong to no device.
+// Older drivers have a class of their own, whose entries belong to no device.
 func TestGaudiOfTheOldClass(t *testing.T) {
 	s := newSysfs(t)
 	s.pci("pci0000:00/0000:33:00.0", "habanalabs", gaudiID("1020"))
@@ -136,7 +136,7 @@ func TestGaudiDetailsAreMatchedByAddress(t *testing.T) {
 		"0000:03:00.0, 0, 01P0-HL2080A0-15-TNAQ89-03-07-01, HL-225, 98304, 768, N/A, 5000000, 101")
 	found := s.detect(Gaudi())
 	busy, idle := found.Devices[1], found.Devices[0]
-	if busy.UUID != "01P0-HL2080A0-15-TNAQ89-03-07-00" || busy.Product != "HL-225" || busy.Performance == nil {
+	if busy.UUID != "01P0-HL2080A0-15-TNAQ89-03-07-00" || busy.Product != "HL-225 (Gaudi2)" || busy.Performance == nil {
 		t.Errorf("got %+v", busy)
 	}
 	want := &v1alpha1.DeviceMemory{TotalMiB: 98304, UsedByOthersMiB: usedInSteps(50000, 98304), Source: v1alpha1.SourceDriver}

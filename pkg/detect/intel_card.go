@@ -22,6 +22,8 @@ type intelCard struct {
 	kernelBytes int64
 	// windowBytes is what the processor can reach of the card's memory at once: a lower bound of it.
 	windowBytes int64
+	// part says that the function may be a virtual one, in a guest, which has not the whole memory of its card.
+	part bool
 	// survival says that firmware keeps the card from starting, in which state only a flash tool can use it.
 	survival bool
 	// xpu is what xpu-smi says; zero where it says nothing.
@@ -37,6 +39,7 @@ func readIntelCard(files Files, function pciFunction, drm drmNodes) intelCard {
 		card.kernelBytes = cmp.Or(tileBytes(files, function.Path), localBytes(files, function.Path, drm))
 		card.windowBytes = windowBytes(files, function.Path)
 	}
+	card.part = card.platform.divisible(function.DeviceID) && !exists(files, path.Join(function.Path, "sriov_totalvfs"))
 	card.survival = function.Driver == "xe" && exists(files, path.Join(function.Path, "survivability_mode"))
 	return card
 }
@@ -117,7 +120,7 @@ func (c intelCard) device(files Files) v1alpha1.Device {
 	device.Product = cmp.Or(c.xpu.name, device.Product, c.platform.describe(c.DeviceID))
 	device.Architecture = cmp.Or(device.Architecture, c.platform.name)
 	device.UUID, device.FirmwareVersion = c.xpu.uuid, c.xpu.firmware
-	if memory := c.memory(); memory != nil || c.platform.integrated {
+	if memory := c.memory(); memory != nil || c.platform.integrated || c.part {
 		device.Memory = memory
 	}
 	if c.bound() {
@@ -125,6 +128,14 @@ func (c intelCard) device(files Files) v1alpha1.Device {
 	}
 	device.Health = c.health(device)
 	return device
+}
+
+// unmeasured says why the memory of a card that has some is not known; nil where it is.
+func (c intelCard) unmeasured() error {
+	if !c.part || !c.asked() || c.memory() != nil {
+		return nil
+	}
+	return fmt.Errorf("%s may be a virtual function, with a part of its card's memory: install xpu-smi of Intel's XPU Manager to know how much", c.Address)
 }
 
 // product is the catalogue's. Of a product that is sold with more or less memory it is the size that fits best.

@@ -10,11 +10,12 @@ import (
 
 // IntelGPU finds the GPUs of Intel on the PCI bus, whichever of the drivers i915 and xe they are bound to: Data Center GPU
 // Max and Flex, Arc, and the graphics of Intel's processors. A card is one device, also where it has two tiles: their
-// memory and rates are counted together, as Level Zero presents them by default (composite).
+// memory and rates are counted together, as in Level Zero's composite hierarchy. In its flat one, which is the default of
+// Data Center GPU Max, a process sees each tile as a device.
 //
 // Memory comes from the kernel where it shows it (xe: physical_vram_size_bytes of each tile, Intel's own builds of i915:
-// lmem_total_bytes), else from Intel's xpu-smi, else it is nominal. Graphics of a processor have none of their own and are
-// listed without any, so that nothing is planned on them. xpu-smi also adds names, UUIDs, firmware and the Xe Links of Data
+// lmem_total_bytes), else from Intel's xpu-smi, else it is nominal, but for what may be a virtual function in a guest.
+// Graphics of a processor have none of their own and are listed without any, so that nothing is planned on them. xpu-smi also adds names, UUIDs, firmware and the Xe Links of Data
 // Center GPU Max; it is matched by PCI address, its columns by their headings. What is used of the memory is not known.
 func IntelGPU() Backend { return intelGPUBackend{} }
 
@@ -45,14 +46,17 @@ func (intelGPUBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	toolErr := askXPU(ctx, host, cards)
 	links, linkErr := xeLinks(ctx, host, cards)
 
-	found := Found{Links: links, Readings: Readings{}, Degraded: joinProblems(err, drmErr, toolErr, linkErr)}
+	problems := []error{err, drmErr, toolErr, linkErr}
+	found := Found{Links: links, Readings: Readings{}}
 	for i := range cards {
 		device := cards[i].device(host.Files)
 		found.Devices = append(found.Devices, device)
+		problems = append(problems, cards[i].unmeasured())
 		if temperature := cards[i].temperature(host.Files); temperature != nil {
 			found.Readings[device.ID] = Reading{TemperatureMilliC: temperature}
 		}
 	}
+	found.Degraded = joinProblems(problems...)
 	return found, nil
 }
 

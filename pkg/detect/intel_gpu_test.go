@@ -71,7 +71,8 @@ func TestIntelGPUMemory(t *testing.T) {
 		"xe with one tile":         {cardPlace, "e20b", "xe", attributes{"tile0/physical_vram_size_bytes": "12809404416"}, kernel(12216)},
 		"xe with two tiles":        {cardPlace, "0bd5", "xe", attributes{"tile0/physical_vram_size_bytes": "68719476736", "tile1/physical_vram_size_bytes": "68719476736"}, kernel(131072)},
 		"Intel's i915":             {cardPlace, "56c0", "i915", attributes{"drm/card0/lmem_total_bytes": "14953742336"}, kernel(14261)},
-		"the kernel's i915":        {cardPlace, "56c0", "i915", nil, catalogue(16384)},
+		"the kernel's i915":        {cardPlace, "56c0", "i915", attributes{"sriov_totalvfs": "31"}, catalogue(16384)},
+		"a part of a card":         {cardPlace, "56c0", "i915", nil, nil},
 		"nonsense":                 {cardPlace, "e20b", "xe", attributes{"tile0/physical_vram_size_bytes": "-5"}, catalogue(12288)},
 		"too much":                 {cardPlace, "e20b", "xe", attributes{"tile0/physical_vram_size_bytes": "9223372036854775807"}, catalogue(12288)},
 		"two sizes, small window":  {cardPlace, "56a0", "i915", attributes{"resource": window("0x000000400fffffff")}, catalogue(8192)},
@@ -213,7 +214,7 @@ func TestXPUProblemsHideNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.drm(s.pci(cardPlace, "i915", intelID("56c0", "038000")), "card0", "renderD128")
+			s.drm(s.pci(cardPlace, "i915", intelID("56c0", "038000"), attributes{"sriov_totalvfs": "31"}), "card0", "renderD128")
 			test.compose(s)
 			found := s.detect(IntelGPU())
 			if len(found.Devices) != 1 || found.Devices[0].Product != "Intel(R) Data Center GPU Flex 170" || found.Devices[0].Memory == nil {
@@ -223,5 +224,17 @@ func TestXPUProblemsHideNothing(t *testing.T) {
 				t.Errorf("got %v, degraded %q", found.Devices[0].Health, found.Degraded)
 			}
 		})
+	}
+}
+
+func TestIntelGPUThatMayBeAPart(t *testing.T) {
+	s := newSysfs(t)
+	s.drm(s.pci(cardPlace, "i915", intelID("56c0", "038000")), "card0", "renderD128")
+	if found := s.detect(IntelGPU()); found.Devices[0].Memory != nil || !strings.Contains(found.Degraded, "0000:03:00.0 may be a virtual function") {
+		t.Errorf("got memory %v, degraded %q", found.Devices[0].Memory, found.Degraded)
+	}
+	s.xpu(strings.Replace(discovery, "14248", "2000", 1), "discovery", "--dump", xpuProperties)
+	if found := s.detect(IntelGPU()); found.Devices[0].Memory.TotalMiB != 2000 || found.Degraded != "" {
+		t.Errorf("got memory %v, degraded %q", found.Devices[0].Memory, found.Degraded)
 	}
 }

@@ -24,7 +24,7 @@ func xeLinks(ctx context.Context, host *Host, cards []intelCard) (v1alpha1.Links
 	byNumber := map[int]v1alpha1.DeviceID{}
 	linked := 0
 	for i := range cards {
-		if cards[i].platform.name != "Ponte Vecchio" || !cards[i].bound() {
+		if cards[i].platform.name != ponteVecchio || !cards[i].bound() {
 			continue
 		}
 		linked++

@@ -1,6 +1,9 @@
 package detect
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // intelPlatform is what Intel calls a generation of its graphics.
 type intelPlatform struct {
@@ -20,7 +23,7 @@ var intelPlatforms = func() map[string]intelPlatform {
 		{intelPlatform{"DG1", false}, "4905 4906 4907 4908 4909"},
 		{intelPlatform{"Alchemist", false}, `56a0 56a1 56a2 56a3 56a4 56a5 56a6 56b0 56b1 56b2 56b3 56ba 56bb 56bc 56bd 56be 56bf
 			5690 5691 5692 5693 5694 5695 5696 5697 56c0 56c1 56c2`},
-		{intelPlatform{"Ponte Vecchio", false}, "0b69 0b6e 0bd4 0bd5 0bd6 0bd7 0bd8 0bd9 0bda 0bdb 0be0 0be1 0be5"},
+		{intelPlatform{ponteVecchio, false}, "0b69 0b6e 0bd4 0bd5 0bd6 0bd7 0bd8 0bd9 0bda 0bdb 0be0 0be1 0be5"},
 		{intelPlatform{"Battlemage", false}, "e202 e209 e20b e20c e20d e210 e211 e212 e216 e220 e221 e222 e223"},
 		{intelPlatform{"Crescent Island", false}, "674c 674d 674e 674f 6750"},
 		{intelPlatform{"Tiger Lake", true}, "9a60 9a68 9a70 9a40 9a49 9a59 9a78 9ac0 9ac9 9ad9 9af8"},
@@ -41,6 +44,15 @@ var intelPlatforms = func() map[string]intelPlatform {
 	}
 	return platforms
 }()
+
+// divisible says whether a card with the id can be divided into virtual functions (SR-IOV). A guest cannot tell one from a
+// whole card by its id, but the kernel shows the capability of whole cards on their host. Source: Intel's documentation of
+// Data Center GPU Max and Flex and of Arc Pro B-series.
+func (p intelPlatform) divisible(deviceID string) bool {
+	return p.name == ponteVecchio || slices.Contains([]string{"56c0", "56c1", "56c2", "e211", "e212", "e222", "e223"}, deviceID)
+}
+
+const ponteVecchio = "Ponte Vecchio"
 
 // intelPlatformOf is the platform of a function. Graphics of a processor whose id is not known sit on the root bus as
 // device 2; in a virtual machine a card may sit there, too, so the id decides where it is known.

@@ -14,8 +14,8 @@ import (
 // virtual machine emulates, and everything of NVIDIA, AMD and Intel: what their own backends do not list, they leave out on
 // purpose.
 //
-// vulkaninfo adds the product, the UUID and the version of the driver where it may run; it is only run where there is such
-// a GPU, and only for its summary. A GPU on PCI is matched by vendor and device id. One in a system on a chip, which has no
+// vulkaninfo adds the product and the UUID where it may run; it is only run where there is such a GPU, and only for its
+// summary. A GPU on PCI is matched by vendor and device id. One in a system on a chip, which has no
 // such ids, is matched where there is one of them and one answer left. Memory is not known.
 func Vulkan() Backend { return vulkanBackend{} }
 

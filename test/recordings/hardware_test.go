@@ -37,6 +37,7 @@ var captured = map[string][]string{
 		"drm-sysfs/amd-rx580", "drm-sysfs/amd-rx7800xt", "drm-sysfs/amd-rx7900xtx", "drm-sysfs/amd-vega56",
 		"rocm-kfd/topo-mi210-xgmi-pcie", "rocm-kfd/topo-mi300-cpx",
 	},
+	"intel-gpu": {"drm-sysfs/intel-a380-i915", "drm-sysfs/intel-a380-xe", "drm-sysfs/intel-b580"},
 	"nvidia": {
 		"nvidia-smi/linux-x86_64__nvidia-geforce-rtx-4080-super__595.71.05", "nvidia-smi/linux-x86_64__nvidia-h100-80gb-hbm3__590.48.01",
 		"nvidia-smi/linux-x86_64__nvidia-h100-mig__590.48.01", "nvidia-smi/linux-x86_64__nvidia-l40s__595.80",
