@@ -8,8 +8,9 @@ import (
 )
 
 // Gaudi finds Intel's Gaudi accelerators by their PCI vendor, Habana Labs, with the files and nodes of the driver
-// habanalabs: in the kernel's accel class, or with older drivers in a class of their own. The driver tells status, module and firmware. How much memory there is and how it is used, names, UUIDs and sensors come
-// from hl-smi, matched by PCI address; without it memory is nominal.
+// habanalabs: in the kernel's accel class, or with older drivers in a class of their own. The driver tells status, module
+// and firmware. How much memory there is and how it is used, names, UUIDs and sensors come from hl-smi, matched by PCI
+// address; without it memory is nominal.
 //
 // Eight cards of one baseboard, each in a module of its own, are joined by RoCE, three ports between each two. Of fewer
 // cards, as in most virtual machines, and of cards in PCIe slots nothing is said: their cables are not visible.
