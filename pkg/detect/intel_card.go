@@ -24,7 +24,8 @@ type intelCard struct {
 	windowBytes int64
 	// part says that the function may be a virtual one, in a guest, which has not the whole memory of its card.
 	part bool
-	// survival says that firmware keeps the card from starting, in which state only a flash tool can use it.
+	// survival says that xe found the card's firmware broken, in which state only a tool that flashes it can use the card.
+	// Source: Linux, drivers/gpu/drm/xe/xe_survivability_mode.c.
 	survival bool
 	// xpu is what xpu-smi says; zero where it says nothing.
 	xpu xpuDevice
@@ -176,7 +177,7 @@ func (c intelCard) health(device v1alpha1.Device) v1alpha1.DeviceHealth {
 	case c.survival:
 		return v1alpha1.DeviceHealth{
 			State: v1alpha1.Unhealthy, Reason: "SurvivabilityMode",
-			Message: "the card did not boot and is in survivability mode: update its firmware, see dmesg",
+			Message: "the card's firmware is broken and it is in survivability mode: flash the firmware anew, see dmesg",
 		}
 	case c.xpu.bad:
 		return v1alpha1.DeviceHealth{

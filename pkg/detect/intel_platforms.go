@@ -46,8 +46,8 @@ var intelPlatforms = func() map[string]intelPlatform {
 }()
 
 // divisible says whether a card with the id can be divided into virtual functions (SR-IOV). A guest cannot tell one from a
-// whole card by its id, but the kernel shows the capability of whole cards on their host. Source: Intel's documentation of
-// Data Center GPU Max and Flex and of Arc Pro B-series.
+// whole card by its id, but the kernel shows the capability of whole cards on their host. These are Data Center GPU Max and
+// Flex, and Arc Pro B-series; the captured Arc B580 has no such capability.
 func (p intelPlatform) divisible(deviceID string) bool {
 	return p.name == ponteVecchio || slices.Contains([]string{"56c0", "56c1", "56c2", "e211", "e212", "e222", "e223"}, deviceID)
 }
