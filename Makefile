@@ -12,7 +12,7 @@ RANKWRIGHT_ASSETS ?= $(CURDIR)/.cache/bin
 export RANKWRIGHT_ASSETS
 
 CONTROL_PLANE := etcd kube-apiserver kube-scheduler kube-controller-manager kubectl
-COMMANDS      := node-agent operator kubectl-rankwright
+COMMANDS      := node-agent operator kubectl-rankwright rankwright-nvml
 VERSION       ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .PHONY: help

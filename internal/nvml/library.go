@@ -1,0 +1,91 @@
+// Package nvml asks NVIDIA's management library what it knows of the host's GPUs. The library is loaded at run time and
+// called without cgo. A library of a broken driver can hang or crash its caller, so nothing but cmd/rankwright-nvml, a
+// process of its own, may import this package.
+//
+// Names, codes and layouts are those of NVIDIA's nvml.h, which are the same on amd64 and arm64.
+package nvml
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/ebitengine/purego"
+)
+
+const soname = "libnvidia-ml.so.1"
+
+// libraryGlobs are where drivers are mounted rather than installed, for hosts whose loader does not know: GKE, the GPU
+// operator's driver container, and the subsystem for Linux of Windows.
+var libraryGlobs = []string{
+	"/usr/local/nvidia/lib64", "/opt/nvidia/lib64",
+	"/run/nvidia/driver/usr/lib64", "/run/nvidia/driver/usr/lib/*-linux-gnu", "/run/nvidia/driver/usr/lib",
+	"/usr/lib/wsl/lib",
+}
+
+// ErrNoLibrary says that no library was found.
+var ErrNoLibrary = errors.New("no " + soname)
+
+// Library is NVML, loaded.
+type Library struct {
+	// Name is what it was loaded by: the loader's name, or a path.
+	Name string
+	// Missing are the functions that it does not have, in order of their names.
+	Missing []string
+
+	functions
+}
+
+// Open loads a library and binds its functions. An empty name means the loader's choice, else the folders of mounted
+// drivers. The error wraps ErrNoLibrary where there is none.
+func Open(name string) (*Library, error) {
+	names := []string{name}
+	if name == "" {
+		names = candidates()
+	}
+	var failed error
+	for _, name := range names {
+		handle, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+		if err == nil {
+			return bind(handle, name)
+		}
+		if _, statErr := os.Stat(name); statErr == nil || failed == nil {
+			failed = err // what is there and cannot be loaded says more than what is not there
+		}
+	}
+	if name == "" && len(names) == 1 {
+		return nil, fmt.Errorf("%w: %w", ErrNoLibrary, failed)
+	}
+	return nil, failed
+}
+
+// candidates are the loader's name, then the libraries that are there.
+func candidates() []string {
+	names := []string{soname}
+	for _, folder := range libraryGlobs {
+		found, _ := filepath.Glob(filepath.Join(folder, soname)) // the patterns are constant and well-formed
+		names = append(names, found...)
+	}
+	return names
+}
+
+// bind looks every function up. A library without those that all have is none of NVIDIA's.
+func bind(handle uintptr, name string) (*Library, error) {
+	library := &Library{Name: name}
+	for _, b := range library.bindings() {
+		address, err := purego.Dlsym(handle, b.symbol)
+		switch {
+		case err == nil:
+			purego.RegisterFunc(b.function, address)
+		case b.required:
+			return nil, fmt.Errorf("%s is not NVML: %w", name, err)
+		default:
+			library.Missing = append(library.Missing, b.symbol)
+		}
+	}
+	slices.Sort(library.Missing)
+	library.Missing = slices.Compact(library.Missing)
+	return library, nil
+}

@@ -1,0 +1,74 @@
+package nvml
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/rankwright/rankwright/internal/nvml/report"
+)
+
+// readMIG asks for the GPU's MIG devices; nil where the product has no MIG.
+func (r *gpuReader) readMIG() *report.MIG {
+	var current, pending uint32
+	if r.migMode == nil || !r.ok("nvmlDeviceGetMigMode", r.migMode(r.handle, &current, &pending)) {
+		return nil
+	}
+	mig := &report.MIG{Enabled: current != 0, Pending: pending != 0}
+	count := r.number("nvmlDeviceGetMaxMigDeviceCount", r.migCount)
+	if !mig.Enabled || count == nil || r.migByIndex == nil {
+		return mig
+	}
+	for index := range uint32(min(*count, report.MaxMIGDevices)) {
+		var handle device
+		if !r.ok("nvmlDeviceGetMigDeviceHandleByIndex", r.migByIndex(r.handle, index, &handle)) {
+			continue // the numbers have gaps
+		}
+		if instance, ok := r.readMIGDevice(handle); ok {
+			mig.Devices = append(mig.Devices, instance)
+		}
+	}
+	return mig
+}
+
+// readMIGDevice is not ok where the device's instances are not known: they are its name.
+func (r *gpuReader) readMIGDevice(handle device) (report.MIGDevice, bool) {
+	gpu := r.numberOf(handle, "nvmlDeviceGetGpuInstanceId", r.gpuInstance)
+	compute := r.numberOf(handle, "nvmlDeviceGetComputeInstanceId", r.computeInstance)
+	if gpu == nil || compute == nil {
+		return report.MIGDevice{}, false
+	}
+	return report.MIGDevice{
+		GPUInstance: int32(*gpu), ComputeInstance: int32(*compute),
+		UUID:    r.textOf(handle, "nvmlDeviceGetUUID", r.uuid),
+		Profile: r.migProfile(handle),
+		Memory:  r.readMemory(handle),
+	}, true
+}
+
+// migProfile is in the device's name (`NVIDIA H100 80GB HBM3 MIG 3g.40gb`), or follows from its share of the GPU.
+func (r *gpuReader) migProfile(handle device) string {
+	if _, profile, found := strings.Cut(r.textOf(handle, "nvmlDeviceGetName", r.name), " MIG "); found {
+		return strings.TrimSpace(profile)
+	}
+	var share attributes
+	if r.attributes == nil || r.gpu.Memory == nil || !r.ok("nvmlDeviceGetAttributes_v2", r.attributes(handle, &share)) {
+		return ""
+	}
+	return profileName(share, r.gpu.Memory.TotalMiB)
+}
+
+// profileName puts together what NVIDIA's names of profiles consist of: slices, and memory in eighths of the GPU's,
+// rounded to GiB.
+func profileName(share attributes, totalMiB int64) string {
+	if share.GPUInstanceSlices == 0 || totalMiB <= 0 {
+		return ""
+	}
+	eighths := math.Ceil(float64(share.MemoryMiB) * 8 / float64(totalMiB))
+	gib := math.Round(eighths / 8 * math.Ceil(float64(totalMiB)/1024))
+	name := fmt.Sprintf("%dg.%.0fgb", share.GPUInstanceSlices, gib)
+	if own := share.ComputeInstanceSlices; own > 0 && own < share.GPUInstanceSlices {
+		name = fmt.Sprintf("%dc.%s", own, name)
+	}
+	return name
+}

@@ -1,0 +1,149 @@
+package nvml
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rankwright/rankwright/internal/nvml/report"
+)
+
+// QueryOptions say what to ask for and how long to wait.
+type QueryOptions struct {
+	// Library to load; empty means the loader's choice.
+	Library string
+	// Known are addresses of GPUs that the driver lists: what NVML hands out no handle for by its number is asked for by
+	// address, so that it is known which one is lost.
+	Known []string
+	// Patience is what one GPU may take to answer; the others are told without it.
+	Patience time.Duration
+}
+
+// Query asks NVML for everything. What cannot be asked is told in the document.
+func Query(options QueryOptions) report.Host {
+	library, err := Open(options.Library)
+	if err != nil {
+		kind := report.BadLibrary
+		if errors.Is(err, ErrNoLibrary) {
+			kind = report.NoLibrary
+		}
+		return report.Host{Problem: &report.Problem{Kind: kind, Message: err.Error()}}
+	}
+	host := report.Host{Library: library.Name, Missing: library.Missing}
+	if result := library.initialize(); result != codeSuccess {
+		failed := fault("nvmlInit_v2", result)
+		host.Problem = &report.Problem{Kind: report.NoDriver, Message: failed.Call + ": " + failed.Text}
+		return host
+	}
+	var buffer [textSize]byte
+	if library.systemDriverVersion != nil && library.systemDriverVersion(&buffer[0], textSize) == codeSuccess {
+		host.DriverVersion = cString(buffer[:])
+	}
+	var version int32
+	if library.systemCUDAVersion != nil && library.systemCUDAVersion(&version) == codeSuccess {
+		host.CUDAVersion = fmt.Sprintf("%d.%d", version/1000, version%1000/10)
+	}
+	readers, unaddressed := library.readers(options.Known)
+	host.Unaddressed = unaddressed
+	host.GPUs = readAll(readers, options.Patience)
+	slices.SortFunc(host.GPUs, func(a, b report.GPU) int { return cmp.Compare(a.PCI, b.PCI) })
+	return host
+}
+
+// readers finds the GPUs, by number and then by address.
+func (l *Library) readers(known []string) (readers []*gpuReader, unaddressed []report.Fault) {
+	var count uint32
+	if result := l.count(&count); result != codeSuccess {
+		return nil, []report.Fault{fault("nvmlDeviceGetCount_v2", result)}
+	}
+	found := map[string]bool{}
+	for index := range min(count, report.MaxGPUs) {
+		reader, failed := l.open(index)
+		if failed != nil {
+			unaddressed = append(unaddressed, *failed)
+			continue
+		}
+		if !found[reader.gpu.PCI] {
+			found[reader.gpu.PCI] = true
+			readers = append(readers, reader)
+		}
+	}
+	for _, address := range known {
+		if found[address] || l.byBusID == nil || len(readers) >= report.MaxGPUs {
+			continue
+		}
+		reader := &gpuReader{Library: l, gpu: report.GPU{PCI: address}}
+		if result := l.byBusID(address, &reader.handle); result == codeNotFound || result == codeInvalidArgument {
+			continue
+		} else if result != codeSuccess {
+			reader.gpu.Faults = []report.Fault{fault("nvmlDeviceGetHandleByPciBusId_v2", result)}
+			// What is known by its address now is not to be told as one of the unknown ones, too.
+			same := slices.IndexFunc(unaddressed, func(f report.Fault) bool { return f.Code == int64(result) })
+			if same >= 0 {
+				unaddressed = slices.Delete(unaddressed, same, same+1)
+			}
+		}
+		found[address] = true
+		readers = append(readers, reader)
+	}
+	return readers, unaddressed
+}
+
+func (l *Library) open(index uint32) (*gpuReader, *report.Fault) {
+	reader := &gpuReader{Library: l}
+	if result := l.byIndex(index, &reader.handle); result != codeSuccess {
+		failed := fault("nvmlDeviceGetHandleByIndex_v2", result)
+		return nil, &failed
+	}
+	var info pciInfo
+	if result := l.pci(reader.handle, &info); result != codeSuccess {
+		failed := fault("nvmlDeviceGetPciInfo_v3", result)
+		return nil, &failed
+	}
+	address, ok := report.Address(cString(info.BusID[:]))
+	if !ok {
+		return nil, &report.Fault{Call: "nvmlDeviceGetPciInfo_v3", Code: report.CodeUnknown, Text: fmt.Sprintf("no address: %q", cString(info.BusID[:]))}
+	}
+	reader.gpu.PCI = address
+	return reader, nil
+}
+
+// readAll asks all GPUs at the same time. One that does not answer in time is told by its address and that fault only.
+func readAll(readers []*gpuReader, patience time.Duration) []report.GPU {
+	answers := make([]chan report.GPU, len(readers))
+	addresses := make([]string, len(readers))
+	for i, reader := range readers {
+		answers[i] = make(chan report.GPU, 1)
+		addresses[i] = reader.gpu.PCI
+		go func() {
+			if reader.handle != 0 {
+				reader.read()
+			}
+			answers[i] <- reader.gpu
+		}()
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	gpus := make([]report.GPU, len(readers))
+	expired := false
+	for i := range readers {
+		if !expired {
+			select {
+			case gpus[i] = <-answers[i]:
+				continue
+			case <-late.C:
+				expired = true
+			}
+		}
+		select {
+		case gpus[i] = <-answers[i]:
+		default:
+			gpus[i] = report.GPU{PCI: addresses[i], Faults: []report.Fault{{
+				Call: "nvml", Code: report.CodeNoAnswer, Text: fmt.Sprintf("no answer within %v", patience),
+			}}}
+		}
+	}
+	return gpus
+}
