@@ -1,7 +1,6 @@
 package detect
 
 import (
-	"context"
 	"maps"
 	"regexp"
 	"slices"
@@ -15,28 +14,33 @@ const nvLink = "NVLink"
 // nvLinkNode is a GPU in the search for links.
 type nvLinkNode struct {
 	gpu *nvidiaGPU
-	// active and mbps are as `nvidia-smi nvlink -s` has them; 0 where it was not asked or says nothing.
-	active int
-	mbps   int64
-	// peers is the number of links to each other GPU, by address.
+	// asked says whether the driver has told of the GPU's links.
+	asked bool
+	nvLinkFacts
+	// peers is the number of links to each other GPU that may have links, by address.
 	peers map[string]int
 }
 
-// nvidiaLinks finds what the GPUs are connected by. GPUs in MIG mode have no links. The matrix of nvidia-smi is only
-// asked for where there are two GPUs to connect.
-func nvidiaLinks(ctx context.Context, host *Host, functions []pciFunction, gpus []nvidiaGPU, answered bool) (v1alpha1.Links, error) {
+// nvidiaLinks finds what the GPUs are connected by. GPUs in MIG mode have no links.
+func nvidiaLinks(files Files, functions []pciFunction, gpus []nvidiaGPU) v1alpha1.Links {
 	nodes := map[string]*nvLinkNode{}
 	for i := range gpus {
-		if !gpus[i].migOn() && gpus[i].Driver == nvidiaDriver {
-			nodes[gpus[i].Address] = &nvLinkNode{gpu: &gpus[i], peers: map[string]int{}}
+		gpu := &gpus[i]
+		if gpu.migOn() || gpu.Driver != nvidiaDriver {
+			continue
 		}
+		node := &nvLinkNode{gpu: gpu, peers: map[string]int{}}
+		if gpu.facts != nil && gpu.facts.links != nil {
+			node.asked, node.nvLinkFacts = true, *gpu.facts.links
+		}
+		nodes[gpu.Address] = node
 	}
-	var err error
-	if answered && len(nodes) > 1 {
-		err = askLinks(ctx, host, nodes)
+	switches := nvSwitches(functions)
+	for _, node := range nodes {
+		node.connect(nodes, switches)
 	}
 	var links v1alpha1.Links
-	switched := nvSwitchGroups(nodes, hasNVSwitch(host.Files, functions), answered && err == nil)
+	switched := nvSwitchGroups(nodes, len(switches) > 0 || hasNVSwitchDriver(files))
 	for _, key := range slices.SortedFunc(maps.Keys(switched), fabricKey.compare) {
 		if domain, ok := switchDomain(key, switched[key]); ok {
 			links.Domains = append(links.Domains, domain)
@@ -48,49 +52,43 @@ func nvidiaLinks(ctx context.Context, host *Host, functions []pciFunction, gpus 
 	direct := directLinks(nodes)
 	links.Domains = append(links.Domains, direct.Domains...)
 	links.Pairs = direct.Pairs
-	return links, err
+	return links
 }
 
-// askLinks reads the active links of each GPU and the matrix between them. nvidia-smi numbers GPUs there; the number is
-// matched to the UUID beside it, never to a position.
-func askLinks(ctx context.Context, host *Host, nodes map[string]*nvLinkNode) error {
-	status, err := runTool(ctx, host, nvidiaSMI, "nvlink", "-s")
-	if err != nil {
-		return err
-	}
-	matrix, err := runTool(ctx, host, nvidiaSMI, "topo", "-m")
-	if err != nil {
-		return err
-	}
-	byUUID := map[string]*nvLinkNode{}
-	for _, node := range nodes {
-		byUUID[node.gpu.uuid()] = node
-	}
-	byIndex := map[int]*nvLinkNode{}
-	for index, seen := range parseNVLinks(string(status.Stdout)) {
-		if node := byUUID[seen.uuid]; node != nil {
-			node.active, node.mbps = seen.active, seen.mbps
-			byIndex[index] = node
+// connect finds the other ends of the GPU's links. Two GPUs are as far connected as both say: a link that one end has
+// lost is none.
+func (n *nvLinkNode) connect(nodes map[string]*nvLinkNode, switches map[string]bool) {
+	for address, count := range n.remotes {
+		peer := nodes[address]
+		switch {
+		case switches[address]:
+			n.toSwitch = true
+		case peer == nil || peer == n:
+		case peer.asked:
+			if count = min(count, peer.remotes[n.gpu.Address]); count > 0 {
+				n.peers[address] = count
+			}
+		default:
+			n.peers[address], peer.peers[n.gpu.Address] = count, count
 		}
 	}
-	for pair, count := range parseTopology(string(matrix.Stdout)) {
-		a, b := byIndex[pair[0]], byIndex[pair[1]]
-		if a != nil && b != nil {
-			a.peers[b.gpu.Address], b.peers[a.gpu.Address] = count, count
-		}
-	}
-	return nil
 }
 
 var nvSwitchName = regexp.MustCompile(`^(?:nvidia-)?nvswitch\d+$`)
 
-// hasNVSwitch says whether the host shows an NVSwitch: a bridge of class 0680 on PCI, or its driver's device.
-func hasNVSwitch(files Files, functions []pciFunction) bool {
+// nvSwitches are the addresses of the host's NVSwitches: bridges of class 0680.
+func nvSwitches(functions []pciFunction) map[string]bool {
+	addresses := map[string]bool{}
 	for _, function := range functions {
 		if function.VendorID == nvidiaVendor && strings.HasPrefix(function.Class, "0680") {
-			return true
+			addresses[function.Address] = true
 		}
 	}
+	return addresses
+}
+
+// hasNVSwitchDriver says whether the host shows an NVSwitch by its driver's device.
+func hasNVSwitchDriver(files Files) bool {
 	names, _ := readNames(files, "/sys/devices/virtual/nvidia-nvswitch")
 	return slices.ContainsFunc(names, nvSwitchName.MatchString)
 }
@@ -106,9 +104,10 @@ func (k fabricKey) compare(other fabricKey) int {
 }
 
 // nvSwitchGroups groups the GPUs that reach each other through switches. The evidence is, in this order: the fabric
-// manager has completed the GPU's fabric; the host has switches and the GPU has links to others, or where that could not
-// be asked is a product that is made for them; the matrix gives the GPU more links to its peers than it has active.
-func nvSwitchGroups(nodes map[string]*nvLinkNode, switches, asked bool) map[fabricKey][]*nvLinkNode {
+// manager has completed the GPU's fabric; the driver has told of a link to a switch; the host has switches and the GPU
+// has links to others, or where that could not be asked is a product that is made for them; the GPU has more links to
+// its peers than it has active. The number of links between two GPUs is none.
+func nvSwitchGroups(nodes map[string]*nvLinkNode, switches bool) map[fabricKey][]*nvLinkNode {
 	groups := map[fabricKey][]*nvLinkNode{}
 	for _, address := range slices.Sorted(maps.Keys(nodes)) {
 		node := nodes[address]
@@ -116,7 +115,7 @@ func nvSwitchGroups(nodes map[string]*nvLinkNode, switches, asked bool) map[fabr
 		case node.fabric() != nil:
 			key := *node.fabric()
 			groups[key] = append(groups[key], node)
-		case switches && (len(node.peers) > 0 || !asked && strings.Contains(node.gpu.product.Link, "NVSwitch")),
+		case node.toSwitch, switches && (len(node.peers) > 0 || !node.asked && strings.Contains(node.gpu.product.Link, "NVSwitch")),
 			node.oversubscribed():
 			groups[fabricKey{}] = append(groups[fabricKey{}], node)
 		}
@@ -127,11 +126,11 @@ func nvSwitchGroups(nodes map[string]*nvLinkNode, switches, asked bool) map[fabr
 // fabric is the GPU's place in a completed fabric; nil where it has none. A fabric that stays in the host has neither
 // cluster nor, in its only partition, a clique but 0.
 func (n *nvLinkNode) fabric() *fabricKey {
-	smi := n.gpu.smi
-	if smi == nil || smiValue(smi.FabricState) != fabricCompleted {
+	facts := n.gpu.facts
+	if facts == nil || facts.fabric.state != fabricCompleted {
 		return nil
 	}
-	key := fabricKey{cluster: smiValue(smi.FabricCluster), clique: smiValue(smi.FabricClique)}
+	key := fabricKey{cluster: facts.fabric.cluster, clique: facts.fabric.clique}
 	if strings.Trim(key.cluster, "0-") == "" {
 		key.cluster = ""
 		if key.clique == "0" {
@@ -179,12 +178,15 @@ func domainRate(nodes []*nvLinkNode) int64 {
 	return rate
 }
 
-// rate is what the GPU sends over all its links: the product's, or less where fewer links are active. nvidia-smi prints
+// rate is what the GPU sends over all its links: the product's, or less where fewer links are active. The driver tells
 // line rates, some per cent above what the product is sold for.
 func (n *nvLinkNode) rate() int64 {
 	var nominal int64
 	if strings.HasPrefix(n.gpu.product.Link, nvLink) {
 		nominal = n.gpu.product.LinkMBps
+	}
+	if n.active > 0 && n.active < n.total {
+		nominal = nominal * int64(n.active) / int64(n.total)
 	}
 	return least(nominal, n.mbps)
 }

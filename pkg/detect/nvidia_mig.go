@@ -2,13 +2,11 @@ package detect
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -16,59 +14,24 @@ import (
 // migInstance is a compute instance in a GPU instance: what work sees as a MIG device.
 type migInstance struct {
 	gpu, compute  int32
-	index         string // nvidia-smi's, for its list of devices
 	uuid, profile string
-	memory        smiMemory
-	paths         []string
+	// memory is the GPU instance's, which the compute instances in it share.
+	memory nvidiaMemory
+	paths  []string
 }
 
-// readMIG fills in the MIG devices of every GPU: from nvidia-smi's report, with their names from its list of devices;
-// where there is no report, from the capabilities that the driver shows under /proc.
-func readMIG(ctx context.Context, host *Host, gpus []nvidiaGPU) error {
-	listed := false
-	for i := range gpus {
-		gpu := &gpus[i]
-		if gpu.smi == nil {
-			gpu.mig = migFromProc(host.Files, gpu.minor())
-		} else if gpu.migOn() {
-			gpu.mig = migFromSMI(gpu.smi.MIG)
-			listed = listed || len(gpu.mig) > 0
-		}
-		for j := range gpu.mig {
-			gpu.mig[j].paths = migPaths(host.Files, gpu.minor(), gpu.mig[j])
-		}
+// readMIG fills in the GPU's MIG devices: as the driver reports them, else from the capabilities that it shows under
+// /proc.
+func (g *nvidiaGPU) readMIG(files Files) {
+	switch {
+	case g.facts == nil || !g.facts.answers() && len(g.facts.mig) == 0:
+		g.mig = migFromProc(files, g.minor())
+	case g.migOn():
+		g.mig = slices.Clone(g.facts.mig)
 	}
-	if !listed {
-		return nil
+	for i := range g.mig {
+		g.mig[i].paths = migPaths(files, g.minor(), g.mig[i])
 	}
-	result, err := runTool(ctx, host, nvidiaSMI, "-L")
-	if err != nil {
-		return err
-	}
-	names := parseSMIList(string(result.Stdout))
-	for i := range gpus {
-		for j := range gpus[i].mig {
-			instance := &gpus[i].mig[j]
-			name := names[migKey{gpus[i].uuid(), instance.index}]
-			instance.uuid, instance.profile = name.uuid, name.profile
-		}
-	}
-	return nil
-}
-
-func migFromSMI(devices []smiMIG) []migInstance {
-	var instances []migInstance
-	for _, device := range devices {
-		gpu, err := strconv.ParseUint(smiValue(device.GPUInstanceID), 10, 16)
-		compute, err2 := strconv.ParseUint(smiValue(device.ComputeInstanceID), 10, 16)
-		if err != nil || err2 != nil {
-			continue
-		}
-		instances = append(instances, migInstance{
-			gpu: int32(gpu), compute: int32(compute), index: smiValue(device.Index), memory: device.Memory,
-		})
-	}
-	return instances
 }
 
 var (
@@ -117,24 +80,29 @@ func (g *nvidiaGPU) migDevices() []v1alpha1.Device {
 	devices := make([]v1alpha1.Device, 0, len(g.mig))
 	for _, instance := range g.mig {
 		device := g.device()
-		device.ID = v1alpha1.DeviceID(string(g.id()) + "-" + instance.name())
+		device.ID = g.migID(instance)
 		device.UUID = instance.uuid
 		device.Paths = instance.paths
 		device.Partition = &v1alpha1.DevicePartition{
 			Kind: "MIG", Parent: g.id(), Profile: instance.profile, Index: instance.gpu,
 		}
-		if total, ok := smiMiB(instance.memory.Total); ok {
-			used, _ := smiMiB(instance.memory.Used)
-			total, used = total/sharers[instance.gpu], used/sharers[instance.gpu]
-			device.Memory = &v1alpha1.DeviceMemory{
-				TotalMiB: total, UsedByOthersMiB: usedInSteps(used, total), Source: v1alpha1.SourceDriver,
-			}
-			device.Performance = g.migPerformance(instance, total)
+		instance.memory = instance.memory.share(sharers[instance.gpu])
+		if device.Memory = instance.memory.device(); device.Memory != nil {
+			device.Performance = g.migPerformance(instance, device.Memory.TotalMiB)
 		}
 		devices = append(devices, device)
 	}
 	slices.SortFunc(devices, func(a, b v1alpha1.Device) int { return cmp.Compare(a.ID, b.ID) })
 	return devices
+}
+
+// share is an equal part of a memory.
+func (m nvidiaMemory) share(sharers int64) nvidiaMemory {
+	return nvidiaMemory{totalMiB: m.totalMiB / sharers, usedMiB: m.usedMiB / sharers}
+}
+
+func (g *nvidiaGPU) migID(instance migInstance) v1alpha1.DeviceID {
+	return v1alpha1.DeviceID(string(g.id()) + "-" + instance.name())
 }
 
 // name is made of the instances' own numbers, which do not change when others come and go: mig7, and mig7.1 for a second
@@ -169,28 +137,4 @@ func (g *nvidiaGPU) migPerformance(instance migInstance, memoryMiB int64) *v1alp
 		part.Peak[i].GFLOPS = part.Peak[i].GFLOPS * min(own, allSlices) / allSlices
 	}
 	return &part
-}
-
-// migKey is a MIG device in the list that `nvidia-smi -L` prints: its GPU's UUID and its number there.
-type migKey struct{ gpuUUID, index string }
-
-type migName struct{ uuid, profile string }
-
-var (
-	smiListGPU = regexp.MustCompile(`^GPU (\d{1,4}): .*\(UUID: (GPU-[^)]+)\)`)
-	smiListMIG = regexp.MustCompile(`^\s+MIG (\S+)\s+Device\s+(\d{1,3}): \(UUID: (MIG-[^)]+)\)`)
-)
-
-// parseSMIList reads lines of `GPU 0: NAME (UUID: GPU-…)`, each followed by those of its MIG devices.
-func parseSMIList(text string) map[migKey]migName {
-	names := map[migKey]migName{}
-	var gpu string
-	for line := range strings.Lines(text) {
-		if match := smiListGPU.FindStringSubmatch(line); match != nil {
-			gpu = match[2]
-		} else if match := smiListMIG.FindStringSubmatch(line); match != nil {
-			names[migKey{gpu, match[2]}] = migName{uuid: match[3], profile: match[1]}
-		}
-	}
-	return names
 }

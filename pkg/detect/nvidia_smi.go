@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/rankwright/rankwright/internal/nvml/report"
 )
 
 // smiGPU is the `gpu` element of `nvidia-smi -q -x`, as NVIDIA's nvsmi_device DTD has it. Texts are as printed; smiValue
@@ -29,6 +31,13 @@ type smiGPU struct {
 	RemapFailure     string `xml:"remapped_rows>remapped_row_failure"`
 	RetirePending    string `xml:"retired_pages>pending_retirement"`
 	SRAMThresholdHit string `xml:"ecc_errors>aggregate>sram_threshold_exceeded"`
+
+	Temperature  string `xml:"temperature>gpu_temp"`
+	PowerInstant string `xml:"gpu_power_readings>instant_power_draw"`
+	PowerAverage string `xml:"gpu_power_readings>average_power_draw"`
+	PowerDraw    string `xml:"gpu_power_readings>power_draw"`
+	PowerOld     string `xml:"power_readings>power_draw"`
+	Utilization  string `xml:"utilization>gpu_util"`
 
 	FabricState   string `xml:"fabric>state"`
 	FabricStatus  string `xml:"fabric>status"`
@@ -59,28 +68,33 @@ type smiReport struct {
 	faults        map[string]string  // by PCI address: what was said about a GPU outside its element
 }
 
-func (r smiReport) gpu(address string) *smiGPU { return r.gpus[address] }
-
-// answered says whether the driver told anything.
-func (r smiReport) answered() bool { return len(r.gpus) > 0 }
+// facts is the report in the form that all sources have.
+func (r smiReport) facts(names map[migKey]migName) nvidiaReport {
+	facts := newNVIDIAReport()
+	facts.driverVersion, facts.faults = r.driverVersion, r.faults
+	for address, gpu := range r.gpus {
+		facts.gpus[address] = gpu.facts(names)
+	}
+	return facts
+}
 
 // parseSMI reads the report. Where it breaks off, the GPUs before are kept and the error says so. Lines before it are
 // searched for what nvidia-smi says of single GPUs there.
 func parseSMI(output []byte) (smiReport, error) {
-	report := smiReport{gpus: map[string]*smiGPU{}, faults: smiFaults(string(output))}
+	parsed := smiReport{gpus: map[string]*smiGPU{}, faults: smiFaults(string(output))}
 	start := bytes.Index(output, []byte("<nvidia_smi_log"))
 	if start < 0 {
-		return report, errors.New("printed no report")
+		return parsed, errors.New("printed no report")
 	}
 	decoder := xml.NewDecoder(bytes.NewReader(output[start:]))
 	decoder.Strict = false // process names stand in it as they are
-	for len(report.gpus) < maxDevices {
+	for len(parsed.gpus) < maxDevices {
 		token, err := decoder.Token()
 		if errors.Is(err, io.EOF) {
-			return report, nil
+			return parsed, nil
 		}
 		if err != nil {
-			return report, fmt.Errorf("report breaks off: %w", err)
+			return parsed, fmt.Errorf("report breaks off: %w", err)
 		}
 		element, ok := token.(xml.StartElement)
 		if !ok {
@@ -88,40 +102,25 @@ func parseSMI(output []byte) (smiReport, error) {
 		}
 		switch element.Name.Local {
 		case "driver_version":
-			err = decoder.DecodeElement(&report.driverVersion, &element)
-			report.driverVersion = smiValue(report.driverVersion)
+			err = decoder.DecodeElement(&parsed.driverVersion, &element)
+			parsed.driverVersion = smiValue(parsed.driverVersion)
 		case "gpu":
 			gpu := new(smiGPU)
 			if err = decoder.DecodeElement(gpu, &element); err == nil {
-				report.add(gpu)
+				parsed.add(gpu)
 			}
 		}
 		if err != nil {
-			return report, fmt.Errorf("report breaks off: %w", err)
+			return parsed, fmt.Errorf("report breaks off: %w", err)
 		}
 	}
-	return report, nil
+	return parsed, nil
 }
 
 func (r smiReport) add(gpu *smiGPU) {
-	if address, ok := smiAddress(gpu.ID); ok {
+	if address, ok := report.Address(gpu.ID); ok {
 		r.gpus[address] = gpu
 	}
-}
-
-var smiBusID = regexp.MustCompile(`^([0-9A-Fa-f]{4,8}):([0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])$`)
-
-// smiAddress turns nvidia-smi's 00000000:8F:00.0 into the kernel's 0000:8f:00.0.
-func smiAddress(id string) (string, bool) {
-	match := smiBusID.FindStringSubmatch(strings.TrimSpace(id))
-	if match == nil {
-		return "", false
-	}
-	domain, err := strconv.ParseUint(match[1], 16, 32)
-	if err != nil {
-		return "", false
-	}
-	return fmt.Sprintf("%04x:%s", domain, strings.ToLower(match[2])), true
 }
 
 // smiNothing are the words that nvidia-smi prints in place of a value.
@@ -174,7 +173,7 @@ func smiFaults(output string) map[string]string {
 		if match == nil {
 			continue
 		}
-		if address, ok := smiAddress(match[1]); ok && faults[address] == "" && len(faults) < maxDevices {
+		if address, ok := report.Address(match[1]); ok && faults[address] == "" && len(faults) < maxDevices {
 			faults[address] = clip(line, 256)
 		}
 	}

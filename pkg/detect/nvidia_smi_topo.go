@@ -75,17 +75,20 @@ func topologyIndex(cell string) int {
 	return index
 }
 
-// gpuNVLinks are the active NVLinks of a GPU.
+// gpuNVLinks are the NVLinks of a GPU.
 type gpuNVLinks struct {
-	uuid   string
-	active int
-	mbps   int64 // of all of them together, in one direction
+	uuid             string
+	active, inactive int
+	mbps             int64 // of all active ones together, in one direction
 }
 
 // maxNVLinkGBps is far above the rate of any NVLink (NVLink 5: 50 GB/s).
 const maxNVLinkGBps = 1000
 
-var nvLinkLine = regexp.MustCompile(`^\s+Link \d{1,2}: (\d{1,4}(?:\.\d{1,6})?) GB/s`)
+var (
+	nvLinkLine = regexp.MustCompile(`^\s+Link \d{1,2}: (\d{1,4}(?:\.\d{1,6})?) GB/s`)
+	nvLinkDown = regexp.MustCompile(`^\s+Link \d{1,2}: <inactive>`)
+)
 
 // parseNVLinks reads `nvidia-smi nvlink -s`: for each GPU a line with its index and UUID, and a line for each link with
 // its rate in one direction, or `<inactive>`.
@@ -98,15 +101,22 @@ func parseNVLinks(text string) map[int]gpuNVLinks {
 			gpus[current] = gpuNVLinks{uuid: match[2]}
 			continue
 		}
+		if current < 0 {
+			continue
+		}
+		gpu := gpus[current]
+		if nvLinkDown.MatchString(line) {
+			gpu.inactive++
+			gpus[current] = gpu
+		}
 		match := nvLinkLine.FindStringSubmatch(line)
-		if match == nil || current < 0 {
+		if match == nil {
 			continue
 		}
 		rate, err := strconv.ParseFloat(match[1], 64)
 		if err != nil || rate <= 0 || rate > maxNVLinkGBps {
 			continue
 		}
-		gpu := gpus[current]
 		gpu.active++
 		gpu.mbps += int64(rate * 1000)
 		gpus[current] = gpu

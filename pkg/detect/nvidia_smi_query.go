@@ -11,6 +11,68 @@ import (
 
 const nvidiaSMI = "nvidia-smi"
 
+// askSMI asks nvidia-smi for everything: its report, the names of MIG devices, and links where there are two GPUs to
+// connect.
+func askSMI(ctx context.Context, host *Host, gpus []nvidiaGPU) (nvidiaReport, []error) {
+	printed, err := querySMI(ctx, host, gpus)
+	problems := []error{err}
+	names, err := smiNames(ctx, host, printed)
+	problems = append(problems, err)
+	facts := printed.facts(names)
+	return facts, append(problems, smiLinks(ctx, host, facts))
+}
+
+// smiNames are the names of the MIG devices, which the report does not print.
+func smiNames(ctx context.Context, host *Host, printed smiReport) (map[migKey]migName, error) {
+	for _, gpu := range printed.gpus {
+		if len(gpu.MIG) > 0 {
+			result, err := runTool(ctx, host, nvidiaSMI, "-L")
+			return parseSMIList(string(result.Stdout)), err
+		}
+	}
+	return nil, nil
+}
+
+// smiLinks reads the active links of each GPU and the matrix between them. nvidia-smi numbers GPUs there; the number is
+// matched to the UUID beside it, never to a position.
+func smiLinks(ctx context.Context, host *Host, facts nvidiaReport) error {
+	byUUID := map[string]string{}
+	for address, gpu := range facts.gpus {
+		if !isTrue(gpu.migOn) {
+			byUUID[gpu.uuid] = address
+		}
+	}
+	if len(byUUID) < 2 {
+		return nil
+	}
+	status, err := runTool(ctx, host, nvidiaSMI, "nvlink", "-s")
+	if err != nil {
+		return err
+	}
+	matrix, err := runTool(ctx, host, nvidiaSMI, "topo", "-m")
+	if err != nil {
+		return err
+	}
+	for _, address := range byUUID {
+		facts.gpus[address].links = &nvLinkFacts{remotes: map[string]int{}}
+	}
+	byIndex := map[int]string{}
+	for index, seen := range parseNVLinks(string(status.Stdout)) {
+		if address, ok := byUUID[seen.uuid]; ok {
+			links := facts.gpus[address].links
+			links.total, links.active, links.mbps = seen.active+seen.inactive, seen.active, seen.mbps
+			byIndex[index] = address
+		}
+	}
+	for pair, count := range parseTopology(string(matrix.Stdout)) {
+		a, b := byIndex[pair[0]], byIndex[pair[1]]
+		if a != "" && b != "" {
+			facts.gpus[a].links.remotes[b], facts.gpus[b].links.remotes[a] = count, count
+		}
+	}
+	return nil
+}
+
 // querySMI asks nvidia-smi for all GPUs, and one by one for those it did not get to: a lost GPU can end the report. The
 // error says why facts are missing, with the remedy; the report holds what could be had.
 func querySMI(ctx context.Context, host *Host, gpus []nvidiaGPU) (smiReport, error) {
@@ -28,7 +90,7 @@ func querySMI(ctx context.Context, host *Host, gpus []nvidiaGPU) (smiReport, err
 		return report, err
 	}
 	for _, address := range missing {
-		if report.gpu(address) != nil {
+		if report.gpus[address] != nil {
 			continue
 		}
 		single, singleErr := runSMI(ctx, host, "-i", address)
