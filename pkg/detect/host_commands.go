@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,10 +27,20 @@ var libraryFolders = []string{"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib"
 // pipeGrace is what a tool's output may take to end after the tool itself did: a grandchild can hold the pipe open.
 const pipeGrace = time.Second
 
-// LiveCommands runs tools of this machine, found in the fixed folders of the system and of vendors' drivers.
-func LiveCommands() Commands { return newCommands(toolFolders, libraryFolders) }
+// ownPrefix is that of the programs that are installed beside this one, and looked for there first.
+const ownPrefix = "rankwright-"
 
-func newCommands(tools, libraries []string) Commands {
+// LiveCommands runs tools of this machine, found in the fixed folders of the system and of vendors' drivers; programs of
+// our own are also found in the folder of the running one.
+func LiveCommands() Commands {
+	commands := newCommands(toolFolders, libraryFolders)
+	if self, err := os.Executable(); err == nil {
+		commands.own = filepath.Dir(self)
+	}
+	return commands
+}
+
+func newCommands(tools, libraries []string) *liveCommands {
 	environ := []string{"PATH=" + strings.Join(tools, ":"), "LC_ALL=C"}
 	var present []string
 	for _, folder := range libraries {
@@ -45,6 +56,8 @@ func newCommands(tools, libraries []string) Commands {
 
 type liveCommands struct {
 	folders []string
+	// own is the folder of our programs; empty where it is not known.
+	own     string
 	environ []string
 
 	mu sync.Mutex
@@ -72,7 +85,11 @@ func (c *liveCommands) find(argv []string) (string, error) {
 	if len(argv) == 0 || argv[0] == "" || strings.Contains(argv[0], "/") {
 		return "", fmt.Errorf("command %q: the tool must be named without a folder", argv)
 	}
-	for _, folder := range c.folders {
+	folders := c.folders
+	if c.own != "" && strings.HasPrefix(argv[0], ownPrefix) {
+		folders = slices.Concat([]string{c.own}, folders)
+	}
+	for _, folder := range folders {
 		tool := filepath.Join(folder, argv[0])
 		if info, err := os.Stat(tool); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return tool, nil

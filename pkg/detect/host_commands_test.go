@@ -148,3 +148,24 @@ func TestCommandsWaitForWhatWasKilled(t *testing.T) {
 		t.Errorf("when it has ended: %q, %v", result.Stdout, err)
 	}
 }
+
+// Only programs of our own are looked for beside the running one.
+func TestCommandsFindOwnPrograms(t *testing.T) {
+	commands, _ := tool(t, `echo system`)
+	own := t.TempDir()
+	for _, name := range []string{"rankwright-helper", "stranger"} {
+		if err := os.WriteFile(filepath.Join(own, name), []byte("#!/bin/sh\necho own"), 0o755); err != nil { //nolint:gosec // it is run
+			t.Fatal(err)
+		}
+	}
+	commands.(*liveCommands).own = own
+	if result, err := commands.Run(t.Context(), "rankwright-helper"); err != nil || string(result.Stdout) != "own\n" {
+		t.Errorf("our own: %q, %v", result.Stdout, err)
+	}
+	if _, err := commands.Run(t.Context(), "stranger"); !errors.Is(err, ErrNoCommand) {
+		t.Errorf("another beside it: %v", err)
+	}
+	if live, ok := LiveCommands().(*liveCommands); !ok || live.own == "" {
+		t.Errorf("the running program's folder: %+v", live)
+	}
+}
