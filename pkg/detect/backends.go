@@ -8,6 +8,7 @@ func Backends() []Backend {
 		Gaudi(),
 		IntelGPU(),
 		IntelNPU(),
+		Jetson(),
 		NVIDIA(),
 		TPU(),
 		Vulkan(),

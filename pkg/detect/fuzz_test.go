@@ -73,6 +73,44 @@ func FuzzSMIReport(f *testing.F) {
 	})
 }
 
+func FuzzNVMLDocument(f *testing.F) {
+	f.Add([]byte(`{"driverVersion":"580.105.08","gpus":[{"pci":"0000:17:00.0","uuid":"GPU-1","memory":{"totalMiB":81559,"usedMiB":4},"nvLinks":[{"active":true,"remote":"GPU","remotePCI":"0000:65:00.0","mbps":26562}],"fabric":{"state":"Completed","clusterUUID":"x","clique":5}},{"pci":"0000:65:00.0","faults":[{"call":"nvmlDeviceGetUUID","code":15,"text":"GPU is lost"}]}]}`))
+	f.Add([]byte(`{"gpus":[{"pci":"0000:17:00.0","mig":{"enabled":true,"devices":[{"gpuInstance":2,"profile":"3g.40gb","memory":{"totalMiB":40448,"usedMiB":1}},{"gpuInstance":2,"computeInstance":1}]},"powerMilliW":-1,"temperatureC":9999}]}`))
+	f.Fuzz(func(t *testing.T, document []byte) {
+		recording := NewRecording()
+		for _, address := range []string{"0000:17:00.0", "0000:65:00.0"} {
+			for name, content := range map[string]string{"vendor": "0x10de", "device": "0x2330", "class": "0x030200"} {
+				if err := recording.AddFile("/sys/bus/pci/devices/"+address+"/"+name, content); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := recording.AddLink("/sys/bus/pci/devices/"+address+"/driver", "../drivers/nvidia"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := recording.AddCommand(CommandResult{Stdout: document}, nvmlTool, "query"); err != nil {
+			t.Skip(err)
+		}
+		report := Detect(context.Background(), recording.Host(), Options{Backends: []Backend{NVIDIA()}})
+		checkDefects(t, report.Status)
+		for _, d := range report.Status.Devices {
+			if d.PCI == nil || d.PCI.Address != "0000:17:00.0" && d.PCI.Address != "0000:65:00.0" {
+				t.Errorf("a device that the bus does not have: %+v", d)
+			}
+			if d.Memory != nil && (d.Memory.TotalMiB < 0 || d.Memory.TotalMiB > maxMemoryMiB || d.Memory.UsedByOthersMiB > d.Memory.TotalMiB) {
+				t.Errorf("%+v", d.Memory)
+			}
+		}
+		for id, reading := range report.Readings {
+			for _, value := range []*int64{reading.MemoryUsedMiB, reading.PowerMilliW, reading.TemperatureMilliC, reading.UtilizationPercent} {
+				if value != nil && *value < 0 {
+					t.Errorf("%s: %d", id, *value)
+				}
+			}
+		}
+	})
+}
+
 func FuzzTopology(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for pair, count := range parseTopology(text) {

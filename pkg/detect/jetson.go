@@ -1,0 +1,111 @@
+package detect
+
+import (
+	"context"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
+)
+
+// Jetson finds the integrated GPUs of NVIDIA's Tegra processors, which are on no PCI bus: the device tree tells the
+// processor and the module, and the GPU is the platform device that the tree calls compatible with the chip. It runs no
+// command. The memory is the host's, which processor and GPU share; load and temperature come from the driver nvgpu and
+// the thermal zones.
+//
+// Where the GPU shows on PCI, as on Thor, it is the nvidia backend's.
+//
+// Names of files and devices are those of Jetson Linux (NVIDIA's developer guides of releases 32 to 36, and what users
+// of it report), which differ by release: 17000000.gv11b, 17000000.ga10b, 17000000.gpu.
+func Jetson() Backend { return jetsonBackend{} }
+
+type jetsonBackend struct{}
+
+// Name implements Backend.
+func (jetsonBackend) Name() string { return "jetson" }
+
+const deviceTree = "/proc/device-tree"
+
+// Detect implements Backend.
+func (b jetsonBackend) Detect(_ context.Context, host *Host) (Found, error) {
+	compatible, err := readStrings(host.Files, path.Join(deviceTree, "compatible"))
+	soc, ok := tegraOf(compatible)
+	if !ok {
+		return Found{}, err
+	}
+	gpus, err := tegraGPUs(host.Files)
+	found := Found{Readings: Readings{}}
+	problems := []error{err}
+	for _, gpu := range gpus {
+		device, err := b.device(host.Files, soc, compatible, gpu)
+		problems = append(problems, err)
+		found.Devices = append(found.Devices, device)
+		found.Readings[device.ID] = gpu.reading(host.Files)
+	}
+	found.Degraded = joinProblems(problems...)
+	return found, nil
+}
+
+func (b jetsonBackend) device(files Files, soc tegra, compatible []string, gpu tegraGPU) (v1alpha1.Device, error) {
+	device := v1alpha1.Device{
+		ID:     v1alpha1.DeviceID(nvidiaName + "-" + gpu.name),
+		Vendor: nvidiaName, Family: v1alpha1.FamilyGPU, Backend: b.Name(),
+		Architecture: soc.architecture, ComputeCapability: soc.capability,
+		Driver: gpu.driver, NUMANode: readNUMANode(files, gpu.folder), Paths: jetsonPaths(files),
+	}
+	if gpu.driver != "" {
+		device.DriverVersion = readL4T(files)
+	}
+	device.Health = driverHealth(gpu.driver, device.Paths, "install NVIDIA's Jetson Linux, whose driver is nvgpu")
+	module, known := jetsonModuleOf(compatible)
+	device.Product = module.name
+	if !known {
+		device.Product = jetsonModel(files)
+	}
+	if product, ok := accelerator.Lookup(accelerator.Key{VendorID: nvidiaVendor, Product: module.catalogue}); ok {
+		describe(&device, product)
+	}
+	total, err := readMemTotal(files, "/proc/meminfo")
+	if total > 0 {
+		device.Memory = &v1alpha1.DeviceMemory{TotalMiB: total, Source: v1alpha1.SourceKernel}
+	}
+	return device, err
+}
+
+// jetsonModel is the board's name in the device tree, without the vendor's.
+func jetsonModel(files Files) string {
+	names, _ := readStrings(files, path.Join(deviceTree, "model"))
+	if len(names) == 0 {
+		return "Tegra"
+	}
+	return names[0]
+}
+
+// readStrings reads a property of the device tree: texts that each end in NUL. No such property is no error.
+func readStrings(files Files, name string) ([]string, error) {
+	text, ok, err := readText(files, name)
+	if !ok || err != nil {
+		return nil, err
+	}
+	var list []string
+	for value := range strings.SplitSeq(text, "\x00") {
+		if value = strings.TrimSpace(value); value != "" {
+			list = append(list, clip(value, 256))
+		}
+	}
+	return list, nil
+}
+
+// l4tRelease matches `# R36 (release), REVISION: 4.3, GCID: …` of /etc/nv_tegra_release.
+var l4tRelease = regexp.MustCompile(`^# R(\d{1,3}) \(release\), REVISION: (\d{1,3}(?:\.\d{1,3}){0,2})`)
+
+// readL4T is the version of Jetson Linux, which its driver belongs to; else the kernel's, whose part the driver is.
+func readL4T(files Files) string {
+	text, _, _ := readText(files, "/etc/nv_tegra_release")
+	if match := l4tRelease.FindStringSubmatch(text); match != nil {
+		return match[1] + "." + match[2]
+	}
+	return moduleVersion(files, "nvgpu")
+}

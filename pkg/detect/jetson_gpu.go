@@ -1,0 +1,132 @@
+package detect
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+const platformDevices = "/sys/bus/platform/devices"
+
+// tegraGPU is the platform device of an integrated GPU.
+type tegraGPU struct {
+	// name is the kernel's: the address in the processor, and the name of the node in the device tree.
+	name, folder string
+	// driver is empty where none is bound.
+	driver string
+}
+
+// tegraGPUName tells the few platform devices that may be a GPU from some hundreds that are none, so that only theirs are
+// looked at; what it is, the device tree says.
+var tegraGPUName = regexp.MustCompile(`^[0-9a-f]{1,16}\.(gpu|g[mpvab]\d{1,2}b)$`)
+
+// tegraChips are the GPUs by what the device tree calls them compatible with (nvgpu, and Linux,
+// Documentation/devicetree/bindings/gpu/nvidia,gk20a.txt).
+var tegraChips = map[string]bool{
+	"nvidia,gm20b": true, "nvidia,tegra210-gm20b": true, "nvidia,gp10b": true, "nvidia,tegra186-gp10b": true,
+	"nvidia,gv11b": true, "nvidia,ga10b": true, "nvidia,gb10b": true,
+}
+
+// tegraGPUs lists the GPUs in order of their names.
+func tegraGPUs(files Files) ([]tegraGPU, error) {
+	names, err := readNames(files, platformDevices)
+	if err != nil {
+		return nil, err
+	}
+	var gpus []tegraGPU
+	for _, name := range names {
+		if !tegraGPUName.MatchString(name) {
+			continue
+		}
+		folder, err := files.RealPath(path.Join(platformDevices, name))
+		if err != nil {
+			continue // gone since the folder was listed
+		}
+		text, _, err := readText(files, path.Join(folder, "uevent"))
+		if err != nil {
+			return gpus, err
+		}
+		if uevent := parseUevent(text); uevent.isTegraGPU() {
+			gpus = append(gpus, tegraGPU{name: name, folder: folder, driver: clip(uevent["DRIVER"], 64)})
+		}
+	}
+	return gpus, nil
+}
+
+// uevent is a uevent file's keys and values.
+type uevent map[string]string
+
+func parseUevent(text string) uevent {
+	values := uevent{}
+	for line := range strings.Lines(text) {
+		if key, value, found := strings.Cut(strings.TrimSpace(line), "="); found {
+			values[key] = value
+		}
+	}
+	return values
+}
+
+func (u uevent) isTegraGPU() bool {
+	for key, value := range u {
+		if strings.HasPrefix(key, "OF_COMPATIBLE_") && tegraChips[value] {
+			return true
+		}
+	}
+	return false
+}
+
+// jetsonNodes are the folder of the GPU's device nodes in newer releases, then the nodes themselves in older ones.
+const jetsonNodes = "/dev/nvgpu/igpu0"
+
+var jetsonOldNodes = []string{
+	"/dev/nvhost-as-gpu", "/dev/nvhost-ctrl-gpu", "/dev/nvhost-gpu", "/dev/nvhost-tsg-gpu",
+}
+
+// jetsonPaths are the nodes that work on the GPU needs, with the one that its memory comes from; none where the GPU's
+// own are not there.
+func jetsonPaths(files Files) []string {
+	var paths []string
+	names, _ := readNames(files, jetsonNodes)
+	for _, name := range names[:min(len(names), maxPaths-1)] {
+		paths = append(paths, path.Join(jetsonNodes, name))
+	}
+	if len(paths) == 0 {
+		for _, name := range jetsonOldNodes {
+			if exists(files, name) {
+				paths = append(paths, name)
+			}
+		}
+	}
+	if len(paths) > 0 && exists(files, "/dev/nvmap") {
+		paths = append(paths, "/dev/nvmap")
+	}
+	return paths
+}
+
+const thermalZones = "/sys/class/thermal"
+
+// reading is the GPU's load, which nvgpu prints in thousandths, and its temperature. Power is only measured of rails that
+// others draw from, too.
+func (g tegraGPU) reading(files Files) Reading {
+	var reading Reading
+	if load, ok, err := readInt(files, path.Join(g.folder, "load")); ok && err == nil && load >= 0 && load <= 1000 {
+		percent := load / 10
+		reading.UtilizationPercent = &percent
+	}
+	names, _ := readNames(files, thermalZones)
+	for _, name := range names {
+		if !strings.HasPrefix(name, "thermal_zone") {
+			continue
+		}
+		// `gpu-thermal` since release 36, `GPU-therm` before.
+		kind, _, _ := readText(files, path.Join(thermalZones, name, "type"))
+		if !strings.HasPrefix(strings.ToLower(kind), "gpu-therm") {
+			continue
+		}
+		if milli, ok, err := readInt(files, path.Join(thermalZones, name, "temp")); ok && err == nil {
+			reading.TemperatureMilliC = atMost(&milli, maxCelsius*1000)
+		}
+		break
+	}
+	return reading
+}
