@@ -18,7 +18,6 @@ const (
 	codeNotSupported    code = 3
 	codeNoPermission    code = 4
 	codeNotFound        code = 6
-	codeInsufficient    code = 7
 	codeTimeout         code = 10
 	codeFunctionMissing code = 13
 	codeVersionMismatch code = 25

@@ -151,14 +151,14 @@ func TestCommandsWaitForWhatWasKilled(t *testing.T) {
 
 // Only programs of our own are looked for beside the running one.
 func TestCommandsFindOwnPrograms(t *testing.T) {
-	commands, _ := tool(t, `echo system`)
 	own := t.TempDir()
+	commands := newCommands([]string{"/usr/bin", "/bin"}, nil)
+	commands.own = own
 	for _, name := range []string{"rankwright-helper", "stranger"} {
 		if err := os.WriteFile(filepath.Join(own, name), []byte("#!/bin/sh\necho own"), 0o755); err != nil { //nolint:gosec // it is run
 			t.Fatal(err)
 		}
 	}
-	commands.(*liveCommands).own = own
 	if result, err := commands.Run(t.Context(), "rankwright-helper"); err != nil || string(result.Stdout) != "own\n" {
 		t.Errorf("our own: %q, %v", result.Stdout, err)
 	}

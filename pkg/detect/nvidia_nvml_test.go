@@ -183,7 +183,7 @@ func TestNVMLProgramIsNotInstalled(t *testing.T) {
 }
 
 // nvmlRecording is a host of GPUs whose document is given.
-func nvmlRecording(t *testing.T, document string, ids string, buses ...string) *detect.Host {
+func nvmlRecording(t *testing.T, document, ids string, buses ...string) *detect.Host {
 	t.Helper()
 	host := compose.New("document")
 	for _, bus := range buses {

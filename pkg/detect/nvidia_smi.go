@@ -141,14 +141,14 @@ func smiValue(text string) string {
 	return text
 }
 
-// smiMiB reads `81559 MiB`; ok is false where it is no such amount.
-func smiMiB(text string) (mib int64, ok bool) {
+// smiMiB reads `81559 MiB`; 0 where it is no such amount.
+func smiMiB(text string) int64 {
 	number, found := strings.CutSuffix(smiValue(text), " MiB")
 	mib, err := strconv.ParseInt(number, 10, 64)
 	if !found || err != nil || mib < 0 || mib > maxMemoryMiB {
-		return 0, false
+		return 0
 	}
-	return mib, true
+	return mib
 }
 
 // smiMinor reads a minor number of a device node.

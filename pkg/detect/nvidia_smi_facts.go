@@ -75,11 +75,7 @@ func smiNumber(text, unit string, scale, bound int64) *int64 {
 	return atMost(&scaled, bound)
 }
 
-func (m smiMemory) parse() nvidiaMemory {
-	total, _ := smiMiB(m.Total)
-	used, _ := smiMiB(m.Used)
-	return newNVIDIAMemory(total, used)
-}
+func (m smiMemory) parse() nvidiaMemory { return newNVIDIAMemory(smiMiB(m.Total), smiMiB(m.Used)) }
 
 // smiFaultTexts are the words of NVML for a GPU that does not answer, the worse ones first.
 var smiFaultTexts = []struct {
