@@ -96,7 +96,31 @@ type NUMANode struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MemoryMiB int64 `json:"memoryMiB,omitempty"`
+	// How far each of the host's nodes is from it, in their order, as firmware says: 10 is the node itself, 20 takes twice
+	// as long to reach. Absent where the kernel does not say.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Distances []int32 `json:"distances,omitempty"`
 }
+
+// The kinds of network ports: what a port speaks. RoCE is RDMA over Ethernet, iWARP is RDMA over TCP, EFA is the RDMA of
+// AWS over a transport of its own.
+const (
+	NICInfiniBand = "InfiniBand"
+	NICRoCE       = "RoCE"
+	NICIWARP      = "iWARP"
+	NICEFA        = "EFA"
+	NICEthernet   = "Ethernet"
+)
+
+// The kinds of disks. Unknown is a disk whose hypervisor or array hides what it is.
+const (
+	StorageNVMe    = "NVMe"
+	StorageSSD     = "SSD"
+	StorageHDD     = "HDD"
+	StorageUnknown = "Unknown"
+)
 
 // NIC is a network port.
 type NIC struct {
@@ -104,8 +128,8 @@ type NIC struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Name string `json:"name"`
-	// What it speaks. RoCE is RDMA over Ethernet.
-	// +kubebuilder:validation:Enum=InfiniBand;RoCE;Ethernet
+	// What it speaks. RoCE is RDMA over Ethernet, iWARP is RDMA over TCP, EFA is the RDMA of AWS.
+	// +kubebuilder:validation:Enum=InfiniBand;RoCE;iWARP;EFA;Ethernet
 	Kind string `json:"kind"`
 	// Versions of RoCE that it speaks, of v1 and v2.
 	// +optional
@@ -145,7 +169,8 @@ type StorageDevice struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
 	Name string `json:"name"`
-	// What it is.
+	// What it is. NVMe says how the host speaks to it, which in a virtual machine may be to a volume on the network: the
+	// model tells. Unknown is a disk whose hypervisor or array hides what it is.
 	// +kubebuilder:validation:Enum=NVMe;SSD;HDD;Unknown
 	Kind string `json:"kind"`
 	// Model as the disk reports it.

@@ -995,6 +995,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: cpus
       type:
         scalar: string
+    - name: distances
+      type:
+        list:
+          elementType:
+            scalar: numeric
+          elementRelationship: atomic
     - name: id
       type:
         scalar: numeric

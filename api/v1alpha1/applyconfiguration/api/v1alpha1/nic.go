@@ -9,7 +9,7 @@ package v1alpha1
 type NICApplyConfiguration struct {
 	// Name: device and port of a port that speaks RDMA (`mlx5_0/1`), else the interface's (`eth0`).
 	Name *string `json:"name,omitempty"`
-	// What it speaks. RoCE is RDMA over Ethernet.
+	// What it speaks. RoCE is RDMA over Ethernet, iWARP is RDMA over TCP, EFA is the RDMA of AWS.
 	Kind *string `json:"kind,omitempty"`
 	// Versions of RoCE that it speaks, of v1 and v2.
 	RoCEVersions []string `json:"roceVersions,omitempty"`

@@ -13,6 +13,9 @@ type NUMANodeApplyConfiguration struct {
 	CPUs *string `json:"cpus,omitempty"`
 	// Its memory in MiB.
 	MemoryMiB *int64 `json:"memoryMiB,omitempty"`
+	// How far each of the host's nodes is from it, in their order, as firmware says: 10 is the node itself, 20 takes twice
+	// as long to reach. Absent where the kernel does not say.
+	Distances []int32 `json:"distances,omitempty"`
 }
 
 // NUMANodeApplyConfiguration constructs a declarative configuration of the NUMANode type for use with
@@ -42,5 +45,15 @@ func (b *NUMANodeApplyConfiguration) WithCPUs(value string) *NUMANodeApplyConfig
 // If called multiple times, the MemoryMiB field is set to the value of the last call.
 func (b *NUMANodeApplyConfiguration) WithMemoryMiB(value int64) *NUMANodeApplyConfiguration {
 	b.MemoryMiB = &value
+	return b
+}
+
+// WithDistances adds the given value to the Distances field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Distances field.
+func (b *NUMANodeApplyConfiguration) WithDistances(values ...int32) *NUMANodeApplyConfiguration {
+	for i := range values {
+		b.Distances = append(b.Distances, values[i])
+	}
 	return b
 }

@@ -9,7 +9,8 @@ package v1alpha1
 type StorageDeviceApplyConfiguration struct {
 	// Kernel name (`nvme0n1`).
 	Name *string `json:"name,omitempty"`
-	// What it is.
+	// What it is. NVMe says how the host speaks to it, which in a virtual machine may be to a volume on the network: the
+	// model tells. Unknown is a disk whose hypervisor or array hides what it is.
 	Kind *string `json:"kind,omitempty"`
 	// Model as the disk reports it.
 	Model *string `json:"model,omitempty"`
