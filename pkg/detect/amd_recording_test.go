@@ -60,7 +60,7 @@ func TestRecordedMI300X(t *testing.T) {
 		t.Error(diff)
 	}
 	checkBackends(t, status, map[string]v1alpha1.BackendState{
-		"amd": v1alpha1.BackendFound, "cpu": v1alpha1.BackendFound,
+		"amd": v1alpha1.BackendFound, "cpu": v1alpha1.BackendFound, "network": v1alpha1.BackendFound, "storage": v1alpha1.BackendFound,
 	})
 }
 

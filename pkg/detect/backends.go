@@ -9,7 +9,9 @@ func Backends() []Backend {
 		IntelGPU(),
 		IntelNPU(),
 		Jetson(),
+		Network(),
 		NVIDIA(),
+		Storage(),
 		TPU(),
 		Vulkan(),
 	}

@@ -149,6 +149,7 @@ func boundNICs(nics []v1alpha1.NIC) []v1alpha1.NIC {
 	for _, nic := range nics {
 		nic = *nic.DeepCopy()
 		clipAll([]bound{{&nic.Name, 64}, {&nic.Driver, 64}})
+		nic.Interfaces = slices.DeleteFunc(nic.Interfaces, func(name string) bool { return len(name) > 32 })
 		slices.Sort(nic.Interfaces)
 		nic.Interfaces = slices.Compact(nic.Interfaces)
 		nic.Interfaces = nic.Interfaces[:min(len(nic.Interfaces), 16)]

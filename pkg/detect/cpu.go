@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -52,6 +51,7 @@ func (cpuBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	facts.OS = readOSName(files)
 	facts.Cloud, facts.InstanceType = readCloud(files)
 	facts.Container = readContainer(files)
+	facts.Kubernetes = readKubernetes(files)
 	return Found{Host: &facts, Degraded: strings.Join(unread, "; ")}, nil
 }
 
@@ -74,33 +74,6 @@ func readMemTotal(files Files, name string) (int64, error) {
 		return kib >> 10, nil
 	}
 	return 0, fmt.Errorf("%s: has no valid MemTotal", name)
-}
-
-const nodeFolder = "/sys/devices/system/node"
-
-var nodeName = regexp.MustCompile(`^node(\d{1,5})$`)
-
-// readNUMANodes returns the host's NUMA nodes in order of their numbers; none where the kernel has no NUMA.
-func readNUMANodes(files Files) ([]v1alpha1.NUMANode, error) {
-	names, err := readNames(files, nodeFolder)
-	if err != nil {
-		return nil, err
-	}
-	var nodes []v1alpha1.NUMANode
-	for id, name := range numbered(names, nodeName) {
-		folder := nodeFolder + "/" + name
-		node := v1alpha1.NUMANode{ID: id}
-		cpus, _, err := readText(files, folder+"/cpulist")
-		if err != nil {
-			return nil, err
-		}
-		node.CPUs = cpus
-		if node.MemoryMiB, err = readMemTotal(files, folder+"/meminfo"); err != nil {
-			return nil, err
-		}
-		nodes = append(nodes, node)
-	}
-	return nodes, nil
 }
 
 // readOSName returns PRETTY_NAME of os-release(5).

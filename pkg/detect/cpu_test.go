@@ -68,10 +68,11 @@ func TestHostMemoryAndNodes(t *testing.T) {
 		"proc/cpuinfo": x86Info, "proc/meminfo": "MemFree: 1 kB\nMemTotal:       2113386884 kB",
 		"sys/devices/system/node/node0/cpulist": "0-1", "sys/devices/system/node/node0/meminfo": "Node 0 MemTotal:       1048576 kB",
 		"sys/devices/system/node/node10/cpulist": "", "sys/devices/system/node/node10/meminfo": "Node 10 MemTotal:       2097152 kB",
-		"sys/devices/system/node/node2/cpulist": "2", "sys/devices/system/node/online": "0,2,10",
+		"sys/devices/system/node/node0/distance": "10 21 31", "sys/devices/system/node/node10/distance": "31 21 10 17",
+		"sys/devices/system/node/node2/distance": "21 10 256", "sys/devices/system/node/node2/cpulist": "2", "sys/devices/system/node/online": "0,2,10",
 		"proc/sys/kernel/osrelease": "6.8.0", "etc/os-release": "NAME=x\nPRETTY_NAME=\"Ubuntu 24.04.2 LTS\"",
 	})
-	want := []v1alpha1.NUMANode{{ID: 0, CPUs: "0-1", MemoryMiB: 1024}, {ID: 2, CPUs: "2"}, {ID: 10, MemoryMiB: 2048}}
+	want := []v1alpha1.NUMANode{{ID: 0, CPUs: "0-1", MemoryMiB: 1024, Distances: []int32{10, 21, 31}}, {ID: 2, CPUs: "2"}, {ID: 10, MemoryMiB: 2048}}
 	if diff := cmp.Diff(want, facts.NUMANodes); diff != "" || facts.Memory.TotalMiB != 2063854 || facts.Kernel != "6.8.0" || facts.OS != "Ubuntu 24.04.2 LTS" {
 		t.Errorf("%+v\n%s", facts, diff)
 	}
@@ -157,13 +158,51 @@ func TestContainer(t *testing.T) {
 		"containerd, version 2":     {map[string]string{"proc/1/cgroup": "0::/", "proc/self/mountinfo": strings.Replace(overlay, "%s", "/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots", 1)}, "containerd"},
 		"docker, version 2":         {map[string]string{"proc/1/cgroup": "0::/", "proc/self/mountinfo": strings.Replace(overlay, "%s", "/var/lib/docker/overlay2", 1)}, "docker"},
 		"cri-o, version 2":          {map[string]string{"proc/1/cgroup": "0::/", "proc/self/mountinfo": strings.Replace(overlay, "%s", "/var/lib/containers/storage/overlay", 1)}, "cri-o"},
-		"a pod of another runtime":  {map[string]string{"proc/1/cgroup": "0::/", "proc/self/mountinfo": "9 8 8:1 /var/lib/kubelet/pods/1/etc-hosts /etc/hosts rw - ext4 /dev/sda1 rw"}, "unknown"},
+		"a pod of another runtime":  {map[string]string{"proc/1/cgroup": "0::/", "proc/self/mountinfo": "9 8 8:1 /var/lib/kubelet/pods/3f1b8f0e-8f0a-4f0e-9d55-0e4e2c7d9a11/etc-hosts /etc/hosts rw - ext4 /dev/sda1 rw"}, "unknown"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			test.files["proc/cpuinfo"] = x86Info
 			if facts, _ := hostFacts(t, test.files); facts.Container != test.want {
 				t.Errorf("%q, want %q", facts.Container, test.want)
+			}
+		})
+	}
+}
+
+func TestKubernetes(t *testing.T) {
+	const (
+		uid     = "3f1b8f0e-8f0a-4f0e-9d55-0e4e2c7d9a11"
+		hosts   = "9 8 8:1 %s/pods/" + uid + "/etc-hosts /etc/hosts rw - ext4 /dev/sda1 rw"
+		message = "9 8 8:1 /pods/" + uid + "/containers/agent/0a1b2c3d /dev/termination-log rw - ext4 /dev/sda1 rw"
+		subPath = "9 8 8:1 /var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~empty-dir/a /var/lib/kubelet/pods/" + uid + "/volume-subpaths/a/b/0 rw - ext4 /dev/sda1 rw"
+		unified = "0::/"
+	)
+	tests := map[string]struct {
+		files map[string]string
+		want  bool
+	}{
+		"bare host": {map[string]string{"proc/self/cgroup": "0::/user.slice", "etc/hosts": "127.0.0.1 localhost"}, false},
+		"a node that runs pods": {map[string]string{
+			"proc/self/cgroup": "0::/system.slice/ssh.service", "proc/1/cgroup": "0::/init.scope", "proc/self/mountinfo": subPath,
+		}, false},
+		"docker is no pod": {map[string]string{
+			"proc/self/mountinfo": "9 8 8:1 /var/lib/docker/containers/0a1b2c3d/hosts /etc/hosts rw - ext4 /dev/sda1 rw",
+		}, false},
+		"cgroup of version 1":                        {map[string]string{"proc/self/cgroup": "11:memory:/kubepods/burstable/pod1/ab"}, true},
+		"version 2, no token mounted":                {map[string]string{"proc/self/cgroup": unified, "proc/self/mountinfo": strings.Replace(hosts, "%s", "/var/lib/kubelet", 1)}, true},
+		"the kubelet's files elsewhere":              {map[string]string{"proc/self/cgroup": unified, "proc/self/mountinfo": strings.Replace(hosts, "%s", "/var/snap/microk8s/common/var/lib/kubelet", 1)}, true},
+		"the kubelet's files on a disk of their own": {map[string]string{"proc/self/cgroup": unified, "proc/self/mountinfo": message}, true},
+		"a sandbox without mountinfo":                {map[string]string{"etc/hosts": "# Kubernetes-managed hosts file (host network).\n127.0.0.1 localhost"}, true},
+		"a token":                                    {map[string]string{"var/run/secrets/kubernetes.io/serviceaccount/token": "x"}, true},
+		"an agent that sees its host's files":        {map[string]string{"proc/1/cgroup": "0::/init.scope", "etc/hosts": "127.0.0.1 node1", "proc/self/mountinfo": message}, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			test.files["proc/cpuinfo"] = x86Info
+			facts, _ := hostFacts(t, test.files)
+			if facts.Kubernetes != test.want || test.want != (facts.Container != "") && name != "docker is no pod" {
+				t.Errorf("pod %v in container %q, want %v", facts.Kubernetes, facts.Container, test.want)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"regexp"
 	"strings"
 )
 
@@ -39,9 +40,9 @@ func readContainer(files Files) string {
 		}
 	}
 	mountinfo, _, _ := readText(files, "/proc/self/mountinfo")
-	inPod := false
+	inContainer := false
 	for _, m := range parseMountInfo(mountinfo) {
-		inPod = inPod || strings.Contains(m.root, "/kubelet/pods/") || strings.Contains(m.root, "/containers/") && m.point == "/etc/hosts"
+		inContainer = inContainer || strings.Contains(m.root, "/containers/") && m.point == "/etc/hosts"
 		if m.point != "/" || m.kind != "overlay" {
 			continue
 		}
@@ -51,10 +52,43 @@ func readContainer(files Files) string {
 			}
 		}
 	}
-	if cgroups, _, _ := readText(files, "/proc/1/cgroup"); inPod || strings.Contains(cgroups, "kubepods") {
+	if inContainer || readKubernetes(files) {
 		return "unknown"
 	}
 	return ""
+}
+
+// kubeletMounts are the files that the kubelet mounts into every container, by where they come from: a folder of the
+// kubelet's for the pod, wherever the kubelet keeps its files. On a host that runs pods such folders are mounted too, but
+// never there.
+var kubeletMounts = map[string]*regexp.Regexp{
+	"/etc/hosts":           regexp.MustCompile(`/pods/[0-9a-f-]{32,36}/etc-hosts$`),
+	"/dev/termination-log": regexp.MustCompile(`/pods/[0-9a-f-]{32,36}/containers/[^/]+/[^/]+$`),
+}
+
+// kubernetesEvidence says which file holds a word that tells a pod. A pod without a token has no service account's folder,
+// and one with a cgroup namespace of version 2 no word of Kubernetes in its cgroup.
+var kubernetesEvidence = []struct{ file, word string }{
+	{"/proc/self/cgroup", "kubepods"},
+	{"/proc/1/cgroup", "kubepods"},
+	{"/etc/hosts", "# Kubernetes-managed hosts file"},
+}
+
+// readKubernetes says whether the detecting process runs in a pod. It is true of an agent that looks at its host's files
+// from a pod, as long as the host's procfs is among them: /proc/self is the process that reads it.
+func readKubernetes(files Files) bool {
+	mountinfo, _, _ := readText(files, "/proc/self/mountinfo")
+	for _, m := range parseMountInfo(mountinfo) {
+		if source := kubeletMounts[m.point]; source != nil && source.MatchString(m.root) {
+			return true
+		}
+	}
+	for _, evidence := range kubernetesEvidence {
+		if text, _, _ := readText(files, evidence.file); strings.Contains(text, evidence.word) {
+			return true
+		}
+	}
+	return exists(files, "/var/run/secrets/kubernetes.io/serviceaccount")
 }
 
 const dmiFolder = "/sys/class/dmi/id/"

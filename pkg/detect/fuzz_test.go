@@ -165,3 +165,70 @@ func FuzzCgroup(f *testing.F) {
 		}
 	})
 }
+
+func FuzzRDMARate(f *testing.F) {
+	for _, seed := range []string{"400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)", "1e9 Gb/sec", "NaN Gb/sec", "-1 Gb/sec", ""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if rate := parseRate(text); rate < 0 || rate > 1<<15 {
+			t.Errorf("%q is read as %d Gbps", text, rate)
+		}
+	})
+}
+
+func FuzzNUMADistances(f *testing.F) {
+	for _, seed := range []string{"10 21 21 31", "10", "255 256", "-1", "+10", " "} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		distances := parseDistances(text)
+		if len(distances) > maxNUMANodes {
+			t.Errorf("%d distances", len(distances))
+		}
+		for _, d := range distances {
+			if d < 0 || d > 255 {
+				t.Errorf("%q is read as %v", text, distances)
+			}
+		}
+	})
+}
+
+// Whatever a kernel says of ports and disks, what is listed fits the API.
+func FuzzPortsAndDisks(f *testing.F) {
+	f.Add("4: ACTIVE", "400 Gb/sec (4X NDR)", "Ethernet", "RoCE v2", "eth0", "1", "400000", "1875385008", "0")
+	f.Add("1: DOWN", "", "InfiniBand", "IB/RoCE v1", "../../x", "32", "-1", "-1", "x")
+	f.Fuzz(func(t *testing.T, state, rate, layer, gid, ndev, kind, speed, size, rotational string) {
+		s := newSysfs(t)
+		folder := s.pci("pci0000:00/0000:00:01.0", "mlx5_core", attributes{"vendor": "0x15b3", "device": "0x1021", "class": "0x020000"})
+		for name, content := range map[string]string{
+			"infiniband/mlx5_0/ports/1/state": state, "infiniband/mlx5_0/ports/1/rate": rate, "infiniband/mlx5_0/ports/1/link_layer": layer,
+			"infiniband/mlx5_0/node_type": "1: CA", "infiniband/mlx5_0/ports/1/gid_attrs/types/0": gid, "infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0": ndev,
+			"net/eth1/type": kind, "net/eth1/carrier": "1", "net/eth1/speed": speed,
+			"block/sda/size": size, "block/sda/queue/rotational": rotational,
+		} {
+			s.file(folder+"/"+name, content)
+		}
+		for class, name := range map[string]string{"class/infiniband": "infiniband/mlx5_0", "class/net": "net/eth1", "block": "block/sda"} {
+			s.link("/sys/"+class+"/"+name[strings.Index(name, "/")+1:], folder+"/"+name)
+			s.link(folder+"/"+name+"/device", folder)
+		}
+		status := Detect(context.Background(), s.Host(), Options{Backends: []Backend{Network(), Storage()}}).Status
+		checkDefects(t, status)
+		for _, nic := range status.NICs {
+			if nic.Gbps < 0 || len(nic.Interfaces) > 16 || len(nic.RoCEVersions) > 2 {
+				t.Errorf("%+v", nic)
+			}
+			for _, name := range nic.Interfaces {
+				if len(name) > 32 {
+					t.Errorf("interface %q", name)
+				}
+			}
+		}
+		for _, disk := range status.Storage {
+			if disk.SizeMiB <= 0 {
+				t.Errorf("%+v", disk)
+			}
+		}
+	})
+}

@@ -1,0 +1,70 @@
+package detect
+
+import (
+	"context"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Network is the backend that lists the host's network ports: every port of every RDMA device (InfiniBand, RoCE, iWARP,
+// EFA), and the Ethernet ports of hardware that does no RDMA. It lists no devices and runs no command.
+//
+// Ports of software (bridges, bonds, veth, soft RoCE), wireless ones and what a host has cut off for its guests (virtual
+// functions, sub-functions and their representors) are not listed; a virtual function that was given to this host is.
+func Network() Backend { return networkBackend{} }
+
+type networkBackend struct{}
+
+// Name implements Backend.
+func (networkBackend) Name() string { return "network" }
+
+// Detect implements Backend.
+func (networkBackend) Detect(_ context.Context, host *Host) (Found, error) {
+	functions, pciErr := pciFunctions(host)
+	n := network{files: host.Files, places: placesOf(functions), used: map[string]bool{}}
+	rdmaErr := n.addRDMA()
+	netErr := n.addEthernet()
+	problems := joinProblems(pciErr, rdmaErr, netErr)
+	if len(n.nics) == 0 {
+		for _, err := range []error{rdmaErr, netErr, pciErr} {
+			if err != nil {
+				return Found{}, err
+			}
+		}
+	}
+	return Found{NICs: n.nics, Degraded: problems}, nil
+}
+
+// network collects the ports of a host.
+type network struct {
+	files  Files
+	places pciPlaces
+	nics   []v1alpha1.NIC
+	// used are the interfaces of ports that are listed already.
+	used map[string]bool
+}
+
+// hardware is attached for network devices; ok is false for what the host has cut off for its guests, too.
+func (n *network) hardware(member string) (attachment, bool) {
+	a, ok := attached(n.files, n.places, member)
+	if !ok || strings.HasPrefix(a.folder, "/sys/devices/virtual/") || subFunction.MatchString(path.Base(a.folder)) {
+		return a, false
+	}
+	_, err := n.files.ReadLink(path.Join(a.folder, "physfn"))
+	return a, err != nil
+}
+
+// subFunction is the auxiliary device of a sub-function (Documentation/networking/devlink/devlink-port.rst).
+var subFunction = regexp.MustCompile(`\.sf\.\d+$`)
+
+// representor is the name of a port of a NIC's embedded switch that stands for a virtual function or sub-function, or for
+// the host of a SmartNIC (Documentation/networking/switchdev.rst); the switch's way out is p0, p1, ….
+var representor = regexp.MustCompile(`^(c\d+)?pf\d+`)
+
+func (n *network) isRepresentor(name string) bool {
+	port, _, _ := readText(n.files, path.Join(netClass, name, "phys_port_name"))
+	return representor.MatchString(port)
+}
