@@ -201,7 +201,7 @@ func TestKubernetes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.files["proc/cpuinfo"] = x86Info
 			facts, _ := hostFacts(t, test.files)
-			if facts.Kubernetes != test.want || test.want != (facts.Container != "") && name != "docker is no pod" {
+			if facts.Kubernetes != test.want || test.want && facts.Container == "" {
 				t.Errorf("pod %v in container %q, want %v", facts.Kubernetes, facts.Container, test.want)
 			}
 		})

@@ -34,7 +34,8 @@ const (
 
 // mi300xHost has 4 cards to a socket, each on a host bridge of its own, and a BMC's display that has card0.
 func mi300xHost() *compose.Host {
-	h := compose.New(mi300xReadme)
+	h := compose.New(mi300xReadme + mi300xNetwork)
+	addMI300XNetwork(h)
 	h.Machine(compose.Machine{
 		Model: "AMD EPYC 9474F 48-Core Processor", VendorID: "AuthenticAMD",
 		Sockets: 2, CoresPerSocket: 48, ThreadsPerCore: 2, MemoryGiB: 2304,

@@ -115,12 +115,21 @@ func render(status *v1alpha1.AcceleratorInventoryStatus) string {
 		fmt.Fprintf(&b, "nic %s: %s %v %v %s, %d Gbps, up %v, numa %s\n",
 			n.Name, n.Kind, n.RoCEVersions, n.Interfaces, n.Driver, n.Gbps, n.Up, number(n.NUMANode))
 	}
+	renderDistances(&b, status)
 	for _, s := range status.Storage {
 		fmt.Fprintf(&b, "storage %s: %s %q, %d MiB, numa %s\n", s.Name, s.Kind, s.Model, s.SizeMiB, number(s.NUMANode))
 	}
 	h := &status.Host
 	fmt.Fprintf(&b, "host: %s, %d threads, %d MiB, %d NUMA nodes, cloud %q %q\n",
 		h.CPU.Model, h.CPU.Threads, h.Memory.TotalMiB, len(h.NUMANodes), h.Cloud, h.InstanceType)
+	if h.Container != "" || h.Kubernetes {
+		fmt.Fprintf(&b, "in container %q, pod %v, limits %d milli-CPU, %d MiB\n", h.Container, h.Kubernetes, h.CPU.LimitMilli, h.Memory.LimitMiB)
+	}
+	for _, node := range h.NUMANodes {
+		if len(node.Distances) > 0 {
+			fmt.Fprintf(&b, "NUMA node %d: CPUs %s, %d MiB, distances %v\n", node.ID, node.CPUs, node.MemoryMiB, node.Distances)
+		}
+	}
 	for _, backend := range status.Backends {
 		if backend.State != v1alpha1.BackendAbsent {
 			fmt.Fprintf(&b, "backend %s: %s %s\n", backend.Name, backend.State, backend.Message)

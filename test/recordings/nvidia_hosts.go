@@ -12,7 +12,8 @@ PCI ids, product names, memory and the format of nvidia-smi's output are those o
 
 // h100Host has 8 GPUs on 4 NVSwitches, each GPU behind a PCIe switch of its own host bridge, 4 to a socket.
 func h100Host() *compose.Host {
-	h := compose.New("A host with 8 NVIDIA H100 80GB HBM3 on 4 NVSwitches and two sockets.\n" + nvidiaSources)
+	h := compose.New("A host with 8 NVIDIA H100 80GB HBM3 on 4 NVSwitches and two sockets.\n" + nvidiaSources + h100Network)
+	addH100Network(h)
 	h.Machine(compose.Machine{
 		Model: "Intel(R) Xeon(R) Platinum 8480C", VendorID: "GenuineIntel",
 		Sockets: 2, CoresPerSocket: 56, ThreadsPerCore: 2, MemoryGiB: 2048,

@@ -31,7 +31,7 @@ func (h *Host) Disk(folder string, d Disk) { h.disk(folder, folder+"/block", d) 
 func (h *Host) disk(device, above string, d Disk) {
 	node := path.Join(above, d.Name)
 	h.Link("/sys/block/"+d.Name, ".."+strings.TrimPrefix(node, "/sys"))
-	h.Link(node+"/device", strings.Repeat("../", strings.Count(strings.TrimPrefix(node, device), "/")-1)+"../"+path.Base(device))
+	h.Link(node+"/device", strings.Repeat("../", strings.Count(strings.TrimPrefix(node, device), "/")+1)+path.Base(device))
 	removable := "0"
 	if d.Removable {
 		removable = "1"
