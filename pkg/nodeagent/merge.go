@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect"
 )
 
 // Reasons of the health of a device that nobody looked at.
@@ -29,8 +30,8 @@ func Merge(previous, detected v1alpha1.AcceleratorInventoryStatus, now metav1.Ti
 	merged := *detected.DeepCopy()
 	merged.Summary, merged.Conditions = v1alpha1.InventorySummary{}, nil
 	merged.Allocations = slices.Clone(previous.Allocations)
-	keepHost(previous, &merged)
 	backends := statesByName(detected.Backends)
+	keepHost(previous, &merged, backends)
 	for i := range merged.Devices {
 		d := &merged.Devices[i]
 		before := previous.Device(d.ID)
@@ -48,11 +49,19 @@ func Merge(previous, detected v1alpha1.AcceleratorInventoryStatus, now metav1.Ti
 	return merged
 }
 
-// keepHost keeps what was known of the host where it could not be read at all: a host always has a processor.
-func keepHost(previous v1alpha1.AcceleratorInventoryStatus, merged *v1alpha1.AcceleratorInventoryStatus) {
-	if equality.Semantic.DeepEqual(merged.Host, v1alpha1.Host{}) {
-		before := previous.DeepCopy()
-		merged.Host, merged.NICs, merged.Storage = before.Host, before.NICs, before.Storage
+// keepHost keeps what was known of the host where it could not be read at all (a host always has a processor), and its
+// ports and disks where nobody could look at them.
+func keepHost(previous v1alpha1.AcceleratorInventoryStatus, merged *v1alpha1.AcceleratorInventoryStatus, backends map[string]v1alpha1.BackendStatus) {
+	before := previous.DeepCopy()
+	unread := equality.Semantic.DeepEqual(merged.Host, v1alpha1.Host{})
+	if unread {
+		merged.Host = before.Host
+	}
+	if unread || backends[detect.Network().Name()].State == v1alpha1.BackendFailed {
+		merged.NICs = before.NICs
+	}
+	if unread || backends[detect.Storage().Name()].State == v1alpha1.BackendFailed {
+		merged.Storage = before.Storage
 	}
 }
 

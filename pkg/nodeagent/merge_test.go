@@ -122,8 +122,13 @@ func TestMergeHost(t *testing.T) {
 	before := status(nil)
 	before.Host = v1alpha1.Host{CPU: v1alpha1.CPU{Model: "Xeon", Cores: 64}, NUMANodes: []v1alpha1.NUMANode{{ID: 0}}}
 	before.NICs = []v1alpha1.NIC{{Name: "eth0", Kind: "Ethernet"}}
+	before.Storage = []v1alpha1.StorageDevice{{Name: "nvme0n1", Kind: "NVMe"}}
 	after := status(nil)
 	after.Host = v1alpha1.Host{CPU: v1alpha1.CPU{Model: "EPYC", Cores: 96}}
+	unlisted := status(backends(backend("network", v1alpha1.BackendFailed), backend("storage", v1alpha1.BackendFailed)))
+	unlisted.Host = after.Host
+	kept := *unlisted.DeepCopy()
+	kept.NICs, kept.Storage = before.NICs, before.Storage
 	tests := []struct {
 		name     string
 		detected v1alpha1.AcceleratorInventoryStatus
@@ -131,6 +136,7 @@ func TestMergeHost(t *testing.T) {
 	}{
 		{"a host that could not be read stays", status(nil), before},
 		{"a host that was read is as read", after, after},
+		{"ports and disks that nobody could look at stay", unlisted, kept},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
