@@ -172,3 +172,38 @@ func TestLinkMBps(t *testing.T) {
 		t.Errorf("no PCI: %d MB/s", got)
 	}
 }
+
+// Three GPUs and three adapters of a DGX A100. The matrix is what nvidia-smi printed on such a machine (rapidsai/ucx-py, issue
+// 749). Which switch is behind which follows an NCCL topology of one (NVIDIA/nccl, issue 1505); the second adapter's place, the
+// second tree and the ports between are made up alike.
+func TestRelationOfPublishedMatrix(t *testing.T) {
+	const first, second = "pci0000:00/0000:00:01.1/0000:01:00.0", "pci0000:40/0000:40:01.1/0000:41:00.0"
+	status := &v1alpha1.AcceleratorInventoryStatus{
+		Devices: []v1alpha1.Device{
+			{ID: "gpu0", NUMANode: node(3), PCI: at(first + "/0000:02:00.0/0000:04:00.0/0000:05:00.0/0000:07:00.0")},
+			{ID: "gpu1", NUMANode: node(3), PCI: at(first + "/0000:02:04.0/0000:0a:00.0/0000:0b:04.0/0000:0d:00.0/0000:0e:00.0/0000:0f:00.0")},
+			{ID: "gpu2", NUMANode: node(1), PCI: at(second + "/0000:42:00.0/0000:44:00.0/0000:45:00.0/0000:47:00.0")},
+		},
+		NICs: []v1alpha1.NIC{
+			{Name: "mlx5_0", NUMANode: node(3), PCI: at(first + "/0000:02:04.0/0000:0a:00.0/0000:0b:00.0/0000:0c:00.0")},
+			{Name: "mlx5_1", NUMANode: node(3), PCI: at(first + "/0000:02:0c.0/0000:10:00.0/0000:11:00.0/0000:12:00.0")},
+			{Name: "mlx5_2", NUMANode: node(1), PCI: at(second + "/0000:42:08.0/0000:4a:00.0/0000:4b:00.0")},
+		},
+	}
+	devices := map[v1alpha1.DeviceID]string{"gpu0": "X PXB SYS", "gpu1": "PXB X SYS", "gpu2": "SYS SYS X"}
+	nics := map[v1alpha1.DeviceID]string{"gpu0": "PXB PXB SYS", "gpu1": "PXB PXB SYS", "gpu2": "SYS SYS PXB"}
+	for i := range status.Devices {
+		id := status.Devices[i].ID
+		var toDevices, toNICs []string
+		for j := range 3 {
+			toDevices = append(toDevices, string(status.Relation(id, status.Devices[j].ID)))
+			toNICs = append(toNICs, string(status.NICRelation(id, status.NICs[j].Name)))
+		}
+		if got := strings.Join(toDevices, " "); got != devices[id] {
+			t.Errorf("%s to the GPUs: %s, want %s", id, got, devices[id])
+		}
+		if got := strings.Join(toNICs, " "); got != nics[id] {
+			t.Errorf("%s to the adapters: %s, want %s", id, got, nics[id])
+		}
+	}
+}

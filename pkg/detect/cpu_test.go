@@ -151,6 +151,8 @@ func TestContainer(t *testing.T) {
 	}{
 		"bare host":                 {map[string]string{"proc/1/cgroup": "0::/init.scope", "proc/self/mountinfo": "26 1 259:2 / / rw - ext4 /dev/nvme0n1p2 rw"}, ""},
 		"bare host with containers": {map[string]string{"proc/1/cgroup": "0::/init.scope", "proc/self/mountinfo": "26 1 259:2 / / rw - ext4 /dev/x rw\n" + strings.Replace(strings.Replace(overlay, "%s", "/var/lib/docker/overlay2", 1), " / / ", " / /var/lib/docker/overlay2/a/merged ", 1)}, ""},
+		"a machine from an image":   {map[string]string{".dockerenv": "", "proc/1/cgroup": "0::/", "proc/self/mountinfo": "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard"}, ""},
+		"docker on btrfs":           {map[string]string{".dockerenv": "", "proc/self/mountinfo": "27 1 254:0 /docker/btrfs/subvolumes/0a1b / rw,relatime - btrfs /dev/vda rw"}, "docker"},
 		"docker":                    {map[string]string{".dockerenv": ""}, "docker"},
 		"podman":                    {map[string]string{"run/.containerenv": ""}, "podman"},
 		"containerd, version 1":     {map[string]string{"proc/1/cgroup": "11:memory:/kubepods/burstable/pod1/cri-containerd-ab.scope"}, "containerd"},

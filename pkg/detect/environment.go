@@ -33,15 +33,19 @@ var rootMountEvidence = []struct{ word, runtime string }{
 // readContainer returns the container runtime around the detecting process; empty on a bare host, `unknown` in a
 // container of no known runtime.
 func readContainer(files Files) string {
+	mountinfo, _, _ := readText(files, "/proc/self/mountinfo")
+	mounts := parseMountInfo(mountinfo)
 	for _, evidence := range containerEvidence {
+		if evidence.word == "" && hasDiskAsRoot(mounts) {
+			continue
+		}
 		text, ok, err := readText(files, evidence.file)
 		if ok && err == nil && strings.Contains(text, evidence.word) {
 			return evidence.runtime
 		}
 	}
-	mountinfo, _, _ := readText(files, "/proc/self/mountinfo")
 	inContainer := false
-	for _, m := range parseMountInfo(mountinfo) {
+	for _, m := range mounts {
 		inContainer = inContainer || strings.Contains(m.root, "/containers/") && m.point == "/etc/hosts"
 		if m.point != "/" || m.kind != "overlay" {
 			continue
@@ -56,6 +60,18 @@ func readContainer(files Files) string {
 		return "unknown"
 	}
 	return ""
+}
+
+// hasDiskAsRoot says whether `/` is the top of a file system on a disk, as no container has it. A virtual machine that was
+// built from a container's image still has the file that tells a container.
+func hasDiskAsRoot(mounts []mount) bool {
+	disk := false
+	for _, m := range mounts {
+		if m.point == "/" {
+			disk = m.root == "/" && strings.HasPrefix(m.source, "/dev/")
+		}
+	}
+	return disk
 }
 
 // kubeletMounts are the files that the kubelet mounts into every container, by where they come from: a folder of the

@@ -58,7 +58,7 @@ func readDisk(files Files, places pciPlaces, name string) (disk v1alpha1.Storage
 	}
 	a, ok := attached(files, places, folder)
 	sectors, _, err := readInt(files, path.Join(folder, "size"))
-	if !ok || err != nil || sectors <= 0 {
+	if !ok || err != nil || sectors>>sectorsToMiB <= 0 {
 		return disk, false
 	}
 	if removable, _, err := readInt(files, path.Join(folder, "removable")); err == nil && removable == 1 {
