@@ -272,6 +272,7 @@ func (c counted) ReadFile(name string) ([]byte, error) {
 	c.calls["read"]++
 	return c.Files.ReadFile(name)
 }
+
 func (c counted) ReadDir(name string) ([]string, error) {
 	c.calls["list"]++
 	return c.Files.ReadDir(name)
