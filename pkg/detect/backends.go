@@ -4,6 +4,7 @@ package detect
 func Backends() []Backend {
 	return []Backend{
 		AMD(),
+		Apple(),
 		CPU(),
 		Gaudi(),
 		IntelGPU(),
@@ -12,7 +13,13 @@ func Backends() []Backend {
 		Network(),
 		NVIDIA(),
 		Storage(),
+		MediaTekAPU(),
+		Neuron(),
+		NVIDIA(),
+		Qualcomm(),
+		SamsungNPU(),
 		TPU(),
 		Vulkan(),
+		XDNA(),
 	}
 }

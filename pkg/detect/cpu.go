@@ -20,8 +20,11 @@ type cpuBackend struct{}
 func (cpuBackend) Name() string { return "cpu" }
 
 // Detect implements Backend.
-func (cpuBackend) Detect(_ context.Context, host *Host) (Found, error) {
+func (cpuBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	files := host.Files
+	if isMacOS(files) {
+		return detectMacHost(ctx, host)
+	}
 	var unread []string
 	note := func(err error) {
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 var toolFolders = []string{
 	"/usr/bin", "/usr/local/bin", "/bin", "/usr/sbin", "/usr/local/sbin", "/sbin",
 	"/usr/local/nvidia/bin", "/opt/nvidia/bin", "/run/nvidia/driver/usr/bin", "/opt/rocm/bin",
+	"/opt/aws/neuron/bin", "/opt/qti-aic/tools",
 }
 
 // Folders of driver libraries that no linker cache knows where the driver was mounted rather than installed.

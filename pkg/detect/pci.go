@@ -44,7 +44,7 @@ var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-
 func listPCIFunctions(host *Host) ([]pciFunction, error) {
 	addresses, err := host.Files.ReadDir(pciDevices)
 	if errors.Is(err, fs.ErrNotExist) {
-		if !exists(host.Files, "/sys/bus") {
+		if !exists(host.Files, "/sys/bus") && !isMacOS(host.Files) {
 			return nil, fmt.Errorf("%w: the host's sysfs is needed at /sys", err)
 		}
 		return nil, nil
@@ -88,7 +88,7 @@ func readPCIFunction(files Files, address string) (pciFunction, error) {
 			return pciFunction{}, fmt.Errorf("PCI function %s: %w", address, err)
 		}
 	}
-	if plumbing[function.Class[:2]] {
+	if plumbing[function.Class[:2]] && !misclassed[[2]string{function.VendorID, function.Class[:4]}] {
 		return function, nil
 	}
 	for _, a := range []pciAttribute{
@@ -108,6 +108,10 @@ func readPCIFunction(files Files, address string) (pciFunction, error) {
 // plumbing are the base classes of which only class and ids are read: bridges, system peripherals, serial buses and
 // performance counters, which are nine tenths of the functions of a server.
 var plumbing = map[string]bool{"06": true, "08": true, "0c": true, "11": true}
+
+// misclassed are the accelerators that call themselves plumbing, by vendor and class: Amazon's are system peripherals,
+// AMD's NPUs signal processing controllers.
+var misclassed = map[[2]string]bool{{"1d0f", "0880"}: true, {"1022", "1180"}: true}
 
 // pciAttribute is a file with a hexadecimal number of so many digits.
 type pciAttribute struct {

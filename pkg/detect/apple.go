@@ -1,0 +1,121 @@
+package detect
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
+)
+
+// Apple finds the GPU and the Neural Engine of Apple's own chips. On Linux (Asahi) they are platform devices, known by
+// their nodes in the device tree, and their device nodes by the kernel's classes. macOS shows nothing in files, so there
+// they are what system_profiler says, with the memory that sysctl says.
+//
+// The memory is the host's: GPU and processor share all of it. It is listed as the GPU's, and not a second time as the
+// Neural Engine's. macOS lends the GPU about three quarters of it unless it is told otherwise.
+//
+// Sources: the drivers asahi and ane with their device trees, outputs of system_profiler that users published.
+func Apple() Backend { return appleBackend{} }
+
+const appleVendor = "apple"
+
+type appleBackend struct{}
+
+// Name implements Backend.
+func (appleBackend) Name() string { return "apple" }
+
+// Detect implements Backend.
+func (appleBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+	if isMacOS(host.Files) {
+		return detectMac(ctx, host)
+	}
+	machine := readMachine(host.Files)
+	if !madeBy(machine, appleVendor) {
+		return Found{}, nil
+	}
+	chip := appleChip(machine)
+	devices, err := readPlatformDevices(host.Files, func(compatible string) bool { return isAGX(compatible) || isANE(compatible) })
+	if len(devices) == 0 {
+		return Found{}, err
+	}
+	drm, drmErr := readDRM(host.Files)
+	accel, accelErr := classMembers(host.Files, "accel")
+	memoryMiB, memoryErr := readMemTotal(host.Files, "/proc/meminfo")
+	found := Found{Degraded: joinProblems(err, drmErr, accelErr, memoryErr)}
+	for _, d := range devices {
+		nodes := drm.byFolder[d.folder]
+		paths := slices.Concat(nodePaths(accel[d.folder]), nodes.paths())
+		device := v1alpha1.Device{
+			ID: v1alpha1.DeviceID(appleVendor + "-" + idText(d.name)), Driver: d.driver, Index: firstIndex(nodes.renders), Paths: paths,
+		}
+		if d.driver != "" {
+			device.DriverVersion = moduleVersion(host.Files, d.driver)
+		}
+		if slices.ContainsFunc(d.compatible, isANE) {
+			device.Health = driverHealth(d.driver, paths, "load ane, which Linux itself does not have")
+			describeANE(&device, chip)
+		} else {
+			device.Health = driverHealth(d.driver, paths, "load asahi, which Asahi's kernels have")
+			describeAGX(&device, chip, "", memoryMiB)
+		}
+		found.Devices = append(found.Devices, device)
+	}
+	return found, nil
+}
+
+func isAGX(compatible string) bool { return strings.HasPrefix(compatible, "apple,agx-") }
+
+func isANE(compatible string) bool {
+	return strings.HasPrefix(compatible, "apple,t") && strings.HasSuffix(compatible, "-ane")
+}
+
+// appleChips are by the SoC's number. Sources: the device trees of Linux, and of Asahi for the M3 family.
+var appleChips = map[string]string{
+	"apple,t8103": "Apple M1", "apple,t6000": "Apple M1 Pro", "apple,t6001": "Apple M1 Max", "apple,t6002": "Apple M1 Ultra",
+	"apple,t8112": "Apple M2", "apple,t6020": "Apple M2 Pro", "apple,t6021": "Apple M2 Max", "apple,t6022": "Apple M2 Ultra",
+	"apple,t8122": "Apple M3", "apple,t6030": "Apple M3 Pro", "apple,t6031": "Apple M3 Max", "apple,t6034": "Apple M3 Max",
+}
+
+// appleChip is the name of the machine's chip; by its number where it has none here.
+func appleChip(machine []string) string {
+	for _, entry := range machine {
+		if name, ok := appleChips[entry]; ok {
+			return name
+		}
+	}
+	for _, entry := range machine {
+		if number, ok := strings.CutPrefix(entry, "apple,t"); ok {
+			return "Apple t" + path.Base(number)
+		}
+	}
+	return "Apple silicon"
+}
+
+// describeAGX sets what is known of a GPU. cores is the number of its cores where the system counts them, which tells
+// apart what Apple calls by one name.
+func describeAGX(device *v1alpha1.Device, chip, cores string, memoryMiB int64) {
+	device.Vendor, device.Family, device.Backend, device.Product = appleVendor, v1alpha1.FamilyGPU, "apple", chip
+	if memoryMiB > 0 {
+		device.Memory = &v1alpha1.DeviceMemory{TotalMiB: memoryMiB, Source: v1alpha1.SourceKernel}
+	}
+	product, known := accelerator.Lookup(accelerator.Key{Product: chip + " (" + cores + "-core)"})
+	if !known {
+		product, known = accelerator.Lookup(accelerator.Key{Product: chip, MemoryMiB: memoryMiB})
+	}
+	if known && product.Vendor == appleVendor {
+		describe(device, product)
+		if memoryMiB <= 0 {
+			device.Memory = nil // sold in several sizes
+		}
+	}
+	device.Architecture = cmp.Or(device.Architecture, "Apple Silicon")
+}
+
+func describeANE(device *v1alpha1.Device, chip string) {
+	device.Vendor, device.Family, device.Backend = appleVendor, v1alpha1.FamilyNPU, "apple"
+	device.Product, device.Architecture = chip+" Neural Engine", "Apple Silicon"
+}

@@ -1,0 +1,89 @@
+package detect
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+const (
+	deviceTree      = "/sys/firmware/devicetree/base"
+	platformDevices = "/sys/bus/platform/devices"
+)
+
+// readMachine returns what the machine is compatible with, the board first and its SoC after it; nothing where the
+// kernel has no device tree.
+func readMachine(files Files) []string {
+	return readCompatible(files, path.Join(deviceTree, "compatible"))
+}
+
+// readCompatible reads a device tree's list of strings that end in NUL.
+func readCompatible(files Files, name string) []string {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	return parseCompatible(string(data))
+}
+
+// maxCompatible is far above the length of any list.
+const maxCompatible = 64
+
+// parseCompatible splits the list. Some vendors put a space after the comma (`mediatek, mt6885-mdla`), which means
+// nothing.
+func parseCompatible(text string) []string {
+	var compatible []string
+	for entry := range strings.SplitSeq(text, "\x00") {
+		entry = strings.TrimSpace(strings.Replace(entry, ", ", ",", 1))
+		if entry != "" && len(compatible) < maxCompatible {
+			compatible = append(compatible, clip(entry, 128))
+		}
+	}
+	return compatible
+}
+
+// madeBy says whether one of a machine's strings begins with the vendor's name.
+func madeBy(machine []string, vendor string) bool {
+	return slices.ContainsFunc(machine, func(entry string) bool {
+		return strings.HasPrefix(strings.ToLower(entry), vendor+",")
+	})
+}
+
+// platformDevice is a device of the SoC that the device tree describes.
+type platformDevice struct {
+	// name is the kernel's (`406400000.gpu`), which the device tree decides.
+	name string
+	// folder is below /sys/devices, links resolved.
+	folder string
+	// driver is empty where none is bound.
+	driver     string
+	compatible []string
+}
+
+// maxPlatformDevices is several times what a SoC has.
+const maxPlatformDevices = 4096
+
+// readPlatformDevices returns the platform devices of whose compatible strings one matches, in order of their names.
+func readPlatformDevices(files Files, match func(compatible string) bool) ([]platformDevice, error) {
+	names, err := readNames(files, platformDevices)
+	if err != nil {
+		return nil, err
+	}
+	var devices []platformDevice
+	for _, name := range names[:min(len(names), maxPlatformDevices)] {
+		compatible := readCompatible(files, path.Join(platformDevices, name, "of_node/compatible"))
+		if !slices.ContainsFunc(compatible, match) {
+			continue
+		}
+		folder, err := files.RealPath(path.Join(platformDevices, name))
+		if err != nil {
+			continue // gone since the folder was listed
+		}
+		device := platformDevice{name: name, folder: folder, compatible: compatible}
+		if target, err := files.ReadLink(path.Join(folder, "driver")); err == nil {
+			device.driver = clip(path.Base(target), 64)
+		}
+		devices = append(devices, device)
+	}
+	return devices, nil
+}

@@ -1,0 +1,87 @@
+package detect
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Qualcomm finds Qualcomm's Cloud AI SoCs on the PCI bus, by their ids or by the driver qaic, each of them. A card of the
+// Ultra kind is four SoCs behind a switch of its own, so it is listed as four devices, partitions of the card: four SoCs
+// that are alone behind one switch, each at a port of its own, are taken for one unless qaic-util says that they are not.
+//
+// One PCI id stands for all kinds of AI 100, so what kind a card is, and with it the memory, is known from qaic-util
+// alone, by PCI address. qaic-util needs root.
+//
+// Sources: drivers/accel/qaic of Linux and its documentation for ids, driver and nodes; quic/cloud-ai-sdk-pages for the
+// cards; QUtil.cpp and qaic-util of quic/software-kit-for-qualcomm-cloud-ai-100, and outputs that users published.
+func Qualcomm() Backend { return qualcommBackend{} }
+
+const (
+	qualcommVendor    = "qualcomm"
+	qualcommPCIVendor = "17cb"
+	qaicDriver        = "qaic"
+)
+
+// qaicFamilies are the families of SoCs by PCI device id: qaic_drv.c of Linux.
+var qaicFamilies = map[string]string{"a080": "Cloud AI 080", "a100": "Cloud AI 100", "a110": "Cloud AI 200"}
+
+type qualcommBackend struct{}
+
+// Name implements Backend.
+func (qualcommBackend) Name() string { return "qualcomm" }
+
+// Detect implements Backend.
+func (qualcommBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+	functions, err := pciFunctions(host)
+	var socs []*qaicSoC
+	for _, function := range functions {
+		if isQaic(function) && !isVirtualFunction(host.Files, function) {
+			socs = append(socs, &qaicSoC{pciFunction: function})
+		}
+	}
+	if len(socs) == 0 {
+		return Found{}, err
+	}
+	members, nodeErr := classMembers(host.Files, "accel")
+	older, olderErr := classMembers(host.Files, qaicDriver)
+	reports, toolErr := queryQaic(ctx, host)
+	for _, soc := range socs {
+		soc.paths = append(nodePaths(members[soc.Path]), nodePaths(older[soc.Path])...)
+		if report, ok := reports[soc.Address]; ok {
+			soc.report = &report
+		}
+	}
+	findQaicCards(functions, socs)
+
+	found := Found{Readings: Readings{}, Degraded: joinProblems(err, nodeErr, olderErr, toolErr)}
+	for _, soc := range socs {
+		device := soc.device(host.Files)
+		found.Devices = append(found.Devices, device)
+		if soc.report != nil {
+			found.Readings[device.ID] = soc.report.reading(soc.card == nil)
+		}
+	}
+	return found, nil
+}
+
+func isQaic(function pciFunction) bool {
+	return function.VendorID == qualcommPCIVendor && (qaicFamilies[function.DeviceID] != "" || function.Driver == qaicDriver)
+}
+
+// queryQaic runs qaic-util and returns its reports by PCI address.
+func queryQaic(ctx context.Context, host *Host) (map[string]qaicReport, error) {
+	result, err := queryTool(ctx, host, "the kind of card and its memory are told by qaic-util only: install the Cloud AI Platform SDK",
+		"qaic-util", "-q")
+	if err != nil {
+		return nil, err
+	}
+	reports := parseQaicUtil(string(result.Stdout))
+	if len(reports) == 0 {
+		return nil, fmt.Errorf("qaic-util -q: names no device: %s", clip(firstLine(result.Stdout, result.Stderr), 128))
+	}
+	return reports, nil
+}
+
+func (s *qaicSoC) id() v1alpha1.DeviceID { return v1alpha1.DeviceID(qualcommVendor + "-" + s.Address) }
