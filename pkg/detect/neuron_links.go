@@ -38,21 +38,25 @@ func neuronLinks(files Files, chips []*neuronChip, nodes []*neuronNode, reports 
 	return links, errors.Join(unknown...)
 }
 
-// newNeuronGraph joins what the driver and neuron-ls say. A link to a node that is not there leads to what another
-// container has.
+// newNeuronGraph takes what the driver says, or neuron-ls where it says nothing. A link counts where both its ends name it:
+// in a container that has some of the chips, numbers may be counted anew and those of neighbours not.
 func newNeuronGraph(nodes []*neuronNode, reports map[string]neuronReport) neuronGraph {
-	graph := neuronGraph{}
 	ends := map[int][]int{}
 	for _, node := range nodes {
-		ends[node.number] = append(ends[node.number], node.connected...)
+		if len(node.connected) > 0 {
+			ends[node.number] = node.connected
+		}
 	}
-	for _, report := range reports {
-		ends[report.number] = append(ends[report.number], report.connected...)
+	if len(ends) == 0 {
+		for _, report := range reports {
+			ends[report.number] = report.connected
+		}
 	}
+	graph := neuronGraph{}
 	for a, others := range ends {
 		for _, b := range others {
-			if _, ok := ends[b]; ok && a != b {
-				graph[a], graph[b] = append(graph[a], b), append(graph[b], a)
+			if a != b && slices.Contains(ends[b], a) {
+				graph[a] = append(graph[a], b)
 			}
 		}
 	}

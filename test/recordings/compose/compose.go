@@ -19,7 +19,7 @@ type Host struct {
 	errs []error
 }
 
-// New returns an empty host, with a README that says what it is and where its facts come from.
+// New returns an empty Linux host, with a README that says what it is and where its facts come from.
 func New(readme string) *Host {
 	h := NewWithoutPCI(readme)
 	h.Folder("/sys/bus/pci/devices")
