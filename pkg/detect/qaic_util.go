@@ -103,11 +103,13 @@ func (r *qaicReport) describe(device *v1alpha1.Device) {
 	}
 	switch r.status {
 	case "", "Ready":
-	case "Initializing":
-		device.Health = v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: "Initializing", Message: "qaic-util says: Initializing"}
+	case "Error":
+		device.Health = v1alpha1.DeviceHealth{
+			State: v1alpha1.Unhealthy, Reason: "NotReady", Message: "qaic-util says: Error: see dmesg, and reset the SoC",
+		}
 	default:
 		device.Health = v1alpha1.DeviceHealth{
-			State: v1alpha1.Unhealthy, Reason: "NotReady", Message: "qaic-util says: " + r.status + ": see dmesg, and reset the SoC",
+			State: v1alpha1.Unknown, Reason: "NotReady", Message: "qaic-util says: " + r.status,
 		}
 	}
 }

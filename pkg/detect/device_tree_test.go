@@ -1,0 +1,63 @@
+package detect
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// machine gives the host a device tree.
+func (s sysfs) machine(compatible ...string) {
+	s.t.Helper()
+	s.file(deviceTree+"/compatible", strings.Join(compatible, "\x00")+"\x00")
+}
+
+// platform adds a device that the device tree describes and returns its folder; driver is "" where none is bound.
+func (s sysfs) platform(name, driver string, compatible ...string) string {
+	s.t.Helper()
+	folder := "/sys/devices/platform/soc/" + name
+	s.file(deviceTree+"/soc/"+name+"/compatible", strings.Join(compatible, "\x00")+"\x00")
+	s.link(folder+"/of_node", deviceTree+"/soc/"+name)
+	s.link(platformDevices+"/"+name, folder)
+	if driver != "" {
+		s.folder("/sys/bus/platform/drivers/" + driver)
+		s.link(folder+"/driver", "/sys/bus/platform/drivers/"+driver)
+	}
+	return folder
+}
+
+func TestParseCompatible(t *testing.T) {
+	for text, want := range map[string][]string{
+		"apple,j316c\x00apple,t6001\x00apple,arm-platform\x00": {"apple,j316c", "apple,t6001", "apple,arm-platform"},
+		"mediatek, mt6885-mdla\x00":                            {"mediatek,mt6885-mdla"},
+		"no end":                                               {"no end"},
+		"\x00\x00 \x00":                                        nil,
+		"":                                                     nil,
+	} {
+		if diff := cmp.Diff(want, parseCompatible(text)); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+	if got := parseCompatible(strings.Repeat("a\x00", 1000)); len(got) != maxCompatible {
+		t.Errorf("got %d entries", len(got))
+	}
+}
+
+func FuzzCompatible(f *testing.F) {
+	f.Add("apple,j316c\x00apple,t6001\x00apple,arm-platform\x00")
+	f.Add("mediatek, mt6885-mdla\x00")
+	f.Fuzz(func(t *testing.T, text string) {
+		entries := parseCompatible(text)
+		for _, entry := range entries {
+			if entry == "" || len(entry) > 128 || strings.Contains(entry, "\x00") {
+				t.Errorf("%q: %q", text, entry)
+			}
+		}
+		if id := "apple-" + idText(text); text != "" && !validID.MatchString(id) {
+			t.Errorf("%q is no id", id)
+		}
+		appleChip(entries)
+		socName(entries, "samsung")
+	})
+}

@@ -1,0 +1,118 @@
+package detect
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestSoCNPUs lists `id paths health` of each NPU.
+func TestSoCNPUs(t *testing.T) {
+	for name, test := range map[string]struct {
+		backend Backend
+		compose func(s sysfs)
+		want    []string
+	}{
+		"Exynos": {SamsungNPU(), func(s sysfs) {
+			s.machine("samsung,exynos2100")
+			npu := s.platform("npu_exynos", "exynos-npu", "samsung,exynos-npu")
+			s.platform("npu_exynos_core", "exynos-npu-core", "samsung,exynos-npu-core")
+			dsp := s.platform("17c00000.dsp", "exynos-dsp", "samsung,exynos-dsp")
+			s.vertex(npu, "vertex10")
+			s.vertex(dsp, "vertex11")
+		}, []string{"samsung-npu_exynos [/dev/vertex10] Healthy"}},
+		"Exynos with two NPUs": {SamsungNPU(), func(s sysfs) {
+			s.machine("samsung, UNIVERSAL2400", "samsung,exynos2400")
+			s.vertex(s.platform("npu_exynos@1", "exynos-npu", "samsung,exynos-npu"), "vertex10")
+			s.platform("npu_exynos@0", "", "samsung,exynos-npu")
+		}, []string{"samsung-npu_exynos_0 [] Unknown DriverMissing", "samsung-npu_exynos_1 [/dev/vertex10] Healthy"}},
+		"an Exynos without an NPU": {SamsungNPU(), func(s sysfs) {
+			s.machine("samsung,exynos5433")
+			s.platform("14ac0000.gpu", "panfrost", "samsung,exynos5433-mali", "arm,mali-t760")
+		}, nil},
+		"another vendor's machine with the same string": {SamsungNPU(), func(s sysfs) {
+			s.machine("google,gs101")
+			s.platform("npu_exynos", "exynos-npu", "samsung,exynos-npu")
+		}, nil},
+		"no device tree": {SamsungNPU(), func(s sysfs) { s.platform("npu_exynos", "exynos-npu", "samsung,exynos-npu") }, nil},
+		"Genio": {MediaTekAPU(), func(s sysfs) {
+			s.machine("mediatek,mt8390-evk", "mediatek,mt8390", "mediatek,mt8188")
+			s.platform("19001000.apusys_rv", "mtk-apu", "mediatek,mt8188-apusys-rv")
+			s.platform("190e1000.mailbox", "mtk-apu-mailbox", "mediatek,mt8188-apu-mailbox")
+			s.apusys()
+		}, []string{"mediatek-19001000.apusys_rv [/dev/apusys] Healthy"}},
+		"a SoC with two APUs": {MediaTekAPU(), func(s sysfs) {
+			s.machine("mediatek,mt8183-pumpkin", "mediatek,mt8183")
+			s.platform("19100000.apu", "mtk_apu-rproc", "mediatek,mt8183-apu")
+			s.platform("19200000.apu", "mtk_apu-rproc", "mediatek,mt8183-apu")
+		}, []string{"mediatek-19100000.apu [] Unknown DeviceNodeMissing", "mediatek-19200000.apu [] Unknown DeviceNodeMissing"}},
+		"a phone": {MediaTekAPU(), func(s sysfs) {
+			s.machine("mediatek,MT6885")
+			s.platform("19034000.mdla", "mdla", "mediatek, mt6885-mdla")
+			s.apusys()
+		}, []string{"mediatek-19034000.mdla [/dev/apusys] Healthy"}},
+		"a phone whose engine is a part of the APU": {MediaTekAPU(), func(s sysfs) {
+			s.machine("mediatek,MT6983")
+			s.platform("19001000.apusys_rv", "apusys_rv", "mediatek,mt6983-apusys-rv")
+			s.platform("soc:mdla", "mdla", "mediatek, mdla-rv")
+			s.apusys()
+		}, []string{"mediatek-19001000.apusys_rv [/dev/apusys] Healthy"}},
+		"a Chromebook": {MediaTekAPU(), func(s sysfs) {
+			s.machine("google,spherion-rev0", "google,spherion", "mediatek,mt8192")
+			s.platform("19001000.apusys_rv", "", "mediatek,mt8192-apusys-rv")
+		}, []string{"mediatek-19001000.apusys_rv [] Unknown DriverMissing"}},
+		"a node without a device": {MediaTekAPU(), func(s sysfs) { s.machine("mediatek,mt8188"); s.apusys() }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSysfs(t)
+			test.compose(s)
+			var got []string
+			for _, d := range s.detect(test.backend).Devices {
+				if d.Memory != nil || d.Performance != nil {
+					t.Errorf("%s: got %+v %+v", d.ID, d.Memory, d.Performance)
+				}
+				health := strings.TrimSpace(string(d.Health.State) + " " + d.Health.Reason)
+				got = append(got, string(d.ID)+" ["+strings.Join(d.Paths, " ")+"] "+health)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// vertex adds a device node of Samsung's class to the device at the folder.
+func (s sysfs) vertex(folder, name string) {
+	s.t.Helper()
+	member := folder + "/vision4linux/" + name
+	s.file(member+"/uevent", "DEVNAME="+name+"\n")
+	s.link(member+"/device", folder)
+	s.link("/sys/class/vision4linux/"+name, member)
+	s.must(s.AddDevice("/dev/" + name))
+}
+
+func (s sysfs) apusys() {
+	s.t.Helper()
+	s.file("/sys/devices/virtual/misc/apusys/uevent", "DEVNAME=apusys\n")
+	s.link("/sys/class/misc/apusys", "/sys/devices/virtual/misc/apusys")
+	s.must(s.AddDevice("/dev/apusys"))
+}
+
+func TestSoCName(t *testing.T) {
+	for _, test := range []struct {
+		vendor  string
+		machine []string
+		want    string
+	}{
+		{"mediatek", []string{"mediatek,mt8390-evk", "mediatek,mt8390", "mediatek,mt8188"}, "mt8188"},
+		{"mediatek", []string{"google,spherion", "mediatek,mt8192"}, "mt8192"},
+		{"samsung", []string{"samsung, UNIVERSAL2100", "samsung,EXYNOS2100"}, "exynos2100"},
+		{"samsung", []string{"google,gs101"}, ""},
+		{"samsung", nil, ""},
+	} {
+		if got := socName(test.machine, test.vendor); got != test.want {
+			t.Errorf("%v: got %q, want %q", test.machine, got, test.want)
+		}
+	}
+}
