@@ -15,8 +15,8 @@ func (s sysfs) asahi(soc string, memoryMiB int) {
 	s.t.Helper()
 	s.machine("apple,j316c", "apple,"+soc, "apple,arm-platform")
 	s.file("/proc/meminfo", fmt.Sprintf("MemTotal:       %d kB\n", memoryMiB<<10))
-	display := s.platform("display-subsystem", "apple-drm", "apple,display-subsystem")
-	gpu := s.platform("406400000.gpu", "asahi", "apple,agx-"+soc, "apple,agx-g13x")
+	display := s.treeDevice("display-subsystem", "apple-drm", "apple,display-subsystem")
+	gpu := s.treeDevice("406400000.gpu", "asahi", "apple,agx-"+soc, "apple,agx-g13x")
 	s.drm(display, "card0")
 	s.drm(gpu, "card1", "renderD128")
 }
@@ -70,8 +70,8 @@ func TestAppleOnLinux(t *testing.T) {
 func TestAppleNeuralEngine(t *testing.T) {
 	s := newSysfs(t)
 	s.asahi("t8103", 8<<10)
-	s.accel(s.platform("26bc04000.ane", "ane", "apple,t8103-ane"), 0)
-	s.platform("26b800000.iommu", "apple-dart", "apple,t8103-dart")
+	s.accel(s.treeDevice("26bc04000.ane", "ane", "apple,t8103-ane"), 0)
+	s.treeDevice("26b800000.iommu", "apple-dart", "apple,t8103-dart")
 	found := s.detect(Apple())
 	if len(found.Devices) != 2 {
 		t.Fatalf("got %d devices", len(found.Devices))

@@ -13,8 +13,8 @@ func (s sysfs) machine(compatible ...string) {
 	s.file(deviceTree+"/compatible", strings.Join(compatible, "\x00")+"\x00")
 }
 
-// platform adds a device that the device tree describes and returns its folder; driver is "" where none is bound.
-func (s sysfs) platform(name, driver string, compatible ...string) string {
+// treeDevice adds a device that the device tree describes and returns its folder; driver is "" where none is bound.
+func (s sysfs) treeDevice(name, driver string, compatible ...string) string {
 	s.t.Helper()
 	folder := "/sys/devices/platform/soc/" + name
 	s.file(deviceTree+"/soc/"+name+"/compatible", strings.Join(compatible, "\x00")+"\x00")

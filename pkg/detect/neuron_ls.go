@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // neuronReport is what neuron-ls says of a chip. Of its fields, numa_node (a string) and cpu_affinity say what the kernel
@@ -33,17 +34,9 @@ func (r *neuronReport) grouping(physical int) int {
 
 // listNeuron runs neuron-ls and returns its reports by PCI address.
 func listNeuron(ctx context.Context, host *Host, chips []*neuronChip) (map[string]neuronReport, error) {
-	missing := "which /dev/neuronN is which chip is told by neuron-ls only: install aws-neuronx-tools"
-	unpaired := func() bool {
-		for _, chip := range chips {
-			if chip.node == nil && chip.Driver == neuronDriver {
-				return true
-			}
-		}
-		return false
-	}
-	if !unpaired() {
-		missing = ""
+	missing := ""
+	if slices.ContainsFunc(chips, func(c *neuronChip) bool { return c.node == nil && c.Driver == neuronDriver }) {
+		missing = "which /dev/neuronN is which chip is told by neuron-ls only: install aws-neuronx-tools"
 	}
 	result, err := queryTool(ctx, host, missing, "neuron-ls", "-j")
 	if err != nil || len(result.Stdout) == 0 {

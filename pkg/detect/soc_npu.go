@@ -12,7 +12,7 @@ import (
 // socNPU is a backend for the NPUs inside one vendor's SoCs, which the device tree describes.
 type socNPU struct {
 	name, vendor, product string
-	// isNPU picks from the platform devices, given those that the pattern matches.
+	// pattern matches NPUs among the platform devices; pick, where there is one, leaves out parts of others.
 	pattern func(compatible string) bool
 	pick    func(devices []platformDevice) []platformDevice
 	// classes are those whose members are device nodes of the NPU that they belong to.

@@ -16,51 +16,51 @@ func TestSoCNPUs(t *testing.T) {
 	}{
 		"Exynos": {SamsungNPU(), func(s sysfs) {
 			s.machine("samsung,exynos2100")
-			npu := s.platform("npu_exynos", "exynos-npu", "samsung,exynos-npu")
-			s.platform("npu_exynos_core", "exynos-npu-core", "samsung,exynos-npu-core")
-			dsp := s.platform("17c00000.dsp", "exynos-dsp", "samsung,exynos-dsp")
+			npu := s.treeDevice("npu_exynos", "exynos-npu", "samsung,exynos-npu")
+			s.treeDevice("npu_exynos_core", "exynos-npu-core", "samsung,exynos-npu-core")
+			dsp := s.treeDevice("17c00000.dsp", "exynos-dsp", "samsung,exynos-dsp")
 			s.vertex(npu, "vertex10")
 			s.vertex(dsp, "vertex11")
 		}, []string{"samsung-npu_exynos [/dev/vertex10] Healthy"}},
 		"Exynos with two NPUs": {SamsungNPU(), func(s sysfs) {
 			s.machine("samsung, UNIVERSAL2400", "samsung,exynos2400")
-			s.vertex(s.platform("npu_exynos@1", "exynos-npu", "samsung,exynos-npu"), "vertex10")
-			s.platform("npu_exynos@0", "", "samsung,exynos-npu")
+			s.vertex(s.treeDevice("npu_exynos@1", "exynos-npu", "samsung,exynos-npu"), "vertex10")
+			s.treeDevice("npu_exynos@0", "", "samsung,exynos-npu")
 		}, []string{"samsung-npu_exynos_0 [] Unknown DriverMissing", "samsung-npu_exynos_1 [/dev/vertex10] Healthy"}},
 		"an Exynos without an NPU": {SamsungNPU(), func(s sysfs) {
 			s.machine("samsung,exynos5433")
-			s.platform("14ac0000.gpu", "panfrost", "samsung,exynos5433-mali", "arm,mali-t760")
+			s.treeDevice("14ac0000.gpu", "panfrost", "samsung,exynos5433-mali", "arm,mali-t760")
 		}, nil},
 		"another vendor's machine with the same string": {SamsungNPU(), func(s sysfs) {
 			s.machine("google,gs101")
-			s.platform("npu_exynos", "exynos-npu", "samsung,exynos-npu")
+			s.treeDevice("npu_exynos", "exynos-npu", "samsung,exynos-npu")
 		}, nil},
-		"no device tree": {SamsungNPU(), func(s sysfs) { s.platform("npu_exynos", "exynos-npu", "samsung,exynos-npu") }, nil},
+		"no device tree": {SamsungNPU(), func(s sysfs) { s.treeDevice("npu_exynos", "exynos-npu", "samsung,exynos-npu") }, nil},
 		"Genio": {MediaTekAPU(), func(s sysfs) {
 			s.machine("mediatek,mt8390-evk", "mediatek,mt8390", "mediatek,mt8188")
-			s.platform("19001000.apusys_rv", "mtk-apu", "mediatek,mt8188-apusys-rv")
-			s.platform("190e1000.mailbox", "mtk-apu-mailbox", "mediatek,mt8188-apu-mailbox")
+			s.treeDevice("19001000.apusys_rv", "mtk-apu", "mediatek,mt8188-apusys-rv")
+			s.treeDevice("190e1000.mailbox", "mtk-apu-mailbox", "mediatek,mt8188-apu-mailbox")
 			s.apusys()
 		}, []string{"mediatek-19001000.apusys_rv [/dev/apusys] Healthy"}},
 		"a SoC with two APUs": {MediaTekAPU(), func(s sysfs) {
 			s.machine("mediatek,mt8183-pumpkin", "mediatek,mt8183")
-			s.platform("19100000.apu", "mtk_apu-rproc", "mediatek,mt8183-apu")
-			s.platform("19200000.apu", "mtk_apu-rproc", "mediatek,mt8183-apu")
+			s.treeDevice("19100000.apu", "mtk_apu-rproc", "mediatek,mt8183-apu")
+			s.treeDevice("19200000.apu", "mtk_apu-rproc", "mediatek,mt8183-apu")
 		}, []string{"mediatek-19100000.apu [] Unknown DeviceNodeMissing", "mediatek-19200000.apu [] Unknown DeviceNodeMissing"}},
 		"a phone": {MediaTekAPU(), func(s sysfs) {
 			s.machine("mediatek,MT6885")
-			s.platform("19034000.mdla", "mdla", "mediatek, mt6885-mdla")
+			s.treeDevice("19034000.mdla", "mdla", "mediatek, mt6885-mdla")
 			s.apusys()
 		}, []string{"mediatek-19034000.mdla [/dev/apusys] Healthy"}},
 		"a phone whose engine is a part of the APU": {MediaTekAPU(), func(s sysfs) {
 			s.machine("mediatek,MT6983")
-			s.platform("19001000.apusys_rv", "apusys_rv", "mediatek,mt6983-apusys-rv")
-			s.platform("soc:mdla", "mdla", "mediatek, mdla-rv")
+			s.treeDevice("19001000.apusys_rv", "apusys_rv", "mediatek,mt6983-apusys-rv")
+			s.treeDevice("soc:mdla", "mdla", "mediatek, mdla-rv")
 			s.apusys()
 		}, []string{"mediatek-19001000.apusys_rv [/dev/apusys] Healthy"}},
 		"a Chromebook": {MediaTekAPU(), func(s sysfs) {
 			s.machine("google,spherion-rev0", "google,spherion", "mediatek,mt8192")
-			s.platform("19001000.apusys_rv", "", "mediatek,mt8192-apusys-rv")
+			s.treeDevice("19001000.apusys_rv", "", "mediatek,mt8192-apusys-rv")
 		}, []string{"mediatek-19001000.apusys_rv [] Unknown DriverMissing"}},
 		"a node without a device": {MediaTekAPU(), func(s sysfs) { s.machine("mediatek,mt8188"); s.apusys() }, nil},
 	} {
