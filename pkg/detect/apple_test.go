@@ -135,16 +135,26 @@ func TestAppleOnMacOS(t *testing.T) {
 		memory  string
 		want    []string
 	}{
-		"M3 Max of 40 cores": {macProfileText("Apple M3 Max", "sppci_vendor_Apple", "Apple M3 Max", "40"), "51539607552\n",
-			[]string{"apple-gpu0 Apple M3 Max 49152 400000", "apple-ane0 Apple M3 Max Neural Engine 0 0"}},
-		"M3 Max of 30 cores": {macProfileText("Apple M3 Max", "sppci_vendor_Apple", "Apple M3 Max", "30"), "38654705664\n",
-			[]string{"apple-gpu0 Apple M3 Max 36864 300000", "apple-ane0 Apple M3 Max Neural Engine 0 0"}},
-		"a newer chip": {macProfileText("Apple M9", "sppci_vendor_Apple", "Apple M9", "10"), "17179869184\n",
-			[]string{"apple-gpu0 Apple M9 16384 0", "apple-ane0 Apple M9 Neural Engine 0 0"}},
-		"memory not known": {macProfileText("Apple M4", "sppci_vendor_Apple", "Apple M4", "10"), "lots\n",
-			[]string{"apple-gpu0 Apple M4 0 120000", "apple-ane0 Apple M4 Neural Engine 0 0"}},
-		"a virtual machine": {macProfileText("Apple M4 Max (Virtual)", "sppci_vendor_Apple", "Apple Paravirtual device", ""), "4294967296\n",
-			[]string{"apple-gpu0 Apple Paravirtual device 4096 0"}},
+		"M3 Max of 40 cores": {
+			macProfileText("Apple M3 Max", "sppci_vendor_Apple", "Apple M3 Max", "40"), "51539607552\n",
+			[]string{"apple-gpu0 Apple M3 Max 49152 400000", "apple-ane0 Apple M3 Max Neural Engine 0 0"},
+		},
+		"M3 Max of 30 cores": {
+			macProfileText("Apple M3 Max", "sppci_vendor_Apple", "Apple M3 Max", "30"), "38654705664\n",
+			[]string{"apple-gpu0 Apple M3 Max 36864 300000", "apple-ane0 Apple M3 Max Neural Engine 0 0"},
+		},
+		"a newer chip": {
+			macProfileText("Apple M9", "sppci_vendor_Apple", "Apple M9", "10"), "17179869184\n",
+			[]string{"apple-gpu0 Apple M9 16384 0", "apple-ane0 Apple M9 Neural Engine 0 0"},
+		},
+		"memory not known": {
+			macProfileText("Apple M4", "sppci_vendor_Apple", "Apple M4", "10"), "lots\n",
+			[]string{"apple-gpu0 Apple M4 0 120000", "apple-ane0 Apple M4 Neural Engine 0 0"},
+		},
+		"a virtual machine": {
+			macProfileText("Apple M4 Max (Virtual)", "sppci_vendor_Apple", "Apple Paravirtual device", ""), "4294967296\n",
+			[]string{"apple-gpu0 Apple Paravirtual device 4096 0"},
+		},
 		"an Intel Mac": {macProfileText("", "sppci_vendor_amd", "AMD Radeon Pro 5500M", ""), "17179869184\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

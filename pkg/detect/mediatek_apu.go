@@ -28,8 +28,8 @@ func MediaTekAPU() Backend {
 type mediaTekAPUBackend struct{ *socNPU }
 
 var (
-	apuCompatible  = regexp.MustCompile(`^mediatek,mt[0-9]{4}-apu(sys-rv)?$`)
-	mdlaCompatible = regexp.MustCompile(`^mediatek,(mt[0-9]{4}-mdla|mdla-rv)$`)
+	apuCompatible  = regexp.MustCompile(`^mediatek,mt\d{4}-apu(sys-rv)?$`)
+	mdlaCompatible = regexp.MustCompile(`^mediatek,(mt\d{4}-mdla|mdla-rv)$`)
 )
 
 // wholeAPUs leaves out engines where their APUs are there.

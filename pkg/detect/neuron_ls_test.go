@@ -34,8 +34,11 @@ func TestParseNeuronLS(t *testing.T) {
 			"0000:e1:00.0": {number: 0, memoryMiB: 96 << 10, connected: []int{12, 1, 9, 14}, listed: 4, group: 2},
 		}, false},
 		"an address without domain": {`[{"neuron_device": 15, "bdf": "f7:00.0"}]`, map[string]neuronReport{"0000:f7:00.0": {number: 15}}, false},
-		"one of two is bad": {`[{"neuron_device": 1, "bdf": "here"}, {"neuron_device": 2, "bdf": "f7:00.0"}]`,
-			map[string]neuronReport{"0000:f7:00.0": {number: 2}}, true},
+		"one of two is bad": {
+			`[{"neuron_device": 1, "bdf": "here"}, {"neuron_device": 2, "bdf": "f7:00.0"}]`,
+			map[string]neuronReport{"0000:f7:00.0": {number: 2}},
+			true,
+		},
 		"numbers out of range": {`[{"neuron_device": 1, "bdf": "f7:00.0", "memory_size": 9223372036854775807, "connected_to": [-1, 64, 5],
 			"logical_neuroncore_config": -2}]`, map[string]neuronReport{"0000:f7:00.0": {number: 1, connected: []int{5}}}, false},
 		"no number":      {`[{"bdf": "f7:00.0"}]`, map[string]neuronReport{}, true},

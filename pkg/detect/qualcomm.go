@@ -3,8 +3,6 @@ package detect
 import (
 	"context"
 	"fmt"
-
-	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // Qualcomm finds Qualcomm's Cloud AI SoCs on the PCI bus, by their ids or by the driver qaic, each of them. A card of the
@@ -83,5 +81,3 @@ func queryQaic(ctx context.Context, host *Host) (map[string]qaicReport, error) {
 	}
 	return reports, nil
 }
-
-func (s *qaicSoC) id() v1alpha1.DeviceID { return v1alpha1.DeviceID(qualcommVendor + "-" + s.Address) }

@@ -93,17 +93,17 @@ func (n neuronHost) addNode(h *compose.Host, number int, chip neuronChip) {
 		connected = append(connected, fmt.Sprint(other))
 	}
 	h.Files(folder, map[string]string{
-		"uevent":                             fmt.Sprintf("MAJOR=243\nMINOR=%d\nDEVNAME=%s", number, name),
-		"core_count":                         fmt.Sprint(n.Cores),
-		"connected_devices":                  strings.Join(connected, ", "),
-		"reset":                              "1",
-		"info/serial_number":                 fmt.Sprintf("%016x", 0xc0ffee0000+number),
-		"info/architecture/arch_type":        "ND" + n.Arch,
-		"info/architecture/device_name":      n.Name,
-		"info/architecture/instance_type":    n.Family,
-		"stats/hardware/mem_ecc_uncorrected": "0",
-		"stats/hardware/mem_ecc_repairable_uncorrected": "0",
-		"stats/hardware/sram_ecc_uncorrected":           "0",
+		"uevent":                          fmt.Sprintf("MAJOR=243\nMINOR=%d\nDEVNAME=%s", number, name),
+		"core_count":                      fmt.Sprint(n.Cores),
+		"connected_devices":               strings.Join(connected, ", "),
+		"reset":                           "1",
+		"info/serial_number":              fmt.Sprintf("%016x", 0xc0ffee0000+number),
+		"info/architecture/arch_type":     "ND" + n.Arch,
+		"info/architecture/device_name":   n.Name,
+		"info/architecture/instance_type": n.Family,
+	})
+	h.Files(path.Join(folder, "stats/hardware"), map[string]string{
+		"mem_ecc_uncorrected": "0", "mem_ecc_repairable_uncorrected": "0", "sram_ecc_uncorrected": "0",
 	})
 	for core := range n.Cores {
 		h.Files(path.Join(folder, fmt.Sprint("neuron_core", core)), map[string]string{
