@@ -6,11 +6,6 @@ import (
 	"strings"
 )
 
-const (
-	deviceTree      = "/sys/firmware/devicetree/base"
-	platformDevices = "/sys/bus/platform/devices"
-)
-
 // readMachine returns what the machine is compatible with, the board first and its SoC after it; nothing where the
 // kernel has no device tree.
 func readMachine(files Files) []string {

@@ -33,6 +33,7 @@ func addArm(h *compose.Host, m armMachine) {
 	h.File("/etc/os-release", fmt.Sprintf("PRETTY_NAME=%q", m.OS))
 	h.File("/proc/1/cgroup", "0::/init.scope")
 	h.File("/proc/self/cgroup", "0::/user.slice")
+	h.Link("/proc/device-tree", "/sys/firmware/devicetree/base")
 	addTree(h, "", m.Compatible)
 	h.Keep(h.AddFile("/sys/firmware/devicetree/base/model", m.Model+"\x00"))
 }
