@@ -25,7 +25,8 @@ var families = map[string]v1alpha1.DeviceFamily{
 	"Inferentia2": v1alpha1.FamilyASIC, "Trainium": v1alpha1.FamilyASIC, "Trainium2": v1alpha1.FamilyASIC,
 	"Trainium3": v1alpha1.FamilyASIC, "Cloud AI 100": v1alpha1.FamilyASIC, "WSE-2": v1alpha1.FamilyASIC,
 	"WSE-3": v1alpha1.FamilyASIC, "Mk2": v1alpha1.FamilyASIC, "Bow": v1alpha1.FamilyASIC, "LPU v1": v1alpha1.FamilyASIC,
-	"Wormhole": v1alpha1.FamilyASIC, "Blackhole": v1alpha1.FamilyASIC,
+	"Wormhole": v1alpha1.FamilyASIC, "Blackhole": v1alpha1.FamilyASIC, "Mk1": v1alpha1.FamilyASIC,
+	"Warboy": v1alpha1.FamilyNPU, "RNGD": v1alpha1.FamilyNPU,
 }
 
 // bf16Percent is the rate of BF16 as a share of the row's FP16 rate where it is not the same: none before Ampere and on

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package detect
 
 // Backends returns every backend in this program, in order of their names.
@@ -5,6 +7,8 @@ func Backends() []Backend {
 	return []Backend{
 		AMD(),
 		Apple(),
+		Ascend(),
+		Cerebras(),
 		CPU(),
 		Gaudi(),
 		IntelGPU(),
@@ -17,6 +21,12 @@ func Backends() []Backend {
 		Qualcomm(),
 		SamsungNPU(),
 		Storage(),
+		Furiosa(),
+		Graphcore(),
+		Groq(),
+		Hailo(),
+		NVIDIA(),
+		Tenstorrent(),
 		TPU(),
 		Vulkan(),
 		XDNA(),

@@ -1,0 +1,154 @@
+package detect
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Furiosa finds the NPUs of FuriosaAI by their PCI ids. The driver's management class in sysfs (rngd_mgmt, npu_mgmt)
+// says at which PCI address the NPU of which number sits, its UUID and firmware, and whether it is alive. furiosa-smi
+// adds the memory and the load of an RNGD.
+//
+// Sources: pci.ids; furiosa-ai/device-api and furiosa-ai/furiosa-smi-go (Apache-2.0) for classes, files and nodes.
+func Furiosa() Backend { return furiosaBackend{} }
+
+const furiosaVendorID = "1ed2"
+
+type furiosaBackend struct{}
+
+var furiosaKind = deviceKind{backend: furiosaBackend{}.Name(), vendor: "furiosa", family: v1alpha1.FamilyNPU}
+
+// furiosaProducts are the products by PCI device id (pci.ids).
+var furiosaProducts = map[string]string{"0000": "Warboy", "0001": "RNGD", "0002": "RNGD-Plus", "2222": "RNGD-S"}
+
+// furiosaClass is a driver's management class: where its devices' nodes are, and which file says that one is alive.
+type furiosaClass struct{ name, nodes, alive string }
+
+var (
+	rngdClass   = furiosaClass{name: "rngd_mgmt", nodes: "/dev/rngd", alive: "device_state"}
+	warboyClass = furiosaClass{name: "npu_mgmt", nodes: "/dev", alive: "alive"}
+)
+
+// Name implements Backend.
+func (furiosaBackend) Name() string { return "furiosa" }
+
+// Detect implements Backend.
+func (furiosaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+	functions, err := pciFunctions(host)
+	var npus []furiosaNPU
+	for _, function := range functions {
+		if function.VendorID == furiosaVendorID && !isVirtualFunction(host.Files, function) {
+			npus = append(npus, furiosaNPU{pciFunction: function, class: furiosaClassOf(function)})
+		}
+	}
+	if len(npus) == 0 {
+		return Found{}, err
+	}
+	problems := []error{err}
+	members := map[string]map[string][]classMember{}
+	for _, class := range []furiosaClass{rngdClass, warboyClass} {
+		found, err := membersByAddress(host.Files, class.name, "busname")
+		members[class.name] = found
+		problems = append(problems, err)
+	}
+	for i := range npus {
+		npus[i].read(host.Files, members[npus[i].class.name][npus[i].Address])
+	}
+	status, err := queryFuriosaSMI(ctx, host, npus)
+	problems = append(problems, err)
+	found := Found{Readings: Readings{}}
+	for i := range npus {
+		device, reading := npus[i].device(host.Files, status)
+		found.Devices = append(found.Devices, device)
+		found.Readings[device.ID] = reading
+	}
+	found.Degraded = joinProblems(problems...)
+	return found, nil
+}
+
+// furiosaNPU is a PCI function with what its driver shows of it.
+type furiosaNPU struct {
+	pciFunction
+	class furiosaClass
+	// name is the kernel's (`npu0`); empty where no driver shows the NPU.
+	name                             string
+	uuid, firmware, version, aliveAs string
+	paths                            []string
+}
+
+func furiosaClassOf(function pciFunction) furiosaClass {
+	if function.DeviceID == "0000" {
+		return warboyClass
+	}
+	return rngdClass
+}
+
+var furiosaName = regexp.MustCompile(`npu\d{1,4}`)
+
+func (n *furiosaNPU) read(files Files, members []classMember) {
+	if len(members) == 0 {
+		return
+	}
+	n.name = furiosaName.FindString(members[0].name)
+	own := path.Join("/sys/class", n.class.name, members[0].name)
+	for file, target := range map[string]*string{
+		"device_uuid": &n.uuid, "fw_version": &n.firmware, "version": &n.version, n.class.alive: &n.aliveAs,
+	} {
+		*target, _, _ = readText(files, path.Join(own, file))
+	}
+	n.paths = n.nodes(files)
+}
+
+// nodes are the device nodes of the NPU's cores, groups of cores and channels: named as the NPU, then anything but a
+// digit (`npu1pe0-3`, not `npu10pe0`).
+func (n *furiosaNPU) nodes(files Files) []string {
+	names, _ := readNames(files, n.class.nodes)
+	var nodes []string
+	for _, name := range names {
+		rest, ok := strings.CutPrefix(name, n.name)
+		if ok && (rest == "" || rest[0] < '0' || rest[0] > '9') {
+			nodes = append(nodes, path.Join(n.class.nodes, name))
+		}
+	}
+	slices.Sort(nodes)
+	return nodes[:min(len(nodes), maxPaths)]
+}
+
+func (n *furiosaNPU) device(files Files, status map[string]furiosaStatus) (v1alpha1.Device, Reading) {
+	device, _, _ := furiosaKind.device(files, n.pciFunction, furiosaProducts[n.DeviceID])
+	device.UUID, device.FirmwareVersion, device.Paths = n.uuid, n.firmware, n.paths
+	if n.version != "" {
+		device.DriverVersion = n.version
+	}
+	if number, ok := parseIndex(strings.TrimPrefix(n.name, "npu")); ok {
+		index := int32(number)
+		device.Index = &index
+	}
+	device.Health = n.health()
+	reading := hwmonReading(files, n.Path)
+	if s, ok := status[n.name]; ok && n.name != "" {
+		s.add(&device, &reading)
+	}
+	return device, reading
+}
+
+func (n *furiosaNPU) health() v1alpha1.DeviceHealth {
+	seen := driverHealth(n.Driver, n.paths, "install furiosa-driver-rngd or furiosa-driver-warboy")
+	switch {
+	case seen.State != v1alpha1.Healthy || n.aliveAs == "1":
+		return seen
+	case n.aliveAs == "0":
+		return v1alpha1.DeviceHealth{
+			State: v1alpha1.Unhealthy, Reason: "NotAlive",
+			Message: fmt.Sprintf("the driver says in %s that the NPU is not alive: see dmesg", n.class.alive),
+		}
+	default:
+		return notMonitored(fmt.Sprintf("the driver's %s is %q and does not say whether the NPU is alive", n.class.alive, clip(n.aliveAs, 32)))
+	}
+}

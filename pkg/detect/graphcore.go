@@ -1,0 +1,88 @@
+package detect
+
+import (
+	"context"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Graphcore finds every IPU that is a PCI function (cards C2 and C200, with two IPUs each) by its PCI id, and its nodes
+// below the function in sysfs. It runs no command for them: memory is the IPU's own SRAM, which is nominal.
+//
+// The IPUs of an IPU-M2000 or Bow-2000 are reached over the network and no device of the host: the kernel shows none.
+// Where the host has the configuration of a partition of them (/etc/ipuof.conf.d), gc-info lists them, each with its
+// machine's address and number; several hosts may show the same IPU.
+//
+// Sources: pci.ids and public notes on cards for the ids (0001 is a C2, 0003 a C200); the output of gc-info in the
+// guides of Argonne's AI testbed. Written from documentation only.
+func Graphcore() Backend { return graphcoreBackend{} }
+
+const (
+	graphcoreVendorID = "1d95"
+	graphcoreConfig   = "/etc/ipuof.conf.d"
+)
+
+type graphcoreBackend struct{}
+
+var graphcoreKind = deviceKind{backend: graphcoreBackend{}.Name(), vendor: "graphcore", family: v1alpha1.FamilyASIC}
+
+// graphcoreProducts are the IPUs by PCI device id.
+var graphcoreProducts = map[string]string{"0001": "GC2 IPU", "0003": "GC200 IPU"}
+
+// Name implements Backend.
+func (graphcoreBackend) Name() string { return "graphcore" }
+
+// Detect implements Backend.
+func (graphcoreBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+	functions, err := pciFunctions(host)
+	found := Found{}
+	problems := []error{err}
+	for _, function := range functions {
+		if function.VendorID != graphcoreVendorID || isVirtualFunction(host.Files, function) {
+			continue
+		}
+		device, err := graphcoreDevice(host.Files, function)
+		found.Devices = append(found.Devices, device)
+		problems = append(problems, err)
+	}
+	networked, networkErr := networkedIPUs(ctx, host)
+	if len(found.Devices) == 0 && networkErr != nil && !cannotAsk(host, networkErr) {
+		return Found{}, networkErr
+	}
+	found.Devices = append(found.Devices, networked...)
+	if len(found.Devices) == 0 && networkErr == nil {
+		return Found{}, err
+	}
+	found.Degraded = joinProblems(append(problems, networkErr)...)
+	return found, nil
+}
+
+func graphcoreDevice(files Files, function pciFunction) (v1alpha1.Device, error) {
+	device, _, _ := graphcoreKind.device(files, function, graphcoreProducts[function.DeviceID])
+	nodes, err := ownNodes(files, function)
+	device.Paths = nodes
+	device.Health = driverHealth(function.Driver, nodes, "load Graphcore's ipu_driver")
+	return device, err
+}
+
+// networkedIPUs lists the IPUs of the partition that the host is configured for; none where it is for none.
+func networkedIPUs(ctx context.Context, host *Host) ([]v1alpha1.Device, error) {
+	names, err := readNames(host.Files, graphcoreConfig)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	result, err := queryTool(ctx, host, "the IPUs of the partition in "+graphcoreConfig+" are not known without gc-info in /usr/local/bin", "gc-info", "-l")
+	if err != nil {
+		return nil, err
+	}
+	var devices []v1alpha1.Device
+	for _, ipu := range parseGCInfo(string(result.Stdout)) {
+		devices = append(devices, v1alpha1.Device{
+			ID:     v1alpha1.DeviceID(strings.Join([]string{graphcoreKind.vendor, ipu.host, ipu.number}, "-")),
+			Vendor: graphcoreKind.vendor, Family: graphcoreKind.family, Backend: graphcoreKind.backend,
+			Health: notMonitored("the IPU is part of the machine at " + ipu.host + ": its health is known there"),
+		})
+	}
+	return devices, nil
+}

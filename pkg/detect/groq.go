@@ -1,0 +1,45 @@
+package detect
+
+import (
+	"context"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Groq finds every GroqCard by its PCI id, and its nodes below the function in sysfs. It runs no command. Memory is the
+// chip's SRAM, which is nominal. Written from documentation only.
+//
+// Sources: pci.ids; groq/groqflow, which counts cards by the same id; users' notes name nodes /dev/groqA0.pci.
+func Groq() Backend { return groqBackend{} }
+
+const groqVendorID = "1de0"
+
+type groqBackend struct{}
+
+var groqKind = deviceKind{backend: groqBackend{}.Name(), vendor: "groq", family: v1alpha1.FamilyASIC}
+
+// Name implements Backend.
+func (groqBackend) Name() string { return "groq" }
+
+// Detect implements Backend.
+func (groqBackend) Detect(_ context.Context, host *Host) (Found, error) {
+	functions, err := pciFunctions(host)
+	found := Found{}
+	problems := []error{err}
+	for _, function := range functions {
+		if function.VendorID != groqVendorID || isVirtualFunction(host.Files, function) {
+			continue
+		}
+		device, _, _ := groqKind.device(host.Files, function, "")
+		nodes, err := ownNodes(host.Files, function)
+		problems = append(problems, err)
+		device.Paths = nodes
+		device.Health = driverHealth(function.Driver, nodes, "load Groq's driver (groq-driver)")
+		found.Devices = append(found.Devices, device)
+	}
+	if len(found.Devices) == 0 {
+		return Found{}, err
+	}
+	found.Degraded = joinProblems(problems...)
+	return found, nil
+}

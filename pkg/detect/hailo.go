@@ -1,0 +1,61 @@
+package detect
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Hailo finds Hailo's processors by their PCI ids and their nodes by the class hailo_chardev, whose members say in
+// board_location at which PCI address they sit. Whether a 2864 is a Hailo-8 or a Hailo-8L only the device itself knows:
+// hailortcli asks it, and for the firmware's version and the serial number. A Hailo-8 has no memory of its own to plan
+// with; how much is soldered beside a Hailo-10H nothing reports. Rates are not in the catalogue, which has no products
+// without memory.
+//
+// Sources: common/pcie_common.h and linux/pcie/src/sysfs.c of hailo-ai/hailort-drivers; pci.ids; the output of
+// hailortcli as users publish it.
+func Hailo() Backend { return hailoBackend{} }
+
+const hailoVendorID = "1e60"
+
+type hailoBackend struct{}
+
+var hailoKind = deviceKind{backend: hailoBackend{}.Name(), vendor: "hailo", family: v1alpha1.FamilyNPU}
+
+// hailoProducts are the products by PCI device id, as far as it tells them apart.
+var hailoProducts = map[string]string{"2864": "Hailo-8 or Hailo-8L", "45c4": "Hailo-10H", "43a2": "Hailo-15L"}
+
+// Name implements Backend.
+func (hailoBackend) Name() string { return "hailo" }
+
+// Detect implements Backend.
+func (hailoBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+	functions, err := pciFunctions(host)
+	var processors []pciFunction
+	for _, function := range functions {
+		if function.VendorID == hailoVendorID && !isVirtualFunction(host.Files, function) {
+			processors = append(processors, function)
+		}
+	}
+	if len(processors) == 0 {
+		return Found{}, err
+	}
+	members, classErr := membersByAddress(host.Files, "hailo_chardev", "board_location")
+	boards, toolErr := queryHailo(ctx, host, len(members) > 0)
+	found := Found{}
+	for _, function := range processors {
+		found.Devices = append(found.Devices, hailoDevice(host.Files, function, members[function.Address], boards[function.Address]))
+	}
+	found.Degraded = joinProblems(err, classErr, toolErr)
+	return found, nil
+}
+
+func hailoDevice(files Files, function pciFunction, members []classMember, board hailoBoard) v1alpha1.Device {
+	name := cmp.Or(hailoArchitectures[board.architecture], hailoProducts[function.DeviceID])
+	device, _, _ := hailoKind.device(files, function, name)
+	device.UUID, device.FirmwareVersion = board.serial, board.firmware
+	device.Paths = nodePaths(members)
+	device.Health = driverHealth(function.Driver, device.Paths, "install hailort-pcie-driver, or hailo-all on Raspberry Pi OS")
+	return device
+}
