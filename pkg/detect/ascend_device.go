@@ -17,6 +17,7 @@ var ascendSharedNodes = []string{"/dev/davinci_manager", "/dev/devmm_svm", "/dev
 func (n *ascendNPU) device(files Files, version string) v1alpha1.Device {
 	device, _, _ := ascendKind.device(files, n.pciFunction, n.product())
 	device.ID, device.Index, device.DriverVersion = n.id(), n.index(), ""
+	device.Architecture = "Ascend"
 	if n.Driver == ascendDriver {
 		device.DriverVersion = version
 	}

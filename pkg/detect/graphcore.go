@@ -81,7 +81,8 @@ func networkedIPUs(ctx context.Context, host *Host) ([]v1alpha1.Device, error) {
 		devices = append(devices, v1alpha1.Device{
 			ID:     v1alpha1.DeviceID(strings.Join([]string{graphcoreKind.vendor, ipu.host, ipu.number}, "-")),
 			Vendor: graphcoreKind.vendor, Family: graphcoreKind.family, Backend: graphcoreKind.backend,
-			Health: notMonitored("the IPU is part of the machine at " + ipu.host + ": its health is known there"),
+			Product: "Graphcore IPU",
+			Health:  notMonitored("the IPU is part of the machine at " + ipu.host + ": its health is known there"),
 		})
 	}
 	return devices, nil

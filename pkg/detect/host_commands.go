@@ -34,7 +34,7 @@ const ownPrefix = "rankwright-"
 // LiveCommands runs tools of this machine, found in the fixed folders of the system and of vendors' drivers; programs of
 // our own are also found in the folder of the running one.
 func LiveCommands() Commands {
-	commands := newCommands(toolFolders, libraryFolders)
+	commands := newCommands(systemFolders(), libraryFolders)
 	if self, err := os.Executable(); err == nil {
 		commands.own = filepath.Dir(self)
 	}
@@ -42,7 +42,7 @@ func LiveCommands() Commands {
 }
 
 func newCommands(tools, libraries []string) *liveCommands {
-	environ := []string{"PATH=" + strings.Join(tools, ":"), "LC_ALL=C"}
+	environ := append([]string{"PATH=" + strings.Join(tools, string(filepath.ListSeparator)), "LC_ALL=C"}, systemEnvironment...)
 	var present []string
 	for _, folder := range libraries {
 		if info, err := os.Stat(folder); err == nil && info.IsDir() {
@@ -91,8 +91,8 @@ func (c *liveCommands) find(argv []string) (string, error) {
 		folders = slices.Concat([]string{c.own}, folders)
 	}
 	for _, folder := range folders {
-		tool := filepath.Join(folder, argv[0])
-		if info, err := os.Stat(tool); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+		tool := filepath.Join(folder, argv[0]+toolSuffix)
+		if info, err := os.Stat(tool); err == nil && isExecutable(info) {
 			return tool, nil
 		}
 	}

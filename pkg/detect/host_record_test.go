@@ -85,15 +85,6 @@ func detectJSON(t *testing.T, host *Host) string {
 	return string(status)
 }
 
-func pack(t *testing.T, recording *Recording) []byte {
-	t.Helper()
-	var packed bytes.Buffer
-	if n, err := recording.WriteTo(&packed); err != nil || n != int64(packed.Len()) {
-		t.Fatalf("%d of %d bytes, %v", n, packed.Len(), err)
-	}
-	return packed.Bytes()
-}
-
 // failing is Files and Commands that fail as hosts do.
 type failing struct{ Files }
 

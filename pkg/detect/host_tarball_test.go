@@ -110,3 +110,12 @@ func TestReadRecordingAcceptsPlainTars(t *testing.T) {
 		t.Errorf("%v, %v", mode, err)
 	}
 }
+
+func pack(t *testing.T, recording *Recording) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	if n, err := recording.WriteTo(&packed); err != nil || n != int64(packed.Len()) {
+		t.Fatalf("%d of %d bytes, %v", n, packed.Len(), err)
+	}
+	return packed.Bytes()
+}

@@ -57,7 +57,7 @@ func queryNPUSMI(ctx context.Context, host *Host, npus []ascendNPU) (npuReport, 
 	if !anyNPU(npus, func(n *ascendNPU) bool { return n.Driver == ascendDriver }) {
 		return npuReport{}, nil
 	}
-	result, err := queryTool(ctx, host, "the memory, health and links of the NPUs are not known without npu-smi of the driver's package", npuSMI, "info")
+	result, err := queryTool(ctx, host, "exact products, memory, alarms and links of the NPUs are not known without npu-smi of the driver's package", npuSMI, "info")
 	if err != nil {
 		return npuReport{}, err
 	}

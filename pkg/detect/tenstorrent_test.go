@@ -1,0 +1,119 @@
+package detect
+
+import (
+	"fmt"
+	"path"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// tenstorrent adds a card with a node of the class, whose number says nothing of its place.
+func (s sysfs) tenstorrent(bus, device, subsystem string, number int, files attributes) string {
+	s.t.Helper()
+	folder := s.pci("pci0000:00/0000:"+bus+":00.0", tenstorrentDriver, attributes{
+		"vendor": "0x1e52", "device": "0x" + device, "class": "0x120000", "subsystem_vendor": "0x1e52", "subsystem_device": "0x" + subsystem,
+	})
+	own := path.Join(folder, "tenstorrent", fmt.Sprint("tenstorrent!", number))
+	s.link(own+"/device", folder)
+	s.link("/sys/class/tenstorrent/"+path.Base(own), own)
+	s.file(own+"/uevent", fmt.Sprint("DEVNAME=tenstorrent/", number))
+	s.must(s.AddDevice(fmt.Sprint("/dev/tenstorrent/", number)))
+	for name, content := range files {
+		s.file(path.Join(own, name), content+"\n")
+	}
+	return folder
+}
+
+func TestTenstorrentCards(t *testing.T) {
+	for subsystem, test := range map[string]struct {
+		device, cardType, product string
+		memories                  []int64
+	}{
+		"0018": {"401e", "", "Wormhole n150", []int64{12288}},
+		"0014": {"401e", "", "Wormhole n300", []int64{12288, 12288}},
+		"0035": {"401e", "", "Galaxy Wormhole", []int64{0}},
+		"0041": {"b140", "", "Blackhole p150", []int64{32768}},
+		"0043": {"b140", "", "Blackhole p100a", []int64{28672}},
+		"0046": {"b140", "", "Blackhole p300c", []int64{0}},
+		"0003": {"faca", "", "Grayskull e150", []int64{0}},
+		"ffff": {"b140", "unknown", "Blackhole", []int64{0}},
+		"fffe": {"c0de", "x1", "x1", []int64{0}},
+	} {
+		t.Run(subsystem, func(t *testing.T) {
+			s := newSysfs(t)
+			s.tenstorrent("01", test.device, subsystem, 3, attributes{"tt_card_type": test.cardType})
+			found := s.detect(Tenstorrent())
+			var memories []int64
+			for _, d := range found.Devices {
+				if d.Product != test.product || d.Health.State != v1alpha1.Healthy || *d.Index != 3 {
+					t.Errorf("got %+v", d)
+				}
+				memory := int64(0)
+				if d.Memory != nil {
+					memory = d.Memory.TotalMiB
+				}
+				memories = append(memories, memory)
+			}
+			if diff := cmp.Diff(test.memories, memories); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The two chips of an n300 share a function and a node; together they have the card's memory once.
+func TestTenstorrentN300IsTwoChips(t *testing.T) {
+	s := newSysfs(t)
+	folder := s.tenstorrent("c1", "401e", "0014", 0, attributes{"tt_serial": "0100014511732021", "tt_fw_bundle_ver": "18.7.0.0"})
+	s.file(folder+"/hwmon/hwmon7/temp1_input", "41250")
+	s.file(folder+"/hwmon/hwmon7/power1_input", "12000000")
+	found := s.detect(Tenstorrent())
+	for i, d := range found.Devices {
+		want := &v1alpha1.DevicePartition{Kind: "asic", Parent: "tenstorrent-0000:c1:00.0", Index: int32(i)}
+		if diff := cmp.Diff(want, d.Partition); diff != "" || d.ID != v1alpha1.DeviceID(fmt.Sprint("tenstorrent-0000:c1:00.0-", i)) {
+			t.Errorf("%s\n%s", d.ID, diff)
+		}
+	}
+	wantPairs := []v1alpha1.LinkPair{{A: "tenstorrent-0000:c1:00.0-0", B: "tenstorrent-0000:c1:00.0-1", Kind: "Ethernet", Count: 2, MBps: 25000}}
+	if diff := cmp.Diff(wantPairs, found.Links.Pairs); diff != "" {
+		t.Error(diff)
+	}
+	reading := found.Readings["tenstorrent-0000:c1:00.0-0"]
+	if *reading.TemperatureMilliC != 41250 || *reading.PowerMilliW != 12000 {
+		t.Errorf("got %+v", reading)
+	}
+}
+
+func TestTenstorrentMemoryThatFailed(t *testing.T) {
+	const board = `{"board_info":{"bus_id":%q,"board_type":%q,"board_id":"0100014511732021","dram_status":%v}}`
+	for name, test := range map[string]struct {
+		snapshot string
+		want     []v1alpha1.HealthState
+	}{
+		"of the right chip": {`Detecting...` + "\n" + `{"device_info":[` + fmt.Sprintf(board, "N/A", "n300 R", false) + `,` + fmt.Sprintf(board, "0000:C1:00.0", "n300 L", true) + `]}`,
+			[]v1alpha1.HealthState{v1alpha1.Healthy, v1alpha1.Unhealthy}},
+		"of the left chip":   {`{"device_info":[` + fmt.Sprintf(board, "0000:c1:00.0", "n300 L", false) + `]}`, []v1alpha1.HealthState{v1alpha1.Unhealthy, v1alpha1.Healthy}},
+		"of another card":    {`{"device_info":[` + fmt.Sprintf(board, "0000:c2:00.0", "n300 L", false) + `]}`, []v1alpha1.HealthState{v1alpha1.Healthy, v1alpha1.Healthy}},
+		"tool prints a text": {`Traceback`, []v1alpha1.HealthState{v1alpha1.Healthy, v1alpha1.Healthy}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSysfs(t)
+			s.tenstorrent("c1", "401e", "0014", 0, attributes{"tt_serial": "0100014511732021"})
+			s.must(s.AddCommand(CommandResult{Stdout: []byte(test.snapshot)}, "tt-smi", "-s", "--snapshot_no_tty"))
+			found := s.detect(Tenstorrent())
+			var got []v1alpha1.HealthState
+			for _, d := range found.Devices {
+				got = append(got, d.Health.State)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if (found.Degraded != "") != (test.snapshot == "Traceback") {
+				t.Errorf("degraded %q", found.Degraded)
+			}
+		})
+	}
+}
