@@ -32,7 +32,7 @@ func membersByAddress(files Files, class, attribute string) (map[string][]classM
 
 func memberAddress(files Files, folder, attribute string) (string, bool) {
 	text, _, _ := readText(files, path.Join(folder, attribute))
-	if address := strings.ToLower(text); pciAddress.MatchString(address) {
+	if address, ok := printedAddress(text); ok {
 		return address, true
 	}
 	device, err := files.RealPath(path.Join(folder, "device"))
@@ -40,5 +40,11 @@ func memberAddress(files Files, folder, attribute string) (string, bool) {
 		return "", false
 	}
 	address := path.Base(device)
+	return address, pciAddress.MatchString(address)
+}
+
+// printedAddress brings a PCI address as tools print it (`0000:C1:00.0`) to the kernel's form.
+func printedAddress(text string) (string, bool) {
+	address := strings.ToLower(strings.TrimSpace(text))
 	return address, pciAddress.MatchString(address)
 }

@@ -14,7 +14,7 @@ import (
 // Where the host has the configuration of a partition of them (/etc/ipuof.conf.d), gc-info lists them, each with its
 // machine's address and number; several hosts may show the same IPU.
 //
-// Sources: pci.ids and public notes on cards for the ids (0001 is a C2, 0003 a C200); the output of gc-info in the
+// Sources: public notes on cards for the ids (0001 is a C2, 0003 a C200); the output of gc-info in the
 // guides of Argonne's AI testbed. Written from documentation only.
 func Graphcore() Backend { return graphcoreBackend{} }
 

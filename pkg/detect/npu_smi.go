@@ -94,7 +94,7 @@ func parseNPUSMI(output string) npuReport {
 		if len(cells) != 3 {
 			continue
 		}
-		address, isSecond := smiAddress(cells[1])
+		address, isSecond := printedAddress(cells[1])
 		switch {
 		case !isSecond:
 			open = npuFirstRow(cells)

@@ -57,7 +57,7 @@ func parseTTSMI(output []byte) (ttBoards, error) {
 	}
 	for i := range snapshot.Devices[:min(len(snapshot.Devices), maxDevices)] {
 		board := &snapshot.Devices[i].Board
-		if address, ok := smiAddress(board.BusID); ok {
+		if address, ok := printedAddress(board.BusID); ok {
 			boards.local[address] = board
 		} else if strings.HasSuffix(board.Type, " R") && board.BoardID != "" {
 			boards.remote[strings.ToLower(board.BoardID)] = board
