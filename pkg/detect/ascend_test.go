@@ -23,10 +23,10 @@ func (s sysfs) ascend(bus, device, subsystem, driver string, number int) string 
 	return s.pci("pci0000:00/0000:"+bus+":00.0", driver, files)
 }
 
-// npuRows are the two rows of a chip as npu-smi prints them.
-func npuRows(npu int, name, health, chip, bus, memory string) string {
-	return fmt.Sprintf("| %-6d%-20s| %-14s| 92.1        36                0    / 0             |\n", npu, name, health) +
-		fmt.Sprintf("| %-26s| 0000:%s:00.0  | 7           0    / 0          %s         |\n", chip, bus, memory)
+// npuRows are the two rows of a 910B3 as npu-smi prints them.
+func npuRows(npu int, health, bus, memory string) string {
+	return fmt.Sprintf("| %-6d910B3               | %-14s| 92.1        36                0    / 0             |\n", npu, health) +
+		fmt.Sprintf("| 0                         | 0000:%s:00.0  | 7           0    / 0          %s         |\n", bus, memory)
 }
 
 func (s sysfs) npuSMI(rows ...string) {
@@ -39,16 +39,26 @@ func TestAscendIsFoundByItsIDs(t *testing.T) {
 		compose func(s sysfs)
 		want    []string
 	}{
-		"910B whose number differs from its place": {func(s sysfs) { s.ascend("c1", "d802", "0100", ascendDriver, 5) },
-			[]string{"huawei-0000:c1:00.0 Ascend 910B [/dev/davinci5] Healthy"}},
-		"no driver": {func(s sysfs) { s.ascend("c1", "d802", "0100", "", -1) },
-			[]string{"huawei-0000:c1:00.0 Ascend 910B [] Unknown DriverMissing"}},
-		"given to a virtual machine": {func(s sysfs) { s.ascend("c1", "d802", "0100", "vfio-pci", -1) },
-			[]string{"huawei-0000:c1:00.0 Ascend 910B [] Unknown OtherDriver"}},
-		"a driver that gives no number": {func(s sysfs) { s.ascend("c1", "d500", "0100", ascendDriver, -1) },
-			[]string{"huawei-0000:c1:00.0 Ascend 310P [] Unknown DeviceNodeMissing"}},
-		"an id that is not known, with the driver": {func(s sysfs) { s.ascend("c1", "d8ff", "0100", ascendDriver, 0) },
-			[]string{"huawei-0000:c1:00.0  [/dev/davinci0] Healthy"}},
+		"910B whose number differs from its place": {
+			func(s sysfs) { s.ascend("c1", "d802", "0100", ascendDriver, 5) },
+			[]string{"huawei-0000:c1:00.0 Ascend 910B [/dev/davinci5] Healthy"},
+		},
+		"no driver": {
+			func(s sysfs) { s.ascend("c1", "d802", "0100", "", -1) },
+			[]string{"huawei-0000:c1:00.0 Ascend 910B [] Unknown DriverMissing"},
+		},
+		"given to a virtual machine": {
+			func(s sysfs) { s.ascend("c1", "d802", "0100", "vfio-pci", -1) },
+			[]string{"huawei-0000:c1:00.0 Ascend 910B [] Unknown OtherDriver"},
+		},
+		"a driver that gives no number": {
+			func(s sysfs) { s.ascend("c1", "d500", "0100", ascendDriver, -1) },
+			[]string{"huawei-0000:c1:00.0 Ascend 310P [] Unknown DeviceNodeMissing"},
+		},
+		"an id that is not known, with the driver": {
+			func(s sysfs) { s.ascend("c1", "d8ff", "0100", ascendDriver, 0) },
+			[]string{"huawei-0000:c1:00.0  [/dev/davinci0] Healthy"},
+		},
 		"two chips behind one function": {func(s sysfs) {
 			s.ascend("01", "d500", "0110", ascendDriver, 2)
 			s.must(s.AddDevice("/dev/davinci3"))
@@ -56,8 +66,10 @@ func TestAscendIsFoundByItsIDs(t *testing.T) {
 			"huawei-0000:01:00.0-0 Ascend 310P [/dev/davinci2] Healthy of huawei-0000:01:00.0",
 			"huawei-0000:01:00.0-1 Ascend 310P [/dev/davinci3] Healthy of huawei-0000:01:00.0",
 		}},
-		"a die of a 910C": {func(s sysfs) { s.ascend("9f", "d803", "0100", ascendDriver, 1) },
-			[]string{"huawei-0000:9f:00.0 Ascend 910C (910_93, 2 dies) [/dev/davinci1] Healthy of huawei-npu0"}},
+		"a die of a 910C": {
+			func(s sysfs) { s.ascend("9f", "d803", "0100", ascendDriver, 1) },
+			[]string{"huawei-0000:9f:00.0 Ascend 910C (910_93, 2 dies) [/dev/davinci1] Healthy of huawei-npu0"},
+		},
 		"a virtual function of the host": {func(s sysfs) {
 			whole := s.ascend("c1", "d802", "0100", ascendDriver, 0)
 			s.link(s.ascend("c2", "d805", "0100", ascendDriver, 1)+"/physfn", whole)
@@ -89,7 +101,7 @@ func TestAscendToolIsMatchedByAddress(t *testing.T) {
 	s := newSysfs(t)
 	s.ascend("01", "d802", "0100", ascendDriver, 0)
 	s.ascend("c1", "d802", "0100", ascendDriver, 1)
-	s.npuSMI(npuRows(0, "910B3", "OK", "0", "C1", "3314 / 65536"))
+	s.npuSMI(npuRows(0, "OK", "C1", "3314 / 65536"))
 	s.must(s.AddCommand(CommandResult{}, npuSMI, "info", "-t", "topo"))
 	found := s.detect(Ascend())
 	if first := found.Devices[0]; first.Memory != nil || first.Product != "Ascend 910B" {
@@ -113,7 +125,7 @@ func TestAscendHealthIsNPUSMIsWord(t *testing.T) {
 		t.Run(word, func(t *testing.T) {
 			s := newSysfs(t)
 			s.ascend("c1", "d802", "0100", ascendDriver, 0)
-			s.npuSMI(npuRows(0, "910B3", word, "0", "C1", "3314 / 65536"))
+			s.npuSMI(npuRows(0, word, "C1", "3314 / 65536"))
 			health := s.detect(Ascend()).Devices[0].Health
 			if got := string(health.State) + " " + health.Reason; got != want {
 				t.Errorf("got %q, want %q", got, want)
@@ -127,7 +139,7 @@ func TestAscendToolFails(t *testing.T) {
 	for name, result := range map[string]CommandResult{
 		"fails":             {ExitCode: 1, Stderr: []byte("dcmi module initialize failed. ret is -8005")},
 		"prints nonsense":   {Stdout: []byte("| 0 | x | y |\n| a | b |")},
-		"lists another NPU": {Stdout: []byte(npuRows(0, "910B3", "OK", "0", "D1", "3314 / 65536"))},
+		"lists another NPU": {Stdout: []byte(npuRows(0, "OK", "D1", "3314 / 65536"))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
@@ -160,7 +172,7 @@ func TestAscendLinks(t *testing.T) {
 			var rows []string
 			for i := range 4 {
 				s.ascend(fmt.Sprintf("0%d", i+1), "d802", "0100", ascendDriver, i)
-				rows = append(rows, npuRows(i, "910B3", "OK", "0", fmt.Sprintf("0%d", i+1), "3314 / 65536"))
+				rows = append(rows, npuRows(i, "OK", fmt.Sprintf("0%d", i+1), "3314 / 65536"))
 			}
 			s.npuSMI(rows...)
 			s.must(s.AddCommand(CommandResult{Stdout: []byte(test.matrix)}, npuSMI, "info", "-t", "topo"))
@@ -201,7 +213,7 @@ func TestParseNPUSMI(t *testing.T) {
 		},
 		"processes": {"| 0       0                 | 1712733       | python      | 48954                 |\n", map[string][]npuChip{}},
 		"impossible numbers": {
-			npuRows(0, "910B3", "OK", "0", "C1", "99999/ 65536"),
+			npuRows(0, "OK", "C1", "99999/ 65536"),
 			map[string][]npuChip{"0000:c1:00.0": {{name: "910B3", health: "OK", milliC: milli(36000), milliW: milli(92100), coresPercent: milli(7)}}},
 		},
 	} {

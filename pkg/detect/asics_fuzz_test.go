@@ -6,7 +6,7 @@ import (
 )
 
 func FuzzNPUSMI(f *testing.F) {
-	f.Add(npuRows(0, "910B3", "OK", "0", "C1", "3314 / 65536"))
+	f.Add(npuRows(0, "OK", "C1", "3314 / 65536"))
 	f.Add("| 1 310P3 | OK | NA 49 0 / 0 |\n| 1 1 | 0000:01:00.0 | 0 1511 / 43693 |\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for address, chips := range parseNPUSMI(text).chips {

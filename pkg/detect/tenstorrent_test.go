@@ -93,8 +93,10 @@ func TestTenstorrentMemoryThatFailed(t *testing.T) {
 		snapshot string
 		want     []v1alpha1.HealthState
 	}{
-		"of the right chip": {`Detecting...` + "\n" + `{"device_info":[` + fmt.Sprintf(board, "N/A", "n300 R", false) + `,` + fmt.Sprintf(board, "0000:C1:00.0", "n300 L", true) + `]}`,
-			[]v1alpha1.HealthState{v1alpha1.Healthy, v1alpha1.Unhealthy}},
+		"of the right chip": {
+			`Detecting...` + "\n" + `{"device_info":[` + fmt.Sprintf(board, "N/A", "n300 R", false) + `,` + fmt.Sprintf(board, "0000:C1:00.0", "n300 L", true) + `]}`,
+			[]v1alpha1.HealthState{v1alpha1.Healthy, v1alpha1.Unhealthy},
+		},
 		"of the left chip":   {`{"device_info":[` + fmt.Sprintf(board, "0000:c1:00.0", "n300 L", false) + `]}`, []v1alpha1.HealthState{v1alpha1.Unhealthy, v1alpha1.Healthy}},
 		"of another card":    {`{"device_info":[` + fmt.Sprintf(board, "0000:c2:00.0", "n300 L", false) + `]}`, []v1alpha1.HealthState{v1alpha1.Healthy, v1alpha1.Healthy}},
 		"tool prints a text": {`Traceback`, []v1alpha1.HealthState{v1alpha1.Healthy, v1alpha1.Healthy}},
