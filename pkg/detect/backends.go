@@ -1,5 +1,3 @@
-//go:build !windows
-
 package detect
 
 // Backends returns every backend in this program, in order of their names.
@@ -10,7 +8,11 @@ func Backends() []Backend {
 		Ascend(),
 		Cerebras(),
 		CPU(),
+		Furiosa(),
 		Gaudi(),
+		Graphcore(),
+		Groq(),
+		Hailo(),
 		IntelGPU(),
 		IntelNPU(),
 		Jetson(),
@@ -21,18 +23,10 @@ func Backends() []Backend {
 		Qualcomm(),
 		SamsungNPU(),
 		Storage(),
-		Furiosa(),
-		Gaudi(),
-		Graphcore(),
-		Groq(),
-		Hailo(),
-		IntelGPU(),
-		IntelNPU(),
-		Jetson(),
-		NVIDIA(),
 		Tenstorrent(),
 		TPU(),
 		Vulkan(),
+		WMI(),
 		XDNA(),
 	}
 }

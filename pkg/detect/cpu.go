@@ -22,6 +22,9 @@ func (cpuBackend) Name() string { return "cpu" }
 // Detect implements Backend.
 func (cpuBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	files := host.Files
+	if isWindows(files) && !isLinux(files) {
+		return Found{Host: &v1alpha1.Host{OS: "Windows"}}, nil
+	}
 	if isMacOS(files) {
 		return detectMacHost(ctx, host)
 	}

@@ -44,7 +44,7 @@ var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-
 func listPCIFunctions(host *Host) ([]pciFunction, error) {
 	addresses, err := host.Files.ReadDir(pciDevices)
 	if errors.Is(err, fs.ErrNotExist) {
-		if !exists(host.Files, "/sys/bus") && !isMacOS(host.Files) {
+		if !exists(host.Files, "/sys/bus") && isLinux(host.Files) {
 			return nil, fmt.Errorf("%w: the host's sysfs is needed at /sys", err)
 		}
 		return nil, nil

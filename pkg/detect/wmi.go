@@ -10,11 +10,11 @@ import (
 )
 
 // WMI lists the graphics cards of a Windows host, as its management interface shows them (Win32_VideoController), each
-// by its PCI ids. It runs PowerShell once, and nothing where there is a sysfs. Memory comes from the driver's 64-bit
+// by its PCI ids. It runs PowerShell once, and nothing on other systems. Memory comes from the driver's 64-bit
 // value in the registry (HardwareInformation.qwMemorySize), since AdapterRAM has 32 bits: what cannot be told from its
 // end is left out. Displays of Remote Desktop, of Hyper-V and of the basic driver without a card are no cards.
 //
-// It is part of programs for Windows only. What another backend lists is that one's.
+// What another backend lists is that one's.
 func WMI() Backend { return wmiBackend{} }
 
 type wmiBackend struct{}
@@ -24,7 +24,7 @@ func (wmiBackend) Name() string { return "wmi" }
 
 // Detect implements Backend.
 func (b wmiBackend) Detect(ctx context.Context, host *Host) (Found, error) {
-	if host.Commands == nil || exists(host.Files, "/sys/bus") {
+	if host.Commands == nil || isLinux(host.Files) || !isWindows(host.Files) {
 		return Found{Generic: true}, nil
 	}
 	result, err := queryTool(ctx, host, "", wmiQuery...)

@@ -14,6 +14,9 @@ import (
 func windows(t *testing.T, output string) *Host {
 	t.Helper()
 	recording := NewRecording()
+	if err := recording.AddFolder(windowsFolder); err != nil {
+		t.Fatal(err)
+	}
 	if err := recording.AddCommand(CommandResult{Stdout: []byte(output)}, wmiQuery...); err != nil {
 		t.Fatal(err)
 	}
