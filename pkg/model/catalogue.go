@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 //go:embed catalogue.yaml
@@ -79,7 +80,7 @@ func Lookup(name string) (*Model, error) {
 	e := c.index[spelling(name)]
 	if e == nil {
 		return nil, fmt.Errorf("model %q is not in the catalogue: did you mean %s? Else give its config.json or its number of parameters",
-			clip(name), strings.Join(c.near(name), ", "))
+			clip(name), strings.Join(near(name), ", "))
 	}
 	return &Model{Name: e.Name, Architecture: *e.Architecture.DeepCopy(), Native: e.Native}, nil
 }
@@ -102,18 +103,12 @@ func Names() []string {
 const nearest = 3
 
 // near returns the names nearest to one that is not there, nearest first.
-func (c *catalogue) near(wanted string) []string {
+func near(wanted string) []string {
 	wanted = spelling(clip(wanted))
 	if _, base, ok := strings.Cut(wanted, "/"); ok {
 		wanted = base
 	}
-	distances := map[string]int{}
-	for _, e := range c.entries {
-		distances[e.Name] = distance(wanted, strings.ToLower(e.Name))
-	}
-	names := Names()
-	slices.SortStableFunc(names, func(a, b string) int { return distances[a] - distances[b] })
-	return names[:min(nearest, len(names))]
+	return words.Nearest(wanted, Names(), nearest)
 }
 
 // maxEcho is how many bytes of a name an error repeats and compares.
@@ -124,29 +119,4 @@ func clip(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:maxEcho], "") + "…"
-}
-
-// distance is the Levenshtein distance in half edits, byte by byte. Where one text begins with the other, what follows
-// counts half: people leave out a suffix more often than they mistype a letter.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = 2 * j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = 2 * (i + 1)
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace += 2
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, diagonal+2, row[j]+2)
-		}
-	}
-	if strings.HasPrefix(b, a) || strings.HasPrefix(a, b) {
-		return row[len(b)] / 2
-	}
-	return row[len(b)]
 }

@@ -1,0 +1,113 @@
+package inventory
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// The things of an inventory, in the order in which changes are told.
+const (
+	whatDevice     = "Device"
+	whatLink       = "Link"
+	whatNIC        = "NIC"
+	whatDisk       = "Disk"
+	whatBackend    = "Backend"
+	whatHost       = "Host"
+	whatAllocation = "Allocation"
+)
+
+var whats = []string{whatDevice, whatLink, whatNIC, whatDisk, whatBackend, whatHost, whatAllocation}
+
+// flat is a thing's fields by their paths in the API, each with its value as a text.
+type flat map[string]string
+
+// things are all things of an inventory, by what they are and by name.
+func things(s *v1alpha1.AcceleratorInventoryStatus) map[string]map[string]flat {
+	found := map[string]map[string]flat{}
+	add := func(what, name string, thing any) {
+		if found[what] == nil {
+			found[what] = map[string]flat{}
+		}
+		found[what][name] = flatten(thing)
+	}
+	for i := range s.Devices {
+		add(whatDevice, string(s.Devices[i].ID), &s.Devices[i])
+	}
+	for i := range s.Links.Domains {
+		add(whatLink, s.Links.Domains[i].Name, &s.Links.Domains[i])
+	}
+	for _, p := range s.Links.Pairs {
+		add(whatLink, fmt.Sprintf("%s %s - %s", p.Kind, p.A, p.B), p)
+	}
+	for i := range s.NICs {
+		add(whatNIC, s.NICs[i].Name, &s.NICs[i])
+	}
+	for i := range s.Storage {
+		add(whatDisk, s.Storage[i].Name, &s.Storage[i])
+	}
+	for _, b := range s.Backends {
+		add(whatBackend, b.Name, b)
+	}
+	for _, a := range s.Allocations {
+		add(whatAllocation, fmt.Sprintf("%s: %s/%s", a.Device, a.Namespace, a.Pod), a)
+	}
+	add(whatHost, "host", s.Host)
+	return found
+}
+
+// timesOfChange are fields that say when another one changed.
+var timesOfChange = []string{"health.since"}
+
+// flatten takes a thing of the API apart by its JSON, so that no field is forgotten. Lists are one value.
+func flatten(thing any) flat {
+	fields := flat{}
+	text, err := json.Marshal(thing)
+	if err != nil {
+		return fields // the API's types have no value that JSON cannot write
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return fields
+	}
+	fields.put("", value)
+	for _, path := range timesOfChange {
+		delete(fields, path)
+	}
+	return fields
+}
+
+func (f flat) put(path string, value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, inner := range value {
+			f.put(strings.TrimPrefix(path+"."+name, "."), inner)
+		}
+	case []any:
+		f[path] = listText(value)
+	default:
+		f[path] = fmt.Sprint(value)
+	}
+}
+
+// listText is a list in one line: its values where they are plain, else its JSON.
+func listText(list []any) string {
+	parts := make([]string, len(list))
+	for i, value := range list {
+		switch value.(type) {
+		case map[string]any, []any:
+			text, err := json.Marshal(list)
+			if err != nil {
+				return ""
+			}
+			return string(text)
+		}
+		parts[i] = fmt.Sprint(value)
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,36 @@
+// Package inventory selects, sorts, adds up, compares and edits the devices of an inventory. All of it is pure: what is
+// given stays as it is, and the same input gives the same result.
+package inventory
+
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Keep returns the inventory with the selected devices alone: links between them, allocations of them, and a summary to
+// match. Host, ports, disks and backends stay, since they were looked at all the same.
+func Keep(inventory v1alpha1.AcceleratorInventory, selects Selector) v1alpha1.AcceleratorInventory {
+	kept := *inventory.DeepCopy()
+	status := &kept.Status
+	status.Devices = Pick(status.Devices, selects)
+	left := map[v1alpha1.DeviceID]bool{}
+	for i := range status.Devices {
+		left[status.Devices[i].ID] = true
+	}
+	status.Links = linksAmong(status.Links, left)
+	status.Allocations = slices.DeleteFunc(status.Allocations, func(a v1alpha1.Allocation) bool { return !left[a.Device] })
+	status.Summary = status.Summarize(kept.Spec)
+	return kept
+}
+
+// Pick returns the selected devices in the order they have.
+func Pick(devices []v1alpha1.Device, selects Selector) []v1alpha1.Device {
+	var picked []v1alpha1.Device
+	for i := range devices {
+		if selects(&devices[i]) {
+			picked = append(picked, devices[i])
+		}
+	}
+	return picked
+}

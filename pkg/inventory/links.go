@@ -1,0 +1,41 @@
+package inventory
+
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// linksAmong is what remains of the links when only some devices do.
+func linksAmong(links v1alpha1.Links, left map[v1alpha1.DeviceID]bool) v1alpha1.Links {
+	var remaining v1alpha1.Links
+	for _, domain := range links.Domains {
+		members := slices.DeleteFunc(slices.Clone(domain.Members), func(id v1alpha1.DeviceID) bool { return !left[id] })
+		if domain, ok := withMembers(domain, members); ok {
+			remaining.Domains = append(remaining.Domains, domain)
+		}
+	}
+	for _, pair := range links.Pairs {
+		if left[pair.A] && left[pair.B] {
+			remaining.Pairs = append(remaining.Pairs, pair)
+		}
+	}
+	return remaining
+}
+
+// withMembers is the domain with fewer members; false where none is left, or a single one that has nobody to reach.
+func withMembers(domain v1alpha1.LinkDomain, members []v1alpha1.DeviceID) (v1alpha1.LinkDomain, bool) {
+	if len(members) == len(domain.Members) {
+		return domain, len(members) > 0
+	}
+	if len(members) == 0 || len(members) == 1 && domain.Fabric == nil {
+		return v1alpha1.LinkDomain{}, false
+	}
+	domain.Members = members
+	// What is left of a torus has no sizes, and a member of a mesh has a link less for each peer that is gone.
+	domain.Shape = nil
+	if domain.Topology == v1alpha1.TopologyMesh && domain.PeerMBps > 0 {
+		domain.DeviceMBps = domain.PeerMBps * int64(len(members)-1)
+	}
+	return domain, true
+}

@@ -1,0 +1,113 @@
+package inventory
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// order compares two devices.
+type order func(a, b *v1alpha1.Device) int
+
+// orders are the sort keys. What there can be much of comes with the most first, and what is not known last.
+var orders = map[string]order{
+	"id":        func(*v1alpha1.Device, *v1alpha1.Device) int { return 0 },
+	"memory":    descending(totalBytes),
+	"free":      descending(freeBytes),
+	"bandwidth": descending(bandwidth),
+	"product":   func(a, b *v1alpha1.Device) int { return emptyLast(a.Product, b.Product) },
+	"numa":      byNUMANode,
+	"health":    func(a, b *v1alpha1.Device) int { return cmp.Compare(healthRank(a), healthRank(b)) },
+	"best":      CompareBest,
+}
+
+// SortKeys are the keys of Sort, as they are best offered.
+var SortKeys = []string{"id", "best", "memory", "free", "bandwidth", "product", "numa", "health"}
+
+// Sort returns the devices in the order of a key; where it is equal, in the order of their ids.
+func Sort(devices []v1alpha1.Device, key string) ([]v1alpha1.Device, error) {
+	compare, ok := orders[key]
+	if !ok {
+		return nil, fmt.Errorf("sort key %q: use one of %s", clip(key), strings.Join(SortKeys, ", "))
+	}
+	sorted := slices.Clone(devices)
+	slices.SortStableFunc(sorted, func(a, b v1alpha1.Device) int {
+		return cmp.Or(compare(&a, &b), cmp.Compare(a.ID, b.ID))
+	})
+	return sorted, nil
+}
+
+// CompareBest orders devices by what new work would rather have, the better one first: usable before unusable, then by the
+// peak rate at 16 bits (BF16 or FP16), then by memory bandwidth, then by free memory, then by id. No two devices of an
+// inventory are equal in it.
+func CompareBest(a, b *v1alpha1.Device) int {
+	return cmp.Or(
+		-compareBool(a.Usable(), b.Usable()),
+		-cmp.Compare(peak16(a), peak16(b)),
+		-cmp.Compare(bandwidthMBps(a), bandwidthMBps(b)),
+		-cmp.Compare(a.FreeMiB(), b.FreeMiB()),
+		cmp.Compare(a.ID, b.ID),
+	)
+}
+
+// Best is the best device that new work could have, by CompareBest; false where there is none. The host's own processors
+// do not count.
+func Best(inventory *v1alpha1.AcceleratorInventory) (v1alpha1.Device, bool) {
+	free := Pick(inventory.Status.Devices, All(accelerators, Available(inventory)))
+	if len(free) == 0 {
+		return v1alpha1.Device{}, false
+	}
+	return slices.MinFunc(free, func(a, b v1alpha1.Device) int { return CompareBest(&a, &b) }), true
+}
+
+// peak16 is the better of the rates at 16 bits in GFLOPS; 0 where none is known.
+func peak16(d *v1alpha1.Device) int64 {
+	var best int64
+	if d.Performance == nil {
+		return 0
+	}
+	for _, rate := range d.Performance.Peak {
+		if rate.Precision == v1alpha1.BF16 || rate.Precision == v1alpha1.FP16 {
+			best = max(best, rate.GFLOPS)
+		}
+	}
+	return best
+}
+
+func descending(value func(*v1alpha1.Device) (float64, bool)) order {
+	return func(a, b *v1alpha1.Device) int {
+		x, knownX := value(a)
+		y, knownY := value(b)
+		return cmp.Or(-compareBool(knownX, knownY), -cmp.Compare(x, y))
+	}
+}
+
+func byNUMANode(a, b *v1alpha1.Device) int {
+	x, knownX := numaNode(a)
+	y, knownY := numaNode(b)
+	return cmp.Or(-compareBool(knownX, knownY), cmp.Compare(x, y))
+}
+
+func emptyLast(a, b string) int {
+	return cmp.Or(-compareBool(a != "", b != ""), cmp.Compare(a, b))
+}
+
+// compareBool orders false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// healthRank puts what needs somebody's attention first.
+func healthRank(d *v1alpha1.Device) int {
+	return slices.Index([]v1alpha1.HealthState{v1alpha1.Unhealthy, v1alpha1.Unknown, v1alpha1.Degraded, v1alpha1.Healthy}, d.Health.State)
+}

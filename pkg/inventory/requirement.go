@@ -1,0 +1,192 @@
+package inventory
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Requirement is what work needs of a host: devices of a kind, so many of them, or those of another kind.
+type Requirement struct {
+	choices []choice
+}
+
+// choice is one way to meet a requirement.
+type choice struct {
+	kind  *requiredKind
+	least int
+}
+
+// requiredKind is a word of a requirement.
+type requiredKind struct {
+	name    string
+	selects Selector
+	// noun is what is counted; a chip of several devices counts once.
+	noun  string
+	chips bool
+	// nothing is required, so that it is met by every host.
+	nothing bool
+}
+
+// requiredKinds are the words of requirements. Those of the API's DeviceRequirements are among them, in any case.
+var requiredKinds = []*requiredKind{
+	{name: "none", noun: "device", selects: All(), nothing: true},
+	{name: "any", noun: "accelerator", selects: accelerators},
+	{name: "gpu", noun: "GPU", selects: ByFamily(v1alpha1.FamilyGPU)},
+	{name: "tpu", noun: "TPU chip", selects: ByFamily(v1alpha1.FamilyTPU), chips: true},
+	{name: "npu", noun: "NPU", selects: ByFamily(v1alpha1.FamilyNPU)},
+	{name: "asic", noun: "ASIC", selects: ByFamily(v1alpha1.FamilyASIC)},
+	{name: "gpuortpu", noun: "GPU or TPU", selects: ByFamily(v1alpha1.FamilyGPU, v1alpha1.FamilyTPU)},
+	{name: "gaudi", noun: "Gaudi", selects: All(ByFamily(v1alpha1.FamilyASIC), Any(ByBackend("gaudi"), ByProduct("gaudi")))},
+	{name: "neuron", noun: "Neuron device", selects: All(ByFamily(v1alpha1.FamilyASIC), ByVendor("aws")), chips: true},
+}
+
+// apiWords are the API's words that are written otherwise here.
+var apiWords = map[string]string{"gpuortpu": "gpuortpu"}
+
+// RequirementWords are the kinds of a requirement.
+var RequirementWords = []string{"none", "any", "gpu", "tpu", "npu", "asic", "GPUOrTPU", "gaudi", "neuron"}
+
+// accelerators are all devices but the host's own processors.
+func accelerators(d *v1alpha1.Device) bool { return d.Family != v1alpha1.FamilyCPU }
+
+// maxRequired is more than a host has.
+const maxRequired = 100_000
+
+// ParseRequirement reads a requirement: a kind, with the least number of them where it is more than one, or several such
+// divided by |, any of which will do.
+//
+//	gpu
+//	tpu>=8
+//	gpu>=4|gaudi>=8
+func ParseRequirement(text string) (Requirement, error) {
+	var r Requirement
+	offset := 0
+	for part := range strings.SplitSeq(text, "|") {
+		c, err := parseChoice(part, offset)
+		if err != nil {
+			return Requirement{}, err
+		}
+		r.choices = append(r.choices, c)
+		offset += len(part) + 1
+	}
+	return r, nil
+}
+
+func parseChoice(part string, offset int) (choice, error) {
+	word, number, counted := strings.Cut(part, string(AtLeast))
+	at := offset + leadingBlanks(word) + 1
+	kind, ok := kindOf(strings.Trim(word, blanks))
+	if !ok {
+		return choice{}, fmt.Errorf("position %d: unknown requirement %q: use one of %s, with >= and a number where it is more than one, and | between several",
+			at, clip(strings.Trim(word, blanks)), strings.Join(RequirementWords, ", "))
+	}
+	if !counted {
+		return choice{kind, 1}, nil
+	}
+	at = offset + len(word) + len(AtLeast) + leadingBlanks(number) + 1
+	if kind.nothing {
+		return choice{}, fmt.Errorf("position %d: none has no number: leave it out", at)
+	}
+	least, err := strconv.Atoi(strings.Trim(number, blanks))
+	if err != nil || least < 1 || least > maxRequired {
+		return choice{}, fmt.Errorf("position %d: number %q of %s: write a whole number from 1 to %d",
+			at, clip(strings.Trim(number, blanks)), kind.name, maxRequired)
+	}
+	return choice{kind, least}, nil
+}
+
+func kindOf(word string) (*requiredKind, bool) {
+	word = strings.ToLower(word)
+	i := slices.IndexFunc(requiredKinds, func(k *requiredKind) bool { return k.name == word })
+	if i < 0 {
+		return nil, false
+	}
+	return requiredKinds[i], true
+}
+
+// Selects are the devices of the kinds that the requirement names, usable or not.
+func (r Requirement) Selects() Selector {
+	var kinds []Selector
+	for _, c := range r.choices {
+		kinds = append(kinds, c.kind.selects)
+	}
+	return Any(kinds...)
+}
+
+// Missing says what devices lack to meet the requirement, choice by choice; empty where they meet it. What is not usable
+// does not count.
+func (r Requirement) Missing(devices []v1alpha1.Device) string {
+	var missing []string
+	for _, c := range r.choices {
+		what := c.missing(devices)
+		if what == "" {
+			return ""
+		}
+		missing = append(missing, what)
+	}
+	return strings.Join(missing, "; or ")
+}
+
+func (c choice) missing(devices []v1alpha1.Device) string {
+	if c.kind.nothing {
+		return ""
+	}
+	there := Pick(devices, c.kind.selects)
+	have := c.count(Pick(there, Usable))
+	if have >= c.least {
+		return ""
+	}
+	what := fmt.Sprintf("%s needed, %d usable", v1alpha1.Counted(c.least, c.kind.noun), have)
+	if broken := Pick(there, Not(Usable)); len(broken) > 0 {
+		what += ", not usable: " + unusable(broken)
+	}
+	return what
+}
+
+// count counts devices, or the chips that they are parts of.
+func (c choice) count(devices []v1alpha1.Device) int {
+	if !c.kind.chips {
+		return len(devices)
+	}
+	chips := map[v1alpha1.DeviceID]bool{}
+	for i := range devices {
+		chips[chipOf(&devices[i])] = true
+	}
+	return len(chips)
+}
+
+// chipOf is the device that one is a part of, or itself.
+func chipOf(d *v1alpha1.Device) v1alpha1.DeviceID {
+	if d.Partition != nil {
+		return d.Partition.Parent
+	}
+	return d.ID
+}
+
+// maxNamed is how many unusable devices are named.
+const maxNamed = 4
+
+func unusable(devices []v1alpha1.Device) string {
+	var parts []string
+	for i := range devices[:min(maxNamed, len(devices))] {
+		d := &devices[i]
+		parts = append(parts, fmt.Sprintf("%s (%s)", d.ID, strings.TrimSpace(string(d.Health.State)+" "+d.Health.Reason)))
+	}
+	if more := len(devices) - maxNamed; more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// clip shortens what an error repeats.
+func clip(s string) string {
+	const most = 64
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

@@ -1,0 +1,119 @@
+package inventory
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Selector says whether a device is meant.
+type Selector func(*v1alpha1.Device) bool
+
+// All selects what every one of the selectors does, and everything where there are none.
+func All(selectors ...Selector) Selector {
+	return func(d *v1alpha1.Device) bool {
+		return !slices.ContainsFunc(selectors, func(s Selector) bool { return !s(d) })
+	}
+}
+
+// Any selects what at least one of the selectors does.
+func Any(selectors ...Selector) Selector {
+	return func(d *v1alpha1.Device) bool {
+		return slices.ContainsFunc(selectors, func(s Selector) bool { return s(d) })
+	}
+}
+
+// Not selects what the selector does not.
+func Not(selector Selector) Selector {
+	return func(d *v1alpha1.Device) bool { return !selector(d) }
+}
+
+// ByID selects the devices with one of the ids.
+func ByID(ids ...v1alpha1.DeviceID) Selector {
+	return func(d *v1alpha1.Device) bool { return slices.Contains(ids, d.ID) }
+}
+
+// ByFamily selects devices of any of the families.
+func ByFamily(families ...v1alpha1.DeviceFamily) Selector {
+	return func(d *v1alpha1.Device) bool { return slices.Contains(families, d.Family) }
+}
+
+// ByVendor selects devices of any of the vendors, in lower case as inventories have them.
+func ByVendor(vendors ...string) Selector {
+	return func(d *v1alpha1.Device) bool { return slices.Contains(vendors, d.Vendor) }
+}
+
+// ByBackend selects what any of the detection backends found.
+func ByBackend(backends ...string) Selector {
+	return func(d *v1alpha1.Device) bool { return slices.Contains(backends, d.Backend) }
+}
+
+// ByProduct selects by a part of the product's name, or by a glob of all of it (`*H100*`, `Tesla T?`), in any case.
+func ByProduct(pattern string) Selector {
+	matches := contains(pattern)
+	if strings.ContainsAny(pattern, globSigns) {
+		matches = equals(pattern)
+	}
+	return func(d *v1alpha1.Device) bool { return matches(d.Product) }
+}
+
+// Usable selects what new work may be put on: what is Unhealthy or Unknown may not be.
+func Usable(d *v1alpha1.Device) bool { return d.Usable() }
+
+// ByHealth selects devices in any of the states.
+func ByHealth(states ...v1alpha1.HealthState) Selector {
+	return func(d *v1alpha1.Device) bool { return slices.Contains(states, d.Health.State) }
+}
+
+// FreeAtLeast selects devices on which strangers leave so much memory in MiB. Where the memory is not known, nothing is
+// free.
+func FreeAtLeast(mib int64) Selector {
+	return func(d *v1alpha1.Device) bool { return d.FreeMiB() >= mib }
+}
+
+// CapabilityAtLeast selects devices whose compute capability is at least the given one, number by number: 12.0 is above
+// 9.0. A device that has none is not selected.
+func CapabilityAtLeast(least string) Selector {
+	return func(d *v1alpha1.Device) bool {
+		order, ok := compareCapabilities(d.ComputeCapability, least)
+		return ok && order >= 0
+	}
+}
+
+// Available selects the devices of the inventory that new work could have: usable, not cordoned, and held by no pod.
+func Available(inventory *v1alpha1.AcceleratorInventory) Selector {
+	held := slices.Clone(inventory.Spec.CordonedDevices)
+	for _, a := range inventory.Status.Allocations {
+		held = append(held, a.Device)
+	}
+	return All(Usable, Not(ByID(held...)))
+}
+
+// globSigns are what makes a text a pattern.
+const globSigns = "*?"
+
+// equals matches a text in any case, or a glob of it where the pattern has * or ?.
+func equals(pattern string) func(string) bool {
+	if !strings.ContainsAny(pattern, globSigns) {
+		return func(text string) bool { return strings.EqualFold(text, pattern) }
+	}
+	glob := globReplacer.Replace(strings.ToLower(pattern))
+	return func(text string) bool {
+		ok, err := path.Match(glob, globSlashes.Replace(strings.ToLower(text)))
+		return err == nil && ok
+	}
+}
+
+// path.Match has more signs than * and ?, which stand for themselves here, and takes the slash for a border.
+var (
+	globSlashes  = strings.NewReplacer("/", "\x00")
+	globReplacer = strings.NewReplacer("/", "\x00", `\`, `\\`, "[", `\[`, "]", `\]`)
+)
+
+// contains matches a part of a text in any case.
+func contains(part string) func(string) bool {
+	part = strings.ToLower(part)
+	return func(text string) bool { return strings.Contains(strings.ToLower(text), part) }
+}

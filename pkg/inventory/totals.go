@@ -1,0 +1,78 @@
+package inventory
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Total is counts and sums over devices that have something in common.
+type Total struct {
+	// Vendor, Family and Product are what they have in common, empty where they differ or it does not matter.
+	Vendor  string                `json:"vendor,omitempty"`
+	Family  v1alpha1.DeviceFamily `json:"family,omitempty"`
+	Product string                `json:"product,omitempty"`
+	Devices int                   `json:"devices"`
+	// Usable are those that new work may be put on.
+	Usable    int   `json:"usable"`
+	MemoryMiB int64 `json:"memoryMiB"`
+	// FreeMiB is what strangers leave on the usable ones.
+	FreeMiB int64 `json:"freeMiB"`
+}
+
+// Totals are counts and sums of all devices and of their kinds, each in order of what it is by.
+type Totals struct {
+	Total     `json:",inline"`
+	ByVendor  []Total `json:"byVendor,omitempty"`
+	ByFamily  []Total `json:"byFamily,omitempty"`
+	ByProduct []Total `json:"byProduct,omitempty"`
+}
+
+// Sum adds up devices.
+func Sum(devices []v1alpha1.Device) Totals {
+	totals := Totals{
+		ByVendor: sumBy(devices, func(d *v1alpha1.Device) Total { return Total{Vendor: d.Vendor} }),
+		ByFamily: sumBy(devices, func(d *v1alpha1.Device) Total { return Total{Family: d.Family} }),
+		ByProduct: sumBy(devices, func(d *v1alpha1.Device) Total {
+			return Total{Vendor: d.Vendor, Family: d.Family, Product: d.Product}
+		}),
+	}
+	for i := range devices {
+		totals.add(&devices[i])
+	}
+	return totals
+}
+
+func (t *Total) add(d *v1alpha1.Device) {
+	t.Devices++
+	if d.Memory != nil {
+		t.MemoryMiB += d.Memory.TotalMiB
+	}
+	if d.Usable() {
+		t.Usable++
+		t.FreeMiB += d.FreeMiB()
+	}
+}
+
+// sumBy adds up the devices of each kind, which is a total with nothing counted.
+func sumBy(devices []v1alpha1.Device, kindOf func(*v1alpha1.Device) Total) []Total {
+	sums := map[Total]*Total{}
+	for i := range devices {
+		kind := kindOf(&devices[i])
+		sum, ok := sums[kind]
+		if !ok {
+			sum = &kind
+			sums[kind] = sum
+		}
+		sum.add(&devices[i])
+	}
+	list := make([]Total, 0, len(sums))
+	for _, sum := range sums {
+		list = append(list, *sum)
+	}
+	slices.SortFunc(list, func(a, b Total) int {
+		return cmp.Or(cmp.Compare(a.Vendor, b.Vendor), cmp.Compare(a.Family, b.Family), cmp.Compare(a.Product, b.Product))
+	})
+	return list
+}
