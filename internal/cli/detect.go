@@ -1,246 +1,240 @@
 package cli
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // detectOptions are the flags of detect.
 type detectOptions struct {
-	replay, record, root, name string
-	noExec                     bool
+	hostOptions
+	selection selectOptions
+	view      viewOptions
+	watch     bool
+	interval  time.Duration
+	timings   bool
+	alerts    []string
 }
+
+const detectLong = `Show the accelerators of this host as the node agent would publish them. JSON and YAML print an AcceleratorInventory; the
+other formats print a line a device. With --record, also write what was read to a recording (a tar.gz of files and of what
+tools printed); with --replay, look at a recording instead of this host.
+
+Exit codes: 0 done; 1 the requirement is not met, or the detection failed; 2 the command line is wrong; 3 an alert is met.`
+
+const detectExample = `  # The accelerators of this host, and how they are connected
+  kubectl rankwright detect -o wide
+
+  # Those of one vendor with room for a 70 GiB model, the best first
+  kubectl rankwright detect --vendor nvidia --selector 'free>=70GiB' --sort-by best
+
+  # Is this a host with 8 TPU chips? Else exit with 1 and say what is missing
+  kubectl rankwright detect --requirement 'tpu>=8'
+
+  # Columns of one's own, by the fields that -o json shows of a device
+  kubectl rankwright detect -o custom-columns=ID:.id,USED:.readings.memoryUsedMiB
+
+  # Exit with 3 once a device is hot or one is no longer healthy
+  kubectl rankwright detect --watch --alert 'temperature>85' --alert 'healthy<8'
+
+  # Record a host for a bug report, and look at the recording anywhere
+  kubectl rankwright detect --record host.tar.gz
+  kubectl rankwright detect --replay host.tar.gz -o yaml > inventory.yaml`
 
 func newDetect(streams Streams) *cobra.Command {
 	var options detectOptions
-	var output format
 	command := &cobra.Command{
-		Use:   "detect [--replay FILE | --root FOLDER] [--record FILE] [--no-exec]",
-		Short: "Show the accelerators of this host, or of a recorded one",
-		Long: `Show the accelerators of this host as the node agent would publish them. With --record, also write what was read to a
-recording (a tar.gz of files and of what tools printed); with --replay, look at a recording instead of this host. JSON and
-YAML print an AcceleratorInventory.`,
-		Example: `  kubectl rankwright detect
-  kubectl rankwright detect --record host.tar.gz
-  kubectl rankwright detect --replay host.tar.gz -o yaml > inventory.yaml`,
-		Args: arguments(0, "detect takes flags only"),
+		Use:     "detect [--replay FILE | --root FOLDER] [flags]",
+		Short:   "Show the accelerators of this host, or of a recorded one",
+		Long:    detectLong,
+		Example: detectExample,
+		Args:    arguments(0, "detect takes flags only"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			inventory, err := options.inventory(c.Context())
+			work, err := options.work(streams, c.Flags().Changed("interval"))
 			if err != nil {
 				return err
 			}
-			for _, b := range inventory.Status.Backends {
-				if b.State == v1alpha1.BackendFailed || b.State == v1alpha1.BackendDegraded {
-					_, _ = fmt.Fprintf(streams.Err, "warning: backend %s: %s\n", b.Name, b.Message)
-				}
-			}
-			return write(streams.Out, output, inventory, func(w io.Writer) error { return printInventory(w, inventory, output.wide()) })
+			return work.run(c.Context())
 		},
 	}
+	options.addFlags(command)
+	addSelection(command, &options.selection)
+	addView(command, &options.view)
 	flags := command.Flags()
-	flags.StringVar(&options.replay, "replay", "", "recording to look at instead of this host")
-	flags.StringVar(&options.record, "record", "", "file to write a recording to (tar.gz)")
-	flags.StringVar(&options.root, "root", "", "folder where the file tree of the host is mounted (default /)")
-	flags.StringVar(&options.name, "name", "", "name of the inventory (default: the host's or the recording's)")
-	flags.BoolVar(&options.noExec, "no-exec", false, "run no vendor tool, only read files")
-	_ = command.MarkFlagDirname("root")
-	addOutput(command, &output)
+	flags.BoolVarP(&options.watch, "watch", "w", false, "after that, print what changes, until Ctrl-C or an alert is met")
+	flags.DurationVar(&options.interval, "interval", 5*time.Second, "time between two looks of --watch")
+	flags.BoolVar(&options.timings, "timings", false, "print to standard error what each backend took")
+	flags.StringArrayVar(&options.alerts, "alert", nil, "exit with 3 where this is met, such as memoryUsed>90% or healthy<8 (may be repeated)")
+	complete(command, "alert", alertStarts())
 	return command
 }
 
-// inventory detects and returns what the node agent would publish, without what only a cluster knows.
-func (o *detectOptions) inventory(ctx context.Context) (*v1alpha1.AcceleratorInventory, error) {
-	host, name, err := o.host()
-	if err != nil {
+// detection is the work of one call: every flag is understood, and nothing is read yet.
+type detection struct {
+	streams Streams
+	// look detects once.
+	look func(context.Context) (scan, error)
+	// pause waits until the next look; false where there is none, because the user wants to end.
+	pause   func(context.Context) bool
+	now     func() time.Time
+	selects selection
+	view    viewOptions
+	alerts  []alert
+	watch   bool
+	timings bool
+}
+
+// scan is one look at the host.
+type scan struct {
+	inventory *v1alpha1.AcceleratorInventory
+	readings  detect.Readings
+	times     []detect.BackendTime
+	elapsed   time.Duration
+}
+
+// minInterval keeps a watch from being a load.
+const minInterval = 100 * time.Millisecond
+
+// work understands the flags, all of them before anything is read.
+func (o *detectOptions) work(streams Streams, intervalGiven bool) (*detection, error) {
+	d := &detection{
+		streams: streams, look: o.hostOptions.look, now: time.Now, view: o.view, watch: o.watch, timings: o.timings,
+		pause: func(ctx context.Context) bool { return pause(ctx, o.interval) },
+	}
+	switch {
+	case intervalGiven && !o.watch:
+		return nil, usagef("--interval %v is the time between two looks of --watch: add that", o.interval)
+	case o.interval < minInterval:
+		return nil, usagef("--interval %v: give at least %v", o.interval, minInterval)
+	case o.watch && o.record != "":
+		return nil, usagef("--watch with --record %s: a recording is of one look: give one of them", o.record)
+	case o.watch && !o.view.watchable():
+		return nil, usagef("--watch prints changes: use it with -o table, wide, json or yaml, and without --summary and --no-headers")
+	}
+	var err error
+	if d.selects, err = o.selection.parse(); err != nil {
 		return nil, err
 	}
-	var recording *detect.Recording
-	if o.record != "" {
-		host, recording = detect.Record(host)
+	if d.alerts, err = parseAlerts(o.alerts); err != nil {
+		return nil, err
 	}
-	inventory := &v1alpha1.AcceleratorInventory{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "AcceleratorInventory"},
-		ObjectMeta: metav1.ObjectMeta{Name: cmp.Or(o.name, kernelName(host), name)},
-		Status:     detect.Detect(ctx, host, detect.Options{}).Status,
+	return d, o.check()
+}
+
+func pause(ctx context.Context, interval time.Duration) bool {
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("detect: %w", err)
+}
+
+func (d *detection) run(ctx context.Context) error {
+	found, err := d.look(ctx)
+	if err != nil {
+		return err
 	}
-	inventory.Status.Summary = inventory.Status.Summarize(inventory.Spec)
-	if recording != nil {
-		if err := writeRecording(o.record, recording); err != nil {
-			return nil, err
+	d.warn(found.inventory.Status.Backends)
+	shown, unmet := d.selects.apply(found.inventory)
+	if err := d.view.print(d.streams.Out, shown, found.readings); err != nil {
+		return err
+	}
+	if d.timings {
+		if err := printTimings(d.streams.Err, found.times, found.elapsed); err != nil {
+			return err
 		}
 	}
-	return inventory, nil
-}
-
-// kernelName is the name that a Linux kernel has for its host, or nothing; read from the host, it is recorded with it.
-func kernelName(host *detect.Host) string {
-	text, err := host.Files.ReadFile("/proc/sys/kernel/hostname")
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(strings.TrimSpace(string(text)))
-}
-
-// host returns the host to look at, and what to call it where its kernel does not say.
-func (o *detectOptions) host() (host *detect.Host, name string, err error) {
-	if o.replay != "" {
-		if o.root != "" {
-			return nil, "", usagef("--root %s and --replay %s: give one of them", o.root, o.replay)
-		}
-		return o.recorded()
-	}
-	if host, err = detect.LiveHost(cmp.Or(o.root, "/"), !o.noExec); err != nil {
-		return nil, "", err
-	}
-	if name, err = os.Hostname(); err != nil {
-		return nil, "", fmt.Errorf("name of this host: %w: give it with --name", err)
-	}
-	return host, strings.ToLower(name), nil
-}
-
-func (o *detectOptions) recorded() (*detect.Host, string, error) {
-	file, err := os.Open(o.replay)
-	if err != nil {
-		return nil, "", err
-	}
-	defer func() { _ = file.Close() }()
-	recording, err := detect.ReadRecording(file)
-	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", o.replay, err)
-	}
-	host := recording.Host()
-	if o.noExec {
-		host.Commands = nil
-	}
-	name := filepath.Base(o.replay)
-	for _, ending := range []string{".gz", ".tgz", ".tar"} {
-		name = strings.TrimSuffix(name, ending)
-	}
-	return host, name, nil
-}
-
-func writeRecording(name string, recording *detect.Recording) error {
-	file, err := os.Create(name)
-	if err != nil {
+	err = d.alarm(shown.Status.Devices, found.readings)
+	switch {
+	case err != nil:
 		return err
-	}
-	if _, err := recording.WriteTo(file); err != nil {
-		_ = file.Close()
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return file.Close()
-}
-
-func printInventory(w io.Writer, inventory *v1alpha1.AcceleratorInventory, wide bool) error {
-	status := &inventory.Status
-	if err := sheet(w, hostRows(inventory.Name, status, wide)); err != nil {
-		return err
-	}
-	if len(status.Devices) == 0 {
-		_, err := fmt.Fprintln(w, "\nNo accelerators found.")
-		return err
-	}
-	header := []string{"ID", "PRODUCT", "MEMORY", "FREE", "NUMA", "DRIVER", "HEALTH"}
-	if wide {
-		header = append(header, "FAMILY", "ARCHITECTURE", "BANDWIDTH", "PARTITION", "UUID")
-	}
-	rows := make([][]string, 0, len(status.Devices))
-	for i := range status.Devices {
-		rows = append(rows, deviceRow(&status.Devices[i], wide))
-	}
-	if _, err := fmt.Fprintln(w); err != nil {
-		return err
-	}
-	if err := table(w, header, rows); err != nil {
-		return err
-	}
-	return printLinks(w, &status.Links)
-}
-
-func hostRows(name string, status *v1alpha1.AcceleratorInventoryStatus, wide bool) [][2]string {
-	host := &status.Host
-	rows := [][2]string{{"Host", name}, {"CPU", cpuText(&host.CPU)}}
-	if host.Memory.TotalMiB > 0 {
-		rows = append(rows, [2]string{"Memory", v1alpha1.HumanMiB(host.Memory.TotalMiB)})
-	}
-	if s := status.Summary; s.Devices > 0 {
-		rows = append(rows, [2]string{"Devices", fmt.Sprintf("%d, %d healthy, %s of %s free", s.Devices, s.Healthy, s.Free, s.Memory)})
-	}
-	if wide {
-		rows = append(rows,
-			[2]string{"System", strings.TrimSpace(host.OS + " " + host.Kernel)},
-			[2]string{"Backends", backendsText(status.Backends)})
-	}
-	return rows
-}
-
-func cpuText(c *v1alpha1.CPU) string {
-	if c.Threads == 0 {
-		return c.Model
-	}
-	return strings.TrimSpace(fmt.Sprintf("%s (%d threads)", c.Model, c.Threads))
-}
-
-func backendsText(backends []v1alpha1.BackendStatus) string {
-	parts := make([]string, len(backends))
-	for i, b := range backends {
-		parts[i] = fmt.Sprintf("%s %s", b.Name, b.State)
-	}
-	return strings.Join(parts, ", ")
-}
-
-func deviceRow(d *v1alpha1.Device, wide bool) []string {
-	row := []string{string(d.ID), d.Product, "", "", "", strings.TrimSpace(d.Driver + " " + d.DriverVersion), string(d.Health.State)}
-	if d.Memory != nil {
-		row[2], row[3] = v1alpha1.HumanMiB(d.Memory.TotalMiB), v1alpha1.HumanMiB(d.FreeMiB())
-	}
-	if d.NUMANode != nil {
-		row[4] = strconv.Itoa(int(*d.NUMANode))
-	}
-	if !wide {
-		return row
-	}
-	extra := []string{string(d.Family), d.Architecture, "", "", d.UUID}
-	if d.Performance != nil && d.Performance.MemoryBandwidthMBps > 0 {
-		extra[2] = gbps(d.Performance.MemoryBandwidthMBps)
-	}
-	if d.Partition != nil {
-		extra[3] = strings.TrimSpace(d.Partition.Kind + " " + d.Partition.Profile)
-	}
-	return append(row, extra...)
-}
-
-// gbps prints MB/s as GB/s.
-func gbps(mbps int64) string { return fmt.Sprintf("%d GB/s", mbps/1000) }
-
-func printLinks(w io.Writer, links *v1alpha1.Links) error {
-	var rows [][]string
-	for _, d := range links.Domains {
-		rows = append(rows, []string{d.Kind, strings.ToLower(string(d.Topology)), gbps(d.DeviceMBps), ids(d.Members)})
-	}
-	for _, p := range links.Pairs {
-		rows = append(rows, []string{p.Kind, fmt.Sprintf("pair, %d links", p.Count), gbps(p.MBps), ids([]v1alpha1.DeviceID{p.A, p.B})})
-	}
-	if len(rows) == 0 {
+	case d.watch:
+		return d.follow(ctx, shown)
+	case unmet != "":
+		return fmt.Errorf("--requirement %s is not met: %s", d.selects.required, unmet)
+	default:
 		return nil
 	}
-	if _, err := fmt.Fprintln(w); err != nil {
-		return err
+}
+
+// warn tells what could not be looked at.
+func (d *detection) warn(backends []v1alpha1.BackendStatus) {
+	for _, b := range backends {
+		if b.State == v1alpha1.BackendFailed || b.State == v1alpha1.BackendDegraded {
+			_, _ = fmt.Fprintf(d.streams.Err, "warning: backend %s: %s\n", b.Name, printable(b.Message))
+		}
 	}
-	return table(w, []string{"LINK", "TOPOLOGY", "PER DEVICE", "MEMBERS"}, rows)
+}
+
+// alarm tells which alerts are met, as an error where any is. What cannot be told is no all-clear: an alert that no
+// device has a reading for is an error too.
+func (d *detection) alarm(devices []v1alpha1.Device, readings detect.Readings) error {
+	var met, blind error
+	for _, a := range d.alerts {
+		result := a.check(devices, readings)
+		for _, line := range result.met {
+			_, _ = fmt.Fprintf(d.streams.Err, "alert %s: %s\n", a.term, line)
+			met = errAlert
+		}
+		switch {
+		case len(result.unknown) == 0:
+		case result.known == 0:
+			blind = errors.Join(blind, fmt.Errorf("alert %s: no device reports %s: a driver or its tool must be there, and --no-exec not given", a.term, a.term.Field))
+		case !d.watch:
+			_, _ = fmt.Fprintf(d.streams.Err, "warning: alert %s: not reported by %s\n", a.term, ids(result.unknown))
+		}
+	}
+	if met != nil {
+		return met
+	}
+	return blind
+}
+
+// follow prints what changes from one look to the next.
+func (d *detection) follow(ctx context.Context, last v1alpha1.AcceleratorInventory) error {
+	for d.pause(ctx) {
+		found, err := d.look(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		shown, _ := d.selects.apply(found.inventory)
+		changes := inventory.Diff(&last.Status, &shown.Status)
+		if len(changes) > 0 {
+			if err := d.tell(changes, &shown, found.readings); err != nil {
+				return err
+			}
+		}
+		if d.timings {
+			if err := printTimings(d.streams.Err, found.times, found.elapsed); err != nil {
+				return err
+			}
+		}
+		if err := d.alarm(shown.Status.Devices, found.readings); err != nil {
+			return err
+		}
+		last = shown
+	}
+	return nil
+}
+
+// tell prints changes, or the whole inventory anew for machines.
+func (d *detection) tell(changes []inventory.Change, shown *v1alpha1.AcceleratorInventory, readings detect.Readings) error {
+	if d.view.output.machine() {
+		return d.view.printNext(d.streams.Out, *shown, readings)
+	}
+	return printChanges(d.streams.Out, d.now(), changes, shown)
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect"
 )
 
 // recordingOf is a recording of the tests' hosts.
@@ -87,9 +88,12 @@ func TestInventoryTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	inventory.Status.Summary = inventory.Status.Summarize(inventory.Spec)
+	readings := detect.Readings{"nvidia-0000:01:00.0": {
+		MemoryUsedMiB: new(int64(1536)), TemperatureMilliC: new(int64(41_000)), PowerMilliW: new(int64(72_400)), UtilizationPercent: new(int64(7)),
+	}}
 	for name, wide := range map[string]bool{"inventory.txt": false, "inventory-wide.txt": true} {
 		var out bytes.Buffer
-		if err := printInventory(&out, &inventory, wide); err != nil {
+		if err := printInventory(&out, &inventory, readings, wide, true); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, out.String())

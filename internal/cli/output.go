@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -84,14 +85,23 @@ func write(w io.Writer, f format, object any, table func(io.Writer) error) error
 	return nil
 }
 
-// table prints rows under a header as kubectl does: columns three blanks apart, nothing at the end of a line.
+// table prints rows under a header as kubectl does: columns three blanks apart, nothing at the end of a line. Without a
+// header it prints the rows alone.
 func table(w io.Writer, header []string, rows [][]string) error {
+	return grid(w, header, rows, 3)
+}
+
+// grid is a table with columns so many blanks apart.
+func grid(w io.Writer, header []string, rows [][]string, gap int) error {
 	var out bytes.Buffer
-	columns := tabwriter.NewWriter(&out, 0, 8, 3, ' ', 0)
-	for _, row := range slices.Concat([][]string{header}, rows) {
+	columns := tabwriter.NewWriter(&out, 0, 8, gap, ' ', 0)
+	if len(header) > 0 {
+		rows = slices.Concat([][]string{header}, rows)
+	}
+	for _, row := range rows {
 		cells := slices.Clone(row)
 		for i, cell := range cells {
-			if cell == "" {
+			if cells[i] = printable(cell); cell == "" {
 				cells[i] = "-"
 			}
 		}
@@ -106,4 +116,22 @@ func table(w io.Writer, header []string, rows [][]string) error {
 		}
 	}
 	return nil
+}
+
+// printable replaces what would move the cursor or change the terminal: names come from hardware and files.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+// shortened is at most so many bytes of a text and a sign that there is more.
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }

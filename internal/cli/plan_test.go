@@ -13,8 +13,8 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// inventory writes a node with some devices of 80 GiB behind one switch.
-func inventory(node string, devices int) string {
+// inventoryOf writes a node with some devices of 80 GiB behind one switch.
+func inventoryOf(node string, devices int) string {
 	status := v1alpha1.AcceleratorInventoryStatus{}
 	domain := v1alpha1.LinkDomain{Name: "nvlink0", Kind: "NVLink", Topology: v1alpha1.TopologySwitch, DeviceMBps: 450_000}
 	for i := range devices {
@@ -74,7 +74,7 @@ func plansOf(t *testing.T, out string) (plans []v1alpha1.ShardingPlan, meshes []
 }
 
 func TestPlanJSON(t *testing.T) {
-	plans, meshes := plansOf(t, ok(t, stream(inventory("a", 8), placement("big", large, `"parallelism":{"tensor":8}`)), "plan", "-f", "-", "-o", "json"))
+	plans, meshes := plansOf(t, ok(t, stream(inventoryOf("a", 8), placement("big", large, `"parallelism":{"tensor":8}`)), "plan", "-f", "-", "-o", "json"))
 	if len(plans) != 1 || len(meshes) != 1 {
 		t.Fatalf("%d plans, %d meshes", len(plans), len(meshes))
 	}
@@ -89,7 +89,7 @@ func TestPlanJSON(t *testing.T) {
 
 // TestPlanArithmetic adds up what the table shows of a stage.
 func TestPlanArithmetic(t *testing.T) {
-	plans, _ := plansOf(t, ok(t, stream(inventory("a", 4), placement("p", large, `"parallelism":{"pipeline":4,"tensor":1}`)), "plan", "-f", "-", "-o", "json"))
+	plans, _ := plansOf(t, ok(t, stream(inventoryOf("a", 4), placement("p", large, `"parallelism":{"pipeline":4,"tensor":1}`)), "plan", "-f", "-", "-o", "json"))
 	s := plans[0].Spec
 	next := int32(0)
 	for i, stage := range s.Stages {
@@ -105,7 +105,7 @@ func TestPlanArithmetic(t *testing.T) {
 	if next != 80 || len(s.Stages) != 4 {
 		t.Errorf("%d stages end before layer %d, want 4 and 80", len(s.Stages), next)
 	}
-	table := ok(t, stream(inventory("a", 4), placement("p", large, `"parallelism":{"pipeline":4,"tensor":1}`)), "plan", "-f", "-")
+	table := ok(t, stream(inventoryOf("a", 4), placement("p", large, `"parallelism":{"pipeline":4,"tensor":1}`)), "plan", "-f", "-")
 	for _, want := range []string{"PP4 (PipelineParallel)", "70,553,706,496 parameters, 80 layers", "of 79.6 GiB", "4 ranks, 1 copy", "[0 1 2 3]"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the table lacks %q:\n%s", want, table)
@@ -114,7 +114,7 @@ func TestPlanArithmetic(t *testing.T) {
 }
 
 func TestPlacementsSeeWhatEarlierOnesTook(t *testing.T) {
-	input := stream(inventory("a", 2), placement("first", small), placement("second", small), placement("third", small))
+	input := stream(inventoryOf("a", 2), placement("first", small), placement("second", small), placement("third", small))
 	r := run(t, input, "plan", "-f", "-", "-o", "json")
 	plans, _ := plansOf(t, r.out)
 	if len(plans) != 2 || r.code != ExitFailure || !strings.Contains(r.err, "placement default/third") {
@@ -126,7 +126,7 @@ func TestPlacementsSeeWhatEarlierOnesTook(t *testing.T) {
 }
 
 func TestPlanSaysWhyNot(t *testing.T) {
-	r := run(t, stream(inventory("a", 1), placement("p", huge, `"quantization":"BF16"`)), "plan", "-f", "-")
+	r := run(t, stream(inventoryOf("a", 1), placement("p", huge, `"quantization":"BF16"`)), "plan", "-f", "-")
 	if r.code != ExitFailure || r.out != "" {
 		t.Errorf("exit code %d, output %q", r.code, r.out)
 	}
@@ -140,8 +140,8 @@ func TestPlanSaysWhyNot(t *testing.T) {
 func TestPlanReadsFilesFoldersAndLists(t *testing.T) {
 	folder := t.TempDir()
 	files := map[string]string{
-		"a.yaml":    stream("# nothing", inventory("a", 1), ""),
-		"list.json": `{"apiVersion":"v1","kind":"List","items":[` + placement("p", small) + `,{"apiVersion":"v1","kind":"List","items":[` + inventory("b", 1) + `]}]}`,
+		"a.yaml":    stream("# nothing", inventoryOf("a", 1), ""),
+		"list.json": `{"apiVersion":"v1","kind":"List","items":[` + placement("p", small) + `,{"apiVersion":"v1","kind":"List","items":[` + inventoryOf("b", 1) + `]}]}`,
 		"notes.txt": "no manifest",
 	}
 	for name, content := range files {
@@ -149,7 +149,7 @@ func TestPlanReadsFilesFoldersAndLists(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	plans, _ := plansOf(t, ok(t, inventory("c", 1), "plan", "-f", folder, "-f", "-", "-o", "json"))
+	plans, _ := plansOf(t, ok(t, inventoryOf("c", 1), "plan", "-f", folder, "-f", "-", "-o", "json"))
 	if len(plans) != 1 {
 		t.Errorf("%d plans, want 1", len(plans))
 	}
@@ -173,20 +173,20 @@ func TestPlanReadsWhatAClusterHas(t *testing.T) {
 		input string
 		want  string // in the errors; nothing where there is a plan
 	}{
-		"node without labels":        {stream(inventory("a", 1), placement("p", small, selector)), "devices.nodeSelector"},
-		"node with the label":        {stream(inventory("a", 1), node(`"pool":"fast"`, ""), placement("p", small, selector)), ""},
-		"host name without a Node":   {stream(inventory("a", 1), placement("p", small, `"topology":{"required":"kubernetes.io/hostname"}`)), ""},
-		"cordoned node":              {stream(inventory("a", 1), node("", `,"spec":{"unschedulable":true}`), placement("p", small)), "no new work"},
-		"device of another plan":     {stream(inventory("a", 1), taken, placement("p", small)), "taken by other plans"},
-		"device of its earlier plan": {stream(inventory("a", 1), taken, placement("x", small)), ""},
-		"model in a ConfigMap":       {stream(inventory("a", 1), configMap("default"), placement("p", `"configMap":{"name":"tiny"}`)), ""},
-		"ConfigMap elsewhere":        {stream(inventory("a", 1), configMap("other"), placement("p", `"configMap":{"name":"tiny"}`)), "not in the files: add it"},
-		"key that is not there":      {stream(inventory("a", 1), configMap("default"), placement("p", `"configMap":{"name":"tiny","key":"k"}`)), `no key "k"`},
-		"parameters":                 {stream(inventory("a", 1), placement("p", `"parameters":7000000000`)), ""},
-		"two sources":                {stream(inventory("a", 1), placement("p", small+`,"parameters":7000000000`)), "set exactly one"},
-		"no source":                  {stream(inventory("a", 1), placement("p", "")), "set exactly one"},
-		"unknown model":              {stream(inventory("a", 1), placement("p", `"name":"Llama-9"`)), "spec.model: model \"Llama-9\""},
-		"no copies":                  {stream(inventory("a", 1), placement("p", small, `"replicas":0`)), "spec.replicas is 0"},
+		"node without labels":        {stream(inventoryOf("a", 1), placement("p", small, selector)), "devices.nodeSelector"},
+		"node with the label":        {stream(inventoryOf("a", 1), node(`"pool":"fast"`, ""), placement("p", small, selector)), ""},
+		"host name without a Node":   {stream(inventoryOf("a", 1), placement("p", small, `"topology":{"required":"kubernetes.io/hostname"}`)), ""},
+		"cordoned node":              {stream(inventoryOf("a", 1), node("", `,"spec":{"unschedulable":true}`), placement("p", small)), "no new work"},
+		"device of another plan":     {stream(inventoryOf("a", 1), taken, placement("p", small)), "taken by other plans"},
+		"device of its earlier plan": {stream(inventoryOf("a", 1), taken, placement("x", small)), ""},
+		"model in a ConfigMap":       {stream(inventoryOf("a", 1), configMap("default"), placement("p", `"configMap":{"name":"tiny"}`)), ""},
+		"ConfigMap elsewhere":        {stream(inventoryOf("a", 1), configMap("other"), placement("p", `"configMap":{"name":"tiny"}`)), "not in the files: add it"},
+		"key that is not there":      {stream(inventoryOf("a", 1), configMap("default"), placement("p", `"configMap":{"name":"tiny","key":"k"}`)), `no key "k"`},
+		"parameters":                 {stream(inventoryOf("a", 1), placement("p", `"parameters":7000000000`)), ""},
+		"two sources":                {stream(inventoryOf("a", 1), placement("p", small+`,"parameters":7000000000`)), "set exactly one"},
+		"no source":                  {stream(inventoryOf("a", 1), placement("p", "")), "set exactly one"},
+		"unknown model":              {stream(inventoryOf("a", 1), placement("p", `"name":"Llama-9"`)), "spec.model: model \"Llama-9\""},
+		"no copies":                  {stream(inventoryOf("a", 1), placement("p", small, `"replicas":0`)), "spec.replicas is 0"},
 		"nothing to plan on":         {placement("p", small), "does not fit"},
 	}
 	for name, test := range tests {
@@ -207,15 +207,15 @@ func TestPlanReadsWhatAClusterHas(t *testing.T) {
 
 func TestPlanRefusesBadFiles(t *testing.T) {
 	for name, test := range map[string]struct{ input, want string }{
-		"no placement":      {inventory("a", 1), "no ModelPlacement in the files"},
+		"no placement":      {inventoryOf("a", 1), "no ModelPlacement in the files"},
 		"nothing":           {"", "no ModelPlacement in the files"},
 		"no object":         {"a: b", "add apiVersion and kind"},
 		"no name":           {`{"apiVersion":"v1","kind":"Node","metadata":{}}`, "Node without metadata.name"},
 		"unknown field":     {placement("p", small, `"quantisation":"FP8"`), `unknown field "spec.quantisation"`},
 		"wrong type":        {placement("p", small, `"replicas":"two"`), "ModelPlacement p: "},
 		"placement twice":   {stream(placement("p", small), placement("p", small)), "is in the files twice"},
-		"inventory twice":   {stream(inventory("a", 1), inventory("a", 1), placement("p", small)), "AcceleratorInventory a is in the files twice"},
-		"second document":   {stream(inventory("a", 1), "{"), "document 2"},
+		"inventory twice":   {stream(inventoryOf("a", 1), inventoryOf("a", 1), placement("p", small)), "AcceleratorInventory a is in the files twice"},
+		"second document":   {stream(inventoryOf("a", 1), "{"), "document 2"},
 		"item of a list":    {`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Node"}]}`, "items[0]"},
 		"folder of nothing": {"", ""},
 	} {
@@ -234,7 +234,7 @@ func TestPlanRefusesBadFiles(t *testing.T) {
 
 func TestPlanSaysWhatItIgnores(t *testing.T) {
 	other := `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}}`
-	r := run(t, stream(inventory("a", 1), other, placement("p", small)), "plan", "-f", "-")
+	r := run(t, stream(inventoryOf("a", 1), other, placement("p", small)), "plan", "-f", "-")
 	if r.code != ExitOK || r.err != "warning: 1 of kind Secret ignored\n" {
 		t.Errorf("exit code %d, errors %q", r.code, r.err)
 	}

@@ -21,6 +21,8 @@ const (
 	ExitFailure = 1
 	// ExitUsage: the command line is wrong.
 	ExitUsage = 2
+	// ExitAlert: an alert of detect is met.
+	ExitAlert = 3
 )
 
 // Streams are where a command reads and writes. Results go to Out, all else to Err.
@@ -37,6 +39,9 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // errReported ends a command whose failure is on the output already.
 var errReported = errors.New("reported")
 
+// errAlert ends a command that has told of an alert.
+var errAlert = errors.New("an alert is met")
+
 // Run runs the plugin with the arguments after its name and returns its exit code.
 func Run(ctx context.Context, args []string, streams Streams) int {
 	root := newRoot(streams)
@@ -47,6 +52,8 @@ func Run(ctx context.Context, args []string, streams Streams) int {
 		return ExitOK
 	case errors.Is(err, errReported):
 		return ExitFailure
+	case errors.Is(err, errAlert):
+		return ExitAlert
 	}
 	_, _ = fmt.Fprintln(streams.Err, "error:", err)
 	if errors.As(err, new(usageError)) {

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// group puts spots of one class together. Between groups, and inside of one, stands the farthest of the relations of
+// their members.
+func group(spots []spot, cells [][]relation) (groups []spot, between [][]relation) {
+	members := membersOf(spots)
+	for _, list := range members {
+		groups = append(groups, groupSpot(spots, list))
+	}
+	between = make([][]relation, len(groups))
+	for i := range groups {
+		between[i] = make([]relation, len(groups))
+		for j := range groups {
+			between[i][j] = farthest(cells, members[i], members[j])
+		}
+	}
+	return groups, between
+}
+
+// membersOf are the numbers of the spots of each class, in the order in which the classes come.
+func membersOf(spots []spot) [][]int {
+	var members [][]int
+	numbers := map[string]int{}
+	for i := range spots {
+		n, ok := numbers[spots[i].class]
+		if !ok {
+			n = len(members)
+			numbers[spots[i].class] = n
+			members = append(members, nil)
+		}
+		members[n] = append(members[n], i)
+	}
+	return members
+}
+
+func groupSpot(spots []spot, members []int) spot {
+	s := spots[members[0]]
+	if len(members) == 1 {
+		return s
+	}
+	var numbers []int
+	var names []v1alpha1.DeviceID
+	for _, i := range members {
+		numbers = append(numbers, spots[i].number)
+		names = append(names, v1alpha1.DeviceID(spots[i].id))
+	}
+	s.name = s.noun + ranges(numbers)
+	s.id = shortened(ids(names), maxMembers)
+	s.about = fmt.Sprintf("%dx %s", len(members), s.about)
+	return s
+}
+
+// maxMembers keeps the names of a group in a line.
+const maxMembers = 80
+
+// farthest is the relation of those members of two groups that are farthest from each other; of a group with itself, of
+// two different members where there are such.
+func farthest(cells [][]relation, a, b []int) relation {
+	far := self
+	for _, i := range a {
+		for _, j := range b {
+			if compareRelations(cells[i][j], far) > 0 {
+				far = cells[i][j]
+			}
+		}
+	}
+	return far
+}
+
+// ranges prints ascending numbers with those in a row put together: 0-3,8.
+func ranges(numbers []int) string {
+	numbers = slices.Sorted(slices.Values(numbers))
+	var parts []string
+	for start := 0; start < len(numbers); {
+		end := start
+		for end+1 < len(numbers) && numbers[end+1] == numbers[end]+1 {
+			end++
+		}
+		part := fmt.Sprint(numbers[start])
+		if end > start {
+			part += fmt.Sprintf("-%d", numbers[end])
+		}
+		parts = append(parts, part)
+		start = end + 1
+	}
+	return strings.Join(parts, ",")
+}

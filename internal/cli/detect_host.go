@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect"
+)
+
+// hostOptions say which host to look at, and by which backends.
+type hostOptions struct {
+	replay, record, root, name string
+	noExec                     bool
+	backends, without          []string
+}
+
+func (o *hostOptions) addFlags(command *cobra.Command) {
+	flags := command.Flags()
+	flags.StringVar(&o.replay, "replay", "", "recording to look at instead of this host")
+	flags.StringVar(&o.record, "record", "", "file to write a recording to (tar.gz)")
+	flags.StringVar(&o.root, "root", "", "folder where the file tree of the host is mounted (default /)")
+	flags.StringVar(&o.name, "name", "", "name of the inventory (default: the host's or the recording's)")
+	flags.BoolVar(&o.noExec, "no-exec", false, "run no vendor tool, only read files")
+	_ = command.MarkFlagDirname("root")
+	addBackends(command, o)
+}
+
+// check finds mistakes in the flags.
+func (o *hostOptions) check() error {
+	if o.replay != "" && o.root != "" {
+		return usagef("--root %s and --replay %s: give one of them", o.root, o.replay)
+	}
+	_, err := o.chosen()
+	return err
+}
+
+// look detects once and returns what the node agent would publish, without what only a cluster knows.
+func (o *hostOptions) look(ctx context.Context) (scan, error) {
+	backends, err := o.chosen()
+	if err != nil {
+		return scan{}, err
+	}
+	host, name, err := o.host()
+	if err != nil {
+		return scan{}, err
+	}
+	var recording *detect.Recording
+	if o.record != "" {
+		host, recording = detect.Record(host)
+	}
+	found := scanOf(ctx, host, name, detect.Options{Backends: backends})
+	if o.name != "" {
+		found.inventory.Name = o.name
+	}
+	if err := ctx.Err(); err != nil {
+		return scan{}, fmt.Errorf("detect: %w", err)
+	}
+	if recording != nil {
+		return found, writeRecording(o.record, recording)
+	}
+	return found, nil
+}
+
+// scanOf detects on a host that is called name where its kernel does not say.
+func scanOf(ctx context.Context, host *detect.Host, name string, options detect.Options) scan {
+	name = cmp.Or(kernelName(host), name)
+	start := time.Now()
+	report := detect.Detect(ctx, host, options)
+	found := scan{
+		inventory: &v1alpha1.AcceleratorInventory{
+			TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "AcceleratorInventory"},
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Status:     report.Status,
+		},
+		readings: report.Readings, times: report.Times, elapsed: time.Since(start),
+	}
+	return found
+}
+
+// kernelName is the name that a Linux kernel has for its host, or nothing; read from the host, it is recorded with it.
+func kernelName(host *detect.Host) string {
+	text, err := host.Files.ReadFile("/proc/sys/kernel/hostname")
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(strings.TrimSpace(string(text)))
+}
+
+// host returns the host to look at, and what to call it where its kernel does not say.
+func (o *hostOptions) host() (host *detect.Host, name string, err error) {
+	if o.replay != "" {
+		return o.recorded()
+	}
+	if host, err = detect.LiveHost(cmp.Or(o.root, "/"), !o.noExec); err != nil {
+		return nil, "", err
+	}
+	if name, err = os.Hostname(); err != nil {
+		return nil, "", fmt.Errorf("name of this host: %w: give it with --name", err)
+	}
+	return host, strings.ToLower(name), nil
+}
+
+func (o *hostOptions) recorded() (*detect.Host, string, error) {
+	file, err := os.Open(o.replay)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { _ = file.Close() }()
+	recording, err := detect.ReadRecording(file)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", o.replay, err)
+	}
+	host := recording.Host()
+	if o.noExec {
+		host.Commands = nil
+	}
+	name := filepath.Base(o.replay)
+	for _, ending := range []string{".gz", ".tgz", ".tar"} {
+		name = strings.TrimSuffix(name, ending)
+	}
+	return host, name, nil
+}
+
+func writeRecording(name string, recording *detect.Recording) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if _, err := recording.WriteTo(file); err != nil {
+		_ = file.Close()
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return file.Close()
+}

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/rankwright/rankwright/pkg/detect"
+)
+
+// printTimings prints what each backend took, the slowest first, their sum, and how long it took altogether: they run at
+// the same time.
+func printTimings(w io.Writer, times []detect.BackendTime, elapsed time.Duration) error {
+	sorted := slices.Clone(times)
+	slices.SortFunc(sorted, func(a, b detect.BackendTime) int {
+		return cmp.Or(cmp.Compare(b.Elapsed, a.Elapsed), cmp.Compare(a.Backend, b.Backend))
+	})
+	var sum time.Duration
+	var rows [][]string
+	for _, t := range sorted {
+		rows = append(rows, []string{t.Backend, milliseconds(t.Elapsed)})
+		sum += t.Elapsed
+	}
+	rows = append(rows, []string{"sum", milliseconds(sum)}, []string{"elapsed", milliseconds(elapsed)})
+	return table(w, []string{"BACKEND", "TIME"}, rows)
+}
+
+// milliseconds prints a time with one unit, so that a column of them compares.
+func milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.3f ms", float64(d)/float64(time.Millisecond))
+}

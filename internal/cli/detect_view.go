@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/inventory"
+)
+
+// viewOptions say how to show an inventory.
+type viewOptions struct {
+	output    deviceFormat
+	noHeaders bool
+	summary   bool
+}
+
+func addView(command *cobra.Command, o *viewOptions) {
+	o.output = deviceFormat{name: string(formatTable)}
+	flags := command.Flags()
+	flags.VarP(&o.output, "output", "o", "output format; columns and paths are applied to each device, with its readings")
+	flags.BoolVar(&o.noHeaders, "no-headers", false, "print the rows of the devices alone")
+	flags.BoolVar(&o.summary, "summary", false, "print counts and sums instead of the devices")
+	complete(command, "output", deviceFormatNames())
+}
+
+// deviceFormat is the value of detect's --output: a name, and what follows its equals sign.
+type deviceFormat struct {
+	name, argument string
+	// rows prints devices where the argument says how.
+	rows rowPrinter
+}
+
+// rowPrinter prints devices, as objects.
+type rowPrinter interface {
+	print(w io.Writer, devices []deviceObject, headers bool) error
+}
+
+const (
+	formatTSV     = "tsv"
+	formatName    = "name"
+	formatColumns = "custom-columns"
+	formatPath    = "jsonpath"
+)
+
+// argumentFormats are the formats that need an argument, with what understands it.
+var argumentFormats = map[string]func(string) (rowPrinter, error){
+	formatColumns: func(argument string) (rowPrinter, error) { return parseColumns(argument) },
+	formatPath:    func(argument string) (rowPrinter, error) { return parsePath(argument) },
+}
+
+func deviceFormatNames() []string {
+	return append(slices.Clone(formats), formatTSV, formatName, formatColumns+"=", formatPath+"=")
+}
+
+// String, Set and Type make it a flag.
+func (f *deviceFormat) String() string {
+	if f.argument == "" {
+		return f.name
+	}
+	return f.name + "=" + f.argument
+}
+
+// Set takes one of the formats.
+func (f *deviceFormat) Set(text string) error {
+	name, argument, _ := strings.Cut(text, "=")
+	parse, takesArgument := argumentFormats[name]
+	switch {
+	case takesArgument:
+		rows, err := parse(argument)
+		if err != nil {
+			return err
+		}
+		*f = deviceFormat{name: name, argument: argument, rows: rows}
+	case slices.Contains(deviceFormatNames(), text):
+		*f = deviceFormat{name: text}
+	default:
+		return fmt.Errorf("use one of %s", strings.Join(deviceFormatNames(), ", "))
+	}
+	return nil
+}
+
+// Type is shown in the help.
+func (f *deviceFormat) Type() string { return strings.Join(deviceFormatNames(), "|") }
+
+// machine says whether the output is the whole inventory, for programs.
+func (f *deviceFormat) machine() bool {
+	return f.name == string(formatJSON) || f.name == string(formatYAML)
+}
+
+func (f *deviceFormat) table() bool {
+	return f.name == string(formatTable) || f.name == string(formatWide)
+}
+
+// watchable says whether changes can follow what is printed.
+func (o *viewOptions) watchable() bool {
+	return !o.summary && !o.noHeaders && (o.output.machine() || o.output.table())
+}
+
+// print shows an inventory.
+func (o *viewOptions) print(w io.Writer, shown v1alpha1.AcceleratorInventory, readings detect.Readings) error {
+	devices := shown.Status.Devices
+	switch {
+	case o.summary:
+		return o.printSummary(w, devices)
+	case o.output.rows != nil:
+		objects, err := objectsOf(devices, readings)
+		if err != nil {
+			return err
+		}
+		return o.output.rows.print(w, objects, !o.noHeaders)
+	case o.output.name == formatName:
+		for i := range devices {
+			if _, err := fmt.Fprintln(w, devices[i].ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	case o.output.name == formatTSV:
+		return printTSV(w, devices, readings, !o.noHeaders)
+	}
+	return write(w, format(o.output.name), &shown, func(w io.Writer) error {
+		return printInventory(w, &shown, readings, o.output.name == string(formatWide), !o.noHeaders)
+	})
+}
+
+// printNext shows an inventory after another one.
+func (o *viewOptions) printNext(w io.Writer, shown v1alpha1.AcceleratorInventory, readings detect.Readings) error {
+	if o.output.name == string(formatYAML) {
+		if _, err := fmt.Fprintln(w, "---"); err != nil {
+			return err
+		}
+	}
+	return o.print(w, shown, readings)
+}
+
+func (o *viewOptions) printSummary(w io.Writer, devices []v1alpha1.Device) error {
+	totals := inventory.Sum(devices)
+	return write(w, format(o.output.name), totals, func(w io.Writer) error {
+		header := []string{"VENDOR", "FAMILY", "PRODUCT", "DEVICES", "USABLE", "MEMORY", "FREE"}
+		if o.noHeaders {
+			header = nil
+		}
+		var rows [][]string
+		for _, t := range totals.ByProduct {
+			rows = append(rows, totalRow(t.Vendor, string(t.Family), t.Product, t))
+		}
+		if len(totals.ByVendor) > 1 {
+			for _, t := range totals.ByVendor {
+				rows = append(rows, totalRow(t.Vendor, "all", "all", t))
+			}
+		}
+		return table(w, header, append(rows, totalRow("all", "all", "all", totals.Total)))
+	})
+}
+
+func totalRow(vendor, family, product string, t inventory.Total) []string {
+	return []string{
+		vendor, family, product, fmt.Sprint(t.Devices), fmt.Sprint(t.Usable), v1alpha1.HumanMiB(t.MemoryMiB), v1alpha1.HumanMiB(t.FreeMiB),
+	}
+}
