@@ -26,8 +26,9 @@ type alertField struct {
 	// value is a device's, in the measure of the unit; false where nothing reports it.
 	value func(d *v1alpha1.Device, r detect.Reading, unit string) (float64, bool)
 	show  func(value float64, unit string) string
-	// count is of all devices together, instead of a value of each.
-	count func([]v1alpha1.Device) int
+	// count is of all devices together, instead of a value of each; counted are the words for it.
+	count   func([]v1alpha1.Device) int
+	counted string
 }
 
 const percent = "%"
@@ -37,8 +38,8 @@ var alertFields = map[string]alertField{
 	"temperature": {units: map[string]float64{"": 1, "C": 1}, value: temperature, show: showAs("%.1f C")},
 	"power":       {units: map[string]float64{"": 1, "W": 1}, value: power, show: showAs("%.1f W")},
 	"utilization": {units: map[string]float64{"": 1, percent: 1}, value: utilization, show: showAs("%.0f%%")},
-	"devices":     {units: map[string]float64{"": 1}, count: func(devices []v1alpha1.Device) int { return len(devices) }},
-	"healthy":     {units: map[string]float64{"": 1}, count: countHealthy},
+	"devices":     {units: map[string]float64{"": 1}, count: func(devices []v1alpha1.Device) int { return len(devices) }, counted: "there"},
+	"healthy":     {units: map[string]float64{"": 1}, count: countHealthy, counted: "healthy"},
 }
 
 func alertFieldNames() []string { return slices.Sorted(maps.Keys(alertFields)) }
@@ -122,14 +123,11 @@ func (a *alert) checkCount(devices []v1alpha1.Device) alertResult {
 	if !a.term.Operator.Holds(cmp.Compare(float64(count), a.wanted)) {
 		return alertResult{}
 	}
-	line := fmt.Sprintf("there are %d", count)
-	var others []string
-	for i := range devices {
-		if d := &devices[i]; a.term.Field == "healthy" && d.Health.State != v1alpha1.Healthy {
-			others = append(others, strings.TrimSpace(fmt.Sprintf("%s is %s %s", d.ID, d.Health.State, d.Health.Reason)))
-		}
+	met := []string{fmt.Sprintf("%s %s", v1alpha1.Counted(count, "device"), a.field.counted)}
+	for _, d := range inventory.Pick(devices, inventory.Not(inventory.ByHealth(v1alpha1.Healthy))) {
+		met = append(met, strings.TrimSpace(fmt.Sprintf("%s is %s %s", d.ID, d.Health.State, d.Health.Reason)))
 	}
-	return alertResult{met: append([]string{line}, others...)}
+	return alertResult{met: met}
 }
 
 func countHealthy(devices []v1alpha1.Device) int {

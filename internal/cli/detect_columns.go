@@ -135,6 +135,11 @@ func parsePath(template string) (pathTemplate, error) {
 	if template == "" {
 		return "", fmt.Errorf("no path: write jsonpath='{.id}', which is applied to each device")
 	}
+	for _, root := range []string{".status", ".spec", ".metadata", ".items"} {
+		if strings.Contains(template, "{"+root) {
+			return "", fmt.Errorf("template %q: a device has no %s: the template is applied to each device: write '{.id}', or use -o json for the whole inventory", template, root)
+		}
+	}
 	discard := func(p *jsonpath.JSONPath) error { return p.Execute(io.Discard, map[string]any{}) }
 	if err := withPath(template, discard); err != nil {
 		return "", fmt.Errorf("template %q: %w: write a template for one device, such as '{.id}'", template, err)

@@ -29,6 +29,9 @@ func printTopology(w io.Writer, status *v1alpha1.AcceleratorInventoryStatus) err
 	}
 	cells := relate(status, spots)
 	if len(spots) > maxRows {
+		if _, err := fmt.Fprintf(w, "\n%d devices and ports in groups; the farthest of their relations are shown:\n", len(spots)); err != nil {
+			return err
+		}
 		spots, cells = group(spots, cells)
 	}
 	for _, part := range []func() error{

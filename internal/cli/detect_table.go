@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -12,11 +14,7 @@ import (
 // printInventory prints a host, its devices and what connects them; without headers the rows of the devices alone.
 func printInventory(w io.Writer, shown *v1alpha1.AcceleratorInventory, readings detect.Readings, wide, headers bool) error {
 	status := &shown.Status
-	rows := make([][]string, 0, len(status.Devices))
-	for i := range status.Devices {
-		d := &status.Devices[i]
-		rows = append(rows, deviceRow(d, readings[d.ID], wide))
-	}
+	header, rows := deviceTable(status.Devices, readings, wide)
 	if !headers {
 		return table(w, nil, rows)
 	}
@@ -27,20 +25,41 @@ func printInventory(w io.Writer, shown *v1alpha1.AcceleratorInventory, readings 
 		_, err := fmt.Fprintln(w, "\n"+nothingFound(status.Backends))
 		return err
 	}
-	header := []string{"ID", "PRODUCT", "MEMORY", "FREE", "NUMA", "DRIVER", "HEALTH"}
-	if wide {
-		header = append(header, "FAMILY", "ARCHITECTURE", "BANDWIDTH", "USED", "TEMP", "POWER", "UTIL", "PARTITION", "UUID")
-	}
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err
 	}
 	if err := table(w, header, rows); err != nil {
 		return err
 	}
+	if err := printComplaints(w, status.Devices); err != nil {
+		return err
+	}
 	if err := printLinks(w, &status.Links); err != nil || !wide {
 		return err
 	}
 	return printTopology(w, status)
+}
+
+// printComplaints says why devices are not healthy, once for all that have the same reason.
+func printComplaints(w io.Writer, devices []v1alpha1.Device) error {
+	concerned := map[string][]v1alpha1.DeviceID{}
+	for i := range devices {
+		h := &devices[i].Health
+		if h.State == v1alpha1.Healthy || h.Reason == "" && h.Message == "" {
+			continue
+		}
+		why := strings.TrimSpace(string(h.State) + " " + h.Reason)
+		if h.Message != "" {
+			why += ": " + h.Message
+		}
+		concerned[why] = append(concerned[why], devices[i].ID)
+	}
+	for _, why := range slices.Sorted(maps.Keys(concerned)) {
+		if _, err := fmt.Fprintf(w, "\n%s\n  %s\n", printable(why), ids(concerned[why])); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nothingFound tells a host without accelerators from one whose devices are not selected.
@@ -52,7 +71,7 @@ func nothingFound(backends []v1alpha1.BackendStatus) string {
 	if found == 0 {
 		return "No accelerators found."
 	}
-	return fmt.Sprintf("No accelerators of this kind: the host has %s of others.", v1alpha1.Counted(found, "device"))
+	return fmt.Sprintf("No device is selected: the host has %s.", v1alpha1.Counted(found, "device"))
 }
 
 func hostRows(name string, status *v1alpha1.AcceleratorInventoryStatus, wide bool) [][2]string {
@@ -94,6 +113,35 @@ func backendsText(backends []v1alpha1.BackendStatus) string {
 		parts = append(parts, fmt.Sprintf("%d found nothing", absent))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// Columns of the tables. The last ones of the wide table are left out where no device has anything in them.
+var (
+	columnNames     = []string{"ID", "PRODUCT", "MEMORY", "FREE", "NUMA", "DRIVER", "HEALTH"}
+	wideColumnNames = append(slices.Clone(columnNames), "FAMILY", "ARCHITECTURE", "BANDWIDTH", "USED", "TEMP", "POWER", "UTIL", "PARTITION", "UUID")
+)
+
+const firstOptionalColumn = 10
+
+func deviceTable(devices []v1alpha1.Device, readings detect.Readings, wide bool) (header []string, rows [][]string) {
+	for i := range devices {
+		d := &devices[i]
+		rows = append(rows, deviceRow(d, readings[d.ID], wide))
+	}
+	if !wide {
+		return columnNames, rows
+	}
+	header = slices.Clone(wideColumnNames)
+	for column := len(header) - 1; column >= firstOptionalColumn; column-- {
+		if slices.ContainsFunc(rows, func(row []string) bool { return row[column] != "" }) {
+			continue
+		}
+		header = slices.Delete(header, column, column+1)
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], column, column+1)
+		}
+	}
+	return header, rows
 }
 
 func deviceRow(d *v1alpha1.Device, r detect.Reading, wide bool) []string {

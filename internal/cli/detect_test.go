@@ -77,9 +77,10 @@ func TestDetectOfAnEmptyTree(t *testing.T) {
 	}
 }
 
-// TestInventoryTables prints an inventory with a partition, an unhealthy device and a pair of links.
-func TestInventoryTables(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join("testdata", "inventory.yaml"))
+// stored reads an inventory of testdata.
+func stored(t *testing.T, name string) *v1alpha1.AcceleratorInventory {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,14 +89,75 @@ func TestInventoryTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	inventory.Status.Summary = inventory.Status.Summarize(inventory.Spec)
-	readings := detect.Readings{"nvidia-0000:01:00.0": {
+	return &inventory
+}
+
+// readingsOfOne are of one device of testdata/inventory.yaml.
+func readingsOfOne() detect.Readings {
+	return detect.Readings{"nvidia-0000:01:00.0": {
 		MemoryUsedMiB: new(int64(1536)), TemperatureMilliC: new(int64(41_000)), PowerMilliW: new(int64(72_400)), UtilizationPercent: new(int64(7)),
 	}}
-	for name, wide := range map[string]bool{"inventory.txt": false, "inventory-wide.txt": true} {
-		var out bytes.Buffer
-		if err := printInventory(&out, &inventory, readings, wide, true); err != nil {
+}
+
+// TestInventoryViews prints an inventory with a partition, an unhealthy device and a pair of links.
+func TestInventoryViews(t *testing.T) {
+	tests := map[string]struct {
+		output             string
+		noHeaders, summary bool
+	}{
+		"inventory.txt":          {output: "table"},
+		"inventory-wide.txt":     {output: "wide"},
+		"inventory-bare.txt":     {output: "table", noHeaders: true},
+		"inventory.tsv":          {output: "tsv"},
+		"inventory-names.txt":    {output: "name"},
+		"inventory-sums.txt":     {output: "table", summary: true},
+		"inventory-sums.yaml":    {output: "yaml", summary: true},
+		"inventory-columns.txt":  {output: "custom-columns=ID:.id,MIB:{.memory.totalMiB},USED:readings.memoryUsedMiB,PEAK:.performance.peak[*].gflops"},
+		"inventory-columns2.txt": {output: "custom-columns=ID:id", noHeaders: true},
+		"inventory-path.txt":     {output: `jsonpath={.id}{"\t"}{.memory.totalMiB}{"\n"}`},
+		"inventory-path2.txt":    {output: `jsonpath={.health.state}{range .paths[*]} {@}{end}`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			view := viewOptions{noHeaders: test.noHeaders, summary: test.summary}
+			if err := view.output.Set(test.output); err != nil {
+				t.Fatal(err)
+			}
+			if got := view.output.String(); got != test.output {
+				t.Errorf("%q reads back as %q", test.output, got)
+			}
+			var out bytes.Buffer
+			if err := view.print(&out, *stored(t, "inventory.yaml"), readingsOfOne()); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name, out.String())
+		})
+	}
+}
+
+func TestNothingInAnInventoryMovesTheCursor(t *testing.T) {
+	inventory := stored(t, "inventory.yaml")
+	inventory.Status.Devices[0].Product = "A\x1b[2J40\tx\n"
+	for _, output := range []string{"table", "wide", "tsv", "custom-columns=P:.product"} {
+		view := viewOptions{}
+		if err := view.output.Set(output); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, out.String())
+		var out bytes.Buffer
+		if err := view.print(&out, *inventory, nil); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), "A?[2J40?x?") || strings.Contains(out.String(), "\x1b") {
+			t.Errorf("-o %s: %q", output, out.String())
+		}
+	}
+}
+
+// The table of a host with 8 GPUs fits a terminal of 120 columns.
+func TestTheTableOfEightGPUsIsNotTooWide(t *testing.T) {
+	for line := range strings.Lines(ok(t, "", "detect", "--replay", recordingOf("nvidia-h100-8"))) {
+		if len(line) > 121 {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
 	}
 }
