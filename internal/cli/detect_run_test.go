@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -271,5 +273,34 @@ func TestCompletionOfDetect(t *testing.T) {
 				t.Errorf("what was given is offered again: %q", r.out)
 			}
 		})
+	}
+}
+
+// What docs/detect.md shows is what the command prints.
+func TestTheDocumentationShowsRealOutput(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "detect.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := string(content)
+	stored := func(name string) string {
+		golden, err := os.ReadFile(filepath.Join("testdata", "golden", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(golden)
+	}
+	_, matrix, _ := strings.Cut(stored("topology.txt"), "300 GB/s     nvidia-0000:{03,41}:00.0\n\n")
+	_, changes, _ := strings.Cut(stored("watch.txt"), "\n~")
+	unmet := run(t, "", "detect", "--replay", recordingOf("google-v5p-4"), "--requirement", "tpu>=8|gpu", "-o", "name")
+	for name, want := range map[string]string{
+		"table":       ok(t, "", "detect", "--replay", recordingOf("google-v5p-4")),
+		"topology":    matrix,
+		"watch":       changes,
+		"requirement": unmet.out + unmet.err,
+	} {
+		if want == "" || !strings.Contains(shown, want) {
+			t.Errorf("%s: not in docs/detect.md:\n%s", name, want)
+		}
 	}
 }
