@@ -8,10 +8,36 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// group puts spots of one class together. Between groups, and inside of one, stands the farthest of the relations of
+// inGroups puts spots together until they are few enough: first ports that no device is nearer to than to another of them,
+// which loses nothing, then all that are of one class.
+func inGroups(spots []spot, cells [][]relation) (groups []spot, between [][]relation) {
+	groups, between = group(spots, cells, func(i int) string {
+		if spots[i].nic == "" {
+			return spots[i].name
+		}
+		return spots[i].class + relationsToDevices(spots, cells[i])
+	})
+	if len(groups) > maxRows {
+		return group(spots, cells, func(i int) string { return spots[i].class })
+	}
+	return groups, between
+}
+
+// relationsToDevices is the part of a row that is about devices, as a text.
+func relationsToDevices(spots []spot, row []relation) string {
+	var text strings.Builder
+	for i := range spots {
+		if spots[i].nic == "" {
+			fmt.Fprint(&text, " ", row[i].word)
+		}
+	}
+	return text.String()
+}
+
+// group puts spots with the same key together. Between groups, and inside of one, stands the farthest of the relations of
 // their members.
-func group(spots []spot, cells [][]relation) (groups []spot, between [][]relation) {
-	members := membersOf(spots)
+func group(spots []spot, cells [][]relation, key func(int) string) (groups []spot, between [][]relation) {
+	members := membersOf(spots, key)
 	for _, list := range members {
 		groups = append(groups, groupSpot(spots, list))
 	}
@@ -25,15 +51,15 @@ func group(spots []spot, cells [][]relation) (groups []spot, between [][]relatio
 	return groups, between
 }
 
-// membersOf are the numbers of the spots of each class, in the order in which the classes come.
-func membersOf(spots []spot) [][]int {
+// membersOf are the numbers of the spots of each key, in the order in which the keys come.
+func membersOf(spots []spot, key func(int) string) [][]int {
 	var members [][]int
 	numbers := map[string]int{}
 	for i := range spots {
-		n, ok := numbers[spots[i].class]
+		n, ok := numbers[key(i)]
 		if !ok {
 			n = len(members)
-			numbers[spots[i].class] = n
+			numbers[key(i)] = n
 			members = append(members, nil)
 		}
 		members[n] = append(members[n], i)
@@ -53,13 +79,16 @@ func groupSpot(spots []spot, members []int) spot {
 		names = append(names, v1alpha1.DeviceID(spots[i].id))
 	}
 	s.name = s.noun + ranges(numbers)
+	if len(s.name) > maxGroupName {
+		s.name = fmt.Sprintf("%s%d+%d", s.noun, numbers[0], len(numbers)-1)
+	}
 	s.id = shortened(ids(names), maxMembers)
 	s.about = fmt.Sprintf("%dx %s", len(members), s.about)
 	return s
 }
 
-// maxMembers keeps the names of a group in a line.
-const maxMembers = 80
+// maxGroupName keeps the columns narrow: what is longer is called by its first member and the number of the others.
+const maxGroupName = 12
 
 // farthest is the relation of those members of two groups that are farthest from each other; of a group with itself, of
 // two different members where there are such.

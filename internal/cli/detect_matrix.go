@@ -32,7 +32,7 @@ func printTopology(w io.Writer, status *v1alpha1.AcceleratorInventoryStatus) err
 		if _, err := fmt.Fprintf(w, "\n%d devices and ports in groups; the farthest of their relations are shown:\n", len(spots)); err != nil {
 			return err
 		}
-		spots, cells = group(spots, cells)
+		spots, cells = inGroups(spots, cells)
 	}
 	for _, part := range []func() error{
 		func() error { return printMatrix(w, status, spots, cells) },

@@ -64,6 +64,25 @@ func TestTopologyOfManyDevicesIsInGroups(t *testing.T) {
 	}
 }
 
+// Ports are put together first: only those that are as near to each device as the others.
+func TestPortsAreGroupedBeforeDevices(t *testing.T) {
+	status := stored(t, "topology.yaml").Status
+	for i := range 30 {
+		port := status.NICs[1]
+		port.Name, port.PCI = fmt.Sprintf("rdmap%d/1", i), port.PCI.DeepCopy()
+		port.PCI.Address = fmt.Sprintf("0000:%02x:00.0", 0xe0+i%2)
+		if i%2 == 1 {
+			port.PCI.Bridges = []string{"0000:00:02.1"}
+		}
+		status.NICs = append(status.NICs, port)
+	}
+	var out bytes.Buffer
+	if err := printTopology(&out, &status); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "topology-ports.txt", out.String())
+}
+
 func TestTopologyOfNothingAndOfTooMuch(t *testing.T) {
 	one := &v1alpha1.AcceleratorInventoryStatus{Devices: grouping().Devices[:1]}
 	many := &v1alpha1.AcceleratorInventoryStatus{}

@@ -42,12 +42,9 @@ func pciRelation(r v1alpha1.PCIRelation) relation {
 
 // pairRelation is the word for direct links, NVIDIA's own for NVLink: NV18.
 func pairRelation(p v1alpha1.LinkPair) relation {
-	word := p.Kind
-	switch {
-	case p.Kind == "NVLink":
+	word := fmt.Sprintf("%sx%d", p.Kind, p.Count)
+	if p.Kind == "NVLink" {
 		word = fmt.Sprintf("NV%d", p.Count)
-	case p.Count > 1:
-		word = fmt.Sprintf("%sx%d", p.Kind, p.Count)
 	}
 	return relation{word: word, meaning: v1alpha1.Counted(p.Count, p.Kind+" link") + " between the two", rank: rankPair}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
@@ -21,23 +22,61 @@ func printInventory(w io.Writer, shown *v1alpha1.AcceleratorInventory, readings 
 	if err := sheet(w, hostRows(shown.Name, status, wide)); err != nil {
 		return err
 	}
-	if len(rows) == 0 {
-		_, err := fmt.Fprintln(w, "\n"+nothingFound(status.Backends))
-		return err
+	for _, part := range []func(io.Writer) error{
+		func(w io.Writer) error { return printDevices(w, status, header, rows, wide) },
+		func(w io.Writer) error { return printComplaints(w, status.Devices) },
+		func(w io.Writer) error { return printLinks(w, status) },
+	} {
+		if err := part(w); err != nil {
+			return err
+		}
 	}
+	if !wide {
+		return nil
+	}
+	return printTopology(w, status)
+}
+
+func printDevices(w io.Writer, status *v1alpha1.AcceleratorInventoryStatus, header []string, rows [][]string, wide bool) error {
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err
 	}
-	if err := table(w, header, rows); err != nil {
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(w, nothingFound(status.Backends))
 		return err
 	}
-	if err := printComplaints(w, status.Devices); err != nil {
-		return err
+	if !wide {
+		narrow(header, rows)
 	}
-	if err := printLinks(w, &status.Links); err != nil || !wide {
-		return err
+	return table(w, header, rows)
+}
+
+// Limits of the table: what a terminal shows, and what is left of the names of products so that they can be told apart.
+const (
+	maxTable   = 120
+	minProduct = 24
+)
+
+const productColumn = 1
+
+// narrow shortens the names of products where the table is wider than a terminal.
+func narrow(header []string, rows [][]string) {
+	widths := make([]int, len(header))
+	for _, row := range append([][]string{header}, rows...) {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
 	}
-	return printTopology(w, status)
+	total := tableGap * (len(header) - 1)
+	for _, width := range widths {
+		total += width
+	}
+	most := max(minProduct, widths[productColumn]-(total-maxTable))
+	for _, row := range rows {
+		if utf8.RuneCountInString(row[productColumn]) > most {
+			row[productColumn] = string([]rune(row[productColumn])[:most-1]) + "…"
+		}
+	}
 }
 
 // printComplaints says why devices are not healthy, once for all that have the same reason.
@@ -72,47 +111,6 @@ func nothingFound(backends []v1alpha1.BackendStatus) string {
 		return "No accelerators found."
 	}
 	return fmt.Sprintf("No device is selected: the host has %s.", v1alpha1.Counted(found, "device"))
-}
-
-func hostRows(name string, status *v1alpha1.AcceleratorInventoryStatus, wide bool) [][2]string {
-	host := &status.Host
-	rows := [][2]string{{"Host", name}, {"CPU", cpuText(&host.CPU)}}
-	if host.Memory.TotalMiB > 0 {
-		rows = append(rows, [2]string{"Memory", v1alpha1.HumanMiB(host.Memory.TotalMiB)})
-	}
-	if s := status.Summary; s.Devices > 0 {
-		rows = append(rows, [2]string{"Devices", fmt.Sprintf("%d, %d healthy, %s of %s free", s.Devices, s.Healthy, s.Free, s.Memory)})
-	}
-	if wide {
-		rows = append(rows,
-			[2]string{"System", strings.TrimSpace(host.OS + " " + host.Kernel)},
-			[2]string{"Backends", backendsText(status.Backends)})
-	}
-	return rows
-}
-
-func cpuText(c *v1alpha1.CPU) string {
-	if c.Threads == 0 {
-		return c.Model
-	}
-	return strings.TrimSpace(fmt.Sprintf("%s (%d threads)", c.Model, c.Threads))
-}
-
-// backendsText names the backends that found something or could not look, and counts the others.
-func backendsText(backends []v1alpha1.BackendStatus) string {
-	var parts []string
-	absent := 0
-	for _, b := range backends {
-		if b.State == v1alpha1.BackendAbsent {
-			absent++
-			continue
-		}
-		parts = append(parts, fmt.Sprintf("%s %s", b.Name, b.State))
-	}
-	if absent > 0 {
-		parts = append(parts, fmt.Sprintf("%d found nothing", absent))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // Columns of the tables. The last ones of the wide table are left out where no device has anything in them.
@@ -155,7 +153,7 @@ func deviceRow(d *v1alpha1.Device, r detect.Reading, wide bool) []string {
 		return row
 	}
 	bandwidth := ""
-	if d.Performance != nil && d.Performance.MemoryBandwidthMBps > 0 {
+	if d.Performance != nil {
 		bandwidth = gbps(d.Performance.MemoryBandwidthMBps)
 	}
 	row = append(row, string(d.Family), d.Architecture, bandwidth)
@@ -188,16 +186,27 @@ func partitionText(d *v1alpha1.Device) string {
 	return strings.TrimSpace(d.Partition.Kind + " " + d.Partition.Profile)
 }
 
-// gbps prints MB/s as GB/s.
-func gbps(mbps int64) string { return fmt.Sprintf("%d GB/s", mbps/1000) }
-
-func printLinks(w io.Writer, links *v1alpha1.Links) error {
-	var rows [][]string
-	for _, d := range links.Domains {
-		rows = append(rows, []string{d.Kind, domainText(&d), gbps(d.DeviceMBps), ids(d.Members)})
+// gbps prints MB/s as GB/s, and nothing where the rate is not known.
+func gbps(mbps int64) string {
+	if mbps == 0 {
+		return ""
 	}
-	for _, p := range links.Pairs {
-		rows = append(rows, []string{p.Kind, "pair, " + v1alpha1.Counted(p.Count, "link"), gbps(p.MBps), ids([]v1alpha1.DeviceID{p.A, p.B})})
+	return fmt.Sprintf("%d GB/s", mbps/1000)
+}
+
+func printLinks(w io.Writer, status *v1alpha1.AcceleratorInventoryStatus) error {
+	wholes := map[v1alpha1.DeviceID]v1alpha1.DeviceID{}
+	for i := range status.Devices {
+		wholes[status.Devices[i].ID] = wholeOf(&status.Devices[i])
+	}
+	var rows [][]string
+	for i := range status.Links.Domains {
+		d := &status.Links.Domains[i]
+		rows = append(rows, []string{d.Kind, domainText(d), gbps(d.DeviceMBps), membersText(d.Members, wholes)})
+	}
+	for _, p := range status.Links.Pairs {
+		members := membersText([]v1alpha1.DeviceID{p.A, p.B}, wholes)
+		rows = append(rows, []string{p.Kind, "pair, " + v1alpha1.Counted(p.Count, "link"), gbps(p.MBps), members})
 	}
 	if len(rows) == 0 {
 		return nil
@@ -206,6 +215,27 @@ func printLinks(w io.Writer, links *v1alpha1.Links) error {
 		return err
 	}
 	return table(w, []string{"LINK", "TOPOLOGY", "PER DEVICE", "MEMBERS"}, rows)
+}
+
+// maxMembers keeps the members of a link in a line.
+const maxMembers = 80
+
+// membersText names devices in a line: partitions by their devices where they are too many.
+func membersText(members []v1alpha1.DeviceID, wholes map[v1alpha1.DeviceID]v1alpha1.DeviceID) string {
+	if text := ids(members); len(text) <= maxMembers {
+		return text
+	}
+	var devices []v1alpha1.DeviceID
+	for _, id := range members {
+		if whole := wholes[id]; !slices.Contains(devices, whole) {
+			devices = append(devices, whole)
+		}
+	}
+	text := shortened(ids(devices), maxMembers)
+	if len(devices) == len(members) {
+		return text
+	}
+	return fmt.Sprintf("%d partitions of %s", len(members), text)
 }
 
 // domainText is a domain's topology, with its shape where it has one.

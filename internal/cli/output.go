@@ -88,8 +88,10 @@ func write(w io.Writer, f format, object any, table func(io.Writer) error) error
 // table prints rows under a header as kubectl does: columns three blanks apart, nothing at the end of a line. Without a
 // header it prints the rows alone.
 func table(w io.Writer, header []string, rows [][]string) error {
-	return grid(w, header, rows, 3)
+	return grid(w, header, rows, tableGap)
 }
+
+const tableGap = 3
 
 // grid is a table with columns so many blanks apart.
 func grid(w io.Writer, header []string, rows [][]string, gap int) error {
