@@ -106,7 +106,7 @@ const minInterval = 100 * time.Millisecond
 // work understands the flags, all of them before anything is read.
 func (o *detectOptions) work(streams Streams, intervalGiven bool) (*detection, error) {
 	d := &detection{
-		streams: streams, look: o.hostOptions.look, now: time.Now, view: o.view, watch: o.watch, timings: o.timings,
+		streams: streams, look: o.look, now: time.Now, view: o.view, watch: o.watch, timings: o.timings,
 		pause: func(ctx context.Context) bool { return pause(ctx, o.interval) },
 	}
 	switch {
@@ -147,7 +147,7 @@ func (d *detection) run(ctx context.Context) error {
 	}
 	d.warn(found.inventory.Status.Backends)
 	shown, unmet := d.selects.apply(found.inventory)
-	if err := d.view.print(d.streams.Out, shown, found.readings); err != nil {
+	if err := d.view.writeTo(d.streams.Out, shown, found.readings); err != nil {
 		return err
 	}
 	if d.timings {
@@ -234,7 +234,7 @@ func (d *detection) follow(ctx context.Context, last v1alpha1.AcceleratorInvento
 // tell prints changes, or the whole inventory anew for machines.
 func (d *detection) tell(changes []inventory.Change, shown *v1alpha1.AcceleratorInventory, readings detect.Readings) error {
 	if d.view.output.machine() {
-		return d.view.printNext(d.streams.Out, *shown, readings)
+		return d.view.writeNext(d.streams.Out, *shown, readings)
 	}
 	return printChanges(d.streams.Out, d.now(), changes, shown)
 }

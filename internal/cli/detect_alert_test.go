@@ -81,16 +81,16 @@ func TestAShareOfUnknownMemoryIsUnknown(t *testing.T) {
 
 func TestErrorsOfAlerts(t *testing.T) {
 	tests := map[string]string{
-		"":                   "position 1: no field",
-		"memoryUsed":         `position 11: no operator after "memoryUsed": write one of > >= < <= == !=`,
-		"memoryUsed>":        "position 12: no value",
-		"memoryUsed>90":      `position 12: value "90" of memoryUsed: write a decimal number with a unit of %, MB, MiB, GB, GiB, TB, TiB`,
-		"memryUsed>90%":      `position 1: unknown field "memryUsed": use one of devices, healthy, memoryUsed, power, temperature, utilization`,
-		"memoryUsed~90%":     "position 11: operator ~ does not go with memoryUsed: use one of > >= < <= == !=",
-		"temperature>80F":    `position 13: value "80F" of temperature: write a decimal number with no unit or with C`,
-		"healthy<eight":      "position 9: value \"eight\" of healthy: write a decimal number with no unit",
-		"power>-1":           `position 7: value "-1"`,
-		" utilization >>90%": `position 15: value ">90%"`,
+		"":                  "position 1: no field",
+		"memoryUsed":        `position 11: no operator after "memoryUsed": write one of > >= < <= == !=`,
+		"memoryUsed>":       "position 12: no value",
+		"memoryUsed>90":     `position 12: value "90" of memoryUsed: write a decimal number with a unit of %, MB, MiB, GB, GiB, TB, TiB`,
+		"memryUsed>90%":     `position 1: unknown field "memryUsed": use one of devices, healthy, memoryUsed, power, temperature, utilization`,
+		"memoryUsed~90%":    "position 11: operator ~ does not go with memoryUsed: use one of > >= < <= == !=",
+		"temperature>80F":   `position 13: value "80F" of temperature: write a decimal number with no unit or with C`,
+		"healthy<eight":     "position 9: value \"eight\" of healthy: write a decimal number with no unit",
+		"power>-1":          `position 7: value "-1"`,
+		"utilization >>90%": `position 14: value ">90%"`,
 	}
 	for text, want := range tests {
 		t.Run(text, func(t *testing.T) {

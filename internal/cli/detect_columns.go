@@ -74,7 +74,7 @@ func braced(path string) string {
 	return "{." + strings.TrimPrefix(path, ".") + "}"
 }
 
-func (c columns) print(w io.Writer, devices []deviceObject, headers bool) error {
+func (c columns) writeTo(w io.Writer, devices []deviceObject, headers bool) error {
 	var header []string
 	if headers {
 		for _, column := range c {
@@ -147,8 +147,8 @@ func parsePath(template string) (pathTemplate, error) {
 	return pathTemplate(template), nil
 }
 
-// print applies the template to each device, a line or more for each.
-func (t pathTemplate) print(w io.Writer, devices []deviceObject, _ bool) error {
+// writeTo applies the template to each device, a line or more for each.
+func (t pathTemplate) writeTo(w io.Writer, devices []deviceObject, _ bool) error {
 	for _, device := range devices {
 		var out bytes.Buffer
 		err := withPath(string(t), func(p *jsonpath.JSONPath) error { return p.Execute(&out, map[string]any(device)) })

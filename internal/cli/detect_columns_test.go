@@ -84,7 +84,7 @@ func FuzzColumnsAndPaths(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, text string) {
 		for _, parse := range argumentFormats {
 			if rows, err := parse(text); err == nil {
-				_ = rows.print(io.Discard, objects, true)
+				_ = rows.writeTo(io.Discard, objects, true)
 			}
 		}
 	})

@@ -127,7 +127,7 @@ func TestInventoryViews(t *testing.T) {
 				t.Errorf("%q reads back as %q", test.output, got)
 			}
 			var out bytes.Buffer
-			if err := view.print(&out, *stored(t, "inventory.yaml"), readingsOfOne()); err != nil {
+			if err := view.writeTo(&out, *stored(t, "inventory.yaml"), readingsOfOne()); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name, out.String())
@@ -144,7 +144,7 @@ func TestNothingInAnInventoryMovesTheCursor(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if err := view.print(&out, *inventory, nil); err != nil {
+		if err := view.writeTo(&out, *inventory, nil); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), "A?[2J40?x?") || strings.Contains(out.String(), "\x1b") {

@@ -38,7 +38,7 @@ type deviceFormat struct {
 
 // rowPrinter prints devices, as objects.
 type rowPrinter interface {
-	print(w io.Writer, devices []deviceObject, headers bool) error
+	writeTo(w io.Writer, devices []deviceObject, headers bool) error
 }
 
 const (
@@ -102,8 +102,8 @@ func (o *viewOptions) watchable() bool {
 	return !o.summary && !o.noHeaders && (o.output.machine() || o.output.table())
 }
 
-// print shows an inventory.
-func (o *viewOptions) print(w io.Writer, shown v1alpha1.AcceleratorInventory, readings detect.Readings) error {
+// writeTo shows an inventory.
+func (o *viewOptions) writeTo(w io.Writer, shown v1alpha1.AcceleratorInventory, readings detect.Readings) error {
 	devices := shown.Status.Devices
 	switch {
 	case o.summary:
@@ -113,7 +113,7 @@ func (o *viewOptions) print(w io.Writer, shown v1alpha1.AcceleratorInventory, re
 		if err != nil {
 			return err
 		}
-		return o.output.rows.print(w, objects, !o.noHeaders)
+		return o.output.rows.writeTo(w, objects, !o.noHeaders)
 	case o.output.name == formatName:
 		for i := range devices {
 			if _, err := fmt.Fprintln(w, devices[i].ID); err != nil {
@@ -129,14 +129,14 @@ func (o *viewOptions) print(w io.Writer, shown v1alpha1.AcceleratorInventory, re
 	})
 }
 
-// printNext shows an inventory after another one.
-func (o *viewOptions) printNext(w io.Writer, shown v1alpha1.AcceleratorInventory, readings detect.Readings) error {
+// writeNext shows an inventory after another one.
+func (o *viewOptions) writeNext(w io.Writer, shown v1alpha1.AcceleratorInventory, readings detect.Readings) error {
 	if o.output.name == string(formatYAML) {
 		if _, err := fmt.Fprintln(w, "---"); err != nil {
 			return err
 		}
 	}
-	return o.print(w, shown, readings)
+	return o.writeTo(w, shown, readings)
 }
 
 func (o *viewOptions) printSummary(w io.Writer, devices []v1alpha1.Device) error {

@@ -44,9 +44,6 @@ var requiredKinds = []*requiredKind{
 	{name: "neuron", noun: "Neuron device", selects: All(ByFamily(v1alpha1.FamilyASIC), ByVendor("aws")), chips: true},
 }
 
-// apiWords are the API's words that are written otherwise here.
-var apiWords = map[string]string{"gpuortpu": "gpuortpu"}
-
 // RequirementWords are the kinds of a requirement.
 var RequirementWords = []string{"none", "any", "gpu", "tpu", "npu", "asic", "GPUOrTPU", "gaudi", "neuron"}
 
