@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -27,7 +28,7 @@ var pciMeanings = map[v1alpha1.PCIRelation]string{
 	v1alpha1.SameSwitch:      "at most one PCIe switch in between",
 	v1alpha1.ManySwitches:    "several PCIe switches, no host bridge",
 	v1alpha1.SameRoot:        "a PCIe host bridge",
-	v1alpha1.SameNUMA:        "host bridges of one NUMA node",
+	v1alpha1.SameNUMA:        "one NUMA node, no host bridge in common",
 	v1alpha1.Across:          "the connection between NUMA nodes",
 	v1alpha1.UnknownRelation: "not known: neither PCI nor NUMA tells",
 }
@@ -40,17 +41,25 @@ func pciRelation(r v1alpha1.PCIRelation) relation {
 	return relation{word: cmp.Or(string(r), "-"), meaning: pciMeanings[r], rank: rankPCI + r.Distance()}
 }
 
-// pairRelation is the word for direct links, NVIDIA's own for NVLink: NV18.
+// shortKinds are the technologies whose names are too long for a matrix.
+var shortKinds = map[string]string{"NVLink": "NV", "NeuronLink": "NL"}
+
+// pairRelation is the word for direct links, with their count: NV18, XGMIx2.
 func pairRelation(p v1alpha1.LinkPair) relation {
 	word := fmt.Sprintf("%sx%d", p.Kind, p.Count)
-	if p.Kind == "NVLink" {
-		word = fmt.Sprintf("NV%d", p.Count)
+	if short, ok := shortKinds[p.Kind]; ok {
+		word = fmt.Sprint(short, p.Count)
 	}
 	return relation{word: word, meaning: v1alpha1.Counted(p.Count, p.Kind+" link") + " between the two", rank: rankPair}
 }
 
+// domainRelation is the word for devices that reach each other in a link domain, by others or by a switch.
 func domainRelation(d *v1alpha1.LinkDomain) relation {
-	return relation{word: d.Kind, meaning: "both in one " + d.Kind + " domain", rank: rankDomain}
+	word := d.Kind
+	if short, ok := shortKinds[d.Kind]; ok {
+		word = short
+	}
+	return relation{word: word, meaning: fmt.Sprintf("both in one %s domain: %s", d.Kind, strings.ToLower(string(d.Topology))), rank: rankDomain}
 }
 
 func compareRelations(a, b relation) int {
