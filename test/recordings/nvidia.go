@@ -16,14 +16,23 @@ type nvidiaHost struct {
 	// Links is the number of NVLinks from a GPU to the switches, LinkRate what nvlink -s prints of each; 0 for none.
 	Links    int
 	LinkRate string
+	// Direct is the number of NVLinks between two GPUs, by their numbers, the smaller first.
+	Direct map[[2]int]int
 }
 
 // nvidiaGPU is a GPU as nvidia-smi reports it.
 type nvidiaGPU struct {
 	compose.Function
 	Product, Architecture, UUID, VBIOS string
-	Index, MemoryMiB, ReservedMiB      int
-	Fabric                             bool
+	// Index is nvidia-smi's number of the GPU, Minor that of its device node.
+	Index, Minor           int
+	MemoryMiB, ReservedMiB int
+	Fabric                 bool
+	// Cluster and Clique are the GPU's place in a fabric that spans hosts.
+	Cluster, Clique string
+	// MIG are its MIG devices; MIGMode is what there is to say of the mode where it has none, else empty.
+	MIG     []nvidiaMIG
+	MIGMode string
 }
 
 //go:embed nvidia-smi.xml.tmpl
@@ -43,32 +52,67 @@ func (g nvidiaGPU) BusID() string { return "0000" + strings.ToUpper(g.Address())
 // FreeMiB is what neither the driver nor a process holds.
 func (g nvidiaGPU) FreeMiB() int { return g.MemoryMiB - g.ReservedMiB }
 
+// CurrentMIG is the MIG mode: products that have none do not tell it.
+func (g nvidiaGPU) CurrentMIG() string {
+	switch {
+	case len(g.MIG) > 0:
+		return "Enabled"
+	case g.MIGMode != "":
+		return g.MIGMode
+	case g.Fabric:
+		return "Disabled"
+	default:
+		return "N/A"
+	}
+}
+
 // addNVIDIA adds the GPUs to the bus, the driver's files, and what nvidia-smi prints of them.
 func addNVIDIA(h *compose.Host, n nvidiaHost) error {
+	addNVIDIADriver(h, n)
+	return addNVIDIATool(h, n)
+}
+
+// addNVIDIADriver adds what the kernel shows of the GPUs.
+func addNVIDIADriver(h *compose.Host, n nvidiaHost) {
 	h.File("/proc/driver/nvidia/version", fmt.Sprintf(
 		"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  %s  Release Build\nGCC version:  gcc version 13.3.0", n.Driver))
 	for _, g := range n.GPUs {
 		h.PCI(g.Function)
-		h.Device(fmt.Sprintf("/dev/nvidia%d", g.Index))
+		h.Device(fmt.Sprintf("/dev/nvidia%d", g.Minor))
 		h.File("/proc/driver/nvidia/gpus/"+g.Address()+"/information", fmt.Sprintf(
 			"Model: \t\t %s\nIRQ:   \t\t %d\nGPU UUID: \t %s\nVideo BIOS: \t %s\nBus Type: \t PCIe\nBus Location: \t %s\nDevice Minor: \t %d\nGPU Excluded:\t No",
-			g.Product, 200+g.Index, g.UUID, g.VBIOS, g.Address(), g.Index))
+			g.Product, 200+g.Minor, g.UUID, g.VBIOS, g.Address(), g.Minor))
+		addCapabilities(h, g)
 	}
-	var report strings.Builder
-	if err := nvidiaSMI.Execute(&report, n); err != nil {
+}
+
+// addNVIDIATool adds what nvidia-smi prints.
+func addNVIDIATool(h *compose.Host, n nvidiaHost) error {
+	report, err := n.report()
+	if err != nil {
 		return err
 	}
-	h.Command(report.String(), "nvidia-smi", "-q", "-x")
+	h.Command(report, "nvidia-smi", "-q", "-x")
 	h.Command(n.list(), "nvidia-smi", "-L")
 	h.Command(n.topology(), "nvidia-smi", "topo", "-m")
 	h.Command(n.nvlinks(), "nvidia-smi", "nvlink", "-s")
 	return nil
 }
 
+// report is what `nvidia-smi -q -x` prints.
+func (n nvidiaHost) report() (string, error) {
+	var text strings.Builder
+	err := nvidiaSMI.Execute(&text, n)
+	return text.String(), err
+}
+
 func (n nvidiaHost) list() string {
 	var text strings.Builder
 	for _, g := range n.GPUs {
 		fmt.Fprintf(&text, "GPU %d: %s (UUID: %s)\n", g.Index, g.Product, g.UUID)
+		for i, m := range g.MIG {
+			fmt.Fprintf(&text, "  MIG %-11s Device %2d: (UUID: %s)\n", m.Profile, i, m.uuid(g, i))
+		}
 	}
 	return text.String()
 }
@@ -98,8 +142,8 @@ func (n nvidiaHost) relation(a, b nvidiaGPU) string {
 	switch {
 	case a.Index == b.Index:
 		return " X "
-	case n.Links > 0:
-		return fmt.Sprintf("NV%d", n.Links)
+	case n.between(a, b) > 0:
+		return fmt.Sprintf("NV%d", n.between(a, b))
 	case a.NUMA == b.NUMA:
 		return "NODE"
 	default:
@@ -107,14 +151,38 @@ func (n nvidiaHost) relation(a, b nvidiaGPU) string {
 	}
 }
 
+// between is the number of NVLinks that the matrix shows between two GPUs: through switches each has all of its own to
+// each other.
+func (n nvidiaHost) between(a, b nvidiaGPU) int {
+	if len(a.MIG) > 0 || len(b.MIG) > 0 {
+		return 0
+	}
+	return max(n.Links, n.Direct[[2]int{min(a.Index, b.Index), max(a.Index, b.Index)}])
+}
+
+// links is the number of the GPU's active NVLinks.
+func (n nvidiaHost) links(g nvidiaGPU) int {
+	links := n.Links
+	for pair, count := range n.Direct {
+		if pair[0] == g.Index || pair[1] == g.Index {
+			links += count
+		}
+	}
+	return links
+}
+
 func (n nvidiaHost) nvlinks() string {
 	var text strings.Builder
 	for _, g := range n.GPUs {
 		fmt.Fprintf(&text, "GPU %d: %s (UUID: %s)\n", g.Index, g.Product, g.UUID)
-		if n.Links == 0 {
+		if len(g.MIG) > 0 {
+			text.WriteString("Nvlink queries are not supported for Devices in MIG mode\n")
+			continue
+		}
+		if n.links(g) == 0 {
 			text.WriteString("Device does not have or support Nvlink\n")
 		}
-		for link := range n.Links {
+		for link := range n.links(g) {
 			fmt.Fprintf(&text, "\t Link %d: %s GB/s\n", link, n.LinkRate)
 		}
 	}

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// Machine is a host apart from its accelerators. Threads and memory are spread evenly over the sockets, each of which is
-// a NUMA node.
+// Machine is a host apart from its accelerators. Threads and memory are spread evenly over the NUMA nodes.
 type Machine struct {
 	Model          string // of the processor, as /proc/cpuinfo has it
 	VendorID       string // GenuineIntel, AuthenticAMD
 	Sockets        int
 	CoresPerSocket int
 	ThreadsPerCore int
+	// NodesPerSocket is the number of NUMA nodes in a socket; 0 is one.
+	NodesPerSocket int
 	MemoryGiB      int
 	Kernel, OS     string
 	// DMI is by file name under /sys/class/dmi/id.
@@ -31,18 +32,30 @@ func (h *Host) Machine(m Machine) {
 	}
 	h.File("/proc/cpuinfo", info.String())
 	h.File("/proc/meminfo", fmt.Sprintf("MemTotal:       %d kB\nMemFree:        %d kB\n", m.MemoryGiB<<20, m.MemoryGiB<<19))
-	for node := range m.Sockets {
+	h.nodes(m)
+	h.system(m, "x86_64")
+}
+
+// nodes adds the NUMA nodes.
+func (h *Host) nodes(m Machine) {
+	cores := m.Sockets * m.CoresPerSocket
+	nodes := m.Sockets * max(1, m.NodesPerSocket)
+	for node := range nodes {
 		var lists []string
 		for sibling := range m.ThreadsPerCore {
-			first := sibling*cores + node*m.CoresPerSocket
-			lists = append(lists, fmt.Sprintf("%d-%d", first, first+m.CoresPerSocket-1))
+			first := sibling*cores + node*cores/nodes
+			lists = append(lists, fmt.Sprintf("%d-%d", first, first+cores/nodes-1))
 		}
 		h.Files(fmt.Sprintf("/sys/devices/system/node/node%d", node), map[string]string{
 			"cpulist": strings.Join(lists, ","),
-			"meminfo": fmt.Sprintf("Node %d MemTotal:       %d kB", node, m.MemoryGiB<<20/m.Sockets),
+			"meminfo": fmt.Sprintf("Node %d MemTotal:       %d kB", node, m.MemoryGiB<<20/nodes),
 		})
 	}
-	h.Files("/proc/sys/kernel", map[string]string{"osrelease": m.Kernel, "arch": "x86_64"})
+}
+
+// system adds what names the kernel, the distribution and the firmware.
+func (h *Host) system(m Machine, arch string) {
+	h.Files("/proc/sys/kernel", map[string]string{"osrelease": m.Kernel, "arch": arch})
 	h.File("/etc/os-release", fmt.Sprintf("PRETTY_NAME=%q", m.OS))
 	h.File("/proc/1/cgroup", "0::/init.scope")
 	h.File("/proc/self/cgroup", "0::/user.slice")
