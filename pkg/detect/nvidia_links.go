@@ -228,12 +228,12 @@ func directLinks(nodes map[string]*nvLinkNode) v1alpha1.Links {
 	return links
 }
 
-// linkRate is the rate of one link; 0 where nothing tells it.
+// linkRate is the rate of one link, the product's where it is known, as in domains; 0 where nothing tells it.
 func (n *nvLinkNode) linkRate() int64 {
 	if n.active == 0 {
 		return 0
 	}
-	return n.mbps / int64(n.active)
+	return n.rate() / int64(n.active)
 }
 
 // connected splits the GPUs into those that reach each other, each part and the parts in order of addresses. A GPU
