@@ -123,7 +123,12 @@ func (f liveFiles) resolve(name string) (string, error) {
 }
 
 // host turns a name inside the tree into one of this machine.
-func (f liveFiles) host(name string) string { return filepath.Join(f.root, name) }
+func (f liveFiles) host(name string) string {
+	if f.root == "/" {
+		return name
+	}
+	return filepath.Join(f.root, name)
+}
 
 // LiveHost is this machine, or the one whose file tree is mounted at root. Tools run only where exec is set and root is
 // `/`: those of another tree need not work outside it.

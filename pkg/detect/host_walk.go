@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -25,18 +26,25 @@ func resolve(name string, readLink readLinkFunc) (string, error) {
 	if !path.IsAbs(name) {
 		return "", errors.New("name is not absolute")
 	}
-	place, rest, links := "/", strings.TrimPrefix(name, "/"), 0
+	// Place is free of links, and empty at the root. While nothing was passed over it is how the name begins.
+	place, rest, straight, links := "", name[1:], true, 0
 	for rest != "" {
 		var step string
 		step, rest, _ = strings.Cut(rest, "/")
 		switch step {
 		case "", ".":
+			straight = false
 			continue
 		case "..":
-			place = path.Dir(place)
+			place, straight = place[:max(0, strings.LastIndexByte(place, '/'))], false
 			continue
 		}
-		next := path.Join(place, step)
+		var next string
+		if straight {
+			next = name[:len(place)+1+len(step)]
+		} else {
+			next = place + "/" + step
+		}
 		target, isLink, err := readLink(next)
 		if err != nil {
 			return "", err
@@ -50,11 +58,11 @@ func resolve(name string, readLink readLinkFunc) (string, error) {
 			return "", errTooManyLinks
 		}
 		if path.IsAbs(target) {
-			place = "/"
+			place = ""
 		}
-		rest = target + "/" + rest
+		rest, straight = target+"/"+rest, false
 	}
-	return place, nil
+	return cmp.Or(place, "/"), nil
 }
 
 // pathError tells which name inside the tree failed, whatever path outside it the cause speaks of.

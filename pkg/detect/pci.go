@@ -72,37 +72,61 @@ func listPCIFunctions(host *Host) ([]pciFunction, error) {
 }
 
 func readPCIFunction(files Files, address string) (pciFunction, error) {
-	folder, err := files.RealPath(path.Join(pciDevices, address))
+	folder, err := pciFolder(files, address)
 	if err != nil {
 		return pciFunction{}, err
 	}
 	function := pciFunction{Path: folder}
 	function.Address = address
 	function.Root, function.Bridges = pciPath(folder)
-	for _, a := range []pciAttribute{{"class", 6, &function.Class}, {"vendor", 4, &function.VendorID}, {"device", 4, &function.DeviceID}} {
-		ok, err := a.read(files, folder)
-		if err == nil && !ok {
-			err = fmt.Errorf("%s: %w", a.file, fs.ErrNotExist)
-		}
-		if err != nil {
+	if !function.readUevent(files) {
+		if err := function.readIDs(files); err != nil {
 			return pciFunction{}, fmt.Errorf("PCI function %s: %w", address, err)
 		}
 	}
-	if plumbing[function.Class[:2]] && !misclassed[[2]string{function.VendorID, function.Class[:4]}] {
+	if function.connects() {
+		function.SubsystemVendorID, function.SubsystemDeviceID, function.Driver = "", "", ""
 		return function, nil
 	}
-	for _, a := range []pciAttribute{
-		{"subsystem_vendor", 4, &function.SubsystemVendorID}, {"subsystem_device", 4, &function.SubsystemDeviceID}, {"revision", 2, &function.Revision},
-	} {
-		_, _ = a.read(files, folder) // without it the product may stay ambiguous, no more
-	}
-	if target, err := files.ReadLink(path.Join(folder, "driver")); err == nil {
-		function.Driver = clip(path.Base(target), 64)
-	}
+	_, _ = pciAttribute{"revision", 2, &function.Revision}.read(files, folder) // without it the product may stay ambiguous, no more
 	function.NUMANode = readNUMANode(files, folder)
 	function.LinkMTps = readLinkRate(files, folder)
 	function.LinkWidth = readLinkWidth(files, folder)
 	return function, nil
+}
+
+// pciFolder is the folder of a function below /sys/devices. The kernel's link to it leads there in one step; a tree that
+// has the folder itself in the link's place is walked.
+func pciFolder(files Files, address string) (string, error) {
+	name := pciDevices + "/" + address
+	target, err := files.ReadLink(name)
+	if err != nil || path.IsAbs(target) {
+		return files.RealPath(name)
+	}
+	return path.Join(pciDevices, target), nil
+}
+
+// readIDs reads class, ids and driver each from its own file.
+func (f *pciFunction) readIDs(files Files) error {
+	for _, a := range []pciAttribute{{"class", 6, &f.Class}, {"vendor", 4, &f.VendorID}, {"device", 4, &f.DeviceID}} {
+		ok, err := a.read(files, f.Path)
+		if err == nil && !ok {
+			err = fmt.Errorf("%s: %w", a.file, fs.ErrNotExist)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if f.connects() {
+		return nil
+	}
+	for _, a := range []pciAttribute{{"subsystem_vendor", 4, &f.SubsystemVendorID}, {"subsystem_device", 4, &f.SubsystemDeviceID}} {
+		_, _ = a.read(files, f.Path) // as with the revision
+	}
+	if target, err := files.ReadLink(path.Join(f.Path, "driver")); err == nil {
+		f.Driver = clip(path.Base(target), 64)
+	}
+	return nil
 }
 
 // plumbing are the base classes of which only class and ids are read: bridges, system peripherals, serial buses and
@@ -112,6 +136,11 @@ var plumbing = map[string]bool{"06": true, "08": true, "0c": true, "11": true}
 // misclassed are the accelerators that call themselves plumbing, by vendor and class: Amazon's are system peripherals,
 // AMD's NPUs signal processing controllers.
 var misclassed = map[[2]string]bool{{"1d0f", "0880"}: true, {"1022", "1180"}: true}
+
+// connects says whether the function only connects others.
+func (f *pciFunction) connects() bool {
+	return plumbing[f.Class[:2]] && !misclassed[[2]string{f.VendorID, f.Class[:4]}]
+}
 
 // pciAttribute is a file with a hexadecimal number of so many digits.
 type pciAttribute struct {
@@ -130,7 +159,10 @@ func (a pciAttribute) read(files Files, folder string) (bool, error) {
 
 // hexDigits prints a value in as many digits, keeping the lowest.
 func hexDigits(value uint64, digits int) string {
-	text := fmt.Sprintf("%0*x", digits, value)
+	text := strconv.FormatUint(value, 16)
+	if missing := digits - len(text); missing > 0 {
+		return strings.Repeat("0", missing) + text
+	}
 	return text[len(text)-digits:]
 }
 
