@@ -62,7 +62,7 @@ func serverHost(b *testing.B, count int) *detect.Host {
 		domain, bus := i/64, i%64*4
 		place := fmt.Sprintf("pci%04x:%02x/%04x:%02x:00.0/%04x:%02x:00.0/%04x:%02x:00.0/%04x:%02x:00.0",
 			domain, bus, domain, bus, domain, bus+1, domain, bus+2, domain, bus+3)
-		host.GPUs = append(host.GPUs, h100.at(0x40, i, place, i*2/max(1, count)))
+		host.GPUs = append(host.GPUs, h100SXM.at(0x40, i, place, i*2/max(1, count)))
 	}
 	withBridges(h, "1000:c030 1000:1004", host.GPUs)
 	if count > 0 {

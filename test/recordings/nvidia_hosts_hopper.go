@@ -55,7 +55,7 @@ func h100MIGHost() *compose.Host {
 		Kernel: "5.15.0-185-generic", OS: "Ubuntu 22.04.5 LTS",
 		DMI: map[string]string{"sys_vendor": "QEMU", "product_name": "Standard PC (Q35 + ICH9, 2009)"},
 	})
-	gpu := h100.at(0x16, 0, "pci0000:00/0000:00:09.0", -1)
+	gpu := h100SXM.at(0x16, 0, "pci0000:00/0000:00:09.0", -1)
 	gpu.Fabric = false
 	for i := range 7 {
 		gpu.MIG = append(gpu.MIG, nvidiaMIG{Profile: "1g.10gb", Instance: 7 + i, MiB: 9984})
@@ -101,7 +101,7 @@ func h100QuadHost() *compose.Host {
 	}
 	numa := []int{3, 1, 7, 5}
 	for i, bus := range []int{0x01, 0x41, 0x81, 0xc1} {
-		gpu := h100.at(0x18, i, rootPort(bus), numa[i])
+		gpu := h100SXM.at(0x18, i, rootPort(bus), numa[i])
 		gpu.Fabric, gpu.MIGMode = false, "Disabled"
 		host.GPUs = append(host.GPUs, gpu)
 	}

@@ -38,7 +38,7 @@ func pcieHost(readme string, host byte, product nvidiaProduct, buses ...int) (*c
 // containerHost is what a container sees that was given 2 of 8 GPUs: the bus shows all, the driver's files, the device
 // nodes and the tool those two. The tool counts them from 0, their minors stay.
 func containerHost() *compose.Host {
-	h, gpus := pcieHost("A container that was given 2 of its host's 8 NVIDIA H100 80GB HBM3.", 0x30, h100,
+	h, gpus := pcieHost("A container that was given 2 of its host's 8 NVIDIA H100 80GB HBM3.", 0x30, h100SXM,
 		0x11, 0x21, 0x31, 0x41, 0x91, 0xa1, 0xb1, 0xc1)
 	h.File("/.dockerenv", "")
 	host := nvidiaHost{Driver: "580.105.08", CUDA: "13.0"}
@@ -100,7 +100,7 @@ func errHost() *compose.Host {
 
 // nouveauHost has the kernel's own driver instead of NVIDIA's, and no tool.
 func nouveauHost() *compose.Host {
-	h, gpus := pcieHost("A host with 2 NVIDIA H100 80GB HBM3 that the kernel's nouveau drives; NVIDIA's driver is not installed.", 0x33, h100, 0x11, 0x91)
+	h, gpus := pcieHost("A host with 2 NVIDIA H100 80GB HBM3 that the kernel's nouveau drives; NVIDIA's driver is not installed.", 0x33, h100SXM, 0x11, 0x91)
 	h.AllowCommands()
 	for i, gpu := range gpus {
 		gpu.Driver = "nouveau"
@@ -112,7 +112,7 @@ func nouveauHost() *compose.Host {
 
 // vfioHost gives two of its GPUs to virtual machines.
 func vfioHost() *compose.Host {
-	h, gpus := pcieHost("A host with 4 NVIDIA H100 80GB HBM3 of which two are bound to vfio-pci for virtual machines.", 0x34, h100, 0x11, 0x31, 0x91, 0xb1)
+	h, gpus := pcieHost("A host with 4 NVIDIA H100 80GB HBM3 of which two are bound to vfio-pci for virtual machines.", 0x34, h100SXM, 0x11, 0x31, 0x91, 0xb1)
 	h.Device("/dev/vfio/vfio")
 	for i := range 2 {
 		gpu := &gpus[2+i]
@@ -128,7 +128,7 @@ func vfioHost() *compose.Host {
 
 // noDriverHost has the tool installed, but no driver loaded.
 func noDriverHost() *compose.Host {
-	h, gpus := pcieHost("A host with 2 NVIDIA H100 80GB HBM3 and no driver loaded, though its tool is installed.", 0x35, h100, 0x11, 0x91)
+	h, gpus := pcieHost("A host with 2 NVIDIA H100 80GB HBM3 and no driver loaded, though its tool is installed.", 0x35, h100SXM, 0x11, 0x91)
 	for _, gpu := range gpus {
 		gpu.Driver = ""
 		h.PCI(gpu.Function)

@@ -52,7 +52,7 @@ var (
 		name: "NVIDIA GeForce RTX 4090", ids: "10de:2684 10de:167c", class: "030000", architecture: "Ada Lovelace", vbios: "95.02.3C.80.E4",
 		link: gen4x16, memoryMiB: 24564, reservedMiB: 357,
 	}
-	h100 = nvidiaProduct{
+	h100SXM = nvidiaProduct{
 		name: "NVIDIA H100 80GB HBM3", ids: "10de:2330 10de:16c1", class: "030200", architecture: "Hopper", vbios: "96.00.A5.00.01",
 		link: gen5x16, memoryMiB: 81559, reservedMiB: 480, fabric: true,
 	}
