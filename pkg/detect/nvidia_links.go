@@ -228,9 +228,9 @@ func directLinks(nodes map[string]*nvLinkNode) v1alpha1.Links {
 	return links
 }
 
-// linkRate is the rate of one link, the product's where it is known, as in domains; 0 where nothing tells it.
+// linkRate is the rate of one link, at most the product's as in domains; 0 where nothing tells it.
 func (n *nvLinkNode) linkRate() int64 {
-	if n.active == 0 {
+	if n.active == 0 || n.mbps == 0 {
 		return 0
 	}
 	return n.rate() / int64(n.active)
