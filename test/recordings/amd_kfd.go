@@ -71,8 +71,11 @@ func addKFDTopology(h *compose.Host, host amdHost) {
 		}
 		addKFDNode(h, part.node, 10000+1111*i, gpu.properties(part, links), links)
 		addProperties(h, fmt.Sprintf("%s/nodes/%d/mem_banks/0", kfdTopology, part.node), []property{
-			{"heap_type", 1}, {"size_in_bytes", uint64(max(gpu.Bytes, gpu.Banks) / gpu.parts())}, {"flags", 0},
-			{"width", uint64(gpu.Width)}, {"mem_clk_max", uint64(gpu.Clock)},
+			{"heap_type", 1},
+			{"size_in_bytes", uint64(max(gpu.Bytes, gpu.Banks) / gpu.parts())},
+			{"flags", 0},
+			{"width", uint64(gpu.Width)},
+			{"mem_clk_max", uint64(gpu.Clock)},
 		})
 	}
 }
