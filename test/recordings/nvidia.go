@@ -24,10 +24,9 @@ type nvidiaHost struct {
 type nvidiaGPU struct {
 	compose.Function
 	Product, Architecture, UUID, VBIOS string
-	// Index is nvidia-smi's number of the GPU, Minor that of its device node.
-	Index, Minor           int
-	MemoryMiB, ReservedMiB int
-	Fabric                 bool
+	// Index is the number of the device node; nvidia-smi counts the GPUs that it is given.
+	Index, MemoryMiB, ReservedMiB int
+	Fabric                        bool
 	// Cluster and Clique are the GPU's place in a fabric that spans hosts.
 	Cluster, Clique string
 	// MIG are its MIG devices; MIGMode is what there is to say of the mode where it has none, else empty.
@@ -78,10 +77,10 @@ func addNVIDIADriver(h *compose.Host, n nvidiaHost) {
 		"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  %s  Release Build\nGCC version:  gcc version 13.3.0", n.Driver))
 	for _, g := range n.GPUs {
 		h.PCI(g.Function)
-		h.Device(fmt.Sprintf("/dev/nvidia%d", g.Minor))
+		h.Device(fmt.Sprintf("/dev/nvidia%d", g.Index))
 		h.File("/proc/driver/nvidia/gpus/"+g.Address()+"/information", fmt.Sprintf(
 			"Model: \t\t %s\nIRQ:   \t\t %d\nGPU UUID: \t %s\nVideo BIOS: \t %s\nBus Type: \t PCIe\nBus Location: \t %s\nDevice Minor: \t %d\nGPU Excluded:\t No",
-			g.Product, 200+g.Minor, g.UUID, g.VBIOS, g.Address(), g.Minor))
+			g.Product, 200+g.Index, g.UUID, g.VBIOS, g.Address(), g.Index))
 		addCapabilities(h, g)
 	}
 }
@@ -108,8 +107,8 @@ func (n nvidiaHost) report() (string, error) {
 
 func (n nvidiaHost) list() string {
 	var text strings.Builder
-	for _, g := range n.GPUs {
-		fmt.Fprintf(&text, "GPU %d: %s (UUID: %s)\n", g.Index, g.Product, g.UUID)
+	for number, g := range n.GPUs {
+		fmt.Fprintf(&text, "GPU %d: %s (UUID: %s)\n", number, g.Product, g.UUID)
 		for i, m := range g.MIG {
 			fmt.Fprintf(&text, "  MIG %-11s Device %2d: (UUID: %s)\n", m.Profile, i, m.uuid(g, i))
 		}
@@ -121,14 +120,14 @@ func (n nvidiaHost) list() string {
 func (n nvidiaHost) topology() string {
 	var text strings.Builder
 	text.WriteString("\t\x1b[4m")
-	for _, g := range n.GPUs {
-		fmt.Fprintf(&text, "GPU%d\t", g.Index)
+	for number := range n.GPUs {
+		fmt.Fprintf(&text, "GPU%d\t", number)
 	}
 	text.WriteString("CPU Affinity\tNUMA Affinity\tGPU NUMA ID\x1b[0m\n")
-	for _, a := range n.GPUs {
-		fmt.Fprintf(&text, "GPU%d\t", a.Index)
-		for _, b := range n.GPUs {
-			text.WriteString(n.relation(a, b) + "\t")
+	for number, a := range n.GPUs {
+		fmt.Fprintf(&text, "GPU%d\t", number)
+		for other := range n.GPUs {
+			text.WriteString(n.relation(number, other) + "\t")
 		}
 		fmt.Fprintf(&text, "\t%d\t\tN/A\n", a.NUMA)
 	}
@@ -138,13 +137,13 @@ func (n nvidiaHost) topology() string {
 	return text.String()
 }
 
-func (n nvidiaHost) relation(a, b nvidiaGPU) string {
+func (n nvidiaHost) relation(a, b int) string {
 	switch {
-	case a.Index == b.Index:
+	case a == b:
 		return " X "
 	case n.between(a, b) > 0:
 		return fmt.Sprintf("NV%d", n.between(a, b))
-	case a.NUMA == b.NUMA:
+	case n.GPUs[a].NUMA == n.GPUs[b].NUMA:
 		return "NODE"
 	default:
 		return "SYS"
@@ -153,18 +152,18 @@ func (n nvidiaHost) relation(a, b nvidiaGPU) string {
 
 // between is the number of NVLinks that the matrix shows between two GPUs: through switches each has all of its own to
 // each other.
-func (n nvidiaHost) between(a, b nvidiaGPU) int {
-	if len(a.MIG) > 0 || len(b.MIG) > 0 {
+func (n nvidiaHost) between(a, b int) int {
+	if len(n.GPUs[a].MIG) > 0 || len(n.GPUs[b].MIG) > 0 {
 		return 0
 	}
-	return max(n.Links, n.Direct[[2]int{min(a.Index, b.Index), max(a.Index, b.Index)}])
+	return max(n.Links, n.Direct[[2]int{min(a, b), max(a, b)}])
 }
 
-// links is the number of the GPU's active NVLinks.
-func (n nvidiaHost) links(g nvidiaGPU) int {
+// links is the number of a GPU's active NVLinks.
+func (n nvidiaHost) links(number int) int {
 	links := n.Links
 	for pair, count := range n.Direct {
-		if pair[0] == g.Index || pair[1] == g.Index {
+		if pair[0] == number || pair[1] == number {
 			links += count
 		}
 	}
@@ -173,16 +172,16 @@ func (n nvidiaHost) links(g nvidiaGPU) int {
 
 func (n nvidiaHost) nvlinks() string {
 	var text strings.Builder
-	for _, g := range n.GPUs {
-		fmt.Fprintf(&text, "GPU %d: %s (UUID: %s)\n", g.Index, g.Product, g.UUID)
+	for number, g := range n.GPUs {
+		fmt.Fprintf(&text, "GPU %d: %s (UUID: %s)\n", number, g.Product, g.UUID)
 		if len(g.MIG) > 0 {
 			text.WriteString("Nvlink queries are not supported for Devices in MIG mode\n")
 			continue
 		}
-		if n.links(g) == 0 {
+		if n.links(number) == 0 {
 			text.WriteString("Device does not have or support Nvlink\n")
 		}
-		for link := range n.links(g) {
+		for link := range n.links(number) {
 			fmt.Fprintf(&text, "\t Link %d: %s GB/s\n", link, n.LinkRate)
 		}
 	}

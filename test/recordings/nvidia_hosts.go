@@ -43,7 +43,7 @@ func h100Host() *compose.Host {
 				Driver: "nvidia", NUMA: numa, Link: "32.0 GT/s PCIe x16",
 			},
 			Product: "NVIDIA H100 80GB HBM3", Architecture: "Hopper", UUID: nvidiaUUID(0x10, i), VBIOS: "96.00.A5.00.01",
-			Index: i, Minor: i, MemoryMiB: 81559, ReservedMiB: 480, Fabric: true,
+			Index: i, MemoryMiB: 81559, ReservedMiB: 480, Fabric: true,
 		})
 	}
 	return finish(h, addNVIDIA(h, host))
@@ -73,7 +73,7 @@ func l40sHost() *compose.Host {
 				Driver: "nvidia", NUMA: numa, Link: "16.0 GT/s PCIe x16",
 			},
 			Product: "NVIDIA L40S", Architecture: "Ada Lovelace", UUID: nvidiaUUID(0x40, i), VBIOS: "95.02.66.00.02",
-			Index: i, Minor: i, MemoryMiB: 46068, ReservedMiB: 609,
+			Index: i, MemoryMiB: 46068, ReservedMiB: 609,
 		})
 	}
 	return finish(h, addNVIDIA(h, host))

@@ -44,7 +44,6 @@ func containerHost() *compose.Host {
 	host := nvidiaHost{Driver: "580.105.08", CUDA: "13.0"}
 	for i, gpu := range gpus {
 		if i == 2 || i == 5 {
-			gpu.Index = len(host.GPUs)
 			host.GPUs = append(host.GPUs, gpu)
 			continue
 		}

@@ -24,10 +24,10 @@ func (m nvidiaMIG) uuid(g nvidiaGPU, i int) string {
 
 // addCapabilities adds the files and device nodes that grant MIG devices. Minors are given in order of the instances.
 func addCapabilities(h *compose.Host, g nvidiaGPU) {
-	minor := 1 + 100*g.Minor
+	minor := 1 + 100*g.Index
 	instances := map[int]bool{}
 	for _, m := range g.MIG {
-		folder := fmt.Sprintf("/proc/driver/nvidia/capabilities/gpu%d/mig/gi%d", g.Minor, m.Instance)
+		folder := fmt.Sprintf("/proc/driver/nvidia/capabilities/gpu%d/mig/gi%d", g.Index, m.Instance)
 		if !instances[m.Instance] {
 			instances[m.Instance] = true
 			addCapability(h, folder, minor)

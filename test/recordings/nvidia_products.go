@@ -85,7 +85,7 @@ func (p nvidiaProduct) at(host byte, index int, place string, numa int) nvidiaGP
 			Place: place, IDs: p.ids, Class: p.class, Revision: "a1", Driver: "nvidia", NUMA: numa, Link: p.link,
 		},
 		Product: p.name, Architecture: p.architecture, UUID: nvidiaUUID(host, index), VBIOS: p.vbios,
-		Index: index, Minor: index, MemoryMiB: p.memoryMiB, ReservedMiB: p.reservedMiB, Fabric: p.fabric, MIGMode: p.migMode,
+		Index: index, MemoryMiB: p.memoryMiB, ReservedMiB: p.reservedMiB, Fabric: p.fabric, MIGMode: p.migMode,
 	}
 }
 
