@@ -46,7 +46,7 @@ func addTPU(h *compose.Host, host tpuHost, network, disk int) {
 		}
 		h.PCI(chip)
 		if host.Accel != "" {
-			addAccel(h, chip, fmt.Sprint("accel", i))
+			addGoogleAccel(h, chip, fmt.Sprint("accel", i))
 		} else {
 			addVFIO(h, chip, i)
 		}
@@ -61,8 +61,8 @@ func addVFIO(h *compose.Host, f compose.Function, number int) {
 	h.Device(fmt.Sprint("/dev/vfio/", number))
 }
 
-// addAccel adds a member of the accel class, with its node straight under /dev, where Google's driver has it.
-func addAccel(h *compose.Host, f compose.Function, name string) {
+// addGoogleAccel adds a member of the accel class, with its node straight under /dev, where Google's driver has it.
+func addGoogleAccel(h *compose.Host, f compose.Function, name string) {
 	node := path.Join(f.Folder(), "accel", name)
 	h.Link(node+"/device", "../../../"+f.Address())
 	h.File(node+"/uevent", "MAJOR=120\nMINOR=0\nDEVNAME="+name)
