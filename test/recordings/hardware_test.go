@@ -195,9 +195,9 @@ func (h hardware) markdown(t *testing.T) string {
 func (k *knowledge) known(tools int) string {
 	var known []string
 	for _, f := range facts {
-		switch n := k.facts[tools][f.name]; {
-		case n == 0:
-		case n == k.devices[tools]:
+		switch k.facts[tools][f.name] {
+		case 0:
+		case k.devices[tools]:
 			known = append(known, f.name)
 		default:
 			known = append(known, "("+f.name+")")
