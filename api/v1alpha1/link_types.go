@@ -45,6 +45,14 @@ type LinkDomain struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=1024
 	Members []DeviceID `json:"members"`
+	// Generation of the technology (NVLink 4); absent where it is not known.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Generation int32 `json:"generation,omitempty"`
+	// Links that each device has into the domain, the smallest number where members differ; absent where it is not known.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Links int32 `json:"links,omitempty"`
 	// What one device can send to all others together, in MB/s.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -85,6 +93,10 @@ type LinkPair struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	Kind string `json:"kind"`
+	// Generation of the technology (NVLink 4); absent where it is not known.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Generation int32 `json:"generation,omitempty"`
 	// Number of links between the two.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=64

@@ -53,13 +53,26 @@ func pairRelation(p v1alpha1.LinkPair) relation {
 	return relation{word: word, meaning: v1alpha1.Counted(p.Count, p.Kind+" link") + " between the two", rank: rankPair}
 }
 
-// domainRelation is the word for devices that reach each other in a link domain, by others or by a switch.
+// domainRelation is the word for devices that reach each other in a link domain, by others or by a switch; with the
+// links that one device has for the other, where they are known: NV18.
 func domainRelation(d *v1alpha1.LinkDomain) relation {
-	word := d.Kind
+	count := d.Links
+	if d.Topology == v1alpha1.TopologyMesh {
+		count /= max(int32(len(d.Members))-1, 1)
+	}
+	word, kind := d.Kind, d.Kind
 	if short, ok := shortKinds[d.Kind]; ok {
 		word = short
 	}
-	return relation{word: word, meaning: fmt.Sprintf("both in one %s domain: %s", d.Kind, strings.ToLower(string(d.Topology))), rank: rankDomain}
+	if d.Generation > 0 {
+		kind = fmt.Sprint(kind, " ", d.Generation)
+	}
+	meaning := fmt.Sprintf("both in one %s domain: %s", kind, strings.ToLower(string(d.Topology)))
+	if count > 0 {
+		word = fmt.Sprint(word, count)
+		meaning += ", " + v1alpha1.Counted(count, "link")
+	}
+	return relation{word: word, meaning: meaning, rank: rankDomain}
 }
 
 func compareRelations(a, b relation) int {

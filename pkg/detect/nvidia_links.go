@@ -4,6 +4,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -157,7 +158,7 @@ func switchDomain(key fabricKey, nodes []*nvLinkNode) (v1alpha1.LinkDomain, bool
 	rate := domainRate(nodes)
 	domain := v1alpha1.LinkDomain{
 		Name: "nvlink", Kind: nvLink, Topology: v1alpha1.TopologySwitch,
-		Members: members(nodes), DeviceMBps: rate, PeerMBps: rate,
+		Members: members(nodes), Generation: generation(nodes), Links: activeLinks(nodes), DeviceMBps: rate, PeerMBps: rate,
 	}
 	if key.clique != "" {
 		domain.Name += "-" + key.clique
@@ -176,6 +177,31 @@ func domainRate(nodes []*nvLinkNode) int64 {
 		rate = least(rate, node.rate())
 	}
 	return rate
+}
+
+// activeLinks is the smallest number of active links of a GPU; 0 where one does not tell.
+func activeLinks(nodes []*nvLinkNode) int32 {
+	fewest := nodes[0].active
+	for _, node := range nodes[1:] {
+		fewest = min(fewest, node.active)
+	}
+	return int32(fewest)
+}
+
+var nvLinkGeneration = regexp.MustCompile(`^NVLink(\d)`)
+
+// generation is the oldest NVLink of the GPUs' products (`NVLink4+NVSwitch3`); 0 where the catalogue does not tell.
+func generation(nodes []*nvLinkNode) int32 {
+	var oldest int64
+	for _, node := range nodes {
+		match := nvLinkGeneration.FindStringSubmatch(node.gpu.product.Link)
+		if match == nil {
+			return 0
+		}
+		number, _ := strconv.ParseInt(match[1], 10, 32)
+		oldest = least(oldest, number)
+	}
+	return int32(oldest)
 }
 
 // rate is what the GPU sends over all its links: the product's, or less where fewer links are active. The driver tells
@@ -209,7 +235,8 @@ func directLinks(nodes map[string]*nvLinkNode) v1alpha1.Links {
 			peer := int64(count) * part[0].linkRate()
 			links.Domains = append(links.Domains, v1alpha1.LinkDomain{
 				Name: "nvlink-" + part[0].gpu.Address, Kind: nvLink, Topology: v1alpha1.TopologyMesh,
-				Members: members(part), DeviceMBps: peer * int64(len(part)-1), PeerMBps: peer,
+				Members: members(part), Generation: generation(part), Links: int32(count * (len(part) - 1)),
+				DeviceMBps: peer * int64(len(part)-1), PeerMBps: peer,
 			})
 			continue
 		}
@@ -218,7 +245,7 @@ func directLinks(nodes map[string]*nvLinkNode) v1alpha1.Links {
 				if peer > node.gpu.Address && nodes[peer] != nil {
 					count := node.peers[peer]
 					links.Pairs = append(links.Pairs, v1alpha1.LinkPair{
-						A: node.gpu.id(), B: nodes[peer].gpu.id(), Kind: nvLink,
+						A: node.gpu.id(), B: nodes[peer].gpu.id(), Kind: nvLink, Generation: generation(part),
 						Count: int32(count), MBps: int64(count) * node.linkRate(),
 					})
 				}

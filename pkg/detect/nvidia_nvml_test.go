@@ -103,7 +103,7 @@ func TestNVMLBridgedPair(t *testing.T) {
 			if flags != nil {
 				want.Pairs[0].MBps = 0
 			}
-			if diff := cmp.Diff(want, report.Status.Links); diff != "" {
+			if diff := cmp.Diff(want, report.Status.Links, routes); diff != "" {
 				t.Error(diff)
 			}
 			if d := report.Status.Device(device); d.ComputeCapability != "8.6" || d.Memory.TotalMiB != 49140 || d.Health.State != v1alpha1.Healthy {
@@ -287,7 +287,7 @@ func TestNVMLLinks(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			status := detectNVIDIA(t, nvmlRecording(t, `{"gpus":[`+gpu("1b", test.a)+","+gpu("43", test.b)+`]}`, h100, "1b", "43"))
-			if diff := cmp.Diff(test.want, status.Links); diff != "" {
+			if diff := cmp.Diff(test.want, status.Links, routes); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -102,14 +102,14 @@ func render(status *v1alpha1.AcceleratorInventoryStatus) string {
 		renderDevice(&b, &status.Devices[i])
 	}
 	for _, d := range status.Links.Domains {
-		fmt.Fprintf(&b, "domain %s: %s %s %v, %d MB/s a device, %d MB/s a peer, %d members: %s\n",
-			d.Name, d.Kind, d.Topology, d.Shape, d.DeviceMBps, d.PeerMBps, len(d.Members), joined(d.Members))
+		fmt.Fprintf(&b, "domain %s: %s%s %s %v, %d links and %d MB/s a device, %d MB/s a peer, %d members: %s\n",
+			d.Name, d.Kind, generation(d.Generation), d.Topology, d.Shape, d.Links, d.DeviceMBps, d.PeerMBps, len(d.Members), joined(d.Members))
 		if d.Fabric != nil {
 			fmt.Fprintf(&b, "  fabric %s clique %s\n", d.Fabric.ClusterUUID, d.Fabric.CliqueID)
 		}
 	}
 	for _, p := range status.Links.Pairs {
-		fmt.Fprintf(&b, "pair %s %s: %d x %s, %d MB/s\n", p.A, p.B, p.Count, p.Kind, p.MBps)
+		fmt.Fprintf(&b, "pair %s %s: %d x %s%s, %d MB/s\n", p.A, p.B, p.Count, p.Kind, generation(p.Generation), p.MBps)
 	}
 	for _, n := range status.NICs {
 		fmt.Fprintf(&b, "nic %s: %s %v %v %s, %d Gbps, up %v, numa %s\n",
@@ -152,6 +152,13 @@ func renderDevice(b *strings.Builder, d *v1alpha1.Device) {
 		fmt.Fprintf(b, "  partition %s %s %d of %s\n", d.Partition.Kind, d.Partition.Profile, d.Partition.Index, d.Partition.Parent)
 	}
 	fmt.Fprintf(b, "  %s %s %s\n", d.Health.State, d.Health.Reason, d.Health.Message)
+}
+
+func generation(n int32) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(" ", n)
 }
 
 func joined(ids []v1alpha1.DeviceID) string {

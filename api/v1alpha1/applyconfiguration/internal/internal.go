@@ -650,9 +650,15 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: fabric
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Fabric
+    - name: generation
+      type:
+        scalar: numeric
     - name: kind
       type:
         scalar: string
+    - name: links
+      type:
+        scalar: numeric
     - name: members
       type:
         list:
@@ -684,6 +690,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.DeviceID
     - name: count
+      type:
+        scalar: numeric
+    - name: generation
       type:
         scalar: numeric
     - name: kind

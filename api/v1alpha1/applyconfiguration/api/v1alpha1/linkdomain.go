@@ -19,6 +19,10 @@ type LinkDomainApplyConfiguration struct {
 	Topology *apiv1alpha1.DomainTopology `json:"topology,omitempty"`
 	// The devices, in order of their ids.
 	Members []apiv1alpha1.DeviceID `json:"members,omitempty"`
+	// Generation of the technology (NVLink 4); absent where it is not known.
+	Generation *int32 `json:"generation,omitempty"`
+	// Links that each device has into the domain, the smallest number where members differ; absent where it is not known.
+	Links *int32 `json:"links,omitempty"`
 	// What one device can send to all others together, in MB/s.
 	DeviceMBps *int64 `json:"deviceMBps,omitempty"`
 	// What one device can send to one other, in MB/s.
@@ -66,6 +70,22 @@ func (b *LinkDomainApplyConfiguration) WithMembers(values ...apiv1alpha1.DeviceI
 	for i := range values {
 		b.Members = append(b.Members, values[i])
 	}
+	return b
+}
+
+// WithGeneration sets the Generation field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Generation field is set to the value of the last call.
+func (b *LinkDomainApplyConfiguration) WithGeneration(value int32) *LinkDomainApplyConfiguration {
+	b.Generation = &value
+	return b
+}
+
+// WithLinks sets the Links field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Links field is set to the value of the last call.
+func (b *LinkDomainApplyConfiguration) WithLinks(value int32) *LinkDomainApplyConfiguration {
+	b.Links = &value
 	return b
 }
 

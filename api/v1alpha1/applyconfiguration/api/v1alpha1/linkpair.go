@@ -17,6 +17,8 @@ type LinkPairApplyConfiguration struct {
 	B *apiv1alpha1.DeviceID `json:"b,omitempty"`
 	// Technology: NVLink, XGMI, ….
 	Kind *string `json:"kind,omitempty"`
+	// Generation of the technology (NVLink 4); absent where it is not known.
+	Generation *int32 `json:"generation,omitempty"`
 	// Number of links between the two.
 	Count *int32 `json:"count,omitempty"`
 	// Rate of all of them together in one direction, in MB/s.
@@ -50,6 +52,14 @@ func (b *LinkPairApplyConfiguration) WithB(value apiv1alpha1.DeviceID) *LinkPair
 // If called multiple times, the Kind field is set to the value of the last call.
 func (b *LinkPairApplyConfiguration) WithKind(value string) *LinkPairApplyConfiguration {
 	b.Kind = &value
+	return b
+}
+
+// WithGeneration sets the Generation field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Generation field is set to the value of the last call.
+func (b *LinkPairApplyConfiguration) WithGeneration(value int32) *LinkPairApplyConfiguration {
+	b.Generation = &value
 	return b
 }
 
