@@ -26,7 +26,8 @@ type detectOptions struct {
 
 const detectLong = `Show the accelerators of this host as the node agent would publish them. JSON and YAML print an AcceleratorInventory; the
 other formats print a line a device. With --record, also write what was read to a recording (a tar.gz of files and of what
-tools printed); with --replay, look at a recording instead of this host.
+tools printed), in which serial numbers, UUIDs, addresses and the names of hosts and users are replaced; with --replay, look
+at a recording instead of this host.
 
 Exit codes: 0 done; 1 the requirement is not met, or the detection failed; 2 the command line is wrong; 3 an alert is met.`
 

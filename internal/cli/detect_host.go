@@ -19,7 +19,7 @@ import (
 // hostOptions say which host to look at, and by which backends.
 type hostOptions struct {
 	replay, record, root, name string
-	noExec                     bool
+	noExec, keepIdentifiers    bool
 	backends, without          []string
 }
 
@@ -27,6 +27,7 @@ func (o *hostOptions) addFlags(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVar(&o.replay, "replay", "", "recording to look at instead of this host")
 	flags.StringVar(&o.record, "record", "", "file to write a recording to (tar.gz)")
+	flags.BoolVar(&o.keepIdentifiers, "keep-identifiers", false, "leave serial numbers, UUIDs, addresses and names in the recording as they are")
 	flags.StringVar(&o.root, "root", "", "folder where the file tree of the host is mounted (default /)")
 	flags.StringVar(&o.name, "name", "", "name of the inventory (default: the host's or the recording's)")
 	flags.BoolVar(&o.noExec, "no-exec", false, "run no vendor tool, only read files")
@@ -38,6 +39,9 @@ func (o *hostOptions) addFlags(command *cobra.Command) {
 func (o *hostOptions) check() error {
 	if o.replay != "" && o.root != "" {
 		return usagef("--root %s and --replay %s: give one of them", o.root, o.replay)
+	}
+	if o.keepIdentifiers && o.record == "" {
+		return usagef("--keep-identifiers is about a recording: add --record FILE")
 	}
 	_, err := o.chosen()
 	return err
@@ -65,7 +69,7 @@ func (o *hostOptions) look(ctx context.Context) (scan, error) {
 		return scan{}, fmt.Errorf("detect: %w", err)
 	}
 	if recording != nil {
-		return found, writeRecording(o.record, recording)
+		return found, o.writeRecording(recording)
 	}
 	return found, nil
 }
@@ -130,14 +134,22 @@ func (o *hostOptions) recorded() (*detect.Host, string, error) {
 	return host, name, nil
 }
 
-func writeRecording(name string, recording *detect.Recording) error {
-	file, err := os.Create(name)
+// writeRecording writes what was read, without what tells this host from others unless that is wanted.
+func (o *hostOptions) writeRecording(recording *detect.Recording) error {
+	if !o.keepIdentifiers {
+		anonymous, _, err := recording.Anonymize()
+		if err != nil {
+			return fmt.Errorf("%w; --keep-identifiers writes them as they are", err)
+		}
+		recording = anonymous
+	}
+	file, err := os.Create(o.record)
 	if err != nil {
 		return err
 	}
 	if _, err := recording.WriteTo(file); err != nil {
 		_ = file.Close()
-		return fmt.Errorf("write %s: %w", name, err)
+		return fmt.Errorf("write %s: %w", o.record, err)
 	}
 	return file.Close()
 }

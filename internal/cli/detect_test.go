@@ -43,7 +43,7 @@ func TestRecordedThisHostIsTheSame(t *testing.T) {
 		t.Skipf("no name of the host to record: %v", err)
 	}
 	file := filepath.Join(t.TempDir(), "other-name.tar.gz")
-	live := ok(t, "", "detect", "--record", file, "-o", "json")
+	live := ok(t, "", "detect", "--record", file, "--keep-identifiers", "-o", "json")
 	if diff := cmp.Diff(live, ok(t, "", "detect", "--replay", file, "-o", "json")); diff != "" {
 		t.Errorf("the recording differs from the host it was made on:\n%s", diff)
 	}
@@ -52,7 +52,7 @@ func TestRecordedThisHostIsTheSame(t *testing.T) {
 // TestDetectRecordsWhatItReads records a replayed host and replays the recording.
 func TestDetectRecordsWhatItReads(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "again.tar.gz")
-	first := ok(t, "", "detect", "--replay", recordingOf("nvidia-h100-8"), "--record", file, "--name", "host", "-o", "json")
+	first := ok(t, "", "detect", "--replay", recordingOf("nvidia-h100-8"), "--record", file, "--keep-identifiers", "--name", "host", "-o", "json")
 	second := ok(t, "", "detect", "--replay", file, "--name", "host", "-o", "json")
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Errorf("(-first +second):\n%s", diff)
@@ -60,6 +60,26 @@ func TestDetectRecordsWhatItReads(t *testing.T) {
 	content, err := os.ReadFile(file)
 	if err != nil || !bytes.HasPrefix(content, []byte{0x1f, 0x8b}) {
 		t.Errorf("the recording is no tar.gz: %v", err)
+	}
+}
+
+// TestDetectRecordsNoIdentifiers records a replayed host as for a bug report.
+func TestDetectRecordsNoIdentifiers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.tar.gz")
+	first := object[v1alpha1.AcceleratorInventory](t, ok(t, "", "detect", "--replay", recordingOf("nvidia-h100-8"), "--record", file, "--name", "host", "-o", "json"))
+	second := object[v1alpha1.AcceleratorInventory](t, ok(t, "", "detect", "--replay", file, "--name", "host", "-o", "json"))
+	for i := range first.Status.Devices {
+		before, after := &first.Status.Devices[i], &second.Status.Devices[i]
+		if before.UUID == after.UUID || len(before.UUID) != len(after.UUID) || !strings.HasPrefix(after.UUID, "GPU-") {
+			t.Errorf("UUID %s is recorded as %s", before.UUID, after.UUID)
+		}
+		after.UUID = before.UUID
+	}
+	for i := range first.Status.Links.Domains {
+		second.Status.Links.Domains[i].Fabric = first.Status.Links.Domains[i].Fabric
+	}
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Errorf("differs by more than UUIDs (-first +second):\n%s", diff)
 	}
 }
 

@@ -85,8 +85,8 @@ func (r *Recording) Host() *Host {
 // add puts an entry at a clean absolute name. A folder may be added again, and a name that was only seen may be filled
 // in; anything else that is there already is an error.
 func (r *Recording) add(name string, e *entry) error {
-	if !path.IsAbs(name) || path.Clean(name) != name {
-		return fmt.Errorf("%s: name must be absolute and clean", name)
+	if !path.IsAbs(name) || path.Clean(name) != name || strings.Contains(name, "\x00") {
+		return fmt.Errorf("%q: name must be absolute and clean", name)
 	}
 	if old, ok := r.entries[name]; ok {
 		return old.fill(name, e)

@@ -1,0 +1,33 @@
+package detect_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/pkg/detect"
+)
+
+// What nvidia-smi really prints is understood as before when identifiers are replaced in it.
+func TestAnonymousCaptures(t *testing.T) {
+	for _, name := range []string{"qx-a100.xml", "qx-h100.xml.gz", "qx-b200.xml.gz", "qx-l40s.xml", "qx-t4.xml"} {
+		t.Run(name, func(t *testing.T) {
+			recording := reportHost(t, string(shared(t, "nvidia-smi/"+name)))
+			anonymous, replacements, err := recording.Anonymize()
+			if err != nil {
+				t.Fatal(err)
+			}
+			inventory := func(host *detect.Host) string {
+				status, err := json.MarshalIndent(detect.Detect(t.Context(), host, detect.Options{}).Status, "", " ")
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(status)
+			}
+			if diff := cmp.Diff(replacements.Apply(inventory(hostOf(t, recording))), inventory(anonymous.Host())); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/pkg/detect"
+)
+
+// An anonymous recording gives the inventory of the original, but for what was replaced.
+func TestAnonymousRecordings(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(recordings)) {
+		t.Run(name, func(t *testing.T) {
+			recording := recordings[name]()
+			if err := recording.Err(); err != nil {
+				t.Fatal(err)
+			}
+			anonymous, replacements, err := recording.Anonymize()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := replacements.Apply(inventoryText(t, recording.Host()))
+			if diff := cmp.Diff(want, inventoryText(t, anonymous.Host())); diff != "" {
+				t.Errorf("differs by more than the replacements (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func inventoryText(t *testing.T, host *detect.Host) string {
+	t.Helper()
+	status, err := json.MarshalIndent(detect.Detect(t.Context(), host, detect.Options{}).Status, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(status)
+}
