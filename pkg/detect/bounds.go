@@ -41,10 +41,12 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 	switch {
 	case !validID.MatchString(string(d.ID)):
 		return d, fmt.Errorf("device %q is left out: not a valid id", clip(string(d.ID), 96))
-	case !validVendor.MatchString(d.Vendor) || d.Family == "":
+	case !validVendor.MatchString(d.Vendor) || !slices.Contains(families, d.Family):
 		return d, fmt.Errorf("%s is left out: vendor %q, family %q", d.ID, clip(d.Vendor, 32), d.Family)
 	case d.PCI != nil && !pciAddress.MatchString(d.PCI.Address):
 		return d, fmt.Errorf("%s is left out: PCI address %q", d.ID, clip(d.PCI.Address, 32))
+	case d.Partition != nil && (d.Partition.Kind == "" || !validID.MatchString(string(d.Partition.Parent))):
+		return d, fmt.Errorf("%s is left out: partition %q of %q", d.ID, clip(d.Partition.Kind, 32), clip(string(d.Partition.Parent), 96))
 	}
 	clipAll([]bound{
 		{&d.Product, 256},
@@ -66,16 +68,16 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 			d.Memory = nil
 		} else {
 			m.UsedByOthersMiB = min(max(m.UsedByOthersMiB, 0), m.TotalMiB)
+			m.Source = oneOf(m.Source, v1alpha1.SourceDriver, v1alpha1.SourceKernel, v1alpha1.SourceCatalogue)
 		}
 	}
-	if p := d.Performance; p != nil {
-		p.Source = clip(p.Source, 256)
-		p.Peak = p.Peak[:min(len(p.Peak), maxPeaks)]
-	}
+	boundPCI(d.PCI)
+	boundPerformance(d.Performance)
 	if p := d.Partition; p != nil {
 		clipAll([]bound{{&p.Kind, 32}, {&p.Profile, 64}})
+		p.Index = max(p.Index, 0)
 	}
-	if d.Health.State == "" {
+	if oneOf(d.Health.State, v1alpha1.Healthy, v1alpha1.Degraded, v1alpha1.Unhealthy, v1alpha1.Unknown) == "" {
 		d.Health = notMonitored("")
 	}
 	if !validReason.MatchString(d.Health.Reason) {
@@ -102,9 +104,19 @@ func boundHost(h v1alpha1.Host) v1alpha1.Host {
 		{&h.Region, 64},
 		{&h.Container, 32},
 	})
+	for _, n := range []*int32{&h.CPU.Sockets, &h.CPU.Cores, &h.CPU.Threads} {
+		*n = max(*n, 0)
+	}
+	for _, n := range []*int64{&h.CPU.LimitMilli, &h.Memory.TotalMiB, &h.Memory.LimitMiB} {
+		*n = max(*n, 0)
+	}
+	h.NUMANodes = slices.DeleteFunc(h.NUMANodes, func(n v1alpha1.NUMANode) bool { return n.ID < 0 })
+	slices.SortStableFunc(h.NUMANodes, func(a, b v1alpha1.NUMANode) int { return cmp.Compare(a.ID, b.ID) })
+	h.NUMANodes = slices.CompactFunc(h.NUMANodes, func(a, b v1alpha1.NUMANode) bool { return a.ID == b.ID })
 	h.NUMANodes = h.NUMANodes[:min(len(h.NUMANodes), maxNUMANodes)]
 	for i := range h.NUMANodes {
-		h.NUMANodes[i].CPUs = clip(h.NUMANodes[i].CPUs, 1024)
+		n := &h.NUMANodes[i]
+		n.CPUs, n.MemoryMiB = clip(n.CPUs, 1024), max(n.MemoryMiB, 0)
 	}
 	return h
 }
@@ -118,8 +130,7 @@ func boundLinks(links v1alpha1.Links, known map[v1alpha1.DeviceID]string) v1alph
 		domain.Members = slices.DeleteFunc(domain.Members, unknown)
 		slices.Sort(domain.Members)
 		domain.Members = slices.Compact(domain.Members)
-		clipAll([]bound{{&domain.Name, 96}, {&domain.Kind, 32}})
-		if len(domain.Members) > 0 && domain.Name != "" {
+		if boundDomain(&domain) {
 			bounded.Domains = append(bounded.Domains, domain)
 		}
 	}
@@ -131,7 +142,8 @@ func boundLinks(links v1alpha1.Links, known map[v1alpha1.DeviceID]string) v1alph
 		if pair.B < pair.A {
 			pair.A, pair.B = pair.B, pair.A
 		}
-		if pair.A == pair.B || unknown(pair.A) || unknown(pair.B) || pair.Count < 1 || pair.Count > 64 {
+		pair.Kind = clip(pair.Kind, 32)
+		if pair.A == pair.B || unknown(pair.A) || unknown(pair.B) || pair.Count < 1 || pair.Count > 64 || pair.MBps < 0 || pair.Kind == "" {
 			continue
 		}
 		bounded.Pairs = append(bounded.Pairs, pair)
@@ -150,13 +162,16 @@ func boundNICs(nics []v1alpha1.NIC) []v1alpha1.NIC {
 		nic = *nic.DeepCopy()
 		clipAll([]bound{{&nic.Name, 64}, {&nic.Driver, 64}})
 		nic.Interfaces = slices.DeleteFunc(nic.Interfaces, func(name string) bool { return len(name) > 32 })
+		nic.RoCEVersions = clipped(nic.RoCEVersions, 8)
 		slices.Sort(nic.Interfaces)
 		nic.Interfaces = slices.Compact(nic.Interfaces)
 		nic.Interfaces = nic.Interfaces[:min(len(nic.Interfaces), 16)]
 		slices.Sort(nic.RoCEVersions)
 		nic.RoCEVersions = slices.Compact(nic.RoCEVersions)
+		nic.RoCEVersions = nic.RoCEVersions[:min(len(nic.RoCEVersions), 2)]
 		nic.NUMANode, nic.Gbps = natural(nic.NUMANode), max(nic.Gbps, 0)
-		if nic.Name != "" && nic.Kind != "" {
+		nic.PCI = validPCI(nic.PCI)
+		if nic.Name != "" && oneOf(nic.Kind, "InfiniBand", "RoCE", "Ethernet") != "" {
 			bounded = append(bounded, nic)
 		}
 	}
@@ -172,7 +187,8 @@ func boundStorage(disks []v1alpha1.StorageDevice) []v1alpha1.StorageDevice {
 		disk = *disk.DeepCopy()
 		clipAll([]bound{{&disk.Name, 64}, {&disk.Model, 128}})
 		disk.NUMANode, disk.SizeMiB = natural(disk.NUMANode), max(disk.SizeMiB, 0)
-		if disk.Name != "" && disk.Kind != "" {
+		disk.PCI = validPCI(disk.PCI)
+		if disk.Name != "" && oneOf(disk.Kind, "NVMe", "SSD", "HDD", "Unknown") != "" {
 			bounded = append(bounded, disk)
 		}
 	}

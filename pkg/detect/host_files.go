@@ -8,15 +8,30 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 )
 
-// LiveFiles is the file tree of this machine below a folder: `/`, or where a container mounted its host's.
+// LiveFiles is the file tree of this machine below a folder: `/`, or where a container mounted its host's. No link leads
+// out of it, not even one that is changed while it is followed.
 func LiveFiles(root string) Files {
-	return liveFiles{root: filepath.Clean(root)}
+	if root = filepath.Clean(root); root == "/" {
+		return liveFiles{systemTree{}}
+	}
+	return liveFiles{openTree(root)}
 }
 
-type liveFiles struct{ root string }
+// fileTree is a file tree of this machine. Names are absolute inside it.
+type fileTree interface {
+	// stat follows links, open does, too, and gives a file or folder to read from. Opening never blocks.
+	stat(name string) (fs.FileMode, error)
+	open(name string) (*os.File, error)
+	// readLink looks at what the last step of a name is; isLink is false for all but a symbolic link.
+	readLink(name string) (target string, isLink bool, err error)
+}
+
+type liveFiles struct{ fileTree }
+
+// maxFolderSize caps the names in a folder: the largest that is read lists some thousand PCI functions or interfaces.
+const maxFolderSize = 65_536
 
 // ReadFile implements Files.
 func (f liveFiles) ReadFile(name string) ([]byte, error) {
@@ -25,17 +40,13 @@ func (f liveFiles) ReadFile(name string) ([]byte, error) {
 }
 
 func (f liveFiles) readFile(name string) ([]byte, error) {
-	place, err := f.locate(name)
-	if err != nil {
-		return nil, err
-	}
 	// A FIFO blocks its opener and a device node may act on being opened: only what is a file is opened.
-	if info, err := os.Stat(f.host(place)); err != nil {
+	if mode, err := f.stat(name); err != nil {
 		return nil, err
-	} else if !info.Mode().IsRegular() {
+	} else if !mode.IsRegular() {
 		return nil, errNotRegular
 	}
-	file, err := os.OpenFile(f.host(place), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := f.open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -59,75 +70,52 @@ func (f liveFiles) ReadDir(name string) ([]string, error) {
 }
 
 func (f liveFiles) readDir(name string) ([]string, error) {
-	place, err := f.locate(name)
-	if err != nil {
+	// What is no folder is not opened, for the same reasons.
+	if mode, err := f.stat(name); err != nil {
 		return nil, err
+	} else if !mode.IsDir() {
+		return nil, fs.ErrNotExist
 	}
-	folder, err := os.Open(f.host(place))
+	folder, err := f.open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer folder.Close() //nolint:errcheck // nothing was written
-	names, err := folder.Readdirnames(-1)
+	return namesIn(folder, maxFolderSize)
+}
+
+// namesIn lists a folder, sorted; more names than the limit are an error.
+func namesIn(folder *os.File, limit int) ([]string, error) {
+	names, err := folder.Readdirnames(limit + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if len(names) > limit {
+		return nil, ErrTooLarge
+	}
 	slices.Sort(names)
-	return names, err
+	return names, nil
 }
 
 // ReadLink implements Files.
 func (f liveFiles) ReadLink(name string) (string, error) {
-	parent, err := f.locate(filepath.Dir(name))
-	if err != nil {
-		return "", pathError("readlink", name, err)
+	target, isLink, err := f.readLink(name)
+	if err == nil && !isLink {
+		err = errNotLink
 	}
-	target, err := os.Readlink(f.host(filepath.Join(parent, filepath.Base(name))))
 	return target, pathError("readlink", name, err)
 }
 
 // RealPath implements Files.
 func (f liveFiles) RealPath(name string) (string, error) {
-	place, err := f.resolve(name)
+	place, err := resolve(name, f.readLink)
 	return place, pathError("realpath", name, err)
 }
 
 // Stat implements Files.
 func (f liveFiles) Stat(name string) (fs.FileMode, error) {
-	place, err := f.locate(name)
-	if err != nil {
-		return 0, pathError("stat", name, err)
-	}
-	info, err := os.Stat(f.host(place))
-	if err != nil {
-		return 0, pathError("stat", name, err)
-	}
-	return info.Mode(), nil
-}
-
-// locate returns a name that the system may be asked for. It follows links as resolve does where the tree is the whole
-// one, so there the name itself will do, at a third of the time.
-func (f liveFiles) locate(name string) (string, error) {
-	if f.root == "/" && filepath.IsAbs(name) {
-		return name, nil
-	}
-	return f.resolve(name)
-}
-
-func (f liveFiles) resolve(name string) (string, error) {
-	return resolve(name, func(name string) (string, bool, error) {
-		info, err := os.Lstat(f.host(name))
-		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-			return "", false, err
-		}
-		target, err := os.Readlink(f.host(name))
-		return target, true, err
-	})
-}
-
-// host turns a name inside the tree into one of this machine.
-func (f liveFiles) host(name string) string {
-	if f.root == "/" {
-		return name
-	}
-	return filepath.Join(f.root, name)
+	mode, err := f.stat(name)
+	return mode, pathError("stat", name, err)
 }
 
 // LiveHost is this machine, or the one whose file tree is mounted at root. Tools run only where exec is set and root is

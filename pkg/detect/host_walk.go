@@ -24,7 +24,7 @@ type readLinkFunc func(path string) (target string, isLink bool, err error)
 // and a replayed one resolve names alike. Where the last step does not exist, the error is readLink's.
 func resolve(name string, readLink readLinkFunc) (string, error) {
 	if !path.IsAbs(name) {
-		return "", errors.New("name is not absolute")
+		return "", errNotAbsolute
 	}
 	// Place is free of links, and empty at the root. While nothing was passed over it is how the name begins.
 	place, rest, straight, links := "", name[1:], true, 0

@@ -147,14 +147,14 @@ func TestDetectDropsLinksOfUnknownDevices(t *testing.T) {
 		return detect.Found{
 			Devices: []v1alpha1.Device{gpu("v-a", "0000:01:00.0"), gpu("v-b", "0000:02:00.0")},
 			Links: v1alpha1.Links{
-				Domains: []v1alpha1.LinkDomain{{Name: "z", Members: []v1alpha1.DeviceID{"v-b", "v-x", "v-a"}}, {Name: "a", Members: []v1alpha1.DeviceID{"v-x"}}},
-				Pairs:   []v1alpha1.LinkPair{{A: "v-b", B: "v-a", Count: 1}, {A: "v-a", B: "v-x", Count: 1}, {A: "v-a", B: "v-a", Count: 1}, {A: "v-a", B: "v-b"}},
+				Domains: []v1alpha1.LinkDomain{{Name: "z", Kind: "NVLink", Topology: v1alpha1.TopologySwitch, Members: []v1alpha1.DeviceID{"v-b", "v-x", "v-a"}}, {Name: "a", Kind: "NVLink", Topology: v1alpha1.TopologySwitch, Members: []v1alpha1.DeviceID{"v-x"}}},
+				Pairs:   []v1alpha1.LinkPair{{A: "v-b", B: "v-a", Kind: "NVLink", Count: 1}, {A: "v-a", B: "v-x", Kind: "NVLink", Count: 1}, {A: "v-a", B: "v-a", Kind: "NVLink", Count: 1}, {A: "v-a", B: "v-b", Kind: "NVLink"}},
 			},
 		}, nil
 	}})
 	want := v1alpha1.Links{
-		Domains: []v1alpha1.LinkDomain{{Name: "z", Members: []v1alpha1.DeviceID{"v-a", "v-b"}}},
-		Pairs:   []v1alpha1.LinkPair{{A: "v-a", B: "v-b", Count: 1}},
+		Domains: []v1alpha1.LinkDomain{{Name: "z", Kind: "NVLink", Topology: v1alpha1.TopologySwitch, Members: []v1alpha1.DeviceID{"v-a", "v-b"}}},
+		Pairs:   []v1alpha1.LinkPair{{A: "v-a", B: "v-b", Kind: "NVLink", Count: 1}},
 	}
 	if diff := cmp.Diff(want, status.Links); diff != "" {
 		t.Error(diff)

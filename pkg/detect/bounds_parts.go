@@ -1,0 +1,93 @@
+package detect
+
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+var families = []v1alpha1.DeviceFamily{
+	v1alpha1.FamilyGPU, v1alpha1.FamilyTPU, v1alpha1.FamilyNPU, v1alpha1.FamilyASIC, v1alpha1.FamilyCPU,
+}
+
+var precisions = []v1alpha1.Precision{
+	v1alpha1.FP32, v1alpha1.FP16, v1alpha1.BF16, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4, v1alpha1.NVFP4, v1alpha1.FP4,
+}
+
+// oneOf is the value where it is one of those allowed, else nothing.
+func oneOf[T ~string](value T, allowed ...T) T {
+	if slices.Contains(allowed, value) {
+		return value
+	}
+	return ""
+}
+
+// boundPCI makes the facts about a function fit the API; its address is the caller's to judge.
+func boundPCI(p *v1alpha1.PCIDevice) {
+	if p == nil {
+		return
+	}
+	clipAll([]bound{
+		{&p.VendorID, 4},
+		{&p.DeviceID, 4},
+		{&p.SubsystemVendorID, 4},
+		{&p.SubsystemDeviceID, 4},
+		{&p.Revision, 2},
+		{&p.Root, 64},
+	})
+	p.Bridges = clipped(p.Bridges[:min(len(p.Bridges), 16)], 16)
+	p.LinkMTps = max(p.LinkMTps, 0)
+	if p.LinkWidth < 0 || p.LinkWidth > 64 {
+		p.LinkWidth = 0
+	}
+}
+
+// validPCI is the function of a port or disk, without which it can be listed, too.
+func validPCI(p *v1alpha1.PCIDevice) *v1alpha1.PCIDevice {
+	if p == nil || !pciAddress.MatchString(p.Address) {
+		return nil
+	}
+	boundPCI(p)
+	return p
+}
+
+// boundPerformance drops rates that cannot be, and all but the first of a precision.
+func boundPerformance(p *v1alpha1.DevicePerformance) {
+	if p == nil {
+		return
+	}
+	p.Source = clip(p.Source, 256)
+	p.MemoryBandwidthMBps = max(p.MemoryBandwidthMBps, 0)
+	seen := map[v1alpha1.Precision]bool{}
+	p.Peak = slices.DeleteFunc(p.Peak, func(rate v1alpha1.PeakRate) bool {
+		drop := rate.GFLOPS < 0 || seen[rate.Precision] || !slices.Contains(precisions, rate.Precision)
+		seen[rate.Precision] = true
+		return drop
+	})
+	p.Peak = p.Peak[:min(len(p.Peak), maxPeaks)]
+}
+
+// boundDomain makes a domain fit the API, and says whether it can be listed at all.
+func boundDomain(d *v1alpha1.LinkDomain) bool {
+	clipAll([]bound{{&d.Name, 96}, {&d.Kind, 32}})
+	d.DeviceMBps, d.PeerMBps = max(d.DeviceMBps, 0), max(d.PeerMBps, 0)
+	if len(d.Shape) > 6 {
+		d.Shape = nil
+	}
+	if f := d.Fabric; f != nil {
+		clipAll([]bound{{&f.ClusterUUID, 128}, {&f.CliqueID, 64}})
+		if f.ClusterUUID == "" {
+			d.Fabric = nil
+		}
+	}
+	known := oneOf(d.Topology, v1alpha1.TopologySwitch, v1alpha1.TopologyMesh, v1alpha1.TopologyTorus, v1alpha1.TopologyRing) != ""
+	return known && len(d.Members) > 0 && d.Name != "" && d.Kind != ""
+}
+
+// clipped are the texts, none longer than n bytes.
+func clipped(texts []string, n int) []string {
+	for i := range texts {
+		texts[i] = clip(texts[i], n)
+	}
+	return texts
+}
