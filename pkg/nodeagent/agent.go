@@ -14,8 +14,6 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 const (
@@ -47,7 +45,7 @@ type Agent struct {
 	ready  atomic.Bool
 
 	// detected is what the last successful scan saw, and stale says that another is due; only the loop uses them.
-	detected *v1alpha1.AcceleratorInventoryStatus
+	detected detection
 	stale    bool
 }
 
@@ -147,7 +145,7 @@ func (a *Agent) turn(ctx context.Context) error {
 	if a.stale {
 		scanErr = a.scan(ctx)
 	}
-	if a.detected == nil {
+	if a.detected.scan == 0 {
 		return scanErr
 	}
 	return errors.Join(scanErr, a.publish(ctx))
@@ -156,7 +154,7 @@ func (a *Agent) turn(ctx context.Context) error {
 func (a *Agent) scan(ctx context.Context) error {
 	status, err := a.scanner.scan(ctx)
 	if err == nil {
-		a.detected, a.stale = &status, false
+		a.detected, a.stale = detection{status, a.detected.scan + 1}, false
 	}
 	return err
 }
@@ -164,7 +162,7 @@ func (a *Agent) scan(ctx context.Context) error {
 func (a *Agent) publish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	outcome, err := a.publisher.publish(ctx, *a.detected)
+	outcome, err := a.publisher.publish(ctx, a.detected)
 	a.metrics.published(outcome, err)
 	if outcome.node != nil {
 		a.node.Store(outcome.node)

@@ -1,58 +1,181 @@
 package nodeagent
 
 import (
+	"math/rand/v2"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-func TestSteppedUse(t *testing.T) {
+func TestPublishedUse(t *testing.T) {
 	tests := []struct {
 		name                       string
 		published, observed, total int64
 		want                       int64
 	}{
-		{"below 1 GiB on a small device", 0, 1023, 16384, 0},
-		{"1 GiB on a small device", 0, 1024, 16384, 1024},
-		{"below 5 % of a large device", 0, 4076, 81559, 0},
-		{"5 % of a large device", 0, 4077, 81559, 4077},
-		{"down by less than a step", 10240, 9217, 16384, 10240},
-		{"down by a step", 10240, 9216, 16384, 9216},
-		{"the rest of a step stays", 500, 0, 16384, 500},
+		{"nothing", 0, 0, 16384, 0},
+		{"a step on a small device", 0, 1024, 16384, 1024},
+		{"a step of a large device", 0, 4077, 81559, 4077},
+		{"down by a step, which may be an instant", 10240, 9216, 16384, 10240},
+		{"down by two", 10240, 8192, 16384, 8192},
+		{"down to nothing from one step", 1024, 0, 16384, 1024},
+		{"what was published in other steps stays while it may be true", 500, 0, 16384, 500},
+		{"more than there was", 1024, 15360, 16384, 15360},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := steppedUse(tc.published, tc.observed, tc.total); got != tc.want {
-				t.Errorf("steppedUse(%d, %d, %d) = %d, want %d", tc.published, tc.observed, tc.total, got, tc.want)
+			if got := publishedUse(tc.published, tc.observed, tc.total); got != tc.want {
+				t.Errorf("publishedUse(%d, %d, %d) = %d, want %d", tc.published, tc.observed, tc.total, got, tc.want)
 			}
 		})
 	}
 }
 
-func TestSteppedUseIsNeverAStepAway(t *testing.T) {
+func TestPublishedUseSettlesNearTheTruth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		total := rapid.Int64Range(0, 1<<20).Draw(t, "total")
-		use := rapid.Int64Range(0, total)
-		published, observed := use.Draw(t, "published"), use.Draw(t, "observed")
-		got := steppedUse(published, observed, total)
-		if away := max(got, observed) - min(got, observed); away >= max(1024, total/20) {
-			t.Fatalf("%d MiB are used, %d published", observed, got)
+		step := max(1024, total/20)
+		used := rapid.Int64Range(0, total).Draw(t, "used")
+		observed := used / step * step
+		published := rapid.Int64Range(0, total).Draw(t, "published")
+		got := publishedUse(published, observed, total)
+		if away := max(got, used) - min(got, used); away >= 2*step {
+			t.Fatalf("%d MiB are used, %d published, steps of %d", used, got, step)
 		}
-		if again := steppedUse(got, observed, total); again != got {
+		if again := publishedUse(got, observed, total); again != got {
 			t.Fatalf("the same use again is published as %d after %d", again, got)
 		}
 	})
 }
 
-func TestMemoryUseIsPublishedInSteps(t *testing.T) {
+func TestMemoryUsedByOthers(t *testing.T) {
 	found := backends(backend("nvidia", v1alpha1.BackendFound))
-	before := status(found, h100(0, usedByOthers(5000)))
-	for observed, want := range map[int64]int64{5100: 5000, 20000: 20000} {
-		got := Merge(before, status(found, h100(0, usedByOthers(observed))), later)
-		if got.Devices[0].Memory.UsedByOthersMiB != want {
-			t.Errorf("after 5000 MiB, %d MiB are published as %d, want %d", observed, got.Devices[0].Memory.UsedByOthersMiB, want)
+	part := func(index int32) func(*v1alpha1.Device) {
+		return func(d *v1alpha1.Device) {
+			d.Partition = &v1alpha1.DevicePartition{Kind: "MIG", Parent: h100(0).ID, Index: index}
+			d.ID += v1alpha1.DeviceID([]string{"-mig0", "-mig1"}[index])
 		}
+	}
+	allocated := func(ids ...v1alpha1.DeviceID) []v1alpha1.Allocation {
+		var rows []v1alpha1.Allocation
+		for _, id := range ids {
+			rows = append(rows, v1alpha1.Allocation{Device: id, Namespace: "n", Pod: "p"})
+		}
+		return rows
+	}
+	used := usedByOthers(20000)
+	tests := []struct {
+		name        string
+		allocations []v1alpha1.Allocation
+		devices     []v1alpha1.Device
+		want        []int64
+	}{
+		{"nobody holds a device", nil, []v1alpha1.Device{h100(0, used), h100(1, used)}, []int64{20000, 20000}},
+		{"a pod holds one", allocated(h100(0).ID), []v1alpha1.Device{h100(0, used), h100(1, used)}, []int64{0, 20000}},
+		{"two pods share one", allocated(h100(0).ID, h100(0).ID), []v1alpha1.Device{h100(0, used)}, []int64{0}},
+		{"a pod holds a partition", allocated(h100(0).ID + "-mig1"), []v1alpha1.Device{h100(0, part(0), used), h100(0, part(1), used)}, []int64{20000, 0}},
+		{"a pod holds the whole device of partitions", allocated(h100(0).ID), []v1alpha1.Device{h100(0, part(0), used), h100(0, part(1), used)}, []int64{0, 0}},
+		{"a pod holds what is no longer there", allocated("nvidia-gone"), []v1alpha1.Device{h100(0, used)}, []int64{20000}},
+		{"memory is not known", nil, []v1alpha1.Device{h100(0, func(d *v1alpha1.Device) { d.Memory = nil })}, []int64{-1}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			previous := status(found)
+			previous.Allocations = tc.allocations
+			var got []int64
+			for _, d := range Merge(previous, status(found, tc.devices...), later).Devices {
+				if d.Memory == nil {
+					got = append(got, -1)
+				} else {
+					got = append(got, d.Memory.UsedByOthersMiB)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("used by others (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// memoryRun publishes scans as the publisher does, without an API server, and counts the writes.
+type memoryRun struct {
+	t         *testing.T
+	publisher publisher
+	status    v1alpha1.AcceleratorInventoryStatus
+	now       time.Time
+	writes    int
+}
+
+func (r *memoryRun) scan(devices ...v1alpha1.Device) {
+	r.t.Helper()
+	now := metav1.NewTime(r.now).Rfc3339Copy()
+	merged := r.publisher.merge(r.status, detection{status(backends(backend("nvidia", v1alpha1.BackendFound)), devices...), r.publisher.merged + 1}, now)
+	merged.Summary = merged.Summarize(v1alpha1.AcceleratorInventorySpec{})
+	before, err := statusConfiguration("n", r.status)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	after, err := statusConfiguration("n", merged)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	same, err := sameJSON(before.Status, after.Status)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if !same {
+		r.writes++
+		r.publisher.wrote(&r.status, &merged, now.Time)
+		r.status = merged
+	}
+}
+
+// detectedUse is what a backend reports of memory in use: rounded down to steps.
+func detectedUse(used int64) func(*v1alpha1.Device) {
+	return usedByOthers(used / 4077 * 4077)
+}
+
+func TestJitterOfMemoryIsNotWritten(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // for a test
+	run := &memoryRun{t: t, now: later.Time}
+	for range 100 {
+		// Around the border of a step, and by most of one.
+		run.scan(h100(0, detectedUse(3*4077-10+random.Int64N(20))), h100(1, detectedUse(2*4077-2000+random.Int64N(4000))))
+		run.now = run.now.Add(5 * time.Second)
+	}
+	if run.writes < 1 || run.writes > 2 {
+		t.Errorf("%d writes in 100 scans, want the first and one that settles it", run.writes)
+	}
+}
+
+func TestMemoryIsWrittenOnceAMinuteAtMost(t *testing.T) {
+	run := &memoryRun{t: t, now: later.Time}
+	run.scan(h100(0))
+	for i := range 100 { // 500 seconds
+		run.now = run.now.Add(5 * time.Second)
+		run.scan(h100(0, detectedUse(int64(i%2)*40_000)))
+	}
+	if run.writes < 5 || run.writes > 1+9 {
+		t.Errorf("%d writes in 500 s, want about one a minute", run.writes)
+	}
+	run.now = run.now.Add(time.Minute)
+	run.scan(h100(0, detectedUse(80_000)))
+	if got := run.status.Devices[0].Memory.UsedByOthersMiB; got != 19*4077 {
+		t.Errorf("%d MiB after a minute, want what is used", got)
+	}
+	run.now = run.now.Add(time.Second)
+	run.scan(h100(0), h100(1, detectedUse(40_000)))
+	if got := run.status.Devices; got[0].Memory.UsedByOthersMiB != 19*4077 || got[1].Memory.UsedByOthersMiB != 9*4077 {
+		t.Errorf("%+v, want the old use of the first, and that of a new device at once", got)
+	}
+	run.status.Allocations = []v1alpha1.Allocation{{Device: h100(0).ID, Namespace: "n", Pod: "p"}}
+	run.scan(h100(0, detectedUse(40_000)), h100(1, detectedUse(40_000)))
+	if got := run.status.Devices[0].Memory.UsedByOthersMiB; got != 0 {
+		t.Errorf("%d MiB are used by others on a device that a pod was given a second ago, want 0", got)
 	}
 }

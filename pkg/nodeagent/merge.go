@@ -16,34 +16,56 @@ const (
 	reasonBackendFailed  = "BackendFailed"
 	reasonBackendMissing = "BackendMissing"
 	reasonNotReported    = "NotReported"
+	reasonNotSeen        = "NotSeen"
 )
 
+// messageNotSeen is of a device that one detection missed.
+const messageNotSeen = "the last detection did not find the device; it is removed if the next one does not either"
+
+// mergeOptions say when a merge takes place.
+type mergeOptions struct {
+	// now is the time of health changes, in whole seconds; the zero time leaves health without a time.
+	now metav1.Time
+	// again says that the detection was merged before: it is no further evidence that a device is gone.
+	again bool
+	// holdMemory keeps the published use of memory by others: it changed less than memoryInterval ago.
+	holdMemory bool
+}
+
 // Merge joins what was published before with what was just detected. Devices that a backend listed are as it says, with
-// the facts that a partial read cannot refute (see keepIdentity), memory use in steps (see steppedUse) and the time since
-// when their health is what it is. Devices whose backend failed, or was not run, stay and are Unknown. Devices whose
-// backend looked and did not list them are gone. Allocations are not detected and stay. The summary and the conditions
-// are left to the caller: they depend on the spec and on what could be written.
+// the facts that a partial read cannot refute (see keepIdentity), memory use in steps (see publishedUse) and the time
+// since when their health is what it is. Devices whose backend failed, or was not run, stay and are Unknown. Devices
+// whose backend looked and did not list them are Unknown at first, with the reason NotSeen, and gone when the next
+// detection that could look does not list them either; where something else is listed in their place, they are gone at
+// once. Allocations are not detected and stay. The summary and the conditions are left to the caller: they depend on the
+// spec and on what could be written.
 //
 // now is the time of health changes, in whole seconds; the zero time leaves health without a time. Neither argument is
 // changed.
 func Merge(previous, detected v1alpha1.AcceleratorInventoryStatus, now metav1.Time) v1alpha1.AcceleratorInventoryStatus {
+	return merge(previous, detected, mergeOptions{now: now})
+}
+
+func merge(previous, detected v1alpha1.AcceleratorInventoryStatus, options mergeOptions) v1alpha1.AcceleratorInventoryStatus {
 	merged := *detected.DeepCopy()
 	merged.Summary, merged.Conditions = v1alpha1.InventorySummary{}, nil
 	merged.Allocations = slices.Clone(previous.Allocations)
 	backends := statesByName(detected.Backends)
 	keepHost(previous, &merged, backends)
+	held := heldDevices(&merged)
 	for i := range merged.Devices {
 		d := &merged.Devices[i]
 		before := previous.Device(d.ID)
-		if before != nil && sameHardware(before, d) {
-			if backends[d.Backend].State == v1alpha1.BackendDegraded {
-				keepIdentity(before, d)
-			}
-			stepMemory(before, d)
+		d.Health = dated(d.Health, before, options.now)
+		if before != nil && !sameHardware(before, d) {
+			before = nil
 		}
-		d.Health = dated(d.Health, before, now)
+		if before != nil && backends[d.Backend].State == v1alpha1.BackendDegraded {
+			keepIdentity(before, d)
+		}
+		stepMemory(before, d, held[d.ID], options.holdMemory)
 	}
-	merged.Devices = append(merged.Devices, unseen(previous, &detected, backends, now)...)
+	merged.Devices = append(merged.Devices, unseen(previous, &detected, backends, options)...)
 	slices.SortFunc(merged.Devices, func(a, b v1alpha1.Device) int { return cmp.Compare(a.ID, b.ID) })
 	merged.Links = mergeLinks(previous, &merged, backends)
 	return merged
@@ -73,10 +95,10 @@ func statesByName(backends []v1alpha1.BackendStatus) map[string]v1alpha1.Backend
 	return states
 }
 
-// unseen are the devices published before at which nobody looked this time. A device of an unnamed backend has nobody
-// who could look at it, so it is gone when it is not listed.
+// unseen are the devices published before that are not listed now and that are not known to be gone. A device of an
+// unnamed backend has nobody who could look at it, so it is gone when it is not listed.
 func unseen(previous v1alpha1.AcceleratorInventoryStatus, detected *v1alpha1.AcceleratorInventoryStatus,
-	backends map[string]v1alpha1.BackendStatus, now metav1.Time,
+	backends map[string]v1alpha1.BackendStatus, options mergeOptions,
 ) []v1alpha1.Device {
 	var kept []v1alpha1.Device
 	for i := range previous.Devices {
@@ -84,15 +106,40 @@ func unseen(previous v1alpha1.AcceleratorInventoryStatus, detected *v1alpha1.Acc
 		if before.Backend == "" || detected.Device(before.ID) != nil {
 			continue
 		}
+		missed := before.Health.Reason == reasonNotSeen
 		reason, message, looked := lookedAt(before.Backend, backends)
-		if looked {
+		if looked && (missed && !options.again || supersedes(detected, before)) {
 			continue
 		}
+		if looked || missed { // a detection that cannot look does not make up for one that missed the device
+			reason, message = reasonNotSeen, messageNotSeen
+		}
 		d := *before.DeepCopy()
-		d.Health = dated(v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: reason, Message: message}, before, now)
+		d.Health = dated(v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: reason, Message: message}, before, options.now)
 		kept = append(kept, d)
 	}
 	return kept
+}
+
+// supersedes says whether something else is listed in the place of a device: it was partitioned, or its partitions were
+// joined or cut anew.
+func supersedes(detected *v1alpha1.AcceleratorInventoryStatus, gone *v1alpha1.Device) bool {
+	return slices.ContainsFunc(detected.Devices, func(d v1alpha1.Device) bool {
+		return d.PCI != nil && gone.PCI != nil && d.PCI.Address == gone.PCI.Address || related(&d, gone)
+	})
+}
+
+// related says whether one device is a part of the other, or both are of a third.
+func related(a, b *v1alpha1.Device) bool {
+	switch {
+	case a.Partition != nil && b.Partition != nil:
+		return a.Partition.Parent == b.Partition.Parent
+	case a.Partition != nil:
+		return a.Partition.Parent == b.ID
+	case b.Partition != nil:
+		return b.Partition.Parent == a.ID
+	}
+	return false
 }
 
 // lookedAt says whether the backend could look, and if not, why.

@@ -20,6 +20,14 @@ func TestMergeDevices(t *testing.T) {
 	absent := backend("nvidia", v1alpha1.BackendAbsent)
 	sick := func(d *v1alpha1.Device) { d.Health.State, d.Health.Reason = v1alpha1.Unhealthy, "Xid79" }
 	lost := unknown("BackendFailed", "nvidia is broken: mend it")
+	missed := unknown("NotSeen", messageNotSeen)
+	missedMI300X := mi300x(0)
+	missed(&missedMI300X)
+	missedMI300X.Health.Since = &later
+	mig := func(d *v1alpha1.Device) {
+		d.ID += "-mig1"
+		d.Partition = &v1alpha1.DevicePartition{Kind: "MIG", Parent: h100(0).ID, Index: 1}
+	}
 	tests := []struct {
 		name               string
 		previous, detected v1alpha1.AcceleratorInventoryStatus
@@ -46,13 +54,53 @@ func TestMergeDevices(t *testing.T) {
 			[]v1alpha1.Device{h100(0, unknown("NotReported", ""), since(later))},
 		},
 		{
-			"a device that the backend no longer lists is gone",
+			"a device that the backend no longer lists is Unknown first",
 			status(backends(found), h100(0, since(earlier)), h100(1, since(earlier))), status(backends(found), h100(1)),
+			[]v1alpha1.Device{h100(0, missed, since(later)), h100(1, since(earlier))},
+		},
+		{
+			"a device that is missed twice is gone",
+			status(backends(found), h100(0, missed, since(earlier)), h100(1, since(earlier))), status(backends(found), h100(1)),
 			[]v1alpha1.Device{h100(1, since(earlier))},
 		},
 		{
-			"all devices of a backend that looked are gone",
+			"a device that comes back is as it was",
+			status(backends(found), h100(0, missed, since(earlier))), status(backends(found), h100(0)),
+			[]v1alpha1.Device{h100(0, since(later))},
+		},
+		{
+			"all devices of a backend that looked are Unknown first",
 			status(backends(found), h100(0, since(earlier))), status(backends(absent)),
+			[]v1alpha1.Device{h100(0, missed, since(later))},
+		},
+		{
+			"all devices of a backend that looked twice are gone",
+			status(backends(absent), h100(0, missed, since(earlier))), status(backends(absent)),
+			nil,
+		},
+		{
+			"a detection that cannot look neither removes a missed device nor makes up for the one that missed it",
+			status(backends(absent), h100(0, missed, since(earlier))), status(backends(failed)),
+			[]v1alpha1.Device{h100(0, missed, since(earlier))},
+		},
+		{
+			"a device of a backend that failed before is missed once only",
+			status(backends(failed), h100(0, lost, since(earlier))), status(backends(absent)),
+			[]v1alpha1.Device{h100(0, missed, since(earlier))},
+		},
+		{
+			"a device that was partitioned is gone at once",
+			status(backends(found), h100(0, since(earlier))), status(backends(found), h100(0, mig)),
+			[]v1alpha1.Device{h100(0, mig, since(later))},
+		},
+		{
+			"partitions that were joined are gone at once",
+			status(backends(found), h100(0, mig, since(earlier))), status(backends(found), h100(0)),
+			[]v1alpha1.Device{h100(0, since(later))},
+		},
+		{
+			"a device of no backend is gone at once",
+			status(nil, h100(0, since(earlier), func(d *v1alpha1.Device) { d.Backend = "" })), status(backends(found)),
 			nil,
 		},
 		{
@@ -74,7 +122,7 @@ func TestMergeDevices(t *testing.T) {
 			"one failed backend does not touch another's devices",
 			status(backends(backend("amd", v1alpha1.BackendFound), found), mi300x(0), h100(0, since(earlier))),
 			status(backends(backend("amd", v1alpha1.BackendAbsent), failed)),
-			[]v1alpha1.Device{h100(0, lost, since(later))},
+			[]v1alpha1.Device{missedMI300X, h100(0, lost, since(later))},
 		},
 		{
 			"devices of a backend that was not run stay",
@@ -98,6 +146,28 @@ func TestMergeDevices(t *testing.T) {
 				t.Errorf("Merge changed its arguments:\n%s", diff)
 			}
 		})
+	}
+}
+
+// A detection that is merged again, since its publication failed or the spec changed, is no second evidence.
+func TestMergeAgainRemovesNothing(t *testing.T) {
+	found := backends(backend("nvidia", v1alpha1.BackendFound))
+	detected := detection{status(found, h100(1)), 1}
+	p := &publisher{}
+	missed := p.merge(status(found, h100(0), h100(1)), detected, earlier)
+	for range 3 {
+		missed = p.merge(missed, detected, later)
+		if len(missed.Devices) != 2 || missed.Devices[0].Health.Reason != "NotSeen" {
+			t.Fatalf("devices = %+v, want the missed one, too", missed.Devices)
+		}
+	}
+	detected.scan++
+	if gone := p.merge(missed, detected, later); len(gone.Devices) != 1 {
+		t.Errorf("devices = %+v after another scan, want one", gone.Devices)
+	}
+	restarted := &publisher{}
+	if gone := restarted.merge(missed, detection{detected.status, 1}, later); len(gone.Devices) != 1 {
+		t.Errorf("devices = %+v after a restart, want one: what was published is remembered", gone.Devices)
 	}
 }
 

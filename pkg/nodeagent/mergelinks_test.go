@@ -19,6 +19,12 @@ func TestMergeLinks(t *testing.T) {
 	domain := v1alpha1.Links{Domains: []v1alpha1.LinkDomain{nvSwitch(h100(0), h100(1))}}
 	pair := v1alpha1.Links{Pairs: []v1alpha1.LinkPair{{A: h100(0).ID, B: h100(1).ID, Kind: "NVLink", Count: 4}}}
 	none := v1alpha1.Links{}
+	three := v1alpha1.Links{Domains: []v1alpha1.LinkDomain{nvSwitch(h100(0), h100(1), h100(2))}}
+	renamed := v1alpha1.Links{Domains: []v1alpha1.LinkDomain{nvSwitch(h100(1), h100(2))}}
+	renamed.Domains[0].Name = "nvlink-0000:11:00.0"
+	whole := v1alpha1.Links{Domains: []v1alpha1.LinkDomain{nvSwitch(h100(0), h100(1), h100(2))}}
+	whole.Domains[0].Name = renamed.Domains[0].Name
+	gone := h100(0, unknown("NotSeen", ""))
 	tests := []struct {
 		name               string
 		previous, detected v1alpha1.AcceleratorInventoryStatus
@@ -30,7 +36,12 @@ func TestMergeLinks(t *testing.T) {
 		{"a failed backend keeps its pair", linked(found, pair, h100(0), h100(1)), linked(failed, none), pair},
 		{"a partial reading keeps links", linked(found, domain, h100(0), h100(1)), linked(degraded, none, h100(0), h100(1)), domain},
 		{"a partial reading with links is believed", linked(found, pair, h100(0), h100(1)), linked(degraded, domain, h100(0), h100(1)), domain},
-		{"links of a device that is gone go", linked(found, domain, h100(0), h100(1)), linked(degraded, none, h100(0)), none},
+		{"a missed device keeps its place", linked(found, three, h100(0), h100(1), h100(2)), linked(found, domain, h100(0), h100(1)), three},
+		{"a missed device keeps its place in a renamed domain", linked(found, three, h100(0), h100(1), h100(2)), linked(found, renamed, h100(1), h100(2)), whole},
+		{"a missed device keeps its pair", linked(found, pair, h100(0), h100(1)), linked(found, none, h100(1)), pair},
+		{"what is left of two keeps its domain", linked(found, domain, h100(0), h100(1)), linked(found, none, h100(0)), domain},
+		{"links of a device that is gone go", linked(found, three, gone, h100(1), h100(2)), linked(found, renamed, h100(1), h100(2)), renamed},
+		{"a pair with a device that is gone goes", linked(found, pair, gone, h100(1)), linked(found, none, h100(1)), none},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +29,15 @@ type publisher struct {
 	clock   clock.PassiveClock
 	// last is the status published last by this process; it stands in for one that the API server has lost.
 	last v1alpha1.AcceleratorInventoryStatus
+	// merged is the number of the scan that was merged last, and memoryAt when memory use was last changed.
+	merged   int64
+	memoryAt time.Time
+}
+
+// detection is what a scan saw; scans are numbered from 1.
+type detection struct {
+	status v1alpha1.AcceleratorInventoryStatus
+	scan   int64
 }
 
 // published is the outcome of a publication.
@@ -43,7 +53,7 @@ type published struct {
 // publish merges a detection into the node's inventory and writes inventory and labels where they changed. The labels go
 // first, since the inventory's status tells how that went: when they fail, the inventory is written nevertheless and
 // the error returned.
-func (p *publisher) publish(ctx context.Context, detected v1alpha1.AcceleratorInventoryStatus) (published, error) {
+func (p *publisher) publish(ctx context.Context, detected detection) (published, error) {
 	node, err := p.readNode(ctx)
 	if err != nil {
 		return published{}, err
@@ -57,7 +67,7 @@ func (p *publisher) publish(ctx context.Context, detected v1alpha1.AcceleratorIn
 		previous = p.last
 	}
 	now := metav1.NewTime(p.clock.Now()).Rfc3339Copy()
-	merged := Merge(previous, detected, now)
+	merged := p.merge(previous, detected, now)
 	labels := Labels(&merged)
 	maps.Copy(labels, retainedLabels(node, labels, &previous, &merged))
 	contested, labelsWritten, labelErr := applyLabels(ctx, p.client, node, labels)
@@ -70,9 +80,30 @@ func (p *publisher) publish(ctx context.Context, detected v1alpha1.AcceleratorIn
 	if statusErr == nil {
 		p.last = merged
 	}
+	if statusWritten {
+		p.wrote(&previous, &merged, now.Time)
+	}
 	maps.Copy(contested, fields)
 	outcome := published{status: merged, node: node, contested: contested, written: labelsWritten || statusWritten}
 	return outcome, errors.Join(labelErr, statusErr)
+}
+
+// merge joins a detection with what is published. The detection of a publication that failed or was asked for again is
+// merged again.
+func (p *publisher) merge(previous v1alpha1.AcceleratorInventoryStatus, detected detection, now metav1.Time) v1alpha1.AcceleratorInventoryStatus {
+	options := mergeOptions{
+		now: now, again: detected.scan == p.merged,
+		holdMemory: !p.memoryAt.IsZero() && now.Sub(p.memoryAt) < memoryInterval,
+	}
+	p.merged = detected.scan
+	return merge(previous, detected.status, options)
+}
+
+// wrote notes that a status was written in place of another.
+func (p *publisher) wrote(previous, merged *v1alpha1.AcceleratorInventoryStatus, now time.Time) {
+	if memoryChanged(previous, merged) {
+		p.memoryAt = now
+	}
 }
 
 func (p *publisher) readNode(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
