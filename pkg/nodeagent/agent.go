@@ -22,6 +22,8 @@ const (
 	// firstRetry and lastRetry bound the time to the next attempt after a failure, which doubles with each failure.
 	firstRetry = time.Second
 	lastRetry  = 2 * time.Minute
+	// confirmDelay is the time to the detection that tells whether a device that one missed is really gone.
+	confirmDelay = 10 * time.Second
 )
 
 // Agent keeps a node's inventory, labels and heartbeat up to date.
@@ -47,6 +49,8 @@ type Agent struct {
 	// detected is what the last successful scan saw, and stale says that another is due; only the loop uses them.
 	detected detection
 	stale    bool
+	// missed says that the last publication was the first to miss a device.
+	missed bool
 }
 
 // Rescan asks for a detection as soon as the loop is free. Requests that come meanwhile are one.
@@ -94,8 +98,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// loop takes turns until the context ends: it detects when a period has passed or on request, and publishes what it
-// knows when the inventory's spec changed. started is called once, when the Node has been seen.
+// loop takes turns until the context ends: it detects when a period has passed, on request, or to look again for a device
+// that was missed, and publishes what it knows when the inventory's spec changed. started is called once, when the Node has been seen.
 func (a *Agent) loop(ctx context.Context, started func()) {
 	due, failures := a.clock.Now(), 0
 	for ctx.Err() == nil {
@@ -104,6 +108,10 @@ func (a *Agent) loop(ctx context.Context, started func()) {
 			a.stale, due = true, a.clock.Now().Add(a.options.RescanInterval)
 		}
 		err := a.turn(ctx)
+		if confirm := a.clock.Now().Add(confirmDelay); a.missed && confirm.Before(due) {
+			due = confirm
+		}
+		a.missed = false
 		if started != nil && a.node.Load() != nil {
 			started()
 			started = nil
@@ -171,6 +179,7 @@ func (a *Agent) publish(ctx context.Context) error {
 		return err
 	}
 	a.ready.Store(true)
+	a.missed = outcome.missed
 	level := slog.LevelDebug
 	if outcome.written {
 		level = slog.LevelInfo

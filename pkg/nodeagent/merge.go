@@ -121,6 +121,14 @@ func unseen(previous v1alpha1.AcceleratorInventoryStatus, detected *v1alpha1.Acc
 	return kept
 }
 
+// newlyMissed says whether a device is missed that was not missed before.
+func newlyMissed(previous, merged *v1alpha1.AcceleratorInventoryStatus) bool {
+	return slices.ContainsFunc(merged.Devices, func(d v1alpha1.Device) bool {
+		before := previous.Device(d.ID)
+		return d.Health.Reason == reasonNotSeen && before != nil && before.Health.Reason != reasonNotSeen
+	})
+}
+
 // supersedes says whether something else is listed in the place of a device: it was partitioned, or its partitions were
 // joined or cut anew.
 func supersedes(detected *v1alpha1.AcceleratorInventoryStatus, gone *v1alpha1.Device) bool {

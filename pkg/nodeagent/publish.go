@@ -46,8 +46,9 @@ type published struct {
 	node   *metav1.PartialObjectMetadata
 	// contested are the labels and fields of the status that other managers hold, with the managers.
 	contested map[string]string
-	// written says whether anything differed from what the API server had.
-	written bool
+	// written says whether anything differed from what the API server had, missed whether a device was missed that was
+	// there before.
+	written, missed bool
 }
 
 // publish merges a detection into the node's inventory and writes inventory and labels where they changed. The labels go
@@ -85,6 +86,7 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	}
 	maps.Copy(contested, fields)
 	outcome := published{status: merged, node: node, contested: contested, written: labelsWritten || statusWritten}
+	outcome.missed = newlyMissed(&previous, &merged)
 	return outcome, errors.Join(labelErr, statusErr)
 }
 

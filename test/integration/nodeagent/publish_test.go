@@ -100,6 +100,14 @@ func TestDeviceSeenToBeGone(t *testing.T) {
 	s.once()
 	s.nvidia.set()
 	s.once()
+	if got := s.inventory().Status.Device(gpu(0).ID); got == nil || got.Health.State != v1alpha1.Unknown || got.Health.Reason != "NotSeen" {
+		t.Errorf("device = %+v after one detection without it, want it Unknown", got)
+	}
+	if labels := s.labels(); labels["nvidia.count"] != "1" || labels["nvidia.healthy"] != "0" {
+		t.Errorf("labels = %v after one detection without the device, want it counted and not healthy", labels)
+	}
+	s.agent = s.newAgent(agentConfig(t, s.node)) // a restart does not forget
+	s.once()
 	if got := s.inventory().Status.Devices; len(got) != 1 || got[0].ID != amdGPU(0).ID {
 		t.Errorf("devices = %+v, want the AMD device alone", got)
 	}
@@ -113,11 +121,27 @@ func TestDeviceSeenToBeGone(t *testing.T) {
 	}
 	s.amd.set()
 	s.once()
+	s.once()
 	if diff := cmp.Diff(map[string]string{}, s.labels()); diff != "" {
 		t.Errorf("labels differ (-want +got):\n%s", diff)
 	}
 	if got := get(s, s.nodeKey()).Labels["kubernetes.io/hostname"]; got != s.name {
 		t.Errorf("a stranger's label is %q, want %q", got, s.name)
+	}
+}
+
+// A stranger's memory that wavers at every detection costs no write at every detection.
+func TestWaveringMemoryIsNotWritten(t *testing.T) {
+	s := newSite(t, "wavering")
+	for i := range 100 {
+		s.nvidia.set(gpu(0, func(d *v1alpha1.Device) { d.Memory.UsedByOthersMiB = 4077 * int64(3+i%2) }))
+		s.once()
+		if i == 1 {
+			s.writes.n.Store(0)
+		}
+	}
+	if got := s.writes.n.Load(); got > 1 {
+		t.Errorf("%d writes in 98 detections, want at most one", got)
 	}
 }
 

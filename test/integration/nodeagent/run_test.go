@@ -51,6 +51,36 @@ func TestRescanOnDemand(t *testing.T) {
 	s.published(1)
 }
 
+// The agent does not wait for a whole period to tell whether a device that it missed is gone.
+func TestMissedDeviceIsLookedForAgain(t *testing.T) {
+	s := newSiteFor(t, "run-missed")
+	clock := testingclock.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	agent, err := nodeagent.New(agentConfig(t, s.node), nodeagent.Options{
+		NodeName: s.name, Host: emptyHost, Backends: []detect.Backend{s.nvidia}, RescanInterval: time.Hour, Log: s.log(), Clock: clock,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.agent = agent
+	s.nvidia.set(gpu(0))
+	s.run()
+	s.published(1)
+	s.nvidia.set()
+	s.agent.Rescan()
+	s.await("the device to be Unknown", func() bool {
+		d := s.inventory().Status.Device(gpu(0).ID)
+		return d != nil && d.Health.Reason == "NotSeen"
+	})
+	start := clock.Now()
+	s.await("the device to be gone", func() bool {
+		clock.Step(time.Second)
+		return len(s.inventory().Status.Devices) == 0
+	})
+	if took := clock.Since(start); took >= time.Hour {
+		t.Errorf("it took %s", took)
+	}
+}
+
 func TestDeletedInventoryComesBack(t *testing.T) {
 	s := newSite(t, "run-deleted")
 	s.nvidia.set(gpu(0))
