@@ -33,6 +33,7 @@ type flags struct {
 	once           bool
 	dryRun         bool
 	noExec         bool
+	hotPlug        bool
 	rescanInterval time.Duration
 	backendTimeout time.Duration
 	leaseNamespace string
@@ -51,6 +52,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.BoolVar(&f.once, "once", false, "detect and publish once, then exit 0, or 1 where that failed")
 	set.BoolVar(&f.dryRun, "dry-run", false, "print what would be applied as YAML and exit, without asking an API server")
 	set.BoolVar(&f.noExec, "no-exec", false, "run none of the host's tools; read files only")
+	set.BoolVar(&f.hotPlug, "hot-plug", true, "detect also when the kernel tells, or /dev shows, that devices come and go")
 	set.DurationVar(&f.rescanInterval, "rescan-interval", nodeagent.DefaultRescanInterval, "time between detections")
 	set.DurationVar(&f.backendTimeout, "backend-timeout", detect.DefaultDeadline, "time that each detection backend may take")
 	set.StringVar(&f.leaseNamespace, "lease-namespace", nodeagent.DefaultLeaseNamespace, "`namespace` of the heartbeats")

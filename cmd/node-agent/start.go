@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
@@ -33,6 +34,8 @@ func start(ctx context.Context, f flags, stdout, stderr io.Writer, hangups <-cha
 		Host:           f.openHost,
 		BackendTimeout: f.backendTimeout,
 		RescanInterval: f.rescanInterval,
+		Uevents:        f.hotPlug && f.replay == "",
+		DevFolder:      f.devFolder(),
 		LeaseNamespace: f.leaseNamespace,
 		HealthAddress:  f.healthAddress,
 		MetricsAddress: f.metricsAddress,
@@ -87,6 +90,14 @@ func (f *flags) openHost() (*detect.Host, error) {
 		host.Commands = nil
 	}
 	return host, nil
+}
+
+// devFolder is the /dev to watch; a recording has none.
+func (f *flags) devFolder() string {
+	if !f.hotPlug || f.replay != "" {
+		return ""
+	}
+	return filepath.Join(f.root, "dev")
 }
 
 func loadConfig(kubeconfig string) (*rest.Config, error) {

@@ -45,7 +45,7 @@ func (r *Recording) words() map[string]bool {
 }
 
 // rewriteRecording copies a recording with every text in it rewritten, in the order in which it is packed. place is the
-// file or the tool that a text is of, and empty for names.
+// file or the command that a text is of, and empty for names.
 func rewriteRecording(r *Recording, rewrite func(place, text string) string) (*Recording, error) {
 	copied := NewRecording()
 	for _, name := range slices.Sorted(maps.Keys(r.entries)) {
@@ -68,10 +68,10 @@ func rewriteRecording(r *Recording, rewrite func(place, text string) string) (*R
 		for i := range argv {
 			argv[i] = rewrite("", argv[i])
 		}
-		tool := old.Argv[0]
+		place := strings.Join(old.Argv, " ")
 		err := copied.addCommand(recordedCommand{
-			Argv: argv, ExitCode: old.ExitCode, Error: rewrite(tool, old.Error),
-			Stdout: rewrite(tool, old.Stdout), Stderr: rewrite(tool, old.Stderr),
+			Argv: argv, ExitCode: old.ExitCode, Error: rewrite(place, old.Error),
+			Stdout: rewrite(place, old.Stdout), Stderr: rewrite(place, old.Stderr),
 		})
 		if err != nil {
 			return nil, err

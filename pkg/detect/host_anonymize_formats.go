@@ -125,3 +125,68 @@ func (p *pseudonyms) stepSpans(field string) []span {
 	}
 	return spans
 }
+
+// csvSpans replaces identifiers in tables whose columns are named in the first line, or were asked for in the command's
+// arguments: `hl-smi -Q bus_id,uuid -f csv,noheader`.
+func (p *pseudonyms) csvSpans(place, text string) []span {
+	columns := askedColumns(place)
+	var spans []span
+	at := 0
+	for line := range strings.Lines(text) {
+		cells := csvCells(line)
+		if columns == nil {
+			for _, c := range cells {
+				columns = append(columns, line[c[0]:c[1]])
+			}
+		}
+		for i, c := range cells {
+			if len(cells) != len(columns) || len(cells) < 2 {
+				break
+			}
+			column, _, _ := strings.Cut(columns[i], " [")
+			if kind := kindOf(place, column); kind != "" && line[c[0]:c[1]] != columns[i] {
+				spans = append(spans, p.keyed(column, kind, text, at+c[0], at+c[1])...)
+			}
+		}
+		at += len(line)
+	}
+	return spans
+}
+
+// askedColumns are the columns that the arguments of a command name; none where they name none.
+func askedColumns(command string) []string {
+	_, arguments, _ := strings.Cut(command, " ")
+	for argument := range strings.FieldsSeq(arguments) {
+		_, list, isOption := strings.Cut(argument, "=")
+		if !isOption {
+			list = argument
+		}
+		if columns := strings.Split(list, ","); len(columns) > 1 && kindsIn(columns) {
+			return columns
+		}
+	}
+	return nil
+}
+
+func kindsIn(columns []string) bool {
+	return slices.ContainsFunc(columns, func(column string) bool { return kindOf("", column) != "" })
+}
+
+// csvCells are where the cells of a line are, without the spaces and quotes around them.
+func csvCells(line string) [][2]int {
+	var cells [][2]int
+	start, quoted := 0, false
+	for i := 0; i <= len(line); i++ {
+		if i < len(line) && line[i] == '"' {
+			quoted = !quoted
+		}
+		if i < len(line) && (line[i] != ',' || quoted) {
+			continue
+		}
+		cell := line[start:i]
+		left := len(cell) - len(strings.TrimLeft(cell, " \t\""))
+		cells = append(cells, [2]int{start + left, max(start+left, start+len(strings.TrimRight(cell, " \t\r\n\"")))})
+		start = i + 1
+	}
+	return cells
+}

@@ -10,7 +10,8 @@ import (
 )
 
 // placedSpans finds identifiers by where they stand: in a file of a known name, after a known key in what a file or a
-// tool says, or in a file whose format is known. place is empty for what has no places, such as a path.
+// tool says, or in a format that is known. place is the file, or the command line; it is empty for what has no places, such
+// as a path.
 func (p *pseudonyms) placedSpans(place, text string) []span {
 	if place == "" || strings.TrimSpace(text) == "" {
 		return nil
@@ -23,6 +24,8 @@ func (p *pseudonyms) placedSpans(place, text string) []span {
 	}
 	if strings.HasPrefix(place, "/") {
 		spans = append(spans, p.fileSpan(place, text)...)
+	} else {
+		spans = append(spans, p.csvSpans(place, text)...)
 	}
 	spans = append(spans, p.keyedSpans(place, text)...)
 	spans = append(spans, p.ipv4Spans(place, text)...)
@@ -198,7 +201,7 @@ var (
 
 // ipv4Spans finds addresses, but not what looks like one after a word that speaks of versions.
 func (p *pseudonyms) ipv4Spans(place, text string) []span {
-	if versionWords.MatchString(path.Base(place)) {
+	if strings.HasPrefix(place, "/") && versionWords.MatchString(path.Base(place)) {
 		return nil
 	}
 	var spans []span

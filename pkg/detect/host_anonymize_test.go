@@ -16,7 +16,7 @@ var secrets = []string{
 	"a1b2c3d4e5f6", "02:42:ac:11:00:02", "b8:3f:d2:aa:bb:cc", "b83fd2aabbcc", "0c42:a103:0012:3456", "0c42a10300123456",
 	"e3a9c1f2b4d5e6f1", "16404856365833905905", "15188982192727901047", "10.20.30.41", "0a14:1e29", "fd00::1:2", "2a02:26f7",
 	"alice", "bob", "train_secret.py", "vault-token", "i-0abc1234def567890", "7f3c9a5e", "d00dfeedcafe", "hunter2", "fileserver9",
-	"9f86d081884c7d65", "team-budget", "b0a1d500", "QX77",
+	"9f86d081884c7d65", "team-budget", "b0a1d500", "QX77", "TN0001", "LQAC2",
 }
 
 // secretive is a recording with identifiers wherever a host has some.
@@ -98,6 +98,8 @@ func secretive(t testing.TB) *Recording {
 		{report, "", []string{"nvidia-smi", "-q", "-x"}},
 		{"GPU 0: NVIDIA H100 80GB HBM3 (UUID: " + uuid + ")\n", "", []string{"nvidia-smi", "-L"}},
 		{neuron, "gpu-rack7-n12: warning: mac:02:42:ac:11:00:02, 02-42-AC-11-00-02, serial 1650000000001", []string{"neuron-ls", "-j", uuid}},
+		{"0000:17:00.0, 01P0-HL2080A0-15-TN0001-03-07-00, 96\n", "", []string{"hl-smi", "-Q", "bus_id,uuid,memory.total", "-f", "csv,noheader"}},
+		{"Device ID,\"Serial Number\",Name\n0,\"LQAC2,1500D\",Data Center GPU\n", "", []string{"xpu-smi", "discovery"}},
 		{"Node GUID: 0x0c42a10300123456\nHost Name : GPU-RACK7-N12\nFirmware version: 1.2.3.4\n", "", []string{"ibstat"}},
 	} {
 		if err := r.AddCommand(CommandResult{Stdout: []byte(c.out), Stderr: []byte(c.err)}, c.argv...); err != nil {

@@ -37,7 +37,8 @@ type Agent struct {
 	scanner   *scanner
 	publisher *publisher
 
-	rescan  chan struct{}
+	// rescan carries what asks for a detection.
+	rescan  chan string
 	changed chan struct{}
 
 	// turned is when the loop last began a turn, in Unix nanoseconds; node is the Node as last read; ready is set with
@@ -46,27 +47,38 @@ type Agent struct {
 	node   atomic.Pointer[metav1.PartialObjectMetadata]
 	ready  atomic.Bool
 
-	// detected is what the last successful scan saw, and stale says that another is due; only the loop uses them.
+	// detected is what the last successful scan saw, and stale says that another is due, for the reason in trigger; only the
+	// loop uses them.
 	detected detection
 	stale    bool
+	trigger  string
 	// missed says that the last publication was the first to miss a device.
 	missed bool
 }
 
 // Rescan asks for a detection as soon as the loop is free. Requests that come meanwhile are one.
-func (a *Agent) Rescan() { signal(a.rescan) }
+func (a *Agent) Rescan() { a.rescanFor(triggerSignal) }
+
+func (a *Agent) rescanFor(trigger string) { signal(a.rescan, trigger) }
 
 // signal makes a request without waiting; one that is pending already stands for both.
-func signal(c chan struct{}) {
+func signal[T any](c chan T, value T) {
 	select {
-	case c <- struct{}{}:
+	case c <- value:
 	default:
+	}
+}
+
+// due says that a detection is due; of several reasons, the first is told.
+func (a *Agent) due(trigger string) {
+	if !a.stale {
+		a.stale, a.trigger = true, trigger
 	}
 }
 
 // Once detects and publishes once.
 func (a *Agent) Once(ctx context.Context) error {
-	a.stale = true
+	a.due(triggerStart)
 	return a.turn(ctx)
 }
 
@@ -87,8 +99,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	group.Go(func() error { return health.serve(ctx) })
 	group.Go(func() error { return measures.serve(ctx) })
 	group.Go(func() error {
-		return watchInventory(ctx, a.metadata, a.options.NodeName, func() { signal(a.changed) })
+		return watchInventory(ctx, a.metadata, a.options.NodeName, func() { signal(a.changed, struct{}{}) })
 	})
+	a.watchEvents(ctx, group, a.eventSources())
 	group.Go(func() error {
 		a.loop(ctx, func() {
 			group.Go(func() error { a.heartbeat().run(ctx); return nil })
@@ -101,15 +114,16 @@ func (a *Agent) Run(ctx context.Context) error {
 // loop takes turns until the context ends: it detects when a period has passed, on request, or to look again for a device
 // that was missed, and publishes what it knows when the inventory's spec changed. started is called once, when the Node has been seen.
 func (a *Agent) loop(ctx context.Context, started func()) {
-	due, failures := a.clock.Now(), 0
+	due, failures, reason := a.clock.Now(), 0, triggerStart
 	for ctx.Err() == nil {
 		a.touch()
 		if !a.clock.Now().Before(due) {
-			a.stale, due = true, a.clock.Now().Add(a.options.RescanInterval)
+			a.due(reason)
+			due, reason = a.clock.Now().Add(a.options.RescanInterval), triggerPeriod
 		}
 		err := a.turn(ctx)
 		if confirm := a.clock.Now().Add(confirmDelay); a.missed && confirm.Before(due) {
-			due = confirm
+			due, reason = confirm, triggerMissed
 		}
 		a.missed = false
 		if started != nil && a.node.Load() != nil {
@@ -136,8 +150,8 @@ func (a *Agent) wait(ctx context.Context, delay time.Duration) {
 	case <-ctx.Done():
 	case <-timer.C():
 	case <-a.changed:
-	case <-a.rescan:
-		a.stale = true
+	case trigger := <-a.rescan:
+		a.due(trigger)
 	}
 }
 
@@ -160,7 +174,9 @@ func (a *Agent) turn(ctx context.Context) error {
 }
 
 func (a *Agent) scan(ctx context.Context) error {
+	a.metrics.scans.WithLabelValues(a.trigger).Inc()
 	status, err := a.scanner.scan(ctx)
+	a.trigger = triggerRetry
 	if err == nil {
 		a.detected, a.stale = detection{status, a.detected.scan + 1}, false
 	}

@@ -19,6 +19,18 @@ const (
 	resultError     = "error"
 )
 
+// Triggers of detections, as the metric counts them.
+const (
+	triggerStart  = "start"
+	triggerPeriod = "period"
+	triggerSignal = "signal"
+	triggerUevent = "uevent"
+	triggerDev    = "dev"
+	// triggerMissed is a device that the detection before missed, triggerRetry a detection that failed.
+	triggerMissed = "missed"
+	triggerRetry  = "retry"
+)
+
 // allBackends is the backend label of a whole detection's duration.
 const allBackends = "all"
 
@@ -30,6 +42,10 @@ type metrics struct {
 	backends *prometheus.GaugeVec
 	publish  *prometheus.CounterVec
 	lastScan prometheus.Gauge
+	scans    *prometheus.CounterVec
+	// eventSource is by trigger: whether its events are watched.
+	eventSource *prometheus.GaugeVec
+	readings    *readings
 }
 
 func newMetrics(version string) *metrics {
@@ -58,6 +74,15 @@ func newMetrics(version string) *metrics {
 			Namespace: namespace, Subsystem: subsystem, Name: "last_scan_timestamp_seconds",
 			Help: "Unix time of the end of the last detection.",
 		}),
+		scans: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "scans_total",
+			Help: "Detections by what triggered them: start, period, signal, uevent, dev, missed (to look again for a device that was missed), retry (after one that failed).",
+		}, []string{"trigger"}),
+		eventSource: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "event_source_up",
+			Help: "1 where events of devices that come and go are watched, 0 where they cannot be: uevent (of the kernel), dev (device nodes).",
+		}, []string{"source"}),
+		readings: newReadings(),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Subsystem: subsystem, Name: "build_info", Help: "Always 1; the labels say which build this is.",
@@ -67,7 +92,10 @@ func newMetrics(version string) *metrics {
 	for _, result := range []string{resultWritten, resultUnchanged, resultConflict, resultError} {
 		m.publish.WithLabelValues(result)
 	}
-	m.registry.MustRegister(m.duration, m.devices, m.backends, m.publish, m.lastScan, build,
+	for _, trigger := range []string{triggerStart, triggerPeriod, triggerSignal, triggerUevent, triggerDev, triggerMissed, triggerRetry} {
+		m.scans.WithLabelValues(trigger)
+	}
+	m.registry.MustRegister(m.duration, m.devices, m.backends, m.publish, m.lastScan, m.scans, m.eventSource, m.readings, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -35,6 +35,10 @@ type Options struct {
 	BackendTimeout time.Duration
 	// RescanInterval is the time between detections; 0 means DefaultRescanInterval.
 	RescanInterval time.Duration
+	// Uevents has devices detected when the kernel tells of them, too; DevFolder is where the host's /dev is, to have them
+	// detected when their nodes come and go, and empty where it is not to be watched.
+	Uevents   bool
+	DevFolder string
 	// LeaseNamespace holds the heartbeats; empty means DefaultLeaseNamespace.
 	LeaseNamespace string
 	// HealthAddress and MetricsAddress are where probes and metrics are served, host:port; empty or Disabled means nowhere.
@@ -71,7 +75,7 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 			host: options.Host, backends: options.Backends, deadline: options.BackendTimeout, clock: options.Clock, metrics: m,
 		},
 		publisher: &publisher{client: c, node: options.NodeName, version: options.Version, clock: options.Clock},
-		rescan:    make(chan struct{}, 1),
+		rescan:    make(chan string, 1),
 		changed:   make(chan struct{}, 1),
 	}, nil
 }

@@ -37,5 +37,6 @@ func (s *scanner) scan(ctx context.Context) (v1alpha1.AcceleratorInventoryStatus
 	}
 	s.metrics.observeBackend(allBackends, s.clock.Since(start))
 	s.metrics.scanned(&report.Status, s.clock.Now())
+	s.metrics.readings.set(report)
 	return report.Status, nil
 }

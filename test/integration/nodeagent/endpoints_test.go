@@ -97,6 +97,7 @@ func TestProbesAndMetrics(t *testing.T) {
 		`rankwright_node_agent_detect_duration_seconds_count{backend="all"} 1`,
 		`rankwright_node_agent_detect_duration_seconds_count{backend="nvidia"} 1`,
 		`rankwright_node_agent_publish_total{result="written"} 1`,
+		`rankwright_node_agent_scans_total{trigger="start"} 1`,
 		`version="v1.2.3"} 1`,
 	} {
 		if !strings.Contains(metrics, want) {

@@ -1,0 +1,115 @@
+package nodeagent
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+const (
+	// quietTime is how long there is to be no event before a detection: a driver makes its nodes one by one.
+	quietTime = time.Second
+	// longestWait is how long a detection waits for events that do not end.
+	longestWait = 10 * time.Second
+	// firstSpacing and lastSpacing bound the time between two detections for events, which doubles while they go on: a
+	// detection can cause events itself, as a driver's tool does that makes device nodes.
+	firstSpacing = 10 * time.Second
+	lastSpacing  = 5 * time.Minute
+)
+
+// debounce turns bursts of events into moments. It knows no clock: the caller tells the time.
+type debounce struct {
+	pending     bool
+	first, last time.Time
+	// fired is when the last burst was answered, spacing how long the next one waits at least.
+	fired   time.Time
+	spacing time.Duration
+}
+
+// event notes an event.
+func (d *debounce) event(now time.Time) {
+	if !d.pending {
+		d.pending, d.first = true, now
+	}
+	d.last = now
+}
+
+// due is when the events so far are to be answered.
+func (d *debounce) due() time.Time {
+	due := d.last.Add(quietTime)
+	if latest := d.first.Add(longestWait); latest.Before(due) {
+		due = latest
+	}
+	if earliest := d.fired.Add(d.spacing); !d.fired.IsZero() && due.Before(earliest) {
+		due = earliest
+	}
+	return due
+}
+
+// answer notes that the events so far are answered.
+func (d *debounce) answer(now time.Time) {
+	if d.fired.IsZero() || now.Sub(d.fired) > 2*d.spacing {
+		d.spacing = firstSpacing
+	} else {
+		d.spacing = min(2*d.spacing, lastSpacing)
+	}
+	d.pending, d.fired = false, now
+}
+
+// debouncer calls rescan for bursts of events, with what triggered the first of each.
+type debouncer struct {
+	clock  clock.Clock
+	events chan string
+	rescan func(trigger string)
+}
+
+func newDebouncer(c clock.Clock, rescan func(trigger string)) *debouncer {
+	return &debouncer{clock: c, events: make(chan string, 1), rescan: rescan}
+}
+
+// notify notes an event without waiting; one that is pending already stands for both.
+func (d *debouncer) notify(trigger string) {
+	select {
+	case d.events <- trigger:
+	default:
+	}
+}
+
+// run answers events until the context ends. Without events it waits on a channel alone.
+func (d *debouncer) run(ctx context.Context) {
+	var state debounce
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case trigger := <-d.events:
+			state.event(d.clock.Now())
+			if !d.settle(ctx, &state) {
+				return
+			}
+			d.rescan(trigger)
+			state.answer(d.clock.Now())
+		}
+	}
+}
+
+// settle waits until the events that come are due; false where the context ends first.
+func (d *debouncer) settle(ctx context.Context, state *debounce) bool {
+	for {
+		wait := state.due().Sub(d.clock.Now())
+		if wait <= 0 {
+			return true
+		}
+		timer := d.clock.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		case <-timer.C():
+		case <-d.events:
+			state.event(d.clock.Now())
+		}
+		timer.Stop()
+	}
+}

@@ -1,0 +1,60 @@
+package nodeagent
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// eventSource tells that devices may have come or gone.
+type eventSource interface {
+	// run calls notify for every event until the source is closed, then returns nil. It waits in the kernel.
+	run(notify func()) error
+	close()
+}
+
+// eventSources are the ways to learn of devices that come and go, by the trigger that they are.
+func (a *Agent) eventSources() map[string]func() (eventSource, error) {
+	sources := map[string]func() (eventSource, error){}
+	if a.options.Uevents {
+		sources[triggerUevent] = openUevents
+	}
+	if folder := a.options.DevFolder; folder != "" {
+		sources[triggerDev] = func() (eventSource, error) { return openDevWatch(folder) }
+	}
+	return sources
+}
+
+// watchEvents has devices detected when they come and go, until the context ends. A source that cannot be opened, or that
+// fails, is logged and counted; devices are found with the period then.
+func (a *Agent) watchEvents(ctx context.Context, group *errgroup.Group, sources map[string]func() (eventSource, error)) {
+	burst := newDebouncer(a.clock, a.rescanFor)
+	watching := 0
+	for trigger, open := range sources {
+		source, err := open()
+		if err != nil {
+			a.eventsLost(trigger, err)
+			continue
+		}
+		watching++
+		a.metrics.eventSource.WithLabelValues(trigger).Set(1)
+		stop := context.AfterFunc(ctx, source.close)
+		group.Go(func() error {
+			defer source.close()
+			defer stop()
+			if err := source.run(func() { burst.notify(trigger) }); err != nil {
+				a.eventsLost(trigger, err)
+			}
+			return nil
+		})
+	}
+	if watching > 0 {
+		group.Go(func() error { burst.run(ctx); return nil })
+	}
+}
+
+func (a *Agent) eventsLost(trigger string, err error) {
+	a.metrics.eventSource.WithLabelValues(trigger).Set(0)
+	a.log.Warn("devices that come and go are found with the rescan interval only, not by these events",
+		"events", trigger, "error", err, "rescanInterval", a.options.RescanInterval.String())
+}
