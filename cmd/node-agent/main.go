@@ -57,8 +57,9 @@ func newCommand(stdout, stderr io.Writer, hangups <-chan os.Signal) *cobra.Comma
 		Use:   "node-agent",
 		Short: "Detect this node's accelerators and publish them to the cluster",
 		Long: `Detects the accelerators of this node, publishes them as an AcceleratorInventory and as labels of the Node, and renews
-a Lease as heartbeat. Detection is repeated on a period, when devices come and go, and on SIGHUP. A node without accelerators, a tool that hangs and
-an API server that is away are states, not ends: only SIGTERM and SIGINT end the agent.`,
+a Lease as heartbeat. Detection is repeated on a period, when devices come and go, and on SIGHUP. A node without
+accelerators, a tool that hangs and an API server that is away are states, not ends: only SIGTERM and SIGINT end the
+agent.`,
 		Version:       version.String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
