@@ -171,7 +171,7 @@ func boundNICs(nics []v1alpha1.NIC) []v1alpha1.NIC {
 		nic.RoCEVersions = nic.RoCEVersions[:min(len(nic.RoCEVersions), 2)]
 		nic.NUMANode, nic.Gbps = natural(nic.NUMANode), max(nic.Gbps, 0)
 		nic.PCI = validPCI(nic.PCI)
-		if nic.Name != "" && oneOf(nic.Kind, "InfiniBand", "RoCE", "Ethernet") != "" {
+		if nic.Name != "" && slices.Contains(nicKinds, nic.Kind) {
 			bounded = append(bounded, nic)
 		}
 	}
@@ -188,7 +188,7 @@ func boundStorage(disks []v1alpha1.StorageDevice) []v1alpha1.StorageDevice {
 		clipAll([]bound{{&disk.Name, 64}, {&disk.Model, 128}})
 		disk.NUMANode, disk.SizeMiB = natural(disk.NUMANode), max(disk.SizeMiB, 0)
 		disk.PCI = validPCI(disk.PCI)
-		if disk.Name != "" && oneOf(disk.Kind, "NVMe", "SSD", "HDD", "Unknown") != "" {
+		if disk.Name != "" && slices.Contains(storageKinds, disk.Kind) {
 			bounded = append(bounded, disk)
 		}
 	}

@@ -14,6 +14,11 @@ var precisions = []v1alpha1.Precision{
 	v1alpha1.FP32, v1alpha1.FP16, v1alpha1.BF16, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4, v1alpha1.NVFP4, v1alpha1.FP4,
 }
 
+var (
+	nicKinds     = []string{v1alpha1.NICInfiniBand, v1alpha1.NICRoCE, v1alpha1.NICIWARP, v1alpha1.NICEFA, v1alpha1.NICEthernet}
+	storageKinds = []string{v1alpha1.StorageNVMe, v1alpha1.StorageSSD, v1alpha1.StorageHDD, v1alpha1.StorageUnknown}
+)
+
 // oneOf is the value where it is one of those allowed, else nothing.
 func oneOf[T ~string](value T, allowed ...T) T {
 	if slices.Contains(allowed, value) {

@@ -55,6 +55,44 @@ func TestAnyFindingFitsTheSchema(t *testing.T) {
 	})
 }
 
+// What the API allows is not dropped: a kind that is added there must be added to the bounds, too.
+func TestBoundsAllowWhatTheSchemaAllows(t *testing.T) {
+	props := statusProperties(t)
+	items := func(list string) map[string]apiextensions.JSONSchemaProps { return props[list].Items.Schema.Properties }
+	var found detect.Found
+	for _, kind := range items("nics")["kind"].Enum {
+		found.NICs = append(found.NICs, v1alpha1.NIC{Name: kind.(string), Kind: kind.(string)})
+	}
+	for _, kind := range items("storage")["kind"].Enum {
+		found.Storage = append(found.Storage, v1alpha1.StorageDevice{Name: kind.(string), Kind: kind.(string)})
+	}
+	for i, family := range items("devices")["family"].Enum {
+		found.Devices = append(found.Devices, v1alpha1.Device{ID: v1alpha1.DeviceID(rune('a' + i)), Vendor: "v", Family: v1alpha1.DeviceFamily(family.(string))})
+	}
+	performance := items("devices")["performance"].Properties["peak"].Items.Schema.Properties["precision"]
+	var peak []v1alpha1.PeakRate
+	for _, precision := range performance.Enum {
+		peak = append(peak, v1alpha1.PeakRate{Precision: v1alpha1.Precision(precision.(string)), GFLOPS: 1})
+	}
+	found.Devices[0].Performance = &v1alpha1.DevicePerformance{Peak: peak}
+	for _, topology := range props["links"].Properties["domains"].Items.Schema.Properties["topology"].Enum {
+		name := topology.(string)
+		found.Links.Domains = append(found.Links.Domains, v1alpha1.LinkDomain{
+			Name: name, Kind: "K", Topology: v1alpha1.DomainTopology(name), Members: []v1alpha1.DeviceID{"a", "b"},
+		})
+	}
+	status := run(t, scripted{"b", func(context.Context) (detect.Found, error) { return found, nil }})
+	for what, counts := range map[string][2]int{
+		"ports": {len(found.NICs), len(status.NICs)}, "disks": {len(found.Storage), len(status.Storage)},
+		"devices": {len(found.Devices), len(status.Devices)}, "rates": {len(peak), len(status.Devices[0].Performance.Peak)},
+		"domains": {len(found.Links.Domains), len(status.Links.Domains)},
+	} {
+		if counts[0] == 0 || counts[0] != counts[1] {
+			t.Errorf("%d of %d kinds of %s are kept", counts[1], counts[0], what)
+		}
+	}
+}
+
 // fill sets a value to something that a backend might say by mistake.
 func fill(t *rapid.T, v reflect.Value, depth int) {
 	switch v.Kind() {
@@ -91,8 +129,12 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 
 var longText = strings.Repeat("überlang ", 300)
 
-// inventorySchema is the API server's own check of an inventory, by the generated schema.
-func inventorySchema(t *testing.T) func(*rapid.T, *v1alpha1.AcceleratorInventory) []error {
+func statusProperties(t *testing.T) map[string]apiextensions.JSONSchemaProps {
+	t.Helper()
+	return generatedSchema(t).Properties["status"].Properties
+}
+
+func generatedSchema(t *testing.T) *apiextensions.JSONSchemaProps {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(repository(t), "config", "crd", "rankwright.dev_acceleratorinventories.yaml"))
 	if err != nil {
@@ -106,11 +148,18 @@ func inventorySchema(t *testing.T) func(*rapid.T, *v1alpha1.AcceleratorInventory
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(definition.Spec.Versions[0].Schema.OpenAPIV3Schema, &internal, nil); err != nil {
 		t.Fatal(err)
 	}
-	structural, err := schema.NewStructural(&internal)
+	return &internal
+}
+
+// inventorySchema is the API server's own check of an inventory, by the generated schema.
+func inventorySchema(t *testing.T) func(*rapid.T, *v1alpha1.AcceleratorInventory) []error {
+	t.Helper()
+	internal := generatedSchema(t)
+	structural, err := schema.NewStructural(internal)
 	if err != nil {
 		t.Fatal(err)
 	}
-	validator, _, err := validation.NewSchemaValidator(&internal)
+	validator, _, err := validation.NewSchemaValidator(internal)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -171,7 +171,7 @@ var placeholders = []string{
 }
 
 func isPlaceholder(value string) bool {
-	value = strings.ToLower(strings.Trim(value, "[]() \t\n\x00"))
+	value = strings.ToLower(strings.Trim(value, "[]()<> \t\n\x00"))
 	return strings.Trim(value, "0?-.:x") == "" || slices.Contains(placeholders, value)
 }
 

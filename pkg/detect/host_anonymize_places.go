@@ -56,14 +56,14 @@ var formats = []struct {
 
 // keyKinds say what a key means, written in lower case without what separates its words. They are those of kernels'
 // files and of vendors' tools: serial and pdi of nvidia-smi, unique_id and hive_id of amdgpu and KFD, node_guid of InfiniBand,
-// command of neuron-ls, and their like.
+// server_id and command of Neuron, and their like.
 var keyKinds = []struct {
 	key  *regexp.Regexp
 	kind string
 }{
 	{regexp.MustCompile(`(serial|serialnumber|serialno|serialnum|serialid|assettag)$`), kindSerial},
 	{regexp.MustCompile(`^(sn|(device|board|product|module|node|chassis|card)sn|wwid|wwn|nguid|eui|eui64|subsysnqn|hostnqn|hostid|ttasicid)$`), kindSerial},
-	{regexp.MustCompile(`^(uniqueid|pdi|(xgmi)?hiveid|xgmideviceid)$|guid$`), kindID},
+	{regexp.MustCompile(`^(uniqueid|pdi|(xgmi)?hiveid|xgmideviceid|serverid\d?|phys(port|switch)id)$|guid$`), kindID},
 	{regexp.MustCompile(`uuid$`), kindUUID},
 	{regexp.MustCompile(`^(hostname|nodename|computername|systemname|servername|fqdn)$`), kindHost},
 	{regexp.MustCompile(`^(user|username|login|owner)$`), kindUser},

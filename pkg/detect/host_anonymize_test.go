@@ -16,7 +16,7 @@ var secrets = []string{
 	"a1b2c3d4e5f6", "02:42:ac:11:00:02", "b8:3f:d2:aa:bb:cc", "b83fd2aabbcc", "0c42:a103:0012:3456", "0c42a10300123456",
 	"e3a9c1f2b4d5e6f1", "16404856365833905905", "15188982192727901047", "10.20.30.41", "0a14:1e29", "fd00::1:2", "2a02:26f7",
 	"alice", "bob", "train_secret.py", "vault-token", "i-0abc1234def567890", "7f3c9a5e", "d00dfeedcafe", "hunter2", "fileserver9",
-	"9f86d081884c7d65", "team-budget", "b0a1d500", "QX77", "TN0001", "LQAC2",
+	"9f86d081884c7d65", "team-budget", "b0a1d500", "QX77", "TN0001", "LQAC2", "5ca1ab1e00c0ffee", "b83fd2ffff00aa01",
 }
 
 // secretive is a recording with identifiers wherever a host has some.
@@ -50,6 +50,8 @@ func secretive(t testing.TB) *Recording {
 		"/sys/class/nvme/nvme0/serial":                      "S4EVNX0R123456      \n",
 		"/sys/class/nvme/nvme0/nvme0n1/wwid":                "eui.b0a1d500a1b2c3d4\n",
 		"/sys/class/net/eth0/address":                       "b8:3f:d2:aa:bb:cc\n",
+		"/sys/class/net/eth0/phys_switch_id":                "b83fd2ffff00aa01\n",
+		"/sys/class/neuron_device/server_id_4":              "5ca1ab1e00c0ffee\n",
 		"/sys/class/net/lo/address":                         "00:00:00:00:00:00\n",
 		"/sys/class/net/enxb83fd2aabbcc/address":            "b8:3f:d2:aa:bb:cc\n",
 		"/sys/class/net/ib0/address":                        "80:00:00:48:fe:80:00:00:00:00:00:00:0c:42:a1:03:00:12:34:56\n",
@@ -174,6 +176,8 @@ func TestAnonymizeKeepsFormsAndIdentity(t *testing.T) {
 		"/sys/class/dmi/id/chassis_asset_tag":         "7783-7084-3265-9085-8269-3286-77",
 		"/sys/class/nvme/nvme0/serial":                "A0AAAA0A000001",
 		"/sys/class/net/eth0/address":                 "02:00:00:00:00:01",
+		"/sys/class/net/eth0/phys_switch_id":          "1000000000000005",
+		"/sys/class/neuron_device/server_id_4":        "1000000000000006",
 		"/sys/class/net/lo/address":                   "00:00:00:00:00:00",
 		"/sys/class/net/enx020000000001/address":      "02:00:00:00:00:01",
 		"/sys/class/net/ib0/address":                  "00:00:00:00:fe:80:00:00:00:00:00:00:10:00:00:00:00:00:00:01",
