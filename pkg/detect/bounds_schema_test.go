@@ -3,6 +3,7 @@ package detect_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -46,8 +47,8 @@ func TestAnyFindingFitsTheSchema(t *testing.T) {
 				found.Links.Pairs[i].A, found.Links.Pairs[i].B = known[0], known[1]
 			}
 		}
-		backend := scripted{rapid.SampledFrom([]string{"b", "a backend of a very long name, longer than it may be"}).Draw(t, "name"),
-			func(context.Context) (detect.Found, error) { return found, nil }}
+		name := rapid.SampledFrom([]string{"b", "a backend of a very long name, longer than it may be"}).Draw(t, "name")
+		backend := scripted{name, func(context.Context) (detect.Found, error) { return found, nil }}
 		status := detect.Detect(context.Background(), detect.NewRecording().Host(), detect.Options{Backends: []detect.Backend{backend}}).Status
 		for _, problem := range check(t, &v1alpha1.AcceleratorInventory{Status: status}) {
 			t.Error(problem)
@@ -60,25 +61,23 @@ func TestBoundsAllowWhatTheSchemaAllows(t *testing.T) {
 	props := statusProperties(t)
 	items := func(list string) map[string]apiextensions.JSONSchemaProps { return props[list].Items.Schema.Properties }
 	var found detect.Found
-	for _, kind := range items("nics")["kind"].Enum {
-		found.NICs = append(found.NICs, v1alpha1.NIC{Name: kind.(string), Kind: kind.(string)})
+	for _, kind := range texts(items("nics")["kind"].Enum) {
+		found.NICs = append(found.NICs, v1alpha1.NIC{Name: kind, Kind: kind})
 	}
-	for _, kind := range items("storage")["kind"].Enum {
-		found.Storage = append(found.Storage, v1alpha1.StorageDevice{Name: kind.(string), Kind: kind.(string)})
+	for _, kind := range texts(items("storage")["kind"].Enum) {
+		found.Storage = append(found.Storage, v1alpha1.StorageDevice{Name: kind, Kind: kind})
 	}
-	for i, family := range items("devices")["family"].Enum {
-		found.Devices = append(found.Devices, v1alpha1.Device{ID: v1alpha1.DeviceID(rune('a' + i)), Vendor: "v", Family: v1alpha1.DeviceFamily(family.(string))})
+	for i, family := range texts(items("devices")["family"].Enum) {
+		found.Devices = append(found.Devices, v1alpha1.Device{ID: v1alpha1.DeviceID(rune('a' + i)), Vendor: "v", Family: v1alpha1.DeviceFamily(family)})
 	}
-	performance := items("devices")["performance"].Properties["peak"].Items.Schema.Properties["precision"]
 	var peak []v1alpha1.PeakRate
-	for _, precision := range performance.Enum {
-		peak = append(peak, v1alpha1.PeakRate{Precision: v1alpha1.Precision(precision.(string)), GFLOPS: 1})
+	for _, precision := range texts(items("devices")["performance"].Properties["peak"].Items.Schema.Properties["precision"].Enum) {
+		peak = append(peak, v1alpha1.PeakRate{Precision: v1alpha1.Precision(precision), GFLOPS: 1})
 	}
 	found.Devices[0].Performance = &v1alpha1.DevicePerformance{Peak: peak}
-	for _, topology := range props["links"].Properties["domains"].Items.Schema.Properties["topology"].Enum {
-		name := topology.(string)
+	for _, topology := range texts(props["links"].Properties["domains"].Items.Schema.Properties["topology"].Enum) {
 		found.Links.Domains = append(found.Links.Domains, v1alpha1.LinkDomain{
-			Name: name, Kind: "K", Topology: v1alpha1.DomainTopology(name), Members: []v1alpha1.DeviceID{"a", "b"},
+			Name: topology, Kind: "K", Topology: v1alpha1.DomainTopology(topology), Members: []v1alpha1.DeviceID{"a", "b"},
 		})
 	}
 	status := run(t, scripted{"b", func(context.Context) (detect.Found, error) { return found, nil }})
@@ -91,6 +90,14 @@ func TestBoundsAllowWhatTheSchemaAllows(t *testing.T) {
 			t.Errorf("%d of %d kinds of %s are kept", counts[1], counts[0], what)
 		}
 	}
+}
+
+func texts(values []apiextensions.JSON) []string {
+	var texts []string
+	for _, value := range values {
+		texts = append(texts, fmt.Sprint(value))
+	}
+	return texts
 }
 
 // fill sets a value to something that a backend might say by mistake.

@@ -100,25 +100,39 @@ func mountFields(format, line string) [][]int {
 var mountStep = regexp.MustCompile(`[^/,:=\[\]]+`)
 
 // plainSteps are the names that any host may have in its mounts, and the options of file systems.
-var plainSteps = regexp.MustCompile(`^(\d+[kKmMgG%]?|[0-9a-fA-F]{64}|var|lib|lib64|usr|bin|sbin|etc|dev|sys|proc|run|opt|mnt|media|home|root|tmp|srv|boot|efi|data|local|` +
-	`share|kubelet|pods|plugins|containers?|containerd|docker|cri-o|crio|lxc|podman|storage|image|overlay\d?|overlayfs|overlay-\w+|io\.containerd\.[\w.-]+|snapshots|sandboxes|` +
-	`rootfs|rootfs-\d+|merged|diff|work|fs|l|hosts|hostname|resolv\.conf|shm|mqueue|pts|ptmx|console|null|zero|tty\d*|fd|firmware|efivars|debug|tracing|` +
-	`volumes|volume-subpaths|kubernetes\.io~[\w-]+|termination-log|etc-hosts|serviceaccount|secrets|kubernetes\.io|mapper|disk|by-[\w-]+|block|class|devices|` +
-	`cgroup\d?|kernel|security|config|bpf|pstore|hugepages|huge|fuse|connections|driver|nvidia\S*|libnvidia\S*|libcuda\S*|libnv\S*|libGL\S*|rocm\S*|kfd|dri|card\d+|renderD\d+|accel\d*|infiniband|uverbs\d+|` +
-	`sd[a-z]+\d*|vd[a-z]+\d*|xvd[a-z]+\d*|nvme\d+n\d+(p\d+)?|dm-\d+|md\d+|loop\d+|sr\d+|` +
-	`tmpfs|devtmpfs|devpts|sysfs|proc|ext[234]|xfs|btrfs|nfs\d?|ceph|none|rw|ro|relatime|noatime|nosuid|nodev|noexec|lowerdir\+?|upperdir|workdir|` +
-	`size|mode|uid|gid|ptmxmode|inode\d*|inode64|inode32|nr_inodes|attr\d?|noquota|logbufs|logbsize|errors|remount-ro|discard|stripe|seclabel|` +
-	`vers|rsize|wsize|namlen|hard|soft|proto|tcp|rdma|port|timeo|retrans|sec|addr|clientaddr|local_lock|user_id|group_id|default_permissions|` +
-	`allow_other|max_read|blksize|redirect_dir|index|metacopy|xino|volatile|userxattr|uuid|on|off|auto|nouuid|compress|space_cache|ssd|subvol|subvolid|[\d.]+)$`)
+var plainSteps = wholeWords(
+	`\d+[kKmMgG%]?|[\d.]+|[0-9a-fA-F]{64}`,
+	// Folders of every host.
+	`var|lib|lib64|usr|bin|sbin|etc|dev|sys|proc|run|opt|mnt|media|home|root|tmp|srv|boot|efi|data|local|share`,
+	// Of container runtimes and the kubelet.
+	`kubelet|pods|plugins|containers?|containerd|docker|cri-o|crio|lxc|podman|storage|image|overlay\d?|overlayfs|overlay-\w+|`+
+		`io\.containerd\.[\w.-]+|snapshots|sandboxes|rootfs|rootfs-\d+|merged|diff|work|fs|l|hosts|hostname|resolv\.conf|`+
+		`volumes|volume-subpaths|kubernetes\.io~[\w-]+|termination-log|etc-hosts|serviceaccount|secrets|kubernetes\.io`,
+	// Of the kernel, and device nodes.
+	`shm|mqueue|pts|ptmx|console|null|zero|tty\d*|fd|firmware|efivars|debug|tracing|mapper|disk|by-[\w-]+|block|class|devices|`+
+		`cgroup\d?|kernel|security|config|bpf|pstore|hugepages|huge|fuse|connections|driver|nvidia\S*|libnvidia\S*|libcuda\S*|`+
+		`libnv\S*|libGL\S*|rocm\S*|kfd|dri|card\d+|renderD\d+|accel\d*|infiniband|uverbs\d+|`+
+		`sd[a-z]+\d*|vd[a-z]+\d*|xvd[a-z]+\d*|nvme\d+n\d+(p\d+)?|dm-\d+|md\d+|loop\d+|sr\d+`,
+	// File systems and their options.
+	`tmpfs|devtmpfs|devpts|sysfs|ext[234]|xfs|btrfs|nfs\d?|ceph|none|rw|ro|relatime|noatime|nosuid|nodev|noexec|lowerdir\+?|`+
+		`upperdir|workdir|size|mode|uid|gid|ptmxmode|inode\d*|nr_inodes|attr\d?|noquota|logbufs|logbsize|errors|remount-ro|`+
+		`discard|stripe|seclabel|vers|rsize|wsize|namlen|hard|soft|proto|tcp|rdma|port|timeo|retrans|sec|addr|clientaddr|`+
+		`local_lock|user_id|group_id|default_permissions|allow_other|max_read|blksize|redirect_dir|index|metacopy|xino|volatile|`+
+		`userxattr|uuid|on|off|auto|nouuid|compress|space_cache|ssd|subvol|subvolid`,
+)
+
+// wholeWords matches a text that is one of the words.
+func wholeWords(words ...string) *regexp.Regexp {
+	return regexp.MustCompile(`^(` + strings.Join(words, "|") + `)$`)
+}
 
 func (p *pseudonyms) stepSpans(field string) []span {
 	var spans []span
 	for _, at := range mountStep.FindAllStringIndex(field, -1) {
 		step := field[at[0]:at[1]]
-		if _, known := p.wide[step]; known || plainSteps.MatchString(step) || uuidForm.MatchString(step) || strings.HasSuffix(field[:at[0]], "/home/") {
-			continue
-		}
-		if _, err := netip.ParseAddr(step); err == nil {
+		_, known := p.wide[step]
+		_, notAddress := netip.ParseAddr(step)
+		if known || notAddress == nil || plainSteps.MatchString(step) || uuidForm.MatchString(step) || strings.HasSuffix(field[:at[0]], "/home/") {
 			continue
 		}
 		spans = append(spans, span{at[0], at[1], p.named(kindStep, "step", step)})

@@ -120,7 +120,7 @@ func (p *pseudonyms) keyedSpans(place, text string) []span {
 	for _, form := range keyedForms {
 		for _, at := range form.FindAllStringSubmatchIndex(text, -1) {
 			key := text[at[2]:at[3]]
-			if kind := kindOf(place, key); kind != "" && !(isFile && ofPeople[kind]) {
+			if kind := kindOf(place, key); kind != "" && (!isFile || !ofPeople[kind]) {
 				spans = append(spans, p.keyed(key, kind, text, at[4], at[5])...)
 			}
 		}

@@ -134,7 +134,7 @@ func TestTreeThatIsNotThere(t *testing.T) {
 
 func BenchmarkReadFileBelowAFolder(b *testing.B) {
 	root := b.TempDir()
-	folder := filepath.Join(root, "sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0")
+	folder := filepath.Join(root, "sys", "devices", "pci0000:16", "0000:16:01.0", "0000:17:00.0")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		b.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func (s *devSource) take(event inotifyEvent) bool {
 		// A folder that cannot be watched is seen with the next period, as all is where there is no watch.
 		_, _ = s.watch(filepath.Join(s.folder, event.name))
 	}
-	return event.name != "" && !(event.watch == s.root && idleNode.MatchString(event.name))
+	return event.name != "" && (event.watch != s.root || !idleNode.MatchString(event.name))
 }
 
 // inotifyEvent is a struct inotify_event (inotify(7)).

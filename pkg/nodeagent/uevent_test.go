@@ -20,8 +20,11 @@ func TestParseUevent(t *testing.T) {
 		matters bool
 	}{
 		{
-			"a GPU comes", message("add@"+gpu, "ACTION=add", "DEVPATH="+gpu, "SUBSYSTEM=pci", "PCI_ID=10DE:2330", "SEQNUM=4711"),
-			uevent{action: "add", path: gpu, subsystem: "pci"}, true, true,
+			"a GPU comes",
+			message("add@"+gpu, "ACTION=add", "DEVPATH="+gpu, "SUBSYSTEM=pci", "PCI_ID=10DE:2330", "SEQNUM=4711"),
+			uevent{action: "add", path: gpu, subsystem: "pci"},
+			true,
+			true,
 		},
 		{"a driver is bound", message("bind@"+gpu, "SUBSYSTEM=pci"), uevent{action: "bind", path: gpu, subsystem: "pci"}, true, true},
 		{"a GPU goes", message("remove@"+gpu, "SUBSYSTEM=pci"), uevent{action: "remove", path: gpu, subsystem: "pci"}, true, true},
