@@ -146,6 +146,7 @@ func boundLinks(links v1alpha1.Links, known map[v1alpha1.DeviceID]string) v1alph
 		if pair.A == pair.B || unknown(pair.A) || unknown(pair.B) || pair.Count < 1 || pair.Count > 64 || pair.MBps < 0 || pair.Kind == "" {
 			continue
 		}
+		pair.Generation = max(pair.Generation, 0)
 		bounded.Pairs = append(bounded.Pairs, pair)
 	}
 	slices.SortStableFunc(bounded.Pairs, func(a, b v1alpha1.LinkPair) int {

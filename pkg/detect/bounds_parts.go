@@ -76,6 +76,7 @@ func boundPerformance(p *v1alpha1.DevicePerformance) {
 func boundDomain(d *v1alpha1.LinkDomain) bool {
 	clipAll([]bound{{&d.Name, 96}, {&d.Kind, 32}})
 	d.DeviceMBps, d.PeerMBps = max(d.DeviceMBps, 0), max(d.PeerMBps, 0)
+	d.Generation, d.Links = max(d.Generation, 0), max(d.Links, 0)
 	if len(d.Shape) > 6 {
 		d.Shape = nil
 	}
