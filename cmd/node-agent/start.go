@@ -36,6 +36,7 @@ func start(ctx context.Context, f flags, stdout, stderr io.Writer, hangups <-cha
 		RescanInterval: f.rescanInterval,
 		Uevents:        f.hotPlug && f.replay == "",
 		DevFolder:      f.devFolder(),
+		NVMLProgram:    f.nvmlProgram(),
 		LeaseNamespace: f.leaseNamespace,
 		HealthAddress:  f.healthAddress,
 		MetricsAddress: f.metricsAddress,
@@ -135,4 +136,16 @@ func forward(ctx context.Context, signals <-chan os.Signal, f func()) (stop func
 		}
 	}()
 	return func() { cancel(); <-done }
+}
+
+// nvmlProgram is the path of rankwright-nvml; empty where none is installed or nothing may be run.
+func (f *flags) nvmlProgram() string {
+	if f.noExec || f.replay != "" || filepath.Clean(f.root) != "/" {
+		return ""
+	}
+	path, err := detect.FindTool("rankwright-nvml")
+	if err != nil {
+		return ""
+	}
+	return path
 }

@@ -33,7 +33,9 @@ const ownPrefix = "rankwright-"
 
 // LiveCommands runs tools of this machine, found in the fixed folders of the system and of vendors' drivers; programs of
 // our own are also found in the folder of the running one.
-func LiveCommands() Commands {
+func LiveCommands() Commands { return systemCommands() }
+
+func systemCommands() *liveCommands {
 	commands := newCommands(systemFolders(), libraryFolders)
 	if self, err := os.Executable(); err == nil {
 		commands.own = filepath.Dir(self)
@@ -80,6 +82,11 @@ func (c *liveCommands) Run(ctx context.Context, argv ...string) (CommandResult, 
 		return CommandResult{}, commandError(argv, err)
 	}
 	return result, nil
+}
+
+// FindTool returns the path of a tool that LiveCommands would run; an error wraps ErrNoCommand where it is not installed.
+func FindTool(name string) (string, error) {
+	return systemCommands().find([]string{name})
 }
 
 func (c *liveCommands) find(argv []string) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -138,6 +139,8 @@ func (a *Agent) loop(ctx context.Context, started func()) {
 		} else {
 			failures = 0
 		}
+		// A detection and a publication need several times what the agent keeps, and the next ones are minutes away.
+		debug.FreeOSMemory()
 		a.wait(ctx, delay)
 	}
 }

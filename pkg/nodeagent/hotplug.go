@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// eventSource tells that devices may have come or gone.
+// eventSource tells that devices may have come, gone or failed.
 type eventSource interface {
 	// run calls notify for every event until the source is closed, then returns nil. It waits in the kernel.
 	run(notify func()) error
@@ -22,8 +22,16 @@ func (a *Agent) eventSources() map[string]func() (eventSource, error) {
 	if folder := a.options.DevFolder; folder != "" {
 		sources[triggerDev] = func() (eventSource, error) { return openDevWatch(folder) }
 	}
+	if program := a.options.NVMLProgram; program != "" {
+		sources[triggerGPUError] = func() (eventSource, error) {
+			return openGPUErrors(program, nvidiaDriverFile, a.clock, a.log, a.gpuError), nil
+		}
+	}
 	return sources
 }
+
+// nvidiaDriverFile is there while NVIDIA's driver is loaded.
+const nvidiaDriverFile = "/proc/driver/nvidia/version"
 
 // watchEvents has devices detected when they come and go, until the context ends. A source that cannot be opened, or that
 // fails, is logged and counted; devices are found with the period then.

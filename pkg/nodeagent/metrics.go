@@ -26,6 +26,8 @@ const (
 	triggerSignal = "signal"
 	triggerUevent = "uevent"
 	triggerDev    = "dev"
+	// triggerGPUError is an error that NVIDIA's driver tells of.
+	triggerGPUError = "gpu-error"
 	// triggerMissed is a device that the detection before missed, triggerRetry a detection that failed.
 	triggerMissed = "missed"
 	triggerRetry  = "retry"
@@ -45,6 +47,7 @@ type metrics struct {
 	scans    *prometheus.CounterVec
 	// eventSource is by trigger: whether its events are watched.
 	eventSource *prometheus.GaugeVec
+	gpuErrors   *prometheus.CounterVec
 	readings    *readings
 }
 
@@ -76,12 +79,16 @@ func newMetrics(version string) *metrics {
 		}),
 		scans: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "scans_total",
-			Help: "Detections by what triggered them: start, period, signal, uevent, dev, missed (to look again for a device that was missed), retry (after one that failed).",
+			Help: "Detections by what triggered them: start, period, signal, uevent, dev, gpu-error, missed (to look again for a device that was missed), retry (after one that failed).",
 		}, []string{"trigger"}),
 		eventSource: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "event_source_up",
-			Help: "1 where events of devices that come and go are watched, 0 where they cannot be: uevent (of the kernel), dev (device nodes).",
+			Help: "1 where events of devices that come and go are watched, 0 where they cannot be: uevent (of the kernel), dev (device nodes), gpu-error (of NVIDIA's driver).",
 		}, []string{"source"}),
+		gpuErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "gpu_errors_total",
+			Help: "Errors that NVIDIA's driver told of, by PCI address, type (XID, SingleBitECC, DoubleBitECC) and the driver's number.",
+		}, []string{"pci", "type", "xid"}),
 		readings: newReadings(),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -92,10 +99,10 @@ func newMetrics(version string) *metrics {
 	for _, result := range []string{resultWritten, resultUnchanged, resultConflict, resultError} {
 		m.publish.WithLabelValues(result)
 	}
-	for _, trigger := range []string{triggerStart, triggerPeriod, triggerSignal, triggerUevent, triggerDev, triggerMissed, triggerRetry} {
+	for _, trigger := range []string{triggerStart, triggerPeriod, triggerSignal, triggerUevent, triggerDev, triggerGPUError, triggerMissed, triggerRetry} {
 		m.scans.WithLabelValues(trigger)
 	}
-	m.registry.MustRegister(m.duration, m.devices, m.backends, m.publish, m.lastScan, m.scans, m.eventSource, m.readings, build,
+	m.registry.MustRegister(m.duration, m.devices, m.backends, m.publish, m.lastScan, m.scans, m.eventSource, m.gpuErrors, m.readings, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

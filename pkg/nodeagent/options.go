@@ -39,6 +39,9 @@ type Options struct {
 	// detected when their nodes come and go, and empty where it is not to be watched.
 	Uevents   bool
 	DevFolder string
+	// NVMLProgram is the path of rankwright-nvml, to have devices detected when NVIDIA's driver tells of an error; empty
+	// where it may not run.
+	NVMLProgram string
 	// LeaseNamespace holds the heartbeats; empty means DefaultLeaseNamespace.
 	LeaseNamespace string
 	// HealthAddress and MetricsAddress are where probes and metrics are served, host:port; empty or Disabled means nowhere.
