@@ -48,6 +48,7 @@ lint: ## Check formatting, vet, linters, and that generated files are up to date
 test: compiler ## Run all tests with the race detector, against a real API server where they need one
 	@tools/install.sh $(CONTROL_PLANE)
 	$(GO) test -race -timeout 20m ./...
+	@tools/progress.sh "every recording without the race detector, which takes a sample" $(GO) test ./test/recordings
 
 .PHONY: test-unit
 test-unit: compiler ## Run the tests that need no API server
