@@ -117,7 +117,7 @@ func TestNodeCreatedAnew(t *testing.T) {
 			return true
 		}
 		// What the garbage collector does while an owner is gone, however often the agent was just about to publish for it.
-		if err := s.admin.Delete(t.Context(), inventory); client.IgnoreNotFound(err) != nil {
+		if err := client.IgnoreNotFound(s.admin.Delete(t.Context(), inventory)); err != nil {
 			t.Error(err)
 		}
 		return false
