@@ -65,6 +65,25 @@ demo: ## Run everything on this machine, from this host to ranks (KEEP=1 leaves 
 	@CGO_ENABLED=0 tools/progress.sh "building the demo" $(GO) build -trimpath -o bin/demo ./test/demo
 	@exec bin/demo
 
+CLUSTER := kubelet kube-proxy containerd containerd-shim-runc-v2 ctr
+
+bin/cluster: $(shell find test/cluster test/controlplane test/process -name '*.go')
+	@CGO_ENABLED=0 tools/progress.sh "building $@" $(GO) build -trimpath -o $@ ./test/cluster/command
+
+.PHONY: cluster-up
+cluster-up: bin/cluster ## Start a real cluster of three nodes on this machine (Linux, root) and leave it running
+	@tools/install.sh $(CONTROL_PLANE) $(CLUSTER)
+	@bin/cluster up
+
+.PHONY: cluster-down
+cluster-down: bin/cluster ## Stop it
+	@bin/cluster down
+
+.PHONY: test-cluster
+test-cluster: ## Test the real cluster itself
+	@tools/install.sh $(CONTROL_PLANE) $(CLUSTER)
+	RANKWRIGHT_CLUSTER=1 $(GO) test -timeout 20m ./test/cluster/...
+
 .PHONY: tools
 tools: ## Build the pinned tools that are missing into .cache
 	@tools/install.sh $(CONTROL_PLANE) controller-gen golangci-lint

@@ -13,7 +13,12 @@ kube-apiserver kubernetes k8s.io/kubernetes k8s.io/kubernetes/cmd/kube-apiserver
 kube-controller-manager kubernetes k8s.io/kubernetes k8s.io/kubernetes/cmd/kube-controller-manager
 kube-scheduler kubernetes k8s.io/kubernetes k8s.io/kubernetes/cmd/kube-scheduler
 kubectl kubernetes k8s.io/kubernetes k8s.io/kubernetes/cmd/kubectl
+kubelet kubernetes k8s.io/kubernetes k8s.io/kubernetes/cmd/kubelet
+kube-proxy kubernetes k8s.io/kubernetes k8s.io/kubernetes/cmd/kube-proxy
 etcd etcd go.etcd.io/etcd/server/v3 go.etcd.io/etcd/server/v3
+containerd containerd github.com/containerd/containerd/v2 github.com/containerd/containerd/v2/cmd/containerd
+containerd-shim-runc-v2 containerd github.com/containerd/containerd/v2 github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2
+ctr containerd github.com/containerd/containerd/v2 github.com/containerd/containerd/v2/cmd/ctr
 controller-gen controller-gen sigs.k8s.io/controller-tools sigs.k8s.io/controller-tools/cmd/controller-gen
 golangci-lint golangci-lint github.com/golangci/golangci-lint/v2 github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 helm helm helm.sh/helm/v4 helm.sh/helm/v4/cmd/helm
@@ -41,7 +46,7 @@ install_one() {
     trap "rm -f '$out.$$'" EXIT
     (cd "$root/tools/$dir" && GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0 \
       "$root/tools/progress.sh" "building $name $version ($count)" \
-      go build -trimpath -ldflags "$(ldflags "$version")" -o "$out.$$" "$pkg")
+      go build -tags no_btrfs,no_zfs,no_devmapper -trimpath -ldflags "$(ldflags "$version")" -o "$out.$$" "$pkg")
     mv "$out.$$" "$out"
     trap - EXIT
   fi

@@ -9,7 +9,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
-	"net"
+	"net/netip"
 	"time"
 )
 
@@ -48,11 +48,13 @@ func newAuthority() (*authority, error) {
 	return &authority{key: key, certificate: certificate, pem: encodeCertificate(der)}, nil
 }
 
-// server returns a certificate for the API server on the loopback.
-func (a *authority) server() (keyPair, error) {
+// server returns a certificate for the API server at the addresses.
+func (a *authority) server(addresses []netip.Addr) (keyPair, error) {
 	return a.sign(pkix.Name{CommonName: "kube-apiserver"}, func(t *x509.Certificate) {
 		t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-		t.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(serviceIP)}
+		for _, address := range addresses {
+			t.IPAddresses = append(t.IPAddresses, address.AsSlice())
+		}
 		t.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
 	})
 }

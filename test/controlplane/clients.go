@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 
@@ -24,6 +25,25 @@ func (c *ControlPlane) ConfigForUser(user string, groups ...string) (*rest.Confi
 	config.CertData, config.KeyData = pair.certificate, pair.key
 	return config, nil
 }
+
+// NodeConfig returns a configuration for the kubelet of a node, with the address that nodes reach the API server by.
+func (c *ControlPlane) NodeConfig(node string) (*rest.Config, error) {
+	return c.outside("system:node:"+node, "system:nodes")
+}
+
+// ProxyConfig returns a configuration for kube-proxy on a node.
+func (c *ControlPlane) ProxyConfig() (*rest.Config, error) { return c.outside("system:kube-proxy") }
+
+func (c *ControlPlane) outside(user string, groups ...string) (*rest.Config, error) {
+	config, err := c.ConfigForUser(user, groups...)
+	if err == nil {
+		config.Host = fmt.Sprintf("https://%s", netip.AddrPortFrom(c.options.network().Address, uint16(c.port)))
+	}
+	return config, err
+}
+
+// Authority returns the path of the certificate authority of clients and of the API server.
+func (c *ControlPlane) Authority() string { return filepath.Join(c.dir, "ca.crt") }
 
 // ConfigForToken returns a configuration with a bearer token, as TokenRequest gives it.
 func (c *ControlPlane) ConfigForToken(token string) *rest.Config {

@@ -8,11 +8,21 @@ import (
 	"strconv"
 )
 
-// The range of Services; its first address is the API server's own Service. Nothing routes there.
-const (
-	serviceRange = "10.96.0.0/16"
-	serviceIP    = "10.96.0.1"
-)
+// loopback is the network of a control plane without nodes. Nothing routes to its Services.
+var loopback = Network{Address: netip.MustParseAddr("127.0.0.1"), Services: netip.MustParsePrefix("10.96.0.0/16")}
+
+func (o Options) network() Network {
+	if o.Network == nil {
+		return loopback
+	}
+	return *o.Network
+}
+
+// addresses are all that the API server is reached by.
+func (o Options) addresses() []netip.Addr {
+	network := o.network()
+	return []netip.Addr{loopback.Address, network.Address, network.Services.Addr().Next()}
+}
 
 // files are the paths of what the components read.
 type files struct{ dir string }
@@ -32,11 +42,11 @@ func etcdArgs(f files, port int) []string {
 	}
 }
 
-func apiserverArgs(f files, etcdPort, port int, controllerManager bool) []string {
+func apiserverArgs(f files, etcdPort, port int, options Options) []string {
+	network := options.network()
 	args := []string{
 		"--etcd-servers=http://127.0.0.1:" + strconv.Itoa(etcdPort),
-		"--bind-address=127.0.0.1",
-		"--advertise-address=127.0.0.1",
+		"--advertise-address=" + network.Address.String(),
 		"--secure-port=" + strconv.Itoa(port),
 		"--cert-dir=" + f.path("apiserver"),
 		"--tls-cert-file=" + f.path("apiserver.crt"),
@@ -46,11 +56,19 @@ func apiserverArgs(f files, etcdPort, port int, controllerManager bool) []string
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-signing-key-file=" + f.path("sa.key"),
 		"--service-account-key-file=" + f.path("sa.pub"),
-		"--service-cluster-ip-range=" + serviceRange,
-		"--endpoint-reconciler-type=none",
+		"--service-cluster-ip-range=" + network.Services.String(),
 		"--allow-privileged=true",
 	}
-	if !controllerManager {
+	if options.Network == nil {
+		args = append(args, "--bind-address=127.0.0.1", "--endpoint-reconciler-type=none")
+	} else {
+		args = append(args, "--bind-address=0.0.0.0", "--enable-admission-plugins=NodeRestriction",
+			// No kube-proxy serves the API server's own namespace: webhooks are called at their pods' addresses.
+			"--enable-aggregator-routing=true",
+			"--kubelet-preferred-address-types=InternalIP",
+			"--kubelet-client-certificate="+f.path("kubelet.crt"), "--kubelet-client-key="+f.path("kubelet.key"))
+	}
+	if !options.ControllerManager {
 		// Nobody makes the `default` service account that this plugin wants of every pod.
 		args = append(args, "--disable-admission-plugins=ServiceAccount")
 	}

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,8 +44,18 @@ type Options struct {
 	BinDir string
 	// Scheduler and ControllerManager start these as well.
 	Scheduler, ControllerManager bool
+	// Network opens the control plane to nodes; nil keeps it on the loopback.
+	Network *Network
 	// Log receives a line for each step; nil drops them.
 	Log io.Writer
+}
+
+// Network is where nodes reach the control plane.
+type Network struct {
+	// Address of the API server, beside the loopback's.
+	Address netip.Addr
+	// Services is the range of Services; its first address is the API server's own.
+	Services netip.Prefix
 }
 
 // ControlPlane is a running control plane.
@@ -54,6 +65,7 @@ type ControlPlane struct {
 	temporary bool
 	authority *authority
 	url       string
+	port      int
 	admin     *rest.Config
 	processes []*process.Process
 }
@@ -127,7 +139,11 @@ func (c *ControlPlane) writeKeys() error {
 		return err
 	}
 	c.authority = authority
-	server, err := authority.server()
+	server, err := authority.server(c.options.addresses())
+	if err != nil {
+		return err
+	}
+	kubelet, err := authority.client("kube-apiserver-kubelet-client", []string{"system:masters"})
 	if err != nil {
 		return err
 	}
@@ -142,6 +158,8 @@ func (c *ControlPlane) writeKeys() error {
 		"ca.crt":        authority.pem,
 		"apiserver.crt": server.certificate,
 		"apiserver.key": server.key,
+		"kubelet.crt":   kubelet.certificate,
+		"kubelet.key":   kubelet.key,
 		"sa.key":        private,
 		"sa.pub":        public,
 	} {
@@ -171,7 +189,7 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	if err := c.await(ctx, http.DefaultClient, fmt.Sprintf("http://127.0.0.1:%d/readyz", etcdPort)); err != nil {
 		return err
 	}
-	if err := c.run("kube-apiserver", apiserverArgs(f, etcdPort, port, c.options.ControllerManager)); err != nil {
+	if err := c.run("kube-apiserver", apiserverArgs(f, etcdPort, port, c.options)); err != nil {
 		return err
 	}
 	if err := c.connect(ctx, port); err != nil {
@@ -182,7 +200,7 @@ func (c *ControlPlane) start(ctx context.Context) error {
 
 // connect makes the administrator's configuration and waits for the API server to be ready.
 func (c *ControlPlane) connect(ctx context.Context, port int) error {
-	c.url = fmt.Sprintf("https://127.0.0.1:%d", port)
+	c.url, c.port = fmt.Sprintf("https://127.0.0.1:%d", port), port
 	admin, err := c.ConfigForUser("rankwright-admin", "system:masters")
 	if err != nil {
 		return err

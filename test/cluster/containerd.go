@@ -1,0 +1,102 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/rankwright/rankwright/test/process"
+)
+
+// containerdConfig has the folders of the node and of the machine's CNI plugins to be filled in.
+const containerdConfig = `version = 3
+root = "{dir}/containerd"
+state = "/run/containerd"
+disabled_plugins = ["io.containerd.nri.v1.nri"]
+
+[grpc]
+  address = "/run/containerd/containerd.sock"
+
+[plugins."io.containerd.cri.v1.images".pinned_images]
+  sandbox = "` + pauseName + `"
+
+[plugins."io.containerd.cri.v1.runtime"]
+  restrict_oom_score_adj = true
+  disable_apparmor = true
+  enable_cdi = true
+  cdi_spec_dirs = ["/run/cdi"]
+  [plugins."io.containerd.cri.v1.runtime".cni]
+    bin_dirs = ["{plugins}"]
+    conf_dir = "{dir}/cni"
+  [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
+      SystemdCgroup = false
+`
+
+// cniConfig connects pods to a bridge of the node.
+const cniConfig = `{"cniVersion": "0.4.0", "name": "pods", "plugins": [
+  {"type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": false, "ipam": {
+    "type": "host-local", "dataDir": "{dir}/ipam", "ranges": [[{"subnet": "{pods}"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
+  {"type": "portmap", "capabilities": {"portMappings": true}}, {"type": "loopback"}]}
+`
+
+// StartContainerd starts containerd and returns when it answers.
+func (n *Node) StartContainerd(ctx context.Context) error {
+	fill := strings.NewReplacer("{dir}", n.dir, "{plugins}", cniPlugins, "{pods}", n.cluster.net.pods(n.number).String())
+	if err := os.MkdirAll(n.path("cni"), 0o700); err != nil {
+		return err
+	}
+	for name, content := range map[string]string{"containerd.toml": containerdConfig, "cni/pods.conflist": cniConfig} {
+		if err := os.WriteFile(n.path(name), []byte(fill.Replace(content)), 0o600); err != nil {
+			return err
+		}
+	}
+	if err := n.run("containerd", "--config", n.path("containerd.toml")); err != nil {
+		return err
+	}
+	return await(ctx, n.components["containerd"], func(ctx context.Context) error {
+		output, err := n.ctr(ctx, "version").CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, output)
+		}
+		return nil
+	})
+}
+
+func (n *Node) ctr(ctx context.Context, args ...string) interface {
+	CombinedOutput() ([]byte, error)
+} {
+	return n.Command(ctx, append([]string{filepath.Join(n.cluster.options.BinDir, "ctr"), "--namespace", "k8s.io"}, args...)...)
+}
+
+func (n *Node) loadImage(ctx context.Context, archive string) error {
+	if output, err := n.ctr(ctx, "images", "import", archive).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: import %s: %w: %s", n.Name, archive, err, output)
+	}
+	return nil
+}
+
+// await polls until a check passes or the process ends.
+func await(ctx context.Context, p *process.Process, check func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	last := errors.New("not asked yet")
+	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		if exit := p.Exit(); exit != nil {
+			return false, exit
+		}
+		last = check(ctx)
+		return last == nil, nil
+	})
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s is not ready: %w (last answer: %w); the end of its log:\n%s", p.Name(), err, last, p.LogTail(20))
+	}
+	return err
+}

@@ -1,0 +1,211 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/rankwright/rankwright/test/controlplane"
+	"github.com/rankwright/rankwright/test/process"
+)
+
+// readyTimeout is far above the seconds that a component takes on two free cores.
+const readyTimeout = 3 * time.Minute
+
+// Node is a node of the cluster: a network and a mount namespace with containerd, kubelet and kube-proxy in it. In its
+// mount namespace /run and /var/lib/kubelet are its own, the rest is the machine's.
+type Node struct {
+	// Name is the Node's metadata.name.
+	Name string
+
+	cluster *Cluster
+	number  int
+	dir     string
+	// holder keeps the namespaces open.
+	holder     *process.Process
+	components map[string]*process.Process
+}
+
+func newNode(c *Cluster, number int) *Node {
+	name := fmt.Sprintf("node-%d", number)
+	return &Node{
+		Name: name, cluster: c, number: number, dir: filepath.Join(c.options.Dir, name), components: map[string]*process.Process{},
+	}
+}
+
+// enter makes the mount namespace: nothing mounted in it is seen outside, and what the node shares with its containers
+// is shared inside alone.
+const enter = `set -e
+mount --make-rprivate /
+mkdir -p "$1/kubelet" /var/lib/kubelet
+mount --bind "$1/kubelet" /var/lib/kubelet
+mount --make-shared /var/lib/kubelet
+mount -t tmpfs tmpfs /run
+mount --make-rshared /run
+mkdir -p /run/netns /run/lock /var/lib/kubelet/device-plugins
+: > "$1/entered"
+exec sleep infinity`
+
+func (n *Node) start(ctx context.Context, pause string) error {
+	if err := os.MkdirAll(n.dir, 0o755); err != nil { //nolint:gosec // pods of other users read below it
+		return err
+	}
+	_ = os.Remove(n.path("entered"))
+	holder, err := process.Start(process.Spec{
+		Name: n.Name, Path: "/usr/bin/nsenter", LogFile: n.path("holder.log"),
+		Args: []string{"--net=" + namespacePath(n.cluster.net.namespace(n.number)), "--", "unshare", "--mount", "sh", "-c", enter, "enter", n.dir},
+	})
+	if err != nil {
+		return err
+	}
+	n.holder = holder
+	if err := await(ctx, holder, func(context.Context) error {
+		_, err := os.Stat(n.path("entered"))
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := n.StartContainerd(ctx); err != nil {
+		return err
+	}
+	if err := n.loadImage(ctx, pause); err != nil {
+		return err
+	}
+	if err := n.writeKubeconfigs(); err != nil {
+		return err
+	}
+	if err := n.StartKubelet(); err != nil {
+		return err
+	}
+	if err := n.run("kube-proxy", "--config", n.path("kube-proxy.yaml")); err != nil {
+		return err
+	}
+	if err := n.AwaitReady(ctx); err != nil {
+		return err
+	}
+	n.cluster.logf("%s: ready", n.Name)
+	return nil
+}
+
+func (n *Node) path(name string) string { return filepath.Join(n.dir, name) }
+
+// writeKubeconfigs writes what the kubelet and kube-proxy are told, and who they are.
+func (n *Node) writeKubeconfigs() error {
+	kubelet, err := n.cluster.ControlPlane.NodeConfig(n.Name)
+	if err != nil {
+		return err
+	}
+	proxy, err := n.cluster.ControlPlane.ProxyConfig()
+	if err != nil {
+		return err
+	}
+	if err := controlplane.WriteKubeconfig(n.path("kubelet.kubeconfig"), kubelet); err != nil {
+		return err
+	}
+	if err := controlplane.WriteKubeconfig(n.path("kube-proxy.kubeconfig"), proxy); err != nil {
+		return err
+	}
+	if err := writeYAML(n.path("kubelet.yaml"), n.kubeletConfig()); err != nil {
+		return err
+	}
+	return writeYAML(n.path("kube-proxy.yaml"), n.proxyConfig())
+}
+
+// Command is a command in the node's namespaces.
+func (n *Node) Command(ctx context.Context, argv ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, "nsenter", n.inside(argv...)...)
+}
+
+func (n *Node) inside(argv ...string) []string {
+	return append([]string{"--target=" + strconv.Itoa(n.holder.PID()), "--net", "--mount", "--"}, argv...)
+}
+
+// run starts a component of the cluster's binaries.
+func (n *Node) run(binary string, args ...string) error {
+	p, err := process.Start(process.Spec{
+		Name: n.Name + " " + binary, Path: "/usr/bin/nsenter", LogFile: n.path(binary + ".log"),
+		Args: n.inside(append([]string{filepath.Join(n.cluster.options.BinDir, binary)}, args...)...),
+		Env:  append(os.Environ(), "PATH="+n.cluster.options.BinDir+":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+	})
+	if err != nil {
+		return err
+	}
+	n.components[binary] = p
+	return nil
+}
+
+// Kill ends a component (kubelet, containerd, kube-proxy) without warning and returns when it is gone.
+func (n *Node) Kill(component string) {
+	if p := n.components[component]; p != nil {
+		p.Stop(0)
+		delete(n.components, component)
+	}
+}
+
+// LogFile is the path of a component's log.
+func (n *Node) LogFile(component string) string { return n.path(component + ".log") }
+
+// DevicePlugins is the path, as this process sees it, of the folder where device plugins meet the node's kubelet.
+func (n *Node) DevicePlugins() string { return n.path("kubelet/device-plugins") }
+
+// AwaitReady waits until the Node is Ready.
+func (n *Node) AwaitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	clients, err := kubernetes.NewForConfig(n.cluster.ControlPlane.Config())
+	if err != nil {
+		return err
+	}
+	selector := fields.OneTermEqualSelector("metadata.name", n.Name).String()
+	nodes := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.FieldSelector = selector
+			return clients.CoreV1().Nodes().List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.FieldSelector = selector
+			return clients.CoreV1().Nodes().Watch(ctx, o)
+		},
+	}
+	_, err = watchtools.UntilWithSync(ctx, nodes, &corev1.Node{}, nil, func(event watch.Event) (bool, error) {
+		node, ok := event.Object.(*corev1.Node)
+		return ok && ready(node), nil
+	})
+	if err != nil {
+		return fmt.Errorf("not Ready: %w; the end of %s:\n%s", err, n.LogFile("kubelet"), n.components["kubelet"].LogTail(20))
+	}
+	return nil
+}
+
+func ready(node *corev1.Node) bool {
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func (n *Node) stop() {
+	for _, component := range []string{"kube-proxy", "kubelet", "containerd"} {
+		if p := n.components[component]; p != nil {
+			p.Stop(stopGrace)
+		}
+	}
+	if n.holder != nil {
+		n.holder.Stop(0)
+	}
+}
