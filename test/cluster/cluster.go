@@ -126,6 +126,9 @@ func (c *Cluster) prepare() error {
 	return os.MkdirAll(c.options.Dir, 0o755) //nolint:gosec // keys in it are readable by root alone
 }
 
+// Number tells the cluster from others on the machine; it is in the names of all its namespaces and links (rwc0, …).
+func (c *Cluster) Number() int { return c.net.number }
+
 // Kubeconfig is the path of the administrator's kubeconfig.
 func (c *Cluster) Kubeconfig() string { return c.ControlPlane.Kubeconfig() }
 

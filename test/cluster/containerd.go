@@ -85,7 +85,7 @@ func (n *Node) loadImage(ctx context.Context, archive string) error {
 
 // await polls until a check passes or the process ends.
 func await(ctx context.Context, p *process.Process, check func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
 	defer cancel()
 	last := errors.New("not asked yet")
 	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {

@@ -90,16 +90,24 @@ func (n network) create(ctx context.Context, nodes int) error {
 	return nil
 }
 
-// remove takes the bridge, the namespaces and, with them, routes and links away. What is not there is no error.
+// remove takes the bridge, the links and the namespaces away. What is not there is no error. Links are removed by name:
+// the kernel takes its time to end a namespace.
 func (n network) remove(ctx context.Context) error {
+	links := []string{n.bridge()}
 	var errs []error
 	for i := 1; i <= maxNodes; i++ {
+		links = append(links, n.veth(i))
 		if _, err := os.Stat(namespacePath(n.namespace(i))); err == nil {
 			errs = append(errs, run(ctx, "ip", "netns", "del", n.namespace(i)))
 		}
 	}
-	if _, err := os.Stat(filepath.Join("/sys/class/net", n.bridge())); err == nil {
-		errs = append(errs, run(ctx, "ip", "link", "del", n.bridge()))
+	for _, link := range links {
+		if _, err := os.Stat(filepath.Join("/sys/class/net", link)); err != nil {
+			continue
+		}
+		if err := run(ctx, "ip", "link", "del", link); err != nil && !strings.Contains(err.Error(), "Cannot find device") {
+			errs = append(errs, err)
+		}
 	}
 	return errors.Join(errs...)
 }

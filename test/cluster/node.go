@@ -22,8 +22,8 @@ import (
 	"github.com/rankwright/rankwright/test/process"
 )
 
-// readyTimeout is far above the seconds that a component takes on two free cores.
-const readyTimeout = 3 * time.Minute
+// ReadyTimeout is far above the seconds that a component takes on two free cores.
+const ReadyTimeout = 3 * time.Minute
 
 // Node is a node of the cluster: a network and a mount namespace with containerd, kubelet and kube-proxy in it. In its
 // mount namespace /run and /var/lib/kubelet are its own, the rest is the machine's.
@@ -163,7 +163,7 @@ func (n *Node) DevicePlugins() string { return n.path("kubelet/device-plugins") 
 
 // AwaitReady waits until the Node is Ready.
 func (n *Node) AwaitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)
 	defer cancel()
 	clients, err := kubernetes.NewForConfig(n.cluster.ControlPlane.Config())
 	if err != nil {
