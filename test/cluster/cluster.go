@@ -15,6 +15,10 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/rankwright/rankwright/test/controlplane"
 )
@@ -97,7 +101,26 @@ func (c *Cluster) start(ctx context.Context) error {
 			return nil
 		})
 	}
-	return starting.Wait()
+	if err := starting.Wait(); err != nil {
+		return err
+	}
+	return c.awaitServiceAccount()
+}
+
+// awaitServiceAccount waits for what pods of the default namespace need.
+func (c *Cluster) awaitServiceAccount() error {
+	ctx, cancel := context.WithTimeout(context.Background(), ReadyTimeout)
+	defer cancel()
+	clients, err := kubernetes.NewForConfig(c.ControlPlane.Config())
+	if err != nil {
+		return err
+	}
+	err = awaitObject(ctx, clients.CoreV1().RESTClient(), "serviceaccounts", metav1.NamespaceDefault, "default",
+		&corev1.ServiceAccount{}, func(runtime.Object) bool { return true })
+	if err != nil {
+		return fmt.Errorf("service account default/default: %w", err)
+	}
+	return nil
 }
 
 func (c *Cluster) prepare() error {

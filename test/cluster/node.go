@@ -169,25 +169,23 @@ func (n *Node) AwaitReady(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	selector := fields.OneTermEqualSelector("metadata.name", n.Name).String()
-	nodes := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.FieldSelector = selector
-			return clients.CoreV1().Nodes().List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.FieldSelector = selector
-			return clients.CoreV1().Nodes().Watch(ctx, o)
-		},
-	}
-	_, err = watchtools.UntilWithSync(ctx, nodes, &corev1.Node{}, nil, func(event watch.Event) (bool, error) {
-		node, ok := event.Object.(*corev1.Node)
-		return ok && ready(node), nil
+	err = awaitObject(ctx, clients.CoreV1().RESTClient(), "nodes", metav1.NamespaceAll, n.Name, &corev1.Node{}, func(o runtime.Object) bool {
+		node, ok := o.(*corev1.Node)
+		return ok && ready(node)
 	})
 	if err != nil {
 		return fmt.Errorf("not Ready: %w; the end of %s:\n%s", err, n.LogFile("kubelet"), n.components["kubelet"].LogTail(20))
 	}
 	return nil
+}
+
+// awaitObject watches an object until it is as it should be.
+func awaitObject(ctx context.Context, client cache.Getter, resource, namespace, name string, kind runtime.Object, good func(runtime.Object) bool) error {
+	objects := cache.NewListWatchFromClient(client, resource, namespace, fields.OneTermEqualSelector("metadata.name", name))
+	_, err := watchtools.UntilWithSync(ctx, objects, kind, nil, func(event watch.Event) (bool, error) {
+		return event.Type != watch.Deleted && good(event.Object), nil
+	})
+	return err
 }
 
 func ready(node *corev1.Node) bool {
