@@ -5,9 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,15 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// cleanUp removes what a cluster of this number left behind: processes, mounts, cgroups, namespaces and links.
+// cleanUp removes what a cluster of this number left behind: processes, mounts, namespaces and links.
 func (c *Cluster) cleanUp() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	return errors.Join(c.net.killProcesses(ctx), c.unmount(), c.net.removeCgroups(), c.net.remove(ctx))
+	return errors.Join(c.net.killProcesses(ctx), c.unmount(), c.net.remove(ctx))
 }
 
-// killProcesses kills, until none is left, what runs in the network namespace of a node or in a cgroup of the cluster:
-// the shims of containers and the containers outlive their containerd.
+// killProcesses kills, until none is left, what runs in the network namespace of a node, and what those started: the
+// shims of containers outlive their containerd, and hold the containers.
 func (n network) killProcesses(ctx context.Context) error {
 	return wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
 		pids := n.processes()
@@ -36,7 +35,38 @@ func (n network) killProcesses(ctx context.Context) error {
 	})
 }
 
+// processes returns the processes in the nodes' network namespaces, each with its descendants.
 func (n network) processes() []int {
+	namespaces := n.namespaces()
+	entries, _ := os.ReadDir("/proc")
+	children := map[int][]int{}
+	var found []int
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		parent, ok := parentOf(pid)
+		if !ok {
+			continue
+		}
+		children[parent] = append(children[parent], pid)
+		if namespace, _ := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid)); namespaces[namespace] {
+			found = append(found, pid)
+		}
+	}
+	seen := map[int]bool{}
+	for i := 0; i < len(found); i++ {
+		if pid := found[i]; !seen[pid] {
+			seen[pid] = true
+			found = append(found, children[pid]...)
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// namespaces are the nodes' network namespaces as /proc/PID/ns/net names them.
+func (n network) namespaces() map[string]bool {
 	namespaces := map[string]bool{}
 	for i := 1; i <= maxNodes; i++ {
 		if info, err := os.Stat(namespacePath(n.namespace(i))); err == nil {
@@ -45,27 +75,19 @@ func (n network) processes() []int {
 			}
 		}
 	}
-	entries, _ := os.ReadDir("/proc")
-	var pids []int
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil || zombie(pid) {
-			continue
-		}
-		namespace, _ := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
-		cgroups, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
-		if namespaces[namespace] || strings.Contains(string(cgroups), ":"+n.cgroup()+"-") {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+	return namespaces
 }
 
-// zombie says whether a process waits for nothing but its parent.
-func zombie(pid int) bool {
+// parentOf is the parent of a process; false for one that is gone, or a zombie that waits for nothing but its parent.
+func parentOf(pid int) (int, bool) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, after, _ := strings.Cut(string(stat), ") ")
-	return strings.HasPrefix(after, "Z")
+	fields := strings.Fields(after)
+	if len(fields) < 2 || fields[0] == "Z" {
+		return 0, false
+	}
+	parent, err := strconv.Atoi(fields[1])
+	return parent, err == nil
 }
 
 // unmount detaches every mount below the folder of the cluster that this process sees, the deepest first.
@@ -87,34 +109,6 @@ func (c *Cluster) unmount() error {
 	for _, point := range slices.Backward(points) {
 		if err := syscall.Unmount(point, syscall.MNT_DETACH); err != nil {
 			errs = append(errs, fmt.Errorf("unmount %s: %w", point, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// removeCgroups removes the cluster's cgroups of every hierarchy, the deepest first.
-func (n network) removeCgroups() error {
-	roots, err := filepath.Glob("/sys/fs/cgroup" + n.cgroup() + "-*")
-	if err != nil {
-		return err
-	}
-	hierarchies, err := filepath.Glob("/sys/fs/cgroup/*" + n.cgroup() + "-*")
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, root := range append(roots, hierarchies...) {
-		var folders []string
-		_ = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.IsDir() {
-				folders = append(folders, name)
-			}
-			return nil
-		})
-		for _, folder := range slices.Backward(folders) {
-			if err := syscall.Rmdir(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				errs = append(errs, fmt.Errorf("cgroup %s: %w", folder, err))
-			}
 		}
 	}
 	return errors.Join(errs...)

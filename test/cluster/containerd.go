@@ -83,6 +83,22 @@ func (n *Node) loadImage(ctx context.Context, archive string) error {
 	return nil
 }
 
+// removeContainers kills every container and removes its cgroup, as far as containerd answers.
+func (n *Node) removeContainers() {
+	if n.components["containerd"] == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
+	defer cancel()
+	tasks, err := n.ctr(ctx, "tasks", "list", "--quiet").CombinedOutput()
+	if err != nil {
+		return
+	}
+	for _, task := range strings.Fields(string(tasks)) {
+		_, _ = n.ctr(ctx, "tasks", "delete", "--force", task).CombinedOutput()
+	}
+}
+
 // await polls until a check passes or the process ends.
 func await(ctx context.Context, p *process.Process, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, ReadyTimeout)

@@ -26,7 +26,6 @@ func (n *Node) kubeletConfig() map[string]any {
 		"authorization":                 map[string]any{"mode": "Webhook"},
 		"containerRuntimeEndpoint":      "unix:///run/containerd/containerd.sock",
 		"cgroupDriver":                  "cgroupfs",
-		"cgroupRoot":                    n.cgroup(),
 		"cgroupsPerQOS":                 false,
 		"enforceNodeAllocatable":        []string{},
 		"failCgroupV1":                  false,
@@ -60,9 +59,6 @@ func (n *Node) proxyConfig() map[string]any {
 		"metricsBindAddress": "127.0.0.1:0",
 	}
 }
-
-// cgroup is above those of the node's pods.
-func (n *Node) cgroup() string { return n.cluster.net.cgroup() + "-" + n.Name }
 
 func writeYAML(name string, content any) error {
 	text, err := yaml.Marshal(content)

@@ -55,7 +55,6 @@ func (n network) cluster() netip.Prefix        { return netip.PrefixFrom(n.addre
 func (n network) bridge() string               { return fmt.Sprintf("rwc%d", n.number) }
 func (n network) namespace(number int) string  { return fmt.Sprintf("rwc%d-node-%d", n.number, number) }
 func (n network) veth(number int) string       { return fmt.Sprintf("rwc%d-v%d", n.number, number) }
-func (n network) cgroup() string               { return fmt.Sprintf("/rwc%d", n.number) }
 func namespacePath(namespace string) string    { return filepath.Join("/run/netns", namespace) }
 
 // create makes a bridge, and for each node a network namespace on it with routes to the pods of the others.

@@ -60,10 +60,12 @@ mkdir -p /run/netns /run/lock /var/lib/kubelet/device-plugins
 exec sleep infinity`
 
 func (n *Node) start(ctx context.Context, pause string) error {
+	if err := os.RemoveAll(n.dir); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(n.dir, 0o755); err != nil { //nolint:gosec // pods of other users read below it
 		return err
 	}
-	_ = os.Remove(n.path("entered"))
 	holder, err := process.Start(process.Spec{
 		Name: n.Name, Path: "/usr/bin/nsenter", LogFile: n.path("holder.log"),
 		Args: []string{"--net=" + namespacePath(n.cluster.net.namespace(n.number)), "--", "unshare", "--mount", "sh", "-c", enter, "enter", n.dir},
@@ -199,6 +201,9 @@ func ready(node *corev1.Node) bool {
 
 func (n *Node) stop() {
 	for _, component := range []string{"kube-proxy", "kubelet", "containerd"} {
+		if component == "containerd" {
+			n.removeContainers()
+		}
 		if p := n.components[component]; p != nil {
 			p.Stop(stopGrace)
 		}
