@@ -95,13 +95,10 @@ func (s supervisor) follow(ctx context.Context, pid int) error {
 		if _, err := io.Copy(io.MultiWriter(os.Stdout, &said), log); err != nil {
 			return false, err
 		}
-		if strings.Contains(said.String(), "\nready: ") {
-			return true, nil
-		}
 		if gone {
-			return false, errors.New("the cluster did not start: see above")
+			return false, errors.New("the cluster ended: see above")
 		}
-		return false, nil
+		return strings.Contains(said.String(), "\nready: "), nil
 	})
 }
 
