@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package cluster runs a real Kubernetes cluster on one Linux machine: the control plane of package controlplane, and
 // nodes with kubelet, containerd, runc and kube-proxy, each in a network and a mount namespace of its own. It needs root,
 // and runc, the CNI plugins, iproute2 and iptables of the distribution.

@@ -1,3 +1,5 @@
+//go:build linux
+
 package cluster
 
 import (
@@ -35,10 +37,4 @@ func checkMachine() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// cgroupV1 says whether the machine has only the first version of cgroups.
-func cgroupV1() bool {
-	_, err := os.Stat("/sys/fs/cgroup/cgroup.controllers")
-	return err != nil
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package cluster
 
 import (
@@ -48,14 +50,13 @@ func (n network) address(third, fourth int) netip.Addr {
 
 func (n network) gateway() netip.Addr          { return n.address(0, 1) }
 func (n network) node(number int) netip.Addr   { return n.address(0, 10+number) }
-func (n network) nodes() netip.Prefix          { return netip.PrefixFrom(n.address(0, 0), 24) }
 func (n network) pods(number int) netip.Prefix { return netip.PrefixFrom(n.address(number, 0), 24) }
 func (n network) services() netip.Prefix       { return netip.PrefixFrom(n.address(255, 0), 24) }
 func (n network) cluster() netip.Prefix        { return netip.PrefixFrom(n.address(0, 0), 16) }
 func (n network) bridge() string               { return fmt.Sprintf("rwc%d", n.number) }
 func (n network) namespace(number int) string  { return fmt.Sprintf("rwc%d-node-%d", n.number, number) }
 func (n network) veth(number int) string       { return fmt.Sprintf("rwc%d-v%d", n.number, number) }
-func namespacePath(namespace string) string    { return filepath.Join("/run/netns", namespace) }
+func namespacePath(namespace string) string    { return "/run/netns/" + namespace }
 
 // create makes a bridge, and for each node a network namespace on it with routes to the pods of the others.
 func (n network) create(ctx context.Context, nodes int) error {
@@ -101,7 +102,7 @@ func (n network) remove(ctx context.Context) error {
 		}
 	}
 	for _, link := range links {
-		if _, err := os.Stat(filepath.Join("/sys/class/net", link)); err != nil {
+		if _, err := os.Stat("/sys/class/net/" + link); err != nil {
 			continue
 		}
 		if err := run(ctx, "ip", "link", "del", link); err != nil && !strings.Contains(err.Error(), "Cannot find device") {

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command cluster keeps a test cluster on this machine: up starts one and returns when it is ready, down stops it, run
 // stays in the foreground.
 //
