@@ -8,11 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
-	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/rankwright/rankwright/internal/version"
 	"github.com/rankwright/rankwright/pkg/detect"
@@ -112,11 +110,10 @@ func loadConfig(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-// newLogger logs JSON lines, and has the client libraries log there too.
+// newLogger logs JSON lines, and has the client library log there too.
 func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 	handler := slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
 	klog.SetSlogLogger(slog.New(handler))
-	ctrllog.SetLogger(logr.FromSlogHandler(handler))
 	return slog.New(handler)
 }
 

@@ -180,7 +180,7 @@ func parseMountInfo(text string) []mount {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		separator := slices.Index(fields, "-")
-		if separator < 5 || len(fields) < separator+4 || !path.IsAbs(fields[4]) {
+		if separator < 5 || len(fields) < separator+4 || !path.IsAbs(fields[4]) || path.Clean(fields[4]) != fields[4] {
 			continue
 		}
 		mounts = append(mounts, mount{

@@ -12,9 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const (
@@ -32,8 +31,7 @@ type Agent struct {
 	options   Options
 	log       *slog.Logger
 	clock     clock.Clock
-	client    client.Client
-	metadata  metadata.Interface
+	client    dynamic.Interface
 	metrics   *metrics
 	scanner   *scanner
 	publisher *publisher
@@ -100,7 +98,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	group.Go(func() error { return health.serve(ctx) })
 	group.Go(func() error { return measures.serve(ctx) })
 	group.Go(func() error {
-		return watchInventory(ctx, a.metadata, a.options.NodeName, func() { signal(a.changed, struct{}{}) })
+		return watchInventory(ctx, a.client, a.options.NodeName, func() { signal(a.changed, struct{}{}) })
 	})
 	a.watchEvents(ctx, group, a.eventSources())
 	group.Go(func() error {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -18,13 +18,14 @@ func DryRun(node, version string, detected v1alpha1.AcceleratorInventoryStatus) 
 	merged := Merge(v1alpha1.AcceleratorInventoryStatus{}, detected, metav1.Time{})
 	merged.AgentVersion = version
 	merged.Summary = merged.Summarize(v1alpha1.AcceleratorInventorySpec{})
-	inventory, err := statusConfiguration(node, merged)
+	inventory, err := statusManifest(node, merged)
 	if err != nil {
 		return nil, err
 	}
+	labelled := nodeManifest(object{"name": node}, Labels(&merged))
 	var out bytes.Buffer
-	for _, object := range []any{inventory, corev1ac.Node(node).WithLabels(Labels(&merged))} {
-		document, err := yaml.Marshal(object)
+	for _, manifest := range []*unstructured.Unstructured{inventory, labelled} {
+		document, err := yaml.Marshal(manifest.Object)
 		if err != nil {
 			return nil, fmt.Errorf("print what would be applied to node %s: %w", node, err)
 		}

@@ -9,11 +9,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coordinationv1ac "k8s.io/client-go/applyconfigurations/coordination/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 const (
@@ -29,7 +26,7 @@ const (
 
 // heartbeat renews a Lease, named as its node, that tells the operator that the inventory is being kept up to date.
 type heartbeat struct {
-	client    client.Client
+	client    dynamic.Interface
 	namespace string
 	node      string
 	clock     clock.Clock
@@ -82,15 +79,16 @@ func (h *heartbeat) renew(ctx context.Context) error {
 	if node == nil {
 		return errNoNode
 	}
-	config := coordinationv1ac.Lease(h.node, h.namespace).
-		WithOwnerReferences(nodeOwner(node)).
-		WithSpec(coordinationv1ac.LeaseSpec().
-			WithHolderIdentity(h.node).
-			WithLeaseDurationSeconds(leaseSeconds).
-			WithRenewTime(metav1.NewMicroTime(h.clock.Now())))
+	lease := manifest(leases.GroupVersion(), "Lease", object{
+		"name": h.node, "namespace": h.namespace, "ownerReferences": nodeOwner(node),
+	})
+	lease.Object["spec"] = object{
+		"holderIdentity": h.node, "leaseDurationSeconds": int64(leaseSeconds),
+		"renewTime": h.clock.Now().UTC().Format(metav1.RFC3339Micro),
+	}
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	if err := h.client.Apply(ctx, config, client.FieldOwner(v1alpha1.NodeAgentFieldManager)); err != nil {
+	if _, err := apply(ctx, h.client.Resource(leases).Namespace(h.namespace), lease); err != nil {
 		return fmt.Errorf("apply Lease %s/%s: %w", h.namespace, h.node, err)
 	}
 	return nil

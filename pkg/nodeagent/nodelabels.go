@@ -7,8 +7,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -101,7 +100,7 @@ const conflictRounds = 3
 // applyLabels makes the Node's labels as desired where nobody else holds them, and returns those that are contested. It
 // writes nothing where they are already so. The Node's UID goes along: without it an apply to a Node that was deleted
 // meanwhile would create one.
-func applyLabels(ctx context.Context, c client.Client, node *metav1.PartialObjectMetadata,
+func applyLabels(ctx context.Context, c dynamic.Interface, node *metav1.PartialObjectMetadata,
 	desired map[string]string,
 ) (contested map[string]string, written bool, err error) {
 	plan := planLabels(node, desired)
@@ -109,8 +108,8 @@ func applyLabels(ctx context.Context, c client.Client, node *metav1.PartialObjec
 		return plan.contested, false, nil
 	}
 	for range conflictRounds {
-		config := corev1ac.Node(node.Name).WithUID(node.UID).WithLabels(plan.apply)
-		err = c.Apply(ctx, config, client.FieldOwner(v1alpha1.NodeAgentFieldManager))
+		labelled := nodeManifest(object{"name": node.Name, "uid": string(node.UID)}, plan.apply)
+		_, err = apply(ctx, c.Resource(nodes), labelled)
 		refused := labelConflicts(err)
 		if len(refused) == 0 {
 			break

@@ -5,15 +5,10 @@ import (
 	"log/slog"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
 )
 
@@ -57,23 +52,13 @@ type Options struct {
 // New prepares an agent that talks to the API server of the configuration. It makes no call.
 func New(config *rest.Config, options Options) (*Agent, error) {
 	options = options.withDefaults()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, coordinationv1.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("register API types: %w", err)
-		}
-	}
-	c, err := client.New(config, client.Options{Scheme: scheme})
+	c, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)
 	}
-	watcher, err := metadata.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("make a metadata client for %s: %w", config.Host, err)
-	}
 	m := newMetrics(options.Version)
 	return &Agent{
-		options: options, log: options.Log, clock: options.Clock, client: c, metadata: watcher, metrics: m,
+		options: options, log: options.Log, clock: options.Clock, client: c, metrics: m,
 		scanner: &scanner{
 			host: options.Host, backends: options.Backends, deadline: options.BackendTimeout, clock: options.Clock, metrics: m,
 		},

@@ -1,29 +1,26 @@
 package nodeagent
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	applyv1alpha1 "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
 )
 
 // publisher writes what was detected to the API server.
 type publisher struct {
-	client  client.Client
+	client  dynamic.Interface
 	node    string
 	version string
 	clock   clock.PassiveClock
@@ -109,9 +106,7 @@ func (p *publisher) wrote(previous, merged *v1alpha1.AcceleratorInventoryStatus,
 }
 
 func (p *publisher) readNode(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
-	node := &metav1.PartialObjectMetadata{}
-	node.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Node"))
-	err := p.client.Get(ctx, client.ObjectKey{Name: p.node}, node)
+	read, err := p.client.Resource(nodes).Get(ctx, p.node, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("node %s is not registered yet, so nothing can be published; "+
 			"if it never is, set --node-name to the Node's metadata.name: %w", p.node, err)
@@ -119,7 +114,8 @@ func (p *publisher) readNode(ctx context.Context) (*metav1.PartialObjectMetadata
 	if err != nil {
 		return nil, fmt.Errorf("read Node %s: %w", p.node, err)
 	}
-	return node, nil
+	node := &metav1.PartialObjectMetadata{}
+	return node, fromObject(read, node)
 }
 
 // ensureInventory returns the node's inventory, created or given to the present Node where it is not yet its own.
@@ -128,28 +124,23 @@ func (p *publisher) ensureInventory(ctx context.Context, node *metav1.PartialObj
 	if err == nil && ownedBy(inventory, node) {
 		return inventory, nil
 	}
-	if client.IgnoreNotFound(err) != nil {
+	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
 	}
-	config := applyv1alpha1.AcceleratorInventory(p.node).WithOwnerReferences(nodeOwner(node))
-	if err := p.client.Apply(ctx, config, client.FieldOwner(v1alpha1.NodeAgentFieldManager)); err != nil {
+	owned := inventoryManifest(object{"name": p.node, "ownerReferences": nodeOwner(node)})
+	if _, err := apply(ctx, p.client.Resource(inventories), owned); err != nil {
 		return nil, fmt.Errorf("apply AcceleratorInventory %s: %w", p.node, err)
 	}
 	return p.readInventory(ctx)
 }
 
 func (p *publisher) readInventory(ctx context.Context) (*v1alpha1.AcceleratorInventory, error) {
-	inventory := &v1alpha1.AcceleratorInventory{}
-	if err := p.client.Get(ctx, client.ObjectKey{Name: p.node}, inventory); err != nil {
+	read, err := p.client.Resource(inventories).Get(ctx, p.node, metav1.GetOptions{})
+	if err != nil {
 		return nil, fmt.Errorf("read AcceleratorInventory %s: %w", p.node, err)
 	}
-	return inventory, nil
-}
-
-// nodeOwner makes an object go with the Node. It does not block the Node's deletion.
-func nodeOwner(node *metav1.PartialObjectMetadata) *metav1ac.OwnerReferenceApplyConfiguration {
-	return metav1ac.OwnerReference().
-		WithAPIVersion(corev1.SchemeGroupVersion.String()).WithKind("Node").WithName(node.Name).WithUID(node.UID)
+	inventory := &v1alpha1.AcceleratorInventory{}
+	return inventory, fromObject(read, inventory)
 }
 
 // ownedBy says whether the Node as it is, and no former one of its name, owns the object.
@@ -167,60 +158,47 @@ func ownedBy(object, node metav1.Object) bool {
 	return owned
 }
 
-// writeStatus applies the status where it differs from what this agent holds of the inventory's status. Fields that
-// others hold are left to them, and returned.
+// writeStatus applies the status where the inventory's differs. Fields that others hold are left to them, and returned.
 func (p *publisher) writeStatus(ctx context.Context, inventory *v1alpha1.AcceleratorInventory,
 	status v1alpha1.AcceleratorInventoryStatus,
 ) (contested map[string]string, written bool, err error) {
-	config, err := statusConfiguration(inventory.Name, status)
+	if equality.Semantic.DeepEqual(inventory.Status, status) {
+		return nil, false, nil
+	}
+	wanted, err := statusManifest(inventory.Name, status)
 	if err != nil {
 		return nil, false, err
 	}
-	held, err := applyv1alpha1.ExtractAcceleratorInventoryStatus(inventory, v1alpha1.NodeAgentFieldManager)
-	if err != nil {
-		return nil, false, fmt.Errorf("read managed fields of AcceleratorInventory %s: %w", inventory.Name, err)
-	}
-	if same, err := sameJSON(held.Status, config.Status); same || err != nil {
-		return nil, false, err
-	}
-	err = p.applyStatus(ctx, config)
+	version, err := p.applyStatus(ctx, wanted)
 	if contested = conflicts(err); len(contested) > 0 {
-		rest, pruneErr := withoutFields(config, slices.Sorted(maps.Keys(contested)))
-		if pruneErr != nil {
+		if pruneErr := removeFields(wanted.Object, slices.Sorted(maps.Keys(contested))); pruneErr != nil {
 			return contested, false, errors.Join(err, pruneErr)
 		}
-		err = p.applyStatus(ctx, rest)
+		version, err = p.applyStatus(ctx, wanted)
 	}
-	return contested, err == nil, err
+	return contested, err == nil && version != inventory.ResourceVersion, err
 }
 
-func (p *publisher) applyStatus(ctx context.Context, config *applyv1alpha1.AcceleratorInventoryApplyConfiguration) error {
-	if err := p.client.Status().Apply(ctx, config, client.FieldOwner(v1alpha1.NodeAgentFieldManager)); err != nil {
-		return fmt.Errorf("apply status of AcceleratorInventory %s: %w", p.node, err)
+// applyStatus returns the resource version that the inventory has then.
+func (p *publisher) applyStatus(ctx context.Context, wanted *unstructured.Unstructured) (version string, err error) {
+	applied, err := apply(ctx, p.client.Resource(inventories), wanted, "status")
+	if err != nil {
+		return "", fmt.Errorf("apply status of AcceleratorInventory %s: %w", p.node, err)
 	}
-	return nil
+	return applied.GetResourceVersion(), nil
 }
 
-// statusConfiguration turns a status into an apply configuration. Both have the same JSON, in which zero values of
-// optional fields are absent: the agent holds only what it says. The summary is there even where it is all zeros, so that
-// a node without devices shows 0 of them.
-func statusConfiguration(name string, status v1alpha1.AcceleratorInventoryStatus) (*applyv1alpha1.AcceleratorInventoryApplyConfiguration, error) {
-	config := applyv1alpha1.AcceleratorInventory(name)
-	content, err := json.Marshal(status)
-	if err == nil {
-		err = json.Unmarshal(content, &config.Status)
-	}
+// statusManifest is what the agent says of an inventory's status. The summary is there even where it is all zeros, so
+// that a node without devices shows 0 of them.
+func statusManifest(name string, status v1alpha1.AcceleratorInventoryStatus) (*unstructured.Unstructured, error) {
+	fields, err := toObject(status)
 	if err != nil {
 		return nil, fmt.Errorf("convert status of AcceleratorInventory %s: %w", name, err)
 	}
-	if config.Status.Summary == nil {
-		config.Status.WithSummary(applyv1alpha1.InventorySummary().WithDevices(0).WithHealthy(0))
+	if fields["summary"] == nil {
+		fields["summary"] = object{"devices": int64(0), "healthy": int64(0)}
 	}
-	return config, nil
-}
-
-func sameJSON(a, b *applyv1alpha1.AcceleratorInventoryStatusApplyConfiguration) (bool, error) {
-	contentA, errA := json.Marshal(a)
-	contentB, errB := json.Marshal(b)
-	return bytes.Equal(contentA, contentB), errors.Join(errA, errB)
+	manifest := inventoryManifest(object{"name": name})
+	manifest.Object["status"] = fields
+	return manifest, nil
 }

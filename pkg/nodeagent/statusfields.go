@@ -1,42 +1,24 @@
 package nodeagent
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
-
-	applyv1alpha1 "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
 )
 
-// withoutFields returns the configuration without some fields of its status, named as the API server names them in a
-// conflict: `.status.summary.devices`, `.status.devices[id="nvidia-0000:17:00.0"].health.state`. What another manager
-// holds is not taken away by that, since the agent no longer holds it.
-func withoutFields(config *applyv1alpha1.AcceleratorInventoryApplyConfiguration, fields []string) (*applyv1alpha1.AcceleratorInventoryApplyConfiguration, error) {
-	content, err := json.Marshal(config)
-	if err != nil {
-		return nil, fmt.Errorf("leave out fields held by others: %w", err)
-	}
-	var object map[string]any
-	if err := json.Unmarshal(content, &object); err != nil {
-		return nil, fmt.Errorf("leave out fields held by others: %w", err)
-	}
+// removeFields leaves fields of the status out of an apply, named as the API server names them in a conflict:
+// `.status.summary.devices`, `.status.devices[id="nvidia-0000:17:00.0"].health.state`. What another manager holds is not
+// taken away by that, since the agent no longer holds it.
+func removeFields(manifest object, fields []string) error {
 	for _, field := range fields {
 		steps := parseField(field)
-		if len(steps) < 2 || !removeField(object, steps) {
-			return nil, fmt.Errorf("leave out %s, which another field manager holds: no such field in the status; "+
+		if len(steps) < 2 || !removeField(manifest, steps) {
+			return fmt.Errorf("leave out %s, which another field manager holds: no such field in the status; "+
 				"remove that manager's entry from metadata.managedFields", field)
 		}
 	}
-	if content, err = json.Marshal(object); err != nil {
-		return nil, fmt.Errorf("leave out fields held by others: %w", err)
-	}
-	pruned := &applyv1alpha1.AcceleratorInventoryApplyConfiguration{}
-	if err := json.Unmarshal(content, pruned); err != nil {
-		return nil, fmt.Errorf("leave out fields held by others: %w", err)
-	}
-	return pruned, nil
+	return nil
 }
 
 // step is one step into an object: to a member, or to the item of a list of which one field has a value.
@@ -74,20 +56,20 @@ func removeField(node any, steps []step) bool {
 	if first.isItem {
 		items, isList := node.([]any)
 		for _, item := range items {
-			member, isObject := item.(map[string]any)
+			member, isObject := item.(object)
 			if isList && isObject && fmt.Sprint(member[first.key]) == first.value && len(rest) > 0 {
 				return removeField(member, rest)
 			}
 		}
 		return false
 	}
-	object, isObject := node.(map[string]any)
-	child, exists := object[first.name]
+	members, isObject := node.(object)
+	child, exists := members[first.name]
 	if !isObject || !exists {
 		return false
 	}
 	if len(rest) == 0 {
-		delete(object, first.name)
+		delete(members, first.name)
 		return true
 	}
 	return removeField(child, rest)

@@ -9,7 +9,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-func TestWithoutFields(t *testing.T) {
+func TestRemoveFields(t *testing.T) {
 	full := status(backends(backend("nvidia", v1alpha1.BackendFound)), h100(0), h100(1))
 	full.Host.NUMANodes = []v1alpha1.NUMANode{{ID: 0, CPUs: "0-3"}, {ID: 1, CPUs: "4-7"}}
 	without := func(change func(*v1alpha1.AcceleratorInventoryStatus)) v1alpha1.AcceleratorInventoryStatus {
@@ -42,15 +42,14 @@ func TestWithoutFields(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			config, err := statusConfiguration("n", full)
+			manifest, err := statusManifest("n", full)
 			if err != nil {
 				t.Fatal(err)
 			}
-			pruned, err := withoutFields(config, tc.fields)
-			if err != nil {
+			if err := removeFields(manifest.Object, tc.fields); err != nil {
 				t.Fatal(err)
 			}
-			content, err := json.Marshal(pruned.Status)
+			content, err := json.Marshal(manifest.Object["status"])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,16 +64,16 @@ func TestWithoutFields(t *testing.T) {
 	}
 }
 
-func TestWithoutFieldsRefusesWhatItCannotFind(t *testing.T) {
+func TestRemoveFieldsRefusesWhatItCannotFind(t *testing.T) {
 	for _, field := range []string{
 		"", ".status", ".status.nothing", ".status.host.nothing", `.status.devices[id="other"].product`, `.status.devices[id="nvidia-0000:10:00.0"]`,
 		`.status.devices[0].product`, `.status.summary[id=1].devices`, "status.devices",
 	} {
-		config, err := statusConfiguration("n", status(nil, h100(0)))
+		manifest, err := statusManifest("n", status(nil, h100(0)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := withoutFields(config, []string{field}); err == nil {
+		if err := removeFields(manifest.Object, []string{field}); err == nil {
 			t.Errorf("no error for %q", field)
 		}
 	}

@@ -40,7 +40,7 @@ func TestRecordings(t *testing.T) {
 }
 
 // needsTools are the recordings whose devices the kernel does not show at all.
-var needsTools = map[string]bool{"apple-m3-max-macos": true}
+var needsTools = map[string]bool{"apple-m3-max-macos": true, "windows-workstation": true}
 
 // checkWithoutTools fails where a device is only found by running a tool: its id must not depend on one.
 func checkWithoutTools(t *testing.T, name string, with, without []v1alpha1.DeviceID) {

@@ -289,9 +289,9 @@ func (n names) check(t *testing.T, how string, recording *detect.Recording) {
 	}
 }
 
-// has says whether the host has the device: at its address, else by the kernel's name for it, or a part of that.
+// has says whether the host has the device: at its address where the host shows its PCI bus, else by the kernel's name for it, or a part of that.
 func (n names) has(d *v1alpha1.Device) bool {
-	if d.PCI != nil {
+	if d.PCI != nil && len(n.addresses) > 0 {
 		return n.addresses[d.PCI.Address]
 	}
 	name := strings.TrimPrefix(string(d.ID), d.Vendor+"-")
