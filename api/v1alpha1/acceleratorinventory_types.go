@@ -37,6 +37,24 @@ type AcceleratorInventorySpec struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=1024
 	CordonedDevices []DeviceID `json:"cordonedDevices,omitempty"`
+	// Devices that are kept for one pod of a placement each. The operator writes them, for plans whose enforcement is Slot.
+	// +optional
+	// +listType=map
+	// +listMapKey=device
+	// +kubebuilder:validation:MaxItems=1024
+	Slots []Slot `json:"slots,omitempty"`
+}
+
+// Slot keeps a device for the pod that asks for the slot's own resource: the device leaves the resource that it shares
+// with others of its kind.
+type Slot struct {
+	// The device.
+	Device DeviceID `json:"device"`
+	// Extended resource of this one device (`rankwright.dev/slot-7f3a9c21-0`).
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^rankwright\.dev/slot-[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
+	Resource string `json:"resource"`
 }
 
 // AcceleratorInventoryStatus is what the node agent sees.
@@ -86,7 +104,9 @@ type AcceleratorInventoryStatus struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Backends []BackendStatus `json:"backends,omitempty"`
-	// Detected: every backend could look. Labelled: every node label could be written.
+	// Detected: every backend could look. Labelled: every node label could be written. Monitored: the health of every
+	// device is observed. Served: the kubelet takes every device that is to be served. AllocationsCurrent: the kubelet
+	// says who holds which.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -129,6 +149,26 @@ type InventorySummary struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Drivers string `json:"drivers,omitempty"`
+}
+
+// DeviceServer is who serves a device to the kubelet.
+// +kubebuilder:validation:Enum=Rankwright;DevicePlugin;DRA
+type DeviceServer string
+
+// The servers: the node agent, another device plugin, a DRA driver.
+const (
+	ServedByRankwright   DeviceServer = "Rankwright"
+	ServedByDevicePlugin DeviceServer = "DevicePlugin"
+	ServedByDRA          DeviceServer = "DRA"
+)
+
+// DeviceService says through what pods get a device.
+type DeviceService struct {
+	// Who serves it.
+	Server DeviceServer `json:"server"`
+	// Extended resource, or name of the DRA driver.
+	// +kubebuilder:validation:MaxLength=253
+	Resource string `json:"resource"`
 }
 
 // Allocation says who holds a device.

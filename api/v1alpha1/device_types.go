@@ -120,6 +120,9 @@ type Device struct {
 	// Set where the device is a part of another one.
 	// +optional
 	Partition *DevicePartition `json:"partition,omitempty"`
+	// Who serves it to the kubelet; absent where nobody does.
+	// +optional
+	Service *DeviceService `json:"service,omitempty"`
 	// Health as last observed.
 	// +optional
 	Health DeviceHealth `json:"health,omitzero"`

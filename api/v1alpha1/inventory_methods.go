@@ -13,9 +13,17 @@ func (id DeviceID) Vendor() string {
 	return vendor
 }
 
-// Usable says whether new work may be put on the device: what is Unhealthy or Unknown may not be.
+// Usable says whether new work may be put on the device: what is Unhealthy may not be, nor what is Unknown, unless it is
+// so only because nothing monitors it.
 func (d *Device) Usable() bool {
-	return d.Health.State == Healthy || d.Health.State == Degraded
+	switch d.Health.State {
+	case Healthy, Degraded:
+		return true
+	case Unknown:
+		return d.Health.Reason == ReasonNotMonitored
+	default:
+		return false
+	}
 }
 
 // FreeMiB is the memory in MiB that strangers leave.

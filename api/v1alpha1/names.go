@@ -16,6 +16,13 @@ const (
 	LabelRevision  = Prefix + "revision"
 )
 
+// Reasons of a device's health that others act on.
+const (
+	// ReasonNotMonitored is that of a device which is there and which nothing observes. Its state is Unknown, and work may
+	// be put on it nevertheless: otherwise no node without a vendor's monitor could be used.
+	ReasonNotMonitored = "NotMonitored"
+)
+
 // Condition types shared by the kinds.
 const (
 	// ConditionReady is the summary: the object is what its spec asks for.
@@ -32,6 +39,12 @@ const (
 	ConditionDetected = "Detected"
 	// ConditionLabelled says that all node labels could be written (inventory).
 	ConditionLabelled = "Labelled"
+	// ConditionMonitored says that something observes the health of every device (inventory).
+	ConditionMonitored = "Monitored"
+	// ConditionServed says that the kubelet takes every device that the agent is to serve (inventory).
+	ConditionServed = "Served"
+	// ConditionAllocationsCurrent says that the kubelet still says which pod holds which device (inventory).
+	ConditionAllocationsCurrent = "AllocationsCurrent"
 	// ConditionDegraded says that members of a mesh are lost (mesh).
 	ConditionDegraded = "Degraded"
 )

@@ -58,6 +58,7 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 		{&d.FirmwareVersion, 64},
 		{&d.Health.Message, maxMessage},
 	})
+	d.Service = nil // no host knows who serves its devices
 	d.Paths = d.Paths[:min(len(d.Paths), maxPaths)]
 	for i := range d.Paths {
 		d.Paths[i] = clip(d.Paths[i], 256)
@@ -88,7 +89,7 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 
 // notMonitored is the health of a device that nothing observes.
 func notMonitored(why string) v1alpha1.DeviceHealth {
-	return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: "NotMonitored", Message: why}
+	return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: v1alpha1.ReasonNotMonitored, Message: why}
 }
 
 // boundHost makes the host's facts fit the API.

@@ -52,6 +52,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.DevicePerformanceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("DeviceRequirements"):
 		return &apiv1alpha1.DeviceRequirementsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DeviceService"):
+		return &apiv1alpha1.DeviceServiceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Estimate"):
 		return &apiv1alpha1.EstimateApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Fabric"):
@@ -126,6 +128,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.ShardingPlanStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Shortfall"):
 		return &apiv1alpha1.ShortfallApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Slot"):
+		return &apiv1alpha1.SlotApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Stage"):
 		return &apiv1alpha1.StageApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StorageDevice"):

@@ -50,6 +50,14 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: com.github.rankwright.rankwright.api.v1alpha1.DeviceID
           elementRelationship: associative
+    - name: slots
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.Slot
+          elementRelationship: associative
+          keys:
+          - device
 - name: com.github.rankwright.rankwright.api.v1alpha1.AcceleratorInventoryStatus
   map:
     fields:
@@ -304,6 +312,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: product
       type:
         scalar: string
+    - name: service
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.DeviceService
     - name: uuid
       type:
         scalar: string
@@ -498,6 +509,17 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             scalar: string
           elementRelationship: associative
+- name: com.github.rankwright.rankwright.api.v1alpha1.DeviceServer
+  scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.DeviceService
+  map:
+    fields:
+    - name: resource
+      type:
+        scalar: string
+    - name: server
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.DeviceServer
 - name: com.github.rankwright.rankwright.api.v1alpha1.DomainTopology
   scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.Enforcement
@@ -1337,6 +1359,15 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
     - name: suggestion
+      type:
+        scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.Slot
+  map:
+    fields:
+    - name: device
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.DeviceID
+    - name: resource
       type:
         scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.Stage

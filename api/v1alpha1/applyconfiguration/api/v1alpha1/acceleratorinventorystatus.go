@@ -31,7 +31,9 @@ type AcceleratorInventoryStatusApplyConfiguration struct {
 	Allocations []AllocationApplyConfiguration `json:"allocations,omitempty"`
 	// What each detection backend found.
 	Backends []BackendStatusApplyConfiguration `json:"backends,omitempty"`
-	// Detected: every backend could look. Labelled: every node label could be written.
+	// Detected: every backend could look. Labelled: every node label could be written. Monitored: the health of every
+	// device is observed. Served: the kubelet takes every device that is to be served. AllocationsCurrent: the kubelet
+	// says who holds which.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

@@ -47,6 +47,8 @@ type DeviceApplyConfiguration struct {
 	Performance *DevicePerformanceApplyConfiguration `json:"performance,omitempty"`
 	// Set where the device is a part of another one.
 	Partition *DevicePartitionApplyConfiguration `json:"partition,omitempty"`
+	// Who serves it to the kubelet; absent where nobody does.
+	Service *DeviceServiceApplyConfiguration `json:"service,omitempty"`
 	// Health as last observed.
 	Health *DeviceHealthApplyConfiguration `json:"health,omitempty"`
 }
@@ -200,6 +202,14 @@ func (b *DeviceApplyConfiguration) WithPerformance(value *DevicePerformanceApply
 // If called multiple times, the Partition field is set to the value of the last call.
 func (b *DeviceApplyConfiguration) WithPartition(value *DevicePartitionApplyConfiguration) *DeviceApplyConfiguration {
 	b.Partition = value
+	return b
+}
+
+// WithService sets the Service field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Service field is set to the value of the last call.
+func (b *DeviceApplyConfiguration) WithService(value *DeviceServiceApplyConfiguration) *DeviceApplyConfiguration {
+	b.Service = value
 	return b
 }
 

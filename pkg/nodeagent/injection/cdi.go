@@ -1,0 +1,3 @@
+package injection
+
+import _ "tags.cncf.io/container-device-interface/specs-go"
