@@ -38,6 +38,18 @@ func TestPodsRunAndNothingIsLeft(t *testing.T) {
 	for _, node := range c.Nodes {
 		runPod(t, clients, node.Name)
 	}
+	first := c.Nodes[0]
+	if err := first.PlayHost(t.Context(), "../recordings/nvidia-h100-8.tar.gz"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{cluster.HostFolder + "/sys/bus/pci/devices", "/dev/nvidia0"} {
+		if output, err := first.Command(t.Context(), "stat", name).CombinedOutput(); err != nil {
+			t.Errorf("in %s: %v: %s", first.Name, err, output)
+		}
+	}
+	if _, err := os.Stat("/dev/nvidia0"); err == nil {
+		t.Error("a node's device is a device of the machine")
+	}
 	number := c.Number()
 	c.Stop()
 	for _, command := range []string{"ip netns list", "ip link", "cat /proc/mounts", "ps -eo args"} {

@@ -49,15 +49,22 @@ func newNode(c *Cluster, number int) *Node {
 }
 
 // enter makes the mount namespace: nothing mounted in it is seen outside, and what the node shares with its containers
-// is shared inside alone.
+// is shared inside alone. Its /dev has what containers need and the nodes of its own devices.
 const enter = `set -e
 mount --make-rprivate /
-mkdir -p "$1/kubelet" /var/lib/kubelet
+mkdir -p "$1/kubelet" "$1/host" /var/lib/kubelet
 mount --bind "$1/kubelet" /var/lib/kubelet
 mount --make-shared /var/lib/kubelet
 mount -t tmpfs tmpfs /run
+mkdir -p /run/netns /run/lock /run/dev "` + HostFolder + `" /var/lib/kubelet/device-plugins
+mount --bind "$1/host" "` + HostFolder + `"
+mount -t tmpfs -o mode=0755 tmpfs /run/dev
+mkdir /run/dev/pts /run/dev/shm /run/dev/mqueue
+for name in null zero full random urandom tty kmsg; do [ ! -e "/dev/$name" ] || cp -a "/dev/$name" /run/dev/; done
+for name in ptmx fd stdin stdout stderr; do [ ! -e "/dev/$name" ] || cp -a "/dev/$name" /run/dev/; done
+mount --rbind /dev/pts /run/dev/pts
+mount --move /run/dev /dev
 mount --make-rshared /run
-mkdir -p /run/netns /run/lock /var/lib/kubelet/device-plugins
 : > "$1/entered"
 exec sleep infinity`
 
