@@ -79,10 +79,10 @@ cluster-up: bin/cluster ## Start a real cluster of three nodes on this machine (
 cluster-down: bin/cluster ## Stop it
 	@bin/cluster down
 
-.PHONY: test-cluster
-test-cluster: ## Test the real cluster itself
-	@tools/install.sh $(CONTROL_PLANE) $(CLUSTER)
-	RANKWRIGHT_CLUSTER=1 $(GO) test -timeout 20m ./test/cluster/...
+.PHONY: e2e
+e2e: ## Test on a real cluster of three nodes with kubelets, installed by Helm (Linux, root)
+	@tools/install.sh $(CONTROL_PLANE) $(CLUSTER) helm
+	RANKWRIGHT_CLUSTER=1 $(GO) test -count=1 -p 1 -timeout 45m -v ./test/cluster ./test/e2e/...
 
 .PHONY: tools
 tools: ## Build the pinned tools that are missing into .cache

@@ -21,7 +21,7 @@ import (
 // A pod runs on every node, and what a stopped cluster leaves is nothing.
 func TestPodsRunAndNothingIsLeft(t *testing.T) {
 	if os.Getenv("RANKWRIGHT_CLUSTER") == "" {
-		t.Skip("runs under make test-cluster, which builds kubelet and containerd")
+		t.Skip("runs under make e2e, which builds kubelet and containerd")
 	}
 	if os.Geteuid() != 0 {
 		t.Fatal("a cluster needs root, for namespaces and mounts")

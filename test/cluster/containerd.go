@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -117,4 +118,18 @@ func await(ctx context.Context, p *process.Process, check func(context.Context) 
 		return fmt.Errorf("%s is not ready: %w (last answer: %w); the end of its log:\n%s", p.Name(), err, last, p.LogTail(20))
 	}
 	return err
+}
+
+// ProcessOf is the id, as this process sees it, of a container's first process.
+func (n *Node) ProcessOf(ctx context.Context, container string) (int, error) {
+	output, err := n.ctr(ctx, "tasks", "list").CombinedOutput()
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w: %s", n.Name, err, output)
+	}
+	for line := range strings.Lines(string(output)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == container {
+			return strconv.Atoi(fields[1])
+		}
+	}
+	return 0, fmt.Errorf("%s: no container %s runs", n.Name, container)
 }

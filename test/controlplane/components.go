@@ -66,6 +66,7 @@ func apiserverArgs(f files, etcdPort, port int, options Options) []string {
 			// No kube-proxy serves the API server's own namespace: webhooks are called at their pods' addresses.
 			"--enable-aggregator-routing=true",
 			"--kubelet-preferred-address-types=InternalIP",
+			"--audit-policy-file="+f.path("audit.yaml"), "--audit-log-path="+f.path("audit.log"),
 			"--kubelet-client-certificate="+f.path("kubelet.crt"), "--kubelet-client-key="+f.path("kubelet.key"))
 	}
 	if !options.ControllerManager {

@@ -155,6 +155,7 @@ func (c *ControlPlane) writeKeys() error {
 		return fmt.Errorf("folder of the control plane: %w", err)
 	}
 	for name, content := range map[string][]byte{
+		"audit.yaml":    []byte(auditPolicy),
 		"ca.crt":        authority.pem,
 		"apiserver.crt": server.certificate,
 		"apiserver.key": server.key,
@@ -169,6 +170,15 @@ func (c *ControlPlane) writeKeys() error {
 	}
 	return nil
 }
+
+// auditPolicy logs what service accounts write.
+const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
+  {"level": "Metadata", "userGroups": ["system:serviceaccounts"], "verbs": ["create", "update", "patch", "delete", "deletecollection"]},
+  {"level": "None"}]}`
+
+// AuditLog is the path of the API server's log of what service accounts write, an audit.k8s.io/v1 Event a line. A control
+// plane without a Network writes none.
+func (c *ControlPlane) AuditLog() string { return filepath.Join(c.dir, "audit.log") }
 
 // start makes one attempt on ports of its own.
 func (c *ControlPlane) start(ctx context.Context) error {

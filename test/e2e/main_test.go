@@ -1,0 +1,114 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/rankwright/rankwright/test/cluster"
+)
+
+// hosts are what the nodes play: 8 NVIDIA H100, 8 AMD MI300X, 4 Google TPU v5p.
+var hosts = []string{"nvidia-h100-8", "amd-mi300x-8", "google-v5p-4"}
+
+// site is the cluster that all tests of the package share. Helm's release comes and goes with the tests that need it.
+type site struct {
+	*cluster.Cluster
+	clients kubernetes.Interface
+	objects dynamic.Interface
+	dir     string
+}
+
+var shared *site
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		if os.Getenv("RANKWRIGHT_CLUSTER") == "" {
+			return m.Run()
+		}
+		stop, err := start(context.Background())
+		defer stop()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// on returns the cluster, or skips the test.
+func on(t *testing.T) *site {
+	t.Helper()
+	if shared == nil {
+		t.Skip("runs under make e2e, which builds kubelet and containerd")
+	}
+	return shared
+}
+
+// start starts the cluster, whose nodes have the images and play their hosts.
+func start(ctx context.Context) (stop func(), err error) {
+	dir, err := os.MkdirTemp("", "rankwright-e2e-")
+	if err != nil {
+		return func() {}, err
+	}
+	shared = &site{dir: dir}
+	stop = func() {
+		if shared.Cluster != nil {
+			step("stop the cluster")
+			shared.Stop()
+		}
+		_ = os.RemoveAll(dir)
+	}
+	building, buildCtx := errgroup.WithContext(ctx)
+	var archives []string
+	building.Go(func() error {
+		archives, err = buildImages(buildCtx, dir)
+		return err
+	})
+	step("start a cluster of %d nodes", len(hosts))
+	c, startErr := cluster.Start(ctx, cluster.Options{Dir: filepath.Join(dir, "cluster"), Nodes: len(hosts), Log: os.Stderr})
+	shared.Cluster = c
+	if err := building.Wait(); err != nil {
+		return stop, err
+	}
+	if startErr != nil {
+		return stop, startErr
+	}
+	return stop, shared.prepare(ctx, archives)
+}
+
+func (s *site) prepare(ctx context.Context, archives []string) error {
+	step("load %d images, play %v", len(archives), hosts)
+	for _, archive := range archives {
+		if err := s.LoadImage(ctx, archive); err != nil {
+			return err
+		}
+	}
+	for i, node := range s.Nodes {
+		if err := node.PlayHost(ctx, filepath.Join("../recordings", hosts[i]+".tar.gz")); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.clients, err = kubernetes.NewForConfig(s.ControlPlane.Config()); err != nil {
+		return err
+	}
+	s.objects, err = dynamic.NewForConfig(s.ControlPlane.Config())
+	return err
+}
+
+var began = time.Now()
+
+// step says what is being done.
+func step(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "==> %5.1f s  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
+}

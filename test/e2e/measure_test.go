@@ -1,0 +1,185 @@
+//go:build linux
+
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/cluster"
+)
+
+// maxResident is what an agent at rest may hold of a node's memory.
+const maxResident = 30 << 10
+
+// What an agent costs at rest, with no device, with 8 and with 64: memory, processor time and writes to the API server.
+// RANKWRIGHT_E2E_REST is how long to look, at least the time between two heartbeats.
+func TestAgentAtRest(t *testing.T) {
+	s := on(t)
+	rest := 90 * time.Second
+	if text := os.Getenv("RANKWRIGHT_E2E_REST"); text != "" {
+		var err error
+		if rest, err = time.ParseDuration(text); err != nil {
+			t.Fatalf("$RANKWRIGHT_E2E_REST: %v", err)
+		}
+	}
+	folder := t.TempDir()
+	if output, err := exec.CommandContext(t.Context(), "go", "run", "../recordings", "-all", "-o", folder).CombinedOutput(); err != nil {
+		t.Fatalf("compose recordings: %v\n%s", err, output)
+	}
+	sizes := []struct {
+		host    string
+		devices int
+	}{{"host-microvm-no-pci", 0}, {"nvidia-h100-8", 8}, {"amd-mi300x-cpx-nps4", 64}}
+	t.Cleanup(func() {
+		for i, node := range s.Nodes {
+			if err := node.PlayHost(context.Background(), filepath.Join("../recordings", hosts[i]+".tar.gz")); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for i, size := range sizes {
+		if err := s.Nodes[i].PlayHost(t.Context(), filepath.Join(folder, size.host+".tar.gz")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.install(t)
+	for i, size := range sizes {
+		s.awaitInventory(t, s.Nodes[i].Name, func(i *v1alpha1.AcceleratorInventory) bool {
+			return len(i.Status.Backends) > 0 && len(i.Status.Devices) == size.devices
+		})
+	}
+	step("let the agents settle")
+	pause(t, 20*time.Second)
+	from := time.Now()
+	before := make([]usage, len(sizes))
+	for i := range sizes {
+		before[i] = s.usage(t, s.Nodes[i])
+	}
+	pause(t, rest)
+	writes := s.writes(t, from)
+	for i, size := range sizes {
+		now := s.usage(t, s.Nodes[i])
+		user := "system:serviceaccount:" + agentNamespace + ":" + agentNamespace + "@" + s.Nodes[i].Name
+		step("%2d devices: %d KiB resident (%d KiB its own), %.2f ms of processor time a second, writes in %s: %v",
+			size.devices, now.residentKiB, now.anonymousKiB, (now.cpu-before[i].cpu).Seconds()*1000/rest.Seconds(), rest, writes[user])
+		if now.residentKiB > maxResident {
+			t.Errorf("%d devices: %d KiB resident, more than %d", size.devices, now.residentKiB, maxResident)
+		}
+		for kind, count := range writes[user] {
+			if kind != "leases" {
+				t.Errorf("%d devices: at rest, the agent wrote %s %d times", size.devices, kind, count)
+			}
+		}
+	}
+}
+
+// pause waits for time to pass, which is what is measured.
+func pause(t *testing.T, duration time.Duration) {
+	t.Helper()
+	select {
+	case <-time.After(duration):
+	case <-t.Context().Done():
+	}
+}
+
+// usage is what a process takes.
+type usage struct {
+	residentKiB, anonymousKiB int64
+	cpu                       time.Duration
+}
+
+// usage is what the agent of a node takes.
+func (s *site) usage(t *testing.T, node *cluster.Node) usage {
+	t.Helper()
+	pod := s.agentOf(t, node.Name)
+	if pod == nil || len(pod.Status.ContainerStatuses) == 0 {
+		t.Fatalf("no agent on %s", node.Name)
+	}
+	pid, err := node.ProcessOf(t.Context(), strings.TrimPrefix(pod.Status.ContainerStatuses[0].ContainerID, "containerd://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, err := readUsage(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return used
+}
+
+func readUsage(pid int) (usage, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return usage{}, err
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return usage{}, err
+	}
+	var used usage
+	for line := range strings.Lines(string(status)) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		value, _ := strconv.ParseInt(fields[1], 10, 64)
+		switch fields[0] {
+		case "VmRSS:":
+			used.residentKiB = value
+		case "RssAnon:":
+			used.anonymousKiB = value
+		}
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(after)
+	for _, ticks := range fields[11:13] {
+		value, _ := strconv.ParseInt(ticks, 10, 64)
+		used.cpu += time.Duration(value) * 10 * time.Millisecond
+	}
+	return used, nil
+}
+
+// writes counts what service accounts on each node wrote since a time, by account@node and resource.
+func (s *site) writes(t *testing.T, since time.Time) map[string]map[string]int {
+	t.Helper()
+	log, err := os.Open(s.ControlPlane.AuditLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	counts := map[string]map[string]int{}
+	lines := bufio.NewScanner(log)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var event struct {
+			RequestReceivedTimestamp time.Time
+			User                     struct {
+				Username string
+				Extra    map[string][]string
+			}
+			ObjectRef struct{ Resource, Subresource string }
+		}
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+			t.Fatal(err)
+		}
+		if event.RequestReceivedTimestamp.Before(since) {
+			continue
+		}
+		user := event.User.Username + "@" + strings.Join(event.User.Extra["authentication.kubernetes.io/node-name"], "")
+		if counts[user] == nil {
+			counts[user] = map[string]int{}
+		}
+		counts[user][strings.TrimSuffix(event.ObjectRef.Resource+"/"+event.ObjectRef.Subresource, "/")]++
+	}
+	return counts
+}

@@ -1,0 +1,74 @@
+// Command probe is what the tests' pods run: it tells what a container sees, or tries requests at the API server with the
+// token of its pod.
+//
+//	probe show      prints a Sight as JSON and ends
+//	probe hold      prints it and stays until it is told to end
+//	probe request   tries the requests in $REQUESTS and prints an Outcome for each
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/rankwright/rankwright/test/e2e/probe/report"
+)
+
+func main() {
+	if err := run(strings.Join(os.Args[1:], " ")); err != nil {
+		fmt.Fprintln(os.Stderr, "probe:", err)
+		os.Exit(1)
+	}
+}
+
+func run(command string) error {
+	switch command {
+	case "show", "hold":
+		if err := json.NewEncoder(os.Stdout).Encode(sight()); err != nil {
+			return err
+		}
+		if command == "hold" {
+			ended := make(chan os.Signal, 1)
+			signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)
+			<-ended
+		}
+		return nil
+	case "request":
+		outcomes, err := tryAll(os.Getenv("REQUESTS"))
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(os.Stdout).Encode(outcomes)
+	default:
+		return fmt.Errorf("%q: say show, hold or request", command)
+	}
+}
+
+// sight is what this container sees.
+func sight() report.Sight {
+	seen := report.Sight{Environment: map[string]string{}}
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		seen.Environment[name] = value
+	}
+	_ = filepath.WalkDir("/dev", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type()&fs.ModeCharDevice != 0 {
+			seen.Devices = append(seen.Devices, device(path))
+		}
+		return nil
+	})
+	return seen
+}
+
+func device(path string) report.Device {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err == nil {
+		_ = file.Close()
+	}
+	return report.Device{Path: path, Opens: err == nil}
+}
