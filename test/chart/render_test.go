@@ -34,22 +34,19 @@ func valueSets(t *testing.T) []string {
 	return files
 }
 
-// TestGolden shows in a diff what a change does to the objects of each set of values. Of the CustomResourceDefinitions,
-// which are those of config/crd, it shows the metadata alone.
+// TestGolden shows in a diff what a change does: all objects of the defaults, and those of the other sets of values that
+// differ from them. Of the CustomResourceDefinitions, which are those of config/crd, it shows the metadata alone.
 func TestGolden(t *testing.T) {
+	defaults := documents(t)
 	for _, values := range valueSets(t) {
 		t.Run(filepath.Base(values), func(t *testing.T) {
+			got := documents(t, "--values", values)
+			if filepath.Base(values) != "defaults.yaml" {
+				got = difference(defaults, got)
+			}
 			var text bytes.Buffer
-			for _, object := range render(t, "--values", values) {
-				if object.GetKind() == "CustomResourceDefinition" {
-					delete(object.Object, "spec")
-				}
-				document, err := yaml.Marshal(object.Object)
-				if err != nil {
-					t.Fatal(err)
-				}
-				text.WriteString("---\n")
-				text.Write(document)
+			for _, key := range slices.Sorted(maps.Keys(got)) {
+				text.WriteString("---\n# " + key + "\n" + got[key])
 			}
 			golden := filepath.Join("testdata", "golden", filepath.Base(values))
 			if *update {
@@ -66,6 +63,39 @@ func TestGolden(t *testing.T) {
 			}
 		})
 	}
+}
+
+// documents are the rendered objects as YAML, by their names.
+func documents(t *testing.T, args ...string) map[string]string {
+	t.Helper()
+	byKey := map[string]string{}
+	for _, object := range render(t, args...) {
+		if object.GetKind() == "CustomResourceDefinition" {
+			delete(object.Object, "spec")
+		}
+		document, err := yaml.Marshal(object.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byKey[key(object)] = string(document)
+	}
+	return byKey
+}
+
+// difference is what is not in the first set of documents, with a word for what is there alone.
+func difference(from, to map[string]string) map[string]string {
+	differing := map[string]string{}
+	for key, document := range to {
+		if from[key] != document {
+			differing[key] = document
+		}
+	}
+	for key := range from {
+		if _, kept := to[key]; !kept {
+			differing[key] = "# is not there\n"
+		}
+	}
+	return differing
 }
 
 // TestKustomizeInstallsTheSame holds config/ to the chart: but for Helm's labels and hooks, both install the same.
