@@ -53,6 +53,8 @@ func command() *cobra.Command {
 			return run(cmd.Context(), kubeconfig, options)
 		},
 	}
+	cmd.CompletionOptions.DisableDefaultCmd = true
+	cmd.AddCommand(checkCommand())
 	flags := cmd.Flags()
 	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig file; without it $KUBECONFIG, the pod's service account or ~/.kube/config")
 	flags.StringVar(&options.Namespace, "namespace", options.Namespace, "namespace of the ledger and the leader election; by default $POD_NAMESPACE")

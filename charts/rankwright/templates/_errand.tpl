@@ -1,0 +1,26 @@
+{{/* Pod spec of an errand: one run of the operator's image. Takes root, name, account, args. */}}
+{{- define "rankwright.errand" -}}
+{{- include "rankwright.podCommon" . }}
+restartPolicy: Never
+nodeSelector:
+  kubernetes.io/os: linux
+tolerations:
+- operator: Exists
+securityContext:
+  {{- include "rankwright.restrictedPod" . | nindent 2 }}
+containers:
+- name: {{ .name }}
+  image: {{ include "rankwright.image" (dict "root" .root "image" .root.Values.operator.image) }}
+  imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+  command: [/operator]
+  args:
+  {{- toYaml .args | nindent 2 }}
+  resources:
+    requests:
+      cpu: 10m
+      memory: 64Mi
+    limits:
+      memory: 256Mi
+  securityContext:
+    {{- include "rankwright.restrictedContainer" . | nindent 4 }}
+{{- end }}

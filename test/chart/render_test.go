@@ -1,0 +1,189 @@
+package chart
+
+import (
+	"bytes"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "write what is rendered to testdata/golden")
+
+func TestLint(t *testing.T) {
+	mustHelm(t, "lint", "--strict", chartDir(t))
+	for _, values := range valueSets(t) {
+		mustHelm(t, "lint", "--strict", chartDir(t), "--values", values)
+	}
+}
+
+// valueSets are the files of testdata/values.
+func valueSets(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/values/*.yaml")
+	if err != nil || len(files) < 6 {
+		t.Fatalf("value sets: %q, %v", files, err)
+	}
+	return files
+}
+
+// TestGolden shows in a diff what a change does: all objects of the defaults, and those of the other sets of values that
+// differ from them. Of the CustomResourceDefinitions, which are those of config/crd, it shows the metadata alone.
+func TestGolden(t *testing.T) {
+	defaults := documents(t)
+	for _, values := range valueSets(t) {
+		t.Run(filepath.Base(values), func(t *testing.T) {
+			got := documents(t, "--values", values)
+			if filepath.Base(values) != "defaults.yaml" {
+				got = difference(defaults, got)
+			}
+			var text bytes.Buffer
+			for _, key := range slices.Sorted(maps.Keys(got)) {
+				text.WriteString("---\n# " + key + "\n" + got[key])
+			}
+			golden := filepath.Join("testdata", "golden", filepath.Base(values))
+			if *update {
+				if err := os.WriteFile(golden, text.Bytes(), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), text.String()); diff != "" {
+				t.Errorf("run `go test ./test/chart -run Golden -update` and review:\n%s", diff)
+			}
+		})
+	}
+}
+
+// documents are the rendered objects as YAML, by their names.
+func documents(t *testing.T, args ...string) map[string]string {
+	t.Helper()
+	byKey := map[string]string{}
+	for _, object := range render(t, args...) {
+		if object.GetKind() == "CustomResourceDefinition" {
+			delete(object.Object, "spec")
+		}
+		document, err := yaml.Marshal(object.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byKey[key(object)] = string(document)
+	}
+	return byKey
+}
+
+// difference is what is not in the first set of documents, with a word for what is there alone.
+func difference(from, to map[string]string) map[string]string {
+	differing := map[string]string{}
+	for key, document := range to {
+		if from[key] != document {
+			differing[key] = document
+		}
+	}
+	for key := range from {
+		if _, kept := to[key]; !kept {
+			differing[key] = "# is not there\n"
+		}
+	}
+	return differing
+}
+
+// TestKustomizeInstallsTheSame holds config/ to the chart: but for Helm's labels and hooks, both install the same.
+func TestKustomizeInstallsTheSame(t *testing.T) {
+	tests := []struct {
+		folder string
+		hook   string
+		// config has the agents' namespace, which Helm makes by itself.
+		except []string
+	}{
+		{folder: "config", except: []string{"Namespace /" + agentNamespace}},
+		{folder: "config/cleanup", hook: "post-delete"},
+	}
+	for _, test := range tests {
+		t.Run(test.folder, func(t *testing.T) {
+			text, said, err := tool(t, nil, "kubectl", "kustomize", filepath.Join(root(t), test.folder))
+			if err != nil {
+				t.Fatal(err, said)
+			}
+			want, got := plain(decode(t, text)), map[string]any{}
+			maps.DeleteFunc(want, func(key string, _ any) bool { return slices.Contains(test.except, key) })
+			for _, object := range render(t) {
+				if hook(object) == test.hook {
+					maps.Copy(got, plain([]*unstructured.Unstructured{object}))
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-) and the chart (+) differ: change the other too, or run `make generate`:\n%s", test.folder, diff)
+			}
+		})
+	}
+}
+
+// plain returns objects by their names without what is Helm's own.
+func plain(objects []*unstructured.Unstructured) map[string]any {
+	byKey := map[string]any{}
+	for _, object := range objects {
+		labels := object.GetLabels()
+		maps.DeleteFunc(labels, func(key, _ string) bool { return !strings.HasPrefix(key, "pod-security.kubernetes.io/") })
+		object.SetLabels(labels)
+		annotations := object.GetAnnotations()
+		maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "helm.sh/") })
+		object.SetAnnotations(annotations)
+		unstructured.RemoveNestedField(object.Object, "spec", "template", "metadata", "annotations", "checksum/config")
+		for _, fields := range [][]string{{"metadata", "labels"}, {"metadata", "annotations"}, {"spec", "template", "metadata", "annotations"}} {
+			if value, _, _ := unstructured.NestedMap(object.Object, fields...); len(value) == 0 {
+				unstructured.RemoveNestedField(object.Object, fields...)
+			}
+		}
+		byKey[key(object)] = object.Object
+	}
+	return byKey
+}
+
+// TestAgentHasNoPrivileges holds the agent to its default: no capability, and two folders that it can write.
+func TestAgentHasNoPrivileges(t *testing.T) {
+	for _, object := range render(t) {
+		if object.GetKind() != "DaemonSet" {
+			continue
+		}
+		spec, _, _ := unstructured.NestedMap(object.Object, "spec", "template", "spec")
+		for _, field := range []string{"hostNetwork", "hostPID", "hostIPC"} {
+			if spec[field] != nil {
+				t.Errorf("%s is set", field)
+			}
+		}
+		containers, _, _ := unstructured.NestedSlice(spec, "containers")
+		container, _ := containers[0].(map[string]any)
+		want := map[string]any{
+			"runAsUser": 0.0, "runAsGroup": 0.0, "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
+			"capabilities": map[string]any{"drop": []any{"ALL"}},
+		}
+		if diff := cmp.Diff(want, container["securityContext"]); diff != "" {
+			t.Error(diff)
+		}
+		mounts, _, _ := unstructured.NestedSlice(container, "volumeMounts")
+		var writable []string
+		for _, entry := range mounts {
+			mount, _ := entry.(map[string]any)
+			if mount["readOnly"] != true {
+				path, _ := mount["mountPath"].(string)
+				writable = append(writable, path)
+			}
+		}
+		if diff := cmp.Diff([]string{"/host/var/lib/kubelet/device-plugins", "/host/var/run/cdi"}, writable); diff != "" {
+			t.Errorf("writable mounts: %s", diff)
+		}
+		return
+	}
+	t.Error("the chart has no DaemonSet")
+}

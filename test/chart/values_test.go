@@ -1,0 +1,46 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestBadValuesAreRefused has a row for each mistake that the schema must name.
+func TestBadValuesAreRefused(t *testing.T) {
+	tests := []struct{ name, set, want string }{
+		{"misspelt value", "operator.replica=3", "at '/operator': additional properties 'replica' not allowed"},
+		{"misspelt section", "agents.logLevel=debug", "additional properties 'agents' not allowed"},
+		{"text for a number", "operator.replicas=two", "at '/operator/replicas': got string, want integer"},
+		{"negative replicas", "operator.replicas=-1", "at '/operator/replicas': minimum: got -1, want 0"},
+		{"text for a switch", "crds.keep=perhaps", "at '/crds/keep': got string, want boolean"},
+		{"unknown log level", "agent.logLevel=verbose", "at '/agent/logLevel': value must be one of 'debug', 'info', 'warn', 'error'"},
+		{"unknown pull policy", "image.pullPolicy=Sometimes", "at '/image/pullPolicy': value must be one of 'Always', 'IfNotPresent', 'Never'"},
+		{"digest without algorithm", "agent.image.digest=0123", "at '/agent/image/digest'"},
+		{"tag with a colon", "image.tag=a:b", "at '/image/tag'"},
+		{"relative folder", "agent.host.cdi=var/run/cdi", "at '/agent/host/cdi'"},
+		{"folder with an ending slash", "agent.host.kubeletRoot=/var/lib/kubelet/", "at '/agent/host/kubeletRoot'"},
+		{"unknown mode of mounts", "agent.host.recursiveReadOnly=Always", "at '/agent/host/recursiveReadOnly'"},
+		{"period without unit", "agent.rescanInterval=300x", "at '/agent/rescanInterval'"},
+		{"percentage above 100", "agent.maxUnavailable=150%", "at '/agent/maxUnavailable'"},
+		{"argument that is no flag", "agent.extraArgs={debug}", "at '/agent/extraArgs/0'"},
+		{"namespace in capitals", "operator.namespace.name=Ops", "at '/operator/namespace/name'"},
+		{"label that is too long", "commonLabels.team=" + strings.Repeat("x", 64), "at '/commonLabels/team': maxLength: got 64, want 63"},
+		{"pull secret by its name alone", "imagePullSecrets={registry}", "at '/imagePullSecrets/0': got string, want object"},
+		{"vendor in capitals", "vendors.NVIDIA.serve=false", "at '/vendors': additional properties 'NVIDIA' not allowed"},
+		{"served without a mode of injection", "vendors.amd.serve=true", "at '/vendors/amd': missing property 'injection'"},
+		{"unknown mode of injection", "vendors.amd.injection=Privileged", "at '/vendors/amd/injection': value must be one of 'CDI', 'DeviceNodes'"},
+		{"no shares", "vendors.amd.shares=0", "at '/vendors/amd/shares': minimum: got 0, want 1"},
+		{"resource without a domain", "vendors.amd.resource=gpu", "at '/vendors/amd/resource'"},
+		{"resource of Kubernetes", "vendors.amd.resource=kubernetes.io/gpu", "at '/vendors/amd/resource'"},
+		{"CDI kind without CDI", "vendors.amd.injection=DeviceNodes,vendors.amd.cdiKind=amd.com/gpu", "at '/vendors/amd/injection'"},
+		{"one namespace for both", "operator.namespace.name=" + agentNamespace, "operator.namespace.name: rankwright-node-agent is the release's namespace"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, stderr, err := helm(t, "template", release, chartDir(t), "--namespace", agentNamespace, "--set", test.set)
+			if err == nil || !strings.Contains(stderr, test.want) {
+				t.Errorf("--set %s: %v, want a refusal with %q:\n%s", test.set, err, test.want, stderr)
+			}
+		})
+	}
+}
