@@ -122,7 +122,7 @@ func (g grant) paths() []string {
 	return slices.Compact(paths)
 }
 
-// others are the node's devices that were not granted.
+// others are the node's devices that were not granted, in order of their ids.
 func (g grant) others() []*v1alpha1.Device {
 	var others []*v1alpha1.Device
 	for i := range g.node.Devices {
@@ -131,5 +131,6 @@ func (g grant) others() []*v1alpha1.Device {
 			others = append(others, d)
 		}
 	}
+	slices.SortFunc(others, func(a, b *v1alpha1.Device) int { return cmp.Compare(a.ID, b.ID) })
 	return others
 }

@@ -142,7 +142,7 @@ var kinds = []Kind{
 		},
 		Note: "All chips of a host need no variable, so that a slice of many hosts can set its own. TPU_VISIBLE_CHIPS is left unset: Google's own driver sets it in privileged " +
 			"containers only, which see every node, and how it counts in others is not documented. Cores of a chip are granted together.",
-		Sources: "kubernetes-sigs/dra-driver-google-tpu (which nodes, bounds by number of chips, TPU_VISIBLE_CHIPS); skye's list of TPU topology variables",
+		Sources: "kubernetes-sigs/dra-driver-google-tpu (which nodes, bounds by number of chips, TPU_VISIBLE_CHIPS); gist.github.com/skye/f82ba45d2445bb19d53545538754f9a3 (bounds of a part of a host, v2 to v4)",
 	},
 	{Backend: "xdna", Noun: "npu", Note: onlyNodes},
 }

@@ -40,7 +40,7 @@ func noNodeRemedy(d *v1alpha1.Device) string {
 	case d.Health.Message != "":
 		return d.Health.Message
 	default:
-		return "load the vendor's driver, or serve only devices that the node's kernel shows"
+		return "load the vendor's driver, or do not serve what is not reached by a device node"
 	}
 }
 

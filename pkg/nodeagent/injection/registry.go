@@ -167,7 +167,7 @@ func (r *registry) find(d *v1alpha1.Device, node Node) (string, error) {
 // generators are the vendors' tools that write a specification.
 var generators = map[string]string{
 	"nvidia.com/gpu": "nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml",
-	"amd.com/gpu":    "amd-ctk cdi generate",
+	"amd.com/gpu":    "amd-ctk cdi generate --output=/etc/cdi/amd.json",
 }
 
 func generator(kind string) string { return cmp.Or(generators[kind], "by the vendor's tool") }
