@@ -1,10 +1,17 @@
 // Package injection says what a container needs to see the devices it was granted, and no others.
+//
+// What a vendor's devices need is a row of a table (kinds.go), with its source. A node is looked at through detect.Files
+// alone, so that a recording is all that the tests need.
 package injection
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect"
 )
 
 // Mode is how a container gets its devices. No API tells what the runtime of a node supports, so it is set for each
@@ -37,7 +44,93 @@ type Answer struct {
 	CDIDevices []string
 }
 
-// For answers for the devices granted to one container, which are all of one vendor.
-func For(mode Mode, granted []v1alpha1.Device) (Answer, error) {
-	return Answer{}, fmt.Errorf("injection mode %q: not known, take %s or %s", mode, CDI, DeviceNodes)
+// Node is what an answer depends on beside the granted devices.
+type Node struct {
+	// Devices are all of the node's, granted or not.
+	Devices []v1alpha1.Device
+	// Files are the node's; nil means that every device node is taken to exist, and no shared one.
+	Files detect.Files
+	// CDIKind is the kind of a vendor's own specification to name in mode CDI (`nvidia.com/gpu`); empty means the one that
+	// Specifications makes.
+	CDIKind string
+}
+
+// ErrNotSeparable is wrapped where a container would see a device that it was not granted.
+var ErrNotSeparable = errors.New("cannot be kept apart")
+
+// For answers for the devices granted to one container, which are all of one class. The answer does not depend on their
+// order. Its error names the device and the remedy; ErrNotSeparable says that other devices must be granted with them.
+func For(mode Mode, granted []v1alpha1.Device, node Node) (Answer, error) {
+	if mode != CDI && mode != DeviceNodes {
+		return Answer{}, fmt.Errorf("injection mode %q: not known, take %s or %s", mode, CDI, DeviceNodes)
+	}
+	g, err := newGrant(granted, node)
+	if err != nil {
+		return Answer{}, err
+	}
+	answer := Answer{}
+	if mode == CDI {
+		answer.CDIDevices, err = g.cdiNames()
+	} else {
+		answer.Devices = deviceNodes(append(g.paths(), g.kind.sharedNodes(node.Files)...))
+	}
+	if err == nil {
+		answer.Environment, err = g.environment(mode)
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	return answer, nil
+}
+
+// grant is what a container was granted: at least one device, each once, in order of their ids, all of one class.
+type grant struct {
+	class   string
+	kind    Kind
+	devices []v1alpha1.Device
+	node    Node
+}
+
+func newGrant(granted []v1alpha1.Device, node Node) (grant, error) {
+	if len(granted) == 0 {
+		return grant{}, errors.New("granted devices: none, a container is answered for one device at least")
+	}
+	devices := slices.Clone(granted)
+	slices.SortFunc(devices, func(a, b v1alpha1.Device) int { return cmp.Compare(a.ID, b.ID) })
+	devices = slices.CompactFunc(devices, func(a, b v1alpha1.Device) bool { return a.ID == b.ID })
+	g := grant{class: Class(&devices[0]), kind: kindOf(&devices[0]), devices: devices, node: node}
+	for i := range devices {
+		d := &devices[i]
+		if class := Class(d); class != g.class {
+			return grant{}, fmt.Errorf("granted devices: %s is %s and %s is %s, a container is answered for one class at a time",
+				devices[0].ID, g.class, d.ID, class)
+		}
+		if err := checkPaths(d, node.Files); err != nil {
+			return grant{}, err
+		}
+	}
+	return g, g.checkSeparable()
+}
+
+// paths are the device nodes of all devices, each once, sorted.
+func (g grant) paths() []string {
+	var paths []string
+	for i := range g.devices {
+		paths = append(paths, g.devices[i].Paths...)
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// others are the node's devices that were not granted, in order of their ids.
+func (g grant) others() []*v1alpha1.Device {
+	var others []*v1alpha1.Device
+	for i := range g.node.Devices {
+		d := &g.node.Devices[i]
+		if !slices.ContainsFunc(g.devices, func(granted v1alpha1.Device) bool { return granted.ID == d.ID }) {
+			others = append(others, d)
+		}
+	}
+	slices.SortFunc(others, func(a, b *v1alpha1.Device) int { return cmp.Compare(a.ID, b.ID) })
+	return others
 }

@@ -1,0 +1,114 @@
+package injection
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tags.cncf.io/container-device-interface/specs-go"
+)
+
+// Folder is where container runtimes read the specifications, /var/run/cdi on most nodes. Of its files, those of our own
+// vendor are ours.
+type Folder string
+
+const (
+	specificationEnding = ".json"
+	// unfinishedEnding is none that a runtime reads.
+	unfinishedEnding = ".unfinished"
+)
+
+// Keep writes the specifications, a file for each, and removes our files of kinds that are not among them. A file that is
+// right already is not written; a new one replaces the old at once. It returns the names of files that it changed.
+func (f Folder) Keep(all []specs.Spec) (changed []string, err error) {
+	if len(all) > 0 {
+		if err := os.MkdirAll(string(f), 0o755); err != nil { //nolint:gosec // runtimes of any user read it
+			return nil, fmt.Errorf("folder of CDI specifications: %w", err)
+		}
+	}
+	var problems []error
+	wanted := map[string]bool{}
+	for i := range all {
+		name := fileName(all[i].Kind)
+		wanted[name] = true
+		written, err := f.write(name, &all[i])
+		if written {
+			changed = append(changed, name)
+		}
+		problems = append(problems, err)
+	}
+	removed, err := f.remove(wanted)
+	return append(changed, removed...), errors.Join(append(problems, err)...)
+}
+
+// fileName is made as the CDI specification recommends: vendor-class.json.
+func fileName(kind string) string { return strings.ReplaceAll(kind, "/", "-") + specificationEnding }
+
+func (f Folder) write(name string, spec *specs.Spec) (bool, error) {
+	content, err := json.MarshalIndent(spec, "", "  ")
+	if err != nil {
+		return false, fmt.Errorf("CDI kind %s: %w", spec.Kind, err)
+	}
+	content = append(content, '\n')
+	target := filepath.Join(string(f), name)
+	if old, err := os.ReadFile(target); err == nil && bytes.Equal(old, content) {
+		return false, nil
+	}
+	if err := replace(target, content); err != nil {
+		return false, fmt.Errorf("CDI kind %s: %w", spec.Kind, err)
+	}
+	return true, nil
+}
+
+// replace puts the content in the place of the file at once: a runtime that reads it meanwhile sees the old or the new.
+func replace(target string, content []byte) error {
+	unfinished := target + unfinishedEnding
+	file, err := os.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644) //nolint:gosec // runtimes of any user read it
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(unfinished, target)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(unfinished))
+	}
+	return nil
+}
+
+// remove deletes what is ours and not wanted, files left over from a crash included.
+func (f Folder) remove(wanted map[string]bool) (removed []string, err error) {
+	entries, err := os.ReadDir(string(f))
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("folder of CDI specifications: %w", err)
+	}
+	var problems []error
+	for _, entry := range entries {
+		name := entry.Name()
+		ours := strings.HasPrefix(name, cdiVendor+"-") &&
+			(strings.HasSuffix(name, specificationEnding) || strings.HasSuffix(name, unfinishedEnding))
+		if !ours || wanted[name] {
+			continue
+		}
+		if err := os.Remove(filepath.Join(string(f), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			problems = append(problems, fmt.Errorf("CDI specification of a kind that is no longer served: %w", err))
+			continue
+		}
+		if strings.HasSuffix(name, specificationEnding) {
+			removed = append(removed, name)
+		}
+	}
+	return removed, errors.Join(problems...)
+}

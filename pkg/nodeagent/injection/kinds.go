@@ -1,0 +1,179 @@
+package injection
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect"
+)
+
+// Kind is what the devices of a detection backend need in a container.
+type Kind struct {
+	// Backend is the name of the backend that lists them; Noun, after the vendor and a hyphen, is their class.
+	Backend, Noun string
+	// Shared are nodes that all devices need beside their own, where the host has them.
+	Shared []string
+	// Variables are set in their order; separates says that they keep apart devices that are reached by the same nodes.
+	Variables []Variable
+	separates bool
+	// Note is for readers of the documentation; Sources are where nodes and variables are documented, empty where only the
+	// detection knows them.
+	Note, Sources string
+}
+
+// Variable is an environment variable of the vendor.
+type Variable struct {
+	// Name is the variable's; Holds says what it holds.
+	Name, Holds string
+	// nodes and cdi are its value in each mode; nil, or an empty value, means that it is not set.
+	nodes, cdi func(grant) (string, error)
+}
+
+// Modes are those in which the variable may be set.
+func (v *Variable) Modes() []Mode {
+	var modes []Mode
+	if v.nodes != nil {
+		modes = append(modes, DeviceNodes)
+	}
+	if v.cdi != nil {
+		modes = append(modes, CDI)
+	}
+	return modes
+}
+
+// inBoth is a variable that is read by libraries in the container, whatever put the devices there.
+func inBoth(name, holds string, value func(grant) (string, error)) Variable {
+	return Variable{Name: name, Holds: holds, nodes: value, cdi: value}
+}
+
+// forRuntime is a variable that the vendor's container runtime reads, which then adds the devices itself: beside CDI it
+// would add them twice.
+func forRuntime(name, holds string, value func(grant) (string, error)) Variable {
+	return Variable{Name: name, Holds: holds, nodes: value}
+}
+
+const onlyNodes = "The nodes decide what is visible; no variable could be verified."
+
+// kinds are in order of the backends' names. A backend that is not listed has devices that need their own nodes alone.
+var kinds = []Kind{
+	{
+		Backend: "amd", Noun: "gpu",
+		Variables: []Variable{inBoth("ROCR_VISIBLE_DEVICES",
+			"UUIDs (`GPU-` and 16 hex digits), where all granted devices have one and none is a partition", rocrDevices)},
+		Note: "The kernel's driver hides every GPU whose render node the container may not open, partitions (CPX, DPX, …) included; " +
+			"the variable repeats it for containers that see more, as privileged ones do.",
+		Sources: "ROCm documentation, GPU isolation techniques (indices or UUIDs) and Running ROCm Docker containers (/dev/kfd, render nodes)",
+	},
+	{
+		Backend: "ascend", Noun: "npu",
+		Variables: []Variable{forRuntime("ASCEND_VISIBLE_DEVICES", "numbers of /dev/davinciN on the host", hostIndexes)},
+		Note: "Read by Ascend Docker Runtime, which also mounts the driver's libraries; without it they must be in the image. " +
+			"ASCEND_RT_VISIBLE_DEVICES is left unset: its numbers are the container's own, and so all of them.",
+		Sources: "MindCluster, Ascend Docker Runtime; CANN, ASCEND_RT_VISIBLE_DEVICES; vllm-project/vllm-ascend#12959",
+	},
+	{Backend: "cerebras", Noun: "wse", Note: "Reached over the network: there is no node to give."},
+	{
+		Backend: "furiosa", Noun: "npu", Note: onlyNodes + " RNGD's driver needs io_uring, which the default seccomp profile forbids.",
+		Sources: "FuriosaAI SDK, Container Support",
+	},
+	{
+		Backend: "gaudi", Noun: "gaudi",
+		Variables: []Variable{
+			forRuntime("HABANA_VISIBLE_DEVICES", "numbers of /dev/accel/accelN on the host", hostIndexes),
+			inBoth("HABANA_VISIBLE_MODULES", "module numbers, where not all of the node's cards are granted", habanaModules),
+		},
+		Note:    "HABANA_VISIBLE_DEVICES is read by habanalabs-container-runtime, HABANA_VISIBLE_MODULES by the software in the container.",
+		Sources: "Intel Gaudi documentation, Multiple Tenants on HPU; HabanaAI's device plugin (which variables, of which numbers)",
+	},
+	{Backend: "graphcore", Noun: "ipu", Note: onlyNodes + " IPUs of a Pod are reached over the network: there is no node to give."},
+	{Backend: "groq", Noun: "lpu", Note: onlyNodes},
+	{Backend: "hailo", Noun: "npu", Note: onlyNodes},
+	{
+		Backend: "intel-gpu", Noun: "gpu",
+		Note:    "ZE_AFFINITY_MASK is left unset: it numbers the devices that Level Zero finds in the container, which are the granted ones.",
+		Sources: "Level Zero specification, Affinity Mask",
+	},
+	{Backend: "intel-npu", Noun: "npu", Note: onlyNodes},
+	{
+		Backend: "jetson", Noun: "gpu",
+		Variables: []Variable{{Name: nvidiaVisible, cdi: nvidiaVoid, Holds: nvidiaVoidSays}},
+		Note:      "The user libraries come from the host: take the vendor's specification (`cdiKind: nvidia.com/gpu`) or NVIDIA's runtime.",
+		Sources:   "NVIDIA Container Toolkit, CDI and runtime on Tegra",
+	},
+	{
+		Backend: "neuron", Noun: "neuron", separates: true,
+		Variables: []Variable{
+			inBoth("NEURON_RT_VISIBLE_CORES", "logical core numbers, where a chip is granted in part", neuronCores),
+			inBoth("NEURON_LOGICAL_NC_CONFIG", "physical cores in a logical one, where NEURON_RT_VISIBLE_CORES is set and it is not 1", neuronGrouping),
+		},
+		Note: "Whole chips need no variable. Cores of a chip share its node: the variable keeps apart only what respects it. How cores are numbered where " +
+			"a container has some chips of the host is not documented, so a chip is granted in part only where both ways to count agree: " +
+			"together with every chip of a lower number.",
+		Sources: "AWS Neuron documentation, Neuron Runtime environment variables, Logical NeuronCore configuration",
+	},
+	{
+		Backend: "nvidia", Noun: "gpu",
+		Shared: []string{"/dev/nvidiactl", "/dev/nvidia-modeset", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"},
+		Variables: []Variable{
+			{Name: nvidiaVisible, nodes: nvidiaUUIDs, cdi: nvidiaVoid, Holds: "UUIDs of GPUs or MIG devices; " + nvidiaVoidSays},
+		},
+		Note: "NVIDIA's runtime mounts the user libraries by this variable, so that device nodes need it (`runtimeClassName: nvidia`, or as default). " +
+			"CUDA's images set it to `all`: unset, that runtime would add every GPU. A MIG device's capability nodes are among its own. " +
+			"CUDA_VISIBLE_DEVICES is left unset: CUDA numbers what it can open. IMEX channels are not given.",
+		Sources: "NVIDIA Container Toolkit, Specialized Configurations (all, none, void) and Support for CDI; NVIDIA/nvidia-container-toolkit#395 (void); " +
+			"MIG User Guide, Device Nodes and Capabilities",
+	},
+	{
+		Backend: "qualcomm", Noun: "qaic", Note: onlyNodes,
+		Sources: "Qualcomm Cloud AI documentation, Launch container",
+	},
+	{
+		Backend: "tenstorrent", Noun: "asic",
+		Note: "Chips behind one PCI function (n300) are granted together. TT_VISIBLE_DEVICES is left unset: then every device node of the container is opened, " +
+			"and what its numbers mean has changed (tt-umd#2057).",
+		Sources: "tenstorrent/tt-umd, docs/TT_VISIBLE_DEVICES.md",
+	},
+	{
+		Backend: "tpu", Noun: "tpu",
+		Variables: []Variable{
+			inBoth("TPU_CHIPS_PER_PROCESS_BOUNDS", "`1,1,1`, `1,2,1` or `2,2,1` for 1, 2 or 4 chips, where not all chips of the host are granted", tpuBounds),
+			inBoth("TPU_PROCESS_BOUNDS", "`1,1,1`, where the other is set", tpuProcessBounds),
+		},
+		Note: "All chips of a host need no variable, so that a slice of many hosts can set its own. TPU_VISIBLE_CHIPS is left unset: Google's own driver sets it in privileged " +
+			"containers only, which see every node, and how it counts in others is not documented. Cores of a chip are granted together.",
+		Sources: "kubernetes-sigs/dra-driver-google-tpu (which nodes, bounds by number of chips, TPU_VISIBLE_CHIPS); gist.github.com/skye/f82ba45d2445bb19d53545538754f9a3 (bounds of a part of a host, v2 to v4)",
+	},
+	{Backend: "xdna", Noun: "npu", Note: onlyNodes},
+}
+
+// Kinds returns every kind that needs more than its own nodes or is known to need no more, in order of the backends.
+func Kinds() []Kind { return slices.Clone(kinds) }
+
+// kindOf returns the row of the device's backend.
+func kindOf(d *v1alpha1.Device) Kind {
+	for i := range kinds {
+		if kinds[i].Backend == d.Backend {
+			return kinds[i]
+		}
+	}
+	return Kind{Backend: d.Backend, Noun: strings.ToLower(string(d.Family)), Note: onlyNodes}
+}
+
+// Class is the vendor and the kind of processor: `nvidia-gpu`, `intel-gaudi`, `google-tpu`. It is the class of the
+// device's CDI name, and devices of one class are answered for together.
+func Class(d *v1alpha1.Device) string { return d.Vendor + "-" + kindOf(d).Noun }
+
+// sharedNodes are those of the kind's shared nodes that the host has.
+func (k *Kind) sharedNodes(files detect.Files) []string {
+	var nodes []string
+	for _, name := range k.Shared {
+		if files == nil {
+			break
+		}
+		if _, err := files.Stat(name); err == nil {
+			nodes = append(nodes, name)
+		}
+	}
+	return nodes
+}

@@ -1,0 +1,90 @@
+package injection
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect"
+)
+
+// permissions are those of the kernel's device cgroup. Never m: a container that may make nodes can make any other's.
+const permissions = "rw"
+
+// checkPaths says why a device cannot be given to a container by its nodes. A node that is gone would fail the container
+// in its runtime, with a message that names no device.
+func checkPaths(d *v1alpha1.Device, files detect.Files) error {
+	if len(d.Paths) == 0 {
+		return fmt.Errorf("device %s: it has no device node (driver %q, health %s): %s", d.ID, d.Driver, d.Health.State, noNodeRemedy(d))
+	}
+	for _, name := range d.Paths {
+		if !strings.HasPrefix(name, "/dev/") || path.Clean(name) != name {
+			return fmt.Errorf("device %s: path %q is not a file below /dev", d.ID, name)
+		}
+		if files == nil {
+			continue
+		}
+		if _, err := files.Stat(name); err != nil {
+			return fmt.Errorf("device %s: %s is gone since it was detected: load its driver again, or wait for the next detection: %w", d.ID, name, err)
+		}
+	}
+	return nil
+}
+
+func noNodeRemedy(d *v1alpha1.Device) string {
+	switch {
+	case d.Driver == "vfio-pci":
+		return "it is bound to vfio-pci for virtual machines, bind the vendor's driver"
+	case d.Health.Message != "":
+		return d.Health.Message
+	default:
+		return "load the vendor's driver, or do not serve what is not reached by a device node"
+	}
+}
+
+func deviceNodes(paths []string) []DeviceNode {
+	slices.Sort(paths)
+	var nodes []DeviceNode
+	for _, name := range slices.Compact(paths) {
+		nodes = append(nodes, DeviceNode{HostPath: name, ContainerPath: name, Permissions: permissions})
+	}
+	return nodes
+}
+
+// checkSeparable fails where the granted devices' nodes are all that another device needs, and nothing else tells the two
+// apart: cores of one chip, chips behind one node.
+func (g grant) checkSeparable() error {
+	if g.kind.separates {
+		return nil
+	}
+	seen := seenBy(g.paths(), g.others())
+	if len(seen) == 0 {
+		return nil
+	}
+	return fmt.Errorf("device %s and %s: they are reached by the same device nodes and %w; grant them together", g.devices[0].ID, seen[0], ErrNotSeparable)
+}
+
+// Inseparable returns the other devices that a container sees where it is granted the device: they can only be granted
+// together.
+func Inseparable(d *v1alpha1.Device, node Node) []v1alpha1.DeviceID {
+	if len(d.Paths) == 0 || kindOf(d).separates {
+		return nil
+	}
+	g := grant{devices: []v1alpha1.Device{*d}, node: node}
+	return seenBy(d.Paths, g.others())
+}
+
+// seenBy returns those devices whose nodes are all among the paths.
+func seenBy(paths []string, devices []*v1alpha1.Device) []v1alpha1.DeviceID {
+	var seen []v1alpha1.DeviceID
+	for _, d := range devices {
+		missing := slices.ContainsFunc(d.Paths, func(name string) bool { return !slices.Contains(paths, name) })
+		if len(d.Paths) > 0 && !missing {
+			seen = append(seen, d.ID)
+		}
+	}
+	slices.Sort(seen)
+	return seen
+}
