@@ -14,8 +14,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
-// Inject says what a container needs to see the devices it was granted; it is injection.For.
-type Inject func(injection.Mode, []v1alpha1.Device) (injection.Answer, error)
+// Inject says what a container needs to see the devices it was granted, of all those of the node; it is injection.For.
+type Inject func(mode injection.Mode, granted, node []v1alpha1.Device) (injection.Answer, error)
 
 // grant checks the ids that a container is to get and returns their devices, each once. An id that is not offered, or not
 // fit for new pods, is an error that names it: the pod then fails its admission, and its controller makes another.
@@ -50,7 +50,7 @@ func (o *offering) allocate(ids []string, inject Inject) (*pluginapi.ContainerAl
 	if err != nil {
 		return nil, err
 	}
-	answer, err := inject(o.pool.Mode, granted)
+	answer, err := inject(o.pool.Mode, granted, o.node)
 	if err != nil {
 		return nil, status.Error(codes.Internal, fmt.Sprintf("%s: %v", o.pool.Resource, err))
 	}

@@ -13,19 +13,22 @@ import (
 type offering struct {
 	pool     Pool
 	entries  map[string]Entry
-	devices  map[v1alpha1.DeviceID]v1alpha1.Device
 	topology *preference.Topology
+	// node are all devices of the node, and devices those of the pool.
+	node    []v1alpha1.Device
+	devices map[v1alpha1.DeviceID]v1alpha1.Device
 }
 
+// newOffering keeps the status, which must not change.
 func newOffering(pool Pool, status *v1alpha1.AcceleratorInventoryStatus, topology *preference.Topology) *offering {
 	o := &offering{
-		pool: pool, entries: make(map[string]Entry, len(pool.Entries)),
-		devices: map[v1alpha1.DeviceID]v1alpha1.Device{}, topology: topology,
+		pool: pool, entries: make(map[string]Entry, len(pool.Entries)), topology: topology, node: status.Devices,
+		devices: map[v1alpha1.DeviceID]v1alpha1.Device{},
 	}
 	for _, entry := range pool.Entries {
 		o.entries[entry.ID] = entry
 		if d := status.Device(entry.Device); d != nil {
-			o.devices[d.ID] = *d.DeepCopy()
+			o.devices[d.ID] = *d
 		}
 	}
 	return o
