@@ -15,6 +15,7 @@ import (
 
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
+	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
 // Bounds of the durations. A rescan reads some thousand files and may run a driver's tool, which more often than each
@@ -40,7 +41,11 @@ type flags struct {
 	healthAddress  string
 	metricsAddress string
 	logLevel       string
+	config         string
+	devicePlugins  string
+	podResources   string
 
+	serving serving.Config
 	level slog.Level
 }
 
@@ -58,6 +63,9 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.leaseNamespace, "lease-namespace", nodeagent.DefaultLeaseNamespace, "`namespace` of the heartbeats")
 	set.StringVar(&f.healthAddress, "health-address", ":8081", "`host:port` of /healthz and /readyz; 0 disables them")
 	set.StringVar(&f.metricsAddress, "metrics-address", ":8080", "`host:port` of /metrics; 0 disables it")
+	set.StringVar(&f.config, "config", "", "YAML `file` that says which vendors' devices to serve to the kubelet; none without it")
+	set.StringVar(&f.devicePlugins, "device-plugins", serving.DefaultFolder, "`folder` where device plugins meet the kubelet")
+	set.StringVar(&f.podResources, "pod-resources", serving.DefaultPodResources, "`socket` at which the kubelet says which pod holds which device")
 	set.StringVarP(&f.logLevel, "log-level", "v", "info", "least severe messages to log: debug, info, warn or error")
 }
 
@@ -81,6 +89,7 @@ func (f *flags) complete(set *pflag.FlagSet) error {
 		checkAddress("--health-address", f.healthAddress),
 		checkAddress("--metrics-address", f.metricsAddress),
 		f.checkLevel(),
+		f.readConfig(),
 	)
 }
 
@@ -115,6 +124,21 @@ func (f *flags) checkHost(set *pflag.FlagSet) error {
 		errs = append(errs, fmt.Errorf("--root: %q is not a folder: name the folder where the host's file tree is mounted", name))
 	}
 	return errors.Join(errs...)
+}
+
+// readConfig reads the file of --config.
+func (f *flags) readConfig() error {
+	if f.config == "" {
+		return nil
+	}
+	text, err := os.ReadFile(f.config)
+	if err != nil {
+		return fmt.Errorf("--config: %w: name a file that the agent can read", err)
+	}
+	if f.serving, err = serving.ParseConfig(text); err != nil {
+		return fmt.Errorf("--config %s: %w", f.config, err)
+	}
+	return nil
 }
 
 func (f *flags) checkLevel() error {

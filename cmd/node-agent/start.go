@@ -15,6 +15,7 @@ import (
 	"github.com/rankwright/rankwright/internal/version"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
+	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
 // start does what the flags ask for.
@@ -38,6 +39,7 @@ func start(ctx context.Context, f flags, stdout, stderr io.Writer, hangups <-cha
 		LeaseNamespace: f.leaseNamespace,
 		HealthAddress:  f.healthAddress,
 		MetricsAddress: f.metricsAddress,
+		Serving:        &serving.Options{Config: f.serving, Folder: f.devicePlugins, PodResources: f.podResources},
 		Version:        version.String(),
 		Log:            log,
 	})

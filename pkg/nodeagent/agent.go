@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
+
+	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
 const (
@@ -35,6 +37,8 @@ type Agent struct {
 	metrics   *metrics
 	scanner   *scanner
 	publisher *publisher
+	// plugin serves devices to the kubelet; nil where none are to be served.
+	plugin *serving.Plugin
 
 	// rescan carries what asks for a detection.
 	rescan  chan string
@@ -85,7 +89,10 @@ func (a *Agent) Once(ctx context.Context) error {
 // that is away ends it; an address that cannot be listened at does.
 func (a *Agent) Run(ctx context.Context) error {
 	a.touch()
-	health, err := listen(ctx, a.log, "health", a.options.HealthAddress, probes(a.alive, a.published))
+	if a.plugin != nil {
+		a.publisher.server = a.plugin
+	}
+	health, err := listen(ctx, a.log, "health", a.options.HealthAddress, probes(a.alive, a.isReady))
 	if err != nil {
 		return err
 	}
@@ -101,6 +108,9 @@ func (a *Agent) Run(ctx context.Context) error {
 		return watchInventory(ctx, a.client, a.options.NodeName, func() { signal(a.changed, struct{}{}) })
 	})
 	a.watchEvents(ctx, group, a.eventSources())
+	if a.plugin != nil {
+		group.Go(func() error { a.plugin.Run(ctx); return nil })
+	}
 	group.Go(func() error {
 		a.loop(ctx, func() {
 			group.Go(func() error { a.heartbeat().run(ctx); return nil })
@@ -193,6 +203,9 @@ func (a *Agent) publish(ctx context.Context) error {
 		a.node.Store(outcome.node)
 	}
 	if err != nil {
+		if !outcome.served {
+			a.serveUnpublished()
+		}
 		return err
 	}
 	a.ready.Store(true)
@@ -228,10 +241,13 @@ func (a *Agent) alive() error {
 	return nil
 }
 
-// published is the readiness check.
-func (a *Agent) published() error {
+// isReady is the readiness check: the inventory is published, and the kubelet takes what is served.
+func (a *Agent) isReady() error {
 	if !a.ready.Load() {
 		return errors.New("no inventory has been published yet; the log says why")
+	}
+	if a.plugin != nil {
+		return a.plugin.Ready()
 	}
 	return nil
 }

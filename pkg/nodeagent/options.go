@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
 // Defaults of the options.
@@ -41,6 +42,9 @@ type Options struct {
 	LeaseNamespace string
 	// HealthAddress and MetricsAddress are where probes and metrics are served, host:port; empty or Disabled means nowhere.
 	HealthAddress, MetricsAddress string
+	// Serving says which devices to serve to the kubelet, and where it is; nil means that none are served. Its Log, Clock,
+	// Registry and Changed are the agent's.
+	Serving *serving.Options
 	// Version of the agent, published in the inventory.
 	Version string
 	// Log receives what the agent does.
@@ -57,7 +61,7 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)
 	}
 	m := newMetrics(options.Version)
-	return &Agent{
+	a := &Agent{
 		options: options, log: options.Log, clock: options.Clock, client: c, metrics: m,
 		scanner: &scanner{
 			host: options.Host, backends: options.Backends, deadline: options.BackendTimeout, clock: options.Clock, metrics: m,
@@ -65,7 +69,11 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 		publisher: &publisher{client: c, node: options.NodeName, version: options.Version, clock: options.Clock},
 		rescan:    make(chan string, 1),
 		changed:   make(chan struct{}, 1),
-	}, nil
+	}
+	if options.Serving != nil && !options.Serving.Config.Empty() {
+		a.plugin = a.newPlugin(*options.Serving)
+	}
+	return a, nil
 }
 
 func (o Options) withDefaults() Options {

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
@@ -26,6 +27,11 @@ type publisher struct {
 	clock   clock.PassiveClock
 	// last is the status published last by this process; it stands in for one that the API server has lost.
 	last v1alpha1.AcceleratorInventoryStatus
+	// server serves devices to the kubelet; nil where none are served. spec is the one read last, and spoken says that there
+	// was one.
+	server server
+	spec   v1alpha1.AcceleratorInventorySpec
+	spoken bool
 	// merged is the number of the scan that was merged last, and memoryAt when memory use was last changed.
 	merged   int64
 	memoryAt time.Time
@@ -46,6 +52,8 @@ type published struct {
 	// written says whether anything differed from what the API server had, missed whether a device was missed that was
 	// there before.
 	written, missed bool
+	// served says that the devices were offered to the kubelet.
+	served bool
 }
 
 // publish merges a detection into the node's inventory and writes inventory and labels where they changed. The labels go
@@ -66,6 +74,7 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	}
 	now := metav1.NewTime(p.clock.Now()).Rfc3339Copy()
 	merged := p.merge(previous, detected, now)
+	conditions := p.serve(inventory.Spec, &previous, &merged)
 	labels := Labels(&merged)
 	maps.Copy(labels, retainedLabels(node, labels, &previous, &merged))
 	contested, labelsWritten, labelErr := applyLabels(ctx, p.client, node, labels)
@@ -73,7 +82,7 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	merged.AgentVersion, merged.ObservedGeneration = p.version, inventory.Generation
 	merged.Summary = merged.Summarize(inventory.Spec)
 	merged.Conditions = conditionsAt(previous.Conditions, inventory.Generation, now,
-		detectedCondition(merged.Backends), labelledCondition(contested, labelErr))
+		append(conditions, detectedCondition(merged.Backends), labelledCondition(contested, labelErr))...)
 	fields, statusWritten, statusErr := p.writeStatus(ctx, inventory, merged)
 	if statusErr == nil {
 		p.last = merged
@@ -82,9 +91,19 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 		p.wrote(&previous, &merged, now.Time)
 	}
 	maps.Copy(contested, fields)
-	outcome := published{status: merged, node: node, contested: contested, written: labelsWritten || statusWritten}
+	outcome := published{status: merged, node: node, contested: contested, written: labelsWritten || statusWritten, served: true}
 	outcome.missed = newlyMissed(&previous, &merged)
 	return outcome, errors.Join(labelErr, statusErr)
+}
+
+// serve offers the devices to the kubelet, enters into the status who serves them, and says whether the kubelet takes them.
+func (p *publisher) serve(spec v1alpha1.AcceleratorInventorySpec, previous, merged *v1alpha1.AcceleratorInventoryStatus) []metav1.Condition {
+	p.spec, p.spoken = spec, true
+	if p.server == nil {
+		return nil
+	}
+	p.server.Update(previous, merged, spec)
+	return []metav1.Condition{p.server.Condition(meta.FindStatusCondition(previous.Conditions, v1alpha1.ConditionServed))}
 }
 
 // merge joins a detection with what is published. The detection of a publication that failed or was asked for again is

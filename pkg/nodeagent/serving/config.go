@@ -1,0 +1,147 @@
+package serving
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
+)
+
+// MaxShares is the highest number of pods that can share a device: what an extended resource counts on a node stays a
+// number that a scheduler and a person can work with.
+const MaxShares = 64
+
+// Config says which devices are served, and how.
+type Config struct {
+	// Vendors are those of the devices (`nvidia`), by name; a vendor that is absent is not served.
+	Vendors map[string]VendorConfig `json:"vendors,omitempty"`
+}
+
+// VendorConfig says how the devices of a vendor are served.
+type VendorConfig struct {
+	// Serve offers the vendor's devices to the kubelet.
+	Serve bool `json:"serve,omitempty"`
+	// Injection is how containers get the devices; it has no default, since no API tells what a node's runtime supports.
+	Injection injection.Mode `json:"injection,omitempty"`
+	// Resources rename resources: by the kind of the device (`gpu`) or the name of the partition (`mig-1g.10gb`), the
+	// extended resource (`nvidia.com/gpu`). Partitions follow their device into its domain.
+	Resources map[string]string `json:"resources,omitempty"`
+	// Shares is how many pods may share a device, in turns of time and without any protection from each other; 0 means 1.
+	Shares int `json:"shares,omitempty"`
+}
+
+// served says whether any vendor is.
+func (c Config) served() bool {
+	for _, vendor := range c.Vendors {
+		if vendor.Serve {
+			return true
+		}
+	}
+	return false
+}
+
+// Empty says that nothing is to be served.
+func (c Config) Empty() bool { return !c.served() }
+
+// shares is the number of offers of a device.
+func (c VendorConfig) shares() int { return max(c.Shares, 1) }
+
+// ParseConfig reads a configuration from YAML or JSON and checks it. All mistakes are told at once, each with its field,
+// its value and the remedy.
+func ParseConfig(text []byte) (Config, error) {
+	document, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return Config{}, fmt.Errorf("not YAML: %w: write `vendors:` with a vendor below it", err)
+	}
+	var config Config
+	strict, err := json.UnmarshalStrict(document, &config)
+	if err != nil {
+		return Config{}, fmt.Errorf("not a configuration: %w: give the field a value of that type", err)
+	}
+	var errs []error
+	for _, mistake := range strict {
+		errs = append(errs, fmt.Errorf("%w: take serve, injection, resources or shares of a vendor below vendors", mistake))
+	}
+	return config, errors.Join(append(errs, config.check()...)...)
+}
+
+var (
+	vendorName  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+	kindPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$`)
+)
+
+func (c Config) check() []error {
+	var errs []error
+	takenBy := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(c.Vendors)) {
+		field, vendor := "vendors."+name, c.Vendors[name]
+		if !vendorName.MatchString(name) {
+			errs = append(errs, fmt.Errorf("%s: %q cannot be a vendor: take the vendor of status.devices (nvidia, amd, intel)", field, name))
+		}
+		errs = append(errs, vendor.check(field)...)
+		for _, kind := range slices.Sorted(maps.Keys(vendor.Resources)) {
+			resource, other := vendor.Resources[kind], ""
+			if other = takenBy[resource]; other != "" {
+				errs = append(errs, fmt.Errorf("%s.resources.%s: %q is taken by %s already: give each kind a resource of its own",
+					field, kind, resource, other))
+			}
+			takenBy[resource] = field + ".resources." + kind
+		}
+	}
+	return errs
+}
+
+func (c VendorConfig) check(field string) []error {
+	var errs []error
+	switch c.Injection {
+	case injection.CDI, injection.DeviceNodes:
+	case "":
+		if c.Serve {
+			errs = append(errs, fmt.Errorf("%s.injection: is empty: say how the node's container runtime is to give devices, %s or %s",
+				field, injection.CDI, injection.DeviceNodes))
+		}
+	default:
+		errs = append(errs, fmt.Errorf("%s.injection: %q is not known: take %s or %s", field, c.Injection, injection.CDI, injection.DeviceNodes))
+	}
+	if c.Shares < 0 || c.Shares > MaxShares {
+		errs = append(errs, fmt.Errorf("%s.shares: %d is out of range: take 1 to %d", field, c.Shares, MaxShares))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(c.Resources)) {
+		if !kindPattern.MatchString(kind) {
+			errs = append(errs, fmt.Errorf("%s.resources: %q cannot be a kind: take gpu, or the name of a partition such as mig-1g.10gb", field, kind))
+		}
+		if err := checkResource(c.Resources[kind]); err != nil {
+			errs = append(errs, fmt.Errorf("%s.resources.%s: %w", field, kind, err))
+		}
+	}
+	return errs
+}
+
+// checkResource says what the kubelet would refuse a name for (IsExtendedResourceName of pkg/apis/core/v1/helper).
+func checkResource(name string) error {
+	domain, _, qualified := strings.Cut(name, "/")
+	const remedy = "take a domain and a name, such as nvidia.com/gpu"
+	switch {
+	case !qualified:
+		return fmt.Errorf("%q has no domain: %s", name, remedy)
+	case strings.Contains(name, "kubernetes.io/"), strings.HasPrefix(name, "requests."):
+		return fmt.Errorf("%q is in a domain of Kubernetes itself: %s", name, remedy)
+	case strings.HasPrefix(name, slotPrefix):
+		return fmt.Errorf("%q is how slots are named: %s", name, remedy)
+	}
+	if problems := validation.IsQualifiedName("requests." + name); len(problems) > 0 {
+		return fmt.Errorf("%q cannot be an extended resource (%s): %s", name, problems[0], remedy)
+	}
+	if len(domain) > 128 {
+		return fmt.Errorf("%q has a domain of %d characters: take one of at most 128", name, len(domain))
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package serving
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"k8s.io/utils/clock"
+)
+
+// pollInterval is the time between two looks at a folder that cannot be watched: two looks in the second that a new
+// kubelet may wait for its devices.
+const pollInterval = 400 * time.Millisecond
+
+// folder follows the kubelet's socket in the folder of device plugins.
+type folder struct {
+	path  string
+	clock clock.Clock
+	log   *slog.Logger
+	// watch opens a watch of the folder; it is fsnotify's, except where a test has no inotify.
+	watch func(path string) (*fsnotify.Watcher, error)
+
+	mu      sync.Mutex
+	now     kubelet
+	changed chan struct{}
+	// blind is why the folder is polled; nil while it is watched.
+	blind error
+}
+
+func newFolder(path string, c clock.Clock, log *slog.Logger) *folder {
+	return &folder{path: path, clock: c, log: log, watch: watchFolder, changed: make(chan struct{})}
+}
+
+func watchFolder(path string) (*fsnotify.Watcher, error) {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, fmt.Errorf("watch %s: %w", path, err)
+	}
+	if err := watcher.Add(path); err != nil {
+		_ = watcher.Close()
+		return nil, fmt.Errorf("watch %s: %w", path, err)
+	}
+	return watcher, nil
+}
+
+// current is the kubelet as last seen, and what is closed when there is another.
+func (f *folder) current() (kubelet, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now, f.changed
+}
+
+// look compares the socket with the one seen last.
+func (f *folder) look() {
+	seen := findKubelet(f.path)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !seen.same(f.now) {
+		f.now = seen
+		close(f.changed)
+		f.changed = make(chan struct{})
+	}
+}
+
+// run follows the socket until the context ends. The folder is watched before it is looked at, so that no socket is
+// missed between the two. One that cannot be watched is polled, and watched as soon as it can be.
+func (f *folder) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		watcher, err := f.watch(f.path)
+		f.look()
+		f.sees(err)
+		if err != nil {
+			f.pause(ctx)
+			continue
+		}
+		f.follow(ctx, watcher)
+		_ = watcher.Close()
+	}
+}
+
+// sees tells once when the way of looking changes.
+func (f *folder) sees(err error) {
+	f.mu.Lock()
+	before := f.blind
+	f.blind = err
+	f.mu.Unlock()
+	switch {
+	case err != nil && before == nil:
+		f.log.Warn("the folder of device plugins cannot be watched and is polled", "folder", f.path, "error", err,
+			"interval", pollInterval.String())
+	case err == nil && before != nil:
+		f.log.Info("the folder of device plugins is watched", "folder", f.path)
+	}
+}
+
+func (f *folder) pause(ctx context.Context) {
+	timer := f.clock.NewTimer(pollInterval)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C():
+	}
+}
+
+// follow looks at each event until the watch is of no use: it failed, or the folder itself went.
+func (f *folder) follow(ctx context.Context, watcher *fsnotify.Watcher) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case event, open := <-watcher.Events:
+			f.look()
+			if !open || event.Name == f.path && event.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
+				return
+			}
+		case err := <-watcher.Errors:
+			f.log.Warn("the watch of the folder of device plugins lost events", "folder", f.path, "error", err)
+			f.look()
+			return
+		}
+	}
+}

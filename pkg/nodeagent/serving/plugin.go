@@ -1,0 +1,304 @@
+package serving
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	"k8s.io/utils/clock"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
+	"github.com/rankwright/rankwright/pkg/nodeagent/preference"
+)
+
+// Where the kubelet has its sockets (pkg/kubelet/apis/podresources/constants.go for the second).
+const (
+	DefaultFolder       = pluginapi.DevicePluginPath
+	DefaultPodResources = "/var/lib/kubelet/pod-resources/kubelet.sock"
+)
+
+// Options say what a plugin works on. Config and Log have no default.
+type Options struct {
+	Config Config
+	// Folder is where device plugins meet the kubelet; empty means DefaultFolder.
+	Folder string
+	// PodResources is the socket at which the kubelet says who holds what; empty means DefaultPodResources.
+	PodResources string
+	// Inject answers for granted devices; nil means injection.For.
+	Inject Inject
+	// Allocated is called after each Allocate, and Changed when Services or Condition say something else. Neither may wait.
+	Allocated, Changed func()
+	// Registry takes the metrics; nil means none.
+	Registry prometheus.Registerer
+	Log      *slog.Logger
+	// Clock tells the time; nil means the real one.
+	Clock clock.Clock
+}
+
+func (o Options) withDefaults() Options {
+	if o.Folder == "" {
+		o.Folder = DefaultFolder
+	}
+	o.Folder = strings.TrimRight(o.Folder, "/")
+	if o.PodResources == "" {
+		o.PodResources = DefaultPodResources
+	}
+	if o.Inject == nil {
+		o.Inject = func(mode injection.Mode, granted, _ []v1alpha1.Device) (injection.Answer, error) { return injection.For(mode, granted) }
+	}
+	if o.Allocated == nil {
+		o.Allocated = func() {}
+	}
+	if o.Changed == nil {
+		o.Changed = func() {}
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	return o
+}
+
+// Plugin offers the devices of a node to its kubelet.
+type Plugin struct {
+	options Options
+	log     *slog.Logger
+	clock   clock.Clock
+	folder  *folder
+	metrics *metrics
+	// wake has the holdings looked at.
+	wake chan struct{}
+
+	mu sync.Mutex
+	// ctx is that of Run, nil before it.
+	ctx       context.Context //nolint:containedctx // pools start with Update, for as long as Run runs
+	running   sync.WaitGroup
+	status    *v1alpha1.AcceleratorInventoryStatus
+	spec      v1alpha1.AcceleratorInventorySpec
+	topology  *preference.Topology
+	ledger    *ledger
+	pools     []Pool
+	withheld  []Withheld
+	endpoints map[string]*endpoint
+	// leaving are the endpoints that end, by resource.
+	leaving map[string]*endpoint
+}
+
+// New prepares a plugin. It opens nothing.
+func New(options Options) *Plugin {
+	options = options.withDefaults()
+	return &Plugin{
+		options: options, log: options.Log, clock: options.Clock, folder: newFolder(options.Folder, options.Clock, options.Log),
+		metrics: newMetrics(options.Registry), wake: make(chan struct{}, 1), ledger: newLedger(),
+		endpoints: map[string]*endpoint{}, leaving: map[string]*endpoint{},
+	}
+}
+
+// Update offers what follows from a status and a spec, and enters into the status who serves each device. published is
+// the status before, from which the first Update learns what an agent before this one offered.
+func (p *Plugin) Update(published, status *v1alpha1.AcceleratorInventoryStatus, spec v1alpha1.AcceleratorInventorySpec) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.status == nil && published != nil {
+		p.ledger.adopt(published, p.options.Config)
+	}
+	p.status, p.spec = status.DeepCopy(), *spec.DeepCopy()
+	p.topology = preference.NewTopology(p.status)
+	p.offer()
+	services := servicesOf(p.pools)
+	for i := range status.Devices {
+		d := &status.Devices[i]
+		if service, served := services[d.ID]; served {
+			d.Service = &service
+		} else if d.Service != nil && d.Service.Server == v1alpha1.ServedByRankwright {
+			d.Service = nil
+		}
+	}
+}
+
+// offer brings the pools up to date. The lock is held.
+func (p *Plugin) offer() {
+	if p.status == nil {
+		return
+	}
+	wanted := Wanted{Status: p.status, Spec: p.spec, Config: p.options.Config, Busy: p.ledger.busy(p.ours)}
+	p.pools, p.withheld = Pools(wanted)
+	p.ledger.note(p.pools, p.clock.Now())
+	stay := map[string]bool{}
+	for _, pool := range p.pools {
+		stay[pool.Resource] = true
+		p.serve(newOffering(pool, p.status, p.topology))
+	}
+	for resource := range p.endpoints {
+		if !stay[resource] {
+			p.retire(resource)
+		}
+	}
+	p.metrics.offered(p.pools)
+	if p.unsettled() {
+		signal(p.wake)
+	}
+}
+
+// serve has a pool served, or its server answer from the new offering.
+func (p *Plugin) serve(o *offering) {
+	resource := o.pool.Resource
+	if e := p.endpoints[resource]; e != nil {
+		e.offered.set(o)
+		return
+	}
+	e := &endpoint{
+		resource: resource, folder: p.folder, clock: p.clock, log: p.log, offered: newOffered(o), inject: p.options.Inject,
+		allocated: p.allocated, registered: p.metrics.registered, turned: p.turned, retired: make(chan struct{}), ended: make(chan struct{}),
+		state: Registering, since: p.clock.Now(),
+	}
+	p.endpoints[resource] = e
+	if p.ctx != nil {
+		p.start(e)
+	}
+}
+
+func (p *Plugin) start(e *endpoint) {
+	var after <-chan struct{}
+	if former := p.leaving[e.resource]; former != nil {
+		after = former.ended
+	}
+	ctx := p.ctx
+	p.running.Go(func() {
+		e.run(ctx, after)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.leaving[e.resource] == e {
+			delete(p.leaving, e.resource)
+		}
+	})
+	p.remind(ctx)
+}
+
+// remind tells of a change when the patience with a pool that is not served may be at its end.
+func (p *Plugin) remind(ctx context.Context) {
+	p.running.Go(func() {
+		timer := p.clock.NewTimer(Patience)
+		defer timer.Stop()
+		select {
+		case <-timer.C():
+			p.options.Changed()
+		case <-ctx.Done():
+		}
+	})
+}
+
+// retire ends a pool that has no devices any more, after the kubelet has been told so.
+func (p *Plugin) retire(resource string) {
+	e := p.endpoints[resource]
+	delete(p.endpoints, resource)
+	e.offered.set(newOffering(Pool{Resource: resource}, p.status, p.topology))
+	close(e.retired)
+	if p.ctx != nil {
+		p.leaving[resource] = e
+	}
+	p.metrics.retired(resource)
+}
+
+// ours tells our offers from those of other plugins, which may have the same resource's name in another form of id.
+func (p *Plugin) ours(offer Offer) bool {
+	device := DeviceOf(offer.ID)
+	config := p.options.Config.Vendors[device.Vendor()]
+	if !config.Serve || !devicePattern.MatchString(string(device)) {
+		return false
+	}
+	domain, _, _ := strings.Cut(offer.Resource, "/")
+	if domain+"/" == v1alpha1.Prefix {
+		return true
+	}
+	for _, renamed := range config.Resources {
+		if strings.HasPrefix(renamed, domain+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// devicePattern is that of DeviceID, with a vendor in front.
+var devicePattern = regexp.MustCompile(`^[a-z0-9]+-[a-zA-Z0-9.:_-]+$`)
+
+// allocated notes what was granted before the answer goes out.
+func (p *Plugin) allocated(resource string, ids []string, err error) {
+	p.metrics.allocated(resource, err)
+	if err != nil {
+		p.log.Warn("Allocate refused", "resource", resource, "devices", ids, "error", err)
+		p.options.Allocated()
+		return
+	}
+	p.log.Info("Allocate", "resource", resource, "devices", ids)
+	p.mu.Lock()
+	for _, id := range ids {
+		p.ledger.granted(Offer{resource, id}, p.clock.Now())
+	}
+	p.mu.Unlock()
+	p.options.Allocated()
+}
+
+// turned is called by endpoints, which run for as long as Run does.
+func (p *Plugin) turned(resource string, serving bool) {
+	p.metrics.turned(resource, serving)
+	p.options.Changed()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !serving && p.ctx != nil {
+		p.remind(p.ctx)
+	}
+}
+
+// servicesOf is who serves which device, from the pools.
+func servicesOf(pools []Pool) map[v1alpha1.DeviceID]v1alpha1.DeviceService {
+	services := map[v1alpha1.DeviceID]v1alpha1.DeviceService{}
+	for _, pool := range pools {
+		for _, entry := range pool.Entries {
+			services[entry.Device] = v1alpha1.DeviceService{Server: v1alpha1.ServedByRankwright, Resource: pool.Resource}
+		}
+	}
+	return services
+}
+
+// Run serves until the context ends. A kubelet that is away is waited for.
+func (p *Plugin) Run(ctx context.Context) {
+	p.mu.Lock()
+	p.ctx = ctx
+	for _, e := range p.endpoints {
+		p.start(e)
+	}
+	p.mu.Unlock()
+	var running sync.WaitGroup
+	running.Go(func() { p.folder.run(ctx) })
+	p.watchUse(ctx)
+	running.Wait()
+	p.mu.Lock()
+	p.ctx = nil
+	p.mu.Unlock()
+	p.running.Wait()
+}
+
+// Ready says nothing where every pool is registered with the kubelet of now and its ListAndWatch is open, and else which
+// pool is not, and why.
+func (p *Plugin) Ready() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var late []string
+	for resource, e := range p.endpoints {
+		if state, _, detail := e.status(); state != Serving {
+			late = append(late, fmt.Sprintf("%s: %s", resource, explain(state, detail)))
+		}
+	}
+	if len(late) == 0 {
+		return nil
+	}
+	slices.Sort(late)
+	return fmt.Errorf("not served to the kubelet: %s", strings.Join(late, "; "))
+}

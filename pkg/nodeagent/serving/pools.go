@@ -1,0 +1,192 @@
+package serving
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
+)
+
+// Offer is a device, or a share of one, under a resource: what the kubelet allocates.
+type Offer struct{ Resource, ID string }
+
+// Entry is an offer as the kubelet is told of it.
+type Entry struct {
+	// ID is the kubelet's name of it.
+	ID string
+	// Device is what it gives.
+	Device v1alpha1.DeviceID
+	// Healthy says that new pods may get it, and Reason why not.
+	Healthy bool
+	Reason  string
+	// NUMA is the node's NUMA node; nil where it is not known, never a negative number.
+	NUMA *int32
+}
+
+// Pool is the devices of a resource.
+type Pool struct {
+	Resource string
+	// Mode is how their containers get them.
+	Mode injection.Mode
+	// Entries are in order of their ids.
+	Entries []Entry
+}
+
+// Withheld is a device that is to be served and cannot be.
+type Withheld struct {
+	Device v1alpha1.DeviceID
+	Reason string
+}
+
+// Wanted is what the pools follow from.
+type Wanted struct {
+	Status *v1alpha1.AcceleratorInventoryStatus
+	Spec   v1alpha1.AcceleratorInventorySpec
+	Config Config
+	// Busy are the offers that must stay listed: a pod holds them, may be getting them, or nobody knows that none does.
+	Busy map[Offer]bool
+}
+
+// Pools sorts the devices into the pools that they are offered in, in order of the resources. A device is in the resource
+// of its slot, or else in the one of its kind. While an offer of it elsewhere is busy, it is listed there, as unhealthy,
+// and not yet in its new place: never in both. Under a resource that somebody else serves on this node, nothing is offered.
+func Pools(w Wanted) ([]Pool, []Withheld) {
+	s := sorting{Wanted: w, pools: map[string]*Pool{}, foreign: foreignResources(w.Status)}
+	s.busy()
+	for i := range w.Status.Devices {
+		s.device(&w.Status.Devices[i])
+	}
+	s.rest()
+	pools := make([]Pool, 0, len(s.pools))
+	for _, resource := range slices.Sorted(maps.Keys(s.pools)) {
+		pool := *s.pools[resource]
+		slices.SortFunc(pool.Entries, func(a, b Entry) int { return cmp.Compare(a.ID, b.ID) })
+		pools = append(pools, pool)
+	}
+	return pools, s.withheld
+}
+
+// sorting is the state of Pools.
+type sorting struct {
+	Wanted
+	pools    map[string]*Pool
+	withheld []Withheld
+	// foreign are the resources and drivers of other servers.
+	foreign map[string]v1alpha1.DeviceServer
+	// left are the busy offers, by device, that are not listed yet.
+	left map[v1alpha1.DeviceID]map[Offer]bool
+}
+
+func foreignResources(status *v1alpha1.AcceleratorInventoryStatus) map[string]v1alpha1.DeviceServer {
+	foreign := map[string]v1alpha1.DeviceServer{}
+	for _, d := range status.Devices {
+		if s := d.Service; s != nil && s.Server != v1alpha1.ServedByRankwright {
+			foreign[s.Resource] = s.Server
+		}
+	}
+	return foreign
+}
+
+func (s *sorting) busy() {
+	s.left = map[v1alpha1.DeviceID]map[Offer]bool{}
+	for offer := range s.Busy {
+		device := DeviceOf(offer.ID)
+		if s.left[device] == nil {
+			s.left[device] = map[Offer]bool{}
+		}
+		s.left[device][offer] = true
+	}
+}
+
+// device lists a device where it belongs, unless it is still elsewhere.
+func (s *sorting) device(d *v1alpha1.Device) {
+	config := s.Config.Vendors[d.Vendor]
+	if !config.Serve || d.Service != nil && d.Service.Server != v1alpha1.ServedByRankwright {
+		return
+	}
+	home, shares, err := s.home(d, config)
+	if err != nil {
+		s.withheld = append(s.withheld, Withheld{d.ID, err.Error()})
+		return
+	}
+	entries := map[Offer]Entry{}
+	for _, id := range offerIDs(d.ID, shares) {
+		entry := Entry{ID: id, Device: d.ID, Reason: s.unfit(d)}
+		entry.Healthy = entry.Reason == ""
+		if d.NUMANode != nil && *d.NUMANode >= 0 {
+			entry.NUMA = d.NUMANode
+		}
+		entries[Offer{home, id}] = entry
+	}
+	for offer := range s.left[d.ID] {
+		if _, here := entries[offer]; !here {
+			return // rest lists what is busy, and nothing else of this device
+		}
+	}
+	delete(s.left, d.ID)
+	for offer, entry := range entries {
+		s.list(offer.Resource, config.Injection, entry)
+	}
+}
+
+// home is the resource that a device belongs to, and in how many shares.
+func (s *sorting) home(d *v1alpha1.Device, config VendorConfig) (resource string, shares int, err error) {
+	for _, slot := range s.Spec.Slots {
+		if slot.Device == d.ID {
+			return slot.Resource, 1, s.ours(slot.Resource)
+		}
+	}
+	if resource, err = Resource(d, config); err != nil {
+		return "", 0, err
+	}
+	return resource, config.shares(), s.ours(resource)
+}
+
+// ours says why nothing can be offered under a resource.
+func (s *sorting) ours(resource string) error {
+	if server, taken := s.foreign[resource]; taken {
+		return fmt.Errorf("%s is served by another server (%s) on this node: remove it from the node, or rename the resource",
+			resource, server)
+	}
+	return nil
+}
+
+// unfit says why new pods may not get a device; empty where they may.
+func (s *sorting) unfit(d *v1alpha1.Device) string {
+	switch {
+	case slices.Contains(s.Spec.CordonedDevices, d.ID):
+		return "is cordoned (spec.cordonedDevices of the inventory)"
+	case !d.Usable():
+		return fmt.Sprintf("is %s (%s)", d.Health.State, cmp.Or(d.Health.Reason, "no reason given"))
+	default:
+		return ""
+	}
+}
+
+// rest lists the busy offers that are no longer wanted.
+func (s *sorting) rest() {
+	for _, device := range slices.Sorted(maps.Keys(s.left)) {
+		for offer := range s.left[device] {
+			if s.ours(offer.Resource) != nil {
+				continue
+			}
+			entry := Entry{ID: offer.ID, Device: device, Reason: "is no longer offered under " + offer.Resource}
+			if d := s.Status.Device(device); d != nil && d.NUMANode != nil && *d.NUMANode >= 0 {
+				entry.NUMA = d.NUMANode
+			}
+			s.list(offer.Resource, s.Config.Vendors[device.Vendor()].Injection, entry)
+		}
+	}
+}
+
+func (s *sorting) list(resource string, mode injection.Mode, entry Entry) {
+	pool := s.pools[resource]
+	if pool == nil {
+		pool = &Pool{Resource: resource, Mode: mode}
+		s.pools[resource] = pool
+	}
+	pool.Entries = append(pool.Entries, entry)
+}

@@ -1,0 +1,116 @@
+package serving
+
+import (
+	"context"
+	"maps"
+	"time"
+)
+
+const (
+	// useInterval is the time between two questions to the kubelet while something has to be known, and lastUseInterval
+	// while it does not answer; a kubelet answers at most 100 of all its clients a second.
+	useInterval     = time.Second
+	lastUseInterval = 10 * time.Second
+	// kubeletSettles is how long after its start the kubelet may not know all its pods yet: what it does not list by then
+	// counts as held.
+	kubeletSettles = 30 * time.Second
+)
+
+// unsettled says that what is offered depends on what the kubelet says: it has not been asked yet, or offers are listed
+// that go when they are free. The lock is held.
+func (p *Plugin) unsettled() bool {
+	if len(p.pools) == 0 {
+		return false
+	}
+	if !p.ledger.known {
+		return true
+	}
+	wanted, _ := Pools(Wanted{Status: p.status, Spec: p.spec, Config: p.options.Config})
+	stays := map[Offer]bool{}
+	for _, pool := range wanted {
+		for _, entry := range pool.Entries {
+			stays[Offer{pool.Resource, entry.ID}] = true
+		}
+	}
+	for offer := range p.ledger.listed {
+		if !stays[offer] {
+			return true
+		}
+	}
+	return false
+}
+
+// watchUse asks the kubelet who holds what for as long as something depends on it, and waits in between.
+func (p *Plugin) watchUse(ctx context.Context) {
+	failures, idle := 0, 0
+	for ctx.Err() == nil {
+		if !p.asks() {
+			failures, idle = 0, 0
+			select {
+			case <-p.wake:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		changed, err := p.readUse(ctx)
+		idle++
+		switch {
+		case err != nil:
+			if failures++; failures == 1 {
+				p.log.Warn("the kubelet does not say which pod holds which device, so devices stay where they are", "error", err)
+			}
+		case changed:
+			failures, idle = 0, 0
+			p.options.Changed()
+		default:
+			failures = 0
+		}
+		timer := p.clock.NewTimer(askAgain(failures, idle))
+		select {
+		case <-timer.C():
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// askAgain is the time to the next question, after the failures of the last ones and after idle ones that changed nothing.
+func askAgain(failures, idle int) time.Duration {
+	if idle > 60 {
+		return lastUseInterval
+	}
+	return min(useInterval<<min(failures, 16), lastUseInterval)
+}
+
+func (p *Plugin) asks() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.status != nil && p.unsettled()
+}
+
+// readUse asks the kubelet once and offers what follows, and says whether another server or resource has a device then.
+func (p *Plugin) readUse(ctx context.Context) (changed bool, err error) {
+	at := p.clock.Now()
+	life, _ := p.folder.current()
+	use, err := readUse(ctx, p.options.PodResources)
+	if err != nil {
+		return false, err
+	}
+	after, _ := p.folder.current()
+	use.At = at
+	use.Complete = life.there() && life.same(after) && at.Sub(life.since()) >= kubeletSettles
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := servicesOf(p.pools)
+	p.ledger.read(use)
+	p.offer()
+	return !maps.Equal(before, servicesOf(p.pools)), nil
+}
+
+// signal makes a request without waiting; one that is pending already stands for both.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,80 @@
+package serving
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// kubeletSocketName is that of pluginapi.KubeletSocket, in the folder of device plugins.
+const kubeletSocketName = "kubelet.sock"
+
+// maxSocketName leaves room for the folder: the kernel takes paths of at most 107 bytes (sun_path of unix(7)), and
+// /var/lib/kubelet/device-plugins/ has 32.
+const maxSocketName = 64
+
+// socketName is the name of a resource's socket. It is always the same for a resource, so that an agent finds and replaces
+// what one before it left, and never the same for two.
+func socketName(resource string) string {
+	const prefix, suffix = "rankwright-", ".sock"
+	name := strings.ReplaceAll(resource, "/", "_")
+	if room := maxSocketName - len(prefix) - len(suffix); len(name) > room {
+		sum := sha256.Sum256([]byte(resource))
+		mark := "-" + hex.EncodeToString(sum[:8])
+		name = name[:room-len(mark)] + mark
+	}
+	return prefix + name + suffix
+}
+
+// listen makes the socket anew, where something of that name is left, too. The file stays when the listener is closed:
+// by then it may be the next one's.
+func listen(path string) (net.Listener, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("remove the socket of a former agent: %w", err)
+	}
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("listen at %s: %w", path, err)
+	}
+	listener.SetUnlinkOnClose(false)
+	return listener, nil
+}
+
+// kubelet is one life of the kubelet, by the socket that it made; the zero value is none.
+type kubelet struct {
+	info fs.FileInfo
+}
+
+// findKubelet looks for the socket in the folder. One that is not there, or cannot be seen, is none.
+func findKubelet(folder string) kubelet {
+	info, err := os.Lstat(filepath.Join(folder, kubeletSocketName))
+	if err != nil || info.Mode()&fs.ModeSocket == 0 {
+		return kubelet{}
+	}
+	return kubelet{info}
+}
+
+func (k kubelet) there() bool { return k.info != nil }
+
+// since is when the kubelet started: when it made the socket.
+func (k kubelet) since() time.Time {
+	if k.info == nil {
+		return time.Time{}
+	}
+	return k.info.ModTime()
+}
+
+// same says whether both are one life. An inode may be given out again, so the time counts, too.
+func (k kubelet) same(other kubelet) bool {
+	if !k.there() || !other.there() {
+		return k.there() == other.there()
+	}
+	return os.SameFile(k.info, other.info) && k.info.ModTime().Equal(other.info.ModTime())
+}
