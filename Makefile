@@ -101,6 +101,22 @@ fuzz: ## Run every fuzz test for FUZZTIME
 bench: ## Run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./pkg/...
 
+# The program that reads licences, with where they are.
+licences = $(GO) run ./internal/licences/command -modcache "$$($(GO) env GOMODCACHE)" -goroot "$$($(GO) env GOROOT)"
+
+.PHONY: images
+images: ## Build the images with docker, podman or buildah (PLATFORMS=linux/amd64,linux/arm64)
+	@tools/images.sh $(VERSION)
+
+.PHONY: sbom
+sbom: build ## Write a bill of materials of each command (SPDX 2.3) into dist/sbom/
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || echo 0) \
+	  $(licences) -version $(VERSION) -sbom dist/sbom $(COMMANDS:%=bin/%)
+
+.PHONY: licenses
+licenses: ## List the licences of everything that is built or tested with; one that is not allowed fails
+	@$(GO) list -deps -test -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' ./... | $(licences) -modules
+
 .PHONY: clean
 clean: ## Remove what was built, except the tools in .cache
 	rm -rf bin dist

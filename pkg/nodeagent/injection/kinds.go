@@ -70,7 +70,7 @@ var kinds = []Kind{
 		Variables: []Variable{forRuntime("ASCEND_VISIBLE_DEVICES", "numbers of /dev/davinciN on the host", hostIndexes)},
 		Note: "Read by Ascend Docker Runtime, which also mounts the driver's libraries; without it they must be in the image. " +
 			"ASCEND_RT_VISIBLE_DEVICES is left unset: its numbers are the container's own, and so all of them.",
-		Sources: "MindCluster, Ascend Docker Runtime; CANN, ASCEND_RT_VISIBLE_DEVICES; vllm-project/vllm-ascend#12959",
+		Sources: "MindCluster, Ascend Docker Runtime; CANN, ASCEND_RT_VISIBLE_DEVICES; vllm-ascend (leave it unset where a container has some of a host's NPUs)",
 	},
 	{Backend: "cerebras", Noun: "wse", Note: "Reached over the network: there is no node to give."},
 	{
@@ -121,7 +121,7 @@ var kinds = []Kind{
 		Note: "NVIDIA's runtime mounts the user libraries by this variable, so that device nodes need it (`runtimeClassName: nvidia`, or as default). " +
 			"CUDA's images set it to `all`: unset, that runtime would add every GPU. A MIG device's capability nodes are among its own. " +
 			"CUDA_VISIBLE_DEVICES is left unset: CUDA numbers what it can open. IMEX channels are not given.",
-		Sources: "NVIDIA Container Toolkit, Specialized Configurations (all, none, void) and Support for CDI; NVIDIA/nvidia-container-toolkit#395 (void); " +
+		Sources: "NVIDIA Container Toolkit, Specialized Configurations (all, none, void) and Support for CDI; nvidia-ctk (its own specifications set void); " +
 			"MIG User Guide, Device Nodes and Capabilities",
 	},
 	{
@@ -131,7 +131,7 @@ var kinds = []Kind{
 	{
 		Backend: "tenstorrent", Noun: "asic",
 		Note: "Chips behind one PCI function (n300) are granted together. TT_VISIBLE_DEVICES is left unset: then every device node of the container is opened, " +
-			"and what its numbers mean has changed (tt-umd#2057).",
+			"and what its numbers mean changed with tt-umd 0.9.3.",
 		Sources: "tenstorrent/tt-umd, docs/TT_VISIBLE_DEVICES.md",
 	},
 	{

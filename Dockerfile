@@ -1,0 +1,83 @@
+# Images of the node agent and the operator; docs/images.md describes them.
+#
+#   docker build --target node-agent --build-arg VERSION=v1.2.3 .
+#
+# Of the network, a build needs the Go modules alone. Programs are cross-compiled: no emulation is needed.
+
+ARG GO_IMAGE=golang:1.26-bookworm
+ARG STATIC_IMAGE=scratch
+ARG GLIBC_IMAGE=debian:bookworm-slim
+
+FROM --platform=$BUILDPLATFORM ${GO_IMAGE} AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY LICENSE ./
+COPY api ./api
+COPY cmd ./cmd
+COPY controllers ./controllers
+COPY internal ./internal
+COPY pkg ./pkg
+ARG TARGETOS=linux
+ARG TARGETARCH=amd64
+ARG VERSION=unknown
+ARG SOURCE_DATE_EPOCH=0
+RUN for program in node-agent operator rankwright-nvml; do \
+      CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false \
+        -ldflags "-s -w -X github.com/rankwright/rankwright/internal/version.version=$VERSION" \
+        -o /out/bin/$program ./cmd/$program || exit 1; \
+    done
+# What goes with a copy of the programs: the texts of licences, and a bill of materials for each. A licence that is not
+# allowed ends the build.
+RUN go build -o /tmp/licences ./internal/licences/command && \
+    licences() { /tmp/licences -modcache "$(go env GOMODCACHE)" -goroot "$(go env GOROOT)" -version "$VERSION" "$@"; } && \
+    mkdir -p /out/licenses && cp LICENSE /out/licenses/LICENSE && \
+    licences -texts /out/bin/node-agent /out/bin/operator /out/bin/rankwright-nvml > /out/licenses/THIRD-PARTY && \
+    licences -sbom /out/sbom /out/bin/node-agent /out/bin/operator /out/bin/rankwright-nvml
+
+FROM ${STATIC_IMAGE} AS operator
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Rankwright operator" \
+      org.opencontainers.image.description="Places models on the accelerators of a cluster" \
+      org.opencontainers.image.source="https://github.com/rankwright/rankwright" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+COPY --from=build /out/licenses /licenses
+COPY --from=build /out/sbom/operator.spdx.json /sbom/
+COPY --from=build /out/bin/operator /usr/local/bin/operator
+USER 65532:65532
+ENTRYPOINT ["/usr/local/bin/operator"]
+
+# The agent is uid 0 without capabilities: the kubelet's sockets and the folder of CDI specifications are root's.
+FROM ${STATIC_IMAGE} AS node-agent
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Rankwright node agent" \
+      org.opencontainers.image.description="Publishes the accelerators of a node, and serves them to its kubelet" \
+      org.opencontainers.image.source="https://github.com/rankwright/rankwright" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+COPY --from=build /out/licenses /licenses
+COPY --from=build /out/sbom/node-agent.spdx.json /sbom/
+COPY --from=build /out/bin/node-agent /usr/local/bin/node-agent
+USER 0:0
+ENTRYPOINT ["/usr/local/bin/node-agent"]
+
+# With glibc, which NVIDIA's libraries and rankwright-nvml are linked against.
+FROM ${GLIBC_IMAGE} AS node-agent-nvml
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Rankwright node agent with NVML" \
+      org.opencontainers.image.description="Publishes the accelerators of a node, and serves them to its kubelet" \
+      org.opencontainers.image.source="https://github.com/rankwright/rankwright" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+COPY --from=build /out/licenses /licenses
+COPY --from=build /out/sbom/node-agent.spdx.json /out/sbom/rankwright-nvml.spdx.json /sbom/
+COPY --from=build /out/bin/node-agent /out/bin/rankwright-nvml /usr/local/bin/
+USER 0:0
+ENTRYPOINT ["/usr/local/bin/node-agent"]
