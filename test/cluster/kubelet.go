@@ -57,8 +57,8 @@ func (n *Node) proxyConfig() map[string]any {
 		"clusterCIDR":        n.cluster.net.cluster().String(),
 		"conntrack":          map[string]any{"maxPerCore": 0},
 		"clientConnection":   map[string]any{"kubeconfig": n.path("kube-proxy.kubeconfig")},
-		"healthzBindAddress": "127.0.0.1:0",
-		"metricsBindAddress": "127.0.0.1:0",
+		"healthzBindAddress": "127.0.0.1:10256",
+		"metricsBindAddress": "127.0.0.1:10249",
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -101,7 +102,7 @@ func (n *Node) start(ctx context.Context, pause string) error {
 	if err := n.StartKubelet(); err != nil {
 		return err
 	}
-	if err := n.run("kube-proxy", "--config", n.path("kube-proxy.yaml")); err != nil {
+	if err := n.startProxy(ctx); err != nil {
 		return err
 	}
 	if err := n.AwaitReady(ctx); err != nil {
@@ -109,6 +110,20 @@ func (n *Node) start(ctx context.Context, pause string) error {
 	}
 	n.cluster.logf("%s: ready", n.Name)
 	return nil
+}
+
+// startProxy starts kube-proxy and returns when Services are known to the node.
+func (n *Node) startProxy(ctx context.Context) error {
+	if err := n.run("kube-proxy", "--config", n.path("kube-proxy.yaml")); err != nil {
+		return err
+	}
+	return await(ctx, n.components["kube-proxy"], func(ctx context.Context) error {
+		output, err := n.Command(ctx, "iptables", "--wait", "--table", "nat", "--list-rules", "KUBE-SERVICES").CombinedOutput()
+		if err != nil || !strings.Contains(string(output), n.cluster.net.services().Addr().Next().String()) {
+			return fmt.Errorf("the Service kubernetes is not among its rules (%v): %s", err, output)
+		}
+		return nil
+	})
 }
 
 func (n *Node) path(name string) string { return filepath.Join(n.dir, name) }

@@ -20,6 +20,7 @@ const (
 	agentNamespace    = "rankwright-node-agent"
 	operatorNamespace = "rankwright-operator"
 	chart             = "../../charts/rankwright"
+	agentLabels       = "app.kubernetes.io/name=rankwright,app.kubernetes.io/component=node-agent"
 )
 
 // helm runs the tool and returns what it prints.

@@ -110,7 +110,7 @@ func (s *site) explain(t *testing.T) {
 	}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		t.Logf("pod %s/%s on %s: %s", pod.Namespace, pod.Name, pod.Spec.NodeName, describe(pod.Status))
+		t.Logf("pod %s/%s on %s: %s %s %s", pod.Namespace, pod.Name, pod.Spec.NodeName, pod.Status.Phase, pod.Status.Message, containerStates(pod))
 		if pod.Namespace != agentNamespace && pod.Namespace != operatorNamespace {
 			continue
 		}
@@ -135,6 +135,15 @@ func (s *site) explain(t *testing.T) {
 		content, _ := json.Marshal(conditions)
 		t.Logf("inventory %s: %s", list.Items[i].GetName(), content)
 	}
+}
+
+func containerStates(pod *corev1.Pod) string {
+	var states []string
+	for i := range pod.Status.ContainerStatuses {
+		status := &pod.Status.ContainerStatuses[i]
+		states = append(states, fmt.Sprintf("ready %t, restarts %d, %s", status.Ready, status.RestartCount, describe(status.State)))
+	}
+	return strings.Join(states, "; ")
 }
 
 // cordon sets the devices of a node that are cordoned.

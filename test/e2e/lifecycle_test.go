@@ -32,7 +32,7 @@ func TestInstallUpgradeRollbackUninstall(t *testing.T) {
 	}
 	installed := s.everything(t)
 
-	s.mustHelm(t, s.upgradeArgs([]string{"upgrade"}, "nodeAgent.logLevel=debug")...)
+	s.mustHelm(t, s.upgradeArgs([]string{"upgrade"}, "agent.logLevel=debug")...)
 	s.same(t, "upgrade", installed)
 	s.mustHelm(t, "rollback", release, "1", "--namespace", agentNamespace, "--wait", "--timeout", "3m")
 	s.same(t, "rollback", installed)

@@ -12,7 +12,6 @@ containers:
 - name: {{ .name }}
   image: {{ include "rankwright.image" (dict "root" .root "image" .root.Values.operator.image) }}
   imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-  command: [/operator]
   args:
   {{- toYaml .args | nindent 2 }}
   resources:

@@ -1,0 +1,140 @@
+//go:build linux
+
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/test/cluster"
+)
+
+const (
+	tag        = "e2e"
+	probeImage = "rankwright.dev/probe:" + tag
+)
+
+// stage is what the last stage of an image in the Dockerfile says.
+type stage struct {
+	// programs are the paths in the image by the path in the build stage.
+	programs   map[string]string
+	user       string
+	entrypoint []string
+}
+
+// buildImages builds the programs and puts them into images as the Dockerfile says, without an engine or a registry, and
+// returns the archives. Licences and bills of materials are left out.
+func buildImages(ctx context.Context, dir string) ([]string, error) {
+	stages, err := readDockerfile("../../Dockerfile")
+	if err != nil {
+		return nil, err
+	}
+	stages["probe"] = stage{map[string]string{"/out/bin/probe": "/probe"}, "65532:65532", []string{"/probe"}}
+	var archives []string
+	for _, image := range []struct{ name, stage, source string }{
+		{"rankwright.dev/rankwright/node-agent:" + tag, "node-agent", "../../cmd/node-agent"},
+		{"rankwright.dev/rankwright/operator:" + tag, "operator", "../../cmd/operator"},
+		{probeImage, "probe", "./probe"},
+	} {
+		of, known := stages[image.stage]
+		if !known {
+			return nil, fmt.Errorf("Dockerfile: no stage %s", image.stage)
+		}
+		step("build %s", image.name)
+		binary := filepath.Join(dir, image.stage)
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath",
+			"-ldflags=-s -w -X github.com/rankwright/rankwright/internal/version.version="+tag, "-o", binary, image.source)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if output, err := build.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build %s: %w\n%s", image.source, err, output)
+		}
+		target := of.programs["/out/bin/"+image.stage]
+		archive := filepath.Join(dir, image.stage+".tar")
+		if err := cluster.WriteImage(archive, image.name, cluster.Image{
+			Files: map[string]string{target: binary}, Entrypoint: of.entrypoint, User: of.user,
+		}); err != nil {
+			return nil, err
+		}
+		archives = append(archives, archive)
+	}
+	return archives, nil
+}
+
+// readDockerfile reads the stages that images are made of: those without RUN.
+func readDockerfile(name string) (map[string]stage, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	stages := map[string]stage{}
+	current := ""
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		words := strings.Fields(lines.Text())
+		if len(words) < 2 {
+			continue
+		}
+		of := stages[current]
+		switch words[0] {
+		case "FROM":
+			current = words[len(words)-1]
+			stages[current] = stage{programs: map[string]string{}}
+			continue
+		case "COPY":
+			of.copied(words[1:])
+		case "USER":
+			of.user = words[1]
+		case "ENTRYPOINT":
+			if err := json.Unmarshal([]byte(strings.TrimPrefix(lines.Text(), "ENTRYPOINT")), &of.entrypoint); err != nil {
+				return nil, fmt.Errorf("%s: ENTRYPOINT of %s: %w", name, current, err)
+			}
+		default:
+			continue
+		}
+		stages[current] = of
+	}
+	return stages, nil
+}
+
+// copied notes what a COPY from the build stage puts where.
+func (s *stage) copied(words []string) {
+	if words[0] != "--from=build" {
+		return
+	}
+	sources, target := words[1:len(words)-1], words[len(words)-1]
+	for _, source := range sources {
+		if strings.HasSuffix(target, "/") {
+			s.programs[source] = target + path.Base(source)
+		} else {
+			s.programs[source] = target
+		}
+	}
+}
+
+func TestReadDockerfile(t *testing.T) {
+	stages, err := readDockerfile("../../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	operator := stages["operator"]
+	if diff := cmp.Diff([]string{operator.programs["/out/bin/operator"]}, operator.entrypoint); diff != "" {
+		t.Errorf("the operator's image starts another program than it has (-has +starts):\n%s", diff)
+	}
+	if operator.user == "" || strings.HasPrefix(operator.user, "0") {
+		t.Errorf("the operator's user is %q", operator.user)
+	}
+	agent := stages["node-agent"]
+	if diff := cmp.Diff([]string{agent.programs["/out/bin/node-agent"]}, agent.entrypoint); diff != "" {
+		t.Errorf("the agent's image starts another program than it has (-has +starts):\n%s", diff)
+	}
+}
