@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -125,7 +126,7 @@ func awaitKeys(t *testing.T, before objects, want ...string) {
 		if err != nil {
 			return false, nil // discovery lags behind definitions that come and go
 		}
-		diff = cmp.Diff(want, append([]string{}, now.without(before).keys()...)) + cmp.Diff([]string(nil), before.without(now).keys())
+		diff = cmp.Diff(want, now.without(before).keys(), cmpopts.EquateEmpty()) + cmp.Diff([]string{}, before.without(now).keys(), cmpopts.EquateEmpty())
 		return diff == "", nil
 	})
 	if err != nil {
