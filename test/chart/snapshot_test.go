@@ -116,12 +116,15 @@ func (o objects) contents() map[string]any {
 	return byKey
 }
 
+// patience is far above what controllers need, for machines that are busy.
+const patience = 4 * time.Minute
+
 // awaitKeys waits until the cluster has exactly these objects beside those of before.
 func awaitKeys(t *testing.T, before objects, want ...string) {
 	t.Helper()
 	slices.Sort(want)
 	var diff string
-	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		now, err := list(ctx)
 		if err != nil {
 			return false, nil // discovery lags behind definitions that come and go
