@@ -11,6 +11,7 @@ export KEEP
 RANKWRIGHT_ASSETS ?= $(CURDIR)/.cache/bin
 export RANKWRIGHT_ASSETS
 
+CHART_TOOLS   := helm kubeconform
 CONTROL_PLANE := etcd kube-apiserver kube-scheduler kube-controller-manager kubectl
 COMMANDS      := node-agent operator kubectl-rankwright rankwright-nvml
 VERSION       ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -31,7 +32,7 @@ bin/%: FORCE
 	  $(GO) build -trimpath -ldflags "-s -w -X github.com/rankwright/rankwright/internal/version.version=$(VERSION)" -o $@ ./cmd/$*
 
 .PHONY: generate
-generate: ## Generate deep copies, apply configurations and CRDs from api/
+generate: ## Generate deep copies, apply configurations and CRDs from api/, and the chart's files from config/
 	@tools/install.sh controller-gen
 	tools/generate.sh
 
@@ -46,7 +47,7 @@ lint: ## Check formatting, vet, linters, and that generated files are up to date
 
 .PHONY: test
 test: compiler ## Run all tests with the race detector, against a real API server where they need one
-	@tools/install.sh $(CONTROL_PLANE)
+	@tools/install.sh $(CONTROL_PLANE) $(CHART_TOOLS)
 	$(GO) test -race -timeout 20m ./...
 	@tools/progress.sh "every recording without the race detector, which takes a sample" $(GO) test ./test/recordings
 
@@ -86,7 +87,7 @@ e2e: ## Test on a real cluster of three nodes with kubelets, installed by Helm (
 
 .PHONY: tools
 tools: ## Build the pinned tools that are missing into .cache
-	@tools/install.sh $(CONTROL_PLANE) controller-gen golangci-lint
+	@tools/install.sh $(CONTROL_PLANE) $(CHART_TOOLS) controller-gen golangci-lint
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz test for FUZZTIME

@@ -6,7 +6,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 generated="config/crd api charts/rankwright/files"
 # What the chart installs of config/, for its own namespaces and accounts.
-charted="rbac admission cleanup/rbac.yaml"
+charted="rbac admission cleanup/cleanup.yaml"
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 

@@ -74,7 +74,8 @@ func tool(t *testing.T, env []string, name string, args ...string) (stdout, stde
 		t.Fatalf("%v: run `tools/install.sh %s`", err, name)
 	}
 	var out, said bytes.Buffer
-	command := exec.CommandContext(t.Context(), program, args...) //nolint:gosec // the repository's tools
+	// Not the test's own context: what takes an installation away runs when that has ended.
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), program, args...) //nolint:gosec // the repository's tools
 	command.Env = append(os.Environ(), env...)
 	command.Stdout, command.Stderr = &out, &said
 	err = command.Run()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -115,17 +116,20 @@ func (o objects) contents() map[string]any {
 	return byKey
 }
 
+// patience is far above what controllers need, for machines that are busy.
+const patience = 4 * time.Minute
+
 // awaitKeys waits until the cluster has exactly these objects beside those of before.
 func awaitKeys(t *testing.T, before objects, want ...string) {
 	t.Helper()
 	slices.Sort(want)
 	var diff string
-	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		now, err := list(ctx)
 		if err != nil {
 			return false, nil // discovery lags behind definitions that come and go
 		}
-		diff = cmp.Diff(want, append([]string{}, now.without(before).keys()...)) + cmp.Diff([]string(nil), before.without(now).keys())
+		diff = cmp.Diff(want, now.without(before).keys(), cmpopts.EquateEmpty()) + cmp.Diff([]string{}, before.without(now).keys(), cmpopts.EquateEmpty())
 		return diff == "", nil
 	})
 	if err != nil {

@@ -30,8 +30,9 @@ func TestBadValuesAreRefused(t *testing.T) {
 		{"served without a mode of injection", "vendors.amd.serve=true", "at '/vendors/amd': missing property 'injection'"},
 		{"unknown mode of injection", "vendors.amd.injection=Privileged", "at '/vendors/amd/injection': value must be one of 'CDI', 'DeviceNodes'"},
 		{"no shares", "vendors.amd.shares=0", "at '/vendors/amd/shares': minimum: got 0, want 1"},
-		{"resource without a domain", "vendors.amd.resource=gpu", "at '/vendors/amd/resource'"},
-		{"resource of Kubernetes", "vendors.amd.resource=kubernetes.io/gpu", "at '/vendors/amd/resource'"},
+		{"too many shares", "vendors.amd.shares=65", "at '/vendors/amd/shares': maximum: got 65, want 64"},
+		{"resource without a domain", "vendors.amd.resources.gpu=gpu", "at '/vendors/amd/resources/gpu'"},
+		{"resource of Kubernetes", "vendors.amd.resources.gpu=kubernetes.io/gpu", "at '/vendors/amd/resources/gpu'"},
 		{"CDI kind without CDI", "vendors.amd.injection=DeviceNodes,vendors.amd.cdiKind=amd.com/gpu", "at '/vendors/amd/injection'"},
 		{"one namespace for both", "operator.namespace.name=" + agentNamespace, "operator.namespace.name: rankwright-node-agent is the release's namespace"},
 	}

@@ -1,4 +1,4 @@
-{{/* Pod spec of an errand: one run of the operator's image. Takes root, name, account, args. */}}
+{{/* Pod spec of an errand: one run of an image. Takes root, name, account, image, args. */}}
 {{- define "rankwright.errand" -}}
 {{- include "rankwright.podCommon" . }}
 restartPolicy: Never
@@ -10,7 +10,7 @@ securityContext:
   {{- include "rankwright.restrictedPod" . | nindent 2 }}
 containers:
 - name: {{ .name }}
-  image: {{ include "rankwright.image" (dict "root" .root "image" .root.Values.operator.image) }}
+  image: {{ include "rankwright.image" (dict "root" .root "image" .image) }}
   imagePullPolicy: {{ .root.Values.image.pullPolicy }}
   args:
   {{- toYaml .args | nindent 2 }}
