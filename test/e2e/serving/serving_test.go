@@ -36,11 +36,12 @@ func TestDevicePlugin(t *testing.T) {
 		run  func(*testing.T, *site)
 	}{
 		{"allocatable", allocatableIsComplete},
-		{"memory", memoryAtRest},
+		{"memory after the start", memory},
 		{"kubelet restarts", kubeletRestarts},
 		{"agent restarts", agentRestarts},
 		{"cordon", cordonLeavesSeven},
 		{"slot", slotMovesThereAndBack},
+		{"memory", memory},
 		{"pod", podGetsItsDevices},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { step.run(t, s) }) {
@@ -69,13 +70,13 @@ func allocatableIsComplete(t *testing.T, s *site) {
 	})
 }
 
-func memoryAtRest(t *testing.T, s *site) {
+func memory(t *testing.T, s *site) {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.agent.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(content)) {
-		if strings.HasPrefix(line, "VmRSS") || strings.HasPrefix(line, "Name") {
+		if strings.HasPrefix(line, "VmRSS") || strings.HasPrefix(line, "Rss") {
 			t.Log(strings.TrimSpace(line))
 		}
 	}
