@@ -51,7 +51,9 @@ func (o Options) withDefaults() Options {
 		o.PodResources = DefaultPodResources
 	}
 	if o.Inject == nil {
-		o.Inject = func(mode injection.Mode, granted, _ []v1alpha1.Device) (injection.Answer, error) { return injection.For(mode, granted) }
+		o.Inject = func(mode injection.Mode, granted, _ []v1alpha1.Device) (injection.Answer, error) {
+			return injection.For(mode, granted)
+		}
 	}
 	if o.Allocated == nil {
 		o.Allocated = func() {}

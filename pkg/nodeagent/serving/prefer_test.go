@@ -29,7 +29,9 @@ func (last) Choose(available, required []v1alpha1.DeviceID, size int) []v1alpha1
 type wrong struct{ answer []v1alpha1.DeviceID }
 
 // Choose gives it.
-func (w wrong) Choose([]v1alpha1.DeviceID, []v1alpha1.DeviceID, int) []v1alpha1.DeviceID { return w.answer }
+func (w wrong) Choose([]v1alpha1.DeviceID, []v1alpha1.DeviceID, int) []v1alpha1.DeviceID {
+	return w.answer
+}
 
 func TestPrefer(t *testing.T) {
 	tests := []struct {
