@@ -46,7 +46,7 @@ type flags struct {
 	podResources   string
 
 	serving serving.Config
-	level slog.Level
+	level   slog.Level
 }
 
 func (f *flags) register(set *pflag.FlagSet) {

@@ -150,10 +150,10 @@ func (r *registrar) await(what string, condition func() bool) {
 	}
 }
 
-// has says whether the list of a resource has the ids, with a mark after those that are unhealthy.
-func (r *registrar) has(resource string, ids ...string) func() bool {
+// has says whether the list of nvidia.com/gpu has the ids, with a mark after those that are unhealthy.
+func (r *registrar) has(ids ...string) func() bool {
 	return func() bool {
-		list := r.lists[resource]
+		list := r.lists[nvidiaGPU]
 		if list == nil {
 			return false
 		}
@@ -165,14 +165,14 @@ func (r *registrar) has(resource string, ids ...string) func() bool {
 			}
 			got = append(got, d.GetID()+mark)
 		}
-		return slices.Equal(got, slices.Clone(ids)) || len(got) == 0 && len(ids) == 0
+		return slices.Equal(got, ids)
 	}
 }
 
 // plugged is a plugin that runs, in a folder whose name is short enough for sockets.
 func plugged(t *testing.T, change ...func(*Plugin)) (plugin *Plugin, folder string) {
 	t.Helper()
-	folder, err := os.MkdirTemp("", "rw")
+	folder, err := os.MkdirTemp("", "rw") //nolint:usetesting // that of the test may be too long for a socket's path
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,13 +204,13 @@ func TestRegistersWhicheverComesFirst(t *testing.T) {
 			t.Error("is ready without a kubelet")
 		}
 		r := startRegistrar(t, folder)
-		r.await("the device", r.has(nvidiaGPU, "nvidia-0"))
+		r.await("the device", r.has("nvidia-0"))
 	})
 	t.Run("kubelet", func(t *testing.T) {
 		plugin, folder := plugged(t)
 		r := startRegistrar(t, folder)
 		plugin.Update(nil, statusOf(gpu(0)), v1alpha1.AcceleratorInventorySpec{})
-		r.await("the device", r.has(nvidiaGPU, "nvidia-0"))
+		r.await("the device", r.has("nvidia-0"))
 	})
 }
 
@@ -227,7 +227,7 @@ func TestRegistersWithEachNewKubelet(t *testing.T) {
 			plugin.Update(nil, statusOf(gpu(0), gpu(1)), v1alpha1.AcceleratorInventorySpec{})
 			for range 3 {
 				r := startRegistrar(t, folder)
-				r.await("the devices", r.has(nvidiaGPU, "nvidia-0", "nvidia-1"))
+				r.await("the devices", r.has("nvidia-0", "nvidia-1"))
 				r.stop()
 			}
 		})
@@ -241,12 +241,12 @@ func TestRegistersAgainWhenListAndWatchEnds(t *testing.T) {
 	r := startRegistrar(t, folder)
 	plugin.Update(nil, statusOf(gpu(0)), v1alpha1.AcceleratorInventorySpec{})
 	for number := 1; number <= 4; number++ {
-		r.await("the device", func() bool { return r.registrations == number && r.has(nvidiaGPU, "nvidia-0")() })
+		r.await("the device", func() bool { return r.registrations == number && r.has("nvidia-0")() })
 		r.mu.Lock()
 		r.cancels[nvidiaGPU]()
 		r.mu.Unlock()
 	}
-	r.await("the device", r.has(nvidiaGPU, "nvidia-0"))
+	r.await("the device", r.has("nvidia-0"))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.broken > 0 {
@@ -264,7 +264,7 @@ func TestRefusedRegistrationIsTriedAgain(t *testing.T) {
 		t.Errorf("%v, want what the kubelet said", err)
 	}
 	r.update(func() { r.refuse = nil })
-	r.await("the device", r.has(nvidiaGPU, "nvidia-0"))
+	r.await("the device", r.has("nvidia-0"))
 }
 
 // A change of health is sent at once by the stream that is open.
@@ -272,12 +272,12 @@ func TestChangesAreSent(t *testing.T) {
 	plugin, folder := plugged(t)
 	r := startRegistrar(t, folder)
 	plugin.Update(nil, statusOf(gpu(0), gpu(1)), v1alpha1.AcceleratorInventorySpec{})
-	r.await("both", r.has(nvidiaGPU, "nvidia-0", "nvidia-1"))
+	r.await("both", r.has("nvidia-0", "nvidia-1"))
 	plugin.Update(nil, statusOf(gpu(0), gpu(1, health(v1alpha1.Unhealthy, "XID79"))), v1alpha1.AcceleratorInventorySpec{})
-	r.await("one unhealthy", r.has(nvidiaGPU, "nvidia-0", "nvidia-1!"))
+	r.await("one unhealthy", r.has("nvidia-0", "nvidia-1!"))
 	plugin.Update(nil, statusOf(gpu(0)), v1alpha1.AcceleratorInventorySpec{})
 	plugin.Update(nil, statusOf(gpu(0), gpu(1)), v1alpha1.AcceleratorInventorySpec{})
-	r.await("both again", r.has(nvidiaGPU, "nvidia-0", "nvidia-1"))
+	r.await("both again", r.has("nvidia-0", "nvidia-1"))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.registrations != 1 {
@@ -287,14 +287,13 @@ func TestChangesAreSent(t *testing.T) {
 
 // Without an answer of the kubelet nothing moves: a device that is gone stays listed, and one with a slot stays where it is.
 func TestNothingMovesWithoutTheKubeletsAnswer(t *testing.T) {
-	const slot = "rankwright.dev/slot-a"
 	plugin, folder := plugged(t)
 	r := startRegistrar(t, folder)
 	plugin.Update(nil, statusOf(gpu(0), gpu(1), gpu(2)), v1alpha1.AcceleratorInventorySpec{})
-	r.await("three", r.has(nvidiaGPU, "nvidia-0", "nvidia-1", "nvidia-2"))
+	r.await("three", r.has("nvidia-0", "nvidia-1", "nvidia-2"))
 	now := statusOf(gpu(0), gpu(2))
-	plugin.Update(nil, now, slotFor(2, slot))
-	r.await("two unhealthy", r.has(nvidiaGPU, "nvidia-0", "nvidia-1!", "nvidia-2!"))
+	plugin.Update(nil, now, slotFor(2))
+	r.await("two unhealthy", r.has("nvidia-0", "nvidia-1!", "nvidia-2!"))
 	if service := now.Device("nvidia-2").Service; service == nil || service.Resource != nvidiaGPU {
 		t.Errorf("the device is said to be served by %+v, want %s, where it still is", service, nvidiaGPU)
 	}
@@ -324,5 +323,5 @@ func TestConcurrentUse(t *testing.T) {
 	running.Wait()
 	r := startRegistrar(t, folder)
 	plugin.Update(nil, statusOf(gpu(0)), v1alpha1.AcceleratorInventorySpec{})
-	r.await("the devices", r.has(nvidiaGPU, "nvidia-0", "nvidia-1!"))
+	r.await("the devices", r.has("nvidia-0", "nvidia-1!"))
 }

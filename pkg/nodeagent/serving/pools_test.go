@@ -42,8 +42,11 @@ func statusOf(devices ...v1alpha1.Device) *v1alpha1.AcceleratorInventoryStatus {
 	return &v1alpha1.AcceleratorInventoryStatus{Devices: devices}
 }
 
-func slotFor(number int, resource string) v1alpha1.AcceleratorInventorySpec {
-	return v1alpha1.AcceleratorInventorySpec{Slots: []v1alpha1.Slot{{Device: gpu(number).ID, Resource: resource}}}
+// slot is the slot of the tests.
+const slot = "rankwright.dev/slot-a"
+
+func slotFor(number int) v1alpha1.AcceleratorInventorySpec {
+	return v1alpha1.AcceleratorInventorySpec{Slots: []v1alpha1.Slot{{Device: gpu(number).ID, Resource: slot}}}
 }
 
 // told prints pools as `resource: id id!`, where ! is what new pods do not get.
@@ -66,7 +69,6 @@ func told(pools []Pool) string {
 }
 
 func TestPools(t *testing.T) {
-	const slot = "rankwright.dev/slot-a"
 	busy := func(offers ...Offer) map[Offer]bool {
 		all := map[Offer]bool{}
 		for _, offer := range offers {
@@ -86,29 +88,56 @@ func TestPools(t *testing.T) {
 			gpu(2, health(v1alpha1.Unknown, v1alpha1.ReasonNotMonitored)))}, "nvidia.com/gpu: nvidia-0 nvidia-1 nvidia-2", 0},
 		{"unhealthy and unreadable ones are listed", Wanted{Config: testConfig, Status: statusOf(gpu(0, health(v1alpha1.Unhealthy, "XID79")),
 			gpu(1, health(v1alpha1.Unknown, "NotSeen")), gpu(2))}, "nvidia.com/gpu: nvidia-0! nvidia-1! nvidia-2", 0},
-		{"NUMA where it is known", Wanted{Config: testConfig, Status: statusOf(gpu(0, numa(1)), gpu(1, numa(-1)), gpu(2))},
-			"nvidia.com/gpu: nvidia-0@1 nvidia-1 nvidia-2", 0},
-		{"cordoned ones stay listed", Wanted{Config: testConfig, Status: statusOf(gpu(0), gpu(1)),
-			Spec: v1alpha1.AcceleratorInventorySpec{CordonedDevices: []v1alpha1.DeviceID{"nvidia-1"}}}, "nvidia.com/gpu: nvidia-0 nvidia-1!", 0},
-		{"a vanished one that is held", Wanted{Config: testConfig, Status: statusOf(gpu(0)), Busy: busy(Offer{"nvidia.com/gpu", "nvidia-1"})},
-			"nvidia.com/gpu: nvidia-0 nvidia-1!", 0},
+		{
+			"NUMA where it is known",
+			Wanted{Config: testConfig, Status: statusOf(gpu(0, numa(1)), gpu(1, numa(-1)), gpu(2))},
+			"nvidia.com/gpu: nvidia-0@1 nvidia-1 nvidia-2", 0,
+		},
+		{"cordoned ones stay listed", Wanted{
+			Config: testConfig, Status: statusOf(gpu(0), gpu(1)),
+			Spec: v1alpha1.AcceleratorInventorySpec{CordonedDevices: []v1alpha1.DeviceID{"nvidia-1"}},
+		}, "nvidia.com/gpu: nvidia-0 nvidia-1!", 0},
+		{
+			"a vanished one that is held",
+			Wanted{Config: testConfig, Status: statusOf(gpu(0)), Busy: busy(Offer{"nvidia.com/gpu", "nvidia-1"})},
+			"nvidia.com/gpu: nvidia-0 nvidia-1!", 0,
+		},
 		{"shares", Wanted{Config: shared, Status: statusOf(gpu(0))}, "rankwright.dev/nvidia-gpu: nvidia-0/0 nvidia-0/1", 0},
-		{"shares of a device that a pod holds whole", Wanted{Config: shared, Status: statusOf(gpu(0)), Busy: busy(Offer{"rankwright.dev/nvidia-gpu", "nvidia-0"})},
-			"rankwright.dev/nvidia-gpu: nvidia-0!", 0},
-		{"a slot for a free device", Wanted{Config: testConfig, Status: statusOf(gpu(0), gpu(1)), Spec: slotFor(1, slot)},
-			"nvidia.com/gpu: nvidia-0; " + slot + ": nvidia-1", 0},
-		{"a slot for a device that is still in its pool", Wanted{Config: testConfig, Status: statusOf(gpu(0), gpu(1)), Spec: slotFor(1, slot),
-			Busy: busy(Offer{"nvidia.com/gpu", "nvidia-1"})}, "nvidia.com/gpu: nvidia-0 nvidia-1!", 0},
-		{"the slot that it leaves", Wanted{Config: testConfig, Status: statusOf(gpu(0), gpu(1)), Busy: busy(Offer{slot, "nvidia-1"})},
-			"nvidia.com/gpu: nvidia-0; " + slot + ": nvidia-1!", 0},
-		{"one slot after another", Wanted{Config: testConfig, Status: statusOf(gpu(1)), Spec: slotFor(1, slot), Busy: busy(Offer{slot + "b", "nvidia-1"})},
-			slot + "b: nvidia-1!", 0},
-		{"a slot of a shared device has it whole", Wanted{Config: shared, Status: statusOf(gpu(1)), Spec: slotFor(1, slot)}, slot + ": nvidia-1", 0},
-		{"a slot of no device", Wanted{Config: testConfig, Status: statusOf(gpu(0)), Spec: slotFor(7, slot)}, "nvidia.com/gpu: nvidia-0", 0},
-		{"those of another server", Wanted{Config: testConfig, Status: statusOf(gpu(0, servedBy(v1alpha1.ServedByDRA, "gpu.nvidia.com")), gpu(1))},
-			"nvidia.com/gpu: nvidia-1", 0},
-		{"a resource of another server", Wanted{Config: testConfig, Status: statusOf(gpu(0, servedBy(v1alpha1.ServedByDevicePlugin, "nvidia.com/gpu")), gpu(1)),
-			Busy: busy(Offer{"nvidia.com/gpu", "nvidia-1"})}, "", 1},
+		{
+			"shares of a device that a pod holds whole",
+			Wanted{Config: shared, Status: statusOf(gpu(0)), Busy: busy(Offer{"rankwright.dev/nvidia-gpu", "nvidia-0"})},
+			"rankwright.dev/nvidia-gpu: nvidia-0!", 0,
+		},
+		{
+			"a slot for a free device",
+			Wanted{Config: testConfig, Status: statusOf(gpu(0), gpu(1)), Spec: slotFor(1)},
+			"nvidia.com/gpu: nvidia-0; " + slot + ": nvidia-1", 0,
+		},
+		{"a slot for a device that is still in its pool", Wanted{
+			Config: testConfig, Status: statusOf(gpu(0), gpu(1)), Spec: slotFor(1),
+			Busy: busy(Offer{"nvidia.com/gpu", "nvidia-1"}),
+		}, "nvidia.com/gpu: nvidia-0 nvidia-1!", 0},
+		{
+			"the slot that it leaves",
+			Wanted{Config: testConfig, Status: statusOf(gpu(0), gpu(1)), Busy: busy(Offer{slot, "nvidia-1"})},
+			"nvidia.com/gpu: nvidia-0; " + slot + ": nvidia-1!", 0,
+		},
+		{
+			"one slot after another",
+			Wanted{Config: testConfig, Status: statusOf(gpu(1)), Spec: slotFor(1), Busy: busy(Offer{slot + "b", "nvidia-1"})},
+			slot + "b: nvidia-1!", 0,
+		},
+		{"a slot of a shared device has it whole", Wanted{Config: shared, Status: statusOf(gpu(1)), Spec: slotFor(1)}, slot + ": nvidia-1", 0},
+		{"a slot of no device", Wanted{Config: testConfig, Status: statusOf(gpu(0)), Spec: slotFor(7)}, "nvidia.com/gpu: nvidia-0", 0},
+		{
+			"those of another server",
+			Wanted{Config: testConfig, Status: statusOf(gpu(0, servedBy(v1alpha1.ServedByDRA, "gpu.nvidia.com")), gpu(1))},
+			"nvidia.com/gpu: nvidia-1", 0,
+		},
+		{"a resource of another server", Wanted{
+			Config: testConfig, Status: statusOf(gpu(0, servedBy(v1alpha1.ServedByDevicePlugin, "nvidia.com/gpu")), gpu(1)),
+			Busy: busy(Offer{"nvidia.com/gpu", "nvidia-1"}),
+		}, "", 1},
 		{"a partition without profile", Wanted{Config: testConfig, Status: statusOf(partition("MIG", ""))}, "", 1},
 	}
 	for _, tc := range tests {

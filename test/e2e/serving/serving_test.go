@@ -52,7 +52,7 @@ func TestDevicePlugin(t *testing.T) {
 
 func allocatableIsComplete(t *testing.T, s *site) {
 	s.await(t, "eight devices at the kubelet", func() error { return s.counts(map[string]int{gpus: 8}) })
-	s.await(t, "eight devices in the Node", func() error { return s.nodeCounts(8, 8) })
+	s.await(t, "eight devices in the Node", func() error { return s.nodeCounts(8) })
 	s.await(t, "the inventory", func() error {
 		inventory, err := s.inventory()
 		if err != nil {
@@ -105,7 +105,7 @@ func kubeletRestarts(t *testing.T, s *site) {
 	if err := s.node.AwaitReady(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.await(t, "eight devices in the Node", func() error { return s.nodeCounts(8, 8) })
+	s.await(t, "eight devices in the Node", func() error { return s.nodeCounts(8) })
 }
 
 func agentRestarts(t *testing.T, s *site) {
@@ -128,13 +128,13 @@ func cordonLeavesSeven(t *testing.T, s *site) {
 	}
 	sick := inventory.Status.Devices[3].ID
 	s.patch(t, fmt.Sprintf(`{"spec":{"cordonedDevices":[%q]}}`, sick))
-	s.await(t, "seven allocatable of eight", func() error { return s.nodeCounts(8, 7) })
+	s.await(t, "seven allocatable of eight", func() error { return s.nodeCounts(7) })
 	ids, err := s.allocatable()
 	if err != nil || slices.Contains(ids[gpus], string(sick)) {
 		t.Errorf("the kubelet gives %v, %v: want all but %s", ids[gpus], err, sick)
 	}
 	s.patch(t, `{"spec":{"cordonedDevices":null}}`)
-	s.await(t, "eight again", func() error { return s.nodeCounts(8, 8) })
+	s.await(t, "eight again", func() error { return s.nodeCounts(8) })
 }
 
 // A device moves to its slot and back, and is never in both: the kubelet is asked all the time.
@@ -165,6 +165,10 @@ func slotMovesThereAndBack(t *testing.T, s *site) {
 	s.await(t, "the device in its slot", place(slot, gpus))
 	t.Logf("into the slot: %v", time.Since(start).Round(time.Millisecond))
 	s.await(t, "seven in the common pool", func() error { return s.counts(map[string]int{gpus: 7, slot: 1}) })
+	s.killAgent()
+	s.startAgent()
+	s.await(t, "the device in its slot with another agent", place(slot, gpus))
+	s.await(t, "seven in the common pool with another agent", func() error { return s.counts(map[string]int{gpus: 7, slot: 1}) })
 	start = time.Now()
 	s.patch(t, `{"spec":{"slots":null}}`)
 	s.await(t, "the device back", place(gpus, slot))
