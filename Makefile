@@ -25,11 +25,14 @@ help: ## Print this list
 .PHONY: build
 build: $(COMMANDS:%=bin/%) ## Build the commands into bin/
 
+# gRPC without golang.org/x/net/trace, of which nothing is served: the agent's binary is a sixth smaller.
+TAGS = grpcnotrace
+
 # Go decides itself what is out of date, so these are always asked for.
 .PHONY: FORCE
 bin/%: FORCE
 	@CGO_ENABLED=0 tools/progress.sh "building $@" \
-	  $(GO) build -trimpath -ldflags "-s -w -X github.com/rankwright/rankwright/internal/version.version=$(VERSION)" -o $@ ./cmd/$*
+	  $(GO) build -tags $(TAGS) -trimpath -ldflags "-s -w -X github.com/rankwright/rankwright/internal/version.version=$(VERSION)" -o $@ ./cmd/$*
 
 .PHONY: generate
 generate: ## Generate deep copies, apply configurations and CRDs from api/, and the chart's files from config/

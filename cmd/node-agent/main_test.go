@@ -69,6 +69,10 @@ func TestDryRunNeedsNoAPIServer(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	folder := t.TempDir()
+	config := filepath.Join(folder, "config.yaml")
+	if err := os.WriteFile(config, []byte("vendors: {nvidia: {serve: true}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		name string
 		args []string
@@ -87,6 +91,8 @@ func TestUsage(t *testing.T) {
 		{"no recording", []string{"--replay=" + filepath.Join(folder, "none")}, "--replay: cannot open the recording"},
 		{"recording is a folder", []string{"--replay=" + folder}, "is a folder: name a tar or tar.gz file"},
 		{"no root", []string{"--root=" + filepath.Join(folder, "none")}, "--root: cannot open the host's file tree"},
+		{"no configuration", []string{"--config=" + filepath.Join(folder, "none")}, "--config: open"},
+		{"configuration", []string{"--config=" + config}, "vendors.nvidia.injection: is empty"},
 		{"replay and root", []string{"--replay=" + folder, "--root=/"}, "--replay and --root: a recording brings its own file tree"},
 	}
 	for _, tc := range tests {

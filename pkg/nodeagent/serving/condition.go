@@ -51,7 +51,7 @@ func condition(pools []Pool, withheld []Withheld, states map[string]poolState, n
 		text := resource + ": " + explain(s.state, s.detail)
 		switch {
 		case s.state == Serving:
-		case s.state == Refused || now.Sub(s.since) >= Patience:
+		case now.Sub(s.since) >= Patience:
 			lost = append(lost, text)
 		default:
 			late = append(late, text)

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,7 +10,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
-	"sigs.k8s.io/json"
+	strictjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
@@ -61,16 +62,32 @@ func ParseConfig(text []byte) (Config, error) {
 	if err != nil {
 		return Config{}, fmt.Errorf("not YAML: %w: write `vendors:` with a vendor below it", err)
 	}
-	var config Config
-	strict, err := json.UnmarshalStrict(document, &config)
-	if err != nil {
-		return Config{}, fmt.Errorf("not a configuration: %w: give the field a value of that type", err)
+	var vendors struct {
+		Vendors map[string]json.RawMessage `json:"vendors"`
 	}
-	var errs []error
-	for _, mistake := range strict {
-		errs = append(errs, fmt.Errorf("%w: take serve, injection, resources or shares of a vendor below vendors", mistake))
+	errs := decode(document, &vendors, "the configuration", "take vendors")
+	config := Config{}
+	for _, name := range slices.Sorted(maps.Keys(vendors.Vendors)) {
+		if config.Vendors == nil {
+			config.Vendors = map[string]VendorConfig{}
+		}
+		var vendor VendorConfig
+		errs = append(errs, decode(vendors.Vendors[name], &vendor, "vendors."+name, "take serve, injection, resources or shares")...)
+		config.Vendors[name] = vendor
 	}
 	return config, errors.Join(append(errs, config.check()...)...)
+}
+
+// decode reads the fields of a part of the configuration, which where names, and no others.
+func decode(document []byte, into any, where, remedy string) []error {
+	unknown, err := strictjson.UnmarshalStrict(document, into)
+	if err != nil {
+		return []error{fmt.Errorf("%s: %w: give the field a value of that type", where, err)}
+	}
+	for i, mistake := range unknown {
+		unknown[i] = fmt.Errorf("%s: %w: %s", where, mistake, remedy)
+	}
+	return unknown
 }
 
 var (

@@ -68,7 +68,8 @@ func (s *streams) delivered(o *offering) { s.update(func(now *streaming) { now.s
 
 func (s *streams) ended() {
 	s.update(func(now *streaming) {
-		if now.open--; now.open == 0 {
+		now.open--
+		if now.open == 0 {
 			now.sent = nil
 		}
 	})

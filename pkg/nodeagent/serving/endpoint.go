@@ -99,9 +99,12 @@ func (e *endpoint) run(ctx context.Context, after <-chan struct{}) {
 		case <-ctx.Done():
 		}
 	}
-	failures := 0
+	failures, former := 0, kubelet{}
 	for !e.over(ctx) {
 		life, changed := e.folder.current()
+		if !life.same(former) {
+			failures, former = 0, life // another kubelet knows nothing of what went wrong with the last one
+		}
 		if !life.there() {
 			e.turn(KubeletAway, "there is no "+kubeletSocketName+" in "+e.folder.path)
 			e.await(ctx, changed)
@@ -112,26 +115,27 @@ func (e *endpoint) run(ctx context.Context, after <-chan struct{}) {
 		if err != nil {
 			e.turn(stateAfter(err), err.Error())
 		}
-		if e.over(ctx) {
-			return
-		}
-		switch now, _ := e.folder.current(); {
-		case !now.same(life):
-			failures = 0 // another kubelet knows nothing of our connections with the last one
-			continue
-		case cut:
-			e.pause(ctx, noticeTime, changed)
-		default:
-			e.pause(ctx, settleTime, changed)
-		}
 		if e.clock.Since(start) > lastingTime {
 			failures = 0
 		}
-		if err != nil || failures > 0 {
-			e.pause(ctx, retryDelay(failures, rand.Float64()), changed)
-		}
+		e.pause(ctx, waitAfter(cut, err, failures, rand.Float64()), changed)
 		failures++
 	}
+}
+
+// waitAfter is the time to the next registration after a session, and the failures before it; random is in [0, 1).
+func waitAfter(cut bool, err error, failures int, random float64) time.Duration {
+	wait := settleTime
+	if cut {
+		wait = noticeTime
+	}
+	if err != nil || failures > 0 {
+		wait = max(wait, retryDelay(failures, random))
+	}
+	if err != nil && failures == 0 {
+		wait = firstRetry // a kubelet makes its socket a moment before it listens
+	}
+	return wait
 }
 
 // retryDelay is the time to the next registration after the failures before this one; random is in [0, 1).

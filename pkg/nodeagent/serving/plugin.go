@@ -9,63 +9,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/prometheus/client_golang/prometheus"
-	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 	"github.com/rankwright/rankwright/pkg/nodeagent/preference"
 )
-
-// Where the kubelet has its sockets (pkg/kubelet/apis/podresources/constants.go for the second).
-const (
-	DefaultFolder       = pluginapi.DevicePluginPath
-	DefaultPodResources = "/var/lib/kubelet/pod-resources/kubelet.sock"
-)
-
-// Options say what a plugin works on. Config and Log have no default.
-type Options struct {
-	Config Config
-	// Folder is where device plugins meet the kubelet; empty means DefaultFolder.
-	Folder string
-	// PodResources is the socket at which the kubelet says who holds what; empty means DefaultPodResources.
-	PodResources string
-	// Inject answers for granted devices; nil means injection.For.
-	Inject Inject
-	// Allocated is called after each Allocate, and Changed when Services or Condition say something else. Neither may wait.
-	Allocated, Changed func()
-	// Registry takes the metrics; nil means none.
-	Registry prometheus.Registerer
-	Log      *slog.Logger
-	// Clock tells the time; nil means the real one.
-	Clock clock.Clock
-}
-
-func (o Options) withDefaults() Options {
-	if o.Folder == "" {
-		o.Folder = DefaultFolder
-	}
-	o.Folder = strings.TrimRight(o.Folder, "/")
-	if o.PodResources == "" {
-		o.PodResources = DefaultPodResources
-	}
-	if o.Inject == nil {
-		o.Inject = func(mode injection.Mode, granted, all []v1alpha1.Device) (injection.Answer, error) {
-			return injection.For(mode, granted, injection.Node{Devices: all})
-		}
-	}
-	if o.Allocated == nil {
-		o.Allocated = func() {}
-	}
-	if o.Changed == nil {
-		o.Changed = func() {}
-	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
-	return o
-}
 
 // Plugin offers the devices of a node to its kubelet.
 type Plugin struct {

@@ -56,7 +56,8 @@ func (p *Plugin) watchUse(ctx context.Context) {
 		idle++
 		switch {
 		case err != nil:
-			if failures++; failures == 1 {
+			failures++
+			if failures == 1 {
 				p.log.Warn("the kubelet does not say which pod holds which device, so devices stay where they are", "error", err)
 			}
 		case changed:

@@ -36,11 +36,12 @@ func TestDevicePlugin(t *testing.T) {
 		run  func(*testing.T, *site)
 	}{
 		{"allocatable", allocatableIsComplete},
-		{"memory", memoryAtRest},
+		{"memory after the start", memory},
 		{"kubelet restarts", kubeletRestarts},
 		{"agent restarts", agentRestarts},
 		{"cordon", cordonLeavesSeven},
 		{"slot", slotMovesThereAndBack},
+		{"memory", memory},
 		{"pod", podGetsItsDevices},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { step.run(t, s) }) {
@@ -51,7 +52,7 @@ func TestDevicePlugin(t *testing.T) {
 
 func allocatableIsComplete(t *testing.T, s *site) {
 	s.await(t, "eight devices at the kubelet", func() error { return s.counts(map[string]int{gpus: 8}) })
-	s.await(t, "eight devices in the Node", func() error { return s.nodeCounts(8, 8) })
+	s.await(t, "eight devices in the Node", func() error { return s.nodeCounts(8) })
 	s.await(t, "the inventory", func() error {
 		inventory, err := s.inventory()
 		if err != nil {
@@ -69,13 +70,13 @@ func allocatableIsComplete(t *testing.T, s *site) {
 	})
 }
 
-func memoryAtRest(t *testing.T, s *site) {
+func memory(t *testing.T, s *site) {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.agent.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(content)) {
-		if strings.HasPrefix(line, "VmRSS") || strings.HasPrefix(line, "Name") {
+		if strings.HasPrefix(line, "VmRSS") || strings.HasPrefix(line, "Rss") {
 			t.Log(strings.TrimSpace(line))
 		}
 	}
@@ -104,7 +105,7 @@ func kubeletRestarts(t *testing.T, s *site) {
 	if err := s.node.AwaitReady(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.await(t, "eight devices in the Node", func() error { return s.nodeCounts(8, 8) })
+	s.await(t, "eight devices in the Node", func() error { return s.nodeCounts(8) })
 }
 
 func agentRestarts(t *testing.T, s *site) {
@@ -127,13 +128,13 @@ func cordonLeavesSeven(t *testing.T, s *site) {
 	}
 	sick := inventory.Status.Devices[3].ID
 	s.patch(t, fmt.Sprintf(`{"spec":{"cordonedDevices":[%q]}}`, sick))
-	s.await(t, "seven allocatable of eight", func() error { return s.nodeCounts(8, 7) })
+	s.await(t, "seven allocatable of eight", func() error { return s.nodeCounts(7) })
 	ids, err := s.allocatable()
 	if err != nil || slices.Contains(ids[gpus], string(sick)) {
 		t.Errorf("the kubelet gives %v, %v: want all but %s", ids[gpus], err, sick)
 	}
 	s.patch(t, `{"spec":{"cordonedDevices":null}}`)
-	s.await(t, "eight again", func() error { return s.nodeCounts(8, 8) })
+	s.await(t, "eight again", func() error { return s.nodeCounts(8) })
 }
 
 // A device moves to its slot and back, and is never in both: the kubelet is asked all the time.
@@ -164,6 +165,10 @@ func slotMovesThereAndBack(t *testing.T, s *site) {
 	s.await(t, "the device in its slot", place(slot, gpus))
 	t.Logf("into the slot: %v", time.Since(start).Round(time.Millisecond))
 	s.await(t, "seven in the common pool", func() error { return s.counts(map[string]int{gpus: 7, slot: 1}) })
+	s.killAgent()
+	s.startAgent()
+	s.await(t, "the device in its slot with another agent", place(slot, gpus))
+	s.await(t, "seven in the common pool with another agent", func() error { return s.counts(map[string]int{gpus: 7, slot: 1}) })
 	start = time.Now()
 	s.patch(t, `{"spec":{"slots":null}}`)
 	s.await(t, "the device back", place(gpus, slot))

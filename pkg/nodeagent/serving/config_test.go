@@ -1,0 +1,93 @@
+package serving
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
+)
+
+func TestParseConfig(t *testing.T) {
+	got, err := ParseConfig([]byte(`
+vendors:
+  nvidia: {serve: true, injection: CDI, resources: {gpu: nvidia.com/gpu, mig-1g.10gb: example.com/small}, shares: 4}
+  amd: {serve: false}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Config{Vendors: map[string]VendorConfig{
+		"nvidia": {
+			Serve: true, Injection: injection.CDI, Shares: 4,
+			Resources: map[string]string{"gpu": "nvidia.com/gpu", "mig-1g.10gb": "example.com/small"},
+		},
+		"amd": {},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got.Empty() || !(Config{Vendors: map[string]VendorConfig{"amd": {}}}).Empty() {
+		t.Error("a configuration is empty where no vendor is served, and only there")
+	}
+}
+
+func TestParseConfigNamesFieldValueAndRemedy(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       []string
+	}{
+		{"no YAML", "vendors: [", []string{"not YAML", "write `vendors:`"}},
+		{"type", "vendors: {nvidia: {serve: 3}}", []string{"vendors.nvidia: ", "field VendorConfig.serve of type bool", "give the field a value of that type"}},
+		{"field", "vendors: {nvidia: {server: true}}", []string{`vendors.nvidia: unknown field "server"`, "take serve, injection"}},
+		{"top field", "vendor: {}", []string{`the configuration: unknown field "vendor"`, "take vendors"}},
+		{"twice", "vendors: {}\nvendors: {}", []string{"vendors", "not YAML"}},
+		{"no mode", "vendors: {nvidia: {serve: true}}", []string{"vendors.nvidia.injection: is empty", "CDI or DeviceNodes"}},
+		{"mode", "vendors: {nvidia: {injection: cdi}}", []string{`vendors.nvidia.injection: "cdi"`, "take CDI or DeviceNodes"}},
+		{"shares", "vendors: {nvidia: {shares: 65}}", []string{"vendors.nvidia.shares: 65", "take 1 to 64"}},
+		{"vendor", "vendors: {NVIDIA: {}}", []string{`vendors.NVIDIA: "NVIDIA"`, "take the vendor of status.devices"}},
+		{"kind", "vendors: {a: {resources: {G/PU: a.b/c}}}", []string{`vendors.a.resources: "G/PU"`, "take gpu"}},
+		{"no domain", "vendors: {a: {resources: {gpu: gpu}}}", []string{`vendors.a.resources.gpu: "gpu" has no domain`, "nvidia.com/gpu"}},
+		{"kubernetes", "vendors: {a: {resources: {gpu: x.kubernetes.io/gpu}}}", []string{"in a domain of Kubernetes", "nvidia.com/gpu"}},
+		{"slot", "vendors: {a: {resources: {gpu: rankwright.dev/slot-a}}}", []string{"how slots are named"}},
+		{"name", "vendors: {a: {resources: {gpu: a.b/-}}}", []string{`"a.b/-" cannot be an extended resource`, "nvidia.com/gpu"}},
+		{"same", "vendors: {a: {resources: {gpu: x.y/g}}, b: {resources: {gpu: x.y/g}}}", []string{`vendors.b.resources.gpu: "x.y/g" is taken by vendors.a.resources.gpu`}},
+		{"two", "vendors: {a: {serve: true, shares: -1}}", []string{"vendors.a.injection", "vendors.a.shares: -1"}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := ParseConfig([]byte(tc.text))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, part := range tc.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%q is not in %q", part, err)
+				}
+			}
+		})
+	}
+}
+
+// Whatever a configuration has in it is taken or refused, and what is taken names resources that a kubelet takes.
+func FuzzParseConfig(f *testing.F) {
+	f.Add("vendors: {nvidia: {serve: true, injection: CDI, resources: {gpu: nvidia.com/gpu}, shares: 2}}")
+	f.Add("vendors:\n  amd:\n    serve: true\n    injection: DeviceNodes\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		config, err := ParseConfig([]byte(text))
+		if err != nil {
+			return
+		}
+		for name, vendor := range config.Vendors {
+			if vendor.Serve && vendor.Injection == "" {
+				t.Errorf("%s is served in no mode", name)
+			}
+			for kind, resource := range vendor.Resources {
+				if err := checkResource(resource); err != nil {
+					t.Errorf("%s %s: %v", name, kind, err)
+				}
+			}
+		}
+	})
+}
