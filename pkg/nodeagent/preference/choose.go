@@ -69,7 +69,7 @@ func (t *Topology) split(ids []v1alpha1.DeviceID) (known set, strangers []v1alph
 
 // sorted returns the ids in order, each once.
 func sorted(ids []v1alpha1.DeviceID) []v1alpha1.DeviceID {
-	ids = slices.Clone(ids)
+	ids = append([]v1alpha1.DeviceID{}, ids...)
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }

@@ -9,7 +9,7 @@ import (
 
 // rate is how fast two devices reach each other.
 type rate struct {
-	// order is larger for what is faster, in MB/s.
+	// order is larger for what is faster.
 	order int64
 	// mbps is what is known of it; 0 where nothing is.
 	mbps int64
@@ -32,9 +32,9 @@ type connector struct {
 	connections []connection
 	// linked marks the pairs that have a link.
 	linked []bool
-	// unrated is the order of a link of which the rate is not published. Links are faster than PCIe, or they would not be
-	// listed.
-	unrated int64
+	// slowestLink is more than the order of any connection over PCIe. A link is faster, or it would not be listed; the rate
+	// on PCIe is only the most that a function could send.
+	slowestLink int64
 }
 
 // connect computes the connections and the places of all devices.
@@ -66,7 +66,7 @@ func (c *connector) overPCI(onlyNUMA *int32) {
 			b := c.devices[j]
 			relation := relationOf(a, b, onlyNUMA)
 			pcie := min(a.PCI.LinkMBps(), b.PCI.LinkMBps())
-			c.unrated = max(c.unrated, pcie+maxHops)
+			c.slowestLink = max(c.slowestLink, pcie+maxHops)
 			found := connection{rate: rate{pcie, pcie}, kind: c.kind(string(relation)), distance: uint8(relation.Distance())}
 			if relation == v1alpha1.SameDevice {
 				found.rate = inside
@@ -121,10 +121,10 @@ func peerMBps(d *v1alpha1.LinkDomain) int64 {
 // rated is the rate over so many links of the same kind.
 func (c *connector) rated(mbps int64, hops int) rate {
 	if mbps <= 0 {
-		return rate{order: c.unrated - int64(hops)}
+		return rate{order: c.slowestLink - int64(hops)}
 	}
 	shared := mbps / int64(hops)
-	return rate{shared, shared}
+	return rate{c.slowestLink + shared, shared}
 }
 
 // link notes a link between two devices, unless a faster one is known or they are parts of one.

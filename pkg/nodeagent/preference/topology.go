@@ -13,8 +13,9 @@ import (
 //
 // Two devices are as close as the fastest link between them: a direct link, or a link domain that both are in, else PCIe.
 // Where a link's message is forwarded (torus, ring), it takes the capacity of every link on its way, so that the rate
-// counts by the number of links: a third of it over three. Parts of one device are closest. Between equal rates, what
-// lies between the two on PCI decides, as v1alpha1.PCIRelation orders it.
+// counts by the number of links: a third of it over three. Any link counts as faster than PCIe, or it would not be listed,
+// and parts of one device as closer than any two devices. Between equal rates, what lies between the two on PCI decides,
+// as v1alpha1.PCIRelation orders it.
 type Topology struct {
 	ids   []v1alpha1.DeviceID // in order
 	index map[v1alpha1.DeviceID]int
