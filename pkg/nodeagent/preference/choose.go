@@ -46,8 +46,8 @@ func (t *Topology) Choose(available, required []v1alpha1.DeviceID, size int) []v
 			others = append(others, id)
 		}
 	}
-	chosen, _ := t.choose(free, must, size-len(others))
-	for i := chosen.next(0); i >= 0; i = chosen.next(i + 1) {
+	chosen, _ := t.choose(free, must, size-len(others), limitFor)
+	for _, i := range chosen.members.members() {
 		others = append(others, t.ids[i])
 	}
 	slices.Sort(others)

@@ -18,6 +18,7 @@ func TestChoose(t *testing.T) {
 	unrated := with(server(4, 2), v1alpha1.LinkDomain{Kind: "ICI", Topology: v1alpha1.TopologyTorus, Members: names(0, 3), Shape: []int32{2, 1}})
 	slow := server(4, 4)
 	slow.Links.Pairs = []v1alpha1.LinkPair{{A: "d01", B: "d02", Kind: "NVLink", MBps: 25000}}
+	star := with(server(8, 1), nvSwitch(0, 1, 2), nvSwitch(0, 1, 6))
 	narrow := server(4, 4)
 	narrow.Devices[0].PCI.LinkWidth = 8
 	for what, c := range map[string]struct {
@@ -50,6 +51,7 @@ func TestChoose(t *testing.T) {
 		"a link without a rate is faster than PCIe":       {status: unrated, available: names(0, 1, 2, 3), size: 2, want: names(0, 3)},
 		"required ones are in":                            {status: islands, available: names(0, 1, 2, 3, 4, 5), required: names(5), size: 2, want: names(4, 5)},
 		"required ones decide the island":                 {status: islands, available: all(islands), required: names(6), size: 4, want: names(4, 5, 6, 7)},
+		"required ones with a link to others only":        {status: star, available: names(0, 1, 2, 3, 6), required: names(2, 6), size: 3, want: names(2, 3, 6)},
 		"a required one that is not available":            {status: islands, available: names(0, 1, 4), required: names(7), size: 2, want: names(4, 7)},
 		"more required than asked for":                    {status: islands, available: all(islands), required: names(7, 2, 5), size: 2, want: names(2, 5)},
 		"too few":                                         {status: islands, available: names(4, 0), size: 3, want: names(0, 4)},

@@ -41,10 +41,7 @@ func (s *search) exchange(members set, out int) {
 // the best.
 func (s *search) enumerate() {
 	candidates := s.start()
-	s.limit = s.looked + maxSets
-	if s.alive.count()-len(s.required) <= exactDevices {
-		s.limit = s.looked + exactSets
-	}
+	s.limit = s.looked + s.limitFor(s.alive.count()-len(s.required))
 	s.least = s.leastDistance()
 	copy(s.among[0], candidates)
 	s.extend(0)

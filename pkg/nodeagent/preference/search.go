@@ -9,6 +9,14 @@ const (
 	maxSeeds     = 64
 )
 
+// limitFor is how many partial sets are looked at where so many devices can be chosen from.
+func limitFor(devices int) int {
+	if devices <= exactDevices {
+		return exactSets
+	}
+	return maxSets
+}
+
 // search looks for the best set of a size in which no pair is slower than a level.
 type search struct {
 	*partial
@@ -26,16 +34,17 @@ type search struct {
 	best  *choice
 	// looked is the number of partial sets that were looked at, at all levels; limit is where this level's ends.
 	looked, limit int
+	limitFor      func(devices int) int
 	among         []set // by depth
 }
 
 // choose returns the best set of a size out of free with all that are required, and how many partial sets it looked at.
 // There must be enough devices.
-func (t *Topology) choose(free, required set, size int) (set, int) {
+func (t *Topology) choose(free, required set, size int, limitFor func(devices int) int) (choice, int) {
 	n := len(t.ids)
 	s := search{
 		partial: t.newPartial(), free: free, required: required.members(), size: size,
-		near: make([]set, n), among: make([]set, size+1),
+		near: make([]set, n), among: make([]set, size+1), limitFor: limitFor,
 	}
 	words := make(set, (n+size+1)*len(free))
 	for i := range s.near {
@@ -52,11 +61,11 @@ func (t *Topology) choose(free, required set, size int) (set, int) {
 		s.improve()
 		s.enumerate()
 		if s.best != nil {
-			return s.best.members, s.looked
+			return *s.best, s.looked
 		}
 	}
 	// Unreachable while the slowest level holds every pair, as rank makes it.
-	return free, s.looked
+	return choice{members: free}, s.looked
 }
 
 // narrow finds the devices that have enough neighbours at a level; it is false where no set can be there.
@@ -71,10 +80,9 @@ func (s *search) narrow(level int) bool {
 		}
 	}
 	for _, r := range s.required {
+		s.near[r].add(r)
 		s.alive.keep(s.near[r])
-	}
-	for _, r := range s.required {
-		s.alive.add(r)
+		s.near[r].remove(r)
 	}
 	for removed := true; removed; {
 		removed = false
