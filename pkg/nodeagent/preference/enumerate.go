@@ -41,7 +41,7 @@ func (s *search) exchange(members set, out int) {
 // the best.
 func (s *search) enumerate() {
 	candidates := s.start()
-	s.limit = s.looked + s.limitFor(s.alive.count()-len(s.required))
+	s.limit = s.looked + s.limitFor(s.alive.count()-len(s.required), s.best != nil)
 	s.least = s.leastDistance()
 	copy(s.among[0], candidates)
 	s.extend(0)

@@ -211,8 +211,10 @@ func TestSetsLookedAt(t *testing.T) {
 		}
 		for size := 1; size <= n; size++ {
 			_, looked := topology.choose(free, newSet(n), size, limitFor)
-			// Each rate is searched at most once: seeds, exchanges, and then sets up to the limit.
-			if most := len(topology.rates)*(limitFor(n)+maxSeeds*n) + n*n*n; looked > most {
+			// Each rate is searched at most once: what is grown, and then sets up to the limit. Only where there is a set, some
+			// rounds of exchanges come between.
+			const rounds = 2
+			if most := len(topology.rates)*(maxGrown+n+limitFor(n, false)) + limitFor(n, true) + rounds*n*n; looked > most {
 				t.Errorf("%s: %d of %d looks at %d partial sets, more than %d", what, size, n, looked, most)
 			}
 		}

@@ -65,14 +65,17 @@ func (p *partial) cost(device int) int {
 }
 
 // with is the score after adding a device.
-func (p *partial) with(device int) score {
+func (p *partial) with(device int) score { return p.at(device, p.cost(device)) }
+
+// at is the score after adding a device of which the cost is known.
+func (p *partial) at(device, cost int) score {
 	s := p.score
 	for scale, place := range p.topology.places {
 		if p.visitors[scale][place[device]] == 0 {
 			s.places[scale]++
 		}
 	}
-	s.sum += p.cost(device)
+	s.sum += cost
 	return s
 }
 

@@ -6,15 +6,21 @@ const (
 	exactDevices = 16
 	exactSets    = 1 << exactDevices
 	maxSets      = 1 << 13
-	maxSeeds     = 64
+	maxSetsEmpty = 1 << 10
+	maxGrown     = 1 << 9
 )
 
-// limitFor is how many partial sets are looked at where so many devices can be chosen from.
-func limitFor(devices int) int {
-	if devices <= exactDevices {
+// limitFor is how many partial sets are looked at where so many devices can be chosen from: fewer at a rate for which no
+// set was found by growing, since there may be none.
+func limitFor(devices int, found bool) int {
+	switch {
+	case devices <= exactDevices:
 		return exactSets
+	case found:
+		return maxSets
+	default:
+		return maxSetsEmpty
 	}
-	return maxSets
 }
 
 // search looks for the best set of a size in which no pair is slower than a level.
@@ -34,17 +40,18 @@ type search struct {
 	best  *choice
 	// looked is the number of partial sets that were looked at, at all levels; limit is where this level's ends.
 	looked, limit int
-	limitFor      func(devices int) int
+	limitFor      func(devices int, found bool) int
 	among         []set // by depth
+	costs         []int // of the candidates while a set grows
 }
 
 // choose returns the best set of a size out of free with all that are required, and how many partial sets it looked at.
 // There must be enough devices.
-func (t *Topology) choose(free, required set, size int, limitFor func(devices int) int) (choice, int) {
+func (t *Topology) choose(free, required set, size int, limitFor func(devices int, found bool) int) (choice, int) {
 	n := len(t.ids)
 	s := search{
 		partial: t.newPartial(), free: free, required: required.members(), size: size,
-		near: make([]set, n), among: make([]set, size+1), limitFor: limitFor,
+		near: make([]set, n), among: make([]set, size+1), limitFor: limitFor, costs: make([]int, n),
 	}
 	words := make(set, (n+size+1)*len(free))
 	for i := range s.near {
@@ -112,17 +119,23 @@ func (s *search) start() set {
 	return candidates
 }
 
-// grow makes a set from each device, by adding what keeps the score smallest.
+// grow makes a set from each device, by adding what keeps the score smallest; of large sets it makes fewer, from devices
+// all over the node.
 func (s *search) grow() {
 	candidates := s.start()
 	if len(s.required) == s.size {
 		s.offer()
 		return
 	}
+	var seeds []int
 	left := candidates.clone()
-	for seed, seeds := left.next(0), 0; seed >= 0 && seeds < maxSeeds; seed, seeds = left.next(0), seeds+1 {
+	for seed := left.next(0); seed >= 0; seed = left.next(0) {
 		left.drop(s.topology.twins[seed])
-		s.growFrom(seed, candidates)
+		seeds = append(seeds, seed)
+	}
+	every := (len(seeds)*s.size + maxGrown - 1) / maxGrown
+	for at := 0; at < len(seeds); at += every {
+		s.growFrom(seeds[at], candidates)
 		s.reset(len(s.required))
 	}
 }
@@ -130,6 +143,9 @@ func (s *search) grow() {
 func (s *search) growFrom(seed int, candidates set) {
 	among := s.among[0]
 	copy(among, candidates)
+	for i := among.next(0); i >= 0; i = among.next(i + 1) {
+		s.costs[i] = s.cost(i)
+	}
 	for next := seed; next >= 0; next = s.closest(among) {
 		s.push(next)
 		s.looked++
@@ -138,6 +154,10 @@ func (s *search) growFrom(seed int, candidates set) {
 			return
 		}
 		among.keep(s.near[next])
+		row := s.topology.pairs[next*len(s.costs):]
+		for i := among.next(0); i >= 0; i = among.next(i + 1) {
+			s.costs[i] += int(row[i].distance)
+		}
 	}
 }
 
@@ -145,7 +165,7 @@ func (s *search) growFrom(seed int, candidates set) {
 func (s *search) closest(candidates set) int {
 	best, least := -1, score{}
 	for i := candidates.next(0); i >= 0; i = candidates.next(i + 1) {
-		if with := s.with(i); best < 0 || with.compare(least) < 0 {
+		if with := s.at(i, s.costs[i]); best < 0 || with.compare(least) < 0 {
 			best, least = i, with
 		}
 	}
