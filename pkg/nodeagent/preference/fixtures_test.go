@@ -89,8 +89,22 @@ func pcie3(status *inventory) *inventory {
 func cubeMesh() *inventory {
 	status := pcie3(server(8, 2))
 	for _, l := range [][3]int{
-		{0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {1, 2, 2}, {1, 3, 1}, {2, 3, 2}, {0, 4, 2}, {1, 5, 2},
-		{2, 6, 1}, {3, 7, 1}, {4, 5, 1}, {4, 6, 1}, {4, 7, 2}, {5, 6, 2}, {5, 7, 1}, {6, 7, 2},
+		{0, 1, 1},
+		{0, 2, 1},
+		{0, 3, 2},
+		{1, 2, 2},
+		{1, 3, 1},
+		{2, 3, 2},
+		{0, 4, 2},
+		{1, 5, 2},
+		{2, 6, 1},
+		{3, 7, 1},
+		{4, 5, 1},
+		{4, 6, 1},
+		{4, 7, 2},
+		{5, 6, 2},
+		{5, 7, 1},
+		{6, 7, 2},
 	} {
 		status.Links.Pairs = append(status.Links.Pairs, v1alpha1.LinkPair{
 			A: name(l[0]), B: name(l[1]), Kind: "NVLink", Count: int32(l[2]), MBps: int64(l[2]) * 25000,

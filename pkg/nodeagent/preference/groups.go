@@ -49,7 +49,8 @@ type groupFinder struct {
 
 // extend finds the groups that contain chosen, any of the candidates and none of those passed over.
 func (f *groupFinder) extend(chosen, candidates, passed set) {
-	if f.steps++; f.steps > maxGroupSteps || len(f.groups) >= maxGroups {
+	f.steps++
+	if f.steps > maxGroupSteps || len(f.groups) >= maxGroups {
 		return
 	}
 	if candidates.count() == 0 {

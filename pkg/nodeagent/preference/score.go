@@ -92,7 +92,8 @@ func (p *partial) pop() {
 	last := len(p.members) - 1
 	device := p.members[last]
 	for scale, place := range p.topology.places {
-		if p.visitors[scale][place[device]]--; p.visitors[scale][place[device]] == 0 {
+		p.visitors[scale][place[device]]--
+		if p.visitors[scale][place[device]] == 0 {
 			p.places[scale]--
 		}
 	}
