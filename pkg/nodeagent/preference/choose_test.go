@@ -86,6 +86,21 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+func TestTopologyIsShared(t *testing.T) {
+	topology := NewTopology(cubeMesh())
+	want := topology.Choose(names(numbers(0, 8)...), nil, 4)
+	answers := make(chan []id)
+	for range 4 {
+		go func() { answers <- topology.Choose(names(numbers(0, 8)...), nil, 4) }()
+	}
+	for range 4 {
+		if diff := cmp.Diff(want, <-answers); diff != "" {
+			t.Errorf("-alone +beside others:
+%s", diff)
+		}
+	}
+}
+
 func TestSlowest(t *testing.T) {
 	islands := with(server(8, 2), nvSwitch(0, 1, 2, 3), nvSwitch(4, 5, 6, 7))
 	for what, c := range map[string]struct {

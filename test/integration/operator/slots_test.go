@@ -26,10 +26,11 @@ func slottedPlacement(name string, tensor, copies int32) *v1alpha1.ModelPlacemen
 	return p
 }
 
-func (w world) inventory(name string) *v1alpha1.AcceleratorInventory {
+// inventory is that of node n1.
+func (w world) inventory() *v1alpha1.AcceleratorInventory {
 	w.Helper()
 	inventory := &v1alpha1.AcceleratorInventory{}
-	w.must(w.Get(w.Context(), client.ObjectKey{Name: name}, inventory))
+	w.must(w.Get(w.Context(), client.ObjectKey{Name: "n1"}, inventory))
 	return inventory
 }
 
@@ -49,7 +50,7 @@ func (w world) awaitSlots(prefix string, want map[v1alpha1.DeviceID]int) {
 		}
 	})
 	w.eventually(fmt.Sprintf("n1 has the slots %v", all), func(context.Context) bool {
-		got = w.inventory("n1").Spec.Slots
+		got = w.inventory().Spec.Slots
 		return slices.Equal(got, all)
 	})
 }
@@ -97,14 +98,14 @@ func TestSlotsFollowThePlanAndItsPods(t *testing.T) {
 	w.place(slottedPlacement("other", 1, 1))
 	w.awaitPlan("other", "other-1")
 	w.eventually("both have their slots", func(context.Context) bool {
-		slots := w.inventory("n1").Spec.Slots
+		slots := w.inventory().Spec.Slots
 		return len(slots) == 2 && slots[1] == v1alpha1.Slot{Device: deviceID(2), Resource: prefix + "1"}
 	})
 	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) { i.Status.Allocations = nil })
 	w.awaitSlots(w.mesh("other").Spec.SlotPrefix, map[v1alpha1.DeviceID]int{deviceID(1): 0})
 	w.remove("other")
 	w.awaitSlots("", nil)
-	if diff := cmp.Diff([]v1alpha1.DeviceID{deviceID(0)}, w.inventory("n1").Spec.CordonedDevices); diff != "" {
+	if diff := cmp.Diff([]v1alpha1.DeviceID{deviceID(0)}, w.inventory().Spec.CordonedDevices); diff != "" {
 		t.Errorf("cordons (-want +got):\n%s", diff)
 	}
 }
@@ -139,7 +140,7 @@ func TestSlotsReturnToANewInventory(t *testing.T) {
 	prefix := w.mesh("llm").Spec.SlotPrefix
 	w.awaitSlots(prefix, map[v1alpha1.DeviceID]int{deviceID(0): 0})
 
-	w.must(w.Delete(t.Context(), w.inventory("n1")))
+	w.must(w.Delete(t.Context(), w.inventory()))
 	w.must(w.Create(t.Context(), &v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
 	w.awaitSlots(prefix, map[v1alpha1.DeviceID]int{deviceID(0): 0})
 }
@@ -155,7 +156,7 @@ func TestSlotOfAnotherManager(t *testing.T) {
 	w.place(slottedPlacement("llm", 2, 1))
 	w.awaitPlan("llm", "llm-1")
 	want := []v1alpha1.Slot{foreign, {Device: deviceID(1), Resource: w.mesh("llm").Spec.SlotPrefix + "1"}}
-	w.eventually("the operator's slot is beside the other", func(context.Context) bool { return slices.Equal(w.inventory("n1").Spec.Slots, want) })
+	w.eventually("the operator's slot is beside the other", func(context.Context) bool { return slices.Equal(w.inventory().Spec.Slots, want) })
 	w.eventually("an event tells of it", func(ctx context.Context) bool {
 		var list eventsv1.EventList
 		w.must(w.List(ctx, &list))
