@@ -86,6 +86,18 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// Two devices on each switch, two switches below each host bridge, two bridges on each NUMA node.
+func TestPlaces(t *testing.T) {
+	want := [scales][]int{
+		scaleNUMA:   {0, 0, 0, 0, 0, 0, 0, 0, 8, 8, 8, 8, 8, 8, 8, 8},
+		scaleRoot:   {0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12},
+		scaleSwitch: {0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14},
+	}
+	if diff := cmp.Diff(want, NewTopology(server(16, 2)).places); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestTopologyIsShared(t *testing.T) {
 	topology := NewTopology(cubeMesh())
 	want := topology.Choose(names(numbers(0, 8)...), nil, 4)
@@ -95,8 +107,7 @@ func TestTopologyIsShared(t *testing.T) {
 	}
 	for range 4 {
 		if diff := cmp.Diff(want, <-answers); diff != "" {
-			t.Errorf("-alone +beside others:
-%s", diff)
+			t.Errorf("-alone +beside others:\n%s", diff)
 		}
 	}
 }
