@@ -15,6 +15,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Library",type=string,JSONPath=`.spec.library`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Plan",type=string,JSONPath=`.spec.plan`,priority=1
+// +kubebuilder:printcolumn:name="Slots",type=string,JSONPath=`.spec.slotPrefix`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type DeviceMesh struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -67,6 +68,11 @@ type DeviceMeshSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Library string `json:"library,omitempty"`
+	// Set where the plan's enforcement is Slot: each device is offered as one of the extended resource slotPrefix followed by
+	// copy x worldSize + rank (`rankwright.dev/slot-7f3a9c21-` and 0 for the first rank of the first copy).
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	SlotPrefix string `json:"slotPrefix,omitempty"`
 	// The members: a row for each run of consecutive ranks on a node, in order of copy and rank.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1

@@ -140,15 +140,15 @@ func (s *AcceleratorInventoryStatus) relation(a, b place) PCIRelation {
 	case a.id == b.id:
 		return SameDevice
 	}
-	if only := s.Host.onlyNUMANode(); only != nil {
+	if only := s.Host.OnlyNUMANode(); only != nil {
 		a.numa, b.numa = only, only
 	}
 	return RelationOf(a.pci, b.pci, a.numa, b.numa)
 }
 
-// onlyNUMANode is the node that everything is on where there is no other; firmware then need not name it, and the kernel
+// OnlyNUMANode is the node that everything is on where there is no other; firmware then need not name it, and the kernel
 // says -1 of each device.
-func (h *Host) onlyNUMANode() *int32 {
+func (h *Host) OnlyNUMANode() *int32 {
 	switch {
 	case len(h.NUMANodes) == 1:
 		return &h.NUMANodes[0].ID

@@ -29,6 +29,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/heartbeat"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/placement"
+	"github.com/rankwright/rankwright/controllers/slots"
 )
 
 // Options are the settings of an operator.
@@ -96,6 +97,10 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	woken := make(chan event.GenericEvent)
 	if err := reconciler.Setup(ctx, mgr, woken); err != nil {
 		return nil, fmt.Errorf("controller: %w", err)
+	}
+	keeper := &slots.Reconciler{Client: reconciler.Client, Events: reconciler.Events}
+	if err := keeper.Setup(ctx, mgr); err != nil {
+		return nil, fmt.Errorf("controller of slots: %w", err)
 	}
 	if err := mgr.Add(&housekeeper{sweep: reconciler.Sweep, monitor: monitor, wake: woken, log: options.Log}); err != nil {
 		return nil, fmt.Errorf("housekeeping: %w", err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/slots"
 	"github.com/rankwright/rankwright/controllers/snapshot"
 )
 
@@ -31,6 +32,7 @@ func (r *Reconciler) connect(ctx context.Context, p *pass) error {
 		p.report.unmeshed("MeshFailed", err.Error())
 		return nil
 	}
+	spec.SlotPrefix = slots.Prefix(p.plan)
 	current, err := r.currentMesh(ctx, p)
 	if err != nil || current == nil {
 		return err

@@ -59,7 +59,8 @@ func sameArchitecture(a, b v1alpha1.Architecture) bool {
 	return equality.Semantic.DeepEqual(a, b)
 }
 
-// sameLayout says whether two plans put the same bytes on the same devices, so that nothing is gained by a new one.
+// sameLayout says whether two plans put the same bytes on the same devices and keep these in the same way, so that nothing
+// is gained by a new one.
 func sameLayout(a, b *v1alpha1.ShardingPlanSpec) bool {
 	return sameArchitecture(a.Model.Architecture, b.Model.Architecture) &&
 		equality.Semantic.DeepEqual(layout(a), layout(b))
@@ -68,7 +69,7 @@ func sameLayout(a, b *v1alpha1.ShardingPlanSpec) bool {
 func layout(s *v1alpha1.ShardingPlanSpec) v1alpha1.ShardingPlanSpec {
 	return v1alpha1.ShardingPlanSpec{
 		Quantization: s.Quantization, KVCacheType: s.KVCacheType, Engine: s.Engine,
-		Strategy: s.Strategy, Stages: s.Stages, Nodes: s.Nodes,
+		Strategy: s.Strategy, Stages: s.Stages, Nodes: s.Nodes, Enforcement: s.Enforcement,
 	}
 }
 

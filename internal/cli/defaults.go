@@ -10,6 +10,7 @@ func setDefaults(p *v1alpha1.ModelPlacement) {
 	orDefault(&s.KVCacheType, v1alpha1.KVCacheAuto)
 	orDefault(&s.Engine, v1alpha1.EngineVLLM)
 	orDefault(&s.OnFailure, v1alpha1.FailureAnyShape)
+	orDefault(&s.Enforcement, v1alpha1.EnforcementAdvisory)
 	orPointer(&s.Replicas, 1)
 	if a := s.Model.Architecture; a != nil {
 		orPointer(&a.NormsPerLayer, 2)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -37,7 +38,7 @@ func (t *task) write(s *solution) *v1alpha1.ShardingPlanSpec {
 		Strategy:     t.strategy(s.shape),
 		Estimate:     t.estimate(s),
 		Rejected:     s.rejected,
-		Enforcement:  v1alpha1.EnforcementAdvisory,
+		Enforcement:  cmp.Or(t.spec.Enforcement, v1alpha1.EnforcementAdvisory),
 	}
 	start := 0
 	for _, end := range s.ends {

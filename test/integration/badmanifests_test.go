@@ -115,6 +115,10 @@ var badManifests = []badManifest{
 		[]string{"spec.replicas", "greater than or equal to 0"},
 	},
 	{
+		"an enforcement that only plans know", "modelplacement", `spec: {enforcement: Claim}`,
+		[]string{"spec.enforcement", "must be Slot or Advisory"},
+	},
+	{
 		"unknown failure policy", "modelplacement", `spec: {onFailure: Restart}`,
 		[]string{"spec.onFailure", `supported values: "SameShape", "AnyShape", "Hold"`},
 	},

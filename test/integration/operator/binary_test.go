@@ -12,6 +12,8 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // TestOperatorServesProbesAndMetrics runs the binary as a pod would, with leader election, and ends it as a kubelet would.
@@ -27,8 +29,9 @@ func TestOperatorServesProbesAndMetrics(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 
 	w.addNode("n1", 2)
-	w.place(placementOf("llm", 1, 2))
+	w.place(slottedPlacement("llm", 1, 2))
 	w.awaitPlan("llm", "llm-1")
+	w.awaitSlots(w.mesh("llm").Spec.SlotPrefix, map[v1alpha1.DeviceID]int{deviceID(0): 0, deviceID(1): 1})
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if status, _ := get(w, "http://"+health+path); status != http.StatusOK {
 			t.Errorf("GET %s: status %d", path, status)

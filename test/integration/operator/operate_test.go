@@ -53,6 +53,7 @@ func firstFit(nodes []plan.Node, request plan.Request) (*v1alpha1.ShardingPlanSp
 	spec := specOf(request.Placement.Name, 1, make([]string, tensor))
 	spec.Nodes, spec.Strategy.Replicas = nil, int32(copies)
 	spec.Model.Name, spec.Model.Architecture = request.Model.Name, request.Model.Architecture
+	spec.Enforcement = request.Placement.Spec.Enforcement
 	used := map[string]bool{}
 	total := 0
 	for _, n := range nodes {

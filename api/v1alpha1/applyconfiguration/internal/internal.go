@@ -418,6 +418,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: shape
       type:
         scalar: string
+    - name: slotPrefix
+      type:
+        scalar: string
     - name: worldSize
       type:
         scalar: numeric
@@ -887,6 +890,10 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: devices
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.DeviceRequirements
+    - name: enforcement
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Enforcement
+      default: Advisory
     - name: engine
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Engine

@@ -30,6 +30,9 @@ type DeviceMeshSpecApplyConfiguration struct {
 	Replicas *int32 `json:"replicas,omitempty"`
 	// Communication library of the devices: NCCL, RCCL, HCCL, oneCCL, XLA, Gloo.
 	Library *string `json:"library,omitempty"`
+	// Set where the plan's enforcement is Slot: each device is offered as one of the extended resource slotPrefix followed by
+	// copy x worldSize + rank (`rankwright.dev/slot-7f3a9c21-` and 0 for the first rank of the first copy).
+	SlotPrefix *string `json:"slotPrefix,omitempty"`
 	// The members: a row for each run of consecutive ranks on a node, in order of copy and rank.
 	Members []MeshMemberApplyConfiguration `json:"members,omitempty"`
 	// The process groups of one copy.
@@ -116,6 +119,14 @@ func (b *DeviceMeshSpecApplyConfiguration) WithReplicas(value int32) *DeviceMesh
 // If called multiple times, the Library field is set to the value of the last call.
 func (b *DeviceMeshSpecApplyConfiguration) WithLibrary(value string) *DeviceMeshSpecApplyConfiguration {
 	b.Library = &value
+	return b
+}
+
+// WithSlotPrefix sets the SlotPrefix field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the SlotPrefix field is set to the value of the last call.
+func (b *DeviceMeshSpecApplyConfiguration) WithSlotPrefix(value string) *DeviceMeshSpecApplyConfiguration {
+	b.SlotPrefix = &value
 	return b
 }
 

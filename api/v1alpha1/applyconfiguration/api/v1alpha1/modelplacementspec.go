@@ -33,6 +33,9 @@ type ModelPlacementSpecApplyConfiguration struct {
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
 	// What to do when a device of the plan is lost: plan anew in the same shape, in any shape, or hold.
 	OnFailure *apiv1alpha1.FailurePolicy `json:"onFailure,omitempty"`
+	// How the plan's devices are kept for the placement's pods. Slot offers each one under a resource of its own, which the
+	// mesh names; with Advisory any pod that asks for the kind may get it, and the plan only says which it should be.
+	Enforcement *apiv1alpha1.Enforcement `json:"enforcement,omitempty"`
 }
 
 // ModelPlacementSpecApplyConfiguration constructs a declarative configuration of the ModelPlacementSpec type for use with
@@ -126,5 +129,13 @@ func (b *ModelPlacementSpecApplyConfiguration) WithPriorityClassName(value strin
 // If called multiple times, the OnFailure field is set to the value of the last call.
 func (b *ModelPlacementSpecApplyConfiguration) WithOnFailure(value apiv1alpha1.FailurePolicy) *ModelPlacementSpecApplyConfiguration {
 	b.OnFailure = &value
+	return b
+}
+
+// WithEnforcement sets the Enforcement field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Enforcement field is set to the value of the last call.
+func (b *ModelPlacementSpecApplyConfiguration) WithEnforcement(value apiv1alpha1.Enforcement) *ModelPlacementSpecApplyConfiguration {
+	b.Enforcement = &value
 	return b
 }

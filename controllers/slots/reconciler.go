@@ -1,0 +1,135 @@
+package slots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+)
+
+// Reconciler keeps spec.slots of the inventories.
+type Reconciler struct {
+	// Client reads from the cache and writes.
+	Client client.Client
+	// Events takes the events of inventories.
+	Events events.EventRecorder
+}
+
+// staleDelay is when to look again after an inventory that was newer than the one from the cache.
+const staleDelay = 200 * time.Millisecond
+
+// Reconcile brings the slots of one node up to date.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	inventory := &v1alpha1.AcceleratorInventory{}
+	err := r.Client.Get(ctx, request.NamespacedName, inventory)
+	if apierrors.IsNotFound(err) {
+		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("read inventory: %w", err)
+	}
+	if !inventory.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	planned, err := r.planned(ctx, inventory.Name)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	var pods corev1.PodList
+	if err := r.Client.List(ctx, &pods, client.MatchingFields{podNodeField: inventory.Name}); err != nil {
+		return ctrl.Result{}, fmt.Errorf("list pods of node %s: %w", inventory.Name, err)
+	}
+	want := wanted(inventory, planned, pods.Items)
+	if slices.Equal(want, slices.SortedFunc(slices.Values(inventory.Spec.Slots), byName)) {
+		return ctrl.Result{}, nil
+	}
+	return r.write(ctx, inventory, want)
+}
+
+// planned returns the slots of all plans in force on a node.
+func (r *Reconciler) planned(ctx context.Context, node string) ([]v1alpha1.Slot, error) {
+	var plans v1alpha1.ShardingPlanList
+	if err := r.Client.List(ctx, &plans, client.MatchingFields{planNodeField: node}); err != nil {
+		return nil, fmt.Errorf("list plans of node %s: %w", node, err)
+	}
+	var planned []v1alpha1.Slot
+	for i := range plans.Items {
+		if !inForce(&plans.Items[i]) {
+			continue
+		}
+		slots, err := ofPlan(&plans.Items[i], node)
+		if err != nil {
+			// Its placement says so, since it gets no mesh either.
+			ctrl.LoggerFrom(ctx).Error(err, "number the slots", "plan", client.ObjectKeyFromObject(&plans.Items[i]))
+			continue
+		}
+		planned = append(planned, slots...)
+	}
+	return planned, nil
+}
+
+// write replaces the operator's slots. Another's are left alone: those in conflict are reported and the others written.
+func (r *Reconciler) write(ctx context.Context, inventory *v1alpha1.AcceleratorInventory, want []v1alpha1.Slot) (ctrl.Result, error) {
+	err := r.apply(ctx, inventory, want)
+	if foreign := inConflict(err, want); len(foreign) > 0 {
+		r.Events.Eventf(inventory, nil, corev1.EventTypeWarning, "SlotConflict", "KeepDevice",
+			"another manager than %s holds spec.slots of %s: remove it there, or the device is not kept for its plan",
+			v1alpha1.OperatorFieldManager, strings.Join(foreign, ", "))
+		err = r.apply(ctx, inventory, slices.DeleteFunc(slices.Clone(want), func(s v1alpha1.Slot) bool {
+			return slices.Contains(foreign, string(s.Device))
+		}))
+	}
+	switch {
+	case err == nil || apierrors.IsNotFound(err):
+		return ctrl.Result{}, nil
+	case apierrors.IsConflict(err):
+		return ctrl.Result{RequeueAfter: staleDelay}, nil
+	default:
+		return ctrl.Result{}, fmt.Errorf("apply slots of inventory %s: %w", inventory.Name, err)
+	}
+}
+
+// apply writes the slots into the inventory as it was read: the UID keeps it from being created where it is gone, and the
+// resourceVersion from dropping the slot of a device that a pod got since.
+func (r *Reconciler) apply(ctx context.Context, inventory *v1alpha1.AcceleratorInventory, want []v1alpha1.Slot) error {
+	patch := apply.AcceleratorInventory(inventory.Name).WithUID(inventory.UID).WithResourceVersion(inventory.ResourceVersion)
+	if len(want) > 0 {
+		spec := apply.AcceleratorInventorySpec()
+		for _, slot := range want {
+			spec.WithSlots(apply.Slot().WithDevice(slot.Device).WithResource(slot.Resource))
+		}
+		patch.WithSpec(spec)
+	}
+	return r.Client.Apply(ctx, patch, client.FieldOwner(v1alpha1.OperatorFieldManager))
+}
+
+// inConflict returns the devices of which another manager holds the slot. The API server names the field as
+// `.spec.slots[device="nvidia-0000:17:00.0"].resource`.
+func inConflict(err error, want []v1alpha1.Slot) []string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	var devices []string
+	for _, slot := range want {
+		key := fmt.Sprintf(`.spec.slots[device=%q]`, slot.Device)
+		if slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool {
+			return c.Type == metav1.CauseTypeFieldManagerConflict && strings.HasPrefix(c.Field, key)
+		}) {
+			devices = append(devices, string(slot.Device))
+		}
+	}
+	return devices
+}

@@ -1,0 +1,93 @@
+// Package slots keeps the devices of plans whose enforcement is Slot for their pods: it names a resource for each in
+// spec.slots of the node's inventory, by which the node agent offers the device alone. docs/slots.md says how pods use
+// them.
+package slots
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/mesh"
+)
+
+// Prefix of the extended resources of a plan's slots; a number follows it. It is empty where the plan has no slots.
+// Another plan has another prefix, even if it has the name of one that is gone.
+func Prefix(plan *v1alpha1.ShardingPlan) string {
+	if plan.Spec.Enforcement != v1alpha1.EnforcementSlot {
+		return ""
+	}
+	const digits = 8
+	sum := sha256.Sum256([]byte(plan.UID))
+	return fmt.Sprintf("%sslot-%s-", v1alpha1.Prefix, hex.EncodeToString(sum[:])[:digits])
+}
+
+// inForce says whether the plan's devices are to be kept.
+func inForce(plan *v1alpha1.ShardingPlan) bool {
+	return plan.Spec.Enforcement == v1alpha1.EnforcementSlot && ledger.Active(plan) && plan.DeletionTimestamp.IsZero()
+}
+
+// ofPlan returns a plan's slots on a node. The number of a slot counts the ranks of all copies.
+func ofPlan(plan *v1alpha1.ShardingPlan, node string) ([]v1alpha1.Slot, error) {
+	ranks, err := mesh.FromPlan(plan.Name, &plan.Spec, nil)
+	if err != nil {
+		return nil, err
+	}
+	var made []v1alpha1.Slot
+	for _, row := range ranks.Members {
+		if row.Node != node {
+			continue
+		}
+		first := row.Replica*ranks.WorldSize + row.FirstRank
+		for i, device := range row.Devices {
+			made = append(made, v1alpha1.Slot{Device: device, Resource: fmt.Sprintf("%s%d", Prefix(plan), first+int32(i))})
+		}
+	}
+	return made, nil
+}
+
+// wanted returns the slots that a node should have, in order of their devices: those of the plans, but where a pod holds
+// a device through the slot that there is, that one.
+func wanted(inventory *v1alpha1.AcceleratorInventory, planned []v1alpha1.Slot, pods []corev1.Pod) []v1alpha1.Slot {
+	byDevice := map[v1alpha1.DeviceID]v1alpha1.Slot{}
+	for _, slot := range planned {
+		byDevice[slot.Device] = slot
+	}
+	for _, slot := range inventory.Spec.Slots {
+		if held(inventory, slot, pods) {
+			byDevice[slot.Device] = slot
+		}
+	}
+	all := make([]v1alpha1.Slot, 0, len(byDevice))
+	for _, slot := range byDevice {
+		all = append(all, slot)
+	}
+	slices.SortFunc(all, byName)
+	return all
+}
+
+func byName(a, b v1alpha1.Slot) int { return cmp.Compare(a.Device, b.Device) }
+
+// held says whether a pod holds a slot's device: as the kubelet says, and until it says so as the pods on the node ask.
+func held(inventory *v1alpha1.AcceleratorInventory, slot v1alpha1.Slot, pods []corev1.Pod) bool {
+	allocated := slices.ContainsFunc(inventory.Status.Allocations, func(a v1alpha1.Allocation) bool {
+		return a.Device == slot.Device && a.Resource == slot.Resource
+	})
+	return allocated || slices.ContainsFunc(pods, func(pod corev1.Pod) bool {
+		return pod.Spec.NodeName == inventory.Name && snapshot.Holds(&pod) && asksFor(&pod, corev1.ResourceName(slot.Resource))
+	})
+}
+
+func asksFor(pod *corev1.Pod, resource corev1.ResourceName) bool {
+	return slices.ContainsFunc(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers), func(c corev1.Container) bool {
+		_, asks := c.Resources.Limits[resource]
+		return asks
+	})
+}
