@@ -130,7 +130,9 @@ func Detect(ctx context.Context, host *Host, options Options) Report {
 	report := join(outcomes)
 	observe(ctx, scan, &report)
 	report.Status.Summary = report.Status.Summarize(v1alpha1.AcceleratorInventorySpec{})
-	report.Booted = bootTime(host.Files)
+	if len(report.Status.Devices) > 0 {
+		report.Booted = bootTime(host.Files)
+	}
 	return report
 }
 

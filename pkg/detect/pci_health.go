@@ -218,11 +218,11 @@ func judged(health v1alpha1.DeviceHealth, check pciCheck) v1alpha1.DeviceHealth 
 	switch {
 	case check.fault.State != "" && health.State != v1alpha1.Unhealthy:
 		return check.fault
-	case health.Reason != reasonOpened:
+	case health.Reason != ReasonOpened:
 		return health
 	case check.evidence != "":
 		return healthy(check.evidence)
 	default:
-		return notMonitored("no more is seen of the device than that its driver made its nodes: the kernel shows neither its link nor its counters of errors")
+		return notMonitored("no more is seen of the device than that it can be opened: neither its driver nor its bus shows how it is")
 	}
 }

@@ -50,12 +50,13 @@ func (s *Signs) count(reason string, count int64) {
 	s.Counters[reason] += count
 }
 
-// reasonOpened marks, inside this package, a device of which its backend sees no more than that it can be opened.
-const reasonOpened = "Opened"
+// ReasonOpened is the reason by which a backend says that it sees no more of a Healthy device than that it can be opened.
+// Detect decides by what else is seen of the device, and leaves none of that reason.
+const ReasonOpened = "Opened"
 
-// opened is the health of such a device: what else can be seen of it decides.
+// opened is the health of such a device.
 func opened() v1alpha1.DeviceHealth {
-	return v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: reasonOpened}
+	return v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: ReasonOpened, Message: "the device can be opened"}
 }
 
 // healthy is the health of a device of which something says that it is well.
