@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/nodeagent/health"
 )
 
 // Defaults of the options.
@@ -57,12 +58,14 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)
 	}
 	m := newMetrics(options.Version)
+	devices := &deviceHealth{rules: health.DefaultRules, why: "it is not installed beside the agent, or may run nothing (--no-exec)"}
 	return &Agent{
 		options: options, log: options.Log, clock: options.Clock, client: c, metrics: m,
 		scanner: &scanner{
 			host: options.Host, backends: options.Backends, deadline: options.BackendTimeout, clock: options.Clock, metrics: m,
 		},
-		publisher: &publisher{client: c, node: options.NodeName, version: options.Version, clock: options.Clock},
+		publisher: &publisher{client: c, node: options.NodeName, version: options.Version, clock: options.Clock, health: devices},
+		events:    &eventRecorder{client: c, node: options.NodeName, clock: options.Clock, log: options.Log},
 		rescan:    make(chan string, 1),
 		changed:   make(chan struct{}, 1),
 	}, nil
