@@ -26,7 +26,7 @@ func (a *Agent) eventSources() map[string]func() (eventSource, error) {
 	}
 	if program := a.options.NVMLProgram; program != "" {
 		sources[triggerGPUError] = func() (eventSource, error) {
-			return openGPUErrors(program, nvidiaDriverFile, a.clock, a.log, a.gpuError, a.gpuMonitor), nil
+			return openGPUErrors(program, a.options.NVIDIADriver, a.clock, a.log, a.gpuError, a.gpuMonitor), nil
 		}
 	}
 	return sources
@@ -39,9 +39,6 @@ func (a *Agent) uevent(event uevent) {
 		a.deviceFault(deviceFault{pci: address, signal: health.Wedged()})
 	}
 }
-
-// nvidiaDriverFile is there while NVIDIA's driver is loaded.
-const nvidiaDriverFile = "/proc/driver/nvidia/version"
 
 // watchEvents has devices detected when they come and go, until the context ends. A source that cannot be opened, or that
 // fails, is logged and counted; devices are found with the period then.

@@ -17,6 +17,7 @@ import (
 const (
 	DefaultRescanInterval = 5 * time.Minute
 	DefaultLeaseNamespace = "rankwright-node-agent"
+	DefaultNVIDIADriver   = "/proc/driver/nvidia/version"
 )
 
 // Options say what an agent works on. NodeName, Host and Log have no default.
@@ -38,6 +39,9 @@ type Options struct {
 	// NVMLProgram is the path of rankwright-nvml, to have devices detected when NVIDIA's driver tells of an error; empty
 	// where it may not run.
 	NVMLProgram string
+	// NVIDIADriver is a file that is there while NVIDIA's driver is loaded, without which NVMLProgram is not run; empty means
+	// DefaultNVIDIADriver.
+	NVIDIADriver string
 	// LeaseNamespace holds the heartbeats; empty means DefaultLeaseNamespace.
 	LeaseNamespace string
 	// HealthAddress and MetricsAddress are where probes and metrics are served, host:port; empty or Disabled means nowhere.
@@ -80,6 +84,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.LeaseNamespace == "" {
 		o.LeaseNamespace = DefaultLeaseNamespace
+	}
+	if o.NVIDIADriver == "" {
+		o.NVIDIADriver = DefaultNVIDIADriver
 	}
 	if o.HealthAddress == "" {
 		o.HealthAddress = Disabled
