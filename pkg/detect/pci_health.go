@@ -154,7 +154,7 @@ func parseAERTotal(text string) (total int64, ok bool) {
 		name, number, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if strings.HasPrefix(name, "TOTAL_ERR_") {
 			count, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
-			return count, err == nil && count >= 0
+			return min(max(count, 0), maxErrors), err == nil && count >= 0
 		}
 	}
 	return 0, false
