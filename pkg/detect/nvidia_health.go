@@ -23,7 +23,7 @@ func (g *nvidiaGPU) health() v1alpha1.DeviceHealth {
 	case g.facts.silent != "":
 		return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: "NoAnswer", Message: g.facts.silent}
 	}
-	worst := v1alpha1.DeviceHealth{State: v1alpha1.Healthy}
+	worst := healthy("the driver answers and reports no fault")
 	if faulty {
 		worst = fault
 	}
