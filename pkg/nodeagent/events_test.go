@@ -84,8 +84,9 @@ func TestEventsOfAChangeHaveOneName(t *testing.T) {
 	name := func(c healthChange) string { return r.manifest(c.event(), "uid").GetName() }
 	other := change
 	other.after.Since = &earlier
-	if name(change) != name(change) || name(change) == name(other) {
-		t.Errorf("%s, %s: want one name for a change and another for a later one", name(change), name(other))
+	first, again, later := name(change), name(change), name(other)
+	if first != again || first == later {
+		t.Errorf("%s, %s, %s: want one name for a change and another for a later one", first, again, later)
 	}
 	change.after.Message = fmt.Sprintf("%2000s", "é")
 	if note := r.manifest(change.event(), "uid").Object["note"].(string); len(note) > maxNote { //nolint:errcheck,forcetypeassert // the test ends
