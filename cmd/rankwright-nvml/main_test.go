@@ -185,6 +185,7 @@ func TestEvents(t *testing.T) {
 		got = append(got, event)
 	}
 	want := []report.Event{
+		{Type: report.Watching},
 		{PCI: "0000:43:00.0", Type: "XID", XID: pointer(int64(79))},
 		{PCI: "0000:1b:00.0", Type: "DoubleBitECC", GPUInstance: pointer(int32(3)), ComputeInstance: pointer(int32(0))},
 	}

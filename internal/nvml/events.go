@@ -16,12 +16,12 @@ const (
 	eventXID          uint64 = 0x8
 )
 
-var eventTypes = map[uint64]string{eventSingleBitECC: "SingleBitECC", eventDoubleBitECC: "DoubleBitECC", eventXID: "XID"}
+var eventTypes = map[uint64]string{eventSingleBitECC: report.SingleBitECC, eventDoubleBitECC: report.DoubleBitECC, eventXID: report.XID}
 
 // noInstance is what the library says where an event belongs to no MIG device.
 const noInstance = 0xffffffff
 
-// Events calls tell for every event of any GPU until the context ends or waiting fails. The library waits for at most
+// Events calls tell when it watches, then for every event of any GPU until the context ends or waiting fails. The library waits for at most
 // patience at a time, so that the end of the context is noticed.
 func Events(ctx context.Context, libraryName string, patience time.Duration, tell func(report.Event) error) error {
 	library, err := Open(libraryName)
@@ -33,6 +33,9 @@ func Events(ctx context.Context, libraryName string, patience time.Duration, tel
 	}
 	set, addresses, err := library.register()
 	if err != nil {
+		return err
+	}
+	if err := tell(report.Event{Type: report.Watching}); err != nil {
 		return err
 	}
 	for ctx.Err() == nil {

@@ -51,8 +51,8 @@ func describe(device *v1alpha1.Device, product accelerator.Product) {
 	}
 }
 
-// driverHealth is the health of a device of which no more can be seen than whether it can be opened: Healthy where its
-// driver is bound and its nodes exist. load says how to get a driver.
+// driverHealth is the health of a device of which its backend sees no more than whether it can be opened: its driver is
+// bound and its nodes exist. load says how to get a driver.
 func driverHealth(driver string, paths []string, load string) v1alpha1.DeviceHealth {
 	switch {
 	case driver == "":
@@ -65,7 +65,7 @@ func driverHealth(driver string, paths []string, load string) v1alpha1.DeviceHea
 			Message: fmt.Sprintf("the driver %s has made no device node: see dmesg, and mount the host's /dev where a container looks", driver),
 		}
 	default:
-		return v1alpha1.DeviceHealth{State: v1alpha1.Healthy}
+		return opened()
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // AMD finds the GPUs and Instinct accelerators of AMD in sysfs: the PCI bus, amdgpu's files beside them, and the KFD
@@ -47,10 +49,17 @@ func (amdBackend) Detect(_ context.Context, host *Host) (Found, error) {
 		}
 	}
 	settlePartitions(cards)
-	found := Found{}
+	found := Found{Readings: Readings{}, Signs: map[v1alpha1.DeviceID]Signs{}}
 	var lacking []error
 	for i := range cards {
-		found.Devices = append(found.Devices, cards[i].list(host.Files, drm)...)
+		devices := cards[i].list(host.Files, drm)
+		found.Devices = append(found.Devices, devices...)
+		for _, device := range devices {
+			found.Signs[device.ID] = cards[i].signs
+		}
+		if len(devices) == 1 {
+			found.Readings[devices[0].ID] = cards[i].reading
+		}
 		if err := cmp.Or(cards[i].partitionErr, cards[i].missingErr); err != nil {
 			lacking = append(lacking, fmt.Errorf("%s: %w", cards[i].Address, err))
 		}

@@ -36,7 +36,9 @@ type amdCard struct {
 	parts int
 	// partitionErr says why a card that is cut is listed as one, missingErr which of its parts are not.
 	partitionErr, missingErr error
-	uncorrectable            int64
+	ras                      amdRAS
+	reading                  Reading
+	signs                    Signs
 	// hive is the XGMI hive, "" where there is none; hops the distances to its members.
 	hive string
 	hops []int
@@ -110,7 +112,11 @@ func readAMDCard(files Files, function pciFunction, drm drmTable, nodes []amdNod
 		card.driverVersion = moduleVersion(files, function.Driver)
 	}
 	card.readMemory(files)
-	card.uncorrectable = parseUncorrectable(text("ras/umc_err_count"))
+	if function.Driver == amdDriver {
+		card.ras = readAMDRAS(files, function.Path)
+		card.reading, card.signs = hwmonReading(files, function.Path)
+		card.signs.add(card.ras.signs())
+	}
 	if card.hive == "0" {
 		card.hive = ""
 	}

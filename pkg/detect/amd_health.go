@@ -2,8 +2,6 @@ package detect
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -39,25 +37,19 @@ func (c *amdCard) health() v1alpha1.DeviceHealth {
 		return v1alpha1.DeviceHealth{
 			State: v1alpha1.Unknown, Reason: "PartitionsUnreadable", Message: c.partitionErr.Error(),
 		}
-	case c.uncorrectable > 0:
+	case c.ras.badPages > 0:
 		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Degraded, Reason: "UncorrectableMemoryErrors",
-			Message: fmt.Sprintf("uncorrectable memory errors since the driver was loaded: %d (ras/umc_err_count)", c.uncorrectable),
+			State: v1alpha1.Degraded, Reason: "BadPagesPending",
+			Message: fmt.Sprintf("bad pages of memory that the driver could not take out of use yet: %d (ras/gpu_vram_bad_pages); reset the GPU", c.ras.badPages),
 		}
+	case c.ras.uncorrectable() > 0:
+		return v1alpha1.DeviceHealth{
+			State: v1alpha1.Degraded, Reason: ReasonUncorrectable,
+			Message: fmt.Sprintf("uncorrectable errors since the driver was loaded: %s", c.ras),
+		}
+	case len(c.ras.counts) > 0:
+		return healthy("amdgpu counts no uncorrectable error (" + c.ras.String() + ")")
 	default:
-		return v1alpha1.DeviceHealth{State: v1alpha1.Healthy}
+		return opened()
 	}
-}
-
-// parseUncorrectable reads the `ue: N` line of a RAS error count; 0 where there is none.
-func parseUncorrectable(text string) int64 {
-	for line := range strings.Lines(text) {
-		if number, ok := strings.CutPrefix(strings.TrimSpace(line), "ue:"); ok {
-			count, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
-			if err == nil {
-				return max(count, 0)
-			}
-		}
-	}
-	return 0
 }

@@ -38,7 +38,7 @@ func TestAMDDevice(t *testing.T) {
 		NUMANode: &numa,
 		Paths:    []string{"/dev/kfd", "/dev/dri/renderD128", "/dev/dri/card1"},
 		Memory:   &v1alpha1.DeviceMemory{TotalMiB: 196592, Source: v1alpha1.SourceKernel},
-		Health:   v1alpha1.DeviceHealth{State: v1alpha1.Healthy},
+		Health:   v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: ReasonOpened, Message: "the device can be opened"},
 	}
 	got := found.Devices[0]
 	if got.Performance == nil || got.Performance.MemoryBandwidthMBps != 5_300_000 {
@@ -55,7 +55,7 @@ func TestAMDHealth(t *testing.T) {
 		driver, want, reason string
 		files                attributes
 	}{
-		"bound":               {"amdgpu", "Healthy", "", nil},
+		"bound":               {"amdgpu", "Healthy", "Opened", nil},
 		"no RAS errors":       {"amdgpu", "Healthy", "", attributes{"ras/umc_err_count": "ue: 0\nce: 7"}},
 		"RAS errors":          {"amdgpu", "Degraded", "UncorrectableMemoryErrors", attributes{"ras/umc_err_count": "ue: 2\nce: 7"}},
 		"no driver":           {"", "Unknown", "DriverMissing", nil},
@@ -72,7 +72,7 @@ func TestAMDHealth(t *testing.T) {
 				t.Fatalf("got %d devices, want 1", len(found.Devices))
 			}
 			health := found.Devices[0].Health
-			if string(health.State) != test.want || health.Reason != test.reason || (health.Message == "") != (test.reason == "") {
+			if string(health.State) != test.want || health.Reason != test.reason || health.Message == "" {
 				t.Errorf("got %+v, want %s %s", health, test.want, test.reason)
 			}
 		})

@@ -57,7 +57,7 @@ func TestAppleOnLinux(t *testing.T) {
 				ID: "apple-406400000.gpu", Vendor: "apple", Family: v1alpha1.FamilyGPU, Backend: "apple", Product: test.product,
 				Architecture: "Apple Silicon", Driver: "asahi", Paths: []string{"/dev/dri/renderD128", "/dev/dri/card1"},
 				Memory: &v1alpha1.DeviceMemory{TotalMiB: int64(test.memoryMiB), Source: v1alpha1.SourceKernel},
-				Health: v1alpha1.DeviceHealth{State: v1alpha1.Healthy},
+				Health: v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: ReasonOpened, Message: "the device can be opened"},
 			}
 			if diff := cmp.Diff(want, d); diff != "" {
 				t.Error(diff)
@@ -79,7 +79,7 @@ func TestAppleNeuralEngine(t *testing.T) {
 	want := v1alpha1.Device{
 		ID: "apple-26bc04000.ane", Vendor: "apple", Family: v1alpha1.FamilyNPU, Backend: "apple", Product: "Apple M1 Neural Engine",
 		Architecture: "Apple Silicon", Driver: "ane", DriverVersion: "6.8.0-60-generic", Paths: []string{"/dev/accel/accel0"},
-		Health: v1alpha1.DeviceHealth{State: v1alpha1.Healthy},
+		Health: v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: ReasonOpened, Message: "the device can be opened"},
 	}
 	if diff := cmp.Diff(want, found.Devices[0]); diff != "" {
 		t.Error(diff)

@@ -120,6 +120,8 @@ func (n *ascendNPU) health(paths []string) v1alpha1.DeviceHealth {
 			State: state, Reason: "Alarm",
 			Message: fmt.Sprintf("npu-smi calls its health %s: see npu-smi info -t health -i %d -c %d", n.smi.health, n.smi.npu, n.smi.chip),
 		}
+	case seen.State == v1alpha1.Healthy:
+		return healthy("npu-smi calls its health " + n.smi.health)
 	default:
 		return seen
 	}

@@ -41,7 +41,7 @@ func TestAscendIsFoundByItsIDs(t *testing.T) {
 	}{
 		"910B whose number differs from its place": {
 			func(s sysfs) { s.ascend("c1", "d802", "0100", ascendDriver, 5) },
-			[]string{"huawei-0000:c1:00.0 Ascend 910B [/dev/davinci5] Healthy"},
+			[]string{"huawei-0000:c1:00.0 Ascend 910B [/dev/davinci5] Healthy Opened"},
 		},
 		"no driver": {
 			func(s sysfs) { s.ascend("c1", "d802", "0100", "", -1) },
@@ -57,23 +57,23 @@ func TestAscendIsFoundByItsIDs(t *testing.T) {
 		},
 		"an id that is not known, with the driver": {
 			func(s sysfs) { s.ascend("c1", "d8ff", "0100", ascendDriver, 0) },
-			[]string{"huawei-0000:c1:00.0  [/dev/davinci0] Healthy"},
+			[]string{"huawei-0000:c1:00.0  [/dev/davinci0] Healthy Opened"},
 		},
 		"two chips behind one function": {func(s sysfs) {
 			s.ascend("01", "d500", "0110", ascendDriver, 2)
 			s.must(s.AddDevice("/dev/davinci3"))
 		}, []string{
-			"huawei-0000:01:00.0-0 Ascend 310P [/dev/davinci2] Healthy of huawei-0000:01:00.0",
-			"huawei-0000:01:00.0-1 Ascend 310P [/dev/davinci3] Healthy of huawei-0000:01:00.0",
+			"huawei-0000:01:00.0-0 Ascend 310P [/dev/davinci2] Healthy Opened of huawei-0000:01:00.0",
+			"huawei-0000:01:00.0-1 Ascend 310P [/dev/davinci3] Healthy Opened of huawei-0000:01:00.0",
 		}},
 		"a die of a 910C": {
 			func(s sysfs) { s.ascend("9f", "d803", "0100", ascendDriver, 1) },
-			[]string{"huawei-0000:9f:00.0 Ascend 910C (910_93, 2 dies) [/dev/davinci1] Healthy of huawei-npu0"},
+			[]string{"huawei-0000:9f:00.0 Ascend 910C (910_93, 2 dies) [/dev/davinci1] Healthy Opened of huawei-npu0"},
 		},
 		"a virtual function of the host": {func(s sysfs) {
 			whole := s.ascend("c1", "d802", "0100", ascendDriver, 0)
 			s.link(s.ascend("c2", "d805", "0100", ascendDriver, 1)+"/physfn", whole)
-		}, []string{"huawei-0000:c1:00.0 Ascend 910B [/dev/davinci0] Healthy"}},
+		}, []string{"huawei-0000:c1:00.0 Ascend 910B [/dev/davinci0] Healthy Opened"}},
 		"Kunpeng's ZIP engine of the same class": {func(s sysfs) {
 			s.pci("pci0000:74/0000:75:00.0", "hisi_zip", attributes{"vendor": "0x19e5", "device": "0xa250", "class": "0x120000"})
 		}, nil},

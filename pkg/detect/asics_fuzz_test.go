@@ -66,7 +66,7 @@ func FuzzFuriosaStatus(f *testing.F) {
 		for _, s := range status {
 			var npu furiosaNPU
 			npu.name = s.Device
-			device, reading := npu.device(NewRecording().Host().Files, status)
+			device, reading, _ := npu.device(NewRecording().Host().Files, status)
 			if m := device.Memory; m != nil && (m.TotalMiB < 1 || m.TotalMiB > maxMemoryMiB || m.UsedByOthersMiB > m.TotalMiB) {
 				t.Errorf("%+v", m)
 			}

@@ -98,6 +98,6 @@ func cerebrasHealth(name string, failed []string, err error) v1alpha1.DeviceHeal
 			State: v1alpha1.Unhealthy, Reason: "SystemError", Message: "csctl lists the system with errors: see csctl get cluster --error-only",
 		}
 	default:
-		return v1alpha1.DeviceHealth{State: v1alpha1.Healthy}
+		return healthy("csctl lists no error of the system")
 	}
 }

@@ -33,6 +33,8 @@ type Found struct {
 	Host *v1alpha1.Host
 	// Readings are of the devices that have sensors.
 	Readings Readings
+	// Signs are what is seen of the devices' health beside their states.
+	Signs map[v1alpha1.DeviceID]Signs
 	// Generic says that the backend knows devices of any kind by a common interface: what another backend lists, by PCI
 	// address or device path, is that one's.
 	Generic bool
@@ -62,6 +64,10 @@ type Report struct {
 	Status v1alpha1.AcceleratorInventoryStatus
 	// Readings are of the devices in the status.
 	Readings Readings
+	// Signs are of the devices in the status.
+	Signs map[v1alpha1.DeviceID]Signs
+	// Booted is when the host booted; the zero time where the kernel does not say.
+	Booted time.Time
 	// Times is what each backend took, in order of their names.
 	Times []BackendTime
 }
@@ -121,7 +127,13 @@ func Detect(ctx context.Context, host *Host, options Options) Report {
 		})
 	}
 	running.Wait()
-	return join(outcomes)
+	report := join(outcomes)
+	observe(ctx, scan, &report)
+	report.Status.Summary = report.Status.Summarize(v1alpha1.AcceleratorInventorySpec{})
+	if len(report.Status.Devices) > 0 {
+		report.Booted = bootTime(host.Files)
+	}
+	return report
 }
 
 // outcome is what a backend came to.

@@ -62,11 +62,11 @@ func (furiosaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	}
 	status, err := queryFuriosaSMI(ctx, host, npus)
 	problems = append(problems, err)
-	found := Found{Readings: Readings{}}
+	found := Found{Readings: Readings{}, Signs: map[v1alpha1.DeviceID]Signs{}}
 	for i := range npus {
-		device, reading := npus[i].device(host.Files, status)
+		device, reading, signs := npus[i].device(host.Files, status)
 		found.Devices = append(found.Devices, device)
-		found.Readings[device.ID] = reading
+		found.Readings[device.ID], found.Signs[device.ID] = reading, signs
 	}
 	found.Degraded = joinProblems(problems...)
 	return found, nil
@@ -120,7 +120,7 @@ func (n *furiosaNPU) nodes(files Files) []string {
 	return nodes[:min(len(nodes), maxPaths)]
 }
 
-func (n *furiosaNPU) device(files Files, status map[string]furiosaStatus) (v1alpha1.Device, Reading) {
+func (n *furiosaNPU) device(files Files, status map[string]furiosaStatus) (v1alpha1.Device, Reading, Signs) {
 	device, _, _ := furiosaKind.device(files, n.pciFunction, furiosaProducts[n.DeviceID])
 	device.UUID, device.FirmwareVersion, device.Paths = n.uuid, n.firmware, n.paths
 	if n.version != "" {
@@ -131,18 +131,20 @@ func (n *furiosaNPU) device(files Files, status map[string]furiosaStatus) (v1alp
 		device.Index = &index
 	}
 	device.Health = n.health()
-	reading := hwmonReading(files, n.Path)
+	reading, signs := hwmonReading(files, n.Path)
 	if s, ok := status[n.name]; ok && n.name != "" {
 		s.add(&device, &reading)
 	}
-	return device, reading
+	return device, reading, signs
 }
 
 func (n *furiosaNPU) health() v1alpha1.DeviceHealth {
 	seen := driverHealth(n.Driver, n.paths, "install furiosa-driver-rngd or furiosa-driver-warboy")
 	switch {
-	case seen.State != v1alpha1.Healthy || n.aliveAs == "1":
+	case seen.State != v1alpha1.Healthy:
 		return seen
+	case n.aliveAs == "1":
+		return healthy("the driver says in " + n.class.alive + " that the NPU is alive")
 	case n.aliveAs == "0":
 		return v1alpha1.DeviceHealth{
 			State: v1alpha1.Unhealthy, Reason: "NotAlive",

@@ -156,6 +156,8 @@ func (c gaudiCard) health(device v1alpha1.Device) v1alpha1.DeviceHealth {
 	switch {
 	case !known:
 		return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: "UnknownStatus", Message: "the driver reports the status " + c.status}
+	case state.State == v1alpha1.Healthy && judged.State == v1alpha1.Healthy:
+		return healthy("the driver reports the status " + c.status)
 	case state.State == v1alpha1.Healthy:
 		return judged
 	default:

@@ -3,6 +3,8 @@ package detect
 import (
 	"fmt"
 	"path"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // Bounds of what a sensor can mean: anything else is a misread or unset register.
@@ -14,15 +16,17 @@ const (
 
 // hwmonReading reads the first temperature and power that a driver shows by hwmon for the device at a sysfs folder
 // (Documentation/hwmon/sysfs-interface: temp1_input in thousandths of a degree, power1_input in millionths of a watt).
-func hwmonReading(files Files, folder string) Reading {
+func hwmonReading(files Files, folder string) (Reading, Signs) {
 	var reading Reading
+	var signs Signs
 	numbers, err := readNumbered(files, path.Join(folder, "hwmon"), "hwmon")
 	if err != nil || len(numbers) == 0 {
-		return reading
+		return reading, signs
 	}
 	own := path.Join(folder, "hwmon", fmt.Sprint("hwmon", numbers[0]))
 	if milliC, ok := readBetween(files, path.Join(own, "temp1_input"), minTemperatureMilliC, maxTemperatureMilliC); ok {
 		reading.TemperatureMilliC = &milliC
+		signs.Suspicions = overheated(files, own, milliC)
 	}
 	for _, name := range []string{"power1_input", "power1_average"} {
 		if microW, ok := readBetween(files, path.Join(own, name), 0, maxPowerMicroW); ok {
@@ -31,7 +35,19 @@ func hwmonReading(files Files, folder string) Reading {
 			break
 		}
 	}
-	return reading
+	return reading, signs
+}
+
+// overheated compares the temperature with the one that the driver calls critical (temp1_crit), if it does.
+func overheated(files Files, monitor string, milliC int64) []v1alpha1.DeviceHealth {
+	critical, ok := readBetween(files, path.Join(monitor, "temp1_crit"), 1, maxTemperatureMilliC)
+	if !ok || milliC < critical {
+		return nil
+	}
+	return []v1alpha1.DeviceHealth{{
+		State: v1alpha1.Degraded, Reason: ReasonOverheated,
+		Message: fmt.Sprintf("the device has %d degrees Celsius, critical are %d: look at its cooling", milliC/1000, critical/1000),
+	}}
 }
 
 // readBetween reads a number; ok is false where there is none or it is outside the bounds.

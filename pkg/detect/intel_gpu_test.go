@@ -125,13 +125,13 @@ func TestIntelGPUHealth(t *testing.T) {
 		files  attributes
 		want   string
 	}{
-		"fine":             {"xe", []string{"card0", "renderD128"}, nil, "Healthy "},
+		"fine":             {"xe", []string{"card0", "renderD128"}, nil, "Healthy Opened"},
 		"no driver":        {"", nil, nil, "Unknown DriverMissing"},
 		"of a guest":       {"vfio-pci", nil, nil, "Unknown OtherDriver"},
 		"no node":          {"xe", nil, nil, "Unknown DeviceNodeMissing"},
 		"did not boot":     {"xe", nil, attributes{"survivability_mode": "Boot"}, "Unhealthy SurvivabilityMode"},
 		"another's nodes":  {"vfio-pci", []string{"card0"}, nil, "Unknown OtherDriver"},
-		"i915 has no such": {"i915", []string{"card0"}, attributes{"survivability_mode": "Boot"}, "Healthy "},
+		"i915 has no such": {"i915", []string{"card0"}, attributes{"survivability_mode": "Boot"}, "Healthy Opened"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)

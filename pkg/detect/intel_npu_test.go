@@ -27,9 +27,9 @@ func TestIntelNPU(t *testing.T) {
 		paths          []string
 		health         string
 	}{
-		"Meteor Lake":            {"7d1d", "intel_vpu", "NPU 3720 (Meteor Lake)", []string{"/dev/accel/accel3"}, "Healthy "},
-		"Wildcat Lake":           {"fd3e", "intel_vpu", "Intel NPU Wildcat Lake", []string{"/dev/accel/accel3"}, "Healthy "},
-		"unknown id, its driver": {"ffff", "intel_vpu", "Intel NPU 8086:ffff", []string{"/dev/accel/accel3"}, "Healthy "},
+		"Meteor Lake":            {"7d1d", "intel_vpu", "NPU 3720 (Meteor Lake)", []string{"/dev/accel/accel3"}, "Healthy Opened"},
+		"Wildcat Lake":           {"fd3e", "intel_vpu", "Intel NPU Wildcat Lake", []string{"/dev/accel/accel3"}, "Healthy Opened"},
+		"unknown id, its driver": {"ffff", "intel_vpu", "Intel NPU 8086:ffff", []string{"/dev/accel/accel3"}, "Healthy Opened"},
 		"no driver":              {"643e", "", "NPU4 (Lunar Lake)", nil, "Unknown DriverMissing"},
 		"of a guest":             {"643e", "vfio-pci", "NPU4 (Lunar Lake)", nil, "Unknown OtherDriver"},
 	} {

@@ -61,7 +61,10 @@ func TestJetsonOrin(t *testing.T) {
 		Driver: "gk20a", DriverVersion: "36.4.3",
 		Paths:  []string{"/dev/nvgpu/igpu0/channel", "/dev/nvgpu/igpu0/ctrl", "/dev/nvmap"},
 		Memory: &v1alpha1.DeviceMemory{TotalMiB: 62841, Source: v1alpha1.SourceKernel},
-		Health: v1alpha1.DeviceHealth{State: v1alpha1.Healthy},
+		Health: v1alpha1.DeviceHealth{
+			State: v1alpha1.Unknown, Reason: v1alpha1.ReasonNotMonitored,
+			Message: "no more is seen of the device than that it can be opened: neither its driver nor its bus shows how it is",
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -81,15 +84,15 @@ func TestJetsonModulesAndDrivers(t *testing.T) {
 	}{
 		"Xavier of an older release": {
 			"nvidia,p2972-0000\x00nvidia,p2888-0004\x00nvidia,tegra194\x00", "17000000.gv11b", nvgpu + "nvidia,gv11b", "/dev/nvhost-gpu",
-			"nvidia-17000000.gv11b|Jetson AGX Xavier 32GB|Volta 7.2|Healthy ",
+			"nvidia-17000000.gv11b|Jetson AGX Xavier 32GB|Volta 7.2|Unknown NotMonitored",
 		},
 		"Nano": {
 			"nvidia,p3449-0000-b00+p3448-0000-b00\x00nvidia,jetson-nano\x00nvidia,tegra210\x00", "57000000.gpu", nvgpu + "nvidia,tegra210-gm20b\nOF_COMPATIBLE_1=nvidia,gm20b", "/dev/nvhost-gpu",
-			"nvidia-57000000.gpu|Jetson Nano|Maxwell 5.3|Healthy ",
+			"nvidia-57000000.gpu|Jetson Nano|Maxwell 5.3|Unknown NotMonitored",
 		},
 		"a module that is not known": {
 			"vendor,board\x00nvidia,p3701-0099\x00nvidia,tegra234\x00", orinGPU, orinEvent, "/dev/nvhost-gpu",
-			"nvidia-17000000.gpu|NVIDIA Jetson AGX Orin Developer Kit|Ampere 8.7|Healthy ",
+			"nvidia-17000000.gpu|NVIDIA Jetson AGX Orin Developer Kit|Ampere 8.7|Unknown NotMonitored",
 		},
 		"no driver": {
 			orin64, orinGPU, "OF_COMPATIBLE_0=nvidia,ga10b", "",

@@ -15,7 +15,7 @@ func join(outcomes []outcome) Report {
 	slices.SortStableFunc(outcomes, func(a, b outcome) int {
 		return cmp.Or(rank(a)-rank(b), cmp.Compare(a.backend, b.backend))
 	})
-	report := Report{Readings: Readings{}}
+	report := Report{Readings: Readings{}, Signs: map[v1alpha1.DeviceID]Signs{}}
 	status := &report.Status
 	taken := newClaims()
 	hasHost := false
@@ -32,6 +32,9 @@ func join(outcomes []outcome) Report {
 		for _, device := range devices {
 			if reading, ok := o.found.Readings[device.ID]; ok {
 				report.Readings[device.ID] = reading
+			}
+			if signs, ok := o.found.Signs[device.ID]; ok {
+				report.Signs[device.ID] = signs
 			}
 		}
 		status.Links.Domains = append(status.Links.Domains, o.found.Links.Domains...)
@@ -56,7 +59,6 @@ func join(outcomes []outcome) Report {
 	status.Links = boundLinks(status.Links, taken.ids)
 	status.NICs = boundNICs(status.NICs)
 	status.Storage = boundStorage(status.Storage)
-	status.Summary = status.Summarize(v1alpha1.AcceleratorInventorySpec{})
 	return report
 }
 

@@ -27,20 +27,27 @@ func (c *neuronChip) health(files Files, chips []*neuronChip, nodes []*neuronNod
 			bound++
 		}
 	}
-	open := 0
+	open, counted := 0, 0
 	for _, node := range nodes {
 		if node.path != "" {
 			open++
 		}
-		if count := node.uncorrectable(files); count > 0 {
+		count, ok := node.uncorrectable(files)
+		if ok {
+			counted++
+		}
+		if count > 0 {
 			return v1alpha1.DeviceHealth{
-				State: v1alpha1.Unknown, Reason: "UncorrectableMemoryErrors",
+				State: v1alpha1.Unknown, Reason: ReasonUncorrectable,
 				Message: fmt.Sprintf("neuron%d counts %d uncorrectable memory errors, and which chip that is only neuron-ls tells", node.number, count),
 			}
 		}
 	}
-	if open == bound {
-		return v1alpha1.DeviceHealth{State: v1alpha1.Healthy}
+	switch {
+	case open == bound && counted == bound:
+		return healthy(neuronWell)
+	case open == bound:
+		return opened()
 	}
 	return v1alpha1.DeviceHealth{
 		State: v1alpha1.Unknown, Reason: reasonNodeMissing,
@@ -52,11 +59,16 @@ func (c *neuronChip) nodeHealth(files Files, load string) v1alpha1.DeviceHealth 
 	if c.node.path == "" {
 		return driverHealth(c.Driver, nil, load)
 	}
-	if count := c.node.uncorrectable(files); count > 0 {
+	switch count, ok := c.node.uncorrectable(files); {
+	case !ok:
+		return opened()
+	case count > 0:
 		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Degraded, Reason: "UncorrectableMemoryErrors",
+			State: v1alpha1.Degraded, Reason: ReasonUncorrectable,
 			Message: fmt.Sprintf("uncorrectable memory errors since the driver was loaded: %d (stats/hardware)", count),
 		}
 	}
-	return v1alpha1.DeviceHealth{State: v1alpha1.Healthy}
+	return healthy(neuronWell)
 }
+
+const neuronWell = "the driver counts no uncorrectable memory error (stats/hardware)"

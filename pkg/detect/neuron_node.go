@@ -73,16 +73,16 @@ func parseNeuronConnected(text string) []int {
 	return numbers
 }
 
-// uncorrectable counts memory errors that ECC could not mend, since the driver was loaded.
-func (n *neuronNode) uncorrectable(files Files) int64 {
-	var sum int64
+// uncorrectable counts memory errors that ECC could not mend, since the driver was loaded; ok is false where the driver
+// shows no counter.
+func (n *neuronNode) uncorrectable(files Files) (sum int64, ok bool) {
 	for _, name := range []string{"mem_ecc_uncorrected", "sram_ecc_uncorrected"} {
-		count, _, err := readInt(files, path.Join(n.folder, "stats/hardware", name))
-		if err == nil && count > 0 && count < 1<<32 {
-			sum += count
+		count, found, err := readInt(files, path.Join(n.folder, "stats/hardware", name))
+		if found && err == nil && count >= 0 && count < 1<<32 {
+			sum, ok = sum+count, true
 		}
 	}
-	return sum
+	return sum, ok
 }
 
 // usedMiB is the device memory that the runtime holds for physical cores from first on; ok is false where the driver

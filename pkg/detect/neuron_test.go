@@ -91,7 +91,7 @@ func TestNeuronGenerations(t *testing.T) {
 					Product: test.product, Architecture: test.architecture, Driver: neuronDriver, Paths: []string{"/dev/neuron0"},
 					Memory:    &v1alpha1.DeviceMemory{TotalMiB: test.memoryMiB, Source: v1alpha1.SourceCatalogue},
 					Partition: &v1alpha1.DevicePartition{Kind: "core", Profile: test.profile, Parent: "aws-0000:10:00.0", Index: int32(i)},
-					Health:    v1alpha1.DeviceHealth{State: v1alpha1.Healthy},
+					Health:    v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: ReasonOpened, Message: "the device can be opened"},
 				}
 				d.PCI, d.NUMANode, d.Index, d.Performance, d.DriverVersion = nil, nil, nil, nil, ""
 				if diff := cmp.Diff(want, d); diff != "" {
@@ -220,8 +220,8 @@ func TestNeuronHealth(t *testing.T) {
 	}{
 		"no driver":    {func(s sysfs) { s.neuron("7164", "", 1) }, "Unknown DriverMissing"},
 		"other driver": {func(s sysfs) { s.neuron("7164", "vfio-pci", 1) }, "Unknown OtherDriver"},
-		"a node":       {func(s sysfs) { s.neuron("7164", neuronDriver, 1) }, "Healthy"},
-		"a node each":  {func(s sysfs) { s.neuron("7164", neuronDriver, 3) }, "Healthy"},
+		"a node":       {func(s sysfs) { s.neuron("7164", neuronDriver, 1) }, "Healthy Opened"},
+		"a node each":  {func(s sysfs) { s.neuron("7164", neuronDriver, 3) }, "Healthy Opened"},
 		"no node": {func(s sysfs) {
 			s.pci("pci0000:00/0000:10:00.0", neuronDriver, attributes{"vendor": "0x1d0f", "device": "0x7164", "class": "0x088000"})
 		}, "Unknown DeviceNodeMissing"},

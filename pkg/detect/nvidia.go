@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // NVIDIA finds the GPUs of NVIDIA on the PCI bus and in the driver's files under /proc, without running anything; their
@@ -32,16 +34,19 @@ func (nvidiaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	report, problems := askNVIDIA(ctx, host, gpus)
 	problems = append([]error{err}, problems...)
 	version := cmp.Or(report.driverVersion, readNVIDIAVersion(host.Files))
-	found := Found{Readings: Readings{}}
+	found := Found{Readings: Readings{}, Signs: map[v1alpha1.DeviceID]Signs{}}
 	for i := range gpus {
 		gpu := &gpus[i]
 		gpu.facts, gpu.fault = report.gpus[gpu.Address], report.faults[gpu.Address]
-		gpu.driverVersion = version
+		gpu.driverVersion, gpu.othersReported = version, report.answered()
 		gpu.identify()
 		gpu.readMIG(host.Files)
 		devices := gpu.devices()
 		found.Devices = append(found.Devices, devices...)
 		gpu.read(devices, found.Readings)
+		for _, device := range devices {
+			found.Signs[device.ID] = gpu.signs()
+		}
 		problems = append(problems, gpu.problem(report.answered()))
 	}
 	found.Links = nvidiaLinks(host.Files, functions, gpus)

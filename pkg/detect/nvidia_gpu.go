@@ -17,6 +17,8 @@ type nvidiaGPU struct {
 	facts *nvidiaFacts
 	// fault is what is said about it beside the facts.
 	fault string
+	// othersReported says that the driver reports GPUs, if not this one.
+	othersReported bool
 
 	product accelerator.Product
 	known   bool // product is set

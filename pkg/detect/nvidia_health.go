@@ -13,12 +13,17 @@ func (g *nvidiaGPU) health() v1alpha1.DeviceHealth {
 		return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: "NoDriver", Message: "the nvidia driver is not bound to the GPU"}
 	case g.facts == nil && g.fault != "":
 		return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: "NotReported", Message: g.fault}
+	case g.facts == nil && g.othersReported:
+		return v1alpha1.DeviceHealth{
+			State: v1alpha1.Unknown, Reason: "NotReported",
+			Message: "the driver reports other GPUs and not this one: it is broken, excluded, or not given to the container that looks",
+		}
 	case g.facts == nil:
-		return notMonitored("the driver does not report the GPU")
+		return notMonitored("the driver is bound to the GPU, and only its own tools can tell more: neither rankwright-nvml nor nvidia-smi reported it, install one or make the driver's library visible")
 	case g.facts.silent != "":
 		return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: "NoAnswer", Message: g.facts.silent}
 	}
-	worst := v1alpha1.DeviceHealth{State: v1alpha1.Healthy}
+	worst := healthy("the driver answers and reports no fault")
 	if faulty {
 		worst = fault
 	}
@@ -103,4 +108,20 @@ func checkFabric(facts *nvidiaFacts) (v1alpha1.DeviceHealth, bool) {
 		return v1alpha1.DeviceHealth{State: v1alpha1.Degraded, Reason: "FabricUnhealthy", Message: "the NVLink fabric reports itself unhealthy"}, true
 	}
 	return v1alpha1.DeviceHealth{}, false
+}
+
+// signs are what else the driver's facts tell. A driver that knows of recovery actions remembers in them what an XID has
+// told of; of an older one, XIDs are told as events alone.
+func (g *nvidiaGPU) signs() Signs {
+	if g.Driver != nvidiaDriver || g.facts == nil || !g.facts.answers() {
+		return Signs{}
+	}
+	signs := Signs{
+		NoActionNeeded: g.facts.recoveryKnown && g.facts.recoveryAction == "" && len(g.facts.broken) == 0,
+		ByEvents:       !g.facts.recoveryKnown,
+	}
+	if count := g.facts.uncorrectable; count != nil {
+		signs.count(ReasonUncorrectable, *count)
+	}
+	return signs
 }

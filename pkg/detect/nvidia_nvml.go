@@ -87,8 +87,14 @@ func nvmlFacts(gpu *report.GPU) *nvidiaFacts {
 	}
 	facts.retirePending = isTrue(gpu.RetiredPagesPending)
 	facts.sramExceeded = gpu.ECC != nil && isTrue(gpu.ECC.SRAMThresholdExceeded)
-	if action := gpu.RecoveryAction; action != nil && *action != 0 {
-		facts.recoveryAction = nvmlAction(*action)
+	if action := gpu.RecoveryAction; action != nil {
+		facts.recoveryKnown = true
+		if *action != 0 {
+			facts.recoveryAction = nvmlAction(*action)
+		}
+	}
+	if gpu.ECC != nil {
+		facts.uncorrectable = atMost(gpu.ECC.VolatileUncorrectable, maxErrors)
 	}
 	facts.broken, facts.silent = nvmlFaults(gpu.Faults)
 	return facts

@@ -55,7 +55,11 @@ type nvidiaFacts struct {
 	// silent says why nothing else is known: the driver did not answer in time.
 	silent string
 	// recoveryAction is in nvidia-smi's words; empty for none.
-	recoveryAction                                         string
+	recoveryAction string
+	// recoveryKnown says that the driver knows of recovery actions.
+	recoveryKnown bool
+	// uncorrectable errors since the driver was loaded; nil where they are not counted.
+	uncorrectable                                          *int64
 	remapFailed, remapPending, retirePending, sramExceeded bool
 
 	reading Reading
@@ -85,6 +89,8 @@ func (f *nvidiaFacts) fill(other *nvidiaFacts) {
 	f.fabric = cmp.Or(f.fabric, other.fabric)
 	f.broken = append(f.broken, other.broken...)
 	f.recoveryAction = cmp.Or(f.recoveryAction, other.recoveryAction)
+	f.recoveryKnown = f.recoveryKnown || other.recoveryKnown
+	f.uncorrectable = cmp.Or(f.uncorrectable, other.uncorrectable)
 	f.remapFailed = f.remapFailed || other.remapFailed
 	f.remapPending = f.remapPending || other.remapPending
 	f.retirePending = f.retirePending || other.retirePending

@@ -13,7 +13,8 @@ import (
 func (gpu *smiGPU) facts(names map[migKey]migName) *nvidiaFacts {
 	facts := &nvidiaFacts{
 		product: smiValue(gpu.Product), architecture: smiValue(gpu.Architecture), uuid: smiValue(gpu.UUID), vbios: smiValue(gpu.VBIOS),
-		memory: gpu.Memory.parse(), mig: gpu.migInstances(names), recoveryAction: smiValue(gpu.RecoveryAction), broken: gpu.broken(),
+		memory: gpu.Memory.parse(), mig: gpu.migInstances(names), recoveryAction: smiValue(gpu.RecoveryAction),
+		recoveryKnown: smiKnownAction(gpu.RecoveryAction), broken: gpu.broken(),
 		remapFailed: smiYes(gpu.RemapFailure), remapPending: smiYes(gpu.RemapPending),
 		retirePending: smiYes(gpu.RetirePending), sramExceeded: smiYes(gpu.SRAMThresholdHit),
 		fabric: nvidiaFabric{
@@ -116,4 +117,9 @@ func (gpu *smiGPU) broken() []v1alpha1.DeviceHealth {
 		}
 	}
 	return nil
+}
+
+// smiKnownAction says whether the driver knows of recovery actions: `None` is one, too.
+func smiKnownAction(text string) bool {
+	return strings.TrimSpace(text) == "None" || smiValue(text) != ""
 }

@@ -207,10 +207,13 @@ func readLinkRate(files Files, folder string) int32 {
 	return int32(rate * 1000)
 }
 
-// readLinkWidth reads the number of lanes; 0 and 255 are what a function without a link says.
+// maxLanes is above what a link has (32).
+const maxLanes = 64
+
+// readLinkWidth reads the number of lanes; 0 and 255 are what a function without a link says, 63 one that does not answer.
 func readLinkWidth(files Files, folder string) int32 {
 	width, _, err := readInt(files, path.Join(folder, "max_link_width"))
-	if err != nil || width < 0 || width > 64 {
+	if err != nil || width < 0 || width > maxLanes || width == allOnes {
 		return 0
 	}
 	return int32(width)

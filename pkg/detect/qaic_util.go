@@ -102,7 +102,11 @@ func (r *qaicReport) describe(device *v1alpha1.Device) {
 		}
 	}
 	switch r.status {
-	case "", "Ready":
+	case "":
+	case "Ready":
+		if device.Health.State == v1alpha1.Healthy {
+			device.Health = healthy("qaic-util says: Ready")
+		}
 	case "Error":
 		device.Health = v1alpha1.DeviceHealth{
 			State: v1alpha1.Unhealthy, Reason: "NotReady", Message: "qaic-util says: Error: see dmesg, and reset the SoC",

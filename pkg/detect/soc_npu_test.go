@@ -21,12 +21,12 @@ func TestSoCNPUs(t *testing.T) {
 			dsp := s.treeDevice("17c00000.dsp", "exynos-dsp", "samsung,exynos-dsp")
 			s.vertex(npu, "vertex10")
 			s.vertex(dsp, "vertex11")
-		}, []string{"samsung-npu_exynos [/dev/vertex10] Healthy"}},
+		}, []string{"samsung-npu_exynos [/dev/vertex10] Healthy Opened"}},
 		"Exynos with two NPUs": {SamsungNPU(), func(s sysfs) {
 			s.machine("samsung, UNIVERSAL2400", "samsung,exynos2400")
 			s.vertex(s.treeDevice("npu_exynos@1", "exynos-npu", "samsung,exynos-npu"), "vertex10")
 			s.treeDevice("npu_exynos@0", "", "samsung,exynos-npu")
-		}, []string{"samsung-npu_exynos_0 [] Unknown DriverMissing", "samsung-npu_exynos_1 [/dev/vertex10] Healthy"}},
+		}, []string{"samsung-npu_exynos_0 [] Unknown DriverMissing", "samsung-npu_exynos_1 [/dev/vertex10] Healthy Opened"}},
 		"an Exynos without an NPU": {SamsungNPU(), func(s sysfs) {
 			s.machine("samsung,exynos5433")
 			s.treeDevice("14ac0000.gpu", "panfrost", "samsung,exynos5433-mali", "arm,mali-t760")
@@ -41,7 +41,7 @@ func TestSoCNPUs(t *testing.T) {
 			s.treeDevice("19001000.apusys_rv", "mtk-apu", "mediatek,mt8188-apusys-rv")
 			s.treeDevice("190e1000.mailbox", "mtk-apu-mailbox", "mediatek,mt8188-apu-mailbox")
 			s.apusys()
-		}, []string{"mediatek-19001000.apusys_rv [/dev/apusys] Healthy"}},
+		}, []string{"mediatek-19001000.apusys_rv [/dev/apusys] Healthy Opened"}},
 		"a SoC with two APUs": {MediaTekAPU(), func(s sysfs) {
 			s.machine("mediatek,mt8183-pumpkin", "mediatek,mt8183")
 			s.treeDevice("19100000.apu", "mtk_apu-rproc", "mediatek,mt8183-apu")
@@ -51,13 +51,13 @@ func TestSoCNPUs(t *testing.T) {
 			s.machine("mediatek,MT6885")
 			s.treeDevice("19034000.mdla", "mdla", "mediatek, mt6885-mdla")
 			s.apusys()
-		}, []string{"mediatek-19034000.mdla [/dev/apusys] Healthy"}},
+		}, []string{"mediatek-19034000.mdla [/dev/apusys] Healthy Opened"}},
 		"a phone whose engine is a part of the APU": {MediaTekAPU(), func(s sysfs) {
 			s.machine("mediatek,MT6983")
 			s.treeDevice("19001000.apusys_rv", "apusys_rv", "mediatek,mt6983-apusys-rv")
 			s.treeDevice("soc:mdla", "mdla", "mediatek, mdla-rv")
 			s.apusys()
-		}, []string{"mediatek-19001000.apusys_rv [/dev/apusys] Healthy"}},
+		}, []string{"mediatek-19001000.apusys_rv [/dev/apusys] Healthy Opened"}},
 		"a Chromebook": {MediaTekAPU(), func(s sysfs) {
 			s.machine("google,spherion-rev0", "google,spherion", "mediatek,mt8192")
 			s.treeDevice("19001000.apusys_rv", "", "mediatek,mt8192-apusys-rv")

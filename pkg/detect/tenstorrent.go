@@ -44,12 +44,15 @@ func (tenstorrentBackend) Detect(ctx context.Context, host *Host) (Found, error)
 		cards[i].read(host.Files, members[cards[i].Address])
 	}
 	boards, toolErr := queryTTSMI(ctx, host, cards)
-	found := Found{Readings: Readings{}}
+	found := Found{Readings: Readings{}, Signs: map[v1alpha1.DeviceID]Signs{}}
 	for i := range cards {
 		card := &cards[i]
 		devices := card.devices(host.Files, boards)
 		found.Devices = append(found.Devices, devices...)
 		found.Readings[devices[0].ID] = card.reading
+		for _, device := range devices {
+			found.Signs[device.ID] = card.signs
+		}
 		if len(devices) == 2 {
 			found.Links.Pairs = append(found.Links.Pairs, v1alpha1.LinkPair{
 				A: devices[0].ID, B: devices[1].ID, Kind: "Ethernet", Count: 2, MBps: n300InternalMBps,
@@ -85,6 +88,7 @@ type tenstorrentCard struct {
 	index            *int32
 	paths            []string
 	reading          Reading
+	signs            Signs
 }
 
 func listTenstorrent(functions []pciFunction) []tenstorrentCard {
@@ -105,7 +109,7 @@ func listTenstorrent(functions []pciFunction) []tenstorrentCard {
 // read takes what the driver shows in the class folder of the card's device, which is named as its node with an
 // exclamation mark for the slash.
 func (c *tenstorrentCard) read(files Files, members []classMember) {
-	c.reading = hwmonReading(files, c.Path)
+	c.reading, c.signs = hwmonReading(files, c.Path)
 	if len(members) == 0 {
 		return
 	}
@@ -168,11 +172,14 @@ func (c *tenstorrentCard) devices(files Files, boards ttBoards) []v1alpha1.Devic
 	return devices
 }
 
-// health is Healthy where the chip can be opened, and Unhealthy where tt-smi found that its memory failed its training.
+// health is as it is seen that the chip can be opened, and Unhealthy where tt-smi found that its memory failed its training.
 func (c *tenstorrentCard) health(board *ttBoard) v1alpha1.DeviceHealth {
 	seen := driverHealth(c.Driver, c.paths, "load tt-kmd (tenstorrent-dkms)")
-	if board == nil || board.DRAM == nil || *board.DRAM || seen.State != v1alpha1.Healthy {
+	switch {
+	case board == nil || board.DRAM == nil || seen.State != v1alpha1.Healthy:
 		return seen
+	case *board.DRAM:
+		return healthy("tt-smi says that the memory of the chip works")
 	}
 	return v1alpha1.DeviceHealth{
 		State: v1alpha1.Unhealthy, Reason: "MemoryFailed",

@@ -125,6 +125,6 @@ func (c *tpuChip) health() v1alpha1.DeviceHealth {
 			Message: "the TPU has neither a /dev/accelN nor a /dev/vfio/N of its IOMMU group: mount the host's /dev into the agent",
 		}
 	default:
-		return v1alpha1.DeviceHealth{State: v1alpha1.Healthy}
+		return opened()
 	}
 }

@@ -73,13 +73,13 @@ func TestTPUDeviceNodes(t *testing.T) {
 		paths   []string
 		health  string
 	}{
-		"VFIO": {func(s sysfs) { s.vfio(1, "0062") }, []string{"/dev/vfio/0", "/dev/vfio/vfio"}, "Healthy"},
+		"VFIO": {func(s sysfs) { s.vfio(1, "0062") }, []string{"/dev/vfio/0", "/dev/vfio/vfio"}, "Healthy Opened"},
 		"the accel driver": {func(s sysfs) {
 			folder := s.pci("pci0000:00/0000:00:05.0", "tpu_v4", tpuFunction("005e", "0000"))
 			s.link("/sys/class/accel/accel3", folder+"/accel/accel3")
 			s.link(folder+"/accel/accel3/device", folder)
 			s.must(s.AddDevice("/dev/accel3"))
-		}, []string{"/dev/accel3"}, "Healthy"},
+		}, []string{"/dev/accel3"}, "Healthy Opened"},
 		"no driver": {func(s sysfs) {
 			s.pci("pci0000:00/0000:00:05.0", "", tpuFunction("0062", "0000"))
 		}, nil, "Unknown DriverMissing"},

@@ -107,7 +107,7 @@ func (a *wmiAdapter) health() v1alpha1.DeviceHealth {
 	case a.ErrorCode == nil && a.Status == "":
 		return notMonitored("Windows does not say how the card is")
 	case (a.ErrorCode == nil || *a.ErrorCode == 0) && (a.Status == "" || a.Status == "OK"):
-		return v1alpha1.DeviceHealth{State: v1alpha1.Healthy}
+		return healthy("Windows reports no problem of the device")
 	default:
 		code := int64(0)
 		if a.ErrorCode != nil {

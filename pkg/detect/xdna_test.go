@@ -20,12 +20,12 @@ func TestXDNA(t *testing.T) {
 		product        string
 		health         string
 	}{
-		"Strix":              {"17f0", xdnaDriver, attributes{"vbnv": "RyzenAI-npu4", "fw_version": "1.0.0.63"}, "RyzenAI-npu4", "Healthy"},
-		"Strix, newer names": {"17f0", xdnaDriver, attributes{"vbnv": "NPU Strix", "fw_version": "1.1.2.65"}, "NPU Strix", "Healthy"},
-		"Phoenix":            {"1502", xdnaDriver, attributes{"vbnv": "RyzenAI-npu1"}, "RyzenAI-npu1", "Healthy"},
+		"Strix":              {"17f0", xdnaDriver, attributes{"vbnv": "RyzenAI-npu4", "fw_version": "1.0.0.63"}, "RyzenAI-npu4", "Healthy Opened"},
+		"Strix, newer names": {"17f0", xdnaDriver, attributes{"vbnv": "NPU Strix", "fw_version": "1.1.2.65"}, "NPU Strix", "Healthy Opened"},
+		"Phoenix":            {"1502", xdnaDriver, attributes{"vbnv": "RyzenAI-npu1"}, "RyzenAI-npu1", "Healthy Opened"},
 		"without a driver":   {"17f0", "", nil, "RyzenAI-npu4 (Strix/Krackan/Strix Halo)", "Unknown DriverMissing"},
-		"a newer one":        {"1b0b", xdnaDriver, nil, "AMD NPU 1022:1b0b", "Healthy"},
-		"an id not known":    {"1cff", xdnaDriver, nil, "AMD NPU 1022:1cff", "Healthy"},
+		"a newer one":        {"1b0b", xdnaDriver, nil, "AMD NPU 1022:1b0b", "Healthy Opened"},
+		"an id not known":    {"1cff", xdnaDriver, nil, "AMD NPU 1022:1cff", "Healthy Opened"},
 		"no NPU":             {"15e2", "snd_pci_acp6x", nil, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

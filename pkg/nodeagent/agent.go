@@ -26,6 +26,8 @@ const (
 	lastRetry  = 2 * time.Minute
 	// confirmDelay is the time to the detection that tells whether a device that one missed is really gone.
 	confirmDelay = 10 * time.Second
+	// recheckDelay is the time to the detection that tells whether a device is well again, or really suspect.
+	recheckDelay = 30 * time.Second
 )
 
 // Agent keeps a node's inventory, labels and heartbeat up to date.
@@ -55,8 +57,10 @@ type Agent struct {
 	detected detection
 	stale    bool
 	trigger  string
-	// missed says that the last publication was the first to miss a device.
-	missed bool
+	// missed says that the last publication was the first to miss a device, recheck that another detection may change the
+	// health of one.
+	missed, recheck bool
+	events          *eventRecorder
 }
 
 // Rescan asks for a detection as soon as the loop is free. Requests that come meanwhile are one.
@@ -131,10 +135,9 @@ func (a *Agent) loop(ctx context.Context, started func()) {
 			due, reason = a.clock.Now().Add(a.options.RescanInterval), triggerPeriod
 		}
 		err := a.turn(ctx)
-		if confirm := a.clock.Now().Add(confirmDelay); a.missed && confirm.Before(due) {
-			due, reason = confirm, triggerMissed
+		if sooner, trigger := a.sooner(); trigger != "" && sooner.Before(due) {
+			due, reason = sooner, trigger
 		}
-		a.missed = false
 		if started != nil && a.node.Load() != nil {
 			started()
 			started = nil
@@ -151,6 +154,18 @@ func (a *Agent) loop(ctx context.Context, started func()) {
 		debug.FreeOSMemory()
 		a.wait(ctx, delay)
 	}
+}
+
+// sooner is when to detect again, if before the period, and why.
+func (a *Agent) sooner() (at time.Time, trigger string) {
+	switch {
+	case a.missed:
+		at, trigger = a.clock.Now().Add(confirmDelay), triggerMissed
+	case a.recheck:
+		at, trigger = a.clock.Now().Add(recheckDelay), triggerHealth
+	}
+	a.missed, a.recheck = false, false
+	return at, trigger
 }
 
 // wait returns when there is something to do.
@@ -186,10 +201,11 @@ func (a *Agent) turn(ctx context.Context) error {
 
 func (a *Agent) scan(ctx context.Context) error {
 	a.metrics.scans.WithLabelValues(a.trigger).Inc()
-	status, err := a.scanner.scan(ctx)
+	seen, err := a.scanner.scan(ctx)
 	a.trigger = triggerRetry
 	if err == nil {
-		a.detected, a.stale = detection{status, a.detected.scan + 1}, false
+		seen.scan = a.detected.scan + 1
+		a.detected, a.stale = seen, false
 	}
 	return err
 }
@@ -199,6 +215,7 @@ func (a *Agent) publish(ctx context.Context) error {
 	defer cancel()
 	outcome, err := a.publisher.publish(ctx, a.detected)
 	a.metrics.published(outcome, err)
+	a.events.tell(ctx, outcome.inventory, outcome.changes)
 	if outcome.node != nil {
 		a.node.Store(outcome.node)
 	}
@@ -209,7 +226,7 @@ func (a *Agent) publish(ctx context.Context) error {
 		return err
 	}
 	a.ready.Store(true)
-	a.missed = outcome.missed
+	a.missed, a.recheck = outcome.missed, outcome.recheck
 	level := slog.LevelDebug
 	if outcome.written {
 		level = slog.LevelInfo

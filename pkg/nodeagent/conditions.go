@@ -18,10 +18,17 @@ const (
 	reasonApplied     = "Applied"
 	reasonConflict    = "Conflict"
 	reasonApplyFailed = "ApplyFailed"
+	reasonAllObserved = "AllDevicesObserved"
+	reasonUnobserved  = "DevicesUnobserved"
 )
 
 // maxMessage is what a condition's message may hold, in bytes.
 const maxMessage = 32768
+
+// clipped shortens a text to at most so many bytes, at the border of a rune.
+func clipped(text string, n int) string {
+	return strings.ToValidUTF8(text[:min(len(text), n)], "")
+}
 
 // detectedCondition says whether every backend could look, and names those that could not.
 func detectedCondition(backends []v1alpha1.BackendStatus) metav1.Condition {
@@ -65,13 +72,39 @@ func labelledCondition(contested map[string]string, failure error) metav1.Condit
 	return condition
 }
 
+// monitoredCondition says whether something observes the health of every device, and which ones it does not and why.
+func monitoredCondition(devices []v1alpha1.Device) metav1.Condition {
+	unobserved := map[string][]string{}
+	count := 0
+	for i := range devices {
+		if h := devices[i].Health; h.State == v1alpha1.Unknown {
+			why := h.Reason + ": " + h.Message
+			unobserved[why] = append(unobserved[why], string(devices[i].ID))
+			count++
+		}
+	}
+	condition := metav1.Condition{
+		Type: v1alpha1.ConditionMonitored, Status: metav1.ConditionTrue,
+		Reason: reasonAllObserved, Message: "the health of every device is observed",
+	}
+	if count > 0 {
+		var groups []string
+		for _, why := range slices.Sorted(maps.Keys(unobserved)) {
+			groups = append(groups, strings.Join(unobserved[why], ", ")+": "+why)
+		}
+		condition.Status, condition.Reason = metav1.ConditionFalse, reasonUnobserved
+		condition.Message = fmt.Sprintf("the health of %d of %d devices is not known: %s", count, len(devices), strings.Join(groups, "; "))
+	}
+	return condition
+}
+
 // conditionsAt gives the new conditions their generation and the time of their last transition: the one published before
 // where the status is the same, else now.
 func conditionsAt(previous []metav1.Condition, generation int64, now metav1.Time, fresh ...metav1.Condition) []metav1.Condition {
 	conditions := make([]metav1.Condition, 0, len(fresh))
 	for _, condition := range fresh {
 		condition.ObservedGeneration = generation
-		condition.Message = strings.ToValidUTF8(condition.Message[:min(len(condition.Message), maxMessage)], "")
+		condition.Message = clipped(condition.Message, maxMessage)
 		condition.LastTransitionTime = now
 		if before := meta.FindStatusCondition(previous, condition.Type); before != nil && before.Status == condition.Status {
 			condition.LastTransitionTime = before.LastTransitionTime

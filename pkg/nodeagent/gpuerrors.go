@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/internal/nvml/report"
+	"github.com/rankwright/rankwright/pkg/nodeagent/health"
 )
 
 const (
@@ -35,14 +36,16 @@ type gpuErrors struct {
 	log             *slog.Logger
 	// seen is told of every error.
 	seen func(report.Event)
+	// state is told how far the program is; why says what it failed of.
+	state func(state monitorState, why string)
 
 	ctx    context.Context
 	cancel context.CancelFunc
 }
 
-func openGPUErrors(program, driver string, c clock.Clock, log *slog.Logger, seen func(report.Event)) *gpuErrors {
+func openGPUErrors(program, driver string, c clock.Clock, log *slog.Logger, seen func(report.Event), state func(monitorState, string)) *gpuErrors {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &gpuErrors{program: program, driver: driver, clock: c, log: log, seen: seen, ctx: ctx, cancel: cancel}
+	return &gpuErrors{program: program, driver: driver, clock: c, log: log, seen: seen, state: state, ctx: ctx, cancel: cancel}
 }
 
 func (g *gpuErrors) close() { g.cancel() }
@@ -58,6 +61,7 @@ func (g *gpuErrors) run(notify func()) error {
 			if read > 0 {
 				delay = firstRestart
 			}
+			g.state(monitorFailed, err.Error())
 			g.log.Warn("errors of NVIDIA GPUs are not watched for now", "error", err, "restartIn", delay.String())
 		}
 		timer := g.clock.NewTimer(delay)
@@ -90,6 +94,7 @@ func (g *gpuErrors) watch(notify func()) (read int, err error) {
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
+	g.state(monitorStarting, "")
 	read, readErr := g.read(output, notify)
 	if readErr != nil {
 		_ = cmd.Process.Kill() // it has ended, or says what is not understood
@@ -108,6 +113,10 @@ func (g *gpuErrors) read(output io.Reader, notify func()) (read int, err error) 
 		var event report.Event
 		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
 			return read, fmt.Errorf("line %d is no error of a GPU: %w", read+1, err)
+		}
+		if event.Type == report.Watching {
+			g.state(monitorWatching, "")
+			continue
 		}
 		read++
 		g.seen(event)
@@ -131,7 +140,7 @@ func (t *tail) err() error {
 	return errors.New(string(t.said))
 }
 
-// gpuError logs and counts an error of a GPU.
+// gpuError logs and counts an error of a GPU, and has the device's health changed at once where it means something.
 func (a *Agent) gpuError(event report.Event) {
 	xid := ""
 	if event.XID != nil {
@@ -139,4 +148,32 @@ func (a *Agent) gpuError(event report.Event) {
 	}
 	a.metrics.gpuErrors.WithLabelValues(event.PCI, event.Type, xid).Inc()
 	a.log.Warn("NVIDIA's driver tells of an error of a GPU", "pci", event.PCI, "type", event.Type, "xid", xid)
+	if signal, ok := gpuSignal(event); ok && event.PCI != "" {
+		a.deviceFault(deviceFault{pci: event.PCI, signal: signal})
+	}
+}
+
+// gpuSignal is what an error means for the GPU; ok is false where it means nothing.
+func gpuSignal(event report.Event) (signal health.Signal, ok bool) {
+	switch {
+	case event.XID != nil:
+		return health.XID(*event.XID)
+	case event.Type == report.DoubleBitECC:
+		return health.DoubleBitECC(), true
+	default:
+		return health.Signal{}, false
+	}
+}
+
+// deviceFault has what an event tells of published at once.
+func (a *Agent) deviceFault(fault deviceFault) {
+	a.publisher.health.fault(fault)
+	signal(a.changed, struct{}{})
+}
+
+// gpuMonitor notes whether errors of GPUs are watched.
+func (a *Agent) gpuMonitor(state monitorState, why string) {
+	if a.publisher.health.setMonitor(state, why, a.clock.Now()) {
+		signal(a.changed, struct{}{})
+	}
 }

@@ -31,7 +31,7 @@ func TestGPUErrorsAreReadAgainAndAgain(t *testing.T) {
 	log := program(t, `echo '{"pci":"0000:17:00.0","type":"XID","xid":79}'; exit 3`)
 	clock := testingclock.NewFakeClock(later.Time)
 	seen := make(chan report.Event, 10)
-	source := openGPUErrors(log, log, clock, slog.New(slog.DiscardHandler), func(e report.Event) { seen <- e })
+	source := openGPUErrors(log, log, clock, slog.New(slog.DiscardHandler), func(e report.Event) { seen <- e }, ignoreState)
 	events := watched(t, source)
 	xid := int64(79)
 	for range 3 {
@@ -47,7 +47,7 @@ func TestGPUErrorsAreReadAgainAndAgain(t *testing.T) {
 // A program that hangs ends with the source.
 func TestGPUErrorsEndWithTheAgent(t *testing.T) {
 	source := openGPUErrors(program(t, `echo '{"type":"SingleBitECC"}'; exec cat`), "/dev/null", testingclock.NewFakeClock(later.Time),
-		slog.New(slog.DiscardHandler), func(report.Event) {})
+		slog.New(slog.DiscardHandler), func(report.Event) {}, ignoreState)
 	<-watched(t, source)
 }
 
@@ -55,7 +55,7 @@ func TestGPUErrorsWithoutDriver(t *testing.T) {
 	clock := testingclock.NewFakeClock(later.Time)
 	seen := make(chan report.Event, 10)
 	driver := filepath.Join(t.TempDir(), "version")
-	source := openGPUErrors(program(t, `echo '{"type":"XID"}'; exec cat`), driver, clock, slog.New(slog.DiscardHandler), func(e report.Event) { seen <- e })
+	source := openGPUErrors(program(t, `echo '{"type":"XID"}'; exec cat`), driver, clock, slog.New(slog.DiscardHandler), func(e report.Event) { seen <- e }, ignoreState)
 	events := watched(t, source)
 	awaitTimer(t, clock)
 	if len(seen) > 0 {
@@ -70,10 +70,12 @@ func TestGPUErrorsWithoutDriver(t *testing.T) {
 func TestGPUErrorsOfGarbage(t *testing.T) {
 	clock := testingclock.NewFakeClock(later.Time)
 	name := program(t, `echo nonsense; exec cat`)
-	source := openGPUErrors(name, name, clock, slog.New(slog.DiscardHandler), func(e report.Event) { t.Errorf("%+v", e) })
+	source := openGPUErrors(name, name, clock, slog.New(slog.DiscardHandler), func(e report.Event) { t.Errorf("%+v", e) }, ignoreState)
 	watched(t, source)
 	awaitTimer(t, clock)
 }
+
+func ignoreState(monitorState, string) {}
 
 // awaitTimer waits until somebody waits for the clock.
 func awaitTimer(t *testing.T, clock *testingclock.FakeClock) {

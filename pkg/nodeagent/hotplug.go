@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/rankwright/rankwright/pkg/nodeagent/health"
 )
 
 // eventSource tells that devices may have come, gone or failed.
@@ -17,21 +19,26 @@ type eventSource interface {
 func (a *Agent) eventSources() map[string]func() (eventSource, error) {
 	sources := map[string]func() (eventSource, error){}
 	if a.options.Uevents {
-		sources[triggerUevent] = openUevents
+		sources[triggerUevent] = func() (eventSource, error) { return openUevents(a.uevent) }
 	}
 	if folder := a.options.DevFolder; folder != "" {
 		sources[triggerDev] = func() (eventSource, error) { return openDevWatch(folder) }
 	}
 	if program := a.options.NVMLProgram; program != "" {
 		sources[triggerGPUError] = func() (eventSource, error) {
-			return openGPUErrors(program, nvidiaDriverFile, a.clock, a.log, a.gpuError), nil
+			return openGPUErrors(program, a.options.NVIDIADriver, a.clock, a.log, a.gpuError, a.gpuMonitor), nil
 		}
 	}
 	return sources
 }
 
-// nvidiaDriverFile is there while NVIDIA's driver is loaded.
-const nvidiaDriverFile = "/proc/driver/nvidia/version"
+// uevent takes what an event of the kernel tells of a device's health.
+func (a *Agent) uevent(event uevent) {
+	if address := event.pciAddress(); event.wedged && address != "" {
+		a.log.Warn("the kernel's driver gave a GPU up", "pci", address)
+		a.deviceFault(deviceFault{pci: address, signal: health.Wedged()})
+	}
+}
 
 // watchEvents has devices detected when they come and go, until the context ends. A source that cannot be opened, or that
 // fails, is logged and counted; devices are found with the period then.

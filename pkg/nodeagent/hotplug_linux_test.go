@@ -118,7 +118,7 @@ func FuzzInotify(f *testing.F) {
 
 // The kernel repeats the event of a device for whoever may write to its uevent file.
 func TestUeventsOfThisKernel(t *testing.T) {
-	source, err := openUevents()
+	source, err := openUevents(func(uevent) {})
 	if err != nil {
 		t.Skipf("this sandbox has no netlink socket for the kernel's events: %v", err)
 	}

@@ -4,6 +4,6 @@ package nodeagent
 
 import "errors"
 
-func openUevents() (eventSource, error) { return nil, errors.ErrUnsupported }
+func openUevents(func(uevent)) (eventSource, error) { return nil, errors.ErrUnsupported }
 
 func openDevWatch(string) (eventSource, error) { return nil, errors.ErrUnsupported }

@@ -115,7 +115,7 @@ type memoryRun struct {
 func (r *memoryRun) scan(devices ...v1alpha1.Device) {
 	r.t.Helper()
 	now := metav1.NewTime(r.now).Rfc3339Copy()
-	merged := r.publisher.merge(r.status, detection{status(backends(backend("nvidia", v1alpha1.BackendFound)), devices...), r.publisher.merged + 1}, now)
+	merged := r.publisher.merge(r.status, detection{status: status(backends(backend("nvidia", v1alpha1.BackendFound)), devices...), scan: r.publisher.merged + 1}, now)
 	merged.Summary = merged.Summarize(v1alpha1.AcceleratorInventorySpec{})
 	if !equality.Semantic.DeepEqual(r.status, merged) {
 		r.writes++

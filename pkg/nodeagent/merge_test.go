@@ -152,7 +152,7 @@ func TestMergeDevices(t *testing.T) {
 // A detection that is merged again, since its publication failed or the spec changed, is no second evidence.
 func TestMergeAgainRemovesNothing(t *testing.T) {
 	found := backends(backend("nvidia", v1alpha1.BackendFound))
-	detected := detection{status(found, h100(1)), 1}
+	detected := detection{status: status(found, h100(1)), scan: 1}
 	p := &publisher{}
 	missed := p.merge(status(found, h100(0), h100(1)), detected, earlier)
 	for range 3 {
@@ -166,7 +166,7 @@ func TestMergeAgainRemovesNothing(t *testing.T) {
 		t.Errorf("devices = %+v after another scan, want one", gone.Devices)
 	}
 	restarted := &publisher{}
-	if gone := restarted.merge(missed, detection{detected.status, 1}, later); len(gone.Devices) != 1 {
+	if gone := restarted.merge(missed, detection{status: detected.status, scan: 1}, later); len(gone.Devices) != 1 {
 		t.Errorf("devices = %+v after a restart, want one: what was published is remembered", gone.Devices)
 	}
 }

@@ -31,6 +31,8 @@ const (
 	// triggerMissed is a device that the detection before missed, triggerRetry a detection that failed.
 	triggerMissed = "missed"
 	triggerRetry  = "retry"
+	// triggerHealth is a device that may be well again, or is suspected for the first time.
+	triggerHealth = "health"
 )
 
 // allBackends is the backend label of a whole detection's duration.
@@ -49,6 +51,9 @@ type metrics struct {
 	eventSource *prometheus.GaugeVec
 	gpuErrors   *prometheus.CounterVec
 	readings    *readings
+	// health is by device: 1 for the state that it is in; transitions count the changes.
+	health      *prometheus.GaugeVec
+	transitions *prometheus.CounterVec
 }
 
 func newMetrics(version string) *metrics {
@@ -79,7 +84,7 @@ func newMetrics(version string) *metrics {
 		}),
 		scans: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "scans_total",
-			Help: "Detections by what triggered them: start, period, signal, uevent, dev, gpu-error, missed (to look again for a device that was missed), retry (after one that failed).",
+			Help: "Detections by what triggered them: start, period, signal, uevent, dev, gpu-error, missed (to look again for a device that was missed), health (to look again at one that may be well, or is suspected), retry (after one that failed).",
 		}, []string{"trigger"}),
 		eventSource: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "event_source_up",
@@ -90,6 +95,14 @@ func newMetrics(version string) *metrics {
 			Help: "Errors that NVIDIA's driver told of, by PCI address, type (XID, SingleBitECC, DoubleBitECC) and the driver's number.",
 		}, []string{"pci", "type", "xid"}),
 		readings: newReadings(),
+		health: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: namespace, Subsystem: "device", Name: "health",
+			Help: "1 for the state of health that a device is in, 0 for the others.",
+		}, []string{"device", "vendor", "state"}),
+		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Subsystem: "device", Name: "health_transitions_total",
+			Help: "Changes of devices' health, by the state and the reason that they changed to.",
+		}, []string{"vendor", "state", "reason"}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Subsystem: subsystem, Name: "build_info", Help: "Always 1; the labels say which build this is.",
@@ -99,10 +112,10 @@ func newMetrics(version string) *metrics {
 	for _, result := range []string{resultWritten, resultUnchanged, resultConflict, resultError} {
 		m.publish.WithLabelValues(result)
 	}
-	for _, trigger := range []string{triggerStart, triggerPeriod, triggerSignal, triggerUevent, triggerDev, triggerGPUError, triggerMissed, triggerRetry} {
+	for _, trigger := range []string{triggerStart, triggerPeriod, triggerSignal, triggerUevent, triggerDev, triggerGPUError, triggerMissed, triggerRetry, triggerHealth} {
 		m.scans.WithLabelValues(trigger)
 	}
-	m.registry.MustRegister(m.duration, m.devices, m.backends, m.publish, m.lastScan, m.scans, m.eventSource, m.gpuErrors, m.readings, build,
+	m.registry.MustRegister(m.duration, m.devices, m.backends, m.publish, m.lastScan, m.scans, m.eventSource, m.gpuErrors, m.readings, m.health, m.transitions, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -114,6 +127,8 @@ func (m *metrics) observeBackend(name string, took time.Duration) {
 var backendStates = []v1alpha1.BackendState{
 	v1alpha1.BackendFound, v1alpha1.BackendAbsent, v1alpha1.BackendDegraded, v1alpha1.BackendFailed,
 }
+
+var healthStates = []v1alpha1.HealthState{v1alpha1.Healthy, v1alpha1.Degraded, v1alpha1.Unhealthy, v1alpha1.Unknown}
 
 func (m *metrics) scanned(status *v1alpha1.AcceleratorInventoryStatus, end time.Time) {
 	m.lastScan.Set(float64(end.Unix()))
@@ -131,12 +146,25 @@ func (m *metrics) scanned(status *v1alpha1.AcceleratorInventoryStatus, end time.
 
 func (m *metrics) published(outcome published, err error) {
 	m.publish.WithLabelValues(resultOf(outcome, err)).Inc()
+	for _, c := range outcome.changes {
+		m.transitions.WithLabelValues(c.device.Vendor(), string(c.after.State), c.after.Reason).Inc()
+	}
 	if err != nil {
 		return
 	}
 	m.devices.Reset()
 	for _, d := range outcome.status.Devices {
 		m.devices.WithLabelValues(d.Vendor, string(d.Health.State)).Inc()
+	}
+	m.health.Reset()
+	for _, d := range outcome.status.Devices {
+		for _, state := range healthStates {
+			value := 0.0
+			if d.Health.State == state {
+				value = 1
+			}
+			m.health.WithLabelValues(string(d.ID), d.Vendor, string(state)).Set(value)
+		}
 	}
 }
 

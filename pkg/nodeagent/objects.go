@@ -18,6 +18,7 @@ import (
 // types of every group of Kubernetes in memory, more than all of the agent.
 var (
 	nodes       = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
+	events      = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
 	leases      = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 	inventories = v1alpha1.GroupVersion.WithResource("acceleratorinventories")
 )

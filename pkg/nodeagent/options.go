@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/nodeagent/health"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
@@ -17,6 +18,7 @@ import (
 const (
 	DefaultRescanInterval = 5 * time.Minute
 	DefaultLeaseNamespace = "rankwright-node-agent"
+	DefaultNVIDIADriver   = "/proc/driver/nvidia/version"
 )
 
 // Options say what an agent works on. NodeName, Host and Log have no default.
@@ -38,6 +40,9 @@ type Options struct {
 	// NVMLProgram is the path of rankwright-nvml, to have devices detected when NVIDIA's driver tells of an error; empty
 	// where it may not run.
 	NVMLProgram string
+	// NVIDIADriver is a file that is there while NVIDIA's driver is loaded, without which NVMLProgram is not run; empty means
+	// DefaultNVIDIADriver.
+	NVIDIADriver string
 	// LeaseNamespace holds the heartbeats; empty means DefaultLeaseNamespace.
 	LeaseNamespace string
 	// HealthAddress and MetricsAddress are where probes and metrics are served, host:port; empty or Disabled means nowhere.
@@ -61,12 +66,14 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)
 	}
 	m := newMetrics(options.Version)
+	devices := &deviceHealth{rules: health.DefaultRules, why: "it is not installed beside the agent, or may run nothing (--no-exec)"}
 	a := &Agent{
 		options: options, log: options.Log, clock: options.Clock, client: c, metrics: m,
 		scanner: &scanner{
 			host: options.Host, backends: options.Backends, deadline: options.BackendTimeout, clock: options.Clock, metrics: m,
 		},
-		publisher: &publisher{client: c, node: options.NodeName, version: options.Version, clock: options.Clock},
+		publisher: &publisher{client: c, node: options.NodeName, version: options.Version, clock: options.Clock, health: devices},
+		events:    &eventRecorder{client: c, node: options.NodeName, clock: options.Clock, log: options.Log},
 		rescan:    make(chan string, 1),
 		changed:   make(chan struct{}, 1),
 	}
@@ -85,6 +92,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.LeaseNamespace == "" {
 		o.LeaseNamespace = DefaultLeaseNamespace
+	}
+	if o.NVIDIADriver == "" {
+		o.NVIDIADriver = DefaultNVIDIADriver
 	}
 	if o.HealthAddress == "" {
 		o.HealthAddress = Disabled

@@ -13,10 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect"
 )
 
 // publisher writes what was detected to the API server.
@@ -35,12 +37,15 @@ type publisher struct {
 	// merged is the number of the scan that was merged last, and memoryAt when memory use was last changed.
 	merged   int64
 	memoryAt time.Time
+	health   *deviceHealth
 }
 
 // detection is what a scan saw; scans are numbered from 1.
 type detection struct {
 	status v1alpha1.AcceleratorInventoryStatus
 	scan   int64
+	signs  map[v1alpha1.DeviceID]detect.Signs
+	booted time.Time
 }
 
 // published is the outcome of a publication.
@@ -54,6 +59,11 @@ type published struct {
 	written, missed bool
 	// served says that the devices were offered to the kubelet.
 	served bool
+	// recheck says that another detection soon may change the health of a device; changes are those that were written.
+	recheck bool
+	changes []healthChange
+	// inventory is the UID of the inventory.
+	inventory types.UID
 }
 
 // publish merges a detection into the node's inventory and writes inventory and labels where they changed. The labels go
@@ -73,7 +83,10 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 		previous = p.last
 	}
 	now := metav1.NewTime(p.clock.Now()).Rfc3339Copy()
+	again := detected.scan == p.merged
 	merged := p.merge(previous, detected, now)
+	faults, settled := p.health.waiting()
+	recheck := p.health.apply(previous, &merged, detected, faults, again, now)
 	conditions := p.serve(inventory.Spec, &previous, &merged)
 	labels := Labels(&merged)
 	maps.Copy(labels, retainedLabels(node, labels, &previous, &merged))
@@ -82,16 +95,24 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	merged.AgentVersion, merged.ObservedGeneration = p.version, inventory.Generation
 	merged.Summary = merged.Summarize(inventory.Spec)
 	merged.Conditions = conditionsAt(previous.Conditions, inventory.Generation, now,
-		append(conditions, detectedCondition(merged.Backends), labelledCondition(contested, labelErr))...)
+		append(conditions, detectedCondition(merged.Backends), labelledCondition(contested, labelErr),
+			monitoredCondition(merged.Devices))...)
 	fields, statusWritten, statusErr := p.writeStatus(ctx, inventory, merged)
 	if statusErr == nil {
 		p.last = merged
+		settled()
 	}
 	if statusWritten {
 		p.wrote(&previous, &merged, now.Time)
 	}
 	maps.Copy(contested, fields)
-	outcome := published{status: merged, node: node, contested: contested, written: labelsWritten || statusWritten, served: true}
+	outcome := published{
+		status: merged, node: node, contested: contested, written: labelsWritten || statusWritten, served: true, recheck: recheck,
+		inventory: inventory.UID,
+	}
+	if statusErr == nil {
+		outcome.changes = healthChanges(&previous, &merged)
+	}
 	outcome.missed = newlyMissed(&previous, &merged)
 	return outcome, errors.Join(labelErr, statusErr)
 }

@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
 )
 
@@ -21,16 +20,16 @@ type scanner struct {
 }
 
 // scan opens the host anew and detects. An error means that nothing was detected at all.
-func (s *scanner) scan(ctx context.Context) (v1alpha1.AcceleratorInventoryStatus, error) {
+func (s *scanner) scan(ctx context.Context) (detection, error) {
 	host, err := s.host()
 	if err != nil {
-		return v1alpha1.AcceleratorInventoryStatus{}, fmt.Errorf("open the host: %w", err)
+		return detection{}, fmt.Errorf("open the host: %w", err)
 	}
 	start := s.clock.Now()
 	report := detect.Detect(ctx, host, detect.Options{Backends: s.backends, Deadline: s.deadline, Now: s.clock.Now})
 	if err := ctx.Err(); err != nil {
 		// Backends that were cut off would look as if they had failed.
-		return v1alpha1.AcceleratorInventoryStatus{}, fmt.Errorf("detection was cut off: %w", err)
+		return detection{}, fmt.Errorf("detection was cut off: %w", err)
 	}
 	for _, t := range report.Times {
 		s.metrics.observeBackend(t.Backend, t.Elapsed)
@@ -38,5 +37,5 @@ func (s *scanner) scan(ctx context.Context) (v1alpha1.AcceleratorInventoryStatus
 	s.metrics.observeBackend(allBackends, s.clock.Since(start))
 	s.metrics.scanned(&report.Status, s.clock.Now())
 	s.metrics.readings.set(report)
-	return report.Status, nil
+	return detection{status: report.Status, signs: report.Signs, booted: report.Booted}, nil
 }

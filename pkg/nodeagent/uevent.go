@@ -2,6 +2,7 @@ package nodeagent
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -37,6 +38,19 @@ func parseUevent(message []byte) (uevent, bool) {
 	}
 	return event, event.subsystem != ""
 }
+
+// pciAddress is the function that the device is, or belongs to: the last one on its path; empty where there is none.
+func (e uevent) pciAddress() string {
+	steps := strings.Split(e.path, "/")
+	for i := len(steps) - 1; i >= 0; i-- {
+		if pciFunction.MatchString(steps[i]) {
+			return steps[i]
+		}
+	}
+	return ""
+}
+
+var pciFunction = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
 // watchedSubsystems are those of devices in an inventory, of the buses that they sit on, and of their ports and disks.
 var watchedSubsystems = []string{

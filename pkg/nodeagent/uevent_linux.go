@@ -22,10 +22,12 @@ const (
 // (lib/kobject_uevent.c): not in pods with hostUsers: false, where nothing comes.
 type ueventSource struct {
 	socket *os.File
+	// seen is told of every event that matters.
+	seen   func(uevent)
 	closed atomic.Bool
 }
 
-func openUevents() (eventSource, error) {
+func openUevents(seen func(uevent)) (eventSource, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_KOBJECT_UEVENT)
 	if err != nil {
 		return nil, fmt.Errorf("open a netlink socket: %w", err)
@@ -34,7 +36,7 @@ func openUevents() (eventSource, error) {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("listen for the kernel's events: %w", err)
 	}
-	return &ueventSource{socket: os.NewFile(uintptr(fd), "uevents")}, nil
+	return &ueventSource{socket: os.NewFile(uintptr(fd), "uevents"), seen: seen}, nil
 }
 
 // close ends run.
@@ -66,6 +68,7 @@ func (s *ueventSource) run(notify func()) error {
 			sender, isNetlink := from.(*unix.SockaddrNetlink)
 			event, ok := parseUevent(message[:n])
 			if ok && event.matters() && isNetlink && sender.Pid == 0 {
+				s.seen(event)
 				notify()
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +109,8 @@ type hardware map[string]*knowledge
 
 type knowledge struct {
 	vendors, products, links map[string]bool
+	// evidence is what healthy devices are taken for healthy by, without and with tools.
+	evidence [2]map[string]bool
 	// devices counts those listed, without and with tools; facts how many of them have each.
 	devices    [2]int
 	facts      [2]map[string]int
@@ -119,6 +122,7 @@ func newHardware() hardware {
 	for _, b := range detect.Backends() {
 		table[b.Name()] = &knowledge{
 			vendors: map[string]bool{}, products: map[string]bool{}, links: map[string]bool{}, facts: [2]map[string]int{{}, {}},
+			evidence: [2]map[string]bool{{}, {}},
 		}
 	}
 	return table
@@ -152,6 +156,12 @@ func (k *knowledge) learn(d *v1alpha1.Device, tools int) {
 	if d.Product != "" {
 		k.products[d.Product] = true
 	}
+	switch {
+	case d.Health.State == v1alpha1.Healthy:
+		k.evidence[tools][anyNumber.ReplaceAllString(d.Health.Message, "")] = true
+	case d.Health.Reason == v1alpha1.ReasonNotMonitored:
+		k.evidence[tools]["nothing"] = true
+	}
 	for _, f := range facts {
 		if f.known(d) {
 			k.facts[tools][f.name]++
@@ -159,11 +169,15 @@ func (k *knowledge) learn(d *v1alpha1.Device, tools int) {
 	}
 }
 
+// anyNumber matches what differs between devices that are well by the same evidence.
+var anyNumber = regexp.MustCompile(`:? \d+\b| with \d+ lanes?`)
+
 const hardwareHead = `# Hardware
 
 What Rankwright knows of which hardware, made by a test from the documentation of the backends and from what they find in
 the recordings of ` + "`test/recordings`" + `; do not edit it. A fact in brackets is known of some of a backend's devices only.
-"Tools add" is what is only known where a vendor's tool or library may run. *Real captures* are replays of what was
+"Tools add" is what is only known where a vendor's tool or library may run. "Health is seen by" is what says
+of a device that it is well; of devices that nothing says it of, health is Unknown, NotMonitored (see [health.md](health.md)). *Real captures* are replays of what was
 recorded on real hosts; *composed* recordings are written from the kernel's or the tools' documentation, as the README in
 each of them says. No backend was run on a real accelerator yet.
 
@@ -180,10 +194,13 @@ func (h hardware) markdown(t *testing.T) string {
 	for _, name := range names {
 		k := h[name]
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s | %s | %s |\n", name, name,
-			cmp.Or(list(k.vendors), "-"), cmp.Or(k.known(0), "-"), cmp.Or(k.added(), "-"), cmp.Or(list(k.links), "-"), k.evidence(name))
+			cmp.Or(list(k.vendors), "-"), cmp.Or(k.known(0), "-"), cmp.Or(k.added(), "-"), cmp.Or(list(k.links), "-"), k.evidenceOf(name))
 	}
 	for _, name := range names {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", name, documented[name])
+		if h[name].devices[1] > 0 {
+			fmt.Fprintf(&b, "\nHealth is seen by: %s.\n", h[name].monitors())
+		}
 		if products := list(h[name].products); products != "" {
 			fmt.Fprintf(&b, "\nProducts in tests: %s.\n", products)
 		}
@@ -217,7 +234,17 @@ func (k *knowledge) added() string {
 	return strings.Join(added, ", ")
 }
 
-func (k *knowledge) evidence(backend string) string {
+// monitors says by what devices are known to be healthy; nothing is what is unmonitored.
+func (k *knowledge) monitors() string {
+	words := func(set map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(set)), "; ") }
+	without, with := words(k.evidence[0]), words(k.evidence[1])
+	if without == with {
+		return cmp.Or(without, "nothing")
+	}
+	return cmp.Or(with, "nothing") + ". Without tools: " + cmp.Or(without, "nothing")
+}
+
+func (k *knowledge) evidenceOf(backend string) string {
 	var evidence []string
 	if live[backend] {
 		evidence = append(evidence, "the host that runs the tests")

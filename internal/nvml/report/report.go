@@ -179,11 +179,19 @@ const (
 	CodeNoAnswer = -1
 )
 
+// Types of events. Watching is no error: it says that errors are watched from now on.
+const (
+	Watching     = "Watching"
+	XID          = "XID"
+	SingleBitECC = "SingleBitECC"
+	DoubleBitECC = "DoubleBitECC"
+)
+
 // Event is a line that `rankwright-nvml events` prints.
 type Event struct {
 	// PCI is the address as the kernel prints it; empty where NVML does not say.
 	PCI string `json:"pci,omitempty"`
-	// Type is XID, SingleBitECC or DoubleBitECC.
+	// Type is Watching, XID, SingleBitECC or DoubleBitECC.
 	Type string `json:"type"`
 	// XID is the driver's number of the error, where the type is XID.
 	XID *int64 `json:"xid,omitempty"`

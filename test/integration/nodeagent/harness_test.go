@@ -15,12 +15,14 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -40,6 +42,9 @@ type site struct {
 	nvidia, amd *hardware
 	agent       *nodeagent.Agent
 	writes      *writes
+	// clock is the agent's; nil means the real one. options are changed by configure, where it is set.
+	clock     *testingclock.FakeClock
+	configure func(*nodeagent.Options)
 	// stop ends the agent that run started.
 	stop func()
 }
@@ -71,10 +76,17 @@ func (s *site) newAgent(config *rest.Config) *nodeagent.Agent {
 	s.t.Helper()
 	config = rest.CopyConfig(config)
 	config.Wrap(s.writes.count)
-	agent, err := nodeagent.New(config, nodeagent.Options{
+	options := nodeagent.Options{
 		NodeName: s.name, Host: emptyHost, Backends: []detect.Backend{s.nvidia, s.amd},
 		RescanInterval: time.Hour, Version: "test", Log: s.log(),
-	})
+	}
+	if s.clock != nil {
+		options.Clock = s.clock
+	}
+	if s.configure != nil {
+		s.configure(&options)
+	}
+	agent, err := nodeagent.New(config, options)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -178,7 +190,7 @@ func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 func adminClient(t *testing.T) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, coordinationv1.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, eventsv1.AddToScheme, coordinationv1.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}

@@ -2,12 +2,14 @@ package nodeagent_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -146,7 +148,9 @@ func TestWaveringMemoryIsNotWritten(t *testing.T) {
 }
 
 func TestFailedBackendKeepsItsDevices(t *testing.T) {
-	s := newSite(t, "failed")
+	s := newSiteFor(t, "failed")
+	s.clock = testingclock.NewFakeClock(time.Now())
+	s.agent = s.newAgent(agentConfig(t, s.node))
 	s.nvidia.set(gpu(0))
 	s.once()
 	before := s.labels()
@@ -173,6 +177,7 @@ func TestFailedBackendKeepsItsDevices(t *testing.T) {
 	}
 
 	s.nvidia.set(gpu(0))
+	s.clock.Step(time.Minute)
 	s.once()
 	if got := s.inventory().Status.Devices[0].Health.State; got != v1alpha1.Healthy {
 		t.Errorf("health after recovery = %s, want Healthy", got)

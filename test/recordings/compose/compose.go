@@ -3,11 +3,13 @@
 package compose
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/pkg/detect"
@@ -107,8 +109,11 @@ func (h *Host) PCI(functions ...Function) {
 			"numa_node": fmt.Sprint(f.NUMA),
 		})
 		if speed, width, ok := strings.Cut(f.Link, " x"); ok {
-			h.Files(f.Folder(), map[string]string{"max_link_speed": speed, "max_link_width": width})
+			h.Files(f.Folder(), map[string]string{
+				"max_link_speed": speed, "max_link_width": width, "current_link_width": width, "power_state": "D0",
+			})
 		}
+		h.File(path.Join(f.Folder(), "config"), header(vendor, device))
 		h.Files(f.Folder(), f.Extra)
 		up := strings.Repeat("../", strings.Count(f.Place, "/")+2)
 		if f.Driver != "" {
@@ -122,4 +127,15 @@ func (h *Host) PCI(functions ...Function) {
 // Bridge is a PCI bridge at a place.
 func Bridge(place, ids, link string, numa int) Function {
 	return Function{Place: place, IDs: ids, Class: "060400", Revision: "01", Driver: "pcieport", NUMA: numa, Link: link}
+}
+
+// header is what everybody may read of a function's configuration space, zero but for its ids (PCI Local Bus
+// Specification, 6.1).
+func header(vendor, device string) string {
+	content := make([]byte, 64)
+	for i, id := range []string{vendor, device} {
+		number, _ := strconv.ParseUint(id, 16, 16)
+		binary.LittleEndian.PutUint16(content[2*i:], uint16(number))
+	}
+	return string(content)
 }

@@ -1,0 +1,21 @@
+package detect
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// bootTime reads when the host booted from /proc/stat (`btime`, seconds since the epoch: proc_stat(5)); the zero time
+// where the kernel does not say.
+func bootTime(files Files) time.Time {
+	text, _, _ := readText(files, "/proc/stat")
+	for line := range strings.Lines(text) {
+		if number, ok := strings.CutPrefix(line, "btime "); ok {
+			if seconds, err := strconv.ParseInt(strings.TrimSpace(number), 10, 40); err == nil && seconds > 0 {
+				return time.Unix(seconds, 0)
+			}
+		}
+	}
+	return time.Time{}
+}

@@ -1,0 +1,228 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// pciCheck is what the kernel shows of a PCI function's health, whatever device it is.
+//
+// Sources: Linux, Documentation/ABI/testing/sysfs-bus-pci (power_state, current_link_width, max_link_width, config) and
+// sysfs-bus-pci-devices-aer (aer_dev_fatal, aer_dev_nonfatal); PCI Express Base Specification, Link Status Register.
+type pciCheck struct {
+	// evidence says what was seen of a function that is well; empty where nothing could be seen.
+	evidence string
+	// fault is set where the function cannot be used.
+	fault v1alpha1.DeviceHealth
+	signs Signs
+}
+
+// allOnes is the width of a link that a function reports which does not answer: every bit of what is read of it is set.
+const allOnes = 63
+
+// headerSize is the part of the configuration space that everybody may read.
+const headerSize = 64
+
+// checkPCI looks at a function: four small files where it is well. A function that sleeps is not woken.
+func checkPCI(files Files, function pciFunction) pciCheck {
+	switch state, _, _ := readText(files, path.Join(function.Path, "power_state")); {
+	case state != "D3cold":
+	case asleep(files, function):
+		return pciCheck{}
+	default:
+		return pciCheck{fault: v1alpha1.DeviceHealth{
+			State: v1alpha1.Unhealthy, Reason: ReasonPoweredOff,
+			Message: "the PCI function has no power (power_state is D3cold) and was not put to sleep: see dmesg and the slot's power",
+		}}
+	}
+	check := checkLink(files, function)
+	if check.evidence == "" {
+		return check
+	}
+	for name, reason := range map[string]string{"aer_dev_fatal": ReasonPCIFatalErrors, "aer_dev_nonfatal": ReasonPCINonFatalErrors} {
+		text, ok, err := readText(files, path.Join(function.Path, name))
+		if count, found := parseAERTotal(text); ok && err == nil && found {
+			check.signs.count(reason, count)
+		}
+	}
+	return check
+}
+
+// asleep says whether the kernel has put the function to sleep, as it does with GPUs that nobody uses.
+func asleep(files Files, function pciFunction) bool {
+	status, ok, err := readText(files, path.Join(function.Path, "power/runtime_status"))
+	return ok && err == nil && (status == "suspended" || status == "suspending" || status == "resuming")
+}
+
+// checkLink judges by the width that the link has. Its speed says nothing: GPUs lower it while they are idle. A width of
+// 0 is what virtual functions report, so their port is asked.
+func checkLink(files Files, function pciFunction) pciCheck {
+	width, ok, err := readInt(files, path.Join(function.Path, "current_link_width"))
+	switch {
+	case err != nil || ok && width == allOnes:
+		if silentHeader(files, function) {
+			return pciCheck{fault: offBus()}
+		}
+		return pciCheck{}
+	case !ok || width > maxLanes || function.LinkWidth == 0:
+		return checkHeader(files, function)
+	case width == 0:
+		return checkPort(files, function)
+	}
+	check := pciCheck{evidence: "the PCI function answers, its link is up with " + v1alpha1.Counted(width, "lane")}
+	if width < int64(function.LinkWidth) {
+		if usable := min(int64(function.LinkWidth), portLanes(files, function, "max_link_width")); width < usable {
+			check.signs.Suspicions = []v1alpha1.DeviceHealth{{
+				State: v1alpha1.Degraded, Reason: ReasonLinkNarrow,
+				Message: fmt.Sprintf("the PCI link has %d of the %d lanes that device and port can have: reseat the card, look at its riser or cable", width, usable),
+			}}
+		}
+	}
+	return check
+}
+
+// checkHeader is for functions without a link: inside a chip, on conventional PCI, or as a hypervisor shows them.
+func checkHeader(files Files, function pciFunction) pciCheck {
+	header, err := files.ReadFile(path.Join(function.Path, "config"))
+	switch {
+	case err != nil || len(header) == 0:
+		return pciCheck{}
+	case isSilent(header):
+		return pciCheck{fault: offBus()}
+	default:
+		return pciCheck{evidence: "the PCI function answers"}
+	}
+}
+
+// checkPort is for a function that reports no lane.
+func checkPort(files Files, function pciFunction) pciCheck {
+	if portLanes(files, function, "current_link_width") == 0 && portLanes(files, function, "max_link_width") > 0 {
+		return pciCheck{fault: v1alpha1.DeviceHealth{
+			State: v1alpha1.Unhealthy, Reason: ReasonLinkDown,
+			Message: "the PCI link is down: neither the device nor its port has a lane; reseat the card, see dmesg",
+		}}
+	}
+	return checkHeader(files, function)
+}
+
+// portLanes reads a number of lanes of the port that the function is connected to; the function's own where none shows.
+func portLanes(files Files, function pciFunction, name string) int64 {
+	lanes, ok, err := readInt(files, path.Join(path.Dir(function.Path), name))
+	if !ok || err != nil || lanes < 0 || lanes > maxLanes || lanes == allOnes {
+		return int64(function.LinkWidth)
+	}
+	return lanes
+}
+
+func offBus() v1alpha1.DeviceHealth {
+	return v1alpha1.DeviceHealth{
+		State: v1alpha1.Unhealthy, Reason: ReasonOffBus,
+		Message: "the device fell off the PCI bus: its configuration space reads as ones; see dmesg, power-cycle the node",
+	}
+}
+
+// silentHeader confirms that a function does not answer.
+func silentHeader(files Files, function pciFunction) bool {
+	header, err := files.ReadFile(path.Join(function.Path, "config"))
+	return err == nil && isSilent(header) || err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)
+}
+
+// isSilent says whether every bit of the header is set. Of a virtual function, only the ids are.
+func isSilent(header []byte) bool {
+	if len(header) == 0 {
+		return false
+	}
+	for _, b := range header[:min(len(header), headerSize)] {
+		if b != 0xff {
+			return false
+		}
+	}
+	return true
+}
+
+// parseAERTotal reads the last line of a counter of AER (`TOTAL_ERR_FATAL 0`).
+func parseAERTotal(text string) (total int64, ok bool) {
+	for line := range strings.Lines(text) {
+		name, number, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.HasPrefix(name, "TOTAL_ERR_") {
+			count, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+			return min(max(count, 0), maxErrors), err == nil && count >= 0
+		}
+	}
+	return 0, false
+}
+
+// pciPatience is what the checks of all functions may take together.
+const pciPatience = 5 * time.Second
+
+// pciChecks looks at the functions with the addresses. A read that hangs, as of a bus that is being reset, is left
+// behind: nothing is known then.
+func pciChecks(ctx context.Context, host *Host, addresses map[string]bool) map[string]pciCheck {
+	ctx, cancel := context.WithTimeout(ctx, pciPatience)
+	defer cancel()
+	done := make(chan map[string]pciCheck, 1)
+	go func() {
+		checks := map[string]pciCheck{}
+		functions, _ := pciFunctions(host) // what cannot be listed cannot be checked
+		for _, function := range functions {
+			if addresses[function.Address] {
+				checks[function.Address] = checkPCI(host.Files, function)
+			}
+		}
+		done <- checks
+	}()
+	select {
+	case checks := <-done:
+		return checks
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// observe completes the health of the devices with what the kernel shows of their PCI functions.
+func observe(ctx context.Context, host *Host, report *Report) {
+	addresses := map[string]bool{}
+	for i := range report.Status.Devices {
+		if pci := report.Status.Devices[i].PCI; pci != nil {
+			addresses[pci.Address] = true
+		}
+	}
+	var checks map[string]pciCheck
+	if len(addresses) > 0 {
+		checks = pciChecks(ctx, host, addresses)
+	}
+	for i := range report.Status.Devices {
+		device := &report.Status.Devices[i]
+		var check pciCheck
+		if device.PCI != nil {
+			check = checks[device.PCI.Address]
+		}
+		device.Health = judged(device.Health, check)
+		signs := report.Signs[device.ID]
+		signs.add(check.signs)
+		report.Signs[device.ID] = signs
+	}
+}
+
+// judged is a device's health by its backend and by its PCI function. A function that is gone decides, also where the
+// backend could not tell.
+func judged(health v1alpha1.DeviceHealth, check pciCheck) v1alpha1.DeviceHealth {
+	switch {
+	case check.fault.State != "" && health.State != v1alpha1.Unhealthy:
+		return check.fault
+	case health.Reason != ReasonOpened:
+		return health
+	case check.evidence != "":
+		return healthy(check.evidence)
+	default:
+		return notMonitored("no more is seen of the device than that it can be opened: neither its driver nor its bus shows how it is")
+	}
+}

@@ -1,0 +1,198 @@
+package detect
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// pciTree is a function behind a port, with the files given.
+func pciTree(t *testing.T, function, port map[string]string) (Files, pciFunction) {
+	t.Helper()
+	const place = "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"
+	recording := NewRecording()
+	for name, text := range function {
+		if err := recording.AddFile(place+"/"+name, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range port {
+		if err := recording.AddFile("/sys/devices/pci0000:00/0000:00:01.0/"+name, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := pciFunction{Path: place}
+	f.Address, f.LinkWidth = "0000:01:00.0", 16
+	return recording.Host().Files, f
+}
+
+func TestCheckPCI(t *testing.T) {
+	header := "\xde\x10\x30\x23" + strings.Repeat("\x00", 60)
+	ones := strings.Repeat("\xff", 64)
+	full := map[string]string{"max_link_width": "16", "current_link_width": "16"}
+	tests := map[string]struct {
+		function, port map[string]string
+		evidence       string
+		fault, suspect string
+		counters       map[string]int64
+	}{
+		"a link of full width":      {map[string]string{"power_state": "D0", "current_link_width": "16"}, full, "the PCI function answers, its link is up with 16 lanes", "", "", nil},
+		"an older kernel":           {map[string]string{"current_link_width": "16"}, full, "the PCI function answers, its link is up with 16 lanes", "", "", nil},
+		"a narrow link":             {map[string]string{"current_link_width": "8"}, full, "the PCI function answers, its link is up with 8 lanes", "", ReasonLinkNarrow, nil},
+		"a narrow port":             {map[string]string{"current_link_width": "8"}, map[string]string{"max_link_width": "8"}, "the PCI function answers, its link is up with 8 lanes", "", "", nil},
+		"off the bus":               {map[string]string{"current_link_width": "63", "config": ones}, full, "", ReasonOffBus, "", nil},
+		"ones of another kind":      {map[string]string{"current_link_width": "63", "config": header}, full, "", "", "", nil},
+		"link down":                 {map[string]string{"current_link_width": "0"}, map[string]string{"max_link_width": "16", "current_link_width": "0"}, "", ReasonLinkDown, "", nil},
+		"a virtual function":        {map[string]string{"current_link_width": "0", "config": "\xff\xff\xff\xff\x06\x04" + ones[6:]}, full, "the PCI function answers", "", "", nil},
+		"no link":                   {map[string]string{"config": header}, nil, "the PCI function answers", "", "", nil},
+		"no link and no answer":     {map[string]string{"config": ones}, nil, "", ReasonOffBus, "", nil},
+		"nothing to see":            {map[string]string{}, nil, "", "", "", nil},
+		"asleep":                    {map[string]string{"power_state": "D3cold", "power/runtime_status": "suspended", "current_link_width": "63", "config": ones}, full, "", "", "", nil},
+		"without power":             {map[string]string{"power_state": "D3cold", "power/runtime_status": "active"}, full, "", ReasonPoweredOff, "", nil},
+		"counters of errors":        {map[string]string{"current_link_width": "16", "aer_dev_fatal": "Undefined 0\nDLP 2\nTOTAL_ERR_FATAL 2\n", "aer_dev_nonfatal": "TOTAL_ERR_NONFATAL 0\n"}, full, "the PCI function answers, its link is up with 16 lanes", "", "", map[string]int64{ReasonPCIFatalErrors: 2, ReasonPCINonFatalErrors: 0}},
+		"counters that are no such": {map[string]string{"current_link_width": "16", "aer_dev_fatal": "TOTAL_ERR_FATAL many\n"}, full, "the PCI function answers, its link is up with 16 lanes", "", "", nil},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			check := checkPCI(pciTree(t, tc.function, tc.port))
+			suspect := ""
+			for _, s := range check.signs.Suspicions {
+				suspect = s.Reason
+			}
+			if check.evidence != tc.evidence || check.fault.Reason != tc.fault || suspect != tc.suspect {
+				t.Errorf("%+v, want evidence %q, fault %q, suspicion %q", check, tc.evidence, tc.fault, tc.suspect)
+			}
+			if diff := cmp.Diff(tc.counters, check.signs.Counters); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestJudged(t *testing.T) {
+	off, up := pciCheck{fault: offBus()}, pciCheck{evidence: "the PCI function answers"}
+	silent := v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: "NoAnswer"}
+	tests := map[string]struct {
+		health v1alpha1.DeviceHealth
+		check  pciCheck
+		want   string
+	}{
+		"opened, and on the bus":          {opened(), up, "Healthy "},
+		"opened, and nothing else":        {opened(), pciCheck{}, "Unknown NotMonitored"},
+		"opened, and off the bus":         {opened(), off, "Unhealthy OffBus"},
+		"well, and off the bus":           {healthy("well"), off, "Unhealthy OffBus"},
+		"silent, and off the bus":         {silent, off, "Unhealthy OffBus"},
+		"silent, and on the bus":          {silent, up, "Unknown NoAnswer"},
+		"unmonitored, and on the bus":     {notMonitored("why"), up, "Unknown NotMonitored"},
+		"its backend knows what is wrong": {v1alpha1.DeviceHealth{State: v1alpha1.Unhealthy, Reason: "GPULost"}, off, "Unhealthy GPULost"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := judged(tc.health, tc.check)
+			if text := string(got.State) + " " + got.Reason; text != tc.want {
+				t.Errorf("%+v, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// A bus that hangs leaves the devices without a check, and the detection with an end.
+func TestPCIChecksThatHang(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	release := make(chan struct{})
+	defer close(release)
+	host := &Host{pci: func() ([]pciFunction, error) { cancel(); <-release; return nil, nil }}
+	if checks := pciChecks(ctx, host, map[string]bool{"0000:01:00.0": true}); checks != nil {
+		t.Errorf("%v, want none", checks)
+	}
+}
+
+func TestOverheated(t *testing.T) {
+	for name, tc := range map[string]struct {
+		input, critical string
+		want            bool
+	}{
+		"below": {"60000", "100000", false}, "at it": {"100000", "100000", true}, "above": {"104000", "100000", true},
+		"no limit": {"104000", "0", false}, "no such limit": {"104000", "N/A", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			recording := NewRecording()
+			for file, text := range map[string]string{"temp1_input": tc.input, "temp1_crit": tc.critical} {
+				if err := recording.AddFile("/sys/d/hwmon/hwmon3/"+file, text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, signs := hwmonReading(recording.Host().Files, "/sys/d")
+			if got := len(signs.Suspicions) == 1; got != tc.want {
+				t.Errorf("suspicions %+v, want one: %t", signs.Suspicions, tc.want)
+			}
+		})
+	}
+}
+
+func TestBootTime(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text string
+		want int64
+	}{
+		"as the kernel prints it": {"cpu  1 2 3\nintr 5 0\nbtime 1767323045\nprocesses 9\n", 1767323045},
+		"none":                    {"cpu 1\n", 0},
+		"no number":               {"btime soon\n", 0},
+		"negative":                {"btime -1\n", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			recording := NewRecording()
+			if err := recording.AddFile("/proc/stat", tc.text); err != nil {
+				t.Fatal(err)
+			}
+			got := bootTime(recording.Host().Files)
+			if tc.want == 0 && !got.IsZero() || tc.want != 0 && got.Unix() != tc.want {
+				t.Errorf("%v, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestAMDRAS(t *testing.T) {
+	recording := NewRecording()
+	for name, text := range map[string]string{
+		"umc_err_count": "ue: 0\nce: 7\n", "gfx_err_count": "ue: 3\nce: 0\n",
+		"gpu_vram_bad_pages": "0x00000001 : 0x00001000 : R\n0x00000002 : 0x00001000 : P\n0x00000003 : 0x00001000 : F\n",
+	} {
+		if err := recording.AddFile("/sys/d/ras/"+name, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ras := readAMDRAS(recording.Host().Files, "/sys/d")
+	if ras.uncorrectable() != 3 || ras.badPages != 2 || ras.String() != "ras/umc_err_count: 0, ras/gfx_err_count: 3" {
+		t.Errorf("%+v (%s)", ras, ras)
+	}
+	if diff := cmp.Diff(map[string]int64{ReasonUncorrectable: 3}, ras.signs().Counters); diff != "" {
+		t.Error(diff)
+	}
+	if none := readAMDRAS(recording.Host().Files, "/sys/e"); none.signs().Counters != nil {
+		t.Errorf("%+v of a GPU without RAS", none)
+	}
+}
+
+func FuzzHealthTexts(f *testing.F) {
+	f.Add("Undefined 0\nDLP 0\nTOTAL_ERR_FATAL 3\n")
+	f.Add("ue: 2\nce: 7\n")
+	f.Add("0x00000001 : 0x00001000 : P\n")
+	f.Add("TOTAL_ERR_NONFATAL -9223372036854775808")
+	f.Fuzz(func(t *testing.T, text string) {
+		if total, _ := parseAERTotal(text); total < 0 {
+			t.Errorf("%d errors of the bus", total)
+		}
+		if count := parseUncorrectable(text); count < 0 || count > maxErrors {
+			t.Errorf("%d uncorrectable errors", count)
+		}
+		if pages := parseBadPages(text); pages < 0 || pages > int64(len(text)) {
+			t.Errorf("%d bad pages in %d bytes", pages, len(text))
+		}
+	})
+}
