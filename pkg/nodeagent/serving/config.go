@@ -35,6 +35,9 @@ type VendorConfig struct {
 	// Resources rename resources: by the kind of the device (`gpu`) or the name of the partition (`mig-1g.10gb`), the
 	// extended resource (`nvidia.com/gpu`). Partitions follow their device into its domain.
 	Resources map[string]string `json:"resources,omitempty"`
+	// CDIKind is the kind of the vendor's own CDI specification to name (`nvidia.com/gpu`), which has what its user libraries
+	// need; empty means the one that Rankwright writes.
+	CDIKind string `json:"cdiKind,omitempty"`
 	// Shares is how many pods may share a device, in turns of time and without any protection from each other; 0 means 1.
 	Shares int `json:"shares,omitempty"`
 }
@@ -72,7 +75,7 @@ func ParseConfig(text []byte) (Config, error) {
 			config.Vendors = map[string]VendorConfig{}
 		}
 		var vendor VendorConfig
-		errs = append(errs, decode(vendors.Vendors[name], &vendor, "vendors."+name, "take serve, injection, resources or shares")...)
+		errs = append(errs, decode(vendors.Vendors[name], &vendor, "vendors."+name, "take serve, injection, resources, cdiKind or shares")...)
 		config.Vendors[name] = vendor
 	}
 	return config, errors.Join(append(errs, config.check()...)...)
@@ -92,6 +95,7 @@ func decode(document []byte, into any, where, remedy string) []error {
 
 var (
 	vendorName  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+	cdiKind     = regexp.MustCompile(`^[a-zA-Z]([a-zA-Z0-9._-]{0,62}[a-zA-Z0-9])?/[a-zA-Z]([a-zA-Z0-9_-]{0,62}[a-zA-Z0-9])?$`)
 	kindPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$`)
 )
 
@@ -127,6 +131,13 @@ func (c VendorConfig) check(field string) []error {
 		}
 	default:
 		errs = append(errs, fmt.Errorf("%s.injection: %q is not known: take %s or %s", field, c.Injection, injection.CDI, injection.DeviceNodes))
+	}
+	if c.CDIKind != "" && c.Injection != injection.CDI {
+		errs = append(errs, fmt.Errorf("%s.cdiKind: %q has no use with injection %q: leave it out, or take injection %s",
+			field, c.CDIKind, c.Injection, injection.CDI))
+	}
+	if c.CDIKind != "" && !cdiKind.MatchString(c.CDIKind) {
+		errs = append(errs, fmt.Errorf("%s.cdiKind: %q cannot be a kind: take a vendor and a class, such as nvidia.com/gpu", field, c.CDIKind))
 	}
 	if c.Shares < 0 || c.Shares > MaxShares {
 		errs = append(errs, fmt.Errorf("%s.shares: %d is out of range: take 1 to %d", field, c.Shares, MaxShares))

@@ -8,8 +8,7 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 	"k8s.io/utils/clock"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
+	"github.com/rankwright/rankwright/pkg/detect"
 )
 
 // Where the kubelet has its sockets (pkg/kubelet/apis/podresources/constants.go for the second).
@@ -25,7 +24,11 @@ type Options struct {
 	Folder string
 	// PodResources is the socket at which the kubelet says who holds what; empty means DefaultPodResources.
 	PodResources string
-	// Inject answers for granted devices; nil means injection.For.
+	// Files opens the node's file tree, which tells what its devices need beside their own nodes; nil knows of nothing.
+	Files func() (detect.Files, error)
+	// CDIFolder is where the container runtime reads CDI specifications; empty where none are to be written.
+	CDIFolder string
+	// Inject answers for granted devices; nil means what the configuration says.
 	Inject Inject
 	// Allocated is called after each Allocate, and Changed when Services or Condition say something else. Neither may wait.
 	Allocated, Changed func()
@@ -43,11 +46,6 @@ func (o Options) withDefaults() Options {
 	o.Folder = strings.TrimRight(o.Folder, "/")
 	if o.PodResources == "" {
 		o.PodResources = DefaultPodResources
-	}
-	if o.Inject == nil {
-		o.Inject = func(mode injection.Mode, granted, _ []v1alpha1.Device) (injection.Answer, error) {
-			return injection.For(mode, granted)
-		}
 	}
 	if o.Allocated == nil {
 		o.Allocated = func() {}

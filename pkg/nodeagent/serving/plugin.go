@@ -22,6 +22,8 @@ type Plugin struct {
 	clock   clock.Clock
 	folder  *folder
 	metrics *metrics
+	// injector keeps specifications, and answers where the options say nothing else.
+	injector *injector
 	// wake has the holdings looked at.
 	wake chan struct{}
 
@@ -43,8 +45,13 @@ type Plugin struct {
 // New prepares a plugin. It opens nothing.
 func New(options Options) *Plugin {
 	options = options.withDefaults()
+	injector := newInjector(options)
+	if options.Inject == nil {
+		options.Inject = injector.answer
+	}
 	return &Plugin{
-		options: options, log: options.Log, clock: options.Clock, folder: newFolder(options.Folder, options.Clock, options.Log),
+		injector: injector,
+		options:  options, log: options.Log, clock: options.Clock, folder: newFolder(options.Folder, options.Clock, options.Log),
 		metrics: newMetrics(options.Registry), wake: make(chan struct{}, 1), ledger: newLedger(),
 		endpoints: map[string]*endpoint{}, leaving: map[string]*endpoint{},
 	}
@@ -80,6 +87,11 @@ func (p *Plugin) offer() {
 	wanted := Wanted{Status: p.status, Spec: p.spec, Config: p.options.Config, Busy: p.ledger.busy(p.ours)}
 	p.pools, p.withheld = Pools(wanted)
 	p.ledger.note(p.pools, p.clock.Now())
+	if changed, err := p.injector.keep(p.pools, p.status); err != nil {
+		p.log.Error("CDI specifications not written", "folder", p.options.CDIFolder, "error", err)
+	} else if len(changed) > 0 {
+		p.log.Info("CDI specifications changed", "folder", p.options.CDIFolder, "files", changed)
+	}
 	stay := map[string]bool{}
 	for _, pool := range p.pools {
 		stay[pool.Resource] = true
