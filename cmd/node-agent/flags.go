@@ -24,6 +24,9 @@ const (
 	minBackendTimeout = 100 * time.Millisecond
 )
 
+// defaultPodResources is where the kubelet listens (ServePodResources of Kubernetes 1.36).
+const defaultPodResources = "/var/lib/kubelet/pod-resources/kubelet.sock"
+
 // flags are the command line.
 type flags struct {
 	kubeconfig     string
@@ -36,6 +39,7 @@ type flags struct {
 	hotPlug        bool
 	rescanInterval time.Duration
 	backendTimeout time.Duration
+	podResources   string
 	leaseNamespace string
 	healthAddress  string
 	metricsAddress string
@@ -55,6 +59,8 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.BoolVar(&f.hotPlug, "hot-plug", true, "detect also when the kernel tells, or /dev shows, that devices come and go")
 	set.DurationVar(&f.rescanInterval, "rescan-interval", nodeagent.DefaultRescanInterval, "time between detections")
 	set.DurationVar(&f.backendTimeout, "backend-timeout", detect.DefaultDeadline, "time that each detection backend may take")
+	set.StringVar(&f.podResources, "pod-resources-socket", "", "`file` of the kubelet's pod-resources API, which says which pod holds which device; default "+
+		defaultPodResources+" below --root; none with --replay")
 	set.StringVar(&f.leaseNamespace, "lease-namespace", nodeagent.DefaultLeaseNamespace, "`namespace` of the heartbeats")
 	set.StringVar(&f.healthAddress, "health-address", ":8081", "`host:port` of /healthz and /readyz; 0 disables them")
 	set.StringVar(&f.metricsAddress, "metrics-address", ":8080", "`host:port` of /metrics; 0 disables it")

@@ -15,6 +15,7 @@ import (
 	"github.com/rankwright/rankwright/internal/version"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
+	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 )
 
 // start does what the flags ask for.
@@ -28,18 +29,20 @@ func start(ctx context.Context, f flags, stdout, stderr io.Writer, hangups <-cha
 		return err
 	}
 	agent, err := nodeagent.New(config, nodeagent.Options{
-		NodeName:       f.nodeName,
-		Host:           f.openHost,
-		BackendTimeout: f.backendTimeout,
-		RescanInterval: f.rescanInterval,
-		Uevents:        f.hotPlug && f.replay == "",
-		DevFolder:      f.devFolder(),
-		NVMLProgram:    f.nvmlProgram(),
-		LeaseNamespace: f.leaseNamespace,
-		HealthAddress:  f.healthAddress,
-		MetricsAddress: f.metricsAddress,
-		Version:        version.String(),
-		Log:            log,
+		NodeName:           f.nodeName,
+		Host:               f.openHost,
+		BackendTimeout:     f.backendTimeout,
+		RescanInterval:     f.rescanInterval,
+		Uevents:            f.hotPlug && f.replay == "",
+		DevFolder:          f.devFolder(),
+		NVMLProgram:        f.nvmlProgram(),
+		PodResourcesSocket: f.podResourcesSocket(),
+		Pod:                ownPod(),
+		LeaseNamespace:     f.leaseNamespace,
+		HealthAddress:      f.healthAddress,
+		MetricsAddress:     f.metricsAddress,
+		Version:            version.String(),
+		Log:                log,
 	})
 	if err != nil {
 		return err
@@ -97,6 +100,23 @@ func (f *flags) devFolder() string {
 		return ""
 	}
 	return filepath.Join(f.root, "dev")
+}
+
+// podResourcesSocket is where the kubelet listens; a recording has none of its own.
+func (f *flags) podResourcesSocket() string {
+	if f.podResources != "" || f.replay != "" {
+		return f.podResources
+	}
+	return filepath.Join(f.root, defaultPodResources)
+}
+
+// ownPod is the agent's pod, where its manifest tells by POD_NAMESPACE and POD_NAME.
+func ownPod() podresources.Pod {
+	pod := podresources.Pod{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
+	if pod.Namespace == "" || pod.Name == "" {
+		return podresources.Pod{}
+	}
+	return pod
 }
 
 func loadConfig(kubeconfig string) (*rest.Config, error) {

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
+
+	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 )
 
 const (
@@ -35,6 +37,8 @@ type Agent struct {
 	metrics   *metrics
 	scanner   *scanner
 	publisher *publisher
+	// kubelet is nil where no kubelet is to be asked.
+	kubelet *podresources.Poller
 
 	// rescan carries what asks for a detection.
 	rescan  chan string
@@ -51,14 +55,32 @@ type Agent struct {
 	detected detection
 	stale    bool
 	trigger  string
-	// missed says that the last publication was the first to miss a device.
+	// missed says that the last publication was the first to miss a device, next when to publish again at the latest.
 	missed bool
+	next   time.Time
+	// owners are as last published; they are shared with who serves devices.
+	owners atomic.Pointer[podresources.Owners]
 }
 
 // Rescan asks for a detection as soon as the loop is free. Requests that come meanwhile are one.
 func (a *Agent) Rescan() { a.rescanFor(triggerSignal) }
 
 func (a *Agent) rescanFor(trigger string) { signal(a.rescan, trigger) }
+
+// Poke has the kubelet asked soon who holds which device: something was allocated. It does not wait.
+func (a *Agent) Poke() {
+	if a.kubelet != nil {
+		a.kubelet.Poke()
+	}
+}
+
+// Owners says who serves the devices of the node, as of the last publication.
+func (a *Agent) Owners() podresources.Owners {
+	if owners := a.owners.Load(); owners != nil {
+		return *owners
+	}
+	return nil
+}
 
 // signal makes a request without waiting; one that is pending already stands for both.
 func signal[T any](c chan T, value T) {
@@ -78,6 +100,9 @@ func (a *Agent) due(trigger string) {
 // Once detects and publishes once.
 func (a *Agent) Once(ctx context.Context) error {
 	a.due(triggerStart)
+	if a.kubelet != nil {
+		a.kubelet.Poll(ctx)
+	}
 	return a.turn(ctx)
 }
 
@@ -97,9 +122,13 @@ func (a *Agent) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return health.serve(ctx) })
 	group.Go(func() error { return measures.serve(ctx) })
-	group.Go(func() error {
-		return watchInventory(ctx, a.client, a.options.NodeName, func() { signal(a.changed, struct{}{}) })
-	})
+	for _, w := range a.watches() {
+		group.Go(func() error { return w.run(ctx) })
+	}
+	if a.kubelet != nil {
+		a.kubelet.Poll(ctx)
+		group.Go(func() error { a.kubelet.Run(ctx); return nil })
+	}
 	a.watchEvents(ctx, group, a.eventSources())
 	group.Go(func() error {
 		a.loop(ctx, func() {
@@ -125,11 +154,14 @@ func (a *Agent) loop(ctx context.Context, started func()) {
 			due, reason = confirm, triggerMissed
 		}
 		a.missed = false
+		delay := due.Sub(a.clock.Now())
+		if !a.next.IsZero() {
+			delay = min(delay, a.next.Sub(a.clock.Now()))
+		}
 		if started != nil && a.node.Load() != nil {
 			started()
 			started = nil
 		}
-		delay := due.Sub(a.clock.Now())
 		if err != nil && ctx.Err() == nil {
 			delay = min(delay, retryDelay(failures, rand.Float64()))
 			failures++
@@ -196,7 +228,8 @@ func (a *Agent) publish(ctx context.Context) error {
 		return err
 	}
 	a.ready.Store(true)
-	a.missed = outcome.missed
+	a.missed, a.next = outcome.missed, outcome.next
+	a.owners.Store(&outcome.owners)
 	level := slog.LevelDebug
 	if outcome.written {
 		level = slog.LevelInfo

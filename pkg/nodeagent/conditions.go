@@ -16,6 +16,7 @@ import (
 const (
 	reasonAllLooked   = "AllBackendsLooked"
 	reasonApplied     = "Applied"
+	reasonRemoved     = "Removed"
 	reasonConflict    = "Conflict"
 	reasonApplyFailed = "ApplyFailed"
 )
@@ -43,8 +44,8 @@ func detectedCondition(backends []v1alpha1.BackendStatus) metav1.Condition {
 }
 
 // labelledCondition says whether every label could be written. contested holds the keys that other managers hold, with
-// the managers; failure is what else went wrong.
-func labelledCondition(contested map[string]string, failure error) metav1.Condition {
+// the managers; removed are those that somebody keeps removing; failure is what else went wrong.
+func labelledCondition(contested map[string]string, removed []string, failure error) metav1.Condition {
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionLabelled, Status: metav1.ConditionTrue,
 		Reason: reasonApplied, Message: "every label is on the node",
@@ -61,6 +62,9 @@ func labelledCondition(contested map[string]string, failure error) metav1.Condit
 		condition.Status, condition.Reason = metav1.ConditionFalse, reasonConflict
 		condition.Message = "labels with another value are held by other field managers; remove them there and they are " +
 			"written again: " + strings.Join(held, ", ")
+	case len(removed) > 0:
+		condition.Status, condition.Reason = metav1.ConditionFalse, reasonRemoved
+		condition.Message = "labels are removed again and again; they are written ever more rarely: " + strings.Join(removed, ", ")
 	}
 	return condition
 }

@@ -48,6 +48,7 @@ type metrics struct {
 	// eventSource is by trigger: whether its events are watched.
 	eventSource *prometheus.GaugeVec
 	gpuErrors   *prometheus.CounterVec
+	kubelet     *kubeletMetrics
 	readings    *readings
 }
 
@@ -89,6 +90,7 @@ func newMetrics(version string) *metrics {
 			Namespace: namespace, Subsystem: subsystem, Name: "gpu_errors_total",
 			Help: "Errors that NVIDIA's driver told of, by PCI address, type (XID, SingleBitECC, DoubleBitECC) and the driver's number.",
 		}, []string{"pci", "type", "xid"}),
+		kubelet:  newKubeletMetrics(namespace, subsystem),
 		readings: newReadings(),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -102,7 +104,7 @@ func newMetrics(version string) *metrics {
 	for _, trigger := range []string{triggerStart, triggerPeriod, triggerSignal, triggerUevent, triggerDev, triggerGPUError, triggerMissed, triggerRetry} {
 		m.scans.WithLabelValues(trigger)
 	}
-	m.registry.MustRegister(m.duration, m.devices, m.backends, m.publish, m.lastScan, m.scans, m.eventSource, m.gpuErrors, m.readings, build,
+	m.registry.MustRegister(m.duration, m.devices, m.backends, m.publish, m.lastScan, m.scans, m.eventSource, m.gpuErrors, m.kubelet, m.readings, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -138,7 +140,10 @@ func (m *metrics) published(outcome published, err error) {
 	for _, d := range outcome.status.Devices {
 		m.devices.WithLabelValues(d.Vendor, string(d.Health.State)).Inc()
 	}
+	m.kubelet.unknownDevices(outcome.allocations.Unknown)
 }
+
+func (m *metrics) askedKubelet(err error) { m.kubelet.asked(err) }
 
 func resultOf(outcome published, err error) string {
 	switch {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 )
 
 // Defaults of the options.
@@ -37,6 +38,10 @@ type Options struct {
 	// NVMLProgram is the path of rankwright-nvml, to have devices detected when NVIDIA's driver tells of an error; empty
 	// where it may not run.
 	NVMLProgram string
+	// PodResourcesSocket is the path of the kubelet's pod-resources API; empty where no kubelet is to be asked.
+	PodResourcesSocket string
+	// Pod is the agent's own pod, if it is one: a kubelet that does not list it does not know its pods yet.
+	Pod podresources.Pod
 	// LeaseNamespace holds the heartbeats; empty means DefaultLeaseNamespace.
 	LeaseNamespace string
 	// HealthAddress and MetricsAddress are where probes and metrics are served, host:port; empty or Disabled means nowhere.
@@ -57,7 +62,7 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)
 	}
 	m := newMetrics(options.Version)
-	return &Agent{
+	a := &Agent{
 		options: options, log: options.Log, clock: options.Clock, client: c, metrics: m,
 		scanner: &scanner{
 			host: options.Host, backends: options.Backends, deadline: options.BackendTimeout, clock: options.Clock, metrics: m,
@@ -65,7 +70,19 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 		publisher: &publisher{client: c, node: options.NodeName, version: options.Version, clock: options.Clock},
 		rescan:    make(chan string, 1),
 		changed:   make(chan struct{}, 1),
-	}, nil
+	}
+	if options.PodResourcesSocket == "" {
+		return a, nil
+	}
+	a.kubelet, err = podresources.NewPoller(podresources.Options{
+		Socket: options.PodResourcesSocket, Self: options.Pod, Clock: options.Clock,
+		Changed: func() { signal(a.changed, struct{}{}) }, Asked: m.askedKubelet,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.publisher.kubelet = kubeletView{state: a.kubelet.State, slices: sliceReader(c, options.NodeName), log: options.Log}
+	return a, nil
 }
 
 func (o Options) withDefaults() Options {
