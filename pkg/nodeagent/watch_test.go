@@ -13,7 +13,9 @@ func TestWatchedChanges(t *testing.T) {
 			"status":   map[string]any{"allocatable": allocatable},
 		}}
 	}
-	labels := func(value string) map[string]any { return map[string]any{"rankwright.dev/nvidia.count": value, "zone": value} }
+	labels := func(value string) map[string]any {
+		return map[string]any{"rankwright.dev/nvidia.count": value, "zone": value}
+	}
 	tests := []struct {
 		name            string
 		before, after   *unstructured.Unstructured
