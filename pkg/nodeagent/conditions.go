@@ -54,19 +54,34 @@ func labelledCondition(contested map[string]string, removed []string, failure er
 	case failure != nil:
 		condition.Status, condition.Reason = metav1.ConditionFalse, reasonApplyFailed
 		condition.Message = failure.Error()
-	case len(contested) > 0:
-		var held []string
-		for _, key := range slices.Sorted(maps.Keys(contested)) {
-			held = append(held, fmt.Sprintf("%s by %q", key, contested[key]))
-		}
+	case len(contested)+len(removed) > 0:
 		condition.Status, condition.Reason = metav1.ConditionFalse, reasonConflict
-		condition.Message = "labels with another value are held by other field managers; remove them there and they are " +
-			"written again: " + strings.Join(held, ", ")
-	case len(removed) > 0:
-		condition.Status, condition.Reason = metav1.ConditionFalse, reasonRemoved
-		condition.Message = "labels are removed again and again; they are written ever more rarely: " + strings.Join(removed, ", ")
+		if len(removed) > 0 {
+			condition.Reason = reasonRemoved
+		}
+		condition.Message = lostLabels(contested, removed)
 	}
 	return condition
+}
+
+// lostLabels says which labels are not on the node, and why. One that is taken and removed in turn is told as removed: the
+// message does not change each time.
+func lostLabels(contested map[string]string, removed []string) string {
+	var held, parts []string
+	for _, key := range slices.Sorted(maps.Keys(contested)) {
+		if !slices.Contains(removed, key) {
+			held = append(held, fmt.Sprintf("%s by %q", key, contested[key]))
+		}
+	}
+	if len(held) > 0 {
+		parts = append(parts, "labels with another value are held by other field managers; remove them there and they are "+
+			"written again: "+strings.Join(held, ", "))
+	}
+	if len(removed) > 0 {
+		parts = append(parts, "labels are removed again and again and written ever more rarely; find out who does that: "+
+			strings.Join(removed, ", "))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // conditionsAt gives the new conditions their generation and the time of their last transition: the one published before

@@ -32,6 +32,16 @@ func TestConditions(t *testing.T) {
 			Message: "labels with another value are held by other field managers; remove them there and they are written again: " +
 				`rankwright.dev/a by "kubectl", rankwright.dev/b by "helm"`,
 		}},
+		{"removed", labelledCondition(map[string]string{"rankwright.dev/b": "helm"}, []string{"rankwright.dev/a"}, nil), metav1.Condition{
+			Type: "Labelled", Status: "False", Reason: "Removed",
+			Message: "labels with another value are held by other field managers; remove them there and they are written again: " +
+				`rankwright.dev/b by "helm"; labels are removed again and again and written ever more rarely; find out who does that: rankwright.dev/a`,
+		}},
+		{
+			"removed and taken in turn",
+			labelledCondition(map[string]string{"rankwright.dev/a": "helm"}, []string{"rankwright.dev/a"}, nil),
+			labelledCondition(nil, []string{"rankwright.dev/a"}, nil),
+		},
 		{"failed", labelledCondition(nil, nil, errors.New("forbidden")), metav1.Condition{
 			Type: "Labelled", Status: "False", Reason: "ApplyFailed", Message: "forbidden",
 		}},
