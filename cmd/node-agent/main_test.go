@@ -86,6 +86,9 @@ func TestUsage(t *testing.T) {
 		{"log level", []string{"-v=loud"}, `--log-level: "loud" is no level: take debug, info, warn or error`},
 		{"no recording", []string{"--replay=" + filepath.Join(folder, "none")}, "--replay: cannot open the recording"},
 		{"recording is a folder", []string{"--replay=" + folder}, "is a folder: name a tar or tar.gz file"},
+		{"cleanup of a bad namespace", []string{"cleanup", "--agent-namespace=a.b"}, `--agent-namespace: "a.b" cannot be a namespace`},
+		{"cleanup at once", []string{"cleanup", "--timeout=1ms"}, "--timeout: 1ms is too short: take at least 1s"},
+		{"cleanup of something", []string{"cleanup", "n1"}, `unexpected argument "n1": cleanup takes flags only`},
 		{"no root", []string{"--root=" + filepath.Join(folder, "none")}, "--root: cannot open the host's file tree"},
 		{"replay and root", []string{"--replay=" + folder, "--root=/"}, "--replay and --root: a recording brings its own file tree"},
 	}

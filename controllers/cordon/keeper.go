@@ -116,7 +116,7 @@ func (k *Keeper) record(ctx context.Context, node string) *record {
 
 func (k *Keeper) read(ctx context.Context) error {
 	records := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: Name}}
-	if err := k.Reader.Get(ctx, client.ObjectKeyFromObject(records), records); client.IgnoreNotFound(err) != nil {
+	if err := client.IgnoreNotFound(k.Reader.Get(ctx, client.ObjectKeyFromObject(records), records)); err != nil {
 		return fmt.Errorf("read ConfigMap %s/%s: %w", k.Namespace, Name, err)
 	}
 	k.records = records

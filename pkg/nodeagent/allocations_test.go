@@ -31,22 +31,29 @@ func TestAllocationsCondition(t *testing.T) {
 		{"not asked yet", podresources.State{}, podresources.Allocations{}, nil},
 		{"answered", answered, podresources.Allocations{}, condition("True", "KubeletAnswers", "the kubelet says which pod holds which device")},
 		{
-			"unreachable", podresources.State{Answer: answered.Answer, Err: errors.New("gone")}, podresources.Allocations{},
+			"unreachable",
+			podresources.State{Answer: answered.Answer, Err: errors.New("gone")},
+			podresources.Allocations{},
 			condition("False", "KubeletUnreachable", "allocations are as they were last heard of: gone"),
 		},
 		{
-			"a device of a pool", answered,
+			"a device of a pool",
+			answered,
 			podresources.Allocations{Unknown: []podresources.Name{{Server: v1alpha1.ServedByDRA, Resource: "gpu.nvidia.com", Pool: "n", Device: "x"}}},
 			condition("False", "UnknownDevices", "pods hold devices of which nothing tells which they are, so they count as free: gpu.nvidia.com/n=x"),
 		},
 		{
-			"many", answered, podresources.Allocations{Unknown: many},
+			"many",
+			answered,
+			podresources.Allocations{Unknown: many},
 			condition("False", "UnknownDevices", "pods hold devices of which nothing tells which they are, so they count as free: "+
 				"aws.amazon.com/neuroncore=0, aws.amazon.com/neuroncore=1, aws.amazon.com/neuroncore=2, aws.amazon.com/neuroncore=3, "+
 				"aws.amazon.com/neuroncore=4, aws.amazon.com/neuroncore=5, aws.amazon.com/neuroncore=6, aws.amazon.com/neuroncore=7, and 2 more"),
 		},
 		{
-			"too many", answered, podresources.Allocations{Omitted: 2},
+			"too many",
+			answered,
+			podresources.Allocations{Omitted: 2},
 			condition("False", "TooManyAllocations", "2 allocations of shared devices are left out: an inventory lists 1024"),
 		},
 	}

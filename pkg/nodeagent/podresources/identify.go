@@ -49,7 +49,7 @@ func byIndex(devices []v1alpha1.Device, name string) []v1alpha1.DeviceID {
 
 // numberedNode is the name of a device node that one device has for itself: nvidia0, card1, accel3. Those without a
 // number belong to a driver.
-var numberedNode = regexp.MustCompile(`^[a-zA-Z]+[0-9]+$`)
+var numberedNode = regexp.MustCompile(`^[a-zA-Z]+\d+$`)
 
 func byNode(devices []v1alpha1.Device, name string) []v1alpha1.DeviceID {
 	if !numberedNode.MatchString(name) {
@@ -89,7 +89,7 @@ func byDashedPCI(devices []v1alpha1.Device, name string) []v1alpha1.DeviceID {
 	return byPCI(devices, dashedPCI.ReplaceAllString(name, "$1:$2:$3.$4"))
 }
 
-var gpuInstance = regexp.MustCompile(`^nvidia([0-9]+)/gi([0-9]+)$`)
+var gpuInstance = regexp.MustCompile(`^nvidia(\d+)/gi(\d+)$`)
 
 // byGPUInstance finds a MIG device by the minor number of its GPU and the number of its GPU instance. Where the instance
 // is divided further, the name means all of it, and the inventory has several devices of that number.

@@ -25,7 +25,7 @@ type naming struct {
 type form func(devices []v1alpha1.Device, name string) []v1alpha1.DeviceID
 
 // ownShare is what ids of this agent's plugin end with where a device is shared.
-var ownShare = regexp.MustCompile(`::[0-9]+$`)
+var ownShare = regexp.MustCompile(`::\d+$`)
 
 // pluginNamings are the device plugins whose names are known.
 var pluginNamings = []naming{
@@ -34,17 +34,17 @@ var pluginNamings = []naming{
 		// NVIDIA/dcgm-exporter reads them). HAMi's `GPU-…-N` is not read: there, annotations decide which device the
 		// container gets, whatever id the kubelet picked.
 		resource: regexp.MustCompile(`^nvidia\.com/`), vendor: "nvidia",
-		share: regexp.MustCompile(`(::|/vgpu)[0-9]+$`), forms: []form{byUUID, byNode, byGPUInstance},
+		share: regexp.MustCompile(`(::|/vgpu)\d+$`), forms: []form{byUUID, byNode, byGPUInstance},
 	},
 	{ // AMD: the PCI address, which where a GPU is partitioned is its first partition (internal/pkg/amdgpu of
 		// ROCm/k8s-device-plugin); `-slice-N` for a time slice (internal/pkg/plugin/timeslice.go). The other partitions are
 		// `amdgpu_xcp_N`, in an order that the inventory does not know.
 		resource: regexp.MustCompile(`^amd\.com/`), vendor: "amd",
-		share: regexp.MustCompile(`-slice-[0-9]+$`), forms: []form{byFirstOfPCI},
+		share: regexp.MustCompile(`-slice-\d+$`), forms: []form{byFirstOfPCI},
 	},
 	{ // Intel GPUs: `card0-0` (cmd/gpu_plugin of intel/intel-device-plugins-for-kubernetes).
 		resource: regexp.MustCompile(`^gpu\.intel\.com/(i915|xe)$`), vendor: "intel", family: v1alpha1.FamilyGPU,
-		share: regexp.MustCompile(`-[0-9]+$`), forms: []form{byNode},
+		share: regexp.MustCompile(`-\d+$`), forms: []form{byNode},
 	},
 	{ // Gaudi: closed; serial numbers and indices are taken where they are met.
 		resource: regexp.MustCompile(`^habana\.ai/gaudi$`), vendor: "intel", family: v1alpha1.FamilyASIC,
@@ -65,11 +65,11 @@ var pluginNamings = []naming{
 var driverNamings = []naming{
 	{ // `gpu-MINOR` (cmd/gpu-kubelet-plugin of kubernetes-sigs/dra-driver-nvidia-gpu); names of MIG devices tell a place in
 		// the GPU that the inventory does not know.
-		resource: regexp.MustCompile(`^gpu\.nvidia\.com$`), vendor: "nvidia", forms: []form{byPattern(`^gpu-([0-9]+)$`, byIndex)},
+		resource: regexp.MustCompile(`^gpu\.nvidia\.com$`), vendor: "nvidia", forms: []form{byPattern(`^gpu-(\d+)$`, byIndex)},
 	},
 	{ // `gpu-CARD-RENDER` (cmd/gpu-kubeletplugin/deviceinfo.go of ROCm/k8s-gpu-dra-driver).
 		resource: regexp.MustCompile(`^gpu\.amd\.com$`), vendor: "amd",
-		forms: []form{byPattern(`^gpu-[0-9]+-([0-9]+)$`, byRenderNode)},
+		forms: []form{byPattern(`^gpu-\d+-(\d+)$`, byRenderNode)},
 	},
 	{ // `0000-03-00-0-0x56c0`: PCI address and device id (README of intel/intel-resource-drivers-for-kubernetes).
 		resource: regexp.MustCompile(`^gpu\.intel\.com$`), vendor: "intel", family: v1alpha1.FamilyGPU, forms: []form{byDashedPCI},

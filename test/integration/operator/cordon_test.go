@@ -19,11 +19,10 @@ func cordonsMap() *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: cordon.Name}}
 }
 
-// newCordonWorld is a world without a memory of cordons, with a node of four devices.
+// newCordonWorld is a world with a node of four devices.
 func newCordonWorld(t *testing.T) world {
 	t.Helper()
 	w := newWorld(t, wholeCluster)
-	w.must(client.IgnoreNotFound(w.Delete(t.Context(), cordonsMap())))
 	w.addNode("n1", 4)
 	return w
 }
