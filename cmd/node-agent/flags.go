@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -24,6 +25,9 @@ const (
 	minRescanInterval = 5 * time.Second
 	minBackendTimeout = 100 * time.Millisecond
 )
+
+// defaultCDI is where container runtimes look for CDI specifications that are made at run time (CDI specification, 0.6).
+const defaultCDI = "/var/run/cdi"
 
 // flags are the command line.
 type flags struct {
@@ -43,6 +47,7 @@ type flags struct {
 	logLevel       string
 	config         string
 	devicePlugins  string
+	cdi            string
 	podResources   string
 
 	serving serving.Config
@@ -64,8 +69,12 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.healthAddress, "health-address", ":8081", "`host:port` of /healthz and /readyz; 0 disables them")
 	set.StringVar(&f.metricsAddress, "metrics-address", ":8080", "`host:port` of /metrics; 0 disables it")
 	set.StringVar(&f.config, "config", "", "YAML `file` that says which vendors' devices to serve to the kubelet; none without it")
-	set.StringVar(&f.devicePlugins, "device-plugins", serving.DefaultFolder, "`folder` where device plugins meet the kubelet")
-	set.StringVar(&f.podResources, "pod-resources", serving.DefaultPodResources, "`socket` at which the kubelet says which pod holds which device")
+	set.StringVar(&f.devicePlugins, "device-plugins", "", "`folder` where device plugins meet the kubelet; default "+
+		serving.DefaultFolder+" below --root")
+	set.StringVar(&f.podResources, "pod-resources", "", "`socket` at which the kubelet says which pod holds which device; default "+
+		serving.DefaultPodResources+" below --root, none with --replay")
+	set.StringVar(&f.cdi, "cdi", "", "`folder` where the container runtime reads CDI specifications; default "+
+		defaultCDI+" below --root")
 	set.StringVarP(&f.logLevel, "log-level", "v", "info", "least severe messages to log: debug, info, warn or error")
 }
 
@@ -79,6 +88,11 @@ func (f *flags) complete(set *pflag.FlagSet) error {
 		var name string
 		name, hostErr = os.Hostname()
 		f.nodeName = strings.ToLower(name) // as the kubelet names its Node
+	}
+	f.devicePlugins = cmp.Or(f.devicePlugins, filepath.Join(f.root, serving.DefaultFolder))
+	f.cdi = cmp.Or(f.cdi, filepath.Join(f.root, defaultCDI))
+	if f.replay == "" {
+		f.podResources = cmp.Or(f.podResources, filepath.Join(f.root, serving.DefaultPodResources))
 	}
 	return errors.Join(
 		hostErr,

@@ -80,5 +80,7 @@ agent.`,
 	command.SetErr(stderr)
 	command.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	f.register(command.Flags())
+	command.CompletionOptions.DisableDefaultCmd = true
+	command.AddCommand(newCleanupCommand(stderr))
 	return command
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rankwright/rankwright/internal/version"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
+	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
@@ -29,19 +30,21 @@ func start(ctx context.Context, f flags, stdout, stderr io.Writer, hangups <-cha
 		return err
 	}
 	agent, err := nodeagent.New(config, nodeagent.Options{
-		NodeName:       f.nodeName,
-		Host:           f.openHost,
-		BackendTimeout: f.backendTimeout,
-		RescanInterval: f.rescanInterval,
-		Uevents:        f.hotPlug && f.replay == "",
-		DevFolder:      f.devFolder(),
-		NVMLProgram:    f.nvmlProgram(),
-		LeaseNamespace: f.leaseNamespace,
-		HealthAddress:  f.healthAddress,
-		MetricsAddress: f.metricsAddress,
-		Serving:        &serving.Options{Config: f.serving, Folder: f.devicePlugins, PodResources: f.podResources},
-		Version:        version.String(),
-		Log:            log,
+		NodeName:           f.nodeName,
+		Host:               f.openHost,
+		BackendTimeout:     f.backendTimeout,
+		RescanInterval:     f.rescanInterval,
+		Uevents:            f.hotPlug && f.replay == "",
+		DevFolder:          f.devFolder(),
+		NVMLProgram:        f.nvmlProgram(),
+		PodResourcesSocket: f.podResources,
+		Pod:                ownPod(),
+		LeaseNamespace:     f.leaseNamespace,
+		HealthAddress:      f.healthAddress,
+		MetricsAddress:     f.metricsAddress,
+		Serving:            f.servingOptions(),
+		Version:            version.String(),
+		Log:                log,
 	})
 	if err != nil {
 		return err
@@ -99,6 +102,31 @@ func (f *flags) devFolder() string {
 		return ""
 	}
 	return filepath.Join(f.root, "dev")
+}
+
+// servingOptions say what to serve to which kubelet.
+func (f *flags) servingOptions() *serving.Options {
+	return &serving.Options{
+		Config: f.serving, Folder: f.devicePlugins, PodResources: f.podResources, CDIFolder: f.cdi, Files: f.files,
+	}
+}
+
+// files opens the file tree of the host.
+func (f *flags) files() (detect.Files, error) {
+	host, err := f.openHost()
+	if err != nil {
+		return nil, err
+	}
+	return host.Files, nil
+}
+
+// ownPod is the agent's pod, where its manifest tells by POD_NAMESPACE and POD_NAME.
+func ownPod() podresources.Pod {
+	pod := podresources.Pod{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
+	if pod.Namespace == "" || pod.Name == "" {
+		return podresources.Pod{}
+	}
+	return pod
 }
 
 func loadConfig(kubeconfig string) (*rest.Config, error) {

@@ -26,6 +26,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/cordon"
 	"github.com/rankwright/rankwright/controllers/heartbeat"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/placement"
@@ -101,6 +102,10 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	keeper := &slots.Reconciler{Client: reconciler.Client, Events: reconciler.Events}
 	if err := keeper.Setup(ctx, mgr); err != nil {
 		return nil, fmt.Errorf("controller of slots: %w", err)
+	}
+	cordons := &cordon.Keeper{Inventories: mgr.GetCache(), Reader: mgr.GetAPIReader(), Writer: direct, Namespace: options.Namespace}
+	if err := cordons.Setup(mgr); err != nil {
+		return nil, fmt.Errorf("controller of cordons: %w", err)
 	}
 	if err := mgr.Add(&housekeeper{sweep: reconciler.Sweep, monitor: monitor, wake: woken, log: options.Log}); err != nil {
 		return nil, fmt.Errorf("housekeeping: %w", err)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
+	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
@@ -41,6 +42,8 @@ type Agent struct {
 	publisher *publisher
 	// plugin serves devices to the kubelet; nil where none are to be served.
 	plugin *serving.Plugin
+	// kubelet is nil where no kubelet is to be asked.
+	kubelet *podresources.Poller
 
 	// rescan carries what asks for a detection.
 	rescan  chan string
@@ -58,8 +61,9 @@ type Agent struct {
 	stale    bool
 	trigger  string
 	// missed says that the last publication was the first to miss a device, recheck that another detection may change the
-	// health of one.
+	// health of one, next when to publish again at the latest.
 	missed, recheck bool
+	next            time.Time
 	events          *eventRecorder
 }
 
@@ -67,6 +71,13 @@ type Agent struct {
 func (a *Agent) Rescan() { a.rescanFor(triggerSignal) }
 
 func (a *Agent) rescanFor(trigger string) { signal(a.rescan, trigger) }
+
+// Poke has the kubelet asked soon who holds which device: something was allocated. It does not wait.
+func (a *Agent) Poke() {
+	if a.kubelet != nil {
+		a.kubelet.Poke()
+	}
+}
 
 // signal makes a request without waiting; one that is pending already stands for both.
 func signal[T any](c chan T, value T) {
@@ -86,6 +97,9 @@ func (a *Agent) due(trigger string) {
 // Once detects and publishes once.
 func (a *Agent) Once(ctx context.Context) error {
 	a.due(triggerStart)
+	if a.kubelet != nil {
+		a.kubelet.Poll(ctx)
+	}
 	return a.turn(ctx)
 }
 
@@ -108,9 +122,13 @@ func (a *Agent) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return health.serve(ctx) })
 	group.Go(func() error { return measures.serve(ctx) })
-	group.Go(func() error {
-		return watchInventory(ctx, a.client, a.options.NodeName, func() { signal(a.changed, struct{}{}) })
-	})
+	for _, w := range a.watches() {
+		group.Go(func() error { return w.run(ctx) })
+	}
+	if a.kubelet != nil {
+		a.kubelet.Poll(ctx)
+		group.Go(func() error { a.kubelet.Run(ctx); return nil })
+	}
 	a.watchEvents(ctx, group, a.eventSources())
 	if a.plugin != nil {
 		group.Go(func() error { a.plugin.Run(ctx); return nil })
@@ -138,11 +156,14 @@ func (a *Agent) loop(ctx context.Context, started func()) {
 		if sooner, trigger := a.sooner(); trigger != "" && sooner.Before(due) {
 			due, reason = sooner, trigger
 		}
+		delay := due.Sub(a.clock.Now())
+		if !a.next.IsZero() {
+			delay = min(delay, a.next.Sub(a.clock.Now()))
+		}
 		if started != nil && a.node.Load() != nil {
 			started()
 			started = nil
 		}
-		delay := due.Sub(a.clock.Now())
 		if err != nil && ctx.Err() == nil {
 			delay = min(delay, retryDelay(failures, rand.Float64()))
 			failures++
@@ -226,7 +247,7 @@ func (a *Agent) publish(ctx context.Context) error {
 		return err
 	}
 	a.ready.Store(true)
-	a.missed, a.recheck = outcome.missed, outcome.recheck
+	a.missed, a.recheck, a.next = outcome.missed, outcome.recheck, outcome.next
 	level := slog.LevelDebug
 	if outcome.written {
 		level = slog.LevelInfo

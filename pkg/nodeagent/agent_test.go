@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	testingclock "k8s.io/utils/clock/testing"
 )
@@ -47,29 +45,6 @@ func TestRenewalDelay(t *testing.T) {
 		if got := renewalDelay(tc.failed, tc.random).Round(time.Millisecond); got != tc.want {
 			t.Errorf("renewalDelay(%t, %g) = %s, want %s", tc.failed, tc.random, got, tc.want)
 		}
-	}
-}
-
-func TestSpecDiffers(t *testing.T) {
-	object := func(uid types.UID, generation int64, version string) *metav1.PartialObjectMetadata {
-		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: uid, Generation: generation, ResourceVersion: version}}
-	}
-	tests := []struct {
-		name          string
-		before, after any
-		want          bool
-	}{
-		{"a write to the status", object("a", 1, "10"), object("a", 1, "11"), false},
-		{"a cordon", object("a", 1, "10"), object("a", 2, "11"), true},
-		{"another object of the name", object("a", 1, "10"), object("b", 1, "11"), true},
-		{"something else", "x", object("a", 1, "10"), false},
-	}
-	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			if got := specDiffers(tc.before, tc.after); got != tc.want {
-				t.Errorf("specDiffers = %t, want %t", got, tc.want)
-			}
-		})
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 const (
 	reasonAllLooked   = "AllBackendsLooked"
 	reasonApplied     = "Applied"
+	reasonRemoved     = "Removed"
 	reasonConflict    = "Conflict"
 	reasonApplyFailed = "ApplyFailed"
 	reasonAllObserved = "AllDevicesObserved"
@@ -50,8 +51,8 @@ func detectedCondition(backends []v1alpha1.BackendStatus) metav1.Condition {
 }
 
 // labelledCondition says whether every label could be written. contested holds the keys that other managers hold, with
-// the managers; failure is what else went wrong.
-func labelledCondition(contested map[string]string, failure error) metav1.Condition {
+// the managers; removed are those that somebody keeps removing; failure is what else went wrong.
+func labelledCondition(contested map[string]string, removed []string, failure error) metav1.Condition {
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionLabelled, Status: metav1.ConditionTrue,
 		Reason: reasonApplied, Message: "every label is on the node",
@@ -60,14 +61,12 @@ func labelledCondition(contested map[string]string, failure error) metav1.Condit
 	case failure != nil:
 		condition.Status, condition.Reason = metav1.ConditionFalse, reasonApplyFailed
 		condition.Message = failure.Error()
-	case len(contested) > 0:
-		var held []string
-		for _, key := range slices.Sorted(maps.Keys(contested)) {
-			held = append(held, fmt.Sprintf("%s by %q", key, contested[key]))
-		}
+	case len(contested)+len(removed) > 0:
 		condition.Status, condition.Reason = metav1.ConditionFalse, reasonConflict
-		condition.Message = "labels with another value are held by other field managers; remove them there and they are " +
-			"written again: " + strings.Join(held, ", ")
+		if len(removed) > 0 {
+			condition.Reason = reasonRemoved
+		}
+		condition.Message = lostLabels(contested, removed)
 	}
 	return condition
 }
@@ -96,6 +95,26 @@ func monitoredCondition(devices []v1alpha1.Device) metav1.Condition {
 		condition.Message = fmt.Sprintf("the health of %d of %d devices is not known: %s", count, len(devices), strings.Join(groups, "; "))
 	}
 	return condition
+}
+
+// lostLabels says which labels are not on the node, and why. One that is taken and removed in turn is told as removed: the
+// message does not change each time.
+func lostLabels(contested map[string]string, removed []string) string {
+	var held, parts []string
+	for _, key := range slices.Sorted(maps.Keys(contested)) {
+		if !slices.Contains(removed, key) {
+			held = append(held, fmt.Sprintf("%s by %q", key, contested[key]))
+		}
+	}
+	if len(held) > 0 {
+		parts = append(parts, "labels with another value are held by other field managers; remove them there and they are "+
+			"written again: "+strings.Join(held, ", "))
+	}
+	if len(removed) > 0 {
+		parts = append(parts, "labels are removed again and again and written ever more rarely; find out who does that: "+
+			strings.Join(removed, ", "))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // conditionsAt gives the new conditions their generation and the time of their last transition: the one published before

@@ -24,15 +24,25 @@ func TestConditions(t *testing.T) {
 			Type: "Detected", Status: "False", Reason: "BackendFailed",
 			Message: "could not look, so what was known of its devices stays: nvidia: nvidia is broken: mend it",
 		}},
-		{"labelled", labelledCondition(nil, nil), metav1.Condition{
+		{"labelled", labelledCondition(nil, nil, nil), metav1.Condition{
 			Type: "Labelled", Status: "True", Reason: "Applied", Message: "every label is on the node",
 		}},
-		{"contested", labelledCondition(map[string]string{"rankwright.dev/b": "helm", "rankwright.dev/a": "kubectl"}, nil), metav1.Condition{
+		{"contested", labelledCondition(map[string]string{"rankwright.dev/b": "helm", "rankwright.dev/a": "kubectl"}, nil, nil), metav1.Condition{
 			Type: "Labelled", Status: "False", Reason: "Conflict",
 			Message: "labels with another value are held by other field managers; remove them there and they are written again: " +
 				`rankwright.dev/a by "kubectl", rankwright.dev/b by "helm"`,
 		}},
-		{"failed", labelledCondition(nil, errors.New("forbidden")), metav1.Condition{
+		{"removed", labelledCondition(map[string]string{"rankwright.dev/b": "helm"}, []string{"rankwright.dev/a"}, nil), metav1.Condition{
+			Type: "Labelled", Status: "False", Reason: "Removed",
+			Message: "labels with another value are held by other field managers; remove them there and they are written again: " +
+				`rankwright.dev/b by "helm"; labels are removed again and again and written ever more rarely; find out who does that: rankwright.dev/a`,
+		}},
+		{
+			"removed and taken in turn",
+			labelledCondition(map[string]string{"rankwright.dev/a": "helm"}, []string{"rankwright.dev/a"}, nil),
+			labelledCondition(nil, []string{"rankwright.dev/a"}, nil),
+		},
+		{"failed", labelledCondition(nil, nil, errors.New("forbidden")), metav1.Condition{
 			Type: "Labelled", Status: "False", Reason: "ApplyFailed", Message: "forbidden",
 		}},
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/health"
 )
 
-func seen(devices ...v1alpha1.Device) detection {
+func sawDevices(devices ...v1alpha1.Device) detection {
 	return detection{status: status(backends(backend("nvidia", v1alpha1.BackendFound)), devices...)}
 }
 
@@ -34,7 +34,7 @@ func TestFaultsAreOfTheFunctionAndAreToldOnce(t *testing.T) {
 	if faults, _ := h.waiting(); len(faults) != 2 {
 		t.Errorf("%d faults wait, want 2", len(faults))
 	}
-	first, recheck := applied(h, status(nil), seen(h100(0), h100(1)), earlier)
+	first, recheck := applied(h, status(nil), sawDevices(h100(0), h100(1)), earlier)
 	if first.Devices[0].Health.State != v1alpha1.Healthy || first.Devices[1].Health.Reason != "XID79" || recheck {
 		t.Errorf("devices %+v, recheck %t", first.Devices, recheck)
 	}
@@ -42,7 +42,7 @@ func TestFaultsAreOfTheFunctionAndAreToldOnce(t *testing.T) {
 		t.Errorf("%d faults wait after the publication", len(faults))
 	}
 	replaced := h100(1, func(d *v1alpha1.Device) { d.UUID = "GPU-other" })
-	if next, _ := applied(h, first, seen(h100(0), replaced), later); next.Devices[1].Health.State != v1alpha1.Healthy {
+	if next, _ := applied(h, first, sawDevices(h100(0), replaced), later); next.Devices[1].Health.State != v1alpha1.Healthy {
 		t.Errorf("%+v: another GPU in the place has the fault of the former", next.Devices[1].Health)
 	}
 }
@@ -50,13 +50,13 @@ func TestFaultsAreOfTheFunctionAndAreToldOnce(t *testing.T) {
 func TestRecheckWhileADeviceRecovers(t *testing.T) {
 	h := &deviceHealth{rules: health.DefaultRules}
 	before := status(nil, h100(0, in("Degraded", "Overheated")))
-	if _, recheck := applied(h, before, seen(h100(0)), later); !recheck {
+	if _, recheck := applied(h, before, sawDevices(h100(0)), later); !recheck {
 		t.Error("no other detection soon for a device that looks well")
 	}
-	if _, recheck := applied(h, before, seen(h100(0, in("Degraded", "Overheated"))), later); recheck {
+	if _, recheck := applied(h, before, sawDevices(h100(0, in("Degraded", "Overheated"))), later); recheck {
 		t.Error("another detection soon for a device that does not change")
 	}
-	suspicious := seen(h100(1))
+	suspicious := sawDevices(h100(1))
 	suspicious.signs = map[v1alpha1.DeviceID]detect.Signs{h100(1).ID: {Suspicions: []v1alpha1.DeviceHealth{{State: "Degraded", Reason: "Overheated"}}}}
 	next, recheck := applied(h, status(nil), suspicious, later)
 	if !recheck || next.Devices[0].Health.State != v1alpha1.Healthy {

@@ -168,3 +168,17 @@ func TestMemoryIsWrittenOnceAMinuteAtMost(t *testing.T) {
 		t.Errorf("%d MiB are used by others on a device that a pod was given a second ago, want 0", got)
 	}
 }
+
+// What a pod used until it ended is no stranger's: only a detection after its end can tell.
+func TestMemoryOfAPodThatEndedIsNoStrangers(t *testing.T) {
+	before := status(backends(backend("nvidia", v1alpha1.BackendFound)), h100(0))
+	before.Allocations = []v1alpha1.Allocation{{Device: h100(0).ID, Namespace: "n", Pod: "p"}}
+	detected := status(backends(backend("nvidia", v1alpha1.BackendFound)), h100(0, detectedUse(40_000)))
+	for again, want := range map[bool]int64{true: 0, false: 9 * 4077} {
+		options := mergeOptions{now: later, again: again, allocations: &[]v1alpha1.Allocation{}}
+		got := merge(before, detected, options)
+		if use := got.Devices[0].Memory.UsedByOthersMiB; use != want || len(got.Allocations) != 0 {
+			t.Errorf("again %t: %d MiB, allocations %v; want %d and none", again, use, got.Allocations, want)
+		}
+	}
+}

@@ -30,6 +30,8 @@ type mergeOptions struct {
 	again bool
 	// holdMemory keeps the published use of memory by others: it changed less than memoryInterval ago.
 	holdMemory bool
+	// allocations take the place of those published before; nil leaves these.
+	allocations *[]v1alpha1.Allocation
 }
 
 // Merge joins what was published before with what was just detected. Devices that a backend listed are as it says, with
@@ -50,9 +52,12 @@ func merge(previous, detected v1alpha1.AcceleratorInventoryStatus, options merge
 	merged := *detected.DeepCopy()
 	merged.Summary, merged.Conditions = v1alpha1.InventorySummary{}, nil
 	merged.Allocations = slices.Clone(previous.Allocations)
+	if options.allocations != nil {
+		merged.Allocations = slices.Clone(*options.allocations)
+	}
 	backends := statesByName(detected.Backends)
 	keepHost(previous, &merged, backends)
-	held := heldDevices(&merged)
+	held, heldBefore := heldDevices(&merged), heldDevices(&previous)
 	for i := range merged.Devices {
 		d := &merged.Devices[i]
 		before := previous.Device(d.ID)
@@ -63,7 +68,9 @@ func merge(previous, detected v1alpha1.AcceleratorInventoryStatus, options merge
 		if before != nil && backends[d.Backend].State == v1alpha1.BackendDegraded {
 			keepIdentity(before, d)
 		}
-		stepMemory(before, d, held[d.ID], options.holdMemory)
+		// What was in use at a detection was its holder's, if it had one: the next detection tells of strangers.
+		hold := options.holdMemory || options.again && heldBefore[d.ID]
+		stepMemory(before, d, held[d.ID], hold)
 	}
 	merged.Devices = append(merged.Devices, unseen(previous, &detected, backends, options)...)
 	slices.SortFunc(merged.Devices, func(a, b v1alpha1.Device) int { return cmp.Compare(a.ID, b.ID) })

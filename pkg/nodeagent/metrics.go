@@ -50,6 +50,7 @@ type metrics struct {
 	// eventSource is by trigger: whether its events are watched.
 	eventSource *prometheus.GaugeVec
 	gpuErrors   *prometheus.CounterVec
+	kubelet     *kubeletMetrics
 	readings    *readings
 	// health is by device: 1 for the state that it is in; transitions count the changes.
 	health      *prometheus.GaugeVec
@@ -94,6 +95,7 @@ func newMetrics(version string) *metrics {
 			Namespace: namespace, Subsystem: subsystem, Name: "gpu_errors_total",
 			Help: "Errors that NVIDIA's driver told of, by PCI address, type (XID, SingleBitECC, DoubleBitECC) and the driver's number.",
 		}, []string{"pci", "type", "xid"}),
+		kubelet:  newKubeletMetrics(namespace, subsystem),
 		readings: newReadings(),
 		health: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: "device", Name: "health",
@@ -115,7 +117,8 @@ func newMetrics(version string) *metrics {
 	for _, trigger := range []string{triggerStart, triggerPeriod, triggerSignal, triggerUevent, triggerDev, triggerGPUError, triggerMissed, triggerRetry, triggerHealth} {
 		m.scans.WithLabelValues(trigger)
 	}
-	m.registry.MustRegister(m.duration, m.devices, m.backends, m.publish, m.lastScan, m.scans, m.eventSource, m.gpuErrors, m.readings, m.health, m.transitions, build,
+	m.registry.MustRegister(m.duration, m.devices, m.backends, m.publish, m.lastScan, m.scans, m.eventSource, m.gpuErrors,
+		m.kubelet, m.readings, m.health, m.transitions, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -166,7 +169,10 @@ func (m *metrics) published(outcome published, err error) {
 			m.health.WithLabelValues(string(d.ID), d.Vendor, string(state)).Set(value)
 		}
 	}
+	m.kubelet.unknownDevices(outcome.allocations.Unknown)
 }
+
+func (m *metrics) askedKubelet(err error) { m.kubelet.asked(err) }
 
 func resultOf(outcome published, err error) string {
 	switch {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent/health"
+	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
@@ -43,6 +44,10 @@ type Options struct {
 	// NVIDIADriver is a file that is there while NVIDIA's driver is loaded, without which NVMLProgram is not run; empty means
 	// DefaultNVIDIADriver.
 	NVIDIADriver string
+	// PodResourcesSocket is the path of the kubelet's pod-resources API; empty where no kubelet is to be asked.
+	PodResourcesSocket string
+	// Pod is the agent's own pod, if it is one: a kubelet that does not list it does not know its pods yet.
+	Pod podresources.Pod
 	// LeaseNamespace holds the heartbeats; empty means DefaultLeaseNamespace.
 	LeaseNamespace string
 	// HealthAddress and MetricsAddress are where probes and metrics are served, host:port; empty or Disabled means nowhere.
@@ -80,6 +85,17 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 	if options.Serving != nil && !options.Serving.Config.Empty() {
 		a.plugin = a.newPlugin(*options.Serving)
 	}
+	if options.PodResourcesSocket == "" {
+		return a, nil
+	}
+	a.kubelet, err = podresources.NewPoller(podresources.Options{
+		Socket: options.PodResourcesSocket, Self: options.Pod, Clock: options.Clock,
+		Changed: func() { signal(a.changed, struct{}{}) }, Asked: m.askedKubelet,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.publisher.kubelet = kubeletView{state: a.kubelet.State, slices: sliceReader(c, options.NodeName), log: options.Log}
 	return a, nil
 }
 

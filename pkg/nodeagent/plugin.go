@@ -19,6 +19,7 @@ type server interface {
 func (a *Agent) newPlugin(options serving.Options) *serving.Plugin {
 	options.Log, options.Clock, options.Registry = a.log, a.clock, a.metrics.registry
 	options.Changed = func() { signal(a.changed, struct{}{}) }
+	options.Allocated = a.Poke
 	return serving.New(options)
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 )
 
 // publisher writes what was detected to the API server.
@@ -38,6 +39,11 @@ type publisher struct {
 	merged   int64
 	memoryAt time.Time
 	health   *deviceHealth
+
+	labels  labelKeeper
+	kubelet kubeletView
+	// held are the allocations that the next merge publishes; nil leaves those published before.
+	held *[]v1alpha1.Allocation
 }
 
 // detection is what a scan saw; scans are numbered from 1.
@@ -64,13 +70,18 @@ type published struct {
 	changes []healthChange
 	// inventory is the UID of the inventory.
 	inventory types.UID
+	// allocations is what the kubelet says of who holds which device, and owners who serves which.
+	allocations podresources.Allocations
+	owners      podresources.Owners
+	// next is when to publish again though nothing happens; zero is never.
+	next time.Time
 }
 
 // publish merges a detection into the node's inventory and writes inventory and labels where they changed. The labels go
 // first, since the inventory's status tells how that went: when they fail, the inventory is written nevertheless and
 // the error returned.
 func (p *publisher) publish(ctx context.Context, detected detection) (published, error) {
-	node, err := p.readNode(ctx)
+	node, allocatable, err := p.readNode(ctx)
 	if err != nil {
 		return published{}, err
 	}
@@ -84,19 +95,26 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	}
 	now := metav1.NewTime(p.clock.Now()).Rfc3339Copy()
 	again := detected.scan == p.merged
+	view := p.kubelet.look(ctx, sighting{
+		devices: allDevices(detected.status.Devices, previous.Devices), published: &previous, allocatable: allocatable,
+		detected: !again, now: p.clock.Now(),
+	})
+	p.held = view.rows
 	merged := p.merge(previous, detected, now)
 	faults, settled := p.health.waiting()
 	recheck := p.health.apply(previous, &merged, detected, faults, again, now)
+	setServices(merged.Devices, view.owners)
 	conditions := p.serve(inventory.Spec, &previous, &merged)
 	labels := Labels(&merged)
 	maps.Copy(labels, retainedLabels(node, labels, &previous, &merged))
-	contested, labelsWritten, labelErr := applyLabels(ctx, p.client, node, labels)
+	contested, labelsWritten, labelErr := p.writeLabels(ctx, node, labels)
+	removed, next := p.labels.contested(p.clock.Now())
 
 	merged.AgentVersion, merged.ObservedGeneration = p.version, inventory.Generation
 	merged.Summary = merged.Summarize(inventory.Spec)
-	merged.Conditions = conditionsAt(previous.Conditions, inventory.Generation, now,
-		append(conditions, detectedCondition(merged.Backends), labelledCondition(contested, labelErr),
-			monitoredCondition(merged.Devices))...)
+	conditions = append(conditions, detectedCondition(merged.Backends), labelledCondition(contested, removed, labelErr),
+		monitoredCondition(merged.Devices))
+	merged.Conditions = conditionsAt(previous.Conditions, inventory.Generation, now, append(conditions, view.conditions...)...)
 	fields, statusWritten, statusErr := p.writeStatus(ctx, inventory, merged)
 	if statusErr == nil {
 		p.last = merged
@@ -108,12 +126,12 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	maps.Copy(contested, fields)
 	outcome := published{
 		status: merged, node: node, contested: contested, written: labelsWritten || statusWritten, served: true, recheck: recheck,
-		inventory: inventory.UID,
+		inventory: inventory.UID, missed: newlyMissed(&previous, &merged),
+		allocations: view.held, owners: view.owners, next: earliest(next, view.next),
 	}
 	if statusErr == nil {
 		outcome.changes = healthChanges(&previous, &merged)
 	}
-	outcome.missed = newlyMissed(&previous, &merged)
 	return outcome, errors.Join(labelErr, statusErr)
 }
 
@@ -127,11 +145,32 @@ func (p *publisher) serve(spec v1alpha1.AcceleratorInventorySpec, previous, merg
 	return []metav1.Condition{p.server.Condition(meta.FindStatusCondition(previous.Conditions, v1alpha1.ConditionServed))}
 }
 
+// writeLabels writes the labels, except those that somebody removed a moment ago.
+func (p *publisher) writeLabels(ctx context.Context, node *metav1.PartialObjectMetadata,
+	desired map[string]string,
+) (contested map[string]string, written bool, err error) {
+	now := p.clock.Now()
+	desired = p.labels.withhold(node, desired, now)
+	contested, written, err = applyLabels(ctx, p.client, node, desired)
+	if err == nil {
+		p.labels.wrote(node, desired, now)
+	}
+	return contested, written, err
+}
+
+// earliest is the first of two times, of which the zero time is none.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // merge joins a detection with what is published. The detection of a publication that failed or was asked for again is
 // merged again.
 func (p *publisher) merge(previous v1alpha1.AcceleratorInventoryStatus, detected detection, now metav1.Time) v1alpha1.AcceleratorInventoryStatus {
 	options := mergeOptions{
-		now: now, again: detected.scan == p.merged,
+		now: now, again: detected.scan == p.merged, allocations: p.held,
 		holdMemory: !p.memoryAt.IsZero() && now.Sub(p.memoryAt) < memoryInterval,
 	}
 	p.merged = detected.scan
@@ -145,17 +184,18 @@ func (p *publisher) wrote(previous, merged *v1alpha1.AcceleratorInventoryStatus,
 	}
 }
 
-func (p *publisher) readNode(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
+// readNode returns the Node and the extended resources that its kubelet gives out.
+func (p *publisher) readNode(ctx context.Context) (*metav1.PartialObjectMetadata, map[string]int64, error) {
 	read, err := p.client.Resource(nodes).Get(ctx, p.node, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("node %s is not registered yet, so nothing can be published; "+
+		return nil, nil, fmt.Errorf("node %s is not registered yet, so nothing can be published; "+
 			"if it never is, set --node-name to the Node's metadata.name: %w", p.node, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read Node %s: %w", p.node, err)
+		return nil, nil, fmt.Errorf("read Node %s: %w", p.node, err)
 	}
 	node := &metav1.PartialObjectMetadata{}
-	return node, fromObject(read, node)
+	return node, extendedResources(read), fromObject(read, node)
 }
 
 // ensureInventory returns the node's inventory, created or given to the present Node where it is not yet its own.

@@ -2,7 +2,13 @@ package nodeagent
 
 import (
 	"context"
+	"log/slog"
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
@@ -11,33 +17,61 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// specDiffers says whether the inventory is another one of its name or its spec changed: an administrator cordoned a
-// device. The agent's own writes to the status do not change the generation.
-func specDiffers(before, after any) bool {
-	a, okA := before.(metav1.Object)
-	b, okB := after.(metav1.Object)
-	return okA && okB && (a.GetUID() != b.GetUID() || a.GetGeneration() != b.GetGeneration())
+// objectWatch tells when an object is created or deleted, or when what the agent cares about in it changes.
+type objectWatch struct {
+	client dynamic.Interface
+	kind   schema.GroupVersionResource
+	name   string
+	// keep leaves of the object what differs needs, so that the rest is not held.
+	keep func(*unstructured.Unstructured) *unstructured.Unstructured
+	// differs compares two objects of the name, as kept.
+	differs func(before, after *unstructured.Unstructured) bool
+	changed func()
+	log     *slog.Logger
 }
 
-// watchInventory calls changed whenever the node's inventory is created or deleted or its spec changes, until the context
-// ends. An API server that is away is asked again and again.
+// watches are of the inventory, for its spec, and of the Node.
 //
-// The Node itself is not watched: that would take the right to list all Nodes. When a Node is deleted, its inventory is
-// collected with it, which is seen here; the agent then tries until there is a Node to publish for.
-func watchInventory(ctx context.Context, c dynamic.Interface, node string, changed func()) error {
-	informer := cache.NewSharedIndexInformerWithOptions(listWatch(c, inventories, node), &unstructured.Unstructured{},
-		cache.SharedIndexInformerOptions{ObjectDescription: "AcceleratorInventory " + node})
-	if err := informer.SetTransform(identityOnly); err != nil {
+// RBAC knows no right to watch an object of one name alone, so the agent may read all Nodes. It may get any of them anyway,
+// and inventories, which are named as their Nodes, tell more of a host. What it is for: a Node that is deleted and created
+// anew has its labels and its inventory within seconds, not at the next period.
+func (a *Agent) watches() []objectWatch {
+	changed := func() { signal(a.changed, struct{}{}) }
+	name := a.options.NodeName
+	return []objectWatch{
+		{a.client, inventories, name, identityOnly, specDiffers, changed, a.log},
+		{a.client, nodes, name, labelsAndResources, nodeDiffers, changed, a.log},
+	}
+}
+
+// run watches until the context ends. An API server that is away is asked again and again.
+func (w objectWatch) run(ctx context.Context) error {
+	informer := cache.NewSharedIndexInformerWithOptions(listWatch(w.client, w.kind, w.name), &unstructured.Unstructured{},
+		cache.SharedIndexInformerOptions{ObjectDescription: w.kind.Resource + " " + w.name})
+	err := informer.SetTransform(func(item any) (any, error) {
+		if whole, isObject := item.(*unstructured.Unstructured); isObject {
+			return w.keep(whole), nil
+		}
+		return item, nil
+	})
+	if err != nil {
 		return err
 	}
-	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { changed() },
-		DeleteFunc: func(any) { changed() },
+	if err := informer.SetWatchErrorHandlerWithContext(w.failed()); err != nil {
+		return err
+	}
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { w.changed() },
+		DeleteFunc: func(any) { w.changed() },
 		UpdateFunc: func(before, after any) {
-			if specDiffers(before, after) {
-				changed()
+			a, okA := before.(*unstructured.Unstructured)
+			b, okB := after.(*unstructured.Unstructured)
+			if okA && okB && w.differs(a, b) {
+				w.changed()
 			}
 		},
 	})
@@ -49,6 +83,33 @@ func watchInventory(ctx context.Context, c dynamic.Interface, node string, chang
 	go informer.RunWithContext(ctx)
 	<-ctx.Done()
 	return nil
+}
+
+// failed logs a missing right once and leaves other failures to the client library.
+func (w objectWatch) failed() cache.WatchErrorHandlerWithContext {
+	var once sync.Once
+	return func(ctx context.Context, r *cache.Reflector, err error) {
+		if !apierrors.IsForbidden(err) {
+			cache.DefaultWatchErrorHandler(ctx, r, err)
+			return
+		}
+		once.Do(func() {
+			w.log.Warn("changes are seen with the rescan interval only: grant the verbs list and watch",
+				"resource", w.kind.Resource, "error", err)
+		})
+	}
+}
+
+// specDiffers says whether the inventory is another one of its name or its spec changed: an administrator cordoned a
+// device. The agent's own writes to the status do not change the generation.
+func specDiffers(before, after *unstructured.Unstructured) bool {
+	return before.GetUID() != after.GetUID() || before.GetGeneration() != after.GetGeneration()
+}
+
+// nodeDiffers says whether the Node is another one of its name, a label of ours changed, or what its kubelet gives out.
+func nodeDiffers(before, after *unstructured.Unstructured) bool {
+	return before.GetUID() != after.GetUID() || !maps.Equal(before.GetLabels(), after.GetLabels()) ||
+		!maps.Equal(extendedResources(before), extendedResources(after))
 }
 
 // listWatch lists and watches the one object of a name.
@@ -68,16 +129,26 @@ func listWatch(c dynamic.Interface, kind schema.GroupVersionResource, name strin
 	}, c)
 }
 
-// identityOnly leaves of an object what tells it and its generations apart, so that it need not be held twice.
-func identityOnly(item any) (any, error) {
-	whole, isObject := item.(*unstructured.Unstructured)
-	if !isObject {
-		return item, nil
-	}
+// identityOnly leaves of an object what tells it and its generations apart.
+func identityOnly(whole *unstructured.Unstructured) *unstructured.Unstructured {
 	kept := &unstructured.Unstructured{Object: object{"apiVersion": whole.GetAPIVersion(), "kind": whole.GetKind()}}
 	kept.SetName(whole.GetName())
 	kept.SetUID(whole.GetUID())
 	kept.SetGeneration(whole.GetGeneration())
 	kept.SetResourceVersion(whole.GetResourceVersion())
-	return kept, nil
+	return kept
+}
+
+// labelsAndResources leaves of a Node also the labels of ours, and the extended resources.
+func labelsAndResources(whole *unstructured.Unstructured) *unstructured.Unstructured {
+	kept := identityOnly(whole)
+	labels := whole.GetLabels()
+	maps.DeleteFunc(labels, func(key, _ string) bool { return !strings.HasPrefix(key, v1alpha1.Prefix) })
+	kept.SetLabels(labels)
+	allocatable := object{}
+	for name, number := range extendedResources(whole) {
+		allocatable[name] = strconv.FormatInt(number, 10)
+	}
+	kept.Object["status"] = object{"allocatable": allocatable}
+	return kept
 }

@@ -78,6 +78,7 @@ func (w world) empty() {
 	for _, kind := range []client.Object{&v1alpha1.ModelPlacement{}, &v1alpha1.ShardingPlan{}, &v1alpha1.DeviceMesh{}, &corev1.Pod{}} {
 		w.must(w.DeleteAllOf(w.Context(), kind, client.InNamespace(testNamespace), zero))
 	}
+	w.must(client.IgnoreNotFound(w.Delete(w.Context(), cordonsMap())))
 	for _, kind := range []client.Object{&v1alpha1.AcceleratorInventory{}, &corev1.Node{}} {
 		w.must(w.DeleteAllOf(w.Context(), kind))
 	}

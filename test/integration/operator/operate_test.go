@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -21,6 +22,12 @@ import (
 // operate runs an operator without leader election until the test ends.
 func (w world) operate(options operator.Options) {
 	w.Helper()
+	w.operateAs(cluster.Config(), options)
+}
+
+// operateAs is operate with the rights of a configuration.
+func (w world) operateAs(config *rest.Config, options operator.Options) {
+	w.Helper()
 	options.Namespace, options.AgentNamespace = operatorNamespace, "rankwright-node-agent"
 	options.HealthAddress, options.MetricsAddress = "0", "0"
 	if options.Registry == nil {
@@ -30,7 +37,7 @@ func (w world) operate(options operator.Options) {
 		options.Log = testr.New(w.T)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.Context()))
-	mgr, err := operator.New(ctx, cluster.Config(), options)
+	mgr, err := operator.New(ctx, config, options)
 	w.must(err)
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()

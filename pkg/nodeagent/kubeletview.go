@@ -1,0 +1,144 @@
+package nodeagent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
+)
+
+// slicesInterval is the shortest time between two looks at ResourceSlices for a device that is in none.
+const slicesInterval = time.Minute
+
+// kubeletView works out who holds and who serves the devices, from what the kubelet, DRA drivers and the Node say. The zero
+// value knows nothing of a kubelet.
+type kubeletView struct {
+	// state returns the kubelet's last answer; nil where no kubelet is to be asked.
+	state func() podresources.State
+	// slices reads what DRA drivers publish for this node. It needs a right that is optional.
+	slices func(context.Context) (podresources.Published, error)
+	log    *slog.Logger
+
+	published  podresources.Published
+	lookedAt   time.Time
+	succession podresources.Succession
+	recalled   bool
+}
+
+// sighting is what a publication knows before it asks who holds what.
+type sighting struct {
+	devices     []v1alpha1.Device
+	published   *v1alpha1.AcceleratorInventoryStatus
+	allocatable map[string]int64
+	// detected says that there was a detection since the last publication.
+	detected bool
+	now      time.Time
+}
+
+// seen is the answer. rows is nil where the allocations are as they were.
+type seen struct {
+	held       podresources.Allocations
+	rows       *[]v1alpha1.Allocation
+	owners     podresources.Owners
+	conditions []metav1.Condition
+	// next is when an owner that is away loses its devices, if nothing is heard of it.
+	next time.Time
+}
+
+func (v *kubeletView) look(ctx context.Context, s sighting) seen {
+	if v.state == nil {
+		return seen{}
+	}
+	state := v.state()
+	v.readSlices(ctx, s, state)
+	hardware := podresources.NewHardware(s.devices, v.published)
+	held, known := heldNow(state, hardware, s.published.Allocations)
+	if !v.recalled {
+		v.succession.Recall(s.published.Devices, s.now)
+		v.recalled = true
+	}
+	result := seen{held: held}
+	if known {
+		result.rows = &held.Rows
+	}
+	result.owners, result.next = v.succession.Update(hardware.Owners(v.evidence(state, s)), s.now)
+	if condition := allocationsCondition(state, held); condition != nil {
+		result.conditions = []metav1.Condition{*condition}
+	}
+	return result
+}
+
+func (v *kubeletView) evidence(state podresources.State, s sighting) podresources.Evidence {
+	evidence := podresources.Evidence{Published: v.published, Allocatable: s.allocatable}
+	if state.Answer != nil && !state.NoKubelet {
+		evidence.Offered = append([]podresources.Name{}, state.Answer.Offered...)
+	}
+	return evidence
+}
+
+// readSlices looks at ResourceSlices with every detection, and when a pod holds a device that is in none. What cannot be
+// read stays as it was.
+func (v *kubeletView) readSlices(ctx context.Context, s sighting, state podresources.State) {
+	missing := false
+	if state.Answer != nil && s.now.Sub(v.lookedAt) >= slicesInterval {
+		for _, grant := range state.Answer.Grants {
+			_, known := v.published[grant.Name]
+			missing = missing || grant.Name.Server == v1alpha1.ServedByDRA && !known
+		}
+	}
+	if v.slices == nil || !s.detected && !missing {
+		return
+	}
+	v.lookedAt = s.now
+	published, err := v.slices(ctx)
+	if err != nil {
+		v.log.Debug("devices of DRA drivers are told by their names alone", "error", err)
+		return
+	}
+	v.published = published
+}
+
+// sliceReader reads the ResourceSlices of a node.
+func sliceReader(c dynamic.Interface, node string) func(context.Context) (podresources.Published, error) {
+	selector := fields.OneTermEqualSelector("spec.nodeName", node).String()
+	return func(ctx context.Context) (podresources.Published, error) {
+		list, err := c.Resource(resourceSlices).List(ctx, metav1.ListOptions{FieldSelector: selector})
+		if err != nil {
+			return nil, fmt.Errorf("list ResourceSlices of Node %s: %w", node, err)
+		}
+		published := podresources.Published{}
+		for i := range list.Items {
+			content, err := json.Marshal(list.Items[i].Object)
+			if err == nil {
+				err = published.Add(content)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		return published, nil
+	}
+}
+
+// extendedResources are those of a Node's allocatable resources that belong to a domain, with their numbers.
+func extendedResources(node *unstructured.Unstructured) map[string]int64 {
+	allocatable, _, _ := unstructured.NestedStringMap(node.Object, "status", "allocatable")
+	extended := map[string]int64{}
+	for name, quantity := range allocatable {
+		var number int64
+		if _, err := fmt.Sscanf(quantity, "%d", &number); err == nil && strings.Contains(name, "/") {
+			extended[name] = number
+		}
+	}
+	return extended
+}

@@ -1,0 +1,72 @@
+package podresources
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// As gpu.nvidia.com and gpu.amd.com publish them, shortened.
+const sliceOfTwo = `{"kind":"ResourceSlice","spec":{"driver":"gpu.example.com","nodeName":"node-1","pool":{"name":"node-1"},
+"devices":[
+ {"name":"gpu-0","attributes":{"uuid":{"string":"GPU-a"},"resource.kubernetes.io/pciBusID":{"string":"0000:17:00.0"},"productName":{"string":"H100"}}},
+ {"name":"gpu-1","attributes":{"gpu.example.com/index":{"int":1},"healthy":{"bool":true}}}]}}`
+
+func TestPublishedOfASlice(t *testing.T) {
+	got := Published{}
+	if err := got.Add([]byte(sliceOfTwo)); err != nil {
+		t.Fatal(err)
+	}
+	want := Published{
+		claim("gpu.example.com", "gpu-0"): {UUID: "GPU-a", PCI: "0000:17:00.0"},
+		claim("gpu.example.com", "gpu-1"): {Index: "1"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("published (-want +got):\n%s", diff)
+	}
+	if err := got.Add([]byte(`{"spec":{"devices":7}}`)); err == nil {
+		t.Error("no error for what is no ResourceSlice")
+	}
+}
+
+// Whatever a slice says, reading it and looking its devices up ends without a panic, and finds devices of the host only.
+func FuzzPublished(f *testing.F) {
+	f.Add(sliceOfTwo)
+	f.Add(`{"spec":{"driver":"tpu.google.com","devices":[{"name":"0","attributes":{"index":{"int":-1}}}]}}`)
+	known := map[string]bool{}
+	for i := range host {
+		known[string(host[i].ID)] = true
+	}
+	f.Fuzz(func(t *testing.T, content string) {
+		published := Published{}
+		if published.Add([]byte(content)) != nil {
+			return
+		}
+		h := NewHardware(host, published)
+		for name := range published {
+			for _, id := range h.Find(name) {
+				if !known[string(id)] {
+					t.Fatalf("%+v is %s, which is not on the host", name, id)
+				}
+			}
+		}
+		h.Owners(Evidence{Published: published})
+	})
+}
+
+// Whatever a plugin calls its devices, finding them ends without a panic.
+func FuzzFind(f *testing.F) {
+	f.Add("nvidia.com/gpu", gpuUUID+"::0")
+	f.Add("rankwright.dev/x", "nvidia-0000:17:00.0::")
+	f.Add("gpu.intel.com/i915", "card4-0")
+	f.Fuzz(func(t *testing.T, resource, id string) {
+		h := NewHardware(host, nil)
+		for _, name := range []Name{plugin(resource, id), claim(resource, id)} {
+			for _, found := range h.Find(name) {
+				if len(found) > 96 {
+					t.Fatalf("%+v is %q, which an inventory cannot hold", name, found)
+				}
+			}
+		}
+	})
+}
