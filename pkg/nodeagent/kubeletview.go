@@ -27,6 +27,8 @@ type kubeletView struct {
 	state func() podresources.State
 	// slices reads what DRA drivers publish for this node. It needs a right that is optional.
 	slices func(context.Context) (podresources.Published, error)
+	// serves says which resources this agent serves; nil is none of another's domain.
+	serves func(resource string) bool
 	log    *slog.Logger
 
 	published  podresources.Published
@@ -79,7 +81,7 @@ func (v *kubeletView) look(ctx context.Context, s sighting) seen {
 }
 
 func (v *kubeletView) evidence(state podresources.State, s sighting) podresources.Evidence {
-	evidence := podresources.Evidence{Published: v.published, Allocatable: s.allocatable}
+	evidence := podresources.Evidence{Published: v.published, Allocatable: s.allocatable, Ours: v.serves}
 	if state.Answer != nil && !state.NoKubelet {
 		evidence.Offered = append([]podresources.Name{}, state.Answer.Offered...)
 	}

@@ -48,6 +48,9 @@ type Options struct {
 	PodResourcesSocket string
 	// Pod is the agent's own pod, if it is one: a kubelet that does not list it does not know its pods yet.
 	Pod podresources.Pod
+	// Serves says which extended resources this agent serves itself; nil means those of the product's own domain alone. It
+	// tells them from another plugin's where the kubelet cannot be asked.
+	Serves func(resource string) bool
 	// LeaseNamespace holds the heartbeats; empty means DefaultLeaseNamespace.
 	LeaseNamespace string
 	// HealthAddress and MetricsAddress are where probes and metrics are served, host:port; empty or Disabled means nowhere.
@@ -95,7 +98,9 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.publisher.kubelet = kubeletView{state: a.kubelet.State, slices: sliceReader(c, options.NodeName), log: options.Log}
+	a.publisher.kubelet = kubeletView{
+		state: a.kubelet.State, slices: sliceReader(c, options.NodeName), serves: options.Serves, log: options.Log,
+	}
 	return a, nil
 }
 
