@@ -43,6 +43,7 @@ func start(ctx context.Context, f flags, stdout, stderr io.Writer, hangups <-cha
 		HealthAddress:      f.healthAddress,
 		MetricsAddress:     f.metricsAddress,
 		Serving:            f.servingOptions(),
+		Serves:             f.serving.Serves,
 		Version:            version.String(),
 		Log:                log,
 	})

@@ -13,6 +13,7 @@ import (
 	strictjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
@@ -50,6 +51,19 @@ func (c Config) served() bool {
 		}
 	}
 	return false
+}
+
+// Serves says whether a resource that was given another name is served.
+func (c Config) Serves(resource string) bool {
+	domain, _, _ := strings.Cut(resource, "/")
+	for _, vendor := range c.Vendors {
+		for _, renamed := range vendor.Resources {
+			if vendor.Serve && strings.HasPrefix(renamed, domain+"/") {
+				return true
+			}
+		}
+	}
+	return strings.HasPrefix(resource, v1alpha1.Prefix)
 }
 
 // Empty says that nothing is to be served.

@@ -31,7 +31,7 @@ func cleanUp(t *testing.T, plane *controlplane.ControlPlane) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, err := controlplane.ReadManifests(filepath.Join(root, "config", "namespace"), filepath.Join(root, "config", "cleanup"))
+	objects, err := controlplane.ReadManifests(filepath.Join(root, "config", "namespace"), filepath.Join(root, "config", "cleanup", "cleanup.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
