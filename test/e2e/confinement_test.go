@@ -3,12 +3,14 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -79,7 +81,6 @@ func thefts(own, other string) []report.Request {
 func rights(own string) []report.Request {
 	return []report.Request{
 		merged("label the node under our prefix", nodePath+own, `{"metadata":{"labels":{"rankwright.dev/probe":"x"}}}`),
-		merged("remove the label", nodePath+own, `{"metadata":{"labels":{"rankwright.dev/probe":null}}}`),
 		{Name: "read the inventory", Method: http.MethodGet, Path: inventoryPath + own},
 		{Name: "renew the lease", Method: http.MethodGet, Path: leasePath + own},
 	}
@@ -93,6 +94,12 @@ func TestStolenToken(t *testing.T) {
 	for _, node := range []string{own, other} {
 		s.awaitInventory(t, node, func(i *v1alpha1.AcceleratorInventory) bool { return len(i.Status.Devices) > 0 })
 	}
+	t.Cleanup(func() {
+		patch := []byte(`{"metadata":{"labels":{"rankwright.dev/probe":null}}}`)
+		if _, err := s.objects.Resource(nodes).Patch(context.Background(), own, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
 	outcomes := s.request(t, own, append(thefts(own, other), rights(own)...))
 	refused := 0
 	for i, outcome := range outcomes {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -121,7 +122,7 @@ func (s *site) explain(t *testing.T) {
 	}
 	if events, err := s.clients.CoreV1().Events(metav1.NamespaceAll).List(ctx, metav1.ListOptions{}); err == nil {
 		for i := range events.Items {
-			if e := &events.Items[i]; e.Type == corev1.EventTypeWarning {
+			if e := &events.Items[i]; e.Type == corev1.EventTypeWarning && e.InvolvedObject.Kind == "Pod" && time.Since(e.LastTimestamp.Time) < time.Minute {
 				t.Logf("event %s %s/%s: %s: %s", e.InvolvedObject.Kind, e.InvolvedObject.Namespace, e.InvolvedObject.Name, e.Reason, e.Message)
 			}
 		}
