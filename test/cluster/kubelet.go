@@ -47,18 +47,17 @@ func (n *Node) kubeletConfig() map[string]any {
 	}
 }
 
-// proxyConfig is a KubeProxyConfiguration: it leaves the machine's connection tracking as it is.
+// proxyConfig is a KubeProxyConfiguration: it leaves the machine's connection tracking as it is. The ports of probes and
+// metrics are the standard ones, since each node has a network of its own; 0 is none to kube-proxy, and it ends.
 func (n *Node) proxyConfig() map[string]any {
 	return map[string]any{
-		"apiVersion":         "kubeproxy.config.k8s.io/v1alpha1",
-		"kind":               "KubeProxyConfiguration",
-		"mode":               "iptables",
-		"hostnameOverride":   n.Name,
-		"clusterCIDR":        n.cluster.net.cluster().String(),
-		"conntrack":          map[string]any{"maxPerCore": 0},
-		"clientConnection":   map[string]any{"kubeconfig": n.path("kube-proxy.kubeconfig")},
-		"healthzBindAddress": "127.0.0.1:10256",
-		"metricsBindAddress": "127.0.0.1:10249",
+		"apiVersion":       "kubeproxy.config.k8s.io/v1alpha1",
+		"kind":             "KubeProxyConfiguration",
+		"mode":             "iptables",
+		"hostnameOverride": n.Name,
+		"clusterCIDR":      n.cluster.net.cluster().String(),
+		"conntrack":        map[string]any{"maxPerCore": 0},
+		"clientConnection": map[string]any{"kubeconfig": n.path("kube-proxy.kubeconfig")},
 	}
 }
 
