@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -119,8 +120,11 @@ func (n *Node) startProxy(ctx context.Context) error {
 	}
 	return await(ctx, n.components["kube-proxy"], func(ctx context.Context) error {
 		output, err := n.Command(ctx, "iptables", "--wait", "--table", "nat", "--list-rules", "KUBE-SERVICES").CombinedOutput()
-		if err != nil || !strings.Contains(string(output), n.cluster.net.services().Addr().Next().String()) {
-			return fmt.Errorf("the Service kubernetes is not among its rules (%v): %s", err, output)
+		if err == nil && !strings.Contains(string(output), n.cluster.net.services().Addr().Next().String()) {
+			err = errors.New("the Service kubernetes is not among its rules")
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, output)
 		}
 		return nil
 	})

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,18 +51,18 @@ func (s *site) mustHelm(t *testing.T, args ...string) string {
 	return output
 }
 
-// install installs the chart, with the values of values.yaml and these on top, until everything is ready, and uninstalls
+// install installs the chart, with the values of values.yaml, until everything is ready, and uninstalls
 // it at the end of the test.
-func (s *site) install(t *testing.T, set ...string) {
+func (s *site) install(t *testing.T) {
 	t.Helper()
 	began := time.Now()
-	s.mustHelm(t, s.upgradeArgs(append([]string{"install"}, "--create-namespace"), set...)...)
+	s.mustHelm(t, s.upgradeArgs([]string{"install", "--create-namespace"})...)
 	step("ready after %.1f s", time.Since(began).Seconds())
 	t.Cleanup(func() { s.uninstall(t) })
 }
 
 func (s *site) upgradeArgs(verb []string, set ...string) []string {
-	args := append(verb, release, chart, "--namespace", agentNamespace, "--values", "values.yaml", "--wait", "--timeout", "3m")
+	args := append(slices.Clone(verb), release, chart, "--namespace", agentNamespace, "--values", "values.yaml", "--wait", "--timeout", "3m")
 	for _, value := range set {
 		args = append(args, "--set", value)
 	}

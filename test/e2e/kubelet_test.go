@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -27,7 +28,7 @@ type kubelet struct {
 
 func dial(node *cluster.Node) (*kubelet, error) {
 	// /var/lib/kubelet of the node is where DevicePlugins is.
-	socket := filepath.Join(filepath.Dir(node.DevicePlugins()), "pod-resources/kubelet.sock")
+	socket := filepath.Join(filepath.Dir(node.DevicePlugins()), "pod-resources", "kubelet.sock")
 	connection, err := grpc.NewClient("passthrough:///kubelet", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second}),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
@@ -68,7 +69,7 @@ func (k *kubelet) awaitAllocatable(ctx context.Context, resource string, count i
 		return last == nil && len(ids) == count, nil
 	})
 	if err != nil {
-		return fmt.Errorf("%w: the kubelet has %q of %s (%v)", err, ids, resource, last)
+		return fmt.Errorf("the kubelet has %q of %s: %w", ids, resource, errors.Join(err, last))
 	}
 	return nil
 }

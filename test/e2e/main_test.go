@@ -54,6 +54,9 @@ func on(t *testing.T) *site {
 	return shared
 }
 
+// recording is the file of a committed recording.
+func recording(host string) string { return filepath.Join("..", "recordings", host+".tar.gz") }
+
 // start starts the cluster, whose nodes have the images and play their hosts.
 func start(ctx context.Context) (stop func(), err error) {
 	dir, err := os.MkdirTemp("", "rankwright-e2e-")
@@ -94,7 +97,7 @@ func (s *site) prepare(ctx context.Context, archives []string) error {
 		}
 	}
 	for i, node := range s.Nodes {
-		if err := node.PlayHost(ctx, filepath.Join("../recordings", hosts[i]+".tar.gz")); err != nil {
+		if err := node.PlayHost(ctx, recording(hosts[i])); err != nil {
 			return err
 		}
 	}

@@ -43,7 +43,7 @@ func TestAgentAtRest(t *testing.T) {
 	}{{"host-microvm-no-pci", 0}, {"nvidia-h100-8", 8}, {"amd-mi300x-cpx-nps4", 64}}
 	t.Cleanup(func() {
 		for i, node := range s.Nodes {
-			if err := node.PlayHost(context.Background(), filepath.Join("../recordings", hosts[i]+".tar.gz")); err != nil {
+			if err := node.PlayHost(context.Background(), recording(hosts[i])); err != nil {
 				t.Error(err)
 			}
 		}

@@ -25,7 +25,7 @@ import (
 const patience = 2 * time.Minute
 
 // probePod runs a command of the probe.
-func probePod(name string, command string, change ...func(*corev1.Pod)) *corev1.Pod {
+func probePod(name, command string, change ...func(*corev1.Pod)) *corev1.Pod {
 	none, root := false, int64(0)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault},

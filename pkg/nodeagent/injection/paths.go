@@ -37,7 +37,7 @@ func noNodeRemedy(d *v1alpha1.Device) string {
 	switch {
 	case d.Driver == "vfio-pci":
 		return "it is bound to vfio-pci for virtual machines, bind the vendor's driver"
-	case d.Health.Message != "":
+	case d.Health.State != v1alpha1.Healthy && d.Health.Message != "":
 		return d.Health.Message
 	default:
 		return "load the vendor's driver, or do not serve what is not reached by a device node"
