@@ -23,7 +23,7 @@ ARG TARGETARCH=amd64
 ARG VERSION=unknown
 ARG SOURCE_DATE_EPOCH=0
 RUN for program in node-agent operator rankwright-nvml; do \
-      CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false \
+      CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -tags grpcnotrace -trimpath -buildvcs=false \
         -ldflags "-s -w -X github.com/rankwright/rankwright/internal/version.version=$VERSION" \
         -o /out/bin/$program ./cmd/$program || exit 1; \
     done

@@ -51,12 +51,12 @@ func (s *site) mustHelm(t *testing.T, args ...string) string {
 	return output
 }
 
-// install installs the chart, with the values of values.yaml, until everything is ready, and uninstalls
+// install installs the chart, with the values of values.yaml and these on top, until everything is ready, and uninstalls
 // it at the end of the test.
-func (s *site) install(t *testing.T) {
+func (s *site) install(t *testing.T, set ...string) {
 	t.Helper()
 	began := time.Now()
-	s.mustHelm(t, s.upgradeArgs([]string{"install", "--create-namespace"})...)
+	s.mustHelm(t, s.upgradeArgs([]string{"install", "--create-namespace"}, set...)...)
 	step("ready after %.1f s", time.Since(began).Seconds())
 	t.Cleanup(func() { s.uninstall(t) })
 }

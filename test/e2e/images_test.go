@@ -3,14 +3,15 @@
 package e2e
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -35,9 +36,17 @@ type stage struct {
 // buildImages builds the programs and puts them into images as the Dockerfile says, without an engine or a registry, and
 // returns the archives. Licences and bills of materials are left out.
 func buildImages(ctx context.Context, dir string) ([]string, error) {
-	stages, err := readDockerfile("../../Dockerfile")
+	text, err := os.ReadFile("../../Dockerfile")
 	if err != nil {
 		return nil, err
+	}
+	stages, err := readDockerfile(text)
+	if err != nil {
+		return nil, err
+	}
+	flags := buildFlags.FindSubmatch(text)
+	if flags == nil {
+		return nil, errors.New("Dockerfile: no `go build` with -tags")
 	}
 	stages["probe"] = stage{map[string]string{"/out/bin/probe": "/probe"}, "65532:65532", []string{"/probe"}}
 	var archives []string
@@ -52,7 +61,7 @@ func buildImages(ctx context.Context, dir string) ([]string, error) {
 		}
 		step("build %s", image.name)
 		binary := filepath.Join(dir, image.stage)
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath",
+		build := exec.CommandContext(ctx, "go", "build", "-tags", string(flags[1]), "-trimpath",
 			"-ldflags=-s -w -X github.com/rankwright/rankwright/internal/version.version="+tag, "-o", binary, image.source)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if output, err := build.CombinedOutput(); err != nil {
@@ -70,17 +79,15 @@ func buildImages(ctx context.Context, dir string) ([]string, error) {
 	return archives, nil
 }
 
+// buildFlags finds the build tags of the programs.
+var buildFlags = regexp.MustCompile(`go build -tags ([a-z,]+)`)
+
 // readDockerfile reads the stages that images are made of: those without RUN.
-func readDockerfile(name string) (map[string]stage, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
+func readDockerfile(text []byte) (map[string]stage, error) {
 	stages := map[string]stage{}
 	current := ""
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		words := strings.Fields(lines.Text())
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
 		if len(words) < 2 {
 			continue
 		}
@@ -95,8 +102,8 @@ func readDockerfile(name string) (map[string]stage, error) {
 		case "USER":
 			of.user = words[1]
 		case "ENTRYPOINT":
-			if err := json.Unmarshal([]byte(strings.TrimPrefix(lines.Text(), "ENTRYPOINT")), &of.entrypoint); err != nil {
-				return nil, fmt.Errorf("%s: ENTRYPOINT of %s: %w", name, current, err)
+			if err := json.Unmarshal([]byte(strings.TrimPrefix(line, "ENTRYPOINT")), &of.entrypoint); err != nil {
+				return nil, fmt.Errorf("Dockerfile: ENTRYPOINT of %s: %w", current, err)
 			}
 		default:
 			continue
@@ -122,7 +129,11 @@ func (s *stage) copied(words []string) {
 }
 
 func TestReadDockerfile(t *testing.T) {
-	stages, err := readDockerfile("../../Dockerfile")
+	text, err := os.ReadFile("../../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stages, err := readDockerfile(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func TestAgentAtRest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.install(t)
+	s.install(t, "agent.rescanInterval=5m")
 	for i, size := range sizes {
 		s.awaitInventory(t, s.Nodes[i].Name, func(i *v1alpha1.AcceleratorInventory) bool {
 			return len(i.Status.Backends) > 0 && len(i.Status.Devices) == size.devices
