@@ -79,10 +79,10 @@ func await(t *testing.T, what string, condition func(context.Context) bool) {
 
 // runCleanup stands for the kubelet that runs the pod of the cleanup, which this control plane has none of: it says of
 // each that it succeeded.
-func runCleanup(t *testing.T, namespace string) {
+func runCleanup(t *testing.T) {
 	t.Helper()
 	admin := clients(t)
-	watcher, err := admin.CoreV1().Pods(namespace).Watch(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=cleanup"})
+	watcher, err := admin.CoreV1().Pods(agentNamespace).Watch(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=cleanup"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func runCleanup(t *testing.T, namespace string) {
 				continue
 			}
 			patch := []byte(`{"status":{"phase":"Succeeded"}}`)
-			_, err := admin.CoreV1().Pods(namespace).Patch(context.Background(), pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+			_, err := admin.CoreV1().Pods(agentNamespace).Patch(context.Background(), pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 			if err != nil && !apierrors.IsNotFound(err) {
 				t.Error(err)
 			}
@@ -119,7 +119,7 @@ func rendered(t *testing.T, args ...string) []string {
 
 func TestInstallUpgradeRollbackUninstall(t *testing.T) {
 	before := prepare(t, agentNamespace)
-	runCleanup(t, agentNamespace)
+	runCleanup(t)
 	inNamespace := []string{release, "--namespace", agentNamespace}
 	mustHelm(t, append([]string{"install", release, chartDir(t)}, inNamespace[1:]...)...)
 	installed := snapshot(t.Context(), t).without(before).ofChart()
@@ -162,7 +162,7 @@ func TestUninstallLeavesNothing(t *testing.T) {
 	for _, values := range valueSets(t) {
 		t.Run(filepath.Base(values), func(t *testing.T) {
 			before := prepare(t, agentNamespace)
-			runCleanup(t, agentNamespace)
+			runCleanup(t)
 			args := []string{"install", release, chartDir(t), "--namespace", agentNamespace, "--values", values, "--set", "crds.keep=false"}
 			switch filepath.Base(values) {
 			case "small.yaml":
@@ -210,7 +210,7 @@ func makeNamespace(t *testing.T, name string) {
 func TestUninstallAfterFailures(t *testing.T) {
 	t.Run("an installation that never becomes ready", func(t *testing.T) {
 		before := prepare(t, agentNamespace)
-		runCleanup(t, agentNamespace)
+		runCleanup(t)
 		// Nothing runs pods here, so no operator becomes ready.
 		_, _, err := helm(t, "install", release, chartDir(t), "--namespace", agentNamespace, "--wait", "--timeout", "2s")
 		if err == nil {
@@ -221,7 +221,7 @@ func TestUninstallAfterFailures(t *testing.T) {
 	})
 	t.Run("an installation that takes itself back", func(t *testing.T) {
 		before := prepare(t, agentNamespace)
-		runCleanup(t, agentNamespace)
+		runCleanup(t)
 		_, _, err := helm(t, "install", release, chartDir(t), "--namespace", agentNamespace, "--rollback-on-failure", "--timeout", "10s")
 		if err == nil {
 			t.Fatal("the installation is ready without a node")

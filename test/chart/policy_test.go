@@ -262,6 +262,11 @@ func install(t *testing.T, namespace string, args ...string) {
 		if _, said, err := helm(t, "uninstall", release, "--namespace", namespace, "--wait"); err != nil {
 			t.Error(err, said)
 		}
+		// A pod on a node waits for its kubelet, which there is none of here.
+		_, said, err := tool(t, []string{"KUBECONFIG=" + cluster.Kubeconfig()}, "kubectl", "delete", "pods", "--all", "--force", "--grace-period=0", "--namespace", namespace)
+		if err != nil {
+			t.Error(said)
+		}
 	})
 	await(t, "the kinds are served", func(ctx context.Context) bool {
 		client, err := dynamic.NewForConfig(cluster.Config())
