@@ -28,6 +28,7 @@ import (
 
 var (
 	inventories = v1alpha1.GroupVersion.WithResource("acceleratorinventories")
+	configMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	nodes       = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
 )
 

@@ -187,6 +187,10 @@ func TestNodeComesBack(t *testing.T) {
 	device := s.awaitInventory(t, node.Name, func(i *v1alpha1.AcceleratorInventory) bool { return len(i.Status.Devices) > 0 }).Status.Devices[0].ID
 	s.cordon(t, node.Name, device)
 	s.awaitNode(t, node.Name, func(n *corev1.Node) bool { return offered(n, of.resource) == of.count-1 })
+	// The operator keeps what it has seen: a cordon that goes with its Node at once is not known to anybody.
+	awaitAs(t, s.objects.Resource(configMaps).Namespace(operatorNamespace), "rankwright-cordons", func(kept *corev1.ConfigMap) bool {
+		return kept.Data[node.Name] != ""
+	})
 	if err := s.clients.CoreV1().Nodes().Delete(t.Context(), node.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
