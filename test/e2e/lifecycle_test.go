@@ -30,6 +30,7 @@ func TestInstallUpgradeRollbackUninstall(t *testing.T) {
 	for i, of := range served {
 		s.awaitNode(t, s.Nodes[i].Name, func(n *corev1.Node) bool { return offered(n, of.resource) == of.count })
 	}
+	s.mustHelm(t, "test", release, "--namespace", agentNamespace, "--timeout", "2m")
 	installed := s.everything(t)
 
 	s.mustHelm(t, s.upgradeArgs([]string{"upgrade"}, "agent.logLevel=debug")...)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/otherplugin"
 )
 
 // holds says whether exactly these pods hold devices, each as POD DEVICE.
@@ -55,7 +56,7 @@ func TestAnotherPluginsAllocations(t *testing.T) {
 	all := holds("all "+string(gpu(0).ID), "all "+string(gpu(1).ID))
 	s.await("the pod to hold both", all)
 
-	p.spoil(gpu(1).UUID)
+	p.Spoil(gpu(1).UUID)
 	node.Kill("kubelet")
 	s.await("a kubelet that is away to be told of", both(all, current(false)))
 	if err := node.StartKubelet(); err != nil {
@@ -73,7 +74,7 @@ func TestOwnAllocations(t *testing.T) {
 	s := startAgent(t)
 	const resource = "rankwright.dev/nvidia-gpu.shared"
 	id := string(gpu(0).ID)
-	startPlugin(t, resource, "rankwright.sock", s.agent.Poke, id+"::0", id+"::1")
+	startPlugin(t, resource, "rankwright.sock", s.agent.Poke, id+"/0", id+"/1")
 	s.startPod("one", resource, 1)
 	s.await("the first share", holds("one "+id))
 	s.startPod("two", resource, 1)
@@ -96,4 +97,15 @@ func TestUnknownAllocations(t *testing.T) {
 	})
 	s.stopPod("core")
 	s.await("nothing to be unknown", current(true))
+}
+
+// startPlugin starts another plugin that goes with the test.
+func startPlugin(t *testing.T, resource, socket string, allocate func(), ids ...string) *otherplugin.Plugin {
+	t.Helper()
+	p, err := otherplugin.Start(t.Context(), node.DevicePlugins(), resource, socket, allocate, ids...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+	return p
 }

@@ -1,6 +1,5 @@
-//go:build linux
-
-package allocations
+// Package otherplugin is a device plugin of nobody's, which stands for another vendor's on a node of the tests.
+package otherplugin
 
 import (
 	"context"
@@ -8,15 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"testing"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	deviceplugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
-// plugin is a device plugin as small as one can be: its devices are names, and a container that gets one gets nothing.
-type plugin struct {
+// Plugin is a device plugin as small as one can be: its devices are names, and a container that gets one gets nothing.
+type Plugin struct {
 	deviceplugin.UnimplementedDevicePluginServer
 	resource string
 	allocate func()
@@ -28,48 +26,48 @@ type plugin struct {
 	changed chan struct{}
 }
 
-// startPlugin serves devices to the kubelet until stop or the end of the test.
-func startPlugin(t *testing.T, resource, socket string, allocate func(), ids ...string) *plugin {
-	t.Helper()
-	p := &plugin{resource: resource, allocate: allocate, healthy: map[string]bool{}, changed: make(chan struct{}, 1), served: make(chan struct{})}
+// Start serves devices to the kubelet that has the folder of device plugins, until Stop. allocate, if there is one, is
+// called with each allocation.
+func Start(ctx context.Context, folder, resource, socket string, allocate func(), ids ...string) (*Plugin, error) {
+	p := &Plugin{resource: resource, allocate: allocate, healthy: map[string]bool{}, changed: make(chan struct{}, 1), served: make(chan struct{})}
 	for _, id := range ids {
 		p.healthy[id] = true
 	}
-	folder := node.DevicePlugins()
 	path := filepath.Join(folder, socket)
 	_ = os.Remove(path)
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", path)
+	listener, err := new(net.ListenConfig).Listen(ctx, "unix", path)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	p.server = grpc.NewServer()
 	deviceplugin.RegisterDevicePluginServer(p.server, p)
 	go func() { defer close(p.served); _ = p.server.Serve(listener) }()
-	t.Cleanup(p.stop)
-	p.register(t, filepath.Join(folder, "kubelet.sock"), socket)
-	return p
+	if err := p.register(ctx, filepath.Join(folder, "kubelet.sock"), socket); err != nil {
+		p.Stop()
+		return nil, err
+	}
+	return p, nil
 }
 
-func (p *plugin) register(t *testing.T, kubelet, socket string) {
-	t.Helper()
+func (p *Plugin) register(ctx context.Context, kubelet, socket string) error {
 	connection, err := grpc.NewClient("unix://"+kubelet, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer func() { _ = connection.Close() }()
 	request := &deviceplugin.RegisterRequest{Version: deviceplugin.Version, Endpoint: socket, ResourceName: p.resource}
-	if _, err := deviceplugin.NewRegistrationClient(connection).Register(t.Context(), request, grpc.WaitForReady(true)); err != nil {
-		t.Fatal(err)
-	}
+	_, err = deviceplugin.NewRegistrationClient(connection).Register(ctx, request, grpc.WaitForReady(true))
+	return err
 }
 
-func (p *plugin) stop() {
+// Stop ends it; it may be called more than once.
+func (p *Plugin) Stop() {
 	p.server.Stop()
 	<-p.served
 }
 
-// spoil makes a device unhealthy.
-func (p *plugin) spoil(id string) {
+// Spoil makes a device unhealthy.
+func (p *Plugin) Spoil(id string) {
 	p.mu.Lock()
 	p.healthy[id] = false
 	p.mu.Unlock()
@@ -77,12 +75,12 @@ func (p *plugin) spoil(id string) {
 }
 
 // GetDevicePluginOptions says that there are none.
-func (*plugin) GetDevicePluginOptions(context.Context, *deviceplugin.Empty) (*deviceplugin.DevicePluginOptions, error) {
+func (*Plugin) GetDevicePluginOptions(context.Context, *deviceplugin.Empty) (*deviceplugin.DevicePluginOptions, error) {
 	return &deviceplugin.DevicePluginOptions{}, nil
 }
 
 // ListAndWatch lists the devices, and again when one was spoiled.
-func (p *plugin) ListAndWatch(_ *deviceplugin.Empty, stream grpc.ServerStreamingServer[deviceplugin.ListAndWatchResponse]) error {
+func (p *Plugin) ListAndWatch(_ *deviceplugin.Empty, stream grpc.ServerStreamingServer[deviceplugin.ListAndWatchResponse]) error {
 	for {
 		if err := stream.Send(p.list()); err != nil {
 			return err
@@ -95,7 +93,7 @@ func (p *plugin) ListAndWatch(_ *deviceplugin.Empty, stream grpc.ServerStreaming
 	}
 }
 
-func (p *plugin) list() *deviceplugin.ListAndWatchResponse {
+func (p *Plugin) list() *deviceplugin.ListAndWatchResponse {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	response := &deviceplugin.ListAndWatchResponse{}
@@ -110,7 +108,7 @@ func (p *plugin) list() *deviceplugin.ListAndWatchResponse {
 }
 
 // Allocate gives a container nothing.
-func (p *plugin) Allocate(_ context.Context, request *deviceplugin.AllocateRequest) (*deviceplugin.AllocateResponse, error) {
+func (p *Plugin) Allocate(_ context.Context, request *deviceplugin.AllocateRequest) (*deviceplugin.AllocateResponse, error) {
 	if p.allocate != nil {
 		p.allocate()
 	}
