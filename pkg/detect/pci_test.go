@@ -30,7 +30,11 @@ func TestPCICaptures(t *testing.T) {
 			PCI: &v1alpha1.PCIDevice{
 				Address: "0000:06:00.0", VendorID: "10de", DeviceID: "15f8", Revision: "a1", Root: "pci0000:00", Bridges: []string{"0000:00:01.5"},
 			},
-			Health: v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: "NotMonitored", Message: "the driver does not report the GPU"},
+			Health: v1alpha1.DeviceHealth{
+				State: v1alpha1.Unknown, Reason: v1alpha1.ReasonNotMonitored,
+				Message: "the driver is bound to the GPU, and only its own tools can tell more: neither rankwright-nvml nor nvidia-smi " +
+					"reported it, install one or make the driver's library visible",
+			},
 		}}},
 	}
 	for name, test := range tests {

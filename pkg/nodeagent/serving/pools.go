@@ -104,7 +104,12 @@ func (s *sorting) busy() {
 // device lists a device where it belongs, unless it is still elsewhere.
 func (s *sorting) device(d *v1alpha1.Device) {
 	config := s.Config.Vendors[d.Vendor]
-	if !config.Serve || d.Service != nil && d.Service.Server != v1alpha1.ServedByRankwright {
+	if !config.Serve {
+		return
+	}
+	if other := d.Service; other != nil && other.Server != v1alpha1.ServedByRankwright {
+		s.withheld = append(s.withheld, Withheld{d.ID, fmt.Sprintf("another server (%s) has it as %s: remove that one, or do not serve %s here",
+			other.Server, other.Resource, d.Vendor)})
 		return
 	}
 	home, shares, err := s.home(d, config)

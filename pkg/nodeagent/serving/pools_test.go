@@ -132,12 +132,12 @@ func TestPools(t *testing.T) {
 		{
 			"those of another server",
 			Wanted{Config: testConfig, Status: statusOf(gpu(0, servedBy(v1alpha1.ServedByDRA, "gpu.nvidia.com")), gpu(1))},
-			"nvidia.com/gpu: nvidia-1", 0,
+			"nvidia.com/gpu: nvidia-1", 1,
 		},
 		{"a resource of another server", Wanted{
 			Config: testConfig, Status: statusOf(gpu(0, servedBy(v1alpha1.ServedByDevicePlugin, "nvidia.com/gpu")), gpu(1)),
 			Busy: busy(Offer{"nvidia.com/gpu", "nvidia-1"}),
-		}, "", 1},
+		}, "", 2},
 		{"a partition without profile", Wanted{Config: testConfig, Status: statusOf(partition("MIG", ""))}, "", 1},
 	}
 	for _, tc := range tests {
