@@ -153,3 +153,26 @@ func (s *site) passBy(t *testing.T, number int64, random *rand.Rand) (ran bool) 
 	}
 	return true
 }
+
+// A device that is shared is offered as often as the values say, and its pods see it whole.
+func TestSharedDevices(t *testing.T) {
+	s := on(t)
+	s.install(t, "vendors.google.shares=2")
+	node, of := s.Nodes[2], served[2]
+	s.awaitNode(t, node.Name, func(n *corev1.Node) bool { return offered(n, of.resource) == 2*of.count })
+	for _, name := range []string{"shares-a", "shares-b"} {
+		pod := s.mustBe(t, s.create(t, probePod(name, "hold", at(node.Name), asking(of.resource, of.count))), running)
+		inventory := s.awaitInventory(t, node.Name, func(i *v1alpha1.AcceleratorInventory) bool { return int64(len(heldBy(i, pod))) == of.count })
+		checkSight(t, inventory, heldBy(inventory, pod), s.see(t, pod))
+	}
+	inventory := s.awaitInventory(t, node.Name, func(i *v1alpha1.AcceleratorInventory) bool { return int64(len(i.Status.Allocations)) == 2*of.count })
+	holders := map[v1alpha1.DeviceID]int{}
+	for _, a := range inventory.Status.Allocations {
+		holders[a.Device]++
+	}
+	for device, pods := range holders {
+		if pods != 2 {
+			t.Errorf("%s is held by %d pods, not by both", device, pods)
+		}
+	}
+}
