@@ -179,7 +179,7 @@ func slotMovesThereAndBack(t *testing.T, s *site) {
 // A pod holds exactly its devices; one that it holds moves to a slot only when the pod is gone.
 func podGetsItsDevices(t *testing.T, s *site) {
 	const slot = "rankwright.dev/slot-e2e-1"
-	s.specifications(t)
+	s.must(s.node.PlayHost(t.Context(), s.path("host.tar.gz"))) // for the device nodes
 	s.create(t, "holder", 3)
 	var held []string
 	s.await(t, "three devices held", func() error {
@@ -209,24 +209,6 @@ func podGetsItsDevices(t *testing.T, s *site) {
 	s.await(t, "the device in its slot", func() error { return s.counts(map[string]int{gpus: 7, slot: 1}) })
 	s.patch(t, `{"spec":{"slots":null}}`)
 	s.await(t, "the device back", func() error { return s.counts(map[string]int{gpus: 8, slot: 0}) })
-}
-
-// specifications make the CDI names of the devices known to the node's runtime.
-func (s *site) specifications(t *testing.T) {
-	t.Helper()
-	inventory, err := s.inventory()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var spec strings.Builder
-	spec.WriteString("cdiVersion: 0.6.0\nkind: rankwright.dev/nvidia-gpu\ndevices:\n")
-	for i, d := range inventory.Status.Devices {
-		fmt.Fprintf(&spec, "- {name: %q, containerEdits: {env: [\"GRANTED_%d=%s\"]}}\n", d.ID, i, d.ID)
-	}
-	s.write("cdi.yaml", spec.String())
-	if output, err := s.node.Command(t.Context(), "sh", "-c", "mkdir -p /run/cdi && cp "+s.path("cdi.yaml")+" /run/cdi/").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
 }
 
 func (s *site) create(t *testing.T, name string, devices int64) {
