@@ -129,12 +129,11 @@ func (w world) changeInventory(change func(*v1alpha1.AcceleratorInventory)) {
 	w.Helper()
 	var inventory v1alpha1.AcceleratorInventory
 	w.must(w.Get(w.Context(), client.ObjectKey{Name: "n1"}, &inventory))
-	spec := inventory.DeepCopy()
-	change(spec)
-	status := spec.Status
-	w.must(w.Update(w.Context(), spec))
-	spec.Status = status
-	w.must(w.Status().Update(w.Context(), spec))
+	changed := inventory.DeepCopy()
+	change(changed)
+	// The operator writes to the inventory as well: what it wrote meanwhile stays.
+	w.must(w.Patch(w.Context(), changed.DeepCopy(), client.MergeFrom(&inventory)))
+	w.must(w.Status().Patch(w.Context(), changed, client.MergeFrom(&inventory)))
 }
 
 // placementOf asks for copies of a small model on so many devices each.
