@@ -167,8 +167,19 @@ func (s *sorting) unfit(d *v1alpha1.Device) string {
 	case !d.Usable():
 		return fmt.Sprintf("is %s (%s)", d.Health.State, cmp.Or(d.Health.Reason, "no reason given"))
 	default:
-		return ""
+		return s.heldOfOthers(d.ID)
 	}
+}
+
+// heldOfOthers names a pod that got the device from another server, which may be gone: the kubelet does not know that our
+// device is the one that the pod has.
+func (s *sorting) heldOfOthers(id v1alpha1.DeviceID) string {
+	for _, a := range s.Status.Allocations {
+		if a.Device == id && a.Resource != "" && !s.Config.Serves(a.Resource) {
+			return fmt.Sprintf("is held by pod %s/%s, which got it as %s", a.Namespace, a.Pod, a.Resource)
+		}
+	}
+	return ""
 }
 
 // rest lists the busy offers that are no longer wanted.

@@ -42,6 +42,12 @@ func statusOf(devices ...v1alpha1.Device) *v1alpha1.AcceleratorInventoryStatus {
 	return &v1alpha1.AcceleratorInventoryStatus{Devices: devices}
 }
 
+// allocated has a pod hold a device that it got by a resource or from a driver.
+func allocated(status *v1alpha1.AcceleratorInventoryStatus, resource string, number int) *v1alpha1.AcceleratorInventoryStatus {
+	status.Allocations = []v1alpha1.Allocation{{Device: gpu(number).ID, Namespace: "models", Pod: "p", Resource: resource}}
+	return status
+}
+
 // slot is the slot of the tests.
 const slot = "rankwright.dev/slot-a"
 
@@ -138,6 +144,12 @@ func TestPools(t *testing.T) {
 			Config: testConfig, Status: statusOf(gpu(0, servedBy(v1alpha1.ServedByDevicePlugin, "nvidia.com/gpu")), gpu(1)),
 			Busy: busy(Offer{"nvidia.com/gpu", "nvidia-1"}),
 		}, "", 2},
+		{"held by a pod of a server that is gone", Wanted{
+			Config: testConfig, Status: allocated(statusOf(gpu(0), gpu(1)), "gpu.nvidia.com", 0),
+		}, "nvidia.com/gpu: nvidia-0! nvidia-1", 0},
+		{"held by a pod of ours", Wanted{
+			Config: testConfig, Status: allocated(statusOf(gpu(0), gpu(1)), "nvidia.com/gpu", 0),
+		}, "nvidia.com/gpu: nvidia-0 nvidia-1", 0},
 		{"a partition without profile", Wanted{Config: testConfig, Status: statusOf(partition("MIG", ""))}, "", 1},
 	}
 	for _, tc := range tests {

@@ -25,7 +25,7 @@ var (
 
 func TestMain(m *testing.M) {
 	if os.Getenv("RANKWRIGHT_CLUSTER") == "" {
-		fmt.Println("skipped: runs with RANKWRIGHT_CLUSTER=1 after make test-cluster has built kubelet and containerd")
+		fmt.Println("skipped: runs with RANKWRIGHT_CLUSTER=1 after make e2e has built kubelet and containerd")
 		return
 	}
 	os.Exit(run(m))
