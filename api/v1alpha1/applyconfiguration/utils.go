@@ -54,6 +54,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.DeviceRequirementsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("DeviceService"):
 		return &apiv1alpha1.DeviceServiceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Encoder"):
+		return &apiv1alpha1.EncoderApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Estimate"):
 		return &apiv1alpha1.EstimateApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Fabric"):
@@ -62,6 +64,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.HostApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("HostMemory"):
 		return &apiv1alpha1.HostMemoryApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Indexer"):
+		return &apiv1alpha1.IndexerApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("InferenceWorkload"):
 		return &apiv1alpha1.InferenceWorkloadApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("InventorySummary"):
@@ -118,6 +122,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.PlanTotalsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ProcessGroups"):
 		return &apiv1alpha1.ProcessGroupsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Recurrent"):
+		return &apiv1alpha1.RecurrentApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("RejectedPlan"):
 		return &apiv1alpha1.RejectedPlanApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ShardingPlan"):
