@@ -8,6 +8,39 @@ func attentionBias(f *fields, a *v1alpha1.Architecture) {
 	a.Attention.OutputBias = a.Attention.QKVBias
 }
 
+// qkvBiasIfSaid reads attention_bias where it leaves the output projection out.
+func qkvBiasIfSaid(f *fields, a *v1alpha1.Architecture) {
+	a.Attention.QKVBias = f.is("attention_bias")
+	a.Attention.OutputBias = f.is("attention_out_bias")
+}
+
+// allBiases marks the classes whose every projection has a bias.
+func allBiases(_ *fields, a *v1alpha1.Architecture) {
+	a.Attention.QKVBias, a.Attention.OutputBias, a.MLP.Bias = true, true, true
+}
+
+func headBiasAlways(_ *fields, a *v1alpha1.Architecture) { a.HeadBias = true }
+
+func headBiasIfSaid(f *fields, a *v1alpha1.Architecture) { a.HeadBias = f.is("lm_head_bias") }
+
+func learnedPositions(_ *fields, a *v1alpha1.Architecture) {
+	a.Positions = min(a.MaxContext, maxWidth)
+}
+
+// qkNormIfSaid reads use_qk_norm, for weights that the heads share.
+func qkNormIfSaid(f *fields, a *v1alpha1.Architecture) { a.Attention.QKNorm = f.is("use_qk_norm") }
+
+// normPerHead marks the classes where every head has norm weights of its own, if any.
+func normPerHead(_ *fields, a *v1alpha1.Architecture) {
+	a.Attention.QKNormPerHead = a.Attention.QKNorm
+}
+
+// outputGate reads attn_output_gate, which is on where it is not given.
+func outputGate(f *fields, a *v1alpha1.Architecture) {
+	gate, ok := f.boolean("attn_output_gate")
+	a.Attention.OutputGate = gate || !ok
+}
+
 func mlpBias(f *fields, a *v1alpha1.Architecture) { a.MLP.Bias = f.is("mlp_bias") }
 
 func qkvBias(_ *fields, a *v1alpha1.Architecture) { a.Attention.QKVBias = true }
@@ -89,6 +122,15 @@ func latent(f *fields, a *v1alpha1.Architecture) {
 	a.Attention.HeadDim = min(a.Attention.MLA.QKNopeHeadDim+a.Attention.MLA.QKRopeHeadDim, maxHeads)
 }
 
+// sparseIndexer reads the selection of tokens of DeepSeek V3.2.
+func sparseIndexer(f *fields, a *v1alpha1.Architecture) {
+	a.Attention.MLA.Indexer = &v1alpha1.Indexer{
+		Heads:   f.required(1, maxHeads, "index_n_heads"),
+		HeadDim: f.required(1, maxHeads, "index_head_dim"),
+		TopK:    f.required(1, maxTokens, "index_topk"),
+	}
+}
+
 func latentIfAny(f *fields, a *v1alpha1.Architecture) {
 	if v, _ := f.value("kv_lora_rank"); v != nil {
 		latent(f, a)
@@ -102,7 +144,6 @@ func gptOSSAttention(_ *fields, a *v1alpha1.Architecture) {
 // falcon reads the three generations of one class: 7B (one key head, one norm), RW (no sharing, two norms) and 40B and
 // later (groups, two norms).
 func falcon(f *fields, a *v1alpha1.Architecture) {
-	a.NormBias, a.MLP.Ungated = true, true
 	bias := f.is("bias")
 	a.Attention.QKVBias, a.Attention.OutputBias, a.MLP.Bias = bias, bias, bias
 	if _, ok := f.boolean("tie_word_embeddings"); !ok {

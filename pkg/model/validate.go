@@ -68,6 +68,7 @@ func bounds(a *v1alpha1.Architecture) []bound {
 		{"hiddenSize", a.HiddenSize, 1, 1 << 20},
 		{"vocabSize", a.VocabSize, 1, 1 << 24},
 		{"maxContext", a.MaxContext, 0, math.MaxInt32},
+		{"positions", a.Positions, 0, 1 << 24},
 		{"normsPerLayer", int32(min(norms(a), math.MaxInt32)), 0, 8},
 		{"attention.heads", a.Attention.Heads, 1, 1 << 16},
 		{"attention.kvHeads", a.Attention.KVHeads, 1, 1 << 16},
@@ -84,6 +85,14 @@ func bounds(a *v1alpha1.Architecture) []bound {
 			bound{"attention.mla.qkRopeHeadDim", mla.QKRopeHeadDim, 1, 1 << 16},
 			bound{"attention.mla.vHeadDim", mla.VHeadDim, 1, 1 << 16})
 	}
+	if mla := a.Attention.MLA; mla != nil && mla.Indexer != nil {
+		list = append(list,
+			bound{"attention.mla.indexer.heads", mla.Indexer.Heads, 1, 1 << 16},
+			bound{"attention.mla.indexer.headDim", mla.Indexer.HeadDim, 1, 1 << 16},
+			bound{"attention.mla.indexer.topK", mla.Indexer.TopK, 1, math.MaxInt32})
+	}
+	list = append(list, recurrentBounds(a.Recurrent)...)
+	list = append(list, encoderBounds(a.Encoder)...)
 	if moe := a.MoE; moe != nil {
 		list = append(list,
 			bound{"moe.experts", moe.Experts, 1, 1 << 16},
@@ -94,4 +103,31 @@ func bounds(a *v1alpha1.Architecture) []bound {
 			bound{"moe.interval", moe.Interval, 0, 1024})
 	}
 	return list
+}
+
+func recurrentBounds(r *v1alpha1.Recurrent) []bound {
+	if r == nil {
+		return nil
+	}
+	return []bound{
+		{"recurrent.keyHeads", r.KeyHeads, 1, 1 << 16},
+		{"recurrent.valueHeads", r.ValueHeads, 1, 1 << 16},
+		{"recurrent.keyHeadDim", r.KeyHeadDim, 1, 1 << 16},
+		{"recurrent.valueHeadDim", r.ValueHeadDim, 1, 1 << 16},
+		{"recurrent.convKernel", r.ConvKernel, 0, 1024},
+		{"recurrent.attentionEvery", r.AttentionEvery, 0, 1024},
+	}
+}
+
+func encoderBounds(e *v1alpha1.Encoder) []bound {
+	if e == nil {
+		return nil
+	}
+	return []bound{
+		{"encoder.layers", e.Layers, 1, 1024},
+		{"encoder.heads", e.Heads, 1, 1 << 16},
+		{"encoder.intermediateSize", e.IntermediateSize, 1, 1 << 24},
+		{"encoder.positions", e.Positions, 1, 1 << 24},
+		{"encoder.channels", e.Channels, 1, 1 << 16},
+	}
 }

@@ -1,0 +1,107 @@
+package model
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// patterns are the names of modules in a quantization_config. A name stands for every module whose dotted name has it
+// between dots, with * for anything; a name after "re:" is a regular expression for the start of the whole name, as
+// compressed-tensors matches it.
+type patterns struct {
+	names       map[string]bool
+	expressions []*regexp.Regexp
+}
+
+// maxExpressions is how many names with signs of their own are read; the many names of long lists have none.
+const maxExpressions = 256
+
+// parsePatterns reads the names and says how many could not be read.
+func parsePatterns(list []any) (p patterns, unread int) {
+	p.names = map[string]bool{}
+	for _, v := range list {
+		name, _ := v.(string)
+		if name != "" && !strings.HasPrefix(name, "re:") && !strings.Contains(name, "*") {
+			p.names[withoutTower(name)] = true
+			continue
+		}
+		compiled, err := expression(name)
+		if err != nil || compiled == nil || len(p.expressions) == maxExpressions {
+			unread++
+			continue
+		}
+		p.expressions = append(p.expressions, compiled)
+	}
+	return p, unread
+}
+
+// expression compiles a name with signs of its own; nothing for an empty one.
+func expression(name string) (*regexp.Regexp, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if text, ok := strings.CutPrefix(name, "re:"); ok {
+		return regexp.Compile("^(?:" + text + ")")
+	}
+	text := strings.ReplaceAll(regexp.QuoteMeta(withoutTower(name)), `\*`, `.*`)
+	return regexp.Compile(`(?:^|\.)` + text + `(?:\.|$)`)
+}
+
+// withoutTower drops what multimodal models put before the names of their language model's modules.
+func withoutTower(name string) string {
+	for _, prefix := range []string{"model.language_model.", "language_model.model.", "language_model."} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			return rest
+		}
+	}
+	return strings.TrimPrefix(name, "model.")
+}
+
+// match says whether one of the patterns stands for a module.
+func (p *patterns) match(module string) bool {
+	for _, e := range p.expressions {
+		if e.MatchString(module) || e.MatchString("model."+module) {
+			return true
+		}
+	}
+	if len(p.names) == 0 {
+		return false
+	}
+	for start := 0; start >= 0; start = after(module, start) {
+		for end := start; end < len(module); {
+			next := strings.IndexByte(module[end+1:], '.')
+			if next < 0 {
+				end = len(module)
+			} else {
+				end += 1 + next
+			}
+			if p.names[module[start:end]] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// after is where the part of a dotted name after the one at start begins; -1 after the last.
+func after(name string, start int) int {
+	next := strings.IndexByte(name[start:], '.')
+	if next < 0 {
+		return -1
+	}
+	return start + next + 1
+}
+
+// matchModule says whether one of the patterns stands for a module of a layer under one of its names.
+func (p *patterns) matchModule(m module, layer int) bool {
+	if len(p.names) == 0 && len(p.expressions) == 0 {
+		return false
+	}
+	for _, name := range moduleNames[m] {
+		if p.match("layers." + strconv.Itoa(layer) + "." + name) {
+			return true
+		}
+	}
+	return false
+}
