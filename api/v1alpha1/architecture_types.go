@@ -98,6 +98,9 @@ type Attention struct {
 	// Multi-head latent attention; absent elsewhere.
 	// +optional
 	MLA *MLA `json:"mla,omitempty"`
+	// Compressed attention; absent elsewhere.
+	// +optional
+	Compressed *Compressed `json:"compressed,omitempty"`
 	// Tokens that a windowed or chunked layer looks back; 0 where every layer looks at the whole context.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -138,6 +141,41 @@ type MLA struct {
 	// Indexer that selects the tokens to attend to; absent where all are attended to.
 	// +optional
 	Indexer *Indexer `json:"indexer,omitempty"`
+}
+
+// Compressed is compressed attention (DeepSeek V4): a layer caches one vector for each run of tokens, beside the window's.
+type Compressed struct {
+	// Rank of the query's down-projection.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65536
+	QLoraRank int32 `json:"qLoraRank"`
+	// Groups of heads whose outputs are projected down apart.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65536
+	OutputGroups int32 `json:"outputGroups"`
+	// Rank of the down-projection of each group.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65536
+	OutputLoraRank int32 `json:"outputLoraRank"`
+	// Tokens that a cached vector stands for, by layer in turn from firstLayer on.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=1048576
+	// +listType=atomic
+	Ratios []int32 `json:"ratios"`
+	// First layer that compresses; the ones before it have their window alone.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1024
+	FirstLayer int32 `json:"firstLayer,omitempty"`
+	// Streams of the residual that each layer mixes.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=64
+	Streams int32 `json:"streams,omitempty"`
+	// Indexer of the layers with the smallest ratio.
+	Indexer Indexer `json:"indexer"`
 }
 
 // Indexer selects tokens for sparse attention (DeepSeek V3.2): the cache holds one more key per token.

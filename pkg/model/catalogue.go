@@ -36,7 +36,9 @@ type published struct {
 	Native v1alpha1.Precision `json:"native"`
 	// Quantization is the quantization_config of its config.json.
 	Quantization json.RawMessage `json:"quantization"`
-	storage      *storage
+	// ExpertDtype is its expert_dtype.
+	ExpertDtype string `json:"expertDtype"`
+	storage     *storage
 }
 
 type variant struct {
@@ -50,7 +52,7 @@ func (p *published) readStorage(a *v1alpha1.Architecture) error {
 	if len(p.Quantization) == 0 {
 		return nil
 	}
-	f, err := parseFields(fmt.Appendf(nil, `{"quantization_config":%s}`, p.Quantization))
+	f, err := parseFields(fmt.Appendf(nil, `{"quantization_config":%s,"expert_dtype":%q}`, p.Quantization, p.ExpertDtype))
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ var classes = map[string]class{
 	"deepseek_v2":      {family: "DeepSeek V2", extend: extensions{attentionBias, latent, deepseekExperts}},
 	"deepseek_v3":      {family: "DeepSeek V3 and R1", extend: extensions{attentionBias, latent, deepseekExperts, routerBias, nextTokenModule}},
 	"deepseek_v32":     {family: "DeepSeek V3.2", extend: extensions{attentionBias, latent, sparseIndexer, deepseekExperts, routerBias, nextTokenModule}},
+	"deepseek_v4":      {family: "DeepSeek V4", extend: extensions{compressedHeads, deepseekExperts, routerBias, expertsOnly, hashedExperts, otherNextTokenModule}},
 	"kimi_k2":          {family: "Kimi K2", extend: extensions{attentionBias, latent, deepseekExperts, routerBias, nextTokenModule}},
 	"kimi_k25":         {family: "Kimi K2.5", extend: extensions{attentionBias, latent, deepseekExperts, routerBias, nextTokenModule}},
 	"glm4_moe":         {family: "GLM-4.5 to 4.7", extend: extensions{qkvBiasIfSaid, qkNormIfSaid, deepseekExperts, routerBias, nextTokenModule}},

@@ -1,6 +1,10 @@
 package model
 
-import "github.com/rankwright/rankwright/api/v1alpha1"
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
 
 // attentionBias reads attention_bias, which stands for all four projections.
 func attentionBias(f *fields, a *v1alpha1.Architecture) {
@@ -161,5 +165,46 @@ func falcon(f *fields, a *v1alpha1.Architecture) {
 	}
 	if shared, ok := f.boolean("multi_query"); shared || !ok {
 		a.Attention.KVHeads = 1
+	}
+}
+
+// compressedHeads reads the attention of DeepSeek V4. compress_ratios may list the layer of the next-token module too, and
+// has 0 for layers without compression.
+func compressedHeads(f *fields, a *v1alpha1.Architecture) {
+	a.Attention.Sinks = false // they are part of compressed attention
+	a.Attention.SlidingWindow = f.required(1, maxTokens, "sliding_window")
+	c := &v1alpha1.Compressed{
+		QLoraRank:      f.required(1, maxHeads, "q_lora_rank"),
+		OutputGroups:   f.required(1, maxHeads, "o_groups"),
+		OutputLoraRank: f.required(1, maxHeads, "o_lora_rank"),
+		Streams:        f.optional(0, 0, 64, "hc_mult"),
+		Indexer: v1alpha1.Indexer{
+			Heads:   f.required(1, maxHeads, "index_n_heads"),
+			HeadDim: f.required(1, maxHeads, "index_head_dim"),
+			TopK:    f.required(1, maxTokens, "index_topk"),
+		},
+	}
+	var ratios []int32
+	for _, v := range f.list("compress_ratios")[:min(len(f.list("compress_ratios")), int(max(0, a.Layers)))] {
+		n, ok := whole(v)
+		if !ok || n < 0 || n > maxHidden {
+			f.fail("compress_ratios has %s: set it to whole numbers from 0 to %d", shown(v), maxHidden)
+			return
+		}
+		ratios = append(ratios, int32(n))
+	}
+	for int(c.FirstLayer) < len(ratios) && ratios[c.FirstLayer] == 0 {
+		c.FirstLayer++
+	}
+	c.Ratios = slices.Clone(ratios[c.FirstLayer:min(len(ratios), int(c.FirstLayer)+2)])
+	a.Attention.Compressed = c
+	for layer, r := range ratios {
+		if ratio(a, layer) != int64(r) {
+			f.fail("compress_ratios has %d for layer %d: only two ratios in turn can be counted; give the number of parameters instead", r, layer)
+			return
+		}
+	}
+	if len(c.Ratios) == 0 {
+		f.fail("compress_ratios is missing: add it, or give the model's name or number of parameters instead")
 	}
 }

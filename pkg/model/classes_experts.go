@@ -75,9 +75,16 @@ func nextTokenModule(f *fields, _ *v1alpha1.Architecture) {
 	}
 }
 
+// hashedExperts tells of layers that choose experts by a table instead of a biased router.
+func hashedExperts(f *fields, _ *v1alpha1.Architecture) {
+	if n := f.optional(0, 0, maxLayers, "num_hash_layers"); n > 0 {
+		f.assume("the tables of the %d layers that choose experts by token (num_hash_layers) are left out", n)
+	}
+}
+
 // otherNextTokenModule tells of modules of another form, which are not counted in the checkpoint either.
 func otherNextTokenModule(f *fields, _ *v1alpha1.Architecture) {
-	for _, name := range []string{"mtp_num_hidden_layers", "num_mtp_modules"} {
+	for _, name := range []string{"mtp_num_hidden_layers", "num_mtp_modules", "num_nextn_predict_layers"} {
 		if n, ok := f.number(0, maxLayers, name); ok && n > 0 {
 			f.assume("the multi-token-prediction module (%s) is left out: it is only loaded for speculative decoding", name)
 			return

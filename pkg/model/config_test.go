@@ -128,7 +128,7 @@ func TestFromConfigNamesTheWrongField(t *testing.T) {
 		"experts missing":       {map[string]string{"model_type": `"mixtral"`}, "num_local_experts is missing"},
 		"latent missing":        {map[string]string{"model_type": `"deepseek_v3"`}, "kv_lora_rank is missing"},
 		"flag that is no flag":  {map[string]string{"tie_word_embeddings": "1"}, "tie_word_embeddings is 1: set it to true or false"},
-		"encoder and decoder":   {map[string]string{"is_encoder_decoder": "true"}, "only decoder-only"},
+		"encoder and decoder":   {map[string]string{"is_encoder_decoder": "true"}, "only whisper can be placed"},
 		"too many parameters":   {map[string]string{"hidden_size": "1048576", "num_attention_heads": "64", "intermediate_size": "16777216", "num_hidden_layers": "1024"}, "at most 140737488355328"},
 		"overflowing":           {map[string]string{"model_type": `"mixtral"`, "hidden_size": "1048576", "num_attention_heads": "64", "intermediate_size": "16777216", "num_hidden_layers": "1024", "num_local_experts": "65536", "num_experts_per_tok": "1"}, "more than 2^63 parameters"},
 		"shared experts' width": {map[string]string{"model_type": `"deepseek_v2"`, "kv_lora_rank": "8", "qk_nope_head_dim": "8", "qk_rope_head_dim": "8", "v_head_dim": "8", "n_routed_experts": "2", "num_experts_per_tok": "1", "moe_intermediate_size": "16777216", "n_shared_experts": "65536"}, "n_shared_experts times moe_intermediate_size"},

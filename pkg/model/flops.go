@@ -6,15 +6,11 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 // attention over what each layer looks at. Latent attention is counted as engines decode it, on the latent itself.
 func (m *Model) DecodeFLOPs(context int64) float64 {
 	a := &m.Architecture
+	context = max(0, context)
 	sum := 2 * float64(m.ActiveParameters())
 	for layer := range int(min(a.Layers, maxLayers)) {
-		seen := seenTokens(context, window(a, layer))
-		sum += fixedFLOPs(a, layer)
-		if mla := a.Attention.MLA; mla != nil && mla.Indexer != nil && !isRecurrent(a, layer) {
-			sum += indexFLOPs(mla.Indexer) * float64(seen)
-			seen = seenTokens(seen, int64(mla.Indexer.TopK))
-		}
-		sum += decodePair(a, layer) * float64(seen)
+		attended, indexed := spans(a, layer)
+		sum += fixedFLOPs(a, layer) + decodePair(a)*attended.seen(context) + indexPair(a)*indexed.seen(context)
 	}
 	return sum
 }
@@ -29,22 +25,15 @@ func (m *Model) PrefillFLOPs(tokens int64) float64 {
 	head := float64(m.EmbeddingParameters())
 	sum := 2*(float64(m.ActiveParameters())-head)*float64(tokens) + 2*head
 	for layer := range int(min(a.Layers, maxLayers)) {
-		sum += fixedFLOPs(a, layer) * float64(tokens)
-		if mla := a.Attention.MLA; mla != nil && mla.Indexer != nil && !isRecurrent(a, layer) {
-			sum += indexFLOPs(mla.Indexer)*pairs(0, false, tokens) + prefillPair(a, layer)*pairs(int64(mla.Indexer.TopK), false, tokens)
-			continue
-		}
-		sum += prefillPair(a, layer) * pairs(window(a, layer), a.Attention.Chunked, tokens)
+		attended, indexed := spans(a, layer)
+		sum += fixedFLOPs(a, layer)*float64(tokens) + prefillPair(a)*attended.pairs(tokens) + indexPair(a)*indexed.pairs(tokens)
 	}
 	return sum + encoderFLOPs(a)
 }
 
 // decodePair is the operations for a token and one that it looks at: two for each value of a key in its score, and two for
 // each of a value in its sum.
-func decodePair(a *v1alpha1.Architecture, layer int) float64 {
-	if isRecurrent(a, layer) {
-		return 0
-	}
+func decodePair(a *v1alpha1.Architecture) float64 {
 	heads := float64(a.Attention.Heads)
 	if mla := a.Attention.MLA; mla != nil {
 		return 2 * heads * float64(2*int64(mla.KVLoraRank)+int64(mla.QKRopeHeadDim))
@@ -53,16 +42,18 @@ func decodePair(a *v1alpha1.Architecture, layer int) float64 {
 }
 
 // prefillPair is decodePair with the keys and values of every head made from the latent.
-func prefillPair(a *v1alpha1.Architecture, layer int) float64 {
+func prefillPair(a *v1alpha1.Architecture) float64 {
 	mla := a.Attention.MLA
-	if mla == nil || isRecurrent(a, layer) {
-		return decodePair(a, layer)
+	if mla == nil {
+		return decodePair(a)
 	}
 	widths := int64(mla.QKNopeHeadDim) + int64(mla.QKRopeHeadDim) + int64(mla.VHeadDim)
 	return 2 * float64(a.Attention.Heads) * float64(widths)
 }
 
-func indexFLOPs(index *v1alpha1.Indexer) float64 {
+// indexPair is the operations of an indexer for a token and one that it scores.
+func indexPair(a *v1alpha1.Architecture) float64 {
+	index := indexerOf(a)
 	if index == nil {
 		return 0
 	}
@@ -80,23 +71,9 @@ func fixedFLOPs(a *v1alpha1.Architecture, layer int) float64 {
 		return 6 * state
 	}
 	if a.Encoder != nil {
-		return decodePair(a, layer) * float64(a.Encoder.Positions)
+		return decodePair(a) * float64(a.Encoder.Positions)
 	}
 	return 0
-}
-
-// pairs counts the tokens that all tokens of a prompt look at, themselves included; window 0 is none.
-func pairs(window int64, chunked bool, tokens int64) float64 {
-	n, w := float64(tokens), float64(window)
-	switch {
-	case w == 0 || n <= w:
-		return n * (n + 1) / 2
-	case chunked:
-		chunks, rest := float64(tokens/window), float64(tokens%window)
-		return chunks*w*(w+1)/2 + rest*(rest+1)/2
-	default:
-		return w*(w+1)/2 + (n-w)*w
-	}
 }
 
 // encoderFLOPs is what the encoder costs for one input.
@@ -107,13 +84,4 @@ func encoderFLOPs(a *v1alpha1.Architecture) float64 {
 	positions := float64(a.Encoder.Positions)
 	attention := 4 * float64(a.HiddenSize) * positions * positions * float64(a.Encoder.Layers)
 	return 2*float64(encoderWeights(a))*positions + attention
-}
-
-// seenTokens is the context capped by a window; 0 is no window.
-func seenTokens(context, window int64) int64 {
-	context = max(0, context)
-	if window == 0 {
-		return context
-	}
-	return min(context, window)
 }

@@ -4,15 +4,23 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 
 // KVBytesPerToken is the cache of one token over all layers, keys and values, as if every layer with attention looked at the
 // whole context; multi-head latent attention caches the latent and the rotary part once for all heads, and its indexer a
-// key. A recurrent layer caches nothing.
+// key. A compressed layer caches its share of a vector. A recurrent layer caches nothing.
 func (m *Model) KVBytesPerToken(p v1alpha1.Precision) int64 {
 	var sum int64
 	for _, group := range kinds(&m.Architecture) {
-		if group.count > 0 && !isRecurrent(&m.Architecture, group.layer) {
-			sum = add(sum, mul(int64(group.count), stored(kvWidth(&m.Architecture, 1), p)))
+		if group.count > 0 && !group.recurrent {
+			sum = add(sum, mul(int64(group.count), stored(widthPerToken(&m.Architecture, group.layer), p)))
 		}
 	}
 	return sum
+}
+
+// widthPerToken is the number of values that a token adds to the cache of a layer that looks at the whole context.
+func widthPerToken(a *v1alpha1.Architecture, layer int) int64 {
+	if r := ratio(a, layer); r > 0 {
+		return ceil(compressedValues(a, layer, r)-compressedValues(a, layer, 0), r)
+	}
+	return kvWidth(a, 1)
 }
 
 // LayerKVBytes is what one sequence of some tokens keeps in a layer: its cache, capped by the window where the layer has
@@ -32,6 +40,9 @@ func (m *Model) LayerCacheBytesPerRank(layer int, tokens int64, tensor int, p v1
 	a := &m.Architecture
 	if layer < 0 || layer >= int(a.Layers) || isRecurrent(a, layer) {
 		return 0
+	}
+	if a.Attention.Compressed != nil {
+		return stored(compressedValues(a, layer, max(0, tokens)), p)
 	}
 	if w := window(a, layer); w > 0 {
 		tokens = min(tokens, w)

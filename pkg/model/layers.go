@@ -15,6 +15,8 @@ const (
 	ChunkLayer LayerKind = "Chunk"
 	// LatentLayer caches one latent a token for all heads.
 	LatentLayer LayerKind = "Latent"
+	// CompressedLayer caches a window and a vector for each run of earlier tokens.
+	CompressedLayer LayerKind = "Compressed"
 	// RecurrentLayer keeps a state of fixed size and no cache.
 	RecurrentLayer LayerKind = "Recurrent"
 )
@@ -29,6 +31,8 @@ func (m *Model) LayerKind(layer int) LayerKind {
 		return RecurrentLayer
 	case a.Attention.MLA != nil:
 		return LatentLayer
+	case ratio(a, layer) > 0:
+		return CompressedLayer
 	case window(a, layer) == 0:
 		return FullLayer
 	case a.Attention.Chunked:
@@ -75,21 +79,40 @@ func window(a *v1alpha1.Architecture, layer int) int64 {
 	return int64(a.Attention.SlidingWindow)
 }
 
-// alike counts the layers that have the same tensors as each other, and gives one of them.
-type alike struct{ count, layer int }
+// ratio is how many tokens a vector that a layer caches stands for; 0 where the layer does not compress.
+func ratio(a *v1alpha1.Architecture, layer int) int64 {
+	c := a.Attention.Compressed
+	if c == nil || layer < int(c.FirstLayer) || c.FirstLayer < 0 || len(c.Ratios) == 0 {
+		return 0
+	}
+	return int64(c.Ratios[(layer-int(c.FirstLayer))%len(c.Ratios)])
+}
 
-// kinds groups the layers by what their tensors depend on: mixture or dense, recurrent or attention.
-func kinds(a *v1alpha1.Architecture) [4]alike {
-	var groups [4]alike
+// shape is what the tensors of a layer depend on.
+type shape struct {
+	mixture, recurrent bool
+	ratio              int64
+}
+
+// alike counts the layers of a shape, and gives one of them.
+type alike struct {
+	shape
+	count, layer int
+}
+
+// shapes is how many shapes are told apart: mixture or not, recurrent or one of five ratios.
+const shapes = 12
+
+// kinds groups the layers by shape.
+func kinds(a *v1alpha1.Architecture) (groups [shapes]alike) {
 	for layer := range int(min(a.Layers, maxLayers)) {
-		group := 0
-		if isMixture(a, layer) {
-			group = 1
+		s := shape{isMixture(a, layer), isRecurrent(a, layer), ratio(a, layer)}
+		for i := range groups {
+			if groups[i].count == 0 || groups[i].shape == s {
+				groups[i] = alike{s, groups[i].count + 1, layer}
+				break
+			}
 		}
-		if isRecurrent(a, layer) {
-			group += 2
-		}
-		groups[group] = alike{groups[group].count + 1, layer}
 	}
 	return groups
 }

@@ -100,10 +100,17 @@ func pair(object map[string]any, name string) (rows, columns int64, ok bool) {
 	return rows, columns, one && two && rows > 0 && columns > 0
 }
 
-// fp8 is one 32-bit scale for each block, or for each matrix; static activations have one more.
-func fp8(_ *fields, config map[string]any) quantization {
+// fp8 is one 32-bit scale for each block (8 bits where scale_fmt is ue8m0 and stored so, with experts in MXFP4), or one for
+// each matrix; static activations have one more.
+func fp8(f *fields, config map[string]any) quantization {
 	if rows, columns, ok := pair(config, "weight_block_size"); ok {
-		return one(v1alpha1.FP8, format{bits: 8, rows: rows, columns: columns, perBlock: 32})
+		block := format{bits: 8, rows: rows, columns: columns, perBlock: 32}
+		if f.text("expert_dtype") != "fp4" {
+			return one(v1alpha1.FP8, block)
+		}
+		block.perBlock = 8
+		experts := group{format: formats[v1alpha1.MXFP4], all: true, expertsOnly: true}
+		return quantization{native: v1alpha1.MXFP4, groups: []group{experts, {format: block, all: true}}}
 	}
 	scales := int64(4)
 	if text(config, "activation_scheme") == "static" {

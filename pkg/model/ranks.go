@@ -58,5 +58,8 @@ func splits(a *v1alpha1.Architecture, degree int) bool {
 	if r := a.Recurrent; r != nil && (r.KeyHeads%d != 0 || r.ValueHeads%d != 0) {
 		return false
 	}
+	if c := a.Attention.Compressed; c != nil && c.OutputGroups%d != 0 {
+		return false
+	}
 	return a.MoE == nil || a.MoE.IntermediateSize%d == 0 && a.MoE.SharedIntermediateSize%d == 0
 }

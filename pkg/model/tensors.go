@@ -77,6 +77,8 @@ func layerTensors(a *v1alpha1.Architecture, layer int, buffer *tensorBuffer) []t
 		list = recurrence(list, a, a.Recurrent)
 	case a.Attention.MLA != nil:
 		list = latentAttention(list, a, a.Attention.MLA)
+	case a.Attention.Compressed != nil:
+		list = compressedAttention(list, a, a.Attention.Compressed, layer)
 	default:
 		list = headAttention(list, a)
 	}

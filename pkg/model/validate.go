@@ -91,6 +91,7 @@ func bounds(a *v1alpha1.Architecture) []bound {
 			bound{"attention.mla.indexer.headDim", mla.Indexer.HeadDim, 1, 1 << 16},
 			bound{"attention.mla.indexer.topK", mla.Indexer.TopK, 1, math.MaxInt32})
 	}
+	list = append(list, compressedBounds(a.Attention.Compressed)...)
 	list = append(list, recurrentBounds(a.Recurrent)...)
 	list = append(list, encoderBounds(a.Encoder)...)
 	if moe := a.MoE; moe != nil {
@@ -101,6 +102,26 @@ func bounds(a *v1alpha1.Architecture) []bound {
 			bound{"moe.sharedIntermediateSize", moe.SharedIntermediateSize, 0, 1 << 24},
 			bound{"moe.firstLayer", moe.FirstLayer, 0, 1024},
 			bound{"moe.interval", moe.Interval, 0, 1024})
+	}
+	return list
+}
+
+func compressedBounds(c *v1alpha1.Compressed) []bound {
+	if c == nil {
+		return nil
+	}
+	list := []bound{
+		{"attention.compressed.qLoraRank", c.QLoraRank, 1, 1 << 16},
+		{"attention.compressed.outputGroups", c.OutputGroups, 1, 1 << 16},
+		{"attention.compressed.outputLoraRank", c.OutputLoraRank, 1, 1 << 16},
+		{"attention.compressed.firstLayer", c.FirstLayer, 0, 1024},
+		{"attention.compressed.streams", c.Streams, 0, 64},
+		{"attention.compressed.indexer.heads", c.Indexer.Heads, 1, 1 << 16},
+		{"attention.compressed.indexer.headDim", c.Indexer.HeadDim, 1, 1 << 16},
+		{"the number of attention.compressed.ratios", int32(min(len(c.Ratios), math.MaxInt32)), 1, 4},
+	}
+	for _, ratio := range c.Ratios {
+		list = append(list, bound{"attention.compressed.ratios", ratio, 1, 1 << 20})
 	}
 	return list
 }

@@ -192,6 +192,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: chunked
       type:
         scalar: boolean
+    - name: compressed
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Compressed
     - name: fullAttentionEvery
       type:
         scalar: numeric
@@ -267,6 +270,33 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
     - name: threads
+      type:
+        scalar: numeric
+- name: com.github.rankwright.rankwright.api.v1alpha1.Compressed
+  map:
+    fields:
+    - name: firstLayer
+      type:
+        scalar: numeric
+    - name: indexer
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Indexer
+    - name: outputGroups
+      type:
+        scalar: numeric
+    - name: outputLoraRank
+      type:
+        scalar: numeric
+    - name: qLoraRank
+      type:
+        scalar: numeric
+    - name: ratios
+      type:
+        list:
+          elementType:
+            scalar: numeric
+          elementRelationship: atomic
+    - name: streams
       type:
         scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.ConfigMapKey

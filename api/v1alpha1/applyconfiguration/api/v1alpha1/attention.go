@@ -29,6 +29,8 @@ type AttentionApplyConfiguration struct {
 	Sinks *bool `json:"sinks,omitempty"`
 	// Multi-head latent attention; absent elsewhere.
 	MLA *MLAApplyConfiguration `json:"mla,omitempty"`
+	// Compressed attention; absent elsewhere.
+	Compressed *CompressedApplyConfiguration `json:"compressed,omitempty"`
 	// Tokens that a windowed or chunked layer looks back; 0 where every layer looks at the whole context.
 	SlidingWindow *int32 `json:"slidingWindow,omitempty"`
 	// Whether slidingWindow is the size of fixed chunks instead of a window that slides.
@@ -128,6 +130,14 @@ func (b *AttentionApplyConfiguration) WithSinks(value bool) *AttentionApplyConfi
 // If called multiple times, the MLA field is set to the value of the last call.
 func (b *AttentionApplyConfiguration) WithMLA(value *MLAApplyConfiguration) *AttentionApplyConfiguration {
 	b.MLA = value
+	return b
+}
+
+// WithCompressed sets the Compressed field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Compressed field is set to the value of the last call.
+func (b *AttentionApplyConfiguration) WithCompressed(value *CompressedApplyConfiguration) *AttentionApplyConfiguration {
+	b.Compressed = value
 	return b
 }
 
