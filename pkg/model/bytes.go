@@ -78,8 +78,9 @@ func layerBytes(a *v1alpha1.Architecture, layer, tensor int, l *layout) int64 {
 	var buffer tensorBuffer
 	list := layerTensors(a, layer, &buffer)
 	for i := range list {
-		share := list[i].perRank(tensor)
-		sum = add(sum, l.of(share.module, layer).bytes(share.count, share.out, share.in))
+		t := &list[i]
+		out, in := t.perRank(tensor)
+		sum = add(sum, l.of(t.module, layer).bytes(t.count, out, in))
 	}
 	return sum
 }

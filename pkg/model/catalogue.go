@@ -29,6 +29,8 @@ type catalogued struct {
 	published        `json:",inline"`
 	// Variants are other checkpoints of the architecture.
 	Variants []variant `json:"variants"`
+	// stored reads Quantization once: matching names with every module takes longer than all else of a lookup.
+	stored func() (*storage, error)
 }
 
 // published is how a checkpoint stores its weights.
@@ -48,20 +50,19 @@ type variant struct {
 }
 
 // readStorage reads the quantization_config.
-func (p *published) readStorage(a *v1alpha1.Architecture) error {
+func (p *published) readStorage(a *v1alpha1.Architecture) (*storage, error) {
 	if len(p.Quantization) == 0 {
-		return nil
+		return nil, nil
 	}
 	f, err := parseFields(fmt.Appendf(nil, `{"quantization_config":%s,"expert_dtype":%q}`, p.Quantization, p.ExpertDtype))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	native, stored := readStorage(f, a)
 	if native != p.Native || len(f.assumptions) > 0 {
-		return fmt.Errorf("quantization is that of %s, native is %s; %s", native, p.Native, strings.Join(f.assumptions, "; "))
+		return nil, fmt.Errorf("quantization is that of %s, native is %s; %s", native, p.Native, strings.Join(f.assumptions, "; "))
 	}
-	p.storage = stored
-	return nil
+	return stored, nil
 }
 
 // withVariants are the entry and its other checkpoints, as entries.
@@ -94,9 +95,7 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 		c.entries = append(c.entries, e.withVariants()...)
 	}
 	for _, e := range c.entries {
-		if err := e.readStorage(&e.Architecture); err != nil {
-			return nil, fmt.Errorf("catalogue of models: %s: %w", e.Name, err)
-		}
+		e.stored = sync.OnceValues(func() (*storage, error) { return e.readStorage(&e.Architecture) })
 		for _, spelling := range e.spellings() {
 			if other := c.index[spelling]; other != nil && other != e {
 				return nil, fmt.Errorf("catalogue of models: %q stands for %s and %s: keep one", spelling, other.Name, e.Name)
@@ -139,9 +138,13 @@ func Lookup(name string) (*Model, error) {
 		return nil, fmt.Errorf("model %q is not in the catalogue: did you mean %s? Else give its config.json or its number of parameters",
 			clip(name), strings.Join(near(name), ", "))
 	}
+	stored, err := e.stored()
+	if err != nil {
+		return nil, fmt.Errorf("catalogue of models: %s: %w", e.Name, err)
+	}
 	return &Model{
 		Name: e.Name, Architecture: *e.Architecture.DeepCopy(), Native: e.Native, NextTokenModules: e.NextTokenModules,
-		storage: e.storage,
+		storage: stored,
 	}, nil
 }
 

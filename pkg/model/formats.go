@@ -11,6 +11,8 @@ type format struct {
 	perBlock int64
 	// perInput and perMatrix are bytes that go with each column and each matrix: the order of columns, a scale for all.
 	perInput, perMatrix int64
+	// simple says that there are only weights, of whole bytes.
+	simple bool
 }
 
 // blocks counts the blocks of a matrix.
@@ -27,6 +29,9 @@ func (f *format) blocks(out, in int64) int64 {
 // bytes is what some matrices take.
 func (f *format) bytes(count, out, in int64) int64 {
 	weights := mul(count, mul(out, in))
+	if f.simple {
+		return mul(weights, f.bits/8)
+	}
 	sum := mul(weights, f.bits/8)
 	if rest := f.bits % 8; rest > 0 {
 		sum = add(sum, ceil(mul(weights, rest), 8))
@@ -40,20 +45,31 @@ func (f *format) bytes(count, out, in int64) int64 {
 // formats are the formats as engines apply them to a checkpoint in 16 bits, and as they are published where nothing more is
 // known; bytesPer has their sources. Its scales for each tensor or channel are left out there and here.
 var formats = map[v1alpha1.Precision]format{
-	v1alpha1.FP32:  {bits: 32},
-	v1alpha1.FP16:  {bits: 16},
-	v1alpha1.BF16:  {bits: 16},
+	v1alpha1.FP32:  {bits: 32, simple: true},
+	v1alpha1.FP16:  {bits: 16, simple: true},
+	v1alpha1.BF16:  {bits: 16, simple: true},
 	v1alpha1.FP8:   {bits: 8},
-	v1alpha1.INT8:  {bits: 8},
+	v1alpha1.INT8:  {bits: 8, simple: true},
 	v1alpha1.INT4:  {bits: 4, rows: 1, columns: 128, perBlock: 20},
 	v1alpha1.MXFP4: {bits: 4, rows: 1, columns: 32, perBlock: 8},
 	v1alpha1.NVFP4: {bits: 4, rows: 1, columns: 16, perBlock: 8},
 	v1alpha1.FP4:   {bits: 4, rows: 1, columns: 16, perBlock: 8},
 }
 
+// layoutFormats are the formats where they can be pointed to.
+var layoutFormats = func() map[v1alpha1.Precision]*format {
+	pointers := map[v1alpha1.Precision]*format{}
+	for p, f := range formats {
+		pointers[p] = &f
+	}
+	return pointers
+}()
+
+var sixteenBits = layoutFormats[v1alpha1.BF16]
+
 // layout is the format of every tensor of a model.
 type layout struct {
-	plain, quantized format
+	plain, quantized *format
 	// expertsOnly leaves all but routed experts plain.
 	expertsOnly bool
 	// published overrules what the format alone would say.
@@ -62,13 +78,13 @@ type layout struct {
 
 // layout is how the model is stored in a precision.
 func (m *Model) layout(p v1alpha1.Precision) layout {
-	quantized, ok := formats[p]
+	quantized, ok := layoutFormats[p]
 	if !ok {
-		quantized = formats[v1alpha1.BF16]
+		quantized = sixteenBits
 	}
 	l := layout{plain: quantized, quantized: quantized}
-	if quantized.bits < 16 {
-		l.plain = formats[v1alpha1.BF16]
+	if quantized.bits < sixteenBits.bits {
+		l.plain = sixteenBits
 	}
 	l.expertsOnly = p == v1alpha1.MXFP4 && m.Architecture.MoE != nil
 	if p == m.Native {
@@ -81,13 +97,13 @@ func (m *Model) layout(p v1alpha1.Precision) layout {
 func (l *layout) of(m module, layer int) *format {
 	switch {
 	case !m.quantizable():
-		return &l.plain
+		return l.plain
 	case l.published != nil:
-		return l.published.of(m, layer, &l.plain)
+		return l.published.of(m, layer, l.plain)
 	case l.expertsOnly && !m.routed():
-		return &l.plain
+		return l.plain
 	default:
-		return &l.quantized
+		return l.quantized
 	}
 }
 
@@ -96,5 +112,5 @@ func (l *layout) head() *format {
 	if l.published != nil && l.published.head != nil {
 		return l.published.head
 	}
-	return &l.plain
+	return l.plain
 }

@@ -152,6 +152,9 @@ func TestTheWholeIsTheSumOfItsLayers(t *testing.T) {
 			t.Fatalf("%s in %s: layers sum to %d parameters, %d bytes, %d of cache; the whole has %d, %d, %d",
 				m.Name, p, parameters, bytes, kv, m.Parameters(), m.WeightBytes(p), m.KVBytesPerToken(p))
 		}
+		if m.WeightBytes(m.Native) > m.CheckpointBytes() || m.Parameters() > m.CheckpointParameters() {
+			t.Fatalf("%s: the checkpoint is smaller than the model", m.Name)
+		}
 		if m.ActiveParameters() > m.Parameters()+m.EmbeddingParameters() {
 			t.Fatalf("%s: more active parameters than there are", m.Name)
 		}

@@ -11,6 +11,7 @@ import (
 // compressed-tensors matches it.
 type patterns struct {
 	names       map[string]bool
+	globs       []glob
 	expressions []*regexp.Regexp
 }
 
@@ -22,30 +23,54 @@ func parsePatterns(list []any) (p patterns, unread int) {
 	p.names = map[string]bool{}
 	for _, v := range list {
 		name, _ := v.(string)
-		if name != "" && !strings.HasPrefix(name, "re:") && !strings.Contains(name, "*") {
-			p.names[withoutTower(name)] = true
-			continue
-		}
-		compiled, err := expression(name)
-		if err != nil || compiled == nil || len(p.expressions) == maxExpressions {
+		text, isExpression := strings.CutPrefix(name, "re:")
+		switch {
+		case name == "" || len(p.expressions)+len(p.globs) == maxExpressions:
 			unread++
-			continue
+		case isExpression:
+			compiled, err := regexp.Compile("^(?:" + text + ")")
+			if err != nil {
+				unread++
+				continue
+			}
+			p.expressions = append(p.expressions, compiled)
+		case strings.Contains(name, "*"):
+			p.globs = append(p.globs, strings.Split(withoutTower(name), "*"))
+		default:
+			p.names[withoutTower(name)] = true
 		}
-		p.expressions = append(p.expressions, compiled)
 	}
 	return p, unread
 }
 
-// expression compiles a name with signs of its own; nothing for an empty one.
-func expression(name string) (*regexp.Regexp, error) {
-	if name == "" {
-		return nil, nil
+// glob is the parts of a name between signs for anything.
+type glob []string
+
+// match says whether the glob stands for what begins at the start of a dotted name and ends before a dot or with it.
+func (g glob) match(name string) bool {
+	rest, ok := strings.CutPrefix(name, g[0])
+	if !ok {
+		return false
 	}
-	if text, ok := strings.CutPrefix(name, "re:"); ok {
-		return regexp.Compile("^(?:" + text + ")")
+	last := g[len(g)-1]
+	for _, part := range g[1 : len(g)-1] {
+		at := strings.Index(rest, part)
+		if at < 0 {
+			return false
+		}
+		rest = rest[at+len(part):]
 	}
-	text := strings.ReplaceAll(regexp.QuoteMeta(withoutTower(name)), `\*`, `.*`)
-	return regexp.Compile(`(?:^|\.)` + text + `(?:\.|$)`)
+	for last != "" {
+		at := strings.Index(rest, last)
+		if at < 0 {
+			return false
+		}
+		rest = rest[at+len(last):]
+		if rest == "" || rest[0] == '.' {
+			return true
+		}
+	}
+	return true
 }
 
 // withoutTower drops what multimodal models put before the names of their language model's modules.
@@ -61,14 +86,16 @@ func withoutTower(name string) string {
 // match says whether one of the patterns stands for a module.
 func (p *patterns) match(module string) bool {
 	for _, e := range p.expressions {
-		if e.MatchString(module) || e.MatchString("model."+module) {
+		if e.MatchString("model."+module) || e.MatchString(module) {
 			return true
 		}
 	}
-	if len(p.names) == 0 {
-		return false
-	}
 	for start := 0; start >= 0; start = after(module, start) {
+		for _, g := range p.globs {
+			if g.match(module[start:]) {
+				return true
+			}
+		}
 		for end := start; end < len(module); {
 			next := strings.IndexByte(module[end+1:], '.')
 			if next < 0 {
@@ -95,7 +122,7 @@ func after(name string, start int) int {
 
 // matchModule says whether one of the patterns stands for a module of a layer under one of its names.
 func (p *patterns) matchModule(m module, layer int) bool {
-	if len(p.names) == 0 && len(p.expressions) == 0 {
+	if len(p.names)+len(p.globs)+len(p.expressions) == 0 {
 		return false
 	}
 	for _, name := range moduleNames[m] {

@@ -103,6 +103,19 @@ func TestNothingPanicsOnAnArbitraryArchitecture(t *testing.T) {
 		if rapid.Bool().Draw(t, "mla") {
 			a.Attention.MLA = &v1alpha1.MLA{QLoraRank: n(), KVLoraRank: n(), QKNopeHeadDim: n(), QKRopeHeadDim: n(), VHeadDim: n()}
 		}
+		if rapid.Bool().Draw(t, "recurrent") {
+			a.Recurrent = &v1alpha1.Recurrent{KeyHeads: n(), ValueHeads: n(), KeyHeadDim: n(), ValueHeadDim: n(), ConvKernel: n(), AttentionEvery: n()}
+		}
+		if rapid.Bool().Draw(t, "encoder") {
+			a.Encoder = &v1alpha1.Encoder{Layers: n(), Heads: n(), IntermediateSize: n(), Positions: n(), Channels: n()}
+		}
+		if rapid.Bool().Draw(t, "compressed") {
+			index := v1alpha1.Indexer{Heads: n(), HeadDim: n(), TopK: n()}
+			a.Attention.Compressed = &v1alpha1.Compressed{
+				QLoraRank: n(), OutputGroups: n(), OutputLoraRank: n(), FirstLayer: n(), Streams: n(), Indexer: index,
+				Ratios: []int32{n(), n()}[:rapid.IntRange(0, 2).Draw(t, "ratios")],
+			}
+		}
 		m := &Model{Architecture: a}
 		layer, degree := int(n()), int(n())
 		for name, value := range map[string]int64{
@@ -115,6 +128,8 @@ func TestNothingPanicsOnAnArbitraryArchitecture(t *testing.T) {
 			}
 		}
 		m.TensorDegrees(min(degree, 64))
+		m.DecodeFLOPs(int64(n()))
+		m.PrefillFLOPs(int64(n()))
 		if valid, err := FromArchitecture("x", a); err == nil && valid.Parameters() > MaxParameters {
 			t.Fatalf("%d parameters passed", valid.Parameters())
 		}

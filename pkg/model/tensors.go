@@ -26,26 +26,27 @@ type tensor struct {
 }
 
 // tensorBuffer holds the tensors of a layer, so that counting them does not allocate.
-type tensorBuffer [48]tensor
+type tensorBuffer [32]tensor
 
 func (t *tensor) weights() int64 { return mul(t.count, mul(t.out, t.in)) }
 
 // perRank is the share of each of some ranks: whole units, at least one (so that key and value heads are replicated where
 // there are fewer than ranks).
-func (t *tensor) perRank(ranks int) tensor {
-	share := *t
-	switch t.split {
-	case byOutput:
-		share.out = shared(t.out, t.unit, ranks)
-	case byInput:
-		share.in = shared(t.in, t.unit, ranks)
-	case replicated:
+func (t *tensor) perRank(ranks int) (out, in int64) {
+	switch {
+	case t.split == byOutput && ranks > 1:
+		return shared(t.out, t.unit, ranks), t.in
+	case t.split == byInput && ranks > 1:
+		return t.out, shared(t.in, t.unit, ranks)
+	default:
+		return t.out, t.in
 	}
-	return share
 }
 
 func shared(size, unit int64, ranks int) int64 {
-	unit = max(1, unit)
+	if unit <= 1 {
+		return ceil(size, int64(ranks))
+	}
 	return mul(ceil(ceil(size, unit), int64(ranks)), unit)
 }
 
