@@ -61,6 +61,7 @@ type Architecture struct {
 // Attention is the attention of a layer.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.fullAttentionEvery) || self.fullAttentionEvery == 0 || (has(self.slidingWindow) && self.slidingWindow > 0)",message="fullAttentionEvery needs slidingWindow: set it to the tokens that the other layers look back, or remove fullAttentionEvery where every layer looks at the whole context"
+// +kubebuilder:validation:XValidation:rule="!has(self.mla) || !has(self.compressed)",message="mla and compressed exclude each other: keep the one that the layers have"
 type Attention struct {
 	// Query heads.
 	// +kubebuilder:validation:Minimum=1

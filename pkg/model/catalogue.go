@@ -40,7 +40,6 @@ type published struct {
 	Quantization json.RawMessage `json:"quantization"`
 	// ExpertDtype is its expert_dtype.
 	ExpertDtype string `json:"expertDtype"`
-	storage     *storage
 }
 
 type variant struct {

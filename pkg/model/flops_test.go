@@ -91,10 +91,17 @@ func TestLayerKinds(t *testing.T) {
 		layer int
 		want  LayerKind
 	}{
-		{"Llama-3.1-8B", 0, FullLayer}, {"Gemma-3-27B", 0, WindowLayer}, {"Gemma-3-27B", 5, FullLayer},
-		{"Llama-4-Scout-17B-16E", 0, ChunkLayer}, {"Llama-4-Scout-17B-16E", 3, FullLayer}, {"DeepSeek-V3", 9, LatentLayer},
-		{"Qwen3.5-397B-A17B", 2, RecurrentLayer}, {"Qwen3.5-397B-A17B", 3, FullLayer},
-		{"DeepSeek-V4-Flash", 1, WindowLayer}, {"DeepSeek-V4-Flash", 2, CompressedLayer}, {"Llama-3.1-8B", 32, ""},
+		{"Llama-3.1-8B", 0, FullLayer},
+		{"Llama-3.1-8B", 32, ""},
+		{"Gemma-3-27B", 0, WindowLayer},
+		{"Gemma-3-27B", 5, FullLayer},
+		{"Llama-4-Scout-17B-16E", 0, ChunkLayer},
+		{"Llama-4-Scout-17B-16E", 3, FullLayer},
+		{"DeepSeek-V3", 9, LatentLayer},
+		{"Qwen3.5-397B-A17B", 2, RecurrentLayer},
+		{"Qwen3.5-397B-A17B", 3, FullLayer},
+		{"DeepSeek-V4-Flash", 1, WindowLayer},
+		{"DeepSeek-V4-Flash", 2, CompressedLayer},
 	} {
 		if got := mustLookup(t, test.model).LayerKind(test.layer); got != test.want {
 			t.Errorf("layer %d of %s is %q, want %q", test.layer, test.model, got, test.want)

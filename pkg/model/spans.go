@@ -64,7 +64,7 @@ func spans(a *v1alpha1.Architecture, layer int) (attended, indexed spanList) {
 	case a.Attention.Compressed == nil && index != nil:
 		attended[0].limit = int64(index.TopK)
 		indexed[0] = span{per: 1}
-	case ratio == overlapping:
+	case ratio == overlapping && index != nil:
 		attended[1] = span{limit: mul(int64(index.TopK), ratio), per: ratio}
 		indexed[0] = span{per: ratio}
 	case ratio > 0:
@@ -76,10 +76,10 @@ func spans(a *v1alpha1.Architecture, layer int) (attended, indexed spanList) {
 // indexerOf is the indexer of latent or compressed attention; nil where there is none.
 func indexerOf(a *v1alpha1.Architecture) *v1alpha1.Indexer {
 	switch {
-	case a.Attention.MLA != nil:
-		return a.Attention.MLA.Indexer
 	case a.Attention.Compressed != nil:
 		return &a.Attention.Compressed.Indexer
+	case a.Attention.MLA != nil:
+		return a.Attention.MLA.Indexer
 	default:
 		return nil
 	}

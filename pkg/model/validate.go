@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -41,6 +42,9 @@ func (m *Model) validate() error {
 	}
 	if a.Attention.MLA == nil && a.Attention.Heads%a.Attention.KVHeads != 0 {
 		return fmt.Errorf("attention.heads is %d and attention.kvHeads %d: set kvHeads to a divisor of heads, or to heads where every head has keys and values of its own", a.Attention.Heads, a.Attention.KVHeads)
+	}
+	if a.Attention.MLA != nil && a.Attention.Compressed != nil {
+		return errors.New("attention.mla and attention.compressed are both set: keep the one that the layers have")
 	}
 	if a.MoE != nil && a.MoE.ActiveExperts > a.MoE.Experts {
 		return fmt.Errorf("moe.activeExperts is %d and moe.experts %d: a token cannot visit more experts than there are", a.MoE.ActiveExperts, a.MoE.Experts)
