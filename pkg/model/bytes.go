@@ -47,24 +47,24 @@ func storedPlain(weights int64, p v1alpha1.Precision) int64 {
 	return stored(weights, p)
 }
 
-// quantizes says whether the format is applied to a tensor. The one kind of mixture that is published in MXFP4 (GPT-OSS)
-// stores its routed experts in it and all else in 16 bits.
-func quantizes(a *v1alpha1.Architecture, t tensor, p v1alpha1.Precision) bool {
-	switch t.storage {
-	case expert:
-		return true
-	case linear:
-		return p != v1alpha1.MXFP4 || a.MoE == nil
-	default:
-		return false
-	}
-}
-
-// WeightBytes is the whole model stored in p, once. In formats under 16 bits the embedding table, the head, norms,
-// biases, routers and attention sinks keep 16 bits, and in MXFP4 a mixture of experts stores only its routed experts in it.
+// WeightBytes is the whole model stored in p, once. In the precision of the published checkpoint it is stored as that is: what
+// its quantization_config leaves out keeps 16 bits, and block scales count. In other formats under 16 bits the embedding
+// table, the head, norms, biases, routers and attention sinks keep 16 bits, and in MXFP4 a mixture of experts stores only
+// its routed experts in it.
 func (m *Model) WeightBytes(p v1alpha1.Precision) int64 {
-	ends := storedPlain(add(m.EmbeddingParameters(), m.HeadParameters()), p)
-	return add(add(ends, m.FinalNormBytes(p)), m.overLayers(func(layer int) int64 { return m.LayerWeightBytes(layer, p) }))
+	l := m.layout(p)
+	sum := add(m.EmbeddingBytes(p), m.FinalNormBytes(p))
+	if !m.Architecture.TiedEmbeddings {
+		sum = add(sum, m.HeadBytes(p))
+	}
+	layer := func(layer int) int64 { return layerBytes(&m.Architecture, layer, 1, &l) }
+	if l.published == nil {
+		return add(sum, m.overLayers(layer))
+	}
+	for i := range int(min(m.Architecture.Layers, maxLayers)) {
+		sum = add(sum, layer(i))
+	}
+	return sum
 }
 
 // LayerWeightBytes is a layer stored in p; 0 where there is no such layer.
@@ -72,14 +72,42 @@ func (m *Model) LayerWeightBytes(layer int, p v1alpha1.Precision) int64 {
 	return m.LayerWeightBytesPerRank(layer, 1, p)
 }
 
-// EmbeddingBytes is the input embedding table stored in p, on the first stage.
+// layerBytes is what each of the tensor ranks stores of a layer.
+func layerBytes(a *v1alpha1.Architecture, layer, tensor int, l *layout) int64 {
+	var sum int64
+	var buffer tensorBuffer
+	list := layerTensors(a, layer, &buffer)
+	for i := range list {
+		t := &list[i]
+		out, in := t.perRank(tensor)
+		sum = add(sum, l.of(t.module, layer).bytes(t.count, out, in))
+	}
+	return sum
+}
+
+// EmbeddingBytes is what the first stage stores before its layers, in p: the input embedding table, learned positions and
+// the encoder.
 func (m *Model) EmbeddingBytes(p v1alpha1.Precision) int64 {
-	return storedPlain(m.EmbeddingParameters(), p)
+	return add(storedPlain(m.EmbeddingParameters(), p), m.beforeBytes(p))
+}
+
+// beforeBytes is what lies before the layers beside the embedding table; every rank has it whole.
+func (m *Model) beforeBytes(p v1alpha1.Precision) int64 {
+	return storedPlain(add(positionWeights(&m.Architecture), m.EncoderParameters()), p)
 }
 
 // HeadBytes is the output head as the last stage stores it. A model that shares its embedding table needs a copy of it
 // there, which this is; on a single stage the table is stored once and HeadBytes must not be added.
-func (m *Model) HeadBytes(p v1alpha1.Precision) int64 { return m.EmbeddingBytes(p) }
+func (m *Model) HeadBytes(p v1alpha1.Precision) int64 {
+	return m.headBytes(int64(m.Architecture.VocabSize), p)
+}
+
+// headBytes is some rows of the head.
+func (m *Model) headBytes(rows int64, p v1alpha1.Precision) int64 {
+	l := m.layout(p)
+	bias := storedPlain(headBias(&m.Architecture), p)
+	return add(bias, l.head().bytes(1, rows, int64(m.Architecture.HiddenSize)))
+}
 
 // FinalNormBytes is the norm between the last layer and the head, on every rank of the last stage.
 func (m *Model) FinalNormBytes(p v1alpha1.Precision) int64 {

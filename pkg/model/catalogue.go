@@ -2,6 +2,7 @@ package model
 
 import (
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,9 +21,58 @@ var catalogueYAML []byte
 type catalogued struct {
 	Name         string                `json:"name"`
 	IDs          []string              `json:"ids"`
-	Native       v1alpha1.Precision    `json:"native"`
+	Source       string                `json:"source"`
 	Parameters   int64                 `json:"parameters"`
 	Architecture v1alpha1.Architecture `json:"architecture"`
+	// NextTokenModules is how many multi-token-prediction modules the checkpoint has.
+	NextTokenModules int `json:"nextTokenModules"`
+	published        `json:",inline"`
+	// Variants are other checkpoints of the architecture.
+	Variants []variant `json:"variants"`
+	// stored reads Quantization once: matching names with every module takes longer than all else of a lookup.
+	stored func() (*storage, error)
+}
+
+// published is how a checkpoint stores its weights.
+type published struct {
+	Native v1alpha1.Precision `json:"native"`
+	// Quantization is the quantization_config of its config.json.
+	Quantization json.RawMessage `json:"quantization"`
+	// ExpertDtype is its expert_dtype.
+	ExpertDtype string `json:"expertDtype"`
+}
+
+type variant struct {
+	Name      string   `json:"name"`
+	IDs       []string `json:"ids"`
+	published `json:",inline"`
+}
+
+// readStorage reads the quantization_config.
+func (p *published) readStorage(a *v1alpha1.Architecture) (*storage, error) {
+	if len(p.Quantization) == 0 {
+		return nil, nil
+	}
+	f, err := parseFields(fmt.Appendf(nil, `{"quantization_config":%s,"expert_dtype":%q}`, p.Quantization, p.ExpertDtype))
+	if err != nil {
+		return nil, err
+	}
+	native, stored := readStorage(f, a)
+	if native != p.Native || len(f.assumptions) > 0 {
+		return nil, fmt.Errorf("quantization is that of %s, native is %s; %s", native, p.Native, strings.Join(f.assumptions, "; "))
+	}
+	return stored, nil
+}
+
+// withVariants are the entry and its other checkpoints, as entries.
+func (e *catalogued) withVariants() []*catalogued {
+	list := []*catalogued{e}
+	for _, v := range e.Variants {
+		other := *e
+		other.Name, other.IDs, other.published, other.Variants = v.Name, v.IDs, v.published, nil
+		list = append(list, &other)
+	}
+	return list
 }
 
 // catalogue is the embedded data with its index by spelling.
@@ -36,10 +86,15 @@ var load = sync.OnceValues(func() (*catalogue, error) { return parseCatalogue(ca
 
 func parseCatalogue(data []byte) (*catalogue, error) {
 	c := &catalogue{index: map[string]*catalogued{}}
-	if err := yaml.UnmarshalStrict(data, &c.entries); err != nil {
+	var entries []*catalogued
+	if err := yaml.UnmarshalStrict(data, &entries); err != nil {
 		return nil, fmt.Errorf("catalogue of models: %w", err)
 	}
+	for _, e := range entries {
+		c.entries = append(c.entries, e.withVariants()...)
+	}
 	for _, e := range c.entries {
+		e.stored = sync.OnceValues(func() (*storage, error) { return e.readStorage(&e.Architecture) })
 		for _, spelling := range e.spellings() {
 			if other := c.index[spelling]; other != nil && other != e {
 				return nil, fmt.Errorf("catalogue of models: %q stands for %s and %s: keep one", spelling, other.Name, e.Name)
@@ -82,7 +137,14 @@ func Lookup(name string) (*Model, error) {
 		return nil, fmt.Errorf("model %q is not in the catalogue: did you mean %s? Else give its config.json or its number of parameters",
 			clip(name), strings.Join(near(name), ", "))
 	}
-	return &Model{Name: e.Name, Architecture: *e.Architecture.DeepCopy(), Native: e.Native}, nil
+	stored, err := e.stored()
+	if err != nil {
+		return nil, fmt.Errorf("catalogue of models: %s: %w", e.Name, err)
+	}
+	return &Model{
+		Name: e.Name, Architecture: *e.Architecture.DeepCopy(), Native: e.Native, NextTokenModules: e.NextTokenModules,
+		storage: stored,
+	}, nil
 }
 
 // Names returns the names of the catalogue, sorted.

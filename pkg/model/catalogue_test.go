@@ -1,12 +1,16 @@
 package model
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
+
+// sources are what the head of the catalogue explains: where the architecture is from, and where the total is.
+var sources = regexp.MustCompile(`^(config|AIC)(, (hub|Keras|recalled))?$`)
 
 // TestCatalogueAgreesWithPublishedCounts holds the count by tensor of every entry to the stated total.
 func TestCatalogueAgreesWithPublishedCounts(t *testing.T) {
@@ -22,6 +26,9 @@ func TestCatalogueAgreesWithPublishedCounts(t *testing.T) {
 		}
 		if e.Parameters != 0 && m.Parameters() != e.Parameters {
 			t.Errorf("%s: %d parameters counted, %d published", e.Name, m.Parameters(), e.Parameters)
+		}
+		if !sources.MatchString(e.Source) {
+			t.Errorf("%s: source %q: name those that the head of the file explains", e.Name, e.Source)
 		}
 		if _, ok := bytesPer[e.Native]; !ok || e.Architecture.MaxContext == 0 || len(e.IDs) == 0 {
 			t.Errorf("%s: native %q, context %d, ids %v: the entry is not complete", e.Name, e.Native, e.Architecture.MaxContext, e.IDs)
@@ -78,7 +85,7 @@ func TestLookupGivesACopy(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	names := Names()
-	if len(names) < 40 || !slices.IsSorted(names) {
+	if len(names) < 60 || !slices.IsSorted(names) {
 		t.Fatalf("%d names, sorted %v", len(names), slices.IsSorted(names))
 	}
 	for _, name := range names {
@@ -91,11 +98,22 @@ func TestNames(t *testing.T) {
 func TestParseCatalogueRefuses(t *testing.T) {
 	for name, test := range map[string]struct{ data, want string }{
 		"unknown field": {"- {name: A, size: 1}", `unknown field "size"`},
+		"variant twice": {"- {name: A, ids: [x/B], variants: [{name: B, ids: []}]}", `"b" stands for A and B`},
 		"name twice":    {"- {name: A, ids: [x/B]}\n- {name: b}", `"b" stands for A and b`},
 	} {
 		if _, err := parseCatalogue([]byte(test.data)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
 		}
+	}
+}
+
+func TestQuantizationOfAnEntryThatIsNotItsNative(t *testing.T) {
+	c, err := parseCatalogue([]byte("- {name: A, ids: [x/A], native: FP8, quantization: {quant_method: awq}, architecture: {layers: 1}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.entries[0].stored(); err == nil || !strings.Contains(err.Error(), "quantization is that of INT4, native is FP8") {
+		t.Errorf("error %v", err)
 	}
 }
 

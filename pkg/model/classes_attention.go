@@ -1,11 +1,48 @@
 package model
 
-import "github.com/rankwright/rankwright/api/v1alpha1"
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
 
 // attentionBias reads attention_bias, which stands for all four projections.
 func attentionBias(f *fields, a *v1alpha1.Architecture) {
 	a.Attention.QKVBias = f.is("attention_bias")
 	a.Attention.OutputBias = a.Attention.QKVBias
+}
+
+// qkvBiasIfSaid reads attention_bias where it leaves the output projection out.
+func qkvBiasIfSaid(f *fields, a *v1alpha1.Architecture) {
+	a.Attention.QKVBias = f.is("attention_bias")
+	a.Attention.OutputBias = f.is("attention_out_bias")
+}
+
+// allBiases marks the classes whose every projection has a bias.
+func allBiases(_ *fields, a *v1alpha1.Architecture) {
+	a.Attention.QKVBias, a.Attention.OutputBias, a.MLP.Bias = true, true, true
+}
+
+func headBiasAlways(_ *fields, a *v1alpha1.Architecture) { a.HeadBias = true }
+
+func headBiasIfSaid(f *fields, a *v1alpha1.Architecture) { a.HeadBias = f.is("lm_head_bias") }
+
+func learnedPositions(_ *fields, a *v1alpha1.Architecture) {
+	a.Positions = min(a.MaxContext, maxWidth)
+}
+
+// qkNormIfSaid reads use_qk_norm, for weights that the heads share.
+func qkNormIfSaid(f *fields, a *v1alpha1.Architecture) { a.Attention.QKNorm = f.is("use_qk_norm") }
+
+// normPerHead marks the classes where every head has norm weights of its own, if any.
+func normPerHead(_ *fields, a *v1alpha1.Architecture) {
+	a.Attention.QKNormPerHead = a.Attention.QKNorm
+}
+
+// outputGate reads attn_output_gate, which is on where it is not given.
+func outputGate(f *fields, a *v1alpha1.Architecture) {
+	gate, ok := f.boolean("attn_output_gate")
+	a.Attention.OutputGate = gate || !ok
 }
 
 func mlpBias(f *fields, a *v1alpha1.Architecture) { a.MLP.Bias = f.is("mlp_bias") }
@@ -89,6 +126,15 @@ func latent(f *fields, a *v1alpha1.Architecture) {
 	a.Attention.HeadDim = min(a.Attention.MLA.QKNopeHeadDim+a.Attention.MLA.QKRopeHeadDim, maxHeads)
 }
 
+// sparseIndexer reads the selection of tokens of DeepSeek V3.2.
+func sparseIndexer(f *fields, a *v1alpha1.Architecture) {
+	a.Attention.MLA.Indexer = &v1alpha1.Indexer{
+		Heads:   f.required(1, maxHeads, "index_n_heads"),
+		HeadDim: f.required(1, maxHeads, "index_head_dim"),
+		TopK:    f.required(1, maxTokens, "index_topk"),
+	}
+}
+
 func latentIfAny(f *fields, a *v1alpha1.Architecture) {
 	if v, _ := f.value("kv_lora_rank"); v != nil {
 		latent(f, a)
@@ -102,7 +148,6 @@ func gptOSSAttention(_ *fields, a *v1alpha1.Architecture) {
 // falcon reads the three generations of one class: 7B (one key head, one norm), RW (no sharing, two norms) and 40B and
 // later (groups, two norms).
 func falcon(f *fields, a *v1alpha1.Architecture) {
-	a.NormBias, a.MLP.Ungated = true, true
 	bias := f.is("bias")
 	a.Attention.QKVBias, a.Attention.OutputBias, a.MLP.Bias = bias, bias, bias
 	if _, ok := f.boolean("tie_word_embeddings"); !ok {
@@ -120,5 +165,46 @@ func falcon(f *fields, a *v1alpha1.Architecture) {
 	}
 	if shared, ok := f.boolean("multi_query"); shared || !ok {
 		a.Attention.KVHeads = 1
+	}
+}
+
+// compressedHeads reads the attention of DeepSeek V4. compress_ratios may list the layer of the next-token module too, and
+// has 0 for layers without compression.
+func compressedHeads(f *fields, a *v1alpha1.Architecture) {
+	a.Attention.Sinks = false // they are part of compressed attention
+	a.Attention.SlidingWindow = f.required(1, maxTokens, "sliding_window")
+	c := &v1alpha1.Compressed{
+		QLoraRank:      f.required(1, maxHeads, "q_lora_rank"),
+		OutputGroups:   f.required(1, maxHeads, "o_groups"),
+		OutputLoraRank: f.required(1, maxHeads, "o_lora_rank"),
+		Streams:        f.optional(0, 0, 64, "hc_mult"),
+		Indexer: v1alpha1.Indexer{
+			Heads:   f.required(1, maxHeads, "index_n_heads"),
+			HeadDim: f.required(1, maxHeads, "index_head_dim"),
+			TopK:    f.required(1, maxTokens, "index_topk"),
+		},
+	}
+	var ratios []int32
+	for _, v := range f.list("compress_ratios")[:min(len(f.list("compress_ratios")), int(max(0, a.Layers)))] {
+		n, ok := whole(v)
+		if !ok || n < 0 || n > maxHidden {
+			f.fail("compress_ratios has %s: set it to whole numbers from 0 to %d", shown(v), maxHidden)
+			return
+		}
+		ratios = append(ratios, int32(n))
+	}
+	for int(c.FirstLayer) < len(ratios) && ratios[c.FirstLayer] == 0 {
+		c.FirstLayer++
+	}
+	c.Ratios = slices.Clone(ratios[c.FirstLayer:min(len(ratios), int(c.FirstLayer)+2)])
+	a.Attention.Compressed = c
+	for layer, r := range ratios {
+		if ratio(a, layer) != int64(r) {
+			f.fail("compress_ratios has %d for layer %d: only two ratios in turn can be counted; give the number of parameters instead", r, layer)
+			return
+		}
+	}
+	if len(c.Ratios) == 0 {
+		f.fail("compress_ratios is missing: add it, or give the model's name or number of parameters instead")
 	}
 }

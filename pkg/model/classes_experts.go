@@ -5,8 +5,8 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 // localExperts reads a mixture in every layer whose experts are as wide as intermediate_size says.
 func localExperts(f *fields, a *v1alpha1.Architecture) {
 	a.MoE = &v1alpha1.MoE{
-		Experts:          f.required(1, maxHeads, "num_local_experts", "num_experts"),
-		ActiveExperts:    f.required(1, maxHeads, "num_experts_per_tok", "experts_per_token"),
+		Experts:          f.required(1, maxHeads, "num_local_experts", "num_experts", "moe_num_experts"),
+		ActiveExperts:    f.required(1, maxHeads, "num_experts_per_tok", "experts_per_token", "moe_top_k"),
 		IntermediateSize: a.MLP.IntermediateSize,
 	}
 }
@@ -29,10 +29,10 @@ func sparseExperts(f *fields, a *v1alpha1.Architecture) {
 	}
 }
 
-// sharedExpert reads the shared expert of Qwen2's mixtures.
+// sharedExpert reads the shared expert of Qwen's mixtures, which has a gate.
 func sharedExpert(f *fields, a *v1alpha1.Architecture) {
 	a.MoE.SharedIntermediateSize = f.required(0, maxWidth, "shared_expert_intermediate_size")
-	f.assume("the gate of the shared expert (hidden_size weights a layer) is left out")
+	a.MoE.SharedGate = true
 }
 
 // deepseekExperts reads a mixture after the first dense layers; shared experts are as wide as routed ones.
@@ -67,11 +67,33 @@ func routerBias(_ *fields, a *v1alpha1.Architecture) {
 	}
 }
 
+// nextTokenModule reads how many multi-token-prediction modules of DeepSeek's form the checkpoint has.
 func nextTokenModule(f *fields, _ *v1alpha1.Architecture) {
 	if n, ok := f.number(0, maxLayers, "num_nextn_predict_layers"); ok && n > 0 {
+		f.nextTokenModules = int(n)
 		f.assume("the multi-token-prediction module (num_nextn_predict_layers) is left out: it is only loaded for speculative decoding")
 	}
 }
+
+// hashedExperts tells of layers that choose experts by a table instead of a biased router.
+func hashedExperts(f *fields, _ *v1alpha1.Architecture) {
+	if n := f.optional(0, 0, maxLayers, "num_hash_layers"); n > 0 {
+		f.assume("the tables of the %d layers that choose experts by token (num_hash_layers) are left out", n)
+	}
+}
+
+// otherNextTokenModule tells of modules of another form, which are not counted in the checkpoint either.
+func otherNextTokenModule(f *fields, _ *v1alpha1.Architecture) {
+	for _, name := range []string{"mtp_num_hidden_layers", "num_mtp_modules", "num_nextn_predict_layers"} {
+		if n, ok := f.number(0, maxLayers, name); ok && n > 0 {
+			f.assume("the multi-token-prediction module (%s) is left out: it is only loaded for speculative decoding", name)
+			return
+		}
+	}
+}
+
+// expertsOnly marks the classes without dense blocks.
+func expertsOnly(_ *fields, a *v1alpha1.Architecture) { a.MLP.IntermediateSize = 0 }
 
 func gptOSSExperts(_ *fields, a *v1alpha1.Architecture) {
 	a.MoE.RouterBias, a.MoE.ExpertBias = true, true
@@ -82,6 +104,7 @@ func llama4(f *fields, a *v1alpha1.Architecture) {
 	a.Attention.SlidingWindow = f.optional(0, 0, maxTokens, "attention_chunk_size")
 	if a.Attention.SlidingWindow > 0 {
 		a.Attention.FullAttentionEvery = f.optional(4, 1, maxLayers, "no_rope_layer_interval")
+		a.Attention.Chunked = true
 	}
 	step := f.optional(1, 1, maxLayers, "interleave_moe_layer_step")
 	a.MoE = &v1alpha1.MoE{

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // maxConfig is the size in bytes of a config.json that is read; the largest published ones have some 100 KiB.
@@ -29,17 +27,19 @@ func fromConfig(name string, config []byte) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if encoder, _ := f.boolean("is_encoder_decoder"); encoder {
-		return nil, errors.New("is_encoder_decoder is true: only decoder-only transformers can be placed; give the number of parameters instead")
-	}
 	modelType := f.text("model_type")
+	if encoder, _ := f.boolean("is_encoder_decoder"); encoder && modelType != "whisper" {
+		return nil, errors.New("is_encoder_decoder is true: of models with encoder and decoder only whisper can be placed; give the number of parameters instead")
+	}
 	class, known := classes[modelType]
 	if !known {
 		class = unknownClass
 		f.assume("model_type %q is not known: counted as a decoder with %d norms a layer, gated blocks and what the file says", clip(modelType), 2)
 	}
 	f.defaults = class.defaults
-	m := &Model{Name: name, Architecture: class.read(f), Native: nativePrecision(f)}
+	m := &Model{Name: name, Architecture: class.read(f)}
+	m.NextTokenModules = f.nextTokenModules
+	m.Native, m.storage = readStorage(f, &m.Architecture)
 	if err := f.finish(); err != nil {
 		return nil, err
 	}
@@ -70,37 +70,4 @@ func parseFields(config []byte) (*fields, error) {
 		f.assume("only the language model is counted (text_config), not the encoders of images or sound")
 	}
 	return f, nil
-}
-
-// nativeByDtype and nativeByMethod say what the published weights are stored in.
-var (
-	nativeByDtype = map[string]v1alpha1.Precision{
-		"bfloat16": v1alpha1.BF16, "float16": v1alpha1.FP16, "float32": v1alpha1.FP32,
-	}
-	nativeByMethod = map[string]v1alpha1.Precision{
-		"fp8": v1alpha1.FP8, "fbgemm_fp8": v1alpha1.FP8, "mxfp4": v1alpha1.MXFP4, "nvfp4": v1alpha1.NVFP4,
-		"gptq": v1alpha1.INT4, "awq": v1alpha1.INT4,
-	}
-)
-
-// nativePrecision reads the format of the published weights.
-func nativePrecision(f *fields) v1alpha1.Precision {
-	if quantization, ok := f.object("quantization_config"); ok {
-		method, _ := quantization["quant_method"].(string)
-		if bits, ok := quantization["bits"].(json.Number); ok && bits == "8" {
-			return v1alpha1.INT8
-		}
-		if p, ok := nativeByMethod[method]; ok {
-			return p
-		}
-		f.assume("quantization_config.quant_method %q is not known: the checkpoint is taken for 16 bits", clip(method))
-		return v1alpha1.BF16
-	}
-	for _, field := range []string{"torch_dtype", "dtype"} {
-		if p, ok := nativeByDtype[f.text(field)]; ok {
-			return p
-		}
-	}
-	f.assume("torch_dtype is not given: the checkpoint is taken for BF16")
-	return v1alpha1.BF16
 }

@@ -48,6 +48,15 @@ func TestFromConfigAgreesWithTheCatalogue(t *testing.T) {
 			if got.Parameters() != want.Parameters() || got.KVBytesPerToken("BF16") != want.KVBytesPerToken("BF16") {
 				t.Errorf("%d parameters, want %d", got.Parameters(), want.Parameters())
 			}
+			if got.NextTokenModules != want.NextTokenModules {
+				t.Errorf("%d next-token modules, want %d", got.NextTokenModules, want.NextTokenModules)
+			}
+			if !strings.Contains(string(config), "quantization_config") {
+				return
+			}
+			if got.Native != want.Native || got.WeightBytes(got.Native) != want.WeightBytes(want.Native) {
+				t.Errorf("%d bytes in %s, want %d in %s", got.WeightBytes(got.Native), got.Native, want.WeightBytes(want.Native), want.Native)
+			}
 		})
 	}
 }
@@ -128,7 +137,7 @@ func TestFromConfigNamesTheWrongField(t *testing.T) {
 		"experts missing":       {map[string]string{"model_type": `"mixtral"`}, "num_local_experts is missing"},
 		"latent missing":        {map[string]string{"model_type": `"deepseek_v3"`}, "kv_lora_rank is missing"},
 		"flag that is no flag":  {map[string]string{"tie_word_embeddings": "1"}, "tie_word_embeddings is 1: set it to true or false"},
-		"encoder and decoder":   {map[string]string{"is_encoder_decoder": "true"}, "only decoder-only"},
+		"encoder and decoder":   {map[string]string{"is_encoder_decoder": "true"}, "only whisper can be placed"},
 		"too many parameters":   {map[string]string{"hidden_size": "1048576", "num_attention_heads": "64", "intermediate_size": "16777216", "num_hidden_layers": "1024"}, "at most 140737488355328"},
 		"overflowing":           {map[string]string{"model_type": `"mixtral"`, "hidden_size": "1048576", "num_attention_heads": "64", "intermediate_size": "16777216", "num_hidden_layers": "1024", "num_local_experts": "65536", "num_experts_per_tok": "1"}, "more than 2^63 parameters"},
 		"shared experts' width": {map[string]string{"model_type": `"deepseek_v2"`, "kv_lora_rank": "8", "qk_nope_head_dim": "8", "qk_rope_head_dim": "8", "v_head_dim": "8", "n_routed_experts": "2", "num_experts_per_tok": "1", "moe_intermediate_size": "16777216", "n_shared_experts": "65536"}, "n_shared_experts times moe_intermediate_size"},
@@ -178,6 +187,9 @@ func FuzzFromConfig(f *testing.F) {
 		f.Add(config)
 	}
 	f.Add([]byte(`{"model_type":"mixtral","num_hidden_layers":1024,"hidden_size":1048576,"vocab_size":16777216}`))
+	for _, test := range quantizations {
+		f.Add(quantizedConfig(test.config))
+	}
 	f.Fuzz(func(t *testing.T, config []byte) {
 		m, err := FromConfig("fuzz", config)
 		if err != nil {
@@ -185,6 +197,9 @@ func FuzzFromConfig(f *testing.F) {
 				t.Fatalf("error without context or with a model: %v", err)
 			}
 			return
+		}
+		if m.WeightBytes(m.Native) < 1 || m.CheckpointBytes() < m.WeightBytes(m.Native) || m.PrefillFLOPs(100) < 1 || m.DecodeFLOPs(100) < 1 {
+			t.Fatalf("%d bytes, %d of the checkpoint, %g operations", m.WeightBytes(m.Native), m.CheckpointBytes(), m.PrefillFLOPs(100))
 		}
 		if n := m.Parameters(); n < 1 || n > MaxParameters || m.ActiveParameters() < 1 {
 			t.Fatalf("%d parameters, %d active", n, m.ActiveParameters())

@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -19,7 +20,9 @@ type fields struct {
 	// defaulted are the fields for which that happened.
 	defaulted   []string
 	assumptions []string
-	err         error
+	// nextTokenModules is how many the checkpoint has.
+	nextTokenModules int
+	err              error
 }
 
 // Bounds of the fields, as those of the API.
@@ -48,6 +51,19 @@ func (f *fields) finish() error {
 		f.assume("taken from the defaults of the model_type: %s", strings.Join(slices.Compact(f.defaulted), ", "))
 	}
 	return f.err
+}
+
+// bringOut makes the fields of objects within the file readable as if they stood beside them.
+func (f *fields) bringOut(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	values := maps.Clone(f.values)
+	for _, name := range names {
+		inner, _ := f.values[name].(map[string]any)
+		maps.Copy(values, inner)
+	}
+	f.values = values
 }
 
 // value returns the first of the fields that is there and not null, and its name.

@@ -2,14 +2,29 @@ package model
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
-// KVBytesPerToken is the cache of one token over all layers, keys and values, as if every layer looked at the whole
-// context; multi-head latent attention caches the latent and the rotary part once for all heads.
+// KVBytesPerToken is the cache of one token over all layers, keys and values, as if every layer with attention looked at the
+// whole context; multi-head latent attention caches the latent and the rotary part once for all heads, and its indexer a
+// key. A compressed layer caches its share of a vector. A recurrent layer caches nothing.
 func (m *Model) KVBytesPerToken(p v1alpha1.Precision) int64 {
-	return mul(int64(m.Architecture.Layers), stored(kvWidth(&m.Architecture, 1), p))
+	var sum int64
+	for _, group := range kinds(&m.Architecture) {
+		if group.count > 0 && !group.recurrent {
+			sum = add(sum, mul(int64(group.count), stored(widthPerToken(&m.Architecture, group.layer), p)))
+		}
+	}
+	return sum
 }
 
-// LayerKVBytes is the cache of one sequence of some tokens in a layer, capped by the window where the layer has one; 0
-// where there is no such layer.
+// widthPerToken is the number of values that a token adds to the cache of a layer that looks at the whole context.
+func widthPerToken(a *v1alpha1.Architecture, layer int) int64 {
+	if r := ratio(a, layer); r > 0 {
+		return ceil(compressedValues(a, layer, r)-compressedValues(a, layer, 0), r)
+	}
+	return kvWidth(a, 1)
+}
+
+// LayerKVBytes is what one sequence of some tokens keeps in a layer: its cache, capped by the window where the layer has
+// one, and LayerStateBytes; 0 where there is no such layer.
 func (m *Model) LayerKVBytes(layer int, tokens int64, p v1alpha1.Precision) int64 {
 	return m.LayerKVBytesPerRank(layer, tokens, 1, p)
 }
@@ -17,9 +32,17 @@ func (m *Model) LayerKVBytes(layer int, tokens int64, p v1alpha1.Precision) int6
 // LayerKVBytesPerRank is what each of the tensor ranks stores of it. Heads are shared out, and replicated where there are
 // fewer than ranks; a latent is on every rank.
 func (m *Model) LayerKVBytesPerRank(layer int, tokens int64, tensor int, p v1alpha1.Precision) int64 {
+	return add(m.LayerCacheBytesPerRank(layer, tokens, tensor, p), m.LayerStateBytesPerRank(layer, tensor, p))
+}
+
+// LayerCacheBytesPerRank is the part of LayerKVBytesPerRank that grows with the tokens.
+func (m *Model) LayerCacheBytesPerRank(layer int, tokens int64, tensor int, p v1alpha1.Precision) int64 {
 	a := &m.Architecture
-	if layer < 0 || layer >= int(a.Layers) {
+	if layer < 0 || layer >= int(a.Layers) || isRecurrent(a, layer) {
 		return 0
+	}
+	if a.Attention.Compressed != nil {
+		return stored(compressedValues(a, layer, max(0, tokens)), p)
 	}
 	if w := window(a, layer); w > 0 {
 		tokens = min(tokens, w)
@@ -27,10 +50,50 @@ func (m *Model) LayerKVBytesPerRank(layer int, tokens int64, tensor int, p v1alp
 	return stored(mul(tokens, kvWidth(a, tensor)), p)
 }
 
-// kvWidth is the number of values that a rank caches for a token in a layer.
-func kvWidth(a *v1alpha1.Architecture, tensor int) int64 {
-	if mla := a.Attention.MLA; mla != nil {
-		return int64(mla.KVLoraRank) + int64(mla.QKRopeHeadDim)
+// stateBytes is what a value of a recurrent state takes: engines keep it in 32 bits whatever the cache is in, and the inputs
+// of the convolution in 16. Source: vLLM's MambaStateShapeCalculator, and mamba_ssm_dtype of the Qwen3.5 config.json.
+const (
+	stateBytes       = 4
+	convolutionBytes = 2
+)
+
+// LayerStateBytesPerRank is what each of the tensor ranks keeps of a sequence in a layer whatever its length: the state of a
+// recurrent layer, or keys and values of the encoder's output.
+func (m *Model) LayerStateBytesPerRank(layer, tensor int, p v1alpha1.Precision) int64 {
+	a := &m.Architecture
+	if layer < 0 || layer >= int(a.Layers) {
+		return 0
 	}
-	return mul(2*ceil(int64(a.Attention.KVHeads), int64(tensor)), int64(a.Attention.HeadDim))
+	if isRecurrent(a, layer) {
+		return recurrentState(a.Recurrent, tensor)
+	}
+	if a.Encoder != nil {
+		return stored(mul(int64(a.Encoder.Positions), headWidth(&a.Attention, tensor)), p)
+	}
+	return 0
+}
+
+func recurrentState(r *v1alpha1.Recurrent, tensor int) int64 {
+	heads := ceil(int64(r.ValueHeads), int64(tensor))
+	state := mul(heads, mul(int64(r.KeyHeadDim), int64(r.ValueHeadDim)))
+	keys := mul(ceil(int64(r.KeyHeads), int64(tensor)), int64(r.KeyHeadDim))
+	channels := add(mul(2, keys), mul(heads, int64(r.ValueHeadDim)))
+	return add(mul(state, stateBytes), mul(mul(channels, int64(r.ConvKernel)-1), convolutionBytes))
+}
+
+// kvWidth is the number of values that a rank caches for a token in a layer with attention.
+func kvWidth(a *v1alpha1.Architecture, tensor int) int64 {
+	mla := a.Attention.MLA
+	if mla == nil {
+		return headWidth(&a.Attention, tensor)
+	}
+	width := int64(mla.KVLoraRank) + int64(mla.QKRopeHeadDim)
+	if mla.Indexer != nil {
+		width += int64(mla.Indexer.HeadDim)
+	}
+	return width
+}
+
+func headWidth(attention *v1alpha1.Attention, tensor int) int64 {
+	return mul(2*ceil(int64(attention.KVHeads), int64(tensor)), int64(attention.HeadDim))
 }

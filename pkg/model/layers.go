@@ -2,6 +2,46 @@ package model
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
+// LayerKind is what a layer keeps of a sequence.
+type LayerKind string
+
+// Kinds of layer.
+const (
+	// FullLayer caches keys and values of the whole context.
+	FullLayer LayerKind = "Full"
+	// WindowLayer caches those of a window that slides.
+	WindowLayer LayerKind = "Window"
+	// ChunkLayer caches those of the current chunk of fixed size.
+	ChunkLayer LayerKind = "Chunk"
+	// LatentLayer caches one latent a token for all heads.
+	LatentLayer LayerKind = "Latent"
+	// CompressedLayer caches a window and a vector for each run of earlier tokens.
+	CompressedLayer LayerKind = "Compressed"
+	// RecurrentLayer keeps a state of fixed size and no cache.
+	RecurrentLayer LayerKind = "Recurrent"
+)
+
+// LayerKind is what a layer keeps of a sequence; empty where there is no such layer.
+func (m *Model) LayerKind(layer int) LayerKind {
+	a := &m.Architecture
+	switch {
+	case layer < 0 || layer >= int(a.Layers):
+		return ""
+	case isRecurrent(a, layer):
+		return RecurrentLayer
+	case a.Attention.MLA != nil:
+		return LatentLayer
+	case ratio(a, layer) > 0:
+		return CompressedLayer
+	case window(a, layer) == 0:
+		return FullLayer
+	case a.Attention.Chunked:
+		return ChunkLayer
+	default:
+		return WindowLayer
+	}
+}
+
 // isMixture says whether a layer is a mixture of experts.
 func isMixture(a *v1alpha1.Architecture, layer int) bool {
 	if a.MoE == nil || layer < int(a.MoE.FirstLayer) {
@@ -19,15 +59,16 @@ func mixtureLayers(a *v1alpha1.Architecture) int {
 	return (int(a.Layers-a.MoE.FirstLayer) + every - 1) / every
 }
 
-// firstDense is the number of a layer that is not a mixture, where there is one.
-func firstDense(a *v1alpha1.Architecture) int {
-	if isMixture(a, 0) {
-		return 1
-	}
-	return 0
-}
-
 func interval(moe *v1alpha1.MoE) int { return max(1, int(moe.Interval)) }
+
+// isRecurrent says whether a layer keeps a state instead of a cache.
+func isRecurrent(a *v1alpha1.Architecture, layer int) bool {
+	if a.Recurrent == nil {
+		return false
+	}
+	every := int(a.Recurrent.AttentionEvery)
+	return every <= 0 || (layer+1)%every != 0
+}
 
 // window is how many tokens a layer looks back; 0 where it looks at the whole context.
 func window(a *v1alpha1.Architecture, layer int) int64 {
@@ -36,4 +77,42 @@ func window(a *v1alpha1.Architecture, layer int) int64 {
 		return 0
 	}
 	return int64(a.Attention.SlidingWindow)
+}
+
+// ratio is how many tokens a vector that a layer caches stands for; 0 where the layer does not compress.
+func ratio(a *v1alpha1.Architecture, layer int) int64 {
+	c := a.Attention.Compressed
+	if c == nil || layer < int(c.FirstLayer) || c.FirstLayer < 0 || len(c.Ratios) == 0 {
+		return 0
+	}
+	return int64(c.Ratios[(layer-int(c.FirstLayer))%len(c.Ratios)])
+}
+
+// shape is what the tensors of a layer depend on.
+type shape struct {
+	mixture, recurrent bool
+	ratio              int64
+}
+
+// alike counts the layers of a shape, and gives one of them.
+type alike struct {
+	shape
+	count, layer int
+}
+
+// shapes is how many shapes are told apart: mixture or not, recurrent or one of five ratios.
+const shapes = 12
+
+// kinds groups the layers by shape.
+func kinds(a *v1alpha1.Architecture) (groups [shapes]alike) {
+	for layer := range int(min(a.Layers, maxLayers)) {
+		s := shape{isMixture(a, layer), isRecurrent(a, layer), ratio(a, layer)}
+		for i := range groups {
+			if groups[i].count == 0 || groups[i].shape == s {
+				groups[i] = alike{s, groups[i].count + 1, layer}
+				break
+			}
+		}
+	}
+	return groups
 }

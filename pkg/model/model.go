@@ -19,24 +19,32 @@ type Model struct {
 	Assumptions []string
 	// Synthetic says that only the number of parameters was known and the architecture is made up.
 	Synthetic bool
+	// NextTokenModules is how many multi-token-prediction modules the checkpoint has beside the model. They are loaded for
+	// speculative decoding only, so no count has them but those of the checkpoint.
+	NextTokenModules int
+	// storage is how the published checkpoint stores its weights; nil where it stores all alike.
+	storage *storage
 }
 
 // Parameters counts every weight; a shared embedding table counts once.
 func (m *Model) Parameters() int64 {
 	sum := add(m.EmbeddingParameters(), add(m.HeadParameters(), m.FinalNormParameters()))
+	sum = add(sum, add(positionWeights(&m.Architecture), m.EncoderParameters()))
 	return add(sum, m.overLayers(m.LayerParameters))
 }
 
 // ActiveParameters counts the weights that take part in a token's arithmetic: those of all layers, of routed experts only
-// the ones that it visits, the final norm and the head (a shared table too), but not the lookup of its embedding.
+// the ones that it visits, the final norm and the head (a shared table too), but not the lookup of its embedding, and no
+// encoder.
 func (m *Model) ActiveParameters() int64 {
 	a := &m.Architecture
-	sum := add(mul(int64(a.VocabSize), int64(a.HiddenSize)), m.FinalNormParameters())
+	sum := add(add(m.EmbeddingParameters(), headBias(a)), m.FinalNormParameters())
 	return add(sum, m.overLayers(func(layer int) int64 {
 		var active int64
 		var buffer tensorBuffer
-		for _, t := range layerTensors(a, layer, &buffer) {
-			active = add(active, t.active(a))
+		list := layerTensors(a, layer, &buffer)
+		for i := range list {
+			active = add(active, list[i].active(a))
 		}
 		return active
 	}))
@@ -46,8 +54,9 @@ func (m *Model) ActiveParameters() int64 {
 func (m *Model) LayerParameters(layer int) int64 {
 	var sum int64
 	var buffer tensorBuffer
-	for _, t := range layerTensors(&m.Architecture, layer, &buffer) {
-		sum = add(sum, t.weights())
+	list := layerTensors(&m.Architecture, layer, &buffer)
+	for i := range list {
+		sum = add(sum, list[i].weights())
 	}
 	return sum
 }
@@ -57,28 +66,32 @@ func (m *Model) EmbeddingParameters() int64 {
 	return mul(int64(m.Architecture.VocabSize), int64(m.Architecture.HiddenSize))
 }
 
-// HeadParameters counts the output head; 0 where it shares the embedding table, of which HeadBytes then stores a copy.
+// HeadParameters counts the output head; of one that shares the embedding table, of which HeadBytes then stores a copy, its
+// bias alone.
 func (m *Model) HeadParameters() int64 {
 	if m.Architecture.TiedEmbeddings {
-		return 0
+		return headBias(&m.Architecture)
 	}
-	return m.EmbeddingParameters()
+	return add(m.EmbeddingParameters(), headBias(&m.Architecture))
+}
+
+func headBias(a *v1alpha1.Architecture) int64 {
+	if a.HeadBias {
+		return int64(a.VocabSize)
+	}
+	return 0
 }
 
 // FinalNormParameters counts the norm between the last layer and the head.
 func (m *Model) FinalNormParameters() int64 { return normWeights(&m.Architecture) }
 
-// overLayers sums a count over all layers; it needs two calls, since a layer is either dense or a mixture.
+// overLayers sums a count over all layers, with one call for all that have the same tensors.
 func (m *Model) overLayers(count func(layer int) int64) int64 {
-	a := &m.Architecture
-	mixtures := int64(mixtureLayers(a))
-	dense := max(0, int64(a.Layers)-mixtures)
 	var sum int64
-	if mixtures > 0 {
-		sum = mul(mixtures, count(int(a.MoE.FirstLayer)))
-	}
-	if dense > 0 {
-		sum = add(sum, mul(dense, count(firstDense(a))))
+	for _, group := range kinds(&m.Architecture) {
+		if group.count > 0 {
+			sum = add(sum, mul(int64(group.count), count(group.layer)))
+		}
 	}
 	return sum
 }

@@ -132,7 +132,8 @@ func TestTheWholeIsTheSumOfItsLayers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := models(t)
 		p := rapid.SampledFrom(precisions).Draw(t, "precision")
-		parameters := m.EmbeddingParameters() + m.HeadParameters() + m.FinalNormParameters()
+		parameters := m.EmbeddingParameters() + m.HeadParameters() + m.FinalNormParameters() + m.EncoderParameters() +
+			int64(m.Architecture.Positions)*int64(m.Architecture.HiddenSize)
 		bytes := m.EmbeddingBytes(p) + m.FinalNormBytes(p)
 		if !m.Architecture.TiedEmbeddings {
 			bytes += m.HeadBytes(p)
@@ -141,11 +142,18 @@ func TestTheWholeIsTheSumOfItsLayers(t *testing.T) {
 		for layer := range int(m.Architecture.Layers) {
 			parameters += m.LayerParameters(layer)
 			bytes += m.LayerWeightBytes(layer, p)
-			kv += m.LayerKVBytes(layer, 1, p)
+			if m.Architecture.Attention.Compressed == nil {
+				kv += m.LayerCacheBytesPerRank(layer, 1, 1, p)
+			} else {
+				kv += stored(widthPerToken(&m.Architecture, layer), p)
+			}
 		}
 		if parameters != m.Parameters() || bytes != m.WeightBytes(p) || kv != m.KVBytesPerToken(p) {
 			t.Fatalf("%s in %s: layers sum to %d parameters, %d bytes, %d of cache; the whole has %d, %d, %d",
 				m.Name, p, parameters, bytes, kv, m.Parameters(), m.WeightBytes(p), m.KVBytesPerToken(p))
+		}
+		if m.WeightBytes(m.Native) > m.CheckpointBytes() || m.Parameters() > m.CheckpointParameters() {
+			t.Fatalf("%s: the checkpoint is smaller than the model", m.Name)
 		}
 		if m.ActiveParameters() > m.Parameters()+m.EmbeddingParameters() {
 			t.Fatalf("%s: more active parameters than there are", m.Name)

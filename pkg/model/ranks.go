@@ -6,37 +6,32 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 // heads and the width of feed-forward blocks and experts are shared out; key and value heads are replicated where there
 // are fewer than ranks; norms, routers, output biases and the down-projections of a latent are on every rank.
 func (m *Model) LayerWeightBytesPerRank(layer, tensor int, p v1alpha1.Precision) int64 {
-	a := &m.Architecture
-	var inFormat, in16 int64
-	var buffer tensorBuffer
-	for _, t := range layerTensors(a, layer, &buffer) {
-		weights := t.perRank(tensor)
-		if quantizes(a, t, p) {
-			inFormat = add(inFormat, weights)
-		} else {
-			in16 = add(in16, weights)
-		}
-	}
-	return add(stored(inFormat, p), storedPlain(in16, p))
+	l := m.layout(p)
+	return layerBytes(&m.Architecture, layer, tensor, &l)
 }
 
 // vocabRows is the padding of a rank's share of the vocabulary: engines keep matrix sizes a multiple of 64.
 const vocabRows = 64
 
 // EmbeddingBytesPerRank is what each of the tensor ranks stores of the embedding table: an equal share of its rows,
-// rounded up to 64. A single rank stores the table as it is.
+// rounded up to 64. A single rank stores the table as it is. Learned positions and an encoder are on every rank.
 func (m *Model) EmbeddingBytesPerRank(tensor int, p v1alpha1.Precision) int64 {
-	if tensor <= 1 {
-		return m.EmbeddingBytes(p)
-	}
-	rows := mul(ceil(ceil(int64(m.Architecture.VocabSize), int64(tensor)), vocabRows), vocabRows)
-	return storedPlain(mul(rows, int64(m.Architecture.HiddenSize)), p)
+	table := mul(m.vocabRows(tensor), int64(m.Architecture.HiddenSize))
+	return add(storedPlain(table, p), m.beforeBytes(p))
 }
 
 // HeadBytesPerRank is what each of the tensor ranks of the last stage stores of the head, split as the embedding table is.
 // HeadBytes says when it must not be added.
 func (m *Model) HeadBytesPerRank(tensor int, p v1alpha1.Precision) int64 {
-	return m.EmbeddingBytesPerRank(tensor, p)
+	return m.headBytes(m.vocabRows(tensor), p)
+}
+
+func (m *Model) vocabRows(tensor int) int64 {
+	rows := int64(m.Architecture.VocabSize)
+	if tensor <= 1 {
+		return rows
+	}
+	return mul(ceil(ceil(rows, int64(tensor)), vocabRows), vocabRows)
 }
 
 // TensorDegrees returns the tensor-parallel degrees up to limit that the model splits into without padding: they divide
@@ -58,6 +53,12 @@ func splits(a *v1alpha1.Architecture, degree int) bool {
 		return false
 	}
 	if a.Attention.MLA == nil && kv%d != 0 && d%kv != 0 {
+		return false
+	}
+	if r := a.Recurrent; r != nil && (r.KeyHeads%d != 0 || r.ValueHeads%d != 0) {
+		return false
+	}
+	if c := a.Attention.Compressed; c != nil && c.OutputGroups%d != 0 {
 		return false
 	}
 	return a.MoE == nil || a.MoE.IntermediateSize%d == 0 && a.MoE.SharedIntermediateSize%d == 0

@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -103,6 +104,19 @@ func TestNothingPanicsOnAnArbitraryArchitecture(t *testing.T) {
 		if rapid.Bool().Draw(t, "mla") {
 			a.Attention.MLA = &v1alpha1.MLA{QLoraRank: n(), KVLoraRank: n(), QKNopeHeadDim: n(), QKRopeHeadDim: n(), VHeadDim: n()}
 		}
+		if rapid.Bool().Draw(t, "recurrent") {
+			a.Recurrent = &v1alpha1.Recurrent{KeyHeads: n(), ValueHeads: n(), KeyHeadDim: n(), ValueHeadDim: n(), ConvKernel: n(), AttentionEvery: n()}
+		}
+		if rapid.Bool().Draw(t, "encoder") {
+			a.Encoder = &v1alpha1.Encoder{Layers: n(), Heads: n(), IntermediateSize: n(), Positions: n(), Channels: n()}
+		}
+		if rapid.Bool().Draw(t, "compressed") {
+			index := v1alpha1.Indexer{Heads: n(), HeadDim: n(), TopK: n()}
+			a.Attention.Compressed = &v1alpha1.Compressed{
+				QLoraRank: n(), OutputGroups: n(), OutputLoraRank: n(), FirstLayer: n(), Streams: n(), Indexer: index,
+				Ratios: []int32{n(), n()}[:rapid.IntRange(0, 2).Draw(t, "ratios")],
+			}
+		}
 		m := &Model{Architecture: a}
 		layer, degree := int(n()), int(n())
 		for name, value := range map[string]int64{
@@ -115,8 +129,33 @@ func TestNothingPanicsOnAnArbitraryArchitecture(t *testing.T) {
 			}
 		}
 		m.TensorDegrees(min(degree, 64))
+		m.DecodeFLOPs(int64(n()))
+		m.PrefillFLOPs(int64(n()))
 		if valid, err := FromArchitecture("x", a); err == nil && valid.Parameters() > MaxParameters {
 			t.Fatalf("%d parameters passed", valid.Parameters())
 		}
 	})
+}
+
+// TestFromArchitectureRefusesContradictions gives what the fields allow one by one, but not together.
+func TestFromArchitectureRefusesContradictions(t *testing.T) {
+	tests := map[string]struct {
+		change func(*v1alpha1.Architecture)
+		want   string
+	}{
+		"two kinds of attention": {func(a *v1alpha1.Architecture) {
+			a.Attention.MLA = &v1alpha1.MLA{KVLoraRank: 1, QKNopeHeadDim: 1, QKRopeHeadDim: 1, VHeadDim: 1}
+		}, "attention.mla and attention.compressed are both set"},
+		"no ratios":         {func(a *v1alpha1.Architecture) { a.Attention.Compressed.Ratios = nil }, "the number of attention.compressed.ratios is 0"},
+		"ratio of 0":        {func(a *v1alpha1.Architecture) { a.Attention.Compressed.Ratios = []int32{4, 0} }, "attention.compressed.ratios is 0"},
+		"state of nothing":  {func(a *v1alpha1.Architecture) { a.Recurrent = &v1alpha1.Recurrent{KeyHeads: 1} }, "recurrent.valueHeads is 0"},
+		"encoder of nobody": {func(a *v1alpha1.Architecture) { a.Encoder = &v1alpha1.Encoder{} }, "encoder.layers is 0"},
+	}
+	for name, test := range tests {
+		a := mustLookup(t, "DeepSeek-V4-Flash").Architecture
+		test.change(&a)
+		if _, err := FromArchitecture("x", a); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
+		}
+	}
 }

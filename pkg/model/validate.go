@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -42,6 +43,9 @@ func (m *Model) validate() error {
 	if a.Attention.MLA == nil && a.Attention.Heads%a.Attention.KVHeads != 0 {
 		return fmt.Errorf("attention.heads is %d and attention.kvHeads %d: set kvHeads to a divisor of heads, or to heads where every head has keys and values of its own", a.Attention.Heads, a.Attention.KVHeads)
 	}
+	if a.Attention.MLA != nil && a.Attention.Compressed != nil {
+		return errors.New("attention.mla and attention.compressed are both set: keep the one that the layers have")
+	}
 	if a.MoE != nil && a.MoE.ActiveExperts > a.MoE.Experts {
 		return fmt.Errorf("moe.activeExperts is %d and moe.experts %d: a token cannot visit more experts than there are", a.MoE.ActiveExperts, a.MoE.Experts)
 	}
@@ -68,6 +72,7 @@ func bounds(a *v1alpha1.Architecture) []bound {
 		{"hiddenSize", a.HiddenSize, 1, 1 << 20},
 		{"vocabSize", a.VocabSize, 1, 1 << 24},
 		{"maxContext", a.MaxContext, 0, math.MaxInt32},
+		{"positions", a.Positions, 0, 1 << 24},
 		{"normsPerLayer", int32(min(norms(a), math.MaxInt32)), 0, 8},
 		{"attention.heads", a.Attention.Heads, 1, 1 << 16},
 		{"attention.kvHeads", a.Attention.KVHeads, 1, 1 << 16},
@@ -84,6 +89,15 @@ func bounds(a *v1alpha1.Architecture) []bound {
 			bound{"attention.mla.qkRopeHeadDim", mla.QKRopeHeadDim, 1, 1 << 16},
 			bound{"attention.mla.vHeadDim", mla.VHeadDim, 1, 1 << 16})
 	}
+	if mla := a.Attention.MLA; mla != nil && mla.Indexer != nil {
+		list = append(list,
+			bound{"attention.mla.indexer.heads", mla.Indexer.Heads, 1, 1 << 16},
+			bound{"attention.mla.indexer.headDim", mla.Indexer.HeadDim, 1, 1 << 16},
+			bound{"attention.mla.indexer.topK", mla.Indexer.TopK, 1, math.MaxInt32})
+	}
+	list = append(list, compressedBounds(a.Attention.Compressed)...)
+	list = append(list, recurrentBounds(a.Recurrent)...)
+	list = append(list, encoderBounds(a.Encoder)...)
 	if moe := a.MoE; moe != nil {
 		list = append(list,
 			bound{"moe.experts", moe.Experts, 1, 1 << 16},
@@ -94,4 +108,51 @@ func bounds(a *v1alpha1.Architecture) []bound {
 			bound{"moe.interval", moe.Interval, 0, 1024})
 	}
 	return list
+}
+
+func compressedBounds(c *v1alpha1.Compressed) []bound {
+	if c == nil {
+		return nil
+	}
+	list := []bound{
+		{"attention.compressed.qLoraRank", c.QLoraRank, 1, 1 << 16},
+		{"attention.compressed.outputGroups", c.OutputGroups, 1, 1 << 16},
+		{"attention.compressed.outputLoraRank", c.OutputLoraRank, 1, 1 << 16},
+		{"attention.compressed.firstLayer", c.FirstLayer, 0, 1024},
+		{"attention.compressed.streams", c.Streams, 0, 64},
+		{"attention.compressed.indexer.heads", c.Indexer.Heads, 1, 1 << 16},
+		{"attention.compressed.indexer.headDim", c.Indexer.HeadDim, 1, 1 << 16},
+		{"the number of attention.compressed.ratios", int32(min(len(c.Ratios), math.MaxInt32)), 1, 4},
+	}
+	for _, ratio := range c.Ratios {
+		list = append(list, bound{"attention.compressed.ratios", ratio, 1, 1 << 20})
+	}
+	return list
+}
+
+func recurrentBounds(r *v1alpha1.Recurrent) []bound {
+	if r == nil {
+		return nil
+	}
+	return []bound{
+		{"recurrent.keyHeads", r.KeyHeads, 1, 1 << 16},
+		{"recurrent.valueHeads", r.ValueHeads, 1, 1 << 16},
+		{"recurrent.keyHeadDim", r.KeyHeadDim, 1, 1 << 16},
+		{"recurrent.valueHeadDim", r.ValueHeadDim, 1, 1 << 16},
+		{"recurrent.convKernel", r.ConvKernel, 0, 1024},
+		{"recurrent.attentionEvery", r.AttentionEvery, 0, 1024},
+	}
+}
+
+func encoderBounds(e *v1alpha1.Encoder) []bound {
+	if e == nil {
+		return nil
+	}
+	return []bound{
+		{"encoder.layers", e.Layers, 1, 1024},
+		{"encoder.heads", e.Heads, 1, 1 << 16},
+		{"encoder.intermediateSize", e.IntermediateSize, 1, 1 << 24},
+		{"encoder.positions", e.Positions, 1, 1 << 24},
+		{"encoder.channels", e.Channels, 1, 1 << 16},
+	}
 }

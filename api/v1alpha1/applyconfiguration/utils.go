@@ -30,6 +30,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.AttentionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("BackendStatus"):
 		return &apiv1alpha1.BackendStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Compressed"):
+		return &apiv1alpha1.CompressedApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ConfigMapKey"):
 		return &apiv1alpha1.ConfigMapKeyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("CPU"):
@@ -54,6 +56,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.DeviceRequirementsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("DeviceService"):
 		return &apiv1alpha1.DeviceServiceApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Encoder"):
+		return &apiv1alpha1.EncoderApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Estimate"):
 		return &apiv1alpha1.EstimateApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Fabric"):
@@ -62,6 +66,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.HostApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("HostMemory"):
 		return &apiv1alpha1.HostMemoryApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Indexer"):
+		return &apiv1alpha1.IndexerApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("InferenceWorkload"):
 		return &apiv1alpha1.InferenceWorkloadApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("InventorySummary"):
@@ -118,6 +124,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.PlanTotalsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ProcessGroups"):
 		return &apiv1alpha1.ProcessGroupsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Recurrent"):
+		return &apiv1alpha1.RecurrentApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("RejectedPlan"):
 		return &apiv1alpha1.RejectedPlanApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ShardingPlan"):

@@ -146,6 +146,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: attention
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Attention
+    - name: encoder
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Encoder
+    - name: headBias
+      type:
+        scalar: boolean
     - name: hiddenSize
       type:
         scalar: numeric
@@ -168,6 +174,12 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
       default: 2
+    - name: positions
+      type:
+        scalar: numeric
+    - name: recurrent
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Recurrent
     - name: tiedEmbeddings
       type:
         scalar: boolean
@@ -177,6 +189,12 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.rankwright.rankwright.api.v1alpha1.Attention
   map:
     fields:
+    - name: chunked
+      type:
+        scalar: boolean
+    - name: compressed
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Compressed
     - name: fullAttentionEvery
       type:
         scalar: numeric
@@ -192,10 +210,19 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: mla
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.MLA
+    - name: noKeyBias
+      type:
+        scalar: boolean
     - name: outputBias
       type:
         scalar: boolean
+    - name: outputGate
+      type:
+        scalar: boolean
     - name: qkNorm
+      type:
+        scalar: boolean
+    - name: qkNormPerHead
       type:
         scalar: boolean
     - name: qkvBias
@@ -243,6 +270,33 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
     - name: threads
+      type:
+        scalar: numeric
+- name: com.github.rankwright.rankwright.api.v1alpha1.Compressed
+  map:
+    fields:
+    - name: firstLayer
+      type:
+        scalar: numeric
+    - name: indexer
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Indexer
+    - name: outputGroups
+      type:
+        scalar: numeric
+    - name: outputLoraRank
+      type:
+        scalar: numeric
+    - name: qLoraRank
+      type:
+        scalar: numeric
+    - name: ratios
+      type:
+        list:
+          elementType:
+            scalar: numeric
+          elementRelationship: atomic
+    - name: streams
       type:
         scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.ConfigMapKey
@@ -525,6 +579,24 @@ var schemaYAML = typed.YAMLObject(`types:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.DeviceServer
 - name: com.github.rankwright.rankwright.api.v1alpha1.DomainTopology
   scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.Encoder
+  map:
+    fields:
+    - name: channels
+      type:
+        scalar: numeric
+    - name: heads
+      type:
+        scalar: numeric
+    - name: intermediateSize
+      type:
+        scalar: numeric
+    - name: layers
+      type:
+        scalar: numeric
+    - name: positions
+      type:
+        scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.Enforcement
   scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.Engine
@@ -604,6 +676,18 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
     - name: totalMiB
+      type:
+        scalar: numeric
+- name: com.github.rankwright.rankwright.api.v1alpha1.Indexer
+  map:
+    fields:
+    - name: headDim
+      type:
+        scalar: numeric
+    - name: heads
+      type:
+        scalar: numeric
+    - name: topK
       type:
         scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.InferenceWorkload
@@ -764,6 +848,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.rankwright.rankwright.api.v1alpha1.MLA
   map:
     fields:
+    - name: indexer
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Indexer
     - name: kvLoraRank
       type:
         scalar: numeric
@@ -861,6 +948,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
     - name: routerBias
+      type:
+        scalar: boolean
+    - name: sharedGate
       type:
         scalar: boolean
     - name: sharedIntermediateSize
@@ -1257,6 +1347,32 @@ var schemaYAML = typed.YAMLObject(`types:
     elementType:
       scalar: numeric
     elementRelationship: atomic
+- name: com.github.rankwright.rankwright.api.v1alpha1.Recurrent
+  map:
+    fields:
+    - name: attentionEvery
+      type:
+        scalar: numeric
+    - name: convKernel
+      type:
+        scalar: numeric
+    - name: keyHeadDim
+      type:
+        scalar: numeric
+    - name: keyHeads
+      type:
+        scalar: numeric
+    - name: kind
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.RecurrentKind
+    - name: valueHeadDim
+      type:
+        scalar: numeric
+    - name: valueHeads
+      type:
+        scalar: numeric
+- name: com.github.rankwright.rankwright.api.v1alpha1.RecurrentKind
+  scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.RejectedPlan
   map:
     fields:

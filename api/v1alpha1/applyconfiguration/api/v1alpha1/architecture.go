@@ -21,8 +21,16 @@ type ArchitectureApplyConfiguration struct {
 	NormsPerLayer *int32 `json:"normsPerLayer,omitempty"`
 	// Whether the norms have a bias beside the weight (LayerNorm).
 	NormBias *bool `json:"normBias,omitempty"`
+	// Whether the output head has a bias.
+	HeadBias *bool `json:"headBias,omitempty"`
+	// Rows of the table of learned positions; 0 where positions are computed.
+	Positions *int32 `json:"positions,omitempty"`
 	// Attention.
 	Attention *AttentionApplyConfiguration `json:"attention,omitempty"`
+	// Recurrent layers between those with attention; absent where every layer has attention.
+	Recurrent *RecurrentApplyConfiguration `json:"recurrent,omitempty"`
+	// Encoder that the layers attend to; absent in decoder-only models.
+	Encoder *EncoderApplyConfiguration `json:"encoder,omitempty"`
 	// Dense feed-forward block; used by the layers that are not mixtures of experts.
 	MLP *MLPApplyConfiguration `json:"mlp,omitempty"`
 	// Mixture of experts; absent in dense models.
@@ -91,11 +99,43 @@ func (b *ArchitectureApplyConfiguration) WithNormBias(value bool) *ArchitectureA
 	return b
 }
 
+// WithHeadBias sets the HeadBias field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the HeadBias field is set to the value of the last call.
+func (b *ArchitectureApplyConfiguration) WithHeadBias(value bool) *ArchitectureApplyConfiguration {
+	b.HeadBias = &value
+	return b
+}
+
+// WithPositions sets the Positions field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Positions field is set to the value of the last call.
+func (b *ArchitectureApplyConfiguration) WithPositions(value int32) *ArchitectureApplyConfiguration {
+	b.Positions = &value
+	return b
+}
+
 // WithAttention sets the Attention field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Attention field is set to the value of the last call.
 func (b *ArchitectureApplyConfiguration) WithAttention(value *AttentionApplyConfiguration) *ArchitectureApplyConfiguration {
 	b.Attention = value
+	return b
+}
+
+// WithRecurrent sets the Recurrent field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Recurrent field is set to the value of the last call.
+func (b *ArchitectureApplyConfiguration) WithRecurrent(value *RecurrentApplyConfiguration) *ArchitectureApplyConfiguration {
+	b.Recurrent = value
+	return b
+}
+
+// WithEncoder sets the Encoder field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Encoder field is set to the value of the last call.
+func (b *ArchitectureApplyConfiguration) WithEncoder(value *EncoderApplyConfiguration) *ArchitectureApplyConfiguration {
+	b.Encoder = value
 	return b
 }
 

@@ -15,16 +15,26 @@ type AttentionApplyConfiguration struct {
 	HeadDim *int32 `json:"headDim,omitempty"`
 	// Whether the query, key and value projections have a bias.
 	QKVBias *bool `json:"qkvBias,omitempty"`
+	// Whether the key projection has none of the bias of qkvBias.
+	NoKeyBias *bool `json:"noKeyBias,omitempty"`
 	// Whether the output projection has a bias.
 	OutputBias *bool `json:"outputBias,omitempty"`
-	// Whether queries and keys are normalised per head.
+	// Whether the output of the heads is gated by a projection as wide as the query.
+	OutputGate *bool `json:"outputGate,omitempty"`
+	// Whether queries and keys are normalised, with weights that all heads share.
 	QKNorm *bool `json:"qkNorm,omitempty"`
+	// Whether the weights of qkNorm differ from head to head.
+	QKNormPerHead *bool `json:"qkNormPerHead,omitempty"`
 	// Whether each head has a learned sink.
 	Sinks *bool `json:"sinks,omitempty"`
 	// Multi-head latent attention; absent elsewhere.
 	MLA *MLAApplyConfiguration `json:"mla,omitempty"`
+	// Compressed attention; absent elsewhere.
+	Compressed *CompressedApplyConfiguration `json:"compressed,omitempty"`
 	// Tokens that a windowed or chunked layer looks back; 0 where every layer looks at the whole context.
 	SlidingWindow *int32 `json:"slidingWindow,omitempty"`
+	// Whether slidingWindow is the size of fixed chunks instead of a window that slides.
+	Chunked *bool `json:"chunked,omitempty"`
 	// Every how manieth layer looks at the whole context where slidingWindow is set; 0 where none does.
 	FullAttentionEvery *int32 `json:"fullAttentionEvery,omitempty"`
 }
@@ -67,6 +77,14 @@ func (b *AttentionApplyConfiguration) WithQKVBias(value bool) *AttentionApplyCon
 	return b
 }
 
+// WithNoKeyBias sets the NoKeyBias field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the NoKeyBias field is set to the value of the last call.
+func (b *AttentionApplyConfiguration) WithNoKeyBias(value bool) *AttentionApplyConfiguration {
+	b.NoKeyBias = &value
+	return b
+}
+
 // WithOutputBias sets the OutputBias field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the OutputBias field is set to the value of the last call.
@@ -75,11 +93,27 @@ func (b *AttentionApplyConfiguration) WithOutputBias(value bool) *AttentionApply
 	return b
 }
 
+// WithOutputGate sets the OutputGate field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the OutputGate field is set to the value of the last call.
+func (b *AttentionApplyConfiguration) WithOutputGate(value bool) *AttentionApplyConfiguration {
+	b.OutputGate = &value
+	return b
+}
+
 // WithQKNorm sets the QKNorm field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the QKNorm field is set to the value of the last call.
 func (b *AttentionApplyConfiguration) WithQKNorm(value bool) *AttentionApplyConfiguration {
 	b.QKNorm = &value
+	return b
+}
+
+// WithQKNormPerHead sets the QKNormPerHead field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the QKNormPerHead field is set to the value of the last call.
+func (b *AttentionApplyConfiguration) WithQKNormPerHead(value bool) *AttentionApplyConfiguration {
+	b.QKNormPerHead = &value
 	return b
 }
 
@@ -99,11 +133,27 @@ func (b *AttentionApplyConfiguration) WithMLA(value *MLAApplyConfiguration) *Att
 	return b
 }
 
+// WithCompressed sets the Compressed field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Compressed field is set to the value of the last call.
+func (b *AttentionApplyConfiguration) WithCompressed(value *CompressedApplyConfiguration) *AttentionApplyConfiguration {
+	b.Compressed = value
+	return b
+}
+
 // WithSlidingWindow sets the SlidingWindow field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the SlidingWindow field is set to the value of the last call.
 func (b *AttentionApplyConfiguration) WithSlidingWindow(value int32) *AttentionApplyConfiguration {
 	b.SlidingWindow = &value
+	return b
+}
+
+// WithChunked sets the Chunked field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Chunked field is set to the value of the last call.
+func (b *AttentionApplyConfiguration) WithChunked(value bool) *AttentionApplyConfiguration {
+	b.Chunked = &value
 	return b
 }
 

@@ -17,6 +17,8 @@ type MLAApplyConfiguration struct {
 	QKRopeHeadDim *int32 `json:"qkRopeHeadDim,omitempty"`
 	// Width of a value head.
 	VHeadDim *int32 `json:"vHeadDim,omitempty"`
+	// Indexer that selects the tokens to attend to; absent where all are attended to.
+	Indexer *IndexerApplyConfiguration `json:"indexer,omitempty"`
 }
 
 // MLAApplyConfiguration constructs a declarative configuration of the MLA type for use with
@@ -62,5 +64,13 @@ func (b *MLAApplyConfiguration) WithQKRopeHeadDim(value int32) *MLAApplyConfigur
 // If called multiple times, the VHeadDim field is set to the value of the last call.
 func (b *MLAApplyConfiguration) WithVHeadDim(value int32) *MLAApplyConfiguration {
 	b.VHeadDim = &value
+	return b
+}
+
+// WithIndexer sets the Indexer field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Indexer field is set to the value of the last call.
+func (b *MLAApplyConfiguration) WithIndexer(value *IndexerApplyConfiguration) *MLAApplyConfiguration {
+	b.Indexer = value
 	return b
 }

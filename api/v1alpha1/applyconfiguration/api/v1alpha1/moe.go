@@ -11,6 +11,8 @@ type MoEApplyConfiguration struct {
 	Experts *int32 `json:"experts,omitempty"`
 	// Routed experts that a token visits.
 	ActiveExperts *int32 `json:"activeExperts,omitempty"`
+	// Whether the shared expert has a gate of hiddenSize weights.
+	SharedGate *bool `json:"sharedGate,omitempty"`
 	// Width of a routed expert.
 	IntermediateSize *int32 `json:"intermediateSize,omitempty"`
 	// Width of all shared experts together; 0 where there is none.
@@ -44,6 +46,14 @@ func (b *MoEApplyConfiguration) WithExperts(value int32) *MoEApplyConfiguration 
 // If called multiple times, the ActiveExperts field is set to the value of the last call.
 func (b *MoEApplyConfiguration) WithActiveExperts(value int32) *MoEApplyConfiguration {
 	b.ActiveExperts = &value
+	return b
+}
+
+// WithSharedGate sets the SharedGate field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the SharedGate field is set to the value of the last call.
+func (b *MoEApplyConfiguration) WithSharedGate(value bool) *MoEApplyConfiguration {
+	b.SharedGate = &value
 	return b
 }
 

@@ -1,0 +1,105 @@
+package model
+
+// storage is how a published checkpoint stores its weights, module by module and layer by layer.
+type storage struct {
+	formats []format
+	// assigned is, for each module and layer, the number of its format from 1; 0 is 16 bits.
+	assigned [modules][]uint8
+	// head is the format of the output head; nil is 16 bits.
+	head *format
+}
+
+func (s *storage) of(m module, layer int, plain *format) *format {
+	if layer >= len(s.assigned[m]) || s.assigned[m][layer] == 0 {
+		return plain
+	}
+	return &s.formats[s.assigned[m][layer]-1]
+}
+
+// assign gives every quantizable module of every layer the first group whose targets name it, unless it is left out.
+func (s *storage) assign(layers int, groups []group, left *patterns) {
+	for _, g := range groups {
+		s.formats = append(s.formats, g.format)
+	}
+	for m := query; m < modules; m++ {
+		if !m.quantizable() {
+			continue
+		}
+		s.assigned[m] = make([]uint8, layers)
+		for layer := range layers {
+			if left.matchModule(m, layer) {
+				continue
+			}
+			for i, g := range groups {
+				if g.applies(m, layer) {
+					s.assigned[m][layer] = uint8(i + 1)
+					break
+				}
+			}
+		}
+	}
+}
+
+// group is a format and the modules that it is for.
+type group struct {
+	format format
+	// all says that targets name every module.
+	all     bool
+	targets patterns
+	// expertsOnly restricts the format to routed experts.
+	expertsOnly bool
+}
+
+func (g *group) applies(m module, layer int) bool {
+	if g.expertsOnly && !m.routed() {
+		return false
+	}
+	return g.all || g.targets.matchModule(m, layer)
+}
+
+// CheckpointBytes is the published checkpoint: the weights in its precision and its multi-token-prediction modules, without
+// file headers. A module is a layer like the last, a projection of two streams into one, three norms, and copies of the
+// embedding table and the head. Source: README_WEIGHTS.md of deepseek-ai/DeepSeek-V3.
+func (m *Model) CheckpointBytes() int64 {
+	module := add(m.LayerWeightBytes(int(m.Architecture.Layers)-1, m.Native), storedPlain(m.nextTokenWeights(), m.Native))
+	return add(m.WeightBytes(m.Native), mul(int64(m.NextTokenModules), module))
+}
+
+// CheckpointParameters counts the weights of the published checkpoint: Parameters and the multi-token-prediction modules.
+func (m *Model) CheckpointParameters() int64 {
+	module := add(m.LayerParameters(int(m.Architecture.Layers)-1), m.nextTokenWeights())
+	return add(m.Parameters(), mul(int64(m.NextTokenModules), module))
+}
+
+// nextTokenWeights counts what a multi-token-prediction module has beside its layer.
+func (m *Model) nextTokenWeights() int64 {
+	hidden := int64(m.Architecture.HiddenSize)
+	return add(mul(2, m.EmbeddingParameters()), add(mul(2, mul(hidden, hidden)), mul(3, m.FinalNormParameters())))
+}
+
+// CheckpointScales counts the scales of blocks in the published checkpoint and its modules, which hubs count as parameters.
+func (m *Model) CheckpointScales() int64 {
+	l := m.layout(m.Native)
+	if l.published == nil {
+		return 0
+	}
+	layers := int(m.Architecture.Layers)
+	var sum int64
+	for layer := range layers {
+		sum = add(sum, m.layerScales(layer, &l))
+	}
+	return add(sum, mul(int64(m.NextTokenModules), m.layerScales(layers-1, &l)))
+}
+
+func (m *Model) layerScales(layer int, l *layout) int64 {
+	var sum int64
+	var buffer tensorBuffer
+	list := layerTensors(&m.Architecture, layer, &buffer)
+	for i := range list {
+		t := &list[i]
+		if f := l.of(t.module, layer); f.perBlock > 0 {
+			sum = add(sum, mul(t.count, f.blocks(t.out, t.in)))
+		}
+	}
+	return sum
+}
