@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // Format is how a model's weights are stored.
@@ -30,10 +32,15 @@ type Checkpoint struct {
 	Files []File
 	// Tensors are sorted by name. A PyTorch archive has storages instead, whose types only its pickle says.
 	Tensors []Tensor
+	// Precision is the format that most weights are stored in; empty where the files do not tell.
+	Precision v1alpha1.Precision
 	// Config is the config.json beside the weights or what GGUF's metadata says in its words; nil where there is neither.
 	Config []byte
 	// Warnings tell what was left out or is in doubt, a sentence each.
 	Warnings []string
+
+	// where is the file of each tensor of safetensors.
+	where map[string]string
 }
 
 // File is a file of a checkpoint with its size in bytes.
@@ -126,12 +133,6 @@ func (c *Checkpoint) ByType() []TypeShare {
 
 func (c *Checkpoint) warn(format string, args ...any) {
 	c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...))
-}
-
-// has says whether there is a tensor of the name. Tensors must be sorted.
-func (c *Checkpoint) has(name string) bool {
-	_, found := slices.BinarySearchFunc(c.Tensors, name, func(t Tensor, name string) int { return cmp.Compare(t.Name, name) })
-	return found
 }
 
 // product multiplies dimensions; false where one is negative or the product is no int64.

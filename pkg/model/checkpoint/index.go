@@ -53,14 +53,8 @@ func isIndex(content []byte) bool {
 	return json.Unmarshal(content, &raw) == nil && raw.WeightMap != nil
 }
 
-// hold compares the index with the tensors that its files have.
-func (x *index) hold(byFile map[string][]Tensor) error {
-	in := map[string]string{}
-	for file, tensors := range byFile {
-		for i := range tensors {
-			in[tensors[i].Name] = file
-		}
-	}
+// hold compares the index with the files that tensors are in.
+func (x *index) hold(in map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(x.where)) {
 		if in[name] != x.where[name] {
 			return fmt.Errorf("the index says that %q holds tensor %q, but it does not: fetch both again", clip(x.where[name]), clip(name))

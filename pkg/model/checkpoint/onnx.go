@@ -41,14 +41,7 @@ const (
 type onnxModel struct {
 	tensors []Tensor
 	// outside are the tensors whose data lies in other files, by the file's name.
-	outside map[string][]extent
-}
-
-// extent is where the data of a tensor lies in another file.
-type extent struct {
-	span
-	// open says that the data ends where the tensor's size says.
-	open bool
+	outside map[string][]span
 }
 
 // readONNX reads the initialisers of a model's graph, of the graphs in its branches, and the tensors of its nodes.
@@ -58,7 +51,7 @@ func readONNX(in io.ReaderAt, size int64) (*onnxModel, error) {
 	}
 	budget := maxFields
 	root := &message{window: &window{in: in, size: size}, end: size, budget: &budget}
-	m := &onnxModel{outside: map[string][]extent{}}
+	m := &onnxModel{outside: map[string][]span{}}
 	var version uint64
 	var graphs int
 	err := root.each(func(f field) error {
@@ -154,16 +147,6 @@ func (m *onnxModel) tensor(t *message) error {
 		m.outside[proto.location] = append(m.outside[proto.location], e)
 	}
 	return nil
-}
-
-// looksLikeONNX says whether a file starts as a ModelProto does: with its ir_version, then another field of it.
-func looksLikeONNX(head []byte) bool {
-	if len(head) < 4 || head[0] != modelIRVersion<<3|wireVarint || head[1] == 0 || head[1] > maxIRVersion {
-		return false
-	}
-	number, kind := head[2]>>3, head[2]&7
-	// producer_name, producer_version, domain, model_version, doc_string, graph, opset_import and metadata_props.
-	return kind == wireBytes && number >= 2 && number <= 14 || kind == wireVarint && number == 5
 }
 
 var errNoData = errors.New("the tensor has no data: the file is damaged")

@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -146,23 +145,23 @@ func (p *tensorProto) tensor() (Tensor, error) {
 }
 
 // extent says where external data lies. Only files beside the model or in folders under it are read.
-func (p *tensorProto) extent(size int64) (extent, error) {
+func (p *tensorProto) extent(size int64) (span, error) {
 	if !fs.ValidPath(p.location) || p.location == "." {
-		return extent{}, fmt.Errorf("external_data location is %q: only files in the model's folder are read", clip(p.location))
+		return span{}, fmt.Errorf("external_data location is %q: only files in the model's folder are read", clip(p.location))
 	}
 	if p.length >= 0 && p.length != size {
-		return extent{}, fmt.Errorf("external_data length is %d, but type and dims need %d: the file is damaged", p.length, size)
+		return span{}, fmt.Errorf("external_data length is %d, but type and dims need %d: the file is damaged", p.length, size)
 	}
 	if p.offset < -1 {
-		return extent{}, fmt.Errorf("external_data offset is %d: it must not be below 0", p.offset)
+		return span{}, fmt.Errorf("external_data offset is %d: it must not be below 0", p.offset)
 	}
 	begin := max(0, p.offset)
-	return extent{span: span{name: p.name, begin: begin, end: add(begin, size)}}, nil
+	return span{name: p.name, begin: begin, end: add(begin, size)}, nil
 }
 
 // disjoint holds the external data of a file to lie in it, none over another.
-func disjoint(extents []extent, size int64) error {
-	slices.SortFunc(extents, func(a, b extent) int {
+func disjoint(extents []span, size int64) error {
+	slices.SortFunc(extents, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end))
 	})
 	var end int64
@@ -182,13 +181,3 @@ func disjoint(extents []extent, size int64) error {
 func sortTensors(tensors []Tensor) {
 	slices.SortStableFunc(tensors, func(a, b Tensor) int { return cmp.Compare(a.Name, b.Name) })
 }
-
-// ggufMagic and zipMagic begin files of these formats.
-const (
-	ggufMagic = "GGUF"
-	zipMagic  = "PK\x03\x04"
-)
-
-// torchMagic begins what torch.save wrote before PyTorch 1.6: the pickle of its magic number 0x1950a86a20f9469cfc6c
-// (torch/serialization.py).
-var torchMagic = binary.LittleEndian.AppendUint16([]byte{0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8}, 0x1950)

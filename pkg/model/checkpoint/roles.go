@@ -1,6 +1,9 @@
 package checkpoint
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -64,11 +67,11 @@ var packings = []packed{
 var precisions = map[string]v1alpha1.Precision{
 	"F64": v1alpha1.FP32, "F32": v1alpha1.FP32, "F16": v1alpha1.FP16, "BF16": v1alpha1.BF16,
 	"F8_E4M3": v1alpha1.FP8, "F8_E5M2": v1alpha1.FP8, "F8_E4M3FNUZ": v1alpha1.FP8, "F8_E5M2FNUZ": v1alpha1.FP8,
-	"F4": v1alpha1.FP4, "F6_E2M3": v1alpha1.FP8, "F6_E3M2": v1alpha1.FP8, "I8": v1alpha1.INT8, "U8": v1alpha1.INT8,
+	"F4": v1alpha1.NVFP4, "F6_E2M3": v1alpha1.FP8, "F6_E3M2": v1alpha1.FP8, "I8": v1alpha1.INT8, "U8": v1alpha1.INT8,
 
 	"DOUBLE": v1alpha1.FP32, "FLOAT": v1alpha1.FP32, "FLOAT16": v1alpha1.FP16, "BFLOAT16": v1alpha1.BF16,
 	"FLOAT8E4M3FN": v1alpha1.FP8, "FLOAT8E4M3FNUZ": v1alpha1.FP8, "FLOAT8E5M2": v1alpha1.FP8, "FLOAT8E5M2FNUZ": v1alpha1.FP8,
-	"FLOAT4E2M1": v1alpha1.FP4, "INT8": v1alpha1.INT8, "UINT8": v1alpha1.INT8,
+	"FLOAT4E2M1": v1alpha1.NVFP4, "INT8": v1alpha1.INT8, "UINT8": v1alpha1.INT8,
 	"INT4": v1alpha1.INT4, "UINT4": v1alpha1.INT4, "INT2": v1alpha1.INT4, "UINT2": v1alpha1.INT4,
 
 	"Q8_0": v1alpha1.INT8, "Q8_1": v1alpha1.INT8, "Q8_K": v1alpha1.INT8, "Q6_K": v1alpha1.INT8,
@@ -86,8 +89,8 @@ type role struct {
 	precision  v1alpha1.Precision
 }
 
-// assign counts the weights of every tensor and sums them by precision. Tensors must be sorted.
-func (c *Checkpoint) assign() map[v1alpha1.Precision]int64 {
+// assign counts the weights of every tensor and finds the format that most are stored in. Tensors must be sorted.
+func (c *Checkpoint) assign() {
 	types := make(map[string]string, len(c.Tensors))
 	for i := range c.Tensors {
 		types[c.Tensors[i].Name] = c.Tensors[i].Type
@@ -101,7 +104,12 @@ func (c *Checkpoint) assign() map[v1alpha1.Precision]int64 {
 			sums[r.precision] = add(sums[r.precision], r.parameters)
 		}
 	}
-	return sums
+	order := slices.SortedFunc(maps.Keys(sums), func(a, b v1alpha1.Precision) int {
+		return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b))
+	})
+	if len(order) > 0 {
+		c.Precision = order[0]
+	}
 }
 
 func roleOf(t *Tensor, types map[string]string) role {
