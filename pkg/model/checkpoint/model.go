@@ -1,8 +1,10 @@
 package checkpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/model"
@@ -27,16 +29,16 @@ func (c *Checkpoint) model() (*model.Model, error) {
 	if c.Config != nil {
 		return model.FromConfig(c.Name, c.Config)
 	}
-	parameters, note := c.Parameters(), "there is no config.json beside the weights"
+	parameters, note := c.Parameters(), "no config.json lies beside the weights"
 	if parameters == 0 && c.Format == PyTorch {
-		parameters, note = c.Bytes()/2, note+" and PyTorch files do not tell types: they are taken for 16 bits"
+		parameters, note = c.Bytes()/2, note+", and they are taken for 16 bits"
 	}
 	if parameters == 0 {
 		return nil, errors.New("the files hold no weights: give the model's own")
 	}
 	m, err := model.FromParameters(parameters)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", note, err)
+		return nil, fmt.Errorf("%s, and no architecture can be made up for so few or many weights: %w", note, err)
 	}
 	m.Name = c.Name
 	m.Assumptions = append(m.Assumptions, note)
@@ -101,6 +103,12 @@ func (c *Checkpoint) widen(m *model.Model) {
 			m.Native = p
 		}
 	}
-	m.Assumptions = append(m.Assumptions, fmt.Sprintf("the file's weights take %d bytes (%s for the most part): they are counted as %s with %d",
-		held, c.ByType()[0].Type, m.Native, m.WeightBytes(m.Native)))
+	m.Assumptions = append(m.Assumptions, fmt.Sprintf("the file's weights take %d bytes (most in %s): they are counted as %s with %d",
+		held, c.mostUsed(), m.Native, m.WeightBytes(m.Native)))
+}
+
+// mostUsed is the type that most weights are stored in.
+func (c *Checkpoint) mostUsed() string {
+	types := c.ByType()
+	return slices.MaxFunc(types, func(a, b TypeShare) int { return cmp.Compare(a.Parameters, b.Parameters) }).Type
 }
