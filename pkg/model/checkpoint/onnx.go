@@ -13,7 +13,7 @@ const (
 	maxFields = 1 << 24
 	// maxGraphs is how deep graphs lie in the attributes of nodes (branches and loops).
 	maxGraphs = 8
-	// maxIRVersion is above that of every published file: 13 is that of ONNX 1.20.
+	// maxIRVersion is far above those that were published, which count up by one every year or so.
 	maxIRVersion = 64
 )
 

@@ -139,14 +139,13 @@ func (r *reader) openText(name string) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	if isIndex(content) {
-		x, err := parseIndex(content)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+	x, err := parseIndex(content)
+	switch {
+	case err == nil:
 		return r.openIndex(r.nameOf(name), x)
-	}
-	if len(content) > maxConfig {
+	case !errors.Is(err, errNoIndex):
+		return nil, fmt.Errorf("%s: %w", name, err)
+	case len(content) > maxConfig:
 		return nil, fmt.Errorf("%s: neither an index nor a config.json, which has at most %d bytes", name, maxConfig)
 	}
 	return &Checkpoint{Name: r.nameOf(name), Format: Config, Config: content}, nil
@@ -170,7 +169,7 @@ func (r *reader) nameOf(name string) string {
 // partOf is how a file of several is named: NAME-00001-of-00003, from 1, as transformers and llama.cpp do.
 var partOf = regexp.MustCompile(`^(.*)-(\d{5})-of-(\d{5})((?:\..*)?)$`)
 
-// maxParts is how many files a model may have; the largest published have some 200.
+// maxParts is how many files a model may have: more than published ones by far.
 const maxParts = 4096
 
 // whole lists the files of a model of which one is given; all must be there.

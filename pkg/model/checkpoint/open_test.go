@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"math"
@@ -53,7 +54,8 @@ func TestOpen(t *testing.T) {
 		"folder with an index":           {map[string][]byte{"d/m-1": half1, "d/m-2": half2, "d/model.safetensors.index.json": both}, "d", Safetensors, "d", 84, 2},
 		"the index":                      {map[string][]byte{"d/m-1": half1, "d/m-2": half2, "d/i": both}, "d/i", Safetensors, "i", 84, 2},
 		"index beside the same once more": {map[string][]byte{
-			"d/m-1": half1, "d/m-2": half2, "d/consolidated.safetensors": half1, "d/original/x": half1, "d/model.safetensors.index.json": both}, "d", Safetensors, "d", 84, 2},
+			"d/m-1": half1, "d/m-2": half2, "d/consolidated.safetensors": half1, "d/original/x": half1, "d/model.safetensors.index.json": both,
+		}, "d", Safetensors, "d", 84, 2},
 		"all parts":              {map[string][]byte{"d/m-00001-of-00002.x": half1, "d/m-00002-of-00002.x": half2}, "d", Safetensors, "d", 84, 2},
 		"a part":                 {map[string][]byte{"d/m-00001-of-00002.x": half1, "d/m-00002-of-00002.x": half2}, "d/m-00002-of-00002.x", Safetensors, "m", 84, 2},
 		"GGUF":                   {map[string][]byte{"d/x": tiny.file()}, "d/x", GGUF, "x", 68, 1},
@@ -62,7 +64,8 @@ func TestOpen(t *testing.T) {
 		"ONNX with data outside": {map[string][]byte{"d/x": outer, "d/w.data": make([]byte, 32)}, "d/x", ONNX, "x", 32, 2},
 		"PyTorch":                {map[string][]byte{"d/pytorch_model.bin": archive(t, saved)}, "d", PyTorch, "d", 704, 1},
 		"PyTorch in parts": {map[string][]byte{
-			"d/m-00001-of-00002.bin": archive(t, saved), "d/m-00002-of-00002.bin": archive(t, saved)}, "d", PyTorch, "d", 1408, 2},
+			"d/m-00001-of-00002.bin": archive(t, saved), "d/m-00002-of-00002.bin": archive(t, saved),
+		}, "d", PyTorch, "d", 1408, 2},
 		"PyTorch before 1.6":      {map[string][]byte{"d/x.pth": old}, "d/x.pth", PyTorch, "x", 114, 1},
 		"config.json":             {map[string][]byte{"d/config.json": config}, "d/config.json", Config, "d", 0, 0},
 		"folder with config.json": {map[string][]byte{"d/config.json": config}, "d", Config, "d", 0, 0},
@@ -97,6 +100,7 @@ func TestOpenRefusals(t *testing.T) {
 		"part missing":         {map[string][]byte{"d/m-00001-of-00002.x": half1}, "d", "m-00002-of-00002.x is not there: fetch it"},
 		"too many parts":       {map[string][]byte{"d/m-00001-of-99999.x": half1}, "d", "a model has 1 to 4096"},
 		"shard missing":        {map[string][]byte{"d/m-1": half1, "d/i": both}, "d/i", "m-2, which is not there"},
+		"index, no JSON":       {map[string][]byte{"d/i": []byte(`{"metadata":{},"weight_map":{"w"`)}, "d/i", "no JSON"},
 		"index of itself":      {map[string][]byte{"d/i": index(`"w":"i"`)}, "d/i", "no file of weights"},
 		"index of an index":    {map[string][]byte{"d/i": index(`"w":"j"`), "d/j": index(`"w":"i"`)}, "d/i", "no file of weights"},
 		"tensor elsewhere":     {map[string][]byte{"d/m-1": half1, "d/i": index(`"other":"m-1"`)}, "d/i", "it does not: fetch both again"},
@@ -110,7 +114,7 @@ func TestOpenRefusals(t *testing.T) {
 		"data is the model": {map[string][]byte{"d/x": onnxFile(chunk(graphInitializer, tensorOf("w", "FLOAT", []int64{4}, external("location", "x"))))}, "d/x", "the model's own file"},
 		"half of a split":   {map[string][]byte{"d/x": part1}, "d/x", "split.count is 2, but 1 files"},
 		"damaged":           {map[string][]byte{"d/x": half1[:len(half1)-1]}, "d/x", "x: safetensors: the tensors end at byte 36"},
-		"large config":      {map[string][]byte{"d/config.json": append([]byte("{"), make([]byte, maxConfig)...)}, "d/config.json", "at most 1048576"},
+		"large config":      {map[string][]byte{"d/config.json": append(bytes.Repeat([]byte(" "), maxConfig), "{}"...)}, "d/config.json", "at most 1048576"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -163,6 +167,33 @@ func TestHugeClaimsTakeNoMemory(t *testing.T) {
 				t.Error("no error")
 			}
 			if taken := after.TotalAlloc - before.TotalAlloc; taken > 4<<20 {
+				t.Errorf("%d bytes were allocated for a file of %d", taken, len(file))
+			}
+		})
+	}
+}
+
+// TestMemoryFollowsTheFile gives files of some megabytes that would grow when they are read.
+func TestMemoryFollowsTheFile(t *testing.T) {
+	const size = 8 << 20
+	files := map[string][]byte{
+		"dimensions":          rawSafetensors(`{"w":{"dtype":"U8","shape":[1`+strings.Repeat(",1", size/2)+`],"data_offsets":[0,1]}}`, 1),
+		"lists in lists":      rawSafetensors(`{"w":`+strings.Repeat("[", size), 0),
+		"metadata in lists":   rawSafetensors(`{"__metadata__":[`+strings.Repeat("1,", size/2)+`1],"w":0}`, 0),
+		"files of an index":   []byte(`{"weight_map":{"w":[` + strings.Repeat("1,", size/2) + `1]}}`),
+		"dims":                onnxFile(chunk(graphInitializer, chunk(tensorDims, make([]byte, size)))),
+		"strings of an array": ggufWriter{values: map[string]any{"tokenizer.ggml.tokens": make([]string, size/8)}}.file()[:size],
+	}
+	for name, file := range files {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := Open(folder(map[string][]byte{"x": file}), "x")
+			runtime.ReadMemStats(&after)
+			if err == nil {
+				t.Error("no error")
+			}
+			if taken := after.TotalAlloc - before.TotalAlloc; taken > 8*size {
 				t.Errorf("%d bytes were allocated for a file of %d", taken, len(file))
 			}
 		})

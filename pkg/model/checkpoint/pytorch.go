@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// maxZipDirectory is how many bytes of a PyTorch archive are read: its directory and the headers of its entries. A shard
-// with 2,000 storages has some 300 KiB.
+// maxZipDirectory is how many bytes of a PyTorch archive are read: its directory and the headers of its entries, some 200 a
+// storage.
 const maxZipDirectory = 16 << 20
 
 // storageType stands for the type of a PyTorch storage, which only the pickle says.

@@ -14,6 +14,9 @@ import (
 // huggingface/safetensors, safetensors/src/tensor.rs).
 const maxSafetensorsHeader = 100_000_000
 
+// maxEntry is the size in bytes of a tensor's entry in the header.
+const maxEntry = 4096
+
 // safetensorsBits are the types of the format with their widths, after the same file.
 var safetensorsBits = map[string]int64{
 	"BOOL": 8, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8, "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8,
@@ -90,9 +93,7 @@ func readSafetensorsHeader(in io.Reader) ([]Tensor, []span, error) {
 // errTooMany refuses a header that no published model needs.
 var errTooMany = fmt.Errorf("more than %d tensors: no published model has as many", maxTensors)
 
-func headerError(err error) error {
-	return fmt.Errorf("the header is no JSON: %w; the file is damaged", err)
-}
+func headerError(err error) error { return fmt.Errorf("header: %w", noJSON(err)) }
 
 func readSafetensorsEntry(decoder *json.Decoder, name string) (Tensor, span, error) {
 	var entry struct {
@@ -100,7 +101,15 @@ func readSafetensorsEntry(decoder *json.Decoder, name string) (Tensor, span, err
 		Shape   []int64 `json:"shape"`
 		Offsets []int64 `json:"data_offsets"`
 	}
-	if err := decoder.Decode(&entry); err != nil {
+	// A list of dimensions takes more memory than its text, so long entries are refused first.
+	var raw json.RawMessage
+	if err := decoder.Decode(&raw); err != nil {
+		return Tensor{}, span{}, headerError(err)
+	}
+	if len(raw) > maxEntry {
+		return Tensor{}, span{}, fmt.Errorf("its entry has %d bytes: at most %d are read", len(raw), maxEntry)
+	}
+	if err := json.Unmarshal(raw, &entry); err != nil {
 		return Tensor{}, span{}, headerError(err)
 	}
 	width, known := safetensorsBits[entry.DType]

@@ -82,13 +82,18 @@ func TestSafetensorsRefusals(t *testing.T) {
 
 func TestIndexRefusals(t *testing.T) {
 	tests := map[string]struct{ content, want string }{
-		"no JSON":        {`{`, "no JSON"},
-		"no map":         {`{}`, "weight_map is empty"},
-		"folder above":   {`{"weight_map":{"w":"../other.safetensors"}}`, "only files beside the index"},
-		"absolute":       {`{"weight_map":{"w":"/etc/shadow"}}`, "only files beside the index"},
-		"folder within":  {`{"weight_map":{"w":"a/b.safetensors"}}`, "only files beside the index"},
-		"the folder":     {`{"weight_map":{"w":"."}}`, "only files beside the index"},
-		"a file of none": {`{"weight_map":{"w":7}}`, "no JSON"},
+		"no JSON":         {`{"weight_map":{"w"`, "no JSON"},
+		"cut off":         {`{"weight_map":{"w":"a"`, "no JSON"},
+		"no object":       {`[]`, "weight_map is empty"},
+		"no map":          {`{}`, "weight_map is empty"},
+		"nothing in it":   {`{"weight_map":{}}`, "weight_map is empty"},
+		"a list of pairs": {`{"weight_map":[]}`, "no JSON object"},
+		"tensor twice":    {`{"weight_map":{"w":"a","w":"b"}}`, `"w" twice`},
+		"folder above":    {`{"weight_map":{"w":"../other.safetensors"}}`, "only files beside the index"},
+		"absolute":        {`{"weight_map":{"w":"/etc/shadow"}}`, "only files beside the index"},
+		"folder within":   {`{"weight_map":{"w":"a/b.safetensors"}}`, "only files beside the index"},
+		"the folder":      {`{"weight_map":{"w":"."}}`, "only files beside the index"},
+		"a file of none":  {`{"weight_map":{"w":7}}`, "no JSON"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,8 @@ func (m *message) next() (field, bool, error) {
 	if m.at >= m.end {
 		return field{}, false, nil
 	}
-	if *m.budget--; *m.budget < 0 {
+	*m.budget--
+	if *m.budget < 0 {
 		return field{}, false, fmt.Errorf("more than %d fields: no published model has as many", maxFields)
 	}
 	tag, err := m.varint()
