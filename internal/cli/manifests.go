@@ -18,6 +18,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
 )
 
 // manifests are the objects that planning reads, in the order in which they were given.
@@ -27,6 +28,8 @@ type manifests struct {
 	plans       []v1alpha1.ShardingPlan
 	nodes       []corev1.Node
 	configMaps  []corev1.ConfigMap
+	// model is the model of the one placement where it was given beside it.
+	model *model.Model
 	// ignored are the kinds that planning does not read.
 	ignored map[string]int
 }

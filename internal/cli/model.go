@@ -51,6 +51,7 @@ full length.`,
 		},
 	}
 	addOutput(command, &output)
+	command.AddCommand(newInspect(streams))
 	return command
 }
 

@@ -40,7 +40,7 @@ func planOffline(m *manifests) ([]decision, error) {
 		d := &decisions[i]
 		d.placement, d.free = &m.placements[i], free
 		setDefaults(d.placement)
-		d.decide(cluster, m.configMaps)
+		d.decide(cluster, m)
 		if d.plan != nil {
 			cluster.Take(&d.plan.Spec)
 		}
@@ -49,12 +49,12 @@ func planOffline(m *manifests) ([]decision, error) {
 }
 
 // decide plans one placement.
-func (d *decision) decide(cluster *plan.Cluster, configMaps []corev1.ConfigMap) {
+func (d *decision) decide(cluster *plan.Cluster, m *manifests) {
 	if *d.placement.Spec.Replicas == 0 {
 		d.failure = errors.New("spec.replicas is 0: there is nothing to plan; raise it")
 		return
 	}
-	resolved, err := resolveModel(d.placement, configMaps)
+	resolved, err := resolveModel(d.placement, m)
 	if err != nil {
 		d.failure = err
 		return
@@ -73,8 +73,29 @@ func (d *decision) decide(cluster *plan.Cluster, configMaps []corev1.ConfigMap) 
 	d.plan, d.mesh = sharding, meshObject(d.placement, ranks)
 }
 
+// readModel reads the model that is given beside the one placement; nothing where none is.
+func (m *manifests) readModel(file string) error {
+	if file == "" {
+		return nil
+	}
+	if n := len(m.placements); n != 1 {
+		return usagef("--model-file with %d placements: give exactly one ModelPlacement", n)
+	}
+	c, err := openCheckpoint(file)
+	if err != nil {
+		return err
+	}
+	if m.model, err = c.Model(); err != nil {
+		return fmt.Errorf("model file %s: %w", file, err)
+	}
+	return nil
+}
+
 // resolveModel finds the placement's model.
-func resolveModel(p *v1alpha1.ModelPlacement, configMaps []corev1.ConfigMap) (*model.Model, error) {
+func resolveModel(p *v1alpha1.ModelPlacement, m *manifests) (*model.Model, error) {
+	if m.model != nil {
+		return m.model, nil
+	}
 	source := &p.Spec.Model
 	set := 0
 	for _, given := range []bool{source.Name != nil, source.Parameters != nil, source.Architecture != nil, source.ConfigMap != nil} {
@@ -85,7 +106,7 @@ func resolveModel(p *v1alpha1.ModelPlacement, configMaps []corev1.ConfigMap) (*m
 	if set != 1 {
 		return nil, fmt.Errorf("spec.model has %d of name, parameters, architecture and configMap: set exactly one", set)
 	}
-	resolved, err := modelOf(p, configMaps)
+	resolved, err := modelOf(p, m.configMaps)
 	if err != nil {
 		return nil, fmt.Errorf("spec.model: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 func newPlan(streams Streams) *cobra.Command {
 	var files []string
+	var modelFile string
 	var output format
 	command := &cobra.Command{
 		Use:   "plan -f FILE...",
@@ -24,22 +25,28 @@ with how many bytes, and which rank in which process group; or why a model does 
 
 Files may hold several documents and Lists. Beside inventories and placements, Nodes (labels, addresses, cordons), ConfigMaps
 (models of a placement) and ShardingPlans (devices that are taken) are read; other kinds are ignored. Placements are planned in
-the order given, and each sees the devices that the ones before it took.`,
+the order given, and each sees the devices that the ones before it took.
+
+With --model-file the one placement's model is read from the headers of a local file or folder, whatever its spec.model says.`,
 		Example: `  # On the inventories of a cluster
   kubectl get accinv,nodes,splan -A -o yaml | kubectl rankwright plan -f - -f placement.yaml
 
   # On a recorded host
-  kubectl rankwright detect --replay host.tar.gz -o yaml | kubectl rankwright plan -f - -f placement.yaml -o json`,
+  kubectl rankwright detect --replay host.tar.gz -o yaml | kubectl rankwright plan -f - -f placement.yaml -o json
+
+  # With a model that lies here as safetensors, GGUF, ONNX or PyTorch
+  kubectl rankwright plan -f inventories.yaml -f placement.yaml --model-file ./Llama-3.1-8B`,
 		Args: arguments(0, "name files with -f"),
 		RunE: func(*cobra.Command, []string) error {
 			if len(files) == 0 {
 				return usagef("no file: give inventories and placements with -f")
 			}
-			return runPlan(streams, files, output)
+			return runPlan(streams, files, modelFile, output)
 		},
 	}
 	command.Flags().StringArrayVarP(&files, "filename", "f", nil, "file or folder with manifests, - for standard input; may be repeated")
 	_ = command.MarkFlagFilename("filename", "yaml", "yml", "json")
+	command.Flags().StringVar(&modelFile, "model-file", "", "file or folder with the model of the one placement: safetensors, its index, GGUF, ONNX, PyTorch or config.json")
 	addOutput(command, &output)
 	return command
 }
@@ -50,9 +57,12 @@ type list struct {
 	Items           []any `json:"items"`
 }
 
-func runPlan(streams Streams, files []string, output format) error {
+func runPlan(streams Streams, files []string, modelFile string, output format) error {
 	read, err := readManifests(files, streams.In)
 	if err != nil {
+		return err
+	}
+	if err := read.readModel(modelFile); err != nil {
 		return err
 	}
 	for _, kind := range slices.Sorted(maps.Keys(read.ignored)) {

@@ -1,0 +1,110 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// maxIndex is the size in bytes of an index, as that of a header: it names the same tensors.
+const maxIndex = maxSafetensorsHeader
+
+// index is a model.safetensors.index.json: which file holds which tensor.
+type index struct {
+	// files are the shards, sorted.
+	files []string
+	// where is the file of each tensor.
+	where map[string]string
+}
+
+// errNoIndex says that some JSON is no index.
+var errNoIndex = errors.New("weight_map is empty or not there: give the index that lies beside the model's weights")
+
+// parseIndex reads an index. Shards lie beside it: a path to elsewhere is refused.
+func parseIndex(content []byte) (*index, error) {
+	where, err := parseWeightMap(content)
+	if err != nil {
+		return nil, err
+	}
+	shards := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(where)) {
+		file := where[name]
+		if !fs.ValidPath(file) || file == "." || strings.ContainsAny(file, `/\`) {
+			return nil, fmt.Errorf("weight_map of %q is %q: only files beside the index are read", clip(name), clip(file))
+		}
+		shards[file] = true
+	}
+	return &index{files: slices.Sorted(maps.Keys(shards)), where: where}, nil
+}
+
+// parseWeightMap reads weight_map pair by pair, so that it can stop at too many.
+func parseWeightMap(content []byte) (map[string]string, error) {
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
+		return nil, errNoIndex
+	}
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return nil, noJSON(err)
+		}
+		if key == "weight_map" {
+			return parsePairs(decoder)
+		}
+		if err := decoder.Decode(new(json.RawMessage)); err != nil {
+			return nil, noJSON(err)
+		}
+	}
+	return nil, errNoIndex
+}
+
+func parsePairs(decoder *json.Decoder) (map[string]string, error) {
+	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
+		return nil, errors.New("weight_map is no JSON object: the index is damaged")
+	}
+	where := map[string]string{}
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return nil, noJSON(err)
+		}
+		name, _ := key.(string)
+		var file string
+		if err := decoder.Decode(&file); err != nil {
+			return nil, noJSON(err)
+		}
+		if _, twice := where[name]; twice {
+			return nil, fmt.Errorf("weight_map has %q twice: the index is damaged", clip(name))
+		}
+		if where[name] = file; len(where) > maxTensors {
+			return nil, errTooMany
+		}
+	}
+	if _, err := decoder.Token(); err != nil {
+		return nil, noJSON(err)
+	}
+	if len(where) == 0 {
+		return nil, errNoIndex
+	}
+	return where, nil
+}
+
+func noJSON(err error) error { return fmt.Errorf("no JSON: %w; the file is damaged", err) }
+
+// hold compares the index with the files that tensors are in.
+func (x *index) hold(in map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(x.where)) {
+		if in[name] != x.where[name] {
+			return fmt.Errorf("the index says that %q holds tensor %q, but it does not: fetch both again", clip(x.where[name]), clip(name))
+		}
+	}
+	if more := len(in) - len(x.where); more > 0 {
+		return fmt.Errorf("the files hold %d tensors that the index does not name: fetch both again", more)
+	}
+	return nil
+}
