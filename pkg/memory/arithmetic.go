@@ -2,8 +2,8 @@ package memory
 
 import "math/bits"
 
-// maxBytes bounds every amount, so that no sum of a million of them wraps.
-const maxBytes = 1 << 42
+// maxBytes bounds every amount, 256 TiB, so that no sum over thousands of devices wraps.
+const maxBytes = 1 << 48
 
 // times multiplies amounts and stays within bounds; a negative one counts as 0.
 func times(a int64, rest ...int64) int64 {

@@ -77,6 +77,12 @@ func (l Layout) normal(s Setup) (Layout, error) {
 	if layers := int(s.Model.Architecture.Layers); l.Pipeline > layers {
 		return l, fmt.Errorf("layout.pipeline %d is more than the model's %d layers: lower it", l.Pipeline, layers)
 	}
+	if s.Inference != nil && l.Data > 1 {
+		return l, fmt.Errorf("layout.data %d is for training: set attentionData, or count each replica by itself", l.Data)
+	}
+	if s.Training != nil && l.AttentionData > 1 {
+		return l, fmt.Errorf("layout.attentionData %d is for inference: set data", l.AttentionData)
+	}
 	if shared := l.sharing(); shared%l.Expert != 0 {
 		return l, fmt.Errorf("layout.expert %d does not divide the %d ranks that share the experts of a stage: use a divisor", l.Expert, shared)
 	}
@@ -89,8 +95,16 @@ func (l Layout) normal(s Setup) (Layout, error) {
 	return l, nil
 }
 
-// sharing is the number of ranks of a stage that share the experts.
-func (l Layout) sharing() int { return l.Tensor * l.AttentionData * l.Data }
+// sharing is the number of ranks of a stage that whole experts are shared among: in training those of data.
+func (l Layout) sharing() int {
+	if l.Data > 1 {
+		return l.Data
+	}
+	return l.Tensor * l.AttentionData
+}
+
+// ranks is the number of ranks of an instance.
+func (l Layout) ranks() int { return l.Tensor * l.Pipeline * l.Data * l.AttentionData }
 
 // decodeContextLimit is how many copies of the same cache tensor ranks would hold, which is as far as sharing its tokens
 // can go: all of them of a latent, ranks over heads otherwise. Source: vLLM's check of decode_context_parallel_size.

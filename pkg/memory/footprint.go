@@ -42,7 +42,7 @@ func NewWith(s Setup, d Device, c Constants) (*Footprint, error) {
 		norm:      bounded(m.FinalNormBytes(s.Weights)),
 		engine:    bounded(c.OutsideBytes),
 	}
-	if s.Layout.sharing()*s.Layout.Pipeline > 1 {
+	if s.Layout.ranks() > 1 {
 		f.communication = bounded(c.CommunicationBytes)
 	}
 	if s.Training != nil {
