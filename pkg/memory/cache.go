@@ -13,7 +13,7 @@ type cache struct {
 	context   int64
 	length    int64
 	block     int64
-	// ahead is how many tokens of a step a windowed layer keeps beside its window.
+	// ahead is how many tokens of a step windowed layers keep beside their windows.
 	ahead int64
 }
 
@@ -36,20 +36,23 @@ func (c *cache) token(layer int) int64 {
 	return bounded(c.model.LayerKVBytesPerRank(layer, 1, c.tensor, c.precision))
 }
 
-// held is how many tokens of a sequence a layer keeps on a rank, in whole blocks. A windowed layer needs one block more,
-// because its window does not start at the edge of one.
-func (c *cache) held(layer int) int64 {
+// kept is how many tokens of a sequence a layer keeps on a rank, in whole blocks, and how many more of one step a windowed
+// layer keeps before its window has passed them; all sequences of a step share the latter. A windowed layer needs one
+// block more, because its window does not start at the edge of one. A layer of a fixed state keeps 1.
+func (c *cache) kept(layer int) (sequence, step int64) {
 	one := c.model.LayerKVBytesPerRank(layer, 1, c.tensor, c.precision)
 	most := c.model.LayerKVBytesPerRank(layer, anyLength, c.tensor, c.precision)
 	if one <= 0 || most <= one {
-		return min(1, max(0, one))
+		return min(1, max(0, one)), 0
 	}
+	whole := c.blocks(c.length)
 	window := most / one
 	if window >= anyLength/2 {
-		return roundUp(ceil(c.length, c.context), c.block)
+		return whole, 0
 	}
-	return roundUp(ceil(min(window-1+c.ahead, c.length), c.context), c.block) + c.block
+	sequence = min(c.blocks(window)+c.block, whole)
+	return sequence, min(c.blocks(window-1+c.ahead)+c.block, whole) - sequence
 }
 
-// layer is the cache of one sequence in a layer.
-func (c *cache) layer(layer int) int64 { return times(c.held(layer), c.token(layer)) }
+// blocks is a rank's share of some tokens in whole blocks.
+func (c *cache) blocks(tokens int64) int64 { return roundUp(ceil(tokens, c.context), c.block) }

@@ -154,8 +154,8 @@ func fill(field *int64, value int64) {
 	}
 }
 
-// check refuses a device whose numbers cannot be.
-func (d Device) check() error {
+// Check refuses a device whose numbers cannot be, naming the field, its value and what to set.
+func (d Device) Check() error {
 	for _, f := range []struct {
 		field string
 		value int64

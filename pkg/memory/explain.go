@@ -159,15 +159,20 @@ func (f *Footprint) explainCache(first, end int) []Line {
 	var lines []Line
 	c := cacheOf(&f.setup)
 	for _, g := range groups(f.cache, first, end) {
-		held := c.held(g.first)
-		note := fmt.Sprintf("%s, whole blocks of %d tokens", c.precision, c.block)
-		if held < ceil(c.length, c.context) {
-			note += ", a window"
+		held, step := c.kept(g.first)
+		line := Line{
+			Component: "kvCache", Name: g.String(), Bytes: times(f.Sequences(), g.bytes()),
+			Formula: fmt.Sprintf("%d sequences × %d layers × %d tokens × %d B", f.Sequences(), g.count, held, c.token(g.first)),
+			Note:    fmt.Sprintf("%s, whole blocks of %d tokens", c.precision, c.block),
 		}
-		lines = append(lines, Line{
-			"kvCache", g.String(), times(f.Sequences(), g.bytes()),
-			fmt.Sprintf("%d sequences × %d layers × %d tokens × %d B", f.Sequences(), g.count, held, c.token(g.first)), note,
-		})
+		if held < c.blocks(c.length) {
+			line.Note += ", a window"
+		}
+		if step > 0 {
+			line.Bytes = bounded(line.Bytes + times(int64(g.count), step, c.token(g.first)))
+			line.Formula += fmt.Sprintf(" + %d layers × %d tokens of a step × %d B", g.count, step, c.token(g.first))
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

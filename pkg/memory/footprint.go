@@ -9,7 +9,7 @@ type Footprint struct {
 	layers    int
 	tied      bool
 	// Sums over the layers before an index.
-	weights, experts, cache, kept, trained []int64
+	weights, experts, cache, step, kept, trained []int64
 	// What the ends of the model add.
 	embedding, head, norm int64
 	activations           *activations
@@ -30,6 +30,11 @@ func New(s Setup, d Device) (*Footprint, error) {
 
 // NewWith is New with constants of the caller's, such as those measured on its own engine.
 func NewWith(s Setup, d Device, c Constants) (*Footprint, error) {
+	if d != (Device{}) {
+		if err := d.Check(); err != nil {
+			return nil, err
+		}
+	}
 	s, err := s.normal(d)
 	if err != nil {
 		return nil, err
@@ -54,29 +59,45 @@ func NewWith(s Setup, d Device, c Constants) (*Footprint, error) {
 	return f, nil
 }
 
-// sum fills the sums over layers.
+// sum fills the sums over layers. Layers of one kind are counted once.
 func (f *Footprint) sum() {
 	n := f.layers + 1
-	f.weights, f.experts, f.cache = make([]int64, n), make([]int64, n), make([]int64, n)
-	f.kept, f.trained = make([]int64, n), make([]int64, n)
+	sums := make([]int64, 6*n)
+	for i, list := range []*[]int64{&f.weights, &f.experts, &f.cache, &f.step, &f.kept, &f.trained} {
+		*list = sums[i*n : (i+1)*n : (i+1)*n]
+	}
 	w := weightsOf(&f.setup)
-	var c *cache
-	if f.setup.Inference != nil {
-		c = cacheOf(&f.setup)
-	}
+	kinds := map[kind]amounts{}
 	for i := range f.layers {
-		layer, experts := w.layer(i), w.experts(i)
-		if c != nil {
-			f.cache[i+1] = bounded(f.cache[i] + c.layer(i))
+		k := kind{f.setup.Model.LayerWeightBytes(i, f.setup.Weights), f.setup.Model.LayerKVBytes(i, anyLength, f.setup.KV)}
+		a, ok := kinds[k]
+		if !ok {
+			a = f.layer(w, i)
+			kinds[k] = a
 		}
-		if f.training != nil {
-			layer, experts = f.training.held(layer), f.training.held(experts)
-			f.trained[i+1] = bounded(f.trained[i] + f.training.trained(i))
-			f.kept[i+1] = bounded(f.kept[i] + f.training.kept)
-		}
-		f.weights[i+1] = bounded(f.weights[i] + layer)
-		f.experts[i+1] = bounded(f.experts[i] + experts)
+		f.weights[i+1], f.experts[i+1] = bounded(f.weights[i]+a.weights), bounded(f.experts[i]+a.experts)
+		f.cache[i+1], f.step[i+1] = bounded(f.cache[i]+a.cache), bounded(f.step[i]+a.step)
+		f.kept[i+1], f.trained[i+1] = bounded(f.kept[i]+a.kept), bounded(f.trained[i]+a.trained)
 	}
+}
+
+// kind is what tells layers apart: those with the same weights and the same cache are split alike.
+type kind struct{ weights, cache int64 }
+
+// amounts are what a device needs for a layer.
+type amounts struct{ weights, experts, cache, step, kept, trained int64 }
+
+func (f *Footprint) layer(w *weights, i int) amounts {
+	a := amounts{weights: w.layer(i), experts: w.experts(i)}
+	if t := f.training; t != nil {
+		a.weights, a.experts = t.held(a.weights), t.held(a.experts)
+		a.kept, a.trained = t.kept, t.trained(i)
+		return a
+	}
+	c := cacheOf(&f.setup)
+	sequence, step := c.kept(i)
+	a.cache, a.step = times(sequence, c.token(i)), times(step, c.token(i))
+	return a
 }
 
 // Layers is the number of layers of the model.
@@ -93,7 +114,8 @@ func (f *Footprint) Sequences() int64 {
 	return ceil(f.setup.Inference.Sequences, int64(f.setup.Layout.AttentionData))
 }
 
-// SequenceBytes is the cache of one sequence of the longest length in layers first to end-1 of a device.
+// SequenceBytes is the cache of each sequence of the longest length in layers first to end-1 of a device. Windowed layers
+// of vLLM keep the tokens of a step beside it, for all sequences together.
 func (f *Footprint) SequenceBytes(first, end int) int64 { return f.cache[end] - f.cache[first] }
 
 // TokenBytes is the cache of one more token in layers first to end-1 of a device where no window is full; decode context
@@ -115,7 +137,7 @@ func (f *Footprint) TokenBytes(first, end int) int64 {
 func (f *Footprint) Use(first, end int) Use {
 	u := Use{
 		Weights: f.weights[end] - f.weights[first] + f.experts[end] - f.experts[first],
-		Cache:   times(f.Sequences(), f.SequenceBytes(first, end)),
+		Cache:   bounded(times(f.Sequences(), f.SequenceBytes(first, end)) + f.step[end] - f.step[first]),
 		Engine:  f.engine, Communication: f.communication,
 	}
 	last := end == f.layers

@@ -98,17 +98,27 @@ func TestTiedEmbeddings(t *testing.T) {
 	}
 }
 
-// TestWindowedCache: GPT-OSS' windowed layers keep 128 tokens in engines that free what a window has passed, and in
-// vLLM also those of a step; every second layer keeps the whole context.
+// TestWindowedCache: GPT-OSS' windowed layers keep 128 tokens of each sequence, and in vLLM those of one step beside them;
+// every second layer keeps the whole context.
 func TestWindowedCache(t *testing.T) {
-	const token = 2 * 8 * 64 * 2
-	in := Inference{MaxModelLen: 100000, BatchedTokens: 1000, BatchedSequences: 16, BlockTokens: 16}
-	for engine, windowed := range map[v1alpha1.Engine]int64{
-		v1alpha1.EngineVLLM: 1136 + 16, v1alpha1.EngineTensorRTLLM: 128 + 16,
+	const token, sequences = 2 * 8 * 64 * 2, 10
+	for _, c := range []struct {
+		engine v1alpha1.Engine
+		length int64
+		step   int64
+		window int64
+	}{
+		{v1alpha1.EngineVLLM, 100000, 1152 - 144, 144}, {v1alpha1.EngineTensorRTLLM, 100000, 0, 144},
+		{v1alpha1.EngineVLLM, 96, 0, 96}, {v1alpha1.EngineVLLM, 640, 640 - 144, 144},
 	} {
-		f := footprint(t, "GPT-OSS-20B", Setup{Engine: engine, Weights: v1alpha1.MXFP4, Inference: &in})
-		if got, want := f.SequenceBytes(0, f.Layers()), 12*token*(windowed+100000); got != want {
-			t.Errorf("%s: a sequence takes %d bytes, want %d", engine, got, want)
+		f := footprint(t, "GPT-OSS-20B", Setup{Engine: c.engine, Weights: v1alpha1.MXFP4, Inference: &Inference{
+			MaxModelLen: c.length, Sequences: sequences, BatchedTokens: 1000, BatchedSequences: 16, BlockTokens: 16,
+		}})
+		if got, want := f.SequenceBytes(0, f.Layers()), 12*token*(c.window+c.length); got != want {
+			t.Errorf("%s: a sequence of %d tokens takes %d bytes, want %d", c.engine, c.length, got, want)
+		}
+		if got, want := whole(f).Cache, 12*token*(sequences*(c.window+c.length)+c.step); got != want {
+			t.Errorf("%s: %d sequences of %d tokens take %d bytes, want %d", c.engine, sequences, c.length, got, want)
 		}
 	}
 }

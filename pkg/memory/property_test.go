@@ -131,7 +131,7 @@ func FuzzNew(f *testing.F) {
 				t.Fatalf("%+v has a negative amount", u)
 			}
 		}
-		if d.check() == nil {
+		if d.Check() == nil {
 			if room := got.Room(0, got.Layers(), d); room.Fits() && u.Cache > room.Free {
 				t.Fatalf("%+v fits %+v", u, room)
 			}

@@ -29,6 +29,8 @@ func (r Room) Fits() bool { return r.Reason == "" }
 //   - SGLang: weights and cache stay below utilization x total, the rest of the device holds everything else;
 //   - TensorRT-LLM: the cache takes utilization x what everything else leaves free;
 //   - the others, and training: everything fits what is free.
+//
+// The device must be one that Check takes. An instance has as many sequences as its tightest stage, times AttentionData.
 func (f *Footprint) Room(first, end int, d Device) Room {
 	u := f.Use(first, end)
 	free := bounded(d.visible() - d.OthersBytes - contextBytes)
@@ -36,7 +38,7 @@ func (f *Footprint) Room(first, end int, d Device) Room {
 	one := f.SequenceBytes(first, end)
 	r.Free = max(0, r.Free)
 	if one > 0 {
-		r.Sequences = r.Free / one
+		r.Sequences = max(0, r.Free-f.step[end]+f.step[first]) / one
 	} else {
 		r.Sequences = maxSequences
 	}
