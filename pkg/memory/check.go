@@ -59,8 +59,12 @@ func (l Layout) normal(s Setup) (Layout, error) {
 		field string
 		value *int
 	}{
-		{"tensor", &l.Tensor}, {"pipeline", &l.Pipeline}, {"data", &l.Data}, {"attentionData", &l.AttentionData},
-		{"expert", &l.Expert}, {"decodeContext", &l.DecodeContext},
+		{"tensor", &l.Tensor},
+		{"pipeline", &l.Pipeline},
+		{"data", &l.Data},
+		{"attentionData", &l.AttentionData},
+		{"expert", &l.Expert},
+		{"decodeContext", &l.DecodeContext},
 	} {
 		if *d.value == 0 {
 			*d.value = 1
@@ -137,9 +141,12 @@ func (in *Inference) normal(e engine, d Device) (Inference, error) {
 		value int64
 		most  int64
 	}{
-		{"maxModelLen", n.MaxModelLen, maxTokens}, {"sequences", n.Sequences, maxSequences},
-		{"batchedTokens", n.BatchedTokens, maxTokens}, {"batchedSequences", n.BatchedSequences, maxSequences},
-		{"utilization", n.Utilization, 1000}, {"blockTokens", n.BlockTokens, 4096},
+		{"maxModelLen", n.MaxModelLen, maxTokens},
+		{"sequences", n.Sequences, maxSequences},
+		{"batchedTokens", n.BatchedTokens, maxTokens},
+		{"batchedSequences", n.BatchedSequences, maxSequences},
+		{"utilization", n.Utilization, 1000},
+		{"blockTokens", n.BlockTokens, 4096},
 	} {
 		if f.value < 1 || f.value > f.most {
 			return n, fmt.Errorf("inference.%s %d is out of range: use 1 to %d", f.field, f.value, f.most)

@@ -71,10 +71,10 @@ func groups(sums []int64, first, end int) []group {
 }
 
 func (g group) String() string {
-	switch {
-	case g.count == 1:
+	switch g.count {
+	case 1:
 		return fmt.Sprintf("layer %d", g.first)
-	case g.count == g.last-g.first+1:
+	case g.last - g.first + 1:
 		return fmt.Sprintf("layers %d to %d", g.first, g.last)
 	default:
 		return fmt.Sprintf("%d of layers %d to %d", g.count, g.first, g.last)

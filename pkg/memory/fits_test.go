@@ -27,8 +27,18 @@ var reported = []struct {
 	device string
 	mib    int64
 }{
-	{"A100-SXM4-80GB", 81920}, {"H100", 81559}, {"h100_sxm", 81559}, {"GH200", 97871}, {"H200", 143771}, {"h200_sxm", 143771},
-	{"GB200", 189471}, {"B200", 183359}, {"b200_sxm", 183359}, {"b300_sxm", 275040}, {"L40S", 46068}, {"RTX PRO 6000", 97887},
+	{"A100-SXM4-80GB", 81920},
+	{"H100", 81559},
+	{"h100_sxm", 81559},
+	{"GH200", 97871},
+	{"H200", 143771},
+	{"h200_sxm", 143771},
+	{"GB200", 189471},
+	{"B200", 183359},
+	{"b200_sxm", 183359},
+	{"b300_sxm", 275040},
+	{"L40S", 46068},
+	{"RTX PRO 6000", 97887},
 }
 
 func deviceOf(name string) (Device, bool) {
@@ -137,8 +147,8 @@ func inferencexRows(t *testing.T) []ran {
 		for i, column := range table.Columns {
 			cell[column] = cells[i]
 		}
-		number := func(column string) int { n, _ := cell[column].(float64); return int(n) } //nolint:errcheck // 0 where there is none
-		word := func(column string) string { s, _ := cell[column].(string); return s }      //nolint:errcheck // empty where there is none
+		number := func(column string) int { n, _ := cell[column].(float64); return int(n) }
+		word := func(column string) string { s, _ := cell[column].(string); return s }
 		rows = append(rows, ran{
 			word("model"), word("system"), engineNames[word("backend")], precision(word("precision")), "",
 			Layout{Tensor: number("tp"), Pipeline: max(1, number("pp")), Expert: max(1, number("moe_ep"))},
@@ -160,20 +170,32 @@ func TestWhatDoesNotFit(t *testing.T) {
 	}{
 		{
 			// vLLM's own refusal: 4.60 GiB for the cache hold 37696 of 131072 tokens.
-			"8B at its full context on an L4", "Llama-3.1-8B", v1alpha1.BF16, Layout{}, Inference{MaxModelLen: 131072, BatchedTokens: 2048, BatchedSequences: 32},
-			Device{Vendor: "nvidia", Product: "NVIDIA L4", TotalBytes: 23034 * mib}, "the cache of 1 sequences takes 16.00 GiB",
+			"8B at its full context on an L4", "Llama-3.1-8B", v1alpha1.BF16,
+			Layout{},
+			Inference{MaxModelLen: 131072, BatchedTokens: 2048, BatchedSequences: 32},
+			Device{Vendor: "nvidia", Product: "NVIDIA L4", TotalBytes: 23034 * mib},
+			"the cache of 1 sequences takes 16.00 GiB",
 		},
 		{
-			"70B in 16 bits on one H100", "Llama-3.1-70B", v1alpha1.BF16, Layout{}, Inference{MaxModelLen: 128},
-			Device{Vendor: "nvidia", Product: "NVIDIA H100 80GB HBM3", TotalBytes: 81559 * mib}, "beside the cache",
+			"70B in 16 bits on one H100", "Llama-3.1-70B", v1alpha1.BF16,
+			Layout{},
+			Inference{MaxModelLen: 128},
+			Device{Vendor: "nvidia", Product: "NVIDIA H100 80GB HBM3", TotalBytes: 81559 * mib},
+			"beside the cache",
 		},
 		{
-			"405B in FP8 on four H100", "Llama-3.1-405B", v1alpha1.FP8, Layout{Tensor: 4}, Inference{MaxModelLen: 128},
-			Device{Vendor: "nvidia", Product: "NVIDIA H100 80GB HBM3", TotalBytes: 81559 * mib}, "beside the cache",
+			"405B in FP8 on four H100", "Llama-3.1-405B", v1alpha1.FP8,
+			Layout{Tensor: 4},
+			Inference{MaxModelLen: 128},
+			Device{Vendor: "nvidia", Product: "NVIDIA H100 80GB HBM3", TotalBytes: 81559 * mib},
+			"beside the cache",
 		},
 		{
-			"a device that others fill", "Llama-3.1-8B", v1alpha1.BF16, Layout{}, Inference{MaxModelLen: 128},
-			Device{Vendor: "nvidia", Product: "NVIDIA H100 80GB HBM3", TotalBytes: 81559 * mib, OthersBytes: 20 * gib}, "lower the utilization or free the device",
+			"a device that others fill", "Llama-3.1-8B", v1alpha1.BF16,
+			Layout{},
+			Inference{MaxModelLen: 128},
+			Device{Vendor: "nvidia", Product: "NVIDIA H100 80GB HBM3", TotalBytes: 81559 * mib, OthersBytes: 20 * gib},
+			"lower the utilization or free the device",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

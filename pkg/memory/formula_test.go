@@ -72,11 +72,13 @@ func checkLines(t *testing.T, f *Footprint, first, end int) {
 	}
 }
 
+var operators = map[string]bool{"+": true, "×": true, "/": true, "(": true, ")": true}
+
 // evaluate computes a formula: numbers, + × / and brackets; words stand for nothing.
 func evaluate(formula string) (float64, error) {
 	p := &parser{}
 	for _, field := range strings.Fields(strings.NewReplacer("(", " ( ", ")", " ) ").Replace(formula)) {
-		if _, err := strconv.ParseFloat(field, 64); err == nil || strings.Contains("+×/()", field) {
+		if _, err := strconv.ParseFloat(field, 64); err == nil || operators[field] {
 			p.tokens = append(p.tokens, field)
 		}
 	}

@@ -57,8 +57,11 @@ func TestExpertsAreSplitOnce(t *testing.T) {
 		t.Fatalf("the experts of one rank take %d bytes, want %d", want, bytes)
 	}
 	for _, l := range []Layout{
-		{Tensor: 8, AttentionData: 1}, {Tensor: 8, AttentionData: 1, Expert: 8}, {Tensor: 4, AttentionData: 2, Expert: 2},
-		{Tensor: 1, AttentionData: 8, Expert: 8}, {Tensor: 1, AttentionData: 8, Expert: 1},
+		{Tensor: 8, AttentionData: 1},
+		{Tensor: 8, AttentionData: 1, Expert: 8},
+		{Tensor: 4, AttentionData: 2, Expert: 2},
+		{Tensor: 1, AttentionData: 8, Expert: 8},
+		{Tensor: 1, AttentionData: 8, Expert: 1},
 	} {
 		if got := experts(l); got != want {
 			t.Errorf("%+v: the experts of all ranks take %d bytes, want %d", l, got, want)
@@ -79,8 +82,13 @@ func TestWeightsOfOneRank(t *testing.T) {
 		model     string
 		precision v1alpha1.Precision
 	}{
-		{"Llama-3.1-405B", v1alpha1.FP8}, {"Gemma-3-27B", v1alpha1.BF16}, {"DeepSeek-V3", v1alpha1.FP8}, {"DBRX", v1alpha1.BF16},
-		{"Qwen3-30B-A3B", v1alpha1.BF16}, {"Falcon-40B", v1alpha1.BF16}, {"Llama-4-Scout-17B-16E", v1alpha1.BF16},
+		{"Llama-3.1-405B", v1alpha1.FP8},
+		{"Gemma-3-27B", v1alpha1.BF16},
+		{"DeepSeek-V3", v1alpha1.FP8},
+		{"DBRX", v1alpha1.BF16},
+		{"Qwen3-30B-A3B", v1alpha1.BF16},
+		{"Falcon-40B", v1alpha1.BF16},
+		{"Llama-4-Scout-17B-16E", v1alpha1.BF16},
 	} {
 		f := footprint(t, c.model, Setup{Weights: c.precision, Engine: v1alpha1.EngineTorch, Inference: &Inference{MaxModelLen: 128}})
 		if got, want := whole(f).Weights, lookup(t, c.model).WeightBytes(c.precision); got != want {
@@ -108,8 +116,10 @@ func TestWindowedCache(t *testing.T) {
 		step   int64
 		window int64
 	}{
-		{v1alpha1.EngineVLLM, 100000, 1152 - 144, 144}, {v1alpha1.EngineTensorRTLLM, 100000, 0, 144},
-		{v1alpha1.EngineVLLM, 96, 0, 96}, {v1alpha1.EngineVLLM, 640, 640 - 144, 144},
+		{v1alpha1.EngineVLLM, 100000, 1152 - 144, 144},
+		{v1alpha1.EngineTensorRTLLM, 100000, 0, 144},
+		{v1alpha1.EngineVLLM, 96, 0, 96},
+		{v1alpha1.EngineVLLM, 640, 640 - 144, 144},
 	} {
 		f := footprint(t, "GPT-OSS-20B", Setup{Engine: c.engine, Weights: v1alpha1.MXFP4, Inference: &Inference{
 			MaxModelLen: c.length, Sequences: sequences, BatchedTokens: 1000, BatchedSequences: 16, BlockTokens: 16,

@@ -8,14 +8,17 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// The bars: weights within 2 %, or 5.5 % where the kernel pads them; the cache within 6 % where the limits of a step are
-// recorded, else within 10 %.
-func TestVLLMMeasuredMemory(t *testing.T) {
-	c, err := Fitted()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range append(truthRows(t), published(t)...) {
+// TestVLLMMeasuredMemory holds the facts' table of vLLM's memory to the bars.
+func TestVLLMMeasuredMemory(t *testing.T) { holdToBars(t, truthRows(t)) }
+
+// TestPublishedLogs holds the logs of testdata to the same bars.
+func TestPublishedLogs(t *testing.T) { holdToBars(t, published(t)) }
+
+// holdToBars: weights within 2 %, or 5.5 % where the kernel pads them; the cache within 6 % where the limits of a step are
+// recorded, else within 10 %; activations within 6 %.
+func holdToBars(t *testing.T, rows []measured) {
+	t.Helper()
+	for _, r := range rows {
 		t.Run(r.Model+" on "+r.Product, func(t *testing.T) {
 			weights, cache := 2.0, 10.0
 			if r.Weights == v1alpha1.MXFP4 {
@@ -24,7 +27,7 @@ func TestVLLMMeasuredMemory(t *testing.T) {
 			if r.Recorded {
 				cache = 6
 			}
-			p := predict(t, &r, c)
+			p := predict(t, &r, mustFitted(t))
 			within(t, "weights", p.weights, r.WeightsGiB, weights)
 			within(t, "cache", p.cache, r.CacheGiB, cache)
 			if !r.NewSampler {
