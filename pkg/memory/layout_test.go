@@ -122,7 +122,7 @@ func TestWindowedCache(t *testing.T) {
 		{v1alpha1.EngineVLLM, 640, 640 - 144, 144},
 	} {
 		f := footprint(t, "GPT-OSS-20B", Setup{Engine: c.engine, Weights: v1alpha1.MXFP4, Inference: &Inference{
-			MaxModelLen: c.length, Sequences: sequences, BatchedTokens: 1000, BatchedSequences: 16, BlockTokens: 16,
+			MaxModelLen: c.length, Sequences: sequences, BatchedTokens: 1009, BatchedSequences: 16, BlockTokens: 16,
 		}})
 		if got, want := f.SequenceBytes(0, f.Layers()), 12*token*(c.window+c.length); got != want {
 			t.Errorf("%s: a sequence of %d tokens takes %d bytes, want %d", c.engine, c.length, got, want)
