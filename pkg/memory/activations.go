@@ -1,0 +1,70 @@
+package memory
+
+// activations is what a pass needs while it runs: the tensors that are alive at once in the widest part of a layer, or
+// the sampler with the step's hidden states beside it, whichever is more.
+type activations struct {
+	tokens, sequences, hidden, vocabulary int64
+	// kept are the widths of hidden size alive at once, wide the widest values for a token on a rank.
+	kept, wide int64
+	element    int64
+	slack      int64
+	// sampler is in hundredths of a byte for each sequence and word.
+	sampler int64
+}
+
+// keptWidths is how many values of the hidden size are alive for each token beside the widest part: residual, normed
+// input, output, and one being written.
+const keptWidths = 4
+
+func activationsOf(s *Setup, c *Constants) *activations {
+	e := engines[s.Engine]
+	a := &s.Model.Architecture
+	act := &activations{
+		tokens: s.Inference.BatchedTokens, sequences: s.Inference.BatchedSequences,
+		hidden: int64(a.HiddenSize), vocabulary: int64(a.VocabSize),
+		kept: keptWidths, wide: widest(s), element: plainBytes(s.Weights), slack: e.slack, sampler: e.sampler,
+	}
+	if act.sampler == 0 {
+		act.sampler = c.SamplerCentibytes
+	}
+	return act
+}
+
+// widest is the most values that one token has at once inside a part of a layer on a rank: keys, values, queries and
+// output of attention; gate, up and their product; or the same of the experts that it visits, with their outputs.
+func widest(s *Setup) int64 {
+	a, tensor := &s.Model.Architecture, int64(s.Layout.Tensor)
+	heads := int64(a.Attention.Heads)
+	attention := 2 * (heads + int64(a.Attention.KVHeads)) * int64(a.Attention.HeadDim)
+	if mla := a.Attention.MLA; mla != nil {
+		attention = 2 * heads * (int64(mla.QKNopeHeadDim) + int64(mla.QKRopeHeadDim) + int64(mla.VHeadDim))
+	}
+	width := max(ceil(attention, tensor), ceil(3*int64(a.MLP.IntermediateSize), tensor))
+	if a.MoE == nil {
+		return width
+	}
+	width = max(width, ceil(3*int64(a.MoE.SharedIntermediateSize), tensor))
+	e := weightsOf(s).share()
+	routed := int64(a.MoE.ActiveExperts) * (3*e.width + e.hidden)
+	// The tokens of all attention groups come together at the experts, which the groups of experts share.
+	return max(width, ceil(routed*int64(s.Layout.AttentionData), int64(s.Layout.Expert)))
+}
+
+// forward is the pass through the layers.
+func (a *activations) forward() int64 {
+	return part(times(a.tokens, a.element, a.kept*a.hidden+a.wide), 100+a.slack, 100)
+}
+
+// sampling is what the last stage needs for the next tokens: the step's hidden states, and the sampler's tensors over
+// the whole vocabulary, which every tensor rank gathers.
+func (a *activations) sampling() int64 {
+	return bounded(times(a.tokens, a.hidden, a.element) + part(times(a.sequences, a.vocabulary), a.sampler, 100))
+}
+
+// stage is what a stage needs; the last one has the head.
+func (a *activations) stage(last bool) int64 {
+	if last {
+		return max(a.forward(), a.sampling())
+	}
+	return a.forward()
+}

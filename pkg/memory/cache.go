@@ -1,0 +1,58 @@
+package memory
+
+import (
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// cache counts the KV cache of one sequence on a rank.
+type cache struct {
+	model     *model.Model
+	precision v1alpha1.Precision
+	tensor    int
+	context   int64
+	length    int64
+	block     int64
+	// ahead is how many tokens of a step windowed layers keep beside their windows.
+	ahead int64
+}
+
+func cacheOf(s *Setup) *cache {
+	c := &cache{
+		model: s.Model, precision: s.KV, tensor: s.Layout.Tensor, context: int64(s.Layout.DecodeContext),
+		length: s.Inference.MaxModelLen, block: s.Inference.BlockTokens,
+	}
+	if engines[s.Engine].lookahead {
+		c.ahead = s.Inference.BatchedTokens
+	}
+	return c
+}
+
+// anyLength is longer than every context; a layer that stops growing before it has a window or a fixed state.
+const anyLength = 1 << 32
+
+// token is the cache of one token in a layer.
+func (c *cache) token(layer int) int64 {
+	return bounded(c.model.LayerKVBytesPerRank(layer, 1, c.tensor, c.precision))
+}
+
+// kept is how many tokens of a sequence a layer keeps on a rank, in whole blocks, and how many more of one step a windowed
+// layer keeps before its window has passed them; all sequences of a step share the latter. A windowed layer needs one
+// block more, because its window does not start at the edge of one. A layer of a fixed state keeps 1.
+func (c *cache) kept(layer int) (sequence, step int64) {
+	one := c.model.LayerKVBytesPerRank(layer, 1, c.tensor, c.precision)
+	most := c.model.LayerKVBytesPerRank(layer, anyLength, c.tensor, c.precision)
+	if one <= 0 || most <= one {
+		return min(1, max(0, one)), 0
+	}
+	whole := c.blocks(c.length)
+	window := most / one
+	if window >= anyLength/2 {
+		return whole, 0
+	}
+	sequence = min(c.blocks(window)+c.block, whole)
+	return sequence, min(c.blocks(window-1+c.ahead)+c.block, whole) - sequence
+}
+
+// blocks is a rank's share of some tokens in whole blocks.
+func (c *cache) blocks(tokens int64) int64 { return roundUp(ceil(tokens, c.context), c.block) }

@@ -1,0 +1,34 @@
+package memory
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"sync"
+)
+
+//go:embed constants.json
+var constantsJSON []byte
+
+// Constants are the numbers that are fitted and not counted. TestFit writes them to constants.json with -update.
+type Constants struct {
+	// SamplerCentibytes is what vLLM's sampler holds for each sequence and word of the vocabulary, in hundredths of a byte.
+	SamplerCentibytes int64 `json:"samplerCentibytes"`
+	// OutsideBytes is what a process of vLLM takes outside PyTorch's allocator after start-up, and CommunicationBytes
+	// what it takes more where it has peers.
+	OutsideBytes       int64 `json:"outsideBytes"`
+	CommunicationBytes int64 `json:"communicationBytes"`
+	// Source says what they were fitted on.
+	Source string `json:"source"`
+}
+
+// Fitted returns the committed constants.
+func Fitted() (Constants, error) { return fitted() }
+
+var fitted = sync.OnceValues(func() (Constants, error) {
+	var c Constants
+	if err := json.Unmarshal(constantsJSON, &c); err != nil {
+		return c, fmt.Errorf("constants.json of package memory: %w: run go test ./pkg/memory -run Fit -update", err)
+	}
+	return c, nil
+})

@@ -1,0 +1,194 @@
+package memory
+
+import (
+	"fmt"
+
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// Line is one amount with the arithmetic behind it.
+type Line struct {
+	// Component is a field of Use in its JSON name without Bytes: weights, kvCache, activations, gradients, optimizer,
+	// engine or communication.
+	Component string `json:"component"`
+	// Name is the part of the component.
+	Name string `json:"name"`
+	// Bytes is what the formula comes to.
+	Bytes int64 `json:"bytes"`
+	// Formula is the arithmetic with the numbers put in: + × / and brackets, with a word for what a number is. It comes to
+	// Bytes up to the rounding of divisions.
+	Formula string `json:"formula"`
+	// Note says in words what the formula does not.
+	Note string `json:"note,omitempty"`
+}
+
+// Explain writes the arithmetic of Use out: the lines of a component add up to it.
+func (f *Footprint) Explain(first, end int) []Line {
+	u, last := f.Use(first, end), end == f.layers
+	lines := f.explainWeights(first, end)
+	if f.training == nil {
+		lines = append(lines, f.explainCache(first, end)...)
+		lines = append(lines, f.activations.explain(last))
+	} else {
+		lines = append(lines, f.training.explain(f, u, first, end)...)
+	}
+	lines = append(lines, Line{
+		"engine", "process", u.Engine, fmt.Sprintf("%d B", u.Engine),
+		"what a process took outside the allocator in published start-up logs",
+	})
+	if u.Communication > 0 {
+		lines = append(lines, Line{
+			"communication", "buffers", u.Communication, fmt.Sprintf("%d B", u.Communication),
+			"what a process with peers took more in published start-up logs",
+		})
+	}
+	return lines
+}
+
+// group is the layers of a run that have the same size.
+type group struct {
+	first, last, count int
+	each               int64
+}
+
+// groups sorts the layers of a run by size, in the order of their first one. Layers without any are left out.
+func groups(sums []int64, first, end int) []group {
+	var list []group
+	index := map[int64]int{}
+	for i := first; i < end; i++ {
+		each := sums[i+1] - sums[i]
+		at, ok := index[each]
+		switch {
+		case each == 0:
+		case ok:
+			list[at].last, list[at].count = i, list[at].count+1
+		default:
+			index[each] = len(list)
+			list = append(list, group{i, i, 1, each})
+		}
+	}
+	return list
+}
+
+func (g group) String() string {
+	switch g.count {
+	case 1:
+		return fmt.Sprintf("layer %d", g.first)
+	case g.last - g.first + 1:
+		return fmt.Sprintf("layers %d to %d", g.first, g.last)
+	default:
+		return fmt.Sprintf("%d of layers %d to %d", g.count, g.first, g.last)
+	}
+}
+
+func (g group) bytes() int64 { return times(int64(g.count), g.each) }
+
+func (f *Footprint) explainWeights(first, end int) []Line {
+	var lines []Line
+	s, suffix := &f.setup, f.training.suffix()
+	note := fmt.Sprintf("in %s, what %d tensor ranks repeat included", s.Weights, s.Layout.Tensor)
+	w := weightsOf(s)
+	for _, g := range groups(f.weights, first, end) {
+		lines = append(lines, Line{"weights", g.String(), g.bytes(), fmt.Sprintf("%d layers × %d B%s", g.count, w.layer(g.first), suffix), note})
+	}
+	for _, g := range groups(f.experts, first, end) {
+		lines = append(lines, Line{"weights", "experts of " + g.String(), g.bytes(), fmt.Sprintf("%d layers × (%s)%s", g.count, w.formula(), suffix), w.note()})
+	}
+	ends := f.ends(first, end == f.layers)
+	for i, name := range f.endNames(first, end == f.layers) {
+		lines = append(lines, Line{"weights", name.name, ends.list[i], f.table(name.bytes, name.rows) + suffix, ""})
+	}
+	if t := f.training; t != nil && t.method.adapter != nil {
+		sum := f.trained[end] - f.trained[first]
+		lines = append(lines, Line{"weights", "adapters", t.adapters(sum), fmt.Sprintf("%d parameters × %d B / %d ranks", sum, plainBytes(s.Weights), t.weightRanks), ""})
+	}
+	if t := f.training; t != nil && t.gathered > 0 {
+		lines = append(lines, Line{"weights", "gathered", t.gathered, fmt.Sprintf("2 layers × %d B", t.gathered/2), "the layer in use and the next one, whole"})
+	}
+	return lines
+}
+
+// formula is the arithmetic of a layer's experts.
+func (w *weights) formula() string {
+	e := w.share()
+	num, den := model.BytesPer(w.precision)
+	text := fmt.Sprintf("%d experts × %d matrices × %d hidden × %d width × %d / %d B", e.count, e.matrices, e.hidden, e.width, num, den)
+	if w.model.Architecture.MoE.ExpertBias {
+		text += fmt.Sprintf(" + %d experts × %d biases × %d width × %d B", e.count, e.matrices-1, e.width, plainBytes(w.precision))
+	}
+	return text
+}
+
+func (w *weights) note() string {
+	if e := w.share(); e.hidden > int64(w.model.Architecture.HiddenSize) {
+		return fmt.Sprintf("the kernel pads hidden %d to %d", w.model.Architecture.HiddenSize, e.hidden)
+	}
+	return ""
+}
+
+// endName is an end weight with its bytes once; rows is set for a table.
+type endName struct {
+	name  string
+	bytes int64
+	rows  bool
+}
+
+func (f *Footprint) endNames(first int, last bool) []endName {
+	var names []endName
+	if first == 0 {
+		names = append(names, endName{"embedding", f.embedding, true})
+	}
+	if last {
+		names = append(names, endName{"final norm", f.norm, false})
+		if first > 0 || !f.tied {
+			names = append(names, endName{"head", f.head, true})
+		}
+	}
+	return names
+}
+
+func (f *Footprint) table(bytes int64, rows bool) string {
+	hidden, element := int64(f.setup.Model.Architecture.HiddenSize), plainBytes(f.setup.Weights)
+	if row := hidden * element; rows && bytes%row == 0 {
+		return fmt.Sprintf("%d rows × %d hidden × %d B", bytes/row, hidden, element)
+	}
+	return fmt.Sprintf("%d B", bytes)
+}
+
+func (f *Footprint) explainCache(first, end int) []Line {
+	var lines []Line
+	c := cacheOf(&f.setup)
+	for _, g := range groups(f.cache, first, end) {
+		held, step := c.kept(g.first)
+		line := Line{
+			Component: "kvCache", Name: g.String(), Bytes: times(f.Sequences(), g.bytes()),
+			Formula: fmt.Sprintf("%d sequences × %d layers × %d tokens × %d B", f.Sequences(), g.count, held, c.token(g.first)),
+			Note:    fmt.Sprintf("%s, whole blocks of %d tokens", c.precision, c.block),
+		}
+		if held < c.blocks(c.length) {
+			line.Note += ", a window"
+		}
+		if step > 0 {
+			line.Bytes = bounded(line.Bytes + times(int64(g.count), step, c.token(g.first)))
+			line.Formula += fmt.Sprintf(" + %d layers × %d tokens of a step × %d B", g.count, step, c.token(g.first))
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// explain is the arithmetic of stage.
+func (a *activations) explain(last bool) Line {
+	if last && a.sampling() > a.forward() {
+		return Line{
+			"activations", "sampling", a.sampling(),
+			fmt.Sprintf("%d tokens × %d hidden × %d B + %d sequences × %d words × %d / 100 B", a.tokens, a.hidden, a.element, a.sequences, a.vocabulary, a.sampler),
+			"hidden states of a step, and the sampler's tensors over the vocabulary",
+		}
+	}
+	return Line{
+		"activations", "forward", a.forward(),
+		fmt.Sprintf("%d tokens × %d B × (%d × %d hidden + %d widest) × %d / 100", a.tokens, a.element, a.kept, a.hidden, a.wide, 100+a.slack),
+		"what is alive at once in the widest part of a layer",
+	}
+}

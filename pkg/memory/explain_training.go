@@ -1,0 +1,42 @@
+package memory
+
+import "fmt"
+
+// suffix is how weights are multiplied and shared in training; nothing in inference.
+func (t *training) suffix() string {
+	if t == nil {
+		return ""
+	}
+	return fmt.Sprintf(" × %d models / %d ranks", t.method.models, t.weightRanks)
+}
+
+// explain is the arithmetic of gradients, optimizer and activations.
+func (t *training) explain(f *Footprint, u Use, first, end int) []Line {
+	tables := f.ends(first, end == f.layers).tables
+	layers, table := f.trained[end]-f.trained[first], t.table(f)
+	count := fmt.Sprintf("(%d in layers + %d tables × %d) parameters", layers, tables, table)
+	lines := []Line{
+		{"gradients", "gradients", u.Gradients, fmt.Sprintf("%s × %d B / %d ranks", count, t.states.gradient, t.states.gradientRanks), ""},
+		{"optimizer", "states", u.Optimizer, fmt.Sprintf("%s × %d B / %d ranks", count, t.states.optimizer, t.states.optimizerRanks), ""},
+		{"activations", "kept", f.kept[end] - f.kept[first], fmt.Sprintf("%d layers × %d micro-batches × %d B", end-first, t.inFlight(), t.kept/t.inFlight()), t.keptNote()},
+	}
+	if t.recomputed > 0 {
+		lines = append(lines, Line{"activations", "recomputed", t.recomputed, fmt.Sprintf("1 layer × %d B", t.recomputed), "the layer that the backward pass computes again"})
+	}
+	if end == f.layers {
+		a, load := &t.setup.Model.Architecture, t.setup.Training
+		lines = append(lines, Line{
+			"activations", "loss", t.loss,
+			fmt.Sprintf("%d sequences × %d tokens × %d words × %d B / %d ranks", max(1, load.MicroBatch), load.SequenceLength, a.VocabSize, lossBytes, t.setup.Layout.Tensor),
+			"32-bit logits and their gradient",
+		})
+	}
+	return lines
+}
+
+func (t *training) keptNote() string {
+	if t.setup.Training.ActivationCheckpointing {
+		return "the input of each layer: tokens × hidden × 2 B"
+	}
+	return "tokens × hidden × (10 + 24 / tensor ranks) B in 16 bits"
+}

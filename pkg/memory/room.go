@@ -1,0 +1,94 @@
+package memory
+
+import "fmt"
+
+// What a process takes on a device beyond the engine's own limit: the driver's context, and CUDA graphs, which vLLM and
+// SGLang capture after the cache is laid out. Sources: vLLM's start-up lines, 0.2 to 0.5 GiB in use before a model is
+// loaded, and 0.2 to 0.7 GiB of graphs on one device.
+const (
+	contextBytes = 512 * mib
+	graphBytes   = 512 * mib
+)
+
+// Room is what a device has for the cache beside everything else.
+type Room struct {
+	// Limit is what the engine may take for the components of Use, Free what remains of it for the cache.
+	Limit, Free int64
+	// Sequences of the longest length whose cache fits on the device.
+	Sequences int64
+	// Reason is empty where the asked sequences fit, else what is missing.
+	Reason string
+}
+
+// Fits says whether the setup fits.
+func (r Room) Fits() bool { return r.Reason == "" }
+
+// Room is how the layers first to end-1 fit a device under the engine's rule:
+//
+//   - vLLM: everything stays below utilization x total, which must be free at start-up;
+//   - SGLang: weights and cache stay below utilization x total, the rest of the device holds everything else;
+//   - TensorRT-LLM: the cache takes utilization x what everything else leaves free;
+//   - the others, and training: everything fits what is free.
+//
+// The device must be one that Check takes. An instance has as many sequences as its tightest stage, times AttentionData.
+func (f *Footprint) Room(first, end int, d Device) Room {
+	u := f.Use(first, end)
+	free := bounded(d.visible() - d.OthersBytes - contextBytes)
+	r := f.limit(u, d, free)
+	one := f.SequenceBytes(first, end)
+	r.Free = max(0, r.Free)
+	if one > 0 {
+		r.Sequences = max(0, r.Free-f.step[end]+f.step[first]) / one
+	} else {
+		r.Sequences = maxSequences
+	}
+	if r.Reason == "" && u.Cache > r.Free {
+		r.Reason = fmt.Sprintf("the cache of %d sequences takes %s and %s are left for it: lower maxModelLen or sequences, or use a smaller precision or more devices",
+			f.Sequences(), text(u.Cache), text(r.Free))
+	}
+	return r
+}
+
+// limit applies the rule. A reason is set where not even an empty cache fits.
+func (f *Footprint) limit(u Use, d Device, free int64) Room {
+	if f.training != nil {
+		return below(free, u, "what is free")
+	}
+	utilized := func(of int64) int64 { return part(of, f.setup.Inference.Utilization, 1000) }
+	switch engines[f.setup.Engine].rule {
+	case staticOfTotal:
+		limit := utilized(d.visible())
+		r := below(limit, Use{Weights: u.Weights}, "the engine's part of the device")
+		if rest := free - limit; r.Reason == "" && rest < u.beside()-u.Weights {
+			r.Reason = fmt.Sprintf("beside weights and cache the engine needs %s and %s are left: lower the utilization", text(u.beside()-u.Weights), text(rest))
+		}
+		return r
+	case ofFree:
+		r := below(free, u, "what is free")
+		r.Free = utilized(r.Free)
+		return r
+	default:
+		limit := utilized(d.visible())
+		if f.setup.Inference.Utilization < 1000 && limit > free {
+			return Room{Limit: limit, Reason: fmt.Sprintf("the engine takes %s of the device at start-up and %s are free: lower the utilization or free the device", text(limit), text(free))}
+		}
+		return below(min(limit, free), u, "the engine's part of the device")
+	}
+}
+
+// below is the room that a use without its cache leaves under a limit.
+func below(limit int64, u Use, what string) Room {
+	r := Room{Limit: limit, Free: limit - u.beside()}
+	if r.Free < 0 {
+		r.Reason = fmt.Sprintf("%s are needed beside the cache and %s is %s: use a smaller precision, more devices or larger ones", text(u.beside()), what, text(limit))
+	}
+	return r
+}
+
+// text is an amount as people read it.
+func text(bytes int64) string {
+	if bytes < 0 {
+		return "-" + text(-bytes)
+	}
+	return fmt.Sprintf("%.2f GiB", float64(bytes)/gib)
+}

@@ -1,0 +1,72 @@
+package memory
+
+import (
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// Setup is what memory is computed for. Exactly one of Inference and Training is set.
+type Setup struct {
+	Model *model.Model
+	// Engine runs it; empty means vLLM.
+	Engine v1alpha1.Engine
+	// Weights is the precision that the weights are stored in; KV that of the cache, empty for 16 bits.
+	Weights, KV v1alpha1.Precision
+	Layout      Layout
+	Inference   *Inference
+	Training    *v1alpha1.TrainingWorkload
+}
+
+// Layout is how the ranks of one instance of the model share it. A degree of 0 counts as 1.
+type Layout struct {
+	// Tensor ranks share the heads and widths of a layer.
+	Tensor int
+	// Pipeline is the number of stages.
+	Pipeline int
+	// Data is, in training, the ranks that hold the same layers and see other batches.
+	Data int
+	// AttentionData is, in inference, the groups of tensor ranks that each serve sequences of their own and share only
+	// the experts. SGLang and TensorRT-LLM count them inside their tensor degree: tp 8 with dp 8 is Tensor 1 and
+	// AttentionData 8 here.
+	AttentionData int
+	// Expert groups share out whole experts among the Tensor x AttentionData ranks of a stage (in training among the Data
+	// ranks); ranks of one group share the width of its experts.
+	Expert int
+	// DecodeContext ranks among the tensor ranks share out the tokens of the cache.
+	DecodeContext int
+}
+
+// Inference is the load of an engine that serves. Zero fields take the engine's default.
+type Inference struct {
+	// MaxModelLen is the longest sequence in tokens, prompt and answer together.
+	MaxModelLen int64
+	// Sequences are those of that length that must fit at once in the instance.
+	Sequences int64
+	// BatchedTokens is the most tokens of one step, BatchedSequences the most sequences, on each rank that attends to
+	// sequences of its own.
+	BatchedTokens, BatchedSequences int64
+	// Offline asks for the engine's defaults as a library instead of as a server.
+	Offline bool
+	// Utilization is the part of a device that the engine takes, in permille, of what its rule refers to.
+	Utilization int64
+	// BlockTokens is the size of a block of the cache.
+	BlockTokens int64
+}
+
+// Device is the memory of one device.
+type Device struct {
+	// Vendor is in lower case, Product the name as the driver reports it.
+	Vendor, Product string
+	// TotalBytes is the memory as the driver reports it.
+	TotalBytes int64
+	// VisibleBytes is the total that the runtime shows to a process (cudaMemGetInfo), where it is known; it is less than
+	// TotalBytes by what the driver keeps.
+	VisibleBytes int64
+	// OthersBytes is held by processes outside the plan.
+	OthersBytes int64
+}
+
+const (
+	mib = 1 << 20
+	gib = 1 << 30
+)

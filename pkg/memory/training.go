@@ -1,0 +1,206 @@
+package memory
+
+import (
+	"fmt"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Bytes for each trained parameter. AdamW in mixed precision keeps a 32-bit copy and two 32-bit moments (ZeRO, table 1:
+// 2 + 2 + 12); in 8 bits two 1-byte moments; SGD only the copy, with momentum one moment more. Adafactor's factored
+// moments are below a hundredth of the weights and are left out.
+var optimizerBytes = map[v1alpha1.Optimizer]int64{
+	"": 12, "AdamW": 12, "AdamW8bit": 6, "Adafactor": 4, "SGD": 4, "SGDMomentum": 8,
+}
+
+// method is how many models of the size a method holds, and how many of them it trains; adapter is set where only an
+// addition to the weights is trained.
+type method struct {
+	models, trained int64
+	adapter         func(s *Setup, layer int) int64
+}
+
+// DPO holds a frozen reference. RLHF by PPO holds policy and critic, trained, and reference and reward model, frozen, all
+// of the policy's size; generation is not counted. Distillation is counted with a teacher as large as the student.
+var methods = map[v1alpha1.TrainingMethod]method{
+	"":             {models: 1, trained: 1},
+	"Full":         {models: 1, trained: 1},
+	"LoRA":         {models: 1, adapter: loraParameters},
+	"QLoRA":        {models: 1, adapter: loraParameters},
+	"Prefix":       {models: 1, adapter: prefixParameters},
+	"DPO":          {models: 2, trained: 1},
+	"RLHF":         {models: 4, trained: 2},
+	"Distillation": {models: 2, trained: 1},
+}
+
+// sharding is what data ranks share out.
+type sharding struct{ optimizer, gradients, weights bool }
+
+var shardings = map[v1alpha1.TrainingSharding]sharding{
+	"": {}, "None": {},
+	"ZeRO1": {optimizer: true},
+	"ZeRO2": {optimizer: true, gradients: true},
+	"ZeRO3": {optimizer: true, gradients: true, weights: true},
+	"FSDP":  {optimizer: true, gradients: true, weights: true},
+}
+
+// states are the bytes of a trained parameter, and what they are shared among.
+type states struct {
+	gradient, optimizer           int64
+	gradientRanks, optimizerRanks int64
+}
+
+func (s states) gradients(parameters int64) int64 {
+	return ceil(times(parameters, s.gradient), s.gradientRanks)
+}
+
+func (s states) optimizers(parameters int64) int64 {
+	return ceil(times(parameters, s.optimizer), s.optimizerRanks)
+}
+
+// training is what training adds.
+type training struct {
+	setup       *Setup
+	method      method
+	states      states
+	weightRanks int64
+	// kept is what the forward pass keeps of a layer for the backward pass, recomputed what it needs while a checkpointed
+	// layer is computed again, loss what the loss holds on the last stage.
+	kept, recomputed, loss int64
+	// gathered is the whole of two layers, where ranks hold only their share: the one in use and the next.
+	gathered int64
+}
+
+// Activations of a layer for each token and unit of hidden size in 16 bits, with attention that does not write its
+// scores: 34 bytes, of which tensor ranks share 24 and repeat 10 (Korthikanti et al., Reducing Activation Recomputation
+// in Large Transformer Models, sections 4.1 and 4.2); a checkpoint is the layer's input, 2 bytes. The loss holds 32-bit
+// logits and their gradient.
+const (
+	sharedActivation   = 24
+	repeatedActivation = 10
+	checkpoint         = 2
+	lossBytes          = 8
+)
+
+func checkTraining(t *v1alpha1.TrainingWorkload) error {
+	if _, ok := methods[t.Method]; !ok {
+		return fmt.Errorf("training.method %q is not known: use Full, LoRA, QLoRA, Prefix, DPO, RLHF or Distillation", t.Method)
+	}
+	if _, ok := optimizerBytes[t.Optimizer]; !ok {
+		return fmt.Errorf("training.optimizer %q is not known: use AdamW, AdamW8bit, Adafactor, SGD or SGDMomentum", t.Optimizer)
+	}
+	if _, ok := shardings[t.Sharding]; !ok {
+		return fmt.Errorf("training.sharding %q is not known: use None, ZeRO1, ZeRO2, ZeRO3 or FSDP", t.Sharding)
+	}
+	if t.SequenceLength < 1 || t.SequenceLength > maxTokens {
+		return fmt.Errorf("training.sequenceLength %d is out of range: use 1 to %d", t.SequenceLength, maxTokens)
+	}
+	if t.GlobalBatch < 1 {
+		return fmt.Errorf("training.globalBatch %d is out of range: use at least 1", t.GlobalBatch)
+	}
+	if t.MicroBatch < 0 || t.MicroBatch > t.GlobalBatch {
+		return fmt.Errorf("training.microBatch %d is out of range: use 1 to globalBatch %d", t.MicroBatch, t.GlobalBatch)
+	}
+	return nil
+}
+
+// train computes what training adds. Every stage is counted as the first one of a pipeline, which keeps the activations
+// of as many micro-batches as there are stages (one forward, one backward); later stages have some to spare.
+func (f *Footprint) train() {
+	s := &f.setup
+	load, layout := s.Training, s.Layout
+	share := shardings[load.Sharding]
+	t := &training{setup: s, method: methods[load.Method], weightRanks: ranks(share.weights, layout.Data)}
+	t.states = states{
+		gradient: plainBytes(s.Weights), optimizer: optimizerBytes[load.Optimizer],
+		gradientRanks: ranks(share.gradients, layout.Data), optimizerRanks: ranks(share.optimizer, layout.Data),
+	}
+	if s.Weights == v1alpha1.FP32 {
+		// The weights are the 32-bit copy.
+		t.states.optimizer = max(0, t.states.optimizer-4)
+	}
+	if t.weightRanks > 1 {
+		w := weightsOf(s)
+		for i := range f.layers {
+			t.gathered = max(t.gathered, times(2, w.layer(i)+w.experts(i)))
+		}
+	}
+	t.keep(int64(s.Model.Architecture.HiddenSize), int64(s.Model.Architecture.VocabSize))
+	f.training = t
+}
+
+// keep computes the activations.
+func (t *training) keep(hidden, vocabulary int64) {
+	load, layout := t.setup.Training, t.setup.Layout
+	micro, tensor := max(1, int64(load.MicroBatch)), int64(layout.Tensor)
+	tokens := times(micro, int64(load.SequenceLength))
+	scale := plainBytes(t.setup.Weights) / 2
+	whole := part(times(tokens, hidden, scale), repeatedActivation*tensor+sharedActivation, tensor)
+	t.kept = whole
+	if load.ActivationCheckpointing {
+		t.kept, t.recomputed = times(tokens, hidden, scale, checkpoint), whole
+	}
+	t.kept = times(t.kept, t.inFlight())
+	t.loss = part(times(tokens, vocabulary), lossBytes, tensor)
+}
+
+// inFlight is how many micro-batches the first stage holds.
+func (t *training) inFlight() int64 {
+	load, layout := t.setup.Training, t.setup.Layout
+	steps := int64(load.GlobalBatch) / (max(1, int64(load.MicroBatch)) * int64(layout.Data))
+	return max(1, min(int64(layout.Pipeline), steps))
+}
+
+func ranks(shared bool, data int) int64 {
+	if shared {
+		return int64(data)
+	}
+	return 1
+}
+
+// held is what a device keeps of some bytes of weights, for all models of the method.
+func (t *training) held(bytes int64) int64 { return ceil(times(bytes, t.method.models), t.weightRanks) }
+
+// trained counts the parameters of a layer that are trained on a device.
+func (t *training) trained(layer int) int64 {
+	if t.method.adapter != nil {
+		return t.method.adapter(t.setup, layer)
+	}
+	return times(t.method.trained, parameters(t.setup, layer))
+}
+
+// parameters counts a layer's parameters on a device, by its bytes in 16 bits.
+func parameters(s *Setup, layer int) int64 {
+	sixteen := *s
+	sixteen.Weights = v1alpha1.BF16
+	w := weightsOf(&sixteen)
+	return (w.layer(layer) + w.experts(layer)) / 2
+}
+
+// use adds the components of training to a run of layers with so many embedding or head tables.
+func (t *training) use(u *Use, f *Footprint, first, end int, tables int64) {
+	sum := f.trained[end] - f.trained[first] + times(tables, t.table(f))
+	u.Weights += t.adapters(sum)
+	u.Gradients, u.Optimizer = t.states.gradients(sum), t.states.optimizers(sum)
+	u.Weights = bounded(u.Weights + t.gathered)
+	u.Activations = bounded(f.kept[end] - f.kept[first] + t.recomputed)
+	if end == f.layers {
+		u.Activations = bounded(u.Activations + t.loss)
+	}
+}
+
+// table counts the parameters of an embedding or head table that are trained on a device.
+func (t *training) table(f *Footprint) int64 {
+	if t.method.adapter != nil {
+		return 0
+	}
+	return times(f.embedding/plainBytes(t.setup.Weights), t.method.trained)
+}
+
+// adapters are the weights that a method adds.
+func (t *training) adapters(parameters int64) int64 {
+	if t.method.adapter == nil {
+		return 0
+	}
+	return ceil(times(parameters, plainBytes(t.setup.Weights)), t.weightRanks)
+}

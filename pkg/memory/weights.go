@@ -1,0 +1,86 @@
+package memory
+
+import (
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// expertWidths and expertHidden are what vLLM's MXFP4 kernels round the sizes of an expert's matrices up to on each rank
+// (GPT-OSS: hidden 2880 becomes 3072). Source: vLLM's Mxfp4MoEMethod.create_weights and the 13.47 GiB that it reports for
+// GPT-OSS-20B on an H100; Marlin on older devices rounds widths to 128 and comes to 13.72 GiB.
+const (
+	expertWidths = 64
+	expertHidden = 256
+)
+
+// weights counts what a rank holds of each layer.
+type weights struct {
+	model *model.Model
+	// rest is the model without its routed experts, which are shared out in another way.
+	rest      *model.Model
+	precision v1alpha1.Precision
+	layout    Layout
+	pads      bool
+}
+
+func weightsOf(s *Setup) *weights {
+	w := &weights{model: s.Model, rest: s.Model, precision: s.Weights, layout: s.Layout, pads: engines[s.Engine].padsExperts}
+	if s.Model.Architecture.MoE != nil {
+		rest := *s.Model
+		rest.Architecture = *s.Model.Architecture.DeepCopy()
+		rest.Architecture.MoE.IntermediateSize = 0
+		w.rest = &rest
+	}
+	return w
+}
+
+// layer is what a rank holds of a layer beside routed experts.
+func (w *weights) layer(layer int) int64 {
+	return bounded(w.rest.LayerWeightBytesPerRank(layer, w.layout.Tensor, w.precision))
+}
+
+// experts is what a rank holds of a layer's routed experts; 0 in a dense layer.
+func (w *weights) experts(layer int) int64 {
+	if w.rest == w.model || w.rest.LayerParameters(layer) == w.model.LayerParameters(layer) {
+		return 0
+	}
+	e := w.share()
+	num, den := model.BytesPer(w.precision)
+	bytes := part(times(e.count, e.matrices, e.hidden, e.width), num, den)
+	if w.model.Architecture.MoE.ExpertBias {
+		bytes += times(e.count, e.matrices-1, e.width, plainBytes(w.precision))
+	}
+	return bounded(bytes)
+}
+
+// expertShare is a rank's part of a layer's experts.
+type expertShare struct{ count, matrices, hidden, width int64 }
+
+func (w *weights) share() expertShare {
+	a := &w.model.Architecture
+	groups := int64(w.layout.Expert)
+	split := int64(w.layout.Tensor) * int64(w.layout.AttentionData) / groups
+	if w.layout.Data > 1 {
+		// In training the groups are among the data ranks, and tensor ranks share the width.
+		split = int64(w.layout.Tensor)
+	}
+	e := expertShare{
+		count: ceil(int64(a.MoE.Experts), groups), matrices: 3, hidden: int64(a.HiddenSize),
+		width: ceil(int64(a.MoE.IntermediateSize), max(1, split)),
+	}
+	if a.MLP.Ungated {
+		e.matrices = 2
+	}
+	if w.pads && w.precision == v1alpha1.MXFP4 {
+		e.hidden, e.width = roundUp(e.hidden, expertHidden), roundUp(e.width, expertWidths)
+	}
+	return e
+}
+
+// plainBytes is the size of a value that keeps at least 16 bits.
+func plainBytes(p v1alpha1.Precision) int64 {
+	if p == v1alpha1.FP32 {
+		return 4
+	}
+	return 2
+}
