@@ -31,8 +31,8 @@ type Ends struct {
 func StageSeconds(layers []Layer, classes []Class, ends Ends) (func(class, start, end int) float64, error) {
 	seconds, bytes := make([]float64, len(layers)+1), make([]int64, len(layers)+1)
 	add := func(name string, l Layer, sum int64) error {
-		if !(l.Seconds >= 0) || math.IsInf(l.Seconds, 1) {
-			return invalid("%s.seconds is %v: give zero or more", name, l.Seconds)
+		if !(l.Seconds >= 0 && l.Seconds <= maxSeconds) {
+			return invalid("%s.seconds is %v: give 0 to %v", name, l.Seconds, maxSeconds)
 		}
 		if l.Bytes < 0 || l.Bytes > math.MaxInt64-sum {
 			return invalid("%s.bytes is %d: give zero or more, and no more than 8 EiB in sum", name, l.Bytes)

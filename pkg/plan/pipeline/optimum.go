@@ -45,6 +45,7 @@ func Optimize(f Fleet, steps int) (*Optimum, error) {
 	s.classes = f.classes(s.binding)
 	s.spans = f.chains()
 	s.rate = f.evaluate(s.spans)
+	s.floor = f.leastRate()
 	s.narrow()
 	s.close()
 	o := &Optimum{Spans: s.spans, Bound: max(s.bound, s.rate), Steps: s.steps}
@@ -64,6 +65,7 @@ type solver struct {
 	classes     []class
 	spans       []Span
 	rate, bound float64
+	floor       float64 // no layout that carries anything carries less
 	steps       int
 	limit       int
 }
@@ -76,9 +78,12 @@ func (s *solver) probe(target float64, limit int) outcome {
 	switch result {
 	case none:
 		s.bound = min(s.bound, target)
+		if target <= s.floor {
+			s.bound = 0
+		}
 	case found:
-		s.spans = p.spans
-		s.rate = max(target, s.fleet.evaluate(s.spans))
+		s.spans = p.layout
+		s.rate = s.fleet.evaluate(s.spans)
 	case stopped:
 	}
 	return result
@@ -103,8 +108,31 @@ func (s *solver) narrow() {
 // close asks for just more than is known until there is no more.
 func (s *solver) close() {
 	for s.bound > s.rate*(1+Precision) && s.steps < s.limit {
-		if s.probe(s.rate*(1+Precision), s.limit) == stopped {
+		if s.probe(max(s.rate*(1+Precision), s.floor), s.limit) == stopped {
 			return
 		}
 	}
+}
+
+// leastRate is the least of the rates of devices and links that are not zero. A path carries the least of its own.
+func (f *Fleet) leastRate() float64 {
+	least := maxRate
+	consider := func(rates []float64) {
+		for _, rate := range rates {
+			if rate > 0 {
+				least = min(least, rate)
+			}
+		}
+	}
+	for _, d := range f.Devices {
+		consider(d.Rates)
+	}
+	if f.Links != nil {
+		consider(f.Links.In)
+		consider(f.Links.Out)
+		for _, row := range f.Links.Between {
+			consider(row)
+		}
+	}
+	return least
 }

@@ -21,6 +21,7 @@ type probe struct {
 	deficit float64   // what they leave to the devices that are not placed yet, over all layers
 	saved   []float64 // covers before the spans that are placed, to restore them without rounding
 	spans   []Span
+	layout  []Span // what was found
 	graph   flowGraph
 	steps   int
 	limit   int
@@ -43,7 +44,7 @@ type outcome int
 
 const (
 	none    outcome = iota // no layout carries the target
-	found                  // one does: the probe's spans
+	found                  // one does: the probe's layout
 	stopped                // the limit was reached
 )
 
@@ -157,6 +158,7 @@ func (p *probe) advance(at int) outcome {
 		return none
 	}
 	if next == p.fleet.Layers {
+		p.layout = slices.Clone(p.spans)
 		return found
 	}
 	arriving := 0.0
