@@ -60,13 +60,12 @@ func Split(c Chain) (*Division, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.fill(slowest, math.Inf(1))
-	limit := s.least() * (1 + tolerance)
+	limit := s.slowest() * (1 + tolerance)
 	if math.IsInf(limit, 1) {
 		return nil, ErrNoFit
 	}
 	stages := s.fewest(limit)
-	s.fill(total, limit)
+	s.fill(totalTime, limit)
 	d := &Division{Stages: s.trace(s.leastOf(stages))}
 	for _, stage := range d.Stages {
 		d.Slowest = max(d.Slowest, stage.Seconds)

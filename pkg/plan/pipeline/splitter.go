@@ -18,6 +18,10 @@ type splitter struct {
 	value   []float64 // by use, group and layers
 	from    []int32   // the state before, -1 for none
 	stages  []int32   // by use
+
+	ends     []int32 // of the runs within the limit, ordered by class, start and end
+	endsFrom []int32 // where those of a class and start begin
+	longest  []int   // run within the limit, by class
 }
 
 func newSplitter(c *Chain) (*splitter, error) {
@@ -45,6 +49,9 @@ func newSplitter(c *Chain) (*splitter, error) {
 	}
 	s.value = make([]float64, s.uses*len(s.groups)*(c.Layers+1))
 	s.from = make([]int32, len(s.value))
+	s.longest = make([]int, len(s.counts))
+	s.ends = make([]int32, 0, len(s.counts)*c.Layers*(c.Layers+1)/2)
+	s.endsFrom = make([]int32, 0, len(s.counts)*c.Layers+1)
 	return s, nil
 }
 
@@ -99,52 +106,103 @@ func (s *splitter) state(use, group, layers int) int {
 }
 
 // measure is how the value of a pipeline follows from that of all stages but the last and the time of the last.
-type measure func(before, stage float64) float64
+type measure int
 
-func slowest(before, stage float64) float64 { return max(before, stage) }
-func total(before, stage float64) float64   { return before + stage }
+const (
+	slowestStage measure = iota // the greater
+	totalTime                   // the sum
+)
 
-// fill computes the best value of every state over pipelines none of whose stages takes longer than the limit.
+func (m measure) of(before, stage float64) float64 {
+	if m == totalTime {
+		return before + stage
+	}
+	return max(before, stage)
+}
+
+// fill computes the best value of every state over pipelines none of whose stages takes longer than the limit. States
+// from which the devices that are left cannot reach the last layer are passed over.
 func (s *splitter) fill(m measure, limit float64) {
 	for i := range s.value {
 		s.value[i], s.from[i] = math.Inf(1), -1
 	}
+	s.admit(limit)
 	s.value[s.state(0, 0, 0)] = 0
 	for use := range s.uses {
-		if s.chain.MaxStages > 0 && int(s.stages[use]) >= s.chain.MaxStages {
-			continue
-		}
 		for class := range s.counts {
-			if s.usedOf(use, class) < s.counts[class] {
+			if s.usedOf(use, class) < s.counts[class] && s.stagesLeft(use) > 0 {
 				s.extend(m, limit, use, class)
 			}
 		}
 	}
 }
 
+// admit lists the runs that take no longer than the limit.
+func (s *splitter) admit(limit float64) {
+	s.ends, s.endsFrom = s.ends[:0], s.endsFrom[:0]
+	for class := range s.counts {
+		s.longest[class] = 0
+		for start := range s.chain.Layers {
+			s.endsFrom = append(s.endsFrom, int32(len(s.ends)))
+			if s.counts[class] == 0 {
+				continue
+			}
+			for end, seconds := range s.row(class, start) {
+				if end > start && seconds <= limit {
+					s.ends = append(s.ends, int32(end))
+					s.longest[class] = max(s.longest[class], end-start)
+				}
+			}
+		}
+	}
+	s.endsFrom = append(s.endsFrom, int32(len(s.ends)))
+}
+
+// stagesLeft is how many stages may follow.
+func (s *splitter) stagesLeft(use int) int {
+	if s.chain.MaxStages <= 0 {
+		return math.MaxInt32
+	}
+	return s.chain.MaxStages - int(s.stages[use])
+}
+
+// reach is the most layers that devices which are not used yet may hold.
+func (s *splitter) reach(use int) int {
+	sum, longest := 0, 0
+	for class, n := range s.counts {
+		if left := n - s.usedOf(use, class); left > 0 {
+			sum += left * s.longest[class]
+			longest = max(longest, s.longest[class])
+		}
+	}
+	return min(sum, longest*min(s.stagesLeft(use), s.chain.Layers))
+}
+
 // extend adds a stage on a class to all pipelines that use so many devices.
 func (s *splitter) extend(m measure, limit float64, use, class int) {
 	layers := s.chain.Layers
 	to := s.state(use+s.stride[class], s.groupOf[class], 0)
+	least := max(layers-s.reach(use), 0)
+	leastEnd := int32(layers - s.reach(use+s.stride[class]))
 	for group := range s.groups {
 		receive := s.groups[group][class]
 		if use == 0 {
 			receive = 0
 		}
 		at := s.state(use, group, 0)
-		for start := range layers {
+		for start := least; start < layers; start++ {
 			before := s.value[at+start]
 			if math.IsInf(before, 1) {
 				continue
 			}
-			row := s.row(class, start)
-			for end := start + 1; end <= layers; end++ {
+			row, run := s.row(class, start), class*layers+start
+			for _, end := range s.ends[s.endsFrom[run]:s.endsFrom[run+1]] {
 				stage := receive + row[end]
-				if stage > limit {
+				if end < leastEnd || stage > limit {
 					continue
 				}
-				if v := m(before, stage); v < s.value[to+end] {
-					s.value[to+end], s.from[to+end] = v, int32(at+start)
+				if v := m.of(before, stage); v < s.value[to+int(end)] {
+					s.value[to+int(end)], s.from[to+int(end)] = v, int32(at+start)
 				}
 			}
 		}
