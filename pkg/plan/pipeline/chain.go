@@ -69,15 +69,19 @@ func (f *Fleet) chains() []Span {
 	best, bestRate := make([]Span, len(f.Devices)), 0.0
 	kinds := f.kinds()
 	for copies := 1; copies <= len(f.Devices); copies++ {
-		spans := make([]Span, len(f.Devices))
+		spans, laid := make([]Span, len(f.Devices)), false
 		for n := range copies {
 			if chain, ok := f.chain(dealt(kinds, n, copies)); ok {
+				laid = true
 				for d, s := range chain {
 					if !s.Empty() {
 						spans[d] = s
 					}
 				}
 			}
+		}
+		if !laid {
+			break
 		}
 		if rate := f.evaluate(spans); rate > bestRate {
 			best, bestRate = spans, rate
@@ -112,11 +116,4 @@ func dealt(kinds [][]int, n, hands int) []int {
 		}
 	}
 	return hand
-}
-
-// evaluate is the throughput of a layout that is known to be valid.
-func (f *Fleet) evaluate(spans []Span) float64 {
-	g := &flowGraph{}
-	f.connectDevices(g, spans, f.Layers)
-	return g.maximum(0, 1)
 }

@@ -37,6 +37,10 @@
 //   - the shares of the devices that are left cover what is missing over all layers, sum of max(0, T - carried);
 //   - T flows from the first layer into the spans that are open, by an exact maximum flow.
 //
+// Where all of T arrives at one boundary that no span reaches across, what follows depends only on the devices that are
+// left, so what was refuted there is remembered (without links, whose senders would matter).
+//
 // Devices that can change places without changing any flow are one class and placed in a fixed order. A search that ends
-// empty proves that no layout carries T. The optimum is bracketed so from both sides, to a relative Precision.
+// empty proves that no layout carries T. The optimum is bracketed so from both
+// sides, to a relative Precision; sums are compared with a tolerance a thousand times finer, always in favour of going on.
 package pipeline

@@ -42,13 +42,13 @@ func (g *flowGraph) connect(from, to int, capacity float64) int {
 // flow is what runs through an arc after maximum.
 func (g *flowGraph) flow(arc int) float64 { return g.capacity[arc^1] }
 
-// maximum is the most that flows from source to sink. No path may be without a finite arc.
-func (g *flowGraph) maximum(source, sink int) float64 {
+// maximum is the most that flows from vertex 0 to the sink. No path may be without a finite arc.
+func (g *flowGraph) maximum(sink int) float64 {
 	total := 0.0
-	for g.label(int32(source), int32(sink)) {
+	for g.label(int32(sink)) {
 		copy(g.turn, g.head)
 		for {
-			pushed := g.push(int32(source), int32(sink), math.Inf(1))
+			pushed := g.push(0, int32(sink), math.Inf(1))
 			if pushed == 0 {
 				break
 			}
@@ -58,13 +58,13 @@ func (g *flowGraph) maximum(source, sink int) float64 {
 	return total
 }
 
-// label numbers the vertices by their distance from the source in arcs that have capacity left.
-func (g *flowGraph) label(source, sink int32) bool {
+// label numbers the vertices by their distance from vertex 0 in arcs that have capacity left.
+func (g *flowGraph) label(sink int32) bool {
 	for i := range g.level {
 		g.level[i] = -1
 	}
-	g.level[source] = 0
-	g.queue = append(g.queue[:0], source)
+	g.level[0] = 0
+	g.queue = append(g.queue[:0], 0)
 	for at := 0; at < len(g.queue); at++ {
 		v := g.queue[at]
 		for arc := g.head[v]; arc >= 0; arc = g.next[arc] {

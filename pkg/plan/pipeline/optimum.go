@@ -1,5 +1,7 @@
 package pipeline
 
+import "math"
+
 // Optimum is the best layout that was found, and how much better one there may be.
 type Optimum struct {
 	// Spans are the layers of each device.
@@ -12,23 +14,28 @@ type Optimum struct {
 	Proven bool
 	// Hops are the flows that reach the rate.
 	Hops []Hop
-	// Steps is how many choices the search made.
+	// Steps is how many spans the search considered.
 	Steps int
 }
 
-// Gap is how much better than the layout a better one may be, as a fraction of its rate.
+// Gap is how much better than the layout a better one may be, as a fraction of its rate: +Inf where no
+// layout was found in time and none is refuted.
 func (o *Optimum) Gap() float64 {
-	if o.Rate == 0 {
+	switch {
+	case o.Bound <= o.Rate:
 		return 0
+	case o.Rate == 0:
+		return math.Inf(1)
+	default:
+		return o.Bound/o.Rate - 1
 	}
-	return max(0, o.Bound/o.Rate-1)
 }
 
 // Precision is the relative difference below which two rates count as equal.
 const Precision = 1e-9
 
 // DefaultSteps is a limit of the search that takes seconds.
-const DefaultSteps = 1 << 20
+const DefaultSteps = 1 << 22
 
 // Optimize finds spans for the devices of a fleet that carry the most tokens a second. The search ends after so many
 // steps, or DefaultSteps where steps is not positive; what it has not proven by then it states as the gap between Rate

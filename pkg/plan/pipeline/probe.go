@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 )
 
@@ -21,8 +22,10 @@ type probe struct {
 	deficit float64   // what they leave to the devices that are not placed yet, over all layers
 	saved   []float64 // covers before the spans that are placed, to restore them without rounding
 	spans   []Span
-	layout  []Span // what was found
-	graph   flowGraph
+	layout  []Span          // what was found
+	refuted map[string]bool // boundaries and devices left from which the target is not carried on
+	graph   flowGraph       // its vertices are the boundaries, where links are no bound
+	network network         // of the devices, where they are
 	steps   int
 	limit   int
 }
@@ -53,7 +56,7 @@ func newProbe(f *Fleet, classes []class, binding bool, target float64, limit int
 		fleet: f, binding: binding, target: target, classes: classes, limit: limit,
 		shares: make([]float64, len(classes)), used: make([]int, len(classes)),
 		cover: make([]float64, f.Layers), spans: make([]Span, len(f.Devices)),
-		deficit: target * float64(f.Layers),
+		deficit: target * float64(f.Layers), refuted: map[string]bool{},
 	}
 	for i, c := range classes {
 		p.shares[i] = share(c.rates, target)
@@ -94,16 +97,17 @@ func (p *probe) run() outcome {
 
 // choose adds spans that start at a boundary which so much reaches, in the order of the options so that no set comes
 // twice, and goes on to the next boundary with each set that carries the target.
-func (p *probe) choose(at, first int, arriving float64, any bool) outcome {
-	if p.steps++; p.steps > p.limit {
-		return stopped
-	}
-	if any && p.cover[at] >= p.target*(1-tolerance) {
+func (p *probe) choose(at, first int, arriving float64, started bool) outcome {
+	if started && p.cover[at] >= p.target*(1-tolerance) {
 		if result := p.advance(at); result != none {
 			return result
 		}
 	}
 	for i := first; i < len(p.options); i++ {
+		p.steps++
+		if p.steps > p.limit {
+			return stopped
+		}
 		o := &p.options[i]
 		if p.used[o.class] == len(p.classes[o.class].devices) || at+o.layers > p.fleet.Layers {
 			continue
@@ -161,20 +165,45 @@ func (p *probe) advance(at int) outcome {
 		p.layout = slices.Clone(p.spans)
 		return found
 	}
-	arriving := 0.0
+	arriving, across := 0.0, false
 	for _, s := range p.placed {
 		if s.end == next {
 			arriving += s.rate
 		}
+		across = across || s.end > next
 	}
-	return p.choose(next, 0, min(arriving, p.target), false)
+	if across || p.binding {
+		return p.choose(next, 0, min(arriving, p.target), false)
+	}
+	// All of the target arrives at one point, so what follows depends on nothing but the devices that are left.
+	key := p.key(next)
+	if p.refuted[key] {
+		return none
+	}
+	result := p.choose(next, 0, p.target, false)
+	if result == none && len(p.refuted) < maxRefuted {
+		p.refuted[key] = true
+	}
+	return result
+}
+
+// maxRefuted bounds what a probe remembers.
+const maxRefuted = 1 << 16
+
+// key names a boundary and the devices that are left there.
+func (p *probe) key(at int) string {
+	key := binary.AppendUvarint(nil, uint64(at))
+	for _, n := range p.used {
+		key = binary.AppendUvarint(key, uint64(n))
+	}
+	return string(key)
 }
 
 // carries says whether the target flows from the first layer into the spans that reach beyond a boundary.
 func (p *probe) carries(at int) bool {
 	if p.binding {
-		p.fleet.connectDevices(&p.graph, p.spans, at)
-		return p.graph.maximum(0, 1) >= p.target*(1-tolerance)
+		p.network.connect(p.fleet, p.spans, at)
+		return p.network.graph.maximum(receiver) >= p.target*(1-tolerance)
 	}
 	p.graph.reset(p.fleet.Layers + 1)
 	for _, s := range p.placed {
@@ -184,5 +213,5 @@ func (p *probe) carries(at int) bool {
 		}
 		p.graph.connect(s.start, end, min(p.fleet.Devices[s.device].Rates[s.end-s.start-1], p.target))
 	}
-	return p.graph.maximum(0, p.fleet.Layers) >= p.target*(1-tolerance)
+	return p.graph.maximum(p.fleet.Layers) >= p.target*(1-tolerance)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,7 +66,8 @@ func (e *exhaustive) consider(stages int, slowest, total float64) {
 
 // drawChain is a random chain with times that are whole numbers, so that sums are exact and ties are common. Its devices
 // are dealt to classes at random, and half of the chains have times that follow no rule.
-func drawChain(r *rand.Rand, devices, layers int) *Chain {
+func drawChain(t *testing.T, r *rand.Rand, devices, layers int) *Chain {
+	t.Helper()
 	classes := 1 + r.IntN(devices)
 	c := &Chain{Layers: layers, Devices: make([]int, classes)}
 	for range devices {
@@ -76,7 +76,7 @@ func drawChain(r *rand.Rand, devices, layers int) *Chain {
 	if r.IntN(2) == 0 {
 		c.Seconds = drawTable(r, classes, layers)
 	} else {
-		c.Seconds = drawCost(r, classes, layers)
+		c.Seconds = drawCost(t, r, classes, layers)
 	}
 	if r.IntN(2) == 0 {
 		for range classes {
@@ -104,7 +104,8 @@ func drawTable(r *rand.Rand, classes, layers int) func(class, start, end int) fl
 	return func(class, start, end int) float64 { return table[(class*(layers+1)+start)*(layers+1)+end] }
 }
 
-func drawCost(r *rand.Rand, classes, layers int) func(class, start, end int) float64 {
+func drawCost(t *testing.T, r *rand.Rand, classes, layers int) func(class, start, end int) float64 {
+	t.Helper()
 	list := make([]Layer, layers)
 	draw := func() Layer { return Layer{Seconds: float64(4 * r.IntN(8)), Bytes: int64(1 + r.IntN(6))} }
 	for i := range list {
@@ -116,7 +117,7 @@ func drawCost(r *rand.Rand, classes, layers int) func(class, start, end int) flo
 	}
 	seconds, err := StageSeconds(list, kinds, Ends{First: draw(), Last: draw()})
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
 	return seconds
 }
@@ -152,7 +153,8 @@ func checkStages(t *testing.T, c *Chain, d *Division) {
 		if i > 0 && c.Handover != nil {
 			seconds += c.Handover[d.Stages[i-1].Class][s.Class]
 		}
-		if used[s.Class]++; s.Start != at || s.End <= s.Start || used[s.Class] > c.Devices[s.Class] || s.Seconds != seconds {
+		used[s.Class]++
+		if s.Start != at || s.End <= s.Start || used[s.Class] > c.Devices[s.Class] || s.Seconds != seconds {
 			t.Fatalf("stage %d of %+v is wrong", i, d.Stages)
 		}
 		at, slowest = s.End, max(slowest, seconds)
@@ -186,21 +188,15 @@ func cases(t *testing.T, count int, check func(t *testing.T, r *rand.Rand) bool)
 func TestSplitEqualsExhaustiveSearch(t *testing.T) {
 	cases(t, 10000, func(t *testing.T, r *rand.Rand) bool {
 		if r.IntN(2) == 0 {
-			return checkSplit(t, drawChain(r, 5, 8))
+			return checkSplit(t, drawChain(t, r, 5, 8))
 		}
-		return checkSplit(t, drawChain(r, 1+r.IntN(5), 1+r.IntN(8)))
+		return checkSplit(t, drawChain(t, r, 1+r.IntN(5), 1+r.IntN(8)))
 	})
 }
 
-// longTests is the variable that asks for tests which take minutes.
-const longTests = "RANKWRIGHT_LONG_TESTS"
-
 func TestSplitEqualsExhaustiveSearchOfLargerClusters(t *testing.T) {
-	if os.Getenv(longTests) == "" {
-		t.Skipf("takes minutes: set %s=1", longTests)
-	}
 	cases(t, 200, func(t *testing.T, r *rand.Rand) bool {
-		return checkSplit(t, drawChain(r, 8, 12))
+		return checkSplit(t, drawChain(t, r, 8, 12))
 	})
 }
 
@@ -217,19 +213,23 @@ func TestSplitRefuses(t *testing.T) {
 		{"no times", Chain{Layers: 1, Devices: []int{1}}, "seconds is missing: give the time of a stage by class and layers"},
 		{"fewer than none", Chain{Layers: 1, Devices: []int{-1}, Seconds: one}, "devices[0] is -1: give zero or more"},
 		{
-			"rows", Chain{Layers: 1, Devices: []int{1}, Seconds: one, Handover: [][]float64{{0}, {0}}},
+			"rows",
+			Chain{Layers: 1, Devices: []int{1}, Seconds: one, Handover: [][]float64{{0}, {0}}},
 			"handover has 2 rows: give one for each of 1 classes",
 		},
 		{
-			"columns", Chain{Layers: 1, Devices: []int{1}, Seconds: one, Handover: [][]float64{{}}},
+			"columns",
+			Chain{Layers: 1, Devices: []int{1}, Seconds: one, Handover: [][]float64{{}}},
 			"handover[0] has 0 entries: give one for each of 1 classes",
 		},
 		{
-			"backwards", Chain{Layers: 1, Devices: []int{1}, Seconds: one, Handover: [][]float64{{-1}}},
+			"backwards",
+			Chain{Layers: 1, Devices: []int{1}, Seconds: one, Handover: [][]float64{{-1}}},
 			"handover[0][0] is -1: give 0 to 1e+12 seconds, +Inf for no link",
 		},
 		{
-			"no number", Chain{Layers: 1, Devices: []int{1}, Seconds: func(int, int, int) float64 { return math.NaN() }},
+			"no number",
+			Chain{Layers: 1, Devices: []int{1}, Seconds: func(int, int, int) float64 { return math.NaN() }},
 			"seconds(0, 0, 1) is NaN: give 0 to 1e+12, +Inf where the class does not hold the layers",
 		},
 	} {

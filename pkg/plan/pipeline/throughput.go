@@ -31,52 +31,71 @@ func (f *Fleet) Throughput(spans []Span) (float64, []Hop, error) {
 			return 0, nil, invalid("spans[%d] has %d layers: the device holds at most %d", i, s.End-s.Start, held)
 		}
 	}
-	g := &flowGraph{}
-	hops, arcs := f.connectDevices(g, spans, f.Layers)
-	rate := g.maximum(0, 1)
-	flowing := hops[:0]
-	for i, hop := range hops {
-		if hop.Rate = g.flow(arcs[i]); hop.Rate > 0 {
+	n := network{}
+	n.connect(f, spans, f.Layers)
+	rate := n.graph.maximum(receiver)
+	flowing := n.hops[:0]
+	for i, hop := range n.hops {
+		if hop.Rate = n.graph.flow(n.arcs[i]); hop.Rate > 0 {
 			flowing = append(flowing, hop)
 		}
 	}
 	return rate, flowing, nil
 }
 
-// connectDevices builds the graph of a layout: vertex 0 sends, vertex 1 receives, and each device is an arc of its rate
-// between two vertices of its own. Devices that reach beyond `at` deliver to the receiver, as if what follows them were
-// no bound. Hops and their arcs are returned in a fixed order.
-func (f *Fleet) connectDevices(g *flowGraph, spans []Span, at int) ([]Hop, []int) {
-	g.reset(2 + 2*len(spans))
-	var hops []Hop
-	var arcs []int
-	hop := func(from, to, tail, head int, capacity float64) {
-		hops = append(hops, Hop{From: from, To: to})
-		arcs = append(arcs, g.connect(tail, head, min(capacity, unbounded)))
-	}
+// evaluate is the throughput of a layout that is known to be valid.
+func (f *Fleet) evaluate(spans []Span) float64 {
+	n := network{}
+	n.connect(f, spans, f.Layers)
+	return n.graph.maximum(receiver)
+}
+
+// network is the graph of a layout, in which each device is an arc of its rate between two vertices of its own.
+type network struct {
+	graph flowGraph
+	hops  []Hop
+	arcs  []int // of each hop
+}
+
+// The vertices of the clients.
+const (
+	sender = iota // where flow starts
+	receiver
+	firstDevice
+)
+
+func (n *network) hop(from, to, tail, head int, capacity float64) {
+	n.hops = append(n.hops, Hop{From: from, To: to})
+	n.arcs = append(n.arcs, n.graph.connect(tail, head, min(capacity, unbounded)))
+}
+
+// connect builds the network. Devices that reach beyond `at` deliver to the receiver, as if what follows them were no
+// bound. Hops come in a fixed order.
+func (n *network) connect(f *Fleet, spans []Span, at int) {
+	n.graph.reset(firstDevice + 2*len(spans))
+	n.hops, n.arcs = n.hops[:0], n.arcs[:0]
 	for i, s := range spans {
 		if s.Empty() {
 			continue
 		}
-		in, out := 2+2*i, 3+2*i
-		g.connect(in, out, f.Devices[i].Rates[s.End-s.Start-1])
+		in, out := firstDevice+2*i, firstDevice+2*i+1
+		n.graph.connect(in, out, f.Devices[i].Rates[s.End-s.Start-1])
 		if s.Start == 0 {
-			hop(Client, i, 0, in, f.Links.in(i))
+			n.hop(Client, i, sender, in, f.Links.in(i))
 		}
 		switch {
 		case s.End == f.Layers:
-			hop(i, Client, out, 1, f.Links.out(i))
+			n.hop(i, Client, out, receiver, f.Links.out(i))
 		case s.End > at:
-			g.connect(out, 1, unbounded)
+			n.graph.connect(out, receiver, unbounded)
 		default:
 			for j, t := range spans {
 				if !t.Empty() && t.Start == s.End {
-					hop(i, j, out, 2+2*j, f.Links.between(i, j))
+					n.hop(i, j, out, firstDevice+2*j, f.Links.between(i, j))
 				}
 			}
 		}
 	}
-	return hops, arcs
 }
 
 // unbounded is more than all devices of a fleet carry, and still finite.

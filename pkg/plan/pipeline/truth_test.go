@@ -184,3 +184,34 @@ func TestOptimumOfPublishedFleets(t *testing.T) {
 		})
 	}
 }
+
+// TestSplitOfPublishedFleets finds that one pipeline reaches the optimum of each of these fleets.
+func TestSplitOfPublishedFleets(t *testing.T) {
+	for name, i := range instances(t) {
+		f := i.fleet(t)
+		var rates [][]float64
+		var c Chain
+		for _, kind := range f.kinds() {
+			rates = append(rates, f.Devices[kind[0]].Rates)
+			c.Devices = append(c.Devices, len(kind))
+		}
+		c.Layers = f.Layers
+		c.Seconds = func(class, start, end int) float64 {
+			if end-start > len(rates[class]) {
+				return math.Inf(1)
+			}
+			return 1 / rates[class][end-start-1]
+		}
+		d, err := Split(c)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		o, err := Optimize(f, 0)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !equal(1/d.Slowest, o.Rate) {
+			t.Errorf("%s: one pipeline carries %v tokens/s, the optimum is %v", name, 1/d.Slowest, o.Rate)
+		}
+	}
+}
