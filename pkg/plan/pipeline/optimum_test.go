@@ -170,8 +170,8 @@ func (f *Fleet) capacity(h Hop) float64 {
 func TestOptimumWithinALimit(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	open := 0
-	for range 40 {
-		f := drawFleet(r, 6, 12)
+	for range 20 {
+		f := drawFleet(r, 5, 10)
 		whole, err := Optimize(*f, 1<<24)
 		if err != nil {
 			t.Fatal(err)

@@ -32,6 +32,9 @@ func trySplits(c *Chain) *exhaustive {
 }
 
 func (e *exhaustive) extend(last, start, stages int, slowest, total float64) {
+	if slowest > e.slowest {
+		return // no stage that follows makes it faster
+	}
 	if start == e.chain.Layers {
 		e.consider(stages, slowest, total)
 		return
