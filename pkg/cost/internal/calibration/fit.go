@@ -1,0 +1,154 @@
+package calibration
+
+import (
+	"math"
+
+	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/cost/internal/truth"
+)
+
+const (
+	rounds     = 40
+	difference = 1e-4 // of a logarithm, for derivatives
+	settled    = 1e-5 // relative gain at which the fit ends
+)
+
+// Fit finds the constants that explain the observations best: least squares of the logarithms of estimate over
+// measurement, with outliers counted less and the priors as further rows, by Levenberg and Marquardt's method. The result
+// depends on nothing but the observations and their order.
+func Fit(observations []truth.Observation) *cost.Calibration {
+	p := newProblem(observations)
+	x := make([]float64, p.unknowns())
+	damping, last := 1e-3, p.loss(x)
+	for range rounds {
+		h, g := p.normal(x)
+		improved := false
+		for range 8 {
+			trial := step(h, g, x, damping)
+			if loss := p.loss(trial); loss < last {
+				improved = last-loss > settled*last
+				x, last, damping = trial, loss, damping/5
+				break
+			}
+			damping *= 5
+		}
+		if !improved {
+			break
+		}
+	}
+	return p.calibration(x)
+}
+
+// loss is the sum that the fit makes small.
+func (p *problem) loss(x []float64) float64 {
+	sum := 0.0
+	for i := range p.observations {
+		o := &p.observations[i]
+		l := p.logarithms(x, p.blocks(&o.Family))
+		c := values(&l)
+		sum += rho(math.Log(o.Estimate(&c)/o.Measured) / noise[o.Quantity])
+	}
+	for i, v := range x {
+		w := prior(i)
+		sum += v * v / (w * w)
+	}
+	return sum
+}
+
+// rho is a smooth form of Huber's loss: square for small residuals, linear for large ones.
+func rho(r float64) float64 { return 2 * (math.Sqrt(1+r*r) - 1) }
+
+func prior(i int) float64 {
+	if i < constants {
+		return basePrior
+	}
+	return offsetPrior
+}
+
+// normal is the matrix and the right side of the normal equations at x.
+func (p *problem) normal(x []float64) (h [][]float64, g []float64) {
+	n := len(x)
+	h, g = make([][]float64, n), make([]float64, n)
+	for i := range h {
+		h[i] = make([]float64, n)
+		w := prior(i)
+		h[i][i], g[i] = 1/(w*w), -x[i]/(w*w)
+	}
+	for k := range p.observations {
+		o := &p.observations[k]
+		blocks := p.blocks(&o.Family)
+		l := p.logarithms(x, blocks)
+		r, d := residual(o, l)
+		scale := noise[o.Quantity]
+		weight := 1 / (scale * scale * math.Sqrt(1+r*r/(scale*scale)))
+		for _, a := range blocks {
+			for i, di := range d {
+				if di == 0 {
+					continue
+				}
+				g[a+i] -= weight * r * di
+				for _, b := range blocks {
+					row := h[a+i][b : b+constants]
+					for j, dj := range d {
+						row[j] += weight * di * dj
+					}
+				}
+			}
+		}
+	}
+	return h, g
+}
+
+// residual is the logarithm of estimate over measurement, and its derivatives by the logarithms of the constants.
+func residual(o *truth.Observation, l cost.Logarithms) (r float64, d [constants]float64) {
+	c := values(&l)
+	r = math.Log(o.Estimate(&c) / o.Measured)
+	for i := range d {
+		moved := c
+		moved[i] *= 1 + difference
+		d[i] = (math.Log(o.Estimate(&moved)/o.Measured) - r) / difference
+	}
+	return r, d
+}
+
+// step solves the damped equations by Cholesky's method.
+func step(h [][]float64, g, x []float64, damping float64) []float64 {
+	n := len(x)
+	l := make([][]float64, n)
+	for i := range l {
+		l[i] = make([]float64, i+1)
+		for j := 0; j <= i; j++ {
+			sum := h[i][j]
+			if i == j {
+				sum *= 1 + damping
+			}
+			for k := range j {
+				sum -= l[i][k] * l[j][k]
+			}
+			if i == j {
+				l[i][i] = math.Sqrt(max(sum, 1e-12))
+			} else {
+				l[i][j] = sum / l[j][j]
+			}
+		}
+	}
+	y := make([]float64, n)
+	for i := range y {
+		sum := g[i]
+		for k := range i {
+			sum -= l[i][k] * y[k]
+		}
+		y[i] = sum / l[i][i]
+	}
+	for i := n - 1; i >= 0; i-- {
+		sum := y[i]
+		for k := i + 1; k < n; k++ {
+			sum -= l[k][i] * y[k]
+		}
+		y[i] = sum / l[i][i]
+	}
+	for i := range y {
+		y[i] = x[i] + y[i]
+	}
+	return y
+}

@@ -1,0 +1,111 @@
+// Package calibration fits the constants of the model of costs to observations.
+package calibration
+
+import (
+	"math"
+	"slices"
+
+	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/cost/internal/truth"
+)
+
+// Widths of the priors, in logarithms: how far a base constant may be from its start, and an offset from nothing, before
+// it costs as much as an observation that is one width off.
+const (
+	basePrior   = 1.0
+	offsetPrior = 0.3
+)
+
+// noise is the width of the observations of a quantity, in logarithms. What is above is counted with its absolute value,
+// so that few outliers do not bend the fit.
+var noise = [...]float64{truth.Throughput: 0.06, truth.TPOT: 0.08, truth.TTFT: 0.2}
+
+const constants = len(cost.Constants{})
+
+// problem is a fit by weighted least squares. The unknowns are blocks of one value for each constant: the base, then the
+// offsets of each architecture, engine and class.
+type problem struct {
+	observations  []truth.Observation
+	architectures []string
+	engines       []cost.Engine
+	classes       []cost.Class
+	start         cost.Logarithms
+}
+
+func newProblem(observations []truth.Observation) *problem {
+	p := &problem{observations: observations}
+	for i := range observations {
+		f := &observations[i].Family
+		p.architectures = append(p.architectures, f.Architecture)
+		p.engines = append(p.engines, f.Engine)
+		p.classes = append(p.classes, f.Class)
+	}
+	p.architectures, p.engines, p.classes = unique(p.architectures), unique(p.engines), unique(p.classes)
+	for i, v := range cost.Start() {
+		p.start[i] = math.Log(v)
+	}
+	return p
+}
+
+func unique[T ~string](list []T) []T {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// blocks are the positions of a family's blocks among the unknowns.
+func (p *problem) blocks(f *cost.Family) [4]int {
+	a, _ := slices.BinarySearch(p.architectures, f.Architecture)
+	e, _ := slices.BinarySearch(p.engines, f.Engine)
+	c, _ := slices.BinarySearch(p.classes, f.Class)
+	return [4]int{0, (1 + a) * constants, (1 + len(p.architectures) + e) * constants, (1 + len(p.architectures) + len(p.engines) + c) * constants}
+}
+
+func (p *problem) unknowns() int {
+	return (1 + len(p.architectures) + len(p.engines) + len(p.classes)) * constants
+}
+
+// logarithms are a family's constants at x.
+func (p *problem) logarithms(x []float64, blocks [4]int) cost.Logarithms {
+	sum := p.start
+	for _, at := range blocks {
+		for i := range sum {
+			sum[i] += x[at+i]
+		}
+	}
+	return sum
+}
+
+func values(l *cost.Logarithms) cost.Constants {
+	var c cost.Constants
+	for i := range l {
+		c[i] = math.Exp(l[i])
+	}
+	return c
+}
+
+// calibration is x as constants.
+func (p *problem) calibration(x []float64) *cost.Calibration {
+	c := &cost.Calibration{
+		Base: p.start, Architectures: map[string]cost.Logarithms{}, Engines: map[cost.Engine]cost.Logarithms{},
+		Classes: map[cost.Class]cost.Logarithms{},
+	}
+	at := 0
+	next := func() (l cost.Logarithms) {
+		copy(l[:], x[at:at+constants])
+		at += constants
+		return l
+	}
+	for i, v := range next() {
+		c.Base[i] += v
+	}
+	for _, name := range p.architectures {
+		c.Architectures[name] = next()
+	}
+	for _, name := range p.engines {
+		c.Engines[name] = next()
+	}
+	for _, name := range p.classes {
+		c.Classes[name] = next()
+	}
+	return c
+}
