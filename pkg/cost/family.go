@@ -27,6 +27,7 @@ type Calibration struct {
 	Architectures map[string]Logarithms `json:"architectures"`
 	Engines       map[Engine]Logarithms `json:"engines"`
 	Classes       map[Class]Logarithms  `json:"classes"`
+	Families      map[Family]Logarithms `json:"families"`
 }
 
 // Logarithms are natural logarithms of constants, or what is added to them.
@@ -35,7 +36,7 @@ type Logarithms [constants]float64
 // Constants returns those of a family. A part of the family that is not known adds nothing.
 func (c *Calibration) Constants(f Family) Constants {
 	sum := c.Base
-	for _, offsets := range [3]Logarithms{c.Architectures[f.Architecture], c.Engines[f.Engine], c.Classes[f.Class]} {
+	for _, offsets := range [4]Logarithms{c.Architectures[f.Architecture], c.Engines[f.Engine], c.Classes[f.Class], c.Families[f]} {
 		for i := range sum {
 			sum[i] += offsets[i]
 		}

@@ -9,6 +9,9 @@ type Workload struct {
 	// Concurrency is how many requests run at a time: the least of what the cache holds, what the engine allows and what
 	// is offered.
 	Concurrency float64
+	// Clients is how many requests are in flight, those included that wait for the running ones; less than Concurrency
+	// means that none waits.
+	Clients float64
 	// MaxBatchedTokens bounds the tokens of a step: longer prompts are cut into chunks.
 	MaxBatchedTokens float64
 	// Requests is how many are offered at once in all; 0 means that there is always another one.
@@ -38,9 +41,12 @@ func Serve(q *Query, c *Constants) Times {
 	alone := s.prompt(w, 1)
 	decode := s.decode(w, w.Concurrency)
 	t := Times{TPOT: s.interleaved(w, w.Concurrency-1, decode)}
-	others := w.Output * decode
-	busy := alone * w.Concurrency / (alone*w.Concurrency + others)
-	t.TTFT = c[FirstSeconds] + alone + decode*0.5*min(1, w.Concurrency-1) + c[QueueShare]*busy*(w.Concurrency-1)*alone
+	others := w.Concurrency - 1
+	busy := alone * w.Concurrency / (alone*w.Concurrency + w.Output*decode)
+	t.TTFT = c[FirstSeconds] + alone*(1+others*(c[QueueShare]+c[BusyShare]*busy)) + decode*0.5*min(1, others)
+	if w.Clients > w.Concurrency {
+		t.TTFT += (w.Clients/w.Concurrency - 1) * (alone + w.Output*t.TPOT)
+	}
 	t.OutputTokensPerSecond = s.throughput(w)
 	return t
 }
@@ -56,7 +62,7 @@ func (w Workload) bounded() Workload {
 // prompt is the time to read the prompts of some requests, in chunks.
 func (s *stepper) prompt(w Workload, requests float64) float64 {
 	tokens := requests * w.Input
-	chunks := max(1, tokens/(w.MaxBatchedTokens*s.data))
+	chunks := max(1, tokens/(w.MaxBatchedTokens*s.data*s.stages))
 	return chunks * s.step(batch{prompt: tokens / chunks, reach: w.Input / 2, finished: requests / chunks})
 }
 
@@ -72,7 +78,7 @@ func (s *stepper) interleaved(w Workload, others, decode float64) float64 {
 	if tokens <= 0 {
 		return decode
 	}
-	room := max(1, w.MaxBatchedTokens*s.data-w.Concurrency)
+	room := max(1, w.MaxBatchedTokens*s.data*s.stages-w.Concurrency)
 	chunk := min(room, max(w.Input, tokens/w.Output))
 	mixed := s.step(batch{w.Concurrency, w.Input + w.Output/2, chunk, w.Input / 2, chunk / w.Input})
 	steps := tokens / chunk

@@ -45,8 +45,8 @@ type stepper struct {
 	degrees
 }
 
-// stage is the time that one stage of a pipeline takes for a batch, with its share of the layers and of the head, in the
-// mean over stages.
+// stage is the time that the slowest stage of a pipeline takes for a batch: the last one, which has the head beside an
+// equal share of the layers, rounded up.
 func (s *stepper) stage(b batch) float64 {
 	local := batch{b.sequences / s.data, b.context, b.prompt / s.data, b.reach, b.finished / s.data}
 	tokens := local.sequences + local.prompt
@@ -54,25 +54,30 @@ func (s *stepper) stage(b batch) float64 {
 	p, c := s.p, s.c
 	t := s.linear(&p.attention.projections, tokens) + s.attend(local) + s.recur(local)
 	t += s.linear(&p.dense, tokens) + s.linear(&p.shared, tokens) + s.route(total)
-	t += s.linear(&p.head, local.sequences+local.finished)
 	t += p.layers * tokens * p.hidden * 2 * c[Traffic] / (s.d.Bandwidth * c[WeightShare] * math.Sqrt(s.tensor))
 	t += p.layers*c[LayerSeconds] + p.experts.layers*c[MixtureSeconds]
 	t += s.collect(tokens, total)
-	return t / s.stages
+	return t*math.Ceil(p.layers/s.stages)/p.layers + s.linear(&p.head, local.sequences+local.finished)
 }
 
-// step is a whole step: the stages work on their shares of the batch at the same time, and the host once.
+// step is a whole step. The stages of a pipeline work on a share of the batch each at the same time; each share is a step
+// of its own for the host. The engine prepares a step for its sequences while the devices still work on the one before.
 func (s *stepper) step(b batch) float64 {
-	host := s.c[StepSeconds] + s.c[SequenceSeconds]*b.sequences/s.data + s.c[TokenSeconds]*b.prompt/s.data
-	if s.stages == 1 {
-		return s.stage(b) + host
+	micro := b
+	transfer := 0.0
+	if s.stages > 1 {
+		micro = batch{b.sequences / s.stages, b.context, b.prompt / s.stages, b.reach, b.finished / s.stages}
+		if b.sequences > 0 {
+			micro.sequences = max(1, micro.sequences)
+		}
+		transfer = s.c[TransferSeconds] + (micro.sequences+micro.prompt)/s.data*s.p.hidden*2/s.link()
 	}
-	micro := batch{b.sequences / s.stages, b.context, b.prompt / s.stages, b.reach, b.finished / s.stages}
-	if b.sequences > 0 && micro.sequences < 1 {
-		micro.sequences = 1
+	devices := s.stage(micro) + transfer
+	if s.stages > 1 {
+		devices /= s.c[StageShare]
 	}
-	transfer := s.c[TransferSeconds] + (micro.sequences+micro.prompt)*s.p.hidden*2/s.link()
-	return s.stages*(s.stage(micro)/s.c[StageShare]+transfer) + host
+	host := s.c[SequenceSeconds]*micro.sequences/s.data + s.c[TokenSeconds]*micro.prompt/s.data
+	return s.stages * (s.soft(devices, host) + s.c[StepSeconds])
 }
 
 // soft is a smooth maximum of two times.

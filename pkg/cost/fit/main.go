@@ -13,12 +13,18 @@ import (
 func main() {
 	folder := flag.String("truth", "/work/shared/truth", "")
 	loo := flag.Bool("loo", false, "")
+	noix := flag.Bool("noix", false, "")
 	show := flag.Bool("show", false, "")
 	flag.Parse()
+	only := flag.Lookup("only")
+	_ = only
 	trt, err := truth.TensorRTLLM(*folder)
 	check(err)
 	ix, err := truth.InferenceX(*folder)
 	check(err)
+	if *noix {
+		ix = nil
+	}
 	all := append(append([]truth.Observation{}, trt...), ix...)
 	type K = func(*truth.Observation) bool
 	q := func(tab string, qn truth.Quantity, h func(o *truth.Observation) bool) K {
@@ -42,6 +48,7 @@ func main() {
 			fmt.Printf("%s %d: train %d %.1f%% (80%%: %.1f) test %d %.1f%% (80%%: %.1f)\n", x.t, x.q, len(a), 100*calibration.Quantile(a, .5), 100*calibration.Quantile(a, .8), len(b), 100*calibration.Quantile(b, .5), 100*calibration.Quantile(b, .8))
 		}
 		fmt.Printf("choice train %+v\n  test %+v\n", calibration.Choose(all, c, q("trtllm", truth.Throughput, tr)), calibration.Choose(all, c, q("trtllm", truth.Throughput, held)))
+		fmt.Printf("limits train %+v test %+v\n", calibration.ChooseUnder(all, c, []float64{.05, .03, .02, .012}, tr), calibration.ChooseUnder(all, c, []float64{.05, .03, .02, .012}, held))
 		if *show && fold == 0 {
 			for i, n := range c.Base {
 				fmt.Printf("%-18d %8.3g", i, exp(n))
@@ -104,6 +111,15 @@ func main() {
 					kk := fmt.Sprint(x.t, x.q)
 					errs[kk] = append(errs[kk], e...)
 					fmt.Printf(" %d %.1f%%", len(e), 100*calibration.Quantile(e, .5))
+					var sg []float64
+					for i := range all {
+						o := &all[i]
+						if by(o) == k && o.Table == x.t && o.Quantity == x.q {
+							cc := c.Constants(o.Family)
+							sg = append(sg, o.Estimate(&cc)/o.Measured)
+						}
+					}
+					fmt.Printf(" (%.2f)", calibration.Quantile(sg, .5))
 				}
 				fmt.Println()
 			}

@@ -10,7 +10,7 @@ import (
 const (
 	rounds     = 40
 	difference = 1e-4 // of a logarithm, for derivatives
-	settled    = 1e-5 // relative gain at which the fit ends
+	settled    = 2e-4 // relative gain at which the fit ends
 )
 
 // Fit finds the constants that explain the observations best: least squares of the logarithms of estimate over
@@ -49,7 +49,7 @@ func (p *problem) loss(x []float64) float64 {
 		sum += rho(math.Log(o.Estimate(&c)/o.Measured) / noise[o.Quantity])
 	}
 	for i, v := range x {
-		w := prior(i)
+		w := p.prior(i)
 		sum += v * v / (w * w)
 	}
 	return sum
@@ -58,11 +58,21 @@ func (p *problem) loss(x []float64) float64 {
 // rho is a smooth form of Huber's loss: square for small residuals, linear for large ones.
 func rho(r float64) float64 { return 2 * (math.Sqrt(1+r*r) - 1) }
 
-func prior(i int) float64 {
-	if i < constants {
-		return basePrior
+func (p *problem) prior(i int) float64 {
+	w := 1.0
+	switch cost.Constant(i % constants) {
+	case cost.Sharpness:
+		w = env("SP", 1)
+	case cost.WeightShare, cost.CacheShare, cost.LinearShare16, cost.LinearShare8, cost.LinearShare4, cost.AttentionShare, cost.StageShare, cost.WaveShare:
+		w = env("HP", 1)
 	}
-	return offsetPrior
+	if i < constants {
+		return basePrior * w
+	}
+	if i/constants > len(p.architectures)+len(p.engines)+len(p.classes) {
+		return env("FP", 0.2) * w
+	}
+	return offsetPrior * w
 }
 
 // normal is the matrix and the right side of the normal equations at x.
@@ -71,7 +81,7 @@ func (p *problem) normal(x []float64) (h [][]float64, g []float64) {
 	h, g = make([][]float64, n), make([]float64, n)
 	for i := range h {
 		h[i] = make([]float64, n)
-		w := prior(i)
+		w := p.prior(i)
 		h[i][i], g[i] = 1/(w*w), -x[i]/(w*w)
 	}
 	for k := range p.observations {

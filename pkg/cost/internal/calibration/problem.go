@@ -2,8 +2,12 @@
 package calibration
 
 import (
+	"cmp"
 	"math"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/cost/internal/truth"
@@ -11,14 +15,22 @@ import (
 
 // Widths of the priors, in logarithms: how far a base constant may be from its start, and an offset from nothing, before
 // it costs as much as an observation that is one width off.
-const (
-	basePrior   = 1.0
-	offsetPrior = 0.3
+var (
+	basePrior   = env("BP", 1.0)
+	offsetPrior = env("OP", 0.3)
+	NS          = env("NS", 1)
 )
+
+func env(n string, d float64) float64 {
+	if v, err := strconv.ParseFloat(os.Getenv(n), 64); err == nil {
+		return v
+	}
+	return d
+}
 
 // noise is the width of the observations of a quantity, in logarithms. What is above is counted with its absolute value,
 // so that few outliers do not bend the fit.
-var noise = [...]float64{truth.Throughput: 0.06, truth.TPOT: 0.08, truth.TTFT: 0.2}
+var noise = [...]float64{truth.Throughput: 0.06 * NS, truth.TPOT: 0.08 * NS, truth.TTFT: 0.2 * NS}
 
 const constants = len(cost.Constants{})
 
@@ -29,6 +41,7 @@ type problem struct {
 	architectures []string
 	engines       []cost.Engine
 	classes       []cost.Class
+	families      []cost.Family
 	start         cost.Logarithms
 }
 
@@ -39,8 +52,11 @@ func newProblem(observations []truth.Observation) *problem {
 		p.architectures = append(p.architectures, f.Architecture)
 		p.engines = append(p.engines, f.Engine)
 		p.classes = append(p.classes, f.Class)
+		p.families = append(p.families, *f)
 	}
 	p.architectures, p.engines, p.classes = unique(p.architectures), unique(p.engines), unique(p.classes)
+	slices.SortFunc(p.families, compare)
+	p.families = slices.Compact(p.families)
 	for i, v := range cost.Start() {
 		p.start[i] = math.Log(v)
 	}
@@ -53,19 +69,27 @@ func unique[T ~string](list []T) []T {
 }
 
 // blocks are the positions of a family's blocks among the unknowns.
-func (p *problem) blocks(f *cost.Family) [4]int {
+func (p *problem) blocks(f *cost.Family) [5]int {
 	a, _ := slices.BinarySearch(p.architectures, f.Architecture)
 	e, _ := slices.BinarySearch(p.engines, f.Engine)
 	c, _ := slices.BinarySearch(p.classes, f.Class)
-	return [4]int{0, (1 + a) * constants, (1 + len(p.architectures) + e) * constants, (1 + len(p.architectures) + len(p.engines) + c) * constants}
+	all, _ := slices.BinarySearchFunc(p.families, *f, compare)
+	e += len(p.architectures)
+	c += len(p.architectures) + len(p.engines)
+	all += len(p.architectures) + len(p.engines) + len(p.classes)
+	return [5]int{0, (1 + a) * constants, (1 + e) * constants, (1 + c) * constants, (1 + all) * constants}
+}
+
+func compare(a, b cost.Family) int {
+	return cmp.Or(strings.Compare(a.Architecture, b.Architecture), cmp.Compare(a.Engine, b.Engine), cmp.Compare(a.Class, b.Class))
 }
 
 func (p *problem) unknowns() int {
-	return (1 + len(p.architectures) + len(p.engines) + len(p.classes)) * constants
+	return (1 + len(p.architectures) + len(p.engines) + len(p.classes) + len(p.families)) * constants
 }
 
 // logarithms are a family's constants at x.
-func (p *problem) logarithms(x []float64, blocks [4]int) cost.Logarithms {
+func (p *problem) logarithms(x []float64, blocks [5]int) cost.Logarithms {
 	sum := p.start
 	for _, at := range blocks {
 		for i := range sum {
@@ -87,7 +111,7 @@ func values(l *cost.Logarithms) cost.Constants {
 func (p *problem) calibration(x []float64) *cost.Calibration {
 	c := &cost.Calibration{
 		Base: p.start, Architectures: map[string]cost.Logarithms{}, Engines: map[cost.Engine]cost.Logarithms{},
-		Classes: map[cost.Class]cost.Logarithms{},
+		Classes: map[cost.Class]cost.Logarithms{}, Families: map[cost.Family]cost.Logarithms{},
 	}
 	at := 0
 	next := func() (l cost.Logarithms) {
@@ -106,6 +130,9 @@ func (p *problem) calibration(x []float64) *cost.Calibration {
 	}
 	for _, name := range p.classes {
 		c.Classes[name] = next()
+	}
+	for _, name := range p.families {
+		c.Families[name] = next()
 	}
 	return c
 }

@@ -77,8 +77,14 @@ func (r row) observation(l *library) (Observation, error) {
 		Table: "inferencex", Model: m.Name, GPU: product.Name, Devices: int(r.number("gpus")),
 		Family: cost.Family{Architecture: d.Architecture, Engine: engines[r.text("backend")], Class: profile.Class()},
 	}
+	clients := r.number("concurrency")
+	tokens := capacity(m, &product, s, precision(r.text("precision")), cost.Stored(m, precision(r.text("precision")), "").Cache)
+	if _, ok := recurrent[r.text("model")]; ok {
+		tokens *= 4
+	}
+	running := max(1, min(clients, tokens/(r.number("isl")+r.number("osl"))))
 	o.Query = cost.Query{Profile: profile, Device: d, Strategy: s, Workload: cost.Workload{
-		Input: r.number("isl"), Output: r.number("osl"), MaxBatchedTokens: maxBatchedTokens, Concurrency: r.number("concurrency"),
+		Input: r.number("isl"), Output: r.number("osl"), MaxBatchedTokens: maxBatchedTokens, Concurrency: running, Clients: clients,
 	}}
 	o.Group = fmt.Sprintf("%s %s %s %s %g/%g", m.Name, product.Name, r.text("backend"), r.text("precision"), r.number("isl"), r.number("osl"))
 	o.Cell = fmt.Sprintf("%s tp%d ep%d c%g", o.Group, s.Tensor, s.Expert, r.number("concurrency"))

@@ -7,9 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/cost"
-	"github.com/rankwright/rankwright/pkg/model"
 )
 
 // published is a row of NVIDIA's tables of throughput.
@@ -76,7 +74,7 @@ func (r *published) observation(l *library) (Observation, error) {
 		Table: "trtllm", Model: m.Name, GPU: product.Name, Devices: r.GPUs, Measured: r.TokensPerSecond,
 		Family: cost.Family{Architecture: d.Architecture, Engine: engine(r.Engine), Class: profile.Class()},
 	}
-	tokens := capacity(m, &product, s, r)
+	tokens := capacity(m, &product, s, precision(r.Weights), precision(r.Cache))
 	o.Query = cost.Query{Profile: profile, Device: d, Strategy: s, Workload: cost.Workload{
 		Input: float64(r.Input), Output: float64(r.Output), MaxBatchedTokens: maxBatchedTokens, Requests: float64(r.Requests),
 		Concurrency: concurrency(tokens, r, s),
@@ -101,22 +99,4 @@ func concurrency(tokens float64, r *published, s cost.Strategy) float64 {
 		c = min(c, float64(r.Requests))
 	}
 	return max(1, c)
-}
-
-// capacity is how many tokens the cache of an attention-data-parallel group holds: 0.9 of what the weights and 4 GB for
-// the engine leave free on a rank.
-func capacity(m *model.Model, product *accelerator.Product, s cost.Strategy, r *published) float64 {
-	tensor, stages, data := float64(max(1, s.Tensor)), float64(max(1, s.Pipeline)), float64(max(1, s.AttentionData))
-	total := float64(m.WeightBytes(precision(r.Weights)))
-	expertShare := 0.0
-	if m.Architecture.MoE != nil {
-		expertShare = 1 - float64(m.ActiveParameters())/float64(m.Parameters())
-	}
-	weights := total * (expertShare/data + 1 - expertShare) / (tensor * stages)
-	free := (float64(product.MemoryMiB)*(1<<20)*0.98 - weights - 4e9) * 0.9
-	perToken := float64(m.KVBytesPerToken(precision(r.Cache))) / stages
-	if m.Architecture.Attention.MLA == nil {
-		perToken /= min(tensor, float64(m.Architecture.Attention.KVHeads))
-	}
-	return max(0, free) / perToken
 }
