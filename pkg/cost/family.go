@@ -11,6 +11,7 @@ const (
 	SGLang         Engine = "SGLang"
 	TensorRTLLM    Engine = "TensorRT-LLM"
 	TensorRTLLMOld Engine = "TensorRT-LLM 0"
+	Megatron       Engine = "Megatron" // training
 )
 
 // Family is what constants belong to.

@@ -107,3 +107,24 @@ func (s *stepper) wave(w Workload, sequences float64) float64 {
 	w.Concurrency = sequences
 	return w.Output * s.interleaved(w, sequences, s.decode(w, sequences))
 }
+
+// ServeUnder evaluates a query at the largest concurrency up to the query's at which a token takes at most limit seconds,
+// with requests that arrive at random.
+func ServeUnder(q *Query, c *Constants, limit float64) Times {
+	at := *q
+	low, high := 1.0, max(1, q.Workload.Concurrency)
+	if t := Serve(&at, c); t.TPOT > limit {
+		for range 20 {
+			at.Workload.Concurrency = math.Sqrt(low * high)
+			if Serve(&at, c).TPOT > limit {
+				high = at.Workload.Concurrency
+			} else {
+				low = at.Workload.Concurrency
+			}
+		}
+		at.Workload.Concurrency = low
+	}
+	t := Serve(&at, c)
+	t.OutputTokensPerSecond *= c[ArrivalShare]
+	return t
+}

@@ -25,7 +25,12 @@ func main() {
 	if *noix {
 		ix = nil
 	}
+	ml, err := truth.MLPerf(*folder)
+	check(err)
+	mg, err := truth.Megatron(*folder)
+	check(err)
 	all := append(append([]truth.Observation{}, trt...), ix...)
+	all = append(append(all, ml...), mg...)
 	type K = func(*truth.Observation) bool
 	q := func(tab string, qn truth.Quantity, h func(o *truth.Observation) bool) K {
 		return func(o *truth.Observation) bool { return o.Table == tab && o.Quantity == qn && h(o) }
@@ -35,7 +40,7 @@ func main() {
 		tr := func(o *truth.Observation) bool { return !held(o) }
 		var train []truth.Observation
 		for _, o := range all {
-			if tr(&o) {
+			if tr(&o) && !o.Reported {
 				train = append(train, o)
 			}
 		}
@@ -43,7 +48,7 @@ func main() {
 		for _, x := range []struct {
 			t string
 			q truth.Quantity
-		}{{"trtllm", truth.Throughput}, {"inferencex", truth.TPOT}, {"inferencex", truth.TTFT}} {
+		}{{"trtllm", truth.Throughput}, {"inferencex", truth.TPOT}, {"inferencex", truth.TTFT}, {"mlperf Offline", truth.Throughput}, {"mlperf Server", truth.Throughput}, {"mlperf Interactive", truth.Throughput}, {"megatron", truth.TrainingRate}} {
 			a, b := calibration.Errors(all, c, q(x.t, x.q, tr)), calibration.Errors(all, c, q(x.t, x.q, held))
 			fmt.Printf("%s %d: train %d %.1f%% (80%%: %.1f) test %d %.1f%% (80%%: %.1f)\n", x.t, x.q, len(a), 100*calibration.Quantile(a, .5), 100*calibration.Quantile(a, .8), len(b), 100*calibration.Quantile(b, .5), 100*calibration.Quantile(b, .8))
 		}
@@ -76,7 +81,7 @@ func main() {
 					keys = append(keys, k)
 				}
 				m[k].list = append(m[k].list, o.Estimate(&cc)/o.Measured)
-				if o.Table == "trtllm" {
+				if o.Table != "inferencex" {
 					fmt.Printf("ROW %v %s C=%.0f meas %.0f est/meas %.2f\n", o.Held(), o.Cell, o.Query.Workload.Concurrency, o.Measured, o.Estimate(&cc)/o.Measured)
 				}
 			}

@@ -49,7 +49,7 @@ func (p *problem) loss(x []float64) float64 {
 		sum += rho(math.Log(o.Estimate(&c)/o.Measured) / noise[o.Quantity])
 	}
 	for i, v := range x {
-		w := p.prior(i)
+		w := prior(i)
 		sum += v * v / (w * w)
 	}
 	return sum
@@ -58,21 +58,16 @@ func (p *problem) loss(x []float64) float64 {
 // rho is a smooth form of Huber's loss: square for small residuals, linear for large ones.
 func rho(r float64) float64 { return 2 * (math.Sqrt(1+r*r) - 1) }
 
-func (p *problem) prior(i int) float64 {
-	w := 1.0
-	switch cost.Constant(i % constants) {
-	case cost.Sharpness:
-		w = env("SP", 1)
-	case cost.WeightShare, cost.CacheShare, cost.LinearShare16, cost.LinearShare8, cost.LinearShare4, cost.AttentionShare, cost.StageShare, cost.WaveShare:
-		w = env("HP", 1)
-	}
+// prior is the width of an unknown's prior.
+func prior(i int) float64 {
+	width := offsetPrior
 	if i < constants {
-		return basePrior * w
+		width = basePrior
 	}
-	if i/constants > len(p.architectures)+len(p.engines)+len(p.classes) {
-		return env("FP", 0.2) * w
+	if f := firmness[i%constants]; f > 0 {
+		width *= f
 	}
-	return offsetPrior * w
+	return width
 }
 
 // normal is the matrix and the right side of the normal equations at x.
@@ -81,7 +76,7 @@ func (p *problem) normal(x []float64) (h [][]float64, g []float64) {
 	h, g = make([][]float64, n), make([]float64, n)
 	for i := range h {
 		h[i] = make([]float64, n)
-		w := p.prior(i)
+		w := prior(i)
 		h[i][i], g[i] = 1/(w*w), -x[i]/(w*w)
 	}
 	for k := range p.observations {

@@ -4,33 +4,31 @@ package calibration
 import (
 	"cmp"
 	"math"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/cost/internal/truth"
 )
 
-// Widths of the priors, in logarithms: how far a base constant may be from its start, and an offset from nothing, before
-// it costs as much as an observation that is one width off.
-var (
-	basePrior   = env("BP", 1.0)
-	offsetPrior = env("OP", 0.3)
-	NS          = env("NS", 1)
+// Widths of the priors, in logarithms: how far a value may be from where it starts before that costs as much as an
+// observation that is one width off. They were chosen by the errors when a whole model or a whole product is left out.
+const (
+	basePrior   = 0.7
+	offsetPrior = 0.4
 )
 
-func env(n string, d float64) float64 {
-	if v, err := strconv.ParseFloat(os.Getenv(n), 64); err == nil {
-		return v
-	}
-	return d
+// firmness is the width of a constant's priors in units of the above. Shares of a peak are known well beforehand; how
+// long a request waits is the engine's policy and is not.
+var firmness = [constants]float64{
+	cost.WeightShare: 0.4, cost.CacheShare: 0.4, cost.LinearShare16: 0.4, cost.LinearShare8: 0.4, cost.LinearShare4: 0.4,
+	cost.AttentionShare: 0.4, cost.StageShare: 0.4, cost.WaveShare: 0.4, cost.ArrivalShare: 0.4, cost.TrainingShare: 0.4,
+	cost.Sharpness: 0.1, cost.FirstSeconds: 2, cost.QueueShare: 2, cost.BusyShare: 2,
 }
 
-// noise is the width of the observations of a quantity, in logarithms. What is above is counted with its absolute value,
-// so that few outliers do not bend the fit.
-var noise = [...]float64{truth.Throughput: 0.06 * NS, truth.TPOT: 0.08 * NS, truth.TTFT: 0.2 * NS}
+// noise is the width of the observations of a quantity, in logarithms; residuals far above it are counted with their
+// absolute value, so that few outliers do not bend the fit.
+var noise = [...]float64{truth.Throughput: 0.12, truth.TPOT: 0.16, truth.TTFT: 0.4, truth.TrainingRate: 0.05}
 
 const constants = len(cost.Constants{})
 

@@ -2,7 +2,6 @@ package calibration
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 
@@ -101,91 +100,4 @@ func ordered(list []candidate) (pairs, right int) {
 		}
 	}
 	return pairs, right
-}
-
-// Limits says how well estimates choose the shape of an instance under limits of the time per output token.
-type Limits struct {
-	Choices  int
-	Regret   float64 // mean of what the best load of the chosen shape under the limit is slower than the best of all, per device
-	Smallest float64 // the same of choosing the fewest devices
-}
-
-// load is a row of a shape: time per token and output tokens per second and device.
-type load struct{ measured, estimated, measuredRate, estimatedRate float64 }
-
-type shape struct {
-	tensor, expert int
-}
-
-// ChooseUnder scores the choice of a shape in each group under each limit in seconds that at least one shape meets.
-func ChooseUnder(observations []truth.Observation, c *cost.Calibration, limits []float64, keep func(*truth.Observation) bool) Limits {
-	groups := map[string]map[shape][]load{}
-	var order []string
-	for i := range observations {
-		o := &observations[i]
-		if o.Quantity != truth.TPOT || !keep(o) {
-			continue
-		}
-		if groups[o.Group] == nil {
-			groups[o.Group], order = map[shape][]load{}, append(order, o.Group)
-		}
-		k := shape{o.Query.Strategy.Tensor, o.Query.Strategy.Expert}
-		constants := c.Constants(o.Family)
-		w, n := o.Query.Workload, float64(o.Devices)
-		t := cost.Serve(&o.Query, &constants)
-		ttft := observations[i+1].Measured
-		groups[o.Group][k] = append(groups[o.Group][k], load{
-			measured: o.Measured, estimated: t.TPOT,
-			measuredRate:  w.Clients * w.Output / (ttft + (w.Output-1)*o.Measured) / n,
-			estimatedRate: w.Clients * w.Output / (t.TTFT + (w.Output-1)*t.TPOT) / n,
-		})
-	}
-	var score Limits
-	for _, name := range order {
-		for _, limit := range limits {
-			score.add(groups[name], limit)
-		}
-	}
-	score.Regret /= float64(max(1, score.Choices))
-	score.Smallest /= float64(max(1, score.Choices))
-	return score
-}
-
-func (s *Limits) add(shapes map[shape][]load, limit float64) {
-	if len(shapes) < 2 {
-		return
-	}
-	keys := slices.SortedFunc(maps.Keys(shapes), func(a, b shape) int { return cmp.Or(a.tensor-b.tensor, a.expert-b.expert) })
-	best, chosen, estimate := 0.0, 0.0, math.Inf(-1)
-	for _, k := range keys {
-		measured, estimated, fastest := 0.0, 0.0, math.Inf(1)
-		for _, l := range shapes[k] {
-			if l.measured <= limit {
-				measured = max(measured, l.measuredRate)
-			}
-			if l.estimated <= limit {
-				estimated = max(estimated, l.estimatedRate)
-			}
-			fastest = min(fastest, l.estimated)
-		}
-		if estimated == 0 {
-			estimated = -fastest
-		}
-		if estimated > estimate {
-			estimate, chosen = estimated, measured
-		}
-		best = max(best, measured)
-	}
-	if best == 0 {
-		return
-	}
-	smallest := 0.0
-	for _, l := range shapes[keys[0]] {
-		if l.measured <= limit {
-			smallest = max(smallest, l.measuredRate)
-		}
-	}
-	s.Choices++
-	s.Regret += 1 - chosen/best
-	s.Smallest += 1 - smallest/best
 }

@@ -15,9 +15,10 @@ type Quantity int
 
 // The quantities.
 const (
-	Throughput Quantity = iota // output tokens per second of an instance
-	TPOT                       // seconds
-	TTFT                       // seconds
+	Throughput   Quantity = iota // output tokens per second of an instance
+	TPOT                         // seconds
+	TTFT                         // seconds
+	TrainingRate                 // operations per second and device
 )
 
 // Observation is a measured number with the query that estimates it.
@@ -30,6 +31,9 @@ type Observation struct {
 	Devices  int
 	Quantity Quantity
 	Query    cost.Query
+	Limit    float64 // seconds per output token that requests arriving at random must get; 0 where they are offered at once
+	Training *cost.Training
+	Reported bool // too far from what is known of the run to fit it or to hold it to anything
 	Family   cost.Family
 	Measured float64
 }
@@ -44,6 +48,12 @@ func (o *Observation) Held() bool {
 
 // Estimate is what the constants give for the observation.
 func (o *Observation) Estimate(c *cost.Constants) float64 {
+	if o.Quantity == TrainingRate {
+		return o.Training.Operations() / (o.Training.Step(c) * float64(o.Devices))
+	}
+	if o.Limit > 0 {
+		return cost.ServeUnder(&o.Query, c, o.Limit).OutputTokensPerSecond
+	}
 	t := cost.Serve(&o.Query, c)
 	switch o.Quantity {
 	case TPOT:
@@ -76,6 +86,6 @@ var products = map[string]string{
 	"H200-NVL":  "NVIDIA H200 NVL",
 	"H100 80GB": "NVIDIA H100 80GB HBM3", "H100 SXM": "NVIDIA H100 80GB HBM3", "h100_sxm": "NVIDIA H100 80GB HBM3",
 	"A100-SXM4-80GB": "NVIDIA A100-SXM4-80GB", "GH200 480GB": "NVIDIA GH200 480GB", "L40S": "NVIDIA L40S",
-	"B200 180GB": "NVIDIA B200", "b200_sxm": "NVIDIA B200", "B200-SXM": "NVIDIA B200", "b300_sxm": "NVIDIA B300 SXM6 AC",
+	"B200 180GB": "NVIDIA B200", "H100-SXM": "NVIDIA H100 80GB HBM3", "b200_sxm": "NVIDIA B200", "B200-SXM": "NVIDIA B200", "b300_sxm": "NVIDIA B300 SXM6 AC",
 	"GB200": "NVIDIA GB200", "RTX PRO 6000": "NVIDIA RTX PRO 6000 Blackwell Server Edition",
 }
