@@ -9,30 +9,31 @@ import (
 
 const (
 	rounds     = 40
+	tries      = 8    // of a step, with more damping each
 	difference = 1e-4 // of a logarithm, for derivatives
-	settled    = 2e-4 // relative gain at which the fit ends
+	settled    = 5e-4 // relative gain at which the fit ends
 )
 
 // Fit finds the constants that explain the observations best: least squares of the logarithms of estimate over
-// measurement, with outliers counted less and the priors as further rows, by Levenberg and Marquardt's method. The result
-// depends on nothing but the observations and their order.
-func Fit(observations []truth.Observation) *cost.Calibration {
+// measurement, with outliers counted less and the priors as further rows, by Levenberg and Marquardt's method. It starts
+// at a calibration of other observations, or at the priors where that is nil. The result depends on nothing but these.
+func Fit(observations []truth.Observation, from *cost.Calibration) *cost.Calibration {
 	p := newProblem(observations)
-	x := make([]float64, p.unknowns())
+	x := p.unknownsOf(from)
 	damping, last := 1e-3, p.loss(x)
 	for range rounds {
 		h, g := p.normal(x)
-		improved := false
-		for range 8 {
+		gain := 0.0
+		for range tries {
 			trial := step(h, g, x, damping)
 			if loss := p.loss(trial); loss < last {
-				improved = last-loss > settled*last
+				gain = last - loss
 				x, last, damping = trial, loss, damping/5
 				break
 			}
 			damping *= 5
 		}
-		if !improved {
+		if gain < settled*last {
 			break
 		}
 	}
@@ -116,44 +117,37 @@ func residual(o *truth.Observation, l cost.Logarithms) (r float64, d [constants]
 	return r, d
 }
 
-// step solves the damped equations by Cholesky's method.
+// step solves the damped equations by Cholesky's method and returns x with the step added.
 func step(h [][]float64, g, x []float64, damping float64) []float64 {
 	n := len(x)
 	l := make([][]float64, n)
 	for i := range l {
 		l[i] = make([]float64, i+1)
-		for j := 0; j <= i; j++ {
-			sum := h[i][j]
-			if i == j {
-				sum *= 1 + damping
-			}
-			for k := range j {
-				sum -= l[i][k] * l[j][k]
-			}
-			if i == j {
-				l[i][i] = math.Sqrt(max(sum, 1e-12))
-			} else {
-				l[i][j] = sum / l[j][j]
-			}
+		copy(l[i], h[i])
+		l[i][i] *= 1 + damping
+		for j, lj := range l[:i] {
+			l[i][j] = (l[i][j] - dot(l[i][:j], lj[:j])) / lj[j]
 		}
+		l[i][i] = math.Sqrt(max(l[i][i]-dot(l[i][:i], l[i][:i]), 1e-12))
 	}
 	y := make([]float64, n)
-	for i := range y {
-		sum := g[i]
-		for k := range i {
-			sum -= l[i][k] * y[k]
-		}
-		y[i] = sum / l[i][i]
+	for i, li := range l {
+		y[i] = (g[i] - dot(li[:i], y[:i])) / li[i]
 	}
 	for i := n - 1; i >= 0; i-- {
-		sum := y[i]
-		for k := i + 1; k < n; k++ {
-			sum -= l[k][i] * y[k]
+		y[i] /= l[i][i]
+		for j, v := range l[i][:i] {
+			y[j] -= v * y[i]
 		}
-		y[i] = sum / l[i][i]
-	}
-	for i := range y {
-		y[i] = x[i] + y[i]
+		y[i] += x[i]
 	}
 	return y
+}
+
+func dot(a, b []float64) float64 {
+	sum := 0.0
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
 }

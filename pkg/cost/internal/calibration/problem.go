@@ -105,20 +105,51 @@ func values(l *cost.Logarithms) cost.Constants {
 	return c
 }
 
+// unknownsOf is where a fit starts.
+func (p *problem) unknownsOf(from *cost.Calibration) []float64 {
+	x := make([]float64, 0, p.unknowns())
+	if from == nil {
+		return x[:p.unknowns()]
+	}
+	for i, v := range from.Base {
+		x = append(x, v-p.start[i])
+	}
+	add := func(l cost.Logarithms) { x = append(x, l[:]...) }
+	for _, name := range p.architectures {
+		add(from.Architectures[name])
+	}
+	for _, name := range p.engines {
+		add(from.Engines[name])
+	}
+	for _, name := range p.classes {
+		add(from.Classes[name])
+	}
+	for _, family := range p.families {
+		at := slices.IndexFunc(from.Families, func(m cost.Measured) bool { return m.Family == family })
+		if at < 0 {
+			add(cost.Logarithms{})
+			continue
+		}
+		add(from.Families[at].Offsets)
+	}
+	return x
+}
+
 // calibration is x as constants.
 func (p *problem) calibration(x []float64) *cost.Calibration {
 	c := &cost.Calibration{
 		Base: p.start, Architectures: map[string]cost.Logarithms{}, Engines: map[cost.Engine]cost.Logarithms{},
-		Classes: map[cost.Class]cost.Logarithms{}, Families: map[cost.Family]cost.Logarithms{},
+		Classes: map[cost.Class]cost.Logarithms{},
 	}
-	at := 0
 	next := func() (l cost.Logarithms) {
-		copy(l[:], x[at:at+constants])
-		at += constants
+		for i := range l {
+			l[i] = math.Round(x[i]*precision) / precision
+		}
+		x = x[constants:]
 		return l
 	}
 	for i, v := range next() {
-		c.Base[i] += v
+		c.Base[i] = math.Round((c.Base[i]+v)*precision) / precision
 	}
 	for _, name := range p.architectures {
 		c.Architectures[name] = next()
@@ -129,8 +160,11 @@ func (p *problem) calibration(x []float64) *cost.Calibration {
 	for _, name := range p.classes {
 		c.Classes[name] = next()
 	}
-	for _, name := range p.families {
-		c.Families[name] = next()
+	for _, family := range p.families {
+		c.Families = append(c.Families, cost.Measured{Family: family, Offsets: next()})
 	}
 	return c
 }
+
+// precision is what logarithms are rounded to: a ten-thousandth of a constant.
+const precision = 1e4

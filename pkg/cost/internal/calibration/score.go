@@ -9,20 +9,6 @@ import (
 	"github.com/rankwright/rankwright/pkg/cost/internal/truth"
 )
 
-// Errors are |estimate over measurement - 1| of the observations that keep returns true for.
-func Errors(observations []truth.Observation, c *cost.Calibration, keep func(*truth.Observation) bool) []float64 {
-	var list []float64
-	for i := range observations {
-		o := &observations[i]
-		if !keep(o) {
-			continue
-		}
-		constants := c.Constants(o.Family)
-		list = append(list, math.Abs(o.Estimate(&constants)/o.Measured-1))
-	}
-	return list
-}
-
 // Quantile of a list; 0 for an empty one.
 func Quantile(list []float64, q float64) float64 {
 	if len(list) == 0 {
@@ -34,13 +20,12 @@ func Quantile(list []float64, q float64) float64 {
 
 // Choice says how well estimates choose among the strategies of each group, by output tokens per second and device.
 type Choice struct {
-	Groups       int
-	Near         float64 // share of groups in which the choice is the best or within 3 % of it
-	Regret       float64 // mean of what the choice is slower than the best
-	Pairs        int     // pairs at least 5 % apart
-	Ordered      float64 // share of them that is ordered right
-	SmallestNear float64 // Near and Regret of choosing the fewest devices
-	Smallest     float64
+	Groups   int
+	Near     float64 // share of groups in which the choice is the best or within 3 % of it
+	Regret   float64 // mean of what the choice is slower than the best
+	Pairs    int     // pairs at least 5 % apart
+	Ordered  float64 // share of them that is ordered right
+	Smallest float64 // Regret of choosing the fewest devices
 }
 
 type candidate struct{ measured, estimated, devices float64 }
@@ -100,4 +85,25 @@ func ordered(list []candidate) (pairs, right int) {
 		}
 	}
 	return pairs, right
+}
+
+// Kind is a quantity of a table.
+type Kind struct {
+	Table    string
+	Quantity truth.Quantity
+}
+
+// ErrorsByKind are |estimate over measurement - 1| by table and quantity, of the observations that keep returns true for.
+func ErrorsByKind(observations []truth.Observation, c *cost.Calibration, keep func(*truth.Observation) bool) map[Kind][]float64 {
+	list := map[Kind][]float64{}
+	for i := range observations {
+		o := &observations[i]
+		if !keep(o) || o.Reported {
+			continue
+		}
+		constants := c.Constants(o.Family)
+		kind := Kind{o.Table, o.Quantity}
+		list[kind] = append(list[kind], math.Abs(o.Estimate(&constants)/o.Measured-1))
+	}
+	return list
 }

@@ -21,6 +21,11 @@ const (
 	TrainingRate                 // operations per second and device
 )
 
+// String names the quantity.
+func (q Quantity) String() string {
+	return [...]string{Throughput: "throughput", TPOT: "TPOT", TTFT: "TTFT", TrainingRate: "training rate"}[q]
+}
+
 // Observation is a measured number with the query that estimates it.
 type Observation struct {
 	Table    string
