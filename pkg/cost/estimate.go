@@ -75,8 +75,12 @@ func (q *Query) Check() error {
 	}
 	w := &q.Workload
 	return checkNumbers([]field{
-		{"input", w.Input}, {"output", w.Output}, {"concurrency", w.Concurrency}, {"clients", w.Clients},
-		{"maxBatchedTokens", w.MaxBatchedTokens}, {"requests", w.Requests},
+		{"input", w.Input},
+		{"output", w.Output},
+		{"concurrency", w.Concurrency},
+		{"clients", w.Clients},
+		{"maxBatchedTokens", w.MaxBatchedTokens},
+		{"requests", w.Requests},
 	})
 }
 
@@ -89,7 +93,10 @@ func (t *Training) Check() error {
 		return err
 	}
 	return checkNumbers([]field{
-		{"replicas", float64(t.Replicas)}, {"batch", t.Batch}, {"microBatch", t.MicroBatch}, {"sequence", t.Sequence},
+		{"replicas", float64(t.Replicas)},
+		{"batch", t.Batch},
+		{"microBatch", t.MicroBatch},
+		{"sequence", t.Sequence},
 	})
 }
 

@@ -56,6 +56,9 @@ func (w Workload) bounded() Workload {
 	if w.MaxBatchedTokens < 1 {
 		w.MaxBatchedTokens = 8192
 	}
+	if w.Requests > 0 {
+		w.Requests = max(1, w.Requests)
+	}
 	return w
 }
 
@@ -97,14 +100,14 @@ func (s *stepper) throughput(w Workload) float64 {
 	if waves > 0 {
 		t += waves * s.wave(w, w.Concurrency)
 	}
-	if rest >= 1 {
+	if rest > 0 {
 		t += s.wave(w, rest)
 	}
 	return w.Requests * w.Output / t
 }
 
 func (s *stepper) wave(w Workload, sequences float64) float64 {
-	w.Concurrency = sequences
+	w.Concurrency = max(1, sequences)
 	return w.Output * s.interleaved(w, sequences, s.decode(w, sequences))
 }
 

@@ -7,9 +7,10 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
-	"io"
+	"log"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/cost/internal/calibration"
@@ -21,13 +22,13 @@ func main() {
 	out := flag.String("out", "pkg/cost/constants.json", "file to write the constants to")
 	leaveOut := flag.Bool("leave-out", false, "print the errors when a model or a product is left out, and write nothing")
 	flag.Parse()
-	if err := run(os.Stdout, *folder, *out, *leaveOut); err != nil {
-		fmt.Fprintln(os.Stderr, "fit:", err)
-		os.Exit(1)
+	log.SetFlags(0)
+	if err := run(*folder, *out, *leaveOut); err != nil {
+		log.Fatalf("fit: %v", err)
 	}
 }
 
-func run(w io.Writer, folder, out string, leaveOut bool) error {
+func run(folder, out string, leaveOut bool) error {
 	if folder == "" {
 		found, err := truth.Folder()
 		if err != nil {
@@ -40,23 +41,23 @@ func run(w io.Writer, folder, out string, leaveOut bool) error {
 		return err
 	}
 	if leaveOut {
-		printLeftOut(w, all, "model", func(o *truth.Observation) string { return o.Model })
-		printLeftOut(w, all, "product", func(o *truth.Observation) string { return o.GPU })
+		printLeftOut(all, "model", func(o *truth.Observation) string { return o.Model })
+		printLeftOut(all, "product", func(o *truth.Observation) string { return o.GPU })
 		return nil
 	}
 	training := calibration.Training(all)
-	c := calibration.Fit(training, nil)
+	c := calibration.Fit(training)
 	calibration.Spreads(c, training)
 	data, err := cost.Format(c)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "fitted to %d of %d observations\n", len(training), len(all))
-	return os.WriteFile(out, append(data, '\n'), 0o644) //nolint:gosec // the file is a part of the source
+	log.Printf("fitted to %d of %d observations", len(training), len(all))
+	return os.WriteFile(out, append(data, '\n'), 0o644)
 }
 
 // printLeftOut fits without each model or product in turn and prints the median error of what was left out.
-func printLeftOut(w io.Writer, all []truth.Observation, what string, key func(*truth.Observation) string) {
+func printLeftOut(all []truth.Observation, what string, key func(*truth.Observation) string) {
 	var names []string
 	for i := range all {
 		if all[i].Table != "megatron" {
@@ -64,17 +65,16 @@ func printLeftOut(w io.Writer, all []truth.Observation, what string, key func(*t
 		}
 	}
 	slices.Sort(names)
-	from := calibration.Fit(slices.DeleteFunc(slices.Clone(all), func(o truth.Observation) bool { return o.Reported }), nil)
 	total := map[calibration.Kind][]float64{}
 	for _, name := range slices.Compact(names) {
 		kept := slices.DeleteFunc(slices.Clone(all), func(o truth.Observation) bool { return key(&o) == name || o.Reported })
-		errors := calibration.ErrorsByKind(all, calibration.Fit(kept, from), func(o *truth.Observation) bool { return key(o) == name })
-		fmt.Fprintf(w, "without %s %s:%s\n", what, name, medians(errors))
+		errors := calibration.ErrorsByKind(all, calibration.Fit(kept), func(o *truth.Observation) bool { return key(o) == name })
+		log.Printf("without %s %s:%s", what, name, medians(errors))
 		for kind, list := range errors {
 			total[kind] = append(total[kind], list...)
 		}
 	}
-	fmt.Fprintf(w, "leaving out one %s:%s\n", what, medians(total))
+	log.Printf("leaving out one %s:%s", what, medians(total))
 }
 
 func medians(errors map[calibration.Kind][]float64) string {
@@ -85,9 +85,9 @@ func medians(errors map[calibration.Kind][]float64) string {
 	slices.SortFunc(kinds, func(a, b calibration.Kind) int {
 		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Quantity, b.Quantity))
 	})
-	text := ""
+	var text strings.Builder
 	for _, kind := range kinds {
-		text += fmt.Sprintf(" %s %s %.1f %% of %d;", kind.Table, kind.Quantity, 100*calibration.Quantile(errors[kind], 0.5), len(errors[kind]))
+		fmt.Fprintf(&text, " %s %s %.1f %% of %d;", kind.Table, kind.Quantity, 100*calibration.Quantile(errors[kind], 0.5), len(errors[kind]))
 	}
-	return text
+	return text.String()
 }

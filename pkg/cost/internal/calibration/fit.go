@@ -16,10 +16,10 @@ const (
 
 // Fit finds the constants that explain the observations best: least squares of the logarithms of estimate over
 // measurement, with outliers counted less and the priors as further rows, by Levenberg and Marquardt's method. It starts
-// at a calibration of other observations, or at the priors where that is nil. The result depends on nothing but these.
-func Fit(observations []truth.Observation, from *cost.Calibration) *cost.Calibration {
+// at the priors, so that nothing but the observations and their order has an influence.
+func Fit(observations []truth.Observation) *cost.Calibration {
 	p := newProblem(observations)
-	x := p.unknownsOf(from)
+	x := make([]float64, p.unknowns())
 	damping, last := 1e-3, p.loss(x)
 	for range rounds {
 		h, g := p.normal(x)

@@ -105,36 +105,6 @@ func values(l *cost.Logarithms) cost.Constants {
 	return c
 }
 
-// unknownsOf is where a fit starts.
-func (p *problem) unknownsOf(from *cost.Calibration) []float64 {
-	x := make([]float64, 0, p.unknowns())
-	if from == nil {
-		return x[:p.unknowns()]
-	}
-	for i, v := range from.Base {
-		x = append(x, v-p.start[i])
-	}
-	add := func(l cost.Logarithms) { x = append(x, l[:]...) }
-	for _, name := range p.architectures {
-		add(from.Architectures[name])
-	}
-	for _, name := range p.engines {
-		add(from.Engines[name])
-	}
-	for _, name := range p.classes {
-		add(from.Classes[name])
-	}
-	for _, family := range p.families {
-		at := slices.IndexFunc(from.Families, func(m cost.Measured) bool { return m.Family == family })
-		if at < 0 {
-			add(cost.Logarithms{})
-			continue
-		}
-		add(from.Families[at].Offsets)
-	}
-	return x
-}
-
 // calibration is x as constants.
 func (p *problem) calibration(x []float64) *cost.Calibration {
 	c := &cost.Calibration{

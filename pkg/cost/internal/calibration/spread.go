@@ -12,7 +12,9 @@ import (
 const (
 	parts    = 4    // the training cells are fitted without each quarter of the groups in turn
 	coverage = 0.85 // of the errors that a spread covers
-	fewest   = 12   // errors that a family needs for a spread of its own
+	// shared is how many errors of its own a family needs before its spread is as much its own as that of all: errors of
+	// one group are alike, so that few groups say little.
+	shared = 100
 )
 
 // errorsBy are the errors of the estimates of a family's quantity.
@@ -34,12 +36,12 @@ func (e errorsBy) add(o *truth.Observation, c *cost.Calibration) {
 func Spreads(c *cost.Calibration, observations []truth.Observation) {
 	measured, unmeasured := errorsBy{}, errorsBy{}
 	for part := range uint32(parts) {
-		measured.without(c, observations, func(o *truth.Observation) bool {
+		measured.without(observations, func(o *truth.Observation) bool {
 			return o.Quantity != truth.TrainingRate && hash(o.Group)%parts == part
 		})
 	}
 	for _, name := range newProblem(observations).architectures {
-		unmeasured.without(c, observations, func(o *truth.Observation) bool {
+		unmeasured.without(observations, func(o *truth.Observation) bool {
 			return o.Family.Architecture == name && o.Quantity != truth.TrainingRate
 		})
 	}
@@ -47,7 +49,7 @@ func Spreads(c *cost.Calibration, observations []truth.Observation) {
 		training := func(o *truth.Observation) bool {
 			return o.Quantity == truth.TrainingRate && hash(o.Group)%parts == part
 		}
-		measured.without(c, observations, training)
+		measured.without(observations, training)
 	}
 	all := measured.spread(cost.Family{}, cost.Spread{})
 	for i := range c.Families {
@@ -58,7 +60,7 @@ func Spreads(c *cost.Calibration, observations []truth.Observation) {
 }
 
 // without adds the errors of the observations that out returns true for, estimated without them.
-func (e errorsBy) without(from *cost.Calibration, observations []truth.Observation, out func(*truth.Observation) bool) {
+func (e errorsBy) without(observations []truth.Observation, out func(*truth.Observation) bool) {
 	var kept, left []truth.Observation
 	for i := range observations {
 		if out(&observations[i]) {
@@ -70,22 +72,25 @@ func (e errorsBy) without(from *cost.Calibration, observations []truth.Observati
 	if len(left) == 0 {
 		return
 	}
-	c := Fit(kept, from)
+	c := Fit(kept)
 	for i := range left {
 		e.add(&left[i], c)
 	}
 }
 
-// spread is a family's, and the other's where there are too few errors.
-func (e errorsBy) spread(f cost.Family, other cost.Spread) cost.Spread {
+// spread is a family's, drawn towards that of all families the fewer errors there are of it.
+func (e errorsBy) spread(f cost.Family, all cost.Spread) cost.Spread {
 	for quantity, to := range map[truth.Quantity]*float64{
-		truth.TTFT: &other.TTFT, truth.TPOT: &other.TPOT, truth.Throughput: &other.Throughput, truth.TrainingRate: &other.Training,
+		truth.TTFT: &all.TTFT, truth.TPOT: &all.TPOT, truth.Throughput: &all.Throughput, truth.TrainingRate: &all.Training,
 	} {
-		if list := e[f][quantity]; len(list) >= fewest || len(list) > 0 && f == (cost.Family{}) {
-			*to = math.Round(Quantile(list, coverage)*1e3) / 1e3
+		list := e[f][quantity]
+		own := float64(len(list)) / float64(len(list)+shared)
+		if f == (cost.Family{}) && len(list) > 0 {
+			own = 1
 		}
+		*to = math.Round((own*Quantile(list, coverage)+(1-own)**to)*1e3) / 1e3
 	}
-	return other
+	return all
 }
 
 func hash(s string) uint32 {

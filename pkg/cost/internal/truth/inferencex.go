@@ -17,12 +17,12 @@ var engines = map[string]cost.Engine{"vllm": cost.VLLM, "sglang": cost.SGLang, "
 type row map[string]any
 
 func (r row) text(name string) string {
-	s, _ := r[name].(string) //nolint:errcheck // a missing word is the empty one
+	s, _ := r[name].(string)
 	return s
 }
 
 func (r row) number(name string) float64 {
-	n, _ := r[name].(float64) //nolint:errcheck // a missing number is 0
+	n, _ := r[name].(float64)
 	return n
 }
 
