@@ -12,9 +12,9 @@ type Precisions struct {
 	Linear, Experts, Cache v1alpha1.Precision
 }
 
-// Stored returns the precisions of a checkpoint published in one format: formats of 4 bits store the experts of a
-// mixture in it and, as MXFP4 and the integer formats do, leave everything else in 16 bits. A cache of "" follows the
-// weights: 8 bits where they are 8 bits or less and computed natively, else 16.
+// Stored returns the precisions of a checkpoint published in one format. Of a mixture of experts, MXFP4 and INT4
+// checkpoints (GPT-OSS, Kimi K2) store the routed experts in it and all else in 16 bits; NVFP4 ones with latent
+// attention keep what is not an expert in 8. A cache of "" is FP8 where the weights are FP8 or NVFP4, else 16 bits.
 func Stored(m *model.Model, weights, cache v1alpha1.Precision) Precisions {
 	p := Precisions{Linear: weights, Experts: weights, Cache: cache}
 	moe := m.Architecture.MoE != nil

@@ -72,25 +72,38 @@ func (o *Observation) Estimate(c *cost.Constants) float64 {
 
 // device finds a product by the words of a table.
 func device(name string) (*cost.Device, accelerator.Product, error) {
-	for key, product := range products {
-		if strings.Contains(name, key) {
-			for _, p := range accelerator.Products() {
-				if p.Name == product {
-					d := cost.NewDevice(&p)
-					return &d, p, nil
-				}
+	for _, p := range products {
+		if !strings.Contains(name, p.words) {
+			continue
+		}
+		for _, product := range accelerator.Products() {
+			if product.Name == p.product {
+				d := cost.NewDevice(&product)
+				return &d, product, nil
 			}
 		}
 	}
 	return nil, accelerator.Product{}, fmt.Errorf("device %q: add it to the table of products", name)
 }
 
-// products are the catalogue's names of the tables' devices.
-var products = map[string]string{
-	"H200 141GB": "NVIDIA H200", "H200 SXM": "NVIDIA H200", "h200_sxm": "NVIDIA H200", "H200-SXM": "NVIDIA H200",
-	"H200-NVL":  "NVIDIA H200 NVL",
-	"H100 80GB": "NVIDIA H100 80GB HBM3", "H100 SXM": "NVIDIA H100 80GB HBM3", "h100_sxm": "NVIDIA H100 80GB HBM3",
-	"A100-SXM4-80GB": "NVIDIA A100-SXM4-80GB", "GH200 480GB": "NVIDIA GH200 480GB", "L40S": "NVIDIA L40S",
-	"B200 180GB": "NVIDIA B200", "H100-SXM": "NVIDIA H100 80GB HBM3", "b200_sxm": "NVIDIA B200", "B200-SXM": "NVIDIA B200", "b300_sxm": "NVIDIA B300 SXM6 AC",
-	"GB200": "NVIDIA GB200", "RTX PRO 6000": "NVIDIA RTX PRO 6000 Blackwell Server Edition",
+// products are the catalogue's names of the tables' devices. The first whose words a name has is taken.
+var products = []struct{ words, product string }{
+	{"GH200 480GB", "NVIDIA GH200 480GB"},
+	{"H200-NVL", "NVIDIA H200 NVL"},
+	{"H200 141GB", "NVIDIA H200"},
+	{"H200 SXM", "NVIDIA H200"},
+	{"H200-SXM", "NVIDIA H200"},
+	{"h200_sxm", "NVIDIA H200"},
+	{"H100 80GB", "NVIDIA H100 80GB HBM3"},
+	{"H100 SXM", "NVIDIA H100 80GB HBM3"},
+	{"H100-SXM", "NVIDIA H100 80GB HBM3"},
+	{"h100_sxm", "NVIDIA H100 80GB HBM3"},
+	{"A100-SXM4-80GB", "NVIDIA A100-SXM4-80GB"},
+	{"L40S", "NVIDIA L40S"},
+	{"GB200", "NVIDIA GB200"},
+	{"B200 180GB", "NVIDIA B200"},
+	{"B200-SXM", "NVIDIA B200"},
+	{"b200_sxm", "NVIDIA B200"},
+	{"b300_sxm", "NVIDIA B300 SXM6 AC"},
+	{"RTX PRO 6000", "NVIDIA RTX PRO 6000 Blackwell Server Edition"},
 }
