@@ -41,6 +41,7 @@ func run(folder, out string, leaveOut bool) error {
 		return err
 	}
 	if leaveOut {
+		printSwapped(all)
 		printLeftOut(all, "model", func(o *truth.Observation) string { return o.Model })
 		printLeftOut(all, "product", func(o *truth.Observation) string { return o.GPU })
 		return nil
@@ -54,6 +55,16 @@ func run(folder, out string, leaveOut bool) error {
 	}
 	log.Printf("fitted to %d of %d observations", len(training), len(all))
 	return os.WriteFile(out, append(data, '\n'), 0o644)
+}
+
+// printSwapped fits to the half that is held out and prints how that does on the other.
+func printSwapped(all []truth.Observation) {
+	fitted := func(o *truth.Observation) bool { return !o.Held() }
+	c := calibration.Fit(slices.DeleteFunc(slices.Clone(all), func(o truth.Observation) bool { return fitted(&o) || o.Reported }))
+	log.Printf("fitted to the other half:%s", medians(calibration.ErrorsByKind(all, c, fitted)))
+	choice := calibration.Choose(all, c, func(o *truth.Observation) bool { return o.Table == "trtllm" && fitted(o) })
+	limits := calibration.ChooseUnder(all, c, []float64{0.050, 0.030, 0.020, 0.012}, fitted)
+	log.Printf("choices: %+v; under limits: %+v", choice, limits)
 }
 
 // printLeftOut fits without each model or product in turn and prints the median error of what was left out.
