@@ -50,7 +50,7 @@ func (p *problem) loss(x []float64) float64 {
 		sum += rho(math.Log(o.Estimate(&c)/o.Measured) / noise[o.Quantity])
 	}
 	for i, v := range x {
-		w := prior(i)
+		w := p.prior(i)
 		sum += v * v / (w * w)
 	}
 	return sum
@@ -60,10 +60,13 @@ func (p *problem) loss(x []float64) float64 {
 func rho(r float64) float64 { return 2 * (math.Sqrt(1+r*r) - 1) }
 
 // prior is the width of an unknown's prior.
-func prior(i int) float64 {
-	width := offsetPrior
-	if i < constants {
+func (p *problem) prior(i int) float64 {
+	width := familyPrior
+	switch block := i / constants; {
+	case block == 0:
 		width = basePrior
+	case block <= len(p.architectures)+len(p.engines)+len(p.classes):
+		width = offsetPrior
 	}
 	if f := firmness[i%constants]; f > 0 {
 		width *= f
@@ -77,7 +80,7 @@ func (p *problem) normal(x []float64) (h [][]float64, g []float64) {
 	h, g = make([][]float64, n), make([]float64, n)
 	for i := range h {
 		h[i] = make([]float64, n)
-		w := prior(i)
+		w := p.prior(i)
 		h[i][i], g[i] = 1/(w*w), -x[i]/(w*w)
 	}
 	for k := range p.observations {

@@ -12,10 +12,13 @@ import (
 )
 
 // Widths of the priors, in logarithms: how far a value may be from where it starts before that costs as much as an
-// observation that is one width off. They were chosen by the errors when a whole model or a whole product is left out.
+// observation that is one width off. What a family of architecture, engine and class has to itself is free to differ, so
+// that what its parts share stays fit for families that were not measured. They were chosen among a dozen by the errors
+// on cells, models and products that are left out.
 const (
-	basePrior   = 0.7
-	offsetPrior = 0.4
+	basePrior   = 0.5
+	offsetPrior = 0.25
+	familyPrior = 0.6
 )
 
 // firmness is the width of a constant's priors in units of the above. Shares of a peak are known well beforehand; how
