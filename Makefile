@@ -105,6 +105,11 @@ fuzz: ## Run every fuzz test for FUZZTIME
 bench: ## Run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./pkg/...
 
+.PHONY: fit
+fit: ## Fit the constants of the cost model to ../shared/truth (or RANKWRIGHT_SHARED) and print the errors without a model or product
+	$(GO) run ./pkg/cost/fit
+	$(GO) run ./pkg/cost/fit -leave-out
+
 # The program that reads licences, with where they are.
 licences = $(GO) run ./internal/licences/command -modcache "$$($(GO) env GOMODCACHE)" -goroot "$$($(GO) env GOROOT)"
 

@@ -1,0 +1,77 @@
+package cost
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// constantsJSON is written by the command in the folder fit.
+//
+//go:embed constants.json
+var constantsJSON []byte
+
+// Load returns the calibration that is built in. It can only fail where the embedded data is wrong, which a test excludes.
+var Load = sync.OnceValues(func() (*Calibration, error) { return Parse(constantsJSON) })
+
+// Calibration is the constants of all families: the logarithm of a constant is the sum of a base and of what the
+// architecture, the engine, the class and the family of all three add to it, so that a family that was not measured has
+// constants as well.
+type Calibration struct {
+	Base          Logarithms            `json:"base"`
+	Architectures map[string]Logarithms `json:"architectures"`
+	Engines       map[Engine]Logarithms `json:"engines"`
+	Classes       map[Class]Logarithms  `json:"classes"`
+	Families      []Measured            `json:"families"`
+	// Unmeasured are the spreads of families that were not measured.
+	Unmeasured Spread `json:"unmeasured"`
+}
+
+// Logarithms are natural logarithms of constants, or what is added to them, in the order of the constants.
+type Logarithms [constants]float64
+
+// Measured is a family that was measured.
+type Measured struct {
+	Family
+	Offsets Logarithms `json:"offsets"`
+	Spread  Spread     `json:"spread"`
+}
+
+// Spread is how far measurements are from estimates, as a factor less 1: a share of 0.2 says that they lie between the
+// estimate over 1.2 and 1.2 times the estimate. It is the 85th percentile of the errors when cells are estimated with
+// constants that were fitted without them.
+type Spread struct {
+	TTFT       float64 `json:"ttft"`
+	TPOT       float64 `json:"tpot"`
+	Throughput float64 `json:"throughput"`
+	Training   float64 `json:"training"`
+}
+
+// file is the data with the names of the constants, so that data of other constants is not taken for these.
+type file struct {
+	Constants []string `json:"constants"`
+	Calibration
+}
+
+// Parse reads a calibration. The error names what does not fit.
+func Parse(data []byte) (*Calibration, error) {
+	var f file
+	if err := json.Unmarshal(data, &f); err != nil {
+		return nil, fmt.Errorf("calibration: %w", err)
+	}
+	if !slices.Equal(f.Constants, names[:]) {
+		return nil, fmt.Errorf("calibration: constants are %q: fit them again, this version has %q", f.Constants, names)
+	}
+	return &f.Calibration, nil
+}
+
+// Format writes a calibration as Parse reads it.
+func Format(c *Calibration) ([]byte, error) {
+	data, err := json.Marshal(file{Constants: names[:], Calibration: *c})
+	if err != nil {
+		return nil, fmt.Errorf("calibration: %w", err)
+	}
+	return data, nil
+}

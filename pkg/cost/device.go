@@ -1,0 +1,92 @@
+package cost
+
+import (
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
+)
+
+// Device is what the model of costs knows of a device.
+type Device struct {
+	// Architecture is the family of constants: the product's architecture, with ` GDDR` where its memory is GDDR, since
+	// those are different chips under one name.
+	Architecture string
+	// Bandwidth is the peak of the device's memory in bytes per second.
+	Bandwidth float64
+	// Link is what a device sends to its peers in one direction in bytes per second; HostLink says that the link is the
+	// host's (PCIe), over which collectives are slower and later.
+	Link     float64
+	HostLink bool
+	// Network is what a device sends beyond its node in bytes per second; 0 where it is not known.
+	Network float64
+
+	peak [4]float64 // operations per second by width
+}
+
+// width is an index into the peak rates.
+type width int
+
+const (
+	bits16 width = iota
+	bits8
+	bits4
+	bits8Integer
+)
+
+// NewDevice reads a product of the catalogue.
+func NewDevice(p *accelerator.Product) Device {
+	d := Device{
+		Architecture: family(p), Bandwidth: float64(p.Performance.MemoryBandwidthMBps) * 1e6,
+		Link: float64(p.LinkMBps) * 1e6, HostLink: strings.HasPrefix(p.Link, "PCIe"),
+	}
+	for _, rate := range p.Performance.Peak {
+		flops := float64(rate.GFLOPS) * 1e9
+		switch rate.Precision {
+		case v1alpha1.BF16, v1alpha1.FP16:
+			d.peak[bits16] = max(d.peak[bits16], flops)
+		case v1alpha1.FP8:
+			d.peak[bits8] = flops
+		case v1alpha1.INT8:
+			d.peak[bits8Integer] = flops
+		case "FP4":
+			d.peak[bits4] = flops
+		}
+	}
+	return d
+}
+
+// family names the constants of a product. Blackwell Ultra is Blackwell with more memory and faster FP4.
+func family(p *accelerator.Product) string {
+	name := strings.TrimSuffix(p.Architecture, " Ultra")
+	if p.Architecture == "Blackwell" && strings.HasPrefix(p.MemoryType, "GDDR") {
+		name += " GDDR"
+	}
+	return name
+}
+
+// rate is the peak that a format is computed at and the width that it is computed in; a format that the device does not
+// compute in is expanded to 16 bits.
+func (d *Device) rate(p v1alpha1.Precision) (float64, width) {
+	w := widthOf(p)
+	if d.peak[w] == 0 {
+		w = bits16
+	}
+	return d.peak[w], w
+}
+
+func widthOf(p v1alpha1.Precision) width {
+	switch p {
+	case v1alpha1.FP8:
+		return bits8
+	case v1alpha1.INT8:
+		return bits8Integer
+	case v1alpha1.NVFP4, v1alpha1.MXFP4:
+		return bits4
+	default:
+		return bits16
+	}
+}
+
+// complete says whether the roofline of the device is known.
+func (d *Device) complete() bool { return d.Bandwidth > 0 && d.peak[bits16] > 0 }

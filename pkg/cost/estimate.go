@@ -1,0 +1,140 @@
+package cost
+
+import (
+	"fmt"
+	"math"
+)
+
+// Estimator estimates queries of one family. It is made once and then used for many queries, by several goroutines if need
+// be.
+type Estimator struct {
+	constants Constants
+	spread    Spread
+	basis     Basis
+}
+
+// Range is an estimate with the range that a measurement is expected in.
+type Range struct{ Low, Value, High float64 }
+
+// Estimate is what an instance delivers.
+type Estimate struct {
+	// TTFT is the time to the first token, TPOT the time between later ones, in seconds.
+	TTFT, TPOT Range
+	// OutputTokensPerSecond is that of the whole instance.
+	OutputTokensPerSecond Range
+	Basis                 Basis
+}
+
+// Estimator returns the estimator of a family.
+func (c *Calibration) Estimator(f Family) *Estimator {
+	e := &Estimator{constants: c.Constants(f), spread: c.Unmeasured, basis: c.basis(f)}
+	if m := c.measured(f); m != nil {
+		e.spread = m.Spread
+	}
+	return e
+}
+
+// Constants are the family's.
+func (e *Estimator) Constants() *Constants { return &e.constants }
+
+// Serve estimates serving. The query must have passed its Check.
+func (e *Estimator) Serve(q *Query) Estimate { return e.ranges(Serve(q, &e.constants)) }
+
+// ServeUnder estimates serving requests that arrive at random, so many that a token takes at most limit seconds. The query
+// must have passed its Check.
+func (e *Estimator) ServeUnder(q *Query, limit float64) Estimate {
+	return e.ranges(ServeUnder(q, &e.constants, limit))
+}
+
+// Train estimates the seconds of an optimizer step. The job must have passed its Check.
+func (e *Estimator) Train(t *Training) (Range, Basis) {
+	return around(t.Step(&e.constants), e.spread.Training), e.basis
+}
+
+func (e *Estimator) ranges(t Times) Estimate {
+	return Estimate{
+		TTFT: around(t.TTFT, e.spread.TTFT), TPOT: around(t.TPOT, e.spread.TPOT),
+		OutputTokensPerSecond: around(t.OutputTokensPerSecond, e.spread.Throughput), Basis: e.basis,
+	}
+}
+
+func around(value, spread float64) Range {
+	return Range{Low: value / (1 + spread), Value: value, High: value * (1 + spread)}
+}
+
+// limitOf bounds every number of a query, so that no product of them overflows.
+const limitOf = 1e12
+
+// Check says what is wrong with a query, by field, value and remedy; nil where it can be estimated.
+func (q *Query) Check() error {
+	if err := checkPlace(q.Profile, q.Device); err != nil {
+		return err
+	}
+	if err := q.Strategy.check(); err != nil {
+		return err
+	}
+	w := &q.Workload
+	return checkNumbers([]field{
+		{"input", w.Input},
+		{"output", w.Output},
+		{"concurrency", w.Concurrency},
+		{"clients", w.Clients},
+		{"maxBatchedTokens", w.MaxBatchedTokens},
+		{"requests", w.Requests},
+	})
+}
+
+// Check says what is wrong with a training job, by field, value and remedy; nil where it can be estimated.
+func (t *Training) Check() error {
+	if err := checkPlace(t.Profile, t.Device); err != nil {
+		return err
+	}
+	if err := t.Strategy.check(); err != nil {
+		return err
+	}
+	return checkNumbers([]field{
+		{"replicas", float64(t.Replicas)},
+		{"batch", t.Batch},
+		{"microBatch", t.MicroBatch},
+		{"sequence", t.Sequence},
+	})
+}
+
+type field struct {
+	name  string
+	value float64
+}
+
+func checkNumbers(fields []field) error {
+	for _, f := range fields {
+		if math.IsNaN(f.value) || f.value < 0 || f.value > limitOf {
+			return fmt.Errorf("%s: %g: set it to a number from 0 to %g", f.name, f.value, limitOf)
+		}
+	}
+	return nil
+}
+
+func checkPlace(p *Profile, d *Device) error {
+	switch {
+	case p == nil || p.layers < 1 || p.hidden < 1:
+		return fmt.Errorf("profile: empty: make it of a model with NewProfile")
+	case d == nil || !d.complete():
+		return fmt.Errorf("device: bandwidth or 16-bit peak rate is not known: estimate on a product of the catalogue")
+	}
+	return nil
+}
+
+// maxDegree bounds a degree of a strategy.
+const maxDegree = 1 << 16
+
+func (s *Strategy) check() error {
+	for _, f := range [4]struct {
+		name  string
+		value int
+	}{{"tensor", s.Tensor}, {"pipeline", s.Pipeline}, {"attentionData", s.AttentionData}, {"expert", s.Expert}} {
+		if f.value < 0 || f.value > maxDegree {
+			return fmt.Errorf("%s: %d: set it to a degree from 1 to %d", f.name, f.value, maxDegree)
+		}
+	}
+	return nil
+}

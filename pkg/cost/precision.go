@@ -1,0 +1,40 @@
+package cost
+
+import (
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// Precisions are the formats that a model's parts are stored and computed in.
+type Precisions struct {
+	// Linear is that of attention projections and dense feed-forward blocks, Experts that of routed experts, Cache that
+	// of keys and values.
+	Linear, Experts, Cache v1alpha1.Precision
+}
+
+// Stored returns the precisions of a checkpoint published in one format. Of a mixture of experts, MXFP4 and INT4
+// checkpoints (GPT-OSS, Kimi K2) store the routed experts in it and all else in 16 bits; NVFP4 ones with latent
+// attention keep what is not an expert in 8. A cache of "" is FP8 where the weights are FP8 or NVFP4, else 16 bits.
+func Stored(m *model.Model, weights, cache v1alpha1.Precision) Precisions {
+	p := Precisions{Linear: weights, Experts: weights, Cache: cache}
+	moe := m.Architecture.MoE != nil
+	switch {
+	case moe && (weights == v1alpha1.MXFP4 || weights == v1alpha1.INT4):
+		p.Linear = v1alpha1.BF16
+	case moe && weights == v1alpha1.NVFP4 && m.Architecture.Attention.MLA != nil:
+		p.Linear = v1alpha1.FP8
+	}
+	if cache == "" {
+		p.Cache = v1alpha1.BF16
+		if weights == v1alpha1.FP8 || weights == v1alpha1.NVFP4 {
+			p.Cache = v1alpha1.FP8
+		}
+	}
+	return p
+}
+
+// bytesPer is the size of a weight or cached value, block scales included.
+func bytesPer(p v1alpha1.Precision) float64 {
+	num, den := model.BytesPer(p)
+	return float64(num) / float64(den)
+}

@@ -1,0 +1,91 @@
+package cost
+
+import "math"
+
+// Training is a training job: mixed precision with recomputed activations, pipelines with one forward and one backward
+// pass in turn.
+type Training struct {
+	Profile  *Profile
+	Device   *Device
+	Strategy Strategy
+	// Replicas are data-parallel copies of the whole strategy.
+	Replicas int
+	// Batch is the number of sequences of an optimizer step over all replicas, MicroBatch of a pass.
+	Batch, MicroBatch float64
+	// Sequence is the number of tokens of a sequence.
+	Sequence float64
+	// Checkpointing says that activations are computed again in the backward pass, Frozen that only adapters are
+	// trained, whose weights have no gradients of their own.
+	Checkpointing, Frozen bool
+}
+
+// passes is the work of a step in forward passes: the backward pass is two, without gradients of weights one, and
+// recomputing one more.
+func (t *Training) passes() float64 {
+	n := 3.0
+	if t.Frozen {
+		n = 2
+	}
+	if t.Checkpointing {
+		n++
+	}
+	return n
+}
+
+// forward is the operations of a forward pass over one token, over all ranks.
+func (t *Training) forward() float64 {
+	p := t.Profile
+	weights := 0.0
+	for _, l := range [5]*linear{&p.attention.projections, &p.recurrent.projections, &p.dense, &p.shared, &p.head} {
+		weights += l.layers * (l.weights + l.copied)
+	}
+	weights += p.experts.layers * p.experts.active * p.experts.weights
+	a := &p.attention
+	reach := t.Sequence // the kernels of the measurements compute the masked half as well
+	products := a.heads * a.prefill * (a.layers*reach + a.windowed*min(reach, a.window))
+	return 2*weights + products
+}
+
+// Operations are those of an optimizer step, recomputed ones included.
+func (t *Training) Operations() float64 {
+	return t.passes() * t.forward() * t.Batch * t.Sequence
+}
+
+// Step is the time of an optimizer step in seconds with given constants.
+func (t *Training) Step(c *Constants) float64 {
+	d := t.Strategy.degrees()
+	replicas := float64(max(1, t.Replicas))
+	micro := max(1, t.MicroBatch)
+	count := max(1, t.Batch/(replicas*micro))
+	tokens := micro * t.Sequence
+	s := stepper{p: t.Profile, d: t.Device, c: c, degrees: d}
+	compute := t.passes() * t.forward() * tokens / (d.ranks * d.stages * t.Device.peak[bits16] * c[TrainingShare])
+	collect := t.passes() * s.collect(tokens/d.data, tokens) / d.stages
+	pass := compute + collect
+	if d.stages > 1 {
+		pass += 2 * (c[TransferSeconds] + tokens*t.Profile.hidden*2/d.tensor/t.network())
+	}
+	return (count+d.stages-1)*pass + t.reduce(replicas, d) + c[StepSeconds]
+}
+
+// reduce is the all-reduce of the gradients over the replicas, in 16 bits.
+func (t *Training) reduce(replicas float64, d degrees) float64 {
+	if replicas <= 1 || t.Frozen {
+		return 0
+	}
+	p := t.Profile
+	weights := p.experts.layers*p.experts.count*p.experts.weights + p.head.weights
+	for _, l := range [4]*linear{&p.attention.projections, &p.recurrent.projections, &p.dense, &p.shared} {
+		weights += l.layers * (l.weights + l.copied)
+	}
+	sent := 2 * (replicas - 1) / replicas * 2 * weights / (d.ranks * d.stages)
+	return sent / t.network()
+}
+
+// network is what a device sends to other nodes in bytes per second; its link where that is not known.
+func (t *Training) network() float64 {
+	if t.Device.Network > 0 {
+		return t.Device.Network
+	}
+	return math.Max(1, t.Device.Link)
+}

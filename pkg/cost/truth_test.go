@@ -1,0 +1,160 @@
+package cost_test
+
+import (
+	"math"
+	"os"
+	"testing"
+
+	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/cost/internal/calibration"
+	"github.com/rankwright/rankwright/pkg/cost/internal/truth"
+)
+
+// measurements are the published ones, with the constants that are built in.
+func measurements(t *testing.T) ([]truth.Observation, *cost.Calibration) {
+	t.Helper()
+	folder, err := truth.Folder()
+	if err != nil {
+		t.Skipf("the facts are not here: %v", err)
+	}
+	if _, err := os.Stat(folder); err != nil {
+		t.Skipf("the facts are not here: %v", err)
+	}
+	all, err := truth.All(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cost.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all, c
+}
+
+func held(o *truth.Observation) bool   { return o.Held() }
+func fitted(o *truth.Observation) bool { return !o.Held() }
+
+// TestErrors holds the median error on the half of the cells that the constants were not fitted to.
+func TestErrors(t *testing.T) {
+	all, c := measurements(t)
+	onFitted, onHeld := calibration.ErrorsByKind(all, c, fitted), calibration.ErrorsByKind(all, c, held)
+	for _, bar := range []struct {
+		kind   calibration.Kind
+		fewest int
+		median float64
+	}{
+		{calibration.Kind{Table: "trtllm", Quantity: truth.Throughput}, 150, 0.10},
+		{calibration.Kind{Table: "inferencex", Quantity: truth.TPOT}, 700, 0.11},
+		{calibration.Kind{Table: "inferencex", Quantity: truth.TTFT}, 700, 0.25},
+		{calibration.Kind{Table: "mlperf Offline", Quantity: truth.Throughput}, 10, 0.12},
+		{calibration.Kind{Table: "mlperf Server", Quantity: truth.Throughput}, 10, 0.12},
+		{calibration.Kind{Table: "megatron", Quantity: truth.TrainingRate}, 4, 0.10},
+	} {
+		train, test := onFitted[bar.kind], onHeld[bar.kind]
+		got := calibration.Quantile(test, 0.5)
+		t.Logf("%-14s %-13s median error %4.1f %% of %3d fitted, %4.1f %% of %3d held out (bar %.0f %%)", bar.kind.Table, bar.kind.Quantity,
+			100*calibration.Quantile(train, 0.5), len(train), 100*got, len(test), 100*bar.median)
+		if len(test) < bar.fewest || got > bar.median {
+			t.Errorf("%s %s: median error %.3f of %d, want at most %.3f of at least %d", bar.kind.Table, bar.kind.Quantity, got, len(test), bar.median, bar.fewest)
+		}
+	}
+}
+
+// TestChoice holds the choice of a strategy by output tokens per second and device, on choices that were held out whole.
+func TestChoice(t *testing.T) {
+	all, c := measurements(t)
+	score := func(keep func(*truth.Observation) bool) calibration.Choice {
+		return calibration.Choose(all, c, func(o *truth.Observation) bool { return o.Table == "trtllm" && keep(o) })
+	}
+	t.Logf("fitted:   %+v", score(fitted))
+	got := score(held)
+	t.Logf("held out: %+v", got)
+	if got.Groups < 20 || got.Near < 0.80 || got.Regret > 0.015 || got.Ordered < 0.94 {
+		t.Errorf("%+v: want at least 20 groups, 0.80 near the best, a regret of at most 0.015 and 0.94 of the pairs in order", got)
+	}
+}
+
+// TestChoiceUnderLimits holds the choice of a shape under limits of the time per output token.
+func TestChoiceUnderLimits(t *testing.T) {
+	all, c := measurements(t)
+	limits := []float64{0.050, 0.030, 0.020, 0.012}
+	t.Logf("fitted:   %+v", calibration.ChooseUnder(all, c, limits, fitted))
+	got := calibration.ChooseUnder(all, c, limits, held)
+	t.Logf("held out: %+v", got)
+	if got.Choices < 100 || got.Regret > 0.06 {
+		t.Errorf("%+v: want at least 100 choices and a regret of at most 0.06", got)
+	}
+}
+
+// TestRanges holds that measurements lie in the printed ranges, and that these are narrow enough to be of use. The time to
+// the first token depends on when requests arrive, which the tables do not say, so its ranges are wide: they are held to
+// what is reached.
+func TestRanges(t *testing.T) {
+	all, c := measurements(t)
+	var every []float64
+	for _, bar := range []struct {
+		quantity      truth.Quantity
+		fewest        float64
+		inside, width float64
+	}{
+		{truth.Throughput, 190, 0.80, 0.30},
+		{truth.TPOT, 700, 0.80, 0.30},
+		{truth.TTFT, 700, 0.80, 0.85},
+	} {
+		inside, count := 0.0, 0.0
+		var widths []float64
+		for i := range all {
+			o := &all[i]
+			if !o.Held() || o.Reported || o.Quantity != bar.quantity {
+				continue
+			}
+			r := estimated(c.Estimator(o.Family), o)
+			widths = append(widths, r.High/r.Value-1)
+			every = append(every, r.High/r.Value-1)
+			count++
+			if r.Low <= o.Measured && o.Measured <= r.High {
+				inside++
+			}
+		}
+		width := calibration.Quantile(widths, 0.5)
+		t.Logf("%-10s %2.0f %% of %.0f held out inside, median range +-%.0f %%", bar.quantity, 100*inside/count, count, 100*width)
+		if count < bar.fewest || inside/count < bar.inside || width > bar.width {
+			t.Errorf("%s: %.3f of %.0f inside, median range %.3f: want %.2f, and %.2f", bar.quantity, inside/count, count, width, bar.inside, bar.width)
+		}
+	}
+	t.Logf("median range of all estimates +-%.0f %%", 100*calibration.Quantile(every, 0.5))
+}
+
+func estimated(e *cost.Estimator, o *truth.Observation) cost.Range {
+	var estimate cost.Estimate
+	if o.Limit > 0 {
+		estimate = e.ServeUnder(&o.Query, o.Limit)
+	} else {
+		estimate = e.Serve(&o.Query)
+	}
+	return [...]cost.Range{truth.Throughput: estimate.OutputTokensPerSecond, truth.TPOT: estimate.TPOT, truth.TTFT: estimate.TTFT}[o.Quantity]
+}
+
+// TestMegatronTable holds the recalled table to itself: its columns were published with three digits each.
+func TestMegatronTable(t *testing.T) {
+	all, _ := measurements(t)
+	for i := range all {
+		o := &all[i]
+		if o.Training == nil {
+			continue
+		}
+		// The paper counts 96 b s l h^2 (1 + s/6h + V/16lh) operations for a step with recomputed activations.
+		if got := o.Training.Operations(); math.Abs(got/published(o.Training, o.Model)-1) > 0.03 {
+			t.Errorf("%s: %.4g operations, the paper's formula gives %.4g", o.Model, got, published(o.Training, o.Model))
+		}
+	}
+}
+
+func published(job *cost.Training, name string) float64 {
+	shape := map[string][2]float64{
+		"GPT-1.7B": {2304, 24}, "GPT-3.6B": {3072, 30}, "GPT-7.5B": {4096, 36}, "GPT-18.4B": {6144, 40}, "GPT-39.1B": {8192, 48},
+		"GPT-76.1B": {10240, 60}, "GPT-145.6B": {12288, 80}, "GPT-310.1B": {16384, 96}, "GPT-529.6B": {20480, 105}, "GPT-1008B": {25600, 128},
+	}[name]
+	h, l, s, vocabulary := shape[0], shape[1], job.Sequence, 51200.0
+	return 96 * job.Batch * s * l * h * h * (1 + s/(6*h) + vocabulary/(16*l*h))
+}
