@@ -15,6 +15,7 @@ type Footprint struct {
 	activations           *activations
 	training              *training
 	engine, communication int64
+	beside                int64 // what a device has beside the part of SGLang's rule
 }
 
 // New counts the memory of a setup. The device decides only about the engine's default batch sizes; leave it empty where
@@ -54,6 +55,9 @@ func NewWith(s Setup, d Device, c Constants) (*Footprint, error) {
 		f.train()
 	} else {
 		f.activations = activationsOf(&s, &c)
+	}
+	if s.Inference != nil {
+		f.beside = besideStatic(d, s.Inference.Utilization)
 	}
 	f.sum()
 	return f, nil

@@ -1,5 +1,7 @@
 package model
 
+import "github.com/rankwright/rankwright/api/v1alpha1"
+
 // storage is how a published checkpoint stores its weights, module by module and layer by layer.
 type storage struct {
 	formats []format
@@ -102,4 +104,18 @@ func (m *Model) layerScales(layer int, l *layout) int64 {
 		}
 	}
 	return sum
+}
+
+// BlockSide is the side of the square blocks that share a scale in a precision, in weights; 1 where a scale is for less
+// than two rows. Tensor ranks cannot cut through a block.
+func (m *Model) BlockSide(p v1alpha1.Precision) int {
+	l := m.layout(p)
+	side := int(max(1, l.quantized.rows))
+	if l.published != nil {
+		side = 1
+		for i := range l.published.formats {
+			side = max(side, int(l.published.formats[i].rows))
+		}
+	}
+	return side
 }

@@ -1,0 +1,116 @@
+package memory
+
+import "github.com/rankwright/rankwright/api/v1alpha1"
+
+// Need is what layers first to end-1 take of a device's Offer: they fit where it is not more. It says in two numbers what
+// Room says in words, so that devices can be sorted by what they offer and compared with many runs of layers.
+func (f *Footprint) Need(first, end int) int64 {
+	u := f.Use(first, end)
+	if f.setup.Inference == nil {
+		return bounded(u.Total())
+	}
+	switch engines[f.setup.Engine].rule {
+	case staticOfTotal:
+		if u.beside()-u.Weights > f.beside {
+			return maxBytes
+		}
+		return bounded(u.Weights + u.Cache)
+	case ofFree:
+		return bounded(u.beside() + part(u.Cache, 1000, f.setup.Inference.Utilization) + 1)
+	default:
+		return bounded(u.Total())
+	}
+}
+
+// Offer is what a device has for the layers of an engine that takes a part of it, in permille, or its default where that
+// is 0. Under SGLang's rule a device that others hold more than a 100th of offers nothing, since its part for activations
+// is gone then.
+func Offer(engine v1alpha1.Engine, training bool, permille int64, d Device) int64 {
+	free := bounded(d.visible() - d.OthersBytes - contextBytes)
+	e, ok := engines[engine]
+	if !ok || training {
+		return free
+	}
+	fill(&permille, e.permille)
+	limit := part(d.visible(), permille, 1000)
+	switch e.rule {
+	case ofFree:
+		return free
+	case staticOfTotal:
+		if d.OthersBytes > d.visible()/100 {
+			return 0
+		}
+		return limit
+	default:
+		if permille < 1000 && limit > free {
+			return 0
+		}
+		return min(limit, free)
+	}
+}
+
+// besideStatic is what a device has for activations and the engine beside the part for weights and cache, less the 100th
+// that others may hold.
+func besideStatic(d Device, permille int64) int64 {
+	if d.visible() == 0 {
+		return maxBytes
+	}
+	return d.visible() - d.visible()/100 - contextBytes - part(d.visible(), permille, 1000)
+}
+
+// Limits are an engine's default batch on a device: the most tokens and the most sequences of a step.
+func Limits(engine v1alpha1.Engine, d Device, offline bool) (tokens, sequences int64) {
+	e, ok := engines[engine]
+	if !ok {
+		return 0, 0
+	}
+	b := e.limits(d, offline)
+	return b.tokens, b.sequences
+}
+
+// CacheBytes is the cache of a sequence of some tokens in layers first to end-1 of a device, in whole blocks.
+func (f *Footprint) CacheBytes(first, end int, tokens int64) int64 {
+	if f.setup.Inference == nil {
+		return 0
+	}
+	s := f.setup
+	in := *s.Inference
+	in.MaxModelLen, s.Inference = tokens, &in
+	c, sum := cacheOf(&s), int64(0)
+	for i := first; i < end; i++ {
+		kept, _ := c.kept(i)
+		sum = bounded(sum + times(kept, c.token(i)))
+	}
+	return sum
+}
+
+// Least is what every stage needs beside its layers, under the rules that count it.
+func (f *Footprint) Least() int64 {
+	if f.setup.Inference == nil || engines[f.setup.Engine].rule == staticOfTotal {
+		return 0
+	}
+	return bounded(f.engine + f.communication + f.activations.forward())
+}
+
+// Holds is how many sequences layers first to end-1 have room for within an offer, where the cache of each takes so many
+// bytes there.
+func (f *Footprint) Holds(first, end int, offer, sequence int64) int64 {
+	if f.setup.Inference == nil {
+		return 0
+	}
+	u := f.Use(first, end)
+	room := offer - u.beside() - (f.step[end] - f.step[first])
+	switch engines[f.setup.Engine].rule {
+	case staticOfTotal:
+		room = offer - u.Weights
+	case ofFree:
+		room = part(max(0, room), f.setup.Inference.Utilization, 1000)
+	}
+	if room <= 0 {
+		return 0
+	}
+	if sequence <= 0 {
+		return maxSequences
+	}
+	return room / sequence
+}

@@ -1,0 +1,130 @@
+package plan
+
+import (
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/memory"
+)
+
+// attempt is the search in one format, with an engine's default batches or lean ones.
+type attempt struct {
+	task   *task
+	step   step
+	lean   bool
+	levels [][]*pool // pools by topology level, to be tried in order
+	prints map[printKey]*footprint
+	shared *cost.Profile
+	tuned  map[string]*cost.Estimator
+}
+
+// printKey is what tells footprints apart. That of inference is the same for all pipelines of two stages and more.
+type printKey struct {
+	class int32
+	shape
+}
+
+func (t *task) attempt(s step, lean bool) *attempt {
+	a := &attempt{task: t, step: s, lean: lean, prints: map[printKey]*footprint{}, tuned: map[string]*cost.Estimator{}}
+	if t.prefer != "" {
+		a.levels = append(a.levels, t.collect(s, t.prefer).pools)
+	}
+	a.levels = append(a.levels, t.collect(s, t.require.level).pools)
+	return a
+}
+
+// footprint is the memory of a shape on devices of a class, -1 for devices of several; nil where the model does not divide so.
+func (a *attempt) footprint(class int32, s shape) *footprint {
+	if a.task.workload.Training == nil {
+		s.stages = min(s.stages, 2)
+	}
+	key := printKey{class, s}
+	f, ok := a.prints[key]
+	if !ok {
+		f = a.newFootprint(class, s)
+		a.prints[key] = f
+	}
+	return f
+}
+
+func (a *attempt) newFootprint(class int32, s shape) *footprint {
+	t := a.task
+	d := t.smallest(class)
+	setup := memory.Setup{
+		Model: t.model, Engine: t.engine, Weights: a.step.format, KV: a.step.cache,
+		Layout: memory.Layout{Tensor: s.tensor, Pipeline: s.stages, Expert: s.expert}, Training: t.workload.Training,
+	}
+	if in := t.workload.Inference; in != nil {
+		l := limitsOn(t.engine, d, int64(max(1, in.MaxSequences)), a.lean)
+		setup.Layout.AttentionData = s.data
+		setup.Inference = &memory.Inference{
+			MaxModelLen: int64(in.MaxModelLen), Sequences: int64(max(1, in.MaxSequences)), BatchedTokens: l.tokens, BatchedSequences: l.sequences,
+		}
+	} else {
+		setup.Layout.Data = s.data
+	}
+	counted, err := memory.New(setup, d)
+	if err != nil {
+		return nil
+	}
+	f := &footprint{Footprint: counted, layers: counted.Layers()}
+	if t.workload.Inference != nil {
+		f.running = counted.Setup().Inference.BatchedSequences * int64(s.data)
+		f.sequence = make([]int64, f.layers+1)
+		for i := range f.layers {
+			f.sequence[i+1] = f.sequence[i] + counted.CacheBytes(i, i+1, t.input()+t.output())
+		}
+	}
+	return f
+}
+
+// smallest is the device of a class, or of several the one with the least memory.
+func (t *task) smallest(class int32) memory.Device {
+	if class >= 0 {
+		return t.cluster.classes[class].facts().device
+	}
+	var least memory.Device
+	for i := range t.cluster.classes {
+		c := &t.cluster.classes[i]
+		if c.total > 0 && (least.TotalBytes == 0 || c.total < least.TotalBytes) && t.require.refuseClass(c) == "" {
+			least = c.facts().device
+		}
+	}
+	return least
+}
+
+// profile is the model's operators in the attempt's precisions.
+func (a *attempt) profile() *cost.Profile {
+	if a.shared == nil {
+		a.shared = cost.NewProfile(a.task.model, cost.Stored(a.task.model, a.step.format, a.step.cache))
+	}
+	return a.shared
+}
+
+// estimator has the constants of an architecture.
+func (a *attempt) estimator(architecture string) *cost.Estimator {
+	e, ok := a.tuned[architecture]
+	if !ok {
+		e = a.task.calibration.Estimator(cost.Family{Architecture: architecture, Engine: cost.Engine(a.task.engine), Class: a.profile().Class()})
+		a.tuned[architecture] = e
+	}
+	return e
+}
+
+// offer is what a device of a class with some free bytes has for the layers.
+func (t *task) offer(class int32, free int64) int64 {
+	d := t.cluster.classes[class].facts().device
+	d.OthersBytes = max(0, d.TotalBytes-free)
+	return memory.Offer(t.engine, t.workload.Training != nil, 0, d)
+}
+
+// computed is the precision that a class computes weights of a format in: the format where it can, else 16 bits.
+func computed(c *class, format v1alpha1.Precision) v1alpha1.Precision {
+	switch {
+	case c.computes(format):
+		return format
+	case c.computes(v1alpha1.BF16) || !c.known():
+		return v1alpha1.BF16
+	default:
+		return v1alpha1.FP16
+	}
+}

@@ -1,0 +1,288 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// shape is the degrees of one instance with its data ranks.
+type shape struct{ tensor, stages, data, expert int }
+
+// devices is how many one data rank has.
+func (s shape) devices() int { return s.tensor * s.stages }
+
+// lane is the parts of a pool that are alike to the model of costs: of one class, with links of their own or without.
+type lane struct {
+	pool  *pool // its parts only
+	class int32
+	link  bool
+	limit int // largest tensor group
+	// groups remembers groupCaps by size of a group.
+	groups map[int][]int64
+}
+
+// lanes divides a pool, the largest devices first.
+func (c *Cluster) lanes(p *pool) []*lane {
+	var lanes []*lane
+	for _, kind := range p.kinds {
+		part := &p.parts[kind[0]]
+		at := slices.IndexFunc(lanes, func(l *lane) bool { return l.class == part.class && l.link == part.link })
+		if at < 0 {
+			at = len(lanes)
+			lanes = append(lanes, &lane{pool: &pool{vendor: p.vendor, parts: p.parts}, class: part.class, link: part.link, groups: map[int][]int64{}})
+		}
+		l := lanes[at]
+		l.pool.kinds = append(l.pool.kinds, kind)
+		l.limit = max(l.limit, min(part.limit, len(part.devices)))
+	}
+	for _, l := range lanes {
+		l.pool.zones = p.zonesOf(l)
+	}
+	slices.SortStableFunc(lanes, func(a, b *lane) int { return compareLanes(&c.classes[a.class], &c.classes[b.class], a, b) })
+	return lanes
+}
+
+func compareLanes(x, y *class, a, b *lane) int {
+	linked := 0
+	if a.link != b.link {
+		linked = 1
+		if a.link {
+			linked = -1
+		}
+	}
+	return cmp.Or(cmp.Compare(x.total, y.total), cmp.Compare(x.product, y.product), linked, cmp.Compare(a.class, b.class))
+}
+
+// zonesOf are the pool's zones with the lane's parts only.
+func (p *pool) zonesOf(l *lane) []zone {
+	zones := make([]zone, len(p.zones))
+	for i := range p.zones {
+		for _, at := range p.zones[i].parts {
+			if part := &p.parts[at]; part.class == l.class && part.link == l.link {
+				zones[i].parts = append(zones[i].parts, at)
+				zones[i].devices += len(part.caps)
+			}
+		}
+	}
+	return zones
+}
+
+// candidate is a way to run the model on devices of one lane.
+type candidate struct {
+	shape
+	lane *lane
+	// block says that the data ranks of an instance share an island, as the tensor ranks of each do.
+	block  bool
+	prints *footprint
+	ends   []int
+	outcome
+}
+
+// group is how many devices must share an island.
+func (c *candidate) group() int {
+	if c.block {
+		return c.tensor * c.data
+	}
+	return c.tensor
+}
+
+// total is how many devices a copy takes.
+func (c *candidate) total() int { return c.tensor * c.stages * c.data }
+
+// maxFreeStages bounds the numbers of stages that are all looked at; beyond it only the fewest that hold the model are.
+const maxFreeStages = 8
+
+// candidates are the ways to run the model on a lane that its groups may have room for.
+func (a *attempt) candidates(l *lane) []*candidate {
+	var found []*candidate
+	t := a.task
+	for _, s := range t.degrees(a.step, l) {
+		found = append(found, a.pipelines(l, s)...)
+	}
+	return found
+}
+
+// pipelines are the candidates of some degrees by number of stages.
+func (a *attempt) pipelines(l *lane, d degree) []*candidate {
+	t := a.task
+	var found []*candidate
+	instances := t.copies
+	if !d.block {
+		instances *= d.data
+	}
+	c := candidate{shape: shape{tensor: d.tensor, data: d.data, expert: d.expert}, lane: l, block: d.block}
+	caps := l.caps(c.group(), instances)
+	most := min(len(caps)/instances, int(t.model.Architecture.Layers))
+	first, last := 1, most
+	if n := t.asked.stages; n > 0 {
+		first, last = n, min(n, most)
+	}
+	for stages := first; stages <= last; stages++ {
+		if stages > maxFreeStages && len(found) > 0 && t.asked.stages == 0 {
+			break
+		}
+		c.stages = stages
+		if made, ok := a.candidate(c, caps[:stages*instances]); ok {
+			found = append(found, made)
+		}
+	}
+	return found
+}
+
+// candidate completes one where the groups may hold it.
+func (a *attempt) candidate(c candidate, caps []int64) (*candidate, bool) {
+	c.prints = a.footprint(c.lane.class, c.shape)
+	if c.prints == nil {
+		return nil, false
+	}
+	least := caps[len(caps)-1]
+	c.ends = c.prints.even(c.stages)
+	fits := c.ends != nil && c.prints.fits(c.ends, least)
+	if !fits {
+		if caps[0] == least || !c.prints.mayHold(blocksOf(caps, c.stages)) {
+			return nil, false
+		}
+		c.ends = nil // unequal devices: the split is found with them
+	}
+	a.evaluate(&c, least)
+	return &c, true
+}
+
+// blocksOf is the least of each block of groups, one block for each stage.
+func blocksOf(caps []int64, stages int) []int64 {
+	count := len(caps) / stages
+	blocks := make([]int64, stages)
+	for i := range blocks {
+		blocks[i] = caps[(i+1)*count-1]
+	}
+	return blocks
+}
+
+// fits says whether each stage of a split needs at most some bytes.
+func (f *footprint) fits(ends []int, most int64) bool {
+	first := 0
+	for _, end := range ends {
+		if f.bytes(first, end) > most {
+			return false
+		}
+		first = end
+	}
+	return true
+}
+
+// caps are the offers of the lane's largest groups of a size, falling; so many of them as all stages may need.
+func (l *lane) caps(group, instances int) []int64 {
+	caps, ok := l.groups[group]
+	if !ok {
+		caps = l.pool.groupCaps(group, instances*maxStages)
+		l.groups[group] = caps
+	}
+	return caps
+}
+
+// maxStages is the API's bound of ShardingPlanSpec.Stages.
+const maxStages = 1024
+
+// degree is a choice of degrees within a stage.
+type degree struct {
+	tensor, data, expert int
+	block                bool
+}
+
+// degrees are the choices that the model, the engine, the format and the lane allow.
+func (t *task) degrees(s step, l *lane) []degree {
+	limit := l.limit
+	var found []degree
+	for _, tensor := range t.tensors(limit) {
+		for _, data := range t.datas(tensor, limit) {
+			for _, expert := range t.experts(s, tensor, data) {
+				inference := t.workload.Training == nil && data > 1
+				if inference && tensor*data <= limit {
+					found = append(found, degree{tensor, data, expert, true})
+				}
+				if !inference || t.asked.data > 1 {
+					found = append(found, degree{tensor, data, expert, false})
+				}
+			}
+		}
+	}
+	return found
+}
+
+func (t *task) tensors(limit int) []int {
+	if n := t.asked.tensor; n > 0 {
+		return []int{n}
+	}
+	if t.splits == nil {
+		t.splits = t.model.TensorDegrees(maxTensor)
+	}
+	return t.splits[:sortedUpTo(t.splits, limit)]
+}
+
+// maxTensor is the largest tensor degree that is chosen.
+const maxTensor = 256
+
+func sortedUpTo(sorted []int, limit int) int {
+	at, found := slices.BinarySearch(sorted, limit)
+	if found {
+		at++
+	}
+	return at
+}
+
+// datas are the data degrees: in inference groups that attend to sequences of their own and share the experts, which only
+// mixtures have; in training as many as are asked for.
+func (t *task) datas(tensor, limit int) []int {
+	if t.asked.data > 0 || t.workload.Training != nil || t.model.Architecture.MoE == nil || !attendsApart[t.engine] {
+		return []int{max(1, t.asked.data)}
+	}
+	degrees := []int{1}
+	for d := 2; d*tensor <= min(limit, maxAttentionData); d *= 2 {
+		degrees = append(degrees, d)
+	}
+	return degrees
+}
+
+// maxAttentionData bounds the devices of attention data parallelism that is chosen: what one host has.
+const maxAttentionData = 8
+
+// attendsApart are the engines that can give each group of devices sequences of its own while all share the experts.
+var attendsApart = map[v1alpha1.Engine]bool{v1alpha1.EngineVLLM: true, v1alpha1.EngineSGLang: true, v1alpha1.EngineTensorRTLLM: true}
+
+// experts are the expert degrees: 1 and all ranks of a stage. Weights with scales for square blocks can be cut in tensor
+// ranks only along the blocks; where that cannot be, whole experts are shared out.
+func (t *task) experts(s step, tensor, data int) []int {
+	moe := t.model.Architecture.MoE
+	if moe == nil {
+		if t.cutsBlocks(s, int(t.model.Architecture.MLP.IntermediateSize), tensor) {
+			return nil
+		}
+		return []int{1}
+	}
+	if t.asked.expert > 0 {
+		if t.asked.expert > 1 && !expertFits(t.engine, t.asked.expert, tensor, data) {
+			return nil
+		}
+		return []int{t.asked.expert}
+	}
+	if t.cutsBlocks(s, int(t.model.Architecture.MLP.IntermediateSize), tensor) || t.cutsBlocks(s, int(moe.SharedIntermediateSize), tensor) {
+		return nil
+	}
+	var degrees []int
+	if data == 1 && !t.cutsBlocks(s, int(moe.IntermediateSize), tensor) {
+		degrees = append(degrees, 1)
+	}
+	ranks := tensor * data
+	if t.workload.Training == nil && ranks > 1 && int(moe.Experts)%ranks == 0 && expertFits(t.engine, ranks, tensor, data) {
+		degrees = append(degrees, ranks)
+	}
+	return degrees
+}
+
+// cutsBlocks says whether a width divided by the tensor degree would cut a block of weights.
+func (t *task) cutsBlocks(s step, width, tensor int) bool {
+	side := t.model.BlockSide(s.format)
+	return side > 1 && width > 0 && tensor > 1 && (width%tensor != 0 || width/tensor%side != 0)
+}

@@ -1,0 +1,282 @@
+package plan
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/cost"
+)
+
+// outcome is what a candidate should deliver.
+type outcome struct {
+	judged bool // rates of the devices are known
+	// running is how many requests run at once in the copy, at which the times hold.
+	running float64
+	times   cost.Times
+	step    float64 // seconds of a training step
+	price   int64   // micro-USD for a million tokens; 0 where there is no price
+	// value is what the objective minimises.
+	value float64
+	// missed is the limit that the candidate does not keep.
+	missed limit
+}
+
+// limit is a limit of the workload.
+type limit int
+
+const (
+	noLimit limit = iota
+	limitTTFT
+	limitTPOT
+	limitUnknown // limits are set and the times of the devices are not known
+)
+
+// tolerance is how much worse than the best in its objective a plan may be that takes fewer devices.
+var tolerances = map[v1alpha1.Objective]float64{
+	v1alpha1.ObjectiveLatency:    0.10,
+	v1alpha1.ObjectiveThroughput: 0.03,
+	v1alpha1.ObjectiveCost:       0.03,
+}
+
+func (t *task) objective() v1alpha1.Objective {
+	if in := t.workload.Inference; in != nil && in.Objective != "" {
+		return in.Objective
+	}
+	return v1alpha1.ObjectiveThroughput
+}
+
+// tolerance is that of the task. Training, devices whose times are not known, and a latency that is within the limits ask
+// for the fewest devices.
+func (t *task) tolerance(judged bool) float64 {
+	if t.workload.Training != nil || !judged || t.objective() == v1alpha1.ObjectiveLatency && t.limited() {
+		return math.Inf(1)
+	}
+	return tolerances[t.objective()]
+}
+
+func (t *task) limited() bool {
+	in := t.workload.Inference
+	return in != nil && (in.MaxTTFTMillis != nil || in.MaxTPOTMillis != nil)
+}
+
+// ranking is candidates in the order in which they are to be tried.
+type ranking struct {
+	task *task
+	left []*candidate
+}
+
+// next takes the best candidate off: of those within the tolerance of the best value the one with the fewest devices,
+// then the best, then the smallest devices. Candidates whose times are known come first.
+func (r *ranking) next() *candidate {
+	if len(r.left) == 0 {
+		return nil
+	}
+	judged := slices.ContainsFunc(r.left, func(c *candidate) bool { return c.judged })
+	best := math.Inf(1)
+	for _, c := range r.left {
+		if c.judged == judged {
+			best = min(best, c.value)
+		}
+	}
+	near := best * (1 + r.task.tolerance(judged))
+	at := -1
+	for i, c := range r.left {
+		if c.judged == judged && c.value <= near && (at < 0 || r.compare(c, r.left[at]) < 0) {
+			at = i
+		}
+	}
+	c := r.left[at]
+	r.left = slices.Delete(r.left, at, at+1)
+	return c
+}
+
+// compare orders candidates that are equally good: fewest devices; then the smallest, where the times say nothing; then
+// the best value; then what is simpler to run.
+func (r *ranking) compare(a, b *candidate) int {
+	classes := r.task.cluster.classes
+	smaller := cmp.Compare(classes[a.lane.class].total, classes[b.lane.class].total)
+	if a.judged {
+		smaller = 0
+	}
+	return cmp.Or(
+		cmp.Compare(a.total(), b.total()), smaller, cmp.Compare(a.value, b.value),
+		cmp.Compare(a.data, b.data), cmp.Compare(a.stages, b.stages), cmp.Compare(a.expert, b.expert),
+		cmp.Compare(classes[a.lane.class].total, classes[b.lane.class].total), compareLanes(&classes[a.lane.class], &classes[b.lane.class], a.lane, b.lane),
+	)
+}
+
+// evaluate computes what a candidate delivers on devices of some offer.
+func (a *attempt) evaluate(c *candidate, offer int64) {
+	t := a.task
+	f := t.cluster.classes[c.lane.class].facts()
+	c.judged = f.judged
+	if !c.judged {
+		if t.limited() {
+			c.missed = limitUnknown
+		}
+		return
+	}
+	device := &f.rates
+	if c.lane.link {
+		device = &f.linked
+	}
+	e := a.estimator(device.Architecture)
+	if t.workload.Training != nil {
+		c.step = a.trainingOf(c, device).Step(e.Constants())
+		c.value = c.step
+		return
+	}
+	q := a.query(c, device, offer)
+	t.judge(c, q, e.Constants())
+}
+
+// query is the load of a candidate at the most requests that run at once.
+func (a *attempt) query(c *candidate, device *cost.Device, offer int64) *cost.Query {
+	t := a.task
+	in := t.workload.Inference
+	running := float64(min(c.prints.running, c.prints.holds(c.split(), offer)*int64(c.data)))
+	asked := float64(max(1, in.MaxSequences))
+	running = max(running, asked)
+	if t.objective() == v1alpha1.ObjectiveLatency {
+		running = asked
+	}
+	return &cost.Query{
+		Profile: a.profile(), Device: device,
+		Strategy: cost.Strategy{Tensor: c.tensor, Pipeline: c.stages, AttentionData: c.data, Expert: c.expert},
+		Workload: cost.Workload{
+			Input: float64(t.input()), Output: float64(t.output()), Concurrency: running, Clients: running,
+			MaxBatchedTokens: float64(c.prints.Setup().Inference.BatchedTokens),
+		},
+	}
+}
+
+// split is the candidate's split, or an equal one where it is not decided yet.
+func (c *candidate) split() []int {
+	if c.ends != nil {
+		return c.ends
+	}
+	ends := make([]int, c.stages)
+	for i := range ends {
+		ends[i] = c.prints.layers * (i + 1) / c.stages
+	}
+	return ends
+}
+
+// judge sets the value under the objective and says which limit is not kept. Limits hold at the sequences that were asked
+// for; beyond them a copy takes on as many requests as it can within them.
+func (t *task) judge(c *candidate, q *cost.Query, constants *cost.Constants) {
+	in := t.workload.Inference
+	if t.limited() {
+		asked := *q
+		asked.Workload.Concurrency = float64(max(1, in.MaxSequences))
+		asked.Workload.Clients = asked.Workload.Concurrency
+		times := cost.Serve(&asked, constants)
+		switch {
+		case in.MaxTTFTMillis != nil && times.TTFT*1e3 > float64(*in.MaxTTFTMillis):
+			c.missed = limitTTFT
+		case in.MaxTPOTMillis != nil && times.TPOT*1e3 > float64(*in.MaxTPOTMillis):
+			c.missed = limitTPOT
+		}
+		if c.missed != noLimit || t.objective() == v1alpha1.ObjectiveLatency {
+			c.running, c.times = asked.Workload.Concurrency, times
+			t.weigh(c)
+			return
+		}
+		q.Workload.Concurrency = t.withinLimits(q, constants)
+		q.Workload.Clients = q.Workload.Concurrency
+	}
+	c.running = q.Workload.Concurrency
+	c.times = cost.Serve(q, constants)
+	t.weigh(c)
+}
+
+// withinLimits is the largest concurrency from the asked one to the query's at which both limits are kept, to within a
+// hundredth.
+func (t *task) withinLimits(q *cost.Query, constants *cost.Constants) float64 {
+	in := t.workload.Inference
+	keeps := func(running float64) bool {
+		at := *q
+		at.Workload.Concurrency, at.Workload.Clients = running, running
+		times := cost.Serve(&at, constants)
+		return (in.MaxTTFTMillis == nil || times.TTFT*1e3 <= float64(*in.MaxTTFTMillis)) &&
+			(in.MaxTPOTMillis == nil || times.TPOT*1e3 <= float64(*in.MaxTPOTMillis))
+	}
+	low, high := float64(max(1, in.MaxSequences)), q.Workload.Concurrency
+	if keeps(high) {
+		return high
+	}
+	for high > low*1.01 {
+		middle := math.Sqrt(low * high)
+		if keeps(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return math.Floor(low)
+}
+
+// weigh sets the value: seconds of an answer, device-seconds of a token, or micro-USD for a million tokens.
+func (t *task) weigh(c *candidate) {
+	devices := float64(c.total())
+	perToken := devices / max(c.times.OutputTokensPerSecond, 1e-9)
+	if hour, ok := t.price(c.lane.class); ok {
+		c.price = int64(math.Round(min(float64(hour)*perToken/3600*1e6, 1e15)))
+	}
+	switch t.objective() {
+	case v1alpha1.ObjectiveLatency:
+		c.value = c.times.TTFT + max(0, float64(t.output()-1))*c.times.TPOT
+	case v1alpha1.ObjectiveCost:
+		c.value = float64(c.price)
+		if c.price == 0 { // without a price a device is behind all that have one
+			c.value = unpriced * perToken
+		}
+	default:
+		c.value = perToken
+	}
+}
+
+// unpriced is an hourly price above all, in micro-USD for a million tokens and device-second.
+const unpriced = 1e12
+
+// price is the hourly price of a device in micro-USD.
+func (t *task) price(class int32) (int64, bool) {
+	if t.prices == nil {
+		return 0, false
+	}
+	return t.prices(t.cluster.classes[class].product)
+}
+
+// input and output are the tokens of a typical request; half of the context each where nothing is said.
+func (t *task) input() int64 {
+	in := t.workload.Inference
+	switch {
+	case in.InputTokens != nil:
+		return int64(*in.InputTokens)
+	case in.OutputTokens != nil:
+		return max(1, min(int64(in.MaxModelLen)/2, int64(in.MaxModelLen)-int64(*in.OutputTokens)))
+	}
+	return max(1, int64(in.MaxModelLen)/2)
+}
+
+func (t *task) output() int64 {
+	in := t.workload.Inference
+	switch {
+	case in.OutputTokens != nil:
+		return int64(*in.OutputTokens)
+	case in.InputTokens != nil:
+		return max(1, min(int64(in.MaxModelLen)/2, int64(in.MaxModelLen)-int64(*in.InputTokens)))
+	}
+	return max(1, int64(in.MaxModelLen)/2)
+}
+
+func (a *attempt) trainingOf(c *candidate, device *cost.Device) *cost.Training {
+	w := a.task.workload.Training
+	return &cost.Training{
+		Profile: a.profile(), Device: device, Strategy: cost.Strategy{Tensor: c.tensor, Pipeline: c.stages, Expert: c.expert}, Replicas: c.data,
+		Batch: float64(w.GlobalBatch), MicroBatch: float64(max(1, w.MicroBatch)), Sequence: float64(w.SequenceLength),
+		Checkpointing: w.ActivationCheckpointing, Frozen: w.Method == "LoRA" || w.Method == "QLoRA" || w.Method == "Prefix",
+	}
+}
