@@ -28,10 +28,11 @@ type DeviceMesh struct {
 	Status DeviceMeshStatus `json:"status,omitzero"`
 }
 
-// DeviceMeshSpec holds ranks and groups. Every copy has ranks 0 to worldSize-1 and the same groups.
+// DeviceMeshSpec holds ranks and groups. Every copy has ranks of its own, from 0 to worldSize-1, and the groups of its shape.
 //
 // +kubebuilder:validation:XValidation:rule="self.dimensions.all(d, self.worldSize % d.size == 0)",message="the size of each of dimensions must divide worldSize: worldSize is the product of all sizes"
 // +kubebuilder:validation:XValidation:rule="self.groups.all(g, g.count * g.size == self.worldSize)",message="count x size of each of groups must be worldSize: every rank is in exactly one group of a kind"
+// +kubebuilder:validation:XValidation:rule="!has(self.otherShapes) || size(self.otherShapes) == 0 || (self.otherShapes[0].firstReplica > 0 && self.otherShapes.map(s, s.firstReplica).isSorted() && self.otherShapes.all(s, (s.firstReplica + s.replicas == self.replicas || self.otherShapes.exists(o, o.firstReplica == s.firstReplica + s.replicas)) && self.otherShapes.exists_one(o, o.firstReplica == s.firstReplica)))",message="otherShapes must be in order and without a gap: firstReplica of the first is above 0, firstReplica + replicas of each is firstReplica of the next, and of the last replicas of the mesh"
 type DeviceMeshSpec struct {
 	// The placement it is for.
 	Placement PlacementRef `json:"placement"`
@@ -46,7 +47,65 @@ type DeviceMeshSpec struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z][a-z0-9_]*(-[a-z][a-z0-9_]*)*$')",message="must be dimensions joined by hyphens, from the fastest to the slowest, such as tp-pp-dp"
 	Order string `json:"order"`
-	// Sizes of the dimensions, in the same order.
+	// Sizes of the dimensions in the first copies, in the same order.
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	Dimensions []MeshDimension `json:"dimensions"`
+	// Sizes above 1, for people (`tp4 pp2`); where copies differ, those of all shapes (`tp2 x2 + tp4 x2`).
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Shape string `json:"shape,omitempty"`
+	// Ranks of one of the first copies.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1048576
+	WorldSize int32 `json:"worldSize"`
+	// Independent copies, of all shapes.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1024
+	Replicas int32 `json:"replicas"`
+	// Communication library of the first copies' devices: NCCL, RCCL, HCCL, oneCCL, XLA, Gloo.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Library string `json:"library,omitempty"`
+	// Set where the plan's enforcement is Slot: each device is offered as one of the extended resource slotPrefix followed by
+	// the ranks of all copies before its own + its rank (`rankwright.dev/slot-7f3a9c21-` and 0 for the first rank of the
+	// first copy); where all copies have one shape this is copy x worldSize + rank.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	SlotPrefix string `json:"slotPrefix,omitempty"`
+	// The members: a row for each run of consecutive ranks on a node, in order of copy and rank.
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16384
+	Members []MeshMember `json:"members"`
+	// The process groups of one of the first copies.
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Groups []ProcessGroups `json:"groups"`
+	// The copies that follow, where they differ from the first ones. What is above is the shape of the copies before them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	OtherShapes []MeshShape `json:"otherShapes,omitempty"`
+}
+
+// MeshShape holds sizes and groups of consecutive copies. The order of their dimensions is that of the mesh.
+//
+// +kubebuilder:validation:XValidation:rule="self.dimensions.all(d, self.worldSize % d.size == 0)",message="the size of each of dimensions must divide worldSize: worldSize is the product of all sizes"
+// +kubebuilder:validation:XValidation:rule="self.groups.all(g, g.count * g.size == self.worldSize)",message="count x size of each of groups must be worldSize: every rank is in exactly one group of a kind"
+type MeshShape struct {
+	// The first of the copies.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1024
+	FirstReplica int32 `json:"firstReplica"`
+	// Number of the copies.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1024
+	Replicas int32 `json:"replicas"`
+	// Sizes of the dimensions, in the mesh's order.
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MinItems=1
@@ -56,29 +115,15 @@ type DeviceMeshSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Shape string `json:"shape,omitempty"`
-	// Ranks of one copy.
+	// Ranks of one of the copies.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1048576
 	WorldSize int32 `json:"worldSize"`
-	// Independent copies.
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=1024
-	Replicas int32 `json:"replicas"`
-	// Communication library of the devices: NCCL, RCCL, HCCL, oneCCL, XLA, Gloo.
+	// Communication library of the copies' devices.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Library string `json:"library,omitempty"`
-	// Set where the plan's enforcement is Slot: each device is offered as one of the extended resource slotPrefix followed by
-	// copy x worldSize + rank (`rankwright.dev/slot-7f3a9c21-` and 0 for the first rank of the first copy).
-	// +optional
-	// +kubebuilder:validation:MaxLength=64
-	SlotPrefix string `json:"slotPrefix,omitempty"`
-	// The members: a row for each run of consecutive ranks on a node, in order of copy and rank.
-	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=16384
-	Members []MeshMember `json:"members"`
-	// The process groups of one copy.
+	// The process groups of one of the copies.
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64

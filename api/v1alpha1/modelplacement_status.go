@@ -67,17 +67,55 @@ type ModelPlacementStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// Estimate is what a plan should deliver. It is computed, not measured.
+// Estimate is what a plan should deliver. It is computed, not measured. Low and high of a number are the range in which it
+// is expected, as far as one is known.
 type Estimate struct {
-	// Generated tokens per second over all copies, at the workload's concurrency.
+	// Generated tokens per second over all copies, at the workload's concurrency; in training the tokens trained on.
 	// +optional
 	TokensPerSecond int64 `json:"tokensPerSecond,omitempty"`
+	// Low end of tokensPerSecond.
+	// +optional
+	TokensPerSecondLow int64 `json:"tokensPerSecondLow,omitempty"`
+	// High end of tokensPerSecond.
+	// +optional
+	TokensPerSecondHigh int64 `json:"tokensPerSecondHigh,omitempty"`
 	// Time to the first token in milliseconds.
 	// +optional
 	TTFTMillis int64 `json:"ttftMillis,omitempty"`
+	// Low end of ttftMillis.
+	// +optional
+	TTFTMillisLow int64 `json:"ttftMillisLow,omitempty"`
+	// High end of ttftMillis.
+	// +optional
+	TTFTMillisHigh int64 `json:"ttftMillisHigh,omitempty"`
 	// Time for each further token in microseconds.
 	// +optional
 	TPOTMicros int64 `json:"tpotMicros,omitempty"`
+	// Low end of tpotMicros.
+	// +optional
+	TPOTMicrosLow int64 `json:"tpotMicrosLow,omitempty"`
+	// High end of tpotMicros.
+	// +optional
+	TPOTMicrosHigh int64 `json:"tpotMicrosHigh,omitempty"`
+	// Time of a training step in milliseconds.
+	// +optional
+	StepMillis int64 `json:"stepMillis,omitempty"`
+	// Low end of stepMillis.
+	// +optional
+	StepMillisLow int64 `json:"stepMillisLow,omitempty"`
+	// High end of stepMillis.
+	// +optional
+	StepMillisHigh int64 `json:"stepMillisHigh,omitempty"`
+	// Time to load the weights from where the nodes have them, in seconds.
+	// +optional
+	LoadSeconds int64 `json:"loadSeconds,omitempty"`
+	// Price of a million generated tokens in millionths of a US dollar.
+	// +optional
+	MicroUSDPerMillionTokens int64 `json:"microUSDPerMillionTokens,omitempty"`
+	// Where the price of the devices comes from, and of which day it is.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	PriceBasis string `json:"priceBasis,omitempty"`
 	// What the numbers rest on.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
@@ -102,6 +140,23 @@ type Shortfall struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Suggestion string `json:"suggestion,omitempty"`
+	// Smallest change of each kind that would make it fit.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Suggestions []Suggestion `json:"suggestions,omitempty"`
+}
+
+// Suggestion is a change that would make a model fit.
+type Suggestion struct {
+	// What is changed: Precision, Context, Sequences, Copies, Degrees, Topology, Devices, Move, Limit, ….
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Kind string `json:"kind"`
+	// The change.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Change string `json:"change"`
 }
 
 // ModelPlacementList is a list of placements.

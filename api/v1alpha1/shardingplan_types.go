@@ -32,7 +32,8 @@ type ShardingPlan struct {
 // ShardingPlanSpec is the plan.
 //
 // +kubebuilder:validation:XValidation:rule="size(self.stages) == self.strategy.pipeline",message="stages must have one entry for each of strategy.pipeline stages: set pipeline to the number of stages"
-// +kubebuilder:validation:XValidation:rule="self.totals.devices == self.strategy.tensor * self.strategy.pipeline * self.strategy.data * self.strategy.context * self.strategy.replicas",message="totals.devices must be tensor x pipeline x data x context x replicas of strategy: correct the degrees or the total"
+// +kubebuilder:validation:XValidation:rule="self.totals.devices == self.strategy.tensor * self.strategy.pipeline * self.strategy.data * self.strategy.context * self.strategy.replicas + (has(self.otherShapes) ? self.otherShapes.map(s, s.strategy.tensor * s.strategy.pipeline * s.strategy.data * s.strategy.context * s.strategy.replicas).sum() : 0)",message="totals.devices must be tensor x pipeline x data x context x replicas of strategy, and of each of otherShapes on top: correct the degrees or the total"
+// +kubebuilder:validation:XValidation:rule="!has(self.otherShapes) || (self.otherShapes.map(s, s.firstReplica).isSorted() && self.otherShapes.all(s, s.firstReplica == self.strategy.replicas + self.otherShapes.filter(o, o.firstReplica < s.firstReplica).map(o, o.strategy.replicas).sum() && self.otherShapes.exists_one(o, o.firstReplica == s.firstReplica)))",message="firstReplica of each of otherShapes must be the number of copies before it: strategy.replicas for the first, and for each further one the first and the replicas of the one before"
 type ShardingPlanSpec struct {
 	// The placement it is for.
 	Placement PlacementRef `json:"placement"`
@@ -45,15 +46,24 @@ type ShardingPlanSpec struct {
 	Quantization Precision `json:"quantization"`
 	// Number format of the KV cache.
 	KVCacheType Precision `json:"kvCacheType"`
+	// Number format that products are computed in, where it is known; quantization is the one they are stored in.
+	// +optional
+	ComputeType Precision `json:"computeType,omitempty"`
 	// Engine that it was made for.
 	Engine Engine `json:"engine"`
-	// Degrees of parallelism.
+	// Degrees of parallelism of the first copies, 0 to strategy.replicas-1. Its summary names all shapes
+	// (`TP2 x2 + TP4 x2`).
 	Strategy Strategy `json:"strategy"`
-	// Stages of one copy, in order of their layers.
+	// Stages of one of the first copies, in order of their layers.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=1024
 	Stages []Stage `json:"stages"`
+	// The copies that follow, where they differ from the first ones in degrees, stages or class of device.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	OtherShapes []PlanShape `json:"otherShapes,omitempty"`
 	// Which device serves what: a row for each run of consecutive tensor ranks on a node, in order of copy, data rank,
 	// stage and tensor rank.
 	// +listType=atomic
@@ -120,6 +130,22 @@ const (
 	StrategyDataParallel     StrategyName = "DataParallel"
 	StrategyHybrid           StrategyName = "Hybrid"
 )
+
+// PlanShape is what consecutive copies of a plan have in common.
+//
+// +kubebuilder:validation:XValidation:rule="size(self.stages) == self.strategy.pipeline",message="stages must have one entry for each of strategy.pipeline stages: set pipeline to the number of stages"
+type PlanShape struct {
+	// The first of the copies.
+	// +kubebuilder:validation:Minimum=0
+	FirstReplica int32 `json:"firstReplica"`
+	// Degrees of parallelism; its replicas are the copies of this shape.
+	Strategy Strategy `json:"strategy"`
+	// Stages of one of the copies, in order of their layers.
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1024
+	Stages []Stage `json:"stages"`
+}
 
 // Strategy holds the degrees of parallelism of one copy, and the number of copies.
 type Strategy struct {

@@ -86,6 +86,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.MeshDimensionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MeshMember"):
 		return &apiv1alpha1.MeshMemberApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MeshShape"):
+		return &apiv1alpha1.MeshShapeApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MLA"):
 		return &apiv1alpha1.MLAApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MLP"):
@@ -120,6 +122,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.PlannedModelApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PlanRow"):
 		return &apiv1alpha1.PlanRowApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PlanShape"):
+		return &apiv1alpha1.PlanShapeApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PlanTotals"):
 		return &apiv1alpha1.PlanTotalsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ProcessGroups"):
@@ -144,6 +148,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.StorageDeviceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Strategy"):
 		return &apiv1alpha1.StrategyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Suggestion"):
+		return &apiv1alpha1.SuggestionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TopologyRequirements"):
 		return &apiv1alpha1.TopologyRequirementsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TrainingWorkload"):

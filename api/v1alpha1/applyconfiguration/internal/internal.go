@@ -460,6 +460,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: order
       type:
         scalar: string
+    - name: otherShapes
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.MeshShape
+          elementRelationship: atomic
     - name: placement
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.PlacementRef
@@ -607,13 +613,49 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: basis
       type:
         scalar: string
+    - name: loadSeconds
+      type:
+        scalar: numeric
+    - name: microUSDPerMillionTokens
+      type:
+        scalar: numeric
+    - name: priceBasis
+      type:
+        scalar: string
+    - name: stepMillis
+      type:
+        scalar: numeric
+    - name: stepMillisHigh
+      type:
+        scalar: numeric
+    - name: stepMillisLow
+      type:
+        scalar: numeric
     - name: tokensPerSecond
+      type:
+        scalar: numeric
+    - name: tokensPerSecondHigh
+      type:
+        scalar: numeric
+    - name: tokensPerSecondLow
       type:
         scalar: numeric
     - name: tpotMicros
       type:
         scalar: numeric
+    - name: tpotMicrosHigh
+      type:
+        scalar: numeric
+    - name: tpotMicrosLow
+      type:
+        scalar: numeric
     - name: ttftMillis
+      type:
+        scalar: numeric
+    - name: ttftMillisHigh
+      type:
+        scalar: numeric
+    - name: ttftMillisLow
       type:
         scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.Fabric
@@ -924,6 +966,40 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
     - name: replica
+      type:
+        scalar: numeric
+- name: com.github.rankwright.rankwright.api.v1alpha1.MeshShape
+  map:
+    fields:
+    - name: dimensions
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.MeshDimension
+          elementRelationship: associative
+          keys:
+          - name
+    - name: firstReplica
+      type:
+        scalar: numeric
+    - name: groups
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.ProcessGroups
+          elementRelationship: associative
+          keys:
+          - name
+    - name: library
+      type:
+        scalar: string
+    - name: replicas
+      type:
+        scalar: numeric
+    - name: shape
+      type:
+        scalar: string
+    - name: worldSize
       type:
         scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.MoE
@@ -1269,6 +1345,21 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: tensorRank
       type:
         scalar: numeric
+- name: com.github.rankwright.rankwright.api.v1alpha1.PlanShape
+  map:
+    fields:
+    - name: firstReplica
+      type:
+        scalar: numeric
+    - name: stages
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.Stage
+          elementRelationship: atomic
+    - name: strategy
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Strategy
 - name: com.github.rankwright.rankwright.api.v1alpha1.PlanTotals
   map:
     fields:
@@ -1406,6 +1497,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.rankwright.rankwright.api.v1alpha1.ShardingPlanSpec
   map:
     fields:
+    - name: computeType
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Precision
     - name: enforcement
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Enforcement
@@ -1427,6 +1521,12 @@ var schemaYAML = typed.YAMLObject(`types:
         list:
           elementType:
             namedType: com.github.rankwright.rankwright.api.v1alpha1.PlanRow
+          elementRelationship: atomic
+    - name: otherShapes
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.PlanShape
           elementRelationship: atomic
     - name: placement
       type:
@@ -1484,6 +1584,12 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: suggestion
       type:
         scalar: string
+    - name: suggestions
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.Suggestion
+          elementRelationship: atomic
 - name: com.github.rankwright.rankwright.api.v1alpha1.Slot
   map:
     fields:
@@ -1555,6 +1661,15 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.StrategyName
   scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.Suggestion
+  map:
+    fields:
+    - name: change
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.TopologyRequirements
   map:
     fields:

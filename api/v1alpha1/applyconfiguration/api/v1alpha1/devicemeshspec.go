@@ -9,7 +9,7 @@ import (
 // DeviceMeshSpecApplyConfiguration represents a declarative configuration of the DeviceMeshSpec type for use
 // with apply.
 //
-// DeviceMeshSpec holds ranks and groups. Every copy has ranks 0 to worldSize-1 and the same groups.
+// DeviceMeshSpec holds ranks and groups. Every copy has ranks of its own, from 0 to worldSize-1, and the groups of its shape.
 type DeviceMeshSpecApplyConfiguration struct {
 	// The placement it is for.
 	Placement *PlacementRefApplyConfiguration `json:"placement,omitempty"`
@@ -20,23 +20,26 @@ type DeviceMeshSpecApplyConfiguration struct {
 	// Dimensions from the fastest to the slowest (`tp-pp-dp`): rank is the sum of coordinate times stride, and the stride
 	// grows from left to right.
 	Order *string `json:"order,omitempty"`
-	// Sizes of the dimensions, in the same order.
+	// Sizes of the dimensions in the first copies, in the same order.
 	Dimensions []MeshDimensionApplyConfiguration `json:"dimensions,omitempty"`
-	// Sizes above 1, for people (`tp4 pp2`).
+	// Sizes above 1, for people (`tp4 pp2`); where copies differ, those of all shapes (`tp2 x2 + tp4 x2`).
 	Shape *string `json:"shape,omitempty"`
-	// Ranks of one copy.
+	// Ranks of one of the first copies.
 	WorldSize *int32 `json:"worldSize,omitempty"`
-	// Independent copies.
+	// Independent copies, of all shapes.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Communication library of the devices: NCCL, RCCL, HCCL, oneCCL, XLA, Gloo.
+	// Communication library of the first copies' devices: NCCL, RCCL, HCCL, oneCCL, XLA, Gloo.
 	Library *string `json:"library,omitempty"`
 	// Set where the plan's enforcement is Slot: each device is offered as one of the extended resource slotPrefix followed by
-	// copy x worldSize + rank (`rankwright.dev/slot-7f3a9c21-` and 0 for the first rank of the first copy).
+	// the ranks of all copies before its own + its rank (`rankwright.dev/slot-7f3a9c21-` and 0 for the first rank of the
+	// first copy); where all copies have one shape this is copy x worldSize + rank.
 	SlotPrefix *string `json:"slotPrefix,omitempty"`
 	// The members: a row for each run of consecutive ranks on a node, in order of copy and rank.
 	Members []MeshMemberApplyConfiguration `json:"members,omitempty"`
-	// The process groups of one copy.
+	// The process groups of one of the first copies.
 	Groups []ProcessGroupsApplyConfiguration `json:"groups,omitempty"`
+	// The copies that follow, where they differ from the first ones. What is above is the shape of the copies before them.
+	OtherShapes []MeshShapeApplyConfiguration `json:"otherShapes,omitempty"`
 }
 
 // DeviceMeshSpecApplyConfiguration constructs a declarative configuration of the DeviceMeshSpec type for use with
@@ -152,6 +155,19 @@ func (b *DeviceMeshSpecApplyConfiguration) WithGroups(values ...*ProcessGroupsAp
 			panic("nil value passed to WithGroups")
 		}
 		b.Groups = append(b.Groups, *values[i])
+	}
+	return b
+}
+
+// WithOtherShapes adds the given value to the OtherShapes field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the OtherShapes field.
+func (b *DeviceMeshSpecApplyConfiguration) WithOtherShapes(values ...*MeshShapeApplyConfiguration) *DeviceMeshSpecApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithOtherShapes")
+		}
+		b.OtherShapes = append(b.OtherShapes, *values[i])
 	}
 	return b
 }

@@ -5,14 +5,39 @@ package v1alpha1
 // EstimateApplyConfiguration represents a declarative configuration of the Estimate type for use
 // with apply.
 //
-// Estimate is what a plan should deliver. It is computed, not measured.
+// Estimate is what a plan should deliver. It is computed, not measured. Low and high of a number are the range in which it
+// is expected, as far as one is known.
 type EstimateApplyConfiguration struct {
-	// Generated tokens per second over all copies, at the workload's concurrency.
+	// Generated tokens per second over all copies, at the workload's concurrency; in training the tokens trained on.
 	TokensPerSecond *int64 `json:"tokensPerSecond,omitempty"`
+	// Low end of tokensPerSecond.
+	TokensPerSecondLow *int64 `json:"tokensPerSecondLow,omitempty"`
+	// High end of tokensPerSecond.
+	TokensPerSecondHigh *int64 `json:"tokensPerSecondHigh,omitempty"`
 	// Time to the first token in milliseconds.
 	TTFTMillis *int64 `json:"ttftMillis,omitempty"`
+	// Low end of ttftMillis.
+	TTFTMillisLow *int64 `json:"ttftMillisLow,omitempty"`
+	// High end of ttftMillis.
+	TTFTMillisHigh *int64 `json:"ttftMillisHigh,omitempty"`
 	// Time for each further token in microseconds.
 	TPOTMicros *int64 `json:"tpotMicros,omitempty"`
+	// Low end of tpotMicros.
+	TPOTMicrosLow *int64 `json:"tpotMicrosLow,omitempty"`
+	// High end of tpotMicros.
+	TPOTMicrosHigh *int64 `json:"tpotMicrosHigh,omitempty"`
+	// Time of a training step in milliseconds.
+	StepMillis *int64 `json:"stepMillis,omitempty"`
+	// Low end of stepMillis.
+	StepMillisLow *int64 `json:"stepMillisLow,omitempty"`
+	// High end of stepMillis.
+	StepMillisHigh *int64 `json:"stepMillisHigh,omitempty"`
+	// Time to load the weights from where the nodes have them, in seconds.
+	LoadSeconds *int64 `json:"loadSeconds,omitempty"`
+	// Price of a million generated tokens in millionths of a US dollar.
+	MicroUSDPerMillionTokens *int64 `json:"microUSDPerMillionTokens,omitempty"`
+	// Where the price of the devices comes from, and of which day it is.
+	PriceBasis *string `json:"priceBasis,omitempty"`
 	// What the numbers rest on.
 	Basis *string `json:"basis,omitempty"`
 }
@@ -31,6 +56,22 @@ func (b *EstimateApplyConfiguration) WithTokensPerSecond(value int64) *EstimateA
 	return b
 }
 
+// WithTokensPerSecondLow sets the TokensPerSecondLow field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TokensPerSecondLow field is set to the value of the last call.
+func (b *EstimateApplyConfiguration) WithTokensPerSecondLow(value int64) *EstimateApplyConfiguration {
+	b.TokensPerSecondLow = &value
+	return b
+}
+
+// WithTokensPerSecondHigh sets the TokensPerSecondHigh field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TokensPerSecondHigh field is set to the value of the last call.
+func (b *EstimateApplyConfiguration) WithTokensPerSecondHigh(value int64) *EstimateApplyConfiguration {
+	b.TokensPerSecondHigh = &value
+	return b
+}
+
 // WithTTFTMillis sets the TTFTMillis field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the TTFTMillis field is set to the value of the last call.
@@ -39,11 +80,91 @@ func (b *EstimateApplyConfiguration) WithTTFTMillis(value int64) *EstimateApplyC
 	return b
 }
 
+// WithTTFTMillisLow sets the TTFTMillisLow field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TTFTMillisLow field is set to the value of the last call.
+func (b *EstimateApplyConfiguration) WithTTFTMillisLow(value int64) *EstimateApplyConfiguration {
+	b.TTFTMillisLow = &value
+	return b
+}
+
+// WithTTFTMillisHigh sets the TTFTMillisHigh field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TTFTMillisHigh field is set to the value of the last call.
+func (b *EstimateApplyConfiguration) WithTTFTMillisHigh(value int64) *EstimateApplyConfiguration {
+	b.TTFTMillisHigh = &value
+	return b
+}
+
 // WithTPOTMicros sets the TPOTMicros field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the TPOTMicros field is set to the value of the last call.
 func (b *EstimateApplyConfiguration) WithTPOTMicros(value int64) *EstimateApplyConfiguration {
 	b.TPOTMicros = &value
+	return b
+}
+
+// WithTPOTMicrosLow sets the TPOTMicrosLow field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TPOTMicrosLow field is set to the value of the last call.
+func (b *EstimateApplyConfiguration) WithTPOTMicrosLow(value int64) *EstimateApplyConfiguration {
+	b.TPOTMicrosLow = &value
+	return b
+}
+
+// WithTPOTMicrosHigh sets the TPOTMicrosHigh field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TPOTMicrosHigh field is set to the value of the last call.
+func (b *EstimateApplyConfiguration) WithTPOTMicrosHigh(value int64) *EstimateApplyConfiguration {
+	b.TPOTMicrosHigh = &value
+	return b
+}
+
+// WithStepMillis sets the StepMillis field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StepMillis field is set to the value of the last call.
+func (b *EstimateApplyConfiguration) WithStepMillis(value int64) *EstimateApplyConfiguration {
+	b.StepMillis = &value
+	return b
+}
+
+// WithStepMillisLow sets the StepMillisLow field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StepMillisLow field is set to the value of the last call.
+func (b *EstimateApplyConfiguration) WithStepMillisLow(value int64) *EstimateApplyConfiguration {
+	b.StepMillisLow = &value
+	return b
+}
+
+// WithStepMillisHigh sets the StepMillisHigh field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StepMillisHigh field is set to the value of the last call.
+func (b *EstimateApplyConfiguration) WithStepMillisHigh(value int64) *EstimateApplyConfiguration {
+	b.StepMillisHigh = &value
+	return b
+}
+
+// WithLoadSeconds sets the LoadSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LoadSeconds field is set to the value of the last call.
+func (b *EstimateApplyConfiguration) WithLoadSeconds(value int64) *EstimateApplyConfiguration {
+	b.LoadSeconds = &value
+	return b
+}
+
+// WithMicroUSDPerMillionTokens sets the MicroUSDPerMillionTokens field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MicroUSDPerMillionTokens field is set to the value of the last call.
+func (b *EstimateApplyConfiguration) WithMicroUSDPerMillionTokens(value int64) *EstimateApplyConfiguration {
+	b.MicroUSDPerMillionTokens = &value
+	return b
+}
+
+// WithPriceBasis sets the PriceBasis field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PriceBasis field is set to the value of the last call.
+func (b *EstimateApplyConfiguration) WithPriceBasis(value string) *EstimateApplyConfiguration {
+	b.PriceBasis = &value
 	return b
 }
 

@@ -21,12 +21,17 @@ type ShardingPlanSpecApplyConfiguration struct {
 	Quantization *apiv1alpha1.Precision `json:"quantization,omitempty"`
 	// Number format of the KV cache.
 	KVCacheType *apiv1alpha1.Precision `json:"kvCacheType,omitempty"`
+	// Number format that products are computed in, where it is known; quantization is the one they are stored in.
+	ComputeType *apiv1alpha1.Precision `json:"computeType,omitempty"`
 	// Engine that it was made for.
 	Engine *apiv1alpha1.Engine `json:"engine,omitempty"`
-	// Degrees of parallelism.
+	// Degrees of parallelism of the first copies, 0 to strategy.replicas-1. Its summary names all shapes
+	// (`TP2 x2 + TP4 x2`).
 	Strategy *StrategyApplyConfiguration `json:"strategy,omitempty"`
-	// Stages of one copy, in order of their layers.
+	// Stages of one of the first copies, in order of their layers.
 	Stages []StageApplyConfiguration `json:"stages,omitempty"`
+	// The copies that follow, where they differ from the first ones in degrees, stages or class of device.
+	OtherShapes []PlanShapeApplyConfiguration `json:"otherShapes,omitempty"`
 	// Which device serves what: a row for each run of consecutive tensor ranks on a node, in order of copy, data rank,
 	// stage and tensor rank.
 	Nodes []PlanRowApplyConfiguration `json:"nodes,omitempty"`
@@ -86,6 +91,14 @@ func (b *ShardingPlanSpecApplyConfiguration) WithKVCacheType(value apiv1alpha1.P
 	return b
 }
 
+// WithComputeType sets the ComputeType field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ComputeType field is set to the value of the last call.
+func (b *ShardingPlanSpecApplyConfiguration) WithComputeType(value apiv1alpha1.Precision) *ShardingPlanSpecApplyConfiguration {
+	b.ComputeType = &value
+	return b
+}
+
 // WithEngine sets the Engine field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Engine field is set to the value of the last call.
@@ -111,6 +124,19 @@ func (b *ShardingPlanSpecApplyConfiguration) WithStages(values ...*StageApplyCon
 			panic("nil value passed to WithStages")
 		}
 		b.Stages = append(b.Stages, *values[i])
+	}
+	return b
+}
+
+// WithOtherShapes adds the given value to the OtherShapes field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the OtherShapes field.
+func (b *ShardingPlanSpecApplyConfiguration) WithOtherShapes(values ...*PlanShapeApplyConfiguration) *ShardingPlanSpecApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithOtherShapes")
+		}
+		b.OtherShapes = append(b.OtherShapes, *values[i])
 	}
 	return b
 }

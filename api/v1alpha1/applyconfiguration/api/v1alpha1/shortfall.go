@@ -17,6 +17,8 @@ type ShortfallApplyConfiguration struct {
 	LargestDeviceMiB *int64 `json:"largestDeviceMiB,omitempty"`
 	// Smallest change that would make it fit.
 	Suggestion *string `json:"suggestion,omitempty"`
+	// Smallest change of each kind that would make it fit.
+	Suggestions []SuggestionApplyConfiguration `json:"suggestions,omitempty"`
 }
 
 // ShortfallApplyConfiguration constructs a declarative configuration of the Shortfall type for use with
@@ -62,5 +64,18 @@ func (b *ShortfallApplyConfiguration) WithLargestDeviceMiB(value int64) *Shortfa
 // If called multiple times, the Suggestion field is set to the value of the last call.
 func (b *ShortfallApplyConfiguration) WithSuggestion(value string) *ShortfallApplyConfiguration {
 	b.Suggestion = &value
+	return b
+}
+
+// WithSuggestions adds the given value to the Suggestions field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Suggestions field.
+func (b *ShortfallApplyConfiguration) WithSuggestions(values ...*SuggestionApplyConfiguration) *ShortfallApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithSuggestions")
+		}
+		b.Suggestions = append(b.Suggestions, *values[i])
+	}
 	return b
 }

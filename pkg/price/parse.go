@@ -1,0 +1,100 @@
+package price
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/rankwright/rankwright/pkg/accelerator"
+)
+
+// Bounds of what a row may say.
+const (
+	maxDevices  = 1 << 16
+	maxUSD      = 1_000_000
+	microPerUSD = 1_000_000
+)
+
+// row is a shape as the data writes it.
+type row struct {
+	Provider   string      `json:"provider"`
+	Instance   string      `json:"instance"`
+	Region     string      `json:"region"`
+	Product    string      `json:"product"`
+	Devices    int         `json:"devices"`
+	USDPerHour json.Number `json:"usdPerHour"`
+	Source     string      `json:"source"`
+	Date       string      `json:"date"`
+}
+
+// Parse reads a table from JSON or YAML: a list `shapes` of rows with provider, instance, region, product, devices,
+// usdPerHour, source and date. The error names the row, the field, its value and what to write.
+func Parse(data []byte) (*Table, error) {
+	var file struct {
+		Shapes []row `json:"shapes"`
+	}
+	if err := yaml.UnmarshalStrict(data, &file); err != nil {
+		return nil, fmt.Errorf("prices: %w", err)
+	}
+	if len(file.Shapes) == 0 {
+		return nil, errors.New("prices: shapes: empty: list at least one instance")
+	}
+	t := &Table{shapes: make([]Shape, len(file.Shapes))}
+	for i := range file.Shapes {
+		s, err := file.Shapes[i].shape()
+		if err != nil {
+			return nil, fmt.Errorf("prices: shapes[%d].%w", i, err)
+		}
+		t.shapes[i] = s
+	}
+	slices.SortFunc(t.shapes, order)
+	for i := 1; i < len(t.shapes); i++ {
+		if a := &t.shapes[i]; order(t.shapes[i-1], *a) == 0 {
+			return nil, fmt.Errorf("prices: %s %s in %s is in the table twice: keep one row", a.Provider, a.Instance, a.Region)
+		}
+	}
+	return t, nil
+}
+
+func order(a, b Shape) int {
+	return cmp.Or(
+		cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Product, b.Product), cmp.Compare(a.Devices, b.Devices),
+		cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Region, b.Region),
+	)
+}
+
+func (r *row) shape() (Shape, error) {
+	for _, f := range [...]struct{ name, value string }{
+		{"provider", r.Provider}, {"instance", r.Instance}, {"region", r.Region}, {"source", r.Source},
+	} {
+		if strings.TrimSpace(f.value) == "" {
+			return Shape{}, fmt.Errorf("%s: empty: name it", f.name)
+		}
+	}
+	product, ok := accelerator.Lookup(accelerator.Key{Product: r.Product})
+	if !ok {
+		return Shape{}, fmt.Errorf("product: %q: name it as its driver reports it", r.Product)
+	}
+	if r.Devices < 1 || r.Devices > maxDevices {
+		return Shape{}, fmt.Errorf("devices: %d: set it to a number from 1 to %d", r.Devices, maxDevices)
+	}
+	if _, err := time.Parse(time.DateOnly, r.Date); err != nil {
+		return Shape{}, fmt.Errorf("date: %q: write it as YYYY-MM-DD", r.Date)
+	}
+	usd, err := r.USDPerHour.Float64()
+	// The negated form refuses NaN too.
+	if err != nil || !(usd > 0 && usd <= maxUSD) {
+		return Shape{}, fmt.Errorf("usdPerHour: %q: set it to a number above 0 and up to %d", r.USDPerHour, maxUSD)
+	}
+	return Shape{
+		Provider: r.Provider, Instance: r.Instance, Region: r.Region, Product: product.Name, Devices: r.Devices,
+		MicroUSDPerHour: max(1, int64(math.Round(usd*microPerUSD))), Source: r.Source, Date: r.Date,
+	}, nil
+}

@@ -1,0 +1,125 @@
+package price
+
+import (
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func load(t *testing.T) *Table {
+	t.Helper()
+	table, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func TestBuiltInTable(t *testing.T) {
+	shapes := load(t).Shapes()
+	providers, products := map[string]bool{}, map[string]bool{}
+	for i := range shapes {
+		s := &shapes[i]
+		providers[s.Provider], products[s.Product] = true, true
+		if address, err := url.Parse(s.Source); err != nil || address.Scheme != "https" {
+			t.Errorf("%s %s: source %q: want an address", s.Provider, s.Instance, s.Source)
+		}
+		// Of accelerators sold since 2017, none rents for less than 0.3 or more than 30 USD an hour.
+		if p := s.PerDeviceHour(); p < 300_000 || p > 30_000_000 {
+			t.Errorf("%s %s: %d micro-USD for a device", s.Provider, s.Instance, p)
+		}
+	}
+	for _, provider := range []string{"AWS", "Azure", "CoreWeave", "GCP", "Lambda", "OCI", "RunPod"} {
+		if !providers[provider] {
+			t.Errorf("no shape of %s", provider)
+		}
+	}
+	for _, product := range []string{"NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200", "NVIDIA L40S", "AMD Instinct MI300X"} {
+		if !products[product] {
+			t.Errorf("no shape with %s", product)
+		}
+	}
+}
+
+const small = `
+shapes:
+- {provider: A, instance: big, region: any, product: NVIDIA H200, devices: 8, usdPerHour: 24.0000004, source: "https://a", date: "2026-01-02"}
+- {provider: A, instance: one, region: any, product: nvidia h200, devices: 1, usdPerHour: 3.5, source: "https://a", date: "2026-01-02"}
+- {provider: B, instance: two, region: any, product: NVIDIA H200, devices: 3, usdPerHour: 10, source: "https://b", date: "2026-01-03"}
+`
+
+func TestPerDeviceHour(t *testing.T) {
+	table, err := Parse([]byte(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ok := table.PerDeviceHour("NVIDIA H200")
+	want := Price{MicroUSDPerHour: 3_000_000, Source: "https://a", Date: "2026-01-02", Instance: "A big"}
+	if diff := cmp.Diff(want, got); !ok || diff != "" {
+		t.Errorf("cheapest (-want +got):\n%s", diff)
+	}
+	got, ok = table.PerDeviceHourOf("b", "nvidia H200")
+	want = Price{MicroUSDPerHour: 3_333_333, Source: "https://b", Date: "2026-01-03", Instance: "B two"}
+	if diff := cmp.Diff(want, got); !ok || diff != "" {
+		t.Errorf("of a provider (-want +got):\n%s", diff)
+	}
+	if _, ok := table.PerDeviceHour("NVIDIA B200"); ok {
+		t.Error("a price for a product that no row has")
+	}
+}
+
+func TestShapesAreTheCallers(t *testing.T) {
+	table := load(t)
+	first := table.Shapes()
+	first[0].Provider = "changed"
+	if table.Shapes()[0].Provider == "changed" {
+		t.Error("a caller changed the table")
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	good := `{provider: A, instance: x, region: any, product: NVIDIA H200, devices: 8, usdPerHour: 24, source: "https://a", date: "2026-01-02"}`
+	change := func(old, with string) string { return "shapes: [" + strings.Replace(good, old, with, 1) + "]" }
+	for _, tt := range []struct{ name, data, want string }{
+		{"nothing", "shapes: []", "shapes: empty"},
+		{"no list", "shapes: 3", "prices:"},
+		{"unknown field", change("devices", "gpus"), "gpus"},
+		{"provider", change("provider: A", `provider: " "`), "shapes[0].provider: empty"},
+		{"product", change("NVIDIA H200", "H2000"), `product: "H2000"`},
+		{"devices", change("8", "0"), "devices: 0"},
+		{"price", change("24", "-1"), "usdPerHour"},
+		{"no number", change("24", ".nan"), "prices:"},
+		{"date", change("2026-01-02", "yesterday"), `date: "yesterday"`},
+		{"twice", "shapes: [" + good + "," + good + "]", "twice"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := Parse([]byte(tt.data)); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(small))
+	f.Add(pricesJSON)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		table, err := Parse(data)
+		if err != nil {
+			return
+		}
+		shapes := table.Shapes()
+		if !slices.IsSortedFunc(shapes, order) {
+			t.Error("not sorted")
+		}
+		for i := range shapes {
+			if p := shapes[i].PerDeviceHour(); p < 0 || p > math.MaxInt64/2 {
+				t.Errorf("price %d of %+v", p, shapes[i])
+			}
+		}
+	})
+}

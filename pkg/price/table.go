@@ -1,0 +1,85 @@
+// Package price says what accelerators cost by the hour: the shapes that clouds rent out, on demand, from embedded data
+// with the source and the date of each row. It asks nobody for today's price.
+//
+// Prices are list prices before tax, storage and traffic, in millionths of a US dollar.
+package price
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed prices.json
+var pricesJSON []byte
+
+// Load returns the table that is built in. It can only fail where the embedded data is wrong, which a test excludes.
+var Load = sync.OnceValues(func() (*Table, error) { return Parse(pricesJSON) })
+
+// Shape is an instance that a cloud rents out.
+type Shape struct {
+	Provider string
+	// Instance is the provider's name of the shape.
+	Instance string
+	// Region is the provider's name of the region, `any` where all have one price.
+	Region string
+	// Product is the accelerator as its driver reports it.
+	Product string
+	// Devices is how many the instance has.
+	Devices int
+	// MicroUSDPerHour is the price of the instance on demand.
+	MicroUSDPerHour int64
+	// Source is the address where the price was read, Date the day (YYYY-MM-DD) that the source gives it for.
+	Source, Date string
+}
+
+// PerDeviceHour is the shape's price for one of its devices, rounded to the nearest millionth.
+func (s *Shape) PerDeviceHour() int64 {
+	n := int64(s.Devices)
+	return (s.MicroUSDPerHour + n/2) / n
+}
+
+// Price is what a device costs.
+type Price struct {
+	MicroUSDPerHour int64
+	// Source and Date are those of the row, Instance its provider and shape.
+	Source, Date, Instance string
+}
+
+// Table is prices of shapes. It does not change and may be shared.
+type Table struct {
+	shapes []Shape
+}
+
+// Shapes returns every row, sorted by provider, product, devices, instance and region. The caller owns what it gets.
+func (t *Table) Shapes() []Shape { return slices.Clone(t.shapes) }
+
+// PerDeviceHour is the price of one device of a product in the cheapest row that has it; false where none does. Of rows
+// of one price the first counts. The product is named as its driver reports it, in any case.
+func (t *Table) PerDeviceHour(product string) (Price, bool) {
+	return t.cheapest(func(s *Shape) bool { return strings.EqualFold(s.Product, product) })
+}
+
+// PerDeviceHourOf is PerDeviceHour among the rows of one provider.
+func (t *Table) PerDeviceHourOf(provider, product string) (Price, bool) {
+	return t.cheapest(func(s *Shape) bool {
+		return strings.EqualFold(s.Provider, provider) && strings.EqualFold(s.Product, product)
+	})
+}
+
+func (t *Table) cheapest(match func(*Shape) bool) (Price, bool) {
+	var best *Shape
+	for i := range t.shapes {
+		s := &t.shapes[i]
+		if match(s) && (best == nil || s.PerDeviceHour() < best.PerDeviceHour()) {
+			best = s
+		}
+	}
+	if best == nil {
+		return Price{}, false
+	}
+	return Price{
+		MicroUSDPerHour: best.PerDeviceHour(), Source: best.Source, Date: best.Date, Instance: best.Provider + " " + best.Instance,
+	}, true
+}
