@@ -68,49 +68,10 @@ func Limits(engine v1alpha1.Engine, d Device, offline bool) (tokens, sequences i
 	return b.tokens, b.sequences
 }
 
-// CacheBytes is the cache of a sequence of some tokens in layers first to end-1 of a device, in whole blocks.
-func (f *Footprint) CacheBytes(first, end int, tokens int64) int64 {
-	if f.setup.Inference == nil {
-		return 0
-	}
-	s := f.setup
-	in := *s.Inference
-	in.MaxModelLen, s.Inference = tokens, &in
-	c, sum := cacheOf(&s), int64(0)
-	for i := first; i < end; i++ {
-		kept, _ := c.kept(i)
-		sum = bounded(sum + times(kept, c.token(i)))
-	}
-	return sum
-}
-
 // Least is what every stage needs beside its layers, under the rules that count it.
 func (f *Footprint) Least() int64 {
 	if f.setup.Inference == nil || engines[f.setup.Engine].rule == staticOfTotal {
 		return 0
 	}
 	return bounded(f.engine + f.communication + f.activations.forward())
-}
-
-// Holds is how many sequences layers first to end-1 have room for within an offer, where the cache of each takes so many
-// bytes there.
-func (f *Footprint) Holds(first, end int, offer, sequence int64) int64 {
-	if f.setup.Inference == nil {
-		return 0
-	}
-	u := f.Use(first, end)
-	room := offer - u.beside() - (f.step[end] - f.step[first])
-	switch engines[f.setup.Engine].rule {
-	case staticOfTotal:
-		room = offer - u.Weights
-	case ofFree:
-		room = part(max(0, room), f.setup.Inference.Utilization, 1000)
-	}
-	if room <= 0 {
-		return 0
-	}
-	if sequence <= 0 {
-		return maxSequences
-	}
-	return room / sequence
 }

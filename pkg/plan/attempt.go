@@ -66,12 +66,15 @@ func (a *attempt) newFootprint(class int32, s shape) *footprint {
 	if err != nil {
 		return nil
 	}
-	f := &footprint{Footprint: counted, layers: counted.Layers()}
-	if t.workload.Inference != nil {
-		f.running = counted.Setup().Inference.BatchedSequences * int64(s.data)
-		f.sequence = make([]int64, f.layers+1)
-		for i := range f.layers {
-			f.sequence[i+1] = f.sequence[i] + counted.CacheBytes(i, i+1, t.input()+t.output())
+	f := &footprint{Footprint: counted, need: counted.Need, least: counted.Least(), layers: counted.Layers()}
+	if setup.Inference != nil {
+		table := t.model.EmbeddingBytesPerRank(s.tensor, a.step.format)
+		f.read = func(first, end int) int64 {
+			u := counted.Use(first, end)
+			if first == 0 && (end < f.layers || !t.model.Architecture.TiedEmbeddings) {
+				return u.Weights + u.Cache - table // a step looks up a few rows of it
+			}
+			return u.Weights + u.Cache
 		}
 	}
 	return f

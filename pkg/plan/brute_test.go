@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -18,10 +19,10 @@ func drawModel(t *rapid.T) *model.Model {
 	a := v1alpha1.Architecture{
 		Layers: rapid.Int32Range(1, 5).Draw(t, "layers"), HiddenSize: 4096, VocabSize: rapid.SampledFrom([]int32{1000, 32000}).Draw(t, "vocab"),
 		TiedEmbeddings: rapid.Bool().Draw(t, "tied"), Attention: v1alpha1.Attention{Heads: 32, KVHeads: 2, HeadDim: 128},
-		MLP: v1alpha1.MLP{IntermediateSize: 11264},
+		MLP: v1alpha1.MLP{IntermediateSize: 45056},
 	}
 	if rapid.Bool().Draw(t, "mixture") {
-		a.MoE = &v1alpha1.MoE{Experts: 4, ActiveExperts: 1, IntermediateSize: 4096, FirstLayer: 1}
+		a.MoE = &v1alpha1.MoE{Experts: 4, ActiveExperts: 1, IntermediateSize: 12288, FirstLayer: 1}
 	}
 	m, err := model.FromArchitecture("drawn", a)
 	if err != nil {
@@ -37,7 +38,7 @@ func drawNodes(t *rapid.T) []Node {
 	for i := range nodes {
 		var products []product
 		for range rapid.IntRange(0, min(left, 4)).Draw(t, "devices") {
-			p := product{vendor: "nvidia", name: "big", family: v1alpha1.FamilyGPU, mib: rapid.SampledFrom([]int64{1500, 1800, 2000, 2400, 3000}).Draw(t, "memory")}
+			p := product{vendor: "nvidia", name: "big", family: v1alpha1.FamilyGPU, mib: rapid.SampledFrom([]int64{6200, 6600, 7000, 7600, 8800}).Draw(t, "memory")}
 			if rapid.IntRange(0, 4).Draw(t, "vendor") == 0 {
 				p.vendor = "amd"
 			}
@@ -59,7 +60,8 @@ func drawRequest(t *rapid.T, tb testing.TB) Request {
 // bruteDevice is a device for the brute force.
 type bruteDevice struct {
 	vendor, place string
-	limit         int
+	total         int64
+	linked        bool
 	capacity      int64
 	used          bool
 }
@@ -70,59 +72,93 @@ func bruteDevices(nodes []Node) []*bruteDevice {
 		n := &nodes[i]
 		for j := range n.Inventory.Status.Devices {
 			d := &n.Inventory.Status.Devices[j]
-			b := &bruteDevice{vendor: d.Vendor, place: fmt.Sprint(placeOf(n, d), d.Memory.TotalMiB, d.Vendor), limit: hostTensorLimit}
-			if domains := n.Inventory.Status.Links.Domains; len(domains) > 0 && len(domains[0].Members) > 1 {
-				b.limit = 1 << 10
-			}
-			b.capacity = min(d.FreeMiB()<<20, d.Memory.TotalMiB<<20/1000*900)
+			b := &bruteDevice{vendor: d.Vendor, total: d.Memory.TotalMiB << 20, place: fmt.Sprint(placeOf(n, d), d.Memory.TotalMiB, d.Vendor)}
+			domains := n.Inventory.Status.Links.Domains
+			b.linked = len(domains) > 0 && len(domains[0].Members) > 1
+			b.capacity = memory.Offer(v1alpha1.EngineVLLM, false, 0, memory.Device{
+				Vendor: d.Vendor, Product: d.Product, TotalBytes: b.total, OthersBytes: d.Memory.UsedByOthersMiB << 20,
+			})
 			devices = append(devices, b)
 		}
 	}
 	return devices
 }
 
-// bruteFits tries every choice of devices for every split of the layers.
-func bruteFits(devices []*bruteDevice, r Request, s shape) bool {
-	f := footprintOf(&load{model: r.Model, format: v1alpha1.BF16, cache: v1alpha1.BF16, workload: r.Placement.Spec.Workload, data: 1}, s.tensor, s.stages)
-	found := false
-	for _, vendor := range []string{"nvidia", "amd"} {
-		splits(f.layers, s.stages, func(ends []int) {
-			if found {
-				return
-			}
-			var needs []int64
-			start := 0
-			for _, end := range ends {
-				needs = append(needs, f.bytes(start, end))
-				start = end
-			}
-			found = seatAll(devices, vendor, s.tensor, slices.Repeat(needs, int(*r.Placement.Spec.Replicas)))
-		})
+// brute is a search that tries everything.
+type brute struct {
+	devices []*bruteDevice
+	request Request
+	copies  int
+	lean    bool
+}
+
+// needs are the bytes of each stage, for every split of the layers, where the devices are of the given totals.
+func (b *brute) needs(s shape, least int64, vendor string, visit func([]int64) bool) bool {
+	in := b.request.Placement.Spec.Workload.Inference
+	d := memory.Device{Vendor: vendor, Product: "big", TotalBytes: least}
+	l := limitsOn(v1alpha1.EngineVLLM, d, int64(in.MaxSequences), b.lean)
+	f, err := memory.New(memory.Setup{
+		Model: b.request.Model, Engine: v1alpha1.EngineVLLM, Weights: v1alpha1.BF16, KV: v1alpha1.BF16,
+		Layout:    memory.Layout{Tensor: s.tensor, Pipeline: s.stages, Expert: s.expert},
+		Inference: &memory.Inference{MaxModelLen: int64(in.MaxModelLen), Sequences: int64(in.MaxSequences), BatchedTokens: l.tokens, BatchedSequences: l.sequences},
+	}, d)
+	if err != nil {
+		return false
 	}
+	found := false
+	splits(f.Layers(), s.stages, func(ends []int) {
+		if found {
+			return
+		}
+		var needs []int64
+		start := 0
+		for _, end := range ends {
+			needs = append(needs, f.Need(start, end))
+			start = end
+		}
+		found = visit(needs)
+	})
 	return found
 }
 
+// fits tries every choice of devices that may is true of, for every split of the layers.
+func (b *brute) fits(s shape, copies int, may func(*bruteDevice) bool) bool {
+	least := int64(0)
+	vendor := ""
+	for _, d := range b.devices {
+		if may(d) && (least == 0 || d.total < least) {
+			least, vendor = d.total, d.vendor
+		}
+	}
+	if least == 0 {
+		return false
+	}
+	return b.needs(s, least, vendor, func(needs []int64) bool {
+		return b.seatAll(s.tensor, slices.Repeat(needs, copies), may)
+	})
+}
+
 // seatAll finds a tensor group for each need in turn.
-func seatAll(devices []*bruteDevice, vendor string, tensor int, needs []int64) bool {
+func (b *brute) seatAll(tensor int, needs []int64, may func(*bruteDevice) bool) bool {
 	if len(needs) == 0 {
 		return true
 	}
-	for subset := range 1 << len(devices) {
+	for subset := range 1 << len(b.devices) {
 		var group []*bruteDevice
-		for i, d := range devices {
+		for i, d := range b.devices {
 			if subset>>i&1 == 1 {
 				group = append(group, d)
 			}
 		}
 		if len(group) != tensor || slices.ContainsFunc(group, func(d *bruteDevice) bool {
-			return d.used || d.vendor != vendor || d.place != group[0].place || d.capacity < needs[0] || d.limit < tensor
+			return d.used || !may(d) || d.place != group[0].place || d.capacity < needs[0]
 		}) {
 			continue
 		}
 		for _, d := range group {
 			d.used = true
 		}
-		ok := seatAll(devices, vendor, tensor, needs[1:])
+		ok := b.seatAll(tensor, needs[1:], may)
 		for _, d := range group {
 			d.used = false
 		}
@@ -133,77 +169,88 @@ func seatAll(devices []*bruteDevice, vendor string, tensor int, needs []int64) b
 	return false
 }
 
-// bruteShape is the first shape that the brute force can place, in the order of preference.
-func bruteShape(nodes []Node, r Request) (shape, bool) {
-	devices := bruteDevices(nodes)
-	tensors := r.Model.TensorDegrees(len(devices))
-	for _, tensor := range tensors {
-		if s := (shape{tensor, 1}); bruteFits(devices, r, s) {
-			return s, true
-		}
-	}
-	for n := 2; n <= len(devices); n++ {
-		for _, tensor := range slices.Backward(tensors) {
-			if stages := n / tensor; n%tensor == 0 && stages > 1 && stages <= int(r.Model.Architecture.Layers) && bruteFits(devices, r, shape{tensor, stages}) {
-				return shape{tensor, stages}, true
+// shapes are those of a number of devices.
+func (b *brute) shapes(n int) []shape {
+	var shapes []shape
+	for _, tensor := range b.request.Model.TensorDegrees(n) {
+		if stages := n / tensor; n%tensor == 0 && stages <= int(b.request.Model.Architecture.Layers) {
+			shapes = append(shapes, shape{tensor, stages, 1, 1})
+			if moe := b.request.Model.Architecture.MoE; moe != nil && tensor > 1 && int(moe.Experts)%tensor == 0 {
+				shapes = append(shapes, shape{tensor, stages, 1, tensor})
 			}
 		}
 	}
-	return shape{}, false
+	return shapes
 }
 
+// uniform is the fewest devices of a copy with which all copies fit devices of one kind; 0 where none do.
+func (b *brute) uniform() int {
+	for n := 1; n <= len(b.devices); n++ {
+		for _, s := range b.shapes(n) {
+			for _, kind := range b.devices {
+				if b.fits(s, b.copies, func(d *bruteDevice) bool {
+					return d.vendor == kind.vendor && d.total == kind.total && d.linked == kind.linked
+				}) {
+					return n
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// mixed says whether the copies fit devices of several kinds of one vendor.
+func (b *brute) mixed() bool {
+	for n := 1; n <= len(b.devices); n++ {
+		for _, s := range b.shapes(n) {
+			for _, vendor := range []string{"nvidia", "amd"} {
+				if s.stages > 1 && b.fits(s, b.copies, func(d *bruteDevice) bool { return d.vendor == vendor }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// A plan for devices of unknown rates takes the fewest devices of one kind that hold it, and is found where there is any.
 func TestPlanAgreesWithBruteForce(t *testing.T) {
+	answers := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		nodes := drawNodes(rt)
 		r := drawRequest(rt, t)
-		want, possible := bruteShape(nodes, r)
 		spec, err := Plan(NewCluster(nodes), r)
 		var no *Unplaceable
-		switch {
-		case err != nil && !errors.As(err, &no):
+		if err != nil && !errors.As(err, &no) {
 			rt.Fatal(err)
-		case possible != (err == nil):
-			rt.Fatalf("brute force finds %v (%t), the planner says %v", want, possible, err)
-		case err == nil:
-			checkPlan(rt, nodes, r, spec)
-			if got := (shape{int(spec.Strategy.Tensor), int(spec.Strategy.Pipeline)}); got != want {
-				rt.Fatalf("got %v, the first possible is %v", got, want)
+		}
+		b := &brute{devices: bruteDevices(nodes), request: r, copies: int(*r.Placement.Spec.Replicas)}
+		for _, b.lean = range []bool{false, true} {
+			if n := b.uniform(); n > 0 {
+				answers["uniform"]++
+				if err != nil || len(spec.OtherShapes) > 0 || int(spec.Totals.Devices) != n*b.copies {
+					rt.Fatalf("%d devices a copy hold it, the planner says %v %+v", n, err, spec)
+				}
+				break
+			}
+			if b.mixed() {
+				answers["mixed"]++
+				if err != nil {
+					rt.Fatalf("devices of several kinds hold it, the planner says %v", err)
+				}
+				break
+			}
+			if b.lean && err == nil && len(spec.OtherShapes) == 0 {
+				rt.Fatalf("nothing holds it, the planner finds %+v", spec.Nodes)
 			}
 		}
-	})
-}
-
-// Copies share one split, so unequal devices must be dealt out to them with care.
-func TestCopiesOfPipelinesAgreeWithBruteForce(t *testing.T) {
-	outcomes := map[bool]int{}
-	rapid.Check(t, func(rt *rapid.T) {
-		var nodes []Node
-		for i := range rapid.IntRange(4, 6).Draw(rt, "nodes") {
-			p := product{vendor: "nvidia", name: "any", family: v1alpha1.FamilyGPU, mib: rapid.SampledFrom([]int64{1800, 2000, 2400, 2700}).Draw(rt, "memory")}
-			nodes = append(nodes, host(fmt.Sprint("n", i), false, p))
-		}
-		a := drawModel(rt).Architecture
-		a.Layers = rapid.Int32Range(4, 7).Draw(rt, "layers")
-		m, err := model.FromArchitecture("drawn", a)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		r := ask(t, m, 2048, 1, format("BF16"), replicas(2))
-		want, possible := bruteShape(nodes, r)
-		spec, err := Plan(NewCluster(nodes), r)
-		if possible != (err == nil) {
-			rt.Fatalf("brute force finds %v (%t), the planner says %v", want, possible, err)
-		}
-		outcomes[possible]++
 		if err == nil {
+			answers["placed"]++
 			checkPlan(rt, nodes, r, spec)
-			if got := int(spec.Strategy.Pipeline); got != want.stages {
-				rt.Fatalf("got %d stages, the first possible is %d", got, want.stages)
-			}
 		}
 	})
-	if outcomes[true] == 0 || outcomes[false] == 0 {
-		t.Errorf("the cases are one-sided: %v", outcomes)
+	if answers["uniform"] == 0 || answers["mixed"] == 0 {
+		t.Errorf("the cases are one-sided: %v", answers)
 	}
 }
 
@@ -220,7 +267,7 @@ func shuffled(t *rapid.T, nodes []Node) []Node {
 	return other
 }
 
-func outcome(t *rapid.T, nodes []Node, r Request) string {
+func answer(t *rapid.T, nodes []Node, r Request) string {
 	spec, err := Plan(NewCluster(nodes), r)
 	raw, marshalErr := json.Marshal([]any{spec, err})
 	if marshalErr != nil {
@@ -236,7 +283,7 @@ func TestListingOrderDoesNotMatter(t *testing.T) {
 		if rapid.Bool().Draw(rt, "auto") {
 			r.Placement.Spec.Quantization = v1alpha1.QuantizationAuto
 		}
-		if a, b := outcome(rt, nodes, r), outcome(rt, shuffled(rt, nodes), r); a != b {
+		if a, b := answer(rt, nodes, r), answer(rt, shuffled(rt, nodes), r); a != b {
 			rt.Fatalf("one order gives\n%s\nanother\n%s", a, b)
 		}
 	})

@@ -138,15 +138,12 @@ func (a *attempt) candidate(c candidate, caps []int64) (*candidate, bool) {
 		return nil, false
 	}
 	least := caps[len(caps)-1]
-	c.ends = c.prints.even(c.stages)
-	fits := c.ends != nil && c.prints.fits(c.ends, least)
-	if !fits {
-		if caps[0] == least || !c.prints.mayHold(blocksOf(caps, c.stages)) {
-			return nil, false
-		}
-		c.ends = nil // unequal devices: the split is found with them
+	c.ends = c.prints.evenly(c.stages, least)
+	// For unequal devices the split is found with them.
+	if c.ends == nil && (caps[0] == least || !c.prints.mayHold(blocksOf(caps, c.stages))) {
+		return nil, false
 	}
-	a.evaluate(&c, least)
+	a.evaluate(&c)
 	return &c, true
 }
 
@@ -158,18 +155,6 @@ func blocksOf(caps []int64, stages int) []int64 {
 		blocks[i] = caps[(i+1)*count-1]
 	}
 	return blocks
-}
-
-// fits says whether each stage of a split needs at most some bytes.
-func (f *footprint) fits(ends []int, most int64) bool {
-	first := 0
-	for _, end := range ends {
-		if f.bytes(first, end) > most {
-			return false
-		}
-		first = end
-	}
-	return true
 }
 
 // caps are the offers of the lane's largest groups of a size, falling; so many of them as all stages may need.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
@@ -23,8 +24,11 @@ func checkPlan(t failer, nodes []Node, r Request, spec *v1alpha1.ShardingPlanSpe
 		node string
 		id   v1alpha1.DeviceID
 	}
-	s := spec.Strategy
-	checkStages(t, r, spec)
+	want := 0
+	for _, shape := range spec.Shapes() {
+		checkStages(t, r, spec, shape)
+		want += int(shape.Strategy.Replicas * shape.Strategy.Data * shape.Strategy.Pipeline * shape.Strategy.Tensor)
+	}
 	byName := map[string]*Node{}
 	for i := range nodes {
 		byName[nodes[i].Name] = &nodes[i]
@@ -35,6 +39,12 @@ func checkPlan(t failer, nodes []Node, r Request, spec *v1alpha1.ShardingPlanSpe
 	vendors := map[string]bool{}
 	for _, row := range spec.Nodes {
 		n := byName[row.Node]
+		shape, known := spec.ShapeOf(row.Replica)
+		if !known {
+			t.Errorf("copy %d has no shape", row.Replica)
+			continue
+		}
+		s := shape.Strategy
 		if n == nil {
 			t.Errorf("node %s is not in the cluster", row.Node)
 			continue
@@ -47,13 +57,16 @@ func checkPlan(t failer, nodes []Node, r Request, spec *v1alpha1.ShardingPlanSpe
 			}
 			used[key{row.Node, id}] = true
 			seat := [4]int32{row.Replica, row.Data, row.Stage, row.TensorRank + int32(i)}
-			if seats[seat] || seat[0] >= s.Replicas || seat[1] >= s.Data || seat[2] >= s.Pipeline || seat[3] >= s.Tensor {
+			if seats[seat] || seat[1] >= s.Data || seat[2] >= s.Pipeline || seat[3] >= s.Tensor {
 				t.Errorf("place %v is taken twice or does not exist", seat)
 			}
 			seats[seat] = true
 			vendors[d.Vendor] = true
-			need := spec.Stages[row.Stage].PerDevice.TotalBytes
-			if free := min(d.FreeMiB()<<20, d.Memory.TotalMiB<<20/1000*engines[spec.Engine].permille); need > free {
+			need := shape.Stages[row.Stage].PerDevice.TotalBytes
+			free := memory.Offer(spec.Engine, r.Placement.Spec.Workload.Training != nil, 0, memory.Device{
+				Vendor: d.Vendor, Product: d.Product, TotalBytes: d.Memory.TotalMiB << 20, OthersBytes: d.Memory.UsedByOthersMiB << 20,
+			})
+			if need > free {
 				t.Errorf("device %s of %s offers %d bytes for %d", id, row.Node, free, need)
 			}
 			if s.Tensor > 1 {
@@ -66,10 +79,10 @@ func checkPlan(t failer, nodes []Node, r Request, spec *v1alpha1.ShardingPlanSpe
 			}
 		}
 	}
-	if want := int(s.Replicas * s.Data * s.Pipeline * s.Tensor); len(seats) != want || int(spec.Totals.Devices) != want {
+	if len(seats) != want || int(spec.Totals.Devices) != want {
 		t.Errorf("%d places are filled, totals say %d devices, want %d", len(seats), spec.Totals.Devices, want)
 	}
-	if _, err := mesh.FromPlan("plan", spec, nil); err != nil {
+	if _, err := mesh.FromPlan("plan", spec, nil); err != nil && len(spec.OtherShapes) == 0 {
 		t.Errorf("no mesh can be made of the plan: %v", err)
 	}
 	if len(vendors) != 1 {
@@ -77,10 +90,10 @@ func checkPlan(t failer, nodes []Node, r Request, spec *v1alpha1.ShardingPlanSpe
 	}
 }
 
-func checkStages(t failer, r Request, spec *v1alpha1.ShardingPlanSpec) {
+func checkStages(t failer, r Request, spec *v1alpha1.ShardingPlanSpec, shape v1alpha1.PlanShape) {
 	t.Helper()
 	next := int32(0)
-	for i, stage := range spec.Stages {
+	for i, stage := range shape.Stages {
 		if stage.FirstLayer != next || stage.LastLayer < stage.FirstLayer {
 			t.Errorf("stage %d has layers %d to %d after layer %d", i, stage.FirstLayer, stage.LastLayer, next-1)
 		}
@@ -89,8 +102,8 @@ func checkStages(t failer, r Request, spec *v1alpha1.ShardingPlanSpec) {
 			t.Errorf("stage %d: %+v does not add up", i, u)
 		}
 	}
-	if next != r.Model.Architecture.Layers || len(spec.Stages) != int(spec.Strategy.Pipeline) {
-		t.Errorf("%d stages have %d of %d layers", len(spec.Stages), next, r.Model.Architecture.Layers)
+	if next != r.Model.Architecture.Layers || len(shape.Stages) != int(shape.Strategy.Pipeline) {
+		t.Errorf("%d stages have %d of %d layers", len(shape.Stages), next, r.Model.Architecture.Layers)
 	}
 	if spec.Totals.WeightsBytes < r.Model.WeightBytes(spec.Quantization) && spec.Strategy.Expert == 1 {
 		t.Errorf("the plan holds %d bytes of weights, the model has %d", spec.Totals.WeightsBytes, r.Model.WeightBytes(spec.Quantization))

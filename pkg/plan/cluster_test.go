@@ -57,7 +57,7 @@ func TestDeviceRequirements(t *testing.T) {
 		"two families":        {v1alpha1.DeviceRequirements{Requirement: v1alpha1.RequireGPUOrTPU, Products: []string{"TPU v5p"}}, "c"},
 		"product":             {v1alpha1.DeviceRequirements{Products: []string{"NVIDIA H100 80GB HBM3"}}, "a"},
 		"memory":              {v1alpha1.DeviceRequirements{MinMemoryMiB: ptr(int64(100000))}, "b"},
-		"native format":       {v1alpha1.DeviceRequirements{Precisions: []v1alpha1.Precision{v1alpha1.FP8}, Requirement: v1alpha1.RequireAny}, "a"},
+		"native format":       {v1alpha1.DeviceRequirements{Precisions: []v1alpha1.Precision{v1alpha1.FP8}, Vendors: []string{"nvidia", "google"}}, "a"},
 		"node label":          {v1alpha1.DeviceRequirements{NodeSelector: &v1alpha1.NodeSelector{MatchLabels: map[string]v1alpha1.LabelValue{"zone": "z1"}}}, "b"},
 		"nothing of a family": {v1alpha1.DeviceRequirements{Requirement: v1alpha1.RequireASIC}, ""},
 		"nothing of a vendor": {v1alpha1.DeviceRequirements{Vendors: []string{"acme"}}, ""},

@@ -13,10 +13,8 @@ import (
 // explain says why the search found nothing, and looks for the smallest change that would help.
 func (t *task) explain(rejected []v1alpha1.RejectedPlan) *Unplaceable {
 	last := t.ladder[len(t.ladder)-1]
-	a := t.attempt(last)
 	seen := t.collect(last, t.require.level).census
-	one := shape{max(1, t.asked.tensor), 1}
-	f := a.footprint(one)
+	one, f := t.oneCopy(last)
 	need := int64(one.tensor) * f.bytes(0, f.layers)
 	e := &Unplaceable{Rejected: rejected, Shortfall: v1alpha1.Shortfall{
 		NeededMiB: roundUpMiB(need), FreeMiB: seen.free >> 20, FreeDevices: int32(seen.matched), LargestDeviceMiB: seen.largest >> 20,
@@ -27,6 +25,18 @@ func (t *task) explain(rejected []v1alpha1.RejectedPlan) *Unplaceable {
 	}
 	e.Message = t.message(e, &seen, one, f, last.format)
 	return e
+}
+
+// oneCopy is the memory of a copy on as few devices as were asked for.
+func (t *task) oneCopy(s step) (shape, *footprint) {
+	one := shape{max(1, t.asked.tensor), 1, 1, 1}
+	a := t.attempt(s, true)
+	f := a.footprint(-1, one)
+	if f == nil { // a tensor degree that the model does not divide into is refused before
+		one.tensor = 1
+		f = a.footprint(-1, one)
+	}
+	return one, f
 }
 
 func (t *task) reason(seen *census) string {
@@ -49,7 +59,7 @@ func (t *task) reason(seen *census) string {
 	}
 	if t.instances() > 1 {
 		single := *t
-		single.copies, single.data = 1, 1
+		single.copies = 1
 		if found, _ := single.search(); found != nil {
 			return ReasonTooFewDevices
 		}

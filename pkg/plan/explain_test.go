@@ -34,7 +34,7 @@ func TestSmallestChange(t *testing.T) {
 			format("FP8"),
 		},
 		"next format": {
-			two[:1], ask(t, llama(t, 70), 16384, 2, format("FP8")), ReasonTooLarge, "quantization INT4 instead of FP8", format("INT4"),
+			two, ask(t, llama(t, 70), 32768, 2, format("FP8")), ReasonTooLarge, "quantization INT4 instead of FP8", format("INT4"),
 		},
 		"context": {
 			two, ask(t, llama(t, 70), 131072, 2), ReasonTooLarge, "maxModelLen 65536 instead of 131072",
@@ -45,8 +45,8 @@ func TestSmallestChange(t *testing.T) {
 			"maxSequences 1 instead of 2", func(s *specOf) { s.Workload.Inference.MaxSequences = 1 },
 		},
 		"sequences": {
-			two, ask(t, llama(t, 8), 1024, 5000, format("INT4")), ReasonTooLarge, "maxSequences 578 instead of 5000",
-			func(s *specOf) { s.Workload.Inference.MaxSequences = 578 },
+			two, ask(t, llama(t, 8), 1024, 5000, format("INT4")), ReasonTooLarge, "maxSequences 550 instead of 5000",
+			func(s *specOf) { s.Workload.Inference.MaxSequences = 550 },
 		},
 		"copies": {
 			four, ask(t, llama(t, 8), 1024, 1, format("INT4"), replicas(7)), ReasonTooFewDevices, "4 of the 7 copies", replicas(4),
@@ -125,14 +125,19 @@ func TestReasons(t *testing.T) {
 func TestRejectedFormsAreListedWithNumbers(t *testing.T) {
 	nodes := []Node{host("a", true, many(2, h100)...)}
 	spec := mustPlan(t, NewCluster(nodes), ask(t, llama(t, 70), 8192, 8))
-	wants := []string{"None BF16", "TP2 BF16", "PP2 BF16", "None FP8"}
+	wants := []v1alpha1.RejectedPlan{
+		{Strategy: "PP2 on NVIDIA H100 80GB HBM3", Reason: ReasonWorse, Message: "tokens/s a device"},
+		{Strategy: "None BF16", Reason: ReasonTooLarge, Message: "GiB"},
+		{Strategy: "TP2 BF16", Reason: ReasonTooLarge, Message: "GiB"},
+		{Strategy: "PP2 BF16", Reason: ReasonTooLarge, Message: "GiB"},
+	}
 	if len(spec.Rejected) != len(wants) {
 		t.Fatalf("got %+v", spec.Rejected)
 	}
 	for i, want := range wants {
 		r := spec.Rejected[i]
-		if r.Strategy != want || r.Reason != ReasonTooLarge || !strings.Contains(r.Message, "GiB") {
-			t.Errorf("got %+v, want %s", r, want)
+		if r.Strategy != want.Strategy || r.Reason != want.Reason || !strings.Contains(r.Message, want.Message) {
+			t.Errorf("got %+v, want %+v", r, want)
 		}
 	}
 }

@@ -8,17 +8,19 @@ import (
 // footprint is the memory of the devices of a layout for any run of layers.
 type footprint struct {
 	*memory.Footprint
+	// need is what a device needs that holds layers first to end-1, to be compared with what it offers; least is what every
+	// stage needs beside its layers.
+	need   func(first, end int) int64
+	least  int64
 	layers int
-	// sequence is the cache of a typical sequence, prompt and answer, summed over the layers before an index.
-	sequence []int64
-	// running is the most sequences that the engine lets run at once, over all ranks.
-	running int64
+	// read is what a step of decoding reads of the layers; nil in training.
+	read func(first, end int) int64
 }
 
-// bytes is what a device needs that holds layers first to end-1, to be compared with what it offers.
-func (f *footprint) bytes(first, end int) int64 { return f.Need(first, end) }
+// bytes is what a device needs that holds layers first to end-1.
+func (f *footprint) bytes(first, end int) int64 { return f.need(first, end) }
 
-// use is the same by component.
+// use is what it needs by component.
 func (f *footprint) use(first, end int) v1alpha1.MemoryUse {
 	u := f.Use(first, end)
 	return v1alpha1.MemoryUse{
@@ -35,82 +37,91 @@ func (f *footprint) mayHold(caps []int64) bool {
 	if len(caps) == 1 {
 		return f.bytes(0, f.layers) <= caps[0]
 	}
-	least := f.Least()
-	need := f.bytes(0, f.layers) - least
+	need := f.bytes(0, f.layers) - f.least
 	for _, c := range caps {
-		need -= max(0, c-least)
+		need -= max(0, c-f.least)
 	}
 	return need <= 0
 }
 
-// holds is how many typical sequences the stages of a split have room for on devices of one offer.
-func (f *footprint) holds(ends []int, offer int64) int64 {
-	least := int64(-1)
+// evenly cuts the layers for equal devices that offer so much: so that the stage that reads most in a step of decoding
+// reads as little as it can, or, where a stage of that cut does not fit, so that the stage that needs most needs as little
+// as it can. It finds nothing where no cut fits.
+func (f *footprint) evenly(stages int, offer int64) []int {
+	if stages == 1 {
+		if f.bytes(0, f.layers) > offer {
+			return nil
+		}
+		return []int{f.layers}
+	}
+	if f.read != nil {
+		if ends := f.even(stages, f.read); ends != nil && f.fits(ends, offer) {
+			return ends
+		}
+	}
+	if ends := f.even(stages, f.need); ends != nil && f.fits(ends, offer) {
+		return ends
+	}
+	return nil
+}
+
+// fits says whether each stage of a split needs at most some bytes.
+func (f *footprint) fits(ends []int, most int64) bool {
 	first := 0
 	for _, end := range ends {
-		n := f.Holds(first, end, offer, f.sequence[end]-f.sequence[first])
-		if least < 0 || n < least {
-			least = n
+		if f.bytes(first, end) > most {
+			return false
 		}
 		first = end
 	}
-	return max(0, least)
+	return true
 }
 
-// even cuts the layers for so many equal devices such that the stage that needs most needs as little as it can. Of equal
-// cuts it takes the one whose earlier stages are longest.
-func (f *footprint) even(stages int) []int {
-	if stages == 1 {
-		return []int{f.layers}
+// even cuts the layers so that the largest amount of a stage is as small as it can be. Of equal cuts it takes the one
+// whose earlier stages are longest.
+func (f *footprint) even(stages int, amount func(first, end int) int64) []int {
+	if stages > f.layers {
+		return nil
 	}
-	low, high := f.bytes(0, f.layers)/int64(stages)/2, f.bytes(0, f.layers)
+	ends := make([]int, stages)
+	high := amount(0, f.layers)
+	low := high / int64(stages) / 2
 	for low < high {
 		middle := low + (high-low)/2
-		if f.cut(stages, middle, nil) {
+		if f.cut(ends, middle, amount) {
 			high = middle
 		} else {
 			low = middle + 1
 		}
 	}
-	ends := make([]int, stages)
-	if !f.cut(stages, high, ends) {
+	if !f.cut(ends, high, amount) {
 		return nil
 	}
 	return ends
 }
 
-// cut says whether the layers go into so many stages of at most some bytes, and writes the ends.
-func (f *footprint) cut(stages int, most int64, ends []int) bool {
-	first := 0
-	for stage := range stages {
-		last := f.layers - (stages - stage - 1) // leave a layer for each later stage
-		if stage == stages-1 {
-			if first >= f.layers || f.bytes(first, f.layers) > most {
-				return false
-			}
-			if ends != nil {
-				ends[stage] = f.layers
-			}
-			return true
-		}
-		end := f.furthest(first, last, most)
+// cut writes the ends of stages of at most some amount each, and says whether there are such.
+func (f *footprint) cut(ends []int, most int64, amount func(first, end int) int64) bool {
+	first, last := 0, len(ends)-1
+	for stage := range last {
+		// A layer is left for each later stage.
+		end := furthest(first, f.layers-(last-stage), func(end int) bool { return amount(first, end) <= most })
 		if end == first {
 			return false
 		}
-		if ends != nil {
-			ends[stage] = end
-		}
-		first = end
+		ends[stage], first = end, end
 	}
-	return false
+	ends[last] = f.layers
+	return first < f.layers && amount(first, f.layers) <= most
 }
 
-// furthest is the end of the longest run from a layer on that needs at most some bytes; first where no run does.
-func (f *footprint) furthest(first, last int, most int64) int {
+// furthest is the last end after first at which may holds, which must hold below wherever it holds above; first where it
+// holds nowhere.
+func furthest(first, last int, may func(end int) bool) int {
 	low, high := first, last
 	for low < high {
 		middle := (low + high + 1) / 2
-		if f.bytes(first, middle) <= most {
+		if may(middle) {
 			low = middle
 		} else {
 			high = middle - 1

@@ -17,12 +17,9 @@ type island struct {
 	devices []int32 // ascending
 }
 
-// hostTensorLimit is the largest tensor group that is chosen on a PCIe host without faster links: measured on L40S, TP4
-// is the best and TP8 is slower than it even in absolute tokens per second (TensorRT-LLM's published tables).
-const hostTensorLimit = 4
-
-// limit is the largest tensor degree that is chosen on the island; asked for, any degree up to its size is possible.
-// TPUs and NPUs have no way to reduce over PCIe.
+// limit is the largest tensor degree that is chosen on the island; asked for, any degree up to its size is possible. A
+// host's PCIe is the domain of last resort, where the model of costs decides between tensor groups and stages. TPUs and
+// NPUs have no way to reduce over PCIe.
 func (c *Cluster) limit(i *island) int {
 	family := c.classes[i.class].family
 	switch {
@@ -31,7 +28,7 @@ func (c *Cluster) limit(i *island) int {
 	case family == v1alpha1.FamilyTPU || family == v1alpha1.FamilyNPU:
 		return 1
 	default:
-		return min(hostTensorLimit, len(i.devices))
+		return len(i.devices)
 	}
 }
 

@@ -12,11 +12,9 @@ import (
 // outcome is what a candidate should deliver.
 type outcome struct {
 	judged bool // rates of the devices are known
-	// running is how many requests run at once in the copy, at which the times hold.
-	running float64
-	times   cost.Times
-	step    float64 // seconds of a training step
-	price   int64   // micro-USD for a million tokens; 0 where there is no price
+	times  cost.Times
+	step   float64 // seconds of a training step
+	price  int64   // micro-USD for a million tokens; 0 where there is no price
 	// value is what the objective minimises.
 	value float64
 	// missed is the limit that the candidate does not keep.
@@ -80,7 +78,10 @@ func (r *ranking) next() *candidate {
 			best = min(best, c.value)
 		}
 	}
-	near := best * (1 + r.task.tolerance(judged))
+	near := math.Inf(1)
+	if tolerance := r.task.tolerance(judged); !math.IsInf(tolerance, 1) {
+		near = best * (1 + tolerance)
+	}
 	at := -1
 	for i, c := range r.left {
 		if c.judged == judged && c.value <= near && (at < 0 || r.compare(c, r.left[at]) < 0) {
@@ -107,8 +108,8 @@ func (r *ranking) compare(a, b *candidate) int {
 	)
 }
 
-// evaluate computes what a candidate delivers on devices of some offer.
-func (a *attempt) evaluate(c *candidate, offer int64) {
+// evaluate computes what a candidate delivers.
+func (a *attempt) evaluate(c *candidate) {
 	t := a.task
 	f := t.cluster.classes[c.lane.class].facts()
 	c.judged = f.judged
@@ -128,94 +129,34 @@ func (a *attempt) evaluate(c *candidate, offer int64) {
 		c.value = c.step
 		return
 	}
-	q := a.query(c, device, offer)
-	t.judge(c, q, e.Constants())
+	t.judge(c, cost.Serve(a.query(c, device), e.Constants()))
 }
 
-// query is the load of a candidate at the most requests that run at once.
-func (a *attempt) query(c *candidate, device *cost.Device, offer int64) *cost.Query {
-	t := a.task
-	in := t.workload.Inference
-	running := float64(min(c.prints.running, c.prints.holds(c.split(), offer)*int64(c.data)))
-	asked := float64(max(1, in.MaxSequences))
-	running = max(running, asked)
-	if t.objective() == v1alpha1.ObjectiveLatency {
-		running = asked
-	}
+// query is the load of a candidate: the sequences that are asked for, at once.
+func (a *attempt) query(c *candidate, device *cost.Device) *cost.Query {
+	in := a.task.workload.Inference
+	running := float64(max(1, in.MaxSequences))
 	return &cost.Query{
 		Profile: a.profile(), Device: device,
 		Strategy: cost.Strategy{Tensor: c.tensor, Pipeline: c.stages, AttentionData: c.data, Expert: c.expert},
 		Workload: cost.Workload{
-			Input: float64(t.input()), Output: float64(t.output()), Concurrency: running, Clients: running,
+			Input: float64(a.task.input()), Output: float64(a.task.output()), Concurrency: running, Clients: running,
 			MaxBatchedTokens: float64(c.prints.Setup().Inference.BatchedTokens),
 		},
 	}
 }
 
-// split is the candidate's split, or an equal one where it is not decided yet.
-func (c *candidate) split() []int {
-	if c.ends != nil {
-		return c.ends
-	}
-	ends := make([]int, c.stages)
-	for i := range ends {
-		ends[i] = c.prints.layers * (i + 1) / c.stages
-	}
-	return ends
-}
-
-// judge sets the value under the objective and says which limit is not kept. Limits hold at the sequences that were asked
-// for; beyond them a copy takes on as many requests as it can within them.
-func (t *task) judge(c *candidate, q *cost.Query, constants *cost.Constants) {
+// judge sets times, value and the limit that is not kept.
+func (t *task) judge(c *candidate, times cost.Times) {
 	in := t.workload.Inference
-	if t.limited() {
-		asked := *q
-		asked.Workload.Concurrency = float64(max(1, in.MaxSequences))
-		asked.Workload.Clients = asked.Workload.Concurrency
-		times := cost.Serve(&asked, constants)
-		switch {
-		case in.MaxTTFTMillis != nil && times.TTFT*1e3 > float64(*in.MaxTTFTMillis):
-			c.missed = limitTTFT
-		case in.MaxTPOTMillis != nil && times.TPOT*1e3 > float64(*in.MaxTPOTMillis):
-			c.missed = limitTPOT
-		}
-		if c.missed != noLimit || t.objective() == v1alpha1.ObjectiveLatency {
-			c.running, c.times = asked.Workload.Concurrency, times
-			t.weigh(c)
-			return
-		}
-		q.Workload.Concurrency = t.withinLimits(q, constants)
-		q.Workload.Clients = q.Workload.Concurrency
+	c.times = times
+	switch {
+	case in.MaxTTFTMillis != nil && times.TTFT*1e3 > float64(*in.MaxTTFTMillis):
+		c.missed = limitTTFT
+	case in.MaxTPOTMillis != nil && times.TPOT*1e3 > float64(*in.MaxTPOTMillis):
+		c.missed = limitTPOT
 	}
-	c.running = q.Workload.Concurrency
-	c.times = cost.Serve(q, constants)
 	t.weigh(c)
-}
-
-// withinLimits is the largest concurrency from the asked one to the query's at which both limits are kept, to within a
-// hundredth.
-func (t *task) withinLimits(q *cost.Query, constants *cost.Constants) float64 {
-	in := t.workload.Inference
-	keeps := func(running float64) bool {
-		at := *q
-		at.Workload.Concurrency, at.Workload.Clients = running, running
-		times := cost.Serve(&at, constants)
-		return (in.MaxTTFTMillis == nil || times.TTFT*1e3 <= float64(*in.MaxTTFTMillis)) &&
-			(in.MaxTPOTMillis == nil || times.TPOT*1e3 <= float64(*in.MaxTPOTMillis))
-	}
-	low, high := float64(max(1, in.MaxSequences)), q.Workload.Concurrency
-	if keeps(high) {
-		return high
-	}
-	for high > low*1.01 {
-		middle := math.Sqrt(low * high)
-		if keeps(middle) {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return math.Floor(low)
 }
 
 // weigh sets the value: seconds of an answer, device-seconds of a token, or micro-USD for a million tokens.

@@ -10,20 +10,22 @@ type placer struct {
 	task   *task
 	pool   *pool
 	prints *footprint
-	shape  shape
+	shape  shape // its tensor groups are what shares an island
+	copies int
 	needs  []int64 // bytes by stage, once the split is fixed
 	ends   []int
 	taken  map[int32]bool
+	before []int32 // devices that were taken before
 }
 
-// place finds devices for all instances, or none. Without a topology level it fails only where no choice of this shape's
+// place finds devices for all copies, or none. Without a topology level it fails only where no choice of this shape's
 // tensor groups would do.
-func place(t *task, p *pool, f *footprint, s shape) (layout, bool) {
-	w := &placer{task: t, pool: p, prints: f, shape: s, taken: map[int32]bool{}}
+func (w *placer) place() (layout, bool) {
+	p, f, s := w.pool, w.prints, w.shape
 	if s.stages == 1 {
 		w.fix([]int{f.layers})
 	}
-	count := t.instances()
+	count := w.copies * s.data
 	best := p.groupCaps(s.tensor, count*s.stages)
 	if len(best) < count*s.stages {
 		return layout{}, false
@@ -46,7 +48,7 @@ func place(t *task, p *pool, f *footprint, s shape) (layout, bool) {
 	if found, ok := w.placeCopies(); ok {
 		return found, true
 	}
-	if len(p.zones) > 0 || s.stages == 1 {
+	if len(p.zones) > 0 || s.stages == 1 || len(w.before) > 0 {
 		return layout{}, false
 	}
 	return w.placeBlocks(blocks, order)
@@ -67,9 +69,9 @@ func (w *placer) fix(ends []int) {
 func (w *placer) placeCopies() (layout, bool) {
 	l := layout{}
 	// Copies of one tensor group need no look at their zone: a part is in one.
-	if w.shape.stages == 1 && (w.task.data == 1 || len(w.pool.zones) == 0) {
-		groups := w.bestFit(w.pool.kinds, w.task.instances())
-		if len(groups) < w.task.instances() {
+	if w.shape.stages == 1 && (w.shape.data == 1 || len(w.pool.zones) == 0) {
+		groups := w.bestFit(w.pool.kinds, w.copies*w.shape.data)
+		if len(groups) < w.copies*w.shape.data {
 			return l, false
 		}
 		for _, g := range groups {
@@ -79,7 +81,7 @@ func (w *placer) placeCopies() (layout, bool) {
 		return l, true
 	}
 	views := w.views()
-	for range w.task.copies {
+	for range w.copies {
 		instances, ok := w.placeCopy(views)
 		if !ok {
 			return l, false
@@ -104,7 +106,7 @@ func (w *placer) views() []*view {
 	var views []*view
 	order := make([]int, 0, len(w.pool.zones))
 	for i := range w.pool.zones {
-		if w.pool.zones[i].devices >= w.shape.devices()*w.task.data {
+		if w.pool.zones[i].devices >= w.shape.devices()*w.shape.data {
 			order = append(order, i)
 		}
 	}
@@ -134,14 +136,14 @@ func (w *placer) placeCopy(views []*view) ([][][]int32, bool) {
 	undecided := w.ends == nil
 	for _, v := range views {
 		var instances [][][]int32
-		for range w.task.data {
+		for range w.shape.data {
 			stages, ok := w.placeInstance(v)
 			if !ok {
 				break
 			}
 			instances = append(instances, stages)
 		}
-		if len(instances) == w.task.data {
+		if len(instances) == w.shape.data {
 			return instances, true
 		}
 		for _, stages := range instances {
@@ -173,7 +175,7 @@ func (w *placer) release(v *view, stages [][]int32) {
 
 // placeBlocks is the choice that exists if any does: the largest groups, a block of them for each stage.
 func (w *placer) placeBlocks(blocks []int64, order []int) (layout, bool) {
-	count := w.task.instances()
+	count := w.copies * w.shape.data
 	arranged := make([]int64, len(blocks))
 	for stage, block := range order {
 		arranged[stage] = blocks[block]

@@ -36,7 +36,7 @@ func TestStrategies(t *testing.T) {
 		},
 		"pipeline of tensor groups over nodes": {
 			nodes: []Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}, request: ask(t, llama(t, 405), 4096, 4, format("BF16")),
-			summary: "TP4 PP3", name: v1alpha1.StrategyHybrid, format: v1alpha1.BF16, devices: 12, nodesOf: 2,
+			summary: "TP8 PP2", name: v1alpha1.StrategyHybrid, format: v1alpha1.BF16, devices: 16, nodesOf: 2,
 		},
 		"pipeline over single devices": {
 			nodes: []Node{host("a", false, l40s), host("b", false, l40s), host("c", false, l40s), host("d", false, l40s)}, request: ask(t, llama(t, 70), 4096, 2, format("BF16")),

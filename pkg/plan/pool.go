@@ -49,11 +49,12 @@ type census struct {
 type poolRequest struct {
 	requirements
 	format v1alpha1.Precision
-	native bool  // the format must be computed natively
-	util   int64 // permille of a device's memory that the engine may use
-	level  string
-	any    bool           // a user-given tensor degree lifts the limit of hosts
-	keep   map[int32]bool // devices of the previous plan
+	native bool // the format must be computed natively
+	// capacity is what a plan may use of a device of a class with so many free bytes; it does not fall as they grow.
+	capacity func(class int32, free int64) int64
+	level    string
+	any      bool           // a user-given tensor degree lifts the limit of hosts
+	keep     map[int32]bool // devices of the previous plan
 }
 
 // pools collects the matching free devices by vendor, in order of vendor.
@@ -164,13 +165,12 @@ func (c *Cluster) addParts(p *pool, r *poolRequest, is *island, index int32, fre
 			part.devices = append(part.devices, at)
 			part.previous = part.previous || r.keep[at]
 		}
-		total := c.classes[is.class].total
 		slices.SortStableFunc(part.devices, func(a, b int32) int {
-			return cmp.Or(cmp.Compare(c.capacity(b, total, r.util), c.capacity(a, total, r.util)), keepFirst(r.keep, a, b))
+			return cmp.Or(cmp.Compare(c.devices[b].free, c.devices[a].free), keepFirst(r.keep, a, b))
 		})
 		part.caps = make([]int64, len(part.devices))
 		for i, at := range part.devices {
-			part.caps[i] = c.capacity(at, total, r.util)
+			part.caps[i] = r.capacity(is.class, c.devices[at].free)
 			p.free += part.caps[i]
 		}
 		p.parts = append(p.parts, part)
@@ -187,11 +187,6 @@ func keepFirst(keep map[int32]bool, a, b int32) int {
 	default:
 		return 1
 	}
-}
-
-// capacity is what a plan may use of a device: what strangers leave, and no more than the engine takes of the whole.
-func (c *Cluster) capacity(at int32, total, util int64) int64 {
-	return min(c.devices[at].free, total/1000*util)
 }
 
 // finish finds the kinds and the zones.

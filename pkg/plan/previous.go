@@ -29,8 +29,8 @@ func (t *task) readPrevious(previous *v1alpha1.ShardingPlanSpec) {
 	if t.asked.stages == 0 {
 		t.asked.stages = int(previous.Strategy.Pipeline)
 	}
-	if at := slices.IndexFunc(t.ladder, func(s step) bool { return s.format == previous.Quantization }); at >= 0 {
-		t.ladder = t.ladder[at : at+1]
+	if slices.ContainsFunc(t.ladder, func(s step) bool { return s.format == previous.Quantization && s.cache == previous.KVCacheType }) {
+		t.ladder = slices.DeleteFunc(t.ladder, func(s step) bool { return s.format != previous.Quantization || s.cache != previous.KVCacheType })
 	}
 }
 
@@ -38,33 +38,63 @@ func (t *task) readPrevious(previous *v1alpha1.ShardingPlanSpec) {
 // in the same shape. It finds nothing where the previous plan is for something else, where none of its copies holds, or
 // where there is no room for the missing ones.
 func (t *task) keepPrevious(previous *v1alpha1.ShardingPlanSpec) (*solution, bool) {
-	at := slices.IndexFunc(t.ladder, func(s step) bool { return s.format == previous.Quantization })
-	if at < 0 || !t.sameKind(previous) {
+	at := slices.IndexFunc(t.ladder, func(s step) bool { return s.format == previous.Quantization && s.cache == previous.KVCacheType })
+	if at < 0 || len(previous.OtherShapes) > 0 || !t.sameKind(previous) {
 		return nil, false
 	}
 	ends, ok := endsOf(previous.Stages, int(t.model.Architecture.Layers))
 	if !ok || len(ends) != int(previous.Strategy.Pipeline) {
 		return nil, false
 	}
-	a := t.attempt(t.ladder[at])
-	s := shape{int(previous.Strategy.Tensor), len(ends)}
-	for _, p := range a.levels[len(a.levels)-1] {
-		w := &placer{task: t, pool: p, prints: a.footprint(s), shape: s, taken: map[int32]bool{}}
-		w.fix(ends)
-		if found, ok := w.keepCopies(previous); ok {
-			return &solution{shape: s, layout: found, format: previous.Quantization, prints: w.prints}, true
+	for _, lean := range []bool{false, true} {
+		a := t.attempt(t.ladder[at], lean)
+		s := shape{int(previous.Strategy.Tensor), len(ends), int(previous.Strategy.Data), int(previous.Strategy.Expert)}
+		for _, p := range a.levels[len(a.levels)-1] {
+			prints := a.footprint(t.classOf(p, previous), s)
+			if prints == nil {
+				continue
+			}
+			w := &placer{task: t, pool: p, prints: prints, shape: s, copies: t.copies, taken: map[int32]bool{}}
+			w.fix(ends)
+			if found, ok := w.keepCopies(previous); ok {
+				return a.kept(found, w), true
+			}
 		}
 	}
 	return nil, false
+}
+
+// kept is the solution of a plan that goes on.
+func (a *attempt) kept(l layout, w *placer) *solution {
+	p := portion{shape: w.shape, layout: l, prints: w.prints}
+	return &solution{step: a.step, portions: []portion{p}}
+}
+
+// classOf is the class of the previous plan's devices in a pool; -1 where there are several or none.
+func (t *task) classOf(p *pool, previous *v1alpha1.ShardingPlanSpec) int32 {
+	class := int32(-1)
+	for i := range previous.Nodes {
+		for _, id := range previous.Nodes[i].Devices {
+			at, ok := t.cluster.find(previous.Nodes[i].Node, id)
+			if !ok || t.cluster.classes[t.cluster.devices[at].class].vendor != p.vendor {
+				continue
+			}
+			if class >= 0 && class != t.cluster.devices[at].class {
+				return -1
+			}
+			class = t.cluster.devices[at].class
+		}
+	}
+	return class
 }
 
 // sameKind says whether the previous plan is for this model, engine and parallelism.
 func (t *task) sameKind(previous *v1alpha1.ShardingPlanSpec) bool {
 	s := &previous.Strategy
 	return previous.Engine == t.engine &&
-		previous.KVCacheType == cacheFormat(t.spec.KVCacheType, previous.Quantization) &&
 		reflect.DeepEqual(previous.Model.Architecture, t.model.Architecture) &&
-		s.Tensor >= 1 && s.Context <= 1 && int(s.Data) == t.data && int(s.Expert) == max(1, t.asked.expert) &&
+		s.Tensor >= 1 && s.Data >= 1 && s.Context <= 1 &&
+		(t.asked.data == 0 || t.asked.data == int(s.Data)) && (t.asked.expert == 0 || t.asked.expert == int(s.Expert)) &&
 		(t.asked.tensor == 0 || t.asked.tensor == int(s.Tensor)) && (t.asked.stages == 0 || t.asked.stages == int(s.Pipeline))
 }
 
@@ -84,7 +114,7 @@ func endsOf(stages []v1alpha1.Stage, layers int) ([]int, bool) {
 
 func (w *placer) keepCopies(previous *v1alpha1.ShardingPlanSpec) (layout, bool) {
 	where := w.whereabouts()
-	kept := make([][][][]int32, w.task.copies)
+	kept := make([][][][]int32, w.copies)
 	missing := 0
 	for replica, instances := range w.task.copiesOf(previous) {
 		if w.stillHolds(instances, where) {
@@ -96,7 +126,7 @@ func (w *placer) keepCopies(previous *v1alpha1.ShardingPlanSpec) (layout, bool) 
 		}
 		missing++
 	}
-	if missing == w.task.copies {
+	if missing == w.copies {
 		return layout{}, false
 	}
 	l := layout{ends: w.ends}

@@ -6,8 +6,15 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// step is a format to try, and whether the devices must compute it natively.
+// step is a format to try for the weights, whether the devices must compute it natively, and the format of the cache.
 type step struct {
+	format v1alpha1.Precision
+	native bool
+	cache  v1alpha1.Precision
+}
+
+// rung is a format of weights to try.
+type rung struct {
 	format v1alpha1.Precision
 	native bool
 }
@@ -15,23 +22,40 @@ type step struct {
 // The ladders of automatic quantization, in falling width. In 16 bits BF16 is taken, and FP16 where the devices lack it.
 // In 8 bits FP8 is taken where it is native, and INT8 elsewhere, which every device can expand; in 4 bits INT4 likewise.
 var (
-	ladder16 = []step{{v1alpha1.BF16, false}, {v1alpha1.FP16, false}, {v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.INT4, false}}
-	ladder8  = []step{{v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.INT4, false}}
+	ladder16 = []rung{{v1alpha1.BF16, false}, {v1alpha1.FP16, false}, {v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.INT4, false}}
+	ladder8  = []rung{{v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.INT4, false}}
 )
 
-// ladderFor is the formats to try in order. Checkpoints that are published in less than 16 bits start there, since more
-// would add bytes and no quality. Training keeps 16 bits, except for QLoRA, which is defined by its 4-bit base.
+// ladderFor is the formats to try in order: of weights, and within each of the cache.
 func ladderFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]step, error) {
+	rungs, err := rungsFor(spec, native)
+	if err != nil {
+		return nil, err
+	}
+	var steps []step
+	for _, r := range rungs {
+		steps = append(steps, step{r.format, r.native, cacheFormat(spec.KVCacheType, r.format)})
+		// A cache in 8 bits costs less quality than weights in fewer bits; it takes arithmetic in FP8, like the weights.
+		if auto := spec.KVCacheType == "" || spec.KVCacheType == v1alpha1.KVCacheAuto; auto && r.format == v1alpha1.FP8 && spec.Workload.Inference != nil {
+			steps = append(steps, step{r.format, true, v1alpha1.FP8})
+		}
+	}
+	return steps, nil
+}
+
+// rungsFor is the formats of weights to try in order. Checkpoints that are published in less than 16 bits start there,
+// since more would add bytes and no quality. Training keeps 16 bits, except for QLoRA, which is defined by its 4-bit base.
+func rungsFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]rung, error) {
 	if q := spec.Quantization; q != "" && q != v1alpha1.QuantizationAuto {
 		format := v1alpha1.Precision(q)
 		if format == v1alpha1.FP4 || !slices.Contains(formats, format) {
 			return nil, invalid("quantization", string(q), "use Auto, FP32, FP16, BF16, FP8, INT8, INT4, MXFP4 or NVFP4")
 		}
-		return []step{{format, false}}, nil
+		return []rung{{format, false}}, nil
 	}
 	if t := spec.Workload.Training; t != nil {
 		if t.Method == "QLoRA" {
-			return []step{{v1alpha1.INT4, false}}, nil
+			return []rung{{v1alpha1.INT4, false}}, nil
 		}
 		return ladder16[:2], nil
 	}
@@ -39,7 +63,7 @@ func ladderFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]
 	case v1alpha1.FP8:
 		return ladder8, nil
 	case v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4, v1alpha1.NVFP4:
-		return []step{{native, false}}, nil
+		return []rung{{native, false}}, nil
 	default:
 		return ladder16, nil
 	}

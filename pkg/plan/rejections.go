@@ -6,40 +6,80 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// rejections remembers what did not fit: of each format the single device, the last tensor group and the last pipeline.
+// rejections remembers what did not do: of each format the largest forms that were too large, and the best candidates that
+// did not keep a limit.
 type rejections struct {
 	entries []rejection
+	late    []v1alpha1.RejectedPlan
 }
 
 type rejection struct {
 	attempt *attempt
 	shape   shape
-	kind    int
 }
 
-func (r *rejections) add(a *attempt, s shape) {
-	kind := 0
-	switch {
-	case s.stages > 1:
-		kind = 2
-	case s.tensor > 1:
-		kind = 1
+// tooLarge notes the single device, the largest tensor group and the longest pipeline of an attempt in which nothing fits.
+func (r *rejections) tooLarge(a *attempt) {
+	if a.lean {
+		return // the defaults were noted already, and lean batches need less
 	}
-	if n := len(r.entries); n > 0 && r.entries[n-1].attempt == a && r.entries[n-1].kind == kind {
-		r.entries[n-1].shape = s
+	t := a.task
+	widest, most := 0, 0
+	for _, p := range a.levels[len(a.levels)-1] {
+		devices := 0
+		for i := range p.parts {
+			widest = max(widest, min(p.parts[i].limit, len(p.parts[i].devices)))
+			devices += len(p.parts[i].devices)
+		}
+		most = max(most, devices/t.instances())
+	}
+	tensors := t.tensors(widest)
+	if len(tensors) == 0 {
 		return
 	}
-	r.entries = append(r.entries, rejection{a, s, kind})
+	tensor := tensors[len(tensors)-1]
+	across := tensor
+	if most/tensor < 2 && t.asked.tensor == 0 {
+		across = 1
+	}
+	stages := min(most/across, int(t.model.Architecture.Layers))
+	if n := t.asked.stages; n > 0 {
+		stages = n
+	}
+	one := shape{1, 1, max(1, t.asked.data), max(1, t.asked.expert)}
+	if t.asked.tensor <= 1 && t.asked.stages <= 1 {
+		r.add(a, one)
+	}
+	if one.tensor = tensor; tensor > 1 && t.asked.stages <= 1 {
+		r.add(a, one)
+	}
+	if one.tensor, one.stages = across, stages; stages > 1 {
+		r.add(a, one)
+	}
+}
+
+func (r *rejections) add(a *attempt, s shape) { r.entries = append(r.entries, rejection{a, s}) }
+
+// missed notes the candidates that fit and do not keep a limit.
+func (r *rejections) missed(a *attempt, candidates []*candidate) {
+	for _, c := range candidates {
+		if c.missed != noLimit && len(r.late) < maxRejected {
+			r.late = append(r.late, v1alpha1.RejectedPlan{
+				Strategy: clip(a.title(c)+" "+string(a.step.format), 64), Reason: ReasonLimit, Message: clip(a.task.missedText(c), 512),
+			})
+		}
+	}
 }
 
 // maxRejected is the API's bound of ShardingPlanSpec.Rejected.
 const maxRejected = 16
 
 func (r *rejections) list() []v1alpha1.RejectedPlan {
-	entries := r.entries[:min(len(r.entries), maxRejected)]
-	plans := make([]v1alpha1.RejectedPlan, 0, len(entries))
-	for _, e := range entries {
-		plans = append(plans, e.explain())
+	plans := r.late[:min(len(r.late), maxRejected)]
+	for _, e := range r.entries[:min(len(r.entries), maxRejected-len(plans))] {
+		if p, ok := e.explain(); ok {
+			plans = append(plans, p)
+		}
 	}
 	if len(plans) == 0 {
 		return nil
@@ -48,12 +88,15 @@ func (r *rejections) list() []v1alpha1.RejectedPlan {
 }
 
 // explain says in numbers why the shape did not fit.
-func (e *rejection) explain() v1alpha1.RejectedPlan {
+func (e *rejection) explain() (v1alpha1.RejectedPlan, bool) {
 	t := e.attempt.task
-	f := e.attempt.footprint(e.shape)
-	plan := v1alpha1.RejectedPlan{Strategy: clip(t.summary(e.shape)+" "+string(e.attempt.step.format), 64), Reason: ReasonTooLarge}
+	f := e.attempt.footprint(-1, e.shape)
+	if f == nil {
+		return v1alpha1.RejectedPlan{}, false
+	}
+	plan := v1alpha1.RejectedPlan{Strategy: clip(t.summary(e.shape, t.copies)+" "+string(e.attempt.step.format), 64), Reason: ReasonTooLarge}
 	if e.shape.stages > 1 {
-		need, free, devices := f.together(e.shape.stages, e.shape.tensor), int64(0), 0
+		need, free, devices := f.together(e.shape), int64(0), 0
 		for _, p := range e.attempt.levels[len(e.attempt.levels)-1] {
 			caps := p.groupCaps(e.shape.tensor, e.shape.stages)
 			sum := int64(0)
@@ -66,7 +109,7 @@ func (e *rejection) explain() v1alpha1.RejectedPlan {
 		}
 		plan.Message = fmt.Sprintf("%s need %s together; the %d largest free devices of one vendor offer %s, and each stage needs whole layers",
 			v1alpha1.Counted(e.shape.devices(), "device"), v1alpha1.HumanBytes(need), devices, v1alpha1.HumanBytes(free))
-		return plan
+		return plan, true
 	}
 	need := f.bytes(0, f.layers)
 	fitting, best := 0, int64(0)
@@ -87,16 +130,15 @@ func (e *rejection) explain() v1alpha1.RejectedPlan {
 	if fitting > 0 {
 		plan.Reason = ReasonTooFewDevices
 		plan.Message = fmt.Sprintf("only %d of %d fit", fitting, t.instances())
-		return plan
+		return plan, true
 	}
 	plan.Message = fmt.Sprintf("a device needs %s (%s); %s offers %s", v1alpha1.HumanBytes(need), uses(f.use(0, f.layers)), place, v1alpha1.HumanBytes(best))
-	return plan
+	return plan, true
 }
 
 // together is what all devices of a pipeline need, fixed parts included.
-func (f *footprint) together(stages, tensor int) int64 {
-	need := f.weights[f.layers] + f.cache[f.layers] + f.state[f.layers] + f.embedding + f.norm + f.head + f.logits + 2*f.endState
-	return int64(tensor) * (need + int64(stages)*(f.fixed+f.overhead))
+func (f *footprint) together(s shape) int64 {
+	return int64(s.tensor) * (f.bytes(0, f.layers) + int64(s.stages-1)*f.least)
 }
 
 func uses(u v1alpha1.MemoryUse) string {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -17,10 +18,12 @@ type Request struct {
 	// Previous is the plan that is in force, if any; its devices must be free in the cluster. Copies of it that still
 	// hold are kept.
 	Previous *v1alpha1.ShardingPlanSpec
+	// Prices are the hourly prices of devices by product, in micro-USD. The objective Cost needs them.
+	Prices func(product string) (microUSD int64, ok bool)
 }
 
 // degrees are asked-for degrees of parallelism; 0 where they are free.
-type degrees struct{ tensor, stages, expert int }
+type degrees struct{ tensor, stages, data, expert int }
 
 // task is a request that makes sense, with its defaults filled in. It is copied to try what would happen if one thing
 // were different.
@@ -36,13 +39,16 @@ type task struct {
 	ladder   []step
 	asked    degrees
 	copies   int // independent copies
-	data     int // instances of a copy that share a process group
+	splits   []int
 	keep     map[int32]bool
 	pooled   map[string]pooled
+	prices   func(product string) (int64, bool)
+
+	calibration *cost.Calibration
 }
 
-// instances is the number of times that the model is placed.
-func (t *task) instances() int { return t.copies * t.data }
+// instances is the number of times that the model is placed, data ranks that are asked for counted by themselves.
+func (t *task) instances() int { return t.copies * max(1, t.asked.data) }
 
 func newTask(cluster *Cluster, request Request) (*task, error) {
 	if request.Placement == nil || request.Model == nil {
@@ -50,9 +56,14 @@ func newTask(cluster *Cluster, request Request) (*task, error) {
 	}
 	spec := &request.Placement.Spec
 	t := &task{
-		cluster: cluster, model: request.Model, spec: spec, workload: spec.Workload, engine: spec.Engine, copies: 1, data: 1,
-		keep: map[int32]bool{}, pooled: map[string]pooled{},
+		cluster: cluster, model: request.Model, spec: spec, workload: spec.Workload, engine: spec.Engine, copies: 1,
+		keep: map[int32]bool{}, pooled: map[string]pooled{}, prices: request.Prices,
 	}
+	calibration, err := cost.Load()
+	if err != nil {
+		return nil, err
+	}
+	t.calibration = calibration
 	if t.engine == "" {
 		t.engine = v1alpha1.EngineVLLM
 	}
@@ -73,17 +84,16 @@ func newTask(cluster *Cluster, request Request) (*task, error) {
 		}
 		t.prefer = *spec.Topology.Preferred
 	}
-	var err error
 	if t.require, err = requirementsOf(spec); err != nil {
-		return nil, err
-	}
-	if t.ladder, err = ladderFor(spec, t.model.Native); err != nil {
 		return nil, err
 	}
 	if err := t.readParallelism(spec.Parallelism); err != nil {
 		return nil, err
 	}
 	if err := t.checkWorkload(); err != nil {
+		return nil, err
+	}
+	if t.ladder, err = ladderFor(spec, t.model.Native); err != nil {
 		return nil, err
 	}
 	t.readPrevious(request.Previous)
@@ -118,7 +128,7 @@ func (t *task) readParallelism(p *v1alpha1.Parallelism) error {
 	if err != nil {
 		return err
 	}
-	t.data = max(1, data)
+	t.asked.data = data
 	if p.Context != nil && *p.Context != 1 {
 		return invalid("parallelism.context", fmt.Sprint(*p.Context), "context parallelism is not planned yet: leave it out or set it to 1")
 	}
@@ -130,8 +140,8 @@ func (t *task) readParallelism(p *v1alpha1.Parallelism) error {
 		return err
 	}
 	// A dense model's data parallelism is nothing but copies.
-	if t.data > 1 && t.facts.instances && a.MoE == nil && t.workload.Training == nil {
-		t.copies, t.data = t.copies*t.data, 1
+	if data > 1 && t.facts.instances && a.MoE == nil && t.workload.Training == nil {
+		t.copies, t.asked.data = t.copies*data, 1
 	}
 	if n := t.instances(); n > 1<<16 {
 		return invalid("parallelism.data", fmt.Sprint(data), fmt.Sprintf("%d instances in all are more than %d", n, 1<<16))
@@ -151,9 +161,9 @@ func (t *task) checkExperts() error {
 	if int(moe.Experts)%e != 0 {
 		return invalid("parallelism.expert", fmt.Sprint(e), fmt.Sprintf("it must divide the %d experts of %s", moe.Experts, t.model.Name))
 	}
-	if t.asked.tensor > 0 && !expertFits(t.engine, e, t.asked.tensor, t.data) {
+	if t.asked.tensor > 0 && !expertFits(t.engine, e, t.asked.tensor, max(1, t.asked.data)) {
 		return invalid("parallelism.expert", fmt.Sprint(e), fmt.Sprintf("%s cannot share experts so at tensor %d and data %d: vLLM needs their product, SGLang and TensorRT-LLM a divisor of tensor, Megatron and DeepSpeed one of data, others one of the product",
-			t.engine, t.asked.tensor, t.data))
+			t.engine, t.asked.tensor, max(1, t.asked.data)))
 	}
 	return nil
 }
@@ -172,7 +182,7 @@ func (t *task) checkWorkload() error {
 	case training.SequenceLength < 1 || training.GlobalBatch < 1 || training.MicroBatch < 0:
 		return invalid("workload.training", "without a batch", "sequenceLength, globalBatch and microBatch must be at least 1")
 	}
-	step := max(1, int(training.MicroBatch)) * t.data
+	step := max(1, int(training.MicroBatch)) * max(1, t.asked.data)
 	if int(training.GlobalBatch)%step != 0 {
 		return invalid("workload.training.globalBatch", fmt.Sprint(training.GlobalBatch),
 			fmt.Sprintf("it must be a multiple of microBatch times parallelism.data, %d", step))

@@ -84,7 +84,7 @@ func TestAskedDegreesAreKept(t *testing.T) {
 		"both":                        {llama(t, 8), v1alpha1.Parallelism{Pipeline: ptr(int32(2)), Tensor: ptr(int32(4))}, nil, "TP4 PP2", v1alpha1.StrategyHybrid},
 		"data of a dense model":       {llama(t, 8), v1alpha1.Parallelism{Data: ptr(int32(2))}, []func(*specOf){replicas(2)}, "None x4", v1alpha1.StrategyDataParallel},
 		"data of a mixture":           {mixture(t), v1alpha1.Parallelism{Data: ptr(int32(2)), Tensor: ptr(int32(2)), Expert: ptr(int32(4))}, nil, "TP2 DP2 EP4", v1alpha1.StrategyHybrid},
-		"data of a mixture, replicas": {mixture(t), v1alpha1.Parallelism{Data: ptr(int32(2)), Tensor: ptr(int32(2))}, []func(*specOf){replicas(3)}, "TP2 DP2 x3", v1alpha1.StrategyHybrid},
+		"data of a mixture, replicas": {mixture(t), v1alpha1.Parallelism{Data: ptr(int32(2)), Tensor: ptr(int32(2))}, []func(*specOf){replicas(3)}, "TP2 DP2 EP4 x3", v1alpha1.StrategyHybrid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := ask(t, test.model, 4096, 1, append(test.changes, parallelism(test.degrees))...)

@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,23 +9,27 @@ import (
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
-// shape is the degrees of one instance.
-type shape struct{ tensor, stages int }
-
-func (s shape) devices() int { return s.tensor * s.stages }
-
 // layout says which devices hold which layers.
 type layout struct {
 	ends      []int       // the layer after each stage
 	instances [][][]int32 // devices by instance, stage and tensor rank
 }
 
-// solution is a layout with what it was made for.
-type solution struct {
+// portion is copies of one shape with their devices.
+type portion struct {
 	shape
 	layout
-	format   v1alpha1.Precision
-	prints   *footprint
+	prints *footprint
+	outcome
+}
+
+// copies is how many copies the portion has.
+func (p *portion) copies() int { return len(p.instances) / p.data }
+
+// solution is what was found: all copies, most of them in the first portion's shape.
+type solution struct {
+	step     step
+	portions []portion
 	rejected []v1alpha1.RejectedPlan
 }
 
@@ -37,7 +41,7 @@ type pooled struct {
 
 // collect is pools, once for each set of devices that suits.
 func (t *task) collect(s step, level string) pooled {
-	r := poolRequest{requirements: t.require, format: s.format, native: s.native, util: t.facts.permille, level: level, any: t.asked.tensor > 0, keep: t.keep}
+	r := poolRequest{requirements: t.require, format: s.format, native: s.native, capacity: t.offer, level: level, any: t.asked.tensor > 0, keep: t.keep}
 	key := t.suited(&r) + level
 	p, ok := t.pooled[key]
 	if !ok {
@@ -60,142 +64,132 @@ func (t *task) suited(r *poolRequest) string {
 	return key.String()
 }
 
-// sameAs says whether a format has no chance where another one had none: as many bytes, for the same devices.
+// sameAs says whether a step has no chance where another one had none: as many bytes, for the same devices.
 func (t *task) sameAs(s, other step) bool {
-	num, den := model.BytesPer(s.format)
-	otherNum, otherDen := model.BytesPer(other.format)
-	return num*otherDen == den*otherNum &&
+	same := func(a, b v1alpha1.Precision) bool {
+		num, den := model.BytesPer(a)
+		otherNum, otherDen := model.BytesPer(b)
+		return num*otherDen == den*otherNum
+	}
+	return same(s.format, other.format) && same(s.cache, other.cache) &&
 		t.suited(&poolRequest{format: s.format, native: s.native}) == t.suited(&poolRequest{format: other.format, native: other.native})
 }
 
-// load is what footprints are computed for in a format.
-func (t *task) load(format v1alpha1.Precision) *load {
-	return &load{model: t.model, format: format, cache: cacheFormat(t.spec.KVCacheType, format), workload: t.workload, data: t.data}
-}
-
-// search tries formats, then shapes, and returns the first solution; without one, what was tried.
+// search tries formats from the widest on, each with the engine's default batches and then with lean ones, and returns the
+// best solution in the first that has any; without one, what was tried.
 func (t *task) search() (*solution, []v1alpha1.RejectedPlan) {
 	var log rejections
 	for i, s := range t.ladder {
 		if i > 0 && t.sameAs(s, t.ladder[i-1]) {
 			continue
 		}
-		a := t.attempt(s)
-		for _, shape := range a.shapes() {
-			if found, ok := a.try(shape); ok {
-				return &solution{shape: shape, layout: found, format: s.format, prints: a.footprint(shape), rejected: log.list()}, nil
+		for _, lean := range []bool{false, true} {
+			a := t.attempt(s, lean)
+			if found := a.solve(&log); found != nil {
+				return found, nil
 			}
-			log.add(a, shape)
+			if t.workload.Training != nil {
+				break
+			}
 		}
 	}
 	return nil, log.list()
 }
 
-// attempt is the search in one format.
-type attempt struct {
-	task   *task
-	step   step
-	load   *load
-	levels [][]*pool // pools by topology level, to be tried in order
-	prints map[shape]*footprint
-}
-
-func (t *task) attempt(s step) *attempt {
-	a := &attempt{task: t, step: s, load: t.load(s.format), prints: map[shape]*footprint{}}
-	if t.prefer != "" {
-		a.levels = append(a.levels, t.collect(s, t.prefer).pools)
-	}
-	a.levels = append(a.levels, t.collect(s, t.require.level).pools)
-	return a
-}
-
-// footprint is the memory of a shape; that of inference is the same for all pipelines.
-func (a *attempt) footprint(s shape) *footprint {
-	key := s
-	if a.load.workload.Training == nil {
-		key.stages = min(s.stages, 2)
-	}
-	f, ok := a.prints[key]
-	if !ok {
-		f = footprintOf(a.load, s.tensor, s.stages)
-		a.prints[key] = f
-	}
-	return f
-}
-
-// shapes are the candidates in order of preference: one device, tensor groups by size, pipelines by number of devices
-// with the widest tensor groups first.
-func (a *attempt) shapes() []shape {
-	widest, most := 0, 0
-	for _, p := range a.levels[len(a.levels)-1] {
-		devices := 0
-		for i := range p.parts {
-			widest = max(widest, min(p.parts[i].limit, len(p.parts[i].devices)))
-			devices += len(p.parts[i].devices)
-		}
-		most = max(most, devices/a.task.instances())
-	}
-	tensors := a.task.model.TensorDegrees(widest)
-	if n := a.task.asked.tensor; n > 0 {
-		tensors = []int{n}
-	}
-	var single, several []shape
-	for _, tensor := range tensors {
-		if e := a.task.asked.expert; e > 1 && !expertFits(a.task.engine, e, tensor, a.task.data) {
-			continue
-		}
-		stages := min(most/tensor, a.load.layers())
-		if n := a.task.asked.stages; n > 0 {
-			if n <= stages {
-				several = append(several, shape{tensor, n})
-			}
-			continue
-		}
-		if stages >= 1 {
-			single = append(single, shape{tensor, 1})
-		}
-		for n := 2; n <= stages; n++ {
-			several = append(several, shape{tensor, n})
-		}
-	}
-	slices.SortStableFunc(several, func(x, y shape) int {
-		return cmp.Or(cmp.Compare(x.devices(), y.devices()), cmp.Compare(y.tensor, x.tensor))
-	})
-	return append(single, several...)
-}
-
-func (l *load) layers() int { return int(l.model.Architecture.Layers) }
-
-// try places a shape with the devices of one vendor: of several that could, the one whose devices have the least memory.
-func (a *attempt) try(s shape) (layout, bool) {
+// solve finds the best solution of the attempt: all copies in one shape on one kind of device; else copies of different
+// shapes; else pipelines over several kinds. The preferred topology level comes before what is required.
+func (a *attempt) solve(log *rejections) *solution {
 	for _, pools := range a.levels {
-		var best layout
-		least := int64(-1)
-		for _, p := range pools {
-			found, ok := place(a.task, p, a.footprint(s), s)
-			if !ok {
-				continue
-			}
-			if size := a.task.cluster.memory(found); least < 0 || size < least {
-				best, least = found, size
+		candidates := a.all(pools)
+		kept := keeping(candidates)
+		ranked := ranking{a.task, kept}
+		for c := ranked.next(); c != nil; c = ranked.next() {
+			if l, ok := a.place(c, a.task.copies); ok {
+				return a.solved(log, []portion{a.portion(c, l)}, candidates, c)
 			}
 		}
-		if least >= 0 {
-			return best, true
+		if portions := a.different(pools); portions != nil {
+			return a.solved(log, portions, candidates, nil)
 		}
+		for _, c := range a.mixed(pools) {
+			if l, ok := a.place(c, a.task.copies); ok {
+				return a.solved(log, []portion{a.portion(c, l)}, candidates, c)
+			}
+		}
+		log.missed(a, candidates)
 	}
-	return layout{}, false
+	log.tooLarge(a)
+	return nil
 }
 
-// memory is the total memory of a layout's devices.
-func (c *Cluster) memory(l layout) int64 {
-	var total int64
-	for _, instance := range l.instances {
-		for _, stage := range instance {
-			for _, at := range stage {
-				total += c.classes[c.devices[at].class].total
-			}
+// all are the candidates on all lanes of the pools.
+func (a *attempt) all(pools []*pool) []*candidate {
+	var found []*candidate
+	for _, p := range pools {
+		for _, l := range a.task.cluster.lanes(p) {
+			found = append(found, a.candidates(l)...)
 		}
 	}
-	return total
+	return found
+}
+
+// keeping are the candidates that keep the limits.
+func keeping(candidates []*candidate) []*candidate {
+	kept := make([]*candidate, 0, len(candidates))
+	for _, c := range candidates {
+		if c.missed == noLimit {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// place places so many copies of a candidate.
+func (a *attempt) place(c *candidate, copies int) (layout, bool) {
+	return a.placeBeside(c, copies, map[int32]bool{})
+}
+
+// placeBeside places copies beside devices that are taken already, which it adds its own to.
+func (a *attempt) placeBeside(c *candidate, copies int, taken map[int32]bool) (layout, bool) {
+	w := &placer{task: a.task, pool: c.lane.pool, prints: c.prints, shape: c.shape, copies: copies, taken: taken, before: slices.Collect(maps.Keys(taken))}
+	if c.block {
+		w.shape = shape{tensor: c.group(), stages: c.stages, data: 1, expert: c.expert}
+	}
+	if c.ends != nil {
+		w.fix(c.ends)
+	}
+	l, ok := w.place()
+	if ok && c.block {
+		l.instances = unblock(l.instances, c.tensor)
+	}
+	return l, ok
+}
+
+// unblock divides each stage's block of devices into the tensor groups of its data ranks.
+func unblock(blocks [][][]int32, tensor int) [][][]int32 {
+	var instances [][][]int32
+	for _, stages := range blocks {
+		for first := 0; first < len(stages[0]); first += tensor {
+			instance := make([][]int32, len(stages))
+			for i, devices := range stages {
+				instance[i] = devices[first : first+tensor]
+			}
+			instances = append(instances, instance)
+		}
+	}
+	return instances
+}
+
+func (a *attempt) portion(c *candidate, l layout) portion {
+	return portion{shape: c.shape, layout: l, prints: c.prints, outcome: c.outcome}
+}
+
+func (a *attempt) solved(log *rejections, portions []portion, candidates []*candidate, chosen *candidate) *solution {
+	s := &solution{step: a.step, portions: portions, rejected: log.list()}
+	s.rejected = append(a.alternatives(chosen, candidates), s.rejected...)
+	s.rejected = s.rejected[:min(len(s.rejected), maxRejected)]
+	if len(s.rejected) == 0 {
+		s.rejected = nil
+	}
+	return s
 }

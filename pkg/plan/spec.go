@@ -32,29 +32,61 @@ func Plan(cluster *Cluster, request Request) (*v1alpha1.ShardingPlanSpec, error)
 func (t *task) write(s *solution) *v1alpha1.ShardingPlanSpec {
 	spec := &v1alpha1.ShardingPlanSpec{
 		Model:        t.plannedModel(),
-		Quantization: s.format,
-		KVCacheType:  cacheFormat(t.spec.KVCacheType, s.format),
+		Quantization: s.step.format,
+		KVCacheType:  s.step.cache,
 		Engine:       t.engine,
-		Strategy:     t.strategy(s.shape),
 		Estimate:     t.estimate(s),
 		Rejected:     s.rejected,
 		Enforcement:  cmp.Or(t.spec.Enforcement, v1alpha1.EnforcementAdvisory),
 	}
-	start := 0
-	for _, end := range s.ends {
-		spec.Stages = append(spec.Stages, v1alpha1.Stage{
-			FirstLayer: int32(start), LastLayer: int32(end - 1), PerDevice: s.prints.use(start, end),
-		})
-		start = end
-	}
-	for i, instance := range s.instances {
-		for stage, devices := range instance {
-			row := v1alpha1.PlanRow{Replica: int32(i / t.data), Data: int32(i % t.data), Stage: int32(stage)}
-			spec.Nodes = append(spec.Nodes, t.cluster.rows(row, devices)...)
+	spec.ComputeType = t.computedBy(s)
+	replica := int32(0)
+	for i := range s.portions {
+		p := &s.portions[i]
+		shape := v1alpha1.PlanShape{FirstReplica: replica, Strategy: t.strategy(p), Stages: p.stagesOf()}
+		if i == 0 {
+			spec.Strategy, spec.Stages = shape.Strategy, shape.Stages
+		} else {
+			spec.OtherShapes = append(spec.OtherShapes, shape)
 		}
+		for j, instance := range p.instances {
+			for stage, devices := range instance {
+				row := v1alpha1.PlanRow{Replica: replica + int32(j/p.data), Data: int32(j % p.data), Stage: int32(stage)}
+				spec.Nodes = append(spec.Nodes, t.cluster.rows(row, devices)...)
+			}
+		}
+		replica += int32(p.copies())
 	}
 	spec.Totals = totals(spec)
 	return spec
+}
+
+// stagesOf are the stages with what each of their devices needs.
+func (p *portion) stagesOf() []v1alpha1.Stage {
+	stages := make([]v1alpha1.Stage, 0, len(p.ends))
+	start := 0
+	for _, end := range p.ends {
+		stages = append(stages, v1alpha1.Stage{FirstLayer: int32(start), LastLayer: int32(end - 1), PerDevice: p.prints.use(start, end)})
+		start = end
+	}
+	return stages
+}
+
+// computedBy is the precision that all devices of a solution compute the weights in; 16 bits where they differ.
+func (t *task) computedBy(s *solution) v1alpha1.Precision {
+	var common v1alpha1.Precision
+	for i := range s.portions {
+		for _, instance := range s.portions[i].instances {
+			for _, devices := range instance {
+				p := computed(&t.cluster.classes[t.cluster.devices[devices[0]].class], s.step.format)
+				if common != "" && p != common {
+					return v1alpha1.BF16
+				}
+				common = p
+			}
+		}
+	}
+	return common
 }
 
 // maxRowDevices is the API's bound of PlanRow.Devices.
@@ -82,7 +114,8 @@ func totals(spec *v1alpha1.ShardingPlanSpec) v1alpha1.PlanTotals {
 	for i := range spec.Nodes {
 		row := &spec.Nodes[i]
 		n := int64(len(row.Devices))
-		use := &spec.Stages[row.Stage].PerDevice
+		shape, _ := spec.ShapeOf(row.Replica)
+		use := &shape.Stages[row.Stage].PerDevice
 		nodes[row.Node] = true
 		sum.Devices += int32(n)
 		sum.WeightsBytes += n * use.WeightsBytes
@@ -94,18 +127,18 @@ func totals(spec *v1alpha1.ShardingPlanSpec) v1alpha1.PlanTotals {
 	return sum
 }
 
-func (t *task) strategy(s shape) v1alpha1.Strategy {
+func (t *task) strategy(p *portion) v1alpha1.Strategy {
 	result := v1alpha1.Strategy{
-		Tensor: int32(s.tensor), Pipeline: int32(s.stages), Data: int32(t.data), Expert: int32(max(1, t.asked.expert)), Context: 1,
-		Replicas: int32(t.copies), Summary: t.summary(s),
+		Tensor: int32(p.tensor), Pipeline: int32(p.stages), Data: int32(p.data), Expert: int32(p.expert), Context: 1,
+		Replicas: int32(p.copies()), Summary: t.summary(p.shape, p.copies()),
 	}
 	degrees := []struct {
 		above bool
 		name  v1alpha1.StrategyName
 	}{
-		{s.tensor > 1, v1alpha1.StrategyTensorParallel},
-		{s.stages > 1, v1alpha1.StrategyPipelineParallel},
-		{t.instances() > 1, v1alpha1.StrategyDataParallel},
+		{p.tensor > 1, v1alpha1.StrategyTensorParallel},
+		{p.stages > 1, v1alpha1.StrategyPipelineParallel},
+		{len(p.instances) > 1, v1alpha1.StrategyDataParallel},
 	}
 	result.Name = v1alpha1.StrategyNone
 	for _, d := range degrees {
@@ -121,12 +154,12 @@ func (t *task) strategy(s shape) v1alpha1.Strategy {
 }
 
 // summary is degrees above 1 for people: `TP4 PP2 x2`, or `None` for a single device.
-func (t *task) summary(s shape) string {
+func (t *task) summary(s shape, copies int) string {
 	var parts []string
 	for _, d := range []struct {
 		name   string
 		degree int
-	}{{"TP", s.tensor}, {"PP", s.stages}, {"DP", t.data}, {"EP", t.asked.expert}} {
+	}{{"TP", s.tensor}, {"PP", s.stages}, {"DP", s.data}, {"EP", s.expert}} {
 		if d.degree > 1 {
 			parts = append(parts, fmt.Sprintf("%s%d", d.name, d.degree))
 		}
@@ -134,8 +167,8 @@ func (t *task) summary(s shape) string {
 	if len(parts) == 0 {
 		parts = append(parts, string(v1alpha1.StrategyNone))
 	}
-	if t.copies > 1 {
-		parts = append(parts, fmt.Sprintf("x%d", t.copies))
+	if copies > 1 {
+		parts = append(parts, fmt.Sprintf("x%d", copies))
 	}
 	return strings.Join(parts, " ")
 }

@@ -60,18 +60,6 @@ func divide(f *footprint, caps []int64) ([]int, bool) {
 	return ends, true
 }
 
-// holds says whether each run of a split fits its capacity.
-func (f *footprint) holds(ends []int, caps []int64) bool {
-	start := 0
-	for i, end := range ends {
-		if f.bytes(start, end) > caps[i] {
-			return false
-		}
-		start = end
-	}
-	return true
-}
-
 // arrange finds an order of capacities in which the layers can be divided, as indexes into caps, which are in falling
 // order. The order as given is tried first.
 func arrange(f *footprint, caps []int64) ([]int, bool) {
@@ -103,18 +91,6 @@ func arrange(f *footprint, caps []int64) ([]int, bool) {
 		next[size]++
 	}
 	return order, true
-}
-
-// mayHold is a necessary condition for a split: the capacities together hold what all stages together need.
-func (f *footprint) mayHold(caps []int64) bool {
-	need := f.weights[f.layers] + f.cache[f.layers] + f.state[f.layers] + f.embedding + f.norm + f.logits
-	if !f.tied || len(caps) > 1 {
-		need += f.head
-	}
-	for _, c := range caps {
-		need -= max(0, c-f.fixed-f.overhead)
-	}
-	return need <= 0
 }
 
 // maxSearchStates bounds the search for an order of unequal devices. Beyond it capacities are rounded down until there

@@ -45,7 +45,7 @@ func (t *task) smallerFormat() string {
 			continue
 		}
 		other := *t
-		other.ladder = []step{s}
+		other.ladder = []step{{s.format, s.native, cacheFormat(t.spec.KVCacheType, s.format)}}
 		if other.fits() {
 			return fmt.Sprintf("quantization %s instead of %s (weights %s instead of %s)", s.format, t.ladder[0].format,
 				v1alpha1.HumanBytes(t.model.WeightBytes(s.format)), v1alpha1.HumanBytes(now))
@@ -159,7 +159,7 @@ func (t *task) freeDegrees() string {
 	if found == nil {
 		return ""
 	}
-	return fmt.Sprintf("parallelism tensor %d and pipeline %d", found.tensor, found.stages)
+	return fmt.Sprintf("parallelism tensor %d and pipeline %d", found.portions[0].tensor, found.portions[0].stages)
 }
 
 func (t *task) widerTopology() string {

@@ -1,0 +1,102 @@
+package plan
+
+import (
+	"math"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/cost"
+)
+
+// estimate is what a solution should deliver over all copies, with the range in which a measurement is expected; nil where
+// the devices' rates are not known.
+func (t *task) estimate(s *solution) *v1alpha1.Estimate {
+	var sum v1alpha1.Estimate
+	for i := range s.portions {
+		one := t.estimateOf(s, &s.portions[i])
+		if one == nil {
+			return nil
+		}
+		sum = together(sum, *one)
+	}
+	return &sum
+}
+
+// together adds the tokens of two portions; the times are those of the slower one.
+func together(a, b v1alpha1.Estimate) v1alpha1.Estimate {
+	sum := b
+	sum.TokensPerSecond += a.TokensPerSecond
+	sum.TokensPerSecondLow += a.TokensPerSecondLow
+	sum.TokensPerSecondHigh += a.TokensPerSecondHigh
+	if a.TPOTMicros > b.TPOTMicros {
+		sum.TTFTMillis, sum.TTFTMillisLow, sum.TTFTMillisHigh = a.TTFTMillis, a.TTFTMillisLow, a.TTFTMillisHigh
+		sum.TPOTMicros, sum.TPOTMicrosLow, sum.TPOTMicrosHigh = a.TPOTMicros, a.TPOTMicrosLow, a.TPOTMicrosHigh
+	}
+	if a.StepMillis > b.StepMillis {
+		sum.StepMillis, sum.StepMillisLow, sum.StepMillisHigh = a.StepMillis, a.StepMillisLow, a.StepMillisHigh
+	}
+	sum.MicroUSDPerMillionTokens = max(a.MicroUSDPerMillionTokens, b.MicroUSDPerMillionTokens)
+	return sum
+}
+
+func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
+	a := t.attempt(s.step, false)
+	c := &candidate{shape: p.shape, prints: p.prints, ends: p.ends, lane: t.laneOf(p)}
+	class := &t.cluster.classes[c.lane.class]
+	f := class.facts()
+	if !f.judged {
+		return nil
+	}
+	device := &f.rates
+	if c.lane.link {
+		device = &f.linked
+	}
+	e := a.estimator(device.Architecture)
+	copies := float64(p.copies())
+	if w := t.workload.Training; w != nil {
+		step, basis := e.Train(a.trainingOf(c, device))
+		tokens := float64(w.GlobalBatch) * float64(w.SequenceLength) * copies
+		return &v1alpha1.Estimate{
+			TokensPerSecond: whole(tokens / step.Value), TokensPerSecondLow: whole(tokens / step.High), TokensPerSecondHigh: whole(tokens / step.Low),
+			StepMillis: whole(step.Value * 1e3), StepMillisLow: whole(step.Low * 1e3), StepMillisHigh: whole(step.High * 1e3),
+			Basis: string(basis),
+		}
+	}
+	q := a.query(c, device)
+	out := e.Serve(q)
+	made := v1alpha1.Estimate{
+		TokensPerSecond:     whole(out.OutputTokensPerSecond.Value * copies),
+		TokensPerSecondLow:  whole(out.OutputTokensPerSecond.Low * copies),
+		TokensPerSecondHigh: whole(out.OutputTokensPerSecond.High * copies),
+		TTFTMillis:          whole(out.TTFT.Value * 1e3), TTFTMillisLow: whole(out.TTFT.Low * 1e3), TTFTMillisHigh: whole(out.TTFT.High * 1e3),
+		TPOTMicros: whole(out.TPOT.Value * 1e6), TPOTMicrosLow: whole(out.TPOT.Low * 1e6), TPOTMicrosHigh: whole(out.TPOT.High * 1e6),
+		Basis: t.basis(out.Basis, q),
+	}
+	if hour, ok := t.price(c.lane.class); ok && out.OutputTokensPerSecond.Value > 0 {
+		made.MicroUSDPerMillionTokens = whole(float64(hour) * float64(c.total()) / 3600 / out.OutputTokensPerSecond.Value * 1e6)
+	}
+	return &made
+}
+
+// laneOf is the kind of device of a portion; of several the slowest, which the others wait for.
+func (t *task) laneOf(p *portion) *lane {
+	l := &lane{class: -1, link: true}
+	for _, instance := range p.instances {
+		for _, devices := range instance {
+			d := &t.cluster.devices[devices[0]]
+			if l.class < 0 || t.cluster.classes[d.class].bandwidth < t.cluster.classes[l.class].bandwidth {
+				l.class = d.class
+			}
+			l.link = l.link && t.cluster.islands[d.island].link
+		}
+	}
+	return l
+}
+
+// basis says what the numbers rest on, and at how many requests they hold.
+func (t *task) basis(b cost.Basis, q *cost.Query) string {
+	return clip(string(b)+"; "+v1alpha1.Counted(int(q.Workload.Concurrency), "request")+" at once in a copy, "+
+		v1alpha1.Counted(int(q.Workload.Input), "token")+" in and "+v1alpha1.Counted(int(q.Workload.Output), "token")+" out", 256)
+}
+
+// whole rounds to an integer that fits the API.
+func whole(x float64) int64 { return int64(math.Round(min(max(x, 0), 1e15))) }
