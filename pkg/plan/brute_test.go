@@ -14,10 +14,22 @@ import (
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
-// drawModel is a model of few layers of some hundred MiB each.
-func drawModel(t *rapid.T) *model.Model {
+// drawModel is a model of few layers of about a GiB each.
+func drawModel(t *rapid.T) *model.Model { return drawLayers(t, 1, 5) }
+
+// drawApart are hosts of one device each, of unequal memory.
+func drawApart(t *rapid.T) []Node {
+	var nodes []Node
+	for i := range rapid.IntRange(2, 5).Draw(t, "nodes") {
+		p := product{vendor: "nvidia", name: "big", family: v1alpha1.FamilyGPU, mib: rapid.SampledFrom([]int64{6200, 6600, 7000, 7600, 8800}).Draw(t, "memory")}
+		nodes = append(nodes, host(fmt.Sprint("n", i), false, p))
+	}
+	return nodes
+}
+
+func drawLayers(t *rapid.T, least, most int32) *model.Model {
 	a := v1alpha1.Architecture{
-		Layers: rapid.Int32Range(1, 5).Draw(t, "layers"), HiddenSize: 4096, VocabSize: rapid.SampledFrom([]int32{1000, 32000}).Draw(t, "vocab"),
+		Layers: rapid.Int32Range(least, most).Draw(t, "layers"), HiddenSize: 4096, VocabSize: rapid.SampledFrom([]int32{1000, 32000}).Draw(t, "vocab"),
 		TiedEmbeddings: rapid.Bool().Draw(t, "tied"), Attention: v1alpha1.Attention{Heads: 32, KVHeads: 2, HeadDim: 128},
 		MLP: v1alpha1.MLP{IntermediateSize: 45056},
 	}
@@ -217,8 +229,10 @@ func (b *brute) mixed() bool {
 func TestPlanAgreesWithBruteForce(t *testing.T) {
 	answers := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		nodes := drawNodes(rt)
-		r := drawRequest(rt, t)
+		nodes, r := drawNodes(rt), drawRequest(rt, t)
+		if rapid.Bool().Draw(rt, "apart") {
+			nodes, r = drawApart(rt), ask(t, drawLayers(rt, 4, 7), 2048, 1, format("BF16"), replicas(rapid.Int32Range(1, 2).Draw(rt, "copies")))
+		}
 		spec, err := Plan(NewCluster(nodes), r)
 		var no *Unplaceable
 		if err != nil && !errors.As(err, &no) {

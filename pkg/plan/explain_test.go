@@ -34,7 +34,8 @@ func TestSmallestChange(t *testing.T) {
 			format("FP8"),
 		},
 		"next format": {
-			two, ask(t, llama(t, 70), 32768, 2, format("FP8")), ReasonTooLarge, "quantization INT4 instead of FP8", format("INT4"),
+			two, ask(t, llama(t, 70), 131072, 1, format("FP8"), func(s *specOf) { s.KVCacheType = "FP8" }), ReasonTooLarge,
+			"quantization INT4 instead of FP8", format("INT4"),
 		},
 		"context": {
 			two, ask(t, llama(t, 70), 131072, 2), ReasonTooLarge, "maxModelLen 65536 instead of 131072",
