@@ -3,6 +3,7 @@ package placement
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -49,7 +50,7 @@ func statusOf(p *pass, now time.Time) v1alpha1.ModelPlacementStatus {
 	if p.plan != nil {
 		spec := &p.plan.Spec
 		next.Plan, next.Model, next.Strategy = p.plan.Name, spec.Model.Name, spec.Strategy.Summary
-		next.Devices, next.Nodes, next.Replicas = spec.Totals.Devices, spec.Totals.Nodes, spec.Strategy.Replicas
+		next.Devices, next.Nodes, next.Replicas = spec.Totals.Devices, spec.Totals.Nodes, spec.Copies()
 		next.Estimate = spec.Estimate
 	}
 	if p.mesh != nil {
@@ -96,9 +97,17 @@ func meshedCondition(p *pass) *metav1.Condition {
 		return condition(v1alpha1.ConditionMeshed, metaFalse, "NoPlan", "No plan is in force, so there is no mesh.")
 	default:
 		return condition(v1alpha1.ConditionMeshed, metaTrue, reasonMeshed,
-			fmt.Sprintf("Mesh %s has %s of %s.", p.mesh.Name,
-				v1alpha1.Counted(p.mesh.Spec.Replicas, "copy"), v1alpha1.Counted(p.mesh.Spec.WorldSize, "rank")))
+			fmt.Sprintf("Mesh %s has %s.", p.mesh.Name, describeCopies(p.mesh.Spec.Shapes())))
 	}
+}
+
+// describeCopies counts copies and their ranks by shape (`2 copies of 2 ranks and 2 copies of 4 ranks`).
+func describeCopies(shapes []v1alpha1.MeshShape) string {
+	parts := make([]string, len(shapes))
+	for i := range shapes {
+		parts[i] = fmt.Sprintf("%s of %s", v1alpha1.Counted(shapes[i].Replicas, "copy"), v1alpha1.Counted(shapes[i].WorldSize, "rank"))
+	}
+	return strings.Join(parts, " and ")
 }
 
 // readyCondition is true when nothing is lost and every stage is done; else it says what the first obstacle says.

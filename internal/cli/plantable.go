@@ -70,24 +70,27 @@ func strategyText(s *v1alpha1.Strategy) string {
 
 // printStages prints the arithmetic: what each device of a stage holds, and the least memory that one has free.
 func (d *decision) printStages(w io.Writer) error {
-	s := &d.plan.Spec
-	rows := make([][]string, len(s.Stages))
-	for i, stage := range s.Stages {
-		use := stage.PerDevice
-		rows[i] = []string{
-			strconv.Itoa(i), fmt.Sprintf("%d-%d", stage.FirstLayer, stage.LastLayer),
-			v1alpha1.HumanBytes(use.WeightsBytes), "+ " + v1alpha1.HumanBytes(use.KVCacheBytes), "+ " + v1alpha1.HumanBytes(use.ActivationsBytes),
-			"+ " + v1alpha1.HumanBytes(use.OverheadBytes), "= " + v1alpha1.HumanBytes(use.TotalBytes), "of " + v1alpha1.HumanMiB(d.leastFree(int32(i))),
+	var parts []shapeRows
+	for _, shape := range d.plan.Spec.Shapes() {
+		part := shapeRows{first: shape.FirstReplica, copies: shape.Strategy.Replicas}
+		for i, stage := range shape.Stages {
+			use := stage.PerDevice
+			part.rows = append(part.rows, []string{
+				strconv.Itoa(i), fmt.Sprintf("%d-%d", stage.FirstLayer, stage.LastLayer),
+				v1alpha1.HumanBytes(use.WeightsBytes), "+ " + v1alpha1.HumanBytes(use.KVCacheBytes), "+ " + v1alpha1.HumanBytes(use.ActivationsBytes),
+				"+ " + v1alpha1.HumanBytes(use.OverheadBytes), "= " + v1alpha1.HumanBytes(use.TotalBytes), "of " + v1alpha1.HumanMiB(d.leastFree(&shape, int32(i))),
+			})
 		}
+		parts = append(parts, part)
 	}
-	return table(w, []string{"STAGE", "LAYERS", "WEIGHTS", "KV CACHE", "ACTIVATIONS", "OVERHEAD", "PER DEVICE", "FREE"}, rows)
+	return shapeTable(w, []string{"STAGE", "LAYERS", "WEIGHTS", "KV CACHE", "ACTIVATIONS", "OVERHEAD", "PER DEVICE", "FREE"}, parts)
 }
 
-// leastFree is the memory in MiB that strangers leave on the fullest device of a stage.
-func (d *decision) leastFree(stage int32) int64 {
+// leastFree is the memory in MiB that strangers leave on the fullest device of a stage, over all copies of a shape.
+func (d *decision) leastFree(shape *v1alpha1.PlanShape, stage int32) int64 {
 	var free []int64
 	for _, row := range d.plan.Spec.Nodes {
-		if row.Stage != stage {
+		if row.Stage != stage || !shape.Has(row.Replica) {
 			continue
 		}
 		for _, id := range row.Devices {
@@ -117,18 +120,23 @@ func (d *decision) printRows(w io.Writer) error {
 
 func (d *decision) printMesh(w io.Writer) error {
 	s := &d.mesh.Spec
-	rows := make([][]string, len(s.Groups))
-	for i, g := range s.Groups {
-		groups := make([][]int32, len(g.Ranks))
-		for j, ranks := range g.Ranks {
-			groups[j] = ranks
-		}
-		rows[i] = []string{g.Name, strconv.Itoa(int(g.Count)), strconv.Itoa(int(g.Size)), g.Library, ranksText(groups, false)}
-	}
-	if _, err := fmt.Fprintf(w, "Mesh %s: %s, %s, order %s\n", s.Shape, v1alpha1.Counted(int(s.WorldSize), "rank"), v1alpha1.Counted(int(s.Replicas), "copy"), s.Order); err != nil {
+	shapes := s.Shapes()
+	if _, err := fmt.Fprintf(w, "Mesh %s: %s, order %s\n", s.Shape, worldsText(shapes), s.Order); err != nil {
 		return err
 	}
-	return table(w, []string{"GROUP", "COUNT", "SIZE", "LIBRARY", "RANKS"}, rows)
+	parts := make([]shapeRows, len(shapes))
+	for i, shape := range shapes {
+		parts[i] = shapeRows{first: shape.FirstReplica, copies: shape.Replicas}
+		for _, g := range shape.Groups {
+			groups := make([][]int32, len(g.Ranks))
+			for j, ranks := range g.Ranks {
+				groups[j] = ranks
+			}
+			parts[i].rows = append(parts[i].rows,
+				[]string{g.Name, strconv.Itoa(int(g.Count)), strconv.Itoa(int(g.Size)), g.Library, ranksText(groups, false)})
+		}
+	}
+	return shapeTable(w, []string{"GROUP", "COUNT", "SIZE", "LIBRARY", "RANKS"}, parts)
 }
 
 func printRejected(w io.Writer, rejected []v1alpha1.RejectedPlan) error {
