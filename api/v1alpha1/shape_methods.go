@@ -59,6 +59,16 @@ func (s *DeviceMeshSpec) RanksBefore(replica int32) int32 {
 	return before
 }
 
+// CopiesText counts copies and their ranks by shape (`2 copies of 2 ranks and 1 copy of 4 ranks`).
+func (s *DeviceMeshSpec) CopiesText() string {
+	shapes := s.Shapes()
+	parts := make([]string, len(shapes))
+	for i := range shapes {
+		parts[i] = fmt.Sprintf("%s of %s", Counted(shapes[i].Replicas, "copy"), Counted(shapes[i].WorldSize, "rank"))
+	}
+	return strings.Join(parts, " and ")
+}
+
 // ShapeText is the sizes above 1 for people (`tp4 pp2`), or `1` where there are none.
 func ShapeText(dimensions []MeshDimension) string {
 	var parts []string

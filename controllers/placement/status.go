@@ -3,7 +3,6 @@ package placement
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -97,17 +96,8 @@ func meshedCondition(p *pass) *metav1.Condition {
 		return condition(v1alpha1.ConditionMeshed, metaFalse, "NoPlan", "No plan is in force, so there is no mesh.")
 	default:
 		return condition(v1alpha1.ConditionMeshed, metaTrue, reasonMeshed,
-			fmt.Sprintf("Mesh %s has %s.", p.mesh.Name, describeCopies(p.mesh.Spec.Shapes())))
+			fmt.Sprintf("Mesh %s has %s.", p.mesh.Name, p.mesh.Spec.CopiesText()))
 	}
-}
-
-// describeCopies counts copies and their ranks by shape (`2 copies of 2 ranks and 2 copies of 4 ranks`).
-func describeCopies(shapes []v1alpha1.MeshShape) string {
-	parts := make([]string, len(shapes))
-	for i := range shapes {
-		parts[i] = fmt.Sprintf("%s of %s", v1alpha1.Counted(shapes[i].Replicas, "copy"), v1alpha1.Counted(shapes[i].WorldSize, "rank"))
-	}
-	return strings.Join(parts, " and ")
 }
 
 // readyCondition is true when nothing is lost and every stage is done; else it says what the first obstacle says.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/plan"
@@ -48,11 +49,11 @@ func (d *decision) summary() [][2]string {
 		{"Placement", d.name()},
 		{"Model", fmt.Sprintf("%s, %s parameters, %d layers", s.Model.Name, grouped(s.Model.Parameters), s.Model.Architecture.Layers)},
 		{"Formats", fmt.Sprintf("weights %s, KV cache %s, for %s", s.Quantization, s.KVCacheType, s.Engine)},
-		{"Strategy", strategyText(&s.Strategy)},
+		{"Strategy", strategyText(s)},
 		{"Takes", fmt.Sprintf("%s on %s, %s", v1alpha1.Counted(int(s.Totals.Devices), "device"), v1alpha1.Counted(int(s.Totals.Nodes), "node"), s.Totals.Memory)},
 	}
 	if e := s.Estimate; e != nil {
-		rows = append(rows, [2]string{"Estimate", fmt.Sprintf("%d tokens/s, TTFT %d ms, TPOT %d us", e.TokensPerSecond, e.TTFTMillis, e.TPOTMicros)})
+		rows = append(rows, [2]string{"Estimate", estimateText(e)})
 	}
 	for _, assumption := range s.Model.Assumptions {
 		rows = append(rows, [2]string{"Assumed", assumption})
@@ -60,12 +61,30 @@ func (d *decision) summary() [][2]string {
 	return rows
 }
 
-// strategyText is the degrees and, where they say more, the kind of plan.
-func strategyText(s *v1alpha1.Strategy) string {
-	if s.Summary == string(s.Name) {
-		return s.Summary
+// estimateText is the numbers of an estimate, with their ranges where these are known.
+func estimateText(e *v1alpha1.Estimate) string {
+	texts := []string{
+		fmt.Sprintf("%d tokens/s", e.TokensPerSecond) + rangeText(e.TokensPerSecondLow, e.TokensPerSecondHigh),
+		fmt.Sprintf("TTFT %d ms", e.TTFTMillis) + rangeText(e.TTFTMillisLow, e.TTFTMillisHigh),
+		fmt.Sprintf("TPOT %d us", e.TPOTMicros) + rangeText(e.TPOTMicrosLow, e.TPOTMicrosHigh),
 	}
-	return fmt.Sprintf("%s (%s)", s.Summary, s.Name)
+	return strings.Join(texts, ", ")
+}
+
+func rangeText(low, high int64) string {
+	if high == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d-%d)", low, high)
+}
+
+// strategyText is the degrees and, where they say more and all copies have the same, the kind of plan.
+func strategyText(s *v1alpha1.ShardingPlanSpec) string {
+	summary, kind := s.Strategy.Summary, string(s.Strategy.Name)
+	if summary == kind || len(s.OtherShapes) > 0 {
+		return summary
+	}
+	return fmt.Sprintf("%s (%s)", summary, kind)
 }
 
 // printStages prints the arithmetic: what each device of a stage holds, and the least memory that one has free.
@@ -121,7 +140,7 @@ func (d *decision) printRows(w io.Writer) error {
 func (d *decision) printMesh(w io.Writer) error {
 	s := &d.mesh.Spec
 	shapes := s.Shapes()
-	if _, err := fmt.Fprintf(w, "Mesh %s: %s, order %s\n", s.Shape, worldsText(shapes), s.Order); err != nil {
+	if _, err := fmt.Fprintf(w, "Mesh %s: %s, order %s\n", s.Shape, worldsText(s), s.Order); err != nil {
 		return err
 	}
 	parts := make([]shapeRows, len(shapes))
@@ -162,6 +181,9 @@ func printShortfall(w io.Writer, why *plan.Unplaceable) error {
 		[2]string{"Largest", v1alpha1.HumanMiB(s.LargestDeviceMiB) + " on one device"})
 	if s.Suggestion != "" {
 		rows = append(rows, [2]string{"Remedy", s.Suggestion})
+	}
+	for _, suggested := range s.Suggestions {
+		rows = append(rows, [2]string{suggested.Kind, suggested.Change})
 	}
 	if err := sheet(w, rows); err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -37,11 +36,10 @@ func (s *shapeRows) text() string {
 	return fmt.Sprintf("%d-%d", s.first, s.first+s.copies-1)
 }
 
-// worldsText counts ranks and copies: `4 ranks, 1 copy`, or with several shapes `2 ranks, 2 copies + 4 ranks, 1 copy`.
-func worldsText(shapes []v1alpha1.MeshShape) string {
-	parts := make([]string, len(shapes))
-	for i := range shapes {
-		parts[i] = v1alpha1.Counted(int(shapes[i].WorldSize), "rank") + ", " + v1alpha1.Counted(int(shapes[i].Replicas), "copy")
+// worldsText counts ranks and copies: `4 ranks, 1 copy`, or where copies differ `2 copies of 2 ranks and 1 copy of 4 ranks`.
+func worldsText(mesh *v1alpha1.DeviceMeshSpec) string {
+	if len(mesh.OtherShapes) > 0 {
+		return mesh.CopiesText()
 	}
-	return strings.Join(parts, " + ")
+	return v1alpha1.Counted(int(mesh.WorldSize), "rank") + ", " + v1alpha1.Counted(int(mesh.Replicas), "copy")
 }
