@@ -73,8 +73,10 @@ func TestSlotsOfTwoShapes(t *testing.T) {
 			Engine: v1alpha1.EngineVLLM, Enforcement: v1alpha1.EnforcementSlot, Strategy: degrees(1, 2),
 			OtherShapes: []v1alpha1.PlanShape{{FirstReplica: 2, Strategy: degrees(2, 2)}},
 			Nodes: []v1alpha1.PlanRow{
-				{Node: "n1", Devices: devices("a")}, {Node: "n2", Replica: 1, Devices: devices("b")},
-				{Node: "n1", Replica: 2, Devices: devices("c", "d")}, {Node: "n2", Replica: 3, Devices: devices("e", "f")},
+				{Node: "n1", Devices: devices("a")},
+				{Node: "n2", Replica: 1, Devices: devices("b")},
+				{Node: "n1", Replica: 2, Devices: devices("c", "d")},
+				{Node: "n2", Replica: 3, Devices: devices("e", "f")},
 			},
 		},
 	}

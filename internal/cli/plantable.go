@@ -48,7 +48,7 @@ func (d *decision) summary() [][2]string {
 	rows := [][2]string{
 		{"Placement", d.name()},
 		{"Model", fmt.Sprintf("%s, %s parameters, %d layers", s.Model.Name, grouped(s.Model.Parameters), s.Model.Architecture.Layers)},
-		{"Formats", fmt.Sprintf("weights %s, KV cache %s, for %s", s.Quantization, s.KVCacheType, s.Engine)},
+		{"Formats", formatsText(s)},
 		{"Strategy", strategyText(s)},
 		{"Takes", fmt.Sprintf("%s on %s, %s", v1alpha1.Counted(int(s.Totals.Devices), "device"), v1alpha1.Counted(int(s.Totals.Nodes), "node"), s.Totals.Memory)},
 	}
@@ -59,6 +59,14 @@ func (d *decision) summary() [][2]string {
 		rows = append(rows, [2]string{"Assumed", assumption})
 	}
 	return rows
+}
+
+func formatsText(s *v1alpha1.ShardingPlanSpec) string {
+	weights := "weights " + string(s.Quantization)
+	if s.ComputeType != "" && s.ComputeType != s.Quantization {
+		weights += " computed in " + string(s.ComputeType)
+	}
+	return fmt.Sprintf("%s, KV cache %s, for %s", weights, s.KVCacheType, s.Engine)
 }
 
 // estimateText is the numbers of an estimate, with their ranges where these are known.

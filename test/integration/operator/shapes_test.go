@@ -70,9 +70,9 @@ func unequalSpec(rows []v1alpha1.PlanRow, request plan.Request) *v1alpha1.Shardi
 var _ placement.Planner = unequalCopies
 
 // copiesOn are the devices of each copy of a plan.
-func copiesOn(plan *v1alpha1.ShardingPlan) [][]v1alpha1.DeviceID {
+func copiesOn(made *v1alpha1.ShardingPlan) [][]v1alpha1.DeviceID {
 	var copies [][]v1alpha1.DeviceID
-	for _, row := range plan.Spec.Nodes {
+	for _, row := range made.Spec.Nodes {
 		copies = append(copies, row.Devices)
 	}
 	return copies
