@@ -32,7 +32,7 @@ type DeviceMesh struct {
 //
 // +kubebuilder:validation:XValidation:rule="self.dimensions.all(d, self.worldSize % d.size == 0)",message="the size of each of dimensions must divide worldSize: worldSize is the product of all sizes"
 // +kubebuilder:validation:XValidation:rule="self.groups.all(g, g.count * g.size == self.worldSize)",message="count x size of each of groups must be worldSize: every rank is in exactly one group of a kind"
-// +kubebuilder:validation:XValidation:rule="!has(self.otherShapes) || size(self.otherShapes) == 0 || (self.otherShapes[0].firstReplica > 0 && self.otherShapes.map(s, s.firstReplica).isSorted() && self.otherShapes.all(s, (s.firstReplica + s.replicas == self.replicas || self.otherShapes.exists(o, o.firstReplica == s.firstReplica + s.replicas)) && self.otherShapes.exists_one(o, o.firstReplica == s.firstReplica)))",message="otherShapes must be in order and without a gap: firstReplica of the first is above 0, firstReplica + replicas of each is firstReplica of the next, and of the last replicas of the mesh"
+// +kubebuilder:validation:XValidation:rule="!has(self.otherShapes) || size(self.otherShapes) == 0 || (self.otherShapes[0].firstReplica > 0 && self.otherShapes.map(s, s.firstReplica).isSorted() && self.otherShapes.all(s, s.firstReplica + self.otherShapes.filter(o, o.firstReplica >= s.firstReplica).map(o, o.replicas).sum() == self.replicas && self.otherShapes.exists_one(o, o.firstReplica == s.firstReplica)))",message="otherShapes must be in order and without a gap: firstReplica of the first is above 0, firstReplica + replicas of each is firstReplica of the next, and of the last replicas of the mesh"
 type DeviceMeshSpec struct {
 	// The placement it is for.
 	Placement PlacementRef `json:"placement"`

@@ -69,7 +69,7 @@ func sameLayout(a, b *v1alpha1.ShardingPlanSpec) bool {
 func layout(s *v1alpha1.ShardingPlanSpec) v1alpha1.ShardingPlanSpec {
 	return v1alpha1.ShardingPlanSpec{
 		Quantization: s.Quantization, KVCacheType: s.KVCacheType, Engine: s.Engine,
-		Strategy: s.Strategy, Stages: s.Stages, Nodes: s.Nodes, Enforcement: s.Enforcement,
+		Strategy: s.Strategy, Stages: s.Stages, OtherShapes: s.OtherShapes, Nodes: s.Nodes, Enforcement: s.Enforcement,
 	}
 }
 

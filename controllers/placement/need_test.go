@@ -95,7 +95,10 @@ func TestSameLayoutIsWhatRunsAndNotWhatIsSaidOfIt(t *testing.T) {
 		"precision":  {func(s *v1alpha1.ShardingPlanSpec) { s.Quantization = v1alpha1.FP8 }, false},
 		"cache type": {func(s *v1alpha1.ShardingPlanSpec) { s.KVCacheType = v1alpha1.FP8 }, false},
 		"stages":     {func(s *v1alpha1.ShardingPlanSpec) { s.Stages = []v1alpha1.Stage{{LastLayer: 1}} }, false},
-		"copies":     {func(s *v1alpha1.ShardingPlanSpec) { s.Strategy.Replicas = 2 }, false},
+		"other shapes": {func(s *v1alpha1.ShardingPlanSpec) {
+			s.OtherShapes = []v1alpha1.PlanShape{{FirstReplica: 1, Strategy: v1alpha1.Strategy{Tensor: 4, Replicas: 1}}}
+		}, false},
+		"copies": {func(s *v1alpha1.ShardingPlanSpec) { s.Strategy.Replicas = 2 }, false},
 	} {
 		changed := base()
 		c.change(changed)

@@ -49,7 +49,7 @@ func statusOf(p *pass, now time.Time) v1alpha1.ModelPlacementStatus {
 	if p.plan != nil {
 		spec := &p.plan.Spec
 		next.Plan, next.Model, next.Strategy = p.plan.Name, spec.Model.Name, spec.Strategy.Summary
-		next.Devices, next.Nodes, next.Replicas = spec.Totals.Devices, spec.Totals.Nodes, spec.Strategy.Replicas
+		next.Devices, next.Nodes, next.Replicas = spec.Totals.Devices, spec.Totals.Nodes, spec.Copies()
 		next.Estimate = spec.Estimate
 	}
 	if p.mesh != nil {
@@ -96,8 +96,7 @@ func meshedCondition(p *pass) *metav1.Condition {
 		return condition(v1alpha1.ConditionMeshed, metaFalse, "NoPlan", "No plan is in force, so there is no mesh.")
 	default:
 		return condition(v1alpha1.ConditionMeshed, metaTrue, reasonMeshed,
-			fmt.Sprintf("Mesh %s has %s of %s.", p.mesh.Name,
-				v1alpha1.Counted(p.mesh.Spec.Replicas, "copy"), v1alpha1.Counted(p.mesh.Spec.WorldSize, "rank")))
+			fmt.Sprintf("Mesh %s has %s.", p.mesh.Name, p.mesh.Spec.CopiesText()))
 	}
 }
 

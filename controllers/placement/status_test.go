@@ -64,6 +64,22 @@ func TestStatusSaysWhereThePlacementStands(t *testing.T) {
 	}
 }
 
+func TestStatusCountsCopiesOfAllShapes(t *testing.T) {
+	p := &pass{placement: &v1alpha1.ModelPlacement{}, plan: &v1alpha1.ShardingPlan{}, mesh: &v1alpha1.DeviceMesh{ObjectMeta: metav1.ObjectMeta{Name: "llm"}}}
+	p.plan.Spec.Strategy = v1alpha1.Strategy{Tensor: 2, Replicas: 2, Summary: "TP2 x2 + TP4"}
+	p.plan.Spec.OtherShapes = []v1alpha1.PlanShape{{FirstReplica: 2, Strategy: v1alpha1.Strategy{Tensor: 4, Replicas: 1}}}
+	p.mesh.Spec = v1alpha1.DeviceMeshSpec{
+		WorldSize: 2, Replicas: 3, OtherShapes: []v1alpha1.MeshShape{{FirstReplica: 2, Replicas: 1, WorldSize: 4}},
+	}
+	got := statusOf(p, time.Unix(100, 0))
+	if got.Replicas != 3 || got.Strategy != "TP2 x2 + TP4" {
+		t.Errorf("%d copies of %s, want 3 of TP2 x2 + TP4", got.Replicas, got.Strategy)
+	}
+	if text := got.Conditions[2].Message; text != "Mesh llm has 2 copies of 2 ranks and 1 copy of 4 ranks." {
+		t.Error(text)
+	}
+}
+
 func TestLongMessagesAreCut(t *testing.T) {
 	c := condition("Planned", metaFalse, "Reason", strings.Repeat("ü", maxMessage))
 	if len(c.Message) > maxMessage+len("…") || !strings.HasSuffix(c.Message, "…") || strings.ContainsRune(c.Message, '\ufffd') {

@@ -45,7 +45,7 @@ func ofPlan(plan *v1alpha1.ShardingPlan, node string) ([]v1alpha1.Slot, error) {
 		if row.Node != node {
 			continue
 		}
-		first := row.Replica*ranks.WorldSize + row.FirstRank
+		first := ranks.RanksBefore(row.Replica) + row.FirstRank
 		for i, device := range row.Devices {
 			made = append(made, v1alpha1.Slot{Device: device, Resource: fmt.Sprintf("%s%d", Prefix(plan), first+int32(i))})
 		}

@@ -55,6 +55,46 @@ func TestSlotsOfPlan(t *testing.T) {
 	}
 }
 
+// The number of a slot counts on through copies of different size: no two devices of a plan share one.
+func TestSlotsOfTwoShapes(t *testing.T) {
+	devices := func(names ...string) []v1alpha1.DeviceID {
+		list := make([]v1alpha1.DeviceID, len(names))
+		for i, name := range names {
+			list[i] = v1alpha1.DeviceID("nvidia-" + name)
+		}
+		return list
+	}
+	degrees := func(tensor, replicas int32) v1alpha1.Strategy {
+		return v1alpha1.Strategy{Tensor: tensor, Pipeline: 1, Data: 1, Expert: 1, Context: 1, Replicas: replicas}
+	}
+	plan := &v1alpha1.ShardingPlan{
+		ObjectMeta: metav1.ObjectMeta{Name: "llm-1", UID: "one"},
+		Spec: v1alpha1.ShardingPlanSpec{
+			Engine: v1alpha1.EngineVLLM, Enforcement: v1alpha1.EnforcementSlot, Strategy: degrees(1, 2),
+			OtherShapes: []v1alpha1.PlanShape{{FirstReplica: 2, Strategy: degrees(2, 2)}},
+			Nodes: []v1alpha1.PlanRow{
+				{Node: "n1", Devices: devices("a")},
+				{Node: "n2", Replica: 1, Devices: devices("b")},
+				{Node: "n1", Replica: 2, Devices: devices("c", "d")},
+				{Node: "n2", Replica: 3, Devices: devices("e", "f")},
+			},
+		},
+	}
+	const prefix = "rankwright.dev/slot-7692c3ad-"
+	for node, want := range map[string][]v1alpha1.Slot{
+		"n1": {{Device: "nvidia-a", Resource: prefix + "0"}, {Device: "nvidia-c", Resource: prefix + "2"}, {Device: "nvidia-d", Resource: prefix + "3"}},
+		"n2": {{Device: "nvidia-b", Resource: prefix + "1"}, {Device: "nvidia-e", Resource: prefix + "4"}, {Device: "nvidia-f", Resource: prefix + "5"}},
+	} {
+		got, err := ofPlan(plan, node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", node, diff)
+		}
+	}
+}
+
 func TestWanted(t *testing.T) {
 	asking := func(node, name string, phase corev1.PodPhase) corev1.Pod {
 		asked := corev1.ResourceList{corev1.ResourceName("rankwright.dev/slot-" + name): resource.MustParse("1")}

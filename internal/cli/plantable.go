@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/plan"
@@ -47,12 +48,12 @@ func (d *decision) summary() [][2]string {
 	rows := [][2]string{
 		{"Placement", d.name()},
 		{"Model", fmt.Sprintf("%s, %s parameters, %d layers", s.Model.Name, grouped(s.Model.Parameters), s.Model.Architecture.Layers)},
-		{"Formats", fmt.Sprintf("weights %s, KV cache %s, for %s", s.Quantization, s.KVCacheType, s.Engine)},
-		{"Strategy", strategyText(&s.Strategy)},
+		{"Formats", formatsText(s)},
+		{"Strategy", strategyText(s)},
 		{"Takes", fmt.Sprintf("%s on %s, %s", v1alpha1.Counted(int(s.Totals.Devices), "device"), v1alpha1.Counted(int(s.Totals.Nodes), "node"), s.Totals.Memory)},
 	}
 	if e := s.Estimate; e != nil {
-		rows = append(rows, [2]string{"Estimate", fmt.Sprintf("%d tokens/s, TTFT %d ms, TPOT %d us", e.TokensPerSecond, e.TTFTMillis, e.TPOTMicros)})
+		rows = append(rows, [2]string{"Estimate", estimateText(e)})
 	}
 	for _, assumption := range s.Model.Assumptions {
 		rows = append(rows, [2]string{"Assumed", assumption})
@@ -60,34 +61,63 @@ func (d *decision) summary() [][2]string {
 	return rows
 }
 
-// strategyText is the degrees and, where they say more, the kind of plan.
-func strategyText(s *v1alpha1.Strategy) string {
-	if s.Summary == string(s.Name) {
-		return s.Summary
+func formatsText(s *v1alpha1.ShardingPlanSpec) string {
+	weights := "weights " + string(s.Quantization)
+	if s.ComputeType != "" && s.ComputeType != s.Quantization {
+		weights += " computed in " + string(s.ComputeType)
 	}
-	return fmt.Sprintf("%s (%s)", s.Summary, s.Name)
+	return fmt.Sprintf("%s, KV cache %s, for %s", weights, s.KVCacheType, s.Engine)
+}
+
+// estimateText is the numbers of an estimate, with their ranges where these are known.
+func estimateText(e *v1alpha1.Estimate) string {
+	texts := []string{
+		fmt.Sprintf("%d tokens/s", e.TokensPerSecond) + rangeText(e.TokensPerSecondLow, e.TokensPerSecondHigh),
+		fmt.Sprintf("TTFT %d ms", e.TTFTMillis) + rangeText(e.TTFTMillisLow, e.TTFTMillisHigh),
+		fmt.Sprintf("TPOT %d us", e.TPOTMicros) + rangeText(e.TPOTMicrosLow, e.TPOTMicrosHigh),
+	}
+	return strings.Join(texts, ", ")
+}
+
+func rangeText(low, high int64) string {
+	if high == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d-%d)", low, high)
+}
+
+// strategyText is the degrees and, where they say more and all copies have the same, the kind of plan.
+func strategyText(s *v1alpha1.ShardingPlanSpec) string {
+	summary, kind := s.Strategy.Summary, string(s.Strategy.Name)
+	if summary == kind || len(s.OtherShapes) > 0 {
+		return summary
+	}
+	return fmt.Sprintf("%s (%s)", summary, kind)
 }
 
 // printStages prints the arithmetic: what each device of a stage holds, and the least memory that one has free.
 func (d *decision) printStages(w io.Writer) error {
-	s := &d.plan.Spec
-	rows := make([][]string, len(s.Stages))
-	for i, stage := range s.Stages {
-		use := stage.PerDevice
-		rows[i] = []string{
-			strconv.Itoa(i), fmt.Sprintf("%d-%d", stage.FirstLayer, stage.LastLayer),
-			v1alpha1.HumanBytes(use.WeightsBytes), "+ " + v1alpha1.HumanBytes(use.KVCacheBytes), "+ " + v1alpha1.HumanBytes(use.ActivationsBytes),
-			"+ " + v1alpha1.HumanBytes(use.OverheadBytes), "= " + v1alpha1.HumanBytes(use.TotalBytes), "of " + v1alpha1.HumanMiB(d.leastFree(int32(i))),
+	var parts []shapeRows
+	for _, shape := range d.plan.Spec.Shapes() {
+		part := shapeRows{first: shape.FirstReplica, copies: shape.Strategy.Replicas}
+		for i, stage := range shape.Stages {
+			use := stage.PerDevice
+			part.rows = append(part.rows, []string{
+				strconv.Itoa(i), fmt.Sprintf("%d-%d", stage.FirstLayer, stage.LastLayer),
+				v1alpha1.HumanBytes(use.WeightsBytes), "+ " + v1alpha1.HumanBytes(use.KVCacheBytes), "+ " + v1alpha1.HumanBytes(use.ActivationsBytes),
+				"+ " + v1alpha1.HumanBytes(use.OverheadBytes), "= " + v1alpha1.HumanBytes(use.TotalBytes), "of " + v1alpha1.HumanMiB(d.leastFree(&shape, int32(i))),
+			})
 		}
+		parts = append(parts, part)
 	}
-	return table(w, []string{"STAGE", "LAYERS", "WEIGHTS", "KV CACHE", "ACTIVATIONS", "OVERHEAD", "PER DEVICE", "FREE"}, rows)
+	return shapeTable(w, []string{"STAGE", "LAYERS", "WEIGHTS", "KV CACHE", "ACTIVATIONS", "OVERHEAD", "PER DEVICE", "FREE"}, parts)
 }
 
-// leastFree is the memory in MiB that strangers leave on the fullest device of a stage.
-func (d *decision) leastFree(stage int32) int64 {
+// leastFree is the memory in MiB that strangers leave on the fullest device of a stage, over all copies of a shape.
+func (d *decision) leastFree(shape *v1alpha1.PlanShape, stage int32) int64 {
 	var free []int64
 	for _, row := range d.plan.Spec.Nodes {
-		if row.Stage != stage {
+		if row.Stage != stage || !shape.Has(row.Replica) {
 			continue
 		}
 		for _, id := range row.Devices {
@@ -117,18 +147,23 @@ func (d *decision) printRows(w io.Writer) error {
 
 func (d *decision) printMesh(w io.Writer) error {
 	s := &d.mesh.Spec
-	rows := make([][]string, len(s.Groups))
-	for i, g := range s.Groups {
-		groups := make([][]int32, len(g.Ranks))
-		for j, ranks := range g.Ranks {
-			groups[j] = ranks
-		}
-		rows[i] = []string{g.Name, strconv.Itoa(int(g.Count)), strconv.Itoa(int(g.Size)), g.Library, ranksText(groups, false)}
-	}
-	if _, err := fmt.Fprintf(w, "Mesh %s: %s, %s, order %s\n", s.Shape, v1alpha1.Counted(int(s.WorldSize), "rank"), v1alpha1.Counted(int(s.Replicas), "copy"), s.Order); err != nil {
+	shapes := s.Shapes()
+	if _, err := fmt.Fprintf(w, "Mesh %s: %s, order %s\n", s.Shape, worldsText(s), s.Order); err != nil {
 		return err
 	}
-	return table(w, []string{"GROUP", "COUNT", "SIZE", "LIBRARY", "RANKS"}, rows)
+	parts := make([]shapeRows, len(shapes))
+	for i, shape := range shapes {
+		parts[i] = shapeRows{first: shape.FirstReplica, copies: shape.Replicas}
+		for _, g := range shape.Groups {
+			groups := make([][]int32, len(g.Ranks))
+			for j, ranks := range g.Ranks {
+				groups[j] = ranks
+			}
+			parts[i].rows = append(parts[i].rows,
+				[]string{g.Name, strconv.Itoa(int(g.Count)), strconv.Itoa(int(g.Size)), g.Library, ranksText(groups, false)})
+		}
+	}
+	return shapeTable(w, []string{"GROUP", "COUNT", "SIZE", "LIBRARY", "RANKS"}, parts)
 }
 
 func printRejected(w io.Writer, rejected []v1alpha1.RejectedPlan) error {
@@ -154,6 +189,9 @@ func printShortfall(w io.Writer, why *plan.Unplaceable) error {
 		[2]string{"Largest", v1alpha1.HumanMiB(s.LargestDeviceMiB) + " on one device"})
 	if s.Suggestion != "" {
 		rows = append(rows, [2]string{"Remedy", s.Suggestion})
+	}
+	for _, suggested := range s.Suggestions {
+		rows = append(rows, [2]string{suggested.Kind, suggested.Change})
 	}
 	if err := sheet(w, rows); err != nil {
 		return err

@@ -13,9 +13,34 @@ import (
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
-// TestPlanTables prints a plan that was written by hand, so that its numbers do not change with the planner.
+// TestPlanTables prints plans that were written by hand, so that their numbers do not change with the planner.
 func TestPlanTables(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join("testdata", "plan.yaml"))
+	free := map[string]map[v1alpha1.DeviceID]int64{
+		"node-a": {"nvidia-0000:01:00.0": 80000, "nvidia-0000:41:00.0": 79000, "nvidia-0000:81:00.0": 78500, "nvidia-0000:c1:00.0": 80000},
+		"node-b": {"nvidia-0000:01:00.0": 46068, "nvidia-0000:41:00.0": 46068, "nvidia-0000:81:00.0": 45000, "nvidia-0000:c1:00.0": 46068},
+	}
+	for _, test := range []struct {
+		plan, golden string
+		wide         bool
+	}{
+		{"plan.yaml", "plan.txt", false},
+		{"plan.yaml", "plan-wide.txt", true},
+		{"plan-shapes.yaml", "plan-shapes.txt", false},
+	} {
+		d := decisionOf(t, test.plan)
+		d.free = free
+		var out bytes.Buffer
+		if err := d.writeTo(&out, false, test.wide); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, test.golden, out.String())
+	}
+}
+
+// decisionOf reads a plan and makes its mesh.
+func decisionOf(t *testing.T, file string) *decision {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("testdata", file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,20 +54,7 @@ func TestPlanTables(t *testing.T) {
 	}
 	placed := &v1alpha1.ModelPlacement{}
 	placed.Name, placed.Namespace = "chat", "team"
-	d := decision{
-		placement: placed, plan: &sharding, mesh: &v1alpha1.DeviceMesh{Spec: *ranks},
-		free: map[string]map[v1alpha1.DeviceID]int64{
-			"node-a": {"nvidia-0000:01:00.0": 80000, "nvidia-0000:41:00.0": 79000},
-			"node-b": {"nvidia-0000:01:00.0": 46068, "nvidia-0000:41:00.0": 46068},
-		},
-	}
-	for name, wide := range map[string]bool{"plan.txt": false, "plan-wide.txt": true} {
-		var out bytes.Buffer
-		if err := d.writeTo(&out, false, wide); err != nil {
-			t.Fatal(err)
-		}
-		golden(t, name, out.String())
-	}
+	return &decision{placement: placed, plan: &sharding, mesh: &v1alpha1.DeviceMesh{Spec: *ranks}}
 }
 
 func TestShortfallTable(t *testing.T) {
@@ -50,7 +62,9 @@ func TestShortfallTable(t *testing.T) {
 	err := printShortfall(&out, &plan.Unplaceable{
 		Reason: plan.ReasonTooLarge,
 		Shortfall: v1alpha1.Shortfall{
-			NeededMiB: 1 << 20, FreeMiB: 81559, FreeDevices: 1, LargestDeviceMiB: 81559, Suggestion: "12 more free NVIDIA H100 80GB HBM3",
+			NeededMiB: 1 << 20, FreeMiB: 81559, FreeDevices: 1, LargestDeviceMiB: 81559,
+			Suggestion:  "12 more free NVIDIA H100 80GB HBM3",
+			Suggestions: []v1alpha1.Suggestion{{Kind: "Precision", Change: "quantization: INT4"}, {Kind: "Context", Change: "maxModelLen of at most 8192"}},
 		},
 		Rejected: []v1alpha1.RejectedPlan{{Strategy: "TP8", Reason: "TooLarge", Message: "a device needs 128 GiB"}},
 	})

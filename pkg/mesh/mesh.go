@@ -108,18 +108,7 @@ func (m *Mesh) Dimensions() []v1alpha1.MeshDimension {
 }
 
 // Shape is the sizes above 1 for people (`tp4 pp2`), or `1` where there are none.
-func (m *Mesh) Shape() string {
-	var parts []string
-	for i, name := range m.names {
-		if m.sizes[i] > 1 {
-			parts = append(parts, fmt.Sprintf("%s%d", name, m.sizes[i]))
-		}
-	}
-	if len(parts) == 0 {
-		return "1"
-	}
-	return strings.Join(parts, " ")
-}
+func (m *Mesh) Shape() string { return v1alpha1.ShapeText(m.Dimensions()) }
 
 func (m *Mesh) index(name string) int { return slices.Index(m.names, name) }
 

@@ -1,5 +1,7 @@
 package integration
 
+import "strings"
+
 // badManifests has one row for each mistake that the API server must explain.
 var badManifests = []badManifest{
 	// What model.
@@ -199,6 +201,32 @@ var badManifests = []badManifest{
 		[]string{"spec", "totals.devices must be tensor x pipeline x data x context x replicas", "correct the degrees"},
 	},
 	{
+		"devices of the first shape alone", "shardingplan", strings.Replace(twoShapes, "devices: 8", "devices: 4", 1),
+		[]string{"spec", "and of each of otherShapes on top", "correct the degrees or the total"},
+	},
+	{
+		"fewer stages than the degree of another shape says", "shardingplan", strings.Replace(twoShapes, halfStages, wholeStage, 1),
+		[]string{"spec.otherShapes[0]", "stages must have one entry for each of strategy.pipeline stages"},
+	},
+	{
+		"a shape that begins too late", "shardingplan", strings.Replace(twoShapes, "firstReplica: 1", "firstReplica: 2", 1),
+		[]string{"spec", "firstReplica of each of otherShapes must be the number of copies before it"},
+	},
+	{
+		"a shape that begins too early", "shardingplan", strings.Replace(twoShapes, "firstReplica: 1", "firstReplica: 0", 1),
+		[]string{"spec", "firstReplica of each of otherShapes must be the number of copies before it"},
+	},
+	{
+		"two shapes for the same copies", "shardingplan", `spec: {totals: {devices: 12}, otherShapes: [` +
+			`{firstReplica: 1, strategy: ` + twoStages + `, stages: [` + halfStages + `]}, {firstReplica: 1, strategy: ` + twoStages + `, stages: [` + halfStages + `]}]}`,
+		[]string{"spec", "firstReplica of each of otherShapes must be the number of copies before it"},
+	},
+	{
+		"shapes out of order", "shardingplan", `spec: {totals: {devices: 12}, otherShapes: [` +
+			`{firstReplica: 3, strategy: ` + twoStages + `, stages: [` + halfStages + `]}, {firstReplica: 1, strategy: ` + twoStages + `, stages: [` + halfStages + `]}]}`,
+		[]string{"spec", "firstReplica of each of otherShapes must be the number of copies before it"},
+	},
+	{
 		"unknown enforcement", "shardingplan", `spec: {enforcement: Strict}`,
 		[]string{"spec.enforcement", `supported values: "Claim", "Slot", "Exclusive", "Advisory"`},
 	},
@@ -222,6 +250,34 @@ var badManifests = []badManifest{
 	{
 		"a group of nobody", "devicemesh", `spec: {groups: [{name: tp, count: 1, size: 0}]}`,
 		[]string{"spec.groups[0].size", "greater than or equal to 1"},
+	},
+	{
+		"groups of another shape that leave ranks out", "devicemesh", `spec: {replicas: 4, otherShapes: [` + strings.Replace(twoRanks, "count: 1", "count: 2", 1) + `]}`,
+		[]string{"spec.otherShapes[0]", "count x size of each of groups must be worldSize"},
+	},
+	{
+		"a dimension of another shape that does not divide", "devicemesh", `spec: {replicas: 4, otherShapes: [` + strings.Replace(twoRanks, "name: tp, size: 2", "name: tp, size: 3", 1) + `]}`,
+		[]string{"spec.otherShapes[0]", "the size of each of dimensions must divide worldSize"},
+	},
+	{
+		"fewer copies than shapes have", "devicemesh", `spec: {replicas: 3, otherShapes: [` + twoRanks + `]}`,
+		[]string{"spec", "otherShapes must be in order and without a gap"},
+	},
+	{
+		"a gap between shapes", "devicemesh", `spec: {replicas: 5, otherShapes: [` + strings.Replace(twoRanks, "replicas: 3", "replicas: 2", 1) + `, ` + oneRank + `]}`,
+		[]string{"spec", "otherShapes must be in order and without a gap"},
+	},
+	{
+		"shapes that share a copy", "devicemesh", `spec: {replicas: 5, otherShapes: [` + strings.Replace(twoRanks, "replicas: 3", "replicas: 4", 1) + `, ` + oneRank + `]}`,
+		[]string{"spec", "otherShapes must be in order and without a gap"},
+	},
+	{
+		"shapes of a mesh out of order", "devicemesh", `spec: {replicas: 5, otherShapes: [` + oneRank + `, ` + twoRanks + `]}`,
+		[]string{"spec", "otherShapes must be in order and without a gap"},
+	},
+	{
+		"no copy of the mesh's own shape", "devicemesh", `spec: {replicas: 3, otherShapes: [` + strings.Replace(twoRanks, "firstReplica: 1", "firstReplica: 0", 1) + `]}`,
+		[]string{"spec", "otherShapes must be in order and without a gap"},
 	},
 	{
 		"no members", "devicemesh", `spec: {members: []}`,

@@ -8,6 +8,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// Parts of a plan with a copy on four devices and two copies on two stages of one device each.
+const (
+	someBytes  = `perDevice: {weightsBytes: 1, kvCacheBytes: 1, activationsBytes: 1, overheadBytes: 1, totalBytes: 4}`
+	wholeStage = `{firstLayer: 0, lastLayer: 79, ` + someBytes + `}`
+	halfStages = `{firstLayer: 0, lastLayer: 39, ` + someBytes + `}, {firstLayer: 40, lastLayer: 79, ` + someBytes + `}`
+	twoStages  = `{name: PipelineParallel, summary: PP2 x2, tensor: 1, pipeline: 2, data: 1, expert: 1, context: 1, replicas: 2}`
+	twoShapes  = `spec: {totals: {devices: 8}, otherShapes: [{firstReplica: 1, strategy: ` + twoStages + `, stages: [` + halfStages + `]}]}`
+)
+
+// Parts of a mesh with a copy of four ranks, three of two and one of one.
+const (
+	twoRanks = `{firstReplica: 1, replicas: 3, worldSize: 2, dimensions: [{name: tp, size: 2}], groups: [{name: tp, count: 1, size: 2}]}`
+	oneRank  = `{firstReplica: 4, replicas: 1, worldSize: 1, dimensions: [{name: tp, size: 1}], groups: [{name: tp, count: 1, size: 1}]}`
+)
+
 func TestGoodManifestsAreAccepted(t *testing.T) {
 	tests := []struct{ name, base, patch string }{
 		{name: "an inventory", base: "acceleratorinventory"},
@@ -25,7 +40,16 @@ func TestGoodManifestsAreAccepted(t *testing.T) {
 		{name: "the longest name", base: "modelplacement", patch: `metadata: {name: ` + strings.Repeat("n", 50) + `}`},
 		{name: "a preferred level", base: "modelplacement", patch: `spec: {topology: {required: null, preferred: topology.kubernetes.io/zone}}`},
 		{name: "a plan", base: "shardingplan"},
+		{name: "a plan of two shapes", base: "shardingplan", patch: twoShapes},
+		{name: "a plan of three shapes", base: "shardingplan", patch: `spec: {totals: {devices: 13}, otherShapes: [
+			{firstReplica: 1, strategy: {name: TensorParallel, summary: TP4, tensor: 4, pipeline: 1, data: 1, expert: 1, context: 1, replicas: 2}, stages: [` + wholeStage + `]},
+			{firstReplica: 3, strategy: {name: None, summary: None, tensor: 1, pipeline: 1, data: 1, expert: 1, context: 1, replicas: 1}, stages: [` + wholeStage + `]}]}`},
+		{name: "a plan with all estimates", base: "shardingplan", patch: `spec: {computeType: FP8, estimate: {
+			tokensPerSecond: 900, tokensPerSecondLow: 800, tokensPerSecondHigh: 1000, ttftMillis: 120, ttftMillisLow: 90, ttftMillisHigh: 160,
+			tpotMicros: 22000, tpotMicrosLow: 20000, tpotMicrosHigh: 25000, stepMillis: 900, stepMillisLow: 800, stepMillisHigh: 1000,
+			loadSeconds: 60, microUSDPerMillionTokens: 1500000, priceBasis: list price, basis: roofline}}`},
 		{name: "a mesh", base: "devicemesh"},
+		{name: "a mesh of three shapes", base: "devicemesh", patch: `spec: {replicas: 5, otherShapes: [` + twoRanks + `, ` + oneRank + `]}`},
 	}
 	to := namespace(t)
 	for _, test := range tests {

@@ -1,0 +1,84 @@
+package v1alpha1_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+func twoShapes() *v1alpha1.ShardingPlanSpec {
+	return &v1alpha1.ShardingPlanSpec{
+		Strategy: v1alpha1.Strategy{Tensor: 2, Replicas: 2}, Stages: []v1alpha1.Stage{{LastLayer: 9}},
+		OtherShapes: []v1alpha1.PlanShape{
+			{FirstReplica: 2, Strategy: v1alpha1.Strategy{Tensor: 4, Replicas: 1}, Stages: []v1alpha1.Stage{{LastLayer: 8}}},
+			{FirstReplica: 3, Strategy: v1alpha1.Strategy{Tensor: 8, Replicas: 3}, Stages: []v1alpha1.Stage{{LastLayer: 7}}},
+		},
+	}
+}
+
+func TestShapeOfACopy(t *testing.T) {
+	plan := twoShapes()
+	if got := plan.Copies(); got != 6 {
+		t.Errorf("%d copies, want 6", got)
+	}
+	for replica, tensor := range map[int32]int32{-1: 0, 0: 2, 1: 2, 2: 4, 3: 8, 5: 8, 6: 0, math.MaxInt32: 0} {
+		shape, found := plan.ShapeOf(replica)
+		if shape.Strategy.Tensor != tensor || found != (tensor > 0) {
+			t.Errorf("copy %d: tensor %d, found %v; want %d", replica, shape.Strategy.Tensor, found, tensor)
+		}
+	}
+	if first, _ := plan.ShapeOf(0); first.Stages[0].LastLayer != 9 {
+		t.Errorf("stages of the first copies: %v", first.Stages)
+	}
+	plan.OtherShapes[1].Strategy.Replicas = math.MaxInt32
+	if got := plan.Copies(); got != math.MaxInt32 {
+		t.Errorf("%d copies, want the most that there can be", got)
+	}
+}
+
+func TestShapesLeaveThePlanAsItIs(t *testing.T) {
+	plan := twoShapes()
+	shapes := plan.Shapes()
+	shapes[1].Strategy.Tensor = 99
+	_ = append(shapes, v1alpha1.PlanShape{})
+	if diff := cmp.Diff(twoShapes(), plan); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRanksBeforeACopy(t *testing.T) {
+	mesh := &v1alpha1.DeviceMeshSpec{WorldSize: 2, Replicas: 3, Dimensions: []v1alpha1.MeshDimension{{Name: "tp", Size: 2}, {Name: "pp", Size: 1}}, Shape: "tp2 x3"}
+	for replica, want := range []int32{0, 2, 4} {
+		if got := mesh.RanksBefore(int32(replica)); got != want {
+			t.Errorf("one shape: %d ranks before copy %d, want %d", got, replica, want)
+		}
+	}
+	mesh.Replicas, mesh.OtherShapes = 5, []v1alpha1.MeshShape{
+		{FirstReplica: 2, Replicas: 2, WorldSize: 8}, {FirstReplica: 4, Replicas: 1, WorldSize: 1},
+	}
+	for replica, want := range []int32{0, 2, 4, 12, 20, 21} {
+		if got := mesh.RanksBefore(int32(replica)); got != want {
+			t.Errorf("three shapes: %d ranks before copy %d, want %d", got, replica, want)
+		}
+	}
+	if first := mesh.Shapes()[0]; first.Replicas != 2 || first.Shape != "tp2" {
+		t.Errorf("the first shape has %d copies of %q, want 2 of tp2", first.Replicas, first.Shape)
+	}
+}
+
+func TestJoinSummaries(t *testing.T) {
+	three := []string{"TP2 x2", "TP4 x2", "TP8 PP2"}
+	for limit, want := range map[int]string{
+		64: "TP2 x2 + TP4 x2 + TP8 PP2", 25: "TP2 x2 + TP4 x2 + TP8 PP2", 24: "TP2 x2 + TP4 x2 + 1 more", 23: "TP2 x2 + 2 more",
+	} {
+		if got := v1alpha1.JoinSummaries(three, limit); got != want || len(got) > limit {
+			t.Errorf("in %d bytes: %q, want %q", limit, got, want)
+		}
+	}
+	if got := v1alpha1.JoinSummaries(three[:1], 64); got != "TP2 x2" {
+		t.Errorf("one shape: %q", got)
+	}
+}

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// shapeRows are the rows about consecutive copies of one shape.
+type shapeRows struct {
+	first, copies int32
+	rows          [][]string
+}
+
+// shapeTable prints rows of every shape, and in front of them which copies they are about where there are several shapes.
+func shapeTable(w io.Writer, header []string, shapes []shapeRows) error {
+	if len(shapes) == 1 {
+		return table(w, header, shapes[0].rows)
+	}
+	var rows [][]string
+	for _, shape := range shapes {
+		for _, row := range shape.rows {
+			rows = append(rows, append([]string{shape.text()}, row...))
+		}
+	}
+	return table(w, append([]string{"COPIES"}, header...), rows)
+}
+
+// text is the numbers of the copies: `2`, or `0-1`.
+func (s *shapeRows) text() string {
+	if s.copies == 1 {
+		return strconv.Itoa(int(s.first))
+	}
+	return fmt.Sprintf("%d-%d", s.first, s.first+s.copies-1)
+}
+
+// worldsText counts ranks and copies: `4 ranks, 1 copy`, or where copies differ `2 copies of 2 ranks and 1 copy of 4 ranks`.
+func worldsText(mesh *v1alpha1.DeviceMeshSpec) string {
+	if len(mesh.OtherShapes) > 0 {
+		return mesh.CopiesText()
+	}
+	return v1alpha1.Counted(int(mesh.WorldSize), "rank") + ", " + v1alpha1.Counted(int(mesh.Replicas), "copy")
+}

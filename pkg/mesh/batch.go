@@ -1,0 +1,91 @@
+package mesh
+
+import (
+	"fmt"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// maxShapeText is the bound of DeviceMeshSpec.Shape.
+const maxShapeText = 128
+
+// batch is consecutive copies of one shape, with the mesh of each.
+type batch struct {
+	v1alpha1.PlanShape
+	mesh *Mesh
+	// field is where the shape stands in the plan.
+	field string
+}
+
+// batchesOf are the shapes of a plan with their meshes, which all have one order. It refuses shapes that do not follow
+// one another and plans of more than MaxWorldSize ranks.
+func batchesOf(plan *v1alpha1.ShardingPlanSpec) ([]batch, error) {
+	shapes := plan.Shapes()
+	order, err := orderFor(plan.Engine, widestContext(shapes))
+	if err != nil {
+		return nil, err
+	}
+	batches := make([]batch, len(shapes))
+	copies, ranks := 0, 0
+	for i, shape := range shapes {
+		b := batch{PlanShape: shape, field: "strategy"}
+		if i > 0 {
+			b.field = fmt.Sprintf("otherShapes[%d].strategy", i-1)
+		}
+		if int(shape.FirstReplica) != copies {
+			return nil, fmt.Errorf("otherShapes[%d].firstReplica is %d: it must be %d, the number of copies before it", i-1, shape.FirstReplica, copies)
+		}
+		if shape.Strategy.Replicas < 1 {
+			return nil, fmt.Errorf("%s.replicas is %d: it must be at least 1", b.field, shape.Strategy.Replicas)
+		}
+		if b.mesh, err = forStrategy(order, shape.Strategy); err != nil {
+			return nil, fmt.Errorf("%s: %w", b.field, err)
+		}
+		copies += int(shape.Strategy.Replicas)
+		ranks += int(shape.Strategy.Replicas) * b.mesh.WorldSize()
+		if ranks > MaxWorldSize {
+			return nil, fmt.Errorf("%s: its %d copies of %d ranks make more than %d ranks in all: lower replicas", b.field, shape.Strategy.Replicas,
+				b.mesh.WorldSize(), MaxWorldSize)
+		}
+		batches[i] = b
+	}
+	return batches, nil
+}
+
+func widestContext(shapes []v1alpha1.PlanShape) int {
+	widest := 1
+	for i := range shapes {
+		widest = max(widest, int(shapes[i].Strategy.Context))
+	}
+	return widest
+}
+
+// forStrategy is the mesh of one copy. Experts have no dimension of their own: they reuse ranks of the others.
+func forStrategy(order string, s v1alpha1.Strategy) (*Mesh, error) {
+	return New(order, map[string]int{"tp": int(s.Tensor), "pp": int(s.Pipeline), "dp": int(s.Data), "cp": int(s.Context)})
+}
+
+// describe writes the sizes and groups of one of the copies down.
+func (b *batch) describe(engine v1alpha1.Engine, library libraries) (v1alpha1.MeshShape, error) {
+	groups, err := processGroups(b.mesh, engine, int(b.Strategy.Expert), library)
+	return v1alpha1.MeshShape{
+		FirstReplica: b.FirstReplica, Replicas: b.Strategy.Replicas,
+		Dimensions: b.mesh.Dimensions(), Shape: b.mesh.Shape(), WorldSize: int32(b.mesh.WorldSize()),
+		Library: library.name, Groups: groups,
+	}, err
+}
+
+// shapeText is the sizes of all shapes for people: `tp4 pp2` where there is one, else `tp2 x2 + tp4 x2`.
+func shapeText(shapes []v1alpha1.MeshShape) string {
+	if len(shapes) == 1 {
+		return shapes[0].Shape
+	}
+	texts := make([]string, len(shapes))
+	for i := range shapes {
+		texts[i] = shapes[i].Shape
+		if n := shapes[i].Replicas; n > 1 {
+			texts[i] += fmt.Sprintf(" x%d", n)
+		}
+	}
+	return v1alpha1.JoinSummaries(texts, maxShapeText)
+}

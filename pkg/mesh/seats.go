@@ -1,0 +1,96 @@
+package mesh
+
+import (
+	"fmt"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// seat is who sits on a rank.
+type seat struct {
+	node   string
+	device v1alpha1.DeviceID
+}
+
+// replica is one copy: its shape, and who sits on its ranks.
+type replica struct {
+	batch *batch
+	seats []seat
+}
+
+// seatsOf gives every rank of every copy its device.
+func seatsOf(batches []batch, rows []v1alpha1.PlanRow) ([]replica, error) {
+	var copies []replica
+	for i := range batches {
+		b := &batches[i]
+		for range b.Strategy.Replicas {
+			copies = append(copies, replica{b, make([]seat, b.mesh.WorldSize())})
+		}
+	}
+	holders := map[seat]bool{}
+	for i := range rows {
+		row := &rows[i]
+		if row.Replica < 0 || int(row.Replica) >= len(copies) {
+			return nil, fmt.Errorf("nodes[%d].replica is %d: the plan has copies 0 to %d", i, row.Replica, len(copies)-1)
+		}
+		for j, device := range row.Devices {
+			here := seat{row.Node, device}
+			if holders[here] {
+				return nil, fmt.Errorf("nodes[%d].devices[%d]: device %s on %s has two ranks", i, j, device, row.Node)
+			}
+			holders[here] = true
+			if err := copies[row.Replica].sit(row, j, here); err != nil {
+				return nil, fmt.Errorf("nodes[%d].devices[%d]: %w", i, j, err)
+			}
+		}
+	}
+	return copies, checkSeats(copies)
+}
+
+// sit gives the rank of a row's device to it.
+func (r *replica) sit(row *v1alpha1.PlanRow, index int, here seat) error {
+	rank, err := rankOf(r.batch, row, index)
+	if err != nil {
+		return fmt.Errorf("copy %d: %w", row.Replica, err)
+	}
+	if taken := r.seats[rank]; taken.device != "" {
+		return fmt.Errorf("rank %d of copy %d has two devices, %s on %s and %s on %s", rank, row.Replica, taken.device, taken.node, here.device, here.node)
+	}
+	r.seats[rank] = here
+	return nil
+}
+
+// rankOf is the rank of a row's device in its copy. A plan's rows have no context rank: where context parallelism is above
+// 1 their tensor rank counts on through the context ranks, tensor first, as all orders have it.
+func rankOf(b *batch, row *v1alpha1.PlanRow, index int) (int, error) {
+	s := &b.Strategy
+	tensor := int(row.TensorRank) + index
+	at := map[string]int{"tp": tensor % int(s.Tensor), "pp": int(row.Stage)}
+	if context := tensor / int(s.Tensor); context > 0 {
+		if context >= int(s.Context) {
+			return 0, fmt.Errorf("tensor rank %d: the plan has tensor ranks 0 to %d", tensor, s.Tensor*s.Context-1)
+		}
+		at["cp"] = context
+	}
+	if row.Data > 0 {
+		at["dp"] = int(row.Data)
+	}
+	return b.mesh.Rank(at)
+}
+
+// checkSeats says which rank lacks a device and which shape has devices of two vendors.
+func checkSeats(copies []replica) error {
+	for number, copied := range copies {
+		vendor := copies[copied.batch.FirstReplica].seats[0].device.Vendor()
+		for rank, s := range copied.seats {
+			if s.device == "" {
+				return fmt.Errorf("rank %d of copy %d has no device: every rank needs exactly one", rank, number)
+			}
+			if s.device.Vendor() != vendor {
+				return fmt.Errorf("rank %d of copy %d is a device of %s, others of its shape are of %s: vendors have no communication library in common",
+					rank, number, s.device.Vendor(), vendor)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package operator
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/controllers/placement"
+	"github.com/rankwright/rankwright/pkg/plan"
+)
+
+// unequalCopies puts the first copy on one device and each further one on two, all on the one node. A copy stays where it
+// is as long as its devices are free. It stands for the planner where the test is about copies of different shape.
+func unequalCopies(nodes []plan.Node, request plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
+	var free []v1alpha1.DeviceID
+	if len(nodes) == 1 {
+		free = freeDevices(nodes[0])
+	}
+	rows := make([]v1alpha1.PlanRow, *request.Placement.Spec.Replicas)
+	if request.Previous != nil {
+		free = keepCopies(rows, request.Previous.Nodes, free)
+	}
+	for i := range rows {
+		size := min(i+1, 2)
+		switch {
+		case rows[i].Devices != nil:
+			continue
+		case len(free) < size:
+			return nil, &plan.Unplaceable{Reason: plan.ReasonTooFewDevices, Message: "A copy has no room."}
+		}
+		rows[i] = v1alpha1.PlanRow{Node: nodes[0].Name, Replica: int32(i), Devices: free[:size]}
+		free = free[size:]
+	}
+	return unequalSpec(rows, request), nil
+}
+
+// keepCopies copies the rows whose devices are free, and returns the devices that are free after that.
+func keepCopies(rows, previous []v1alpha1.PlanRow, free []v1alpha1.DeviceID) []v1alpha1.DeviceID {
+	for _, row := range previous {
+		taken := func(id v1alpha1.DeviceID) bool { return !slices.Contains(free, id) }
+		if int(row.Replica) < len(rows) && !slices.ContainsFunc(row.Devices, taken) {
+			rows[row.Replica] = row
+			free = slices.DeleteFunc(free, func(id v1alpha1.DeviceID) bool { return slices.Contains(row.Devices, id) })
+		}
+	}
+	return free
+}
+
+func unequalSpec(rows []v1alpha1.PlanRow, request plan.Request) *v1alpha1.ShardingPlanSpec {
+	spec := specOf(request.Placement.Name, 1, make([]string, 1))
+	spec.Model.Name, spec.Model.Architecture = request.Model.Name, request.Model.Architecture
+	spec.Enforcement, spec.Nodes = request.Placement.Spec.Enforcement, rows
+	spec.Strategy.Summary = "None"
+	if further := int32(len(rows)) - 1; further > 0 {
+		other := spec.Strategy
+		other.Tensor, other.Replicas, other.Summary = 2, further, "TP2 and more"
+		spec.OtherShapes = []v1alpha1.PlanShape{{FirstReplica: 1, Strategy: other, Stages: spec.Stages}}
+		spec.Strategy.Summary = v1alpha1.JoinSummaries([]string{"None", other.Summary}, 64)
+	}
+	spec.Totals = v1alpha1.PlanTotals{Devices: int32(2*len(rows) - 1), Nodes: 1, Memory: "1 MiB"}
+	return spec
+}
+
+var _ placement.Planner = unequalCopies
+
+// copiesOn are the devices of each copy of a plan.
+func copiesOn(made *v1alpha1.ShardingPlan) [][]v1alpha1.DeviceID {
+	var copies [][]v1alpha1.DeviceID
+	for _, row := range made.Spec.Nodes {
+		copies = append(copies, row.Devices)
+	}
+	return copies
+}
+
+func TestCopiesOfDifferentShapeScale(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	watched := w.watchInvariant()
+	w.operate(operator.Options{Planner: unequalCopies})
+	w.addNode("n1", 5)
+	w.place(slottedPlacement("llm", 1, 1))
+	w.awaitPlan("llm", "llm-1")
+
+	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 3 })
+	three := w.awaitPlan("llm", "llm-2")
+	status := w.placement("llm").Status
+	if status.Replicas != 3 || status.Devices != 5 || status.Strategy != "None + TP2 and more" {
+		t.Errorf("status: %d copies on %d devices by %q", status.Replicas, status.Devices, status.Strategy)
+	}
+	meshed := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionMeshed)
+	if want := "Mesh llm has 1 copy of 1 rank and 2 copies of 2 ranks."; meshed == nil || meshed.Message != want {
+		t.Errorf("condition %+v, want it to say %q", meshed, want)
+	}
+	mesh := w.mesh("llm")
+	want := []v1alpha1.MeshMember{
+		{Node: "n1", Address: "10.0.0.1", Devices: []v1alpha1.DeviceID{deviceID(0)}},
+		{Node: "n1", Address: "10.0.0.1", Replica: 1, Devices: []v1alpha1.DeviceID{deviceID(1), deviceID(2)}},
+		{Node: "n1", Address: "10.0.0.1", Replica: 2, Devices: []v1alpha1.DeviceID{deviceID(3), deviceID(4)}},
+	}
+	if diff := cmp.Diff(want, mesh.Spec.Members); diff != "" || mesh.Spec.Replicas != 3 || mesh.Spec.Shape != "1 + tp2 x2" {
+		t.Errorf("mesh of %d copies of %q, members (-want +got):\n%s", mesh.Spec.Replicas, mesh.Spec.Shape, diff)
+	}
+	w.awaitSlots(mesh.Spec.SlotPrefix, map[v1alpha1.DeviceID]int{deviceID(0): 0, deviceID(1): 1, deviceID(2): 2, deviceID(3): 3, deviceID(4): 4})
+
+	// The copies that stay do not move, and what is no longer said of the others goes from the mesh.
+	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 2 })
+	two := w.awaitPlan("llm", "llm-3")
+	if diff := cmp.Diff(copiesOn(three)[:2], copiesOn(two)); diff != "" {
+		t.Errorf("copies moved (-before +after):\n%s", diff)
+	}
+	w.awaitSlots(w.mesh("llm").Spec.SlotPrefix, map[v1alpha1.DeviceID]int{deviceID(0): 0, deviceID(1): 1, deviceID(2): 2})
+	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 1 })
+	w.awaitPlan("llm", "llm-4")
+	if mesh := w.mesh("llm"); mesh.Spec.OtherShapes != nil || mesh.Spec.Replicas != 1 || mesh.Spec.Shape != "1" {
+		t.Errorf("one copy is left, and the mesh has %d of %q and the shapes %v", mesh.Spec.Replicas, mesh.Spec.Shape, mesh.Spec.OtherShapes)
+	}
+	watched.check(4)
+}
+
+// damageDevice turns the health of one device.
+func damageDevice(number int, state v1alpha1.HealthState) func(*v1alpha1.AcceleratorInventory) {
+	return func(i *v1alpha1.AcceleratorInventory) {
+		i.Status.Devices[number].Health = v1alpha1.DeviceHealth{State: state, Reason: "Xid79"}
+	}
+}
+
+// The planner is shown the previous plan as the API server stored it, so that copies of every shape can stay.
+func TestLossInOneShapeMovesThatCopyAlone(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	w.operate(operator.Options{Planner: unequalCopies})
+	w.addNode("n1", 7)
+	w.place(placementOf("llm", 1, 3))
+	w.awaitPlan("llm", "llm-1")
+
+	w.changeInventory(damageDevice(2, v1alpha1.Unhealthy))
+	want := [][]v1alpha1.DeviceID{{deviceID(0)}, {deviceID(1), deviceID(5)}, {deviceID(3), deviceID(4)}}
+	if diff := cmp.Diff(want, copiesOn(w.awaitPlan("llm", "llm-2"))); diff != "" {
+		t.Errorf("devices of the copies (-want +got):\n%s", diff)
+	}
+}
+
+func TestLostRankIsCountedInItsCopy(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	w.operate(operator.Options{Planner: unequalCopies})
+	w.addNode("n1", 5)
+	p := placementOf("llm", 1, 3)
+	p.Spec.OnFailure = v1alpha1.FailureHold
+	w.place(p)
+	w.awaitPlan("llm", "llm-1")
+
+	w.changeInventory(damageDevice(4, v1alpha1.Unhealthy))
+	w.awaitReason("llm", "DevicesLost")
+	lost := []v1alpha1.LostRank{{Replica: 2, Rank: 1, Node: "n1", Device: deviceID(4), Reason: "Unhealthy: Xid79"}}
+	if diff := cmp.Diff(lost, w.mesh("llm").Status.LostRanks); diff != "" {
+		t.Errorf("lost ranks (-want +got):\n%s", diff)
+	}
+	w.changeInventory(damageDevice(4, v1alpha1.Healthy))
+	w.awaitPlan("llm", "llm-1")
+
+	// An edit that changes nothing of the plan leaves it in force.
+	w.change(func(s *v1alpha1.ModelPlacementSpec) { s.OnFailure = v1alpha1.FailureAnyShape })
+	w.eventually("the new spec is taken into account", func(context.Context) bool { return ready(w.placement("llm")).Status == metav1.ConditionTrue })
+	if got := w.placement("llm").Status.Plan; got != "llm-1" {
+		t.Errorf("plan %q replaced llm-1 though nothing of it changed", got)
+	}
+}
