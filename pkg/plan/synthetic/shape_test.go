@@ -76,8 +76,9 @@ func TestTopologyLevelsNest(t *testing.T) {
 	within := map[string]string{}
 	for _, n := range everyShape(t) {
 		for _, levels := range [][2]string{
-			{synthetic.LabelRack, synthetic.LabelBlock}, {synthetic.LabelBlock, "topology.kubernetes.io/zone"},
 			{"kubernetes.io/hostname", synthetic.LabelRack},
+			{synthetic.LabelRack, synthetic.LabelBlock},
+			{synthetic.LabelBlock, "topology.kubernetes.io/zone"},
 		} {
 			inner, outer := n.Labels[levels[0]], n.Labels[levels[1]]
 			if old, seen := within[inner]; inner == "" || outer == "" || (seen && old != outer) {

@@ -114,23 +114,15 @@ func Apportion(nodes int, shares []Share) ([]Count, error) {
 		counts[i] = Count{Shape: s.Shape, Nodes: s.Nodes}
 	}
 	relative := a.relative(shares, counts)
-	rest := a.nodes - a.fixed - relative
-	for i, s := range shares {
-		if s.Kind == Rest {
-			counts[i].Nodes = rest / a.rests
-			if a.restsSeen++; a.restsSeen <= rest%a.rests {
-				counts[i].Nodes++
-			}
-		}
-	}
+	a.divideRest(a.nodes-a.fixed-relative, shares, counts)
 	return counts, nil
 }
 
 // apportionment is what shares add up to.
 type apportionment struct {
-	nodes, fixed     int
-	percent          Percent
-	rests, restsSeen int
+	nodes, fixed int
+	percent      Percent
+	rests        int
 }
 
 func (a *apportionment) add(s Share) {
@@ -185,4 +177,16 @@ func (a *apportionment) relative(shares []Share, counts []Count) int {
 		counts[i].Nodes++
 	}
 	return sum
+}
+
+// divideRest writes the nodes of the shapes without a share into counts, the first ones' rounded up.
+func (a *apportionment) divideRest(rest int, shares []Share, counts []Count) {
+	left := a.rests
+	for i, s := range shares {
+		if s.Kind == Rest {
+			counts[i].Nodes = (rest + left - 1) / left
+			rest -= counts[i].Nodes
+			left--
+		}
+	}
 }
