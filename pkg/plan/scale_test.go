@@ -1,0 +1,158 @@
+package plan_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
+	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/plan/synthetic"
+)
+
+// fiveShapes are nodes of 8 devices in five shapes, half of the devices held by small tenants.
+func fiveShapes(b *testing.B, nodes int) []plan.Node {
+	b.Helper()
+	return halfHeld(b, nodes, "h100x8=40%", "mi300x8=20%", "h200x8=15%", "a100-80x8=15%", "b200x8")
+}
+
+func halfHeld(b *testing.B, nodes int, texts ...string) []plan.Node {
+	b.Helper()
+	shares := make([]synthetic.Share, len(texts))
+	for i, text := range texts {
+		var err error
+		if shares[i], err = synthetic.ParseShare(text); err != nil {
+			b.Fatal(err)
+		}
+	}
+	counts, err := synthetic.Apportion(nodes, shares)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return built(b, synthetic.Spec{Nodes: counts, Occupied: 50_00, Pattern: synthetic.Fragments, Seed: 1})
+}
+
+func built(b *testing.B, spec synthetic.Spec) []plan.Node {
+	b.Helper()
+	nodes, err := synthetic.Build(spec)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return nodes
+}
+
+// fourDevices is one free node of 4 devices.
+func fourDevices(b *testing.B) []plan.Node {
+	b.Helper()
+	shape, err := synthetic.Lookup("l40sx4")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return built(b, synthetic.Spec{Nodes: []synthetic.Count{{Shape: shape, Nodes: 1}}, Pattern: synthetic.Islands})
+}
+
+func request(b *testing.B, name string, length, sequences int32, changes ...func(*v1alpha1.ModelPlacementSpec)) plan.Request {
+	b.Helper()
+	m, err := model.Lookup(name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := &v1alpha1.ModelPlacement{}
+	p.Name = "scale"
+	p.Spec = v1alpha1.ModelPlacementSpec{
+		Quantization: v1alpha1.QuantizationAuto, Engine: v1alpha1.EngineVLLM,
+		Workload: v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: length, MaxSequences: sequences}},
+	}
+	for _, change := range changes {
+		change(&p.Spec)
+	}
+	return plan.Request{Placement: p, Model: m}
+}
+
+func in16Bits(s *v1alpha1.ModelPlacementSpec) { s.Quantization = "BF16" }
+
+func copies(n int32) func(*v1alpha1.ModelPlacementSpec) {
+	return func(s *v1alpha1.ModelPlacementSpec) { s.Replicas = &n }
+}
+
+func degrees(tensor, pipeline int32) func(*v1alpha1.ModelPlacementSpec) {
+	return func(s *v1alpha1.ModelPlacementSpec) {
+		s.Parallelism = &v1alpha1.Parallelism{Tensor: &tensor, Pipeline: &pipeline}
+	}
+}
+
+// BenchmarkScaleIndex builds the index; index-bytes is the heap that it keeps, without the nodes that it is made from.
+func BenchmarkScaleIndex(b *testing.B) {
+	for _, n := range []int{100, 1000, 10000} {
+		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
+			nodes := fiveShapes(b, n)
+			before := heap()
+			kept := plan.NewCluster(nodes)
+			held := heap() - before
+			b.ReportAllocs()
+			for b.Loop() {
+				kept = plan.NewCluster(nodes)
+			}
+			b.ReportMetric(float64(held), "index-bytes")
+			runtime.KeepAlive(kept)
+			runtime.KeepAlive(nodes)
+		})
+	}
+}
+
+// heap is the bytes of live objects. It collects twice, since finalizers keep objects for one collection more.
+func heap() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// scaleCase is a request and whether there is a plan for it.
+type scaleCase struct {
+	name    string
+	request plan.Request
+	fits    bool
+}
+
+// BenchmarkScalePlan plans from a prebuilt index.
+func BenchmarkScalePlan(b *testing.B) {
+	small := []scaleCase{
+		{"single", request(b, "Llama-3.1-8B", 8192, 16), true},
+		{"tensor", request(b, "Llama-3.1-70B", 8192, 8, func(s *v1alpha1.ModelPlacementSpec) { s.Quantization = "FP8" }), true},
+		{"pipeline", request(b, "Llama-3.1-70B", 8192, 8, degrees(1, 4), func(s *v1alpha1.ModelPlacementSpec) { s.Quantization = "FP8" }), true},
+		{"copies", request(b, "Llama-3.1-8B", 8192, 16, copies(4)), true},
+		{"moe", request(b, "Mixtral-8x7B", 8192, 8), true},
+		{"unplaceable", request(b, "Llama-3.1-405B", 131072, 4096, in16Bits), false},
+	}
+	large := []scaleCase{
+		{"single", request(b, "Llama-3.1-8B", 8192, 16), true},
+		{"tensor", request(b, "Llama-3.1-70B", 8192, 64, in16Bits), true},
+		{"pipeline", request(b, "Llama-3.1-405B", 8192, 8, in16Bits, degrees(4, 4)), true},
+		{"copies", request(b, "Llama-3.1-70B", 8192, 8, in16Bits, copies(100)), true},
+		{"moe", request(b, "DeepSeek-V3", 8192, 16), true},
+		{"unplaceable", request(b, "Llama-3.1-405B", 131072, 4096, func(s *v1alpha1.ModelPlacementSpec) { s.Quantization = "FP32" }), false},
+	}
+	benchmarkPlans(b, "devices=4", fourDevices(b), small)
+	for _, n := range []int{1000, 10000} {
+		benchmarkPlans(b, fmt.Sprintf("nodes=%d", n), fiveShapes(b, n), large)
+	}
+}
+
+func benchmarkPlans(b *testing.B, size string, nodes []plan.Node, cases []scaleCase) {
+	cluster := plan.NewCluster(nodes)
+	for _, c := range cases {
+		b.Run(c.name+"/"+size, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, err := plan.Plan(cluster, c.request)
+				if unplaceable := errors.As(err, new(*plan.Unplaceable)); unplaceable == c.fits || (err != nil && !unplaceable) {
+					b.Fatalf("fits: %v wanted, error %v", c.fits, err)
+				}
+			}
+		})
+	}
+}
