@@ -93,7 +93,7 @@ func (s *simulation) place(d *decision, resolved *model.Model) error {
 
 func placed(d *decision, spec *v1alpha1.ShardingPlanSpec, products map[string]int, elapsed time.Duration) simulatedPlacement {
 	p := simulatedPlacement{
-		Placement: d.name(), Strategy: strategyText(&spec.Strategy), Tensor: spec.Strategy.Tensor, Quantization: spec.Quantization,
+		Placement: d.name(), Strategy: strategyText(spec), Tensor: spec.Strategy.Tensor, Quantization: spec.Quantization,
 		Devices: spec.Totals.Devices, Nodes: spec.Totals.Nodes, MemoryBytes: spec.Totals.TotalBytes, Products: products,
 		PlanMicros: elapsed.Microseconds(),
 	}

@@ -34,68 +34,175 @@ func (t *task) readPrevious(previous *v1alpha1.ShardingPlanSpec) {
 	}
 }
 
-// keepPrevious keeps the copies of the previous plan that still hold, each under its number, and places the missing ones
-// in the same shape. It finds nothing where the previous plan is for something else, where none of its copies holds, or
-// where there is no room for the missing ones.
+// earlier is the copies of one shape of the previous plan, as many as are wanted now.
+type earlier struct {
+	shape
+	ends          []int
+	first, copies int // replicas
+}
+
+// keepPrevious keeps the copies of the previous plan that still hold, each in its shape and under its number, and places
+// the missing ones in the same shapes. It finds nothing where the previous plan is for something else, where none of its
+// copies holds, or where there is no room for the missing ones.
 func (t *task) keepPrevious(previous *v1alpha1.ShardingPlanSpec) (*solution, bool) {
 	at := slices.IndexFunc(t.ladder, func(s step) bool { return s.format == previous.Quantization && s.cache == previous.KVCacheType })
-	if at < 0 || len(previous.OtherShapes) > 0 || !t.sameKind(previous) {
+	if at < 0 || !t.sameKind(previous) {
 		return nil, false
 	}
-	ends, ok := endsOf(previous.Stages, int(t.model.Architecture.Layers))
-	if !ok || len(ends) != int(previous.Strategy.Pipeline) {
+	shapes, ok := t.earlierShapes(previous)
+	if !ok {
 		return nil, false
 	}
 	for _, lean := range []bool{false, true} {
-		a := t.attempt(t.ladder[at], lean)
-		s := shape{int(previous.Strategy.Tensor), len(ends), int(previous.Strategy.Data), int(previous.Strategy.Expert)}
-		for _, p := range a.levels[len(a.levels)-1] {
-			prints := a.footprint(t.classOf(p, previous), s)
-			if prints == nil {
-				continue
-			}
-			w := &placer{task: t, pool: p, prints: prints, shape: s, copies: t.copies, taken: map[int32]bool{}}
-			w.fix(ends)
-			if found, ok := w.keepCopies(previous); ok {
-				return a.kept(found, w), true
-			}
+		if found, ok := t.attempt(t.ladder[at], lean).keep(previous, shapes); ok {
+			return found, true
 		}
 	}
 	return nil, false
 }
 
-// kept is the solution of a plan that goes on.
-func (a *attempt) kept(l layout, w *placer) *solution {
-	p := portion{shape: w.shape, layout: l, prints: w.prints}
-	return &solution{step: a.step, portions: []portion{p}}
+// earlierShapes are the previous plan's shapes; a smaller number of copies drops the last ones, a larger one adds to the
+// last shape.
+func (t *task) earlierShapes(previous *v1alpha1.ShardingPlanSpec) ([]earlier, bool) {
+	var shapes []earlier
+	left := t.copies
+	for _, s := range previous.Shapes() {
+		d := &s.Strategy
+		ends, ok := endsOf(s.Stages, int(t.model.Architecture.Layers))
+		if !ok || len(ends) != int(d.Pipeline) || d.Replicas < 1 || !t.allows(d) || int(s.FirstReplica) != t.copies-left {
+			return nil, false
+		}
+		n := min(left, int(d.Replicas))
+		shapes = append(shapes, earlier{
+			shape: shape{int(d.Tensor), len(ends), int(d.Data), int(d.Expert)}, ends: ends, first: int(s.FirstReplica), copies: n,
+		})
+		if left -= n; left == 0 {
+			return shapes, true
+		}
+	}
+	shapes[len(shapes)-1].copies += left
+	return shapes, true
 }
 
-// classOf is the class of the previous plan's devices in a pool; -1 where there are several or none.
-func (t *task) classOf(p *pool, previous *v1alpha1.ShardingPlanSpec) int32 {
-	class := int32(-1)
-	for i := range previous.Nodes {
-		for _, id := range previous.Nodes[i].Devices {
-			at, ok := t.cluster.find(previous.Nodes[i].Node, id)
-			if !ok || t.cluster.classes[t.cluster.devices[at].class].vendor != p.vendor {
-				continue
-			}
-			if class >= 0 && class != t.cluster.devices[at].class {
-				return -1
-			}
-			class = t.cluster.devices[at].class
+// keep keeps what holds of the shapes and places the rest.
+func (a *attempt) keep(previous *v1alpha1.ShardingPlanSpec, shapes []earlier) (*solution, bool) {
+	t := a.task
+	copies := t.copiesOf(previous)
+	taken := map[int32]bool{}
+	kept := make([]keptShape, len(shapes))
+	held := 0
+	for i, s := range shapes {
+		kept[i] = a.holding(s, copies[s.first:s.first+s.copies], taken)
+		held += kept[i].held
+	}
+	if held == 0 {
+		return nil, false
+	}
+	found := &solution{step: a.step}
+	for i, s := range shapes {
+		p, ok := a.complete(s, &kept[i])
+		if !ok {
+			return nil, false
 		}
+		found.portions = append(found.portions, p)
+	}
+	return found, true
+}
+
+// keptShape is the copies of a shape that hold, by number, and the placers that could place the others.
+type keptShape struct {
+	copies  [][][][]int32
+	held    int
+	placers []*placer
+}
+
+// holding finds the copies of a shape that still hold, in the pool of a vendor, and takes their devices.
+func (a *attempt) holding(s earlier, copies [][][][]int32, taken map[int32]bool) keptShape {
+	var none keptShape
+	for _, p := range a.levels[len(a.levels)-1] {
+		prints := a.footprint(a.task.classOf(p, copies), s.shape)
+		if prints == nil {
+			continue
+		}
+		w := &placer{task: a.task, pool: p, prints: prints, shape: s.shape, copies: s.copies, taken: taken}
+		w.fix(s.ends)
+		k := w.hold(copies)
+		if k.held > 0 {
+			k.placers = []*placer{w}
+			return k
+		}
+		none.copies, none.placers = k.copies, append(none.placers, w)
+	}
+	return none
+}
+
+// hold finds the copies that hold in the pool.
+func (w *placer) hold(copies [][][][]int32) keptShape {
+	k := keptShape{copies: make([][][][]int32, w.copies)}
+	where := w.whereabouts()
+	for i, instances := range copies {
+		if w.stillHolds(instances, where) {
+			k.copies[i] = instances
+			k.held++
+			for _, at := range slices.Concat(slices.Concat(instances...)...) {
+				w.taken[at] = true
+			}
+		}
+	}
+	return k
+}
+
+// complete places the copies that do not hold.
+func (a *attempt) complete(s earlier, k *keptShape) (portion, bool) {
+	for _, w := range k.placers {
+		l := layout{ends: w.ends}
+		views := w.views()
+		ok := true
+		for _, instances := range k.copies {
+			if instances == nil {
+				if instances, ok = w.placeCopy(views); !ok {
+					break
+				}
+			}
+			l.instances = append(l.instances, instances...)
+		}
+		if ok {
+			return portion{shape: s.shape, layout: l, prints: w.prints}, true
+		}
+		for _, at := range slices.Concat(slices.Concat(l.instances...)...) {
+			delete(w.taken, at)
+		}
+	}
+	return portion{}, false
+}
+
+// classOf is the class of some copies' devices in a pool; -1 where there are several or none.
+func (t *task) classOf(p *pool, copies [][][][]int32) int32 {
+	class := int32(-1)
+	for _, at := range slices.Concat(slices.Concat(slices.Concat(copies...)...)...) {
+		if at == nowhere || t.cluster.classes[t.cluster.devices[at].class].vendor != p.vendor {
+			continue
+		}
+		if class >= 0 && class != t.cluster.devices[at].class {
+			return -1
+		}
+		class = t.cluster.devices[at].class
 	}
 	return class
 }
 
-// sameKind says whether the previous plan is for this model, engine and parallelism.
+// sameKind says whether the previous plan is for this model and engine.
 func (t *task) sameKind(previous *v1alpha1.ShardingPlanSpec) bool {
-	s := &previous.Strategy
-	return previous.Engine == t.engine &&
-		reflect.DeepEqual(previous.Model.Architecture, t.model.Architecture) &&
-		s.Tensor >= 1 && s.Data >= 1 && s.Context <= 1 &&
-		(t.asked.data == 0 || t.asked.data == int(s.Data)) && (t.asked.expert == 0 || t.asked.expert == int(s.Expert)) &&
-		(t.asked.tensor == 0 || t.asked.tensor == int(s.Tensor)) && (t.asked.stages == 0 || t.asked.stages == int(s.Pipeline))
+	return previous.Engine == t.engine && reflect.DeepEqual(previous.Model.Architecture, t.model.Architecture)
+}
+
+// maxKeptDegree bounds the degrees of a previous plan, as of those that may be asked for.
+const maxKeptDegree = 1 << 14
+
+// allows says whether degrees are those that are asked for.
+func (t *task) allows(s *v1alpha1.Strategy) bool {
+	may := func(asked int, degree int32) bool { return degree >= 1 && degree <= maxKeptDegree && (asked == 0 || asked == int(degree)) }
+	return s.Context <= 1 && may(t.asked.tensor, s.Tensor) && may(t.asked.stages, s.Pipeline) && may(t.asked.data, s.Data) && may(t.asked.expert, s.Expert)
 }
 
 // endsOf is the layer after each stage, where the stages are all layers in order.
@@ -110,37 +217,6 @@ func endsOf(stages []v1alpha1.Stage, layers int) ([]int, bool) {
 		ends[i] = next
 	}
 	return ends, next == layers
-}
-
-func (w *placer) keepCopies(previous *v1alpha1.ShardingPlanSpec) (layout, bool) {
-	where := w.whereabouts()
-	kept := make([][][][]int32, w.copies)
-	missing := 0
-	for replica, instances := range w.task.copiesOf(previous) {
-		if w.stillHolds(instances, where) {
-			kept[replica] = instances
-			for _, at := range slices.Concat(slices.Concat(instances...)...) {
-				w.taken[at] = true
-			}
-			continue
-		}
-		missing++
-	}
-	if missing == w.copies {
-		return layout{}, false
-	}
-	l := layout{ends: w.ends}
-	views := w.views()
-	for _, instances := range kept {
-		if instances == nil {
-			var ok bool
-			if instances, ok = w.placeCopy(views); !ok {
-				return layout{}, false
-			}
-		}
-		l.instances = append(l.instances, instances...)
-	}
-	return l, true
 }
 
 // whereabout is the place of a device in the pool.
@@ -167,20 +243,24 @@ func (w *placer) whereabouts() map[int32]whereabout {
 // nowhere stands for a device that does not exist.
 const nowhere int32 = -1
 
-// copiesOf are the devices of the previous plan's copies, by instance, stage and tensor rank; nil at a copy that is not
-// whole, and as many copies as are asked for now.
+// copiesOf are the devices of the previous plan's copies, by instance, stage and tensor rank, and as many copies as are
+// asked for now; those that the plan did not have are empty.
 func (t *task) copiesOf(previous *v1alpha1.ShardingPlanSpec) [][][][]int32 {
-	s := &previous.Strategy
 	copies := make([][][][]int32, t.copies)
 	for i := range copies {
-		copies[i] = make([][][]int32, s.Data)
+		shape, ok := previous.ShapeOf(int32(i))
+		if !ok {
+			continue
+		}
+		copies[i] = make([][][]int32, shape.Strategy.Data)
 		for j := range copies[i] {
-			copies[i][j] = make([][]int32, s.Pipeline)
+			copies[i][j] = make([][]int32, shape.Strategy.Pipeline)
 		}
 	}
 	for i := range previous.Nodes {
 		row := &previous.Nodes[i]
-		if row.Replica < 0 || int(row.Replica) >= t.copies || row.Data < 0 || row.Data >= s.Data || row.Stage < 0 || row.Stage >= s.Pipeline {
+		if row.Replica < 0 || int(row.Replica) >= t.copies || row.Data < 0 || int(row.Data) >= len(copies[row.Replica]) ||
+			row.Stage < 0 || int(row.Stage) >= len(copies[row.Replica][row.Data]) {
 			continue
 		}
 		stage := &copies[row.Replica][row.Data][row.Stage]
@@ -201,6 +281,9 @@ func (t *task) copiesOf(previous *v1alpha1.ShardingPlanSpec) [][][][]int32 {
 func (w *placer) stillHolds(instances [][][]int32, where map[int32]whereabout) bool {
 	first := int32(-1)
 	seen := map[int32]bool{}
+	if len(instances) != w.shape.data {
+		return false
+	}
 	for _, stages := range instances {
 		for stage, devices := range stages {
 			if len(devices) != w.shape.tensor {
