@@ -13,7 +13,6 @@ const (
 	ExpertShare                       // routed experts' share of what LinearShare gives
 	AttentionShare                    // share of the 16-bit peak that attention over a prompt reaches
 	Traffic                           // how often a layer reads or writes the residual stream of a token, in 16 bits
-	Sharpness                         // exponent of the smooth maximum
 	LayerSeconds                      // launches of a layer
 	MixtureSeconds                    // what a mixture of experts adds to it
 	StepSeconds                       // host's work for a step
@@ -41,7 +40,7 @@ type Constants [constants]float64
 // names are those of the data.
 var names = [constants]string{
 	"weightShare", "cacheShare", "linearShare16", "linearShare8", "linearShare4", "expertShare", "attentionShare", "traffic",
-	"sharpness", "layerSeconds", "mixtureSeconds", "stepSeconds", "sequenceSeconds", "tokenSeconds", "reduceSeconds",
+	"layerSeconds", "mixtureSeconds", "stepSeconds", "sequenceSeconds", "tokenSeconds", "reduceSeconds",
 	"hostReduceSeconds", "linkShare", "hostLinkShare", "transferSeconds", "stageShare", "firstSeconds", "queueShare", "busyShare", "arrivalShare", "trainingShare", "waveShare",
 }
 
@@ -54,7 +53,7 @@ func (c Constant) String() string { return names[c] }
 func Start() Constants {
 	return Constants{
 		WeightShare: 0.8, CacheShare: 0.7, LinearShare16: 0.65, LinearShare8: 0.55, LinearShare4: 0.5, ExpertShare: 0.7,
-		AttentionShare: 0.4, Traffic: 12, Sharpness: 3, LayerSeconds: 15e-6, MixtureSeconds: 30e-6, StepSeconds: 0.5e-3,
+		AttentionShare: 0.4, Traffic: 12, LayerSeconds: 15e-6, MixtureSeconds: 30e-6, StepSeconds: 0.5e-3,
 		SequenceSeconds: 4e-6, TokenSeconds: 0.1e-6, ReduceSeconds: 5e-6, HostReduceSeconds: 15e-6, LinkShare: 0.8,
 		HostLinkShare: 0.5, TransferSeconds: 15e-6, StageShare: 0.85, FirstSeconds: 30e-3, QueueShare: 0.1, BusyShare: 0.3, ArrivalShare: 0.9, TrainingShare: 0.5, WaveShare: 0.95,
 	}

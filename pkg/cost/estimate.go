@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -67,8 +68,16 @@ const limitOf = 1e12
 
 // Check says what is wrong with a query, by field, value and remedy; nil where it can be estimated.
 func (q *Query) Check() error {
-	if err := checkPlace(q.Profile, q.Device); err != nil {
+	if err := q.Profile.check(); err != nil {
 		return err
+	}
+	if err := q.checkStages(); err != nil {
+		return err
+	}
+	if q.Device != nil || len(q.Stages) == 0 {
+		if err := q.Device.check(); err != nil {
+			return err
+		}
 	}
 	if err := q.Strategy.check(); err != nil {
 		return err
@@ -86,7 +95,10 @@ func (q *Query) Check() error {
 
 // Check says what is wrong with a training job, by field, value and remedy; nil where it can be estimated.
 func (t *Training) Check() error {
-	if err := checkPlace(t.Profile, t.Device); err != nil {
+	if err := t.Profile.check(); err != nil {
+		return err
+	}
+	if err := t.Device.check(); err != nil {
 		return err
 	}
 	if err := t.Strategy.check(); err != nil {
@@ -114,15 +126,22 @@ func checkNumbers(fields []field) error {
 	return nil
 }
 
-func checkPlace(p *Profile, d *Device) error {
-	switch {
-	case p == nil || p.layers < 1 || p.hidden < 1:
-		return fmt.Errorf("profile: empty: make it of a model with NewProfile")
-	case d == nil || !d.complete():
-		return fmt.Errorf("device: bandwidth or 16-bit peak rate is not known: estimate on a product of the catalogue")
+func (p *Profile) check() error {
+	if p == nil || p.layers < 1 || p.hidden < 1 {
+		return errors.New("profile: empty: make it of a model with NewProfile")
 	}
 	return nil
 }
+
+func (d *Device) check() error {
+	if d == nil || !d.complete() {
+		return errors.New("device: bandwidth or 16-bit peak rate is not known: estimate on a product of the catalogue")
+	}
+	return nil
+}
+
+// maxRate bounds the bytes per second of a link.
+const maxRate = 1e18
 
 // maxDegree bounds a degree of a strategy.
 const maxDegree = 1 << 16

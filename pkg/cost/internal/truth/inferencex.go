@@ -79,9 +79,6 @@ func (r row) observation(l *library) (Observation, error) {
 	}
 	clients := r.number("concurrency")
 	tokens := capacity(m, &product, s, precision(r.text("precision")), cost.Stored(m, precision(r.text("precision")), "").Cache)
-	if _, ok := recurrent[r.text("model")]; ok {
-		tokens *= 4
-	}
 	running := max(1, min(clients, tokens/(r.number("isl")+r.number("osl"))))
 	o.Query = cost.Query{Profile: profile, Device: d, Strategy: s, Workload: cost.Workload{
 		Input: r.number("isl"), Output: r.number("osl"), MaxBatchedTokens: maxBatchedTokens, Concurrency: running, Clients: clients,
