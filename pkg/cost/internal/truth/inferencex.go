@@ -68,7 +68,8 @@ func (r row) observation(l *library) (Observation, error) {
 	if err != nil {
 		return Observation{}, err
 	}
-	profile, m, err := l.profile(r.text("model"), precision(r.text("precision")), "")
+	weights := precision(r.text("precision"))
+	profile, m, err := l.profile(r.text("model"), weights, "")
 	if err != nil {
 		return Observation{}, err
 	}
@@ -78,8 +79,15 @@ func (r row) observation(l *library) (Observation, error) {
 		Family: cost.Family{Architecture: d.Architecture, Engine: engines[r.text("backend")], Class: profile.Class()},
 	}
 	clients := r.number("concurrency")
-	tokens := capacity(m, &product, s, precision(r.text("precision")), cost.Stored(m, precision(r.text("precision")), "").Cache)
-	running := max(1, min(clients, tokens/(r.number("isl")+r.number("osl"))))
+	run := instance{
+		model: m, product: &product, engine: o.Family.Engine, strategy: s, weights: weights,
+		cache: cost.Stored(m, weights, "").Cache, length: r.number("isl") + r.number("osl"),
+	}
+	sequences, err := run.sequences()
+	if err != nil {
+		return Observation{}, err
+	}
+	running := max(1, min(clients, sequences))
 	o.Query = cost.Query{Profile: profile, Device: d, Strategy: s, Workload: cost.Workload{
 		Input: r.number("isl"), Output: r.number("osl"), MaxBatchedTokens: maxBatchedTokens, Concurrency: running, Clients: clients,
 	}}
