@@ -224,8 +224,8 @@ func TestBasis(t *testing.T) {
 		if e.basis != test.want {
 			t.Errorf("%v: %s, want %s", test.family, e.basis, test.want)
 		}
-		if test.want != Fitted && e.spread != calibrated.Unmeasured {
-			t.Errorf("%v: spread %v of a family that was not measured, want %v", test.family, e.spread, calibrated.Unmeasured)
+		if test.want != Fitted && e.spreads != calibrated.Unmeasured {
+			t.Errorf("%v: spread %v of a family that was not measured, want %v", test.family, e.spreads, calibrated.Unmeasured)
 		}
 	}
 }

@@ -16,6 +16,9 @@ type Workload struct {
 	MaxBatchedTokens float64
 	// Requests is how many are offered at once in all; 0 means that there is always another one.
 	Requests float64
+	// Together says that all requests have the same lengths and start at once, as some load generators do: they then arrive
+	// and end in convoys, and wait longer for one another's prompts than requests of their own pace.
+	Together bool
 }
 
 // Query is a model on devices with a workload.
@@ -49,14 +52,27 @@ func (s *instance) serve(w Workload) Times {
 	decode := s.decode(w, w.Concurrency)
 	t := Times{TPOT: s.interleaved(w, w.Concurrency-1, decode)}
 	others := w.Concurrency - 1
-	busy := alone * w.Concurrency / (alone*w.Concurrency + w.Output*decode)
-	t.TTFT = c[FirstSeconds] + alone*(1+others/s.data*(c[QueueShare]+c[BusyShare]*busy)) + decode*0.5*min(1, others)
+	t.TTFT = c[FirstSeconds] + alone*(1+s.ahead(w, alone, decode)) + decode*0.5*min(1, others)
 	if w.Clients > w.Concurrency {
 		t.TTFT += (w.Clients/w.Concurrency - 1) * (alone + w.Output*t.TPOT)
 	}
 	t.OutputTokensPerSecond = s.throughput(w)
 	return t
 }
+
+// ahead is how many prompts a request waits for.
+func (s *instance) ahead(w Workload, alone, decode float64) float64 {
+	c, others := s.c, (w.Concurrency-1)/s.data
+	busy := alone * w.Concurrency / (alone*w.Concurrency + w.Output*decode)
+	share := c[QueueShare] + c[BusyShare]*busy
+	if !w.Together {
+		return others * share
+	}
+	return others*(share+c[TogetherShare]) + c[TogetherPrompts]*min(1, others/convoy)
+}
+
+// convoy is how many others there must be for the prompts of a convoy to be TogetherPrompts in the mean.
+const convoy = 8
 
 func (w Workload) bounded() Workload {
 	w.Input, w.Output, w.Concurrency = max(1, w.Input), max(1, w.Output), max(1, w.Concurrency)

@@ -6,12 +6,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/rankwright/rankwright/pkg/cost"
 )
 
 // engines are the words of the table.
 var engines = map[string]cost.Engine{"vllm": cost.VLLM, "sglang": cost.SGLang, "trtllm": cost.TensorRTLLM}
+
+// gapAnalysis is a word in the provenance of runs whose load generator gives all requests the same lengths and starts them
+// at once; the others draw lengths at random.
+const gapAnalysis = "auto-gap-analysis"
 
 // row is a row of the table with its columns.
 type row map[string]any
@@ -90,6 +95,7 @@ func (r row) observation(l *library) (Observation, error) {
 	running := max(1, min(clients, sequences))
 	o.Query = cost.Query{Profile: profile, Device: d, Strategy: s, Workload: cost.Workload{
 		Input: r.number("isl"), Output: r.number("osl"), MaxBatchedTokens: maxBatchedTokens, Concurrency: running, Clients: clients,
+		Together: strings.Contains(r.text("provenance"), gapAnalysis),
 	}}
 	o.Group = fmt.Sprintf("%s %s %s %s %g/%g", m.Name, product.Name, r.text("backend"), r.text("precision"), r.number("isl"), r.number("osl"))
 	o.Cell = fmt.Sprintf("%s tp%d ep%d c%g", o.Group, s.Tensor, s.Expert, r.number("concurrency"))
