@@ -26,7 +26,7 @@ type Calibration struct {
 	Classes       map[Class]Logarithms  `json:"classes"`
 	Families      []Measured            `json:"families"`
 	// Unmeasured are the spreads of families that were not measured.
-	Unmeasured Spread `json:"unmeasured"`
+	Unmeasured Spreads `json:"unmeasured"`
 }
 
 // Logarithms are natural logarithms of constants, or what is added to them, in the order of the constants.
@@ -36,8 +36,23 @@ type Logarithms [constants]float64
 type Measured struct {
 	Family
 	Offsets Logarithms `json:"offsets"`
-	Spread  Spread     `json:"spread"`
+	Spreads Spreads    `json:"spreads"`
 }
+
+// Regime is how much an instance has to do, which errors depend on.
+type Regime int
+
+// The regimes. The load is heavy where more than 32 requests run at a time in an attention-data-parallel group, or where some
+// wait for the running ones.
+const (
+	Light Regime = iota
+	Heavy
+
+	regimes int = iota
+)
+
+// Spreads are those of a family by regime.
+type Spreads [regimes]Spread
 
 // Spread is how far measurements are from estimates, as a factor less 1: a share of 0.2 says that they lie between the
 // estimate over 1.2 and 1.2 times the estimate. It is the 85th percentile of the errors when cells are estimated with

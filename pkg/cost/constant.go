@@ -13,7 +13,6 @@ const (
 	ExpertShare                       // routed experts' share of what LinearShare gives
 	AttentionShare                    // share of the 16-bit peak that attention over a prompt reaches
 	Traffic                           // how often a layer reads or writes the residual stream of a token, in 16 bits
-	Sharpness                         // exponent of the smooth maximum
 	LayerSeconds                      // launches of a layer
 	MixtureSeconds                    // what a mixture of experts adds to it
 	StepSeconds                       // host's work for a step
@@ -28,6 +27,8 @@ const (
 	FirstSeconds                      // from arrival to the first step
 	QueueShare                        // share of the prompts ahead that an arrival waits for
 	BusyShare                         // the same for each share of the time in which prompts are read
+	TogetherPrompts                   // prompts ahead of one that arrives with others, whatever their number
+	TogetherShare                     // QueueShare's addition for requests that arrive together
 	ArrivalShare                      // share of what an instance can do under a limit that it does while requests arrive at random
 	TrainingShare                     // share of the 16-bit peak that forward and backward passes reach
 	WaveShare                         // share of the running sequences that a batch keeps up
@@ -41,8 +42,8 @@ type Constants [constants]float64
 // names are those of the data.
 var names = [constants]string{
 	"weightShare", "cacheShare", "linearShare16", "linearShare8", "linearShare4", "expertShare", "attentionShare", "traffic",
-	"sharpness", "layerSeconds", "mixtureSeconds", "stepSeconds", "sequenceSeconds", "tokenSeconds", "reduceSeconds",
-	"hostReduceSeconds", "linkShare", "hostLinkShare", "transferSeconds", "stageShare", "firstSeconds", "queueShare", "busyShare", "arrivalShare", "trainingShare", "waveShare",
+	"layerSeconds", "mixtureSeconds", "stepSeconds", "sequenceSeconds", "tokenSeconds", "reduceSeconds",
+	"hostReduceSeconds", "linkShare", "hostLinkShare", "transferSeconds", "stageShare", "firstSeconds", "queueShare", "busyShare", "togetherPrompts", "togetherShare", "arrivalShare", "trainingShare", "waveShare",
 }
 
 // String is the constant's name in the data.
@@ -54,8 +55,8 @@ func (c Constant) String() string { return names[c] }
 func Start() Constants {
 	return Constants{
 		WeightShare: 0.8, CacheShare: 0.7, LinearShare16: 0.65, LinearShare8: 0.55, LinearShare4: 0.5, ExpertShare: 0.7,
-		AttentionShare: 0.4, Traffic: 12, Sharpness: 3, LayerSeconds: 15e-6, MixtureSeconds: 30e-6, StepSeconds: 0.5e-3,
+		AttentionShare: 0.4, Traffic: 12, LayerSeconds: 15e-6, MixtureSeconds: 30e-6, StepSeconds: 0.5e-3,
 		SequenceSeconds: 4e-6, TokenSeconds: 0.1e-6, ReduceSeconds: 5e-6, HostReduceSeconds: 15e-6, LinkShare: 0.8,
-		HostLinkShare: 0.5, TransferSeconds: 15e-6, StageShare: 0.85, FirstSeconds: 30e-3, QueueShare: 0.1, BusyShare: 0.3, ArrivalShare: 0.9, TrainingShare: 0.5, WaveShare: 0.95,
+		HostLinkShare: 0.5, TransferSeconds: 15e-6, StageShare: 0.85, FirstSeconds: 30e-3, QueueShare: 0.1, BusyShare: 0.3, TogetherPrompts: 1, TogetherShare: 0.05, ArrivalShare: 0.9, TrainingShare: 0.5, WaveShare: 0.95,
 	}
 }

@@ -65,16 +65,7 @@ func family(p *accelerator.Product) string {
 	return name
 }
 
-// rate is the peak that a format is computed at and the width that it is computed in; a format that the device does not
-// compute in is expanded to 16 bits.
-func (d *Device) rate(p v1alpha1.Precision) (float64, width) {
-	w := widthOf(p)
-	if d.peak[w] == 0 {
-		w = bits16
-	}
-	return d.peak[w], w
-}
-
+// widthOf is what a format is computed in where a device can.
 func widthOf(p v1alpha1.Precision) width {
 	switch p {
 	case v1alpha1.FP8:

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -9,7 +10,7 @@ import (
 // be.
 type Estimator struct {
 	constants Constants
-	spread    Spread
+	spreads   Spreads
 	basis     Basis
 }
 
@@ -27,9 +28,9 @@ type Estimate struct {
 
 // Estimator returns the estimator of a family.
 func (c *Calibration) Estimator(f Family) *Estimator {
-	e := &Estimator{constants: c.Constants(f), spread: c.Unmeasured, basis: c.basis(f)}
+	e := &Estimator{constants: c.Constants(f), spreads: c.Unmeasured, basis: c.basis(f)}
 	if m := c.measured(f); m != nil {
-		e.spread = m.Spread
+		e.spreads = m.Spreads
 	}
 	return e
 }
@@ -38,24 +39,37 @@ func (c *Calibration) Estimator(f Family) *Estimator {
 func (e *Estimator) Constants() *Constants { return &e.constants }
 
 // Serve estimates serving. The query must have passed its Check.
-func (e *Estimator) Serve(q *Query) Estimate { return e.ranges(Serve(q, &e.constants)) }
+func (e *Estimator) Serve(q *Query) Estimate { return e.ranges(q, Serve(q, &e.constants)) }
 
 // ServeUnder estimates serving requests that arrive at random, so many that a token takes at most limit seconds. The query
 // must have passed its Check.
 func (e *Estimator) ServeUnder(q *Query, limit float64) Estimate {
-	return e.ranges(ServeUnder(q, &e.constants, limit))
+	return e.ranges(q, ServeUnder(q, &e.constants, limit))
 }
 
 // Train estimates the seconds of an optimizer step. The job must have passed its Check.
 func (e *Estimator) Train(t *Training) (Range, Basis) {
-	return around(t.Step(&e.constants), e.spread.Training), e.basis
+	return around(t.Step(&e.constants), e.spreads[Light].Training), e.basis
 }
 
-func (e *Estimator) ranges(t Times) Estimate {
+func (e *Estimator) ranges(q *Query, t Times) Estimate {
+	spread := &e.spreads[q.Regime()]
 	return Estimate{
-		TTFT: around(t.TTFT, e.spread.TTFT), TPOT: around(t.TPOT, e.spread.TPOT),
-		OutputTokensPerSecond: around(t.OutputTokensPerSecond, e.spread.Throughput), Basis: e.basis,
+		TTFT: around(t.TTFT, spread.TTFT), TPOT: around(t.TPOT, spread.TPOT),
+		OutputTokensPerSecond: around(t.OutputTokensPerSecond, spread.Throughput), Basis: e.basis,
 	}
+}
+
+// manyRequests is how many run at a time under a heavy load.
+const manyRequests = 32
+
+// Regime is that of the query's workload.
+func (q *Query) Regime() Regime {
+	w := &q.Workload
+	if w.Clients > w.Concurrency || w.Concurrency > manyRequests*float64(max(1, q.Strategy.AttentionData)) {
+		return Heavy
+	}
+	return Light
 }
 
 func around(value, spread float64) Range {
@@ -67,8 +81,16 @@ const limitOf = 1e12
 
 // Check says what is wrong with a query, by field, value and remedy; nil where it can be estimated.
 func (q *Query) Check() error {
-	if err := checkPlace(q.Profile, q.Device); err != nil {
+	if err := q.Profile.check(); err != nil {
 		return err
+	}
+	if err := q.checkStages(); err != nil {
+		return err
+	}
+	if q.Device != nil || len(q.Stages) == 0 {
+		if err := q.Device.check(); err != nil {
+			return err
+		}
 	}
 	if err := q.Strategy.check(); err != nil {
 		return err
@@ -86,7 +108,10 @@ func (q *Query) Check() error {
 
 // Check says what is wrong with a training job, by field, value and remedy; nil where it can be estimated.
 func (t *Training) Check() error {
-	if err := checkPlace(t.Profile, t.Device); err != nil {
+	if err := t.Profile.check(); err != nil {
+		return err
+	}
+	if err := t.Device.check(); err != nil {
 		return err
 	}
 	if err := t.Strategy.check(); err != nil {
@@ -114,15 +139,22 @@ func checkNumbers(fields []field) error {
 	return nil
 }
 
-func checkPlace(p *Profile, d *Device) error {
-	switch {
-	case p == nil || p.layers < 1 || p.hidden < 1:
-		return fmt.Errorf("profile: empty: make it of a model with NewProfile")
-	case d == nil || !d.complete():
-		return fmt.Errorf("device: bandwidth or 16-bit peak rate is not known: estimate on a product of the catalogue")
+func (p *Profile) check() error {
+	if p == nil || p.layers < 1 || p.hidden < 1 {
+		return errors.New("profile: empty: make it of a model with NewProfile")
 	}
 	return nil
 }
+
+func (d *Device) check() error {
+	if d == nil || !d.complete() {
+		return errors.New("device: bandwidth or 16-bit peak rate is not known: estimate on a product of the catalogue")
+	}
+	return nil
+}
+
+// maxRate bounds the bytes per second of a link.
+const maxRate = 1e18
 
 // maxDegree bounds a degree of a strategy.
 const maxDegree = 1 << 16

@@ -1,6 +1,8 @@
 package cost
 
 import (
+	"slices"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/model"
 )
@@ -22,178 +24,123 @@ type Profile struct {
 	class  Class
 	layers float64
 	hidden float64
-	vocab  float64
 
 	attention attention
-	recurrent recurrence
-	dense     linear // feed-forward block of a layer that is no mixture
-	shared    linear // shared experts of a mixture
+	mixers    []mixer // kinds of layers by what mixes tokens
+	dense     linear  // feed-forward block of a layer that is no mixture
+	shared    linear  // router and shared experts of a mixture
 	experts   experts
 	head      linear
-	precision Precisions
+	encoder   encoder
+	// before counts the operators of the layers before an index.
+	before []counts
+}
+
+// maxMixers bounds the kinds of layers: recurrent, and the window or the whole context with no or one of four ratios.
+const maxMixers = 12
+
+// counts says how many layers of each kind a run of layers has.
+type counts struct {
+	mixers         [maxMixers]float64
+	dense, mixture float64
 }
 
 // linear is a matrix of weights that every token visits.
 type linear struct {
-	layers  float64 // how many layers have one
-	weights float64 // weights of a layer that tensor ranks share out
-	copied  float64 // weights of a layer that every tensor rank holds
-	bytes   float64 // bytes per weight
-	format  v1alpha1.Precision
+	weights float64 // of a layer that tensor ranks share out
+	copied  float64 // of a layer that every tensor rank holds
+	bytes   float64 // per weight
+	width   width   // that it is computed in where the device can
 }
 
-// attention is what the layers with a cache do.
-type attention struct {
-	projections linear
-	layers      float64 // layers that look at the whole context
-	windowed    float64 // layers that look back window tokens
-	window      float64
-	heads       float64
-	kvHeads     float64
-	cached      float64 // values cached for a token and key head; a latent counts as one head
-	latent      bool
-	decode      float64 // operations for a query head, token and cached token while decoding
-	prefill     float64 // the same in prefill
-	bytes       float64 // bytes per cached value
-}
-
-// recurrence is what the layers do that keep a state of fixed size for each sequence.
-type recurrence struct {
-	projections linear
-	state       float64 // bytes for a sequence and layer
-	operations  float64 // for a token and layer
-}
+func (l *linear) all() float64 { return l.weights + l.copied }
 
 // experts are the routed experts of the mixtures.
 type experts struct {
-	layers  float64
 	count   float64
 	active  float64
 	weights float64 // of one expert
 	bytes   float64
-	format  v1alpha1.Precision
-}
-
-// RecurrentLayers says that of a model's layers only every so manieth has a cache and the others keep a state, as gated
-// delta networks do.
-type RecurrentLayers struct {
-	// FullAttentionEvery is the period of the layers with a cache.
-	FullAttentionEvery int
-	// Weights are those of a recurrent layer's projections, AttentionWeights those of the other layers' where they differ
-	// from what the architecture says (an output gate), 0 where they do not.
-	Weights, AttentionWeights int64
-	// StateBytes is what a sequence keeps for a layer.
-	StateBytes int64
+	width   width
+	missed  float64 // logarithm of the share of experts that one token does not visit
 }
 
 // NewProfile reads the operators of a model.
 func NewProfile(m *model.Model, precisions Precisions) *Profile {
 	a := &m.Architecture
 	p := &Profile{
-		class: Dense, layers: float64(a.Layers), hidden: float64(a.HiddenSize), vocab: float64(a.VocabSize), precision: precisions,
+		class: classOf(a), layers: float64(a.Layers), hidden: float64(a.HiddenSize),
+		attention: attentionOf(a, precisions.Cache), encoder: encoderOf(m),
+		dense: linearOf(blockWeights(a, a.MLP.IntermediateSize), precisions.Linear),
+		head:  linearOf(float64(a.HiddenSize)*float64(a.VocabSize), v1alpha1.BF16),
 	}
-	p.attention = headAttention(a)
-	if mla := a.Attention.MLA; mla != nil {
-		p.attention = latentAttention(a, mla)
-	}
-	p.attention.bytes = bytesPer(precisions.Cache)
-	mixtures := 0.0
 	if a.MoE != nil {
-		p.class = Mixture
-		mixtures = mixtureLayers(a)
-		p.experts = experts{
-			layers: mixtures, count: float64(a.MoE.Experts), active: float64(a.MoE.ActiveExperts),
-			weights: matrices(a) * p.hidden * float64(a.MoE.IntermediateSize),
-			bytes:   bytesPer(precisions.Experts), format: precisions.Experts,
-		}
-		p.shared = p.linear(mixtures, matrices(a)*p.hidden*float64(a.MoE.SharedIntermediateSize), precisions.Linear)
-		if a.Attention.MLA != nil {
-			p.class = Latent
-		}
+		p.shared = linearOf(blockWeights(a, a.MoE.SharedIntermediateSize), precisions.Linear)
+		p.shared.copied = float64(a.HiddenSize) * float64(a.MoE.Experts)
+		p.experts = expertsOf(a, precisions.Experts)
 	}
-	p.dense = p.linear(p.layers-mixtures, matrices(a)*p.hidden*float64(a.MLP.IntermediateSize), precisions.Linear)
-	p.attention.projections.layers = p.layers
-	p.attention.projections.bytes, p.attention.projections.format = bytesPer(precisions.Linear), precisions.Linear
-	p.head = linear{layers: 1, weights: p.hidden * p.vocab, bytes: 2, format: v1alpha1.BF16}
+	p.count(m, precisions)
 	return p
 }
 
-// WithRecurrent returns the profile of the same model with recurrent layers among its layers.
-func (p *Profile) WithRecurrent(r RecurrentLayers) *Profile {
-	q := *p
-	if r.FullAttentionEvery < 1 {
-		return &q
+// count sorts the layers into kinds.
+func (p *Profile) count(m *model.Model, precisions Precisions) {
+	a := &m.Architecture
+	p.before = make([]counts, max(0, a.Layers)+1)
+	var keys []mixerKey
+	for layer := range int(a.Layers) {
+		key := keyOf(m, layer)
+		at := slices.Index(keys, key)
+		if at < 0 && len(keys) < maxMixers {
+			at, keys = len(keys), append(keys, key)
+			p.mixers = append(p.mixers, mixerOf(m, layer, key, precisions))
+		}
+		n := p.before[layer]
+		n.mixers[max(0, at)]++
+		if isMixture(a, layer) {
+			n.mixture++
+		} else {
+			n.dense++
+		}
+		p.before[layer+1] = n
 	}
-	full := float64(int(p.layers) / r.FullAttentionEvery)
-	q.class = Recurrent
-	q.attention.layers, q.attention.windowed = full, 0
-	q.attention.projections.layers = full
-	if r.AttentionWeights > 0 {
-		q.attention.projections.weights = float64(r.AttentionWeights)
-	}
-	q.recurrent = recurrence{
-		projections: p.linear(p.layers-full, float64(r.Weights), p.precision.Linear),
-		state:       float64(r.StateBytes),
-		operations:  float64(r.StateBytes), // 4 operations for each value of the state, of 4 bytes
-	}
-	return &q
 }
 
 // Class is the class of models that the profile's constants are those of.
 func (p *Profile) Class() Class { return p.class }
 
-func (p *Profile) linear(layers, weights float64, format v1alpha1.Precision) linear {
-	return linear{layers: layers, weights: weights, bytes: bytesPer(format), format: format}
+// Layers is how many layers the model has.
+func (p *Profile) Layers() int { return int(p.layers) }
+
+// whole counts all layers.
+func (p *Profile) whole() *counts { return &p.before[len(p.before)-1] }
+
+func classOf(a *v1alpha1.Architecture) Class {
+	switch {
+	case a.Recurrent != nil:
+		return Recurrent
+	case a.Attention.MLA != nil || a.Attention.Compressed != nil:
+		return Latent
+	case a.MoE != nil:
+		return Mixture
+	default:
+		return Dense
+	}
 }
 
-// matrices is how many matrices a feed-forward block has: a gate is one more.
-func matrices(a *v1alpha1.Architecture) float64 {
+func linearOf(weights float64, format v1alpha1.Precision) linear {
+	return linear{weights: weights, bytes: bytesPer(format), width: widthOf(format)}
+}
+
+// blockWeights are those of a feed-forward block: a gate is a third matrix.
+func blockWeights(a *v1alpha1.Architecture, intermediate int32) float64 {
+	matrices := 3.0
 	if a.MLP.Ungated {
-		return 2
+		matrices = 2
 	}
-	return 3
+	return matrices * float64(a.HiddenSize) * float64(intermediate)
 }
 
-// mixtureLayers counts the layers that are mixtures of experts.
-func mixtureLayers(a *v1alpha1.Architecture) float64 {
-	every := max(1, a.MoE.Interval)
-	return float64(max(0, (a.Layers-a.MoE.FirstLayer+every-1)/every))
-}
-
-// headAttention is attention with keys and values for each head or group of heads.
-func headAttention(a *v1alpha1.Architecture) attention {
-	width := float64(a.Attention.HeadDim)
-	hidden, heads, kvHeads := float64(a.HiddenSize), float64(a.Attention.Heads), float64(a.Attention.KVHeads)
-	at := attention{
-		projections: linear{weights: 2 * hidden * width * (heads + kvHeads)},
-		layers:      float64(a.Layers), heads: heads, kvHeads: max(1, kvHeads), cached: 2 * width,
-		decode: 4 * width, prefill: 4 * width,
-	}
-	if a.Attention.SlidingWindow > 0 {
-		full := 0.0
-		if a.Attention.FullAttentionEvery > 0 {
-			full = float64(a.Layers / a.Attention.FullAttentionEvery)
-		}
-		at.windowed, at.layers, at.window = at.layers-full, full, float64(a.Attention.SlidingWindow)
-	}
-	return at
-}
-
-// latentAttention is multi-head latent attention: prefill expands the latent to heads, decoding folds the expansion into
-// the queries and computes on the latent itself.
-func latentAttention(a *v1alpha1.Architecture, mla *v1alpha1.MLA) attention {
-	hidden, heads := float64(a.HiddenSize), float64(a.Attention.Heads)
-	query := float64(mla.QKNopeHeadDim) + float64(mla.QKRopeHeadDim)
-	latent, rope, value := float64(mla.KVLoraRank), float64(mla.QKRopeHeadDim), float64(mla.VHeadDim)
-	copied, split := hidden*(latent+rope), heads*latent*(float64(mla.QKNopeHeadDim)+value)+heads*value*hidden
-	if rank := float64(mla.QLoraRank); rank > 0 {
-		copied, split = copied+hidden*rank, split+heads*rank*query
-	} else {
-		split += heads * hidden * query
-	}
-	return attention{
-		projections: linear{weights: split, copied: copied},
-		layers:      float64(a.Layers), heads: heads, kvHeads: 1, cached: latent + rope, latent: true,
-		decode: 2 * (2*latent + rope), prefill: 2 * (query + value),
-	}
+func isMixture(a *v1alpha1.Architecture, layer int) bool {
+	return a.MoE != nil && layer >= int(a.MoE.FirstLayer) && (layer-int(a.MoE.FirstLayer))%max(1, int(a.MoE.Interval)) == 0
 }

@@ -16,6 +16,9 @@ type Workload struct {
 	MaxBatchedTokens float64
 	// Requests is how many are offered at once in all; 0 means that there is always another one.
 	Requests float64
+	// Together says that all requests have the same lengths and start at once, as some load generators do: they then arrive
+	// and end in convoys, and wait longer for one another's prompts than requests of their own pace.
+	Together bool
 }
 
 // Query is a model on devices with a workload.
@@ -24,6 +27,9 @@ type Query struct {
 	Device   *Device
 	Strategy Strategy
 	Workload Workload
+	// Stages are those of a pipeline over unequal devices or with given runs of layers, in order; Strategy.Pipeline does not
+	// count then. Empty means Strategy.Pipeline equal stages on Device.
+	Stages []Stage
 }
 
 // Times are what an instance delivers, without a range.
@@ -36,20 +42,37 @@ type Times struct {
 
 // Serve evaluates a query with given constants.
 func Serve(q *Query, c *Constants) Times {
-	s := stepper{p: q.Profile, d: q.Device, c: c, degrees: q.Strategy.degrees()}
-	w := q.Workload.bounded()
-	alone := s.prompt(w, 1)
+	s := newInstance(q, c)
+	return s.serve(q.Workload.bounded())
+}
+
+func (s *instance) serve(w Workload) Times {
+	c := s.c
+	alone := s.prompt(w)
 	decode := s.decode(w, w.Concurrency)
 	t := Times{TPOT: s.interleaved(w, w.Concurrency-1, decode)}
 	others := w.Concurrency - 1
-	busy := alone * w.Concurrency / (alone*w.Concurrency + w.Output*decode)
-	t.TTFT = c[FirstSeconds] + alone*(1+others*(c[QueueShare]+c[BusyShare]*busy)) + decode*0.5*min(1, others)
+	t.TTFT = c[FirstSeconds] + alone*(1+s.ahead(w, alone, decode)) + decode*0.5*min(1, others)
 	if w.Clients > w.Concurrency {
 		t.TTFT += (w.Clients/w.Concurrency - 1) * (alone + w.Output*t.TPOT)
 	}
 	t.OutputTokensPerSecond = s.throughput(w)
 	return t
 }
+
+// ahead is how many prompts a request waits for.
+func (s *instance) ahead(w Workload, alone, decode float64) float64 {
+	c, others := s.c, (w.Concurrency-1)/s.data
+	busy := alone * w.Concurrency / (alone*w.Concurrency + w.Output*decode)
+	share := c[QueueShare] + c[BusyShare]*busy
+	if !w.Together {
+		return others * share
+	}
+	return others*(share+c[TogetherShare]) + c[TogetherPrompts]*min(1, others/convoy)
+}
+
+// convoy is how many others there must be for the prompts of a convoy to be TogetherPrompts in the mean.
+const convoy = 8
 
 func (w Workload) bounded() Workload {
 	w.Input, w.Output, w.Concurrency = max(1, w.Input), max(1, w.Output), max(1, w.Concurrency)
@@ -62,34 +85,59 @@ func (w Workload) bounded() Workload {
 	return w
 }
 
-// prompt is the time to read the prompts of some requests, in chunks.
-func (s *stepper) prompt(w Workload, requests float64) float64 {
-	tokens := requests * w.Input
-	chunks := max(1, tokens/(w.MaxBatchedTokens*s.data*s.stages))
-	return chunks * s.step(batch{prompt: tokens / chunks, reach: w.Input / 2, finished: requests / chunks})
+// prompt is the time to read a prompt in each attention-data-parallel group, in chunks that follow one another through the
+// stages.
+func (s *instance) prompt(w Workload) float64 {
+	chunks := max(1, w.Input/w.MaxBatchedTokens)
+	b := batch{prompt: w.Input / chunks * s.data, length: w.Input, finished: s.data / chunks}
+	slowest, sum := s.pass(b)
+	host := s.c[TokenSeconds] * b.prompt / s.data
+	return soft(sum, host) + (chunks-1)*soft(slowest, host) + chunks*s.c[StepSeconds]
 }
 
-// decode is a step in which some sequences get a token each.
-func (s *stepper) decode(w Workload, sequences float64) float64 {
-	return s.step(batch{sequences: sequences, context: w.Input + w.Output/2})
+// decoding is a batch in which some sequences get a token each.
+func (w Workload) decoding(sequences float64) batch {
+	return batch{sequences: sequences, context: w.Input + w.Output/2}
+}
+
+// decode is a step of such a batch.
+func (s *instance) decode(w Workload, sequences float64) float64 {
+	return s.step(w.decoding(sequences))
+}
+
+// step is a whole step. The stages of a pipeline work on a share of the batch each at the same time; each share is a step
+// of its own for the host. The engine prepares a step for its sequences while the devices still work on the one before.
+func (s *instance) step(b batch) float64 {
+	n := s.stages
+	if n > 1 {
+		b = b.share(n)
+	}
+	devices, _ := s.pass(b)
+	if n > 1 {
+		devices /= s.c[StageShare]
+	}
+	host := (s.c[SequenceSeconds]*b.sequences + s.c[TokenSeconds]*b.prompt) / s.data
+	return n * (soft(devices, host) + s.c[StepSeconds])
 }
 
 // interleaved is the mean time between two tokens of a request while the prompts of others are read: so many of its
 // steps carry a chunk as the others' prompts need, and the rest decode only.
-func (s *stepper) interleaved(w Workload, others, decode float64) float64 {
+func (s *instance) interleaved(w Workload, others, decode float64) float64 {
 	tokens := others * w.Input
 	if tokens <= 0 {
 		return decode
 	}
 	room := max(1, w.MaxBatchedTokens*s.data*s.stages-w.Concurrency)
 	chunk := min(room, max(w.Input, tokens/w.Output))
-	mixed := s.step(batch{w.Concurrency, w.Input + w.Output/2, chunk, w.Input / 2, chunk / w.Input})
+	b := w.decoding(w.Concurrency)
+	b.prompt, b.length, b.finished = chunk, w.Input, chunk/w.Input
+	mixed := s.step(b)
 	steps := tokens / chunk
 	return (steps*mixed + max(0, w.Output-steps)*decode) / w.Output
 }
 
 // throughput is output tokens per second: in waves of as many requests as run at a time, the last one smaller.
-func (s *stepper) throughput(w Workload) float64 {
+func (s *instance) throughput(w Workload) float64 {
 	w.Concurrency *= s.c[WaveShare]
 	if w.Requests <= 0 || w.Requests > 8*w.Concurrency {
 		return w.Concurrency / s.interleaved(w, w.Concurrency, s.decode(w, w.Concurrency))
@@ -106,7 +154,7 @@ func (s *stepper) throughput(w Workload) float64 {
 	return w.Requests * w.Output / t
 }
 
-func (s *stepper) wave(w Workload, sequences float64) float64 {
+func (s *instance) wave(w Workload, sequences float64) float64 {
 	w.Concurrency = max(1, sequences)
 	return w.Output * s.interleaved(w, sequences, s.decode(w, sequences))
 }
@@ -114,20 +162,55 @@ func (s *stepper) wave(w Workload, sequences float64) float64 {
 // ServeUnder evaluates a query at the largest concurrency up to the query's at which a token takes at most limit seconds,
 // with requests that arrive at random.
 func ServeUnder(q *Query, c *Constants, limit float64) Times {
-	at := *q
-	low, high := 1.0, max(1, q.Workload.Concurrency)
-	if t := Serve(&at, c); t.TPOT > limit {
-		for range 20 {
-			at.Workload.Concurrency = math.Sqrt(low * high)
-			if Serve(&at, c).TPOT > limit {
-				high = at.Workload.Concurrency
-			} else {
-				low = at.Workload.Concurrency
-			}
-		}
-		at.Workload.Concurrency = low
-	}
-	t := Serve(&at, c)
+	s := newInstance(q, c)
+	w := q.Workload.bounded()
+	w.Concurrency = s.largest(w, limit)
+	t := s.serve(w)
 	t.OutputTokensPerSecond *= c[ArrivalShare]
 	return t
+}
+
+// near is how close, as a share, a concurrency or its time per token must be to the limit's to be taken for it.
+const near = 1e-5
+
+// largest is the concurrency of ServeUnder, at least 1, by the false position with halved ends (Illinois), which needs few
+// steps since times are nearly linear in the concurrency.
+func (s *instance) largest(w Workload, limit float64) float64 {
+	over := func(concurrency float64) float64 {
+		w.Concurrency = concurrency
+		return s.interleaved(w, concurrency-1, s.decode(w, concurrency)) - limit
+	}
+	low, high := 1.0, w.Concurrency
+	below, above := 0.0, over(high)
+	if above <= 0 {
+		return high
+	}
+	if below = over(low); below >= 0 {
+		return low
+	}
+	side := 0
+	for range 60 {
+		at := (low*above - high*below) / (above - below)
+		switch t := over(at); {
+		case t > 0:
+			high, above = at, t
+			if side > 0 {
+				below /= 2
+			}
+			side = 1
+		default:
+			low, below = at, t
+			if side < 0 {
+				above /= 2
+			}
+			side = -1
+			if -t < near*limit {
+				return low
+			}
+		}
+		if high-low < near*low {
+			break
+		}
+	}
+	return low
 }

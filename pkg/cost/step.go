@@ -33,118 +33,184 @@ type batch struct {
 	sequences float64 // that decode a token each
 	context   float64 // tokens they look back, in the mean
 	prompt    float64 // tokens of prompts
-	reach     float64 // tokens that a token of a prompt looks back, in the mean
+	length    float64 // of the prompts that they are of
 	finished  float64 // prompts that end in the step
 }
 
-// stepper is what does not change from step to step of one query.
+// share is one of n equal parts of a batch. A part that decodes has at least one sequence.
+func (b batch) share(n float64) batch {
+	if b.sequences > 0 {
+		b.sequences = max(1, b.sequences/n)
+	}
+	b.prompt, b.finished = b.prompt/n, b.finished/n
+	return b
+}
+
+// stepper is what does not change from step to step of one device.
 type stepper struct {
 	p *Profile
-	d *Device
 	c *Constants
 	degrees
-}
 
-// stage is the time that the slowest stage of a pipeline takes for a batch: the last one, which has the head beside an
-// equal share of the layers, rounded up.
-func (s *stepper) stage(b batch) float64 {
-	local := batch{b.sequences / s.data, b.context, b.prompt / s.data, b.reach, b.finished / s.data}
-	tokens := local.sequences + local.prompt
-	total := b.sequences + b.prompt
-	p, c := s.p, s.c
-	t := s.linear(&p.attention.projections, tokens) + s.attend(local) + s.recur(local)
-	t += s.linear(&p.dense, tokens) + s.linear(&p.shared, tokens) + s.route(total)
-	t += p.layers * tokens * p.hidden * 2 * c[Traffic] / (s.d.Bandwidth * c[WeightShare] * math.Sqrt(s.tensor))
-	t += p.layers*c[LayerSeconds] + p.experts.layers*c[MixtureSeconds]
-	t += s.collect(tokens, total)
-	return t*math.Ceil(p.layers/s.stages)/p.layers + s.linear(&p.head, local.sequences+local.finished)
-}
-
-// step is a whole step. The stages of a pipeline work on a share of the batch each at the same time; each share is a step
-// of its own for the host. The engine prepares a step for its sequences while the devices still work on the one before.
-func (s *stepper) step(b batch) float64 {
-	micro := b
-	transfer := 0.0
-	if s.stages > 1 {
-		micro = batch{b.sequences / s.stages, b.context, b.prompt / s.stages, b.reach, b.finished / s.stages}
-		if b.sequences > 0 {
-			micro.sequences = max(1, micro.sequences)
-		}
-		transfer = s.c[TransferSeconds] + (micro.sequences+micro.prompt)/s.data*s.p.hidden*2/s.link()
-	}
-	devices := s.stage(micro) + transfer
-	if s.stages > 1 {
-		devices /= s.c[StageShare]
-	}
-	host := s.c[SequenceSeconds]*micro.sequences/s.data + s.c[TokenSeconds]*micro.prompt/s.data
-	return s.stages * (s.soft(devices, host) + s.c[StepSeconds])
-}
-
-// soft is a smooth maximum of two times.
-func (s *stepper) soft(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
-	}
-	if a <= 0 || b < 1e-3*a {
-		return a
-	}
-	k := s.c[Sharpness]
-	return a * math.Pow(1+math.Pow(b/a, k), 1/k)
+	read                   float64 // bytes of weights per second
+	cache                  float64 // bytes of keys and values per second
+	compute                [4]float64
+	products               float64 // operations of attention per second
+	link                   float64 // bytes per second that collectives reach between the ranks of a stage
+	reduces                float64
+	traffic                float64 // seconds of a layer for the residual stream of a token
+	tensorStart, dataStart float64 // seconds before the first byte of a collective
+	visits                 float64 // share of the tokens of all groups that visit an expert of a rank
 }
 
 // linearShares are the constants by the width that is computed in.
 var linearShares = [4]Constant{bits16: LinearShare16, bits8: LinearShare8, bits4: LinearShare4, bits8Integer: LinearShare8}
 
-func (s *stepper) linear(l *linear, tokens float64) float64 {
-	if l.layers == 0 || tokens == 0 {
-		return 0
+func newStepper(p *Profile, d *Device, c *Constants, g degrees) stepper {
+	s := stepper{
+		p: p, c: c, degrees: g, read: d.Bandwidth * c[WeightShare], cache: d.Bandwidth * c[CacheShare],
+		products: d.peak[bits16] * c[AttentionShare], visits: 1,
 	}
-	weights := l.weights/s.tensor + l.copied
-	peak, w := s.d.rate(l.format)
-	read := weights * l.bytes / (s.d.Bandwidth * s.c[WeightShare])
-	compute := 2 * weights * tokens / (peak * s.c[linearShares[w]])
-	return l.layers * s.soft(read, compute)
+	for w := range s.compute {
+		at := width(w)
+		if d.peak[at] == 0 {
+			at = bits16
+		}
+		s.compute[w] = d.peak[at] * c[linearShares[at]]
+	}
+	share, latency := c[LinkShare], c[ReduceSeconds]
+	if d.HostLink {
+		share, latency = c[HostLinkShare], c[HostReduceSeconds]
+	}
+	s.link = max(1, d.Link*share)
+	s.traffic = p.hidden * 2 * c[Traffic] / s.read
+	if g.tensor > 1 {
+		s.traffic /= math.Sqrt(g.tensor)
+		s.tensorStart = latency * math.Log2(g.tensor)
+	}
+	if g.data > 1 {
+		s.dataStart = latency * math.Log2(g.data)
+		if g.expert > 1 {
+			s.visits = -math.Expm1(p.experts.active * math.Log1p(-1/g.data))
+		}
+	}
+	return s
 }
 
-// attend is attention itself: reading the cache and the products of queries with it.
-func (s *stepper) attend(b batch) float64 {
-	a := &s.p.attention
-	heads := math.Ceil(a.heads / s.tensor)
-	kv := max(1, a.kvHeads/s.tensor)
-	t := 0.0
-	for _, kind := range [2]struct{ layers, window float64 }{{a.layers, math.Inf(1)}, {a.windowed, a.window}} {
-		if kind.layers == 0 {
-			continue
-		}
-		context, reach := min(b.context, kind.window), min(b.reach, kind.window)
-		read := b.sequences * context * kv * a.cached * a.bytes / (s.d.Bandwidth * s.c[CacheShare])
-		compute := b.sequences * context * heads * a.decode / (s.d.peak[bits16] * s.c[AttentionShare])
-		prompt := b.prompt * reach * heads * a.prefill / (s.d.peak[bits16] * s.c[AttentionShare])
-		t += kind.layers * (s.soft(read, compute) + prompt)
+// layerTimes are the seconds that a batch takes in one layer of each kind and at the ends of a model.
+type layerTimes struct {
+	mixers         [maxMixers]float64
+	dense, mixture float64
+	encoder, head  float64
+}
+
+// times are those of a batch.
+func (s *stepper) times(b batch) layerTimes {
+	total := b.sequences + b.prompt
+	if s.data > 1 {
+		b.sequences, b.prompt, b.finished = b.sequences/s.data, b.prompt/s.data, b.finished/s.data
 	}
+	tokens := b.sequences + b.prompt
+	p := s.p
+	every := tokens*s.traffic + s.c[LayerSeconds] + s.collect(tokens)
+	var t layerTimes
+	for i := range p.mixers {
+		t.mixers[i] = s.mix(&p.mixers[i], &b, tokens)
+	}
+	whole := p.whole()
+	if whole.dense > 0 {
+		t.dense = every + s.linear(&p.dense, tokens)
+	}
+	if whole.mixture > 0 {
+		t.mixture = every + s.linear(&p.shared, tokens) + s.route(total) + s.exchange(total) + s.c[MixtureSeconds]
+	}
+	if e := &p.encoder; e.positions > 0 && b.finished > 0 {
+		t.encoder = s.linear(&e.block, b.finished*e.positions) + b.finished*e.products/s.products
+	}
+	t.head = s.linear(&p.head, b.sequences+b.finished)
 	return t
 }
 
-// recur is the recurrent layers: their projections, and reading and writing the states.
-func (s *stepper) recur(b batch) float64 {
-	r := &s.p.recurrent
-	if r.projections.layers == 0 {
+// layers is the time of the layers that are counted.
+func (t *layerTimes) layers(n *counts, kinds int) float64 {
+	sum := n.dense*t.dense + n.mixture*t.mixture
+	for i, seconds := range t.mixers[:kinds] {
+		sum += n.mixers[i] * seconds
+	}
+	return sum
+}
+
+// run is the time of a run of layers, with the head where it has the last and the encoder where it has the first.
+func (s *stepper) run(t *layerTimes, first, end int) float64 {
+	to, from, kinds := &s.p.before[end], &s.p.before[first], len(s.p.mixers)
+	sum := t.layers(to, kinds) - t.layers(from, kinds)
+	if first == 0 {
+		sum += t.encoder
+	}
+	if end == len(s.p.before)-1 {
+		sum += t.head
+	}
+	return sum
+}
+
+// soft is a smooth maximum of two times: the cube root of the sum of their cubes.
+func soft(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	r := b / a
+	if a <= 0 || r < 1e-3 { // less than 4e-10 of a
+		return a
+	}
+	return a * cubeRoot(1+r*r*r)
+}
+
+// cubeRoot is that of a number from 1 to 2, by one step of Halley's method from a parabola; it is off by less than 1e-9. With
+// math.Cbrt half the time of an evaluation goes to it.
+func cubeRoot(v float64) float64 {
+	y := 0.625687 + v*(0.433561-0.058362*v)
+	cube := y * y * y
+	return y * (cube + 2*v) / (2*cube + v)
+}
+
+func (s *stepper) linear(l *linear, tokens float64) float64 {
+	weights := l.weights/s.tensor + l.copied
+	if weights == 0 || tokens == 0 {
 		return 0
 	}
-	state := 2 * (b.sequences + b.finished) * r.state / s.tensor / (s.d.Bandwidth * s.c[CacheShare])
-	compute := (b.sequences + b.prompt) * r.operations / s.tensor / (s.d.peak[bits16] * s.c[AttentionShare])
-	return s.linear(&r.projections, b.sequences+b.prompt) + r.projections.layers*s.soft(state, compute)
+	return soft(weights*l.bytes/s.read, 2*weights*tokens/s.compute[l.width])
+}
+
+// mix is attention or recurrence with its projections.
+func (s *stepper) mix(m *mixer, b *batch, tokens float64) float64 {
+	t := s.linear(&m.projections, tokens)
+	if m.state > 0 {
+		moved := 2 * (b.sequences + b.finished) * m.state / s.tensor / s.cache
+		return t + soft(moved, tokens*m.operations/s.tensor/s.products)
+	}
+	a := &s.p.attention
+	heads := math.Ceil(a.heads / s.tensor)
+	kv := max(1, a.kvHeads/s.tensor)
+	seen, reach := m.fixed, m.fixed
+	for i := range m.attended {
+		seen += m.attended[i].seen(b.context)
+		reach += m.attended[i].reach(b.length)
+	}
+	scored, scores := m.indexed.seen(b.context), m.indexed.reach(b.length)
+	read := b.sequences * (seen*kv*a.cached + scored*a.index.cached) * a.bytes / s.cache
+	compute := b.sequences * (seen*heads*a.decode + scored*a.index.operations) / s.products
+	prompt := b.prompt * (reach*heads*a.prefill + scores*a.index.operations) / s.products
+	return t + soft(read, compute) + prompt
 }
 
 // route is the routed experts. A step reads those of its experts that at least one of its tokens visits.
 func (s *stepper) route(tokens float64) float64 {
 	e := &s.p.experts
-	if e.layers == 0 || tokens == 0 {
+	if tokens == 0 {
 		return 0
 	}
-	visited := 1 - math.Pow(1-e.active/e.count, tokens)
-	peak, w := s.d.rate(e.format)
-	read := e.count * visited * e.weights * e.bytes / (s.ranks * s.d.Bandwidth * s.c[WeightShare])
-	compute := 2 * e.active * e.weights * tokens / (s.ranks * peak * s.c[linearShares[w]] * s.c[ExpertShare])
-	return e.layers * s.soft(read, compute)
+	visited := -math.Expm1(e.missed * tokens)
+	read := e.count * visited * e.weights * e.bytes / (s.ranks * s.read)
+	compute := 2 * e.active * e.weights * tokens / (s.ranks * s.compute[e.width] * s.c[ExpertShare])
+	return soft(read, compute)
 }

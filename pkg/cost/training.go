@@ -34,16 +34,32 @@ func (t *Training) passes() float64 {
 
 // forward is the operations of a forward pass over one token, over all ranks.
 func (t *Training) forward() float64 {
-	p := t.Profile
-	weights := 0.0
-	for _, l := range [5]*linear{&p.attention.projections, &p.recurrent.projections, &p.dense, &p.shared, &p.head} {
-		weights += l.layers * (l.weights + l.copied)
+	p, a := t.Profile, &t.Profile.attention
+	sum := 2 * p.weights(p.experts.active)
+	for i := range p.mixers {
+		m, n := &p.mixers[i], p.whole().mixers[i]
+		products := m.operations
+		for _, span := range m.attended {
+			if seen := t.Sequence; span.per > 0 { // the kernels of the measurements compute the masked half as well
+				if span.limit > 0 {
+					seen = min(seen, span.limit)
+				}
+				products += a.heads * a.prefill * seen / span.per
+			}
+		}
+		sum += n * products
 	}
-	weights += p.experts.layers * p.experts.active * p.experts.weights
-	a := &p.attention
-	reach := t.Sequence // the kernels of the measurements compute the masked half as well
-	products := a.heads * a.prefill * (a.layers*reach + a.windowed*min(reach, a.window))
-	return 2*weights + products
+	return sum
+}
+
+// weights are those of the model with so many experts of each mixture, without the embedding.
+func (p *Profile) weights(experts float64) float64 {
+	n := p.whole()
+	sum := p.head.all() + n.dense*p.dense.all() + n.mixture*(p.shared.all()+experts*p.experts.weights)
+	for i := range p.mixers {
+		sum += n.mixers[i] * p.mixers[i].projections.all()
+	}
+	return sum
 }
 
 // Operations are those of an optimizer step, recomputed ones included.
@@ -58,9 +74,10 @@ func (t *Training) Step(c *Constants) float64 {
 	micro := max(1, t.MicroBatch)
 	count := max(1, t.Batch/(replicas*micro))
 	tokens := micro * t.Sequence
-	s := stepper{p: t.Profile, d: t.Device, c: c, degrees: d}
+	s := newStepper(t.Profile, t.Device, c, d)
 	compute := t.passes() * t.forward() * tokens / (d.ranks * d.stages * t.Device.peak[bits16] * c[TrainingShare])
-	collect := t.passes() * s.collect(tokens/d.data, tokens) / d.stages
+	whole := t.Profile.whole()
+	collect := t.passes() * (t.Profile.layers*s.collect(tokens/d.data) + whole.mixture*s.exchange(tokens)) / d.stages
 	pass := compute + collect
 	if d.stages > 1 {
 		pass += 2 * (c[TransferSeconds] + tokens*t.Profile.hidden*2/d.tensor/t.network())
@@ -73,11 +90,7 @@ func (t *Training) reduce(replicas float64, d degrees) float64 {
 	if replicas <= 1 || t.Frozen {
 		return 0
 	}
-	p := t.Profile
-	weights := p.experts.layers*p.experts.count*p.experts.weights + p.head.weights
-	for _, l := range [4]*linear{&p.attention.projections, &p.recurrent.projections, &p.dense, &p.shared} {
-		weights += l.layers * (l.weights + l.copied)
-	}
+	weights := t.Profile.weights(t.Profile.experts.count)
 	sent := 2 * (replicas - 1) / replicas * 2 * weights / (d.ranks * d.stages)
 	return sent / t.network()
 }

@@ -12,22 +12,36 @@ import (
 const (
 	parts    = 4    // the training cells are fitted without each quarter of the groups in turn
 	coverage = 0.85 // of the errors that a spread covers
-	// shared is how many errors of its own a family needs before its spread is as much its own as that of all: errors of
-	// one group are alike, so that few groups say little.
-	shared = 100
+	// shared is how many errors of its own a family needs before its spread is as much its own as that of its engine, and so
+	// on for an engine and for the regime of a family: errors of one group are alike, so that few groups say little.
+	shared = 30
 )
 
-// errorsBy are the errors of the estimates of a family's quantity.
-type errorsBy map[cost.Family]map[truth.Quantity][]float64
+// scope is what errors are collected for: a family, an engine alone, or everything, under one regime or any.
+type scope struct {
+	family cost.Family
+	regime cost.Regime
+}
+
+// anyRegime is that of a scope that has both.
+const anyRegime cost.Regime = -1
+
+// scopes are those that an observation belongs to, the widest first.
+func scopes(f cost.Family, regime cost.Regime) [4]scope {
+	return [4]scope{{cost.Family{}, anyRegime}, {cost.Family{Engine: f.Engine}, anyRegime}, {f, anyRegime}, {f, regime}}
+}
+
+// errorsBy are the errors of the estimates of a scope's quantity.
+type errorsBy map[scope]map[truth.Quantity][]float64
 
 func (e errorsBy) add(o *truth.Observation, c *cost.Calibration) {
 	constants := c.Constants(o.Family)
-	off := math.Abs(math.Log(o.Estimate(&constants) / o.Measured))
-	for _, f := range [2]cost.Family{o.Family, {}} {
-		if e[f] == nil {
-			e[f] = map[truth.Quantity][]float64{}
+	off := math.Exp(math.Abs(math.Log(o.Estimate(&constants)/o.Measured))) - 1
+	for _, s := range scopes(o.Family, o.Query.Regime()) {
+		if e[s] == nil {
+			e[s] = map[truth.Quantity][]float64{}
 		}
-		e[f][o.Quantity] = append(e[f][o.Quantity], math.Exp(off)-1)
+		e[s][o.Quantity] = append(e[s][o.Quantity], off)
 	}
 }
 
@@ -39,24 +53,24 @@ func Spreads(c *cost.Calibration, observations []truth.Observation) {
 		measured.without(observations, func(o *truth.Observation) bool {
 			return o.Quantity != truth.TrainingRate && hash(o.Group)%parts == part
 		})
+		measured.without(observations, func(o *truth.Observation) bool {
+			return o.Quantity == truth.TrainingRate && hash(o.Group)%parts == part
+		})
 	}
 	for _, name := range newProblem(observations).architectures {
 		unmeasured.without(observations, func(o *truth.Observation) bool {
 			return o.Family.Architecture == name && o.Quantity != truth.TrainingRate
 		})
 	}
-	for part := range uint32(parts) {
-		training := func(o *truth.Observation) bool {
-			return o.Quantity == truth.TrainingRate && hash(o.Group)%parts == part
-		}
-		measured.without(observations, training)
-	}
-	all := measured.spread(cost.Family{}, cost.Spread{})
 	for i := range c.Families {
-		c.Families[i].Spread = measured.spread(c.Families[i].Family, all)
+		m := &c.Families[i]
+		m.Spreads = measured.spreads(m.Family)
 	}
-	c.Unmeasured = unmeasured.spread(cost.Family{}, all)
-	c.Unmeasured.Training = 2 * all.Training
+	all := measured.spreads(cost.Family{})
+	c.Unmeasured = unmeasured.spreads(cost.Family{})
+	for regime := range c.Unmeasured {
+		c.Unmeasured[regime].Training = 2 * all[regime].Training
+	}
 }
 
 // without adds the errors of the observations that out returns true for, estimated without them.
@@ -78,19 +92,32 @@ func (e errorsBy) without(observations []truth.Observation, out func(*truth.Obse
 	}
 }
 
-// spread is a family's, drawn towards that of all families the fewer errors there are of it.
-func (e errorsBy) spread(f cost.Family, all cost.Spread) cost.Spread {
-	for quantity, to := range map[truth.Quantity]*float64{
-		truth.TTFT: &all.TTFT, truth.TPOT: &all.TPOT, truth.Throughput: &all.Throughput, truth.TrainingRate: &all.Training,
-	} {
-		list := e[f][quantity]
+// spreads are a family's by regime; those of everything for the empty family.
+func (e errorsBy) spreads(f cost.Family) cost.Spreads {
+	var spreads cost.Spreads
+	for regime := range spreads {
+		to := &spreads[regime]
+		for quantity, at := range map[truth.Quantity]*float64{
+			truth.TTFT: &to.TTFT, truth.TPOT: &to.TPOT, truth.Throughput: &to.Throughput, truth.TrainingRate: &to.Training,
+		} {
+			*at = e.spread(f, cost.Regime(regime), quantity)
+		}
+	}
+	return spreads
+}
+
+// spread is that of a family under a regime, drawn towards that of the next wider scope the fewer errors there are of it.
+func (e errorsBy) spread(f cost.Family, regime cost.Regime, quantity truth.Quantity) float64 {
+	spread := 0.0
+	for i, s := range scopes(f, regime) {
+		list := e[s][quantity]
 		own := float64(len(list)) / float64(len(list)+shared)
-		if f == (cost.Family{}) && len(list) > 0 {
+		if i == 0 {
 			own = 1
 		}
-		*to = math.Round((own*Quantile(list, coverage)+(1-own)**to)*1e3) / 1e3
+		spread += own * (Quantile(list, coverage) - spread)
 	}
-	return all
+	return math.Round(spread*1e3) / 1e3
 }
 
 func hash(s string) uint32 {

@@ -1,31 +1,54 @@
 package truth
 
 import (
+	"fmt"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
-// What is left to a cache: a share of what weights and the engine leave free of the memory that is reported.
-const (
-	reported    = 0.98
-	engineBytes = 4e9
-	cacheShare  = 0.9
-)
+// instance is what the memory of an instance of a model depends on.
+type instance struct {
+	model          *model.Model
+	product        *accelerator.Product
+	engine         cost.Engine
+	strategy       cost.Strategy
+	weights, cache v1alpha1.Precision
+	length         float64 // tokens of a request
+}
 
-// capacity is how many tokens the cache of an attention-data-parallel group holds.
-func capacity(m *model.Model, product *accelerator.Product, s cost.Strategy, weights, cache v1alpha1.Precision) float64 {
-	tensor, stages, data := float64(max(1, s.Tensor)), float64(max(1, s.Pipeline)), float64(max(1, s.AttentionData))
-	routed := 0.0
-	if m.Architecture.MoE != nil {
-		routed = 1 - float64(m.ActiveParameters())/float64(m.Parameters())
+var memoryEngines = map[cost.Engine]v1alpha1.Engine{
+	cost.VLLM: v1alpha1.EngineVLLM, cost.SGLang: v1alpha1.EngineSGLang,
+	cost.TensorRTLLM: v1alpha1.EngineTensorRTLLM, cost.TensorRTLLMOld: v1alpha1.EngineTensorRTLLM,
+}
+
+// sequences is how many requests' caches the instance holds: those of its tightest stage for each attention-data-parallel
+// group.
+func (i *instance) sequences() (float64, error) {
+	s := i.strategy
+	d := memory.Device{Vendor: "nvidia", Product: i.product.Name, TotalBytes: int64(i.product.MemoryMiB) << 20}
+	f, err := memory.New(memory.Setup{
+		Model: i.model, Engine: memoryEngines[i.engine], Weights: i.weights, KV: i.cache,
+		Layout:    memory.Layout{Tensor: s.Tensor, Pipeline: s.Pipeline, AttentionData: s.AttentionData, Expert: s.Expert},
+		Inference: &memory.Inference{MaxModelLen: int64(i.length), BatchedTokens: maxBatchedTokens},
+	}, d)
+	if err != nil {
+		return 0, err
 	}
-	perRank := float64(m.WeightBytes(weights)) * (routed/data + 1 - routed) / (tensor * stages)
-	free := (float64(product.MemoryMiB)*(1<<20)*reported - perRank - engineBytes) * cacheShare
-	perToken := float64(m.KVBytesPerToken(cache)) / stages
-	if m.Architecture.Attention.MLA == nil {
-		perToken /= min(tensor, float64(m.Architecture.Attention.KVHeads))
+	least := int64(0)
+	for first, stages := 0, max(1, s.Pipeline); first < f.Layers(); stages-- {
+		end := first + (f.Layers()-first+stages-1)/max(1, stages)
+		room := f.Room(first, end, d)
+		if !room.Fits() {
+			return 0, fmt.Errorf("%s ran on %s and is said not to fit: layers %d to %d: %s", i.model.Name, i.product.Name, first, end, room.Reason)
+		}
+		if first == 0 || room.Sequences < least {
+			least = room.Sequences
+		}
+		first = end
 	}
-	return max(0, free) / perToken
+	return float64(least) * float64(max(1, s.AttentionData)), nil
 }

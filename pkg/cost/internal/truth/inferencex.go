@@ -6,12 +6,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/rankwright/rankwright/pkg/cost"
 )
 
 // engines are the words of the table.
 var engines = map[string]cost.Engine{"vllm": cost.VLLM, "sglang": cost.SGLang, "trtllm": cost.TensorRTLLM}
+
+// gapAnalysis is a word in the provenance of runs whose load generator gives all requests the same lengths and starts them
+// at once; the others draw lengths at random.
+const gapAnalysis = "auto-gap-analysis"
 
 // row is a row of the table with its columns.
 type row map[string]any
@@ -68,7 +73,8 @@ func (r row) observation(l *library) (Observation, error) {
 	if err != nil {
 		return Observation{}, err
 	}
-	profile, m, err := l.profile(r.text("model"), precision(r.text("precision")), "")
+	weights := precision(r.text("precision"))
+	profile, m, err := l.profile(r.text("model"), weights, "")
 	if err != nil {
 		return Observation{}, err
 	}
@@ -78,13 +84,18 @@ func (r row) observation(l *library) (Observation, error) {
 		Family: cost.Family{Architecture: d.Architecture, Engine: engines[r.text("backend")], Class: profile.Class()},
 	}
 	clients := r.number("concurrency")
-	tokens := capacity(m, &product, s, precision(r.text("precision")), cost.Stored(m, precision(r.text("precision")), "").Cache)
-	if _, ok := recurrent[r.text("model")]; ok {
-		tokens *= 4
+	run := instance{
+		model: m, product: &product, engine: o.Family.Engine, strategy: s, weights: weights,
+		cache: cost.Stored(m, weights, "").Cache, length: r.number("isl") + r.number("osl"),
 	}
-	running := max(1, min(clients, tokens/(r.number("isl")+r.number("osl"))))
+	sequences, err := run.sequences()
+	if err != nil {
+		return Observation{}, err
+	}
+	running := max(1, min(clients, sequences))
 	o.Query = cost.Query{Profile: profile, Device: d, Strategy: s, Workload: cost.Workload{
 		Input: r.number("isl"), Output: r.number("osl"), MaxBatchedTokens: maxBatchedTokens, Concurrency: running, Clients: clients,
+		Together: strings.Contains(r.text("provenance"), gapAnalysis),
 	}}
 	o.Group = fmt.Sprintf("%s %s %s %s %g/%g", m.Name, product.Name, r.text("backend"), r.text("precision"), r.number("isl"), r.number("osl"))
 	o.Cell = fmt.Sprintf("%s tp%d ep%d c%g", o.Group, s.Tensor, s.Expert, r.number("concurrency"))

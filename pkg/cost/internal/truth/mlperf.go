@@ -103,11 +103,17 @@ func (r *submitted) observation(l *library) (Observation, error) {
 	case "Interactive":
 		o.Limit = b.interactive
 	}
-	groups := float64(max(1, s.AttentionData))
-	tokens := capacity(m, &product, s, precision(r.Weights), "FP8")
+	run := instance{
+		model: m, product: &product, engine: o.Family.Engine, strategy: s, weights: precision(r.Weights), cache: "FP8",
+		length: b.input + b.output,
+	}
+	sequences, err := run.sequences()
+	if err != nil {
+		return Observation{}, err
+	}
 	o.Query = cost.Query{Profile: profile, Device: d, Strategy: s, Workload: cost.Workload{
 		Input: b.input, Output: b.output, MaxBatchedTokens: maxBatchedTokens,
-		Concurrency: max(1, groups*min(float64(r.Config.Batch), tokens/(b.input+b.output))),
+		Concurrency: max(1, min(float64(max(1, s.AttentionData)*r.Config.Batch), sequences)),
 	}}
 	o.Group = fmt.Sprintf("%s %s %s tp%d pp%d dp%d", m.Name, product.Name, r.Weights, s.Tensor, s.Pipeline, s.AttentionData)
 	o.Cell = o.Group + " " + r.Scenario

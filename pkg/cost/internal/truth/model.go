@@ -17,26 +17,6 @@ var aliases = map[string]string{
 	"mixtral-8x7b": "Mixtral-8x7B", "deepseek-r1": "DeepSeek-R1",
 }
 
-// configs are models that the catalogue lacks, from the config.json that their publisher stores beside the weights.
-var configs = map[string]string{
-	"MiniMaxAI/MiniMax-M2.5": `{"model_type": "mixtral", "num_hidden_layers": 62, "hidden_size": 3072, "vocab_size": 200064,
-		"num_attention_heads": 48, "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 1536,
-		"num_local_experts": 256, "num_experts_per_tok": 8, "tie_word_embeddings": false}`,
-	"Qwen/Qwen3.5-397B-A17B": `{"model_type": "qwen2_moe", "num_hidden_layers": 60, "hidden_size": 4096, "vocab_size": 248320,
-		"num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 256, "intermediate_size": 1024,
-		"num_experts": 512, "num_experts_per_tok": 10, "moe_intermediate_size": 1024, "decoder_sparse_step": 1,
-		"shared_expert_intermediate_size": 1024, "tie_word_embeddings": false}`,
-}
-
-// recurrent are the layers of Qwen3.5: three gated delta networks (16 key and 64 value heads of width 128, states in 32
-// bits) to a layer with gated attention.
-var recurrent = map[string]cost.RecurrentLayers{
-	"Qwen/Qwen3.5-397B-A17B": {
-		FullAttentionEvery: 4, Weights: 4096*(2*2048+2*8192+2*64) + 8192*4096,
-		AttentionWeights: 4096*(2*8192+2*512) + 8192*4096, StateBytes: 64 * 128 * 128 * 4,
-	},
-}
-
 // library finds models once and makes a profile of each for each set of precisions.
 type library struct {
 	models   map[string]*model.Model
@@ -60,9 +40,6 @@ func (l *library) model(name string) (*model.Model, error) {
 }
 
 func find(name string) (*model.Model, error) {
-	if config, ok := configs[name]; ok {
-		return model.FromConfig(name, []byte(config))
-	}
 	if alias, ok := aliases[name]; ok {
 		return model.Lookup(alias)
 	}
@@ -76,11 +53,7 @@ func (l *library) profile(name string, weights, cache v1alpha1.Precision) (*cost
 	}
 	key := name + string(weights) + string(cache)
 	if l.profiles[key] == nil {
-		p := cost.NewProfile(m, cost.Stored(m, weights, cache))
-		if r, ok := recurrent[name]; ok {
-			p = p.WithRecurrent(r)
-		}
-		l.profiles[key] = p
+		l.profiles[key] = cost.NewProfile(m, cost.Stored(m, weights, cache))
 	}
 	return l.profiles[key], m, nil
 }

@@ -74,10 +74,17 @@ func (r *published) observation(l *library) (Observation, error) {
 		Table: "trtllm", Model: m.Name, GPU: product.Name, Devices: r.GPUs, Measured: r.TokensPerSecond,
 		Family: cost.Family{Architecture: d.Architecture, Engine: engine(r.Engine), Class: profile.Class()},
 	}
-	tokens := capacity(m, &product, s, precision(r.Weights), precision(r.Cache))
+	run := instance{
+		model: m, product: &product, engine: o.Family.Engine, strategy: s, weights: precision(r.Weights),
+		cache: precision(r.Cache), length: float64(r.Input + r.Output),
+	}
+	sequences, err := run.sequences()
+	if err != nil {
+		return Observation{}, err
+	}
 	o.Query = cost.Query{Profile: profile, Device: d, Strategy: s, Workload: cost.Workload{
 		Input: float64(r.Input), Output: float64(r.Output), MaxBatchedTokens: maxBatchedTokens, Requests: float64(r.Requests),
-		Concurrency: concurrency(tokens, r, s),
+		Concurrency: r.concurrency(sequences),
 	}}
 	o.Group = fmt.Sprintf("%s %s %s %d/%d %s", m.Name, product.Name, r.Weights, r.Input, r.Output, r.Engine)
 	o.Cell = fmt.Sprintf("%s tp%d pp%d ep%d dp%d", o.Group, r.Tensor, r.Pipeline, r.Expert, s.AttentionData)
@@ -92,9 +99,12 @@ func engine(name string) cost.Engine {
 }
 
 // concurrency is how many requests run at a time.
-func concurrency(tokens float64, r *published, s cost.Strategy) float64 {
-	groups := float64(max(1, s.AttentionData))
-	c := groups * min(maxSequences, tokens/float64(r.Input+r.Output))
+func (r *published) concurrency(sequences float64) float64 {
+	groups := 1
+	if r.AttentionData != nil {
+		groups = max(1, *r.AttentionData)
+	}
+	c := min(float64(groups)*maxSequences, sequences)
 	if r.Requests > 0 {
 		c = min(c, float64(r.Requests))
 	}

@@ -1,0 +1,107 @@
+package cost
+
+import (
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// attention is what the layers with a cache have in common.
+type attention struct {
+	heads   float64
+	kvHeads float64
+	cached  float64 // values cached for a token and key head; a latent counts as one head
+	decode  float64 // operations for a query head, token and cached token while decoding
+	prefill float64 // the same in prefill
+	bytes   float64 // per cached value
+	index   index
+}
+
+// index is the indexer that selects tokens; every rank has it whole.
+type index struct {
+	operations float64 // for a token and one that it scores
+	cached     float64 // values cached for a token
+}
+
+func attentionOf(a *v1alpha1.Architecture, cache v1alpha1.Precision) attention {
+	width := float64(a.Attention.HeadDim)
+	at := attention{
+		heads: float64(a.Attention.Heads), kvHeads: max(1, float64(a.Attention.KVHeads)), cached: 2 * width,
+		decode: 4 * width, prefill: 4 * width, bytes: bytesPer(cache),
+	}
+	switch mla, compressed := a.Attention.MLA, a.Attention.Compressed; {
+	case mla != nil:
+		// Prefill expands the latent to heads, decoding folds the expansion into the queries and computes on the latent itself.
+		latent, rope := float64(mla.KVLoraRank), float64(mla.QKRopeHeadDim)
+		at.kvHeads, at.cached = 1, latent+rope
+		at.decode, at.prefill = 2*(2*latent+rope), 2*(float64(mla.QKNopeHeadDim)+rope+float64(mla.VHeadDim))
+		at.index = indexOf(mla.Indexer)
+	case compressed != nil: // a key is its value too
+		at.kvHeads, at.cached = 1, width
+		at.index = indexOf(&compressed.Indexer)
+	}
+	return at
+}
+
+func indexOf(i *v1alpha1.Indexer) index {
+	if i == nil {
+		return index{}
+	}
+	return index{operations: 2 * float64(i.Heads) * float64(i.HeadDim), cached: float64(i.HeadDim)}
+}
+
+// span is what a token looks at of those before it: the last limit of them (0 is all), as one vector for each run of per
+// (0 is nothing).
+type span struct {
+	limit, per float64
+	chunked    bool
+}
+
+// seen is how many vectors a token looks at in the mean of the positions around a context.
+func (s *span) seen(context float64) float64 {
+	switch {
+	case s.per == 0:
+		return 0
+	case s.limit == 0 || context <= s.limit:
+		return context / s.per
+	case s.chunked:
+		return s.limit / 2 / s.per
+	default:
+		return s.limit / s.per
+	}
+}
+
+// reach is how many vectors a token of a prompt of n looks at in the mean, itself included.
+func (s *span) reach(n float64) float64 {
+	switch {
+	case s.per == 0:
+		return 0
+	case s.limit == 0 || n <= s.limit:
+		return (n + 1) / 2 / s.per
+	case s.chunked:
+		chunks := float64(int64(n / s.limit))
+		rest := n - chunks*s.limit
+		return (chunks*s.limit*(s.limit+1) + rest*(rest+1)) / (2 * n) / s.per
+	default:
+		return (s.limit*(s.limit+1)/2 + (n-s.limit)*s.limit) / n / s.per
+	}
+}
+
+// encoder is what a prompt passes before the first layer, and what the layers attend to of it.
+type encoder struct {
+	positions float64
+	block     linear  // all layers of the encoder
+	products  float64 // operations of its attention for a prompt
+}
+
+func encoderOf(m *model.Model) encoder {
+	e := m.Architecture.Encoder
+	if e == nil {
+		return encoder{}
+	}
+	positions := float64(e.Positions)
+	return encoder{
+		positions: positions,
+		block:     linear{copied: float64(m.EncoderParameters()), bytes: 2, width: bits16},
+		products:  4 * float64(m.Architecture.HiddenSize) * positions * positions * float64(e.Layers),
+	}
+}

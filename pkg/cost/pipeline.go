@@ -1,0 +1,134 @@
+package cost
+
+import (
+	"fmt"
+	"math"
+)
+
+// Stage is a run of layers of a pipeline on a device. Each of a stage's ranks is such a device, and all stages have the
+// query's degrees.
+type Stage struct {
+	// Device is the stage's; nil takes the query's.
+	Device *Device
+	// First is the first of its layers, End the one after the last.
+	First, End int
+	// Constants are those of the device's family; nil takes the ones that the query is evaluated with.
+	Constants *Constants
+	// Transfer is what it sends to the next stage in bytes per second; 0 takes what the device's links reach.
+	Transfer float64
+}
+
+// instance is a query that is evaluated: the stepper of the query's device, and its stages where they are not equal.
+type instance struct {
+	stepper
+	d        *Device
+	pipeline []Stage
+}
+
+func newInstance(q *Query, c *Constants) instance {
+	g := q.Strategy.degrees()
+	d := q.Device
+	if len(q.Stages) > 0 {
+		g.stages = float64(len(q.Stages))
+		if d == nil {
+			d = q.Stages[0].Device
+		}
+	}
+	return instance{stepper: newStepper(q.Profile, d, c, g), d: d, pipeline: q.Stages}
+}
+
+// pass is what a batch takes in the slowest stage and in all stages one after the other, each with sending its result on.
+func (s *instance) pass(b batch) (slowest, sum float64) {
+	if len(s.pipeline) > 0 {
+		return s.unequal(b)
+	}
+	t := s.times(b)
+	all := t.layers(s.p.whole(), len(s.p.mixers))
+	sum = all + t.head + t.encoder
+	if s.stages == 1 {
+		return sum, sum
+	}
+	transfer := s.transfer(b, s.link)
+	slowest = all*math.Ceil(s.p.layers/s.stages)/s.p.layers + max(t.head, t.encoder+transfer)
+	return slowest, sum + (s.stages-1)*transfer
+}
+
+// unequal is pass with the stages of the query. Stages on the same device are computed together where they follow one
+// another.
+func (s *instance) unequal(b batch) (slowest, sum float64) {
+	at, device, constants := &s.stepper, s.d, s.c
+	t := at.times(b)
+	var other stepper
+	for i := range s.pipeline {
+		stage := &s.pipeline[i]
+		d, c := s.d, s.c
+		if stage.Device != nil {
+			d = stage.Device
+		}
+		if stage.Constants != nil {
+			c = stage.Constants
+		}
+		if d != device || c != constants {
+			other = newStepper(s.p, d, c, s.degrees)
+			at, device, constants = &other, d, c
+			t = at.times(b)
+		}
+		seconds := at.run(&t, stage.First, stage.End)
+		if i < len(s.pipeline)-1 {
+			rate := at.link
+			if stage.Transfer > 0 {
+				rate = stage.Transfer
+			}
+			seconds += at.transfer(b, rate)
+		}
+		slowest = max(slowest, seconds)
+		sum += seconds
+	}
+	return slowest, sum
+}
+
+// transfer is sending a batch on to the next stage: each tensor rank sends all of it to its peer.
+func (s *stepper) transfer(b batch, rate float64) float64 {
+	return s.c[TransferSeconds] + (b.sequences+b.prompt)/s.data*s.p.hidden*2/rate
+}
+
+// StageTimes are the times of runs of layers on one device, for the split of layers over a pipeline.
+type StageTimes struct {
+	s stepper
+	t layerTimes
+}
+
+// NewStageTimes computes a step of decoding on the query's device, without the host's work, for one of the micro-batches
+// that the query's Strategy.Pipeline stages share its Concurrency out to. The query must have passed its Check.
+func NewStageTimes(q *Query, c *Constants) *StageTimes {
+	w := q.Workload.bounded()
+	t := &StageTimes{s: newStepper(q.Profile, q.Device, c, q.Strategy.degrees())}
+	t.t = t.s.times(w.decoding(w.Concurrency).share(t.s.stages))
+	return t
+}
+
+// Seconds is the time of layers first to end-1, with the head where the last is among them, in constant time. The run must
+// be within the model.
+func (t *StageTimes) Seconds(first, end int) float64 { return t.s.run(&t.t, first, end) }
+
+// checkStages says what is wrong with a query's stages.
+func (q *Query) checkStages() error {
+	next := 0
+	for i := range q.Stages {
+		s := &q.Stages[i]
+		if s.First != next || s.End <= s.First || s.End > q.Profile.Layers() {
+			return fmt.Errorf("stages[%d]: layers %d to %d: give each stage the layers after those of the one before, up to %d in all", i, s.First, s.End, q.Profile.Layers())
+		}
+		if s.Device != nil && !s.Device.complete() || s.Device == nil && q.Device == nil {
+			return fmt.Errorf("stages[%d].device: bandwidth or 16-bit peak rate is not known: estimate on a product of the catalogue", i)
+		}
+		if math.IsNaN(s.Transfer) || s.Transfer < 0 || s.Transfer > maxRate {
+			return fmt.Errorf("stages[%d].transfer: %g: set it to bytes per second from 0 to %g", i, s.Transfer, float64(maxRate))
+		}
+		next = s.End
+	}
+	if len(q.Stages) > 0 && next != q.Profile.Layers() {
+		return fmt.Errorf("stages: they end at layer %d of %d: give the rest to the last one", next, q.Profile.Layers())
+	}
+	return nil
+}
