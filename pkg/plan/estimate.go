@@ -62,6 +62,11 @@ func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
 		}
 	}
 	q := a.query(c, device)
+	if p.stages > 1 {
+		if q.Stages = a.stages(p); q.Stages == nil {
+			return nil
+		}
+	}
 	out := e.Serve(q)
 	made := v1alpha1.Estimate{
 		TokensPerSecond:     whole(out.OutputTokensPerSecond.Value * copies),
@@ -75,6 +80,27 @@ func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
 		made.MicroUSDPerMillionTokens = whole(float64(hour) * float64(c.total()) / 3600 / out.OutputTokensPerSecond.Value * 1e6)
 	}
 	return &made
+}
+
+// stages are the runs of layers of a portion's first copy with the devices that hold them; nil where the rates of one are
+// not known.
+func (a *attempt) stages(p *portion) []cost.Stage {
+	c := a.task.cluster
+	stages := make([]cost.Stage, p.stages)
+	first := 0
+	for i, devices := range p.instances[0] {
+		d := &c.devices[devices[0]]
+		f := c.classes[d.class].facts()
+		if !f.judged {
+			return nil
+		}
+		stages[i] = cost.Stage{Device: &f.rates, First: first, End: p.ends[i], Constants: a.estimator(f.rates.Architecture).Constants()}
+		if c.islands[d.island].link {
+			stages[i].Device = &f.linked
+		}
+		first = p.ends[i]
+	}
+	return stages
 }
 
 // laneOf is the kind of device of a portion; of several the slowest, which the others wait for.

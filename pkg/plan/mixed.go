@@ -2,7 +2,11 @@ package plan
 
 import (
 	"cmp"
+	"math"
 	"slices"
+
+	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/plan/pipeline"
 )
 
 // mixed are the pipelines over several classes of a vendor, where the tensor groups of a stage are of one class each: by
@@ -49,6 +53,77 @@ func (a *attempt) mixedOn(l *lane) []*candidate {
 				found = append(found, c)
 			}
 		}
+	}
+	return found
+}
+
+// seconds is how long each class takes for a run of layers in a step of decoding; nil where the rates of a class are not
+// known, and in training.
+func (a *attempt) seconds(c *candidate) func(class int32, first, end int) float64 {
+	if a.task.workload.Training != nil {
+		return nil
+	}
+	times := map[int32]*cost.StageTimes{}
+	for _, kind := range c.lane.pool.kinds {
+		class := c.lane.pool.parts[kind[0]].class
+		f := a.task.cluster.classes[class].facts()
+		if !f.judged {
+			return nil
+		}
+		if times[class] == nil {
+			times[class] = cost.NewStageTimes(a.query(c, &f.rates), a.estimator(f.rates.Architecture).Constants())
+		}
+	}
+	return func(class int32, first, end int) float64 { return times[class].Seconds(first, end) }
+}
+
+// kindOf is what the division of a pipeline knows of a tensor group.
+type kindOf struct {
+	class    int32
+	capacity int64
+}
+
+// fitByTime orders groups of several classes and divides the layers so that the slowest stage is as fast as possible. It
+// finds nothing where there is no such division that uses all groups, or too many to look at.
+func (w *placer) fitByTime(groups []group) *chain {
+	if w.seconds == nil {
+		return nil
+	}
+	var kinds []kindOf
+	var of [][]int // groups by kind
+	for i, g := range groups {
+		k := kindOf{w.task.cluster.devices[g.devices[0]].class, g.capacity}
+		at := slices.Index(kinds, k)
+		if at < 0 {
+			at = len(kinds)
+			kinds, of = append(kinds, k), append(of, nil)
+		}
+		of[at] = append(of[at], i)
+	}
+	if len(kinds) < 2 {
+		return nil
+	}
+	counts := make([]int, len(kinds))
+	for i := range of {
+		counts[i] = len(of[i])
+	}
+	division, err := pipeline.Split(pipeline.Chain{
+		Layers: w.prints.layers, Devices: counts, MaxStages: len(groups),
+		Seconds: func(kind, first, end int) float64 {
+			if w.prints.bytes(first, end) > kinds[kind].capacity {
+				return math.Inf(1)
+			}
+			return w.seconds(kinds[kind].class, first, end)
+		},
+	})
+	if err != nil || len(division.Stages) != len(groups) {
+		return nil
+	}
+	found := &chain{}
+	for _, s := range division.Stages {
+		found.groups = append(found.groups, groups[of[s.Class][0]])
+		found.ends = append(found.ends, s.End)
+		of[s.Class] = of[s.Class][1:]
 	}
 	return found
 }

@@ -245,6 +245,9 @@ func (w *placer) fit(groups []group) *chain {
 	if !w.prints.mayHold(caps) {
 		return nil
 	}
+	if found := w.fitByTime(groups); found != nil {
+		return found
+	}
 	if ends, ok := divide(w.prints, caps); ok {
 		return &chain{groups: slices.Clone(groups), ends: ends}
 	}

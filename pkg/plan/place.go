@@ -16,6 +16,8 @@ type placer struct {
 	ends   []int
 	taken  map[int32]bool
 	before []int32 // devices that were taken before
+	// seconds is how long a device of a class takes for a run of layers; nil where groups are of one class or not judged.
+	seconds func(class int32, first, end int) float64
 }
 
 // place finds devices for all copies, or none. Without a topology level it fails only where no choice of this shape's

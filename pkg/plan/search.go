@@ -158,6 +158,9 @@ func (a *attempt) placeBeside(c *candidate, copies int, taken map[int32]bool) (l
 	if c.ends != nil {
 		w.fix(c.ends)
 	}
+	if c.lane.class < 0 {
+		w.seconds = a.seconds(c)
+	}
 	l, ok := w.place()
 	if ok && c.block {
 		l.instances = unblock(l.instances, c.tensor)
