@@ -92,7 +92,7 @@ func (f *Footprint) explainWeights(first, end int) []Line {
 		lines = append(lines, Line{"weights", g.String(), g.bytes(), fmt.Sprintf("%d layers × %d B%s", g.count, w.layer(g.first), suffix), note})
 	}
 	for _, g := range groups(f.experts, first, end) {
-		lines = append(lines, Line{"weights", "experts of " + g.String(), g.bytes(), fmt.Sprintf("%d layers × (%s)%s", g.count, w.formula(), suffix), w.note()})
+		lines = append(lines, Line{"weights", "experts of " + g.String(), g.bytes(), fmt.Sprintf("%d layers × (%s)%s", g.count, w.formula(g.first), suffix), w.note()})
 	}
 	ends := f.ends(first, end == f.layers)
 	for i, name := range f.endNames(first, end == f.layers) {
@@ -109,8 +109,11 @@ func (f *Footprint) explainWeights(first, end int) []Line {
 }
 
 // formula is the arithmetic of a layer's experts.
-func (w *weights) formula() string {
+func (w *weights) formula(layer int) string {
 	e := w.share()
+	if moe := w.model.Architecture.MoE; !w.padded() {
+		return fmt.Sprintf("%d B × %d / %d experts × %d / %d width", w.stored(layer), e.count, moe.Experts, e.width, moe.IntermediateSize)
+	}
 	num, den := model.BytesPer(w.precision)
 	text := fmt.Sprintf("%d experts × %d matrices × %d hidden × %d width × %d / %d B", e.count, e.matrices, e.hidden, e.width, num, den)
 	if w.model.Architecture.MoE.ExpertBias {

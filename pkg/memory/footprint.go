@@ -16,6 +16,7 @@ type Footprint struct {
 	training              *training
 	engine, communication int64
 	beside                int64 // what a device has beside the part of SGLang's rule
+	quick                 quick
 }
 
 // New counts the memory of a setup. The device decides only about the engine's default batch sizes; leave it empty where
@@ -60,6 +61,7 @@ func NewWith(s Setup, d Device, c Constants) (*Footprint, error) {
 		f.beside = besideStatic(d, s.Inference.Utilization)
 	}
 	f.sum()
+	f.prepare()
 	return f, nil
 }
 

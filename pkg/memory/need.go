@@ -2,24 +2,69 @@ package memory
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
+// quick is what Need adds to the sums over layers: it is asked for thousands of runs.
+type quick struct {
+	sequences int64
+	rule      rule
+	// Of a stage between, the first, the last and the only one.
+	weights, activations [4]int64
+}
+
+func (f *Footprint) prepare() {
+	if f.setup.Inference == nil {
+		return
+	}
+	f.quick.sequences, f.quick.rule = f.Sequences(), engines[f.setup.Engine].rule
+	for i := range f.quick.weights {
+		first, last := 1, i&2 != 0
+		if i&1 != 0 {
+			first = 0
+		}
+		ends := f.ends(first, last)
+		for _, e := range ends.list[:ends.n] {
+			f.quick.weights[i] += e
+		}
+		f.quick.activations[i] = f.activations.stage(last)
+	}
+}
+
 // Need is what layers first to end-1 take of a device's Offer: they fit where it is not more. It says in two numbers what
 // Room says in words, so that devices can be sorted by what they offer and compared with many runs of layers.
 func (f *Footprint) Need(first, end int) int64 {
-	u := f.Use(first, end)
 	if f.setup.Inference == nil {
-		return bounded(u.Total())
+		return bounded(f.Use(first, end).Total())
 	}
-	switch engines[f.setup.Engine].rule {
+	at := 0
+	if first == 0 {
+		at = 1
+	}
+	if end == f.layers {
+		at |= 2
+	}
+	weights := f.weights[end] - f.weights[first] + f.experts[end] - f.experts[first] + f.quick.weights[at]
+	cache := bounded(times(f.quick.sequences, f.cache[end]-f.cache[first]) + f.step[end] - f.step[first])
+	running := f.quick.activations[at] + f.engine + f.communication
+	switch f.quick.rule {
 	case staticOfTotal:
-		if u.beside()-u.Weights > f.beside {
+		if running > f.beside {
 			return maxBytes
 		}
-		return bounded(u.Weights + u.Cache)
+		return bounded(weights + cache)
 	case ofFree:
-		return bounded(u.beside() + part(u.Cache, 1000, f.setup.Inference.Utilization) + 1)
+		return bounded(weights + running + part(cache, 1000, f.setup.Inference.Utilization) + 1)
 	default:
-		return bounded(u.Total())
+		return bounded(weights + running + cache)
 	}
+}
+
+// Reads is what a step of decoding reads of layers first to end-1: their weights and cache, and the head, but not the
+// embedding, of which it looks up a few rows.
+func (f *Footprint) Reads(first, end int) int64 {
+	sum := f.weights[end] - f.weights[first] + f.experts[end] - f.experts[first]
+	if end == f.layers {
+		sum += f.head
+	}
+	return bounded(sum + times(f.quick.sequences, f.cache[end]-f.cache[first]))
 }
 
 // Offer is what a device has for the layers of an engine that takes a part of it, in permille, or its default where that

@@ -45,6 +45,9 @@ func (w *weights) experts(layer int) int64 {
 		return 0
 	}
 	e := w.share()
+	if stored := w.stored(layer); !w.padded() {
+		return bounded(part(stored, times(e.count, e.width), w.parts()))
+	}
 	num, den := model.BytesPer(w.precision)
 	bytes := part(times(e.count, e.matrices, e.hidden, e.width), num, den)
 	if w.model.Architecture.MoE.ExpertBias {
@@ -52,6 +55,20 @@ func (w *weights) experts(layer int) int64 {
 	}
 	return bounded(bytes)
 }
+
+// stored is a layer's routed experts as the checkpoint stores them.
+func (w *weights) stored(layer int) int64 {
+	return w.model.LayerWeightBytes(layer, w.precision) - w.rest.LayerWeightBytes(layer, w.precision)
+}
+
+// parts is how many experts of width 1 a layer has.
+func (w *weights) parts() int64 {
+	moe := w.model.Architecture.MoE
+	return max(1, times(int64(moe.Experts), int64(moe.IntermediateSize)))
+}
+
+// padded says whether the kernels store experts in larger matrices.
+func (w *weights) padded() bool { return w.pads && w.precision == v1alpha1.MXFP4 }
 
 // expertShare is a rank's part of a layer's experts.
 type expertShare struct{ count, matrices, hidden, width int64 }
@@ -71,7 +88,7 @@ func (w *weights) share() expertShare {
 	if a.MLP.Ungated {
 		e.matrices = 2
 	}
-	if w.pads && w.precision == v1alpha1.MXFP4 {
+	if w.padded() {
 		e.hidden, e.width = roundUp(e.hidden, expertHidden), roundUp(e.width, expertWidths)
 	}
 	return e

@@ -68,14 +68,7 @@ func (a *attempt) newFootprint(class int32, s shape) *footprint {
 	}
 	f := &footprint{Footprint: counted, need: counted.Need, least: counted.Least(), layers: counted.Layers()}
 	if setup.Inference != nil {
-		table := t.model.EmbeddingBytesPerRank(s.tensor, a.step.format)
-		f.read = func(first, end int) int64 {
-			u := counted.Use(first, end)
-			if first == 0 && (end < f.layers || !t.model.Architecture.TiedEmbeddings) {
-				return u.Weights + u.Cache - table // a step looks up a few rows of it
-			}
-			return u.Weights + u.Cache
-		}
+		f.read = counted.Reads
 	}
 	return f
 }

@@ -120,6 +120,9 @@ func (a *attempt) pipelines(l *lane, d degree) []*candidate {
 		first, last = n, min(n, most)
 	}
 	for stages := first; stages <= last; stages++ {
+		if stages = a.enough(&c, stages, last, caps); stages > last {
+			break
+		}
 		if stages > maxFreeStages && len(found) > 0 && t.asked.stages == 0 {
 			break
 		}
@@ -129,6 +132,23 @@ func (a *attempt) pipelines(l *lane, d degree) []*candidate {
 		}
 	}
 	return found
+}
+
+// enough is the first number of stages from some on that may fit the largest device of the lane.
+func (a *attempt) enough(c *candidate, stages, last int, caps []int64) int {
+	s := c.shape
+	s.stages = stages
+	f := a.footprint(c.lane.class, s)
+	if f == nil {
+		return last + 1
+	}
+	if a.task.workload.Training != nil { // micro-batches in flight grow with the stages
+		return stages
+	}
+	if fewest := f.fewest(caps[0]); stages > 1 || fewest == 1 {
+		return max(stages, fewest)
+	}
+	return a.enough(c, 2, last, caps)
 }
 
 // candidate completes one where the groups may hold it.

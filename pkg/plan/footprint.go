@@ -15,6 +15,8 @@ type footprint struct {
 	layers int
 	// read is what a step of decoding reads of the layers; nil in training.
 	read func(first, end int) int64
+	// widest is what the layer needs that needs most, as a stage of its own.
+	widest int64
 }
 
 // bytes is what a device needs that holds layers first to end-1.
@@ -42,6 +44,23 @@ func (f *footprint) mayHold(caps []int64) bool {
 		need -= max(0, c-f.least)
 	}
 	return need <= 0
+}
+
+// fewest is a number of stages below which no cut fits devices that offer so much; above all layers where none does.
+func (f *footprint) fewest(offer int64) int {
+	if f.widest == 0 {
+		for i := range f.layers {
+			f.widest = max(f.widest, f.bytes(i, i+1))
+		}
+	}
+	switch whole := f.bytes(0, f.layers); {
+	case whole <= offer:
+		return 1
+	case f.widest > offer || offer <= f.least:
+		return f.layers + 1
+	default:
+		return max(2, int((whole-f.least+offer-f.least-1)/(offer-f.least)))
+	}
 }
 
 // evenly cuts the layers for equal devices that offer so much: so that the stage that reads most in a step of decoding
