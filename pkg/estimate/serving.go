@@ -102,6 +102,9 @@ func (d Deployment) placed() (*place, error) {
 	if p.Model == nil {
 		return nil, errors.New("model: name one of the catalogue or give its config.json")
 	}
+	if p.Engine.Name == v1alpha1.EngineTensorRTLLM && p.Product.Vendor != "nvidia" {
+		return nil, fmt.Errorf("engine %s: it runs on NVIDIA's devices alone and %q is none: use vLLM", p.Engine.Name, p.Product.Name)
+	}
 	if p.Weights == "" {
 		p.Weights = p.Model.Native
 	}
@@ -183,7 +186,7 @@ func Serve(s Serving) (*Answer, error) {
 	stages := divide(footprint, p.memory)
 	a := s.answer(p)
 	if a.Reason = shortfall(stages); a.Reason != "" {
-		a.Stages, a.Memory = stages, fullest(stages)
+		a.Stages, a.Memory, a.footprint = stages, fullest(stages), footprint
 		return a, nil
 	}
 	a.Fits = true
