@@ -80,7 +80,7 @@ process group. No command talks to a cluster: what a cluster would decide is com
 		SilenceErrors: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unknown command %q: use detect, mesh, model or plan", args[0])
+				return usagef("unknown command %q: use cost, detect, estimate, mesh, model, plan or train", args[0])
 			}
 			return nil
 		},
@@ -90,7 +90,7 @@ process group. No command talks to a cluster: what a cluster would decide is com
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newDetect(streams), newMesh(streams), newModel(streams), newPlan(streams))
+	root.AddCommand(newCost(streams), newDetect(streams), newEstimate(streams), newMesh(streams), newModel(streams), newPlan(streams), newTrain(streams))
 	return root
 }
 
