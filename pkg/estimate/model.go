@@ -16,12 +16,27 @@ var formats = []struct {
 	suffix    string
 	precision v1alpha1.Precision
 }{
-	{"-quantized.w4a16", v1alpha1.INT4}, {"-quantized.w8a8", v1alpha1.INT8}, {"-quantized.w8a16", v1alpha1.INT8},
-	{"-gptq-int4", v1alpha1.INT4}, {"-gptq-int8", v1alpha1.INT8}, {"-awq-int4", v1alpha1.INT4},
-	{"-fp8-dynamic", v1alpha1.FP8}, {"-fp8-block", v1alpha1.FP8}, {"-fp8-kv", v1alpha1.FP8}, {"-fp8", v1alpha1.FP8},
-	{"-nvfp4", v1alpha1.NVFP4}, {"-mxfp4", v1alpha1.MXFP4}, {"-fp4", v1alpha1.NVFP4},
-	{"-w4a16", v1alpha1.INT4}, {"-w8a8", v1alpha1.INT8}, {"-awq", v1alpha1.INT4}, {"-gptq", v1alpha1.INT4},
-	{"-int4", v1alpha1.INT4}, {"-int8", v1alpha1.INT8}, {"-bf16", v1alpha1.BF16}, {"-fp16", v1alpha1.FP16},
+	{"-quantized.w4a16", v1alpha1.INT4},
+	{"-quantized.w8a8", v1alpha1.INT8},
+	{"-quantized.w8a16", v1alpha1.INT8},
+	{"-gptq-int4", v1alpha1.INT4},
+	{"-gptq-int8", v1alpha1.INT8},
+	{"-awq-int4", v1alpha1.INT4},
+	{"-fp8-dynamic", v1alpha1.FP8},
+	{"-fp8-block", v1alpha1.FP8},
+	{"-fp8-kv", v1alpha1.FP8},
+	{"-fp8", v1alpha1.FP8},
+	{"-nvfp4", v1alpha1.NVFP4},
+	{"-mxfp4", v1alpha1.MXFP4},
+	{"-fp4", v1alpha1.NVFP4},
+	{"-w4a16", v1alpha1.INT4},
+	{"-w8a8", v1alpha1.INT8},
+	{"-awq", v1alpha1.INT4},
+	{"-gptq", v1alpha1.INT4},
+	{"-int4", v1alpha1.INT4},
+	{"-int8", v1alpha1.INT8},
+	{"-bf16", v1alpha1.BF16},
+	{"-fp16", v1alpha1.FP16},
 }
 
 // revisions are how names end of checkpoints with the same tensors: what they were tuned for, and the accuracy that

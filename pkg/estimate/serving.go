@@ -136,11 +136,27 @@ func (d Deployment) placed() (*place, error) {
 	var warnings []string
 	p.link, p.device, warnings = fabric(&p.Product, p.Degrees, p.DevicesPerNode, p.NetworkGbps/8*1e9)
 	p.warnings = append(p.warnings, warnings...)
+	if !computes(&p.Product, p.Weights) {
+		p.warnings = append(p.warnings, fmt.Sprintf("%s does not compute in %s: weights are stored in it and expanded to 16 bits", p.Product.Name, p.Weights))
+	}
 	p.profile = cost.NewProfile(p.Model, stored)
 	p.strategy = cost.Strategy{
 		Tensor: p.Degrees.Tensor, Pipeline: p.Degrees.Pipeline, AttentionData: p.Degrees.AttentionData, Expert: p.Degrees.Expert,
 	}
 	return p, nil
+}
+
+// computes says whether a device has a rate of its own for weights of a precision.
+func computes(p *accelerator.Product, weights v1alpha1.Precision) bool {
+	if weights == v1alpha1.MXFP4 || weights == v1alpha1.NVFP4 {
+		weights = v1alpha1.FP4
+	}
+	for _, rate := range p.Performance.Peak {
+		if rate.Precision == weights && rate.GFLOPS > 0 {
+			return true
+		}
+	}
+	return weights == v1alpha1.FP32 // every device has a rate for it, if not for matrices
 }
 
 func (p *place) layout() memory.Layout {

@@ -228,3 +228,26 @@ func FuzzNames(f *testing.F) {
 		}
 	})
 }
+
+// TestStorageOnly: a format that a device has no rate for is told of.
+func TestStorageOnly(t *testing.T) {
+	for _, tt := range []struct {
+		device, weights string
+		told            bool
+	}{
+		{"H100", "FP8", false},
+		{"A100 80GB", "FP8", true},
+		{"H100", "MXFP4", true},
+		{"B200", "NVFP4", false},
+		{"T4", "BF16", true},
+		{"T4", "FP16", false},
+		{"H100", "INT4", true},
+	} {
+		a := served(t, func(s *Serving) {
+			s.Product, s.Weights = must(FindDevice(tt.device)), must(FindPrecision(tt.weights))
+		})
+		if told := strings.Contains(strings.Join(a.Warnings, ";"), "does not compute in "+tt.weights); told != tt.told {
+			t.Errorf("%s in %s: warnings %q", tt.device, tt.weights, a.Warnings)
+		}
+	}
+}

@@ -15,18 +15,19 @@ shapes:
 - {provider: B, instance: t4, region: any, product: Tesla T4, devices: 1, usdPerHour: 0.5, source: "https://b", date: "2026-01-02"}
 `
 
-func renting(t *testing.T, modelName, weights string, change func(*Renting)) Renting {
+func renting(t *testing.T, modelName string, change func(*Renting)) Renting {
 	t.Helper()
-	d := deployed(t, modelName, "H100", "vLLM", weights)
+	d := deployed(t, modelName, "H100", "vLLM", "FP8")
 	d.Product.Name = ""
 	r := Renting{Serving: Serving{Deployment: d, Load: Load{Input: 1000, Output: 1000}}}
 	change(&r)
 	return r
 }
 
-func offers(t *testing.T, r Renting, data string) *Offers {
+// offered are the offers of twoShapes.
+func offered(t *testing.T, r Renting) *Offers {
 	t.Helper()
-	table, err := price.Parse([]byte(data))
+	table, err := price.Parse([]byte(twoShapes))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func offers(t *testing.T, r Renting, data string) *Offers {
 }
 
 func TestCheapest(t *testing.T) {
-	got := offers(t, renting(t, "Llama-3.1-70B", "FP8", func(*Renting) {}), twoShapes)
+	got := offered(t, renting(t, "Llama-3.1-70B", func(*Renting) {}))
 	if len(got.Offers) != 2 || got.Offers[0].Provider != "B" || len(got.LeftOut) != 1 || !strings.Contains(got.LeftOut[0].Reason, "does not fit") {
 		t.Fatalf("got %+v", got)
 	}
@@ -55,12 +56,12 @@ func TestCheapest(t *testing.T) {
 // TestLimitsCost: a limit of the time per token is met, and costs tokens per second; one that nothing meets leaves
 // everything out.
 func TestLimitsCost(t *testing.T) {
-	free := offers(t, renting(t, "Llama-3.1-70B", "FP8", func(*Renting) {}), twoShapes).Offers[0].Answer
-	tight := offers(t, renting(t, "Llama-3.1-70B", "FP8", func(r *Renting) { r.TPOTLimit = 0.015 }), twoShapes).Offers[0].Answer
+	free := offered(t, renting(t, "Llama-3.1-70B", func(*Renting) {})).Offers[0].Answer
+	tight := offered(t, renting(t, "Llama-3.1-70B", func(r *Renting) { r.TPOTLimit = 0.015 })).Offers[0].Answer
 	if *tight.TPOTMillis > 15 || *tight.OutputTokensPerSecond >= *free.OutputTokensPerSecond {
 		t.Errorf("%v ms and %v tokens/s under the limit, %v and %v without", *tight.TPOTMillis, *tight.OutputTokensPerSecond, *free.TPOTMillis, *free.OutputTokensPerSecond)
 	}
-	none := offers(t, renting(t, "Llama-3.1-70B", "FP8", func(r *Renting) { r.TPOTLimit = 1e-6 }), twoShapes)
+	none := offered(t, renting(t, "Llama-3.1-70B", func(r *Renting) { r.TPOTLimit = 1e-6 }))
 	if len(none.Offers) != 0 || !slices.ContainsFunc(none.LeftOut, func(l LeftOut) bool { return strings.Contains(l.Reason, "over the limit") }) {
 		t.Errorf("got %+v", none)
 	}
@@ -83,7 +84,7 @@ func TestBuiltInShapes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Cheapest(renting(t, "DeepSeek-R1", "FP8", func(*Renting) {}), table)
+	got, err := Cheapest(renting(t, "DeepSeek-R1", func(*Renting) {}), table)
 	if err != nil {
 		t.Fatal(err)
 	}

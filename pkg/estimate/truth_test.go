@@ -9,8 +9,7 @@ import (
 
 // ran is a row of the facts: a configuration that somebody ran, with what was measured.
 type ran struct {
-	serving  Serving
-	replicas int
+	serving Serving
 	// measured tokens per second of the instance, seconds per token and to the first token; 0 where they were not.
 	rate, tpot, ttft float64
 }
@@ -23,7 +22,7 @@ func median(list []float64) float64 {
 		return math.NaN()
 	}
 	slices.Sort(list)
-	return list[len(list)/2]
+	return (list[(len(list)-1)/2] + list[len(list)/2]) / 2
 }
 
 // hold estimates every row: none may be refused, all must fit, since they ran, and the median errors must stay below the
