@@ -59,7 +59,7 @@ func linkText(l estimate.Link) string {
 // boundNames are what limits concurrency, in words.
 var boundNames = map[string]string{
 	"kvCache": "what the KV cache holds", "maxSequences": "the engine's limit of sequences", "requests": "the requests offered",
-	"concurrency": "what was asked",
+	"concurrency": "what was asked", "maxTPOT": "the longest time per token",
 }
 
 func concurrencyText(c *estimate.Concurrency) string {

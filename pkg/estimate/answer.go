@@ -47,7 +47,7 @@ type Answer struct {
 // Concurrency is how many requests run at a time and what bounds them. A bound of 0 is none.
 type Concurrency struct {
 	Running int64 `json:"running"`
-	// LimitedBy is the bound that counts: kvCache, maxSequences, requests or concurrency.
+	// LimitedBy is the bound that counts: kvCache, maxSequences, requests, concurrency or maxTPOT.
 	LimitedBy string `json:"limitedBy,omitempty"`
 	// KVCache is how many requests of full length have room, Engine how many its steps take, Requests how many are
 	// offered, Asked how many are in flight.

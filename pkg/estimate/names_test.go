@@ -136,8 +136,8 @@ func TestFindPrecision(t *testing.T) {
 	}
 }
 
-// notProducts are words in the facts' columns of devices that name no product: an empty cell, two products at once, and
-// sizes alone.
+// isProduct says whether a cell of the facts' columns of devices names one product: some are empty, name two products at
+// once, or a size alone.
 func isProduct(name string) bool {
 	return name != "" && name != "80GB" && !strings.Contains(name, "(x16)")
 }

@@ -3,6 +3,7 @@ package estimate
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
@@ -208,10 +209,10 @@ func Serve(s Serving) (*Answer, error) {
 	a.Fits = true
 	limits := footprint.Setup().Inference
 	a.Concurrency = s.running(p, tightest(stages), limits.BatchedSequences)
-	if err := s.fill(p, a); err != nil {
+	if err := s.times(p, a, float64(limits.BatchedTokens)); err != nil {
 		return nil, err
 	}
-	return a, s.times(p, a, float64(limits.BatchedTokens))
+	return a, s.fill(p, a)
 }
 
 // fill counts the memory again with the cache of what runs.
@@ -257,14 +258,23 @@ func (s *Serving) times(p *place, a *Answer, batched float64) error {
 	if err := q.Check(); err != nil {
 		return fmt.Errorf("device %q: %w", p.Product.Name, err)
 	}
-	got := cost.Estimate{}
+	a.query, a.constants = &q, e.Constants()
+	got := e.Serve(&q)
 	if s.MaxTPOT > 0 {
-		got = e.ServeUnder(&q, s.MaxTPOT)
-	} else {
-		got = e.Serve(&q)
+		full := got.TPOT.Value
+		if got = e.ServeUnder(&q, s.MaxTPOT); full > s.MaxTPOT {
+			a.limit(&got, copies)
+		}
 	}
 	a.times(&got, copies)
-	a.query = &q
-	a.constants = e.Constants()
 	return nil
+}
+
+// limit is how many requests run under a limit of the time per token: by Little's law as many as get so many tokens per
+// second, less what the estimate takes off for random arrivals and for batches that are not full.
+func (a *Answer) limit(e *cost.Estimate, copies float64) {
+	shares := a.constants[cost.ArrivalShare] * a.constants[cost.WaveShare]
+	running := max(1, e.OutputTokensPerSecond.Value/shares*e.TPOT.Value)
+	a.query.Workload.Concurrency = running
+	a.Concurrency.Running, a.Concurrency.LimitedBy = int64(math.Round(running*copies)), "maxTPOT"
 }

@@ -60,6 +60,22 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
+// TestUnderALimit: as many requests run as meet the limit, and no limit is felt that is met anyway.
+func TestUnderALimit(t *testing.T) {
+	free := served(t, func(*Serving) {})
+	tight := served(t, func(s *Serving) { s.MaxTPOT = *free.TPOTMillis / 1e3 / 1.5 })
+	if c := tight.Concurrency; c.LimitedBy != "maxTPOT" || c.Running < 1 || c.Running >= free.Concurrency.Running || tight.Memory.Cache >= free.Memory.Cache {
+		t.Errorf("got %+v, %d bytes of cache; without a limit %+v, %d", c, tight.Memory.Cache, free.Concurrency, free.Memory.Cache)
+	}
+	again := served(t, func(s *Serving) { s.Concurrency = tight.Concurrency.Running })
+	if math.Abs(*again.TPOTMillis / *tight.TPOTMillis - 1) > 0.05 {
+		t.Errorf("%d requests get a token in %v ms, under the limit in %v", tight.Concurrency.Running, *again.TPOTMillis, *tight.TPOTMillis)
+	}
+	if wide := served(t, func(s *Serving) { s.MaxTPOT = 10 }); wide.Concurrency != free.Concurrency {
+		t.Errorf("a limit of 10 s changes %+v to %+v", free.Concurrency, wide.Concurrency)
+	}
+}
+
 func TestReplicas(t *testing.T) {
 	one := served(t, func(s *Serving) { s.Concurrency = 10 })
 	four := served(t, func(s *Serving) { s.Concurrency, s.Replicas = 40, 4 })
