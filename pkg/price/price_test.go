@@ -106,7 +106,6 @@ func TestParseRefuses(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(small))
-	f.Add(pricesJSON)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		table, err := Parse(data)
 		if err != nil {

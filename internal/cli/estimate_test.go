@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rankwright/rankwright/pkg/estimate"
+)
+
+// documented are the commands of docs/estimate.md with the golden file of each output.
+var documented = []struct{ golden, command string }{
+	{"estimate.txt", "estimate --model Llama-3.3-70B-FP8 --device H100 --tp 2 --isl 1000 --osl 1000"},
+	{"estimate-explain.txt", "estimate --model Llama-3.1-8B --device L4 --pp 2 --isl 500 --osl 500 --concurrency 8 --max-sequences 64 -o explain"},
+	{"estimate.json", "estimate --model deepseek-ai/DeepSeek-R1 --device H200 --engine SGLang --tp 8 --concurrency 64 -o json"},
+	{"estimate-no.txt", "estimate --model Llama-3.1-405B --device H100 --tp 8"},
+	{"train.txt", "train --model Llama-3.1-8B --device H100 --data 8 --sharding FSDP --sequence 8192 --global-batch 64 --checkpointing"},
+	{"cost.txt", "cost --model Llama-3.3-70B-FP8 --isl 2000 --osl 500 --max-tpot 30ms --provider OCI"},
+}
+
+// TestDocumentedEstimates holds the outputs that docs/estimate.md shows; -update writes both anew.
+func TestDocumentedEstimates(t *testing.T) {
+	path := filepath.Join("..", "..", "docs", "estimate.md")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(content)
+	for _, d := range documented {
+		out := ok(t, "", strings.Fields(d.command)...)
+		golden(t, d.golden, out)
+		head := "$ kubectl rankwright " + d.command + "\n"
+		before, after, found := strings.Cut(page, head)
+		_, after, closed := strings.Cut(after, "```\n")
+		if !found || !closed {
+			t.Errorf("docs/estimate.md does not show %q", d.command)
+			continue
+		}
+		page = before + head + out + "```\n" + after
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if page != string(content) {
+		t.Error("docs/estimate.md shows another output than the commands print: run the test with -update")
+	}
+}
+
+// TestEstimateJSON: the fields that programs rely on, and null where there is no figure.
+func TestEstimateJSON(t *testing.T) {
+	got := object[map[string]any](t, ok(t, "", "estimate", "--model", "Llama-3.1-8B", "--device", "NVIDIA H100 80GB HBM3", "-o", "json"))
+	memory, _ := got["memory"].(map[string]any)
+	if got["fits"] != true || memory["weightsBytes"] != 16060522496.0 {
+		t.Errorf("got %v", got)
+	}
+	for _, field := range []string{"ttftMillis", "tpotMillis", "outputTokensPerSecond"} {
+		if v, _ := got[field].(float64); v <= 0 {
+			t.Errorf("%s is %v", field, got[field])
+		}
+	}
+	got = object[map[string]any](t, ok(t, "", "estimate", "--model", "Llama-3.1-405B", "--device", "H100", "-o", "json"))
+	if v, there := got["tpotMillis"]; got["fits"] != false || !there || v != nil || got["reason"] == "" {
+		t.Errorf("a model that does not fit: %v", got)
+	}
+}
+
+// TestEstimateYAML: YAML says the same as JSON.
+func TestEstimateYAML(t *testing.T) {
+	args := []string{"estimate", "--model", "Llama-3.1-8B", "--device", "h200", "-o"}
+	if out := ok(t, "", append(args, "yaml")...); !strings.Contains(out, "\nfits: true\n") || !strings.Contains(out, "\nmodel: Llama-3.1-8B\n") {
+		t.Errorf("got %s", out)
+	}
+	if wide := ok(t, "", append(args, "wide")...); !strings.Contains(wide, "SEQUENCES") {
+		t.Errorf("got %s", wide)
+	}
+}
+
+// TestEstimateFromConfig reads a config.json from a file and from standard input.
+func TestEstimateFromConfig(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{file, "-"} {
+		got := object[estimate.Answer](t, ok(t, config, "estimate", "--model", name, "--device", "L4", "-o", "json"))
+		if !got.Fits || got.Weights != "BF16" {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestWarnings go to the errors for people, and into the object for programs.
+func TestWarnings(t *testing.T) {
+	args := []string{"estimate", "--model", "Llama-3.1-8B", "--device", "A100 80GB", "--weights", "FP8"}
+	if r := run(t, "", args...); r.code != ExitOK || !strings.Contains(r.err, "warning: NVIDIA A100-SXM4-80GB does not compute in FP8") {
+		t.Errorf("exit code %d, errors %q", r.code, r.err)
+	}
+	if got := object[estimate.Answer](t, ok(t, "", append(args, "-o", "json")...)); len(got.Warnings) != 1 {
+		t.Errorf("warnings %q", got.Warnings)
+	}
+}
+
+func TestEstimateUsage(t *testing.T) {
+	base := []string{"--model", "Llama-3.1-8B", "--device", "H100"}
+	for name, test := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"no model":        {[]string{"estimate", "--device", "H100"}, ExitUsage, "--model"},
+		"no device":       {[]string{"estimate", "--model", "Llama-3.1-8B"}, ExitUsage, "--device"},
+		"unknown model":   {[]string{"estimate", "--model", "Llama-3.1-71B", "--device", "H100"}, ExitFailure, "Llama-3.1-70B"},
+		"unknown device":  {[]string{"train", "--model", "Llama-3.1-8B", "--device", "H1000"}, ExitFailure, "did you mean"},
+		"several devices": {[]string{"estimate", "--model", "Llama-3.1-8B", "--device", "A100"}, ExitFailure, "name one of"},
+		"engine":          {append([]string{"estimate", "--engine", "ollama"}, base...), ExitUsage, "use one of"},
+		"precision":       {append([]string{"estimate", "--weights", "FP7"}, base...), ExitUsage, "use one of"},
+		"concurrency":     {append([]string{"estimate", "--concurrency", "many"}, base...), ExitUsage, "--concurrency many"},
+		"none at a time":  {append([]string{"estimate", "--concurrency", "0"}, base...), ExitUsage, "--concurrency 0"},
+		"degree":          {append([]string{"estimate", "--tp", "3"}, base...), ExitFailure, "tp 3: the 32 heads"},
+		"batch":           {append([]string{"train", "--data", "3"}, base...), ExitFailure, "use a multiple of 3"},
+		"format":          {append([]string{"estimate", "-o", "xml"}, base...), ExitUsage, "explain"},
+		"an argument":     {[]string{"cost", "Llama-3.1-8B"}, ExitUsage, "cost takes flags only"},
+		"no prices":       {[]string{"cost", "--model", "Llama-3.1-8B", "--prices", "nowhere.yaml"}, ExitFailure, "nowhere.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, "", test.args...)
+			if r.code != test.code || !strings.Contains(r.err, test.want) || r.out != "" {
+				t.Errorf("exit code %d, errors %q, output %q; want %d and %q", r.code, r.err, r.out, test.code, test.want)
+			}
+		})
+	}
+}
+
+// TestCostOfOwnPrices: a table of the caller's replaces the built-in one, and what is left out says why.
+func TestCostOfOwnPrices(t *testing.T) {
+	const prices = `{"shapes": [
+		{"provider": "Ours", "instance": "box", "region": "here", "product": "NVIDIA H200", "devices": 2, "usdPerHour": 3.6, "source": "us", "date": "2026-01-01"},
+		{"provider": "Ours", "instance": "old", "region": "here", "product": "Tesla T4", "devices": 1, "usdPerHour": 0.1, "source": "us", "date": "2026-01-01"}]}`
+	got := object[estimate.Offers](t, ok(t, prices, "cost", "--model", "Llama-3.1-70B", "--weights", "FP8", "--prices", "-", "-o", "json"))
+	if len(got.Offers) != 1 || got.Offers[0].Instance != "box" || got.Offers[0].USDPerHour != 3.6 || len(got.LeftOut) != 1 || got.LeftOut[0].Instance != "old" {
+		t.Fatalf("got %+v", got)
+	}
+	if want := 1000 / *got.Offers[0].Answer.OutputTokensPerSecond; got.Offers[0].USDPerMillionTokens < 0.999*want || got.Offers[0].USDPerMillionTokens > 1.001*want {
+		t.Errorf("a million tokens for %v USD, want %v", got.Offers[0].USDPerMillionTokens, want)
+	}
+	if out := ok(t, prices, "cost", "--model", "Llama-3.1-405B", "--prices", "-"); !strings.Contains(out, "No shape serves the model.") || !strings.Contains(out, "does not fit") {
+		t.Errorf("got %s", out)
+	}
+}
+
+func TestEstimateCompletion(t *testing.T) {
+	for want, args := range map[string][]string{
+		"Llama-3.1-8B\n": {"__complete", "estimate", "--model", "Llama-3.1"}, "NVIDIA H200\n": {"__complete", "train", "--device", "NVIDIA H"},
+		"SGLang\n": {"__complete", "cost", "--engine", ""}, "max\n": {"__complete", "estimate", "--concurrency", ""}, "CoreWeave\n": {"__complete", "cost", "--provider", ""},
+		"explain\n": {"__complete", "train", "-o", ""}, "NVFP4\n": {"__complete", "estimate", "--weights", ""}, "ZeRO3\n": {"__complete", "train", "--sharding", "Z"},
+	} {
+		if r := run(t, "", args...); r.code != ExitOK || !strings.Contains(r.out, want) {
+			t.Errorf("%v: exit code %d, %q; want %q in it", args, r.code, r.out, want)
+		}
+	}
+}

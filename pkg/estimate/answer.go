@@ -1,0 +1,105 @@
+package estimate
+
+import (
+	"math"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/memory"
+)
+
+// Answer is what a deployment needs and delivers. Concurrency and tokens per second are of all replicas.
+type Answer struct {
+	Fits bool `json:"fits"`
+	// Reason is why it does not fit; empty where it does.
+	Reason string `json:"reason,omitempty"`
+	// Memory is the bytes of each device of the fullest stage, by component.
+	Memory Memory `json:"memory"`
+	// The figures are null where it does not fit.
+	TTFTMillis            *float64 `json:"ttftMillis"`
+	TPOTMillis            *float64 `json:"tpotMillis"`
+	OutputTokensPerSecond *float64 `json:"outputTokensPerSecond"`
+	// Ranges are where a measurement is expected, Basis what they rest on; absent where it does not fit.
+	Ranges *Ranges    `json:"ranges,omitempty"`
+	Basis  cost.Basis `json:"basis,omitempty"`
+
+	Concurrency Concurrency `json:"concurrency"`
+
+	Model   string             `json:"model"`
+	Device  string             `json:"device"`
+	Engine  v1alpha1.Engine    `json:"engine"`
+	Weights v1alpha1.Precision `json:"weights"`
+	KV      v1alpha1.Precision `json:"kv"`
+	Degrees Degrees            `json:"degrees"`
+	// Devices is how many all replicas take.
+	Devices        int      `json:"devices"`
+	Replicas       int      `json:"replicas"`
+	DevicesPerNode int      `json:"devicesPerNode"`
+	Link           Link     `json:"link"`
+	Stages         []Stage  `json:"stages"`
+	Warnings       []string `json:"warnings,omitempty"`
+
+	footprint *memory.Footprint
+	query     *cost.Query
+	constants *cost.Constants
+}
+
+// Concurrency is how many requests run at a time and what bounds them. A bound of 0 is none.
+type Concurrency struct {
+	Running int64 `json:"running"`
+	// LimitedBy is the bound that counts: kvCache, maxSequences, requests, concurrency or maxTPOT.
+	LimitedBy string `json:"limitedBy,omitempty"`
+	// KVCache is how many requests of full length have room, Engine how many its steps take, Requests how many are
+	// offered, Asked how many are in flight.
+	KVCache  int64 `json:"kvCache"`
+	Engine   int64 `json:"maxSequences"`
+	Requests int64 `json:"requests,omitempty"`
+	Asked    int64 `json:"concurrency,omitempty"`
+}
+
+// Ranges are the ends of what is expected.
+type Ranges struct {
+	TTFTMillis            Range `json:"ttftMillis"`
+	TPOTMillis            Range `json:"tpotMillis"`
+	OutputTokensPerSecond Range `json:"outputTokensPerSecond"`
+}
+
+// Range is the lowest and the highest value.
+type Range struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+func (s *Serving) answer(p *place) *Answer {
+	return &Answer{
+		Model: p.Model.Name, Device: p.Product.Name, Engine: p.Engine.Name, Weights: p.Weights, KV: p.KV, Degrees: p.Degrees,
+		Devices: p.Degrees.Devices() * s.Replicas, Replicas: s.Replicas, DevicesPerNode: p.DevicesPerNode, Link: p.link, Warnings: p.warnings,
+	}
+}
+
+// times fills in how fast it is: times in milliseconds, tokens of all copies.
+func (a *Answer) times(e *cost.Estimate, copies float64) {
+	const millis = 1e3
+	ttft, tpot, rate := rounded(e.TTFT.Value*millis), rounded(e.TPOT.Value*millis), rounded(e.OutputTokensPerSecond.Value*copies)
+	a.TTFTMillis, a.TPOTMillis, a.OutputTokensPerSecond = &ttft, &tpot, &rate
+	a.Ranges = &Ranges{
+		TTFTMillis: rangeOf(e.TTFT, millis), TPOTMillis: rangeOf(e.TPOT, millis), OutputTokensPerSecond: rangeOf(e.OutputTokensPerSecond, copies),
+	}
+	a.Basis = e.Basis
+}
+
+func rangeOf(r cost.Range, factor float64) Range {
+	return Range{Low: rounded(r.Low * factor), High: rounded(r.High * factor)}
+}
+
+// figures is how many significant digits an estimate is given with: more than it deserves, so that differences show.
+const figures = 6
+
+// rounded keeps an estimate's significant digits.
+func rounded(v float64) float64 {
+	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return 0
+	}
+	scale := math.Pow(10, figures-1-math.Floor(math.Log10(math.Abs(v))))
+	return math.Round(v*scale) / scale
+}

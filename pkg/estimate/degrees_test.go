@@ -1,0 +1,139 @@
+package estimate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
+)
+
+func TestLegality(t *testing.T) {
+	for _, tt := range []struct {
+		name, model, weights string
+		degrees              Degrees
+		expert               int
+		want                 string // in the error; empty where it is legal
+	}{
+		{"one device", "Llama-3.1-8B", "BF16", Degrees{}, 1, ""},
+		{"heads", "Llama-3.1-8B", "BF16", Degrees{Tensor: 3}, 0, "tp 3: the 32 heads"},
+		{"key heads are repeated", "Llama-3.1-8B", "BF16", Degrees{Tensor: 16}, 1, ""},
+		{"key heads", "Phi-3-medium", "BF16", Degrees{Tensor: 4}, 0, "tp 4: the 10 key and value heads"},
+		{"layers", "Llama-3.1-8B", "BF16", Degrees{Pipeline: 33}, 0, "pp 33: Llama-3.1-8B has 32 layers"},
+		{"no experts", "Llama-3.1-8B", "BF16", Degrees{Tensor: 2, Expert: 2}, 0, "ep 2"},
+		{"no groups", "Llama-3.1-8B", "BF16", Degrees{AttentionData: 2}, 0, "use replicas 2"},
+		{"ranks of experts", "Mixtral-8x7B", "BF16", Degrees{Tensor: 2, Expert: 4}, 0, "ep 4: the 2 ranks"},
+		{"experts", "Qwen1.5-MoE-A2.7B", "BF16", Degrees{Tensor: 16, Expert: 8}, 0, "ep 8: the 60 experts"},
+		{"negative", "Llama-3.1-8B", "BF16", Degrees{Tensor: -1}, 0, "tp -1"},
+		{"huge", "Llama-3.1-8B", "BF16", Degrees{Tensor: 4096, Pipeline: 4096}, 0, "tp × pp × dp"},
+		{"blocks that fit", "Qwen3-235B-A22B-FP8", "FP8", Degrees{Tensor: 4}, 1, ""},
+		{"blocks that are cut", "Qwen3-235B-A22B-FP8", "FP8", Degrees{Tensor: 8}, 8, ""},
+		{"blocks that are cut by groups", "Qwen3-235B-A22B-FP8", "FP8", Degrees{Tensor: 16, Expert: 2}, 0, "use ep 16"},
+		{"no blocks", "Qwen3-235B-A22B", "BF16", Degrees{Tensor: 8}, 1, ""},
+		{"blocks of a dense model", "Qwen3-32B-FP8", "FP8", Degrees{Tensor: 8}, 1, ""},
+		{"cut blocks of a dense model", "Qwen3-32B-FP8", "FP8", Degrees{Tensor: 16}, 0, "tp 16: the width 25600"},
+		{"a latent", "DeepSeek-V3", "FP8", Degrees{Tensor: 8, Expert: 8}, 8, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m, _, err := FindModel(tt.model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := tt.degrees.normal()
+			var warnings []string
+			if err == nil {
+				d, warnings, err = d.legal(m, v1alpha1.Precision(tt.weights))
+			}
+			if tt.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("error %v, want one with %q", err, tt.want)
+				}
+				return
+			}
+			if err != nil || d.Expert != tt.expert || (len(warnings) > 0) != (d.Expert != max(1, tt.degrees.Expert)) {
+				t.Errorf("got %+v, %v, %v; want ep %d", d, warnings, err, tt.expert)
+			}
+		})
+	}
+}
+
+// TestLayerSplits holds the layers of stages to what the engines do.
+func TestLayerSplits(t *testing.T) {
+	var file struct {
+		Splits []struct {
+			Layers int   `json:"layers"`
+			Stages int   `json:"pp"`
+			VLLM   []int `json:"vLLM"`
+			SGLang []int `json:"SGLang"`
+			TRT    []int `json:"TensorRT-LLM"`
+		} `json:"default_layer_splits"`
+	}
+	readFacts(t, "rank_groups.json", &file)
+	if len(file.Splits) < 4 {
+		t.Fatal("the file has another shape than expected")
+	}
+	for _, s := range file.Splits {
+		for engine, want := range map[v1alpha1.Engine][]int{v1alpha1.EngineVLLM: s.VLLM, v1alpha1.EngineSGLang: s.SGLang, v1alpha1.EngineTensorRTLLM: s.TRT} {
+			if diff := cmp.Diff(want, counts(engine, s.Layers, s.Stages)); diff != "" {
+				t.Errorf("%d layers in %d stages of %s (-want +got):\n%s", s.Layers, s.Stages, engine, diff)
+			}
+		}
+	}
+}
+
+func TestFabric(t *testing.T) {
+	for _, tt := range []struct {
+		name, device string
+		degrees      Degrees
+		perNode      int
+		link         string
+		host         bool
+		warning      string
+	}{
+		{"inside a node", "H100", Degrees{Tensor: 8}, 8, "NVLink4+NVSwitch3", false, ""},
+		{"two nodes", "H100", Degrees{Tensor: 16}, 8, "network", true, "16 ranks share layers and a node has 8 devices"},
+		{"groups over two nodes", "H200", Degrees{Tensor: 8, AttentionData: 2}, 8, "network", true, "over the network"},
+		{"stages over two nodes", "H100", Degrees{Tensor: 8, Pipeline: 2}, 8, "NVLink4+NVSwitch3", false, "transfers between stages"},
+		{"a rack", "GB200", Degrees{Tensor: 64}, 4, "NVLink5+NVSwitch4 rack", false, ""},
+		{"more than a rack", "GB300", Degrees{Tensor: 128}, 4, "network", true, "over the network"},
+		{"PCIe", "L40S", Degrees{Tensor: 4}, 8, "PCIe4 x16", true, ""},
+		{"a bridged pair", "H100 NVL", Degrees{Tensor: 2}, 8, "NVLink4 bridge (2-way)", false, ""},
+		{"more than a pair", "H100 NVL", Degrees{Tensor: 4}, 8, "PCIe5x16", true, "joins 2 devices"},
+		{"a bridged quad", "H200 NVL", Degrees{Tensor: 4}, 8, "NVLink4 bridge (2/4-way)", false, ""},
+		{"one device a node", "GH200 480GB", Degrees{Tensor: 2}, 1, "network", true, "a node has 1 devices"},
+		{"a mesh", "MI300X", Degrees{Tensor: 8}, 8, "XGMI 7x64 GB/s/dir", false, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := FindDevice(tt.device)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := tt.degrees.normal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			link, device, warnings := fabric(&p, d, tt.perNode, 25e9)
+			if link.Name != tt.link || device.HostLink != tt.host || device.Link != float64(link.BytesPerSecond) || link.BytesPerSecond < 1e9 {
+				t.Errorf("got %+v, host %v; want %s, host %v", link, device.HostLink, tt.link, tt.host)
+			}
+			if said := strings.Join(warnings, "; "); (said == "") != (tt.warning == "") || !strings.Contains(said, tt.warning) {
+				t.Errorf("warnings %q, want %q", said, tt.warning)
+			}
+		})
+	}
+}
+
+// TestEveryProductHasALink: devices of every product that computes in 16 bits exchange data at some rate.
+func TestEveryProductHasALink(t *testing.T) {
+	for _, p := range accelerator.Products() {
+		if n := devicesPerNode(&p); n < 1 {
+			t.Errorf("%s: %d devices a node", p.Name, n)
+		}
+		link, _, _ := fabric(&p, Degrees{Tensor: 2, Pipeline: 1, AttentionData: 1, Expert: 1}, devicesPerNode(&p), 25e9)
+		if link.Name == "" || link.BytesPerSecond < 1e8 {
+			t.Errorf("%s: link %+v", p.Name, link)
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package estimate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/memory"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// Load is the requests that an instance gets.
+type Load struct {
+	// Input and Output are tokens of a request.
+	Input, Output int64
+	// Concurrency is how many requests are in flight over all replicas; 0 means as many as can run.
+	Concurrency int64
+	// Requests is how many are offered at once in all; 0 means that there is always another one.
+	Requests int64
+	// MaxTPOT is the longest time per token in seconds that requests arriving at random may get; 0 means that there is
+	// no such limit and that requests come as others finish.
+	MaxTPOT float64
+}
+
+// Deployment is a model on devices of one kind.
+type Deployment struct {
+	Model   *model.Model
+	Product accelerator.Product
+	Engine  Engine
+	// Weights is the precision that the weights are stored in, empty for the checkpoint's own; KV that of the cache, empty
+	// for FP8 where the weights are FP8 or NVFP4 and 16 bits elsewhere.
+	Weights, KV v1alpha1.Precision
+	Degrees     Degrees
+	// Replicas are copies of the whole instance; 0 counts as 1.
+	Replicas int
+	// DevicesPerNode is how many devices a node has, 0 for what is usual for the product. NetworkGbps is what a device
+	// sends beyond its node, 0 for DefaultNetworkGbps.
+	DevicesPerNode int
+	NetworkGbps    float64
+}
+
+// Serving is a deployment that serves requests.
+type Serving struct {
+	Deployment
+	Load
+	// MaxBatchedTokens and MaxSequences bound a step of each rank that attends to sequences of its own; 0 takes the
+	// engine's default.
+	MaxBatchedTokens, MaxSequences int64
+}
+
+// Bounds of numbers that a caller gives.
+const (
+	maxTokens      = 1 << 23
+	maxRequests    = 1 << 40
+	maxConcurrency = 1 << 30
+	maxReplicas    = 1 << 20
+	maxNetworkGbps = 1e6
+)
+
+func (s *Serving) normal() error {
+	if s.Replicas == 0 {
+		s.Replicas = 1
+	}
+	for _, f := range [...]struct {
+		name              string
+		value, low, limit int64
+	}{
+		{"isl", s.Input, 1, maxTokens},
+		{"osl", s.Output, 1, maxTokens},
+		{"concurrency", s.Concurrency, 0, maxConcurrency},
+		{"requests", s.Requests, 0, maxRequests},
+		{"max-batched-tokens", s.MaxBatchedTokens, 0, maxTokens},
+		{"max-sequences", s.MaxSequences, 0, 1 << 20},
+		{"replicas", int64(s.Replicas), 1, maxReplicas},
+	} {
+		if f.value < f.low || f.value > f.limit {
+			return fmt.Errorf("%s %d: set it to a number from %d to %d", f.name, f.value, f.low, f.limit)
+		}
+	}
+	if !(s.MaxTPOT >= 0 && s.MaxTPOT < 1e6) { // the negated form refuses NaN too
+		return fmt.Errorf("max-tpot %g s: set it to a positive time, or 0 for none", s.MaxTPOT)
+	}
+	return nil
+}
+
+// place is a deployment with what follows from it.
+type place struct {
+	Deployment
+	memory   memory.Device
+	link     Link
+	device   cost.Device
+	profile  *cost.Profile
+	strategy cost.Strategy
+	warnings []string
+}
+
+// placed checks a deployment and fills in what is not said.
+func (d Deployment) placed() (*place, error) {
+	p := &place{Deployment: d}
+	if p.Model == nil {
+		return nil, errors.New("model: name one of the catalogue or give its config.json")
+	}
+	if p.Engine.Name == v1alpha1.EngineTensorRTLLM && p.Product.Vendor != "nvidia" {
+		return nil, fmt.Errorf("engine %s: it runs on NVIDIA's devices alone and %q is none: use vLLM", p.Engine.Name, p.Product.Name)
+	}
+	if p.Weights == "" {
+		p.Weights = p.Model.Native
+	}
+	stored := cost.Stored(p.Model, p.Weights, p.KV)
+	p.KV = stored.Cache
+	if p.NetworkGbps == 0 {
+		p.NetworkGbps = DefaultNetworkGbps
+	}
+	if !(p.NetworkGbps > 0 && p.NetworkGbps <= maxNetworkGbps) {
+		return nil, fmt.Errorf("network-gbps %g: set it to a positive rate up to %g", p.NetworkGbps, maxNetworkGbps)
+	}
+	if p.DevicesPerNode < 0 || p.DevicesPerNode > maxDegree {
+		return nil, fmt.Errorf("devices-per-node %d: set it to a number from 1 to %d", p.DevicesPerNode, maxDegree)
+	}
+	if p.DevicesPerNode == 0 {
+		p.DevicesPerNode = devicesPerNode(&p.Product)
+	}
+	var err error
+	if p.Degrees, err = p.Degrees.normal(); err != nil {
+		return nil, err
+	}
+	if p.Degrees, p.warnings, err = p.Degrees.legal(p.Model, p.Weights); err != nil {
+		return nil, err
+	}
+	p.memory = memoryOf(&p.Product)
+	if err := p.memory.Check(); err != nil {
+		return nil, fmt.Errorf("device %q: %w", p.Product.Name, err)
+	}
+	var warnings []string
+	p.link, p.device, warnings = fabric(&p.Product, p.Degrees, p.DevicesPerNode, p.NetworkGbps/8*1e9)
+	p.warnings = append(p.warnings, warnings...)
+	if !computes(&p.Product, p.Weights) {
+		p.warnings = append(p.warnings, fmt.Sprintf("%s does not compute in %s: weights are stored in it and expanded to 16 bits", p.Product.Name, p.Weights))
+	}
+	p.profile = cost.NewProfile(p.Model, stored)
+	p.strategy = cost.Strategy{
+		Tensor: p.Degrees.Tensor, Pipeline: p.Degrees.Pipeline, AttentionData: p.Degrees.AttentionData, Expert: p.Degrees.Expert,
+	}
+	return p, nil
+}
+
+// computes says whether a device has a rate of its own for weights of a precision.
+func computes(p *accelerator.Product, weights v1alpha1.Precision) bool {
+	if weights == v1alpha1.MXFP4 || weights == v1alpha1.NVFP4 {
+		weights = v1alpha1.FP4
+	}
+	for _, rate := range p.Performance.Peak {
+		if rate.Precision == weights && rate.GFLOPS > 0 {
+			return true
+		}
+	}
+	return weights == v1alpha1.FP32 // every device has a rate for it, if not for matrices
+}
+
+func (p *place) layout() memory.Layout {
+	return memory.Layout{Tensor: p.Degrees.Tensor, Pipeline: p.Degrees.Pipeline, AttentionData: p.Degrees.AttentionData, Expert: p.Degrees.Expert}
+}
+
+// estimator is the constants of the deployment's family.
+func (p *place) estimator(engine cost.Engine) (*cost.Estimator, error) {
+	calibration, err := cost.Load()
+	if err != nil {
+		return nil, err
+	}
+	return calibration.Estimator(cost.Family{Architecture: p.device.Architecture, Engine: engine, Class: p.profile.Class()}), nil
+}
+
+// setup is what memory is counted for, with the cache of so many sequences of each attention data group.
+func (s *Serving) setup(p *place, sequences int64) memory.Setup {
+	return memory.Setup{
+		Model: p.Model, Engine: p.Engine.Name, Weights: p.Weights, KV: p.KV, Layout: p.layout(),
+		Inference: &memory.Inference{
+			MaxModelLen: s.Input + s.Output, Sequences: sequences, BatchedTokens: s.MaxBatchedTokens, BatchedSequences: s.MaxSequences,
+		},
+	}
+}
+
+// Serve estimates a deployment that serves requests. The error names the field, its value and what to set; that the model
+// does not fit is no error.
+func Serve(s Serving) (*Answer, error) {
+	if err := s.normal(); err != nil {
+		return nil, err
+	}
+	p, err := s.placed()
+	if err != nil {
+		return nil, err
+	}
+	footprint, err := memory.New(s.setup(p, 1), p.memory)
+	if err != nil {
+		return nil, err
+	}
+	if most := p.Model.Architecture.MaxContext; most > 0 && s.Input+s.Output > int64(most) {
+		p.warnings = append(p.warnings, fmt.Sprintf("%d tokens are more than the %d that %s was made for", s.Input+s.Output, most, p.Model.Name))
+	}
+	stages := divide(footprint, p.memory)
+	a := s.answer(p)
+	if a.Reason = shortfall(stages); a.Reason != "" {
+		a.Stages, a.Memory, a.footprint = stages, fullest(stages), footprint
+		return a, nil
+	}
+	a.Fits = true
+	limits := footprint.Setup().Inference
+	a.Concurrency = s.running(p, tightest(stages), limits.BatchedSequences)
+	if err := s.times(p, a, float64(limits.BatchedTokens)); err != nil {
+		return nil, err
+	}
+	return a, s.fill(p, a)
+}
+
+// fill counts the memory again with the cache of what runs.
+func (s *Serving) fill(p *place, a *Answer) error {
+	groups := int64(a.Replicas * p.Degrees.AttentionData)
+	footprint, err := memory.New(s.setup(p, max(1, (a.Concurrency.Running+groups-1)/groups)*int64(p.Degrees.AttentionData)), p.memory)
+	if err != nil {
+		return err
+	}
+	a.Stages = divide(footprint, p.memory)
+	a.Memory, a.footprint = fullest(a.Stages), footprint
+	return nil
+}
+
+// running is how many requests run at a time over all replicas, and what bounds them.
+func (s *Serving) running(p *place, room, sequences int64) Concurrency {
+	instances := int64(s.Replicas)
+	groups := instances * int64(p.Degrees.AttentionData)
+	c := Concurrency{KVCache: room * groups, Engine: sequences * groups, Requests: s.Requests, Asked: s.Concurrency}
+	c.Running, c.LimitedBy = c.KVCache, "kvCache"
+	for _, bound := range [...]struct {
+		value int64
+		name  string
+	}{{c.Engine, "maxSequences"}, {c.Requests, "requests"}, {c.Asked, "concurrency"}} {
+		if bound.value > 0 && bound.value < c.Running {
+			c.Running, c.LimitedBy = bound.value, bound.name
+		}
+	}
+	return c
+}
+
+// times estimates how fast it is.
+func (s *Serving) times(p *place, a *Answer, batched float64) error {
+	e, err := p.estimator(p.Engine.Costs)
+	if err != nil {
+		return err
+	}
+	copies := float64(s.Replicas)
+	q := cost.Query{Profile: p.profile, Device: &p.device, Strategy: p.strategy, Workload: cost.Workload{
+		Input: float64(s.Input), Output: float64(s.Output), MaxBatchedTokens: batched,
+		Concurrency: max(1, float64(a.Concurrency.Running)/copies), Clients: float64(s.Concurrency) / copies, Requests: float64(s.Requests) / copies,
+	}}
+	if err := q.Check(); err != nil {
+		return fmt.Errorf("device %q: %w", p.Product.Name, err)
+	}
+	a.query, a.constants = &q, e.Constants()
+	got := e.Serve(&q)
+	if s.MaxTPOT > 0 {
+		full := got.TPOT.Value
+		if got = e.ServeUnder(&q, s.MaxTPOT); full > s.MaxTPOT {
+			a.limit(&got, copies)
+		}
+	}
+	a.times(&got, copies)
+	return nil
+}
+
+// limit is how many requests run under a limit of the time per token: by Little's law as many as get so many tokens per
+// second, less what the estimate takes off for random arrivals and for batches that are not full.
+func (a *Answer) limit(e *cost.Estimate, copies float64) {
+	shares := a.constants[cost.ArrivalShare] * a.constants[cost.WaveShare]
+	running := max(1, e.OutputTokensPerSecond.Value/shares*e.TPOT.Value)
+	a.query.Workload.Concurrency = running
+	a.Concurrency.Running, a.Concurrency.LimitedBy = int64(math.Round(running*copies)), "maxTPOT"
+}

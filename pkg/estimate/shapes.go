@@ -1,0 +1,229 @@
+package estimate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/price"
+)
+
+// Renting is a model that somebody wants to serve on a shape of a cloud.
+type Renting struct {
+	// Serving is the model and its load. Its product, degrees, replicas and node are those of the shapes.
+	Serving
+	// TTFTLimit and TPOTLimit are the longest times in seconds, where requests come as others finish; 0 means no limit.
+	TTFTLimit, TPOTLimit float64
+	// Provider and Product restrict the shapes; empty means any.
+	Provider, Product string
+}
+
+// Offers are the shapes that serve a model, the cheapest for its tokens first, and those that were left out.
+type Offers struct {
+	Offers  []Offer   `json:"offers"`
+	LeftOut []LeftOut `json:"leftOut"`
+}
+
+// Offer is a shape with the fastest way to serve the model on it.
+type Offer struct {
+	Rented
+	USDPerHour float64 `json:"usdPerHour"`
+	// USDPerMillionTokens is the price of a million output tokens, and where it is expected.
+	USDPerMillionTokens      float64 `json:"usdPerMillionOutputTokens"`
+	USDPerMillionTokensRange Range   `json:"usdPerMillionOutputTokensRange"`
+	Answer                   *Answer `json:"estimate"`
+	Source                   string  `json:"source"`
+	Date                     string  `json:"date"`
+}
+
+// Rented names a shape.
+type Rented struct {
+	Provider string `json:"provider"`
+	Instance string `json:"instance"`
+	Region   string `json:"region"`
+	Product  string `json:"product"`
+	Count    int    `json:"count"`
+}
+
+// LeftOut is a shape that does not serve the model, and why.
+type LeftOut struct {
+	Rented
+	Reason string `json:"reason"`
+}
+
+// Cheapest finds the shapes of a table that serve a model, each in the way that gives most tokens per second within the
+// limits. The error names a field that no shape could change.
+func Cheapest(r Renting, table *price.Table) (*Offers, error) {
+	s := r.Serving
+	if err := s.normal(); err != nil {
+		return nil, err
+	}
+	if !(r.TTFTLimit >= 0) || !(r.TPOTLimit >= 0) { // the negated forms refuse NaN too
+		return nil, fmt.Errorf("max-ttft %g s, max-tpot %g s: set a positive time, or 0 for none", r.TTFTLimit, r.TPOTLimit)
+	}
+	all := &Offers{Offers: []Offer{}, LeftOut: []LeftOut{}}
+	type kind struct {
+		product string
+		devices int
+	}
+	best := map[kind]way{}
+	shapes := table.Shapes()
+	for i := range shapes {
+		shape := &shapes[i]
+		if r.Provider != "" && r.Provider != shape.Provider || r.Product != "" && r.Product != shape.Product {
+			continue
+		}
+		k := kind{shape.Product, shape.Devices}
+		if _, ok := best[k]; !ok {
+			best[k] = r.on(shape)
+		}
+		all.add(shape, best[k])
+	}
+	slices.SortStableFunc(all.Offers, func(a, b Offer) int {
+		return cmp.Or(cmp.Compare(a.USDPerMillionTokens, b.USDPerMillionTokens), cmp.Compare(a.USDPerHour, b.USDPerHour))
+	})
+	return all, nil
+}
+
+// way is the best way to serve on a shape, or why there is none.
+type way struct {
+	answer *Answer
+	miss   miss
+	reason string
+}
+
+// miss is how near a way came: the higher, the nearer.
+type miss int
+
+const (
+	illegal miss = iota
+	tooSmall
+	tooSlow
+)
+
+func (o *Offers) add(s *price.Shape, w way) {
+	rented := Rented{Provider: s.Provider, Instance: s.Instance, Region: s.Region, Product: s.Product, Count: s.Devices}
+	if w.answer == nil {
+		o.LeftOut = append(o.LeftOut, LeftOut{rented, w.reason})
+		return
+	}
+	hour := float64(s.MicroUSDPerHour) / 1e6
+	million := func(rate float64) float64 { return rounded(hour / 3600 / rate * 1e6) }
+	rates := w.answer.Ranges.OutputTokensPerSecond
+	o.Offers = append(o.Offers, Offer{
+		Rented: rented, USDPerHour: hour, USDPerMillionTokens: million(*w.answer.OutputTokensPerSecond),
+		USDPerMillionTokensRange: Range{Low: million(rates.High), High: million(rates.Low)}, Answer: w.answer, Source: s.Source, Date: s.Date,
+	})
+}
+
+// on tries every legal way to spread the model over a shape's devices.
+func (r *Renting) on(shape *price.Shape) way {
+	product, ok := accelerator.Lookup(accelerator.Key{Product: shape.Product})
+	if !ok {
+		return way{reason: fmt.Sprintf("product %q is not in the catalogue", shape.Product)}
+	}
+	var best way
+	for _, d := range spreads(r.Model.Architecture.MoE != nil, shape.Devices) {
+		s := r.Serving
+		s.Product, s.Degrees, s.Replicas, s.DevicesPerNode = product, d, shape.Devices/d.Devices(), shape.Devices
+		got := r.within(s)
+		switch {
+		case got.answer == nil && best.answer == nil:
+			// Of the nearest misses the one of the widest spread stays.
+			if got.miss >= best.miss {
+				best = got
+			}
+		case got.answer != nil && (best.answer == nil || *got.answer.OutputTokensPerSecond > *best.answer.OutputTokensPerSecond):
+			best = got
+		}
+	}
+	return best
+}
+
+// spreads are the degrees that use all of so many devices, with replicas: the ones with fewer devices an instance first.
+// With experts, attention data parallel ranks share them out whole.
+func spreads(mixture bool, devices int) []Degrees {
+	var list []Degrees
+	for tensor := 1; tensor <= devices; tensor++ {
+		for stages := 1; tensor*stages <= devices; stages++ {
+			for groups := 1; tensor*stages*groups <= devices; groups++ {
+				if devices%(tensor*stages*groups) != 0 || groups > 1 && !mixture {
+					continue
+				}
+				d := Degrees{Tensor: tensor, Pipeline: stages, AttentionData: groups, Expert: 1}
+				if groups > 1 {
+					d.Expert = tensor * groups
+				}
+				list = append(list, d)
+				if mixture && groups == 1 && tensor > 1 {
+					d.Expert = tensor
+					list = append(list, d)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Degrees) int { return cmp.Compare(a.Devices(), b.Devices()) })
+	return list
+}
+
+// searches is how many times the concurrency under limits is halved in: to a thousandth of a factor of a million.
+const searches = 12
+
+// within serves at the asked concurrency, or at the largest one that meets the limits where none is asked.
+func (r *Renting) within(s Serving) way {
+	got, err := Serve(s)
+	switch {
+	case err != nil:
+		return way{reason: err.Error()}
+	case !got.Fits:
+		return way{miss: tooSmall, reason: "does not fit: " + got.Reason}
+	case int64(s.Replicas) > got.Concurrency.Running && s.Concurrency > 0:
+		return way{reason: fmt.Sprintf("%d replicas for %d requests", s.Replicas, s.Concurrency)}
+	}
+	over := r.over(got)
+	if over == "" {
+		return way{answer: got}
+	}
+	if s.Concurrency > 0 {
+		return way{miss: tooSlow, reason: over}
+	}
+	low, high := int64(s.Replicas), got.Concurrency.Running
+	best := way{miss: tooSlow, reason: over}
+	for range searches {
+		s.Concurrency = low
+		if best.answer != nil {
+			s.Concurrency = int64(math.Sqrt(float64(low) * float64(high)))
+		}
+		got, err := Serve(s)
+		if err != nil {
+			return way{reason: err.Error()}
+		}
+		switch over := r.over(got); {
+		case over == "":
+			best, low = way{answer: got}, s.Concurrency
+		case best.answer == nil:
+			return way{miss: tooSlow, reason: over + ", even for one request at a time"}
+		default:
+			high = s.Concurrency
+		}
+		if high-low <= 1 {
+			break
+		}
+	}
+	return best
+}
+
+// over says which limit an answer misses; empty where it meets them.
+func (r *Renting) over(a *Answer) string {
+	for _, l := range [...]struct {
+		name       string
+		got, limit float64
+	}{{"TTFT", *a.TTFTMillis, r.TTFTLimit * 1e3}, {"TPOT", *a.TPOTMillis, r.TPOTLimit * 1e3}} {
+		if l.limit > 0 && l.got > l.limit {
+			return fmt.Sprintf("%s of %.4g ms is over the limit of %.4g ms", l.name, l.got, l.limit)
+		}
+	}
+	return ""
+}

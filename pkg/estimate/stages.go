@@ -1,0 +1,116 @@
+package estimate
+
+import (
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/memory"
+)
+
+// counts is how many layers each stage of a pipeline gets by an engine's default. TensorRT-LLM and the trainers give the
+// first stages one more, SGLang the last ones; vLLM those before the last one, from the back (get_pp_indices).
+func counts(engine v1alpha1.Engine, layers, stages int) []int {
+	list := make([]int, stages)
+	for i := range list {
+		list[i] = layers / stages
+	}
+	for i := range layers % stages {
+		switch engine {
+		case v1alpha1.EngineVLLM:
+			list[stages-2-i]++
+		case v1alpha1.EngineSGLang:
+			list[stages-1-i]++
+		default:
+			list[i]++
+		}
+	}
+	return list
+}
+
+// Memory is the bytes of one device by component.
+type Memory struct {
+	memory.Use
+	// Total is their sum.
+	Total int64 `json:"totalBytes"`
+}
+
+// Stage is what each device of a pipeline's stage holds.
+type Stage struct {
+	// FirstLayer and LastLayer are the first and the last layer that it has.
+	FirstLayer int    `json:"firstLayer"`
+	LastLayer  int    `json:"lastLayer"`
+	Memory     Memory `json:"memory"`
+	// Available is what the engine may take of a device, CacheRoom what of it is left for the cache.
+	Available int64 `json:"availableBytes"`
+	CacheRoom int64 `json:"cacheRoomBytes"`
+	// Sequences of the full length have room in the cache.
+	Sequences int64 `json:"sequences"`
+	// Reason is why the stage does not fit; empty where it does.
+	Reason string `json:"reason,omitempty"`
+}
+
+// reported is the memory in MiB that drivers report of products that the catalogue has with their nominal one. Source:
+// output of nvidia-smi in public repositories; of GB200, GB300, RTX PRO 6000 and Arc Pro B60, AIConfigurator's systems.
+var reported = map[string]int64{
+	"NVIDIA H100 80GB HBM3": 81559, "NVIDIA H100 PCIe": 81559, "NVIDIA H100 NVL": 95830, "NVIDIA H200": 143771, "NVIDIA H200 NVL": 143771, "NVIDIA B200": 183359,
+	"NVIDIA B300 SXM6 AC": 275040, "NVIDIA GB200": 189471, "NVIDIA GB300": 284208, "NVIDIA GH200 480GB": 97871, "NVIDIA L40S": 46068,
+	"NVIDIA L40": 46068, "NVIDIA L4": 23034, "NVIDIA A10": 23028, "NVIDIA A40": 46068, "NVIDIA RTX PRO 6000 Blackwell Server Edition": 97887,
+	"NVIDIA RTX A6000": 49140, "Intel(R) Arc(TM) Pro B60 Graphics": 24480,
+}
+
+const mib = 1 << 20
+
+// memoryOf is the device of the model of memory.
+func memoryOf(p *accelerator.Product) memory.Device {
+	size := p.MemoryMiB
+	if known := reported[p.Name]; known > 0 {
+		size = known
+	}
+	return memory.Device{Vendor: p.Vendor, Product: p.Name, TotalBytes: size * mib}
+}
+
+// divide is the stages of a footprint on devices of one kind.
+func divide(f *memory.Footprint, d memory.Device) []Stage {
+	s := f.Setup()
+	stages := make([]Stage, 0, s.Layout.Pipeline)
+	first := 0
+	for _, n := range counts(s.Engine, f.Layers(), s.Layout.Pipeline) {
+		end := first + n
+		use, room := f.Use(first, end), f.Room(first, end, d)
+		stages = append(stages, Stage{
+			FirstLayer: first, LastLayer: end - 1, Memory: Memory{Use: use, Total: use.Total()},
+			Available: room.Limit, CacheRoom: max(0, room.Free), Sequences: room.Sequences, Reason: room.Reason,
+		})
+		first = end
+	}
+	return stages
+}
+
+// fullest is the memory of the stage whose devices hold the most.
+func fullest(stages []Stage) Memory {
+	most := stages[0].Memory
+	for i := range stages {
+		if stages[i].Memory.Total > most.Total {
+			most = stages[i].Memory
+		}
+	}
+	return most
+}
+
+// tightest is the fewest sequences that any stage has room for.
+func tightest(stages []Stage) int64 {
+	least := stages[0].Sequences
+	for i := range stages {
+		least = min(least, stages[i].Sequences)
+	}
+	return least
+}
+
+// shortfall is why the stages do not fit; empty where they do.
+func shortfall(stages []Stage) string {
+	for i := range stages {
+		if stages[i].Reason != "" {
+			return stages[i].Reason
+		}
+	}
+	return ""
+}

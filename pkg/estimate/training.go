@@ -1,0 +1,175 @@
+package estimate
+
+import (
+	"fmt"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/memory"
+)
+
+// Training is a deployment that trains a model. Its degrees have no attention data parallelism, and Replicas are the
+// data-parallel ranks.
+type Training struct {
+	Deployment
+	Workload v1alpha1.TrainingWorkload
+}
+
+// Trained is what a training job needs and delivers.
+type Trained struct {
+	Fits bool `json:"fits"`
+	// Reason is why it does not fit; empty where it does.
+	Reason string `json:"reason,omitempty"`
+	// Memory is the bytes of each device of the fullest stage, by component.
+	Memory Memory `json:"memory"`
+	// StepSeconds is the time of an optimizer step, TokensPerSecond those of all devices. TFLOPSPerDevice counts
+	// operations that are computed again, ModelTFLOPSPerDevice does not; null where it does not fit.
+	StepSeconds          *float64        `json:"stepSeconds"`
+	TokensPerSecond      *float64        `json:"tokensPerSecond"`
+	TFLOPSPerDevice      *float64        `json:"tflopsPerDevice"`
+	ModelTFLOPSPerDevice *float64        `json:"modelTFLOPSPerDevice"`
+	Ranges               *TrainingRanges `json:"ranges,omitempty"`
+	Basis                cost.Basis      `json:"basis,omitempty"`
+
+	Model          string                    `json:"model"`
+	Device         string                    `json:"device"`
+	Engine         v1alpha1.Engine           `json:"engine"`
+	Weights        v1alpha1.Precision        `json:"weights"`
+	Workload       v1alpha1.TrainingWorkload `json:"workload"`
+	Degrees        Degrees                   `json:"degrees"`
+	Data           int                       `json:"data"`
+	Devices        int                       `json:"devices"`
+	DevicesPerNode int                       `json:"devicesPerNode"`
+	Link           Link                      `json:"link"`
+	Stages         []Stage                   `json:"stages"`
+	Warnings       []string                  `json:"warnings,omitempty"`
+
+	footprint *memory.Footprint
+}
+
+// TrainingRanges are the ends of what is expected.
+type TrainingRanges struct {
+	StepSeconds          Range `json:"stepSeconds"`
+	TokensPerSecond      Range `json:"tokensPerSecond"`
+	TFLOPSPerDevice      Range `json:"tflopsPerDevice"`
+	ModelTFLOPSPerDevice Range `json:"modelTFLOPSPerDevice"`
+}
+
+// frozen are the methods that train adapters alone.
+var frozen = map[v1alpha1.TrainingMethod]bool{"LoRA": true, "QLoRA": true, "Prefix": true}
+
+// others are the methods that run models beside the one that is trained, whose time is not counted.
+var others = map[v1alpha1.TrainingMethod]string{
+	"DPO": "the reference model's forward passes", "RLHF": "generation and the passes of the reference, the reward and the critic",
+	"Distillation": "the teacher's forward passes",
+}
+
+func (t *Training) normal() error {
+	w := &t.Workload
+	if t.Replicas == 0 {
+		t.Replicas = 1
+	}
+	if w.MicroBatch == 0 {
+		w.MicroBatch = 1
+	}
+	if t.Weights == "" {
+		t.Weights = v1alpha1.BF16
+	}
+	if t.Degrees.AttentionData > 1 {
+		return fmt.Errorf("dp %d: training has data ranks and no attention data groups: leave it at 1", t.Degrees.AttentionData)
+	}
+	for _, f := range [...]struct {
+		name              string
+		value, low, limit int64
+	}{
+		{"data", int64(t.Replicas), 1, maxReplicas},
+		{"sequence", int64(w.SequenceLength), 1, maxTokens},
+		{"global-batch", int64(w.GlobalBatch), 1, 1 << 20},
+		{"micro-batch", int64(w.MicroBatch), 1, 1 << 16},
+	} {
+		if f.value < f.low || f.value > f.limit {
+			return fmt.Errorf("%s %d: set it to a number from %d to %d", f.name, f.value, f.low, f.limit)
+		}
+	}
+	if pass := int64(w.MicroBatch) * int64(t.Replicas); int64(w.GlobalBatch)%pass != 0 {
+		return fmt.Errorf("global-batch %d: %d data ranks take %d sequences each at a time: use a multiple of %d", w.GlobalBatch, t.Replicas, w.MicroBatch, pass)
+	}
+	return nil
+}
+
+// Train estimates a training job. The error names the field, its value and what to set; that the job does not fit is no
+// error.
+func Train(t Training) (*Trained, error) {
+	if err := t.normal(); err != nil {
+		return nil, err
+	}
+	expert := t.Degrees.Expert
+	if expert > 1 && t.Model != nil && t.Model.Architecture.MoE == nil {
+		return nil, fmt.Errorf("ep %d: %s has no experts: leave it at 1", expert, t.Model.Name)
+	}
+	t.Degrees.Expert = min(1, expert) // its ranks are those of data
+	p, err := t.placed()
+	if err != nil {
+		return nil, err
+	}
+	p.Degrees.Expert = max(1, expert)
+	layout := memory.Layout{Tensor: p.Degrees.Tensor, Pipeline: p.Degrees.Pipeline, Data: t.Replicas, Expert: p.Degrees.Expert}
+	footprint, err := memory.New(memory.Setup{Model: p.Model, Engine: p.Engine.Name, Weights: p.Weights, Layout: layout, Training: &t.Workload}, p.memory)
+	if err != nil {
+		return nil, err
+	}
+	stages := divide(footprint, p.memory)
+	a := &Trained{
+		Memory: fullest(stages), Stages: stages, Reason: shortfall(stages), Model: p.Model.Name, Device: p.Product.Name, Engine: p.Engine.Name,
+		Weights: p.Weights, Workload: t.Workload, Degrees: p.Degrees, Data: t.Replicas, Devices: p.Degrees.Devices() * t.Replicas,
+		DevicesPerNode: p.DevicesPerNode, Link: p.link, Warnings: p.warnings, footprint: footprint,
+	}
+	if a.Fits = a.Reason == ""; !a.Fits {
+		return a, nil
+	}
+	return a, t.times(p, a)
+}
+
+func (t *Training) times(p *place, a *Trained) error {
+	e, err := p.estimator(p.Engine.Costs)
+	if err != nil {
+		return err
+	}
+	w := &t.Workload
+	if what := others[w.Method]; what != "" {
+		a.Warnings = append(a.Warnings, fmt.Sprintf("%s: the time of %s is not counted", w.Method, what))
+	}
+	if a.Devices <= p.DevicesPerNode {
+		p.device.Network = 0 // nothing leaves the node
+	}
+	job := cost.Training{
+		Profile: p.profile, Device: &p.device, Strategy: p.strategy, Replicas: t.Replicas, Batch: float64(w.GlobalBatch),
+		MicroBatch: float64(w.MicroBatch), Sequence: float64(w.SequenceLength), Checkpointing: w.ActivationCheckpointing, Frozen: frozen[w.Method],
+	}
+	if err := job.Check(); err != nil {
+		return fmt.Errorf("device %q: %w", p.Product.Name, err)
+	}
+	step, basis := e.Train(&job)
+	a.Basis = basis
+	tokens := job.Batch * job.Sequence
+	all := job.Operations() / 1e12 / float64(a.Devices)
+	plain := job
+	plain.Checkpointing = false
+	model := plain.Operations() / 1e12 / float64(a.Devices)
+	a.StepSeconds, a.TokensPerSecond = figure(step.Value), figure(tokens/step.Value)
+	a.TFLOPSPerDevice, a.ModelTFLOPSPerDevice = figure(all/step.Value), figure(model/step.Value)
+	a.Ranges = &TrainingRanges{
+		StepSeconds: rangeOf(step, 1), TokensPerSecond: perStep(tokens, step), TFLOPSPerDevice: perStep(all, step), ModelTFLOPSPerDevice: perStep(model, step),
+	}
+	return nil
+}
+
+func figure(v float64) *float64 {
+	v = rounded(v)
+	return &v
+}
+
+// perStep is the range of an amount over the time of a step.
+func perStep(amount float64, step cost.Range) Range {
+	return Range{Low: rounded(amount / step.High), High: rounded(amount / step.Low)}
+}
