@@ -84,7 +84,7 @@ func (c *Cluster) slowest(s *solution) (bandwidth, flops float64) {
 	for _, instance := range s.instances {
 		for _, stage := range instance {
 			for _, at := range stage {
-				cl := &c.classes[c.devices[at].class]
+				cl := &c.classes[c.device(at).class]
 				rate := cl.rate(s.format)
 				if rate == 0 {
 					rate = max(cl.rate(v1alpha1.BF16), cl.rate(v1alpha1.FP16))

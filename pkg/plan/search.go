@@ -37,7 +37,7 @@ type pooled struct {
 
 // collect is pools, once for each set of devices that suits.
 func (t *task) collect(s step, level string) pooled {
-	r := poolRequest{requirements: t.require, format: s.format, native: s.native, util: t.facts.permille, level: level, any: t.asked.tensor > 0, keep: t.keep}
+	r := poolRequest{requirements: t.require, format: s.format, native: s.native, capacity: t.capacity, level: level, any: t.asked.tensor > 0, keep: t.keep}
 	key := t.suited(&r) + level
 	p, ok := t.pooled[key]
 	if !ok {
@@ -45,6 +45,11 @@ func (t *task) collect(s step, level string) pooled {
 		t.pooled[key] = p
 	}
 	return p
+}
+
+// capacity is what a plan may use of a device: what strangers leave, and no more than the engine takes of the whole.
+func (t *task) capacity(class int32, free int64) int64 {
+	return min(free, t.cluster.classes[class].total/1000*t.facts.permille)
 }
 
 // suited marks the classes that suit a format.
@@ -193,7 +198,7 @@ func (c *Cluster) memory(l layout) int64 {
 	for _, instance := range l.instances {
 		for _, stage := range instance {
 			for _, at := range stage {
-				total += c.classes[c.devices[at].class].total
+				total += c.classes[c.device(at).class].total
 			}
 		}
 	}

@@ -64,8 +64,8 @@ const maxRowDevices = 256
 func (c *Cluster) rows(row v1alpha1.PlanRow, devices []int32) []v1alpha1.PlanRow {
 	var rows []v1alpha1.PlanRow
 	for rank, at := range devices {
-		d := &c.devices[at]
-		name := c.nodes[d.node].name
+		d := c.device(at)
+		name := c.nodeOf(at).name
 		if n := len(rows); n == 0 || rows[n-1].Node != name || len(rows[n-1].Devices) == maxRowDevices {
 			row.Node, row.TensorRank, row.Devices = name, int32(rank), nil
 			rows = append(rows, row)
