@@ -75,6 +75,10 @@ func (c *Cluster) class(key *classKey) int32 {
 	return at
 }
 
+// has says whether there are devices of a class that could hold work. The table keeps classes that are gone, so what looks
+// at all of it must leave those out, or the answer would hang on what was there before.
+func (c *Cluster) has(class int32) bool { return c.counts.listed[class] > 0 }
+
 // known says whether the native formats of the class are known.
 func (c *classKey) known() bool { return c.peak != [9]int64{} }
 

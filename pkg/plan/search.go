@@ -56,6 +56,9 @@ func (t *task) capacity(class int32, free int64) int64 {
 func (t *task) suited(r *poolRequest) string {
 	var key strings.Builder
 	for i := range t.cluster.classes {
+		if !t.cluster.has(int32(i)) {
+			continue
+		}
 		mark := byte('-')
 		if r.suits(&t.cluster.classes[i]) {
 			mark = '+'
