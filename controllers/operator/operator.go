@@ -31,6 +31,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/placement"
 	"github.com/rankwright/rankwright/controllers/slots"
+	"github.com/rankwright/rankwright/controllers/snapshot"
 )
 
 // Options are the settings of an operator.
@@ -94,7 +95,7 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 		return nil, err
 	}
 	monitor := &heartbeat.Monitor{Reader: mgr.GetAPIReader(), Namespace: options.AgentNamespace, Now: time.Now}
-	reconciler.Silent = monitor.Silent
+	reconciler.Index = &snapshot.Index{Cache: mgr.GetCache(), Reader: direct, Silent: monitor.Silent}
 	woken := make(chan event.GenericEvent)
 	if err := reconciler.Setup(ctx, mgr, woken); err != nil {
 		return nil, fmt.Errorf("controller: %w", err)

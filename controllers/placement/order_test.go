@@ -75,7 +75,7 @@ func TestRevisionIsNewToEverythingThatRemembers(t *testing.T) {
 		"of a prefixed placement": {plans: []v1alpha1.ShardingPlan{plan("models", "llm-2-9")}, want: 1},
 	} {
 		placement.Status.Plan = c.status
-		if got := nextRevision(snapshot.New(c.plans, nil, nil, c.pods), placement); got != c.want {
+		if got := nextRevision(snapshot.New(c.plans, nil, nil, c.pods, nil), placement); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}

@@ -8,15 +8,14 @@ import (
 
 // Planner makes a plan, or says why there is none by *plan.Unplaceable or *plan.InvalidRequest. It must be pure: equal
 // arguments give equal answers, and answers are remembered.
-type Planner func([]plan.Node, plan.Request) (*v1alpha1.ShardingPlanSpec, error)
+type Planner func(*plan.Cluster, plan.Request) (*v1alpha1.ShardingPlanSpec, error)
 
 // Mesher gives the devices of a plan their ranks. Addresses are those of the nodes by name.
 type Mesher func(planName string, plan *v1alpha1.ShardingPlanSpec, addresses map[string]string) (*v1alpha1.DeviceMeshSpec, error)
 
 // DefaultPlanner is the planner of this product.
-func DefaultPlanner(nodes []plan.Node, request plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
-	return plan.Plan(plan.NewCluster(nodes), request)
-}
+// It is a variable of the type so that its signature is checked here.
+var DefaultPlanner Planner = plan.Plan
 
 // DefaultMesher is the mesher of this product.
 // It is a variable of the type so that its signature is checked here.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/controllers/snapshot"
 )
 
 // Reconciler reconciles ModelPlacements, one at a time: the order in which placements get devices is part of its promise.
@@ -29,8 +30,8 @@ type Reconciler struct {
 	// Planner and Mesher do the thinking.
 	Planner Planner
 	Mesher  Mesher
-	// Silent returns the nodes whose agents have not been heard of for too long; nil means that none is.
-	Silent func() map[string]bool
+	// Index says what plans are computed from.
+	Index *snapshot.Index
 	// Events takes the events of placements.
 	Events events.EventRecorder
 	// Metrics takes what is counted.

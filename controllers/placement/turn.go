@@ -3,6 +3,9 @@ package placement
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
@@ -30,12 +33,9 @@ type turn struct {
 func (t *turn) decide(ctx context.Context, plans []v1alpha1.ShardingPlan) (*ledger.Decision, error) {
 	r := t.reconciler
 	t.leftovers = len(ledger.Leftovers(plans)) > 0
-	now, err := snapshot.Read(ctx, r.Reader, plans)
+	now, err := r.Index.Read(ctx, plans)
 	if err != nil {
 		return nil, err
-	}
-	if r.Silent != nil {
-		now.Silent = r.Silent()
 	}
 	order, err := r.upTo(ctx, t.pass.placement)
 	if err != nil {
@@ -51,12 +51,31 @@ func (t *turn) decide(ctx context.Context, plans []v1alpha1.ShardingPlan) (*ledg
 		decision, _, err := r.attempt(one.placement, model, now, fingerprint)
 		if err == nil && decision != nil {
 			t.helped = true
-			return decision, nil
+			return decision, r.confirm(ctx, now, decision)
 		}
 	}
 	self := order[len(order)-1]
 	t.priority = self.priority
-	return t.decideSelf(self.placement, now, fingerprint)
+	decision, err := t.decideSelf(self.placement, now, fingerprint)
+	if err != nil || decision == nil {
+		return nil, err
+	}
+	return decision, r.confirm(ctx, now, decision)
+}
+
+// confirm reads the nodes of a decision from the API server: a decision holds only where they are as the index has them.
+func (r *Reconciler) confirm(ctx context.Context, now *snapshot.Snapshot, decision *ledger.Decision) error {
+	names := map[string]bool{}
+	for _, plan := range append([]v1alpha1.ShardingPlan{*decision.Plan}, decision.Replaces...) {
+		for _, row := range plan.Spec.Nodes {
+			names[row.Node] = true
+		}
+	}
+	current, err := r.Index.Confirm(ctx, now, slices.Sorted(maps.Keys(names)))
+	if err == nil && !current {
+		return fmt.Errorf("nodes of plan %s changed while it was computed: %w", decision.Plan.Name, ledger.ErrConflict)
+	}
+	return err
 }
 
 func (t *turn) decideSelf(placement *v1alpha1.ModelPlacement, now *snapshot.Snapshot, fingerprint string) (*ledger.Decision, error) {
@@ -110,18 +129,15 @@ func (r *Reconciler) compute(placement *v1alpha1.ModelPlacement, model *resolved
 	}
 	began := r.Now()
 	defer func() { r.Metrics.PlanDuration.Observe(r.Now().Sub(began).Seconds()) }()
-	return r.Planner(now.PlanNodes(inForceOf(now.Plans, placement)), request)
+	return r.Planner(now.Cluster(inForceOf(now.Plans, placement)), request)
 }
 
 // hostsOf returns the nodes of a plan as the snapshot has them.
 func hostsOf(inForce *v1alpha1.ShardingPlan, now *snapshot.Snapshot) map[string]host {
-	exists := make(map[string]bool, len(now.Nodes))
-	for i := range now.Nodes {
-		exists[now.Nodes[i].Name] = true
-	}
 	hosts := map[string]host{}
 	for _, row := range inForce.Spec.Nodes {
-		hosts[row.Node] = host{gone: !exists[row.Node], inventory: now.Inventories[row.Node]}
+		known := now.Host(row.Node)
+		hosts[row.Node] = host{gone: !known.Exists, inventory: known.Inventory}
 	}
 	return hosts
 }

@@ -3,35 +3,36 @@ package snapshot
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
+	"maps"
 	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Fingerprint is equal for two snapshots from which the planner gives the same answers.
+// Fingerprint is equal for two snapshots from which the planner gives the same answers: of the same hosts, plans and pods.
 func (s *Snapshot) Fingerprint() string {
-	type node struct {
-		NodeFacts
-		Inventory string
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
+		sum.Write(s.hosts[name].digest[:])
 	}
-	var facts struct {
-		Nodes []node
-		Taken Taken
-		Plans []string
-	}
-	for i := range s.Nodes {
-		n := node{NodeFacts: s.facts(&s.Nodes[i])}
-		if inventory := s.Inventories[n.Name]; inventory != nil {
-			n.Inventory = string(inventory.UID) + "/" + inventory.ResourceVersion
-		}
-		facts.Nodes = append(facts.Nodes, n)
-	}
+	lines := make([]string, 0, len(s.Plans)+len(s.Pods))
 	for i := range s.Plans {
-		facts.Plans = append(facts.Plans, string(s.Plans[i].UID))
+		// The spec of a plan never changes.
+		lines = append(lines, "plan "+string(s.Plans[i].UID))
 	}
-	slices.Sort(facts.Plans)
-	facts.Taken = s.Taken(nil)
-	// Maps are encoded in order of their keys; strings and booleans always encode.
-	text, _ := json.Marshal(facts)
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	for i := range s.Pods {
+		lines = append(lines, podLine(&s.Pods[i]))
+	}
+	slices.Sort(lines)
+	for _, line := range lines {
+		sum.Write([]byte(line + "\n"))
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// podLine is what the planner sees of a pod.
+func podLine(pod *corev1.Pod) string {
+	return "pod " + string(pod.UID) + " " + pod.Namespace + "/" + pod.Name + " " + pod.Spec.NodeName + " " + pod.Labels[v1alpha1.LabelPlan]
 }

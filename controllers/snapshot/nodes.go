@@ -2,39 +2,94 @@ package snapshot
 
 import (
 	"maps"
+	"slices"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
-// PlanNodes returns the nodes as the planner takes them, for a plan that takes the place of others. On a node that takes
-// no new work, only the devices of those others remain: what runs may stay.
-func (s *Snapshot) PlanNodes(replaces []v1alpha1.ShardingPlan) []plan.Node {
-	taken := s.Taken(replaces)
-	stays := Taken{}
+// Cluster returns the index of the cluster for a plan that takes the place of others: a copy, in which only the nodes are
+// read again that those others or their pods are on. On a node that takes no new work, only the devices of those others
+// remain: what runs may stay.
+func (s *Snapshot) Cluster(replaces []v1alpha1.ShardingPlan) *plan.Cluster {
+	if s.cluster == nil {
+		s.cluster = plan.NewCluster(s.PlanNodes(nil))
+	}
+	cluster := s.cluster.Clone()
+	gone := replaced(replaces)
+	for _, name := range s.touched(replaces, gone) {
+		if h := s.hosts[name]; h != nil && h.plannable() {
+			cluster.Update(s.planNode(h, gone, staysOn(name, replaces)))
+		}
+	}
+	return cluster
+}
+
+// touched are the nodes on which it matters that plans are replaced.
+func (s *Snapshot) touched(replaces []v1alpha1.ShardingPlan, gone map[types.UID]bool) []string {
+	names := map[string]bool{}
 	for i := range replaces {
 		for _, row := range replaces[i].Spec.Nodes {
-			stays.add(row.Node, row.Devices...)
+			names[row.Node] = true
 		}
 	}
-	var nodes []plan.Node
-	for i := range s.Nodes {
-		facts := s.facts(&s.Nodes[i])
-		inventory := s.Inventories[facts.Name]
-		if inventory == nil {
-			continue
+	for i := range s.Pods {
+		if p := s.planOf(&s.Pods[i]); p != nil && gone[p.UID] {
+			names[s.Pods[i].Spec.NodeName] = true
 		}
-		kept := stays[facts.Name]
-		nodes = append(nodes, plan.Node{
-			Name: facts.Name, Address: facts.Address, Labels: facts.Labels,
-			Inventory:     withoutAllocations(inventory),
-			Taken:         held(taken[facts.Name], kept, facts.Closed, inventory),
-			Unschedulable: facts.Closed && len(kept) == 0,
-		})
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// PlanNodes returns the nodes as the planner takes them, in order of their names, for a plan that takes the place of
+// others.
+func (s *Snapshot) PlanNodes(replaces []v1alpha1.ShardingPlan) []plan.Node {
+	gone := replaced(replaces)
+	var nodes []plan.Node
+	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
+		if h := s.hosts[name]; h.plannable() {
+			nodes = append(nodes, s.planNode(h, gone, staysOn(name, replaces)))
+		}
 	}
 	return nodes
+}
+
+// staysOn are the devices of plans on a node.
+func staysOn(node string, plans []v1alpha1.ShardingPlan) map[v1alpha1.DeviceID]bool {
+	var stays map[v1alpha1.DeviceID]bool
+	for i := range plans {
+		for j := range plans[i].Spec.Nodes {
+			row := &plans[i].Spec.Nodes[j]
+			if row.Node != node {
+				continue
+			}
+			if stays == nil {
+				stays = map[v1alpha1.DeviceID]bool{}
+			}
+			for _, id := range row.Devices {
+				stays[id] = true
+			}
+		}
+	}
+	return stays
+}
+
+// planNode is a host as the planner takes it. On a closed one all devices are taken but those that stay.
+func (s *Snapshot) planNode(h *Host, gone map[types.UID]bool, stays map[v1alpha1.DeviceID]bool) plan.Node {
+	taken := s.takenOn(h.Name, gone)
+	if h.Closed {
+		for i := range h.Inventory.Status.Devices {
+			if id := h.Inventory.Status.Devices[i].ID; !stays[id] {
+				taken[id] = ""
+			}
+		}
+	}
+	return plan.Node{
+		Name: h.Name, Address: h.Address, Labels: h.Labels,
+		Inventory: withoutAllocations(h.Inventory), Taken: taken, Unschedulable: h.Closed && len(stays) == 0,
+	}
 }
 
 // withoutAllocations leaves to Taken what pods hold: it knows which of them go with the plans that are replaced.
@@ -42,75 +97,4 @@ func withoutAllocations(inventory *v1alpha1.AcceleratorInventory) *v1alpha1.Acce
 	shallow := *inventory
 	shallow.Status.Allocations = nil
 	return &shallow
-}
-
-// held returns the devices of a node that may not be planned; on a closed node, all but those that are kept.
-func held(taken, kept map[v1alpha1.DeviceID]bool, closed bool, inventory *v1alpha1.AcceleratorInventory) map[v1alpha1.DeviceID]bool {
-	all := make(map[v1alpha1.DeviceID]bool, len(taken))
-	maps.Copy(all, taken)
-	if !closed {
-		return all
-	}
-	for i := range inventory.Status.Devices {
-		if id := inventory.Status.Devices[i].ID; !kept[id] {
-			all[id] = true
-		}
-	}
-	return all
-}
-
-// NodeFacts is what planning takes from a Node.
-type NodeFacts struct {
-	Name, Address string
-	Labels        map[string]string
-	// Closed says that the node takes no new work: it is cordoned, going, not ready, or its agent is silent.
-	Closed bool
-}
-
-// FactsOf returns what a Node says of itself.
-func FactsOf(node *corev1.Node) NodeFacts {
-	return NodeFacts{
-		Name: node.Name, Address: address(node), Labels: node.Labels,
-		Closed: node.Spec.Unschedulable || !node.DeletionTimestamp.IsZero() || notReady(node),
-	}
-}
-
-func (s *Snapshot) facts(node *corev1.Node) NodeFacts {
-	facts := FactsOf(node)
-	facts.Closed = facts.Closed || s.Silent[node.Name]
-	return facts
-}
-
-// notReady says whether a node's kubelet reports that it is not ready, or stopped reporting. A node without the
-// condition has no kubelet that would say so.
-func notReady(node *corev1.Node) bool {
-	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status != corev1.ConditionTrue
-		}
-	}
-	return false
-}
-
-// address returns the internal address of a node, else its host name, else nothing.
-func address(node *corev1.Node) string {
-	for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeHostName} {
-		for _, a := range node.Status.Addresses {
-			if a.Type == kind {
-				return a.Address
-			}
-		}
-	}
-	return ""
-}
-
-// Addresses returns the addresses of the nodes that have one, by name.
-func Addresses(nodes []corev1.Node) map[string]string {
-	addresses := make(map[string]string, len(nodes))
-	for i := range nodes {
-		if a := address(&nodes[i]); a != "" {
-			addresses[nodes[i].Name] = a
-		}
-	}
-	return addresses
 }

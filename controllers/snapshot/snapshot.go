@@ -1,76 +1,99 @@
-// Package snapshot reads what a plan is computed from, at one moment and never from a cache, and says which devices are
-// taken for whom.
+// Package snapshot says what a plan is computed from at one moment: who is there, and which devices are taken for whom.
 package snapshot
 
 import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/plan"
 )
 
-// Snapshot is the cluster at one moment: nodes and inventories in order of their names.
+// Snapshot is the cluster at one moment.
 type Snapshot struct {
 	// Plans are all that exist; each holds its devices, active or not.
 	Plans []v1alpha1.ShardingPlan
-	// Inventories by the node's name.
-	Inventories map[string]*v1alpha1.AcceleratorInventory
-	// Nodes in order of their names.
-	Nodes []corev1.Node
 	// Pods of placements that may hold devices: those that are on a node and did not end.
 	Pods []corev1.Pod
-	// Silent nodes are those whose agent has not been heard of for too long.
-	Silent map[string]bool
+
+	hosts   map[string]*Host
+	claims  map[string]claims // by node
+	planAt  map[types.NamespacedName]int32
+	cluster *plan.Cluster // with all that is taken
 }
 
-// Read reads the cluster. The plans are those that the ledger showed. The lists are read at once, because the API server
-// may let each consistent read wait up to a tenth of a second for its cache to catch up.
+// Read reads all of the cluster from the API server. The plans are those that the ledger showed.
 func Read(ctx context.Context, reader client.Reader, plans []v1alpha1.ShardingPlan) (*Snapshot, error) {
 	var inventories v1alpha1.AcceleratorInventoryList
 	var nodes corev1.NodeList
 	var pods corev1.PodList
 	reads, ctx := errgroup.WithContext(ctx)
-	for _, read := range []struct {
-		what    string
-		list    client.ObjectList
-		options []client.ListOption
-	}{
-		{"inventories", &inventories, nil},
-		{"nodes", &nodes, nil},
-		{"pods of placements", &pods, []client.ListOption{client.HasLabels{v1alpha1.LabelPlacement}}},
-	} {
-		reads.Go(func() error {
-			if err := reader.List(ctx, read.list, read.options...); err != nil {
-				return fmt.Errorf("list %s: %w", read.what, err)
-			}
-			return nil
-		})
-	}
+	reads.Go(func() error { return list(ctx, reader, "inventories", &inventories) })
+	reads.Go(func() error { return list(ctx, reader, "nodes", &nodes) })
+	reads.Go(func() error { return listPods(ctx, reader, &pods) })
 	if err := reads.Wait(); err != nil {
 		return nil, err
 	}
-	return New(plans, inventories.Items, nodes.Items, pods.Items), nil
+	return New(plans, inventories.Items, nodes.Items, pods.Items, nil), nil
 }
 
-// New makes a snapshot of lists in any order.
-func New(plans []v1alpha1.ShardingPlan, inventories []v1alpha1.AcceleratorInventory, nodes []corev1.Node, pods []corev1.Pod) *Snapshot {
+func listPods(ctx context.Context, reader client.Reader, pods *corev1.PodList) error {
+	return list(ctx, reader, "pods of placements", pods, client.HasLabels{v1alpha1.LabelPlacement})
+}
+
+func list(ctx context.Context, reader client.Reader, what string, into client.ObjectList, options ...client.ListOption) error {
+	if err := reader.List(ctx, into, options...); err != nil {
+		return fmt.Errorf("list %s: %w", what, err)
+	}
+	return nil
+}
+
+// New makes a snapshot of lists in any order. Silent nodes are those whose agent has not been heard of for too long.
+func New(plans []v1alpha1.ShardingPlan, inventories []v1alpha1.AcceleratorInventory, nodes []corev1.Node, pods []corev1.Pod,
+	silent map[string]bool,
+) *Snapshot {
+	hosts := newHosts()
+	hosts.follow(inventories, nodes, silent)
+	return hosts.snapshot(plans, pods)
+}
+
+// snapshot adds plans and pods to the hosts.
+func (h *hosts) snapshot(plans []v1alpha1.ShardingPlan, pods []corev1.Pod) *Snapshot {
 	s := &Snapshot{
-		Plans:       plans,
-		Inventories: make(map[string]*v1alpha1.AcceleratorInventory, len(inventories)),
-		Nodes:       nodes,
-		Pods:        slices.DeleteFunc(pods, func(p corev1.Pod) bool { return !Holds(&p) }),
+		Plans: plans, Pods: slices.DeleteFunc(pods, func(p corev1.Pod) bool { return !Holds(&p) }),
+		hosts: h.byName, claims: map[string]claims{}, planAt: make(map[types.NamespacedName]int32, len(plans)),
 	}
-	for i := range inventories {
-		s.Inventories[inventories[i].Name] = &inventories[i]
+	for i := range s.Plans {
+		p := &s.Plans[i]
+		s.planAt[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = int32(i)
+		for j := range p.Spec.Nodes {
+			on := s.claims[p.Spec.Nodes[j].Node]
+			if n := len(on.plans); n == 0 || on.plans[n-1] != int32(i) {
+				on.plans = append(on.plans, int32(i))
+				s.claims[p.Spec.Nodes[j].Node] = on
+			}
+		}
 	}
-	slices.SortFunc(s.Nodes, func(a, b corev1.Node) int { return strings.Compare(a.Name, b.Name) })
+	for i := range s.Pods {
+		on := s.claims[s.Pods[i].Spec.NodeName]
+		on.pods = append(on.pods, int32(i))
+		s.claims[s.Pods[i].Spec.NodeName] = on
+	}
 	return s
+}
+
+// Host returns what is known of a node; the zero value where that is nothing.
+func (s *Snapshot) Host(name string) Host {
+	if h := s.hosts[name]; h != nil {
+		return *h
+	}
+	return Host{}
 }
 
 // Holds says whether a pod may hold devices. One that is being deleted does until it ended.

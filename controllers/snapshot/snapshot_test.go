@@ -86,8 +86,8 @@ func TestTaken(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := New(c.plans, []v1alpha1.AcceleratorInventory{c.inventory}, nil, c.pods)
-			got := slices.Sorted(maps.Keys(s.Taken(c.replaces)["n"]))
+			s := New(c.plans, []v1alpha1.AcceleratorInventory{c.inventory}, nil, c.pods, nil)
+			got := slices.Sorted(maps.Keys(s.Taken("n", c.replaces)))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("taken (-want +got):\n%s", diff)
 			}
@@ -118,8 +118,8 @@ func TestClosedNodeKeepsWhatRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.node.Name = "n"
-			s := New(c.replaces, []v1alpha1.AcceleratorInventory{allocated(inventory("a", "b"), "z", "p")}, []corev1.Node{c.node}, nil)
-			s.Silent = map[string]bool{"n": c.silent}
+			s := New(c.replaces, []v1alpha1.AcceleratorInventory{allocated(inventory("a", "b"), "z", "p")}, []corev1.Node{c.node}, nil,
+				map[string]bool{"n": c.silent})
 			nodes := s.PlanNodes(c.replaces)
 			if len(nodes) != 1 || nodes[0].Unschedulable != c.closed || len(nodes[0].Inventory.Status.Allocations) != 0 {
 				t.Fatalf("nodes: %+v", nodes)
@@ -128,7 +128,7 @@ func TestClosedNodeKeepsWhatRuns(t *testing.T) {
 			if diff := cmp.Diff(c.want, slices.Sorted(maps.Keys(nodes[0].Taken))); diff != "" {
 				t.Errorf("taken (-want +got):\n%s", diff)
 			}
-			if len(s.Inventories["n"].Status.Allocations) != 1 {
+			if len(s.Host("n").Inventory.Status.Allocations) != 1 {
 				t.Error("the snapshot itself was changed")
 			}
 		})
@@ -141,8 +141,8 @@ func TestFingerprintFollowsWhatThePlannerSees(t *testing.T) {
 		other := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
 		plans := []v1alpha1.ShardingPlan{planOn("n", "a")}
 		change(&i, &n, &plans)
-		forth := New(plans, []v1alpha1.AcceleratorInventory{i}, []corev1.Node{n, other}, nil).Fingerprint()
-		back := New(plans, []v1alpha1.AcceleratorInventory{i}, []corev1.Node{other, n}, nil).Fingerprint()
+		forth := New(plans, []v1alpha1.AcceleratorInventory{i}, []corev1.Node{n, other}, nil, nil).Fingerprint()
+		back := New(plans, []v1alpha1.AcceleratorInventory{i}, []corev1.Node{other, n}, nil, nil).Fingerprint()
 		if forth != back {
 			t.Error("the fingerprint depends on the order of listing")
 		}

@@ -9,73 +9,105 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Taken is the devices that may not be planned, by node.
-type Taken map[string]map[v1alpha1.DeviceID]bool
+// Taken is the devices of a node that may not be planned, each with the placement ("namespace/name") whose plan holds it.
+// The holder is empty where something else holds the device as well, or nothing but a pod does.
+type Taken map[v1alpha1.DeviceID]string
 
-func (t Taken) add(node string, ids ...v1alpha1.DeviceID) {
-	if t[node] == nil {
-		t[node] = map[v1alpha1.DeviceID]bool{}
+// add notes a holder; one that shares the device with another stands for neither.
+func (t Taken) add(id v1alpha1.DeviceID, holder string) {
+	if old, held := t[id]; held && old != holder {
+		holder = ""
 	}
-	for _, id := range ids {
-		t[node][id] = true
-	}
+	t[id] = holder
 }
 
-// Taken returns what a new plan may not use. The plans that it replaces hold nothing against it, and neither do their
-// pods, which go with them.
-func (s *Snapshot) Taken(replaces []v1alpha1.ShardingPlan) Taken {
+// claims is who may hold devices of a node: places in the lists of plans and pods.
+type claims struct{ plans, pods []int32 }
+
+// Taken returns what a new plan may not use of a node. The plans that it replaces hold nothing against it, and neither do
+// their pods, which go with them.
+func (s *Snapshot) Taken(node string, replaces []v1alpha1.ShardingPlan) Taken {
+	return s.takenOn(node, replaced(replaces))
+}
+
+func (s *Snapshot) takenOn(node string, replaced map[types.UID]bool) Taken {
 	taken := Taken{}
-	replaced := make(map[types.UID]bool, len(replaces))
-	for i := range replaces {
-		replaced[replaces[i].UID] = true
+	var inventory *v1alpha1.AcceleratorInventory
+	if h := s.hosts[node]; h != nil {
+		inventory = h.Inventory
 	}
-	for i := range s.Plans {
-		if replaced[s.Plans[i].UID] {
+	on := s.claims[node]
+	for _, at := range on.plans {
+		p := &s.Plans[at]
+		if replaced[p.UID] {
 			continue
 		}
-		for _, row := range s.Plans[i].Spec.Nodes {
-			taken.add(row.Node, row.Devices...)
-		}
-	}
-	s.takeByPods(taken, replaced)
-	for node, inventory := range s.Inventories {
-		takeRelatives(taken, node, inventory.Status.Devices)
-	}
-	return taken
-}
-
-// takeByPods adds what the kubelets report, and for pods of which they have not reported yet what their plan says.
-func (s *Snapshot) takeByPods(taken Taken, replaced map[types.UID]bool) {
-	plans := make(map[types.NamespacedName]*v1alpha1.ShardingPlan, len(s.Plans))
-	for i := range s.Plans {
-		plans[types.NamespacedName{Namespace: s.Plans[i].Namespace, Name: s.Plans[i].Name}] = &s.Plans[i]
-	}
-	goes := map[types.NamespacedName]bool{}
-	for i := range s.Pods {
-		pod := &s.Pods[i]
-		plan := plans[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Labels[v1alpha1.LabelPlan]}]
-		if plan != nil && replaced[plan.UID] {
-			goes[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = true
-		}
-		if (plan == nil || !uses(plan, pod.Spec.NodeName)) && !s.reported(pod) {
-			s.takeWhole(taken, pod.Spec.NodeName)
-		}
-	}
-	for node, inventory := range s.Inventories {
-		for _, a := range inventory.Status.Allocations {
-			if !goes[types.NamespacedName{Namespace: a.Namespace, Name: a.Pod}] {
-				taken.add(node, a.Device)
+		for i := range p.Spec.Nodes {
+			if row := &p.Spec.Nodes[i]; row.Node == node {
+				for _, id := range row.Devices {
+					taken.add(id, holderOf(p))
+				}
 			}
 		}
 	}
+	if inventory == nil {
+		return taken
+	}
+	s.takeByPods(taken, on.pods, inventory, replaced)
+	takeRelatives(taken, inventory.Status.Devices)
+	return taken
+}
+
+// takeByPods adds what the kubelet reports, and for pods of which it has not reported yet what their plan says.
+func (s *Snapshot) takeByPods(taken Taken, pods []int32, inventory *v1alpha1.AcceleratorInventory, replaced map[types.UID]bool) {
+	planOf := map[types.NamespacedName]*v1alpha1.ShardingPlan{}
+	for _, at := range pods {
+		pod := &s.Pods[at]
+		p := s.planOf(pod)
+		if p != nil {
+			planOf[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}] = p
+		}
+		if (p == nil || !uses(p, inventory.Name)) && !reported(inventory, pod) {
+			for i := range inventory.Status.Devices {
+				taken.add(inventory.Status.Devices[i].ID, "")
+			}
+		}
+	}
+	for _, a := range inventory.Status.Allocations {
+		p := planOf[types.NamespacedName{Namespace: a.Namespace, Name: a.Pod}]
+		if p != nil && replaced[p.UID] {
+			continue
+		}
+		holder := ""
+		// A pod on a device of its own plan holds what the plan holds already.
+		if p != nil && taken[a.Device] == holderOf(p) {
+			holder = holderOf(p)
+		}
+		taken.add(a.Device, holder)
+	}
+}
+
+// planOf is the plan that a pod names, or nil where there is none.
+func (s *Snapshot) planOf(pod *corev1.Pod) *v1alpha1.ShardingPlan {
+	at, ok := s.planAt[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Labels[v1alpha1.LabelPlan]}]
+	if !ok {
+		return nil
+	}
+	return &s.Plans[at]
+}
+
+func holderOf(p *v1alpha1.ShardingPlan) string { return p.Namespace + "/" + p.Spec.Placement.Name }
+
+func replaced(plans []v1alpha1.ShardingPlan) map[types.UID]bool {
+	uids := make(map[types.UID]bool, len(plans))
+	for i := range plans {
+		uids[plans[i].UID] = true
+	}
+	return uids
 }
 
 // reported says whether the kubelet told which devices a pod holds.
-func (s *Snapshot) reported(pod *corev1.Pod) bool {
-	inventory := s.Inventories[pod.Spec.NodeName]
-	if inventory == nil {
-		return false
-	}
+func reported(inventory *v1alpha1.AcceleratorInventory, pod *corev1.Pod) bool {
 	for _, a := range inventory.Status.Allocations {
 		if a.Namespace == pod.Namespace && a.Pod == pod.Name {
 			return true
@@ -84,28 +116,20 @@ func (s *Snapshot) reported(pod *corev1.Pod) bool {
 	return false
 }
 
-// takeWhole takes every device of a node: a pod runs there that may hold any of them.
-func (s *Snapshot) takeWhole(taken Taken, node string) {
-	inventory := s.Inventories[node]
-	if inventory == nil {
-		return
-	}
-	for i := range inventory.Status.Devices {
-		taken.add(node, inventory.Status.Devices[i].ID)
-	}
-}
-
 // takeRelatives takes the partitions of a taken device and the device of a taken partition. Plans outlive a change of
 // the partitioning, so either may be in a plan while the other is in the inventory.
-func takeRelatives(taken Taken, node string, devices []v1alpha1.Device) {
+func takeRelatives(taken Taken, devices []v1alpha1.Device) {
+	related := Taken{}
 	for i := range devices {
 		device := &devices[i]
-		for id := range taken[node] {
+		for id, holder := range taken {
 			if device.Partition != nil && device.Partition.Parent == id || strings.HasPrefix(string(id), string(device.ID)+"-") {
-				taken.add(node, device.ID)
-				break
+				related.add(device.ID, holder)
 			}
 		}
+	}
+	for id, holder := range related {
+		taken.add(id, holder)
 	}
 }
 

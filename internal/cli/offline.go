@@ -42,7 +42,7 @@ func planOffline(m *manifests) ([]decision, error) {
 		setDefaults(d.placement)
 		d.decide(cluster, m)
 		if d.plan != nil {
-			cluster.Take(&d.plan.Spec)
+			cluster.TakeFor(d.name(), &d.plan.Spec)
 		}
 	}
 	return decisions, nil
@@ -160,24 +160,26 @@ func planNodes(m *manifests) []plan.Node {
 	return nodes
 }
 
-// takenDevices are the devices of plans in the files, but for those of placements that are planned anew.
-func takenDevices(m *manifests) map[string]map[v1alpha1.DeviceID]bool {
+// takenDevices are the devices of plans in the files with the placements that hold them, but for those of placements that
+// are planned anew.
+func takenDevices(m *manifests) map[string]map[v1alpha1.DeviceID]string {
 	anew := map[string]bool{}
 	for i := range m.placements {
 		anew[namespaceOf(&m.placements[i])+"/"+m.placements[i].Name] = true
 	}
-	taken := map[string]map[v1alpha1.DeviceID]bool{}
+	taken := map[string]map[v1alpha1.DeviceID]string{}
 	for i := range m.plans {
 		p := &m.plans[i]
-		if anew[namespaceOf(p)+"/"+p.Spec.Placement.Name] {
+		holder := namespaceOf(p) + "/" + p.Spec.Placement.Name
+		if anew[holder] {
 			continue
 		}
 		for _, row := range p.Spec.Nodes {
 			if taken[row.Node] == nil {
-				taken[row.Node] = map[v1alpha1.DeviceID]bool{}
+				taken[row.Node] = map[v1alpha1.DeviceID]string{}
 			}
 			for _, id := range row.Devices {
-				taken[row.Node][id] = true
+				taken[row.Node][id] = holder
 			}
 		}
 	}

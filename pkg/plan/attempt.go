@@ -76,13 +76,13 @@ func (a *attempt) newFootprint(class int32, s shape) *footprint {
 // smallest is the device of a class, or of several the one with the least memory.
 func (t *task) smallest(class int32) memory.Device {
 	if class >= 0 {
-		return t.cluster.classes[class].facts().device
+		return t.cluster.classes[class].facts.memory
 	}
 	var least memory.Device
 	for i := range t.cluster.classes {
 		c := &t.cluster.classes[i]
-		if c.total > 0 && (least.TotalBytes == 0 || c.total < least.TotalBytes) && t.require.refuseClass(c) == "" {
-			least = c.facts().device
+		if t.cluster.has(int32(i)) && c.total > 0 && (least.TotalBytes == 0 || c.total < least.TotalBytes) && t.require.refuseClass(c) == "" {
+			least = c.facts.memory
 		}
 	}
 	return least
@@ -108,7 +108,7 @@ func (a *attempt) estimator(architecture string) *cost.Estimator {
 
 // offer is what a device of a class with some free bytes has for the layers.
 func (t *task) offer(class int32, free int64) int64 {
-	d := t.cluster.classes[class].facts().device
+	d := t.cluster.classes[class].facts.memory
 	d.OthersBytes = max(0, d.TotalBytes-free)
 	return memory.Offer(t.engine, t.workload.Training != nil, 0, d)
 }

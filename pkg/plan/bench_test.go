@@ -39,7 +39,7 @@ func BenchmarkNewCluster(b *testing.B) {
 
 func BenchmarkPlan(b *testing.B) {
 	for _, n := range []int{10, 1000, 10000} {
-		c := NewCluster(benchNodes(n))
+		c := NewCluster(halfOccupied(n))
 		for _, test := range []struct {
 			name    string
 			request Request

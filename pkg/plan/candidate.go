@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -13,11 +14,11 @@ type shape struct{ tensor, stages, data, expert int }
 // devices is how many one data rank has.
 func (s shape) devices() int { return s.tensor * s.stages }
 
-// lane is the parts of a pool that are alike to the model of costs: of one class, with links of their own or without.
+// lane is the parts of a pool that are alike to the model of costs: of one class and with the same wires.
 type lane struct {
 	pool  *pool // its parts only
 	class int32
-	link  bool
+	wires *wires
 	limit int // largest tensor group
 	// groups remembers groupCaps by size of a group.
 	groups map[int][]int64
@@ -28,10 +29,10 @@ func (c *Cluster) lanes(p *pool) []*lane {
 	var lanes []*lane
 	for _, kind := range p.kinds {
 		part := &p.parts[kind[0]]
-		at := slices.IndexFunc(lanes, func(l *lane) bool { return l.class == part.class && l.link == part.link })
+		at := slices.IndexFunc(lanes, func(l *lane) bool { return l.class == part.class && *l.wires == *part.wires })
 		if at < 0 {
 			at = len(lanes)
-			lanes = append(lanes, &lane{pool: &pool{vendor: p.vendor, parts: p.parts}, class: part.class, link: part.link, groups: map[int][]int64{}})
+			lanes = append(lanes, &lane{pool: &pool{vendor: p.vendor, parts: p.parts}, class: part.class, wires: part.wires, groups: map[int][]int64{}})
 		}
 		l := lanes[at]
 		l.pool.kinds = append(l.pool.kinds, kind)
@@ -45,14 +46,24 @@ func (c *Cluster) lanes(p *pool) []*lane {
 }
 
 func compareLanes(x, y *class, a, b *lane) int {
-	linked := 0
-	if a.link != b.link {
-		linked = 1
-		if a.link {
-			linked = -1
-		}
+	return cmp.Or(
+		cmp.Compare(x.total, y.total), cmp.Compare(x.product, y.product), cmp.Compare(b.wires.rate, a.wires.rate),
+		-compareBools(a.wires.link, b.wires.link), cmp.Compare(b.wires.network, a.wires.network),
+		cmp.Compare(x.vendor, y.vendor), cmp.Compare(x.architecture, y.architecture), cmp.Compare(x.bandwidth, y.bandwidth), slices.Compare(x.peak[:], y.peak[:]),
+		bytes.Compare(a.wires.appendTo(nil), b.wires.appendTo(nil)),
+	)
+}
+
+// compareBools orders false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
 	}
-	return cmp.Or(cmp.Compare(x.total, y.total), cmp.Compare(x.product, y.product), linked, cmp.Compare(a.class, b.class))
 }
 
 // zonesOf are the pool's zones with the lane's parts only.
@@ -60,7 +71,7 @@ func (p *pool) zonesOf(l *lane) []zone {
 	zones := make([]zone, len(p.zones))
 	for i := range p.zones {
 		for _, at := range p.zones[i].parts {
-			if part := &p.parts[at]; part.class == l.class && part.link == l.link {
+			if part := &p.parts[at]; part.class == l.class && *part.wires == *l.wires {
 				zones[i].parts = append(zones[i].parts, at)
 				zones[i].devices += len(part.caps)
 			}

@@ -51,7 +51,7 @@ func checkPlan(t failer, nodes []Node, r Request, spec *v1alpha1.ShardingPlanSpe
 		}
 		for i, id := range row.Devices {
 			d := n.Inventory.Status.Device(id)
-			if d == nil || used[key{row.Node, id}] || n.Taken[id] || n.Unschedulable || !d.Usable() || d.Family == v1alpha1.FamilyCPU {
+			if d == nil || used[key{row.Node, id}] || isTaken(n, id) || n.Unschedulable || !d.Usable() || d.Family == v1alpha1.FamilyCPU {
 				t.Errorf("device %s of %s is unknown, used twice or not free", id, row.Node)
 				continue
 			}
@@ -120,4 +120,9 @@ func placeOf(n *Node, d *v1alpha1.Device) string {
 		}
 	}
 	return n.Name + "/" + d.Product
+}
+
+func isTaken(n *Node, id v1alpha1.DeviceID) bool {
+	_, taken := n.Taken[id]
+	return taken
 }

@@ -16,7 +16,7 @@ func TestRefusedDevices(t *testing.T) {
 	status.Devices[1].Memory = nil
 	status.Devices[2].Family = v1alpha1.FamilyCPU
 	n.Inventory.Spec.CordonedDevices = []v1alpha1.DeviceID{status.Devices[3].ID}
-	n.Taken = map[v1alpha1.DeviceID]bool{status.Devices[4].ID: true, status.Devices[7].ID: false}
+	n.Taken = map[v1alpha1.DeviceID]string{status.Devices[4].ID: "models/x"}
 	status.Allocations = []v1alpha1.Allocation{{Device: status.Devices[5].ID, Namespace: "x", Pod: "y"}}
 	status.Devices[6].Health.State = v1alpha1.Degraded
 	away := host("b", false, h100)

@@ -42,14 +42,12 @@ func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
 	a := t.attempt(s.step, false)
 	c := &candidate{shape: p.shape, prints: p.prints, ends: p.ends, lane: t.laneOf(p)}
 	class := &t.cluster.classes[c.lane.class]
-	f := class.facts()
+	f := &class.facts
 	if !f.judged {
 		return nil
 	}
-	device := &f.rates
-	if c.lane.link {
-		device = &f.linked
-	}
+	rates := f.device(c.lane.wires, p.tensor)
+	device := &rates
 	e := a.estimator(device.Architecture)
 	copies := float64(p.copies())
 	if w := t.workload.Training; w != nil {
@@ -89,14 +87,15 @@ func (a *attempt) stages(p *portion) []cost.Stage {
 	stages := make([]cost.Stage, p.stages)
 	first := 0
 	for i, devices := range p.instances[0] {
-		d := &c.devices[devices[0]]
-		f := c.classes[d.class].facts()
+		d, n := c.device(devices[0]), c.nodeOf(devices[0])
+		f := &c.classes[d.class].facts
 		if !f.judged {
 			return nil
 		}
-		stages[i] = cost.Stage{Device: &f.rates, First: first, End: p.ends[i], Constants: a.estimator(f.rates.Architecture).Constants()}
-		if c.islands[d.island].link {
-			stages[i].Device = &f.linked
+		rates := f.device(&n.islands[d.island].wires, p.tensor)
+		stages[i] = cost.Stage{Device: &rates, First: first, End: p.ends[i], Constants: a.estimator(rates.Architecture).Constants()}
+		if i+1 < p.stages && c.nodeOf(p.instances[0][i+1][0]) != n {
+			stages[i].Transfer = rates.Network
 		}
 		first = p.ends[i]
 	}
@@ -105,14 +104,13 @@ func (a *attempt) stages(p *portion) []cost.Stage {
 
 // laneOf is the kind of device of a portion; of several the slowest, which the others wait for.
 func (t *task) laneOf(p *portion) *lane {
-	l := &lane{class: -1, link: true}
+	var l *lane
 	for _, instance := range p.instances {
 		for _, devices := range instance {
-			d := &t.cluster.devices[devices[0]]
-			if l.class < 0 || t.cluster.classes[d.class].bandwidth < t.cluster.classes[l.class].bandwidth {
-				l.class = d.class
+			d, n := t.cluster.device(devices[0]), t.cluster.nodeOf(devices[0])
+			if l == nil || t.cluster.classes[d.class].bandwidth < t.cluster.classes[l.class].bandwidth {
+				l = &lane{class: d.class, wires: &n.islands[d.island].wires}
 			}
-			l.link = l.link && t.cluster.islands[d.island].link
 		}
 	}
 	return l

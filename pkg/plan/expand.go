@@ -33,74 +33,93 @@ func (t *task) moreDevices() string {
 	if enough > 2 {
 		enough = enough/2 + 1 + sort.Search(enough/2-1, func(i int) bool { return fits(enough/2 + 1 + i) })
 	}
-	text := fmt.Sprintf("%d more free %s", enough, t.cluster.classes[t.cluster.islands[model].class].name())
+	text := fmt.Sprintf("%d more free %s", enough, t.cluster.classes[t.cluster.islandOf(model).class].name())
 	if len(t.ladder) > 1 {
 		text += fmt.Sprintf(" in %s", t.ladder[len(t.ladder)-1].format)
 	}
 	return text
 }
 
+func (c *Cluster) islandOf(m member) *island { return &c.nodes[m.node].islands[m.island] }
+
 // commonest is the largest island of the commonest class that matches and could hold work.
-func (t *task) commonest() (int32, bool) {
+func (t *task) commonest() (member, bool) {
 	c := t.cluster
-	counts := make([]int, len(c.classes))
-	for i := range c.devices {
-		if d := &c.devices[i]; d.refusal != RefusedCPU && d.refusal != RefusedMemory && t.require.refuseNode(&c.nodes[d.node]) == "" {
-			counts[d.class]++
+	last := t.ladder[len(t.ladder)-1]
+	r := poolRequest{requirements: t.require, format: last.format, native: last.native}
+	classes, nodes := c.judgeClasses(&r), c.judgeNodes(&r)
+	counts := c.counts.listed
+	if nodes != nil {
+		counts = slices.Clone(counts)
+		for i, n := range c.nodes {
+			for j := range n.devices {
+				if d := &n.devices[j]; nodes[i] != "" && d.counts() {
+					counts[d.class]--
+				}
+			}
 		}
 	}
-	last := t.ladder[len(t.ladder)-1]
-	r := poolRequest{format: last.format, native: last.native}
-	best := int32(-1)
-	for i := range c.islands {
-		is := &c.islands[i]
-		cl := &c.classes[is.class]
-		if counts[is.class] == 0 || t.require.refuseClass(cl) != "" || !r.suits(cl) || t.require.refuseNode(&c.nodes[c.devices[is.devices[0]].node]) != "" {
+	best, found := member{}, false
+	for i, n := range c.nodes {
+		if nodes != nil && nodes[i] != "" {
 			continue
 		}
-		if best < 0 || c.compareIslands(is, &c.islands[best], counts) < 0 {
-			best = int32(i)
+		for j := range n.islands {
+			is, m := &n.islands[j], member{int32(i), int32(j)}
+			if classes[is.class] != "" || counts[is.class] == 0 {
+				continue
+			}
+			if !found || c.compareIslands(m, best, counts) < 0 {
+				best, found = m, true
+			}
 		}
 	}
-	return best, best >= 0
+	return best, found
 }
 
-func (c *Cluster) compareIslands(a, b *island, counts []int) int {
-	x, y := &c.classes[a.class], &c.classes[b.class]
-	return cmp.Or(cmp.Compare(counts[b.class], counts[a.class]), cmp.Compare(y.total, x.total), cmp.Compare(x.vendor, y.vendor),
-		cmp.Compare(x.product, y.product), cmp.Compare(len(b.devices), len(a.devices)))
+func (c *Cluster) compareIslands(a, b member, counts []int) int {
+	i, j := c.islandOf(a), c.islandOf(b)
+	x, y := &c.classes[i.class], &c.classes[j.class]
+	return cmp.Or(cmp.Compare(counts[j.class], counts[i.class]), cmp.Compare(y.total, x.total), cmp.Compare(x.vendor, y.vendor),
+		cmp.Compare(x.product, y.product), cmp.Compare(c.reach(j), c.reach(i)))
+}
+
+// reach is how many devices an island has, with those on other nodes.
+func (c *Cluster) reach(is *island) int32 {
+	if is.fabric != nil {
+		if f := c.fabrics[fabricKey{*is.fabric, is.class}]; f != nil && f.spans() {
+			return f.size
+		}
+	}
+	return is.size
 }
 
 // expand is the cluster with further free devices, on nodes as large as the island's and labelled as its first one. The
 // new nodes share a value of the topology levels, but for the level of single nodes.
-func (c *Cluster) expand(model int32, more int, levels ...string) *Cluster {
-	is := &c.islands[model]
-	template := &c.nodes[c.devices[is.devices[0]].node]
+func (c *Cluster) expand(model member, more int, levels ...string) *Cluster {
+	is, template := c.islandOf(model), c.nodes[model.node]
 	size := int(template.widest)
 	total := c.classes[is.class].total
-	larger := &Cluster{
-		nodes: slices.Clip(c.nodes), devices: slices.Clip(c.devices), classes: c.classes, islands: slices.Clip(c.islands),
-	}
+	larger := c.Clone()
 	for n := 0; more > 0; n++ {
-		labels := maps.Clone(template.labels)
+		// A tilde comes after all that names of nodes are made of, so that the other nodes keep their places.
+		added := &node{name: fmt.Sprintf("~%04d", n), labels: maps.Clone(template.labels)}
 		for _, level := range levels {
-			if level == "kubernetes.io/hostname" {
-				labels[level] = fmt.Sprint("~", n)
-			} else if level != "" && labels != nil {
-				labels[level] = "~"
+			switch {
+			case level == "" || added.labels == nil:
+			case level == "kubernetes.io/hostname":
+				added.labels[level] = added.name
+			default:
+				added.labels[level] = "~"
 			}
 		}
-		added := island{class: is.class, link: is.link}
-		first := int32(len(larger.devices))
 		for range min(size, more) {
-			added.devices = append(added.devices, int32(len(larger.devices)))
-			larger.devices = append(larger.devices, device{
-				node: int32(len(larger.nodes)), class: is.class, island: int32(len(larger.islands)), free: total,
-			})
+			added.devices = append(added.devices, device{class: is.class, free: total})
 		}
+		added.islands = []island{{class: is.class, domain: -1, wires: is.wires}}
+		added.prepare()
 		more -= min(size, more)
-		larger.islands = append(larger.islands, added)
-		larger.nodes = append(larger.nodes, node{name: fmt.Sprint("~", n), labels: labels, first: first, last: int32(len(larger.devices))})
+		larger.put(added)
 	}
 	return larger
 }

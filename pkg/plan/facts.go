@@ -3,7 +3,6 @@ package plan
 import (
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
@@ -11,27 +10,22 @@ import (
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
-// facts are what the models of memory and cost need of a class. They depend on nothing but the class.
+// facts are what the models of memory and cost need of a class.
 type facts struct {
-	device memory.Device
-	rates  cost.Device
-	// linked are the rates where the devices have links of their own.
-	linked cost.Device
+	memory memory.Device
+	rates  cost.Device // as the catalogue has them, with its links
+	pcie   float64     // bytes per second
 	// judged says that bandwidth and peak rates are known.
 	judged bool
 }
 
-var factsOf sync.Map // class -> *facts
-
-// facts looks the class up in the catalogue. What the inventory says of its rates goes before what the catalogue says: it
+// newClass looks a class up in the catalogue. What the inventory says of its rates goes before what the catalogue says: it
 // may be a partition.
-func (c *class) facts() *facts {
-	if known, ok := factsOf.Load(*c); ok {
-		return known.(*facts)
-	}
-	product, ok := accelerator.Lookup(accelerator.Key{Product: c.product, MemoryMiB: c.total >> 20})
-	if !ok {
-		product = accelerator.Product{Vendor: c.vendor, Name: c.product, Family: c.family}
+func newClass(key *classKey) class {
+	c := class{classKey: *key, catalogue: lookUp(key)}
+	product := accelerator.Product{Vendor: c.vendor, Name: c.product, Family: c.family}
+	if c.catalogue != nil {
+		product = *c.catalogue
 	}
 	if product.Architecture == "" {
 		product.Architecture = c.architecture
@@ -39,20 +33,37 @@ func (c *class) facts() *facts {
 	if c.known() {
 		product.Performance = c.performance()
 	}
-	f := &facts{device: memory.Device{Vendor: c.vendor, Product: c.product, TotalBytes: c.total}}
-	f.linked = cost.NewDevice(&product)
-	f.rates = f.linked
-	f.rates.Link, f.rates.HostLink = pcieBytes(product.HostLink), true
-	f.judged = c.known() && c.bandwidth > 0
-	if f.linked.Link == 0 {
-		f.linked.Link, f.linked.HostLink = f.rates.Link, true
+	c.facts = facts{
+		memory: memory.Device{Vendor: c.vendor, Product: c.product, TotalBytes: c.total},
+		rates:  cost.NewDevice(&product), pcie: pcieBytes(product.HostLink), judged: c.known() && c.bandwidth > 0,
 	}
-	kept, _ := factsOf.LoadOrStore(*c, f)
-	return kept.(*facts)
+	return c
+}
+
+// device is the class's rates on an island, for tensor groups of some size.
+func (f *facts) device(w *wires, tensor int) cost.Device {
+	d := f.rates
+	d.Network = float64(w.network)
+	if !w.link {
+		d.Link, d.HostLink = f.pcie, true
+		return d
+	}
+	d.HostLink = false
+	if w.rate > 0 {
+		d.Link = float64(w.rate)
+	}
+	// In a mesh, the members of a group use only the links to each other.
+	if w.topology == v1alpha1.TopologyMesh && w.peer > 0 && tensor > 1 {
+		d.Link = min(d.Link, float64(w.peer)*float64(tensor-1))
+	}
+	if d.Link == 0 {
+		d.Link, d.HostLink = f.pcie, true
+	}
+	return d
 }
 
 // performance is the class's rates as a device of the API has them.
-func (c *class) performance() v1alpha1.DevicePerformance {
+func (c *classKey) performance() v1alpha1.DevicePerformance {
 	p := v1alpha1.DevicePerformance{MemoryBandwidthMBps: c.bandwidth}
 	for i, rate := range c.peak {
 		if rate > 0 {

@@ -58,6 +58,9 @@ func requirementsOf(spec *v1alpha1.ModelPlacementSpec) (requirements, error) {
 	return r, nil
 }
 
+// asksNodes says whether the requirements ask anything of nodes.
+func (r *requirements) asksNodes() bool { return r.level != "" || !r.selector.Empty() }
+
 // refuseNode is why no device of the node matches.
 func (r *requirements) refuseNode(n *node) Refusal {
 	if !r.selector.Empty() && !r.selector.Matches(labels.Set(n.labels)) {

@@ -1,171 +1,173 @@
 package plan
 
 import (
-	"cmp"
-	"slices"
+	"encoding/binary"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// island is a set of devices of one class that a tensor group may be drawn from: the members of a link domain, or else
-// the devices of a host that are in none. Every device is on exactly one.
+// island is the devices of one node and class that a tensor group may be drawn from: those in one link domain, or else
+// those that are in none. Every device is on exactly one.
 type island struct {
-	class int32
-	link  bool
-	// spans is set where the island's link domain goes over several nodes.
-	spans   bool
-	devices []int32 // ascending
+	class  int32
+	domain int32 // of the node's link domains; -1 where there is none
+	size   int32 // devices, free or not
+	// fabric is set where the link domain goes on beyond the node.
+	fabric *v1alpha1.Fabric
+	wires  wires
+	free   []int32 // devices of the node, from the most free bytes to the fewest, then by id
 }
 
-// limit is the largest tensor degree that is chosen on the island; asked for, any degree up to its size is possible. A
-// host's PCIe is the domain of last resort, where the model of costs decides between tensor groups and stages. TPUs and
-// NPUs have no way to reduce over PCIe.
-func (c *Cluster) limit(i *island) int {
-	family := c.classes[i.class].family
+// wires is what the devices of an island reach each other and the rest of the world by.
+type wires struct {
+	// link says that there is a link domain; without one, the devices are on their host's PCIe.
+	link     bool
+	topology v1alpha1.DomainTopology
+	// rate is what a device sends to all others of its domain together, peer what it sends to one of them, in bytes per
+	// second; 0 where it is not known.
+	rate, peer int64
+	// network is a device's share of its node's network, in bytes per second; 0 where it is not known.
+	network int64
+	// storage is the fastest kind of disk on the node; empty where none is known. Inventories have no rates of disks.
+	storage string
+}
+
+// tensorLimit is the largest tensor degree that is chosen on an island of so many devices; asked for, any degree up to its
+// size is possible. A host's PCIe is the domain of last resort, where the model of costs decides between tensor groups and
+// stages. TPUs and NPUs have no way to reduce over PCIe.
+func tensorLimit(family v1alpha1.DeviceFamily, link bool, size int32) int {
 	switch {
-	case i.link:
-		return len(i.devices)
+	case link:
+		return int(size)
 	case family == v1alpha1.FamilyTPU || family == v1alpha1.FamilyNPU:
 		return 1
 	default:
-		return len(i.devices)
+		return int(size)
 	}
 }
 
-type fabricKey struct {
-	fabric v1alpha1.Fabric
-	class  int32
+// islandFacts is what the islands of a node are made of.
+type islandFacts struct {
+	domains []v1alpha1.LinkDomain
+	network int64
+	storage string
 }
 
-// localKey is an island of one node: domain is the index of its link domain, -1 where there is none.
-type localKey struct {
-	domain int
-	class  int32
-}
-
-// builder makes a Cluster; its maps are kept between nodes to save allocations.
-type builder struct {
-	cluster *Cluster
-	classes map[class]int32
-	fabrics map[fabricKey]int32
-	domains map[v1alpha1.DeviceID]int
-	local   map[localKey]int32
-	held    map[v1alpha1.DeviceID]Refusal
-	sorted  []int32
-}
-
-func (b *builder) add(n *Node, twice bool) {
-	c := b.cluster
-	entry := node{name: n.Name, address: n.Address, labels: n.Labels, first: int32(len(c.devices)), last: int32(len(c.devices))}
-	if n.Inventory == nil {
-		c.nodes = append(c.nodes, entry)
-		return
+// island returns the number of the island of a class in a link domain, which it adds where it is new. Link domains of one
+// fabric are one.
+func (n *node) island(class, domain int32, facts *islandFacts) int32 {
+	var fabric *v1alpha1.Fabric
+	if domain >= 0 {
+		fabric = facts.domains[domain].Fabric
 	}
-	status := &n.Inventory.Status
-	b.readDomains(status.Links.Domains)
-	b.readHolders(n)
-	clear(b.local)
-	b.sorted = b.sorted[:0]
+	for i := range n.islands {
+		is := &n.islands[i]
+		if is.class == class && (is.domain == domain || fabric != nil && is.fabric != nil && *is.fabric == *fabric) {
+			return int32(i)
+		}
+	}
+	made := island{class: class, domain: domain, wires: wires{network: facts.network, storage: facts.storage}}
+	if domain >= 0 {
+		made.wires.join(&facts.domains[domain])
+	}
+	if fabric != nil {
+		own := *fabric
+		made.fabric = &own
+	}
+	n.islands = append(n.islands, made)
+	return int32(len(n.islands) - 1)
+}
+
+const megabyte = 1_000_000
+
+// join fills in what a link domain says. Of a mesh that does not say what a device sends in all, that is its rate to one
+// peer times the number of peers.
+func (w *wires) join(d *v1alpha1.LinkDomain) {
+	w.link, w.topology = true, d.Topology
+	w.rate, w.peer = rateOf(d.DeviceMBps, megabyte), rateOf(d.PeerMBps, megabyte)
+	if w.rate == 0 {
+		w.rate = w.peer
+		if d.Topology == v1alpha1.TopologyMesh {
+			w.rate = min(w.peer*int64(max(1, len(d.Members)-1)), maxBytes)
+		}
+	}
+	if w.peer == 0 && d.Topology != v1alpha1.TopologyMesh {
+		w.peer = w.rate
+	}
+}
+
+// narrow is the wires of an island that has both.
+func (w *wires) narrow(other *wires) {
+	w.rate, w.peer, w.network = min(w.rate, other.rate), min(w.peer, other.peer), min(w.network, other.network)
+	if storageRank[other.storage] < storageRank[w.storage] {
+		w.storage = other.storage
+	}
+}
+
+// rateOf is a rate in bytes per second, bounded.
+func rateOf(n, unit int64) int64 { return min(max(n, 0), maxBytes/unit) * unit }
+
+// storageRank orders the kinds of disks by how fast they are read.
+var storageRank = map[string]int{
+	v1alpha1.StorageUnknown: 1, v1alpha1.StorageHDD: 2, v1alpha1.StorageSSD: 3, v1alpha1.StorageNVMe: 4,
+}
+
+// rdma are the kinds of network ports that engines send over where there are any.
+var rdma = map[string]bool{
+	v1alpha1.NICInfiniBand: true, v1alpha1.NICRoCE: true, v1alpha1.NICIWARP: true, v1alpha1.NICEFA: true,
+}
+
+// gigabit is a Gbps in bytes per second.
+const gigabit = 125_000_000
+
+// networkRate is what each accelerator of a node can send to other nodes at once, in bytes per second: its share of the
+// ports that are up, of those with RDMA where there are any, and no more than the fastest of them.
+func networkRate(status *v1alpha1.AcceleratorInventoryStatus) int64 {
+	var sum, fastest [2]int64
+	for i := range status.NICs {
+		nic := &status.NICs[i]
+		kind := 0
+		if rdma[nic.Kind] {
+			kind = 1
+		}
+		if rate := rateOf(int64(nic.Gbps), gigabit); nic.Up {
+			sum[kind], fastest[kind] = sum[kind]+rate, max(fastest[kind], rate)
+		}
+	}
+	kind := 0
+	if sum[1] > 0 {
+		kind = 1
+	}
+	devices := int64(0)
 	for i := range status.Devices {
-		b.sorted = append(b.sorted, int32(i))
-	}
-	slices.SortFunc(b.sorted, func(x, y int32) int { return cmp.Compare(status.Devices[x].ID, status.Devices[y].ID) })
-	for i, at := range b.sorted {
-		d := &status.Devices[at]
-		if i > 0 && d.ID == status.Devices[b.sorted[i-1]].ID {
-			c.devices[len(c.devices)-1].refusal = RefusedAmbiguous
-			continue
+		if status.Devices[i].Family != v1alpha1.FamilyCPU {
+			devices++
 		}
-		cl := b.classIndex(d)
-		is := b.islandIndex(d.ID, cl, status.Links.Domains)
-		c.islands[is].devices = append(c.islands[is].devices, int32(len(c.devices)))
-		c.devices = append(c.devices, device{
-			id: d.ID, node: int32(len(c.nodes)), class: cl, island: is, refusal: b.refusal(n, d, twice), free: mebibytes(d.FreeMiB()),
-		})
 	}
-	entry.last = int32(len(c.devices))
-	c.nodes = append(c.nodes, entry)
+	return min(fastest[kind], sum[kind]/max(1, devices))
 }
 
-// readDomains finds each device's link domain: the largest it is in, then the first by name. What a domain declares
-// counts, not what is left of it, so that losing a device never lets others be grouped more freely.
-func (b *builder) readDomains(domains []v1alpha1.LinkDomain) {
-	clear(b.domains)
-	for i := range domains {
-		d := &domains[i]
-		if len(d.Members) < 2 && d.Fabric == nil {
-			continue
-		}
-		for _, id := range d.Members {
-			if old, ok := b.domains[id]; !ok || cmp.Or(cmp.Compare(len(domains[old].Members), len(d.Members)), cmp.Compare(d.Name, domains[old].Name)) < 0 {
-				b.domains[id] = i
-			}
+func factsOf(status *v1alpha1.AcceleratorInventoryStatus) islandFacts {
+	f := islandFacts{domains: status.Links.Domains, network: networkRate(status)}
+	for i := range status.Storage {
+		if kind := status.Storage[i].Kind; storageRank[kind] > storageRank[f.storage] {
+			f.storage = kind
 		}
 	}
+	return f
 }
 
-func (b *builder) readHolders(n *Node) {
-	clear(b.held)
-	for _, a := range n.Inventory.Status.Allocations {
-		b.held[a.Device] = RefusedAllocated
+// appendTo appends the wires so that no two read the same.
+func (w *wires) appendTo(b []byte) []byte {
+	link := byte(0)
+	if w.link {
+		link = 1
 	}
-	for id, taken := range n.Taken {
-		if taken {
-			b.held[id] = RefusedTaken
-		}
-	}
-	for _, id := range n.Inventory.Spec.CordonedDevices {
-		b.held[id] = RefusedCordoned
-	}
-}
-
-func (b *builder) classIndex(d *v1alpha1.Device) int32 {
-	key := classOf(d)
-	at, ok := b.classes[key]
-	if !ok {
-		at = int32(len(b.cluster.classes))
-		b.classes[key] = at
-		b.cluster.classes = append(b.cluster.classes, key)
-	}
-	return at
-}
-
-func (b *builder) islandIndex(id v1alpha1.DeviceID, class int32, domains []v1alpha1.LinkDomain) int32 {
-	domain, linked := b.domains[id]
-	if !linked {
-		domain = -1
-	}
-	key := localKey{domain: domain, class: class}
-	at, ok := b.local[key]
-	if !ok && linked && domains[domain].Fabric != nil {
-		at, ok = b.fabrics[fabricKey{*domains[domain].Fabric, class}]
-		if ok {
-			b.cluster.islands[at].spans = true
-			b.local[key] = at
-		}
-	}
-	if ok {
-		return at
-	}
-	at = int32(len(b.cluster.islands))
-	b.cluster.islands = append(b.cluster.islands, island{class: class, link: linked, devices: make([]int32, 0, 8)})
-	b.local[key] = at
-	if linked && domains[domain].Fabric != nil {
-		b.fabrics[fabricKey{*domains[domain].Fabric, class}] = at
-	}
-	return at
-}
-
-// finish counts the devices of each node's commonest class.
-func (b *builder) finish() {
-	c := b.cluster
-	counts := make([]int32, len(c.classes))
-	for i := range c.nodes {
-		n := &c.nodes[i]
-		clear(counts)
-		for _, d := range c.devices[n.first:n.last] {
-			counts[d.class]++
-			n.widest = max(n.widest, counts[d.class])
-		}
-	}
+	b = append(b, link, byte(len(w.topology)))
+	b = append(b, w.topology...)
+	b = append(b, byte(len(w.storage)))
+	b = append(b, w.storage...)
+	b = binary.BigEndian.AppendUint64(b, uint64(w.rate))
+	b = binary.BigEndian.AppendUint64(b, uint64(w.peer))
+	return binary.BigEndian.AppendUint64(b, uint64(w.network))
 }

@@ -18,7 +18,7 @@ func (a *attempt) mixed(pools []*pool) []*candidate {
 		if len(lanes) < 2 {
 			continue
 		}
-		whole := &lane{pool: p, class: -1, groups: map[int][]int64{}}
+		whole := &lane{pool: p, class: -1, wires: &wires{}, groups: map[int][]int64{}}
 		for _, l := range lanes {
 			whole.limit = max(whole.limit, l.limit)
 		}
@@ -65,20 +65,22 @@ func (a *attempt) seconds(c *candidate) func(class int32, first, end int) float6
 	}
 	times := map[int32]*cost.StageTimes{}
 	for _, kind := range c.lane.pool.kinds {
-		class := c.lane.pool.parts[kind[0]].class
-		f := a.task.cluster.classes[class].facts()
+		part := &c.lane.pool.parts[kind[0]]
+		class := part.class
+		f := &a.task.cluster.classes[class].facts
 		if !f.judged {
 			return nil
 		}
 		if times[class] == nil {
-			times[class] = cost.NewStageTimes(a.query(c, &f.rates), a.estimator(f.rates.Architecture).Constants())
+			rates := f.device(part.wires, c.tensor)
+			times[class] = cost.NewStageTimes(a.query(c, &rates), a.estimator(rates.Architecture).Constants())
 		}
 	}
 	return func(class int32, first, end int) float64 { return times[class].Seconds(first, end) }
 }
 
-// kindOf is what the division of a pipeline knows of a tensor group.
-type kindOf struct {
+// stageKind is what the division of a pipeline knows of a tensor group.
+type stageKind struct {
 	class    int32
 	capacity int64
 }
@@ -89,10 +91,10 @@ func (w *placer) fitByTime(groups []group) *chain {
 	if w.seconds == nil {
 		return nil
 	}
-	var kinds []kindOf
+	var kinds []stageKind
 	var of [][]int // groups by kind
 	for i, g := range groups {
-		k := kindOf{w.task.cluster.devices[g.devices[0]].class, g.capacity}
+		k := stageKind{w.task.cluster.device(g.devices[0]).class, g.capacity}
 		at := slices.Index(kinds, k)
 		if at < 0 {
 			at = len(kinds)

@@ -111,7 +111,7 @@ func (r *ranking) compare(a, b *candidate) int {
 // evaluate computes what a candidate delivers.
 func (a *attempt) evaluate(c *candidate) {
 	t := a.task
-	f := t.cluster.classes[c.lane.class].facts()
+	f := &t.cluster.classes[c.lane.class].facts
 	c.judged = f.judged
 	if !c.judged {
 		if t.limited() {
@@ -119,10 +119,8 @@ func (a *attempt) evaluate(c *candidate) {
 		}
 		return
 	}
-	device := &f.rates
-	if c.lane.link {
-		device = &f.linked
-	}
+	rates := f.device(c.lane.wires, c.tensor)
+	device := &rates
 	e := a.estimator(device.Architecture)
 	if t.workload.Training != nil {
 		c.step = a.trainingOf(c, device).Step(e.Constants())

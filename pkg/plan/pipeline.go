@@ -38,7 +38,7 @@ func (w *placer) pipeline(v *view) ([][]int32, bool) {
 			w.taken[at] = true
 		}
 	}
-	v.refresh(w, stages)
+	v.refresh(best.groups)
 	return stages, true
 }
 
@@ -71,19 +71,12 @@ func (v *view) siteList(w *placer, class int32) *siteList {
 	return l
 }
 
-// refresh brings the sites up to date that devices were taken from.
-func (v *view) refresh(w *placer, stages [][]int32) {
-	touched := map[int32]bool{}
-	for _, stage := range stages {
-		for _, at := range stage {
-			touched[w.task.cluster.devices[at].island] = true
-		}
-	}
+// refresh brings the sites up to date that groups were taken from.
+func (v *view) refresh(taken []group) {
 	for _, l := range v.sites {
-		for i := range l.sites {
-			s := &l.sites[i]
-			if slices.ContainsFunc(s.parts, func(p int32) bool { return touched[w.task.cluster.devices[w.pool.parts[p].devices[0]].island] }) {
-				l.refresh(s)
+		for i := range taken {
+			if at, ok := l.at[taken[i].site]; ok && (i == 0 || taken[i-1].site != taken[i].site) {
+				l.refresh(&l.sites[at])
 			}
 		}
 	}

@@ -2,9 +2,7 @@ package plan
 
 import (
 	"cmp"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -17,16 +15,18 @@ type part struct {
 	kind     int32 // parts of one kind are interchangeable
 	limit    int   // largest tensor degree
 	link     bool
-	previous bool // has devices of the previous plan
+	spans    bool   // goes over nodes
+	previous bool   // has devices of the previous plan
+	wires    *wires // shared by the parts of a kind
 	devices  []int32
-	caps     []int64 // bytes that a plan may use, of each device
+	caps     []int64 // bytes that a plan may use, of each device; shared by the parts of a kind
 }
 
 // pool is what matches a request, of one vendor.
 type pool struct {
 	vendor string
 	parts  []part
-	kinds  [][]int32 // parts by kind, in order
+	kinds  [][]int32 // parts by kind, in order; kinds in order of their first part
 	free   int64     // bytes
 	zones  []zone
 }
@@ -50,72 +50,70 @@ type poolRequest struct {
 	requirements
 	format v1alpha1.Precision
 	native bool // the format must be computed natively
-	// capacity is what a plan may use of a device of a class with so many free bytes; it does not fall as they grow.
+	// capacity is what the request may use of a device of a class with so many free bytes. It must not fall where the free
+	// bytes rise.
 	capacity func(class int32, free int64) int64
 	level    string
 	any      bool           // a user-given tensor degree lifts the limit of hosts
 	keep     map[int32]bool // devices of the previous plan
 }
 
-// pools collects the matching free devices by vendor, in order of vendor.
+// pools collects the matching free devices by vendor, in order of vendor. It looks at kinds of islands; at nodes only where
+// the request asks for labels or a topology level, and at devices only where there is a previous plan.
 func (c *Cluster) pools(r *poolRequest) ([]*pool, census) {
-	count := census{refused: map[Refusal]int{}}
-	classes := make([]Refusal, len(c.classes))
-	for i := range c.classes {
-		if classes[i] = r.refuseClass(&c.classes[i]); classes[i] == "" && !r.suits(&c.classes[i]) {
-			classes[i] = refusedFormat
-		}
+	g := gather{cluster: c, request: r, classes: c.judgeClasses(r), nodes: c.judgeNodes(r), at: map[string]int32{}}
+	if r.level != "" {
+		g.level = c.level(r.level)
 	}
-	nodes, zones, zoneCount := c.judgeNodes(r)
-	byVendor := map[string]*pool{}
-	for i := range c.islands {
-		is := &c.islands[i]
-		free := c.freeOn(is, nodes, classes[is.class], &count)
-		if len(free) == 0 {
-			continue
-		}
-		vendor := c.classes[is.class].vendor
-		p := byVendor[vendor]
-		if p == nil {
-			p = &pool{vendor: vendor}
-			byVendor[vendor] = p
-		}
-		c.addParts(p, r, is, int32(i), free, zones)
-	}
-	order := slices.SortedFunc(maps.Values(byVendor), func(a, b *pool) int { return cmp.Compare(a.vendor, b.vendor) })
-	for _, p := range order {
-		p.finish(zoneCount)
-		for i := range p.parts {
-			count.matched += len(p.parts[i].caps)
-			count.largest = max(count.largest, p.parts[i].caps[0])
+	g.collectKinds()
+	g.collectFabrics()
+	pools := g.pools()
+	count := census{refused: g.refused()}
+	for _, p := range pools {
+		for _, kind := range p.kinds {
+			caps := p.parts[kind[0]].caps
+			count.matched += len(kind) * len(caps)
+			count.largest = max(count.largest, caps[0])
 		}
 		count.free += p.free
 	}
-	return order, count
+	return pools, count
 }
 
-// judgeNodes says of each node why nothing on it matches and, where there is a topology level, in which zone it is.
-func (c *Cluster) judgeNodes(r *poolRequest) (refused []Refusal, zones []int32, zoneCount int) {
-	refused, zones = make([]Refusal, len(c.nodes)), make([]int32, len(c.nodes))
-	numbers := map[string]int32{}
-	for i := range c.nodes {
-		n := &c.nodes[i]
-		refused[i] = r.refuseNode(n)
-		if r.level == "" {
-			continue
+// judgeClasses says of each class why no device of it matches.
+func (c *Cluster) judgeClasses(r *poolRequest) []Refusal {
+	refused := make([]Refusal, len(c.classes))
+	for i := range c.classes {
+		cl := &c.classes[i]
+		if refused[i] = r.refuseClass(cl); refused[i] == "" && !r.suits(cl) {
+			refused[i] = refusedFormat
 		}
-		value := n.labels[r.level]
-		if value == "" && refused[i] == "" {
-			refused[i] = refusedLevel
-		}
-		at, ok := numbers[value]
-		if !ok {
-			at = int32(len(numbers))
-			numbers[value] = at
-		}
-		zones[i] = at
 	}
-	return refused, zones, len(numbers)
+	return refused
+}
+
+// judgeNodes says of each node why nothing on it matches; nil where the request asks nothing of nodes.
+func (c *Cluster) judgeNodes(r *poolRequest) []Refusal {
+	if !r.asksNodes() && r.level == "" {
+		return nil
+	}
+	refused := make([]Refusal, len(c.nodes))
+	if r.asksNodes() {
+		for i, n := range c.nodes {
+			refused[i] = r.refuseNode(n)
+		}
+	}
+	if r.level == "" {
+		return refused
+	}
+	if l := c.level(r.level); l.none >= 0 {
+		for i, zone := range l.zones {
+			if zone == l.none && refused[i] == "" {
+				refused[i] = refusedLevel
+			}
+		}
+	}
+	return refused
 }
 
 // suits says whether the class can hold weights in the format. A class whose formats are not known is taken to compute
@@ -130,96 +128,63 @@ func (r *poolRequest) suits(c *class) bool {
 	return true
 }
 
-func (c *Cluster) freeOn(is *island, nodes []Refusal, class Refusal, count *census) []int32 {
-	free := make([]int32, 0, len(is.devices))
-	for _, at := range is.devices {
-		d := &c.devices[at]
-		if why := cmp.Or(d.refusal, nodes[d.node], class); why != "" {
-			count.refused[why]++
-			continue
+// refused counts the free devices of the cluster that the request leaves out, and those that nobody may use.
+func (g *gather) refused() map[Refusal]int {
+	c := g.cluster
+	refused := map[Refusal]int{}
+	for why, n := range c.counts.refused {
+		if n > 0 {
+			refused[reason(why).text()] = n
 		}
-		free = append(free, at)
 	}
-	return free
-}
-
-// addParts divides an island's free devices by zone.
-func (c *Cluster) addParts(p *pool, r *poolRequest, is *island, index int32, free, zones []int32) {
-	limit := c.limit(is)
-	if r.any {
-		limit = len(is.devices)
-	}
-	for len(free) > 0 {
-		z := zones[c.devices[free[0]].node]
-		part := part{class: is.class, zone: z, limit: limit, link: is.link, site: c.devices[free[0]].node}
-		if is.spans {
-			// Sites of nodes and of domains that span nodes must not be confused.
-			part.site = int32(len(c.nodes)) + index
-		}
-		var rest []int32
-		for _, at := range free {
-			if zones[c.devices[at].node] != z {
-				rest = append(rest, at)
+	free := c.counts.free
+	if g.nodes != nil {
+		free = slices.Clone(free)
+		for i, n := range c.nodes {
+			if g.nodes[i] == "" {
 				continue
 			}
-			part.devices = append(part.devices, at)
-			part.previous = part.previous || r.keep[at]
+			for j := range n.islands {
+				if is := &n.islands[j]; len(is.free) > 0 {
+					refused[g.nodes[i]] += len(is.free)
+					free[is.class] -= len(is.free)
+				}
+			}
 		}
-		slices.SortStableFunc(part.devices, func(a, b int32) int {
-			return cmp.Or(cmp.Compare(c.devices[b].free, c.devices[a].free), keepFirst(r.keep, a, b))
-		})
-		part.caps = make([]int64, len(part.devices))
-		for i, at := range part.devices {
-			part.caps[i] = r.capacity(is.class, c.devices[at].free)
-			p.free += part.caps[i]
-		}
-		p.parts = append(p.parts, part)
-		free = rest
 	}
+	for i, why := range g.classes {
+		if why != "" && free[i] > 0 {
+			refused[why] += free[i]
+		}
+	}
+	return refused
 }
 
-func keepFirst(keep map[int32]bool, a, b int32) int {
-	switch {
-	case keep[a] == keep[b]:
-		return 0
-	case keep[a]:
-		return -1
-	default:
-		return 1
+// finish finds the zones of a pool, and puts parts with devices of the previous plan first in their kinds.
+func (p *pool) finish(zones int, previous bool) {
+	if previous {
+		for _, parts := range p.kinds {
+			slices.SortStableFunc(parts, func(a, b int32) int { return previousFirst(p.parts[a].previous, p.parts[b].previous) })
+		}
 	}
-}
-
-// finish finds the kinds and the zones.
-func (p *pool) finish(zones int) {
-	var key strings.Builder
-	kinds := map[string]int32{}
+	if zones == 0 {
+		return
+	}
 	p.zones = make([]zone, zones)
+	counts := make([]int32, zones)
 	for i := range p.parts {
-		part := &p.parts[i]
-		key.Reset()
-		writeInt(&key, int64(part.class))
-		writeInt(&key, int64(part.limit))
-		if part.link {
-			key.WriteByte('l')
-		}
-		for _, capacity := range part.caps {
-			writeInt(&key, capacity)
-		}
-		at, ok := kinds[key.String()]
-		if !ok {
-			at = int32(len(kinds))
-			kinds[key.String()] = at
-			p.kinds = append(p.kinds, nil)
-		}
-		part.kind = at
-		p.kinds[at] = append(p.kinds[at], int32(i))
-		if zones > 0 {
-			p.zones[part.zone].parts = append(p.zones[part.zone].parts, int32(i))
-			p.zones[part.zone].devices += len(part.caps)
-		}
+		counts[p.parts[i].zone]++
 	}
-	for _, parts := range p.kinds {
-		slices.SortStableFunc(parts, func(a, b int32) int { return previousFirst(p.parts[a].previous, p.parts[b].previous) })
+	backing := make([]int32, len(p.parts))
+	start := int32(0)
+	for i, n := range counts {
+		p.zones[i].parts = backing[start : start : start+n]
+		start += n
+	}
+	for i := range p.parts {
+		z := &p.zones[p.parts[i].zone]
+		z.parts = append(z.parts, int32(i))
+		z.devices += len(p.parts[i].caps)
 	}
 }
 
@@ -234,10 +199,7 @@ func previousFirst(a, b bool) int {
 	}
 }
 
-// writeInt appends a number of fixed length, so that no two lists of numbers read the same.
-func writeInt(b *strings.Builder, n int64) {
-	for range 8 {
-		b.WriteByte(byte(n))
-		n >>= 8
-	}
+// orderLots puts kinds in order of their first part.
+func orderLots(lots []*lot) {
+	slices.SortFunc(lots, func(a, b *lot) int { return cmp.Compare(a.first, b.first) })
 }

@@ -180,13 +180,13 @@ func (a *attempt) complete(s earlier, k *keptShape) (portion, bool) {
 func (t *task) classOf(p *pool, copies [][][][]int32) int32 {
 	class := int32(-1)
 	for _, at := range slices.Concat(slices.Concat(slices.Concat(copies...)...)...) {
-		if at == nowhere || t.cluster.classes[t.cluster.devices[at].class].vendor != p.vendor {
+		if at == nowhere || t.cluster.classes[t.cluster.device(at).class].vendor != p.vendor {
 			continue
 		}
-		if class >= 0 && class != t.cluster.devices[at].class {
+		if class >= 0 && class != t.cluster.device(at).class {
 			return -1
 		}
-		class = t.cluster.devices[at].class
+		class = t.cluster.device(at).class
 	}
 	return class
 }
@@ -201,7 +201,9 @@ const maxKeptDegree = 1 << 14
 
 // allows says whether degrees are those that are asked for.
 func (t *task) allows(s *v1alpha1.Strategy) bool {
-	may := func(asked int, degree int32) bool { return degree >= 1 && degree <= maxKeptDegree && (asked == 0 || asked == int(degree)) }
+	may := func(asked int, degree int32) bool {
+		return degree >= 1 && degree <= maxKeptDegree && (asked == 0 || asked == int(degree))
+	}
 	return s.Context <= 1 && may(t.asked.tensor, s.Tensor) && may(t.asked.stages, s.Pipeline) && may(t.asked.data, s.Data) && may(t.asked.expert, s.Expert)
 }
 

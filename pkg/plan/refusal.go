@@ -29,21 +29,43 @@ const (
 	refusedFormat    Refusal = "without native arithmetic for the weights"
 )
 
-// refusal is why no plan may use the device.
-func (b *builder) refusal(n *Node, d *v1alpha1.Device, twice bool) Refusal {
+// reason is why no plan may use a device; fit where one may.
+type reason uint8
+
+const (
+	fit reason = iota
+	refusedCPU
+	refusedAmbiguous
+	refusedNode
+	refusedCordoned
+	refusedTaken
+	refusedAllocated
+	refusedHealth
+	refusedMemory
+	reasons
+)
+
+// refusalTexts are the reasons for people.
+var refusalTexts = [reasons]Refusal{
+	refusedCPU: RefusedCPU, refusedAmbiguous: RefusedAmbiguous, refusedNode: RefusedNode, refusedCordoned: RefusedCordoned,
+	refusedTaken: RefusedTaken, refusedAllocated: RefusedAllocated, refusedHealth: RefusedHealth, refusedMemory: RefusedMemory,
+}
+
+func (r reason) text() Refusal { return refusalTexts[r] }
+
+// refusalOf is why no plan may use a device that something may hold.
+func refusalOf(n *Node, d *v1alpha1.Device, held reason) reason {
 	switch {
 	case d.Family == v1alpha1.FamilyCPU:
-		return RefusedCPU
-	case twice:
-		return RefusedAmbiguous
+		return refusedCPU
 	case n.Unschedulable:
-		return RefusedNode
-	case b.held[d.ID] != "":
-		return b.held[d.ID]
+		return refusedNode
+	case held != fit:
+		return held
 	case !d.Usable():
-		return RefusedHealth
+		return refusedHealth
 	case d.Memory == nil || d.Memory.TotalMiB <= 0:
-		return RefusedMemory
+		return refusedMemory
 	}
-	return ""
+	return fit
 }

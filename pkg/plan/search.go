@@ -55,6 +55,9 @@ func (t *task) collect(s step, level string) pooled {
 func (t *task) suited(r *poolRequest) string {
 	var key strings.Builder
 	for i := range t.cluster.classes {
+		if !t.cluster.has(int32(i)) {
+			continue
+		}
 		mark := byte('-')
 		if r.suits(&t.cluster.classes[i]) {
 			mark = '+'

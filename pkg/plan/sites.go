@@ -9,6 +9,7 @@ import (
 type group struct {
 	capacity int64 // of its smallest device
 	devices  []int32
+	site     int32
 	previous bool
 }
 
@@ -23,24 +24,24 @@ type site struct {
 type siteList struct {
 	placer *placer
 	sites  []site
+	at     map[int32]int // sites by id
 }
 
 func newSites(w *placer, kinds [][]int32, class int32) *siteList {
-	l := &siteList{placer: w}
-	at := map[int32]int{}
+	l := &siteList{placer: w, at: map[int32]int{}}
 	var parts []int32
 	for _, kind := range kinds {
 		if p := &w.pool.parts[kind[0]]; p.limit >= w.shape.tensor && (class < 0 || p.class == class) {
 			parts = append(parts, kind...)
 		}
 	}
-	slices.Sort(parts)
+	slices.SortFunc(parts, func(a, b int32) int { return cmp.Compare(w.pool.parts[a].devices[0], w.pool.parts[b].devices[0]) })
 	for _, part := range parts {
 		id := w.pool.parts[part].site
-		i, ok := at[id]
+		i, ok := l.at[id]
 		if !ok {
 			i = len(l.sites)
-			at[id] = i
+			l.at[id] = i
 			l.sites = append(l.sites, site{id: id})
 		}
 		l.sites[i].parts = append(l.sites[i].parts, part)
@@ -66,7 +67,7 @@ func (l *siteList) refresh(s *site) {
 			}
 			devices, last = append(devices, device), part.caps[i]
 			if len(devices) == w.shape.tensor {
-				g := group{capacity: last, devices: devices, previous: slices.ContainsFunc(devices, func(d int32) bool { return w.task.keep[d] })}
+				g := group{capacity: last, devices: devices, site: s.id, previous: slices.ContainsFunc(devices, func(d int32) bool { return w.task.keep[d] })}
 				slices.Sort(g.devices)
 				s.groups = append(s.groups, g)
 				devices = nil

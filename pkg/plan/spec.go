@@ -78,7 +78,7 @@ func (t *task) computedBy(s *solution) v1alpha1.Precision {
 	for i := range s.portions {
 		for _, instance := range s.portions[i].instances {
 			for _, devices := range instance {
-				p := computed(&t.cluster.classes[t.cluster.devices[devices[0]].class], s.step.format)
+				p := computed(&t.cluster.classes[t.cluster.device(devices[0]).class], s.step.format)
 				if common != "" && p != common {
 					return v1alpha1.BF16
 				}
@@ -96,8 +96,8 @@ const maxRowDevices = 256
 func (c *Cluster) rows(row v1alpha1.PlanRow, devices []int32) []v1alpha1.PlanRow {
 	var rows []v1alpha1.PlanRow
 	for rank, at := range devices {
-		d := &c.devices[at]
-		name := c.nodes[d.node].name
+		d := c.device(at)
+		name := c.nodeOf(at).name
 		if n := len(rows); n == 0 || rows[n-1].Node != name || len(rows[n-1].Devices) == maxRowDevices {
 			row.Node, row.TensorRank, row.Devices = name, int32(rank), nil
 			rows = append(rows, row)

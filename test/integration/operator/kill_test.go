@@ -242,7 +242,7 @@ func unserved(now *snapshot.Snapshot, p *v1alpha1.ModelPlacement) string {
 		return err.Error()
 	}
 	request.Model = m
-	if _, err := placement.DefaultPlanner(now.PlanNodes(own), request); err == nil {
+	if _, err := placement.DefaultPlanner(now.Cluster(own), request); err == nil {
 		return p.Name + " fits and is not placed: " + c.Reason
 	}
 	return ""

@@ -3,6 +3,8 @@ package operator
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/go-logr/logr/testr"
@@ -51,7 +53,7 @@ func (w world) operateAs(config *rest.Config, options operator.Options) {
 
 // firstFit gives each copy the first free devices of one node, as many as spec.parallelism.tensor says. It stands for
 // the planner where the test is about who gets devices and when, not about which.
-func firstFit(nodes []plan.Node, request plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
+func firstFit(cluster *plan.Cluster, request plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
 	tensor := 1
 	if p := request.Placement.Spec.Parallelism; p != nil && p.Tensor != nil {
 		tensor = int(*p.Tensor)
@@ -63,12 +65,15 @@ func firstFit(nodes []plan.Node, request plan.Request) (*v1alpha1.ShardingPlanSp
 	spec.Enforcement = request.Placement.Spec.Enforcement
 	used := map[string]bool{}
 	total := 0
-	for _, n := range nodes {
-		free := freeDevices(n)
-		total += len(free)
-		for ; len(free) >= tensor && len(spec.Nodes) < copies; free = free[tensor:] {
-			spec.Nodes = append(spec.Nodes, v1alpha1.PlanRow{Node: n.Name, Replica: int32(len(spec.Nodes)), Devices: free[:tensor]})
-			used[n.Name] = true
+	byNode := map[string][]v1alpha1.DeviceID{}
+	for _, d := range cluster.Free() {
+		byNode[d.Node] = append(byNode[d.Node], d.Device)
+		total++
+	}
+	for _, name := range slices.Sorted(maps.Keys(byNode)) {
+		for free := byNode[name]; len(free) >= tensor && len(spec.Nodes) < copies; free = free[tensor:] {
+			spec.Nodes = append(spec.Nodes, v1alpha1.PlanRow{Node: name, Replica: int32(len(spec.Nodes)), Devices: free[:tensor]})
+			used[name] = true
 		}
 	}
 	if len(spec.Nodes) < copies {
@@ -79,24 +84,6 @@ func firstFit(nodes []plan.Node, request plan.Request) (*v1alpha1.ShardingPlanSp
 	}
 	spec.Totals = v1alpha1.PlanTotals{Devices: int32(tensor * copies), Nodes: int32(len(used)), Memory: "1 MiB"}
 	return spec, nil
-}
-
-func freeDevices(n plan.Node) []v1alpha1.DeviceID {
-	if n.Unschedulable || n.Inventory == nil {
-		return nil
-	}
-	refused := map[v1alpha1.DeviceID]bool{}
-	for _, id := range n.Inventory.Spec.CordonedDevices {
-		refused[id] = true
-	}
-	var free []v1alpha1.DeviceID
-	for i := range n.Inventory.Status.Devices {
-		d := &n.Inventory.Status.Devices[i]
-		if d.Usable() && !n.Taken[d.ID] && !refused[d.ID] {
-			free = append(free, d.ID)
-		}
-	}
-	return free
 }
 
 var _ placement.Planner = firstFit

@@ -17,10 +17,11 @@ import (
 
 // unequalCopies puts the first copy on one device and each further one on two, all on the one node. A copy stays where it
 // is as long as its devices are free. It stands for the planner where the test is about copies of different shape.
-func unequalCopies(nodes []plan.Node, request plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
+func unequalCopies(cluster *plan.Cluster, request plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
 	var free []v1alpha1.DeviceID
-	if len(nodes) == 1 {
-		free = freeDevices(nodes[0])
+	node := ""
+	for _, d := range cluster.Free() {
+		free, node = append(free, d.Device), d.Node
 	}
 	rows := make([]v1alpha1.PlanRow, *request.Placement.Spec.Replicas)
 	if request.Previous != nil {
@@ -34,7 +35,7 @@ func unequalCopies(nodes []plan.Node, request plan.Request) (*v1alpha1.ShardingP
 		case len(free) < size:
 			return nil, &plan.Unplaceable{Reason: plan.ReasonTooFewDevices, Message: "A copy has no room."}
 		}
-		rows[i] = v1alpha1.PlanRow{Node: nodes[0].Name, Replica: int32(i), Devices: free[:size]}
+		rows[i] = v1alpha1.PlanRow{Node: node, Replica: int32(i), Devices: free[:size]}
 		free = free[size:]
 	}
 	return unequalSpec(rows, request), nil

@@ -1,0 +1,191 @@
+package snapshot
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/plan"
+)
+
+// past is what the API server has at one moment of a cluster's life.
+type past struct {
+	version     int
+	inventories map[string]v1alpha1.AcceleratorInventory
+	nodes       map[string]corev1.Node
+	plans       []v1alpha1.ShardingPlan
+	pods        []corev1.Pod
+	silent      map[string]bool
+}
+
+var (
+	pastNodes   = []string{"a", "b", "c", "d", "e"}
+	pastDevices = []v1alpha1.DeviceID{"nvidia-0", "nvidia-1", "nvidia-2", "nvidia-2-mig1"}
+)
+
+func (p *past) next() string { p.version++; return fmt.Sprint(p.version) }
+
+// step lets one thing happen.
+func (p *past) step(t *rapid.T) {
+	name := rapid.SampledFrom(pastNodes).Draw(t, "node")
+	switch rapid.IntRange(0, 9).Draw(t, "step") {
+	case 0, 1, 2:
+		p.inventories[name] = p.drawInventory(t, name)
+	case 3, 4:
+		p.nodes[name] = p.drawNode(t, name)
+	case 5:
+		delete(p.inventories, name)
+	case 6:
+		delete(p.nodes, name)
+	case 7:
+		p.silent = map[string]bool{name: rapid.Bool().Draw(t, "silent")}
+	case 8:
+		if len(p.plans) > 0 && rapid.Bool().Draw(t, "released") {
+			p.plans = slices.Delete(slices.Clone(p.plans), 0, 1)
+			break
+		}
+		made := planOn(name, rapid.SampledFrom(pastDevices).Draw(t, "first"))
+		made.Name, made.UID = "one-"+p.next(), types.UID(p.next())
+		made.Spec.Placement.Name = rapid.SampledFrom([]string{"one", "two"}).Draw(t, "placement")
+		made.Spec.Nodes = append(made.Spec.Nodes, v1alpha1.PlanRow{Node: rapid.SampledFrom(pastNodes).Draw(t, "other"), Devices: pastDevices[:1]})
+		p.plans = append(slices.Clone(p.plans), made)
+	default:
+		if len(p.pods) > 0 && rapid.Bool().Draw(t, "ended") {
+			p.pods = slices.Delete(slices.Clone(p.pods), 0, 1)
+			break
+		}
+		pod := podOf("pod-"+p.next(), name, corev1.PodRunning)
+		pod.UID = types.UID(p.next())
+		if len(p.plans) > 0 {
+			pod.Labels[v1alpha1.LabelPlan] = rapid.SampledFrom(p.plans).Draw(t, "plan").Name
+		}
+		p.pods = append(slices.Clone(p.pods), pod)
+	}
+}
+
+func (p *past) drawInventory(t *rapid.T, name string) v1alpha1.AcceleratorInventory {
+	i := v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: p.next()}}
+	for _, id := range pastDevices[:rapid.IntRange(0, len(pastDevices)).Draw(t, "devices")] {
+		d := v1alpha1.Device{
+			ID: id, Vendor: "nvidia", Family: v1alpha1.FamilyGPU, Product: "NVIDIA L40S", Memory: &v1alpha1.DeviceMemory{TotalMiB: 46068},
+			Health: v1alpha1.DeviceHealth{State: rapid.SampledFrom([]v1alpha1.HealthState{v1alpha1.Healthy, v1alpha1.Unhealthy}).Draw(t, "health")},
+		}
+		i.Status.Devices = append(i.Status.Devices, d)
+		if len(p.pods) > 0 && rapid.Bool().Draw(t, "allocated") {
+			i = allocated(i, id, rapid.SampledFrom(p.pods).Draw(t, "pod").Name)
+		}
+	}
+	return i
+}
+
+func (p *past) drawNode(t *rapid.T, name string) corev1.Node {
+	return corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: p.next(), Labels: map[string]string{"zone": rapid.SampledFrom([]string{"x", "y"}).Draw(t, "zone")}},
+		Spec:       corev1.NodeSpec{Unschedulable: rapid.IntRange(0, 3).Draw(t, "cordon") == 0},
+	}
+}
+
+func listOf[T any](byName map[string]T, order []string) []T {
+	var all []T
+	for _, name := range order {
+		if one, ok := byName[name]; ok {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// seen is what a planner could tell of a cluster.
+func seen(c *plan.Cluster) string {
+	return fmt.Sprint(c.Free(), c.Refused(), c.Holders(), c.Addresses())
+}
+
+// An index that followed a cluster through its life has what reading all of it anew has, for every placement, and gives
+// it a fingerprint that changes with it and with nothing else.
+func TestIndexIsWhatReadingAnewGives(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p := &past{inventories: map[string]v1alpha1.AcceleratorInventory{}, nodes: map[string]corev1.Node{}}
+		x := &Index{Silent: func() map[string]bool { return p.silent }}
+		for range rapid.IntRange(0, 6).Draw(rt, "before") {
+			p.step(rt)
+		}
+		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
+			p.step(rt)
+			order := rapid.Permutation(pastNodes).Draw(rt, "order")
+			followed := x.read(p.plans, listOf(p.inventories, order), listOf(p.nodes, order), slices.Clone(p.pods))
+			anew := New(p.plans, listOf(p.inventories, pastNodes), listOf(p.nodes, pastNodes), slices.Clone(p.pods), p.silent)
+			if followed.Fingerprint() != anew.Fingerprint() {
+				rt.Fatal("the fingerprints differ")
+			}
+			for n := range len(p.plans) + 1 {
+				got, want := seen(followed.Cluster(p.plans[:n])), seen(plan.NewCluster(anew.PlanNodes(p.plans[:n])))
+				if diff := cmp.Diff(want, got); diff != "" {
+					rt.Fatalf("replacing %d plans (-anew +followed):\n%s", n, diff)
+				}
+			}
+		}
+	})
+}
+
+// What the informers say again is not indexed again, and what they share is not written.
+func TestIndexKeepsWhatDidNotChange(t *testing.T) {
+	p := &past{inventories: map[string]v1alpha1.AcceleratorInventory{}, nodes: map[string]corev1.Node{}}
+	one := inventory("nvidia-0")
+	one.ResourceVersion = "1"
+	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", ResourceVersion: "1"}}
+	x := &Index{}
+	before := x.read(nil, []v1alpha1.AcceleratorInventory{one}, []corev1.Node{node}, nil)
+	host := x.hosts.byName["n"]
+	node.ResourceVersion = p.next() + "0"
+	node.Status.Images = []corev1.ContainerImage{{Names: []string{"new"}}}
+	after := x.read(nil, []v1alpha1.AcceleratorInventory{one}, []corev1.Node{node}, nil)
+	if x.hosts.byName["n"].Inventory != host.Inventory || before.Fingerprint() != after.Fingerprint() {
+		t.Error("a new image of a node is seen as a change")
+	}
+	one.ResourceVersion = "2"
+	if changed := x.hosts.follow([]v1alpha1.AcceleratorInventory{one}, []corev1.Node{node}, nil); !slices.Equal(changed, []string{"n"}) {
+		t.Errorf("after a new version of the inventory %v changed", changed)
+	}
+	if before.Host("n").Inventory.ResourceVersion != "1" {
+		t.Error("an earlier snapshot was changed")
+	}
+}
+
+func TestHoldersOfDevices(t *testing.T) {
+	one, two := planOn("n", "a"), planOn("n", "a", "b")
+	one.Spec.Placement.Name, two.Spec.Placement.Name, two.Name, two.UID = "one", "two", "two-1", "two-1"
+	for name, c := range map[string]struct {
+		plans     []v1alpha1.ShardingPlan
+		inventory v1alpha1.AcceleratorInventory
+		pods      []corev1.Pod
+		want      Taken
+	}{
+		"a plan": {plans: []v1alpha1.ShardingPlan{one}, inventory: inventory("a"), want: Taken{"a": "models/one"}},
+		"a plan with its own pod": {
+			plans: []v1alpha1.ShardingPlan{one}, inventory: allocated(inventory("a"), "a", "one-0"), pods: []corev1.Pod{podOf("one-0", "n", corev1.PodRunning)},
+			want: Taken{"a": "models/one"},
+		},
+		"a plan, and a stranger's pod": {
+			plans: []v1alpha1.ShardingPlan{one}, inventory: allocated(inventory("a"), "a", "stranger"), want: Taken{"a": ""},
+		},
+		"a pod beside its plan": {
+			plans: []v1alpha1.ShardingPlan{one}, inventory: allocated(inventory("a", "b"), "b", "one-0"), pods: []corev1.Pod{podOf("one-0", "n", corev1.PodRunning)},
+			want: Taken{"a": "models/one", "b": ""},
+		},
+		"two plans": {plans: []v1alpha1.ShardingPlan{one, two}, inventory: inventory("a", "b"), want: Taken{"a": "", "b": "models/two"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(c.plans, []v1alpha1.AcceleratorInventory{c.inventory}, nil, c.pods, nil)
+			if diff := cmp.Diff(c.want, s.Taken("n", nil)); diff != "" {
+				t.Errorf("holders (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

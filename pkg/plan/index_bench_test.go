@@ -1,0 +1,123 @@
+package plan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+var gb200 = product{"nvidia", "NVIDIA GB200", v1alpha1.FamilyGPU, 189471, 8000, map[v1alpha1.Precision]int64{v1alpha1.BF16: 2500, v1alpha1.FP8: 5000}}
+
+// halfOccupied are nodes of eight devices in five shapes, one of them in fabrics over 18 nodes, whose devices are held one
+// by one with equal odds.
+func halfOccupied(n int) []Node {
+	random := rand.New(rand.NewPCG(1, 2))
+	nodes := make([]Node, n)
+	for i := range nodes {
+		p := []product{h100, mi300x, l40s, h200, gb200}[i%5]
+		nodes[i] = host(fmt.Sprintf("n%05d", i), p.name != l40s.name, times8(p)...)
+		if p.name == gb200.name {
+			nodes[i].Inventory.Status.Links.Domains[0].Fabric = &v1alpha1.Fabric{ClusterUUID: fmt.Sprint("f", i/5/18)}
+		}
+		nodes[i].Labels["rack"] = fmt.Sprint("r", i/32)
+		nodes[i].Labels["zone"] = fmt.Sprint("z", i%3)
+		nodes[i].Taken = map[v1alpha1.DeviceID]string{}
+		for _, d := range nodes[i].Inventory.Status.Devices {
+			if random.IntN(2) == 0 {
+				nodes[i].Taken[d.ID] = "models/other"
+			}
+		}
+	}
+	return nodes
+}
+
+func BenchmarkIndexBuild(b *testing.B) {
+	for _, n := range []int{100, 1000, 10000} {
+		nodes := halfOccupied(n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				NewCluster(nodes)
+			}
+			b.ReportMetric(float64(heapOf(func() any { return NewCluster(nodes) })), "heap-bytes")
+		})
+	}
+}
+
+// heapOf is what stays allocated of what is made.
+func heapOf(what func() any) uint64 {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	kept := what()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(kept)
+	return after.HeapAlloc - min(before.HeapAlloc, after.HeapAlloc)
+}
+
+func BenchmarkIndexUpdate(b *testing.B) {
+	for _, n := range []int{100, 1000, 10000} {
+		nodes := halfOccupied(n)
+		c := NewCluster(nodes)
+		for name, at := range map[string]int{"node": n / 2 / 5 * 5, "fabric": n/2/5*5 + 4} {
+			free := nodes[at]
+			free.Taken = nil
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					c.Update([]Node{free, nodes[at]}[i%2])
+				}
+			})
+		}
+		b.Run(fmt.Sprintf("added/%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				c.Remove(nodes[0].Name)
+				c.Update(nodes[0])
+			}
+		})
+		b.Run(fmt.Sprintf("clone/%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				c.Clone().Update(nodes[0])
+			}
+		})
+	}
+}
+
+func BenchmarkCollect(b *testing.B) {
+	for _, n := range []int{1, 1000, 10000} {
+		nodes := halfOccupied(n)
+		if n == 1 {
+			nodes[0] = host("n", true, many(4, h100)...)
+		}
+		c := NewCluster(nodes)
+		for _, test := range []struct {
+			name   string
+			change func(*specOf)
+		}{
+			{"any", func(*specOf) {}},
+			{"selector", func(s *specOf) {
+				s.Devices = &v1alpha1.DeviceRequirements{NodeSelector: &v1alpha1.NodeSelector{MatchLabels: map[string]v1alpha1.LabelValue{"zone": "z1"}}}
+			}},
+			{"rack", func(s *specOf) { s.Topology = &v1alpha1.TopologyRequirements{Required: ptr("rack")} }},
+			{"hostname", func(s *specOf) { s.Topology = &v1alpha1.TopologyRequirements{Required: ptr("kubernetes.io/hostname")} }},
+		} {
+			t, err := newTask(c, ask(b, llama(b, 8), 8192, 16, test.change))
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Run(fmt.Sprintf("%s/%d", test.name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					clear(t.pooled)
+					t.collect(t.ladder[0], t.require.level)
+				}
+			})
+		}
+	}
+}

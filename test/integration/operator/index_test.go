@@ -1,0 +1,71 @@
+package operator
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/snapshot"
+)
+
+// A plan is only made on nodes that are at the API server as they were when it was computed, whatever the informers say.
+func TestIndexIsConfirmedByTheAPIServer(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	w.addNode("n1", 2)
+	w.addNode("n2", 2)
+	index := &snapshot.Index{Cache: w, Reader: w}
+	node := func(change func(*corev1.Node)) {
+		w.eventually("the node could be changed", func(ctx context.Context) bool {
+			var n corev1.Node
+			w.must(w.Get(ctx, client.ObjectKey{Name: "n1"}, &n))
+			changed := n.DeepCopy()
+			change(changed)
+			w.must(w.Status().Patch(ctx, changed.DeepCopy(), client.MergeFrom(&n)))
+			return w.Patch(ctx, changed, client.MergeFrom(&n)) == nil
+		})
+	}
+	for _, step := range []struct {
+		name    string
+		change  func()
+		current bool
+	}{
+		{"nothing", func() {}, true},
+		{"a new image on the node", func() {
+			node(func(n *corev1.Node) { n.Status.Images = append(n.Status.Images, corev1.ContainerImage{Names: []string{"image"}}) })
+		}, true},
+		{"a label", func() { node(func(n *corev1.Node) { n.Labels = map[string]string{"rack": "r1"} }) }, false},
+		{"a cordon", func() { node(func(n *corev1.Node) { n.Spec.Unschedulable = true }) }, false},
+		{"a pod on a device", func() {
+			w.changeInventory(func(i *v1alpha1.AcceleratorInventory) {
+				i.Status.Allocations = []v1alpha1.Allocation{{Device: deviceID(0), Namespace: "other", Pod: "stranger"}}
+			})
+		}, false},
+		{"the inventory is gone", func() {
+			var inventory v1alpha1.AcceleratorInventory
+			w.must(w.Get(w.Context(), client.ObjectKey{Name: "n1"}, &inventory))
+			w.must(w.Delete(w.Context(), &inventory))
+		}, false},
+	} {
+		now, err := index.Read(w.Context(), w.plans())
+		w.must(err)
+		step.change()
+		current, err := index.Confirm(w.Context(), now, []string{"n1", "n2"})
+		w.must(err)
+		if current != step.current {
+			t.Errorf("%s: nodes n1 and n2 are as they were: %t, want %t", step.name, current, step.current)
+		}
+		other, err := index.Confirm(w.Context(), now, []string{"n2"})
+		w.must(err)
+		if !other {
+			t.Errorf("%s: node n2 is said to have changed", step.name)
+		}
+	}
+	now, err := index.Read(w.Context(), w.plans())
+	w.must(err)
+	if free := now.Cluster(nil).Free(); len(free) != 2 || free[0].Node != "n2" {
+		t.Errorf("free at the end: %v", free)
+	}
+}
