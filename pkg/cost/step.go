@@ -57,7 +57,6 @@ type stepper struct {
 	compute                [4]float64
 	products               float64 // operations of attention per second
 	link                   float64 // bytes per second that collectives reach between the ranks of a stage
-	reduces                float64
 	traffic                float64 // seconds of a layer for the residual stream of a token
 	tensorStart, dataStart float64 // seconds before the first byte of a collective
 	visits                 float64 // share of the tokens of all groups that visit an expert of a rank

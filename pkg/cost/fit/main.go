@@ -1,14 +1,15 @@
 // Command fit makes the constants of the model of costs: it fits them to half of the published measurements, finds the
 // spread of the errors by fitting without a part of that half in turn, and writes them where the package embeds them. With
-// -leave-out it prints the errors when a whole model or a whole product is left out of the fit.
+// -leave-out it writes the errors when a whole model or a whole product is left out of the fit, which a test holds to bars.
 package main
 
 import (
-	"cmp"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"log"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ import (
 func main() {
 	folder := flag.String("truth", "", "folder of the measurements (default: ../shared/truth beside the repository)")
 	out := flag.String("out", "pkg/cost/constants.json", "file to write the constants to")
-	leaveOut := flag.Bool("leave-out", false, "print the errors when a model or a product is left out, and write nothing")
+	leaveOut := flag.Bool("leave-out", false, "instead of fitting, write the errors when a model or a product is left out beside the constants")
 	flag.Parse()
 	log.SetFlags(0)
 	if err := run(*folder, *out, *leaveOut); err != nil {
@@ -41,10 +42,7 @@ func run(folder, out string, leaveOut bool) error {
 		return err
 	}
 	if leaveOut {
-		printSwapped(all)
-		printLeftOut(all, "model", func(o *truth.Observation) string { return o.Model })
-		printLeftOut(all, "product", func(o *truth.Observation) string { return o.GPU })
-		return nil
+		return writeLeftOut(all, out)
 	}
 	training := calibration.Training(all)
 	c := calibration.Fit(training)
@@ -67,38 +65,38 @@ func printSwapped(all []truth.Observation) {
 	log.Printf("choices: %+v; under limits: %+v", choice, limits)
 }
 
-// printLeftOut fits without each model or product in turn and prints the median error of what was left out.
-func printLeftOut(all []truth.Observation, what string, key func(*truth.Observation) string) {
-	var names []string
-	for i := range all {
-		if all[i].Table != "megatron" {
-			names = append(names, key(&all[i]))
-		}
+// writeLeftOut writes the errors without each model and product beside the constants, with their hash.
+func writeLeftOut(all []truth.Observation, constants string) error {
+	printSwapped(all)
+	data, err := os.ReadFile(constants)
+	if err != nil {
+		return err
 	}
-	slices.Sort(names)
-	total := map[calibration.Kind][]float64{}
-	for _, name := range slices.Compact(names) {
-		kept := slices.DeleteFunc(slices.Clone(all), func(o truth.Observation) bool { return key(&o) == name || o.Reported })
-		errors := calibration.ErrorsByKind(all, calibration.Fit(kept), func(o *truth.Observation) bool { return key(o) == name })
+	result := calibration.LeftOut{
+		Constants: calibration.Hash(data),
+		Models:    leftOut(all, "model", func(o *truth.Observation) string { return o.Model }),
+		Products:  leftOut(all, "product", func(o *truth.Observation) string { return o.GPU }),
+	}
+	written, err := json.MarshalIndent(&result, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(filepath.Dir(constants), calibration.LeftOutFile), append(written, '\n'), 0o644)
+}
+
+// leftOut prints the median errors without each model or product, and returns those of all that were left out.
+func leftOut(all []truth.Observation, what string, key func(*truth.Observation) string) []calibration.Median {
+	total := calibration.LeaveOut(all, key, func(name string, errors map[calibration.Kind][]float64) {
 		log.Printf("without %s %s:%s", what, name, medians(errors))
-		for kind, list := range errors {
-			total[kind] = append(total[kind], list...)
-		}
-	}
+	})
 	log.Printf("leaving out one %s:%s", what, medians(total))
+	return calibration.Medians(total)
 }
 
 func medians(errors map[calibration.Kind][]float64) string {
-	var kinds []calibration.Kind
-	for kind := range errors {
-		kinds = append(kinds, kind)
-	}
-	slices.SortFunc(kinds, func(a, b calibration.Kind) int {
-		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Quantity, b.Quantity))
-	})
 	var text strings.Builder
-	for _, kind := range kinds {
-		fmt.Fprintf(&text, " %s %s %.1f %% of %d;", kind.Table, kind.Quantity, 100*calibration.Quantile(errors[kind], 0.5), len(errors[kind]))
+	for _, m := range calibration.Medians(errors) {
+		fmt.Fprintf(&text, " %s %s %.1f %% of %d;", m.Table, m.Quantity, 100*m.Error, m.Count)
 	}
 	return text.String()
 }

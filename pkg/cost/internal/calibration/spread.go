@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	parts    = 4    // the training cells are fitted without each quarter of the groups in turn
+	parts    = 8    // the training cells are fitted without each eighth of the groups in turn
 	coverage = 0.85 // of the errors that a spread covers
 	// shared is how many errors of its own a family needs before its spread is as much its own as that of its engine, and so
 	// on for an engine and for the regime of a family: errors of one group are alike, so that few groups say little.
@@ -45,17 +45,12 @@ func (e errorsBy) add(o *truth.Observation, c *cost.Calibration) {
 	}
 }
 
-// Spreads sets how far measurements are from estimates, by fitting the observations without a part of them in turn: a
-// quarter of the groups for families that are measured, a whole architecture for those that are not.
+// Spreads sets how far measurements are from estimates, by fitting the observations without a part of them in turn: an
+// eighth of the groups for families that are measured, a whole architecture for those that are not.
 func Spreads(c *cost.Calibration, observations []truth.Observation) {
 	measured, unmeasured := errorsBy{}, errorsBy{}
 	for part := range uint32(parts) {
-		measured.without(observations, func(o *truth.Observation) bool {
-			return o.Quantity != truth.TrainingRate && hash(o.Group)%parts == part
-		})
-		measured.without(observations, func(o *truth.Observation) bool {
-			return o.Quantity == truth.TrainingRate && hash(o.Group)%parts == part
-		})
+		measured.without(observations, func(o *truth.Observation) bool { return hash(o.Group)%parts == part })
 	}
 	for _, name := range newProblem(observations).architectures {
 		unmeasured.without(observations, func(o *truth.Observation) bool {
@@ -101,6 +96,9 @@ func (e errorsBy) spreads(f cost.Family) cost.Spreads {
 			truth.TTFT: &to.TTFT, truth.TPOT: &to.TPOT, truth.Throughput: &to.Throughput, truth.TrainingRate: &to.Training,
 		} {
 			*at = e.spread(f, cost.Regime(regime), quantity)
+		}
+		if f != (cost.Family{}) && len(e[scope{cost.Family{Engine: f.Engine}, anyRegime}][truth.Throughput]) == 0 {
+			to.Throughput = max(to.Throughput, to.TPOT) // of an engine whose rates were not measured
 		}
 	}
 	return spreads
