@@ -61,7 +61,7 @@ func (t *task) commonest() (member, bool) {
 	}
 	best, found := member{}, false
 	for i, n := range c.nodes {
-		if nodes != nil && nodes[i] != "" {
+		if len(nodes) > 0 && nodes[i] != "" {
 			continue
 		}
 		for j := range n.islands {

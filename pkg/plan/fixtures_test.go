@@ -131,6 +131,5 @@ func mustPlan(t testing.TB, c *Cluster, r Request) *v1alpha1.ShardingPlanSpec {
 
 type specOf = v1alpha1.ModelPlacementSpec
 
-func inference(length, sequences int32) v1alpha1.Workload {
-	return v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: length, MaxSequences: sequences}}
-}
+// serving is the smallest load of inference.
+var serving = v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: 1, MaxSequences: 1}}

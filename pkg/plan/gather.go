@@ -156,7 +156,7 @@ func (g *gather) addFabric(f *fabric, site int32) {
 	shares := map[int32]*share{}
 	for _, d := range f.free {
 		node := f.members[d.member].node
-		if g.nodes != nil && g.nodes[node] != "" {
+		if len(g.nodes) > 0 && g.nodes[node] != "" {
 			continue
 		}
 		zone := g.zone(node)

@@ -314,7 +314,8 @@ func TestWires(t *testing.T) {
 		"one port for all, Ethernet aside": {
 			func(s *v1alpha1.AcceleratorInventoryStatus) {
 				s.NICs = []v1alpha1.NIC{
-					{Name: "eth0", Kind: v1alpha1.NICEthernet, Gbps: 100, Up: true}, {Name: "a", Kind: v1alpha1.NICRoCE, Gbps: 200, Up: true},
+					{Name: "eth0", Kind: v1alpha1.NICEthernet, Gbps: 100, Up: true},
+					{Name: "a", Kind: v1alpha1.NICRoCE, Gbps: 200, Up: true},
 					{Name: "b", Kind: v1alpha1.NICRoCE, Gbps: 400},
 				}
 			},

@@ -39,12 +39,12 @@ type owner struct{ _ byte }
 // runsOf are the free bytes of the devices of an island, from the most to the fewest.
 func runsOf(runs []run, n *node, free []int32) []run {
 	for _, at := range free {
-		bytes := n.devices[at].free
-		if last := len(runs) - 1; last >= 0 && runs[last].free == bytes {
+		left := n.devices[at].free
+		if last := len(runs) - 1; last >= 0 && runs[last].free == left {
 			runs[last].count++
 			continue
 		}
-		runs = append(runs, run{bytes, 1})
+		runs = append(runs, run{left, 1})
 	}
 	return runs
 }

@@ -34,7 +34,9 @@ func TestIndexIsConfirmedByTheAPIServer(t *testing.T) {
 	}{
 		{"nothing", func() {}, true},
 		{"a new image on the node", func() {
-			node(func(n *corev1.Node) { n.Status.Images = append(n.Status.Images, corev1.ContainerImage{Names: []string{"image"}}) })
+			node(func(n *corev1.Node) {
+				n.Status.Images = append(n.Status.Images, corev1.ContainerImage{Names: []string{"image"}})
+			})
 		}, true},
 		{"a label", func() { node(func(n *corev1.Node) { n.Labels = map[string]string{"rack": "r1"} }) }, false},
 		{"a cordon", func() { node(func(n *corev1.Node) { n.Spec.Unschedulable = true }) }, false},
