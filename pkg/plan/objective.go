@@ -161,8 +161,10 @@ func (t *task) judge(c *candidate, times cost.Times) {
 func (t *task) weigh(c *candidate) {
 	devices := float64(c.total())
 	perToken := devices / max(c.times.OutputTokensPerSecond, 1e-9)
-	if hour, ok := t.price(c.lane.class); ok {
-		c.price = int64(math.Round(min(float64(hour)*perToken/3600*1e6, 1e15)))
+	if t.objective() == v1alpha1.ObjectiveCost {
+		if hour, ok := t.prices(t.cluster.classes[c.lane.class].product); ok {
+			c.price = whole(float64(hour.MicroUSDPerHour) * perToken / 3600 * 1e6)
+		}
 	}
 	switch t.objective() {
 	case v1alpha1.ObjectiveLatency:
@@ -179,14 +181,6 @@ func (t *task) weigh(c *candidate) {
 
 // unpriced is an hourly price above all, in micro-USD for a million tokens and device-second.
 const unpriced = 1e12
-
-// price is the hourly price of a device in micro-USD.
-func (t *task) price(class int32) (int64, bool) {
-	if t.prices == nil {
-		return 0, false
-	}
-	return t.prices(t.cluster.classes[class].product)
-}
 
 // input and output are the tokens of a typical request; half of the context each where nothing is said.
 func (t *task) input() int64 {

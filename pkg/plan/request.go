@@ -7,6 +7,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/model"
+	"github.com/rankwright/rankwright/pkg/price"
 )
 
 // Request is what to plan.
@@ -18,8 +19,8 @@ type Request struct {
 	// Previous is the plan that is in force, if any; its devices must be free in the cluster. Copies of it that still
 	// hold are kept.
 	Previous *v1alpha1.ShardingPlanSpec
-	// Prices are the hourly prices of devices by product, in micro-USD. The objective Cost needs them.
-	Prices func(product string) (microUSD int64, ok bool)
+	// Prices are what devices cost by product; nil takes the built-in table.
+	Prices func(product string) (price.Price, bool)
 }
 
 // degrees are asked-for degrees of parallelism; 0 where they are free.
@@ -42,7 +43,7 @@ type task struct {
 	splits   []int
 	keep     map[int32]bool
 	pooled   map[string]pooled
-	prices   func(product string) (int64, bool)
+	prices   func(product string) (price.Price, bool)
 
 	calibration *cost.Calibration
 }
@@ -64,6 +65,13 @@ func newTask(cluster *Cluster, request Request) (*task, error) {
 		return nil, err
 	}
 	t.calibration = calibration
+	if t.prices == nil {
+		table, err := price.Load()
+		if err != nil {
+			return nil, err
+		}
+		t.prices = table.PerDeviceHour
+	}
 	if t.engine == "" {
 		t.engine = v1alpha1.EngineVLLM
 	}
