@@ -53,7 +53,7 @@ func (t *task) commonest() (member, bool) {
 		counts = slices.Clone(counts)
 		for i, n := range c.nodes {
 			for j := range n.devices {
-				if d := &n.devices[j]; nodes[i] != "" && d.counts() {
+				if d := &n.devices[j]; d.counts() && nodes.refuse(int32(i)) {
 					counts[d.class]--
 				}
 			}
@@ -61,7 +61,7 @@ func (t *task) commonest() (member, bool) {
 	}
 	best, found := member{}, false
 	for i, n := range c.nodes {
-		if len(nodes) > 0 && nodes[i] != "" {
+		if nodes.refuse(int32(i)) {
 			continue
 		}
 		for j := range n.islands {

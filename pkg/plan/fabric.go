@@ -23,7 +23,6 @@ type fabric struct {
 	wires wires
 	free  []fabricDevice // from the most free bytes to the fewest, then in order of nodes and ids
 	runs  []run
-	key   []byte
 }
 
 // fabricDevice is a device of a member.
@@ -95,13 +94,8 @@ func (c *Cluster) fill(f *fabric) {
 		slices.SortFunc(f.free, compareFabricDevices)
 	}
 	for _, d := range f.free {
-		if last := len(f.runs) - 1; last >= 0 && f.runs[last].free == d.free {
-			f.runs[last].count++
-			continue
-		}
-		f.runs = append(f.runs, run{d.free, 1})
+		f.runs = appendRun(f.runs, d.free, 1)
 	}
-	f.key = appendKey(nil, f.class, int(f.size), &f.wires, f.runs)
 }
 
 func compareFabricDevices(a, b fabricDevice) int {

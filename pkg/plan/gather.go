@@ -11,8 +11,8 @@ type gather struct {
 	cluster *Cluster
 	request *poolRequest
 	classes []Refusal
-	nodes   []Refusal // nil where no node is refused
-	level   *level    // nil without a topology level
+	nodes   verdicts
+	level   *level // nil without a topology level
 	lots    []*lot
 	at      map[string]int32 // lots by key
 	key     []byte
@@ -57,7 +57,7 @@ func (g *gather) collectKinds() {
 		ties := g.capacities(k.class, k.runs)
 		l := g.lot(k.class, k.size, &k.wires, false)
 		l.lists, l.parts, l.ties = append(l.lists, members), l.parts+len(members), l.ties || ties
-		l.first = min(l.first, int64(members[0].node)<<32|int64(members[0].island))
+		l.first = min(l.first, members[0].order())
 	}
 }
 
@@ -65,7 +65,7 @@ func (g *gather) collectKinds() {
 func (g *gather) accepted(members []member) []member {
 	var kept []member
 	for i, m := range members {
-		switch refused := g.nodes[m.node] != ""; {
+		switch refused := g.nodes.refuse(m.node); {
 		case refused && kept == nil:
 			kept = make([]member, i, len(members))
 			copy(kept, members)
@@ -84,15 +84,9 @@ func (g *gather) accepted(members []member) []member {
 func (g *gather) capacities(class int32, runs []run) (ties bool) {
 	g.caps = g.caps[:0]
 	for _, r := range runs {
-		capacity := g.request.capacity(class, r.free)
-		if last := len(g.caps) - 1; last >= 0 && g.caps[last].free == capacity {
-			g.caps[last].count += r.count
-			ties = true
-			continue
-		}
-		g.caps = append(g.caps, run{capacity, r.count})
+		g.caps = appendRun(g.caps, g.request.capacity(class, r.free), r.count)
 	}
-	return ties
+	return len(g.caps) < len(runs)
 }
 
 // lot finds or makes the lot of the capacities in g.caps.
@@ -129,56 +123,52 @@ func (g *gather) lot(class, size int32, w *wires, spans bool) *lot {
 // collectFabrics finds the lots of islands that go over nodes, in order of their first device.
 func (g *gather) collectFabrics() {
 	c := g.cluster
-	type found struct {
-		fabric *fabric
-		first  int32
-	}
-	var fabrics []found
+	var fabrics []*fabric
 	for _, f := range c.fabrics {
 		if f.spans() && len(f.free) > 0 && g.classes[f.class] == "" {
-			fabrics = append(fabrics, found{f, c.ref(f.members[0].node, f.members[0].island)})
+			fabrics = append(fabrics, f)
 		}
 	}
-	slices.SortFunc(fabrics, func(a, b found) int { return cmp.Compare(a.first, b.first) })
-	for i := range fabrics {
+	slices.SortFunc(fabrics, func(a, b *fabric) int { return compareMembers(a.members[0], b.members[0]) })
+	for i, f := range fabrics {
 		// Sites of nodes and of domains that span nodes must not be confused.
-		g.addFabric(fabrics[i].fabric, int32(len(c.nodes)+i))
+		g.addFabric(f, int32(len(c.nodes)+i))
 	}
 }
 
 // addFabric divides a fabric's free devices by zone.
 func (g *gather) addFabric(f *fabric, site int32) {
-	c := g.cluster
-	type share struct {
-		runs    []run
-		devices []int32
+	if g.nodes == nil {
+		all := fabricPart{site: site, devices: make([]int32, len(f.free))}
+		for i, d := range f.free {
+			all.devices[i] = g.cluster.ref(f.members[d.member].node, d.device)
+		}
+		g.addFabricPart(f, all, f.runs)
+		return
 	}
-	shares := map[int32]*share{}
+	parts, runs := map[int32]*fabricPart{}, map[int32][]run{}
 	for _, d := range f.free {
 		node := f.members[d.member].node
-		if len(g.nodes) > 0 && g.nodes[node] != "" {
+		if g.nodes.refuse(node) {
 			continue
 		}
 		zone := g.zone(node)
-		s := shares[zone]
-		if s == nil {
-			s = &share{}
-			shares[zone] = s
+		if parts[zone] == nil {
+			parts[zone] = &fabricPart{site: site, zone: zone}
 		}
-		s.devices = append(s.devices, c.ref(node, d.device))
-		if last := len(s.runs) - 1; last >= 0 && s.runs[last].free == d.free {
-			s.runs[last].count++
-		} else {
-			s.runs = append(s.runs, run{d.free, 1})
-		}
+		parts[zone].devices = append(parts[zone].devices, g.cluster.ref(node, d.device))
+		runs[zone] = appendRun(runs[zone], d.free, 1)
 	}
-	for _, zone := range slices.Sorted(maps.Keys(shares)) {
-		s := shares[zone]
-		ties := g.capacities(f.class, s.runs)
-		l := g.lot(f.class, f.size, &f.wires, true)
-		l.fabrics, l.parts, l.ties = append(l.fabrics, fabricPart{site, zone, s.devices}), l.parts+1, l.ties || ties
-		l.first = min(l.first, int64(f.members[0].node)<<32|int64(f.members[0].island))
+	for _, zone := range slices.Sorted(maps.Keys(parts)) {
+		g.addFabricPart(f, *parts[zone], runs[zone])
 	}
+}
+
+func (g *gather) addFabricPart(f *fabric, p fabricPart, runs []run) {
+	ties := g.capacities(f.class, runs)
+	l := g.lot(f.class, f.size, &f.wires, true)
+	l.fabrics, l.parts, l.ties = append(l.fabrics, p), l.parts+1, l.ties || ties
+	l.first = min(l.first, f.members[0].order())
 }
 
 func (g *gather) zone(node int32) int32 {

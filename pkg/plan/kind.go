@@ -27,6 +27,9 @@ func compareMembers(a, b member) int {
 	return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.island, b.island))
 }
 
+// order is a number that rises with compareMembers.
+func (m member) order() int64 { return int64(m.node)<<32 | int64(m.island) }
+
 // run is so many devices with so many free bytes.
 type run struct {
 	free  int64
@@ -39,14 +42,18 @@ type owner struct{ _ byte }
 // runsOf are the free bytes of the devices of an island, from the most to the fewest.
 func runsOf(runs []run, n *node, free []int32) []run {
 	for _, at := range free {
-		left := n.devices[at].free
-		if last := len(runs) - 1; last >= 0 && runs[last].free == left {
-			runs[last].count++
-			continue
-		}
-		runs = append(runs, run{left, 1})
+		runs = appendRun(runs, n.devices[at].free, 1)
 	}
 	return runs
+}
+
+// appendRun adds devices at the end.
+func appendRun(runs []run, free int64, count int32) []run {
+	if last := len(runs) - 1; last >= 0 && runs[last].free == free {
+		runs[last].count += count
+		return runs
+	}
+	return append(runs, run{free, count})
 }
 
 // appendKey appends what islands of one kind have in common. Limit is a size or a tensor degree.

@@ -92,12 +92,17 @@ func (c *Cluster) judgeClasses(r *poolRequest) []Refusal {
 	return refused
 }
 
-// judgeNodes says of each node why nothing on it matches; nil where the request asks nothing of nodes.
-func (c *Cluster) judgeNodes(r *poolRequest) []Refusal {
+// verdicts are why nothing on a node matches, by node; nil where the request asks nothing of nodes.
+type verdicts []Refusal
+
+func (v verdicts) refuse(node int32) bool { return len(v) > 0 && v[node] != "" }
+
+// judgeNodes says of each node why nothing on it matches.
+func (c *Cluster) judgeNodes(r *poolRequest) verdicts {
 	if !r.asksNodes() && r.level == "" {
 		return nil
 	}
-	refused := make([]Refusal, len(c.nodes))
+	refused := make(verdicts, len(c.nodes))
 	if r.asksNodes() {
 		for i, n := range c.nodes {
 			refused[i] = r.refuseNode(n)

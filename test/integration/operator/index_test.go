@@ -2,13 +2,18 @@ package operator
 
 import (
 	"context"
+	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/plan"
 )
 
 // A plan is only made on nodes that are at the API server as they were when it was computed, whatever the informers say.
@@ -69,5 +74,36 @@ func TestIndexIsConfirmedByTheAPIServer(t *testing.T) {
 	w.must(err)
 	if free := now.Cluster(nil).Free(); len(free) != 2 || free[0].Node != "n2" {
 		t.Errorf("free at the end: %v", free)
+	}
+}
+
+// What changes at the API server between the look at the cluster and the plan is seen before the plan is made.
+func TestPlanOfAnOutdatedIndexIsNotMade(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	w.addNode("n1", 2)
+	computed, changed := make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	w.operate(operator.Options{Planner: func(c *plan.Cluster, r plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
+		spec, err := firstFit(c, r)
+		first.Do(func() {
+			close(computed)
+			<-changed
+		})
+		return spec, err
+	}})
+	w.place(placementOf("llm", 1, 1))
+	select {
+	case <-computed:
+	case <-time.After(patience):
+		t.Fatal("the planner is not asked")
+	}
+	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) {
+		i.Status.Allocations = []v1alpha1.Allocation{{Device: deviceID(0), Namespace: "other", Pod: "stranger"}}
+	})
+	close(changed)
+	w.eventually("the placement is ready", func(context.Context) bool { return ready(w.placement("llm")).Status == metav1.ConditionTrue })
+	plans := w.plans()
+	if len(plans) != 1 || plans[0].Spec.Revision != 1 || plans[0].Spec.Nodes[0].Devices[0] != deviceID(1) {
+		t.Errorf("got %+v", plans)
 	}
 }
