@@ -1,6 +1,11 @@
 package memory
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rankwright/rankwright/pkg/model"
+)
 
 // Footprint is the memory of a setup for any run of consecutive layers. It does not change and may be shared.
 type Footprint struct {
@@ -65,7 +70,7 @@ func NewWith(s Setup, d Device, c Constants) (*Footprint, error) {
 	return f, nil
 }
 
-// sum fills the sums over layers. Layers of one kind are counted once.
+// sum fills the sums over layers. Layers of one form are counted once.
 func (f *Footprint) sum() {
 	n := f.layers + 1
 	sums := make([]int64, 6*n)
@@ -73,22 +78,23 @@ func (f *Footprint) sum() {
 		*list = sums[i*n : (i+1)*n : (i+1)*n]
 	}
 	w := weightsOf(&f.setup)
-	kinds := map[kind]amounts{}
+	var forms []model.LayerForm
+	var counted []amounts
+	last := -1
 	for i := range f.layers {
-		k := kind{f.setup.Model.LayerWeightBytes(i, f.setup.Weights), f.setup.Model.LayerKVBytes(i, anyLength, f.setup.KV)}
-		a, ok := kinds[k]
-		if !ok {
-			a = f.layer(w, i)
-			kinds[k] = a
+		form := f.setup.Model.LayerForm(i, f.setup.Weights)
+		if last < 0 || forms[last] != form {
+			if last = slices.Index(forms, form); last < 0 {
+				last = len(forms)
+				forms, counted = append(forms, form), append(counted, f.layer(w, i))
+			}
 		}
+		a := &counted[last]
 		f.weights[i+1], f.experts[i+1] = bounded(f.weights[i]+a.weights), bounded(f.experts[i]+a.experts)
 		f.cache[i+1], f.step[i+1] = bounded(f.cache[i]+a.cache), bounded(f.step[i]+a.step)
 		f.kept[i+1], f.trained[i+1] = bounded(f.kept[i]+a.kept), bounded(f.trained[i]+a.trained)
 	}
 }
-
-// kind is what tells layers apart: those with the same weights and the same cache are split alike.
-type kind struct{ weights, cache int64 }
 
 // amounts are what a device needs for a layer.
 type amounts struct{ weights, experts, cache, step, kept, trained int64 }

@@ -116,8 +116,8 @@ func (e *catalogued) spellings() []string {
 	return list
 }
 
-// betweenWords are what people write between the words of a name where the catalogue has a dash.
-var betweenWords = strings.NewReplacer(" ", "-", "_", "-")
+// betweenWords are what people write between the words of a name, or leave out.
+var betweenWords = strings.NewReplacer(" ", "", "_", "", "-", "")
 
 // spelling is a name without what people write differently: case, the sign between words, a remark in brackets.
 func spelling(name string) string {
@@ -161,12 +161,15 @@ func Names() []string {
 	return names
 }
 
+// dashed writes words as the catalogue's names do.
+var dashed = strings.NewReplacer(" ", "-", "_", "-")
+
 // nearest is how many names an error offers.
 const nearest = 3
 
 // near returns the names nearest to one that is not there, nearest first.
 func near(wanted string) []string {
-	wanted = spelling(clip(wanted))
+	wanted = dashed.Replace(strings.ToLower(strings.TrimSpace(clip(wanted))))
 	if _, base, ok := strings.Cut(wanted, "/"); ok {
 		wanted = base
 	}

@@ -60,7 +60,7 @@ func TestLookupOffersNearNames(t *testing.T) {
 		"Llama-3.1-71B":          "Llama-3.1-70B",
 		"mistral-ai/Mixtral8x7B": "Mixtral-8x7B",
 		"qwen3-235b":             "Qwen3-235B-A22B",
-		"deepseekv3":             "DeepSeek-V3",
+		"deepseekv39":            "DeepSeek-V3",
 		strings.Repeat("é", 999): "Else give its config.json",
 		"":                       "Else give its config.json",
 	} {

@@ -116,3 +116,26 @@ func kinds(a *v1alpha1.Architecture) (groups [shapes]alike) {
 	}
 	return groups
 }
+
+// LayerForm tells the layers of a model apart that differ in tensors, storage or cache: those of one form are counted
+// alike in one precision.
+type LayerForm struct {
+	shape
+	window int64
+	stored [modules]uint8
+}
+
+// LayerForm is the form of a layer in a precision.
+func (m *Model) LayerForm(layer int, p v1alpha1.Precision) LayerForm {
+	a := &m.Architecture
+	form := LayerForm{shape: shape{isMixture(a, layer), isRecurrent(a, layer), ratio(a, layer)}, window: window(a, layer)}
+	if m.storage == nil || p != m.Native {
+		return form
+	}
+	for i := range form.stored {
+		if of := m.storage.assigned[i]; layer < len(of) {
+			form.stored[i] = of[layer]
+		}
+	}
+	return form
+}
