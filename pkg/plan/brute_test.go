@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -195,12 +196,17 @@ func (b *brute) shapes(n int) []shape {
 	return shapes
 }
 
-// uniform is the fewest devices of a copy with which all copies fit devices of one kind; 0 where none do.
+// uniform is the fewest devices of a copy with which all copies fit devices of one kind, in one tensor group if that does,
+// else in pipelines; 0 where none do.
 func (b *brute) uniform() int {
+	return cmp.Or(b.fewest(func(s shape) bool { return s.stages == 1 }), b.fewest(func(s shape) bool { return s.stages > 1 }))
+}
+
+func (b *brute) fewest(of func(shape) bool) int {
 	for n := 1; n <= len(b.devices); n++ {
 		for _, s := range b.shapes(n) {
 			for _, kind := range b.devices {
-				if b.fits(s, b.copies, func(d *bruteDevice) bool {
+				if of(s) && b.fits(s, b.copies, func(d *bruteDevice) bool {
 					return d.vendor == kind.vendor && d.total == kind.total && d.linked == kind.linked
 				}) {
 					return n
@@ -225,7 +231,8 @@ func (b *brute) mixed() bool {
 	return false
 }
 
-// A plan for devices of unknown rates takes the fewest devices of one kind that hold it, and is found where there is any.
+// A plan for devices of unknown rates takes the fewest devices of one kind that hold it, of one tensor group if that does,
+// and is found where there is any.
 func TestPlanAgreesWithBruteForce(t *testing.T) {
 	answers := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {

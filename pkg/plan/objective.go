@@ -93,16 +93,17 @@ func (r *ranking) next() *candidate {
 	return c
 }
 
-// compare orders candidates that are equally good: fewest devices; then the smallest, where the times say nothing; then
-// the best value; then what is simpler to run.
+// compare orders candidates that are equally good: fewest devices; then the best value; then what is simpler to run. Where
+// the times say nothing, one tensor group comes before a pipeline, and small devices before large ones.
 func (r *ranking) compare(a, b *candidate) int {
 	classes := r.task.cluster.classes
-	smaller := cmp.Compare(classes[a.lane.class].total, classes[b.lane.class].total)
-	if a.judged {
-		smaller = 0
+	across, smaller := 0, 0
+	if !a.judged {
+		across = compareBools(a.stages > 1, b.stages > 1)
+		smaller = cmp.Compare(classes[a.lane.class].total, classes[b.lane.class].total)
 	}
 	return cmp.Or(
-		cmp.Compare(a.total(), b.total()), smaller, cmp.Compare(a.value, b.value),
+		across, cmp.Compare(a.total(), b.total()), smaller, cmp.Compare(a.value, b.value),
 		cmp.Compare(a.data, b.data), cmp.Compare(a.stages, b.stages), cmp.Compare(a.expert, b.expert),
 		cmp.Compare(classes[a.lane.class].total, classes[b.lane.class].total), compareLanes(&classes[a.lane.class], &classes[b.lane.class], a.lane, b.lane),
 	)
