@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/memory"
@@ -81,8 +83,12 @@ func (t *task) smallest(class int32) memory.Device {
 	var least memory.Device
 	for i := range t.cluster.classes {
 		c := &t.cluster.classes[i]
-		if t.cluster.has(int32(i)) && c.total > 0 && (least.TotalBytes == 0 || c.total < least.TotalBytes) && t.require.refuseClass(c) == "" {
-			least = c.facts.memory
+		if !t.cluster.has(int32(i)) || c.total <= 0 || t.require.refuseClass(c) != "" {
+			continue
+		}
+		if d := c.facts.memory; least.TotalBytes == 0 || cmp.Or(
+			cmp.Compare(d.TotalBytes, least.TotalBytes), cmp.Compare(d.Vendor, least.Vendor), cmp.Compare(d.Product, least.Product)) < 0 {
+			least = d
 		}
 	}
 	return least

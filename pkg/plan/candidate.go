@@ -122,8 +122,9 @@ func (a *attempt) pipelines(l *lane, d degree) []*candidate {
 		instances *= d.data
 	}
 	c := candidate{shape: shape{tensor: d.tensor, data: d.data, expert: d.expert}, lane: l, block: d.block}
-	caps := l.caps(c.group(), instances)
-	most := min(len(caps)/instances, int(t.model.Architecture.Layers))
+	layers := int(t.model.Architecture.Layers)
+	caps := l.caps(c.group(), instances, layers)
+	most := min(len(caps)/instances, layers)
 	first, last := 1, most
 	if n := t.asked.stages; n > 0 {
 		first, last = n, min(n, most)
@@ -186,11 +187,12 @@ func blocksOf(caps []int64, stages int) []int64 {
 	return blocks
 }
 
-// caps are the offers of the lane's largest groups of a size, falling; so many of them as all stages may need.
-func (l *lane) caps(group, instances int) []int64 {
+// caps are the offers of the lane's largest groups of a size, falling; so many of them as the layers of all instances may
+// need.
+func (l *lane) caps(group, instances, layers int) []int64 {
 	caps, ok := l.groups[group]
 	if !ok {
-		caps = l.pool.groupCaps(group, instances*maxStages)
+		caps = l.pool.groupCaps(group, instances*min(layers, maxStages))
 		l.groups[group] = caps
 	}
 	return caps

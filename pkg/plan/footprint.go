@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"math"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/memory"
 )
@@ -97,41 +99,43 @@ func (f *footprint) fits(ends []int, most int64) bool {
 }
 
 // even cuts the layers so that the largest amount of a stage is as small as it can be. Of equal cuts it takes the one
-// whose earlier stages are longest.
+// whose earlier stages are longest. It starts from what no cut can be below and goes on to the least amount at which the
+// cut would be another one, so that it skips none.
 func (f *footprint) even(stages int, amount func(first, end int) int64) []int {
 	if stages > f.layers {
 		return nil
 	}
 	ends := make([]int, stages)
-	high := amount(0, f.layers)
-	low := high / int64(stages) / 2
-	for low < high {
-		middle := low + (high-low)/2
-		if f.cut(ends, middle, amount) {
-			high = middle
-		} else {
-			low = middle + 1
+	most := amount(0, f.layers) / int64(stages)
+	for {
+		next, ok := f.cut(ends, most, amount)
+		if ok {
+			return ends
 		}
+		most = next
 	}
-	if !f.cut(ends, high, amount) {
-		return nil
-	}
-	return ends
 }
 
-// cut writes the ends of stages of at most some amount each, and says whether there are such.
-func (f *footprint) cut(ends []int, most int64, amount func(first, end int) int64) bool {
+// cut writes the ends of stages of at most some amount each, and says whether there are such; else the least amount at
+// which the ends would be others.
+func (f *footprint) cut(ends []int, most int64, amount func(first, end int) int64) (next int64, ok bool) {
 	first, last := 0, len(ends)-1
+	next = math.MaxInt64
 	for stage := range last {
 		// A layer is left for each later stage.
-		end := furthest(first, f.layers-(last-stage), func(end int) bool { return amount(first, end) <= most })
+		limit := f.layers - (last - stage)
+		end := furthest(first, limit, func(end int) bool { return amount(first, end) <= most })
+		if end < limit {
+			next = min(next, amount(first, end+1))
+		}
 		if end == first {
-			return false
+			return next, false
 		}
 		ends[stage], first = end, end
 	}
 	ends[last] = f.layers
-	return first < f.layers && amount(first, f.layers) <= most
+	rest := amount(first, f.layers)
+	return min(next, rest), rest <= most
 }
 
 // furthest is the last end after first at which may holds, which must hold below wherever it holds above; first where it

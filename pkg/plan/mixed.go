@@ -41,7 +41,7 @@ func (a *attempt) mixedOn(l *lane) []*candidate {
 			continue
 		}
 		instances := t.copies * d.data
-		caps := l.caps(d.tensor, instances)
+		caps := l.caps(d.tensor, instances, int(t.model.Architecture.Layers))
 		first, last := 2, min(len(caps)/instances, int(t.model.Architecture.Layers))
 		if n := t.asked.stages; n > 0 {
 			first, last = n, min(n, last)

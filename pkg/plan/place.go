@@ -215,7 +215,11 @@ func (p *pool) groupCaps(tensor, most int) []int64 {
 		}
 	}
 	slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(b.capacity, a.capacity) })
-	caps := make([]int64, 0, most)
+	all := 0
+	for _, r := range runs {
+		all += r.count
+	}
+	caps := make([]int64, 0, min(most, all))
 	for _, r := range runs {
 		for range min(r.count, most-len(caps)) {
 			caps = append(caps, r.capacity)

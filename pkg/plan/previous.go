@@ -98,7 +98,7 @@ func (a *attempt) keep(previous *v1alpha1.ShardingPlanSpec, shapes []earlier) (*
 	if held == 0 {
 		return nil, false
 	}
-	found := &solution{step: a.step}
+	found := &solution{attempt: a}
 	for i, s := range shapes {
 		p, ok := a.complete(s, &kept[i])
 		if !ok {

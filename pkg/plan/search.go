@@ -28,7 +28,7 @@ func (p *portion) copies() int { return len(p.instances) / p.data }
 
 // solution is what was found: all copies, most of them in the first portion's shape.
 type solution struct {
-	step     step
+	attempt  *attempt
 	portions []portion
 	rejected []v1alpha1.RejectedPlan
 }
@@ -191,7 +191,7 @@ func (a *attempt) portion(c *candidate, l layout) portion {
 }
 
 func (a *attempt) solved(log *rejections, portions []portion, candidates []*candidate, chosen *candidate) *solution {
-	s := &solution{step: a.step, portions: portions, rejected: log.list()}
+	s := &solution{attempt: a, portions: portions, rejected: log.list()}
 	s.rejected = append(a.alternatives(chosen, candidates), s.rejected...)
 	s.rejected = s.rejected[:min(len(s.rejected), maxRejected)]
 	if len(s.rejected) == 0 {

@@ -32,8 +32,8 @@ func Plan(cluster *Cluster, request Request) (*v1alpha1.ShardingPlanSpec, error)
 func (t *task) write(s *solution) *v1alpha1.ShardingPlanSpec {
 	spec := &v1alpha1.ShardingPlanSpec{
 		Model:        t.plannedModel(),
-		Quantization: s.step.format,
-		KVCacheType:  s.step.cache,
+		Quantization: s.attempt.step.format,
+		KVCacheType:  s.attempt.step.cache,
 		Engine:       t.engine,
 		Estimate:     t.estimate(s),
 		Rejected:     s.rejected,
@@ -78,7 +78,7 @@ func (t *task) computedBy(s *solution) v1alpha1.Precision {
 	for i := range s.portions {
 		for _, instance := range s.portions[i].instances {
 			for _, devices := range instance {
-				p := computed(&t.cluster.classes[t.cluster.device(devices[0]).class], s.step.format)
+				p := computed(&t.cluster.classes[t.cluster.device(devices[0]).class], s.attempt.step.format)
 				if common != "" && p != common {
 					return v1alpha1.BF16
 				}
