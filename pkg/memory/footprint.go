@@ -70,6 +70,23 @@ func NewWith(s Setup, d Device, c Constants) (*Footprint, error) {
 	return f, nil
 }
 
+// InPipeline is the footprint of the same setup of inference in a pipeline of some stages, which shares its sums.
+func (f *Footprint) InPipeline(stages int) (*Footprint, error) {
+	s := f.setup
+	s.Layout.Pipeline = stages
+	l, err := s.Layout.normal(s)
+	if err != nil {
+		return nil, err
+	}
+	other := *f
+	other.setup.Layout = l
+	other.communication = 0
+	if l.ranks() > 1 {
+		other.communication = bounded(f.constants.CommunicationBytes)
+	}
+	return &other, nil
+}
+
 // sum fills the sums over layers. Layers of one form are counted once.
 func (f *Footprint) sum() {
 	n := f.layers + 1

@@ -49,7 +49,25 @@ func (a *attempt) footprint(class int32, s shape) *footprint {
 }
 
 func (a *attempt) newFootprint(class int32, s shape) *footprint {
+	counted, err := a.count(class, s)
+	if err != nil {
+		return nil
+	}
+	f := &footprint{Footprint: counted, need: counted.Need, least: counted.Least(), layers: counted.Layers()}
+	if a.task.workload.Inference != nil {
+		f.read = counted.Reads
+	}
+	return f
+}
+
+func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
 	t := a.task
+	if single := s; s.stages > 1 && t.workload.Inference != nil {
+		single.stages = 1
+		if known, ok := a.prints[printKey{class, single}]; ok && known != nil {
+			return known.InPipeline(s.stages)
+		}
+	}
 	d := t.smallest(class)
 	setup := memory.Setup{
 		Model: t.model, Engine: t.engine, Weights: a.step.format, KV: a.step.cache,
@@ -64,15 +82,7 @@ func (a *attempt) newFootprint(class int32, s shape) *footprint {
 	} else {
 		setup.Layout.Data = s.data
 	}
-	counted, err := memory.New(setup, d)
-	if err != nil {
-		return nil
-	}
-	f := &footprint{Footprint: counted, need: counted.Need, least: counted.Least(), layers: counted.Layers()}
-	if setup.Inference != nil {
-		f.read = counted.Reads
-	}
-	return f
+	return memory.New(setup, d)
 }
 
 // smallest is the device of a class, or of several the one with the least memory.

@@ -40,12 +40,9 @@ func (w *placer) place() (layout, bool) {
 	if s.stages == 1 && blocks[0] < w.needs[0] {
 		return layout{}, false
 	}
-	order := []int{0}
-	if s.stages > 1 {
-		var ok bool
-		if order, ok = arrange(f, blocks); !ok {
-			return layout{}, false
-		}
+	order, ok := w.order(blocks)
+	if !ok {
+		return layout{}, false
 	}
 	if found, ok := w.placeCopies(); ok {
 		return found, true
@@ -54,6 +51,19 @@ func (w *placer) place() (layout, bool) {
 		return layout{}, false
 	}
 	return w.placeBlocks(blocks, order)
+}
+
+// order gives each stage a block of groups that may hold it, as indexes of the blocks, which are in falling order.
+func (w *placer) order(blocks []int64) ([]int, bool) {
+	if w.ends != nil {
+		if order, ok := match(w.needs, blocks); ok {
+			return order, true
+		}
+	}
+	if len(blocks) == 1 {
+		return []int{0}, w.needs[0] <= blocks[0]
+	}
+	return arrange(w.prints, blocks)
 }
 
 // fix decides the split for all instances.
