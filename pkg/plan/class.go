@@ -83,13 +83,14 @@ func (c *Cluster) has(class int32) bool { return c.counts.listed[class] > 0 }
 // known says whether the native formats of the class are known.
 func (c *classKey) known() bool { return c.peak != [9]int64{} }
 
-// rate is the class's peak in a format in GFLOPS; both 4-bit float formats run at the rate of FP4 where that is given.
+// rate is the class's peak in a format in GFLOPS. Both 4-bit float formats run at the rate of FP4 where that is given;
+// NVFP4 is NVIDIA's own.
 func (c *classKey) rate(p v1alpha1.Precision) int64 {
 	at := slices.Index(formats, p)
 	if at < 0 {
 		return 0
 	}
-	if p == v1alpha1.MXFP4 || p == v1alpha1.NVFP4 {
+	if p == v1alpha1.MXFP4 || p == v1alpha1.NVFP4 && c.vendor == "nvidia" {
 		return max(c.peak[at], c.peak[slices.Index(formats, v1alpha1.FP4)])
 	}
 	return c.peak[at]

@@ -19,6 +19,7 @@ func (t *task) estimate(s *solution) *v1alpha1.Estimate {
 		}
 		sum = together(sum, *one)
 	}
+	sum.LoadSeconds = t.loading(s)
 	return &sum
 }
 
@@ -80,6 +81,48 @@ func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
 		made.PriceBasis = clip(fmt.Sprintf("%.2f USD an hour and device: %s, %s", float64(hour.MicroUSDPerHour)/1e6, hour.Instance, hour.Date), 256)
 	}
 	return &made
+}
+
+// loading is how many seconds the slowest node takes to load its weights: each node reads what its devices hold, once and
+// no more than the model; 0 where no node says how fast it reads.
+func (t *task) loading(s *solution) int64 {
+	c := t.cluster
+	all := t.model.WeightBytes(s.attempt.step.format)
+	type load struct {
+		node, device int64
+		at           int32
+	}
+	loads := map[*node]*load{}
+	for i := range s.portions {
+		p := &s.portions[i]
+		for _, instance := range p.instances {
+			first := 0
+			for stage, devices := range instance {
+				weights := p.prints.use(first, p.ends[stage]).WeightsBytes
+				for _, at := range devices {
+					l := loads[c.nodeOf(at)]
+					if l == nil {
+						l = &load{at: at}
+						loads[c.nodeOf(at)] = l
+					}
+					l.node, l.device = min(all, l.node+weights), max(l.device, weights)
+				}
+				first = p.ends[stage]
+			}
+		}
+	}
+	slowest := 0.0
+	for n, l := range loads {
+		d := c.device(l.at)
+		w := &n.islands[d.island].wires
+		if w.source == 0 {
+			return 0
+		}
+		slowest = max(slowest, cost.Loading{
+			NodeBytes: float64(l.node), DeviceBytes: float64(l.device), Storage: float64(w.source), HostLink: c.classes[d.class].facts.pcie,
+		}.Seconds())
+	}
+	return int64(math.Ceil(slowest))
 }
 
 // stages are the runs of layers of a portion's first copy with the devices that hold them; nil where the rates of one are

@@ -309,7 +309,7 @@ func TestWires(t *testing.T) {
 					s.NICs = append(s.NICs, v1alpha1.NIC{Name: fmt.Sprint("mlx5_", i), Kind: v1alpha1.NICInfiniBand, Gbps: 400, Up: true})
 				}
 			},
-			wires{link: true, topology: v1alpha1.TopologyMesh, rate: 7 * 64e9, peer: 64e9, network: 50e9},
+			wires{link: true, topology: v1alpha1.TopologyMesh, rate: 7 * 64e9, peer: 64e9, network: 50e9, source: 50e9},
 		},
 		"one port for all, Ethernet aside": {
 			func(s *v1alpha1.AcceleratorInventoryStatus) {
@@ -319,14 +319,14 @@ func TestWires(t *testing.T) {
 					{Name: "b", Kind: v1alpha1.NICRoCE, Gbps: 400},
 				}
 			},
-			wires{link: true, topology: v1alpha1.TopologyMesh, rate: 7 * 64e9, peer: 64e9, network: 25e9 / 8},
+			wires{link: true, topology: v1alpha1.TopologyMesh, rate: 7 * 64e9, peer: 64e9, network: 25e9 / 8, source: 25e9},
 		},
 		"Ethernet, disks": {
 			func(s *v1alpha1.AcceleratorInventoryStatus) {
 				s.NICs = []v1alpha1.NIC{{Name: "eth0", Kind: v1alpha1.NICEthernet, Gbps: 80, Up: true}}
 				s.Storage = []v1alpha1.StorageDevice{{Kind: v1alpha1.StorageHDD}, {Kind: v1alpha1.StorageNVMe}, {Kind: v1alpha1.StorageUnknown}}
 			},
-			wires{link: true, topology: v1alpha1.TopologyMesh, rate: 7 * 64e9, peer: 64e9, network: 10e9 / 8, storage: v1alpha1.StorageNVMe},
+			wires{link: true, topology: v1alpha1.TopologyMesh, rate: 7 * 64e9, peer: 64e9, network: 10e9 / 8, source: 10e9},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

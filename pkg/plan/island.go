@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/cost"
 )
 
 // island is the devices of one node and class that a tensor group may be drawn from: those in one link domain, or else
@@ -28,8 +29,9 @@ type wires struct {
 	rate, peer int64
 	// network is a device's share of its node's network, in bytes per second; 0 where it is not known.
 	network int64
-	// storage is the fastest kind of disk on the node; empty where none is known. Inventories have no rates of disks.
-	storage string
+	// source is how fast the node gets weights, from its fastest disk or from the network, in bytes per second; 0 where
+	// neither is known.
+	source int64
 }
 
 // tensorLimit is the largest tensor degree that is chosen on an island of so many devices; asked for, any degree up to its
@@ -50,7 +52,7 @@ func tensorLimit(family v1alpha1.DeviceFamily, link bool, size int32) int {
 type islandFacts struct {
 	domains []v1alpha1.LinkDomain
 	network int64
-	storage string
+	source  int64
 }
 
 // island returns the number of the island of a class in a link domain, which it adds where it is new. Link domains of one
@@ -66,7 +68,7 @@ func (n *node) island(class, domain int32, facts *islandFacts) int32 {
 			return int32(i)
 		}
 	}
-	made := island{class: class, domain: domain, wires: wires{network: facts.network, storage: facts.storage}}
+	made := island{class: class, domain: domain, wires: wires{network: facts.network, source: facts.source}}
 	if domain >= 0 {
 		made.wires.join(&facts.domains[domain])
 	}
@@ -99,18 +101,11 @@ func (w *wires) join(d *v1alpha1.LinkDomain) {
 // narrow is the wires of an island that has both.
 func (w *wires) narrow(other *wires) {
 	w.rate, w.peer, w.network = min(w.rate, other.rate), min(w.peer, other.peer), min(w.network, other.network)
-	if storageRank[other.storage] < storageRank[w.storage] {
-		w.storage = other.storage
-	}
+	w.source = min(w.source, other.source)
 }
 
 // rateOf is a rate in bytes per second, bounded.
 func rateOf(n, unit int64) int64 { return min(max(n, 0), maxBytes/unit) * unit }
-
-// storageRank orders the kinds of disks by how fast they are read.
-var storageRank = map[string]int{
-	v1alpha1.StorageUnknown: 1, v1alpha1.StorageHDD: 2, v1alpha1.StorageSSD: 3, v1alpha1.StorageNVMe: 4,
-}
 
 // rdma are the kinds of network ports that engines send over where there are any.
 var rdma = map[string]bool{
@@ -148,13 +143,8 @@ func networkRate(status *v1alpha1.AcceleratorInventoryStatus) int64 {
 }
 
 func factsOf(status *v1alpha1.AcceleratorInventoryStatus) islandFacts {
-	f := islandFacts{domains: status.Links.Domains, network: networkRate(status)}
-	for i := range status.Storage {
-		if kind := status.Storage[i].Kind; storageRank[kind] > storageRank[f.storage] {
-			f.storage = kind
-		}
-	}
-	return f
+	source := max(cost.StorageRate(status.Storage), cost.NetworkRate(status.NICs))
+	return islandFacts{domains: status.Links.Domains, network: networkRate(status), source: whole(source)}
 }
 
 // appendTo appends the wires so that no two read the same.
@@ -165,8 +155,7 @@ func (w *wires) appendTo(b []byte) []byte {
 	}
 	b = append(b, link, byte(len(w.topology)))
 	b = append(b, w.topology...)
-	b = append(b, byte(len(w.storage)))
-	b = append(b, w.storage...)
+	b = binary.BigEndian.AppendUint64(b, uint64(w.source))
 	b = binary.BigEndian.AppendUint64(b, uint64(w.rate))
 	b = binary.BigEndian.AppendUint64(b, uint64(w.peer))
 	return binary.BigEndian.AppendUint64(b, uint64(w.network))

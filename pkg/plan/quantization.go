@@ -20,10 +20,11 @@ type rung struct {
 }
 
 // The ladders of automatic quantization, in falling width. In 16 bits BF16 is taken, and FP16 where the devices lack it.
-// In 8 bits FP8 is taken where it is native, and INT8 elsewhere, which every device can expand; in 4 bits INT4 likewise.
+// In 8 bits FP8 is taken where it is native, and INT8 elsewhere, which every device can expand; in 4 bits NVFP4 and INT4
+// likewise.
 var (
-	ladder16 = []rung{{v1alpha1.BF16, false}, {v1alpha1.FP16, false}, {v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.INT4, false}}
-	ladder8  = []rung{{v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.INT4, false}}
+	ladder16 = []rung{{v1alpha1.BF16, false}, {v1alpha1.FP16, false}, {v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.NVFP4, true}, {v1alpha1.INT4, false}}
+	ladder8  = []rung{{v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.NVFP4, true}, {v1alpha1.INT4, false}}
 )
 
 // ladderFor is the formats to try in order: of weights, and within each of the cache.

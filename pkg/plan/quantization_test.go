@@ -17,9 +17,9 @@ func TestLadders(t *testing.T) {
 		work   v1alpha1.Workload
 		want   string
 	}{
-		"16-bit checkpoint":   {v1alpha1.BF16, v1alpha1.QuantizationAuto, serving, "[{BF16 false BF16} {FP16 false FP16} {FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {INT4 false BF16}]"},
-		"nothing asked":       {v1alpha1.BF16, "", serving, "[{BF16 false BF16} {FP16 false FP16} {FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {INT4 false BF16}]"},
-		"FP8 checkpoint":      {v1alpha1.FP8, v1alpha1.QuantizationAuto, serving, "[{FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {INT4 false BF16}]"},
+		"16-bit checkpoint":   {v1alpha1.BF16, v1alpha1.QuantizationAuto, serving, "[{BF16 false BF16} {FP16 false FP16} {FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {NVFP4 true BF16} {INT4 false BF16}]"},
+		"nothing asked":       {v1alpha1.BF16, "", serving, "[{BF16 false BF16} {FP16 false FP16} {FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {NVFP4 true BF16} {INT4 false BF16}]"},
+		"FP8 checkpoint":      {v1alpha1.FP8, v1alpha1.QuantizationAuto, serving, "[{FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {NVFP4 true BF16} {INT4 false BF16}]"},
 		"MXFP4 checkpoint":    {v1alpha1.MXFP4, v1alpha1.QuantizationAuto, serving, "[{MXFP4 false BF16}]"},
 		"asked":               {v1alpha1.FP8, "BF16", serving, "[{BF16 false BF16}]"},
 		"training":            {v1alpha1.FP8, v1alpha1.QuantizationAuto, training("Full"), "[{BF16 false BF16} {FP16 false FP16}]"},
@@ -27,8 +27,8 @@ func TestLadders(t *testing.T) {
 		"training as asked":   {v1alpha1.BF16, "FP32", training("Full"), "[{FP32 false BF16}]"},
 		"4-bit by another":    {v1alpha1.NVFP4, "", serving, "[{NVFP4 false BF16}]"},
 		"checkpoint in INT8":  {v1alpha1.INT8, "", serving, "[{INT8 false BF16}]"},
-		"32-bit checkpoint":   {v1alpha1.FP32, "", serving, "[{BF16 false BF16} {FP16 false FP16} {FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {INT4 false BF16}]"},
-		"not known, as usual": {"", "", serving, "[{BF16 false BF16} {FP16 false FP16} {FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {INT4 false BF16}]"},
+		"32-bit checkpoint":   {v1alpha1.FP32, "", serving, "[{BF16 false BF16} {FP16 false FP16} {FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {NVFP4 true BF16} {INT4 false BF16}]"},
+		"not known, as usual": {"", "", serving, "[{BF16 false BF16} {FP16 false FP16} {FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {NVFP4 true BF16} {INT4 false BF16}]"},
 	} {
 		got, err := ladderFor(&v1alpha1.ModelPlacementSpec{Quantization: test.asked, Workload: test.work}, test.native)
 		if err != nil || fmt.Sprint(got) != test.want {
