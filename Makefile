@@ -97,7 +97,7 @@ fuzz: ## Run every fuzz test for FUZZTIME
 	@for package in $$($(GO) list ./...); do \
 	  for name in $$($(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz' || true); do \
 	    echo "==> $$package $$name"; \
-	    $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package" || exit 1; \
+	    $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x "$$package" || exit 1; \
 	  done; \
 	done
 
