@@ -2,13 +2,22 @@
 // pure: it reads no clock, calls no API and draws no random number, so the same input gives the same bytes whatever the
 // order in which nodes and devices are listed.
 //
-// A plan is sought in a fixed order, and the first one that holds all copies is taken:
+// # From a request to a plan
 //
-//  1. one device a copy: the smallest that fits, then the one with the least memory left, then by name;
-//  2. one tensor group a copy, in one link domain, or on one PCIe host up to hostTensorLimit devices: the smallest degree
-//     that fits;
-//  3. a pipeline over devices of one vendor, whose stages may be tensor groups: fewest devices, then the widest tensor
-//     groups, then the fewest nodes.
+// A Cluster is an index of free islands: devices of one class that reach each other alike. Islands that are alike are one
+// kind, and a search looks at kinds, never at devices. Kinds of one class with the same wires are a lane.
 //
-// With automatic quantization the order is gone through in 16 bits first, then in 8, then in 4.
+// For each precision on the ladder of the request, from the best on, and with an engine's default batches before lean ones:
+//
+//  1. candidates are made on each lane: tensor, data and expert degrees that the model divides into, and so many stages
+//     that each fits a device (package memory);
+//  2. each is judged by the model of costs (package cost) at the load that is asked for, and left out where it does not
+//     keep a limit of TTFT or TPOT;
+//  3. they are tried in the order of the objective: of those within its tolerance of the best value, the one with the fewest
+//     devices first. The first that can be placed is the plan.
+//
+// Where none can, copies of different shapes are placed, then pipelines over several classes (package pipeline), then the
+// next precision is tried. A previous plan's copies stay where they still hold.
+//
+// A place is found by best fit: the fewest sites, then the islands that have the fewest devices left, then by name.
 package plan
