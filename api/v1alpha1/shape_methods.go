@@ -10,7 +10,7 @@ import (
 // strategy.replicas. The lists are shared with the plan.
 func (s *ShardingPlanSpec) Shapes() []PlanShape {
 	shapes := make([]PlanShape, 0, 1+len(s.OtherShapes))
-	shapes = append(shapes, PlanShape{Strategy: s.Strategy, Stages: s.Stages})
+	shapes = append(shapes, PlanShape{Strategy: s.Strategy, Stages: s.Stages, StepLimits: s.StepLimits})
 	return append(shapes, s.OtherShapes...)
 }
 

@@ -51,6 +51,9 @@ type ShardingPlanSpec struct {
 	ComputeType Precision `json:"computeType,omitempty"`
 	// Engine that it was made for.
 	Engine Engine `json:"engine"`
+	// Limits of the engine's steps that the memory was counted for; start the engine with these. Absent in training.
+	// +optional
+	StepLimits *StepLimits `json:"stepLimits,omitempty"`
 	// Degrees of parallelism of the first copies, 0 to strategy.replicas-1. Its summary names all shapes
 	// (`TP2 x2 + TP4 x2`).
 	Strategy Strategy `json:"strategy"`
@@ -83,6 +86,16 @@ type ShardingPlanSpec struct {
 	// How the devices are kept for the placement's pods.
 	// +kubebuilder:default=Advisory
 	Enforcement Enforcement `json:"enforcement"`
+}
+
+// StepLimits bound what an engine works on in one step, on each rank that attends to sequences of its own.
+type StepLimits struct {
+	// Tokens of a step (`--max-num-batched-tokens` of vLLM).
+	// +kubebuilder:validation:Minimum=1
+	Tokens int64 `json:"tokens"`
+	// Sequences of a step (`--max-num-seqs` of vLLM).
+	// +kubebuilder:validation:Minimum=1
+	Sequences int64 `json:"sequences"`
 }
 
 // PlacementRef names a placement in the same namespace.
@@ -145,6 +158,9 @@ type PlanShape struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=1024
 	Stages []Stage `json:"stages"`
+	// Limits of the engine's steps that the memory was counted for.
+	// +optional
+	StepLimits *StepLimits `json:"stepLimits,omitempty"`
 }
 
 // Strategy holds the degrees of parallelism of one copy, and the number of copies.

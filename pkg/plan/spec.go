@@ -43,9 +43,9 @@ func (t *task) write(s *solution) *v1alpha1.ShardingPlanSpec {
 	replica := int32(0)
 	for i := range s.portions {
 		p := &s.portions[i]
-		shape := v1alpha1.PlanShape{FirstReplica: replica, Strategy: t.strategy(p), Stages: p.stagesOf()}
+		shape := v1alpha1.PlanShape{FirstReplica: replica, Strategy: t.strategy(p), Stages: p.stagesOf(), StepLimits: p.stepLimits()}
 		if i == 0 {
-			spec.Strategy, spec.Stages = shape.Strategy, shape.Stages
+			spec.Strategy, spec.Stages, spec.StepLimits = shape.Strategy, shape.Stages, shape.StepLimits
 		} else {
 			spec.OtherShapes = append(spec.OtherShapes, shape)
 		}
@@ -70,6 +70,15 @@ func (p *portion) stagesOf() []v1alpha1.Stage {
 		start = end
 	}
 	return stages
+}
+
+// stepLimits are the batches that the footprint counts; nil in training.
+func (p *portion) stepLimits() *v1alpha1.StepLimits {
+	in := p.prints.Setup().Inference
+	if in == nil {
+		return nil
+	}
+	return &v1alpha1.StepLimits{Tokens: in.BatchedTokens, Sequences: in.BatchedSequences}
 }
 
 // computedBy is the precision that all devices of a solution compute the weights in; 16 bits where they differ.

@@ -144,6 +144,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.SlotApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Stage"):
 		return &apiv1alpha1.StageApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("StepLimits"):
+		return &apiv1alpha1.StepLimitsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StorageDevice"):
 		return &apiv1alpha1.StorageDeviceApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Strategy"):

@@ -1357,6 +1357,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: com.github.rankwright.rankwright.api.v1alpha1.Stage
           elementRelationship: atomic
+    - name: stepLimits
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.StepLimits
     - name: strategy
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Strategy
@@ -1549,6 +1552,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: com.github.rankwright.rankwright.api.v1alpha1.Stage
           elementRelationship: atomic
+    - name: stepLimits
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.StepLimits
     - name: strategy
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Strategy
@@ -1611,6 +1617,15 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: perDevice
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.MemoryUse
+- name: com.github.rankwright.rankwright.api.v1alpha1.StepLimits
+  map:
+    fields:
+    - name: sequences
+      type:
+        scalar: numeric
+    - name: tokens
+      type:
+        scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.StorageDevice
   map:
     fields:

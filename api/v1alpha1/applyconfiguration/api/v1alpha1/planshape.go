@@ -13,6 +13,8 @@ type PlanShapeApplyConfiguration struct {
 	Strategy *StrategyApplyConfiguration `json:"strategy,omitempty"`
 	// Stages of one of the copies, in order of their layers.
 	Stages []StageApplyConfiguration `json:"stages,omitempty"`
+	// Limits of the engine's steps that the memory was counted for.
+	StepLimits *StepLimitsApplyConfiguration `json:"stepLimits,omitempty"`
 }
 
 // PlanShapeApplyConfiguration constructs a declarative configuration of the PlanShape type for use with
@@ -47,5 +49,13 @@ func (b *PlanShapeApplyConfiguration) WithStages(values ...*StageApplyConfigurat
 		}
 		b.Stages = append(b.Stages, *values[i])
 	}
+	return b
+}
+
+// WithStepLimits sets the StepLimits field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StepLimits field is set to the value of the last call.
+func (b *PlanShapeApplyConfiguration) WithStepLimits(value *StepLimitsApplyConfiguration) *PlanShapeApplyConfiguration {
+	b.StepLimits = value
 	return b
 }

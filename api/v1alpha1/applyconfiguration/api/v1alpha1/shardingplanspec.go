@@ -25,6 +25,8 @@ type ShardingPlanSpecApplyConfiguration struct {
 	ComputeType *apiv1alpha1.Precision `json:"computeType,omitempty"`
 	// Engine that it was made for.
 	Engine *apiv1alpha1.Engine `json:"engine,omitempty"`
+	// Limits of the engine's steps that the memory was counted for; start the engine with these. Absent in training.
+	StepLimits *StepLimitsApplyConfiguration `json:"stepLimits,omitempty"`
 	// Degrees of parallelism of the first copies, 0 to strategy.replicas-1. Its summary names all shapes
 	// (`TP2 x2 + TP4 x2`).
 	Strategy *StrategyApplyConfiguration `json:"strategy,omitempty"`
@@ -104,6 +106,14 @@ func (b *ShardingPlanSpecApplyConfiguration) WithComputeType(value apiv1alpha1.P
 // If called multiple times, the Engine field is set to the value of the last call.
 func (b *ShardingPlanSpecApplyConfiguration) WithEngine(value apiv1alpha1.Engine) *ShardingPlanSpecApplyConfiguration {
 	b.Engine = &value
+	return b
+}
+
+// WithStepLimits sets the StepLimits field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StepLimits field is set to the value of the last call.
+func (b *ShardingPlanSpecApplyConfiguration) WithStepLimits(value *StepLimitsApplyConfiguration) *ShardingPlanSpecApplyConfiguration {
+	b.StepLimits = value
 	return b
 }
 
