@@ -1,12 +1,14 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
 
 // different places the copies in as few different shapes as it can, all with devices of one vendor: as many as possible of
-// the best candidate, then of the next best, until all are placed. It returns nothing where the devices do not suffice.
+// the best candidate, then of the next best, until all are placed; where that leaves too few devices for the last copies, of
+// the candidates with the fewest devices first. It returns nothing where the devices do not suffice.
 func (a *attempt) different(pools []*pool) []portion {
 	if a.task.copies < 2 {
 		return nil
@@ -16,19 +18,37 @@ func (a *attempt) different(pools []*pool) []portion {
 	one := *a
 	one.task = &single
 	for i := range pools {
-		if portions := a.fill(&ranking{&single, keeping(one.all(pools[i : i+1]))}); portions != nil {
+		kept := keeping(one.all(pools[i : i+1]))
+		fewest := slices.Clone(kept)
+		if portions := a.fill((&ranking{&single, kept}).next); portions != nil {
+			return portions
+		}
+		if portions := a.fill((&ranking{&single, fewest}).fewest()); portions != nil {
 			return portions
 		}
 	}
 	return nil
 }
 
-// fill places all copies with the candidates of a ranking.
-func (a *attempt) fill(ranked *ranking) []portion {
+// fewest takes the candidates off by their number of devices alone, and in the order of the ranking among equals.
+func (r *ranking) fewest() func() *candidate {
+	slices.SortStableFunc(r.left, func(x, y *candidate) int { return cmp.Or(cmp.Compare(x.total(), y.total()), r.compare(x, y)) })
+	return func() *candidate {
+		if len(r.left) == 0 {
+			return nil
+		}
+		c := r.left[0]
+		r.left = r.left[1:]
+		return c
+	}
+}
+
+// fill places all copies with candidates in turn.
+func (a *attempt) fill(next func() *candidate) []portion {
 	var portions []portion
 	taken := map[int32]bool{}
 	left := a.task.copies
-	for c := ranked.next(); c != nil && left > 0; c = ranked.next() {
+	for c := next(); c != nil && left > 0; c = next() {
 		l, n := a.most(c, left, taken)
 		if n == 0 {
 			continue

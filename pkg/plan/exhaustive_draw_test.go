@@ -1,0 +1,115 @@
+package plan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// draws are random clusters and requests.
+type draws struct {
+	*rand.Rand
+	tb testing.TB
+}
+
+func pick[T any](r draws, list ...T) T { return list[r.IntN(len(list))] }
+
+func (r draws) in(low, high int) int { return low + r.IntN(high-low+1) }
+
+func (r draws) oneIn(n int) bool { return r.IntN(n) == 0 }
+
+// model is of layers of about a GiB each.
+func (r draws) model(layers int) *model.Model {
+	a := v1alpha1.Architecture{
+		Layers: int32(r.in(1, layers)), HiddenSize: 4096, VocabSize: pick(r, int32(1000), 32000), TiedEmbeddings: r.oneIn(2),
+		Attention: v1alpha1.Attention{Heads: 32, KVHeads: pick(r, int32(2), 8), HeadDim: 128}, MLP: v1alpha1.MLP{IntermediateSize: 45056},
+	}
+	if r.oneIn(3) {
+		a.MoE = &v1alpha1.MoE{Experts: pick(r, int32(4), 6, 8), ActiveExperts: 1, IntermediateSize: 12288}
+	}
+	m, err := model.FromArchitecture("drawn", a)
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	return m
+}
+
+// nodes have so many devices together, mostly alike on a node, in few sizes, linked or not; some are taken, or used by
+// others in part.
+func (r draws) nodes(devices int) []Node {
+	products := []product{h100, l40s, a100, mi300x}
+	unknown := r.oneIn(8)
+	common := pick(r, products...)
+	memory := func() int64 { return pick(r, int64(6200), 6600, 7600, 8800, 12000, 16000) }
+	size := memory()
+	nodes := make([]Node, 0, 4)
+	for left := r.in(2, devices); left > 0; {
+		count := r.in(1, left)
+		left -= count
+		p, one := common, size
+		if r.oneIn(3) {
+			p, one = pick(r, products...), memory()
+		}
+		list := make([]product, count)
+		for i := range list {
+			list[i] = p
+			if list[i].mib = one; r.oneIn(10) {
+				list[i].mib = memory()
+			}
+			if unknown {
+				list[i].gbps, list[i].name = 0, "big "+p.vendor
+			}
+		}
+		n := host(fmt.Sprint("n", len(nodes)), r.oneIn(2), list...)
+		if r.oneIn(4) {
+			n.Inventory.Status.NICs = []v1alpha1.NIC{{Name: "mlx5_0/1", Kind: v1alpha1.NICInfiniBand, Gbps: 400, Up: true}}
+		}
+		n.Taken = map[v1alpha1.DeviceID]string{}
+		for j := range n.Inventory.Status.Devices {
+			d := &n.Inventory.Status.Devices[j]
+			d.Memory.UsedByOthersMiB = pick(r, int64(0), 0, 0, 300, 600, 900)
+			if r.oneIn(12) {
+				n.Taken[d.ID] = "models/other"
+			}
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+func (r draws) request(m *model.Model, devices int) Request {
+	return ask(r.tb, m, pick(r, int32(1024), 4096), pick(r, int32(1), 8, 64), format("BF16"), replicas(int32(pick(r, 1, 1, 1, 2, 2, 3))), func(s *specOf) {
+		in := s.Workload.Inference
+		in.Objective = pick(r, v1alpha1.ObjectiveLatency, v1alpha1.ObjectiveThroughput, v1alpha1.ObjectiveCost)
+		if m.Architecture.MoE == nil {
+			s.Engine = pick(r, v1alpha1.EngineVLLM, v1alpha1.EngineSGLang, v1alpha1.EngineTensorRTLLM)
+		}
+		if r.oneIn(5) {
+			s.Quantization = v1alpha1.QuantizationAuto
+		}
+		switch {
+		case r.oneIn(8):
+			s.Topology = &v1alpha1.TopologyRequirements{Required: ptr("kubernetes.io/hostname")}
+		case r.oneIn(8):
+			s.Topology = &v1alpha1.TopologyRequirements{Preferred: ptr("kubernetes.io/hostname")}
+		}
+		if r.oneIn(4) {
+			in.MaxTPOTMillis = ptr(int32(pick(r, 2, 3, 4, 6, 8, 12, 20, 40)))
+		}
+		if r.oneIn(6) {
+			in.MaxTTFTMillis = ptr(int32(pick(r, 40, 80, 150, 300, 600, 2000)))
+		}
+		var p v1alpha1.Parallelism
+		if r.oneIn(10) {
+			p.Tensor = ptr(pick(r, int32(1), 2, 4))
+			s.Parallelism = &p
+		}
+		if r.oneIn(10) {
+			p.Pipeline = ptr(int32(r.in(1, min(devices, int(m.Architecture.Layers)))))
+			s.Parallelism = &p
+		}
+	})
+}

@@ -1,0 +1,473 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/memory"
+)
+
+// spot is a free device as the exhaustive search sees it: what the inventory says, and where the index has it.
+type spot struct {
+	node                 string
+	id                   v1alpha1.DeviceID
+	vendor, kind, island string
+	total, capacity      int64
+	class                int32
+	wires                *wires
+}
+
+// exhaustive tries every way to place a model on few devices. The bytes of a run of layers and the times of a strategy are
+// the packages' own; which devices, degrees and splits there are, and which of them is to be chosen, is not.
+type exhaustive struct {
+	task    *task
+	attempt *attempt
+	spots   []spot
+	zones   []set // devices that a copy may be on together
+}
+
+func newExhaustive(tb testing.TB, c *Cluster, nodes []Node, r Request) *exhaustive {
+	tb.Helper()
+	t, err := newTask(c, r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	x := &exhaustive{task: t}
+	for i := range nodes {
+		n := &nodes[i]
+		for j := range n.Inventory.Status.Devices {
+			d := &n.Inventory.Status.Devices[j]
+			if isTaken(n, d.ID) {
+				continue
+			}
+			ref, ok := c.find(n.Name, d.ID)
+			if !ok {
+				tb.Fatalf("the index does not have device %s of %s", d.ID, n.Name)
+			}
+			at, in := c.device(ref), c.nodeOf(ref)
+			s := spot{
+				node: n.Name, id: d.ID, vendor: d.Vendor, total: d.Memory.TotalMiB << 20, class: at.class, wires: &in.islands[at.island].wires,
+				island: fmt.Sprint(placeOf(n, d), d.Memory.TotalMiB), kind: kindOfDevice(n, d),
+				capacity: memory.Offer(t.engine, false, 0, memory.Device{
+					Vendor: d.Vendor, Product: d.Product, TotalBytes: d.Memory.TotalMiB << 20, OthersBytes: d.Memory.UsedByOthersMiB << 20,
+				}),
+			}
+			x.spots = append(x.spots, s)
+		}
+	}
+	return x
+}
+
+// kindOfDevice is what devices have in common that are alike but for where they are and what others use of them: a link
+// domain of one device is none, and the devices of a node share its ports.
+func kindOfDevice(n *Node, d *v1alpha1.Device) string {
+	status := &n.Inventory.Status
+	linked := len(status.Links.Domains) > 0 && len(status.Links.Domains[0].Members) > 1
+	share := float64(len(status.NICs)) / float64(len(status.Devices))
+	return fmt.Sprintf("%s of %d MiB, rates %t, linked %t, %.2f ports", d.Product, d.Memory.TotalMiB, d.Performance != nil, linked, share)
+}
+
+// way is a shape on devices of a kind that hold all copies.
+type way struct {
+	shape
+	kind string
+	outcome
+}
+
+func (w *way) total() int { return w.tensor * w.stages * w.data }
+
+func (w *way) String() string {
+	return fmt.Sprintf("tp%d pp%d dp%d ep%d on %s: %.6g", w.tensor, w.stages, w.data, w.expert, w.kind, w.value)
+}
+
+// shapes are the legal ones of one copy that so many devices could hold.
+func (x *exhaustive) shapes() []shape {
+	t := x.task
+	var shapes []shape
+	for _, tensor := range t.model.TensorDegrees(len(x.spots)) {
+		for data := 1; data <= len(x.spots); data *= 2 {
+			for stages := 1; tensor*data*stages <= len(x.spots) && stages <= int(t.model.Architecture.Layers); stages++ {
+				for _, expert := range x.experts(tensor, data) {
+					s := shape{tensor, stages, data, expert}
+					if a := t.asked; (a.tensor == 0 || a.tensor == tensor) && (a.stages == 0 || a.stages == stages) {
+						shapes = append(shapes, s)
+					}
+				}
+			}
+		}
+	}
+	return shapes
+}
+
+// experts: a mixture's experts are on every rank in part, or whole ones on each, which vLLM needs where groups attend to
+// sequences of their own; a dense model has neither.
+func (x *exhaustive) experts(tensor, data int) []int {
+	moe := x.task.model.Architecture.MoE
+	ranks := tensor * data
+	switch {
+	case moe == nil && data > 1:
+		return nil
+	case moe == nil || ranks == 1:
+		return []int{1}
+	case int(moe.Experts)%ranks != 0:
+		if data > 1 {
+			return nil
+		}
+		return []int{1}
+	case data > 1:
+		return []int{ranks}
+	default:
+		return []int{1, ranks}
+	}
+}
+
+// footprint is nil where the model does not divide so.
+func (x *exhaustive) footprint(s shape, least spot) *memory.Footprint {
+	t, in := x.task, x.task.workload.Inference
+	d := t.cluster.classes[least.class].facts.memory
+	l := limitsOn(t.engine, d, int64(in.MaxSequences), x.attempt.lean)
+	f, err := memory.New(memory.Setup{
+		Model: t.model, Engine: t.engine, Weights: x.attempt.step.format, KV: x.attempt.step.cache,
+		Layout:    memory.Layout{Tensor: s.tensor, Pipeline: s.stages, Expert: s.expert, AttentionData: s.data},
+		Inference: &memory.Inference{MaxModelLen: int64(in.MaxModelLen), Sequences: int64(in.MaxSequences), BatchedTokens: l.tokens, BatchedSequences: l.sequences},
+	}, d)
+	if err != nil {
+		return nil
+	}
+	return f
+}
+
+// set is a set of spots.
+type set uint16
+
+// crew is devices of one island that hold the same layers together.
+type crew struct {
+	members  set
+	capacity int64
+}
+
+// crews are all choices of so many devices of one island among those that may.
+func (x *exhaustive) crews(size int, may func(*spot) bool) []crew {
+	var found []crew
+	var choose func(from, left int, c crew, island string)
+	choose = func(from, left int, c crew, island string) {
+		if left == 0 {
+			found = append(found, c)
+			return
+		}
+		for i := from; i < len(x.spots); i++ {
+			s := &x.spots[i]
+			if may(s) && (island == "" || island == s.island) {
+				choose(i+1, left-1, crew{c.members | 1<<i, min(c.capacity, s.capacity)}, s.island)
+			}
+		}
+	}
+	choose(0, size, crew{capacity: math.MaxInt64}, "")
+	return found
+}
+
+// needs are the different sets of bytes that the stages of a split need, the largest first.
+func needs(f *memory.Footprint, stages int) [][]int64 {
+	var all [][]int64
+	seen := map[string]bool{}
+	splits(f.Layers(), stages, func(ends []int) {
+		list, start := make([]int64, 0, stages), 0
+		for _, end := range ends {
+			list = append(list, f.Need(start, end))
+			start = end
+		}
+		slices.SortFunc(list, func(a, b int64) int { return cmp.Compare(b, a) })
+		if key := fmt.Sprint(list); !seen[key] {
+			seen[key] = true
+			all = append(all, list)
+		}
+	})
+	return all
+}
+
+// seat is every set of devices that is in use once one more copy with these needs is on crews beside one of the sets before.
+func seat(before map[set]bool, list []int64, crews []crew) map[set]bool {
+	reached := before
+	for _, need := range list {
+		next := map[set]bool{}
+		for used := range reached {
+			for _, c := range crews {
+				if c.capacity >= need && used&c.members == 0 {
+					next[used|c.members] = true
+				}
+			}
+		}
+		reached = next
+	}
+	return reached
+}
+
+// copy is every set of devices that is in use once one more copy is placed, in one zone.
+func (x *exhaustive) copy(before map[set]bool, list []int64, crews []crew) map[set]bool {
+	reached := map[set]bool{}
+	for _, zone := range x.zones {
+		inside := make([]crew, 0, len(crews))
+		for _, c := range crews {
+			if c.members&^zone == 0 {
+				inside = append(inside, c)
+			}
+		}
+		maps.Copy(reached, seat(before, list, inside))
+	}
+	return reached
+}
+
+var nothing = map[set]bool{0: true}
+
+// holds says whether so many copies fit the devices that may, with the same split for all.
+func (x *exhaustive) holds(s shape, copies int, may func(*spot) bool) bool {
+	least := x.least(may)
+	if least == nil {
+		return false
+	}
+	f, crews := x.footprint(s, *least), x.crews(s.tensor*s.data, may)
+	if f == nil || len(crews) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(needs(f, s.stages), func(list []int64) bool {
+		reached := nothing
+		for range copies {
+			reached = x.copy(reached, list, crews)
+		}
+		return len(reached) > 0
+	})
+}
+
+// least is the device with the least memory of those that may.
+func (x *exhaustive) least(may func(*spot) bool) *spot {
+	var least *spot
+	for i := range x.spots {
+		if s := &x.spots[i]; may(s) && (least == nil || s.total < least.total) {
+			least = s
+		}
+	}
+	return least
+}
+
+func (x *exhaustive) kinds() []string {
+	var kinds []string
+	for i := range x.spots {
+		if !slices.Contains(kinds, x.spots[i].kind) {
+			kinds = append(kinds, x.spots[i].kind)
+		}
+	}
+	return kinds
+}
+
+// suit says whether a device may hold weights of the attempt's format.
+func (x *exhaustive) suit(s *spot) bool {
+	return !x.attempt.step.native || x.task.cluster.classes[s.class].computes(x.attempt.step.format)
+}
+
+func (x *exhaustive) ofKind(kind string) func(*spot) bool {
+	return func(s *spot) bool { return s.kind == kind && x.suit(s) }
+}
+
+// setZones makes each node a zone, or all of them one.
+func (x *exhaustive) setZones(nodes bool) {
+	byNode := map[string]set{}
+	for i := range x.spots {
+		name := ""
+		if nodes {
+			name = x.spots[i].node
+		}
+		byNode[name] |= 1 << i
+	}
+	x.zones = slices.Collect(maps.Values(byNode))
+}
+
+// judge is what a shape on devices of a kind delivers.
+func (x *exhaustive) judge(s shape, kind string) way {
+	one := x.least(x.ofKind(kind))
+	c := &candidate{shape: s, lane: &lane{class: one.class, wires: one.wires}, prints: x.attempt.footprint(one.class, s)}
+	x.attempt.evaluate(c)
+	return way{s, kind, c.outcome}
+}
+
+// uniform are the ways in which all copies have one shape on devices of one kind and keep the limits.
+func (x *exhaustive) uniform(copies int) []way {
+	var ways []way
+	for _, s := range x.shapes() {
+		for _, kind := range x.kinds() {
+			if x.holds(s, copies, x.ofKind(kind)) {
+				if w := x.judge(s, kind); w.missed == noLimit {
+					ways = append(ways, w)
+				}
+			}
+		}
+	}
+	return ways
+}
+
+// different says whether each copy fits in some way of its own, all on devices of one vendor.
+func (x *exhaustive) different(copies int) bool {
+	byVendor := map[string]map[set]bool{}
+	for _, w := range x.uniform(1) {
+		may := x.ofKind(w.kind)
+		least := x.least(may)
+		if byVendor[least.vendor] == nil {
+			byVendor[least.vendor] = map[set]bool{}
+		}
+		crews := x.crews(w.tensor*w.data, may)
+		for _, list := range needs(x.footprint(w.shape, *least), w.stages) {
+			for devices := range x.copy(nothing, list, crews) {
+				byVendor[least.vendor][devices] = true
+			}
+		}
+	}
+	for _, sets := range byVendor {
+		reached := nothing
+		for range copies {
+			next := map[set]bool{}
+			for used := range reached {
+				for devices := range sets {
+					if used&devices == 0 {
+						next[used|devices] = true
+					}
+				}
+			}
+			reached = next
+		}
+		if len(reached) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// mixed says whether pipelines of one shape over several kinds of a vendor hold all copies; their times are not measured,
+// so there are none under limits.
+func (x *exhaustive) mixed(copies int) bool {
+	if x.task.limited() {
+		return false
+	}
+	for _, vendor := range []string{"nvidia", "amd"} {
+		for _, s := range x.shapes() {
+			if s.stages > 1 && s.data == 1 && x.holds(s, copies, func(p *spot) bool { return p.vendor == vendor && x.suit(p) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// best are the ways that the rule allows: of those whose times are known where there are any, those within the tolerance
+// of the best value, of them those with the fewest devices, and of them those of the best value.
+func (x *exhaustive) best(ways []way) []way {
+	judged := slices.ContainsFunc(ways, func(w way) bool { return w.judged })
+	var left []way
+	value := math.Inf(1)
+	for _, w := range ways {
+		if w.judged == judged {
+			left, value = append(left, w), min(value, w.value)
+		}
+	}
+	near := math.Inf(1)
+	if tolerance := x.task.tolerance(judged); !math.IsInf(tolerance, 1) {
+		near = value * (1 + tolerance)
+	}
+	left = slices.DeleteFunc(left, func(w way) bool { return w.value > near })
+	fewest := slices.MinFunc(left, func(a, b way) int { return cmp.Compare(a.total(), b.total()) })
+	left = slices.DeleteFunc(left, func(w way) bool { return w.total() > fewest.total() })
+	least := slices.MinFunc(left, func(a, b way) int { return cmp.Compare(a.value, b.value) })
+	return slices.DeleteFunc(left, func(w way) bool { return w.value > least.value })
+}
+
+// disagreement says what of a plan the exhaustive search says otherwise; empty where nothing is. What is the kind of answer.
+func (x *exhaustive) disagreement(spec *v1alpha1.ShardingPlanSpec) (what, why string) {
+	for _, s := range x.task.ladder {
+		for _, lean := range []bool{false, true} {
+			x.attempt = x.task.attempt(s, lean)
+			for _, level := range x.levels() {
+				x.setZones(level != "")
+				if what, why = x.disagreementHere(spec); what != "none" {
+					return what, why
+				}
+			}
+		}
+	}
+	if spec != nil {
+		return "none", "nothing fits, and the plan is " + spec.Strategy.Summary
+	}
+	return "none", ""
+}
+
+// levels are the topology levels in the order in which they are tried.
+func (x *exhaustive) levels() []string {
+	if x.task.prefer != "" {
+		return []string{x.task.prefer, x.task.require.level}
+	}
+	return []string{x.task.require.level}
+}
+
+// disagreementHere is that of one format, batch and topology level.
+func (x *exhaustive) disagreementHere(spec *v1alpha1.ShardingPlanSpec) (what, why string) {
+	copies := x.task.copies
+	if ways := x.uniform(copies); len(ways) > 0 {
+		return "uniform", x.against(spec, ways)
+	}
+	for _, other := range []struct {
+		what string
+		may  func(int) bool
+	}{{"different", x.different}, {"mixed", x.mixed}} {
+		if (copies == 1 && other.what == "different") || !other.may(copies) {
+			continue
+		}
+		if spec == nil || spec.Quantization != x.attempt.step.format {
+			return other.what, "copies of " + other.what + " kind fit, and no plan was found"
+		}
+		return other.what, ""
+	}
+	return "none", ""
+}
+
+// against holds a plan to the ways that the rule allows.
+func (x *exhaustive) against(spec *v1alpha1.ShardingPlanSpec, ways []way) string {
+	best := x.best(ways)
+	if spec == nil {
+		return fmt.Sprintf("%s fits, and no plan was found", best[0].String())
+	}
+	if len(spec.OtherShapes) > 0 {
+		return fmt.Sprintf("%s fits, and the plan has copies of %d shapes", best[0].String(), 1+len(spec.OtherShapes))
+	}
+	got := shape{int(spec.Strategy.Tensor), int(spec.Strategy.Pipeline), int(spec.Strategy.Data), int(spec.Strategy.Expert)}
+	kind := x.kindOf(spec)
+	if slices.ContainsFunc(best, func(w way) bool { return w.shape == got && w.kind == kind }) {
+		return ""
+	}
+	var list []string
+	chosen := fmt.Sprintf("%s on %s, which does not fit", spec.Strategy.Summary, kind)
+	for _, w := range ways {
+		list = append(list, w.String())
+		if w.shape == got && w.kind == kind {
+			chosen = w.String()
+		}
+	}
+	return fmt.Sprintf("the rule says %s, the plan is %s; of\n%s", best[0].String(), chosen, strings.Join(list, "\n"))
+}
+
+// kindOf is the kind of a plan's devices.
+func (x *exhaustive) kindOf(spec *v1alpha1.ShardingPlanSpec) string {
+	kinds := map[string]bool{}
+	for _, row := range spec.Nodes {
+		for _, id := range row.Devices {
+			at := slices.IndexFunc(x.spots, func(s spot) bool { return s.node == row.Node && s.id == id })
+			if at < 0 {
+				return "a device that is not free"
+			}
+			kinds[x.spots[at].kind] = true
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(kinds)), " and ")
+}
