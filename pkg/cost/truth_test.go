@@ -2,10 +2,12 @@ package cost_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/figure"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/cost/internal/calibration"
 	"github.com/rankwright/rankwright/pkg/cost/internal/truth"
@@ -53,10 +55,11 @@ func TestErrors(t *testing.T) {
 	} {
 		train, test := onFitted[bar.kind], onHeld[bar.kind]
 		got := calibration.Quantile(test, 0.5)
-		t.Logf("%-14s %-13s median error %4.1f %% of %3d fitted, %4.1f %% of %3d held out (bar %.0f %%)", bar.kind.Table, bar.kind.Quantity,
-			100*calibration.Quantile(train, 0.5), len(train), 100*got, len(test), 100*bar.median)
-		if len(test) < bar.fewest || got > bar.median {
-			t.Errorf("%s %s: median error %.3f of %d, want at most %.3f of at least %d", bar.kind.Table, bar.kind.Quantity, got, len(test), bar.median, bar.fewest)
+		what := bar.kind.Quantity.String() + ", median error "
+		figure.Report(bar.kind.Table, what+"on the fitted half", fmt.Sprintf("%.1f %% of %d", 100*calibration.Quantile(train, 0.5), len(train))).Hold(t)
+		figure.Percent(bar.kind.Table, what+"held out", got, bar.median, len(test)).Hold(t)
+		if len(test) < bar.fewest {
+			t.Errorf("%s %s: %d held out, want at least %d", bar.kind.Table, bar.kind.Quantity, len(test), bar.fewest)
 		}
 	}
 }
@@ -67,11 +70,15 @@ func TestChoice(t *testing.T) {
 	score := func(keep func(*truth.Observation) bool) calibration.Choice {
 		return calibration.Choose(all, c, func(o *truth.Observation) bool { return o.Table == "trtllm" && keep(o) })
 	}
-	t.Logf("fitted:   %+v", score(fitted))
-	got := score(held)
-	t.Logf("held out: %+v", got)
-	if got.Groups < 20 || got.Near < 0.80 || got.Regret > 0.015 || got.Ordered < 0.94 {
-		t.Errorf("%+v: want at least 20 groups, 0.80 near the best, a regret of at most 0.015 and 0.94 of the pairs in order", got)
+	const subject = "trtllm, choosing by the model of costs"
+	train, got := score(fitted), score(held)
+	figure.Report(subject, "on the fitted half: near the best, mean regret, pairs in order",
+		fmt.Sprintf("%.0f %%, %.1f %%, %.0f %% of %d", 100*train.Near, 100*train.Regret, 100*train.Ordered, train.Groups)).Hold(t)
+	figure.Share(subject, "the best or within 3 % of it, held out", got.Near, 0.80, got.Groups).Hold(t)
+	figure.Percent(subject, "mean regret, held out", got.Regret, 0.015, got.Groups).Hold(t)
+	figure.Share(subject, "pairs at least 5 % apart in order, held out", got.Ordered, 0.94, got.Pairs).Hold(t)
+	if got.Groups < 20 {
+		t.Errorf("%d groups, want at least 20", got.Groups)
 	}
 }
 
@@ -79,11 +86,13 @@ func TestChoice(t *testing.T) {
 func TestChoiceUnderLimits(t *testing.T) {
 	all, c := measurements(t)
 	limits := []float64{0.050, 0.030, 0.020, 0.012}
-	t.Logf("fitted:   %+v", calibration.ChooseUnder(all, c, limits, fitted))
-	got := calibration.ChooseUnder(all, c, limits, held)
-	t.Logf("held out: %+v", got)
-	if got.Choices < 100 || got.Regret > 0.06 {
-		t.Errorf("%+v: want at least 100 choices and a regret of at most 0.06", got)
+	const subject = "inferencex, a shape under 50/30/20/12 ms"
+	train, got := calibration.ChooseUnder(all, c, limits, fitted), calibration.ChooseUnder(all, c, limits, held)
+	figure.Report(subject, "mean regret on the fitted half", fmt.Sprintf("%.1f %% of %d", 100*train.Regret, train.Choices)).Hold(t)
+	figure.Percent(subject, "mean regret, held out", got.Regret, 0.06, got.Choices).Hold(t)
+	figure.Report(subject, "mean regret of the fewest devices, held out", fmt.Sprintf("%.1f %%", 100*got.Smallest)).Hold(t)
+	if got.Choices < 100 {
+		t.Errorf("%d choices, want at least 100", got.Choices)
 	}
 }
 
@@ -131,9 +140,11 @@ func (r *ranges) add(estimate cost.Range, measured float64) {
 func (r *ranges) check(t *testing.T, name string, fewest int, width float64) {
 	t.Helper()
 	inside, got, high := float64(r.inside)/float64(len(r.widths)), calibration.Quantile(r.widths, 0.5), calibration.Quantile(r.high, 0.5)
-	t.Logf("%-10s %2.0f %% of %d held out inside, median range +-%.0f %% (from -%.0f to +%.0f %%)", name, 100*inside, len(r.widths), 100*got, 100*high/(1+high), 100*high)
-	if len(r.widths) < fewest || inside < 0.80 || got > width {
-		t.Errorf("%s: %.3f of %d inside, median range %.3f: want 0.80 of at least %d, and %.2f", name, inside, len(r.widths), got, fewest, width)
+	t.Logf("%s: from -%.0f to +%.0f %%", name, 100*high/(1+high), 100*high)
+	figure.Share("printed ranges, held out", name+": inside", inside, 0.80, len(r.widths)).Hold(t)
+	figure.Percent("printed ranges, held out", name+": half of the median range", got, width, len(r.widths)).Hold(t)
+	if len(r.widths) < fewest {
+		t.Errorf("%s: %d rows, want at least %d", name, len(r.widths), fewest)
 	}
 }
 
@@ -155,19 +166,22 @@ func TestLeftOut(t *testing.T) {
 	if got := calibration.Hash(constants); got != result.Constants {
 		t.Errorf("made with constants of hash %s and not %s: run make fit", result.Constants, got)
 	}
-	for what, list := range map[string][]calibration.Median{"model": result.Models, "product": result.Products} {
+	for _, out := range []struct {
+		what string
+		list []calibration.Median
+	}{{"model", result.Models}, {"product", result.Products}} {
 		checked := false
-		for _, m := range list {
-			t.Logf("without a %-7s %-14s %-10s median error %4.1f %% of %d", what, m.Table, m.Quantity, 100*m.Error, m.Count)
-			if m.Table == "trtllm" {
-				checked = true
-				if m.Error > 0.16 || m.Count < 370 {
-					t.Errorf("without a %s: median error %.3f of %d, want at most 0.16 of 370", what, m.Error, m.Count)
-				}
+		for _, m := range out.list {
+			subject, what := m.Table+", a whole "+out.what+" left out", fmt.Sprint(m.Quantity)+", median error"
+			if m.Table != "trtllm" {
+				figure.Report(subject, what, fmt.Sprintf("%.1f %% of %d", 100*m.Error, m.Count)).Hold(t)
+				continue
 			}
+			checked = m.Count >= 370
+			figure.Percent(subject, what, m.Error, 0.16, m.Count).Hold(t)
 		}
 		if !checked {
-			t.Errorf("without a %s: no throughput of TensorRT-LLM", what)
+			t.Errorf("without a %s: fewer than 370 rows of TensorRT-LLM's throughput", out.what)
 		}
 	}
 }

@@ -66,6 +66,9 @@ func checkPlan(t failer, nodes []Node, r Request, spec *v1alpha1.ShardingPlanSpe
 			free := memory.Offer(spec.Engine, r.Placement.Spec.Workload.Training != nil, 0, memory.Device{
 				Vendor: d.Vendor, Product: d.Product, TotalBytes: d.Memory.TotalMiB << 20, OthersBytes: d.Memory.UsedByOthersMiB << 20,
 			})
+			if spec.Engine == v1alpha1.EngineSGLang { // what it offers is for weights and cache; the rest of the device holds the rest
+				need -= shape.Stages[row.Stage].PerDevice.ActivationsBytes + shape.Stages[row.Stage].PerDevice.OverheadBytes
+			}
 			if need > free {
 				t.Errorf("device %s of %s offers %d bytes for %d", id, row.Node, free, need)
 			}

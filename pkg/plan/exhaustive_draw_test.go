@@ -43,7 +43,7 @@ func (r draws) nodes(devices int) []Node {
 	products := []product{h100, l40s, a100, mi300x}
 	unknown := r.oneIn(8)
 	common := pick(r, products...)
-	memory := func() int64 { return pick(r, int64(6200), 6600, 7600, 8800, 12000, 16000) }
+	memory := func() int64 { return pick(r, int64(6200), 7600, 8800, 12000, 16000, 24000, 40000) }
 	size := memory()
 	nodes := make([]Node, 0, 4)
 	for left := r.in(2, devices); left > 0; {
@@ -81,7 +81,7 @@ func (r draws) nodes(devices int) []Node {
 }
 
 func (r draws) request(m *model.Model, devices int) Request {
-	return ask(r.tb, m, pick(r, int32(1024), 4096), pick(r, int32(1), 8, 64), format("BF16"), replicas(int32(pick(r, 1, 1, 1, 2, 2, 3))), func(s *specOf) {
+	return ask(r.tb, m, pick(r, int32(1024), 4096), pick(r, int32(1), 8, 64), format("BF16"), replicas(int32(pick(r, 1, 1, 1, 2, 2, 3, 4))), func(s *specOf) {
 		in := s.Workload.Inference
 		in.Objective = pick(r, v1alpha1.ObjectiveLatency, v1alpha1.ObjectiveThroughput, v1alpha1.ObjectiveCost)
 		if m.Architecture.MoE == nil {
@@ -97,10 +97,10 @@ func (r draws) request(m *model.Model, devices int) Request {
 			s.Topology = &v1alpha1.TopologyRequirements{Preferred: ptr("kubernetes.io/hostname")}
 		}
 		if r.oneIn(4) {
-			in.MaxTPOTMillis = ptr(int32(pick(r, 2, 3, 4, 6, 8, 12, 20, 40)))
+			in.MaxTPOTMillis = ptr(int32(pick(r, 3, 6, 8, 12, 20, 40, 80)))
 		}
 		if r.oneIn(6) {
-			in.MaxTTFTMillis = ptr(int32(pick(r, 40, 80, 150, 300, 600, 2000)))
+			in.MaxTTFTMillis = ptr(int32(pick(r, 80, 150, 300, 600, 2000)))
 		}
 		var p v1alpha1.Parallelism
 		if r.oneIn(10) {

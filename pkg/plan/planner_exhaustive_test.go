@@ -1,45 +1,58 @@
 package plan
 
 import (
-	"maps"
+	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/figure"
 )
 
-func exhaustively(t *testing.T, count, devices, layers int) {
-	t.Helper()
-	answers := map[string]int{}
-	wrong := map[string]int{}
-	for seed := range count {
-		r := draws{rand.New(rand.NewPCG(uint64(seed), uint64(devices))), t}
-		nodes := r.nodes(devices)
-		request := r.request(r.model(layers), devices)
-		c := NewCluster(nodes)
-		x := newExhaustive(t, c, nodes, request)
-		var spec *v1alpha1.ShardingPlanSpec
-		if found, _ := x.task.search(); found != nil {
-			spec = x.task.write(found)
-			checkPlan(t, nodes, request, spec)
-		}
-		what, why := x.disagreement(spec)
-		answers[what]++
-		if why != "" {
-			wrong[what]++
-			if wrong[what] < 6 {
-				t.Errorf("case %d, %s: %s\nasked %s replicas %d", seed, what, why, request.Placement.Spec.Workload.Inference.Objective, *request.Placement.Spec.Replicas)
+// TestPlannerEqualsExhaustiveSearch holds the whole planner to the search that tries everything, on random clusters: there
+// is a plan where any way fits, in the first format, batch and topology level that has one; it is of one shape and kind
+// where such a way fits; and it is the one that the rule of its objective says: within the tolerance of the best value that
+// fits, with the fewest devices, and of these the best.
+func TestPlannerEqualsExhaustiveSearch(t *testing.T) {
+	for _, size := range []struct{ cases, devices, layers int }{{10000, 5, 8}, {200, 8, 12}} {
+		what := fmt.Sprintf("random clusters of up to %d devices and %d layers", size.devices, size.layers)
+		t.Run(fmt.Sprint(size.devices), func(t *testing.T) {
+			count := size.cases / exhaustiveEvery
+			answers := map[string]int{}
+			agree := 0
+			for seed := range count {
+				why := againstExhaustive(t, uint64(seed), size.devices, size.layers, answers)
+				if why == "" {
+					agree++
+				} else if seed-agree < 4 {
+					t.Errorf("case %d: %s", seed, why)
+				}
 			}
-		}
-	}
-	t.Logf("%v, disagreements %v", answers, wrong)
-	for _, what := range []string{"uniform", "different", "mixed", "none"} {
-		if answers[what] < count/200 {
-			t.Errorf("%v: too few of %s", slices.Collect(maps.Keys(answers)), what)
-		}
+			figure.All("planner", what+" equal exhaustive search", agree, count, count).Hold(t)
+			t.Logf("by what fits: %v", answers)
+			for _, what := range []string{"uniform", "different", "mixed", "none"} {
+				if answers[what] < count/200 {
+					t.Errorf("%d of %d cases are %s: the cases are one-sided", answers[what], count, what)
+				}
+			}
+		})
 	}
 }
 
-func TestExh(t *testing.T) { exhaustively(t, 10000, 5, 8) }
-func TestExh8(t *testing.T) { exhaustively(t, 200, 8, 12) }
+// againstExhaustive plans one random case and says what is wrong with the plan.
+func againstExhaustive(t *testing.T, seed uint64, devices, layers int, answers map[string]int) string {
+	t.Helper()
+	r := draws{rand.New(rand.NewPCG(seed, uint64(devices))), t}
+	nodes := r.nodes(devices)
+	request := r.request(r.model(layers), devices)
+	c := NewCluster(nodes)
+	x := newExhaustive(t, c, nodes, request)
+	var spec *v1alpha1.ShardingPlanSpec
+	if found, _ := x.task.search(); found != nil {
+		spec = x.task.write(found)
+		checkPlan(t, nodes, request, spec)
+	}
+	what, why := x.disagreement(spec)
+	answers[what]++
+	return why
+}

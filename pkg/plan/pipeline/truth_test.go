@@ -2,11 +2,14 @@ package pipeline
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/rankwright/rankwright/internal/figure"
 )
 
 // instance is a fleet of the facts: the heterogeneous clusters of Helix (ASPLOS 2025), with the rates that were measured
@@ -177,10 +180,10 @@ func TestOptimumOfPublishedFleets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%.4f tokens/s, bound %.4f, %d steps", o.Rate, o.Bound, o.Steps)
-			if !equal(o.Rate, test.rate) || !o.Proven {
-				t.Errorf("got %v tokens/s (bound %v), want %v proven", o.Rate, o.Bound, test.rate)
-			}
+			figure.Figure{
+				Subject: "helix", What: test.instance + ", tokens a second", Measured: fmt.Sprintf("%.4f, bound %.4f, %d steps", o.Rate, o.Bound, o.Steps),
+				Bar: fmt.Sprintf("%.4f, proven", test.rate), Holds: equal(o.Rate, test.rate) && o.Proven,
+			}.Hold(t)
 		})
 	}
 }

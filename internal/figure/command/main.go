@@ -1,0 +1,24 @@
+// Command command makes a table of the figures in the output of `go test -v`, which it reads. It fails where a figure does
+// not hold, or a test fails or is skipped.
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"strings"
+
+	"github.com/rankwright/rankwright/internal/figure"
+)
+
+func main() {
+	log.SetFlags(0)
+	result, err := figure.Table(os.Stdin, os.Stdout)
+	if err != nil {
+		log.Fatalf("figures: %v", err)
+	}
+	fmt.Printf("\n%d figures\n", result.Figures)
+	if !result.OK() {
+		log.Fatalf("figures: %d do not hold, %d tests were skipped:\n%s", result.Failed, result.Skipped, strings.Join(result.Other, "\n"))
+	}
+}
