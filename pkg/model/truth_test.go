@@ -93,7 +93,7 @@ func TestCheckpointsOfTheFacts(t *testing.T) {
 // namesInFacts are what the tables call models that the catalogue has under another name.
 var namesInFacts = map[string]string{
 	"llama2_70b": "Llama-2-70B", "llama2-70b-99": "Llama-2-70B", "llama2-70b-99.9": "Llama-2-70B", "ModelName.LLaMa70B": "Llama-2-70B",
-	"llama1_30b": "Llama-30B", "ModelName.LLaMa30B": "Llama-30B", "LLaMA v3.1 8B": "Llama-3.1-8B", "LLaMA v3.1 70B": "Llama-3.1-70B",
+	"llama3.1-8b": "Llama-3.1-8B", "llama3.1-405b": "Llama-3.1-405B", "llama1_30b": "Llama-30B", "ModelName.LLaMa30B": "Llama-30B", "LLaMA v3.1 8B": "Llama-3.1-8B", "LLaMA v3.1 70B": "Llama-3.1-70B",
 	"Mistral 7B": "Mistral-7B-v0.1", "Llama 4 Scout": "Llama-4-Scout-17B-16E", "Llama 4 Maverick": "Llama-4-Maverick-17B-128E",
 	"DeepSeek R1 0528": "DeepSeek-R1-0528", "DeepSeek-V3 / R1 (main model, no MTP)": "DeepSeek-V3",
 }
