@@ -106,8 +106,8 @@ func (d Deployment) placed() (*place, error) {
 	if p.Engine.Name == v1alpha1.EngineTensorRTLLM && p.Product.Vendor != "nvidia" {
 		return nil, fmt.Errorf("engine %s: it runs on NVIDIA's devices alone and %q is none: use vLLM", p.Engine.Name, p.Product.Name)
 	}
-	if p.Weights == "" {
-		p.Weights = p.Model.Native
+	if err := p.fillWeights(); err != nil {
+		return nil, err
 	}
 	stored := cost.Stored(p.Model, p.Weights, p.KV)
 	p.KV = stored.Cache
@@ -127,14 +127,15 @@ func (d Deployment) placed() (*place, error) {
 	if p.Degrees, err = p.Degrees.normal(); err != nil {
 		return nil, err
 	}
-	if p.Degrees, p.warnings, err = p.Degrees.legal(p.Model, p.Weights); err != nil {
+	var warnings []string
+	if p.Degrees, warnings, err = p.Degrees.legal(p.Model, p.Weights); err != nil {
 		return nil, err
 	}
+	p.warnings = append(p.warnings, warnings...)
 	p.memory = memoryOf(&p.Product)
 	if err := p.memory.Check(); err != nil {
 		return nil, fmt.Errorf("device %q: %w", p.Product.Name, err)
 	}
-	var warnings []string
 	p.link, p.device, warnings = fabric(&p.Product, p.Degrees, p.DevicesPerNode, p.NetworkGbps/8*1e9)
 	p.warnings = append(p.warnings, warnings...)
 	if !computes(&p.Product, p.Weights) {
@@ -145,6 +146,22 @@ func (d Deployment) placed() (*place, error) {
 		Tensor: p.Degrees.Tensor, Pipeline: p.Degrees.Pipeline, AttentionData: p.Degrees.AttentionData, Expert: p.Degrees.Expert,
 	}
 	return p, nil
+}
+
+// fillWeights takes the precision that the model is published in, or FP16 where that is BF16 and the device lacks it, which
+// engines refuse where it is asked for.
+func (p *place) fillWeights() error {
+	lacking := !computes(&p.Product, v1alpha1.BF16) && computes(&p.Product, v1alpha1.FP16)
+	switch {
+	case p.Weights == "":
+		if p.Weights = p.Model.Native; p.Weights == v1alpha1.BF16 && lacking {
+			p.Weights = v1alpha1.FP16
+			p.warnings = append(p.warnings, fmt.Sprintf("%s has no BF16: weights are in FP16", p.Product.Name))
+		}
+	case p.Weights == v1alpha1.BF16 && lacking:
+		return fmt.Errorf("weights %s: %s has no BF16: use FP16", p.Weights, p.Product.Name)
+	}
+	return nil
 }
 
 // computes says whether a device has a rate of its own for weights of a precision.

@@ -255,7 +255,7 @@ func TestStorageOnly(t *testing.T) {
 		{"A100 80GB", "FP8", true},
 		{"H100", "MXFP4", true},
 		{"B200", "NVFP4", false},
-		{"T4", "BF16", true},
+		{"T4", "FP8", true},
 		{"T4", "FP16", false},
 		{"H100", "INT4", true},
 	} {

@@ -50,7 +50,7 @@ var decisions = map[string]struct{ want, why string }{
 	"p08_tp8_nvswitch":                   {"TP2", "defect: takes every device; two hold it"},
 	"p11_nvlink_exactly_100":             {"TP2", "links make a tensor group possible whatever their rate, and two devices hold it"},
 	"p12_pp16_nvlink_no_switch":          {"TP4 PP3", "12 devices are the fewest: 11 would need 73.1 of 71.4 GiB on a stage of 12 layers; 3 stages of 4 are simpler to run than 12 of one"},
-	"p13_tp16_nvswitch":                  {"TP4 PP3", "as p12; 12 and 16 are no tensor degrees of 100 heads"},
+	"p13_tp16_nvswitch":                  {"TP4 PP3", "as p12; 12 and 16 are no tensor degrees of 120 heads"},
 	"p15_tpu_v5p_256chip_single_profile": {"TP2 PP5", "defect: 256 chips as one device; 10 are the fewest, since 9 would need 90.4 of 84.8 GiB each"},
 	"p16_tpu_mixed_versions":             {"TP4 PP2", "defect: generations mixed in a tensor group; here each stage is of one generation"},
 	"p17_pp2_gaudi3":                     {"TP2", "two devices hold it either way; of equals the one without stages is simpler to run"},

@@ -1,0 +1,324 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/memory"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// The tests of this file are the defects of the predecessor's planner, one each; that of its prices is in pkg/estimate.
+
+func devicesOf(spec *v1alpha1.ShardingPlanSpec) map[string]bool {
+	used := map[string]bool{}
+	for _, row := range spec.Nodes {
+		for _, id := range row.Devices {
+			used[row.Node+"/"+string(id)] = true
+		}
+	}
+	return used
+}
+
+func gaudi(mib int64) product { return product{vendor: "intel", name: "HL-325L", family: v1alpha1.FamilyASIC, mib: mib} }
+
+// Tokens per second had a term of the model's size on one device and none on several: 7B went from 5.7 to 52 on a second
+// device, and 70B and 200B were equally fast on eight. There was no roofline, prefill, batch or time to the first token.
+func TestDefectThroughputIgnoresTheModel(t *testing.T) {
+	nodes := []Node{host("a", true, times8(h200)...)}
+	at := func(billions int64, tensor, sequences int32) *v1alpha1.Estimate {
+		m, err := model.FromParameters(billions * 1e9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return estimateOf(t, nodes, ask(t, m, 2048, sequences, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(tensor), Pipeline: ptr(int32(1))})))
+	}
+	one, two := at(7, 1, 1), at(7, 2, 1)
+	if speedup := float64(two.TokensPerSecond) / float64(one.TokensPerSecond); speedup < 1 || speedup > 2 {
+		t.Errorf("a second device makes 7B %.2f times as fast", speedup)
+	}
+	small, large := at(70, 8, 1), at(200, 8, 1)
+	if ratio := float64(small.TokensPerSecond) / float64(large.TokensPerSecond); ratio < 1.8 || ratio > 200./70 {
+		t.Errorf("70B is %.2f times as fast as 200B on the same devices, and reads 2.9 times less", ratio)
+	}
+	if many := at(7, 1, 64); many.TokensPerSecond < 20*one.TokensPerSecond || many.TTFTMillis <= one.TTFTMillis {
+		t.Errorf("64 sequences at once: %+v, one: %+v", many, one)
+	}
+}
+
+// Memory was weights and a flat fifth: no context, batch, KV heads, cache format or experts, and the device's total instead
+// of what is free of it.
+func TestDefectMemoryIsAFlatFifth(t *testing.T) {
+	total := func(change func(*Request)) int64 {
+		r := ask(t, llama(t, 8), 4096, 8, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(1))}))
+		change(&r)
+		return mustPlan(t, NewCluster([]Node{host("a", true, times8(h200)...)}), r).Totals.TotalBytes
+	}
+	base := total(func(*Request) {})
+	for name, change := range map[string]func(*Request){
+		"longer context": func(r *Request) { r.Placement.Spec.Workload.Inference.MaxModelLen *= 2 },
+		"more sequences": func(r *Request) { r.Placement.Spec.Workload.Inference.MaxSequences *= 2 },
+		"more KV heads":  func(r *Request) { r.Model.Architecture.Attention.KVHeads = 32 },
+	} {
+		if got := total(change); got <= base {
+			t.Errorf("%s: %d bytes, no more than %d", name, got, base)
+		}
+	}
+	if got := total(func(r *Request) { r.Placement.Spec.KVCacheType = "FP8" }); got >= base {
+		t.Errorf("a cache in 8 bits takes %d bytes, no less than %d", got, base)
+	}
+	mixtral := mixture(t)
+	if got := total(func(r *Request) { r.Model = mixtral }); got < mixtral.WeightBytes(v1alpha1.BF16) {
+		t.Errorf("a mixture takes %d bytes, fewer than all of its experts", got)
+	}
+	full := []Node{host("a", true, h100)}
+	full[0].Inventory.Status.Devices[0].Memory.UsedByOthersMiB = 70000
+	if spec, err := Plan(NewCluster(full), ask(t, llama(t, 8), 4096, 8, format("BF16"))); err == nil {
+		t.Errorf("80 GiB of which 12 are free hold 15 GiB of weights: %+v", spec.Nodes)
+	}
+	if c := NewCluster([]Node{host("a", true, many(2, t4)...)}); mustPlan(t, c, ask(t, llama(t, 8), 2048, 1)).Quantization == v1alpha1.BF16 {
+		t.Error("BF16 on a T4, which has none")
+	}
+}
+
+// Equal shards overflowed the smaller of unequal devices.
+func TestDefectEqualShardsOverflow(t *testing.T) {
+	small := h100
+	small.mib, small.name = 24576, "small"
+	m, err := model.FromParameters(44e9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := []Node{host("a", true, h100, small)}
+	r := ask(t, m, 2048, 1, format("BF16"))
+	spec := mustPlan(t, NewCluster(nodes), r)
+	checkPlan(t, nodes, r, spec)
+	if a, b := spec.Stages[0].PerDevice.TotalBytes, spec.Stages[1].PerDevice.TotalBytes; max(a, b) < 2*min(a, b) {
+		t.Errorf("stages of %d and %d bytes on 80 and 24 GiB", a, b)
+	}
+}
+
+// Every device was taken, never a part of them, never tensor groups in a pipeline, never copies.
+func TestDefectTakesEveryDevice(t *testing.T) {
+	for _, test := range []struct {
+		nodes   int
+		request Request
+		summary string
+		devices int32
+	}{
+		{1, ask(t, llama(t, 8), 8192, 16), "None", 1},
+		{2, ask(t, llama(t, 405), 4096, 4, format("BF16")), "TP8 PP2", 16},
+		{2, ask(t, llama(t, 8), 8192, 16, replicas(3)), "None x3", 3},
+	} {
+		var nodes []Node
+		for i := range test.nodes {
+			nodes = append(nodes, host(fmt.Sprint("n", i), true, times8(h100)...))
+		}
+		spec := mustPlan(t, NewCluster(nodes), test.request)
+		checkPlan(t, nodes, test.request, spec)
+		if spec.Strategy.Summary != test.summary || spec.Totals.Devices != test.devices {
+			t.Errorf("%s on %d devices, want %s on %d", spec.Strategy.Summary, spec.Totals.Devices, test.summary, test.devices)
+		}
+	}
+}
+
+// Devices of all vendors were one group; a device of the highest rank that did not fit, or that was listed last, hid one
+// that held the model alone; and the order of the list changed the plan.
+func TestDefectVendorsInOneGroup(t *testing.T) {
+	wafer := product{vendor: "cerebras", name: "WSE", family: v1alpha1.FamilyASIC, mib: 45056}
+	amd := mi300x
+	amd.mib = 24576
+	products := []product{wafer, amd, gaudi(24576), v5p, h100}
+	want := ""
+	for turn := range products {
+		order := append(slices.Clone(products[turn:]), products[:turn]...)
+		n := Node{Name: "a", Inventory: &v1alpha1.AcceleratorInventory{}}
+		for _, p := range order {
+			n.Inventory.Status.Devices = append(n.Inventory.Status.Devices, p.device(slices.IndexFunc(products, func(q product) bool { return q.name == p.name })))
+		}
+		m, err := model.FromParameters(30e9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := ask(t, m, 2048, 1, format("BF16"))
+		spec := mustPlan(t, NewCluster([]Node{n}), r)
+		checkPlan(t, []Node{n}, r, spec)
+		got := fmt.Sprint(spec.Strategy.Summary, spec.Nodes)
+		if want == "" {
+			want = got
+		}
+		if got != want || spec.Strategy.Summary != "None" {
+			t.Errorf("in another order %s, then %s", want, got)
+		}
+	}
+}
+
+// Tensor shards had layers (0,0), and none said which device it was.
+func TestDefectShardsNameNoDevice(t *testing.T) {
+	nodes := []Node{host("a", true, many(4, v5p)...)}
+	spec := mustPlan(t, NewCluster(nodes), ask(t, llama(t, 70), 8192, 8, format("BF16")))
+	if n := len(devicesOf(spec)); n != int(spec.Totals.Devices) || n < 2 {
+		t.Errorf("%d devices are named of %d", n, spec.Totals.Devices)
+	}
+	if len(spec.Stages) != 1 || spec.Stages[0].FirstLayer != 0 || spec.Stages[0].LastLayer != 79 {
+		t.Errorf("the ranks hold layers %+v of 80", spec.Stages)
+	}
+}
+
+// Stages had inverted, repeated or missing layers, and the layers were units of 250M parameters: 280 for 70B, which has 80.
+func TestDefectStagesWithoutLayers(t *testing.T) {
+	for stages := int32(1); stages <= 32; stages++ {
+		nodes := make([]Node, stages)
+		for i := range nodes {
+			nodes[i] = host(fmt.Sprintf("n%02d", i), false, h100)
+		}
+		r := ask(t, llama(t, 8), 2048, 1, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(stages)}))
+		checkPlan(t, nodes, r, mustPlan(t, NewCluster(nodes), r))
+	}
+	_, err := Plan(NewCluster([]Node{host("a", true, times8(h100)...)}), ask(t, llama(t, 8), 2048, 1, parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(33))})))
+	if bad := (*InvalidRequest)(nil); !errors.As(err, &bad) || !strings.Contains(bad.Message, "32 layers") {
+		t.Errorf("33 stages of 32 layers: %v", err)
+	}
+}
+
+// A profile of 256 chips counted as one device, which was given 972 GB on a chip of 95 GiB.
+func TestDefectChipsAreOneDevice(t *testing.T) {
+	var nodes []Node
+	for i := range 64 {
+		n := host(fmt.Sprintf("n%02d", i), true, many(4, v5p)...)
+		n.Inventory.Status.Links.Domains[0].Fabric = &v1alpha1.Fabric{ClusterUUID: "slice"}
+		nodes = append(nodes, n)
+	}
+	r := ask(t, llama(t, 405), 4096, 4, format("BF16"))
+	spec := mustPlan(t, NewCluster(nodes), r)
+	checkPlan(t, nodes, r, spec)
+	for _, s := range spec.Stages {
+		if s.PerDevice.TotalBytes > v5p.mib<<20 {
+			t.Errorf("%d bytes on a chip of %d", s.PerDevice.TotalBytes, v5p.mib<<20)
+		}
+	}
+	none := host("a", true)
+	if spec, err := Plan(NewCluster([]Node{none}), r); err == nil {
+		t.Errorf("no chips hold it: %+v", spec.Nodes)
+	}
+}
+
+// The host was returned as a success although the model did not fit, and its memory counted as the devices'.
+func TestDefectHostAsFallback(t *testing.T) {
+	cpu := product{vendor: "cpu", name: "EPYC", family: v1alpha1.FamilyCPU, mib: 4 << 20}
+	small := t4
+	for name, products := range map[string][]product{"host alone": {cpu}, "host beside a small device": {cpu, small}} {
+		n := host("a", false, products...)
+		n.Inventory.Status.Host.Memory.TotalMiB = 4 << 20
+		_, err := Plan(NewCluster([]Node{n}), ask(t, llama(t, 70), 2048, 1, format("BF16")))
+		if no := (*Unplaceable)(nil); !errors.As(err, &no) {
+			t.Errorf("%s: %v", name, err)
+		} else if no.Shortfall.FreeMiB > small.mib {
+			t.Errorf("%s: %d MiB are said to be free", name, no.Shortfall.FreeMiB)
+		}
+	}
+}
+
+// The interconnect was one number for everything: a switch on one host made a tensor group over all, network ports
+// justified one inside a host, links below a threshold none, and stages were not kept on linked pairs.
+func TestDefectOneInterconnect(t *testing.T) {
+	nodes := []Node{host("a", true, many(2, h100)...), host("b", false, many(2, h100)...), host("c", true, many(2, h100)...)}
+	r := ask(t, llama(t, 405), 2048, 1, format("FP8"))
+	spec := mustPlan(t, NewCluster(nodes), r)
+	checkPlan(t, nodes, r, spec) // no tensor group goes over nodes
+	if spec.Strategy.Tensor > 2 {
+		t.Errorf("%s over hosts of two devices", spec.Strategy.Summary)
+	}
+
+	var without, with []Node
+	for _, list := range []*[]Node{&without, &with} {
+		*list = []Node{host("a", false, many(2, l40s)...)}
+	}
+	with[0].Inventory.Status.NICs = []v1alpha1.NIC{{Name: "mlx5_0/1", Kind: v1alpha1.NICInfiniBand, Gbps: 800, Up: true}}
+	r = ask(t, llama(t, 8), 8192, 64, format("BF16"))
+	a, b := mustPlan(t, NewCluster(without), r), mustPlan(t, NewCluster(with), r)
+	if a.Strategy != b.Strategy || *a.Estimate != *b.Estimate {
+		t.Errorf("a network port changes what one host does: %s %+v and %s %+v", a.Strategy.Summary, a.Estimate, b.Strategy.Summary, b.Estimate)
+	}
+
+	slow := host("a", true, many(2, h100)...)
+	slow.Inventory.Status.Links.Domains[0].DeviceMBps = 99_000
+	r = ask(t, llama(t, 70), 4096, 8, format("FP8"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(2))}))
+	checkPlan(t, []Node{slow}, r, mustPlan(t, NewCluster([]Node{slow}), r))
+
+	pairs := host("a", false, many(4, h100)...)
+	for i := range 2 { // the first is linked to the third, the second to the fourth
+		members := []v1alpha1.DeviceID{pairs.Inventory.Status.Devices[i].ID, pairs.Inventory.Status.Devices[i+2].ID}
+		pairs.Inventory.Status.Links.Domains = append(pairs.Inventory.Status.Links.Domains, v1alpha1.LinkDomain{Name: fmt.Sprint("pair", i), Kind: "NVLink", Members: members})
+	}
+	r = ask(t, llama(t, 70), 2048, 1, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(2))}))
+	r.Placement.Spec.Quantization = "FP8"
+	used := devicesOf(mustPlan(t, NewCluster([]Node{pairs}), r))
+	whole := false
+	for _, d := range pairs.Inventory.Status.Links.Domains {
+		whole = whole || used["a/"+string(d.Members[0])] && used["a/"+string(d.Members[1])]
+	}
+	if !whole {
+		t.Errorf("a pipeline of two is on %v and not on a linked pair", used)
+	}
+}
+
+// The format was chosen for one device: 70B on eight of 80 GiB went to INT8, a small TPU took INT8 before FP16 on a GPU,
+// other accelerators were ignored, formats came back that did not fit, and FP8 was not known.
+func TestDefectFormatForOneDevice(t *testing.T) {
+	for name, test := range map[string]struct {
+		nodes   []Node
+		request Request
+		want    v1alpha1.Precision
+	}{
+		"eight devices hold 16 bits": {[]Node{host("a", true, times8(h100)...)}, ask(t, llama(t, 70), 8192, 8), v1alpha1.BF16},
+		"16 bits before a small TPU": {[]Node{host("a", true, h100), host("b", true, product{"google", "TPU v5e", v1alpha1.FamilyTPU, 16384, 819, v5p.tflops})}, ask(t, llama(t, 8), 4096, 4), v1alpha1.BF16},
+		"other accelerators count":   {[]Node{host("a", true, times8(gaudi(131072))...)}, ask(t, llama(t, 70), 8192, 8), v1alpha1.BF16},
+		"FP8 where it is native":     {[]Node{host("a", true, h100)}, ask(t, llama(t, 70), 2048, 1, func(s *specOf) { s.KVCacheType = "FP8" }), v1alpha1.INT4},
+		"FP8 on two":                 {[]Node{host("a", true, many(2, h100)...)}, ask(t, llama(t, 70), 8192, 8), v1alpha1.FP8},
+	} {
+		spec, err := Plan(NewCluster(test.nodes), test.request)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		checkPlan(t, test.nodes, test.request, spec)
+		if spec.Quantization != test.want {
+			t.Errorf("%s: %s, want %s", name, spec.Quantization, test.want)
+		}
+	}
+	if spec, err := Plan(NewCluster([]Node{host("a", false, t4)}), ask(t, llama(t, 405), 2048, 1)); err == nil {
+		t.Errorf("405B in %s on a T4", spec.Quantization)
+	}
+}
+
+// Parameters times bits wrapped around, and layers were cut to 32 bits.
+func TestDefectAmountsOverflow(t *testing.T) {
+	for _, parameters := range []int64{1e14, 9e13, 1 << 46} {
+		m, err := model.FromParameters(parameters)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes := m.WeightBytes(v1alpha1.FP32); bytes < 4*parameters {
+			t.Errorf("%d parameters are %d bytes in FP32", parameters, bytes)
+		}
+		_, err = Plan(NewCluster([]Node{host("a", true, times8(h100)...)}), ask(t, m, 1<<30, 1<<30, format("FP32")))
+		if no := (*Unplaceable)(nil); !errors.As(err, &no) || no.Shortfall.NeededMiB < parameters>>20 {
+			t.Errorf("%d parameters: %v", parameters, err)
+		}
+	}
+	for _, parameters := range []int64{-1, 0, 1 << 62} {
+		if _, err := model.FromParameters(parameters); err == nil {
+			t.Errorf("%d parameters are a model", parameters)
+		}
+	}
+	var no memory.Device
+	no.TotalBytes, no.OthersBytes = 1<<62, -1<<62
+	if memory.Offer(v1alpha1.EngineVLLM, false, 0, no) < 0 {
+		t.Error("a device offers less than nothing")
+	}
+}
