@@ -117,6 +117,9 @@ func checkStages(t failer, r Request, spec *v1alpha1.ShardingPlanSpec, shape v1a
 func placeOf(n *Node, d *v1alpha1.Device) string {
 	for _, domain := range n.Inventory.Status.Links.Domains {
 		for _, id := range domain.Members {
+			if id == d.ID && domain.Fabric != nil {
+				return domain.Fabric.ClusterUUID + "/" + domain.Fabric.CliqueID + "/" + d.Product
+			}
 			if id == d.ID {
 				return n.Name + "/" + domain.Name + "/" + d.Product
 			}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -46,6 +47,11 @@ func TestInvalidRequests(t *testing.T) {
 		"family":                 {llama(t, 8), func(s *specOf) { s.Devices = &v1alpha1.DeviceRequirements{Requirement: "CPU"} }, "devices.requirement", "use Any"},
 		"no workload":            {llama(t, 8), func(s *specOf) { s.Workload = v1alpha1.Workload{} }, "workload", "exactly one"},
 		"no context":             {llama(t, 8), func(s *specOf) { s.Workload.Inference.MaxModelLen = 0 }, "workload.inference.maxModelLen", "at least 1"},
+		"too long a context":     {llama(t, 8), func(s *specOf) { s.Workload.Inference.MaxModelLen = 1 << 30 }, "workload.inference.maxModelLen", "use 1 to 16777216"},
+		"too many sequences":     {llama(t, 8), func(s *specOf) { s.Workload.Inference.MaxSequences = math.MaxInt32 }, "workload.inference.sequences", "use 1 to 1048576"},
+		"unknown cache format":   {llama(t, 8), func(s *specOf) { s.KVCacheType = "FP12" }, "kv", "not a stored precision"},
+		"unknown method":         {llama(t, 8), train(v1alpha1.TrainingWorkload{Method: "Osmosis", SequenceLength: 1, GlobalBatch: 1}), "workload.training.method", "use Full, LoRA"},
+		"too long a sequence":    {llama(t, 8), train(v1alpha1.TrainingWorkload{SequenceLength: math.MaxInt32, GlobalBatch: 1}), "workload.training.sequenceLength", "use 1 to 16777216"},
 		"negative sequences":     {llama(t, 8), func(s *specOf) { s.Workload.Inference.MaxSequences = -1 }, "workload.inference.maxSequences", "at least 1"},
 		"no batch":               {llama(t, 8), train(v1alpha1.TrainingWorkload{SequenceLength: 1}), "workload.training", "globalBatch"},
 		"odd batch":              {llama(t, 8), train(v1alpha1.TrainingWorkload{SequenceLength: 1, GlobalBatch: 7, MicroBatch: 2}), "workload.training.globalBatch", "multiple of"},

@@ -23,6 +23,9 @@ func Plan(cluster *Cluster, request Request) (*v1alpha1.ShardingPlanSpec, error)
 	}
 	found, rejected := t.search()
 	if found == nil {
+		if err := t.countable(); err != nil {
+			return nil, err
+		}
 		return nil, t.explain(rejected)
 	}
 	return t.write(found), nil

@@ -1,0 +1,22 @@
+package plan
+
+import "strings"
+
+// countable says what keeps the memory of the request from being counted on any device: a number out of range that the
+// model of memory names. It is asked only where nothing was found, which is what such a number comes to.
+func (t *task) countable() error {
+	_, err := t.attempt(t.ladder[len(t.ladder)-1], true).count(-1, shape{1, 1, 1, 1})
+	if err == nil {
+		return nil
+	}
+	// The message begins with the field: `inference.sequences 5000000 is out of range: use 1 to 1048576`.
+	field, rest, _ := strings.Cut(err.Error(), " ")
+	if strings.HasPrefix(field, "inference.") || strings.HasPrefix(field, "training.") {
+		field = "workload." + field
+	}
+	value, remedy, found := strings.Cut(rest, ": ")
+	if !found {
+		return invalid("workload", rest, "correct it")
+	}
+	return invalid(field, value, remedy)
+}
