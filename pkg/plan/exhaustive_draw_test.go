@@ -41,7 +41,7 @@ func (r draws) model(layers int) *model.Model {
 // others in part.
 func (r draws) nodes(devices int) []Node {
 	products := []product{h100, l40s, a100, mi300x}
-	unknown := r.oneIn(8)
+	unknown := r.oneIn(5)
 	common := pick(r, products...)
 	memory := func() int64 { return pick(r, int64(6200), 7600, 8800, 12000, 16000, 24000, 40000) }
 	size := memory()

@@ -363,7 +363,8 @@ func (x *exhaustive) mixed(copies int) bool {
 }
 
 // best are the ways that the rule allows: of those whose times are known where there are any, those within the tolerance
-// of the best value, of them those with the fewest devices, and of them those of the best value.
+// of the best value, of them those with the fewest devices, and of them those of the best value. Where no times are known,
+// one tensor group comes before a pipeline.
 func (x *exhaustive) best(ways []way) []way {
 	judged := slices.ContainsFunc(ways, func(w way) bool { return w.judged })
 	var left []way
@@ -378,6 +379,9 @@ func (x *exhaustive) best(ways []way) []way {
 		near = value * (1 + tolerance)
 	}
 	left = slices.DeleteFunc(left, func(w way) bool { return w.value > near })
+	if grouped := func(w way) bool { return w.stages == 1 }; !judged && slices.ContainsFunc(left, grouped) {
+		left = slices.DeleteFunc(left, func(w way) bool { return !grouped(w) })
+	}
 	fewest := slices.MinFunc(left, func(a, b way) int { return cmp.Compare(a.total(), b.total()) })
 	left = slices.DeleteFunc(left, func(w way) bool { return w.total() > fewest.total() })
 	least := slices.MinFunc(left, func(a, b way) int { return cmp.Compare(a.value, b.value) })

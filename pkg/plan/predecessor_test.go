@@ -38,33 +38,32 @@ type predecessorPlan struct {
 const unplaceable = "does not fit"
 
 // decisions are what this planner decides instead, with the reason; cases that are not listed agree in the kind. Every
-// case that the file calls a defect is listed. The file knows types and memory, not products, so rates are not known and
-// the fewest devices are taken. vLLM may use 0.9 of what the driver shows of the memory, and refuses a device on which that
+// case that the file calls a defect is listed. The file knows types and memory, not products, so rates are not known, and
+// one tensor group is taken before a pipeline, and of each the fewest devices. vLLM may use 0.9 of what the driver shows of the memory, and refuses a device on which that
 // is not free beside the driver's context.
 var decisions = map[string]struct{ want, why string }{
 	"p01_cpu_only_fits":                  {unplaceable, "host processors are never planned on"},
 	"p02_cpu_only_overcommit":            {unplaceable, "defect: a plan for the host that does not fit"},
 	"p05_pp2_cuda_8g":                    {unplaceable, "each of two devices needs 7.3 GiB even with a small batch, and offers 6.8 of its 8"},
-	"p06_pp3_cuda_40g":                   {"TP2", "two devices hold it (29.9 of 35.6 GiB each), as a tensor group or a pipeline; of equals the one without stages is simpler to run"},
+	"p06_pp3_cuda_40g":                   {"TP2", "two devices hold it (29.9 of 35.6 GiB each), and one tensor group comes before a pipeline where rates are not known"},
 	"p07_pp4_cuda_80g":                   {"TP2", "defect: pseudo-layers instead of layers; two devices hold it"},
 	"p08_tp8_nvswitch":                   {"TP2", "defect: takes every device; two hold it"},
 	"p11_nvlink_exactly_100":             {"TP2", "links make a tensor group possible whatever their rate, and two devices hold it"},
-	"p12_pp16_nvlink_no_switch":          {"TP4 PP3", "12 devices are the fewest: 11 would need 73.1 of 71.4 GiB on a stage of 12 layers; 3 stages of 4 are simpler to run than 12 of one"},
-	"p13_tp16_nvswitch":                  {"TP4 PP3", "as p12; 12 and 16 are no tensor degrees of 120 heads"},
-	"p15_tpu_v5p_256chip_single_profile": {"TP2 PP5", "defect: 256 chips as one device; 10 are the fewest, since 9 would need 90.4 of 84.8 GiB each"},
+	"p12_pp16_nvlink_no_switch":          {"TP4 PP3", "8 devices do not hold it as one group, nor are 12 or 16 degrees of 120 heads; 12 devices are the fewest of a pipeline: 11 would need 73.1 of 71.4 GiB on a stage of 12 layers; 3 stages of 4 are simpler to run than 12 of one"},
+	"p13_tp16_nvswitch":                  {"TP4 PP3", "as p12"},
+	"p15_tpu_v5p_256chip_single_profile": {"TP24", "defect: 256 chips as one device; 24 is the next degree over 8 that divides the 120 heads"},
 	"p16_tpu_mixed_versions":             {"TP4 PP2", "defect: generations mixed in a tensor group; here each stage is of one generation"},
-	"p17_pp2_gaudi3":                     {"TP2", "two devices hold it either way; of equals the one without stages is simpler to run"},
+	"p17_pp2_gaudi3":                     {"TP2", "two devices hold it as one tensor group"},
 	"p18_hetero_cuda_last_small":         {"None", "defect: the last device hid the one that fits"},
 	"p19_hetero_cuda_first_small":        {"None", "defect: depends on listing order; the same devices as p18 get the same plan"},
 	"p20_mixed_vendor":                   {unplaceable, "defect: three vendors in one pipeline; the most that one vendor offers is 86.4 of 112.9 GiB"},
 	"p21_more_stages_than_layers":        {unplaceable, "defect: stages without layers; of 1 GiB half is the driver's context, so the engine's 0.9 are not free"},
 	"p22_uneven_tail_inverted":           {unplaceable, "defect: inverted ranges; of 2.5 GiB 2.0 are free, less than the engine's 0.9"},
 	"p23_numa_order":                     {unplaceable, "each of four devices needs 6.81 GiB even with a small batch, and offers 6.80 of its 8"},
-	"p24_unavailable_excluded":           {"TP2", "two devices hold it either way; of equals the one without stages is simpler to run"},
-	"p25_xgmi_mi300x_8":                  {"PP5", "5 devices are the fewest (158.8 of 171.5 GiB each); a tensor group needs all 8, which nothing asks for where rates are not known"},
+	"p24_unavailable_excluded":           {"TP2", "two devices hold it as one tensor group"},
 	"p26_int8_70b_one_gpu":               {"TP2", "one device needs 72.8 of 71.4 GiB with the engine's own batch; a smaller one (68.5 GiB) is taken only where no number of devices holds the engine's own"},
 	"p27_int8_35b_one_gpu":               {"TP2", "as p26: 36.1 of 35.6 GiB"},
-	"p28_ib_sharded":                     {"TP2", "two devices hold it either way; of equals the one without stages is simpler to run; network ports play no part"},
+	"p28_ib_sharded":                     {"TP2", "two devices hold it as one tensor group; network ports play no part"},
 	"p29_ib100_plus_nvlink10":            {"TP2", "defect: adds the network to the links to justify a tensor group; here the host alone does"},
 	"p30_zero_params":                    {"no model", "a model has at least a million parameters"},
 	"p31_nothing_available":              {unplaceable, "no device is not a plan of no ranks"},
@@ -72,8 +71,10 @@ var decisions = map[string]struct{ want, why string }{
 	"p33_npu_too_small":                  {unplaceable, "host processors are never planned on, and the NPU is too small"},
 	"p34_exact_fit":                      {unplaceable, "572 MiB hold 572 MiB of weights and no context"},
 	"p35_off_by_one":                     {unplaceable, "as p34, and host processors are never planned on"},
+	"p36_trn1_32xl":                      {"TP8", "8 devices hold it as one tensor group, which comes before a pipeline where rates are not known"},
 	"p37_tpu_plus_gpu_pool":              {unplaceable, "defect: TPU and GPU in one pipeline; of the 94.2 GiB the TPUs alone offer 4 times 14.4, the GPU 71.4"},
 	"p38_cerebras_shadows_gpu":           {"None", "defect: a device that does not fit hid one that does"},
+	"p39_inf2_48xl":                      {"TP8", "as p36"},
 	"p40_nvswitch_mixed_memory":          {"TP2", "defect: equal shards on a smaller device; the two large ones hold it"},
 }
 
