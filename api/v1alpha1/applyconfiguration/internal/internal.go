@@ -1641,6 +1641,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: data
       type:
         scalar: numeric
+    - name: decodeContext
+      type:
+        scalar: numeric
     - name: expert
       type:
         scalar: numeric
