@@ -151,6 +151,15 @@ func (f *Footprint) Sequences() int64 {
 // of vLLM keep the tokens of a step beside it, for all sequences together.
 func (f *Footprint) SequenceBytes(first, end int) int64 { return f.cache[end] - f.cache[first] }
 
+// KeptBytes is what a device keeps of each further micro-batch in flight for the backward pass, in all layers together; 0
+// in inference.
+func (f *Footprint) KeptBytes() int64 {
+	if f.training == nil {
+		return 0
+	}
+	return f.kept[f.layers] / f.training.inFlight()
+}
+
 // TokenBytes is the cache of one more token in layers first to end-1 of a device where no window is full; decode context
 // parallelism divides it by its degree.
 func (f *Footprint) TokenBytes(first, end int) int64 {

@@ -168,12 +168,15 @@ func (a *attempt) pipelines(l *lane, d degree, held map[shape]bool) []*candidate
 func (a *attempt) enough(c *candidate, stages, last int, caps []int64) int {
 	s := c.shape
 	s.stages = stages
+	if a.task.workload.Training != nil {
+		s.stages = 1
+	}
 	f := a.footprint(c.lane.class, s)
 	if f == nil {
 		return last + 1
 	}
-	if a.task.workload.Training != nil { // micro-batches in flight grow with the stages
-		return stages
+	if a.task.workload.Training != nil {
+		return f.enoughToTrain(stages, last, caps[0], a.task.passes(c.data))
 	}
 	if fewest := f.fewest(caps[0]); stages > 1 || fewest == 1 {
 		return max(stages, fewest)

@@ -94,13 +94,14 @@ func (c cuts) allow(ends []int) bool {
 }
 
 // cutFor is the split of an engine that cannot be given any: the one that leaves the fullest of some offers, which are in
-// falling order, one for each stage, emptiest. The stages may be given the offers in any order. It is nil where none fits.
+// falling order, one for each stage, emptiest, and of such the one whose smallest stage is largest. The stages may be given
+// the offers in any order. It is nil where none fits.
 func (f *footprint) cutFor(c cuts, offers []int64) []int {
 	if !f.mayHold(offers) {
 		return nil
 	}
 	var best []int
-	full := math.Inf(1)
+	full, smallest := math.Inf(1), int64(0)
 	needs := make([]int64, len(offers))
 	c.each(f.layers, len(offers), func(ends []int) bool {
 		first := 0
@@ -109,8 +110,9 @@ func (f *footprint) cutFor(c cuts, offers []int64) []int {
 				return true
 			}
 		}
-		if worst, ok := fullest(needs, offers); ok && worst < full {
-			best, full = append(best[:0], ends...), worst
+		worst, ok := fullest(needs, offers)
+		if least := slices.Min(needs); ok && (worst < full || worst == full && least > smallest) {
+			best, full, smallest = append(best[:0], ends...), worst, least
 		}
 		return true
 	})
