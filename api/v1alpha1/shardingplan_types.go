@@ -176,7 +176,8 @@ type Strategy struct {
 	// Stages.
 	// +kubebuilder:validation:Minimum=1
 	Pipeline int32 `json:"pipeline"`
-	// Data-parallel ranks in one process group.
+	// Data-parallel ranks in one process group. SGLang and TensorRT-LLM, which count them among their tensor ranks, are
+	// started with a tensor degree of tensor x data.
 	// +kubebuilder:validation:Minimum=1
 	Data int32 `json:"data"`
 	// Devices that share the experts of each layer.
@@ -185,6 +186,11 @@ type Strategy struct {
 	// Devices that share each sequence.
 	// +kubebuilder:validation:Minimum=1
 	Context int32 `json:"context"`
+	// Tensor ranks that share out the tokens of the KV cache instead of keeping the same ones (vLLM's
+	// decode-context-parallel-size). They are no devices of their own; nothing means 1.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	DecodeContext int32 `json:"decodeContext,omitempty"`
 	// Independent copies.
 	// +kubebuilder:validation:Minimum=1
 	Replicas int32 `json:"replicas"`

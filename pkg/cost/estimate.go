@@ -117,8 +117,12 @@ func (t *Training) Check() error {
 	if err := t.Strategy.check(); err != nil {
 		return err
 	}
+	if math.IsNaN(t.ContextRate) || t.ContextRate < 0 || t.ContextRate > maxRate {
+		return fmt.Errorf("contextRate: %g: set it to bytes per second from 0 to %g", t.ContextRate, float64(maxRate))
+	}
 	return checkNumbers([]field{
 		{"replicas", float64(t.Replicas)},
+		{"context", float64(t.Context)},
 		{"batch", t.Batch},
 		{"microBatch", t.MicroBatch},
 		{"sequence", t.Sequence},

@@ -10,6 +10,10 @@ type Training struct {
 	Strategy Strategy
 	// Replicas are data-parallel copies of the whole strategy.
 	Replicas int
+	// Context ranks share out the tokens of a sequence; below 1 counts as 1.
+	Context int
+	// ContextRate is what a device sends to other context ranks in bytes per second; 0 takes the network's rate.
+	ContextRate float64
 	// Batch is the number of sequences of an optimizer step over all replicas, MicroBatch of a pass.
 	Batch, MicroBatch float64
 	// Sequence is the number of tokens of a sequence.
@@ -70,19 +74,34 @@ func (t *Training) Operations() float64 {
 // Step is the time of an optimizer step in seconds with given constants.
 func (t *Training) Step(c *Constants) float64 {
 	d := t.Strategy.degrees()
-	replicas := float64(max(1, t.Replicas))
+	replicas, context := float64(max(1, t.Replicas)), float64(max(1, t.Context))
 	micro := max(1, t.MicroBatch)
 	count := max(1, t.Batch/(replicas*micro))
-	tokens := micro * t.Sequence
+	tokens := micro * t.Sequence / context
 	s := newStepper(t.Profile, t.Device, c, d)
 	compute := t.passes() * t.forward() * tokens / (d.ranks * d.stages * t.Device.peak[bits16] * c[TrainingShare])
 	whole := t.Profile.whole()
 	collect := t.passes() * (t.Profile.layers*s.collect(tokens/d.data) + whole.mixture*s.exchange(tokens)) / d.stages
-	pass := compute + collect
+	pass := compute + collect + t.passes()*t.circulate(tokens, context, d)
 	if d.stages > 1 {
 		pass += 2 * (c[TransferSeconds] + tokens*t.Profile.hidden*2/d.tensor/t.network())
 	}
-	return (count+d.stages-1)*pass + t.reduce(replicas, d) + c[StepSeconds]
+	return (count+d.stages-1)*pass + t.reduce(replicas*context, d) + c[StepSeconds]
+}
+
+// circulate is passing the keys and values of a pass's tokens on to all other context ranks, in 16 bits, without overlap
+// with computing.
+func (t *Training) circulate(tokens, context float64, d degrees) float64 {
+	if context <= 1 {
+		return 0
+	}
+	a := &t.Profile.attention
+	heads := max(1, a.kvHeads/d.tensor)
+	rate := t.ContextRate
+	if rate <= 0 {
+		rate = t.network()
+	}
+	return t.Profile.layers / d.stages * (context - 1) * tokens * heads * a.cached * 2 / rate
 }
 
 // reduce is the all-reduce of the gradients over the replicas, in 16 bits.

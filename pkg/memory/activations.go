@@ -20,7 +20,7 @@ func activationsOf(s *Setup, c *Constants) *activations {
 	e := engines[s.Engine]
 	a := &s.Model.Architecture
 	act := &activations{
-		tokens: s.Inference.BatchedTokens, sequences: s.Inference.BatchedSequences,
+		tokens: ceil(s.Inference.BatchedTokens, int64(s.Layout.Context)), sequences: s.Inference.BatchedSequences,
 		hidden: int64(a.HiddenSize), vocabulary: int64(a.VocabSize),
 		kept: keptWidths, wide: widest(s), element: plainBytes(s.Weights), slack: e.slack, sampler: e.sampler,
 	}
@@ -46,8 +46,8 @@ func widest(s *Setup) int64 {
 	width = max(width, ceil(3*int64(a.MoE.SharedIntermediateSize), tensor))
 	e := weightsOf(s).share()
 	routed := int64(a.MoE.ActiveExperts) * (3*e.width + e.hidden)
-	// The tokens of all attention groups come together at the experts, which the groups of experts share.
-	return max(width, ceil(routed*int64(s.Layout.AttentionData), int64(s.Layout.Expert)))
+	// The tokens of all attention groups and context ranks come together at the experts, which the groups of experts share.
+	return max(width, ceil(routed*int64(s.Layout.AttentionData)*int64(s.Layout.Context), int64(s.Layout.Expert)))
 }
 
 // forward is the pass through the layers.

@@ -63,6 +63,7 @@ func (l Layout) normal(s Setup) (Layout, error) {
 		{"pipeline", &l.Pipeline},
 		{"data", &l.Data},
 		{"attentionData", &l.AttentionData},
+		{"context", &l.Context},
 		{"expert", &l.Expert},
 		{"decodeContext", &l.DecodeContext},
 	} {
@@ -73,9 +74,9 @@ func (l Layout) normal(s Setup) (Layout, error) {
 			return l, fmt.Errorf("layout.%s %d is not a degree: use 1 to %d", d.field, *d.value, maxDegree)
 		}
 	}
-	for _, degree := range []int{l.Tensor, l.Pipeline, l.Data, l.AttentionData} {
+	for _, degree := range []int{l.Tensor, l.Pipeline, l.Data, l.AttentionData, l.Context} {
 		if ranks *= degree; ranks > maxDegree {
-			return l, fmt.Errorf("layout has more than %d ranks: lower tensor, pipeline, data or attentionData", maxDegree)
+			return l, fmt.Errorf("layout has more than %d ranks: lower tensor, pipeline, data, attentionData or context", maxDegree)
 		}
 	}
 	if layers := int(s.Model.Architecture.Layers); l.Pipeline > layers {
@@ -87,7 +88,7 @@ func (l Layout) normal(s Setup) (Layout, error) {
 	if s.Training != nil && l.AttentionData > 1 {
 		return l, fmt.Errorf("layout.attentionData %d is for inference: set data", l.AttentionData)
 	}
-	if shared := l.sharing(); shared%l.Expert != 0 {
+	if shared := l.sharing(s.Training != nil); shared%l.Expert != 0 {
 		return l, fmt.Errorf("layout.expert %d does not divide the %d ranks that share the experts of a stage: use a divisor", l.Expert, shared)
 	}
 	if l.Tensor%l.DecodeContext != 0 {
@@ -99,16 +100,20 @@ func (l Layout) normal(s Setup) (Layout, error) {
 	return l, nil
 }
 
-// sharing is the number of ranks of a stage that whole experts are shared among: in training those of data.
-func (l Layout) sharing() int {
-	if l.Data > 1 {
-		return l.Data
+// sharing is the number of ranks of a stage that whole experts are shared among: in training those of data and context,
+// where there are any.
+func (l Layout) sharing(training bool) int {
+	if l.apart(training) {
+		return l.Data * l.Context
 	}
-	return l.Tensor * l.AttentionData
+	return l.Tensor * l.Context * l.AttentionData
 }
 
+// apart says whether whole experts are shared among ranks that are no tensor ranks.
+func (l Layout) apart(training bool) bool { return training && l.Data*l.Context > 1 }
+
 // ranks is the number of ranks of an instance.
-func (l Layout) ranks() int { return l.Tensor * l.Pipeline * l.Data * l.AttentionData }
+func (l Layout) ranks() int { return l.Tensor * l.Pipeline * l.Data * l.AttentionData * l.Context }
 
 // decodeContextLimit is how many copies of the same cache tensor ranks would hold, which is as far as sharing its tokens
 // can go: all of them of a latent, ranks over heads otherwise. Source: vLLM's check of decode_context_parallel_size.

@@ -92,7 +92,7 @@ func (f *Footprint) explainWeights(first, end int) []Line {
 		lines = append(lines, Line{"weights", g.String(), g.bytes(), fmt.Sprintf("%d layers × %d B%s", g.count, w.layer(g.first), suffix), note})
 	}
 	for _, g := range groups(f.experts, first, end) {
-		lines = append(lines, Line{"weights", "experts of " + g.String(), g.bytes(), fmt.Sprintf("%d layers × (%s)%s", g.count, w.formula(g.first), suffix), w.note()})
+		lines = append(lines, Line{"weights", "experts of " + g.String(), g.bytes(), fmt.Sprintf("%d layers × (%s)%s", g.count, w.formula(g.first), f.training.expertSuffix()), w.note()})
 	}
 	ends := f.ends(first, end == f.layers)
 	for i, name := range f.endNames(first, end == f.layers) {

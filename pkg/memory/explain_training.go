@@ -10,14 +10,30 @@ func (t *training) suffix() string {
 	return fmt.Sprintf(" × %d models / %d ranks", t.method.models, t.weightRanks)
 }
 
+// expertSuffix is suffix for routed experts.
+func (t *training) expertSuffix() string {
+	if t == nil {
+		return ""
+	}
+	return fmt.Sprintf(" × %d models / %d ranks", t.method.models, beside(t.weightRanks, t.states.expert))
+}
+
 // explain is the arithmetic of gradients, optimizer and activations.
 func (t *training) explain(f *Footprint, u Use, first, end int) []Line {
 	tables := f.ends(first, end == f.layers).tables
 	layers, table := f.trained[end]-f.trained[first], t.table(f)
 	count := fmt.Sprintf("(%d in layers + %d tables × %d) parameters", layers, tables, table)
+	experts := f.trainedExperts[end] - f.trainedExperts[first]
+	shares := func(bytes, ranks int64) string {
+		text := fmt.Sprintf("%s × %d B / %d ranks", count, bytes, ranks)
+		if experts > 0 {
+			text += fmt.Sprintf(" + %d in experts × %d B / %d ranks", experts, bytes, beside(ranks, t.states.expert))
+		}
+		return text
+	}
 	lines := []Line{
-		{"gradients", "gradients", u.Gradients, fmt.Sprintf("%s × %d B / %d ranks", count, t.states.gradient, t.states.gradientRanks), ""},
-		{"optimizer", "states", u.Optimizer, fmt.Sprintf("%s × %d B / %d ranks", count, t.states.optimizer, t.states.optimizerRanks), ""},
+		{"gradients", "gradients", u.Gradients, shares(t.states.gradient, t.states.gradientRanks), ""},
+		{"optimizer", "states", u.Optimizer, shares(t.states.optimizer, t.states.optimizerRanks), ""},
 		{"activations", "kept", f.kept[end] - f.kept[first], fmt.Sprintf("%d layers × %d micro-batches × %d B", end-first, t.inFlight(), t.kept/t.inFlight()), t.keptNote()},
 	}
 	if t.recomputed > 0 {
@@ -27,7 +43,7 @@ func (t *training) explain(f *Footprint, u Use, first, end int) []Line {
 		a, load := &t.setup.Model.Architecture, t.setup.Training
 		lines = append(lines, Line{
 			"activations", "loss", t.loss,
-			fmt.Sprintf("%d sequences × %d tokens × %d words × %d B / %d ranks", max(1, load.MicroBatch), load.SequenceLength, a.VocabSize, lossBytes, t.setup.Layout.Tensor),
+			fmt.Sprintf("%d sequences × %d tokens × %d words × %d B / %d ranks", max(1, load.MicroBatch), t.tokens(), a.VocabSize, lossBytes, t.setup.Layout.Tensor),
 			"32-bit logits and their gradient",
 		})
 	}

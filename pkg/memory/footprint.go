@@ -14,7 +14,7 @@ type Footprint struct {
 	layers    int
 	tied      bool
 	// Sums over the layers before an index.
-	weights, experts, cache, step, kept, trained []int64
+	weights, experts, cache, step, kept, trained, trainedExperts []int64
 	// What the ends of the model add.
 	embedding, head, norm int64
 	activations           *activations
@@ -90,8 +90,8 @@ func (f *Footprint) InPipeline(stages int) (*Footprint, error) {
 // sum fills the sums over layers. Layers of one form are counted once.
 func (f *Footprint) sum() {
 	n := f.layers + 1
-	sums := make([]int64, 6*n)
-	for i, list := range []*[]int64{&f.weights, &f.experts, &f.cache, &f.step, &f.kept, &f.trained} {
+	sums := make([]int64, 7*n)
+	for i, list := range []*[]int64{&f.weights, &f.experts, &f.cache, &f.step, &f.kept, &f.trained, &f.trainedExperts} {
 		*list = sums[i*n : (i+1)*n : (i+1)*n]
 	}
 	w := weightsOf(&f.setup)
@@ -109,17 +109,21 @@ func (f *Footprint) sum() {
 		a := &counted[last]
 		f.weights[i+1], f.experts[i+1] = bounded(f.weights[i]+a.weights), bounded(f.experts[i]+a.experts)
 		f.cache[i+1], f.step[i+1] = bounded(f.cache[i]+a.cache), bounded(f.step[i]+a.step)
-		f.kept[i+1], f.trained[i+1] = bounded(f.kept[i]+a.kept), bounded(f.trained[i]+a.trained)
+		f.kept[i+1], f.trained[i+1] = bounded(f.kept[i]+a.kept), bounded(f.trained[i]+a.trained.rest)
+		f.trainedExperts[i+1] = bounded(f.trainedExperts[i] + a.trained.experts)
 	}
 }
 
 // amounts are what a device needs for a layer.
-type amounts struct{ weights, experts, cache, step, kept, trained int64 }
+type amounts struct {
+	weights, experts, cache, step, kept int64
+	trained                             trainable
+}
 
 func (f *Footprint) layer(w *weights, i int) amounts {
 	a := amounts{weights: w.layer(i), experts: w.experts(i)}
 	if t := f.training; t != nil {
-		a.weights, a.experts = t.held(a.weights), t.held(a.experts)
+		a.weights, a.experts = t.held(a.weights), t.heldExperts(a.experts)
 		a.kept, a.trained = t.kept, t.trained(i)
 		return a
 	}
@@ -146,6 +150,15 @@ func (f *Footprint) Sequences() int64 {
 // SequenceBytes is the cache of each sequence of the longest length in layers first to end-1 of a device. Windowed layers
 // of vLLM keep the tokens of a step beside it, for all sequences together.
 func (f *Footprint) SequenceBytes(first, end int) int64 { return f.cache[end] - f.cache[first] }
+
+// KeptBytes is what a device keeps of each further micro-batch in flight for the backward pass, in all layers together; 0
+// in inference.
+func (f *Footprint) KeptBytes() int64 {
+	if f.training == nil {
+		return 0
+	}
+	return f.kept[f.layers] / f.training.inFlight()
+}
 
 // TokenBytes is the cache of one more token in layers first to end-1 of a device where no window is full; decode context
 // parallelism divides it by its degree.

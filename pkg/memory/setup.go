@@ -29,8 +29,11 @@ type Layout struct {
 	// the experts. SGLang and TensorRT-LLM count them inside their tensor degree: tp 8 with dp 8 is Tensor 1 and
 	// AttentionData 8 here.
 	AttentionData int
-	// Expert groups share out whole experts among the Tensor x AttentionData ranks of a stage (in training among the Data
-	// ranks); ranks of one group share the width of its experts.
+	// Context ranks share out the tokens of a sequence and hold the same weights, except for experts. In inference they
+	// share a step's tokens and each keep the whole cache.
+	Context int
+	// Expert groups share out whole experts among the Tensor x Context x AttentionData ranks of a stage (in training among
+	// the Data x Context ranks); ranks of one group share the width of its experts.
 	Expert int
 	// DecodeContext ranks among the tensor ranks share out the tokens of the cache.
 	DecodeContext int

@@ -44,19 +44,32 @@ var shardings = map[v1alpha1.TrainingSharding]sharding{
 	"FSDP":  {optimizer: true, gradients: true, weights: true},
 }
 
+// contextShards are the engines that share out weights, gradients and optimizer over the context ranks as well as over
+// those of data. Sources: Megatron's distributed optimizer (get_data_parallel_group with context parallel), DeepSpeed's
+// sequence data parallel group, torchtitan's fsdp mesh of dp_shard and cp. Other programs decide for themselves.
+var contextShards = map[v1alpha1.Engine]bool{v1alpha1.EngineMegatron: true, v1alpha1.EngineDeepSpeed: true, v1alpha1.EngineTorch: true}
+
 // states are the bytes of a trained parameter, and what they are shared among.
 type states struct {
 	gradient, optimizer           int64
 	gradientRanks, optimizerRanks int64
+	// expert is the degree that experts are shared out by already; their shards are shared by so many ranks fewer.
+	expert int64
 }
 
-func (s states) gradients(parameters int64) int64 {
-	return ceil(times(parameters, s.gradient), s.gradientRanks)
+// trainable counts the parameters that a device trains, those of routed experts by themselves.
+type trainable struct{ rest, experts int64 }
+
+func (s states) gradients(t trainable) int64 { return s.share(t, s.gradient, s.gradientRanks) }
+
+func (s states) optimizers(t trainable) int64 { return s.share(t, s.optimizer, s.optimizerRanks) }
+
+func (s states) share(t trainable, bytes, ranks int64) int64 {
+	return bounded(ceil(times(t.rest, bytes), ranks) + ceil(times(t.experts, bytes), beside(ranks, s.expert)))
 }
 
-func (s states) optimizers(parameters int64) int64 {
-	return ceil(times(parameters, s.optimizer), s.optimizerRanks)
-}
+// beside is how many of some ranks hold the same experts, where an expert degree shares them out.
+func beside(ranks, expert int64) int64 { return max(1, ranks/expert) }
 
 // training is what training adds.
 type training struct {
@@ -110,10 +123,14 @@ func (f *Footprint) train() {
 	s := &f.setup
 	load, layout := s.Training, s.Layout
 	share := shardings[load.Sharding]
-	t := &training{setup: s, method: methods[load.Method], weightRanks: ranks(share.weights, layout.Data)}
+	shards := layout.Data
+	if contextShards[s.Engine] {
+		shards *= layout.Context
+	}
+	t := &training{setup: s, method: methods[load.Method], weightRanks: ranks(share.weights, shards)}
 	t.states = states{
-		gradient: plainBytes(s.Weights), optimizer: optimizerBytes[load.Optimizer],
-		gradientRanks: ranks(share.gradients, layout.Data), optimizerRanks: ranks(share.optimizer, layout.Data),
+		gradient: plainBytes(s.Weights), optimizer: optimizerBytes[load.Optimizer], expert: int64(layout.Expert),
+		gradientRanks: ranks(share.gradients, shards), optimizerRanks: ranks(share.optimizer, shards),
 	}
 	if s.Weights == v1alpha1.FP32 {
 		// The weights are the 32-bit copy.
@@ -133,7 +150,7 @@ func (f *Footprint) train() {
 func (t *training) keep(hidden, vocabulary int64) {
 	load, layout := t.setup.Training, t.setup.Layout
 	micro, tensor := max(1, int64(load.MicroBatch)), int64(layout.Tensor)
-	tokens := times(micro, int64(load.SequenceLength))
+	tokens := times(micro, t.tokens())
 	scale := plainBytes(t.setup.Weights) / 2
 	whole := part(times(tokens, hidden, scale), repeatedActivation*tensor+sharedActivation, tensor)
 	t.kept = whole
@@ -142,6 +159,11 @@ func (t *training) keep(hidden, vocabulary int64) {
 	}
 	t.kept = times(t.kept, t.inFlight())
 	t.loss = part(times(tokens, vocabulary), lossBytes, tensor)
+}
+
+// tokens is what a rank has of a sequence.
+func (t *training) tokens() int64 {
+	return ceil(int64(t.setup.Training.SequenceLength), int64(t.setup.Layout.Context))
 }
 
 // inFlight is how many micro-batches the first stage holds.
@@ -161,26 +183,32 @@ func ranks(shared bool, data int) int64 {
 // held is what a device keeps of some bytes of weights, for all models of the method.
 func (t *training) held(bytes int64) int64 { return ceil(times(bytes, t.method.models), t.weightRanks) }
 
+// heldExperts is held for routed experts.
+func (t *training) heldExperts(bytes int64) int64 {
+	return ceil(times(bytes, t.method.models), beside(t.weightRanks, t.states.expert))
+}
+
 // trained counts the parameters of a layer that are trained on a device.
-func (t *training) trained(layer int) int64 {
+func (t *training) trained(layer int) trainable {
 	if t.method.adapter != nil {
-		return t.method.adapter(t.setup, layer)
+		return trainable{rest: t.method.adapter(t.setup, layer)}
 	}
-	return times(t.method.trained, parameters(t.setup, layer))
+	p := parameters(t.setup, layer)
+	return trainable{times(t.method.trained, p.rest), times(t.method.trained, p.experts)}
 }
 
 // parameters counts a layer's parameters on a device, by its bytes in 16 bits.
-func parameters(s *Setup, layer int) int64 {
+func parameters(s *Setup, layer int) trainable {
 	sixteen := *s
 	sixteen.Weights = v1alpha1.BF16
 	w := weightsOf(&sixteen)
-	return (w.layer(layer) + w.experts(layer)) / 2
+	return trainable{w.layer(layer) / 2, w.experts(layer) / 2}
 }
 
 // use adds the components of training to a run of layers with so many embedding or head tables.
 func (t *training) use(u *Use, f *Footprint, first, end int, tables int64) {
-	sum := f.trained[end] - f.trained[first] + times(tables, t.table(f))
-	u.Weights += t.adapters(sum)
+	sum := trainable{f.trained[end] - f.trained[first] + times(tables, t.table(f)), f.trainedExperts[end] - f.trainedExperts[first]}
+	u.Weights += t.adapters(sum.rest)
 	u.Gradients, u.Optimizer = t.states.gradients(sum), t.states.optimizers(sum)
 	u.Weights = bounded(u.Weights + t.gathered)
 	u.Activations = bounded(f.kept[end] - f.kept[first] + t.recomputed)

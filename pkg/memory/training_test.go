@@ -135,3 +135,75 @@ func TestPipelineKeepsMicroBatches(t *testing.T) {
 		t.Errorf("two micro-batches: %d bytes in four stages, want %d", four, two)
 	}
 }
+
+// TestContext holds what context ranks share out: the tokens of a sequence, and in engines that shard over them the states.
+func TestContext(t *testing.T) {
+	m := lookup(t, "Llama-3-8B")
+	use := func(engine v1alpha1.Engine, layout Layout, sharding v1alpha1.TrainingSharding) Use {
+		f, err := New(Setup{
+			Model: m, Engine: engine, Weights: v1alpha1.BF16, Layout: layout,
+			Training: &v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8, Sharding: sharding},
+		}, Device{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return whole(f)
+	}
+	for _, engine := range []v1alpha1.Engine{v1alpha1.EngineMegatron, v1alpha1.EngineTorch, v1alpha1.EngineJAX} {
+		one, four := use(engine, Layout{}, ""), use(engine, Layout{Context: 4}, "")
+		if four.Activations*4 != one.Activations || four.Weights != one.Weights || four.Optimizer != one.Optimizer {
+			t.Errorf("%s: %+v on 4 context ranks, %+v on one: want a quarter of the activations and the same states", engine, four, one)
+		}
+		shared, both := use(engine, Layout{Data: 2}, "ZeRO1"), use(engine, Layout{Data: 2, Context: 2}, "ZeRO1")
+		want := shared.Optimizer / 2
+		if engine == v1alpha1.EngineJAX {
+			want = shared.Optimizer
+		}
+		if both.Optimizer != want {
+			t.Errorf("%s: %d bytes of optimizer on data 2 and context 2, want %d", engine, both.Optimizer, want)
+		}
+	}
+}
+
+// TestShardedExperts holds that experts which an expert degree shares out are not shared out once more by the same ranks:
+// all data ranks together hold every state once, with and without it.
+func TestShardedExperts(t *testing.T) {
+	m := lookup(t, "Mixtral-8x7B-v0.1")
+	states := func(expert int, sharding v1alpha1.TrainingSharding) Use {
+		f, err := New(Setup{
+			Model: m, Engine: v1alpha1.EngineMegatron, Weights: v1alpha1.BF16, Layout: Layout{Data: 8, Expert: expert},
+			Training: &v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 8, Sharding: sharding},
+		}, Device{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return whole(f)
+	}
+	for _, expert := range []int{2, 4, 8} {
+		whole, apart := states(1, "ZeRO3"), states(expert, "ZeRO3")
+		if diff := apart.Optimizer - whole.Optimizer; diff < 0 || diff > 1<<10 {
+			t.Errorf("expert %d: %d bytes of optimizer, %d without: 8 ranks hold each once either way", expert, apart.Optimizer, whole.Optimizer)
+		}
+		replicated, shared := states(1, "None"), states(expert, "None")
+		routed := m.WeightBytes(v1alpha1.BF16) - shared.Weights
+		if want := replicated.Optimizer - shared.Optimizer; routed <= 0 || routed*6 != want {
+			t.Errorf("expert %d: %d bytes of optimizer less without sharding, want 6 for each of the %d bytes of weights that go", expert, want, routed)
+		}
+	}
+}
+
+// TestServingContext holds that prefill context ranks share a step's tokens and keep the whole cache.
+func TestServingContext(t *testing.T) {
+	m := lookup(t, "Llama-3-8B")
+	use := func(context int) Use {
+		f, err := New(Setup{Model: m, Weights: v1alpha1.BF16, Layout: Layout{Context: context}, Inference: &Inference{MaxModelLen: 8192, BatchedTokens: 8192, BatchedSequences: 8}}, Device{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return whole(f)
+	}
+	one, two := use(1), use(2)
+	if two.Weights != one.Weights || two.Cache != one.Cache || two.Activations >= one.Activations {
+		t.Errorf("%+v on two context ranks, %+v on one", two, one)
+	}
+}

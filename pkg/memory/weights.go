@@ -20,11 +20,12 @@ type weights struct {
 	rest      *model.Model
 	precision v1alpha1.Precision
 	layout    Layout
+	training  bool
 	pads      bool
 }
 
 func weightsOf(s *Setup) *weights {
-	w := &weights{model: s.Model, rest: s.Model, precision: s.Weights, layout: s.Layout, pads: engines[s.Engine].padsExperts}
+	w := &weights{model: s.Model, rest: s.Model, precision: s.Weights, layout: s.Layout, training: s.Training != nil, pads: engines[s.Engine].padsExperts}
 	if s.Model.Architecture.MoE != nil {
 		rest := *s.Model
 		rest.Architecture = *s.Model.Architecture.DeepCopy()
@@ -76,9 +77,9 @@ type expertShare struct{ count, matrices, hidden, width int64 }
 func (w *weights) share() expertShare {
 	a := &w.model.Architecture
 	groups := int64(w.layout.Expert)
-	split := int64(w.layout.Tensor) * int64(w.layout.AttentionData) / groups
-	if w.layout.Data > 1 {
-		// In training the groups are among the data ranks, and tensor ranks share the width.
+	split := int64(w.layout.sharing(w.training)) / groups
+	if w.layout.apart(w.training) {
+		// The groups are among the data ranks, and tensor ranks share the width.
 		split = int64(w.layout.Tensor)
 	}
 	e := expertShare{

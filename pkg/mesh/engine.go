@@ -12,11 +12,13 @@ import (
 // distributed/parallel_state (ExternalDP x DP x PP x TP), SGLang parallel_state docstring, TensorRT-LLM Mapping
 // (rank = tp + cp*tp_size + pp*tp_size*cp_size), Megatron-LM RankGenerator's default, DeepSpeed's row-major axes
 // [pipe, data, model], torchtitan's [pp, dp_replicate, dp_shard, cp, tp]. JAX and MPI leave the order to the program;
-// they get the one of Torch.
+// they get the one of Torch. The data ranks of SGLang and TensorRT-LLM are runs of the engine's tensor ranks (SGLang
+// compute_dp_attention_world_info, TensorRT-LLM Mapping.dp_size), so here they come right after them: the engine's tensor
+// rank is tp + dp*tp_size.
 var engineOrders = map[v1alpha1.Engine]string{
 	v1alpha1.EngineVLLM:        "tp-pp-dp",
-	v1alpha1.EngineSGLang:      "tp-pp",
-	v1alpha1.EngineTensorRTLLM: "tp-cp-pp",
+	v1alpha1.EngineSGLang:      "tp-dp-pp",
+	v1alpha1.EngineTensorRTLLM: "tp-dp-cp-pp",
 	v1alpha1.EngineMegatron:    "tp-cp-ep-dp-pp",
 	v1alpha1.EngineDeepSpeed:   "tp-dp-pp",
 	v1alpha1.EngineTorch:       "tp-cp-dp-pp",
@@ -33,8 +35,16 @@ func EngineOrder(engine v1alpha1.Engine) string {
 	return engineOrders[engine]
 }
 
-// orderFor is the engine's order with what it lacks: data slowest, as separate instances side by side, and where a plan
-// needs it context right after tensor, as in vLLM's PP x PCP x TP.
+// tensorHoldsData are the engines whose own tensor degree counts the data ranks as well.
+var tensorHoldsData = map[v1alpha1.Engine]bool{v1alpha1.EngineSGLang: true, v1alpha1.EngineTensorRTLLM: true}
+
+// TensorHoldsData says whether the engine's data ranks are a division of its tensor ranks, as the attention data
+// parallelism of SGLang and TensorRT-LLM is. A strategy counts them apart, so that the product of its degrees is the
+// number of devices: such an engine is started with a tensor degree of tensor x data.
+func TensorHoldsData(engine v1alpha1.Engine) bool { return tensorHoldsData[engine] }
+
+// orderFor is the engine's order with what it lacks: where a plan needs it, context right after tensor, as in vLLM's
+// PP x PCP x TP.
 func orderFor(engine v1alpha1.Engine, context int) (string, error) {
 	order := EngineOrder(engine)
 	if order == "" {
@@ -43,9 +53,6 @@ func orderFor(engine v1alpha1.Engine, context int) (string, error) {
 	names := strings.Split(order, "-")
 	if context > 1 && !slices.Contains(names, "cp") {
 		names = slices.Insert(names, 1, "cp")
-	}
-	if !slices.Contains(names, "dp") {
-		names = append(names, "dp")
 	}
 	return strings.Join(names, "-"), nil
 }

@@ -108,8 +108,10 @@ func TestExpertGroups(t *testing.T) {
 		over   string
 	}{
 		"Megatron reuses data ranks":           {v1alpha1.EngineMegatron, map[string]int{"tp": 2, "dp": 4}, 2, "[[0 2] [1 3] [4 6] [5 7]]", "[cp dp]"},
-		"TensorRT-LLM takes neighbours":        {v1alpha1.EngineTensorRTLLM, map[string]int{"tp": 8}, 4, "[[0 1 2 3] [4 5 6 7]]", "[tp]"},
-		"SGLang strides":                       {v1alpha1.EngineSGLang, map[string]int{"tp": 8}, 4, "[[0 2 4 6] [1 3 5 7]]", "[tp]"},
+		"TensorRT-LLM takes neighbours":        {v1alpha1.EngineTensorRTLLM, map[string]int{"tp": 8}, 4, "[[0 1 2 3] [4 5 6 7]]", "[tp dp]"},
+		"TensorRT-LLM counts data as tensor":   {v1alpha1.EngineTensorRTLLM, map[string]int{"dp": 8, "pp": 2}, 4, "[[0 1 2 3] [4 5 6 7] [8 9 10 11] [12 13 14 15]]", "[tp dp]"},
+		"SGLang strides":                       {v1alpha1.EngineSGLang, map[string]int{"tp": 8}, 4, "[[0 2 4 6] [1 3 5 7]]", "[tp dp]"},
+		"SGLang counts data as tensor":         {v1alpha1.EngineSGLang, map[string]int{"tp": 2, "dp": 4, "pp": 2}, 8, "[[0 1 2 3 4 5 6 7] [8 9 10 11 12 13 14 15]]", "[tp dp]"},
 		"vLLM takes all ranks of a stage":      {v1alpha1.EngineVLLM, map[string]int{"tp": 2, "dp": 2, "pp": 2}, 4, "[[0 1 4 5] [2 3 6 7]]", "[tp dp]"},
 		"no engine is vLLM":                    {"", map[string]int{"tp": 2}, 2, "[[0 1]]", "[tp dp]"},
 		"torchtitan flattens data and tensors": {v1alpha1.EngineTorch, map[string]int{"tp": 2, "dp": 2, "pp": 2}, 4, "[[0 1 2 3] [4 5 6 7]]", "[tp cp dp]"},
@@ -124,6 +126,54 @@ func TestExpertGroups(t *testing.T) {
 				t.Errorf("got %v over %v, %v, want %s over %s", got, over, err, test.want, test.over)
 			}
 		})
+	}
+}
+
+// SGLang's tensor rank is that of attention within its data rank, which follow one another (its
+// compute_dp_attention_world_info); TensorRT-LLM's attention data parallelism makes every tensor rank one of data.
+func TestDataRanksInsideTensor(t *testing.T) {
+	for name, test := range map[string]struct {
+		engine v1alpha1.Engine
+		sizes  map[string]int
+		want   map[string]string
+	}{
+		"SGLang tp 4 dp 2 pp 2": {v1alpha1.EngineSGLang, map[string]int{"tp": 2, "dp": 2, "pp": 2}, map[string]string{
+			"tp": "[[0 1] [2 3] [4 5] [6 7]]", "dp": "[[0 2] [1 3] [4 6] [5 7]]", "pp": "[[0 4] [1 5] [2 6] [3 7]]", "tp-dp": "[[0 1 2 3] [4 5 6 7]]",
+		}},
+		"TensorRT-LLM tp 4 dp 4 pp 2": {v1alpha1.EngineTensorRTLLM, map[string]int{"dp": 4, "pp": 2}, map[string]string{
+			"dp": "[[0 1 2 3] [4 5 6 7]]", "pp": "[[0 4] [1 5] [2 6] [3 7]]",
+		}},
+		"vLLM tp 2 dp 2 pp 2": {v1alpha1.EngineVLLM, map[string]int{"tp": 2, "dp": 2, "pp": 2}, map[string]string{
+			"dp": "[[0 4] [1 5] [2 6] [3 7]]", "pp": "[[0 2] [1 3] [4 6] [5 7]]",
+		}},
+	} {
+		m, err := New(EngineOrder(test.engine), test.sizes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for dimensions, want := range test.want {
+			if got, err := m.Groups(strings.Split(dimensions, "-")...); err != nil || fmt.Sprint(got) != want {
+				t.Errorf("%s, %s: got %v, %v, want %s", name, dimensions, got, err, want)
+			}
+		}
+	}
+	if !TensorHoldsData(v1alpha1.EngineSGLang) || TensorHoldsData(v1alpha1.EngineVLLM) {
+		t.Error("SGLang counts data ranks among its tensor ranks, vLLM does not")
+	}
+}
+
+func TestDecodeContextGroups(t *testing.T) {
+	m, err := New("tp-pp-dp", map[string]int{"tp": 4, "pp": 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := m.DecodeContextGroups(2); err != nil || fmt.Sprint(got) != "[[0 1] [2 3] [4 5] [6 7]]" {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for _, size := range []int{3, 8, 0, -1} {
+		if got, err := m.DecodeContextGroups(size); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("size %d does not divide the 4", size)) {
+			t.Errorf("size %d: got %v, %v", size, got, err)
+		}
 	}
 }
 

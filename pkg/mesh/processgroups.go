@@ -1,13 +1,18 @@
 package mesh
 
-import "github.com/rankwright/rankwright/api/v1alpha1"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
 
 // maxListedRanks bounds the worlds whose groups are listed in a DeviceMesh.
 const maxListedRanks = 512
 
 // processGroups are the groups of one copy. Where an expert group is only a part of the ranks that differ along its
 // dimensions, its size says so and the ranks are needed to tell which.
-func processGroups(m *Mesh, engine v1alpha1.Engine, expert int, library libraries) ([]v1alpha1.ProcessGroups, error) {
+func processGroups(m *Mesh, engine v1alpha1.Engine, s *v1alpha1.Strategy, library libraries) ([]v1alpha1.ProcessGroups, error) {
 	groups := []v1alpha1.ProcessGroups{listed("world", m.names, [][]int32{m.World()}, library)}
 	for _, name := range []string{"tp", "pp", "dp", "cp"} {
 		at := m.index(name)
@@ -20,8 +25,15 @@ func processGroups(m *Mesh, engine v1alpha1.Engine, expert int, library librarie
 		}
 		groups = append(groups, listed(name, []string{name}, ranks, library))
 	}
-	if expert > 1 {
-		ranks, over, err := m.ExpertGroups(engine, expert)
+	if s.DecodeContext > 1 {
+		ranks, err := m.DecodeContextGroups(int(s.DecodeContext))
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, listed("dcp", []string{"tp"}, ranks, library))
+	}
+	if s.Expert > 1 {
+		ranks, over, err := m.ExpertGroups(engine, int(s.Expert))
 		if err != nil {
 			return nil, err
 		}
@@ -42,4 +54,21 @@ func listed(name string, dimensions []string, ranks [][]int32, library libraries
 		g.Ranks = append(g.Ranks, r)
 	}
 	return g
+}
+
+// DecodeContextGroups lists the groups of tensor ranks that share out the tokens of the cache: neighbours, as many as the
+// size says. It refuses a size that does not divide the tensor ranks. Source: vLLM's initialize_model_parallel.
+func (m *Mesh) DecodeContextGroups(size int) ([][]int32, error) {
+	wide, err := m.Groups("tp")
+	if err != nil {
+		return nil, err
+	}
+	if size < 1 || len(wide[0])%size != 0 {
+		return nil, fmt.Errorf("decode context size %d does not divide the %d tensor ranks: use a divisor", size, len(wide[0]))
+	}
+	groups := make([][]int32, 0, m.world/size)
+	for _, group := range wide {
+		groups = slices.AppendSeq(groups, slices.Chunk(group, size))
+	}
+	return groups, nil
 }

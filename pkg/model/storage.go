@@ -119,3 +119,42 @@ func (m *Model) BlockSide(p v1alpha1.Precision) int {
 	}
 	return side
 }
+
+// CutsBlocks says whether so many tensor ranks cut through blocks that share a scale in a matrix of some layer, routed
+// experts left out, whose width may be split otherwise. Source: validate_fp8_block_shape of vLLM and SGLang, which refuse
+// such ranks.
+func (m *Model) CutsBlocks(p v1alpha1.Precision, ranks int) bool {
+	if ranks <= 1 || m.BlockSide(p) <= 1 {
+		return false
+	}
+	l := m.layout(p)
+	var buffer tensorBuffer
+	var last LayerForm
+	for layer := range int(m.Architecture.Layers) {
+		form := m.LayerForm(layer, p)
+		if layer > 0 && form == last {
+			continue
+		}
+		last = form
+		list := layerTensors(&m.Architecture, layer, &buffer)
+		for i := range list {
+			if t := &list[i]; !t.module.routed() && t.cut(l.of(t.module, layer), ranks) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// cut says whether so many ranks cut through blocks of the format.
+func (t *tensor) cut(f *format, ranks int) bool {
+	out, in := t.perRank(ranks)
+	switch t.split {
+	case byOutput:
+		return f.rows > 1 && out%f.rows != 0
+	case byInput:
+		return f.rows > 1 && f.columns > 1 && in%f.columns != 0
+	default:
+		return false
+	}
+}

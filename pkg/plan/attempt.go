@@ -10,13 +10,15 @@ import (
 
 // attempt is the search in one format, with an engine's default batches or lean ones.
 type attempt struct {
-	task   *task
-	step   step
-	lean   bool
-	levels [][]*pool // pools by topology level, to be tried in order
-	prints map[printKey]*footprint
-	shared *cost.Profile
-	tuned  map[string]*cost.Estimator
+	task *task
+	step step
+	lean bool
+	// divided lets ranks share out the tokens of a sequence, where nothing else holds it.
+	divided bool
+	levels  [][]*pool // pools by topology level, to be tried in order
+	prints  map[printKey]*footprint
+	shared  *cost.Profile
+	tuned   map[string]*cost.Estimator
 }
 
 // printKey is what tells footprints apart. That of inference is the same for all pipelines of two stages and more.
@@ -39,6 +41,7 @@ func (a *attempt) footprint(class int32, s shape) *footprint {
 	if a.task.workload.Training == nil {
 		s.stages = min(s.stages, 2)
 	}
+	s.context, s.decode = max(1, s.context), max(1, s.decode)
 	key := printKey{class, s}
 	f, ok := a.prints[key]
 	if !ok {
@@ -71,11 +74,16 @@ func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
 	d := t.smallest(class)
 	setup := memory.Setup{
 		Model: t.model, Engine: t.engine, Weights: a.step.format, KV: a.step.cache,
-		Layout: memory.Layout{Tensor: s.tensor, Pipeline: s.stages, Expert: s.expert}, Training: t.workload.Training,
+		Layout:   memory.Layout{Tensor: s.tensor, Pipeline: s.stages, Expert: s.expert, Context: s.context, DecodeContext: s.decode},
+		Training: t.workload.Training,
 	}
 	if in := t.workload.Inference; in != nil {
 		l := limitsOn(t.engine, d, int64(max(1, in.MaxSequences)), a.lean)
 		setup.Layout.AttentionData = s.data
+		if t.engine == v1alpha1.EngineSGLang {
+			// Its chunk is that of all data ranks (ServerArgs._handle_data_parallelism).
+			l.tokens = max(1, l.tokens/int64(s.data))
+		}
 		setup.Inference = &memory.Inference{
 			MaxModelLen: int64(in.MaxModelLen), Sequences: int64(max(1, in.MaxSequences)), BatchedTokens: l.tokens, BatchedSequences: l.sequences,
 		}

@@ -187,9 +187,9 @@ func (b *brute) shapes(n int) []shape {
 	var shapes []shape
 	for _, tensor := range b.request.Model.TensorDegrees(n) {
 		if stages := n / tensor; n%tensor == 0 && stages <= int(b.request.Model.Architecture.Layers) {
-			shapes = append(shapes, shape{tensor, stages, 1, 1})
+			shapes = append(shapes, shape{tensor: tensor, stages: stages, data: 1, expert: 1})
 			if moe := b.request.Model.Architecture.MoE; moe != nil && tensor > 1 && int(moe.Experts)%tensor == 0 {
-				shapes = append(shapes, shape{tensor, stages, 1, tensor})
+				shapes = append(shapes, shape{tensor: tensor, stages: stages, data: 1, expert: tensor})
 			}
 		}
 	}

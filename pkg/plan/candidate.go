@@ -6,11 +6,14 @@ import (
 	"slices"
 )
 
-// shape is the degrees of one instance with its data ranks.
-type shape struct{ tensor, stages, data, expert int }
+// shape is the degrees of one instance with its data ranks; a context or decode degree of 0 counts as 1.
+type shape struct{ tensor, stages, data, expert, context, decode int }
+
+// stage is how many devices a data rank has in a stage.
+func (s shape) stage() int { return s.tensor * max(1, s.context) }
 
 // devices is how many one data rank has.
-func (s shape) devices() int { return s.tensor * s.stages }
+func (s shape) devices() int { return s.stage() * s.stages }
 
 // lane is the parts of a pool that are alike to the model of costs: of one class and with the same wires.
 type lane struct {
@@ -18,8 +21,10 @@ type lane struct {
 	class int32
 	wires *wires
 	limit int // largest tensor group
-	// groups remembers groupCaps by size of a group.
-	groups map[int][]int64
+	// devices is how many there are.
+	devices int
+	// groups remembers groupCaps by size of a group and number of instances.
+	groups map[[2]int][]int64
 }
 
 // lanes divides a pool, the largest devices first.
@@ -30,11 +35,12 @@ func (c *Cluster) lanes(p *pool) []*lane {
 		at := slices.IndexFunc(lanes, func(l *lane) bool { return l.class == part.class && *l.wires == *part.wires })
 		if at < 0 {
 			at = len(lanes)
-			lanes = append(lanes, &lane{pool: &pool{vendor: p.vendor, parts: p.parts}, class: part.class, wires: part.wires, groups: map[int][]int64{}})
+			lanes = append(lanes, &lane{pool: &pool{vendor: p.vendor, parts: p.parts}, class: part.class, wires: part.wires, groups: map[[2]int][]int64{}})
 		}
 		l := lanes[at]
 		l.pool.kinds = append(l.pool.kinds, kind)
 		l.limit = max(l.limit, min(part.limit, len(part.devices)))
+		l.devices += len(kind) * len(part.caps)
 	}
 	for _, l := range lanes {
 		l.pool.zones = p.zonesOf(l)
@@ -82,23 +88,23 @@ func (p *pool) zonesOf(l *lane) []zone {
 type candidate struct {
 	shape
 	lane *lane
-	// block says that the data ranks of an instance share an island, as the tensor ranks of each do.
-	block  bool
+	// inside is how many of the data and context ranks share an island, as the tensor ranks of each do.
+	inside int
 	prints *footprint
 	ends   []int
 	outcome
 }
 
 // group is how many devices must share an island.
-func (c *candidate) group() int {
-	if c.block {
-		return c.tensor * c.data
-	}
-	return c.tensor
-}
+func (c *candidate) group() int { return c.tensor * max(1, c.inside) }
 
 // total is how many devices a copy takes.
-func (c *candidate) total() int { return c.tensor * c.stages * c.data }
+func (c *candidate) total() int { return c.devices() * c.data }
+
+// placed is the shape as it is placed: groups that share an island, and how many of them a stage of a copy has.
+func (c *candidate) placed() shape {
+	return shape{tensor: c.group(), stages: c.stages, data: c.stage() * c.data / c.group(), expert: c.expert}
+}
 
 // maxFreeStages bounds the numbers of stages that are all looked at; beyond it only the fewest that hold the model are.
 const maxFreeStages = 8
@@ -107,21 +113,32 @@ const maxFreeStages = 8
 func (a *attempt) candidates(l *lane) []*candidate {
 	var found []*candidate
 	t := a.task
-	for _, s := range t.degrees(a.step, l) {
-		found = append(found, a.pipelines(l, s)...)
+	var held map[shape]bool
+	for _, d := range t.degrees(a.step, l, a.divided) {
+		for _, c := range a.pipelines(l, d, held) {
+			found = append(found, c)
+			if t.workload.Training != nil {
+				if held == nil {
+					held = map[shape]bool{}
+				}
+				held[c.withoutData()] = true
+			}
+		}
 	}
 	return found
 }
 
-// pipelines are the candidates of some degrees by number of stages.
-func (a *attempt) pipelines(l *lane, d degree) []*candidate {
+// withoutData is what candidates have in common that differ in their data ranks.
+func (c *candidate) withoutData() shape {
+	return shape{tensor: c.tensor, stages: c.stages, data: c.inside, context: c.context}
+}
+
+// pipelines are the candidates of some degrees by number of stages, but for those that fewer data ranks hold.
+func (a *attempt) pipelines(l *lane, d degree, held map[shape]bool) []*candidate {
 	t := a.task
 	var found []*candidate
-	instances := t.copies
-	if !d.block {
-		instances *= d.data
-	}
-	c := candidate{shape: shape{tensor: d.tensor, data: d.data, expert: d.expert}, lane: l, block: d.block}
+	instances := t.copies * d.apart()
+	c := candidate{shape: shape{tensor: d.tensor, data: d.data, expert: d.expert, context: d.context, decode: d.decode}, lane: l, inside: d.inside}
 	layers := int(t.model.Architecture.Layers)
 	caps := l.caps(c.group(), instances, layers)
 	most := min(len(caps)/instances, layers)
@@ -137,6 +154,9 @@ func (a *attempt) pipelines(l *lane, d degree) []*candidate {
 			break
 		}
 		c.stages = stages
+		if held[c.withoutData()] || !t.possible(c.shape) {
+			continue
+		}
 		if made, ok := a.candidate(c, caps[:stages*instances]); ok {
 			found = append(found, made)
 		}
@@ -148,12 +168,15 @@ func (a *attempt) pipelines(l *lane, d degree) []*candidate {
 func (a *attempt) enough(c *candidate, stages, last int, caps []int64) int {
 	s := c.shape
 	s.stages = stages
+	if a.task.workload.Training != nil {
+		s.stages = 1
+	}
 	f := a.footprint(c.lane.class, s)
 	if f == nil {
 		return last + 1
 	}
-	if a.task.workload.Training != nil { // micro-batches in flight grow with the stages
-		return stages
+	if a.task.workload.Training != nil {
+		return f.enoughToTrain(stages, last, caps[0], a.task.passes(c.data))
 	}
 	if fewest := f.fewest(caps[0]); stages > 1 || fewest == 1 {
 		return max(stages, fewest)
@@ -168,7 +191,11 @@ func (a *attempt) candidate(c candidate, caps []int64) (*candidate, bool) {
 		return nil, false
 	}
 	least := caps[len(caps)-1]
-	c.ends = c.prints.evenly(c.stages, least)
+	if cuts := a.task.facts.cuts; cuts == cutAnywhere || c.stages == 1 {
+		c.ends = c.prints.evenly(c.stages, least)
+	} else if c.ends = c.prints.cutFor(cuts, blocksOf(caps, c.stages)); c.ends == nil {
+		return nil, false
+	}
 	// For unequal devices the split is found with them.
 	if c.ends == nil && (caps[0] == least || !c.prints.mayHold(blocksOf(caps, c.stages))) {
 		return nil, false
@@ -190,10 +217,11 @@ func blocksOf(caps []int64, stages int) []int64 {
 // caps are the offers of the lane's largest groups of a size, falling; so many of them as the layers of all instances may
 // need.
 func (l *lane) caps(group, instances, layers int) []int64 {
-	caps, ok := l.groups[group]
+	key := [2]int{group, instances}
+	caps, ok := l.groups[key]
 	if !ok {
-		caps = l.pool.groupCaps(group, instances*min(layers, maxStages))
-		l.groups[group] = caps
+		caps = l.pool.groupCaps(group, min(instances*min(layers, maxStages), l.devices/group))
+		l.groups[key] = caps
 	}
 	return caps
 }

@@ -27,7 +27,8 @@ func checkPlan(t failer, nodes []Node, r Request, spec *v1alpha1.ShardingPlanSpe
 	want := 0
 	for _, shape := range spec.Shapes() {
 		checkStages(t, r, spec, shape)
-		want += int(shape.Strategy.Replicas * shape.Strategy.Data * shape.Strategy.Pipeline * shape.Strategy.Tensor)
+		want += int(shape.Strategy.Replicas * shape.Strategy.Data * shape.Strategy.Context * shape.Strategy.Pipeline * shape.Strategy.Tensor)
+		checkLegal(t, r, spec, shape)
 	}
 	byName := map[string]*Node{}
 	for i := range nodes {
@@ -35,7 +36,7 @@ func checkPlan(t failer, nodes []Node, r Request, spec *v1alpha1.ShardingPlanSpe
 	}
 	used := map[key]bool{}
 	seats := map[[4]int32]bool{}
-	places := map[[3]int32]string{}
+	places := map[[4]int32]string{}
 	vendors := map[string]bool{}
 	for _, row := range spec.Nodes {
 		n := byName[row.Node]
@@ -57,7 +58,7 @@ func checkPlan(t failer, nodes []Node, r Request, spec *v1alpha1.ShardingPlanSpe
 			}
 			used[key{row.Node, id}] = true
 			seat := [4]int32{row.Replica, row.Data, row.Stage, row.TensorRank + int32(i)}
-			if seats[seat] || seat[1] >= s.Data || seat[2] >= s.Pipeline || seat[3] >= s.Tensor {
+			if seats[seat] || seat[1] >= s.Data || seat[2] >= s.Pipeline || seat[3] >= s.Tensor*s.Context {
 				t.Errorf("place %v is taken twice or does not exist", seat)
 			}
 			seats[seat] = true
@@ -73,7 +74,7 @@ func checkPlan(t failer, nodes []Node, r Request, spec *v1alpha1.ShardingPlanSpe
 				t.Errorf("device %s of %s offers %d bytes for %d", id, row.Node, free, need)
 			}
 			if s.Tensor > 1 {
-				group := [3]int32{row.Replica, row.Data, row.Stage}
+				group := [4]int32{row.Replica, row.Data, row.Stage, (row.TensorRank + int32(i)) / s.Tensor}
 				if place := placeOf(n, d); places[group] == "" {
 					places[group] = place
 				} else if places[group] != place {

@@ -4,32 +4,62 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // degree is a choice of degrees within a stage.
 type degree struct {
-	tensor, data, expert int
-	block                bool
+	tensor, data, expert, context, decode int
+	// inside is how many of the data and context ranks share an island, tensor ranks and all.
+	inside int
 }
 
-// degrees are the choices that the model, the engine, the format and the lane allow.
-func (t *task) degrees(s step, l *lane) []degree {
-	limit := l.limit
+// apart is how many groups that share an island a stage of a copy has.
+func (d *degree) apart() int { return d.data * d.context / d.inside }
+
+// degrees are the choices that the model, the engine, the format and the lane allow. Divided asks for those in which ranks
+// share out the tokens of a sequence, instead of those in which they do not.
+func (t *task) degrees(s step, l *lane, divided bool) []degree {
 	var found []degree
-	for _, tensor := range t.tensors(limit) {
-		for _, data := range t.datas(tensor, limit) {
-			for _, expert := range t.experts(s, tensor, data) {
-				inference := t.workload.Training == nil && data > 1
-				if inference && tensor*data <= limit {
-					found = append(found, degree{tensor, data, expert, true})
-				}
-				if !inference || t.asked.data > 1 {
-					found = append(found, degree{tensor, data, expert, false})
+	for _, tensor := range t.tensors(l.limit) {
+		if t.cutsBlocks(s, tensor) {
+			continue
+		}
+		for _, data := range t.datas(tensor, l) {
+			if t.cutsWidths(s, tensor, data) {
+				continue
+			}
+			for _, context := range t.contexts(tensor, divided) {
+				for _, expert := range t.experts(s, tensor, data, context) {
+					for _, decode := range t.decodes(tensor, context, divided) {
+						found = append(found, t.islands(degree{tensor: tensor, data: data, expert: expert, context: context, decode: decode}, l.limit)...)
+					}
 				}
 			}
 		}
 	}
 	return found
+}
+
+// islands are the ways in which data and context ranks may share islands. Ranks of attention data parallelism exchange
+// tokens in every layer and leave an island only where they are asked for; in training it is context ranks that do, and
+// data ranks lie anywhere.
+func (t *task) islands(d degree, limit int) []degree {
+	together, spread := d.context, true
+	if t.workload.Training == nil {
+		together = d.context * d.data
+		spread = d.data == 1 || t.asked.data > 1
+	}
+	var ways []degree
+	for _, inside := range []int{together, 1} {
+		if d.inside = inside; inside == 1 && !spread || inside > 1 && d.tensor*inside > limit {
+			continue
+		}
+		if ways = append(ways, d); together == 1 {
+			break
+		}
+	}
+	return ways
 }
 
 func (t *task) tensors(limit int) []int {
@@ -53,57 +83,177 @@ func sortedUpTo(sorted []int, limit int) int {
 	return at
 }
 
-// datas are the data degrees: in inference groups that attend to sequences of their own and share the experts, which only
-// mixtures have; in training as many as are asked for.
-func (t *task) datas(tensor, limit int) []int {
-	if t.asked.data > 0 || t.workload.Training != nil || t.model.Architecture.MoE == nil || !attendsApart[t.engine] {
-		return []int{max(1, t.asked.data)}
+// datas are the data degrees, rising. In inference they are groups that attend to sequences of their own and share the
+// experts, which only mixtures have. In training more ranks need less memory each only where they share out the states;
+// their number divides the micro-batches of a step.
+func (t *task) datas(tensor int, l *lane) []int {
+	if t.asked.data > 0 {
+		return []int{t.asked.data}
 	}
 	degrees := []int{1}
-	for d := 2; d*tensor <= min(limit, maxAttentionData); d *= 2 {
+	if w := t.workload.Training; w != nil {
+		if !shards(w.Sharding) {
+			return degrees
+		}
+		passes := int(w.GlobalBatch) / max(1, int(w.MicroBatch))
+		for d := 2; d <= min(passes, l.devices/max(1, tensor)); d++ {
+			if int(w.GlobalBatch)%(d*max(1, int(w.MicroBatch))) == 0 {
+				degrees = append(degrees, d)
+			}
+		}
+		return degrees
+	}
+	if t.model.Architecture.MoE == nil || !t.facts.attendsApart || t.facts.dataIsTensor && tensor > 1 {
+		return degrees
+	}
+	for d := 2; d*tensor <= min(l.limit, maxAttentionData); d *= 2 {
 		degrees = append(degrees, d)
 	}
 	return degrees
 }
 
+// shards says whether data ranks share out states.
+func shards(s v1alpha1.TrainingSharding) bool { return s != "" && s != "None" }
+
 // maxAttentionData bounds the devices of attention data parallelism that is chosen: what one host has.
 const maxAttentionData = 8
 
-// attendsApart are the engines that can give each group of devices sequences of its own while all share the experts.
-var attendsApart = map[v1alpha1.Engine]bool{v1alpha1.EngineVLLM: true, v1alpha1.EngineSGLang: true, v1alpha1.EngineTensorRTLLM: true}
+// maxContext is the largest context degree that is chosen.
+const maxContext = 64
 
-// experts are the expert degrees: 1 and all ranks of a stage. Weights with scales for square blocks can be cut in tensor
-// ranks only along the blocks; where that cannot be, whole experts are shared out.
-func (t *task) experts(s step, tensor, data int) []int {
-	moe := t.model.Architecture.MoE
-	if moe == nil {
-		if t.cutsBlocks(s, int(t.model.Architecture.MLP.IntermediateSize), tensor) {
-			return nil
-		}
+// contexts are the context degrees. They are chosen in training alone, where context ranks share the activations: in
+// inference each keeps the whole cache.
+func (t *task) contexts(tensor int, divided bool) []int {
+	if t.asked.context > 0 {
+		return []int{t.asked.context}
+	}
+	if !divided || t.workload.Training == nil {
 		return []int{1}
 	}
-	if t.asked.expert > 0 {
-		if t.asked.expert > 1 && !expertFits(t.engine, t.asked.expert, tensor, data) {
-			return nil
+	var degrees []int
+	for d := 2; d <= maxContext; d *= 2 {
+		if t.refusesContext(shape{tensor: tensor, stages: 1, context: d}) == "" {
+			degrees = append(degrees, d)
 		}
-		return []int{t.asked.expert}
 	}
-	if t.cutsBlocks(s, int(t.model.Architecture.MLP.IntermediateSize), tensor) || t.cutsBlocks(s, int(moe.SharedIntermediateSize), tensor) {
+	return degrees
+}
+
+// decodes are the numbers of tensor ranks that share out the tokens of the cache, where they would keep the same ones
+// otherwise. They are chosen for latents alone.
+func (t *task) decodes(tensor, context int, divided bool) []int {
+	if !divided || t.workload.Inference == nil {
+		return []int{1}
+	}
+	if !t.facts.decodeContext || !t.latent() || context > 1 {
 		return nil
 	}
 	var degrees []int
-	if data == 1 && !t.cutsBlocks(s, int(moe.IntermediateSize), tensor) {
+	for d := 2; d <= tensor; d++ {
+		if tensor%d == 0 {
+			degrees = append(degrees, d)
+		}
+	}
+	return degrees
+}
+
+// latent says whether every layer keeps all tokens as one latent, and nothing else. Source: vLLM's KV cache coordinators
+// take decode context parallelism only where all layers have one kind of cache.
+func (t *task) latent() bool {
+	a := &t.model.Architecture
+	return a.Attention.MLA != nil && a.Attention.MLA.Indexer == nil && a.Attention.SlidingWindow == 0 && a.Recurrent == nil && a.Encoder == nil
+}
+
+// experts are the expert degrees: 1 and all ranks that may share out experts. Weights with scales for square blocks can be
+// cut only along the blocks; where that cannot be, whole experts are shared out.
+func (t *task) experts(s step, tensor, data, context int) []int {
+	moe := t.model.Architecture.MoE
+	if moe == nil {
+		return []int{1}
+	}
+	fits := func(expert int) bool {
+		return (expert == 1 || expertFits(t.engine, expert, tensor, data, context)) && int(moe.Experts)%expert == 0 &&
+			!t.cutsExperts(s, t.sharers(tensor, data, context)/expert, tensor)
+	}
+	if n := t.asked.expert; n > 0 {
+		if !fits(n) {
+			return nil
+		}
+		return []int{n}
+	}
+	var degrees []int
+	if (t.workload.Training != nil || data == 1) && fits(1) {
 		degrees = append(degrees, 1)
 	}
-	ranks := tensor * data
-	if t.workload.Training == nil && ranks > 1 && int(moe.Experts)%ranks == 0 && expertFits(t.engine, ranks, tensor, data) {
+	ranks := tensor * data * context
+	if t.workload.Training != nil {
+		if !t.facts.expertsOverData {
+			return degrees
+		}
+		ranks = divisor(int(moe.Experts), t.sharers(tensor, data, context))
+	}
+	if ranks > 1 && fits(ranks) {
 		degrees = append(degrees, ranks)
 	}
 	return degrees
 }
 
-// cutsBlocks says whether a width divided by the tensor degree would cut a block of weights.
-func (t *task) cutsBlocks(s step, width, tensor int) bool {
-	side := t.model.BlockSide(s.format)
-	return side > 1 && width > 0 && tensor > 1 && (width%tensor != 0 || width/tensor%side != 0)
+// sharers is how many ranks an expert degree divides.
+func (t *task) sharers(tensor, data, context int) int {
+	switch {
+	case t.workload.Training == nil:
+		return tensor * data * context
+	case t.engine == v1alpha1.EngineDeepSpeed:
+		return data
+	default:
+		return data * context
+	}
+}
+
+// divisor is the greatest common divisor.
+func divisor(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// cutsExperts says whether the ranks that share the width of an expert would cut it unevenly or through a block: in
+// training the tensor ranks, else those that an expert degree leaves.
+func (t *task) cutsExperts(s step, ranks, tensor int) bool {
+	if t.workload.Training != nil {
+		ranks = tensor
+	}
+	width, side := int(t.model.Architecture.MoE.IntermediateSize), t.model.BlockSide(s.format)
+	return ranks > 1 && (width%ranks != 0 || side > 1 && width/ranks%side != 0)
+}
+
+// cutsBlocks says whether tensor ranks would cut through a block of weights that are no routed experts'.
+func (t *task) cutsBlocks(s step, tensor int) bool {
+	key := cutKey{s.format, tensor}
+	cuts, ok := t.cuts[key]
+	if !ok {
+		cuts = t.model.CutsBlocks(s.format, tensor)
+		t.cuts[key] = cuts
+	}
+	return cuts
+}
+
+// cutKey is what the answer depends on.
+type cutKey struct {
+	format v1alpha1.Precision
+	tensor int
+}
+
+// cutsWidths says whether data ranks would cut dense blocks and shared experts where they cannot be cut: engines whose
+// tensor ranks hold the data ranks split those over all of them. Source: SGLang's DeepseekV2MLP, whose tensor degree is the
+// engine's unless --moe-dense-tp-size says otherwise.
+func (t *task) cutsWidths(s step, tensor, data int) bool {
+	moe := t.model.Architecture.MoE
+	if moe == nil || data == 1 || !mesh.TensorHoldsData(t.engine) {
+		return false
+	}
+	ranks, side := tensor*data, max(1, t.model.BlockSide(s.format))
+	cut := func(width int32) bool { return int(width)%ranks != 0 || int(width)/ranks%side != 0 }
+	return cut(t.model.Architecture.MLP.IntermediateSize) || cut(moe.SharedIntermediateSize)
 }

@@ -42,7 +42,7 @@ func together(a, b v1alpha1.Estimate) v1alpha1.Estimate {
 
 func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
 	a := s.attempt
-	c := &candidate{shape: p.shape, prints: p.prints, ends: p.ends, lane: t.laneOf(p)}
+	c := &candidate{shape: p.shape, prints: p.prints, ends: p.ends, lane: t.laneOf(p), inside: p.inside}
 	class := &t.cluster.classes[c.lane.class]
 	f := &class.facts
 	if !f.judged {

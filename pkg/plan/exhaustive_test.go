@@ -94,7 +94,7 @@ func (x *exhaustive) shapes() []shape {
 		for data := 1; data <= len(x.spots); data *= 2 {
 			for stages := 1; tensor*data*stages <= len(x.spots) && stages <= int(t.model.Architecture.Layers); stages++ {
 				for _, expert := range x.experts(tensor, data) {
-					s := shape{tensor, stages, data, expert}
+					s := shape{tensor: tensor, stages: stages, data: data, expert: expert}
 					if a := t.asked; (a.tensor == 0 || a.tensor == tensor) && (a.stages == 0 || a.stages == stages) {
 						shapes = append(shapes, s)
 					}
@@ -445,7 +445,7 @@ func (x *exhaustive) against(spec *v1alpha1.ShardingPlanSpec, ways []way) string
 	if len(spec.OtherShapes) > 0 {
 		return fmt.Sprintf("%s fits, and the plan has copies of %d shapes", best[0].String(), 1+len(spec.OtherShapes))
 	}
-	got := shape{int(spec.Strategy.Tensor), int(spec.Strategy.Pipeline), int(spec.Strategy.Data), int(spec.Strategy.Expert)}
+	got := shape{tensor: int(spec.Strategy.Tensor), stages: int(spec.Strategy.Pipeline), data: int(spec.Strategy.Data), expert: int(spec.Strategy.Expert)}
 	kind := x.kindOf(spec)
 	if slices.ContainsFunc(best, func(w way) bool { return w.shape == got && w.kind == kind }) {
 		return ""

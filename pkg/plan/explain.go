@@ -29,7 +29,7 @@ func (t *task) explain(rejected []v1alpha1.RejectedPlan) *Unplaceable {
 
 // oneCopy is the memory of a copy on as few devices as were asked for.
 func (t *task) oneCopy(s step) (shape, *footprint) {
-	one := shape{max(1, t.asked.tensor), 1, 1, 1}
+	one := shape{tensor: max(1, t.asked.tensor), stages: 1, data: 1, expert: 1}
 	a := t.attempt(s, true)
 	f := a.footprint(-1, one)
 	if f == nil { // a tensor degree that the model does not divide into is refused before

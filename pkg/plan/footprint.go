@@ -65,6 +65,18 @@ func (f *footprint) fewest(offer int64) int {
 	}
 }
 
+// enoughToTrain is the first number of stages from some on at which devices that offer so much may hold all of them, by
+// the footprint of a single stage: each further stage keeps one more micro-batch in flight, up to those of a step.
+func (f *footprint) enoughToTrain(stages, last int, offer int64, passes int) int {
+	whole, kept := f.bytes(0, f.layers), f.KeptBytes()
+	for stages = max(stages, f.fewest(offer)); stages <= last; stages++ {
+		if whole+kept*int64(min(stages, passes)-1) <= offer*int64(stages) {
+			return stages
+		}
+	}
+	return last + 1
+}
+
 // evenly cuts the layers for equal devices that offer so much: so that the stage that reads most in a step of decoding
 // reads as little as it can, or, where a stage of that cut does not fit, so that the stage that needs most needs as little
 // as it can. It finds nothing where no cut fits.

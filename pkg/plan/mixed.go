@@ -18,9 +18,9 @@ func (a *attempt) mixed(pools []*pool) []*candidate {
 		if len(lanes) < 2 {
 			continue
 		}
-		whole := &lane{pool: p, class: -1, wires: &wires{}, groups: map[int][]int64{}}
+		whole := &lane{pool: p, class: -1, wires: &wires{}, groups: map[[2]int][]int64{}}
 		for _, l := range lanes {
-			whole.limit = max(whole.limit, l.limit)
+			whole.limit, whole.devices = max(whole.limit, l.limit), whole.devices+l.devices
 		}
 		found = append(found, a.mixedOn(whole)...)
 	}
@@ -36,20 +36,30 @@ func (a *attempt) mixedOn(l *lane) []*candidate {
 		return nil
 	}
 	var found []*candidate
-	for _, d := range t.degrees(a.step, l) {
-		if d.block {
+	for _, d := range t.degrees(a.step, l, a.divided) {
+		if d.inside > 1 {
 			continue
 		}
-		instances := t.copies * d.data
+		instances := t.copies * d.apart()
 		caps := l.caps(d.tensor, instances, int(t.model.Architecture.Layers))
 		first, last := 2, min(len(caps)/instances, int(t.model.Architecture.Layers))
 		if n := t.asked.stages; n > 0 {
 			first, last = n, min(n, last)
 		}
 		for stages := first; stages <= last; stages++ {
-			c := &candidate{shape: shape{d.tensor, stages, d.data, d.expert}, lane: l}
-			c.prints = a.footprint(-1, c.shape)
-			if c.prints != nil && c.prints.mayHold(blocksOf(caps[:stages*instances], stages)) {
+			c := &candidate{
+				shape: shape{tensor: d.tensor, stages: stages, data: d.data, expert: d.expert, context: d.context, decode: d.decode}, lane: l, inside: d.inside,
+			}
+			if c.prints = a.footprint(-1, c.shape); c.prints == nil || !t.possible(c.shape) {
+				continue
+			}
+			blocks := blocksOf(caps[:stages*instances], stages)
+			if t.facts.cuts != cutAnywhere {
+				if c.ends = c.prints.cutFor(t.facts.cuts, blocks); c.ends == nil {
+					continue
+				}
+			}
+			if c.prints.mayHold(blocks) {
 				found = append(found, c)
 			}
 		}

@@ -104,7 +104,7 @@ func (r *ranking) compare(a, b *candidate) int {
 	}
 	return cmp.Or(
 		across, cmp.Compare(a.total(), b.total()), smaller, cmp.Compare(a.value, b.value),
-		cmp.Compare(a.data, b.data), cmp.Compare(a.stages, b.stages), cmp.Compare(a.expert, b.expert),
+		cmp.Compare(a.data, b.data), cmp.Compare(a.stages, b.stages), cmp.Compare(a.expert, b.expert), cmp.Compare(a.context, b.context), cmp.Compare(a.decode, b.decode),
 		cmp.Compare(classes[a.lane.class].total, classes[b.lane.class].total), compareLanes(&classes[a.lane.class], &classes[b.lane.class], a.lane, b.lane),
 	)
 }
@@ -208,8 +208,13 @@ func (t *task) output() int64 {
 
 func (a *attempt) trainingOf(c *candidate, device *cost.Device) *cost.Training {
 	w := a.task.workload.Training
+	between := 0.0 // what context ranks reach each other by: the network, or the link of an island that they share
+	if c.inside > 1 {
+		between = device.Link
+	}
 	return &cost.Training{
 		Profile: a.profile(), Device: device, Strategy: cost.Strategy{Tensor: c.tensor, Pipeline: c.stages, Expert: c.expert}, Replicas: c.data,
+		Context: max(1, c.context), ContextRate: between,
 		Batch: float64(w.GlobalBatch), MicroBatch: float64(max(1, w.MicroBatch)), Sequence: float64(w.SequenceLength),
 		Checkpointing: w.ActivationCheckpointing, Frozen: w.Method == "LoRA" || w.Method == "QLoRA" || w.Method == "Prefix",
 	}

@@ -12,8 +12,11 @@ type placer struct {
 	prints *footprint
 	shape  shape // its tensor groups are what shares an island
 	copies int
+	tensor int     // in a previous plan, the ranks of a group that must share an island
 	needs  []int64 // bytes by stage, once the split is fixed
 	ends   []int
+	// told says that the engine can run no split but the one that is fixed.
+	told   bool
 	taken  map[int32]bool
 	before []int32 // devices that were taken before
 	// seconds is how long a device of a class takes for a run of layers; nil where groups are of one class or not judged.
@@ -56,8 +59,8 @@ func (w *placer) place() (layout, bool) {
 // order gives each stage a block of groups that may hold it, as indexes of the blocks, which are in falling order.
 func (w *placer) order(blocks []int64) ([]int, bool) {
 	if w.ends != nil {
-		if order, ok := match(w.needs, blocks); ok {
-			return order, true
+		if order, ok := match(w.needs, blocks); ok || w.told {
+			return order, ok
 		}
 	}
 	if len(blocks) == 1 {
@@ -192,7 +195,10 @@ func (w *placer) placeBlocks(blocks []int64, order []int) (layout, bool) {
 	for stage, block := range order {
 		arranged[stage] = blocks[block]
 	}
-	ends, ok := divide(w.prints, arranged)
+	ends, ok := w.ends, w.told
+	if !ok {
+		ends, ok = divide(w.prints, arranged)
+	}
 	if !ok {
 		return layout{}, false
 	}

@@ -69,12 +69,12 @@ func (t *task) earlierShapes(previous *v1alpha1.ShardingPlanSpec) ([]earlier, bo
 	for _, s := range previous.Shapes() {
 		d := &s.Strategy
 		ends, ok := endsOf(s.Stages, int(t.model.Architecture.Layers))
-		if !ok || len(ends) != int(d.Pipeline) || d.Replicas < 1 || !t.allows(d) || int(s.FirstReplica) != t.copies-left {
+		if !ok || len(ends) != int(d.Pipeline) || d.Replicas < 1 || !t.allows(d) || !t.facts.cuts.allow(ends) || int(s.FirstReplica) != t.copies-left {
 			return nil, false
 		}
 		n := min(left, int(d.Replicas))
 		shapes = append(shapes, earlier{
-			shape: shape{int(d.Tensor), len(ends), int(d.Data), int(d.Expert)}, ends: ends, first: int(s.FirstReplica), copies: n,
+			shape: shapeOf(d), ends: ends, first: int(s.FirstReplica), copies: n,
 		})
 		if left -= n; left == 0 {
 			return shapes, true
@@ -124,7 +124,9 @@ func (a *attempt) holding(s earlier, copies [][][][]int32, taken map[int32]bool)
 		if prints == nil {
 			continue
 		}
-		w := &placer{task: a.task, pool: p, prints: prints, shape: s.shape, copies: s.copies, taken: taken}
+		w := &placer{task: a.task, pool: p, prints: prints, copies: s.copies, taken: taken, tensor: s.tensor}
+		// Ranks of one stage are placed together, since a plan does not say which of them shared an island.
+		w.shape = shape{tensor: s.stage(), stages: s.stages, data: s.data, expert: s.expert}
 		w.fix(s.ends)
 		k := w.hold(copies)
 		if k.held > 0 {
@@ -204,7 +206,21 @@ func (t *task) allows(s *v1alpha1.Strategy) bool {
 	may := func(asked int, degree int32) bool {
 		return degree >= 1 && degree <= maxKeptDegree && (asked == 0 || asked == int(degree))
 	}
-	return s.Context <= 1 && may(t.asked.tensor, s.Tensor) && may(t.asked.stages, s.Pipeline) && may(t.asked.data, s.Data) && may(t.asked.expert, s.Expert)
+	if s.DecodeContext < 0 || s.DecodeContext > maxKeptDegree || !may(t.asked.context, s.Context) || s.Tensor < 1 || s.Context > maxKeptDegree/s.Tensor {
+		return false
+	}
+	if w := t.workload.Training; w != nil && (s.Data < 1 || int64(w.GlobalBatch)%(int64(max(1, w.MicroBatch))*int64(s.Data)) != 0) {
+		return false
+	}
+	return t.possible(shapeOf(s)) && may(t.asked.tensor, s.Tensor) && may(t.asked.stages, s.Pipeline) && may(t.asked.data, s.Data) && may(t.asked.expert, s.Expert)
+}
+
+// shapeOf is the shape of a strategy.
+func shapeOf(s *v1alpha1.Strategy) shape {
+	return shape{
+		tensor: int(s.Tensor), stages: int(s.Pipeline), data: int(s.Data), expert: int(s.Expert),
+		context: max(1, int(s.Context)), decode: max(1, int(s.DecodeContext)),
+	}
 }
 
 // endsOf is the layer after each stage, where the stages are all layers in order.

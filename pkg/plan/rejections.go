@@ -20,8 +20,8 @@ type rejection struct {
 
 // tooLarge notes the single device, the largest tensor group and the longest pipeline of an attempt in which nothing fits.
 func (r *rejections) tooLarge(a *attempt) {
-	if a.lean {
-		return // the defaults were noted already, and lean batches need less
+	if a.lean || a.divided {
+		return // the defaults were noted already, and these need less
 	}
 	t := a.task
 	widest, most := 0, 0
@@ -46,7 +46,7 @@ func (r *rejections) tooLarge(a *attempt) {
 	if n := t.asked.stages; n > 0 {
 		stages = n
 	}
-	one := shape{1, 1, max(1, t.asked.data), max(1, t.asked.expert)}
+	one := shape{tensor: 1, stages: 1, data: max(1, t.asked.data), expert: max(1, t.asked.expert), context: t.asked.context}
 	if t.asked.tensor <= 1 && t.asked.stages <= 1 {
 		r.add(a, one)
 	}

@@ -24,7 +24,7 @@ type Request struct {
 }
 
 // degrees are asked-for degrees of parallelism; 0 where they are free.
-type degrees struct{ tensor, stages, data, expert int }
+type degrees struct{ tensor, stages, data, expert, context int }
 
 // task is a request that makes sense, with its defaults filled in. It is copied to try what would happen if one thing
 // were different.
@@ -41,6 +41,7 @@ type task struct {
 	asked    degrees
 	copies   int // independent copies
 	splits   []int
+	cuts     map[cutKey]bool
 	keep     map[int32]bool
 	pooled   map[string]pooled
 	prices   func(product string) (price.Price, bool)
@@ -58,7 +59,7 @@ func newTask(cluster *Cluster, request Request) (*task, error) {
 	spec := &request.Placement.Spec
 	t := &task{
 		cluster: cluster, model: request.Model, spec: spec, workload: spec.Workload, engine: spec.Engine, copies: 1,
-		keep: map[int32]bool{}, pooled: map[string]pooled{}, prices: request.Prices,
+		keep: map[int32]bool{}, pooled: map[string]pooled{}, cuts: map[cutKey]bool{}, prices: request.Prices,
 	}
 	calibration, err := cost.Load()
 	if err != nil {
@@ -101,6 +102,9 @@ func newTask(cluster *Cluster, request Request) (*task, error) {
 	if err := t.checkWorkload(); err != nil {
 		return nil, err
 	}
+	if err := t.checkAsked(); err != nil {
+		return nil, err
+	}
 	if t.ladder, err = ladderFor(spec, t.model.Native); err != nil {
 		return nil, err
 	}
@@ -137,8 +141,8 @@ func (t *task) readParallelism(p *v1alpha1.Parallelism) error {
 		return err
 	}
 	t.asked.data = data
-	if p.Context != nil && *p.Context != 1 {
-		return invalid("parallelism.context", fmt.Sprint(*p.Context), "context parallelism is not planned yet: leave it out or set it to 1")
+	if t.asked.context, err = read("context", p.Context, 1024); err != nil {
+		return err
 	}
 	if n := t.asked.tensor; n > 1 && !slices.Contains(t.model.TensorDegrees(n), n) {
 		return invalid("parallelism.tensor", fmt.Sprint(n), fmt.Sprintf("%s has %d query heads, %d key and value heads and blocks %d wide, which it must divide: use one of %v",
@@ -169,9 +173,9 @@ func (t *task) checkExperts() error {
 	if int(moe.Experts)%e != 0 {
 		return invalid("parallelism.expert", fmt.Sprint(e), fmt.Sprintf("it must divide the %d experts of %s", moe.Experts, t.model.Name))
 	}
-	if t.asked.tensor > 0 && !expertFits(t.engine, e, t.asked.tensor, max(1, t.asked.data)) {
-		return invalid("parallelism.expert", fmt.Sprint(e), fmt.Sprintf("%s cannot share experts so at tensor %d and data %d: vLLM needs their product, SGLang and TensorRT-LLM a divisor of tensor, Megatron and DeepSpeed one of data, others one of the product",
-			t.engine, t.asked.tensor, max(1, t.asked.data)))
+	if t.asked.tensor > 0 && (t.asked.data > 0 || t.workload.Training == nil) && !expertFits(t.engine, e, t.asked.tensor, max(1, t.asked.data), max(1, t.asked.context)) {
+		return invalid("parallelism.expert", fmt.Sprint(e), fmt.Sprintf("%s cannot share experts so at tensor %d, data %d and context %d: vLLM needs their product, SGLang and TensorRT-LLM a divisor of tensor x data, Megatron one of data x context, DeepSpeed one of data, others one of the product",
+			t.engine, t.asked.tensor, max(1, t.asked.data), max(1, t.asked.context)))
 	}
 	return nil
 }

@@ -24,9 +24,6 @@ func mixture(t testing.TB) *model.Model {
 
 func TestInvalidRequests(t *testing.T) {
 	nodes := []Node{host("a", true, times8(h100)...)}
-	train := func(w v1alpha1.TrainingWorkload) func(*specOf) {
-		return func(s *specOf) { s.Workload = v1alpha1.Workload{Training: &w} }
-	}
 	for name, test := range map[string]struct {
 		model  *model.Model
 		change func(*specOf)
@@ -39,22 +36,54 @@ func TestInvalidRequests(t *testing.T) {
 		"negative data":          {llama(t, 8), parallelism(v1alpha1.Parallelism{Data: ptr(int32(-1))}), "parallelism.data", "from 1 to"},
 		"experts of none":        {llama(t, 8), parallelism(v1alpha1.Parallelism{Expert: ptr(int32(8))}), "parallelism.expert", "has no experts"},
 		"experts do not divide":  {mixture(t), parallelism(v1alpha1.Parallelism{Expert: ptr(int32(3))}), "parallelism.expert", "divide the 8 experts"},
-		"experts off the ranks":  {mixture(t), parallelism(v1alpha1.Parallelism{Expert: ptr(int32(8)), Tensor: ptr(int32(2))}), "parallelism.expert", "tensor 2 and data 1"},
-		"context parallel":       {llama(t, 8), parallelism(v1alpha1.Parallelism{Context: ptr(int32(2))}), "parallelism.context", "not planned yet"},
-		"no copies":              {llama(t, 8), replicas(0), "replicas", "nothing to plan"},
-		"engine":                 {llama(t, 8), func(s *specOf) { s.Engine = "abacus" }, "engine", "use vLLM"},
-		"format":                 {llama(t, 8), format("FP4"), "quantization", "use Auto"},
-		"family":                 {llama(t, 8), func(s *specOf) { s.Devices = &v1alpha1.DeviceRequirements{Requirement: "CPU"} }, "devices.requirement", "use Any"},
-		"no workload":            {llama(t, 8), func(s *specOf) { s.Workload = v1alpha1.Workload{} }, "workload", "exactly one"},
-		"no context":             {llama(t, 8), func(s *specOf) { s.Workload.Inference.MaxModelLen = 0 }, "workload.inference.maxModelLen", "at least 1"},
-		"too long a context":     {llama(t, 8), func(s *specOf) { s.Workload.Inference.MaxModelLen = 1 << 30 }, "workload.inference.maxModelLen", "use 1 to 16777216"},
-		"too many sequences":     {llama(t, 8), func(s *specOf) { s.Workload.Inference.MaxSequences = math.MaxInt32 }, "workload.inference.sequences", "use 1 to 1048576"},
-		"unknown cache format":   {llama(t, 8), func(s *specOf) { s.KVCacheType = "FP12" }, "kv", "not a stored precision"},
-		"unknown method":         {llama(t, 8), train(v1alpha1.TrainingWorkload{Method: "Osmosis", SequenceLength: 1, GlobalBatch: 1}), "workload.training.method", "use Full, LoRA"},
-		"too long a sequence":    {llama(t, 8), train(v1alpha1.TrainingWorkload{SequenceLength: math.MaxInt32, GlobalBatch: 1}), "workload.training.sequenceLength", "use 1 to 16777216"},
-		"negative sequences":     {llama(t, 8), func(s *specOf) { s.Workload.Inference.MaxSequences = -1 }, "workload.inference.maxSequences", "at least 1"},
-		"no batch":               {llama(t, 8), train(v1alpha1.TrainingWorkload{SequenceLength: 1}), "workload.training", "globalBatch"},
-		"odd batch":              {llama(t, 8), train(v1alpha1.TrainingWorkload{SequenceLength: 1, GlobalBatch: 7, MicroBatch: 2}), "workload.training.globalBatch", "multiple of"},
+		"experts off the ranks":  {mixture(t), parallelism(v1alpha1.Parallelism{Expert: ptr(int32(8)), Tensor: ptr(int32(2))}), "parallelism.expert", "tensor 2, data 1 and context 1"},
+		"no context parallelism": {llama(t, 8), both(engine("SGLang"), parallelism(v1alpha1.Parallelism{Context: ptr(int32(2))})), "parallelism.context", "SGLang has no context parallelism"},
+		"context off the sequence": {
+			llama(t, 8), both(engine("Megatron"), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 4}), parallelism(v1alpha1.Parallelism{Context: ptr(int32(3))})),
+			"parallelism.context", "sequenceLength 4096 is no multiple of 6",
+		},
+		"context beside tensor": {
+			llama(t, 8), both(engine("Torch"), train(v1alpha1.TrainingWorkload{SequenceLength: 8, GlobalBatch: 4}), parallelism(v1alpha1.Parallelism{Context: ptr(int32(2)), Tensor: ptr(int32(4))})),
+			"parallelism.context", "sequenceLength 8 is no multiple of 16",
+		},
+		"context and tensor of DeepSpeed": {
+			llama(t, 8), both(engine("DeepSpeed"), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 4}), parallelism(v1alpha1.Parallelism{Context: ptr(int32(2)), Tensor: ptr(int32(2))})),
+			"parallelism.context", "tensor 1 and pipeline 1 alone, not at 2 and 1",
+		},
+		"context and heads of DeepSpeed": {
+			llama(t, 8), both(engine("DeepSpeed"), train(v1alpha1.TrainingWorkload{SequenceLength: 4095, GlobalBatch: 4}), parallelism(v1alpha1.Parallelism{Context: ptr(int32(3))})),
+			"parallelism.context", "a divisor of the 32 heads",
+		},
+		"stages of ZeRO 3": {
+			llama(t, 8), both(engine("DeepSpeed"), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 4, Sharding: "ZeRO3"}), parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(2))})),
+			"parallelism.pipeline", "use ZeRO1",
+		},
+		"uneven stages": {
+			llama(t, 8), both(engine("JAX"), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 12}), parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(3))})),
+			"parallelism.pipeline", "3 stages do not divide 32",
+		},
+		"stages without micro-batches": {
+			llama(t, 8), both(engine("Torch"), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 2}), parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(4))})),
+			"parallelism.pipeline", "4 stages with 2 micro-batches",
+		},
+		"data beside tensor": {
+			mixture(t), both(engine("TensorRT-LLM"), parallelism(v1alpha1.Parallelism{Data: ptr(int32(2)), Tensor: ptr(int32(2))})),
+			"parallelism.data", "set tensor to 1",
+		},
+		"no copies":            {llama(t, 8), replicas(0), "replicas", "nothing to plan"},
+		"engine":               {llama(t, 8), func(s *specOf) { s.Engine = "abacus" }, "engine", "use vLLM"},
+		"format":               {llama(t, 8), format("FP4"), "quantization", "use Auto"},
+		"family":               {llama(t, 8), func(s *specOf) { s.Devices = &v1alpha1.DeviceRequirements{Requirement: "CPU"} }, "devices.requirement", "use Any"},
+		"no workload":          {llama(t, 8), func(s *specOf) { s.Workload = v1alpha1.Workload{} }, "workload", "exactly one"},
+		"no context":           {llama(t, 8), func(s *specOf) { s.Workload.Inference.MaxModelLen = 0 }, "workload.inference.maxModelLen", "at least 1"},
+		"negative sequences":   {llama(t, 8), func(s *specOf) { s.Workload.Inference.MaxSequences = -1 }, "workload.inference.maxSequences", "at least 1"},
+		"no batch":             {llama(t, 8), train(v1alpha1.TrainingWorkload{SequenceLength: 1}), "workload.training", "globalBatch"},
+		"odd batch":            {llama(t, 8), train(v1alpha1.TrainingWorkload{SequenceLength: 1, GlobalBatch: 7, MicroBatch: 2}), "workload.training.globalBatch", "multiple of"},
+		"too long a context":   {llama(t, 8), func(s *specOf) { s.Workload.Inference.MaxModelLen = 1 << 30 }, "workload.inference.maxModelLen", "use 1 to 16777216"},
+		"too many sequences":   {llama(t, 8), func(s *specOf) { s.Workload.Inference.MaxSequences = math.MaxInt32 }, "workload.inference.sequences", "use 1 to 1048576"},
+		"unknown cache format": {llama(t, 8), func(s *specOf) { s.KVCacheType = "FP12" }, "kv", "not a stored precision"},
+		"unknown method":       {llama(t, 8), train(v1alpha1.TrainingWorkload{Method: "Osmosis", SequenceLength: 1, GlobalBatch: 1}), "workload.training.method", "use Full, LoRA"},
+		"too long a sequence":  {llama(t, 8), train(v1alpha1.TrainingWorkload{SequenceLength: math.MaxInt32, GlobalBatch: 1}), "workload.training.sequenceLength", "use 1 to 16777216"},
 		"selector": {llama(t, 8), func(s *specOf) {
 			s.Devices = &v1alpha1.DeviceRequirements{NodeSelector: &v1alpha1.NodeSelector{MatchExpressions: []v1alpha1.NodeSelectorRequirement{{Key: "a", Operator: "Near"}}}}
 		}, "devices.nodeSelector", "correct the selector"},

@@ -12,7 +12,7 @@ import (
 // layout says which devices hold which layers.
 type layout struct {
 	ends      []int       // the layer after each stage
-	instances [][][]int32 // devices by instance, stage and tensor rank
+	instances [][][]int32 // devices by instance, stage and tensor rank, which goes on through the context ranks
 }
 
 // portion is copies of one shape with their devices.
@@ -20,6 +20,8 @@ type portion struct {
 	shape
 	layout
 	prints *footprint
+	// inside is that of the candidate; 0 where it is not known.
+	inside int
 	outcome
 }
 
@@ -78,6 +80,30 @@ func (t *task) sameAs(s, other step) bool {
 		t.suited(&poolRequest{format: s.format, native: s.native}) == t.suited(&poolRequest{format: other.format, native: other.native})
 }
 
+// try is how a format is tried: with the engine's default batches or lean ones, and with ranks that share out the tokens of
+// sequences or without.
+type try struct{ lean, divided bool }
+
+// tries are those of the task, from what costs least on. Training has no lean batches.
+func (t *task) tries() []try {
+	tries := []try{{}, {divided: true}}
+	if t.workload.Training == nil {
+		tries = append(tries, try{lean: true}, try{lean: true, divided: true})
+	}
+	if t.divides() {
+		return tries
+	}
+	return slices.DeleteFunc(tries, func(t try) bool { return t.divided })
+}
+
+// divides says whether ranks that share out the tokens of sequences may be chosen.
+func (t *task) divides() bool {
+	if t.workload.Training != nil {
+		return t.facts.context != nil && t.asked.context == 0
+	}
+	return t.facts.decodeContext && t.latent()
+}
+
 // search tries formats from the widest on, each with the engine's default batches and then with lean ones, and returns the
 // best solution in the first that has any; without one, what was tried.
 func (t *task) search() (*solution, []v1alpha1.RejectedPlan) {
@@ -86,13 +112,11 @@ func (t *task) search() (*solution, []v1alpha1.RejectedPlan) {
 		if i > 0 && t.sameAs(s, t.ladder[i-1]) {
 			continue
 		}
-		for _, lean := range []bool{false, true} {
-			a := t.attempt(s, lean)
+		for _, try := range t.tries() {
+			a := t.attempt(s, try.lean)
+			a.divided = try.divided
 			if found := a.solve(&log); found != nil {
 				return found, nil
-			}
-			if t.workload.Training != nil {
-				break
 			}
 		}
 	}
@@ -154,31 +178,39 @@ func (a *attempt) place(c *candidate, copies int) (layout, bool) {
 
 // placeBeside places copies beside devices that are taken already, which it adds its own to.
 func (a *attempt) placeBeside(c *candidate, copies int, taken map[int32]bool) (layout, bool) {
-	w := &placer{task: a.task, pool: c.lane.pool, prints: c.prints, shape: c.shape, copies: copies, taken: taken, before: slices.Collect(maps.Keys(taken))}
-	if c.block {
-		w.shape = shape{tensor: c.group(), stages: c.stages, data: 1, expert: c.expert}
-	}
+	w := &placer{task: a.task, pool: c.lane.pool, prints: c.prints, shape: c.placed(), copies: copies, taken: taken, before: slices.Collect(maps.Keys(taken))}
 	if c.ends != nil {
 		w.fix(c.ends)
+		w.told = a.task.facts.cuts != cutAnywhere
 	}
 	if c.lane.class < 0 {
 		w.seconds = a.seconds(c)
 	}
 	l, ok := w.place()
-	if ok && c.block {
-		l.instances = unblock(l.instances, c.tensor)
+	if ok {
+		l.instances = regroup(l.instances, w.shape.data, c.stage())
 	}
 	return l, ok
 }
 
-// unblock divides each stage's block of devices into the tensor groups of its data ranks.
-func unblock(blocks [][][]int32, tensor int) [][][]int32 {
+// regroup divides the devices of each stage of a copy, which are in so many groups, into those of its data ranks, of so
+// many devices each.
+func regroup(groups [][][]int32, apart, stage int) [][][]int32 {
+	if len(groups[0][0]) == stage {
+		return groups
+	}
 	var instances [][][]int32
-	for _, stages := range blocks {
-		for first := 0; first < len(stages[0]); first += tensor {
-			instance := make([][]int32, len(stages))
-			for i, devices := range stages {
-				instance[i] = devices[first : first+tensor]
+	for copied := range slices.Chunk(groups, apart) {
+		all := make([][]int32, len(copied[0]))
+		for _, group := range copied {
+			for i, devices := range group {
+				all[i] = append(all[i], devices...)
+			}
+		}
+		for first := 0; first < len(all[0]); first += stage {
+			instance := make([][]int32, len(all))
+			for i, devices := range all {
+				instance[i] = devices[first : first+stage]
 			}
 			instances = append(instances, instance)
 		}
@@ -187,7 +219,7 @@ func unblock(blocks [][][]int32, tensor int) [][][]int32 {
 }
 
 func (a *attempt) portion(c *candidate, l layout) portion {
-	return portion{shape: c.shape, layout: l, prints: c.prints, outcome: c.outcome}
+	return portion{shape: c.shape, layout: l, prints: c.prints, inside: c.inside, outcome: c.outcome}
 }
 
 func (a *attempt) solved(log *rejections, portions []portion, candidates []*candidate, chosen *candidate) *solution {

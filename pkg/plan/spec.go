@@ -43,6 +43,8 @@ func (t *task) write(s *solution) *v1alpha1.ShardingPlanSpec {
 		Enforcement:  cmp.Or(t.spec.Enforcement, v1alpha1.EnforcementAdvisory),
 	}
 	spec.ComputeType = t.computedBy(s)
+	spec.Model.Assumptions = append(spec.Model.Assumptions, t.chosen(s)...)
+	spec.Model.Assumptions = spec.Model.Assumptions[:min(len(spec.Model.Assumptions), 16)]
 	replica := int32(0)
 	for i := range s.portions {
 		p := &s.portions[i]
@@ -62,6 +64,24 @@ func (t *task) write(s *solution) *v1alpha1.ShardingPlanSpec {
 	}
 	spec.Totals = totals(spec)
 	return spec
+}
+
+// chosen says which degrees that nobody asked for were needed to hold the model, and why.
+func (t *task) chosen(s *solution) []string {
+	p := &s.portions[0]
+	var texts []string
+	if w := t.workload.Training; w != nil && t.asked.data == 0 && p.data > 1 {
+		texts = append(texts, fmt.Sprintf("%d data ranks, the fewest at these degrees with which %s holds the training states; they divide the %d micro-batches of a step",
+			p.data, w.Sharding, t.passes(1)))
+	}
+	if t.asked.context == 0 && p.context > 1 {
+		texts = append(texts, fmt.Sprintf("%d context ranks share the tokens of a sequence, since nothing holds its activations without", p.context))
+	}
+	if p.decode > 1 {
+		texts = append(texts, fmt.Sprintf("%d tensor ranks share the tokens of the KV cache, since nothing holds it otherwise: start %s with --decode-context-parallel-size %d; the estimate is that of the whole cache on each",
+			p.decode, t.engine, p.decode))
+	}
+	return texts
 }
 
 // stagesOf are the stages with what each of their devices needs.
@@ -141,8 +161,11 @@ func totals(spec *v1alpha1.ShardingPlanSpec) v1alpha1.PlanTotals {
 
 func (t *task) strategy(p *portion) v1alpha1.Strategy {
 	result := v1alpha1.Strategy{
-		Tensor: int32(p.tensor), Pipeline: int32(p.stages), Data: int32(p.data), Expert: int32(p.expert), Context: 1,
+		Tensor: int32(p.tensor), Pipeline: int32(p.stages), Data: int32(p.data), Expert: int32(p.expert), Context: int32(max(1, p.context)),
 		Replicas: int32(p.copies()), Summary: t.summary(p.shape, p.copies()),
+	}
+	if p.decode > 1 {
+		result.DecodeContext = int32(p.decode)
 	}
 	degrees := []struct {
 		above bool
@@ -150,7 +173,7 @@ func (t *task) strategy(p *portion) v1alpha1.Strategy {
 	}{
 		{p.tensor > 1, v1alpha1.StrategyTensorParallel},
 		{p.stages > 1, v1alpha1.StrategyPipelineParallel},
-		{len(p.instances) > 1, v1alpha1.StrategyDataParallel},
+		{len(p.instances) > 1 || p.context > 1, v1alpha1.StrategyDataParallel},
 	}
 	result.Name = v1alpha1.StrategyNone
 	for _, d := range degrees {
@@ -171,7 +194,7 @@ func (t *task) summary(s shape, copies int) string {
 	for _, d := range []struct {
 		name   string
 		degree int
-	}{{"TP", s.tensor}, {"PP", s.stages}, {"DP", s.data}, {"EP", s.expert}} {
+	}{{"TP", s.tensor}, {"PP", s.stages}, {"DP", s.data}, {"CP", s.context}, {"EP", s.expert}, {"DCP", s.decode}} {
 		if d.degree > 1 {
 			parts = append(parts, fmt.Sprintf("%s%d", d.name, d.degree))
 		}

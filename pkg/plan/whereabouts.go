@@ -72,9 +72,9 @@ func (w *placer) stillHolds(instances [][][]int32, where map[int32]whereabout) b
 			if len(devices) != w.shape.tensor {
 				return false
 			}
-			for _, at := range devices {
+			for rank, at := range devices {
 				here, ok := where[at]
-				if !ok || seen[at] || w.taken[at] || here.capacity < w.needs[stage] || here.part != where[devices[0]].part {
+				if !ok || seen[at] || w.taken[at] || here.capacity < w.needs[stage] || here.part != where[devices[rank-rank%w.tensor]].part {
 					return false
 				}
 				seen[at] = true

@@ -1656,6 +1656,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: data
       type:
         scalar: numeric
+    - name: decodeContext
+      type:
+        scalar: numeric
     - name: expert
       type:
         scalar: numeric

@@ -19,12 +19,16 @@ type StrategyApplyConfiguration struct {
 	Tensor *int32 `json:"tensor,omitempty"`
 	// Stages.
 	Pipeline *int32 `json:"pipeline,omitempty"`
-	// Data-parallel ranks in one process group.
+	// Data-parallel ranks in one process group. SGLang and TensorRT-LLM, which count them among their tensor ranks, are
+	// started with a tensor degree of tensor x data.
 	Data *int32 `json:"data,omitempty"`
 	// Devices that share the experts of each layer.
 	Expert *int32 `json:"expert,omitempty"`
 	// Devices that share each sequence.
 	Context *int32 `json:"context,omitempty"`
+	// Tensor ranks that share out the tokens of the KV cache instead of keeping the same ones (vLLM's
+	// decode-context-parallel-size). They are no devices of their own; nothing means 1.
+	DecodeContext *int32 `json:"decodeContext,omitempty"`
 	// Independent copies.
 	Replicas *int32 `json:"replicas,omitempty"`
 }
@@ -88,6 +92,14 @@ func (b *StrategyApplyConfiguration) WithExpert(value int32) *StrategyApplyConfi
 // If called multiple times, the Context field is set to the value of the last call.
 func (b *StrategyApplyConfiguration) WithContext(value int32) *StrategyApplyConfiguration {
 	b.Context = &value
+	return b
+}
+
+// WithDecodeContext sets the DecodeContext field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DecodeContext field is set to the value of the last call.
+func (b *StrategyApplyConfiguration) WithDecodeContext(value int32) *StrategyApplyConfiguration {
+	b.DecodeContext = &value
 	return b
 }
 
