@@ -45,6 +45,8 @@ type Unplaceable struct {
 	Shortfall v1alpha1.Shortfall
 	// Rejected are the forms that were tried, each with its reason.
 	Rejected []v1alpha1.RejectedPlan
+	// remedies are the suggestions with what shows that they help.
+	remedies []remedy
 }
 
 func (e *Unplaceable) Error() string { return strings.TrimSuffix(e.Message, ".") }

@@ -20,8 +20,12 @@ func (t *task) explain(rejected []v1alpha1.RejectedPlan) *Unplaceable {
 		NeededMiB: roundUpMiB(need), FreeMiB: seen.free >> 20, FreeDevices: int32(seen.matched), LargestDeviceMiB: seen.largest >> 20,
 	}}
 	e.Reason = t.reason(&seen)
-	if e.Reason != ReasonNoDevices && e.Reason != ReasonNoMatch {
-		e.Shortfall.Suggestion = clip(t.suggest(), 1024)
+	if e.Reason != ReasonNoDevices {
+		e.remedies = t.remedies()
+		e.Shortfall.Suggestions = suggestions(e.remedies)
+		if len(e.remedies) > 0 {
+			e.Shortfall.Suggestion = e.Shortfall.Suggestions[0].Change
+		}
 	}
 	e.Message = t.message(e, &seen, one, f, last.format)
 	return e
@@ -58,9 +62,7 @@ func (t *task) reason(seen *census) string {
 		return ReasonNoneFree
 	}
 	if t.instances() > 1 {
-		single := *t
-		single.copies = 1
-		if found, _ := single.search(); found != nil {
+		if t.one().fits() {
 			return ReasonTooFewDevices
 		}
 	}

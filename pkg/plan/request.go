@@ -29,6 +29,7 @@ type degrees struct{ tensor, stages, data, expert int }
 // task is a request that makes sense, with its defaults filled in. It is copied to try what would happen if one thing
 // were different.
 type task struct {
+	request  Request
 	cluster  *Cluster
 	model    *model.Model
 	spec     *v1alpha1.ModelPlacementSpec
@@ -43,6 +44,7 @@ type task struct {
 	splits   []int
 	keep     map[int32]bool
 	pooled   map[string]pooled
+	laned    map[*pool][]*lane // lanes of pools, for tries on the same devices
 	prices   func(product string) (price.Price, bool)
 
 	calibration *cost.Calibration
@@ -57,8 +59,8 @@ func newTask(cluster *Cluster, request Request) (*task, error) {
 	}
 	spec := &request.Placement.Spec
 	t := &task{
-		cluster: cluster, model: request.Model, spec: spec, workload: spec.Workload, engine: spec.Engine, copies: 1,
-		keep: map[int32]bool{}, pooled: map[string]pooled{}, prices: request.Prices,
+		request: request, cluster: cluster, model: request.Model, spec: spec, workload: spec.Workload, engine: spec.Engine, copies: 1,
+		keep: map[int32]bool{}, pooled: map[string]pooled{}, laned: map[*pool][]*lane{}, prices: request.Prices,
 	}
 	calibration, err := cost.Load()
 	if err != nil {
