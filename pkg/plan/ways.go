@@ -32,6 +32,13 @@ type load struct {
 	task     *task
 	attempts map[batches]*attempt
 	single   *bool // whether one copy fits
+	runs     map[runKey]int
+}
+
+// runKey is a footprint and what a device offers.
+type runKey struct {
+	prints *footprint
+	offer  int64
 }
 
 // batches is a format with the engine's default batches or lean ones.
@@ -40,7 +47,7 @@ type batches struct {
 	lean bool
 }
 
-func newLoad(t *task) *load { return &load{task: t, attempts: map[batches]*attempt{}} }
+func newLoad(t *task) *load { return &load{task: t, attempts: map[batches]*attempt{}, runs: map[runKey]int{}} }
 
 func (l *load) attempt(w *way) *attempt {
 	key := batches{w.step, w.lean}
@@ -169,15 +176,53 @@ func (w *way) holds(l *load) bool {
 	a := l.attempt(w)
 	switch w.form {
 	case formMixed:
-		return slices.ContainsFunc(a.mixed(w.pools), func(c *candidate) bool {
-			_, ok := a.place(c, a.task.copies)
-			return ok
-		})
+		return slices.ContainsFunc(a.mixed(w.pools), func(c *candidate) bool { return l.placesMixed(a, c) })
 	case formDifferent:
 		return l.holdsOne() && a.different(w.pools) != nil
 	default:
 		return w.holdsEqual(a)
 	}
+}
+
+// placesMixed says whether a pipeline over several lanes can be placed. The order of its devices is looked for only where
+// the runs of layers that they have room for are enough.
+func (l *load) placesMixed(a *attempt, c *candidate) bool {
+	t := l.task
+	instances, layers := t.copies*c.data, int(t.model.Architecture.Layers)
+	caps := c.lane.caps(c.group(), instances, layers)
+	room, last, longest := 0, int64(-1), 0
+	for _, offer := range blocksOf(caps[:c.stages*instances], c.stages) {
+		if offer != last {
+			last, longest = offer, l.longest(c.prints, offer)
+		}
+		room += longest
+	}
+	if room < layers {
+		return false
+	}
+	_, ok := a.place(c, t.copies)
+	return ok
+}
+
+// longest is how many consecutive layers fit a device of some offer at most.
+func (l *load) longest(f *footprint, offer int64) int {
+	key := runKey{f, offer}
+	if known, ok := l.runs[key]; ok {
+		return known
+	}
+	longest := 0
+	for first, end := 0, 0; end < f.layers; {
+		if f.bytes(first, end+1) <= offer {
+			end++
+			longest = max(longest, end-first)
+			continue
+		}
+		if first++; end < first {
+			end = first
+		}
+	}
+	l.runs[key] = longest
+	return longest
 }
 
 // holdsOne says whether a single copy fits.
