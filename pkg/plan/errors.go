@@ -37,7 +37,7 @@ const (
 
 // Unplaceable says why the cluster cannot hold a model now, and what would change that.
 type Unplaceable struct {
-	// Reason is one word, one of the Reason constants.
+	// Reason is one word: one of the constants above, or ReasonLimit where plans fit and none keeps the limits.
 	Reason string
 	// Message is for people, in sentences: what is needed, what is free, what would make it fit.
 	Message string

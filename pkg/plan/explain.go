@@ -61,6 +61,9 @@ func (t *task) reason(seen *census) string {
 	case seen.matched == 0:
 		return ReasonNoneFree
 	}
+	if t.limited() && t.unlimited().fits() {
+		return ReasonLimit
+	}
 	if t.instances() > 1 {
 		if t.one().fits() {
 			return ReasonTooFewDevices
@@ -69,12 +72,23 @@ func (t *task) reason(seen *census) string {
 	return ReasonTooLarge
 }
 
+// unlimited is the task without limits of time.
+func (t *task) unlimited() *task {
+	other, in := *t, *t.workload.Inference
+	in.MaxTTFTMillis, in.MaxTPOTMillis = nil, nil
+	other.workload.Inference = &in
+	return &other
+}
+
 func (t *task) message(e *Unplaceable, seen *census, one shape, f *footprint, format v1alpha1.Precision) string {
 	var b strings.Builder
 	name := t.model.Name
-	if t.instances() > 1 {
+	switch {
+	case e.Reason == ReasonLimit:
+		fmt.Fprintf(&b, "%s does not keep its limits: ", name)
+	case t.instances() > 1:
 		fmt.Fprintf(&b, "%s does not fit %d times: ", name, t.instances())
-	} else {
+	default:
 		fmt.Fprintf(&b, "%s does not fit: ", name)
 	}
 	if one.tensor > 1 {
@@ -90,6 +104,11 @@ func (t *task) message(e *Unplaceable, seen *census, one shape, f *footprint, fo
 		b.WriteString("; no device matches")
 	case ReasonNoneFree:
 		b.WriteString("; no device is free")
+	case ReasonLimit:
+		b.WriteString("; that fits")
+		if len(e.Rejected) > 0 {
+			fmt.Fprintf(&b, ", but no plan keeps the limits; the nearest is %s with %s", e.Rejected[0].Strategy, e.Rejected[0].Message)
+		}
 	default:
 		fmt.Fprintf(&b, "; free and matching: %s with %s together and at most %s each", v1alpha1.Counted(seen.matched, "device"),
 			v1alpha1.HumanMiB(e.Shortfall.FreeMiB), v1alpha1.HumanMiB(e.Shortfall.LargestDeviceMiB))

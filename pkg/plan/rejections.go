@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -10,7 +12,13 @@ import (
 // did not keep a limit.
 type rejections struct {
 	entries []rejection
-	late    []v1alpha1.RejectedPlan
+	late    []late
+}
+
+// late is a candidate that fits and does not keep a limit, and by what factor it misses it.
+type late struct {
+	by   float64
+	plan v1alpha1.RejectedPlan
 }
 
 type rejection struct {
@@ -63,19 +71,35 @@ func (r *rejections) add(a *attempt, s shape) { r.entries = append(r.entries, re
 // missed notes the candidates that fit and do not keep a limit.
 func (r *rejections) missed(a *attempt, candidates []*candidate) {
 	for _, c := range candidates {
-		if c.missed != noLimit && len(r.late) < maxRejected {
-			r.late = append(r.late, v1alpha1.RejectedPlan{
-				Strategy: clip(a.title(c)+" "+string(a.step.format), 64), Reason: ReasonLimit, Message: clip(a.task.missedText(c), 512),
-			})
+		if c.missed == noLimit {
+			continue
+		}
+		r.late = append(r.late, late{a.task.missedBy(c), v1alpha1.RejectedPlan{
+			Strategy: clip(a.title(c)+" "+string(a.step.format), 64), Reason: ReasonLimit, Message: clip(a.task.missedText(c), 512),
+		}})
+	}
+}
+
+// nearest are those that miss the limits by least, one for each title.
+func (r *rejections) nearest(most int) []v1alpha1.RejectedPlan {
+	slices.SortStableFunc(r.late, func(a, b late) int { return cmp.Compare(a.by, b.by) })
+	var plans []v1alpha1.RejectedPlan
+	seen := map[string]bool{}
+	for i := range r.late {
+		p := r.late[i].plan
+		if !seen[p.Strategy] && len(plans) < most {
+			seen[p.Strategy] = true
+			plans = append(plans, p)
 		}
 	}
+	return plans
 }
 
 // maxRejected is the API's bound of ShardingPlanSpec.Rejected.
 const maxRejected = 16
 
 func (r *rejections) list() []v1alpha1.RejectedPlan {
-	plans := r.late[:min(len(r.late), maxRejected)]
+	plans := r.nearest(maxRejected)
 	for _, e := range r.entries[:min(len(r.entries), maxRejected-len(plans))] {
 		if p, ok := e.explain(); ok {
 			plans = append(plans, p)

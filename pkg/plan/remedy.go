@@ -51,7 +51,7 @@ func (t *task) remedies() []remedy {
 	var found []remedy
 	for _, find := range []func([]way) []remedy{
 		t.otherDegrees, t.widerTopology, t.checkpointing, t.smallerBatch, t.narrowerCache, t.narrowerWeights, t.laterLimits,
-		t.fewerSequences, t.shorterContext, t.fewerCopies, t.moves, t.moreDevices,
+		t.fewerSequences, t.shorterContext, t.fewerRanks, t.fewerCopies, t.moves, t.moreDevices,
 	} {
 		found = append(found, find(ways)...)
 	}
@@ -112,7 +112,7 @@ func (t *task) fitsWith(change edit) bool {
 	return other != nil && other.fits()
 }
 
-// one is a list of a single remedy.
+// oneRemedy is a list of a single remedy.
 func oneRemedy(kind, change string, apply edit) []remedy {
 	return []remedy{{kind: kind, change: change, edit: apply}}
 }

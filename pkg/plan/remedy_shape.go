@@ -19,7 +19,6 @@ var degreeFields = []degreeField{
 	{"pipeline", func(p *v1alpha1.Parallelism) **int32 { return &p.Pipeline }, func(p *portion) int { return p.stages }},
 	{"tensor", func(p *v1alpha1.Parallelism) **int32 { return &p.Tensor }, func(p *portion) int { return p.tensor }},
 	{"expert", func(p *v1alpha1.Parallelism) **int32 { return &p.Expert }, func(p *portion) int { return p.expert }},
-	{"data", func(p *v1alpha1.Parallelism) **int32 { return &p.Data }, func(p *portion) int { return p.data }},
 }
 
 // otherDegrees is the fewest asked-for degrees that must be others, with what they would be.
@@ -30,8 +29,7 @@ func (t *task) otherDegrees([]way) []remedy {
 	}
 	var asked []degreeField
 	for _, f := range degreeFields {
-		// Data ranks of a dense model are copies, whose number is another kind of change.
-		if *f.field(p) != nil && (f.name != "data" || t.copies == t.request.copies()) {
+		if *f.field(p) != nil {
 			asked = append(asked, f)
 		}
 	}
@@ -47,14 +45,6 @@ func (t *task) otherDegrees([]way) []remedy {
 		}
 	}
 	return nil
-}
-
-// copies is how many a request asks for.
-func (r *Request) copies() int {
-	if n := r.Placement.Spec.Replicas; n != nil {
-		return int(*n)
-	}
-	return 1
 }
 
 // choices are all ways to choose k of the first n numbers, in order.
@@ -108,6 +98,28 @@ func (t *task) setFree(fields []degreeField) []remedy {
 		}
 	}
 	return oneRemedy(KindDegrees, strings.Join(changes, " and "), set)
+}
+
+// fewerRanks is the most data ranks that fit, with as many copies.
+func (t *task) fewerRanks([]way) []remedy {
+	if t.asked.data < 2 {
+		return nil
+	}
+	batch := t.asked.data
+	if training := t.workload.Training; training != nil {
+		batch = int(training.GlobalBatch) / max(1, int(training.MicroBatch))
+	}
+	for n := t.asked.data - 1; n > 0; n-- {
+		if batch%n != 0 && t.workload.Training != nil {
+			continue
+		}
+		ranks := int32(n)
+		apply := func(s *v1alpha1.ModelPlacementSpec) { s.Parallelism.Data = &ranks }
+		if t.fitsWith(apply) {
+			return oneRemedy(KindDegrees, fmt.Sprintf("parallelism.data %d instead of %d", n, t.asked.data), apply)
+		}
+	}
+	return nil
 }
 
 // widerTopology only prefers the level that is required.

@@ -47,7 +47,9 @@ type batches struct {
 	lean bool
 }
 
-func newLoad(t *task) *load { return &load{task: t, attempts: map[batches]*attempt{}, runs: map[runKey]int{}} }
+func newLoad(t *task) *load {
+	return &load{task: t, attempts: map[batches]*attempt{}, runs: map[runKey]int{}}
+}
 
 func (l *load) attempt(w *way) *attempt {
 	key := batches{w.step, w.lean}
