@@ -13,6 +13,7 @@ import (
 type rejections struct {
 	entries []rejection
 	late    []late
+	fitted  *attempt // the last one with a candidate that fits
 }
 
 // late is a candidate that fits and does not keep a limit, and by what factor it misses it.
@@ -28,8 +29,8 @@ type rejection struct {
 
 // tooLarge notes the single device, the largest tensor group and the longest pipeline of an attempt in which nothing fits.
 func (r *rejections) tooLarge(a *attempt) {
-	if a.lean {
-		return // the defaults were noted already, and lean batches need less
+	if a.lean || r.fitted == a {
+		return // the defaults were noted already, and lean batches need less; or it is not memory that lacks
 	}
 	t := a.task
 	widest, most := 0, 0
@@ -74,6 +75,7 @@ func (r *rejections) missed(a *attempt, candidates []*candidate) {
 		if c.missed == noLimit {
 			continue
 		}
+		r.fitted = a
 		r.late = append(r.late, late{a.task.missedBy(c), v1alpha1.RejectedPlan{
 			Strategy: clip(a.title(c)+" "+string(a.step.format), 64), Reason: ReasonLimit, Message: clip(a.task.missedText(c), 512),
 		}})
@@ -150,6 +152,9 @@ func (e *rejection) explain() (v1alpha1.RejectedPlan, bool) {
 	place := "the largest free device"
 	if e.shape.tensor > 1 {
 		place = fmt.Sprintf("each device of the best free group of %d", e.shape.tensor)
+	}
+	if fitting >= t.instances() { // it fits, and what else it lacks is listed
+		return v1alpha1.RejectedPlan{}, false
 	}
 	if fitting > 0 {
 		plan.Reason = ReasonTooFewDevices

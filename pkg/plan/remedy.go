@@ -39,6 +39,8 @@ type remedy struct {
 	edit edit
 	// cluster is the one in which the request fits; nil where the request is to change.
 	cluster *Cluster
+	// more is set where devices are to be added.
+	more *extension
 }
 
 // edit is a change of a request.

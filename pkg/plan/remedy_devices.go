@@ -69,7 +69,7 @@ func (t *task) extended(e *extension) remedy {
 		size := int(t.cluster.nodes[e.template.node].widest)
 		text += fmt.Sprintf(" on %s like %s", v1alpha1.Counted((e.devices+size-1)/size, "new node"), name)
 	}
-	return remedy{kind: KindDevices, change: text, cluster: e.cluster}
+	return remedy{kind: KindDevices, change: text, cluster: e.cluster, more: e}
 }
 
 // templates are the islands that further devices are thought of like: of each class that matches one with the most
@@ -149,7 +149,7 @@ func (t *task) sameNode(m member, limit int) *extension {
 	if is.wires.link || room < 1 || t.cluster.nodes[m.node].unplannable(m.island) {
 		return nil
 	}
-	on := func(n int) *Cluster { return t.cluster.grow(m, n) }
+	on := func(n int) *Cluster { return t.extend(m, n, true) }
 	if !t.fitsOn(on(room)) {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (n *node) unplannable(island int32) bool {
 // newNodes is the fewest further devices on new nodes. It starts where the memory of pipelines on the new devices alone
 // says, which is seldom wrong.
 func (t *task) newNodes(m member, limit int) *extension {
-	on := func(n int) *Cluster { return t.cluster.expand(m, n, t.require.level, t.prefer) }
+	on := func(n int) *Cluster { return t.extend(m, n, false) }
 	fits := func(n int) bool { return t.fitsOn(on(n)) }
 	guess := min(t.guess(m), limit)
 	if guess < 1 {
@@ -188,6 +188,14 @@ func (t *task) newNodes(m member, limit int) *extension {
 	}
 	n := low + 1 + sort.Search(guess-low-1, func(i int) bool { return fits(low + 1 + i) })
 	return &extension{template: m, devices: n, cluster: on(n)}
+}
+
+// extend is the cluster with so many further devices.
+func (t *task) extend(m member, n int, inPlace bool) *Cluster {
+	if inPlace {
+		return t.cluster.grow(m, n)
+	}
+	return t.cluster.expand(m, n, t.require.level, t.prefer)
 }
 
 func (t *task) fitsOn(c *Cluster) bool {
