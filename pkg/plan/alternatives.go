@@ -22,7 +22,8 @@ const (
 	ReasonLimit = "Limit"
 )
 
-// alternatives are the best candidates that were not taken, each with what it loses.
+// alternatives are the best candidates that were not taken and could be placed, each with what it loses, and why the next
+// smaller shape was not taken.
 func (a *attempt) alternatives(chosen *candidate, candidates []*candidate) []v1alpha1.RejectedPlan {
 	if chosen == nil || chosen.lane.class < 0 {
 		return nil
@@ -30,7 +31,7 @@ func (a *attempt) alternatives(chosen *candidate, candidates []*candidate) []v1a
 	var plans []v1alpha1.RejectedPlan
 	seen := []string{a.title(chosen)}
 	add := func(c *candidate) {
-		if title := a.title(c); !slices.Contains(seen, title) && len(plans) < mostAlternatives {
+		if title := a.title(c); !slices.Contains(seen, title) && a.placeable(c) {
 			seen = append(seen, title)
 			plans = append(plans, a.loss(c, chosen))
 		}
@@ -42,11 +43,75 @@ func (a *attempt) alternatives(chosen *candidate, candidates []*candidate) []v1a
 		}
 	}
 	for _, c := range candidates {
-		if c.missed != noLimit {
+		if c.missed != noLimit && len(plans) < mostAlternatives {
 			add(c)
 		}
 	}
+	if p, ok := a.smaller(chosen, candidates); ok && !slices.ContainsFunc(plans, func(other v1alpha1.RejectedPlan) bool { return other.Strategy == p.Strategy }) {
+		plans = append(plans, p)
+	}
 	return plans
+}
+
+// placeable says whether all copies could be placed. For equal groups that may be anywhere their number was all there is
+// to it.
+func (a *attempt) placeable(c *candidate) bool {
+	if c.ends != nil && len(c.lane.pool.zones) == 0 {
+		return true
+	}
+	_, ok := a.place(c, a.task.copies)
+	return ok
+}
+
+// smaller says why the shape that is one step smaller than the chosen one, on the same devices, was not taken: fewer
+// stages or a narrower tensor group, whichever has more devices.
+func (a *attempt) smaller(chosen *candidate, candidates []*candidate) (v1alpha1.RejectedPlan, bool) {
+	next, ok := a.nextSmaller(chosen)
+	if !ok {
+		return v1alpha1.RejectedPlan{}, false
+	}
+	for _, c := range candidates {
+		if c.lane == next.lane && c.shape == next.shape {
+			return a.loss(c, chosen), a.placeable(c)
+		}
+	}
+	next.prints = a.footprint(next.lane.class, next.shape)
+	if next.prints == nil {
+		return v1alpha1.RejectedPlan{}, false
+	}
+	offer := next.lane.caps(next.group(), a.task.copies, next.prints.layers)[0]
+	if next.prints.evenly(next.stages, offer) != nil {
+		return v1alpha1.RejectedPlan{}, false
+	}
+	p := v1alpha1.RejectedPlan{Strategy: a.title(next), Reason: ReasonTooLarge}
+	f := next.prints
+	if next.stages == 1 {
+		p.Message = fmt.Sprintf("a device needs %s (%s) and offers %s at most", v1alpha1.HumanBytes(f.bytes(0, f.layers)), uses(f.use(0, f.layers)), v1alpha1.HumanBytes(offer))
+		return p, true
+	}
+	p.Message = fmt.Sprintf("%s need %s together and offer %s at most, and each stage needs whole layers", v1alpha1.Counted(next.devices(), "device"),
+		v1alpha1.HumanBytes(f.together(next.shape)), v1alpha1.HumanBytes(offer*int64(next.devices())))
+	return p, true
+}
+
+// nextSmaller is the shape of an instance that is one step smaller than a candidate's.
+func (a *attempt) nextSmaller(c *candidate) (*candidate, bool) {
+	var best *candidate
+	try := func(tensor, stages int) {
+		for _, d := range a.task.degrees(a.step, c.lane) {
+			if d.tensor != tensor || d.data != c.data || d.block != c.block || best != nil && best.devices() >= tensor*stages {
+				continue
+			}
+			best = &candidate{shape: shape{tensor, stages, d.data, d.expert}, lane: c.lane, block: d.block}
+		}
+	}
+	if c.stages > 1 && a.task.asked.stages == 0 {
+		try(c.tensor, c.stages-1)
+	}
+	if narrower := a.task.tensors(c.tensor - 1); c.tensor > 1 && a.task.asked.tensor == 0 && len(narrower) > 0 {
+		try(narrower[len(narrower)-1], c.stages)
+	}
+	return best, best != nil
 }
 
 // title is the degrees and the product.
@@ -75,7 +140,31 @@ func (a *attempt) loss(c, chosen *candidate) v1alpha1.RejectedPlan {
 	} else if worse <= -0.0005 {
 		p.Message += fmt.Sprintf(" (%.1f %% better)", -worse*100)
 	}
+	p.Message += t.timesText(c, chosen)
 	return p
+}
+
+// timesText is the times and the price of a candidate beside those of the chosen one.
+func (t *task) timesText(c, chosen *candidate) string {
+	if t.workload.Training != nil {
+		return ""
+	}
+	text := fmt.Sprintf("; TTFT %.0f ms instead of %.0f; TPOT %.1f ms instead of %.1f",
+		c.times.TTFT*1e3, chosen.times.TTFT*1e3, c.times.TPOT*1e3, chosen.times.TPOT*1e3)
+	mine, theirs := t.priceOf(c), t.priceOf(chosen)
+	if t.objective() != v1alpha1.ObjectiveCost && mine > 0 && theirs > 0 {
+		text += fmt.Sprintf("; %.2f USD instead of %.2f for a million tokens", mine, theirs)
+	}
+	return text
+}
+
+// priceOf is what a million tokens cost in USD; 0 where there is no price.
+func (t *task) priceOf(c *candidate) float64 {
+	hour, ok := t.prices(t.cluster.classes[c.lane.class].product)
+	if !ok || c.times.OutputTokensPerSecond <= 0 {
+		return 0
+	}
+	return float64(hour.MicroUSDPerHour) / 1e6 * float64(c.total()) / 3600 / c.times.OutputTokensPerSecond * 1e6
 }
 
 // valueText is what the objective looks at.

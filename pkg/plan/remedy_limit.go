@@ -1,116 +1,130 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"sort"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// laterLimits is the limit that can be kept where a limit is what hinders: the least time to the first token, or the least
-// for each further one, with the other limit kept; both where neither alone is enough.
-func (t *task) laterLimits([]way) []remedy {
+// limitField is a limit of time of a request.
+type limitField struct {
+	name  string
+	field func(*v1alpha1.InferenceWorkload) **int32
+	value func(latency) int32
+}
+
+var limitFields = []limitField{
+	{"maxTTFTMillis", func(w *v1alpha1.InferenceWorkload) **int32 { return &w.MaxTTFTMillis }, func(l latency) int32 { return l.ttft }},
+	{"maxTPOTMillis", func(w *v1alpha1.InferenceWorkload) **int32 { return &w.MaxTPOTMillis }, func(l latency) int32 { return l.tpot }},
+}
+
+// latency is the times of a candidate in milliseconds, rounded up.
+type latency struct{ ttft, tpot int32 }
+
+// laterLimits is the least value of each limit that can be kept with the other one as it is; where neither alone is
+// enough, both raised by as small a factor as can be.
+func (t *task) laterLimits(ways []way) []remedy {
 	if !t.limited() {
 		return nil
 	}
-	in := t.workload.Inference
-	reached := t.reachable()
+	times := t.latencies()
 	var remedies []remedy
-	for _, alone := range []struct {
-		limit func(*v1alpha1.InferenceWorkload) **int32
-		name  string
-		mine  func(latency) int32
-		other func(latency) bool
-	}{
-		{
-			func(w *v1alpha1.InferenceWorkload) **int32 { return &w.MaxTTFTMillis }, "maxTTFTMillis",
-			func(l latency) int32 { return l.ttft }, func(l latency) bool { return within(l.tpot, in.MaxTPOTMillis) },
-		},
-		{
-			func(w *v1alpha1.InferenceWorkload) **int32 { return &w.MaxTPOTMillis }, "maxTPOTMillis",
-			func(l latency) int32 { return l.tpot }, func(l latency) bool { return within(l.ttft, in.MaxTTFTMillis) },
-		},
-	} {
-		now := *alone.limit(in)
-		if now == nil {
-			continue
-		}
-		least := int32(math.MaxInt32)
-		for _, l := range reached {
-			if alone.other(l) {
-				least = min(least, alone.mine(l))
-			}
-		}
-		if least == math.MaxInt32 || least <= *now {
-			continue
-		}
-		apply := func(s *v1alpha1.ModelPlacementSpec) { *alone.limit(s.Workload.Inference) = &least }
-		if t.fitsWith(apply) {
-			remedies = append(remedies, remedy{kind: KindLimit, change: fmt.Sprintf("%s %d instead of %d", alone.name, least, *now), edit: apply})
+	for _, f := range limitFields {
+		if now := *f.field(t.workload.Inference); now != nil {
+			remedies = append(remedies, t.laterLimit(ways, f, *now, times)...)
 		}
 	}
-	if len(remedies) > 0 || in.MaxTTFTMillis == nil || in.MaxTPOTMillis == nil {
-		return remedies
+	if len(remedies) == 0 {
+		return t.bothLimits(ways, times)
 	}
-	return t.bothLimits(reached)
+	return remedies
 }
 
-func within(millis int32, limit *int32) bool { return limit == nil || millis <= *limit }
+// laterLimit is the least value of a limit that can be kept.
+func (t *task) laterLimit(ways []way, f limitField, now int32, times []latency) []remedy {
+	var values []int32
+	for _, l := range times {
+		if v := f.value(l); v > now {
+			values = append(values, v)
+		}
+	}
+	slices.Sort(values)
+	values = slices.Compact(values)
+	to := func(value int32) edit {
+		return func(s *v1alpha1.ModelPlacementSpec) { *f.field(s.Workload.Inference) = &value }
+	}
+	at := sort.Search(len(values), func(i int) bool { return t.heldWith(ways, to(values[i])) })
+	if at == len(values) {
+		return nil
+	}
+	return oneRemedy(KindLimit, fmt.Sprintf("%s %d instead of %d", f.name, values[at], now), to(values[at]))
+}
 
-// bothLimits raises both limits by as small a factor as can be.
-func (t *task) bothLimits(reached []latency) []remedy {
+// bothLimits raises both limits by the same factor, and then each by no more than it needs.
+func (t *task) bothLimits(ways []way, times []latency) []remedy {
 	in := t.workload.Inference
+	if in.MaxTTFTMillis == nil || in.MaxTPOTMillis == nil {
+		return nil
+	}
 	factor := func(l latency) float64 {
 		return max(float64(l.ttft)/float64(*in.MaxTTFTMillis), float64(l.tpot)/float64(*in.MaxTPOTMillis))
 	}
-	var best *latency
-	for i, l := range reached {
-		if best == nil || factor(l) < factor(*best) || factor(l) == factor(*best) && l.ttft+l.tpot < best.ttft+best.tpot {
-			best = &reached[i]
+	slices.SortFunc(times, func(a, b latency) int {
+		return cmp.Or(cmp.Compare(factor(a), factor(b)), cmp.Compare(a.ttft, b.ttft), cmp.Compare(a.tpot, b.tpot))
+	})
+	// The limits that all candidates up to one keep.
+	limits := make([]latency, len(times))
+	most := latency{*in.MaxTTFTMillis, *in.MaxTPOTMillis}
+	for i, l := range times {
+		most = latency{max(most.ttft, l.ttft), max(most.tpot, l.tpot)}
+		limits[i] = most
+	}
+	to := func(l latency) edit {
+		return func(s *v1alpha1.ModelPlacementSpec) {
+			s.Workload.Inference.MaxTTFTMillis, s.Workload.Inference.MaxTPOTMillis = &l.ttft, &l.tpot
 		}
 	}
-	if best == nil {
+	at := sort.Search(len(limits), func(i int) bool { return t.heldWith(ways, to(limits[i])) })
+	if at == len(limits) {
 		return nil
 	}
-	ttft, tpot := max(best.ttft, *in.MaxTTFTMillis), max(best.tpot, *in.MaxTPOTMillis)
-	apply := func(s *v1alpha1.ModelPlacementSpec) {
-		s.Workload.Inference.MaxTTFTMillis, s.Workload.Inference.MaxTPOTMillis = &ttft, &tpot
-	}
-	if !t.fitsWith(apply) {
-		return nil
+	best := limits[at]
+	for _, l := range times[:at+1] {
+		if l.ttft+l.tpot < best.ttft+best.tpot && t.heldWith(ways, to(latency{max(l.ttft, *in.MaxTTFTMillis), max(l.tpot, *in.MaxTPOTMillis)})) {
+			best = latency{max(l.ttft, *in.MaxTTFTMillis), max(l.tpot, *in.MaxTPOTMillis)}
+		}
 	}
 	var changes []string
-	for _, c := range []struct {
-		name     string
-		to, from int32
-	}{{"maxTTFTMillis", ttft, *in.MaxTTFTMillis}, {"maxTPOTMillis", tpot, *in.MaxTPOTMillis}} {
-		changes = append(changes, fmt.Sprintf("%s %d instead of %d", c.name, c.to, c.from))
+	for _, f := range limitFields {
+		changes = append(changes, fmt.Sprintf("%s %d instead of %d", f.name, f.value(best), **f.field(in)))
 	}
-	return oneRemedy(KindLimit, strings.Join(changes, " and "), apply)
+	return oneRemedy(KindLimit, strings.Join(changes, " and "), to(best))
 }
 
-// latency is what a candidate that can be placed keeps, in milliseconds, rounded up.
-type latency struct{ ttft, tpot int32 }
+// heldWith says whether the changed request fits in one of some ways, which must be those of a request for the same
+// devices.
+func (t *task) heldWith(ways []way, change edit) bool {
+	other := t.with(change)
+	return other != nil && other.holding(ways) >= 0
+}
 
-// reachable are the times of all candidates that can be placed in any format.
-func (t *task) reachable() []latency {
+// latencies are the times of all candidates for one copy, in any format, whatever the limits.
+func (t *task) latencies() []latency {
+	one := t.one()
+	seen := map[latency]bool{}
 	var found []latency
-	for _, s := range t.ladder {
-		for _, lean := range t.batches() {
-			a := t.attempt(s, lean)
-			for _, pools := range a.levels {
-				for _, c := range a.all(pools) {
-					if !c.judged {
-						continue
-					}
-					l := latency{upToMillis(c.times.TTFT), upToMillis(c.times.TPOT)}
-					if !improves(l, found) {
-						continue
-					}
-					if _, ok := a.place(c, t.copies); ok {
-						found = append(found, l)
-					}
+	for _, s := range one.ladder {
+		for _, lean := range one.batches() {
+			a := one.attempt(s, lean)
+			for _, c := range a.all(a.levels[len(a.levels)-1]) {
+				if l := (latency{upToMillis(c.times.TTFT), upToMillis(c.times.TPOT)}); c.judged && !seen[l] {
+					seen[l] = true
+					found = append(found, l)
 				}
 			}
 		}
@@ -118,17 +132,7 @@ func (t *task) reachable() []latency {
 	return found
 }
 
-// improves says whether no other one is at least as good in both times.
-func improves(l latency, found []latency) bool {
-	for _, other := range found {
-		if other.ttft <= l.ttft && other.tpot <= l.tpot {
-			return false
-		}
-	}
-	return true
-}
-
 // upToMillis rounds seconds up to milliseconds that the API takes.
 func upToMillis(seconds float64) int32 {
-	return int32(min(math.Ceil(max(seconds, 0)*1e3), math.MaxInt32))
+	return int32(min(max(1, math.Ceil(seconds*1e3)), math.MaxInt32))
 }

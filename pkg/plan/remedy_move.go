@@ -86,7 +86,7 @@ func namesOf(set []*tenant) []string {
 func (t *task) moved(set []*tenant, elsewhere []bool) string {
 	var parts []string
 	for i, h := range set {
-		could := "nothing else that is free holds it in its shape"
+		could := "no other free devices hold it in its shape"
 		if elsewhere[i] {
 			could = "it fits elsewhere in its shape"
 		}

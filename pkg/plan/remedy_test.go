@@ -99,7 +99,7 @@ func TestSmallestChangeOfEachKind(t *testing.T) {
 		},
 		"one placement": {
 			[]Node{taken(four, "", "models/a", "models/a", "models/b")}, ask(t, llama(t, 70), 4096, 1, format("INT8")), ReasonTooLarge, KindMove,
-			"the devices of models/b (1 NVIDIA L40S; nothing else that is free holds it in its shape)",
+			"the devices of models/b (1 NVIDIA L40S; no other free devices hold it in its shape)",
 		},
 		"a placement that fits elsewhere": {
 			[]Node{taken(two, "models/a", ""), taken(host("b", false, l40s, l40s, t4), "models/c", "", "")},
@@ -107,7 +107,7 @@ func TestSmallestChangeOfEachKind(t *testing.T) {
 		},
 		"two placements": {
 			[]Node{taken(four, "", "", "models/a", "models/b")}, ask(t, llama(t, 70), 4096, 1, format("BF16")), ReasonTooLarge, KindMove,
-			"the devices of models/a (1 NVIDIA L40S; nothing else that is free holds it in its shape) and models/b (1 NVIDIA L40S; ",
+			"the devices of models/a (1 NVIDIA L40S; no other free devices hold it in its shape) and models/b (1 NVIDIA L40S; ",
 		},
 		"three placements": {
 			[]Node{taken(host("a", false, many(5, l40s)...), "", "models/a", "models/b", "models/c", "models/d")}, ask(t, llama(t, 70), 4096, 1, format("BF16")),

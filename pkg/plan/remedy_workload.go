@@ -62,7 +62,7 @@ func (t *task) checkpointing(ways []way) []remedy {
 		return nil
 	}
 	apply := func(s *v1alpha1.ModelPlacementSpec) { s.Workload.Training.ActivationCheckpointing = true }
-	if other := t.with(apply); other == nil || other.holding(ways) < 0 {
+	if !t.heldWith(ways, apply) {
 		return nil
 	}
 	return oneRemedy(KindCheckpointing, "activationCheckpointing true instead of false", apply)
