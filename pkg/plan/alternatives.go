@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -42,8 +43,8 @@ func (a *attempt) alternatives(chosen *candidate, candidates []*candidate) []v1a
 			add(c)
 		}
 	}
-	for _, c := range candidates {
-		if c.missed != noLimit && len(plans) < mostAlternatives {
+	for _, c := range a.task.nearest(candidates) {
+		if len(plans) < mostAlternatives {
 			add(c)
 		}
 	}
@@ -51,6 +52,21 @@ func (a *attempt) alternatives(chosen *candidate, candidates []*candidate) []v1a
 		plans = append(plans, p)
 	}
 	return plans
+}
+
+// nearest are the candidates that do not keep the limits, those that miss them by least first.
+func (t *task) nearest(candidates []*candidate) []*candidate {
+	if !t.limited() {
+		return nil
+	}
+	var late []*candidate
+	for _, c := range candidates {
+		if c.missed != noLimit {
+			late = append(late, c)
+		}
+	}
+	slices.SortStableFunc(late, func(x, y *candidate) int { return cmp.Compare(t.missedBy(x), t.missedBy(y)) })
+	return late
 }
 
 // placeable says whether all copies could be placed. For equal groups that may be anywhere their number was all there is

@@ -38,7 +38,10 @@ func TestSmallestChange(t *testing.T) {
 			"quantization INT4 instead of FP8", format("INT4"),
 		},
 		"context": {
-			two, ask(t, llama(t, 70), 131072, 1, format("FP8"), func(s *specOf) { s.KVCacheType, s.Quantization = "FP8", "INT4"; s.Workload.Inference.MaxModelLen = 300000 }), ReasonTooLarge, "maxModelLen 271360 instead of 300000",
+			two, ask(t, llama(t, 70), 131072, 1, format("FP8"), func(s *specOf) {
+				s.KVCacheType, s.Quantization = "FP8", "INT4"
+				s.Workload.Inference.MaxModelLen = 300000
+			}), ReasonTooLarge, "maxModelLen 271360 instead of 300000",
 			func(s *specOf) { s.Workload.Inference.MaxModelLen = 271360 },
 		},
 		"context for a long request": {

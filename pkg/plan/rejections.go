@@ -97,11 +97,14 @@ func (r *rejections) nearest(most int) []v1alpha1.RejectedPlan {
 	return plans
 }
 
+// maxLate is how many candidates are listed that do not keep a limit.
+const maxLate = 8
+
 // maxRejected is the API's bound of ShardingPlanSpec.Rejected.
 const maxRejected = 16
 
 func (r *rejections) list() []v1alpha1.RejectedPlan {
-	plans := r.nearest(maxRejected)
+	plans := r.nearest(maxLate)
 	for _, e := range r.entries[:min(len(r.entries), maxRejected-len(plans))] {
 		if p, ok := e.explain(); ok {
 			plans = append(plans, p)
@@ -135,6 +138,9 @@ func (e *rejection) explain() (v1alpha1.RejectedPlan, bool) {
 		}
 		plan.Message = fmt.Sprintf("%s need %s together; the %d largest free devices of one vendor offer %s, and each stage needs whole layers",
 			v1alpha1.Counted(e.shape.devices(), "device"), v1alpha1.HumanBytes(need), devices, v1alpha1.HumanBytes(free))
+		if level := t.require.level; level != "" && free >= need {
+			plan.Message += fmt.Sprintf(" and one value of %s", level)
+		}
 		return plan, true
 	}
 	need := f.bytes(0, f.layers)
@@ -152,6 +158,10 @@ func (e *rejection) explain() (v1alpha1.RejectedPlan, bool) {
 	place := "the largest free device"
 	if e.shape.tensor > 1 {
 		place = fmt.Sprintf("each device of the best free group of %d", e.shape.tensor)
+	}
+	if best == 0 {
+		plan.Message = fmt.Sprintf("a device needs %s (%s); no %d free devices are on one island", v1alpha1.HumanBytes(need), uses(f.use(0, f.layers)), e.shape.tensor)
+		return plan, true
 	}
 	if fitting >= t.instances() { // it fits, and what else it lacks is listed
 		return v1alpha1.RejectedPlan{}, false

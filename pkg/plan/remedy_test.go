@@ -61,10 +61,10 @@ func TestSmallestChangeOfEachKind(t *testing.T) {
 		"weights of another kind": {
 			[]Node{host("a", false, t4)}, ask(t, llama(t, 8), 4096, 1, format("BF16")), ReasonNoMatch, KindPrecision, "quantization INT8 instead of BF16",
 		},
-		"cache":         {[]Node{two}, ask(t, llama(t, 70), 131072, 2), ReasonTooLarge, KindPrecision, "kvCacheType FP8 instead of BF16"},
-		"context":       {[]Node{two}, ask(t, llama(t, 70), 131072, 5, in8), ReasonTooLarge, KindContext, "maxModelLen 54272 instead of 131072"},
-		"sequences":     {[]Node{two}, ask(t, llama(t, 8), 1024, 5000, format("INT4"), in8), ReasonTooLarge, KindSequences, "maxSequences 1092 instead of 5000"},
-		"copies":        {[]Node{four}, ask(t, llama(t, 8), 1024, 1, replicas(7)), ReasonTooFewDevices, KindCopies, "replicas 4 instead of 7"},
+		"cache":     {[]Node{two}, ask(t, llama(t, 70), 131072, 2), ReasonTooLarge, KindPrecision, "kvCacheType FP8 instead of BF16"},
+		"context":   {[]Node{two}, ask(t, llama(t, 70), 131072, 5, in8), ReasonTooLarge, KindContext, "maxModelLen 54272 instead of 131072"},
+		"sequences": {[]Node{two}, ask(t, llama(t, 8), 1024, 5000, format("INT4"), in8), ReasonTooLarge, KindSequences, "maxSequences 1092 instead of 5000"},
+		"copies":    {[]Node{four}, ask(t, llama(t, 8), 1024, 1, replicas(7)), ReasonTooFewDevices, KindCopies, "replicas 4 instead of 7"},
 		"copies by data": {
 			[]Node{four}, ask(t, llama(t, 8), 1024, 1, parallelism(v1alpha1.Parallelism{Data: ptr(int32(3))}), replicas(2)), ReasonTooFewDevices, KindCopies,
 			"replicas 4 without parallelism.data instead of 2 times 3",
