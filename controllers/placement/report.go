@@ -51,8 +51,7 @@ func (r *report) invalid(reason, message string) {
 
 func (r *report) unplaceable(why *plan.Unplaceable, priority int32) {
 	r.phase = v1alpha1.PhaseUnplaceable
-	shortfall := why.Shortfall
-	r.shortfall = &shortfall
+	r.shortfall = bounded(&why.Shortfall)
 	message := why.Message
 	if priority > 0 {
 		message += fmt.Sprintf(" Priority %d puts the placement before others that wait; it does not preempt those that run.", priority)
@@ -64,9 +63,30 @@ func (r *report) unplaceable(why *plan.Unplaceable, priority int32) {
 	r.refuse(reason, message)
 }
 
-func condition(kind string, status metav1.ConditionStatus, reason, message string) *metav1.Condition {
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+// Bounds of the API: Shortfall.Suggestions and Suggestion.Change.
+const (
+	maxSuggestions = 16
+	maxChange      = 512
+)
+
+// bounded is a shortfall that the API takes, whatever a planner suggests.
+func bounded(s *v1alpha1.Shortfall) *v1alpha1.Shortfall {
+	b := s.DeepCopy()
+	b.Suggestions = b.Suggestions[:min(len(b.Suggestions), maxSuggestions)]
+	for i := range b.Suggestions {
+		b.Suggestions[i].Change = cut(b.Suggestions[i].Change, maxChange-len("…"))
 	}
-	return &metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
+	return b
+}
+
+// cut shortens a text to some bytes, and shows that it did.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+func condition(kind string, status metav1.ConditionStatus, reason, message string) *metav1.Condition {
+	return &metav1.Condition{Type: kind, Status: status, Reason: reason, Message: cut(message, maxMessage)}
 }

@@ -86,3 +86,30 @@ func TestLongMessagesAreCut(t *testing.T) {
 		t.Errorf("%d bytes, ending in %q", len(c.Message), c.Message[len(c.Message)-6:])
 	}
 }
+
+// All suggestions of a planner are in the status, as far as the API takes them, and the best one is in the message of the
+// condition.
+func TestStatusHasTheSuggestions(t *testing.T) {
+	why := &plan.Unplaceable{Reason: plan.ReasonTooLarge, Message: "It does not fit. It would fit with maxSequences 2 instead of 4."}
+	why.Shortfall.Suggestion = "maxSequences 2 instead of 4"
+	for range maxSuggestions + 4 {
+		why.Shortfall.Suggestions = append(why.Shortfall.Suggestions, v1alpha1.Suggestion{Kind: plan.KindSequences, Change: strings.Repeat("ü", maxChange)})
+	}
+	p := &pass{placement: &v1alpha1.ModelPlacement{}}
+	p.report.unplaceable(why, 0)
+	got := statusOf(p, time.Unix(100, 0))
+	if s := got.Shortfall; len(s.Suggestions) != maxSuggestions || s.Suggestion != why.Shortfall.Suggestion {
+		t.Fatalf("got %+v", s)
+	}
+	for _, s := range got.Shortfall.Suggestions {
+		if len(s.Change) > maxChange || s.Kind != plan.KindSequences || !strings.HasSuffix(s.Change, "…") {
+			t.Errorf("got %d bytes of %s", len(s.Change), s.Kind)
+		}
+	}
+	if c := got.Conditions[0]; c.Type != v1alpha1.ConditionPlanned || !strings.HasSuffix(c.Message, why.Shortfall.Suggestion+".") {
+		t.Errorf("got %+v", c)
+	}
+	if len(why.Shortfall.Suggestions) != maxSuggestions+4 {
+		t.Error("the planner's answer, which is remembered, was changed")
+	}
+}

@@ -73,6 +73,23 @@ func (d *decision) decide(cluster *plan.Cluster, m *manifests) {
 	d.plan, d.mesh = sharding, meshObject(d.placement, ranks)
 }
 
+// refused is the placement with the status that the operator would write where it does not fit; nil where it was not that.
+func (d *decision) refused() *v1alpha1.ModelPlacement {
+	var why *plan.Unplaceable
+	if !errors.As(d.failure, &why) {
+		return nil
+	}
+	p := d.placement.DeepCopy()
+	p.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ModelPlacement"}
+	p.Status = v1alpha1.ModelPlacementStatus{
+		ObservedGeneration: p.Generation, Phase: v1alpha1.PhaseUnplaceable, Shortfall: why.Shortfall.DeepCopy(),
+		Conditions: []metav1.Condition{{
+			Type: v1alpha1.ConditionPlanned, Status: metav1.ConditionFalse, Reason: why.Reason, Message: why.Message, ObservedGeneration: p.Generation,
+		}},
+	}
+	return p
+}
+
 // readModel reads the model that is given beside the one placement; nothing where none is.
 func (m *manifests) readModel(file string) error {
 	if file == "" {

@@ -92,8 +92,12 @@ func runPlan(streams Streams, files []string, modelFile string, output format) e
 func listOf(decisions []decision) list {
 	l := list{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: []any{}}
 	for i := range decisions {
-		if d := &decisions[i]; d.plan != nil {
+		d := &decisions[i]
+		switch refused := d.refused(); {
+		case d.plan != nil:
 			l.Items = append(l.Items, d.plan, d.mesh)
+		case refused != nil:
+			l.Items = append(l.Items, refused)
 		}
 	}
 	return l

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
@@ -63,10 +65,11 @@ func plansOf(t *testing.T, out string) (plans []v1alpha1.ShardingPlan, meshes []
 	if l.APIVersion != "v1" || l.Kind != "List" {
 		t.Fatalf("%s %s, want v1 List", l.APIVersion, l.Kind)
 	}
-	for i, item := range l.Items {
-		if i%2 == 0 {
+	for _, item := range l.Items {
+		switch object[metav1.TypeMeta](t, string(item)).Kind {
+		case "ShardingPlan":
 			plans = append(plans, object[v1alpha1.ShardingPlan](t, string(item)))
-		} else {
+		case "DeviceMesh":
 			meshes = append(meshes, object[v1alpha1.DeviceMesh](t, string(item)))
 		}
 	}
@@ -130,10 +133,27 @@ func TestPlanSaysWhyNot(t *testing.T) {
 	if r.code != ExitFailure || r.out != "" {
 		t.Errorf("exit code %d, output %q", r.code, r.out)
 	}
-	for _, want := range []string{"error: placement default/p: ", "does not fit", "Reason:", "TooLarge", "Needed:", "Free:", "Remedy:"} {
+	for _, want := range []string{"error: placement default/p: ", "does not fit", "Reason:", "TooLarge", "Needed:", "Free:", "WOULD FIT BY   CHANGE", "Devices "} {
 		if !strings.Contains(r.err, want) {
 			t.Errorf("the reason lacks %q:\n%s", want, r.err)
 		}
+	}
+}
+
+// What does not fit is in the output for machines as the operator would write it down.
+func TestPlanSaysWhyNotInJSON(t *testing.T) {
+	r := run(t, stream(inventoryOf("a", 1), placement("p", huge, `"quantization":"BF16"`)), "plan", "-f", "-", "-o", "json")
+	items := object[planList](t, r.out).Items
+	if r.code != ExitFailure || len(items) != 1 {
+		t.Fatalf("exit code %d, %d items", r.code, len(items))
+	}
+	p := object[v1alpha1.ModelPlacement](t, string(items[0]))
+	s := p.Status.Shortfall
+	if p.Kind != "ModelPlacement" || p.Name != "p" || p.Status.Phase != v1alpha1.PhaseUnplaceable || s == nil || len(s.Suggestions) == 0 || s.Suggestions[0].Change != s.Suggestion {
+		t.Errorf("got %s %s %+v", p.Kind, p.Name, p.Status)
+	}
+	if c := p.Status.Conditions; len(c) != 1 || c[0].Reason != "TooLarge" || !strings.HasSuffix(c[0].Message, s.Suggestion+".") {
+		t.Errorf("got %+v", c)
 	}
 }
 

@@ -187,14 +187,23 @@ func printShortfall(w io.Writer, why *plan.Unplaceable) error {
 	rows = append(rows,
 		[2]string{"Free", fmt.Sprintf("%s on %s", v1alpha1.HumanMiB(s.FreeMiB), v1alpha1.Counted(int(s.FreeDevices), "device"))},
 		[2]string{"Largest", v1alpha1.HumanMiB(s.LargestDeviceMiB) + " on one device"})
-	if s.Suggestion != "" {
-		rows = append(rows, [2]string{"Remedy", s.Suggestion})
-	}
-	for _, suggested := range s.Suggestions {
-		rows = append(rows, [2]string{suggested.Kind, suggested.Change})
-	}
 	if err := sheet(w, rows); err != nil {
 		return err
 	}
+	if err := printSuggestions(w, s.Suggestions); err != nil {
+		return err
+	}
 	return printRejected(w, why.Rejected)
+}
+
+// printSuggestions lists the changes each of which alone would make the model fit, from the one that costs least.
+func printSuggestions(w io.Writer, suggestions []v1alpha1.Suggestion) error {
+	if len(suggestions) == 0 {
+		return nil
+	}
+	rows := make([][]string, len(suggestions))
+	for i, s := range suggestions {
+		rows[i] = []string{s.Kind, s.Change}
+	}
+	return table(w, []string{"WOULD FIT BY", "CHANGE"}, rows)
 }

@@ -1,8 +1,11 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -20,7 +23,8 @@ const (
 	ReasonLimit = "Limit"
 )
 
-// alternatives are the best candidates that were not taken, each with what it loses.
+// alternatives are the best candidates that were not taken and could be placed, each with what it loses, and why the next
+// smaller shape was not taken.
 func (a *attempt) alternatives(chosen *candidate, candidates []*candidate) []v1alpha1.RejectedPlan {
 	if chosen == nil || chosen.lane.class < 0 {
 		return nil
@@ -28,7 +32,7 @@ func (a *attempt) alternatives(chosen *candidate, candidates []*candidate) []v1a
 	var plans []v1alpha1.RejectedPlan
 	seen := []string{a.title(chosen)}
 	add := func(c *candidate) {
-		if title := a.title(c); !slices.Contains(seen, title) && len(plans) < mostAlternatives {
+		if title := a.title(c); !slices.Contains(seen, title) && a.placeable(c) {
 			seen = append(seen, title)
 			plans = append(plans, a.loss(c, chosen))
 		}
@@ -39,12 +43,92 @@ func (a *attempt) alternatives(chosen *candidate, candidates []*candidate) []v1a
 			add(c)
 		}
 	}
-	for _, c := range candidates {
-		if c.missed != noLimit {
+	for _, c := range a.task.nearest(candidates) {
+		if len(plans) < mostAlternatives {
 			add(c)
 		}
 	}
+	if p, ok := a.smaller(chosen, candidates); ok && !slices.ContainsFunc(plans, func(other v1alpha1.RejectedPlan) bool { return other.Strategy == p.Strategy }) {
+		plans = append(plans, p)
+	}
 	return plans
+}
+
+// nearest are the candidates that do not keep the limits, those that miss them by least first.
+func (t *task) nearest(candidates []*candidate) []*candidate {
+	if !t.limited() {
+		return nil
+	}
+	var late []*candidate
+	for _, c := range candidates {
+		if c.missed != noLimit {
+			late = append(late, c)
+		}
+	}
+	slices.SortStableFunc(late, func(x, y *candidate) int { return cmp.Compare(t.missedBy(x), t.missedBy(y)) })
+	return late
+}
+
+// placeable says whether all copies could be placed. For equal groups that may be anywhere their number was all there is
+// to it.
+func (a *attempt) placeable(c *candidate) bool {
+	if c.ends != nil && len(c.lane.pool.zones) == 0 {
+		return true
+	}
+	_, ok := a.place(c, a.task.copies)
+	return ok
+}
+
+// smaller says why the shape that is one step smaller than the chosen one, on the same devices, was not taken: fewer
+// stages or a narrower tensor group, whichever has more devices.
+func (a *attempt) smaller(chosen *candidate, candidates []*candidate) (v1alpha1.RejectedPlan, bool) {
+	next, ok := a.nextSmaller(chosen)
+	if !ok {
+		return v1alpha1.RejectedPlan{}, false
+	}
+	for _, c := range candidates {
+		if c.lane == next.lane && c.shape == next.shape {
+			return a.loss(c, chosen), a.placeable(c)
+		}
+	}
+	next.prints = a.footprint(next.lane.class, next.shape)
+	if next.prints == nil {
+		return v1alpha1.RejectedPlan{}, false
+	}
+	offer := next.lane.caps(next.group(), a.task.copies, next.prints.layers)[0]
+	if next.prints.evenly(next.stages, offer) != nil {
+		return v1alpha1.RejectedPlan{}, false
+	}
+	p := v1alpha1.RejectedPlan{Strategy: a.title(next), Reason: ReasonTooLarge}
+	f := next.prints
+	if next.stages == 1 {
+		p.Message = fmt.Sprintf("a device needs %s (%s) and offers %s at most", v1alpha1.HumanBytes(f.bytes(0, f.layers)), uses(f.use(0, f.layers)), v1alpha1.HumanBytes(offer))
+		return p, true
+	}
+	p.Message = fmt.Sprintf("%s need %s together and offer %s at most, and each stage needs whole layers", v1alpha1.Counted(next.devices(), "device"),
+		v1alpha1.HumanBytes(f.together(next.shape)), v1alpha1.HumanBytes(offer*int64(next.devices())))
+	return p, true
+}
+
+// nextSmaller is the shape of an instance that is one step smaller than a candidate's.
+func (a *attempt) nextSmaller(c *candidate) (*candidate, bool) {
+	var best *candidate
+	try := func(tensor, stages int) {
+		for _, d := range a.task.degrees(a.step, c.lane, a.divided) {
+			if d.tensor != tensor || d.data != c.data || d.inside != c.inside || best != nil && best.devices() >= tensor*stages {
+				continue
+			}
+			best = &candidate{shape: d.shape(), lane: c.lane, inside: d.inside}
+			best.stages = stages
+		}
+	}
+	if c.stages > 1 && a.task.asked.stages == 0 {
+		try(c.tensor, c.stages-1)
+	}
+	if narrower := a.task.tensors(c.tensor - 1); c.tensor > 1 && a.task.asked.tensor == 0 && len(narrower) > 0 {
+		try(narrower[len(narrower)-1], c.stages)
+	}
+	return best, best != nil
 }
 
 // title is the degrees and the product.
@@ -73,7 +157,31 @@ func (a *attempt) loss(c, chosen *candidate) v1alpha1.RejectedPlan {
 	} else if worse <= -0.0005 {
 		p.Message += fmt.Sprintf(" (%.1f %% better)", -worse*100)
 	}
+	p.Message += t.timesText(c, chosen)
 	return p
+}
+
+// timesText is the times and the price of a candidate beside those of the chosen one.
+func (t *task) timesText(c, chosen *candidate) string {
+	if t.workload.Training != nil {
+		return ""
+	}
+	text := fmt.Sprintf("; TTFT %.0f ms instead of %.0f; TPOT %.1f ms instead of %.1f",
+		c.times.TTFT*1e3, chosen.times.TTFT*1e3, c.times.TPOT*1e3, chosen.times.TPOT*1e3)
+	mine, theirs := t.priceOf(c), t.priceOf(chosen)
+	if t.objective() != v1alpha1.ObjectiveCost && mine > 0 && theirs > 0 {
+		text += fmt.Sprintf("; %.2f USD instead of %.2f for a million tokens", mine, theirs)
+	}
+	return text
+}
+
+// priceOf is what a million tokens cost in USD; 0 where there is no price.
+func (t *task) priceOf(c *candidate) float64 {
+	hour, ok := t.prices(t.cluster.classes[c.lane.class].product)
+	if !ok || c.times.OutputTokensPerSecond <= 0 {
+		return 0
+	}
+	return float64(hour.MicroUSDPerHour) / 1e6 * float64(c.total()) / 3600 / c.times.OutputTokensPerSecond * 1e6
 }
 
 // valueText is what the objective looks at.
@@ -90,15 +198,44 @@ func (t *task) valueText(c *candidate) string {
 	}
 }
 
-// missedText says which limit is not kept, and by how much.
+// missedText says which limits are not kept, and by how much.
 func (t *task) missedText(c *candidate) string {
-	in := t.workload.Inference
-	switch c.missed {
-	case limitTTFT:
-		return fmt.Sprintf("TTFT %.0f ms at %d sequences, above the limit of %d ms", c.times.TTFT*1e3, max(1, in.MaxSequences), *in.MaxTTFTMillis)
-	case limitTPOT:
-		return fmt.Sprintf("TPOT %.1f ms at %d sequences, above the limit of %d ms", c.times.TPOT*1e3, max(1, in.MaxSequences), *in.MaxTPOTMillis)
-	default:
+	if c.missed == limitUnknown {
 		return "the rates of the devices are not known, so whether the limits are kept is not either"
 	}
+	in := t.workload.Inference
+	var parts []string
+	if limit := in.MaxTTFTMillis; limit != nil && c.times.TTFT*1e3 > float64(*limit) {
+		parts = append(parts, fmt.Sprintf("TTFT %.0f ms at %s, %s above the limit of %d ms", c.times.TTFT*1e3,
+			v1alpha1.Counted(max(1, in.MaxSequences), "sequence"), excess(c.times.TTFT, *limit), *limit))
+	}
+	if limit := in.MaxTPOTMillis; limit != nil && c.times.TPOT*1e3 > float64(*limit) {
+		parts = append(parts, fmt.Sprintf("TPOT %.1f ms at %s, %s above the limit of %d ms", c.times.TPOT*1e3,
+			v1alpha1.Counted(max(1, in.MaxSequences), "sequence"), excess(c.times.TPOT, *limit), *limit))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// excess is how far some seconds are above a limit in milliseconds.
+func excess(seconds float64, limit int32) string {
+	above := seconds*1e3/float64(limit) - 1
+	if above < 0.01 {
+		return "less than 1 %"
+	}
+	return fmt.Sprintf("%.0f %%", above*100)
+}
+
+// missedBy is by what factor a candidate misses the limit that it misses most; infinite where it is not known.
+func (t *task) missedBy(c *candidate) float64 {
+	if c.missed == limitUnknown {
+		return math.Inf(1)
+	}
+	in, most := t.workload.Inference, 0.0
+	if limit := in.MaxTTFTMillis; limit != nil {
+		most = max(most, c.times.TTFT*1e3/float64(*limit))
+	}
+	if limit := in.MaxTPOTMillis; limit != nil {
+		most = max(most, c.times.TPOT*1e3/float64(*limit))
+	}
+	return most
 }

@@ -8,17 +8,15 @@ import (
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
-// attempt is the search in one format, with an engine's default batches or lean ones.
+// attempt is the search in one format, tried in one way.
 type attempt struct {
 	task *task
 	step step
-	lean bool
-	// divided lets ranks share out the tokens of a sequence, where nothing else holds it.
-	divided bool
-	levels  [][]*pool // pools by topology level, to be tried in order
-	prints  map[printKey]*footprint
-	shared  *cost.Profile
-	tuned   map[string]*cost.Estimator
+	try
+	levels [][]*pool // pools by topology level, to be tried in order
+	prints map[printKey]*footprint
+	shared *cost.Profile
+	tuned  map[string]*cost.Estimator
 }
 
 // printKey is what tells footprints apart. That of inference is the same for all pipelines of two stages and more.
@@ -27,8 +25,8 @@ type printKey struct {
 	shape
 }
 
-func (t *task) attempt(s step, lean bool) *attempt {
-	a := &attempt{task: t, step: s, lean: lean, prints: map[printKey]*footprint{}, tuned: map[string]*cost.Estimator{}}
+func (t *task) attempt(s step, way try) *attempt {
+	a := &attempt{task: t, step: s, try: way, prints: map[printKey]*footprint{}, tuned: map[string]*cost.Estimator{}}
 	if t.prefer != "" {
 		a.levels = append(a.levels, t.collect(s, t.prefer).pools)
 	}

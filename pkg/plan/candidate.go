@@ -138,7 +138,7 @@ func (a *attempt) pipelines(l *lane, d degree, held map[shape]bool) []*candidate
 	t := a.task
 	var found []*candidate
 	instances := t.copies * d.apart()
-	c := candidate{shape: shape{tensor: d.tensor, data: d.data, expert: d.expert, context: d.context, decode: d.decode}, lane: l, inside: d.inside}
+	c := candidate{shape: d.shape(), lane: l, inside: d.inside}
 	layers := int(t.model.Architecture.Layers)
 	caps := l.caps(c.group(), instances, layers)
 	most := min(len(caps)/instances, layers)
@@ -186,22 +186,26 @@ func (a *attempt) enough(c *candidate, stages, last int, caps []int64) int {
 
 // candidate completes one where the groups may hold it.
 func (a *attempt) candidate(c candidate, caps []int64) (*candidate, bool) {
-	c.prints = a.footprint(c.lane.class, c.shape)
-	if c.prints == nil {
-		return nil, false
-	}
-	least := caps[len(caps)-1]
-	if cuts := a.task.facts.cuts; cuts == cutAnywhere || c.stages == 1 {
-		c.ends = c.prints.evenly(c.stages, least)
-	} else if c.ends = c.prints.cutFor(cuts, blocksOf(caps, c.stages)); c.ends == nil {
-		return nil, false
-	}
-	// For unequal devices the split is found with them.
-	if c.ends == nil && (caps[0] == least || !c.prints.mayHold(blocksOf(caps, c.stages))) {
+	if !a.cut(&c, caps) {
 		return nil, false
 	}
 	a.evaluate(&c)
 	return &c, true
+}
+
+// cut finds the memory of a candidate and where its stages end, and says whether groups of some offers may hold it. For
+// unequal devices the ends are found with them.
+func (a *attempt) cut(c *candidate, caps []int64) bool {
+	if c.prints = a.footprint(c.lane.class, c.shape); c.prints == nil {
+		return false
+	}
+	least := caps[len(caps)-1]
+	if cuts := a.task.facts.cuts; cuts != cutAnywhere && c.stages > 1 {
+		c.ends = c.prints.cutFor(cuts, blocksOf(caps, c.stages))
+		return c.ends != nil
+	}
+	c.ends = c.prints.evenly(c.stages, least)
+	return c.ends != nil || caps[0] != least && c.prints.mayHold(blocksOf(caps, c.stages))
 }
 
 // blocksOf is the least of each block of groups, one block for each stage.

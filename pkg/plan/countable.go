@@ -5,7 +5,7 @@ import "strings"
 // countable says what keeps the memory of the request from being counted on any device: a number out of range that the
 // model of memory names. It is asked only where nothing was found, which is what such a number comes to.
 func (t *task) countable() error {
-	_, err := t.attempt(t.ladder[len(t.ladder)-1], true).count(-1, shape{tensor: 1, stages: 1, data: 1, expert: 1})
+	_, err := t.attempt(t.ladder[len(t.ladder)-1], try{lean: true}).count(-1, shape{tensor: 1, stages: 1, data: 1, expert: 1})
 	if err == nil {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 
 // The tests of this file are the defects of the predecessor's planner, one each; that of its prices is in pkg/estimate.
 
-func devicesOf(spec *v1alpha1.ShardingPlanSpec) map[string]bool {
+func devicesIn(spec *v1alpha1.ShardingPlanSpec) map[string]bool {
 	used := map[string]bool{}
 	for _, row := range spec.Nodes {
 		for _, id := range row.Devices {
@@ -163,7 +163,7 @@ func TestDefectVendorsInOneGroup(t *testing.T) {
 func TestDefectShardsNameNoDevice(t *testing.T) {
 	nodes := []Node{host("a", true, many(4, v5p)...)}
 	spec := mustPlan(t, NewCluster(nodes), ask(t, llama(t, 70), 8192, 8, format("BF16")))
-	if n := len(devicesOf(spec)); n != int(spec.Totals.Devices) || n < 2 {
+	if n := len(devicesIn(spec)); n != int(spec.Totals.Devices) || n < 2 {
 		t.Errorf("%d devices are named of %d", n, spec.Totals.Devices)
 	}
 	if len(spec.Stages) != 1 || spec.Stages[0].FirstLayer != 0 || spec.Stages[0].LastLayer != 79 {
@@ -260,7 +260,7 @@ func TestDefectOneInterconnect(t *testing.T) {
 	}
 	r = ask(t, llama(t, 70), 2048, 1, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(2))}))
 	r.Placement.Spec.Quantization = "FP8"
-	used := devicesOf(mustPlan(t, NewCluster([]Node{pairs}), r))
+	used := devicesIn(mustPlan(t, NewCluster([]Node{pairs}), r))
 	whole := false
 	for _, d := range pairs.Inventory.Status.Links.Domains {
 		whole = whole || used["a/"+string(d.Members[0])] && used["a/"+string(d.Members[1])]

@@ -14,6 +14,11 @@ type degree struct {
 	inside int
 }
 
+// shape is that of an instance in the degrees, without its stages.
+func (d *degree) shape() shape {
+	return shape{tensor: d.tensor, data: d.data, expert: d.expert, context: d.context, decode: d.decode}
+}
+
 // apart is how many groups that share an island a stage of a copy has.
 func (d *degree) apart() int { return d.data * d.context / d.inside }
 

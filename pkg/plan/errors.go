@@ -37,7 +37,7 @@ const (
 
 // Unplaceable says why the cluster cannot hold a model now, and what would change that.
 type Unplaceable struct {
-	// Reason is one word, one of the Reason constants.
+	// Reason is one word: one of the constants above, or ReasonLimit where plans fit and none keeps the limits.
 	Reason string
 	// Message is for people, in sentences: what is needed, what is free, what would make it fit.
 	Message string
@@ -45,6 +45,8 @@ type Unplaceable struct {
 	Shortfall v1alpha1.Shortfall
 	// Rejected are the forms that were tried, each with its reason.
 	Rejected []v1alpha1.RejectedPlan
+	// remedies are the suggestions with what shows that they help.
+	remedies []remedy
 }
 
 func (e *Unplaceable) Error() string { return strings.TrimSuffix(e.Message, ".") }

@@ -73,16 +73,16 @@ func kindOfDevice(n *Node, d *v1alpha1.Device) string {
 	return fmt.Sprintf("%s of %d MiB, rates %t, linked %t, %.2f ports", d.Product, d.Memory.TotalMiB, d.Performance != nil, linked, share)
 }
 
-// way is a shape on devices of a kind that hold all copies.
-type way struct {
+// seating is a shape on devices of a kind that hold all copies.
+type seating struct {
 	shape
 	kind string
 	outcome
 }
 
-func (w *way) total() int { return w.tensor * w.stages * w.data }
+func (w *seating) total() int { return w.tensor * w.stages * w.data }
 
-func (w *way) String() string {
+func (w *seating) String() string {
 	return fmt.Sprintf("tp%d pp%d dp%d ep%d on %s: %.6g", w.tensor, w.stages, w.data, w.expert, w.kind, w.value)
 }
 
@@ -288,16 +288,16 @@ func (x *exhaustive) setZones(nodes bool) {
 }
 
 // judge is what a shape on devices of a kind delivers.
-func (x *exhaustive) judge(s shape, kind string) way {
+func (x *exhaustive) judge(s shape, kind string) seating {
 	one := x.least(x.ofKind(kind))
 	c := &candidate{shape: s, lane: &lane{class: one.class, wires: one.wires}, prints: x.attempt.footprint(one.class, s)}
 	x.attempt.evaluate(c)
-	return way{s, kind, c.outcome}
+	return seating{s, kind, c.outcome}
 }
 
 // uniform are the ways in which all copies have one shape on devices of one kind and keep the limits.
-func (x *exhaustive) uniform(copies int) []way {
-	var ways []way
+func (x *exhaustive) uniform(copies int) []seating {
+	var ways []seating
 	for _, s := range x.shapes() {
 		for _, kind := range x.kinds() {
 			if x.holds(s, copies, x.ofKind(kind)) {
@@ -365,9 +365,9 @@ func (x *exhaustive) mixed(copies int) bool {
 // best are the ways that the rule allows: of those whose times are known where there are any, those within the tolerance
 // of the best value, of them those with the fewest devices, and of them those of the best value. Where no times are known,
 // one tensor group comes before a pipeline.
-func (x *exhaustive) best(ways []way) []way {
-	judged := slices.ContainsFunc(ways, func(w way) bool { return w.judged })
-	var left []way
+func (x *exhaustive) best(ways []seating) []seating {
+	judged := slices.ContainsFunc(ways, func(w seating) bool { return w.judged })
+	var left []seating
 	value := math.Inf(1)
 	for _, w := range ways {
 		if w.judged == judged {
@@ -378,21 +378,21 @@ func (x *exhaustive) best(ways []way) []way {
 	if tolerance := x.task.tolerance(judged); !math.IsInf(tolerance, 1) {
 		near = value * (1 + tolerance)
 	}
-	left = slices.DeleteFunc(left, func(w way) bool { return w.value > near })
-	if grouped := func(w way) bool { return w.stages == 1 }; !judged && slices.ContainsFunc(left, grouped) {
-		left = slices.DeleteFunc(left, func(w way) bool { return !grouped(w) })
+	left = slices.DeleteFunc(left, func(w seating) bool { return w.value > near })
+	if grouped := func(w seating) bool { return w.stages == 1 }; !judged && slices.ContainsFunc(left, grouped) {
+		left = slices.DeleteFunc(left, func(w seating) bool { return !grouped(w) })
 	}
-	fewest := slices.MinFunc(left, func(a, b way) int { return cmp.Compare(a.total(), b.total()) })
-	left = slices.DeleteFunc(left, func(w way) bool { return w.total() > fewest.total() })
-	least := slices.MinFunc(left, func(a, b way) int { return cmp.Compare(a.value, b.value) })
-	return slices.DeleteFunc(left, func(w way) bool { return w.value > least.value })
+	fewest := slices.MinFunc(left, func(a, b seating) int { return cmp.Compare(a.total(), b.total()) })
+	left = slices.DeleteFunc(left, func(w seating) bool { return w.total() > fewest.total() })
+	least := slices.MinFunc(left, func(a, b seating) int { return cmp.Compare(a.value, b.value) })
+	return slices.DeleteFunc(left, func(w seating) bool { return w.value > least.value })
 }
 
 // disagreement says what of a plan the exhaustive search says otherwise; empty where nothing is. What is the kind of answer.
 func (x *exhaustive) disagreement(spec *v1alpha1.ShardingPlanSpec) (what, why string) {
 	for _, s := range x.task.ladder {
 		for _, lean := range []bool{false, true} {
-			x.attempt = x.task.attempt(s, lean)
+			x.attempt = x.task.attempt(s, try{lean: lean})
 			for _, level := range x.levels() {
 				x.setZones(level != "")
 				if what, why = x.disagreementHere(spec); what != "none" {
@@ -437,7 +437,7 @@ func (x *exhaustive) disagreementHere(spec *v1alpha1.ShardingPlanSpec) (what, wh
 }
 
 // against holds a plan to the ways that the rule allows.
-func (x *exhaustive) against(spec *v1alpha1.ShardingPlanSpec, ways []way) string {
+func (x *exhaustive) against(spec *v1alpha1.ShardingPlanSpec, ways []seating) string {
 	best := x.best(ways)
 	if spec == nil {
 		return fmt.Sprintf("%s fits, and no plan was found", best[0].String())
@@ -447,7 +447,7 @@ func (x *exhaustive) against(spec *v1alpha1.ShardingPlanSpec, ways []way) string
 	}
 	got := shape{tensor: int(spec.Strategy.Tensor), stages: int(spec.Strategy.Pipeline), data: int(spec.Strategy.Data), expert: int(spec.Strategy.Expert)}
 	kind := x.kindOf(spec)
-	if slices.ContainsFunc(best, func(w way) bool { return w.shape == got && w.kind == kind }) {
+	if slices.ContainsFunc(best, func(w seating) bool { return w.shape == got && w.kind == kind }) {
 		return ""
 	}
 	var list []string

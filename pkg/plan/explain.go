@@ -20,8 +20,12 @@ func (t *task) explain(rejected []v1alpha1.RejectedPlan) *Unplaceable {
 		NeededMiB: roundUpMiB(need), FreeMiB: seen.free >> 20, FreeDevices: int32(seen.matched), LargestDeviceMiB: seen.largest >> 20,
 	}}
 	e.Reason = t.reason(&seen)
-	if e.Reason != ReasonNoDevices && e.Reason != ReasonNoMatch {
-		e.Shortfall.Suggestion = clip(t.suggest(), 1024)
+	if e.Reason != ReasonNoDevices {
+		e.remedies = t.remedies()
+		e.Shortfall.Suggestions = suggestions(e.remedies)
+		if len(e.remedies) > 0 {
+			e.Shortfall.Suggestion = e.Shortfall.Suggestions[0].Change
+		}
 	}
 	e.Message = t.message(e, &seen, one, f, last.format)
 	return e
@@ -30,7 +34,7 @@ func (t *task) explain(rejected []v1alpha1.RejectedPlan) *Unplaceable {
 // oneCopy is the memory of a copy on as few devices as were asked for.
 func (t *task) oneCopy(s step) (shape, *footprint) {
 	one := shape{tensor: max(1, t.asked.tensor), stages: 1, data: 1, expert: 1}
-	a := t.attempt(s, true)
+	a := t.attempt(s, try{lean: true})
 	f := a.footprint(-1, one)
 	if f == nil { // a tensor degree that the model does not divide into is refused before
 		one.tensor = 1
@@ -57,22 +61,34 @@ func (t *task) reason(seen *census) string {
 	case seen.matched == 0:
 		return ReasonNoneFree
 	}
+	if t.limited() && t.unlimited().fits() {
+		return ReasonLimit
+	}
 	if t.instances() > 1 {
-		single := *t
-		single.copies = 1
-		if found, _ := single.search(); found != nil {
+		if t.one().fits() {
 			return ReasonTooFewDevices
 		}
 	}
 	return ReasonTooLarge
 }
 
+// unlimited is the task without limits of time.
+func (t *task) unlimited() *task {
+	other, in := *t, *t.workload.Inference
+	in.MaxTTFTMillis, in.MaxTPOTMillis = nil, nil
+	other.workload.Inference = &in
+	return &other
+}
+
 func (t *task) message(e *Unplaceable, seen *census, one shape, f *footprint, format v1alpha1.Precision) string {
 	var b strings.Builder
 	name := t.model.Name
-	if t.instances() > 1 {
+	switch {
+	case e.Reason == ReasonLimit:
+		fmt.Fprintf(&b, "%s does not keep its limits: ", name)
+	case t.instances() > 1:
 		fmt.Fprintf(&b, "%s does not fit %d times: ", name, t.instances())
-	} else {
+	default:
 		fmt.Fprintf(&b, "%s does not fit: ", name)
 	}
 	if one.tensor > 1 {
@@ -88,6 +104,11 @@ func (t *task) message(e *Unplaceable, seen *census, one shape, f *footprint, fo
 		b.WriteString("; no device matches")
 	case ReasonNoneFree:
 		b.WriteString("; no device is free")
+	case ReasonLimit:
+		b.WriteString("; that fits")
+		if len(e.Rejected) > 0 {
+			fmt.Fprintf(&b, ", but no plan keeps the limits; the nearest is %s with %s", e.Rejected[0].Strategy, e.Rejected[0].Message)
+		}
 	default:
 		fmt.Fprintf(&b, "; free and matching: %s with %s together and at most %s each", v1alpha1.Counted(seen.matched, "device"),
 			v1alpha1.HumanMiB(e.Shortfall.FreeMiB), v1alpha1.HumanMiB(e.Shortfall.LargestDeviceMiB))

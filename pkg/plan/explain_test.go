@@ -38,19 +38,22 @@ func TestSmallestChange(t *testing.T) {
 			"quantization INT4 instead of FP8", format("INT4"),
 		},
 		"context": {
-			two, ask(t, llama(t, 70), 131072, 2), ReasonTooLarge, "maxModelLen 65536 instead of 131072",
-			func(s *specOf) { s.Workload.Inference.MaxModelLen = 65536 },
+			two, ask(t, llama(t, 70), 131072, 1, format("FP8"), func(s *specOf) {
+				s.KVCacheType, s.Quantization = "FP8", "INT4"
+				s.Workload.Inference.MaxModelLen = 300000
+			}), ReasonTooLarge, "maxModelLen 271360 instead of 300000",
+			func(s *specOf) { s.Workload.Inference.MaxModelLen = 271360 },
 		},
 		"context for a long request": {
-			two, ask(t, llama(t, 70), 131072, 2, func(s *specOf) { s.Workload.Inference.InputTokens = ptr(int32(100000)) }), ReasonTooLarge,
-			"maxSequences 1 instead of 2", func(s *specOf) { s.Workload.Inference.MaxSequences = 1 },
+			two, ask(t, llama(t, 70), 131072, 2, func(s *specOf) { s.Workload.Inference.InputTokens, s.KVCacheType = ptr(int32(100000)), "BF16" }), ReasonTooLarge,
+			"kvCacheType FP8 instead of BF16", func(s *specOf) { s.KVCacheType = "FP8" },
 		},
 		"sequences": {
 			two, ask(t, llama(t, 8), 1024, 5000, format("INT4")), ReasonTooLarge, "maxSequences 550 instead of 5000",
 			func(s *specOf) { s.Workload.Inference.MaxSequences = 550 },
 		},
 		"copies": {
-			four, ask(t, llama(t, 8), 1024, 1, format("INT4"), replicas(7)), ReasonTooFewDevices, "4 of the 7 copies", replicas(4),
+			four, ask(t, llama(t, 8), 1024, 1, format("INT4"), replicas(7)), ReasonTooFewDevices, "replicas 4 instead of 7", replicas(4),
 		},
 		"devices": {
 			two, ask(t, llama(t, 405), 1024, 1, format("INT4")), ReasonTooLarge, "more free NVIDIA L40S", nil,
@@ -58,7 +61,7 @@ func TestSmallestChange(t *testing.T) {
 		"checkpoints": {
 			four, ask(t, llama(t, 8), 1, 1, func(s *specOf) {
 				s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4}}
-			}), ReasonTooLarge, "activationCheckpointing", func(s *specOf) { s.Workload.Training.ActivationCheckpointing = true },
+			}), ReasonTooLarge, "activationCheckpointing true instead of false", func(s *specOf) { s.Workload.Training.ActivationCheckpointing = true },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +115,7 @@ func TestReasons(t *testing.T) {
 		"nodes away":    {[]Node{taken}, replicas(1), ReasonNoneFree, "2 on nodes that take no new work"},
 		"formats":       {[]Node{host("a", false, t4)}, format("BF16"), ReasonNoMatch, "1 without native arithmetic for the weights"},
 		"too small":     {[]Node{host("a", false, t4)}, format("FP32"), ReasonTooLarge, "quantization INT8 instead of FP32"},
-		"not enough":    {[]Node{host("a", false, many(2, l40s)...)}, func(s *specOf) { s.Replicas = ptr(int32(9)) }, ReasonTooFewDevices, "2 of the 9 copies"},
+		"not enough":    {[]Node{host("a", false, many(2, l40s)...)}, func(s *specOf) { s.Replicas = ptr(int32(9)) }, ReasonTooFewDevices, "replicas 2 instead of 9"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			no := unplaceableBy(t, test.nodes, ask(t, llama(t, 8), 4096, 1, test.change))
@@ -127,7 +130,8 @@ func TestRejectedFormsAreListedWithNumbers(t *testing.T) {
 	nodes := []Node{host("a", true, many(2, h100)...)}
 	spec := mustPlan(t, NewCluster(nodes), ask(t, llama(t, 70), 8192, 8))
 	wants := []v1alpha1.RejectedPlan{
-		{Strategy: "PP2 on NVIDIA H100 80GB HBM3", Reason: ReasonWorse, Message: "tokens/s a device"},
+		{Strategy: "PP2 on NVIDIA H100 80GB HBM3", Reason: ReasonWorse, Message: "(67.8 % worse); TTFT 841 ms instead of 495; TPOT 36.9 ms instead of 22.1; 8.78 USD instead of 5.23 for a million tokens"},
+		{Strategy: "None on NVIDIA H100 80GB HBM3", Reason: ReasonTooLarge, Message: "a device needs 92.6 GiB (weights 67.7 GiB, KV cache 20.0 GiB, activations 4.8 GiB, overhead 133 MiB) and offers 71.1 GiB at most"},
 		{Strategy: "None BF16", Reason: ReasonTooLarge, Message: "GiB"},
 		{Strategy: "TP2 BF16", Reason: ReasonTooLarge, Message: "GiB"},
 		{Strategy: "PP2 BF16", Reason: ReasonTooLarge, Message: "GiB"},

@@ -54,7 +54,7 @@ func (t *task) keepPrevious(previous *v1alpha1.ShardingPlanSpec) (*solution, boo
 		return nil, false
 	}
 	for _, lean := range []bool{false, true} {
-		if found, ok := t.attempt(t.ladder[at], lean).keep(previous, shapes); ok {
+		if found, ok := t.attempt(t.ladder[at], try{lean: lean}).keep(previous, shapes); ok {
 			return found, true
 		}
 	}

@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -10,7 +12,14 @@ import (
 // did not keep a limit.
 type rejections struct {
 	entries []rejection
-	late    []v1alpha1.RejectedPlan
+	late    []late
+	fitted  *attempt // the last one with a candidate that fits
+}
+
+// late is a candidate that fits and does not keep a limit, and by what factor it misses it.
+type late struct {
+	by   float64
+	plan v1alpha1.RejectedPlan
 }
 
 type rejection struct {
@@ -20,8 +29,8 @@ type rejection struct {
 
 // tooLarge notes the single device, the largest tensor group and the longest pipeline of an attempt in which nothing fits.
 func (r *rejections) tooLarge(a *attempt) {
-	if a.lean || a.divided {
-		return // the defaults were noted already, and these need less
+	if a.lean || a.divided || r.fitted == a {
+		return // the defaults were noted already, and these need less; or it is not memory that lacks
 	}
 	t := a.task
 	widest, most := 0, 0
@@ -63,19 +72,39 @@ func (r *rejections) add(a *attempt, s shape) { r.entries = append(r.entries, re
 // missed notes the candidates that fit and do not keep a limit.
 func (r *rejections) missed(a *attempt, candidates []*candidate) {
 	for _, c := range candidates {
-		if c.missed != noLimit && len(r.late) < maxRejected {
-			r.late = append(r.late, v1alpha1.RejectedPlan{
-				Strategy: clip(a.title(c)+" "+string(a.step.format), 64), Reason: ReasonLimit, Message: clip(a.task.missedText(c), 512),
-			})
+		if c.missed == noLimit {
+			continue
 		}
+		r.fitted = a
+		r.late = append(r.late, late{a.task.missedBy(c), v1alpha1.RejectedPlan{
+			Strategy: clip(a.title(c)+" "+string(a.step.format), 64), Reason: ReasonLimit, Message: clip(a.task.missedText(c), 512),
+		}})
 	}
 }
+
+// nearest are those that miss the limits by least, one for each title.
+func (r *rejections) nearest(most int) []v1alpha1.RejectedPlan {
+	slices.SortStableFunc(r.late, func(a, b late) int { return cmp.Compare(a.by, b.by) })
+	var plans []v1alpha1.RejectedPlan
+	seen := map[string]bool{}
+	for i := range r.late {
+		p := r.late[i].plan
+		if !seen[p.Strategy] && len(plans) < most {
+			seen[p.Strategy] = true
+			plans = append(plans, p)
+		}
+	}
+	return plans
+}
+
+// maxLate is how many candidates are listed that do not keep a limit.
+const maxLate = 8
 
 // maxRejected is the API's bound of ShardingPlanSpec.Rejected.
 const maxRejected = 16
 
 func (r *rejections) list() []v1alpha1.RejectedPlan {
-	plans := r.late[:min(len(r.late), maxRejected)]
+	plans := r.nearest(maxLate)
 	for _, e := range r.entries[:min(len(r.entries), maxRejected-len(plans))] {
 		if p, ok := e.explain(); ok {
 			plans = append(plans, p)
@@ -109,6 +138,9 @@ func (e *rejection) explain() (v1alpha1.RejectedPlan, bool) {
 		}
 		plan.Message = fmt.Sprintf("%s need %s together; the %d largest free devices of one vendor offer %s, and each stage needs whole layers",
 			v1alpha1.Counted(e.shape.devices(), "device"), v1alpha1.HumanBytes(need), devices, v1alpha1.HumanBytes(free))
+		if level := t.require.level; level != "" && free >= need {
+			plan.Message += fmt.Sprintf(" and one value of %s", level)
+		}
 		return plan, true
 	}
 	need := f.bytes(0, f.layers)
@@ -126,6 +158,13 @@ func (e *rejection) explain() (v1alpha1.RejectedPlan, bool) {
 	place := "the largest free device"
 	if e.shape.tensor > 1 {
 		place = fmt.Sprintf("each device of the best free group of %d", e.shape.tensor)
+	}
+	if best == 0 {
+		plan.Message = fmt.Sprintf("a device needs %s (%s); no %d free devices are on one island", v1alpha1.HumanBytes(need), uses(f.use(0, f.layers)), e.shape.tensor)
+		return plan, true
+	}
+	if fitting >= t.instances() { // it fits, and what else it lacks is listed
+		return v1alpha1.RejectedPlan{}, false
 	}
 	if fitting > 0 {
 		plan.Reason = ReasonTooFewDevices

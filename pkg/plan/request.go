@@ -29,6 +29,7 @@ type degrees struct{ tensor, stages, data, expert, context int }
 // task is a request that makes sense, with its defaults filled in. It is copied to try what would happen if one thing
 // were different.
 type task struct {
+	request  Request
 	cluster  *Cluster
 	model    *model.Model
 	spec     *v1alpha1.ModelPlacementSpec
@@ -44,6 +45,7 @@ type task struct {
 	cuts     map[cutKey]bool
 	keep     map[int32]bool
 	pooled   map[string]pooled
+	laned    map[*pool][]*lane // lanes of pools, for tries on the same devices
 	prices   func(product string) (price.Price, bool)
 
 	calibration *cost.Calibration
@@ -58,8 +60,8 @@ func newTask(cluster *Cluster, request Request) (*task, error) {
 	}
 	spec := &request.Placement.Spec
 	t := &task{
-		cluster: cluster, model: request.Model, spec: spec, workload: spec.Workload, engine: spec.Engine, copies: 1,
-		keep: map[int32]bool{}, pooled: map[string]pooled{}, cuts: map[cutKey]bool{}, prices: request.Prices,
+		request: request, cluster: cluster, model: request.Model, spec: spec, workload: spec.Workload, engine: spec.Engine, copies: 1,
+		keep: map[int32]bool{}, pooled: map[string]pooled{}, cuts: map[cutKey]bool{}, laned: map[*pool][]*lane{}, prices: request.Prices,
 	}
 	calibration, err := cost.Load()
 	if err != nil {

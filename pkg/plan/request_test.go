@@ -132,7 +132,7 @@ func TestAskedDegreesAreKept(t *testing.T) {
 	}
 	r := ask(t, llama(t, 8), 4096, 1, parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(16))}))
 	_, err := Plan(NewCluster(nodes), r)
-	if no := (*Unplaceable)(nil); !errors.As(err, &no) || !strings.Contains(no.Message, "parallelism tensor 1 and pipeline 1") {
+	if no := (*Unplaceable)(nil); !errors.As(err, &no) || !strings.Contains(no.Message, "It would fit with parallelism.tensor 1 instead of 16") {
 		t.Errorf("tensor 16 over nodes: got %v", err)
 	}
 }

@@ -113,9 +113,7 @@ func (t *task) search() (*solution, []v1alpha1.RejectedPlan) {
 			continue
 		}
 		for _, try := range t.tries() {
-			a := t.attempt(s, try.lean)
-			a.divided = try.divided
-			if found := a.solve(&log); found != nil {
+			if found := t.attempt(s, try).solve(&log); found != nil {
 				return found, nil
 			}
 		}

@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Kinds of suggestions, from what costs a user least to what costs most.
+const (
+	// KindDegrees: other degrees of parallelism than those that are asked for. The result is the same.
+	KindDegrees = "Degrees"
+	// KindTopology: a copy may be further apart than required. It may be slower.
+	KindTopology = "Topology"
+	// KindCheckpointing: activations are computed again. A step takes about a third longer.
+	KindCheckpointing = "Checkpointing"
+	// KindBatch: smaller micro-batches. A step may take longer.
+	KindBatch = "Batch"
+	// KindPrecision: a narrower KV cache, or narrower weights. Quality may suffer.
+	KindPrecision = "Precision"
+	// KindLimit: a limit of time that can be kept.
+	KindLimit = "Limit"
+	// KindSequences: fewer sequences at once. The others wait.
+	KindSequences = "Sequences"
+	// KindContext: shorter sequences. Longer ones are refused.
+	KindContext = "Context"
+	// KindCopies: fewer copies.
+	KindCopies = "Copies"
+	// KindMove: other placements go or move.
+	KindMove = "Move"
+	// KindDevices: further devices.
+	KindDevices = "Devices"
+)
+
+// remedy is a change that was shown to make the request fit.
+type remedy struct {
+	kind, change string
+	// edit is the change of the request; nil where the cluster is to change.
+	edit edit
+	// cluster is the one in which the request fits; nil where the request is to change.
+	cluster *Cluster
+	// more is set where devices are to be added.
+	more *extension
+}
+
+// edit is a change of a request.
+type edit func(*v1alpha1.ModelPlacementSpec)
+
+// remedies finds the smallest change of each kind that makes the request fit, each planned before it is told, in the order
+// of the kinds. Kinds that do not help alone are left out.
+func (t *task) remedies() []remedy {
+	ways := t.ways()
+	var found []remedy
+	for _, find := range []func([]way) []remedy{
+		t.otherDegrees, t.widerTopology, t.checkpointing, t.smallerBatch, t.narrowerCache, t.narrowerWeights, t.laterLimits,
+		t.fewerSequences, t.shorterContext, t.fewerRanks, t.fewerCopies, t.moves, t.moreDevices,
+	} {
+		found = append(found, find(ways)...)
+	}
+	return found[:min(len(found), maxSuggestions)]
+}
+
+// maxSuggestions is the API's bound of Shortfall.Suggestions, and maxChange of Suggestion.Change in bytes.
+const (
+	maxSuggestions = 16
+	maxChange      = 512
+)
+
+// suggestions are remedies as the API has them.
+func suggestions(remedies []remedy) []v1alpha1.Suggestion {
+	var list []v1alpha1.Suggestion
+	for i := range remedies {
+		list = append(list, v1alpha1.Suggestion{Kind: remedies[i].kind, Change: clip(remedies[i].change, maxChange)})
+	}
+	return list
+}
+
+// with is the task of the changed request on the same cluster; nil where that cannot be meant.
+func (t *task) with(change edit) *task {
+	request := t.request
+	placement := *request.Placement
+	request.Placement = &placement
+	placement.Spec = *placement.Spec.DeepCopy()
+	change(&placement.Spec)
+	other, err := newTask(t.cluster, request)
+	if err != nil {
+		return nil
+	}
+	if other.sameGround(t) {
+		other.pooled, other.laned = t.pooled, t.laned
+	}
+	return other
+}
+
+// sameGround says whether two tasks of one cluster have the same devices to choose from, in groups for as many copies.
+func (t *task) sameGround(other *task) bool {
+	return t.require.level == other.require.level && t.prefer == other.prefer && t.asked == other.asked && t.copies <= other.copies &&
+		slices.Equal(t.require.formats, other.require.formats)
+}
+
+// on is the task on another cluster.
+func (t *task) on(c *Cluster) *task {
+	request := t.request
+	other, err := newTask(c, request)
+	if err != nil {
+		return nil
+	}
+	return other
+}
+
+// fitsWith says whether the changed request fits.
+func (t *task) fitsWith(change edit) bool {
+	other := t.with(change)
+	return other != nil && other.fits()
+}
+
+// oneRemedy is a list of a single remedy.
+func oneRemedy(kind, change string, apply edit) []remedy {
+	return []remedy{{kind: kind, change: change, edit: apply}}
+}

@@ -1,0 +1,286 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+const (
+	// maxMoreDevices is how many additional devices are thought of.
+	maxMoreDevices = 4096
+	// maxTemplates and maxVendors bound the kinds of devices that are thought of, and the suggestions.
+	maxTemplates = 8
+	maxVendors   = 3
+	// hostSlots is how many accelerators a host without a link domain between them is taken to have room for.
+	hostSlots = 8
+)
+
+// moreDevices is how many further devices would do, of each vendor of the class that needs the fewest: on a node that has
+// room for them, or else on new nodes like one that is there.
+func (t *task) moreDevices([]way) []remedy {
+	best := map[string]*extension{}
+	for _, m := range t.templates() {
+		vendor := t.cluster.classes[t.cluster.islandOf(m).class].vendor
+		limit := maxMoreDevices
+		if b := best[vendor]; b != nil {
+			limit = b.devices - 1
+		}
+		if e := t.extension(m, limit); e != nil {
+			best[vendor] = e
+		}
+	}
+	var found []*extension
+	for _, e := range best {
+		found = append(found, e)
+	}
+	slices.SortFunc(found, func(a, b *extension) int {
+		return cmp.Or(cmp.Compare(a.devices, b.devices), t.cluster.compareTemplates(a.template, b.template))
+	})
+	var remedies []remedy
+	for _, e := range found[:min(len(found), maxVendors)] {
+		remedies = append(remedies, t.extended(e))
+	}
+	return remedies
+}
+
+// extension is so many further devices like those of an island.
+type extension struct {
+	template member
+	devices  int
+	inPlace  bool // on the node itself
+	cluster  *Cluster
+	format   v1alpha1.Precision
+}
+
+// extended says what an extension is.
+func (t *task) extended(e *extension) remedy {
+	name := t.cluster.nodes[e.template.node].name
+	text := fmt.Sprintf("%d more free %s", e.devices, t.cluster.classes[t.cluster.islandOf(e.template).class].name())
+	if slices.ContainsFunc(t.ladder, func(s step) bool { return s.format != e.format }) {
+		text += fmt.Sprintf(" in %s", e.format)
+	}
+	if e.inPlace {
+		text += " on node " + name
+	} else {
+		size := int(t.cluster.nodes[e.template.node].widest)
+		text += fmt.Sprintf(" on %s like %s", v1alpha1.Counted((e.devices+size-1)/size, "new node"), name)
+	}
+	return remedy{kind: KindDevices, change: text, cluster: e.cluster, more: e}
+}
+
+// templates are the islands that further devices are thought of like: of each class that matches one with the most
+// devices, of those one with the most free. The commonest classes come first.
+func (t *task) templates() []member {
+	c := t.cluster
+	last := t.ladder[len(t.ladder)-1]
+	r := poolRequest{requirements: t.require, format: last.format, native: last.native}
+	classes, nodes := c.judgeClasses(&r), c.judgeNodes(&r)
+	best := map[int32]member{}
+	for i, n := range c.nodes {
+		if nodes.refuse(int32(i)) {
+			continue
+		}
+		for j := range n.islands {
+			m := member{int32(i), int32(j)}
+			class := n.islands[j].class
+			if classes[class] != "" || !c.has(class) {
+				continue
+			}
+			if b, ok := best[class]; !ok || c.compareIslands(m, b) < 0 {
+				best[class] = m
+			}
+		}
+	}
+	var templates []member
+	for _, m := range best {
+		templates = append(templates, m)
+	}
+	slices.SortFunc(templates, c.compareTemplates)
+	return templates[:min(len(templates), maxTemplates)]
+}
+
+// compareIslands orders islands of a class as templates.
+func (c *Cluster) compareIslands(a, b member) int {
+	x, y := c.islandOf(a), c.islandOf(b)
+	return cmp.Or(cmp.Compare(c.reach(y), c.reach(x)), cmp.Compare(len(y.free), len(x.free)), compareMembers(a, b))
+}
+
+// compareTemplates orders templates of several classes.
+func (c *Cluster) compareTemplates(a, b member) int {
+	i, j := c.islandOf(a).class, c.islandOf(b).class
+	x, y := &c.classes[i], &c.classes[j]
+	return cmp.Or(cmp.Compare(c.counts.listed[j], c.counts.listed[i]), cmp.Compare(y.total, x.total), cmp.Compare(x.vendor, y.vendor),
+		cmp.Compare(x.product, y.product), compareMembers(a, b))
+}
+
+// extension is the fewest further devices of an island's class that make the request fit, up to a number; nil where more
+// are needed.
+func (t *task) extension(m member, limit int) *extension {
+	e := t.newNodes(m, limit)
+	if e != nil {
+		limit = e.devices // on the node itself as many are fewer nodes
+	}
+	if here := t.sameNode(m, limit); here != nil {
+		e = here
+	}
+	if e == nil {
+		return nil
+	}
+	other := t.on(e.cluster)
+	if other == nil {
+		return nil
+	}
+	found, _ := other.search()
+	if found == nil {
+		return nil
+	}
+	e.format = found.attempt.step.format
+	return e
+}
+
+// sameNode is the fewest further devices on the node itself, as far as it has room for them.
+func (t *task) sameNode(m member, limit int) *extension {
+	is := t.cluster.islandOf(m)
+	room := min(limit, hostSlots-int(is.size))
+	if is.wires.link || room < 1 || t.cluster.nodes[m.node].unplannable(m.island) {
+		return nil
+	}
+	on := func(n int) *Cluster { return t.extend(m, n, true) }
+	if !t.fitsOn(on(room)) {
+		return nil
+	}
+	n := 1 + sort.Search(room-1, func(i int) bool { return t.fitsOn(on(i + 1)) })
+	return &extension{template: m, devices: n, inPlace: true, cluster: on(n)}
+}
+
+// unplannable says whether the node takes no new work.
+func (n *node) unplannable(island int32) bool {
+	for i := range n.devices {
+		if d := &n.devices[i]; d.island == island && (d.under == refusedNode || d.refusal == refusedNode) {
+			return true
+		}
+	}
+	return false
+}
+
+// newNodes is the fewest further devices on new nodes. It starts where the memory of pipelines on the new devices alone
+// says, which is seldom wrong.
+func (t *task) newNodes(m member, limit int) *extension {
+	on := func(n int) *Cluster { return t.extend(m, n, false) }
+	fits := func(n int) bool { return t.fitsOn(on(n)) }
+	guess := min(t.guess(m), limit)
+	if guess < 1 {
+		return nil
+	}
+	low := 0 // the most that are known to be too few
+	for !fits(guess) {
+		if low = guess; guess >= limit {
+			return nil
+		}
+		guess = min(2*guess, limit)
+	}
+	if guess-1 > low && !fits(guess-1) {
+		low = guess - 1
+	}
+	n := low + 1 + sort.Search(guess-low-1, func(i int) bool { return fits(low + 1 + i) })
+	return &extension{template: m, devices: n, cluster: on(n)}
+}
+
+// extend is the cluster with so many further devices.
+func (t *task) extend(m member, n int, inPlace bool) *Cluster {
+	if inPlace {
+		return t.cluster.grow(m, n)
+	}
+	return t.cluster.expand(m, n, t.require.level, t.prefer)
+}
+
+func (t *task) fitsOn(c *Cluster) bool {
+	other := t.on(c)
+	return other != nil && other.fits()
+}
+
+// guess is how many devices hold all copies in pipelines of equal stages on new nodes and what is free of the class; 0
+// where no number of them does.
+func (t *task) guess(m member) int {
+	is, size := t.cluster.islandOf(m), int(t.cluster.nodes[m.node].widest)
+	class := &t.cluster.classes[is.class]
+	limit := size
+	if t.asked.tensor == 0 {
+		limit = tensorLimit(class.family, is.wires.link, int32(size))
+	}
+	l := &lane{class: is.class, wires: &is.wires, limit: limit}
+	offer := t.offer(is.class, class.total)
+	best := 0
+	for _, s := range t.lightest() {
+		for _, how := range t.enough() {
+			a := t.attempt(s, how)
+			for _, d := range t.degrees(s, l, how.divided) {
+				perNode := size / d.group()
+				stages := a.stagesFor(is.class, d, offer)
+				if perNode == 0 || stages == 0 {
+					continue
+				}
+				groups := t.instancesOf(d)*stages - t.freeGroups(a, l, d.group(), t.instancesOf(d)*stages)
+				if n := groups/perNode*size + groups%perNode*d.group(); n > 0 && (best == 0 || n < best) {
+					best = n
+				}
+			}
+		}
+	}
+	return best
+}
+
+// stagesFor is the fewest stages that fit devices of a class with some offer; 0 where no number does.
+func (a *attempt) stagesFor(class int32, d degree, offer int64) int {
+	t := a.task
+	first, last := 1, int(t.model.Architecture.Layers)
+	if n := t.asked.stages; n > 0 {
+		first, last = n, n
+	}
+	for stages := first; stages <= last; stages++ {
+		of := d.shape()
+		of.stages = stages
+		f := a.footprint(class, of)
+		if f == nil {
+			return 0
+		}
+		if !t.possible(of) {
+			continue
+		}
+		if stages > 1 && t.workload.Training == nil {
+			if fewest := f.stagesOf(offer); fewest > stages {
+				if stages = fewest; stages > last {
+					return 0
+				}
+			}
+			if t.asked.stages == 0 {
+				return stages
+			}
+		}
+		if f.evenly(stages, offer) != nil {
+			return stages
+		}
+	}
+	return 0
+}
+
+// freeGroups is how many free groups of a class there are in one lane at most, up to a number; none counts where new nodes
+// are far from those that are there.
+func (t *task) freeGroups(a *attempt, like *lane, group, most int) int {
+	if t.require.level != "" {
+		return 0
+	}
+	count := 0
+	for _, p := range a.levels[len(a.levels)-1] {
+		for _, l := range t.lanesOf(p) {
+			if l.class == like.class && *l.wires == *like.wires {
+				count = max(count, len(l.pool.groupCaps(group, most)))
+			}
+		}
+	}
+	return min(count, most)
+}

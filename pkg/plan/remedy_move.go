@@ -1,0 +1,216 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+const (
+	// maxMoved is how many placements are asked to move at most.
+	maxMoved = 8
+	// maxTrials bounds the sets of placements that are planned without, for each size of a set.
+	maxTrials = 12
+	// maxMovers is how many placements pairs are made of: those with the most to give.
+	maxMovers = 64
+)
+
+// moves is the smallest set of placements without which the request fits: one, else two, else so many that none of them
+// can stay. Of equal sets it is one whose placements fit elsewhere in their shapes, then one with the fewest devices.
+func (t *task) moves([]way) []remedy {
+	n := t.tenants()
+	if len(n.tenants) == 0 {
+		return nil
+	}
+	for _, sets := range []func() [][]*tenant{n.singles, n.pairs, n.several} {
+		if r := t.best(sets()); r != nil {
+			return []remedy{*r}
+		}
+	}
+	return nil
+}
+
+// needed is a set without those that can stay, the largest first.
+func (t *task) needed(set []*tenant) []*tenant {
+	for i := len(set) - 1; i >= 0 && len(set) > 1; i-- {
+		if rest := slices.Delete(slices.Clone(set), i, i+1); t.fitsOn(t.cluster.Without(namesOf(rest)...)) {
+			set = rest
+		}
+	}
+	return set
+}
+
+// best is the first of some sets without which the request fits, of those whose placements fit elsewhere where there are
+// such.
+func (t *task) best(sets [][]*tenant) *remedy {
+	var first *remedy
+	for _, set := range sets[:min(len(sets), maxTrials)] {
+		if !t.fitsOn(t.cluster.Without(namesOf(set)...)) {
+			continue
+		}
+		if len(set) > 1 {
+			slices.SortFunc(set, compareTenants)
+			set = t.needed(set)
+		}
+		without := t.cluster.Without(namesOf(set)...)
+		other := t.on(without)
+		if other == nil {
+			continue
+		}
+		elsewhere, ok := other.elsewhere(set)
+		if !ok {
+			continue
+		}
+		r := &remedy{kind: KindMove, change: t.moved(set, elsewhere), cluster: without}
+		if !slices.Contains(elsewhere, false) {
+			return r
+		}
+		if first == nil {
+			first = r
+		}
+	}
+	return first
+}
+
+func namesOf(set []*tenant) []string {
+	var names []string
+	for _, h := range set {
+		names = append(names, h.name)
+	}
+	return names
+}
+
+// moved says what has to move, and whether it can.
+func (t *task) moved(set []*tenant, elsewhere []bool) string {
+	var parts []string
+	for i, h := range set {
+		could := "no other free devices hold it in its shape"
+		if elsewhere[i] {
+			could = "it fits elsewhere in its shape"
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s; %s)", h.name, t.cluster.devicesText(h), could))
+	}
+	return "the devices of " + strings.Join(parts, " and ")
+}
+
+// devicesText is the devices of a tenant by product.
+func (c *Cluster) devicesText(h *tenant) string {
+	counts := map[string]int{}
+	for _, group := range h.groups {
+		counts[c.classes[c.islandOf(group.at).class].name()] += group.devices
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[name], name))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// elsewhere plans the request where a set of placements is gone, and says for each whether what is left holds it in its
+// shape: runs of as many devices of the same kind in one island, with no less memory.
+func (t *task) elsewhere(set []*tenant) ([]bool, bool) {
+	found, _ := t.search()
+	if found == nil {
+		return nil, false
+	}
+	left := t.cluster.Clone()
+	left.Take(t.write(found))
+	result := make([]bool, len(set))
+	rest := left.freeRuns()
+	for i, h := range set {
+		result[i] = rest.take(left, h)
+	}
+	return result, true
+}
+
+// freeRuns are the free devices of single nodes by island.
+type freeRuns map[runsKey][]freeRun
+
+// runsKey tells islands apart that a group cannot move between.
+type runsKey struct {
+	class int32
+	link  bool
+}
+
+// freeRun is so many islands with the same free devices.
+type freeRun struct {
+	runs    []run
+	islands int
+}
+
+func (c *Cluster) freeRuns() freeRuns {
+	rest := freeRuns{}
+	for _, k := range c.kinds {
+		key := runsKey{k.class, k.wires.link}
+		rest[key] = append(rest[key], freeRun{k.runs, len(k.members)})
+	}
+	return rest
+}
+
+// take takes room for all groups of a tenant, from the largest on, each from the islands with the least room for it.
+func (r freeRuns) take(c *Cluster, h *tenant) bool {
+	groups := slices.Clone(h.groups)
+	slices.SortStableFunc(groups, func(a, b tenure) int { return cmp.Compare(b.devices, a.devices) })
+	for _, g := range groups {
+		is := c.islandOf(g.at)
+		key := runsKey{is.class, is.wires.link}
+		best, size := -1, 0
+		for i, f := range r[key] {
+			if n := f.atLeast(g.free); f.islands > 0 && n >= g.devices && (best < 0 || n < size) {
+				best, size = i, n
+			}
+		}
+		if best < 0 {
+			return false
+		}
+		r[key][best].islands--
+		r[key] = append(r[key], freeRun{r[key][best].without(g.devices), 1})
+	}
+	return true
+}
+
+// atLeast is how many devices have at least so many free bytes.
+func (f *freeRun) atLeast(free int64) int {
+	n := 0
+	for _, r := range f.runs {
+		if r.free >= free {
+			n += int(r.count)
+		}
+	}
+	return n
+}
+
+// without is the island with its first devices taken, which are those with the most room.
+func (f *freeRun) without(devices int) []run {
+	var left []run
+	for _, r := range f.runs {
+		taken := min(devices, int(r.count))
+		devices -= taken
+		if int(r.count) > taken {
+			left = append(left, run{r.free, r.count - int32(taken)})
+		}
+	}
+	return left
+}
+
+// tenant is a placement that holds devices which the request could use.
+type tenant struct {
+	name    string
+	groups  []tenure // by island
+	devices int
+}
+
+// tenure is the devices of a tenant on an island.
+type tenure struct {
+	at      member
+	devices int
+	free    int64 // bytes of the device with the most
+	usable  bool  // by the request
+}
+
+// compareTenants orders tenants by what moving them costs: fewest devices, then name.
+func compareTenants(a, b *tenant) int {
+	return cmp.Or(cmp.Compare(a.devices, b.devices), cmp.Compare(a.name, b.name))
+}

@@ -1,0 +1,234 @@
+package plan
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// drawHeld is a small cluster whose devices are free or held by some placements.
+func drawHeld(t *rapid.T) []Node {
+	var nodes []Node
+	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
+		p := rapid.SampledFrom([]product{l40s, l40s, h100, t4, mi300x}).Draw(t, "product")
+		n := host(fmt.Sprint("n", i), rapid.Bool().Draw(t, "linked"), many(rapid.IntRange(1, 4).Draw(t, "devices"), p)...)
+		n.Labels["rack"] = rapid.SampledFrom([]string{"r1", "r2"}).Draw(t, "rack")
+		n.Taken = map[v1alpha1.DeviceID]string{}
+		for j := range n.Inventory.Status.Devices {
+			d := &n.Inventory.Status.Devices[j]
+			if h := rapid.SampledFrom([]string{"-", "-", "-", "", "models/a", "models/b", "models/c"}).Draw(t, "holder"); h != "-" {
+				n.Taken[d.ID] = h
+			}
+			d.Memory.UsedByOthersMiB = rapid.SampledFrom([]int64{0, 0, 0, 3000}).Draw(t, "used")
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+// drawTight is a request that a small cluster may be too small for.
+func drawTight(t *testing.T, rt *rapid.T) Request {
+	m := llama(t, rapid.SampledFrom([]int{8, 70}).Draw(rt, "billions"))
+	r := ask(t, m, rapid.SampledFrom([]int32{4096, 30000, 131072}).Draw(rt, "length"), rapid.SampledFrom([]int32{1, 3, 40, 700}).Draw(rt, "sequences"))
+	s := &r.Placement.Spec
+	s.Quantization = v1alpha1.Quantization(rapid.SampledFrom([]string{"Auto", "Auto", "BF16", "FP8", "INT4"}).Draw(rt, "quantization"))
+	s.KVCacheType = v1alpha1.KVCacheType(rapid.SampledFrom([]string{"", "", "FP8"}).Draw(rt, "cache"))
+	s.Replicas = ptr(rapid.SampledFrom([]int32{1, 1, 2, 5}).Draw(rt, "replicas"))
+	switch rapid.IntRange(0, 9).Draw(rt, "more") {
+	case 0, 1:
+		s.Topology = &v1alpha1.TopologyRequirements{Required: ptr(rapid.SampledFrom([]string{"rack", "kubernetes.io/hostname"}).Draw(rt, "level"))}
+	case 2, 3:
+		s.Parallelism = &v1alpha1.Parallelism{Tensor: ptr(rapid.SampledFrom([]int32{1, 2, 4}).Draw(rt, "tensor")), Pipeline: ptr(int32(1))}
+	case 4:
+		s.Workload.Inference.MaxTPOTMillis = ptr(rapid.SampledFrom([]int32{1, 5, 20}).Draw(rt, "tpot"))
+	case 5:
+		s.Workload.Inference.MaxTPOTMillis, s.Workload.Inference.MaxTTFTMillis = ptr(int32(8)), ptr(rapid.SampledFrom([]int32{10, 900}).Draw(rt, "ttft"))
+	case 6, 7:
+		s.Quantization = "Auto"
+		s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{
+			Method: rapid.SampledFrom([]v1alpha1.TrainingMethod{"LoRA", "Full"}).Draw(rt, "method"), SequenceLength: rapid.SampledFrom([]int32{2048, 16384}).Draw(rt, "length"),
+			GlobalBatch: 16, MicroBatch: rapid.SampledFrom([]int32{1, 4, 16}).Draw(rt, "micro"),
+		}}
+		s.Engine = v1alpha1.EngineTorch
+	}
+	return r
+}
+
+func edited(r Request, change edit) Request {
+	placement := r.Placement.DeepCopy()
+	change(&placement.Spec)
+	r.Placement = placement
+	return r
+}
+
+// Every suggestion that is followed makes the request fit, and is no larger than needed.
+func TestSuggestionsHelpAndAreTheLeast(t *testing.T) {
+	kinds := map[string]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		nodes, r := drawHeld(rt), drawTight(t, rt)
+		c := NewCluster(nodes)
+		_, err := Plan(c, r)
+		var no *Unplaceable
+		if !errors.As(err, &no) {
+			return
+		}
+		for i := range no.remedies {
+			remedy := &no.remedies[i]
+			kinds[remedy.kind]++
+			if remedy.edit != nil {
+				changed := edited(r, remedy.edit)
+				spec, err := Plan(c, changed)
+				if err != nil {
+					rt.Fatalf("%s: %s, and yet: %v", remedy.kind, remedy.change, err)
+				}
+				checkPlan(rt, nodes, changed, spec)
+			} else if _, err := Plan(remedy.cluster, r); err != nil {
+				rt.Fatalf("%s: %s, and yet: %v", remedy.kind, remedy.change, err)
+			}
+			if less := lessThan(c, r, remedy); less != "" {
+				rt.Fatalf("%s: %s, but %s is enough", remedy.kind, remedy.change, less)
+			}
+		}
+	})
+	t.Log(kinds)
+}
+
+// lessThan is a change that is smaller by one step than a remedy and fits as well; empty where there is none.
+func lessThan(c *Cluster, r Request, remedy *remedy) string {
+	var n, now int32
+	try := func(text string, change edit) string {
+		if _, err := Plan(c, edited(r, change)); err == nil {
+			return text
+		}
+		return ""
+	}
+	in, training := r.Placement.Spec.Workload.Inference, r.Placement.Spec.Workload.Training
+	var of string
+	switch fields := strings.Fields(remedy.change); remedy.kind {
+	case KindContext:
+		_, _ = fmt.Sscanf(remedy.change, "%s %d instead of %d", &of, &n, &now)
+		if n += contextStep; n >= now {
+			return ""
+		}
+		return try(fmt.Sprint("context ", n), func(s *specOf) {
+			if training != nil {
+				s.Workload.Training.SequenceLength = n
+				return
+			}
+			s.Workload.Inference.MaxModelLen = n
+		})
+	case KindSequences:
+		_, _ = fmt.Sscanf(remedy.change, "maxSequences %d", &n)
+		if n+1 == in.MaxSequences {
+			return ""
+		}
+		return try(fmt.Sprint("sequences ", n+1), func(s *specOf) { s.Workload.Inference.MaxSequences = n + 1 })
+	case KindCopies:
+		_, _ = fmt.Sscanf(remedy.change, "replicas %d", &n)
+		if n+1 == *r.Placement.Spec.Replicas {
+			return ""
+		}
+		return try(fmt.Sprint("replicas ", n+1), replicas(n+1))
+	case KindBatch:
+		_, _ = fmt.Sscanf(remedy.change, "microBatch %d", &n)
+		if n *= 2; n >= training.MicroBatch {
+			return ""
+		}
+		return try(fmt.Sprint("microBatch ", n), func(s *specOf) { s.Workload.Training.MicroBatch = n })
+	case KindLimit:
+		if slices.Contains(fields, "and") {
+			return ""
+		}
+		_, _ = fmt.Sscanf(remedy.change, "%s %d", &of, &n)
+		return try(fmt.Sprint(of, n-1), func(s *specOf) {
+			if of == "maxTTFTMillis" {
+				s.Workload.Inference.MaxTTFTMillis = ptr(n - 1)
+				return
+			}
+			s.Workload.Inference.MaxTPOTMillis = ptr(n - 1)
+		})
+	case KindDevices:
+		less := *remedy.more
+		t, err := newTask(c, r)
+		if err != nil {
+			return err.Error()
+		}
+		if _, err := Plan(t.extend(less.template, less.devices-1, less.inPlace), r); err == nil {
+			return fmt.Sprint(less.devices-1, " devices")
+		}
+	case KindMove:
+		return fewerMoves(c, r, remedy)
+	}
+	return ""
+}
+
+// fewerMoves is a holder that could stay, or one that alone is enough where several are named.
+func fewerMoves(c *Cluster, r Request, remedy *remedy) string {
+	var moved []string
+	for _, h := range c.Holders() {
+		if strings.Contains(remedy.change, h.Name+" (") {
+			moved = append(moved, h.Name)
+		}
+	}
+	if len(moved) < 2 {
+		return ""
+	}
+	for _, h := range c.Holders() {
+		if _, err := Plan(c.Without(h.Name), r); err == nil {
+			return "moving " + h.Name
+		}
+	}
+	return ""
+}
+
+// What is suggested does not depend on the order in which nodes and devices are listed.
+func TestSuggestionsDoNotDependOnOrder(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		nodes, r := drawHeld(rt), drawTight(t, rt)
+		_, first := Plan(NewCluster(nodes), r)
+		order := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
+		order.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+		for _, n := range nodes {
+			devices := n.Inventory.Status.Devices
+			order.Shuffle(len(devices), func(i, j int) { devices[i], devices[j] = devices[j], devices[i] })
+		}
+		_, second := Plan(NewCluster(nodes), r)
+		if a, b := refusalText(first), refusalText(second); a != b {
+			rt.Fatalf("got %s, and in another order %s", a, b)
+		}
+	})
+}
+
+func refusalText(err error) string {
+	raw, _ := json.Marshal(err)
+	return fmt.Sprint(err) + string(raw)
+}
+
+// Looking for any plan finds one exactly where the search for the best one does.
+func TestFitsIsSearch(t *testing.T) {
+	fit := map[bool]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		one, err := newTask(NewCluster(drawHeld(rt)), drawTight(t, rt))
+		if err != nil {
+			rt.Skip(err)
+		}
+		two := *one
+		two.pooled, two.laned = map[string]pooled{}, map[*pool][]*lane{}
+		found, _ := one.search()
+		if fits := two.fits(); fits != (found != nil) {
+			rt.Fatalf("fits says %v, search found %+v", fits, found)
+		}
+		fit[found != nil]++
+	})
+	if fit[true] == 0 || fit[false] == 0 {
+		t.Errorf("only one answer was tested: %v", fit)
+	}
+}

@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// degreeField is a degree of a request that can be asked for.
+type degreeField struct {
+	name  string
+	field func(*v1alpha1.Parallelism) **int32
+	found func(*portion) int
+}
+
+// degreeFields are those that a plan may have otherwise, in the order in which they are set free.
+var degreeFields = []degreeField{
+	{"pipeline", func(p *v1alpha1.Parallelism) **int32 { return &p.Pipeline }, func(p *portion) int { return p.stages }},
+	{"tensor", func(p *v1alpha1.Parallelism) **int32 { return &p.Tensor }, func(p *portion) int { return p.tensor }},
+	{"expert", func(p *v1alpha1.Parallelism) **int32 { return &p.Expert }, func(p *portion) int { return p.expert }},
+}
+
+// otherDegrees is the fewest asked-for degrees that must be others, with what they would be.
+func (t *task) otherDegrees([]way) []remedy {
+	p := t.spec.Parallelism
+	if p == nil {
+		return nil
+	}
+	var asked []degreeField
+	for _, f := range degreeFields {
+		if *f.field(p) != nil {
+			asked = append(asked, f)
+		}
+	}
+	for n := 1; n <= len(asked); n++ {
+		for _, free := range choices(len(asked), n) {
+			var fields []degreeField
+			for _, i := range free {
+				fields = append(fields, asked[i])
+			}
+			if r := t.setFree(fields); r != nil {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// choices are all ways to choose k of the first n numbers, in order.
+func choices(n, k int) [][]int {
+	if k == 0 {
+		return [][]int{nil}
+	}
+	var all [][]int
+	for last := k - 1; last < n; last++ {
+		for _, c := range choices(last, k-1) {
+			all = append(all, append(c[:len(c):len(c)], last))
+		}
+	}
+	return all
+}
+
+// setFree plans with some degrees free, and then with those that the plan has.
+func (t *task) setFree(fields []degreeField) []remedy {
+	other := t.with(func(s *v1alpha1.ModelPlacementSpec) {
+		for _, f := range fields {
+			*f.field(s.Parallelism) = nil
+		}
+	})
+	if other == nil || !other.fits() {
+		return nil
+	}
+	found, _ := other.search()
+	if found == nil {
+		return nil
+	}
+	degrees := make([]int32, len(fields))
+	var changes []string
+	for i, f := range fields {
+		degrees[i] = int32(f.found(&found.portions[0]))
+		changes = append(changes, fmt.Sprintf("parallelism.%s %d instead of %d", f.name, degrees[i], **f.field(t.spec.Parallelism)))
+	}
+	set := func(s *v1alpha1.ModelPlacementSpec) {
+		for i, f := range fields {
+			*f.field(s.Parallelism) = &degrees[i]
+		}
+	}
+	if len(found.portions) > 1 || !t.fitsWith(set) { // copies of different shapes need them free
+		changes = nil
+		for _, f := range fields {
+			changes = append(changes, fmt.Sprintf("parallelism.%s left out", f.name))
+		}
+		set = func(s *v1alpha1.ModelPlacementSpec) {
+			for _, f := range fields {
+				*f.field(s.Parallelism) = nil
+			}
+		}
+	}
+	return oneRemedy(KindDegrees, strings.Join(changes, " and "), set)
+}
+
+// fewerRanks is the most data ranks that fit, with as many copies.
+func (t *task) fewerRanks([]way) []remedy {
+	if t.asked.data < 2 {
+		return nil
+	}
+	batch := t.asked.data
+	if training := t.workload.Training; training != nil {
+		batch = int(training.GlobalBatch) / max(1, int(training.MicroBatch))
+	}
+	for n := t.asked.data - 1; n > 0; n-- {
+		if batch%n != 0 && t.workload.Training != nil {
+			continue
+		}
+		ranks := int32(n)
+		apply := func(s *v1alpha1.ModelPlacementSpec) { s.Parallelism.Data = &ranks }
+		if t.fitsWith(apply) {
+			return oneRemedy(KindDegrees, fmt.Sprintf("parallelism.data %d instead of %d", n, t.asked.data), apply)
+		}
+	}
+	return nil
+}
+
+// widerTopology only prefers the level that is required.
+func (t *task) widerTopology([]way) []remedy {
+	level := t.require.level
+	if level == "" {
+		return nil
+	}
+	apply := func(s *v1alpha1.ModelPlacementSpec) {
+		s.Topology = &v1alpha1.TopologyRequirements{Preferred: &level}
+	}
+	if !t.fitsWith(apply) {
+		return nil
+	}
+	return oneRemedy(KindTopology, fmt.Sprintf("topology.preferred instead of topology.required %s", level), apply)
+}

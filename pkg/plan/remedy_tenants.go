@@ -1,0 +1,360 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// tenants are the placements that could make room for a task, with what the task would have to gain.
+type tenants struct {
+	task    *task
+	tenants []*tenant // by devices, then name
+	targets []target
+	free    map[member]int // free devices by island, of those that tenants are on
+}
+
+// target is a way in which the request would fit: so many tensor groups more in islands of one kind.
+type target struct {
+	class int32 // -1 for all of a vendor
+	wires wires
+	// vendor is set where class is -1.
+	vendor string
+	group  int
+	groups int // that are missing
+}
+
+// tenants finds them.
+func (t *task) tenants() *tenants {
+	n := &tenants{task: t, free: map[member]int{}}
+	c := t.cluster
+	if c.counts.refused[refusedTaken] == 0 {
+		return n
+	}
+	classes := t.suitableClasses()
+	r := poolRequest{requirements: t.require}
+	nodes := c.judgeNodes(&r)
+	byName := map[string]*tenant{}
+	for i, node := range c.nodes {
+		for j := range node.devices {
+			d := &node.devices[j]
+			if d.refusal != refusedTaken || d.under != fit || d.holder == "" {
+				continue
+			}
+			h := byName[d.holder]
+			if h == nil {
+				h = &tenant{name: d.holder}
+				byName[d.holder] = h
+			}
+			at := member{int32(i), d.island}
+			h.add(at, d.free, classes[d.class] && !nodes.refuse(int32(i)))
+			n.free[at] = len(node.islands[d.island].free)
+		}
+	}
+	for _, h := range byName {
+		if slices.ContainsFunc(h.groups, func(g tenure) bool { return g.usable }) {
+			n.tenants = append(n.tenants, h)
+		}
+	}
+	slices.SortFunc(n.tenants, compareTenants)
+	n.findTargets()
+	return n
+}
+
+// suitableClasses are the classes that match the request in any of its formats.
+func (t *task) suitableClasses() []bool {
+	suitable := make([]bool, len(t.cluster.classes))
+	for _, s := range t.ladder {
+		r := poolRequest{requirements: t.require, format: s.format, native: s.native}
+		for i, why := range t.cluster.judgeClasses(&r) {
+			suitable[i] = suitable[i] || why == ""
+		}
+	}
+	return suitable
+}
+
+func (h *tenant) add(at member, free int64, usable bool) {
+	h.devices++
+	for i := range h.groups {
+		if g := &h.groups[i]; g.at == at {
+			g.devices++
+			g.free = max(g.free, free)
+			return
+		}
+	}
+	h.groups = append(h.groups, tenure{at: at, devices: 1, free: free, usable: usable})
+}
+
+// islandKind is what lanes are made of.
+type islandKind struct {
+	class int32
+	wires wires
+}
+
+// findTargets computes how many groups are missing for each kind of island that a tenant is on.
+func (n *tenants) findTargets() {
+	c := n.task.cluster
+	kinds := map[islandKind]int{} // with the largest island
+	var order []islandKind
+	for _, h := range n.tenants {
+		for _, g := range h.groups {
+			if !g.usable {
+				continue
+			}
+			is := c.islandOf(g.at)
+			k := islandKind{is.class, is.wires}
+			if _, ok := kinds[k]; !ok {
+				order = append(order, k)
+			}
+			kinds[k] = max(kinds[k], int(c.reach(is)))
+		}
+	}
+	vendors := map[string]bool{}
+	for _, k := range order {
+		n.addTargets(k, kinds[k])
+		if vendor := c.classes[k.class].vendor; !vendors[vendor] {
+			vendors[vendor] = true
+			n.addMixed(vendor)
+		}
+	}
+	slices.SortStableFunc(n.targets, func(a, b target) int { return cmp.Compare(a.groups*a.group, b.groups*b.group) })
+	n.targets = slices.Compact(n.targets)
+}
+
+// addTargets adds those of one kind of island. Other copies may be of other shapes, so that one more is enough to try
+// where several are asked for.
+func (n *tenants) addTargets(k islandKind, size int) {
+	t := n.task
+	class := &t.cluster.classes[k.class]
+	limit := size
+	if t.asked.tensor == 0 {
+		limit = tensorLimit(class.family, k.wires.link, int32(size))
+	}
+	l := &lane{class: k.class, wires: &k.wires, limit: limit}
+	for _, s := range t.lightest() {
+		for _, how := range t.enough() {
+			a := t.attempt(s, how)
+			for _, d := range t.degrees(s, l, how.divided) {
+				stages := a.stagesFor(k.class, d, t.offer(k.class, class.total))
+				if stages == 0 {
+					continue
+				}
+				wanted := t.instancesOf(d) * stages
+				missing := 1
+				if t.copies == 1 && t.require.level == "" {
+					missing = max(1, wanted-t.freeGroups(a, l, d.group(), wanted))
+				}
+				n.targets = append(n.targets, target{class: k.class, wires: k.wires, group: d.group(), groups: missing})
+			}
+		}
+	}
+}
+
+// addMixed adds pipelines over several classes of a vendor, for which a group of any size may be what is missing.
+func (n *tenants) addMixed(vendor string) {
+	t := n.task
+	classes := map[int32]bool{}
+	for i := range t.cluster.classes {
+		if t.cluster.classes[i].vendor == vendor && t.cluster.has(int32(i)) {
+			classes[int32(i)] = true
+		}
+	}
+	if len(classes) < 2 || t.limited() {
+		return
+	}
+	degrees := map[int]bool{}
+	for _, target := range n.targets {
+		degrees[target.group] = true
+	}
+	for _, group := range slices.Sorted(maps.Keys(degrees)) {
+		n.targets = append(n.targets, target{class: -1, vendor: vendor, group: group, groups: 1})
+	}
+}
+
+// gain is how many more groups a target has without some tenants.
+func (n *tenants) gain(at *target, set []*tenant) int {
+	if len(set) == 1 {
+		sum := 0
+		for i := range set[0].groups {
+			sum += n.gainOn(at, &set[0].groups[i], set[0].groups[i].devices)
+		}
+		return sum
+	}
+	freed := map[member]int{}
+	var order []*tenure
+	for _, h := range set {
+		for i := range h.groups {
+			g := &h.groups[i]
+			if freed[g.at] == 0 {
+				order = append(order, g)
+			}
+			freed[g.at] += g.devices
+		}
+	}
+	sum := 0
+	for _, g := range order {
+		sum += n.gainOn(at, g, freed[g.at])
+	}
+	return sum
+}
+
+// gainOn is how many more groups an island has with so many devices more. One that goes over nodes may have a group for
+// any device.
+func (n *tenants) gainOn(at *target, g *tenure, devices int) int {
+	if !g.usable || !n.matches(at, g) {
+		return 0
+	}
+	if n.task.cluster.islandOf(g.at).fabric != nil {
+		return (devices + at.group - 1) / at.group
+	}
+	free := n.free[g.at]
+	return (free+devices)/at.group - free/at.group
+}
+
+func (n *tenants) matches(at *target, g *tenure) bool {
+	c := n.task.cluster
+	is := c.islandOf(g.at)
+	if at.class < 0 {
+		return c.classes[is.class].vendor == at.vendor
+	}
+	return is.class == at.class && is.wires == at.wires
+}
+
+// may says whether the request may fit without some tenants.
+func (n *tenants) may(set ...*tenant) bool {
+	for i := range n.targets {
+		if n.gain(&n.targets[i], set) >= n.targets[i].groups {
+			return true
+		}
+	}
+	return false
+}
+
+// singles are the tenants that may be enough alone.
+func (n *tenants) singles() [][]*tenant {
+	var sets [][]*tenant
+	for _, h := range n.tenants {
+		if n.may(h) {
+			sets = append(sets, []*tenant{h})
+		}
+	}
+	return sets
+}
+
+// pairs are two that may be enough together, those with the fewest devices first.
+func (n *tenants) pairs() [][]*tenant {
+	movers := n.movers()
+	var sets [][]*tenant
+	for i, a := range movers {
+		for _, b := range movers[i+1:] {
+			if n.may(a, b) {
+				sets = append(sets, []*tenant{a, b})
+			}
+		}
+	}
+	slices.SortStableFunc(sets, func(x, y []*tenant) int {
+		return cmp.Or(cmp.Compare(x[0].devices+x[1].devices, y[0].devices+y[1].devices), compareTenants(x[0], y[0]), compareTenants(x[1], y[1]))
+	})
+	return sets
+}
+
+// movers are the tenants that have the most to give, in order of what moving them costs: those by which the targets gain
+// most, and then those on islands that have the most free devices beside.
+func (n *tenants) movers() []*tenant {
+	type worth struct {
+		tenant     *tenant
+		gain, near int
+	}
+	worths := make([]worth, len(n.tenants))
+	for i, h := range n.tenants {
+		w := worth{tenant: h}
+		for j := range n.targets {
+			w.gain = max(w.gain, n.gain(&n.targets[j], []*tenant{h})*n.targets[j].group)
+		}
+		for _, g := range h.groups {
+			if g.usable {
+				w.near = max(w.near, n.free[g.at]+g.devices)
+			}
+		}
+		worths[i] = w
+	}
+	slices.SortStableFunc(worths, func(a, b worth) int {
+		return cmp.Or(cmp.Compare(b.gain, a.gain), cmp.Compare(b.near, a.near))
+	})
+	var movers []*tenant
+	for _, w := range worths[:min(len(worths), maxMovers)] {
+		movers = append(movers, w.tenant)
+	}
+	slices.SortFunc(movers, compareTenants)
+	return movers
+}
+
+// several are sets of three and more for each target, of falling gain: those that may be enough, the smallest first.
+func (n *tenants) several() [][]*tenant {
+	movers := n.movers()
+	var sets [][]*tenant
+	for i := range n.targets {
+		at := &n.targets[i]
+		var set []*tenant
+		for len(set) < maxMoved {
+			next := n.nextOf(at, set, movers)
+			if next == nil {
+				break
+			}
+			set = append(set[:len(set):len(set)], next)
+			if len(set) > 2 && n.gain(at, set) >= at.groups {
+				sets = append(sets, set)
+			}
+		}
+	}
+	slices.SortStableFunc(sets, func(x, y []*tenant) int {
+		return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(devicesOf(x), devicesOf(y)))
+	})
+	return sets
+}
+
+func devicesOf(set []*tenant) int {
+	sum := 0
+	for _, h := range set {
+		sum += h.devices
+	}
+	return sum
+}
+
+// nextOf is the tenant by which a target gains most beside a set, or else comes nearest to a further group; nil where none
+// is of use.
+func (n *tenants) nextOf(at *target, set, movers []*tenant) *tenant {
+	var best *tenant
+	most, near := 0, 0
+	for _, h := range movers {
+		if slices.Contains(set, h) {
+			continue
+		}
+		gain, beside := n.gain(at, append(set[:len(set):len(set)], h)), n.beside(at, set, h)
+		if gain > most || gain == most && beside > near {
+			best, most, near = h, gain, beside
+		}
+	}
+	return best
+}
+
+// beside is the most devices of an island that are free without a set and one tenant more, where that one is.
+func (n *tenants) beside(at *target, set []*tenant, more *tenant) int {
+	most := 0
+	for i := range more.groups {
+		g := &more.groups[i]
+		if !g.usable || !n.matches(at, g) {
+			continue
+		}
+		sum := n.free[g.at] + g.devices
+		for _, h := range set {
+			for _, other := range h.groups {
+				if other.at == g.at {
+					sum += other.devices
+				}
+			}
+		}
+		most = max(most, sum)
+	}
+	return most
+}
