@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Rung is a precision that is tried, with the engine's default batches or with lean ones.
+type Rung struct {
+	Weights, Cache v1alpha1.Precision
+	// Native says that only devices which compute the weights' format count.
+	Native bool
+	// Tokens and Sequences are the batch of a step; both are 0 in training, and where kinds of device differ.
+	Tokens, Sequences int64
+	Lean              bool
+	// Taken says that the plan is in it. Outcome says why not, or that it was not needed.
+	Taken   bool
+	Outcome string
+}
+
+// rungs are the ladder of the request, of which the plan is in the step at an index. Precisions after it were not tried.
+func (e *explainer) rungs(chosen int) []Rung {
+	t := e.task
+	var list []Rung
+	for i, s := range t.ladder {
+		if i > 0 && t.sameAs(s, t.ladder[i-1]) {
+			continue
+		}
+		for _, lean := range []bool{false, true} {
+			training := t.workload.Training != nil
+			if training && lean {
+				break
+			}
+			r := Rung{Weights: s.format, Cache: s.cache, Native: s.native, Lean: lean}
+			if training {
+				r.Cache = ""
+			}
+			switch {
+			case i > chosen || i == chosen && lean && !e.lean:
+				if lean {
+					continue
+				}
+				r.Outcome = "not needed"
+			case i == chosen && lean == e.lean:
+				r.Taken, r.Outcome = true, "taken"
+				r.Tokens, r.Sequences = e.batch()
+			default:
+				r.Outcome = t.attempt(s, lean).fruitless()
+			}
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// batch is the batch of a step on the plan's first devices.
+func (e *explainer) batch() (tokens, sequences int64) {
+	shapes := e.spec.Shapes()
+	f := e.footprint(e.classOf(&shapes[0]), shapeOf(&shapes[0].Strategy))
+	if in := f.Setup().Inference; in != nil {
+		return in.BatchedTokens, in.BatchedSequences
+	}
+	return 0, 0
+}
+
+// fruitless is why an attempt found nothing.
+func (a *attempt) fruitless() string {
+	candidates := a.all(a.levels[len(a.levels)-1])
+	kept := keeping(candidates)
+	switch {
+	case len(kept) > 0:
+		return fmt.Sprintf("%s, none of which has room for all copies", v1alpha1.Counted(len(kept), "shape"))
+	case len(candidates) > 0:
+		return fmt.Sprintf("%s in memory, none keeps the limits: %s at best %s", v1alpha1.Counted(len(candidates), "shape"),
+			a.title(candidates[0]), a.task.missedText(candidates[0]))
+	}
+	return a.tightest()
+}
+
+// tightest says how much is missing in the attempt: of one device where all of it is too small.
+func (a *attempt) tightest() string {
+	var best *pool
+	for _, p := range a.levels[len(a.levels)-1] {
+		if best == nil || p.free > best.free {
+			best = p
+		}
+	}
+	if best == nil {
+		return "no device matches"
+	}
+	one, f := a.task.oneCopy(a.step)
+	need := int64(one.tensor) * f.bytes(0, f.layers)
+	return fmt.Sprintf("no shape fits: a copy needs at least %s and whole layers on each device; the free devices offer %s in all",
+		v1alpha1.HumanBytes(need), v1alpha1.HumanBytes(best.free))
+}
