@@ -70,7 +70,7 @@ func explainDevices(w io.Writer, e *plan.Explanation) error {
 		}
 		rows[i] = []string{k.Product, strconv.Itoa(k.Groups), strconv.Itoa(k.Devices), linkOf(k.Link), network, offered}
 	}
-	if err := table(w, []string{"PRODUCT", "GROUPS", "FREE IN EACH", "LINK", "NETWORK A DEVICE", "OFFERED"}, rows); err != nil {
+	if err := table(w, []string{"PRODUCT", "PLACES", "FREE IN EACH", "LINK", "NETWORK A DEVICE", "OFFERED"}, rows); err != nil {
 		return err
 	}
 	if len(e.Refused) == 0 {
