@@ -121,8 +121,12 @@ func explainChoice(w io.Writer, e *plan.Explanation) error {
 	if len(e.Considered) == 0 {
 		return nil
 	}
-	training := e.Goal.Objective == ""
-	header := []string{"SHAPE", "PRODUCT", "DEVICES", strings.ToUpper(e.Goal.Measure), "TTFT", "TPOT", "TOKENS/S", "USD/M TOKENS", "VERDICT"}
+	training, priced := e.Goal.Objective == "", e.Goal.Objective != v1alpha1.ObjectiveCost
+	header := []string{"SHAPE", "PRODUCT", "DEVICES", strings.ToUpper(e.Goal.Measure), "TTFT", "TPOT", "TOKENS/S"}
+	if priced {
+		header = append(header, "USD A MILLION")
+	}
+	header = append(header, "VERDICT")
 	if training {
 		header = []string{"SHAPE", "PRODUCT", "DEVICES", "STEP", "VERDICT"}
 	}
@@ -133,15 +137,14 @@ func explainChoice(w io.Writer, e *plan.Explanation) error {
 		case !c.Known && training:
 			row = append(row, "")
 		case !c.Known:
-			row = append(row, "", "", "", "", "")
+			row = append(row, make([]string, len(header)-len(row)-1)...)
 		case training:
 			row = append(row, duration(c.Step))
 		default:
-			price := ""
-			if c.MicroUSD > 0 {
-				price = dollars(float64(c.MicroUSD) / 1e6)
+			row = append(row, three(c.Value), duration(c.TTFT), duration(c.TPOT), three(c.TokensPerSecond))
+			if priced {
+				row = append(row, priceText(c.MicroUSD))
 			}
-			row = append(row, three(c.Value), duration(c.TTFT), duration(c.TPOT), three(c.TokensPerSecond), price)
 		}
 		rows[i] = append(row, c.Verdict)
 	}
@@ -153,4 +156,12 @@ func explainChoice(w io.Writer, e *plan.Explanation) error {
 		return err
 	}
 	return nil
+}
+
+// priceText is the price of a million tokens; nothing where it is not known.
+func priceText(micro int64) string {
+	if micro <= 0 {
+		return ""
+	}
+	return dollars(float64(micro) / 1e6)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
@@ -127,7 +128,7 @@ func servingRows(p *plan.PartExplanation, t *plan.Times) [][2]string {
 	if b.MixedSteps > 0 {
 		rows = slices.Insert(rows, 0, [2]string{"Mixed step", fmt.Sprintf("%s, with %.0f tokens of others' prompts", duration(b.Mixed.Seconds), b.Mixed.Prompt)})
 	}
-	rows = append(rows, [2]string{"Prompt alone", promptText(b)}, [2]string{"TTFT", ttftText(b) + durations(e.TTFT.Value, e.TTFT.Low, e.TTFT.High)})
+	rows = append(rows, [2]string{"Prompt alone", promptText(b, t.Query.Strategy.AttentionData)}, [2]string{"TTFT", ttftText(b) + durations(e.TTFT.Value, e.TTFT.Low, e.TTFT.High)})
 	r := e.OutputTokensPerSecond
 	rate := fmt.Sprintf("%s requests that a batch keeps up / %s = %s tokens/s (%s to %s)", three(b.Running), duration(b.Pace), three(r.Value), three(r.Low), three(r.High))
 	if p.Copies > 1 {
@@ -155,7 +156,7 @@ func tpotText(b *cost.Breakdown) string {
 }
 
 // promptText is the time to read a prompt, with its largest parts.
-func promptText(b *cost.Breakdown) string {
+func promptText(b *cost.Breakdown, data int) string {
 	parts := map[string]float64{}
 	for i := range b.Chunk.Stages {
 		for _, o := range b.Chunk.Stages[i].Operators {
@@ -171,6 +172,9 @@ func promptText(b *cost.Breakdown) string {
 		listed = append(listed, name+" "+duration(parts[name]))
 	}
 	of := fmt.Sprintf("%.0f tokens", b.Chunk.Prompt)
+	if data > 1 {
+		of = fmt.Sprintf("%d × %.0f tokens, a prompt on each data rank", data, b.Chunk.Prompt/float64(data))
+	}
 	if b.Chunks > 1 {
 		return fmt.Sprintf("%s in %s chunks, each of %s: %s …", duration(b.Prompt), three(b.Chunks), of, strings.Join(listed, ", "))
 	}
@@ -195,8 +199,8 @@ func explainTraining(w io.Writer, t *plan.Times) error {
 	b, job := t.Training, t.Job
 	if err := writeLines(w, []string{
 		basisText(t),
-		fmt.Sprintf("A step of %.0f sequences of %.0f tokens: %s micro-batches of %.0f on each of %d replicas, through %d stages. %g passes forward are counted for each: one, two for backward, and one more where activations are computed again.",
-			job.Batch, job.Sequence, three(b.MicroBatches), job.MicroBatch, max(1, job.Replicas), b.Stages, b.Passes),
+		fmt.Sprintf("A step of %.0f sequences of %.0f tokens: %s micro-batches of %.0f on each of %d replicas, through %s. %g passes forward are counted for each: one, two for backward, and one more where activations are computed again.",
+			job.Batch, job.Sequence, three(b.MicroBatches), job.MicroBatch, max(1, job.Replicas), v1alpha1.Counted(b.Stages, "stage"), b.Passes),
 	}); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -83,16 +84,32 @@ func (e *explainer) consider(found *Explanation) {
 	r.chosen = slices.IndexFunc(r.order, func(c *candidate) bool { return e.isOf(c, &e.spec.Strategy, 0) })
 	found.Shapes = len(candidates)
 	found.Considered = r.list()
-	late := 0
-	for _, c := range candidates {
-		if c.missed != noLimit && late < mostLate {
-			late++
-			made := r.considered(c)
-			made.Verdict = e.task.missedText(c)
-			found.Considered = append(found.Considered, made)
-		}
+	for _, c := range e.nearest(candidates) {
+		made := r.considered(c)
+		made.Verdict = e.task.missedText(c)
+		found.Considered = append(found.Considered, made)
 	}
 	found.Choice = r.choice(len(candidates))
+}
+
+// nearest are the candidates that come nearest to the limits that they do not keep, some of them.
+func (e *explainer) nearest(candidates []*candidate) []*candidate {
+	late := slices.DeleteFunc(slices.Clone(candidates), func(c *candidate) bool { return c.missed == noLimit })
+	slices.SortStableFunc(late, func(a, b *candidate) int { return cmp.Compare(e.excess(a), e.excess(b)) })
+	return late[:min(mostLate, len(late))]
+}
+
+// excess is how many times its limit the worse time of a candidate is.
+func (e *explainer) excess(c *candidate) float64 {
+	in := e.task.workload.Inference
+	worst := 0.0
+	if in.MaxTTFTMillis != nil {
+		worst = c.times.TTFT * 1e3 / float64(max(1, *in.MaxTTFTMillis))
+	}
+	if in.MaxTPOTMillis != nil {
+		worst = max(worst, c.times.TPOT*1e3/float64(max(1, *in.MaxTPOTMillis)))
+	}
+	return worst
 }
 
 // isOf says whether the copies from one on are of a candidate.

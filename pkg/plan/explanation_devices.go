@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -37,7 +38,16 @@ func (e *explainer) census() ([]DeviceKind, []RefusedCount) {
 	var kinds []DeviceKind
 	for _, p := range e.levels[len(e.levels)-1] {
 		for _, parts := range p.kinds {
-			kinds = append(kinds, e.deviceKind(p, parts))
+			made := e.deviceKind(p, parts)
+			alike := func(k DeviceKind) bool {
+				k.Groups = made.Groups
+				return k == made
+			}
+			if at := slices.IndexFunc(kinds, alike); at >= 0 {
+				kinds[at].Groups += made.Groups
+			} else {
+				kinds = append(kinds, made)
+			}
 		}
 	}
 	slices.SortStableFunc(kinds, func(a, b DeviceKind) int {
@@ -73,10 +83,12 @@ func (c *class) linkOf(w *wires, devices int) LinkText {
 		return LinkText{c.catalogue.HostLink, rates.Link}
 	case rates.HostLink:
 		return LinkText{"PCIe", rates.Link}
-	case w.topology == v1alpha1.TopologySwitch && c.catalogue != nil && c.catalogue.Link != "":
-		return LinkText{c.catalogue.Link, rates.Link}
 	case c.catalogue != nil && c.catalogue.Link != "":
-		return LinkText{c.catalogue.Link + ", " + string(w.topology), rates.Link}
+		name, _, _ := strings.Cut(c.catalogue.Link, " ") // what follows are rates
+		if w.topology != v1alpha1.TopologySwitch {
+			name += " " + strings.ToLower(string(w.topology))
+		}
+		return LinkText{name, rates.Link}
 	default:
 		return LinkText{"link domain", rates.Link}
 	}
