@@ -78,19 +78,26 @@ func (a *attempt) fruitless() string {
 	return a.tightest()
 }
 
-// tightest says how much is missing in the attempt: of one device where all of it is too small.
+// tightest says how much is missing in the attempt.
 func (a *attempt) tightest() string {
 	var best *pool
+	largest := int64(0)
 	for _, p := range a.levels[len(a.levels)-1] {
 		if best == nil || p.free > best.free {
 			best = p
+		}
+		for _, kind := range p.kinds {
+			largest = max(largest, p.parts[kind[0]].caps[0])
 		}
 	}
 	if best == nil {
 		return "no device matches"
 	}
-	one, f := a.task.oneCopy(a.step)
-	need := int64(one.tensor) * f.bytes(0, f.layers)
-	return fmt.Sprintf("no shape fits: a copy needs at least %s and whole layers on each device; the free devices offer %s in all",
-		v1alpha1.HumanBytes(need), v1alpha1.HumanBytes(best.free))
+	one := shape{max(1, a.task.asked.tensor), 1, 1, 1}
+	f := a.footprint(-1, one)
+	if f == nil {
+		return "no shape that was asked for divides the model"
+	}
+	return fmt.Sprintf("no shape fits: a copy in one stage needs %s on each of %s; the largest free device offers %s, all of one vendor %s",
+		v1alpha1.HumanBytes(f.bytes(0, f.layers)), v1alpha1.Counted(one.tensor, "device"), v1alpha1.HumanBytes(largest), v1alpha1.HumanBytes(best.free))
 }
