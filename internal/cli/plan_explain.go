@@ -22,7 +22,7 @@ func (d *decision) explainParts() []func(io.Writer) error {
 		p := &e.Parts[i]
 		whose := ""
 		if len(e.Parts) > 1 {
-			whose = fmt.Sprintf(", %s from %d on: %s", v1alpha1.Counted(p.Copies, "copy"), p.FirstReplica, p.Strategy)
+			whose = " of " + copiesText(p)
 		}
 		parts = append(parts,
 			section("4. Memory"+whose, func(w io.Writer) error { return explainStages(w, p, d.maxModelLen(), d.sequences()) }),
@@ -30,6 +30,14 @@ func (d *decision) explainParts() []func(io.Writer) error {
 			section("6. Place"+whose, func(w io.Writer) error { return explainPlace(w, p) }))
 	}
 	return parts
+}
+
+// copiesText names copies of one shape: `copies 0 to 1, TP4 x2`.
+func copiesText(p *plan.PartExplanation) string {
+	if p.Copies == 1 {
+		return fmt.Sprintf("copy %d, %s", p.FirstReplica, p.Strategy)
+	}
+	return fmt.Sprintf("copies %d to %d, %s", p.FirstReplica, p.FirstReplica+p.Copies-1, p.Strategy)
 }
 
 func (d *decision) maxModelLen() int64 {
