@@ -56,8 +56,9 @@ func explainServing(w io.Writer, p *plan.PartExplanation, t *plan.Times) error {
 	if stage.Transfer > 0 {
 		rows = append(rows, []string{"transfer", duration(stage.Transfer), "to the next stage"})
 	}
-	rows = append(rows, []string{"devices", duration(stage.Seconds), "sum"})
-	rows = append(rows, []string{"step", duration(b.Decode.Seconds), stepText(&b.Decode, stage, &t.Constants)})
+	rows = append(rows,
+		[]string{"devices", duration(stage.Seconds), "sum"},
+		[]string{"step", duration(b.Decode.Seconds), stepText(&b.Decode, stage, &t.Constants)})
 	if err := table(w, []string{"PART", "TIME", "ARITHMETIC"}, rows); err != nil {
 		return err
 	}
@@ -218,9 +219,8 @@ func explainTraining(w io.Writer, t *plan.Times) error {
 	if b.Reduce > 0 {
 		rows = append(rows, []string{"gradients", duration(b.Reduce), fmt.Sprintf("all-reduce in 16 bits over %d replicas at %s", job.Replicas, inUnits(b.ReduceRate, "B/s"))})
 	}
-	rows = append(rows, []string{"step", durations(t.Step.Value, t.Step.Low, t.Step.High),
-		fmt.Sprintf("(%s + %d - 1) × %s + %s + %s", three(b.MicroBatches), b.Stages, duration(pass), duration(b.Reduce), duration(b.Fixed))})
 	tokens := job.Batch * job.Sequence
-	rows = append(rows, []string{"tokens/s", three(tokens / t.Step.Value), fmt.Sprintf("%.0f × %.0f tokens / %s", job.Batch, job.Sequence, duration(t.Step.Value))})
+	step := fmt.Sprintf("(%s + %d - 1) × %s + %s + %s", three(b.MicroBatches), b.Stages, duration(pass), duration(b.Reduce), duration(b.Fixed))
+	rows = append(rows, []string{"step", durations(t.Step.Value, t.Step.Low, t.Step.High), step}, []string{"tokens/s", three(tokens / t.Step.Value), fmt.Sprintf("%.0f × %.0f tokens / %s", job.Batch, job.Sequence, duration(t.Step.Value))})
 	return table(w, []string{"PART", "TIME", "ARITHMETIC"}, rows)
 }

@@ -91,6 +91,9 @@ func estimateRows(e *v1alpha1.Estimate) [][2]string {
 		}
 		rows = append(rows, [2]string{"Price", text})
 	}
+	if e.LoadSeconds > 0 {
+		rows = append(rows, [2]string{"Load", fmt.Sprintf("%d s at least to load the weights", e.LoadSeconds)})
+	}
 	if e.Basis != "" {
 		rows = append(rows, [2]string{"Basis", e.Basis})
 	}

@@ -63,7 +63,7 @@ func document(t *testing.T, path, want string) {
 }
 
 // quote is a block of planner.md that quotes a section of a scenario's output.
-var quote = regexp.MustCompile("(?ms)^```text (\\S+)/(table|explain)\\.txt(?:: (.+?))?\n(.*?)^```$")
+var quote = regexp.MustCompile("(?ms)```text (\\S+)/(table|explain)\\.txt(?:: (.+?))?\n(.*?)```\n")
 
 // TestPlannerQuotesScenarios holds the blocks of docs/planner.md to the scenarios' outputs. With -update, after
 // TestScenarios, it writes them anew.
@@ -86,7 +86,7 @@ func TestPlannerQuotesScenarios(t *testing.T) {
 			t.Fatalf("%s/%s.txt has no section %q", m[1], m[2], m[3])
 		}
 		head, _, _ := strings.Cut(block, "\n")
-		return head + "\n" + body + "```"
+		return head + "\n" + body + "```\n"
 	})
 	if len(quoted) < 10 {
 		t.Errorf("planner.md quotes %d scenarios, want at least 10", len(quoted))

@@ -84,7 +84,7 @@ func (e *explainer) consider(found *Explanation) {
 	r.chosen = slices.IndexFunc(r.order, func(c *candidate) bool { return e.isOf(c, &e.spec.Strategy, 0) })
 	found.Shapes = len(candidates)
 	found.Considered = r.list()
-	for _, c := range e.nearest(candidates) {
+	for _, c := range e.nearest(candidates, mostLate) {
 		made := r.considered(c)
 		made.Verdict = e.task.missedText(c)
 		found.Considered = append(found.Considered, made)
@@ -92,16 +92,16 @@ func (e *explainer) consider(found *Explanation) {
 	found.Choice = r.choice(len(candidates))
 }
 
-// nearest are the candidates that come nearest to the limits that they do not keep, some of them.
-func (e *explainer) nearest(candidates []*candidate) []*candidate {
+// nearest are so many of the candidates that do not keep the limits, those that come nearest to them first.
+func (a *attempt) nearest(candidates []*candidate, most int) []*candidate {
 	late := slices.DeleteFunc(slices.Clone(candidates), func(c *candidate) bool { return c.missed == noLimit })
-	slices.SortStableFunc(late, func(a, b *candidate) int { return cmp.Compare(e.excess(a), e.excess(b)) })
-	return late[:min(mostLate, len(late))]
+	slices.SortStableFunc(late, func(x, y *candidate) int { return cmp.Compare(a.task.excess(x), a.task.excess(y)) })
+	return late[:min(most, len(late))]
 }
 
 // excess is how many times its limit the worse time of a candidate is.
-func (e *explainer) excess(c *candidate) float64 {
-	in := e.task.workload.Inference
+func (t *task) excess(c *candidate) float64 {
+	in := t.workload.Inference
 	worst := 0.0
 	if in.MaxTTFTMillis != nil {
 		worst = c.times.TTFT * 1e3 / float64(max(1, *in.MaxTTFTMillis))
@@ -112,9 +112,9 @@ func (e *explainer) excess(c *candidate) float64 {
 	return worst
 }
 
-// isOf says whether the copies from one on are of a candidate.
-func (e *explainer) isOf(c *candidate, s *v1alpha1.Strategy, copy int) bool {
-	at := e.copies[copy][0][0][0]
+// isOf says whether the copies from a first one on are of a candidate.
+func (e *explainer) isOf(c *candidate, s *v1alpha1.Strategy, first int) bool {
+	at := e.copies[first][0][0][0]
 	d, n := e.task.cluster.device(at), e.task.cluster.nodeOf(at)
 	return c.shape == shapeOf(s) && c.lane.class == d.class && *c.lane.wires == n.islands[d.island].wires
 }

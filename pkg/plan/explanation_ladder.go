@@ -70,10 +70,10 @@ func (a *attempt) fruitless() string {
 	kept := keeping(candidates)
 	switch {
 	case len(kept) > 0:
-		return fmt.Sprintf("%s, none of which has room for all copies", v1alpha1.Counted(len(kept), "shape"))
+		return fmt.Sprintf("%s in memory, none has room for all copies", shapesFit(len(kept)))
 	case len(candidates) > 0:
-		return fmt.Sprintf("%s in memory, none keeps the limits: %s at best %s", v1alpha1.Counted(len(candidates), "shape"),
-			a.title(candidates[0]), a.task.missedText(candidates[0]))
+		best := a.nearest(candidates, 1)[0]
+		return fmt.Sprintf("%s in memory, none keeps the limits; nearest is %s: %s", shapesFit(len(candidates)), a.title(best), a.task.missedText(best))
 	}
 	return a.tightest()
 }

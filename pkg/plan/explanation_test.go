@@ -141,11 +141,13 @@ func TestExplain(t *testing.T) {
 		"training":       {h, ask(t, llama(t, 8), 1, 1, training), []string{"Training has no objective but to fit", "The fewest devices are taken"}},
 		"unknown rates":  {[]Node{host("a", true, unknown)}, ask(t, llama(t, 8), 2048, 1), []string{"rates of the devices are not known"}},
 		"mixed": {
-			[]Node{host("a", false, h100), host("b", false, l40s)}, ask(t, llama(t, 70), 1024, 1, format("FP8")),
+			[]Node{host("a", false, h100), host("b", false, l40s)},
+			ask(t, llama(t, 70), 1024, 1, format("FP8")),
 			[]string{"a pipeline over several kinds is taken"},
 		},
 		"copies that differ": {
-			[]Node{host("a", true, many(2, h100)...), host("b", true, many(2, l40s)...)}, ask(t, llama(t, 70), 1024, 1, format("FP8"), replicas(2)),
+			[]Node{host("a", true, many(2, h100)...), host("b", true, many(2, l40s)...)},
+			ask(t, llama(t, 70), 1024, 1, format("FP8"), replicas(2)),
 			[]string{"No shape has room for all copies"},
 		},
 	} {
@@ -196,6 +198,31 @@ func TestConsideredIsRanked(t *testing.T) {
 		}
 		if i > 0 && (c.Taken || c.Verdict == "") {
 			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// TestRungsSayWhyNot holds the reasons for steps down the ladder.
+func TestRungsSayWhyNot(t *testing.T) {
+	tight := ask(t, llama(t, 70), 8192, 8, func(s *specOf) { s.Workload.Inference.MaxTPOTMillis = ptr(int32(50)) })
+	for name, test := range map[string]struct {
+		nodes []Node
+		r     Request
+		want  []string // the outcomes of the first rungs
+	}{
+		"too large": {[]Node{host("a", false, many(2, l40s)...)}, ask(t, llama(t, 70), 2048, 1), []string{
+			"no shape fits: a copy in one stage needs", "no shape fits", "taken",
+		}},
+		"limit": {[]Node{host("a", false, many(4, l40s)...)}, tight, []string{
+			"nearest is TP4 on NVIDIA L40S: TPOT", "nearest is TP4", "taken", "not needed",
+		}},
+		"lean": {[]Node{host("a", true, h100)}, ask(t, named(t, "GPT-OSS-120B"), 4096, 2), []string{"the largest free device offers 71.1 GiB", "taken"}},
+	} {
+		_, e := explained(t, test.nodes, test.r)
+		for i, want := range test.want {
+			if i >= len(e.Rungs) || !strings.Contains(e.Rungs[i].Outcome, want) {
+				t.Errorf("%s: rung %d is not %q: %+v", name, i, want, e.Rungs)
+			}
 		}
 	}
 }
@@ -253,4 +280,32 @@ func TestEveryPlanIsExplained(t *testing.T) {
 			rt.Errorf("after explaining, the plan is another one: %v", err)
 		}
 	})
+}
+
+// TestPriceOfCopiesThatDiffer holds that the price of all tokens lies between those of the copies, by what each delivers.
+func TestPriceOfCopiesThatDiffer(t *testing.T) {
+	nodes := []Node{host("a", true, many(2, h100)...), host("b", true, many(2, l40s)...)}
+	spec, e := explained(t, nodes, ask(t, llama(t, 70), 1024, 1, format("FP8"), replicas(2)))
+	sum, tokens := 0.0, 0.0
+	for _, p := range e.Parts {
+		sum += float64(p.Times.MicroUSDPerHour) / 3600 * 2
+		tokens += p.Times.Serving.OutputTokensPerSecond
+	}
+	if want := sum / tokens * 1e6; len(e.Parts) != 2 || math.Abs(float64(spec.Estimate.MicroUSDPerMillionTokens)/want-1) > 0.02 {
+		t.Errorf("%d micro-USD for a million tokens of %d shapes, want %.0f", spec.Estimate.MicroUSDPerMillionTokens, len(e.Parts), want)
+	}
+	if spec.Strategy.Summary != "TP2 + TP2" {
+		t.Errorf("summary %q does not name all shapes", spec.Strategy.Summary)
+	}
+}
+
+func BenchmarkExplain(b *testing.B) {
+	c, r := NewCluster([]Node{host("a", true, times8(h100)...)}), ask(b, llama(b, 70), 4096, 8)
+	spec := mustPlan(b, c, r)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Explain(c, r, spec); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
