@@ -9,6 +9,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
@@ -21,26 +22,28 @@ type decision struct {
 	plan    *v1alpha1.ShardingPlan
 	mesh    *v1alpha1.DeviceMesh
 	failure error
-	// free is the memory in MiB that strangers leave, by node and device.
-	free map[string]map[v1alpha1.DeviceID]int64
+	// devices is the memory of devices, by node and id.
+	devices map[string]map[v1alpha1.DeviceID]memory.Device
+	// why is set where an explanation is asked for.
+	why *plan.Explanation
 }
 
 func (d *decision) name() string { return namespaceOf(d.placement) + "/" + d.placement.Name }
 
 // planOffline plans every placement, one after the other. The error is one of the input; that a model does not fit is a
 // decision.
-func planOffline(m *manifests) ([]decision, error) {
+func planOffline(m *manifests, explain bool) ([]decision, error) {
 	if err := distinct(m); err != nil {
 		return nil, err
 	}
 	cluster := plan.NewCluster(planNodes(m))
-	free := freeMemory(m.inventories)
+	devices := deviceMemory(m.inventories)
 	decisions := make([]decision, len(m.placements))
 	for i := range m.placements {
 		d := &decisions[i]
-		d.placement, d.free = &m.placements[i], free
+		d.placement, d.devices = &m.placements[i], devices
 		setDefaults(d.placement)
-		d.decide(cluster, m)
+		d.decide(cluster, m, explain)
 		if d.plan != nil {
 			cluster.TakeFor(d.name(), &d.plan.Spec)
 		}
@@ -49,7 +52,7 @@ func planOffline(m *manifests) ([]decision, error) {
 }
 
 // decide plans one placement.
-func (d *decision) decide(cluster *plan.Cluster, m *manifests) {
+func (d *decision) decide(cluster *plan.Cluster, m *manifests, explain bool) {
 	if *d.placement.Spec.Replicas == 0 {
 		d.failure = errors.New("spec.replicas is 0: there is nothing to plan; raise it")
 		return
@@ -59,10 +62,17 @@ func (d *decision) decide(cluster *plan.Cluster, m *manifests) {
 		d.failure = err
 		return
 	}
-	spec, err := plan.Plan(cluster, plan.Request{Placement: d.placement, Model: resolved})
+	request := plan.Request{Placement: d.placement, Model: resolved}
+	spec, err := plan.Plan(cluster, request)
 	if err != nil {
 		d.failure = err
 		return
+	}
+	if explain {
+		if d.why, err = plan.Explain(cluster, request, spec); err != nil {
+			d.failure = fmt.Errorf("explain the plan: %w", err)
+			return
+		}
 	}
 	sharding := planObject(d.placement, spec)
 	ranks, err := mesh.FromPlan(sharding.Name, &sharding.Spec, cluster.Addresses())
@@ -226,17 +236,23 @@ func distinct(m *manifests) error {
 	return nil
 }
 
-func freeMemory(inventories []v1alpha1.AcceleratorInventory) map[string]map[v1alpha1.DeviceID]int64 {
-	free := map[string]map[v1alpha1.DeviceID]int64{}
+func deviceMemory(inventories []v1alpha1.AcceleratorInventory) map[string]map[v1alpha1.DeviceID]memory.Device {
+	all := map[string]map[v1alpha1.DeviceID]memory.Device{}
 	for i := range inventories {
 		devices := inventories[i].Status.Devices
-		node := make(map[v1alpha1.DeviceID]int64, len(devices))
+		node := make(map[v1alpha1.DeviceID]memory.Device, len(devices))
 		for j := range devices {
-			node[devices[j].ID] = devices[j].FreeMiB()
+			d := &devices[j]
+			if d.Memory == nil {
+				continue
+			}
+			node[d.ID] = memory.Device{
+				Vendor: d.Vendor, Product: d.Product, TotalBytes: d.Memory.TotalMiB << 20, OthersBytes: max(0, d.Memory.TotalMiB-d.FreeMiB()) << 20,
+			}
 		}
-		free[inventories[i].Name] = node
+		all[inventories[i].Name] = node
 	}
-	return free
+	return all
 }
 
 // planObject is the plan as the operator would write it: the first revision of its placement.

@@ -16,7 +16,7 @@ import (
 func newPlan(streams Streams) *cobra.Command {
 	var files []string
 	var modelFile string
-	var output format
+	var output answerFormat
 	command := &cobra.Command{
 		Use:   "plan -f FILE...",
 		Short: "Plan placements on inventories, without a cluster",
@@ -27,12 +27,18 @@ Files may hold several documents and Lists. Beside inventories and placements, N
 (models of a placement) and ShardingPlans (devices that are taken) are read; other kinds are ignored. Placements are planned in
 the order given, and each sees the devices that the ones before it took.
 
+With -o explain the arithmetic behind each plan is printed: which devices and shapes were looked at and why this one was taken,
+every byte on a device, every part of a token's time, and why these nodes.
+
 With --model-file the one placement's model is read from the headers of a local file or folder, whatever its spec.model says.`,
 		Example: `  # On the inventories of a cluster
   kubectl get accinv,nodes,splan -A -o yaml | kubectl rankwright plan -f - -f placement.yaml
 
   # On a recorded host
   kubectl rankwright detect --replay host.tar.gz -o yaml | kubectl rankwright plan -f - -f placement.yaml -o json
+
+  # Why this plan and no other?
+  kubectl rankwright plan -f inventories.yaml -f placement.yaml -o explain
 
   # With a model that lies here as safetensors, GGUF, ONNX or PyTorch
   kubectl rankwright plan -f inventories.yaml -f placement.yaml --model-file ./Llama-3.1-8B`,
@@ -47,7 +53,7 @@ With --model-file the one placement's model is read from the headers of a local 
 	command.Flags().StringArrayVarP(&files, "filename", "f", nil, "file or folder with manifests, - for standard input; may be repeated")
 	_ = command.MarkFlagFilename("filename", "yaml", "yml", "json")
 	command.Flags().StringVar(&modelFile, "model-file", "", "file or folder with the model of the one placement: safetensors, its index, GGUF, ONNX, PyTorch or config.json")
-	addOutput(command, &output)
+	addAnswerOutput(command, &output)
 	return command
 }
 
@@ -57,7 +63,7 @@ type list struct {
 	Items           []any `json:"items"`
 }
 
-func runPlan(streams Streams, files []string, modelFile string, output format) error {
+func runPlan(streams Streams, files []string, modelFile string, output answerFormat) error {
 	read, err := readManifests(files, streams.In)
 	if err != nil {
 		return err
@@ -71,17 +77,16 @@ func runPlan(streams Streams, files []string, modelFile string, output format) e
 	if len(read.placements) == 0 {
 		return errors.New("no ModelPlacement in the files: add one")
 	}
-	decisions, err := planOffline(read)
+	decisions, err := planOffline(read, output == answerExplain)
 	if err != nil {
 		return err
 	}
-	err = write(streams.Out, output, listOf(decisions), func(w io.Writer) error {
+	err = write(streams.Out, format(output), listOf(decisions), func(w io.Writer) error {
+		parts := make([]func(io.Writer) error, len(decisions))
 		for i := range decisions {
-			if err := decisions[i].writeTo(w, i > 0, output.wide()); err != nil {
-				return err
-			}
+			parts[i] = func(w io.Writer) error { return decisions[i].writeTo(w, output) }
 		}
-		return nil
+		return paragraphs(w, parts...)
 	})
 	if err != nil {
 		return err

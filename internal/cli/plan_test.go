@@ -109,7 +109,7 @@ func TestPlanArithmetic(t *testing.T) {
 		t.Errorf("%d stages end before layer %d, want 4 and 80", len(s.Stages), next)
 	}
 	table := ok(t, stream(inventoryOf("a", 4), placement("p", large, `"parallelism":{"pipeline":4,"tensor":1}`)), "plan", "-f", "-")
-	for _, want := range []string{"PP4 (PipelineParallel)", "70,553,706,496 parameters, 80 layers", "of 79.6 GiB", "4 ranks, 1 copy", "[0 1 2 3]"} {
+	for _, want := range []string{"PP4 (PipelineParallel)", "70,553,706,496 parameters, 80 layers", "of 71.1 GiB", "4 ranks, 1 copy", "[0 1 2 3]"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the table lacks %q:\n%s", want, table)
 		}

@@ -5,42 +5,37 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
 // writeTo prints a plan and its mesh; nothing where there is none, since the reason goes to the errors.
-func (d *decision) writeTo(w io.Writer, spaced, wide bool) error {
+func (d *decision) writeTo(w io.Writer, f answerFormat) error {
 	if d.plan == nil {
 		return nil
 	}
-	if spaced {
-		if _, err := fmt.Fprintln(w); err != nil {
-			return err
+	summary := func(w io.Writer) error { return sheet(w, d.summary()) }
+	if f == answerExplain && d.why != nil {
+		return paragraphs(w, append([]func(io.Writer) error{summary}, d.explainParts()...)...)
+	}
+	rejected := d.plan.Spec.Rejected
+	if f != answerFormat(formatWide) {
+		rejected = alternativesAmong(rejected)
+	}
+	return paragraphs(w, summary, d.printStages, d.printRows, d.printMesh, func(w io.Writer) error { return printRejected(w, rejected) })
+}
+
+// alternativesAmong are the rejected plans that would fit as well.
+func alternativesAmong(rejected []v1alpha1.RejectedPlan) []v1alpha1.RejectedPlan {
+	var list []v1alpha1.RejectedPlan
+	for _, r := range rejected {
+		if r.Reason == plan.ReasonWorse || r.Reason == plan.ReasonMoreDevices || r.Reason == plan.ReasonLimit {
+			list = append(list, r)
 		}
 	}
-	parts := []func(io.Writer) error{
-		func(w io.Writer) error { return sheet(w, d.summary()) },
-		d.printStages,
-		d.printRows,
-		d.printMesh,
-	}
-	if wide && len(d.plan.Spec.Rejected) > 0 {
-		parts = append(parts, func(w io.Writer) error { return printRejected(w, d.plan.Spec.Rejected) })
-	}
-	for i, part := range parts {
-		if i > 0 {
-			if _, err := fmt.Fprintln(w); err != nil {
-				return err
-			}
-		}
-		if err := part(w); err != nil {
-			return err
-		}
-	}
-	return nil
+	return list
 }
 
 func (d *decision) summary() [][2]string {
@@ -48,12 +43,13 @@ func (d *decision) summary() [][2]string {
 	rows := [][2]string{
 		{"Placement", d.name()},
 		{"Model", fmt.Sprintf("%s, %s parameters, %d layers", s.Model.Name, grouped(s.Model.Parameters), s.Model.Architecture.Layers)},
-		{"Formats", formatsText(s)},
+		{"Engine", string(s.Engine)},
+		{"Precision", d.precisionText()},
 		{"Strategy", strategyText(s)},
-		{"Takes", fmt.Sprintf("%s on %s, %s", v1alpha1.Counted(int(s.Totals.Devices), "device"), v1alpha1.Counted(int(s.Totals.Nodes), "node"), s.Totals.Memory)},
+		{"Takes", fmt.Sprintf("%s on %s, %s in all", v1alpha1.Counted(int(s.Totals.Devices), "device"), v1alpha1.Counted(int(s.Totals.Nodes), "node"), s.Totals.Memory)},
 	}
 	if e := s.Estimate; e != nil {
-		rows = append(rows, [2]string{"Estimate", estimateText(e)})
+		rows = append(rows, estimateRows(e)...)
 	}
 	for _, assumption := range s.Model.Assumptions {
 		rows = append(rows, [2]string{"Assumed", assumption})
@@ -61,29 +57,64 @@ func (d *decision) summary() [][2]string {
 	return rows
 }
 
-func formatsText(s *v1alpha1.ShardingPlanSpec) string {
-	weights := "weights " + string(s.Quantization)
-	if s.ComputeType != "" && s.ComputeType != s.Quantization {
-		weights += " computed in " + string(s.ComputeType)
+// precisionText is how weights are stored and computed, and how the cache is.
+func (d *decision) precisionText() string {
+	s := &d.plan.Spec
+	text := "weights stored in " + string(s.Quantization)
+	if s.ComputeType != "" {
+		text += ", computed in " + string(s.ComputeType)
 	}
-	return fmt.Sprintf("%s, KV cache %s, for %s", weights, s.KVCacheType, s.Engine)
+	if d.training() {
+		return text
+	}
+	return text + ", KV cache in " + string(s.KVCacheType)
 }
 
-// estimateText is the numbers of an estimate, with their ranges where these are known.
-func estimateText(e *v1alpha1.Estimate) string {
-	texts := []string{
-		fmt.Sprintf("%d tokens/s", e.TokensPerSecond) + rangeText(e.TokensPerSecondLow, e.TokensPerSecondHigh),
-		fmt.Sprintf("TTFT %d ms", e.TTFTMillis) + rangeText(e.TTFTMillisLow, e.TTFTMillisHigh),
-		fmt.Sprintf("TPOT %d us", e.TPOTMicros) + rangeText(e.TPOTMicrosLow, e.TPOTMicrosHigh),
+func (d *decision) training() bool { return d.placement.Spec.Workload.Training != nil }
+
+// estimateRows are the numbers of an estimate with their ranges, what they rest on, and the price.
+func estimateRows(e *v1alpha1.Estimate) [][2]string {
+	var rows [][2]string
+	if e.StepMillis > 0 {
+		rows = append(rows, [2]string{"Step", ranged(e.StepMillis, e.StepMillisLow, e.StepMillisHigh, 1e-3, "s")})
 	}
-	return strings.Join(texts, ", ")
+	rows = append(rows, [2]string{"Throughput", ranged(e.TokensPerSecond, e.TokensPerSecondLow, e.TokensPerSecondHigh, 1, "tokens/s")})
+	if e.TTFTMillis > 0 || e.TPOTMicros > 0 {
+		rows = append(rows,
+			[2]string{"TTFT", ranged(e.TTFTMillis, e.TTFTMillisLow, e.TTFTMillisHigh, 1, "ms")},
+			[2]string{"TPOT", ranged(e.TPOTMicros, e.TPOTMicrosLow, e.TPOTMicrosHigh, 1e-3, "ms")})
+	}
+	if e.MicroUSDPerMillionTokens > 0 {
+		text := fmt.Sprintf("%s USD a million tokens", dollars(float64(e.MicroUSDPerMillionTokens)/1e6))
+		if e.PriceBasis != "" {
+			text += "; " + e.PriceBasis
+		}
+		rows = append(rows, [2]string{"Price", text})
+	}
+	if e.LoadSeconds > 0 {
+		rows = append(rows, [2]string{"Load", fmt.Sprintf("%d s at least to load the weights", e.LoadSeconds)})
+	}
+	if e.Basis != "" {
+		rows = append(rows, [2]string{"Basis", e.Basis})
+	}
+	return rows
 }
 
-func rangeText(low, high int64) string {
-	if high == 0 {
-		return ""
+// ranged is an integer in a larger unit, with its range where that is known.
+func ranged(value, low, high int64, unit float64, name string) string {
+	text := three(float64(value)*unit) + " " + name
+	if high > 0 {
+		text += fmt.Sprintf(" (%s to %s)", three(float64(low)*unit), three(float64(high)*unit))
 	}
-	return fmt.Sprintf(" (%d-%d)", low, high)
+	return text
+}
+
+// dollars is an amount to the cent, or to three digits where that says more.
+func dollars(usd float64) string {
+	if usd < 1 {
+		return strconv.FormatFloat(usd, 'g', 3, 64)
+	}
+	return fmt.Sprintf("%.2f", usd)
 }
 
 // strategyText is the degrees and, where they say more and all copies have the same, the kind of plan.
@@ -95,39 +126,45 @@ func strategyText(s *v1alpha1.ShardingPlanSpec) string {
 	return fmt.Sprintf("%s (%s)", summary, kind)
 }
 
-// printStages prints the arithmetic: what each device of a stage holds, and the least memory that one has free.
+// printStages prints what each device of a stage holds, and what the one that offers least has for it.
 func (d *decision) printStages(w io.Writer) error {
+	header := []string{"STAGE", "LAYERS", "WEIGHTS", "KV CACHE", "ACTIVATIONS", "OVERHEAD", "PER DEVICE", "AVAILABLE"}
+	if d.training() {
+		header = []string{"STAGE", "LAYERS", "WEIGHTS", "GRADIENTS, OPTIMIZER, ACTIVATIONS", "OVERHEAD", "PER DEVICE", "AVAILABLE"}
+	}
 	var parts []shapeRows
 	for _, shape := range d.plan.Spec.Shapes() {
 		part := shapeRows{first: shape.FirstReplica, copies: shape.Strategy.Replicas}
 		for i, stage := range shape.Stages {
 			use := stage.PerDevice
-			part.rows = append(part.rows, []string{
-				strconv.Itoa(i), fmt.Sprintf("%d-%d", stage.FirstLayer, stage.LastLayer),
-				v1alpha1.HumanBytes(use.WeightsBytes), "+ " + v1alpha1.HumanBytes(use.KVCacheBytes), "+ " + v1alpha1.HumanBytes(use.ActivationsBytes),
-				"+ " + v1alpha1.HumanBytes(use.OverheadBytes), "= " + v1alpha1.HumanBytes(use.TotalBytes), "of " + v1alpha1.HumanMiB(d.leastFree(&shape, int32(i))),
-			})
+			row := []string{strconv.Itoa(i), fmt.Sprintf("%d-%d", stage.FirstLayer, stage.LastLayer), v1alpha1.HumanBytes(use.WeightsBytes)}
+			if !d.training() {
+				row = append(row, "+ "+v1alpha1.HumanBytes(use.KVCacheBytes))
+			}
+			part.rows = append(part.rows, append(row,
+				"+ "+v1alpha1.HumanBytes(use.ActivationsBytes), "+ "+v1alpha1.HumanBytes(use.OverheadBytes),
+				"= "+v1alpha1.HumanBytes(use.TotalBytes), "of "+v1alpha1.HumanBytes(d.leastAvailable(&shape, int32(i)))))
 		}
 		parts = append(parts, part)
 	}
-	return shapeTable(w, []string{"STAGE", "LAYERS", "WEIGHTS", "KV CACHE", "ACTIVATIONS", "OVERHEAD", "PER DEVICE", "FREE"}, parts)
+	return shapeTable(w, header, parts)
 }
 
-// leastFree is the memory in MiB that strangers leave on the fullest device of a stage, over all copies of a shape.
-func (d *decision) leastFree(shape *v1alpha1.PlanShape, stage int32) int64 {
-	var free []int64
+// leastAvailable is what the engine may take of the fullest device of a stage in bytes, over all copies of a shape.
+func (d *decision) leastAvailable(shape *v1alpha1.PlanShape, stage int32) int64 {
+	var available []int64
 	for _, row := range d.plan.Spec.Nodes {
 		if row.Stage != stage || !shape.Has(row.Replica) {
 			continue
 		}
 		for _, id := range row.Devices {
-			free = append(free, d.free[row.Node][id])
+			available = append(available, memory.Available(d.plan.Spec.Engine, d.training(), 0, d.devices[row.Node][id]))
 		}
 	}
-	if len(free) == 0 {
+	if len(available) == 0 {
 		return 0
 	}
-	return slices.Min(free)
+	return slices.Min(available)
 }
 
 func (d *decision) printRows(w io.Writer) error {

@@ -9,28 +9,35 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
 // TestPlanTables prints plans that were written by hand, so that their numbers do not change with the planner.
 func TestPlanTables(t *testing.T) {
-	free := map[string]map[v1alpha1.DeviceID]int64{
-		"node-a": {"nvidia-0000:01:00.0": 80000, "nvidia-0000:41:00.0": 79000, "nvidia-0000:81:00.0": 78500, "nvidia-0000:c1:00.0": 80000},
-		"node-b": {"nvidia-0000:01:00.0": 46068, "nvidia-0000:41:00.0": 46068, "nvidia-0000:81:00.0": 45000, "nvidia-0000:c1:00.0": 46068},
+	of := func(mib ...int64) map[v1alpha1.DeviceID]memory.Device {
+		devices := map[v1alpha1.DeviceID]memory.Device{}
+		for i, id := range []v1alpha1.DeviceID{"nvidia-0000:01:00.0", "nvidia-0000:41:00.0", "nvidia-0000:81:00.0", "nvidia-0000:c1:00.0"} {
+			devices[id] = memory.Device{Vendor: "nvidia", TotalBytes: mib[i] << 20}
+		}
+		return devices
+	}
+	devices := map[string]map[v1alpha1.DeviceID]memory.Device{
+		"node-a": of(80000, 79000, 78500, 80000), "node-b": of(46068, 46068, 45000, 46068),
 	}
 	for _, test := range []struct {
 		plan, golden string
-		wide         bool
+		output       answerFormat
 	}{
-		{"plan.yaml", "plan.txt", false},
-		{"plan.yaml", "plan-wide.txt", true},
-		{"plan-shapes.yaml", "plan-shapes.txt", false},
+		{"plan.yaml", "plan.txt", "table"},
+		{"plan.yaml", "plan-wide.txt", "wide"},
+		{"plan-shapes.yaml", "plan-shapes.txt", "table"},
 	} {
 		d := decisionOf(t, test.plan)
-		d.free = free
+		d.devices = devices
 		var out bytes.Buffer
-		if err := d.writeTo(&out, false, test.wide); err != nil {
+		if err := d.writeTo(&out, test.output); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, test.golden, out.String())

@@ -86,7 +86,10 @@ func (g group) bytes() int64 { return times(int64(g.count), g.each) }
 func (f *Footprint) explainWeights(first, end int) []Line {
 	var lines []Line
 	s, suffix := &f.setup, f.training.suffix()
-	note := fmt.Sprintf("in %s, what %d tensor ranks repeat included", s.Weights, s.Layout.Tensor)
+	note := fmt.Sprintf("in %s", s.Weights)
+	if s.Layout.Tensor > 1 {
+		note += fmt.Sprintf(", what %d tensor ranks repeat included", s.Layout.Tensor)
+	}
 	w := weightsOf(s)
 	for _, g := range groups(f.weights, first, end) {
 		lines = append(lines, Line{"weights", g.String(), g.bytes(), fmt.Sprintf("%d layers × %d B%s", g.count, w.layer(g.first), suffix), note})

@@ -36,8 +36,26 @@ func together(a, b v1alpha1.Estimate) v1alpha1.Estimate {
 	if a.StepMillis > b.StepMillis {
 		sum.StepMillis, sum.StepMillisLow, sum.StepMillisHigh = a.StepMillis, a.StepMillisLow, a.StepMillisHigh
 	}
-	sum.MicroUSDPerMillionTokens = max(a.MicroUSDPerMillionTokens, b.MicroUSDPerMillionTokens)
+	sum.MicroUSDPerMillionTokens, sum.PriceBasis = priceTogether(&a, &b)
 	return sum
+}
+
+// priceTogether is the mean price of a million tokens of two portions, each counted by its tokens; 0 where one is not known.
+func priceTogether(a, b *v1alpha1.Estimate) (micro int64, basis string) {
+	switch {
+	case a.TokensPerSecond == 0:
+		return b.MicroUSDPerMillionTokens, b.PriceBasis
+	case a.MicroUSDPerMillionTokens == 0 || b.MicroUSDPerMillionTokens == 0:
+		return 0, ""
+	}
+	of := func(e *v1alpha1.Estimate) float64 {
+		return float64(e.MicroUSDPerMillionTokens) * float64(e.TokensPerSecond)
+	}
+	micro, basis = whole((of(a)+of(b))/float64(a.TokensPerSecond+b.TokensPerSecond)), a.PriceBasis
+	if b.PriceBasis != basis {
+		basis += "; " + b.PriceBasis
+	}
+	return micro, clip(basis, 256)
 }
 
 func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {

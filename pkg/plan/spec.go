@@ -62,6 +62,7 @@ func (t *task) write(s *solution) *v1alpha1.ShardingPlanSpec {
 		}
 		replica += int32(p.copies())
 	}
+	spec.Strategy.Summary = t.summaryOf(s)
 	spec.Totals = totals(spec)
 	return spec
 }
@@ -82,6 +83,15 @@ func (t *task) chosen(s *solution) []string {
 			p.decode, t.engine, p.decode))
 	}
 	return texts
+}
+
+// summaryOf names the shapes of all copies: `TP4 x2 + TP8`.
+func (t *task) summaryOf(s *solution) string {
+	texts := make([]string, len(s.portions))
+	for i := range s.portions {
+		texts[i] = t.summary(s.portions[i].shape, s.portions[i].copies())
+	}
+	return clip(strings.Join(texts, " + "), 64)
 }
 
 // stagesOf are the stages with what each of their devices needs.

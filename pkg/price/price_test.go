@@ -72,6 +72,16 @@ func TestPerDeviceHour(t *testing.T) {
 	}
 }
 
+// TestReportedNames holds that a price is found under every name that a driver reports.
+func TestReportedNames(t *testing.T) {
+	table := load(t)
+	for _, reported := range []string{"AMD Instinct MI300X", "AMD Instinct MI300X OAM", "H100 80GB HBM3"} {
+		if _, ok := table.PerDeviceHour(reported); !ok {
+			t.Errorf("no price of %s", reported)
+		}
+	}
+}
+
 func TestShapesAreTheCallers(t *testing.T) {
 	table := load(t)
 	first := table.Shapes()

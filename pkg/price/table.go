@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/rankwright/rankwright/pkg/accelerator"
 )
 
 //go:embed prices.json
@@ -58,14 +60,24 @@ func (t *Table) Shapes() []Shape { return slices.Clone(t.shapes) }
 // PerDeviceHour is the price of one device of a product in the cheapest row that has it; false where none does. Of rows
 // of one price the first counts. The product is named as its driver reports it, in any case.
 func (t *Table) PerDeviceHour(product string) (Price, bool) {
+	product = named(product)
 	return t.cheapest(func(s *Shape) bool { return strings.EqualFold(s.Product, product) })
 }
 
 // PerDeviceHourOf is PerDeviceHour among the rows of one provider.
 func (t *Table) PerDeviceHourOf(provider, product string) (Price, bool) {
+	product = named(product)
 	return t.cheapest(func(s *Shape) bool {
 		return strings.EqualFold(s.Provider, provider) && strings.EqualFold(s.Product, product)
 	})
+}
+
+// named is the catalogue's name of a product, which rows have; some drivers report another.
+func named(product string) string {
+	if p, ok := accelerator.Lookup(accelerator.Key{Product: product}); ok {
+		return p.Name
+	}
+	return product
 }
 
 func (t *Table) cheapest(match func(*Shape) bool) (Price, bool) {

@@ -1,0 +1,35 @@
+package cli
+
+import "fmt"
+
+// inUnits is a quantity with the largest unit of a thousand that is not above it, to three digits: 2.88 TB/s.
+func inUnits(v float64, unit string) string {
+	for _, prefix := range []struct {
+		name  string
+		value float64
+	}{{"P", 1e15}, {"T", 1e12}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}} {
+		if v >= prefix.value*0.9995 {
+			return three(v/prefix.value) + " " + prefix.name + unit
+		}
+	}
+	return three(v) + " " + unit
+}
+
+// duration is seconds in the unit that reads best, to three digits.
+func duration(seconds float64) string {
+	switch {
+	case seconds >= 0.9995:
+		return three(seconds) + " s"
+	case seconds >= 0.9995e-3:
+		return three(seconds*1e3) + " ms"
+	case seconds == 0:
+		return "0 ms"
+	default:
+		return three(seconds*1e6) + " µs"
+	}
+}
+
+// durations is an estimate with its range.
+func durations(value, low, high float64) string {
+	return fmt.Sprintf("%s (%s to %s)", duration(value), duration(low), duration(high))
+}

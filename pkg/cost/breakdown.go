@@ -1,0 +1,276 @@
+package cost
+
+import "math"
+
+// Operator is a part of a step on each rank of a stage, summed over the layers that have it. What it reads and computes
+// overlap, so Seconds is the smooth maximum of both, added up layer by layer, with Fixed and Sent on top.
+type Operator struct {
+	// Name is that of the operator: projections, attention, recurrence, dense blocks, shared experts, routed experts,
+	// encoder, head, residual stream, all-reduces, expert exchange or launches.
+	Name string
+	// Layers is how many layers have it; 0 at the ends of the model.
+	Layers int
+	// Bytes are read from the device's memory at ReadRate in bytes per second.
+	Bytes, ReadRate float64
+	// Operations are computed at ComputeRate in operations per second.
+	Operations, ComputeRate float64
+	// Sent are the bytes that a rank sends at SendRate in bytes per second, in Messages collectives.
+	Sent, SendRate float64
+	Messages       int
+	// Fixed is what takes its time whatever the size: launches, and starting collectives.
+	Fixed float64
+	// Seconds is the time of all of it.
+	Seconds float64
+}
+
+// StageStep is the time of a batch in a stage.
+type StageStep struct {
+	// First is the first layer, End the one after the last.
+	First, End int
+	Operators  []Operator
+	// Transfer is the time to send the result to the next stage.
+	Transfer float64
+	// Seconds is the sum of operators and transfer.
+	Seconds float64
+}
+
+// Step is a step of the engine: a batch that passes the stages.
+type Step struct {
+	// Sequences decode a token each, Prompt tokens of prompts are read, over all attention-data-parallel groups and stages.
+	Sequences, Prompt float64
+	Stages            []StageStep
+	// Devices is the devices' time: of the slowest stage over the share of the time in which stages work.
+	Devices float64
+	// Host is the host's work that overlaps with it, Fixed the rest of it.
+	Host, Fixed float64
+	// Rounds is how many shares of the batch follow one another: one for each stage.
+	Rounds int
+	// Seconds is Rounds x (smooth maximum of Devices and Host + Fixed).
+	Seconds float64
+}
+
+// Breakdown is the arithmetic of Serve where there is always another request (Workload.Requests is 0).
+type Breakdown struct {
+	Times
+	// Decode is a step without prompts, Mixed one that carries a chunk of them; of Output tokens, MixedSteps come from the
+	// latter. TPOT is the mean.
+	Decode, Mixed      Step
+	Output, MixedSteps float64
+	// Prompt is the time to read a prompt alone, Chunk its longest pass through the stages in Chunks passes.
+	Prompt float64
+	Chunk  Step
+	Chunks float64
+	// Start is the time from arrival to the first step, Ahead how many prompts a request waits for, Joining the half step
+	// that it waits for the running one, Queue the wait for a place among the running ones.
+	Start, Ahead, Joining, Queue float64
+	// Running is how many requests a batch keeps up, Pace the seconds between their tokens while others take their places.
+	// Output tokens per second are Running / Pace.
+	Running, Pace float64
+}
+
+// Break evaluates a query as Serve does and keeps the parts. The query must have passed its Check.
+func Break(q *Query, c *Constants) Breakdown {
+	s := newInstance(q, c)
+	w := q.Workload.bounded()
+	w.Requests = 0
+	b := Breakdown{Times: s.serve(w), Output: w.Output, Start: c[FirstSeconds]}
+	b.Decode = s.explain(w.decoding(w.Concurrency))
+	b.MixedSteps, b.Mixed = s.explainMixed(w)
+	b.Chunks = max(1, w.Input/w.MaxBatchedTokens)
+	b.Chunk = s.explainPrompt(w, b.Chunks)
+	b.Prompt = s.prompt(w)
+	b.Ahead = s.ahead(w, b.Prompt, b.Decode.Seconds)
+	b.Joining = b.Decode.Seconds * 0.5 * min(1, w.Concurrency-1)
+	if w.Clients > w.Concurrency {
+		b.Queue = (w.Clients/w.Concurrency - 1) * (b.Prompt + w.Output*b.TPOT)
+	}
+	b.Running = w.Concurrency * c[WaveShare]
+	b.Pace = b.Running / b.OutputTokensPerSecond
+	return b
+}
+
+// explain is step with its parts.
+func (s *instance) explain(b batch) Step {
+	n := s.stages
+	e := Step{Sequences: b.sequences, Prompt: b.prompt, Rounds: int(n), Fixed: s.c[StepSeconds]}
+	if n > 1 {
+		b = b.share(n)
+	}
+	e.Stages = s.explainStages(b)
+	e.Devices, _ = s.pass(b)
+	if n > 1 {
+		e.Devices /= s.c[StageShare]
+	}
+	e.Host = (s.c[SequenceSeconds]*b.sequences + s.c[TokenSeconds]*b.prompt) / s.data
+	e.Seconds = n * (soft(e.Devices, e.Host) + e.Fixed)
+	return e
+}
+
+// explainMixed is how many steps of a request carry a chunk of other prompts, and such a step.
+func (s *instance) explainMixed(w Workload) (steps float64, mixed Step) {
+	tokens := (w.Concurrency - 1) * w.Input
+	if tokens <= 0 {
+		return 0, Step{}
+	}
+	chunk := s.chunk(w, tokens)
+	b := w.decoding(w.Concurrency)
+	b.prompt, b.length, b.finished = chunk, w.Input, chunk/w.Input
+	return tokens / chunk, s.explain(b)
+}
+
+// chunk is how many of some tokens of prompts a step carries.
+func (s *instance) chunk(w Workload, tokens float64) float64 {
+	room := max(1, w.MaxBatchedTokens*s.data*s.stages-w.Concurrency)
+	return min(room, max(w.Input, tokens/w.Output))
+}
+
+// explainPrompt is a pass of a prompt, or of a chunk of it, through all stages. Nothing overlaps with it but the host.
+func (s *instance) explainPrompt(w Workload, chunks float64) Step {
+	b := batch{prompt: w.Input / chunks * s.data, length: w.Input, finished: s.data / chunks}
+	e := Step{Prompt: b.prompt, Rounds: 1, Fixed: s.c[StepSeconds], Stages: s.explainStages(b), Host: s.c[TokenSeconds] * b.prompt / s.data}
+	_, e.Devices = s.pass(b)
+	e.Seconds = soft(e.Devices, e.Host) + e.Fixed
+	return e
+}
+
+// explainStages are the query's stages; one of all layers where it gives none.
+func (s *instance) explainStages(b batch) []StageStep {
+	if len(s.pipeline) == 0 {
+		return []StageStep{s.stage(b, 0, s.p.Layers())}
+	}
+	var list []StageStep
+	for i := range s.pipeline {
+		stage := &s.pipeline[i]
+		at := s.stepper
+		if stage.Device != nil || stage.Constants != nil {
+			d, c := s.d, s.c
+			if stage.Device != nil {
+				d = stage.Device
+			}
+			if stage.Constants != nil {
+				c = stage.Constants
+			}
+			at = newStepper(s.p, d, c, s.degrees)
+		}
+		made := at.stage(b, stage.First, stage.End)
+		if i < len(s.pipeline)-1 {
+			rate := at.link
+			if stage.Transfer > 0 {
+				rate = stage.Transfer
+			}
+			made.Transfer = at.transfer(b, rate)
+			made.Seconds += made.Transfer
+		}
+		list = append(list, made)
+	}
+	return list
+}
+
+// stage is the operators of a run of layers.
+func (s *stepper) stage(b batch, first, end int) StageStep {
+	e := StageStep{First: first, End: end, Operators: s.operators(b, first, end)}
+	for i := range e.Operators {
+		e.Seconds += e.Operators[i].Seconds
+	}
+	return e
+}
+
+// operators are those that times adds up. Bytes and operations are what an operator would take if nothing but memory, or
+// nothing but arithmetic, took time.
+func (s *stepper) operators(b batch, first, end int) []Operator {
+	total := b.sequences + b.prompt
+	b.sequences, b.prompt, b.finished = b.sequences/s.data, b.prompt/s.data, b.finished/s.data
+	tokens := b.sequences + b.prompt
+	to, from := &s.p.before[end], &s.p.before[first]
+	dense, mixture := to.dense-from.dense, to.mixture-from.mixture
+	var list operators
+	p := s.p
+	projections := Operator{Name: "projections", ReadRate: s.read}
+	attention := Operator{Name: "attention", ReadRate: s.cache, ComputeRate: s.products}
+	recurrence := Operator{Name: "recurrence", ReadRate: s.cache, ComputeRate: s.products}
+	for i := range p.mixers {
+		n, m := to.mixers[i]-from.mixers[i], &p.mixers[i]
+		s.roof(&projections, n, s.compute[m.projections.width], func(at *stepper) float64 { return at.linear(&m.projections, tokens) })
+		mixed := &attention
+		if m.state > 0 {
+			mixed = &recurrence
+		}
+		s.roof(mixed, n, s.products, func(at *stepper) float64 { return at.mix(m, &b, tokens) - at.linear(&m.projections, tokens) })
+	}
+	list.add(projections, attention, recurrence)
+	list.add(s.linearOperator("dense blocks", dense, &p.dense, tokens), s.linearOperator("shared experts", mixture, &p.shared, tokens))
+	experts := Operator{Name: "routed experts", ReadRate: s.read}
+	s.roof(&experts, mixture, s.compute[p.experts.width]*s.c[ExpertShare], func(at *stepper) float64 { return at.route(total) })
+	list.add(experts)
+	list.add(s.residual(dense+mixture, tokens), s.collectives("all-reduces", dense+mixture, s.tensorStart, s.collect(tokens)))
+	list.add(s.collectives("expert exchange", mixture, s.dataStart, s.exchange(total)))
+	launched := (dense+mixture)*s.c[LayerSeconds] + mixture*s.c[MixtureSeconds]
+	list.add(Operator{Name: "launches", Layers: int(dense + mixture), Fixed: launched, Seconds: launched})
+	if e := &p.encoder; first == 0 && e.positions > 0 && b.finished > 0 {
+		made := Operator{Name: "encoder", ReadRate: s.read}
+		s.roof(&made, 1, s.products, func(at *stepper) float64 {
+			return at.linear(&e.block, b.finished*e.positions) + b.finished*e.products/at.products
+		})
+		made.Layers = 0
+		list.add(made)
+	}
+	if end == p.Layers() {
+		head := s.linearOperator("head", 1, &p.head, b.sequences+b.finished)
+		head.Layers = 0
+		list.add(head)
+	}
+	return list
+}
+
+// operators are those that take time.
+type operators []Operator
+
+func (l *operators) add(more ...Operator) {
+	for i := range more {
+		if more[i].Seconds > 0 {
+			*l = append(*l, more[i])
+		}
+	}
+}
+
+// roof adds n layers of what takes some time under given rates, and what it reads and computes: its times if the device's
+// arithmetic, or its memory, were infinitely fast.
+func (s *stepper) roof(o *Operator, n, computeRate float64, seconds func(*stepper) float64) {
+	if n == 0 {
+		return
+	}
+	reading, computing := *s, *s
+	reading.products = math.Inf(1)
+	for i := range reading.compute {
+		reading.compute[i] = math.Inf(1)
+	}
+	computing.read, computing.cache = math.Inf(1), math.Inf(1)
+	o.Layers += int(n)
+	o.Seconds += n * seconds(s)
+	o.Bytes += n * seconds(&reading) * o.ReadRate
+	o.Operations += n * seconds(&computing) * computeRate
+	o.ComputeRate = computeRate
+}
+
+func (s *stepper) linearOperator(name string, n float64, l *linear, tokens float64) Operator {
+	o := Operator{Name: name, ReadRate: s.read}
+	s.roof(&o, n, s.compute[l.width], func(at *stepper) float64 { return at.linear(l, tokens) })
+	return o
+}
+
+// residual is the traffic of the residual stream between the matrices.
+func (s *stepper) residual(layers, tokens float64) Operator {
+	seconds := layers * tokens * s.traffic
+	return Operator{Name: "residual stream", Layers: int(layers), Bytes: seconds * s.read, ReadRate: s.read, Seconds: seconds}
+}
+
+// collectives are the two of a layer, each with a start.
+func (s *stepper) collectives(name string, layers, start, seconds float64) Operator {
+	if seconds == 0 {
+		return Operator{}
+	}
+	return Operator{
+		Name: name, Layers: int(layers), Messages: 2 * int(layers), Fixed: layers * 2 * start, SendRate: s.link,
+		Sent: layers * (seconds - 2*start) * s.link, Seconds: layers * seconds,
+	}
+}

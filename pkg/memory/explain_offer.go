@@ -1,0 +1,75 @@
+package memory
+
+import (
+	"fmt"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// OfferLine is a step of the arithmetic of Offer.
+type OfferLine struct {
+	Name  string
+	Bytes int64
+	// Formula is the arithmetic with the numbers put in, in MiB.
+	Formula string
+}
+
+// ExplainOffer writes the arithmetic of Offer out. The last line is the offer.
+func ExplainOffer(engine v1alpha1.Engine, training bool, permille int64, d Device) []OfferLine {
+	visible := d.visible()
+	lines := []OfferLine{{"reported by the driver", d.TotalBytes, ""}}
+	switch {
+	case d.VisibleBytes > 0:
+		lines = append(lines, OfferLine{"a process sees", visible, "as the runtime says"})
+	case d.driver() > 0:
+		lines = append(lines, OfferLine{"a process sees", visible, fmt.Sprintf("%s - %s that the driver keeps", amount(d.TotalBytes), amount(d.driver()))})
+	}
+	free := bounded(visible - d.OthersBytes - contextBytes)
+	formula := fmt.Sprintf("%s - %s for the driver's context", amount(visible), amount(contextBytes))
+	if d.OthersBytes > 0 {
+		formula += fmt.Sprintf(" - %s that other processes hold", amount(d.OthersBytes))
+	}
+	lines = append(lines, OfferLine{"free for a process", free, formula})
+	offer := Offer(engine, training, permille, d)
+	e, ok := engines[engine]
+	if !ok || training || e.rule == ofFree {
+		return append(lines, OfferLine{"offered", offer, "all of it"})
+	}
+	fill(&permille, e.permille)
+	limit := part(visible, permille, 1000)
+	if permille < 1000 {
+		lines = append(lines, OfferLine{string(engine) + " may take", limit, fmt.Sprintf("%s × %s", share(permille), amount(visible))})
+	}
+	return append(lines, OfferLine{"offered", offer, e.rule.reason(limit, free, offer)})
+}
+
+// reason says which of an engine's part and the free memory is offered.
+func (r rule) reason(limit, free, offer int64) string {
+	switch {
+	case offer == 0 && r == staticOfTotal:
+		return "none: others hold more than a 100th of the device, where the engine keeps its activations"
+	case offer == 0:
+		return "none: the engine wants its part free at start-up"
+	case r == staticOfTotal:
+		return "the engine's part, for weights and cache alone"
+	case limit <= free:
+		return "the engine's part, which is free"
+	default:
+		return "what is free"
+	}
+}
+
+// amount is bytes in whole MiB.
+func amount(bytes int64) string { return fmt.Sprintf("%d MiB", bytes/mib) }
+
+// share is a part in permille as a decimal.
+func share(permille int64) string { return fmt.Sprintf("%g", float64(permille)/1000) }
+
+// Available is what a device has for all components together: under vLLM's rule its Offer, else what is free, of which the
+// engine's rule may leave a part to some components alone.
+func Available(engine v1alpha1.Engine, training bool, permille int64, d Device) int64 {
+	if engines[engine].rule == ofTotal {
+		return Offer(engine, training, permille, d)
+	}
+	return bounded(d.visible() - d.OthersBytes - contextBytes)
+}

@@ -1,0 +1,194 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Explanation is why a plan is as it is, with the arithmetic.
+type Explanation struct {
+	// Devices are those that could be taken, Refused those that could not.
+	Devices []DeviceKind
+	Refused []RefusedCount
+	// Rungs are the precisions in the order in which they are tried.
+	Rungs []Rung
+	Goal  Goal
+	// Considered are the best shapes that fit in the chosen precision, in the order in which they were tried, and then some
+	// that do not keep a limit; Shapes is how many there were in all.
+	Considered []Considered
+	Shapes     int
+	// Choice says in sentences why this one.
+	Choice []string
+	// Parts are the copies of one shape each.
+	Parts []PartExplanation
+}
+
+// PartExplanation is the arithmetic of the copies of one shape.
+type PartExplanation struct {
+	// Strategy is the degrees, and FirstReplica and Copies which copies they are of.
+	Strategy             string
+	FirstReplica, Copies int
+	Memory               []StageMemory
+	// Times is nil where the rates of a device are not known.
+	Times *Times
+	// Seats are the tensor groups, or blocks of them, of the first copies; Rule is how they were found.
+	Seats []Seat
+	Rule  string
+	Links []GroupLink
+}
+
+// explainer has what an explanation is made from.
+type explainer struct {
+	*attempt
+	spec   *v1alpha1.ShardingPlanSpec
+	pools  []*pool // those that the plan was found in
+	copies [][][][]int32
+}
+
+// Explain says why Plan gave a plan for a request, in the same cluster: the plan's own devices must be free in it. It is
+// computed anew from the plan, so that searching costs nothing for it. The error says that the plan is not one of this
+// request or cluster.
+func Explain(cluster *Cluster, request Request, spec *v1alpha1.ShardingPlanSpec) (*Explanation, error) {
+	t, err := newTask(cluster, request)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(t.ladder, func(s step) bool { return s.format == spec.Quantization && s.cache == spec.KVCacheType })
+	if at < 0 {
+		return nil, fmt.Errorf("quantization %s with a KV cache in %s is not what the request asks for: give the plan that was made for it", spec.Quantization, spec.KVCacheType)
+	}
+	e := &explainer{spec: spec, copies: t.copiesOf(spec)}
+	if err := e.find(t, at); err != nil {
+		return nil, err
+	}
+	e.pools = e.levels[e.level()]
+	found := &Explanation{Rungs: e.rungs(at), Goal: t.goal()}
+	found.Devices, found.Refused = e.census()
+	e.consider(found)
+	for _, shape := range spec.Shapes() {
+		part, err := e.part(&shape)
+		if err != nil {
+			return nil, err
+		}
+		found.Parts = append(found.Parts, part)
+	}
+	return found, nil
+}
+
+// find takes the attempt of a step of the ladder that gives the plan's bytes.
+func (e *explainer) find(t *task, at int) error {
+	for _, how := range t.tries() {
+		e.attempt = t.attempt(t.ladder[at], how)
+		if err := e.check(); err != nil {
+			return err
+		}
+		if e.matches() {
+			return nil
+		}
+	}
+	return errors.New("the plan's stages need other amounts than its request: give the plan that was made for it")
+}
+
+// check refuses a plan whose devices or stages are not those of the cluster and the request.
+func (e *explainer) check() error {
+	if len(e.copies) == 0 || int(e.spec.Copies()) != len(e.copies) {
+		return errors.New("the plan has other copies than its request: give the plan that was made for it")
+	}
+	for i, instances := range e.copies {
+		shape, ok := e.spec.ShapeOf(int32(i))
+		if !ok || len(instances) == 0 || len(shape.Stages) != len(instances[0]) {
+			return fmt.Errorf("copy %d has no stages: give a complete plan", i)
+		}
+		if _, ok := endsOf(shape.Stages, int(e.task.model.Architecture.Layers)); !ok {
+			return fmt.Errorf("copy %d has not all layers in order: give a complete plan", i)
+		}
+		for _, stages := range instances {
+			for _, devices := range stages {
+				if len(devices) != int(shape.Strategy.Tensor*max(1, shape.Strategy.Context)) || slices.Contains(devices, nowhere) {
+					return fmt.Errorf("copy %d has devices that the cluster does not have: explain a plan with the inventories it was made on", i)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// matches says whether the attempt's batches give the bytes of the plan's stages.
+func (e *explainer) matches() bool {
+	for _, shape := range e.spec.Shapes() {
+		f := e.footprint(e.classOf(&shape), shapeOf(&shape.Strategy))
+		if f == nil {
+			return false
+		}
+		for _, s := range shape.Stages {
+			if f.use(int(s.FirstLayer), int(s.LastLayer)+1) != s.PerDevice {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// classOf is the class of a shape's devices; -1 where there are several.
+func (e *explainer) classOf(shape *v1alpha1.PlanShape) int32 {
+	class := int32(-1)
+	for _, at := range e.devicesOf(shape) {
+		switch c := e.task.cluster.device(at).class; {
+		case class < 0:
+			class = c
+		case class != c:
+			return -1
+		}
+	}
+	return class
+}
+
+// copiesOf are the copies of a shape.
+func (e *explainer) copiesOf(shape *v1alpha1.PlanShape) [][][][]int32 {
+	first := int(shape.FirstReplica)
+	return e.copies[first : first+int(shape.Strategy.Replicas)]
+}
+
+func (e *explainer) devicesOf(shape *v1alpha1.PlanShape) []int32 {
+	return slices.Concat(slices.Concat(slices.Concat(e.copiesOf(shape)...)...)...)
+}
+
+// level is which of the attempt's topology levels the plan keeps to: the preferred one where each copy is within a zone.
+func (e *explainer) level() int {
+	last := len(e.levels) - 1
+	if last == 0 {
+		return 0
+	}
+	for _, instances := range e.copies {
+		var zone string
+		for i, at := range slices.Concat(slices.Concat(instances...)...) {
+			here := e.task.cluster.nodeOf(at).labels[e.task.prefer]
+			if i == 0 {
+				zone = here
+			}
+			if here == "" || here != zone {
+				return last
+			}
+		}
+	}
+	return 0
+}
+
+// part explains the copies of a shape.
+func (e *explainer) part(shape *v1alpha1.PlanShape) (PartExplanation, error) {
+	ends, _ := endsOf(shape.Stages, int(e.task.model.Architecture.Layers))
+	p := &portion{shape: shapeOf(&shape.Strategy), layout: layout{ends: ends}, prints: e.footprint(e.classOf(shape), shapeOf(&shape.Strategy))}
+	for _, instances := range e.copiesOf(shape) {
+		p.instances = append(p.instances, instances...)
+	}
+	made := PartExplanation{
+		Strategy: e.task.summary(p.shape, p.copies()), FirstReplica: int(shape.FirstReplica), Copies: p.copies(),
+		Memory: e.memory(p), Seats: e.seats(p), Rule: e.rule(p), Links: e.links(p),
+	}
+	var err error
+	made.Times, err = e.times(p)
+	return made, err
+}

@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// DeviceKind is free devices that match a request and that nothing tells apart.
+type DeviceKind struct {
+	Product string
+	// Groups is how many nodes or link domains have such devices free, Devices how many there are in each.
+	Groups, Devices int
+	// Link is what joins them, NetworkBytes what each sends to other nodes in bytes per second, 0 where it is not known.
+	Link         LinkText
+	NetworkBytes float64
+	// OfferedBytes is what the engine may take of the emptiest one, LeastBytes of the fullest.
+	OfferedBytes, LeastBytes int64
+}
+
+// LinkText is a link for people, and what a device sends over it in bytes per second; 0 where that is not known.
+type LinkText struct {
+	Name           string
+	BytesPerSecond float64
+}
+
+// RefusedCount is how many devices do not count for a reason, which reads after the number.
+type RefusedCount struct {
+	Devices int
+	Reason  string
+}
+
+// census lists what was looked at, the most devices first.
+func (e *explainer) census() ([]DeviceKind, []RefusedCount) {
+	var kinds []DeviceKind
+	for _, p := range e.levels[len(e.levels)-1] {
+		for _, parts := range p.kinds {
+			made := e.deviceKind(p, parts)
+			alike := func(k DeviceKind) bool {
+				k.Groups = made.Groups
+				return k == made
+			}
+			if at := slices.IndexFunc(kinds, alike); at >= 0 {
+				kinds[at].Groups += made.Groups
+			} else {
+				kinds = append(kinds, made)
+			}
+		}
+	}
+	slices.SortStableFunc(kinds, func(a, b DeviceKind) int {
+		return cmp.Or(cmp.Compare(a.Product, b.Product), cmp.Compare(b.Groups*b.Devices, a.Groups*a.Devices))
+	})
+	refused := e.task.collect(e.step, e.task.require.level).census.refused
+	var counts []RefusedCount
+	for why, n := range maps.All(refused) {
+		if why != RefusedCPU {
+			counts = append(counts, RefusedCount{n, string(why)})
+		}
+	}
+	slices.SortFunc(counts, func(a, b RefusedCount) int {
+		return cmp.Or(cmp.Compare(b.Devices, a.Devices), cmp.Compare(a.Reason, b.Reason))
+	})
+	return kinds, counts
+}
+
+func (e *explainer) deviceKind(p *pool, parts []int32) DeviceKind {
+	part := &p.parts[parts[0]]
+	class := &e.task.cluster.classes[part.class]
+	return DeviceKind{
+		Product: class.name(), Groups: len(parts), Devices: len(part.caps), Link: class.linkOf(part.wires, len(part.caps)),
+		NetworkBytes: float64(part.wires.network), OfferedBytes: part.caps[0], LeastBytes: part.caps[len(part.caps)-1],
+	}
+}
+
+// linkOf is how devices of a class reach each other on an island.
+func (c *class) linkOf(w *wires, devices int) LinkText {
+	rates := c.facts.device(w, devices)
+	switch {
+	case rates.HostLink && c.catalogue != nil && c.catalogue.HostLink != "":
+		return LinkText{c.catalogue.HostLink, rates.Link}
+	case rates.HostLink:
+		return LinkText{"PCIe", rates.Link}
+	case c.catalogue != nil && c.catalogue.Link != "":
+		name, _, _ := strings.Cut(c.catalogue.Link, " ") // what follows are rates
+		if w.topology != v1alpha1.TopologySwitch {
+			name += " " + strings.ToLower(string(w.topology))
+		}
+		return LinkText{name, rates.Link}
+	default:
+		return LinkText{"link domain", rates.Link}
+	}
+}

@@ -1,0 +1,58 @@
+package plan
+
+import "github.com/rankwright/rankwright/pkg/memory"
+
+// StageMemory is the arithmetic of the memory of each device of a stage.
+type StageMemory struct {
+	Stage, FirstLayer, LastLayer int
+	// Lines add up to UsedBytes.
+	Lines     []memory.Line
+	UsedBytes int64
+	// Product and Node are those of the device that offers least, Offer the arithmetic of what that is.
+	Product, Node string
+	Offer         []memory.OfferLine
+	// NeededBytes are compared with what is offered: all of UsedBytes, or what the engine's rule counts of it.
+	NeededBytes, LeftBytes int64
+	// Sequences of the longest length that the device has room for, over all data ranks of a copy; 0 in training.
+	Sequences int64
+}
+
+// memory explains the stages of a portion.
+func (e *explainer) memory(p *portion) []StageMemory {
+	t := e.task
+	var list []StageMemory
+	first := 0
+	for i, end := range p.ends {
+		at := e.fullest(p, i)
+		d, n := t.cluster.device(at), t.cluster.nodeOf(at)
+		class := &t.cluster.classes[d.class]
+		have := class.facts.memory
+		have.OthersBytes = max(0, have.TotalBytes-d.free)
+		s := StageMemory{
+			Stage: i, FirstLayer: first, LastLayer: end - 1, Lines: p.prints.Explain(first, end), UsedBytes: p.prints.Use(first, end).Total(),
+			Product: class.name(), Node: n.name, Offer: memory.ExplainOffer(t.engine, t.workload.Training != nil, 0, have),
+			NeededBytes: p.prints.bytes(first, end),
+		}
+		s.LeftBytes = s.Offer[len(s.Offer)-1].Bytes - s.NeededBytes
+		if t.workload.Inference != nil {
+			s.Sequences = p.prints.Room(first, end, have).Sequences * int64(max(1, p.data))
+		}
+		list = append(list, s)
+		first = end
+	}
+	return list
+}
+
+// fullest is the device of a stage that offers least, over all copies.
+func (e *explainer) fullest(p *portion, stage int) int32 {
+	c := e.task.cluster
+	least := int32(-1)
+	for _, stages := range p.instances {
+		for _, at := range stages[stage] {
+			if d := c.device(at); least < 0 || e.task.offer(d.class, d.free) < e.task.offer(c.device(least).class, c.device(least).free) {
+				least = at
+			}
+		}
+	}
+	return least
+}

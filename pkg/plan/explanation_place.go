@@ -1,0 +1,165 @@
+package plan
+
+import (
+	"slices"
+)
+
+// Seat is where the devices of a stage are that share an island: a tensor group, or the tensor groups of all data ranks.
+type Seat struct {
+	Copy, Data, Stage int
+	Nodes             []string
+	Devices           int
+	// Free is how many matching devices were free there, Rivals how many nodes or link domains had room for the group.
+	Free, Rivals int
+}
+
+// mostSeats bounds the seats that are listed.
+const mostSeats = 16
+
+// seats are the tensor groups of the first copies of a portion.
+func (e *explainer) seats(p *portion) []Seat {
+	var list []Seat
+	for i, stages := range p.instances {
+		first := 0
+		for stage, devices := range stages {
+			if len(list) == mostSeats {
+				return list
+			}
+			s := Seat{Copy: i / p.data, Data: i % p.data, Stage: stage, Devices: len(devices)}
+			for _, at := range devices {
+				if name := e.task.cluster.nodeOf(at).name; !slices.Contains(s.Nodes, name) {
+					s.Nodes = append(s.Nodes, name)
+				}
+			}
+			need := p.prints.bytes(first, p.ends[stage])
+			s.Free, s.Rivals = e.rivals(devices, need)
+			list = append(list, s)
+			first = p.ends[stage]
+		}
+	}
+	return list
+}
+
+// rivals is how many devices were free on the island of a group, and how many islands of the same kind of device and link
+// had room for such a group.
+func (e *explainer) rivals(devices []int32, need int64) (free, rivals int) {
+	for _, p := range e.pools {
+		at := slices.IndexFunc(p.parts, func(part part) bool { return slices.Contains(part.devices, devices[0]) })
+		if at < 0 {
+			continue
+		}
+		mine := &p.parts[at]
+		free = len(mine.devices)
+		for _, parts := range p.kinds {
+			other := &p.parts[parts[0]]
+			if other.class == mine.class && *other.wires == *mine.wires && other.limit >= len(devices) && len(other.caps) >= len(devices) && other.caps[len(devices)-1] >= need {
+				rivals += len(parts)
+			}
+		}
+	}
+	return free, rivals
+}
+
+// rule says how the places of a portion were found.
+func (e *explainer) rule(p *portion) string {
+	level := ""
+	if e.level() < len(e.levels)-1 {
+		level = e.task.prefer
+	} else if e.task.require.level != "" {
+		level = e.task.require.level
+	}
+	text := "Best fit: linked devices before those on PCIe, then the smallest devices that do, then those with the least memory left, then the node or link domain with the fewest free devices, so that large ones stay whole; then by name."
+	if p.stages > 1 {
+		text = "A pipeline goes to the node or link domain that holds all stages with the fewest devices left over, else to as few of them as it can; then by name."
+	}
+	if level != "" {
+		text = "Each copy stays within one value of " + level + ", the one with the fewest free devices first. " + text
+	}
+	return text
+}
+
+// GroupLink is what the devices of a kind of process group send over.
+type GroupLink struct {
+	// Name is tp, pp or dp, Size the number of ranks.
+	Name string
+	Size int
+	Link LinkText
+	// Crosses says that the slowest of these groups leaves its node.
+	Crosses bool
+	// Carries says what is sent.
+	Carries string
+}
+
+// networkName is how the way between nodes is called.
+const networkName = "network between nodes"
+
+// links are the links of a portion's process groups, of each kind the slowest.
+func (e *explainer) links(p *portion) []GroupLink {
+	var list []GroupLink
+	if p.tensor > 1 {
+		l := GroupLink{Name: "tp", Size: p.tensor, Carries: "two all-reduces a layer"}
+		for _, stages := range p.instances {
+			for _, devices := range stages {
+				l.slower(e.islandLink(devices[0], p.tensor), e.crosses(devices))
+			}
+		}
+		list = append(list, l)
+	}
+	if p.stages > 1 {
+		l := GroupLink{Name: "pp", Size: p.stages, Carries: "the hidden state of each token, from stage to stage"}
+		for _, stages := range p.instances {
+			for i := 1; i < len(stages); i++ {
+				l.slower(e.linkBetween(stages[i-1][0], stages[i][0]))
+			}
+		}
+		list = append(list, l)
+	}
+	if p.data > 1 {
+		l := GroupLink{Name: "dp", Size: p.data, Carries: "tokens to the experts of all ranks and back, in each mixture"}
+		if e.task.workload.Training != nil {
+			l.Carries = "gradients once a step, and shards of weights where they are sharded"
+		}
+		for i := 0; i < len(p.instances); i += p.data {
+			for j := 1; j < p.data; j++ {
+				l.slower(e.linkBetween(p.instances[i][0][0], p.instances[i+j][0][0]))
+			}
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+// slower keeps the slower of two links.
+func (l *GroupLink) slower(other LinkText, crosses bool) {
+	if l.Link.Name == "" || other.BytesPerSecond < l.Link.BytesPerSecond {
+		l.Link, l.Crosses = other, crosses
+	}
+}
+
+func (e *explainer) islandLink(at int32, devices int) LinkText {
+	c := e.task.cluster
+	d, n := c.device(at), c.nodeOf(at)
+	return c.classes[d.class].linkOf(&n.islands[d.island].wires, devices)
+}
+
+func (e *explainer) crosses(devices []int32) bool {
+	n := e.task.cluster.nodeOf(devices[0])
+	return slices.ContainsFunc(devices, func(at int32) bool { return e.task.cluster.nodeOf(at) != n })
+}
+
+// linkBetween is what two devices reach each other by: their link domain, their host, or the network.
+func (e *explainer) linkBetween(a, b int32) (LinkText, bool) {
+	c := e.task.cluster
+	d, other := c.device(a), c.device(b)
+	n, m := c.nodeOf(a), c.nodeOf(b)
+	wires := &n.islands[d.island].wires
+	if n == m && d.island == other.island {
+		return e.islandLink(a, 2), false
+	}
+	if n == m {
+		host := *wires
+		host.link = false
+		return c.classes[d.class].linkOf(&host, 2), false
+	}
+	return LinkText{networkName, float64(min(wires.network, m.islands[other.island].wires.network))}, true
+}

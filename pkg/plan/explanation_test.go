@@ -1,0 +1,309 @@
+package plan
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+func objective(o v1alpha1.Objective) func(*specOf) {
+	return func(s *specOf) { s.Workload.Inference.Objective = o }
+}
+
+func named(t testing.TB, name string) *model.Model {
+	t.Helper()
+	m, err := model.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// explained plans a request and explains the plan.
+func explained(t testing.TB, nodes []Node, r Request) (*v1alpha1.ShardingPlanSpec, *Explanation) {
+	t.Helper()
+	c := NewCluster(nodes)
+	spec := mustPlan(t, c, r)
+	e, err := Explain(c, r, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec, e
+}
+
+// checkExplanation holds an explanation to the plan that it explains.
+func checkExplanation(t failer, r Request, spec *v1alpha1.ShardingPlanSpec, e *Explanation) {
+	t.Helper()
+	checkRungs(t, spec, e)
+	if len(e.Choice) < 3 {
+		t.Errorf("the choice is explained by %q", e.Choice)
+	}
+	shapes := spec.Shapes()
+	if len(e.Parts) != len(shapes) {
+		t.Errorf("%d parts for %d shapes", len(e.Parts), len(shapes))
+		return
+	}
+	for i := range shapes {
+		checkPart(t, r, &shapes[i], &e.Parts[i])
+	}
+}
+
+func checkRungs(t failer, spec *v1alpha1.ShardingPlanSpec, e *Explanation) {
+	t.Helper()
+	var taken []Rung
+	for _, rung := range e.Rungs {
+		if rung.Taken {
+			taken = append(taken, rung)
+		}
+		if rung.Outcome == "" {
+			t.Errorf("no outcome of %+v", rung)
+		}
+	}
+	if len(taken) != 1 || taken[0].Weights != spec.Quantization || taken[0].Cache != "" && taken[0].Cache != spec.KVCacheType {
+		t.Errorf("taken precisions %+v, the plan has %s and %s", taken, spec.Quantization, spec.KVCacheType)
+	}
+	if l := spec.StepLimits; l != nil && len(taken) == 1 && (taken[0].Tokens != l.Tokens || taken[0].Sequences != l.Sequences) {
+		t.Errorf("a step of %d tokens and %d sequences, the plan has %+v", taken[0].Tokens, taken[0].Sequences, *l)
+	}
+}
+
+func checkPart(t failer, r Request, shape *v1alpha1.PlanShape, p *PartExplanation) {
+	t.Helper()
+	if len(p.Memory) != len(shape.Stages) || p.Copies != int(shape.Strategy.Replicas) || p.FirstReplica != int(shape.FirstReplica) {
+		t.Errorf("%d stages and %d copies from %d on, want those of %+v", len(p.Memory), p.Copies, p.FirstReplica, shape)
+		return
+	}
+	for i, s := range p.Memory {
+		sum := int64(0)
+		for _, l := range s.Lines {
+			sum += l.Bytes
+		}
+		if want := shape.Stages[i].PerDevice.TotalBytes; sum != want || s.UsedBytes != want {
+			t.Errorf("stage %d: lines add up to %d and the use is %d, want %d", i, sum, s.UsedBytes, want)
+		}
+		if s.LeftBytes < 0 || s.NeededBytes+s.LeftBytes != s.Offer[len(s.Offer)-1].Bytes {
+			t.Errorf("stage %d: needed %d and left %d of %+v", i, s.NeededBytes, s.LeftBytes, s.Offer)
+		}
+		if in := r.Placement.Spec.Workload.Inference; in != nil && s.Sequences < int64(in.MaxSequences) {
+			t.Errorf("stage %d has room for %d sequences, %d are asked for", i, s.Sequences, in.MaxSequences)
+		}
+	}
+	for _, s := range p.Seats {
+		if s.Devices != int(shape.Strategy.Tensor) || s.Free < s.Devices || s.Rivals < 1 || len(s.Nodes) == 0 {
+			t.Errorf("seat %+v of tensor groups of %d", s, shape.Strategy.Tensor)
+		}
+	}
+	degrees := map[string]int32{"tp": shape.Strategy.Tensor, "pp": shape.Strategy.Pipeline, "dp": shape.Strategy.Data}
+	for _, l := range p.Links {
+		if degrees[l.Name] != int32(l.Size) || l.Size < 2 || l.Link.Name == "" {
+			t.Errorf("link %+v of degrees %v", l, degrees)
+		}
+	}
+}
+
+// TestExplain holds explanations of many kinds of plan to the plans, and their words to the rule that chose.
+func TestExplain(t *testing.T) {
+	h := []Node{host("a", true, times8(h100)...)}
+	limit := func(ms int32) func(*specOf) {
+		return func(s *specOf) { s.Workload.Inference.MaxTPOTMillis = &ms }
+	}
+	training := func(s *specOf) {
+		s.Engine = v1alpha1.EngineTorch
+		s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 1024, GlobalBatch: 8, MicroBatch: 1}}
+	}
+	unknown := h100
+	unknown.gbps = 0
+	for name, test := range map[string]struct {
+		nodes []Node
+		r     Request
+		want  []string // in the choice
+	}{
+		"one device":     {h, ask(t, llama(t, 8), 2048, 4), []string{"Throughput: output tokens a second from each device; 4 requests", "No other is within 3 %"}},
+		"latency":        {h, ask(t, llama(t, 70), 4096, 2, objective("Latency")), []string{"Latency: the time for an answer", "within 10 %"}},
+		"latency, limit": {h, ask(t, llama(t, 8), 2048, 1, objective("Latency"), limit(20)), []string{"Latency within limits", "The fewest devices are taken"}},
+		"a limit":        {h, ask(t, llama(t, 70), 4096, 8, limit(25), format("FP8")), []string{"of them keep"}},
+		"cost":           {append(h, host("b", false, many(4, l40s)...)), ask(t, llama(t, 8), 2048, 4, objective("Cost")), []string{"Cost: the price"}},
+		"pipeline":       {h, ask(t, llama(t, 70), 4096, 4, parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(4))})), []string{"shapes fit in memory"}},
+		"mixture":        {[]Node{host("a", true, times8(h200)...)}, ask(t, named(t, "DeepSeek-R1"), 8192, 64), []string{"EP8"}},
+		"SGLang":         {h, ask(t, llama(t, 70), 4096, 4, engine(v1alpha1.EngineSGLang)), nil},
+		"TensorRT-LLM":   {h, ask(t, llama(t, 70), 4096, 4, engine(v1alpha1.EngineTensorRTLLM)), nil},
+		"lean":           {[]Node{host("a", true, h100)}, ask(t, named(t, "GPT-OSS-120B"), 4096, 2), []string{"1 shape fits"}},
+		"training":       {h, ask(t, llama(t, 8), 1, 1, training), []string{"Training has no objective but to fit", "The fewest devices are taken"}},
+		"unknown rates":  {[]Node{host("a", true, unknown)}, ask(t, llama(t, 8), 2048, 1), []string{"rates of the devices are not known"}},
+		"mixed": {
+			[]Node{host("a", false, h100), host("b", false, l40s)},
+			ask(t, llama(t, 70), 1024, 1, format("FP8")),
+			[]string{"a pipeline over several kinds is taken"},
+		},
+		"copies that differ": {
+			[]Node{host("a", true, many(2, h100)...), host("b", true, many(2, l40s)...)},
+			ask(t, llama(t, 70), 1024, 1, format("FP8"), replicas(2)),
+			[]string{"No shape has room for all copies"},
+		},
+	} {
+		spec, e := explained(t, test.nodes, test.r)
+		checkExplanation(t, test.r, spec, e)
+		choice := strings.Join(e.Choice, " ")
+		for _, want := range test.want {
+			if !strings.Contains(choice, want) {
+				t.Errorf("%s: %q is not in %q", name, want, choice)
+			}
+		}
+	}
+}
+
+// TestExplainedTimesAreThePlans holds the arithmetic of one shape to the plan's estimate.
+func TestExplainedTimesAreThePlans(t *testing.T) {
+	h := []Node{host("a", true, times8(h100)...)}
+	for name, r := range map[string]Request{
+		"tensor":   ask(t, llama(t, 70), 4096, 8, replicas(2)),
+		"pipeline": ask(t, llama(t, 70), 4096, 8, parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(2))})),
+	} {
+		spec, e := explained(t, h, r)
+		times := e.Parts[0].Times
+		want := spec.Estimate
+		if got := whole(times.Serving.OutputTokensPerSecond * float64(e.Parts[0].Copies)); got != want.TokensPerSecond {
+			t.Errorf("%s: %d tokens/s, the plan has %d", name, got, want.TokensPerSecond)
+		}
+		if ttft, tpot := whole(times.Serving.TTFT*1e3), whole(times.Serving.TPOT*1e6); ttft != want.TTFTMillis || tpot != want.TPOTMicros {
+			t.Errorf("%s: TTFT %d ms and TPOT %d us, the plan has %d and %d", name, ttft, tpot, want.TTFTMillis, want.TPOTMicros)
+		}
+		if low := whole(times.Estimate.TTFT.Low * 1e3); low != want.TTFTMillisLow || times.Basis != cost.Fitted {
+			t.Errorf("%s: TTFT from %d ms on, by constants that are %s; the plan has %d", name, low, times.Basis, want.TTFTMillisLow)
+		}
+	}
+}
+
+// TestConsideredIsRanked holds that the shape that is taken is listed once, before those that are worse, and that the
+// measure is the one of the objective.
+func TestConsideredIsRanked(t *testing.T) {
+	spec, e := explained(t, []Node{host("a", true, times8(h100)...)}, ask(t, llama(t, 70), 4096, 16, objective("Latency")))
+	taken := slices.IndexFunc(e.Considered, func(c Considered) bool { return c.Taken })
+	if taken != 0 || e.Considered[0].Strategy != spec.Strategy.Summary || e.Considered[0].Verdict != "taken" {
+		t.Fatalf("%+v, the plan is %s", e.Considered[0], spec.Strategy.Summary)
+	}
+	for i, c := range e.Considered {
+		if want := c.TTFT + float64(e.Goal.Output-1)*c.TPOT; math.Abs(c.Value-want) > 1e-9 {
+			t.Errorf("%s takes %v s for an answer, by its times %v", c.Strategy, c.Value, want)
+		}
+		if i > 0 && (c.Taken || c.Verdict == "") {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// TestRungsSayWhyNot holds the reasons for steps down the ladder.
+func TestRungsSayWhyNot(t *testing.T) {
+	tight := ask(t, llama(t, 70), 8192, 8, func(s *specOf) { s.Workload.Inference.MaxTPOTMillis = ptr(int32(50)) })
+	for name, test := range map[string]struct {
+		nodes []Node
+		r     Request
+		want  []string // the outcomes of the first rungs
+	}{
+		"too large": {[]Node{host("a", false, many(2, l40s)...)}, ask(t, llama(t, 70), 2048, 1), []string{
+			"no shape fits: a copy in one stage needs", "no shape fits", "taken",
+		}},
+		"limit": {[]Node{host("a", false, many(4, l40s)...)}, tight, []string{
+			"nearest is TP4 on NVIDIA L40S: TPOT", "nearest is TP4", "taken", "not needed",
+		}},
+		"lean": {[]Node{host("a", true, h100)}, ask(t, named(t, "GPT-OSS-120B"), 4096, 2), []string{"the largest free device offers 71.1 GiB", "taken"}},
+	} {
+		_, e := explained(t, test.nodes, test.r)
+		for i, want := range test.want {
+			if i >= len(e.Rungs) || !strings.Contains(e.Rungs[i].Outcome, want) {
+				t.Errorf("%s: rung %d is not %q: %+v", name, i, want, e.Rungs)
+			}
+		}
+	}
+}
+
+func TestExplainRefusesOtherPlans(t *testing.T) {
+	nodes := []Node{host("a", true, times8(h100)...)}
+	c, r := NewCluster(nodes), ask(t, llama(t, 70), 4096, 8)
+	for name, test := range map[string]struct {
+		change func(*v1alpha1.ShardingPlanSpec)
+		want   string
+	}{
+		"precision": {func(s *v1alpha1.ShardingPlanSpec) { s.Quantization = v1alpha1.FP32 }, "is not what the request asks for"},
+		"device":    {func(s *v1alpha1.ShardingPlanSpec) { s.Nodes[0].Devices[0] = "nvidia-0000:ff:00.0" }, "devices that the cluster does not have"},
+		"node":      {func(s *v1alpha1.ShardingPlanSpec) { s.Nodes[0].Node = "elsewhere" }, "devices that the cluster does not have"},
+		"copies":    {func(s *v1alpha1.ShardingPlanSpec) { s.Strategy.Replicas = 3 }, "other copies"},
+		"layers":    {func(s *v1alpha1.ShardingPlanSpec) { s.Stages[0].LastLayer = 3 }, "not all layers"},
+		"bytes":     {func(s *v1alpha1.ShardingPlanSpec) { s.Stages[0].PerDevice.WeightsBytes++ }, "other amounts"},
+		"stages":    {func(s *v1alpha1.ShardingPlanSpec) { s.Stages = nil }, "no stages"},
+		"nothing":   {func(s *v1alpha1.ShardingPlanSpec) { s.Nodes = nil }, "devices that the cluster does not have"},
+	} {
+		spec := mustPlan(t, c, r)
+		test.change(spec)
+		if _, err := Explain(c, r, spec); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+	if _, err := Explain(c, Request{}, mustPlan(t, c, r)); err == nil {
+		t.Error("a request without a placement is explained")
+	}
+}
+
+// TestEveryPlanIsExplained holds that whatever is planned can be explained, alike whatever the order of listing, and that
+// explaining changes nothing.
+func TestEveryPlanIsExplained(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		nodes, r := drawNodes(rt), drawRequest(rt, t)
+		c := NewCluster(nodes)
+		spec, err := Plan(c, r)
+		if err != nil {
+			return
+		}
+		e, err := Explain(c, r, spec)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		checkExplanation(rt, r, spec, e)
+		other, err := Explain(NewCluster(shuffled(rt, nodes)), r, spec)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if !reflect.DeepEqual(e, other) {
+			rt.Errorf("another order of listing gives another explanation: %+v and %+v", e, other)
+		}
+		if again, err := Plan(c, r); err != nil || !reflect.DeepEqual(again, spec) {
+			rt.Errorf("after explaining, the plan is another one: %v", err)
+		}
+	})
+}
+
+// TestPriceOfCopiesThatDiffer holds that the price of all tokens lies between those of the copies, by what each delivers.
+func TestPriceOfCopiesThatDiffer(t *testing.T) {
+	nodes := []Node{host("a", true, many(2, h100)...), host("b", true, many(2, l40s)...)}
+	spec, e := explained(t, nodes, ask(t, llama(t, 70), 1024, 1, format("FP8"), replicas(2)))
+	sum, tokens := 0.0, 0.0
+	for _, p := range e.Parts {
+		sum += float64(p.Times.MicroUSDPerHour) / 3600 * 2
+		tokens += p.Times.Serving.OutputTokensPerSecond
+	}
+	if want := sum / tokens * 1e6; len(e.Parts) != 2 || math.Abs(float64(spec.Estimate.MicroUSDPerMillionTokens)/want-1) > 0.02 {
+		t.Errorf("%d micro-USD for a million tokens of %d shapes, want %.0f", spec.Estimate.MicroUSDPerMillionTokens, len(e.Parts), want)
+	}
+	if spec.Strategy.Summary != "TP2 + TP2" {
+		t.Errorf("summary %q does not name all shapes", spec.Strategy.Summary)
+	}
+}
+
+func BenchmarkExplain(b *testing.B) {
+	c, r := NewCluster([]Node{host("a", true, times8(h100)...)}), ask(b, llama(b, 70), 4096, 8)
+	spec := mustPlan(b, c, r)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Explain(c, r, spec); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/rankwright/rankwright/pkg/cost"
+)
+
+// Times is the arithmetic of what one copy delivers. Exactly one of Serving and Training is set.
+type Times struct {
+	// Family is what the constants belong to, Basis what they rest on.
+	Family cost.Family
+	Basis  cost.Basis
+	// Product is the device that is computed with, Bandwidth and Link its peaks in bytes per second.
+	Product         string
+	Bandwidth, Link float64
+	Constants       cost.Constants
+	Query           *cost.Query
+	Serving         *cost.Breakdown
+	Estimate        *cost.Estimate
+	Job             *cost.Training
+	Training        *cost.TrainingBreakdown
+	Step            *cost.Range
+	// MicroUSDPerHour is what a device costs, as PriceBasis says; 0 where that is not known.
+	MicroUSDPerHour int64
+	PriceBasis      string
+}
+
+// times explains what a copy of a portion delivers; nil where rates are not known.
+func (e *explainer) times(p *portion) (*Times, error) {
+	t := e.task
+	c := &candidate{shape: p.shape, prints: p.prints, ends: p.ends, lane: t.laneOf(p)}
+	class := &t.cluster.classes[c.lane.class]
+	if !class.facts.judged {
+		return nil, nil
+	}
+	rates := class.facts.device(c.lane.wires, p.tensor)
+	estimator := e.estimator(rates.Architecture)
+	made := &Times{
+		Family:  cost.Family{Architecture: rates.Architecture, Engine: cost.Engine(t.engine), Class: e.profile().Class()},
+		Product: class.name(), Bandwidth: rates.Bandwidth, Link: rates.Link, Constants: *estimator.Constants(),
+	}
+	if t.workload.Training != nil {
+		made.Job = e.trainingOf(c, &rates)
+		if err := made.Job.Check(); err != nil {
+			return nil, fmt.Errorf("estimate: %w", err)
+		}
+		broken := made.Job.Break(&made.Constants)
+		step, basis := estimator.Train(made.Job)
+		made.Training, made.Step, made.Basis = &broken, &step, basis
+		return made, nil
+	}
+	made.Query = e.query(c, &rates)
+	if p.stages > 1 {
+		if made.Query.Stages = e.stages(p); made.Query.Stages == nil {
+			return nil, nil
+		}
+	}
+	if err := made.Query.Check(); err != nil {
+		return nil, fmt.Errorf("estimate: %w", err)
+	}
+	broken, estimate := cost.Break(made.Query, &made.Constants), estimator.Serve(made.Query)
+	made.Serving, made.Estimate, made.Basis = &broken, &estimate, estimate.Basis
+	if hour, ok := t.prices(class.product); ok {
+		made.MicroUSDPerHour = hour.MicroUSDPerHour
+		made.PriceBasis = fmt.Sprintf("%s, %s", hour.Instance, hour.Date)
+	}
+	return made, nil
+}
