@@ -306,7 +306,7 @@ func (r *review) ruleText(left []*candidate, chosen *candidate) string {
 	}
 	text += fmt.Sprintf(" %d are within %.0f %% of the best; of these the fewest devices are taken, then the better value, then the simpler shape", near, tolerance*100)
 	if chosen == best {
-		return text + ": it itself."
+		return text + ": the best itself."
 	}
 	return text + fmt.Sprintf(": %s with %s.", r.title(chosen), r.valueText(chosen))
 }
