@@ -53,6 +53,7 @@ test: compiler ## Run all tests with the race detector, against a real API serve
 	@tools/install.sh $(CONTROL_PLANE) $(CHART_TOOLS)
 	$(GO) test -race -timeout 20m ./...
 	@tools/progress.sh "every recording without the race detector, which takes a sample" $(GO) test ./test/recordings
+	@tools/progress.sh "every case of exhaustive search without the race detector, likewise" $(GO) test -run Exhaustive ./pkg/plan
 
 .PHONY: test-unit
 test-unit: compiler ## Run the tests that need no API server
@@ -109,6 +110,16 @@ bench: ## Run the benchmarks
 fit: ## Fit the constants of the cost model to ../shared/truth (or RANKWRIGHT_SHARED) and print the errors without a model or product
 	$(GO) run ./pkg/cost/fit
 	$(GO) run ./pkg/cost/fit -leave-out
+
+# What the tests hold to the tables of ../shared/truth, or of the folder truth of RANKWRIGHT_SHARED. Package by package, so that
+# tests do not slow each other down and the table has an order.
+TRUTH_TESTS := TestModelsOfTheFacts|TestCheckpointsOfTheFacts|TestVLLMMeasuredMemory|TestPublishedLogs|TestHelixBlocks|TestWhat
+TRUTH_TESTS := $(TRUTH_TESTS)|TestErrors|TestChoice|TestRanges|TestLeftOut|TestPlanner|TestOptimumOfPublishedFleets|TestSplitEquals
+
+.PHONY: truth
+truth: ## Print every figure that the tests hold to published measurements, with its bar
+	@$(GO) build -o bin/figures ./internal/figure/command
+	@$(GO) test -count=1 -p 1 -v -run '^($(TRUTH_TESTS))' ./pkg/model ./pkg/memory ./pkg/cost ./pkg/plan ./pkg/plan/pipeline 2>&1 | bin/figures
 
 # The program that reads licences, with where they are.
 licences = $(GO) run ./internal/licences/command -modcache "$$($(GO) env GOMODCACHE)" -goroot "$$($(GO) env GOROOT)"

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/internal/figure"
 )
 
 // exhaustive tries every sequence of devices and every cut.
@@ -195,12 +197,14 @@ func TestSplitEqualsExhaustiveSearch(t *testing.T) {
 		}
 		return checkSplit(t, drawChain(t, r, 1+r.IntN(5), 1+r.IntN(8)))
 	})
+	figure.All("pipelines", "splits over up to 5 devices and 8 layers equal every division tried", 10000, 10000, 10000).Hold(t)
 }
 
 func TestSplitEqualsExhaustiveSearchOfLargerClusters(t *testing.T) {
 	cases(t, 200, func(t *testing.T, r *rand.Rand) bool {
 		return checkSplit(t, drawChain(t, r, 8, 12))
 	})
+	figure.All("pipelines", "splits over 8 devices and 12 layers equal every division tried", 200, 200, 200).Hold(t)
 }
 
 func TestSplitRefuses(t *testing.T) {

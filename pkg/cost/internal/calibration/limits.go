@@ -122,6 +122,26 @@ func under(points [][2]float64, limit float64) float64 {
 	return best
 }
 
+// Shape is the degrees of an instance.
+type Shape struct{ Tensor, Expert int }
+
+// MeasuredUnder is what the shapes of each group were measured to deliver at most under a limit, per device; those of a
+// single load are left out, as in ChooseUnder.
+func MeasuredUnder(observations []truth.Observation, c *cost.Calibration, limit float64) map[string]map[Shape]float64 {
+	groups := map[string]map[Shape]float64{}
+	for _, x := range measuredCurves(observations, c, func(*truth.Observation) bool { return true }) {
+		points := make([][2]float64, 0, len(x.loads))
+		for _, l := range x.loads {
+			points = append(points, [2]float64{l.measured, l.measuredRate})
+		}
+		if groups[x.group] == nil {
+			groups[x.group] = map[Shape]float64{}
+		}
+		groups[x.group][Shape{max(1, x.tensor), max(1, x.expert)}] = under(points, limit)
+	}
+	return groups
+}
+
 // add scores one choice. Where no shape is estimated to meet the limit, the fastest is chosen.
 func (s *Limits) add(shapes []curve, limit float64) {
 	best, chosen, smallest, top := 0.0, 0.0, 0.0, math.Inf(-1)

@@ -80,7 +80,7 @@ func (r row) observation(l *library) (Observation, error) {
 	}
 	s := cost.Strategy{Tensor: int(r.number("tp")), Pipeline: int(r.number("pp")), Expert: int(r.number("moe_ep"))}
 	o := Observation{
-		Table: "inferencex", Model: m.Name, GPU: product.Name, Devices: int(r.number("gpus")),
+		Table: "inferencex", Model: m.Name, GPU: product.Name, Devices: int(r.number("gpus")), Weights: weights,
 		Family: cost.Family{Architecture: d.Architecture, Engine: engines[r.text("backend")], Class: profile.Class()},
 	}
 	clients := r.number("concurrency")
@@ -93,6 +93,7 @@ func (r row) observation(l *library) (Observation, error) {
 		return Observation{}, err
 	}
 	running := max(1, min(clients, sequences))
+	o.Cache = run.cache
 	o.Query = cost.Query{Profile: profile, Device: d, Strategy: s, Workload: cost.Workload{
 		Input: r.number("isl"), Output: r.number("osl"), MaxBatchedTokens: maxBatchedTokens, Concurrency: running, Clients: clients,
 		Together: strings.Contains(r.text("provenance"), gapAnalysis),

@@ -72,6 +72,7 @@ func (r *published) observation(l *library) (Observation, error) {
 	}
 	o := Observation{
 		Table: "trtllm", Model: m.Name, GPU: product.Name, Devices: r.GPUs, Measured: r.TokensPerSecond,
+		Weights: precision(r.Weights), Cache: precision(r.Cache),
 		Family: cost.Family{Architecture: d.Architecture, Engine: engine(r.Engine), Class: profile.Class()},
 	}
 	run := instance{

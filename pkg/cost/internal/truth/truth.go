@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"strings"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/cost"
 )
@@ -28,19 +29,21 @@ func (q Quantity) String() string {
 
 // Observation is a measured number with the query that estimates it.
 type Observation struct {
-	Table    string
-	Model    string
-	GPU      string
-	Cell     string // what was run, without repetitions; cells are held out whole
-	Group    string // cells of one choice: the same model, devices and load
-	Devices  int
-	Quantity Quantity
-	Query    cost.Query
-	Limit    float64 // seconds per output token that requests arriving at random must get; 0 where they are offered at once
-	Training *cost.Training
-	Reported bool // too far from what is known of the run to fit it or to hold it to anything
-	Family   cost.Family
-	Measured float64
+	Table   string
+	Model   string
+	GPU     string
+	Cell    string // what was run, without repetitions; cells are held out whole
+	Group   string // cells of one choice: the same model, devices and load
+	Devices int
+	// Weights and Cache are as the table has them; Cache is empty where it does not say.
+	Weights, Cache v1alpha1.Precision
+	Quantity       Quantity
+	Query          cost.Query
+	Limit          float64 // seconds per output token that requests arriving at random must get; 0 where they are offered at once
+	Training       *cost.Training
+	Reported       bool // too far from what is known of the run to fit it or to hold it to anything
+	Family         cost.Family
+	Measured       float64
 }
 
 // Held says whether a cell is held out of the fit: half of them are, by a hash of the group, so that a choice is held
