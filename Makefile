@@ -103,8 +103,10 @@ fuzz: ## Run every fuzz test for FUZZTIME
 	done
 
 .PHONY: bench
-bench: ## Run the benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./pkg/...
+bench: ## Run the benchmarks, and print those of the planner against their bars and a baseline of the same run
+	@$(GO) build -o bin/figures ./internal/figure/command
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./pkg/... | tee bin/bench.txt
+	@bin/figures -bench <bin/bench.txt
 
 .PHONY: fit
 fit: ## Fit the constants of the cost model to ../shared/truth (or RANKWRIGHT_SHARED) and print the errors without a model or product

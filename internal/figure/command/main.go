@@ -1,8 +1,10 @@
 // Command command makes a table of the figures in the output of `go test -v`, which it reads. It fails where a figure does
-// not hold, or a test fails or is skipped.
+// not hold, or a test fails or is skipped. With -bench it reads the output of `go test -bench` and writes the bars of
+// benchmarks.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"log"
 	"os"
@@ -12,7 +14,15 @@ import (
 )
 
 func main() {
+	bench := flag.Bool("bench", false, "read benchmarks")
+	flag.Parse()
 	log.SetFlags(0)
+	if *bench {
+		if err := figure.Bars(os.Stdin, os.Stdout); err != nil {
+			log.Fatalf("figures: %v", err)
+		}
+		return
+	}
 	result, err := figure.Table(os.Stdin, os.Stdout)
 	if err != nil {
 		log.Fatalf("figures: %v", err)
