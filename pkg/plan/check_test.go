@@ -63,7 +63,11 @@ func checkPlan(t failer, nodes []Node, r Request, spec *v1alpha1.ShardingPlanSpe
 			}
 			seats[seat] = true
 			vendors[d.Vendor] = true
-			need := shape.Stages[row.Stage].PerDevice.TotalBytes
+			use := shape.Stages[row.Stage].PerDevice
+			need := use.TotalBytes
+			if spec.Engine == v1alpha1.EngineSGLang { // its part of the device is for weights and cache alone
+				need = use.WeightsBytes + use.KVCacheBytes
+			}
 			free := memory.Offer(spec.Engine, r.Placement.Spec.Workload.Training != nil, 0, memory.Device{
 				Vendor: d.Vendor, Product: d.Product, TotalBytes: d.Memory.TotalMiB << 20, OthersBytes: d.Memory.UsedByOthersMiB << 20,
 			})

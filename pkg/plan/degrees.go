@@ -93,6 +93,9 @@ func sortedUpTo(sorted []int, limit int) int {
 // their number divides the micro-batches of a step.
 func (t *task) datas(tensor int, l *lane) []int {
 	if t.asked.data > 0 {
+		if t.facts.dataIsTensor && t.asked.data > 1 && tensor > 1 {
+			return nil
+		}
 		return []int{t.asked.data}
 	}
 	degrees := []int{1}
@@ -260,5 +263,6 @@ func (t *task) cutsWidths(s step, tensor, data int) bool {
 	}
 	ranks, side := tensor*data, max(1, t.model.BlockSide(s.format))
 	cut := func(width int32) bool { return int(width)%ranks != 0 || int(width)/ranks%side != 0 }
-	return cut(t.model.Architecture.MLP.IntermediateSize) || cut(moe.SharedIntermediateSize)
+	dense := moe.FirstLayer > 0 || moe.Interval > 1 // else no layer has a dense block
+	return dense && cut(t.model.Architecture.MLP.IntermediateSize) || cut(moe.SharedIntermediateSize)
 }

@@ -75,13 +75,30 @@ func expertWidth(ranks func(l *launch) int) rule {
 	}}
 }
 
+// attentionWidth: queries, keys and values, and the input of the output projection are cut in whole blocks too.
+func attentionWidth(inside bool) rule {
+	return rule{"QKVParallelLinear and RowParallelLinear with validate_fp8_block_shape: head widths in blocks", func(l *launch) bool {
+		n, a := l.attention(inside), &l.arch.Attention
+		if n <= 1 || l.block <= 1 || a.Compressed != nil || l.arch.Recurrent != nil {
+			return true
+		}
+		heads := l.heads() / n
+		if mla := a.MLA; mla != nil {
+			return heads*int(mla.VHeadDim)%l.block == 0 && heads*int(mla.QKNopeHeadDim+mla.QKRopeHeadDim)%l.block == 0 &&
+				heads*int(mla.QKNopeHeadDim+mla.VHeadDim)%l.block == 0
+		}
+		return heads*int(a.HeadDim)%l.block == 0 && max(1, l.kv()/n)*int(a.HeadDim)%l.block == 0
+	}}
+}
+
 func denseWidth(ranks func(l *launch) int) rule {
 	return rule{"MergedColumnParallelLinear and validate_fp8_block_shape: width % tp, in blocks", func(l *launch) bool {
-		shared := int32(0)
-		if l.arch.MoE != nil {
-			shared = l.arch.MoE.SharedIntermediateSize
+		moe := l.arch.MoE
+		if moe == nil {
+			return l.whole(l.arch.MLP.IntermediateSize, ranks(l))
 		}
-		return l.whole(l.arch.MLP.IntermediateSize, ranks(l)) && l.whole(shared, ranks(l))
+		dense := moe.FirstLayer > 0 || moe.Interval > 1
+		return (!dense || l.whole(l.arch.MLP.IntermediateSize, ranks(l))) && l.whole(moe.SharedIntermediateSize, ranks(l))
 	}}
 }
 
@@ -116,7 +133,7 @@ var batches = rule{"num_microbatches_calculator: global_batch % (micro_batch * d
 // rules are the documented checks by engine.
 var rules = map[v1alpha1.Engine][]rule{
 	v1alpha1.EngineVLLM: {
-		headsDivide(false), denseWidth(tensorOf), noEncoder, everyLayer,
+		headsDivide(false), attentionWidth(false), denseWidth(tensorOf), noEncoder, everyLayer,
 		expertWidth(func(l *launch) int { return l.tensor * l.context * l.data }),
 		{"FusedMoEParallelConfig: ep is 1 or tp x pcp x dp", func(l *launch) bool { return l.expert == 1 || l.expert == l.tensor*l.context*l.data }},
 		{"ParallelConfig: tp % dcp; MLA: dcp <= tp, else dcp <= tp / kv and (heads / kv) % dcp", func(l *launch) bool {
@@ -127,7 +144,7 @@ var rules = map[v1alpha1.Engine][]rule{
 		}},
 	},
 	v1alpha1.EngineSGLang: {
-		headsDivide(true), denseWidth(tensorOf), noEncoder, noContext, noDecodeContext, everyLayer, expertWidth(tensorOf),
+		headsDivide(true), attentionWidth(true), denseWidth(tensorOf), noEncoder, noContext, noDecodeContext, everyLayer, expertWidth(tensorOf),
 		{"ServerArgs._handle_data_parallelism: tp % dp; _handle_moe: tp % ep", func(l *launch) bool { return l.tensor%l.data == 0 && l.tensor%l.expert == 0 }},
 	},
 	v1alpha1.EngineTensorRTLLM: {

@@ -1,0 +1,310 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+func catalogued(t testing.TB, name string) *model.Model {
+	t.Helper()
+	m, err := model.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// training are the engines that train, the others serve.
+var training = []v1alpha1.Engine{v1alpha1.EngineMegatron, v1alpha1.EngineDeepSpeed, v1alpha1.EngineTorch, v1alpha1.EngineJAX}
+
+// TestProposalsOfTheCatalogue holds every degree that the planner would try, for every model of the catalogue in every
+// format that it tries and every tensor degree up to 64, to the documented checks of the engine.
+func TestProposalsOfTheCatalogue(t *testing.T) {
+	counts := map[v1alpha1.Engine]int{}
+	for e := range rules {
+		for _, name := range model.Names() {
+			m := catalogued(t, name)
+			change := engine(e)
+			if slices.Contains(training, e) {
+				change = both(change, train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 32, Sharding: "ZeRO1"}))
+			}
+			r := ask(t, m, 8192, 8, change)
+			task, err := newTask(NewCluster(nil), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps := task.ladder
+			if m.Native == v1alpha1.FP8 && task.workload.Training == nil && steps[0].format != v1alpha1.FP8 {
+				t.Fatalf("%s is tried in %v first", name, steps[0].format)
+			}
+			for _, s := range steps {
+				tensors := map[int]bool{}
+				for _, divided := range []bool{false, true} {
+					for _, d := range task.degrees(s, &lane{limit: 64, devices: 4096}, divided) {
+						counts[e]++
+						tensors[d.tensor] = true
+						strategy := v1alpha1.Strategy{
+							Tensor: int32(d.tensor), Pipeline: 1, Data: int32(d.data), Expert: int32(d.expert), Context: int32(d.context), DecodeContext: int32(d.decode), Replicas: 1,
+							Summary: fmt.Sprintf("%+v", d),
+						}
+						spec := &v1alpha1.ShardingPlanSpec{Engine: e, Quantization: s.format}
+						checkLegal(t, r, spec, v1alpha1.PlanShape{Strategy: strategy, Stages: []v1alpha1.Stage{{LastLayer: m.Architecture.Layers - 1}}})
+					}
+				}
+				if !tensors[1] {
+					t.Errorf("%s, %s in %s: a single tensor rank is not tried", e, name, s.format)
+				}
+			}
+		}
+	}
+	for e := range rules {
+		if counts[e] < len(model.Names()) {
+			t.Errorf("%s: %d degrees of %d models", e, counts[e], len(model.Names()))
+		}
+	}
+	t.Logf("degrees held to the checks: %v", counts)
+}
+
+// Every plan, whatever is asked for, is one that its engine runs: legal degrees and splits, ranks that fit their devices and
+// form a mesh.
+func TestPlansAreLegal(t *testing.T) {
+	names, planned := model.Names(), map[v1alpha1.Engine]int{}
+	all := slices.Sorted(maps.Keys(rules))
+	rapid.Check(t, func(rt *rapid.T) {
+		var nodes []Node
+		for i := range rapid.IntRange(1, 4).Draw(rt, "nodes") {
+			p := rapid.SampledFrom([]product{h200, h100, mi300x, a100}).Draw(rt, "product")
+			nodes = append(nodes, host(fmt.Sprint("n", i), rapid.IntRange(0, 3).Draw(rt, "linked") > 0, times8(p)...))
+		}
+		m, e := catalogued(t, rapid.SampledFrom(names).Draw(rt, "model")), rapid.SampledFrom(all).Draw(rt, "engine")
+		changes := []func(*specOf){engine(e), replicas(rapid.Int32Range(1, 2).Draw(rt, "replicas"))}
+		if slices.Contains(training, e) || e == v1alpha1.EngineMPI && rapid.Bool().Draw(rt, "train") {
+			changes = append(changes, train(v1alpha1.TrainingWorkload{
+				SequenceLength: rapid.SampledFrom([]int32{1024, 8192, 131072, 1 << 20}).Draw(rt, "sequence"), GlobalBatch: rapid.SampledFrom([]int32{1, 6, 64}).Draw(rt, "batch"),
+				Sharding: rapid.SampledFrom([]v1alpha1.TrainingSharding{"None", "ZeRO1", "ZeRO3"}).Draw(rt, "sharding"), ActivationCheckpointing: true,
+				Method: rapid.SampledFrom([]v1alpha1.TrainingMethod{"Full", "LoRA"}).Draw(rt, "method"),
+			}))
+		}
+		var p v1alpha1.Parallelism
+		for _, degree := range []struct {
+			name  string
+			asked **int32
+		}{{"tensor", &p.Tensor}, {"pipeline", &p.Pipeline}, {"data", &p.Data}, {"context", &p.Context}, {"expert", &p.Expert}} {
+			if rapid.IntRange(0, 3).Draw(rt, degree.name+" is asked for") == 0 {
+				*degree.asked = ptr(rapid.SampledFrom([]int32{1, 2, 3, 4, 8}).Draw(rt, degree.name))
+				changes = append(changes, parallelism(p))
+			}
+		}
+		r := ask(t, m, rapid.SampledFrom([]int32{2048, 32768, 131072}).Draw(rt, "length"), rapid.SampledFrom([]int32{1, 16, 128}).Draw(rt, "sequences"), changes...)
+		spec, err := Plan(NewCluster(nodes), r)
+		var no *Unplaceable
+		var bad *InvalidRequest
+		if err != nil && !errors.As(err, &no) && !errors.As(err, &bad) {
+			rt.Fatal(err)
+		}
+		if err != nil {
+			return
+		}
+		planned[e]++
+		checkPlan(rt, nodes, r, spec)
+		for name, degrees := range map[string][2]*int32{
+			"tensor": {p.Tensor, &spec.Strategy.Tensor}, "pipeline": {p.Pipeline, &spec.Strategy.Pipeline}, "context": {p.Context, &spec.Strategy.Context},
+		} {
+			if degrees[0] != nil && *degrees[0] != *degrees[1] {
+				rt.Errorf("%s %d is asked for, the plan is %s", name, *degrees[0], spec.Strategy.Summary)
+			}
+		}
+	})
+	if len(planned) < len(all)/2 {
+		t.Errorf("plans by engine: %v", planned)
+	}
+}
+
+// TestBlocksDecideTheDegrees are cases whose answer is published: MiniMax-M2's experts of 1536 are refused at tensor 8 by
+// vLLM and SGLang and run with expert parallelism; Qwen3-235B in FP8 likewise; DeepSeek-R1 runs at tensor 8 and 16.
+func TestBlocksDecideTheDegrees(t *testing.T) {
+	for _, test := range []struct {
+		model  string
+		tensor int32
+		want   string
+	}{
+		{"DeepSeek-R1", 8, "1 8"},
+		{"DeepSeek-R1", 16, "1 16"},
+		{"MiniMax-M2", 4, "1 4"},
+		{"MiniMax-M2", 8, "8"},
+	} {
+		m := catalogued(t, test.model)
+		task, err := newTask(NewCluster(nil), ask(t, m, 8192, 8, parallelism(v1alpha1.Parallelism{Tensor: ptr(test.tensor)})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var experts []string
+		for _, d := range task.degrees(task.ladder[0], &lane{limit: 64, devices: 64}, false) {
+			if d.data == 1 {
+				experts = append(experts, fmt.Sprint(d.expert))
+			}
+		}
+		if got := strings.Join(experts, " "); got != test.want {
+			t.Errorf("%s at tensor %d: expert degrees %s, want %s", test.model, test.tensor, got, test.want)
+		}
+	}
+}
+
+// TestContextIsKeptTo plans the context degrees that are asked for: rows, totals and ranks.
+func TestContextIsKeptTo(t *testing.T) {
+	nodes := []Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}
+	for _, test := range []struct {
+		name    string
+		change  func(*specOf)
+		summary string
+		devices int32
+	}{
+		{"serving", parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(2)), Context: ptr(int32(2))}), "TP2 CP2", 4},
+		{"in an island", both(engine("Megatron"), train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8, Sharding: "ZeRO1"}),
+			parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(2)), Context: ptr(int32(4)), Data: ptr(int32(2))})), "TP2 DP2 CP4", 16},
+		{"over islands", both(engine("Torch"), train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8, Sharding: "FSDP"}),
+			parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(4)), Context: ptr(int32(4)), Data: ptr(int32(1))})), "TP4 CP4", 16},
+		{"with stages", both(engine("Megatron"), train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8}),
+			parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(2)), Context: ptr(int32(2)), Pipeline: ptr(int32(2)), Data: ptr(int32(2))})), "TP2 PP2 DP2 CP2", 16},
+	} {
+		r := ask(t, llama(t, 8), 8192, 4, test.change)
+		spec := mustPlan(t, NewCluster(nodes), r)
+		checkPlan(t, nodes, r, spec)
+		if spec.Strategy.Summary != test.summary || spec.Totals.Devices != test.devices {
+			t.Errorf("%s: got %s on %d devices, want %s on %d", test.name, spec.Strategy.Summary, spec.Totals.Devices, test.summary, test.devices)
+		}
+		described, err := mesh.FromPlan("p", spec, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(described.Groups, func(g v1alpha1.ProcessGroups) bool { return g.Name == "cp" })
+		if at < 0 || described.Groups[at].Size != spec.Strategy.Context || described.WorldSize != test.devices {
+			t.Errorf("%s: a mesh of %d ranks with groups %+v", test.name, described.WorldSize, described.Groups)
+		}
+		again := r
+		again.Previous = spec
+		if diff := cmp.Diff(spec.Nodes, mustPlan(t, NewCluster(nodes), again).Nodes); diff != "" {
+			t.Errorf("%s: planned again, devices change (-first +second):\n%s", test.name, diff)
+		}
+	}
+}
+
+// TestContextIsChosenWhereNothingElseHolds trains on sequences whose activations fit no tensor group and no pipeline.
+func TestContextIsChosenWhereNothingElseHolds(t *testing.T) {
+	nodes := []Node{host("a", true, times8(h200)...), host("b", true, times8(h200)...)}
+	workload := v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8, Sharding: "ZeRO1", ActivationCheckpointing: true}
+	for sequence, want := range map[int32]bool{8192: false, 1 << 19: true} {
+		workload.SequenceLength = sequence
+		r := ask(t, llama(t, 8), 1, 1, engine("Megatron"), train(workload))
+		spec := mustPlan(t, NewCluster(nodes), r)
+		checkPlan(t, nodes, r, spec)
+		if said := strings.Contains(strings.Join(spec.Model.Assumptions, "; "), "context ranks share"); (spec.Strategy.Context > 1) != want || said != want {
+			t.Errorf("%d tokens: %s, %v", sequence, spec.Strategy.Summary, spec.Model.Assumptions)
+		}
+		if !want {
+			continue
+		}
+		r = ask(t, llama(t, 8), 1, 1, engine("Megatron"), train(workload), parallelism(v1alpha1.Parallelism{Context: ptr(int32(1))}))
+		var no *Unplaceable
+		if _, err := Plan(NewCluster(nodes), r); !errors.As(err, &no) {
+			t.Errorf("without context ranks: %v", err)
+		}
+	}
+}
+
+// TestDecodeContextMakesRoom serves DeepSeek-R1 at tensor 8, where every rank keeps the same latent.
+func TestDecodeContextMakesRoom(t *testing.T) {
+	nodes := []Node{host("a", true, times8(h200)...)}
+	for _, test := range []struct {
+		engine    v1alpha1.Engine
+		sequences int32
+		want      int32
+	}{
+		{"vLLM", 2, 0}, {"vLLM", 16, 4}, {"vLLM", 32, 8}, {"SGLang", 2, 0},
+	} {
+		r := ask(t, catalogued(t, "DeepSeek-R1"), 131072, test.sequences, engine(test.engine), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(8)), Data: ptr(int32(1))}))
+		spec := mustPlan(t, NewCluster(nodes), r)
+		checkPlan(t, nodes, r, spec)
+		if spec.Strategy.DecodeContext != test.want || spec.KVCacheType != v1alpha1.BF16 && test.engine == "vLLM" {
+			t.Errorf("%s, %d sequences: %s with a cache in %s, want decode context %d", test.engine, test.sequences, spec.Strategy.Summary, spec.KVCacheType, test.want)
+		}
+		if test.want == 0 {
+			continue
+		}
+		if text := strings.Join(spec.Model.Assumptions, "; "); !strings.Contains(text, fmt.Sprintf("--decode-context-parallel-size %d", test.want)) {
+			t.Errorf("%d sequences: %s", test.sequences, text)
+		}
+		again := r
+		again.Previous = spec
+		if kept := mustPlan(t, NewCluster(nodes), again); kept.Strategy.DecodeContext != test.want {
+			t.Errorf("planned again: %s", kept.Strategy.Summary)
+		}
+	}
+}
+
+// TestAttentionDataInsideTensor serves a latent mixture with many sequences: each device attends to its own, and the ranks
+// are those that the engine gives to a tensor group.
+func TestAttentionDataInsideTensor(t *testing.T) {
+	nodes := []Node{host("a", true, times8(h200)...), host("b", true, times8(h200)...)}
+	for _, e := range []v1alpha1.Engine{"SGLang", "TensorRT-LLM"} {
+		r := ask(t, catalogued(t, "DeepSeek-R1"), 32768, 256, engine(e))
+		spec := mustPlan(t, NewCluster(nodes), r)
+		checkPlan(t, nodes, r, spec)
+		if s := spec.Strategy; s.Tensor != 1 || s.Data != 8 || s.Expert != 8 || s.Pipeline != 2 {
+			t.Fatalf("%s: %s", e, s.Summary)
+		}
+		described, err := mesh.FromPlan("p", spec, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range described.Groups {
+			if g.Name != "dp" && g.Name != "ep" {
+				continue
+			}
+			if diff := cmp.Diff([]v1alpha1.RankList{{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}}, g.Ranks); diff != "" {
+				t.Errorf("%s: %s groups (-want +got):\n%s", e, g.Name, diff)
+			}
+		}
+		for _, member := range described.Members {
+			if len(member.Devices) != 8 {
+				t.Errorf("%s: ranks from %d on are %d devices of %s: a stage is 8 of one node", e, member.FirstRank, len(member.Devices), member.Node)
+			}
+		}
+	}
+}
+
+// TestExpertsOverDataRanks trains a mixture on eight data ranks that hold a part of the experts each.
+func TestExpertsOverDataRanks(t *testing.T) {
+	nodes := []Node{host("a", true, times8(h200)...), host("b", true, times8(h200)...)}
+	for _, e := range []v1alpha1.Engine{"Megatron", "DeepSpeed"} {
+		for expert, want := range map[int32]bool{8: true, 3: false, 0: true} {
+			p := v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(1)), Data: ptr(int32(16))}
+			if expert > 0 {
+				p.Expert = ptr(expert)
+			}
+			r := ask(t, catalogued(t, "Mixtral-8x7B-v0.1"), 1, 1, engine(e), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 16, Sharding: "ZeRO1", ActivationCheckpointing: true}), parallelism(p))
+			spec, err := Plan(NewCluster(nodes), r)
+			if (err == nil) != want {
+				t.Errorf("%s, expert %d: %v", e, expert, err)
+			}
+			if err != nil {
+				continue
+			}
+			checkPlan(t, nodes, r, spec)
+			if spec.Strategy.Expert != 8 {
+				t.Errorf("%s, expert %d: %s", e, expert, spec.Strategy.Summary)
+			}
+		}
+	}
+}
