@@ -19,7 +19,7 @@ func anySetup(t *rapid.T) Setup {
 	degree := func(name string) int { return 1 << rapid.IntRange(0, 3).Draw(t, name) }
 	s := Setup{
 		Model: m, Engine: rapid.SampledFrom(Engines()).Draw(t, "engine"), Weights: rapid.SampledFrom(stored).Draw(t, "weights"),
-		Layout: Layout{Tensor: degree("tensor"), AttentionData: degree("attentionData")},
+		Layout: Layout{Tensor: degree("tensor"), AttentionData: degree("attentionData"), Context: degree("context")},
 		Inference: &Inference{
 			MaxModelLen: rapid.Int64Range(1, 1<<17).Draw(t, "length"), Sequences: rapid.Int64Range(1, 512).Draw(t, "sequences"),
 		},
@@ -44,6 +44,9 @@ func TestStagesAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := mustNew(t, anySetup(t))
 		one := whole(f)
+		if one.Cache >= maxBytes {
+			return // amounts end there, and their parts add up to more
+		}
 		cut := rapid.IntRange(1, max(1, f.Layers()-1)).Draw(t, "cut")
 		if cut >= f.Layers() {
 			return
