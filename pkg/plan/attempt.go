@@ -15,6 +15,8 @@ type attempt struct {
 	try
 	levels [][]*pool // pools by topology level, to be tried in order
 	prints map[printKey]*footprint
+	alikes map[int32]int32  // classes by class
+	firsts map[limits]int32 // classes by their default batches
 	shared *cost.Profile
 	tuned  map[string]*cost.Estimator
 }
@@ -40,6 +42,7 @@ func (a *attempt) footprint(class int32, s shape) *footprint {
 		s.stages = min(s.stages, 2)
 	}
 	s.context, s.decode = max(1, s.context), max(1, s.decode)
+	class = a.alike(class)
 	key := printKey{class, s}
 	f, ok := a.prints[key]
 	if !ok {

@@ -46,6 +46,10 @@ func (a *attempt) mixedOn(l *lane) []*candidate {
 		if n := t.asked.stages; n > 0 {
 			first, last = n, min(n, last)
 		}
+		if last < first {
+			continue
+		}
+		blocks := blocksOf(caps[:last*instances], last)
 		for stages := first; stages <= last; stages++ {
 			c := &candidate{
 				shape: shape{tensor: d.tensor, stages: stages, data: d.data, expert: d.expert, context: d.context, decode: d.decode}, lane: l, inside: d.inside,
@@ -53,13 +57,12 @@ func (a *attempt) mixedOn(l *lane) []*candidate {
 			if c.prints = a.footprint(-1, c.shape); c.prints == nil || !t.possible(c.shape) {
 				continue
 			}
-			blocks := blocksOf(caps[:stages*instances], stages)
 			if t.facts.cuts != cutAnywhere {
-				if c.ends = c.prints.cutFor(t.facts.cuts, blocks); c.ends == nil {
+				if c.ends = c.prints.cutFor(t.facts.cuts, blocks[:stages]); c.ends == nil {
 					continue
 				}
 			}
-			if c.prints.mayHold(blocks) {
+			if c.prints.mayHold(blocks[:stages]) {
 				found = append(found, c)
 			}
 		}

@@ -149,11 +149,14 @@ func (t *task) narrowerWeights([]way) []remedy {
 		return nil
 	}
 	now := t.ladder[0].format
+	if narrowest := widths[len(widths)-1].format; narrowest != now && !t.fitsWith(weightsOf(narrowest)) {
+		return nil
+	}
 	for _, r := range widths {
 		if r.format == now || t.model.WeightBytes(r.format) > t.model.WeightBytes(now) || r.format == v1alpha1.BF16 && now == v1alpha1.FP16 {
 			continue
 		}
-		apply := func(s *v1alpha1.ModelPlacementSpec) { s.Quantization = v1alpha1.Quantization(r.format) }
+		apply := weightsOf(r.format)
 		other := t.with(apply)
 		if other == nil {
 			continue
@@ -167,4 +170,8 @@ func (t *task) narrowerWeights([]way) []remedy {
 		}
 	}
 	return nil
+}
+
+func weightsOf(format v1alpha1.Precision) edit {
+	return func(s *v1alpha1.ModelPlacementSpec) { s.Quantization = v1alpha1.Quantization(format) }
 }
