@@ -87,7 +87,7 @@ func (t *task) with(change edit) *task {
 		return nil
 	}
 	if other.sameGround(t) {
-		other.pooled, other.laned = t.pooled, t.laned
+		other.pooled, other.laned, other.zoned = t.pooled, t.laned, t.zoned
 	}
 	return other
 }

@@ -261,7 +261,7 @@ func (a *attempt) stagesFor(class int32, d degree, offer int64) int {
 				return stages
 			}
 		}
-		if f.evenly(stages, offer) != nil {
+		if f.stagesOf(offer) <= stages && f.evenly(stages, offer) != nil {
 			return stages
 		}
 	}

@@ -45,7 +45,8 @@ type task struct {
 	cuts     map[cutKey]bool
 	keep     map[int32]bool
 	pooled   map[string]pooled
-	laned    map[*pool][]*lane // lanes of pools, for tries on the same devices
+	laned    map[*pool][]*lane    // lanes of pools, for tries on the same devices
+	zoned    map[*pool][]zoneForm // forms of their zones
 	prices   func(product string) (price.Price, bool)
 
 	calibration *cost.Calibration
@@ -61,7 +62,8 @@ func newTask(cluster *Cluster, request Request) (*task, error) {
 	spec := &request.Placement.Spec
 	t := &task{
 		request: request, cluster: cluster, model: request.Model, spec: spec, workload: spec.Workload, engine: spec.Engine, copies: 1,
-		keep: map[int32]bool{}, pooled: map[string]pooled{}, cuts: map[cutKey]bool{}, laned: map[*pool][]*lane{}, prices: request.Prices,
+		keep: map[int32]bool{}, pooled: map[string]pooled{}, cuts: map[cutKey]bool{}, laned: map[*pool][]*lane{}, zoned: map[*pool][]zoneForm{},
+		prices: request.Prices,
 	}
 	calibration, err := cost.Load()
 	if err != nil {

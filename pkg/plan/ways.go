@@ -169,7 +169,7 @@ func (w *way) holds(l *load) bool {
 	case formDifferent:
 		return l.holdsOne() && a.different(w.pools) != nil
 	default:
-		return w.holdsEqual(a)
+		return w.holdsEqual(l, a)
 	}
 }
 
@@ -186,7 +186,7 @@ func (l *load) placesMixed(a *attempt, c *candidate) bool {
 		}
 		room += longest
 	}
-	if room < layers {
+	if room < layers || !l.zonesMayHold(c) {
 		return false
 	}
 	_, ok := a.place(c, t.copies)
@@ -232,7 +232,7 @@ func (t *task) one() *task {
 }
 
 // holdsEqual goes through the numbers of stages as pipelines does, to the first that can be placed.
-func (w *way) holdsEqual(a *attempt) bool {
+func (w *way) holdsEqual(l *load, a *attempt) bool {
 	t := a.task
 	instances, layers := t.instancesOf(w.degree), int(t.model.Architecture.Layers)
 	c := candidate{shape: w.degree.shape(), lane: w.lane, inside: w.degree.inside}
@@ -252,7 +252,7 @@ func (w *way) holdsEqual(a *attempt) bool {
 		if c.stages = stages; !t.possible(c.shape) {
 			continue
 		}
-		made, possible := a.fitting(c, caps[:stages*instances])
+		made, possible := l.fitting(a, c, caps[:stages*instances])
 		if !possible {
 			continue
 		}
@@ -289,9 +289,20 @@ func (f *footprint) stagesOf(most int64) int {
 }
 
 // fitting says whether a shape can be placed within the limits, and whether it is a candidate at all.
-func (a *attempt) fitting(c candidate, caps []int64) (placed, possible bool) {
+func (l *load) fitting(a *attempt, c candidate, caps []int64) (placed, possible bool) {
 	t := a.task
+<<<<<<< HEAD
 	if !a.cut(&c, caps) {
+=======
+	if c.prints = a.footprint(c.lane.class, c.shape); c.prints == nil {
+		return false, false
+	}
+	least := caps[len(caps)-1]
+	if c.stages == 1 || c.prints.stagesOf(least) <= c.stages { // else no cut is found
+		c.ends = c.prints.evenly(c.stages, least)
+	}
+	if c.ends == nil && (caps[0] == least || !c.prints.mayHold(blocksOf(caps, c.stages))) {
+>>>>>>> d6fbf0b (Planner: zones are bounded by form before copies are placed in them)
 		return false, false
 	}
 	if t.limited() {
@@ -302,6 +313,9 @@ func (a *attempt) fitting(c candidate, caps []int64) (placed, possible bool) {
 	// Where every group has room for every stage and may be anywhere, the number of groups was all there is to it.
 	if c.ends != nil && len(c.lane.pool.zones) == 0 {
 		return true, true
+	}
+	if !l.zonesMayHold(&c) {
+		return false, true
 	}
 	_, placed = a.place(&c, t.copies)
 	return placed, true
