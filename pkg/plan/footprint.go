@@ -17,6 +17,8 @@ type footprint struct {
 	layers int
 	// read is what a step of decoding reads of the layers; nil in training.
 	read func(first, end int) int64
+	// runs are the longest runs of layers by what a device offers.
+	runs map[int64]int
 	// widest is what the layer needs that needs most, as a stage of its own.
 	widest int64
 }
@@ -86,6 +88,9 @@ func (f *footprint) evenly(stages int, offer int64) []int {
 			return nil
 		}
 		return []int{f.layers}
+	}
+	if f.stagesOf(offer) > stages {
+		return nil
 	}
 	if f.read != nil {
 		if ends := f.even(stages, f.read); ends != nil && f.fits(ends, offer) {

@@ -62,7 +62,7 @@ func (a *attempt) mixedOn(l *lane) []*candidate {
 					continue
 				}
 			}
-			if c.prints.mayHold(blocks[:stages]) {
+			if c.prints.mayHold(blocks[:stages]) && c.prints.hasRoom(blocks[:stages]) {
 				found = append(found, c)
 			}
 		}

@@ -212,7 +212,7 @@ func (t *task) guess(m member) int {
 	if t.asked.tensor == 0 {
 		limit = tensorLimit(class.family, is.wires.link, int32(size))
 	}
-	l := &lane{class: is.class, wires: &is.wires, limit: limit}
+	l := &lane{class: is.class, wires: &is.wires, limit: limit, devices: maxMoreDevices}
 	offer := t.offer(is.class, class.total)
 	best := 0
 	for _, s := range t.lightest() {
@@ -220,7 +220,7 @@ func (t *task) guess(m member) int {
 			a := t.attempt(s, how)
 			for _, d := range t.degrees(s, l, how.divided) {
 				perNode := size / d.group()
-				stages := a.stagesFor(is.class, d, offer)
+				stages := a.keeping(l, d, a.stagesFor(is.class, d, offer))
 				if perNode == 0 || stages == 0 {
 					continue
 				}
@@ -232,6 +232,29 @@ func (t *task) guess(m member) int {
 		}
 	}
 	return best
+}
+
+// keeping is the first number of stages from some on that keeps the limits on a lane; 0 where none that is looked at does.
+func (a *attempt) keeping(l *lane, d degree, stages int) int {
+	t := a.task
+	if stages == 0 || !t.limited() {
+		return stages
+	}
+	last := min(int(t.model.Architecture.Layers), stages+maxFreeStages)
+	if t.asked.stages > 0 {
+		last = stages
+	}
+	for ; stages <= last; stages++ {
+		c := candidate{shape: d.shape(), lane: l, inside: d.inside}
+		c.stages = stages
+		if c.prints = a.footprint(l.class, c.shape); c.prints == nil {
+			return 0
+		}
+		if a.evaluate(&c); c.missed == noLimit {
+			return stages
+		}
+	}
+	return 0
 }
 
 // stagesFor is the fewest stages that fit devices of a class with some offer; 0 where no number does.

@@ -130,12 +130,12 @@ func (n *tenants) addTargets(k islandKind, size int) {
 	if t.asked.tensor == 0 {
 		limit = tensorLimit(class.family, k.wires.link, int32(size))
 	}
-	l := &lane{class: k.class, wires: &k.wires, limit: limit}
+	l := &lane{class: k.class, wires: &k.wires, limit: limit, devices: maxMoreDevices}
 	for _, s := range t.lightest() {
 		for _, how := range t.enough() {
 			a := t.attempt(s, how)
 			for _, d := range t.degrees(s, l, how.divided) {
-				stages := a.stagesFor(k.class, d, t.offer(k.class, class.total))
+				stages := a.keeping(l, d, a.stagesFor(k.class, d, t.offer(k.class, class.total)))
 				if stages == 0 {
 					continue
 				}

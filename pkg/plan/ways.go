@@ -32,13 +32,6 @@ type load struct {
 	task     *task
 	attempts map[attemptKey]*attempt
 	single   *bool // whether one copy fits
-	runs     map[runKey]int
-}
-
-// runKey is a footprint and what a device offers.
-type runKey struct {
-	prints *footprint
-	offer  int64
 }
 
 // attemptKey is a format and how it is tried.
@@ -48,7 +41,7 @@ type attemptKey struct {
 }
 
 func newLoad(t *task) *load {
-	return &load{task: t, attempts: map[attemptKey]*attempt{}, runs: map[runKey]int{}}
+	return &load{task: t, attempts: map[attemptKey]*attempt{}}
 }
 
 func (l *load) attempt(w *way) *attempt {
@@ -173,45 +166,13 @@ func (w *way) holds(l *load) bool {
 	}
 }
 
-// placesMixed says whether a pipeline over several lanes can be placed. The order of its devices is looked for only where
-// the runs of layers that they have room for are enough.
+// placesMixed says whether a pipeline over several lanes can be placed.
 func (l *load) placesMixed(a *attempt, c *candidate) bool {
-	t := l.task
-	instances, layers := t.copies*c.data, int(t.model.Architecture.Layers)
-	caps := c.lane.caps(c.group(), instances, layers)
-	room, last, longest := 0, int64(-1), 0
-	for _, offer := range blocksOf(caps[:c.stages*instances], c.stages) {
-		if offer != last {
-			last, longest = offer, l.longest(c.prints, offer)
-		}
-		room += longest
-	}
-	if room < layers || !l.zonesMayHold(c) {
+	if !l.zonesMayHold(c) {
 		return false
 	}
-	_, ok := a.place(c, t.copies)
+	_, ok := a.place(c, l.task.copies)
 	return ok
-}
-
-// longest is how many consecutive layers fit a device of some offer at most.
-func (l *load) longest(f *footprint, offer int64) int {
-	key := runKey{f, offer}
-	if known, ok := l.runs[key]; ok {
-		return known
-	}
-	longest := 0
-	for first, end := 0, 0; end < f.layers; {
-		if f.bytes(first, end+1) <= offer {
-			end++
-			longest = max(longest, end-first)
-			continue
-		}
-		if first++; end < first {
-			end = first
-		}
-	}
-	l.runs[key] = longest
-	return longest
 }
 
 // holdsOne says whether a single copy fits.
@@ -291,18 +252,7 @@ func (f *footprint) stagesOf(most int64) int {
 // fitting says whether a shape can be placed within the limits, and whether it is a candidate at all.
 func (l *load) fitting(a *attempt, c candidate, caps []int64) (placed, possible bool) {
 	t := a.task
-<<<<<<< HEAD
 	if !a.cut(&c, caps) {
-=======
-	if c.prints = a.footprint(c.lane.class, c.shape); c.prints == nil {
-		return false, false
-	}
-	least := caps[len(caps)-1]
-	if c.stages == 1 || c.prints.stagesOf(least) <= c.stages { // else no cut is found
-		c.ends = c.prints.evenly(c.stages, least)
-	}
-	if c.ends == nil && (caps[0] == least || !c.prints.mayHold(blocksOf(caps, c.stages))) {
->>>>>>> d6fbf0b (Planner: zones are bounded by form before copies are placed in them)
 		return false, false
 	}
 	if t.limited() {

@@ -64,9 +64,39 @@ func (l *load) zoneMayHold(c *candidate, z zoneForm) bool {
 		return false
 	}
 	slices.SortFunc(caps, func(a, b int64) int { return int(min(1, max(-1, b-a))) })
-	room := 0
-	for _, offer := range caps[:c.stages] {
-		room += l.longest(c.prints, offer)
+	return c.prints.hasRoom(caps[:c.stages])
+}
+
+// hasRoom is a necessary condition for a split: the runs of layers that devices have room for are enough.
+func (f *footprint) hasRoom(caps []int64) bool {
+	room, last, longest := 0, int64(-1), 0
+	for _, offer := range caps {
+		if offer != last {
+			last, longest = offer, f.longest(offer)
+		}
+		room += longest
 	}
-	return room >= c.prints.layers
+	return room >= f.layers
+}
+
+// longest is how many consecutive layers fit a device of some offer at most.
+func (f *footprint) longest(offer int64) int {
+	if known, ok := f.runs[offer]; ok {
+		return known
+	}
+	longest := 0
+	for first, end := 0, 0; end < f.layers; {
+		if f.bytes(first, end+1) <= offer {
+			end++
+			longest = max(longest, end-first)
+			continue
+		}
+		first++
+		end = max(first, end)
+	}
+	if f.runs == nil {
+		f.runs = map[int64]int{}
+	}
+	f.runs[offer] = longest
+	return longest
 }
