@@ -250,7 +250,8 @@ func (a *attempt) keeping(l *lane, d degree, stages int) int {
 		if c.prints = a.footprint(l.class, c.shape); c.prints == nil {
 			return 0
 		}
-		if a.evaluate(&c); c.missed == noLimit {
+		a.evaluate(&c)
+		if c.missed == noLimit {
 			return stages
 		}
 	}

@@ -55,7 +55,8 @@ func TestSmallestChangeOfEachKind(t *testing.T) {
 		want         string
 	}{
 		"weights": {
-			[]Node{two}, ask(t, llama(t, 70), 4096, 2, format("BF16")), ReasonTooLarge, KindPrecision,
+			[]Node{two},
+			ask(t, llama(t, 70), 4096, 2, format("BF16")), ReasonTooLarge, KindPrecision,
 			"quantization FP8 instead of BF16 (weights 67.7 GiB instead of 131.4 GiB)",
 		},
 		"weights of another kind": {
@@ -66,27 +67,33 @@ func TestSmallestChangeOfEachKind(t *testing.T) {
 		"sequences": {[]Node{two}, ask(t, llama(t, 8), 1024, 5000, format("INT4"), in8), ReasonTooLarge, KindSequences, "maxSequences 1092 instead of 5000"},
 		"copies":    {[]Node{four}, ask(t, llama(t, 8), 1024, 1, replicas(7)), ReasonTooFewDevices, KindCopies, "replicas 4 instead of 7"},
 		"copies by data": {
-			[]Node{four}, ask(t, llama(t, 8), 1024, 1, parallelism(v1alpha1.Parallelism{Data: ptr(int32(3))}), replicas(2)), ReasonTooFewDevices, KindCopies,
+			[]Node{four},
+			ask(t, llama(t, 8), 1024, 1, parallelism(v1alpha1.Parallelism{Data: ptr(int32(3))}), replicas(2)), ReasonTooFewDevices, KindCopies,
 			"replicas 4 without parallelism.data instead of 2 times 3",
 		},
 		"degrees": {
-			[]Node{four}, ask(t, llama(t, 8), 1024, 1, parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(8)), Pipeline: ptr(int32(1))})), ReasonTooLarge,
+			[]Node{four},
+			ask(t, llama(t, 8), 1024, 1, parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(8)), Pipeline: ptr(int32(1))})), ReasonTooLarge,
 			KindDegrees, "parallelism.tensor 1 instead of 8",
 		},
 		"two degrees": {
-			[]Node{four}, ask(t, llama(t, 8), 1024, 1, parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(8)), Pipeline: ptr(int32(5))})), ReasonTooLarge,
+			[]Node{four},
+			ask(t, llama(t, 8), 1024, 1, parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(8)), Pipeline: ptr(int32(5))})), ReasonTooLarge,
 			KindDegrees, "parallelism.pipeline 1 instead of 5 and parallelism.tensor 1 instead of 8",
 		},
 		"topology": {
-			[]Node{host("a", false, l40s), host("b", false, l40s)}, ask(t, llama(t, 70), 4096, 1, format("INT8"), rack), ReasonTooLarge, KindTopology,
+			[]Node{host("a", false, l40s), host("b", false, l40s)},
+			ask(t, llama(t, 70), 4096, 1, format("INT8"), rack), ReasonTooLarge, KindTopology,
 			"topology.preferred instead of topology.required kubernetes.io/hostname",
 		},
 		"checkpointing": {
-			[]Node{four}, ask(t, llama(t, 8), 1, 1, tuning(v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4})), ReasonTooLarge,
+			[]Node{four},
+			ask(t, llama(t, 8), 1, 1, tuning(v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4})), ReasonTooLarge,
 			KindCheckpointing, "activationCheckpointing true instead of false",
 		},
 		"batch": {
-			[]Node{four}, ask(t, llama(t, 8), 1, 1, tuning(v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4})), ReasonTooLarge,
+			[]Node{four},
+			ask(t, llama(t, 8), 1, 1, tuning(v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4})), ReasonTooLarge,
 			KindBatch, "microBatch 2 instead of 4",
 		},
 		"time to the first token": {[]Node{two}, ask(t, llama(t, 8), 8192, 8, limit(2, 0)), ReasonLimit, KindLimit, "maxTTFTMillis"},
@@ -94,11 +101,13 @@ func TestSmallestChangeOfEachKind(t *testing.T) {
 		"both times":              {[]Node{two}, ask(t, llama(t, 8), 8192, 8, limit(1, 1)), ReasonLimit, KindLimit, "maxTTFTMillis"},
 		"devices on the node":     {[]Node{two}, ask(t, llama(t, 70), 4096, 1, format("BF16")), ReasonTooLarge, KindDevices, "2 more free NVIDIA L40S on node a"},
 		"devices on new nodes": {
-			[]Node{host("a", true, many(2, h100)...)}, ask(t, llama(t, 405), 1024, 1, format("INT4")), ReasonTooLarge, KindDevices,
+			[]Node{host("a", true, many(2, h100)...)},
+			ask(t, llama(t, 405), 1024, 1, format("INT4")), ReasonTooLarge, KindDevices,
 			"1 more free NVIDIA H100 80GB HBM3 on 1 new node like a",
 		},
 		"one placement": {
-			[]Node{taken(four, "", "models/a", "models/a", "models/b")}, ask(t, llama(t, 70), 4096, 1, format("INT8")), ReasonTooLarge, KindMove,
+			[]Node{taken(four, "", "models/a", "models/a", "models/b")},
+			ask(t, llama(t, 70), 4096, 1, format("INT8")), ReasonTooLarge, KindMove,
 			"the devices of models/b (1 NVIDIA L40S; no other free devices hold it in its shape)",
 		},
 		"a placement that fits elsewhere": {
@@ -106,11 +115,13 @@ func TestSmallestChangeOfEachKind(t *testing.T) {
 			ask(t, llama(t, 70), 4096, 1, format("INT8"), rack), ReasonTooLarge, KindMove, "the devices of models/a (1 NVIDIA L40S; it fits elsewhere in its shape)",
 		},
 		"two placements": {
-			[]Node{taken(four, "", "", "models/a", "models/b")}, ask(t, llama(t, 70), 4096, 1, format("BF16")), ReasonTooLarge, KindMove,
+			[]Node{taken(four, "", "", "models/a", "models/b")},
+			ask(t, llama(t, 70), 4096, 1, format("BF16")), ReasonTooLarge, KindMove,
 			"the devices of models/a (1 NVIDIA L40S; no other free devices hold it in its shape) and models/b (1 NVIDIA L40S; ",
 		},
 		"three placements": {
-			[]Node{taken(host("a", false, many(5, l40s)...), "", "models/a", "models/b", "models/c", "models/d")}, ask(t, llama(t, 70), 4096, 1, format("BF16")),
+			[]Node{taken(host("a", false, many(5, l40s)...), "", "models/a", "models/b", "models/c", "models/d")},
+			ask(t, llama(t, 70), 4096, 1, format("BF16")),
 			ReasonTooLarge, KindMove, "the devices of models/a (1 NVIDIA L40S; ",
 		},
 	} {

@@ -160,7 +160,7 @@ func (w *way) holds(l *load) bool {
 	case formMixed:
 		return slices.ContainsFunc(a.mixed(w.pools), func(c *candidate) bool { return l.placesMixed(a, c) })
 	case formDifferent:
-		return l.holdsOne() && a.different(w.pools) != nil
+		return slices.ContainsFunc(w.pools, l.task.hasDevices) && l.holdsOne() && a.different(w.pools) != nil
 	default:
 		return w.holdsEqual(l, a)
 	}
@@ -173,6 +173,15 @@ func (l *load) placesMixed(a *attempt, c *candidate) bool {
 	}
 	_, ok := a.place(c, l.task.copies)
 	return ok
+}
+
+// hasDevices says whether a pool has as many devices as all copies have at least.
+func (t *task) hasDevices(p *pool) bool {
+	devices := 0
+	for _, kind := range p.kinds {
+		devices += len(kind) * len(p.parts[kind[0]].caps)
+	}
+	return devices >= t.instances()*max(1, t.asked.tensor)*max(1, t.asked.stages)
 }
 
 // holdsOne says whether a single copy fits.
@@ -256,7 +265,8 @@ func (l *load) fitting(a *attempt, c candidate, caps []int64) (placed, possible 
 		return false, false
 	}
 	if t.limited() {
-		if a.evaluate(&c); c.missed != noLimit {
+		a.evaluate(&c)
+		if c.missed != noLimit {
 			return false, true
 		}
 	}
