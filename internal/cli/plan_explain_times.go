@@ -205,11 +205,11 @@ func explainTraining(w io.Writer, t *plan.Times) error {
 	}); err != nil {
 		return err
 	}
-	ranks := float64(max(1, job.Strategy.Tensor) * b.Stages * max(1, job.Replicas))
+	ranks := float64(max(1, job.Strategy.Tensor) * b.Stages * max(1, job.Replicas) * max(1, job.Context))
 	rows := [][]string{{"arithmetic", duration(b.Compute), fmt.Sprintf("%s / %.0f devices / %s micro-batches / %s",
 		inUnits(b.Operations, "FLOP"), ranks, three(b.MicroBatches), inUnits(b.Rate, "FLOP/s"))}}
 	if b.Collectives > 0 {
-		rows = append(rows, []string{"collectives", duration(b.Collectives), "two all-reduces a layer and pass"})
+		rows = append(rows, []string{"collectives", duration(b.Collectives), collectivesText(job)})
 	}
 	if b.Transfer > 0 {
 		rows = append(rows, []string{"transfer", duration(b.Transfer), "to the next stage, and gradients back"})
@@ -223,4 +223,17 @@ func explainTraining(w io.Writer, t *plan.Times) error {
 	step := fmt.Sprintf("(%s + %d - 1) × %s + %s + %s", three(b.MicroBatches), b.Stages, duration(pass), duration(b.Reduce), duration(b.Fixed))
 	rows = append(rows, []string{"step", durations(t.Step.Value, t.Step.Low, t.Step.High), step}, []string{"tokens/s", three(tokens / t.Step.Value), fmt.Sprintf("%.0f × %.0f tokens / %s", job.Batch, job.Sequence, duration(t.Step.Value))})
 	return table(w, []string{"PART", "TIME", "ARITHMETIC"}, rows)
+}
+
+// collectivesText says what the ranks of a training job exchange.
+func collectivesText(job *cost.Training) string {
+	const tensor = "two all-reduces a layer and pass"
+	if job.Context <= 1 {
+		return tensor
+	}
+	context := fmt.Sprintf("keys and values to %d other context ranks a layer and pass", job.Context-1)
+	if job.Strategy.Tensor <= 1 {
+		return context
+	}
+	return tensor + ", " + context
 }

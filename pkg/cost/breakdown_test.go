@@ -135,6 +135,7 @@ func TestTrainingBreakdownAddsUp(t *testing.T) {
 			Profile: profileOf(t, "Llama-3.1-8B"), Device: deviceOf(t, "NVIDIA H200"),
 			Strategy: Strategy{Tensor: degree.Draw(t, "tensor"), Pipeline: degree.Draw(t, "pipeline")}, Replicas: degree.Draw(t, "replicas"),
 			Batch: rapid.Float64Range(1, 1024).Draw(t, "batch"), MicroBatch: rapid.Float64Range(1, 8).Draw(t, "micro"), Sequence: 4096,
+			Context: degree.Draw(t, "context"), ContextRate: rapid.SampledFrom([]float64{0, 4e11}).Draw(t, "rate"),
 			Checkpointing: rapid.Bool().Draw(t, "checkpointing"), Frozen: rapid.Bool().Draw(t, "frozen"),
 		}
 		b := job.Break(&c)

@@ -37,7 +37,7 @@ func (t *task) degrees(s step, l *lane, divided bool) []degree {
 			for _, context := range t.contexts(tensor, divided) {
 				for _, expert := range t.experts(s, tensor, data, context) {
 					for _, decode := range t.decodes(tensor, context, divided) {
-						found = append(found, t.islands(degree{tensor: tensor, data: data, expert: expert, context: context, decode: decode}, l.limit)...)
+						found = t.islands(found, degree{tensor: tensor, data: data, expert: expert, context: context, decode: decode}, l.limit)
 					}
 				}
 			}
@@ -46,26 +46,26 @@ func (t *task) degrees(s step, l *lane, divided bool) []degree {
 	return found
 }
 
-// islands are the ways in which data and context ranks may share islands. Ranks of attention data parallelism exchange
+// islands adds the ways in which data and context ranks may share islands. Ranks of attention data parallelism exchange
 // tokens in every layer and leave an island only where they are asked for; in training it is context ranks that do, and
 // data ranks lie anywhere.
-func (t *task) islands(d degree, limit int) []degree {
+func (t *task) islands(found []degree, d degree, limit int) []degree {
 	together, spread := d.context, true
 	if t.workload.Training == nil {
 		together = d.context * d.data
 		spread = d.data == 1 || t.asked.data > 1
 	}
-	var ways []degree
-	for _, inside := range []int{together, 1} {
-		if d.inside = inside; inside == 1 && !spread || inside > 1 && d.tensor*inside > limit {
-			continue
-		}
-		if ways = append(ways, d); together == 1 {
-			break
-		}
+	if d.inside = together; together > 1 && d.tensor*together <= limit {
+		found = append(found, d)
 	}
-	return ways
+	if d.inside = 1; together == 1 || spread {
+		found = append(found, d)
+	}
+	return found
 }
+
+// alone is the only degree where there is no choice.
+var alone = []int{1}
 
 func (t *task) tensors(limit int) []int {
 	if n := t.asked.tensor; n > 0 {
@@ -98,11 +98,11 @@ func (t *task) datas(tensor int, l *lane) []int {
 		}
 		return []int{t.asked.data}
 	}
-	degrees := []int{1}
 	if w := t.workload.Training; w != nil {
 		if !shards(w.Sharding) {
-			return degrees
+			return alone
 		}
+		degrees := []int{1}
 		passes := int(w.GlobalBatch) / max(1, int(w.MicroBatch))
 		for d := 2; d <= min(passes, l.devices/max(1, tensor)); d++ {
 			if int(w.GlobalBatch)%(d*max(1, int(w.MicroBatch))) == 0 {
@@ -112,8 +112,9 @@ func (t *task) datas(tensor int, l *lane) []int {
 		return degrees
 	}
 	if t.model.Architecture.MoE == nil || !t.facts.attendsApart || t.facts.dataIsTensor && tensor > 1 {
-		return degrees
+		return alone
 	}
+	degrees := []int{1}
 	for d := 2; d*tensor <= min(l.limit, maxAttentionData); d *= 2 {
 		degrees = append(degrees, d)
 	}
@@ -136,7 +137,7 @@ func (t *task) contexts(tensor int, divided bool) []int {
 		return []int{t.asked.context}
 	}
 	if !divided || t.workload.Training == nil {
-		return []int{1}
+		return alone
 	}
 	var degrees []int
 	for d := 2; d <= maxContext; d *= 2 {
@@ -151,7 +152,7 @@ func (t *task) contexts(tensor int, divided bool) []int {
 // otherwise. They are chosen for latents alone.
 func (t *task) decodes(tensor, context int, divided bool) []int {
 	if !divided || t.workload.Inference == nil {
-		return []int{1}
+		return alone
 	}
 	if !t.facts.decodeContext || !t.latent() || context > 1 {
 		return nil
@@ -177,7 +178,7 @@ func (t *task) latent() bool {
 func (t *task) experts(s step, tensor, data, context int) []int {
 	moe := t.model.Architecture.MoE
 	if moe == nil {
-		return []int{1}
+		return alone
 	}
 	fits := func(expert int) bool {
 		return (expert == 1 || expertFits(t.engine, expert, tensor, data, context)) && int(moe.Experts)%expert == 0 &&

@@ -215,6 +215,13 @@ func TestContextIsChosenWhereNothingElseHolds(t *testing.T) {
 		if !want {
 			continue
 		}
+		explained, err := Explain(NewCluster(nodes), r, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if step := explained.Parts[0].Times.Step; whole(step.Value*1e3) != spec.Estimate.StepMillis || explained.Shapes == 0 {
+			t.Errorf("the explanation counts %g s a step and %d shapes, the plan says %d ms", step.Value, explained.Shapes, spec.Estimate.StepMillis)
+		}
 		r = ask(t, llama(t, 8), 1, 1, engine("Megatron"), train(workload), parallelism(v1alpha1.Parallelism{Context: ptr(int32(1))}))
 		var no *Unplaceable
 		if _, err := Plan(NewCluster(nodes), r); !errors.As(err, &no) {

@@ -60,7 +60,7 @@ func priceTogether(a, b *v1alpha1.Estimate) (micro int64, basis string) {
 
 func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
 	a := s.attempt
-	c := &candidate{shape: p.shape, prints: p.prints, ends: p.ends, lane: t.laneOf(p), inside: p.inside}
+	c := &candidate{shape: p.shape, prints: p.prints, ends: p.ends, lane: t.laneOf(p), inside: t.insideOf(p)}
 	class := &t.cluster.classes[c.lane.class]
 	f := &class.facts
 	if !f.judged {
@@ -163,6 +163,20 @@ func (a *attempt) stages(p *portion) []cost.Stage {
 		first = p.ends[i]
 	}
 	return stages
+}
+
+// insideOf is how many context ranks of a portion share an island: all or none of them.
+func (t *task) insideOf(p *portion) int {
+	c := t.cluster
+	for _, devices := range p.instances[0] {
+		first := c.device(devices[0])
+		for _, at := range devices {
+			if d := c.device(at); c.nodeOf(at) != c.nodeOf(devices[0]) || d.island != first.island {
+				return 1
+			}
+		}
+	}
+	return max(1, p.context)
 }
 
 // laneOf is the kind of device of a portion; of several the slowest, which the others wait for.

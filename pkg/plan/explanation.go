@@ -80,7 +80,12 @@ func Explain(cluster *Cluster, request Request, spec *v1alpha1.ShardingPlanSpec)
 
 // find takes the attempt of a step of the ladder that gives the plan's bytes.
 func (e *explainer) find(t *task, at int) error {
+	s := &e.spec.Strategy
+	divided := s.DecodeContext > 1 || t.asked.context == 0 && s.Context > 1
 	for _, how := range t.tries() {
+		if how.divided != divided {
+			continue
+		}
 		e.attempt = t.attempt(t.ladder[at], how)
 		if err := e.check(); err != nil {
 			return err

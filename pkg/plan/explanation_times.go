@@ -29,7 +29,7 @@ type Times struct {
 // times explains what a copy of a portion delivers; nil where rates are not known.
 func (e *explainer) times(p *portion) (*Times, error) {
 	t := e.task
-	c := &candidate{shape: p.shape, prints: p.prints, ends: p.ends, lane: t.laneOf(p)}
+	c := &candidate{shape: p.shape, prints: p.prints, ends: p.ends, lane: t.laneOf(p), inside: t.insideOf(p)}
 	class := &t.cluster.classes[c.lane.class]
 	if !class.facts.judged {
 		return nil, nil

@@ -20,8 +20,6 @@ type portion struct {
 	shape
 	layout
 	prints *footprint
-	// inside is that of the candidate; 0 where it is not known.
-	inside int
 	outcome
 }
 
@@ -217,7 +215,7 @@ func regroup(groups [][][]int32, apart, stage int) [][][]int32 {
 }
 
 func (a *attempt) portion(c *candidate, l layout) portion {
-	return portion{shape: c.shape, layout: l, prints: c.prints, inside: c.inside, outcome: c.outcome}
+	return portion{shape: c.shape, layout: l, prints: c.prints, outcome: c.outcome}
 }
 
 func (a *attempt) solved(log *rejections, portions []portion, candidates []*candidate, chosen *candidate) *solution {
