@@ -73,15 +73,15 @@ func Bars(in io.Reader, out io.Writer) error {
 		return fmt.Errorf("%s is missing: run it with the others", Baseline)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "BENCHMARK\tMEASURED\tBAR\tOF BAR\tOF BASELINE\tHOLDS")
+	writeRow(table, "BENCHMARK", "MEASURED", "BAR", "OF BAR", "OF BASELINE", "HOLDS")
 	for i := range runs {
 		for _, b := range bars {
 			if value, ok := runs[i].values[b.unit]; ok && b.name.MatchString(runs[i].name) {
-				fmt.Fprintln(table, strings.Join(barCells(&runs[i], b.unit, value, b.most, baseline), "\t"))
+				writeRow(table, barCells(&runs[i], b.unit, value, b.most, baseline)...)
 			}
 		}
 	}
-	fmt.Fprintf(table, "%s\t%s\n", Baseline, time.Duration(baseline))
+	writeRow(table, Baseline, time.Duration(baseline).String())
 	return table.Flush()
 }
 

@@ -20,10 +20,15 @@ func (r *Result) OK() bool {
 	return r.Figures > 0 && r.Failed == 0 && r.Skipped == 0 && len(r.Other) == 0
 }
 
+// writeRow writes a row of cells. An error of the writer below comes again at Flush.
+func writeRow(table *tabwriter.Writer, cells ...string) {
+	_, _ = io.WriteString(table, strings.Join(cells, "\t")+"\n")
+}
+
 // Table reads the output of `go test -v` and writes the figures in it as a table, in the order in which they come.
 func Table(in io.Reader, out io.Writer) (*Result, error) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "SUBJECT\tWHAT\tMEASURED\tBAR\tHOLDS")
+	writeRow(table, "SUBJECT", "WHAT", "MEASURED", "BAR", "HOLDS")
 	result := &Result{}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
@@ -47,7 +52,7 @@ func Table(in io.Reader, out io.Writer) (*Result, error) {
 			} else {
 				subject = row[0]
 			}
-			fmt.Fprintln(table, strings.Join(row, "\t"))
+			writeRow(table, row...)
 		case strings.HasPrefix(trimmed, "--- SKIP"):
 			result.Skipped++
 			result.Other = append(result.Other, trimmed)

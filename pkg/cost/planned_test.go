@@ -134,7 +134,7 @@ func choose(t *testing.T, cluster *plan.Cluster, o *truth.Observation, loads []i
 // scores are regrets of choices.
 type scores struct {
 	groups, near, unmeasured, none int
-	regret, smallest               float64
+	regret                         float64
 	missed                         []string
 }
 

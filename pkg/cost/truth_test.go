@@ -172,7 +172,7 @@ func TestLeftOut(t *testing.T) {
 	}{{"model", result.Models}, {"product", result.Products}} {
 		checked := false
 		for _, m := range out.list {
-			subject, what := m.Table+", a whole "+out.what+" left out", fmt.Sprint(m.Quantity)+", median error"
+			subject, what := m.Table+", a whole "+out.what+" left out", m.Quantity+", median error"
 			if m.Table != "trtllm" {
 				figure.Report(subject, what, fmt.Sprintf("%.1f %% of %d", 100*m.Error, m.Count)).Hold(t)
 				continue

@@ -90,10 +90,10 @@ func (r draws) request(m *model.Model, devices int) Request {
 		if r.oneIn(5) {
 			s.Quantization = v1alpha1.QuantizationAuto
 		}
-		switch {
-		case r.oneIn(8):
+		switch r.IntN(8) {
+		case 0:
 			s.Topology = &v1alpha1.TopologyRequirements{Required: ptr("kubernetes.io/hostname")}
-		case r.oneIn(8):
+		case 1:
 			s.Topology = &v1alpha1.TopologyRequirements{Preferred: ptr("kubernetes.io/hostname")}
 		}
 		if r.oneIn(4) {
