@@ -1,0 +1,126 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// best are the ways that the rule allows: of those whose times are known where there are any, those within the tolerance
+// of the best value, of them those with the fewest devices, and of them those of the best value. Where no times are known,
+// one tensor group comes before a pipeline.
+func (x *exhaustive) best(ways []seating) []seating {
+	judged := slices.ContainsFunc(ways, func(w seating) bool { return w.judged })
+	var left []seating
+	value := math.Inf(1)
+	for _, w := range ways {
+		if w.judged == judged {
+			left, value = append(left, w), min(value, w.value)
+		}
+	}
+	near := math.Inf(1)
+	if tolerance := x.task.tolerance(judged); !math.IsInf(tolerance, 1) {
+		near = value * (1 + tolerance)
+	}
+	left = slices.DeleteFunc(left, func(w seating) bool { return w.value > near })
+	if grouped := func(w seating) bool { return w.stages == 1 }; !judged && slices.ContainsFunc(left, grouped) {
+		left = slices.DeleteFunc(left, func(w seating) bool { return !grouped(w) })
+	}
+	fewest := slices.MinFunc(left, func(a, b seating) int { return cmp.Compare(a.total(), b.total()) })
+	left = slices.DeleteFunc(left, func(w seating) bool { return w.total() > fewest.total() })
+	least := slices.MinFunc(left, func(a, b seating) int { return cmp.Compare(a.value, b.value) })
+	return slices.DeleteFunc(left, func(w seating) bool { return w.value > least.value })
+}
+
+// disagreement says what of a plan the exhaustive search says otherwise; empty where nothing is. What is the kind of answer.
+func (x *exhaustive) disagreement(spec *v1alpha1.ShardingPlanSpec) (what, why string) {
+	for _, s := range x.task.ladder {
+		for _, lean := range []bool{false, true} {
+			x.attempt = x.task.attempt(s, try{lean: lean})
+			for _, level := range x.levels() {
+				x.setZones(level != "")
+				if what, why = x.disagreementHere(spec); what != "none" {
+					return what, why
+				}
+			}
+		}
+	}
+	if spec != nil {
+		return "none", "nothing fits, and the plan is " + spec.Strategy.Summary
+	}
+	return "none", ""
+}
+
+// levels are the topology levels in the order in which they are tried.
+func (x *exhaustive) levels() []string {
+	if x.task.prefer != "" {
+		return []string{x.task.prefer, x.task.require.level}
+	}
+	return []string{x.task.require.level}
+}
+
+// disagreementHere is that of one format, batch and topology level.
+func (x *exhaustive) disagreementHere(spec *v1alpha1.ShardingPlanSpec) (what, why string) {
+	copies := x.task.copies
+	if ways := x.uniform(copies); len(ways) > 0 {
+		return "uniform", x.against(spec, ways)
+	}
+	for _, other := range []struct {
+		what string
+		may  func(int) bool
+	}{{"different", x.different}, {"mixed", x.mixed}} {
+		if (copies == 1 && other.what == "different") || !other.may(copies) {
+			continue
+		}
+		if spec == nil || spec.Quantization != x.attempt.step.format {
+			return other.what, "copies of " + other.what + " kind fit, and no plan was found"
+		}
+		return other.what, ""
+	}
+	return "none", ""
+}
+
+// against holds a plan to the ways that the rule allows.
+func (x *exhaustive) against(spec *v1alpha1.ShardingPlanSpec, ways []seating) string {
+	best := x.best(ways)
+	if spec == nil {
+		return fmt.Sprintf("%s fits, and no plan was found", best[0].String())
+	}
+	if len(spec.OtherShapes) > 0 {
+		return fmt.Sprintf("%s fits, and the plan has copies of %d shapes", best[0].String(), 1+len(spec.OtherShapes))
+	}
+	got := shape{tensor: int(spec.Strategy.Tensor), stages: int(spec.Strategy.Pipeline), data: int(spec.Strategy.Data), expert: int(spec.Strategy.Expert)}
+	kind := x.kindOf(spec)
+	if slices.ContainsFunc(best, func(w seating) bool { return w.shape == got && w.kind == kind }) {
+		return ""
+	}
+	var list []string
+	chosen := fmt.Sprintf("%s on %s, which does not fit", spec.Strategy.Summary, kind)
+	for _, w := range ways {
+		list = append(list, w.String())
+		if w.shape == got && w.kind == kind {
+			chosen = w.String()
+		}
+	}
+	return fmt.Sprintf("the rule says %s, the plan is %s; of\n%s", best[0].String(), chosen, strings.Join(list, "\n"))
+}
+
+// kindOf is the kind of a plan's devices.
+func (x *exhaustive) kindOf(spec *v1alpha1.ShardingPlanSpec) string {
+	kinds := map[string]bool{}
+	for _, row := range spec.Nodes {
+		for _, id := range row.Devices {
+			at := slices.IndexFunc(x.spots, func(s spot) bool { return s.node == row.Node && s.id == id })
+			if at < 0 {
+				return "a device that is not free"
+			}
+			kinds[x.spots[at].kind] = true
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(kinds)), " and ")
+}
