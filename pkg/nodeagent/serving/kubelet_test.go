@@ -302,6 +302,11 @@ func TestNothingMovesWithoutTheKubeletsAnswer(t *testing.T) {
 // Updates, restarts and allocations go on at the same time.
 func TestConcurrentUse(t *testing.T) {
 	plugin, folder := plugged(t)
+	// Both devices are offered before anything else happens, whenever Run gets to run.
+	plugin.Update(nil, statusOf(gpu(0), gpu(1)), v1alpha1.AcceleratorInventorySpec{})
+	first := startRegistrar(t, folder)
+	first.await("both devices", first.has("nvidia-0", "nvidia-1"))
+	first.stop()
 	var running sync.WaitGroup
 	for worker := range 4 {
 		running.Go(func() {
