@@ -136,6 +136,14 @@ func (a *attempt) title(c *candidate) string {
 	return clip(fmt.Sprintf("%s on %s", a.task.summary(c.shape, 1), a.task.cluster.classes[c.lane.class].name()), 64)
 }
 
+// worse is by which part of the chosen one's figure a candidate is worse: tokens per second fall, times and prices rise.
+func (t *task) worse(c, chosen *candidate) float64 {
+	if t.workload.Training == nil && t.objective() == v1alpha1.ObjectiveThroughput {
+		return 1 - chosen.value/c.value
+	}
+	return c.value/chosen.value - 1
+}
+
 // loss says what a candidate loses against the chosen one.
 func (a *attempt) loss(c, chosen *candidate) v1alpha1.RejectedPlan {
 	t := a.task
@@ -152,7 +160,7 @@ func (a *attempt) loss(c, chosen *candidate) v1alpha1.RejectedPlan {
 		return p
 	}
 	p.Message += "; " + t.valueText(c) + " instead of " + t.valueText(chosen)
-	if worse := c.value/chosen.value - 1; worse >= 0.0005 {
+	if worse := t.worse(c, chosen); worse >= 0.0005 {
 		p.Message += fmt.Sprintf(" (%.1f %% worse)", worse*100)
 	} else if worse <= -0.0005 {
 		p.Message += fmt.Sprintf(" (%.1f %% better)", -worse*100)

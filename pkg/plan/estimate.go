@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
@@ -190,7 +191,22 @@ func (t *task) laneOf(p *portion) *lane {
 			}
 		}
 	}
+	if t.onOneIsland(p.instances[:p.data]) {
+		l.limit = p.shape.devices() * p.data
+	}
 	return l
+}
+
+// onOneIsland says whether the devices of a copy are.
+func (t *task) onOneIsland(instances [][][]int32) bool {
+	first := instances[0][0][0]
+	d, n := t.cluster.device(first), t.cluster.nodeOf(first)
+	for _, at := range slices.Concat(slices.Concat(instances...)...) {
+		if t.cluster.nodeOf(at) != n || t.cluster.device(at).island != d.island {
+			return false
+		}
+	}
+	return true
 }
 
 // basis says what the numbers rest on, and at how many requests they hold.

@@ -130,7 +130,7 @@ func TestRejectedFormsAreListedWithNumbers(t *testing.T) {
 	nodes := []Node{host("a", true, many(2, h100)...)}
 	spec := mustPlan(t, NewCluster(nodes), ask(t, llama(t, 70), 8192, 8))
 	wants := []v1alpha1.RejectedPlan{
-		{Strategy: "PP2 on NVIDIA H100 80GB HBM3", Reason: ReasonWorse, Message: "(67.8 % worse); TTFT 841 ms instead of 495; TPOT 36.9 ms instead of 22.1; 8.78 USD instead of 5.23 for a million tokens"},
+		{Strategy: "PP2 on NVIDIA H100 80GB HBM3", Reason: ReasonWorse, Message: "(40.4 % worse); TTFT 841 ms instead of 495; TPOT 36.9 ms instead of 22.1; 8.78 USD instead of 5.23 for a million tokens"},
 		{Strategy: "None on NVIDIA H100 80GB HBM3", Reason: ReasonTooLarge, Message: "a device needs 92.6 GiB (weights 67.7 GiB, KV cache 20.0 GiB, activations 4.8 GiB, overhead 133 MiB) and offers 71.1 GiB at most"},
 		{Strategy: "None BF16", Reason: ReasonTooLarge, Message: "GiB"},
 		{Strategy: "TP2 BF16", Reason: ReasonTooLarge, Message: "GiB"},

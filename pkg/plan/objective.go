@@ -212,8 +212,12 @@ func (a *attempt) trainingOf(c *candidate, device *cost.Device) *cost.Training {
 	if c.inside > 1 {
 		between = device.Link
 	}
+	d := *device
+	if c.lane.wires.link && c.lane.limit >= c.total() {
+		d.Network = d.Link // the ranks need not leave their island
+	}
 	return &cost.Training{
-		Profile: a.profile(), Device: device, Strategy: cost.Strategy{Tensor: c.tensor, Pipeline: c.stages, Expert: c.expert}, Replicas: c.data,
+		Profile: a.profile(), Device: &d, Strategy: cost.Strategy{Tensor: c.tensor, Pipeline: c.stages, Expert: c.expert}, Replicas: c.data,
 		Context: max(1, c.context), ContextRate: between,
 		Batch: float64(w.GlobalBatch), MicroBatch: float64(max(1, w.MicroBatch)), Sequence: float64(w.SequenceLength),
 		Checkpointing: w.ActivationCheckpointing, Frozen: w.Method == "LoRA" || w.Method == "QLoRA" || w.Method == "Prefix",
