@@ -1,0 +1,3 @@
+package collective
+
+func childMain() bool { return false }
