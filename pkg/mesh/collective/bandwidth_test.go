@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -83,20 +84,94 @@ func withChild(t testing.TB, role string, bytes int) (*Communicator, net.Conn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
+	t.Cleanup(func() { _ = listeners[2].Close() })
+	if role != "measure bandwidth" {
+		return c, nil
+	}
 	conn, err := listeners[2].Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close(); _ = listeners[2].Close() })
+	t.Cleanup(func() { _ = conn.Close() })
 	return c, conn
 }
 
+// A plain stream from one process to the other keeps one core busy with writing and one with reading. A ring moves as much
+// in the other direction at the same time: on a machine with fewer than four cores it is held against a stream that does
+// so too, since the cores, and not the ring, are the limit there. Both ratios are printed.
 func TestRingBandwidth(t *testing.T) {
-	const bytes = 16 << 20
-	c, conn := withChild(t, "measure bandwidth", bytes)
-	got, err := measure(c, conn, bandwidthRounds, bytes)
-	if err != nil {
-		t.Fatal(err)
+	const (
+		bytes = 16 << 20
+		bar   = 0.6
+		tries = 4
+	)
+	if raceEnabled {
+		t.Skip("the race detector slows the ring and not the kernel's streams")
 	}
-	t.Log(got)
+	c, conn := withChild(t, "measure bandwidth", bytes)
+	var best float64
+	for range tries {
+		got, err := measure(c, conn, bandwidthRounds/tries, bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log(got)
+		stream := got.plain
+		if runtime.NumCPU() < 4 {
+			stream = got.duplex
+		}
+		best = max(best, got.ring/stream)
+	}
+	if best < bar {
+		t.Errorf("the ring reaches %.0f%% of a TCP stream, want at least %.0f%%", 100*best, 100*bar)
+	}
+}
+
+// BenchmarkRing is an all-reduce between two processes. Its MB/s are bus bandwidth.
+func BenchmarkRing(b *testing.B) {
+	for _, bytes := range []int{4 << 10, 1 << 20, 16 << 20, 64 << 20} {
+		b.Run(fmt.Sprintf("%dKiB", bytes>>10), func(b *testing.B) {
+			c, _ := withChild(b, "reduce until it fails", bytes)
+			buffer := make([]byte, bytes)
+			b.SetBytes(int64(bytes))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := c.World().AllReduce(b.Context(), buffer, FP32, Sum); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkTree is a small all-reduce within the process, which counts what a call itself costs.
+func BenchmarkTree(b *testing.B) {
+	groups := worldGroups(localWorld(b, 8))
+	buffers := blank(8, 64)
+	b.ReportAllocs()
+	for b.Loop() {
+		onAll(groups, func(i int, g Group) error { return g.AllReduce(b.Context(), buffers[i], FP32, Sum) })
+	}
+}
+
+func BenchmarkKernels(b *testing.B) {
+	for _, dtype := range DTypes() {
+		for _, op := range Ops() {
+			b.Run(dtype.String()+"/"+op.String(), func(b *testing.B) {
+				r, err := ReductionOf(dtype, op)
+				if err != nil {
+					b.Fatal(err)
+				}
+				const count = 16 << 10
+				values, wire, own := make([]byte, count*dtype.Size()), make([]byte, count*r.WireSize), make([]byte, count*r.WireSize)
+				b.SetBytes(int64(len(values)))
+				b.ReportAllocs()
+				for b.Loop() {
+					r.Encode(wire, values)
+					r.combine(own, own, wire)
+					r.Decode(values, own, 2)
+				}
+			})
+		}
+	}
 }

@@ -16,6 +16,8 @@ type call struct {
 
 	// Places in the group of the ranks that are waited for, -1 for none: who is named when the context ends.
 	receiving, sending atomic.Int32
+
+	out, in header // of the frames that are being sent and received
 }
 
 func (g *group) begin(ctx context.Context, l lane, h header) *call {
@@ -66,8 +68,8 @@ func (k *call) sendSegment(to, step, segment int, payload []byte) error {
 	defer k.sending.Store(-1)
 	stream, err := k.group.sender(k.ctx, k.lane, to)
 	if err == nil {
-		h := k.frame(step, segment, len(payload))
-		err = stream.send(&h, payload)
+		k.out = k.frame(step, segment, len(payload))
+		err = stream.send(&k.out, payload)
 	}
 	if err != nil {
 		return k.group.c.blame(k.group.ranks[to], err)
@@ -78,16 +80,16 @@ func (k *call) sendSegment(to, step, segment int, payload []byte) error {
 // receiveSegment receives one frame from a member into a buffer.
 func (k *call) receiveSegment(from, step, segment int, into []byte) error {
 	return k.await(from, func(stream receiver) error {
-		h := k.frame(step, segment, len(into))
-		return stream.receive(&h, into)
+		k.in = k.frame(step, segment, len(into))
+		return stream.receive(&k.in, into)
 	})
 }
 
 // consumeSegment receives one frame of a length from a member piece by piece.
 func (k *call) consumeSegment(from, step, segment, length int, use func(offset int, piece []byte)) error {
 	return k.await(from, func(stream receiver) error {
-		h := k.frame(step, segment, length)
-		return stream.consume(&h, use)
+		k.in = k.frame(step, segment, length)
+		return stream.consume(&k.in, use)
 	})
 }
 

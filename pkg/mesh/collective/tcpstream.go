@@ -9,7 +9,7 @@ import (
 
 // pieceBytes is how much of a payload is read before it is combined: it stays in a processor's cache meanwhile. It is a
 // multiple of every element's size.
-const pieceBytes = 128 << 10
+const pieceBytes = 64 << 10
 
 // tcpSender writes frames with one system call each, straight from the caller's buffer.
 type tcpSender struct {
@@ -19,6 +19,7 @@ type tcpSender struct {
 	cut    bool // a frame was not sent to its end
 	head   [headerSize]byte
 	vector [2][]byte
+	rest   net.Buffers // of the vector, while it is written
 }
 
 func (s *tcpSender) send(h *header, payload []byte) error {
@@ -26,8 +27,8 @@ func (s *tcpSender) send(h *header, payload []byte) error {
 	defer s.mu.Unlock()
 	h.put(&s.head)
 	s.vector[0], s.vector[1] = s.head[:], payload
-	buffers := net.Buffers(s.vector[:])
-	_, err := buffers.WriteTo(s.conn)
+	s.rest = s.vector[:]
+	_, err := s.rest.WriteTo(s.conn)
 	s.vector[1] = nil
 	s.cut = s.cut || err != nil
 	return err
