@@ -47,12 +47,10 @@ func (k *call) end(err error) error {
 	if !k.stop() {
 		<-k.group.c.failed
 	}
-	select {
-	case <-k.group.c.failed:
-		return k.group.c.failure
-	default:
-		return err
+	if failure := k.group.c.Err(); failure != nil {
+		return failure
 	}
+	return err
 }
 
 // frame is the header of one frame of the call.

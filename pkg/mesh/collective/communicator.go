@@ -45,10 +45,8 @@ func newCommunicator(rank, size int) *Communicator {
 
 // start makes the group of all ranks, and fails if a rank was lost since it was met.
 func (c *Communicator) start() error {
-	select {
-	case <-c.failed:
-		return c.failure
-	default:
+	if err := c.Err(); err != nil {
+		return err
 	}
 	ranks := make([]int, c.size)
 	for i := range ranks {
@@ -67,6 +65,19 @@ func (c *Communicator) Size() int { return c.size }
 
 // World is the group of all ranks.
 func (c *Communicator) World() Group { return c.world }
+
+// Done is closed when the communicator has failed or is closed.
+func (c *Communicator) Done() <-chan struct{} { return c.failed }
+
+// Err is why Done is closed, nil before.
+func (c *Communicator) Err() error {
+	select {
+	case <-c.failed:
+		return c.failure
+	default:
+		return nil
+	}
+}
 
 // Group makes a group of ranks of the communicator, of which this one must be one; a rank's place in the list is its rank
 // in the group. Groups may overlap, and calls on different groups may be made at the same time. All members must make

@@ -102,10 +102,8 @@ func (g *group) collect(ctx context.Context, h header, do func(*call) error) err
 }
 
 func (g *group) do(ctx context.Context, l lane, h header, do func(*call) error) error {
-	select {
-	case <-g.c.failed:
-		return g.c.failure
-	default:
+	if err := g.c.Err(); err != nil {
+		return err
 	}
 	k := g.begin(ctx, l, h)
 	return k.end(do(k))
