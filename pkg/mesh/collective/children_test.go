@@ -104,7 +104,11 @@ func startChild(t testing.TB, config childConfig, listener net.Listener) *child 
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := listener.(*net.TCPListener).File()
+	tcpListener, ok := listener.(*net.TCPListener)
+	if !ok {
+		t.Fatalf("a child cannot inherit a %T", listener)
+	}
+	file, err := tcpListener.File()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,8 +39,10 @@ func TestFailuresAreNamedOnAllRanks(t *testing.T) {
 		rank    int // -1 for any: who is named depends on who waits for whom
 	}{
 		"aborts": {func(_ *testing.T, c *Communicator) error { c.Abort("disk full"); return sum(never, c.World(), 1) }, 1, Aborted, 2},
-		"aborts under a ring": {func(_ *testing.T, c *Communicator) error { c.Abort("disk full"); return sum(never, c.World(), 1) },
-			1 << 20, Aborted, 2},
+		"aborts under a ring": {
+			func(_ *testing.T, c *Communicator) error { c.Abort("disk full"); return sum(never, c.World(), 1) },
+			1 << 20, Aborted, 2,
+		},
 		"leaves":          {func(_ *testing.T, c *Communicator) error { return c.Close() }, 1, Left, 2},
 		"deadline":        {withDeadline(sum, 1), 10, TimedOut, -1},
 		"cancelled":       {cancelled(sum), 1 << 20, TimedOut, -1},
@@ -169,7 +171,10 @@ func TestBusyGroup(t *testing.T) {
 	for transport, make := range transports {
 		t.Run(transport, func(t *testing.T) {
 			world := make(t, 2)
-			g := world[0].World().(*group)
+			g, ok := world[0].World().(*group)
+			if !ok {
+				t.Fatalf("the group is a %T", world[0].World())
+			}
 			g.collective.Lock()
 			if err := g.Barrier(t.Context()); !errors.Is(err, ErrBusy) {
 				t.Errorf("got %v, want %v", err, ErrBusy)

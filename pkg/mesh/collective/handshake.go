@@ -31,6 +31,13 @@ const (
 
 var magic = [4]byte{'R', 'W', 'c', 'l'}
 
+// identity is who a rank is to others.
+type identity struct {
+	rank, size int
+	mesh       [sha256.Size]byte
+	secret     []byte
+}
+
 // hello is what a dialer says.
 type hello struct {
 	key   streamKey
@@ -119,13 +126,6 @@ func (id *identity) parse(from *[helloSize]byte) (hello, error) {
 		return h, refusedStream
 	}
 	return h, nil
-}
-
-// identity is who a rank is to others.
-type identity struct {
-	rank, size int
-	mesh       [sha256.Size]byte
-	secret     []byte
 }
 
 func (id *identity) prove(side string, said ...[]byte) []byte {

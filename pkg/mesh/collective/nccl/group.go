@@ -39,6 +39,7 @@ func (l *Library) Group(ctx context.Context, c *collective.Communicator, ranks [
 	var id uniqueID
 	if base.Rank() == 0 {
 		if err := l.ncclError("ncclGetUniqueId", l.getUniqueID(&id)); err != nil {
+			c.Abort(err.Error())
 			return nil, err
 		}
 	}

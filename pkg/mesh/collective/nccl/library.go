@@ -65,7 +65,7 @@ type config struct {
 }
 
 // nonBlocking makes calls of NCCL return before they are done, so that they can be given up.
-func nonBlocking() *config { return &config{size: 24, magic: 0xcafebeef, version: 21400} }
+func nonBlocking() *config { return &config{size: 24, magic: 0xcafebeef, version: 21400, blocking: 0} }
 
 // binding is a function's place and its symbol.
 type binding struct {
