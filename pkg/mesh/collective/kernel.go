@@ -6,11 +6,15 @@ type number interface {
 	float32 | int32 | int64 | uint8 | uint16
 }
 
-// view is a buffer as numbers of the machine's byte order. What does not fill a number is left out. The processors that
-// Go's collectors run on here read numbers at any address.
+// view is a buffer as numbers of the machine's byte order. What does not fill a number is left out. amd64 and arm64 read
+// numbers at any address.
 func view[T number](buffer []byte) []T {
 	var zero T
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(buffer))), len(buffer)/int(unsafe.Sizeof(zero)))
+	length := len(buffer) / int(unsafe.Sizeof(zero))
+	if length == 0 {
+		return nil // its address may be that of something smaller
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(buffer))), length)
 }
 
 // kernel combines two buffers of equal length element by element. The result may be one of them.

@@ -2,6 +2,7 @@ package collective
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -123,9 +124,15 @@ func mustAll(t testing.TB, what string, groups []Group, call func(ctx context.Co
 // randomBuffer has elements whose sums and products over many ranks are exact in FP32; integers are of any value.
 func randomBuffer(random *rand.Rand, dtype DType, op Op, count int) []byte {
 	buffer := make([]byte, 0, count*dtype.Size())
+	if dtype == UINT8 {
+		for len(buffer) < count {
+			buffer = binary.LittleEndian.AppendUint64(buffer, random.Uint64())
+		}
+		return buffer[:count:count]
+	}
 	for range count {
 		switch dtype {
-		case INT32, INT64, UINT8:
+		case INT32, INT64:
 			raw := [8]byte{}
 			for i := range raw {
 				raw[i] = byte(random.Uint32())

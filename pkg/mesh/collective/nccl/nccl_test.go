@@ -134,15 +134,16 @@ func input(dtype collective.DType, count, rank int) []byte {
 // Every call on GPUs gives what the in-process transport gives, to the bit.
 func TestCallsMatchTheOtherTransports(t *testing.T) {
 	for name, load := range libraries {
-		for _, size := range []int{1, 2, 3, 8} {
+		for _, size := range []int{1, 2, 5} {
 			t.Run(fmt.Sprintf("%s/%d", name, size), func(t *testing.T) {
 				ours, reference, _ := groups(t, load(t), size)
-				for _, count := range []int{0, 1, 257, 70_000} {
-					for _, dtype := range collective.DTypes() {
-						for _, op := range collective.Ops() {
-							compareReductions(t, ours, reference, dtype, op, count)
-						}
+				for _, dtype := range collective.DTypes() {
+					for _, op := range collective.Ops() {
+						compareReductions(t, ours, reference, dtype, op, 33)
 					}
+				}
+				for _, count := range []int{0, 1, 70_000} {
+					compareReductions(t, ours, reference, collective.BF16, collective.Sum, count)
 					compareMoves(t, ours, reference, count)
 				}
 			})
