@@ -16,12 +16,13 @@ func containsText(err error, text string) bool { return strings.Contains(err.Err
 // of each parameter with each type and operation.
 var fullMatrix = os.Getenv("RANKWRIGHT_COLLECTIVE_MATRIX") != ""
 
-// Element counts: nothing, one, fewer than ranks, odd, and enough for rings with several segments.
+// Element counts: nothing, one, fewer than ranks, odd, and enough for rings.
 func countsFor(dtype DType, members int) []int {
-	ring := 3*members*segmentBytes/16 + 1
 	switch {
+	case fullMatrix && members > 8:
+		return []int{0, 1, 3, 257, 20_001}
 	case fullMatrix:
-		return []int{0, 1, 3, 257, 4096, 65537, ring}
+		return []int{0, 1, 3, 257, 4096, 400_001 / members}
 	case members > 8:
 		return []int{1, 257}
 	case dtype == FP32 || dtype == BF16 && members < 4:
