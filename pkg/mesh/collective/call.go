@@ -1,0 +1,158 @@
+package collective
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+)
+
+// call is one rank's part in one call on a group. A goroutine may send while another one receives.
+type call struct {
+	group  *group
+	ctx    context.Context
+	header header
+	lane   lane
+	stop   func() bool
+
+	// Places in the group of the ranks that are waited for, -1 for none: who is named when the context ends.
+	receiving, sending atomic.Int32
+
+	out, in header // of the frames that are being sent and received
+}
+
+func (g *group) begin(ctx context.Context, l lane, h header) *call {
+	k := &call{group: g, ctx: ctx, header: h, lane: l}
+	k.receiving.Store(-1)
+	k.sending.Store(-1)
+	// Streams do not know the context: what waits in them is ended with the communicator.
+	k.stop = context.AfterFunc(ctx, k.expire)
+	return k
+}
+
+func (k *call) expire() {
+	awaited := k.receiving.Load()
+	if awaited < 0 {
+		awaited = k.sending.Load()
+	}
+	rank := -1
+	if awaited >= 0 {
+		rank = k.group.ranks[awaited]
+	}
+	k.group.c.expire(k.ctx, rank, fmt.Sprintf("%v on ranks %s", &k.header, shorten(k.group.ranks)))
+}
+
+// end is the call's error. A context that ended just before the call's last frame fails it as well, since by then the
+// others are told so.
+func (k *call) end(err error) error {
+	if !k.stop() {
+		<-k.group.c.failed
+	}
+	if failure := k.group.c.Err(); failure != nil {
+		return failure
+	}
+	return err
+}
+
+// frame is the header of one frame of the call.
+func (k *call) frame(step, segment, length int) header {
+	h := k.header
+	h.step, h.segment, h.length = uint32(step), uint32(segment), uint32(length)
+	return h
+}
+
+// sendSegment sends one frame to a member.
+func (k *call) sendSegment(to, step, segment int, payload []byte) error {
+	k.sending.Store(int32(to))
+	defer k.sending.Store(-1)
+	stream, err := k.group.sender(k.ctx, k.lane, to)
+	if err == nil {
+		k.out = k.frame(step, segment, len(payload))
+		err = stream.send(&k.out, payload)
+	}
+	if err != nil {
+		return k.group.c.blame(k.group.ranks[to], err)
+	}
+	return nil
+}
+
+// receiveSegment receives one frame from a member into a buffer.
+func (k *call) receiveSegment(from, step, segment int, into []byte) error {
+	return k.await(from, func(stream receiver) error {
+		k.in = k.frame(step, segment, len(into))
+		return stream.receive(&k.in, into)
+	})
+}
+
+// consumeSegment receives one frame of a length from a member piece by piece.
+func (k *call) consumeSegment(from, step, segment, length int, use func(offset int, piece []byte)) error {
+	return k.await(from, func(stream receiver) error {
+		k.in = k.frame(step, segment, length)
+		return stream.consume(&k.in, use)
+	})
+}
+
+func (k *call) await(from int, receive func(receiver) error) error {
+	k.receiving.Store(int32(from))
+	defer k.receiving.Store(-1)
+	stream, err := k.group.receiver(k.ctx, k.lane, from)
+	if err == nil {
+		err = receive(stream)
+	}
+	if err != nil {
+		return k.group.c.blame(k.group.ranks[from], err)
+	}
+	return nil
+}
+
+// send sends a buffer to a member, in one frame at least.
+func (k *call) send(to, step int, payload []byte) error {
+	for i, s := range segments(len(payload), segmentBytes) {
+		if err := k.sendSegment(to, step, i, payload[s.from:s.to]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// receive fills a buffer with what a member sends.
+func (k *call) receive(from, step int, into []byte) error {
+	for i, s := range segments(len(into), segmentBytes) {
+		if err := k.receiveSegment(from, step, i, into[s.from:s.to]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// consume gives what a member sends piece by piece.
+func (k *call) consume(from, step, length int, use func(offset int, piece []byte)) error {
+	for i, s := range segments(length, segmentBytes) {
+		err := k.consumeSegment(from, step, i, s.to-s.from, func(offset int, piece []byte) { use(s.from+offset, piece) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// both sends in a goroutine of its own while it receives, and returns when both are done. One that fails ends the other,
+// because it fails the communicator.
+func both(send, receive func() error) error {
+	sent := make(chan error, 1)
+	go func() { sent <- send() }()
+	err := receive()
+	if sendErr := <-sent; err == nil {
+		err = sendErr
+	}
+	return err
+}
+
+// await waits for a token of another goroutine of the call.
+func (c *Communicator) await(tokens <-chan struct{}) error {
+	select {
+	case <-tokens:
+		return nil
+	case <-c.failed:
+		return c.failure
+	}
+}

@@ -1,0 +1,149 @@
+package collective
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Group is a process group: ranks that do collectives with each other. Every member must make the same calls in the same
+// order with buffers of the same lengths; roots and peers are ranks in the group. A call that fails leaves its output
+// undefined. An error of the arguments leaves everything as it was; any other one ends the communicator.
+//
+// All results are bit-identical on all ranks. Buffers may be nil where they have no bytes.
+type Group interface {
+	// Rank is this rank's place in the group, Size the number of members, and Ranks the members' ranks in the communicator.
+	Rank() int
+	Size() int
+	Ranks() []int
+
+	// AllReduce replaces the elements of buffer by the combination of all members' elements.
+	AllReduce(ctx context.Context, buffer []byte, dtype DType, op Op) error
+	// AllGather writes all members' inputs into output, one after the other in order of the members.
+	AllGather(ctx context.Context, output, input []byte) error
+	// ReduceScatter combines all members' inputs, which have Size parts, and writes the part of this rank into output.
+	ReduceScatter(ctx context.Context, output, input []byte, dtype DType, op Op) error
+	// Broadcast replaces buffer by the root's.
+	Broadcast(ctx context.Context, buffer []byte, root int) error
+	// AllToAll sends part i of input to member i and writes what member i sends as part i of output. Both have Size parts.
+	AllToAll(ctx context.Context, output, input []byte) error
+	// Barrier returns when all members have called it.
+	Barrier(ctx context.Context) error
+	// Send sends buffer to a member, which receives it with Receive into a buffer of the same length. It may return before
+	// that. One Send and one Receive for each peer may run at the same time as a collective.
+	Send(ctx context.Context, buffer []byte, to int) error
+	Receive(ctx context.Context, buffer []byte, from int) error
+}
+
+type group struct {
+	c     *Communicator
+	id    groupID
+	ranks []int
+	rank  int
+
+	collective sync.Mutex
+	sequence   uint32 // of the next collective
+	peers      []peer
+	scratch    buffers
+}
+
+// peer is what a group keeps for a member: streams to and from it, opened when first used. Each is used by one call at a
+// time.
+type peer struct {
+	senders   [lanes]sender
+	receivers [lanes]receiver
+
+	sending, receiving    sync.Mutex // of the lane of pairs
+	nextSend, nextReceive uint32
+}
+
+func newGroup(c *Communicator, id groupID, ranks []int, place int) *group {
+	return &group{c: c, id: id, ranks: slices.Clone(ranks), rank: place, peers: make([]peer, len(ranks))}
+}
+
+func (g *group) Rank() int    { return g.rank }
+func (g *group) Size() int    { return len(g.ranks) }
+func (g *group) Ranks() []int { return slices.Clone(g.ranks) }
+
+func (g *group) sender(ctx context.Context, l lane, to int) (sender, error) {
+	stream := &g.peers[to].senders[l]
+	if *stream == nil {
+		opened, err := g.c.transport.openSender(ctx, streamKey{g.id, l, g.c.rank, g.ranks[to]})
+		if err != nil {
+			return nil, err
+		}
+		*stream = opened
+	}
+	return *stream, nil
+}
+
+func (g *group) receiver(ctx context.Context, l lane, from int) (receiver, error) {
+	stream := &g.peers[from].receivers[l]
+	if *stream == nil {
+		opened, err := g.c.transport.openReceiver(ctx, streamKey{g.id, l, g.ranks[from], g.c.rank})
+		if err != nil {
+			return nil, err
+		}
+		*stream = opened
+	}
+	return *stream, nil
+}
+
+// collect does one collective.
+func (g *group) collect(ctx context.Context, h header, do func(*call) error) error {
+	if !g.collective.TryLock() {
+		return fmt.Errorf("%v: %w", &h, ErrBusy)
+	}
+	defer g.collective.Unlock()
+	h.sequence = g.sequence
+	g.sequence++
+	return g.do(ctx, laneCollective, h, do)
+}
+
+func (g *group) do(ctx context.Context, l lane, h header, do func(*call) error) error {
+	if err := g.c.Err(); err != nil {
+		return err
+	}
+	k := g.begin(ctx, l, h)
+	return k.end(do(k))
+}
+
+// member refuses what is no rank of the group.
+func (g *group) member(name string, rank int) error {
+	if rank < 0 || rank >= len(g.ranks) {
+		return fmt.Errorf("%s is %d: it must be a rank of the group, 0 to %d", name, rank, len(g.ranks)-1)
+	}
+	return nil
+}
+
+// parts refuses a buffer that is not one part for each member.
+func (g *group) parts(whole string, wholeLength int, part string, partLength int) error {
+	if partLength*len(g.ranks) != wholeLength {
+		return fmt.Errorf("%s has %d bytes and %s %d: with %d members %s must have %d", whole, wholeLength, part, partLength,
+			len(g.ranks), whole, partLength*len(g.ranks))
+	}
+	return nil
+}
+
+// elements is how a reduction is done, and how many elements a buffer has.
+func elements(name string, buffer []byte, dtype DType, op Op) (Reduction, int, error) {
+	r, err := ReductionOf(dtype, op)
+	if err != nil {
+		return r, 0, err
+	}
+	if len(buffer)%dtype.Size() != 0 {
+		return r, 0, fmt.Errorf("%s has %d bytes: %s needs a multiple of %d", name, len(buffer), dtype, dtype.Size())
+	}
+	return r, len(buffer) / dtype.Size(), nil
+}
+
+// buffers keeps memory between calls, one buffer of each use.
+type buffers struct{ wire, work []byte }
+
+func sized(buffer *[]byte, length int) []byte {
+	if cap(*buffer) < length {
+		*buffer = make([]byte, length)
+	}
+	return (*buffer)[:length]
+}
