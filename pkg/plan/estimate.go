@@ -192,7 +192,7 @@ func (t *task) laneOf(p *portion) *lane {
 		}
 	}
 	if t.onOneIsland(p.instances[:p.data]) {
-		l.limit = p.shape.devices() * p.data
+		l.limit = p.devices() * p.data
 	}
 	return l
 }
