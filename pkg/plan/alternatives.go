@@ -185,7 +185,7 @@ func (t *task) timesText(c, chosen *candidate) string {
 
 // priceOf is what a million tokens cost in USD; 0 where there is no price.
 func (t *task) priceOf(c *candidate) float64 {
-	hour, ok := t.prices(t.cluster.classes[c.lane.class].product)
+	hour, ok := t.price(c.lane.class)
 	if !ok || c.times.OutputTokensPerSecond <= 0 {
 		return 0
 	}

@@ -95,7 +95,7 @@ func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
 		TPOTMicros: whole(out.TPOT.Value * 1e6), TPOTMicrosLow: whole(out.TPOT.Low * 1e6), TPOTMicrosHigh: whole(out.TPOT.High * 1e6),
 		Basis: t.basis(out.Basis, q),
 	}
-	if hour, ok := t.prices(class.product); ok && out.OutputTokensPerSecond.Value > 0 {
+	if hour, ok := t.price(c.lane.class); ok && out.OutputTokensPerSecond.Value > 0 {
 		made.MicroUSDPerMillionTokens = whole(float64(hour.MicroUSDPerHour) * float64(c.total()) / 3600 / out.OutputTokensPerSecond.Value * 1e6)
 		made.PriceBasis = clip(fmt.Sprintf("%.2f USD an hour and device: %s, %s", float64(hour.MicroUSDPerHour)/1e6, hour.Instance, hour.Date), 256)
 	}

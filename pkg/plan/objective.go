@@ -7,6 +7,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/price"
 )
 
 // outcome is what a candidate should deliver.
@@ -163,7 +164,7 @@ func (t *task) weigh(c *candidate) {
 	devices := float64(c.total())
 	perToken := devices / max(c.times.OutputTokensPerSecond, 1e-9)
 	if t.objective() == v1alpha1.ObjectiveCost {
-		if hour, ok := t.prices(t.cluster.classes[c.lane.class].product); ok {
+		if hour, ok := t.price(c.lane.class); ok {
 			c.price = whole(float64(hour.MicroUSDPerHour) * perToken / 3600 * 1e6)
 		}
 	}
@@ -178,6 +179,16 @@ func (t *task) weigh(c *candidate) {
 	default:
 		c.value = perToken
 	}
+}
+
+// price is what a device of a class costs by the hour, looked up once.
+func (t *task) price(class int32) (price.Price, bool) {
+	p, known := t.hourly[class]
+	if !known {
+		p, _ = t.prices(t.cluster.classes[class].product)
+		t.hourly[class] = p
+	}
+	return p, p.MicroUSDPerHour > 0
 }
 
 // unpriced is an hourly price above all, in micro-USD for a million tokens and device-second.

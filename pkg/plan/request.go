@@ -48,6 +48,7 @@ type task struct {
 	laned    map[*pool][]*lane    // lanes of pools, for tries on the same devices
 	zoned    map[*pool][]zoneForm // forms of their zones
 	prices   func(product string) (price.Price, bool)
+	hourly   map[int32]price.Price // by class, as far as asked for; zero where there is no price
 
 	calibration *cost.Calibration
 }
@@ -63,7 +64,7 @@ func newTask(cluster *Cluster, request Request) (*task, error) {
 	t := &task{
 		request: request, cluster: cluster, model: request.Model, spec: spec, workload: spec.Workload, engine: spec.Engine, copies: 1,
 		keep: map[int32]bool{}, pooled: map[string]pooled{}, cuts: map[cutKey]bool{}, laned: map[*pool][]*lane{}, zoned: map[*pool][]zoneForm{},
-		prices: request.Prices,
+		prices: request.Prices, hourly: map[int32]price.Price{},
 	}
 	calibration, err := cost.Load()
 	if err != nil {

@@ -60,6 +60,7 @@ func Parse(data []byte) (*Table, error) {
 			return nil, fmt.Errorf("prices: %s %s in %s is in the table twice: keep one row", a.Provider, a.Instance, a.Region)
 		}
 	}
+	t.index()
 	return t, nil
 }
 

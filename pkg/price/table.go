@@ -52,6 +52,8 @@ type Price struct {
 // Table is prices of shapes. It does not change and may be shared.
 type Table struct {
 	shapes []Shape
+	// devices are the prices of a device in the cheapest row, by product in lower case.
+	devices map[string]Price
 }
 
 // Shapes returns every row, sorted by provider, product, devices, instance and region. The caller owns what it gets.
@@ -60,8 +62,23 @@ func (t *Table) Shapes() []Shape { return slices.Clone(t.shapes) }
 // PerDeviceHour is the price of one device of a product in the cheapest row that has it; false where none does. Of rows
 // of one price the first counts. The product is named as its driver reports it, in any case.
 func (t *Table) PerDeviceHour(product string) (Price, bool) {
-	product = named(product)
-	return t.cheapest(func(s *Shape) bool { return strings.EqualFold(s.Product, product) })
+	p, ok := t.devices[strings.ToLower(product)]
+	if !ok {
+		p, ok = t.devices[strings.ToLower(named(product))]
+	}
+	return p, ok
+}
+
+// index finds the cheapest row of each product.
+func (t *Table) index() {
+	t.devices = map[string]Price{}
+	for i := range t.shapes {
+		product := t.shapes[i].Product
+		key := strings.ToLower(product)
+		if _, known := t.devices[key]; !known {
+			t.devices[key], _ = t.cheapest(func(s *Shape) bool { return strings.EqualFold(s.Product, product) })
+		}
+	}
 }
 
 // PerDeviceHourOf is PerDeviceHour among the rows of one provider.
