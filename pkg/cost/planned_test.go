@@ -80,7 +80,25 @@ func planned(s *v1alpha1.Strategy) string {
 	return degreesOf(int(s.Tensor), int(s.Pipeline), int(s.Data), int(s.Expert))
 }
 
-func ran(s *cost.Strategy) string { return degreesOf(s.Tensor, s.Pipeline, s.AttentionData, s.Expert) }
+func ran(t *testing.T, o *truth.Observation) string {
+	s := &o.Query.Strategy
+	return degreesOf(s.Tensor, s.Pipeline, s.AttentionData, expertOf(t, o, s))
+}
+
+// expertOf is the expert degree of a run. Where tensor ranks would cut through the square blocks of its weights, the engines
+// refuse to share out the width of experts, so that a run noted without expert parallelism had it.
+func expertOf(t *testing.T, o *truth.Observation, s *cost.Strategy) int {
+	t.Helper()
+	m, err := model.Lookup(o.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moe, side := m.Architecture.MoE, m.BlockSide(o.Weights)
+	if moe != nil && s.Expert <= 1 && side > 1 && int(moe.IntermediateSize)/max(1, s.Tensor)%side != 0 {
+		return max(1, s.Tensor) * max(1, s.AttentionData)
+	}
+	return s.Expert
+}
 
 // loads are the sequences that are asked for in turn: the planner is told how many there are to be at once, and the most
 // that pays is what whoever wants throughput looks for.
@@ -88,19 +106,21 @@ var loads = []int{1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 7
 
 // free asks for the degrees in which the runs of a group are alike, and leaves the others free: what was not measured cannot
 // be compared.
-func free(list []*truth.Observation) *v1alpha1.Parallelism {
-	alike := func(degree func(*cost.Strategy) int) *int32 {
-		first := int32(max(1, degree(&list[0].Query.Strategy)))
+func free(t *testing.T, list []*truth.Observation) *v1alpha1.Parallelism {
+	t.Helper()
+	alike := func(degree func(*truth.Observation) int) *int32 {
+		first := int32(max(1, degree(list[0])))
 		for _, o := range list {
-			if int32(max(1, degree(&o.Query.Strategy))) != first {
+			if int32(max(1, degree(o))) != first {
 				return nil
 			}
 		}
 		return &first
 	}
 	return &v1alpha1.Parallelism{
-		Tensor: alike(func(s *cost.Strategy) int { return s.Tensor }), Pipeline: alike(func(s *cost.Strategy) int { return s.Pipeline }),
-		Data: alike(func(s *cost.Strategy) int { return s.AttentionData }), Expert: alike(func(s *cost.Strategy) int { return s.Expert }),
+		Tensor: alike(func(o *truth.Observation) int { return o.Query.Strategy.Tensor }), Pipeline: alike(func(o *truth.Observation) int { return o.Query.Strategy.Pipeline }),
+		Data:   alike(func(o *truth.Observation) int { return o.Query.Strategy.AttentionData }),
+		Expert: alike(func(o *truth.Observation) int { return expertOf(t, o, &o.Query.Strategy) }),
 	}
 }
 
@@ -209,14 +229,14 @@ func TestPlannerChoosesTheMeasuredBest(t *testing.T) {
 		}
 		measured := map[string]float64{}
 		for _, o := range list {
-			measured[ran(&o.Query.Strategy)] = o.Measured / float64(o.Devices)
+			measured[ran(t, o)] = o.Measured / float64(o.Devices)
 		}
 		half := &fitted
 		if list[0].Held() {
 			half = &held
 		}
 		cluster := plan.NewCluster([]plan.Node{hostOf(t, list[0].GPU)})
-		degrees := func(s *v1alpha1.ModelPlacementSpec) { s.Parallelism = free(list) }
+		degrees := func(s *v1alpha1.ModelPlacementSpec) { s.Parallelism = free(t, list) }
 		if chosen, ok := choose(t, cluster, list[0], loads, degrees, func(string, int) bool { return true }); ok {
 			half.add(name, chosen, measured)
 		} else {
@@ -242,13 +262,13 @@ func TestPlannerChoosesUnderLimits(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(shapes)) {
 			list, measured := groups[name], map[string]float64{}
 			for s, rate := range shapes[name] {
-				measured[degreesOf(s.Tensor, 1, 1, s.Expert)] = rate
+				measured[degreesOf(s.Tensor, 1, 1, expertOf(t, list[0], &cost.Strategy{Tensor: s.Tensor, Expert: s.Expert}))] = rate
 			}
 			var loads []int
 			at := map[string]bool{}
 			for _, o := range list {
 				load := int(o.Query.Workload.Clients)
-				at[fmt.Sprint(ran(&o.Query.Strategy), load)] = true
+				at[fmt.Sprint(ran(t, o), load)] = true
 				if !slices.Contains(loads, load) {
 					loads = append(loads, load)
 				}
@@ -263,7 +283,7 @@ func TestPlannerChoosesUnderLimits(t *testing.T) {
 			}
 			cluster := plan.NewCluster([]plan.Node{hostOf(t, list[0].GPU)})
 			chosen, ok := choose(t, cluster, list[0], loads, func(s *v1alpha1.ModelPlacementSpec) {
-				s.Parallelism, s.Workload.Inference.MaxTPOTMillis = free(list), &millis
+				s.Parallelism, s.Workload.Inference.MaxTPOTMillis = free(t, list), &millis
 			}, func(degrees string, load int) bool { return at[fmt.Sprint(degrees, load)] })
 			if ok {
 				half.add(fmt.Sprintf("%s under %d ms", name, millis), chosen, measured)
