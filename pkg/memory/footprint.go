@@ -89,11 +89,10 @@ func (f *Footprint) InPipeline(stages int) (*Footprint, error) {
 
 // sum fills the sums over layers. Layers of one form are counted once.
 func (f *Footprint) sum() {
-	n := f.layers + 1
-	sums := make([]int64, 7*n)
-	for i, list := range []*[]int64{&f.weights, &f.experts, &f.cache, &f.step, &f.kept, &f.trained, &f.trainedExperts} {
-		*list = sums[i*n : (i+1)*n : (i+1)*n]
-	}
+	training, mixture := f.training != nil, f.setup.Model.Architecture.MoE != nil
+	f.weights, f.experts = f.sums(true), f.sums(mixture)
+	f.cache, f.step = f.sums(!training), f.sums(!training)
+	f.kept, f.trained, f.trainedExperts = f.sums(training), f.sums(training), f.sums(training)
 	w := weightsOf(&f.setup)
 	var forms []model.LayerForm
 	var counted []amounts
@@ -107,11 +106,29 @@ func (f *Footprint) sum() {
 			}
 		}
 		a := &counted[last]
-		f.weights[i+1], f.experts[i+1] = bounded(f.weights[i]+a.weights), bounded(f.experts[i]+a.experts)
-		f.cache[i+1], f.step[i+1] = bounded(f.cache[i]+a.cache), bounded(f.step[i]+a.step)
-		f.kept[i+1], f.trained[i+1] = bounded(f.kept[i]+a.kept), bounded(f.trained[i]+a.trained.rest)
-		f.trainedExperts[i+1] = bounded(f.trainedExperts[i] + a.trained.experts)
+		f.weights[i+1] = bounded(f.weights[i] + a.weights)
+		if mixture {
+			f.experts[i+1] = bounded(f.experts[i] + a.experts)
+		}
+		if training {
+			f.kept[i+1], f.trained[i+1] = bounded(f.kept[i]+a.kept), bounded(f.trained[i]+a.trained.rest)
+			f.trainedExperts[i+1] = bounded(f.trainedExperts[i] + a.trained.experts)
+		} else {
+			f.cache[i+1], f.step[i+1] = bounded(f.cache[i]+a.cache), bounded(f.step[i]+a.step)
+		}
 	}
+}
+
+// nothing is sums over layers that have none of an amount; it is never written.
+var nothing [1025]int64
+
+// sums are for each layer and the end; all 0 where there is nothing to sum.
+func (f *Footprint) sums(needed bool) []int64 {
+	n := f.layers + 1
+	if needed || n > len(nothing) {
+		return make([]int64, n)
+	}
+	return nothing[:n:n]
 }
 
 // amounts are what a device needs for a layer.

@@ -86,14 +86,14 @@ func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
 			return nil
 		}
 	}
-	out := e.Serve(q)
+	out := e.Serve(&q)
 	made := v1alpha1.Estimate{
 		TokensPerSecond:     whole(out.OutputTokensPerSecond.Value * copies),
 		TokensPerSecondLow:  whole(out.OutputTokensPerSecond.Low * copies),
 		TokensPerSecondHigh: whole(out.OutputTokensPerSecond.High * copies),
 		TTFTMillis:          whole(out.TTFT.Value * 1e3), TTFTMillisLow: whole(out.TTFT.Low * 1e3), TTFTMillisHigh: whole(out.TTFT.High * 1e3),
 		TPOTMicros: whole(out.TPOT.Value * 1e6), TPOTMicrosLow: whole(out.TPOT.Low * 1e6), TPOTMicrosHigh: whole(out.TPOT.High * 1e6),
-		Basis: t.basis(out.Basis, q),
+		Basis: t.basis(out.Basis, &q),
 	}
 	if hour, ok := t.price(c.lane.class); ok && out.OutputTokensPerSecond.Value > 0 {
 		made.MicroUSDPerMillionTokens = whole(float64(hour.MicroUSDPerHour) * float64(c.total()) / 3600 / out.OutputTokensPerSecond.Value * 1e6)

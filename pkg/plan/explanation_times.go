@@ -50,7 +50,8 @@ func (e *explainer) times(p *portion) (*Times, error) {
 		made.Training, made.Step, made.Basis = &broken, &step, basis
 		return made, nil
 	}
-	made.Query = e.query(c, &rates)
+	query := e.query(c, &rates)
+	made.Query = &query
 	if p.stages > 1 {
 		if made.Query.Stages = e.stages(p); made.Query.Stages == nil {
 			return nil, nil

@@ -86,7 +86,8 @@ func (a *attempt) seconds(c *candidate) func(class int32, first, end int) float6
 		}
 		if times[class] == nil {
 			rates := f.device(part.wires, c.tensor)
-			times[class] = cost.NewStageTimes(a.query(c, &rates), a.estimator(rates.Architecture).Constants())
+			q := a.query(c, &rates)
+			times[class] = cost.NewStageTimes(&q, a.estimator(rates.Architecture).Constants())
 		}
 	}
 	return func(class int32, first, end int) float64 { return times[class].Seconds(first, end) }

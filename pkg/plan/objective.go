@@ -129,14 +129,15 @@ func (a *attempt) evaluate(c *candidate) {
 		c.value = c.step
 		return
 	}
-	t.judge(c, cost.Serve(a.query(c, device), e.Constants()))
+	q := a.query(c, device)
+	t.judge(c, cost.Serve(&q, e.Constants()))
 }
 
 // query is the load of a candidate: the sequences that are asked for, at once.
-func (a *attempt) query(c *candidate, device *cost.Device) *cost.Query {
+func (a *attempt) query(c *candidate, device *cost.Device) cost.Query {
 	in := a.task.workload.Inference
 	running := float64(max(1, in.MaxSequences))
-	return &cost.Query{
+	return cost.Query{
 		Profile: a.profile(), Device: device,
 		Strategy: cost.Strategy{Tensor: c.tensor, Pipeline: c.stages, AttentionData: c.data, Expert: c.expert},
 		Workload: cost.Workload{
