@@ -165,20 +165,26 @@ var refusedActs = []struct {
 	{"deletes events", deletesAll(eventsKind, metav1.NamespaceDefault), noDelete + " events"},
 }
 
-// allowedActs are what the agent does. They come in this order.
-var allowedActs = []struct {
+// namedAct is an act with its name.
+type namedAct struct {
 	name string
 	act  act
-}{
-	{"labels its node", applies(nodesKind, nodeWith("own", "labels: {rankwright.dev/accelerator: 'true', rankwright.dev/amd.count: '8'}"))},
-	{"takes labels away", applies(nodesKind, nodeWith("own", "labels: {}"))},
-	{"annotates its node", applies(nodesKind, nodeWith("own", "annotations: {rankwright.dev/note: x}"))},
-	{"writes its inventory", applies(inventoriesKind, inventoryWith("own", ", ownerReferences: [{apiVersion: v1, kind: Node, name: own, uid: x}]}"))},
-	{"writes its status", applies(inventoriesKind, inventoryWith("own", "}, status: {summary: {devices: 0, healthy: 0}}"), "status")},
-	{"beats", applies(leasesKind, lease(otherNamespace, "own"))},
-	{"tells of its node", creates(eventsKind, eventAbout("of-own", "kind: Node, name: own"))},
-	{"tells of its inventory", creates(eventsKind, eventAbout("of-own-inventory", "kind: AcceleratorInventory, name: own"))},
-	{"tells of its node by the older kind", creates(coreEventsKind, coreEventAbout("of-own-core", "kind: Node, name: own"))},
+}
+
+// actsOf are what the agent of a node does, in this order. The inventory's owner is the Node that is there: one with another
+// uid would be collected as garbage.
+func actsOf(own *corev1.Node) []namedAct {
+	return []namedAct{
+		{"labels its node", applies(nodesKind, nodeWith("own", "labels: {rankwright.dev/accelerator: 'true', rankwright.dev/amd.count: '8'}"))},
+		{"takes labels away", applies(nodesKind, nodeWith("own", "labels: {}"))},
+		{"annotates its node", applies(nodesKind, nodeWith("own", "annotations: {rankwright.dev/note: x}"))},
+		{"writes its inventory", applies(inventoriesKind, inventoryWith("own", ", ownerReferences: [{apiVersion: v1, kind: Node, name: own, uid: "+string(own.UID)+"}]}"))},
+		{"writes its status", applies(inventoriesKind, inventoryWith("own", "}, status: {summary: {devices: 0, healthy: 0}}"), "status")},
+		{"beats", applies(leasesKind, lease(otherNamespace, "own"))},
+		{"tells of its node", creates(eventsKind, eventAbout("of-own", "kind: Node, name: own"))},
+		{"tells of its inventory", creates(eventsKind, eventAbout("of-own-inventory", "kind: AcceleratorInventory, name: own"))},
+		{"tells of its node by the older kind", creates(coreEventsKind, coreEventAbout("of-own-core", "kind: Node, name: own"))},
+	}
 }
 
 // TestPolicyConfinesAnAgentThatMayDoEverything gives the agent's account all rights of an administrator, so that what is
@@ -215,10 +221,10 @@ func TestPolicyConfinesAnAgentThatMayDoEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	agent, unbound := agentClient(t, own), agentClient(t, nil)
+	agent, unbound, acts := agentClient(t, own), agentClient(t, nil), actsOf(own)
 	const noNode = "token is bound to no node"
 	await(t, "the policy is in force", func(ctx context.Context) bool {
-		return isRefusal(allowedActs[0].act(ctx, unbound), noNode)
+		return isRefusal(acts[0].act(ctx, unbound), noNode)
 	})
 	for _, test := range refusedActs {
 		t.Run("refused: "+test.name, func(t *testing.T) {
@@ -227,14 +233,14 @@ func TestPolicyConfinesAnAgentThatMayDoEverything(t *testing.T) {
 			}
 		})
 	}
-	for _, test := range allowedActs {
+	for _, test := range acts {
 		t.Run("refused without a node: "+test.name, func(t *testing.T) {
 			if err := test.act(t.Context(), unbound); !isRefusal(err, noNode) {
 				t.Errorf("%v, want a refusal by the policy with %q", err, noNode)
 			}
 		})
 	}
-	for _, test := range allowedActs {
+	for _, test := range acts {
 		t.Run("allowed: "+test.name, func(t *testing.T) {
 			if err := test.act(t.Context(), agent); err != nil {
 				t.Error(err)
