@@ -13,6 +13,7 @@ type attempt struct {
 	task *task
 	step step
 	try
+	below  int       // candidates of so many devices and more are not looked at; 0 looks at all
 	levels [][]*pool // pools by topology level, to be tried in order
 	prints map[printKey]*footprint
 	alikes map[int32]int32  // classes by class

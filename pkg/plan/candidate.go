@@ -87,7 +87,8 @@ func (p *pool) zonesOf(l *lane) []zone {
 // candidate is a way to run the model on devices of one lane.
 type candidate struct {
 	shape
-	lane *lane
+	lane    *lane
+	attempt *attempt // that it was made in
 	// inside is how many of the data and context ranks share an island, as the tensor ranks of each do.
 	inside int
 	prints *footprint
@@ -138,13 +139,16 @@ func (a *attempt) pipelines(l *lane, d degree, held map[shape]bool) []*candidate
 	t := a.task
 	var found []*candidate
 	instances := t.copies * d.apart()
-	c := candidate{shape: d.shape(), lane: l, inside: d.inside}
+	c := candidate{shape: d.shape(), lane: l, attempt: a, inside: d.inside}
 	layers := int(t.model.Architecture.Layers)
 	caps := l.caps(c.group(), instances, layers)
 	most := min(len(caps)/instances, layers)
 	first, last := 1, most
 	if n := t.asked.stages; n > 0 {
 		first, last = n, min(n, most)
+	}
+	if a.below > 0 {
+		last = min(last, (a.below-1)/(c.stage()*c.data))
 	}
 	for stages := first; stages <= last; stages++ {
 		if stages = a.enough(&c, stages, last, caps); stages > last {

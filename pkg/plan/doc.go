@@ -7,7 +7,8 @@
 // A Cluster is an index of free islands: devices of one class that reach each other alike. Islands that are alike are one
 // kind, and a search looks at kinds, never at devices. Kinds of one class with the same wires are a lane.
 //
-// For each precision on the ladder of the request, from the best on, and with an engine's default batches before lean ones:
+// For each precision on the ladder of the request, from the best on, with an engine's default batches, and beside them with
+// lean ones where these take fewer devices:
 //
 //  1. candidates are made on each lane: tensor, data and expert degrees that the model divides into, and so many stages
 //     that each fits a device (package memory);

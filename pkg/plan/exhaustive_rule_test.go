@@ -68,7 +68,7 @@ func (x *exhaustive) levels() []string {
 func (x *exhaustive) disagreementHere(spec *v1alpha1.ShardingPlanSpec) (what, why string) {
 	copies := x.task.copies
 	if ways := x.uniform(copies); len(ways) > 0 {
-		return "uniform", x.against(spec, ways)
+		return "uniform", x.against(spec, append(ways, x.leaner(x.best(ways)[0].total())...))
 	}
 	for _, other := range []struct {
 		what string
@@ -83,6 +83,17 @@ func (x *exhaustive) disagreementHere(spec *v1alpha1.ShardingPlanSpec) (what, wh
 		return other.what, ""
 	}
 	return "none", ""
+}
+
+// leaner are the ways that lean batches allow on fewer devices than some.
+func (x *exhaustive) leaner(devices int) []seating {
+	if x.attempt.lean {
+		return nil
+	}
+	before := x.attempt
+	defer func() { x.attempt = before }()
+	x.attempt = x.task.attempt(before.step, try{lean: true})
+	return slices.DeleteFunc(x.uniform(x.task.copies), func(w seating) bool { return w.total() >= devices })
 }
 
 // against holds a plan to the ways that the rule allows.

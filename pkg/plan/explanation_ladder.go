@@ -45,6 +45,8 @@ func (e *explainer) rungs(chosen int) []Rung {
 					continue
 				}
 				r.Outcome = "not needed"
+			case i == chosen && e.lean && !how.lean && t.attempt(s, how).holds():
+				r.Outcome = "fits, but not on so few devices"
 			default:
 				r.Outcome = t.attempt(s, how).fruitless()
 			}
@@ -62,6 +64,12 @@ func (e *explainer) batch() (tokens, sequences int64) {
 		return in.BatchedTokens, in.BatchedSequences
 	}
 	return 0, 0
+}
+
+// holds says whether any shape of the attempt has room for all copies.
+func (a *attempt) holds() bool {
+	c, _ := a.best(a.all(a.levels[len(a.levels)-1]))
+	return c != nil
 }
 
 // fruitless is why an attempt found nothing.

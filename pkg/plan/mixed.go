@@ -52,8 +52,9 @@ func (a *attempt) mixedOn(l *lane) []*candidate {
 		blocks := blocksOf(caps[:last*instances], last)
 		for stages := first; stages <= last; stages++ {
 			c := &candidate{
-				shape: shape{tensor: d.tensor, stages: stages, data: d.data, expert: d.expert, context: d.context, decode: d.decode}, lane: l, inside: d.inside,
+				shape: d.shape(), lane: l, attempt: a, inside: d.inside,
 			}
+			c.stages = stages
 			if c.prints = a.footprint(-1, c.shape); c.prints == nil || !t.possible(c.shape) {
 				continue
 			}

@@ -124,12 +124,12 @@ func (t *task) search() (*solution, []v1alpha1.RejectedPlan) {
 func (a *attempt) solve(log *rejections) *solution {
 	for _, pools := range a.levels {
 		candidates := a.all(pools)
-		kept := keeping(candidates)
-		ranked := ranking{a.task, kept}
-		for c := ranked.next(); c != nil; c = ranked.next() {
-			if l, ok := a.place(c, a.task.copies); ok {
-				return a.solved(log, []portion{a.portion(c, l)}, candidates, c)
+		if c, l := a.best(candidates); c != nil {
+			if lean := a.leaner(pools, c.total()); len(lean) > 0 {
+				candidates = append(candidates, lean...)
+				c, l = a.best(candidates)
 			}
+			return c.attempt.solved(log, []portion{a.portion(c, l)}, candidates, c)
 		}
 		if portions := a.different(pools); portions != nil {
 			return a.solved(log, portions, candidates, nil)
@@ -143,6 +143,28 @@ func (a *attempt) solve(log *rejections) *solution {
 	}
 	log.tooLarge(a)
 	return nil
+}
+
+// best is the first candidate in the order of the objective that can be placed, with its place; nil where none can.
+func (a *attempt) best(candidates []*candidate) (*candidate, layout) {
+	ranked := ranking{a.task, keeping(candidates)}
+	for c := ranked.next(); c != nil; c = ranked.next() {
+		if l, ok := c.attempt.place(c, a.task.copies); ok {
+			return c, l
+		}
+	}
+	return nil, layout{}
+}
+
+// leaner are the candidates that lean batches allow on fewer devices than some: what an engine's defaults take for the
+// largest batches need not cost a device.
+func (a *attempt) leaner(pools []*pool, devices int) []*candidate {
+	if a.lean || devices < 2 || !slices.Contains(a.task.tries(), try{lean: true, divided: a.divided}) {
+		return nil
+	}
+	lean := a.task.attempt(a.step, try{lean: true, divided: a.divided})
+	lean.below = devices
+	return lean.all(pools)
 }
 
 // all are the candidates on all lanes of the pools.
