@@ -78,19 +78,38 @@ func rankOf(b *batch, row *v1alpha1.PlanRow, index int) (int, error) {
 	return b.mesh.Rank(at)
 }
 
-// checkSeats says which rank lacks a device and which shape has devices of two vendors.
+// checkSeats says which rank lacks a device.
 func checkSeats(copies []replica) error {
 	for number, copied := range copies {
-		vendor := copies[copied.batch.FirstReplica].seats[0].device.Vendor()
 		for rank, s := range copied.seats {
 			if s.device == "" {
 				return fmt.Errorf("rank %d of copy %d has no device: every rank needs exactly one", rank, number)
 			}
-			if s.device.Vendor() != vendor {
-				return fmt.Errorf("rank %d of copy %d is a device of %s, others of its shape are of %s: vendors have no communication library in common",
-					rank, number, s.device.Vendor(), vendor)
-			}
 		}
 	}
 	return nil
+}
+
+// libraryOf is the library of the copies of a shape. It says which rank has another one than the first. A device whose host
+// is not known is taken for one like the others of its vendor.
+func libraryOf(copies []replica, engine v1alpha1.Engine, hosts Hosts) (Library, error) {
+	first := hosts.Hardware(copies[0].seats[0].node, copies[0].seats[0].device)
+	common, last := LibraryFor(first, engine), first
+	for number, copied := range copies {
+		for rank, s := range copied.seats {
+			h := hosts.Hardware(s.node, s.device)
+			if h == last || h.Vendor == first.Vendor && h.Family == "" {
+				continue
+			}
+			if first.Family == "" && h.Vendor == first.Vendor {
+				first, common = h, LibraryFor(h, engine)
+			}
+			if l := LibraryFor(h, engine); l != common || h.Vendor != first.Vendor {
+				return Library{}, fmt.Errorf("rank %d of copy %d is a device of %s, others of its shape are of %s: vendors have no communication library in common (%s and %s)",
+					rank, int(copied.batch.FirstReplica)+number, h, first, l.text(), common.text())
+			}
+			last = h
+		}
+	}
+	return common, nil
 }
