@@ -8,6 +8,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/memory"
+	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
@@ -196,11 +197,22 @@ func (d *decision) printMesh(w io.Writer) error {
 			for j, ranks := range g.Ranks {
 				groups[j] = ranks
 			}
-			parts[i].rows = append(parts[i].rows,
-				[]string{g.Name, strconv.Itoa(int(g.Count)), strconv.Itoa(int(g.Size)), g.Library, ranksText(groups, false)})
+			parts[i].rows = append(parts[i].rows, []string{
+				g.Name, strconv.Itoa(int(g.Count)), strconv.Itoa(int(g.Size)), g.Library, d.slowestLink(g.Name), ranksText(groups, false),
+			})
 		}
 	}
-	return shapeTable(w, []string{"GROUP", "COUNT", "SIZE", "LIBRARY", "RANKS"}, parts)
+	return shapeTable(w, []string{"GROUP", "COUNT", "SIZE", "LIBRARY", "SLOWEST LINK", "RANKS"}, parts)
+}
+
+// slowestLink is the slowest link of a kind of group, over all copies.
+func (d *decision) slowestLink(group string) string {
+	for _, l := range d.mesh.Status.SlowestLinks {
+		if l.Group == group {
+			return mesh.Link{Kind: l.Kind, MBps: l.MBps}.String()
+		}
+	}
+	return "-"
 }
 
 func printRejected(w io.Writer, rejected []v1alpha1.RejectedPlan) error {

@@ -21,7 +21,9 @@ var titan = folding{"tp", "cp", "dp_shard", "etp", "ep", "efsdp"}
 // takes what the other two leave of a stage. It refuses sizes that do not divide a stage, and those that would give the
 // experts other pipeline groups than the other layers, which happens where pp is not the slowest dimension. Source:
 // Megatron-LM core/parallel_state.initialize_model_parallel.
-func (m *Mesh) Fold(expertTensor, expert int) (*Mesh, error) { return m.fold(megatron, expertTensor, expert) }
+func (m *Mesh) Fold(expertTensor, expert int) (*Mesh, error) {
+	return m.fold(megatron, expertTensor, expert)
+}
 
 func (m *Mesh) fold(f folding, expertTensor, expert int) (*Mesh, error) {
 	stage := 1
