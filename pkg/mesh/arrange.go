@@ -57,15 +57,20 @@ func (a *arranger) siteOf(hosts Hosts, seats []Seat, i int) site {
 	}
 	p := &a.wires.places[i]
 	// A node whose devices are in no fabric is one by itself.
-	fabric, domain := "node "+seats[i].Node, ""
+	fabric, domain := "node "+seats[i].Node, unlinked
 	if p.domain != nil {
 		domain = p.domain.Name
 		if f := p.domain.Fabric; f != nil {
 			fabric = "fabric " + f.ClusterUUID + " " + f.CliqueID
 		}
+	} else if least, ok := p.host.bridges[seats[i].Device]; ok {
+		domain = string(least)
 	}
 	return append(s, fabric, seats[i].Node, domain)
 }
+
+// unlinked comes after all names of link domains.
+const unlinked = "~"
 
 // maxLevels bounds the topology levels that are looked at.
 const maxLevels = 8
@@ -73,6 +78,9 @@ const maxLevels = 8
 // cut orders the devices of a part of the topology: whole blocks of its parts, blocks of what those have left, and what
 // is left then.
 func (a *arranger) cut(devices []int32, level int) (blocks, rest []int32) {
+	if len(devices) == 0 {
+		return nil, nil
+	}
 	if level == len(a.sites[devices[0]]) {
 		return a.split(a.chain(devices))
 	}

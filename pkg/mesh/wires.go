@@ -22,6 +22,8 @@ type place struct {
 type hostWires struct {
 	domains map[v1alpha1.DeviceID]*v1alpha1.LinkDomain
 	pairs   map[[2]v1alpha1.DeviceID]*v1alpha1.LinkPair
+	// bridges name the sets of devices that direct connections join by the least id in each.
+	bridges map[v1alpha1.DeviceID]v1alpha1.DeviceID
 	status  *v1alpha1.AcceleratorInventoryStatus
 	network int64 // of each device, in MB/s
 }
@@ -66,8 +68,26 @@ func wiresOf(status *v1alpha1.AcceleratorInventoryStatus) *hostWires {
 		p := &status.Links.Pairs[i]
 		h.pairs[[2]v1alpha1.DeviceID{p.A, p.B}] = p
 	}
+	h.bridges = bridgesOf(status.Links.Pairs)
 	h.network = status.NetworkShare() / 1_000_000
 	return h
+}
+
+// bridgesOf are the sets that direct connections join: each device's, by the least id in it.
+func bridgesOf(pairs []v1alpha1.LinkPair) map[v1alpha1.DeviceID]v1alpha1.DeviceID {
+	least := map[v1alpha1.DeviceID]v1alpha1.DeviceID{}
+	for _, p := range pairs {
+		least[p.A], least[p.B] = p.A, p.B
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, p := range pairs {
+			if low := min(least[p.A], least[p.B]); least[p.A] != low || least[p.B] != low {
+				least[p.A], least[p.B], changed = low, low, true
+			}
+		}
+	}
+	return least
 }
 
 // Between is the link of two ranks: their link domain, a direct connection, their host's PCIe, or the network.
