@@ -70,7 +70,7 @@ and the slowest link and the communication library of each kind of group are sho
 				return err
 			}
 			if len(options.files) > 0 {
-				if err := groups.seat(streams, options.files, options.engine, *options.sizes["tp"]); err != nil {
+				if err := groups.seat(streams, options.files, options.engine); err != nil {
 					return err
 				}
 			}

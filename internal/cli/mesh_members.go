@@ -42,7 +42,7 @@ func (l meshGroupLink) text() string {
 var zoneLabels = []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone}
 
 // seat gives the ranks to the devices of inventories.
-func (g *meshGroups) seat(streams Streams, files []string, engine string, tensor int) error {
+func (g *meshGroups) seat(streams Streams, files []string, engine string) error {
 	read, err := readManifests(files, streams.In)
 	if err != nil {
 		return err
@@ -65,15 +65,21 @@ func (g *meshGroups) seat(streams Streams, files []string, engine string, tensor
 		}
 		hosts[node.Name] = host
 	}
-	seats, err := mesh.Arrange(accelerators(hosts), hosts, tensor)
-	if err != nil {
-		return usageError{err}
-	}
-	layout, err := mesh.NewLayout(g.mesh, seats)
+	layout, err := mesh.LayOut(g.mesh, accelerators(hosts), hosts, g.closest()...)
 	if err != nil {
 		return usageError{err}
 	}
 	return g.describe(layout, hosts, v1alpha1.Engine(engine))
+}
+
+// closest are the dimensions whose groups talk most: tensor parallelism, where the order has it.
+func (g *meshGroups) closest() []string {
+	for _, d := range g.mesh.Dimensions() {
+		if d.Name == "tp" {
+			return []string{d.Name}
+		}
+	}
+	return nil
 }
 
 // accelerators are the devices of the hosts that are no processors of theirs.

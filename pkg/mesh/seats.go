@@ -27,7 +27,11 @@ func seatsOf(batches []batch, rows []v1alpha1.PlanRow) ([]replica, error) {
 			copies = append(copies, replica{b, make([]seat, b.mesh.WorldSize())})
 		}
 	}
-	holders := map[seat]bool{}
+	devices := 0
+	for i := range rows {
+		devices += len(rows[i].Devices)
+	}
+	holders := make(map[seat]bool, devices)
 	for i := range rows {
 		row := &rows[i]
 		if row.Replica < 0 || int(row.Replica) >= len(copies) {
@@ -65,17 +69,27 @@ func (r *replica) sit(row *v1alpha1.PlanRow, index int, here seat) error {
 func rankOf(b *batch, row *v1alpha1.PlanRow, index int) (int, error) {
 	s := &b.Strategy
 	tensor := int(row.TensorRank) + index
-	at := map[string]int{"tp": tensor % int(s.Tensor), "pp": int(row.Stage)}
-	if context := tensor / int(s.Tensor); context > 0 {
-		if context >= int(s.Context) {
-			return 0, fmt.Errorf("tensor rank %d: the plan has tensor ranks 0 to %d", tensor, s.Tensor*s.Context-1)
+	context := tensor / int(s.Tensor)
+	if context >= int(s.Context) {
+		return 0, fmt.Errorf("tensor rank %d: the plan has tensor ranks 0 to %d", tensor, s.Tensor*s.Context-1)
+	}
+	rank := 0
+	for _, c := range []coordinate{{"tp", tensor % int(s.Tensor)}, {"cp", context}, {"pp", int(row.Stage)}, {"dp", int(row.Data)}} {
+		if at := b.mesh.index(c.name); at < 0 || c.at < 0 || c.at >= b.mesh.sizes[at] {
+			if c.at != 0 {
+				return b.mesh.Rank(map[string]int{c.name: c.at}) // says what is wrong
+			}
+		} else {
+			rank += c.at * b.mesh.strides[at]
 		}
-		at["cp"] = context
 	}
-	if row.Data > 0 {
-		at["dp"] = int(row.Data)
-	}
-	return b.mesh.Rank(at)
+	return rank, nil
+}
+
+// coordinate is a place along a dimension.
+type coordinate struct {
+	name string
+	at   int
 }
 
 // checkSeats says which rank lacks a device.
