@@ -68,13 +68,11 @@ func (r *replica) sit(row *v1alpha1.PlanRow, index int, here seat) error {
 // 1 their tensor rank counts on through the context ranks, tensor first, as all orders have it.
 func rankOf(b *batch, row *v1alpha1.PlanRow, index int) (int, error) {
 	s := &b.Strategy
-	tensor := int(row.TensorRank) + index
-	context := tensor / int(s.Tensor)
-	if context >= int(s.Context) {
-		return 0, fmt.Errorf("tensor rank %d: the plan has tensor ranks 0 to %d", tensor, s.Tensor*s.Context-1)
-	}
+	place := row.Place(s, index)
 	rank := 0
-	for _, c := range []coordinate{{"tp", tensor % int(s.Tensor)}, {"cp", context}, {"pp", int(row.Stage)}, {"dp", int(row.Data)}} {
+	for _, c := range []coordinate{
+		{"tp", int(place.Tensor % s.Tensor)}, {"cp", int(place.Tensor / s.Tensor)}, {"pp", int(place.Stage)}, {"dp", int(place.Data)},
+	} {
 		if at := b.mesh.index(c.name); at < 0 || c.at < 0 || c.at >= b.mesh.sizes[at] {
 			if c.at != 0 {
 				return b.mesh.Rank(map[string]int{c.name: c.at}) // says what is wrong

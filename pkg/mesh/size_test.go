@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/model"
@@ -57,9 +59,13 @@ var largest = []large{
 		Engine: v1alpha1.EngineMegatron, Replicas: number(1), Parallelism: parallelism(8, 5, 250),
 		Workload: v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "Full", Optimizer: "AdamW", SequenceLength: 4096, MicroBatch: 1, GlobalBatch: 2000, Sharding: "ZeRO1"}},
 	}},
+	{"training in data ranks alone", "Llama-3.1-8B", v1alpha1.ModelPlacementSpec{
+		Engine: v1alpha1.EngineTorch, Replicas: number(1), Parallelism: parallelism(1, 1, 10_000),
+		Workload: v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "Full", Optimizer: "AdamW", SequenceLength: 2048, MicroBatch: 1, GlobalBatch: 10_000, Sharding: "FSDP"}},
+	}},
 }
 
-func (l *large) plan(t testing.TB, cluster *plan.Cluster) *v1alpha1.ShardingPlan {
+func (l *large) plan(t testing.TB, cluster *plan.Cluster, previous *v1alpha1.ShardingPlanSpec) *v1alpha1.ShardingPlan {
 	t.Helper()
 	m, err := model.Lookup(l.model)
 	if err != nil {
@@ -67,7 +73,7 @@ func (l *large) plan(t testing.TB, cluster *plan.Cluster) *v1alpha1.ShardingPlan
 	}
 	p := &v1alpha1.ModelPlacement{Spec: *l.spec.DeepCopy()}
 	p.Namespace, p.Name, p.Spec.Quantization = "default", "large", v1alpha1.QuantizationAuto
-	spec, err := plan.Plan(cluster, plan.Request{Placement: p, Model: m})
+	spec, err := plan.Plan(cluster, plan.Request{Placement: p, Model: m, Previous: previous})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +87,7 @@ func TestObjectsOfTenThousandDevices(t *testing.T) {
 	for i := range largest {
 		l := &largest[i]
 		t.Run(l.name, func(t *testing.T) {
-			p := l.plan(t, cluster)
+			p := l.plan(t, cluster, nil)
 			spec, err := mesh.FromPlanOn(p.Name, &p.Spec, hosts)
 			if err != nil {
 				t.Fatal(err)
@@ -101,6 +107,9 @@ func TestObjectsOfTenThousandDevices(t *testing.T) {
 					t.Errorf("the %s of %d devices has %d bytes: at most %d", kind, p.Spec.Totals.Devices, len(text), maxObject)
 				}
 			}
+			if again := l.plan(t, cluster, &p.Spec); !equality.Semantic.DeepEqual(again.Spec.Nodes, p.Spec.Nodes) {
+				t.Error("planning again with the plan as the previous one moves devices")
+			}
 			if p.Spec.Totals.Devices < 8000 || len(links) == 0 {
 				t.Errorf("%d devices and %d links", p.Spec.Totals.Devices, len(links))
 			}
@@ -111,7 +120,7 @@ func TestObjectsOfTenThousandDevices(t *testing.T) {
 // BenchmarkTenThousand makes the mesh of a plan of 10,000 devices, and finds its slowest links.
 func BenchmarkTenThousand(b *testing.B) {
 	cluster, hosts := tenThousand(b, "h100x8")
-	p := largest[1].plan(b, cluster)
+	p := largest[1].plan(b, cluster, nil)
 	b.Run("mesh", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

@@ -28,29 +28,26 @@ func (w *Wires) Slowest(groups [][]int32) (Slowest, bool) {
 // search keeps the slowest link of those with a rate and the farthest of those without. Which of them is the slowest of all
 // does not depend on the order in which they were seen.
 type search struct {
-	known, unknown *Slowest
+	known, unknown           Slowest
+	knowsOne, lacksRateOfOne bool
 }
 
 func (s *search) see(l Link, a, b int32) {
-	best := &s.known
+	best, seen := &s.known, &s.knowsOne
 	if l.MBps == 0 {
-		best = &s.unknown
+		best, seen = &s.unknown, &s.lacksRateOfOne
 	}
 	found := Slowest{Link: l, A: min(a, b), B: max(a, b)}
-	if *best == nil || cmp.Or(compareLinks(l, (*best).Link), cmp.Compare(found.A, (*best).A), cmp.Compare(found.B, (*best).B)) < 0 {
-		*best = &found
+	if !*seen || cmp.Or(compareLinks(l, best.Link), cmp.Compare(found.A, best.A), cmp.Compare(found.B, best.B)) < 0 {
+		*best, *seen = found, true
 	}
 }
 
 func (s *search) result() (Slowest, bool) {
-	switch {
-	case s.known == nil && s.unknown == nil:
-		return Slowest{}, false
-	case s.unknown == nil, s.known != nil && compareLinks(s.known.Link, s.unknown.Link) < 0:
-		return *s.known, true
-	default:
-		return *s.unknown, true
+	if s.knowsOne && (!s.lacksRateOfOne || compareLinks(s.known.Link, s.unknown.Link) < 0) {
+		return s.known, true
 	}
+	return s.unknown, s.lacksRateOfOne
 }
 
 // within looks at every two members on one node.
