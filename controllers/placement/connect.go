@@ -125,7 +125,7 @@ func (r *Reconciler) hostsOf(ctx context.Context, plan *v1alpha1.ShardingPlan) (
 			continue
 		}
 		var node corev1.Node
-		if err := r.Client.Get(ctx, client.ObjectKey{Name: row.Node}, &node); client.IgnoreNotFound(err) != nil {
+		if err := r.Client.Get(ctx, client.ObjectKey{Name: row.Node}, &node); err != nil && !apierrors.IsNotFound(err) {
 			return nil, fmt.Errorf("read node %s of plan %s: %w", row.Node, plan.Name, err)
 		}
 		var inventory v1alpha1.AcceleratorInventory

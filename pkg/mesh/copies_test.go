@@ -11,15 +11,16 @@ import (
 
 // slowPlan is two copies of two stages, the second of which lies on two nodes.
 func slowPlan() (*v1alpha1.ShardingPlanSpec, Hosts) {
-	return &v1alpha1.ShardingPlanSpec{
-			Engine: v1alpha1.EngineVLLM, Strategy: strategy(2, 2, 1, 2),
-			Nodes: []v1alpha1.PlanRow{
-				{Node: "a", Devices: ids("nvidia", 0, 1)}, {Node: "a", Stage: 1, Devices: ids("nvidia", 2, 3)},
-				{Node: "a", Replica: 1, Devices: ids("nvidia", 4, 5)}, {Node: "b", Replica: 1, Stage: 1, Devices: ids("nvidia", 0, 1)},
-			},
-		}, Hosts{
-			"a": {Address: "10.0.0.1", Inventory: switched(board("nvidia", 8, 400), "")}, "b": {Inventory: board("nvidia", 2, 100)},
-		}
+	plan := &v1alpha1.ShardingPlanSpec{
+		Engine: v1alpha1.EngineVLLM, Strategy: strategy(2, 2, 1, 2),
+		Nodes: []v1alpha1.PlanRow{
+			{Node: "a", Devices: ids("nvidia", 0, 1)}, {Node: "a", Stage: 1, Devices: ids("nvidia", 2, 3)},
+			{Node: "a", Replica: 1, Devices: ids("nvidia", 4, 5)}, {Node: "b", Replica: 1, Stage: 1, Devices: ids("nvidia", 0, 1)},
+		},
+	}
+	return plan, Hosts{
+		"a": {Address: "10.0.0.1", Inventory: switched(board("nvidia", 8, 400), "")}, "b": {Inventory: board("nvidia", 2, 100)},
+	}
 }
 
 func TestSlowestLinksOfAMesh(t *testing.T) {

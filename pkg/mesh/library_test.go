@@ -13,9 +13,9 @@ func hardware(vendor string, family v1alpha1.DeviceFamily) Hardware {
 // The library follows from what a device is, and one name may be that of two libraries.
 func TestLibraryFollowsHardware(t *testing.T) {
 	for _, test := range []struct {
-		hardware           Hardware
-		engine             v1alpha1.Engine
-		name, torch, init_ string
+		hardware             Hardware
+		engine               v1alpha1.Engine
+		name, torch, initial string
 	}{
 		{hardware("nvidia", v1alpha1.FamilyGPU), "", "NCCL", "nccl", "cpu:gloo,cuda:nccl"},
 		{hardware("amd", v1alpha1.FamilyGPU), "", "RCCL", "nccl", "cpu:gloo,cuda:nccl"},
@@ -37,7 +37,7 @@ func TestLibraryFollowsHardware(t *testing.T) {
 		{Hardware{Vendor: "nvidia", Family: v1alpha1.FamilyGPU, Backend: vulkan}, "", "Gloo", "gloo", "gloo"},
 	} {
 		got := LibraryFor(test.hardware, test.engine)
-		if got.Name != test.name || got.TorchBackend != test.torch || got.InitBackend() != test.init_ {
+		if got.Name != test.name || got.TorchBackend != test.torch || got.InitBackend() != test.initial {
 			t.Errorf("%s in %q: got %+v, %s", test.hardware, test.engine, got, got.InitBackend())
 		}
 	}

@@ -45,8 +45,10 @@ var presets = []Preset{
 	{Name: "Megatron", Engine: v1alpha1.EngineMegatron, Order: "tp-cp-ep-dp-pp", Multiply: []string{"tp", "cp", "dp", "pp"}, Fills: "dp", Reuse: []string{"ep", "etp"}, folding: &megatron},
 	{Name: "DeepSpeed", Engine: v1alpha1.EngineDeepSpeed, Order: "tp-dp-pp", Multiply: []string{"tp", "dp", "pp"}, Fills: "dp", Reuse: []string{"ep"}},
 	{Name: "Torch", Engine: v1alpha1.EngineTorch, Order: "tp-cp-dp-pp", Multiply: []string{"tp", "cp", "dp", "pp"}, Fills: "dp", Reuse: []string{"ep"}},
-	{Name: "torchtitan", Engine: v1alpha1.EngineTorch, Order: "tp-cp-dp_shard-dp_replicate-pp", Multiply: []string{"tp", "cp", "dp_shard", "dp_replicate", "pp"},
-		Fills: "dp_shard", Reuse: []string{"ep", "etp"}, folding: &titan},
+	{
+		Name: "torchtitan", Engine: v1alpha1.EngineTorch, Order: "tp-cp-dp_shard-dp_replicate-pp", Multiply: []string{"tp", "cp", "dp_shard", "dp_replicate", "pp"},
+		Fills: "dp_shard", Reuse: []string{"ep", "etp"}, folding: &titan,
+	},
 	{Name: "JAX", Engine: v1alpha1.EngineJAX, Order: "tp-cp-dp-pp", Multiply: []string{"tp", "cp", "dp", "pp"}, Fills: "dp", Reuse: []string{"ep"}},
 	{Name: "MPI", Engine: v1alpha1.EngineMPI, Order: "tp-cp-dp-pp", Multiply: []string{"tp", "cp", "dp", "pp"}, Fills: "dp", Reuse: []string{"ep"}},
 }
@@ -97,7 +99,10 @@ func (p *Preset) Views(world int, degrees map[string]int) (*Views, error) {
 			return nil, fmt.Errorf("%s: %w", p.Name, err)
 		}
 	}
-	return v, v.check()
+	if err := v.check(); err != nil {
+		return nil, err
+	}
+	return v, nil
 }
 
 func (p *Preset) dense(world int, sizes map[string]int) (*Mesh, error) {

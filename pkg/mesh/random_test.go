@@ -49,7 +49,8 @@ func TestManyShapes(t *testing.T) {
 		if wrong != "" {
 			t.Fatalf("shape %d: %s %v: %s", number, order, sizes, wrong)
 		}
-		if nodes++; all {
+		nodes++
+		if all {
 			inside++
 		}
 	}
