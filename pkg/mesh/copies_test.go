@@ -14,8 +14,10 @@ func slowPlan() (*v1alpha1.ShardingPlanSpec, Hosts) {
 	plan := &v1alpha1.ShardingPlanSpec{
 		Engine: v1alpha1.EngineVLLM, Strategy: strategy(2, 2, 1, 2),
 		Nodes: []v1alpha1.PlanRow{
-			{Node: "a", Devices: ids("nvidia", 0, 1)}, {Node: "a", Stage: 1, Devices: ids("nvidia", 2, 3)},
-			{Node: "a", Replica: 1, Devices: ids("nvidia", 4, 5)}, {Node: "b", Replica: 1, Stage: 1, Devices: ids("nvidia", 0, 1)},
+			{Node: "a", Devices: ids("nvidia", 0, 1)},
+			{Node: "a", Stage: 1, Devices: ids("nvidia", 2, 3)},
+			{Node: "a", Replica: 1, Devices: ids("nvidia", 4, 5)},
+			{Node: "b", Replica: 1, Stage: 1, Devices: ids("nvidia", 0, 1)},
 		},
 	}
 	return plan, Hosts{
