@@ -27,6 +27,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/cordon"
+	"github.com/rankwright/rankwright/controllers/files"
 	"github.com/rankwright/rankwright/controllers/heartbeat"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/placement"
@@ -103,6 +104,10 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	keeper := &slots.Reconciler{Client: reconciler.Client, Events: reconciler.Events}
 	if err := keeper.Setup(ctx, mgr); err != nil {
 		return nil, fmt.Errorf("controller of slots: %w", err)
+	}
+	launched := &files.Reconciler{Client: reconciler.Client, Events: reconciler.Events, Now: time.Now}
+	if err := launched.Setup(mgr); err != nil {
+		return nil, fmt.Errorf("controller of launchers' files: %w", err)
 	}
 	cordons := &cordon.Keeper{Inventories: mgr.GetCache(), Reader: mgr.GetAPIReader(), Writer: direct, Namespace: options.Namespace}
 	if err := cordons.Setup(mgr); err != nil {

@@ -1,0 +1,125 @@
+package launch
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// anyPlacement is a placement of any shape on nodes of any size, in order of the nodes or not.
+func anyPlacement(r *rapid.T, engine v1alpha1.Engine) fixture {
+	s := copies(degrees(rapid.Int32Range(1, 8).Draw(r, "tp"), rapid.Int32Range(1, 4).Draw(r, "pp"), rapid.Int32Range(1, 3).Draw(r, "dp")), rapid.Int32Range(1, 3).Draw(r, "copies"))
+	f := fixture{engine: engine, strategy: s}
+	devices := int(s.Tensor * s.Pipeline * s.Data * s.Replicas)
+	for left := devices; left > 0; left -= f.nodes[len(f.nodes)-1] {
+		f.nodes = append(f.nodes, rapid.IntRange(1, left).Draw(r, "node"))
+	}
+	if rapid.Bool().Draw(r, "shuffled") {
+		f.shuffled = rapid.Permutation(consecutive(0, devices)).Draw(r, "devices")
+	}
+	return f
+}
+
+// Every rank of every copy is in exactly one pod, on its node and with its device, however pods are cut.
+func TestEveryRankIsInOnePod(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		f := anyPlacement(r, v1alpha1.EngineTorch)
+		plan, spec := f.plan(t)
+		size := rapid.IntRange(0, 4).Draw(r, "size")
+		job, err := NewJob(plan, spec, Options{PodDevices: size})
+		if err != nil {
+			if size < 2 || !strings.Contains(err.Error(), fmt.Sprintf("pods of %d devices", size)) {
+				r.Fatal(err)
+			}
+			return
+		}
+		seen := map[string]string{}
+		index := 0
+		for _, c := range job.Copies {
+			last := -1
+			for _, p := range c.Pods {
+				if p.Index != index || p.Ranks[0] <= last || !slices.IsSorted(p.Ranks) || size > 0 && len(p.Devices) != size || p.Host == "" {
+					r.Fatalf("pod %+v: index %d must come next, and a rank after %d", p, index, last)
+				}
+				last, index = p.Ranks[0], index+1
+				for k, rank := range p.Ranks {
+					seen[fmt.Sprint(c.Number, " ", rank)] = p.Node + " " + string(p.Devices[k])
+				}
+			}
+		}
+		want := map[string]string{}
+		pods := map[string]bool{}
+		for _, m := range spec.Members {
+			pods[fmt.Sprint(m.Replica, " ", m.Node)] = true
+			for k, id := range m.Devices {
+				want[fmt.Sprint(m.Replica, " ", int(m.FirstRank)+k)] = m.Node + " " + string(id)
+			}
+		}
+		if diff := cmp.Diff(want, seen); diff != "" {
+			r.Fatalf("-mesh +pods:\n%s", diff)
+		}
+		if size == 0 && index != len(pods) {
+			r.Fatalf("%d pods for %d nodes of copies", index, len(pods))
+		}
+	})
+}
+
+// consumers are the launchers that number ranks by themselves, with the ranks that each would give a pod.
+var consumers = map[string]struct {
+	engine           v1alpha1.Engine
+	values, switches string
+	ranks            func(*testing.T, map[string]string) []int
+}{
+	"vllm":   {v1alpha1.EngineVLLM, vllmValues, "--headless", vllmRanks},
+	"sglang": {v1alpha1.EngineSGLang, sglangValues, sglangSwitches, sglangRanks},
+}
+
+var sizeToTake = regexp.MustCompile(`make pods of (\d+) device`)
+
+// A launcher starts every rank where the plan has it or is refused; and where another size of pods is told, it helps.
+func TestRanksAreThePlansOrRefused(t *testing.T) {
+	for name, c := range consumers {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(r *rapid.T) {
+				f := anyPlacement(r, c.engine)
+				plan, spec := f.plan(t)
+				job, err := NewJob(plan, spec, Options{})
+				if err != nil {
+					r.Fatal(err)
+				}
+				b, err := job.For(name)
+				if err != nil {
+					m := sizeToTake.FindStringSubmatch(err.Error())
+					if m == nil {
+						return
+					}
+					job, failed := NewJob(plan, spec, Options{PodDevices: number(t, m[1])})
+					if failed != nil && !strings.Contains(failed.Error(), "pods of "+m[1]) {
+						r.Fatalf("after %v: %v", err, failed)
+					}
+					if failed != nil {
+						return // another copy needs another size
+					}
+					if b, failed = job.For(name); failed != nil {
+						if again := sizeToTake.FindStringSubmatch(failed.Error()); len(again) == 2 && again[1] == m[1] {
+							r.Fatalf("after %v: %v", err, failed)
+						}
+						return
+					}
+				}
+				for i, pod := range b.Pods {
+					if got := c.ranks(t, flags(t, ofPod(t, b, i), c.values, c.switches)); !slices.Equal(got, pod.Ranks) {
+						r.Fatalf("pod %d has ranks %v and %s gives it %v", i, pod.Ranks, name, got)
+					}
+				}
+			})
+		})
+	}
+}
