@@ -83,39 +83,35 @@ func (c *chain) certificate() *tls.Certificate {
 	return &tls.Certificate{Certificate: [][]byte{c.serving.certificate.Raw}, PrivateKey: c.serving.key, Leaf: c.serving.certificate}
 }
 
-// renew returns the chain as it should be at a time, and whether it differs. A nil chain is made from nothing. At every
-// moment the bundle verifies the serving certificate, and so does the bundle before.
+// renew returns the chain as it should be at a time, and whether it differs. A nil chain is made from nothing. The bundle
+// verifies both the new serving certificate and the one before, and the bundle before verifies the new one, unless what
+// was there had expired.
 func (c *chain) renew(now time.Time, hosts []string) (*chain, bool, error) {
 	if c == nil || now.After(c.authority.certificate.NotAfter) {
 		fresh, err := newChain(now, hosts)
 		return fresh, true, err
 	}
 	next := &chain{authority: c.authority, older: c.older, serving: c.serving}
-	changed := false
 	if due(c.authority.certificate, now) {
 		authority, err := newAuthority(now, authorityLifetime)
 		if err != nil {
 			return nil, false, err
 		}
 		next.authority, next.older = authority, append([]*x509.Certificate{c.authority.certificate}, c.older...)
-		changed = true
 	}
 	if next.needsServing(now, hosts) {
 		signer := next.authority
-		if !next.known(now) && c.authority.key != nil && signer != c.authority {
+		if !next.known(now) {
 			signer = c.authority
 		}
 		serving, err := newServing(now, servingLifetime, hosts, signer)
 		if err != nil {
 			return nil, false, err
 		}
-		next.serving, changed = serving, true
+		next.serving = serving
 	}
-	kept := slices.DeleteFunc(slices.Clone(next.older), func(old *x509.Certificate) bool {
-		return now.After(old.NotAfter) || next.known(now) && next.serving.certificate.CheckSignatureFrom(old) != nil && !next.recent(now)
-	})
-	changed = changed || len(kept) != len(next.older)
-	next.older = kept
+	next.older = slices.DeleteFunc(slices.Clone(next.older), func(old *x509.Certificate) bool { return next.spent(old, now) })
+	changed := next.authority != c.authority || next.serving != c.serving || len(next.older) != len(c.older)
 	return next, changed, nil
 }
 
@@ -141,10 +137,16 @@ func (c *chain) needsServing(now time.Time, hosts []string) bool {
 }
 
 // known says whether clients had the time to learn of the newest authority.
-func (c *chain) known(now time.Time) bool { return len(c.older) == 0 || now.After(made(c.authority.certificate).Add(overlap)) }
+func (c *chain) known(now time.Time) bool {
+	return len(c.older) == 0 || now.After(made(c.authority.certificate).Add(overlap))
+}
 
-// recent says whether operators may still serve with the certificate before.
-func (c *chain) recent(now time.Time) bool { return now.Before(made(c.serving.certificate).Add(overlap)) }
+// spent says whether nobody serves with a certificate of an older authority any more: operators take a new one within a
+// period.
+func (c *chain) spent(old *x509.Certificate, now time.Time) bool {
+	serving := c.serving.certificate
+	return now.After(old.NotAfter) || serving.CheckSignatureFrom(old) != nil && now.After(made(serving).Add(overlap))
+}
 
 // due says whether two thirds of a certificate's life are over.
 func due(certificate *x509.Certificate, now time.Time) bool {

@@ -13,7 +13,6 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -21,7 +20,7 @@ import (
 type Keeper struct {
 	// Client reads from the API server and writes.
 	Client client.Client
-	// Secret holds keys and certificates.
+	// Secret holds keys and certificates. It has to exist, and may be empty.
 	Secret client.ObjectKey
 	// Configuration is the name of the MutatingWebhookConfiguration.
 	Configuration string
@@ -94,7 +93,7 @@ func (k *Keeper) Ready() error {
 func (k *Keeper) current(ctx context.Context) (*chain, error) {
 	for range attempts {
 		next, err := k.renewed(ctx)
-		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+		if !apierrors.IsConflict(err) {
 			return next, err
 		}
 	}
@@ -103,14 +102,15 @@ func (k *Keeper) current(ctx context.Context) (*chain, error) {
 
 func (k *Keeper) renewed(ctx context.Context) (*chain, error) {
 	secret := &corev1.Secret{}
-	err := k.Client.Get(ctx, k.Secret, secret)
-	missing := apierrors.IsNotFound(err)
-	if err != nil && !missing {
+	if err := k.Client.Get(ctx, k.Secret, secret); err != nil {
 		return nil, fmt.Errorf("read secret %s: %w", k.Secret, err)
 	}
-	old, err := decodeChain(secret.Data)
-	if err != nil && !missing {
-		k.Log.Error(err, "the webhook's certificates are unreadable and made anew", "secret", k.Secret)
+	var old *chain
+	if len(secret.Data) > 0 {
+		var err error
+		if old, err = decodeChain(secret.Data); err != nil {
+			k.Log.Error(err, "the webhook's certificates are unreadable and made anew", "secret", k.Secret)
+		}
 	}
 	next, changed, err := old.renew(k.Now(), k.Hosts)
 	if err != nil || !changed {
@@ -119,14 +119,7 @@ func (k *Keeper) renewed(ctx context.Context) (*chain, error) {
 	if secret.Data, err = next.encode(); err != nil {
 		return nil, err
 	}
-	if missing {
-		secret.ObjectMeta = metav1.ObjectMeta{Namespace: k.Secret.Namespace, Name: k.Secret.Name}
-		secret.Type = corev1.SecretTypeTLS
-		err = k.Client.Create(ctx, secret)
-	} else {
-		err = k.Client.Update(ctx, secret)
-	}
-	if err != nil {
+	if err := k.Client.Update(ctx, secret); err != nil {
 		return nil, fmt.Errorf("write secret %s: %w", k.Secret, err)
 	}
 	return next, nil
