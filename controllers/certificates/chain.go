@@ -54,6 +54,9 @@ func decodeChain(data map[string][]byte) (*chain, error) {
 			return nil, fmt.Errorf("%s is not the key of %s", key, of.certificate.Subject.CommonName)
 		}
 	}
+	if !slices.ContainsFunc(authorities, func(a *x509.Certificate) bool { return c.serving.certificate.CheckSignatureFrom(a) == nil }) {
+		return nil, fmt.Errorf("%s is signed by none of %s", servingKey, authoritiesKey)
+	}
 	return c, nil
 }
 
