@@ -37,8 +37,10 @@ func meshOf(members ...[]v1alpha1.MeshMember) *v1alpha1.DeviceMeshSpec {
 func TestSeats(t *testing.T) {
 	two := map[string]int{"a": 2, "b": 2}
 	interleaved := meshOf([]v1alpha1.MeshMember{
-		{Node: "a", FirstRank: 0, Devices: []v1alpha1.DeviceID{"a0"}}, {Node: "b", FirstRank: 1, Devices: []v1alpha1.DeviceID{"b0"}},
-		{Node: "a", FirstRank: 2, Devices: []v1alpha1.DeviceID{"a1"}}, {Node: "b", FirstRank: 3, Devices: []v1alpha1.DeviceID{"b1"}},
+		{Node: "a", FirstRank: 0, Devices: []v1alpha1.DeviceID{"a0"}},
+		{Node: "b", FirstRank: 1, Devices: []v1alpha1.DeviceID{"b0"}},
+		{Node: "a", FirstRank: 2, Devices: []v1alpha1.DeviceID{"a1"}},
+		{Node: "b", FirstRank: 3, Devices: []v1alpha1.DeviceID{"b1"}},
 	})
 	tests := []struct {
 		name    string

@@ -17,14 +17,14 @@ import (
 	"github.com/rankwright/rankwright/pkg/binding"
 )
 
-// template is a pod of a placement that nodes take whatever their taints; it asks for devices where a count is given.
-func template(placement string, devices int64) corev1.PodTemplateSpec {
+// template is a pod of placement llm that nodes take whatever their taints; it asks for devices where a count is given.
+func template(devices int64) corev1.PodTemplateSpec {
 	container := corev1.Container{Name: "model", Image: "model"}
 	if devices > 0 {
 		container.Resources.Limits = corev1.ResourceList{gpu: *resource.NewQuantity(devices, resource.DecimalSI)}
 	}
 	return corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelPlacement: placement, "app": placement}},
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelPlacement: "llm", "app": "llm"}},
 		Spec: corev1.PodSpec{
 			Containers: []corev1.Container{container}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 		},
@@ -33,7 +33,7 @@ func template(placement string, devices int64) corev1.PodTemplateSpec {
 
 // pod makes a pod that is not created yet.
 func (w *world) pod(name string, labels map[string]string) *corev1.Pod {
-	made := template("llm", 0)
+	made := template(0)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{v1alpha1.LabelPlacement: "llm"}}, Spec: made.Spec}
 	for key, value := range labels {
 		pod.Labels[key] = value
@@ -41,32 +41,32 @@ func (w *world) pod(name string, labels map[string]string) *corev1.Pod {
 	return pod
 }
 
-func (w *world) runJob(placement string, pods int32, devices int64) {
+func (w *world) runJob(pods int32, devices int64) {
 	w.Helper()
-	indexed, of := batchv1.IndexedCompletion, template(placement, devices)
+	indexed, of := batchv1.IndexedCompletion, template(devices)
 	of.Spec.RestartPolicy = corev1.RestartPolicyNever
 	w.must(w.Create(w.Context(), &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: placement},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "llm"},
 		Spec:       batchv1.JobSpec{CompletionMode: &indexed, Completions: &pods, Parallelism: &pods, Template: of},
 	}))
 }
 
-func (w *world) runStatefulSet(placement string, pods int32) {
+func (w *world) runStatefulSet(pods int32) {
 	w.Helper()
 	w.must(w.Create(w.Context(), &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: placement},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "llm"},
 		Spec: appsv1.StatefulSetSpec{
-			Replicas: &pods, ServiceName: placement, PodManagementPolicy: appsv1.ParallelPodManagement,
-			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": placement}}, Template: template(placement, 0),
+			Replicas: &pods, ServiceName: "llm", PodManagementPolicy: appsv1.ParallelPodManagement,
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "llm"}}, Template: template(0),
 		},
 	}))
 }
 
-// pods returns the placement's pods by index.
-func (w *world) pods(placement string) map[string]*corev1.Pod {
+// pods returns the pods of placement llm by index.
+func (w *world) pods() map[string]*corev1.Pod {
 	w.Helper()
 	var list corev1.PodList
-	w.must(w.List(w.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{v1alpha1.LabelPlacement: placement}))
+	w.must(w.List(w.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{v1alpha1.LabelPlacement: "llm"}))
 	byIndex := map[string]*corev1.Pod{}
 	for i := range list.Items {
 		byIndex[list.Items[i].Labels[binding.LabelIndex]] = &list.Items[i]
@@ -74,12 +74,12 @@ func (w *world) pods(placement string) map[string]*corev1.Pod {
 	return byIndex
 }
 
-// awaitPods waits until the placement's pods are as many and each is as it should be.
-func (w *world) awaitPods(placement string, count int, what string, is func(*corev1.Pod) bool) map[string]*corev1.Pod {
+// awaitPods waits until the pods of placement llm are as many and each is as it should be.
+func (w *world) awaitPods(count int, what string, is func(*corev1.Pod) bool) map[string]*corev1.Pod {
 	w.Helper()
 	var pods map[string]*corev1.Pod
-	w.eventually(fmt.Sprintf("%d pods of %s are %s", count, placement, what), func(context.Context) bool {
-		pods = w.pods(placement)
+	w.eventually(fmt.Sprintf("%d pods are %s", count, what), func(context.Context) bool {
+		pods = w.pods()
 		for _, pod := range pods {
 			if !is(pod) {
 				return false
@@ -106,13 +106,13 @@ func seats(pods map[string]*corev1.Pod) map[string]string {
 func TestIndexedJobWaitsForThePlanAndFollowsIt(t *testing.T) {
 	w := newWorld(t, "job")
 	w.operate(nil)
-	w.place("llm", 2, 2, v1alpha1.EnforcementAdvisory)
-	w.runJob("llm", 4, 1)
-	w.awaitPods("llm", 4, "gated", func(p *corev1.Pod) bool { return binding.Gated(p) && !scheduled(p) })
+	w.place("llm", 2, v1alpha1.EnforcementAdvisory)
+	w.runJob(4, 1)
+	w.awaitPods(4, "gated", func(p *corev1.Pod) bool { return binding.Gated(p) && !scheduled(p) })
 	w.addNode("a", 2)
 	w.addNode("b", 2)
 	w.awaitPlan("llm", "llm-1")
-	pods := w.awaitPods("llm", 4, "scheduled", scheduled)
+	pods := w.awaitPods(4, "scheduled", scheduled)
 	first, second := string(deviceID(0)), string(deviceID(1))
 	want := map[string]string{
 		"0": "a copy 0 ranks 0: 1 of " + first, "1": "a copy 0 ranks 1: 1 of " + second,
@@ -133,11 +133,11 @@ func TestStatefulSetGetsSlotsAndKeepsItsRank(t *testing.T) {
 	w.operate(nil)
 	w.addNode("a", 2)
 	w.addNode("b", 2)
-	w.place("llm", 2, 2, v1alpha1.EnforcementSlot)
+	w.place("llm", 2, v1alpha1.EnforcementSlot)
 	prefix := w.awaitPlan("llm", "llm-1").Spec.SlotPrefix
-	w.runStatefulSet("llm", 2)
+	w.runStatefulSet(2)
 	bound := func(p *corev1.Pod) bool { return !binding.Gated(p) && p.DeletionTimestamp == nil }
-	pods := w.awaitPods("llm", 2, "bound", bound)
+	pods := w.awaitPods(2, "bound", bound)
 	for index, pod := range pods {
 		slot := map[string]int{"0": 0, "1": 2}[index]
 		for _, number := range []int{slot, slot + 1} {
@@ -148,7 +148,7 @@ func TestStatefulSetGetsSlotsAndKeepsItsRank(t *testing.T) {
 	}
 	killed := pods["1"]
 	w.must(w.Delete(t.Context(), killed, client.GracePeriodSeconds(0)))
-	again := w.awaitPods("llm", 2, "bound, one anew", func(p *corev1.Pod) bool { return bound(p) && p.UID != killed.UID })["1"]
+	again := w.awaitPods(2, "bound, one anew", func(p *corev1.Pod) bool { return bound(p) && p.UID != killed.UID })["1"]
 	for _, key := range []string{binding.AnnotationRanks, binding.AnnotationReplica, binding.AnnotationDevices} {
 		if again.Annotations[key] != killed.Annotations[key] {
 			t.Errorf("%s was %q and is %q", key, killed.Annotations[key], again.Annotations[key])
@@ -171,7 +171,7 @@ func TestSecondPodOfAnIndexWaits(t *testing.T) {
 	w := newWorld(t, "second")
 	w.operate(nil)
 	w.addNode("a", 2)
-	w.place("llm", 2, 1, v1alpha1.EnforcementAdvisory)
+	w.place("llm", 1, v1alpha1.EnforcementAdvisory)
 	w.awaitPlan("llm", "llm-1")
 	first, second := w.pod("first", map[string]string{binding.LabelIndex: "0"}), w.pod("second", map[string]string{binding.LabelIndex: "0"})
 	w.must(w.Create(t.Context(), first))

@@ -25,7 +25,7 @@ func created(w *world, pod *corev1.Pod) func(context.Context) bool {
 // asKubelet runs the pods that are scheduled and ends those that are to end.
 func (w *world) asKubelet() {
 	w.Helper()
-	for _, pod := range w.pods("llm") {
+	for _, pod := range w.pods() {
 		switch {
 		case pod.DeletionTimestamp != nil:
 			w.must(client.IgnoreNotFound(w.Delete(w.Context(), pod, client.GracePeriodSeconds(0))))
@@ -42,10 +42,10 @@ func TestNewPlanEvictsThePodsOfTheOld(t *testing.T) {
 	w := newWorld(t, "evicted")
 	w.operate(nil)
 	w.addNode("a", 4)
-	w.place("llm", 2, 1, v1alpha1.EnforcementAdvisory)
+	w.place("llm", 1, v1alpha1.EnforcementAdvisory)
 	w.awaitPlan("llm", "llm-1")
-	w.runStatefulSet("llm", 1)
-	w.awaitPods("llm", 1, "running", func(p *corev1.Pod) bool {
+	w.runStatefulSet(1)
+	w.awaitPods(1, "running", func(p *corev1.Pod) bool {
 		w.asKubelet()
 		return p.Status.Phase == corev1.PodRunning
 	})
@@ -71,14 +71,14 @@ func TestNewPlanEvictsThePodsOfTheOld(t *testing.T) {
 	})
 	w.awaitPlan("llm", "llm-2")
 	w.awaitEvent("llm-0", "EvictionBlocked")
-	if old := w.pods("llm")["0"]; old == nil || old.DeletionTimestamp != nil || old.Labels[v1alpha1.LabelPlan] != "llm-1" {
+	if old := w.pods()["0"]; old == nil || old.DeletionTimestamp != nil || old.Labels[v1alpha1.LabelPlan] != "llm-1" {
 		t.Fatalf("the budget did not keep the pod: %+v", old)
 	}
 
 	w.must(w.Delete(t.Context(), budget))
 	w.eventually("a pod of the new plan is bound", func(context.Context) bool {
 		w.asKubelet()
-		next := w.pods("llm")["0"]
+		next := w.pods()["0"]
 		return next != nil && next.Labels[v1alpha1.LabelPlan] == "llm-2" && !binding.Gated(next) && next.Annotations[binding.AnnotationRanks] == "0-3"
 	})
 	w.awaitEvent("llm-0", "Evicted")

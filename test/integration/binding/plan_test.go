@@ -52,10 +52,10 @@ func firstFit(cluster *plan.Cluster, request plan.Request) (*v1alpha1.ShardingPl
 	return spec, nil
 }
 
-// place asks for copies of so many devices each.
-func (w *world) place(name string, tensor, copies int32, enforcement v1alpha1.Enforcement) {
+// place asks for copies of two devices each.
+func (w *world) place(name string, copies int32, enforcement v1alpha1.Enforcement) {
 	w.Helper()
-	architecture := smallArchitecture
+	architecture, tensor := smallArchitecture, int32(2)
 	w.must(w.Create(w.Context(), &v1alpha1.ModelPlacement{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
 		Spec: v1alpha1.ModelPlacementSpec{
@@ -68,12 +68,12 @@ func (w *world) place(name string, tensor, copies int32, enforcement v1alpha1.En
 }
 
 // awaitPlan waits until a placement is placed by a plan, and returns its mesh.
-func (w *world) awaitPlan(name, plan string) *v1alpha1.DeviceMesh {
+func (w *world) awaitPlan(name, revision string) *v1alpha1.DeviceMesh {
 	w.Helper()
 	p, mesh := &v1alpha1.ModelPlacement{}, &v1alpha1.DeviceMesh{}
-	w.eventually(fmt.Sprintf("placement %s is placed by %s", name, plan), func(ctx context.Context) bool {
+	w.eventually(fmt.Sprintf("placement %s is placed by %s", name, revision), func(ctx context.Context) bool {
 		w.must(w.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, p))
-		return p.Status.Plan == plan && meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionReady)
+		return p.Status.Plan == revision && meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionReady)
 	})
 	w.must(w.Get(w.Context(), client.ObjectKeyFromObject(p), mesh))
 	return mesh

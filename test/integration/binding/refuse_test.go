@@ -16,8 +16,8 @@ func TestRefusalsReachTheAuthor(t *testing.T) {
 	w := newWorld(t, "refused")
 	w.operate(nil)
 	w.addNode("a", 2)
-	w.place("llm", 2, 1, v1alpha1.EnforcementAdvisory)
-	w.place("waiting", 2, 1, v1alpha1.EnforcementAdvisory)
+	w.place("llm", 1, v1alpha1.EnforcementAdvisory)
+	w.place("waiting", 1, v1alpha1.EnforcementAdvisory)
 	w.awaitPlan("llm", "llm-1")
 	isController := true
 	deployed := w.pod("deployed", nil)
@@ -55,7 +55,7 @@ func TestPodsWithoutTheWebhook(t *testing.T) {
 	w := newWorld(t, "down")
 	stop := w.operate(nil)
 	w.addNode("a", 2)
-	w.place("llm", 2, 1, v1alpha1.EnforcementAdvisory)
+	w.place("llm", 1, v1alpha1.EnforcementAdvisory)
 	w.awaitPlan("llm", "llm-1")
 	stop()
 
