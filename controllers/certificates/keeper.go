@@ -2,6 +2,7 @@ package certificates
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -28,14 +29,15 @@ type Keeper struct {
 	Hosts []string
 	// Now is the clock.
 	Now func() time.Time
+	// Period is how often Secret and configuration are looked at; 0 means every ten seconds.
+	Period time.Duration
 	// Log takes what fails.
 	Log logr.Logger
 
 	serving atomic.Pointer[tls.Certificate]
 }
 
-// period is how often the Secret and the configuration are looked at.
-const period = 10 * time.Second
+const standardPeriod = 10 * time.Second
 
 // attempts at writing the Secret; other operators write it as well.
 const attempts = 5
@@ -45,7 +47,7 @@ func (*Keeper) NeedLeaderElection() bool { return false }
 
 // Start keeps the certificates until the context ends.
 func (k *Keeper) Start(ctx context.Context) error {
-	tick := time.NewTicker(period)
+	tick := time.NewTicker(cmp.Or(k.Period, standardPeriod))
 	defer tick.Stop()
 	for {
 		if err := k.Keep(ctx); err != nil && ctx.Err() == nil {

@@ -33,6 +33,8 @@ type Webhook struct {
 	Hosts []string
 	// Now is the clock of the certificates; nil means the machine's.
 	Now func() time.Time
+	// Period is how often the certificates are looked at; 0 means the standard.
+	Period time.Duration
 }
 
 // WebhookAt reads an address such as :9443. The webhook is called by the names of a Service. It returns nil for "0".
@@ -60,7 +62,7 @@ func (w *Webhook) setup(mgr manager.Manager, direct client.Client, options Optio
 	}
 	keeper := &certificates.Keeper{
 		Client: direct, Secret: client.ObjectKey{Namespace: options.Namespace, Name: WebhookSecret},
-		Configuration: WebhookConfiguration, Hosts: w.Hosts, Now: now, Log: options.Log.WithName("certificates"),
+		Configuration: WebhookConfiguration, Hosts: w.Hosts, Now: now, Period: w.Period, Log: options.Log.WithName("certificates"),
 	}
 	if err := mgr.Add(keeper); err != nil {
 		return fmt.Errorf("certificates of the webhook: %w", err)

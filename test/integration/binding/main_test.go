@@ -118,7 +118,7 @@ func (w *world) operate(now func() time.Time) (stop func()) {
 	options := operator.Options{
 		Namespace: operatorNamespace, AgentNamespace: "rankwright-node-agent", HealthAddress: "0", MetricsAddress: "0",
 		Planner: firstFit, Registry: prometheus.NewRegistry(),
-		Webhook: &operator.Webhook{Address: "127.0.0.1", Port: w.port, Hosts: []string{"127.0.0.1"}, Now: now},
+		Webhook: &operator.Webhook{Address: "127.0.0.1", Port: w.port, Hosts: []string{"127.0.0.1"}, Now: now, Period: 200 * time.Millisecond},
 	}
 	if testing.Verbose() {
 		options.Log = testr.New(w.T)
