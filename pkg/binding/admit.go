@@ -58,7 +58,7 @@ func admissible(pod *corev1.Pod, offer *Offer) error {
 }
 
 func admitToMesh(pod *corev1.Pod, container int, offer *Offer) ([]string, error) {
-	place, err := offer.assign(pod, container)
+	place, err := offer.assign(pod)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,12 @@ func offerOf(enforcement v1alpha1.Enforcement) *binding.Offer {
 	}
 }
 
+// ofSize is the offer of a placement for pods of so many devices.
+func ofSize(offer *binding.Offer, devices string) *binding.Offer {
+	offer.Placement.Annotations = map[string]string{binding.AnnotationPodDevices: devices}
+	return offer
+}
+
 func withoutMesh(enforcement v1alpha1.Enforcement) *binding.Offer {
 	offer := offerOf(enforcement)
 	offer.Plan, offer.Mesh, offer.Resource = nil, nil, nil
@@ -63,10 +69,10 @@ func TestAdmitGivesDevices(t *testing.T) {
 		index  string
 	}{
 		{"all devices of the copy on the node", offerOf(v1alpha1.EnforcementAdvisory), jobPod(3), map[string]int64{gpu: 2}, "3"},
-		{"as many as the pod asks for", offerOf(v1alpha1.EnforcementAdvisory), asking(jobPod(7), gpu, 1), map[string]int64{gpu: 1}, "7"},
-		{"as many as the annotation says", offerOf(v1alpha1.EnforcementAdvisory), annotated(jobPod(7), binding.AnnotationPodDevices, "1"), map[string]int64{gpu: 1}, "7"},
+		{"that the pod asks for", offerOf(v1alpha1.EnforcementAdvisory), asking(jobPod(3), gpu, 2), map[string]int64{gpu: 2}, "3"},
+		{"as many as the placement says", ofSize(offerOf(v1alpha1.EnforcementAdvisory), "1"), jobPod(7), map[string]int64{gpu: 1}, "7"},
 		{"slots of the second copy", offerOf(v1alpha1.EnforcementSlot), jobPod(3), map[string]int64{slot + "6": 1, slot + "7": 1}, "3"},
-		{"one slot", offerOf(v1alpha1.EnforcementSlot), annotated(jobPod(5), binding.AnnotationPodDevices, "1"), map[string]int64{slot + "5": 1}, "5"},
+		{"one slot", ofSize(offerOf(v1alpha1.EnforcementSlot), "1"), jobPod(5), map[string]int64{slot + "5": 1}, "5"},
 		{"before there is a mesh", withoutMesh(v1alpha1.EnforcementAdvisory), asking(jobPod(3), gpu, 2), map[string]int64{gpu: 2}, "3"},
 	}
 	for _, test := range tests {
@@ -142,9 +148,10 @@ func TestAdmitRefuses(t *testing.T) {
 		{"index out of range", advisory, jobPod(4), binding.ReasonIndexOutOfRange},
 		{"an index in the template", advisory, labelled, binding.ReasonIndexDiffers},
 		{"a container that is not there", advisory, annotated(jobPod(0), binding.AnnotationContainer, "other"), binding.ReasonContainerUnknown},
-		{"devices that do not divide", advisory, asking(jobPod(0), gpu, 3), binding.ReasonDevicesDiffer},
-		{"no devices", advisory, annotated(jobPod(0), binding.AnnotationPodDevices, "0"), binding.ReasonDevicesDiffer},
-		{"annotation and limits that differ", advisory, annotated(asking(jobPod(0), gpu, 1), binding.AnnotationPodDevices, "2"), binding.ReasonDevicesDiffer},
+		{"devices that do not divide", ofSize(offerOf(v1alpha1.EnforcementAdvisory), "3"), jobPod(0), binding.ReasonDevicesDiffer},
+		{"no devices", ofSize(offerOf(v1alpha1.EnforcementAdvisory), "0"), jobPod(0), binding.ReasonDevicesDiffer},
+		{"other devices than the placement is for", advisory, annotated(jobPod(0), binding.AnnotationPodDevices, "1"), binding.ReasonDevicesDiffer},
+		{"limits that differ", advisory, asking(jobPod(0), gpu, 1), binding.ReasonDevicesDiffer},
 		{"a slot of another plan", offerOf(v1alpha1.EnforcementSlot), asking(jobPod(0), "rankwright.dev/slot-00000000-0", 1), binding.ReasonDevicesDiffer},
 		{"an enforcement without pods", offerOf(v1alpha1.EnforcementClaim), jobPod(0), binding.ReasonEnforcementUnknown},
 	}
@@ -205,6 +212,9 @@ func TestAdmitTwiceIsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		offers := []*binding.Offer{offerOf(v1alpha1.EnforcementAdvisory), offerOf(v1alpha1.EnforcementSlot), withoutMesh(v1alpha1.EnforcementAdvisory)}
 		offer := offers[rapid.IntRange(0, 2).Draw(t, "offer")]
+		if rapid.Bool().Draw(t, "pods of one device") {
+			ofSize(offer, "1")
+		}
 		once := drawPod(t)
 		if _, err := binding.Admit(once, offer); err != nil {
 			return

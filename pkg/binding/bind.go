@@ -12,11 +12,7 @@ import (
 // Bind gives a gated pod its node and takes the gate away. The offer must be complete. The error is a Refusal where the pod
 // does not fit its place; the pod is as it was then.
 func Bind(pod *corev1.Pod, offer *Offer) (*Seat, error) {
-	container, err := containerOf(pod)
-	if err != nil {
-		return nil, err
-	}
-	place, err := offer.assign(pod, container)
+	place, err := offer.assign(pod)
 	if err != nil {
 		return nil, err
 	}

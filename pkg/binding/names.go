@@ -17,13 +17,13 @@ const Gate = v1alpha1.Prefix + "placement"
 // Whoever makes single pods sets it; for pods of a controller the webhook does.
 const LabelIndex = v1alpha1.Prefix + "index"
 
-// Annotations that the author of a pod may set, and that the webhook sets where the author did not.
-const (
-	// AnnotationContainer names the container that gets the devices; by default kubectl's default container, or the first.
-	AnnotationContainer = v1alpha1.Prefix + "container"
-	// AnnotationPodDevices is the number of devices of each pod, or AllDevices.
-	AnnotationPodDevices = v1alpha1.Prefix + "pod-devices"
-)
+// AnnotationPodDevices, set at the ModelPlacement, is the number of devices of each pod, or AllDevices, the default. The
+// webhook notes it at the pod.
+const AnnotationPodDevices = v1alpha1.Prefix + "pod-devices"
+
+// AnnotationContainer names the container that gets the devices; by default kubectl's default container, or the first. The
+// webhook sets it where the pod's author did not.
+const AnnotationContainer = v1alpha1.Prefix + "container"
 
 // AllDevices gives a pod every device that a copy has on a node.
 const AllDevices = "all"

@@ -31,12 +31,12 @@ type assigned struct {
 }
 
 // assign finds a pod's place in the mesh.
-func (o *Offer) assign(pod *corev1.Pod, container int) (*assigned, error) {
+func (o *Offer) assign(pod *corev1.Pod) (*assigned, error) {
 	position, _, err := PositionOf(pod)
 	if err != nil {
 		return nil, err
 	}
-	devices, text, err := o.devicesOf(pod, container)
+	devices, text, err := o.devicesOf(pod)
 	if err != nil {
 		return nil, err
 	}
@@ -51,34 +51,26 @@ func (o *Offer) assign(pod *corev1.Pod, container int) (*assigned, error) {
 	return &assigned{seat: seats[index], index: index, devices: text}, sameIndex(pod, index)
 }
 
-// devicesOf returns how many devices each pod has: what the annotation says, what the container asks for already, or all.
-func (o *Offer) devicesOf(pod *corev1.Pod, container int) (int, string, error) {
-	text, annotated := pod.Annotations[AnnotationPodDevices]
-	if !annotated {
+// devicesOf returns how many devices each pod has. The placement says so, since the launchers' files are made for such pods;
+// what the pod itself says has to be the same.
+func (o *Offer) devicesOf(pod *corev1.Pod) (int, string, error) {
+	text, set := o.Placement.Annotations[AnnotationPodDevices]
+	if !set {
 		text = AllDevices
-		if asked := o.asksAlready(pod, container); asked > 0 {
-			text = strconv.FormatInt(asked, 10)
-		}
+	}
+	if own, has := pod.Annotations[AnnotationPodDevices]; has && own != text {
+		return 0, "", refuse(ReasonDevicesDiffer, "annotation %s of the pod is %q, and placement %s is for pods of %q: set it at the placement, and leave it out here",
+			AnnotationPodDevices, own, o.Placement.Name, text)
 	}
 	if text == AllDevices {
 		return 0, text, nil
 	}
 	number, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || number == 0 {
-		return 0, "", refuse(ReasonDevicesDiffer, "annotation %s is %q: set a number of devices above 0, or %s", AnnotationPodDevices, text, AllDevices)
+		return 0, "", refuse(ReasonDevicesDiffer, "annotation %s of placement %s is %q: set a number of devices above 0, or %s",
+			AnnotationPodDevices, o.Placement.Name, text, AllDevices)
 	}
 	return int(number), text, nil
-}
-
-// asksAlready is how many devices of the mesh's first kind the container asks for.
-func (o *Offer) asksAlready(pod *corev1.Pod, container int) int64 {
-	if len(o.Mesh.Spec.Members) == 0 {
-		return 0
-	}
-	first := &o.Mesh.Spec.Members[0]
-	name := o.Resource(first.Node, first.Devices[0])
-	quantity := pod.Spec.Containers[container].Resources.Limits[corev1.ResourceName(name)]
-	return quantity.Value()
 }
 
 func sameIndex(pod *corev1.Pod, index int32) error {

@@ -34,11 +34,11 @@ func (p Position) Index(seats []Seat) (int32, error) {
 	}
 	size := copies[*p.Group]
 	if p.Size != 0 && p.Size != size {
-		return 0, refuse(ReasonGroupsDiffer, "groups of %d pods: copy %d of the mesh has %d pods: set the group's size to that, or %s on the pods",
+		return 0, refuse(ReasonGroupsDiffer, "groups of %d pods: copy %d of the mesh has %d pods: set the group's size to that, or %s at the placement",
 			p.Size, *p.Group, size, AnnotationPodDevices)
 	}
 	if p.Member >= size {
-		return 0, refuse(ReasonIndexOutOfRange, "pod %d of group %d: copy %d of the mesh has %d pods: have as many in the group, or set %s on the pods",
+		return 0, refuse(ReasonIndexOutOfRange, "pod %d of group %d: copy %d of the mesh has %d pods: have as many in the group, or set %s at the placement",
 			p.Member, *p.Group, *p.Group, size, AnnotationPodDevices)
 	}
 	return before + p.Member, nil
@@ -70,7 +70,7 @@ func (p Position) Alone() (int32, bool) {
 
 func within(index, total int32) (int32, error) {
 	if index >= total {
-		return 0, refuse(ReasonIndexOutOfRange, "index %d: the mesh has %d pods, 0 to %d: have no more pods, or set %s on them", index, total, total-1, AnnotationPodDevices)
+		return 0, refuse(ReasonIndexOutOfRange, "index %d: the mesh has %d pods, 0 to %d: have no more pods, or set %s at the placement", index, total, total-1, AnnotationPodDevices)
 	}
 	return index, nil
 }

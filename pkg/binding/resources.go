@@ -66,8 +66,8 @@ func demand(pod *corev1.Pod, container int, asked map[corev1.ResourceName]int64)
 func agree(pod *corev1.Pod, asked map[corev1.ResourceName]int64, lenient bool) error {
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if has := limitOf(pod, name); has != asked[name] && (has != 0 || !lenient) {
-			return refuse(ReasonDevicesDiffer, "the pod asks for %d of %s, and its place has %d: ask for as many, or leave it out and the webhook adds it",
-				has, name, asked[name])
+			return refuse(ReasonDevicesDiffer, "the pod asks for %d of %s, and its place has %d: ask for as many, leave it out and the webhook adds it, or set %s at the placement",
+				has, name, asked[name], AnnotationPodDevices)
 		}
 	}
 	for i := range pod.Spec.Containers {

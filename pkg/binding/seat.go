@@ -53,7 +53,7 @@ func split(whole []Seat, devices int) ([]Seat, error) {
 	var seats []Seat
 	for _, s := range whole {
 		if len(s.Devices)%devices != 0 {
-			return nil, refuse(ReasonDevicesDiffer, "pods of %d devices: copy %d has %d on node %s, which they do not divide: set %s to a divisor or to %s",
+			return nil, refuse(ReasonDevicesDiffer, "pods of %d devices: copy %d has %d on node %s, which they do not divide: set %s of the placement to a divisor or to %s",
 				devices, s.Replica, len(s.Devices), s.Node, AnnotationPodDevices, AllDevices)
 		}
 		for from := 0; from < len(s.Devices); from += devices {

@@ -106,7 +106,7 @@ func seats(pods map[string]*corev1.Pod) map[string]string {
 func TestIndexedJobWaitsForThePlanAndFollowsIt(t *testing.T) {
 	w := newWorld(t, "job")
 	w.operate(nil)
-	w.place("llm", 2, v1alpha1.EnforcementAdvisory)
+	w.placeFor("1", 2)
 	w.runJob(4, 1)
 	w.awaitPods(4, "gated", func(p *corev1.Pod) bool { return binding.Gated(p) && !scheduled(p) })
 	w.addNode("a", 2)

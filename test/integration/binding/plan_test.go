@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/binding"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
@@ -55,8 +56,20 @@ func firstFit(cluster *plan.Cluster, request plan.Request) (*v1alpha1.ShardingPl
 // place asks for copies of two devices each.
 func (w *world) place(name string, copies int32, enforcement v1alpha1.Enforcement) {
 	w.Helper()
+	w.must(w.Create(w.Context(), w.placement(name, copies, enforcement)))
+}
+
+// placeFor places llm for pods of so many devices.
+func (w *world) placeFor(devices string, copies int32) {
+	w.Helper()
+	placement := w.placement("llm", copies, v1alpha1.EnforcementAdvisory)
+	placement.Annotations = map[string]string{binding.AnnotationPodDevices: devices}
+	w.must(w.Create(w.Context(), placement))
+}
+
+func (w *world) placement(name string, copies int32, enforcement v1alpha1.Enforcement) *v1alpha1.ModelPlacement {
 	architecture, tensor := smallArchitecture, int32(2)
-	w.must(w.Create(w.Context(), &v1alpha1.ModelPlacement{
+	return &v1alpha1.ModelPlacement{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
 		Spec: v1alpha1.ModelPlacementSpec{
 			Model:       v1alpha1.ModelSource{Architecture: &architecture},
@@ -64,7 +77,7 @@ func (w *world) place(name string, copies int32, enforcement v1alpha1.Enforcemen
 			Parallelism: &v1alpha1.Parallelism{Tensor: &tensor},
 			Replicas:    &copies, Enforcement: enforcement,
 		},
-	}))
+	}
 }
 
 // awaitPlan waits until a placement is placed by a plan, and returns its mesh.
