@@ -80,7 +80,7 @@ func TestRotationNeverBreaksTrust(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := start
 		current, _ := mustRenew(t, nil, now)
-		for range rapid.IntRange(1, 40).Draw(t, "rounds") {
+		for range rapid.IntRange(1, 30).Draw(t, "rounds") {
 			step := day
 			if rapid.Bool().Draw(t, "minutes") {
 				step = time.Minute

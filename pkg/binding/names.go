@@ -17,8 +17,8 @@ const Gate = v1alpha1.Prefix + "placement"
 // Whoever makes single pods sets it; for pods of a controller the webhook does.
 const LabelIndex = v1alpha1.Prefix + "index"
 
-// AnnotationPodDevices, set at the ModelPlacement, is the number of devices of each pod, or AllDevices, the default. The
-// webhook notes it at the pod.
+// AnnotationPodDevices of a ModelPlacement is the number of devices of each pod, or AllDevices, the default. The webhook
+// notes it at the pod.
 const AnnotationPodDevices = v1alpha1.Prefix + "pod-devices"
 
 // AnnotationContainer names the container that gets the devices; by default kubectl's default container, or the first. The

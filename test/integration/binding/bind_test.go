@@ -111,7 +111,7 @@ func TestIndexedJobWaitsForThePlanAndFollowsIt(t *testing.T) {
 	w.awaitPods(4, "gated", func(p *corev1.Pod) bool { return binding.Gated(p) && !scheduled(p) })
 	w.addNode("a", 2)
 	w.addNode("b", 2)
-	w.awaitPlan("llm", "llm-1")
+	w.awaitPlan("llm-1")
 	pods := w.awaitPods(4, "scheduled", scheduled)
 	first, second := string(deviceID(0)), string(deviceID(1))
 	want := map[string]string{
@@ -134,7 +134,7 @@ func TestStatefulSetGetsSlotsAndKeepsItsRank(t *testing.T) {
 	w.addNode("a", 2)
 	w.addNode("b", 2)
 	w.place("llm", 2, v1alpha1.EnforcementSlot)
-	prefix := w.awaitPlan("llm", "llm-1").Spec.SlotPrefix
+	prefix := w.awaitPlan("llm-1").Spec.SlotPrefix
 	w.runStatefulSet(2)
 	bound := func(p *corev1.Pod) bool { return !binding.Gated(p) && p.DeletionTimestamp == nil }
 	pods := w.awaitPods(2, "bound", bound)
@@ -172,7 +172,7 @@ func TestSecondPodOfAnIndexWaits(t *testing.T) {
 	w.operate(nil)
 	w.addNode("a", 2)
 	w.place("llm", 1, v1alpha1.EnforcementAdvisory)
-	w.awaitPlan("llm", "llm-1")
+	w.awaitPlan("llm-1")
 	first, second := w.pod("first", map[string]string{binding.LabelIndex: "0"}), w.pod("second", map[string]string{binding.LabelIndex: "0"})
 	w.must(w.Create(t.Context(), first))
 	gated := func(pod *corev1.Pod) bool {

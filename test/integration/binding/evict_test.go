@@ -43,7 +43,7 @@ func TestNewPlanEvictsThePodsOfTheOld(t *testing.T) {
 	w.operate(nil)
 	w.addNode("a", 4)
 	w.place("llm", 1, v1alpha1.EnforcementAdvisory)
-	w.awaitPlan("llm", "llm-1")
+	w.awaitPlan("llm-1")
 	w.runStatefulSet(1)
 	w.awaitPods(1, "running", func(p *corev1.Pod) bool {
 		w.asKubelet()
@@ -69,7 +69,7 @@ func TestNewPlanEvictsThePodsOfTheOld(t *testing.T) {
 		p.Spec.Parallelism.Tensor = &four
 		return w.Update(ctx, p) == nil
 	})
-	w.awaitPlan("llm", "llm-2")
+	w.awaitPlan("llm-2")
 	w.awaitEvent("llm-0", "EvictionBlocked")
 	if old := w.pods()["0"]; old == nil || old.DeletionTimestamp != nil || old.Labels[v1alpha1.LabelPlan] != "llm-1" {
 		t.Fatalf("the budget did not keep the pod: %+v", old)

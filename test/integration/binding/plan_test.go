@@ -80,12 +80,12 @@ func (w *world) placement(name string, copies int32, enforcement v1alpha1.Enforc
 	}
 }
 
-// awaitPlan waits until a placement is placed by a plan, and returns its mesh.
-func (w *world) awaitPlan(name, revision string) *v1alpha1.DeviceMesh {
+// awaitPlan waits until placement llm is placed by a plan, and returns its mesh.
+func (w *world) awaitPlan(revision string) *v1alpha1.DeviceMesh {
 	w.Helper()
 	p, mesh := &v1alpha1.ModelPlacement{}, &v1alpha1.DeviceMesh{}
-	w.eventually(fmt.Sprintf("placement %s is placed by %s", name, revision), func(ctx context.Context) bool {
-		w.must(w.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, p))
+	w.eventually("the placement is placed by "+revision, func(ctx context.Context) bool {
+		w.must(w.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "llm"}, p))
 		return p.Status.Plan == revision && meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionReady)
 	})
 	w.must(w.Get(w.Context(), client.ObjectKeyFromObject(p), mesh))

@@ -18,7 +18,7 @@ func TestRefusalsReachTheAuthor(t *testing.T) {
 	w.addNode("a", 2)
 	w.place("llm", 1, v1alpha1.EnforcementAdvisory)
 	w.place("waiting", 1, v1alpha1.EnforcementAdvisory)
-	w.awaitPlan("llm", "llm-1")
+	w.awaitPlan("llm-1")
 	isController := true
 	deployed := w.pod("deployed", nil)
 	deployed.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "llm", UID: "1", Controller: &isController}}
@@ -56,7 +56,7 @@ func TestPodsWithoutTheWebhook(t *testing.T) {
 	stop := w.operate(nil)
 	w.addNode("a", 2)
 	w.place("llm", 1, v1alpha1.EnforcementAdvisory)
-	w.awaitPlan("llm", "llm-1")
+	w.awaitPlan("llm-1")
 	stop()
 
 	refused := w.pod("refused", map[string]string{binding.LabelIndex: "0"})
