@@ -5,27 +5,6 @@ import "fmt"
 // MaxBytes is how much of keys and values one ConfigMap gets. The API takes 1 MiB; the rest is for metadata.
 const MaxBytes = 900 << 10
 
-// MaxParts is how many ConfigMaps one placement gets at most, so that pods can mount all of them by fixed names.
-const MaxParts = 8
-
-// ConfigMapName is the name of one of the ConfigMaps of a mesh, by which its pods mount them: the first is `llm-mesh`, and
-// those that follow `llm-mesh-1` and so on.
-func ConfigMapName(mesh string, part int) string {
-	if part == 0 {
-		return mesh + "-mesh"
-	}
-	return fmt.Sprintf("%s-mesh-%d", mesh, part)
-}
-
-// CopyFile and PodFile are the keys of what a shell reads to start a pod: the pod's reads its copy's.
-func CopyFile(copied int) string { return fmt.Sprintf("copy-%d.env", copied) }
-
-// PodFile is the key of a pod's environment.
-func PodFile(pod int) string { return fmt.Sprintf("pod-%d.env", pod) }
-
-// RankFile is the key of the environment of one process of a pod, where the pod starts several.
-func RankFile(pod, local int) string { return fmt.Sprintf("pod-%d.rank-%d.env", pod, local) }
-
 // All lists every file below Folder: those that copies share, in order of copies, and after them those of the pods.
 func (b *Bundle) All() []File {
 	var files []File

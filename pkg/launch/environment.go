@@ -21,14 +21,6 @@ type Environment struct {
 	Arguments []string `json:"arguments,omitempty"`
 }
 
-// Names of variables that are no launcher's own.
-const (
-	// VariableArguments holds the arguments, to be expanded unquoted: none has blanks.
-	VariableArguments = "RANKWRIGHT_ARGS"
-	// VariableSplit holds the layers of each stage, for programs that read them themselves.
-	VariableSplit = "RANKWRIGHT_LAYER_SPLIT"
-)
-
 func (e *Environment) set(name string, value any) {
 	e.Variables = append(e.Variables, Variable{name, fmt.Sprint(value)})
 }

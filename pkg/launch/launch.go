@@ -10,9 +10,6 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
-// Folder is where pods mount the files, so that variables can name them.
-const Folder = "/etc/rankwright/mesh"
-
 // Options say what plan and mesh do not: how the pods are cut and how they reach each other.
 type Options struct {
 	// PodDevices is the number of devices of each pod; 0 makes one pod of all that a copy has on a node.
@@ -47,6 +44,8 @@ type Copy struct {
 	KVCacheType v1alpha1.Precision
 	// World is the number of ranks.
 	World int
+	// Backend is that of torch's init_process_group; empty where the devices' library is not known.
+	Backend string
 	// Pods are in order of their ranks.
 	Pods []Pod
 
@@ -57,30 +56,35 @@ type Copy struct {
 // NewJob cuts a mesh into pods. It refuses a mesh that is not one of the plan, a size of pods that does not divide what a
 // copy has on a node, and pods without a host.
 func NewJob(plan *v1alpha1.ShardingPlanSpec, spec *v1alpha1.DeviceMeshSpec, options Options) (*Job, error) {
-	if plan.Copies() != spec.Replicas {
-		return nil, fmt.Errorf("the plan has %d copies and the mesh %d: give the plan that the mesh was made from (%s)", plan.Copies(), spec.Replicas, spec.Plan)
+	copies, err := mesh.Copies(spec, nil)
+	if err != nil {
+		return nil, err
 	}
-	pods, err := Pods(spec, options.PodDevices)
+	if int(plan.Copies()) != len(copies) {
+		return nil, fmt.Errorf("the plan has %d copies and the mesh %d: give the plan that the mesh was made from (%s)", plan.Copies(), len(copies), spec.Plan)
+	}
+	pods, err := cut(copies, spec.Members, options.PodDevices)
 	if err != nil {
 		return nil, err
 	}
 	job := &Job{Engine: spec.Engine, npus: options.NPUs}
-	for number := range spec.Replicas {
-		shape, there := plan.ShapeOf(number)
+	for number := range copies {
+		shape, there := plan.ShapeOf(int32(number))
 		if !there {
 			return nil, fmt.Errorf("the plan has no copy %d: firstReplica of each of otherShapes must be the number of copies before it", number)
 		}
 		copied := Copy{
-			Number: int(number), Strategy: shape.Strategy, Split: layersOf(shape.Stages), Limits: shape.StepLimits, KVCacheType: plan.KVCacheType,
+			Number: number, Strategy: shape.Strategy, Split: layersOf(shape.Stages), Limits: shape.StepLimits, KVCacheType: plan.KVCacheType,
+			World: copies[number].WorldSize(),
+		}
+		if library, known := copies[number].Library(); known {
+			copied.Backend = library.InitBackend()
 		}
 		pods = copied.take(pods)
 		if err := copied.check(); err != nil {
 			return nil, fmt.Errorf("copy %d: %w", number, err)
 		}
 		job.Copies = append(job.Copies, copied)
-	}
-	if len(pods) > 0 {
-		return nil, fmt.Errorf("the mesh has ranks of copy %d: it has copies 0 to %d", pods[0].Copy, spec.Replicas-1)
 	}
 	if err := job.name(options.Hosts); err != nil {
 		return nil, err
@@ -95,7 +99,6 @@ func (c *Copy) take(pods []Pod) []Pod {
 			c.Pods = pods[:i:i]
 			return pods[i:]
 		}
-		c.World += len(pods[i].Ranks)
 	}
 	c.Pods = pods
 	return nil

@@ -21,13 +21,13 @@ func TestMeshesThatCannotBeCut(t *testing.T) {
 			p.Strategy.Replicas = 1
 			p.OtherShapes = []v1alpha1.PlanShape{{FirstReplica: 2, Strategy: degrees(2, 1, 1)}}
 		}, "the plan has no copy 1"},
-		"a rank is missing": {func(_ *v1alpha1.ShardingPlanSpec, m *v1alpha1.DeviceMeshSpec) { m.Members[1].FirstRank = 1 }, "members[1] has 2 devices from rank 1 of copy 1 on: rank 0 of copy 1 must come next"},
-		"a copy is missing": {func(_ *v1alpha1.ShardingPlanSpec, m *v1alpha1.DeviceMeshSpec) { m.Members = m.Members[:1] }, "members of 1 copies"},
-		"a member is empty": {func(_ *v1alpha1.ShardingPlanSpec, m *v1alpha1.DeviceMeshSpec) { m.Members[0].Devices = nil }, "members[0] has 0 devices"},
-		"no member":         {func(_ *v1alpha1.ShardingPlanSpec, m *v1alpha1.DeviceMeshSpec) { m.Members = nil }, "members of 0 copies"},
-		"copies out of order": {func(_ *v1alpha1.ShardingPlanSpec, m *v1alpha1.DeviceMeshSpec) {
-			m.Members[0], m.Members[1] = m.Members[1], m.Members[0]
-		}, "from rank 0 of copy 1 on: rank 0 of copy 0 must come next"},
+		"a rank is missing": {func(_ *v1alpha1.ShardingPlanSpec, m *v1alpha1.DeviceMeshSpec) { m.Members[1].FirstRank = 1 }, "members[1]: rank 2 is outside of the mesh"},
+		"a copy is missing": {func(_ *v1alpha1.ShardingPlanSpec, m *v1alpha1.DeviceMeshSpec) { m.Members = m.Members[:1] }, "make 4 ranks, and members have 2 devices"},
+		"a member is empty": {func(_ *v1alpha1.ShardingPlanSpec, m *v1alpha1.DeviceMeshSpec) { m.Members[0].Devices = nil }, "make 4 ranks, and members have 2 devices"},
+		"no member":         {func(_ *v1alpha1.ShardingPlanSpec, m *v1alpha1.DeviceMeshSpec) { m.Members = nil }, "make 4 ranks, and members have 0 devices"},
+		"no copy": {func(p *v1alpha1.ShardingPlanSpec, m *v1alpha1.DeviceMeshSpec) {
+			p.Strategy.Replicas, m.Replicas, m.Members = 0, 0, nil
+		}, "make 0 ranks"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan, spec := f.plan(t)
@@ -60,6 +60,7 @@ func TestCopiesOfDifferentShape(t *testing.T) {
 		FirstReplica: 1, Strategy: degrees(2, 2, 1), Stages: stages([]int{5, 3}, 2), StepLimits: &v1alpha1.StepLimits{Tokens: 512, Sequences: 8},
 	}}
 	spec.Replicas = 2
+	spec.OtherShapes = []v1alpha1.MeshShape{{FirstReplica: 1, Replicas: 1, WorldSize: 4, Dimensions: []v1alpha1.MeshDimension{{Name: "tp", Size: 2}, {Name: "pp", Size: 2}}}}
 	spec.Members = append(spec.Members, v1alpha1.MeshMember{Node: "n9", Address: "10.0.0.9", Replica: 1, Devices: []v1alpha1.DeviceID{"nvidia-1", "nvidia-2", "nvidia-3", "nvidia-4"}})
 	job, err := NewJob(plan, spec, Options{})
 	if err != nil {

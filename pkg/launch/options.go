@@ -3,22 +3,7 @@ package launch
 import (
 	"fmt"
 	"strconv"
-
-	"github.com/rankwright/rankwright/api/v1alpha1"
 )
-
-// Annotations of a ModelPlacement that say how its pods are cut and reached, and by which launcher they are started.
-const (
-	// AnnotationHosts is the pattern of the pods' hosts (ParseHosts).
-	AnnotationHosts = v1alpha1.Prefix + "pod-hosts"
-	// AnnotationPodDevices is the number of devices of each pod, or all: without it a pod has all that a copy has on a node.
-	AnnotationPodDevices = v1alpha1.Prefix + "pod-devices"
-	// AnnotationLauncher names a launcher in place of those of the engine.
-	AnnotationLauncher = v1alpha1.Prefix + "launcher"
-)
-
-// allDevices gives a pod every device that a copy has on a node.
-const allDevices = "all"
 
 // OptionsOf are the options that the annotations of a placement ask for.
 func OptionsOf(annotations map[string]string) (Options, error) {
@@ -27,12 +12,31 @@ func OptionsOf(annotations map[string]string) (Options, error) {
 	if o.Hosts, err = ParseHosts(annotations[AnnotationHosts]); err != nil {
 		return Options{}, fmt.Errorf("annotation %s: %w", AnnotationHosts, err)
 	}
-	if text := annotations[AnnotationPodDevices]; text != "" && text != allDevices {
-		if o.PodDevices, err = strconv.Atoi(text); err != nil || o.PodDevices < 1 {
-			return Options{}, fmt.Errorf("annotation %s is %q: give a number of at least 1, or %s", AnnotationPodDevices, text, allDevices)
-		}
+	if o.PodDevices, err = ParsePodDevices(annotations[AnnotationPodDevices]); err != nil {
+		return Options{}, fmt.Errorf("annotation %s %w", AnnotationPodDevices, err)
 	}
 	return o, nil
+}
+
+// ParsePodDevices reads the number of devices of each pod: 0 stands for all that a copy has on a node, which an empty text
+// means as well.
+func ParsePodDevices(text string) (int, error) {
+	if text == "" || text == AllDevices {
+		return 0, nil
+	}
+	devices, err := strconv.Atoi(text)
+	if err != nil || devices < 1 {
+		return 0, fmt.Errorf("is %q: give a number of at least 1, or %s", text, AllDevices)
+	}
+	return devices, nil
+}
+
+// PodDevicesText is the text of a number of devices of each pod.
+func PodDevicesText(devices int) string {
+	if devices == 0 {
+		return AllDevices
+	}
+	return strconv.Itoa(devices)
 }
 
 // Write writes a placement down for a launcher, or where none is named for those of its engine.

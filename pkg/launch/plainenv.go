@@ -13,6 +13,9 @@ var plainEnv = launcher{
 		e.set("MASTER_ADDR", c.Head().Host)
 		e.set("MASTER_PORT", c.port(torchPort))
 		e.set("WORLD_SIZE", c.World)
+		if c.Backend != "" {
+			e.set(VariableBackend, c.Backend)
+		}
 		e.set(VariableSplit, numbers(c.Split))
 	},
 	pod: func(_ *Copy, p *Pod, e *Environment) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // Pod is one pod of a placement: ranks of a copy on one node.
@@ -23,67 +24,88 @@ type Pod struct {
 	Devices []v1alpha1.DeviceID
 }
 
-// Pods are the pods of a mesh: all ranks of a copy on a node are one pod, or where a size is given each so many of them. It
-// refuses a size that does not divide them, and members that leave out ranks.
+// Pods are the pods of a mesh, of which each has its index: all ranks of a copy on a node are one pod, or where a size is
+// given each so many of them. The error is a SizeError where the size does not divide them; a mesh that leaves a rank without
+// a device is refused as well. It is the only place that says which pod has which ranks.
 func Pods(spec *v1alpha1.DeviceMeshSpec, size int) ([]Pod, error) {
-	var pods []Pod
-	whole, err := byNode(spec)
+	copies, err := mesh.Copies(spec, nil)
 	if err != nil {
 		return nil, err
 	}
-	for i := range whole {
-		each := size
-		if each == 0 {
-			each = len(whole[i].Ranks)
-		}
-		if size < 0 || len(whole[i].Ranks)%each != 0 {
-			return nil, fmt.Errorf("pods of %d devices do not divide the %d of copy %d on %s: use a divisor", size, len(whole[i].Ranks), whole[i].Copy, whole[i].Node)
-		}
-		for at := 0; at < len(whole[i].Ranks); at += each {
-			p := whole[i]
-			p.Ranks, p.Devices = p.Ranks[at:at+each:at+each], p.Devices[at:at+each:at+each]
-			pods = append(pods, p)
-		}
+	return cut(copies, spec.Members, size)
+}
+
+// SizeError says which ranks cannot be cut into pods of a size.
+type SizeError struct {
+	// Size of the pods that was asked for, and Devices that a copy has on a node.
+	Size, Devices int
+	Copy          int
+	Node          string
+}
+
+// Error names the sizes and the remedy.
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("pods of %d devices do not divide the %d of copy %d on %s: use a divisor or %s (annotation %s or --pod-devices)",
+		e.Size, e.Devices, e.Copy, e.Node, AllDevices, AnnotationPodDevices)
+}
+
+// cut cuts copies into pods, numbered in order of copy and first rank.
+func cut(copies []mesh.Copy, members []v1alpha1.MeshMember, size int) ([]Pod, error) {
+	addresses := make(map[string]string, len(members))
+	for i := range members {
+		addresses[members[i].Node] = members[i].Address
 	}
-	slices.SortFunc(pods, func(a, b Pod) int { return cmp.Or(cmp.Compare(a.Copy, b.Copy), cmp.Compare(a.Ranks[0], b.Ranks[0])) })
-	for i := range pods {
-		pods[i].Index = i
-		if i > 0 && pods[i].Copy == pods[i-1].Copy {
-			pods[i].Worker = pods[i-1].Worker + 1
+	var pods []Pod
+	for number := range copies {
+		first := len(pods)
+		for _, whole := range byNode(number, copies[number].Seats()) {
+			whole.Address = addresses[whole.Node]
+			parts, err := whole.parts(size)
+			if err != nil {
+				return nil, err
+			}
+			pods = append(pods, parts...)
+		}
+		own := pods[first:]
+		slices.SortFunc(own, func(a, b Pod) int { return cmp.Compare(a.Ranks[0], b.Ranks[0]) })
+		for worker := range own {
+			own[worker].Index, own[worker].Worker = first+worker, worker
 		}
 	}
 	return pods, nil
 }
 
-// byNode joins the members of a copy on a node. It refuses members that are not in order of copy and rank without a gap.
-func byNode(spec *v1alpha1.DeviceMeshSpec) ([]Pod, error) {
+// byNode makes one pod of all ranks of a copy on a node.
+func byNode(number int, seats []mesh.Seat) []Pod {
 	var whole []Pod
 	at := map[string]int{}
-	copied, next := -1, 0
-	for i := range spec.Members {
-		m := &spec.Members[i]
-		if int(m.Replica) != copied {
-			copied, next = copied+1, 0
-			clear(at)
-		}
-		if int(m.Replica) != copied || int(m.FirstRank) != next || len(m.Devices) == 0 {
-			return nil, fmt.Errorf("members[%d] has %s from rank %d of copy %d on: rank %d of copy %d must come next", i,
-				v1alpha1.Counted(len(m.Devices), "device"), m.FirstRank, m.Replica, next, copied)
-		}
-		k, known := at[m.Node]
+	for rank := range seats {
+		s := &seats[rank]
+		k, known := at[s.Node]
 		if !known {
 			k = len(whole)
-			at[m.Node], whole = k, append(whole, Pod{Copy: copied, Node: m.Node, Address: m.Address})
+			at[s.Node], whole = k, append(whole, Pod{Copy: number, Node: s.Node})
 		}
-		for _, device := range m.Devices {
-			whole[k].Ranks, whole[k].Devices = append(whole[k].Ranks, next), append(whole[k].Devices, device)
-			next++
-		}
+		whole[k].Ranks, whole[k].Devices = append(whole[k].Ranks, rank), append(whole[k].Devices, s.Device)
 	}
-	if copied+1 != int(spec.Replicas) {
-		return nil, fmt.Errorf("the mesh has members of %d copies and replicas %d: every copy needs its ranks", copied+1, spec.Replicas)
+	return whole
+}
+
+// parts cuts a pod into those of a size; 0 leaves it whole.
+func (p *Pod) parts(size int) ([]Pod, error) {
+	if size == 0 {
+		return []Pod{*p}, nil
 	}
-	return whole, nil
+	if size < 0 || len(p.Ranks)%size != 0 {
+		return nil, &SizeError{Size: size, Devices: len(p.Ranks), Copy: p.Copy, Node: p.Node}
+	}
+	var parts []Pod
+	for at := 0; at < len(p.Ranks); at += size {
+		part := *p
+		part.Ranks, part.Devices = p.Ranks[at:at+size:at+size], p.Devices[at:at+size:at+size]
+		parts = append(parts, part)
+	}
+	return parts, nil
 }
 
 // runs are the numbers of ranks of a copy that follow one another in a pod.

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -25,6 +26,50 @@ func anyPlacement(r *rapid.T, engine v1alpha1.Engine) fixture {
 		f.shuffled = rapid.Permutation(consecutive(0, devices)).Draw(r, "devices")
 	}
 	return f
+}
+
+func TestPods(t *testing.T) {
+	two := fixture{strategy: copies(degrees(2, 2, 1), 2), nodes: []int{2, 4, 2}}
+	alternating := fixture{strategy: degrees(4, 1, 1), nodes: []int{2, 2}, shuffled: []int{0, 2, 1, 3}}
+	for name, c := range map[string]struct {
+		of   fixture
+		size int
+		want []string
+	}{
+		"a pod for each node of each copy": {two, 0, []string{"0 n0 [0 1]", "0 n1 [2 3]", "1 n1 [0 1]", "1 n2 [2 3]"}},
+		"a pod for each device": {two, 1, []string{
+			"0 n0 [0]", "0 n0 [1]", "0 n1 [2]", "0 n1 [3]", "1 n1 [0]", "1 n1 [1]", "1 n2 [2]", "1 n2 [3]",
+		}},
+		"ranks that alternate between nodes": {alternating, 0, []string{"0 n0 [0 2]", "0 n1 [1 3]"}},
+		"single ranks that alternate":        {alternating, 1, []string{"0 n0 [0]", "0 n1 [1]", "0 n0 [2]", "0 n1 [3]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.of.engine = v1alpha1.EngineVLLM
+			_, spec := c.of.plan(t)
+			pods, err := Pods(spec, c.size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for i := range pods {
+				got = append(got, fmt.Sprintf("%d %s %v", pods[i].Copy, pods[i].Node, pods[i].Ranks))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("pods (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSizesThatDoNotDivide(t *testing.T) {
+	_, spec := fixture{engine: v1alpha1.EngineVLLM, strategy: degrees(3, 1, 1)}.plan(t)
+	for _, size := range []int{2, 4, -1} {
+		_, err := Pods(spec, size)
+		var refused *SizeError
+		if !errors.As(err, &refused) || *refused != (SizeError{Size: size, Devices: 3, Node: "n0"}) {
+			t.Errorf("pods of %d: %v", size, err)
+		}
+	}
 }
 
 // Every rank of every copy is in exactly one pod, on its node and with its device, however pods are cut.

@@ -2,7 +2,6 @@ package launch
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/mesh"
@@ -20,14 +19,15 @@ func (c *Copy) even() error {
 
 // isDefault says why a split is not what the engine does when it is not told otherwise.
 func (c *Copy) isDefault(engine v1alpha1.Engine) error {
+	if mesh.IsDefaultSplit(engine, c.Split) {
+		return nil
+	}
 	layers := 0
 	for _, n := range c.Split {
 		layers += n
 	}
-	if usual := mesh.DefaultLayerSplit(engine, layers, len(c.Split)); !slices.Equal(usual, c.Split) {
-		return fmt.Errorf("the plan has stages of %s layers, and %s cuts %s and cannot be told otherwise: plan for it", numbers(c.Split), engine, numbers(usual))
-	}
-	return nil
+	usual := mesh.DefaultLayerSplit(engine, layers, len(c.Split))
+	return fmt.Errorf("the plan has stages of %s layers, and %s cuts %s and cannot be told otherwise: plan for it", numbers(c.Split), engine, numbers(usual))
 }
 
 // equalMiddle says why the stages between the first and the last are not of equal size.

@@ -37,6 +37,31 @@ func TestPlainEnv(t *testing.T) {
 	}
 }
 
+// The backend of the process groups is that of the devices, beside Gloo for tensors of the host.
+func TestBackend(t *testing.T) {
+	for vendor, want := range map[string]string{
+		"nvidia": "cpu:gloo,cuda:nccl", "amd": "cpu:gloo,cuda:nccl", "huawei": "cpu:gloo,npu:hccl", "habana": "cpu:gloo,hpu:hccl", "cpu": "gloo",
+	} {
+		b := fixture{engine: v1alpha1.EngineTorch, strategy: degrees(2, 1, 1), vendor: vendor}.bundle(t, "env")
+		if got := variable(t, ofPod(t, b, 0), VariableBackend); got != want {
+			t.Errorf("backend of %s is %s, want %s", vendor, got, want)
+		}
+	}
+	plan, spec := fixture{engine: v1alpha1.EngineTorch, strategy: degrees(2, 1, 1)}.plan(t)
+	spec.Library = ""
+	job, err := NewJob(plan, spec, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := job.For("env")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, set := ofPod(t, b, 0).Value(VariableBackend); set {
+		t.Errorf("a mesh without a library has the backend %s", got)
+	}
+}
+
 // Copies whose first pods share a host listen on ports of their own.
 func TestPortsOfCopiesOnOneHost(t *testing.T) {
 	b := fixture{engine: v1alpha1.EngineTorch, strategy: copies(degrees(2, 1, 1), 3), nodes: []int{6}}.bundle(t, "env")
