@@ -217,6 +217,12 @@ type DeviceMeshStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=512
 	LostRanks []LostRank `json:"lostRanks,omitempty"`
+	// The slowest link of each kind of group, over all copies, as the inventories have it. Groups of one rank have none.
+	// +optional
+	// +listType=map
+	// +listMapKey=group
+	// +kubebuilder:validation:MaxItems=64
+	SlowestLinks []SlowestLink `json:"slowestLinks,omitempty"`
 	// Bandwidth by group, as a verification measured it.
 	// +optional
 	// +listType=map
@@ -241,6 +247,30 @@ type LostRank struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Reason string `json:"reason,omitempty"`
+}
+
+// SlowestLink is the slowest link between two ranks that share a group of a kind.
+type SlowestLink struct {
+	// Name of the groups.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Group string `json:"group"`
+	// Technology: NVLink, XGMI, ICI, PCIe with what lies between the two (`PCIe SYS`), or network.
+	// +kubebuilder:validation:MaxLength=64
+	Kind string `json:"kind"`
+	// What one of the two can send to the other in MB/s, by the inventories; absent where it is not known.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MBps int64 `json:"mbps,omitempty"`
+	// Copy.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Replica int32 `json:"replica,omitempty"`
+	// The two ranks in the copy, the smaller one first.
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=2
+	// +kubebuilder:validation:MaxItems=2
+	Ranks []int32 `json:"ranks"`
 }
 
 // VerifiedBandwidth is the bandwidth of the slowest group of a kind.

@@ -29,6 +29,39 @@ func (s *PlanShape) Has(replica int32) bool {
 	return replica >= s.FirstReplica && replica-s.FirstReplica < s.Strategy.Replicas
 }
 
+// PlanPlace is what a device of a plan serves in its copy.
+type PlanPlace struct {
+	Data, Stage int32
+	// Tensor rank, counted on through the context ranks.
+	Tensor int32
+}
+
+// Place is the place of a row's device, by its index in the row, in a copy of the strategy. Rows run on from the last
+// tensor rank to the next stage and from the last stage to the next data rank; what is beyond the copy is not refused.
+func (r *PlanRow) Place(s *Strategy, index int) PlanPlace {
+	wide, deep := int64(max(1, s.Tensor))*int64(max(1, s.Context)), int64(max(1, s.Pipeline))
+	tensor := int64(r.TensorRank) + int64(index)
+	if tensor < wide {
+		return PlanPlace{r.Data, r.Stage, int32(tensor)}
+	}
+	stage := int64(r.Stage) + tensor/wide
+	return PlanPlace{int32(min(int64(r.Data)+stage/deep, math.MaxInt32)), int32(stage % deep), int32(tensor % wide)}
+}
+
+// Stretches are the parts of a row that serve one stage of one data rank each.
+func (r *PlanRow) Stretches(s *Strategy) []PlanRow {
+	var parts []PlanRow
+	for i, id := range r.Devices {
+		at := r.Place(s, i)
+		if n := len(parts); n == 0 || parts[n-1].Data != at.Data || parts[n-1].Stage != at.Stage {
+			parts = append(parts, PlanRow{Node: r.Node, Replica: r.Replica, Data: at.Data, Stage: at.Stage, TensorRank: at.Tensor})
+		}
+		last := &parts[len(parts)-1]
+		last.Devices = append(last.Devices, id)
+	}
+	return parts
+}
+
 // Copies is the number of copies of all shapes.
 func (s *ShardingPlanSpec) Copies() int32 {
 	copies := int64(s.Strategy.Replicas)

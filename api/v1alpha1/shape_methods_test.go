@@ -1,7 +1,9 @@
 package v1alpha1_test
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -80,5 +82,29 @@ func TestJoinSummaries(t *testing.T) {
 	}
 	if got := v1alpha1.JoinSummaries(three[:1], 64); got != "TP2 x2" {
 		t.Errorf("one shape: %q", got)
+	}
+}
+
+// A row goes on through tensor and context ranks, stages and data ranks, and its stretches are the places of its devices.
+func TestPlacesOfARow(t *testing.T) {
+	s := &v1alpha1.Strategy{Tensor: 2, Context: 2, Pipeline: 2, Data: 3}
+	row := v1alpha1.PlanRow{Node: "a", Replica: 5, Data: 1, Stage: 0, TensorRank: 3, Devices: make([]v1alpha1.DeviceID, 7)}
+	for i := range row.Devices {
+		row.Devices[i] = v1alpha1.DeviceID(fmt.Sprint("d-", i))
+	}
+	var got []string
+	for i := range row.Devices {
+		p := row.Place(s, i)
+		got = append(got, fmt.Sprint(p.Data, p.Stage, p.Tensor))
+	}
+	if want := []string{"1 0 3", "1 1 0", "1 1 1", "1 1 2", "1 1 3", "2 0 0", "2 0 1"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	var stretches []string
+	for _, r := range row.Stretches(s) {
+		stretches = append(stretches, fmt.Sprint(r.Node, r.Replica, r.Data, r.Stage, r.TensorRank, r.Devices))
+	}
+	if want := []string{"a5 1 0 3 [d-0]", "a5 1 1 0 [d-1 d-2 d-3 d-4]", "a5 2 0 0 [d-5 d-6]"}; !slices.Equal(stretches, want) {
+		t.Errorf("got %v, want %v", stretches, want)
 	}
 }

@@ -68,7 +68,8 @@ type ShardingPlanSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	OtherShapes []PlanShape `json:"otherShapes,omitempty"`
 	// Which device serves what: a row for each run of consecutive tensor ranks on a node, in order of copy, data rank,
-	// stage and tensor rank.
+	// stage and tensor rank. In plans of more than 1,000 such rows, a row runs on through the stages and data ranks of its
+	// copy that follow on the same node.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16384
@@ -229,7 +230,8 @@ type MemoryUse struct {
 	TotalBytes int64 `json:"totalBytes"`
 }
 
-// PlanRow is a run of consecutive tensor ranks on one node.
+// PlanRow is a run of consecutive places of one copy on one node: tensor ranks, after the last one those of the next stage,
+// and after the last stage those of the next data rank.
 type PlanRow struct {
 	// The node.
 	// +kubebuilder:validation:MinLength=1
@@ -239,15 +241,15 @@ type PlanRow struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Replica int32 `json:"replica,omitempty"`
-	// Data rank in the copy.
+	// Data rank of the first device.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Data int32 `json:"data,omitempty"`
-	// Stage.
+	// Stage of the first device.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Stage int32 `json:"stage,omitempty"`
-	// Tensor rank of the first device; the others follow.
+	// Tensor rank of the first device, counted on through the context ranks; the others follow.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TensorRank int32 `json:"tensorRank,omitempty"`

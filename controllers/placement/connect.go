@@ -16,6 +16,7 @@ import (
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/slots"
 	"github.com/rankwright/rankwright/controllers/snapshot"
+	ranks "github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // connect writes the mesh of the plan in force, and that it lost members where it did. Without a plan there is no mesh.
@@ -23,11 +24,11 @@ func (r *Reconciler) connect(ctx context.Context, p *pass) error {
 	if p.plan == nil {
 		return r.deleteMesh(ctx, p)
 	}
-	addresses, err := r.addressesOf(ctx, p.plan)
+	hosts, err := r.hostsOf(ctx, p.plan)
 	if err != nil {
 		return err
 	}
-	spec, err := r.Mesher(p.plan.Name, &p.plan.Spec, addresses)
+	spec, err := r.Mesher(p.plan.Name, &p.plan.Spec, hosts)
 	if err != nil {
 		p.report.unmeshed("MeshFailed", err.Error())
 		return nil
@@ -44,7 +45,11 @@ func (r *Reconciler) connect(ctx context.Context, p *pass) error {
 	}
 	current.Spec = *spec
 	p.mesh, p.lost = current, withRanks(p.lost, spec.Members)
-	return r.writeMeshStatus(ctx, p)
+	slowest, err := ranks.SlowestLinks(spec, hosts)
+	if err != nil {
+		return fmt.Errorf("links of mesh %s: %w", current.Name, err)
+	}
+	return r.writeMeshStatus(ctx, p, slowest)
 }
 
 // currentMesh returns the placement's mesh, empty where there is none. It returns nil where the name is taken: an
@@ -112,22 +117,26 @@ func (r *Reconciler) deleteMesh(ctx context.Context, p *pass) error {
 	return deleteIfSame(ctx, r.Client, mesh)
 }
 
-// addressesOf returns the addresses of a plan's nodes, as far as they are known.
-func (r *Reconciler) addressesOf(ctx context.Context, plan *v1alpha1.ShardingPlan) (map[string]string, error) {
-	var nodes []corev1.Node
-	seen := map[string]bool{}
+// hostsOf returns what is known of a plan's nodes.
+func (r *Reconciler) hostsOf(ctx context.Context, plan *v1alpha1.ShardingPlan) (ranks.Hosts, error) {
+	hosts := ranks.Hosts{}
 	for _, row := range plan.Spec.Nodes {
-		if seen[row.Node] {
+		if _, known := hosts[row.Node]; known {
 			continue
 		}
-		seen[row.Node] = true
 		var node corev1.Node
-		err := r.Client.Get(ctx, client.ObjectKey{Name: row.Node}, &node)
-		if err == nil {
-			nodes = append(nodes, node)
-		} else if !apierrors.IsNotFound(err) {
+		if err := r.Client.Get(ctx, client.ObjectKey{Name: row.Node}, &node); err != nil && !apierrors.IsNotFound(err) {
 			return nil, fmt.Errorf("read node %s of plan %s: %w", row.Node, plan.Name, err)
 		}
+		var inventory v1alpha1.AcceleratorInventory
+		host := ranks.Host{Address: snapshot.Addresses([]corev1.Node{node})[row.Node]}
+		err := r.Client.Get(ctx, client.ObjectKey{Name: row.Node}, &inventory)
+		if err == nil {
+			host.Inventory = &inventory.Status
+		} else if !apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("read inventory %s of plan %s: %w", row.Node, plan.Name, err)
+		}
+		hosts[row.Node] = host
 	}
-	return snapshot.Addresses(nodes), nil
+	return hosts, nil
 }

@@ -18,12 +18,17 @@ import (
 // maxLostRanks bounds the list in the status; the condition has the full count.
 const maxLostRanks = 512
 
-// writeMeshStatus says which members are lost, where that changed.
-func (r *Reconciler) writeMeshStatus(ctx context.Context, p *pass) error {
+// writeMeshStatus says which members are lost and what the slowest links are, where that changed.
+func (r *Reconciler) writeMeshStatus(ctx context.Context, p *pass, slowest []v1alpha1.SlowestLink) error {
 	current := p.mesh.Status
 	next := meshStatus(&current, p.mesh.Generation, len(p.lost), p.lost, r.Now())
+	next.SlowestLinks = slowest
 	// What a verification measured is not the operator's to write.
 	next.Verified, current.Verified = nil, nil
+	// Other conditions have other writers.
+	current.Conditions = slices.DeleteFunc(slices.Clone(current.Conditions), func(c metav1.Condition) bool {
+		return meta.FindStatusCondition(next.Conditions, c.Type) == nil
+	})
 	if equality.Semantic.DeepEqual(current, next) {
 		return nil
 	}

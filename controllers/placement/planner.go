@@ -10,8 +10,8 @@ import (
 // arguments give equal answers, and answers are remembered.
 type Planner func(*plan.Cluster, plan.Request) (*v1alpha1.ShardingPlanSpec, error)
 
-// Mesher gives the devices of a plan their ranks. Addresses are those of the nodes by name.
-type Mesher func(planName string, plan *v1alpha1.ShardingPlanSpec, addresses map[string]string) (*v1alpha1.DeviceMeshSpec, error)
+// Mesher gives the devices of a plan their ranks. The hosts are what is known of its nodes.
+type Mesher func(planName string, plan *v1alpha1.ShardingPlanSpec, hosts mesh.Hosts) (*v1alpha1.DeviceMeshSpec, error)
 
 // DefaultPlanner is the planner of this product.
 // It is a variable of the type so that its signature is checked here.
@@ -19,4 +19,4 @@ var DefaultPlanner Planner = plan.Plan
 
 // DefaultMesher is the mesher of this product.
 // It is a variable of the type so that its signature is checked here.
-var DefaultMesher Mesher = mesh.FromPlan
+var DefaultMesher Mesher = mesh.FromPlanOn

@@ -37,6 +37,7 @@ type meshOptions struct {
 	order, engine string
 	sizes         map[string]*int
 	products      []string
+	files         []string
 	// given are the dimensions whose flag was set.
 	given map[string]bool
 }
@@ -51,16 +52,27 @@ func newMesh(streams Streams) *cobra.Command {
 first dimension of the order to the last: with --order tp-pp-dp, tensor-parallel ranks are neighbours.
 
 Groups are listed for each dimension that is larger than 1 or whose flag is given, for each product asked for by --group
-(tp-pp: the ranks that differ in tp and pp alone), and for the world.`,
+(tp-pp: the ranks that differ in tp and pp alone), and for the world.
+
+With -f the devices of AcceleratorInventories get the ranks, as many as there are: consecutive ranks share the fastest links,
+and the slowest link and the communication library of each kind of group are shown. Nodes in the files say which zone they are in.`,
 		Example: `  kubectl rankwright mesh --order tp-cp-ep-dp-pp --tp 2 --pp 2 --dp 2
   kubectl rankwright mesh --engine vLLM --tp 4 --pp 2 --group tp-pp -o json
-  kubectl rankwright mesh --engine Megatron --tp 2 --dp 8 --ep 4`,
+  kubectl rankwright mesh --engine Megatron --tp 2 --dp 8 --ep 4
+
+  # Which links would groups of 8 and copies of 2 stages use?
+  kubectl get accinv,nodes -o yaml | kubectl rankwright mesh -f - --tp 8 --pp 2`,
 		Args: arguments(0, "mesh takes flags only"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			c.Flags().Visit(func(f *pflag.Flag) { options.given[f.Name] = true })
 			groups, err := options.groups()
 			if err != nil {
 				return err
+			}
+			if len(options.files) > 0 {
+				if err := groups.seat(streams, options.files, options.engine); err != nil {
+					return err
+				}
 			}
 			return write(streams.Out, output, groups, func(w io.Writer) error { return groups.writeTo(w, output.wide()) })
 		},
@@ -69,6 +81,8 @@ Groups are listed for each dimension that is larger than 1 or whose flag is give
 	flags.StringVar(&options.order, "order", "", "dimensions from the fastest to the slowest, joined by - (default: the engine's)")
 	flags.StringVar(&options.engine, "engine", "", "engine whose order and expert groups to use (default vLLM's order)")
 	flags.StringArrayVar(&options.products, "group", nil, "product of dimensions to list too, as tp-pp; may be repeated")
+	flags.StringArrayVarP(&options.files, "filename", "f", nil, "file or folder with inventories whose devices get the ranks, - for standard input; may be repeated")
+	_ = command.MarkFlagFilename("filename", "yaml", "yml", "json")
 	for _, d := range dimensions {
 		options.sizes[d.name] = flags.Int(d.name, 1, d.about)
 	}
@@ -81,8 +95,12 @@ Groups are listed for each dimension that is larger than 1 or whose flag is give
 type meshGroups struct {
 	WorldSize int                  `json:"worldSize"`
 	Groups    map[string][][]int32 `json:"groups"`
+	// Members and Links are set where the devices are known.
+	Members []meshMember             `json:"members,omitempty"`
+	Links   map[string]meshGroupLink `json:"links,omitempty"`
 
 	order string
+	mesh  *mesh.Mesh
 	names []string // in the order of printing
 }
 
@@ -107,7 +125,7 @@ func (o *meshOptions) groups() (*meshGroups, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	g := &meshGroups{WorldSize: m.WorldSize(), Groups: map[string][][]int32{}, order: order}
+	g := &meshGroups{WorldSize: m.WorldSize(), Groups: map[string][][]int32{}, order: order, mesh: m}
 	for _, d := range m.Dimensions() {
 		if d.Name == "ep" && o.engine != "" {
 			continue
@@ -171,9 +189,18 @@ func (g *meshGroups) writeTo(w io.Writer, wide bool) error {
 	rows := make([][]string, 0, len(g.names))
 	for _, name := range g.names {
 		groups := g.Groups[name]
-		rows = append(rows, []string{name, strconv.Itoa(len(groups)), strconv.Itoa(len(groups[0])), ranksText(groups, wide)})
+		row := []string{name, strconv.Itoa(len(groups)), strconv.Itoa(len(groups[0])), ranksText(groups, wide)}
+		if g.Links != nil {
+			row = slices.Insert(row, 3, g.Links[name].Library, g.Links[name].text())
+		}
+		rows = append(rows, row)
 	}
-	return table(w, []string{"GROUP", "COUNT", "SIZE", "RANKS"}, rows)
+	if g.Links == nil {
+		return table(w, []string{"GROUP", "COUNT", "SIZE", "RANKS"}, rows)
+	}
+	return paragraphs(w, func(w io.Writer) error {
+		return table(w, []string{"GROUP", "COUNT", "SIZE", "LIBRARY", "SLOWEST LINK", "RANKS"}, rows)
+	}, g.printMembers)
 }
 
 // ranksText prints groups as [0 1] [2 3], shortened where they are many.

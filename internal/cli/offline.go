@@ -75,12 +75,16 @@ func (d *decision) decide(cluster *plan.Cluster, m *manifests, explain bool) {
 		}
 	}
 	sharding := planObject(d.placement, spec)
-	ranks, err := mesh.FromPlan(sharding.Name, &sharding.Spec, cluster.Addresses())
+	hosts := meshHosts(m, cluster.Addresses())
+	ranks, err := mesh.FromPlanOn(sharding.Name, &sharding.Spec, hosts)
 	if err != nil {
 		d.failure = err
 		return
 	}
 	d.plan, d.mesh = sharding, meshObject(d.placement, ranks)
+	if d.mesh.Status.SlowestLinks, err = mesh.SlowestLinks(ranks, hosts); err != nil {
+		d.failure = err
+	}
 }
 
 // refused is the placement with the status that the operator would write where it does not fit; nil where it was not that.
@@ -253,6 +257,16 @@ func deviceMemory(inventories []v1alpha1.AcceleratorInventory) map[string]map[v1
 		all[inventories[i].Name] = node
 	}
 	return all
+}
+
+// meshHosts are the nodes of the inventories.
+func meshHosts(m *manifests, addresses map[string]string) mesh.Hosts {
+	hosts := mesh.Hosts{}
+	for i := range m.inventories {
+		inventory := &m.inventories[i]
+		hosts[inventory.Name] = mesh.Host{Address: addresses[inventory.Name], Inventory: &inventory.Status}
+	}
+	return hosts
 }
 
 // planObject is the plan as the operator would write it: the first revision of its placement.

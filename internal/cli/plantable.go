@@ -8,6 +8,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/memory"
+	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
@@ -153,7 +154,7 @@ func (d *decision) printStages(w io.Writer) error {
 // leastAvailable is what the engine may take of the fullest device of a stage in bytes, over all copies of a shape.
 func (d *decision) leastAvailable(shape *v1alpha1.PlanShape, stage int32) int64 {
 	var available []int64
-	for _, row := range d.plan.Spec.Nodes {
+	for _, row := range d.stretches() {
 		if row.Stage != stage || !shape.Has(row.Replica) {
 			continue
 		}
@@ -167,10 +168,21 @@ func (d *decision) leastAvailable(shape *v1alpha1.PlanShape, stage int32) int64 
 	return slices.Min(available)
 }
 
+// stretches are the rows of the plan, each of one stage.
+func (d *decision) stretches() []v1alpha1.PlanRow {
+	var rows []v1alpha1.PlanRow
+	for i := range d.plan.Spec.Nodes {
+		row := &d.plan.Spec.Nodes[i]
+		shape, _ := d.plan.Spec.ShapeOf(row.Replica)
+		rows = append(rows, row.Stretches(&shape.Strategy)...)
+	}
+	return rows
+}
+
 func (d *decision) printRows(w io.Writer) error {
-	s := &d.plan.Spec
-	rows := make([][]string, len(s.Nodes))
-	for i, row := range s.Nodes {
+	stretches := d.stretches()
+	rows := make([][]string, len(stretches))
+	for i, row := range stretches {
 		tensor := strconv.Itoa(int(row.TensorRank))
 		if last := int(row.TensorRank) + len(row.Devices) - 1; len(row.Devices) > 1 {
 			tensor += "-" + strconv.Itoa(last)
@@ -196,11 +208,22 @@ func (d *decision) printMesh(w io.Writer) error {
 			for j, ranks := range g.Ranks {
 				groups[j] = ranks
 			}
-			parts[i].rows = append(parts[i].rows,
-				[]string{g.Name, strconv.Itoa(int(g.Count)), strconv.Itoa(int(g.Size)), g.Library, ranksText(groups, false)})
+			parts[i].rows = append(parts[i].rows, []string{
+				g.Name, strconv.Itoa(int(g.Count)), strconv.Itoa(int(g.Size)), g.Library, d.slowestLink(g.Name), ranksText(groups, false),
+			})
 		}
 	}
-	return shapeTable(w, []string{"GROUP", "COUNT", "SIZE", "LIBRARY", "RANKS"}, parts)
+	return shapeTable(w, []string{"GROUP", "COUNT", "SIZE", "LIBRARY", "SLOWEST LINK", "RANKS"}, parts)
+}
+
+// slowestLink is the slowest link of a kind of group, over all copies.
+func (d *decision) slowestLink(group string) string {
+	for _, l := range d.mesh.Status.SlowestLinks {
+		if l.Group == group {
+			return mesh.Link{Kind: l.Kind, MBps: l.MBps}.String()
+		}
+	}
+	return "-"
 }
 
 func printRejected(w io.Writer, rejected []v1alpha1.RejectedPlan) error {

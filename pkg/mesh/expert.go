@@ -18,11 +18,11 @@ type expertRule struct {
 }
 
 // Sources: vLLM: the ep group is all ranks of one stage. SGLang: ranks range(first, end, moe_tp_size) of a tensor group,
-// which holds the data ranks. TensorRT-LLM Mapping: moe_ep ranks are neighbours in a tensor group. Megatron: ep reuses ranks of cp and dp, tensor
+// which holds the data and attention context ranks. TensorRT-LLM Mapping: moe_ep ranks are neighbours in a tensor group. Megatron: ep reuses ranks of cp and dp, tensor
 // ranks keep their own. DeepSpeed: ep reuses ranks of dp. torchtitan: [pp, dp_replicate, efsdp, ep] over dp, cp and tp.
 var expertRules = map[v1alpha1.Engine]expertRule{
 	v1alpha1.EngineVLLM:        {over: []string{"tp", "cp", "dp"}, whole: true},
-	v1alpha1.EngineSGLang:      {over: []string{"tp", "dp"}, strided: true},
+	v1alpha1.EngineSGLang:      {over: []string{"tp", "cp", "dp"}, strided: true},
 	v1alpha1.EngineTensorRTLLM: {over: []string{"tp", "dp"}},
 	v1alpha1.EngineMegatron:    {over: []string{"cp", "dp"}},
 	v1alpha1.EngineDeepSpeed:   {over: []string{"dp"}},

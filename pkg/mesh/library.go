@@ -1,27 +1,131 @@
 package mesh
 
-import "github.com/rankwright/rankwright/api/v1alpha1"
+import (
+	"fmt"
 
-// libraries are the communication library of a vendor's devices and the name of its backend in torch.distributed.
-type libraries struct{ name, torch string }
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
 
-// RCCL answers to nccl in torch; Ascend and Gaudi have different libraries of the same name; TPU and Neuron have none of
-// torch's own and go through XLA.
-var vendorLibraries = map[string]libraries{
-	"nvidia": {"NCCL", "nccl"},
-	"amd":    {"RCCL", "nccl"},
-	"intel":  {"oneCCL", "xccl"},
-	"gaudi":  {"HCCL", "hccl"},
-	"habana": {"HCCL", "hccl"},
-	"google": {"XLA", "xla"},
-	"aws":    {"XLA", "xla"},
-	"huawei": {"HCCL", "hccl"},
+// Hardware is what decides by which library devices talk to each other.
+type Hardware struct {
+	Vendor  string
+	Family  v1alpha1.DeviceFamily
+	Backend string // the detection backend that found the device; empty where it is not known
 }
 
-// libraryFor is the library of a vendor's devices, Gloo where none is known.
-func libraryFor(id v1alpha1.DeviceID) libraries {
-	if l, ok := vendorLibraries[id.Vendor()]; ok {
-		return l
+// HardwareOf is the hardware of a device.
+func HardwareOf(d *v1alpha1.Device) Hardware {
+	return Hardware{Vendor: d.Vendor, Family: d.Family, Backend: d.Backend}
+}
+
+// Library is a library of collective communication.
+type Library struct {
+	// Name of the library. Huawei's and Habana's have the same.
+	Name string
+	// Maker tells apart libraries of one name.
+	Maker string
+	// TorchBackend is its name in torch.distributed: RCCL answers to nccl.
+	TorchBackend string
+	// TorchDevice is the type of its devices in torch.
+	TorchDevice string
+}
+
+// InitBackend is the backend that torch's init_process_group is given where groups exchange tensors of the host as well:
+// `cpu:gloo,cuda:nccl`.
+func (l Library) InitBackend() string {
+	if l.TorchDevice == "cpu" || l.TorchBackend == "" {
+		return l.TorchBackend
 	}
-	return libraries{"Gloo", "gloo"}
+	return "cpu:gloo," + l.TorchDevice + ":" + l.TorchBackend
+}
+
+var (
+	gloo = Library{Name: "Gloo", TorchBackend: "gloo", TorchDevice: "cpu"}
+	mpi  = Library{Name: "MPI", TorchBackend: "mpi", TorchDevice: "cpu"}
+)
+
+// hardwareLibraries are the libraries by vendor and family; a family that is not listed has the vendor's first one where
+// nothing but the vendor is known. Sources: torch.distributed's list of backends; vllm/platforms (CUDA and ROCm nccl, XPU
+// xccl); torch_npu and habana_frameworks (hccl, on devices npu and hpu); torch_xla (xla) for TPU and Neuron; torch_qaic
+// (qccl).
+var hardwareLibraries = []struct {
+	vendor  string
+	family  v1alpha1.DeviceFamily
+	library Library
+}{
+	{"nvidia", v1alpha1.FamilyGPU, Library{"NCCL", "nvidia", "nccl", "cuda"}},
+	{"amd", v1alpha1.FamilyGPU, Library{"RCCL", "amd", "nccl", "cuda"}},
+	{"intel", v1alpha1.FamilyGPU, Library{"oneCCL", "intel", "xccl", "xpu"}},
+	{"intel", v1alpha1.FamilyASIC, Library{"HCCL", "habana", "hccl", "hpu"}},
+	{"habana", v1alpha1.FamilyASIC, Library{"HCCL", "habana", "hccl", "hpu"}},
+	{"gaudi", v1alpha1.FamilyASIC, Library{"HCCL", "habana", "hccl", "hpu"}},
+	{"huawei", v1alpha1.FamilyNPU, Library{"HCCL", "huawei", "hccl", "npu"}},
+	{"google", v1alpha1.FamilyTPU, Library{"XLA", "google", "xla", "xla"}},
+	{"aws", v1alpha1.FamilyASIC, Library{"XLA", "aws", "xla", "xla"}},
+	{"qualcomm", v1alpha1.FamilyASIC, Library{"QCCL", "qualcomm", "qccl", "qaic"}},
+}
+
+// vulkan is the detection backend of devices that have no driver of the vendor's own, so that its library does not run.
+const vulkan = "vulkan"
+
+// LibraryFor is the library of some hardware: the vendor's own, else Gloo, which exchanges through the hosts' memory, or MPI
+// where the engine starts by it.
+func LibraryFor(h Hardware, engine v1alpha1.Engine) Library {
+	if h.Backend != vulkan {
+		for _, l := range hardwareLibraries {
+			if l.vendor == h.Vendor && (h.Family == "" || h.Family == l.family) {
+				return l.library
+			}
+		}
+	}
+	if engine == v1alpha1.EngineMPI {
+		return mpi
+	}
+	return gloo
+}
+
+// libraryNamed is the library of a name for devices of a vendor.
+func libraryNamed(name, vendor string) (Library, bool) {
+	for _, l := range hardwareLibraries {
+		if l.vendor == vendor && l.library.Name == name {
+			return l.library, true
+		}
+	}
+	for _, l := range []Library{gloo, mpi} {
+		if l.Name == name {
+			return l, true
+		}
+	}
+	return Library{}, false
+}
+
+// CommonLibrary is the library of a group with members on all of the hardware. It refuses members with different ones,
+// those of one name by different makers among them: they could exchange through the hosts' memory alone.
+func CommonLibrary(hardware []Hardware, engine v1alpha1.Engine) (Library, error) {
+	var common Library
+	for i, h := range hardware {
+		l := LibraryFor(h, engine)
+		if i == 0 {
+			common = l
+		}
+		if l != common {
+			return Library{}, fmt.Errorf("members %d (%s) and %d (%s) have no communication library in common (%s and %s): put them into different groups",
+				0, hardware[0], i, h, common.text(), l.text())
+		}
+	}
+	return common, nil
+}
+
+func (h Hardware) String() string {
+	if h.Family == "" {
+		return h.Vendor
+	}
+	return h.Vendor + " " + string(h.Family)
+}
+
+func (l Library) text() string {
+	if l.Maker == "" {
+		return l.Name
+	}
+	return l.Name + " of " + l.Maker
 }

@@ -15,7 +15,13 @@ const maxMemberDevices = 1024
 // a device, gives a rank or a device twice, mixes vendors in a shape, names a place outside of the degrees of its shape,
 // or whose shapes do not follow one another.
 func FromPlan(planName string, plan *v1alpha1.ShardingPlanSpec, addresses map[string]string) (*v1alpha1.DeviceMeshSpec, error) {
-	spec, err := fromPlan(plan, addresses)
+	return FromPlanOn(planName, plan, addressed(addresses))
+}
+
+// FromPlanOn is FromPlan where more is known of the nodes than their addresses: the communication library follows from what
+// the devices are, and where a node is not known from the vendor that the ids name.
+func FromPlanOn(planName string, plan *v1alpha1.ShardingPlanSpec, hosts Hosts) (*v1alpha1.DeviceMeshSpec, error) {
+	spec, err := fromPlan(plan, hosts)
 	if err != nil {
 		return nil, fmt.Errorf("mesh of plan %s: %w", planName, err)
 	}
@@ -23,7 +29,7 @@ func FromPlan(planName string, plan *v1alpha1.ShardingPlanSpec, addresses map[st
 	return spec, nil
 }
 
-func fromPlan(plan *v1alpha1.ShardingPlanSpec, addresses map[string]string) (*v1alpha1.DeviceMeshSpec, error) {
+func fromPlan(plan *v1alpha1.ShardingPlanSpec, hosts Hosts) (*v1alpha1.DeviceMeshSpec, error) {
 	batches, err := batchesOf(plan)
 	if err != nil {
 		return nil, err
@@ -34,7 +40,11 @@ func fromPlan(plan *v1alpha1.ShardingPlanSpec, addresses map[string]string) (*v1
 	}
 	shapes := make([]v1alpha1.MeshShape, len(batches))
 	for i, b := range batches {
-		if shapes[i], err = b.describe(plan.Engine, libraryFor(copies[b.FirstReplica].seats[0].device)); err != nil {
+		library, err := libraryOf(copies[b.FirstReplica:b.FirstReplica+b.Strategy.Replicas], plan.Engine, hosts)
+		if err != nil {
+			return nil, err
+		}
+		if shapes[i], err = b.describe(plan.Engine, library); err != nil {
 			return nil, fmt.Errorf("%s: %w", b.field, err)
 		}
 	}
@@ -46,7 +56,7 @@ func fromPlan(plan *v1alpha1.ShardingPlanSpec, addresses map[string]string) (*v1
 		WorldSize:  main.WorldSize,
 		Replicas:   int32(len(copies)),
 		Library:    main.Library,
-		Members:    membersOf(copies, addresses),
+		Members:    membersOf(copies, hosts),
 		Groups:     main.Groups,
 	}
 	if len(shapes) > 1 {
@@ -56,7 +66,7 @@ func fromPlan(plan *v1alpha1.ShardingPlanSpec, addresses map[string]string) (*v1
 }
 
 // membersOf joins consecutive ranks of a copy on one node.
-func membersOf(copies []replica, addresses map[string]string) []v1alpha1.MeshMember {
+func membersOf(copies []replica, hosts Hosts) []v1alpha1.MeshMember {
 	var members []v1alpha1.MeshMember
 	for number := range copies {
 		seats := copies[number].seats
@@ -67,7 +77,7 @@ func membersOf(copies []replica, addresses map[string]string) []v1alpha1.MeshMem
 				continue
 			}
 			members = append(members, v1alpha1.MeshMember{
-				Node: s.node, Address: addresses[s.node], Replica: int32(number), FirstRank: int32(rank), Devices: []v1alpha1.DeviceID{s.device},
+				Node: s.node, Address: hosts[s.node].Address, Replica: int32(number), FirstRank: int32(rank), Devices: []v1alpha1.DeviceID{s.device},
 			})
 		}
 	}

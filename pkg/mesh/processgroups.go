@@ -12,7 +12,7 @@ const maxListedRanks = 512
 
 // processGroups are the groups of one copy. Where an expert group is only a part of the ranks that differ along its
 // dimensions, its size says so and the ranks are needed to tell which.
-func processGroups(m *Mesh, engine v1alpha1.Engine, s *v1alpha1.Strategy, library libraries) ([]v1alpha1.ProcessGroups, error) {
+func processGroups(m *Mesh, engine v1alpha1.Engine, s *v1alpha1.Strategy, library Library) ([]v1alpha1.ProcessGroups, error) {
 	groups := []v1alpha1.ProcessGroups{listed("world", m.names, [][]int32{m.World()}, library)}
 	for _, name := range []string{"tp", "pp", "dp", "cp"} {
 		at := m.index(name)
@@ -42,10 +42,10 @@ func processGroups(m *Mesh, engine v1alpha1.Engine, s *v1alpha1.Strategy, librar
 	return groups, nil
 }
 
-func listed(name string, dimensions []string, ranks [][]int32, library libraries) v1alpha1.ProcessGroups {
+func listed(name string, dimensions []string, ranks [][]int32, library Library) v1alpha1.ProcessGroups {
 	g := v1alpha1.ProcessGroups{
 		Name: name, Dimensions: dimensions, Count: int32(len(ranks)), Size: int32(len(ranks[0])),
-		Library: library.name, TorchBackend: library.torch,
+		Library: library.Name, TorchBackend: library.TorchBackend,
 	}
 	if len(ranks)*len(ranks[0]) > maxListedRanks {
 		return g

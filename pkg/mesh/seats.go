@@ -27,7 +27,11 @@ func seatsOf(batches []batch, rows []v1alpha1.PlanRow) ([]replica, error) {
 			copies = append(copies, replica{b, make([]seat, b.mesh.WorldSize())})
 		}
 	}
-	holders := map[seat]bool{}
+	devices := 0
+	for i := range rows {
+		devices += len(rows[i].Devices)
+	}
+	holders := make(map[seat]bool, devices)
 	for i := range rows {
 		row := &rows[i]
 		if row.Replica < 0 || int(row.Replica) >= len(copies) {
@@ -64,33 +68,60 @@ func (r *replica) sit(row *v1alpha1.PlanRow, index int, here seat) error {
 // 1 their tensor rank counts on through the context ranks, tensor first, as all orders have it.
 func rankOf(b *batch, row *v1alpha1.PlanRow, index int) (int, error) {
 	s := &b.Strategy
-	tensor := int(row.TensorRank) + index
-	at := map[string]int{"tp": tensor % int(s.Tensor), "pp": int(row.Stage)}
-	if context := tensor / int(s.Tensor); context > 0 {
-		if context >= int(s.Context) {
-			return 0, fmt.Errorf("tensor rank %d: the plan has tensor ranks 0 to %d", tensor, s.Tensor*s.Context-1)
+	place := row.Place(s, index)
+	rank := 0
+	for _, c := range []coordinate{
+		{"tp", int(place.Tensor % s.Tensor)}, {"cp", int(place.Tensor / s.Tensor)}, {"pp", int(place.Stage)}, {"dp", int(place.Data)},
+	} {
+		if at := b.mesh.index(c.name); at < 0 || c.at < 0 || c.at >= b.mesh.sizes[at] {
+			if c.at != 0 {
+				return b.mesh.Rank(map[string]int{c.name: c.at}) // says what is wrong
+			}
+		} else {
+			rank += c.at * b.mesh.strides[at]
 		}
-		at["cp"] = context
 	}
-	if row.Data > 0 {
-		at["dp"] = int(row.Data)
-	}
-	return b.mesh.Rank(at)
+	return rank, nil
 }
 
-// checkSeats says which rank lacks a device and which shape has devices of two vendors.
+// coordinate is a place along a dimension.
+type coordinate struct {
+	name string
+	at   int
+}
+
+// checkSeats says which rank lacks a device.
 func checkSeats(copies []replica) error {
 	for number, copied := range copies {
-		vendor := copies[copied.batch.FirstReplica].seats[0].device.Vendor()
 		for rank, s := range copied.seats {
 			if s.device == "" {
 				return fmt.Errorf("rank %d of copy %d has no device: every rank needs exactly one", rank, number)
 			}
-			if s.device.Vendor() != vendor {
-				return fmt.Errorf("rank %d of copy %d is a device of %s, others of its shape are of %s: vendors have no communication library in common",
-					rank, number, s.device.Vendor(), vendor)
-			}
 		}
 	}
 	return nil
+}
+
+// libraryOf is the library of the copies of a shape. It says which rank has another one than the first. A device whose host
+// is not known is taken for one like the others of its vendor.
+func libraryOf(copies []replica, engine v1alpha1.Engine, hosts Hosts) (Library, error) {
+	first := hosts.Hardware(copies[0].seats[0].node, copies[0].seats[0].device)
+	common, last := LibraryFor(first, engine), first
+	for number, copied := range copies {
+		for rank, s := range copied.seats {
+			h := hosts.Hardware(s.node, s.device)
+			if h == last || h.Vendor == first.Vendor && h.Family == "" {
+				continue
+			}
+			if first.Family == "" && h.Vendor == first.Vendor {
+				first, common = h, LibraryFor(h, engine)
+			}
+			if l := LibraryFor(h, engine); l != common || h.Vendor != first.Vendor {
+				return Library{}, fmt.Errorf("rank %d of copy %d is a device of %s, others of its shape are of %s: vendors have no communication library in common (%s and %s)",
+					rank, int(copied.batch.FirstReplica)+number, h, first, l.text(), common.text())
+			}
+			last = h
+		}
+	}
+	return common, nil
 }

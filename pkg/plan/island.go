@@ -107,44 +107,9 @@ func (w *wires) narrow(other *wires) {
 // rateOf is a rate in bytes per second, bounded.
 func rateOf(n, unit int64) int64 { return min(max(n, 0), maxBytes/unit) * unit }
 
-// rdma are the kinds of network ports that engines send over where there are any.
-var rdma = map[string]bool{
-	v1alpha1.NICInfiniBand: true, v1alpha1.NICRoCE: true, v1alpha1.NICIWARP: true, v1alpha1.NICEFA: true,
-}
-
-// gigabit is a Gbps in bytes per second.
-const gigabit = 125_000_000
-
-// networkRate is what each accelerator of a node can send to other nodes at once, in bytes per second: its share of the
-// ports that are up, of those with RDMA where there are any, and no more than the fastest of them.
-func networkRate(status *v1alpha1.AcceleratorInventoryStatus) int64 {
-	var sum, fastest [2]int64
-	for i := range status.NICs {
-		nic := &status.NICs[i]
-		kind := 0
-		if rdma[nic.Kind] {
-			kind = 1
-		}
-		if rate := rateOf(int64(nic.Gbps), gigabit); nic.Up {
-			sum[kind], fastest[kind] = sum[kind]+rate, max(fastest[kind], rate)
-		}
-	}
-	kind := 0
-	if sum[1] > 0 {
-		kind = 1
-	}
-	devices := int64(0)
-	for i := range status.Devices {
-		if status.Devices[i].Family != v1alpha1.FamilyCPU {
-			devices++
-		}
-	}
-	return min(fastest[kind], sum[kind]/max(1, devices))
-}
-
 func factsOf(status *v1alpha1.AcceleratorInventoryStatus) islandFacts {
 	source := max(cost.StorageRate(status.Storage), cost.NetworkRate(status.NICs))
-	return islandFacts{domains: status.Links.Domains, network: networkRate(status), source: whole(source)}
+	return islandFacts{domains: status.Links.Domains, network: min(status.NetworkShare(), maxBytes), source: whole(source)}
 }
 
 // appendTo appends the wires so that no two read the same.

@@ -62,6 +62,7 @@ func (t *task) write(s *solution) *v1alpha1.ShardingPlanSpec {
 		}
 		replica += int32(p.copies())
 	}
+	spec.Nodes = joined(spec)
 	spec.Strategy.Summary = t.summaryOf(s)
 	spec.Totals = totals(spec)
 	return spec
@@ -150,19 +151,50 @@ func (c *Cluster) rows(row v1alpha1.PlanRow, devices []int32) []v1alpha1.PlanRow
 	return rows
 }
 
+// maxPlainRows is the number of rows up to which each has one stage of one data rank, which is easier to read.
+const maxPlainRows = 1000
+
+// joined are the rows of a plan, where they are many with those joined that follow one another on a node.
+func joined(spec *v1alpha1.ShardingPlanSpec) []v1alpha1.PlanRow {
+	if len(spec.Nodes) <= maxPlainRows {
+		return spec.Nodes
+	}
+	var rows []v1alpha1.PlanRow
+	shape := v1alpha1.PlanShape{}
+	for i := range spec.Nodes {
+		row := &spec.Nodes[i]
+		if i == 0 || !shape.Has(row.Replica) {
+			shape, _ = spec.ShapeOf(row.Replica)
+		}
+		if n := len(rows); n > 0 && follows(&rows[n-1], row, &shape.Strategy) {
+			rows[n-1].Devices = append(rows[n-1].Devices, row.Devices...)
+			continue
+		}
+		rows = append(rows, *row)
+	}
+	return rows
+}
+
+// follows says whether a row starts where another ends, on the same node.
+func follows(row, next *v1alpha1.PlanRow, s *v1alpha1.Strategy) bool {
+	return row.Node == next.Node && row.Replica == next.Replica && len(row.Devices)+len(next.Devices) <= maxRowDevices &&
+		row.Place(s, len(row.Devices)) == v1alpha1.PlanPlace{Data: next.Data, Stage: next.Stage, Tensor: next.TensorRank}
+}
+
 func totals(spec *v1alpha1.ShardingPlanSpec) v1alpha1.PlanTotals {
 	var sum v1alpha1.PlanTotals
 	nodes := map[string]bool{}
 	for i := range spec.Nodes {
 		row := &spec.Nodes[i]
-		n := int64(len(row.Devices))
 		shape, _ := spec.ShapeOf(row.Replica)
-		use := &shape.Stages[row.Stage].PerDevice
 		nodes[row.Node] = true
-		sum.Devices += int32(n)
-		sum.WeightsBytes += n * use.WeightsBytes
-		sum.KVCacheBytes += n * use.KVCacheBytes
-		sum.TotalBytes += n * use.TotalBytes
+		sum.Devices += int32(len(row.Devices))
+		for j := range row.Devices {
+			use := &shape.Stages[row.Place(&shape.Strategy, j).Stage].PerDevice
+			sum.WeightsBytes += use.WeightsBytes
+			sum.KVCacheBytes += use.KVCacheBytes
+			sum.TotalBytes += use.TotalBytes
+		}
 	}
 	sum.Nodes = int32(len(nodes))
 	sum.Memory = v1alpha1.HumanBytes(sum.TotalBytes)

@@ -41,22 +41,32 @@ func (t *task) copiesOf(previous *v1alpha1.ShardingPlanSpec) [][][][]int32 {
 		}
 	}
 	for i := range previous.Nodes {
-		row := &previous.Nodes[i]
-		if row.Replica < 0 || int(row.Replica) >= t.copies || row.Data < 0 || int(row.Data) >= len(copies[row.Replica]) ||
-			row.Stage < 0 || int(row.Stage) >= len(copies[row.Replica][row.Data]) {
+		shape, ok := previous.ShapeOf(previous.Nodes[i].Replica)
+		if !ok {
 			continue
 		}
-		stage := &copies[row.Replica][row.Data][row.Stage]
-		if int(row.TensorRank) != len(*stage) {
-			*stage = append(*stage, nowhere)
-		}
-		for _, id := range row.Devices {
-			if at, ok := t.cluster.find(row.Node, id); ok {
-				*stage = append(*stage, at)
-			}
+		for _, row := range previous.Nodes[i].Stretches(&shape.Strategy) {
+			t.addTo(copies, &row)
 		}
 	}
 	return copies
+}
+
+// addTo adds the devices of a row of one stage to its copy; rows outside of the copies are left out.
+func (t *task) addTo(copies [][][][]int32, row *v1alpha1.PlanRow) {
+	if row.Replica < 0 || int(row.Replica) >= t.copies || row.Data < 0 || int(row.Data) >= len(copies[row.Replica]) ||
+		row.Stage < 0 || int(row.Stage) >= len(copies[row.Replica][row.Data]) {
+		return
+	}
+	stage := &copies[row.Replica][row.Data][row.Stage]
+	if int(row.TensorRank) != len(*stage) {
+		*stage = append(*stage, nowhere)
+	}
+	for _, id := range row.Devices {
+		if at, ok := t.cluster.find(row.Node, id); ok {
+			*stage = append(*stage, at)
+		}
+	}
 }
 
 // stillHolds says whether every device of a copy is there once, free, has room for its stage, shares an island with its tensor group

@@ -142,6 +142,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.ShortfallApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Slot"):
 		return &apiv1alpha1.SlotApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SlowestLink"):
+		return &apiv1alpha1.SlowestLinkApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Stage"):
 		return &apiv1alpha1.StageApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StepLimits"):

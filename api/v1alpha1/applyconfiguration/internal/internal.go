@@ -501,6 +501,14 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: com.github.rankwright.rankwright.api.v1alpha1.LostRank
           elementRelationship: atomic
+    - name: slowestLinks
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.SlowestLink
+          elementRelationship: associative
+          keys:
+          - group
     - name: verified
       type:
         list:
@@ -1605,6 +1613,27 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: resource
       type:
         scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.SlowestLink
+  map:
+    fields:
+    - name: group
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: mbps
+      type:
+        scalar: numeric
+    - name: ranks
+      type:
+        list:
+          elementType:
+            scalar: numeric
+          elementRelationship: atomic
+    - name: replica
+      type:
+        scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.Stage
   map:
     fields:

@@ -15,6 +15,8 @@ type DeviceMeshStatusApplyConfiguration struct {
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// Ranks whose devices are lost.
 	LostRanks []LostRankApplyConfiguration `json:"lostRanks,omitempty"`
+	// The slowest link of each kind of group, over all copies, as the inventories have it. Groups of one rank have none.
+	SlowestLinks []SlowestLinkApplyConfiguration `json:"slowestLinks,omitempty"`
 	// Bandwidth by group, as a verification measured it.
 	Verified []VerifiedBandwidthApplyConfiguration `json:"verified,omitempty"`
 }
@@ -47,6 +49,19 @@ func (b *DeviceMeshStatusApplyConfiguration) WithLostRanks(values ...*LostRankAp
 			panic("nil value passed to WithLostRanks")
 		}
 		b.LostRanks = append(b.LostRanks, *values[i])
+	}
+	return b
+}
+
+// WithSlowestLinks adds the given value to the SlowestLinks field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the SlowestLinks field.
+func (b *DeviceMeshStatusApplyConfiguration) WithSlowestLinks(values ...*SlowestLinkApplyConfiguration) *DeviceMeshStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithSlowestLinks")
+		}
+		b.SlowestLinks = append(b.SlowestLinks, *values[i])
 	}
 	return b
 }

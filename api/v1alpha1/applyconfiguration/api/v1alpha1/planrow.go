@@ -9,17 +9,18 @@ import (
 // PlanRowApplyConfiguration represents a declarative configuration of the PlanRow type for use
 // with apply.
 //
-// PlanRow is a run of consecutive tensor ranks on one node.
+// PlanRow is a run of consecutive places of one copy on one node: tensor ranks, after the last one those of the next stage,
+// and after the last stage those of the next data rank.
 type PlanRowApplyConfiguration struct {
 	// The node.
 	Node *string `json:"node,omitempty"`
 	// Copy.
 	Replica *int32 `json:"replica,omitempty"`
-	// Data rank in the copy.
+	// Data rank of the first device.
 	Data *int32 `json:"data,omitempty"`
-	// Stage.
+	// Stage of the first device.
 	Stage *int32 `json:"stage,omitempty"`
-	// Tensor rank of the first device; the others follow.
+	// Tensor rank of the first device, counted on through the context ranks; the others follow.
 	TensorRank *int32 `json:"tensorRank,omitempty"`
 	// The devices.
 	Devices []apiv1alpha1.DeviceID `json:"devices,omitempty"`

@@ -35,7 +35,8 @@ type ShardingPlanSpecApplyConfiguration struct {
 	// The copies that follow, where they differ from the first ones in degrees, stages or class of device.
 	OtherShapes []PlanShapeApplyConfiguration `json:"otherShapes,omitempty"`
 	// Which device serves what: a row for each run of consecutive tensor ranks on a node, in order of copy, data rank,
-	// stage and tensor rank.
+	// stage and tensor rank. In plans of more than 1,000 such rows, a row runs on through the stages and data ranks of its
+	// copy that follow on the same node.
 	Nodes []PlanRowApplyConfiguration `json:"nodes,omitempty"`
 	// Counts and sums.
 	Totals *PlanTotalsApplyConfiguration `json:"totals,omitempty"`

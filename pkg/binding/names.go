@@ -1,0 +1,44 @@
+// Package binding gives pods the places of a mesh: it finds a pod's index by the engine that made it, says which ranks
+// and devices that index has, and writes both into the pod. docs/binding.md has the whole contract.
+package binding
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Gate keeps a pod from being scheduled until its placement has a plan and a mesh.
+const Gate = v1alpha1.Prefix + "placement"
+
+// LabelIndex is the place of a pod among those of its placement, from 0: all of the first copy, then all of the second.
+// Whoever makes single pods sets it; for pods of a controller the webhook does.
+const LabelIndex = v1alpha1.Prefix + "index"
+
+// AnnotationContainer names the container that gets the devices; by default kubectl's default container, or the first. The
+// webhook sets it where the pod's author did not.
+const AnnotationContainer = v1alpha1.Prefix + "container"
+
+// Annotations of a bound pod; the environment refers to them.
+const (
+	AnnotationReplica   = v1alpha1.Prefix + "replica"
+	AnnotationFirstRank = v1alpha1.Prefix + "first-rank"
+	AnnotationRanks     = v1alpha1.Prefix + "ranks"
+	AnnotationDevices   = v1alpha1.Prefix + "devices"
+)
+
+// VolumeName is the volume with the launchers' files, which is mounted at launch.Folder.
+const VolumeName = "rankwright-mesh"
+
+// Gated says whether a pod waits for its place.
+func Gated(pod *corev1.Pod) bool {
+	for _, gate := range pod.Spec.SchedulingGates {
+		if gate.Name == Gate {
+			return true
+		}
+	}
+	return false
+}
+
+// ByAuthor says whether whoever made the pod bound it: it names its plan and has no gate. Such a pod is left as it is.
+func ByAuthor(pod *corev1.Pod) bool { return pod.Labels[v1alpha1.LabelPlan] != "" && !Gated(pod) }

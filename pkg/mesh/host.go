@@ -1,0 +1,42 @@
+package mesh
+
+import "github.com/rankwright/rankwright/api/v1alpha1"
+
+// Host is what is known of a node.
+type Host struct {
+	// Address on the network; empty where it is not known.
+	Address string
+	// Inventory is what it has, nil where that is not known.
+	Inventory *v1alpha1.AcceleratorInventoryStatus
+	// Levels are its places in the topology of the cluster, from the widest: zone, block, rack. Empty values are unknown.
+	Levels []string
+}
+
+// Hosts are nodes by name.
+type Hosts map[string]Host
+
+// addressed are hosts of which no more than the addresses is known.
+func addressed(addresses map[string]string) Hosts {
+	hosts := make(Hosts, len(addresses))
+	for name, address := range addresses {
+		hosts[name] = Host{Address: address}
+	}
+	return hosts
+}
+
+// device is a device of a host, nil where it is not known.
+func (h *Host) device(id v1alpha1.DeviceID) *v1alpha1.Device {
+	if h.Inventory == nil {
+		return nil
+	}
+	return h.Inventory.Device(id)
+}
+
+// Hardware is what a device is; where its host is not known, no more than the vendor that its id names.
+func (h Hosts) Hardware(node string, id v1alpha1.DeviceID) Hardware {
+	host := h[node]
+	if d := host.device(id); d != nil {
+		return HardwareOf(d)
+	}
+	return Hardware{Vendor: id.Vendor()}
+}
