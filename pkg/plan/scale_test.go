@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -136,16 +137,17 @@ func BenchmarkScalePlan(b *testing.B) {
 		{"moe", request(b, "DeepSeek-V3", 8192, 16), true},
 		{"unplaceable", request(b, "Llama-3.1-405B", 131072, 4096, func(s *v1alpha1.ModelPlacementSpec) { s.Quantization = "FP32" }), false},
 	}
-	benchmarkPlans(b, "devices=4", fourDevices(b), small)
+	benchmarkPlans(b, "devices=4", func() []plan.Node { return fourDevices(b) }, small)
 	for _, n := range []int{1000, 10000} {
-		benchmarkPlans(b, fmt.Sprintf("nodes=%d", n), fiveShapes(b, n), large)
+		benchmarkPlans(b, fmt.Sprintf("nodes=%d", n), func() []plan.Node { return fiveShapes(b, n) }, large)
 	}
 }
 
-func benchmarkPlans(b *testing.B, size string, nodes []plan.Node, cases []scaleCase) {
-	cluster := plan.NewCluster(nodes)
+func benchmarkPlans(b *testing.B, size string, nodes func() []plan.Node, cases []scaleCase) {
+	index := sync.OnceValue(func() *plan.Cluster { return plan.NewCluster(nodes()) })
 	for _, c := range cases {
 		b.Run(c.name+"/"+size, func(b *testing.B) {
+			cluster := index()
 			b.ReportAllocs()
 			for b.Loop() {
 				_, err := plan.Plan(cluster, c.request)
