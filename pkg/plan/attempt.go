@@ -13,23 +13,15 @@ type attempt struct {
 	task *task
 	step step
 	try
-	below  int       // candidates of so many devices and more are not looked at; 0 looks at all
-	levels [][]*pool // pools by topology level, to be tried in order
-	prints map[printKey]*footprint
+	below  int              // candidates of so many devices and more are not looked at; 0 looks at all
+	levels [][]*pool        // pools by topology level, to be tried in order
 	alikes map[int32]int32  // classes by class
 	firsts map[limits]int32 // classes by their default batches
-	shared *cost.Profile
-	tuned  map[string]*cost.Estimator
-}
-
-// printKey is what tells footprints apart. That of inference is the same for all pipelines of two stages and more.
-type printKey struct {
-	class int32
-	shape
+	*figures
 }
 
 func (t *task) attempt(s step, way try) *attempt {
-	a := &attempt{task: t, step: s, try: way, prints: map[printKey]*footprint{}, tuned: map[string]*cost.Estimator{}}
+	a := &attempt{task: t, step: s, try: way, figures: t.cluster.memo.figures(t.model, t.loadKey())}
 	if t.prefer != "" {
 		a.levels = append(a.levels, t.collect(s, t.prefer).pools)
 	}
@@ -44,14 +36,15 @@ func (a *attempt) footprint(class int32, s shape) *footprint {
 	}
 	s.context, s.decode = max(1, s.context), max(1, s.decode)
 	class = a.alike(class)
-	key := printKey{class, s}
-	f, ok := a.prints[key]
-	if !ok {
-		f = a.newFootprint(class, s)
-		a.prints[key] = f
-	}
-	return f
+	return recall(a.figures, a.prints, a.printKey(class, s), func() *footprint { return a.newFootprint(class, s) })
 }
+
+func (a *attempt) printKey(class int32, s shape) printKey {
+	return printKey{device: a.task.smallest(class), format: a.format(), lean: a.lean, shape: s}
+}
+
+// format is the attempt's formats.
+func (a *attempt) format() formatKey { return formatKey{a.step.format, a.step.cache} }
 
 func (a *attempt) newFootprint(class int32, s shape) *footprint {
 	counted, err := a.count(class, s)
@@ -69,15 +62,14 @@ func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
 	t := a.task
 	if single := s; s.stages > 1 && t.workload.Inference != nil {
 		single.stages = 1
-		if known, ok := a.prints[printKey{class, single}]; ok && known != nil {
+		if known := a.counted(a.printKey(class, single)); known != nil {
 			return known.InPipeline(s.stages)
 		}
 	}
 	d := t.smallest(class)
 	setup := memory.Setup{
-		Model: t.model, Engine: t.engine, Weights: a.step.format, KV: a.step.cache,
-		Layout:   memory.Layout{Tensor: s.tensor, Pipeline: s.stages, Expert: s.expert, Context: s.context, DecodeContext: s.decode},
-		Training: t.workload.Training,
+		Model: a.model, Engine: t.engine, Weights: a.step.format, KV: a.step.cache,
+		Layout: memory.Layout{Tensor: s.tensor, Pipeline: s.stages, Expert: s.expert, Context: s.context, DecodeContext: s.decode},
 	}
 	if in := t.workload.Inference; in != nil {
 		l := limitsOn(t.engine, d, int64(max(1, in.MaxSequences)), a.lean)
@@ -90,7 +82,7 @@ func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
 			MaxModelLen: int64(in.MaxModelLen), Sequences: int64(max(1, in.MaxSequences)), BatchedTokens: l.tokens, BatchedSequences: l.sequences,
 		}
 	} else {
-		setup.Layout.Data = s.data
+		setup.Layout.Data, setup.Training = s.data, &a.load.training
 	}
 	return memory.New(setup, d)
 }
@@ -115,21 +107,13 @@ func (t *task) smallest(class int32) memory.Device {
 }
 
 // profile is the model's operators in the attempt's precisions.
-func (a *attempt) profile() *cost.Profile {
-	if a.shared == nil {
-		a.shared = cost.NewProfile(a.task.model, cost.Stored(a.task.model, a.step.format, a.step.cache))
-	}
-	return a.shared
-}
+func (a *attempt) profile() *cost.Profile { return a.figures.profile(a.format()) }
 
 // estimator has the constants of an architecture.
 func (a *attempt) estimator(architecture string) *cost.Estimator {
-	e, ok := a.tuned[architecture]
-	if !ok {
-		e = a.task.calibration.Estimator(cost.Family{Architecture: architecture, Engine: cost.Engine(a.task.engine), Class: a.profile().Class()})
-		a.tuned[architecture] = e
-	}
-	return e
+	return recall(a.figures, a.tuned, architecture, func() *cost.Estimator {
+		return a.task.calibration.Estimator(cost.Family{Architecture: architecture, Engine: cost.Engine(a.task.engine), Class: a.profile().Class()})
+	})
 }
 
 // offer is what a device of a class with some free bytes has for the layers.

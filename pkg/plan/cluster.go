@@ -27,6 +27,7 @@ type Cluster struct {
 	// owner marks what this cluster may change in place: what it made since it was last cloned.
 	owner   atomic.Pointer[owner]
 	scratch scratch
+	memo    *memo
 }
 
 // scratch is memory that is used again.
@@ -43,7 +44,7 @@ func NewCluster(nodes []Node) *Cluster {
 		order[i] = &nodes[i]
 	}
 	slices.SortStableFunc(order, func(a, b *Node) int { return cmp.Compare(a.Name, b.Name) })
-	c := &Cluster{nodes: make([]*node, 0, len(nodes))}
+	c := &Cluster{nodes: make([]*node, 0, len(nodes)), memo: &memo{}}
 	c.owner.Store(new(owner))
 	r := newReader(c)
 	shared := map[fabricKey][]member{}
@@ -86,7 +87,7 @@ func (c *Cluster) Remove(name string) {
 func (c *Cluster) Clone() *Cluster {
 	other := &Cluster{
 		nodes: slices.Clone(c.nodes), classes: c.classes, classAt: c.classAt, kinds: slices.Clone(c.kinds), fabrics: c.fabrics,
-		counts: c.counts.clone(), shift: c.shift,
+		counts: c.counts.clone(), shift: c.shift, memo: c.memo,
 	}
 	other.levels.copyFrom(&c.levels)
 	other.owner.Store(new(owner))
