@@ -15,13 +15,12 @@ type attempt struct {
 	try
 	below  int              // candidates of so many devices and more are not looked at; 0 looks at all
 	levels [][]*pool        // pools by topology level, to be tried in order
-	alikes map[int32]int32  // classes by class
-	firsts map[limits]int32 // classes by their default batches
+	limits map[int32]limits // by class, as far as asked for
 	*figures
 }
 
 func (t *task) attempt(s step, way try) *attempt {
-	a := &attempt{task: t, step: s, try: way, figures: t.cluster.memo.figures(t.model, t.loadKey())}
+	a := &attempt{task: t, step: s, try: way, limits: map[int32]limits{}, figures: t.subject.figures(t.loadKey(s))}
 	if t.prefer != "" {
 		a.levels = append(a.levels, t.collect(s, t.prefer).pools)
 	}
@@ -35,16 +34,8 @@ func (a *attempt) footprint(class int32, s shape) *footprint {
 		s.stages = min(s.stages, 2)
 	}
 	s.context, s.decode = max(1, s.context), max(1, s.decode)
-	class = a.alike(class)
 	return recall(a.figures, a.prints, a.printKey(class, s), func() *footprint { return a.newFootprint(class, s) })
 }
-
-func (a *attempt) printKey(class int32, s shape) printKey {
-	return printKey{device: a.task.smallest(class), format: a.format(), lean: a.lean, shape: s}
-}
-
-// format is the attempt's formats.
-func (a *attempt) format() formatKey { return formatKey{a.step.format, a.step.cache} }
 
 func (a *attempt) newFootprint(class int32, s shape) *footprint {
 	counted, err := a.count(class, s)
@@ -58,6 +49,30 @@ func (a *attempt) newFootprint(class int32, s shape) *footprint {
 	return f
 }
 
+// printKey is that of a shape on a class. A device decides only about an engine's default batches, under SGLang's rule
+// about what is beside its static part too, and whether its memory is known.
+func (a *attempt) printKey(class int32, s shape) printKey {
+	key := printKey{shape: s, limits: a.batches(class)}
+	if d := a.task.smallest(class); a.task.engine == v1alpha1.EngineSGLang || d.TotalBytes <= 0 {
+		key.device = d
+	}
+	return key
+}
+
+// batches are the limits of a step on devices of a class.
+func (a *attempt) batches(class int32) limits {
+	in := a.task.workload.Inference
+	if in == nil {
+		return limits{}
+	}
+	l, known := a.limits[class]
+	if !known {
+		l = limitsOn(a.task.engine, a.task.smallest(class), int64(max(1, in.MaxSequences)), a.lean)
+		a.limits[class] = l
+	}
+	return l
+}
+
 func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
 	t := a.task
 	if single := s; s.stages > 1 && t.workload.Inference != nil {
@@ -66,13 +81,12 @@ func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
 			return known.InPipeline(s.stages)
 		}
 	}
-	d := t.smallest(class)
 	setup := memory.Setup{
-		Model: a.model, Engine: t.engine, Weights: a.step.format, KV: a.step.cache,
+		Model: a.of.model, Engine: t.engine, Weights: a.step.format, KV: a.step.cache,
 		Layout: memory.Layout{Tensor: s.tensor, Pipeline: s.stages, Expert: s.expert, Context: s.context, DecodeContext: s.decode},
 	}
 	if in := t.workload.Inference; in != nil {
-		l := limitsOn(t.engine, d, int64(max(1, in.MaxSequences)), a.lean)
+		l := a.batches(class)
 		setup.Layout.AttentionData = s.data
 		if t.engine == v1alpha1.EngineSGLang {
 			// Its chunk is that of all data ranks (ServerArgs._handle_data_parallelism).
@@ -84,7 +98,7 @@ func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
 	} else {
 		setup.Layout.Data, setup.Training = s.data, &a.load.training
 	}
-	return memory.New(setup, d)
+	return memory.New(setup, t.smallest(class))
 }
 
 // smallest is the device of a class, or of several the one with the least memory.
@@ -105,9 +119,6 @@ func (t *task) smallest(class int32) memory.Device {
 	}
 	return least
 }
-
-// profile is the model's operators in the attempt's precisions.
-func (a *attempt) profile() *cost.Profile { return a.figures.profile(a.format()) }
 
 // estimator has the constants of an architecture.
 func (a *attempt) estimator(architecture string) *cost.Estimator {

@@ -3,49 +3,44 @@ package plan
 import (
 	"sync"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/memory"
-	"github.com/rankwright/rankwright/pkg/model"
 )
 
-// figures are what is known of a model under a load: the memory of shapes, and how fast they are. What is asked for first is
-// computed outside the lock, so that two plans may compute the same.
+// figures are what is known of a model under a load: the memory of shapes, and how fast they are. What is asked for first
+// is computed outside the lock, so that two plans may compute the same.
 type figures struct {
-	memo  *memo
-	model *model.Model
-	load  loadKey
+	of   *subject
+	load loadKey
 
-	mu       sync.Mutex
-	prints   map[printKey]*footprint
-	profiles map[formatKey]*cost.Profile
-	tuned    map[string]*cost.Estimator // by architecture
-	times    map[timesKey]cost.Times
+	mu      sync.Mutex
+	prints  map[printKey]*footprint
+	times   map[timesKey]cost.Times
+	tuned   map[string]*cost.Estimator // by architecture
+	profile func() *cost.Profile       // the model's operators
 }
-
-// formatKey is the formats of weights and cache.
-type formatKey struct{ weights, cache v1alpha1.Precision }
 
 // printKey is what tells footprints apart. That of inference is the same for all pipelines of two stages and more.
 type printKey struct {
-	device memory.Device
-	format formatKey
-	lean   bool
 	shape
+	limits
+	// device is empty where nothing but the limits depends on it.
+	device memory.Device
 }
 
 // timesKey is what tells times apart.
 type timesKey struct {
 	device cost.Device
-	format formatKey
 	cost.Strategy
 	tokens int64 // of a step at most
 }
 
-func newFigures(m *memo, of *model.Model, load loadKey) *figures {
+func newFigures(of *subject, load loadKey) *figures {
 	return &figures{
-		memo: m, model: of, load: load, prints: map[printKey]*footprint{}, profiles: map[formatKey]*cost.Profile{},
-		tuned: map[string]*cost.Estimator{}, times: map[timesKey]cost.Times{},
+		of: of, load: load, prints: map[printKey]*footprint{}, times: map[timesKey]cost.Times{}, tuned: map[string]*cost.Estimator{},
+		profile: sync.OnceValue(func() *cost.Profile {
+			return cost.NewProfile(of.model, cost.Stored(of.model, load.weights, load.cache))
+		}),
 	}
 }
 
@@ -61,7 +56,7 @@ func recall[K comparable, V any](f *figures, known map[K]V, key K, compute func(
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	known[key] = v
-	f.memo.held.Add(1)
+	f.of.memo.held.Add(1)
 	return v
 }
 
@@ -70,11 +65,4 @@ func (f *figures) counted(key printKey) *footprint {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.prints[key]
-}
-
-// profile is the model's operators in some precisions.
-func (f *figures) profile(format formatKey) *cost.Profile {
-	return recall(f, f.profiles, format, func() *cost.Profile {
-		return cost.NewProfile(f.model, cost.Stored(f.model, format.weights, format.cache))
-	})
 }

@@ -21,41 +21,53 @@ type memo struct {
 
 // subject is a model with the figures of its loads.
 type subject struct {
+	memo  *memo
 	model *model.Model // a copy, since the caller's may change
+	mu    sync.Mutex
 	loads map[loadKey]*figures
 }
 
 // loadKey is what figures of a model depend on beside shapes and devices.
 type loadKey struct {
-	engine v1alpha1.Engine
+	engine         v1alpha1.Engine
+	weights, cache v1alpha1.Precision
 	// Of inference: the context, the sequences at once, and the tokens of a typical request.
 	length, sequences, input, output int64
 	training                         v1alpha1.TrainingWorkload
 }
 
 // mostFigures bounds what is kept: a footprint of 100 layers takes 2 to 5 KB. What is over it is forgotten as a whole when
-// the next attempt begins.
+// the next plan begins.
 const mostFigures = 4096
 
-// figures are those of a model under a load.
-func (m *memo) figures(of *model.Model, key loadKey) *figures {
+// subject is what is known of a model.
+func (m *memo) subject(of *model.Model) *subject {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.held.Load() > mostFigures {
 		m.subjects = nil
 		m.held.Store(0)
 	}
-	at := slices.IndexFunc(m.subjects, func(s *subject) bool { return reflect.DeepEqual(s.model, of) })
-	if at < 0 {
-		at = len(m.subjects)
-		m.subjects = append(m.subjects, &subject{model: copyOf(of), loads: map[loadKey]*figures{}})
+	for _, s := range m.subjects {
+		if reflect.DeepEqual(s.model, of) {
+			return s
+		}
 	}
-	s := m.subjects[at]
+	s := &subject{memo: m, model: copyOf(of), loads: map[loadKey]*figures{}}
+	m.subjects = append(m.subjects, s)
+	m.held.Add(1)
+	return s
+}
+
+// figures are those of the model under a load.
+func (s *subject) figures(key loadKey) *figures {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	f, ok := s.loads[key]
 	if !ok {
-		f = newFigures(m, s.model, key)
+		f = newFigures(s, key)
 		s.loads[key] = f
-		m.held.Add(1)
+		s.memo.held.Add(1)
 	}
 	return f
 }
@@ -69,13 +81,14 @@ func copyOf(m *model.Model) *model.Model {
 	return &own
 }
 
-// loadKey is that of the task.
-func (t *task) loadKey() loadKey {
+// loadKey is that of the task in a format.
+func (t *task) loadKey(s step) loadKey {
+	key := loadKey{engine: t.engine, weights: s.format, cache: s.cache}
 	if w := t.workload.Training; w != nil {
-		return loadKey{engine: t.engine, training: *w}
+		key.training = *w
+		return key
 	}
 	in := t.workload.Inference
-	return loadKey{
-		engine: t.engine, length: int64(in.MaxModelLen), sequences: int64(max(1, in.MaxSequences)), input: t.input(), output: t.output(),
-	}
+	key.length, key.sequences, key.input, key.output = int64(in.MaxModelLen), int64(max(1, in.MaxSequences)), t.input(), t.output()
+	return key
 }

@@ -132,7 +132,7 @@ func (a *attempt) evaluate(c *candidate) {
 
 // serve are the times of a candidate in equal stages.
 func (a *attempt) serve(c *candidate, device *cost.Device) cost.Times {
-	key := timesKey{device: *device, format: a.format(), Strategy: c.strategy(), tokens: c.prints.Setup().Inference.BatchedTokens}
+	key := timesKey{device: *device, Strategy: c.strategy(), tokens: c.prints.Setup().Inference.BatchedTokens}
 	return recall(a.figures, a.times, key, func() cost.Times {
 		q := a.query(c, device)
 		return cost.Serve(&q, a.estimator(device.Architecture).Constants())
@@ -197,10 +197,11 @@ func (t *task) weigh(c *candidate) {
 func (t *task) price(class int32) (price.Price, bool) {
 	p, known := t.hourly[class]
 	if !known {
-		p, _ = t.prices(t.cluster.classes[class].product)
+		found, _ := t.prices(t.cluster.classes[class].product)
+		p = &found
 		t.hourly[class] = p
 	}
-	return p, p.MicroUSDPerHour > 0
+	return *p, p.MicroUSDPerHour > 0
 }
 
 // unpriced is an hourly price above all, in micro-USD for a million tokens and device-second.

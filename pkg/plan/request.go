@@ -32,6 +32,7 @@ type task struct {
 	request  Request
 	cluster  *Cluster
 	model    *model.Model
+	subject  *subject // what is known of the model
 	spec     *v1alpha1.ModelPlacementSpec
 	workload v1alpha1.Workload
 	engine   v1alpha1.Engine
@@ -48,7 +49,7 @@ type task struct {
 	laned    map[*pool][]*lane    // lanes of pools, for tries on the same devices
 	zoned    map[*pool][]zoneForm // forms of their zones
 	prices   func(product string) (price.Price, bool)
-	hourly   map[int32]price.Price // by class, as far as asked for; zero where there is no price
+	hourly   map[int32]*price.Price // by class, as far as asked for; zero where there is no price
 
 	calibration *cost.Calibration
 }
@@ -64,7 +65,7 @@ func newTask(cluster *Cluster, request Request) (*task, error) {
 	t := &task{
 		request: request, cluster: cluster, model: request.Model, spec: spec, workload: spec.Workload, engine: spec.Engine, copies: 1,
 		keep: map[int32]bool{}, pooled: map[string]pooled{}, cuts: map[cutKey]bool{}, laned: map[*pool][]*lane{}, zoned: map[*pool][]zoneForm{},
-		prices: request.Prices, hourly: map[int32]price.Price{},
+		prices: request.Prices, hourly: map[int32]*price.Price{},
 	}
 	calibration, err := cost.Load()
 	if err != nil {
@@ -85,7 +86,7 @@ func newTask(cluster *Cluster, request Request) (*task, error) {
 	if !ok {
 		return nil, invalid("engine", string(t.engine), "use vLLM, SGLang, TensorRT-LLM, Megatron, DeepSpeed, Torch, JAX or MPI")
 	}
-	t.facts = facts
+	t.facts, t.subject = facts, cluster.memo.subject(t.model)
 	if spec.Replicas != nil {
 		t.copies = int(*spec.Replicas)
 	}

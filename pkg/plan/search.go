@@ -171,7 +171,7 @@ func (a *attempt) leaner(pools []*pool, devices int) []*candidate {
 func (a *attempt) all(pools []*pool) []*candidate {
 	var found []*candidate
 	for _, p := range pools {
-		for _, l := range a.task.cluster.lanes(p) {
+		for _, l := range a.task.lanesOf(p) {
 			found = append(found, a.candidates(l)...)
 		}
 	}
