@@ -102,20 +102,19 @@ func (a *attempt) smaller(chosen *candidate, candidates []*candidate) (v1alpha1.
 	p := v1alpha1.RejectedPlan{Strategy: a.title(next), Reason: ReasonTooLarge}
 	f := next.prints
 	if next.stages == 1 {
-		p.Message = fmt.Sprintf("a device needs %s (%s) and offers %s at most", v1alpha1.HumanBytes(f.bytes(0, f.layers)), uses(f.use(0, f.layers)), v1alpha1.HumanBytes(offer))
+		p.Message = "a device needs " + v1alpha1.HumanBytes(f.bytes(0, f.layers)) + " (" + uses(f.use(0, f.layers)) + ") and offers " + v1alpha1.HumanBytes(offer) + " at most"
 		return p, true
 	}
-	p.Message = fmt.Sprintf("%s need %s together and offer %s at most, and each stage needs whole layers", v1alpha1.Counted(next.devices(), "device"),
-		v1alpha1.HumanBytes(f.together(next.shape)), v1alpha1.HumanBytes(offer*int64(next.devices())))
+	p.Message = v1alpha1.Counted(next.devices(), "device") + " need " + v1alpha1.HumanBytes(f.together(next.shape)) + " together and offer " +
+		v1alpha1.HumanBytes(offer*int64(next.devices())) + " at most, and each stage needs whole layers"
 	return p, true
 }
 
 // nextSmaller is the shape of an instance that is one step smaller than a candidate's.
 func (a *attempt) nextSmaller(c *candidate) (*candidate, bool) {
 	var best *candidate
-	degrees := a.task.degrees(a.step, c.lane, a.divided)
 	try := func(tensor, stages int) {
-		for _, d := range degrees {
+		for _, d := range a.choices(c.lane) {
 			if d.tensor != tensor || d.data != c.data || d.inside != c.inside || best != nil && best.devices() >= tensor*stages {
 				continue
 			}
@@ -157,7 +156,7 @@ func (a *attempt) loss(c, chosen *candidate, title string) v1alpha1.RejectedPlan
 	if c.total() > chosen.total() && (c.value <= chosen.value || !c.judged) {
 		p.Reason = ReasonMoreDevices
 	}
-	text := make(wording, 0, 256).counted(c.total(), "device").text(" a copy instead of ").number(chosen.total())
+	text := make(wording, 0, 256).text(v1alpha1.Counted(c.total(), "device")).text(" a copy instead of ").number(chosen.total())
 	if c.judged && chosen.judged {
 		text = t.valueText(text.text("; "), c).text(" instead of ")
 		text = t.worseText(t.valueText(text, chosen), t.worse(c, chosen))

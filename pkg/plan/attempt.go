@@ -16,16 +16,34 @@ type attempt struct {
 	below  int              // candidates of so many devices and more are not looked at; 0 looks at all
 	levels [][]*pool        // pools by topology level, to be tried in order
 	limits map[int32]limits // by class, as far as asked for
+	chosen map[*lane][]degree
 	*figures
 }
 
 func (t *task) attempt(s step, way try) *attempt {
-	a := &attempt{task: t, step: s, try: way, limits: map[int32]limits{}, figures: t.subject.figures(t.loadKey(s))}
+	a := &attempt{task: t, step: s, try: way, limits: map[int32]limits{}, chosen: map[*lane][]degree{}, figures: t.subject.figures(t.loadKey(s))}
 	if t.prefer != "" {
 		a.levels = append(a.levels, t.collect(s, t.prefer).pools)
 	}
 	a.levels = append(a.levels, t.collect(s, t.require.level).pools)
 	return a
+}
+
+// leanly is the attempt with lean batches, for less than some devices.
+func (a *attempt) leanly(below int) *attempt {
+	lean := *a
+	lean.lean, lean.below, lean.limits = true, below, map[int32]limits{}
+	return &lean
+}
+
+// choices are the degrees on a lane.
+func (a *attempt) choices(l *lane) []degree {
+	found, known := a.chosen[l]
+	if !known {
+		found = a.task.degrees(a.step, l, a.divided)
+		a.chosen[l] = found
+	}
+	return found
 }
 
 // footprint is the memory of a shape on devices of a class, -1 for devices of several; nil where the model does not divide so.

@@ -71,10 +71,8 @@ func (t *task) tensors(limit int) []int {
 	if n := t.asked.tensor; n > 0 {
 		return []int{n}
 	}
-	if t.splits == nil {
-		t.splits = t.model.TensorDegrees(maxTensor)
-	}
-	return t.splits[:sortedUpTo(t.splits, limit)]
+	splits := t.subject.splits
+	return splits[:sortedUpTo(splits, limit)]
 }
 
 // maxTensor is the largest tensor degree that is chosen.
@@ -239,6 +237,9 @@ func (t *task) cutsExperts(s step, ranks, tensor int) bool {
 
 // cutsBlocks says whether tensor ranks would cut through a block of weights that are no routed experts'.
 func (t *task) cutsBlocks(s step, tensor int) bool {
+	if tensor <= 1 || t.model.BlockSide(s.format) <= 1 {
+		return false
+	}
 	key := cutKey{s.format, tensor}
 	cuts, ok := t.cuts[key]
 	if !ok {

@@ -23,6 +23,9 @@ type memo struct {
 type subject struct {
 	memo  *memo
 	model *model.Model // a copy, since the caller's may change
+	// splits are the tensor degrees that the model allows, rising.
+	splits []int
+
 	mu    sync.Mutex
 	loads map[loadKey]*figures
 }
@@ -53,7 +56,7 @@ func (m *memo) subject(of *model.Model) *subject {
 			return s
 		}
 	}
-	s := &subject{memo: m, model: copyOf(of), loads: map[loadKey]*figures{}}
+	s := &subject{memo: m, model: copyOf(of), splits: of.TensorDegrees(maxTensor), loads: map[loadKey]*figures{}}
 	m.subjects = append(m.subjects, s)
 	m.held.Add(1)
 	return s

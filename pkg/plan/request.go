@@ -42,7 +42,6 @@ type task struct {
 	ladder   []step
 	asked    degrees
 	copies   int // independent copies
-	splits   []int
 	cuts     map[cutKey]bool
 	keep     map[int32]bool
 	pooled   map[string]pooled

@@ -184,9 +184,12 @@ func follows(row, next *v1alpha1.PlanRow, s *v1alpha1.Strategy) bool {
 func totals(spec *v1alpha1.ShardingPlanSpec) v1alpha1.PlanTotals {
 	var sum v1alpha1.PlanTotals
 	nodes := map[string]bool{}
+	var shape v1alpha1.PlanShape
 	for i := range spec.Nodes {
 		row := &spec.Nodes[i]
-		shape, _ := spec.ShapeOf(row.Replica)
+		if i == 0 || !shape.Has(row.Replica) {
+			shape, _ = spec.ShapeOf(row.Replica)
+		}
 		nodes[row.Node] = true
 		sum.Devices += int32(len(row.Devices))
 		for j := range row.Devices {

@@ -1,9 +1,6 @@
 package plan
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // wording is a text that is written piece by piece. Every plan has some, and fmt would take a good part of the time of a
 // small one.
@@ -21,15 +18,3 @@ func (w wording) fixed(x float64, decimals int) wording {
 }
 
 func (w wording) digits(x float64, all int) wording { return strconv.AppendFloat(w, x, 'g', all, 64) }
-
-// counted is a number of things: 1 copy, 2 copies, 3 devices.
-func (w wording) counted(n int, noun string) wording {
-	w = w.number(n).text(" ")
-	if n == 1 {
-		return w.text(noun)
-	}
-	if stem, found := strings.CutSuffix(noun, "y"); found {
-		return w.text(stem).text("ies")
-	}
-	return w.text(noun).text("s")
-}
