@@ -15,13 +15,14 @@ type attempt struct {
 	try
 	below  int              // candidates of so many devices and more are not looked at; 0 looks at all
 	levels [][]*pool        // pools by topology level, to be tried in order
-	limits map[int32]limits // by class, as far as asked for
+	limits []limits  // by class, that of several first; zero where it was not asked for
+	last   lastPrint // the footprint that was asked for last
 	chosen map[*lane][]degree
 	*figures
 }
 
 func (t *task) attempt(s step, way try) *attempt {
-	a := &attempt{task: t, step: s, try: way, limits: map[int32]limits{}, chosen: map[*lane][]degree{}, figures: t.subject.figures(t.loadKey(s))}
+	a := &attempt{task: t, step: s, try: way, limits: make([]limits, len(t.cluster.classes)+1), chosen: map[*lane][]degree{}, figures: t.subject.figures(t.loadKey(s))}
 	if t.prefer != "" {
 		a.levels = append(a.levels, t.collect(s, t.prefer).pools)
 	}
@@ -32,7 +33,7 @@ func (t *task) attempt(s step, way try) *attempt {
 // leanly is the attempt with lean batches, for less than some devices.
 func (a *attempt) leanly(below int) *attempt {
 	lean := *a
-	lean.lean, lean.below, lean.limits = true, below, map[int32]limits{}
+	lean.lean, lean.below, lean.limits, lean.last = true, below, make([]limits, len(a.limits)), lastPrint{}
 	return &lean
 }
 
@@ -52,7 +53,18 @@ func (a *attempt) footprint(class int32, s shape) *footprint {
 		s.stages = min(s.stages, 2)
 	}
 	s.context, s.decode = max(1, s.context), max(1, s.decode)
-	return recall(a.figures, a.prints, a.printKey(class, s), func() *footprint { return a.newFootprint(class, s) })
+	if a.last.class != class || a.last.shape != s {
+		found := recall(a.figures, a.prints, a.printKey(class, s), func() *footprint { return a.newFootprint(class, s) })
+		a.last = lastPrint{class, s, found}
+	}
+	return a.last.prints
+}
+
+// lastPrint is a footprint with what was asked for. Most searches ask for the same one several times in a row.
+type lastPrint struct {
+	class int32
+	shape
+	prints *footprint
 }
 
 func (a *attempt) newFootprint(class int32, s shape) *footprint {
@@ -83,12 +95,11 @@ func (a *attempt) batches(class int32) limits {
 	if in == nil {
 		return limits{}
 	}
-	l, known := a.limits[class]
-	if !known {
-		l = limitsOn(a.task.engine, a.task.smallest(class), int64(max(1, in.MaxSequences)), a.lean)
-		a.limits[class] = l
+	l := &a.limits[class+1]
+	if l.sequences == 0 {
+		*l = limitsOn(a.task.engine, a.task.smallest(class), int64(max(1, in.MaxSequences)), a.lean)
 	}
-	return l
+	return *l
 }
 
 func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {

@@ -113,9 +113,8 @@ func (c *candidate) placed() shape {
 // maxFreeStages bounds the numbers of stages that are all looked at; beyond it only the fewest that hold the model are.
 const maxFreeStages = 8
 
-// candidates are the ways to run the model on a lane that its groups may have room for.
-func (a *attempt) candidates(l *lane) []*candidate {
-	var found []*candidate
+// candidates adds the ways to run the model on a lane that its groups may have room for.
+func (a *attempt) candidates(found []*candidate, l *lane) []*candidate {
 	t := a.task
 	var held map[shape]bool
 	for _, d := range a.choices(l) {

@@ -25,7 +25,7 @@ func (d *degree) apart() int { return d.data * d.context / d.inside }
 // degrees are the choices that the model, the engine, the format and the lane allow. Divided asks for those in which ranks
 // share out the tokens of a sequence, instead of those in which they do not.
 func (t *task) degrees(s step, l *lane, divided bool) []degree {
-	var found []degree
+	found := make([]degree, 0, 8)
 	for _, tensor := range t.tensors(l.limit) {
 		if t.cutsBlocks(s, tensor) {
 			continue
@@ -188,7 +188,7 @@ func (t *task) experts(s step, tensor, data, context int) []int {
 		}
 		return []int{n}
 	}
-	var degrees []int
+	degrees := make([]int, 0, 2)
 	if (t.workload.Training != nil || data == 1) && fits(1) {
 		degrees = append(degrees, 1)
 	}
@@ -244,6 +244,9 @@ func (t *task) cutsBlocks(s step, tensor int) bool {
 	cuts, ok := t.cuts[key]
 	if !ok {
 		cuts = t.model.CutsBlocks(s.format, tensor)
+		if t.cuts == nil {
+			t.cuts = map[cutKey]bool{}
+		}
 		t.cuts[key] = cuts
 	}
 	return cuts

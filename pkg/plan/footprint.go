@@ -93,13 +93,13 @@ func (f *footprint) evenly(stages int, offer int64) []int {
 		}
 		return []int{f.layers}
 	}
-	if f.stagesOf(offer) > stages {
-		return nil
-	}
 	if f.read != nil {
 		if ends := f.even(stages, f.read); ends != nil && f.fits(ends, offer) {
 			return ends
 		}
+	}
+	if f.stagesOf(offer) > stages {
+		return nil
 	}
 	if ends := f.even(stages, f.need); ends != nil && f.fits(ends, offer) {
 		return ends

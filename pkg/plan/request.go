@@ -63,7 +63,7 @@ func newTask(cluster *Cluster, request Request) (*task, error) {
 	spec := &request.Placement.Spec
 	t := &task{
 		request: request, cluster: cluster, model: request.Model, spec: spec, workload: spec.Workload, engine: spec.Engine, copies: 1,
-		keep: map[int32]bool{}, pooled: map[string]pooled{}, cuts: map[cutKey]bool{}, laned: map[*pool][]*lane{}, zoned: map[*pool][]zoneForm{},
+		pooled: map[string]pooled{}, laned: map[*pool][]*lane{}, zoned: map[*pool][]zoneForm{},
 		prices: request.Prices, hourly: map[int32]*price.Price{},
 	}
 	calibration, err := cost.Load()

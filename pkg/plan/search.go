@@ -170,7 +170,7 @@ func (a *attempt) all(pools []*pool) []*candidate {
 	var found []*candidate
 	for _, p := range pools {
 		for _, l := range a.task.lanesOf(p) {
-			found = append(found, a.candidates(l)...)
+			found = a.candidates(found, l)
 		}
 	}
 	return found
