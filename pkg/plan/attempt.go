@@ -13,8 +13,8 @@ type attempt struct {
 	task *task
 	step step
 	try
-	below  int              // candidates of so many devices and more are not looked at; 0 looks at all
-	levels [][]*pool        // pools by topology level, to be tried in order
+	below  int       // candidates of so many devices and more are not looked at; 0 looks at all
+	levels [][]*pool // pools by topology level, to be tried in order
 	limits []limits  // by class, that of several first; zero where it was not asked for
 	last   lastPrint // the footprint that was asked for last
 	chosen map[*lane][]degree
@@ -89,19 +89,33 @@ func (a *attempt) printKey(class int32, s shape) printKey {
 	return key
 }
 
+// inDefaultBatches is the footprint of a shape in the engine's default batches if it is known and the attempt's are lean.
+func (a *attempt) inDefaultBatches(class int32, s shape) *footprint {
+	if !a.lean {
+		return nil
+	}
+	key := a.printKey(class, s)
+	key.limits = a.task.limitsOn(class, false)
+	return a.counted(key)
+}
+
 // batches are the limits of a step on devices of a class.
 func (a *attempt) batches(class int32) limits {
-	in := a.task.workload.Inference
-	if in == nil {
+	if a.task.workload.Inference == nil {
 		return limits{}
 	}
 	l := &a.limits[class+1]
 	if l.sequences == 0 {
-		*l = limitsOn(a.task.engine, a.task.smallest(class), int64(max(1, in.MaxSequences)), a.lean)
+		*l = a.task.limitsOn(class, a.lean)
 	}
 	return *l
 }
 
+func (t *task) limitsOn(class int32, lean bool) limits {
+	return limitsOn(t.engine, t.smallest(class), int64(max(1, t.workload.Inference.MaxSequences)), lean)
+}
+
+// count counts the memory of a shape, from what is known of a like one where there is such.
 func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
 	t := a.task
 	if single := s; s.stages > 1 && t.workload.Inference != nil {
@@ -116,11 +130,14 @@ func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
 	}
 	if in := t.workload.Inference; in != nil {
 		l := a.batches(class)
-		setup.Layout.AttentionData = s.data
 		if t.engine == v1alpha1.EngineSGLang {
 			// Its chunk is that of all data ranks (ServerArgs._handle_data_parallelism).
 			l.tokens = max(1, l.tokens/int64(s.data))
 		}
+		if known := a.inDefaultBatches(class, s); known != nil {
+			return known.InBatches(l.tokens, l.sequences)
+		}
+		setup.Layout.AttentionData = s.data
 		setup.Inference = &memory.Inference{
 			MaxModelLen: int64(in.MaxModelLen), Sequences: int64(max(1, in.MaxSequences)), BatchedTokens: l.tokens, BatchedSequences: l.sequences,
 		}
