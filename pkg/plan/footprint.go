@@ -21,7 +21,7 @@ type footprint struct {
 	read func(first, end int) int64
 	// runs are the longest runs of layers (int) by what a device offers (int64), as far as asked for.
 	runs sync.Map
-	// widest is what the layer needs that needs most, as a stage of its own; 0 before it is asked for.
+	// widest is widestLayer, 0 before it is asked for.
 	widest atomic.Int64
 }
 
@@ -54,6 +54,18 @@ func (f *footprint) mayHold(caps []int64) bool {
 
 // fewest is a number of stages below which no cut fits devices that offer so much; above all layers where none does.
 func (f *footprint) fewest(offer int64) int {
+	switch whole := f.bytes(0, f.layers); {
+	case whole <= offer:
+		return 1
+	case f.widestLayer() > offer || offer <= f.least:
+		return f.layers + 1
+	default:
+		return max(2, int((whole-f.least+offer-f.least-1)/(offer-f.least)))
+	}
+}
+
+// widestLayer is what the layer needs that needs most, as a stage of its own.
+func (f *footprint) widestLayer() int64 {
 	widest := f.widest.Load()
 	if widest == 0 {
 		for i := range f.layers {
@@ -61,14 +73,7 @@ func (f *footprint) fewest(offer int64) int {
 		}
 		f.widest.Store(widest)
 	}
-	switch whole := f.bytes(0, f.layers); {
-	case whole <= offer:
-		return 1
-	case widest > offer || offer <= f.least:
-		return f.layers + 1
-	default:
-		return max(2, int((whole-f.least+offer-f.least-1)/(offer-f.least)))
-	}
+	return widest
 }
 
 // enoughToTrain is the first number of stages from some on at which devices that offer so much may hold all of them, by
