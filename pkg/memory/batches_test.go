@@ -21,8 +21,8 @@ func TestInBatchesIsAsCountedAnew(t *testing.T) {
 			for _, from := range batches {
 				for _, to := range batches {
 					counted := func(tokens, sequences int64) *Footprint {
-						f, err := New(Setup{Model: m, Engine: engine, Weights: m.Native, Layout: Layout{Tensor: 2},
-							Inference: &Inference{MaxModelLen: 32768, Sequences: 4, BatchedTokens: tokens, BatchedSequences: sequences}}, d)
+						load := &Inference{MaxModelLen: 32768, Sequences: 4, BatchedTokens: tokens, BatchedSequences: sequences}
+						f, err := New(Setup{Model: m, Engine: engine, Weights: m.Native, Layout: Layout{Tensor: 2}, Inference: load}, d)
 						if err != nil {
 							t.Fatal(err)
 						}

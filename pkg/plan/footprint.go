@@ -19,8 +19,9 @@ type footprint struct {
 	layers int
 	// read is what a step of decoding reads of the layers; nil in training.
 	read func(first, end int) int64
-	// runs are the longest runs of layers (int) by what a device offers (int64), as far as asked for.
-	runs sync.Map
+	mu sync.Mutex
+	// runs are the longest runs of layers by what a device offers, as far as asked for.
+	runs map[int64]int
 	// widest is widestLayer, 0 before it is asked for.
 	widest atomic.Int64
 }

@@ -81,8 +81,10 @@ func (f *footprint) hasRoom(caps []int64) bool {
 
 // longest is how many consecutive layers fit a device of some offer at most.
 func (f *footprint) longest(offer int64) int {
-	if known, ok := f.runs.Load(offer); ok {
-		return known.(int)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if known, ok := f.runs[offer]; ok {
+		return known
 	}
 	longest := 0
 	for first, end := 0, 0; end < f.layers; {
@@ -94,6 +96,9 @@ func (f *footprint) longest(offer int64) int {
 		first++
 		end = max(first, end)
 	}
-	f.runs.Store(offer, longest)
+	if f.runs == nil {
+		f.runs = map[int64]int{}
+	}
+	f.runs[offer] = longest
 	return longest
 }
