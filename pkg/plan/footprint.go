@@ -19,7 +19,7 @@ type footprint struct {
 	layers int
 	// read is what a step of decoding reads of the layers; nil in training.
 	read func(first, end int) int64
-	mu sync.Mutex
+	mu   sync.Mutex
 	// runs are the longest runs of layers by what a device offers, as far as asked for.
 	runs map[int64]int
 	// widest is widestLayer, 0 before it is asked for.
