@@ -13,16 +13,16 @@ type attempt struct {
 	task *task
 	step step
 	try
-	below  int       // candidates of so many devices and more are not looked at; 0 looks at all
-	levels [][]*pool // pools by topology level, to be tried in order
-	limits []limits  // by class, that of several first; zero where it was not asked for
-	last   lastPrint // the footprint that was asked for last
-	chosen map[*lane][]degree
+	below   int                // candidates of so many devices and more are not looked at; 0 looks at all
+	levels  [][]*pool          // pools by topology level, to be tried in order
+	limits  []limits           // by class, that of several first; zero where it was not asked for
+	last    lastPrint          // the footprint that was asked for last
+	degrees map[*lane][]degree // by lane, as far as asked for
 	*figures
 }
 
 func (t *task) attempt(s step, way try) *attempt {
-	a := &attempt{task: t, step: s, try: way, limits: make([]limits, len(t.cluster.classes)+1), chosen: map[*lane][]degree{}, figures: t.subject.figures(t.loadKey(s))}
+	a := &attempt{task: t, step: s, try: way, limits: make([]limits, len(t.cluster.classes)+1), degrees: map[*lane][]degree{}, figures: t.subject.figures(t.loadKey(s))}
 	if t.prefer != "" {
 		a.levels = append(a.levels, t.collect(s, t.prefer).pools)
 	}
@@ -39,10 +39,10 @@ func (a *attempt) leanly(below int) *attempt {
 
 // choices are the degrees on a lane.
 func (a *attempt) choices(l *lane) []degree {
-	found, known := a.chosen[l]
+	found, known := a.degrees[l]
 	if !known {
 		found = a.task.degrees(a.step, l, a.divided)
-		a.chosen[l] = found
+		a.degrees[l] = found
 	}
 	return found
 }
