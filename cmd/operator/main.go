@@ -30,7 +30,7 @@ func main() {
 }
 
 func command() *cobra.Command {
-	var kubeconfig, level string
+	var kubeconfig, level, webhookAddress, webhookService string
 	options := operator.Options{
 		Namespace:      namespaceOr("rankwright-operator"),
 		AgentNamespace: "rankwright-node-agent",
@@ -50,6 +50,10 @@ func command() *cobra.Command {
 				return err
 			}
 			options.Log = log
+			options.Webhook, err = operator.WebhookAt(webhookAddress, webhookService, options.Namespace)
+			if err != nil {
+				return fmt.Errorf("--webhook-address: %w", err)
+			}
 			return run(cmd.Context(), kubeconfig, options)
 		},
 	}
@@ -62,6 +66,8 @@ func command() *cobra.Command {
 	flags.BoolVar(&options.LeaderElect, "leader-elect", options.LeaderElect, "let one of several operators work")
 	flags.StringVar(&options.HealthAddress, "health-address", options.HealthAddress, `address of /healthz and /readyz; "0" serves neither`)
 	flags.StringVar(&options.MetricsAddress, "metrics-address", options.MetricsAddress, `address of /metrics; "0" does not serve it`)
+	flags.StringVar(&webhookAddress, "webhook-address", "0", `address of the webhook that binds pods; "0" serves none`)
+	flags.StringVar(&webhookService, "webhook-service", "rankwright-webhook", "Service of the webhook in the operator's namespace; its certificates are for it")
 	flags.StringVar(&level, "log-level", "info", "least level that is logged: debug, info, warn or error")
 	return cmd
 }

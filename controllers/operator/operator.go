@@ -26,7 +26,9 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/binding"
 	"github.com/rankwright/rankwright/controllers/cordon"
+	"github.com/rankwright/rankwright/controllers/files"
 	"github.com/rankwright/rankwright/controllers/heartbeat"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/controllers/placement"
@@ -46,6 +48,8 @@ type Options struct {
 	HealthAddress string
 	// MetricsAddress serves /metrics; "0" does not.
 	MetricsAddress string
+	// Webhook serves the webhook of pods; nil serves none.
+	Webhook *Webhook
 	// Log takes what the operator says.
 	Log logr.Logger
 
@@ -104,9 +108,22 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	if err := keeper.Setup(ctx, mgr); err != nil {
 		return nil, fmt.Errorf("controller of slots: %w", err)
 	}
+	launched := &files.Reconciler{Client: reconciler.Client, Events: reconciler.Events, Now: time.Now}
+	if err := launched.Setup(mgr); err != nil {
+		return nil, fmt.Errorf("controller of launchers' files: %w", err)
+	}
 	cordons := &cordon.Keeper{Inventories: mgr.GetCache(), Reader: mgr.GetAPIReader(), Writer: direct, Namespace: options.Namespace}
 	if err := cordons.Setup(mgr); err != nil {
 		return nil, fmt.Errorf("controller of cordons: %w", err)
+	}
+	binder := &binding.Reconciler{Client: reconciler.Client, Events: reconciler.Events}
+	if err := binder.Setup(mgr); err != nil {
+		return nil, fmt.Errorf("controller of binding: %w", err)
+	}
+	if options.Webhook != nil {
+		if err := options.Webhook.setup(mgr, direct, options); err != nil {
+			return nil, err
+		}
 	}
 	if err := mgr.Add(&housekeeper{sweep: reconciler.Sweep, monitor: monitor, wake: woken, log: options.Log}); err != nil {
 		return nil, fmt.Errorf("housekeeping: %w", err)

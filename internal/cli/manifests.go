@@ -26,6 +26,7 @@ type manifests struct {
 	inventories []v1alpha1.AcceleratorInventory
 	placements  []v1alpha1.ModelPlacement
 	plans       []v1alpha1.ShardingPlan
+	meshes      []v1alpha1.DeviceMesh
 	nodes       []corev1.Node
 	configMaps  []corev1.ConfigMap
 	// model is the model of the one placement where it was given beside it.
@@ -154,6 +155,9 @@ var readers = map[string]func(*manifests, []byte) error{
 	},
 	v1alpha1.GroupVersion.String() + " ShardingPlan": func(m *manifests, raw []byte) error {
 		return appendObject(&m.plans, raw, false)
+	},
+	v1alpha1.GroupVersion.String() + " DeviceMesh": func(m *manifests, raw []byte) error {
+		return appendObject(&m.meshes, raw, false)
 	},
 	v1alpha1.GroupVersion.String() + " ModelPlacement": func(m *manifests, raw []byte) error {
 		return appendObject(&m.placements, raw, true)

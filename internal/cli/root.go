@@ -81,7 +81,7 @@ process group. No command talks to a cluster: what a cluster would decide is com
 		SilenceErrors: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unknown command %q: use cost, detect, estimate, mesh, model, plan, simulate or train", args[0])
+				return usagef("unknown command %q: use cost, detect, estimate, export, mesh, model, plan, simulate or train", args[0])
 			}
 			return nil
 		},
@@ -91,7 +91,7 @@ process group. No command talks to a cluster: what a cluster would decide is com
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newCost(streams), newDetect(streams), newEstimate(streams), newMesh(streams), newModel(streams), newPlan(streams), newSimulate(streams, time.Now), newTrain(streams))
+	root.AddCommand(newCost(streams), newDetect(streams), newEstimate(streams), newExport(streams), newMesh(streams), newModel(streams), newPlan(streams), newSimulate(streams, time.Now), newTrain(streams))
 	return root
 }
 

@@ -23,6 +23,9 @@ type Copy struct {
 // does.
 func Copies(spec *v1alpha1.DeviceMeshSpec, hosts Hosts) ([]Copy, error) {
 	shapes := spec.Shapes()
+	if err := checkMembers(spec, shapes); err != nil {
+		return nil, err
+	}
 	var copies []Copy
 	for i := range shapes {
 		m, err := OfShape(spec.Order, &shapes[i])
@@ -46,6 +49,21 @@ func Copies(spec *v1alpha1.DeviceMeshSpec, hosts Hosts) ([]Copy, error) {
 		copies[i].Layout = made
 	}
 	return copies, nil
+}
+
+// checkMembers refuses another number of devices than of ranks, so that what is made for a mesh is not larger than the mesh.
+func checkMembers(spec *v1alpha1.DeviceMeshSpec, shapes []v1alpha1.MeshShape) error {
+	var ranks, devices int64
+	for i := range shapes {
+		ranks += int64(max(0, shapes[i].Replicas)) * int64(max(0, shapes[i].WorldSize))
+	}
+	for i := range spec.Members {
+		devices += int64(len(spec.Members[i].Devices))
+	}
+	if ranks == 0 || ranks != devices {
+		return fmt.Errorf("replicas and worldSize make %s, and members have %s: every rank needs exactly one", v1alpha1.Counted(ranks, "rank"), v1alpha1.Counted(devices, "device"))
+	}
+	return nil
 }
 
 // seatMember puts a member's devices on their ranks.
@@ -75,6 +93,12 @@ func OfShape(order string, shape *v1alpha1.MeshShape) (*Mesh, error) {
 		sizes[d.Name] = int(d.Size)
 	}
 	return ForWorld(int(shape.WorldSize), order, sizes)
+}
+
+// Library is the communication library of the copy's devices; there is none where the DeviceMesh names none that is known. It
+// is looked up by the vendor as well, since libraries of different makers have one name.
+func (c *Copy) Library() (Library, bool) {
+	return libraryNamed(c.Shape.Library, c.seats[0].Vendor)
 }
 
 // RanksOf lists the ranks of a copy's groups of a kind, whether the DeviceMesh lists them or gives no more than their rule.

@@ -84,6 +84,21 @@ func LibraryFor(h Hardware, engine v1alpha1.Engine) Library {
 	return gloo
 }
 
+// libraryNamed is the library of a name for devices of a vendor.
+func libraryNamed(name, vendor string) (Library, bool) {
+	for _, l := range hardwareLibraries {
+		if l.vendor == vendor && l.library.Name == name {
+			return l.library, true
+		}
+	}
+	for _, l := range []Library{gloo, mpi} {
+		if l.Name == name {
+			return l, true
+		}
+	}
+	return Library{}, false
+}
+
 // CommonLibrary is the library of a group with members on all of the hardware. It refuses members with different ones,
 // those of one name by different makers among them: they could exchange through the hosts' memory alone.
 func CommonLibrary(hardware []Hardware, engine v1alpha1.Engine) (Library, error) {

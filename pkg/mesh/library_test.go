@@ -37,6 +37,9 @@ func TestLibraryFollowsHardware(t *testing.T) {
 		{Hardware{Vendor: "nvidia", Family: v1alpha1.FamilyGPU, Backend: vulkan}, "", "Gloo", "gloo", "gloo"},
 	} {
 		got := LibraryFor(test.hardware, test.engine)
+		if named, known := libraryNamed(got.Name, test.hardware.Vendor); !known || named != got {
+			t.Errorf("%s of %s is %+v, want %+v", got.Name, test.hardware.Vendor, named, got)
+		}
 		if got.Name != test.name || got.TorchBackend != test.torch || got.InitBackend() != test.initial {
 			t.Errorf("%s in %q: got %+v, %s", test.hardware, test.engine, got, got.InitBackend())
 		}

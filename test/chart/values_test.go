@@ -34,6 +34,9 @@ func TestBadValuesAreRefused(t *testing.T) {
 		{"resource without a domain", "vendors.amd.resources.gpu=gpu", "at '/vendors/amd/resources/gpu'"},
 		{"resource of Kubernetes", "vendors.amd.resources.gpu=kubernetes.io/gpu", "at '/vendors/amd/resources/gpu'"},
 		{"CDI kind without CDI", "vendors.amd.injection=DeviceNodes,vendors.amd.cdiKind=amd.com/gpu", "at '/vendors/amd/injection'"},
+		{"unknown failure policy", "operator.webhook.failurePolicy=Warn", "at '/operator/webhook/failurePolicy': value must be one of 'Fail', 'Ignore'"},
+		{"a webhook that waits for a minute", "operator.webhook.timeoutSeconds=60", "at '/operator/webhook/timeoutSeconds': maximum: got 60, want 30"},
+		{"excluded namespace in capitals", "operator.webhook.excludedNamespaces={Ops}", "at '/operator/webhook/excludedNamespaces/0'"},
 		{"one namespace for both", "operator.namespace.name=" + agentNamespace, "operator.namespace.name: rankwright-node-agent is the release's namespace"},
 	}
 	for _, test := range tests {

@@ -39,7 +39,7 @@ func TestSlotsGiveEachRankItsDevice(t *testing.T) {
 	})
 	for rank, device := range ranks.Devices {
 		pod := s.create(t, probePod(fmt.Sprintf("rank-%d", rank), "hold", asking(mesh.Spec.SlotPrefix+fmt.Sprint(rank), 1), func(pod *corev1.Pod) {
-			pod.Labels = map[string]string{v1alpha1.LabelPlacement: "slotted", v1alpha1.LabelPlan: mesh.Labels[v1alpha1.LabelPlan]}
+			pod.Labels = map[string]string{v1alpha1.LabelPlacement: "slotted", v1alpha1.LabelPlan: mesh.Spec.Plan}
 		}))
 		pod = s.mustBe(t, pod, running)
 		inventory := s.awaitInventory(t, node.Name, func(i *v1alpha1.AcceleratorInventory) bool { return len(heldBy(i, pod)) == 1 })

@@ -65,6 +65,10 @@ ports:
   containerPort: 8080
 - name: health
   containerPort: 8081
+{{- if .webhook }}
+- name: webhook
+  containerPort: 9443
+{{- end }}
 livenessProbe:
   httpGet:
     path: /healthz

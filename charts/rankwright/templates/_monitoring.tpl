@@ -16,6 +16,10 @@ spec:
   ingress:
   - ports:
     - port: health
+  {{- if dig "webhook" "enabled" false .values }}
+  - ports:
+    - port: webhook
+  {{- end }}
   - ports:
     - port: metrics
     {{- with .values.networkPolicy.metricsFrom }}

@@ -75,7 +75,7 @@ func newWorld(t *testing.T, uses extent) world {
 func (w world) empty() {
 	w.Helper()
 	zero := client.GracePeriodSeconds(0)
-	for _, kind := range []client.Object{&v1alpha1.ModelPlacement{}, &v1alpha1.ShardingPlan{}, &v1alpha1.DeviceMesh{}, &corev1.Pod{}} {
+	for _, kind := range []client.Object{&v1alpha1.ModelPlacement{}, &v1alpha1.ShardingPlan{}, &v1alpha1.DeviceMesh{}, &corev1.Pod{}, &corev1.ConfigMap{}} {
 		w.must(w.DeleteAllOf(w.Context(), kind, client.InNamespace(testNamespace), zero))
 	}
 	w.must(client.IgnoreNotFound(w.Delete(w.Context(), cordonsMap())))

@@ -1,0 +1,54 @@
+package binding
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/binding"
+)
+
+// Path of the webhook.
+const Path = "/bind-pods"
+
+// Admitter answers the webhook.
+type Admitter struct {
+	// Reader reads placements, plans, meshes and inventories; it may be a cache.
+	Reader client.Reader
+}
+
+// Handle makes a pod of a placement wait for its place, or refuses it with the reason.
+func (a *Admitter) Handle(ctx context.Context, request admission.Request) admission.Response {
+	pod := &corev1.Pod{}
+	if err := json.Unmarshal(request.Object.Raw, pod); err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
+	}
+	key := types.NamespacedName{Namespace: request.Namespace, Name: pod.Labels[v1alpha1.LabelPlacement]}
+	if key.Name == "" || binding.ByAuthor(pod) {
+		return admission.Allowed("")
+	}
+	offer, err := readOffer(ctx, a.Reader, key)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	warnings, err := binding.Admit(pod, offer)
+	var refusal *binding.Refusal
+	if errors.As(err, &refusal) {
+		return admission.Denied(refusal.Error())
+	}
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	changed, err := json.Marshal(pod)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	return admission.PatchResponseFromRaw(request.Object.Raw, changed).WithWarnings(warnings...)
+}

@@ -1,0 +1,116 @@
+package binding
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/binding"
+)
+
+// Reconciler binds the pods of placements.
+type Reconciler struct {
+	// Client reads from the cache and writes.
+	Client client.Client
+	// Events takes the events of pods.
+	Events events.EventRecorder
+}
+
+// evictionDelay is when an eviction is tried again that a disruption budget did not allow.
+const evictionDelay = 10 * time.Second
+
+// Reconcile evicts a placement's pods of old plans and binds those that wait, where there is a mesh. Without one nothing
+// happens: pods that run keep running.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	offer, err := readOffer(ctx, r.Client, request.NamespacedName)
+	if err != nil || offer.Placement == nil || !offer.Complete() {
+		return ctrl.Result{}, err
+	}
+	var pods corev1.PodList
+	err = r.Client.List(ctx, &pods, client.InNamespace(request.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: request.Name})
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("list pods of placement %s: %w", request.NamespacedName, err)
+	}
+	live := slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return ended(&p) })
+	slices.SortFunc(live, older)
+	blocked, err := r.evictOld(ctx, live, offer.Plan.Name)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.bindWaiting(ctx, live, offer); err != nil {
+		return ctrl.Result{}, err
+	}
+	if blocked {
+		return ctrl.Result{RequeueAfter: evictionDelay}, nil
+	}
+	return ctrl.Result{}, nil
+}
+
+// bindWaiting binds the pods that wait, the oldest first. An index is given to one pod at a time, until it is gone.
+func (r *Reconciler) bindWaiting(ctx context.Context, live []corev1.Pod, offer *binding.Offer) error {
+	holders := map[string]string{}
+	for i := range live {
+		if pod := &live[i]; !binding.Gated(pod) {
+			holders[pod.Labels[binding.LabelIndex]] = pod.Name
+		}
+	}
+	var failed []error
+	for i := range live {
+		pod := &live[i]
+		if !binding.Gated(pod) || !pod.DeletionTimestamp.IsZero() || isOld(pod, offer.Plan.Name) {
+			continue
+		}
+		failed = append(failed, r.bind(ctx, pod, offer, holders))
+	}
+	return errors.Join(failed...)
+}
+
+// bind binds one pod, or says by an event why it cannot.
+func (r *Reconciler) bind(ctx context.Context, pod *corev1.Pod, offer *binding.Offer, holders map[string]string) error {
+	bound := pod.DeepCopy()
+	seat, err := binding.Bind(bound, offer)
+	var refusal *binding.Refusal
+	if errors.As(err, &refusal) {
+		r.Events.Eventf(pod, offer.Placement, corev1.EventTypeWarning, refusal.Reason, "Bind", "%s", refusal.Message)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	index := bound.Labels[binding.LabelIndex]
+	if holder, taken := holders[index]; taken {
+		r.Events.Eventf(pod, offer.Placement, corev1.EventTypeWarning, binding.ReasonIndexTaken, "Bind",
+			"index %s of placement %s is pod %s's: this pod waits until that one is gone", index, offer.Placement.Name, holder)
+		return nil
+	}
+	patch := client.MergeFromWithOptions(pod, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, bound, patch); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("bind pod %s: %w", pod.Name, err)
+	}
+	holders[index] = pod.Name
+	r.Events.Eventf(pod, offer.Placement, corev1.EventTypeNormal, "Bound", "Bind", "index %s: copy %d, ranks %s on node %s by plan %s",
+		index, seat.Replica, bound.Annotations[binding.AnnotationRanks], seat.Node, offer.Plan.Name)
+	return nil
+}
+
+// ended says whether a pod gave its place back.
+func ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+func older(a, b corev1.Pod) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+}

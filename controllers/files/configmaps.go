@@ -1,0 +1,161 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	applycore "k8s.io/client-go/applyconfigurations/core/v1"
+	applymeta "k8s.io/client-go/applyconfigurations/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/launch"
+)
+
+// write applies the ConfigMaps of a mesh and deletes those that it no longer needs. What another manager holds stays, and is
+// told.
+func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, parts []map[string]string, bundle *launch.Bundle) error {
+	for i, data := range parts {
+		foreign, err := r.foreign(ctx, mesh, launch.ConfigMapName(mesh.Name, i))
+		if err != nil {
+			return err
+		}
+		if foreign {
+			return r.report(ctx, mesh, metav1.ConditionFalse, "NameTaken",
+				fmt.Sprintf("ConfigMap %s exists and is not this mesh's: delete or rename it.", launch.ConfigMapName(mesh.Name, i)))
+		}
+		err = r.Client.Apply(ctx, configMap(mesh, i, data), client.FieldOwner(fieldManager))
+		if apierrors.IsConflict(err) {
+			return r.report(ctx, mesh, metav1.ConditionFalse, "FilesHeld", fmt.Sprintf("Another manager holds files of ConfigMap %s: delete it, and it is written anew. %v",
+				launch.ConfigMapName(mesh.Name, i), err))
+		}
+		if err != nil {
+			return fmt.Errorf("apply ConfigMap %s: %w", launch.ConfigMapName(mesh.Name, i), err)
+		}
+	}
+	if err := r.deleteFrom(ctx, mesh, len(parts)); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("ConfigMap %s starts %s by %s.", launch.ConfigMapName(mesh.Name, 0), v1alpha1.Counted(len(bundle.Pods), "pod"), strings.Join(bundle.Launchers, ", "))
+	if len(parts) > 1 {
+		text = fmt.Sprintf("%s to %s start %s by %s.", launch.ConfigMapName(mesh.Name, 0), launch.ConfigMapName(mesh.Name, len(parts)-1),
+			v1alpha1.Counted(len(bundle.Pods), "pod"), strings.Join(bundle.Launchers, ", "))
+	}
+	for _, skipped := range bundle.Skipped {
+		text += " Left out: " + skipped + "."
+	}
+	return r.report(ctx, mesh, metav1.ConditionTrue, "FilesWritten", text)
+}
+
+// foreign says whether the name of a ConfigMap is taken. One of an earlier mesh is deleted.
+func (r *Reconciler) foreign(ctx context.Context, mesh *v1alpha1.DeviceMesh, name string) (bool, error) {
+	found := &metav1.PartialObjectMetadata{}
+	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: mesh.Namespace, Name: name}, found)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("read ConfigMap %s: %w", name, err)
+	}
+	owner := metav1.GetControllerOf(found)
+	switch {
+	case err != nil || metav1.IsControlledBy(found, mesh):
+		return false, nil
+	case owner == nil || owner.Kind != meshKind || owner.Name != mesh.Name:
+		return true, nil
+	default:
+		return false, r.delete(ctx, found)
+	}
+}
+
+// delete deletes a ConfigMap unless it was made anew under its name.
+func (r *Reconciler) delete(ctx context.Context, found *metav1.PartialObjectMetadata) error {
+	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: found.Namespace, Name: found.Name}}
+	err := r.Client.Delete(ctx, config, client.Preconditions{UID: &found.UID})
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return fmt.Errorf("delete ConfigMap %s: %w", found.Name, err)
+}
+
+// configMap is one of a mesh's. It names the mesh's UID, so that it goes with it.
+func configMap(mesh *v1alpha1.DeviceMesh, part int, data map[string]string) *applycore.ConfigMapApplyConfiguration {
+	return applycore.ConfigMap(launch.ConfigMapName(mesh.Name, part), mesh.Namespace).
+		WithLabels(map[string]string{v1alpha1.LabelPlacement: mesh.Spec.Placement.Name, v1alpha1.LabelPlan: mesh.Spec.Plan}).
+		WithOwnerReferences(applymeta.OwnerReference().
+			WithAPIVersion(v1alpha1.GroupVersion.String()).WithKind(meshKind).WithName(mesh.Name).WithUID(mesh.UID).WithController(true)).
+		WithData(data)
+}
+
+const meshKind = "DeviceMesh"
+
+// deleteFrom deletes the ConfigMaps of a mesh from one of its parts on.
+func (r *Reconciler) deleteFrom(ctx context.Context, mesh *v1alpha1.DeviceMesh, part int) error {
+	keep := map[string]bool{}
+	for i := range part {
+		keep[launch.ConfigMapName(mesh.Name, i)] = true
+	}
+	return r.deleteWhere(ctx, mesh.Namespace, mesh.Spec.Placement.Name, func(owner *metav1.OwnerReference, name string) bool {
+		return owner.UID == mesh.UID && !keep[name]
+	})
+}
+
+// deleteOrphans deletes the ConfigMaps of a mesh that is gone. The cluster's garbage collector does the same where it runs.
+func (r *Reconciler) deleteOrphans(ctx context.Context, namespace, mesh string) error {
+	return r.deleteWhere(ctx, namespace, mesh, func(owner *metav1.OwnerReference, _ string) bool { return owner.Name == mesh })
+}
+
+// deleteWhere deletes ConfigMaps of a placement that a mesh owns, where a rule holds.
+func (r *Reconciler) deleteWhere(ctx context.Context, namespace, placement string, rule func(*metav1.OwnerReference, string) bool) error {
+	var list metav1.PartialObjectMetadataList
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
+	if err := r.Client.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{v1alpha1.LabelPlacement: placement}); err != nil {
+		return fmt.Errorf("list ConfigMaps of placement %s: %w", placement, err)
+	}
+	var failed []error
+	for i := range list.Items {
+		found := &list.Items[i]
+		owner := metav1.GetControllerOf(found)
+		if owner == nil || owner.Kind != meshKind || !rule(owner, found.Name) || !found.DeletionTimestamp.IsZero() {
+			continue
+		}
+		failed = append(failed, r.delete(ctx, found))
+	}
+	return errors.Join(failed...)
+}
+
+// maxMessage bounds the condition's message, which people read.
+const maxMessage = 2048
+
+// report says in the mesh's condition what became of its files, and by an event where they cannot be written.
+func (r *Reconciler) report(ctx context.Context, mesh *v1alpha1.DeviceMesh, status metav1.ConditionStatus, reason, message string) error {
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	}
+	conditions := slices.Clone(mesh.Status.Conditions)
+	meta.SetStatusCondition(&conditions, metav1.Condition{
+		Type: conditionLaunchable, Status: status, Reason: reason, Message: message, ObservedGeneration: mesh.Generation, LastTransitionTime: metav1.NewTime(r.Now()).Rfc3339Copy(),
+	})
+	next := meta.FindStatusCondition(conditions, conditionLaunchable)
+	if current := meta.FindStatusCondition(mesh.Status.Conditions, conditionLaunchable); current != nil && equality.Semantic.DeepEqual(*current, *next) {
+		return nil
+	}
+	if status == metav1.ConditionFalse {
+		r.Events.Eventf(mesh, nil, corev1.EventTypeWarning, reason, "WriteFiles", "%s", message)
+	}
+	patch := apply.DeviceMesh(mesh.Name, mesh.Namespace).WithUID(mesh.UID).WithStatus(apply.DeviceMeshStatus().WithConditions(applymeta.Condition().
+		WithType(next.Type).WithStatus(next.Status).WithReason(next.Reason).WithMessage(next.Message).
+		WithObservedGeneration(next.ObservedGeneration).WithLastTransitionTime(next.LastTransitionTime)))
+	err := r.Client.Status().Apply(ctx, patch, client.FieldOwner(fieldManager))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("apply status of mesh %s: %w", mesh.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package binding
+
+import (
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Admit changes a pod that is being created into one that waits for its place: with the scheduling gate, its index, its
+// devices, the mesh's files and the environment. It returns warnings for the pod's author. Done again it changes nothing.
+// The error is a Refusal where the pod cannot have a place; the pod is not to be used then.
+func Admit(pod *corev1.Pod, offer *Offer) ([]string, error) {
+	if ByAuthor(pod) {
+		return nil, nil
+	}
+	if err := admissible(pod, offer); err != nil {
+		return nil, err
+	}
+	container, err := containerOf(pod)
+	if err != nil {
+		return nil, err
+	}
+	var warnings []string
+	if offer.Complete() {
+		warnings, err = admitToMesh(pod, container, offer)
+	} else {
+		err = admitEarly(pod, offer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	annotate(pod, AnnotationContainer, pod.Spec.Containers[container].Name)
+	if !Gated(pod) {
+		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: Gate})
+	}
+	equip(pod)
+	return warnings, nil
+}
+
+// admissible refuses pods that cannot be bound whatever the mesh is.
+func admissible(pod *corev1.Pod, offer *Offer) error {
+	placement := pod.Labels[v1alpha1.LabelPlacement]
+	switch by := placedByKueue(pod); {
+	case offer.Placement == nil:
+		return refuse(ReasonPlacementMissing, "there is no ModelPlacement %s in the pod's namespace: apply it; the pod's controller then tries again", placement)
+	case pod.Spec.NodeName != "":
+		return refuse(ReasonNodeChosen, "spec.nodeName is %s: leave it out, since the plan says where the pod runs", pod.Spec.NodeName)
+	case by != "":
+		return refuse(ReasonTopologyByKueue, "the %s lets Kueue's topology-aware scheduling choose the node, and so does placement %s: use one of them", by, placement)
+	case len(pod.Spec.Containers) == 0:
+		return refuse(ReasonContainerUnknown, "the pod has no container")
+	default:
+		return nil
+	}
+}
+
+func admitToMesh(pod *corev1.Pod, container int, offer *Offer) ([]string, error) {
+	place, err := offer.assign(pod)
+	if err != nil {
+		return nil, err
+	}
+	asked, unserved, err := offer.asks(&place.seat)
+	if err != nil {
+		return nil, err
+	}
+	if err := demand(pod, container, asked); err != nil {
+		return nil, err
+	}
+	label(pod, LabelIndex, strconv.Itoa(int(place.index)))
+	label(pod, v1alpha1.LabelPlan, offer.Plan.Name)
+	annotate(pod, AnnotationPodDevices, place.devices)
+	if unserved == 0 {
+		return nil, nil
+	}
+	return []string{fmt.Sprintf("%d of the %d devices on node %s are served to pods by nobody: the pod does not ask for them",
+		unserved, len(place.seat.Devices), place.seat.Node)}, nil
+}
+
+// admitEarly lets a pod wait for a mesh that is not there yet, if nothing of the mesh has to stand in the pod: resources of a
+// gated pod cannot change.
+func admitEarly(pod *corev1.Pod, offer *Offer) error {
+	position, _, err := PositionOf(pod)
+	if err != nil {
+		return err
+	}
+	index, known := position.Alone()
+	if known && offer.Placement.Spec.Enforcement != v1alpha1.EnforcementSlot && asksForDevices(pod) {
+		if err := sameIndex(pod, index); err != nil {
+			return err
+		}
+		label(pod, LabelIndex, strconv.Itoa(int(index)))
+		return nil
+	}
+	return refuse(ReasonMeshMissing, "placement %s has no mesh yet, which says what the pod gets: the pod's controller tries again; see `kubectl get mp %s`",
+		offer.Placement.Name, offer.Placement.Name)
+}
+
+func label(pod *corev1.Pod, key, value string) {
+	if pod.Labels == nil {
+		pod.Labels = map[string]string{}
+	}
+	pod.Labels[key] = value
+}
+
+func annotate(pod *corev1.Pod, key, value string) {
+	if pod.Annotations == nil {
+		pod.Annotations = map[string]string{}
+	}
+	pod.Annotations[key] = value
+}

@@ -1,0 +1,98 @@
+package binding
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Offer is what is known of a placement when one of its pods comes.
+type Offer struct {
+	// Placement that the pod names; nil where there is none.
+	Placement *v1alpha1.ModelPlacement
+	// Plan in force and the mesh made from it; both nil where there is no plan, or its mesh is not written yet.
+	Plan *v1alpha1.ShardingPlan
+	Mesh *v1alpha1.DeviceMesh
+	// Resource is the extended resource by which a device of a node is served to pods; empty where it is not.
+	Resource func(node string, device v1alpha1.DeviceID) string
+}
+
+// Complete says whether there is a plan with its mesh.
+func (o *Offer) Complete() bool { return o.Plan != nil && o.Mesh != nil }
+
+// assigned is a pod's place in a mesh.
+type assigned struct {
+	seat  Seat
+	index int32
+	// devices of each pod, or AllDevices.
+	devices string
+}
+
+// assign finds a pod's place in the mesh.
+func (o *Offer) assign(pod *corev1.Pod) (*assigned, error) {
+	position, _, err := PositionOf(pod)
+	if err != nil {
+		return nil, err
+	}
+	devices, text, err := o.devicesOf(pod)
+	if err != nil {
+		return nil, err
+	}
+	seats, err := Seats(&o.Mesh.Spec, devices)
+	if err != nil {
+		return nil, err
+	}
+	index, err := position.Index(seats)
+	if err != nil {
+		return nil, err
+	}
+	return &assigned{seat: seats[index], index: index, devices: text}, sameIndex(pod, index)
+}
+
+// devicesOf returns how many devices each pod has. The placement says so, since the launchers' files are made for such pods;
+// what the pod itself says has to be the same.
+func (o *Offer) devicesOf(pod *corev1.Pod) (int, string, error) {
+	text, set := o.Placement.Annotations[AnnotationPodDevices]
+	if !set {
+		text = AllDevices
+	}
+	if own, has := pod.Annotations[AnnotationPodDevices]; has && own != text {
+		return 0, "", refuse(ReasonDevicesDiffer, "annotation %s of the pod is %q, and placement %s is for pods of %q: set it at the placement, and leave it out here",
+			AnnotationPodDevices, own, o.Placement.Name, text)
+	}
+	if text == AllDevices {
+		return 0, text, nil
+	}
+	number, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || number == 0 {
+		return 0, "", refuse(ReasonDevicesDiffer, "annotation %s of placement %s is %q: set a number of devices above 0, or %s",
+			AnnotationPodDevices, o.Placement.Name, text, AllDevices)
+	}
+	return int(number), text, nil
+}
+
+func sameIndex(pod *corev1.Pod, index int32) error {
+	if written, has := pod.Labels[LabelIndex]; has && written != strconv.Itoa(int(index)) {
+		return refuse(ReasonIndexDiffers, "label %s is %s, and the pod's engine says %d: take the label out of the pod template", LabelIndex, written, index)
+	}
+	return nil
+}
+
+// containerOf returns which container gets the devices.
+func containerOf(pod *corev1.Pod) (int, error) {
+	for _, key := range []string{AnnotationContainer, "kubectl.kubernetes.io/default-container"} {
+		name, has := pod.Annotations[key]
+		if !has {
+			continue
+		}
+		for i := range pod.Spec.Containers {
+			if pod.Spec.Containers[i].Name == name {
+				return i, nil
+			}
+		}
+		return 0, refuse(ReasonContainerUnknown, "annotation %s is %s, and the pod has no such container", key, name)
+	}
+	return 0, nil
+}

@@ -1,0 +1,65 @@
+package launch
+
+import "fmt"
+
+// MaxBytes is how much of keys and values one ConfigMap gets. The API takes 1 MiB; the rest is for metadata.
+const MaxBytes = 900 << 10
+
+// All lists every file below Folder: those that copies share, in order of copies, and after them those of the pods.
+func (b *Bundle) All() []File {
+	var files []File
+	for i := range b.Copies {
+		c := &b.Copies[i]
+		files = append(files, File{CopyFile(c.Copy), c.text()})
+		files = append(files, c.Files...)
+	}
+	for i := range b.Pods {
+		files = append(files, b.Pods[i].files()...)
+	}
+	return files
+}
+
+// text is the file of a copy. It sets the arguments even to none, since those of pods follow them.
+func (c *CopyEnvironment) text() string {
+	if len(c.Arguments) == 0 {
+		return c.Shell() + "export " + VariableArguments + "=\n"
+	}
+	return c.Shell()
+}
+
+// files are the pod's own. The only process of a pod needs no file beside it.
+func (p *PodEnvironment) files() []File {
+	e := &p.Environment
+	if len(p.Processes) == 1 {
+		e = e.and(&p.Processes[0])
+	}
+	files := []File{{PodFile(p.Pod), e.shellAfter(Folder + "/" + CopyFile(p.Copy))}}
+	if len(p.Processes) > 1 {
+		for local := range p.Processes {
+			files = append(files, File{RankFile(p.Pod, local), p.Processes[local].shellAfter(Folder + "/" + PodFile(p.Pod))})
+		}
+	}
+	return files
+}
+
+// ConfigMaps are the data of the ConfigMaps of a bundle, filled in the order of its files. It refuses a file that is larger
+// than one of them, and more than MaxParts of them.
+func (b *Bundle) ConfigMaps() ([]map[string]string, error) {
+	parts := []map[string]string{{}}
+	used := 0
+	for _, f := range b.All() {
+		size := len(f.Name) + len(f.Content)
+		if size > MaxBytes {
+			return nil, fmt.Errorf("file %s has %d bytes: a ConfigMap takes %d; make fewer ranks or write it from `kubectl rankwright export`", f.Name, size, MaxBytes)
+		}
+		if used+size > MaxBytes {
+			parts, used = append(parts, map[string]string{}), 0
+		}
+		parts[len(parts)-1][f.Name] = f.Content
+		used += size
+	}
+	if len(parts) > MaxParts {
+		return nil, fmt.Errorf("the files of %d pods fill %d ConfigMaps: at most %d are mounted; make larger pods (annotation %s)", len(b.Pods), len(parts), MaxParts, AnnotationPodDevices)
+	}
+	return parts, nil
+}

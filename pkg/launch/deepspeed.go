@@ -1,0 +1,26 @@
+package launch
+
+import "github.com/rankwright/rankwright/api/v1alpha1"
+
+// deepSpeed is the `deepspeed` command, which numbers ranks by the order of the host file; each pod starts its own with
+// --no_ssh. A PipelineModule divides its layers by itself, and as the plan does with partition_method="uniform" alone: its
+// default weighs them by parameters. Sources: deepspeed/launcher/runner.py (_parse_hostfile, --no_ssh, --node_rank),
+// deepspeed/runtime/utils.py (partition_uniform).
+var deepSpeed = launcher{
+	name: "deepspeed",
+	check: func(c *Copy) error {
+		return first(func() error { return c.isDefault(v1alpha1.EngineDeepSpeed) }, c.ownHosts, c.inOrder)
+	},
+	files: func(_ *Job, c *Copy) ([]File, error) {
+		return []File{{c.fileName("deepspeed-hostfile"), openMPIHosts(c)}}, nil
+	},
+	shared: func(c *Copy, e *Environment) {
+		e.set(VariableSplit, numbers(c.Split))
+		e.add("--hostfile", c.path("deepspeed-hostfile"), "--master_addr", c.Head().Host, "--master_port", c.port(torchPort))
+	},
+	pod: func(c *Copy, p *Pod, e *Environment) {
+		if len(c.Pods) > 1 {
+			e.add("--no_ssh", "--node_rank", p.Worker)
+		}
+	},
+}

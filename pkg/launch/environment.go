@@ -1,0 +1,91 @@
+package launch
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Variable is a variable of a process.
+type Variable struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Environment is what a process is started with.
+type Environment struct {
+	Variables []Variable `json:"variables,omitempty"`
+	// Arguments of the launcher.
+	Arguments []string `json:"arguments,omitempty"`
+}
+
+func (e *Environment) set(name string, value any) {
+	e.Variables = append(e.Variables, Variable{name, fmt.Sprint(value)})
+}
+
+func (e *Environment) add(arguments ...any) {
+	for _, a := range arguments {
+		e.Arguments = append(e.Arguments, fmt.Sprint(a))
+	}
+}
+
+// option adds an option with a number where it is above 1.
+func (e *Environment) option(name string, value int32) {
+	if value > 1 {
+		e.add(name, value)
+	}
+}
+
+// Value is that of a variable, the last where it is set twice.
+func (e *Environment) Value(name string) (string, bool) {
+	for i := len(e.Variables) - 1; i >= 0; i-- {
+		if e.Variables[i].Name == name {
+			return e.Variables[i].Value, true
+		}
+	}
+	return "", false
+}
+
+// Shell is the environment as lines that a POSIX shell reads with `.`; the arguments are in RANKWRIGHT_ARGS.
+func (e *Environment) Shell() string {
+	var b strings.Builder
+	for _, v := range e.Variables {
+		fmt.Fprintf(&b, "export %s=%s\n", v.Name, quoted(v.Value))
+	}
+	if len(e.Arguments) > 0 {
+		fmt.Fprintf(&b, "export %s=%s\n", VariableArguments, quoted(strings.Join(e.Arguments, " ")))
+	}
+	return b.String()
+}
+
+// shellAfter is the environment as lines that read another file before; arguments follow the other's.
+func (e *Environment) shellAfter(file string) string {
+	own := Environment{Variables: e.Variables}
+	text := ". " + file + "\n" + own.Shell()
+	if len(e.Arguments) > 0 {
+		text += fmt.Sprintf("export %s=\"$%[1]s \"%s\n", VariableArguments, quoted(strings.Join(e.Arguments, " ")))
+	}
+	return text
+}
+
+// and is an environment with what follows.
+func (e *Environment) and(more *Environment) *Environment {
+	return &Environment{Variables: slices.Concat(e.Variables, more.Variables), Arguments: slices.Concat(e.Arguments, more.Arguments)}
+}
+
+// quoted is a word of a POSIX shell.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// numbers joins numbers with commas.
+func numbers(list []int) string {
+	parts := make([]string, len(list))
+	for i, n := range list {
+		parts[i] = strconv.Itoa(n)
+	}
+	return strings.Join(parts, ",")
+}
+
+// address is a host with a port.
+func address(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }

@@ -1,0 +1,59 @@
+package launch
+
+import "strconv"
+
+// jaxPort is the coordinator's port of JAX's own detection of Indexed Jobs.
+const jaxPort = 55527
+
+// jax is a program that calls jax.distributed.initialize: one process for each pod. JAX itself reads the coordinator's
+// address and the local devices; the program passes the number of processes and the process's own. Meshes of JAX programs
+// have equal stages. Sources: jax/_src/distributed.py (JAX_COORDINATOR_ADDRESS, JAX_LOCAL_DEVICE_IDS),
+// jax/_src/clusters/k8s_cluster.py; Kubeflow Trainer for JAX_NUM_PROCESSES and JAX_PROCESS_ID.
+var jax = launcher{
+	name:  "jax",
+	check: func(c *Copy) error { return first(c.even, c.inOrder) },
+	shared: func(c *Copy, e *Environment) {
+		e.set("JAX_COORDINATOR_ADDRESS", address(c.Head().Host, c.port(jaxPort)))
+		e.set("JAX_NUM_PROCESSES", len(c.Pods))
+	},
+	pod: func(c *Copy, p *Pod, e *Environment) {
+		e.set("JAX_PROCESS_ID", p.Worker)
+		// The TPU runtime numbers the chips of a host by itself.
+		if vendorOf(c) != google {
+			e.set("JAX_LOCAL_DEVICE_IDS", counting(len(p.Ranks)))
+		}
+	},
+}
+
+// Vendors whose devices have launchers of their own.
+const (
+	google = "google"
+	amazon = "aws"
+	huawei = "huawei"
+)
+
+// vendorOf is the vendor of a copy's devices; a mesh has one.
+func vendorOf(c *Copy) string { return c.Pods[0].Devices[0].Vendor() }
+
+// counting is 0,1,… up to below n.
+func counting(n int) string {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return numbers(list)
+}
+
+// joined lists something of every pod, separated by commas.
+func joined(c *Copy, of func(*Pod) string) string {
+	var b []byte
+	for i := range c.Pods {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, of(&c.Pods[i])...)
+	}
+	return string(b)
+}
+
+func ranksOf(p *Pod) string { return strconv.Itoa(len(p.Ranks)) }

@@ -1,0 +1,68 @@
+package launch
+
+import (
+	"fmt"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Folder is where pods mount the files, so that variables can name them.
+const Folder = "/etc/rankwright/mesh"
+
+// Annotations of a ModelPlacement that say how its pods are cut and reached, and by which launcher they are started.
+const (
+	// AnnotationHosts is the pattern of the pods' hosts (ParseHosts).
+	AnnotationHosts = v1alpha1.Prefix + "pod-hosts"
+	// AnnotationPodDevices is the number of devices of each pod, or AllDevices. Pods note what they were made for.
+	AnnotationPodDevices = v1alpha1.Prefix + "pod-devices"
+	// AnnotationLauncher names a launcher in place of those of the engine.
+	AnnotationLauncher = v1alpha1.Prefix + "launcher"
+)
+
+// AllDevices gives a pod every device that a copy has on a node; it is the default.
+const AllDevices = "all"
+
+// Variables that every container of a bound pod has.
+const (
+	VariablePlacement = "RANKWRIGHT_PLACEMENT"
+	VariableFolder    = "RANKWRIGHT_MESH_DIR"
+	VariableNode      = "RANKWRIGHT_NODE"
+	// VariableIndex holds the pod's index, which PodFile is named by.
+	VariableIndex     = "RANKWRIGHT_INDEX"
+	VariablePlan      = "RANKWRIGHT_PLAN"
+	VariableReplica   = "RANKWRIGHT_REPLICA"
+	VariableFirstRank = "RANKWRIGHT_FIRST_RANK"
+	VariableRanks     = "RANKWRIGHT_RANKS"
+	VariableDevices   = "RANKWRIGHT_DEVICES"
+)
+
+// Variables of the files that are no launcher's own.
+const (
+	// VariableArguments holds the arguments, to be expanded unquoted: none has blanks.
+	VariableArguments = "RANKWRIGHT_ARGS"
+	// VariableSplit holds the layers of each stage, for programs that read them themselves.
+	VariableSplit = "RANKWRIGHT_LAYER_SPLIT"
+	// VariableBackend holds what a program gives torch's init_process_group as its backend.
+	VariableBackend = "RANKWRIGHT_TORCH_BACKEND"
+)
+
+// MaxParts is how many ConfigMaps one placement gets at most, so that pods can mount all of them by fixed names.
+const MaxParts = 8
+
+// ConfigMapName is the name of one of the ConfigMaps of a mesh, by which its pods mount them: the first is `llm-mesh`, and
+// those that follow `llm-mesh-1` and so on. A mesh has the name of its placement.
+func ConfigMapName(mesh string, part int) string {
+	if part == 0 {
+		return mesh + "-mesh"
+	}
+	return fmt.Sprintf("%s-mesh-%d", mesh, part)
+}
+
+// CopyFile is the key of what all pods of a copy start with, as lines for a shell.
+func CopyFile(copied int) string { return fmt.Sprintf("copy-%d.env", copied) }
+
+// PodFile is the key of a pod's environment, which reads its copy's.
+func PodFile(pod int) string { return fmt.Sprintf("pod-%d.env", pod) }
+
+// RankFile is the key of the environment of one process of a pod, where the pod starts several.
+func RankFile(pod, local int) string { return fmt.Sprintf("pod-%d.rank-%d.env", pod, local) }

@@ -1,0 +1,164 @@
+package launch
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh"
+)
+
+// Pod is one pod of a placement: ranks of a copy on one node.
+type Pod struct {
+	// Index counts the pods of all copies from 0, in order of copy and first rank.
+	Index int
+	// Copy and Worker are the pod's copy and its index among the copy's pods.
+	Copy, Worker int
+	// Node is where it belongs, and Address is the node's; empty where it is not known.
+	Node, Address string
+	// Host is what the other pods reach it by.
+	Host string
+	// Ranks in the copy, ascending, with the device of each.
+	Ranks   []int
+	Devices []v1alpha1.DeviceID
+}
+
+// Pods are the pods of a mesh, of which each has its index: all ranks of a copy on a node are one pod, or where a size is
+// given each so many of them. The error is a SizeError where the size does not divide them; a mesh that leaves a rank without
+// a device is refused as well. It is the only place that says which pod has which ranks.
+func Pods(spec *v1alpha1.DeviceMeshSpec, size int) ([]Pod, error) {
+	copies, err := mesh.Copies(spec, nil)
+	if err != nil {
+		return nil, err
+	}
+	return cut(copies, spec.Members, size)
+}
+
+// SizeError says which ranks cannot be cut into pods of a size.
+type SizeError struct {
+	// Size of the pods that was asked for, and Devices that a copy has on a node.
+	Size, Devices int
+	Copy          int
+	Node          string
+}
+
+// Error names the sizes and the remedy.
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("pods of %d devices do not divide the %d of copy %d on %s: use a divisor or %s (annotation %s or --pod-devices)",
+		e.Size, e.Devices, e.Copy, e.Node, AllDevices, AnnotationPodDevices)
+}
+
+// cut cuts copies into pods, numbered in order of copy and first rank.
+func cut(copies []mesh.Copy, members []v1alpha1.MeshMember, size int) ([]Pod, error) {
+	addresses := make(map[string]string, len(members))
+	for i := range members {
+		addresses[members[i].Node] = members[i].Address
+	}
+	var pods []Pod
+	for number := range copies {
+		first := len(pods)
+		for _, whole := range byNode(number, copies[number].Seats()) {
+			whole.Address = addresses[whole.Node]
+			parts, err := whole.parts(size)
+			if err != nil {
+				return nil, err
+			}
+			pods = append(pods, parts...)
+		}
+		own := pods[first:]
+		slices.SortFunc(own, func(a, b Pod) int { return cmp.Compare(a.Ranks[0], b.Ranks[0]) })
+		for worker := range own {
+			own[worker].Index, own[worker].Worker = first+worker, worker
+		}
+	}
+	return pods, nil
+}
+
+// byNode makes one pod of all ranks of a copy on a node.
+func byNode(number int, seats []mesh.Seat) []Pod {
+	var whole []Pod
+	at := map[string]int{}
+	for rank := range seats {
+		s := &seats[rank]
+		k, known := at[s.Node]
+		if !known {
+			k = len(whole)
+			at[s.Node], whole = k, append(whole, Pod{Copy: number, Node: s.Node})
+		}
+		whole[k].Ranks, whole[k].Devices = append(whole[k].Ranks, rank), append(whole[k].Devices, s.Device)
+	}
+	return whole
+}
+
+// parts cuts a pod into those of a size; 0 leaves it whole.
+func (p *Pod) parts(size int) ([]Pod, error) {
+	if size == 0 {
+		return []Pod{*p}, nil
+	}
+	if size < 0 || len(p.Ranks)%size != 0 {
+		return nil, &SizeError{Size: size, Devices: len(p.Ranks), Copy: p.Copy, Node: p.Node}
+	}
+	var parts []Pod
+	for at := 0; at < len(p.Ranks); at += size {
+		part := *p
+		part.Ranks, part.Devices = p.Ranks[at:at+size:at+size], p.Devices[at:at+size:at+size]
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
+
+// runs are the numbers of ranks of a copy that follow one another in a pod.
+func (c *Copy) runs() []int {
+	var runs []int
+	for i := range c.Pods {
+		for k, rank := range c.Pods[i].Ranks {
+			if k == 0 || rank != c.Pods[i].Ranks[k-1]+1 {
+				runs = append(runs, 0)
+			}
+			runs[len(runs)-1]++
+		}
+	}
+	return runs
+}
+
+// inOrder says which pod has ranks that do not follow one another. Launchers that number ranks by the order of pods could not
+// start it.
+func (c *Copy) inOrder() error {
+	next := 0
+	for i := range c.Pods {
+		for _, rank := range c.Pods[i].Ranks {
+			if rank != next {
+				return fmt.Errorf("pod %d has rank %d where %d must come next: %s", c.Pods[i].Index, rank, next, c.remedy())
+			}
+			next++
+		}
+	}
+	return nil
+}
+
+// equal says which pods differ in the number of their ranks.
+func (c *Copy) equal() error {
+	want := len(c.Head().Ranks)
+	for i := range c.Pods {
+		if p := &c.Pods[i]; len(p.Ranks) != want {
+			return fmt.Errorf("pod %d has %s and pod %d has %d: all pods need the same number; %s", c.Head().Index, v1alpha1.Counted(want, "rank"), p.Index,
+				len(p.Ranks), c.remedy())
+		}
+	}
+	return nil
+}
+
+// equalRuns is what launchers need that give pod i the ranks from i x n on.
+func (c *Copy) equalRuns() error { return first(c.equal, c.inOrder) }
+
+// remedy names the largest size that cuts the copy into equal pods of ranks that follow one another.
+func (c *Copy) remedy() string {
+	size := 0
+	for _, run := range c.runs() {
+		for run != 0 {
+			size, run = run, size%run
+		}
+	}
+	return fmt.Sprintf("make pods of %s (annotation %s or --pod-devices)", v1alpha1.Counted(size, "device"), AnnotationPodDevices)
+}

@@ -1,0 +1,169 @@
+package launch
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// torch's env:// handler reads four variables (torch/distributed/rendezvous.py); every rank must find its own number, the same
+// world and the same master.
+func TestPlainEnv(t *testing.T) {
+	b := fixture{engine: v1alpha1.EngineTorch, strategy: copies(degrees(2, 1, 3), 2), nodes: []int{5, 5, 2}, layers: []int{32}}.bundle(t, "env")
+	for copied := range 2 {
+		head, _ := b.OfRank(copied, 0)
+		for rank := range 6 {
+			e, err := b.OfRank(copied, rank)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pod := b.Pods[slices.IndexFunc(b.Pods, func(p PodEnvironment) bool {
+				return p.Copy == copied && slices.Contains(p.Ranks, rank)
+			})]
+			for name, want := range map[string]int{
+				"RANK": rank, "WORLD_SIZE": 6, "LOCAL_RANK": slices.Index(pod.Ranks, rank), "LOCAL_WORLD_SIZE": len(pod.Ranks), "GROUP_RANK": pod.Worker, "NODE_RANK": pod.Worker,
+			} {
+				if got := number(t, variable(t, e, name)); got != want {
+					t.Errorf("%s of rank %d of copy %d is %d, want %d", name, rank, copied, got, want)
+				}
+			}
+			if variable(t, e, "MASTER_ADDR") != variable(t, head, "MASTER_ADDR") || variable(t, e, "MASTER_PORT") != variable(t, head, "MASTER_PORT") {
+				t.Errorf("rank %d of copy %d has another master than rank 0: %v", rank, copied, e)
+			}
+		}
+	}
+}
+
+// The backend of the process groups is that of the devices, beside Gloo for tensors of the host.
+func TestBackend(t *testing.T) {
+	for vendor, want := range map[string]string{
+		"nvidia": "cpu:gloo,cuda:nccl", "amd": "cpu:gloo,cuda:nccl", "huawei": "cpu:gloo,npu:hccl", "habana": "cpu:gloo,hpu:hccl", "cpu": "gloo",
+	} {
+		b := fixture{engine: v1alpha1.EngineTorch, strategy: degrees(2, 1, 1), vendor: vendor}.bundle(t, "env")
+		if got := variable(t, ofPod(t, b, 0), VariableBackend); got != want {
+			t.Errorf("backend of %s is %s, want %s", vendor, got, want)
+		}
+	}
+	plan, spec := fixture{engine: v1alpha1.EngineTorch, strategy: degrees(2, 1, 1)}.plan(t)
+	spec.Library = ""
+	job, err := NewJob(plan, spec, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := job.For("env")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, set := ofPod(t, b, 0).Value(VariableBackend); set {
+		t.Errorf("a mesh without a library has the backend %s", got)
+	}
+}
+
+// Copies whose first pods share a host listen on ports of their own.
+func TestPortsOfCopiesOnOneHost(t *testing.T) {
+	b := fixture{engine: v1alpha1.EngineTorch, strategy: copies(degrees(2, 1, 1), 3), nodes: []int{6}}.bundle(t, "env")
+	seen := map[string]bool{}
+	for i := range b.Copies {
+		seen[variable(t, &b.Copies[i].Environment, "MASTER_ADDR")+" "+variable(t, &b.Copies[i].Environment, "MASTER_PORT")] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("3 copies meet at %v", seen)
+	}
+}
+
+// torchrun takes any option from PET_ and its name in capitals; the static rendezvous gives node i the ranks from
+// i x nproc_per_node (torch/distributed/run.py, torch/distributed/elastic/agent/server/api.py).
+func TestTorchrun(t *testing.T) {
+	b := fixture{engine: v1alpha1.EngineTorch, strategy: degrees(4, 1, 2), nodes: []int{4, 4}}.bundle(t, "torchrun")
+	for i, pod := range b.Pods {
+		e := ofPod(t, b, i)
+		nodes, each, node := number(t, variable(t, e, "PET_NNODES")), number(t, variable(t, e, "PET_NPROC_PER_NODE")), number(t, variable(t, e, "PET_NODE_RANK"))
+		if nodes != len(b.Pods) || each != len(pod.Ranks) || node*each != pod.Ranks[0] {
+			t.Errorf("pod %d: node %d of %d with %d each, want rank %d", i, node, nodes, each, pod.Ranks[0])
+		}
+		if variable(t, e, "PET_MASTER_ADDR") != "10.0.0.0" || variable(t, e, "PET_MASTER_PORT") != "29500" || variable(t, e, "PET_RDZV_BACKEND") != "static" {
+			t.Errorf("pod %d: %v", i, e.Variables)
+		}
+	}
+	fixture{engine: v1alpha1.EngineTorch, strategy: degrees(1, 1, 5), nodes: []int{3, 2}}.refused(t, "torchrun", "make pods of 1 device (")
+}
+
+const megatronValues = `--tensor-model-parallel-size --pipeline-model-parallel-size --context-parallel-size --expert-model-parallel-size
+	--expert-tensor-parallel-size --decoder-first-pipeline-num-layers --decoder-last-pipeline-num-layers`
+
+// megatronSplit is Megatron's division: equal stages, or what is left between the first and the last divided equally
+// (megatron/core/transformer/transformer_config.py).
+func megatronSplit(t *testing.T, read map[string]string, layers int) []int {
+	t.Helper()
+	stages := number(t, read["--pipeline-model-parallel-size"])
+	split := make([]int, stages)
+	first, given := read["--decoder-first-pipeline-num-layers"]
+	if !given {
+		if layers%stages != 0 {
+			t.Fatalf("%d layers do not divide by %d stages", layers, stages)
+		}
+		for i := range split {
+			split[i] = layers / stages
+		}
+		return split
+	}
+	split[0], split[stages-1] = number(t, first), number(t, read["--decoder-last-pipeline-num-layers"])
+	left := layers - split[0] - split[stages-1]
+	if middle := stages - 2; middle > 0 {
+		if left%middle != 0 {
+			t.Fatalf("%d layers do not divide by %d stages", left, middle)
+		}
+		for i := 1; i < stages-1; i++ {
+			split[i] = left / middle
+		}
+	} else if left != 0 {
+		t.Fatalf("%d layers are left over", left)
+	}
+	return split
+}
+
+func TestMegatron(t *testing.T) {
+	for _, layers := range [][]int{{16, 16}, {13, 14}, {15, 16, 16, 14}, {20, 20, 20, 20}, {14, 16, 16, 16}, {9}} {
+		total := 0
+		for _, n := range layers {
+			total += n
+		}
+		s := degrees(2, int32(len(layers)), 2)
+		s.Expert = 2
+		f := fixture{engine: v1alpha1.EngineMegatron, strategy: s, layers: layers}
+		b := f.bundle(t, "megatron")
+		read := flags(t, ofPod(t, b, 0), megatronValues, "")
+		if diff := cmp.Diff(layers, megatronSplit(t, read, total)); diff != "" {
+			t.Errorf("(-planned +Megatron's):\n%s", diff)
+		}
+		if read["--tensor-model-parallel-size"] != "2" || read["--context-parallel-size"] != "1" || read["--expert-model-parallel-size"] != "2" || read["--expert-tensor-parallel-size"] != "2" {
+			t.Errorf("degrees %v", read)
+		}
+		if got := variable(t, ofPod(t, b, 0), "PET_NPROC_PER_NODE"); number(t, got) != 4*len(layers) {
+			t.Errorf("%s processes", got)
+		}
+	}
+	fixture{engine: v1alpha1.EngineMegatron, strategy: degrees(1, 4, 1), layers: []int{4, 4, 5, 4}}.refused(t, "megatron", "only the first and the last stage may differ")
+}
+
+// DeepSpeed's runner reads `^(\S+)\s+slots=(\d+)`, refuses a host twice and numbers ranks in the file's order.
+func TestDeepSpeed(t *testing.T) {
+	f := fixture{engine: v1alpha1.EngineDeepSpeed, strategy: degrees(1, 3, 2), layers: []int{11, 11, 10}, nodes: []int{4, 2}}
+	b := f.bundle(t, "deepspeed")
+	if diff := cmp.Diff(plannedHosts(b, 0), bySlot(readHosts(t, `^(\S+)\s+slots=(\d+)`, file(t, b, "copy-0.deepspeed-hostfile")))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for i := range b.Pods {
+		want := map[string]string{
+			"--hostfile": "/etc/rankwright/mesh/copy-0.deepspeed-hostfile", "--master_addr": "10.0.0.0", "--master_port": "29500", "--no_ssh": "", "--node_rank": []string{"0", "1"}[i],
+		}
+		if diff := cmp.Diff(want, flags(t, ofPod(t, b, i), "--hostfile --master_addr --master_port --node_rank", "--no_ssh")); diff != "" {
+			t.Errorf("pod %d (-want +got):\n%s", i, diff)
+		}
+	}
+	f.layers = []int{10, 11, 11}
+	f.refused(t, "deepspeed", "stages of 10,11,11 layers, and DeepSpeed cuts 11,11,10")
+}

@@ -1,0 +1,190 @@
+package binding
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/binding"
+)
+
+// template is a pod of placement llm that nodes take whatever their taints; it asks for devices where a count is given.
+func template(devices int64) corev1.PodTemplateSpec {
+	container := corev1.Container{Name: "model", Image: "model"}
+	if devices > 0 {
+		container.Resources.Limits = corev1.ResourceList{gpu: *resource.NewQuantity(devices, resource.DecimalSI)}
+	}
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelPlacement: "llm", "app": "llm"}},
+		Spec: corev1.PodSpec{
+			Containers: []corev1.Container{container}, Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+		},
+	}
+}
+
+// pod makes a pod that is not created yet.
+func (w *world) pod(name string, labels map[string]string) *corev1.Pod {
+	made := template(0)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{v1alpha1.LabelPlacement: "llm"}}, Spec: made.Spec}
+	for key, value := range labels {
+		pod.Labels[key] = value
+	}
+	return pod
+}
+
+func (w *world) runJob(pods int32, devices int64) {
+	w.Helper()
+	indexed, of := batchv1.IndexedCompletion, template(devices)
+	of.Spec.RestartPolicy = corev1.RestartPolicyNever
+	w.must(w.Create(w.Context(), &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "llm"},
+		Spec:       batchv1.JobSpec{CompletionMode: &indexed, Completions: &pods, Parallelism: &pods, Template: of},
+	}))
+}
+
+func (w *world) runStatefulSet(pods int32) {
+	w.Helper()
+	w.must(w.Create(w.Context(), &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "llm"},
+		Spec: appsv1.StatefulSetSpec{
+			Replicas: &pods, ServiceName: "llm", PodManagementPolicy: appsv1.ParallelPodManagement,
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "llm"}}, Template: template(0),
+		},
+	}))
+}
+
+// pods returns the pods of placement llm by index.
+func (w *world) pods() map[string]*corev1.Pod {
+	w.Helper()
+	var list corev1.PodList
+	w.must(w.List(w.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{v1alpha1.LabelPlacement: "llm"}))
+	byIndex := map[string]*corev1.Pod{}
+	for i := range list.Items {
+		byIndex[list.Items[i].Labels[binding.LabelIndex]] = &list.Items[i]
+	}
+	return byIndex
+}
+
+// awaitPods waits until the pods of placement llm are as many and each is as it should be.
+func (w *world) awaitPods(count int, what string, is func(*corev1.Pod) bool) map[string]*corev1.Pod {
+	w.Helper()
+	var pods map[string]*corev1.Pod
+	w.eventually(fmt.Sprintf("%d pods are %s", count, what), func(context.Context) bool {
+		pods = w.pods()
+		for _, pod := range pods {
+			if !is(pod) {
+				return false
+			}
+		}
+		return len(pods) == count
+	})
+	return pods
+}
+
+func scheduled(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" }
+
+// seats writes where pods are: node, ranks, devices that they ask for.
+func seats(pods map[string]*corev1.Pod) map[string]string {
+	at := map[string]string{}
+	for index, pod := range pods {
+		quantity := pod.Spec.Containers[0].Resources.Limits[gpu]
+		at[index] = fmt.Sprintf("%s copy %s ranks %s: %d of %s", pod.Spec.NodeName,
+			pod.Annotations[binding.AnnotationReplica], pod.Annotations[binding.AnnotationRanks], quantity.Value(), pod.Annotations[binding.AnnotationDevices])
+	}
+	return at
+}
+
+func TestIndexedJobWaitsForThePlanAndFollowsIt(t *testing.T) {
+	w := newWorld(t, "job")
+	w.operate(nil)
+	w.placeFor("1", 2)
+	w.runJob(4, 1)
+	w.awaitPods(4, "gated", func(p *corev1.Pod) bool { return binding.Gated(p) && !scheduled(p) })
+	w.addNode("a", 2)
+	w.addNode("b", 2)
+	w.awaitPlan("llm-1")
+	pods := w.awaitPods(4, "scheduled", scheduled)
+	first, second := string(deviceID(0)), string(deviceID(1))
+	want := map[string]string{
+		"0": "a copy 0 ranks 0: 1 of " + first, "1": "a copy 0 ranks 1: 1 of " + second,
+		"2": "b copy 1 ranks 0: 1 of " + first, "3": "b copy 1 ranks 1: 1 of " + second,
+	}
+	if diff := cmp.Diff(want, seats(pods)); diff != "" {
+		t.Errorf("pods (-want +got):\n%s", diff)
+	}
+	for index, pod := range pods {
+		if of := pod.Annotations["batch.kubernetes.io/job-completion-index"]; of != index || pod.Labels[v1alpha1.LabelPlan] != "llm-1" {
+			t.Errorf("completion index %s has index %s of plan %s", of, index, pod.Labels[v1alpha1.LabelPlan])
+		}
+	}
+}
+
+func TestStatefulSetGetsSlotsAndKeepsItsRank(t *testing.T) {
+	w := newWorld(t, "stateful")
+	w.operate(nil)
+	w.addNode("a", 2)
+	w.addNode("b", 2)
+	w.place("llm", 2, v1alpha1.EnforcementSlot)
+	prefix := w.awaitPlan("llm-1").Spec.SlotPrefix
+	w.runStatefulSet(2)
+	bound := func(p *corev1.Pod) bool { return !binding.Gated(p) && p.DeletionTimestamp == nil }
+	pods := w.awaitPods(2, "bound", bound)
+	for index, pod := range pods {
+		slot := map[string]int{"0": 0, "1": 2}[index]
+		for _, number := range []int{slot, slot + 1} {
+			if quantity := pod.Spec.Containers[0].Resources.Limits[corev1.ResourceName(fmt.Sprint(prefix, number))]; quantity.Value() != 1 {
+				t.Errorf("pod %s does not ask for slot %d: %v", pod.Name, number, pod.Spec.Containers[0].Resources.Limits)
+			}
+		}
+	}
+	killed := pods["1"]
+	w.must(w.Delete(t.Context(), killed, client.GracePeriodSeconds(0)))
+	again := w.awaitPods(2, "bound, one anew", func(p *corev1.Pod) bool { return bound(p) && p.UID != killed.UID })["1"]
+	for _, key := range []string{binding.AnnotationRanks, binding.AnnotationReplica, binding.AnnotationDevices} {
+		if again.Annotations[key] != killed.Annotations[key] {
+			t.Errorf("%s was %q and is %q", key, killed.Annotations[key], again.Annotations[key])
+		}
+	}
+	if again.Name != killed.Name || nodeOf(again) != "b" {
+		t.Errorf("pod %s required node %q, pod %s requires %q", killed.Name, nodeOf(killed), again.Name, nodeOf(again))
+	}
+}
+
+// nodeOf is the node that a pod requires.
+func nodeOf(pod *corev1.Pod) string {
+	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		return a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields[0].Values[0]
+	}
+	return ""
+}
+
+func TestSecondPodOfAnIndexWaits(t *testing.T) {
+	w := newWorld(t, "second")
+	w.operate(nil)
+	w.addNode("a", 2)
+	w.place("llm", 1, v1alpha1.EnforcementAdvisory)
+	w.awaitPlan("llm-1")
+	first, second := w.pod("first", map[string]string{binding.LabelIndex: "0"}), w.pod("second", map[string]string{binding.LabelIndex: "0"})
+	w.must(w.Create(t.Context(), first))
+	gated := func(pod *corev1.Pod) bool {
+		w.must(w.Get(t.Context(), client.ObjectKeyFromObject(pod), pod))
+		return binding.Gated(pod)
+	}
+	w.eventually("the first is bound", func(context.Context) bool { return !gated(first) })
+	w.must(w.Create(t.Context(), second))
+	w.awaitEvent("second", binding.ReasonIndexTaken)
+	if !gated(second) {
+		t.Error("two pods have index 0")
+	}
+	w.must(w.Delete(t.Context(), first, client.GracePeriodSeconds(0)))
+	w.eventually("the second is bound", func(context.Context) bool { return !gated(second) })
+}

@@ -1,0 +1,182 @@
+package operator
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/pkg/launch"
+)
+
+// operateWithItsRights runs an operator that may do what the product's rules allow it.
+func (w world) operateWithItsRights() {
+	w.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", w.operatorKubeconfig())
+	w.must(err)
+	w.operateAs(config, operator.Options{Planner: firstFit})
+}
+
+// files is the first ConfigMap of mesh llm; empty where it is not there.
+func (w world) files(ctx context.Context) *corev1.ConfigMap {
+	w.Helper()
+	config := &corev1.ConfigMap{}
+	w.must(client.IgnoreNotFound(w.Get(ctx, client.ObjectKey{Namespace: testNamespace, Name: launch.ConfigMapName("llm", 0)}, config)))
+	return config
+}
+
+// awaitLaunchable waits until mesh llm says of its files what is expected, and returns the message.
+func (w world) awaitLaunchable(reason string) string {
+	w.Helper()
+	var message string
+	w.eventually("the mesh says "+reason, func(ctx context.Context) bool {
+		mesh := &v1alpha1.DeviceMesh{}
+		if w.Get(ctx, client.ObjectKey{Namespace: testNamespace, Name: "llm"}, mesh) != nil {
+			return false
+		}
+		c := meta.FindStatusCondition(mesh.Status.Conditions, "Launchable")
+		if c == nil || c.Reason != reason {
+			return false
+		}
+		message = c.Message
+		return true
+	})
+	return message
+}
+
+func (w world) annotate(name, value string) {
+	w.Helper()
+	p := w.placement("llm")
+	patch := client.MergeFrom(p.DeepCopy())
+	metav1.SetMetaDataAnnotation(&p.ObjectMeta, name, value)
+	w.must(w.Patch(w.Context(), p, patch))
+}
+
+func TestFilesFollowTheMesh(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	w.addNode("n1", 4)
+	w.operateWithItsRights()
+	p := placementOf("llm", 2, 2)
+	p.Annotations = map[string]string{launch.AnnotationHosts: "llm-{pod}.llm"}
+	w.place(p)
+	plan := w.awaitPlan("llm", "llm-1")
+	if got, want := w.awaitLaunchable("FilesWritten"), "ConfigMap llm-mesh starts 2 pods by vllm."; got != want {
+		t.Errorf("message %q, want %q", got, want)
+	}
+
+	mesh := w.mesh("llm")
+	got := w.files(t.Context())
+	if !metav1.IsControlledBy(got, mesh) || got.Labels[v1alpha1.LabelPlan] != "llm-1" {
+		t.Errorf("the ConfigMap is of %v with the labels %v", got.OwnerReferences, got.Labels)
+	}
+	if diff := cmp.Diff(wantedFiles(t, plan, mesh, p), got.Data); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if text := got.Data[launch.PodFile(1)]; !strings.Contains(text, launch.CopyFile(1)) {
+		t.Errorf("pod 1 starts with %s", text)
+	}
+
+	// Another number of copies has another plan and other files.
+	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 1 })
+	plan = w.awaitPlan("llm", "llm-2")
+	want := wantedFiles(t, plan, w.mesh("llm"), p)
+	w.eventually("the files are those of the new plan", func(ctx context.Context) bool { return cmp.Equal(want, w.files(ctx).Data) })
+
+	w.remove("llm")
+	w.eventually("the files are gone", func(ctx context.Context) bool { return w.files(ctx).UID == "" })
+}
+
+// wantedFiles are those that the annotations of the placement ask for.
+func wantedFiles(t *testing.T, plan *v1alpha1.ShardingPlan, mesh *v1alpha1.DeviceMesh, p *v1alpha1.ModelPlacement) map[string]string {
+	t.Helper()
+	options, err := launch.OptionsOf(p.Annotations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, err := launch.NewJob(&plan.Spec, &mesh.Spec, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle, err := job.ForEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := bundle.ConfigMaps()
+	if err != nil || len(parts) != 1 {
+		t.Fatalf("%d parts, %v", len(parts), err)
+	}
+	return parts[0]
+}
+
+func TestFilesComeBackAndSurplusGoes(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	w.addNode("n1", 2)
+	w.operateWithItsRights()
+	w.place(placementOf("llm", 2, 1))
+	w.awaitLaunchable("FilesWritten")
+	first := w.files(t.Context())
+	w.must(w.Delete(t.Context(), first))
+	w.eventually("the ConfigMap is written anew", func(ctx context.Context) bool {
+		again := w.files(ctx)
+		return again.UID != "" && again.UID != first.UID && cmp.Equal(first.Data, again.Data)
+	})
+	surplus := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: testNamespace, Name: launch.ConfigMapName("llm", 3), Labels: first.Labels, OwnerReferences: first.OwnerReferences,
+	}}
+	w.must(w.Create(t.Context(), surplus))
+	w.eventually("a part that is not needed is gone", func(ctx context.Context) bool {
+		return client.IgnoreNotFound(w.Get(ctx, client.ObjectKeyFromObject(surplus), surplus)) == nil && w.Get(ctx, client.ObjectKeyFromObject(surplus), surplus) != nil
+	})
+}
+
+func TestPlacementsThatCannotBeLaunched(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	w.addNode("n1", 2)
+	w.operateWithItsRights()
+	w.place(placementOf("llm", 2, 1))
+	w.awaitLaunchable("FilesWritten")
+	w.annotate(launch.AnnotationHosts, "llm-{rank}")
+	if got := w.awaitLaunchable("CannotLaunch"); !strings.Contains(got, "{rank} is unknown") {
+		t.Errorf("message %q", got)
+	}
+	w.eventually("files of before are gone", func(ctx context.Context) bool { return w.files(ctx).UID == "" })
+	if got := w.awaitReason("llm", "Placed"); got.Status.Phase != v1alpha1.PhaseReady {
+		t.Errorf("the placement is %s: its plan and mesh are as they were", got.Status.Phase)
+	}
+	w.annotate(launch.AnnotationHosts, "llm-{pod}.llm")
+	w.annotate(launch.AnnotationLauncher, "env")
+	w.annotate(launch.AnnotationPodDevices, "1")
+	w.awaitLaunchable("FilesWritten")
+	w.eventually("the files are those of another launcher and of other pods", func(ctx context.Context) bool {
+		data := w.files(ctx).Data
+		return strings.Contains(data[launch.CopyFile(0)], "MASTER_ADDR='llm-0.llm'") && strings.Contains(data[launch.PodFile(1)], "export RANK='1'")
+	})
+}
+
+// A ConfigMap of somebody else is left as it is.
+func TestFilesWhoseNameIsTaken(t *testing.T) {
+	w := newWorld(t, wholeCluster)
+	w.addNode("n1", 2)
+	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: "llm-mesh"}, Data: map[string]string{"a": "b"}}
+	w.must(w.Create(t.Context(), theirs))
+	w.Cleanup(func() { w.must(client.IgnoreNotFound(w.Delete(context.WithoutCancel(t.Context()), theirs))) })
+	w.operateWithItsRights()
+	w.place(placementOf("llm", 2, 1))
+	if got := w.awaitLaunchable("NameTaken"); !strings.Contains(got, "ConfigMap llm-mesh exists") {
+		t.Errorf("message %q", got)
+	}
+	if got := w.files(t.Context()); !cmp.Equal(got.Data, theirs.Data) || got.UID != theirs.UID || got.OwnerReferences != nil {
+		t.Errorf("the ConfigMap became %v", got)
+	}
+	w.must(w.Delete(t.Context(), theirs))
+	w.annotate(launch.AnnotationHosts, "llm-{pod}.llm")
+	w.awaitLaunchable("FilesWritten")
+}
