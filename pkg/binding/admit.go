@@ -32,6 +32,11 @@ func Admit(pod *corev1.Pod, offer *Offer) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	more, err := verify(pod, offer)
+	if err != nil {
+		return nil, err
+	}
+	warnings = append(warnings, more...)
 	annotate(pod, AnnotationContainer, pod.Spec.Containers[container].Name)
 	if !Gated(pod) {
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: Gate})
