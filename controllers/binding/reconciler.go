@@ -78,7 +78,7 @@ func (r *Reconciler) bindWaiting(ctx context.Context, live []corev1.Pod, offer *
 // bind binds one pod, or says by an event why it cannot.
 func (r *Reconciler) bind(ctx context.Context, pod *corev1.Pod, offer *binding.Offer, holders map[string]string) error {
 	bound := pod.DeepCopy()
-	seat, err := binding.Bind(bound, offer)
+	place, err := binding.Bind(bound, offer)
 	var refusal *binding.Refusal
 	if errors.As(err, &refusal) {
 		r.Events.Eventf(pod, offer.Placement, corev1.EventTypeWarning, refusal.Reason, "Bind", "%s", refusal.Message)
@@ -102,7 +102,7 @@ func (r *Reconciler) bind(ctx context.Context, pod *corev1.Pod, offer *binding.O
 	}
 	holders[index] = pod.Name
 	r.Events.Eventf(pod, offer.Placement, corev1.EventTypeNormal, "Bound", "Bind", "index %s: copy %d, ranks %s on node %s by plan %s",
-		index, seat.Replica, bound.Annotations[binding.AnnotationRanks], seat.Node, offer.Plan.Name)
+		index, place.Copy, bound.Annotations[binding.AnnotationRanks], place.Node, offer.Plan.Name)
 	return nil
 }
 

@@ -108,7 +108,7 @@ func TestExportThatCannotBe(t *testing.T) {
 		"twice":              {plan + "---\n" + plan, base, ExitFailure, "more than once"},
 		"launcher":           {plan, append(base, "--for", "slurm", "--hosts", "a-{pod}"), ExitFailure, `launcher "slurm" is unknown`},
 		"hosts":              {plan, append(base, "--hosts", "{rank}"), ExitFailure, "{rank} is unknown"},
-		"size of pods":       {plan, append(base, "--pod-devices", "none"), ExitFailure, `is "none"`},
+		"size of pods":       {plan, append(base, "--pod-devices", "none"), ExitFailure, `"none" is no number of devices`},
 		"which pod":          {plan, append(base, "-o", "env", "--hosts", "a-{pod}"), ExitUsage, "choose one with --pod or a rank with --rank"},
 		"no such rank":       {plan, append(base, "-o", "env", "--hosts", "a-{pod}", "--rank", "16"), ExitFailure, "copy 0 has ranks 0 to 15"},
 		"a launcher of TPUs": {plan, append(base, "--for", "tpu", "--hosts", "a-{pod}"), ExitFailure, "devices are of nvidia, not TPUs"},

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/launch"
 )
 
 // Admit changes a pod that is being created into one that waits for its place: with the scheduling gate, its index, its
@@ -20,6 +21,10 @@ func Admit(pod *corev1.Pod, offer *Offer) ([]string, error) {
 		return nil, err
 	}
 	container, err := containerOf(pod)
+	if err != nil {
+		return nil, err
+	}
+	devices, err := offer.devicesOf(pod)
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +42,7 @@ func Admit(pod *corev1.Pod, offer *Offer) ([]string, error) {
 		return nil, err
 	}
 	warnings = append(warnings, more...)
+	annotate(pod, launch.AnnotationPodDevices, launch.PodDevicesText(devices))
 	annotate(pod, AnnotationContainer, pod.Spec.Containers[container].Name)
 	if !Gated(pod) {
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: Gate})
@@ -67,21 +73,20 @@ func admitToMesh(pod *corev1.Pod, container int, offer *Offer) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	asked, unserved, err := offer.asks(&place.seat)
+	asked, unserved, err := offer.asks(place)
 	if err != nil {
 		return nil, err
 	}
 	if err := demand(pod, container, asked); err != nil {
 		return nil, err
 	}
-	label(pod, LabelIndex, strconv.Itoa(int(place.index)))
+	label(pod, LabelIndex, strconv.Itoa(place.Index))
 	label(pod, v1alpha1.LabelPlan, offer.Plan.Name)
-	annotate(pod, AnnotationPodDevices, place.devices)
 	if unserved == 0 {
 		return nil, nil
 	}
 	return []string{fmt.Sprintf("%d of the %d devices on node %s are served to pods by nobody: the pod does not ask for them",
-		unserved, len(place.seat.Devices), place.seat.Node)}, nil
+		unserved, len(place.Devices), place.Node)}, nil
 }
 
 // admitEarly lets a pod wait for a mesh that is not there yet, if nothing of the mesh has to stand in the pod: resources of a

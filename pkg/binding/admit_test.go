@@ -14,6 +14,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/binding"
+	"github.com/rankwright/rankwright/pkg/launch"
 )
 
 const gpu = "rankwright.dev/nvidia-gpu"
@@ -31,7 +32,7 @@ func offerOf(enforcement v1alpha1.Enforcement) *binding.Offer {
 
 // ofSize is the offer of a placement for pods of so many devices.
 func ofSize(offer *binding.Offer, devices string) *binding.Offer {
-	offer.Placement.Annotations = map[string]string{binding.AnnotationPodDevices: devices}
+	offer.Placement.Annotations = map[string]string{launch.AnnotationPodDevices: devices}
 	return offer
 }
 
@@ -108,7 +109,7 @@ func TestAdmitEquipsEveryContainer(t *testing.T) {
 		if !strings.HasPrefix(text, "RANKWRIGHT_PLACEMENT RANKWRIGHT_MESH_DIR ") || strings.Count(text, "RANKWRIGHT_INDEX") != 1 {
 			t.Errorf("variables of %s: %s", c.Name, text)
 		}
-		if len(c.VolumeMounts) != 1 || c.VolumeMounts[0].MountPath != binding.MountPath || !c.VolumeMounts[0].ReadOnly {
+		if len(c.VolumeMounts) != 1 || c.VolumeMounts[0].MountPath != launch.Folder || !c.VolumeMounts[0].ReadOnly {
 			t.Errorf("mounts of %s: %v", c.Name, c.VolumeMounts)
 		}
 	}
@@ -150,7 +151,7 @@ func TestAdmitRefuses(t *testing.T) {
 		{"a container that is not there", advisory, annotated(jobPod(0), binding.AnnotationContainer, "other"), binding.ReasonContainerUnknown},
 		{"devices that do not divide", ofSize(offerOf(v1alpha1.EnforcementAdvisory), "3"), jobPod(0), binding.ReasonDevicesDiffer},
 		{"no devices", ofSize(offerOf(v1alpha1.EnforcementAdvisory), "0"), jobPod(0), binding.ReasonDevicesDiffer},
-		{"other devices than the placement is for", advisory, annotated(jobPod(0), binding.AnnotationPodDevices, "1"), binding.ReasonDevicesDiffer},
+		{"other devices than the placement is for", advisory, annotated(jobPod(0), launch.AnnotationPodDevices, "1"), binding.ReasonDevicesDiffer},
 		{"limits that differ", advisory, asking(jobPod(0), gpu, 1), binding.ReasonDevicesDiffer},
 		{"a slot of another plan", offerOf(v1alpha1.EnforcementSlot), asking(jobPod(0), "rankwright.dev/slot-00000000-0", 1), binding.ReasonDevicesDiffer},
 		{"an enforcement without pods", offerOf(v1alpha1.EnforcementClaim), jobPod(0), binding.ReasonEnforcementUnknown},

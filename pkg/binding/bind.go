@@ -7,38 +7,38 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/launch"
 )
 
 // Bind gives a gated pod its node and takes the gate away. The offer must be complete. The error is a Refusal where the pod
 // does not fit its place; the pod is as it was then.
-func Bind(pod *corev1.Pod, offer *Offer) (*Seat, error) {
+func Bind(pod *corev1.Pod, offer *Offer) (*launch.Pod, error) {
 	place, err := offer.assign(pod)
 	if err != nil {
 		return nil, err
 	}
-	asked, _, err := offer.asks(&place.seat)
+	asked, _, err := offer.asks(place)
 	if err != nil {
 		return nil, err
 	}
 	if err := agree(pod, asked, false); err != nil {
 		return nil, err
 	}
-	if err := confine(pod, place.seat.Node); err != nil {
+	if err := confine(pod, place.Node); err != nil {
 		return nil, err
 	}
-	label(pod, LabelIndex, strconv.Itoa(int(place.index)))
+	label(pod, LabelIndex, strconv.Itoa(place.Index))
 	label(pod, v1alpha1.LabelPlan, offer.Plan.Name)
 	for key, value := range map[string]string{
-		AnnotationPodDevices: place.devices,
-		AnnotationReplica:    strconv.Itoa(int(place.seat.Replica)),
-		AnnotationFirstRank:  strconv.Itoa(int(place.seat.Ranks[0])),
-		AnnotationRanks:      place.seat.ranksText(),
-		AnnotationDevices:    place.seat.devicesText(),
+		AnnotationReplica:   strconv.Itoa(place.Copy),
+		AnnotationFirstRank: strconv.Itoa(place.Ranks[0]),
+		AnnotationRanks:     ranksText(place.Ranks),
+		AnnotationDevices:   devicesText(place.Devices),
 	} {
 		annotate(pod, key, value)
 	}
 	pod.Spec.SchedulingGates = slices.DeleteFunc(pod.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == Gate })
-	return &place.seat, nil
+	return place, nil
 }
 
 // confine adds the node to what the pod requires of nodes. Of a gated pod only this may change: terms, of which one has to

@@ -46,12 +46,12 @@ func TestBindOnlyLosesTheGateAndGainsANode(t *testing.T) {
 			}
 			admitted(t, pod, offer)
 			before := pod.DeepCopy()
-			seat, err := binding.Bind(pod, offer)
+			place, err := binding.Bind(pod, offer)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if seat.Node != "b" || seat.Replica != 1 {
-				t.Errorf("seat %+v", seat)
+			if place.Node != "b" || place.Copy != 1 {
+				t.Errorf("place %+v", place)
 			}
 			got := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 			if diff := cmp.Diff(test.want, got); diff != "" {

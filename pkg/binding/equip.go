@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/launch"
 )
 
 // equip gives every container the mesh's files and the environment. Both refer to names that do not change, so that they
@@ -27,7 +28,7 @@ func equipContainer(c *corev1.Container, environment []corev1.EnvVar) {
 		return slices.ContainsFunc(environment, func(o corev1.EnvVar) bool { return o.Name == e.Name })
 	}
 	c.Env = slices.Concat(environment, slices.DeleteFunc(slices.Clone(c.Env), ours))
-	mount := corev1.VolumeMount{Name: VolumeName, MountPath: MountPath, ReadOnly: true}
+	mount := corev1.VolumeMount{Name: VolumeName, MountPath: launch.Folder, ReadOnly: true}
 	c.VolumeMounts = put(c.VolumeMounts, mount, func(m corev1.VolumeMount) bool { return m.Name == VolumeName })
 }
 
@@ -44,9 +45,9 @@ func put[T any](list []T, entry T, own func(T) bool) []T {
 func volume(placement string) corev1.Volume {
 	readable := corev1.ProjectedVolumeSourceDefaultMode
 	projected := &corev1.ProjectedVolumeSource{DefaultMode: &readable}
-	for i, name := range ConfigMapNames(placement) {
-		source := &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: name}}
-		if i > 0 {
+	for part := range launch.MaxParts {
+		source := &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: launch.ConfigMapName(placement, part)}}
+		if part > 0 {
 			optional := true
 			source.Optional = &optional
 		}
@@ -58,17 +59,17 @@ func volume(placement string) corev1.Volume {
 // environment tells a container its place. Index and plan are labels, and the rest annotations of the bound pod.
 func environment(placement string) []corev1.EnvVar {
 	variables := []corev1.EnvVar{
-		{Name: "RANKWRIGHT_PLACEMENT", Value: placement},
-		{Name: "RANKWRIGHT_MESH_DIR", Value: MountPath},
-		field("RANKWRIGHT_NODE", "spec.nodeName"),
+		{Name: launch.VariablePlacement, Value: placement},
+		{Name: launch.VariableFolder, Value: launch.Folder},
+		field(launch.VariableNode, "spec.nodeName"),
 	}
 	for _, from := range []struct{ name, kind, key string }{
-		{"RANKWRIGHT_INDEX", "labels", LabelIndex},
-		{"RANKWRIGHT_PLAN", "labels", v1alpha1.LabelPlan},
-		{"RANKWRIGHT_REPLICA", "annotations", AnnotationReplica},
-		{"RANKWRIGHT_FIRST_RANK", "annotations", AnnotationFirstRank},
-		{"RANKWRIGHT_RANKS", "annotations", AnnotationRanks},
-		{"RANKWRIGHT_DEVICES", "annotations", AnnotationDevices},
+		{launch.VariableIndex, "labels", LabelIndex},
+		{launch.VariablePlan, "labels", v1alpha1.LabelPlan},
+		{launch.VariableReplica, "annotations", AnnotationReplica},
+		{launch.VariableFirstRank, "annotations", AnnotationFirstRank},
+		{launch.VariableRanks, "annotations", AnnotationRanks},
+		{launch.VariableDevices, "annotations", AnnotationDevices},
 	} {
 		variables = append(variables, field(from.name, fmt.Sprintf("metadata.%s['%s']", from.kind, from.key)))
 	}

@@ -3,8 +3,6 @@
 package binding
 
 import (
-	"strconv"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -17,16 +15,9 @@ const Gate = v1alpha1.Prefix + "placement"
 // Whoever makes single pods sets it; for pods of a controller the webhook does.
 const LabelIndex = v1alpha1.Prefix + "index"
 
-// AnnotationPodDevices of a ModelPlacement is the number of devices of each pod, or AllDevices, the default. The webhook
-// notes it at the pod.
-const AnnotationPodDevices = v1alpha1.Prefix + "pod-devices"
-
 // AnnotationContainer names the container that gets the devices; by default kubectl's default container, or the first. The
 // webhook sets it where the pod's author did not.
 const AnnotationContainer = v1alpha1.Prefix + "container"
-
-// AllDevices gives a pod every device that a copy has on a node.
-const AllDevices = "all"
 
 // Annotations of a bound pod; the environment refers to them.
 const (
@@ -36,24 +27,8 @@ const (
 	AnnotationDevices   = v1alpha1.Prefix + "devices"
 )
 
-// Where containers find the launchers' files.
-const (
-	VolumeName = "rankwright-mesh"
-	MountPath  = "/etc/rankwright/mesh"
-)
-
-// maxConfigMaps bounds the ConfigMaps of one mesh: 10,000 ranks need three of 900 KiB.
-const maxConfigMaps = 8
-
-// ConfigMapNames are the ConfigMaps that the files of a placement's mesh may be in. There is always the first; the others
-// are there where the files do not fit.
-func ConfigMapNames(placement string) []string {
-	names := []string{placement + "-mesh"}
-	for part := 1; part < maxConfigMaps; part++ {
-		names = append(names, placement+"-mesh-"+strconv.Itoa(part))
-	}
-	return names
-}
+// VolumeName is the volume with the launchers' files, which is mounted at launch.Folder.
+const VolumeName = "rankwright-mesh"
 
 // Gated says whether a pod waits for its place.
 func Gated(pod *corev1.Pod) bool {

@@ -6,9 +6,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/launch"
 )
 
-// Offer is what is known of a placement when one of its pods comes.
+// Offer is what is known of a placement when its pods come. It is for one goroutine, and does not change once pods were
+// admitted or bound with it.
 type Offer struct {
 	// Placement that the pod names; nil where there is none.
 	Placement *v1alpha1.ModelPlacement
@@ -19,60 +21,48 @@ type Offer struct {
 	Resource func(node string, device v1alpha1.DeviceID) string
 	// VerifierImage is the image of the container that verifies meshes; empty where there is none.
 	VerifierImage string
+
+	// places are those of the mesh once a pod asked for them: many pods may.
+	places []launch.Pod
 }
 
 // Complete says whether there is a plan with its mesh.
 func (o *Offer) Complete() bool { return o.Plan != nil && o.Mesh != nil }
 
-// assigned is a pod's place in a mesh.
-type assigned struct {
-	seat  Seat
-	index int32
-	// devices of each pod, or AllDevices.
-	devices string
-}
-
 // assign finds a pod's place in the mesh.
-func (o *Offer) assign(pod *corev1.Pod) (*assigned, error) {
+func (o *Offer) assign(pod *corev1.Pod) (*launch.Pod, error) {
 	position, _, err := PositionOf(pod)
 	if err != nil {
 		return nil, err
 	}
-	devices, text, err := o.devicesOf(pod)
+	devices, err := o.devicesOf(pod)
 	if err != nil {
 		return nil, err
 	}
-	seats, err := Seats(&o.Mesh.Spec, devices)
+	if o.places == nil {
+		if o.places, err = placesOf(&o.Mesh.Spec, devices); err != nil {
+			return nil, err
+		}
+	}
+	index, err := position.Index(o.places)
 	if err != nil {
 		return nil, err
 	}
-	index, err := position.Index(seats)
-	if err != nil {
-		return nil, err
-	}
-	return &assigned{seat: seats[index], index: index, devices: text}, sameIndex(pod, index)
+	return &o.places[index], sameIndex(pod, index)
 }
 
-// devicesOf returns how many devices each pod has. The placement says so, since the launchers' files are made for such pods;
-// what the pod itself says has to be the same.
-func (o *Offer) devicesOf(pod *corev1.Pod) (int, string, error) {
-	text, set := o.Placement.Annotations[AnnotationPodDevices]
-	if !set {
-		text = AllDevices
+// devicesOf returns how many devices each pod has, 0 for all that a copy has on a node. The placement says so, since the
+// launchers' files are made for such pods; what the pod itself says has to be the same.
+func (o *Offer) devicesOf(pod *corev1.Pod) (int, error) {
+	devices, err := launch.ParsePodDevices(o.Placement.Annotations[launch.AnnotationPodDevices])
+	if err != nil {
+		return 0, refuse(ReasonDevicesDiffer, "annotation %s of placement %s: %s", launch.AnnotationPodDevices, o.Placement.Name, err)
 	}
-	if own, has := pod.Annotations[AnnotationPodDevices]; has && own != text {
-		return 0, "", refuse(ReasonDevicesDiffer, "annotation %s of the pod is %q, and placement %s is for pods of %q: set it at the placement, and leave it out here",
-			AnnotationPodDevices, own, o.Placement.Name, text)
+	if own, has := pod.Annotations[launch.AnnotationPodDevices]; has && own != launch.PodDevicesText(devices) {
+		return 0, refuse(ReasonDevicesDiffer, "annotation %s of the pod is %q, and placement %s is for pods of %q: set it at the placement, and leave it out here",
+			launch.AnnotationPodDevices, own, o.Placement.Name, launch.PodDevicesText(devices))
 	}
-	if text == AllDevices {
-		return 0, text, nil
-	}
-	number, err := strconv.ParseUint(text, 10, 16)
-	if err != nil || number == 0 {
-		return 0, "", refuse(ReasonDevicesDiffer, "annotation %s of placement %s is %q: set a number of devices above 0, or %s",
-			AnnotationPodDevices, o.Placement.Name, text, AllDevices)
-	}
-	return int(number), text, nil
+	return devices, nil
 }
 
 func sameIndex(pod *corev1.Pod, index int32) error {

@@ -1,5 +1,7 @@
 package binding
 
+import "github.com/rankwright/rankwright/pkg/launch"
+
 // Position is where a pod stands among those that one engine made.
 type Position struct {
 	// Member counts pods, in the group where there are groups.
@@ -13,14 +15,14 @@ type Position struct {
 // grouped makes the position of a member of a group.
 func grouped(group, member int32) Position { return Position{Group: &group, Member: member} }
 
-// Index returns the pod's index among the seats of a mesh. A group is a copy, or where there are fewer or more groups than
+// Index returns the pod's index among the places of a mesh. A group is a copy, or where there are fewer or more groups than
 // copies an equal share of the pods.
-func (p Position) Index(seats []Seat) (int32, error) {
-	total := int32(len(seats))
+func (p Position) Index(places []launch.Pod) (int32, error) {
+	total := int32(len(places))
 	if p.Group == nil || p.Groups == 1 && p.Size == 0 {
 		return within(p.Member, total)
 	}
-	copies := copySizes(seats)
+	copies := copySizes(places)
 	if p.Groups != 0 && p.Groups != int32(len(copies)) {
 		return p.share(total)
 	}
@@ -35,11 +37,11 @@ func (p Position) Index(seats []Seat) (int32, error) {
 	size := copies[*p.Group]
 	if p.Size != 0 && p.Size != size {
 		return 0, refuse(ReasonGroupsDiffer, "groups of %d pods: copy %d of the mesh has %d pods: set the group's size to that, or %s at the placement",
-			p.Size, *p.Group, size, AnnotationPodDevices)
+			p.Size, *p.Group, size, launch.AnnotationPodDevices)
 	}
 	if p.Member >= size {
 		return 0, refuse(ReasonIndexOutOfRange, "pod %d of group %d: copy %d of the mesh has %d pods: have as many in the group, or set %s at the placement",
-			p.Member, *p.Group, *p.Group, size, AnnotationPodDevices)
+			p.Member, *p.Group, *p.Group, size, launch.AnnotationPodDevices)
 	}
 	return before + p.Member, nil
 }
@@ -70,7 +72,7 @@ func (p Position) Alone() (int32, bool) {
 
 func within(index, total int32) (int32, error) {
 	if index >= total {
-		return 0, refuse(ReasonIndexOutOfRange, "index %d: the mesh has %d pods, 0 to %d: have no more pods, or set %s at the placement", index, total, total-1, AnnotationPodDevices)
+		return 0, refuse(ReasonIndexOutOfRange, "index %d: the mesh has %d pods, 0 to %d: have no more pods, or set %s at the placement", index, total, total-1, launch.AnnotationPodDevices)
 	}
 	return index, nil
 }

@@ -10,25 +10,26 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/launch"
 )
 
 // slotPrefix is that of every slot's resource, whatever its plan.
 const slotPrefix = v1alpha1.Prefix + "slot-"
 
-// asks returns the extended resources of a seat by the plan's enforcement: one slot for each rank, or a count. Devices that
+// asks returns the extended resources of a place by the plan's enforcement: one slot for each rank, or a count. Devices that
 // nobody serves cannot be asked for; they are counted in the second result.
-func (o *Offer) asks(seat *Seat) (map[corev1.ResourceName]int64, int, error) {
+func (o *Offer) asks(place *launch.Pod) (map[corev1.ResourceName]int64, int, error) {
 	asked := map[corev1.ResourceName]int64{}
 	unserved := 0
 	switch enforcement := o.Plan.Spec.Enforcement; enforcement {
 	case v1alpha1.EnforcementSlot:
-		before := o.Mesh.Spec.RanksBefore(seat.Replica)
-		for _, rank := range seat.Ranks {
+		before := int(o.Mesh.Spec.RanksBefore(int32(place.Copy)))
+		for _, rank := range place.Ranks {
 			asked[corev1.ResourceName(fmt.Sprintf("%s%d", o.Mesh.Spec.SlotPrefix, before+rank))] = 1
 		}
 	case v1alpha1.EnforcementAdvisory:
-		for _, device := range seat.Devices {
-			if name := o.Resource(seat.Node, device); name != "" {
+		for _, device := range place.Devices {
+			if name := o.Resource(place.Node, device); name != "" {
 				asked[corev1.ResourceName(name)]++
 			} else {
 				unserved++
@@ -67,7 +68,7 @@ func agree(pod *corev1.Pod, asked map[corev1.ResourceName]int64, lenient bool) e
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if has := limitOf(pod, name); has != asked[name] && (has != 0 || !lenient) {
 			return refuse(ReasonDevicesDiffer, "the pod asks for %d of %s, and its place has %d: ask for as many, leave it out and the webhook adds it, or set %s at the placement",
-				has, name, asked[name], AnnotationPodDevices)
+				has, name, asked[name], launch.AnnotationPodDevices)
 		}
 	}
 	for i := range pod.Spec.Containers {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/binding"
+	"github.com/rankwright/rankwright/pkg/launch"
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
 )
 
@@ -51,7 +52,7 @@ func TestVerifierComesFirst(t *testing.T) {
 	for _, m := range c.VolumeMounts {
 		mounts[m.MountPath] = m.ReadOnly
 	}
-	if diff := cmp.Diff(map[string]bool{binding.MountPath: true, verification.KeyFolder: true}, mounts); diff != "" {
+	if diff := cmp.Diff(map[string]bool{launch.Folder: true, verification.KeyFolder: true}, mounts); diff != "" {
 		t.Errorf("mounts, and whether they are read-only (-want +got):\n%s", diff)
 	}
 	if hasKey(&pod.Spec.InitContainers[1]) || hasKey(&pod.Spec.Containers[0]) {

@@ -13,7 +13,7 @@ func OptionsOf(annotations map[string]string) (Options, error) {
 		return Options{}, fmt.Errorf("annotation %s: %w", AnnotationHosts, err)
 	}
 	if o.PodDevices, err = ParsePodDevices(annotations[AnnotationPodDevices]); err != nil {
-		return Options{}, fmt.Errorf("annotation %s %w", AnnotationPodDevices, err)
+		return Options{}, fmt.Errorf("annotation %s: %w", AnnotationPodDevices, err)
 	}
 	return o, nil
 }
@@ -26,7 +26,7 @@ func ParsePodDevices(text string) (int, error) {
 	}
 	devices, err := strconv.Atoi(text)
 	if err != nil || devices < 1 {
-		return 0, fmt.Errorf("is %q: give a number of at least 1, or %s", text, AllDevices)
+		return 0, fmt.Errorf("%q is no number of devices: give one of at least 1, or %s", text, AllDevices)
 	}
 	return devices, nil
 }

@@ -92,7 +92,8 @@ func (o objects) ofChart() objects {
 	maps.DeleteFunc(rest, func(_ string, object *unstructured.Unstructured) bool {
 		return metav1.GetControllerOf(object) != nil || strings.HasPrefix(object.GetName(), "sh.helm.release.") ||
 			object.GetKind() == "ConfigMap" && object.GetName() == "kube-root-ca.crt" ||
-			object.GetKind() == "ServiceAccount" && object.GetName() == "default"
+			object.GetKind() == "ServiceAccount" && object.GetName() == "default" ||
+			object.GetKind() == "IPAddress" // of a Service, by the API server
 	})
 	return rest
 }

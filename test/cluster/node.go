@@ -30,7 +30,8 @@ import (
 const ReadyTimeout = 3 * time.Minute
 
 // Node is a node of the cluster: a network and a mount namespace with containerd, kubelet and kube-proxy in it. In its
-// mount namespace /run and /var/lib/kubelet are its own, the rest is the machine's.
+// mount namespace /run, /var/lib/kubelet and the folders of containers' logs are its own, the rest is the machine's: a kubelet
+// removes the logs of pods that it does not know, those of another node, too.
 type Node struct {
 	// Name is the Node's metadata.name.
 	Name string
@@ -54,8 +55,10 @@ func newNode(c *Cluster, number int) *Node {
 // is shared inside alone. Its /dev has what containers need and the nodes of its own devices.
 const enter = `set -e
 mount --make-rprivate /
-mkdir -p "$1/kubelet" "$1/host" /var/lib/kubelet
+mkdir -p "$1/kubelet" "$1/host" "$1/pods" "$1/containers" /var/lib/kubelet /var/log/pods /var/log/containers
 mount --bind "$1/kubelet" /var/lib/kubelet
+mount --bind "$1/pods" /var/log/pods
+mount --bind "$1/containers" /var/log/containers
 mount --make-shared /var/lib/kubelet
 mount -t tmpfs tmpfs /run
 mkdir -p /run/netns /run/lock /run/dev "` + HostFolder + `" /var/lib/kubelet/device-plugins

@@ -60,16 +60,21 @@ func (k *kubelet) allocatable(ctx context.Context, resource string) ([]string, e
 
 // awaitAllocatable waits until the kubelet has so many devices of a resource.
 func (k *kubelet) awaitAllocatable(ctx context.Context, resource string, count int) error {
+	var ids []string
 	var last error
-	ids := []string{}
+	answers := 0
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		ids, last = k.allocatable(ctx, resource)
-		return last == nil && len(ids) == count, nil
+		now, err := k.allocatable(ctx, resource)
+		if last = err; err == nil {
+			ids = now
+			answers++
+		}
+		return err == nil && len(now) == count, nil
 	})
 	if err != nil {
-		return fmt.Errorf("the kubelet has %q of %s: %w", ids, resource, errors.Join(err, last))
+		return fmt.Errorf("in the last of %d answers the kubelet has %q of %s: %w", answers, ids, resource, errors.Join(err, last))
 	}
 	return nil
 }

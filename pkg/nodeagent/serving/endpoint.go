@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -23,6 +24,9 @@ const (
 	// that we have: what it drops later than the new registration would be the new client.
 	settleTime = 100 * time.Millisecond
 	noticeTime = 500 * time.Millisecond
+	// formerTime is how long an agent before this one may take to end: a pod that is deleted by force goes on for a while
+	// beside the next.
+	formerTime = 5 * time.Second
 	// lastingTime is what a registration lasts that was no failure.
 	lastingTime = 10 * time.Second
 )
@@ -50,6 +54,7 @@ type endpoint struct {
 	log      *slog.Logger
 	offered  *offered
 	inject   Inject
+	counted  counter
 	// allocated is server's; registered is told how a registration went, and turned when the pool comes to be served, or is
 	// no longer.
 	allocated  func(resource string, ids []string, err error)
@@ -98,6 +103,8 @@ func (e *endpoint) run(ctx context.Context, after <-chan struct{}) {
 			e.pause(ctx, noticeTime, nil)
 		case <-ctx.Done():
 		}
+	} else {
+		e.awaitFormer(ctx)
 	}
 	failures, former := 0, kubelet{}
 	for !e.over(ctx) {
@@ -120,6 +127,20 @@ func (e *endpoint) run(ctx context.Context, after <-chan struct{}) {
 		}
 		e.pause(ctx, waitAfter(cut, err, failures, rand.Float64()), changed)
 		failures++
+	}
+}
+
+// awaitFormer lets an agent before this one end first where it left its socket, and the kubelet notice: the end of its stream
+// would take the new registration with it.
+func (e *endpoint) awaitFormer(ctx context.Context) {
+	path, deadline := filepath.Join(e.folder.path, socketName(e.resource)), e.clock.Now().Add(formerTime)
+	answers, left := listens(path)
+	for answers && !e.over(ctx) && e.clock.Now().Before(deadline) {
+		e.pause(ctx, settleTime, nil)
+		answers, _ = listens(path)
+	}
+	if left {
+		e.pause(ctx, noticeTime, nil)
 	}
 }
 
@@ -167,7 +188,13 @@ func (e *endpoint) session(ctx context.Context, life kubelet, changed <-chan str
 			s.remove()
 		}
 	}()
-	err = s.register(ctx, e.folder.path)
+	// A kubelet that starts removes all sockets first, this one too, and would then look for it until its patience ends.
+	registering, cancel := untilChanged(ctx, changed)
+	defer cancel()
+	err = s.register(registering, e.folder.path)
+	if err != nil && closed(changed) {
+		return false, nil
+	}
 	e.registered(e.resource, err)
 	if err != nil {
 		return false, err
@@ -182,6 +209,8 @@ func (e *endpoint) follow(ctx context.Context, s *session, changed <-chan struct
 	defer func() { deadline.Stop() }()
 	restart := func() { deadline.Stop(); deadline = e.clock.NewTimer(streamTimeout) }
 	serving, retired := false, e.retired
+	lost, confirmed := e.confirmed(ctx, s.streams)
+	defer confirmed()
 	for {
 		now, moved := s.streams.state()
 		switch {
@@ -207,6 +236,9 @@ func (e *endpoint) follow(ctx context.Context, s *session, changed <-chan struct
 		select {
 		case <-moved:
 		case <-gone:
+			return
+		case <-lost:
+			e.turn(Registering, "the kubelet lost the registration")
 			return
 		case <-expired:
 			return

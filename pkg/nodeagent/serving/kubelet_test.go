@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -30,6 +31,7 @@ import (
 // ends, drops whatever client the resource has by then.
 type registrar struct {
 	pluginapi.UnimplementedRegistrationServer
+	podresources.UnimplementedPodResourcesListerServer
 
 	t      *testing.T
 	folder string
@@ -63,6 +65,7 @@ func startRegistrar(t *testing.T, folder string) *registrar {
 		t.Fatal(err)
 	}
 	pluginapi.RegisterRegistrationServer(r.server, r)
+	podresources.RegisterPodResourcesListerServer(r.server, r)
 	go func() { _ = r.server.Serve(listener) }()
 	t.Cleanup(r.stop)
 	return r
@@ -130,6 +133,26 @@ func (r *registrar) run(ctx context.Context, resource string, client *grpc.Clien
 	})
 }
 
+// GetAllocatableResources are the healthy devices of all lists.
+func (r *registrar) GetAllocatableResources(context.Context, *podresources.AllocatableResourcesRequest) (*podresources.AllocatableResourcesResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	answer := &podresources.AllocatableResourcesResponse{}
+	for resource, list := range r.lists {
+		for _, d := range list.GetDevices() {
+			if d.GetHealth() == pluginapi.Healthy {
+				answer.Devices = append(answer.Devices, &podresources.ContainerDevices{ResourceName: resource, DeviceIds: []string{d.GetID()}})
+			}
+		}
+	}
+	return answer, nil
+}
+
+// List says that no pod holds anything.
+func (*registrar) List(context.Context, *podresources.ListPodResourcesRequest) (*podresources.ListPodResourcesResponse, error) {
+	return &podresources.ListPodResourcesResponse{}, nil
+}
+
 // await waits until the condition holds; it is called with the lock held.
 func (r *registrar) await(what string, condition func() bool) {
 	r.t.Helper()
@@ -169,14 +192,21 @@ func (r *registrar) has(ids ...string) func() bool {
 	}
 }
 
-// plugged is a plugin that runs, in a folder whose name is short enough for sockets.
-func plugged(t *testing.T, change ...func(*Plugin)) (plugin *Plugin, folder string) {
+// shortFolder is a folder whose name is short enough for sockets.
+func shortFolder(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "rw") //nolint:usetesting // that of the test may be too long for a socket's path
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	return folder
+}
+
+// plugged is a plugin that runs, in a shortFolder.
+func plugged(t *testing.T, change ...func(*Plugin)) (plugin *Plugin, folder string) {
+	t.Helper()
+	folder = shortFolder(t)
 	plugin = New(Options{
 		Config: testConfig, Folder: folder, PodResources: filepath.Join(folder, "none"), Clock: clock.RealClock{},
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
@@ -251,6 +281,121 @@ func TestRegistersAgainWhenListAndWatchEnds(t *testing.T) {
 	defer r.mu.Unlock()
 	if r.broken > 0 {
 		t.Errorf("%d registrations came while the old client was there", r.broken)
+	}
+}
+
+// A kubelet that has lost the devices of a registration, and keeps its stream open, is registered with again.
+func TestRegistersAgainWhenTheKubeletLostTheDevices(t *testing.T) {
+	plugin, folder := plugged(t, func(p *Plugin) { p.options.PodResources = filepath.Join(p.folder.path, kubeletSocketName) })
+	r := startRegistrar(t, folder)
+	plugin.Update(nil, statusOf(gpu(0), gpu(1, health(v1alpha1.Unhealthy, "XID79"))), v1alpha1.AcceleratorInventorySpec{})
+	r.await("the devices", func() bool {
+		if r.registrations == 1 && r.has("nvidia-0", "nvidia-1!")() {
+			delete(r.lists, nvidiaGPU)
+			return true
+		}
+		return false
+	})
+	r.await("them again", func() bool { return r.registrations == 2 && r.has("nvidia-0", "nvidia-1!")() })
+}
+
+// An agent that is started while the one before it still ends waits for that, and registers once.
+func TestWaitsForTheFormerAgent(t *testing.T) {
+	plugin, folder := plugged(t)
+	r := startRegistrar(t, folder)
+	former, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(folder, socketName(nvidiaGPU)), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	former.SetUnlinkOnClose(false)
+	if err := former.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	plugin.Update(nil, statusOf(gpu(0)), v1alpha1.AcceleratorInventorySpec{})
+	asked, err := former.Accept()
+	if err != nil {
+		t.Fatalf("the former agent was not asked whether it goes on: %v", err)
+	}
+	_ = asked.Close()
+	r.mu.Lock()
+	early := r.registrations
+	r.mu.Unlock()
+	if early > 0 {
+		t.Error("registered while the former agent was there")
+	}
+	_ = former.Close()
+	r.await("the device", func() bool { return r.registrations == 1 && r.has("nvidia-0")() })
+}
+
+// An agent that ends leaves the socket of the next one alone.
+func TestRemovesItsOwnSocketOnly(t *testing.T) {
+	folder := shortFolder(t)
+	former, err := openSession(folder, "a", func(*streams) *server { return &server{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := openSession(folder, "a", func(*streams) *server { return &server{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	former.close()
+	former.remove()
+	if answers, _ := listens(next.path); !answers {
+		t.Error("the next agent's socket is gone")
+	}
+	next.close()
+	next.remove()
+	if _, left := listens(next.path); left {
+		t.Error("a socket is left")
+	}
+}
+
+// A registration ends with the kubelet that it was made with: one that starts removes all sockets, then would look for
+// this one in vain.
+func TestRegistrationEndsWithItsKubelet(t *testing.T) {
+	plugin, folder := plugged(t)
+	plugin.Update(nil, statusOf(gpu(0)), v1alpha1.AcceleratorInventorySpec{})
+	silent, err := net.Listen("unix", filepath.Join(folder, kubeletSocketName)) //nolint:noctx // as the kubelet does
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	called, err := silent.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = called.Close() })
+	r := startRegistrar(t, folder)
+	r.await("the device", r.has("nvidia-0"))
+	if plugin.metrics.registrations.DeleteLabelValues(nvidiaGPU, codes.DeadlineExceeded.String()) {
+		t.Error("the registration was waited for until its deadline")
+	}
+}
+
+func TestCountedBy(t *testing.T) {
+	pool := Pool{Resource: nvidiaGPU, Entries: []Entry{{ID: "a", Healthy: true}, {ID: "b"}, {ID: "c", Healthy: true}}}
+	tests := map[string]struct {
+		counted []Offer
+		want    bool
+	}{
+		"the healthy":              {[]Offer{{nvidiaGPU, "a"}, {nvidiaGPU, "c"}}, true},
+		"beside another resource":  {[]Offer{{nvidiaGPU, "a"}, {nvidiaGPU, "c"}, {"amd.com/gpu", "b"}}, true},
+		"none":                     {nil, false},
+		"one less":                 {[]Offer{{nvidiaGPU, "a"}}, false},
+		"an unhealthy one":         {[]Offer{{nvidiaGPU, "a"}, {nvidiaGPU, "b"}, {nvidiaGPU, "c"}}, false},
+		"one that is not offered":  {[]Offer{{nvidiaGPU, "a"}, {nvidiaGPU, "c"}, {nvidiaGPU, "d"}}, false},
+		"the same of another name": {[]Offer{{"amd.com/gpu", "a"}, {"amd.com/gpu", "c"}}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			counted := map[Offer]bool{}
+			for _, offer := range test.counted {
+				counted[offer] = true
+			}
+			if got := pool.countedBy(counted); got != test.want {
+				t.Errorf("%t, want %t", got, test.want)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package serving
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ const registerTimeout = 15 * time.Second
 type session struct {
 	resource string
 	path     string
+	file     fs.FileInfo
 	listener net.Listener
 	server   *grpc.Server
 	streams  *streams
@@ -32,8 +34,13 @@ func openSession(folder, resource string, serve func(*streams) *server) (*sessio
 	if err != nil {
 		return nil, err
 	}
+	file, err := os.Lstat(path)
+	if err != nil {
+		_ = listener.Close()
+		return nil, fmt.Errorf("socket %s: %w", path, err)
+	}
 	s := &session{
-		resource: resource, path: path, listener: listener, streams: newStreams(),
+		resource: resource, path: path, file: file, listener: listener, streams: newStreams(),
 		server: grpc.NewServer(grpc.StatsHandler(connections{})),
 	}
 	pluginapi.RegisterDevicePluginServer(s.server, serve(s.streams))
@@ -73,8 +80,12 @@ func (s *session) close() (cut bool) {
 	return cut
 }
 
-// remove takes the socket away, for good.
-func (s *session) remove() { _ = os.Remove(s.path) }
+// remove takes the socket away for good, unless another agent has made its own in the same place.
+func (s *session) remove() {
+	if now, err := os.Lstat(s.path); err == nil && os.SameFile(s.file, now) && s.file.ModTime().Equal(now.ModTime()) {
+		_ = os.Remove(s.path)
+	}
+}
 
 func closed(c <-chan struct{}) bool {
 	select {

@@ -47,6 +47,15 @@ func listen(path string) (net.Listener, error) {
 	return listener, nil
 }
 
+// listens says whether somebody listens at a socket, and whether there is one at all.
+func listens(path string) (answers, left bool) {
+	connection, err := net.DialTimeout("unix", path, time.Second) //nolint:noctx // a socket of this machine answers at once
+	if err == nil {
+		_ = connection.Close()
+	}
+	return err == nil, !errors.Is(err, fs.ErrNotExist)
+}
+
 // kubelet is one life of the kubelet, by the socket that it made; the zero value is none.
 type kubelet struct {
 	info fs.FileInfo

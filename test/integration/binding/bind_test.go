@@ -92,8 +92,8 @@ func (w *world) awaitPods(count int, what string, is func(*corev1.Pod) bool) map
 
 func scheduled(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" }
 
-// seats writes where pods are: node, ranks, devices that they ask for.
-func seats(pods map[string]*corev1.Pod) map[string]string {
+// places writes where pods are: node, ranks, devices that they ask for.
+func places(pods map[string]*corev1.Pod) map[string]string {
 	at := map[string]string{}
 	for index, pod := range pods {
 		quantity := pod.Spec.Containers[0].Resources.Limits[gpu]
@@ -118,7 +118,7 @@ func TestIndexedJobWaitsForThePlanAndFollowsIt(t *testing.T) {
 		"0": "a copy 0 ranks 0: 1 of " + first, "1": "a copy 0 ranks 1: 1 of " + second,
 		"2": "b copy 1 ranks 0: 1 of " + first, "3": "b copy 1 ranks 1: 1 of " + second,
 	}
-	if diff := cmp.Diff(want, seats(pods)); diff != "" {
+	if diff := cmp.Diff(want, places(pods)); diff != "" {
 		t.Errorf("pods (-want +got):\n%s", diff)
 	}
 	for index, pod := range pods {

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/binding"
+	"github.com/rankwright/rankwright/pkg/launch"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
@@ -63,7 +63,7 @@ func (w *world) place(name string, copies int32, enforcement v1alpha1.Enforcemen
 func (w *world) placeFor(devices string, copies int32) {
 	w.Helper()
 	placement := w.placement("llm", copies, v1alpha1.EnforcementAdvisory)
-	placement.Annotations = map[string]string{binding.AnnotationPodDevices: devices}
+	placement.Annotations = map[string]string{launch.AnnotationPodDevices: devices}
 	w.must(w.Create(w.Context(), placement))
 }
 

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/binding"
+	"github.com/rankwright/rankwright/pkg/launch"
 )
 
 // rows makes members of one copy: so many consecutive ranks on each node in turn.
@@ -26,50 +26,23 @@ func rows(replica int32, nodes map[string]int, order ...string) []v1alpha1.MeshM
 	return members
 }
 
+// meshOf makes a mesh of copies, each of which is a shape of its own.
 func meshOf(members ...[]v1alpha1.MeshMember) *v1alpha1.DeviceMeshSpec {
-	mesh := &v1alpha1.DeviceMeshSpec{Replicas: int32(len(members)), WorldSize: 4, SlotPrefix: "rankwright.dev/slot-12345678-"}
-	for _, of := range members {
+	mesh := &v1alpha1.DeviceMeshSpec{Engine: v1alpha1.EngineVLLM, Order: "tp", Replicas: int32(len(members)), SlotPrefix: "rankwright.dev/slot-12345678-"}
+	for replica, of := range members {
 		mesh.Members = append(mesh.Members, of...)
+		shape := v1alpha1.MeshShape{FirstReplica: int32(replica), Replicas: 1}
+		for i := range of {
+			shape.WorldSize += int32(len(of[i].Devices))
+		}
+		shape.Dimensions = []v1alpha1.MeshDimension{{Name: "tp", Size: shape.WorldSize}}
+		if replica == 0 {
+			mesh.WorldSize, mesh.Dimensions = shape.WorldSize, shape.Dimensions
+		} else {
+			mesh.OtherShapes = append(mesh.OtherShapes, shape)
+		}
 	}
 	return mesh
-}
-
-func TestSeats(t *testing.T) {
-	two := map[string]int{"a": 2, "b": 2}
-	interleaved := meshOf([]v1alpha1.MeshMember{
-		{Node: "a", FirstRank: 0, Devices: []v1alpha1.DeviceID{"a0"}},
-		{Node: "b", FirstRank: 1, Devices: []v1alpha1.DeviceID{"b0"}},
-		{Node: "a", FirstRank: 2, Devices: []v1alpha1.DeviceID{"a1"}},
-		{Node: "b", FirstRank: 3, Devices: []v1alpha1.DeviceID{"b1"}},
-	})
-	tests := []struct {
-		name    string
-		mesh    *v1alpha1.DeviceMeshSpec
-		devices int
-		want    []string
-		reason  string
-	}{
-		{"a pod for each node of each copy", meshOf(rows(0, two, "a", "b"), rows(1, two, "b", "a")), 0, []string{"0 a [0 1]", "0 b [2 3]", "1 b [0 1]", "1 a [2 3]"}, ""},
-		{"a pod for each device", meshOf(rows(0, two, "a", "b")), 1, []string{"0 a [0]", "0 a [1]", "0 b [2]", "0 b [3]"}, ""},
-		{"ranks that alternate between nodes", interleaved, 0, []string{"0 a [0 2]", "0 b [1 3]"}, ""},
-		{"single ranks that alternate", interleaved, 1, []string{"0 a [0]", "0 b [1]", "0 a [2]", "0 b [3]"}, ""},
-		{"devices that do not divide", meshOf(rows(0, map[string]int{"a": 3}, "a")), 2, nil, binding.ReasonDevicesDiffer},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			seats, err := binding.Seats(test.mesh, test.devices)
-			if reason := reasonOf(t, err); reason != test.reason {
-				t.Fatalf("%v, want reason %q", err, test.reason)
-			}
-			var got []string
-			for _, s := range seats {
-				got = append(got, fmt.Sprintf("%d %s %v", s.Replica, s.Node, s.Ranks))
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("seats (-want +got):\n%s", diff)
-			}
-		})
-	}
 }
 
 func TestIndices(t *testing.T) {
@@ -98,11 +71,11 @@ func TestIndices(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			seats, err := binding.Seats(test.mesh, 0)
+			places, err := launch.Pods(test.mesh, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := test.position.Index(seats)
+			got, err := test.position.Index(places)
 			if reason := reasonOf(t, err); got != test.want || reason != test.reason {
 				t.Errorf("index %d, %v; want %d, reason %q", got, err, test.want, test.reason)
 			}
@@ -110,44 +83,33 @@ func TestIndices(t *testing.T) {
 	}
 }
 
-// Each rank of each copy has exactly one seat, each seat one node, and pods of a group that is a copy get that copy.
-func TestSeatsHoldEveryRankOnce(t *testing.T) {
+// A pod has its index whether its engine counts all pods or those of each copy.
+func TestIndicesOfGroupsAndOfAllAreTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		mesh := &v1alpha1.DeviceMeshSpec{}
 		each := rapid.IntRange(1, 3).Draw(t, "devices of a pod")
-		for replica := range rapid.Int32Range(1, 4).Draw(t, "copies") {
+		copies := make([][]v1alpha1.MeshMember, rapid.IntRange(1, 4).Draw(t, "copies"))
+		for replica := range copies {
 			nodes, order := map[string]int{}, []string(nil)
 			for n := range rapid.IntRange(1, 5).Draw(t, "nodes") {
 				name := fmt.Sprintf("n%d", n)
 				nodes[name], order = each*rapid.IntRange(1, 3).Draw(t, "pods"), append(order, name)
 			}
-			mesh.Members = append(mesh.Members, rows(replica, nodes, order...)...)
+			copies[replica] = rows(int32(replica), nodes, order...)
 		}
-		seats, err := binding.Seats(mesh, each)
+		places, err := launch.Pods(meshOf(copies...), each)
 		if err != nil {
 			t.Fatal(err)
 		}
-		held := map[string]string{}
-		for _, s := range seats {
-			if len(s.Ranks) != each || len(s.Devices) != each {
-				t.Fatalf("seat %+v has not %d ranks", s, each)
-			}
-			for i, rank := range s.Ranks {
-				held[fmt.Sprint(s.Replica, "/", rank)] = s.Node + "/" + string(s.Devices[i])
-			}
-		}
-		want := map[string]string{}
-		for _, row := range mesh.Members {
-			for i, device := range row.Devices {
-				want[fmt.Sprint(row.Replica, "/", row.FirstRank+int32(i))] = row.Node + "/" + string(device)
-			}
-		}
-		if diff := cmp.Diff(want, held); diff != "" {
-			t.Fatalf("rank to device (-mesh +seats):\n%s", diff)
-		}
-		for want := range seats {
-			if got, err := (binding.Position{Member: int32(want)}).Index(seats); err != nil || int(got) != want {
-				t.Fatalf("pod %d has index %d, %v", want, got, err)
+		for want := range places {
+			p := &places[want]
+			for _, position := range []binding.Position{
+				{Member: int32(want)},
+				{Group: number(int32(p.Copy)), Member: int32(p.Worker)},
+				{Group: number(int32(p.Copy)), Groups: int32(len(copies)), Member: int32(p.Worker)},
+			} {
+				if got, err := position.Index(places); err != nil || int(got) != want {
+					t.Fatalf("%+v of pod %d of copy %d has index %d, %v; want %d", position, p.Worker, p.Copy, got, err, want)
+				}
 			}
 		}
 	})

@@ -1,0 +1,60 @@
+package binding
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/launch"
+)
+
+// placesOf are the places of a mesh's pods: those that the launchers' files are made for. The index of a pod is its place in
+// the list.
+func placesOf(mesh *v1alpha1.DeviceMeshSpec, devices int) ([]launch.Pod, error) {
+	places, err := launch.Pods(mesh, devices)
+	var size *launch.SizeError
+	if errors.As(err, &size) {
+		return nil, refuse(ReasonDevicesDiffer, "%s", size.Error())
+	}
+	return places, err
+}
+
+// copySizes is the number of pods of each copy.
+func copySizes(places []launch.Pod) []int32 {
+	var sizes []int32
+	for i := range places {
+		if i == 0 || places[i].Copy != places[i-1].Copy {
+			sizes = append(sizes, 0)
+		}
+		sizes[len(sizes)-1]++
+	}
+	return sizes
+}
+
+// ranksText writes ranks as runs: 0-3,8.
+func ranksText(ranks []int) string {
+	var runs []string
+	for i := 0; i < len(ranks); {
+		last := i
+		for last+1 < len(ranks) && ranks[last+1] == ranks[last]+1 {
+			last++
+		}
+		run := strconv.Itoa(ranks[i])
+		if last > i {
+			run += "-" + strconv.Itoa(ranks[last])
+		}
+		runs = append(runs, run)
+		i = last + 1
+	}
+	return strings.Join(runs, ",")
+}
+
+// devicesText lists devices.
+func devicesText(devices []v1alpha1.DeviceID) string {
+	names := make([]string, len(devices))
+	for i, device := range devices {
+		names[i] = string(device)
+	}
+	return strings.Join(names, ",")
+}
