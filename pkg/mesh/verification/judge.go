@@ -63,6 +63,7 @@ func Judge(pods []State, expired bool) Verdict {
 	for i := range pods {
 		c.hear(&pods[i])
 	}
+	c.findings = slices.DeleteFunc(slices.Clone(c.findings), c.explained)
 	slices.SortStableFunc(c.findings, func(a, b v1alpha1.VerificationFinding) int {
 		return cmp.Compare(slices.Index(severity, a.Reason), slices.Index(severity, b.Reason))
 	})
@@ -166,6 +167,20 @@ func (c *court) hear(p *State) {
 	}
 }
 
+// explained says whether a finding of a group is nothing but what follows from another one of its copy: groups fail where a
+// pod or a link does, and have wrong results where a link delivers them.
+func (c *court) explained(f v1alpha1.VerificationFinding) bool {
+	if f.Peer != nil || f.Reason != v1alpha1.FindingGroupFailed && f.Reason != v1alpha1.FindingResultWrong {
+		return false
+	}
+	return slices.ContainsFunc(c.findings, func(o v1alpha1.VerificationFinding) bool {
+		if o.Replica != f.Replica || f.Reason == v1alpha1.FindingResultWrong && o.Peer == nil {
+			return false
+		}
+		return o.Reason != v1alpha1.FindingGroupFailed && (f.Reason == v1alpha1.FindingGroupFailed || o.Reason == f.Reason)
+	})
+}
+
 // find notes a finding, once for the two ends of a broken link and once for each direction of other ones.
 func (c *court) find(reason v1alpha1.FindingReason, p, peer *State, f *Finding) {
 	made := v1alpha1.VerificationFinding{Reason: reason, Replica: p.Copy, Pod: p.End, Group: f.Kind, MBps: f.MBps, ExpectedMBps: f.Expected}
@@ -214,8 +229,7 @@ func sentence(f *v1alpha1.VerificationFinding, more string) string {
 		text += " in " + f.Group
 	}
 	if f.ExpectedMBps > 0 {
-		const giga = 1000
-		text += fmt.Sprintf(": %.2f GB/s of %.2f GB/s", float64(f.MBps)/giga, float64(f.ExpectedMBps)/giga)
+		text += fmt.Sprintf(": %s of %s GB/s", gigabytes(f.MBps), gigabytes(f.ExpectedMBps))
 	}
 	if more != "" {
 		text += ": " + strings.Map(printable, more)

@@ -80,6 +80,7 @@ func TestJudge(t *testing.T) {
 			name: "a link is broken, and both ends say so", change: func(pods []State) {
 				say(pods, 1, v1alpha1.FindingLinkBroken, 2)
 				say(pods, 2, v1alpha1.FindingLinkBroken, 1)
+				pods[4].Report.Outcome, pods[4].Report.Findings = Failed, []Finding{{Reason: v1alpha1.FindingGroupFailed, Kind: "world"}}
 			},
 			status: metav1.ConditionFalse, reason: "LinkBroken", findings: "LinkBroken 1-2",
 			message: "1 finding: the link of pod llm-1 (node n1, rank 1, nvidia-0000:00:00.0) and pod llm-2 (node n2, rank 2, nvidia-0000:00:00.0) is broken.",
@@ -96,12 +97,13 @@ func TestJudge(t *testing.T) {
 		{
 			name: "a link is slow one way", change: func(pods []State) { say(pods, 4, v1alpha1.FindingLinkSlow, 1) },
 			status: metav1.ConditionFalse, reason: "LinkSlow", findings: "LinkSlow 4-1",
-			message: "1 finding: the link from pod llm-4 (node n1, rank 4, nvidia-0000:00:00.0) to pod llm-1 (node n1, rank 1, nvidia-0000:00:00.0) is slow: 0.01 GB/s of 0.90 GB/s.",
+			message: "1 finding: the link from pod llm-4 (node n1, rank 4, nvidia-0000:00:00.0) to pod llm-1 (node n1, rank 1, nvidia-0000:00:00.0) is slow: 0.010 of 0.90 GB/s.",
 		},
 		{
 			name: "wrong bytes come from the other end", change: func(pods []State) {
 				say(pods, 5, v1alpha1.FindingLinkSlow, 0)
 				say(pods, 5, v1alpha1.FindingResultWrong, 2)
+				pods[0].Report.Outcome, pods[0].Report.Findings = Failed, []Finding{{Reason: v1alpha1.FindingResultWrong, Kind: "tp"}}
 			},
 			status: metav1.ConditionFalse, reason: "ResultWrong", findings: "ResultWrong 2-5, LinkSlow 5-0",
 		},

@@ -151,7 +151,7 @@ world    1              0        0.94       3.12           310 us
 tp       0              1        -          -              -
 
 LinkBroken to pod 1 (node b, ranks 2-3): connect: dial tcp 10.0.0.2:28765: i/o timeout
-LinkSlow to pod 7: 0.01 of 1.10 GB/s
+LinkSlow to pod 7: 0.012 of 1.10 GB/s
 `
 	if diff := cmp.Diff(want, r.Text(task)); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)

@@ -48,11 +48,15 @@ func (r *Report) table() string {
 }
 
 func gigabytes(mbps int64) string {
-	const giga = 1000
-	if mbps == 0 {
+	const giga, small = 1000, 100
+	switch {
+	case mbps == 0:
 		return "-"
+	case mbps < small:
+		return fmt.Sprintf("%.3f", float64(mbps)/giga)
+	default:
+		return fmt.Sprintf("%.2f", float64(mbps)/giga)
 	}
-	return fmt.Sprintf("%.2f", float64(mbps)/giga)
 }
 
 func microseconds(us int64) string {

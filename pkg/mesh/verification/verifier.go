@@ -111,7 +111,11 @@ func (v *verifier) meet(ctx context.Context) error {
 		Rank: v.Place, Addresses: addresses, Mesh: name, Key: v.Key, Listener: v.port.Open(name), Dial: v.Dial, Silence: v.Silence,
 	})
 	v.world = world
-	return err
+	if err != nil {
+		return err
+	}
+	// A pod has met those that watch it alone. Until all others have come, the time of the groups does not begin.
+	return world.World().Barrier(ctx)
 }
 
 // pairName is the name of the mesh that two pods are while their link is probed. Nobody without the key can tell it, and so

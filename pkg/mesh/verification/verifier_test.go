@@ -1,9 +1,12 @@
 package verification
 
 import (
+	"context"
+	"net"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -11,6 +14,7 @@ import (
 func TestAllWell(t *testing.T) {
 	p := newPods(t, 6, sixRanks()...)
 	for place, r := range p.verify(t) {
+		t.Log("\n" + r.Text(p.task))
 		if r.Outcome != Verified || len(r.Findings) > 0 {
 			t.Errorf("pod %d: %s, %+v", place, r.Outcome, r.Findings)
 		}
@@ -95,9 +99,13 @@ func TestFaults(t *testing.T) {
 				t.Errorf("findings %q, want %q", got, tc.want)
 			}
 			for place, r := range reports {
-				if r != nil && r.Outcome != Failed {
+				if r == nil {
+					continue
+				}
+				if r.Outcome != Failed {
 					t.Errorf("pod %d is %s: all pods of a copy fail together", place, r.Outcome)
 				}
+				t.Log("\n" + r.Text(p.task))
 			}
 		})
 	}
@@ -122,6 +130,35 @@ func TestSlowerThanPlanned(t *testing.T) {
 	task.MinimumShare = 0
 	if slow := m.slow(task, 0); slow != nil {
 		t.Errorf("with a share of 0 %+v is slow", slow)
+	}
+}
+
+// Pods that came first wait for the last one, longer than a kind of groups may take.
+func TestAPodComesLate(t *testing.T) {
+	p := newPods(t, 6, sixRanks()...)
+	const seconds, late = 40, 12 * time.Second
+	p.task.DeadlineSeconds = seconds
+	if kind := probing(p.task.Deadline()); late <= kind {
+		t.Fatalf("a kind of groups may take %v, and the last pod comes after %v", kind, late)
+	}
+	p.dial = func(from, _ int, dial dialer) dialer {
+		if from != 5 {
+			return dial
+		}
+		return func(ctx context.Context, network, address string) (net.Conn, error) {
+			select {
+			case <-p.opened:
+				return dial(ctx, network, address)
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+	}
+	time.AfterFunc(late, func() { close(p.opened) })
+	for place, r := range p.verify(t) {
+		if r.Outcome != Verified {
+			t.Errorf("pod %d: %s, %+v", place, r.Outcome, r.Findings)
+		}
 	}
 }
 

@@ -31,6 +31,8 @@ type pods struct {
 	listeners []net.Listener
 	// dial changes what a pod dials to another one with; nil leaves it.
 	dial func(from, to int, dial dialer) dialer
+	// opened is closed when a pod that comes late begins to dial.
+	opened chan struct{}
 }
 
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
@@ -38,7 +40,7 @@ type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 // newPods makes pods of a rank each, on two nodes, with the groups given.
 func newPods(t testing.TB, number int, kinds ...Kind) *pods {
 	t.Helper()
-	p := &pods{task: &Task{
+	p := &pods{opened: make(chan struct{}), task: &Task{
 		Version: version, Mesh: "default/llm", Plan: "llm-1", DeadlineSeconds: 60, Kinds: kinds,
 	}}
 	for i := range number {
