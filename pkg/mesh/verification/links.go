@@ -115,15 +115,20 @@ func (v *verifier) probePair(ctx context.Context, p pair, c *collective.Communic
 // ceiling is what the program itself moves between two ends within the pod, in MB/s: no link can be expected to move more. It
 // is 0 where that cannot be measured.
 func (v *verifier) ceiling(ctx context.Context) int64 {
-	const loopback = "127.0.0.1:0"
 	var ends [2]net.Listener
+	defer func() {
+		for _, listener := range ends {
+			if listener != nil {
+				_ = listener.Close() // it may be closed already
+			}
+		}
+	}()
 	var addresses []string
 	for i := range ends {
-		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", loopback)
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			return 0
 		}
-		defer func() { _ = listener.Close() }()
 		ends[i], addresses = listener, append(addresses, listener.Addr().String())
 	}
 	var sent [2]int64

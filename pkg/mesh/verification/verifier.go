@@ -122,7 +122,7 @@ func (v *verifier) meet(ctx context.Context) error {
 // nobody else can make pods believe that others gave up.
 func (v *verifier) pairName(p pair) string {
 	mac := hmac.New(sha256.New, v.Key)
-	fmt.Fprintf(mac, "rankwright link %s %s %d %d %d", v.Task.Mesh, v.Task.Plan, v.Task.Copy, p.low, p.high)
+	mac.Write(fmt.Appendf(nil, "rankwright link %s %s %d %d %d", v.Task.Mesh, v.Task.Plan, v.Task.Copy, p.low, p.high))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 

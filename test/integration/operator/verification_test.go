@@ -143,7 +143,7 @@ func TestMeshIsVerifiedByItsPods(t *testing.T) {
 	if ready := meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionReady); ready == nil || ready.Status != metav1.ConditionTrue {
 		t.Errorf("the mesh's other conditions became %+v", mesh.Status.Conditions)
 	}
-	w.awaitEvents("llm", verification.ReasonAllGroupsVerified)
+	w.awaitEvents(verification.ReasonAllGroupsVerified)
 	w.awaitTask(func(task *verification.Task) bool { return task.Concluded })
 	w.awaitMetric(registry, "rankwright_mesh_verification_outcome", 1)
 	w.awaitMetric(registry, "rankwright_mesh_verification_bandwidth_bytes_per_second", 900e6)
@@ -198,7 +198,7 @@ func TestBrokenAndSlowLinksAreNamed(t *testing.T) {
 	if slow.Reason != v1alpha1.FindingLinkSlow || slow.Pod.Index != 0 || slow.Peer.Index != 3 || slow.MBps != 12 || slow.ExpectedMBps != 900 {
 		t.Errorf("finding %+v", slow)
 	}
-	w.awaitEvents("llm", "LinkBroken", "LinkSlow")
+	w.awaitEvents("LinkBroken", "LinkSlow")
 	// The pods have started: those that come back find nobody to verify with.
 	w.awaitTask(func(task *verification.Task) bool { return task.Concluded && !task.Require })
 }
