@@ -31,7 +31,8 @@ func (w *wrongResult) String() string {
 	return fmt.Sprintf("%s gives wrong bytes from member %d", w.call, w.from)
 }
 
-// checkWords is how many words of 8 bytes each member contributes to a check: some 64 KiB make ring and tree both run.
+// checkWords is how many words of 8 bytes each member contributes to a check: more than a packet has. Rings, which larger
+// buffers go over, are checked where they are measured.
 const checkWords = 1024
 
 // maxDirect bounds the groups whose world exchanges directly between every two members.

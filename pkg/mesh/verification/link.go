@@ -68,14 +68,14 @@ func probeSend(ctx context.Context, g collective.Group, seed uint64, now func() 
 	measured := rate{Micros: micros(best, ways)}
 	payload := &sequence{seed: seed, member: me}
 	began := now()
-	for size := firstBytes; ; {
+	for size, calls := firstProbe, 1; ; calls++ {
 		took, err := probeBytes(ctx, g, payload.first(size), now)
 		if err != nil {
 			return rate{}, err
 		}
 		measured.MBps = max(measured.MBps, mbps(float64(size), took.Seconds()))
 		switch {
-		case now().Sub(began) >= probeTime:
+		case calls >= fewestProbes && now().Sub(began) >= probeTime:
 			clear(word)
 			return measured, send(ctx, g, word, peer)
 		case took < enough && size < mostBytes:
@@ -84,9 +84,13 @@ func probeSend(ctx context.Context, g collective.Group, seed uint64, now func() 
 	}
 }
 
-// probeTime is how long a direction of a link is measured at least. The best of several calls counts: a busy processor makes
+// A direction of a link is measured for so long and so often at least. The best of the calls counts: a busy processor makes
 // any of them slow, and nothing makes one faster than the link.
-const probeTime = 200 * time.Millisecond
+const (
+	probeTime    = 200 * time.Millisecond
+	fewestProbes = 4
+	firstProbe   = 32 << 10
+)
 
 // probeBytes announces a buffer, sends it, and measures how long that takes.
 func probeBytes(ctx context.Context, g collective.Group, buffer []byte, now func() time.Time) (time.Duration, error) {

@@ -20,26 +20,55 @@ func (v *verifier) links(ctx context.Context) {
 	if len(v.pairs[v.Place]) == 0 || len(v.Task.Pods) > maxPaired && !v.suspicious(ctx) {
 		return
 	}
-	met := v.meetPairs(ctx)
-	for i, p := range v.pairs[v.Place] {
-		l := link{place: p.other(v.Place)}
-		if met[i].err == nil {
-			l.state |= linkMet
-			met[i].err = v.probePair(ctx, p, met[i].c, &l)
-		}
-		if met[i].err != nil {
-			l.state |= linkFailed
-			l.why = whyLink(met[i].err)
-		}
-		v.own.links = append(v.own.links, l)
-	}
+	links := v.meetPairs(ctx)
+	v.measurePairs(ctx, links)
 	var work sync.WaitGroup
-	for _, m := range met {
-		if m.c != nil {
-			work.Go(func() { _ = m.c.Close() }) // its probe is over
+	for i := range links {
+		if c := links[i].c; c != nil {
+			work.Go(func() { _ = c.Close() }) // its probe is over
 		}
+		v.own.links = append(v.own.links, links[i].link)
 	}
 	work.Wait()
+}
+
+// measurePairs measures the links over which the pods met, in the order that all pods have. A link of which no time is left
+// to measure is not broken for that.
+func (v *verifier) measurePairs(ctx context.Context, links []pairLink) {
+	const parts = 8 // one of them for telling each other
+	deadline, _ := ctx.Deadline()
+	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-probing(v.Task.Deadline())/parts))
+	defer cancel()
+	for i := range links {
+		l := &links[i]
+		if l.state&linkFailed != 0 {
+			continue
+		}
+		sent, right, err := probe(ctx, l.c, l.seed, v.Now)
+		l.sent = sent
+		if !right {
+			l.state |= linkWrong
+		}
+		switch {
+		case err == nil:
+		case outOfTime(err):
+			l.sent = rate{}
+			v.own.troubled = true
+			v.find(Finding{Reason: v1alpha1.FindingGroupFailed, Text: "the time ended before all links were measured: give a longer deadlineSeconds"})
+		default:
+			l.state |= linkFailed
+			l.why = whyLink(err)
+		}
+	}
+}
+
+// outOfTime says whether a link's measurement ended because one of both had no more time.
+func outOfTime(err error) bool {
+	var failure *collective.RankError
+	if errors.As(err, &failure) {
+		return failure.Failure == collective.TimedOut || failure.Failure == collective.Left
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // suspicious says whether something is wrong with the groups of any pod.
@@ -74,42 +103,59 @@ func (v *verifier) slowGroup() (*Measured, int64) {
 	return nil, 0
 }
 
-// meeting is a communicator of a pair, or why there is none.
-type meeting struct {
-	c   *collective.Communicator
-	err error
+// pairLink is a link with the communicator of its two ends; nil where they did not meet.
+type pairLink struct {
+	link
+	c    *collective.Communicator
+	seed uint64
 }
 
-// meetPairs connects with each other pod by itself, with all at once.
-func (v *verifier) meetPairs(ctx context.Context) []meeting {
+// meetPairs connects with each other pod by itself, with all at once, and sees whether bytes come over right.
+func (v *verifier) meetPairs(ctx context.Context) []pairLink {
 	const halves = 2
 	ctx, cancel := context.WithTimeout(ctx, probing(v.Task.Deadline())/halves)
 	defer cancel()
-	met := make([]meeting, len(v.pairs[v.Place]))
+	links := make([]pairLink, len(v.pairs[v.Place]))
 	var work sync.WaitGroup
 	for i, p := range v.pairs[v.Place] {
 		work.Go(func() {
-			rank := 0
-			if p.high == v.Place {
-				rank = 1
+			l := &links[i]
+			l.place, l.seed = p.other(v.Place), uint64(p.low)<<32|uint64(p.high)
+			if err := v.meetPair(ctx, p, l); err != nil {
+				l.state |= linkFailed
+				l.why = whyLink(err)
 			}
-			met[i].c, met[i].err = collective.New(ctx, collective.Config{
-				Rank: rank, Addresses: []string{v.Task.Pods[p.low].Address(), v.Task.Pods[p.high].Address()},
-				Mesh: v.pairName(p), Key: v.Key, Listener: v.doors[p], Dial: v.Dial, Silence: v.Silence,
-			})
 		})
 	}
 	work.Wait()
-	return met
+	return links
 }
 
-func (v *verifier) probePair(ctx context.Context, p pair, c *collective.Communicator, l *link) error {
-	sent, right, err := probe(ctx, c, uint64(p.low)<<32|uint64(p.high), v.Now)
-	l.sent = sent
-	if !right {
-		l.state |= linkWrong
+func (v *verifier) meetPair(ctx context.Context, p pair, l *pairLink) error {
+	rank := 0
+	if p.high == v.Place {
+		rank = 1
 	}
-	return err
+	var err error
+	l.c, err = collective.New(ctx, collective.Config{
+		Rank: rank, Addresses: []string{v.Task.Pods[p.low].Address(), v.Task.Pods[p.high].Address()},
+		Mesh: v.pairName(p), Key: v.Key, Listener: v.doors[p], Dial: v.Dial, Silence: v.Silence,
+	})
+	if err != nil {
+		return err
+	}
+	l.state |= linkMet
+	// Small packets can pass where large ones do not. Both ends make both calls, whatever came of the first.
+	for _, check := range []check{checkAllToAll, checkNeighbours} {
+		wrong, err := check(ctx, l.c.World(), &session{seed: l.seed})
+		if err != nil {
+			return err
+		}
+		if wrong != nil {
+			l.state |= linkWrong
+		}
+	}
+	return nil
 }
 
 // ceiling is what the program itself moves between two ends within the pod, in MB/s: no link can be expected to move more. It
