@@ -14,6 +14,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Copies",type=integer,JSONPath=`.spec.replicas`
 // +kubebuilder:printcolumn:name="Library",type=string,JSONPath=`.spec.library`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Verified",type=string,JSONPath=`.status.conditions[?(@.type=="Verified")].reason`
 // +kubebuilder:printcolumn:name="Plan",type=string,JSONPath=`.spec.plan`,priority=1
 // +kubebuilder:printcolumn:name="Slots",type=string,JSONPath=`.spec.slotPrefix`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -229,6 +230,11 @@ type DeviceMeshStatus struct {
 	// +listMapKey=group
 	// +kubebuilder:validation:MaxItems=64
 	Verified []VerifiedBandwidth `json:"verified,omitempty"`
+	// What a verification found wrong, worst first; the condition Verified says how much there is in all.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Findings []VerificationFinding `json:"findings,omitempty"`
 }
 
 // LostRank is a rank whose device is lost.
@@ -278,9 +284,17 @@ type VerifiedBandwidth struct {
 	// Name of the groups.
 	// +kubebuilder:validation:MaxLength=64
 	Group string `json:"group"`
-	// Bus bandwidth of an all-reduce in MB/s.
+	// Bus bandwidth of an all-reduce between pods in MB/s; 0 where all groups are within pods.
 	// +kubebuilder:validation:Minimum=0
 	MBps int64 `json:"mbps"`
+	// What the plan assumes of the slowest pod's network in MB/s; absent where it is not known or cannot be compared.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	PlannedMBps int64 `json:"plannedMBps,omitempty"`
+	// Time of the smallest all-reduce in microseconds, of the slowest group.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	LatencyMicros int64 `json:"latencyMicros,omitempty"`
 	// When it was measured.
 	// +optional
 	Time metav1.Time `json:"time,omitzero"`

@@ -78,6 +78,9 @@ type ModelPlacementSpec struct {
 	// +kubebuilder:default=Advisory
 	// +kubebuilder:validation:XValidation:rule="self in ['Slot', 'Advisory']",message="must be Slot or Advisory: Claim and Exclusive cannot be asked for yet"
 	Enforcement Enforcement `json:"enforcement,omitempty"`
+	// Whether the pods verify their mesh over the network before they start; without it they do not.
+	// +optional
+	Verification *Verification `json:"verification,omitempty"`
 }
 
 // ModelSource says which model.

@@ -47,4 +47,6 @@ const (
 	ConditionAllocationsCurrent = "AllocationsCurrent"
 	// ConditionDegraded says that members of a mesh are lost (mesh).
 	ConditionDegraded = "Degraded"
+	// ConditionVerified says that the pods verified their mesh over the network (mesh).
+	ConditionVerified = "Verified"
 )

@@ -37,3 +37,13 @@ func (s *AcceleratorInventoryStatus) NetworkShare() int64 {
 	}
 	return min(fastest[kind], sum[kind]/max(1, devices))
 }
+
+// SendsOverRDMA says whether the node's share of the network is one of ports with RDMA, over which no TCP goes.
+func (s *AcceleratorInventoryStatus) SendsOverRDMA() bool {
+	for i := range s.NICs {
+		if nic := &s.NICs[i]; nic.Up && nic.Gbps > 0 && rdma[nic.Kind] {
+			return true
+		}
+	}
+	return false
+}

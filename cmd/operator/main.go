@@ -68,6 +68,7 @@ func command() *cobra.Command {
 	flags.StringVar(&options.MetricsAddress, "metrics-address", options.MetricsAddress, `address of /metrics; "0" does not serve it`)
 	flags.StringVar(&webhookAddress, "webhook-address", "0", `address of the webhook that binds pods; "0" serves none`)
 	flags.StringVar(&webhookService, "webhook-service", "rankwright-webhook", "Service of the webhook in the operator's namespace; its certificates are for it")
+	flags.StringVar(&options.VerifierImage, "verifier-image", "", "image of the init container that verifies meshes, which is the node agent's; without it pods verify none")
 	flags.StringVar(&level, "log-level", "info", "least level that is logged: debug, info, warn or error")
 	return cmd
 }

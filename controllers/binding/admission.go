@@ -22,6 +22,8 @@ const Path = "/bind-pods"
 type Admitter struct {
 	// Reader reads placements, plans, meshes and inventories; it may be a cache.
 	Reader client.Reader
+	// VerifierImage is the image of the container that verifies meshes; empty adds none.
+	VerifierImage string
 }
 
 // Handle makes a pod of a placement wait for its place, or refuses it with the reason.
@@ -38,6 +40,7 @@ func (a *Admitter) Handle(ctx context.Context, request admission.Request) admiss
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
+	offer.VerifierImage = a.VerifierImage
 	warnings, err := binding.Admit(pod, offer)
 	var refusal *binding.Refusal
 	if errors.As(err, &refusal) {

@@ -101,7 +101,11 @@ func (r *Reconciler) bundle(ctx context.Context, mesh *v1alpha1.DeviceMesh, plan
 	if err != nil {
 		return nil, err
 	}
-	return job.Write(placement.Annotations[launch.AnnotationLauncher])
+	bundle, err := job.Write(placement.Annotations[launch.AnnotationLauncher])
+	if err != nil || !placement.Spec.Verification.Asked() {
+		return bundle, err
+	}
+	return bundle, r.addTasks(ctx, bundle, mesh, job, placement.Spec.Verification)
 }
 
 // npus are the Ascend devices of a mesh's nodes.

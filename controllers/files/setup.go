@@ -20,9 +20,9 @@ import (
 func (r *Reconciler) Setup(mgr manager.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("files").
-		For(&v1alpha1.DeviceMesh{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.DeviceMesh{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, verificationChanged))).
 		Owns(&corev1.ConfigMap{}, builder.OnlyMetadata).
-		Watches(&v1alpha1.ModelPlacement{}, handler.EnqueueRequestsFromMapFunc(meshOfPlacement), builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
+		Watches(&v1alpha1.ModelPlacement{}, handler.EnqueueRequestsFromMapFunc(meshOfPlacement), builder.WithPredicates(predicate.Or(predicate.AnnotationChangedPredicate{}, predicate.GenerationChangedPredicate{}))).
 		Watches(&v1alpha1.ShardingPlan{}, handler.EnqueueRequestsFromMapFunc(meshOfPlan), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(r)
 }

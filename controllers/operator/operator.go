@@ -34,6 +34,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/placement"
 	"github.com/rankwright/rankwright/controllers/slots"
 	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/controllers/verification"
 )
 
 // Options are the settings of an operator.
@@ -50,6 +51,8 @@ type Options struct {
 	MetricsAddress string
 	// Webhook serves the webhook of pods; nil serves none.
 	Webhook *Webhook
+	// VerifierImage is the image of the init container that verifies meshes, that of the node agent; empty verifies none.
+	VerifierImage string
 	// Log takes what the operator says.
 	Log logr.Logger
 
@@ -120,6 +123,10 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	if err := binder.Setup(mgr); err != nil {
 		return nil, fmt.Errorf("controller of binding: %w", err)
 	}
+	judge := &verification.Reconciler{Client: reconciler.Client, Events: reconciler.Events, Now: time.Now}
+	if err := judge.Setup(mgr); err != nil {
+		return nil, fmt.Errorf("controller of verification: %w", err)
+	}
 	if options.Webhook != nil {
 		if err := options.Webhook.setup(mgr, direct, options); err != nil {
 			return nil, err
@@ -172,6 +179,9 @@ func newReconciler(mgr manager.Manager, direct client.WithWatch, options Options
 	}
 	counted, err := placement.NewMetrics(options.Registry, mgr.GetCache())
 	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	if err := options.Registry.Register(verification.Metrics{Cache: mgr.GetCache()}); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
 	return &placement.Reconciler{

@@ -71,7 +71,7 @@ func (w *Webhook) setup(mgr manager.Manager, direct client.Client, options Optio
 		c.MinVersion = tls.VersionTLS12
 		c.GetCertificate = keeper.Certificate
 	}}})
-	server.Register(binding.Path, &admission.Webhook{Handler: &binding.Admitter{Reader: mgr.GetCache()}})
+	server.Register(binding.Path, &admission.Webhook{Handler: &binding.Admitter{Reader: mgr.GetCache(), VerifierImage: options.VerifierImage}})
 	if err := mgr.Add(server); err != nil {
 		return fmt.Errorf("server of the webhook: %w", err)
 	}

@@ -25,6 +25,7 @@ func (r *Reconciler) writeMeshStatus(ctx context.Context, p *pass, slowest []v1a
 	next.SlowestLinks = slowest
 	// What a verification measured is not the operator's to write.
 	next.Verified, current.Verified = nil, nil
+	next.Findings, current.Findings = nil, nil
 	// Other conditions have other writers.
 	current.Conditions = slices.DeleteFunc(slices.Clone(current.Conditions), func(c metav1.Condition) bool {
 		return meta.FindStatusCondition(next.Conditions, c.Type) == nil

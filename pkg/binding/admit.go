@@ -37,6 +37,11 @@ func Admit(pod *corev1.Pod, offer *Offer) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	more, err := verify(pod, offer)
+	if err != nil {
+		return nil, err
+	}
+	warnings = append(warnings, more...)
 	annotate(pod, launch.AnnotationPodDevices, launch.PodDevicesText(devices))
 	annotate(pod, AnnotationContainer, pod.Spec.Containers[container].Name)
 	if !Gated(pod) {

@@ -19,6 +19,8 @@ type Offer struct {
 	Mesh *v1alpha1.DeviceMesh
 	// Resource is the extended resource by which a device of a node is served to pods; empty where it is not.
 	Resource func(node string, device v1alpha1.DeviceID) string
+	// VerifierImage is the image of the container that verifies meshes; empty where there is none.
+	VerifierImage string
 
 	// places are those of the mesh once a pod asked for them: many pods may.
 	places []launch.Pod

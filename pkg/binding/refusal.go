@@ -16,6 +16,7 @@ const (
 	ReasonGroupsDiffer       = "GroupsDiffer"
 	ReasonDevicesDiffer      = "DevicesDiffer"
 	ReasonContainerUnknown   = "ContainerUnknown"
+	ReasonVerifierMissing    = "VerifierMissing"
 	ReasonEnforcementUnknown = "EnforcementUnknown"
 	ReasonAffinityEmpty      = "AffinityEmpty"
 )

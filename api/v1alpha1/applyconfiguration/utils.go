@@ -84,6 +84,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.MemoryUseApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MeshDimension"):
 		return &apiv1alpha1.MeshDimensionApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("MeshEnd"):
+		return &apiv1alpha1.MeshEndApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MeshMember"):
 		return &apiv1alpha1.MeshMemberApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MeshShape"):
@@ -158,6 +160,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.TopologyRequirementsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TrainingWorkload"):
 		return &apiv1alpha1.TrainingWorkloadApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Verification"):
+		return &apiv1alpha1.VerificationApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("VerificationFinding"):
+		return &apiv1alpha1.VerificationFindingApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("VerifiedBandwidth"):
 		return &apiv1alpha1.VerifiedBandwidthApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Workload"):

@@ -33,6 +33,7 @@ const (
 	operatorNamespace = "rankwright-operator"
 	patience          = time.Minute
 	gpu               = "rankwright.dev/nvidia-gpu"
+	verifierImage     = "example.com/node-agent:test"
 )
 
 var cluster *controlplane.ControlPlane
@@ -117,7 +118,7 @@ func (w *world) operate(now func() time.Time) (stop func()) {
 	w.must(err)
 	options := operator.Options{
 		Namespace: operatorNamespace, AgentNamespace: "rankwright-node-agent", HealthAddress: "0", MetricsAddress: "0",
-		Planner: firstFit, Registry: prometheus.NewRegistry(),
+		Planner: firstFit, Registry: prometheus.NewRegistry(), VerifierImage: verifierImage,
 		Webhook: &operator.Webhook{Address: "127.0.0.1", Port: w.port, Hosts: []string{"127.0.0.1"}, Now: now, Period: 200 * time.Millisecond},
 	}
 	if testing.Verbose() {

@@ -52,7 +52,7 @@ func TestOperatorServesProbesAndMetrics(t *testing.T) {
 	lease := &coordinationv1.Lease{}
 	w.must(w.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: "rankwright-operator"}, lease))
 
-	w.awaitEvents("llm", "Planned")
+	w.awaitEvents("Planned")
 	w.must(cmd.Process.Signal(os.Interrupt))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("the operator did not end cleanly: %v\n%s", err, log.String())

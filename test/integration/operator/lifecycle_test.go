@@ -55,18 +55,18 @@ func TestPlacementIsPlacedWhenDevicesAppear(t *testing.T) {
 			t.Errorf("%T: owners %v, labels %v", child, child.GetOwnerReferences(), child.GetLabels())
 		}
 	}
-	w.awaitEvents("llm", "Unplaceable", "Planned")
+	w.awaitEvents("Unplaceable", "Planned")
 }
 
-// awaitEvents waits for events with the reasons about a placement.
-func (w world) awaitEvents(name string, reasons ...string) {
+// awaitEvents waits for events with the reasons about placement llm, or its mesh.
+func (w world) awaitEvents(reasons ...string) {
 	w.Helper()
 	for _, reason := range reasons {
 		w.eventually("there is an event "+reason, func(ctx context.Context) bool {
 			var events eventsv1.EventList
 			w.must(w.List(ctx, &events, client.InNamespace(testNamespace)))
 			for _, e := range events.Items {
-				if e.Regarding.Name == name && e.Reason == reason {
+				if e.Regarding.Name == "llm" && e.Reason == reason {
 					return true
 				}
 			}
@@ -108,7 +108,7 @@ func TestPlacementScales(t *testing.T) {
 		t.Errorf("scaled to zero: %+v", none.Status)
 	}
 	w.eventually("nothing is reserved", func(ctx context.Context) bool { return w.children(ctx, "llm") == 0 })
-	w.awaitEvents("llm", "Replanned", "Released")
+	w.awaitEvents("Replanned", "Released")
 
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 2 })
 	w.eventually("it is placed again", func(context.Context) bool { return w.placement("llm").Status.Replicas == 2 })

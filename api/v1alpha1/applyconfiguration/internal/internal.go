@@ -495,6 +495,12 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: associative
           keys:
           - type
+    - name: findings
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.VerificationFinding
+          elementRelationship: atomic
     - name: lostRanks
       type:
         list:
@@ -678,6 +684,8 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.rankwright.rankwright.api.v1alpha1.FactSource
   scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.FailurePolicy
+  scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.FindingReason
   scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.HealthState
   scalar: string
@@ -955,6 +963,27 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: size
       type:
         scalar: numeric
+- name: com.github.rankwright.rankwright.api.v1alpha1.MeshEnd
+  map:
+    fields:
+    - name: devices
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.DeviceID
+          elementRelationship: atomic
+    - name: firstRank
+      type:
+        scalar: numeric
+    - name: index
+      type:
+        scalar: numeric
+    - name: name
+      type:
+        scalar: string
+    - name: node
+      type:
+        scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.MeshMember
   map:
     fields:
@@ -1100,6 +1129,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: topology
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.TopologyRequirements
+    - name: verification
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.Verification
     - name: workload
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.Workload
@@ -1758,13 +1790,63 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.TrainingSharding
       default: None
+- name: com.github.rankwright.rankwright.api.v1alpha1.Verification
+  map:
+    fields:
+    - name: deadlineSeconds
+      type:
+        scalar: numeric
+      default: 300
+    - name: minimumSharePercent
+      type:
+        scalar: numeric
+      default: 25
+    - name: mode
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.VerificationMode
+      default: Report
+- name: com.github.rankwright.rankwright.api.v1alpha1.VerificationFinding
+  map:
+    fields:
+    - name: expectedMBps
+      type:
+        scalar: numeric
+    - name: group
+      type:
+        scalar: string
+    - name: mbps
+      type:
+        scalar: numeric
+    - name: message
+      type:
+        scalar: string
+    - name: peer
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.MeshEnd
+    - name: pod
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.MeshEnd
+    - name: reason
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.FindingReason
+    - name: replica
+      type:
+        scalar: numeric
+- name: com.github.rankwright.rankwright.api.v1alpha1.VerificationMode
+  scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.VerifiedBandwidth
   map:
     fields:
     - name: group
       type:
         scalar: string
+    - name: latencyMicros
+      type:
+        scalar: numeric
     - name: mbps
+      type:
+        scalar: numeric
+    - name: plannedMBps
       type:
         scalar: numeric
     - name: time

@@ -19,6 +19,8 @@ type DeviceMeshStatusApplyConfiguration struct {
 	SlowestLinks []SlowestLinkApplyConfiguration `json:"slowestLinks,omitempty"`
 	// Bandwidth by group, as a verification measured it.
 	Verified []VerifiedBandwidthApplyConfiguration `json:"verified,omitempty"`
+	// What a verification found wrong, worst first; the condition Verified says how much there is in all.
+	Findings []VerificationFindingApplyConfiguration `json:"findings,omitempty"`
 }
 
 // DeviceMeshStatusApplyConfiguration constructs a declarative configuration of the DeviceMeshStatus type for use with
@@ -75,6 +77,19 @@ func (b *DeviceMeshStatusApplyConfiguration) WithVerified(values ...*VerifiedBan
 			panic("nil value passed to WithVerified")
 		}
 		b.Verified = append(b.Verified, *values[i])
+	}
+	return b
+}
+
+// WithFindings adds the given value to the Findings field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Findings field.
+func (b *DeviceMeshStatusApplyConfiguration) WithFindings(values ...*VerificationFindingApplyConfiguration) *DeviceMeshStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithFindings")
+		}
+		b.Findings = append(b.Findings, *values[i])
 	}
 	return b
 }

@@ -36,6 +36,8 @@ type ModelPlacementSpecApplyConfiguration struct {
 	// How the plan's devices are kept for the placement's pods. Slot offers each one under a resource of its own, which the
 	// mesh names; with Advisory any pod that asks for the kind may get it, and the plan only says which it should be.
 	Enforcement *apiv1alpha1.Enforcement `json:"enforcement,omitempty"`
+	// Whether the pods verify their mesh over the network before they start; without it they do not.
+	Verification *VerificationApplyConfiguration `json:"verification,omitempty"`
 }
 
 // ModelPlacementSpecApplyConfiguration constructs a declarative configuration of the ModelPlacementSpec type for use with
@@ -137,5 +139,13 @@ func (b *ModelPlacementSpecApplyConfiguration) WithOnFailure(value apiv1alpha1.F
 // If called multiple times, the Enforcement field is set to the value of the last call.
 func (b *ModelPlacementSpecApplyConfiguration) WithEnforcement(value apiv1alpha1.Enforcement) *ModelPlacementSpecApplyConfiguration {
 	b.Enforcement = &value
+	return b
+}
+
+// WithVerification sets the Verification field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Verification field is set to the value of the last call.
+func (b *ModelPlacementSpecApplyConfiguration) WithVerification(value *VerificationApplyConfiguration) *ModelPlacementSpecApplyConfiguration {
+	b.Verification = value
 	return b
 }

@@ -13,8 +13,12 @@ import (
 type VerifiedBandwidthApplyConfiguration struct {
 	// Name of the groups.
 	Group *string `json:"group,omitempty"`
-	// Bus bandwidth of an all-reduce in MB/s.
+	// Bus bandwidth of an all-reduce between pods in MB/s; 0 where all groups are within pods.
 	MBps *int64 `json:"mbps,omitempty"`
+	// What the plan assumes of the slowest pod's network in MB/s; absent where it is not known or cannot be compared.
+	PlannedMBps *int64 `json:"plannedMBps,omitempty"`
+	// Time of the smallest all-reduce in microseconds, of the slowest group.
+	LatencyMicros *int64 `json:"latencyMicros,omitempty"`
 	// When it was measured.
 	Time *v1.Time `json:"time,omitempty"`
 }
@@ -38,6 +42,22 @@ func (b *VerifiedBandwidthApplyConfiguration) WithGroup(value string) *VerifiedB
 // If called multiple times, the MBps field is set to the value of the last call.
 func (b *VerifiedBandwidthApplyConfiguration) WithMBps(value int64) *VerifiedBandwidthApplyConfiguration {
 	b.MBps = &value
+	return b
+}
+
+// WithPlannedMBps sets the PlannedMBps field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PlannedMBps field is set to the value of the last call.
+func (b *VerifiedBandwidthApplyConfiguration) WithPlannedMBps(value int64) *VerifiedBandwidthApplyConfiguration {
+	b.PlannedMBps = &value
+	return b
+}
+
+// WithLatencyMicros sets the LatencyMicros field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LatencyMicros field is set to the value of the last call.
+func (b *VerifiedBandwidthApplyConfiguration) WithLatencyMicros(value int64) *VerifiedBandwidthApplyConfiguration {
+	b.LatencyMicros = &value
 	return b
 }
 

@@ -1,0 +1,136 @@
+package v1alpha1
+
+// Verification says whether the pods of a placement verify their mesh before they start, and what follows.
+type Verification struct {
+	// Off verifies nothing. Report measures, writes what was found into the status of the mesh, and starts the pods whatever
+	// it was. Require starts them only when nothing was wrong; until then they begin again.
+	// +optional
+	// +kubebuilder:default=Report
+	Mode VerificationMode `json:"mode,omitempty"`
+	// Time in seconds that each pod has from its start, the wait for the other pods among it. A quarter of it, and at most a
+	// minute, is kept for finding out which link is at fault.
+	// +optional
+	// +kubebuilder:default=300
+	// +kubebuilder:validation:Minimum=10
+	// +kubebuilder:validation:Maximum=86400
+	DeadlineSeconds int32 `json:"deadlineSeconds,omitempty"`
+	// Share in percent of what is expected of a link below which it is slow. Expected is the median of the links between the
+	// placement's pods and, where the plan's network is Ethernet without RDMA, what the plan assumes; never more than the
+	// program that measures can move itself. 0 calls no link slow.
+	// +optional
+	// +kubebuilder:default=25
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	MinimumSharePercent *int32 `json:"minimumSharePercent,omitempty"`
+}
+
+// VerificationMode is what becomes of a verification.
+// +kubebuilder:validation:Enum=Off;Report;Require
+type VerificationMode string
+
+// The modes.
+const (
+	VerificationOff     VerificationMode = "Off"
+	VerificationReport  VerificationMode = "Report"
+	VerificationRequire VerificationMode = "Require"
+)
+
+// Defaults of Verification, for objects that no API server completed.
+const (
+	DefaultVerificationDeadlineSeconds     = 300
+	DefaultVerificationMinimumSharePercent = 25
+)
+
+// Asked says whether a mesh is to be verified.
+func (v *Verification) Asked() bool { return v != nil && v.Mode != VerificationOff }
+
+// Deadline is the time in seconds that a pod has.
+func (v *Verification) Deadline() int32 {
+	if v == nil || v.DeadlineSeconds == 0 {
+		return DefaultVerificationDeadlineSeconds
+	}
+	return v.DeadlineSeconds
+}
+
+// MinimumShare is the share in percent below which a link is slow.
+func (v *Verification) MinimumShare() int32 {
+	if v == nil || v.MinimumSharePercent == nil {
+		return DefaultVerificationMinimumSharePercent
+	}
+	return *v.MinimumSharePercent
+}
+
+// FindingReason is what is wrong with a mesh.
+// +kubebuilder:validation:Enum=PodMissing;PodUnreachable;ResultWrong;LinkBroken;LinkSlow;GroupFailed;ReportInvalid
+type FindingReason string
+
+// The reasons, worst first.
+const (
+	// FindingPodMissing is a pod that said nothing until the deadline.
+	FindingPodMissing FindingReason = "PodMissing"
+	// FindingPodUnreachable is a pod that no other reaches.
+	FindingPodUnreachable FindingReason = "PodUnreachable"
+	// FindingReportInvalid is a pod whose message is none of a verification.
+	FindingReportInvalid FindingReason = "ReportInvalid"
+	// FindingResultWrong is a link, or a group, that delivers other bytes than were sent.
+	FindingResultWrong FindingReason = "ResultWrong"
+	// FindingLinkBroken is a link over which two pods do not reach each other, or that breaks.
+	FindingLinkBroken FindingReason = "LinkBroken"
+	// FindingLinkSlow is a link that moves less than its share of what is expected.
+	FindingLinkSlow FindingReason = "LinkSlow"
+	// FindingGroupFailed is a group whose collectives fail although its links do not.
+	FindingGroupFailed FindingReason = "GroupFailed"
+)
+
+// VerificationFinding is something that is wrong with a mesh.
+type VerificationFinding struct {
+	// What is wrong.
+	Reason FindingReason `json:"reason"`
+	// Copy.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Replica int32 `json:"replica,omitempty"`
+	// The pod, or the end of a link that sends.
+	Pod MeshEnd `json:"pod"`
+	// The other end of a link.
+	// +optional
+	Peer *MeshEnd `json:"peer,omitempty"`
+	// Name of the groups in which it showed.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Group string `json:"group,omitempty"`
+	// What was measured in MB/s.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MBps int64 `json:"mbps,omitempty"`
+	// What was expected in MB/s.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ExpectedMBps int64 `json:"expectedMBps,omitempty"`
+	// The same for people.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+}
+
+// MeshEnd is a pod's place in a mesh.
+type MeshEnd struct {
+	// Number of the pod among all of the mesh.
+	// +kubebuilder:validation:Minimum=0
+	Index int32 `json:"index"`
+	// Name of the pod; absent where there is none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+	// Node where it belongs.
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node"`
+	// Its first rank in the copy.
+	// +kubebuilder:validation:Minimum=0
+	FirstRank int32 `json:"firstRank"`
+	// Its devices in order of rank, at most 16 of them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Devices []DeviceID `json:"devices,omitempty"`
+}

@@ -1,0 +1,79 @@
+package files
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/launch"
+	"github.com/rankwright/rankwright/pkg/mesh"
+	"github.com/rankwright/rankwright/pkg/mesh/verification"
+)
+
+// addTasks adds what the pods of each copy verify to the copy's files.
+func (r *Reconciler) addTasks(ctx context.Context, bundle *launch.Bundle, m *v1alpha1.DeviceMesh, job *launch.Job, asked *v1alpha1.Verification) error {
+	hosts, err := r.hosts(ctx, &m.Spec)
+	if err != nil {
+		return err
+	}
+	tasks, err := verification.Tasks(m, job, hosts, asked, verification.Final(m, asked))
+	if err != nil {
+		return fmt.Errorf("verification: %w", err)
+	}
+	for i := range bundle.Copies {
+		text, err := tasks[i].Text()
+		if err != nil {
+			return err
+		}
+		bundle.Copies[i].Files = append(bundle.Copies[i].Files, launch.File{Name: verification.File(i), Content: text})
+	}
+	return nil
+}
+
+// hosts are the inventories of a mesh's nodes, of those that have one.
+func (r *Reconciler) hosts(ctx context.Context, spec *v1alpha1.DeviceMeshSpec) (mesh.Hosts, error) {
+	hosts := mesh.Hosts{}
+	for i := range spec.Members {
+		m := &spec.Members[i]
+		if _, known := hosts[m.Node]; known {
+			continue
+		}
+		inventory := &v1alpha1.AcceleratorInventory{}
+		err := r.Client.Get(ctx, client.ObjectKey{Name: m.Node}, inventory)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("read inventory %s: %w", m.Node, err)
+		}
+		host := mesh.Host{Address: m.Address}
+		if err == nil {
+			host.Inventory = &inventory.Status
+		}
+		hosts[m.Node] = host
+	}
+	return hosts, nil
+}
+
+// verificationChanged lets through what a verification says of a mesh: the files tell pods that come later.
+var verificationChanged = predicate.Funcs{
+	CreateFunc:  func(event.CreateEvent) bool { return true },
+	DeleteFunc:  func(event.DeleteEvent) bool { return true },
+	GenericFunc: func(event.GenericEvent) bool { return true },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, wasMesh := e.ObjectOld.(*v1alpha1.DeviceMesh)
+		after, isMesh := e.ObjectNew.(*v1alpha1.DeviceMesh)
+		return wasMesh && isMesh && verified(before) != verified(after)
+	},
+}
+
+// verified is what of the condition decides whether a verification is over.
+func verified(m *v1alpha1.DeviceMesh) [2]any {
+	c := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionVerified)
+	if c == nil {
+		return [2]any{}
+	}
+	return [2]any{c.Status, c.ObservedGeneration}
+}

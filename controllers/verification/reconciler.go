@@ -1,0 +1,117 @@
+// Package verification writes into the status of meshes what their pods found when they verified them. Pods write no object
+// of ours: what they say is the termination message of their verifying container, which the kubelet writes into the pod's
+// status. docs/verification.md has the whole contract.
+package verification
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/launch"
+	"github.com/rankwright/rankwright/pkg/mesh/verification"
+)
+
+// fieldManager is that of the Secrets, and of the condition and what was measured.
+const fieldManager = v1alpha1.OperatorFieldManager + "-verification"
+
+const (
+	// grace is how long after the deadline messages may come: the kubelet writes a pod's status at its own pace.
+	grace = 30 * time.Second
+	// keyPeriod is how often the Secret of a mesh is made anew where somebody deleted it. The operator may create Secrets
+	// and cannot read any, so that trying is all it can do.
+	keyPeriod = 30 * time.Second
+)
+
+// Reconciler keeps keys and verdicts of the meshes whose placements ask for verification.
+type Reconciler struct {
+	// Client reads from the cache and writes.
+	Client client.Client
+	// Events takes the events of meshes.
+	Events events.EventRecorder
+	// Now is the clock of deadlines and conditions.
+	Now func() time.Time
+
+	mu sync.Mutex
+	// keyed is when the Secret of a mesh was made or found last.
+	keyed map[types.UID]time.Time
+}
+
+// Reconcile judges one mesh.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	mesh, placement := &v1alpha1.DeviceMesh{}, &v1alpha1.ModelPlacement{}
+	err := r.Client.Get(ctx, request.NamespacedName, mesh)
+	if apierrors.IsNotFound(err) {
+		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("read mesh: %w", err)
+	}
+	err = r.Client.Get(ctx, client.ObjectKey{Namespace: mesh.Namespace, Name: mesh.Spec.Placement.Name}, placement)
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("read placement %s: %w", mesh.Spec.Placement.Name, err)
+	}
+	if err != nil || string(placement.UID) != mesh.Spec.Placement.UID || !mesh.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	asked := placement.Spec.Verification
+	if !asked.Asked() {
+		return ctrl.Result{}, r.forget(ctx, mesh)
+	}
+	if err := r.keepKey(ctx, mesh); err != nil {
+		return ctrl.Result{}, err
+	}
+	if verification.Final(mesh, asked) {
+		return ctrl.Result{}, nil
+	}
+	return r.judge(ctx, mesh, placement)
+}
+
+// judge says what the pods of a mesh have said until now.
+func (r *Reconciler) judge(ctx context.Context, mesh *v1alpha1.DeviceMesh, placement *v1alpha1.ModelPlacement) (ctrl.Result, error) {
+	options, err := launch.OptionsOf(placement.Annotations)
+	if err != nil {
+		return ctrl.Result{}, r.write(ctx, mesh, &verification.Verdict{Status: metav1.ConditionUnknown, Reason: verification.ReasonPending, Message: err.Error()})
+	}
+	seats, err := launch.Pods(&mesh.Spec, options.PodDevices)
+	if err != nil {
+		return ctrl.Result{}, r.write(ctx, mesh, &verification.Verdict{Status: metav1.ConditionUnknown, Reason: verification.ReasonPending, Message: err.Error()})
+	}
+	var pods corev1.PodList
+	err = r.Client.List(ctx, &pods, client.InNamespace(mesh.Namespace),
+		client.MatchingLabels{v1alpha1.LabelPlacement: mesh.Spec.Placement.Name, v1alpha1.LabelPlan: mesh.Spec.Plan})
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("list pods of mesh %s: %w", mesh.Name, err)
+	}
+	states, began := statesOf(mesh, seats, pods.Items)
+	expired, left := r.expired(began, placement.Spec.Verification)
+	verdict := verification.Judge(states, expired)
+	if err := r.write(ctx, mesh, &verdict); err != nil {
+		return ctrl.Result{}, err
+	}
+	if verdict.Status == metav1.ConditionUnknown {
+		return ctrl.Result{RequeueAfter: min(left, keyPeriod)}, nil
+	}
+	return ctrl.Result{RequeueAfter: keyPeriod}, nil
+}
+
+// expired says whether the deadline has passed since the first pod started, and how long it is until then. Before a pod has
+// started none passes.
+func (r *Reconciler) expired(began time.Time, asked *v1alpha1.Verification) (bool, time.Duration) {
+	if began.IsZero() {
+		return false, keyPeriod
+	}
+	end := began.Add(time.Duration(asked.Deadline())*time.Second + grace)
+	left := end.Sub(r.Now())
+	return left <= 0, max(left, time.Second)
+}

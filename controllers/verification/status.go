@@ -1,0 +1,102 @@
+package verification
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh/verification"
+)
+
+// maxEvents is how many findings of a verdict become events of their own; the status has more.
+const maxEvents = 5
+
+// write writes a verdict where it changed, and tells what is new by events.
+func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, verdict *verification.Verdict) error {
+	conditions := slices.Clone(mesh.Status.Conditions)
+	meta.SetStatusCondition(&conditions, metav1.Condition{
+		Type: v1alpha1.ConditionVerified, Status: verdict.Status, Reason: verdict.Reason, Message: verdict.Message,
+		ObservedGeneration: mesh.Generation, LastTransitionTime: metav1.NewTime(r.Now()).Rfc3339Copy(),
+	})
+	next := v1alpha1.DeviceMeshStatus{
+		Conditions: []metav1.Condition{*meta.FindStatusCondition(conditions, v1alpha1.ConditionVerified)},
+		Verified:   r.timed(mesh.Status.Verified, verdict.Verified), Findings: verdict.Findings,
+	}
+	before := meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionVerified)
+	if before != nil && equality.Semantic.DeepEqual(*before, next.Conditions[0]) &&
+		equality.Semantic.DeepEqual(mesh.Status.Verified, next.Verified) && equality.Semantic.DeepEqual(mesh.Status.Findings, next.Findings) {
+		return nil
+	}
+	if err := r.apply(ctx, mesh, &next); err != nil {
+		return err
+	}
+	if before == nil || before.Status != verdict.Status || before.Reason != verdict.Reason || before.ObservedGeneration != mesh.Generation {
+		r.tell(mesh, verdict)
+	}
+	return nil
+}
+
+// timed gives what was measured its time: that of before where it is the same.
+func (r *Reconciler) timed(before, measured []v1alpha1.VerifiedBandwidth) []v1alpha1.VerifiedBandwidth {
+	now := metav1.NewTime(r.Now()).Rfc3339Copy()
+	next := slices.Clone(measured)
+	for i := range next {
+		next[i].Time = now
+		for _, old := range before {
+			same := next[i]
+			same.Time = old.Time
+			if equality.Semantic.DeepEqual(same, old) {
+				next[i].Time = old.Time
+			}
+		}
+	}
+	return next
+}
+
+// tell makes events of a verdict.
+func (r *Reconciler) tell(mesh *v1alpha1.DeviceMesh, verdict *verification.Verdict) {
+	switch verdict.Status {
+	case metav1.ConditionTrue:
+		r.Events.Eventf(mesh, nil, corev1.EventTypeNormal, verdict.Reason, "Verify", "%s", verdict.Message)
+	case metav1.ConditionFalse:
+		for i := range verdict.Findings[:min(len(verdict.Findings), maxEvents)] {
+			f := &verdict.Findings[i]
+			r.Events.Eventf(mesh, nil, corev1.EventTypeWarning, string(f.Reason), "Verify", "%s", f.Message)
+		}
+	case metav1.ConditionUnknown:
+	}
+}
+
+// forget takes back what a verification said, where none is asked for any more.
+func (r *Reconciler) forget(ctx context.Context, mesh *v1alpha1.DeviceMesh) error {
+	if meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionVerified) == nil {
+		return nil
+	}
+	return r.apply(ctx, mesh, &v1alpha1.DeviceMeshStatus{})
+}
+
+// apply writes our part of a status, and nothing else of it.
+func (r *Reconciler) apply(ctx context.Context, mesh *v1alpha1.DeviceMesh, status *v1alpha1.DeviceMeshStatus) error {
+	text, err := json.Marshal(status)
+	if err != nil {
+		return fmt.Errorf("write status of mesh %s: %w", mesh.Name, err)
+	}
+	var patch apply.DeviceMeshStatusApplyConfiguration
+	if err := json.Unmarshal(text, &patch); err != nil {
+		return fmt.Errorf("write status of mesh %s: %w", mesh.Name, err)
+	}
+	err = r.Client.Status().Apply(ctx, apply.DeviceMesh(mesh.Name, mesh.Namespace).WithUID(mesh.UID).WithStatus(&patch), client.FieldOwner(fieldManager))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("apply status of mesh %s: %w", mesh.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package binding
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh/verification"
+)
+
+// keyVolume is the volume with the mesh's key, which only the verifying container mounts.
+const keyVolume = "rankwright-mesh-key"
+
+// What the verifying container asks for: it holds a few buffers of 16 MiB, and computes while it measures.
+var (
+	verifierCPU    = resource.MustParse("100m")
+	verifierMemory = resource.MustParse("64Mi")
+	verifierLimit  = resource.MustParse("512Mi")
+)
+
+// anybody may run the container: it owns no file.
+const anybody = 65532
+
+// verify makes a pod verify its mesh before its other containers start, where the placement asks for that: by an init
+// container before all others, unless the pod has a container of that name itself, as those of a Job that does nothing else.
+// It returns a warning where there is no image of it.
+func verify(pod *corev1.Pod, offer *Offer) ([]string, error) {
+	asked := offer.Placement.Spec.Verification
+	if !asked.Asked() {
+		return nil, nil
+	}
+	own := slices.IndexFunc(pod.Spec.Containers, isVerifier)
+	switch {
+	case own >= 0:
+	case offer.VerifierImage != "":
+		addVerifier(pod, offer.VerifierImage)
+	case asked.Mode == v1alpha1.VerificationRequire:
+		return nil, refuse(ReasonVerifierMissing, "placement %s requires verification, and the operator has no image for it: start it with --verifier-image", offer.Placement.Name)
+	default:
+		return []string{"placement " + offer.Placement.Name + " asks for verification, and the operator has no image for it (--verifier-image): the pod verifies nothing"}, nil
+	}
+	pod.Spec.Volumes = put(pod.Spec.Volumes, keyVolumeOf(pod.Labels[v1alpha1.LabelPlacement]), func(v corev1.Volume) bool { return v.Name == keyVolume })
+	mount := corev1.VolumeMount{Name: keyVolume, MountPath: verification.KeyFolder, ReadOnly: true}
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			if c := &containers[i]; isVerifier(*c) {
+				c.VolumeMounts = put(c.VolumeMounts, mount, func(m corev1.VolumeMount) bool { return m.Name == keyVolume })
+			}
+		}
+	}
+	return nil, nil
+}
+
+func isVerifier(c corev1.Container) bool { return c.Name == verification.Container }
+
+// addVerifier puts the init container before all others. One that is there already, because the webhook was called before,
+// keeps what the API server and others have added to it.
+func addVerifier(pod *corev1.Pod, image string) {
+	c := verifierOf(pod, image)
+	if at := slices.IndexFunc(pod.Spec.InitContainers, isVerifier); at >= 0 {
+		c = pod.Spec.InitContainers[at]
+		pod.Spec.InitContainers = slices.Delete(pod.Spec.InitContainers, at, at+1)
+	}
+	pod.Spec.InitContainers = slices.Insert(pod.Spec.InitContainers, 0, c)
+}
+
+func verifierOf(pod *corev1.Pod, image string) corev1.Container {
+	yes, no, uid := true, false, int64(anybody)
+	c := corev1.Container{
+		Name: verification.Container, Image: image, ImagePullPolicy: corev1.PullIfNotPresent, Args: []string{"verify-mesh"},
+		TerminationMessagePath: corev1.TerminationMessagePathDefault, TerminationMessagePolicy: corev1.TerminationMessageReadFile,
+		Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: verifierCPU, corev1.ResourceMemory: verifierMemory},
+			Limits:   corev1.ResourceList{corev1.ResourceMemory: verifierLimit},
+		},
+		SecurityContext: &corev1.SecurityContext{
+			RunAsNonRoot: &yes, RunAsUser: &uid, RunAsGroup: &uid, AllowPrivilegeEscalation: &no, ReadOnlyRootFilesystem: &yes,
+			Capabilities:   &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+		},
+	}
+	// With the host's network a port would be taken on the node, and pods of several copies have others.
+	if !pod.Spec.HostNetwork {
+		c.Ports = []corev1.ContainerPort{{Name: "rw-verify", ContainerPort: verification.Port, Protocol: corev1.ProtocolTCP}}
+	}
+	return c
+}
+
+// keyVolumeOf holds the key of a placement's mesh. The pod waits for it.
+func keyVolumeOf(placement string) corev1.Volume {
+	readable := corev1.SecretVolumeSourceDefaultMode
+	return corev1.Volume{Name: keyVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
+		SecretName: verification.SecretName(placement), DefaultMode: &readable,
+		Items: []corev1.KeyToPath{{Key: verification.KeyFile, Path: verification.KeyFile}},
+	}}}
+}

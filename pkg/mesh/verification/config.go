@@ -1,0 +1,60 @@
+package verification
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/rankwright/rankwright/pkg/mesh/collective"
+)
+
+// Config is what a pod needs to verify its part of a mesh.
+type Config struct {
+	Task *Task
+	// Place is the pod's in Task.Pods.
+	Place int
+	// Key is the mesh's.
+	Key []byte
+	// Listener takes the connections of the other pods; the verification closes it.
+	Listener net.Listener
+	// Dial connects to another pod; nil means net.Dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Silence is after how long without a sign of life a pod is lost; 0 means collective's.
+	Silence time.Duration
+	// Now measures times; nil means the machine's clock.
+	Now func() time.Time
+	// Log takes what happens; nil means nobody.
+	Log *slog.Logger
+}
+
+func (c *Config) complete() error {
+	switch {
+	case c.Task == nil || len(c.Task.Pods) == 0:
+		return errors.New("task has no pods: read it by ParseTask")
+	case c.Place < 0 || c.Place >= len(c.Task.Pods):
+		return fmt.Errorf("place is %d: the task has pods 0 to %d", c.Place, len(c.Task.Pods)-1)
+	case len(c.Key) < collective.MinKeyBytes:
+		return fmt.Errorf("key has %d bytes: give the mesh's, of at least %d", len(c.Key), collective.MinKeyBytes)
+	case c.Listener == nil:
+		return errors.New("listener is nil: listen at the pod's port")
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Task.shares == nil {
+		return c.Task.complete()
+	}
+	return nil
+}
+
+// probing is how much of the time is kept for finding the link that is at fault.
+func probing(deadline time.Duration) time.Duration {
+	const part, most = 4, time.Minute
+	return min(deadline/part, most)
+}

@@ -1,0 +1,138 @@
+package verification
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// row is what a pod knows of itself and its links.
+type row struct {
+	// ceiling is what the program itself moves within the pod in MB/s; 0 where that is not known.
+	ceiling int64
+	// troubled says that a group of the pod failed or gave wrong results.
+	troubled bool
+	links    []link
+}
+
+// matrix has the rows of all pods by place, or where the others cannot be asked only one's own; the rest is nil.
+type matrix []*row
+
+// words are a row in so many numbers.
+func (r *row) words(slots int) []byte {
+	numbers := []int64{r.ceiling, 0}
+	if r.troubled {
+		numbers[1] = 1
+	}
+	for slot := range slots {
+		if slot < len(r.links) {
+			numbers = append(numbers, int64(r.links[slot].state), r.links[slot].sent.MBps)
+		} else {
+			numbers = append(numbers, 0, 0)
+		}
+	}
+	var words []byte
+	for _, n := range numbers {
+		words = binary.LittleEndian.AppendUint64(words, uint64(n))
+	}
+	return words
+}
+
+// rowOf reads what words wrote of a place with such pairs.
+func rowOf(words []byte, place int, pairs []pair) *row {
+	number := func(at int) int64 { return int64(binary.LittleEndian.Uint64(words[at*wordBytes:])) }
+	r := &row{ceiling: number(0), troubled: number(1) != 0}
+	for slot, p := range pairs {
+		const head, each = 2, 2
+		r.links = append(r.links, link{
+			place: p.other(place), state: linkState(number(head + each*slot)), sent: rate{MBps: number(head + each*slot + 1)},
+		})
+	}
+	return r
+}
+
+// slowLink is a link that moves less than its share of what is expected.
+type slowLink struct {
+	link     *link
+	expected int64
+}
+
+// slow are the slow links of a pod.
+func (m matrix) slow(t *Task, place int) []slowLink {
+	if m[place] == nil || t.MinimumShare == 0 {
+		return nil
+	}
+	medians := map[bool]int64{true: m.median(t, true), false: m.median(t, false)}
+	var slow []slowLink
+	for i := range m[place].links {
+		l := &m[place].links[i]
+		if !measured(l) {
+			continue
+		}
+		expected := max(m.planned(t, place, l.place), medians[t.together(place, l.place)])
+		if l.sent.MBps*100 < expected*int64(t.MinimumShare) {
+			slow = append(slow, slowLink{l, expected})
+		}
+	}
+	return slow
+}
+
+func measured(l *link) bool {
+	return l.state&linkMet != 0 && l.state&linkFailed == 0 && l.sent.MBps > 0
+}
+
+// together says whether two pods are on one node, so that no network is between them.
+func (t *Task) together(a, b int) bool { return t.Pods[a].Node == t.Pods[b].Node }
+
+// planned is what the plan assumes between two pods, but no more than what the program itself moves in either; 0 where
+// that is not known.
+func (m matrix) planned(t *Task, a, b int) int64 {
+	if t.together(a, b) || t.Pods[a].MBps == 0 || t.Pods[b].MBps == 0 {
+		return 0
+	}
+	expected := min(t.Pods[a].MBps, t.Pods[b].MBps)
+	for _, place := range []int{a, b} {
+		if m[place] != nil && m[place].ceiling > 0 {
+			expected = min(expected, m[place].ceiling)
+		}
+	}
+	return expected
+}
+
+// median is that of the links within nodes, or of those between them; of fewer than three it is 0, since it says nothing.
+func (m matrix) median(t *Task, together bool) int64 {
+	var rates []int64
+	for place, r := range m {
+		if r == nil {
+			continue
+		}
+		for i := range r.links {
+			if l := &r.links[i]; measured(l) && t.together(place, l.place) == together {
+				rates = append(rates, l.sent.MBps)
+			}
+		}
+	}
+	const fewest = 3
+	if len(rates) < fewest {
+		return 0
+	}
+	slices.Sort(rates)
+	return rates[len(rates)/2]
+}
+
+// troubled says whether something is wrong with any pod that is known of.
+func (m matrix) troubled(t *Task) bool {
+	for place, r := range m {
+		if r == nil {
+			continue
+		}
+		if r.troubled || len(m.slow(t, place)) > 0 {
+			return true
+		}
+		for i := range r.links {
+			if r.links[i].state&(linkFailed|linkWrong) != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}

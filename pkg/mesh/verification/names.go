@@ -1,0 +1,30 @@
+package verification
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Container is the name of the container that verifies, wherever in a pod it stands.
+const Container = "rankwright-verify"
+
+// Where the container finds the mesh's key.
+const (
+	KeyFolder = "/etc/rankwright/key"
+	KeyFile   = "key"
+)
+
+// SecretName is the name of the Secret with a mesh's key, which is called as its placement.
+func SecretName(mesh string) string { return mesh + "-mesh-key" }
+
+// Final says whether the verification of a mesh is over for the plan that it is of: pods that come later find nobody to
+// verify with, and start. Under Require it is over only when nothing was wrong.
+func Final(m *v1alpha1.DeviceMesh, asked *v1alpha1.Verification) bool {
+	c := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionVerified)
+	if !asked.Asked() || c == nil || c.ObservedGeneration != m.Generation {
+		return false
+	}
+	return c.Status == metav1.ConditionTrue || c.Status == metav1.ConditionFalse && asked.Mode == v1alpha1.VerificationReport
+}

@@ -1,0 +1,98 @@
+package verification
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"time"
+)
+
+// version of the formats of tasks and reports.
+const version = 1
+
+// Port is the one that pods verify on, unless several share a host.
+const Port = 28765
+
+// File is the name of the file with the task of a copy.
+func File(copied int) string { return fmt.Sprintf("verify-%d.json", copied) }
+
+// Task is what the pods of one copy have to verify.
+type Task struct {
+	Version int `json:"version"`
+	// Mesh is namespace and name of the mesh, Plan the name of its plan, and Copy the copy.
+	Mesh string `json:"mesh"`
+	Plan string `json:"plan"`
+	Copy int32  `json:"copy"`
+	// Require fails pods where something is wrong.
+	Require bool `json:"require,omitempty"`
+	// Concluded says that the mesh is verified already: a pod that comes back finds nobody to do it with.
+	Concluded bool `json:"concluded,omitempty"`
+	// DeadlineSeconds is the time of a pod from its start.
+	DeadlineSeconds int32 `json:"deadlineSeconds"`
+	// MinimumShare is the share in percent of what is expected below which a link is slow.
+	MinimumShare int32 `json:"minimumShare"`
+	// Pods are those of the copy, in order of index.
+	Pods []Pod `json:"pods"`
+	// Kinds are the process groups.
+	Kinds []Kind `json:"groups"`
+
+	shares []kindShares
+}
+
+// Pod is a pod of a copy.
+type Pod struct {
+	// Index counts the pods of all copies.
+	Index int32 `json:"index"`
+	// Host and Port are where the others reach it.
+	Host string `json:"host"`
+	Port int32  `json:"port"`
+	// Node is where it belongs.
+	Node string `json:"node"`
+	// Ranks are its own.
+	Ranks Ranks `json:"ranks"`
+	// MBps is what the plan assumes that the pod's devices send to other nodes, where TCP can be compared with it; else 0.
+	MBps int64 `json:"mbps,omitempty"`
+}
+
+// Kind is all groups of one kind; a rank is in one of them at most.
+type Kind struct {
+	Name   string  `json:"kind"`
+	Groups []Ranks `json:"ranks"`
+}
+
+// Deadline is the time of a pod from its start.
+func (t *Task) Deadline() time.Duration { return time.Duration(t.DeadlineSeconds) * time.Second }
+
+// Place finds a pod by its index.
+func (t *Task) Place(index int32) (int, error) {
+	for place := range t.Pods {
+		if t.Pods[place].Index == index {
+			return place, nil
+		}
+	}
+	return 0, fmt.Errorf("copy %d of plan %s has no pod %d: the files are of another plan than the pod", t.Copy, t.Plan, index)
+}
+
+// Address is where a pod is reached.
+func (p *Pod) Address() string { return net.JoinHostPort(p.Host, strconv.Itoa(int(p.Port))) }
+
+// ParseTask reads a task. It refuses unknown fields, ranks that no pod or two pods have, and groups of other ranks.
+func ParseTask(data []byte) (*Task, error) {
+	var t Task
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&t); err != nil {
+		return nil, fmt.Errorf("task: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("task: something follows the object: remove it")
+	}
+	if err := t.complete(); err != nil {
+		return nil, fmt.Errorf("task: %w", err)
+	}
+	return &t, nil
+}
