@@ -70,7 +70,7 @@ demo: ## Run everything on this machine, from this host to ranks (KEEP=1 leaves 
 	@CGO_ENABLED=0 tools/progress.sh "building the demo" $(GO) build -trimpath -o bin/demo ./test/demo
 	@exec bin/demo
 
-CLUSTER := kubelet kube-proxy containerd containerd-shim-runc-v2 ctr
+CLUSTER := kubelet kube-proxy containerd containerd-shim-runc-v2 ctr coredns
 
 bin/cluster: $(shell find test/cluster test/controlplane test/process -name '*.go')
 	@CGO_ENABLED=0 tools/progress.sh "building $@" $(GO) build -trimpath -o $@ ./test/cluster/command

@@ -19,6 +19,7 @@ etcd etcd go.etcd.io/etcd/server/v3 go.etcd.io/etcd/server/v3
 containerd containerd github.com/containerd/containerd/v2 github.com/containerd/containerd/v2/cmd/containerd
 containerd-shim-runc-v2 containerd github.com/containerd/containerd/v2 github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2
 ctr containerd github.com/containerd/containerd/v2 github.com/containerd/containerd/v2/cmd/ctr
+coredns coredns github.com/coredns/coredns .
 controller-gen controller-gen sigs.k8s.io/controller-tools sigs.k8s.io/controller-tools/cmd/controller-gen
 golangci-lint golangci-lint github.com/golangci/golangci-lint/v2 github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 helm helm helm.sh/helm/v4 helm.sh/helm/v4/cmd/helm

@@ -9,7 +9,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
-// Offer is what is known of a placement when one of its pods comes.
+// Offer is what is known of a placement when its pods come. It is for one goroutine, and does not change once pods were
+// admitted or bound with it.
 type Offer struct {
 	// Placement that the pod names; nil where there is none.
 	Placement *v1alpha1.ModelPlacement
@@ -18,6 +19,9 @@ type Offer struct {
 	Mesh *v1alpha1.DeviceMesh
 	// Resource is the extended resource by which a device of a node is served to pods; empty where it is not.
 	Resource func(node string, device v1alpha1.DeviceID) string
+
+	// places are those of the mesh once a pod asked for them: many pods may.
+	places []launch.Pod
 }
 
 // Complete says whether there is a plan with its mesh.
@@ -33,15 +37,16 @@ func (o *Offer) assign(pod *corev1.Pod) (*launch.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, err := placesOf(&o.Mesh.Spec, devices)
+	if o.places == nil {
+		if o.places, err = placesOf(&o.Mesh.Spec, devices); err != nil {
+			return nil, err
+		}
+	}
+	index, err := position.Index(o.places)
 	if err != nil {
 		return nil, err
 	}
-	index, err := position.Index(places)
-	if err != nil {
-		return nil, err
-	}
-	return &places[index], sameIndex(pod, index)
+	return &o.places[index], sameIndex(pod, index)
 }
 
 // devicesOf returns how many devices each pod has, 0 for all that a copy has on a node. The placement says so, since the

@@ -1,8 +1,8 @@
 //go:build linux
 
 // Package cluster runs a real Kubernetes cluster on one Linux machine: the control plane of package controlplane, and
-// nodes with kubelet, containerd, runc and kube-proxy, each in a network and a mount namespace of its own. It needs root,
-// and runc, the CNI plugins, iproute2 and iptables of the distribution.
+// nodes with kubelet, containerd, runc and kube-proxy, each in a network and a mount namespace of its own, and a DNS. It
+// needs root, and runc, the CNI plugins, iproute2 and iptables of the distribution.
 //
 // Several clusters can run on a machine, each with a number of its own, which is in every name and address it has. What
 // a killed one left behind is cleaned up by the next that takes its number.
@@ -50,6 +50,7 @@ type Cluster struct {
 	options   Options
 	temporary bool
 	net       network
+	dns       dns
 	lock      *os.File
 }
 
@@ -88,11 +89,15 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.dns, err = c.startDNS(); err != nil {
+		return err
+	}
 	pause, err := pauseImage(ctx, c.options.Dir)
 	if err != nil {
 		return err
 	}
 	starting, ctx := errgroup.WithContext(ctx)
+	starting.Go(func() error { return c.awaitDNS(ctx) })
 	for number := 1; number <= c.options.Nodes; number++ {
 		node := newNode(c, number)
 		c.Nodes = append(c.Nodes, node)
@@ -173,6 +178,7 @@ func (c *Cluster) Stop() {
 		node.stop()
 	}
 	c.Nodes = nil
+	c.dns.stop()
 	if c.ControlPlane != nil {
 		c.ControlPlane.Stop()
 	}
