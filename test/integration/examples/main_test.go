@@ -163,21 +163,22 @@ func (w *world) shape(name string) *synthetic.Shape {
 func (w *world) addNode(n *plan.Node, resource string) {
 	w.Helper()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}}
-	w.must(w.Create(w.Context(), node))
-	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: n.Address}}
-	w.must(w.Status().Update(w.Context(), node))
 	inventory := &v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: n.Name}}
+	w.Cleanup(func() {
+		for _, object := range []client.Object{inventory, node} {
+			w.must(client.IgnoreNotFound(w.Delete(context.WithoutCancel(w.Context()), object)))
+		}
+	})
+	w.must(w.Create(w.Context(), node))
+	addressed := node.DeepCopy()
+	addressed.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: n.Address}}
+	w.must(w.Status().Patch(w.Context(), addressed, client.MergeFrom(node)))
 	w.must(w.Create(w.Context(), inventory))
 	inventory.Status = n.Inventory.Status
 	for i := range inventory.Status.Devices {
 		inventory.Status.Devices[i].Service = &v1alpha1.DeviceService{Server: v1alpha1.ServedByRankwright, Resource: resource}
 	}
 	w.must(w.Status().Update(w.Context(), inventory))
-	w.Cleanup(func() {
-		for _, object := range []client.Object{inventory, node} {
-			w.must(client.IgnoreNotFound(w.Delete(context.WithoutCancel(w.Context()), object)))
-		}
-	})
 }
 
 func (w *world) must(err error) {
