@@ -11,11 +11,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -24,8 +26,9 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Getenv, os.Stdout); err != nil {
+	err := run(ctx, os.Args[1:], os.Getenv, os.Stdout)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "allreduce:", err)
 		os.Exit(1)
 	}
@@ -75,8 +78,6 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 		})
 	}
 	err = working.Wait()
-	for _, text := range lines {
-		fmt.Fprintln(out, text)
-	}
-	return err
+	_, printing := fmt.Fprintln(out, strings.Join(lines, "\n"))
+	return errors.Join(err, printing)
 }
