@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -92,11 +93,11 @@ func (s *AcceleratorInventoryStatus) Summarize(spec AcceleratorInventorySpec) In
 func HumanMiB(mib int64) string {
 	switch {
 	case mib >= 1<<20:
-		return fmt.Sprintf("%.1f TiB", float64(mib)/(1<<20))
+		return strconv.FormatFloat(float64(mib)/(1<<20), 'f', 1, 64) + " TiB"
 	case mib >= 1<<10:
-		return fmt.Sprintf("%.1f GiB", float64(mib)/(1<<10))
+		return strconv.FormatFloat(float64(mib)/(1<<10), 'f', 1, 64) + " GiB"
 	default:
-		return fmt.Sprintf("%d MiB", mib)
+		return strconv.FormatInt(mib, 10) + " MiB"
 	}
 }
 
@@ -108,10 +109,11 @@ func Counted[N int | int32 | int64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
+	number := strconv.FormatInt(int64(n), 10)
 	if stem, found := strings.CutSuffix(noun, "y"); found {
-		return fmt.Sprintf("%d %sies", n, stem)
+		return number + " " + stem + "ies"
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return number + " " + noun + "s"
 }
 
 func listed(counts map[string]int) string {

@@ -39,12 +39,12 @@ func (c *Calibration) Estimator(f Family) *Estimator {
 func (e *Estimator) Constants() *Constants { return &e.constants }
 
 // Serve estimates serving. The query must have passed its Check.
-func (e *Estimator) Serve(q *Query) Estimate { return e.ranges(q, Serve(q, &e.constants)) }
+func (e *Estimator) Serve(q *Query) Estimate { return e.Around(q, Serve(q, &e.constants)) }
 
 // ServeUnder estimates serving requests that arrive at random, so many that a token takes at most limit seconds. The query
 // must have passed its Check.
 func (e *Estimator) ServeUnder(q *Query, limit float64) Estimate {
-	return e.ranges(q, ServeUnder(q, &e.constants, limit))
+	return e.Around(q, ServeUnder(q, &e.constants, limit))
 }
 
 // Train estimates the seconds of an optimizer step. The job must have passed its Check.
@@ -52,7 +52,8 @@ func (e *Estimator) Train(t *Training) (Range, Basis) {
 	return around(t.Step(&e.constants), e.spreads[Light].Training), e.basis
 }
 
-func (e *Estimator) ranges(q *Query, t Times) Estimate {
+// Around is an estimate of times that were evaluated for a query with the estimator's constants.
+func (e *Estimator) Around(q *Query, t Times) Estimate {
 	spread := &e.spreads[q.Regime()]
 	return Estimate{
 		TTFT: around(t.TTFT, spread.TTFT), TPOT: around(t.TPOT, spread.TPOT),

@@ -87,6 +87,28 @@ func (f *Footprint) InPipeline(stages int) (*Footprint, error) {
 	return &other, nil
 }
 
+// InBatches is the footprint of the same setup of inference with other limits of a step, which shares its sums where they
+// are the same: where no windowed layer keeps tokens of a step. A limit of 0 is the engine's default on a device that is not
+// known.
+func (f *Footprint) InBatches(tokens, sequences int64) (*Footprint, error) {
+	s := f.setup
+	changed := *s.Inference
+	changed.BatchedTokens, changed.BatchedSequences = tokens, sequences
+	inference, err := changed.normal(engines[s.Engine], Device{})
+	if err != nil {
+		return nil, err
+	}
+	s.Inference = &inference
+	other := *f
+	other.setup, other.activations = s, activationsOf(&s, &f.constants)
+	// The tokens of a step that windowed layers keep rise with its limit.
+	if f.step[f.layers] > 0 || inference.BatchedTokens > f.setup.Inference.BatchedTokens {
+		other.sum()
+	}
+	other.prepare()
+	return &other, nil
+}
+
 // sum fills the sums over layers. Layers of one form are counted once.
 func (f *Footprint) sum() {
 	training, mixture := f.training != nil, f.setup.Model.Architecture.MoE != nil

@@ -14,7 +14,7 @@ func (f *Footprint) prepare() {
 	if f.setup.Inference == nil {
 		return
 	}
-	f.quick.sequences, f.quick.rule = f.Sequences(), engines[f.setup.Engine].rule
+	f.quick = quick{sequences: f.Sequences(), rule: engines[f.setup.Engine].rule}
 	for i := range f.quick.weights {
 		first, last := 1, i&2 != 0
 		if i&1 != 0 {

@@ -34,7 +34,7 @@ func (a *attempt) alternatives(chosen *candidate, candidates []*candidate) []v1a
 	add := func(c *candidate) {
 		if title := a.title(c); !slices.Contains(seen, title) && a.placeable(c) {
 			seen = append(seen, title)
-			plans = append(plans, a.loss(c, chosen))
+			plans = append(plans, a.loss(c, chosen, title))
 		}
 	}
 	ranked := ranking{a.task, keeping(candidates)}
@@ -87,8 +87,8 @@ func (a *attempt) smaller(chosen *candidate, candidates []*candidate) (v1alpha1.
 		return v1alpha1.RejectedPlan{}, false
 	}
 	for _, c := range candidates {
-		if c.lane == next.lane && c.shape == next.shape {
-			return a.loss(c, chosen), a.placeable(c)
+		if c.attempt == a && c.lane == next.lane && c.shape == next.shape {
+			return a.loss(c, chosen, a.title(c)), a.placeable(c)
 		}
 	}
 	next.prints = a.footprint(next.lane.class, next.shape)
@@ -102,11 +102,11 @@ func (a *attempt) smaller(chosen *candidate, candidates []*candidate) (v1alpha1.
 	p := v1alpha1.RejectedPlan{Strategy: a.title(next), Reason: ReasonTooLarge}
 	f := next.prints
 	if next.stages == 1 {
-		p.Message = fmt.Sprintf("a device needs %s (%s) and offers %s at most", v1alpha1.HumanBytes(f.bytes(0, f.layers)), uses(f.use(0, f.layers)), v1alpha1.HumanBytes(offer))
+		p.Message = "a device needs " + v1alpha1.HumanBytes(f.bytes(0, f.layers)) + " (" + uses(f.use(0, f.layers)) + ") and offers " + v1alpha1.HumanBytes(offer) + " at most"
 		return p, true
 	}
-	p.Message = fmt.Sprintf("%s need %s together and offer %s at most, and each stage needs whole layers", v1alpha1.Counted(next.devices(), "device"),
-		v1alpha1.HumanBytes(f.together(next.shape)), v1alpha1.HumanBytes(offer*int64(next.devices())))
+	p.Message = v1alpha1.Counted(next.devices(), "device") + " need " + v1alpha1.HumanBytes(f.together(next.shape)) + " together and offer " +
+		v1alpha1.HumanBytes(offer*int64(next.devices())) + " at most, and each stage needs whole layers"
 	return p, true
 }
 
@@ -114,7 +114,7 @@ func (a *attempt) smaller(chosen *candidate, candidates []*candidate) (v1alpha1.
 func (a *attempt) nextSmaller(c *candidate) (*candidate, bool) {
 	var best *candidate
 	try := func(tensor, stages int) {
-		for _, d := range a.task.degrees(a.step, c.lane, a.divided) {
+		for _, d := range a.choices(c.lane) {
 			if d.tensor != tensor || d.data != c.data || d.inside != c.inside || best != nil && best.devices() >= tensor*stages {
 				continue
 			}
@@ -133,7 +133,8 @@ func (a *attempt) nextSmaller(c *candidate) (*candidate, bool) {
 
 // title is the degrees and the product.
 func (a *attempt) title(c *candidate) string {
-	return clip(fmt.Sprintf("%s on %s", a.task.summary(c.shape, 1), a.task.cluster.classes[c.lane.class].name()), 64)
+	text := c.summary(make(wording, 0, 64), 1).text(" on ").text(a.task.cluster.classes[c.lane.class].name())
+	return clip(text.String(), 64)
 }
 
 // worse is by which part of the chosen one's figure a candidate is worse: tokens per second fall, times and prices rise.
@@ -144,10 +145,10 @@ func (t *task) worse(c, chosen *candidate) float64 {
 	return c.value/chosen.value - 1
 }
 
-// loss says what a candidate loses against the chosen one.
-func (a *attempt) loss(c, chosen *candidate) v1alpha1.RejectedPlan {
+// loss says what a candidate of a title loses against the chosen one.
+func (a *attempt) loss(c, chosen *candidate, title string) v1alpha1.RejectedPlan {
 	t := a.task
-	p := v1alpha1.RejectedPlan{Strategy: a.title(c), Reason: ReasonWorse}
+	p := v1alpha1.RejectedPlan{Strategy: title, Reason: ReasonWorse}
 	if c.missed != noLimit {
 		p.Reason, p.Message = ReasonLimit, t.missedText(c)
 		return p
@@ -155,30 +156,38 @@ func (a *attempt) loss(c, chosen *candidate) v1alpha1.RejectedPlan {
 	if c.total() > chosen.total() && (c.value <= chosen.value || !c.judged) {
 		p.Reason = ReasonMoreDevices
 	}
-	p.Message = fmt.Sprintf("%s a copy instead of %d", v1alpha1.Counted(c.total(), "device"), chosen.total())
-	if !c.judged || !chosen.judged {
-		return p
+	text := make(wording, 0, 256).text(v1alpha1.Counted(c.total(), "device")).text(" a copy instead of ").number(chosen.total())
+	if c.judged && chosen.judged {
+		text = t.valueText(text.text("; "), c).text(" instead of ")
+		text = t.worseText(t.valueText(text, chosen), t.worse(c, chosen))
+		text = t.timesText(text, c, chosen)
 	}
-	p.Message += "; " + t.valueText(c) + " instead of " + t.valueText(chosen)
-	if worse := t.worse(c, chosen); worse >= 0.0005 {
-		p.Message += fmt.Sprintf(" (%.1f %% worse)", worse*100)
-	} else if worse <= -0.0005 {
-		p.Message += fmt.Sprintf(" (%.1f %% better)", -worse*100)
-	}
-	p.Message += t.timesText(c, chosen)
+	p.Message = text.String()
 	return p
 }
 
-// timesText is the times and the price of a candidate beside those of the chosen one.
-func (t *task) timesText(c, chosen *candidate) string {
-	if t.workload.Training != nil {
-		return ""
+// worseText is a part by which something is worse; nothing where it rounds to 0.
+func (t *task) worseText(text wording, worse float64) wording {
+	switch {
+	case worse >= 0.0005:
+		return text.text(" (").fixed(worse*100, 1).text(" % worse)")
+	case worse <= -0.0005:
+		return text.text(" (").fixed(-worse*100, 1).text(" % better)")
+	default:
+		return text
 	}
-	text := fmt.Sprintf("; TTFT %.0f ms instead of %.0f; TPOT %.1f ms instead of %.1f",
-		c.times.TTFT*1e3, chosen.times.TTFT*1e3, c.times.TPOT*1e3, chosen.times.TPOT*1e3)
+}
+
+// timesText is the times and the price of a candidate beside those of the chosen one.
+func (t *task) timesText(text wording, c, chosen *candidate) wording {
+	if t.workload.Training != nil {
+		return text
+	}
+	text = text.text("; TTFT ").fixed(c.times.TTFT*1e3, 0).text(" ms instead of ").fixed(chosen.times.TTFT*1e3, 0)
+	text = text.text("; TPOT ").fixed(c.times.TPOT*1e3, 1).text(" ms instead of ").fixed(chosen.times.TPOT*1e3, 1)
 	mine, theirs := t.priceOf(c), t.priceOf(chosen)
 	if t.objective() != v1alpha1.ObjectiveCost && mine > 0 && theirs > 0 {
-		text += fmt.Sprintf("; %.2f USD instead of %.2f for a million tokens", mine, theirs)
+		text = text.text("; ").fixed(mine, 2).text(" USD instead of ").fixed(theirs, 2).text(" for a million tokens")
 	}
 	return text
 }
@@ -193,16 +202,16 @@ func (t *task) priceOf(c *candidate) float64 {
 }
 
 // valueText is what the objective looks at.
-func (t *task) valueText(c *candidate) string {
+func (t *task) valueText(text wording, c *candidate) wording {
 	switch {
 	case t.workload.Training != nil:
-		return fmt.Sprintf("%.3g s a step", c.step)
+		return text.digits(c.step, 3).text(" s a step")
 	case t.objective() == v1alpha1.ObjectiveLatency:
-		return fmt.Sprintf("%.3g s for an answer of %d tokens", c.value, t.output())
+		return text.digits(c.value, 3).text(" s for an answer of ").number(int(t.output())).text(" tokens")
 	case t.objective() == v1alpha1.ObjectiveCost && c.price > 0:
-		return fmt.Sprintf("%.2f USD for a million tokens", float64(c.price)/1e6)
+		return text.fixed(float64(c.price)/1e6, 2).text(" USD for a million tokens")
 	default:
-		return fmt.Sprintf("%.0f tokens/s a device", c.times.OutputTokensPerSecond/float64(c.total()))
+		return text.fixed(c.times.OutputTokensPerSecond/float64(c.total()), 0).text(" tokens/s a device")
 	}
 }
 

@@ -50,6 +50,9 @@ func (c *Cluster) lanes(p *pool) []*lane {
 }
 
 func compareLanes(x, y *class, a, b *lane) int {
+	if a == b {
+		return 0
+	}
 	return cmp.Or(
 		cmp.Compare(x.total, y.total), cmp.Compare(x.product, y.product), cmp.Compare(b.wires.rate, a.wires.rate),
 		-compareBools(a.wires.link, b.wires.link), cmp.Compare(b.wires.network, a.wires.network),
@@ -110,20 +113,21 @@ func (c *candidate) placed() shape {
 // maxFreeStages bounds the numbers of stages that are all looked at; beyond it only the fewest that hold the model are.
 const maxFreeStages = 8
 
-// candidates are the ways to run the model on a lane that its groups may have room for.
-func (a *attempt) candidates(l *lane) []*candidate {
-	var found []*candidate
+// candidates adds the ways to run the model on a lane that its groups may have room for.
+func (a *attempt) candidates(found []*candidate, l *lane) []*candidate {
 	t := a.task
 	var held map[shape]bool
-	for _, d := range t.degrees(a.step, l, a.divided) {
-		for _, c := range a.pipelines(l, d, held) {
-			found = append(found, c)
-			if t.workload.Training != nil {
-				if held == nil {
-					held = map[shape]bool{}
-				}
-				held[c.withoutData()] = true
+	for _, d := range a.choices(l) {
+		before := len(found)
+		found = a.pipelines(found, l, d, held)
+		if t.workload.Training == nil {
+			continue
+		}
+		for _, c := range found[before:] {
+			if held == nil {
+				held = map[shape]bool{}
 			}
+			held[c.withoutData()] = true
 		}
 	}
 	return found
@@ -134,10 +138,9 @@ func (c *candidate) withoutData() shape {
 	return shape{tensor: c.tensor, stages: c.stages, data: c.inside, context: c.context}
 }
 
-// pipelines are the candidates of some degrees by number of stages, but for those that fewer data ranks hold.
-func (a *attempt) pipelines(l *lane, d degree, held map[shape]bool) []*candidate {
-	t := a.task
-	var found []*candidate
+// pipelines adds the candidates of some degrees by number of stages, but for those that fewer data ranks hold.
+func (a *attempt) pipelines(found []*candidate, l *lane, d degree, held map[shape]bool) []*candidate {
+	t, before := a.task, len(found)
 	instances := t.copies * d.apart()
 	c := candidate{shape: d.shape(), lane: l, attempt: a, inside: d.inside}
 	layers := int(t.model.Architecture.Layers)
@@ -154,7 +157,7 @@ func (a *attempt) pipelines(l *lane, d degree, held map[shape]bool) []*candidate
 		if stages = a.enough(&c, stages, last, caps); stages > last {
 			break
 		}
-		if stages > maxFreeStages && len(found) > 0 && t.asked.stages == 0 {
+		if stages > maxFreeStages && len(found) > before && t.asked.stages == 0 {
 			break
 		}
 		c.stages = stages

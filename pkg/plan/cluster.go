@@ -10,8 +10,9 @@ import (
 )
 
 // Cluster is the index of a cluster's devices. What it holds follows from the nodes alone, not from the order in which they
-// were listed, added or changed. Plan does not change it, and may run on it several times at once; what changes it (Update,
-// Remove, Take, Release) must run alone. Clone is cheap, and what is done to a clone does not show in the original.
+// were listed, added or changed. Plan changes nothing of it but the figures of shapes that it keeps for later plans, and may
+// run on it several times at once; what changes it (Update, Remove, Take, Release) must run alone. Clone is cheap, and what is
+// done to a clone does not show in the original.
 type Cluster struct {
 	nodes   []*node // by name
 	classes []class
@@ -27,6 +28,7 @@ type Cluster struct {
 	// owner marks what this cluster may change in place: what it made since it was last cloned.
 	owner   atomic.Pointer[owner]
 	scratch scratch
+	memo    *memo // shared with clones
 }
 
 // scratch is memory that is used again.
@@ -43,7 +45,7 @@ func NewCluster(nodes []Node) *Cluster {
 		order[i] = &nodes[i]
 	}
 	slices.SortStableFunc(order, func(a, b *Node) int { return cmp.Compare(a.Name, b.Name) })
-	c := &Cluster{nodes: make([]*node, 0, len(nodes))}
+	c := &Cluster{nodes: make([]*node, 0, len(nodes)), memo: &memo{}}
 	c.owner.Store(new(owner))
 	r := newReader(c)
 	shared := map[fabricKey][]member{}
@@ -86,7 +88,7 @@ func (c *Cluster) Remove(name string) {
 func (c *Cluster) Clone() *Cluster {
 	other := &Cluster{
 		nodes: slices.Clone(c.nodes), classes: c.classes, classAt: c.classAt, kinds: slices.Clone(c.kinds), fabrics: c.fabrics,
-		counts: c.counts.clone(), shift: c.shift,
+		counts: c.counts.clone(), shift: c.shift, memo: c.memo,
 	}
 	other.levels.copyFrom(&c.levels)
 	other.owner.Store(new(owner))

@@ -25,7 +25,7 @@ func (d *degree) apart() int { return d.data * d.context / d.inside }
 // degrees are the choices that the model, the engine, the format and the lane allow. Divided asks for those in which ranks
 // share out the tokens of a sequence, instead of those in which they do not.
 func (t *task) degrees(s step, l *lane, divided bool) []degree {
-	var found []degree
+	found := make([]degree, 0, 8)
 	for _, tensor := range t.tensors(l.limit) {
 		if t.cutsBlocks(s, tensor) {
 			continue
@@ -71,10 +71,8 @@ func (t *task) tensors(limit int) []int {
 	if n := t.asked.tensor; n > 0 {
 		return []int{n}
 	}
-	if t.splits == nil {
-		t.splits = t.model.TensorDegrees(maxTensor)
-	}
-	return t.splits[:sortedUpTo(t.splits, limit)]
+	splits := t.subject.splits
+	return splits[:sortedUpTo(splits, limit)]
 }
 
 // maxTensor is the largest tensor degree that is chosen.
@@ -190,7 +188,7 @@ func (t *task) experts(s step, tensor, data, context int) []int {
 		}
 		return []int{n}
 	}
-	var degrees []int
+	degrees := make([]int, 0, 2)
 	if (t.workload.Training != nil || data == 1) && fits(1) {
 		degrees = append(degrees, 1)
 	}
@@ -239,10 +237,16 @@ func (t *task) cutsExperts(s step, ranks, tensor int) bool {
 
 // cutsBlocks says whether tensor ranks would cut through a block of weights that are no routed experts'.
 func (t *task) cutsBlocks(s step, tensor int) bool {
+	if tensor <= 1 || t.model.BlockSide(s.format) <= 1 {
+		return false
+	}
 	key := cutKey{s.format, tensor}
 	cuts, ok := t.cuts[key]
 	if !ok {
 		cuts = t.model.CutsBlocks(s.format, tensor)
+		if t.cuts == nil {
+			t.cuts = map[cutKey]bool{}
+		}
 		t.cuts[key] = cuts
 	}
 	return cuts

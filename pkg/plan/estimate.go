@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -86,7 +85,7 @@ func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
 			return nil
 		}
 	}
-	out := e.Serve(&q)
+	out := a.delivers(c, &q, e)
 	made := v1alpha1.Estimate{
 		TokensPerSecond:     whole(out.OutputTokensPerSecond.Value * copies),
 		TokensPerSecondLow:  whole(out.OutputTokensPerSecond.Low * copies),
@@ -97,9 +96,18 @@ func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
 	}
 	if hour, ok := t.price(c.lane.class); ok && out.OutputTokensPerSecond.Value > 0 {
 		made.MicroUSDPerMillionTokens = whole(float64(hour.MicroUSDPerHour) * float64(c.total()) / 3600 / out.OutputTokensPerSecond.Value * 1e6)
-		made.PriceBasis = clip(fmt.Sprintf("%.2f USD an hour and device: %s, %s", float64(hour.MicroUSDPerHour)/1e6, hour.Instance, hour.Date), 256)
+		text := make(wording, 0, 256).fixed(float64(hour.MicroUSDPerHour)/1e6, 2)
+		made.PriceBasis = clip(text.text(" USD an hour and device: ").text(hour.Instance).text(", ").text(hour.Date).String(), 256)
 	}
 	return &made
+}
+
+// delivers is what a query of a candidate comes to. Equal stages were judged already.
+func (a *attempt) delivers(c *candidate, q *cost.Query, e *cost.Estimator) cost.Estimate {
+	if len(q.Stages) > 0 {
+		return e.Serve(q)
+	}
+	return e.Around(q, a.serve(c, q.Device))
 }
 
 // loading is how many seconds the slowest node takes to load its weights: each node reads what its devices hold, once and
@@ -211,8 +219,9 @@ func (t *task) onOneIsland(instances [][][]int32) bool {
 
 // basis says what the numbers rest on, and at how many requests they hold.
 func (t *task) basis(b cost.Basis, q *cost.Query) string {
-	return clip(string(b)+"; "+v1alpha1.Counted(int(q.Workload.Concurrency), "request")+" at once in a copy, "+
-		v1alpha1.Counted(int(q.Workload.Input), "token")+" in and "+v1alpha1.Counted(int(q.Workload.Output), "token")+" out", 256)
+	text := make(wording, 0, 256).text(string(b)).text("; ").text(v1alpha1.Counted(int(q.Workload.Concurrency), "request")).text(" at once in a copy, ")
+	text = text.text(v1alpha1.Counted(int(q.Workload.Input), "token")).text(" in and ").text(v1alpha1.Counted(int(q.Workload.Output), "token")).text(" out")
+	return clip(text.String(), 256)
 }
 
 // whole rounds to an integer that fits the API.

@@ -2,12 +2,14 @@ package plan
 
 import (
 	"math"
+	"sync"
+	"sync/atomic"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
-// footprint is the memory of the devices of a layout for any run of layers.
+// footprint is the memory of the devices of a layout for any run of layers. Plans that run at once may share it.
 type footprint struct {
 	*memory.Footprint
 	// need is what a device needs that holds layers first to end-1, to be compared with what it offers; least is what every
@@ -17,10 +19,11 @@ type footprint struct {
 	layers int
 	// read is what a step of decoding reads of the layers; nil in training.
 	read func(first, end int) int64
-	// runs are the longest runs of layers by what a device offers.
+	mu   sync.Mutex
+	// runs are the longest runs of layers by what a device offers, as far as asked for.
 	runs map[int64]int
-	// widest is what the layer needs that needs most, as a stage of its own.
-	widest int64
+	// widest is widestLayer, 0 before it is asked for.
+	widest atomic.Int64
 }
 
 // bytes is what a device needs that holds layers first to end-1.
@@ -52,19 +55,26 @@ func (f *footprint) mayHold(caps []int64) bool {
 
 // fewest is a number of stages below which no cut fits devices that offer so much; above all layers where none does.
 func (f *footprint) fewest(offer int64) int {
-	if f.widest == 0 {
-		for i := range f.layers {
-			f.widest = max(f.widest, f.bytes(i, i+1))
-		}
-	}
 	switch whole := f.bytes(0, f.layers); {
 	case whole <= offer:
 		return 1
-	case f.widest > offer || offer <= f.least:
+	case f.widestLayer() > offer || offer <= f.least:
 		return f.layers + 1
 	default:
 		return max(2, int((whole-f.least+offer-f.least-1)/(offer-f.least)))
 	}
+}
+
+// widestLayer is what the layer needs that needs most, as a stage of its own.
+func (f *footprint) widestLayer() int64 {
+	widest := f.widest.Load()
+	if widest == 0 {
+		for i := range f.layers {
+			widest = max(widest, f.bytes(i, i+1))
+		}
+		f.widest.Store(widest)
+	}
+	return widest
 }
 
 // enoughToTrain is the first number of stages from some on at which devices that offer so much may hold all of them, by
@@ -89,13 +99,13 @@ func (f *footprint) evenly(stages int, offer int64) []int {
 		}
 		return []int{f.layers}
 	}
-	if f.stagesOf(offer) > stages {
-		return nil
-	}
 	if f.read != nil {
 		if ends := f.even(stages, f.read); ends != nil && f.fits(ends, offer) {
 			return ends
 		}
+	}
+	if f.stagesOf(offer) > stages {
+		return nil
 	}
 	if ends := f.even(stages, f.need); ends != nil && f.fits(ends, offer) {
 		return ends

@@ -122,15 +122,26 @@ func (a *attempt) evaluate(c *candidate) {
 		return
 	}
 	rates := f.device(c.lane.wires, c.tensor)
-	device := &rates
-	e := a.estimator(device.Architecture)
 	if t.workload.Training != nil {
-		c.step = a.trainingOf(c, device).Step(e.Constants())
+		c.step = a.trainingOf(c, &rates).Step(a.estimator(rates.Architecture).Constants())
 		c.value = c.step
 		return
 	}
-	q := a.query(c, device)
-	t.judge(c, cost.Serve(&q, e.Constants()))
+	t.judge(c, a.serve(c, &rates))
+}
+
+// serve are the times of a candidate in equal stages.
+func (a *attempt) serve(c *candidate, device *cost.Device) cost.Times {
+	key := timesKey{device: *device, Strategy: c.strategy(), tokens: c.prints.Setup().Inference.BatchedTokens}
+	return recall(a.figures, a.times, key, func() cost.Times {
+		q := a.query(c, device)
+		return cost.Serve(&q, a.estimator(device.Architecture).Constants())
+	})
+}
+
+// strategy is the degrees as the model of costs has them.
+func (c *candidate) strategy() cost.Strategy {
+	return cost.Strategy{Tensor: c.tensor, Pipeline: c.stages, AttentionData: c.data, Expert: c.expert}
 }
 
 // query is the load of a candidate: the sequences that are asked for, at once.
@@ -139,7 +150,7 @@ func (a *attempt) query(c *candidate, device *cost.Device) cost.Query {
 	running := float64(max(1, in.MaxSequences))
 	return cost.Query{
 		Profile: a.profile(), Device: device,
-		Strategy: cost.Strategy{Tensor: c.tensor, Pipeline: c.stages, AttentionData: c.data, Expert: c.expert},
+		Strategy: c.strategy(),
 		Workload: cost.Workload{
 			Input: float64(a.task.input()), Output: float64(a.task.output()), Concurrency: running, Clients: running,
 			MaxBatchedTokens: float64(c.prints.Setup().Inference.BatchedTokens),
@@ -186,10 +197,11 @@ func (t *task) weigh(c *candidate) {
 func (t *task) price(class int32) (price.Price, bool) {
 	p, known := t.hourly[class]
 	if !known {
-		p, _ = t.prices(t.cluster.classes[class].product)
+		found, _ := t.prices(t.cluster.classes[class].product)
+		p = &found
 		t.hourly[class] = p
 	}
-	return p, p.MicroUSDPerHour > 0
+	return *p, p.MicroUSDPerHour > 0
 }
 
 // unpriced is an hourly price above all, in micro-USD for a million tokens and device-second.

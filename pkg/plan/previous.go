@@ -13,6 +13,7 @@ func (t *task) readPrevious(previous *v1alpha1.ShardingPlanSpec) {
 	if previous == nil {
 		return
 	}
+	t.keep = map[int32]bool{}
 	for i := range previous.Nodes {
 		for _, id := range previous.Nodes[i].Devices {
 			if at, ok := t.cluster.find(previous.Nodes[i].Node, id); ok {

@@ -33,7 +33,7 @@ func ladderFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]
 	if err != nil {
 		return nil, err
 	}
-	var steps []step
+	steps := make([]step, 0, len(rungs)+1)
 	for _, r := range rungs {
 		steps = append(steps, step{r.format, r.native, cacheFormat(spec.KVCacheType, r.format)})
 		// A cache in 8 bits costs less quality than weights in fewer bits; it takes arithmetic in FP8, like the weights.

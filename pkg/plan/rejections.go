@@ -181,6 +181,6 @@ func (f *footprint) together(s shape) int64 {
 }
 
 func uses(u v1alpha1.MemoryUse) string {
-	return fmt.Sprintf("weights %s, KV cache %s, activations %s, overhead %s", v1alpha1.HumanBytes(u.WeightsBytes),
-		v1alpha1.HumanBytes(u.KVCacheBytes), v1alpha1.HumanBytes(u.ActivationsBytes), v1alpha1.HumanBytes(u.OverheadBytes))
+	return "weights " + v1alpha1.HumanBytes(u.WeightsBytes) + ", KV cache " + v1alpha1.HumanBytes(u.KVCacheBytes) +
+		", activations " + v1alpha1.HumanBytes(u.ActivationsBytes) + ", overhead " + v1alpha1.HumanBytes(u.OverheadBytes)
 }

@@ -32,6 +32,7 @@ type task struct {
 	request  Request
 	cluster  *Cluster
 	model    *model.Model
+	subject  *subject // what is known of the model
 	spec     *v1alpha1.ModelPlacementSpec
 	workload v1alpha1.Workload
 	engine   v1alpha1.Engine
@@ -41,14 +42,13 @@ type task struct {
 	ladder   []step
 	asked    degrees
 	copies   int // independent copies
-	splits   []int
 	cuts     map[cutKey]bool
 	keep     map[int32]bool
 	pooled   map[string]pooled
 	laned    map[*pool][]*lane    // lanes of pools, for tries on the same devices
 	zoned    map[*pool][]zoneForm // forms of their zones
 	prices   func(product string) (price.Price, bool)
-	hourly   map[int32]price.Price // by class, as far as asked for; zero where there is no price
+	hourly   map[int32]*price.Price // by class, as far as asked for; zero where there is no price
 
 	calibration *cost.Calibration
 }
@@ -63,8 +63,8 @@ func newTask(cluster *Cluster, request Request) (*task, error) {
 	spec := &request.Placement.Spec
 	t := &task{
 		request: request, cluster: cluster, model: request.Model, spec: spec, workload: spec.Workload, engine: spec.Engine, copies: 1,
-		keep: map[int32]bool{}, pooled: map[string]pooled{}, cuts: map[cutKey]bool{}, laned: map[*pool][]*lane{}, zoned: map[*pool][]zoneForm{},
-		prices: request.Prices, hourly: map[int32]price.Price{},
+		pooled: map[string]pooled{}, laned: map[*pool][]*lane{}, zoned: map[*pool][]zoneForm{},
+		prices: request.Prices, hourly: map[int32]*price.Price{},
 	}
 	calibration, err := cost.Load()
 	if err != nil {
@@ -85,7 +85,7 @@ func newTask(cluster *Cluster, request Request) (*task, error) {
 	if !ok {
 		return nil, invalid("engine", string(t.engine), "use vLLM, SGLang, TensorRT-LLM, Megatron, DeepSpeed, Torch, JAX or MPI")
 	}
-	t.facts = facts
+	t.facts, t.subject = facts, cluster.memo.subject(t.model)
 	if spec.Replicas != nil {
 		t.copies = int(*spec.Replicas)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -118,8 +119,13 @@ type scaleCase struct {
 	fits    bool
 }
 
-// BenchmarkScalePlan plans from a prebuilt index.
-func BenchmarkScalePlan(b *testing.B) {
+// BenchmarkScalePlan plans from a prebuilt index, which knows the figures of the shapes from the plan before.
+func BenchmarkScalePlan(b *testing.B) { scalePlans(b, func(*plan.Cluster) {}) }
+
+// BenchmarkScaleFirstPlan plans from an index that knows no figures yet.
+func BenchmarkScaleFirstPlan(b *testing.B) { scalePlans(b, (*plan.Cluster).Forget) }
+
+func scalePlans(b *testing.B, prepare func(*plan.Cluster)) {
 	small := []scaleCase{
 		{"single", request(b, "Llama-3.1-8B", 8192, 16), true},
 		{"tensor", request(b, "Llama-3.1-70B", 8192, 8, func(s *v1alpha1.ModelPlacementSpec) { s.Quantization = "FP8" }), true},
@@ -136,18 +142,20 @@ func BenchmarkScalePlan(b *testing.B) {
 		{"moe", request(b, "DeepSeek-V3", 8192, 16), true},
 		{"unplaceable", request(b, "Llama-3.1-405B", 131072, 4096, func(s *v1alpha1.ModelPlacementSpec) { s.Quantization = "FP32" }), false},
 	}
-	benchmarkPlans(b, "devices=4", fourDevices(b), small)
+	benchmarkPlans(b, "devices=4", func() []plan.Node { return fourDevices(b) }, small, prepare)
 	for _, n := range []int{1000, 10000} {
-		benchmarkPlans(b, fmt.Sprintf("nodes=%d", n), fiveShapes(b, n), large)
+		benchmarkPlans(b, fmt.Sprintf("nodes=%d", n), func() []plan.Node { return fiveShapes(b, n) }, large, prepare)
 	}
 }
 
-func benchmarkPlans(b *testing.B, size string, nodes []plan.Node, cases []scaleCase) {
-	cluster := plan.NewCluster(nodes)
+func benchmarkPlans(b *testing.B, size string, nodes func() []plan.Node, cases []scaleCase, prepare func(*plan.Cluster)) {
+	index := sync.OnceValue(func() *plan.Cluster { return plan.NewCluster(nodes()) })
 	for _, c := range cases {
 		b.Run(c.name+"/"+size, func(b *testing.B) {
+			cluster := index()
 			b.ReportAllocs()
 			for b.Loop() {
+				prepare(cluster)
 				_, err := plan.Plan(cluster, c.request)
 				if unplaceable := errors.As(err, new(*plan.Unplaceable)); unplaceable == c.fits || (err != nil && !unplaceable) {
 					b.Fatalf("fits: %v wanted, error %v", c.fits, err)

@@ -159,20 +159,18 @@ func (a *attempt) best(candidates []*candidate) (*candidate, layout) {
 // leaner are the candidates that lean batches allow on fewer devices than some: what an engine's defaults take for the
 // largest batches need not cost a device.
 func (a *attempt) leaner(pools []*pool, devices int) []*candidate {
-	if a.lean || devices < 2 || !slices.Contains(a.task.tries(), try{lean: true, divided: a.divided}) {
+	if a.lean || devices < 2 || a.task.workload.Training != nil {
 		return nil
 	}
-	lean := a.task.attempt(a.step, try{lean: true, divided: a.divided})
-	lean.below = devices
-	return lean.all(pools)
+	return a.leanly(devices).all(pools)
 }
 
 // all are the candidates on all lanes of the pools.
 func (a *attempt) all(pools []*pool) []*candidate {
 	var found []*candidate
 	for _, p := range pools {
-		for _, l := range a.task.cluster.lanes(p) {
-			found = append(found, a.candidates(l)...)
+		for _, l := range a.task.lanesOf(p) {
+			found = a.candidates(found, l)
 		}
 	}
 	return found

@@ -184,9 +184,12 @@ func follows(row, next *v1alpha1.PlanRow, s *v1alpha1.Strategy) bool {
 func totals(spec *v1alpha1.ShardingPlanSpec) v1alpha1.PlanTotals {
 	var sum v1alpha1.PlanTotals
 	nodes := map[string]bool{}
+	var shape v1alpha1.PlanShape
 	for i := range spec.Nodes {
 		row := &spec.Nodes[i]
-		shape, _ := spec.ShapeOf(row.Replica)
+		if i == 0 || !shape.Has(row.Replica) {
+			shape, _ = spec.ShapeOf(row.Replica)
+		}
 		nodes[row.Node] = true
 		sum.Devices += int32(len(row.Devices))
 		for j := range row.Devices {
@@ -232,22 +235,31 @@ func (t *task) strategy(p *portion) v1alpha1.Strategy {
 
 // summary is degrees above 1 for people: `TP4 PP2 x2`, or `None` for a single device.
 func (t *task) summary(s shape, copies int) string {
-	var parts []string
-	for _, d := range []struct {
-		name   string
-		degree int
-	}{{"TP", s.tensor}, {"PP", s.stages}, {"DP", s.data}, {"CP", s.context}, {"EP", s.expert}, {"DCP", s.decode}} {
-		if d.degree > 1 {
-			parts = append(parts, fmt.Sprintf("%s%d", d.name, d.degree))
+	return s.summary(make(wording, 0, 64), copies).String()
+}
+
+func (s shape) summary(text wording, copies int) wording {
+	start := len(text)
+	add := func(name string, degree int) {
+		if degree <= 1 {
+			return
 		}
+		if len(text) > start {
+			text = text.text(" ")
+		}
+		text = text.text(name).number(degree)
 	}
-	if len(parts) == 0 {
-		parts = append(parts, string(v1alpha1.StrategyNone))
+	add("TP", s.tensor)
+	add("PP", s.stages)
+	add("DP", s.data)
+	add("CP", s.context)
+	add("EP", s.expert)
+	add("DCP", s.decode)
+	if len(text) == start {
+		text = text.text(string(v1alpha1.StrategyNone))
 	}
-	if copies > 1 {
-		parts = append(parts, fmt.Sprintf("x%d", copies))
-	}
-	return strings.Join(parts, " ")
+	add("x", copies)
+	return text
 }
 
 func (t *task) plannedModel() v1alpha1.PlannedModel {

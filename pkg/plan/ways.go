@@ -27,7 +27,7 @@ const (
 	formDifferent             // copies of different shapes
 )
 
-// load is a request with one thing changed, as the ways look at it. Its attempts keep the footprints that ways share.
+// load is a request with one thing changed, as the ways look at it. Its attempts keep what ways share.
 type load struct {
 	task     *task
 	attempts map[attemptKey]*attempt

@@ -81,6 +81,8 @@ func (f *footprint) hasRoom(caps []int64) bool {
 
 // longest is how many consecutive layers fit a device of some offer at most.
 func (f *footprint) longest(offer int64) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if known, ok := f.runs[offer]; ok {
 		return known
 	}

@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// memo keeps the figures of shapes from plan to plan: memory and times, which follow from the model, the load, the engine
+// and the kind of device, and not from what is free. It knows all of these by their content, so that no change of them can
+// make it wrong. An index and its clones share one, and several plans may use it at once.
+type memo struct {
+	mu       sync.Mutex
+	subjects []*subject
+	held     atomic.Int64 // figures in all subjects
+}
+
+// subject is a model with the figures of its loads.
+type subject struct {
+	memo  *memo
+	model *model.Model // a copy, since the caller's may change
+	// splits are the tensor degrees that the model allows, rising.
+	splits []int
+
+	mu    sync.Mutex
+	loads map[loadKey]*figures
+}
+
+// loadKey is what figures of a model depend on beside shapes and devices.
+type loadKey struct {
+	engine         v1alpha1.Engine
+	weights, cache v1alpha1.Precision
+	// Of inference: the context, the sequences at once, and the tokens of a typical request.
+	length, sequences, input, output int64
+	training                         v1alpha1.TrainingWorkload
+}
+
+// mostFigures bounds what is kept: a footprint of 100 layers takes 2 to 5 KB. What is over it is forgotten as a whole when
+// the next plan begins.
+const mostFigures = 4096
+
+// subject is what is known of a model.
+func (m *memo) subject(of *model.Model) *subject {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.held.Load() > mostFigures {
+		m.subjects = nil
+		m.held.Store(0)
+	}
+	for _, s := range m.subjects {
+		if reflect.DeepEqual(s.model, of) {
+			return s
+		}
+	}
+	s := &subject{memo: m, model: copyOf(of), splits: of.TensorDegrees(maxTensor), loads: map[loadKey]*figures{}}
+	m.subjects = append(m.subjects, s)
+	m.held.Add(1)
+	return s
+}
+
+// figures are those of the model under a load.
+func (s *subject) figures(key loadKey) *figures {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, ok := s.loads[key]
+	if !ok {
+		f = newFigures(s, key)
+		s.loads[key] = f
+		s.memo.held.Add(1)
+	}
+	return f
+}
+
+// copyOf is a model that no change of another one changes. How a checkpoint stores its weights is shared: nothing changes
+// it once the model is made.
+func copyOf(m *model.Model) *model.Model {
+	own := *m
+	own.Architecture = *m.Architecture.DeepCopy()
+	own.Assumptions = slices.Clone(m.Assumptions)
+	return &own
+}
+
+// loadKey is that of the task in a format.
+func (t *task) loadKey(s step) loadKey {
+	key := loadKey{engine: t.engine, weights: s.format, cache: s.cache}
+	if w := t.workload.Training; w != nil {
+		key.training = *w
+		return key
+	}
+	in := t.workload.Inference
+	key.length, key.sequences, key.input, key.output = int64(in.MaxModelLen), int64(max(1, in.MaxSequences)), t.input(), t.output()
+	return key
+}
