@@ -53,7 +53,8 @@ func TestMeshJobAddsUp(t *testing.T) {
 		}
 		t.Fatalf("the Job: %s", describe(job.Status))
 	}
-	step("%d pods of a Job on %d nodes: %.1f s from apply to the last one's end", ranks, len(s.Nodes), took.Seconds())
+	step("%d pods of a Job on %d nodes: %.1f s from apply to the last one's end; the last of them was %s",
+		ranks, len(s.Nodes), took.Seconds(), seen.since(began))
 	mesh := s.meshOf(t, "allreduce")
 	places, err := launch.Pods(&mesh.Spec, 1)
 	if err != nil {

@@ -4,8 +4,10 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +32,8 @@ type podWatch struct {
 	nodes map[types.UID]string
 	// early are the pods that were scheduled with the gate.
 	early map[types.UID]bool
+	// created, bound and started are when this was last seen of a pod.
+	created, bound, started time.Time
 }
 
 // watchPods watches the pods of a placement until the end of the test: what is polled may have lost its gate already.
@@ -63,11 +67,26 @@ func (w *podWatch) saw(object any, created bool) {
 	defer w.mu.Unlock()
 	if created {
 		w.gated[pod.UID] = binding.Gated(pod) && pod.Spec.NodeName == ""
+		w.created = time.Now()
+	}
+	if _, known := w.nodes[pod.UID]; !known && pod.Spec.NodeName != "" {
+		w.bound = time.Now()
+	}
+	if in(pod, corev1.PodRunning) {
+		w.started = time.Now()
 	}
 	if pod.Spec.NodeName != "" {
 		w.nodes[pod.UID] = pod.Spec.NodeName
 		w.early[pod.UID] = w.early[pod.UID] || binding.Gated(pod)
 	}
+}
+
+// since says how long after a time the last pod was created, scheduled and seen running.
+func (w *podWatch) since(began time.Time) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return fmt.Sprintf("created after %.1f s, scheduled after %.1f s, running after %.1f s",
+		w.created.Sub(began).Seconds(), w.bound.Sub(began).Seconds(), w.started.Sub(began).Seconds())
 }
 
 // boundTo fails the test where a pod was created without the gate, or went to another node than the planned one.
