@@ -32,7 +32,8 @@ type podWatch struct {
 	nodes map[types.UID]string
 	// early are the pods that were scheduled with the gate.
 	early map[types.UID]bool
-	// created, bound and started are when this was last seen of a pod.
+	runs  map[types.UID]bool
+	// created, bound and started are when the last pod was first seen so.
 	created, bound, started time.Time
 }
 
@@ -41,7 +42,7 @@ func (s *site) watchPods(t *testing.T, placement string) *podWatch {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	w := &podWatch{gated: map[types.UID]bool{}, nodes: map[types.UID]string{}, early: map[types.UID]bool{}}
+	w := &podWatch{gated: map[types.UID]bool{}, nodes: map[types.UID]string{}, early: map[types.UID]bool{}, runs: map[types.UID]bool{}}
 	factory := informers.NewSharedInformerFactoryWithOptions(s.clients, 0, informers.WithNamespace(metav1.NamespaceDefault),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = v1alpha1.LabelPlacement + "=" + placement }))
 	informer := factory.Core().V1().Pods().Informer()
@@ -72,8 +73,8 @@ func (w *podWatch) saw(object any, created bool) {
 	if _, known := w.nodes[pod.UID]; !known && pod.Spec.NodeName != "" {
 		w.bound = time.Now()
 	}
-	if in(pod, corev1.PodRunning) {
-		w.started = time.Now()
+	if in(pod, corev1.PodRunning) && !w.runs[pod.UID] {
+		w.runs[pod.UID], w.started = true, time.Now()
 	}
 	if pod.Spec.NodeName != "" {
 		w.nodes[pod.UID] = pod.Spec.NodeName
