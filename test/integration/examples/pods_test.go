@@ -196,7 +196,7 @@ func (w *world) awaitFiles(placement string) map[string]string {
 	w.eventually("the files of "+placement+" are written", func(ctx context.Context) bool {
 		mesh := &v1alpha1.DeviceMesh{}
 		w.must(w.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: placement}, mesh))
-		return meta.IsStatusConditionTrue(mesh.Status.Conditions, "Launchable")
+		return meta.IsStatusConditionTrue(mesh.Status.Conditions, v1alpha1.ConditionLaunchable)
 	})
 	files := &corev1.ConfigMap{}
 	w.must(w.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: launch.ConfigMapName(placement, 0)}, files))
