@@ -45,6 +45,8 @@ const (
 	ConditionServed = "Served"
 	// ConditionAllocationsCurrent says that the kubelet still says which pod holds which device (inventory).
 	ConditionAllocationsCurrent = "AllocationsCurrent"
+	// ConditionLaunchable says that the files that launchers need are written (mesh).
+	ConditionLaunchable = "Launchable"
 	// ConditionDegraded says that members of a mesh are lost (mesh).
 	ConditionDegraded = "Degraded"
 	// ConditionVerified says that the pods verified their mesh over the network (mesh).

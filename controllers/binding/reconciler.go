@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,13 +48,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.bindWaiting(ctx, live, offer); err != nil {
-		return ctrl.Result{}, err
+	if filesSettled(offer.Mesh) {
+		if err := r.bindWaiting(ctx, live, offer); err != nil {
+			return ctrl.Result{}, err
+		}
 	}
 	if blocked {
 		return ctrl.Result{RequeueAfter: evictionDelay}, nil
 	}
 	return ctrl.Result{}, nil
+}
+
+// filesSettled says whether the launchers' files are those of the mesh, or gone where they cannot be written. A pod that started
+// before would read its ranks of the plan before. The mesh changes when they are, and its pods are looked at again.
+func filesSettled(mesh *v1alpha1.DeviceMesh) bool {
+	c := meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionLaunchable)
+	return c != nil && c.ObservedGeneration == mesh.Generation
 }
 
 // bindWaiting binds the pods that wait, the oldest first. An index is given to one pod at a time, until it is gone.

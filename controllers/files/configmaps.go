@@ -141,10 +141,10 @@ func (r *Reconciler) report(ctx context.Context, mesh *v1alpha1.DeviceMesh, stat
 	}
 	conditions := slices.Clone(mesh.Status.Conditions)
 	meta.SetStatusCondition(&conditions, metav1.Condition{
-		Type: conditionLaunchable, Status: status, Reason: reason, Message: message, ObservedGeneration: mesh.Generation, LastTransitionTime: metav1.NewTime(r.Now()).Rfc3339Copy(),
+		Type: v1alpha1.ConditionLaunchable, Status: status, Reason: reason, Message: message, ObservedGeneration: mesh.Generation, LastTransitionTime: metav1.NewTime(r.Now()).Rfc3339Copy(),
 	})
-	next := meta.FindStatusCondition(conditions, conditionLaunchable)
-	if current := meta.FindStatusCondition(mesh.Status.Conditions, conditionLaunchable); current != nil && equality.Semantic.DeepEqual(*current, *next) {
+	next := meta.FindStatusCondition(conditions, v1alpha1.ConditionLaunchable)
+	if current := meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionLaunchable); current != nil && equality.Semantic.DeepEqual(*current, *next) {
 		return nil
 	}
 	if status == metav1.ConditionFalse {

@@ -22,9 +22,6 @@ import (
 // can be applied without the other.
 const fieldManager = v1alpha1.OperatorFieldManager + "-files"
 
-// Condition of a mesh: the files that its pods need are written.
-const conditionLaunchable = "Launchable"
-
 // Reconciler keeps the ConfigMaps of the meshes.
 type Reconciler struct {
 	// Client reads from the cache and writes.

@@ -1,6 +1,7 @@
 package binding
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -16,7 +17,8 @@ const maxIndex = 1 << 20
 // Labels and annotations of the engines, with where they are documented:
 // Job and StatefulSet in kubernetes.io/docs/reference/labels-annotations-taints, LeaderWorkerSet in its
 // docs/reference/labels-annotations-and-environment-variables, JobSet in its API reference, Kubeflow in
-// pkg/apis/kubeflow.org/v1/common_types.go of the training operator, KubeRay in Ray's user guide of TPUs.
+// pkg/apis/kubeflow.org/v1/common_types.go of the training operator and newWorker in
+// pkg/controller/mpi_job_controller.go of the MPI operator, KubeRay in Ray's user guide of TPUs.
 const (
 	jobIndex         = "batch.kubernetes.io/job-completion-index"
 	statefulSetIndex = "apps.kubernetes.io/pod-index"
@@ -30,6 +32,7 @@ const (
 	jobSetGroups = "jobset.sigs.k8s.io/replicatedjob-replicas"
 
 	kubeflowType  = "training.kubeflow.org/replica-type"
+	kubeflowRole  = "training.kubeflow.org/job-role"
 	kubeflowIndex = "training.kubeflow.org/replica-index"
 
 	rayCluster = "ray.io/cluster"
@@ -49,6 +52,7 @@ var engines = []engine{
 	{"LeaderWorkerSet", labelled(lwsName), lwsPosition},
 	{"JobSet", labelled(jobSetName), jobSetPosition},
 	{"Kubeflow", labelled(kubeflowType), kubeflowPosition},
+	{"Kubeflow", labelled(kubeflowRole), kubeflowPosition},
 	{"Ray", labelled(rayCluster), rayPosition},
 	{"Job", controlledBy("Job"), jobPosition},
 	{"StatefulSet", controlledBy("StatefulSet"), statefulSetPosition},
@@ -161,12 +165,14 @@ var kubeflowFirst = map[string]map[string]int32{
 	"JAXJob":     {"worker": 0},
 }
 
+// kubeflowPosition reads the type of replica. The training operator has a label for it and gives a master a role beside; the
+// MPI operator has the role alone.
 func kubeflowPosition(pod *corev1.Pod) (Position, error) {
 	kind := "pod without a controller"
 	if owner := metav1.GetControllerOf(pod); owner != nil {
 		kind = owner.Kind
 	}
-	replica := strings.ToLower(pod.Labels[kubeflowType])
+	replica := strings.ToLower(cmp.Or(pod.Labels[kubeflowType], pod.Labels[kubeflowRole]))
 	first, known := kubeflowFirst[kind][replica]
 	if !known {
 		return Position{}, refuse(ReasonEngineUnknown, "replica type %q of a %s has no rank: take the label off this replica, or use one of %s",

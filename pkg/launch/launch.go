@@ -49,6 +49,9 @@ type Copy struct {
 	// Pods are in order of their ranks.
 	Pods []Pod
 
+	// plan and mesh are what it was made from.
+	plan string
+	mesh *mesh.Copy
 	// neighbours are the copies before this one whose first pod has the same host: their ports differ.
 	neighbours int
 }
@@ -75,7 +78,7 @@ func NewJob(plan *v1alpha1.ShardingPlanSpec, spec *v1alpha1.DeviceMeshSpec, opti
 		}
 		copied := Copy{
 			Number: number, Strategy: shape.Strategy, Split: layersOf(shape.Stages), Limits: shape.StepLimits, KVCacheType: plan.KVCacheType,
-			World: copies[number].WorldSize(),
+			World: copies[number].WorldSize(), plan: spec.Plan, mesh: &copies[number],
 		}
 		if library, known := copies[number].Library(); known {
 			copied.Backend = library.InitBackend()

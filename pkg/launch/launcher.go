@@ -22,7 +22,7 @@ type launcher struct {
 
 // launchers are all that are known.
 var launchers = []launcher{
-	plainEnv, torchrun, vllm, sglang, tensorRTLLM, openMPI, hydra, deepSpeed, megatron, jax, tpu, neuron, hccl, ray,
+	plainEnv, torchrun, vllm, sglang, tensorRTLLM, openMPI, hydra, deepSpeed, megatron, jax, tpu, neuron, hccl, ray, groups,
 }
 
 // Names are the names of the launchers.

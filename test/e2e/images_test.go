@@ -21,8 +21,9 @@ import (
 )
 
 const (
-	tag        = "e2e"
-	probeImage = "rankwright.dev/probe:" + tag
+	tag            = "e2e"
+	probeImage     = "rankwright.dev/probe:" + tag
+	allreduceImage = "rankwright.dev/allreduce:" + tag
 )
 
 // stage is what the last stage of an image in the Dockerfile says.
@@ -49,11 +50,13 @@ func buildImages(ctx context.Context, dir string) ([]string, error) {
 		return nil, errors.New("Dockerfile: no `go build` with -tags")
 	}
 	stages["probe"] = stage{map[string]string{"/out/bin/probe": "/probe"}, "65532:65532", []string{"/probe"}}
+	stages["allreduce"] = stage{map[string]string{"/out/bin/allreduce": "/allreduce"}, "65532:65532", []string{"/allreduce"}}
 	var archives []string
 	for _, image := range []struct{ name, stage, source string }{
 		{"rankwright.dev/rankwright/node-agent:" + tag, "node-agent", "../../cmd/node-agent"},
 		{"rankwright.dev/rankwright/operator:" + tag, "operator", "../../cmd/operator"},
 		{probeImage, "probe", "./probe"},
+		{allreduceImage, "allreduce", "../../examples/allreduce"},
 	} {
 		of, known := stages[image.stage]
 		if !known {
@@ -67,11 +70,12 @@ func buildImages(ctx context.Context, dir string) ([]string, error) {
 		if output, err := build.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("build %s: %w\n%s", image.source, err, output)
 		}
-		target := of.programs["/out/bin/"+image.stage]
+		files := map[string]string{of.programs["/out/bin/"+image.stage]: binary}
+		if image.name == allreduceImage {
+			files["/probe"] = filepath.Join(dir, "probe") // tells what the container sees before the program starts
+		}
 		archive := filepath.Join(dir, image.stage+".tar")
-		if err := cluster.WriteImage(archive, image.name, cluster.Image{
-			Files: map[string]string{target: binary}, Entrypoint: of.entrypoint, User: of.user,
-		}); err != nil {
+		if err := cluster.WriteImage(archive, image.name, cluster.Image{Files: files, Entrypoint: of.entrypoint, User: of.user}); err != nil {
 			return nil, err
 		}
 		archives = append(archives, archive)

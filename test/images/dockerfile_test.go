@@ -28,11 +28,11 @@ type stage struct {
 	instructions []string
 }
 
-// stages splits the Dockerfile, lines joined, without comments; the arguments before the first stage are one without a name.
-func stages(t *testing.T) []stage {
+// stages splits a Dockerfile, lines joined, without comments; the arguments before the first stage are one without a name.
+func stages(t *testing.T, name string) []stage {
 	t.Helper()
 	var lines []string
-	for line := range strings.Lines(read(t, "Dockerfile")) {
+	for line := range strings.Lines(read(t, name)) {
 		if !strings.HasPrefix(line, "#") {
 			lines = append(lines, strings.TrimSuffix(line, "\n"))
 		}
@@ -56,11 +56,26 @@ func (s *stage) has(instruction string) bool { return slices.Contains(s.instruct
 
 // Every package of the programs is copied, and nothing that a program is made of is ignored.
 func TestEverySourceIsCopied(t *testing.T) {
-	build := stages(t)[1]
-	ignored := read(t, ".dockerignore")
-	command := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f",
+	for name, programs := range map[string][]string{
+		"Dockerfile":                    {"./cmd/node-agent", "./cmd/operator", "./cmd/rankwright-nvml", "./internal/licences/command"},
+		"examples/allreduce/Dockerfile": {"./examples/allreduce"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ignored := ".dockerignore"
+			if name != "Dockerfile" {
+				ignored = name + ignored
+			}
+			checkSources(t, stages(t, name)[1], read(t, ignored), programs)
+		})
+	}
+}
+
+func checkSources(t *testing.T, build stage, ignored string, programs []string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", append([]string{ //nolint:gosec // programs of this repository
+		"list", "-deps", "-f",
 		`{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{range .EmbedFiles}} {{.}}{{end}}{{end}}{{end}}`,
-		"./cmd/node-agent", "./cmd/operator", "./cmd/rankwright-nvml", "./internal/licences/command")
+	}, programs...)...)
 	command.Dir = root
 	output, err := command.Output()
 	if err != nil {
@@ -87,7 +102,7 @@ var argument = regexp.MustCompile(`\$\{?([A-Z_]+)`)
 
 // A variable that no stage declares is empty there, without a word.
 func TestEveryArgumentIsDeclared(t *testing.T) {
-	all := stages(t)
+	all := stages(t, "Dockerfile")
 	global := declared(all[0])
 	for _, s := range all[1:] {
 		for _, match := range argument.FindAllStringSubmatch(s.base, -1) {
@@ -122,7 +137,7 @@ func TestImages(t *testing.T) {
 	want := map[string][2]string{
 		"operator": {"${STATIC_IMAGE}", "USER 65532:65532"}, "node-agent": {"${STATIC_IMAGE}", "USER 0:0"}, "node-agent-nvml": {"${GLIBC_IMAGE}", "USER 0:0"},
 	}
-	for _, s := range stages(t)[2:] {
+	for _, s := range stages(t, "Dockerfile")[2:] {
 		expected, ok := want[s.name]
 		if !ok || s.base != expected[0] || !s.has(expected[1]) {
 			t.Errorf("%s of %s: want base and user %v", s.name, s.base, expected)
@@ -143,7 +158,7 @@ func TestImages(t *testing.T) {
 func TestToolchain(t *testing.T) {
 	line := regexp.MustCompile(`(?m)^go \d+\.\d+`).FindString(read(t, "go.mod"))
 	want := "ARG GO_IMAGE=golang:" + strings.TrimPrefix(line, "go ") + "-"
-	if arguments := stages(t)[0].instructions; line == "" || !slices.ContainsFunc(arguments, func(i string) bool { return strings.HasPrefix(i, want) }) {
+	if arguments := stages(t, "Dockerfile")[0].instructions; line == "" || !slices.ContainsFunc(arguments, func(i string) bool { return strings.HasPrefix(i, want) }) {
 		t.Errorf("go.mod has %q, the Dockerfile %v", line, arguments)
 	}
 }

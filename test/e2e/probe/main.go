@@ -3,6 +3,7 @@
 //
 //	probe show      prints a Sight as JSON and ends
 //	probe hold      prints it and stays until it is told to end
+//	probe start PROGRAM ARGUMENT...   prints it and becomes the program
 //	probe request   tries the requests in $REQUESTS and prints an Outcome for each
 package main
 
@@ -20,14 +21,20 @@ import (
 )
 
 func main() {
-	if err := run(strings.Join(os.Args[1:], " ")); err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "probe:", err)
 		os.Exit(1)
 	}
 }
 
-func run(command string) error {
-	switch command {
+func run(args []string) error {
+	if len(args) > 1 && args[0] == "start" {
+		if err := json.NewEncoder(os.Stdout).Encode(sight()); err != nil {
+			return err
+		}
+		return syscall.Exec(args[1], args[1:], os.Environ())
+	}
+	switch command := strings.Join(args, " "); command {
 	case "show", "hold":
 		if err := json.NewEncoder(os.Stdout).Encode(sight()); err != nil {
 			return err
@@ -45,7 +52,7 @@ func run(command string) error {
 		}
 		return json.NewEncoder(os.Stdout).Encode(outcomes)
 	default:
-		return fmt.Errorf("%q: say show, hold or request", command)
+		return fmt.Errorf("%q: say show, hold, start PROGRAM or request", command)
 	}
 }
 

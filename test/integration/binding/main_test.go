@@ -49,6 +49,8 @@ type world struct {
 	client.WithWatch
 	namespace string
 	port      int
+	// wrap stands before the operator's writes.
+	wrap func(client.WithWatch) client.WithWatch
 }
 
 func newWorld(t *testing.T, namespace string) *world {
@@ -118,7 +120,7 @@ func (w *world) operate(now func() time.Time) (stop func()) {
 	w.must(err)
 	options := operator.Options{
 		Namespace: operatorNamespace, AgentNamespace: "rankwright-node-agent", HealthAddress: "0", MetricsAddress: "0",
-		Planner: firstFit, Registry: prometheus.NewRegistry(), VerifierImage: verifierImage,
+		Planner: firstFit, Registry: prometheus.NewRegistry(), VerifierImage: verifierImage, Wrap: w.wrap,
 		Webhook: &operator.Webhook{Address: "127.0.0.1", Port: w.port, Hosts: []string{"127.0.0.1"}, Now: now, Period: 200 * time.Millisecond},
 	}
 	if testing.Verbose() {

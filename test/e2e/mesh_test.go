@@ -1,0 +1,243 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/binding"
+	"github.com/rankwright/rankwright/pkg/launch"
+	"github.com/rankwright/rankwright/test/controlplane"
+	"github.com/rankwright/rankwright/test/e2e/probe/report"
+)
+
+var jobs = schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
+
+// ranks and perNode are those of examples/allreduce on three nodes.
+const (
+	ranks   = 6
+	perNode = 2
+)
+
+// The example runs to its end as it is, but for its image: its pods wait for the plan, run on its nodes with its devices, meet
+// over the pod network by the names of their files, and add up in all their process groups.
+func TestMeshJobAddsUp(t *testing.T) {
+	s := on(t)
+	s.spread(t)
+	seen := s.watchPods(t, "allreduce")
+	began := time.Now()
+	s.applyExample(t)
+	job := awaitAs(t, s.objects.Resource(jobs).Namespace(metav1.NamespaceDefault), "allreduce", func(j *batchv1.Job) bool {
+		return j.Status.Succeeded == ranks || j.Status.Failed > 0
+	})
+	took := time.Since(began)
+	pods := s.podsOf(t, "allreduce", ranks)
+	if job.Status.Failed > 0 {
+		s.explain(t)
+		for _, pod := range pods {
+			t.Logf("%s: %s", pod.Name, s.logOf(t, pod))
+		}
+		t.Fatalf("the Job: %s", describe(job.Status))
+	}
+	step("%d pods of a Job on %d nodes: %.1f s from apply to the last one's end; the last of them was %s",
+		ranks, len(s.Nodes), took.Seconds(), seen.since(began))
+	mesh := s.meshOf(t, "allreduce")
+	places, err := launch.Pods(&mesh.Spec, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.spreads(t, places)
+	for index, pod := range pods {
+		place := &places[index]
+		seen.boundTo(t, pod, place.Node)
+		sight, lines := s.startOf(t, pod)
+		checkSight(t, s.inventory(t, place.Node), place.Devices, sight)
+		if devices := sight.Environment[launch.VariableDevices]; devices != string(place.Devices[0]) {
+			t.Errorf("rank %d is told %s, and its plan says %s", index, devices, place.Devices[0])
+		}
+		step("%s", lines)
+		for _, want := range []string{
+			fmt.Sprintf("rank %d on %s: ", index, place.Node),
+			"dp " + sumOf(index%perNode, index%perNode+perNode, index%perNode+2*perNode),
+			"tp " + sumOf(index/perNode*perNode, index/perNode*perNode+1),
+			"world " + sumOf(0, 1, 2, 3, 4, 5),
+		} {
+			if !strings.Contains(lines, want) {
+				t.Errorf("rank %d prints %q and not %q", index, lines, want)
+			}
+		}
+	}
+}
+
+// sumOf is what a group of ranks adds up to: each adds its number plus one.
+func sumOf(ranks ...int) string {
+	sum := 0
+	for _, rank := range ranks {
+		sum += rank + 1
+	}
+	return fmt.Sprintf("%v sum %d,", ranks, sum)
+}
+
+// spread has all nodes play the same host, of which two devices are not cordoned, so that a placement of six must take three
+// nodes, and installs the chart.
+func (s *site) spread(t *testing.T) {
+	t.Helper()
+	s.play(t, "nvidia-h100-8")
+	s.install(t)
+	of := served[0]
+	for _, node := range s.Nodes {
+		s.awaitNode(t, node.Name, func(n *corev1.Node) bool { return offered(n, of.resource) == of.count })
+		inventory := s.awaitInventory(t, node.Name, func(i *v1alpha1.AcceleratorInventory) bool { return int64(len(i.Status.Devices)) == of.count })
+		var surplus []v1alpha1.DeviceID
+		for i := range inventory.Status.Devices[perNode:] {
+			surplus = append(surplus, inventory.Status.Devices[perNode+i].ID)
+		}
+		s.cordon(t, node.Name, surplus...)
+		t.Cleanup(func() { s.uncordon(t, node.Name) })
+	}
+	for _, node := range s.Nodes {
+		s.awaitNode(t, node.Name, func(n *corev1.Node) bool { return offered(n, of.resource) == perNode })
+	}
+}
+
+// uncordon takes every device of a node into use again, after the test's context has ended.
+func (s *site) uncordon(t *testing.T, node string) {
+	t.Helper()
+	patch := []byte(`{"spec":{"cordonedDevices":[]}}`)
+	if _, err := s.objects.Resource(inventories).Patch(context.Background(), node, mergePatch, patch, metav1.PatchOptions{FieldManager: "an-administrator"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// play has every node play a host, and at the end of the test its own again.
+func (s *site) play(t *testing.T, host string) {
+	t.Helper()
+	for i, node := range s.Nodes {
+		if hosts[i] == host {
+			continue
+		}
+		if err := node.PlayHost(t.Context(), recording(host)); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := node.PlayHost(context.Background(), recording(hosts[i])); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// applyExample applies examples/allreduce, whose program tells before it starts what its container sees.
+func (s *site) applyExample(t *testing.T) {
+	t.Helper()
+	objects, err := controlplane.ReadManifests("../../examples/allreduce/allreduce.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range objects {
+		if object.GetKind() != "Job" {
+			continue
+		}
+		containers, _, err := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
+		if err != nil {
+			t.Fatal(err)
+		}
+		container, isMap := containers[0].(map[string]any)
+		if !isMap {
+			t.Fatal("containers is no list of objects")
+		}
+		container["image"], container["imagePullPolicy"] = allreduceImage, string(corev1.PullNever)
+		container["command"] = []any{"/probe", "start", "/allreduce"}
+		if err := unstructured.SetNestedSlice(object.Object, containers, "spec", "template", "spec", "containers"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.apply(t, objects...)
+}
+
+// apply applies objects that go with the test.
+func (s *site) apply(t *testing.T, objects ...*unstructured.Unstructured) {
+	t.Helper()
+	if err := controlplane.Apply(t.Context(), s.ControlPlane.Config(), metav1.NamespaceDefault, objects...); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.withdraw(t, objects) })
+}
+
+// startOf is what a pod of the example saw and then printed.
+func (s *site) startOf(t *testing.T, pod *corev1.Pod) (sight report.Sight, lines string) {
+	t.Helper()
+	first, rest, _ := strings.Cut(s.logOf(t, pod), "\n")
+	if err := json.Unmarshal([]byte(first), &sight); err != nil {
+		t.Fatalf("the log of pod %s: %v", pod.Name, err)
+	}
+	return sight, strings.TrimSpace(rest)
+}
+
+func (s *site) logOf(t *testing.T, pod *corev1.Pod) string {
+	t.Helper()
+	text, err := s.clients.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// podsOf are the pods of a placement, in order of index.
+func (s *site) podsOf(t *testing.T, placement string, count int) []*corev1.Pod {
+	t.Helper()
+	list, err := s.clients.CoreV1().Pods(metav1.NamespaceDefault).List(t.Context(), metav1.ListOptions{LabelSelector: v1alpha1.LabelPlacement + "=" + placement})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := make([]*corev1.Pod, count)
+	for i := range list.Items {
+		index, err := strconv.Atoi(list.Items[i].Labels[binding.LabelIndex])
+		if err != nil || index >= count || pods[index] != nil {
+			t.Fatalf("pod %s has index %q, which is another's or none", list.Items[i].Name, list.Items[i].Labels[binding.LabelIndex])
+		}
+		pods[index] = &list.Items[i]
+	}
+	if slices.Contains(pods, nil) {
+		t.Fatalf("%d pods of %s, not %d", len(list.Items), placement, count)
+	}
+	return pods
+}
+
+func (s *site) meshOf(t *testing.T, placement string) *v1alpha1.DeviceMesh {
+	t.Helper()
+	return awaitAs(t, s.objects.Resource(meshes).Namespace(metav1.NamespaceDefault), placement, func(*v1alpha1.DeviceMesh) bool { return true })
+}
+
+func (s *site) inventory(t *testing.T, node string) *v1alpha1.AcceleratorInventory {
+	t.Helper()
+	return s.awaitInventory(t, node, func(*v1alpha1.AcceleratorInventory) bool { return true })
+}
+
+// spreads says whether the places are two on each node.
+func (s *site) spreads(t *testing.T, places []launch.Pod) {
+	t.Helper()
+	on := map[string]int{}
+	for i := range places {
+		on[places[i].Node]++
+	}
+	for _, node := range s.Nodes {
+		if on[node.Name] != perNode {
+			t.Fatalf("the plan has %v pods by node, not %d on each of %d", on, perNode, len(s.Nodes))
+		}
+	}
+}

@@ -1,0 +1,192 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/yaml"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/binding"
+	"github.com/rankwright/rankwright/pkg/launch"
+)
+
+var statefulSets = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}
+
+const steady = `
+apiVersion: rankwright.dev/v1alpha1
+kind: ModelPlacement
+metadata: {name: steady, annotations: {rankwright.dev/pod-devices: "1", rankwright.dev/pod-hosts: "steady-{pod}.steady"}}
+spec:
+  model: {name: Llama-3.2-1B}
+  quantization: BF16
+  workload: {training: {sequenceLength: 2048, globalBatch: 6}}
+  parallelism: {tensor: 2, data: 3}
+  engine: Torch
+  enforcement: Slot
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: steady}
+spec:
+  replicas: 6
+  serviceName: steady
+  podManagementPolicy: Parallel
+  selector: {matchLabels: {rankwright.dev/placement: steady}}
+  template:
+    metadata: {labels: {rankwright.dev/placement: steady}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      automountServiceAccountToken: false
+      containers:
+      - {name: probe, image: "` + probeImage + `", imagePullPolicy: Never, args: [hold]}
+`
+
+// A pod of a StatefulSet that is killed comes back as the same rank on the same device; one too many is refused with the
+// reason; and a new plan evicts all pods, which come back to their places in it.
+func TestMeshStatefulSetKeepsItsRanks(t *testing.T) {
+	s := on(t)
+	s.spread(t)
+	s.apply(t, decode(t, steady)...)
+	s.awaitPlan(t, "steady", "steady-1")
+	before := s.awaitRanks(t, "steady", nil)
+
+	const killed = 3
+	began := time.Now()
+	s.kill(t, before[killed])
+	after := s.awaitRanks(t, "steady", map[types.UID]bool{before[killed].UID: true})
+	step("a killed pod was back as rank %d on %s after %.1f s", killed, after[killed].Spec.NodeName, time.Since(began).Seconds())
+	for index := range after {
+		if index != killed && after[index].UID != before[index].UID {
+			t.Errorf("pod %d was made anew, and only %d was killed", index, killed)
+		}
+	}
+	for _, key := range []string{binding.AnnotationRanks, binding.AnnotationDevices} {
+		if was, is := before[killed].Annotations[key], after[killed].Annotations[key]; was != is {
+			t.Errorf("the pod that came back has %s %s, and had %s", key, is, was)
+		}
+	}
+
+	s.scale(t, ranks+1)
+	s.awaitWarning(t, "steady", "IndexOutOfRange")
+	s.scale(t, ranks)
+
+	old := map[types.UID]bool{}
+	for _, pod := range after {
+		old[pod.UID] = true
+	}
+	began = time.Now()
+	s.change(t, placements, "steady", `{"spec":{"parallelism":{"tensor":1,"data":6}}}`)
+	s.awaitPlan(t, "steady", "steady-2")
+	for _, pod := range s.awaitRanks(t, "steady", old) {
+		if plan := pod.Labels[v1alpha1.LabelPlan]; plan != "steady-2" {
+			t.Errorf("pod %s is of plan %s", pod.Name, plan)
+		}
+	}
+	step("a new plan: %d pods evicted and back in it after %.1f s", ranks, time.Since(began).Seconds())
+}
+
+func decode(t *testing.T, text string) []*unstructured.Unstructured {
+	t.Helper()
+	var objects []*unstructured.Unstructured
+	for document := range strings.SplitSeq(text, "\n---\n") {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, object)
+	}
+	return objects
+}
+
+func (s *site) awaitPlan(t *testing.T, placement, plan string) {
+	t.Helper()
+	awaitAs(t, s.objects.Resource(meshes).Namespace(metav1.NamespaceDefault), placement, func(m *v1alpha1.DeviceMesh) bool { return m.Spec.Plan == plan })
+}
+
+// awaitRanks waits until every rank of a placement runs in a pod that is none of the old ones, and checks that each is on its
+// planned node and sees its planned device and no other.
+func (s *site) awaitRanks(t *testing.T, placement string, old map[types.UID]bool) []*corev1.Pod {
+	t.Helper()
+	mesh := s.meshOf(t, placement)
+	places, err := launch.Pods(&mesh.Spec, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.spreads(t, places)
+	pods := make([]*corev1.Pod, len(places))
+	for index := range places {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: fmt.Sprintf("%s-%d", placement, index)}}
+		pods[index] = s.mustBe(t, pod, func(pod *corev1.Pod) (bool, error) {
+			if pod == nil || old[pod.UID] || !pod.DeletionTimestamp.IsZero() {
+				return false, nil
+			}
+			return running(pod)
+		})
+	}
+	for index, pod := range pods {
+		place := &places[index]
+		if pod.Spec.NodeName != place.Node || pod.Annotations[binding.AnnotationRanks] != fmt.Sprint(index) {
+			t.Errorf("pod %s is rank %s on %s, and its plan says rank %d on %s", pod.Name, pod.Annotations[binding.AnnotationRanks], pod.Spec.NodeName, index, place.Node)
+		}
+		checkSight(t, s.inventory(t, place.Node), place.Devices, s.see(t, pod))
+	}
+	return pods
+}
+
+// kill ends a pod at once.
+func (s *site) kill(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	now := int64(0)
+	if err := s.clients.CoreV1().Pods(pod.Namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *site) scale(t *testing.T, replicas int) {
+	t.Helper()
+	s.change(t, statefulSets, "steady", fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
+}
+
+func (s *site) change(t *testing.T, of schema.GroupVersionResource, name, patch string) {
+	t.Helper()
+	if _, err := s.objects.Resource(of).Namespace(metav1.NamespaceDefault).Patch(t.Context(), name, mergePatch, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitWarning waits for a warning about an object that says a word.
+func (s *site) awaitWarning(t *testing.T, object, word string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	about := fields.AndSelectors(fields.OneTermEqualSelector("involvedObject.name", object), fields.OneTermEqualSelector("type", corev1.EventTypeWarning)).String()
+	err := wait.PollUntilContextCancel(ctx, 500*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		list, err := s.clients.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: about})
+		if err != nil {
+			return false, err
+		}
+		for i := range list.Items {
+			if strings.Contains(list.Items[i].Message, word) {
+				step("refused: %s", list.Items[i].Message)
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		t.Errorf("no warning about %s says %s: %v", object, word, err)
+	}
+}

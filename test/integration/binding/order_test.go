@@ -1,0 +1,64 @@
+package binding
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	applycore "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/binding"
+	"github.com/rankwright/rankwright/pkg/launch"
+)
+
+// Files come late here: the first tries to write those of each plan fail. No pod is bound before its plan's are there, neither
+// to the first plan nor to the next.
+func TestPodsAreBoundAfterTheirFilesAreWritten(t *testing.T) {
+	w := newWorld(t, "order")
+	var tries, bound atomic.Int32
+	w.wrap = func(c client.WithWatch) client.WithWatch {
+		return interceptor.NewClient(c, interceptor.Funcs{
+			Apply: func(ctx context.Context, c client.WithWatch, object runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+				if _, isFiles := object.(*applycore.ConfigMapApplyConfiguration); isFiles && tries.Add(1)%6 != 0 {
+					return errors.New("the API server is busy")
+				}
+				return c.Apply(ctx, object, options...)
+			},
+			Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+				if pod, isPod := object.(*corev1.Pod); isPod && !binding.Gated(pod) {
+					bound.Add(1)
+					files := &corev1.ConfigMap{}
+					key := client.ObjectKey{Namespace: pod.Namespace, Name: launch.ConfigMapName("llm", 0)}
+					if err := c.Get(ctx, key, files); err != nil || files.Labels[v1alpha1.LabelPlan] != pod.Labels[v1alpha1.LabelPlan] {
+						t.Errorf("pod %s is bound to plan %s with files of %q: %v", pod.Name, pod.Labels[v1alpha1.LabelPlan], files.Labels[v1alpha1.LabelPlan], err)
+					}
+				}
+				return c.Patch(ctx, object, patch, options...)
+			},
+		})
+	}
+	w.operate(nil)
+	w.placeFor("1", 1)
+	w.runJob(2, 1)
+	w.awaitPods(2, "gated", binding.Gated)
+	w.addNode("a", 2)
+	w.addNode("b", 2)
+	w.awaitPods(2, "scheduled to the first plan", scheduled)
+
+	again := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":2}}`))
+	w.must(w.Patch(t.Context(), w.placement("llm", 1, v1alpha1.EnforcementAdvisory), again))
+	w.awaitPods(2, "scheduled to the next plan", func(p *corev1.Pod) bool {
+		w.asKubelet()
+		return scheduled(p) && p.DeletionTimestamp == nil && p.Labels[v1alpha1.LabelPlan] == "llm-2"
+	})
+	if bound.Load() < 4 {
+		t.Errorf("%d pods were bound, and two of each plan should be", bound.Load())
+	}
+}
