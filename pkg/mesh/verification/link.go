@@ -74,14 +74,20 @@ func probeSend(ctx context.Context, g collective.Group, seed uint64, now func() 
 			return rate{}, err
 		}
 		measured.MBps = max(measured.MBps, mbps(float64(size), took.Seconds()))
-		switch {
-		case calls >= fewestProbes && now().Sub(began) >= probeTime:
+		if calls >= fewestProbes && now().Sub(began) >= probeTime {
 			clear(word)
 			return measured, send(ctx, g, word, peer)
-		case took < enough && size < mostBytes:
-			size *= growth
 		}
+		size = grown(size, took)
 	}
+}
+
+// grown is the size of the buffer after one that took so long.
+func grown(size int, took time.Duration) int {
+	if took < enough {
+		return min(growth*size, mostBytes)
+	}
+	return size
 }
 
 // A direction of a link is measured for so long and so often at least. The best of the calls counts: a busy processor makes

@@ -213,3 +213,19 @@ func hasFinding(r *Report, reason v1alpha1.FindingReason) bool {
 	}
 	return false
 }
+
+// Whatever the first size and however fast the link, no buffer grows beyond what the other end takes.
+func TestBuffersStopGrowing(t *testing.T) {
+	for _, first := range []int{firstProbe, firstBytes, mostBytes} {
+		size := first
+		for range 32 {
+			size = grown(size, 0)
+		}
+		if size != mostBytes {
+			t.Errorf("from %d buffers grow to %d, and not to %d", first, size, mostBytes)
+		}
+	}
+	if size := grown(firstProbe, enough); size != firstProbe {
+		t.Errorf("after a call that took long enough the next has %d bytes and not %d", size, firstProbe)
+	}
+}
