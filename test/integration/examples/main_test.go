@@ -92,7 +92,8 @@ func (w *world) operate() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.Context()))
 	mgr, err := operator.New(ctx, config, operator.Options{
 		Namespace: operatorNamespace, AgentNamespace: agentNamespace, HealthAddress: "0", MetricsAddress: "0", Registry: prometheus.NewRegistry(),
-		Webhook: &operator.Webhook{Address: "127.0.0.1", Port: port, Hosts: []string{"127.0.0.1"}, Period: 200 * time.Millisecond},
+		VerifierImage: "example.com/node-agent:test",
+		Webhook:       &operator.Webhook{Address: "127.0.0.1", Port: port, Hosts: []string{"127.0.0.1"}, Period: 200 * time.Millisecond},
 	})
 	w.must(err)
 	ended := make(chan error, 1)
