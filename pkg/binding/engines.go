@@ -25,6 +25,10 @@ const (
 	lwsGroupIndex = "leaderworkerset.sigs.k8s.io/group-index"
 	lwsSize       = "leaderworkerset.sigs.k8s.io/size"
 
+	// lwsVariables begin the names of variables that LeaderWorkerSet's webhook moves to the front. Up to v0.7.0 it does so at
+	// updates too (kubernetes-sigs/lws issue 696), where a gated pod that would change by it could never be bound.
+	lwsVariables = "LWS_"
+
 	jobSetName   = "jobset.sigs.k8s.io/jobset-name"
 	jobSetIndex  = "jobset.sigs.k8s.io/job-index"
 	jobSetGroups = "jobset.sigs.k8s.io/replicatedjob-replicas"

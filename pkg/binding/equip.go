@@ -3,6 +3,7 @@ package binding
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -22,12 +23,17 @@ func equip(pod *corev1.Pod) {
 	}
 }
 
-// equipContainer puts our variables first, since $(VAR) reaches only what stands before.
+// equipContainer puts our variables first, since $(VAR) reaches only what stands before; but after those of LeaderWorkerSet.
 func equipContainer(c *corev1.Container, environment []corev1.EnvVar) {
 	ours := func(e corev1.EnvVar) bool {
 		return slices.ContainsFunc(environment, func(o corev1.EnvVar) bool { return o.Name == e.Name })
 	}
-	c.Env = slices.Concat(environment, slices.DeleteFunc(slices.Clone(c.Env), ours))
+	theirs := slices.DeleteFunc(slices.Clone(c.Env), ours)
+	after := slices.IndexFunc(theirs, func(e corev1.EnvVar) bool { return !strings.HasPrefix(e.Name, lwsVariables) })
+	if after < 0 {
+		after = len(theirs)
+	}
+	c.Env = slices.Concat(theirs[:after], environment, theirs[after:])
 	mount := corev1.VolumeMount{Name: VolumeName, MountPath: launch.Folder, ReadOnly: true}
 	c.VolumeMounts = put(c.VolumeMounts, mount, func(m corev1.VolumeMount) bool { return m.Name == VolumeName })
 }
