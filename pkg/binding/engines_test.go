@@ -98,8 +98,10 @@ func TestPositions(t *testing.T) {
 		{"PyTorchJob master", podOf("llm-master-0", "PyTorchJob", map[string]string{kubeflow + "replica-type": "master", kubeflow + "replica-index": "0"}), binding.Position{}, "Kubeflow", ""},
 		{"PyTorchJob worker beside a master", ranked(podOf("llm-worker-0", "PyTorchJob", map[string]string{kubeflow + "replica-type": "worker", kubeflow + "replica-index": "0"})), binding.Position{Member: 1}, "Kubeflow", ""},
 		{"PyTorchJob worker without a master", podOf("llm-worker-2", "PyTorchJob", map[string]string{kubeflow + "replica-type": "worker", kubeflow + "replica-index": "2"}), binding.Position{Member: 2}, "Kubeflow", ""},
-		{"MPIJob worker", podOf("llm-worker-2", "MPIJob", map[string]string{kubeflow + "replica-type": "Worker", kubeflow + "replica-index": "2"}), binding.Position{Member: 2}, "Kubeflow", ""},
-		{"MPIJob launcher", podOf("llm-launcher", "MPIJob", map[string]string{kubeflow + "replica-type": "launcher", kubeflow + "replica-index": "0"}), binding.Position{}, "Kubeflow", binding.ReasonEngineUnknown},
+		{"MPIJob worker of the training operator", podOf("llm-worker-2", "MPIJob", map[string]string{kubeflow + "replica-type": "Worker", kubeflow + "replica-index": "2"}), binding.Position{Member: 2}, "Kubeflow", ""},
+		{"MPIJob worker of the MPI operator", podOf("llm-worker-2", "MPIJob", map[string]string{kubeflow + "job-role": "worker", kubeflow + "replica-index": "2"}), binding.Position{Member: 2}, "Kubeflow", ""},
+		{"MPIJob launcher of the MPI operator", podOf("", "Job", map[string]string{kubeflow + "job-role": "launcher"}), binding.Position{}, "Kubeflow", binding.ReasonEngineUnknown},
+		{"MPIJob launcher of the training operator", podOf("llm-launcher", "MPIJob", map[string]string{kubeflow + "replica-type": "launcher", kubeflow + "replica-index": "0"}), binding.Position{}, "Kubeflow", binding.ReasonEngineUnknown},
 		{"TFJob", podOf("llm-ps-0", "TFJob", map[string]string{kubeflow + "replica-type": "ps", kubeflow + "replica-index": "0"}), binding.Position{}, "Kubeflow", binding.ReasonEngineUnknown},
 		{"Ray worker with multi-host indexing", podOf("", "RayCluster", map[string]string{
 			"ray.io/cluster": "llm", "ray.io/worker-group-replica-index": "1", "ray.io/replica-host-index": "2",
