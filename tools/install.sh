@@ -27,6 +27,7 @@ kubeconform kubeconform github.com/yannh/kubeconform github.com/yannh/kubeconfor
 lws lws sigs.k8s.io/lws sigs.k8s.io/lws/cmd
 jobset jobset sigs.k8s.io/jobset sigs.k8s.io/jobset
 mpi-operator mpi-operator github.com/kubeflow/mpi-operator github.com/kubeflow/mpi-operator/cmd/mpi-operator
+training-operator training-operator github.com/kubeflow/training-operator .
 TABLE
 }
 

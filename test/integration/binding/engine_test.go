@@ -34,6 +34,8 @@ type engine struct {
 	kind schema.GroupVersionKind
 	// run returns the arguments and writes what they refer to.
 	run func(w *world, in *installation) []string
+	// mute says that its binary serves no webhooks.
+	mute bool
 }
 
 // installation is where one test's engine finds its things.
@@ -60,6 +62,13 @@ var (
 		user: "system:serviceaccount:mpi-operator:mpi-operator",
 		kind: schema.GroupVersionKind{Group: "kubeflow.org", Version: "v2beta1", Kind: "MPIJob"},
 		run:  onFixedPort,
+	}
+	trainingOperator = engine{
+		tool: "training-operator", module: "github.com/kubeflow/training-operator", manifests: "manifests/overlays/standalone",
+		user: "system:serviceaccount:kubeflow:training-operator",
+		kind: schema.GroupVersionKind{Group: "kubeflow.org", Version: "v1", Kind: "PyTorchJob"},
+		run:  func(_ *world, in *installation) []string { return []string{"--kubeconfig=" + in.kubeconfig} },
+		mute: true,
 	}
 )
 
@@ -125,7 +134,8 @@ func (w *world) runEngine(e engine) {
 	})
 }
 
-// applyEngine applies the manifests of an engine's module without its Deployment, with webhooks that are called on the loopback.
+// applyEngine applies the manifests of an engine's module, with webhooks that are called on the loopback. The Deployment is left
+// out, and kinds of other workloads, of which two modules have one.
 func (w *world) applyEngine(assets string, e engine, in *installation) {
 	w.Helper()
 	rendered := filepath.Join(in.dir, "manifests.yaml")
@@ -141,10 +151,13 @@ func (w *world) applyEngine(assets string, e engine, in *installation) {
 
 	var objects []*unstructured.Unstructured
 	for _, object := range all {
+		defined, _, err := unstructured.NestedString(object.Object, "spec", "names", "kind")
+		w.must(err)
+		isWebhook := strings.HasSuffix(object.GetKind(), "WebhookConfiguration")
 		switch {
-		case object.GetKind() == "Deployment":
+		case object.GetKind() == "Deployment", defined != "" && defined != e.kind.Kind, isWebhook && e.mute:
 			continue
-		case strings.HasSuffix(object.GetKind(), "WebhookConfiguration"):
+		case isWebhook:
 			w.callOnLoopback(object, in.port, certificate)
 			w.Cleanup(func() { _ = w.Delete(context.WithoutCancel(w.Context()), object) })
 		}
