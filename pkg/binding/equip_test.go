@@ -16,9 +16,9 @@ func inFront(pod *corev1.Pod) *corev1.Pod {
 	theirs := []corev1.EnvVar{{Name: "LWS_LEADER_ADDRESS", Value: "llm-1.llm.models"}, {Name: "LWS_GROUP_SIZE", Value: "2"}, {Name: "LWS_WORKER_INDEX", Value: "0"}}
 	moved := pod.DeepCopy()
 	c := &moved.Spec.Containers[0]
-	c.Env = append(theirs, slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool {
+	c.Env = slices.Concat(theirs, slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool {
 		return slices.ContainsFunc(theirs, func(t corev1.EnvVar) bool { return t.Name == e.Name })
-	})...)
+	}))
 	return moved
 }
 

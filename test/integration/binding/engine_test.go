@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/cert"
@@ -108,7 +109,7 @@ func (w *world) runEngine(e engine) {
 	w.must(err)
 	binary := filepath.Join(assets, e.tool)
 	if _, err := os.Stat(binary); err != nil {
-		w.Skipf("%v: run `tools/install.sh %s`", err, e.tool)
+		w.Skipf("%v: run `make engines`", err)
 	}
 	in := &installation{dir: w.TempDir(), port: freePort(w.T)}
 	in.kubeconfig = filepath.Join(in.dir, "kubeconfig")
@@ -229,4 +230,21 @@ func (w *world) runWith(e engine, value any, field ...string) {
 	object := w.workload(e)
 	w.must(unstructured.SetNestedField(object.Object, value, field...))
 	w.must(w.Create(w.Context(), object))
+}
+
+// twoOnEach are the places of two copies, each of two pods of one device.
+func twoOnEach() map[string]string {
+	first, second := string(deviceID(0)), string(deviceID(1))
+	return map[string]string{
+		"0": "a copy 0 ranks 0: 1 of " + first, "1": "a copy 0 ranks 1: 1 of " + second,
+		"2": "b copy 1 ranks 0: 1 of " + first, "3": "b copy 1 ranks 1: 1 of " + second,
+	}
+}
+
+func named(pods map[string]*corev1.Pod) map[string]string {
+	names := map[string]string{}
+	for index, pod := range pods {
+		names[index] = pod.Name
+	}
+	return names
 }

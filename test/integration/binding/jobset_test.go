@@ -49,10 +49,10 @@ func (w *world) atCreation() func() map[string]bool {
 // How many pods a Job of a JobSet has does not stand at its pods, so they are refused until there is a mesh.
 func TestJobSetJobsAreCopies(t *testing.T) {
 	w := newWorld(t, "jobset")
-	w.operate(nil)
 	w.runEngine(jobSet)
+	w.operate(nil)
 	gated := w.atCreation()
-	w.placeFor("1", 2)
+	w.placeTwoByTwo()
 	w.must(w.Create(t.Context(), w.workload(jobSet)))
 	for _, job := range []string{"llm-model-0", "llm-model-1"} {
 		w.awaitComplaint("Job", job, binding.ReasonMeshMissing)
@@ -86,11 +86,11 @@ func TestJobSetJobsAreCopies(t *testing.T) {
 
 func TestJobSetOfJobsThatDoNotDivideTheMeshIsRefused(t *testing.T) {
 	w := newWorld(t, "jobset-refused")
-	w.operate(nil)
 	w.runEngine(jobSet)
+	w.operate(nil)
 	w.addNode("a", 2)
 	w.addNode("b", 2)
-	w.placeFor("1", 2)
+	w.placeTwoByTwo()
 	w.awaitPlan("llm-1")
 	object := w.workload(jobSet)
 	jobs, _, err := unstructured.NestedSlice(object.Object, "spec", "replicatedJobs")

@@ -12,9 +12,9 @@ import (
 
 func TestMPIJobWorkersAreAllPods(t *testing.T) {
 	w := newWorld(t, "mpi")
-	w.operate(nil)
 	w.runEngine(mpiOperator)
-	w.placeFor("1", 2)
+	w.operate(nil)
+	w.placeTwoByTwo()
 	w.must(w.Create(t.Context(), w.workload(mpiOperator)))
 	w.awaitPods(4, "gated", func(p *corev1.Pod) bool { return binding.Gated(p) && !scheduled(p) })
 	w.addNode("a", 2)
@@ -32,11 +32,11 @@ func TestMPIJobWorkersAreAllPods(t *testing.T) {
 
 func TestMPIJobWithMoreWorkersThanPlacesIsRefused(t *testing.T) {
 	w := newWorld(t, "mpi-refused")
-	w.operate(nil)
 	w.runEngine(mpiOperator)
+	w.operate(nil)
 	w.addNode("a", 2)
 	w.addNode("b", 2)
-	w.placeFor("1", 2)
+	w.placeTwoByTwo()
 	w.awaitPlan("llm-1")
 	w.runWith(mpiOperator, int64(5), "spec", "mpiReplicaSpecs", "Worker", "replicas")
 	w.awaitComplaint("MPIJob", "llm", binding.ReasonIndexOutOfRange+": index 4: the mesh has 4 pods")
@@ -44,9 +44,9 @@ func TestMPIJobWithMoreWorkersThanPlacesIsRefused(t *testing.T) {
 
 func TestPyTorchJobCountsItsMaster(t *testing.T) {
 	w := newWorld(t, "pytorch")
-	w.operate(nil)
 	w.runEngine(trainingOperator)
-	w.placeFor("1", 2)
+	w.operate(nil)
+	w.placeTwoByTwo()
 	w.must(w.Create(t.Context(), w.workload(trainingOperator)))
 	w.awaitPods(4, "gated", func(p *corev1.Pod) bool { return binding.Gated(p) && !scheduled(p) })
 	w.addNode("a", 2)
@@ -69,11 +69,11 @@ func TestPyTorchJobCountsItsMaster(t *testing.T) {
 
 func TestPyTorchJobWithoutAMasterCountsFromZero(t *testing.T) {
 	w := newWorld(t, "pytorch-elastic")
-	w.operate(nil)
 	w.runEngine(trainingOperator)
+	w.operate(nil)
 	w.addNode("a", 2)
 	w.addNode("b", 2)
-	w.placeFor("1", 2)
+	w.placeTwoByTwo()
 	w.awaitPlan("llm-1")
 	object := w.workload(trainingOperator)
 	unstructured.RemoveNestedField(object.Object, "spec", "pytorchReplicaSpecs", "Master")

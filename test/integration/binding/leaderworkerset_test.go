@@ -13,23 +13,6 @@ import (
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
-// twoOnEach are the places of four pods with one device each, of two copies.
-func twoOnEach() map[string]string {
-	first, second := string(deviceID(0)), string(deviceID(1))
-	return map[string]string{
-		"0": "a copy 0 ranks 0: 1 of " + first, "1": "a copy 0 ranks 1: 1 of " + second,
-		"2": "b copy 1 ranks 0: 1 of " + first, "3": "b copy 1 ranks 1: 1 of " + second,
-	}
-}
-
-func named(pods map[string]*corev1.Pod) map[string]string {
-	names := map[string]string{}
-	for index, pod := range pods {
-		names[index] = pod.Name
-	}
-	return names
-}
-
 func variables(pod *corev1.Pod) []string {
 	names := map[string]bool{}
 	for _, variable := range pod.Spec.Containers[0].Env {
@@ -40,9 +23,9 @@ func variables(pod *corev1.Pod) []string {
 
 func TestLeaderWorkerSetGroupsAreCopies(t *testing.T) {
 	w := newWorld(t, "lws")
-	w.operate(nil)
 	w.runEngine(leaderWorkerSet)
-	w.placeFor("1", 2)
+	w.operate(nil)
+	w.placeTwoByTwo()
 	w.must(w.Create(t.Context(), w.workload(leaderWorkerSet)))
 	w.awaitPods(4, "gated", func(p *corev1.Pod) bool { return binding.Gated(p) && !scheduled(p) })
 	w.addNode("a", 2)
@@ -82,11 +65,11 @@ func TestLeaderWorkerSetGroupsAreCopies(t *testing.T) {
 
 func TestLeaderWorkerSetOfAnotherSizeIsRefused(t *testing.T) {
 	w := newWorld(t, "lws-refused")
-	w.operate(nil)
 	w.runEngine(leaderWorkerSet)
+	w.operate(nil)
 	w.addNode("a", 2)
 	w.addNode("b", 2)
-	w.placeFor("1", 2)
+	w.placeTwoByTwo()
 	w.awaitPlan("llm-1")
 	w.runWith(leaderWorkerSet, int64(3), "spec", "leaderWorkerTemplate", "size")
 	// LeaderWorkerSet makes its leaders by a StatefulSet of its own name.

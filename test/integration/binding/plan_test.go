@@ -59,11 +59,11 @@ func (w *world) place(name string, copies int32, enforcement v1alpha1.Enforcemen
 	w.must(w.Create(w.Context(), w.placement(name, copies, enforcement)))
 }
 
-// placeFor places llm for pods of so many devices.
-func (w *world) placeFor(devices string, copies int32) {
+// placeTwoByTwo places two copies of llm, each for two pods of one device.
+func (w *world) placeTwoByTwo() {
 	w.Helper()
-	placement := w.placement("llm", copies, v1alpha1.EnforcementAdvisory)
-	placement.Annotations = map[string]string{launch.AnnotationPodDevices: devices}
+	placement := w.placement("llm", 2, v1alpha1.EnforcementAdvisory)
+	placement.Annotations = map[string]string{launch.AnnotationPodDevices: "1"}
 	w.must(w.Create(w.Context(), placement))
 }
 
