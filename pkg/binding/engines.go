@@ -26,10 +26,6 @@ const (
 	lwsGroupIndex = "leaderworkerset.sigs.k8s.io/group-index"
 	lwsSize       = "leaderworkerset.sigs.k8s.io/size"
 
-	// lwsVariables begin the names of variables that LeaderWorkerSet's webhook moves to the front. Up to v0.7.0 it does so at
-	// updates too (kubernetes-sigs/lws issue 696), where a gated pod that would change by it could never be bound.
-	lwsVariables = "LWS_"
-
 	jobSetName   = "jobset.sigs.k8s.io/jobset-name"
 	jobSetIndex  = "jobset.sigs.k8s.io/job-index"
 	jobSetGroups = "jobset.sigs.k8s.io/replicatedjob-replicas"
@@ -42,6 +38,9 @@ const (
 	rayReplica = "ray.io/worker-group-replica-index"
 	rayHost    = "ray.io/replica-host-index"
 )
+
+// lwsVariables are those that LeaderWorkerSet's webhook puts in front of a container's others.
+var lwsVariables = []string{"LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX"}
 
 // engine is a kind of controller that makes pods.
 type engine struct {

@@ -15,11 +15,20 @@ import (
 func inFront(pod *corev1.Pod) *corev1.Pod {
 	theirs := []corev1.EnvVar{{Name: "LWS_LEADER_ADDRESS", Value: "llm-1.llm.models"}, {Name: "LWS_GROUP_SIZE", Value: "2"}, {Name: "LWS_WORKER_INDEX", Value: "0"}}
 	moved := pod.DeepCopy()
-	c := &moved.Spec.Containers[0]
-	c.Env = slices.Concat(theirs, slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool {
-		return slices.ContainsFunc(theirs, func(t corev1.EnvVar) bool { return t.Name == e.Name })
-	}))
+	for _, containers := range [][]corev1.Container{moved.Spec.InitContainers, moved.Spec.Containers} {
+		for i := range containers {
+			containers[i].Env = slices.Concat(theirs, slices.DeleteFunc(containers[i].Env, func(e corev1.EnvVar) bool {
+				return slices.ContainsFunc(theirs, func(t corev1.EnvVar) bool { return t.Name == e.Name })
+			}))
+		}
+	}
 	return moved
+}
+
+// injected adds a container after LeaderWorkerSet's webhook was called, as webhooks of others do.
+func injected(pod *corev1.Pod) *corev1.Pod {
+	pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{Name: "injected"})
+	return pod
 }
 
 // What either webhook does again must change nothing, since nothing of a gated pod's containers may change.
@@ -41,6 +50,7 @@ func TestVariablesAgreeWithLeaderWorkerSet(t *testing.T) {
 		"its webhook comes first":        func(t *testing.T) *corev1.Pod { return admitted(t, inFront(leader())) },
 		"its webhook comes second":       func(t *testing.T) *corev1.Pod { return inFront(admitted(t, leader())) },
 		"its webhook comes in between":   func(t *testing.T) *corev1.Pod { return admitted(t, inFront(admitted(t, leader()))) },
+		"a container comes in between":   func(t *testing.T) *corev1.Pod { return admitted(t, injected(inFront(leader()))) },
 		"the container has no variables": func(t *testing.T) *corev1.Pod { return admitted(t, inFront(bare(leader()))) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package binding
 
 import (
-	"maps"
 	"slices"
 	"testing"
 
@@ -9,23 +8,28 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/binding"
 	"github.com/rankwright/rankwright/pkg/launch"
+	"github.com/rankwright/rankwright/pkg/mesh/verification"
 )
 
-func variables(pod *corev1.Pod) []string {
-	names := map[string]bool{}
-	for _, variable := range pod.Spec.Containers[0].Env {
-		names[variable.Name] = true
+func variables(c *corev1.Container) []string {
+	var names []string
+	for _, variable := range c.Env {
+		names = append(names, variable.Name)
 	}
-	return slices.Sorted(maps.Keys(names))
+	return names
 }
 
 func TestLeaderWorkerSetGroupsAreCopies(t *testing.T) {
 	w := newWorld(t, "lws")
 	w.runEngine(leaderWorkerSet)
 	w.operate(nil)
-	w.placeTwoByTwo()
+	// The verifying container comes after LeaderWorkerSet's webhook, which is called again when the gate goes.
+	w.placeTwoByTwo(func(spec *v1alpha1.ModelPlacementSpec) {
+		spec.Verification = &v1alpha1.Verification{Mode: v1alpha1.VerificationRequire}
+	})
 	w.must(w.Create(t.Context(), w.workload(leaderWorkerSet)))
 	w.awaitPods(4, "gated", func(p *corev1.Pod) bool { return binding.Gated(p) && !scheduled(p) })
 	w.addNode("a", 2)
@@ -40,9 +44,14 @@ func TestLeaderWorkerSetGroupsAreCopies(t *testing.T) {
 		t.Errorf("pods (-want +got):\n%s", diff)
 	}
 	for _, want := range []string{"LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX", launch.VariableIndex} {
-		if got := variables(pods["3"]); !slices.Contains(got, want) {
-			t.Errorf("variables %v, want %s among them", got, want)
+		for _, c := range slices.Concat(pods["3"].Spec.InitContainers, pods["3"].Spec.Containers) {
+			if got := variables(&c); !slices.Contains(got, want) {
+				t.Errorf("variables of %s: %v, want %s among them", c.Name, got, want)
+			}
 		}
+	}
+	if init := pods["3"].Spec.InitContainers; len(init) != 1 || init[0].Name != verification.Container {
+		t.Errorf("init containers %+v, want the verifying one", init)
 	}
 
 	// A leader that goes takes its workers with it, and the group comes back.

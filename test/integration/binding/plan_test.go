@@ -60,10 +60,13 @@ func (w *world) place(name string, copies int32, enforcement v1alpha1.Enforcemen
 }
 
 // placeTwoByTwo places two copies of llm, each for two pods of one device.
-func (w *world) placeTwoByTwo() {
+func (w *world) placeTwoByTwo(edits ...func(*v1alpha1.ModelPlacementSpec)) {
 	w.Helper()
 	placement := w.placement("llm", 2, v1alpha1.EnforcementAdvisory)
 	placement.Annotations = map[string]string{launch.AnnotationPodDevices: "1"}
+	for _, edit := range edits {
+		edit(&placement.Spec)
+	}
 	w.must(w.Create(w.Context(), placement))
 }
 
