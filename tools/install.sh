@@ -24,6 +24,10 @@ controller-gen controller-gen sigs.k8s.io/controller-tools sigs.k8s.io/controlle
 golangci-lint golangci-lint github.com/golangci/golangci-lint/v2 github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 helm helm helm.sh/helm/v4 helm.sh/helm/v4/cmd/helm
 kubeconform kubeconform github.com/yannh/kubeconform github.com/yannh/kubeconform/cmd/kubeconform
+lws lws sigs.k8s.io/lws sigs.k8s.io/lws/cmd
+jobset jobset sigs.k8s.io/jobset sigs.k8s.io/jobset
+mpi-operator mpi-operator github.com/kubeflow/mpi-operator github.com/kubeflow/mpi-operator/cmd/mpi-operator
+training-operator training-operator github.com/kubeflow/training-operator .
 TABLE
 }
 

@@ -1,7 +1,6 @@
 package binding
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -17,8 +16,8 @@ const maxIndex = 1 << 20
 // Labels and annotations of the engines, with where they are documented:
 // Job and StatefulSet in kubernetes.io/docs/reference/labels-annotations-taints, LeaderWorkerSet in its
 // docs/reference/labels-annotations-and-environment-variables, JobSet in its API reference, Kubeflow in
-// pkg/apis/kubeflow.org/v1/common_types.go of the training operator and newWorker in
-// pkg/controller/mpi_job_controller.go of the MPI operator, KubeRay in Ray's user guide of TPUs.
+// pkg/apis/kubeflow.org/v1/common_types.go of the training operator and pkg/apis/kubeflow/v2beta1/constants.go of the MPI
+// operator, KubeRay in Ray's user guide of TPUs.
 const (
 	jobIndex         = "batch.kubernetes.io/job-completion-index"
 	statefulSetIndex = "apps.kubernetes.io/pod-index"
@@ -40,6 +39,9 @@ const (
 	rayHost    = "ray.io/replica-host-index"
 )
 
+// lwsVariables are those that LeaderWorkerSet's webhook puts in front of a container's others.
+var lwsVariables = []string{"LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX"}
+
 // engine is a kind of controller that makes pods.
 type engine struct {
 	name     string
@@ -51,8 +53,7 @@ type engine struct {
 var engines = []engine{
 	{"LeaderWorkerSet", labelled(lwsName), lwsPosition},
 	{"JobSet", labelled(jobSetName), jobSetPosition},
-	{"Kubeflow", labelled(kubeflowType), kubeflowPosition},
-	{"Kubeflow", labelled(kubeflowRole), kubeflowPosition},
+	{"Kubeflow", labelled(kubeflowType, kubeflowRole), kubeflowPosition},
 	{"Ray", labelled(rayCluster), rayPosition},
 	{"Job", controlledBy("Job"), jobPosition},
 	{"StatefulSet", controlledBy("StatefulSet"), statefulSetPosition},
@@ -72,8 +73,11 @@ func PositionOf(pod *corev1.Pod) (Position, string, error) {
 		"pods of %s %s have no index: use a StatefulSet, an Indexed Job, LeaderWorkerSet, JobSet, Kubeflow or Ray", owner.Kind, owner.Name)
 }
 
-func labelled(key string) func(*corev1.Pod) bool {
-	return func(pod *corev1.Pod) bool { _, has := pod.Labels[key]; return has }
+// labelled says whether a pod has one of the labels.
+func labelled(keys ...string) func(*corev1.Pod) bool {
+	return func(pod *corev1.Pod) bool {
+		return slices.ContainsFunc(keys, func(key string) bool { _, has := pod.Labels[key]; return has })
+	}
 }
 
 func controlledBy(kind string) func(*corev1.Pod) bool {
@@ -165,14 +169,21 @@ var kubeflowFirst = map[string]map[string]int32{
 	"JAXJob":     {"worker": 0},
 }
 
-// kubeflowPosition reads the type of replica. The training operator has a label for it and gives a master a role beside; the
-// MPI operator has the role alone.
+// kubeflowReplica returns the type of replica. The training operator labels every pod with it; the MPI operator gives its pods
+// a role alone.
+func kubeflowReplica(pod *corev1.Pod) string {
+	if replica, has := pod.Labels[kubeflowType]; has {
+		return strings.ToLower(replica)
+	}
+	return pod.Labels[kubeflowRole]
+}
+
 func kubeflowPosition(pod *corev1.Pod) (Position, error) {
 	kind := "pod without a controller"
 	if owner := metav1.GetControllerOf(pod); owner != nil {
 		kind = owner.Kind
 	}
-	replica := strings.ToLower(cmp.Or(pod.Labels[kubeflowType], pod.Labels[kubeflowRole]))
+	replica := kubeflowReplica(pod)
 	first, known := kubeflowFirst[kind][replica]
 	if !known {
 		return Position{}, refuse(ReasonEngineUnknown, "replica type %q of a %s has no rank: take the label off this replica, or use one of %s",

@@ -14,7 +14,7 @@ import (
 // can be written before the mesh is known; the kubelet resolves them when the pod starts.
 func equip(pod *corev1.Pod) {
 	pod.Spec.Volumes = put(pod.Spec.Volumes, volume(pod.Labels[v1alpha1.LabelPlacement]), func(v corev1.Volume) bool { return v.Name == VolumeName })
-	environment := environment(pod.Labels[v1alpha1.LabelPlacement])
+	environment := slices.Concat(lwsEnvironment(pod), environment(pod.Labels[v1alpha1.LabelPlacement]))
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
 			equipContainer(&containers[i], environment)
@@ -22,12 +22,32 @@ func equip(pod *corev1.Pod) {
 	}
 }
 
-// equipContainer puts our variables first, since $(VAR) reaches only what stands before.
+// lwsEnvironment returns what LeaderWorkerSet's webhook has put in front of the variables of every container; nothing where it
+// was not called yet. Containers that came after it need the same, in the same place: up to v0.7.0 that webhook is called at
+// updates too (kubernetes-sigs/lws issue 696), and a gated pod whose containers it would then change could never be bound.
+func lwsEnvironment(pod *corev1.Pod) []corev1.EnvVar {
+	if _, has := pod.Labels[lwsName]; !has {
+		return nil
+	}
+	for i := range pod.Spec.Containers {
+		env := pod.Spec.Containers[i].Env
+		count := 0
+		for count < len(env) && slices.Contains(lwsVariables, env[count].Name) {
+			count++
+		}
+		if count > 0 {
+			return slices.Clone(env[:count])
+		}
+	}
+	return nil
+}
+
+// equipContainer puts the environment first, since $(VAR) reaches only what stands before.
 func equipContainer(c *corev1.Container, environment []corev1.EnvVar) {
-	ours := func(e corev1.EnvVar) bool {
+	given := func(e corev1.EnvVar) bool {
 		return slices.ContainsFunc(environment, func(o corev1.EnvVar) bool { return o.Name == e.Name })
 	}
-	c.Env = slices.Concat(environment, slices.DeleteFunc(slices.Clone(c.Env), ours))
+	c.Env = slices.Concat(environment, slices.DeleteFunc(slices.Clone(c.Env), given))
 	mount := corev1.VolumeMount{Name: VolumeName, MountPath: launch.Folder, ReadOnly: true}
 	c.VolumeMounts = put(c.VolumeMounts, mount, func(m corev1.VolumeMount) bool { return m.Name == VolumeName })
 }

@@ -14,6 +14,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -33,8 +34,8 @@ const (
 	perNode = 2
 )
 
-// The example runs to its end as it is, but for its image: its pods wait for the plan, run on its nodes with its devices, meet
-// over the pod network by the names of their files, and add up in all their process groups.
+// The example runs to its end as it is, but for its image: its pods wait for the plan, run on its nodes with its devices, verify
+// the mesh, meet over the pod network by the names of their files, and add up in all their process groups.
 func TestMeshJobAddsUp(t *testing.T) {
 	s := on(t)
 	s.spread(t)
@@ -55,7 +56,15 @@ func TestMeshJobAddsUp(t *testing.T) {
 	}
 	step("%d pods of a Job on %d nodes: %.1f s from apply to the last one's end; the last of them was %s",
 		ranks, len(s.Nodes), took.Seconds(), seen.since(began))
-	mesh := s.meshOf(t, "allreduce")
+	mesh := awaitAs(t, s.objects.Resource(meshes).Namespace(metav1.NamespaceDefault), "allreduce", func(m *v1alpha1.DeviceMesh) bool {
+		c := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionVerified)
+		return c != nil && c.Status != metav1.ConditionUnknown
+	})
+	if c := meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionVerified); c.Status != metav1.ConditionTrue {
+		t.Errorf("the mesh is not verified: %s: %s", c.Reason, c.Message)
+	} else {
+		step("verified: %s", c.Message)
+	}
 	places, err := launch.Pods(&mesh.Spec, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -149,24 +158,35 @@ func (s *site) applyExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, object := range objects {
-		if object.GetKind() != "Job" {
-			continue
-		}
-		containers, _, err := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
-		if err != nil {
-			t.Fatal(err)
-		}
-		container, isMap := containers[0].(map[string]any)
-		if !isMap {
-			t.Fatal("containers is no list of objects")
-		}
-		container["image"], container["imagePullPolicy"] = allreduceImage, string(corev1.PullNever)
-		container["command"] = []any{"/probe", "start", "/allreduce"}
-		if err := unstructured.SetNestedSlice(object.Object, containers, "spec", "template", "spec", "containers"); err != nil {
-			t.Fatal(err)
+		switch object.GetKind() {
+		case "Job":
+			runProbeFirst(t, object)
+		case "ModelPlacement":
+			// Six pods on a few processors: how fast each link is says nothing.
+			if err := unstructured.SetNestedField(object.Object, int64(0), "spec", "verification", "minimumSharePercent"); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	s.apply(t, objects...)
+}
+
+// runProbeFirst gives the Job the image of the test, in which the probe starts the program.
+func runProbeFirst(t *testing.T, job *unstructured.Unstructured) {
+	t.Helper()
+	containers, _, err := unstructured.NestedSlice(job.Object, "spec", "template", "spec", "containers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	container, isMap := containers[0].(map[string]any)
+	if !isMap {
+		t.Fatal("containers is no list of objects")
+	}
+	container["image"], container["imagePullPolicy"] = allreduceImage, string(corev1.PullNever)
+	container["command"] = []any{"/probe", "start", "/allreduce"}
+	if err := unstructured.SetNestedSlice(job.Object, containers, "spec", "template", "spec", "containers"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // apply applies objects that go with the test.

@@ -106,19 +106,14 @@ func places(pods map[string]*corev1.Pod) map[string]string {
 func TestIndexedJobWaitsForThePlanAndFollowsIt(t *testing.T) {
 	w := newWorld(t, "job")
 	w.operate(nil)
-	w.placeFor("1", 2)
+	w.placeTwoByTwo()
 	w.runJob(4, 1)
 	w.awaitPods(4, "gated", func(p *corev1.Pod) bool { return binding.Gated(p) && !scheduled(p) })
 	w.addNode("a", 2)
 	w.addNode("b", 2)
 	w.awaitPlan("llm-1")
 	pods := w.awaitPods(4, "scheduled", scheduled)
-	first, second := string(deviceID(0)), string(deviceID(1))
-	want := map[string]string{
-		"0": "a copy 0 ranks 0: 1 of " + first, "1": "a copy 0 ranks 1: 1 of " + second,
-		"2": "b copy 1 ranks 0: 1 of " + first, "3": "b copy 1 ranks 1: 1 of " + second,
-	}
-	if diff := cmp.Diff(want, places(pods)); diff != "" {
+	if diff := cmp.Diff(twoOnEach(), places(pods)); diff != "" {
 		t.Errorf("pods (-want +got):\n%s", diff)
 	}
 	for index, pod := range pods {

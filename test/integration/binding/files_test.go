@@ -21,7 +21,7 @@ func TestBoundPodsFindTheFilesOfTheirRanks(t *testing.T) {
 	w.operate(nil)
 	w.addNode("a", 2)
 	w.addNode("b", 2)
-	w.placeFor("1", 2)
+	w.placeTwoByTwo()
 	w.awaitPlan("llm-1")
 	w.runJob(4, 0)
 	pods := w.awaitPods(4, "scheduled", scheduled)

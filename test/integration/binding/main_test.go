@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -203,6 +205,18 @@ func (w *world) awaitEvent(pod, reason string) {
 			}
 		}
 		return false
+	})
+}
+
+// awaitComplaint waits for a warning about an object that says something.
+func (w *world) awaitComplaint(kind, name, text string) {
+	w.Helper()
+	w.eventually(fmt.Sprintf("%s %s has a warning %q", kind, name, text), func(ctx context.Context) bool {
+		var all eventsv1.EventList
+		w.must(w.List(ctx, &all, client.InNamespace(w.namespace)))
+		return slices.ContainsFunc(all.Items, func(e eventsv1.Event) bool {
+			return e.Regarding.Kind == kind && e.Regarding.Name == name && e.Type == corev1.EventTypeWarning && strings.Contains(e.Note, text)
+		})
 	})
 }
 

@@ -45,7 +45,7 @@ func TestPodsAreBoundAfterTheirFilesAreWritten(t *testing.T) {
 		})
 	}
 	w.operate(nil)
-	w.placeFor("1", 1)
+	w.placeTwoByTwo(func(spec *v1alpha1.ModelPlacementSpec) { *spec.Replicas = 1 })
 	w.runJob(2, 1)
 	w.awaitPods(2, "gated", binding.Gated)
 	w.addNode("a", 2)

@@ -59,11 +59,14 @@ func (w *world) place(name string, copies int32, enforcement v1alpha1.Enforcemen
 	w.must(w.Create(w.Context(), w.placement(name, copies, enforcement)))
 }
 
-// placeFor places llm for pods of so many devices.
-func (w *world) placeFor(devices string, copies int32) {
+// placeTwoByTwo places two copies of llm, each for two pods of one device.
+func (w *world) placeTwoByTwo(edits ...func(*v1alpha1.ModelPlacementSpec)) {
 	w.Helper()
-	placement := w.placement("llm", copies, v1alpha1.EnforcementAdvisory)
-	placement.Annotations = map[string]string{launch.AnnotationPodDevices: devices}
+	placement := w.placement("llm", 2, v1alpha1.EnforcementAdvisory)
+	placement.Annotations = map[string]string{launch.AnnotationPodDevices: "1"}
+	for _, edit := range edits {
+		edit(&placement.Spec)
+	}
 	w.must(w.Create(w.Context(), placement))
 }
 
