@@ -2,9 +2,11 @@ package collective
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"runtime"
 	"testing"
 	"time"
@@ -125,6 +127,41 @@ func TestRingBandwidth(t *testing.T) {
 	if best < bar {
 		t.Errorf("the ring reaches %.0f%% of a TCP stream, want at least %.0f%%", 100*best, 100*bar)
 	}
+}
+
+// measureOverLink is the part of either rank; rank 0 prints what was measured.
+func measureOverLink(config childConfig, c *Communicator) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	conn, err := plainStream(ctx, config, c)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	const rounds = 4
+	best, err := measure(c, conn, rounds, config.Bytes)
+	if err != nil || config.Rank != 0 {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode([]float64{best.ring, best.plain, best.duplex})
+}
+
+func plainStream(ctx context.Context, config childConfig, c *Communicator) (net.Conn, error) {
+	if config.Rank != 0 {
+		if err := c.World().Barrier(ctx); err != nil {
+			return nil, err
+		}
+		return new(net.Dialer).DialContext(ctx, "tcp", config.Plain)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", config.Plain)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = listener.Close() }()
+	if err := c.World().Barrier(ctx); err != nil {
+		return nil, err
+	}
+	return listener.Accept()
 }
 
 // BenchmarkRing is an all-reduce between two processes. Its MB/s are bus bandwidth.

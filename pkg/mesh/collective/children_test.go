@@ -22,6 +22,7 @@ type childConfig struct {
 	Role      string
 	Bytes     int
 	Plain     string // address of a stream beside the communicator
+	Listens   bool   // at its address, by itself
 }
 
 // childRoles are what a child may do. What it prints is read by the test.
@@ -29,6 +30,7 @@ var childRoles = map[string]func(childConfig, *Communicator) error{
 	"reduce until it fails": reduceUntilFailure,
 	"wait in a barrier":     waitInBarrier,
 	"measure bandwidth":     measureAsChild,
+	"measure over a link":   measureOverLink,
 }
 
 // childMain runs a child, if this process is one.
@@ -48,7 +50,7 @@ func runChild(text string) error {
 	if err := json.Unmarshal([]byte(text), &config); err != nil {
 		return err
 	}
-	listener, err := net.FileListener(os.NewFile(3, "listener"))
+	listener, err := config.listener()
 	if err != nil {
 		return err
 	}
@@ -62,6 +64,13 @@ func runChild(text string) error {
 	}
 	defer func() { _ = c.Close() }()
 	return childRoles[config.Role](config, c)
+}
+
+func (c childConfig) listener() (net.Listener, error) {
+	if c.Listens {
+		return net.Listen("tcp", c.Addresses[c.Rank])
+	}
+	return net.FileListener(os.NewFile(3, "listener"))
 }
 
 func reduceUntilFailure(config childConfig, c *Communicator) error {
@@ -100,10 +109,6 @@ type child struct {
 
 func startChild(t testing.TB, config childConfig, listener net.Listener) *child {
 	t.Helper()
-	text, err := json.Marshal(config)
-	if err != nil {
-		t.Fatal(err)
-	}
 	tcpListener, ok := listener.(*net.TCPListener)
 	if !ok {
 		t.Fatalf("a child cannot inherit a %T", listener)
@@ -113,8 +118,24 @@ func startChild(t testing.TB, config childConfig, listener net.Listener) *child 
 		t.Fatal(err)
 	}
 	command := exec.Command(os.Args[0])
-	command.Env = append(os.Environ(), childVariable+"="+string(text))
 	command.ExtraFiles = []*os.File{file}
+	c := runAsChild(t, config, command)
+	for _, c := range []io.Closer{file, listener} { // so that the child's end closes the port
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// runAsChild starts a command that is this binary, and ends it with the test.
+func runAsChild(t testing.TB, config childConfig, command *exec.Cmd) *child {
+	t.Helper()
+	text, err := json.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command.Env = append(os.Environ(), childVariable+"="+string(text))
 	command.Stderr = os.Stderr
 	output, err := command.StdoutPipe()
 	if err != nil {
@@ -122,11 +143,6 @@ func startChild(t testing.TB, config childConfig, listener net.Listener) *child 
 	}
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
-	}
-	for _, c := range []io.Closer{file, listener} { // so that the child's end closes the port
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
-		}
 	}
 	t.Cleanup(func() {
 		_ = command.Process.Kill() // it has ended already where the test went well
