@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -166,6 +167,9 @@ func (w *world) reaches() bool {
 // clear deletes what the test made.
 func (w *world) clear() {
 	ctx := context.WithoutCancel(w.Context())
+	if w.Failed() {
+		w.explain(ctx)
+	}
 	zero := client.GracePeriodSeconds(0)
 	_ = w.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}})
 	for _, kind := range []client.Object{&v1alpha1.ModelPlacement{}, &v1alpha1.ShardingPlan{}, &v1alpha1.DeviceMesh{}, &corev1.Pod{}} {
@@ -173,6 +177,49 @@ func (w *world) clear() {
 	}
 	for _, kind := range []client.Object{&v1alpha1.AcceleratorInventory{}, &corev1.Node{}} {
 		_ = w.DeleteAllOf(ctx, kind)
+	}
+	w.clearPods(ctx)
+}
+
+// clearPods removes the pods for good: those of a Job stay until its controller has counted them, and hold the devices of
+// nodes that the next test has by the same names.
+func (w *world) clearPods(ctx context.Context) {
+	const poll = 50 * time.Millisecond
+	err := wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
+		var pods corev1.PodList
+		if err := w.List(ctx, &pods, client.InNamespace(w.namespace)); err != nil {
+			return false, err
+		}
+		for i := range pods.Items {
+			pod := &pods.Items[i]
+			_ = w.Patch(ctx, pod, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))) // it may be gone by now
+			_ = w.Delete(ctx, pod, client.GracePeriodSeconds(0))
+		}
+		return len(pods.Items) == 0, nil
+	})
+	if err != nil {
+		w.Errorf("pods of %s are left: %v", w.namespace, err)
+	}
+}
+
+// explain tells of all placements, plans and pods, those of other tests too.
+func (w *world) explain(ctx context.Context) {
+	var placements v1alpha1.ModelPlacementList
+	var plans v1alpha1.ShardingPlanList
+	var pods corev1.PodList
+	for _, list := range []client.ObjectList{&placements, &plans, &pods} {
+		if err := w.List(ctx, list); err != nil {
+			w.Log(err)
+		}
+	}
+	for _, p := range placements.Items {
+		w.Logf("placement %s/%s, deleted %v: %+v", p.Namespace, p.Name, p.DeletionTimestamp, p.Status)
+	}
+	for _, p := range plans.Items {
+		w.Logf("plan %s/%s, deleted %v: %+v", p.Namespace, p.Name, p.DeletionTimestamp, p.Status)
+	}
+	for _, p := range pods.Items {
+		w.Logf("pod %s/%s on %q, deleted %v: %+v", p.Namespace, p.Name, p.Spec.NodeName, p.DeletionTimestamp, p.Status.Conditions)
 	}
 }
 
