@@ -84,8 +84,13 @@ func schedulerArgs(f files) []string {
 	}
 }
 
-func controllerManagerArgs(f files) []string {
+func controllerManagerArgs(f files, options Options) []string {
+	controllers := "*"
+	if options.LeaveNodes {
+		controllers += ",-node-lifecycle-controller"
+	}
 	return []string{
+		"--controllers=" + controllers,
 		"--kubeconfig=" + f.path("controller-manager.kubeconfig"),
 		"--use-service-account-credentials=true",
 		"--service-account-private-key-file=" + f.path("sa.key"),

@@ -44,6 +44,9 @@ type Options struct {
 	BinDir string
 	// Scheduler and ControllerManager start these as well.
 	Scheduler, ControllerManager bool
+	// LeaveNodes keeps the controller manager from calling nodes unreachable, which it does a minute after it first saw one of that
+	// name without a kubelet.
+	LeaveNodes bool
 	// Network opens the control plane to nodes; nil keeps it on the loopback.
 	Network *Network
 	// Log receives a line for each step; nil drops them.
@@ -234,7 +237,7 @@ func (c *ControlPlane) startControllers(f files) error {
 		args               []string
 	}{
 		{c.options.Scheduler, "scheduler", "kube-scheduler", "system:kube-scheduler", schedulerArgs(f)},
-		{c.options.ControllerManager, "controller-manager", "kube-controller-manager", "system:kube-controller-manager", controllerManagerArgs(f)},
+		{c.options.ControllerManager, "controller-manager", "kube-controller-manager", "system:kube-controller-manager", controllerManagerArgs(f, c.options)},
 	} {
 		if !controller.enabled {
 			continue

@@ -43,7 +43,7 @@ var cluster *controlplane.ControlPlane
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
-	controlplane.MainWith(m, controlplane.Options{Scheduler: true, ControllerManager: true}, &cluster)
+	controlplane.MainWith(m, controlplane.Options{Scheduler: true, ControllerManager: true, LeaveNodes: true}, &cluster)
 }
 
 // world is the cluster as one test uses it, in a namespace of its own.
