@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/binding"
@@ -68,7 +69,7 @@ func TestPodsWithoutTheWebhook(t *testing.T) {
 		excluded.Namespace = namespace
 		excluded.Spec.ServiceAccountName = "default"
 		w.eventually("pods of "+namespace+" need no webhook", created(w, excluded))
-		w.must(w.Delete(t.Context(), excluded))
+		w.must(w.Delete(t.Context(), excluded, client.GracePeriodSeconds(0)))
 	}
 	unlabelled := w.pod("unlabelled", nil)
 	unlabelled.Labels = nil
