@@ -40,7 +40,7 @@ var cluster *controlplane.ControlPlane
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
-	controlplane.MainWith(m, controlplane.Options{ControllerManager: true}, &cluster)
+	controlplane.MainWith(m, controlplane.Options{ControllerManager: true, LeaveNodes: true}, &cluster)
 }
 
 // world is the cluster as one test uses it, in a namespace of its own.
