@@ -40,7 +40,7 @@ func TestInstallUpgradeRollbackUninstall(t *testing.T) {
 
 	s.uninstall(t)
 	kept := slices.DeleteFunc(installed, func(name string) bool {
-		return !strings.HasPrefix(name, "customresourcedefinitions.") && !slices.Contains(before, name)
+		return !defines(name) && !slices.Contains(before, name)
 	})
 	s.same(t, "uninstall", slices.Compact(slices.Sorted(slices.Values(append(kept, before...)))), agentNamespace, operatorNamespace)
 	for _, node := range s.Nodes {
@@ -95,9 +95,13 @@ func isOfNamespaceItself(name, namespace string) bool {
 // definitions are our CustomResourceDefinitions.
 func (s *site) definitions(t *testing.T) []string {
 	t.Helper()
-	return slices.DeleteFunc(s.everything(t), func(name string) bool {
-		return !strings.HasPrefix(name, "customresourcedefinitions.") || !strings.HasSuffix(name, ".rankwright.dev")
-	})
+	return slices.DeleteFunc(s.everything(t), func(name string) bool { return !defines(name) })
+}
+
+// defines says whether an object is a definition of our kinds, or the API service that the API server makes of them.
+func defines(name string) bool {
+	isDefinition := strings.HasPrefix(name, "customresourcedefinitions.") || strings.HasPrefix(name, "apiservices.")
+	return isDefinition && strings.HasSuffix(name, ".rankwright.dev")
 }
 
 // passing are resources whose objects come and go by themselves, or are made of others.
