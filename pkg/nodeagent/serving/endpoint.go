@@ -55,6 +55,8 @@ type endpoint struct {
 	offered  *offered
 	inject   Inject
 	counted  counter
+	// registerTimeout bounds a registration.
+	registerTimeout time.Duration
 	// allocated is server's; registered is told how a registration went, and turned when the pool comes to be served, or is
 	// no longer.
 	allocated  func(resource string, ids []string, err error)
@@ -191,7 +193,7 @@ func (e *endpoint) session(ctx context.Context, life kubelet, changed <-chan str
 	// A kubelet that starts removes all sockets first, this one too, and would then look for it until its patience ends.
 	registering, cancel := untilChanged(ctx, changed)
 	defer cancel()
-	err = s.register(registering, e.folder.path)
+	err = s.register(registering, e.folder.path, e.registerTimeout)
 	if err != nil && closed(changed) {
 		return false, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/utils/clock"
 
@@ -24,6 +25,8 @@ type Plugin struct {
 	metrics *metrics
 	// injector keeps specifications, and answers where the options say nothing else.
 	injector *injector
+	// registerTimeout is that of endpoints.
+	registerTimeout time.Duration
 	// wake has the holdings looked at.
 	wake chan struct{}
 
@@ -50,8 +53,8 @@ func New(options Options) *Plugin {
 		options.Inject = injector.answer
 	}
 	return &Plugin{
-		injector: injector,
-		options:  options, log: options.Log, clock: options.Clock, folder: newFolder(options.Folder, options.Clock, options.Log),
+		injector: injector, registerTimeout: registerTimeout,
+		options: options, log: options.Log, clock: options.Clock, folder: newFolder(options.Folder, options.Clock, options.Log),
 		metrics: newMetrics(options.Registry), wake: make(chan struct{}, 1), ledger: newLedger(),
 		endpoints: map[string]*endpoint{}, leaving: map[string]*endpoint{},
 	}
@@ -117,8 +120,9 @@ func (p *Plugin) serve(o *offering) {
 	}
 	e := &endpoint{
 		resource: resource, folder: p.folder, clock: p.clock, log: p.log, offered: newOffered(o), inject: p.options.Inject,
-		counted:   func(ctx context.Context) (map[Offer]bool, error) { return readCounted(ctx, p.options.PodResources) },
-		allocated: p.allocated, registered: p.metrics.registered, turned: p.turned, retired: make(chan struct{}), ended: make(chan struct{}),
+		counted:         func(ctx context.Context) (map[Offer]bool, error) { return readCounted(ctx, p.options.PodResources) },
+		registerTimeout: p.registerTimeout,
+		allocated:       p.allocated, registered: p.metrics.registered, turned: p.turned, retired: make(chan struct{}), ended: make(chan struct{}),
 		state: Registering, since: p.clock.Now(),
 	}
 	p.endpoints[resource] = e

@@ -49,8 +49,8 @@ func openSession(folder, resource string, serve func(*streams) *server) (*sessio
 }
 
 // register tells the kubelet of the pool.
-func (s *session) register(ctx context.Context, folder string) error {
-	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
+func (s *session) register(ctx context.Context, folder string, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	socket := filepath.Join(folder, kubeletSocketName)
 	connection, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
