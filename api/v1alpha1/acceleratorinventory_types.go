@@ -166,9 +166,27 @@ const (
 type DeviceService struct {
 	// Who serves it.
 	Server DeviceServer `json:"server"`
-	// Extended resource, or name of the DRA driver.
+	// Extended resource, or name of the DRA driver; that of Rankwright's own is `rankwright.dev`.
 	// +kubebuilder:validation:MaxLength=253
 	Resource string `json:"resource"`
+}
+
+// ClaimAttribute is an attribute of a device in a ResourceSlice that no other device of the driver on the node has with this
+// value.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.string) != has(self.int)",message="exactly one of string and int must be set"
+type ClaimAttribute struct {
+	// Domain and name, joined by a slash (`gpu.nvidia.com/uuid`).
+	// +kubebuilder:validation:MaxLength=96
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[a-zA-Z_][a-zA-Z0-9_]*$')",message="must be a domain and a C identifier joined by a slash, such as gpu.nvidia.com/uuid"
+	Name string `json:"name"`
+	// Value, where it is a text.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	String *string `json:"string,omitempty"`
+	// Value, where it is a number.
+	// +optional
+	Int *int64 `json:"int,omitempty"`
 }
 
 // Allocation says who holds a device.

@@ -123,6 +123,9 @@ type Device struct {
 	// Who serves it to the kubelet; absent where nobody does.
 	// +optional
 	Service *DeviceService `json:"service,omitempty"`
+	// What a ResourceClaim selects the device by; set where a DRA driver serves it.
+	// +optional
+	ClaimAttribute *ClaimAttribute `json:"claimAttribute,omitempty"`
 	// Health as last observed.
 	// +optional
 	Health DeviceHealth `json:"health,omitzero"`

@@ -3,6 +3,10 @@ package v1alpha1
 // Prefix of every label and annotation that Rankwright writes.
 const Prefix = "rankwright.dev/"
 
+// ClaimDriver is the name of the node agents' own DRA driver, of the domain of its attributes, and of the DeviceClass of its
+// devices.
+const ClaimDriver = "rankwright.dev"
+
 // Field managers of the two writers.
 const (
 	NodeAgentFieldManager = "rankwright-node-agent"

@@ -30,6 +30,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.AttentionApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("BackendStatus"):
 		return &apiv1alpha1.BackendStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ClaimAttribute"):
+		return &apiv1alpha1.ClaimAttributeApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Compressed"):
 		return &apiv1alpha1.CompressedApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ConfigMapKey"):

@@ -272,6 +272,18 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: threads
       type:
         scalar: numeric
+- name: com.github.rankwright.rankwright.api.v1alpha1.ClaimAttribute
+  map:
+    fields:
+    - name: int
+      type:
+        scalar: numeric
+    - name: name
+      type:
+        scalar: string
+    - name: string
+      type:
+        scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.Compressed
   map:
     fields:
@@ -318,6 +330,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: backend
       type:
         scalar: string
+    - name: claimAttribute
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.ClaimAttribute
     - name: computeCapability
       type:
         scalar: string

@@ -49,6 +49,8 @@ type DeviceApplyConfiguration struct {
 	Partition *DevicePartitionApplyConfiguration `json:"partition,omitempty"`
 	// Who serves it to the kubelet; absent where nobody does.
 	Service *DeviceServiceApplyConfiguration `json:"service,omitempty"`
+	// What a ResourceClaim selects the device by; set where a DRA driver serves it.
+	ClaimAttribute *ClaimAttributeApplyConfiguration `json:"claimAttribute,omitempty"`
 	// Health as last observed.
 	Health *DeviceHealthApplyConfiguration `json:"health,omitempty"`
 }
@@ -210,6 +212,14 @@ func (b *DeviceApplyConfiguration) WithPartition(value *DevicePartitionApplyConf
 // If called multiple times, the Service field is set to the value of the last call.
 func (b *DeviceApplyConfiguration) WithService(value *DeviceServiceApplyConfiguration) *DeviceApplyConfiguration {
 	b.Service = value
+	return b
+}
+
+// WithClaimAttribute sets the ClaimAttribute field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ClaimAttribute field is set to the value of the last call.
+func (b *DeviceApplyConfiguration) WithClaimAttribute(value *ClaimAttributeApplyConfiguration) *DeviceApplyConfiguration {
+	b.ClaimAttribute = value
 	return b
 }
 

@@ -13,7 +13,7 @@ import (
 type DeviceServiceApplyConfiguration struct {
 	// Who serves it.
 	Server *apiv1alpha1.DeviceServer `json:"server,omitempty"`
-	// Extended resource, or name of the DRA driver.
+	// Extended resource, or name of the DRA driver; that of Rankwright's own is `rankwright.dev`.
 	Resource *string `json:"resource,omitempty"`
 }
 
