@@ -72,11 +72,12 @@ type ModelPlacementSpec struct {
 	// +optional
 	// +kubebuilder:default=AnyShape
 	OnFailure FailurePolicy `json:"onFailure,omitempty"`
-	// How the plan's devices are kept for the placement's pods. Slot offers each one under a resource of its own, which the
-	// mesh names; with Advisory any pod that asks for the kind may get it, and the plan only says which it should be.
+	// How the plan's devices are kept for the placement's pods. Claim gives each pod a ResourceClaim that selects its devices,
+	// which a DRA driver has to serve. Slot offers each one under a resource of its own, which the mesh names. With Advisory
+	// any pod that asks for the kind may get it, and the plan only says which it should be.
 	// +optional
 	// +kubebuilder:default=Advisory
-	// +kubebuilder:validation:XValidation:rule="self in ['Slot', 'Advisory']",message="must be Slot or Advisory: Claim and Exclusive cannot be asked for yet"
+	// +kubebuilder:validation:XValidation:rule="self != 'Exclusive'",message="must be Claim, Slot or Advisory: Exclusive cannot be asked for yet"
 	Enforcement Enforcement `json:"enforcement,omitempty"`
 	// Whether the pods verify their mesh over the network before they start; without it they do not.
 	// +optional

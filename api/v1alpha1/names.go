@@ -7,6 +7,10 @@ const Prefix = "rankwright.dev/"
 // devices.
 const ClaimDriver = "rankwright.dev"
 
+// ClaimClass is the DeviceClass of the operator's claims. It selects nothing: each request selects one device of a plan,
+// whatever its driver.
+const ClaimClass = "placement.rankwright.dev"
+
 // Field managers of the two writers.
 const (
 	NodeAgentFieldManager = "rankwright-node-agent"
@@ -51,6 +55,8 @@ const (
 	ConditionAllocationsCurrent = "AllocationsCurrent"
 	// ConditionLaunchable says that the files that launchers need are written (mesh).
 	ConditionLaunchable = "Launchable"
+	// ConditionClaimed says that each pod of the mesh has a ResourceClaim for its devices (mesh).
+	ConditionClaimed = "Claimed"
 	// ConditionDegraded says that members of a mesh are lost (mesh).
 	ConditionDegraded = "Degraded"
 	// ConditionVerified says that the pods verified their mesh over the network (mesh).

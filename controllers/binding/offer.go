@@ -90,7 +90,7 @@ func servedResources(ctx context.Context, reader client.Reader, mesh *v1alpha1.D
 			return nil, err
 		}
 		for k := range inventory.Status.Devices {
-			if d := &inventory.Status.Devices[k]; d.Service != nil && d.Service.Server != v1alpha1.ServedByDRA {
+			if d := &inventory.Status.Devices[k]; d.Service != nil && d.Service.Server != v1alpha1.ServedByDRA && d.ClaimAttribute == nil {
 				served[at{node, d.ID}] = d.Service.Resource
 			}
 		}

@@ -4,20 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	applycore "k8s.io/client-go/applyconfigurations/core/v1"
 	applymeta "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
@@ -30,12 +26,12 @@ func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, parts
 			return err
 		}
 		if foreign {
-			return r.report(ctx, mesh, metav1.ConditionFalse, "NameTaken",
+			return r.condition().Write(ctx, mesh, metav1.ConditionFalse, "NameTaken",
 				fmt.Sprintf("ConfigMap %s exists and is not this mesh's: delete or rename it.", launch.ConfigMapName(mesh.Name, i)))
 		}
 		err = r.Client.Apply(ctx, configMap(mesh, i, data), client.FieldOwner(fieldManager))
 		if apierrors.IsConflict(err) {
-			return r.report(ctx, mesh, metav1.ConditionFalse, "FilesHeld", fmt.Sprintf("Another manager holds files of ConfigMap %s: delete it, and it is written anew. %v",
+			return r.condition().Write(ctx, mesh, metav1.ConditionFalse, "FilesHeld", fmt.Sprintf("Another manager holds files of ConfigMap %s: delete it, and it is written anew. %v",
 				launch.ConfigMapName(mesh.Name, i), err))
 		}
 		if err != nil {
@@ -53,7 +49,7 @@ func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, parts
 	for _, skipped := range bundle.Skipped {
 		text += " Left out: " + skipped + "."
 	}
-	return r.report(ctx, mesh, metav1.ConditionTrue, "FilesWritten", text)
+	return r.condition().Write(ctx, mesh, metav1.ConditionTrue, "FilesWritten", text)
 }
 
 // foreign says whether the name of a ConfigMap is taken. One of an earlier mesh is deleted.
@@ -129,33 +125,4 @@ func (r *Reconciler) deleteWhere(ctx context.Context, namespace, placement strin
 		failed = append(failed, r.delete(ctx, found))
 	}
 	return errors.Join(failed...)
-}
-
-// maxMessage bounds the condition's message, which people read.
-const maxMessage = 2048
-
-// report says in the mesh's condition what became of its files, and by an event where they cannot be written.
-func (r *Reconciler) report(ctx context.Context, mesh *v1alpha1.DeviceMesh, status metav1.ConditionStatus, reason, message string) error {
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
-	}
-	conditions := slices.Clone(mesh.Status.Conditions)
-	meta.SetStatusCondition(&conditions, metav1.Condition{
-		Type: v1alpha1.ConditionLaunchable, Status: status, Reason: reason, Message: message, ObservedGeneration: mesh.Generation, LastTransitionTime: metav1.NewTime(r.Now()).Rfc3339Copy(),
-	})
-	next := meta.FindStatusCondition(conditions, v1alpha1.ConditionLaunchable)
-	if current := meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionLaunchable); current != nil && equality.Semantic.DeepEqual(*current, *next) {
-		return nil
-	}
-	if status == metav1.ConditionFalse {
-		r.Events.Eventf(mesh, nil, corev1.EventTypeWarning, reason, "WriteFiles", "%s", message)
-	}
-	patch := apply.DeviceMesh(mesh.Name, mesh.Namespace).WithUID(mesh.UID).WithStatus(apply.DeviceMeshStatus().WithConditions(applymeta.Condition().
-		WithType(next.Type).WithStatus(next.Status).WithReason(next.Reason).WithMessage(next.Message).
-		WithObservedGeneration(next.ObservedGeneration).WithLastTransitionTime(next.LastTransitionTime)))
-	err := r.Client.Status().Apply(ctx, patch, client.FieldOwner(fieldManager))
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("apply status of mesh %s: %w", mesh.Name, err)
-	}
-	return nil
 }

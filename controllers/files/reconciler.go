@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/meshes"
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
@@ -32,6 +33,13 @@ type Reconciler struct {
 	Now func() time.Time
 }
 
+// condition says in a mesh's status what became of its files, and by an event where they cannot be written.
+func (r *Reconciler) condition() *meshes.Condition {
+	return &meshes.Condition{
+		Client: r.Client, Events: r.Events, Now: r.Now, Type: v1alpha1.ConditionLaunchable, FieldManager: fieldManager, Action: "WriteFiles",
+	}
+}
+
 // Reconcile brings the ConfigMaps of one mesh up to date.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	mesh := &v1alpha1.DeviceMesh{}
@@ -45,7 +53,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if !mesh.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
-	placement, plan, err := r.sources(ctx, mesh)
+	placement, plan, err := meshes.Sources(ctx, r.Client, mesh)
 	if err != nil || placement == nil || plan == nil {
 		return ctrl.Result{}, err
 	}
@@ -59,30 +67,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		if failed := r.deleteFrom(ctx, mesh, 0); failed != nil {
 			return ctrl.Result{}, failed
 		}
-		return ctrl.Result{}, r.report(ctx, mesh, metav1.ConditionFalse, "CannotLaunch", err.Error())
+		return ctrl.Result{}, r.condition().Write(ctx, mesh, metav1.ConditionFalse, "CannotLaunch", err.Error())
 	}
 	return ctrl.Result{}, r.write(ctx, mesh, parts, bundle)
-}
-
-// sources are the placement and the plan of a mesh. One that is not there, or not the one that the mesh was made for, is nil:
-// another mesh is about to come.
-func (r *Reconciler) sources(ctx context.Context, mesh *v1alpha1.DeviceMesh) (*v1alpha1.ModelPlacement, *v1alpha1.ShardingPlan, error) {
-	placement, plan := &v1alpha1.ModelPlacement{}, &v1alpha1.ShardingPlan{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: mesh.Namespace, Name: mesh.Spec.Placement.Name}, placement)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, nil, fmt.Errorf("read placement %s: %w", mesh.Spec.Placement.Name, err)
-	}
-	if err != nil || string(placement.UID) != mesh.Spec.Placement.UID {
-		return nil, nil, nil
-	}
-	err = r.Client.Get(ctx, client.ObjectKey{Namespace: mesh.Namespace, Name: mesh.Spec.Plan}, plan)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, nil, fmt.Errorf("read plan %s: %w", mesh.Spec.Plan, err)
-	}
-	if err != nil || !metav1.IsControlledBy(plan, placement) {
-		return nil, nil, nil
-	}
-	return placement, plan, nil
 }
 
 // bundle is what the pods of a mesh need.

@@ -27,6 +27,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/binding"
+	"github.com/rankwright/rankwright/controllers/claims"
 	"github.com/rankwright/rankwright/controllers/cordon"
 	"github.com/rankwright/rankwright/controllers/files"
 	"github.com/rankwright/rankwright/controllers/heartbeat"
@@ -114,6 +115,12 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	launched := &files.Reconciler{Client: reconciler.Client, Events: reconciler.Events, Now: time.Now}
 	if err := launched.Setup(mgr); err != nil {
 		return nil, fmt.Errorf("controller of launchers' files: %w", err)
+	}
+	claimed := &claims.Reconciler{Client: reconciler.Client, Events: reconciler.Events, Now: time.Now}
+	if there, err := claimed.Setup(mgr); err != nil {
+		return nil, fmt.Errorf("controller of claims: %w", err)
+	} else if !there {
+		options.Log.Info("the cluster has no ResourceClaims of resource.k8s.io/v1: placements cannot be enforced by Claim")
 	}
 	cordons := &cordon.Keeper{Inventories: mgr.GetCache(), Reader: mgr.GetAPIReader(), Writer: direct, Namespace: options.Namespace}
 	if err := cordons.Setup(mgr); err != nil {

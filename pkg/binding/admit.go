@@ -73,7 +73,7 @@ func admitToMesh(pod *corev1.Pod, container int, offer *Offer) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	asked, unserved, err := offer.asks(place)
+	asked, err := offer.asks(place)
 	if err != nil {
 		return nil, err
 	}
@@ -82,11 +82,11 @@ func admitToMesh(pod *corev1.Pod, container int, offer *Offer) ([]string, error)
 	}
 	label(pod, LabelIndex, strconv.Itoa(place.Index))
 	label(pod, v1alpha1.LabelPlan, offer.Plan.Name)
-	if unserved == 0 {
+	if asked.unserved == 0 {
 		return nil, nil
 	}
-	return []string{fmt.Sprintf("%d of the %d devices on node %s are served to pods by nobody: the pod does not ask for them",
-		unserved, len(place.Devices), place.Node)}, nil
+	return []string{fmt.Sprintf("%d of the %d devices on node %s are served to pods by no device plugin: the pod does not ask for them",
+		asked.unserved, len(place.Devices), place.Node)}, nil
 }
 
 // admitEarly lets a pod wait for a mesh that is not there yet, if nothing of the mesh has to stand in the pod: resources of a
@@ -97,7 +97,7 @@ func admitEarly(pod *corev1.Pod, offer *Offer) error {
 		return err
 	}
 	index, known := position.Alone()
-	if known && offer.Placement.Spec.Enforcement != v1alpha1.EnforcementSlot && asksForDevices(pod) {
+	if known && byCount(offer.Placement.Spec.Enforcement) && asksForDevices(pod) {
 		if err := sameIndex(pod, index); err != nil {
 			return err
 		}
@@ -106,6 +106,11 @@ func admitEarly(pod *corev1.Pod, offer *Offer) error {
 	}
 	return refuse(ReasonMeshMissing, "placement %s has no mesh yet, which says what the pod gets: the pod's controller tries again; see `kubectl get mp %s`",
 		offer.Placement.Name, offer.Placement.Name)
+}
+
+// byCount says whether pods get their devices by a number of them, which needs no mesh.
+func byCount(e v1alpha1.Enforcement) bool {
+	return e != v1alpha1.EnforcementSlot && e != v1alpha1.EnforcementClaim
 }
 
 func label(pod *corev1.Pod, key, value string) {

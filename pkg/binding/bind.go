@@ -17,7 +17,7 @@ func Bind(pod *corev1.Pod, offer *Offer) (*launch.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	asked, _, err := offer.asks(place)
+	asked, err := offer.asks(place)
 	if err != nil {
 		return nil, err
 	}

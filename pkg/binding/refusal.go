@@ -18,6 +18,8 @@ const (
 	ReasonContainerUnknown   = "ContainerUnknown"
 	ReasonVerifierMissing    = "VerifierMissing"
 	ReasonEnforcementUnknown = "EnforcementUnknown"
+	ReasonClaimDiffers       = "ClaimDiffers"
+	ReasonDeviceUnclaimed    = "DeviceUnclaimed"
 	ReasonAffinityEmpty      = "AffinityEmpty"
 )
 

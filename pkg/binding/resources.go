@@ -16,42 +16,59 @@ import (
 // slotPrefix is that of every slot's resource, whatever its plan.
 const slotPrefix = v1alpha1.Prefix + "slot-"
 
-// asks returns the extended resources of a place by the plan's enforcement: one slot for each rank, or a count. Devices that
-// nobody serves cannot be asked for; they are counted in the second result.
-func (o *Offer) asks(place *launch.Pod) (map[corev1.ResourceName]int64, int, error) {
-	asked := map[corev1.ResourceName]int64{}
-	unserved := 0
+// asked is what the pod of a place asks for to get its devices.
+type asked struct {
+	// resources are extended ones, with their numbers.
+	resources map[corev1.ResourceName]int64
+	// claim is the name of a ResourceClaim; empty where the devices come by resources.
+	claim string
+	// unserved counts the devices that nobody serves, which cannot be asked for.
+	unserved int
+}
+
+// asks returns what a place asks for by the plan's enforcement: a claim, one slot for each rank, or a count.
+func (o *Offer) asks(place *launch.Pod) (*asked, error) {
+	a := &asked{resources: map[corev1.ResourceName]int64{}}
 	switch enforcement := o.Plan.Spec.Enforcement; enforcement {
+	case v1alpha1.EnforcementClaim:
+		if err := claimable(place); err != nil {
+			return nil, err
+		}
+		a.claim = ClaimName(o.Plan.Name, place.Index)
 	case v1alpha1.EnforcementSlot:
 		before := int(o.Mesh.Spec.RanksBefore(int32(place.Copy)))
 		for _, rank := range place.Ranks {
-			asked[corev1.ResourceName(fmt.Sprintf("%s%d", o.Mesh.Spec.SlotPrefix, before+rank))] = 1
+			a.resources[corev1.ResourceName(fmt.Sprintf("%s%d", o.Mesh.Spec.SlotPrefix, before+rank))] = 1
 		}
 	case v1alpha1.EnforcementAdvisory:
 		for _, device := range place.Devices {
 			if name := o.Resource(place.Node, device); name != "" {
-				asked[corev1.ResourceName(name)]++
+				a.resources[corev1.ResourceName(name)]++
 			} else {
-				unserved++
+				a.unserved++
 			}
 		}
 	default:
-		return nil, 0, refuse(ReasonEnforcementUnknown, "enforcement %s of plan %s: pods are bound under Slot and Advisory", enforcement, o.Plan.Name)
+		return nil, refuse(ReasonEnforcementUnknown, "enforcement %s of plan %s: pods are bound under Claim, Slot and Advisory", enforcement, o.Plan.Name)
 	}
-	return asked, unserved, nil
+	return a, nil
 }
 
-// demand makes a container ask for resources. What the pod asks for already has to agree.
-func demand(pod *corev1.Pod, container int, asked map[corev1.ResourceName]int64) error {
-	if err := agree(pod, asked, true); err != nil {
+// demand makes a container ask for a place's devices. What the pod asks for already has to agree.
+func demand(pod *corev1.Pod, container int, a *asked) error {
+	if err := agree(pod, a, true); err != nil {
 		return err
 	}
 	resources := &pod.Spec.Containers[container].Resources
-	for _, name := range slices.Sorted(maps.Keys(asked)) {
+	if a.claim != "" {
+		demandClaim(pod, resources, a.claim)
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.resources)) {
 		if limitOf(pod, name) > 0 {
 			continue
 		}
-		quantity := *resource.NewQuantity(asked[name], resource.DecimalSI)
+		quantity := *resource.NewQuantity(a.resources[name], resource.DecimalSI)
 		if resources.Limits == nil {
 			resources.Limits = corev1.ResourceList{}
 		}
@@ -63,18 +80,25 @@ func demand(pod *corev1.Pod, container int, asked map[corev1.ResourceName]int64)
 	return nil
 }
 
-// agree checks that a pod asks for these resources and for no other slot; with lenient it may not ask yet.
-func agree(pod *corev1.Pod, asked map[corev1.ResourceName]int64, lenient bool) error {
-	for _, name := range slices.Sorted(maps.Keys(asked)) {
-		if has := limitOf(pod, name); has != asked[name] && (has != 0 || !lenient) {
+// agree checks that a pod asks for a place's devices, and for no others of the product's; with lenient it may not ask yet.
+func agree(pod *corev1.Pod, a *asked, lenient bool) error {
+	if err := agreeOnClaim(pod, a.claim, lenient); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.resources)) {
+		if has := limitOf(pod, name); has != a.resources[name] && (has != 0 || !lenient) {
 			return refuse(ReasonDevicesDiffer, "the pod asks for %d of %s, and its place has %d: ask for as many, leave it out and the webhook adds it, or set %s at the placement",
-				has, name, asked[name], launch.AnnotationPodDevices)
+				has, name, a.resources[name], launch.AnnotationPodDevices)
 		}
+	}
+	others := slotPrefix
+	if a.claim != "" {
+		others = v1alpha1.Prefix
 	}
 	for i := range pod.Spec.Containers {
 		for _, name := range slices.Sorted(maps.Keys(pod.Spec.Containers[i].Resources.Limits)) {
-			if _, ours := asked[name]; !ours && strings.HasPrefix(string(name), slotPrefix) {
-				return refuse(ReasonDevicesDiffer, "the pod asks for %s, which is not its place's: leave it out, and the webhook adds its own", name)
+			if _, ours := a.resources[name]; !ours && strings.HasPrefix(string(name), others) {
+				return refuse(ReasonDevicesDiffer, "the pod asks for %s, which is not its place's: leave it out, and the webhook adds what is", name)
 			}
 		}
 	}

@@ -17,6 +17,8 @@ type requirements struct {
 	selector labels.Selector
 	least    int64 // bytes
 	formats  []v1alpha1.Precision
+	// claims says that every device must be one that a ResourceClaim can select.
+	claims bool
 	// level is the node label that the devices of a copy must share; empty where they need not.
 	level string
 }
@@ -32,7 +34,7 @@ var familiesOf = map[v1alpha1.DeviceKindRequirement][]v1alpha1.DeviceFamily{
 }
 
 func requirementsOf(spec *v1alpha1.ModelPlacementSpec) (requirements, error) {
-	r := requirements{selector: labels.Everything()}
+	r := requirements{selector: labels.Everything(), claims: spec.Enforcement == v1alpha1.EnforcementClaim}
 	if spec.Topology != nil && spec.Topology.Required != nil {
 		r.level = *spec.Topology.Required
 	}
@@ -59,7 +61,7 @@ func requirementsOf(spec *v1alpha1.ModelPlacementSpec) (requirements, error) {
 }
 
 // asksNodes says whether the requirements ask anything of nodes.
-func (r *requirements) asksNodes() bool { return r.level != "" || !r.selector.Empty() }
+func (r *requirements) asksNodes() bool { return r.level != "" || r.claims || !r.selector.Empty() }
 
 // refuseNode is why no device of the node matches.
 func (r *requirements) refuseNode(n *node) Refusal {
@@ -68,6 +70,9 @@ func (r *requirements) refuseNode(n *node) Refusal {
 	}
 	if r.level != "" && n.labels[r.level] == "" {
 		return refusedLevel
+	}
+	if r.claims && n.unclaimed {
+		return refusedClaim
 	}
 	return ""
 }

@@ -21,6 +21,7 @@ const (
 const (
 	refusedSelector  Refusal = "on nodes outside of devices.nodeSelector"
 	refusedLevel     Refusal = "on nodes without the label of topology.required"
+	refusedClaim     Refusal = "on nodes with devices that no DRA driver serves (enforcement Claim)"
 	refusedFamily    Refusal = "of another family than devices.requirement"
 	refusedVendor    Refusal = "of vendors outside of devices.vendors"
 	refusedProduct   Refusal = "of products outside of devices.products"

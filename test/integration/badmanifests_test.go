@@ -117,8 +117,8 @@ var badManifests = []badManifest{
 		[]string{"spec.replicas", "greater than or equal to 0"},
 	},
 	{
-		"an enforcement that only plans know", "modelplacement", `spec: {enforcement: Claim}`,
-		[]string{"spec.enforcement", "must be Slot or Advisory"},
+		"an enforcement that only plans know", "modelplacement", `spec: {enforcement: Exclusive}`,
+		[]string{"spec.enforcement", "must be Claim, Slot or Advisory"},
 	},
 	{
 		"unknown failure policy", "modelplacement", `spec: {onFailure: Restart}`,

@@ -33,8 +33,9 @@ type ModelPlacementSpecApplyConfiguration struct {
 	PriorityClassName *string `json:"priorityClassName,omitempty"`
 	// What to do when a device of the plan is lost: plan anew in the same shape, in any shape, or hold.
 	OnFailure *apiv1alpha1.FailurePolicy `json:"onFailure,omitempty"`
-	// How the plan's devices are kept for the placement's pods. Slot offers each one under a resource of its own, which the
-	// mesh names; with Advisory any pod that asks for the kind may get it, and the plan only says which it should be.
+	// How the plan's devices are kept for the placement's pods. Claim gives each pod a ResourceClaim that selects its devices,
+	// which a DRA driver has to serve. Slot offers each one under a resource of its own, which the mesh names. With Advisory
+	// any pod that asks for the kind may get it, and the plan only says which it should be.
 	Enforcement *apiv1alpha1.Enforcement `json:"enforcement,omitempty"`
 	// Whether the pods verify their mesh over the network before they start; without it they do not.
 	Verification *VerificationApplyConfiguration `json:"verification,omitempty"`

@@ -1,0 +1,108 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// make makes the claims that are missing, deletes those that are no longer wanted, and says what became of them. A claim
+// cannot change: one of the same name that differs is deleted, once no pod has it, and its deletion brings the mesh back.
+func (r *Reconciler) make(ctx context.Context, mesh *v1alpha1.DeviceMesh, wanted []resourcev1.ResourceClaim) error {
+	keep := map[string]bool{}
+	var taken, waiting []string
+	for i := range wanted {
+		claim := &wanted[i]
+		keep[claim.Name] = true
+		found := &resourcev1.ResourceClaim{}
+		err := r.Client.Get(ctx, client.ObjectKeyFromObject(claim), found)
+		switch {
+		case apierrors.IsNotFound(err):
+			if err := r.create(ctx, mesh, claim); err != nil {
+				return err
+			}
+		case err != nil:
+			return fmt.Errorf("read ResourceClaim %s: %w", claim.Name, err)
+		case metav1.IsControlledBy(found, mesh) && found.DeletionTimestamp.IsZero() && equality.Semantic.DeepEqual(found.Spec, claim.Spec):
+		case !ours(found):
+			taken = append(taken, claim.Name)
+		default:
+			waiting = append(waiting, claim.Name)
+			if err := r.deleteUnused(ctx, found); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.deleteOthers(ctx, mesh, keep); err != nil {
+		return err
+	}
+	switch condition := r.condition(); {
+	case len(taken) > 0:
+		return condition.Write(ctx, mesh, metav1.ConditionFalse, "NameTaken",
+			fmt.Sprintf("ResourceClaims exist that are not this mesh's: delete or rename %s.", strings.Join(taken, ", ")))
+	case len(waiting) > 0:
+		return condition.Write(ctx, mesh, metav1.ConditionFalse, "ClaimsInUse",
+			fmt.Sprintf("ResourceClaims of an earlier mesh are held by its pods, and are made anew when those are gone: %s.", strings.Join(waiting, ", ")))
+	default:
+		return condition.Write(ctx, mesh, metav1.ConditionTrue, "ClaimsMade",
+			fmt.Sprintf("%s, %s to %s, select the devices of the plan.", v1alpha1.Counted(len(wanted), "ResourceClaim"), wanted[0].Name, wanted[len(wanted)-1].Name))
+	}
+}
+
+func (r *Reconciler) create(ctx context.Context, mesh *v1alpha1.DeviceMesh, claim *resourcev1.ResourceClaim) error {
+	controller := true
+	claim.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: meshKind, Name: mesh.Name, UID: mesh.UID, Controller: &controller,
+	}}
+	// One that exists is newer than the cache: its event brings the mesh back.
+	if err := r.Client.Create(ctx, claim); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create ResourceClaim %s: %w", claim.Name, err)
+	}
+	return nil
+}
+
+const meshKind = "DeviceMesh"
+
+// ours says whether a mesh owns a claim.
+func ours(claim *resourcev1.ResourceClaim) bool {
+	owner := metav1.GetControllerOf(claim)
+	return owner != nil && owner.Kind == meshKind && owner.APIVersion == v1alpha1.GroupVersion.String()
+}
+
+// deleteOthers deletes the claims of a mesh that are not to be kept.
+func (r *Reconciler) deleteOthers(ctx context.Context, mesh *v1alpha1.DeviceMesh, keep map[string]bool) error {
+	var list resourcev1.ResourceClaimList
+	labels := client.MatchingLabels{v1alpha1.LabelPlacement: mesh.Spec.Placement.Name}
+	if err := r.Client.List(ctx, &list, client.InNamespace(mesh.Namespace), labels); err != nil {
+		return fmt.Errorf("list ResourceClaims of placement %s: %w", mesh.Spec.Placement.Name, err)
+	}
+	var failed []error
+	for i := range list.Items {
+		if claim := &list.Items[i]; ours(claim) && !keep[claim.Name] {
+			failed = append(failed, r.deleteUnused(ctx, claim))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// deleteUnused deletes a claim as it was read, unless a pod has it: a pod whose claim is deleted keeps running, and could not
+// start again.
+func (r *Reconciler) deleteUnused(ctx context.Context, claim *resourcev1.ResourceClaim) error {
+	if len(claim.Status.ReservedFor) > 0 || !claim.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	err := r.Client.Delete(ctx, claim, client.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion})
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return fmt.Errorf("delete ResourceClaim %s: %w", claim.Name, err)
+}

@@ -1,0 +1,102 @@
+// Package claims makes the ResourceClaims of placements whose enforcement is Claim: one for each pod, which selects the
+// devices of the pod's place in the mesh. docs/claims.md says how pods use them.
+package claims
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/meshes"
+	"github.com/rankwright/rankwright/pkg/binding"
+	"github.com/rankwright/rankwright/pkg/launch"
+)
+
+// Reconciler keeps the claims of meshes.
+type Reconciler struct {
+	// Client reads from the cache and writes.
+	Client client.Client
+	// Events takes the events of meshes.
+	Events events.EventRecorder
+	// Now is the clock of the condition.
+	Now func() time.Time
+}
+
+// fieldManager is that of the condition.
+const fieldManager = v1alpha1.OperatorFieldManager + "-claims"
+
+// unclaimedDelay is when to look again for a device that no DRA driver serves.
+const unclaimedDelay = 10 * time.Second
+
+// Reconcile brings the claims of one mesh up to date. Those of a mesh that is gone go with it.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	mesh := &v1alpha1.DeviceMesh{}
+	err := r.Client.Get(ctx, request.NamespacedName, mesh)
+	if apierrors.IsNotFound(err) {
+		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("read mesh: %w", err)
+	}
+	if !mesh.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	placement, plan, err := meshes.Sources(ctx, r.Client, mesh)
+	if err != nil || placement == nil || plan == nil {
+		return ctrl.Result{}, err
+	}
+	if plan.Spec.Enforcement != v1alpha1.EnforcementClaim {
+		return ctrl.Result{}, errors.Join(r.deleteOthers(ctx, mesh, nil), r.condition().Remove(ctx, mesh))
+	}
+	wanted, err := r.wanted(ctx, mesh, placement)
+	var refusal *binding.Refusal
+	if errors.As(err, &refusal) {
+		return ctrl.Result{RequeueAfter: unclaimedDelay}, r.condition().Write(ctx, mesh, metav1.ConditionFalse, refusal.Reason, refusal.Message)
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{}, r.make(ctx, mesh, wanted)
+}
+
+// condition says in a mesh's status whether its pods have their claims.
+func (r *Reconciler) condition() *meshes.Condition {
+	return &meshes.Condition{
+		Client: r.Client, Events: r.Events, Now: r.Now, Type: v1alpha1.ConditionClaimed, FieldManager: fieldManager, Action: "MakeClaims",
+	}
+}
+
+// wanted are the claims that a mesh should have.
+func (r *Reconciler) wanted(ctx context.Context, mesh *v1alpha1.DeviceMesh, placement *v1alpha1.ModelPlacement) ([]resourcev1.ResourceClaim, error) {
+	devices, err := launch.ParsePodDevices(placement.Annotations[launch.AnnotationPodDevices])
+	if err != nil {
+		return nil, &binding.Refusal{Reason: binding.ReasonDevicesDiffer, Message: fmt.Sprintf("annotation %s of the placement: %s", launch.AnnotationPodDevices, err)}
+	}
+	inventories := map[string]*v1alpha1.AcceleratorInventory{}
+	for i := range mesh.Spec.Members {
+		node := mesh.Spec.Members[i].Node
+		if inventories[node] != nil {
+			continue
+		}
+		inventories[node] = &v1alpha1.AcceleratorInventory{}
+		if err := r.Client.Get(ctx, client.ObjectKey{Name: node}, inventories[node]); client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("read inventory %s: %w", node, err)
+		}
+	}
+	return binding.Claims(mesh.Spec.Plan, mesh, devices, func(node string, device v1alpha1.DeviceID) (binding.Claimable, bool) {
+		d := inventories[node].Status.Device(device)
+		if d == nil || d.Service == nil || d.ClaimAttribute == nil {
+			return binding.Claimable{}, false
+		}
+		return binding.Claimable{Driver: d.Service.Resource, Attribute: *d.ClaimAttribute}, true
+	})
+}

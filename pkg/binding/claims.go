@@ -1,0 +1,82 @@
+package binding
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/launch"
+)
+
+// Claimable is what a ResourceClaim selects a device of a node by.
+type Claimable struct {
+	// Driver serves the device.
+	Driver string
+	// Attribute has a value that no other device of the driver on the node has.
+	Attribute v1alpha1.ClaimAttribute
+}
+
+// Claims returns the ResourceClaims of a mesh's places, in order of index: a request for each rank, named after it, that
+// selects the rank's device. The node is not in it, since the pod is bound to it. devices is the size of a pod, 0 for all
+// that a copy has on a node. claimable finds a device; the error is a Refusal that names one which it does not find.
+func Claims(plan string, mesh *v1alpha1.DeviceMesh, devices int, claimable func(node string, device v1alpha1.DeviceID) (Claimable, bool)) ([]resourcev1.ResourceClaim, error) {
+	places, err := placesOf(&mesh.Spec, devices)
+	if err != nil {
+		return nil, err
+	}
+	claims := make([]resourcev1.ResourceClaim, len(places))
+	for i := range places {
+		requests, err := requestsOf(&places[i], claimable)
+		if err != nil {
+			return nil, err
+		}
+		claims[i] = resourcev1.ResourceClaim{
+			ObjectMeta: metav1.ObjectMeta{Name: ClaimName(plan, i), Namespace: mesh.Namespace, Labels: map[string]string{
+				v1alpha1.LabelPlacement: mesh.Spec.Placement.Name, v1alpha1.LabelPlan: plan, LabelIndex: strconv.Itoa(i),
+			}},
+			Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: requests}},
+		}
+	}
+	return claims, nil
+}
+
+func requestsOf(place *launch.Pod, find func(string, v1alpha1.DeviceID) (Claimable, bool)) ([]resourcev1.DeviceRequest, error) {
+	if err := claimable(place); err != nil {
+		return nil, err
+	}
+	requests := make([]resourcev1.DeviceRequest, len(place.Devices))
+	for i, device := range place.Devices {
+		found, is := find(place.Node, device)
+		if !is {
+			return nil, refuse(ReasonDeviceUnclaimed, "no DRA driver serves device %s of node %s (status.devices[].claimAttribute of its inventory is not there): have one serve it, or set spec.enforcement to Slot or Advisory",
+				device, place.Node)
+		}
+		requests[i] = resourcev1.DeviceRequest{
+			Name: "rank-" + strconv.Itoa(place.Ranks[i]),
+			Exactly: &resourcev1.ExactDeviceRequest{
+				DeviceClassName: v1alpha1.ClaimClass, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1,
+				Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: found.expression()}}},
+			},
+		}
+	}
+	return requests, nil
+}
+
+// expression is true for the device alone. An attribute that a device does not have would be an error, which keeps the pod
+// from being scheduled, so that it is asked for first.
+func (c Claimable) expression() string {
+	domain, name, _ := strings.Cut(c.Attribute.Name, "/")
+	attribute := fmt.Sprintf("device.attributes[%s].%s", strconv.QuoteToASCII(domain), name)
+	var value string
+	switch a := &c.Attribute; {
+	case a.String != nil:
+		value = strconv.QuoteToASCII(*a.String)
+	case a.Int != nil:
+		value = strconv.FormatInt(*a.Int, 10)
+	}
+	return fmt.Sprintf("device.driver == %s && has(%s) && %s == %s", strconv.QuoteToASCII(c.Driver), attribute, attribute, value)
+}

@@ -1,0 +1,162 @@
+package binding
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/binding"
+)
+
+// driver is a DRA driver of another vendor.
+const driver = "gpu.example.com"
+
+// addClaimedNode makes a node whose devices a DRA driver serves. Its ResourceSlice has them in the opposite order of the
+// inventory, so that a scheduler which takes what comes first takes others than the plan. The last has no attribute.
+func (w *world) addClaimedNode(name string, devices int) {
+	w.Helper()
+	w.addNode(name, devices)
+	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + driver}, Spec: resourcev1.ResourceSliceSpec{
+		Driver: driver, NodeName: &name, Pool: resourcev1.ResourcePool{Name: name, ResourceSliceCount: 1},
+		Devices: []resourcev1.Device{{Name: "bare"}},
+	}}
+	inventory := &v1alpha1.AcceleratorInventory{}
+	w.must(w.Get(w.Context(), client.ObjectKey{Name: name}, inventory))
+	for i := devices - 1; i >= 0; i-- {
+		uuid := fmt.Sprintf("GPU-%s-%d", name, i)
+		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{
+			Name: fmt.Sprintf("gpu-%d", i), Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"uuid": {StringValue: &uuid}},
+		})
+		d := &inventory.Status.Devices[i]
+		d.Service = &v1alpha1.DeviceService{Server: v1alpha1.ServedByDRA, Resource: driver}
+		d.ClaimAttribute = &v1alpha1.ClaimAttribute{Name: driver + "/uuid", String: &uuid}
+	}
+	w.must(w.Status().Update(w.Context(), inventory))
+	w.must(w.Create(w.Context(), slice))
+	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.ClaimClass}}
+	w.must(client.IgnoreAlreadyExists(w.Create(w.Context(), class)))
+	w.Cleanup(func() { w.must(client.IgnoreNotFound(w.Delete(context.WithoutCancel(w.Context()), slice))) })
+}
+
+// allocations writes which devices the scheduler gave to the claim of each pod, by the pod's index.
+func (w *world) allocations(pods map[string]*corev1.Pod) map[string]string {
+	w.Helper()
+	given := map[string]string{}
+	for index, pod := range pods {
+		if len(pod.Spec.ResourceClaims) != 1 || pod.Spec.ResourceClaims[0].ResourceClaimName == nil {
+			w.Fatalf("claims of pod %s: %v", pod.Name, pod.Spec.ResourceClaims)
+		}
+		claim := &resourcev1.ResourceClaim{}
+		w.must(w.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: *pod.Spec.ResourceClaims[0].ResourceClaimName}, claim))
+		var results []string
+		if claim.Status.Allocation != nil {
+			for _, r := range claim.Status.Allocation.Devices.Results {
+				results = append(results, r.Request+": "+r.Pool+"/"+r.Device)
+			}
+		}
+		given[index] = claim.Name + " " + strings.Join(results, ", ")
+	}
+	return given
+}
+
+func (w *world) awaitCondition(of *v1alpha1.DeviceMesh, status metav1.ConditionStatus, reason string) string {
+	w.Helper()
+	var condition *metav1.Condition
+	w.eventually(fmt.Sprintf("condition %s is %s: %s", v1alpha1.ConditionClaimed, status, reason), func(ctx context.Context) bool {
+		w.must(w.Get(ctx, client.ObjectKeyFromObject(of), of))
+		condition = meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionClaimed)
+		return condition != nil && condition.Status == status && condition.Reason == reason
+	})
+	return condition.Message
+}
+
+func TestPodsGetThePlannedDevicesByClaims(t *testing.T) {
+	w := newWorld(t, "claimed")
+	w.operate(nil)
+	w.addClaimedNode("a", 4)
+	w.addClaimedNode("b", 2)
+	placement := w.placement("llm", 3, v1alpha1.EnforcementClaim)
+	w.must(w.Create(t.Context(), placement))
+	mesh := w.awaitPlan("llm-1")
+	w.awaitCondition(mesh, metav1.ConditionTrue, "ClaimsMade")
+	w.runStatefulSet(3)
+	want := map[string]string{
+		"0": "llm-1-0 rank-0: a/gpu-0, rank-1: a/gpu-1", "1": "llm-1-1 rank-0: a/gpu-2, rank-1: a/gpu-3", "2": "llm-1-2 rank-0: b/gpu-0, rank-1: b/gpu-1",
+	}
+	pods := w.awaitPods(3, "scheduled", scheduled)
+	if diff := cmp.Diff(want, w.allocations(pods)); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+	for index, pod := range pods {
+		if limits := pod.Spec.Containers[0].Resources.Limits; len(limits) > 0 {
+			t.Errorf("pod %s asks for resources beside its claim: %v", index, limits)
+		}
+	}
+	killed := pods["1"]
+	w.must(w.Delete(t.Context(), killed, client.GracePeriodSeconds(0)))
+	again := w.awaitPods(3, "scheduled, one anew", func(p *corev1.Pod) bool { return scheduled(p) && p.UID != killed.UID })
+	if diff := cmp.Diff(want, w.allocations(again)); diff != "" {
+		t.Errorf("claims of a pod that came back (-want +got):\n%s", diff)
+	}
+}
+
+func TestClaimsFollowTheirPlan(t *testing.T) {
+	w := newWorld(t, "reclaimed")
+	w.operate(nil)
+	w.addClaimedNode("a", 4)
+	w.must(w.Create(t.Context(), w.placement("llm", 1, v1alpha1.EnforcementClaim)))
+	w.awaitCondition(w.awaitPlan("llm-1"), metav1.ConditionTrue, "ClaimsMade")
+	claim := func(name string) *resourcev1.ResourceClaim {
+		found := &resourcev1.ResourceClaim{}
+		err := w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, found)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		w.must(err)
+		return found
+	}
+	first := claim("llm-1-0")
+	w.must(w.Delete(t.Context(), first))
+	w.eventually("a claim that was deleted is made again", func(context.Context) bool {
+		again := claim("llm-1-0")
+		return again != nil && again.UID != first.UID
+	})
+	two := int32(2)
+	w.eventually("the placement is edited", func(ctx context.Context) bool {
+		p := &v1alpha1.ModelPlacement{}
+		w.must(w.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "llm"}, p))
+		p.Spec.Replicas = &two
+		return w.Update(ctx, p) == nil
+	})
+	mesh := w.awaitPlan("llm-2")
+	w.awaitCondition(mesh, metav1.ConditionTrue, "ClaimsMade")
+	w.eventually("only the claims of the new plan are left", func(context.Context) bool {
+		return claim("llm-1-0") == nil && claim("llm-2-0") != nil && claim("llm-2-1") != nil
+	})
+	placement := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "llm"}}
+	w.must(w.Delete(t.Context(), placement))
+	w.eventually("claims go with their placement", func(context.Context) bool { return claim("llm-2-0") == nil && claim("llm-2-1") == nil })
+}
+
+func TestDeviceThatNoDriverServesIsNamed(t *testing.T) {
+	w := newWorld(t, "unclaimed")
+	w.operate(nil)
+	w.addNode("a", 2)
+	w.must(w.Create(t.Context(), w.placement("llm", 1, v1alpha1.EnforcementClaim)))
+	message := w.awaitCondition(w.awaitPlan("llm-1"), metav1.ConditionFalse, binding.ReasonDeviceUnclaimed)
+	for _, part := range []string{"device nvidia-0000:00:00.0 of node a", "claimAttribute", "Slot or Advisory"} {
+		if !strings.Contains(message, part) {
+			t.Errorf("the condition does not say %q: %s", part, message)
+		}
+	}
+}
