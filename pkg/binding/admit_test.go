@@ -154,7 +154,13 @@ func TestAdmitRefuses(t *testing.T) {
 		{"other devices than the placement is for", advisory, annotated(jobPod(0), launch.AnnotationPodDevices, "1"), binding.ReasonDevicesDiffer},
 		{"limits that differ", advisory, asking(jobPod(0), gpu, 1), binding.ReasonDevicesDiffer},
 		{"a slot of another plan", offerOf(v1alpha1.EnforcementSlot), asking(jobPod(0), "rankwright.dev/slot-00000000-0", 1), binding.ReasonDevicesDiffer},
-		{"an enforcement without pods", offerOf(v1alpha1.EnforcementClaim), jobPod(0), binding.ReasonEnforcementUnknown},
+		{"an enforcement without pods", offerOf(v1alpha1.EnforcementExclusive), jobPod(0), binding.ReasonEnforcementUnknown},
+		{"no mesh, whose claim has to stand in the pod", withoutMesh(v1alpha1.EnforcementClaim), asking(jobPod(0), "example.com/nic", 1), binding.ReasonMeshMissing},
+		{"a resource beside the claim", offerOf(v1alpha1.EnforcementClaim), asking(jobPod(0), gpu, 2), binding.ReasonDevicesDiffer},
+		{"the claim of another place", offerOf(v1alpha1.EnforcementClaim), claiming(jobPod(0), "llm-1-1"), binding.ReasonClaimDiffers},
+		{"a claim where devices come by resources", advisory, claiming(jobPod(0), "llm-1-0"), binding.ReasonClaimDiffers},
+		{"a claim from a template", offerOf(v1alpha1.EnforcementClaim), claiming(jobPod(0), ""), binding.ReasonClaimDiffers},
+		{"more devices than a claim can have", manyDevices(33), jobPod(0), binding.ReasonDevicesDiffer},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -211,8 +217,10 @@ func drawPod(t *rapid.T) *corev1.Pod {
 // without touching the rest.
 func TestAdmitTwiceIsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		offers := []*binding.Offer{offerOf(v1alpha1.EnforcementAdvisory), offerOf(v1alpha1.EnforcementSlot), withoutMesh(v1alpha1.EnforcementAdvisory)}
-		offer := offers[rapid.IntRange(0, 2).Draw(t, "offer")]
+		offers := []*binding.Offer{
+			offerOf(v1alpha1.EnforcementAdvisory), offerOf(v1alpha1.EnforcementSlot), offerOf(v1alpha1.EnforcementClaim), withoutMesh(v1alpha1.EnforcementAdvisory),
+		}
+		offer := rapid.SampledFrom(offers).Draw(t, "offer")
 		if rapid.Bool().Draw(t, "pods of one device") {
 			ofSize(offer, "1")
 		}
@@ -228,7 +236,7 @@ func TestAdmitTwiceIsOnce(t *testing.T) {
 		if _, err := binding.Admit(twice, offer); err != nil {
 			t.Fatal(err)
 		}
-		if injected > 0 && (len(twice.Spec.Containers[0].Env) == 0 || len(twice.Spec.Containers[0].Resources.Limits) > 0) {
+		if injected > 0 && (len(twice.Spec.Containers[0].Env) == 0 || len(twice.Spec.Containers[0].Resources.Limits)+len(twice.Spec.Containers[0].Resources.Claims) > 0) {
 			t.Fatalf("the sidecar got %+v", twice.Spec.Containers[0])
 		}
 		twice.Spec.Containers = twice.Spec.Containers[injected:]
