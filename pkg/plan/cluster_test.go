@@ -3,8 +3,11 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -123,6 +126,47 @@ func TestTopologyLevels(t *testing.T) {
 	_, err = Plan(NewCluster(nodes), both)
 	if bad := (*InvalidRequest)(nil); !errors.As(err, &bad) {
 		t.Errorf("required and preferred: got %v", err)
+	}
+}
+
+// A claim can select only what a DRA driver serves: nodes that have anything else are left alone, unless no pod may get it.
+func TestClaimsNeedDevicesOfADriver(t *testing.T) {
+	served := func(name string, except ...int) Node {
+		n := host(name, true, many(4, h100)...)
+		for i := range n.Inventory.Status.Devices {
+			if !slices.Contains(except, i) {
+				n.Inventory.Status.Devices[i].ClaimAttribute = &v1alpha1.ClaimAttribute{Name: "gpu.nvidia.com/uuid"}
+			}
+		}
+		return n
+	}
+	broken := served("broken", 0)
+	broken.Inventory.Status.Devices[0].Health.State = v1alpha1.Unhealthy
+	tests := []struct {
+		name  string
+		nodes []Node
+		want  []string
+	}{
+		{"only the node that is served", []Node{served("a", 0, 1, 2, 3), served("b")}, []string{"b"}},
+		{"not a node that is served in part", []Node{served("a", 3)}, nil},
+		{"a broken device is no obstacle", []Node{broken}, []string{"broken"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			request := ask(t, llama(t, 8), 8192, 16, format("BF16"), func(s *specOf) { s.Enforcement = v1alpha1.EnforcementClaim })
+			spec, err := Plan(NewCluster(test.nodes), request)
+			var nodes []string
+			if err == nil {
+				for _, row := range spec.Nodes {
+					nodes = append(nodes, row.Node)
+				}
+			} else if !strings.Contains(err.Error(), "4 on nodes with devices that no DRA driver serves (enforcement Claim)") {
+				t.Errorf("the refusal does not say why: %v", err)
+			}
+			if diff := cmp.Diff(test.want, nodes); diff != "" {
+				t.Errorf("nodes (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

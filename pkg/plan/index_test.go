@@ -50,8 +50,12 @@ func drawNode(t *rapid.T, name string) Node {
 	}
 	n := host(name, rapid.Bool().Draw(t, "linked"), products...)
 	status := &n.Inventory.Status
+	claimed := rapid.Bool().Draw(t, "claimed")
 	for i := range status.Devices {
 		d := &status.Devices[i]
+		if claimed {
+			d.ClaimAttribute = &v1alpha1.ClaimAttribute{Name: "gpu.example.com/uuid"}
+		}
 		d.Memory.UsedByOthersMiB = rapid.SampledFrom([]int64{0, 0, 0, 9000, 70000}).Draw(t, "used")
 		switch rapid.IntRange(0, 9).Draw(t, "state") {
 		case 0:
@@ -85,11 +89,13 @@ func indexRequests(t testing.TB) []Request {
 	chosen := func(s *specOf) {
 		s.Devices = &v1alpha1.DeviceRequirements{NodeSelector: &v1alpha1.NodeSelector{MatchLabels: map[string]v1alpha1.LabelValue{"rack": "r1"}}}
 	}
+	claimed := func(s *specOf) { s.Enforcement = v1alpha1.EnforcementClaim }
 	tensor := parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(4))})
 	return []Request{
 		ask(t, llama(t, 8), 8192, 16), ask(t, llama(t, 8), 8192, 4, replicas(3)), ask(t, llama(t, 8), 4096, 4, chosen),
 		ask(t, llama(t, 70), 4096, 4, format("BF16")), ask(t, llama(t, 70), 4096, 4, format("BF16"), rack),
 		ask(t, llama(t, 70), 4096, 4, hosts), ask(t, llama(t, 70), 2048, 2, tensor, replicas(2)), ask(t, llama(t, 405), 131072, 64),
+		ask(t, llama(t, 8), 8192, 16, claimed),
 	}
 }
 

@@ -44,7 +44,7 @@ type node struct {
 	islands       []island // by their first device
 	// widest is the number of devices of the commonest class on the node.
 	widest int32
-	// unclaimed says that the node has a device without an obstacle to new plans that no ResourceClaim selects.
+	// unclaimed says that the node has a device that nothing but a plan keeps from new ones, and that no ResourceClaim selects.
 	unclaimed bool
 }
 
@@ -99,7 +99,7 @@ func (r *reader) read(n *Node) *node {
 		if at.refusal == refusedTaken {
 			at.holder = held.holder
 		}
-		made.unclaimed = made.unclaimed || at.refusal == fit && d.ClaimAttribute == nil
+		made.unclaimed = made.unclaimed || at.under == fit && d.ClaimAttribute == nil
 		made.devices = append(made.devices, at)
 	}
 	made.prepare()
