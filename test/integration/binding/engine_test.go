@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/controlplane"
 	"github.com/rankwright/rankwright/test/process"
 )
@@ -194,7 +195,7 @@ func (w *world) callOnLoopback(configuration *unstructured.Unstructured, port in
 // moduleOf returns the folder of an engine's module, in the version that its binary is built from.
 func (w *world) moduleOf(e engine) string {
 	w.Helper()
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	w.must(err)
 	output, err := w.output(filepath.Join(root, "tools", e.tool), "go", "mod", "download", "-json", e.module)
 	w.must(err)

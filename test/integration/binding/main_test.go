@@ -29,6 +29,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/binding"
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
 
@@ -81,7 +82,7 @@ func newWorld(t *testing.T, namespace string) *world {
 // install applies the operator's rights and its webhook, which is called on the loopback here and not by its Service.
 func (w *world) install(failurePolicy string) {
 	w.Helper()
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	w.must(err)
 	objects, err := controlplane.ReadManifests(filepath.Join(root, "config", "rbac", "operator.yaml"), filepath.Join(root, "config", "webhook"))
 	w.must(err)

@@ -25,6 +25,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/binding"
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
 	"github.com/rankwright/rankwright/test/controlplane"
@@ -74,7 +75,7 @@ func newWorld(t *testing.T, namespace string) *world {
 // read returns the objects of manifests, by their path in the repository.
 func (w *world) read(path string) []*unstructured.Unstructured {
 	w.Helper()
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	w.must(err)
 	objects, err := controlplane.ReadManifests(filepath.Join(root, path))
 	w.must(err)

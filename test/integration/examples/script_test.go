@@ -14,8 +14,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/launch"
-	"github.com/rankwright/rankwright/test/controlplane"
 )
 
 // programs are what the containers start. Here they print their arguments and variables.
@@ -98,7 +98,7 @@ func nodeOf(pod *corev1.Pod) string {
 // checkPython holds the variables that programs of a manifest read to those that the pod has.
 func (w *world) checkPython(manifest, output string) {
 	w.Helper()
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	w.must(err)
 	text, err := os.ReadFile(filepath.Join(root, manifest))
 	w.must(err)
@@ -120,7 +120,7 @@ func valuesOf(files map[string]string) iter.Seq[string] { return maps.Values(fil
 // linked are the targets of the links of a document.
 func linked(t *testing.T, path string) []string {
 	t.Helper()
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
 
@@ -14,7 +15,7 @@ import (
 // administrator's would hide a rule that is missing.
 func (w world) operatorKubeconfig() string {
 	w.Helper()
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	w.must(err)
 	manifests, err := controlplane.ReadManifests(filepath.Join(root, "config", "namespace"), filepath.Join(root, "config", "rbac"))
 	w.must(err)

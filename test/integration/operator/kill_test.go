@@ -22,9 +22,9 @@ import (
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/controllers/placement"
 	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
-	"github.com/rankwright/rankwright/test/controlplane"
 )
 
 const (
@@ -77,7 +77,7 @@ func TestOperatorSurvivesKills(t *testing.T) {
 
 func buildOperator(w world) string {
 	w.Helper()
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	w.must(err)
 	binary := filepath.Join(w.TempDir(), "operator")
 	build := exec.CommandContext(w.Context(), "go", "build", "-o", binary, "./cmd/operator")
