@@ -30,7 +30,7 @@ func TestManifestsAreAccepted(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			placed := false
 			for _, object := range w.read(path) {
-				object.SetNamespace(w.namespace)
+				object.SetNamespace(w.Home)
 				placed = placed || object.GetKind() == "ModelPlacement"
 				for _, template := range podTemplates(t, object) {
 					if err := strict.Create(t.Context(), template, client.DryRunAll); err != nil {

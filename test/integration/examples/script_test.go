@@ -44,10 +44,10 @@ func (w *world) start(pod *corev1.Pod, files map[string]string, manifest string)
 	folder, bin := w.TempDir(), w.TempDir()
 	moved := strings.NewReplacer(launch.Folder, folder)
 	for name, content := range files {
-		w.must(os.WriteFile(filepath.Join(folder, name), []byte(moved.Replace(content)), 0o600))
+		w.Must(os.WriteFile(filepath.Join(folder, name), []byte(moved.Replace(content)), 0o600))
 	}
 	for _, name := range programs {
-		w.must(os.WriteFile(filepath.Join(bin, name), []byte(standIn), 0o700)) //nolint:gosec // it is to be run
+		w.Must(os.WriteFile(filepath.Join(bin, name), []byte(standIn), 0o700)) //nolint:gosec // it is to be run
 	}
 	container := &pod.Spec.Containers[0]
 	if len(container.Command) != 2 || container.Command[0] != "sh" || len(container.Args) != 1 {
@@ -99,9 +99,9 @@ func nodeOf(pod *corev1.Pod) string {
 func (w *world) checkPython(manifest, output string) {
 	w.Helper()
 	root, err := repository.Root()
-	w.must(err)
+	w.Must(err)
 	text, err := os.ReadFile(filepath.Join(root, manifest))
-	w.must(err)
+	w.Must(err)
 	var set []string
 	for program, variables := range launchedBy {
 		if strings.HasPrefix(output, program+" ") {
