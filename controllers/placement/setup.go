@@ -2,7 +2,6 @@ package placement
 
 import (
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/relation"
 	"github.com/rankwright/rankwright/controllers/snapshot"
 )
 
@@ -26,7 +26,7 @@ const planNodeField = "spec.nodes.node"
 
 // Setup adds the controller to a manager. Woken takes an event when something changed that no watch shows.
 func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan event.GenericEvent) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.ShardingPlan{}, planNodeField, nodesOfPlan); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.ShardingPlan{}, planNodeField, relation.NodesOf); err != nil {
 		return err
 	}
 	onNode := handler.EnqueueRequestsFromMapFunc(r.concernedByNode)
@@ -44,19 +44,6 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 		WatchesRawSource(source.Channel(woken, waiting)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1}).
 		Complete(r)
-}
-
-func nodesOfPlan(object client.Object) []string {
-	plan, isPlan := object.(*v1alpha1.ShardingPlan)
-	if !isPlan {
-		return nil
-	}
-	var nodes []string
-	for _, row := range plan.Spec.Nodes {
-		nodes = append(nodes, row.Node)
-	}
-	slices.Sort(nodes)
-	return slices.Compact(nodes)
 }
 
 // concernedByNode returns the placements with a plan on the node, and those that wait.

@@ -2,7 +2,6 @@ package slots
 
 import (
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/relation"
 	"github.com/rankwright/rankwright/controllers/snapshot"
 )
 
@@ -50,12 +50,7 @@ func nodesOfPlan(object client.Object) []string {
 	if !isPlan || plan.Spec.Enforcement != v1alpha1.EnforcementSlot {
 		return nil
 	}
-	var nodes []string
-	for _, row := range plan.Spec.Nodes {
-		nodes = append(nodes, row.Node)
-	}
-	slices.Sort(nodes)
-	return slices.Compact(nodes)
+	return relation.NodesOf(plan)
 }
 
 func nodeOfPod(object client.Object) []string {

@@ -3,17 +3,16 @@ package detect
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rankwright/rankwright/internal/facts"
 )
 
 // sysfs composes a host's file tree: the devices, and the links by which the kernel's classes and buses reach them.
@@ -122,24 +121,11 @@ func merge(all ...attributes) attributes {
 	return merged
 }
 
-// capture returns the files of a tar.gz below ../shared/captures, by their names in it; it skips the test where the
-// captures are absent.
+// capture returns the files of a tar.gz of the captures, by their names in it.
 func capture(t *testing.T, name string) map[string]string {
 	t.Helper()
-	archive, err := os.Open(filepath.Join(capturesFolder(t), name))
-	if errors.Is(err, os.ErrNotExist) {
-		t.Skipf("%v: set RANKWRIGHT_SHARED to the folder that has captures/", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer archive.Close() //nolint:errcheck // nothing was written
-	unzipped, err := gzip.NewReader(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
 	files := map[string]string{}
-	for reader := tar.NewReader(unzipped); ; {
+	for reader := tar.NewReader(bytes.NewReader(facts.Read(t, "captures/"+name))); ; {
 		header, err := reader.Next()
 		if errors.Is(err, io.EOF) {
 			return files
@@ -156,26 +142,6 @@ func capture(t *testing.T, name string) map[string]string {
 		}
 		files[header.Name] = content.String()
 	}
-}
-
-func capturesFolder(t *testing.T) string {
-	t.Helper()
-	if folder := os.Getenv("RANKWRIGHT_CAPTURES"); folder != "" {
-		return folder
-	}
-	if folder := os.Getenv("RANKWRIGHT_SHARED"); folder != "" {
-		return filepath.Join(folder, "captures")
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-	}
-	return filepath.Join(dir, "..", "shared", "captures")
 }
 
 // place puts the captured files below a prefix at a folder of the tree.

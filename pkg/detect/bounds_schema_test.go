@@ -143,7 +143,7 @@ func statusProperties(t *testing.T) map[string]apiextensions.JSONSchemaProps {
 
 func generatedSchema(t *testing.T) *apiextensions.JSONSchemaProps {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(repository(t), "config", "crd", "rankwright.dev_acceleratorinventories.yaml"))
+	content, err := os.ReadFile(filepath.Join("..", "..", "config", "crd", "rankwright.dev_acceleratorinventories.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package detect_test
 
 import (
 	"archive/tar"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -15,51 +14,6 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
-
-// shared opens a file of the captures that are kept beside the repository, unpacked where it is a .gz, and skips the
-// test where they are absent.
-func shared(t *testing.T, name string) []byte {
-	t.Helper()
-	root := os.Getenv("RANKWRIGHT_SHARED")
-	if root == "" {
-		root = filepath.Join(repository(t), "..", "shared")
-	}
-	file, err := os.Open(filepath.Join(root, "captures", name))
-	if errors.Is(err, os.ErrNotExist) {
-		t.Skipf("%v: set RANKWRIGHT_SHARED to the folder that holds captures/", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close() //nolint:errcheck // only read
-	var content io.Reader = file
-	if strings.HasSuffix(name, ".gz") {
-		if content, err = gzip.NewReader(file); err != nil {
-			t.Fatal(err)
-		}
-	}
-	data, err := io.ReadAll(content)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-// repository is the folder that holds go.mod.
-func repository(t testing.TB) string {
-	t.Helper()
-	folder, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
-		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
-			return folder
-		}
-	}
-	t.Fatal("no go.mod above the test")
-	return ""
-}
 
 // captureSection returns what a capture of all nvidia-smi queries has below `# $ command`.
 func captureSection(t *testing.T, capture, command string) string {
@@ -105,7 +59,7 @@ func capturedTree(t *testing.T, archive []byte) *compose.Host {
 // recorded replays a committed recording.
 func recorded(t testing.TB, name string) *detect.Host {
 	t.Helper()
-	file, err := os.Open(filepath.Join(repository(t), "test", "recordings", name))
+	file, err := os.Open(filepath.Join("..", "..", "test", "recordings", name))
 	if err != nil {
 		t.Fatal(err)
 	}

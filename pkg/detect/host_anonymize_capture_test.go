@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/detect"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestAnonymousCaptures(t *testing.T) {
 	for _, name := range []string{"qx-a100.xml", "qx-h100.xml.gz", "qx-b200.xml.gz", "qx-l40s.xml", "qx-t4.xml"} {
 		t.Run(name, func(t *testing.T) {
-			recording := reportHost(t, string(shared(t, "nvidia-smi/"+name)))
+			recording := reportHost(t, string(facts.Read(t, "captures/nvidia-smi/"+name)))
 			anonymous, replacements, err := recording.Anonymize()
 			if err != nil {
 				t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
@@ -211,7 +212,7 @@ func TestNVIDIATopologyCaptures(t *testing.T) {
 		"linux-x86_64__nvidia-h100-mig__590.48.01.txt.gz", "linux-x86_64__nvidia-l40s__595.80.txt.gz",
 	} {
 		t.Run(name, func(t *testing.T) {
-			capture := string(shared(t, "nvidia-smi/"+name))
+			capture := string(facts.Read(t, "captures/nvidia-smi/"+name))
 			matrix, status := captureSection(t, capture, "nvidia-smi topo -m"), captureSection(t, capture, "nvidia-smi nvlink -s")
 			active, mbps := 0, int64(0)
 			if strings.Contains(name, "hbm3") {

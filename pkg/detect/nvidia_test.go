@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
@@ -51,7 +52,7 @@ func TestNVIDIACaptures(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.file, func(t *testing.T) {
-			status := detectNVIDIA(t, hostOf(t, reportHost(t, string(shared(t, "nvidia-smi/"+test.file)))))
+			status := detectNVIDIA(t, hostOf(t, reportHost(t, string(facts.Read(t, "captures/nvidia-smi/"+test.file)))))
 			if len(status.Devices) != test.count {
 				t.Fatalf("%d devices, want %d: %+v", len(status.Devices), test.count, status.Backends)
 			}
@@ -80,7 +81,7 @@ func TestNVIDIACaptures(t *testing.T) {
 // The captures of all queries hold no XML: its MIG devices, list, matrix and links come from them, the rest of the
 // report is composed in nvidia-smi's format.
 func TestNVIDIAMIGCapture(t *testing.T) {
-	capture := string(shared(t, "nvidia-smi/linux-x86_64__nvidia-h100-mig__590.48.01.txt.gz"))
+	capture := string(facts.Read(t, "captures/nvidia-smi/linux-x86_64__nvidia-h100-mig__590.48.01.txt.gz"))
 	host := migHost(captureSection(t, capture, "nvidia-smi -L"))
 	status := detectNVIDIA(t, hostOf(t, host))
 	type mig struct {

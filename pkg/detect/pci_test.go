@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
@@ -39,7 +40,7 @@ func TestPCICaptures(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			host := hostOf(t, capturedTree(t, shared(t, "pci-sysfs/"+name)))
+			host := hostOf(t, capturedTree(t, facts.Read(t, "captures/pci-sysfs/"+name)))
 			functions, err := detect.PCIFunctions(host)
 			if err != nil || len(functions) != test.functions {
 				t.Errorf("%d functions, want %d; %v", len(functions), test.functions, err)

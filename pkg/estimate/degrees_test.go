@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 )
 
@@ -70,7 +71,7 @@ func TestLayerSplits(t *testing.T) {
 			TRT    []int `json:"TensorRT-LLM"`
 		} `json:"default_layer_splits"`
 	}
-	readFacts(t, "rank_groups.json", &file)
+	facts.Decode(t, "truth/rank_groups.json", &file)
 	if len(file.Splits) < 4 {
 		t.Fatal("the file has another shape than expected")
 	}

@@ -1,15 +1,12 @@
 package estimate
 
 import (
-	"compress/gzip"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/model"
 )
@@ -190,14 +187,14 @@ func namesOfTheFacts(t *testing.T) (devices, models []string) {
 	}
 	for _, file := range []string{"trtllm_throughput.json", "mlperf_v5_1_llm.json", "memory.json", "models.json", "vidur_profiles.json", "helix_heterogeneous.json"} {
 		var tree any
-		readFacts(t, file, &tree)
+		facts.Decode(t, "truth/"+file, &tree)
 		walk("", tree, add)
 	}
 	var table struct {
 		Columns []string
 		Rows    [][]any
 	}
-	readFacts(t, "inferencex_latency.json.gz", &table)
+	facts.Decode(t, "truth/inferencex_latency.json.gz", &table)
 	for _, row := range table.Rows {
 		for i, cell := range row {
 			if text, ok := cell.(string); ok {
@@ -226,38 +223,5 @@ func walk(field string, tree any, visit func(field, value string)) {
 		}
 	case string:
 		visit(field, node)
-	}
-}
-
-// factsFolder is the folder of the tables, or skips the test.
-func factsFolder(t *testing.T) string {
-	t.Helper()
-	folder := os.Getenv("RANKWRIGHT_SHARED")
-	if folder == "" {
-		folder = filepath.Join("..", "..", "..", "shared")
-	}
-	if _, err := os.Stat(filepath.Join(folder, "truth")); err != nil {
-		t.Skipf("the facts are not here: %v", err)
-	}
-	return filepath.Join(folder, "truth")
-}
-
-func readFacts(t *testing.T, file string, into any) {
-	t.Helper()
-	f, err := os.Open(filepath.Join(factsFolder(t), file))
-	if err != nil {
-		t.Skipf("the facts are not here: %v", err)
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	decoder := json.NewDecoder(f)
-	if strings.HasSuffix(file, ".gz") {
-		unpacked, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		decoder = json.NewDecoder(unpacked)
-	}
-	if err := decoder.Decode(into); err != nil {
-		t.Fatalf("%s: %v", file, err)
 	}
 }

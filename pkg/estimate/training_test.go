@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
 // TestMegatron: the weak scaling of GPT models on A100, whose figures count what is computed again.
 func TestMegatron(t *testing.T) {
 	var file struct{ Rows [][11]float64 }
-	readFacts(t, "megatron_weak_scaling.json", &file)
+	facts.Decode(t, "truth/megatron_weak_scaling.json", &file)
 	var errs []float64
 	for _, r := range file.Rows {
 		heads, hidden := int32(r[1]), int32(r[2])

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/rankwright/rankwright/internal/facts"
 )
 
 // ran is a row of the facts: a configuration that somebody ran, with what was measured.
@@ -111,7 +113,7 @@ func TestTensorRTLLMTables(t *testing.T) {
 			Engine  string  `json:"engine"`
 		} `json:"rows"`
 	}
-	readFacts(t, "trtllm_throughput.json", &file)
+	facts.Decode(t, "truth/trtllm_throughput.json", &file)
 	rows := make([]ran, 0, len(file.Rows))
 	for _, r := range file.Rows {
 		d := deployed(t, r.Model, r.GPU, r.Engine, r.Weights)
@@ -131,7 +133,7 @@ func TestInferenceX(t *testing.T) {
 		Columns []string
 		Rows    [][]any
 	}
-	readFacts(t, "inferencex_latency.json.gz", &table)
+	facts.Decode(t, "truth/inferencex_latency.json.gz", &table)
 	rows := make([]ran, 0, len(table.Rows))
 	for _, cells := range table.Rows {
 		cell := map[string]any{}
@@ -178,7 +180,7 @@ type submitted struct {
 // TestMLPerf: results of MLPerf Inference 5.1 whose configuration was published; interactive ones are only reported.
 func TestMLPerf(t *testing.T) {
 	var file struct{ Rows []submitted }
-	readFacts(t, "mlperf_v5_1_llm.json", &file)
+	facts.Decode(t, "truth/mlperf_v5_1_llm.json", &file)
 	scenarios := map[string][]ran{}
 	for i := range file.Rows {
 		if r := &file.Rows[i]; r.Config != nil && r.Units == "Tokens/s" && r.Devices > 0 {
@@ -214,7 +216,7 @@ func (r *submitted) ran(t *testing.T) ran {
 // its node, with what the row says; how fast it was is not compared, since nobody says how it ran.
 func TestMLPerfWithoutConfiguration(t *testing.T) {
 	var file struct{ Rows []submitted }
-	readFacts(t, "mlperf_v5_1_llm.json", &file)
+	facts.Decode(t, "truth/mlperf_v5_1_llm.json", &file)
 	checked := 0
 	for i := range file.Rows {
 		r := &file.Rows[i]

@@ -1,11 +1,6 @@
 package mesh
 
 import (
-	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/facts"
 )
 
 // groupTable is a table of process groups that another system forms. Groups are named by their dimensions; `ep` alone is
@@ -114,20 +110,11 @@ var known = truth{
 func TestKnownTables(t *testing.T) { checkTruth(t, known) }
 
 func TestSharedTables(t *testing.T) {
-	path := sharedFile(t, "truth/rank_groups.json")
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("%s is absent: set RANKWRIGHT_SHARED to the folder that has truth/", path)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	const table = "truth/rank_groups.json"
 	var shared truth
-	if err := json.Unmarshal(raw, &shared); err != nil {
-		t.Fatal(err)
-	}
+	facts.Decode(t, table, &shared)
 	if len(shared.Tables) < 10 || len(shared.Splits) < 4 {
-		t.Fatalf("%s has %d tables and %d splits: expected at least 10 and 4", path, len(shared.Tables), len(shared.Splits))
+		t.Fatalf("%s has %d tables and %d splits: expected at least 10 and 4", table, len(shared.Tables), len(shared.Splits))
 	}
 	checkTruth(t, shared)
 }
@@ -181,27 +168,5 @@ func checkTruth(t *testing.T, truth truth) {
 				t.Errorf("%d layers in %d stages of %s: got %v, want %v", split.Layers, split.Stages, engine, got, want)
 			}
 		}
-	}
-}
-
-// sharedFile is a file of the folder of facts that may lie beside the repository.
-func sharedFile(t *testing.T, name string) string {
-	t.Helper()
-	if dir := os.Getenv("RANKWRIGHT_SHARED"); dir != "" {
-		return filepath.Join(dir, name)
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, "..", "shared", name)
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			t.Skip("no go.mod above the working directory: the root of the repository is unknown")
-		}
-		dir = parent
 	}
 }

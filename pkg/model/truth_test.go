@@ -1,17 +1,12 @@
 package model
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/json"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/internal/figure"
 )
 
@@ -29,7 +24,7 @@ type truth struct {
 // TestModelsOfTheFacts holds every model of the facts to the byte.
 func TestModelsOfTheFacts(t *testing.T) {
 	var file struct{ Models []truth }
-	readFacts(t, "models.json", &file)
+	facts.Decode(t, "truth/models.json", &file)
 	if len(file.Models) < 20 {
 		t.Fatalf("%d models: the file has another shape than expected", len(file.Models))
 	}
@@ -67,7 +62,7 @@ func TestCheckpointsOfTheFacts(t *testing.T) {
 			Checkpoint int64  `json:"checkpoint_bytes"`
 		}
 	}
-	readFacts(t, "models.json", &file)
+	facts.Decode(t, "truth/models.json", &file)
 	ofFiles := map[string]bool{"deepseek-ai/DeepSeek-V3": true}
 	compared, exact := 0, 0
 	for _, want := range file.Models {
@@ -106,7 +101,7 @@ func TestEveryModelOfTheFactsIsInTheCatalogue(t *testing.T) {
 		"trtllm_throughput.json", "vidur_profiles.json",
 	} {
 		var content any
-		readFacts(t, table, &content)
+		facts.Decode(t, "truth/"+table, &content)
 		collectModels(content, names)
 	}
 	for name := range names {
@@ -160,44 +155,4 @@ func addName(value any, names map[string]bool) {
 	if name, ok := value.(string); ok {
 		names[name] = true
 	}
-}
-
-// readFacts reads a table, which may be compressed.
-func readFacts(t *testing.T, table string, into any) {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(sharedFolder(t), "truth", table))
-	if err != nil {
-		t.Skipf("the facts are not here: %v", err)
-	}
-	if strings.HasSuffix(table, ".gz") {
-		reader, err := gzip.NewReader(bytes.NewReader(raw))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if raw, err = io.ReadAll(reader); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// sharedFolder is the folder of facts beside the repository.
-func sharedFolder(t *testing.T) string {
-	t.Helper()
-	if folder := os.Getenv("RANKWRIGHT_SHARED"); folder != "" {
-		return folder
-	}
-	folder, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
-		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
-			return filepath.Join(folder, "..", "shared")
-		}
-	}
-	t.Skip("no go.mod above this package, so the folder of facts is not known")
-	return ""
 }

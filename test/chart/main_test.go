@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
 
@@ -53,7 +54,7 @@ const (
 // root is that of the repository.
 func root(t *testing.T) string {
 	t.Helper()
-	dir, err := controlplane.Root()
+	dir, err := repository.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

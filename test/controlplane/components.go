@@ -100,9 +100,9 @@ func controllerManagerArgs(f files, options Options) []string {
 	}
 }
 
-// freePorts returns distinct ports of the loopback that are free now. Another process may take one before it is used,
+// FreePorts returns distinct ports of the loopback that are free now. Another process may take one before it is used,
 // so whoever uses them tries again with others.
-func freePorts(n int) ([]int, error) {
+func FreePorts(n int) ([]int, error) {
 	listeners := make([]net.Listener, 0, n)
 	defer func() {
 		for _, l := range listeners {

@@ -187,7 +187,7 @@ func (c *ControlPlane) AuditLog() string { return filepath.Join(c.dir, "audit.lo
 func (c *ControlPlane) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	ports, err := freePorts(2)
+	ports, err := FreePorts(2)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/rankwright/rankwright/internal/repository"
 )
 
 // Main runs the tests of a binary with one control plane that serves Rankwright's kinds, stops it, and ends the process.
@@ -53,7 +55,7 @@ func ForTest(t *testing.T, options Options) *ControlPlane {
 }
 
 func startWithCRDs(ctx context.Context, options Options) (*ControlPlane, error) {
-	root, err := Root()
+	root, err := repository.Root()
 	if err != nil {
 		return nil, err
 	}

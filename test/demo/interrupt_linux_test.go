@@ -11,14 +11,14 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rankwright/rankwright/test/controlplane"
+	"github.com/rankwright/rankwright/internal/repository"
 )
 
 // mark is in the environment of everything that a demo under test starts.
 const mark = "RANKWRIGHT_DEMO_UNDER_TEST"
 
 func TestInterruptLeavesNothing(t *testing.T) {
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
 
@@ -33,7 +34,7 @@ func main() {
 
 // run goes through the demo and stops what it started, whatever came of it.
 func run(ctx context.Context, keep bool) (err error) {
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	if err != nil {
 		return err
 	}

@@ -6,21 +6,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/binding"
 	"github.com/rankwright/rankwright/pkg/launch"
 	"github.com/rankwright/rankwright/test/controlplane"
 	"github.com/rankwright/rankwright/test/e2e/probe/report"
@@ -42,9 +38,7 @@ func TestMeshJobAddsUp(t *testing.T) {
 	seen := s.watchPods(t, "allreduce")
 	began := time.Now()
 	s.applyExample(t)
-	job := awaitAs(t, s.objects.Resource(jobs).Namespace(metav1.NamespaceDefault), "allreduce", func(j *batchv1.Job) bool {
-		return j.Status.Succeeded == ranks || j.Status.Failed > 0
-	})
+	job := s.awaitJob(t, "allreduce", func(j *batchv1.Job) bool { return j.Status.Succeeded == ranks || j.Status.Failed > 0 })
 	took := time.Since(began)
 	pods := s.podsOf(t, "allreduce", ranks)
 	if job.Status.Failed > 0 {
@@ -56,20 +50,10 @@ func TestMeshJobAddsUp(t *testing.T) {
 	}
 	step("%d pods of a Job on %d nodes: %.1f s from apply to the last one's end; the last of them was %s",
 		ranks, len(s.Nodes), took.Seconds(), seen.since(began))
-	mesh := awaitAs(t, s.objects.Resource(meshes).Namespace(metav1.NamespaceDefault), "allreduce", func(m *v1alpha1.DeviceMesh) bool {
-		c := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionVerified)
-		return c != nil && c.Status != metav1.ConditionUnknown
-	})
-	if c := meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionVerified); c.Status != metav1.ConditionTrue {
-		t.Errorf("the mesh is not verified: %s: %s", c.Reason, c.Message)
-	} else {
-		step("verified: %s", c.Message)
+	if verdict, findings := s.awaitVerdict(t, "allreduce"); verdict.Status != metav1.ConditionTrue {
+		t.Errorf("the mesh is not verified: %s: %s; findings %s", verdict.Reason, verdict.Message, describe(findings))
 	}
-	places, err := launch.Pods(&mesh.Spec, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.spreads(t, places)
+	places := s.placesOf(t, "allreduce")
 	for index, pod := range pods {
 		place := &places[index]
 		seen.boundTo(t, pod, place.Node)
@@ -189,15 +173,6 @@ func runProbeFirst(t *testing.T, job *unstructured.Unstructured) {
 	}
 }
 
-// apply applies objects that go with the test.
-func (s *site) apply(t *testing.T, objects ...*unstructured.Unstructured) {
-	t.Helper()
-	if err := controlplane.Apply(t.Context(), s.ControlPlane.Config(), metav1.NamespaceDefault, objects...); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.withdraw(t, objects) })
-}
-
 // startOf is what a pod of the example saw and then printed.
 func (s *site) startOf(t *testing.T, pod *corev1.Pod) (sight report.Sight, lines string) {
 	t.Helper()
@@ -217,47 +192,7 @@ func (s *site) logOf(t *testing.T, pod *corev1.Pod) string {
 	return string(text)
 }
 
-// podsOf are the pods of a placement, in order of index.
-func (s *site) podsOf(t *testing.T, placement string, count int) []*corev1.Pod {
-	t.Helper()
-	list, err := s.clients.CoreV1().Pods(metav1.NamespaceDefault).List(t.Context(), metav1.ListOptions{LabelSelector: v1alpha1.LabelPlacement + "=" + placement})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pods := make([]*corev1.Pod, count)
-	for i := range list.Items {
-		index, err := strconv.Atoi(list.Items[i].Labels[binding.LabelIndex])
-		if err != nil || index >= count || pods[index] != nil {
-			t.Fatalf("pod %s has index %q, which is another's or none", list.Items[i].Name, list.Items[i].Labels[binding.LabelIndex])
-		}
-		pods[index] = &list.Items[i]
-	}
-	if slices.Contains(pods, nil) {
-		t.Fatalf("%d pods of %s, not %d", len(list.Items), placement, count)
-	}
-	return pods
-}
-
-func (s *site) meshOf(t *testing.T, placement string) *v1alpha1.DeviceMesh {
-	t.Helper()
-	return awaitAs(t, s.objects.Resource(meshes).Namespace(metav1.NamespaceDefault), placement, func(*v1alpha1.DeviceMesh) bool { return true })
-}
-
 func (s *site) inventory(t *testing.T, node string) *v1alpha1.AcceleratorInventory {
 	t.Helper()
 	return s.awaitInventory(t, node, func(*v1alpha1.AcceleratorInventory) bool { return true })
-}
-
-// spreads says whether the places are two on each node.
-func (s *site) spreads(t *testing.T, places []launch.Pod) {
-	t.Helper()
-	on := map[string]int{}
-	for i := range places {
-		on[places[i].Node]++
-	}
-	for _, node := range s.Nodes {
-		if on[node.Name] != perNode {
-			t.Fatalf("the plan has %v pods by node, not %d on each of %d", on, perNode, len(s.Nodes))
-		}
-	}
 }

@@ -11,55 +11,38 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"sigs.k8s.io/yaml"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/binding"
-	"github.com/rankwright/rankwright/pkg/launch"
 )
 
 var statefulSets = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}
 
-const steady = `
-apiVersion: rankwright.dev/v1alpha1
-kind: ModelPlacement
-metadata: {name: steady, annotations: {rankwright.dev/pod-devices: "1", rankwright.dev/pod-hosts: "steady-{pod}.steady"}}
-spec:
-  model: {name: Llama-3.2-1B}
-  quantization: BF16
-  workload: {training: {sequenceLength: 2048, globalBatch: 6}}
-  parallelism: {tensor: 2, data: 3}
-  engine: Torch
-  enforcement: Slot
+// steady is a StatefulSet on a placement whose devices are kept for its pods.
+const steady = sixRanks + `  enforcement: Slot
 ---
 apiVersion: apps/v1
 kind: StatefulSet
-metadata: {name: steady}
+metadata: {name: NAME}
 spec:
   replicas: 6
-  serviceName: steady
+  serviceName: NAME
   podManagementPolicy: Parallel
-  selector: {matchLabels: {rankwright.dev/placement: steady}}
+  selector: {matchLabels: {rankwright.dev/placement: NAME}}
   template:
-    metadata: {labels: {rankwright.dev/placement: steady}}
+    metadata: {labels: {rankwright.dev/placement: NAME}}
     spec:
-      terminationGracePeriodSeconds: 0
-      automountServiceAccountToken: false
-      containers:
-      - {name: probe, image: "` + probeImage + `", imagePullPolicy: Never, args: [hold]}
-`
+` + probing
 
 // A pod of a StatefulSet that is killed comes back as the same rank on the same device; one too many is refused with the
 // reason; and a new plan evicts all pods, which come back to their places in it.
 func TestMeshStatefulSetKeepsItsRanks(t *testing.T) {
 	s := on(t)
 	s.spread(t)
-	s.apply(t, decode(t, steady)...)
+	s.applyText(t, steady, "NAME", "steady", "COMMAND", "hold")
 	s.awaitPlan(t, "steady", "steady-1")
 	before := s.awaitRanks(t, "steady", nil)
 
@@ -98,34 +81,16 @@ func TestMeshStatefulSetKeepsItsRanks(t *testing.T) {
 	step("a new plan: %d pods evicted and back in it after %.1f s", ranks, time.Since(began).Seconds())
 }
 
-func decode(t *testing.T, text string) []*unstructured.Unstructured {
-	t.Helper()
-	var objects []*unstructured.Unstructured
-	for document := range strings.SplitSeq(text, "\n---\n") {
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
-			t.Fatal(err)
-		}
-		objects = append(objects, object)
-	}
-	return objects
-}
-
 func (s *site) awaitPlan(t *testing.T, placement, plan string) {
 	t.Helper()
-	awaitAs(t, s.objects.Resource(meshes).Namespace(metav1.NamespaceDefault), placement, func(m *v1alpha1.DeviceMesh) bool { return m.Spec.Plan == plan })
+	s.awaitMesh(t, placement, func(m *v1alpha1.DeviceMesh) bool { return m.Spec.Plan == plan })
 }
 
 // awaitRanks waits until every rank of a placement runs in a pod that is none of the old ones, and checks that each is on its
 // planned node and sees its planned device and no other.
 func (s *site) awaitRanks(t *testing.T, placement string, old map[types.UID]bool) []*corev1.Pod {
 	t.Helper()
-	mesh := s.meshOf(t, placement)
-	places, err := launch.Pods(&mesh.Spec, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.spreads(t, places)
+	places := s.placesOf(t, placement)
 	pods := make([]*corev1.Pod, len(places))
 	for index := range places {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: fmt.Sprintf("%s-%d", placement, index)}}
@@ -170,10 +135,8 @@ func (s *site) change(t *testing.T, of schema.GroupVersionResource, name, patch 
 // awaitWarning waits for a warning about an object that says a word.
 func (s *site) awaitWarning(t *testing.T, object, word string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	about := fields.AndSelectors(fields.OneTermEqualSelector("involvedObject.name", object), fields.OneTermEqualSelector("type", corev1.EventTypeWarning)).String()
-	err := wait.PollUntilContextCancel(ctx, 500*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+	poll(t, fmt.Sprintf("a warning about %s says %s", object, word), func(ctx context.Context) (bool, error) {
 		list, err := s.clients.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: about})
 		if err != nil {
 			return false, err
@@ -186,7 +149,4 @@ func (s *site) awaitWarning(t *testing.T, object, word string) {
 		}
 		return false, nil
 	})
-	if err != nil {
-		t.Errorf("no warning about %s says %s: %v", object, word, err)
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,25 +14,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
 	"github.com/rankwright/rankwright/test/cluster"
 )
 
-// proving is a placement of six ranks on three nodes, and a Job of NAME that verifies their mesh and then runs the probe.
-const proving = `
-apiVersion: rankwright.dev/v1alpha1
-kind: ModelPlacement
-metadata: {name: NAME, annotations: {rankwright.dev/pod-devices: "1", rankwright.dev/pod-hosts: "NAME-{pod}.NAME"}}
-spec:
-  model: {name: Llama-3.2-1B}
-  quantization: BF16
-  workload: {training: {sequenceLength: 2048, globalBatch: 6}}
-  parallelism: {tensor: 2, data: 3}
-  engine: Torch
-  verification: {mode: MODE, deadlineSeconds: DEADLINE, minimumSharePercent: 0}
+// proving is a Job that verifies the mesh of its placement and then runs the probe.
+const proving = sixRanks + `  verification: {mode: MODE, deadlineSeconds: DEADLINE, minimumSharePercent: 0}
 ---
 apiVersion: v1
 kind: Service
@@ -55,18 +43,13 @@ spec:
     spec:
       restartPolicy: OnFailure
       subdomain: NAME
-      terminationGracePeriodSeconds: 0
-      automountServiceAccountToken: false
-      containers:
-      - {name: probe, image: "` + probeImage + `", imagePullPolicy: Never, args: [COMMAND]}
-`
+` + probing
 
 // prove applies a Job that verifies.
 func (s *site) prove(t *testing.T, name string, mode v1alpha1.VerificationMode, deadline time.Duration, pods int, command string) {
 	t.Helper()
-	text := strings.NewReplacer("NAME", name, "MODE", string(mode), "DEADLINE", strconv.Itoa(int(deadline.Seconds())),
-		"PODS", strconv.Itoa(pods), "COMMAND", command).Replace(proving)
-	s.apply(t, decode(t, text)...)
+	s.applyText(t, proving, "NAME", name, "MODE", string(mode), "DEADLINE", strconv.Itoa(int(deadline.Seconds())),
+		"PODS", strconv.Itoa(pods), "COMMAND", command)
 	t.Cleanup(func() {
 		if t.Failed() {
 			s.verifierLogs(t, name)
@@ -78,13 +61,13 @@ func (s *site) prove(t *testing.T, name string, mode v1alpha1.VerificationMode, 
 func (s *site) verifierLogs(t *testing.T, placement string) {
 	t.Helper()
 	ctx := context.Background()
-	list, err := s.clients.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelPlacement + "=" + placement})
+	pods, err := s.listPods(ctx, placement)
 	if err != nil {
 		t.Log(err)
 		return
 	}
-	for i := range list.Items {
-		pod := &list.Items[i]
+	for i := range pods {
+		pod := &pods[i]
 		for _, previous := range []bool{true, false} {
 			options := &corev1.PodLogOptions{Container: verification.Container, Previous: previous}
 			if text, err := s.clients.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, options).DoRaw(ctx); err == nil {
@@ -99,21 +82,18 @@ func (s *site) verifierLogs(t *testing.T, placement string) {
 func (s *site) awaitVerdict(t *testing.T, name string) (verdict metav1.Condition, findings []v1alpha1.VerificationFinding) {
 	t.Helper()
 	began := time.Now()
-	awaitAs(t, s.objects.Resource(meshes).Namespace(metav1.NamespaceDefault), name, func(m *v1alpha1.DeviceMesh) bool {
+	mesh := s.awaitMesh(t, name, func(m *v1alpha1.DeviceMesh) bool {
 		c := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionVerified)
-		if c == nil || c.Status == metav1.ConditionUnknown {
-			return false
-		}
-		verdict, findings = *c, m.Status.Findings
-		return true
+		return c != nil && c.Status != metav1.ConditionUnknown
 	})
+	verdict = *meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionVerified)
 	step("%s %s after %.1f s: %s", name, verdict.Reason, time.Since(began).Seconds(), verdict.Message)
-	return verdict, findings
+	return verdict, mesh.Status.Findings
 }
 
 func (s *site) awaitSuccess(t *testing.T, job string) {
 	t.Helper()
-	awaitAs(t, s.objects.Resource(jobs).Namespace(metav1.NamespaceDefault), job, func(j *batchv1.Job) bool { return j.Status.Succeeded == ranks })
+	s.awaitJob(t, job, func(j *batchv1.Job) bool { return j.Status.Succeeded == ranks })
 }
 
 // Pods verify their mesh over the pod network before they start. A broken link is named by its two ends, and a pod that never
@@ -186,19 +166,11 @@ func reportOf(t *testing.T, pod *corev1.Pod) *verification.Report {
 // awaitAddresses waits until all pods of a placement have an address.
 func (s *site) awaitAddresses(t *testing.T, placement string) []*corev1.Pod {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		list, err := s.clients.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelPlacement + "=" + placement})
-		if err != nil {
-			return false, err
-		}
-		without := slices.ContainsFunc(list.Items, func(pod corev1.Pod) bool { return pod.Status.PodIP == "" })
-		return len(list.Items) == ranks && !without, nil
+	poll(t, "the pods of "+placement+" have addresses", func(ctx context.Context) (bool, error) {
+		pods, err := s.listPods(ctx, placement)
+		without := slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.Status.PodIP == "" })
+		return len(pods) == ranks && !without, err
 	})
-	if err != nil {
-		t.Fatalf("the pods of %s have no addresses: %v", placement, err)
-	}
 	return s.podsOf(t, placement, ranks)
 }
 

@@ -27,7 +27,7 @@ func TestSlotsGiveEachRankItsDevice(t *testing.T) {
 	node, of := s.Nodes[0], served[0]
 	s.awaitNode(t, node.Name, func(n *corev1.Node) bool { return offered(n, of.resource) == of.count })
 	s.place(t, "slotted")
-	mesh := awaitAs(t, s.objects.Resource(meshes).Namespace(metav1.NamespaceDefault), "slotted", func(m *v1alpha1.DeviceMesh) bool {
+	mesh := s.awaitMesh(t, "slotted", func(m *v1alpha1.DeviceMesh) bool {
 		return m.Spec.SlotPrefix != ""
 	})
 	ranks := mesh.Spec.Members[0]

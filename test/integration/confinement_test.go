@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
 
@@ -212,7 +213,7 @@ func TestAgentIsConfinedToItsNode(t *testing.T) {
 // installAgentRules applies what config/ says of the agent, as a cluster's administrator does.
 func installAgentRules(t *testing.T) {
 	t.Helper()
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +241,7 @@ func awaitRefusal(t *testing.T, unbound dynamic.Interface, w write) {
 }
 
 func TestNoWildcards(t *testing.T) {
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
 
@@ -160,7 +161,7 @@ func TestExplain(t *testing.T) {
 
 // TestKustomizationIsComplete holds config/kustomization.yaml to the files beside it.
 func TestKustomizationIsComplete(t *testing.T) {
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,8 @@
 package checkpoint
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -352,10 +351,6 @@ func filled(a v1alpha1.Architecture) v1alpha1.Architecture {
 
 // TestFactsOfCheckpoints holds the sums to the table of facts, where it is there.
 func TestFactsOfCheckpoints(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join(sharedFolder(t), "truth", "models.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("the facts are not here: %v", err)
-	}
 	var file struct {
 		Models []struct {
 			Name       string `json:"name"`
@@ -367,9 +362,7 @@ func TestFactsOfCheckpoints(t *testing.T) {
 			Layers     int32  `json:"layers"`
 		}
 	}
-	if err := errors.Join(err, json.Unmarshal(raw, &file)); err != nil {
-		t.Fatal(err)
-	}
+	facts.Decode(t, "truth/models.json", &file)
 	held := 0
 	for _, want := range file.Models {
 		m := lookup(t, want.HubID)
@@ -396,23 +389,4 @@ func TestFactsOfCheckpoints(t *testing.T) {
 	if held < 15 {
 		t.Errorf("%d models were held to the facts: the table has another shape than expected", held)
 	}
-}
-
-// sharedFolder is the folder of facts beside the repository.
-func sharedFolder(t *testing.T) string {
-	t.Helper()
-	if folder := os.Getenv("RANKWRIGHT_SHARED"); folder != "" {
-		return folder
-	}
-	folder, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
-		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
-			return filepath.Join(folder, "..", "shared")
-		}
-	}
-	t.Skip("no go.mod above this package, so the folder of facts is not known")
-	return ""
 }

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/cluster"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
@@ -55,7 +56,7 @@ func install() error {
 	if clients, err = kubernetes.NewForConfig(running.ControlPlane.Config()); err != nil {
 		return err
 	}
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	if err != nil {
 		return err
 	}

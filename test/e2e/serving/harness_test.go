@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/cluster"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
@@ -80,7 +81,7 @@ func newSite(t *testing.T) *site {
 // install makes what the agent needs: its rules, its configuration, its token and its binary.
 func (s *site) install() {
 	s.t.Helper()
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	s.must(err)
 	s.must(s.cluster.ControlPlane.InstallCRDs(s.t.Context(), filepath.Join(root, "config", "crd")))
 	var manifests []string

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -34,7 +33,7 @@ func template(devices int64) corev1.PodTemplateSpec {
 // pod makes a pod that is not created yet.
 func (w *world) pod(name string, labels map[string]string) *corev1.Pod {
 	made := template(0)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{v1alpha1.LabelPlacement: "llm"}}, Spec: made.Spec}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Home, Name: name, Labels: map[string]string{v1alpha1.LabelPlacement: "llm"}}, Spec: made.Spec}
 	for key, value := range labels {
 		pod.Labels[key] = value
 	}
@@ -45,16 +44,16 @@ func (w *world) runJob(pods int32, devices int64) {
 	w.Helper()
 	indexed, of := batchv1.IndexedCompletion, template(devices)
 	of.Spec.RestartPolicy = corev1.RestartPolicyNever
-	w.must(w.Create(w.Context(), &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "llm"},
+	w.Must(w.Create(w.Context(), &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Home, Name: "llm"},
 		Spec:       batchv1.JobSpec{CompletionMode: &indexed, Completions: &pods, Parallelism: &pods, Template: of},
 	}))
 }
 
 func (w *world) runStatefulSet(pods int32) {
 	w.Helper()
-	w.must(w.Create(w.Context(), &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "llm"},
+	w.Must(w.Create(w.Context(), &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Home, Name: "llm"},
 		Spec: appsv1.StatefulSetSpec{
 			Replicas: &pods, ServiceName: "llm", PodManagementPolicy: appsv1.ParallelPodManagement,
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "llm"}}, Template: template(0),
@@ -66,7 +65,7 @@ func (w *world) runStatefulSet(pods int32) {
 func (w *world) pods() map[string]*corev1.Pod {
 	w.Helper()
 	var list corev1.PodList
-	w.must(w.List(w.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{v1alpha1.LabelPlacement: "llm"}))
+	w.Must(w.List(w.Context(), &list, client.InNamespace(w.Home), client.MatchingLabels{v1alpha1.LabelPlacement: "llm"}))
 	byIndex := map[string]*corev1.Pod{}
 	for i := range list.Items {
 		byIndex[list.Items[i].Labels[binding.LabelIndex]] = &list.Items[i]
@@ -78,7 +77,7 @@ func (w *world) pods() map[string]*corev1.Pod {
 func (w *world) awaitPods(count int, what string, is func(*corev1.Pod) bool) map[string]*corev1.Pod {
 	w.Helper()
 	var pods map[string]*corev1.Pod
-	w.eventually(fmt.Sprintf("%d pods are %s", count, what), func(context.Context) bool {
+	w.Eventually(fmt.Sprintf("%d pods are %s", count, what), func(context.Context) bool {
 		pods = w.pods()
 		for _, pod := range pods {
 			if !is(pod) {
@@ -92,30 +91,13 @@ func (w *world) awaitPods(count int, what string, is func(*corev1.Pod) bool) map
 
 func scheduled(pod *corev1.Pod) bool { return pod.Spec.NodeName != "" }
 
-// places writes where pods are: node, ranks, devices that they ask for.
-func places(pods map[string]*corev1.Pod) map[string]string {
-	at := map[string]string{}
-	for index, pod := range pods {
-		quantity := pod.Spec.Containers[0].Resources.Limits[gpu]
-		at[index] = fmt.Sprintf("%s copy %s ranks %s: %d of %s", pod.Spec.NodeName,
-			pod.Annotations[binding.AnnotationReplica], pod.Annotations[binding.AnnotationRanks], quantity.Value(), pod.Annotations[binding.AnnotationDevices])
-	}
-	return at
-}
-
 func TestIndexedJobWaitsForThePlanAndFollowsIt(t *testing.T) {
 	w := newWorld(t, "job")
 	w.operate(nil)
 	w.placeTwoByTwo()
 	w.runJob(4, 1)
-	w.awaitPods(4, "gated", func(p *corev1.Pod) bool { return binding.Gated(p) && !scheduled(p) })
-	w.addNode("a", 2)
-	w.addNode("b", 2)
-	w.awaitPlan("llm-1")
-	pods := w.awaitPods(4, "scheduled", scheduled)
-	if diff := cmp.Diff(twoOnEach(), places(pods)); diff != "" {
-		t.Errorf("pods (-want +got):\n%s", diff)
-	}
+	pods := w.bindWhenNodesCome()
+	w.checkPlaces(pods)
 	for index, pod := range pods {
 		if of := pod.Annotations["batch.kubernetes.io/job-completion-index"]; of != index || pod.Labels[v1alpha1.LabelPlan] != "llm-1" {
 			t.Errorf("completion index %s has index %s of plan %s", of, index, pod.Labels[v1alpha1.LabelPlan])
@@ -126,8 +108,7 @@ func TestIndexedJobWaitsForThePlanAndFollowsIt(t *testing.T) {
 func TestStatefulSetGetsSlotsAndKeepsItsRank(t *testing.T) {
 	w := newWorld(t, "stateful")
 	w.operate(nil)
-	w.addNode("a", 2)
-	w.addNode("b", 2)
+	w.addTwoNodes()
 	w.place("llm", 2, v1alpha1.EnforcementSlot)
 	prefix := w.awaitPlan("llm-1").Spec.SlotPrefix
 	w.runStatefulSet(2)
@@ -142,7 +123,7 @@ func TestStatefulSetGetsSlotsAndKeepsItsRank(t *testing.T) {
 		}
 	}
 	killed := pods["1"]
-	w.must(w.Delete(t.Context(), killed, client.GracePeriodSeconds(0)))
+	w.Must(w.Delete(t.Context(), killed, client.GracePeriodSeconds(0)))
 	again := w.awaitPods(2, "bound, one anew", func(p *corev1.Pod) bool { return bound(p) && p.UID != killed.UID })["1"]
 	for _, key := range []string{binding.AnnotationRanks, binding.AnnotationReplica, binding.AnnotationDevices} {
 		if again.Annotations[key] != killed.Annotations[key] {
@@ -169,17 +150,17 @@ func TestSecondPodOfAnIndexWaits(t *testing.T) {
 	w.place("llm", 1, v1alpha1.EnforcementAdvisory)
 	w.awaitPlan("llm-1")
 	first, second := w.pod("first", map[string]string{binding.LabelIndex: "0"}), w.pod("second", map[string]string{binding.LabelIndex: "0"})
-	w.must(w.Create(t.Context(), first))
+	w.Must(w.Create(t.Context(), first))
 	gated := func(pod *corev1.Pod) bool {
-		w.must(w.Get(t.Context(), client.ObjectKeyFromObject(pod), pod))
+		w.Must(w.Get(t.Context(), client.ObjectKeyFromObject(pod), pod))
 		return binding.Gated(pod)
 	}
-	w.eventually("the first is bound", func(context.Context) bool { return !gated(first) })
-	w.must(w.Create(t.Context(), second))
+	w.Eventually("the first is bound", func(context.Context) bool { return !gated(first) })
+	w.Must(w.Create(t.Context(), second))
 	w.awaitEvent("second", binding.ReasonIndexTaken)
 	if !gated(second) {
 		t.Error("two pods have index 0")
 	}
-	w.must(w.Delete(t.Context(), first, client.GracePeriodSeconds(0)))
-	w.eventually("the second is bound", func(context.Context) bool { return !gated(second) })
+	w.Must(w.Delete(t.Context(), first, client.GracePeriodSeconds(0)))
+	w.Eventually("the second is bound", func(context.Context) bool { return !gated(second) })
 }

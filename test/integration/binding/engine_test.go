@@ -3,7 +3,6 @@ package binding
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -11,14 +10,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/controlplane"
 	"github.com/rankwright/rankwright/test/process"
 )
@@ -85,7 +85,7 @@ health: {healthProbeBindAddress: "0"}
 leaderElection: {leaderElect: false}
 internalCertManagement: {enable: false}
 `, apiVersion, in.port, in.dir)
-		w.must(os.WriteFile(path, []byte(content), 0o600))
+		w.Must(os.WriteFile(path, []byte(content), 0o600))
 		return []string{"--config=" + path, "--kubeconfig=" + in.kubeconfig}
 	}
 }
@@ -97,8 +97,17 @@ func onFixedPort(w *world, in *installation) []string {
 	if err != nil {
 		w.Skipf("the MPI operator serves its health there: %v", err)
 	}
-	w.must(listener.Close())
+	w.Must(listener.Close())
 	return []string{"-alsologtostderr", "-lock-namespace=mpi-operator", "-kubeConfig=" + in.kubeconfig}
+}
+
+// newEngineWorld is a world in which an engine and the operator run.
+func newEngineWorld(t *testing.T, namespace string, e engine) *world {
+	t.Helper()
+	w := newWorld(t, namespace)
+	w.runEngine(e)
+	w.operate(nil)
+	return w
 }
 
 // runEngine installs an engine as its own manifests do, with its rights and webhooks, and runs it as a process until the test
@@ -106,31 +115,33 @@ func onFixedPort(w *world, in *installation) []string {
 func (w *world) runEngine(e engine) {
 	w.Helper()
 	assets, err := controlplane.FindAssets()
-	w.must(err)
+	w.Must(err)
 	binary := filepath.Join(assets, e.tool)
 	if _, err := os.Stat(binary); err != nil {
 		w.Skipf("%v: run `make engines`", err)
 	}
-	in := &installation{dir: w.TempDir(), port: freePort(w.T)}
+	ports, err := controlplane.FreePorts(1)
+	w.Must(err)
+	in := &installation{dir: w.TempDir(), port: ports[0]}
 	in.kubeconfig = filepath.Join(in.dir, "kubeconfig")
 	args := e.run(w, in)
 	config, err := cluster.ConfigForUser(e.user, "system:serviceaccounts", "system:authenticated")
-	w.must(err)
-	w.must(controlplane.WriteKubeconfig(in.kubeconfig, config))
+	w.Must(err)
+	w.Must(controlplane.WriteKubeconfig(in.kubeconfig, config))
 	w.applyEngine(assets, e, in)
 
 	running, err := process.Start(process.Spec{
 		Name: e.tool, Path: binary, Args: args, LogFile: filepath.Join(in.dir, "log"), Env: append(os.Environ(), "KUBECONFIG="+in.kubeconfig),
 	})
-	w.must(err)
+	w.Must(err)
 	w.Cleanup(func() {
 		running.Stop(5 * time.Second)
 		if w.Failed() {
 			w.Logf("the end of the log of %s:\n%s", e.tool, running.LogTail(40))
 		}
 	})
-	w.eventually(e.tool+" takes workloads", func(ctx context.Context) bool {
-		w.must(running.Exit())
+	w.Eventually(e.tool+" takes workloads", func(ctx context.Context) bool {
+		w.Must(running.Exit())
 		return w.Create(ctx, w.workload(e), client.DryRunAll) == nil
 	})
 }
@@ -141,65 +152,46 @@ func (w *world) applyEngine(assets string, e engine, in *installation) {
 	w.Helper()
 	rendered := filepath.Join(in.dir, "manifests.yaml")
 	output, err := w.output("", filepath.Join(assets, "kubectl"), "kustomize", filepath.Join(w.moduleOf(e), e.manifests))
-	w.must(err)
-	w.must(os.WriteFile(rendered, output, 0o600))
+	w.Must(err)
+	w.Must(os.WriteFile(rendered, output, 0o600))
 	all, err := controlplane.ReadManifests(rendered)
-	w.must(err)
+	w.Must(err)
 	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
-	w.must(err)
-	w.must(os.WriteFile(filepath.Join(in.dir, "tls.crt"), certificate, 0o600))
-	w.must(os.WriteFile(filepath.Join(in.dir, "tls.key"), key, 0o600))
+	w.Must(err)
+	w.Must(os.WriteFile(filepath.Join(in.dir, "tls.crt"), certificate, 0o600))
+	w.Must(os.WriteFile(filepath.Join(in.dir, "tls.key"), key, 0o600))
 
 	var objects []*unstructured.Unstructured
 	for _, object := range all {
 		defined, _, err := unstructured.NestedString(object.Object, "spec", "names", "kind")
-		w.must(err)
+		w.Must(err)
 		isWebhook := strings.HasSuffix(object.GetKind(), "WebhookConfiguration")
 		switch {
 		case object.GetKind() == "Deployment", defined != "" && defined != e.kind.Kind, isWebhook && e.mute:
 			continue
 		case isWebhook:
-			w.callOnLoopback(object, in.port, certificate)
+			w.CallOnLoopback(object, in.port, certificate)
 			w.Cleanup(func() { _ = w.Delete(context.WithoutCancel(w.Context()), object) })
 		}
 		objects = append(objects, object)
 	}
-	w.must(controlplane.Apply(w.Context(), cluster.Config(), "", objects...))
-	w.eventually(e.kind.Kind+" is served", func(ctx context.Context) bool {
+	w.Must(controlplane.Apply(w.Context(), cluster.Config(), "", objects...))
+	w.Eventually(e.kind.Kind+" is served", func(ctx context.Context) bool {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(e.kind)
 		return w.List(ctx, list) == nil
 	})
 }
 
-// callOnLoopback replaces the Service of each webhook, to which nothing routes here.
-func (w *world) callOnLoopback(configuration *unstructured.Unstructured, port int, authority []byte) {
-	w.Helper()
-	hooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
-	w.must(err)
-	for i := range hooks {
-		hook, isMap := hooks[i].(map[string]any)
-		if !isMap {
-			w.Fatalf("webhooks of %s is no list of objects", configuration.GetName())
-		}
-		path, _, err := unstructured.NestedString(hook, "clientConfig", "service", "path")
-		w.must(err)
-		hook["clientConfig"] = map[string]any{
-			"url": fmt.Sprintf("https://127.0.0.1:%d%s", port, path), "caBundle": base64.StdEncoding.EncodeToString(authority),
-		}
-	}
-	w.must(unstructured.SetNestedSlice(configuration.Object, hooks, "webhooks"))
-}
-
 // moduleOf returns the folder of an engine's module, in the version that its binary is built from.
 func (w *world) moduleOf(e engine) string {
 	w.Helper()
-	root, err := controlplane.Root()
-	w.must(err)
+	root, err := repository.Root()
+	w.Must(err)
 	output, err := w.output(filepath.Join(root, "tools", e.tool), "go", "mod", "download", "-json", e.module)
-	w.must(err)
+	w.Must(err)
 	var module struct{ Dir string }
-	w.must(json.Unmarshal(output, &module))
+	w.Must(json.Unmarshal(output, &module))
 	return module.Dir
 }
 
@@ -218,33 +210,22 @@ func (w *world) output(dir, name string, args ...string) ([]byte, error) {
 func (w *world) workload(e engine) *unstructured.Unstructured {
 	w.Helper()
 	objects, err := controlplane.ReadManifests(filepath.Join("testdata", strings.ToLower(e.kind.Kind)+".yaml"))
-	w.must(err)
+	w.Must(err)
 	object := objects[0]
-	object.SetNamespace(w.namespace)
+	object.SetNamespace(w.Home)
 	return object
+}
+
+// run runs the engine's workload.
+func (w *world) run(e engine) {
+	w.Helper()
+	w.Must(w.Create(w.Context(), w.workload(e)))
 }
 
 // runWith runs the engine's workload with another value of one field.
 func (w *world) runWith(e engine, value any, field ...string) {
 	w.Helper()
 	object := w.workload(e)
-	w.must(unstructured.SetNestedField(object.Object, value, field...))
-	w.must(w.Create(w.Context(), object))
-}
-
-// twoOnEach are the places of two copies, each of two pods of one device.
-func twoOnEach() map[string]string {
-	first, second := string(deviceID(0)), string(deviceID(1))
-	return map[string]string{
-		"0": "a copy 0 ranks 0: 1 of " + first, "1": "a copy 0 ranks 1: 1 of " + second,
-		"2": "b copy 1 ranks 0: 1 of " + first, "3": "b copy 1 ranks 1: 1 of " + second,
-	}
-}
-
-func named(pods map[string]*corev1.Pod) map[string]string {
-	names := map[string]string{}
-	for index, pod := range pods {
-		names[index] = pod.Name
-	}
-	return names
+	w.Must(unstructured.SetNestedField(object.Object, value, field...))
+	w.Must(w.Create(w.Context(), object))
 }

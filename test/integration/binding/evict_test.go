@@ -28,12 +28,12 @@ func (w *world) asKubelet() {
 	for _, pod := range w.pods() {
 		switch {
 		case pod.DeletionTimestamp != nil:
-			w.must(client.IgnoreNotFound(w.Delete(w.Context(), pod, client.GracePeriodSeconds(0))))
+			w.Must(client.IgnoreNotFound(w.Delete(w.Context(), pod, client.GracePeriodSeconds(0))))
 		case scheduled(pod) && pod.Status.Phase != corev1.PodRunning:
 			running := pod.DeepCopy()
 			running.Status.Phase = corev1.PodRunning
 			running.Status.Conditions = append(running.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue})
-			w.must(client.IgnoreNotFound(w.Status().Patch(w.Context(), running, client.MergeFrom(pod))))
+			w.Must(client.IgnoreNotFound(w.Status().Patch(w.Context(), running, client.MergeFrom(pod))))
 		}
 	}
 }
@@ -50,22 +50,22 @@ func TestNewPlanEvictsThePodsOfTheOld(t *testing.T) {
 		return p.Status.Phase == corev1.PodRunning
 	})
 	byHand := w.pod("by-hand", map[string]string{v1alpha1.LabelPlan: "llm-1", "app": "other"})
-	w.must(w.Create(t.Context(), byHand))
+	w.Must(w.Create(t.Context(), byHand))
 	one := intstr.FromInt32(1)
 	budget := &policyv1.PodDisruptionBudget{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "llm"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Home, Name: "llm"},
 		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "llm"}}},
 	}
-	w.must(w.Create(t.Context(), budget))
-	w.eventually("the budget counts the pod", func(ctx context.Context) bool {
-		w.must(w.Get(ctx, client.ObjectKeyFromObject(budget), budget))
+	w.Must(w.Create(t.Context(), budget))
+	w.Eventually("the budget counts the pod", func(ctx context.Context) bool {
+		w.Must(w.Get(ctx, client.ObjectKeyFromObject(budget), budget))
 		return budget.Status.CurrentHealthy == 1
 	})
 
 	four := int32(4)
 	p := &v1alpha1.ModelPlacement{}
-	w.eventually("the placement is edited", func(ctx context.Context) bool {
-		w.must(w.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "llm"}, p))
+	w.Eventually("the placement is edited", func(ctx context.Context) bool {
+		w.Must(w.Get(ctx, client.ObjectKey{Namespace: w.Home, Name: "llm"}, p))
 		p.Spec.Parallelism.Tensor = &four
 		return w.Update(ctx, p) == nil
 	})
@@ -75,8 +75,8 @@ func TestNewPlanEvictsThePodsOfTheOld(t *testing.T) {
 		t.Fatalf("the budget did not keep the pod: %+v", old)
 	}
 
-	w.must(w.Delete(t.Context(), budget))
-	w.eventually("a pod of the new plan is bound", func(context.Context) bool {
+	w.Must(w.Delete(t.Context(), budget))
+	w.Eventually("a pod of the new plan is bound", func(context.Context) bool {
 		w.asKubelet()
 		next := w.pods()["0"]
 		return next != nil && next.Labels[v1alpha1.LabelPlan] == "llm-2" && !binding.Gated(next) && next.Annotations[binding.AnnotationRanks] == "0-3"

@@ -19,10 +19,7 @@ import (
 func TestBoundPodsFindTheFilesOfTheirRanks(t *testing.T) {
 	w := newWorld(t, "files")
 	w.operate(nil)
-	w.addNode("a", 2)
-	w.addNode("b", 2)
-	w.placeTwoByTwo()
-	w.awaitPlan("llm-1")
+	w.meshTwoByTwo()
 	w.runJob(4, 0)
 	pods := w.awaitPods(4, "scheduled", scheduled)
 	for index, pod := range pods {
@@ -30,7 +27,7 @@ func TestBoundPodsFindTheFilesOfTheirRanks(t *testing.T) {
 			t.Errorf("pod %s notes %q devices", index, got)
 		}
 		var files map[string]string
-		w.eventually("the files of pod "+index+" are written", func(ctx context.Context) bool {
+		w.Eventually("the files of pod "+index+" are written", func(ctx context.Context) bool {
 			files = w.mounted(ctx, pod)
 			return files != nil
 		})
@@ -73,8 +70,8 @@ func (w *world) mounted(ctx context.Context, pod *corev1.Pod) map[string]string 
 		}
 		for _, source := range volume.Projected.Sources {
 			config := &corev1.ConfigMap{}
-			err := w.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: source.ConfigMap.Name}, config)
-			w.must(client.IgnoreNotFound(err))
+			err := w.Get(ctx, client.ObjectKey{Namespace: w.Home, Name: source.ConfigMap.Name}, config)
+			w.Must(client.IgnoreNotFound(err))
 			if err != nil && source.ConfigMap.Optional == nil {
 				return nil
 			}

@@ -3,7 +3,6 @@ package binding
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -11,55 +10,28 @@ import (
 )
 
 func TestMPIJobWorkersAreAllPods(t *testing.T) {
-	w := newWorld(t, "mpi")
-	w.runEngine(mpiOperator)
-	w.operate(nil)
+	w := newEngineWorld(t, "mpi", mpiOperator)
 	w.placeTwoByTwo()
-	w.must(w.Create(t.Context(), w.workload(mpiOperator)))
-	w.awaitPods(4, "gated", func(p *corev1.Pod) bool { return binding.Gated(p) && !scheduled(p) })
-	w.addNode("a", 2)
-	w.addNode("b", 2)
-	w.awaitPlan("llm-1")
-	pods := w.awaitPods(4, "scheduled", scheduled)
-	names := map[string]string{"0": "llm-worker-0", "1": "llm-worker-1", "2": "llm-worker-2", "3": "llm-worker-3"}
-	if diff := cmp.Diff(names, named(pods)); diff != "" {
-		t.Errorf("names (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(twoOnEach(), places(pods)); diff != "" {
-		t.Errorf("pods (-want +got):\n%s", diff)
-	}
+	w.run(mpiOperator)
+	pods := w.bindWhenNodesCome()
+	w.checkNames(pods, "llm-worker-0", "llm-worker-1", "llm-worker-2", "llm-worker-3")
+	w.checkPlaces(pods)
 }
 
 func TestMPIJobWithMoreWorkersThanPlacesIsRefused(t *testing.T) {
-	w := newWorld(t, "mpi-refused")
-	w.runEngine(mpiOperator)
-	w.operate(nil)
-	w.addNode("a", 2)
-	w.addNode("b", 2)
-	w.placeTwoByTwo()
-	w.awaitPlan("llm-1")
+	w := newEngineWorld(t, "mpi-refused", mpiOperator)
+	w.meshTwoByTwo()
 	w.runWith(mpiOperator, int64(5), "spec", "mpiReplicaSpecs", "Worker", "replicas")
 	w.awaitComplaint("MPIJob", "llm", binding.ReasonIndexOutOfRange+": index 4: the mesh has 4 pods")
 }
 
 func TestPyTorchJobCountsItsMaster(t *testing.T) {
-	w := newWorld(t, "pytorch")
-	w.runEngine(trainingOperator)
-	w.operate(nil)
+	w := newEngineWorld(t, "pytorch", trainingOperator)
 	w.placeTwoByTwo()
-	w.must(w.Create(t.Context(), w.workload(trainingOperator)))
-	w.awaitPods(4, "gated", func(p *corev1.Pod) bool { return binding.Gated(p) && !scheduled(p) })
-	w.addNode("a", 2)
-	w.addNode("b", 2)
-	w.awaitPlan("llm-1")
-	pods := w.awaitPods(4, "scheduled", scheduled)
-	names := map[string]string{"0": "llm-master-0", "1": "llm-worker-0", "2": "llm-worker-1", "3": "llm-worker-2"}
-	if diff := cmp.Diff(names, named(pods)); diff != "" {
-		t.Errorf("names (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(twoOnEach(), places(pods)); diff != "" {
-		t.Errorf("pods (-want +got):\n%s", diff)
-	}
+	w.run(trainingOperator)
+	pods := w.bindWhenNodesCome()
+	w.checkNames(pods, "llm-master-0", "llm-worker-0", "llm-worker-1", "llm-worker-2")
+	w.checkPlaces(pods)
 	for index, pod := range pods {
 		if rank := variable(pod, "RANK"); rank != index {
 			t.Errorf("index %s has RANK %q", index, rank)
@@ -68,22 +40,14 @@ func TestPyTorchJobCountsItsMaster(t *testing.T) {
 }
 
 func TestPyTorchJobWithoutAMasterCountsFromZero(t *testing.T) {
-	w := newWorld(t, "pytorch-elastic")
-	w.runEngine(trainingOperator)
-	w.operate(nil)
-	w.addNode("a", 2)
-	w.addNode("b", 2)
-	w.placeTwoByTwo()
-	w.awaitPlan("llm-1")
+	w := newEngineWorld(t, "pytorch-elastic", trainingOperator)
+	w.meshTwoByTwo()
 	object := w.workload(trainingOperator)
 	unstructured.RemoveNestedField(object.Object, "spec", "pytorchReplicaSpecs", "Master")
-	w.must(unstructured.SetNestedField(object.Object, int64(5), "spec", "pytorchReplicaSpecs", "Worker", "replicas"))
-	w.must(w.Create(t.Context(), object))
+	w.Must(unstructured.SetNestedField(object.Object, int64(5), "spec", "pytorchReplicaSpecs", "Worker", "replicas"))
+	w.Must(w.Create(t.Context(), object))
 	pods := w.awaitPods(4, "scheduled", scheduled)
-	names := map[string]string{"0": "llm-worker-0", "1": "llm-worker-1", "2": "llm-worker-2", "3": "llm-worker-3"}
-	if diff := cmp.Diff(names, named(pods)); diff != "" {
-		t.Errorf("names (-want +got):\n%s", diff)
-	}
+	w.checkNames(pods, "llm-worker-0", "llm-worker-1", "llm-worker-2", "llm-worker-3")
 	w.awaitComplaint("PyTorchJob", "llm", binding.ReasonIndexOutOfRange+": index 4: the mesh has 4 pods")
 }
 

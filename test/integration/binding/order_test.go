@@ -48,12 +48,11 @@ func TestPodsAreBoundAfterTheirFilesAreWritten(t *testing.T) {
 	w.placeTwoByTwo(func(spec *v1alpha1.ModelPlacementSpec) { *spec.Replicas = 1 })
 	w.runJob(2, 1)
 	w.awaitPods(2, "gated", binding.Gated)
-	w.addNode("a", 2)
-	w.addNode("b", 2)
+	w.addTwoNodes()
 	w.awaitPods(2, "scheduled to the first plan", scheduled)
 
 	again := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":2}}`))
-	w.must(w.Patch(t.Context(), w.placement("llm", 1, v1alpha1.EnforcementAdvisory), again))
+	w.Must(w.Patch(t.Context(), w.placement("llm", 1, v1alpha1.EnforcementAdvisory), again))
 	w.awaitPods(2, "scheduled to the next plan", func(p *corev1.Pod) bool {
 		w.asKubelet()
 		return scheduled(p) && p.DeletionTimestamp == nil && p.Labels[v1alpha1.LabelPlan] == "llm-2"

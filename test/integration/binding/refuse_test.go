@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/binding"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 func TestRefusalsReachTheAuthor(t *testing.T) {
@@ -46,7 +48,7 @@ func TestRefusalsReachTheAuthor(t *testing.T) {
 	}
 	// Pods that their author bound are left as they are.
 	own := w.pod("own", map[string]string{v1alpha1.LabelPlan: "llm-1"})
-	w.must(w.Create(t.Context(), own))
+	w.Must(w.Create(t.Context(), own))
 	if binding.Gated(own) || len(own.Spec.Containers[0].Env) > 0 {
 		t.Errorf("gates %v, variables %v", own.Spec.SchedulingGates, own.Spec.Containers[0].Env)
 	}
@@ -64,20 +66,20 @@ func TestPodsWithoutTheWebhook(t *testing.T) {
 	if err := w.Create(t.Context(), refused); !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "pods.rankwright.dev") {
 		t.Errorf("policy Fail: %v, want a refusal that names the webhook", err)
 	}
-	for _, namespace := range []string{"kube-system", operatorNamespace, "rankwright-node-agent"} {
+	for _, namespace := range []string{"kube-system", operation.Namespace, operation.AgentNamespace} {
 		excluded := w.pod("excluded", nil)
 		excluded.Namespace = namespace
 		excluded.Spec.ServiceAccountName = "default"
-		w.eventually("pods of "+namespace+" need no webhook", created(w, excluded))
-		w.must(w.Delete(t.Context(), excluded, client.GracePeriodSeconds(0)))
+		w.Eventually("pods of "+namespace+" need no webhook", created(w, excluded))
+		w.Must(w.Delete(t.Context(), excluded, client.GracePeriodSeconds(0)))
 	}
 	unlabelled := w.pod("unlabelled", nil)
 	unlabelled.Labels = nil
-	w.must(w.Create(t.Context(), unlabelled))
+	w.Must(w.Create(t.Context(), unlabelled))
 
-	w.install("Ignore")
+	w.Install(admissionv1.Ignore)
 	ignored := w.pod("ignored", map[string]string{binding.LabelIndex: "0"})
-	w.eventually("policy Ignore lets pods pass", created(w, ignored))
+	w.Eventually("policy Ignore lets pods pass", created(w, ignored))
 	if binding.Gated(ignored) {
 		t.Error("a pod is gated without the webhook")
 	}

@@ -13,20 +13,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 // authorities counts the authorities that the API server is told to trust.
 func (w *world) authorities() int {
 	w.Helper()
 	configuration := &admissionv1.MutatingWebhookConfiguration{}
-	w.must(w.Get(w.Context(), client.ObjectKey{Name: operator.WebhookConfiguration}, configuration))
+	w.Must(w.Get(w.Context(), client.ObjectKey{Name: operator.WebhookConfiguration}, configuration))
 	return bytes.Count(configuration.Webhooks[0].ClientConfig.CABundle, []byte("BEGIN CERTIFICATE"))
 }
 
 func (w *world) secret() *corev1.Secret {
 	w.Helper()
 	secret := &corev1.Secret{}
-	w.must(w.Get(w.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: operator.WebhookSecret}, secret))
+	w.Must(w.Get(w.Context(), client.ObjectKey{Namespace: operation.Namespace, Name: operator.WebhookSecret}, secret))
 	return secret
 }
 
@@ -35,26 +36,26 @@ func TestCertificatesRotateWhileTheWebhookServes(t *testing.T) {
 	w := newWorld(t, "rotated")
 	secret := w.secret()
 	secret.Data = nil
-	w.must(w.Update(t.Context(), secret))
+	w.Must(w.Update(t.Context(), secret))
 	const day = 24 * time.Hour
 	var offset atomic.Int64
 	at := func(d time.Duration) { offset.Store(int64(d)) }
 	at(-500 * day)
 	w.operate(func() time.Time { return time.Now().Add(time.Duration(offset.Load())) })
-	w.eventually("certificates are made", func(context.Context) bool { return len(w.secret().Data) > 0 && w.authorities() == 1 })
+	w.Eventually("certificates are made", func(context.Context) bool { return len(w.secret().Data) > 0 && w.authorities() == 1 })
 	probe := w.pod("probe", nil)
-	w.eventually("the API server finds the certificate expired", func(ctx context.Context) bool {
+	w.Eventually("the API server finds the certificate expired", func(ctx context.Context) bool {
 		err := w.Create(ctx, probe.DeepCopy(), client.DryRunAll)
 		return err != nil && strings.Contains(err.Error(), "certificate has expired")
 	})
 	at(-30 * day)
-	w.awaitWebhook()
+	w.AwaitWebhook()
 
 	// From here on the webhook is reached at every moment.
 	reached := func(what string, holds func() bool) {
 		t.Helper()
-		w.eventually(what, func(context.Context) bool {
-			if !w.reaches() {
+		w.Eventually(what, func(context.Context) bool {
+			if !w.Reaches() {
 				t.Fatalf("while waiting until %s, the API server could not call the webhook", what)
 			}
 			return holds()
@@ -73,14 +74,14 @@ func TestCertificatesRotateWhileTheWebhookServes(t *testing.T) {
 	if bytes.Contains(before.Data["ca.crt"], w.secret().Data["ca.crt"]) {
 		t.Error("the authority is still the first one")
 	}
-	reached("the webhook is called with the new authority alone", w.reaches)
+	reached("the webhook is called with the new authority alone", w.Reaches)
 
 	// Whoever replaces the configuration takes the authorities away for a moment.
 	configuration := &admissionv1.MutatingWebhookConfiguration{}
-	w.must(w.Get(t.Context(), client.ObjectKey{Name: operator.WebhookConfiguration}, configuration))
+	w.Must(w.Get(t.Context(), client.ObjectKey{Name: operator.WebhookConfiguration}, configuration))
 	configuration.Webhooks[0].ClientConfig.CABundle = nil
-	w.must(w.Update(t.Context(), configuration))
-	w.awaitWebhook()
+	w.Must(w.Update(t.Context(), configuration))
+	w.AwaitWebhook()
 	if w.authorities() != 1 {
 		t.Errorf("%d authorities", w.authorities())
 	}

@@ -19,7 +19,7 @@ func TestPodsOfAJobVerifyFirst(t *testing.T) {
 	p := w.placement("llm", 1, v1alpha1.EnforcementAdvisory)
 	p.Annotations = map[string]string{launch.AnnotationPodDevices: "1"}
 	p.Spec.Verification = &v1alpha1.Verification{Mode: v1alpha1.VerificationRequire}
-	w.must(w.Create(t.Context(), p))
+	w.Must(w.Create(t.Context(), p))
 	w.awaitPlan("llm-1")
 	w.runJob(2, 0)
 	for index, pod := range w.awaitPods(2, "scheduled", scheduled) {
@@ -31,5 +31,5 @@ func TestPodsOfAJobVerifyFirst(t *testing.T) {
 		}
 	}
 	secret := &corev1.Secret{}
-	w.must(w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: verification.SecretName("llm")}, secret))
+	w.Must(w.Get(t.Context(), client.ObjectKey{Namespace: w.Home, Name: verification.SecretName("llm")}, secret))
 }

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/test/controlplane"
+	"github.com/rankwright/rankwright/internal/repository"
 )
 
 // templates are where kinds that the API server does not know have pod templates.
@@ -30,7 +30,7 @@ func TestManifestsAreAccepted(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			placed := false
 			for _, object := range w.read(path) {
-				object.SetNamespace(w.namespace)
+				object.SetNamespace(w.Home)
 				placed = placed || object.GetKind() == "ModelPlacement"
 				for _, template := range podTemplates(t, object) {
 					if err := strict.Create(t.Context(), template, client.DryRunAll); err != nil {
@@ -51,7 +51,7 @@ func TestManifestsAreAccepted(t *testing.T) {
 // manifests are all below examples/, by their path in the repository.
 func manifests(t *testing.T) []string {
 	t.Helper()
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,15 +33,15 @@ func (w *world) actAsLeaderWorkerSet(set *unstructured.Unstructured) {
 	size, _, _ := unstructured.NestedInt64(set.Object, "spec", "leaderWorkerTemplate", "size")
 	name := set.GetName()
 	service := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Home, Name: name},
 		Spec: corev1.ServiceSpec{
 			ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Selector: map[string]string{"leaderworkerset.sigs.k8s.io/name": name},
 		},
 	}
-	w.must(w.Create(w.Context(), service))
-	w.must(w.Create(w.Context(), statefulSet(w.namespace, name, name, template, size, 0, groups)))
+	w.Must(w.Create(w.Context(), service))
+	w.Must(w.Create(w.Context(), statefulSet(w.Home, name, name, template, size, 0, groups)))
 	for group := range groups {
-		w.must(w.Create(w.Context(), statefulSet(w.namespace, fmt.Sprintf("%s-%d", name, group), name, template, size, 1, size-1)))
+		w.Must(w.Create(w.Context(), statefulSet(w.Home, fmt.Sprintf("%s-%d", name, group), name, template, size, 1, size-1)))
 	}
 }
 
@@ -73,8 +73,8 @@ func (w *world) actAsMPIOperator(job *unstructured.Unstructured) {
 			"training.kubeflow.org/operator-name": "mpi-operator", "training.kubeflow.org/job-name": name, "training.kubeflow.org/job-role": role,
 		}
 	}
-	w.must(w.Create(w.Context(), &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+	w.Must(w.Create(w.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Home, Name: name},
 		Spec: corev1.ServiceSpec{
 			ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Selector: map[string]string{"training.kubeflow.org/job-name": name},
 		},
@@ -85,24 +85,24 @@ func (w *world) actAsMPIOperator(job *unstructured.Unstructured) {
 		pod := w.podOf(w.template(job, "spec", "mpiReplicaSpecs", "Worker", "template"), fmt.Sprintf("%s-worker-%d", name, index), labels("worker"))
 		pod.Labels["training.kubeflow.org/replica-index"] = strconv.FormatInt(index, 10)
 		pod.Spec.Hostname, pod.Spec.Subdomain, pod.OwnerReferences = pod.Name, name, []metav1.OwnerReference{*owner}
-		w.eventually("worker "+pod.Name+" is accepted", func(ctx context.Context) bool { return w.Create(ctx, pod.DeepCopy()) == nil })
+		w.Eventually("worker "+pod.Name+" is accepted", func(ctx context.Context) bool { return w.Create(ctx, pod.DeepCopy()) == nil })
 	}
 	launcher := w.podOf(w.template(job, "spec", "mpiReplicaSpecs", "Launcher", "template"), name+"-launcher", labels("launcher"))
-	w.must(w.Create(w.Context(), launcher))
+	w.Must(w.Create(w.Context(), launcher))
 }
 
 func (w *world) template(of *unstructured.Unstructured, fields ...string) *corev1.PodTemplateSpec {
 	w.Helper()
 	object, _, err := unstructured.NestedMap(of.Object, fields...)
-	w.must(err)
+	w.Must(err)
 	template := &corev1.PodTemplateSpec{}
-	w.must(runtime.DefaultUnstructuredConverter.FromUnstructured(object, template))
+	w.Must(runtime.DefaultUnstructuredConverter.FromUnstructured(object, template))
 	return template
 }
 
 func (w *world) podOf(template *corev1.PodTemplateSpec, name string, labels map[string]string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
-	pod.Name, pod.Namespace = name, w.namespace
+	pod.Name, pod.Namespace = name, w.Home
 	if pod.Labels == nil {
 		pod.Labels = map[string]string{}
 	}

@@ -79,7 +79,7 @@ func TestPodsOfExamplesStart(t *testing.T) {
 		e := &examples[i]
 		t.Run(e.placement, func(t *testing.T) {
 			w := newWorld(t, "example-"+e.placement)
-			t.Cleanup(w.clear)
+			t.Cleanup(w.Clear)
 			w.operate()
 			w.addNodes(e.shape, e.count, e.resource)
 			w.apply(path.Join("examples", e.manifest))
@@ -111,7 +111,7 @@ func TestPodsOfExamplesStart(t *testing.T) {
 // The launcher of the MPIJob starts as many processes as there are ranks, on the hosts of its workers in their order.
 func TestLauncherOfTheMPIJob(t *testing.T) {
 	w := newWorld(t, "example-launcher")
-	t.Cleanup(w.clear)
+	t.Cleanup(w.Clear)
 	w.operate()
 	w.addNodes("h100x8", 2, gpu)
 	const manifest = "examples/launchers/mpi-mpijob.yaml"
@@ -119,7 +119,7 @@ func TestLauncherOfTheMPIJob(t *testing.T) {
 	workers := w.awaitBound("mpi", 2)
 	files := w.awaitFiles("mpi")
 	launcher := &corev1.Pod{}
-	w.must(w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "mpi-launcher"}, launcher))
+	w.Must(w.Get(t.Context(), client.ObjectKey{Namespace: w.Home, Name: "mpi-launcher"}, launcher))
 	if binding.Gated(launcher) {
 		t.Error("the launcher waits for a place")
 	}
@@ -140,13 +140,13 @@ func TestLauncherOfTheMPIJob(t *testing.T) {
 // The program of examples/allreduce finds the groups of its plan.
 func TestGroupsOfAllreduce(t *testing.T) {
 	w := newWorld(t, "example-groups")
-	t.Cleanup(w.clear)
+	t.Cleanup(w.Clear)
 	w.operate()
 	w.addNodes("h100x8", 1, gpu)
 	w.apply("examples/allreduce/allreduce.yaml")
 	pods := w.awaitBound("allreduce", 6)
 	groups, err := launch.ParseGroups([]byte(w.awaitFiles("allreduce")[launch.GroupsFile(0)]))
-	w.must(err)
+	w.Must(err)
 	want := map[string][][]int32{"world": {{0, 1, 2, 3, 4, 5}}, "tp": {{0, 1}, {2, 3}, {4, 5}}, "dp": {{0, 2, 4}, {1, 3, 5}}}
 	if diff := cmp.Diff(want, groups.Kinds); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
@@ -162,9 +162,9 @@ func TestGroupsOfAllreduce(t *testing.T) {
 func (w *world) apply(manifest string) {
 	w.Helper()
 	for _, object := range w.read(manifest) {
-		w.must(controlplane.Apply(w.Context(), cluster.Config(), w.namespace, object))
-		object.SetNamespace(w.namespace)
-		w.must(w.Get(w.Context(), client.ObjectKeyFromObject(object), object))
+		w.Must(controlplane.Apply(w.Context(), cluster.Config(), w.Home, object))
+		object.SetNamespace(w.Home)
+		w.Must(w.Get(w.Context(), client.ObjectKeyFromObject(object), object))
 		w.act(object)
 	}
 }
@@ -173,9 +173,9 @@ func (w *world) apply(manifest string) {
 func (w *world) awaitBound(placement string, count int) []*corev1.Pod {
 	w.Helper()
 	var pods []*corev1.Pod
-	w.eventually(fmt.Sprintf("%d pods of %s are bound", count, placement), func(ctx context.Context) bool {
+	w.Eventually(fmt.Sprintf("%d pods of %s are bound", count, placement), func(ctx context.Context) bool {
 		var list corev1.PodList
-		w.must(w.List(ctx, &list, client.InNamespace(w.namespace), client.MatchingLabels{v1alpha1.LabelPlacement: placement}))
+		w.Must(w.List(ctx, &list, client.InNamespace(w.Home), client.MatchingLabels{v1alpha1.LabelPlacement: placement}))
 		pods = make([]*corev1.Pod, count)
 		for i := range list.Items {
 			pod := &list.Items[i]
@@ -193,13 +193,13 @@ func (w *world) awaitBound(placement string, count int) []*corev1.Pod {
 // awaitFiles waits until the files of a mesh are written, and returns them.
 func (w *world) awaitFiles(placement string) map[string]string {
 	w.Helper()
-	w.eventually("the files of "+placement+" are written", func(ctx context.Context) bool {
+	w.Eventually("the files of "+placement+" are written", func(ctx context.Context) bool {
 		mesh := &v1alpha1.DeviceMesh{}
-		w.must(w.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: placement}, mesh))
+		w.Must(w.Get(ctx, client.ObjectKey{Namespace: w.Home, Name: placement}, mesh))
 		return meta.IsStatusConditionTrue(mesh.Status.Conditions, v1alpha1.ConditionLaunchable)
 	})
 	files := &corev1.ConfigMap{}
-	w.must(w.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: launch.ConfigMapName(placement, 0)}, files))
+	w.Must(w.Get(w.Context(), client.ObjectKey{Namespace: w.Home, Name: launch.ConfigMapName(placement, 0)}, files))
 	return files.Data
 }
 
@@ -227,7 +227,7 @@ func (w *world) checkHost(pod *corev1.Pod, files map[string]string) {
 		w.Errorf("the files do not name %s, by which pod %s is reached", host, pod.Name)
 	}
 	service := &corev1.Service{}
-	w.must(w.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: pod.Spec.Subdomain}, service))
+	w.Must(w.Get(w.Context(), client.ObjectKey{Namespace: w.Home, Name: pod.Spec.Subdomain}, service))
 	if service.Spec.ClusterIP != corev1.ClusterIPNone || !service.Spec.PublishNotReadyAddresses {
 		w.Errorf("Service %s gives pods that are not ready no names", service.Name)
 	}

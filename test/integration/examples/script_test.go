@@ -14,8 +14,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/launch"
-	"github.com/rankwright/rankwright/test/controlplane"
 )
 
 // programs are what the containers start. Here they print their arguments and variables.
@@ -44,10 +44,10 @@ func (w *world) start(pod *corev1.Pod, files map[string]string, manifest string)
 	folder, bin := w.TempDir(), w.TempDir()
 	moved := strings.NewReplacer(launch.Folder, folder)
 	for name, content := range files {
-		w.must(os.WriteFile(filepath.Join(folder, name), []byte(moved.Replace(content)), 0o600))
+		w.Must(os.WriteFile(filepath.Join(folder, name), []byte(moved.Replace(content)), 0o600))
 	}
 	for _, name := range programs {
-		w.must(os.WriteFile(filepath.Join(bin, name), []byte(standIn), 0o700)) //nolint:gosec // it is to be run
+		w.Must(os.WriteFile(filepath.Join(bin, name), []byte(standIn), 0o700)) //nolint:gosec // it is to be run
 	}
 	container := &pod.Spec.Containers[0]
 	if len(container.Command) != 2 || container.Command[0] != "sh" || len(container.Args) != 1 {
@@ -98,10 +98,10 @@ func nodeOf(pod *corev1.Pod) string {
 // checkPython holds the variables that programs of a manifest read to those that the pod has.
 func (w *world) checkPython(manifest, output string) {
 	w.Helper()
-	root, err := controlplane.Root()
-	w.must(err)
+	root, err := repository.Root()
+	w.Must(err)
 	text, err := os.ReadFile(filepath.Join(root, manifest))
-	w.must(err)
+	w.Must(err)
 	var set []string
 	for program, variables := range launchedBy {
 		if strings.HasPrefix(output, program+" ") {
@@ -120,7 +120,7 @@ func valuesOf(files map[string]string) iter.Seq[string] { return maps.Values(fil
 // linked are the targets of the links of a document.
 func linked(t *testing.T, path string) []string {
 	t.Helper()
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

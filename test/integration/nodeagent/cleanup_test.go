@@ -20,6 +20,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/cordon"
 	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/nodeagent/cleanup"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
@@ -27,7 +28,7 @@ import (
 // cleanUp runs a cleanup with the rights of config/cleanup.
 func cleanUp(t *testing.T, plane *controlplane.ControlPlane) {
 	t.Helper()
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

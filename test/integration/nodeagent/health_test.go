@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
-	"github.com/rankwright/rankwright/test/controlplane"
 )
 
 // recordedServer is a recorded host of eight GPUs on which one can be lost, or whose driver can be older.
@@ -38,7 +38,7 @@ type recordedServer struct {
 
 func openServer(t *testing.T) *recordedServer {
 	t.Helper()
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

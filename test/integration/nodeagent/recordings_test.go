@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
-	"github.com/rankwright/rankwright/test/controlplane"
 )
 
 // Whole hosts, with every field that a backend fills: the API server accepts them, and gives back what the agent
 // recognises as its own.
 func TestRecordedHostsSettle(t *testing.T) {
-	root, err := controlplane.Root()
+	root, err := repository.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 // TestOperatorServesProbesAndMetrics runs the binary as a pod would, with leader election, and ends it as a kubelet would.
@@ -22,22 +23,22 @@ func TestOperatorServesProbesAndMetrics(t *testing.T) {
 	binary := buildOperator(w)
 	health, metrics := freeAddress(w), freeAddress(w)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "--kubeconfig", w.operatorKubeconfig(),
-		"--namespace", operatorNamespace, "--health-address", health, "--metrics-address", metrics)
+		"--namespace", operation.Namespace, "--health-address", health, "--metrics-address", metrics)
 	var log strings.Builder
 	cmd.Stderr = &log
-	w.must(cmd.Start())
+	w.Must(cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 
 	w.addNode("n1", 2)
-	w.place(slottedPlacement("llm", 1, 2))
+	w.place(w.slottedPlacement("llm", 1, 2))
 	w.awaitPlan("llm", "llm-1")
-	w.awaitSlots(w.mesh("llm").Spec.SlotPrefix, map[v1alpha1.DeviceID]int{deviceID(0): 0, deviceID(1): 1})
+	w.awaitSlots(w.mesh("llm").Spec.SlotPrefix, map[v1alpha1.DeviceID]int{operation.DeviceID(0): 0, operation.DeviceID(1): 1})
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if status, _ := get(w, "http://"+health+path); status != http.StatusOK {
 			t.Errorf("GET %s: status %d", path, status)
 		}
 	}
-	w.eventually("the metrics tell of the placement", func(context.Context) bool {
+	w.Eventually("the metrics tell of the placement", func(context.Context) bool {
 		_, text := get(w, "http://"+metrics+"/metrics")
 		for _, line := range []string{
 			`rankwright_placements{phase="Ready"} 1`, `rankwright_placements{phase="Unplaceable"} 0`, "rankwright_devices_reserved 2",
@@ -50,17 +51,17 @@ func TestOperatorServesProbesAndMetrics(t *testing.T) {
 		return true
 	})
 	lease := &coordinationv1.Lease{}
-	w.must(w.Get(t.Context(), client.ObjectKey{Namespace: operatorNamespace, Name: "rankwright-operator"}, lease))
+	w.Must(w.Get(t.Context(), client.ObjectKey{Namespace: operation.Namespace, Name: "rankwright-operator"}, lease))
 
 	w.awaitEvents("Planned")
-	w.must(cmd.Process.Signal(os.Interrupt))
+	w.Must(cmd.Process.Signal(os.Interrupt))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("the operator did not end cleanly: %v\n%s", err, log.String())
 	}
 	if strings.Contains(log.String(), "forbidden") {
 		t.Errorf("the operator may not do what it does:\n%s", log.String())
 	}
-	w.must(w.Get(t.Context(), client.ObjectKeyFromObject(lease), lease))
+	w.Must(w.Get(t.Context(), client.ObjectKeyFromObject(lease), lease))
 	if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" {
 		t.Errorf("%s still holds the Lease after it ended", *holder)
 	}
@@ -69,7 +70,7 @@ func TestOperatorServesProbesAndMetrics(t *testing.T) {
 func freeAddress(w world) string {
 	w.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	w.must(err)
+	w.Must(err)
 	defer func() { _ = listener.Close() }()
 	return listener.Addr().String()
 }
@@ -77,14 +78,14 @@ func freeAddress(w world) string {
 func get(w world, url string) (status int, body string) {
 	w.Helper()
 	request, err := http.NewRequestWithContext(w.Context(), http.MethodGet, url, http.NoBody)
-	w.must(err)
+	w.Must(err)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return 0, err.Error()
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
-	w.must(err)
+	w.Must(err)
 	return response.StatusCode, string(text)
 }
 

@@ -13,10 +13,11 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/cordon"
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 func cordonsMap() *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: cordon.Name}}
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: operation.Namespace, Name: cordon.Name}}
 }
 
 // newCordonWorld is a world with a node of four devices.
@@ -35,22 +36,22 @@ func (w world) cordon(devices ...v1alpha1.DeviceID) {
 func (w world) cordoned() []v1alpha1.DeviceID {
 	w.Helper()
 	var inventory v1alpha1.AcceleratorInventory
-	w.must(w.Get(w.Context(), client.ObjectKey{Name: "n1"}, &inventory))
+	w.Must(w.Get(w.Context(), client.ObjectKey{Name: "n1"}, &inventory))
 	return inventory.Spec.CordonedDevices
 }
 
 // replaceNode deletes the node with its inventory, as the garbage collector does, and creates both anew.
 func (w world) replaceNode() {
 	w.Helper()
-	w.must(w.Delete(w.Context(), &v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
-	w.must(w.Delete(w.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
+	w.Must(w.Delete(w.Context(), &v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
+	w.Must(w.Delete(w.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
 	w.addNode("n1", 4)
 }
 
 // awaitRecord waits until the operator has a record of the node, or none.
 func (w world) awaitRecord(want bool) {
 	w.Helper()
-	w.eventually("the cordons are recorded or forgotten", func(ctx context.Context) bool {
+	w.Eventually("the cordons are recorded or forgotten", func(ctx context.Context) bool {
 		records := cordonsMap()
 		if err := w.Get(ctx, client.ObjectKeyFromObject(records), records); err != nil {
 			return !want
@@ -64,15 +65,15 @@ func (w world) awaitRecord(want bool) {
 func TestCordonsSurviveTheirInventory(t *testing.T) {
 	w := newCordonWorld(t)
 	config, err := clientcmd.BuildConfigFromFlags("", w.operatorKubeconfig())
-	w.must(err)
-	w.operateAs(config, operator.Options{Planner: firstFit})
-	w.cordon(deviceID(0), deviceID(2))
+	w.Must(err)
+	w.RunOperator(config, operator.Options{Planner: operation.FirstFit})
+	w.cordon(operation.DeviceID(0), operation.DeviceID(2))
 	w.awaitRecord(true)
 	// More than once: what was restored is kept like what an administrator wrote.
 	for range 2 {
 		w.replaceNode()
-		w.eventually("the devices are cordoned again", func(context.Context) bool {
-			return cmp.Equal(w.cordoned(), []v1alpha1.DeviceID{deviceID(0), deviceID(2)})
+		w.Eventually("the devices are cordoned again", func(context.Context) bool {
+			return cmp.Equal(w.cordoned(), []v1alpha1.DeviceID{operation.DeviceID(0), operation.DeviceID(2)})
 		})
 	}
 	// Cordons that were restored are lifted like any.
@@ -85,14 +86,14 @@ func TestCordonsSurviveTheirInventory(t *testing.T) {
 
 func TestLiftedCordonsAreForgotten(t *testing.T) {
 	w := newCordonWorld(t)
-	w.operate(operator.Options{Planner: firstFit})
-	w.cordon(deviceID(0))
+	w.operate(operator.Options{Planner: operation.FirstFit})
+	w.cordon(operation.DeviceID(0))
 	w.awaitRecord(true)
 	w.cordon()
 	w.awaitRecord(false)
 	w.replaceNode()
 	// A placement that takes every device shows that the operator has seen the new inventory.
-	w.place(placementOf("all", 4, 1))
+	w.place(w.PlacementOf("all", 4, 1))
 	w.awaitPlan("all", "all-1")
 	if got := w.cordoned(); len(got) > 0 {
 		t.Errorf("%v are cordoned", got)
@@ -104,17 +105,17 @@ func TestNewCordonsAreLeftAsTheyAre(t *testing.T) {
 	w := newCordonWorld(t)
 	records := cordonsMap()
 	records.Data = map[string]string{
-		"n1": `{"inventory":"former","devices":["` + string(deviceID(0)) + `"]}`,
+		"n1": `{"inventory":"former","devices":["` + string(operation.DeviceID(0)) + `"]}`,
 		"n2": `{"inventory":`, // a record that somebody broke is nobody's
 	}
-	w.must(w.Create(t.Context(), records))
-	w.cordon(deviceID(3))
-	w.operate(operator.Options{Planner: firstFit})
-	w.eventually("the new cordons are recorded", func(ctx context.Context) bool {
-		w.must(w.Get(ctx, client.ObjectKeyFromObject(records), records))
-		return !cmp.Equal(records.Data["n1"], `{"inventory":"former","devices":["`+string(deviceID(0))+`"]}`)
+	w.Must(w.Create(t.Context(), records))
+	w.cordon(operation.DeviceID(3))
+	w.operate(operator.Options{Planner: operation.FirstFit})
+	w.Eventually("the new cordons are recorded", func(ctx context.Context) bool {
+		w.Must(w.Get(ctx, client.ObjectKeyFromObject(records), records))
+		return !cmp.Equal(records.Data["n1"], `{"inventory":"former","devices":["`+string(operation.DeviceID(0))+`"]}`)
 	})
-	if diff := cmp.Diff([]v1alpha1.DeviceID{deviceID(3)}, w.cordoned()); diff != "" {
+	if diff := cmp.Diff([]v1alpha1.DeviceID{operation.DeviceID(3)}, w.cordoned()); diff != "" {
 		t.Errorf("cordoned (-want +got):\n%s", diff)
 	}
 }
@@ -124,15 +125,15 @@ func TestDevicesOfStrangersAreTaken(t *testing.T) {
 	w := newCordonWorld(t)
 	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) {
 		i.Status.Allocations = []v1alpha1.Allocation{{
-			Device: deviceID(0), Namespace: "elsewhere", Pod: "notebook", Container: "c", Resource: "nvidia.com/gpu",
+			Device: operation.DeviceID(0), Namespace: "elsewhere", Pod: "notebook", Container: "c", Resource: "nvidia.com/gpu",
 		}}
 	})
-	w.operate(operator.Options{Planner: firstFit})
-	w.place(placementOf("four", 4, 1))
+	w.operate(operator.Options{Planner: operation.FirstFit})
+	w.place(w.PlacementOf("four", 4, 1))
 	w.awaitReason("four", "TooFewDevices")
-	w.place(placementOf("three", 3, 1))
+	w.place(w.PlacementOf("three", 3, 1))
 	for _, device := range devicesOf(w.awaitPlan("three", "three-1")) {
-		if device == "n1/"+string(deviceID(0)) {
+		if device == "n1/"+string(operation.DeviceID(0)) {
 			t.Error("the plan has the device that a stranger's pod holds")
 		}
 	}

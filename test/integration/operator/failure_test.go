@@ -13,12 +13,13 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 func (w world) addClass(name string, value int32) {
 	w.Helper()
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value}
-	w.must(client.IgnoreAlreadyExists(w.Create(w.Context(), class)))
+	w.Must(client.IgnoreAlreadyExists(w.Create(w.Context(), class)))
 }
 
 // damage turns the health of the first device.
@@ -31,13 +32,13 @@ func damage(state v1alpha1.HealthState) func(*v1alpha1.AcceleratorInventory) {
 func TestLostDeviceIsReplaced(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	watched := w.watchInvariant()
-	w.operate(operator.Options{Planner: firstFit})
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.addNode("n1", 3)
-	w.place(placementOf("llm", 2, 1))
+	w.place(w.PlacementOf("llm", 2, 1))
 	w.awaitPlan("llm", "llm-1")
 
 	w.changeInventory(damage(v1alpha1.Unhealthy))
-	want := []string{"n1/" + string(deviceID(1)), "n1/" + string(deviceID(2))}
+	want := []string{"n1/" + string(operation.DeviceID(1)), "n1/" + string(operation.DeviceID(2))}
 	if got := devicesOf(w.awaitPlan("llm", "llm-2")); !cmp.Equal(got, want) {
 		t.Errorf("the new plan has %v, want %v", got, want)
 	}
@@ -52,9 +53,9 @@ func TestLostDeviceIsReplaced(t *testing.T) {
 
 func TestHoldKeepsADegradedPlan(t *testing.T) {
 	w := newWorld(t, wholeCluster)
-	w.operate(operator.Options{Planner: firstFit})
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.addNode("n1", 4)
-	p := placementOf("llm", 2, 1)
+	p := w.PlacementOf("llm", 2, 1)
 	p.Spec.OnFailure = v1alpha1.FailureHold
 	w.place(p)
 	w.awaitPlan("llm", "llm-1")
@@ -62,7 +63,7 @@ func TestHoldKeepsADegradedPlan(t *testing.T) {
 	w.changeInventory(damage(v1alpha1.Unhealthy))
 	w.awaitReason("llm", "DevicesLost")
 	mesh := w.mesh("llm")
-	want := []v1alpha1.LostRank{{Rank: 0, Node: "n1", Device: deviceID(0), Reason: "Unhealthy: Xid79"}}
+	want := []v1alpha1.LostRank{{Rank: 0, Node: "n1", Device: operation.DeviceID(0), Reason: "Unhealthy: Xid79"}}
 	if diff := cmp.Diff(want, mesh.Status.LostRanks); diff != "" {
 		t.Errorf("lost ranks (-want +got):\n%s", diff)
 	}
@@ -81,9 +82,11 @@ func TestHoldKeepsADegradedPlan(t *testing.T) {
 // operator has seen a later change.
 func TestNoEvidenceIsNoLoss(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.AcceleratorInventory){
-		"health is not known":     damage(v1alpha1.Unknown),
-		"health is degraded":      damage(v1alpha1.Degraded),
-		"the device is cordoned":  func(i *v1alpha1.AcceleratorInventory) { i.Spec.CordonedDevices = []v1alpha1.DeviceID{deviceID(0)} },
+		"health is not known": damage(v1alpha1.Unknown),
+		"health is degraded":  damage(v1alpha1.Degraded),
+		"the device is cordoned": func(i *v1alpha1.AcceleratorInventory) {
+			i.Spec.CordonedDevices = []v1alpha1.DeviceID{operation.DeviceID(0)}
+		},
 		"no agent wrote a status": func(i *v1alpha1.AcceleratorInventory) { i.Status = v1alpha1.AcceleratorInventoryStatus{} },
 		"a backend could not look": func(i *v1alpha1.AcceleratorInventory) {
 			i.Status.Devices = i.Status.Devices[1:]
@@ -92,13 +95,13 @@ func TestNoEvidenceIsNoLoss(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, wholeCluster)
-			w.operate(operator.Options{Planner: firstFit})
+			w.operate(operator.Options{Planner: operation.FirstFit})
 			w.addNode("n1", 3)
-			w.place(placementOf("llm", 2, 1))
+			w.place(w.PlacementOf("llm", 2, 1))
 			w.awaitPlan("llm", "llm-1")
 			w.changeInventory(change)
 			w.addNode("n2", 1)
-			w.place(placementOf("later", 1, 1))
+			w.place(w.PlacementOf("later", 1, 1))
 			w.awaitPlan("later", "later-1")
 			w.awaitPlan("llm", "llm-1")
 		})
@@ -107,25 +110,25 @@ func TestNoEvidenceIsNoLoss(t *testing.T) {
 
 func TestNodeThatIsGoneIsALoss(t *testing.T) {
 	w := newWorld(t, wholeCluster)
-	w.operate(operator.Options{Planner: firstFit})
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.addNode("n1", 1)
-	w.place(placementOf("llm", 1, 1))
+	w.place(w.PlacementOf("llm", 1, 1))
 	w.awaitPlan("llm", "llm-1")
 	w.addNode("n2", 1)
-	w.must(w.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
-	if got := devicesOf(w.awaitPlan("llm", "llm-2")); !cmp.Equal(got, []string{"n2/" + string(deviceID(0))}) {
+	w.Must(w.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
+	if got := devicesOf(w.awaitPlan("llm", "llm-2")); !cmp.Equal(got, []string{"n2/" + string(operation.DeviceID(0))}) {
 		t.Errorf("the new plan has %v", got)
 	}
 }
 
 func TestPlanStaysWhereANewOneWouldBeTheSame(t *testing.T) {
 	w := newWorld(t, wholeCluster)
-	w.operate(operator.Options{Planner: firstFit})
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.addNode("n1", 4)
-	w.place(placementOf("llm", 2, 1))
+	w.place(w.PlacementOf("llm", 2, 1))
 	w.awaitPlan("llm", "llm-1")
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { s.OnFailure = v1alpha1.FailureHold })
-	w.eventually("the new spec is taken into account", func(context.Context) bool { return ready(w.placement("llm")).Status == metav1.ConditionTrue })
+	w.Eventually("the new spec is taken into account", func(context.Context) bool { return ready(w.placement("llm")).Status == metav1.ConditionTrue })
 	if got := w.placement("llm").Status.Plan; got != "llm-1" {
 		t.Errorf("plan %q replaced llm-1 though nothing of it changed", got)
 	}
@@ -133,26 +136,26 @@ func TestPlanStaysWhereANewOneWouldBeTheSame(t *testing.T) {
 
 func TestModelFromConfigMapIsFollowed(t *testing.T) {
 	w := newWorld(t, wholeCluster)
-	w.operate(operator.Options{Planner: firstFit})
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.addNode("n1", 4)
-	p := placementOf("llm", 1, 1)
+	p := w.PlacementOf("llm", 1, 1)
 	p.Spec.Model = v1alpha1.ModelSource{ConfigMap: &v1alpha1.ConfigMapKey{Name: "weights"}}
 	w.place(p)
 	w.awaitReason("llm", "ConfigMapNotFound")
 
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: "weights"}, Data: map[string]string{"other": "{}"}}
-	w.must(w.Create(t.Context(), config))
+	w.Must(w.Create(t.Context(), config))
 	t.Cleanup(func() { _ = w.Delete(context.WithoutCancel(t.Context()), config) })
 	w.awaitReason("llm", "KeyNotFound")
 
 	const text = `{"model_type":"llama","hidden_size":256,"num_hidden_layers":4,"num_attention_heads":4,"num_key_value_heads":4,` +
 		`"intermediate_size":1024,"vocab_size":1000,"max_position_embeddings":2048}`
 	config.Data = map[string]string{"config.json": text}
-	w.must(w.Update(t.Context(), config))
+	w.Must(w.Update(t.Context(), config))
 	first := w.awaitPlan("llm", "llm-1")
 
 	config.Data["config.json"] = text[:len(text)-1] + `,"tie_word_embeddings":true}`
-	w.must(w.Update(t.Context(), config))
+	w.Must(w.Update(t.Context(), config))
 	second := w.awaitPlan("llm", "llm-2")
 	if first.Spec.Model.Architecture.TiedEmbeddings == second.Spec.Model.Architecture.TiedEmbeddings {
 		t.Error("the new plan is for the old model")

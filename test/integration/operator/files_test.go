@@ -15,21 +15,22 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/pkg/launch"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 // operateWithItsRights runs an operator that may do what the product's rules allow it.
 func (w world) operateWithItsRights() {
 	w.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", w.operatorKubeconfig())
-	w.must(err)
-	w.operateAs(config, operator.Options{Planner: firstFit})
+	w.Must(err)
+	w.RunOperator(config, operator.Options{Planner: operation.FirstFit})
 }
 
 // files is the first ConfigMap of mesh llm; empty where it is not there.
 func (w world) files(ctx context.Context) *corev1.ConfigMap {
 	w.Helper()
 	config := &corev1.ConfigMap{}
-	w.must(client.IgnoreNotFound(w.Get(ctx, client.ObjectKey{Namespace: testNamespace, Name: launch.ConfigMapName("llm", 0)}, config)))
+	w.Must(client.IgnoreNotFound(w.Get(ctx, client.ObjectKey{Namespace: testNamespace, Name: launch.ConfigMapName("llm", 0)}, config)))
 	return config
 }
 
@@ -37,7 +38,7 @@ func (w world) files(ctx context.Context) *corev1.ConfigMap {
 func (w world) awaitLaunchable(reason string) string {
 	w.Helper()
 	var message string
-	w.eventually("the mesh says "+reason, func(ctx context.Context) bool {
+	w.Eventually("the mesh says "+reason, func(ctx context.Context) bool {
 		mesh := &v1alpha1.DeviceMesh{}
 		if w.Get(ctx, client.ObjectKey{Namespace: testNamespace, Name: "llm"}, mesh) != nil {
 			return false
@@ -57,14 +58,14 @@ func (w world) annotate(name, value string) {
 	p := w.placement("llm")
 	patch := client.MergeFrom(p.DeepCopy())
 	metav1.SetMetaDataAnnotation(&p.ObjectMeta, name, value)
-	w.must(w.Patch(w.Context(), p, patch))
+	w.Must(w.Patch(w.Context(), p, patch))
 }
 
 func TestFilesFollowTheMesh(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	w.addNode("n1", 4)
 	w.operateWithItsRights()
-	p := placementOf("llm", 2, 2)
+	p := w.PlacementOf("llm", 2, 2)
 	p.Annotations = map[string]string{launch.AnnotationHosts: "llm-{pod}.llm"}
 	w.place(p)
 	plan := w.awaitPlan("llm", "llm-1")
@@ -88,10 +89,10 @@ func TestFilesFollowTheMesh(t *testing.T) {
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 1 })
 	plan = w.awaitPlan("llm", "llm-2")
 	want := wantedFiles(t, plan, w.mesh("llm"), p)
-	w.eventually("the files are those of the new plan", func(ctx context.Context) bool { return cmp.Equal(want, w.files(ctx).Data) })
+	w.Eventually("the files are those of the new plan", func(ctx context.Context) bool { return cmp.Equal(want, w.files(ctx).Data) })
 
 	w.remove("llm")
-	w.eventually("the files are gone", func(ctx context.Context) bool { return w.files(ctx).UID == "" })
+	w.Eventually("the files are gone", func(ctx context.Context) bool { return w.files(ctx).UID == "" })
 }
 
 // wantedFiles are those that the annotations of the placement ask for.
@@ -120,19 +121,19 @@ func TestFilesComeBackAndSurplusGoes(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	w.addNode("n1", 2)
 	w.operateWithItsRights()
-	w.place(placementOf("llm", 2, 1))
+	w.place(w.PlacementOf("llm", 2, 1))
 	w.awaitLaunchable("FilesWritten")
 	first := w.files(t.Context())
-	w.must(w.Delete(t.Context(), first))
-	w.eventually("the ConfigMap is written anew", func(ctx context.Context) bool {
+	w.Must(w.Delete(t.Context(), first))
+	w.Eventually("the ConfigMap is written anew", func(ctx context.Context) bool {
 		again := w.files(ctx)
 		return again.UID != "" && again.UID != first.UID && cmp.Equal(first.Data, again.Data)
 	})
 	surplus := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: testNamespace, Name: launch.ConfigMapName("llm", 3), Labels: first.Labels, OwnerReferences: first.OwnerReferences,
 	}}
-	w.must(w.Create(t.Context(), surplus))
-	w.eventually("a part that is not needed is gone", func(ctx context.Context) bool {
+	w.Must(w.Create(t.Context(), surplus))
+	w.Eventually("a part that is not needed is gone", func(ctx context.Context) bool {
 		return client.IgnoreNotFound(w.Get(ctx, client.ObjectKeyFromObject(surplus), surplus)) == nil && w.Get(ctx, client.ObjectKeyFromObject(surplus), surplus) != nil
 	})
 }
@@ -141,13 +142,13 @@ func TestPlacementsThatCannotBeLaunched(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	w.addNode("n1", 2)
 	w.operateWithItsRights()
-	w.place(placementOf("llm", 2, 1))
+	w.place(w.PlacementOf("llm", 2, 1))
 	w.awaitLaunchable("FilesWritten")
 	w.annotate(launch.AnnotationHosts, "llm-{rank}")
 	if got := w.awaitLaunchable("CannotLaunch"); !strings.Contains(got, "{rank} is unknown") {
 		t.Errorf("message %q", got)
 	}
-	w.eventually("files of before are gone", func(ctx context.Context) bool { return w.files(ctx).UID == "" })
+	w.Eventually("files of before are gone", func(ctx context.Context) bool { return w.files(ctx).UID == "" })
 	if got := w.awaitReason("llm", "Placed"); got.Status.Phase != v1alpha1.PhaseReady {
 		t.Errorf("the placement is %s: its plan and mesh are as they were", got.Status.Phase)
 	}
@@ -155,7 +156,7 @@ func TestPlacementsThatCannotBeLaunched(t *testing.T) {
 	w.annotate(launch.AnnotationLauncher, "env")
 	w.annotate(launch.AnnotationPodDevices, "1")
 	w.awaitLaunchable("FilesWritten")
-	w.eventually("the files are those of another launcher and of other pods", func(ctx context.Context) bool {
+	w.Eventually("the files are those of another launcher and of other pods", func(ctx context.Context) bool {
 		data := w.files(ctx).Data
 		return strings.Contains(data[launch.CopyFile(0)], "MASTER_ADDR='llm-0.llm'") && strings.Contains(data[launch.PodFile(1)], "export RANK='1'")
 	})
@@ -166,17 +167,17 @@ func TestFilesWhoseNameIsTaken(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	w.addNode("n1", 2)
 	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: "llm-mesh"}, Data: map[string]string{"a": "b"}}
-	w.must(w.Create(t.Context(), theirs))
-	w.Cleanup(func() { w.must(client.IgnoreNotFound(w.Delete(context.WithoutCancel(t.Context()), theirs))) })
+	w.Must(w.Create(t.Context(), theirs))
+	w.Cleanup(func() { w.Must(client.IgnoreNotFound(w.Delete(context.WithoutCancel(t.Context()), theirs))) })
 	w.operateWithItsRights()
-	w.place(placementOf("llm", 2, 1))
+	w.place(w.PlacementOf("llm", 2, 1))
 	if got := w.awaitLaunchable("NameTaken"); !strings.Contains(got, "ConfigMap llm-mesh exists") {
 		t.Errorf("message %q", got)
 	}
 	if got := w.files(t.Context()); !cmp.Equal(got.Data, theirs.Data) || got.UID != theirs.UID || got.OwnerReferences != nil {
 		t.Errorf("the ConfigMap became %v", got)
 	}
-	w.must(w.Delete(t.Context(), theirs))
+	w.Must(w.Delete(t.Context(), theirs))
 	w.annotate(launch.AnnotationHosts, "llm-{pod}.llm")
 	w.awaitLaunchable("FilesWritten")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/controllers/snapshot"
 	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 // A plan is only made on nodes that are at the API server as they were when it was computed, whatever the informers say.
@@ -23,12 +24,12 @@ func TestIndexIsConfirmedByTheAPIServer(t *testing.T) {
 	w.addNode("n2", 2)
 	index := &snapshot.Index{Cache: w, Reader: w}
 	node := func(change func(*corev1.Node)) {
-		w.eventually("the node could be changed", func(ctx context.Context) bool {
+		w.Eventually("the node could be changed", func(ctx context.Context) bool {
 			var n corev1.Node
-			w.must(w.Get(ctx, client.ObjectKey{Name: "n1"}, &n))
+			w.Must(w.Get(ctx, client.ObjectKey{Name: "n1"}, &n))
 			changed := n.DeepCopy()
 			change(changed)
-			w.must(w.Status().Patch(ctx, changed.DeepCopy(), client.MergeFrom(&n)))
+			w.Must(w.Status().Patch(ctx, changed.DeepCopy(), client.MergeFrom(&n)))
 			return w.Patch(ctx, changed, client.MergeFrom(&n)) == nil
 		})
 	}
@@ -47,31 +48,31 @@ func TestIndexIsConfirmedByTheAPIServer(t *testing.T) {
 		{"a cordon", func() { node(func(n *corev1.Node) { n.Spec.Unschedulable = true }) }, false},
 		{"a pod on a device", func() {
 			w.changeInventory(func(i *v1alpha1.AcceleratorInventory) {
-				i.Status.Allocations = []v1alpha1.Allocation{{Device: deviceID(0), Namespace: "other", Pod: "stranger"}}
+				i.Status.Allocations = []v1alpha1.Allocation{{Device: operation.DeviceID(0), Namespace: "other", Pod: "stranger"}}
 			})
 		}, false},
 		{"the inventory is gone", func() {
 			var inventory v1alpha1.AcceleratorInventory
-			w.must(w.Get(w.Context(), client.ObjectKey{Name: "n1"}, &inventory))
-			w.must(w.Delete(w.Context(), &inventory))
+			w.Must(w.Get(w.Context(), client.ObjectKey{Name: "n1"}, &inventory))
+			w.Must(w.Delete(w.Context(), &inventory))
 		}, false},
 	} {
 		now, err := index.Read(w.Context(), w.plans())
-		w.must(err)
+		w.Must(err)
 		step.change()
 		current, err := index.Confirm(w.Context(), now, []string{"n1", "n2"})
-		w.must(err)
+		w.Must(err)
 		if current != step.current {
 			t.Errorf("%s: nodes n1 and n2 are as they were: %t, want %t", step.name, current, step.current)
 		}
 		other, err := index.Confirm(w.Context(), now, []string{"n2"})
-		w.must(err)
+		w.Must(err)
 		if !other {
 			t.Errorf("%s: node n2 is said to have changed", step.name)
 		}
 	}
 	now, err := index.Read(w.Context(), w.plans())
-	w.must(err)
+	w.Must(err)
 	if free := now.Cluster(nil).Free(); len(free) != 2 || free[0].Node != "n2" {
 		t.Errorf("free at the end: %v", free)
 	}
@@ -84,26 +85,26 @@ func TestPlanOfAnOutdatedIndexIsNotMade(t *testing.T) {
 	computed, changed := make(chan struct{}), make(chan struct{})
 	var first sync.Once
 	w.operate(operator.Options{Planner: func(c *plan.Cluster, r plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
-		spec, err := firstFit(c, r)
+		spec, err := operation.FirstFit(c, r)
 		first.Do(func() {
 			close(computed)
 			<-changed
 		})
 		return spec, err
 	}})
-	w.place(placementOf("llm", 1, 1))
+	w.place(w.PlacementOf("llm", 1, 1))
 	select {
 	case <-computed:
-	case <-time.After(patience):
+	case <-time.After(operation.Patience):
 		t.Fatal("the planner is not asked")
 	}
 	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) {
-		i.Status.Allocations = []v1alpha1.Allocation{{Device: deviceID(0), Namespace: "other", Pod: "stranger"}}
+		i.Status.Allocations = []v1alpha1.Allocation{{Device: operation.DeviceID(0), Namespace: "other", Pod: "stranger"}}
 	})
 	close(changed)
-	w.eventually("the placement is ready", func(context.Context) bool { return ready(w.placement("llm")).Status == metav1.ConditionTrue })
+	w.Eventually("the placement is ready", func(context.Context) bool { return ready(w.placement("llm")).Status == metav1.ConditionTrue })
 	plans := w.plans()
-	if len(plans) != 1 || plans[0].Spec.Revision != 1 || plans[0].Spec.Nodes[0].Devices[0] != deviceID(1) {
+	if len(plans) != 1 || plans[0].Spec.Revision != 1 || plans[0].Spec.Nodes[0].Devices[0] != operation.DeviceID(1) {
 		t.Errorf("got %+v", plans)
 	}
 }

@@ -39,13 +39,13 @@ const markerName = "invariant-marker"
 func (w world) watchInvariant() *invariant {
 	w.Helper()
 	var list v1alpha1.ShardingPlanList
-	w.must(w.List(w.Context(), &list))
+	w.Must(w.List(w.Context(), &list))
 	if len(list.Items) > 0 {
 		w.Fatalf("%d plans exist before the test", len(list.Items))
 	}
 	events, err := w.Watch(context.WithoutCancel(w.Context()), &v1alpha1.ShardingPlanList{},
 		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}})
-	w.must(err)
+	w.Must(err)
 	i := &invariant{world: w, watch: events, active: map[types.UID]v1alpha1.ShardingPlan{}, finished: make(chan struct{}), marked: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 	go i.run()
 	w.Cleanup(func() { events.Stop(); <-i.finished })
@@ -116,7 +116,7 @@ func (i *invariant) check(least int) {
 	i.Helper()
 	marker := planOf("marker", 1, []string{"marker/x"})
 	marker.Name = markerName
-	i.must(i.Create(i.Context(), marker))
+	i.Must(i.Create(i.Context(), marker))
 	select {
 	case <-i.marked:
 	case <-i.finished:
@@ -124,7 +124,7 @@ func (i *invariant) check(least int) {
 	case <-i.Context().Done():
 		i.Fatal("the marker was not seen")
 	}
-	i.must(i.Delete(i.Context(), marker))
+	i.Must(i.Delete(i.Context(), marker))
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.Logf("%d events; %d plans became active, %d were abandoned before", i.events, i.everActive, i.abandoned)

@@ -22,9 +22,10 @@ import (
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/controllers/placement"
 	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
-	"github.com/rankwright/rankwright/test/controlplane"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 const (
@@ -70,15 +71,15 @@ func TestOperatorSurvivesKills(t *testing.T) {
 		}
 	}
 	last := w.start(binary, kubeconfig)
-	w.eventually("all that fits is placed and nothing is left behind", func(ctx context.Context) bool { return w.unsettled(ctx) == "" })
+	w.Eventually("all that fits is placed and nothing is left behind", func(ctx context.Context) bool { return w.unsettled(ctx) == "" })
 	last.kill()
 	watched.check(kills / 3)
 }
 
 func buildOperator(w world) string {
 	w.Helper()
-	root, err := controlplane.Root()
-	w.must(err)
+	root, err := repository.Root()
+	w.Must(err)
 	binary := filepath.Join(w.TempDir(), "operator")
 	build := exec.CommandContext(w.Context(), "go", "build", "-o", binary, "./cmd/operator")
 	build.Dir = root
@@ -101,7 +102,7 @@ func (w world) start(binary, kubeconfig string) *process {
 	p.cmd = exec.CommandContext(context.WithoutCancel(w.Context()), binary, "--kubeconfig", kubeconfig,
 		"--leader-elect=false", "--health-address=0", "--metrics-address=0", "--log-level=warn")
 	p.cmd.Stderr = &p.log
-	w.must(p.cmd.Start())
+	w.Must(p.cmd.Start())
 	w.Cleanup(p.kill)
 	return p
 }
@@ -133,7 +134,7 @@ func (i *invariant) awaitEvent() {
 	case <-i.changed:
 	default:
 	}
-	limit := time.NewTimer(patience)
+	limit := time.NewTimer(operation.Patience)
 	defer limit.Stop()
 	select {
 	case <-i.changed:
@@ -174,7 +175,7 @@ func (w world) disturb(ctx context.Context, random *rand.Rand) error {
 		if err := client.IgnoreNotFound(err); err != nil {
 			return err
 		}
-		return w.Create(ctx, placementOf(name, tensor, max(1, copies)))
+		return w.Create(ctx, w.PlacementOf(name, tensor, max(1, copies)))
 	case random.IntN(3) == 0:
 		return client.IgnoreNotFound(w.Delete(ctx, p))
 	default:
@@ -189,10 +190,10 @@ func (w world) unsettled(ctx context.Context) string {
 	w.Helper()
 	var placements v1alpha1.ModelPlacementList
 	var meshes v1alpha1.DeviceMeshList
-	w.must(w.List(ctx, &placements))
-	w.must(w.List(ctx, &meshes))
+	w.Must(w.List(ctx, &placements))
+	w.Must(w.List(ctx, &meshes))
 	now, err := snapshot.Read(ctx, w, w.plans())
-	w.must(err)
+	w.Must(err)
 	owners := map[string]*v1alpha1.ModelPlacement{}
 	for i := range placements.Items {
 		owners[string(placements.Items[i].UID)] = &placements.Items[i]
@@ -257,12 +258,12 @@ func TestTwoOperatorsNeverShareADevice(t *testing.T) {
 		w.addNode(fmt.Sprintf("n%d", i), 8)
 	}
 	for range 2 {
-		w.operate(operator.Options{Planner: firstFit})
+		w.operate(operator.Options{Planner: operation.FirstFit})
 	}
 	for i := range placements {
-		w.place(placementOf(fmt.Sprintf("p%d", i), int32(1+i%2), int32(1+i%3)))
+		w.place(w.PlacementOf(fmt.Sprintf("p%d", i), int32(1+i%2), int32(1+i%3)))
 	}
-	w.eventually("every device is in use", func(context.Context) bool {
+	w.Eventually("every device is in use", func(context.Context) bool {
 		used := 0
 		for _, p := range w.plans() {
 			if ledger.Active(&p) {
@@ -277,11 +278,11 @@ func TestTwoOperatorsNeverShareADevice(t *testing.T) {
 			name := fmt.Sprintf("p%d", i)
 			p := &v1alpha1.ModelPlacement{}
 			if w.Get(t.Context(), client.ObjectKey{Namespace: testNamespace, Name: name}, p) == nil && p.Status.Phase == v1alpha1.PhaseReady {
-				w.must(w.Delete(t.Context(), p))
+				w.Must(w.Delete(t.Context(), p))
 				served++
 			}
 		}
 	}
-	w.eventually("nothing is left", func(context.Context) bool { return len(w.plans()) == 0 })
+	w.Eventually("nothing is left", func(context.Context) bool { return len(w.plans()) == 0 })
 	watched.check(placements)
 }

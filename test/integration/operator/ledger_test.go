@@ -12,13 +12,14 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 // pool is all there is to reserve in the tests of the ledger.
 var pool = []string{"n/d0", "n/d1", "n/d2"}
 
 func (w world) ledger(c client.WithWatch) *ledger.Ledger {
-	return &ledger.Ledger{Reader: c, Writer: c, Namespace: operatorNamespace, Now: time.Now}
+	return &ledger.Ledger{Reader: c, Writer: c, Namespace: operation.Namespace, Now: time.Now}
 }
 
 // take decides for count devices that nobody else has, in place of the placement's active plans.
@@ -84,7 +85,7 @@ func (w world) begin() {
 	_, err := w.ledger(w.WithWatch).Reserve(w.Context(), func(context.Context, []v1alpha1.ShardingPlan) (*ledger.Decision, error) {
 		return &ledger.Decision{Plan: first}, nil
 	})
-	w.must(err)
+	w.Must(err)
 }
 
 // recover does what an operator does that starts afterwards, and checks what must be so then.
@@ -92,7 +93,7 @@ func (w world) recover() {
 	w.Helper()
 	l := w.ledger(w.WithWatch)
 	_, err := l.Reclaim(w.Context())
-	w.must(err)
+	w.Must(err)
 	if _, err := l.Reserve(w.Context(), take("z", 1)); err != nil && !errors.Is(err, errFull) {
 		w.Error(err)
 	}

@@ -13,12 +13,13 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 func TestPlacementIsPlacedWhenDevicesAppear(t *testing.T) {
 	w := newWorld(t, wholeCluster)
-	w.operate(operator.Options{Planner: firstFit})
-	w.place(placementOf("llm", 2, 1))
+	w.operate(operator.Options{Planner: operation.FirstFit})
+	w.place(w.PlacementOf("llm", 2, 1))
 
 	waiting := w.awaitReason("llm", "TooFewDevices")
 	if waiting.Status.Phase != v1alpha1.PhaseUnplaceable || waiting.Status.Shortfall == nil {
@@ -62,9 +63,9 @@ func TestPlacementIsPlacedWhenDevicesAppear(t *testing.T) {
 func (w world) awaitEvents(reasons ...string) {
 	w.Helper()
 	for _, reason := range reasons {
-		w.eventually("there is an event "+reason, func(ctx context.Context) bool {
+		w.Eventually("there is an event "+reason, func(ctx context.Context) bool {
 			var events eventsv1.EventList
-			w.must(w.List(ctx, &events, client.InNamespace(testNamespace)))
+			w.Must(w.List(ctx, &events, client.InNamespace(testNamespace)))
 			for _, e := range events.Items {
 				if e.Regarding.Name == "llm" && e.Reason == reason {
 					return true
@@ -78,17 +79,17 @@ func (w world) awaitEvents(reasons ...string) {
 func TestPlacementScales(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	watched := w.watchInvariant()
-	w.operate(operator.Options{Planner: firstFit})
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.addNode("n1", 4)
-	p := w.place(placementOf("llm", 1, 1))
+	p := w.place(w.PlacementOf("llm", 1, 1))
 	w.awaitPlan("llm", "llm-1")
 
 	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}}
-	w.must(w.SubResource("scale").Update(t.Context(), p, client.WithSubResourceBody(scale)))
+	w.Must(w.SubResource("scale").Update(t.Context(), p, client.WithSubResourceBody(scale)))
 	if plan := w.awaitPlan("llm", "llm-2"); plan.Spec.Totals.Devices != 3 {
 		t.Errorf("3 copies have %d devices", plan.Spec.Totals.Devices)
 	}
-	w.must(w.SubResource("scale").Get(t.Context(), p, scale))
+	w.Must(w.SubResource("scale").Get(t.Context(), p, scale))
 	if scale.Status.Replicas != 3 || scale.Status.Selector != "rankwright.dev/placement=llm" {
 		t.Errorf("scale says %d copies of %q", scale.Status.Replicas, scale.Status.Selector)
 	}
@@ -107,22 +108,22 @@ func TestPlacementScales(t *testing.T) {
 	if none.Status.Plan != "" || none.Status.Devices != 0 || none.Status.Replicas != 0 {
 		t.Errorf("scaled to zero: %+v", none.Status)
 	}
-	w.eventually("nothing is reserved", func(ctx context.Context) bool { return w.children(ctx, "llm") == 0 })
+	w.Eventually("nothing is reserved", func(ctx context.Context) bool { return w.children(ctx, "llm") == 0 })
 	w.awaitEvents("Replanned", "Released")
 
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 2 })
-	w.eventually("it is placed again", func(context.Context) bool { return w.placement("llm").Status.Replicas == 2 })
+	w.Eventually("it is placed again", func(context.Context) bool { return w.placement("llm").Status.Replicas == 2 })
 	watched.check(3)
 }
 
 func TestDeletionReleasesForThoseThatWait(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	watched := w.watchInvariant()
-	w.operate(operator.Options{Planner: firstFit})
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.addNode("n1", 2)
-	w.place(placementOf("first", 2, 1))
+	w.place(w.PlacementOf("first", 2, 1))
 	w.awaitPlan("first", "first-1")
-	w.place(placementOf("second", 2, 1))
+	w.place(w.PlacementOf("second", 2, 1))
 	w.awaitReason("second", "TooFewDevices")
 
 	w.remove("first")
@@ -132,28 +133,28 @@ func TestDeletionReleasesForThoseThatWait(t *testing.T) {
 
 func TestPodsHoldDevicesAfterTheirPlacement(t *testing.T) {
 	w := newWorld(t, wholeCluster)
-	w.operate(operator.Options{Planner: firstFit})
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.addNode("n1", 2)
-	w.place(placementOf("first", 1, 1))
+	w.place(w.PlacementOf("first", 1, 1))
 	plan := w.awaitPlan("first", "first-1")
 	pod := w.runPod("first-0", "n1", map[string]string{v1alpha1.LabelPlacement: "first", v1alpha1.LabelPlan: plan.Name})
 	w.remove("first")
 
-	w.place(placementOf("second", 1, 1))
+	w.place(w.PlacementOf("second", 1, 1))
 	w.awaitReason("second", "TooFewDevices")
 	// The kubelet says which device it is, so that the other one is free.
 	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) {
-		i.Status.Allocations = []v1alpha1.Allocation{{Device: deviceID(0), Namespace: testNamespace, Pod: pod.Name}}
+		i.Status.Allocations = []v1alpha1.Allocation{{Device: operation.DeviceID(0), Namespace: testNamespace, Pod: pod.Name}}
 	})
-	if got := devicesOf(w.awaitPlan("second", "second-1")); !cmp.Equal(got, []string{"n1/" + string(deviceID(1))}) {
-		t.Errorf("the second placement has %v, of which the first one's pod holds %s", got, deviceID(0))
+	if got := devicesOf(w.awaitPlan("second", "second-1")); !cmp.Equal(got, []string{"n1/" + string(operation.DeviceID(1))}) {
+		t.Errorf("the second placement has %v, of which the first one's pod holds %s", got, operation.DeviceID(0))
 	}
 	// A placement of the same name does not get the plan's name that the pod carries.
-	w.place(placementOf("first", 1, 1))
+	w.place(w.PlacementOf("first", 1, 1))
 	w.awaitReason("first", "TooFewDevices")
 	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) { i.Status.Allocations = nil })
-	w.must(w.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
-	w.eventually("the first placement is placed anew", func(context.Context) bool { return w.placement("first").Status.Phase == v1alpha1.PhaseReady })
+	w.Must(w.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
+	w.Eventually("the first placement is placed anew", func(context.Context) bool { return w.placement("first").Status.Phase == v1alpha1.PhaseReady })
 }
 
 func (w world) runPod(name, node string, labels map[string]string) *corev1.Pod {
@@ -166,8 +167,8 @@ func (w world) runPod(name, node string, labels map[string]string) *corev1.Pod {
 		},
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: "default"}}
-	w.must(client.IgnoreAlreadyExists(w.Create(w.Context(), account)))
-	w.must(w.Create(w.Context(), pod))
+	w.Must(client.IgnoreAlreadyExists(w.Create(w.Context(), account)))
+	w.Must(w.Create(w.Context(), pod))
 	return pod
 }
 
@@ -175,12 +176,12 @@ func TestPriorityDecidesWhoIsServedFirst(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	w.addClass("important", 1000)
 	for _, name := range []string{"a", "b", "c"} {
-		w.place(placementOf(name, 1, 1))
+		w.place(w.PlacementOf(name, 1, 1))
 	}
-	urgent := placementOf("z", 1, 1)
+	urgent := w.PlacementOf("z", 1, 1)
 	urgent.Spec.PriorityClassName = "important"
 	w.place(urgent)
-	w.operate(operator.Options{Planner: firstFit})
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	for _, name := range []string{"a", "b", "c", "z"} {
 		w.awaitReason(name, "TooFewDevices")
 	}

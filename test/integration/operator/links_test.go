@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 // connect puts the first devices of node n1 behind a switch of so many MB/s.
@@ -15,7 +16,7 @@ func (w world) connect(devices int, mbps int64) {
 	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) {
 		domain := v1alpha1.LinkDomain{Name: "nvswitch", Kind: "NVLink", Topology: v1alpha1.TopologySwitch, DeviceMBps: mbps}
 		for k := range devices {
-			domain.Members = append(domain.Members, deviceID(k))
+			domain.Members = append(domain.Members, operation.DeviceID(k))
 		}
 		i.Status.Links.Domains = []v1alpha1.LinkDomain{domain}
 	})
@@ -32,7 +33,7 @@ func (w world) awaitLinks(slowest v1alpha1.SlowestLink) {
 			w.Logf("slowest links (-want +got):\n%s", diff)
 		}
 	}()
-	w.eventually("the mesh names its slowest links", func(context.Context) bool {
+	w.Eventually("the mesh names its slowest links", func(context.Context) bool {
 		diff = cmp.Diff([]v1alpha1.SlowestLink{world, tensor}, w.mesh("llm").Status.SlowestLinks)
 		return diff == ""
 	})
@@ -43,7 +44,7 @@ func TestMeshNamesItsSlowestLinks(t *testing.T) {
 	w.addNode("n1", 4)
 	w.connect(3, 450_000)
 	w.operateWithItsRights()
-	w.place(placementOf("llm", 2, 1))
+	w.place(w.PlacementOf("llm", 2, 1))
 	w.awaitPlan("llm", "llm-1")
 	w.awaitLinks(v1alpha1.SlowestLink{Kind: "NVLink", MBps: 450_000, Ranks: []int32{0, 1}})
 	w.connect(3, 225_000)

@@ -13,6 +13,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/controllers/placement"
 	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 // unequalCopies puts the first copy on one device and each further one on two, all on the one node. A copy stays where it
@@ -54,7 +55,7 @@ func keepCopies(rows, previous []v1alpha1.PlanRow, free []v1alpha1.DeviceID) []v
 }
 
 func unequalSpec(rows []v1alpha1.PlanRow, request plan.Request) *v1alpha1.ShardingPlanSpec {
-	spec := specOf(request.Placement.Name, 1, make([]string, 1))
+	spec := operation.TensorPlan(request.Placement.Name, 1, 1)
 	spec.Model.Name, spec.Model.Architecture = request.Model.Name, request.Model.Architecture
 	spec.Enforcement, spec.Nodes = request.Placement.Spec.Enforcement, rows
 	spec.Strategy.Summary = "None"
@@ -84,7 +85,7 @@ func TestCopiesOfDifferentShapeScale(t *testing.T) {
 	watched := w.watchInvariant()
 	w.operate(operator.Options{Planner: unequalCopies})
 	w.addNode("n1", 5)
-	w.place(slottedPlacement("llm", 1, 1))
+	w.place(w.slottedPlacement("llm", 1, 1))
 	w.awaitPlan("llm", "llm-1")
 
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 3 })
@@ -99,14 +100,14 @@ func TestCopiesOfDifferentShapeScale(t *testing.T) {
 	}
 	mesh := w.mesh("llm")
 	want := []v1alpha1.MeshMember{
-		{Node: "n1", Address: "10.0.0.1", Devices: []v1alpha1.DeviceID{deviceID(0)}},
-		{Node: "n1", Address: "10.0.0.1", Replica: 1, Devices: []v1alpha1.DeviceID{deviceID(1), deviceID(2)}},
-		{Node: "n1", Address: "10.0.0.1", Replica: 2, Devices: []v1alpha1.DeviceID{deviceID(3), deviceID(4)}},
+		{Node: "n1", Address: "10.0.0.1", Devices: []v1alpha1.DeviceID{operation.DeviceID(0)}},
+		{Node: "n1", Address: "10.0.0.1", Replica: 1, Devices: []v1alpha1.DeviceID{operation.DeviceID(1), operation.DeviceID(2)}},
+		{Node: "n1", Address: "10.0.0.1", Replica: 2, Devices: []v1alpha1.DeviceID{operation.DeviceID(3), operation.DeviceID(4)}},
 	}
 	if diff := cmp.Diff(want, mesh.Spec.Members); diff != "" || mesh.Spec.Replicas != 3 || mesh.Spec.Shape != "1 + tp2 x2" {
 		t.Errorf("mesh of %d copies of %q, members (-want +got):\n%s", mesh.Spec.Replicas, mesh.Spec.Shape, diff)
 	}
-	w.awaitSlots(mesh.Spec.SlotPrefix, map[v1alpha1.DeviceID]int{deviceID(0): 0, deviceID(1): 1, deviceID(2): 2, deviceID(3): 3, deviceID(4): 4})
+	w.awaitSlots(mesh.Spec.SlotPrefix, map[v1alpha1.DeviceID]int{operation.DeviceID(0): 0, operation.DeviceID(1): 1, operation.DeviceID(2): 2, operation.DeviceID(3): 3, operation.DeviceID(4): 4})
 
 	// The copies that stay do not move, and what is no longer said of the others goes from the mesh.
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 2 })
@@ -114,7 +115,7 @@ func TestCopiesOfDifferentShapeScale(t *testing.T) {
 	if diff := cmp.Diff(copiesOn(three)[:2], copiesOn(two)); diff != "" {
 		t.Errorf("copies moved (-before +after):\n%s", diff)
 	}
-	w.awaitSlots(w.mesh("llm").Spec.SlotPrefix, map[v1alpha1.DeviceID]int{deviceID(0): 0, deviceID(1): 1, deviceID(2): 2})
+	w.awaitSlots(w.mesh("llm").Spec.SlotPrefix, map[v1alpha1.DeviceID]int{operation.DeviceID(0): 0, operation.DeviceID(1): 1, operation.DeviceID(2): 2})
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 1 })
 	w.awaitPlan("llm", "llm-4")
 	if mesh := w.mesh("llm"); mesh.Spec.OtherShapes != nil || mesh.Spec.Replicas != 1 || mesh.Spec.Shape != "1" {
@@ -135,11 +136,11 @@ func TestLossInOneShapeMovesThatCopyAlone(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	w.operate(operator.Options{Planner: unequalCopies})
 	w.addNode("n1", 7)
-	w.place(placementOf("llm", 1, 3))
+	w.place(w.PlacementOf("llm", 1, 3))
 	w.awaitPlan("llm", "llm-1")
 
 	w.changeInventory(damageDevice(2, v1alpha1.Unhealthy))
-	want := [][]v1alpha1.DeviceID{{deviceID(0)}, {deviceID(1), deviceID(5)}, {deviceID(3), deviceID(4)}}
+	want := [][]v1alpha1.DeviceID{{operation.DeviceID(0)}, {operation.DeviceID(1), operation.DeviceID(5)}, {operation.DeviceID(3), operation.DeviceID(4)}}
 	if diff := cmp.Diff(want, copiesOn(w.awaitPlan("llm", "llm-2"))); diff != "" {
 		t.Errorf("devices of the copies (-want +got):\n%s", diff)
 	}
@@ -149,14 +150,14 @@ func TestLostRankIsCountedInItsCopy(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	w.operate(operator.Options{Planner: unequalCopies})
 	w.addNode("n1", 5)
-	p := placementOf("llm", 1, 3)
+	p := w.PlacementOf("llm", 1, 3)
 	p.Spec.OnFailure = v1alpha1.FailureHold
 	w.place(p)
 	w.awaitPlan("llm", "llm-1")
 
 	w.changeInventory(damageDevice(4, v1alpha1.Unhealthy))
 	w.awaitReason("llm", "DevicesLost")
-	lost := []v1alpha1.LostRank{{Replica: 2, Rank: 1, Node: "n1", Device: deviceID(4), Reason: "Unhealthy: Xid79"}}
+	lost := []v1alpha1.LostRank{{Replica: 2, Rank: 1, Node: "n1", Device: operation.DeviceID(4), Reason: "Unhealthy: Xid79"}}
 	if diff := cmp.Diff(lost, w.mesh("llm").Status.LostRanks); diff != "" {
 		t.Errorf("lost ranks (-want +got):\n%s", diff)
 	}
@@ -165,7 +166,7 @@ func TestLostRankIsCountedInItsCopy(t *testing.T) {
 
 	// An edit that changes nothing of the plan leaves it in force.
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { s.OnFailure = v1alpha1.FailureAnyShape })
-	w.eventually("the new spec is taken into account", func(context.Context) bool { return ready(w.placement("llm")).Status == metav1.ConditionTrue })
+	w.Eventually("the new spec is taken into account", func(context.Context) bool { return ready(w.placement("llm")).Status == metav1.ConditionTrue })
 	if got := w.placement("llm").Status.Plan; got != "llm-1" {
 		t.Errorf("plan %q replaced llm-1 though nothing of it changed", got)
 	}

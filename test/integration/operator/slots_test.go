@@ -17,11 +17,12 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 // slottedPlacement asks for copies whose devices are kept for their pods.
-func slottedPlacement(name string, tensor, copies int32) *v1alpha1.ModelPlacement {
-	p := placementOf(name, tensor, copies)
+func (w world) slottedPlacement(name string, tensor, copies int32) *v1alpha1.ModelPlacement {
+	p := w.PlacementOf(name, tensor, copies)
 	p.Spec.Enforcement = v1alpha1.EnforcementSlot
 	return p
 }
@@ -30,7 +31,7 @@ func slottedPlacement(name string, tensor, copies int32) *v1alpha1.ModelPlacemen
 func (w world) inventory() *v1alpha1.AcceleratorInventory {
 	w.Helper()
 	inventory := &v1alpha1.AcceleratorInventory{}
-	w.must(w.Get(w.Context(), client.ObjectKey{Name: "n1"}, inventory))
+	w.Must(w.Get(w.Context(), client.ObjectKey{Name: "n1"}, inventory))
 	return inventory
 }
 
@@ -40,8 +41,8 @@ func (w world) awaitSlots(prefix string, want map[v1alpha1.DeviceID]int) {
 	var got []v1alpha1.Slot
 	var all []v1alpha1.Slot
 	for i := range 8 {
-		if number, ok := want[deviceID(i)]; ok {
-			all = append(all, v1alpha1.Slot{Device: deviceID(i), Resource: fmt.Sprint(prefix, number)})
+		if number, ok := want[operation.DeviceID(i)]; ok {
+			all = append(all, v1alpha1.Slot{Device: operation.DeviceID(i), Resource: fmt.Sprint(prefix, number)})
 		}
 	}
 	w.Cleanup(func() {
@@ -49,7 +50,7 @@ func (w world) awaitSlots(prefix string, want map[v1alpha1.DeviceID]int) {
 			w.Logf("slots of n1 were %v", got)
 		}
 	})
-	w.eventually(fmt.Sprintf("n1 has the slots %v", all), func(context.Context) bool {
+	w.Eventually(fmt.Sprintf("n1 has the slots %v", all), func(context.Context) bool {
 		got = w.inventory().Spec.Slots
 		return slices.Equal(got, all)
 	})
@@ -59,7 +60,7 @@ func (w world) awaitSlots(prefix string, want map[v1alpha1.DeviceID]int) {
 func (w world) runSlotPod(name string, labels map[string]string, asks string) *corev1.Pod {
 	w.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: "default"}}
-	w.must(client.IgnoreAlreadyExists(w.Create(w.Context(), account)))
+	w.Must(client.IgnoreAlreadyExists(w.Create(w.Context(), account)))
 	one := corev1.ResourceList{corev1.ResourceName(asks): resource.MustParse("1")}
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: name, Labels: labels},
@@ -68,53 +69,55 @@ func (w world) runSlotPod(name string, labels map[string]string, asks string) *c
 			Containers: []corev1.Container{{Name: "model", Image: "model", Resources: corev1.ResourceRequirements{Limits: one}}},
 		},
 	}
-	w.must(w.Create(w.Context(), pod))
+	w.Must(w.Create(w.Context(), pod))
 	return pod
 }
 
 func TestSlotsFollowThePlanAndItsPods(t *testing.T) {
 	w := newWorld(t, wholeCluster)
-	w.operate(operator.Options{Planner: firstFit})
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.addNode("n1", 5)
-	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) { i.Spec.CordonedDevices = []v1alpha1.DeviceID{deviceID(0)} })
-	w.place(slottedPlacement("llm", 2, 2))
+	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) {
+		i.Spec.CordonedDevices = []v1alpha1.DeviceID{operation.DeviceID(0)}
+	})
+	w.place(w.slottedPlacement("llm", 2, 2))
 	plan := w.awaitPlan("llm", "llm-1")
 	prefix := w.mesh("llm").Spec.SlotPrefix
 	if plan.Spec.Enforcement != v1alpha1.EnforcementSlot || !strings.HasPrefix(prefix, "rankwright.dev/slot-") {
 		t.Fatalf("plan with enforcement %s, mesh with slots %q", plan.Spec.Enforcement, prefix)
 	}
 	// The second copy's ranks follow those of the first.
-	w.awaitSlots(prefix, map[v1alpha1.DeviceID]int{deviceID(1): 0, deviceID(2): 1, deviceID(3): 2, deviceID(4): 3})
+	w.awaitSlots(prefix, map[v1alpha1.DeviceID]int{operation.DeviceID(1): 0, operation.DeviceID(2): 1, operation.DeviceID(3): 2, operation.DeviceID(4): 3})
 
 	pod := w.runSlotPod("llm-0", map[string]string{v1alpha1.LabelPlacement: "llm", v1alpha1.LabelPlan: plan.Name}, prefix+"1")
 	w.remove("llm")
-	w.awaitSlots(prefix, map[v1alpha1.DeviceID]int{deviceID(2): 1})
+	w.awaitSlots(prefix, map[v1alpha1.DeviceID]int{operation.DeviceID(2): 1})
 	// The kubelet tells of the allocation, and for a moment still when the pod is gone.
 	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) {
-		i.Status.Allocations = []v1alpha1.Allocation{{Device: deviceID(2), Namespace: testNamespace, Pod: pod.Name, Resource: prefix + "1"}}
+		i.Status.Allocations = []v1alpha1.Allocation{{Device: operation.DeviceID(2), Namespace: testNamespace, Pod: pod.Name, Resource: prefix + "1"}}
 	})
-	w.must(w.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
+	w.Must(w.Delete(t.Context(), pod, client.GracePeriodSeconds(0)))
 	// Another placement's slots come to the device's side, which shows that the pod's end was seen.
-	w.place(slottedPlacement("other", 1, 1))
+	w.place(w.slottedPlacement("other", 1, 1))
 	w.awaitPlan("other", "other-1")
-	w.eventually("both have their slots", func(context.Context) bool {
+	w.Eventually("both have their slots", func(context.Context) bool {
 		slots := w.inventory().Spec.Slots
-		return len(slots) == 2 && slots[1] == v1alpha1.Slot{Device: deviceID(2), Resource: prefix + "1"}
+		return len(slots) == 2 && slots[1] == v1alpha1.Slot{Device: operation.DeviceID(2), Resource: prefix + "1"}
 	})
 	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) { i.Status.Allocations = nil })
-	w.awaitSlots(w.mesh("other").Spec.SlotPrefix, map[v1alpha1.DeviceID]int{deviceID(1): 0})
+	w.awaitSlots(w.mesh("other").Spec.SlotPrefix, map[v1alpha1.DeviceID]int{operation.DeviceID(1): 0})
 	w.remove("other")
 	w.awaitSlots("", nil)
-	if diff := cmp.Diff([]v1alpha1.DeviceID{deviceID(0)}, w.inventory().Spec.CordonedDevices); diff != "" {
+	if diff := cmp.Diff([]v1alpha1.DeviceID{operation.DeviceID(0)}, w.inventory().Spec.CordonedDevices); diff != "" {
 		t.Errorf("cordons (-want +got):\n%s", diff)
 	}
 }
 
 func TestSlotsAreAskedForAndGivenUp(t *testing.T) {
 	w := newWorld(t, wholeCluster)
-	w.operate(operator.Options{Planner: firstFit})
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.addNode("n1", 2)
-	w.place(placementOf("llm", 2, 1))
+	w.place(w.PlacementOf("llm", 2, 1))
 	w.awaitPlan("llm", "llm-1")
 	if prefix := w.mesh("llm").Spec.SlotPrefix; prefix != "" {
 		t.Errorf("nobody asked for slots, and the mesh names %q", prefix)
@@ -122,7 +125,7 @@ func TestSlotsAreAskedForAndGivenUp(t *testing.T) {
 
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { s.Enforcement = v1alpha1.EnforcementSlot })
 	w.awaitPlan("llm", "llm-2")
-	w.awaitSlots(w.mesh("llm").Spec.SlotPrefix, map[v1alpha1.DeviceID]int{deviceID(0): 0, deviceID(1): 1})
+	w.awaitSlots(w.mesh("llm").Spec.SlotPrefix, map[v1alpha1.DeviceID]int{operation.DeviceID(0): 0, operation.DeviceID(1): 1})
 
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { s.Enforcement = v1alpha1.EnforcementAdvisory })
 	w.awaitPlan("llm", "llm-3")
@@ -131,35 +134,35 @@ func TestSlotsAreAskedForAndGivenUp(t *testing.T) {
 
 func TestSlotsReturnToANewInventory(t *testing.T) {
 	w := newWorld(t, wholeCluster)
-	w.operate(operator.Options{Planner: firstFit})
+	w.operate(operator.Options{Planner: operation.FirstFit})
 	w.addNode("n1", 2)
-	placement := slottedPlacement("llm", 1, 1)
+	placement := w.slottedPlacement("llm", 1, 1)
 	placement.Spec.OnFailure = v1alpha1.FailureHold
 	w.place(placement)
 	w.awaitPlan("llm", "llm-1")
 	prefix := w.mesh("llm").Spec.SlotPrefix
-	w.awaitSlots(prefix, map[v1alpha1.DeviceID]int{deviceID(0): 0})
+	w.awaitSlots(prefix, map[v1alpha1.DeviceID]int{operation.DeviceID(0): 0})
 
-	w.must(w.Delete(t.Context(), w.inventory()))
-	w.must(w.Create(t.Context(), &v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
-	w.awaitSlots(prefix, map[v1alpha1.DeviceID]int{deviceID(0): 0})
+	w.Must(w.Delete(t.Context(), w.inventory()))
+	w.Must(w.Create(t.Context(), &v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
+	w.awaitSlots(prefix, map[v1alpha1.DeviceID]int{operation.DeviceID(0): 0})
 }
 
 // A slot that someone else wrote stays theirs: the operator says so and keeps the other devices.
 func TestSlotOfAnotherManager(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	w.addNode("n1", 2)
-	foreign := v1alpha1.Slot{Device: deviceID(0), Resource: "rankwright.dev/slot-mine"}
-	w.must(w.Apply(t.Context(), apply.AcceleratorInventory("n1").WithSpec(apply.AcceleratorInventorySpec().
+	foreign := v1alpha1.Slot{Device: operation.DeviceID(0), Resource: "rankwright.dev/slot-mine"}
+	w.Must(w.Apply(t.Context(), apply.AcceleratorInventory("n1").WithSpec(apply.AcceleratorInventorySpec().
 		WithSlots(apply.Slot().WithDevice(foreign.Device).WithResource(foreign.Resource))), client.FieldOwner("administrator")))
-	w.operate(operator.Options{Planner: firstFit})
-	w.place(slottedPlacement("llm", 2, 1))
+	w.operate(operator.Options{Planner: operation.FirstFit})
+	w.place(w.slottedPlacement("llm", 2, 1))
 	w.awaitPlan("llm", "llm-1")
-	want := []v1alpha1.Slot{foreign, {Device: deviceID(1), Resource: w.mesh("llm").Spec.SlotPrefix + "1"}}
-	w.eventually("the operator's slot is beside the other", func(context.Context) bool { return slices.Equal(w.inventory().Spec.Slots, want) })
-	w.eventually("an event tells of it", func(ctx context.Context) bool {
+	want := []v1alpha1.Slot{foreign, {Device: operation.DeviceID(1), Resource: w.mesh("llm").Spec.SlotPrefix + "1"}}
+	w.Eventually("the operator's slot is beside the other", func(context.Context) bool { return slices.Equal(w.inventory().Spec.Slots, want) })
+	w.Eventually("an event tells of it", func(ctx context.Context) bool {
 		var list eventsv1.EventList
-		w.must(w.List(ctx, &list))
+		w.Must(w.List(ctx, &list))
 		return slices.ContainsFunc(list.Items, func(e eventsv1.Event) bool {
 			return e.Reason == "SlotConflict" && e.Regarding.Name == "n1" && strings.Contains(e.Note, string(foreign.Device))
 		})

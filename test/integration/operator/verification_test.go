@@ -19,14 +19,15 @@ import (
 	"github.com/rankwright/rankwright/pkg/binding"
 	"github.com/rankwright/rankwright/pkg/launch"
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
+	"github.com/rankwright/rankwright/test/operation"
 )
 
 // verifiable is placement llm of four pods of a device each, whose mesh is to be verified.
 func (w world) verifiable(mode v1alpha1.VerificationMode) {
 	w.Helper()
-	w.must(client.IgnoreNotFound(w.Delete(w.Context(), keySecret())))
+	w.Must(client.IgnoreNotFound(w.Delete(w.Context(), keySecret())))
 	w.addNode("n1", 4)
-	p := placementOf("llm", 4, 1)
+	p := w.PlacementOf("llm", 4, 1)
 	p.Annotations = map[string]string{launch.AnnotationHosts: "llm-{pod}.llm", launch.AnnotationPodDevices: "1"}
 	p.Spec.Verification = &v1alpha1.Verification{Mode: mode, DeadlineSeconds: 60}
 	w.place(p)
@@ -50,11 +51,11 @@ func (w world) runVerifying(index int, began time.Time) *corev1.Pod {
 // setVerifier writes the state of a pod's verifying container as its kubelet does.
 func (w world) setVerifier(pod *corev1.Pod, began time.Time, state corev1.ContainerState) {
 	w.Helper()
-	w.must(w.Get(w.Context(), client.ObjectKeyFromObject(pod), pod))
+	w.Must(w.Get(w.Context(), client.ObjectKeyFromObject(pod), pod))
 	at := metav1.NewTime(began)
 	pod.Status.StartTime = &at
 	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: verification.Container, Image: "i", State: state}}
-	w.must(w.Status().Update(w.Context(), pod))
+	w.Must(w.Status().Update(w.Context(), pod))
 }
 
 // says ends a pod's verification with a message.
@@ -76,7 +77,7 @@ func (w world) awaitVerified(reason string) (*v1alpha1.DeviceMesh, *metav1.Condi
 	w.Helper()
 	mesh := &v1alpha1.DeviceMesh{}
 	var c *metav1.Condition
-	w.eventually("the mesh's verification says "+reason, func(ctx context.Context) bool {
+	w.Eventually("the mesh's verification says "+reason, func(ctx context.Context) bool {
 		if w.Get(ctx, client.ObjectKey{Namespace: testNamespace, Name: "llm"}, mesh) != nil {
 			return false
 		}
@@ -88,13 +89,13 @@ func (w world) awaitVerified(reason string) (*v1alpha1.DeviceMesh, *metav1.Condi
 
 func (w world) awaitTask(holds func(*verification.Task) bool) {
 	w.Helper()
-	w.eventually("the pods' task is as it should be", func(ctx context.Context) bool {
+	w.Eventually("the pods' task is as it should be", func(ctx context.Context) bool {
 		text, there := w.files(ctx).Data[verification.File(0)]
 		if !there {
 			return false
 		}
 		task, err := verification.ParseTask([]byte(text))
-		w.must(err)
+		w.Must(err)
 		return holds(task)
 	})
 }
@@ -102,9 +103,9 @@ func (w world) awaitTask(holds func(*verification.Task) bool) {
 func (w world) operateCounting() *prometheus.Registry {
 	w.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", w.operatorKubeconfig())
-	w.must(err)
+	w.Must(err)
 	registry := prometheus.NewRegistry()
-	w.operateAs(config, operator.Options{Planner: firstFit, Registry: registry})
+	w.RunOperator(config, operator.Options{Planner: operation.FirstFit, Registry: registry})
 	return registry
 }
 
@@ -116,7 +117,7 @@ func TestMeshIsVerifiedByItsPods(t *testing.T) {
 		return task.Require && !task.Concluded && task.DeadlineSeconds == 60 && len(task.Pods) == 4 && task.Pods[3].Address() == "llm-3.llm:28765"
 	})
 	secret := keySecret()
-	w.eventually("the mesh has a key", func(ctx context.Context) bool { return w.Get(ctx, client.ObjectKeyFromObject(secret), secret) == nil })
+	w.Eventually("the mesh has a key", func(ctx context.Context) bool { return w.Get(ctx, client.ObjectKeyFromObject(secret), secret) == nil })
 	if len(secret.Data[verification.KeyFile]) != 32 || !metav1.IsControlledBy(secret, w.mesh("llm")) || secret.Immutable == nil || !*secret.Immutable {
 		t.Errorf("secret of %v with %d keys", secret.OwnerReferences, len(secret.Data))
 	}
@@ -150,11 +151,11 @@ func TestMeshIsVerifiedByItsPods(t *testing.T) {
 
 	// Who asks for no verification any more has none in the status either.
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { s.Verification.Mode = v1alpha1.VerificationOff })
-	w.eventually("nothing is said of a verification", func(ctx context.Context) bool {
-		w.must(w.Get(ctx, client.ObjectKeyFromObject(mesh), mesh))
+	w.Eventually("nothing is said of a verification", func(ctx context.Context) bool {
+		w.Must(w.Get(ctx, client.ObjectKeyFromObject(mesh), mesh))
 		return meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionVerified) == nil && len(mesh.Status.Verified) == 0
 	})
-	w.eventually("the task is gone", func(ctx context.Context) bool {
+	w.Eventually("the task is gone", func(ctx context.Context) bool {
 		_, there := w.files(ctx).Data[verification.File(0)]
 		return !there
 	})
@@ -163,9 +164,9 @@ func TestMeshIsVerifiedByItsPods(t *testing.T) {
 // awaitMetric waits until the only series of a metric has a value.
 func (w world) awaitMetric(registry *prometheus.Registry, name string, want float64) {
 	w.Helper()
-	w.eventually(fmt.Sprintf("%s is %v", name, want), func(context.Context) bool {
+	w.Eventually(fmt.Sprintf("%s is %v", name, want), func(context.Context) bool {
 		families, err := registry.Gather()
-		w.must(err)
+		w.Must(err)
 		for _, f := range families {
 			if f.GetName() == name && len(f.GetMetric()) == 1 && f.GetMetric()[0].GetGauge().GetValue() == want {
 				return true
@@ -192,7 +193,7 @@ func TestBrokenAndSlowLinksAreNamed(t *testing.T) {
 		t.Fatalf("condition %+v, findings %+v", c, mesh.Status.Findings)
 	}
 	broken, slow := mesh.Status.Findings[0], mesh.Status.Findings[1]
-	if broken.Pod.Name != "llm-1" || broken.Peer.Name != "llm-2" || broken.Pod.Node != "n1" || broken.Peer.FirstRank != 2 || broken.Pod.Devices[0] != deviceID(1) {
+	if broken.Pod.Name != "llm-1" || broken.Peer.Name != "llm-2" || broken.Pod.Node != "n1" || broken.Peer.FirstRank != 2 || broken.Pod.Devices[0] != operation.DeviceID(1) {
 		t.Errorf("finding %+v, want the link of pods 1 and 2 with node, rank and device", broken)
 	}
 	if slow.Reason != v1alpha1.FindingLinkSlow || slow.Pod.Index != 0 || slow.Peer.Index != 3 || slow.MBps != 12 || slow.ExpectedMBps != 900 {
@@ -214,7 +215,7 @@ func TestMissingPodsAreNamedAtTheDeadline(t *testing.T) {
 	w.runVerifying(2, began)
 	w.awaitVerified(verification.ReasonPodsMissing)
 	const want = "PodMissing 2 llm-2, PodMissing 3 , ReportInvalid 1 llm-1"
-	w.eventually("the findings are "+want, func(context.Context) bool {
+	w.Eventually("the findings are "+want, func(context.Context) bool {
 		var found []string
 		for _, f := range w.mesh("llm").Status.Findings {
 			found = append(found, fmt.Sprintf("%s %d %s", f.Reason, f.Pod.Index, f.Pod.Name))
@@ -255,13 +256,13 @@ func TestVerificationOfAPlacementIsChecked(t *testing.T) {
 		"spec.verification.deadlineSeconds":     {DeadlineSeconds: 5},
 		"spec.verification.minimumSharePercent": {MinimumSharePercent: ptr(int32(101))},
 	} {
-		p := placementOf("llm", 1, 1)
+		p := w.PlacementOf("llm", 1, 1)
 		p.Spec.Verification = v
 		if err := w.Create(t.Context(), p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want an error of %s", v, err, want)
 		}
 	}
-	p := placementOf("llm", 1, 1)
+	p := w.PlacementOf("llm", 1, 1)
 	p.Spec.Verification = &v1alpha1.Verification{}
 	got := w.place(p).Spec.Verification
 	if got.Mode != v1alpha1.VerificationReport || got.DeadlineSeconds != 300 || *got.MinimumSharePercent != 25 {

@@ -1,0 +1,36 @@
+// Package relation says which objects another one concerns, for the watches and indexes of controllers.
+package relation
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// PlacementOf asks for the placement whose label an object has. Its mesh has the same name.
+func PlacementOf(_ context.Context, object client.Object) []reconcile.Request {
+	name := object.GetLabels()[v1alpha1.LabelPlacement]
+	if name == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: name}}}
+}
+
+// NodesOf are the nodes of a plan in order of name; an object of another kind has none.
+func NodesOf(object client.Object) []string {
+	plan, isPlan := object.(*v1alpha1.ShardingPlan)
+	if !isPlan {
+		return nil
+	}
+	var nodes []string
+	for _, row := range plan.Spec.Nodes {
+		nodes = append(nodes, row.Node)
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
+}

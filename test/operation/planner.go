@@ -1,0 +1,89 @@
+package operation
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/placement"
+	"github.com/rankwright/rankwright/pkg/plan"
+)
+
+// SmallArchitecture is valid and means nothing.
+func SmallArchitecture() v1alpha1.Architecture {
+	return v1alpha1.Architecture{
+		Layers: 4, HiddenSize: 256, VocabSize: 1000,
+		Attention: v1alpha1.Attention{Heads: 4, KVHeads: 4, HeadDim: 64},
+		MLP:       v1alpha1.MLP{IntermediateSize: 1024},
+	}
+}
+
+// PlacementOf asks for copies of a small model on so many devices each.
+func (w *World) PlacementOf(name string, tensor, copies int32) *v1alpha1.ModelPlacement {
+	architecture := SmallArchitecture()
+	return &v1alpha1.ModelPlacement{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Home, Name: name},
+		Spec: v1alpha1.ModelPlacementSpec{
+			Model:       v1alpha1.ModelSource{Architecture: &architecture},
+			Workload:    v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: 128}},
+			Parallelism: &v1alpha1.Parallelism{Tensor: &tensor},
+			Replicas:    &copies,
+		},
+	}
+}
+
+// TensorPlan is a plan of one tensor group of a small model, on no devices yet.
+func TensorPlan(placement string, revision int64, tensor int) *v1alpha1.ShardingPlanSpec {
+	return &v1alpha1.ShardingPlanSpec{
+		Placement: v1alpha1.PlacementRef{Name: placement}, Revision: revision,
+		Model:        v1alpha1.PlannedModel{Name: "small", Parameters: 1_000_000, Architecture: SmallArchitecture()},
+		Quantization: v1alpha1.BF16, KVCacheType: v1alpha1.BF16, Engine: v1alpha1.EngineVLLM,
+		Strategy: v1alpha1.Strategy{
+			Name: v1alpha1.StrategyTensorParallel, Summary: fmt.Sprintf("TP%d", tensor),
+			Tensor: int32(tensor), Pipeline: 1, Data: 1, Expert: 1, Context: 1, Replicas: 1,
+		},
+		Stages:      []v1alpha1.Stage{{LastLayer: 3}},
+		Totals:      v1alpha1.PlanTotals{Devices: int32(tensor), Nodes: 1, Memory: "1 MiB"},
+		Enforcement: v1alpha1.EnforcementAdvisory,
+	}
+}
+
+// FirstFit gives each copy the first free devices of one node, as many as spec.parallelism.tensor says. It stands for the
+// planner where a test is about who gets devices and when, not about which.
+func FirstFit(cluster *plan.Cluster, request plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
+	tensor := 1
+	if p := request.Placement.Spec.Parallelism; p != nil && p.Tensor != nil {
+		tensor = int(*p.Tensor)
+	}
+	copies := int(*request.Placement.Spec.Replicas)
+	spec := TensorPlan(request.Placement.Name, 1, tensor)
+	spec.Strategy.Replicas = int32(copies)
+	spec.Model.Name, spec.Model.Architecture = request.Model.Name, request.Model.Architecture
+	spec.Enforcement = request.Placement.Spec.Enforcement
+	used := map[string]bool{}
+	total := 0
+	byNode := map[string][]v1alpha1.DeviceID{}
+	for _, d := range cluster.Free() {
+		byNode[d.Node] = append(byNode[d.Node], d.Device)
+		total++
+	}
+	for _, name := range slices.Sorted(maps.Keys(byNode)) {
+		for free := byNode[name]; len(free) >= tensor && len(spec.Nodes) < copies; free = free[tensor:] {
+			spec.Nodes = append(spec.Nodes, v1alpha1.PlanRow{Node: name, Replica: int32(len(spec.Nodes)), Devices: free[:tensor]})
+			used[name] = true
+		}
+	}
+	if len(spec.Nodes) < copies {
+		return nil, &plan.Unplaceable{
+			Reason: plan.ReasonTooFewDevices, Message: fmt.Sprintf("%d copies of %d devices do not fit in %d free devices.", copies, tensor, total),
+			Shortfall: v1alpha1.Shortfall{FreeDevices: int32(total)},
+		}
+	}
+	spec.Totals = v1alpha1.PlanTotals{Devices: int32(tensor * copies), Nodes: int32(len(used)), Memory: "1 MiB"}
+	return spec, nil
+}
+
+var _ placement.Planner = FirstFit
