@@ -31,7 +31,7 @@ func (w *world) addClaimedNode(name string, devices int) {
 		Devices: []resourcev1.Device{{Name: "bare"}},
 	}}
 	inventory := &v1alpha1.AcceleratorInventory{}
-	w.must(w.Get(w.Context(), client.ObjectKey{Name: name}, inventory))
+	w.Must(w.Get(w.Context(), client.ObjectKey{Name: name}, inventory))
 	for i := devices - 1; i >= 0; i-- {
 		uuid := fmt.Sprintf("GPU-%s-%d", name, i)
 		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{
@@ -41,11 +41,11 @@ func (w *world) addClaimedNode(name string, devices int) {
 		d.Service = &v1alpha1.DeviceService{Server: v1alpha1.ServedByDRA, Resource: driver}
 		d.ClaimAttribute = &v1alpha1.ClaimAttribute{Name: driver + "/uuid", String: &uuid}
 	}
-	w.must(w.Status().Update(w.Context(), inventory))
-	w.must(w.Create(w.Context(), slice))
+	w.Must(w.Status().Update(w.Context(), inventory))
+	w.Must(w.Create(w.Context(), slice))
 	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.ClaimClass}}
-	w.must(client.IgnoreAlreadyExists(w.Create(w.Context(), class)))
-	w.Cleanup(func() { w.must(client.IgnoreNotFound(w.Delete(context.WithoutCancel(w.Context()), slice))) })
+	w.Must(client.IgnoreAlreadyExists(w.Create(w.Context(), class)))
+	w.Cleanup(func() { w.Must(client.IgnoreNotFound(w.Delete(context.WithoutCancel(w.Context()), slice))) })
 }
 
 // allocations writes which devices the scheduler gave to the claim of each pod, by the pod's index.
@@ -57,7 +57,7 @@ func (w *world) allocations(pods map[string]*corev1.Pod) map[string]string {
 			w.Fatalf("claims of pod %s: %v", pod.Name, pod.Spec.ResourceClaims)
 		}
 		claim := &resourcev1.ResourceClaim{}
-		w.must(w.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: *pod.Spec.ResourceClaims[0].ResourceClaimName}, claim))
+		w.Must(w.Get(w.Context(), client.ObjectKey{Namespace: w.Home, Name: *pod.Spec.ResourceClaims[0].ResourceClaimName}, claim))
 		var results []string
 		if claim.Status.Allocation != nil {
 			for _, r := range claim.Status.Allocation.Devices.Results {
@@ -72,8 +72,8 @@ func (w *world) allocations(pods map[string]*corev1.Pod) map[string]string {
 func (w *world) awaitCondition(of *v1alpha1.DeviceMesh, status metav1.ConditionStatus, reason string) string {
 	w.Helper()
 	var condition *metav1.Condition
-	w.eventually(fmt.Sprintf("condition %s is %s: %s", v1alpha1.ConditionClaimed, status, reason), func(ctx context.Context) bool {
-		w.must(w.Get(ctx, client.ObjectKeyFromObject(of), of))
+	w.Eventually(fmt.Sprintf("condition %s is %s: %s", v1alpha1.ConditionClaimed, status, reason), func(ctx context.Context) bool {
+		w.Must(w.Get(ctx, client.ObjectKeyFromObject(of), of))
 		condition = meta.FindStatusCondition(of.Status.Conditions, v1alpha1.ConditionClaimed)
 		return condition != nil && condition.Status == status && condition.Reason == reason
 	})
@@ -86,7 +86,7 @@ func TestPodsGetThePlannedDevicesByClaims(t *testing.T) {
 	w.addClaimedNode("a", 4)
 	w.addClaimedNode("b", 2)
 	placement := w.placement("llm", 3, v1alpha1.EnforcementClaim)
-	w.must(w.Create(t.Context(), placement))
+	w.Must(w.Create(t.Context(), placement))
 	mesh := w.awaitPlan("llm-1")
 	w.awaitCondition(mesh, metav1.ConditionTrue, "ClaimsMade")
 	w.runStatefulSet(3)
@@ -103,7 +103,7 @@ func TestPodsGetThePlannedDevicesByClaims(t *testing.T) {
 		}
 	}
 	killed := pods["1"]
-	w.must(w.Delete(t.Context(), killed, client.GracePeriodSeconds(0)))
+	w.Must(w.Delete(t.Context(), killed, client.GracePeriodSeconds(0)))
 	again := w.awaitPods(3, "scheduled, one anew", func(p *corev1.Pod) bool { return scheduled(p) && p.UID != killed.UID })
 	if diff := cmp.Diff(want, w.allocations(again)); diff != "" {
 		t.Errorf("claims of a pod that came back (-want +got):\n%s", diff)
@@ -114,45 +114,45 @@ func TestClaimsFollowTheirPlan(t *testing.T) {
 	w := newWorld(t, "reclaimed")
 	w.operate(nil)
 	w.addClaimedNode("a", 4)
-	w.must(w.Create(t.Context(), w.placement("llm", 1, v1alpha1.EnforcementClaim)))
+	w.Must(w.Create(t.Context(), w.placement("llm", 1, v1alpha1.EnforcementClaim)))
 	w.awaitCondition(w.awaitPlan("llm-1"), metav1.ConditionTrue, "ClaimsMade")
 	claim := func(name string) *resourcev1.ResourceClaim {
 		found := &resourcev1.ResourceClaim{}
-		err := w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, found)
+		err := w.Get(t.Context(), client.ObjectKey{Namespace: w.Home, Name: name}, found)
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		w.must(err)
+		w.Must(err)
 		return found
 	}
 	first := claim("llm-1-0")
-	w.must(w.Delete(t.Context(), first))
-	w.eventually("a claim that was deleted is made again", func(context.Context) bool {
+	w.Must(w.Delete(t.Context(), first))
+	w.Eventually("a claim that was deleted is made again", func(context.Context) bool {
 		again := claim("llm-1-0")
 		return again != nil && again.UID != first.UID
 	})
 	two := int32(2)
-	w.eventually("the placement is edited", func(ctx context.Context) bool {
+	w.Eventually("the placement is edited", func(ctx context.Context) bool {
 		p := &v1alpha1.ModelPlacement{}
-		w.must(w.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "llm"}, p))
+		w.Must(w.Get(ctx, client.ObjectKey{Namespace: w.Home, Name: "llm"}, p))
 		p.Spec.Replicas = &two
 		return w.Update(ctx, p) == nil
 	})
 	mesh := w.awaitPlan("llm-2")
 	w.awaitCondition(mesh, metav1.ConditionTrue, "ClaimsMade")
-	w.eventually("only the claims of the new plan are left", func(context.Context) bool {
+	w.Eventually("only the claims of the new plan are left", func(context.Context) bool {
 		return claim("llm-1-0") == nil && claim("llm-2-0") != nil && claim("llm-2-1") != nil
 	})
-	placement := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "llm"}}
-	w.must(w.Delete(t.Context(), placement))
-	w.eventually("claims go with their placement", func(context.Context) bool { return claim("llm-2-0") == nil && claim("llm-2-1") == nil })
+	placement := &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Namespace: w.Home, Name: "llm"}}
+	w.Must(w.Delete(t.Context(), placement))
+	w.Eventually("claims go with their placement", func(context.Context) bool { return claim("llm-2-0") == nil && claim("llm-2-1") == nil })
 }
 
 func TestDeviceThatNoDriverServesIsNamed(t *testing.T) {
 	w := newWorld(t, "unclaimed")
 	w.operate(nil)
 	w.addNode("a", 2)
-	w.must(w.Create(t.Context(), w.placement("llm", 1, v1alpha1.EnforcementClaim)))
+	w.Must(w.Create(t.Context(), w.placement("llm", 1, v1alpha1.EnforcementClaim)))
 	message := w.awaitCondition(w.awaitPlan("llm-1"), metav1.ConditionFalse, binding.ReasonDeviceUnclaimed)
 	for _, part := range []string{"device nvidia-0000:00:00.0 of node a", "claimAttribute", "Slot or Advisory"} {
 		if !strings.Contains(message, part) {
