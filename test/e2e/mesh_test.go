@@ -89,12 +89,20 @@ func sumOf(ranks ...int) string {
 // nodes, and installs the chart.
 func (s *site) spread(t *testing.T) {
 	t.Helper()
+	s.spreadAs(t, func(node string, devices int64) {
+		s.awaitNode(t, node, func(n *corev1.Node) bool { return offered(n, served[0].resource) == devices })
+	})
+}
+
+// spreadAs is spread where the chart has further values, by which pods get so many devices of a node in another way.
+func (s *site) spreadAs(t *testing.T, offers func(node string, devices int64), set ...string) {
+	t.Helper()
 	s.play(t, "nvidia-h100-8")
-	s.install(t)
-	of := served[0]
+	s.install(t, set...)
+	all := served[0].count
 	for _, node := range s.Nodes {
-		s.awaitNode(t, node.Name, func(n *corev1.Node) bool { return offered(n, of.resource) == of.count })
-		inventory := s.awaitInventory(t, node.Name, func(i *v1alpha1.AcceleratorInventory) bool { return int64(len(i.Status.Devices)) == of.count })
+		offers(node.Name, all)
+		inventory := s.awaitInventory(t, node.Name, func(i *v1alpha1.AcceleratorInventory) bool { return int64(len(i.Status.Devices)) == all })
 		var surplus []v1alpha1.DeviceID
 		for i := range inventory.Status.Devices[perNode:] {
 			surplus = append(surplus, inventory.Status.Devices[perNode+i].ID)
@@ -103,7 +111,7 @@ func (s *site) spread(t *testing.T) {
 		t.Cleanup(func() { s.uncordon(t, node.Name) })
 	}
 	for _, node := range s.Nodes {
-		s.awaitNode(t, node.Name, func(n *corev1.Node) bool { return offered(n, of.resource) == perNode })
+		offers(node.Name, perNode)
 	}
 }
 

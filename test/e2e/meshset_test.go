@@ -21,8 +21,8 @@ import (
 
 var statefulSets = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}
 
-// steady is a StatefulSet on a placement whose devices are kept for its pods.
-const steady = sixRanks + `  enforcement: Slot
+// steady is a StatefulSet on a placement whose devices are kept for its pods by an ENFORCEMENT.
+const steady = sixRanks + `  enforcement: ENFORCEMENT
 ---
 apiVersion: apps/v1
 kind: StatefulSet
@@ -42,7 +42,7 @@ spec:
 func TestMeshStatefulSetKeepsItsRanks(t *testing.T) {
 	s := on(t)
 	s.spread(t)
-	s.applyText(t, steady, "NAME", "steady", "COMMAND", "hold")
+	s.applyText(t, steady, "NAME", "steady", "COMMAND", "hold", "ENFORCEMENT", string(v1alpha1.EnforcementSlot))
 	s.awaitPlan(t, "steady", "steady-1")
 	before := s.awaitRanks(t, "steady", nil)
 

@@ -1,0 +1,95 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/binding"
+)
+
+// byClaims has the agents serve the devices of the nodes' hosts by dynamic resource allocation.
+var byClaims = []string{"vendors.nvidia.through=DRA", "vendors.nvidia.injection=CDI"}
+
+// Pods get the planned devices by the claims that the operator makes, each its own, again after one was killed and in a new
+// plan; the inventories say who holds which; and the claims go with the placement.
+func TestMeshByClaims(t *testing.T) {
+	s := on(t)
+	s.spreadAs(t, func(node string, devices int64) { s.awaitSliced(t, node, int(devices)) }, byClaims...)
+	s.applyText(t, steady, "NAME", "claimed", "COMMAND", "hold", "ENFORCEMENT", string(v1alpha1.EnforcementClaim))
+	s.awaitPlan(t, "claimed", "claimed-1")
+	s.awaitMesh(t, "claimed", func(m *v1alpha1.DeviceMesh) bool {
+		return meta.IsStatusConditionTrue(m.Status.Conditions, v1alpha1.ConditionClaimed)
+	})
+	before := s.awaitRanks(t, "claimed", nil)
+	s.checkClaims(t, before)
+
+	const killed = 3
+	began := time.Now()
+	s.kill(t, before[killed])
+	after := s.awaitRanks(t, "claimed", map[types.UID]bool{before[killed].UID: true})
+	step("a killed pod was back on its claimed device after %.1f s", time.Since(began).Seconds())
+	s.checkClaims(t, after)
+
+	old := map[types.UID]bool{}
+	for _, pod := range after {
+		old[pod.UID] = true
+	}
+	s.change(t, placements, "claimed", `{"spec":{"parallelism":{"tensor":1,"data":6}}}`)
+	s.awaitPlan(t, "claimed", "claimed-2")
+	s.checkClaims(t, s.awaitRanks(t, "claimed", old))
+	for index := range ranks {
+		poll(t, "the claims of the old plan are gone", func(ctx context.Context) (bool, error) {
+			_, err := s.clients.ResourceV1().ResourceClaims(metav1.NamespaceDefault).Get(ctx, binding.ClaimName("claimed-1", index), metav1.GetOptions{})
+			return apierrors.IsNotFound(err), nil
+		})
+	}
+}
+
+// awaitSliced waits until the DRA driver of a node offers so many devices.
+func (s *site) awaitSliced(t *testing.T, node string, devices int) {
+	t.Helper()
+	of := metav1.ListOptions{FieldSelector: resourcev1.ResourceSliceSelectorNodeName + "=" + node}
+	poll(t, fmt.Sprintf("%d devices of %s are in ResourceSlices", devices, node), func(ctx context.Context) (bool, error) {
+		list, err := s.clients.ResourceV1().ResourceSlices().List(ctx, of)
+		if err != nil {
+			return false, err
+		}
+		count := 0
+		for i := range list.Items {
+			count += len(list.Items[i].Spec.Devices)
+		}
+		return count == devices, nil
+	})
+}
+
+// checkClaims holds the claims of pods to what their inventories say that they hold. What they see is checked before.
+func (s *site) checkClaims(t *testing.T, pods []*corev1.Pod) {
+	t.Helper()
+	for index, pod := range pods {
+		name := binding.ClaimName(pod.Labels[v1alpha1.LabelPlan], index)
+		claim, err := s.clients.ResourceV1().ResourceClaims(pod.Namespace).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if claim.Status.Allocation == nil || len(claim.Status.Allocation.Devices.Results) != 1 || claim.Status.Allocation.Devices.Results[0].Pool != pod.Spec.NodeName {
+			t.Errorf("claim %s of pod %s on %s: %s", name, pod.Name, pod.Spec.NodeName, describe(claim.Status))
+		}
+		planned := v1alpha1.DeviceID(pod.Annotations[binding.AnnotationDevices])
+		s.awaitInventory(t, pod.Spec.NodeName, func(i *v1alpha1.AcceleratorInventory) bool {
+			held := heldBy(i, pod)
+			return len(held) == 1 && held[0] == planned
+		})
+	}
+}
