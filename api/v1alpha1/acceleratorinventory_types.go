@@ -45,12 +45,12 @@ type AcceleratorInventorySpec struct {
 	Slots []Slot `json:"slots,omitempty"`
 }
 
-// Slot keeps a device for the pod that asks for the slot's own resource: the device leaves the resource that it shares
-// with others of its kind.
+// Slot keeps a device for the pod of its rank. Where pods get devices by extended resources, it leaves the one that it shares
+// with others of its kind for one of its own. Where they get them by claims, it has a taint that no other claim tolerates.
 type Slot struct {
 	// The device.
 	Device DeviceID `json:"device"`
-	// Extended resource of this one device (`rankwright.dev/slot-7f3a9c21-0`).
+	// Extended resource of this one device, or key of its taint (`rankwright.dev/slot-7f3a9c21-0`).
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^rankwright\.dev/slot-[a-z0-9]([a-z0-9-]*[a-z0-9])?$`

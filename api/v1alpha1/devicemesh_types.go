@@ -70,7 +70,7 @@ type DeviceMeshSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Library string `json:"library,omitempty"`
-	// Set where the plan's enforcement is Slot: each device is offered as one of the extended resource slotPrefix followed by
+	// Set where the plan's enforcement is Slot or Claim: each device is offered by the extended resource, or has the taint, slotPrefix followed by
 	// the ranks of all copies before its own + its rank (`rankwright.dev/slot-7f3a9c21-` and 0 for the first rank of the
 	// first copy); where all copies have one shape this is copy x worldSize + rank.
 	// +optional

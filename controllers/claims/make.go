@@ -32,7 +32,7 @@ func (r *Reconciler) make(ctx context.Context, mesh *v1alpha1.DeviceMesh, wanted
 			}
 		case err != nil:
 			return fmt.Errorf("read ResourceClaim %s: %w", claim.Name, err)
-		case metav1.IsControlledBy(found, mesh) && found.DeletionTimestamp.IsZero() && equality.Semantic.DeepEqual(found.Spec, claim.Spec):
+		case metav1.IsControlledBy(found, mesh) && found.DeletionTimestamp.IsZero() && same(&found.Spec, &claim.Spec):
 		case !ours(found):
 			taken = append(taken, claim.Name)
 		default:
@@ -56,6 +56,20 @@ func (r *Reconciler) make(ctx context.Context, mesh *v1alpha1.DeviceMesh, wanted
 		return condition.Write(ctx, mesh, metav1.ConditionTrue, "ClaimsMade",
 			fmt.Sprintf("%s, %s to %s, select the devices of the plan.", v1alpha1.Counted(len(wanted), "ResourceClaim"), wanted[0].Name, wanted[len(wanted)-1].Name))
 	}
+}
+
+// same says whether a claim is as it was made. API servers before Kubernetes 1.36 drop tolerations.
+func same(found, made *resourcev1.ResourceClaimSpec) bool {
+	if len(found.Devices.Requests) != len(made.Devices.Requests) {
+		return false
+	}
+	made = made.DeepCopy()
+	for i := range made.Devices.Requests {
+		if exactly := found.Devices.Requests[i].Exactly; exactly != nil && len(exactly.Tolerations) == 0 {
+			made.Devices.Requests[i].Exactly.Tolerations = nil
+		}
+	}
+	return equality.Semantic.DeepEqual(found, made)
 }
 
 func (r *Reconciler) create(ctx context.Context, mesh *v1alpha1.DeviceMesh, claim *resourcev1.ResourceClaim) error {

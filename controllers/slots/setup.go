@@ -47,7 +47,7 @@ func (r *Reconciler) Setup(ctx context.Context, mgr manager.Manager) error {
 // nodesOfPlan are the nodes of a plan that has slots.
 func nodesOfPlan(object client.Object) []string {
 	plan, isPlan := object.(*v1alpha1.ShardingPlan)
-	if !isPlan || plan.Spec.Enforcement != v1alpha1.EnforcementSlot {
+	if !isPlan || !keeps(plan) {
 		return nil
 	}
 	return relation.NodesOf(plan)

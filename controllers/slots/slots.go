@@ -1,6 +1,6 @@
-// Package slots keeps the devices of plans whose enforcement is Slot for their pods: it names a resource for each in
-// spec.slots of the node's inventory, by which the node agent offers the device alone. docs/slots.md says how pods use
-// them.
+// Package slots keeps the devices of plans whose enforcement is Slot or Claim for their pods: it names a slot for each in
+// spec.slots of the node's inventory, by which the node agent offers the device alone. docs/slots.md and docs/claims.md say
+// how pods use them.
 package slots
 
 import (
@@ -18,10 +18,15 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
-// Prefix of the extended resources of a plan's slots; a number follows it. It is empty where the plan has no slots.
-// Another plan has another prefix, even if it has the name of one that is gone.
+// keeps says whether the plan's devices are offered to its pods alone.
+func keeps(plan *v1alpha1.ShardingPlan) bool {
+	return plan.Spec.Enforcement == v1alpha1.EnforcementSlot || plan.Spec.Enforcement == v1alpha1.EnforcementClaim
+}
+
+// Prefix of the names of a plan's slots; a number follows it. It is empty where the plan has no slots. Another plan has
+// another prefix, even if it has the name of one that is gone.
 func Prefix(plan *v1alpha1.ShardingPlan) string {
-	if plan.Spec.Enforcement != v1alpha1.EnforcementSlot {
+	if !keeps(plan) {
 		return ""
 	}
 	const digits = 8
@@ -31,7 +36,7 @@ func Prefix(plan *v1alpha1.ShardingPlan) string {
 
 // inForce says whether the plan's devices are to be kept.
 func inForce(plan *v1alpha1.ShardingPlan) bool {
-	return plan.Spec.Enforcement == v1alpha1.EnforcementSlot && ledger.Active(plan) && plan.DeletionTimestamp.IsZero()
+	return keeps(plan) && ledger.Active(plan) && plan.DeletionTimestamp.IsZero()
 }
 
 // ofPlan returns a plan's slots on a node. The number of a slot counts the ranks of all copies.

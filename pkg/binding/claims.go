@@ -21,7 +21,7 @@ type Claimable struct {
 }
 
 // Claims returns the ResourceClaims of a mesh's places, in order of index: a request for each rank, named after it, that
-// selects the rank's device. The node is not in it, since the pod is bound to it. devices is the size of a pod, 0 for all
+// selects the rank's device and tolerates the taint that keeps it for this rank. The node is not in it, since the pod is bound to it. devices is the size of a pod, 0 for all
 // that a copy has on a node. claimable finds a device; the error is a Refusal that names one which it does not find.
 func Claims(plan string, mesh *v1alpha1.DeviceMesh, devices int, claimable func(node string, device v1alpha1.DeviceID) (Claimable, bool)) ([]resourcev1.ResourceClaim, error) {
 	places, err := placesOf(&mesh.Spec, devices)
@@ -30,7 +30,7 @@ func Claims(plan string, mesh *v1alpha1.DeviceMesh, devices int, claimable func(
 	}
 	claims := make([]resourcev1.ResourceClaim, len(places))
 	for i := range places {
-		requests, err := requestsOf(&places[i], claimable)
+		requests, err := requestsOf(&mesh.Spec, &places[i], claimable)
 		if err != nil {
 			return nil, err
 		}
@@ -44,10 +44,11 @@ func Claims(plan string, mesh *v1alpha1.DeviceMesh, devices int, claimable func(
 	return claims, nil
 }
 
-func requestsOf(place *launch.Pod, find func(string, v1alpha1.DeviceID) (Claimable, bool)) ([]resourcev1.DeviceRequest, error) {
+func requestsOf(mesh *v1alpha1.DeviceMeshSpec, place *launch.Pod, find func(string, v1alpha1.DeviceID) (Claimable, bool)) ([]resourcev1.DeviceRequest, error) {
 	if err := claimable(place); err != nil {
 		return nil, err
 	}
+	before := int(mesh.RanksBefore(int32(place.Copy)))
 	requests := make([]resourcev1.DeviceRequest, len(place.Devices))
 	for i, device := range place.Devices {
 		found, is := find(place.Node, device)
@@ -59,7 +60,8 @@ func requestsOf(place *launch.Pod, find func(string, v1alpha1.DeviceID) (Claimab
 			Name: "rank-" + strconv.Itoa(place.Ranks[i]),
 			Exactly: &resourcev1.ExactDeviceRequest{
 				DeviceClassName: v1alpha1.ClaimClass, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1,
-				Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: found.expression()}}},
+				Selectors:   []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: found.expression()}}},
+				Tolerations: []resourcev1.DeviceToleration{{Key: slotName(mesh, before+place.Ranks[i]), Operator: resourcev1.DeviceTolerationOpExists, Effect: resourcev1.DeviceTaintEffectNoSchedule}},
 			},
 		}
 	}

@@ -141,6 +141,11 @@ func TestClaimsSelectTheDevicesOfEachPlace(t *testing.T) {
 			for _, request := range claim.Spec.Devices.Requests {
 				got[request.Name] = request.Exactly.Selectors[0].CEL.Expression
 			}
+			// The second copy of four ranks has the slots from 4 on.
+			last := claims[len(claims)-1].Spec.Devices.Requests
+			if key := last[len(last)-1].Exactly.Tolerations[0].Key; key != "rankwright.dev/slot-12345678-7" {
+				t.Errorf("the last rank tolerates %s", key)
+			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}

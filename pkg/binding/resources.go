@@ -1,9 +1,9 @@
 package binding
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,7 +38,7 @@ func (o *Offer) asks(place *launch.Pod) (*asked, error) {
 	case v1alpha1.EnforcementSlot:
 		before := int(o.Mesh.Spec.RanksBefore(int32(place.Copy)))
 		for _, rank := range place.Ranks {
-			a.resources[corev1.ResourceName(fmt.Sprintf("%s%d", o.Mesh.Spec.SlotPrefix, before+rank))] = 1
+			a.resources[corev1.ResourceName(slotName(&o.Mesh.Spec, before+rank))] = 1
 		}
 	case v1alpha1.EnforcementAdvisory:
 		for _, device := range place.Devices {
@@ -52,6 +52,11 @@ func (o *Offer) asks(place *launch.Pod) (*asked, error) {
 		return nil, refuse(ReasonEnforcementUnknown, "enforcement %s of plan %s: pods are bound under Claim, Slot and Advisory", enforcement, o.Plan.Name)
 	}
 	return a, nil
+}
+
+// slotName is the slot of a rank, which is counted through all copies.
+func slotName(mesh *v1alpha1.DeviceMeshSpec, rank int) string {
+	return mesh.SlotPrefix + strconv.Itoa(rank)
 }
 
 // demand makes a container ask for a place's devices. What the pod asks for already has to agree.

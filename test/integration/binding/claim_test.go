@@ -3,6 +3,7 @@ package binding
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,6 +108,65 @@ func TestPodsGetThePlannedDevicesByClaims(t *testing.T) {
 	again := w.awaitPods(3, "scheduled, one anew", func(p *corev1.Pod) bool { return scheduled(p) && p.UID != killed.UID })
 	if diff := cmp.Diff(want, w.allocations(again)); diff != "" {
 		t.Errorf("claims of a pod that came back (-want +got):\n%s", diff)
+	}
+}
+
+// keep gives the devices of a node the taints of their slots, as the node agent's driver does. The plan's devices then come
+// first, so that a scheduler without regard for taints takes one of them.
+func (w *world) keep(node string) {
+	w.Helper()
+	inventory, slice := &v1alpha1.AcceleratorInventory{}, &resourcev1.ResourceSlice{}
+	w.Must(w.Get(w.Context(), client.ObjectKey{Name: node}, inventory))
+	w.Must(w.Get(w.Context(), client.ObjectKey{Name: node + "-" + driver}, slice))
+	slices.Reverse(slice.Spec.Devices)
+	for i := range slice.Spec.Devices {
+		for _, slot := range inventory.Spec.Slots {
+			if slice.Spec.Devices[i].Name == "gpu-"+strings.TrimPrefix(string(slot.Device[:len("nvidia-0000:00")]), "nvidia-0000:0") {
+				slice.Spec.Devices[i].Taints = []resourcev1.DeviceTaint{{Key: slot.Resource, Effect: resourcev1.DeviceTaintEffectNoSchedule}}
+			}
+		}
+	}
+	w.Must(w.Update(w.Context(), slice))
+}
+
+// A claim of somebody else that would do with any device gets none that a plan has, even before the plan's own pods are there.
+func TestDevicesOfAPlanAreKeptFromOtherClaims(t *testing.T) {
+	w := newWorld(t, "kept")
+	w.operate(nil)
+	w.addClaimedNode("a", 3)
+	w.Must(w.Create(t.Context(), w.placement("llm", 1, v1alpha1.EnforcementClaim)))
+	mesh := w.awaitPlan("llm-1")
+	w.awaitCondition(mesh, metav1.ConditionTrue, "ClaimsMade")
+	w.Eventually("the plan's devices have slots", func(ctx context.Context) bool {
+		inventory := &v1alpha1.AcceleratorInventory{}
+		w.Must(w.Get(ctx, client.ObjectKey{Name: "a"}, inventory))
+		return len(inventory.Spec.Slots) == 2
+	})
+	w.keep("a")
+	claim := &resourcev1.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Home, Name: "other"},
+		Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "any", Exactly: &resourcev1.ExactDeviceRequest{
+			DeviceClassName: v1alpha1.ClaimClass,
+			Selectors:       []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: `has(device.attributes["gpu.example.com"].uuid)`}}},
+		}}}}},
+	}
+	w.Must(w.Create(t.Context(), claim))
+	other := w.pod("other", nil)
+	other.Labels = nil
+	other.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "any", ResourceClaimName: &claim.Name}}
+	other.Spec.Containers[0].Resources = corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "any"}}}
+	w.Must(w.Create(t.Context(), other))
+	w.Eventually("the other claim has a device", func(ctx context.Context) bool {
+		w.Must(w.Get(ctx, client.ObjectKeyFromObject(claim), claim))
+		return claim.Status.Allocation != nil
+	})
+	if device := claim.Status.Allocation.Devices.Results[0].Device; device != "gpu-2" {
+		t.Errorf("it has %s, which is of the plan", device)
+	}
+	w.runStatefulSet(1)
+	pods := w.awaitPods(1, "scheduled", scheduled)
+	if diff := cmp.Diff(map[string]string{"0": "llm-1-0 rank-0: a/gpu-0, rank-1: a/gpu-1"}, w.allocations(pods)); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
 	}
 }
 

@@ -30,7 +30,7 @@ type DeviceMeshSpecApplyConfiguration struct {
 	Replicas *int32 `json:"replicas,omitempty"`
 	// Communication library of the first copies' devices: NCCL, RCCL, HCCL, oneCCL, XLA, Gloo.
 	Library *string `json:"library,omitempty"`
-	// Set where the plan's enforcement is Slot: each device is offered as one of the extended resource slotPrefix followed by
+	// Set where the plan's enforcement is Slot or Claim: each device is offered by the extended resource, or has the taint, slotPrefix followed by
 	// the ranks of all copies before its own + its rank (`rankwright.dev/slot-7f3a9c21-` and 0 for the first rank of the
 	// first copy); where all copies have one shape this is copy x worldSize + rank.
 	SlotPrefix *string `json:"slotPrefix,omitempty"`

@@ -9,12 +9,12 @@ import (
 // SlotApplyConfiguration represents a declarative configuration of the Slot type for use
 // with apply.
 //
-// Slot keeps a device for the pod that asks for the slot's own resource: the device leaves the resource that it shares
-// with others of its kind.
+// Slot keeps a device for the pod of its rank. Where pods get devices by extended resources, it leaves the one that it shares
+// with others of its kind for one of its own. Where they get them by claims, it has a taint that no other claim tolerates.
 type SlotApplyConfiguration struct {
 	// The device.
 	Device *apiv1alpha1.DeviceID `json:"device,omitempty"`
-	// Extended resource of this one device (`rankwright.dev/slot-7f3a9c21-0`).
+	// Extended resource of this one device, or key of its taint (`rankwright.dev/slot-7f3a9c21-0`).
 	Resource *string `json:"resource,omitempty"`
 }
 
