@@ -18,6 +18,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
@@ -136,9 +137,7 @@ const maxMessage = 2048
 
 // report says in the mesh's condition what became of its files, and by an event where they cannot be written.
 func (r *Reconciler) report(ctx context.Context, mesh *v1alpha1.DeviceMesh, status metav1.ConditionStatus, reason, message string) error {
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
-	}
+	message = words.Shorten(message, maxMessage)
 	conditions := slices.Clone(mesh.Status.Conditions)
 	meta.SetStatusCondition(&conditions, metav1.Condition{
 		Type: v1alpha1.ConditionLaunchable, Status: status, Reason: reason, Message: message, ObservedGeneration: mesh.Generation, LastTransitionTime: metav1.NewTime(r.Now()).Rfc3339Copy(),
