@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/applied"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/launch"
 )
@@ -138,23 +137,12 @@ const maxMessage = 2048
 // report says in the mesh's condition what became of its files, and by an event where they cannot be written.
 func (r *Reconciler) report(ctx context.Context, mesh *v1alpha1.DeviceMesh, status metav1.ConditionStatus, reason, message string) error {
 	message = words.Shorten(message, maxMessage)
-	conditions := slices.Clone(mesh.Status.Conditions)
-	meta.SetStatusCondition(&conditions, metav1.Condition{
-		Type: v1alpha1.ConditionLaunchable, Status: status, Reason: reason, Message: message, ObservedGeneration: mesh.Generation, LastTransitionTime: metav1.NewTime(r.Now()).Rfc3339Copy(),
-	})
-	next := meta.FindStatusCondition(conditions, v1alpha1.ConditionLaunchable)
-	if current := meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionLaunchable); current != nil && equality.Semantic.DeepEqual(*current, *next) {
+	next := applied.MeshCondition(mesh, metav1.Condition{Type: v1alpha1.ConditionLaunchable, Status: status, Reason: reason, Message: message}, r.Now())
+	if current := meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionLaunchable); current != nil && equality.Semantic.DeepEqual(*current, next) {
 		return nil
 	}
 	if status == metav1.ConditionFalse {
 		r.Events.Eventf(mesh, nil, corev1.EventTypeWarning, reason, "WriteFiles", "%s", message)
 	}
-	patch := apply.DeviceMesh(mesh.Name, mesh.Namespace).WithUID(mesh.UID).WithStatus(apply.DeviceMeshStatus().WithConditions(applymeta.Condition().
-		WithType(next.Type).WithStatus(next.Status).WithReason(next.Reason).WithMessage(next.Message).
-		WithObservedGeneration(next.ObservedGeneration).WithLastTransitionTime(next.LastTransitionTime)))
-	err := r.Client.Status().Apply(ctx, patch, client.FieldOwner(fieldManager))
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("apply status of mesh %s: %w", mesh.Name, err)
-	}
-	return nil
+	return applied.MeshStatus(ctx, r.Client, mesh, &v1alpha1.DeviceMeshStatus{Conditions: []metav1.Condition{next}}, fieldManager)
 }
