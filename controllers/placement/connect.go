@@ -2,7 +2,6 @@ package placement
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/applied"
 	"github.com/rankwright/rankwright/controllers/slots"
 	"github.com/rankwright/rankwright/controllers/snapshot"
 	ranks "github.com/rankwright/rankwright/pkg/mesh"
@@ -74,7 +74,7 @@ func (r *Reconciler) currentMesh(ctx context.Context, p *pass) (*v1alpha1.Device
 
 func (r *Reconciler) applyMesh(ctx context.Context, p *pass, spec *v1alpha1.DeviceMeshSpec) error {
 	var patch apply.DeviceMeshSpecApplyConfiguration
-	if err := convert(spec, &patch); err != nil {
+	if err := applied.Configure(spec, &patch); err != nil {
 		return err
 	}
 	owner := ownerReference(p.placement)
@@ -86,18 +86,6 @@ func (r *Reconciler) applyMesh(ctx context.Context, p *pass, spec *v1alpha1.Devi
 		WithSpec(&patch)
 	if err := r.Client.Apply(ctx, mesh, client.FieldOwner(v1alpha1.OperatorFieldManager)); err != nil {
 		return fmt.Errorf("apply mesh %s: %w", p.placement.Name, err)
-	}
-	return nil
-}
-
-// convert turns one of our types into its apply configuration, which has the same JSON.
-func convert(from, to any) error {
-	text, err := json.Marshal(from)
-	if err != nil {
-		return fmt.Errorf("encode %T: %w", from, err)
-	}
-	if err := json.Unmarshal(text, to); err != nil {
-		return fmt.Errorf("decode %T: %w", to, err)
 	}
 	return nil
 }

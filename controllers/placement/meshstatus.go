@@ -13,6 +13,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/applied"
 )
 
 // maxLostRanks bounds the list in the status; the condition has the full count.
@@ -34,7 +35,7 @@ func (r *Reconciler) writeMeshStatus(ctx context.Context, p *pass, slowest []v1a
 		return nil
 	}
 	var patch apply.DeviceMeshStatusApplyConfiguration
-	if err := convert(next, &patch); err != nil {
+	if err := applied.Configure(next, &patch); err != nil {
 		return err
 	}
 	mesh := apply.DeviceMesh(p.mesh.Name, p.mesh.Namespace).WithStatus(&patch)

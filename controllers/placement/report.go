@@ -2,11 +2,11 @@ package placement
 
 import (
 	"fmt"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
@@ -74,19 +74,11 @@ func bounded(s *v1alpha1.Shortfall) *v1alpha1.Shortfall {
 	b := s.DeepCopy()
 	b.Suggestions = b.Suggestions[:min(len(b.Suggestions), maxSuggestions)]
 	for i := range b.Suggestions {
-		b.Suggestions[i].Change = cut(b.Suggestions[i].Change, maxChange-len("…"))
+		b.Suggestions[i].Change = words.Shorten(b.Suggestions[i].Change, maxChange)
 	}
 	return b
 }
 
-// cut shortens a text to some bytes, and shows that it did.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
-
 func condition(kind string, status metav1.ConditionStatus, reason, message string) *metav1.Condition {
-	return &metav1.Condition{Type: kind, Status: status, Reason: reason, Message: cut(message, maxMessage)}
+	return &metav1.Condition{Type: kind, Status: status, Reason: reason, Message: words.Shorten(message, maxMessage)}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/applied"
 )
 
 // writeStatus says what came of a pass, where that changed, and tells of the change by events.
@@ -21,7 +22,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass) error {
 		return nil
 	}
 	var patch apply.ModelPlacementStatusApplyConfiguration
-	if err := convert(next, &patch); err != nil {
+	if err := applied.Configure(next, &patch); err != nil {
 		return err
 	}
 	placement := apply.ModelPlacement(p.placement.Name, p.placement.Namespace).WithUID(p.placement.UID).WithStatus(&patch)

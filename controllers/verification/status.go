@@ -2,18 +2,15 @@ package verification
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/applied"
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
 )
 
@@ -22,13 +19,9 @@ const maxEvents = 5
 
 // write writes a verdict where it changed, and tells what is new by events.
 func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, verdict *verification.Verdict) error {
-	conditions := slices.Clone(mesh.Status.Conditions)
-	meta.SetStatusCondition(&conditions, metav1.Condition{
-		Type: v1alpha1.ConditionVerified, Status: verdict.Status, Reason: verdict.Reason, Message: verdict.Message,
-		ObservedGeneration: mesh.Generation, LastTransitionTime: metav1.NewTime(r.Now()).Rfc3339Copy(),
-	})
+	condition := metav1.Condition{Type: v1alpha1.ConditionVerified, Status: verdict.Status, Reason: verdict.Reason, Message: verdict.Message}
 	next := v1alpha1.DeviceMeshStatus{
-		Conditions: []metav1.Condition{*meta.FindStatusCondition(conditions, v1alpha1.ConditionVerified)},
+		Conditions: []metav1.Condition{applied.MeshCondition(mesh, condition, r.Now())},
 		Verified:   r.timed(mesh.Status.Verified, verdict.Verified), Findings: verdict.Findings,
 	}
 	before := meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionVerified)
@@ -36,7 +29,7 @@ func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, verdi
 		equality.Semantic.DeepEqual(mesh.Status.Verified, next.Verified) && equality.Semantic.DeepEqual(mesh.Status.Findings, next.Findings) {
 		return nil
 	}
-	if err := r.apply(ctx, mesh, &next); err != nil {
+	if err := applied.MeshStatus(ctx, r.Client, mesh, &next, fieldManager); err != nil {
 		return err
 	}
 	if before == nil || before.Status != verdict.Status || before.Reason != verdict.Reason || before.ObservedGeneration != mesh.Generation {
@@ -81,22 +74,5 @@ func (r *Reconciler) forget(ctx context.Context, mesh *v1alpha1.DeviceMesh) erro
 	if meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionVerified) == nil {
 		return nil
 	}
-	return r.apply(ctx, mesh, &v1alpha1.DeviceMeshStatus{})
-}
-
-// apply writes our part of a status, and nothing else of it.
-func (r *Reconciler) apply(ctx context.Context, mesh *v1alpha1.DeviceMesh, status *v1alpha1.DeviceMeshStatus) error {
-	text, err := json.Marshal(status)
-	if err != nil {
-		return fmt.Errorf("write status of mesh %s: %w", mesh.Name, err)
-	}
-	var patch apply.DeviceMeshStatusApplyConfiguration
-	if err := json.Unmarshal(text, &patch); err != nil {
-		return fmt.Errorf("write status of mesh %s: %w", mesh.Name, err)
-	}
-	err = r.Client.Status().Apply(ctx, apply.DeviceMesh(mesh.Name, mesh.Namespace).WithUID(mesh.UID).WithStatus(&patch), client.FieldOwner(fieldManager))
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("apply status of mesh %s: %w", mesh.Name, err)
-	}
-	return nil
+	return applied.MeshStatus(ctx, r.Client, mesh, &v1alpha1.DeviceMeshStatus{}, fieldManager)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // inGroups puts spots together until they are few enough: first ports that no device is nearer to than to another of them,
@@ -82,7 +83,7 @@ func groupSpot(spots []spot, members []int) spot {
 	if len(s.name) > maxGroupName {
 		s.name = fmt.Sprintf("%s%d+%d", s.noun, numbers[0], len(numbers)-1)
 	}
-	s.id = shortened(ids(names), maxMembers)
+	s.id = words.Shorten(ids(names), maxMembers)
 	s.about = fmt.Sprintf("%dx %s", len(members), s.about)
 	return s
 }

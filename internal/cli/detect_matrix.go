@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Limits on a matrix: how many rows a person can read, beyond which they are put into groups, and how many can be compared
@@ -73,7 +74,7 @@ const maxCPUs = 40
 func cpusOf(status *v1alpha1.AcceleratorInventoryStatus, numa *int32) string {
 	for _, node := range status.Host.NUMANodes {
 		if numa != nil && node.ID == *numa {
-			return shortened(node.CPUs, maxCPUs)
+			return words.Shorten(node.CPUs, maxCPUs)
 		}
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/detect"
 )
 
@@ -231,7 +232,7 @@ func membersText(members []v1alpha1.DeviceID, wholes map[v1alpha1.DeviceID]v1alp
 			devices = append(devices, whole)
 		}
 	}
-	text := shortened(ids(devices), maxMembers)
+	text := words.Shorten(ids(devices), maxMembers)
 	if len(devices) == len(members) {
 		return text
 	}

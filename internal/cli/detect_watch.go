@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
@@ -53,5 +54,5 @@ func changedValue(value string) string {
 	if value == "" {
 		return "-"
 	}
-	return shortened(value, maxChangedValue)
+	return words.Shorten(value, maxChangedValue)
 }

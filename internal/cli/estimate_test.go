@@ -22,32 +22,13 @@ var documented = []struct{ golden, command string }{
 // TestDocumentedEstimates holds the outputs that docs/estimate.md shows; -update writes both anew.
 func TestDocumentedEstimates(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "estimate.md")
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := string(content)
+	page := readPage(t, path)
 	for _, d := range documented {
 		out := ok(t, "", strings.Fields(d.command)...)
 		golden(t, d.golden, out)
-		head := "$ kubectl rankwright " + d.command + "\n"
-		before, after, found := strings.Cut(page, head)
-		_, after, closed := strings.Cut(after, "```\n")
-		if !found || !closed {
-			t.Errorf("docs/estimate.md does not show %q", d.command)
-			continue
-		}
-		page = before + head + out + "```\n" + after
+		page.show(t, d.command, out)
 	}
-	if *update {
-		if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if page != string(content) {
-		t.Error("docs/estimate.md shows another output than the commands print: run the test with -update")
-	}
+	page.hold(t)
 }
 
 // TestEstimateJSON: the fields that programs rely on, and null where there is no figure.

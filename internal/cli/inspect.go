@@ -114,17 +114,7 @@ func (f *inspection) writeTo(w io.Writer, wide bool) error {
 	if f.Model != nil {
 		parts = append(parts, func(w io.Writer) error { return printModel(w, f.Model, wide) })
 	}
-	for i, part := range parts {
-		if i > 0 {
-			if _, err := fmt.Fprintln(w); err != nil {
-				return err
-			}
-		}
-		if err := part(w); err != nil {
-			return err
-		}
-	}
-	return nil
+	return paragraphs(w, parts...)
 }
 
 func (f *inspection) printSummary(w io.Writer) error {

@@ -129,11 +129,3 @@ func printable(text string) string {
 		return r
 	}, text)
 }
-
-// shortened is at most so many bytes of a text and a sign that there is more.
-func shortened(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}

@@ -18,17 +18,7 @@ func (r *simulationReport) print(w io.Writer, wide bool) error {
 		parts = append(parts, func(w io.Writer) error { return r.printPlacements(w, wide) })
 	}
 	parts = append(parts, r.printProducts, func(w io.Writer) error { return sheet(w, r.summary()) })
-	for i, part := range parts {
-		if i > 0 {
-			if _, err := fmt.Fprintln(w); err != nil {
-				return err
-			}
-		}
-		if err := part(w); err != nil {
-			return err
-		}
-	}
-	return nil
+	return paragraphs(w, parts...)
 }
 
 func (r *simulationReport) printPlacements(w io.Writer, wide bool) error {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,16 +10,12 @@ import (
 func TestDocumentedRefusals(t *testing.T) {
 	docs := filepath.Join("..", "..", "docs")
 	path := filepath.Join(docs, "why-not.md")
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := readPage(t, path)
 	hosts := map[string]string{}
 	for name, shape := range map[string]string{"./l40s": "l40sx4=2", "./h100": "h100x8=1"} {
 		hosts[name] = filepath.Join(t.TempDir(), "cluster")
 		ok(t, "", "simulate", "--shape", shape, "--write", hosts[name])
 	}
-	page := string(content)
 	for _, d := range []struct{ hosts, file, more string }{
 		{"./l40s", "too-large.yaml", ""},
 		{"./l40s", "in-the-way.yaml", ""},
@@ -33,22 +28,10 @@ func TestDocumentedRefusals(t *testing.T) {
 			_, after, _ := strings.Cut(r.out, "\nREJECTED")
 			out = "REJECTED" + after
 		}
-		head := "$ kubectl rankwright plan -f " + d.hosts + " -f " + d.file + d.more + "\n"
-		before, after, found := strings.Cut(page, head)
-		_, after, closed := strings.Cut(after, "```\n")
-		if !found || !closed || out == "" {
-			t.Errorf("docs/why-not.md does not show %q", head)
-			continue
+		if out == "" {
+			t.Errorf("%s: no output", d.file)
 		}
-		page = before + head + out + "```\n" + after
+		page.show(t, "plan -f "+d.hosts+" -f "+d.file+d.more, out)
 	}
-	if *update {
-		if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if page != string(content) {
-		t.Error("docs/why-not.md shows another output than the commands print: run the test with -update")
-	}
+	page.hold(t)
 }

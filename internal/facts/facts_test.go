@@ -40,7 +40,8 @@ func TestDecodeReadsPlainAndPackedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got struct{ Layers int }
-		if Decode(t, name, &got); got.Layers != 80 {
+		Decode(t, name, &got)
+		if got.Layers != 80 {
 			t.Errorf("%s: %d layers, want 80", name, got.Layers)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package words compares names that people type with those that exist.
+// Package words compares names that people type with those that exist, and shortens texts.
 package words
 
 import (

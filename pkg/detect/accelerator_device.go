@@ -89,6 +89,15 @@ type classMember struct {
 // order nor the number of a member says where it sits. The kernel's own name of the node is used (DEVNAME in uevent),
 // since drivers put the same class in different places: /dev/accel0, /dev/accel/accel0.
 func classMembers(files Files, class string) (map[string][]classMember, error) {
+	return membersBy(files, class, func(member string) (string, bool) {
+		device, err := files.RealPath(path.Join(member, "device"))
+		return device, err == nil
+	})
+}
+
+// membersBy returns the members of a device class by what place makes of their sysfs folders. Those that it does not place are
+// members of no such device, or gone.
+func membersBy(files Files, class string, place func(member string) (string, bool)) (map[string][]classMember, error) {
 	folder := path.Join("/sys/class", class)
 	names, err := readNames(files, folder)
 	if err != nil {
@@ -96,15 +105,16 @@ func classMembers(files Files, class string) (map[string][]classMember, error) {
 	}
 	members := map[string][]classMember{}
 	for _, name := range names {
-		device, err := files.RealPath(path.Join(folder, name, "device"))
-		if err != nil {
-			continue // a member of no device, or gone
+		own := path.Join(folder, name)
+		at, ok := place(own)
+		if !ok {
+			continue
 		}
 		member := classMember{name: name}
-		if node := deviceNode(files, path.Join(folder, name)); node != "" && exists(files, node) {
+		if node := deviceNode(files, own); node != "" && exists(files, node) {
 			member.path = node
 		}
-		members[device] = append(members[device], member)
+		members[at] = append(members[at], member)
 	}
 	return members, nil
 }

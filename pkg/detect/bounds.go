@@ -112,9 +112,7 @@ func boundHost(h v1alpha1.Host) v1alpha1.Host {
 		*n = max(*n, 0)
 	}
 	h.NUMANodes = slices.DeleteFunc(h.NUMANodes, func(n v1alpha1.NUMANode) bool { return n.ID < 0 })
-	slices.SortStableFunc(h.NUMANodes, func(a, b v1alpha1.NUMANode) int { return cmp.Compare(a.ID, b.ID) })
-	h.NUMANodes = slices.CompactFunc(h.NUMANodes, func(a, b v1alpha1.NUMANode) bool { return a.ID == b.ID })
-	h.NUMANodes = h.NUMANodes[:min(len(h.NUMANodes), maxNUMANodes)]
+	h.NUMANodes = firstOfEach(h.NUMANodes, maxNUMANodes, func(n v1alpha1.NUMANode) int32 { return n.ID })
 	for i := range h.NUMANodes {
 		n := &h.NUMANodes[i]
 		n.CPUs, n.MemoryMiB = clip(n.CPUs, 1024), max(n.MemoryMiB, 0)
@@ -135,9 +133,7 @@ func boundLinks(links v1alpha1.Links, known map[v1alpha1.DeviceID]string) v1alph
 			bounded.Domains = append(bounded.Domains, domain)
 		}
 	}
-	slices.SortStableFunc(bounded.Domains, func(a, b v1alpha1.LinkDomain) int { return cmp.Compare(a.Name, b.Name) })
-	bounded.Domains = slices.CompactFunc(bounded.Domains, func(a, b v1alpha1.LinkDomain) bool { return a.Name == b.Name })
-	bounded.Domains = bounded.Domains[:min(len(bounded.Domains), maxDomains)]
+	bounded.Domains = firstOfEach(bounded.Domains, maxDomains, func(d v1alpha1.LinkDomain) string { return d.Name })
 
 	for _, pair := range links.Pairs {
 		if pair.B < pair.A {
@@ -165,21 +161,15 @@ func boundNICs(nics []v1alpha1.NIC) []v1alpha1.NIC {
 		clipAll([]bound{{&nic.Name, 64}, {&nic.Driver, 64}})
 		nic.Interfaces = slices.DeleteFunc(nic.Interfaces, func(name string) bool { return len(name) > 32 })
 		nic.RoCEVersions = clipped(nic.RoCEVersions, 8)
-		slices.Sort(nic.Interfaces)
-		nic.Interfaces = slices.Compact(nic.Interfaces)
-		nic.Interfaces = nic.Interfaces[:min(len(nic.Interfaces), 16)]
-		slices.Sort(nic.RoCEVersions)
-		nic.RoCEVersions = slices.Compact(nic.RoCEVersions)
-		nic.RoCEVersions = nic.RoCEVersions[:min(len(nic.RoCEVersions), 2)]
+		nic.Interfaces = firstOfEach(nic.Interfaces, 16, itself)
+		nic.RoCEVersions = firstOfEach(nic.RoCEVersions, 2, itself)
 		nic.NUMANode, nic.Gbps = natural(nic.NUMANode), max(nic.Gbps, 0)
 		nic.PCI = validPCI(nic.PCI)
 		if nic.Name != "" && slices.Contains(nicKinds, nic.Kind) {
 			bounded = append(bounded, nic)
 		}
 	}
-	slices.SortStableFunc(bounded, func(a, b v1alpha1.NIC) int { return cmp.Compare(a.Name, b.Name) })
-	bounded = slices.CompactFunc(bounded, func(a, b v1alpha1.NIC) bool { return a.Name == b.Name })
-	return bounded[:min(len(bounded), maxNICs)]
+	return firstOfEach(bounded, maxNICs, func(n v1alpha1.NIC) string { return n.Name })
 }
 
 // boundStorage sorts disks by their names and drops what the API would refuse.
@@ -194,9 +184,16 @@ func boundStorage(disks []v1alpha1.StorageDevice) []v1alpha1.StorageDevice {
 			bounded = append(bounded, disk)
 		}
 	}
-	slices.SortStableFunc(bounded, func(a, b v1alpha1.StorageDevice) int { return cmp.Compare(a.Name, b.Name) })
-	bounded = slices.CompactFunc(bounded, func(a, b v1alpha1.StorageDevice) bool { return a.Name == b.Name })
-	return bounded[:min(len(bounded), maxStorage)]
+	return firstOfEach(bounded, maxStorage, func(d v1alpha1.StorageDevice) string { return d.Name })
+}
+
+func itself(s string) string { return s }
+
+// firstOfEach sorts a list by a key, keeps the first entry of each, and no more entries than the API takes.
+func firstOfEach[T any, K cmp.Ordered](list []T, most int, key func(T) K) []T {
+	slices.SortStableFunc(list, func(a, b T) int { return cmp.Compare(key(a), key(b)) })
+	list = slices.CompactFunc(list, func(a, b T) bool { return key(a) == key(b) })
+	return list[:min(len(list), most)]
 }
 
 type bound struct {

@@ -9,25 +9,7 @@ import (
 // attribute is the file in which the driver writes that address; where it does not, the member's device link leads to
 // the function. Neither names nor order of the members say where they sit.
 func membersByAddress(files Files, class, attribute string) (map[string][]classMember, error) {
-	folder := path.Join("/sys/class", class)
-	names, err := readNames(files, folder)
-	if err != nil {
-		return nil, err
-	}
-	members := map[string][]classMember{}
-	for _, name := range names {
-		own := path.Join(folder, name)
-		address, ok := memberAddress(files, own, attribute)
-		if !ok {
-			continue // a member of no PCI device, or gone
-		}
-		member := classMember{name: name}
-		if node := deviceNode(files, own); node != "" && exists(files, node) {
-			member.path = node
-		}
-		members[address] = append(members[address], member)
-	}
-	return members, nil
+	return membersBy(files, class, func(member string) (string, bool) { return memberAddress(files, member, attribute) })
 }
 
 func memberAddress(files Files, folder, attribute string) (string, bool) {

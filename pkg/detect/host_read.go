@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // readText returns a file's content without the space around it; ok is false where there is no such file. An error
@@ -62,9 +64,5 @@ func exists(files Files, name string) bool {
 
 // clip shortens a text to at most n bytes, at the border of a rune.
 func clip(text string, n int) string {
-	text = strings.ToValidUTF8(text, "�")
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "")
+	return words.Cut(strings.ToValidUTF8(text, "�"), n)
 }

@@ -110,8 +110,5 @@ func kept(products []accelerator.Product, keep func(*accelerator.Product) bool) 
 const maxShown = 80
 
 func clip(text string) string {
-	if len(text) <= maxShown {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxShown], "") + "…"
+	return words.Shorten(text, maxShown)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Requirement is what work needs of a host: devices of a kind, so many of them, or those of another kind.
@@ -182,8 +183,5 @@ func unusable(devices []v1alpha1.Device) string {
 // clip shortens what an error repeats.
 func clip(s string) string {
 	const most = 64
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return words.Shorten(s, most)
 }

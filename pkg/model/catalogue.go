@@ -180,8 +180,5 @@ func near(wanted string) []string {
 const maxEcho = 128
 
 func clip(s string) string {
-	if len(s) <= maxEcho {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxEcho], "") + "…"
+	return words.Shorten(s, maxEcho)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // gatedDelta reads Gated DeltaNet layers of which every so manieth has attention.
@@ -79,12 +80,12 @@ func notUnderstood(f *fields, a *v1alpha1.Architecture) {
 		understood := a.Attention.MLA != nil && strings.Contains(name, "lora_rank") || a.Attention.SlidingWindow > 0 && name == "layer_types"
 		matches := func(part string) bool { return strings.Contains(name, part) }
 		if v != nil && v != false && !understood && slices.ContainsFunc(strange, matches) {
-			names = append(names, clip(name)[:min(len(name), 40)])
+			names = append(names, words.Shorten(name, 40))
 		}
 	}
 	if len(names) == 0 {
 		return
 	}
 	slices.Sort(names)
-	f.assume("fields that may change weights and cache and are not understood: %s", strings.ToValidUTF8(strings.Join(names[:min(len(names), maxStrange)], ", "), ""))
+	f.assume("fields that may change weights and cache and are not understood: %s", strings.Join(names[:min(len(names), maxStrange)], ", "))
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Reasons of the conditions.
@@ -25,11 +26,6 @@ const (
 
 // maxMessage is what a condition's message may hold, in bytes.
 const maxMessage = 32768
-
-// clipped shortens a text to at most so many bytes, at the border of a rune.
-func clipped(text string, n int) string {
-	return strings.ToValidUTF8(text[:min(len(text), n)], "")
-}
 
 // detectedCondition says whether every backend could look, and names those that could not.
 func detectedCondition(backends []v1alpha1.BackendStatus) metav1.Condition {
@@ -123,7 +119,7 @@ func conditionsAt(previous []metav1.Condition, generation int64, now metav1.Time
 	conditions := make([]metav1.Condition, 0, len(fresh))
 	for _, condition := range fresh {
 		condition.ObservedGeneration = generation
-		condition.Message = clipped(condition.Message, maxMessage)
+		condition.Message = words.Cut(condition.Message, maxMessage)
 		condition.LastTransitionTime = now
 		if before := meta.FindStatusCondition(previous, condition.Type); before != nil && before.Status == condition.Status {
 			condition.LastTransitionTime = before.LastTransitionTime

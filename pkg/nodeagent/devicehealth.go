@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent/health"
 )
@@ -137,7 +138,7 @@ func (h *deviceHealth) monitored(published, seen v1alpha1.DeviceHealth, signs de
 	}
 	return v1alpha1.DeviceHealth{
 		State: v1alpha1.Unknown, Reason: v1alpha1.ReasonNotMonitored,
-		Message: clipped("the driver shows no trace of errors (XID) later, and rankwright-nvml, to which it tells them, does not watch: "+why, maxHealthMessage),
+		Message: words.Cut("the driver shows no trace of errors (XID) later, and rankwright-nvml, to which it tells them, does not watch: "+why, maxHealthMessage),
 	}
 }
 

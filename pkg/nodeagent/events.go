@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 const (
@@ -138,10 +139,10 @@ func (r *eventRecorder) manifest(e event, inventory types.UID) *unstructured.Uns
 		"name": fmt.Sprintf("%s.%016x", r.node, sum.Sum64()), "namespace": eventNamespace,
 	})
 	maps.Copy(made.Object, object{
-		"type": e.kind, "reason": e.reason, "action": e.action, "note": clipped(e.note, maxNote),
+		"type": e.kind, "reason": e.reason, "action": e.action, "note": words.Cut(e.note, maxNote),
 		"eventTime":           r.clock.Now().UTC().Format(metav1.RFC3339Micro),
 		"reportingController": v1alpha1.Prefix + "node-agent",
-		"reportingInstance":   clipped(r.node, 128),
+		"reportingInstance":   words.Cut(r.node, 128),
 		"regarding": object{
 			"apiVersion": v1alpha1.GroupVersion.String(), "kind": "AcceleratorInventory",
 			"name": r.node, "uid": string(inventory),

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -84,12 +83,12 @@ func deleteTestHooks(t *testing.T) {
 // checkKubeconfig is that of the test pod's account.
 func checkKubeconfig(t *testing.T) string {
 	t.Helper()
-	token, err := clients(t).CoreV1().ServiceAccounts(agentNamespace).CreateToken(t.Context(), "rankwright-check", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	config, err := cluster.ConfigForAccount(t.Context(), agentNamespace, "rankwright-check", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "check.kubeconfig")
-	if err := controlplane.WriteKubeconfig(path, cluster.ConfigForToken(token.Status.Token)); err != nil {
+	if err := controlplane.WriteKubeconfig(path, config); err != nil {
 		t.Fatal(err)
 	}
 	return path

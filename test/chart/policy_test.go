@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -312,15 +311,11 @@ func createNode(t *testing.T, name string) *corev1.Node {
 // agentClient has a token of the agent's account, bound to the node where there is one.
 func agentClient(t *testing.T, node *corev1.Node) dynamic.Interface {
 	t.Helper()
-	request := &authenticationv1.TokenRequest{}
-	if node != nil {
-		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}
-	}
-	response, err := clients(t).CoreV1().ServiceAccounts(otherNamespace).CreateToken(t.Context(), otherAccount, request, metav1.CreateOptions{})
+	config, err := cluster.ConfigForAccount(t.Context(), otherNamespace, otherAccount, node)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := dynamic.NewForConfig(cluster.ConfigForToken(response.Status.Token))
+	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}

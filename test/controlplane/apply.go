@@ -23,6 +23,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/yaml"
+
+	"github.com/rankwright/rankwright/internal/repository"
 )
 
 // fieldManager owns what Apply writes.
@@ -54,6 +56,19 @@ func ReadManifests(paths ...string) ([]*unstructured.Unstructured, error) {
 		}
 	}
 	return objects, nil
+}
+
+// ReadConfig returns the objects of files and folders below config/ of the repository.
+func ReadConfig(names ...string) ([]*unstructured.Unstructured, error) {
+	root, err := repository.Root()
+	if err != nil {
+		return nil, err
+	}
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = filepath.Join(root, "config", filepath.FromSlash(name))
+	}
+	return ReadManifests(paths...)
 }
 
 func decodeManifests(content []byte) ([]*unstructured.Unstructured, error) {

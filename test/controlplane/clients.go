@@ -1,11 +1,16 @@
 package controlplane
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -50,6 +55,23 @@ func (c *ControlPlane) ConfigForToken(token string) *rest.Config {
 	config := c.anonymous()
 	config.BearerToken = token
 	return config
+}
+
+// ConfigForAccount returns a configuration with a token of a service account, bound to a node where one is given.
+func (c *ControlPlane) ConfigForAccount(ctx context.Context, namespace, name string, node *corev1.Node) (*rest.Config, error) {
+	admin, err := kubernetes.NewForConfig(c.admin)
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	request := &authenticationv1.TokenRequest{}
+	if node != nil {
+		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}
+	}
+	response, err := admin.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("token of %s/%s: %w", namespace, name, err)
+	}
+	return c.ConfigForToken(response.Status.Token), nil
 }
 
 // anonymous has no limit of its own: client-go's default of 5 requests a second would set the pace of every test.

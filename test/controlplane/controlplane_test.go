@@ -77,14 +77,11 @@ func TestControlPlane(t *testing.T) {
 		if _, err := admin.CoreV1().ServiceAccounts("default").Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
-			BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Node", APIVersion: "v1", Name: node.Name, UID: node.UID},
-		}}
-		response, err := admin.CoreV1().ServiceAccounts("default").CreateToken(t.Context(), "agent", request, metav1.CreateOptions{})
+		config, err := c.ConfigForAccount(t.Context(), "default", "agent", node)
 		if err != nil {
 			t.Fatal(err)
 		}
-		extra := whoAmI(t, c.ConfigForToken(response.Status.Token)).Extra
+		extra := whoAmI(t, config).Extra
 		if got := extra["authentication.kubernetes.io/node-name"]; len(got) != 1 || got[0] != "n1" {
 			t.Errorf("node in the token = %v, want n1", got)
 		}

@@ -2,12 +2,10 @@ package integration
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,24 +15,19 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
 
 const agentName = "rankwright-node-agent"
 
 // agentClient returns a client with a token of the node agent's service account, bound to the node where there is one.
-func agentClient(t *testing.T, admin kubernetes.Interface, node *corev1.Node) dynamic.Interface {
+func agentClient(t *testing.T, node *corev1.Node) dynamic.Interface {
 	t.Helper()
-	request := &authenticationv1.TokenRequest{}
-	if node != nil {
-		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}
-	}
-	response, err := admin.CoreV1().ServiceAccounts(agentName).CreateToken(t.Context(), agentName, request, metav1.CreateOptions{})
+	config, err := cluster.ConfigForAccount(t.Context(), agentName, agentName, node)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := dynamic.NewForConfig(cluster.ConfigForToken(response.Status.Token))
+	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +91,7 @@ func TestAgentIsConfinedToItsNode(t *testing.T) {
 	installAgentRules(t)
 	own := createNode(t, admin, "own-node")
 	createNode(t, admin, "other-node")
-	agent, unbound := agentClient(t, admin, own), agentClient(t, admin, nil)
+	agent, unbound := agentClient(t, own), agentClient(t, nil)
 	ownLabel := write{resource: "nodes", name: "own-node", body: nodeBody("own-node", `labels: {rankwright.dev/accelerator: "true"}}}`)}
 	awaitRefusal(t, unbound, ownLabel)
 
@@ -213,12 +206,7 @@ func TestAgentIsConfinedToItsNode(t *testing.T) {
 // installAgentRules applies what config/ says of the agent, as a cluster's administrator does.
 func installAgentRules(t *testing.T) {
 	t.Helper()
-	root, err := repository.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := filepath.Join(root, "config")
-	objects, err := controlplane.ReadManifests(filepath.Join(config, "namespace"), filepath.Join(config, "rbac"), filepath.Join(config, "admission"))
+	objects, err := controlplane.ReadConfig("namespace", "rbac", "admission")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,11 +229,7 @@ func awaitRefusal(t *testing.T, unbound dynamic.Interface, w write) {
 }
 
 func TestNoWildcards(t *testing.T) {
-	root, err := repository.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := controlplane.ReadManifests(filepath.Join(root, "config", "rbac"), filepath.Join(root, "config", "cleanup"))
+	objects, err := controlplane.ReadConfig("rbac", "cleanup")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,10 +35,10 @@ func (w *World) PlacementOf(name string, tensor, copies int32) *v1alpha1.ModelPl
 	}
 }
 
-// TensorPlan is a plan of one tensor group of a small model, on no devices yet.
-func TensorPlan(placement string, revision int64, tensor int) *v1alpha1.ShardingPlanSpec {
+// TensorPlan is a plan for the placement of a name: one tensor group of a small model, on no devices yet.
+func TensorPlan(name string, revision int64, tensor int) *v1alpha1.ShardingPlanSpec {
 	return &v1alpha1.ShardingPlanSpec{
-		Placement: v1alpha1.PlacementRef{Name: placement}, Revision: revision,
+		Placement: v1alpha1.PlacementRef{Name: name}, Revision: revision,
 		Model:        v1alpha1.PlannedModel{Name: "small", Parameters: 1_000_000, Architecture: SmallArchitecture()},
 		Quantization: v1alpha1.BF16, KVCacheType: v1alpha1.BF16, Engine: v1alpha1.EngineVLLM,
 		Strategy: v1alpha1.Strategy{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
-	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
 
@@ -29,9 +27,7 @@ func (w *World) Webhook() *operator.Webhook {
 // Webhook serves.
 func (w *World) Install(policy admissionv1.FailurePolicyType) {
 	w.Helper()
-	root, err := repository.Root()
-	w.Must(err)
-	objects, err := controlplane.ReadManifests(filepath.Join(root, "config", "rbac", "operator.yaml"), filepath.Join(root, "config", "webhook"))
+	objects, err := controlplane.ReadConfig("rbac/operator.yaml", "webhook")
 	w.Must(err)
 	for _, object := range objects {
 		if object.GetKind() == "MutatingWebhookConfiguration" {

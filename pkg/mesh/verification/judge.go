@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Reasons of the condition Verified, beside those of findings.
@@ -204,7 +205,7 @@ func (c *court) find(reason v1alpha1.FindingReason, p, peer *State, f *Finding) 
 		return
 	}
 	const most = 512
-	made.Message = cut(sentence(&made, f.Text), most)
+	made.Message = words.Shorten(sentence(&made, f.Text), most)
 	c.findings = append(c.findings, made)
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
@@ -98,13 +99,4 @@ func parseRank(text string) (int32, error) {
 // maxQuoted bounds what an error quotes of its input.
 const maxQuoted = 80
 
-func shorten(text string) string { return cut(text, maxQuoted) }
-
-// cut is the beginning of a text in so many bytes, with a mark where something follows.
-func cut(text string, most int) string {
-	const mark = "…"
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
-}
+func shorten(text string) string { return words.Shorten(text, maxQuoted) }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // MaxMessage is how much of a container's termination message the kubelet keeps (k8s.io/kubernetes, pkg/kubelet/container,
@@ -87,7 +88,7 @@ func (r *Report) Message() ([]byte, error) {
 	m := *r
 	m.Findings = slices.Clone(r.Findings)
 	for i := range m.Findings {
-		m.Findings[i].Text = cut(m.Findings[i].Text, maxText)
+		m.Findings[i].Text = words.Shorten(m.Findings[i].Text, maxText)
 	}
 	for {
 		text, err := json.Marshal(&m)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Format is how a model's weights are stored.
@@ -165,8 +166,5 @@ func add(a, b int64) int64 {
 // clip shortens a name from a file for an error.
 func clip(s string) string {
 	const most = 128
-	if len(s) <= most {
-		return s
-	}
-	return s[:most] + "…"
+	return words.Shorten(s, most)
 }

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // recovery is how far a device has come that had a fault and looks well: since when, and in how many detections.
@@ -37,13 +38,5 @@ const maxMessage = 1024
 // print adds the recovery to the evidence.
 func (r recovery) print(evidence string, needed int) string {
 	mark := fmt.Sprintf("; looks well since %s (%d of %d detections)", r.since.UTC().Format(time.RFC3339), r.detections, needed)
-	return clip(evidence, maxMessage-len(mark)) + mark
-}
-
-// clip shortens a text to at most so many bytes, at the border of a rune.
-func clip(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "")
+	return words.Cut(evidence, maxMessage-len(mark)) + mark
 }

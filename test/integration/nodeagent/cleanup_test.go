@@ -2,25 +2,21 @@ package nodeagent_test
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/cordon"
 	"github.com/rankwright/rankwright/controllers/ledger"
-	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/nodeagent/cleanup"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
@@ -28,27 +24,17 @@ import (
 // cleanUp runs a cleanup with the rights of config/cleanup.
 func cleanUp(t *testing.T, plane *controlplane.ControlPlane) {
 	t.Helper()
-	root, err := repository.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := controlplane.ReadManifests(filepath.Join(root, "config", "namespace"), filepath.Join(root, "config", "cleanup", "cleanup.yaml"))
+	objects, err := controlplane.ReadConfig("namespace", "cleanup/cleanup.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := controlplane.Apply(t.Context(), plane.Config(), "", objects...); err != nil {
 		t.Fatal(err)
 	}
-	admin, err := kubernetes.NewForConfig(plane.Config())
+	config, err := plane.ConfigForAccount(t.Context(), agentName, "rankwright-cleanup", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := admin.CoreV1().ServiceAccounts(agentName).CreateToken(t.Context(), "rankwright-cleanup", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := rest.CopyConfig(plane.ConfigForToken(token.Status.Token))
-	config.QPS = -1
 	c, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)

@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -20,13 +18,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 	"github.com/rankwright/rankwright/test/controlplane"
@@ -208,29 +204,16 @@ func adminClient(t *testing.T) client.Client {
 func agentConfig(t *testing.T, node *corev1.Node) *rest.Config {
 	t.Helper()
 	installRules(t)
-	admin, err := kubernetes.NewForConfig(cluster.Config())
+	config, err := cluster.ConfigForAccount(t.Context(), agentName, agentName, node)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
-		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID},
-	}}
-	response, err := admin.CoreV1().ServiceAccounts(agentName).CreateToken(t.Context(), agentName, request, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cluster.ConfigForToken(response.Status.Token)
+	return config
 }
 
 func installRules(t *testing.T) {
 	t.Helper()
-	root, err := repository.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := controlplane.ReadManifests(
-		filepath.Join(root, "config", "namespace"), filepath.Join(root, "config", "rbac", "node_agent.yaml"),
-		filepath.Join(root, "config", "admission", "node_agent.yaml"))
+	objects, err := controlplane.ReadConfig("namespace", "rbac/node_agent.yaml", "admission/node_agent.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

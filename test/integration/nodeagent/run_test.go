@@ -14,7 +14,6 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 )
 
@@ -55,13 +54,8 @@ func TestRescanOnDemand(t *testing.T) {
 func TestMissedDeviceIsLookedForAgain(t *testing.T) {
 	s := newSiteFor(t, "run-missed")
 	clock := testingclock.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	agent, err := nodeagent.New(agentConfig(t, s.node), nodeagent.Options{
-		NodeName: s.name, Host: emptyHost, Backends: []detect.Backend{s.nvidia}, RescanInterval: time.Hour, Log: s.log(), Clock: clock,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.agent = agent
+	s.clock = clock
+	s.agent = s.newAgent(agentConfig(t, s.node))
 	s.nvidia.set(gpu(0))
 	s.run()
 	s.published(1)
@@ -143,13 +137,8 @@ func TestInventoryOfAFormerNodeIsTakenOver(t *testing.T) {
 func TestHeartbeat(t *testing.T) {
 	s := newSiteFor(t, "run-heartbeat")
 	clock := testingclock.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	agent, err := nodeagent.New(agentConfig(t, s.node), nodeagent.Options{
-		NodeName: s.name, Host: emptyHost, Backends: []detect.Backend{s.nvidia}, RescanInterval: time.Hour, Log: s.log(), Clock: clock,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.agent = agent
+	s.clock = clock
+	s.agent = s.newAgent(agentConfig(t, s.node))
 	s.run()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: s.name, Namespace: agentName}}
 	renewedAfter := func(last time.Time) func() bool {

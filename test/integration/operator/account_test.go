@@ -3,11 +3,6 @@ package operator
 import (
 	"path/filepath"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/controlplane"
 	"github.com/rankwright/rankwright/test/operation"
 )
@@ -16,15 +11,12 @@ import (
 // administrator's would hide a rule that is missing.
 func (w world) operatorKubeconfig() string {
 	w.Helper()
-	root, err := repository.Root()
-	w.Must(err)
-	manifests, err := controlplane.ReadManifests(filepath.Join(root, "config", "namespace"), filepath.Join(root, "config", "rbac"))
+	manifests, err := controlplane.ReadConfig("namespace", "rbac")
 	w.Must(err)
 	w.Must(controlplane.Apply(w.Context(), cluster.Config(), "", manifests...))
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: operation.Namespace, Name: "rankwright-operator"}}
-	request := &authenticationv1.TokenRequest{}
-	w.Must(w.SubResource("token").Create(w.Context(), account, request))
+	config, err := cluster.ConfigForAccount(w.Context(), operation.Namespace, "rankwright-operator", nil)
+	w.Must(err)
 	path := filepath.Join(w.TempDir(), "operator.kubeconfig")
-	w.Must(controlplane.WriteKubeconfig(path, cluster.ConfigForToken(request.Status.Token)))
+	w.Must(controlplane.WriteKubeconfig(path, config))
 	return path
 }

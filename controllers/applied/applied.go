@@ -1,0 +1,52 @@
+// Package applied writes objects by server-side apply: the part that one field manager owns, and nothing else.
+package applied
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+)
+
+// Configure turns one of our types into its apply configuration, which has the same JSON.
+func Configure(from, to any) error {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return fmt.Errorf("encode %T: %w", from, err)
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		return fmt.Errorf("decode %T: %w", to, err)
+	}
+	return nil
+}
+
+// MeshCondition is a condition of a mesh as it follows the one that the mesh has: of its generation, and with the time at which
+// the status last changed.
+func MeshCondition(mesh *v1alpha1.DeviceMesh, next metav1.Condition, now time.Time) metav1.Condition {
+	next.ObservedGeneration, next.LastTransitionTime = mesh.Generation, metav1.NewTime(now).Rfc3339Copy()
+	conditions := slices.Clone(mesh.Status.Conditions)
+	meta.SetStatusCondition(&conditions, next)
+	return *meta.FindStatusCondition(conditions, next.Type)
+}
+
+// MeshStatus writes a manager's part of the status of a mesh. What the manager wrote before and does not write now goes. A mesh
+// that is gone needs no status.
+func MeshStatus(ctx context.Context, c client.Client, mesh *v1alpha1.DeviceMesh, part *v1alpha1.DeviceMeshStatus, manager string) error {
+	var patch apply.DeviceMeshStatusApplyConfiguration
+	if err := Configure(part, &patch); err != nil {
+		return fmt.Errorf("write status of mesh %s: %w", mesh.Name, err)
+	}
+	err := c.Status().Apply(ctx, apply.DeviceMesh(mesh.Name, mesh.Namespace).WithUID(mesh.UID).WithStatus(&patch), client.FieldOwner(manager))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("apply status of mesh %s: %w", mesh.Name, err)
+	}
+	return nil
+}
