@@ -6,7 +6,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 generated="config/crd api charts/rankwright/files"
 # What the chart installs of config/, for its own namespaces and accounts.
-charted="rbac admission cleanup/cleanup.yaml"
+charted="rbac admission cleanup/cleanup.yaml claims/placement.yaml dra/rights.yaml dra/device_class.yaml"
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 
@@ -17,7 +17,7 @@ rm -rf "$copy/api/v1alpha1/applyconfiguration" "$copy"/api/v1alpha1/zz_generated
 
 (cd "$copy" && "$root/.cache/bin/controller-gen" object crd applyconfiguration paths=./api/... output:crd:dir=config/crd)
 
-mkdir -p "$copy/charts/rankwright/files/cleanup"
+mkdir -p "$copy"/charts/rankwright/files/{cleanup,claims,dra}
 cp -R "$copy/config/crd" "$copy/charts/rankwright/files/crd"
 for path in $charted; do
   cp -R "$root/config/$path" "$copy/charts/rankwright/files/$path"

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
+	"github.com/rankwright/rankwright/pkg/nodeagent/claims"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
@@ -49,6 +50,8 @@ type flags struct {
 	devicePlugins  string
 	cdi            string
 	podResources   string
+	driverFolder   string
+	driverRegistry string
 
 	serving serving.Config
 	level   slog.Level
@@ -73,6 +76,9 @@ func (f *flags) register(set *pflag.FlagSet) {
 		serving.DefaultFolder+" below --root")
 	set.StringVar(&f.podResources, "pod-resources", "", "`socket` at which the kubelet says which pod holds which device; default "+
 		serving.DefaultPodResources+" below --root, none with --replay")
+	set.StringVar(&f.driverFolder, "dra-folder", claims.DefaultFolder, "`folder` of the socket at which the kubelet calls the DRA driver; "+
+		"its path has to be the same for both")
+	set.StringVar(&f.driverRegistry, "dra-registry", claims.DefaultRegistry, "`folder` where the kubelet finds DRA drivers")
 	set.StringVar(&f.cdi, "cdi", "", "`folder` where the container runtime reads CDI specifications; default "+
 		defaultCDI+" below --root")
 	set.StringVarP(&f.logLevel, "log-level", "v", "info", "least severe messages to log: debug, info, warn or error")

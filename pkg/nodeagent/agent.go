@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
+	"github.com/rankwright/rankwright/pkg/nodeagent/claims"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
@@ -40,8 +41,10 @@ type Agent struct {
 	metrics   *metrics
 	scanner   *scanner
 	publisher *publisher
-	// plugin serves devices to the kubelet; nil where none are to be served.
+	// plugin serves devices to the kubelet, and keeps the specifications by which containers get them; nil where none are to
+	// be served. driver serves those that go through DRA; nil where none do.
 	plugin *serving.Plugin
+	driver *claims.Driver
 	// kubelet is nil where no kubelet is to be asked.
 	kubelet *podresources.Poller
 
@@ -108,7 +111,10 @@ func (a *Agent) Once(ctx context.Context) error {
 func (a *Agent) Run(ctx context.Context) error {
 	a.touch()
 	if a.plugin != nil {
-		a.publisher.server = a.plugin
+		a.publisher.servers = append(a.publisher.servers, a.plugin)
+	}
+	if a.driver != nil {
+		a.publisher.servers = append(a.publisher.servers, a.driver)
 	}
 	health, err := listen(ctx, a.log, "health", a.options.HealthAddress, probes(a.alive, a.isReady))
 	if err != nil {
@@ -132,6 +138,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.watchEvents(ctx, group, a.eventSources())
 	if a.plugin != nil {
 		group.Go(func() error { a.plugin.Run(ctx); return nil })
+	}
+	if a.driver != nil {
+		group.Go(func() error { a.driver.Run(ctx); return nil })
 	}
 	group.Go(func() error {
 		a.loop(ctx, func() {
@@ -284,8 +293,5 @@ func (a *Agent) isReady() error {
 	if !a.ready.Load() {
 		return errors.New("no inventory has been published yet; the log says why")
 	}
-	if a.plugin != nil {
-		return a.plugin.Ready()
-	}
-	return nil
+	return a.publisher.servers.account().Ready()
 }

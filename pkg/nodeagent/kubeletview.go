@@ -52,6 +52,7 @@ type seen struct {
 	held       podresources.Allocations
 	rows       *[]v1alpha1.Allocation
 	owners     podresources.Owners
+	selectors  map[v1alpha1.DeviceID]v1alpha1.ClaimAttribute
 	conditions []metav1.Condition
 	// next is when an owner that is away loses its devices, if nothing is heard of it.
 	next time.Time
@@ -74,6 +75,7 @@ func (v *kubeletView) look(ctx context.Context, s sighting) seen {
 		result.rows = &held.Rows
 	}
 	result.owners, result.next = v.succession.Update(hardware.Owners(v.evidence(state, s)), s.now)
+	result.selectors = hardware.Selectors(result.owners)
 	if condition := allocationsCondition(state, held); condition != nil {
 		result.conditions = []metav1.Condition{*condition}
 	}

@@ -30,11 +30,11 @@ type publisher struct {
 	clock   clock.PassiveClock
 	// last is the status published last by this process; it stands in for one that the API server has lost.
 	last v1alpha1.AcceleratorInventoryStatus
-	// server serves devices to the kubelet; nil where none are served. spec is the one read last, and spoken says that there
-	// was one.
-	server server
-	spec   v1alpha1.AcceleratorInventorySpec
-	spoken bool
+	// servers serve devices to the kubelet; there are none where none are served. spec is the one read last, and spoken says
+	// that there was one.
+	servers servers
+	spec    v1alpha1.AcceleratorInventorySpec
+	spoken  bool
 	// merged is the number of the scan that was merged last, and memoryAt when memory use was last changed.
 	merged   int64
 	memoryAt time.Time
@@ -103,7 +103,7 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	merged := p.merge(previous, detected, now)
 	faults, settled := p.health.waiting()
 	recheck := p.health.apply(previous, &merged, detected, faults, again, now)
-	setServices(merged.Devices, view.owners)
+	setServices(merged.Devices, view.owners, view.selectors)
 	conditions := p.serve(inventory.Spec, &previous, &merged)
 	labels := Labels(&merged)
 	maps.Copy(labels, retainedLabels(node, labels, &previous, &merged))
@@ -138,11 +138,12 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 // serve offers the devices to the kubelet, enters into the status who serves them, and says whether the kubelet takes them.
 func (p *publisher) serve(spec v1alpha1.AcceleratorInventorySpec, previous, merged *v1alpha1.AcceleratorInventoryStatus) []metav1.Condition {
 	p.spec, p.spoken = spec, true
-	if p.server == nil {
+	if len(p.servers) == 0 {
 		return nil
 	}
-	p.server.Update(previous, merged, spec)
-	return []metav1.Condition{p.server.Condition(meta.FindStatusCondition(previous.Conditions, v1alpha1.ConditionServed))}
+	p.servers.update(previous, merged, spec)
+	before := meta.FindStatusCondition(previous.Conditions, v1alpha1.ConditionServed)
+	return []metav1.Condition{p.servers.account().Condition(p.clock.Now(), before)}
 }
 
 // writeLabels writes the labels, except those that somebody removed a moment ago.

@@ -83,6 +83,11 @@ readinessProbe:
   timeoutSeconds: 5
 {{- end }}
 
+{{/* Whether agents serve a vendor's devices by claims; empty where they do not. */}}
+{{- define "rankwright.dra" -}}
+{{- range .Values.vendors }}{{ if and .serve (eq (default "DevicePlugin" .through) "DRA") }}true{{ end }}{{ end }}
+{{- end }}
+
 {{/* What the agents' --config reads. */}}
 {{- define "rankwright.agentConfig" -}}
 {{- toYaml (dict "vendors" .Values.vendors) }}

@@ -1,5 +1,5 @@
 // Package cleanup removes from a cluster what the product leaves there when its own objects are deleted: labels of Nodes,
-// inventories, heartbeats, and the operator's records. Models, plans and meshes are their users' and stay.
+// inventories, heartbeats, ResourceSlices, and the operator's records. Models, plans and meshes are their users' and stay.
 package cleanup
 
 import (
@@ -21,10 +21,12 @@ import (
 )
 
 var (
-	nodes       = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
-	configMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	leases      = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	inventories = v1alpha1.GroupVersion.WithResource("acceleratorinventories")
+	nodes      = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
+	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	leases     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+	// Where no kubelet is left that would delete them, ResourceSlices would stay until their Node goes.
+	resourceSlices = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceslices"}
+	inventories    = v1alpha1.GroupVersion.WithResource("acceleratorinventories")
 )
 
 const (
@@ -70,6 +72,7 @@ func look(ctx context.Context, c dynamic.Interface, options Options) (removed in
 		{c.Resource(nodes), agentHolds, clearNode},
 		{c.Resource(inventories), everything, deleteObject},
 		{heartbeats, agentHolds, deleteObject},
+		{c.Resource(resourceSlices), ofOurDriver, deleteObject},
 	}
 	var errs []error
 	for _, s := range sweeps {
@@ -153,6 +156,12 @@ func clearNode(ctx context.Context, resource dynamic.ResourceInterface, node *un
 func deleteObject(ctx context.Context, resource dynamic.ResourceInterface, object *unstructured.Unstructured) error {
 	uid := object.GetUID()
 	return resource.Delete(ctx, object.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+}
+
+// ofOurDriver says whether a ResourceSlice is one of the node agents' own.
+func ofOurDriver(object *unstructured.Unstructured) bool {
+	driver, _, _ := unstructured.NestedString(object.Object, "spec", "driver")
+	return driver == v1alpha1.ClaimDriver
 }
 
 func everything(*unstructured.Unstructured) bool { return true }

@@ -23,7 +23,8 @@ const (
 	unfinishedEnding = ".unfinished"
 )
 
-// Keep writes the specifications, a file for each, and removes our files of kinds that are not among them. A file that is
+// Keep writes the specifications, a file for each, and removes our files of kinds that are not among them, but for those of
+// claims, which go with their claims. A file that is
 // right already is not written; a new one replaces the old at once. It returns the names of files that it changed.
 func (f Folder) Keep(all []specs.Spec) (changed []string, err error) {
 	if len(all) > 0 {
@@ -99,7 +100,8 @@ func (f Folder) remove(wanted map[string]bool) (removed []string, err error) {
 		name := entry.Name()
 		ours := strings.HasPrefix(name, cdiVendor+"-") &&
 			(strings.HasSuffix(name, specificationEnding) || strings.HasSuffix(name, unfinishedEnding))
-		if !ours || wanted[name] {
+		ofClaim := strings.HasPrefix(name, claimPrefix) && strings.HasSuffix(name, specificationEnding)
+		if !ours || wanted[name] || ofClaim {
 			continue
 		}
 		if err := os.Remove(filepath.Join(string(f), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -40,7 +40,7 @@ type Answer struct {
 	Environment map[string]string
 	Devices     []DeviceNode
 	Mounts      []Mount
-	// CDIDevices are qualified names: vendor.com/class=name.
+	// CDIDevices are qualified names, vendor.com/class=name: one for each granted device, in order of their ids.
 	CDIDevices []string
 }
 

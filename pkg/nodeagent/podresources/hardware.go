@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/devicename"
 )
 
 // Hardware finds the devices of a node by what others call them.
@@ -12,11 +13,17 @@ type Hardware struct {
 	devices   []v1alpha1.Device
 	published Published
 	found     map[Name][]v1alpha1.DeviceID
+	// claimed are the devices by their names in this agent's ResourceSlices.
+	claimed map[string]v1alpha1.DeviceID
 }
 
 // NewHardware returns what finds these devices; published is what DRA drivers say of theirs, nil where it cannot be read.
 func NewHardware(devices []v1alpha1.Device, published Published) *Hardware {
-	return &Hardware{devices: devices, published: published, found: map[Name][]v1alpha1.DeviceID{}}
+	h := &Hardware{devices: devices, published: published, found: map[Name][]v1alpha1.DeviceID{}, claimed: map[string]v1alpha1.DeviceID{}}
+	for i := range devices {
+		h.claimed[devicename.Of(devices[i].ID)] = devices[i].ID
+	}
+	return h
 }
 
 // Find returns the devices of a name. It is none where nothing tells, and several where the name stands for a whole
@@ -33,6 +40,9 @@ func (h *Hardware) Find(name Name) []v1alpha1.DeviceID {
 func (h *Hardware) find(name Name) []v1alpha1.DeviceID {
 	if id, ours := h.own(name); ours {
 		return []v1alpha1.DeviceID{id}
+	}
+	if ownDriver(name) {
+		return nil
 	}
 	naming := namingOf(name.Server, name.Resource)
 	if said, known := h.published[name]; known {
@@ -77,9 +87,13 @@ func (h *Hardware) byAttributes(said Attributes, n *naming, name string) []v1alp
 // ownID is the form of a DeviceID.
 var ownID = regexp.MustCompile(`^[a-z0-9]+-[a-zA-Z0-9.:_-]+$`)
 
-// own returns the device that this agent's plugin means by a name: one of the inventory, or under a resource of the
-// product's own also one that the inventory lost.
+// own returns the device that this agent means by a name of its plugin or its driver: one of the inventory, or under a
+// plugin's resource of the product's own also one that the inventory lost.
 func (h *Hardware) own(name Name) (v1alpha1.DeviceID, bool) {
+	if ownDriver(name) {
+		id, known := h.claimed[name.Device]
+		return id, known
+	}
 	if name.Server != v1alpha1.ServedByDevicePlugin {
 		return "", false
 	}
@@ -92,8 +106,13 @@ func (h *Hardware) own(name Name) (v1alpha1.DeviceID, bool) {
 	return id, strings.HasPrefix(name.Resource, v1alpha1.Prefix) && len(id) <= 96 && ownID.MatchString(string(id))
 }
 
+// ownDriver says whether a name is of this agent's driver, whether or not the inventory has the device.
+func ownDriver(name Name) bool {
+	return name.Server == v1alpha1.ServedByDRA && name.Resource == v1alpha1.ClaimDriver
+}
+
 // expected says whether a name must mean an accelerator, by the resource that it belongs to.
 func expected(name Name) bool {
-	return !monitoring(name.Resource) &&
-		(strings.HasPrefix(name.Resource, v1alpha1.Prefix) || namingOf(name.Server, name.Resource) != nil)
+	return !monitoring(name.Resource) && (strings.HasPrefix(name.Resource, v1alpha1.Prefix) || ownDriver(name) ||
+		namingOf(name.Server, name.Resource) != nil)
 }

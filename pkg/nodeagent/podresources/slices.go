@@ -3,6 +3,9 @@ package podresources
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,17 +23,29 @@ type Attributes struct {
 	PCI string
 	// Index is the number that the vendor's driver gives it, in decimal.
 	Index string
+	// Selectors are those of the attributes above by which a ResourceClaim can select devices, the surest first.
+	Selectors []v1alpha1.ClaimAttribute
 }
+
+// identity is a way to tell a device from others, the surest first: what belongs to it, where it is, what it is called.
+type identity int
+
+const (
+	identityUUID identity = iota
+	identityPCI
+	identityIndex
+	identities
+)
 
 // identifying are the attributes by the part of their name after the domain: uuid, pciAddr and pciAddress of the vendors'
 // drivers, index of dra-driver-google-tpu, serial of Gaudi's, and the standard resource.kubernetes.io/pciBusID.
-var identifying = map[string]func(*Attributes) *string{
-	"uuid":       func(a *Attributes) *string { return &a.UUID },
-	"serial":     func(a *Attributes) *string { return &a.UUID },
-	"pciBusID":   func(a *Attributes) *string { return &a.PCI },
-	"pciAddr":    func(a *Attributes) *string { return &a.PCI },
-	"pciAddress": func(a *Attributes) *string { return &a.PCI },
-	"index":      func(a *Attributes) *string { return &a.Index },
+var identifying = map[string]identity{
+	"uuid":       identityUUID,
+	"serial":     identityUUID,
+	"pciBusID":   identityPCI,
+	"pciAddr":    identityPCI,
+	"pciAddress": identityPCI,
+	"index":      identityIndex,
 }
 
 // slice is what is read of a ResourceSlice (resource.k8s.io/v1).
@@ -59,15 +74,43 @@ func (p Published) Add(content []byte) error {
 		return fmt.Errorf("read a ResourceSlice: %w", err)
 	}
 	for _, d := range s.Spec.Devices {
-		var a Attributes
-		for key, value := range d.Attributes {
-			if set := identifying[key[strings.LastIndex(key, "/")+1:]]; set != nil {
-				*set(&a) = value.text()
-			}
-		}
-		p[Name{v1alpha1.ServedByDRA, s.Spec.Driver, s.Spec.Pool.Name, d.Name}] = a
+		p[Name{v1alpha1.ServedByDRA, s.Spec.Driver, s.Spec.Pool.Name, d.Name}] = attributesOf(s.Spec.Driver, d.Attributes)
 	}
 	return nil
+}
+
+// attributesOf reads what identifies a device. An attribute whose name has no domain is in that of the driver
+// (resource.k8s.io/v1, QualifiedName).
+func attributesOf(driver string, attributes map[string]attribute) Attributes {
+	var texts [identities]string
+	var selectors [identities][]v1alpha1.ClaimAttribute
+	for _, key := range slices.Sorted(maps.Keys(attributes)) {
+		value, name := attributes[key], key
+		identity, identifies := identifying[key[strings.LastIndex(key, "/")+1:]]
+		if !identifies {
+			continue
+		}
+		texts[identity] = value.text()
+		if !strings.Contains(key, "/") {
+			name = driver + "/" + key
+		}
+		if selector, usable := value.selector(name); usable {
+			selectors[identity] = append(selectors[identity], selector)
+		}
+	}
+	return Attributes{
+		UUID: texts[identityUUID], PCI: texts[identityPCI], Index: texts[identityIndex], Selectors: slices.Concat(selectors[:]...),
+	}
+}
+
+// selectable is what the inventory takes as the name of an attribute.
+var selectable = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[a-zA-Z_][a-zA-Z0-9_]*$`)
+
+// selector is the attribute as the inventory has it; usable is false for what the inventory does not take.
+func (a attribute) selector(name string) (selector v1alpha1.ClaimAttribute, usable bool) {
+	usable = len(name) <= 96 && selectable.MatchString(name) &&
+		(a.String != nil) != (a.Int != nil) && len(a.text()) > 0 && len(a.text()) <= 64
+	return v1alpha1.ClaimAttribute{Name: name, String: a.String, Int: a.Int}, usable
 }
 
 func (a attribute) text() string {

@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/ptr"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // As gpu.nvidia.com and gpu.amd.com publish them, shortened.
@@ -18,8 +21,10 @@ func TestPublishedOfASlice(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Published{
-		claim("gpu.example.com", "gpu-0"): {UUID: "GPU-a", PCI: "0000:17:00.0"},
-		claim("gpu.example.com", "gpu-1"): {Index: "1"},
+		claim("gpu.example.com", "gpu-0"): {UUID: "GPU-a", PCI: "0000:17:00.0", Selectors: []v1alpha1.ClaimAttribute{
+			{Name: "gpu.example.com/uuid", String: ptr.To("GPU-a")}, {Name: "resource.kubernetes.io/pciBusID", String: ptr.To("0000:17:00.0")},
+		}},
+		claim("gpu.example.com", "gpu-1"): {Index: "1", Selectors: []v1alpha1.ClaimAttribute{{Name: "gpu.example.com/index", Int: ptr.To[int64](1)}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("published (-want +got):\n%s", diff)

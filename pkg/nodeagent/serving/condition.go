@@ -24,34 +24,60 @@ const (
 // Patience is how long a pool may be without its kubelet before the condition says so: a kubelet that restarts is no news.
 const Patience = 15 * time.Second
 
-// poolState is how a pool is with the kubelet.
-type poolState struct {
-	state  State
-	since  time.Time
-	detail string
+// PoolState is how a pool is with the kubelet.
+type PoolState struct {
+	State  State
+	Since  time.Time
+	Detail string
+}
+
+// Account is what a server of devices says of itself.
+type Account struct {
+	// Pools are the resources, and the DRA driver, that have devices, in order.
+	Pools []string
+	// Withheld are the devices that are to be served and cannot be.
+	Withheld []Withheld
+	// States are those of the pools, and of none else.
+	States map[string]PoolState
+}
+
+// Account says how far the pools are with the kubelet.
+func (p *Plugin) Account() Account {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	account := Account{Withheld: slices.Clone(p.withheld), States: map[string]PoolState{}}
+	for _, pool := range p.pools {
+		account.Pools = append(account.Pools, pool.Resource)
+	}
+	for resource, e := range p.endpoints {
+		state, since, detail := e.status()
+		account.States[resource] = PoolState{state, since, detail}
+	}
+	return account
+}
+
+// Join is what several servers say of themselves together.
+func Join(accounts ...Account) Account {
+	joined := Account{States: map[string]PoolState{}}
+	for _, a := range accounts {
+		joined.Pools = append(joined.Pools, a.Pools...)
+		joined.Withheld = append(joined.Withheld, a.Withheld...)
+		maps.Copy(joined.States, a.States)
+	}
+	slices.Sort(joined.Pools)
+	return joined
 }
 
 // Condition says whether the kubelet takes every device that is to be served. before is the condition that is published;
 // a pool that was lost less than Patience ago leaves it as it is.
-func (p *Plugin) Condition(before *metav1.Condition) metav1.Condition {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	states := map[string]poolState{}
-	for resource, e := range p.endpoints {
-		state, since, detail := e.status()
-		states[resource] = poolState{state, since, detail}
-	}
-	return condition(p.pools, p.withheld, states, p.clock.Now(), before)
-}
-
-func condition(pools []Pool, withheld []Withheld, states map[string]poolState, now time.Time, before *metav1.Condition) metav1.Condition {
+func (a Account) Condition(now time.Time, before *metav1.Condition) metav1.Condition {
 	var lost, late []string
-	for _, resource := range slices.Sorted(maps.Keys(states)) {
-		s := states[resource]
-		text := resource + ": " + explain(s.state, s.detail)
+	for _, resource := range slices.Sorted(maps.Keys(a.States)) {
+		s := a.States[resource]
+		text := resource + ": " + explain(s.State, s.Detail)
 		switch {
-		case s.state == Serving:
-		case now.Sub(s.since) >= Patience:
+		case s.State == Serving:
+		case now.Sub(s.Since) >= Patience:
 			lost = append(lost, text)
 		default:
 			late = append(late, text)
@@ -66,35 +92,41 @@ func condition(pools []Pool, withheld []Withheld, states map[string]poolState, n
 		return *before
 	case len(late) > 0:
 		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, reasonNotServedYet, "registering with the kubelet: "+strings.Join(late, "; ")
-	case len(withheld) > 0:
+	case len(a.Withheld) > 0:
 		c.Status, c.Reason = metav1.ConditionFalse, reasonWithheld
-		c.Message = fmt.Sprintf("%s withheld: %s", v1alpha1.Counted(len(withheld), "device"), reasons(withheld))
-	case len(pools) == 0:
+		c.Message = fmt.Sprintf("%s withheld: %s", v1alpha1.Counted(len(a.Withheld), "device"), reasons(a.Withheld))
+	case len(a.Pools) == 0:
 		c.Reason, c.Message = reasonNothing, "no device is to be served"
 	default:
-		c.Reason, c.Message = reasonServed, "the kubelet takes "+served(pools)
+		c.Reason, c.Message = reasonServed, "the kubelet takes "+strings.Join(a.Pools, ", ") // no counts, which change with each device's health
 	}
 	return c
+}
+
+// Ready says nothing where every pool is served, and else which is not, and why.
+func (a Account) Ready() error {
+	var late []string
+	for _, resource := range slices.Sorted(maps.Keys(a.States)) {
+		if s := a.States[resource]; s.State != Serving {
+			late = append(late, resource+": "+explain(s.State, s.Detail))
+		}
+	}
+	if len(late) == 0 {
+		return nil
+	}
+	return fmt.Errorf("not served to the kubelet: %s", strings.Join(late, "; "))
 }
 
 // explain says for people how a pool is.
 func explain(state State, detail string) string {
 	text := map[State]string{
 		KubeletAway: "the kubelet is away", Registering: "not registered yet", Refused: "the kubelet did not take it",
+		Unpublished: "the API server does not have its ResourceSlices",
 	}[state]
 	if detail != "" {
 		text += " (" + detail + ")"
 	}
 	return text
-}
-
-// served lists the resources. It has no counts, which change with each device's health.
-func served(pools []Pool) string {
-	names := make([]string, 0, len(pools))
-	for _, pool := range pools {
-		names = append(names, pool.Resource)
-	}
-	return strings.Join(names, ", ")
 }
 
 // reasons lists each reason once, in order.

@@ -11,18 +11,18 @@ import (
 )
 
 func TestCondition(t *testing.T) {
-	pools := []Pool{{Resource: "a.b/c"}}
-	since := func(state State, ago time.Duration) map[string]poolState {
-		return map[string]poolState{"a.b/c": {state, testStart.Add(-ago), "why"}}
+	pools := []string{"a.b/c"}
+	since := func(state State, ago time.Duration) map[string]PoolState {
+		return map[string]PoolState{"a.b/c": {state, testStart.Add(-ago), "why"}}
 	}
 	published := &metav1.Condition{Type: v1alpha1.ConditionServed, Status: metav1.ConditionTrue, Reason: "Before"}
 	failed := &metav1.Condition{Type: v1alpha1.ConditionServed, Status: metav1.ConditionFalse, Reason: "Before"}
 	withheld := []Withheld{{"d", "no profile"}, {"e", "no profile"}}
 	tests := []struct {
 		name     string
-		pools    []Pool
+		pools    []string
 		withheld []Withheld
-		states   map[string]poolState
+		states   map[string]PoolState
 		before   *metav1.Condition
 		status   metav1.ConditionStatus
 		reason   string
@@ -39,7 +39,7 @@ func TestCondition(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			got := condition(tc.pools, tc.withheld, tc.states, testStart, tc.before)
+			got := Account{tc.pools, tc.withheld, tc.states}.Condition(testStart, tc.before)
 			if got.Type != v1alpha1.ConditionServed || got.Status != tc.status || got.Reason != tc.reason || !strings.Contains(got.Message, tc.message) {
 				t.Errorf("%+v, want %s, %s, %q", got, tc.status, tc.reason, tc.message)
 			}

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,10 +28,21 @@ type Config struct {
 	Vendors map[string]VendorConfig `json:"vendors,omitempty"`
 }
 
+// Through is the API of the kubelet by which a vendor's devices are offered.
+type Through string
+
+// The APIs: extended resources of a device plugin, or ResourceClaims of a DRA driver (resource.k8s.io/v1).
+const (
+	DevicePlugin Through = "DevicePlugin"
+	DRA          Through = "DRA"
+)
+
 // VendorConfig says how the devices of a vendor are served.
 type VendorConfig struct {
 	// Serve offers the vendor's devices to the kubelet.
 	Serve bool `json:"serve,omitempty"`
+	// Through is the API that they are offered by; empty means DevicePlugin.
+	Through Through `json:"through,omitempty"`
 	// Injection is how containers get the devices; it has no default, since no API tells what a node's runtime supports.
 	Injection injection.Mode `json:"injection,omitempty"`
 	// Resources rename resources: by the kind of the device (`gpu`) or the name of the partition (`mig-1g.10gb`), the
@@ -43,10 +55,10 @@ type VendorConfig struct {
 	Shares int `json:"shares,omitempty"`
 }
 
-// served says whether any vendor is.
-func (c Config) served() bool {
+// Uses says whether any vendor's devices are served through an API.
+func (c Config) Uses(api Through) bool {
 	for _, vendor := range c.Vendors {
-		if vendor.Serve {
+		if vendor.servedThrough(api) {
 			return true
 		}
 	}
@@ -67,7 +79,12 @@ func (c Config) Serves(resource string) bool {
 }
 
 // Empty says that nothing is to be served.
-func (c Config) Empty() bool { return !c.served() }
+func (c Config) Empty() bool { return !c.Uses(DevicePlugin) && !c.Uses(DRA) }
+
+// servedThrough says whether the vendor's devices are served through an API.
+func (c VendorConfig) servedThrough(api Through) bool {
+	return c.Serve && cmp.Or(c.Through, DevicePlugin) == api
+}
 
 // shares is the number of offers of a device.
 func (c VendorConfig) shares() int { return max(c.Shares, 1) }
@@ -89,7 +106,7 @@ func ParseConfig(text []byte) (Config, error) {
 			config.Vendors = map[string]VendorConfig{}
 		}
 		var vendor VendorConfig
-		errs = append(errs, decode(vendors.Vendors[name], &vendor, "vendors."+name, "take serve, injection, resources, cdiKind or shares")...)
+		errs = append(errs, decode(vendors.Vendors[name], &vendor, "vendors."+name, "take serve, through, injection, resources, cdiKind or shares")...)
 		config.Vendors[name] = vendor
 	}
 	return config, errors.Join(append(errs, config.check()...)...)
@@ -146,6 +163,7 @@ func (c VendorConfig) check(field string) []error {
 	default:
 		errs = append(errs, fmt.Errorf("%s.injection: %q is not known: take %s or %s", field, c.Injection, injection.CDI, injection.DeviceNodes))
 	}
+	errs = append(errs, c.checkThrough(field)...)
 	if c.CDIKind != "" && c.Injection != injection.CDI {
 		errs = append(errs, fmt.Errorf("%s.cdiKind: %q has no use with injection %q: leave it out, or take injection %s",
 			field, c.CDIKind, c.Injection, injection.CDI))
@@ -163,6 +181,31 @@ func (c VendorConfig) check(field string) []error {
 		if err := checkResource(c.Resources[kind]); err != nil {
 			errs = append(errs, fmt.Errorf("%s.resources.%s: %w", field, kind, err))
 		}
+	}
+	return errs
+}
+
+// checkThrough says what of the rest does not go with the API.
+func (c VendorConfig) checkThrough(field string) []error {
+	switch c.Through {
+	case "", DevicePlugin:
+		return nil
+	case DRA:
+	default:
+		return []error{fmt.Errorf("%s.through: %q is not known: take %s or %s", field, c.Through, DevicePlugin, DRA)}
+	}
+	var errs []error
+	if c.Injection != injection.CDI && (c.Injection != "" || c.Serve) {
+		errs = append(errs, fmt.Errorf("%s.injection: %q does not go with through: %s, by which the kubelet takes CDI names alone: take injection %s",
+			field, c.Injection, DRA, injection.CDI))
+	}
+	if c.Shares > 1 {
+		errs = append(errs, fmt.Errorf("%s.shares: %d does not go with through: %s: leave it out, and share a device by naming its ResourceClaim in several pods",
+			field, c.Shares, DRA))
+	}
+	if len(c.Resources) > 0 {
+		errs = append(errs, fmt.Errorf("%s.resources: %s does not go with through: %s, which has no resource names: leave it out, and write a DeviceClass for a name of your own",
+			field, strings.Join(slices.Sorted(maps.Keys(c.Resources)), ", "), DRA))
 	}
 	return errs
 }

@@ -40,7 +40,7 @@ func TestParseConfigNamesFieldValueAndRemedy(t *testing.T) {
 	}{
 		{"no YAML", "vendors: [", []string{"not YAML", "write `vendors:`"}},
 		{"type", "vendors: {nvidia: {serve: 3}}", []string{"vendors.nvidia: ", "field VendorConfig.serve of type bool", "give the field a value of that type"}},
-		{"field", "vendors: {nvidia: {server: true}}", []string{`vendors.nvidia: unknown field "server"`, "take serve, injection"}},
+		{"field", "vendors: {nvidia: {server: true}}", []string{`vendors.nvidia: unknown field "server"`, "take serve, through, injection"}},
 		{"top field", "vendor: {}", []string{`the configuration: unknown field "vendor"`, "take vendors"}},
 		{"twice", "vendors: {}\nvendors: {}", []string{"vendors", "not YAML"}},
 		{"no mode", "vendors: {nvidia: {serve: true}}", []string{"vendors.nvidia.injection: is empty", "CDI or DeviceNodes"}},

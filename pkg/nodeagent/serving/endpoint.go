@@ -42,6 +42,8 @@ const (
 	Registering State = "Registering"
 	// Refused is a kubelet that did not take the registration.
 	Refused State = "Refused"
+	// Unpublished is a pool of a DRA driver that the API server does not show yet.
+	Unpublished State = "Unpublished"
 	// Serving is a pool that is registered with this kubelet, and whose ListAndWatch is open and has sent its list.
 	Serving State = "Serving"
 )

@@ -57,8 +57,8 @@ func (i *injector) view(devices []v1alpha1.Device) (injection.Node, error) {
 	return injection.Node{Devices: devices, Files: files}, nil
 }
 
-// keep writes the specifications of the devices in pools that containers get by CDI, and removes ours of others. It
-// returns the files that it changed.
+// keep writes the specifications of the devices that containers get by CDI, those in pools and those that go through DRA,
+// and removes ours of others. It returns the files that it changed.
 func (i *injector) keep(pools []Pool, status *v1alpha1.AcceleratorInventoryStatus) (changed []string, err error) {
 	if i.folder == "" {
 		return nil, nil
@@ -70,8 +70,13 @@ func (i *injector) keep(pools []Pool, status *v1alpha1.AcceleratorInventoryStatu
 		}
 	}
 	var served []v1alpha1.Device
+	wanted := Wanted{Status: status, Config: i.config}
 	for n := range status.Devices {
-		if d := &status.Devices[n]; listed[d.ID] && i.config.Vendors[d.Vendor].CDIKind == "" {
+		d := &status.Devices[n]
+		if wanted.Through(DRA, d) && wanted.Taken(d) == "" {
+			listed[d.ID] = true
+		}
+		if listed[d.ID] && i.config.Vendors[d.Vendor].CDIKind == "" {
 			served = append(served, *d)
 		}
 	}

@@ -230,7 +230,7 @@ func TestRegistersWhicheverComesFirst(t *testing.T) {
 	t.Run("devices", func(t *testing.T) {
 		plugin, folder := plugged(t)
 		plugin.Update(nil, statusOf(gpu(0)), v1alpha1.AcceleratorInventorySpec{})
-		if err := plugin.Ready(); err == nil {
+		if err := plugin.Account().Ready(); err == nil {
 			t.Error("is ready without a kubelet")
 		}
 		r := startRegistrar(t, folder)
@@ -415,7 +415,7 @@ func TestRefusedRegistrationIsTriedAgain(t *testing.T) {
 	r.update(func() { r.refuse = status.Error(codes.Unknown, "the ResourceName is invalid") })
 	plugin.Update(nil, statusOf(gpu(0)), v1alpha1.AcceleratorInventorySpec{})
 	r.await("two attempts", func() bool { return r.registrations >= 2 })
-	if err := plugin.Ready(); err == nil || !strings.Contains(err.Error(), "the ResourceName is invalid") {
+	if err := plugin.Account().Ready(); err == nil || !strings.Contains(err.Error(), "the ResourceName is invalid") {
 		t.Errorf("%v, want what the kubelet said", err)
 	}
 	r.update(func() { r.refuse = nil })
@@ -471,8 +471,8 @@ func TestConcurrentUse(t *testing.T) {
 					state = v1alpha1.Unhealthy
 				}
 				plugin.Update(nil, statusOf(gpu(0), gpu(1, health(state, ""))), v1alpha1.AcceleratorInventorySpec{})
-				_ = plugin.Ready()
-				_ = plugin.Condition(nil)
+				_ = plugin.Account().Ready()
+				_ = plugin.Account().Condition(testStart, nil)
 				plugin.allocated(nvidiaGPU, []string{"nvidia-0"}, nil)
 			}
 		})

@@ -24,15 +24,15 @@ var kinds = map[string]string{
 	"tpu":       "tpu",
 }
 
-// kindOf is what a device is called: gpu, gaudi, npu.
-func kindOf(d *v1alpha1.Device) string {
+// Kind is what a device is called: gpu, gaudi, npu.
+func Kind(d *v1alpha1.Device) string {
 	return cmp.Or(kinds[d.Backend], strings.ToLower(string(d.Family)))
 }
 
 // Resource is the extended resource that a device is offered under when it is not in a slot: rankwright.dev/VENDOR-KIND,
 // or what the configuration calls the kind. Partitions have their profile in the name.
 func Resource(d *v1alpha1.Device, config VendorConfig) (string, error) {
-	kind := kindOf(d)
+	kind := Kind(d)
 	if kind == "" {
 		return "", fmt.Errorf("device %s has no family: nothing names its resource", d.ID)
 	}

@@ -2,10 +2,8 @@ package serving
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 	"github.com/rankwright/rankwright/pkg/nodeagent/preference"
 )
 
@@ -252,20 +251,7 @@ func (p *Plugin) Run(ctx context.Context) {
 	p.running.Wait()
 }
 
-// Ready says nothing where every pool is registered with the kubelet of now and its ListAndWatch is open, and else which
-// pool is not, and why.
-func (p *Plugin) Ready() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var late []string
-	for resource, e := range p.endpoints {
-		if state, _, detail := e.status(); state != Serving {
-			late = append(late, fmt.Sprintf("%s: %s", resource, explain(state, detail)))
-		}
-	}
-	if len(late) == 0 {
-		return nil
-	}
-	slices.Sort(late)
-	return fmt.Errorf("not served to the kubelet: %s", strings.Join(late, "; "))
+// Inject answers for granted devices as the configuration says.
+func (p *Plugin) Inject(mode injection.Mode, granted, node []v1alpha1.Device) (injection.Answer, error) {
+	return p.options.Inject(mode, granted, node)
 }

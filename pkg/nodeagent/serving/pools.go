@@ -104,12 +104,11 @@ func (s *sorting) busy() {
 // device lists a device where it belongs, unless it is still elsewhere.
 func (s *sorting) device(d *v1alpha1.Device) {
 	config := s.Config.Vendors[d.Vendor]
-	if !config.Serve {
+	if !config.servedThrough(DevicePlugin) {
 		return
 	}
-	if other := d.Service; other != nil && other.Server != v1alpha1.ServedByRankwright {
-		s.withheld = append(s.withheld, Withheld{d.ID, fmt.Sprintf("another server (%s) has it as %s: remove that one, or do not serve %s here",
-			other.Server, other.Resource, d.Vendor)})
+	if reason := s.Taken(d); reason != "" {
+		s.withheld = append(s.withheld, Withheld{d.ID, reason})
 		return
 	}
 	home, shares, err := s.home(d, config)
@@ -119,7 +118,7 @@ func (s *sorting) device(d *v1alpha1.Device) {
 	}
 	entries := map[Offer]Entry{}
 	for _, id := range offerIDs(d.ID, shares) {
-		entry := Entry{ID: id, Device: d.ID, Reason: s.unfit(d)}
+		entry := Entry{ID: id, Device: d.ID, Reason: s.Unfit(d)}
 		entry.Healthy = entry.Reason == ""
 		if d.NUMANode != nil && *d.NUMANode >= 0 {
 			entry.NUMA = d.NUMANode
@@ -157,29 +156,6 @@ func (s *sorting) ours(resource string) error {
 			resource, server)
 	}
 	return nil
-}
-
-// unfit says why new pods may not get a device; empty where they may.
-func (s *sorting) unfit(d *v1alpha1.Device) string {
-	switch {
-	case slices.Contains(s.Spec.CordonedDevices, d.ID):
-		return "is cordoned (spec.cordonedDevices of the inventory)"
-	case !d.Usable():
-		return fmt.Sprintf("is %s (%s)", d.Health.State, cmp.Or(d.Health.Reason, "no reason given"))
-	default:
-		return s.heldOfOthers(d.ID)
-	}
-}
-
-// heldOfOthers names a pod that got the device from another server, which may be gone: the kubelet does not know that our
-// device is the one that the pod has.
-func (s *sorting) heldOfOthers(id v1alpha1.DeviceID) string {
-	for _, a := range s.Status.Allocations {
-		if a.Device == id && a.Resource != "" && !s.Config.Serves(a.Resource) {
-			return fmt.Sprintf("is held by pod %s/%s, which got it as %s", a.Namespace, a.Pod, a.Resource)
-		}
-	}
-	return ""
 }
 
 // rest lists the busy offers that are no longer wanted.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
@@ -48,6 +49,14 @@ func cleanUp(t *testing.T, plane *controlplane.ControlPlane) {
 	}
 }
 
+// sliceOf is a driver's ResourceSlice of a node.
+func sliceOf(node, driver string) *resourcev1.ResourceSlice {
+	return &resourcev1.ResourceSlice{
+		ObjectMeta: metav1.ObjectMeta{Name: node + "-" + driver},
+		Spec:       resourcev1.ResourceSliceSpec{Driver: driver, NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, ResourceSliceCount: 1}},
+	}
+}
+
 func TestCleanupLeavesNothingOfOurs(t *testing.T) {
 	s := newSite(t, "cleanup")
 	before := get(s, s.nodeKey()).Labels
@@ -59,11 +68,13 @@ func TestCleanupLeavesNothingOfOurs(t *testing.T) {
 	left := []client.Object{
 		&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: agentName, Name: "a-strangers"}},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "rankwright-operator", Name: "a-strangers"}},
+		sliceOf(s.name, "gpu.example.com"),
 	}
 	goes := []client.Object{
 		&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "rankwright-operator", Name: cleanup.ElectionName}},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "rankwright-operator", Name: ledger.Name}},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "rankwright-operator", Name: cordon.Name}},
+		sliceOf(s.name, v1alpha1.ClaimDriver),
 	}
 	for _, object := range append(left, goes...) {
 		if err := s.admin.Create(t.Context(), object); err != nil {
