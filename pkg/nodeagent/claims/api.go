@@ -34,6 +34,13 @@ type Device struct {
 	Name       string               `json:"name"`
 	Attributes map[string]Attribute `json:"attributes,omitempty"`
 	Capacity   map[string]Capacity  `json:"capacity,omitempty"`
+	Taints     []Taint              `json:"taints,omitempty"`
+}
+
+// Taint keeps a device from claims that do not tolerate it. API servers before Kubernetes 1.36 drop it.
+type Taint struct {
+	Key    string `json:"key"`
+	Effect string `json:"effect"`
 }
 
 // Attribute is a text or a number.
@@ -49,8 +56,11 @@ type Capacity struct {
 
 // What the API server takes (k8s.io/api/resource/v1, types.go).
 const (
-	// maxDevices is how many devices a ResourceSlice has at most (ResourceSliceMaxDevices).
-	maxDevices = 128
+	// maxDevices is how many devices a ResourceSlice has at most where one has a taint
+	// (ResourceSliceMaxDevicesWithAdvancedFeatures).
+	maxDevices = 64
+	// noSchedule is the effect of a taint that leaves pods alone that have the device (DeviceTaintEffectNoSchedule).
+	noSchedule = "NoSchedule"
 	// maxText is the length of a text in bytes (DeviceAttributeMaxValueLength).
 	maxText = 64
 )

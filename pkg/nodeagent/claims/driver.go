@@ -18,7 +18,7 @@ type Driver struct {
 	log       *slog.Logger
 	clock     clock.Clock
 	metrics   *metrics
-	publisher publisher
+	publisher *publisher
 	// wake has the ResourceSlices written where they are not as they should be.
 	wake chan struct{}
 
@@ -46,7 +46,7 @@ func New(options Options) *Driver {
 	options = options.withDefaults()
 	return &Driver{
 		options: options, log: options.Log, clock: options.Clock, metrics: newMetrics(options.Metrics), wake: make(chan struct{}, 1),
-		publisher:   publisher{options.Client, options.Node},
+		publisher:   &publisher{client: options.Client, node: options.Node},
 		unpublished: notYet, pool: serving.PoolState{State: serving.Registering, Since: options.Clock.Now()},
 	}
 }

@@ -15,7 +15,7 @@ type handler struct {
 	dra.UnimplementedDRAPluginServer
 
 	options   *Options
-	publisher publisher
+	publisher *publisher
 	// wanted is what is to be offered now; known is false before anything was detected.
 	wanted func() (wanted serving.Wanted, known bool)
 	// done is told how each operation on a claim went.

@@ -33,8 +33,20 @@ func offerOf(w serving.Wanted) offer {
 		}
 		o.served[d.ID] = true
 		if w.Unfit(d) == "" {
-			o.devices = append(o.devices, sliced(d))
+			device := sliced(d)
+			device.Taints = taintsOf(d.ID, w.Spec.Slots)
+			o.devices = append(o.devices, device)
 		}
 	}
 	return o
+}
+
+// taintsOf keep a device that has a slot for the claim of the slot's pod.
+func taintsOf(id v1alpha1.DeviceID, slots []v1alpha1.Slot) []Taint {
+	for _, slot := range slots {
+		if slot.Device == id {
+			return []Taint{{Key: slot.Resource, Effect: noSchedule}}
+		}
+	}
+	return nil
 }

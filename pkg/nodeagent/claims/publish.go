@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,10 +22,12 @@ import (
 type publisher struct {
 	client dynamic.Interface
 	node   string
+	// untaintable says that the API server was seen to drop taints.
+	untaintable bool
 }
 
 // publish makes the ResourceSlices as they should be, and says what it changed.
-func (p publisher) publish(ctx context.Context, devices []Device) (change, error) {
+func (p *publisher) publish(ctx context.Context, devices []Device) (change, error) {
 	there, err := p.read(ctx)
 	if err != nil {
 		return change{}, err
@@ -32,6 +35,9 @@ func (p publisher) publish(ctx context.Context, devices []Device) (change, error
 	node, err := p.readNode(ctx)
 	if err != nil {
 		return change{}, err
+	}
+	if p.untaintable {
+		devices = withoutTaints(devices)
 	}
 	c := changeTo(slicesOf(devices, node), there)
 	var errs []error
@@ -45,7 +51,7 @@ func (p publisher) publish(ctx context.Context, devices []Device) (change, error
 }
 
 // read returns the driver's ResourceSlices of the node.
-func (p publisher) read(ctx context.Context) ([]resourceSlice, error) {
+func (p *publisher) read(ctx context.Context) ([]resourceSlice, error) {
 	selector := fields.Set{"spec.nodeName": p.node, "spec.driver": v1alpha1.ClaimDriver}
 	list, err := p.client.Resource(resourceSlices).List(ctx, metav1.ListOptions{FieldSelector: selector.String()})
 	if apierrors.IsNotFound(err) {
@@ -54,16 +60,16 @@ func (p publisher) read(ctx context.Context) ([]resourceSlice, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list ResourceSlices of Node %s: %w", p.node, err)
 	}
-	slices := make([]resourceSlice, len(list.Items))
+	there := make([]resourceSlice, len(list.Items))
 	for i := range list.Items {
-		if err := convert(&list.Items[i], &slices[i]); err != nil {
+		if err := convert(&list.Items[i], &there[i]); err != nil {
 			return nil, err
 		}
 	}
-	return slices, nil
+	return there, nil
 }
 
-func (p publisher) readNode(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
+func (p *publisher) readNode(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
 	read, err := p.client.Resource(nodes).Get(ctx, p.node, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("read Node %s, which is to own its ResourceSlices: %w", p.node, err)
@@ -72,19 +78,38 @@ func (p publisher) readNode(ctx context.Context) (*metav1.PartialObjectMetadata,
 	return node, convert(read, node)
 }
 
-func (p publisher) write(ctx context.Context, slice *resourceSlice) error {
+// write applies a slice, and learns from the answer whether the API server takes taints.
+func (p *publisher) write(ctx context.Context, slice *resourceSlice) error {
 	content, err := json.Marshal(slice)
+	var answer *unstructured.Unstructured
 	if err == nil {
-		_, err = p.client.Resource(resourceSlices).Patch(ctx, slice.Name, types.ApplyPatchType, content,
+		answer, err = p.client.Resource(resourceSlices).Patch(ctx, slice.Name, types.ApplyPatchType, content,
 			metav1.PatchOptions{FieldManager: v1alpha1.NodeAgentFieldManager, Force: ptr.To(true)})
 	}
 	if err != nil {
 		return fmt.Errorf("apply ResourceSlice %s: %w", slice.Name, err)
 	}
+	written := resourceSlice{}
+	if err := convert(answer, &written); err != nil {
+		return err
+	}
+	p.untaintable = p.untaintable || tainted(slice) && !tainted(&written)
 	return nil
 }
 
-func (p publisher) remove(ctx context.Context, slice *resourceSlice) error {
+func tainted(slice *resourceSlice) bool {
+	return slices.ContainsFunc(slice.Spec.Devices, func(d Device) bool { return len(d.Taints) > 0 })
+}
+
+func withoutTaints(devices []Device) []Device {
+	plain := slices.Clone(devices)
+	for i := range plain {
+		plain[i].Taints = nil
+	}
+	return plain
+}
+
+func (p *publisher) remove(ctx context.Context, slice *resourceSlice) error {
 	err := p.client.Resource(resourceSlices).Delete(ctx, slice.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(slice.UID))})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete ResourceSlice %s: %w", slice.Name, err)
@@ -93,7 +118,7 @@ func (p publisher) remove(ctx context.Context, slice *resourceSlice) error {
 }
 
 // readClaim returns an allocated claim of a UID.
-func (p publisher) readClaim(ctx context.Context, namespace, name, uid string) (*resourceClaim, error) {
+func (p *publisher) readClaim(ctx context.Context, namespace, name, uid string) (*resourceClaim, error) {
 	read, err := p.client.Resource(resourceClaims).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("claim %s/%s: %w", namespace, name, err)

@@ -29,7 +29,7 @@ func at(generation int64, all []resourceSlice) []resourceSlice {
 }
 
 func TestSlicesAreAsManyAsNeeded(t *testing.T) {
-	for count, want := range map[int][]int{0: {0}, 1: {1}, 128: {128}, 129: {128, 1}, 300: {128, 128, 44}} {
+	for count, want := range map[int][]int{0: {0}, 1: {1}, 64: {64}, 65: {64, 1}, 150: {64, 64, 22}} {
 		var got []int
 		for i, slice := range slicesOf(devices(count), node) {
 			got = append(got, len(slice.Spec.Devices))
@@ -48,7 +48,7 @@ func TestChange(t *testing.T) {
 	recreated := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: testNode, UID: "other"}}
 	renamed := slicesOf(devices(2), node)
 	renamed[0].Name = "of-another-writer"
-	mixed := at(4, slicesOf(devices(200), node))
+	mixed := at(4, slicesOf(devices(100), node))
 	mixed[1].Spec.Pool.Generation = 3
 	tests := []struct {
 		name          string
@@ -58,13 +58,13 @@ func TestChange(t *testing.T) {
 		remove        int
 	}{
 		{"nothing is there", slicesOf(devices(2), node), nil, 1, 1, 0},
-		{"all is there", slicesOf(devices(200), node), at(7, slicesOf(devices(200), node)), 0, 0, 0},
+		{"all is there", slicesOf(devices(100), node), at(7, slicesOf(devices(100), node)), 0, 0, 0},
 		{"a device more", slicesOf(devices(3), node), at(7, slicesOf(devices(2), node)), 1, 8, 0},
 		{"none left", slicesOf(nil, node), at(7, slicesOf(devices(2), node)), 1, 8, 0},
-		{"a slice more: all have the next generation", slicesOf(devices(129), node), at(7, slicesOf(devices(128), node)), 2, 8, 0},
-		{"a slice less", slicesOf(devices(128), node), at(7, slicesOf(devices(129), node)), 1, 8, 1},
-		{"one of two was deleted", slicesOf(devices(129), node), at(7, slicesOf(devices(129), node)[:1]), 2, 8, 0},
-		{"a write that failed half-way", slicesOf(devices(200), node), mixed, 2, 5, 0},
+		{"a slice more: all have the next generation", slicesOf(devices(65), node), at(7, slicesOf(devices(64), node)), 2, 8, 0},
+		{"a slice less", slicesOf(devices(64), node), at(7, slicesOf(devices(65), node)), 1, 8, 1},
+		{"one of two was deleted", slicesOf(devices(65), node), at(7, slicesOf(devices(65), node)[:1]), 2, 8, 0},
+		{"a write that failed half-way", slicesOf(devices(100), node), mixed, 2, 5, 0},
 		{"another Node of the name", slicesOf(devices(2), recreated), at(7, slicesOf(devices(2), node)), 1, 8, 0},
 		{"a slice of another name", slicesOf(devices(2), node), at(2, renamed), 1, 3, 1},
 	}
