@@ -244,7 +244,8 @@ func TestNoWildcards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, err := controlplane.ReadManifests(filepath.Join(root, "config", "rbac"), filepath.Join(root, "config", "cleanup"))
+	objects, err := controlplane.ReadManifests(filepath.Join(root, "config", "rbac"), filepath.Join(root, "config", "dra", "rights.yaml"),
+		filepath.Join(root, "config", "cleanup"))
 	if err != nil {
 		t.Fatal(err)
 	}
