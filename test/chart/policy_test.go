@@ -30,6 +30,7 @@ var (
 	leasesKind      = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 	inventoriesKind = schema.GroupVersionResource{Group: "rankwright.dev", Version: "v1alpha1", Resource: "acceleratorinventories"}
 	eventsKind      = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
+	slicesKind      = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceslices"}
 	coreEventsKind  = schema.GroupVersionResource{Version: "v1", Resource: "events"}
 )
 
@@ -107,6 +108,12 @@ func coreEventAbout(name, about string) string {
 	return fmt.Sprintf("{apiVersion: v1, kind: Event, metadata: {name: %s, namespace: default}, reason: DeviceUnhealthy, type: Normal, involvedObject: {%s}}", name, about)
 }
 
+// sliceOf is a ResourceSlice, with more of its metadata.
+func sliceOf(name, node, driver, metadata string) string {
+	return fmt.Sprintf("{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: %s%s}, "+
+		"spec: {driver: %s, nodeName: %s, pool: {name: %s, generation: 1, resourceSliceCount: 1}}}", name, metadata, driver, node, node)
+}
+
 const (
 	onlyLabels      = "may change labels under rankwright.dev/ alone"
 	onlyAnnotations = "may change annotations under rankwright.dev/ alone"
@@ -114,6 +121,9 @@ const (
 	otherNode       = "the agent of node 'own' may not write"
 	noDelete        = "the node agent may not delete"
 	onlyStatus      = "spec of an AcceleratorInventory is the administrator's"
+	onlyOwnSlices   = "the agent of node 'own' may write ResourceSlices of its own node alone"
+	onlyOurDriver   = "may write ResourceSlices of the driver rankwright.dev alone"
+	onlyOwned       = "a ResourceSlice that the node agent writes is owned by its Node alone"
 	onlyOwnEvents   = "may write events about Node and AcceleratorInventory 'own' alone"
 )
 
@@ -161,6 +171,17 @@ var refusedActs = []struct {
 	{"tells of another node", creates(eventsKind, eventAbout("of-other", "kind: Node, name: other")), onlyOwnEvents},
 	{"tells of a pod", creates(eventsKind, eventAbout("of-pod", "kind: Pod, name: own, namespace: default")), onlyOwnEvents},
 	{"tells of another node by the older kind", creates(coreEventsKind, coreEventAbout("of-other-core", "kind: Node, name: other")), onlyOwnEvents},
+	{"offers devices of another node", applies(slicesKind, sliceOf("of-third", "third", "rankwright.dev", "")), onlyOwnSlices},
+	{"changes another node's devices", applies(slicesKind, sliceOf("of-other", "other", "rankwright.dev", ", labels: {a: b}")), onlyOwnSlices},
+	{"takes another node's devices away", deletes(slicesKind, "", "of-other"), onlyOwnSlices},
+	{"offers another driver's devices", applies(slicesKind, sliceOf("forged", "own", "gpu.amd.com", "")), onlyOurDriver},
+	{"takes another driver's devices away", deletes(slicesKind, "", "of-amd"), onlyOurDriver},
+	{"offers devices of every node", creates(slicesKind, "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: everywhere}, "+
+		"spec: {driver: rankwright.dev, allNodes: true, pool: {name: own, generation: 1, resourceSliceCount: 1}}}"), onlyOwnSlices},
+	{"takes all devices away", deletesAll(slicesKind, ""), "may write ResourceSlices of"},
+	{"holds its devices by a finalizer", applies(slicesKind, sliceOf("held", "own", "rankwright.dev", ", finalizers: [example.com/hold]")), onlyOwned},
+	{"gives its devices to something else", applies(slicesKind, sliceOf("given", "own", "rankwright.dev",
+		", ownerReferences: [{apiVersion: v1, kind: Node, name: other, uid: another}]")), onlyOwned},
 	{"deletes events", deletesAll(eventsKind, metav1.NamespaceDefault), noDelete + " events"},
 }
 
@@ -180,6 +201,8 @@ func actsOf(own *corev1.Node) []namedAct {
 		{"writes its inventory", applies(inventoriesKind, inventoryWith("own", ", ownerReferences: [{apiVersion: v1, kind: Node, name: own, uid: "+string(own.UID)+"}]}"))},
 		{"writes its status", applies(inventoriesKind, inventoryWith("own", "}, status: {summary: {devices: 0, healthy: 0}}"), "status")},
 		{"beats", applies(leasesKind, lease(otherNamespace, "own"))},
+		{"offers its devices", applies(slicesKind, sliceOf("of-own", "own", "rankwright.dev", ", ownerReferences: [{apiVersion: v1, kind: Node, name: own, uid: "+string(own.UID)+"}]"))},
+		{"takes its devices away", deletes(slicesKind, "", "of-own")},
 		{"tells of its node", creates(eventsKind, eventAbout("of-own", "kind: Node, name: own"))},
 		{"tells of its inventory", creates(eventsKind, eventAbout("of-own-inventory", "kind: AcceleratorInventory, name: own"))},
 		{"tells of its node by the older kind", creates(coreEventsKind, coreEventAbout("of-own-core", "kind: Node, name: own"))},
@@ -214,6 +237,9 @@ func TestPolicyConfinesAnAgentThatMayDoEverything(t *testing.T) {
 		creates(inventoriesKind, inventoryWith("own", "}, spec: {cordonedDevices: [amd-0000:03:00.0]}")),
 		creates(inventoriesKind, inventoryWith("other", "}")),
 		creates(leasesKind, lease(otherNamespace, "own")),
+		creates(slicesKind, sliceOf("of-own", "own", "rankwright.dev", "")),
+		creates(slicesKind, sliceOf("of-other", "other", "rankwright.dev", "")),
+		creates(slicesKind, sliceOf("of-amd", "own", "gpu.amd.com", "")),
 		creates(eventsKind, eventAbout("of-others", "kind: Node, name: other")),
 	} {
 		if err := present(t.Context(), administrator); err != nil {

@@ -100,14 +100,21 @@ func difference(from, to map[string]string) map[string]string {
 
 // TestKustomizeInstallsTheSame holds config/ to the chart: but for Helm's labels and hooks, both install the same.
 func TestKustomizeInstallsTheSame(t *testing.T) {
+	const (
+		namespace     = "Namespace /" + agentNamespace                           // made by Helm itself
+		class         = "DeviceClass.resource.k8s.io /placement.rankwright.dev"  // of config/claims, by whether the API is there
+		configuration = "ConfigMap " + agentNamespace + "/rankwright-node-agent" // a text, written in other ways
+	)
 	tests := []struct {
 		folder string
 		hook   string
-		// config has the agents' namespace, which Helm makes by itself.
+		values []string
+		// except are what only one of the two has, or has in another way.
 		except []string
 	}{
-		{folder: "config", except: []string{"Namespace /" + agentNamespace}},
+		{folder: "config", except: []string{namespace, class}},
 		{folder: "config/cleanup", hook: "post-delete"},
+		{folder: "test/chart/testdata/dra", values: []string{"--values", "testdata/values/dra.yaml"}, except: []string{namespace, configuration}},
 	}
 	for _, test := range tests {
 		t.Run(test.folder, func(t *testing.T) {
@@ -116,11 +123,13 @@ func TestKustomizeInstallsTheSame(t *testing.T) {
 				t.Fatal(err, said)
 			}
 			want, got := plain(decode(t, text)), map[string]any{}
-			maps.DeleteFunc(want, func(key string, _ any) bool { return slices.Contains(test.except, key) })
-			for _, object := range render(t) {
+			for _, object := range render(t, test.values...) {
 				if hook(object) == test.hook {
 					maps.Copy(got, plain([]*unstructured.Unstructured{object}))
 				}
+			}
+			for _, all := range []map[string]any{want, got} {
+				maps.DeleteFunc(all, func(key string, _ any) bool { return slices.Contains(test.except, key) })
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-) and the chart (+) differ: change the other too, or run `make generate`:\n%s", test.folder, diff)
@@ -150,9 +159,53 @@ func plain(objects []*unstructured.Unstructured) map[string]any {
 	return byKey
 }
 
-// TestAgentHasNoPrivileges holds the agent to its default: no capability, and two folders that it can write.
+// TestRightsOfDRA holds what an agent needs for claims to installations with a vendor that goes through DRA, and the classes
+// to clusters that know them.
+func TestRightsOfDRA(t *testing.T) {
+	const own, placement = "DeviceClass.resource.k8s.io /rankwright.dev", "DeviceClass.resource.k8s.io /placement.rankwright.dev"
+	rights := []string{"ClusterRole.rbac.authorization.k8s.io /rankwright-node-agent-dra", "ClusterRoleBinding.rbac.authorization.k8s.io /rankwright-node-agent-dra"}
+	tests := []struct {
+		name string
+		set  string
+		want []string
+	}{
+		{"no vendor is served", "", []string{placement}},
+		{"by the device plugin", "vendors.amd.serve=true,vendors.amd.injection=CDI", []string{placement}},
+		{"through DRA, and not served", "vendors.amd.through=DRA", []string{placement}},
+		{"through DRA", "vendors.amd.serve=true,vendors.amd.injection=CDI,vendors.amd.through=DRA", append([]string{own, placement}, rights...)},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var got []string
+			for _, object := range render(t, "--set", test.set) {
+				if name := key(object); strings.HasPrefix(name, "DeviceClass") || slices.Contains(rights, name) {
+					got = append(got, name)
+				}
+			}
+			slices.Sort(got)
+			slices.Sort(test.want)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAgentHasNoPrivileges holds the agent to its default: no capability, and two folders that it can write, or
+// four where devices go through DRA.
 func TestAgentHasNoPrivileges(t *testing.T) {
-	for _, object := range render(t) {
+	folders := []string{"/host/var/lib/kubelet/device-plugins", "/host/var/run/cdi"}
+	t.Run("defaults", func(t *testing.T) { checkPrivileges(t, render(t), folders) })
+	t.Run("dra", func(t *testing.T) {
+		checkPrivileges(t, render(t, "--values", "testdata/values/dra.yaml"),
+			append(folders, "/var/lib/kubelet/plugins/rankwright.dev", "/var/lib/kubelet/plugins_registry"))
+	})
+}
+
+// checkPrivileges finds the agent among objects and compares the folders that it can write.
+func checkPrivileges(t *testing.T, objects []*unstructured.Unstructured, folders []string) {
+	t.Helper()
+	for _, object := range objects {
 		if object.GetKind() != "DaemonSet" {
 			continue
 		}
@@ -180,7 +233,7 @@ func TestAgentHasNoPrivileges(t *testing.T) {
 				writable = append(writable, path)
 			}
 		}
-		if diff := cmp.Diff([]string{"/host/var/lib/kubelet/device-plugins", "/host/var/run/cdi"}, writable); diff != "" {
+		if diff := cmp.Diff(folders, writable); diff != "" {
 			t.Errorf("writable mounts: %s", diff)
 		}
 		return

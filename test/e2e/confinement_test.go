@@ -21,8 +21,15 @@ const (
 	inventoryPath = "/apis/rankwright.dev/v1alpha1/acceleratorinventories/"
 	nodePath      = "/api/v1/nodes/"
 	leasePath     = "/apis/coordination.k8s.io/v1/namespaces/" + agentNamespace + "/leases/"
+	slicePath     = "/apis/resource.k8s.io/v1/resourceslices/"
 	managed       = "?fieldManager=thief&force=true"
 )
+
+// sliceOf is a ResourceSlice without devices.
+func sliceOf(name, node, driver string) string {
+	return `{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"` + name + `"},"spec":{"driver":"` + driver +
+		`","nodeName":"` + node + `","pool":{"name":"` + node + `","generation":1,"resourceSliceCount":1}}}`
+}
 
 // applied is a server-side apply.
 func applied(name, path, body string) report.Request {
@@ -68,6 +75,10 @@ func thefts(own, other string) []report.Request {
 		posted("create an inventory of no node", inventoryPath, inventory+`forged"}}`),
 		applied("renew another node's lease", leasePath+other, lease+other+`","namespace":"`+agentNamespace+`"},"spec":{"holderIdentity":"x"}}`),
 		applied("lease elsewhere", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"+own, lease+own+`","namespace":"kube-node-lease"},"spec":{"holderIdentity":"x"}}`),
+		applied("offer another node's devices", slicePath+"forged", sliceOf("forged", other, v1alpha1.ClaimDriver)),
+		applied("offer another driver's devices", slicePath+"forged", sliceOf("forged", own, "gpu.nvidia.com")),
+		deleted("take all devices away", slicePath),
+		{Name: "read claims", Method: http.MethodGet, Path: "/apis/resource.k8s.io/v1/resourceclaims"},
 		posted("create a pod", "/api/v1/namespaces/"+agentNamespace+"/pods", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"},"spec":{"containers":[{"name":"x","image":"x"}]}}`),
 		{Name: "read secrets", Method: http.MethodGet, Path: "/api/v1/secrets"},
 		posted("make a token", "/api/v1/namespaces/"+agentNamespace+"/serviceaccounts/"+agentNamespace+"/token", `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}}`),
@@ -89,7 +100,7 @@ func rights(own string) []report.Request {
 // Whoever takes over an agent can write nothing but what is its own.
 func TestStolenToken(t *testing.T) {
 	s := on(t)
-	s.install(t)
+	s.install(t, "vendors.amd.through=DRA") // with the rights to ResourceSlices
 	own, other := s.Nodes[0].Name, s.Nodes[1].Name
 	for _, node := range []string{own, other} {
 		s.awaitInventory(t, node, func(i *v1alpha1.AcceleratorInventory) bool { return len(i.Status.Devices) > 0 })

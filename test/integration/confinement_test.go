@@ -229,7 +229,7 @@ func awaitRefusal(t *testing.T, unbound dynamic.Interface, w write) {
 }
 
 func TestNoWildcards(t *testing.T) {
-	objects, err := controlplane.ReadConfig("rbac", "cleanup")
+	objects, err := controlplane.ReadConfig("rbac", "dra/rights.yaml", "cleanup")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,8 +30,10 @@ func TestDeviceAsASliceHasIt(t *testing.T) {
 			"resource.kubernetes.io/numaNode": number(1),
 		}, "196592Mi"},
 		{
-			"nothing but the name", v1alpha1.Device{ID: "google-accel0", Vendor: "google", Family: v1alpha1.FamilyTPU},
-			map[string]Attribute{"id": text("google-accel0"), "vendor": text("google"), "kind": text("tpu"), "family": text("TPU")}, "",
+			"nothing but the name",
+			v1alpha1.Device{ID: "google-accel0", Vendor: "google", Family: v1alpha1.FamilyTPU},
+			map[string]Attribute{"id": text("google-accel0"), "vendor": text("google"), "kind": text("tpu"), "family": text("TPU")},
+			"",
 		},
 		{"texts that are too long, an address that is not the standard's, a root that is none", v1alpha1.Device{
 			ID: v1alpha1.DeviceID("x-" + strings.Repeat("y", 63)), Vendor: "x", Family: v1alpha1.FamilyNPU, Product: strings.Repeat("é", 33), UUID: strings.Repeat("u", 65),

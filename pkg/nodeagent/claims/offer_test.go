@@ -32,7 +32,8 @@ func TestOffer(t *testing.T) {
 		{"not one that the device plugin cannot give up yet", wantedOf(statusOf(gpu(1, byPlugin), gpu(2))), []int{2}, 1, ""},
 		{
 			"not one that another server has", wantedOf(statusOf(gpu(1, servedBy(v1alpha1.ServedByDRA, "gpu.amd.com")), gpu(2))),
-			[]int{2}, 1, "another server (DRA) has it as gpu.amd.com",
+			[]int{2},
+			1, "another server (DRA) has it as gpu.amd.com",
 		},
 	}
 	for _, tc := range tests {

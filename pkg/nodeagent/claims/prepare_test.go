@@ -93,7 +93,8 @@ func TestPrepareRefuses(t *testing.T) {
 		{"a device that is unhealthy", wantedOf(statusOf(gpu(1, sick))), claimOf(resultFor("a", 1)), []string{string(gpuID(1)), "is Unhealthy (ECC)"}},
 		{
 			"a sick device that another claim's pod holds", wantedOf(heldBy("other", v1alpha1.ClaimDriver, statusOf(gpu(1, sick)))),
-			claimOf(resultFor("a", 1)), []string{"is Unhealthy"},
+			claimOf(resultFor("a", 1)),
+			[]string{"is Unhealthy"},
 		},
 		{"a device that cannot be given alone", wantedOf(twins), claimOf(resultFor("a", 1)), []string{string(gpuID(2)), "cannot be kept apart"}},
 	}

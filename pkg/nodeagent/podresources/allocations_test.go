@@ -8,6 +8,7 @@ import (
 	podresourcesv1 "k8s.io/kubelet/pkg/apis/podresources/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/devicename"
 )
 
 func held(resource string, ids ...string) []*podresourcesv1.ContainerDevices {
@@ -55,6 +56,17 @@ func TestAllocations(t *testing.T) {
 				ClaimResources: []*podresourcesv1.ClaimResource{{DriverName: "gpu.nvidia.com", PoolName: "node-1", DeviceName: "gpu-0"}},
 			}))},
 			want: []v1alpha1.Allocation{row("nvidia-0000:17:00.0", "a", "c", "gpu.nvidia.com")},
+		},
+		{
+			about: "claims of our own driver, one of a device that is gone",
+			pods: []*podresourcesv1.PodResources{pod("a", container("c", nil, &podresourcesv1.DynamicResource{
+				ClaimResources: []*podresourcesv1.ClaimResource{
+					{DriverName: v1alpha1.ClaimDriver, PoolName: "node-1", DeviceName: devicename.Of("nvidia-0000:17:00.0")},
+					{DriverName: v1alpha1.ClaimDriver, PoolName: "node-1", DeviceName: "gone"},
+				},
+			}))},
+			want:    []v1alpha1.Allocation{row("nvidia-0000:17:00.0", "a", "c", v1alpha1.ClaimDriver)},
+			unknown: []Name{{v1alpha1.ServedByDRA, v1alpha1.ClaimDriver, "node-1", "gone"}},
 		},
 		{
 			about:   "what nothing tells is named once",

@@ -109,7 +109,7 @@ var selectable = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[a-zA-Z_][a
 // selector is the attribute as the inventory has it; usable is false for what the inventory does not take.
 func (a attribute) selector(name string) (selector v1alpha1.ClaimAttribute, usable bool) {
 	usable = len(name) <= 96 && selectable.MatchString(name) &&
-		(a.String != nil) != (a.Int != nil) && len(a.text()) > 0 && len(a.text()) <= 64
+		(a.String != nil) != (a.Int != nil) && a.text() != "" && len(a.text()) <= 64
 	return v1alpha1.ClaimAttribute{Name: name, String: a.String, Int: a.Int}, usable
 }
 

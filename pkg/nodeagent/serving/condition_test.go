@@ -46,3 +46,41 @@ func TestCondition(t *testing.T) {
 		})
 	}
 }
+
+// The condition and the probe cover the device plugin and the DRA driver alike.
+func TestServersAreToldOfTogether(t *testing.T) {
+	plugin := Account{Pools: []string{"a.b/c"}, States: map[string]PoolState{"a.b/c": {Serving, testStart, ""}}}
+	driver := func(state State, detail string) Account {
+		return Account{Pools: []string{"rankwright.dev"}, States: map[string]PoolState{"rankwright.dev": {state, testStart.Add(-Patience), detail}}}
+	}
+	tests := []struct {
+		name    string
+		joined  Account
+		status  metav1.ConditionStatus
+		message string
+	}{
+		{"none", Join(), metav1.ConditionTrue, "no device is to be served"},
+		{"both served", Join(plugin, driver(Serving, "")), metav1.ConditionTrue, "the kubelet takes a.b/c, rankwright.dev"},
+		{
+			"slices that cannot be written", Join(plugin, driver(Unpublished, "forbidden")), metav1.ConditionFalse,
+			"not served to the kubelet: rankwright.dev: the API server does not have its ResourceSlices (forbidden)",
+		},
+		{
+			"a device that another driver has", Join(plugin, driver(Serving, ""), Account{Withheld: []Withheld{{"d", "another server has it"}}}),
+			metav1.ConditionFalse, "1 device withheld: another server has it",
+		},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			got := tc.joined.Condition(testStart, nil)
+			if got.Status != tc.status || got.Message != tc.message {
+				t.Errorf("%s %q, want %s %q", got.Status, got.Message, tc.status, tc.message)
+			}
+			err := tc.joined.Ready()
+			late := tc.status == metav1.ConditionFalse && len(tc.joined.Withheld) == 0
+			if (err != nil) != late || late && err.Error() != tc.message {
+				t.Errorf("ready: %v", err)
+			}
+		})
+	}
+}

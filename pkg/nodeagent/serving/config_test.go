@@ -33,6 +33,28 @@ vendors:
 	}
 }
 
+func TestVendorsGoThroughOneAPI(t *testing.T) {
+	tests := []struct {
+		text        string
+		plugin, dra bool
+	}{
+		{"vendors: {a: {serve: true, injection: CDI}}", true, false},
+		{"vendors: {a: {serve: true, injection: CDI, through: DevicePlugin}}", true, false},
+		{"vendors: {a: {serve: true, injection: CDI, through: DRA, shares: 1}}", false, true},
+		{"vendors: {a: {serve: true, injection: CDI, through: DRA}, b: {serve: true, injection: DeviceNodes}}", true, true},
+		{"vendors: {a: {through: DRA}}", false, false},
+	}
+	for _, tc := range tests {
+		config, err := ParseConfig([]byte(tc.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if config.Uses(DevicePlugin) != tc.plugin || config.Uses(DRA) != tc.dra || config.Empty() != (!tc.plugin && !tc.dra) {
+			t.Errorf("%s: device plugin %t, DRA %t, empty %t", tc.text, config.Uses(DevicePlugin), config.Uses(DRA), config.Empty())
+		}
+	}
+}
+
 func TestParseConfigNamesFieldValueAndRemedy(t *testing.T) {
 	tests := []struct {
 		name, text string
@@ -46,6 +68,17 @@ func TestParseConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"no mode", "vendors: {nvidia: {serve: true}}", []string{"vendors.nvidia.injection: is empty", "CDI or DeviceNodes"}},
 		{"mode", "vendors: {nvidia: {injection: cdi}}", []string{`vendors.nvidia.injection: "cdi"`, "take CDI or DeviceNodes"}},
 		{"shares", "vendors: {nvidia: {shares: 65}}", []string{"vendors.nvidia.shares: 65", "take 1 to 64"}},
+		{"API", "vendors: {a: {through: dra}}", []string{`vendors.a.through: "dra" is not known`, "take DevicePlugin or DRA"}},
+		{
+			"device nodes through DRA", "vendors: {a: {serve: true, through: DRA, injection: DeviceNodes}}",
+			[]string{`vendors.a.injection: "DeviceNodes" does not go with through: DRA`, "take injection CDI"},
+		},
+		{"no mode through DRA", "vendors: {a: {serve: true, through: DRA}}", []string{"vendors.a.injection", "take injection CDI"}},
+		{"shares through DRA", "vendors: {a: {through: DRA, shares: 2}}", []string{"vendors.a.shares: 2 does not go with through: DRA", "ResourceClaim in several pods"}},
+		{
+			"resources through DRA", "vendors: {a: {through: DRA, resources: {gpu: a.b/c}}}",
+			[]string{"vendors.a.resources: gpu does not go with through: DRA", "write a DeviceClass"},
+		},
 		{"vendor", "vendors: {NVIDIA: {}}", []string{`vendors.NVIDIA: "NVIDIA"`, "take the vendor of status.devices"}},
 		{"kind", "vendors: {a: {resources: {G/PU: a.b/c}}}", []string{`vendors.a.resources: "G/PU"`, "take gpu"}},
 		{"no domain", "vendors: {a: {resources: {gpu: gpu}}}", []string{`vendors.a.resources.gpu: "gpu" has no domain`, "nvidia.com/gpu"}},

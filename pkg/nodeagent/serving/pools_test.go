@@ -82,6 +82,7 @@ func TestPools(t *testing.T) {
 		}
 		return all
 	}
+	throughDRA := Config{Vendors: map[string]VendorConfig{"nvidia": {Serve: true, Through: DRA, Injection: injection.CDI}}}
 	shared := Config{Vendors: map[string]VendorConfig{"nvidia": {Serve: true, Injection: injection.CDI, Shares: 2}}}
 	tests := []struct {
 		name     string
@@ -90,6 +91,17 @@ func TestPools(t *testing.T) {
 		withheld int
 	}{
 		{"nothing is served without being told", Wanted{Status: statusOf(gpu(0))}, "", 0},
+		{"none of a vendor that goes through DRA", Wanted{Config: throughDRA, Status: statusOf(gpu(0))}, "", 0},
+		{
+			"what is still held by the plugin of a vendor that goes through DRA now",
+			Wanted{Config: throughDRA, Status: statusOf(gpu(0), gpu(1)), Busy: busy(Offer{"nvidia.com/gpu", "nvidia-0"})},
+			"nvidia.com/gpu: nvidia-0!", 0,
+		},
+		{
+			"one that a pod got by a claim before",
+			Wanted{Config: testConfig, Status: allocated(statusOf(gpu(0), gpu(1)), v1alpha1.ClaimDriver, 0)},
+			"nvidia.com/gpu: nvidia-0! nvidia-1", 0,
+		},
 		{"healthy, degraded and unmonitored ones", Wanted{Config: testConfig, Status: statusOf(gpu(0), gpu(1, health(v1alpha1.Degraded, "x")),
 			gpu(2, health(v1alpha1.Unknown, v1alpha1.ReasonNotMonitored)))}, "nvidia.com/gpu: nvidia-0 nvidia-1 nvidia-2", 0},
 		{"unhealthy and unreadable ones are listed", Wanted{Config: testConfig, Status: statusOf(gpu(0, health(v1alpha1.Unhealthy, "XID79")),

@@ -49,7 +49,7 @@ func newClaimSite(t *testing.T, name string) *claimSite {
 		t.Fatal(err)
 	}
 	// The path of a socket has 107 bytes, fewer than a test's own folder may have.
-	if s.folder, err = os.MkdirTemp("", "rw"); err != nil {
+	if s.folder, err = os.MkdirTemp("", "rw"); err != nil { //nolint:usetesting // see above
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(s.folder, "registry"), 0o700); err != nil {
@@ -165,7 +165,7 @@ func (s *claimSite) allocated(name string, device v1alpha1.Device) *resourcev1.R
 func TestDevicesAreInAResourceSlice(t *testing.T) {
 	s := newClaimSite(t, "claims-slice")
 	s.nvidia.set(gpu(0), gpu(1))
-	s.amd.set(amdGPU(0)) // not served
+	s.amd.set(amdGPU(1)) // not served
 	s.run()
 	s.await("both devices", s.offers(gpu(0), gpu(1)))
 	slice := s.published()[0]
@@ -181,7 +181,7 @@ func TestDevicesAreInAResourceSlice(t *testing.T) {
 	}
 	want := &v1alpha1.ClaimAttribute{Name: "rankwright.dev/id", String: &id}
 	s.await("the inventory to say how a claim selects it", func() bool { return cmp.Equal(want, s.inventory().Status.Device(gpu(0).ID).ClaimAttribute) })
-	if other := s.inventory().Status.Device(amdGPU(0).ID); other.Service != nil || other.ClaimAttribute != nil {
+	if other := s.inventory().Status.Device(amdGPU(1).ID); other.Service != nil || other.ClaimAttribute != nil {
 		t.Errorf("a device that is not served has %+v and %+v", other.Service, other.ClaimAttribute)
 	}
 
