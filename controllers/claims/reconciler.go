@@ -88,7 +88,8 @@ func (r *Reconciler) wanted(ctx context.Context, mesh *v1alpha1.DeviceMesh, plac
 			continue
 		}
 		inventories[node] = &v1alpha1.AcceleratorInventory{}
-		if err := r.Client.Get(ctx, client.ObjectKey{Name: node}, inventories[node]); client.IgnoreNotFound(err) != nil {
+		err := r.Client.Get(ctx, client.ObjectKey{Name: node}, inventories[node])
+		if client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("read inventory %s: %w", node, err)
 		}
 	}
