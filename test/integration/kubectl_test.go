@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -170,8 +171,10 @@ func TestKustomizationIsComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What cleans up is not among what is installed.
-	folders = slices.DeleteFunc(folders, func(name string) bool { return filepath.Ext(name) != "" || filepath.Base(name) == "cleanup" })
+	// What cleans up is not among what is installed, nor what dynamic resource allocation needs, which not every cluster has.
+	folders = slices.DeleteFunc(folders, func(name string) bool {
+		return filepath.Ext(name) != "" || slices.Contains([]string{"cleanup", "claims", "dra"}, filepath.Base(name))
+	})
 	objects, err := controlplane.ReadManifests(folders...)
 	if err != nil || len(objects) == 0 {
 		t.Fatalf("%d manifests in %v: %v", len(objects), folders, err)
@@ -179,5 +182,32 @@ func TestKustomizationIsComplete(t *testing.T) {
 	rendered := kubectl(t, "kustomize", config)
 	if got := strings.Count("\n"+rendered, "\napiVersion:"); got != len(objects) {
 		t.Errorf("kubectl kustomize config renders %d objects, the folders hold %d: list every file", got, len(objects))
+	}
+}
+
+// TestComponentOfDRA adds to an installation what agents need that serve devices by claims.
+func TestComponentOfDRA(t *testing.T) {
+	root, err := repository.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// kustomize takes relative paths only.
+	folder, err := os.MkdirTemp(filepath.Join(root, ".cache"), "kustomize-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	content := "resources: [../../config]\ncomponents: [../../config/dra]\n"
+	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rendered := kubectl(t, "kustomize", folder)
+	for _, want := range []string{
+		"name: rankwright.dev\n", "name: placement.rankwright.dev\n", "- --dra-folder=/var/lib/kubelet/plugins/rankwright.dev\n",
+		"mountPath: /var/lib/kubelet/plugins_registry\n", "- resourceslices\n",
+	} {
+		if !strings.Contains(rendered, want) {
+			t.Errorf("no %q in what kubectl kustomize renders", want)
+		}
 	}
 }
