@@ -1,23 +1,18 @@
 package memory
 
-import (
-	"fmt"
-	"slices"
-
-	"github.com/rankwright/rankwright/pkg/model"
-)
+import "fmt"
 
 // Footprint is the memory of a setup for any run of consecutive layers. It does not change and may be shared.
 type Footprint struct {
-	setup     Setup
-	constants Constants
-	layers    int
-	tied      bool
+	counter *Counter
+	setup   Setup
+	layers  int
 	// Sums over the layers before an index.
 	weights, experts, cache, step, kept, trained, trainedExperts []int64
 	// What the ends of the model add.
 	embedding, head, norm int64
-	activations           *activations
+	inference             Inference // the setup's
+	activations           activations
 	training              *training
 	engine, communication int64
 	beside                int64 // what a device has beside the part of SGLang's rule
@@ -36,54 +31,22 @@ func New(s Setup, d Device) (*Footprint, error) {
 }
 
 // NewWith is New with constants of the caller's, such as those measured on its own engine.
-func NewWith(s Setup, d Device, c Constants) (*Footprint, error) {
-	if d != (Device{}) {
-		if err := d.Check(); err != nil {
-			return nil, err
-		}
-	}
-	s, err := s.normal(d)
+func NewWith(s Setup, d Device, constants Constants) (*Footprint, error) {
+	c, err := newCounter(s, constants)
 	if err != nil {
 		return nil, err
 	}
-	m := s.Model
-	f := &Footprint{
-		setup: s, constants: c, layers: int(m.Architecture.Layers), tied: m.Architecture.TiedEmbeddings,
-		embedding: bounded(m.EmbeddingBytesPerRank(s.Layout.Tensor, s.Weights)),
-		head:      bounded(m.HeadBytesPerRank(s.Layout.Tensor, s.Weights)),
-		norm:      bounded(m.FinalNormBytes(s.Weights)),
-		engine:    bounded(c.OutsideBytes),
-	}
-	if s.Layout.ranks() > 1 {
-		f.communication = bounded(c.CommunicationBytes)
-	}
-	if s.Training != nil {
-		f.train()
-	} else {
-		f.activations = activationsOf(&s, &c)
-	}
-	if s.Inference != nil {
-		f.beside = besideStatic(d, s.Inference.Utilization)
-	}
-	f.sum()
-	f.prepare()
-	return f, nil
+	return c.Footprint(s.Layout, 0, 0, d)
 }
 
 // InPipeline is the footprint of the same setup of inference in a pipeline of some stages, which shares its sums.
 func (f *Footprint) InPipeline(stages int) (*Footprint, error) {
-	s := f.setup
-	s.Layout.Pipeline = stages
-	l, err := s.Layout.normal(s)
-	if err != nil {
+	other := *f
+	other.setup.Layout.Pipeline = stages
+	if err := other.setup.Layout.normal(&other.setup); err != nil {
 		return nil, err
 	}
-	other := *f
-	other.setup.Layout = l
-	other.communication = 0
-	if l.ranks() > 1 {
-		other.communication = bounded(f.constants.CommunicationBytes)
-	}
+	other.communication = other.communicates()
 	return &other, nil
 }
 
@@ -91,66 +54,76 @@ func (f *Footprint) InPipeline(stages int) (*Footprint, error) {
 // are the same: where no windowed layer keeps tokens of a step. A limit of 0 is the engine's default on a device that is not
 // known.
 func (f *Footprint) InBatches(tokens, sequences int64) (*Footprint, error) {
-	s := f.setup
-	changed := *s.Inference
-	changed.BatchedTokens, changed.BatchedSequences = tokens, sequences
-	inference, err := changed.normal(engines[s.Engine], Device{})
-	if err != nil {
+	other := *f
+	other.inference.BatchedTokens, other.inference.BatchedSequences = tokens, sequences
+	if err := other.batch(Device{}); err != nil {
 		return nil, err
 	}
-	s.Inference = &inference
-	other := *f
-	other.setup, other.activations = s, activationsOf(&s, &f.constants)
 	// The tokens of a step that windowed layers keep rise with its limit.
-	if f.step[f.layers] > 0 || inference.BatchedTokens > f.setup.Inference.BatchedTokens {
-		other.sum()
+	if f.step[f.layers] > 0 || other.inference.BatchedTokens > f.inference.BatchedTokens {
+		other.count()
 	}
 	other.prepare()
 	return &other, nil
 }
 
-// sum fills the sums over layers. Layers of one form are counted once.
-func (f *Footprint) sum() {
-	training, mixture := f.training != nil, f.setup.Model.Architecture.MoE != nil
-	f.weights, f.experts = f.sums(true), f.sums(mixture)
-	f.cache, f.step = f.sums(!training), f.sums(!training)
-	f.kept, f.trained, f.trainedExperts = f.sums(training), f.sums(training), f.sums(training)
-	w := weightsOf(&f.setup)
-	var forms []model.LayerForm
-	var counted []amounts
-	last := -1
-	for i := range f.layers {
-		form := f.setup.Model.LayerForm(i, f.setup.Weights)
-		if last < 0 || forms[last] != form {
-			if last = slices.Index(forms, form); last < 0 {
-				last = len(forms)
-				forms, counted = append(forms, form), append(counted, f.layer(w, i))
-			}
-		}
-		a := &counted[last]
-		f.weights[i+1] = bounded(f.weights[i] + a.weights)
-		if mixture {
-			f.experts[i+1] = bounded(f.experts[i] + a.experts)
-		}
-		if training {
-			f.kept[i+1], f.trained[i+1] = bounded(f.kept[i]+a.kept), bounded(f.trained[i]+a.trained.rest)
-			f.trainedExperts[i+1] = bounded(f.trainedExperts[i] + a.trained.experts)
-		} else {
-			f.cache[i+1], f.step[i+1] = bounded(f.cache[i]+a.cache), bounded(f.step[i]+a.step)
+// batch fills in the limits of a step, and what follows from them.
+func (f *Footprint) batch(d Device) error {
+	f.setup.Inference = &f.inference
+	if err := f.inference.normal(&f.counter.engine, d); err != nil {
+		return err
+	}
+	f.activations = activationsOf(&f.setup, f.counter)
+	return nil
+}
+
+// communicates is what a process takes more where it has peers.
+func (f *Footprint) communicates() int64 {
+	if f.setup.Layout.ranks() > 1 {
+		return bounded(f.counter.constants.CommunicationBytes)
+	}
+	return 0
+}
+
+// count fills the sums over layers. Layers of one form are counted once.
+func (f *Footprint) count() {
+	w := f.counter.weights(&f.setup)
+	forms := make([]amounts, 0, 8)
+	for _, run := range f.counter.runs {
+		if run.Form == len(forms) {
+			forms = append(forms, f.layer(&w, run.First))
 		}
 	}
+	f.weights = f.sum(forms, func(a *amounts) int64 { return a.weights })
+	f.experts = f.sum(forms, func(a *amounts) int64 { return a.experts })
+	f.cache = f.sum(forms, func(a *amounts) int64 { return a.cache })
+	f.step = f.sum(forms, func(a *amounts) int64 { return a.step })
+	f.kept = f.sum(forms, func(a *amounts) int64 { return a.kept })
+	f.trained = f.sum(forms, func(a *amounts) int64 { return a.trained.rest })
+	f.trainedExperts = f.sum(forms, func(a *amounts) int64 { return a.trained.experts })
 }
 
 // nothing is sums over layers that have none of an amount; it is never written.
 var nothing [1025]int64
 
-// sums are for each layer and the end; all 0 where there is nothing to sum.
-func (f *Footprint) sums(needed bool) []int64 {
-	n := f.layers + 1
-	if needed || n > len(nothing) {
-		return make([]int64, n)
+// sum adds up what the layers before each one, and all of them, have of an amount.
+func (f *Footprint) sum(forms []amounts, of func(*amounts) int64) []int64 {
+	most, n := int64(0), f.layers+1
+	for i := range forms {
+		most = max(most, of(&forms[i]))
 	}
-	return nothing[:n:n]
+	if most == 0 && n <= len(nothing) {
+		return nothing[:n:n]
+	}
+	sums, all := make([]int64, n), int64(0)
+	for _, run := range f.counter.runs {
+		each := of(&forms[run.Form])
+		for i := run.First; i < run.End; i++ {
+			all = bounded(all + each)
+			sums[i+1] = all
+		}
+	}
+	return sums
 }
 
 // amounts are what a device needs for a layer.
@@ -163,14 +136,17 @@ func (f *Footprint) layer(w *weights, i int) amounts {
 	a := amounts{weights: w.layer(i), experts: w.experts(i)}
 	if t := f.training; t != nil {
 		a.weights, a.experts = t.held(a.weights), t.heldExperts(a.experts)
-		a.kept, a.trained = t.kept, t.trained(i)
+		a.kept, a.trained = t.kept, t.trained(w, i)
 		return a
 	}
-	c := cacheOf(&f.setup)
+	c := f.caching()
 	sequence, step := c.kept(i)
 	a.cache, a.step = times(sequence, c.token(i)), times(step, c.token(i))
 	return a
 }
+
+// tied says whether one stage holds the table of embedding and head once.
+func (f *Footprint) tied() bool { return f.setup.Model.Architecture.TiedEmbeddings }
 
 // Layers is the number of layers of the model.
 func (f *Footprint) Layers() int { return f.layers }
@@ -205,7 +181,7 @@ func (f *Footprint) TokenBytes(first, end int) int64 {
 	if f.setup.Inference == nil {
 		return 0
 	}
-	c, sum := cacheOf(&f.setup), int64(0)
+	c, sum := f.caching(), int64(0)
 	for i := first; i < end; i++ {
 		sum = bounded(sum + c.token(i))
 	}
@@ -256,7 +232,7 @@ func (f *Footprint) ends(first int, last bool) endWeights {
 	}
 	if last {
 		add(f.norm)
-		if first > 0 || !f.tied {
+		if first > 0 || !f.tied() {
 			add(f.head)
 			e.tables++
 		}

@@ -14,7 +14,7 @@ func (f *Footprint) prepare() {
 	if f.setup.Inference == nil {
 		return
 	}
-	f.quick = quick{sequences: f.Sequences(), rule: engines[f.setup.Engine].rule}
+	f.quick = quick{sequences: f.Sequences(), rule: f.counter.engine.rule}
 	for i := range f.quick.weights {
 		first, last := 1, i&2 != 0
 		if i&1 != 0 {
@@ -55,6 +55,19 @@ func (f *Footprint) Need(first, end int) int64 {
 	default:
 		return bounded(weights + running + cache)
 	}
+}
+
+// Widest is what the layer needs that needs most, as a stage of its own. Of layers that are counted alike the first one
+// and the last one of the model need most, since they have the ends as well.
+func (f *Footprint) Widest() int64 {
+	widest := f.Need(f.layers-1, f.layers)
+	for form, runs := 0, f.counter.runs; len(runs) > 0; runs = runs[1:] {
+		if runs[0].Form == form {
+			widest = max(widest, f.Need(runs[0].First, runs[0].First+1))
+			form++
+		}
+	}
+	return widest
 }
 
 // Reads is what a step of decoding reads of layers first to end-1: their weights and cache, and the head, but not the
@@ -115,7 +128,7 @@ func Limits(engine v1alpha1.Engine, d Device, offline bool) (tokens, sequences i
 
 // Least is what every stage needs beside its layers, under the rules that count it.
 func (f *Footprint) Least() int64 {
-	if f.setup.Inference == nil || engines[f.setup.Engine].rule == staticOfTotal {
+	if f.setup.Inference == nil || f.counter.engine.rule == staticOfTotal {
 		return 0
 	}
 	return bounded(f.engine + f.communication + f.activations.forward())

@@ -17,7 +17,7 @@ var optimizerBytes = map[v1alpha1.Optimizer]int64{
 // addition to the weights is trained.
 type method struct {
 	models, trained int64
-	adapter         func(s *Setup, layer int) int64
+	adapter         func(w *weights, layer int) int64
 }
 
 // DPO holds a frozen reference. RLHF by PPO holds policy and critic, trained, and reference and reward model, frozen, all
@@ -137,9 +137,9 @@ func (f *Footprint) train() {
 		t.states.optimizer = max(0, t.states.optimizer-4)
 	}
 	if t.weightRanks > 1 {
-		w := weightsOf(s)
-		for i := range f.layers {
-			t.gathered = max(t.gathered, times(2, w.layer(i)+w.experts(i)))
+		w := f.counter.weights(s)
+		for _, run := range f.counter.runs {
+			t.gathered = max(t.gathered, times(2, w.layer(run.First)+w.experts(run.First)))
 		}
 	}
 	t.keep(int64(s.Model.Architecture.HiddenSize), int64(s.Model.Architecture.VocabSize))
@@ -189,20 +189,19 @@ func (t *training) heldExperts(bytes int64) int64 {
 }
 
 // trained counts the parameters of a layer that are trained on a device.
-func (t *training) trained(layer int) trainable {
+func (t *training) trained(w *weights, layer int) trainable {
 	if t.method.adapter != nil {
-		return trainable{rest: t.method.adapter(t.setup, layer)}
+		return trainable{rest: t.method.adapter(w, layer)}
 	}
-	p := parameters(t.setup, layer)
+	p := w.parameters(layer)
 	return trainable{times(t.method.trained, p.rest), times(t.method.trained, p.experts)}
 }
 
 // parameters counts a layer's parameters on a device, by its bytes in 16 bits.
-func parameters(s *Setup, layer int) trainable {
-	sixteen := *s
-	sixteen.Weights = v1alpha1.BF16
-	w := weightsOf(&sixteen)
-	return trainable{w.layer(layer) / 2, w.experts(layer) / 2}
+func (w *weights) parameters(layer int) trainable {
+	sixteen := *w
+	sixteen.precision = v1alpha1.BF16
+	return trainable{sixteen.layer(layer) / 2, sixteen.experts(layer) / 2}
 }
 
 // use adds the components of training to a run of layers with so many embedding or head tables.

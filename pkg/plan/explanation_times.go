@@ -37,7 +37,7 @@ func (e *explainer) times(p *portion) (*Times, error) {
 	rates := class.facts.device(c.lane.wires, p.tensor)
 	estimator := e.estimator(rates.Architecture)
 	made := &Times{
-		Family:  cost.Family{Architecture: rates.Architecture, Engine: cost.Engine(t.engine), Class: e.profile().Class()},
+		Family:  cost.Family{Architecture: rates.Architecture, Engine: cost.Engine(t.engine), Class: e.profile.Class()},
 		Product: class.name(), Bandwidth: rates.Bandwidth, Link: rates.Link, Constants: *estimator.Constants(),
 	}
 	if t.workload.Training != nil {

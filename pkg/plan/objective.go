@@ -149,7 +149,7 @@ func (a *attempt) query(c *candidate, device *cost.Device) cost.Query {
 	in := a.task.workload.Inference
 	running := float64(max(1, in.MaxSequences))
 	return cost.Query{
-		Profile: a.profile(), Device: device,
+		Profile: a.profile, Device: device,
 		Strategy: c.strategy(),
 		Workload: cost.Workload{
 			Input: float64(a.task.input()), Output: float64(a.task.output()), Concurrency: running, Clients: running,
@@ -241,7 +241,7 @@ func (a *attempt) trainingOf(c *candidate, device *cost.Device) *cost.Training {
 		d.Network = d.Link // the ranks need not leave their island
 	}
 	return &cost.Training{
-		Profile: a.profile(), Device: &d, Strategy: cost.Strategy{Tensor: c.tensor, Pipeline: c.stages, Expert: c.expert}, Replicas: c.data,
+		Profile: a.profile, Device: &d, Strategy: cost.Strategy{Tensor: c.tensor, Pipeline: c.stages, Expert: c.expert}, Replicas: c.data,
 		Context: max(1, c.context), ContextRate: between,
 		Batch: float64(w.GlobalBatch), MicroBatch: float64(max(1, w.MicroBatch)), Sequence: float64(w.SequenceLength),
 		Checkpointing: w.ActivationCheckpointing, Frozen: w.Method == "LoRA" || w.Method == "QLoRA" || w.Method == "Prefix",
