@@ -10,7 +10,7 @@ const (
 // loraParameters counts the adapters of a layer on a device: rank x (inputs + outputs) of each projection of attention,
 // and of the dense block or the shared expert. Routed experts and routers have none. Adapters are counted whole on each
 // tensor rank, of which half would be shared.
-func loraParameters(w *weights, layer int) int64 {
+func loraParameters(w weights, layer int) int64 {
 	a := &w.model.Architecture
 	hidden, head := int64(a.HiddenSize), int64(a.Attention.HeadDim)
 	query, key := int64(a.Attention.Heads)*head, int64(a.Attention.KVHeads)*head
@@ -42,6 +42,6 @@ func loraParameters(w *weights, layer int) int64 {
 }
 
 // prefixParameters counts the keys and values of the trained positions in a layer on a device.
-func prefixParameters(w *weights, layer int) int64 {
+func prefixParameters(w weights, layer int) int64 {
 	return times(prefixTokens, w.model.LayerKVBytesPerRank(layer, 1, w.layout.Tensor, "BF16")) / 2
 }

@@ -12,10 +12,16 @@ type Counter struct {
 	setup     Setup // without a layout, and with the limits of a step that were asked for
 	engine    engine
 	constants Constants
-	// runs are the layers by form, rest is the model without its routed experts.
-	runs []model.LayerRun
-	rest *model.Model
-	norm int64
+	runs      []model.LayerRun
+	forms     []form
+	rest      *model.Model // without routed experts
+	norm      int64
+}
+
+// form is layers that are counted alike.
+type form struct {
+	layer   int   // the first of them
+	experts int64 // the routed experts of each as the checkpoint stores them
 }
 
 // NewCounter prepares to count a setup in other layouts than its own, which it does not look at. It refuses fields that
@@ -32,10 +38,17 @@ func newCounter(s Setup, constants Constants) (*Counter, error) {
 	if err := s.normal(); err != nil {
 		return nil, err
 	}
-	return &Counter{
+	c := &Counter{
 		setup: s, engine: engines[s.Engine], constants: constants,
 		runs: s.Model.LayerRuns(s.Weights), rest: withoutExperts(s.Model), norm: bounded(s.Model.FinalNormBytes(s.Weights)),
-	}, nil
+	}
+	w := c.weights(&s)
+	for _, run := range c.runs {
+		if run.Form == len(c.forms) {
+			c.forms = append(c.forms, form{run.First, w.stored(run.First)})
+		}
+	}
+	return c, nil
 }
 
 // Footprint counts the setup in a layout, with some limits of a step in inference, where 0 is the setup's. The device is as

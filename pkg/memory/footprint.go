@@ -87,37 +87,30 @@ func (f *Footprint) communicates() int64 {
 
 // count fills the sums over layers. Layers of one form are counted once.
 func (f *Footprint) count() {
-	w := f.counter.weights(&f.setup)
-	forms := make([]amounts, 0, 8)
-	for _, run := range f.counter.runs {
-		if run.Form == len(forms) {
-			forms = append(forms, f.layer(&w, run.First))
-		}
+	w, forms := f.counter.weights(&f.setup), make([]amounts, 0, 16)
+	for i := range f.counter.forms {
+		forms = append(forms, f.layer(&w, &f.counter.forms[i]))
 	}
-	f.weights = f.sum(forms, func(a *amounts) int64 { return a.weights })
-	f.experts = f.sum(forms, func(a *amounts) int64 { return a.experts })
-	f.cache = f.sum(forms, func(a *amounts) int64 { return a.cache })
-	f.step = f.sum(forms, func(a *amounts) int64 { return a.step })
-	f.kept = f.sum(forms, func(a *amounts) int64 { return a.kept })
-	f.trained = f.sum(forms, func(a *amounts) int64 { return a.trained.rest })
-	f.trainedExperts = f.sum(forms, func(a *amounts) int64 { return a.trained.experts })
+	for i, sums := range [...]*[]int64{&f.weights, &f.experts, &f.cache, &f.step, &f.kept, &f.trained, &f.trainedExperts} {
+		*sums = f.sum(forms, i)
+	}
 }
 
 // nothing is sums over layers that have none of an amount; it is never written.
 var nothing [1025]int64
 
 // sum adds up what the layers before each one, and all of them, have of an amount.
-func (f *Footprint) sum(forms []amounts, of func(*amounts) int64) []int64 {
+func (f *Footprint) sum(forms []amounts, at int) []int64 {
 	most, n := int64(0), f.layers+1
 	for i := range forms {
-		most = max(most, of(&forms[i]))
+		most = max(most, forms[i][at])
 	}
 	if most == 0 && n <= len(nothing) {
 		return nothing[:n:n]
 	}
 	sums, all := make([]int64, n), int64(0)
 	for _, run := range f.counter.runs {
-		each := of(&forms[run.Form])
+		each := forms[run.Form][at]
 		for i := run.First; i < run.End; i++ {
 			all = bounded(all + each)
 			sums[i+1] = all
@@ -126,23 +119,20 @@ func (f *Footprint) sum(forms []amounts, of func(*amounts) int64) []int64 {
 	return sums
 }
 
-// amounts are what a device needs for a layer.
-type amounts struct {
-	weights, experts, cache, step, kept int64
-	trained                             trainable
-}
+// amounts are what a device needs for a layer: weights, routed experts, cache, tokens of a step, what is kept for the
+// backward pass, and the parameters that are trained, those of routed experts by themselves.
+type amounts [7]int64
 
-func (f *Footprint) layer(w *weights, i int) amounts {
-	a := amounts{weights: w.layer(i), experts: w.experts(i)}
+func (f *Footprint) layer(w *weights, of *form) amounts {
+	rest, experts := w.layer(of.layer), w.shareOf(of.experts)
 	if t := f.training; t != nil {
-		a.weights, a.experts = t.held(a.weights), t.heldExperts(a.experts)
-		a.kept, a.trained = t.kept, t.trained(w, i)
-		return a
+		trained := t.trained(w, of.layer)
+		return amounts{t.held(rest), t.heldExperts(experts), 0, 0, t.kept, trained.rest, trained.experts}
 	}
 	c := f.caching()
-	sequence, step := c.kept(i)
-	a.cache, a.step = times(sequence, c.token(i)), times(step, c.token(i))
-	return a
+	sequence, step := c.kept(of.layer)
+	token := c.token(of.layer)
+	return amounts{rest, experts, times(sequence, token), times(step, token), 0, 0, 0}
 }
 
 // tied says whether one stage holds the table of embedding and head once.

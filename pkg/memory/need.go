@@ -61,11 +61,8 @@ func (f *Footprint) Need(first, end int) int64 {
 // and the last one of the model need most, since they have the ends as well.
 func (f *Footprint) Widest() int64 {
 	widest := f.Need(f.layers-1, f.layers)
-	for form, runs := 0, f.counter.runs; len(runs) > 0; runs = runs[1:] {
-		if runs[0].Form == form {
-			widest = max(widest, f.Need(runs[0].First, runs[0].First+1))
-			form++
-		}
+	for _, of := range f.counter.forms {
+		widest = max(widest, f.Need(of.layer, of.layer+1))
 	}
 	return widest
 }

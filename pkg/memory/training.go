@@ -17,7 +17,7 @@ var optimizerBytes = map[v1alpha1.Optimizer]int64{
 // addition to the weights is trained.
 type method struct {
 	models, trained int64
-	adapter         func(w *weights, layer int) int64
+	adapter         func(w weights, layer int) int64
 }
 
 // DPO holds a frozen reference. RLHF by PPO holds policy and critic, trained, and reference and reward model, frozen, all
@@ -138,8 +138,8 @@ func (f *Footprint) train() {
 	}
 	if t.weightRanks > 1 {
 		w := f.counter.weights(s)
-		for _, run := range f.counter.runs {
-			t.gathered = max(t.gathered, times(2, w.layer(run.First)+w.experts(run.First)))
+		for _, of := range f.counter.forms {
+			t.gathered = max(t.gathered, times(2, w.layer(of.layer)+w.shareOf(of.experts)))
 		}
 	}
 	t.keep(int64(s.Model.Architecture.HiddenSize), int64(s.Model.Architecture.VocabSize))
@@ -191,7 +191,7 @@ func (t *training) heldExperts(bytes int64) int64 {
 // trained counts the parameters of a layer that are trained on a device.
 func (t *training) trained(w *weights, layer int) trainable {
 	if t.method.adapter != nil {
-		return trainable{rest: t.method.adapter(w, layer)}
+		return trainable{rest: t.method.adapter(*w, layer)}
 	}
 	p := w.parameters(layer)
 	return trainable{times(t.method.trained, p.rest), times(t.method.trained, p.experts)}

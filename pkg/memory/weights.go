@@ -44,12 +44,15 @@ func (w *weights) layer(layer int) int64 {
 }
 
 // experts is what a rank holds of a layer's routed experts; 0 in a dense layer.
-func (w *weights) experts(layer int) int64 {
-	if w.rest == w.model || w.rest.LayerParameters(layer) == w.model.LayerParameters(layer) {
+func (w *weights) experts(layer int) int64 { return w.shareOf(w.stored(layer)) }
+
+// shareOf is what a rank holds of routed experts that the checkpoint stores in some bytes.
+func (w *weights) shareOf(stored int64) int64 {
+	if stored == 0 {
 		return 0
 	}
 	e := w.share()
-	if stored := w.stored(layer); !w.padded() {
+	if !w.padded() {
 		return bounded(part(stored, times(e.count, e.width), w.parts()))
 	}
 	num, den := model.BytesPer(w.precision)
@@ -60,8 +63,11 @@ func (w *weights) experts(layer int) int64 {
 	return bounded(bytes)
 }
 
-// stored is a layer's routed experts as the checkpoint stores them.
+// stored is a layer's routed experts as the checkpoint stores them; 0 in a dense layer.
 func (w *weights) stored(layer int) int64 {
+	if w.rest == w.model {
+		return 0
+	}
 	return w.model.LayerWeightBytes(layer, w.precision) - w.rest.LayerWeightBytes(layer, w.precision)
 }
 

@@ -17,6 +17,7 @@ type attempt struct {
 	levels  [][]*pool          // pools by topology level, to be tried in order
 	known   []*batch           // by class, that of several first; nil where it was not asked for
 	last    lastPrint          // the footprint that was asked for last
+	device  *rated             // the kind of device that was asked for last
 	degrees map[*lane][]degree // by lane, as far as asked for
 	*figures
 }
@@ -162,12 +163,23 @@ func (t *task) smallest(class int32) memory.Device {
 	return least
 }
 
-// estimator has the constants of an architecture.
-func (a *attempt) estimator(architecture string) *cost.Estimator {
-	return recall(a.figures, a.tuned, architecture, func() *cost.Estimator {
-		return a.task.calibration.Estimator(cost.Family{Architecture: architecture, Engine: cost.Engine(a.task.engine), Class: a.profile.Class()})
-	})
+// rated is what is known of a kind of device.
+func (a *attempt) rated(d *cost.Device) *rated {
+	if a.device == nil || a.device.device != *d {
+		a.device = recall(a.figures, a.devices, *d, func() *rated {
+			return &rated{*d, a.task.calibration.Estimator(a.family(d)), map[timesKey]cost.Times{}}
+		})
+	}
+	return a.device
 }
+
+// family is whose constants the costs on a device are computed with.
+func (a *attempt) family(d *cost.Device) cost.Family {
+	return cost.Family{Architecture: d.Architecture, Engine: cost.Engine(a.task.engine), Class: a.profile.Class()}
+}
+
+// constants are those of costs on a device.
+func (a *attempt) constants(d *cost.Device) *cost.Constants { return a.rated(d).estimator.Constants() }
 
 // offer is what a device of a class with some free bytes has for the layers.
 func (t *task) offer(class int32, free int64) int64 {

@@ -68,7 +68,7 @@ func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
 	}
 	rates := f.device(c.lane.wires, p.tensor)
 	device := &rates
-	e := a.estimator(device.Architecture)
+	e := a.rated(device).estimator
 	copies := float64(p.copies())
 	if w := t.workload.Training; w != nil {
 		step, basis := e.Train(a.trainingOf(c, device))
@@ -165,7 +165,7 @@ func (a *attempt) stages(p *portion) []cost.Stage {
 			return nil
 		}
 		rates := f.device(&n.islands[d.island].wires, p.tensor)
-		stages[i] = cost.Stage{Device: &rates, First: first, End: p.ends[i], Constants: a.estimator(rates.Architecture).Constants()}
+		stages[i] = cost.Stage{Device: &rates, First: first, End: p.ends[i], Constants: a.constants(&rates)}
 		if i+1 < p.stages && c.nodeOf(p.instances[0][i+1][0]) != n {
 			stages[i].Transfer = rates.Network
 		}

@@ -18,8 +18,7 @@ type figures struct {
 
 	mu      sync.Mutex
 	batches map[batchKey]*batch
-	times   map[timesKey]cost.Times
-	tuned   map[string]*cost.Estimator // by architecture
+	devices map[cost.Device]*rated
 }
 
 // batchKey is what footprints depend on beside the shape.
@@ -35,9 +34,15 @@ type batch struct {
 	prints map[shape]*footprint
 }
 
+// rated is how fast shapes are on a kind of device.
+type rated struct {
+	device    cost.Device
+	estimator *cost.Estimator
+	times     map[timesKey]cost.Times
+}
+
 // timesKey is what tells times apart.
 type timesKey struct {
-	device cost.Device
 	cost.Strategy
 	tokens int64 // of a step at most
 }
@@ -45,7 +50,7 @@ type timesKey struct {
 func newFigures(of *subject, load loadKey) *figures {
 	f := &figures{
 		of: of, load: load, profile: cost.NewProfile(of.model, cost.Stored(of.model, load.weights, load.cache)),
-		batches: map[batchKey]*batch{}, times: map[timesKey]cost.Times{}, tuned: map[string]*cost.Estimator{},
+		batches: map[batchKey]*batch{}, devices: map[cost.Device]*rated{},
 	}
 	setup := memory.Setup{Model: of.model, Engine: load.engine, Weights: load.weights, KV: load.cache}
 	if load.length > 0 {

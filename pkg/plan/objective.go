@@ -123,7 +123,7 @@ func (a *attempt) evaluate(c *candidate) {
 	}
 	rates := f.device(c.lane.wires, c.tensor)
 	if t.workload.Training != nil {
-		c.step = a.trainingOf(c, &rates).Step(a.estimator(rates.Architecture).Constants())
+		c.step = a.trainingOf(c, &rates).Step(a.constants(&rates))
 		c.value = c.step
 		return
 	}
@@ -132,10 +132,10 @@ func (a *attempt) evaluate(c *candidate) {
 
 // serve are the times of a candidate in equal stages.
 func (a *attempt) serve(c *candidate, device *cost.Device) cost.Times {
-	key := timesKey{device: *device, Strategy: c.strategy(), tokens: c.prints.Setup().Inference.BatchedTokens}
-	return recall(a.figures, a.times, key, func() cost.Times {
+	on, key := a.rated(device), timesKey{c.strategy(), c.prints.Setup().Inference.BatchedTokens}
+	return recall(a.figures, on.times, key, func() cost.Times {
 		q := a.query(c, device)
-		return cost.Serve(&q, a.estimator(device.Architecture).Constants())
+		return cost.Serve(&q, on.estimator.Constants())
 	})
 }
 
