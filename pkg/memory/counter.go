@@ -59,24 +59,17 @@ func (c *Counter) Footprint(l Layout, tokens, sequences int64, d Device) (*Footp
 			return nil, err
 		}
 	}
-	m, s := c.setup.Model, c.setup
+	s := c.setup
 	if err := l.normal(&s); err != nil {
 		return nil, err
 	}
 	s.Layout = l
-	f := &Footprint{
-		counter: c, setup: s, layers: int(m.Architecture.Layers),
-		embedding: bounded(m.EmbeddingBytesPerRank(l.Tensor, s.Weights)), head: bounded(m.HeadBytesPerRank(l.Tensor, s.Weights)),
-		norm: c.norm, engine: bounded(c.constants.OutsideBytes),
-	}
-	f.communication = f.communicates()
+	f := &Footprint{counter: c, setup: s, layers: int(s.Model.Architecture.Layers), norm: c.norm, engine: bounded(c.constants.OutsideBytes)}
 	if s.Training != nil {
 		f.train()
 	} else {
 		f.inference = *s.Inference
-		f.inference.BatchedTokens = cmp.Or(tokens, f.inference.BatchedTokens)
-		f.inference.BatchedSequences = cmp.Or(sequences, f.inference.BatchedSequences)
-		if err := f.batch(d); err != nil {
+		if err := f.batch(cmp.Or(tokens, f.inference.BatchedTokens), cmp.Or(sequences, f.inference.BatchedSequences), d); err != nil {
 			return nil, err
 		}
 		f.beside = besideStatic(d, f.inference.Utilization)

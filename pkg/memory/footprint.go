@@ -39,14 +39,20 @@ func NewWith(s Setup, d Device, constants Constants) (*Footprint, error) {
 	return c.Footprint(s.Layout, 0, 0, d)
 }
 
-// InPipeline is the footprint of the same setup of inference in a pipeline of some stages, which shares its sums.
-func (f *Footprint) InPipeline(stages int) (*Footprint, error) {
-	other := *f
-	other.setup.Layout.Pipeline = stages
-	if err := other.setup.Layout.normal(&other.setup); err != nil {
+// InLayout is the footprint of the same setup of inference in another layout. It shares the sums of all but routed experts
+// where the tensor and decode context ranks are as many.
+func (f *Footprint) InLayout(l Layout) (*Footprint, error) {
+	if err := l.normal(&f.setup); err != nil {
 		return nil, err
 	}
-	other.communication = other.communicates()
+	other, was := *f, f.setup.Layout
+	other.setup.Layout = l
+	if l.Tensor == was.Tensor && l.DecodeContext == was.DecodeContext {
+		other.countExperts()
+	} else {
+		other.count()
+	}
+	other.prepare()
 	return &other, nil
 }
 
@@ -55,8 +61,7 @@ func (f *Footprint) InPipeline(stages int) (*Footprint, error) {
 // known.
 func (f *Footprint) InBatches(tokens, sequences int64) (*Footprint, error) {
 	other := *f
-	other.inference.BatchedTokens, other.inference.BatchedSequences = tokens, sequences
-	if err := other.batch(Device{}); err != nil {
+	if err := other.batch(tokens, sequences, Device{}); err != nil {
 		return nil, err
 	}
 	// The tokens of a step that windowed layers keep rise with its limit.
@@ -67,50 +72,51 @@ func (f *Footprint) InBatches(tokens, sequences int64) (*Footprint, error) {
 	return &other, nil
 }
 
-// batch fills in the limits of a step, and what follows from them.
-func (f *Footprint) batch(d Device) error {
+// batch sets the limits of a step.
+func (f *Footprint) batch(tokens, sequences int64, d Device) error {
+	f.inference.BatchedTokens, f.inference.BatchedSequences = tokens, sequences
 	f.setup.Inference = &f.inference
-	if err := f.inference.normal(&f.counter.engine, d); err != nil {
-		return err
-	}
-	f.activations = activationsOf(&f.setup, f.counter)
-	return nil
+	return f.inference.normal(&f.counter.engine, d)
 }
 
-// communicates is what a process takes more where it has peers.
-func (f *Footprint) communicates() int64 {
-	if f.setup.Layout.ranks() > 1 {
-		return bounded(f.counter.constants.CommunicationBytes)
-	}
-	return 0
-}
-
-// count fills the sums over layers. Layers of one form are counted once.
+// count fills in the ends of the model and the sums over layers. Layers of one form are counted once.
 func (f *Footprint) count() {
+	s := &f.setup
+	f.embedding = bounded(s.Model.EmbeddingBytesPerRank(s.Layout.Tensor, s.Weights))
+	f.head = bounded(s.Model.HeadBytesPerRank(s.Layout.Tensor, s.Weights))
+	w, forms := f.counter.weights(s), make([]amounts, 0, 16)
+	for _, of := range f.counter.forms {
+		forms = append(forms, f.layer(&w, of.layer))
+	}
+	f.weights, f.cache, f.step = f.sum(forms, inWeights), f.sum(forms, inCache), f.sum(forms, inStep)
+	f.kept, f.trained = f.sum(forms, inKept), f.sum(forms, inTrained)
+	f.countExperts()
+}
+
+// countExperts fills in the sums of routed experts.
+func (f *Footprint) countExperts() {
 	w, forms := f.counter.weights(&f.setup), make([]amounts, 0, 16)
-	for i := range f.counter.forms {
-		forms = append(forms, f.layer(&w, &f.counter.forms[i]))
+	for _, of := range f.counter.forms {
+		forms = append(forms, f.routed(&w, of))
 	}
-	for i, sums := range [...]*[]int64{&f.weights, &f.experts, &f.cache, &f.step, &f.kept, &f.trained, &f.trainedExperts} {
-		*sums = f.sum(forms, i)
-	}
+	f.experts, f.trainedExperts = f.sum(forms, inWeights), f.sum(forms, inTrained)
 }
 
 // nothing is sums over layers that have none of an amount; it is never written.
 var nothing [1025]int64
 
-// sum adds up what the layers before each one, and all of them, have of an amount.
-func (f *Footprint) sum(forms []amounts, at int) []int64 {
+// sum adds up an amount of the layers before each one, and of all.
+func (f *Footprint) sum(forms []amounts, of int) []int64 {
 	most, n := int64(0), f.layers+1
 	for i := range forms {
-		most = max(most, forms[i][at])
+		most = max(most, forms[i][of])
 	}
 	if most == 0 && n <= len(nothing) {
 		return nothing[:n:n]
 	}
 	sums, all := make([]int64, n), int64(0)
 	for _, run := range f.counter.runs {
-		each := forms[run.Form][at]
+		each := forms[run.Form][of]
 		for i := run.First; i < run.End; i++ {
 			all = bounded(all + each)
 			sums[i+1] = all
@@ -119,20 +125,37 @@ func (f *Footprint) sum(forms []amounts, at int) []int64 {
 	return sums
 }
 
-// amounts are what a device needs for a layer: weights, routed experts, cache, tokens of a step, what is kept for the
-// backward pass, and the parameters that are trained, those of routed experts by themselves.
-type amounts [7]int64
+// amounts are what a device needs for a layer: in inference weights, cache and the tokens of a step, in training weights,
+// what it keeps for the backward pass, and the parameters that it trains.
+type amounts [5]int64
 
-func (f *Footprint) layer(w *weights, of *form) amounts {
-	rest, experts := w.layer(of.layer), w.shareOf(of.experts)
+const (
+	inWeights = iota
+	inCache
+	inStep
+	inKept
+	inTrained
+)
+
+// layer is what a layer needs beside routed experts.
+func (f *Footprint) layer(w *weights, layer int) amounts {
+	held := w.layer(layer)
 	if t := f.training; t != nil {
-		trained := t.trained(w, of.layer)
-		return amounts{t.held(rest), t.heldExperts(experts), 0, 0, t.kept, trained.rest, trained.experts}
+		return amounts{inWeights: t.held(held), inKept: t.kept, inTrained: t.trained(w, layer)}
 	}
 	c := f.caching()
-	sequence, step := c.kept(of.layer)
-	token := c.token(of.layer)
-	return amounts{rest, experts, times(sequence, token), times(step, token), 0, 0, 0}
+	sequence, step := c.kept(layer)
+	token := c.token(layer)
+	return amounts{inWeights: held, inCache: times(sequence, token), inStep: times(step, token)}
+}
+
+// routed is what a layer's routed experts need.
+func (f *Footprint) routed(w *weights, of form) amounts {
+	held := w.shareOf(of.experts)
+	if t := f.training; t != nil {
+		return amounts{inWeights: t.heldExperts(held), inTrained: t.trainedExperts(w, of.layer)}
+	}
+	return amounts{inWeights: held}
 }
 
 // tied says whether one stage holds the table of embedding and head once.

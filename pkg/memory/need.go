@@ -10,10 +10,17 @@ type quick struct {
 	weights, activations [4]int64
 }
 
+// prepare fills in what follows from the layout and the batches beside the sums.
 func (f *Footprint) prepare() {
+	if f.setup.Layout.ranks() > 1 {
+		f.communication = bounded(f.counter.constants.CommunicationBytes)
+	} else {
+		f.communication = 0
+	}
 	if f.setup.Inference == nil {
 		return
 	}
+	f.activations = activationsOf(&f.setup, f.counter)
 	f.quick = quick{sequences: f.Sequences(), rule: f.counter.engine.rule}
 	for i := range f.quick.weights {
 		first, last := 1, i&2 != 0

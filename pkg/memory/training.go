@@ -188,20 +188,29 @@ func (t *training) heldExperts(bytes int64) int64 {
 	return ceil(times(bytes, t.method.models), beside(t.weightRanks, t.states.expert))
 }
 
-// trained counts the parameters of a layer that are trained on a device.
-func (t *training) trained(w *weights, layer int) trainable {
+// trained counts the parameters of a layer that are trained on a device, beside those of routed experts.
+func (t *training) trained(w *weights, layer int) int64 {
 	if t.method.adapter != nil {
-		return trainable{rest: t.method.adapter(*w, layer)}
+		return t.method.adapter(*w, layer)
 	}
-	p := w.parameters(layer)
-	return trainable{times(t.method.trained, p.rest), times(t.method.trained, p.experts)}
+	whole := w.in16Bits()
+	return times(t.method.trained, whole.layer(layer)/2)
 }
 
-// parameters counts a layer's parameters on a device, by its bytes in 16 bits.
-func (w *weights) parameters(layer int) trainable {
-	sixteen := *w
-	sixteen.precision = v1alpha1.BF16
-	return trainable{sixteen.layer(layer) / 2, sixteen.experts(layer) / 2}
+// trainedExperts counts those of routed experts.
+func (t *training) trainedExperts(w *weights, layer int) int64 {
+	if t.method.adapter != nil {
+		return 0
+	}
+	whole := w.in16Bits()
+	return times(t.method.trained, whole.experts(layer)/2)
+}
+
+// in16Bits are the same weights in 16 bits, by which parameters are counted.
+func (w *weights) in16Bits() weights {
+	whole := *w
+	whole.precision = v1alpha1.BF16
+	return whole
 }
 
 // use adds the components of training to a run of layers with so many embedding or head tables.

@@ -124,12 +124,7 @@ func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
 		layout.Data = s.data
 		return a.counter.Footprint(layout, 0, 0, t.smallest(class))
 	}
-	if single := s; s.stages > 1 {
-		single.stages = 1
-		if known := a.counted(a.batch(class), single); known != nil {
-			return known.InPipeline(s.stages)
-		}
-	}
+	layout.AttentionData = s.data
 	limits := a.batch(class).limits
 	if t.engine == v1alpha1.EngineSGLang {
 		// Its chunk is that of all data ranks (ServerArgs._handle_data_parallelism).
@@ -140,7 +135,12 @@ func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
 			return known.InBatches(limits.tokens, limits.sequences)
 		}
 	}
-	layout.AttentionData = s.data
+	if limits == a.batch(class).limits {
+		alone := shape{tensor: s.tensor, stages: 1, data: 1, expert: 1, context: s.context, decode: s.decode}
+		if known := a.counted(a.batch(class), alone); known != nil {
+			return known.InLayout(layout)
+		}
+	}
 	return a.counter.Footprint(layout, limits.tokens, limits.sequences, t.smallest(class))
 }
 
