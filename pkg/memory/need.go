@@ -64,6 +64,13 @@ func (f *Footprint) Need(first, end int) int64 {
 	}
 }
 
+// Held is what all stages of an instance hold together on a rank whatever the limits of a step: weights and cache.
+func (f *Footprint) Held() int64 {
+	const only = 3
+	all := f.layers
+	return bounded(f.weights[all] + f.experts[all] + f.quick.weights[only] + times(f.quick.sequences, f.cache[all]))
+}
+
 // Widest is what the layer needs that needs most, as a stage of its own. Of layers that are counted alike the first one
 // and the last one of the model need most, since they have the ends as well.
 func (f *Footprint) Widest() int64 {

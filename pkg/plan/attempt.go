@@ -15,7 +15,7 @@ type attempt struct {
 	try
 	below   int                // candidates of so many devices and more are not looked at; 0 looks at all
 	levels  [][]*pool          // pools by topology level, to be tried in order
-	known   []*batch           // by class, that of several first; nil where it was not asked for
+	known   []inBoth           // by class, that of several first, as far as asked for
 	last    lastPrint          // the footprint that was asked for last
 	device  *rated             // the kind of device that was asked for last
 	degrees map[*lane][]degree // by lane, as far as asked for
@@ -23,7 +23,7 @@ type attempt struct {
 }
 
 func (t *task) attempt(s step, way try) *attempt {
-	a := &attempt{task: t, step: s, try: way, known: make([]*batch, len(t.cluster.classes)+1), degrees: map[*lane][]degree{}, figures: t.subject.figures(t.loadKey(s))}
+	a := &attempt{task: t, step: s, try: way, known: make([]inBoth, len(t.cluster.classes)+1), degrees: map[*lane][]degree{}, figures: t.subject.figures(t.loadKey(s))}
 	if t.prefer != "" {
 		a.levels = append(a.levels, t.collect(s, t.prefer).pools)
 	}
@@ -34,7 +34,7 @@ func (t *task) attempt(s step, way try) *attempt {
 // leanly is the attempt with lean batches, for less than some devices.
 func (a *attempt) leanly(below int) *attempt {
 	lean := *a
-	lean.lean, lean.below, lean.known, lean.last = true, below, make([]*batch, len(a.known)), lastPrint{}
+	lean.lean, lean.below, lean.last = true, below, lastPrint{}
 	return &lean
 }
 
@@ -52,7 +52,7 @@ func (a *attempt) choices(l *lane) []degree {
 func (a *attempt) footprint(class int32, s shape) *footprint {
 	s = a.alike(s)
 	if a.last.class != class || a.last.shape != s {
-		found := recall(a.figures, a.batch(class).prints, s, func() *footprint { return a.newFootprint(class, s) })
+		found := recall(a.figures, a.batch(class, a.lean).prints, s, func() *footprint { return a.newFootprint(class, s) })
 		a.last = lastPrint{class, s, found}
 	}
 	return a.last.prints
@@ -90,11 +90,17 @@ func (a *attempt) newFootprint(class int32, s shape) *footprint {
 	}
 }
 
+// inBoth is what is known in an engine's default batches and in lean ones.
+type inBoth struct{ usual, lean *batch }
+
 // batch is the limits of a step on devices of a class, with what is known of shapes in them.
-func (a *attempt) batch(class int32) *batch {
-	b := &a.known[class+1]
+func (a *attempt) batch(class int32, lean bool) *batch {
+	b := &a.known[class+1].usual
+	if lean {
+		b = &a.known[class+1].lean
+	}
 	if *b == nil {
-		*b = a.figures.batch(a.batchKey(class, a.lean))
+		*b = a.figures.batch(a.batchKey(class, lean))
 	}
 	return *b
 }
@@ -125,19 +131,20 @@ func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
 		return a.counter.Footprint(layout, 0, 0, t.smallest(class))
 	}
 	layout.AttentionData = s.data
-	limits := a.batch(class).limits
+	in := a.batch(class, a.lean)
+	limits := in.limits
 	if t.engine == v1alpha1.EngineSGLang {
 		// Its chunk is that of all data ranks (ServerArgs._handle_data_parallelism).
 		limits.tokens = max(1, limits.tokens/int64(s.data))
 	}
 	if a.lean {
-		if known := a.counted(a.figures.batch(a.batchKey(class, false)), s); known != nil {
+		if known := a.counted(a.batch(class, false), s); known != nil {
 			return known.InBatches(limits.tokens, limits.sequences)
 		}
 	}
-	if limits == a.batch(class).limits {
+	if limits == in.limits {
 		alone := shape{tensor: s.tensor, stages: 1, data: 1, expert: 1, context: s.context, decode: s.decode}
-		if known := a.counted(a.batch(class), alone); known != nil {
+		if known := a.counted(in, alone); known != nil {
 			return known.InLayout(layout)
 		}
 	}
