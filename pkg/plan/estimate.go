@@ -219,8 +219,8 @@ func (t *task) onOneIsland(instances [][][]int32) bool {
 
 // basis says what the numbers rest on, and at how many requests they hold.
 func (t *task) basis(b cost.Basis, q *cost.Query) string {
-	text := make(wording, 0, 256).text(string(b)).text("; ").text(v1alpha1.Counted(int(q.Workload.Concurrency), "request")).text(" at once in a copy, ")
-	text = text.text(v1alpha1.Counted(int(q.Workload.Input), "token")).text(" in and ").text(v1alpha1.Counted(int(q.Workload.Output), "token")).text(" out")
+	text := make(wording, 0, 256).text(string(b)).text("; ").counted(int(q.Workload.Concurrency), "request").text(" at once in a copy, ")
+	text = text.counted(int(q.Workload.Input), "token").text(" in and ").counted(int(q.Workload.Output), "token").text(" out")
 	return clip(text.String(), 256)
 }
 
