@@ -139,12 +139,22 @@ func (m *Model) form(layer int, p v1alpha1.Precision) form {
 	return f
 }
 
+// uniform says that all layers are of one form, as in most models, by what would tell them apart.
+func (m *Model) uniform(p v1alpha1.Precision) bool {
+	a := &m.Architecture
+	return a.Layers > 0 && (a.MoE == nil || mixtureLayers(a) == int(a.Layers)) && a.Recurrent == nil && a.Attention.Compressed == nil &&
+		a.Attention.FullAttentionEvery <= 0 && (m.storage == nil || p != m.Native)
+}
+
 // LayerRun is layers First to End-1, which are counted alike in a precision. Layers of one form are in runs of one number,
 // from 0 in the order of their first layers.
 type LayerRun struct{ Form, First, End int }
 
 // LayerRuns divides the layers into the longest runs of one form.
 func (m *Model) LayerRuns(p v1alpha1.Precision) []LayerRun {
+	if m.uniform(p) {
+		return []LayerRun{{End: int(m.Architecture.Layers)}}
+	}
 	var runs []LayerRun
 	forms := make([]form, 0, shapes)
 	for layer := range int(m.Architecture.Layers) {
