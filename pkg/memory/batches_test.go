@@ -53,8 +53,14 @@ func TestInBatchesIsAsCountedAnew(t *testing.T) {
 func TestInLayoutIsAsCountedAnew(t *testing.T) {
 	d := Device{Vendor: "nvidia", Product: "NVIDIA H100 80GB HBM3", TotalBytes: 80 * gib}
 	layouts := []Layout{
-		{}, {Pipeline: 2}, {Tensor: 2}, {Tensor: 2, Pipeline: 3}, {Tensor: 2, AttentionData: 2, Expert: 4}, {Tensor: 4, Expert: 4},
-		{AttentionData: 4, Expert: 2, Pipeline: 2}, {Tensor: 2, Context: 2},
+		{},
+		{Pipeline: 2},
+		{Tensor: 2},
+		{Tensor: 2, Pipeline: 3},
+		{Tensor: 2, AttentionData: 2, Expert: 4},
+		{Tensor: 4, Expert: 4},
+		{AttentionData: 4, Expert: 2, Pipeline: 2},
+		{Tensor: 2, Context: 2},
 	}
 	for _, name := range []string{"Llama-3.1-8B", "Mixtral-8x7B", "GPT-OSS-20B", "Gemma-3-27B", "DeepSeek-V3", "Qwen3.5-397B-A17B"} {
 		m := lookup(t, name)

@@ -59,7 +59,7 @@ func (s *storage) group(layers int) {
 	s.first = make([]int, layers)
 	for layer := range layers {
 		var formats [modules]uint8
-		for m, of := range s.assigned {
+		for m, of := range &s.assigned {
 			if len(of) > 0 {
 				formats[m] = of[layer]
 			}
