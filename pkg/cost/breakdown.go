@@ -181,7 +181,7 @@ func (s *stepper) operators(b batch, first, end int) []Operator {
 	total := b.sequences + b.prompt
 	b.sequences, b.prompt, b.finished = b.sequences/s.data, b.prompt/s.data, b.finished/s.data
 	tokens := b.sequences + b.prompt
-	to, from := &s.p.before[end], &s.p.before[first]
+	to, from := s.p.before(end), s.p.before(first)
 	dense, mixture := to.dense-from.dense, to.mixture-from.mixture
 	var list operators
 	p := s.p

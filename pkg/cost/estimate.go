@@ -28,8 +28,9 @@ type Estimate struct {
 
 // Estimator returns the estimator of a family.
 func (c *Calibration) Estimator(f Family) *Estimator {
-	e := &Estimator{constants: c.Constants(f), spreads: c.Unmeasured, basis: c.basis(f)}
-	if m := c.measured(f); m != nil {
+	m := c.measured(f)
+	e := &Estimator{constants: c.constants(f, m), spreads: c.Unmeasured, basis: c.basis(f, m)}
+	if m != nil {
 		e.spreads = m.Spreads
 	}
 	return e

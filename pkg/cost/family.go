@@ -35,12 +35,14 @@ const (
 )
 
 // Constants returns those of a family. A part of the family that is not known adds nothing.
-func (c *Calibration) Constants(f Family) Constants {
+func (c *Calibration) Constants(f Family) Constants { return c.constants(f, c.measured(f)) }
+
+func (c *Calibration) constants(f Family, m *Measured) Constants {
 	sum := c.Base
 	for _, offsets := range [3]Logarithms{c.Architectures[f.Architecture], c.Engines[f.Engine], c.Classes[f.Class]} {
 		sum.add(&offsets)
 	}
-	if m := c.measured(f); m != nil {
+	if m != nil {
 		sum.add(&m.Offsets)
 	}
 	var values Constants
@@ -67,11 +69,11 @@ func (l *Logarithms) add(other *Logarithms) {
 }
 
 // basis says what a family's constants rest on.
-func (c *Calibration) basis(f Family) Basis {
+func (c *Calibration) basis(f Family, m *Measured) Basis {
 	_, architecture := c.Architectures[f.Architecture]
 	_, engine := c.Engines[f.Engine]
 	switch {
-	case c.measured(f) != nil:
+	case m != nil:
 		return Fitted
 	case architecture || engine:
 		return Related

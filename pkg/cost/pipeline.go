@@ -94,22 +94,32 @@ func (s *stepper) transfer(b batch, rate float64) float64 {
 
 // StageTimes are the times of runs of layers on one device, for the split of layers over a pipeline.
 type StageTimes struct {
-	s stepper
-	t layerTimes
+	p      *Profile
+	t      layerTimes
+	before []float64 // seconds of the layers before an index
 }
 
 // NewStageTimes computes a step of decoding on the query's device, without the host's work, for one of the micro-batches
 // that the query's Strategy.Pipeline stages share its Concurrency out to. The query must have passed its Check.
 func NewStageTimes(q *Query, c *Constants) *StageTimes {
-	w := q.Workload.bounded()
-	t := &StageTimes{s: newStepper(q.Profile, q.Device, c, q.Strategy.degrees())}
-	t.t = t.s.times(w.decoding(w.Concurrency).share(t.s.stages))
+	w, p := q.Workload.bounded(), q.Profile
+	s := newStepper(p, q.Device, c, q.Strategy.degrees())
+	t := &StageTimes{p: p, t: s.times(w.decoding(w.Concurrency).share(s.stages)), before: make([]float64, p.Layers()+1)}
+	var n counts
+	for i := range p.runs {
+		for layer := p.runs[i].first; layer < p.runs[i].end; layer++ {
+			n.add(&p.runs[i], 1)
+			t.before[layer+1] = t.t.layers(&n, len(p.mixers))
+		}
+	}
 	return t
 }
 
 // Seconds is the time of layers first to end-1, with the head where the last is among them, in constant time. The run must
 // be within the model.
-func (t *StageTimes) Seconds(first, end int) float64 { return t.s.run(&t.t, first, end) }
+func (t *StageTimes) Seconds(first, end int) float64 {
+	return t.p.withEnds(t.before[end]-t.before[first], &t.t, first, end)
+}
 
 // checkStages says what is wrong with a query's stages.
 func (q *Query) checkStages() error {

@@ -32,17 +32,33 @@ type Profile struct {
 	experts   experts
 	head      linear
 	encoder   encoder
-	// before counts the operators of the layers before an index.
-	before []counts
+	runs      []run
+	all       counts // of the layers
+}
+
+// run is layers first to end-1, which have the same operators.
+type run struct {
+	first, end, mixer int
+	mixture           bool
 }
 
 // maxMixers bounds the kinds of layers: recurrent, and the window or the whole context with no or one of four ratios.
 const maxMixers = 12
 
-// counts says how many layers of each kind a run of layers has.
+// counts says how many layers of each kind there are.
 type counts struct {
 	mixers         [maxMixers]float64
 	dense, mixture float64
+}
+
+// add counts some layers of a run.
+func (n *counts) add(r *run, layers int) {
+	n.mixers[r.mixer] += float64(layers)
+	if r.mixture {
+		n.mixture += float64(layers)
+	} else {
+		n.dense += float64(layers)
+	}
 }
 
 // linear is a matrix of weights that every token visits.
@@ -85,25 +101,30 @@ func NewProfile(m *model.Model, precisions Precisions) *Profile {
 
 // count sorts the layers into kinds.
 func (p *Profile) count(m *model.Model, precisions Precisions) {
-	a := &m.Architecture
-	p.before = make([]counts, max(0, a.Layers)+1)
-	var keys []mixerKey
-	for layer := range int(a.Layers) {
-		key := keyOf(m, layer)
+	alike := m.LayerRuns(precisions.Linear)
+	p.runs = make([]run, len(alike))
+	keys := make([]mixerKey, 0, maxMixers)
+	for i, layers := range alike {
+		key := keyOf(m, layers.First)
 		at := slices.Index(keys, key)
 		if at < 0 && len(keys) < maxMixers {
 			at, keys = len(keys), append(keys, key)
-			p.mixers = append(p.mixers, mixerOf(m, layer, key, precisions))
+			p.mixers = append(p.mixers, mixerOf(m, layers.First, key, precisions))
 		}
-		n := p.before[layer]
-		n.mixers[max(0, at)]++
-		if isMixture(a, layer) {
-			n.mixture++
-		} else {
-			n.dense++
-		}
-		p.before[layer+1] = n
+		p.runs[i] = run{first: layers.First, end: layers.End, mixer: max(0, at), mixture: isMixture(&m.Architecture, layers.First)}
 	}
+	p.all = p.before(p.Layers())
+}
+
+// before counts the layers before an index.
+func (p *Profile) before(layer int) counts {
+	var n counts
+	for i := range p.runs {
+		if r := &p.runs[i]; r.first < layer {
+			n.add(r, min(r.end, layer)-r.first)
+		}
+	}
+	return n
 }
 
 // Class is the class of models that the profile's constants are those of.
@@ -113,7 +134,7 @@ func (p *Profile) Class() Class { return p.class }
 func (p *Profile) Layers() int { return int(p.layers) }
 
 // whole counts all layers.
-func (p *Profile) whole() *counts { return &p.before[len(p.before)-1] }
+func (p *Profile) whole() *counts { return &p.all }
 
 func classOf(a *v1alpha1.Architecture) Class {
 	switch {

@@ -141,15 +141,19 @@ func (t *layerTimes) layers(n *counts, kinds int) float64 {
 
 // run is the time of a run of layers, with the head where it has the last and the encoder where it has the first.
 func (s *stepper) run(t *layerTimes, first, end int) float64 {
-	to, from, kinds := &s.p.before[end], &s.p.before[first], len(s.p.mixers)
-	sum := t.layers(to, kinds) - t.layers(from, kinds)
+	to, from, kinds := s.p.before(end), s.p.before(first), len(s.p.mixers)
+	return s.p.withEnds(t.layers(&to, kinds)-t.layers(&from, kinds), t, first, end)
+}
+
+// withEnds is the time of a run of layers and of the ends of the model that are with it.
+func (p *Profile) withEnds(seconds float64, t *layerTimes, first, end int) float64 {
 	if first == 0 {
-		sum += t.encoder
+		seconds += t.encoder
 	}
-	if end == len(s.p.before)-1 {
-		sum += t.head
+	if end == p.Layers() {
+		seconds += t.head
 	}
-	return sum
+	return seconds
 }
 
 // soft is a smooth maximum of two times: the cube root of the sum of their cubes.

@@ -16,23 +16,22 @@ type activations struct {
 // input, output, and one being written.
 const keptWidths = 4
 
-func activationsOf(s *Setup, c *Constants) *activations {
-	e := engines[s.Engine]
+func activationsOf(s *Setup, c *Counter) activations {
 	a := &s.Model.Architecture
-	act := &activations{
+	act := activations{
 		tokens: ceil(s.Inference.BatchedTokens, int64(s.Layout.Context)), sequences: s.Inference.BatchedSequences,
 		hidden: int64(a.HiddenSize), vocabulary: int64(a.VocabSize),
-		kept: keptWidths, wide: widest(s), element: plainBytes(s.Weights), slack: e.slack, sampler: e.sampler,
+		kept: keptWidths, wide: widest(s, c), element: plainBytes(s.Weights), slack: c.engine.slack, sampler: c.engine.sampler,
 	}
 	if act.sampler == 0 {
-		act.sampler = c.SamplerCentibytes
+		act.sampler = c.constants.SamplerCentibytes
 	}
 	return act
 }
 
 // widest is the most values that one token has at once inside a part of a layer on a rank: keys, values, queries and
 // output of attention; gate, up and their product; or the same of the experts that it visits, with their outputs.
-func widest(s *Setup) int64 {
+func widest(s *Setup, c *Counter) int64 {
 	a, tensor := &s.Model.Architecture, int64(s.Layout.Tensor)
 	heads := int64(a.Attention.Heads)
 	attention := 2 * (heads + int64(a.Attention.KVHeads)) * int64(a.Attention.HeadDim)
@@ -44,7 +43,8 @@ func widest(s *Setup) int64 {
 		return width
 	}
 	width = max(width, ceil(3*int64(a.MoE.SharedIntermediateSize), tensor))
-	e := weightsOf(s).share()
+	w := c.weights(s)
+	e := w.share()
 	routed := int64(a.MoE.ActiveExperts) * (3*e.width + e.hidden)
 	// The tokens of all attention groups and context ranks come together at the experts, which the groups of experts share.
 	return max(width, ceil(routed*int64(s.Layout.AttentionData)*int64(s.Layout.Context), int64(s.Layout.Expert)))

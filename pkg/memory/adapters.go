@@ -10,8 +10,8 @@ const (
 // loraParameters counts the adapters of a layer on a device: rank x (inputs + outputs) of each projection of attention,
 // and of the dense block or the shared expert. Routed experts and routers have none. Adapters are counted whole on each
 // tensor rank, of which half would be shared.
-func loraParameters(s *Setup, layer int) int64 {
-	a := &s.Model.Architecture
+func loraParameters(w weights, layer int) int64 {
+	a := &w.model.Architecture
 	hidden, head := int64(a.HiddenSize), int64(a.Attention.HeadDim)
 	query, key := int64(a.Attention.Heads)*head, int64(a.Attention.KVHeads)*head
 	sum := 2*(hidden+query) + 2*(hidden+key)
@@ -28,7 +28,7 @@ func loraParameters(s *Setup, layer int) int64 {
 		}
 	}
 	block := int64(a.MLP.IntermediateSize)
-	if weightsOf(s).experts(layer) > 0 {
+	if w.experts(layer) > 0 {
 		block = int64(a.MoE.SharedIntermediateSize)
 	}
 	if block > 0 {
@@ -42,6 +42,6 @@ func loraParameters(s *Setup, layer int) int64 {
 }
 
 // prefixParameters counts the keys and values of the trained positions in a layer on a device.
-func prefixParameters(s *Setup, layer int) int64 {
-	return times(prefixTokens, s.Model.LayerKVBytesPerRank(layer, 1, s.Layout.Tensor, "BF16")) / 2
+func prefixParameters(w weights, layer int) int64 {
+	return times(prefixTokens, w.model.LayerKVBytesPerRank(layer, 1, w.layout.Tensor, "BF16")) / 2
 }

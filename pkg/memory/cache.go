@@ -17,12 +17,14 @@ type cache struct {
 	ahead int64
 }
 
-func cacheOf(s *Setup) *cache {
-	c := &cache{
+// caching is the cache of the footprint's setup.
+func (f *Footprint) caching() cache {
+	s := &f.setup
+	c := cache{
 		model: s.Model, precision: s.KV, tensor: s.Layout.Tensor, context: int64(s.Layout.DecodeContext),
 		length: s.Inference.MaxModelLen, block: s.Inference.BlockTokens,
 	}
-	if engines[s.Engine].lookahead {
+	if f.counter.engine.lookahead {
 		c.ahead = s.Inference.BatchedTokens
 	}
 	return c

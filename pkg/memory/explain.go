@@ -90,7 +90,7 @@ func (f *Footprint) explainWeights(first, end int) []Line {
 	if s.Layout.Tensor > 1 {
 		note += fmt.Sprintf(", what %d tensor ranks repeat included", s.Layout.Tensor)
 	}
-	w := weightsOf(s)
+	w := f.counter.weights(s)
 	for _, g := range groups(f.weights, first, end) {
 		lines = append(lines, Line{"weights", g.String(), g.bytes(), fmt.Sprintf("%d layers × %d B%s", g.count, w.layer(g.first), suffix), note})
 	}
@@ -146,7 +146,7 @@ func (f *Footprint) endNames(first int, last bool) []endName {
 	}
 	if last {
 		names = append(names, endName{"final norm", f.norm, false})
-		if first > 0 || !f.tied {
+		if first > 0 || !f.tied() {
 			names = append(names, endName{"head", f.head, true})
 		}
 	}
@@ -163,7 +163,7 @@ func (f *Footprint) table(bytes int64, rows bool) string {
 
 func (f *Footprint) explainCache(first, end int) []Line {
 	var lines []Line
-	c := cacheOf(&f.setup)
+	c := f.caching()
 	for _, g := range groups(f.cache, first, end) {
 		held, step := c.kept(g.first)
 		line := Line{

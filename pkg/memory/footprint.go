@@ -1,23 +1,18 @@
 package memory
 
-import (
-	"fmt"
-	"slices"
-
-	"github.com/rankwright/rankwright/pkg/model"
-)
+import "fmt"
 
 // Footprint is the memory of a setup for any run of consecutive layers. It does not change and may be shared.
 type Footprint struct {
-	setup     Setup
-	constants Constants
-	layers    int
-	tied      bool
+	counter *Counter
+	setup   Setup
+	layers  int
 	// Sums over the layers before an index.
 	weights, experts, cache, step, kept, trained, trainedExperts []int64
 	// What the ends of the model add.
 	embedding, head, norm int64
-	activations           *activations
+	inference             Inference // the setup's
+	activations           activations
 	training              *training
 	engine, communication int64
 	beside                int64 // what a device has beside the part of SGLang's rule
@@ -36,54 +31,28 @@ func New(s Setup, d Device) (*Footprint, error) {
 }
 
 // NewWith is New with constants of the caller's, such as those measured on its own engine.
-func NewWith(s Setup, d Device, c Constants) (*Footprint, error) {
-	if d != (Device{}) {
-		if err := d.Check(); err != nil {
-			return nil, err
-		}
-	}
-	s, err := s.normal(d)
+func NewWith(s Setup, d Device, constants Constants) (*Footprint, error) {
+	c, err := newCounter(s, constants)
 	if err != nil {
 		return nil, err
 	}
-	m := s.Model
-	f := &Footprint{
-		setup: s, constants: c, layers: int(m.Architecture.Layers), tied: m.Architecture.TiedEmbeddings,
-		embedding: bounded(m.EmbeddingBytesPerRank(s.Layout.Tensor, s.Weights)),
-		head:      bounded(m.HeadBytesPerRank(s.Layout.Tensor, s.Weights)),
-		norm:      bounded(m.FinalNormBytes(s.Weights)),
-		engine:    bounded(c.OutsideBytes),
-	}
-	if s.Layout.ranks() > 1 {
-		f.communication = bounded(c.CommunicationBytes)
-	}
-	if s.Training != nil {
-		f.train()
-	} else {
-		f.activations = activationsOf(&s, &c)
-	}
-	if s.Inference != nil {
-		f.beside = besideStatic(d, s.Inference.Utilization)
-	}
-	f.sum()
-	f.prepare()
-	return f, nil
+	return c.Footprint(s.Layout, 0, 0, d)
 }
 
-// InPipeline is the footprint of the same setup of inference in a pipeline of some stages, which shares its sums.
-func (f *Footprint) InPipeline(stages int) (*Footprint, error) {
-	s := f.setup
-	s.Layout.Pipeline = stages
-	l, err := s.Layout.normal(s)
-	if err != nil {
+// InLayout is the footprint of the same setup of inference in another layout. It shares the sums of all but routed experts
+// where the tensor and decode context ranks are as many.
+func (f *Footprint) InLayout(l Layout) (*Footprint, error) {
+	if err := l.normal(&f.setup); err != nil {
 		return nil, err
 	}
-	other := *f
+	other, was := *f, f.setup.Layout
 	other.setup.Layout = l
-	other.communication = 0
-	if l.ranks() > 1 {
-		other.communication = bounded(f.constants.CommunicationBytes)
+	if l.Tensor == was.Tensor && l.DecodeContext == was.DecodeContext {
+		other.countExperts()
+	} else {
+		other.count()
 	}
+	other.prepare()
 	return &other, nil
 }
 
@@ -91,86 +60,106 @@ func (f *Footprint) InPipeline(stages int) (*Footprint, error) {
 // are the same: where no windowed layer keeps tokens of a step. A limit of 0 is the engine's default on a device that is not
 // known.
 func (f *Footprint) InBatches(tokens, sequences int64) (*Footprint, error) {
-	s := f.setup
-	changed := *s.Inference
-	changed.BatchedTokens, changed.BatchedSequences = tokens, sequences
-	inference, err := changed.normal(engines[s.Engine], Device{})
-	if err != nil {
+	other := *f
+	if err := other.batch(tokens, sequences, Device{}); err != nil {
 		return nil, err
 	}
-	s.Inference = &inference
-	other := *f
-	other.setup, other.activations = s, activationsOf(&s, &f.constants)
 	// The tokens of a step that windowed layers keep rise with its limit.
-	if f.step[f.layers] > 0 || inference.BatchedTokens > f.setup.Inference.BatchedTokens {
-		other.sum()
+	if f.step[f.layers] > 0 || other.inference.BatchedTokens > f.inference.BatchedTokens {
+		other.count()
 	}
 	other.prepare()
 	return &other, nil
 }
 
-// sum fills the sums over layers. Layers of one form are counted once.
-func (f *Footprint) sum() {
-	training, mixture := f.training != nil, f.setup.Model.Architecture.MoE != nil
-	f.weights, f.experts = f.sums(true), f.sums(mixture)
-	f.cache, f.step = f.sums(!training), f.sums(!training)
-	f.kept, f.trained, f.trainedExperts = f.sums(training), f.sums(training), f.sums(training)
-	w := weightsOf(&f.setup)
-	var forms []model.LayerForm
-	var counted []amounts
-	last := -1
-	for i := range f.layers {
-		form := f.setup.Model.LayerForm(i, f.setup.Weights)
-		if last < 0 || forms[last] != form {
-			if last = slices.Index(forms, form); last < 0 {
-				last = len(forms)
-				forms, counted = append(forms, form), append(counted, f.layer(w, i))
-			}
-		}
-		a := &counted[last]
-		f.weights[i+1] = bounded(f.weights[i] + a.weights)
-		if mixture {
-			f.experts[i+1] = bounded(f.experts[i] + a.experts)
-		}
-		if training {
-			f.kept[i+1], f.trained[i+1] = bounded(f.kept[i]+a.kept), bounded(f.trained[i]+a.trained.rest)
-			f.trainedExperts[i+1] = bounded(f.trainedExperts[i] + a.trained.experts)
-		} else {
-			f.cache[i+1], f.step[i+1] = bounded(f.cache[i]+a.cache), bounded(f.step[i]+a.step)
-		}
+// batch sets the limits of a step.
+func (f *Footprint) batch(tokens, sequences int64, d Device) error {
+	f.inference.BatchedTokens, f.inference.BatchedSequences = tokens, sequences
+	f.setup.Inference = &f.inference
+	return f.inference.normal(&f.counter.engine, d)
+}
+
+// count fills in the ends of the model and the sums over layers. Layers of one form are counted once.
+func (f *Footprint) count() {
+	s := &f.setup
+	f.embedding = bounded(s.Model.EmbeddingBytesPerRank(s.Layout.Tensor, s.Weights))
+	f.head = bounded(s.Model.HeadBytesPerRank(s.Layout.Tensor, s.Weights))
+	w, forms := f.counter.weights(s), make([]amounts, 0, 16)
+	for _, of := range f.counter.forms {
+		forms = append(forms, f.layer(&w, of.layer))
 	}
+	f.weights, f.cache, f.step = f.sum(forms, inWeights), f.sum(forms, inCache), f.sum(forms, inStep)
+	f.kept, f.trained = f.sum(forms, inKept), f.sum(forms, inTrained)
+	f.countExperts()
+}
+
+// countExperts fills in the sums of routed experts.
+func (f *Footprint) countExperts() {
+	w, forms := f.counter.weights(&f.setup), make([]amounts, 0, 16)
+	for _, of := range f.counter.forms {
+		forms = append(forms, f.routed(&w, of))
+	}
+	f.experts, f.trainedExperts = f.sum(forms, inWeights), f.sum(forms, inTrained)
 }
 
 // nothing is sums over layers that have none of an amount; it is never written.
 var nothing [1025]int64
 
-// sums are for each layer and the end; all 0 where there is nothing to sum.
-func (f *Footprint) sums(needed bool) []int64 {
-	n := f.layers + 1
-	if needed || n > len(nothing) {
-		return make([]int64, n)
+// sum adds up an amount of the layers before each one, and of all.
+func (f *Footprint) sum(forms []amounts, of int) []int64 {
+	most, n := int64(0), f.layers+1
+	for i := range forms {
+		most = max(most, forms[i][of])
 	}
-	return nothing[:n:n]
+	if most == 0 && n <= len(nothing) {
+		return nothing[:n:n]
+	}
+	sums, all := make([]int64, n), int64(0)
+	for _, run := range f.counter.runs {
+		each := forms[run.Form][of]
+		for i := run.First; i < run.End; i++ {
+			all = bounded(all + each)
+			sums[i+1] = all
+		}
+	}
+	return sums
 }
 
-// amounts are what a device needs for a layer.
-type amounts struct {
-	weights, experts, cache, step, kept int64
-	trained                             trainable
-}
+// amounts are what a device needs for a layer: in inference weights, cache and the tokens of a step, in training weights,
+// what it keeps for the backward pass, and the parameters that it trains.
+type amounts [5]int64
 
-func (f *Footprint) layer(w *weights, i int) amounts {
-	a := amounts{weights: w.layer(i), experts: w.experts(i)}
+const (
+	inWeights = iota
+	inCache
+	inStep
+	inKept
+	inTrained
+)
+
+// layer is what a layer needs beside routed experts.
+func (f *Footprint) layer(w *weights, layer int) amounts {
+	held := w.layer(layer)
 	if t := f.training; t != nil {
-		a.weights, a.experts = t.held(a.weights), t.heldExperts(a.experts)
-		a.kept, a.trained = t.kept, t.trained(i)
-		return a
+		return amounts{inWeights: t.held(held), inKept: t.kept, inTrained: t.trained(w, layer)}
 	}
-	c := cacheOf(&f.setup)
-	sequence, step := c.kept(i)
-	a.cache, a.step = times(sequence, c.token(i)), times(step, c.token(i))
-	return a
+	c := f.caching()
+	sequence, step := c.kept(layer)
+	token := c.token(layer)
+	return amounts{inWeights: held, inCache: times(sequence, token), inStep: times(step, token)}
 }
+
+// routed is what a layer's routed experts need.
+func (f *Footprint) routed(w *weights, of form) amounts {
+	held := w.shareOf(of.experts)
+	if t := f.training; t != nil {
+		return amounts{inWeights: t.heldExperts(held), inTrained: t.trainedExperts(w, of.layer)}
+	}
+	return amounts{inWeights: held}
+}
+
+// tied says whether one stage holds the table of embedding and head once.
+func (f *Footprint) tied() bool { return f.setup.Model.Architecture.TiedEmbeddings }
 
 // Layers is the number of layers of the model.
 func (f *Footprint) Layers() int { return f.layers }
@@ -205,7 +194,7 @@ func (f *Footprint) TokenBytes(first, end int) int64 {
 	if f.setup.Inference == nil {
 		return 0
 	}
-	c, sum := cacheOf(&f.setup), int64(0)
+	c, sum := f.caching(), int64(0)
 	for i := first; i < end; i++ {
 		sum = bounded(sum + c.token(i))
 	}
@@ -256,7 +245,7 @@ func (f *Footprint) ends(first int, last bool) endWeights {
 	}
 	if last {
 		add(f.norm)
-		if first > 0 || !f.tied {
+		if first > 0 || !f.tied() {
 			add(f.head)
 			e.tables++
 		}

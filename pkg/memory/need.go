@@ -10,11 +10,18 @@ type quick struct {
 	weights, activations [4]int64
 }
 
+// prepare fills in what follows from the layout and the batches beside the sums.
 func (f *Footprint) prepare() {
+	if f.setup.Layout.ranks() > 1 {
+		f.communication = bounded(f.counter.constants.CommunicationBytes)
+	} else {
+		f.communication = 0
+	}
 	if f.setup.Inference == nil {
 		return
 	}
-	f.quick = quick{sequences: f.Sequences(), rule: engines[f.setup.Engine].rule}
+	f.activations = activationsOf(&f.setup, f.counter)
+	f.quick = quick{sequences: f.Sequences(), rule: f.counter.engine.rule}
 	for i := range f.quick.weights {
 		first, last := 1, i&2 != 0
 		if i&1 != 0 {
@@ -55,6 +62,23 @@ func (f *Footprint) Need(first, end int) int64 {
 	default:
 		return bounded(weights + running + cache)
 	}
+}
+
+// Held is what all stages of an instance hold together on a rank whatever the limits of a step: weights and cache.
+func (f *Footprint) Held() int64 {
+	const only = 3
+	all := f.layers
+	return bounded(f.weights[all] + f.experts[all] + f.quick.weights[only] + times(f.quick.sequences, f.cache[all]))
+}
+
+// Widest is what the layer needs that needs most, as a stage of its own. Of layers that are counted alike the first one
+// and the last one of the model need most, since they have the ends as well.
+func (f *Footprint) Widest() int64 {
+	widest := f.Need(f.layers-1, f.layers)
+	for _, of := range f.counter.forms {
+		widest = max(widest, f.Need(of.layer, of.layer+1))
+	}
+	return widest
 }
 
 // Reads is what a step of decoding reads of layers first to end-1: their weights and cache, and the head, but not the
@@ -115,7 +139,7 @@ func Limits(engine v1alpha1.Engine, d Device, offline bool) (tokens, sequences i
 
 // Least is what every stage needs beside its layers, under the rules that count it.
 func (f *Footprint) Least() int64 {
-	if f.setup.Inference == nil || engines[f.setup.Engine].rule == staticOfTotal {
+	if f.setup.Inference == nil || f.counter.engine.rule == staticOfTotal {
 		return 0
 	}
 	return bounded(f.engine + f.communication + f.activations.forward())

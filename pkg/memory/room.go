@@ -55,7 +55,7 @@ func (f *Footprint) limit(u Use, d Device, free int64) Room {
 		return below(free, u, "what is free")
 	}
 	utilized := func(of int64) int64 { return part(of, f.setup.Inference.Utilization, 1000) }
-	switch engines[f.setup.Engine].rule {
+	switch f.counter.engine.rule {
 	case staticOfTotal:
 		limit := utilized(d.visible())
 		r := below(limit, Use{Weights: u.Weights}, "the engine's part of the device")

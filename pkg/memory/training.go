@@ -17,7 +17,7 @@ var optimizerBytes = map[v1alpha1.Optimizer]int64{
 // addition to the weights is trained.
 type method struct {
 	models, trained int64
-	adapter         func(s *Setup, layer int) int64
+	adapter         func(w weights, layer int) int64
 }
 
 // DPO holds a frozen reference. RLHF by PPO holds policy and critic, trained, and reference and reward model, frozen, all
@@ -137,9 +137,9 @@ func (f *Footprint) train() {
 		t.states.optimizer = max(0, t.states.optimizer-4)
 	}
 	if t.weightRanks > 1 {
-		w := weightsOf(s)
-		for i := range f.layers {
-			t.gathered = max(t.gathered, times(2, w.layer(i)+w.experts(i)))
+		w := f.counter.weights(s)
+		for _, of := range f.counter.forms {
+			t.gathered = max(t.gathered, times(2, w.layer(of.layer)+w.shareOf(of.experts)))
 		}
 	}
 	t.keep(int64(s.Model.Architecture.HiddenSize), int64(s.Model.Architecture.VocabSize))
@@ -188,21 +188,29 @@ func (t *training) heldExperts(bytes int64) int64 {
 	return ceil(times(bytes, t.method.models), beside(t.weightRanks, t.states.expert))
 }
 
-// trained counts the parameters of a layer that are trained on a device.
-func (t *training) trained(layer int) trainable {
+// trained counts the parameters of a layer that are trained on a device, beside those of routed experts.
+func (t *training) trained(w *weights, layer int) int64 {
 	if t.method.adapter != nil {
-		return trainable{rest: t.method.adapter(t.setup, layer)}
+		return t.method.adapter(*w, layer)
 	}
-	p := parameters(t.setup, layer)
-	return trainable{times(t.method.trained, p.rest), times(t.method.trained, p.experts)}
+	whole := w.in16Bits()
+	return times(t.method.trained, whole.layer(layer)/2)
 }
 
-// parameters counts a layer's parameters on a device, by its bytes in 16 bits.
-func parameters(s *Setup, layer int) trainable {
-	sixteen := *s
-	sixteen.Weights = v1alpha1.BF16
-	w := weightsOf(&sixteen)
-	return trainable{w.layer(layer) / 2, w.experts(layer) / 2}
+// trainedExperts counts those of routed experts.
+func (t *training) trainedExperts(w *weights, layer int) int64 {
+	if t.method.adapter != nil {
+		return 0
+	}
+	whole := w.in16Bits()
+	return times(t.method.trained, whole.experts(layer)/2)
+}
+
+// in16Bits are the same weights in 16 bits, by which parameters are counted.
+func (w *weights) in16Bits() weights {
+	whole := *w
+	whole.precision = v1alpha1.BF16
+	return whole
 }
 
 // use adds the components of training to a run of layers with so many embedding or head tables.

@@ -15,24 +15,27 @@ const (
 
 // weights counts what a rank holds of each layer.
 type weights struct {
-	model *model.Model
-	// rest is the model without its routed experts, which are shared out in another way.
-	rest      *model.Model
+	model     *model.Model
+	rest      *model.Model // without routed experts
 	precision v1alpha1.Precision
 	layout    Layout
 	training  bool
 	pads      bool
 }
 
-func weightsOf(s *Setup) *weights {
-	w := &weights{model: s.Model, rest: s.Model, precision: s.Weights, layout: s.Layout, training: s.Training != nil, pads: engines[s.Engine].padsExperts}
-	if s.Model.Architecture.MoE != nil {
-		rest := *s.Model
-		rest.Architecture = *s.Model.Architecture.DeepCopy()
-		rest.Architecture.MoE.IntermediateSize = 0
-		w.rest = &rest
+// weights are those of the setup in its layout.
+func (c *Counter) weights(s *Setup) weights {
+	return weights{model: s.Model, rest: c.rest, precision: s.Weights, layout: s.Layout, training: s.Training != nil, pads: c.engine.padsExperts}
+}
+
+// withoutExperts is a model without its routed experts, which are shared out in another way; one that has none is itself.
+func withoutExperts(m *model.Model) *model.Model {
+	if m.Architecture.MoE == nil {
+		return m
 	}
-	return w
+	rest, moe := *m, *m.Architecture.MoE
+	moe.IntermediateSize, rest.Architecture.MoE = 0, &moe
+	return &rest
 }
 
 // layer is what a rank holds of a layer beside routed experts.
@@ -41,12 +44,15 @@ func (w *weights) layer(layer int) int64 {
 }
 
 // experts is what a rank holds of a layer's routed experts; 0 in a dense layer.
-func (w *weights) experts(layer int) int64 {
-	if w.rest == w.model || w.rest.LayerParameters(layer) == w.model.LayerParameters(layer) {
+func (w *weights) experts(layer int) int64 { return w.shareOf(w.stored(layer)) }
+
+// shareOf is what a rank holds of routed experts that the checkpoint stores in some bytes.
+func (w *weights) shareOf(stored int64) int64 {
+	if stored == 0 {
 		return 0
 	}
 	e := w.share()
-	if stored := w.stored(layer); !w.padded() {
+	if !w.padded() {
 		return bounded(part(stored, times(e.count, e.width), w.parts()))
 	}
 	num, den := model.BytesPer(w.precision)
@@ -57,8 +63,11 @@ func (w *weights) experts(layer int) int64 {
 	return bounded(bytes)
 }
 
-// stored is a layer's routed experts as the checkpoint stores them.
+// stored is a layer's routed experts as the checkpoint stores them; 0 in a dense layer.
 func (w *weights) stored(layer int) int64 {
+	if w.rest == w.model {
+		return 0
+	}
 	return w.model.LayerWeightBytes(layer, w.precision) - w.rest.LayerWeightBytes(layer, w.precision)
 }
 

@@ -1,6 +1,10 @@
 package model
 
-import "github.com/rankwright/rankwright/api/v1alpha1"
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
 
 // LayerKind is what a layer keeps of a sequence.
 type LayerKind string
@@ -117,25 +121,53 @@ func kinds(a *v1alpha1.Architecture) (groups [shapes]alike) {
 	return groups
 }
 
-// LayerForm tells the layers of a model apart that differ in tensors, storage or cache: those of one form are counted
-// alike in one precision.
-type LayerForm struct {
+// form tells the layers of a model apart that differ in tensors, storage or cache: those of one form are counted alike in one
+// precision.
+type form struct {
 	shape
 	window int64
-	stored [modules]uint8
+	stored int
 }
 
-// LayerForm is the form of a layer in a precision.
-func (m *Model) LayerForm(layer int, p v1alpha1.Precision) LayerForm {
+// form is that of a layer in a precision.
+func (m *Model) form(layer int, p v1alpha1.Precision) form {
 	a := &m.Architecture
-	form := LayerForm{shape: shape{isMixture(a, layer), isRecurrent(a, layer), ratio(a, layer)}, window: window(a, layer)}
-	if m.storage == nil || p != m.Native {
-		return form
+	f := form{shape: shape{isMixture(a, layer), isRecurrent(a, layer), ratio(a, layer)}, window: window(a, layer)}
+	if m.storage != nil && p == m.Native {
+		f.stored = m.storage.like(layer)
 	}
-	for i := range form.stored {
-		if of := m.storage.assigned[i]; layer < len(of) {
-			form.stored[i] = of[layer]
+	return f
+}
+
+// uniform says that all layers are of one form, as in most models, by what would tell them apart.
+func (m *Model) uniform(p v1alpha1.Precision) bool {
+	a := &m.Architecture
+	return a.Layers > 0 && (a.MoE == nil || mixtureLayers(a) == int(a.Layers)) && a.Recurrent == nil && a.Attention.Compressed == nil &&
+		a.Attention.FullAttentionEvery <= 0 && (m.storage == nil || p != m.Native)
+}
+
+// LayerRun is layers First to End-1, which are counted alike in a precision. Layers of one form are in runs of one number,
+// from 0 in the order of their first layers.
+type LayerRun struct{ Form, First, End int }
+
+// LayerRuns divides the layers into the longest runs of one form.
+func (m *Model) LayerRuns(p v1alpha1.Precision) []LayerRun {
+	if m.uniform(p) {
+		return []LayerRun{{End: int(m.Architecture.Layers)}}
+	}
+	var runs []LayerRun
+	forms := make([]form, 0, shapes)
+	for layer := range int(m.Architecture.Layers) {
+		f := m.form(layer, p)
+		if last := len(runs) - 1; last >= 0 && forms[runs[last].Form] == f {
+			runs[last].End++
+			continue
 		}
+		at := slices.Index(forms, f)
+		if at < 0 {
+			at, forms = len(forms), append(forms, f)
+		}
+		runs = append(runs, LayerRun{Form: at, First: layer, End: layer + 1})
 	}
-	return form
+	return runs
 }

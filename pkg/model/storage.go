@@ -7,8 +7,18 @@ type storage struct {
 	formats []format
 	// assigned is, for each module and layer, the number of its format from 1; 0 is 16 bits.
 	assigned [modules][]uint8
+	// first is, for each layer, the first one that is stored like it.
+	first []int
 	// head is the format of the output head; nil is 16 bits.
 	head *format
+}
+
+// like is the first layer that is stored like a layer; -1 of one that nothing is said of.
+func (s *storage) like(layer int) int {
+	if layer >= len(s.first) {
+		return -1
+	}
+	return s.first[layer]
 }
 
 func (s *storage) of(m module, layer int, plain *format) *format {
@@ -39,6 +49,26 @@ func (s *storage) assign(layers int, groups []group, left *patterns) {
 				}
 			}
 		}
+	}
+	s.group(layers)
+}
+
+// group finds the layers that are stored alike.
+func (s *storage) group(layers int) {
+	known := map[[modules]uint8]int{}
+	s.first = make([]int, layers)
+	for layer := range layers {
+		var formats [modules]uint8
+		for m, of := range &s.assigned {
+			if len(of) > 0 {
+				formats[m] = of[layer]
+			}
+		}
+		first, ok := known[formats]
+		if !ok {
+			first, known[formats] = layer, layer
+		}
+		s.first[layer] = first
 	}
 }
 
@@ -129,16 +159,10 @@ func (m *Model) CutsBlocks(p v1alpha1.Precision, ranks int) bool {
 	}
 	l := m.layout(p)
 	var buffer tensorBuffer
-	var last LayerForm
-	for layer := range int(m.Architecture.Layers) {
-		form := m.LayerForm(layer, p)
-		if layer > 0 && form == last {
-			continue
-		}
-		last = form
-		list := layerTensors(&m.Architecture, layer, &buffer)
+	for _, run := range m.LayerRuns(p) {
+		list := layerTensors(&m.Architecture, run.First, &buffer)
 		for i := range list {
-			if t := &list[i]; !t.module.routed() && t.cut(l.of(t.module, layer), ranks) {
+			if t := &list[i]; !t.module.routed() && t.cut(l.of(t.module, run.First), ranks) {
 				return true
 			}
 		}

@@ -29,8 +29,8 @@ func (a *attempt) alternatives(chosen *candidate, candidates []*candidate) []v1a
 	if chosen == nil || chosen.lane.class < 0 {
 		return nil
 	}
-	var plans []v1alpha1.RejectedPlan
-	seen := []string{a.title(chosen)}
+	plans := make([]v1alpha1.RejectedPlan, 0, mostAlternatives+1)
+	seen := append(make([]string, 0, mostAlternatives+1), a.title(chosen))
 	add := func(c *candidate) {
 		if title := a.title(c); !slices.Contains(seen, title) && a.placeable(c) {
 			seen = append(seen, title)
@@ -156,7 +156,7 @@ func (a *attempt) loss(c, chosen *candidate, title string) v1alpha1.RejectedPlan
 	if c.total() > chosen.total() && (c.value <= chosen.value || !c.judged) {
 		p.Reason = ReasonMoreDevices
 	}
-	text := make(wording, 0, 256).text(v1alpha1.Counted(c.total(), "device")).text(" a copy instead of ").number(chosen.total())
+	text := make(wording, 0, 256).counted(c.total(), "device").text(" a copy instead of ").number(chosen.total())
 	if c.judged && chosen.judged {
 		text = t.valueText(text.text("; "), c).text(" instead of ")
 		text = t.worseText(t.valueText(text, chosen), t.worse(c, chosen))

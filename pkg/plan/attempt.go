@@ -15,14 +15,15 @@ type attempt struct {
 	try
 	below   int                // candidates of so many devices and more are not looked at; 0 looks at all
 	levels  [][]*pool          // pools by topology level, to be tried in order
-	limits  []limits           // by class, that of several first; zero where it was not asked for
+	known   []inBoth           // by class, that of several first, as far as asked for
 	last    lastPrint          // the footprint that was asked for last
+	device  *rated             // the kind of device that was asked for last
 	degrees map[*lane][]degree // by lane, as far as asked for
 	*figures
 }
 
 func (t *task) attempt(s step, way try) *attempt {
-	a := &attempt{task: t, step: s, try: way, limits: make([]limits, len(t.cluster.classes)+1), degrees: map[*lane][]degree{}, figures: t.subject.figures(t.loadKey(s))}
+	a := &attempt{task: t, step: s, try: way, known: make([]inBoth, len(t.cluster.classes)+1), degrees: map[*lane][]degree{}, figures: t.subject.figures(t.loadKey(s))}
 	if t.prefer != "" {
 		a.levels = append(a.levels, t.collect(s, t.prefer).pools)
 	}
@@ -33,7 +34,7 @@ func (t *task) attempt(s step, way try) *attempt {
 // leanly is the attempt with lean batches, for less than some devices.
 func (a *attempt) leanly(below int) *attempt {
 	lean := *a
-	lean.lean, lean.below, lean.limits, lean.last = true, below, make([]limits, len(a.limits)), lastPrint{}
+	lean.lean, lean.below, lean.last = true, below, lastPrint{}
 	return &lean
 }
 
@@ -49,15 +50,26 @@ func (a *attempt) choices(l *lane) []degree {
 
 // footprint is the memory of a shape on devices of a class, -1 for devices of several; nil where the model does not divide so.
 func (a *attempt) footprint(class int32, s shape) *footprint {
-	if a.task.workload.Training == nil {
-		s.stages = min(s.stages, 2)
-	}
-	s.context, s.decode = max(1, s.context), max(1, s.decode)
+	s = a.alike(s)
 	if a.last.class != class || a.last.shape != s {
-		found := recall(a.figures, a.prints, a.printKey(class, s), func() *footprint { return a.newFootprint(class, s) })
+		found := recall(a.figures, a.batch(class, a.lean).prints, s, func() *footprint { return a.newFootprint(class, s) })
 		a.last = lastPrint{class, s, found}
 	}
 	return a.last.prints
+}
+
+// alike is the shape whose footprint is that of another one. In inference the number of stages decides only about whether a
+// device has peers.
+func (a *attempt) alike(s shape) shape {
+	s.context, s.decode = max(1, s.context), max(1, s.decode)
+	switch {
+	case a.task.workload.Training != nil:
+	case s.stage()*s.data > 1:
+		s.stages = 1
+	default:
+		s.stages = min(s.stages, 2)
+	}
+	return s
 }
 
 // lastPrint is a footprint with what was asked for. Most searches ask for the same one several times in a row.
@@ -72,79 +84,71 @@ func (a *attempt) newFootprint(class int32, s shape) *footprint {
 	if err != nil {
 		return nil
 	}
-	f := &footprint{Footprint: counted, need: counted.Need, least: counted.Least(), layers: counted.Layers()}
-	if a.task.workload.Inference != nil {
-		f.read = counted.Reads
+	return &footprint{
+		Footprint: counted, amounts: counted, least: counted.Least(), widest: counted.Widest(), layers: counted.Layers(),
+		serves: a.task.workload.Inference != nil,
 	}
-	return f
 }
 
-// printKey is that of a shape on a class. A device decides only about an engine's default batches, under SGLang's rule
+// inBoth is what is known in an engine's default batches and in lean ones.
+type inBoth struct{ usual, lean *batch }
+
+// batch is the limits of a step on devices of a class, with what is known of shapes in them.
+func (a *attempt) batch(class int32, lean bool) *batch {
+	b := &a.known[class+1].usual
+	if lean {
+		b = &a.known[class+1].lean
+	}
+	if *b == nil {
+		*b = a.figures.batch(a.batchKey(class, lean))
+	}
+	return *b
+}
+
+// batchKey is that of devices of a class. A device decides only about an engine's default limits, under SGLang's rule
 // about what is beside its static part too, and whether its memory is known.
-func (a *attempt) printKey(class int32, s shape) printKey {
-	key := printKey{shape: s, limits: a.batches(class)}
-	if d := a.task.smallest(class); a.task.engine == v1alpha1.EngineSGLang || d.TotalBytes <= 0 {
+func (a *attempt) batchKey(class int32, lean bool) batchKey {
+	t, d := a.task, a.task.smallest(class)
+	var key batchKey
+	if in := t.workload.Inference; in != nil {
+		key.limits = limitsOn(t.engine, d, int64(max(1, in.MaxSequences)), lean)
+	}
+	if t.engine == v1alpha1.EngineSGLang || d.TotalBytes <= 0 {
 		key.device = d
 	}
 	return key
 }
 
-// inDefaultBatches is the footprint of a shape in the engine's default batches if it is known and the attempt's are lean.
-func (a *attempt) inDefaultBatches(class int32, s shape) *footprint {
-	if !a.lean {
-		return nil
-	}
-	key := a.printKey(class, s)
-	key.limits = a.task.limitsOn(class, false)
-	return a.counted(key)
-}
-
-// batches are the limits of a step on devices of a class.
-func (a *attempt) batches(class int32) limits {
-	if a.task.workload.Inference == nil {
-		return limits{}
-	}
-	l := &a.limits[class+1]
-	if l.sequences == 0 {
-		*l = a.task.limitsOn(class, a.lean)
-	}
-	return *l
-}
-
-func (t *task) limitsOn(class int32, lean bool) limits {
-	return limitsOn(t.engine, t.smallest(class), int64(max(1, t.workload.Inference.MaxSequences)), lean)
-}
-
 // count counts the memory of a shape, from what is known of a like one where there is such.
 func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
+	if a.refused != nil {
+		return nil, a.refused
+	}
 	t := a.task
-	if single := s; s.stages > 1 && t.workload.Inference != nil {
-		single.stages = 1
-		if known := a.counted(a.printKey(class, single)); known != nil {
-			return known.InPipeline(s.stages)
+	layout := memory.Layout{Tensor: s.tensor, Pipeline: s.stages, Expert: s.expert, Context: s.context, DecodeContext: s.decode}
+	if t.workload.Training != nil {
+		layout.Data = s.data
+		return a.counter.Footprint(layout, 0, 0, t.smallest(class))
+	}
+	layout.AttentionData = s.data
+	in := a.batch(class, a.lean)
+	limits := in.limits
+	if t.engine == v1alpha1.EngineSGLang {
+		// Its chunk is that of all data ranks (ServerArgs._handle_data_parallelism).
+		limits.tokens = max(1, limits.tokens/int64(s.data))
+	}
+	if a.lean {
+		if known := a.counted(a.batch(class, false), s); known != nil {
+			return known.InBatches(limits.tokens, limits.sequences)
 		}
 	}
-	setup := memory.Setup{
-		Model: a.of.model, Engine: t.engine, Weights: a.step.format, KV: a.step.cache,
-		Layout: memory.Layout{Tensor: s.tensor, Pipeline: s.stages, Expert: s.expert, Context: s.context, DecodeContext: s.decode},
+	if limits == in.limits {
+		alone := shape{tensor: s.tensor, stages: 1, data: 1, expert: 1, context: s.context, decode: s.decode}
+		if known := a.counted(in, alone); known != nil {
+			return known.InLayout(layout)
+		}
 	}
-	if in := t.workload.Inference; in != nil {
-		l := a.batches(class)
-		if t.engine == v1alpha1.EngineSGLang {
-			// Its chunk is that of all data ranks (ServerArgs._handle_data_parallelism).
-			l.tokens = max(1, l.tokens/int64(s.data))
-		}
-		if known := a.inDefaultBatches(class, s); known != nil {
-			return known.InBatches(l.tokens, l.sequences)
-		}
-		setup.Layout.AttentionData = s.data
-		setup.Inference = &memory.Inference{
-			MaxModelLen: int64(in.MaxModelLen), Sequences: int64(max(1, in.MaxSequences)), BatchedTokens: l.tokens, BatchedSequences: l.sequences,
-		}
-	} else {
-		setup.Layout.Data, setup.Training = s.data, &a.load.training
-	}
-	return memory.New(setup, t.smallest(class))
+	return a.counter.Footprint(layout, limits.tokens, limits.sequences, t.smallest(class))
 }
 
 // smallest is the device of a class, or of several the one with the least memory.
@@ -166,12 +170,23 @@ func (t *task) smallest(class int32) memory.Device {
 	return least
 }
 
-// estimator has the constants of an architecture.
-func (a *attempt) estimator(architecture string) *cost.Estimator {
-	return recall(a.figures, a.tuned, architecture, func() *cost.Estimator {
-		return a.task.calibration.Estimator(cost.Family{Architecture: architecture, Engine: cost.Engine(a.task.engine), Class: a.profile().Class()})
-	})
+// rated is what is known of a kind of device.
+func (a *attempt) rated(d *cost.Device) *rated {
+	if a.device == nil || a.device.device != *d {
+		a.device = recall(a.figures, a.devices, *d, func() *rated {
+			return &rated{*d, a.task.calibration.Estimator(a.family(d)), map[timesKey]cost.Times{}}
+		})
+	}
+	return a.device
 }
+
+// family is whose constants the costs on a device are computed with.
+func (a *attempt) family(d *cost.Device) cost.Family {
+	return cost.Family{Architecture: d.Architecture, Engine: cost.Engine(a.task.engine), Class: a.profile.Class()}
+}
+
+// constants are those of costs on a device.
+func (a *attempt) constants(d *cost.Device) *cost.Constants { return a.rated(d).estimator.Constants() }
 
 // offer is what a device of a class with some free bytes has for the layers.
 func (t *task) offer(class int32, free int64) int64 {

@@ -77,7 +77,7 @@ func (w *placer) carve(part *part, capacity int64, most int) [][]int32 {
 		at  int32
 		cap int64
 	}
-	var fit []candidate
+	fit := make([]candidate, 0, len(part.devices))
 	for i, at := range part.devices {
 		if part.caps[i] >= w.needs[0] && (capacity == 0 || part.caps[i] == capacity) && !w.taken[at] {
 			fit = append(fit, candidate{at, part.caps[i]})

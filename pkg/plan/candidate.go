@@ -178,6 +178,12 @@ func (a *attempt) enough(c *candidate, stages, last int, caps []int64) int {
 	if a.task.workload.Training != nil {
 		s.stages = 1
 	}
+	if a.lean {
+		if stages = max(stages, a.leastStages(c, caps[0])); stages > last {
+			return stages
+		}
+		s.stages = stages
+	}
 	f := a.footprint(c.lane.class, s)
 	if f == nil {
 		return last + 1
@@ -189,6 +195,18 @@ func (a *attempt) enough(c *candidate, stages, last int, caps []int64) int {
 		return max(stages, fewest)
 	}
 	return a.enough(c, 2, last, caps)
+}
+
+// leastStages is a number of stages below which no batches fit devices of some offer, as far as it is known from the engine's
+// default ones.
+func (a *attempt) leastStages(c *candidate, offer int64) int {
+	s := c.shape
+	s.stages = 1
+	known := a.counted(a.batch(c.lane.class, false), a.alike(s))
+	if known == nil || offer <= 0 {
+		return 1
+	}
+	return int((known.Held() + offer - 1) / offer)
 }
 
 // candidate completes one where the groups may hold it.

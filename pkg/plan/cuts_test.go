@@ -76,7 +76,7 @@ func TestCutForFindsTheEmptiest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &footprint{Footprint: counted, need: counted.Need, layers: 9}
+	f := &footprint{Footprint: counted, amounts: counted, layers: 9}
 	whole := counted.Need(0, 9)
 	for c, legal := range legalBy {
 		if c == cutAnywhere {
@@ -95,7 +95,7 @@ func TestCutForFindsTheEmptiest(t *testing.T) {
 				needs := make([]int64, 4)
 				first := 0
 				for i, end := range ends {
-					needs[i], first = f.need(first, end), end
+					needs[i], first = f.bytes(first, end), end
 				}
 				if worst, ok := fullest(needs, offers); ok && worst <= 1 {
 					best = min(best, worst)
@@ -111,7 +111,7 @@ func TestCutForFindsTheEmptiest(t *testing.T) {
 			needs := make([]int64, 4)
 			first := 0
 			for i, end := range got {
-				needs[i], first = f.need(first, end), end
+				needs[i], first = f.bytes(first, end), end
 			}
 			if worst, ok := fullest(needs, offers); !ok || worst != best || !legal(splitOf(got)) {
 				t.Errorf("cuts %d on %v: %v is %g full, the best is %g", c, shares, got, worst, best)

@@ -68,7 +68,7 @@ func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
 	}
 	rates := f.device(c.lane.wires, p.tensor)
 	device := &rates
-	e := a.estimator(device.Architecture)
+	e := a.rated(device).estimator
 	copies := float64(p.copies())
 	if w := t.workload.Training; w != nil {
 		step, basis := e.Train(a.trainingOf(c, device))
@@ -165,7 +165,7 @@ func (a *attempt) stages(p *portion) []cost.Stage {
 			return nil
 		}
 		rates := f.device(&n.islands[d.island].wires, p.tensor)
-		stages[i] = cost.Stage{Device: &rates, First: first, End: p.ends[i], Constants: a.estimator(rates.Architecture).Constants()}
+		stages[i] = cost.Stage{Device: &rates, First: first, End: p.ends[i], Constants: a.constants(&rates)}
 		if i+1 < p.stages && c.nodeOf(p.instances[0][i+1][0]) != n {
 			stages[i].Transfer = rates.Network
 		}
@@ -219,8 +219,8 @@ func (t *task) onOneIsland(instances [][][]int32) bool {
 
 // basis says what the numbers rest on, and at how many requests they hold.
 func (t *task) basis(b cost.Basis, q *cost.Query) string {
-	text := make(wording, 0, 256).text(string(b)).text("; ").text(v1alpha1.Counted(int(q.Workload.Concurrency), "request")).text(" at once in a copy, ")
-	text = text.text(v1alpha1.Counted(int(q.Workload.Input), "token")).text(" in and ").text(v1alpha1.Counted(int(q.Workload.Output), "token")).text(" out")
+	text := make(wording, 0, 256).text(string(b)).text("; ").counted(int(q.Workload.Concurrency), "request").text(" at once in a copy, ")
+	text = text.counted(int(q.Workload.Input), "token").text(" in and ").counted(int(q.Workload.Output), "token").text(" out")
 	return clip(text.String(), 256)
 }
 

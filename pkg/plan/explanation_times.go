@@ -35,9 +35,9 @@ func (e *explainer) times(p *portion) (*Times, error) {
 		return nil, nil
 	}
 	rates := class.facts.device(c.lane.wires, p.tensor)
-	estimator := e.estimator(rates.Architecture)
+	estimator := e.rated(&rates).estimator
 	made := &Times{
-		Family:  cost.Family{Architecture: rates.Architecture, Engine: cost.Engine(t.engine), Class: e.profile().Class()},
+		Family:  e.family(&rates),
 		Product: class.name(), Bandwidth: rates.Bandwidth, Link: rates.Link, Constants: *estimator.Constants(),
 	}
 	if t.workload.Training != nil {

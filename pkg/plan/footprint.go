@@ -3,7 +3,6 @@ package plan
 import (
 	"math"
 	"sync"
-	"sync/atomic"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/memory"
@@ -12,22 +11,25 @@ import (
 // footprint is the memory of the devices of a layout for any run of layers. Plans that run at once may share it.
 type footprint struct {
 	*memory.Footprint
-	// need is what a device needs that holds layers first to end-1, to be compared with what it offers; least is what every
-	// stage needs beside its layers.
-	need   func(first, end int) int64
-	least  int64
-	layers int
-	// read is what a step of decoding reads of the layers; nil in training.
-	read func(first, end int) int64
-	mu   sync.Mutex
+	amounts amounts
+	// least is what every stage needs beside its layers, widest what the layer needs that needs most, as a stage of its own.
+	least, widest int64
+	layers        int
+	serves        bool
+	mu            sync.Mutex
 	// runs are the longest runs of layers by what a device offers, as far as asked for.
 	runs map[int64]int
-	// widest is widestLayer, 0 before it is asked for.
-	widest atomic.Int64
+}
+
+// amounts are what a device needs that holds layers first to end-1, to be compared with what it offers, and in inference
+// what a step of decoding reads of them.
+type amounts interface {
+	Need(first, end int) int64
+	Reads(first, end int) int64
 }
 
 // bytes is what a device needs that holds layers first to end-1.
-func (f *footprint) bytes(first, end int) int64 { return f.need(first, end) }
+func (f *footprint) bytes(first, end int) int64 { return f.amounts.Need(first, end) }
 
 // use is what it needs by component.
 func (f *footprint) use(first, end int) v1alpha1.MemoryUse {
@@ -58,23 +60,11 @@ func (f *footprint) fewest(offer int64) int {
 	switch whole := f.bytes(0, f.layers); {
 	case whole <= offer:
 		return 1
-	case f.widestLayer() > offer || offer <= f.least:
+	case f.widest > offer || offer <= f.least:
 		return f.layers + 1
 	default:
 		return max(2, int((whole-f.least+offer-f.least-1)/(offer-f.least)))
 	}
-}
-
-// widestLayer is what the layer needs that needs most, as a stage of its own.
-func (f *footprint) widestLayer() int64 {
-	widest := f.widest.Load()
-	if widest == 0 {
-		for i := range f.layers {
-			widest = max(widest, f.bytes(i, i+1))
-		}
-		f.widest.Store(widest)
-	}
-	return widest
 }
 
 // enoughToTrain is the first number of stages from some on at which devices that offer so much may hold all of them, by
@@ -99,15 +89,15 @@ func (f *footprint) evenly(stages int, offer int64) []int {
 		}
 		return []int{f.layers}
 	}
-	if f.read != nil {
-		if ends := f.even(stages, f.read); ends != nil && f.fits(ends, offer) {
+	if f.serves {
+		if ends := f.even(stages, f.amounts.Reads); ends != nil && f.fits(ends, offer) {
 			return ends
 		}
 	}
 	if f.stagesOf(offer) > stages {
 		return nil
 	}
-	if ends := f.even(stages, f.need); ends != nil && f.fits(ends, offer) {
+	if ends := f.even(stages, f.bytes); ends != nil && f.fits(ends, offer) {
 		return ends
 	}
 	return nil

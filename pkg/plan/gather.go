@@ -95,6 +95,9 @@ func (g *gather) lot(class, size int32, w *wires, spans bool) *lot {
 	if !g.request.any {
 		limit = tensorLimit(g.cluster.classes[class].family, w.link, size)
 	}
+	if g.key == nil {
+		g.key = make([]byte, 0, 128)
+	}
 	g.key = g.key[:0]
 	if spans {
 		g.key = append(g.key, 1)
@@ -180,22 +183,24 @@ func (g *gather) zone(node int32) int32 {
 
 // pools makes the pools of the lots.
 func (g *gather) pools() []*pool {
+	vendor := func(l *lot) string { return g.cluster.classes[l.class].vendor }
 	orderLots(g.lots)
-	byVendor := map[string][]*lot{}
-	for _, l := range g.lots {
-		vendor := g.cluster.classes[l.class].vendor
-		byVendor[vendor] = append(byVendor[vendor], l)
-	}
+	slices.SortStableFunc(g.lots, func(a, b *lot) int { return cmp.Compare(vendor(a), vendor(b)) })
 	kept := g.keptNodes()
 	zones := 0
 	if g.level != nil {
 		zones = g.level.count
 	}
-	pools := make([]*pool, 0, len(byVendor))
-	for _, vendor := range slices.Sorted(maps.Keys(byVendor)) {
-		p := g.pool(vendor, byVendor[vendor], kept)
+	var pools []*pool
+	for left := g.lots; len(left) > 0; {
+		of := vendor(left[0])
+		other := slices.IndexFunc(left, func(l *lot) bool { return vendor(l) != of })
+		if other < 0 {
+			other = len(left)
+		}
+		p := g.pool(of, left[:other], kept)
 		p.finish(zones, len(kept) > 0)
-		pools = append(pools, p)
+		pools, left = append(pools, p), left[other:]
 	}
 	return pools
 }

@@ -88,7 +88,7 @@ func (a *attempt) seconds(c *candidate) func(class int32, first, end int) float6
 		if times[class] == nil {
 			rates := f.device(part.wires, c.tensor)
 			q := a.query(c, &rates)
-			times[class] = cost.NewStageTimes(&q, a.estimator(rates.Architecture).Constants())
+			times[class] = cost.NewStageTimes(&q, a.constants(&rates))
 		}
 	}
 	return func(class int32, first, end int) float64 { return times[class].Seconds(first, end) }

@@ -123,7 +123,7 @@ func (a *attempt) evaluate(c *candidate) {
 	}
 	rates := f.device(c.lane.wires, c.tensor)
 	if t.workload.Training != nil {
-		c.step = a.trainingOf(c, &rates).Step(a.estimator(rates.Architecture).Constants())
+		c.step = a.trainingOf(c, &rates).Step(a.constants(&rates))
 		c.value = c.step
 		return
 	}
@@ -132,10 +132,10 @@ func (a *attempt) evaluate(c *candidate) {
 
 // serve are the times of a candidate in equal stages.
 func (a *attempt) serve(c *candidate, device *cost.Device) cost.Times {
-	key := timesKey{device: *device, Strategy: c.strategy(), tokens: c.prints.Setup().Inference.BatchedTokens}
-	return recall(a.figures, a.times, key, func() cost.Times {
+	on, key := a.rated(device), timesKey{c.strategy(), c.prints.Setup().Inference.BatchedTokens}
+	return recall(a.figures, on.times, key, func() cost.Times {
 		q := a.query(c, device)
-		return cost.Serve(&q, a.estimator(device.Architecture).Constants())
+		return cost.Serve(&q, on.estimator.Constants())
 	})
 }
 
@@ -149,7 +149,7 @@ func (a *attempt) query(c *candidate, device *cost.Device) cost.Query {
 	in := a.task.workload.Inference
 	running := float64(max(1, in.MaxSequences))
 	return cost.Query{
-		Profile: a.profile(), Device: device,
+		Profile: a.profile, Device: device,
 		Strategy: c.strategy(),
 		Workload: cost.Workload{
 			Input: float64(a.task.input()), Output: float64(a.task.output()), Concurrency: running, Clients: running,
@@ -241,7 +241,7 @@ func (a *attempt) trainingOf(c *candidate, device *cost.Device) *cost.Training {
 		d.Network = d.Link // the ranks need not leave their island
 	}
 	return &cost.Training{
-		Profile: a.profile(), Device: &d, Strategy: cost.Strategy{Tensor: c.tensor, Pipeline: c.stages, Expert: c.expert}, Replicas: c.data,
+		Profile: a.profile, Device: &d, Strategy: cost.Strategy{Tensor: c.tensor, Pipeline: c.stages, Expert: c.expert}, Replicas: c.data,
 		Context: max(1, c.context), ContextRate: between,
 		Batch: float64(w.GlobalBatch), MicroBatch: float64(max(1, w.MicroBatch)), Sequence: float64(w.SequenceLength),
 		Checkpointing: w.ActivationCheckpointing, Frozen: w.Method == "LoRA" || w.Method == "QLoRA" || w.Method == "Prefix",

@@ -220,7 +220,7 @@ func (p *pool) groupCaps(tensor, most int) []int64 {
 		capacity int64
 		count    int
 	}
-	var runs []run
+	runs := make([]run, 0, 16)
 	for _, parts := range p.kinds {
 		part := &p.parts[parts[0]]
 		if part.limit < tensor {

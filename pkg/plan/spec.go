@@ -138,15 +138,16 @@ const maxRowDevices = 256
 // rows cuts a stage's devices into runs on one node.
 func (c *Cluster) rows(row v1alpha1.PlanRow, devices []int32) []v1alpha1.PlanRow {
 	var rows []v1alpha1.PlanRow
-	for rank, at := range devices {
-		d := c.device(at)
-		name := c.nodeOf(at).name
-		if n := len(rows); n == 0 || rows[n-1].Node != name || len(rows[n-1].Devices) == maxRowDevices {
-			row.Node, row.TensorRank, row.Devices = name, int32(rank), nil
-			rows = append(rows, row)
+	for first, end := 0, 0; first < len(devices); first = end {
+		n := c.nodeOf(devices[first])
+		for end < len(devices) && end-first < maxRowDevices && c.nodeOf(devices[end]) == n {
+			end++
 		}
-		last := &rows[len(rows)-1]
-		last.Devices = append(last.Devices, d.id)
+		row.Node, row.TensorRank, row.Devices = n.name, int32(first), make([]v1alpha1.DeviceID, 0, end-first)
+		for _, at := range devices[first:end] {
+			row.Devices = append(row.Devices, c.device(at).id)
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }

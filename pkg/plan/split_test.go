@@ -15,7 +15,7 @@ func drawFootprint(t *rapid.T, layers int) *footprint {
 	for i := range layers {
 		sums[i+1] = sums[i] + rapid.Int64Range(1, 9).Draw(t, "layer")
 	}
-	return &footprint{layers: layers, least: least, need: func(start, end int) int64 {
+	return &footprint{layers: layers, least: least, amounts: drawn(func(start, end int) int64 {
 		n := sums[end] - sums[start] + least
 		if start == 0 {
 			n += first
@@ -24,8 +24,15 @@ func drawFootprint(t *rapid.T, layers int) *footprint {
 			n += last
 		}
 		return n
-	}}
+	})}
 }
+
+// drawn are amounts of which nothing is read.
+type drawn func(first, end int) int64
+
+func (n drawn) Need(first, end int) int64 { return n(first, end) }
+
+func (n drawn) Reads(_, _ int) int64 { return 0 }
 
 // splits calls visit with every split of the layers into stages of at least one layer.
 func splits(layers, stages int, visit func([]int)) {
@@ -135,7 +142,7 @@ func TestEvenIsExact(t *testing.T) {
 		}
 		best := int64(1 << 40)
 		splits(f.layers, stages, func(ends []int) { best = min(best, most(ends)) })
-		ends := f.even(stages, f.need)
+		ends := f.even(stages, f.bytes)
 		if len(ends) != stages || ends[stages-1] != f.layers || most(ends) != best {
 			t.Fatalf("%v needs %d, the best cut %d", ends, most(ends), best)
 		}

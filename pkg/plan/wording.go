@@ -12,6 +12,15 @@ func (w wording) text(s string) wording { return append(w, s...) }
 
 func (w wording) number(n int) wording { return strconv.AppendInt(w, int64(n), 10) }
 
+// counted is a number of things that are called by a noun and an s where they are not one.
+func (w wording) counted(n int, noun string) wording {
+	w = w.number(n).text(" ").text(noun)
+	if n == 1 {
+		return w
+	}
+	return w.text("s")
+}
+
 // fixed is a number with so many digits after the point, digits one with so many in all.
 func (w wording) fixed(x float64, decimals int) wording {
 	return strconv.AppendFloat(w, x, 'f', decimals, 64)

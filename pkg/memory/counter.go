@@ -1,0 +1,80 @@
+package memory
+
+import (
+	"cmp"
+
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// Counter counts the memory of a model under a load in any layout and on any device. It is made once, does not change and
+// may be shared; its footprints share what depends on neither.
+type Counter struct {
+	setup     Setup // without a layout, and with the limits of a step that were asked for
+	engine    engine
+	constants Constants
+	runs      []model.LayerRun
+	forms     []form
+	rest      *model.Model // without routed experts
+	norm      int64
+}
+
+// form is layers that are counted alike.
+type form struct {
+	layer   int   // the first of them
+	experts int64 // the routed experts of each as the checkpoint stores them
+}
+
+// NewCounter prepares to count a setup in other layouts than its own, which it does not look at. It refuses fields that
+// contradict each other or are out of range, naming the field, its value and what to set.
+func NewCounter(s Setup) (*Counter, error) {
+	constants, err := Fitted()
+	if err != nil {
+		return nil, err
+	}
+	return newCounter(s, constants)
+}
+
+func newCounter(s Setup, constants Constants) (*Counter, error) {
+	if err := s.normal(); err != nil {
+		return nil, err
+	}
+	c := &Counter{
+		setup: s, engine: engines[s.Engine], constants: constants,
+		runs: s.Model.LayerRuns(s.Weights), rest: withoutExperts(s.Model), norm: bounded(s.Model.FinalNormBytes(s.Weights)),
+	}
+	w := c.weights(&s)
+	for _, run := range c.runs {
+		if run.Form == len(c.forms) {
+			c.forms = append(c.forms, form{run.First, w.stored(run.First)})
+		}
+	}
+	return c, nil
+}
+
+// Footprint counts the setup in a layout, with some limits of a step in inference, where 0 is the setup's. The device is as
+// for New.
+func (c *Counter) Footprint(l Layout, tokens, sequences int64, d Device) (*Footprint, error) {
+	if d != (Device{}) {
+		if err := d.Check(); err != nil {
+			return nil, err
+		}
+	}
+	s := c.setup
+	if err := l.normal(&s); err != nil {
+		return nil, err
+	}
+	s.Layout = l
+	f := &Footprint{counter: c, setup: s, layers: int(s.Model.Architecture.Layers), norm: c.norm, engine: bounded(c.constants.OutsideBytes)}
+	if s.Training != nil {
+		f.train()
+	} else {
+		f.inference = *s.Inference
+		if err := f.batch(cmp.Or(tokens, f.inference.BatchedTokens), cmp.Or(sequences, f.inference.BatchedSequences), d); err != nil {
+			return nil, err
+		}
+		f.beside = besideStatic(d, f.inference.Utilization)
+	}
+	f.count()
+	f.prepare()
+	return f, nil
+}
