@@ -84,6 +84,7 @@ func (f *Footprint) count() {
 	s := &f.setup
 	f.embedding = bounded(s.Model.EmbeddingBytesPerRank(s.Layout.Tensor, s.Weights))
 	f.head = bounded(s.Model.HeadBytesPerRank(s.Layout.Tensor, s.Weights))
+	f.prepareEnds()
 	w, forms := f.counter.weights(s), make([]amounts, 0, 16)
 	for _, of := range f.counter.forms {
 		forms = append(forms, f.layer(&w, of.layer))

@@ -21,17 +21,20 @@ func (f *Footprint) prepare() {
 		return
 	}
 	f.activations = activationsOf(&f.setup, f.counter)
-	f.quick = quick{sequences: f.Sequences(), rule: f.counter.engine.rule}
+	f.quick.sequences, f.quick.rule = f.Sequences(), f.counter.engine.rule
+	between, last := f.activations.stage(false), f.activations.stage(true)
+	f.quick.activations = [4]int64{between, between, last, last}
+}
+
+// prepareEnds fills in what the ends of the model add to a stage.
+func (f *Footprint) prepareEnds() {
 	for i := range f.quick.weights {
 		first, last := 1, i&2 != 0
 		if i&1 != 0 {
 			first = 0
 		}
 		ends := f.ends(first, last)
-		for _, e := range ends.list[:ends.n] {
-			f.quick.weights[i] += e
-		}
-		f.quick.activations[i] = f.activations.stage(last)
+		f.quick.weights[i] = ends.list[0] + ends.list[1] + ends.list[2]
 	}
 }
 

@@ -15,17 +15,15 @@ type footprint struct {
 	// least is what every stage needs beside its layers, widest what the layer needs that needs most, as a stage of its own.
 	least, widest int64
 	layers        int
-	serves        bool
+	serves        bool // has what a step of decoding reads of the layers
 	mu            sync.Mutex
 	// runs are the longest runs of layers by what a device offers, as far as asked for.
 	runs map[int64]int
 }
 
-// amounts are what a device needs that holds layers first to end-1, to be compared with what it offers, and in inference
-// what a step of decoding reads of them.
+// amounts are what a device needs that holds layers first to end-1, to be compared with what it offers.
 type amounts interface {
 	Need(first, end int) int64
-	Reads(first, end int) int64
 }
 
 // bytes is what a device needs that holds layers first to end-1.
@@ -90,7 +88,7 @@ func (f *footprint) evenly(stages int, offer int64) []int {
 		return []int{f.layers}
 	}
 	if f.serves {
-		if ends := f.even(stages, f.amounts.Reads); ends != nil && f.fits(ends, offer) {
+		if ends := f.even(stages, f.Reads); ends != nil && f.fits(ends, offer) {
 			return ends
 		}
 	}

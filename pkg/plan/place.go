@@ -89,6 +89,7 @@ func (w *placer) placeCopies() (layout, bool) {
 		if len(groups) < w.copies*w.shape.data {
 			return l, false
 		}
+		l.instances = make([][][]int32, 0, len(groups))
 		for _, g := range groups {
 			l.instances = append(l.instances, [][]int32{g})
 		}

@@ -27,12 +27,10 @@ func drawFootprint(t *rapid.T, layers int) *footprint {
 	})}
 }
 
-// drawn are amounts of which nothing is read.
+// drawn are amounts by a function.
 type drawn func(first, end int) int64
 
 func (n drawn) Need(first, end int) int64 { return n(first, end) }
-
-func (n drawn) Reads(_, _ int) int64 { return 0 }
 
 // splits calls visit with every split of the layers into stages of at least one layer.
 func splits(layers, stages int, visit func([]int)) {
