@@ -114,7 +114,7 @@ func (n *tenants) findTargets() {
 		n.addTargets(k, kinds[k])
 		if vendor := c.classes[k.class].vendor; !vendors[vendor] {
 			vendors[vendor] = true
-			n.addMixed(vendor)
+			n.addMixed(vendor, order)
 		}
 	}
 	slices.SortStableFunc(n.targets, func(a, b target) int { return cmp.Compare(a.groups*a.group, b.groups*b.group) })
@@ -150,16 +150,18 @@ func (n *tenants) addTargets(k islandKind, size int) {
 	}
 }
 
-// addMixed adds pipelines over several classes of a vendor, for which a group of any size may be what is missing.
-func (n *tenants) addMixed(vendor string) {
+// addMixed adds pipelines over several kinds of islands of a vendor, for which a group of any size may be what is missing.
+func (n *tenants) addMixed(vendor string, occupied []islandKind) {
 	t := n.task
-	classes := map[int32]bool{}
-	for i := range t.cluster.classes {
-		if t.cluster.classes[i].vendor == vendor && t.cluster.has(int32(i)) {
-			classes[int32(i)] = true
-		}
+	kinds := map[islandKind]bool{}
+	for _, k := range t.cluster.kinds {
+		kinds[islandKind{k.class, k.wires}] = true
 	}
-	if len(classes) < 2 || t.limited() {
+	for _, k := range occupied {
+		kinds[k] = true
+	}
+	maps.DeleteFunc(kinds, func(k islandKind, _ bool) bool { return t.cluster.classes[k.class].vendor != vendor })
+	if len(kinds) < 2 || t.limited() {
 		return
 	}
 	degrees := map[int]bool{}
