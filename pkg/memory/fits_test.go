@@ -1,15 +1,12 @@
 package memory
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/internal/figure"
 	"github.com/rankwright/rankwright/pkg/model"
 )
@@ -108,7 +105,7 @@ func trtllmRows(t *testing.T) []ran {
 			Output int64              `json:"osl"`
 		} `json:"rows"`
 	}
-	decode(t, filepath.Join(sharedFolder(t), "truth", "trtllm_throughput.json"), &file)
+	facts.Decode(t, "truth/trtllm_throughput.json", &file)
 	var rows []ran
 	for _, r := range file.Rows {
 		layout := Layout{Tensor: r.TP, Pipeline: max(1, r.PP), Expert: max(1, r.EP), AttentionData: max(1, r.DP)}
@@ -128,22 +125,11 @@ func precision(name string) v1alpha1.Precision {
 
 func inferencexRows(t *testing.T) []ran {
 	t.Helper()
-	file, err := os.Open(filepath.Join(sharedFolder(t), "truth", "inferencex_latency.json.gz"))
-	if err != nil {
-		t.Skipf("the facts are not here: %v", err)
-	}
-	defer file.Close() //nolint:errcheck // read only
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var table struct {
 		Columns []string `json:"columns"`
 		Rows    [][]any  `json:"rows"`
 	}
-	if err := json.NewDecoder(unzipped).Decode(&table); err != nil {
-		t.Fatal(err)
-	}
+	facts.Decode(t, "truth/inferencex_latency.json.gz", &table)
 	engineNames := map[string]v1alpha1.Engine{"vllm": v1alpha1.EngineVLLM, "sglang": v1alpha1.EngineSGLang, "trtllm": v1alpha1.EngineTensorRTLLM}
 	rows := make([]ran, 0, len(table.Rows))
 	for _, cells := range table.Rows {

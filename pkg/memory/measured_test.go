@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -56,7 +57,13 @@ func lookup(t *testing.T, name string) *model.Model {
 func published(t *testing.T) []measured {
 	t.Helper()
 	var file struct{ Rows []measured }
-	decode(t, filepath.Join("testdata", "vllm_logs.json"), &file)
+	content, err := os.ReadFile(filepath.Join("testdata", "vllm_logs.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(content, &file); err != nil {
+		t.Fatal(err)
+	}
 	return file.Rows
 }
 
@@ -130,30 +137,6 @@ func numbers(raw []any) ([]float64, bool) {
 func truth(t *testing.T) truthFile {
 	t.Helper()
 	var file truthFile
-	decode(t, filepath.Join(sharedFolder(t), "truth", "memory.json"), &file)
+	facts.Decode(t, "truth/memory.json", &file)
 	return file
-}
-
-// decode reads a JSON file; a file of the facts that is not here skips the test.
-func decode(t *testing.T, path string, into any) {
-	t.Helper()
-	raw, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
-		t.Skipf("the facts are not here: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-}
-
-// sharedFolder is the folder of facts beside the repository.
-func sharedFolder(t *testing.T) string {
-	t.Helper()
-	if folder := os.Getenv("RANKWRIGHT_SHARED"); folder != "" {
-		return folder
-	}
-	return filepath.Join("..", "..", "..", "shared")
 }

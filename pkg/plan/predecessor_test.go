@@ -1,14 +1,11 @@
 package plan
 
 import (
-	"encoding/json"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	truth "github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -77,22 +74,12 @@ var decisions = map[string]struct{ want, why string }{
 }
 
 func TestPredecessorPlans(t *testing.T) {
-	path := sharedFile(t, "truth/predecessor_plans.json")
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("%s is absent: set RANKWRIGHT_SHARED to the folder that has truth/", path)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	var file struct {
 		Plans []predecessorPlan `json:"plans"`
 	}
-	if err := json.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
-	}
+	truth.Decode(t, "truth/predecessor_plans.json", &file)
 	if len(file.Plans) < 40 {
-		t.Fatalf("%s has %d plans, expected 40", path, len(file.Plans))
+		t.Fatalf("%d plans, expected 40", len(file.Plans))
 	}
 	for _, p := range file.Plans {
 		t.Run(p.ID, func(t *testing.T) {
@@ -171,26 +158,4 @@ func decide(t *testing.T, p *predecessorPlan) (string, v1alpha1.StrategyName) {
 	}
 	checkPlan(t, nodes, r, spec)
 	return spec.Strategy.Summary, spec.Strategy.Name
-}
-
-// sharedFile is a file of the folder of facts that may lie beside the repository.
-func sharedFile(t *testing.T, name string) string {
-	t.Helper()
-	if dir := os.Getenv("RANKWRIGHT_SHARED"); dir != "" {
-		return filepath.Join(dir, name)
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, "..", "shared", name)
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			t.Skip("no go.mod above the working directory: the root of the repository is unknown")
-		}
-		dir = parent
-	}
 }

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -191,13 +192,13 @@ func TestComponentOfDRA(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	folder := t.TempDir()
 	// kustomize takes relative paths only.
-	folder, err := os.MkdirTemp(filepath.Join(root, ".cache"), "kustomize-")
+	config, err := filepath.Rel(folder, filepath.Join(root, "config"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	content := "resources: [../../config]\ncomponents: [../../config/dra]\n"
+	content := fmt.Sprintf("resources: [%s]\ncomponents: [%s/dra]\n", config, config)
 	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}

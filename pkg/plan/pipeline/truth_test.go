@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/internal/figure"
 )
 
@@ -34,37 +33,12 @@ type instance struct {
 	Links         [][4]json.RawMessage `json:"links_full"`
 }
 
-// sharedFolder is the folder of facts beside the repository.
-func sharedFolder(t testing.TB) string {
-	t.Helper()
-	if folder := os.Getenv("RANKWRIGHT_SHARED"); folder != "" {
-		return folder
-	}
-	folder, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
-		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
-			return filepath.Join(folder, "..", "shared")
-		}
-	}
-	t.Skip("no go.mod above this package, so the folder of facts is not known")
-	return ""
-}
-
 func instances(t testing.TB) map[string]instance {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(sharedFolder(t), "truth", "helix_heterogeneous.json"))
-	if err != nil {
-		t.Skipf("the facts are not here: %v", err)
-	}
 	var file struct {
 		Instances []instance `json:"instances"`
 	}
-	if err := json.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
-	}
+	facts.Decode(t, "truth/helix_heterogeneous.json", &file)
 	result := map[string]instance{}
 	for _, i := range file.Instances {
 		result[i.Name] = i
