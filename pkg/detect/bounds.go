@@ -58,7 +58,7 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 		{&d.FirmwareVersion, 64},
 		{&d.Health.Message, maxMessage},
 	})
-	d.Service = nil // no host knows who serves its devices
+	d.Service, d.ClaimAttribute = nil, nil // no host knows who serves its devices
 	d.Paths = d.Paths[:min(len(d.Paths), maxPaths)]
 	for i := range d.Paths {
 		d.Paths[i] = clip(d.Paths[i], 256)
