@@ -78,6 +78,6 @@ func (f *cleanupFlags) run(ctx context.Context, stderr io.Writer) error {
 	defer cancel()
 	return cleanup.Run(ctx, client, cleanup.Options{
 		AgentNamespace: f.agentNamespace, OperatorNamespace: f.operatorNamespace,
-		Log: newLogger(stderr, slog.LevelInfo), Clock: clock.RealClock{},
+		Log: newClientLogger(stderr, slog.LevelInfo), Clock: clock.RealClock{},
 	})
 }

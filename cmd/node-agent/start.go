@@ -27,7 +27,7 @@ func start(ctx context.Context, f flags, stdout, stderr io.Writer, hangups <-cha
 		return dryRun(ctx, f, stdout)
 	}
 	spareMemory()
-	log := newLogger(stderr, f.level)
+	log := newClientLogger(stderr, f.level)
 	config, err := loadConfig(f.kubeconfig)
 	if err != nil {
 		return err
@@ -154,11 +154,16 @@ func loadConfig(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-// newLogger logs JSON lines, and has the client library log there too.
+// newLogger logs JSON lines.
 func newLogger(w io.Writer, level slog.Level) *slog.Logger {
-	handler := slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
-	klog.SetSlogLogger(slog.New(handler))
-	return slog.New(handler)
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+// newClientLogger is newLogger for what talks to the API server: the client library logs there too, as all of the process.
+func newClientLogger(w io.Writer, level slog.Level) *slog.Logger {
+	log := newLogger(w, level)
+	klog.SetSlogLogger(log)
+	return log
 }
 
 // forward calls f for every signal until the context ends or the returned function is called.
