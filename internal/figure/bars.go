@@ -22,8 +22,6 @@ var bars = []struct {
 }{
 	// A refusal, whose remedies are planned too, is no plan.
 	{regexp.MustCompile(`^BenchmarkScalePlan/(single|tensor|pipeline|copies|moe)/devices=4$`), "ns/op", 50e3},
-	// A first plan of a mixture, which has the most shapes to count, takes longer.
-	{regexp.MustCompile(`^BenchmarkScaleFirstPlan/(single|tensor|pipeline|copies)/devices=4$`), "ns/op", 50e3},
 	{regexp.MustCompile(`^BenchmarkScalePlan/.*/nodes=1000$`), "ns/op", 5e6},
 	{regexp.MustCompile(`^BenchmarkScalePlan/.*/nodes=10000$`), "ns/op", 20e6},
 	{regexp.MustCompile(`^BenchmarkIndexUpdate/(node|fabric)/`), "ns/op", 100e3},
