@@ -2,10 +2,7 @@ package claims
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 
@@ -14,6 +11,7 @@ import (
 	registration "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/socket"
 )
 
 // socketName is that of the socket at which the kubelet calls the driver, in the driver's own folder.
@@ -22,38 +20,6 @@ const socketName = "dra.sock"
 // registrationName is that of the socket by which the kubelet finds the driver: it asks every socket in its registry who is
 // there (pkg/kubelet/pluginmanager).
 const registrationName = v1alpha1.ClaimDriver + "-reg.sock"
-
-// socket is a unix socket of this agent.
-type socket struct {
-	net.Listener
-
-	path string
-	made os.FileInfo
-}
-
-// listen makes a socket anew, where something of that name is left, too.
-func listen(path string) (*socket, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("remove the socket of a former agent: %w", err)
-	}
-	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		return nil, fmt.Errorf("listen at %s: %w", path, err)
-	}
-	listener.SetUnlinkOnClose(false)
-	made, err := os.Lstat(path)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("socket %s: %w", path, err), listener.Close())
-	}
-	return &socket{listener, path, made}, nil
-}
-
-// discard removes the socket's file, unless it is another agent's by now.
-func (s *socket) discard() {
-	if now, err := os.Lstat(s.path); err == nil && os.SameFile(now, s.made) {
-		_ = os.Remove(s.path)
-	}
-}
 
 // registrar tells the kubelet of the driver.
 type registrar struct {
@@ -89,11 +55,11 @@ func serveSockets(ctx context.Context, options *Options, claims dra.DRAPluginSer
 	if err := os.MkdirAll(options.Folder, 0o750); err != nil {
 		return fmt.Errorf("folder of the driver's socket: %w", err)
 	}
-	service, err := listen(filepath.Join(options.Folder, socketName))
+	service, err := socket.Listen(filepath.Join(options.Folder, socketName))
 	if err != nil {
 		return err
 	}
-	defer service.discard()
+	defer service.Remove()
 	served := grpc.NewServer(grpc.StatsHandler(connections))
 	dra.RegisterDRAPluginServer(served, claims)
 	ended := make(chan error, 2)
@@ -101,13 +67,13 @@ func serveSockets(ctx context.Context, options *Options, claims dra.DRAPluginSer
 	defer served.Stop()
 
 	// The kubelet is told only when there is somebody to call.
-	found, err := listen(filepath.Join(options.Registry, registrationName))
+	found, err := socket.Listen(filepath.Join(options.Registry, registrationName))
 	if err != nil {
 		return err
 	}
-	defer found.discard()
+	defer found.Remove()
 	registering := grpc.NewServer()
-	registration.RegisterRegistrationServer(registering, &registrar{endpoint: service.path, told: told})
+	registration.RegisterRegistrationServer(registering, &registrar{endpoint: service.Path, told: told})
 	go func() { ended <- registering.Serve(found) }()
 	defer registering.Stop()
 	select {

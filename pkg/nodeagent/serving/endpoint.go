@@ -189,7 +189,7 @@ func (e *endpoint) session(ctx context.Context, life kubelet, changed <-chan str
 	defer func() {
 		cut = s.close()
 		if now, _ := e.folder.current(); e.over(ctx) && now.same(life) {
-			s.remove()
+			s.socket.Remove()
 		}
 	}()
 	// A kubelet that starts removes all sockets first, this one too, and would then look for it until its patience ends.

@@ -327,29 +327,6 @@ func TestWaitsForTheFormerAgent(t *testing.T) {
 	r.await("the device", func() bool { return r.registrations == 1 && r.has("nvidia-0")() })
 }
 
-// An agent that ends leaves the socket of the next one alone.
-func TestRemovesItsOwnSocketOnly(t *testing.T) {
-	folder := shortFolder(t)
-	former, err := openSession(folder, "a", func(*streams) *server { return &server{} })
-	if err != nil {
-		t.Fatal(err)
-	}
-	next, err := openSession(folder, "a", func(*streams) *server { return &server{} })
-	if err != nil {
-		t.Fatal(err)
-	}
-	former.close()
-	former.remove()
-	if answers, _ := listens(next.path); !answers {
-		t.Error("the next agent's socket is gone")
-	}
-	next.close()
-	next.remove()
-	if _, left := listens(next.path); left {
-		t.Error("a socket is left")
-	}
-}
-
 // muteRegistrar never answers.
 type muteRegistrar struct {
 	pluginapi.UnimplementedRegistrationServer

@@ -3,15 +3,14 @@ package serving
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"net"
-	"os"
 	"path/filepath"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+
+	"github.com/rankwright/rankwright/pkg/nodeagent/socket"
 )
 
 // registerTimeout bounds a registration, in which the kubelet takes up to 10 s to call back (plugin/v1beta1/client.go, dial).
@@ -20,31 +19,23 @@ const registerTimeout = 15 * time.Second
 // session is a server of a pool on its socket, for one registration.
 type session struct {
 	resource string
-	path     string
-	file     fs.FileInfo
-	listener net.Listener
+	socket   *socket.Socket
 	server   *grpc.Server
 	streams  *streams
 }
 
 // openSession serves a pool on its socket in the folder, before anybody is told of it.
 func openSession(folder, resource string, serve func(*streams) *server) (*session, error) {
-	path := filepath.Join(folder, socketName(resource))
-	listener, err := listen(path)
+	made, err := socket.Listen(filepath.Join(folder, socketName(resource)))
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.Lstat(path)
-	if err != nil {
-		_ = listener.Close()
-		return nil, fmt.Errorf("socket %s: %w", path, err)
-	}
 	s := &session{
-		resource: resource, path: path, file: file, listener: listener, streams: newStreams(),
+		resource: resource, socket: made, streams: newStreams(),
 		server: grpc.NewServer(grpc.StatsHandler(connections{})),
 	}
 	pluginapi.RegisterDevicePluginServer(s.server, serve(s.streams))
-	go func() { _ = s.server.Serve(listener) }() // ends with close, and a listener that fails is seen by the lack of a stream
+	go func() { _ = s.server.Serve(made) }() // ends with close, and a listener that fails is seen by the lack of a stream
 	return s, nil
 }
 
@@ -52,18 +43,18 @@ func openSession(folder, resource string, serve func(*streams) *server) (*sessio
 func (s *session) register(ctx context.Context, folder string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	socket := filepath.Join(folder, kubeletSocketName)
-	connection, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	kubelet := filepath.Join(folder, kubeletSocketName)
+	connection, err := grpc.NewClient("unix://"+kubelet, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
-		return fmt.Errorf("kubelet at %s: %w", socket, err)
+		return fmt.Errorf("kubelet at %s: %w", kubelet, err)
 	}
 	defer func() { _ = connection.Close() }()
 	_, err = pluginapi.NewRegistrationClient(connection).Register(ctx, &pluginapi.RegisterRequest{
-		Version: pluginapi.Version, Endpoint: filepath.Base(s.path), ResourceName: s.resource,
+		Version: pluginapi.Version, Endpoint: filepath.Base(s.socket.Path), ResourceName: s.resource,
 		Options: &pluginapi.DevicePluginOptions{GetPreferredAllocationAvailable: true},
 	})
 	if err != nil {
-		return fmt.Errorf("register %s with the kubelet at %s: %w", s.resource, socket, err)
+		return fmt.Errorf("register %s with the kubelet at %s: %w", s.resource, kubelet, err)
 	}
 	return nil
 }
@@ -76,15 +67,8 @@ func (s *session) close() (cut bool) {
 		cut = !closed(now.last.gone)
 	}
 	s.server.Stop()
-	_ = s.listener.Close()
+	_ = s.socket.Close()
 	return cut
-}
-
-// remove takes the socket away for good, unless another agent has made its own in the same place.
-func (s *session) remove() {
-	if now, err := os.Lstat(s.path); err == nil && os.SameFile(s.file, now) && s.file.ModTime().Equal(now.ModTime()) {
-		_ = os.Remove(s.path)
-	}
 }
 
 func closed(c <-chan struct{}) bool {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"os"
@@ -31,20 +30,6 @@ func socketName(resource string) string {
 		name = name[:room-len(mark)] + mark
 	}
 	return prefix + name + suffix
-}
-
-// listen makes the socket anew, where something of that name is left, too. The file stays when the listener is closed:
-// by then it may be the next one's.
-func listen(path string) (net.Listener, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("remove the socket of a former agent: %w", err)
-	}
-	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		return nil, fmt.Errorf("listen at %s: %w", path, err)
-	}
-	listener.SetUnlinkOnClose(false)
-	return listener, nil
 }
 
 // listens says whether somebody listens at a socket, and whether there is one at all.
