@@ -39,6 +39,7 @@ type flags struct {
 	once           bool
 	dryRun         bool
 	noExec         bool
+	toolsSocket    string
 	hotPlug        bool
 	rescanInterval time.Duration
 	backendTimeout time.Duration
@@ -55,6 +56,8 @@ type flags struct {
 
 	serving serving.Config
 	level   slog.Level
+	// tools run the host's tools; nil where none may be run.
+	tools detect.Tools
 }
 
 func (f *flags) register(set *pflag.FlagSet) {
@@ -65,6 +68,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.BoolVar(&f.once, "once", false, "detect and publish once, then exit 0, or 1 where that failed")
 	set.BoolVar(&f.dryRun, "dry-run", false, "print what would be applied as YAML and exit, without asking an API server")
 	set.BoolVar(&f.noExec, "no-exec", false, "run none of the host's tools; read files only")
+	set.StringVar(&f.toolsSocket, "tools-socket", "", "`socket` of a node-helper that runs the host's tools; default none: they run here where --root is /")
 	set.BoolVar(&f.hotPlug, "hot-plug", true, "detect also when the kernel tells, or /dev shows, that devices come and go")
 	set.DurationVar(&f.rescanInterval, "rescan-interval", nodeagent.DefaultRescanInterval, "time between detections")
 	set.DurationVar(&f.backendTimeout, "backend-timeout", detect.DefaultDeadline, "time that each detection backend may take")
@@ -100,6 +104,7 @@ func (f *flags) complete(set *pflag.FlagSet) error {
 	if f.replay == "" {
 		f.podResources = cmp.Or(f.podResources, filepath.Join(f.root, serving.DefaultPodResources))
 	}
+	f.tools = f.newTools()
 	return errors.Join(
 		hostErr,
 		f.checkNames(),
@@ -130,6 +135,14 @@ func (f *flags) checkHost(set *pflag.FlagSet) error {
 	var errs []error
 	if f.replay != "" && set.Changed("root") {
 		errs = append(errs, errors.New("--replay and --root: a recording brings its own file tree: remove one of the two"))
+	}
+	for _, other := range []struct {
+		flag string
+		set  bool
+	}{{"--replay", f.replay != ""}, {"--no-exec", f.noExec}} {
+		if other.set && f.toolsSocket != "" {
+			errs = append(errs, fmt.Errorf("--tools-socket and %s: with it no tool is run: remove one of the two", other.flag))
+		}
 	}
 	name := cmp.Or(f.replay, f.root)
 	info, err := os.Stat(name)

@@ -17,6 +17,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 	"github.com/rankwright/rankwright/pkg/nodeagent/claims"
+	"github.com/rankwright/rankwright/pkg/nodeagent/helper"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
@@ -39,7 +40,8 @@ func start(ctx context.Context, f flags, stdout, stderr io.Writer, hangups <-cha
 		RescanInterval:     f.rescanInterval,
 		Uevents:            f.hotPlug && f.replay == "",
 		DevFolder:          f.devFolder(),
-		NVMLProgram:        f.nvmlProgram(),
+		GPUErrors:          f.tools,
+		NVIDIADriver:       filepath.Join(f.root, nodeagent.DefaultNVIDIADriver),
 		PodResourcesSocket: f.podResources,
 		Pod:                ownPod(),
 		LeaseNamespace:     f.leaseNamespace,
@@ -92,7 +94,7 @@ func dryRun(ctx context.Context, f flags, stdout io.Writer) error {
 // openHost opens the host to detect: a recording, read anew each time, or a live file tree.
 func (f *flags) openHost() (*detect.Host, error) {
 	if f.replay == "" {
-		return detect.LiveHost(f.root, !f.noExec)
+		return detect.LiveHost(f.root, f.tools)
 	}
 	file, err := os.Open(f.replay)
 	if err != nil {
@@ -184,14 +186,17 @@ func forward(ctx context.Context, signals <-chan os.Signal, f func()) (stop func
 	return func() { cancel(); <-done }
 }
 
-// nvmlProgram is the path of rankwright-nvml; empty where none is installed or nothing may be run.
-func (f *flags) nvmlProgram() string {
-	if f.noExec || f.replay != "" || filepath.Clean(f.root) != "/" {
-		return ""
+// newTools runs the host's tools: by the helper at --tools-socket, else here where the host's files are those of this
+// process. The tools of another file tree cannot be run here.
+func (f *flags) newTools() detect.Tools {
+	switch {
+	case f.noExec || f.replay != "":
+		return nil
+	case f.toolsSocket != "":
+		return helper.Dial(f.toolsSocket)
+	case filepath.Clean(f.root) == "/":
+		return detect.LiveCommands()
+	default:
+		return nil
 	}
-	path, err := detect.FindTool("rankwright-nvml")
-	if err != nil {
-		return ""
-	}
-	return path
 }

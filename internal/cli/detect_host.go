@@ -104,7 +104,12 @@ func (o *hostOptions) host() (host *detect.Host, name string, err error) {
 	if o.replay != "" {
 		return o.recorded()
 	}
-	if host, err = detect.LiveHost(cmp.Or(o.root, "/"), !o.noExec); err != nil {
+	root := cmp.Or(o.root, "/")
+	var commands detect.Commands
+	if !o.noExec && filepath.Clean(root) == "/" { // the tools of another tree need not work outside of it
+		commands = detect.LiveCommands()
+	}
+	if host, err = detect.LiveHost(root, commands); err != nil {
 		return nil, "", err
 	}
 	if name, err = os.Hostname(); err != nil {

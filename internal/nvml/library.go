@@ -13,20 +13,12 @@ import (
 	"slices"
 
 	"github.com/ebitengine/purego"
+
+	"github.com/rankwright/rankwright/internal/nvml/report"
 )
 
-const soname = "libnvidia-ml.so.1"
-
-// libraryGlobs are where drivers are mounted rather than installed, for hosts whose loader does not know: GKE, the GPU
-// operator's driver container, and the subsystem for Linux of Windows.
-var libraryGlobs = []string{
-	"/usr/local/nvidia/lib64", "/opt/nvidia/lib64",
-	"/run/nvidia/driver/usr/lib64", "/run/nvidia/driver/usr/lib/*-linux-gnu", "/run/nvidia/driver/usr/lib",
-	"/usr/lib/wsl/lib",
-}
-
 // ErrNoLibrary says that no library was found.
-var ErrNoLibrary = errors.New("no " + soname)
+var ErrNoLibrary = errors.New("no " + report.Library)
 
 // Library is NVML, loaded.
 type Library struct {
@@ -63,10 +55,12 @@ func Open(name string) (*Library, error) {
 
 // candidates are the loader's name, then the libraries that are there.
 func candidates() []string {
-	names := []string{soname}
-	for _, folder := range libraryGlobs {
-		found, _ := filepath.Glob(filepath.Join(folder, soname)) // the patterns are constant and well-formed
-		names = append(names, found...)
+	names := []string{report.Library}
+	for _, folder := range report.LibraryFolders {
+		name := filepath.Join(folder, report.Library)
+		if _, err := os.Stat(name); err == nil {
+			names = append(names, name)
+		}
 	}
 	return names
 }

@@ -12,10 +12,10 @@ type PCIFunction = pciFunction
 // PCIFunctions lists the bus.
 func PCIFunctions(host *Host) ([]PCIFunction, error) { return pciFunctions(host) }
 
-// CommandsIn runs tools in the folders, our own programs in another, with libraries from a third: as the live commands
+// FolderCommands runs tools in the folders, our own programs in another, with libraries from a third: as the live commands
 // do with the machine's.
-func CommandsIn(own string, tools, libraries []string) Commands {
-	commands := newCommands(tools, libraries)
+func FolderCommands(own string, tools, libraries []string) Commands {
+	commands := newCommands("/", tools, libraries)
 	commands.own = own
 	return commands
 }

@@ -42,6 +42,20 @@ type Commands interface {
 	Run(ctx context.Context, argv ...string) (CommandResult, error)
 }
 
+// Streamer runs a tool that goes on printing, a line for everything that happens.
+type Streamer interface {
+	// Stream runs the tool and calls tell with every line that it prints, without its end, until the tool ends, the context
+	// does, or tell fails; each of them is an error. The tool's input stays open meanwhile. An error wraps ErrNoCommand
+	// where the tool is not installed. The line is only valid until tell returns.
+	Stream(ctx context.Context, tell func(line []byte) error, argv ...string) error
+}
+
+// Tools runs a host's tools in both ways.
+type Tools interface {
+	Commands
+	Streamer
+}
+
 // CommandResult is what a tool printed.
 type CommandResult struct {
 	ExitCode int
@@ -55,6 +69,8 @@ const (
 	MaxFileSize = 4 << 20
 	// MaxOutputSize caps what a command prints: `nvidia-smi -q -x` prints 30 KiB a GPU.
 	MaxOutputSize = 1 << 20
+	// MaxLineSize caps a line of a tool that goes on printing: one about an error of a GPU has some hundred bytes.
+	MaxLineSize = 4 << 10
 )
 
 // Errors that callers tell apart.

@@ -8,22 +8,24 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
 // Folders that tools are looked for in, never the caller's PATH: what runs here runs as root. The vendors' own come
-// last; a container runtime mounts NVIDIA's tools into /usr/bin, GKE into /usr/local/nvidia.
+// last; a container runtime mounts NVIDIA's tools into /usr/bin, GKE into /usr/local/nvidia of a container and keeps them
+// in /home/kubernetes of the host.
 var toolFolders = []string{
 	"/usr/bin", "/usr/local/bin", "/bin", "/usr/sbin", "/usr/local/sbin", "/sbin",
-	"/usr/local/nvidia/bin", "/opt/nvidia/bin", "/run/nvidia/driver/usr/bin", "/opt/rocm/bin",
+	"/usr/local/nvidia/bin", "/opt/nvidia/bin", "/run/nvidia/driver/usr/bin", "/home/kubernetes/bin/nvidia/bin", "/opt/rocm/bin",
 	"/opt/aws/neuron/bin", "/opt/qti-aic/tools",
 }
 
 // Folders of driver libraries that no linker cache knows where the driver was mounted rather than installed.
-var libraryFolders = []string{"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/opt/nvidia/lib64"}
+var libraryFolders = []string{
+	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/opt/nvidia/lib64", "/home/kubernetes/bin/nvidia/lib64",
+}
 
 // pipeGrace is what a tool's output may take to end after the tool itself did: a grandchild can hold the pipe open.
 const pipeGrace = time.Second
@@ -33,31 +35,43 @@ const ownPrefix = "rankwright-"
 
 // LiveCommands runs tools of this machine, found in the fixed folders of the system and of vendors' drivers; programs of
 // our own are also found in the folder of the running one.
-func LiveCommands() Commands { return systemCommands() }
+func LiveCommands() Tools { return systemCommands("/") }
 
-func systemCommands() *liveCommands {
-	commands := newCommands(systemFolders(), libraryFolders)
+// CommandsIn runs the tools of the host whose file tree is mounted at root, with that folder as their root: their libraries
+// and configuration are the host's, too. It needs the right to change roots (CAP_SYS_CHROOT). Programs of our own are found
+// beside the running one alone and keep this process' root.
+func CommandsIn(root string) Tools { return systemCommands(root) }
+
+func systemCommands(root string) *liveCommands {
+	commands := newCommands(root, systemFolders(), libraryFolders)
 	if self, err := os.Executable(); err == nil {
 		commands.own = filepath.Dir(self)
 	}
 	return commands
 }
 
-func newCommands(tools, libraries []string) *liveCommands {
+func newCommands(root string, tools, libraries []string) *liveCommands {
+	var files fileTree = systemTree{}
+	if root != "/" {
+		files = openTree(root)
+	}
 	environ := append([]string{"PATH=" + strings.Join(tools, string(filepath.ListSeparator)), "LC_ALL=C"}, systemEnvironment...)
 	var present []string
 	for _, folder := range libraries {
-		if info, err := os.Stat(folder); err == nil && info.IsDir() {
+		if mode, err := files.stat(folder); err == nil && mode.IsDir() {
 			present = append(present, folder)
 		}
 	}
 	if len(present) > 0 {
 		environ = append(environ, "LD_LIBRARY_PATH="+strings.Join(present, ":"))
 	}
-	return &liveCommands{folders: tools, environ: environ, stuck: map[string]bool{}}
+	return &liveCommands{files: files, root: root, folders: tools, environ: environ, stuck: map[string]bool{}}
 }
 
 type liveCommands struct {
+	// files are those of the tools, below the folder root.
+	files   fileTree
+	root    string
 	folders []string
 	// own is the folder of our programs; empty where it is not known.
 	own     string
@@ -70,6 +84,9 @@ type liveCommands struct {
 
 // errStuck keeps a node whose driver hangs from collecting a process with every scan.
 var errStuck = errors.New("an earlier run was killed and has not ended yet: the driver hangs, see dmesg")
+
+// program is a tool that was found: its path in the file tree that it runs in, and the folder where that tree is mounted.
+type program struct{ path, root string }
 
 // Run implements Commands.
 func (c *liveCommands) Run(ctx context.Context, argv ...string) (CommandResult, error) {
@@ -84,41 +101,47 @@ func (c *liveCommands) Run(ctx context.Context, argv ...string) (CommandResult, 
 	return result, nil
 }
 
-// FindTool returns the path of a tool that LiveCommands would run; an error wraps ErrNoCommand where it is not installed.
-func FindTool(name string) (string, error) {
-	return systemCommands().find([]string{name})
-}
-
-func (c *liveCommands) find(argv []string) (string, error) {
+func (c *liveCommands) find(argv []string) (program, error) {
 	if len(argv) == 0 || argv[0] == "" || strings.Contains(argv[0], "/") {
-		return "", fmt.Errorf("command %q: the tool must be named without a folder", argv)
+		return program{}, fmt.Errorf("command %q: the tool must be named without a folder", argv)
 	}
-	folders := c.folders
 	if c.own != "" && strings.HasPrefix(argv[0], ownPrefix) {
-		folders = slices.Concat([]string{c.own}, folders)
-	}
-	for _, folder := range folders {
-		tool := filepath.Join(folder, argv[0]+toolSuffix)
-		if info, err := os.Stat(tool); err == nil && isExecutable(info) {
-			return tool, nil
+		tool := filepath.Join(c.own, argv[0]+toolSuffix)
+		if info, err := os.Stat(tool); err == nil && isExecutable(info.Mode()) {
+			return program{path: tool, root: "/"}, nil
+		}
+		if c.root != "/" {
+			return program{}, commandError(argv[:1], ErrNoCommand)
 		}
 	}
-	return "", commandError(argv[:1], ErrNoCommand)
+	for _, folder := range c.folders {
+		tool := filepath.Join(folder, argv[0]+toolSuffix)
+		if mode, err := c.files.stat(tool); err == nil && isExecutable(mode) {
+			return program{path: tool, root: c.root}, nil
+		}
+	}
+	return program{}, commandError(argv[:1], ErrNoCommand)
 }
 
-func (c *liveCommands) run(ctx context.Context, tool string, args []string) (CommandResult, error) {
+// command is a tool that is ready to start, in a process group of its own, and is killed with it when the context ends.
+func (c *liveCommands) command(ctx context.Context, tool program, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, tool.path, args...)
+	cmd.Env, cmd.Dir = c.environ, "/"
+	cmd.WaitDelay = pipeGrace
+	confine(cmd, tool.root)
+	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
+	return cmd
+}
+
+func (c *liveCommands) run(ctx context.Context, tool program, args []string) (CommandResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	tooLarge := func() { cancel(ErrTooLarge) }
 	stdout, stderr := cappedBuffer{full: tooLarge}, cappedBuffer{full: tooLarge}
 
-	cmd := exec.CommandContext(ctx, tool, args...)
-	cmd.Env, cmd.Dir = c.environ, "/"
+	cmd := c.command(ctx, tool, args)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.WaitDelay = pipeGrace
-	ownGroup(cmd)
-	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
-	if c.isStuck(tool) {
+	if c.isStuck(tool.path) {
 		return CommandResult{}, errStuck
 	}
 	if err := cmd.Start(); err != nil {

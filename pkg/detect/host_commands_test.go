@@ -22,7 +22,7 @@ func tool(t *testing.T, script string) (Commands, string) {
 	if err := os.WriteFile(filepath.Join(folder, "tool"), []byte("#!/bin/sh\n"+script), 0o755); err != nil { //nolint:gosec // it is run
 		t.Fatal(err)
 	}
-	return newCommands([]string{folder, "/usr/bin", "/bin"}, nil), folder
+	return newCommands("/", []string{folder, "/usr/bin", "/bin"}, nil), folder
 }
 
 func TestCommandsPrintMoreThanAPipeHolds(t *testing.T) {
@@ -58,7 +58,7 @@ func TestCommandsSeeNothingOfTheCaller(t *testing.T) {
 
 func TestCommandsKnowDriverLibraries(t *testing.T) {
 	_, folder := tool(t, `echo "$LD_LIBRARY_PATH"`)
-	commands := newCommands([]string{folder}, []string{folder, filepath.Join(folder, "absent")})
+	commands := newCommands("/", []string{folder}, []string{folder, filepath.Join(folder, "absent")})
 	result, err := commands.Run(t.Context(), "tool")
 	if err != nil || strings.TrimSpace(string(result.Stdout)) != folder {
 		t.Errorf("%q, %v", result.Stdout, err)
@@ -71,7 +71,7 @@ func TestCommandsRunOnlyInstalledTools(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "plain"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	other := newCommands([]string{t.TempDir()}, nil)
+	other := newCommands("/", []string{t.TempDir()}, nil)
 	if _, err := other.Run(t.Context(), "tool"); !errors.Is(err, ErrNoCommand) {
 		t.Errorf("the caller's PATH was searched: %v", err)
 	}
@@ -152,7 +152,7 @@ func TestCommandsWaitForWhatWasKilled(t *testing.T) {
 // Only programs of our own are looked for beside the running one.
 func TestCommandsFindOwnPrograms(t *testing.T) {
 	own := t.TempDir()
-	commands := newCommands([]string{"/usr/bin", "/bin"}, nil)
+	commands := newCommands("/", []string{"/usr/bin", "/bin"}, nil)
 	commands.own = own
 	for _, name := range []string{"rankwright-helper", "stranger"} {
 		if err := os.WriteFile(filepath.Join(own, name), []byte("#!/bin/sh\necho own"), 0o755); err != nil { //nolint:gosec // it is run

@@ -118,17 +118,13 @@ func (f liveFiles) Stat(name string) (fs.FileMode, error) {
 	return mode, pathError("stat", name, err)
 }
 
-// LiveHost is this machine, or the one whose file tree is mounted at root. Tools run only where exec is set and root is
-// `/`: those of another tree need not work outside it.
-func LiveHost(root string, exec bool) (*Host, error) {
+// LiveHost is this machine, or the one whose file tree is mounted at root. Where its files are read and where its tools run
+// are two things: commands may run here, in another container or, where they are nil, nowhere.
+func LiveHost(root string, commands Commands) (*Host, error) {
 	if info, err := os.Stat(root); err != nil {
 		return nil, fmt.Errorf("root of the host's files: %w: mount the host's file tree there or name another folder", err)
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("root of the host's files: %s is not a folder", root)
 	}
-	host := &Host{Files: LiveFiles(root)}
-	if exec && filepath.Clean(root) == "/" {
-		host.Commands = LiveCommands()
-	}
-	return host, nil
+	return &Host{Files: LiveFiles(root), Commands: commands}, nil
 }

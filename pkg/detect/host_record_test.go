@@ -44,7 +44,7 @@ func liveNVIDIA(t *testing.T) *Host {
 	if err := os.WriteFile(filepath.Join(folder, "nvidia-smi"), []byte(script), 0o755); err != nil { //nolint:gosec // it is run
 		t.Fatal(err)
 	}
-	return &Host{Files: LiveFiles(root), Commands: newCommands([]string{folder, "/usr/bin", "/bin"}, nil)}
+	return &Host{Files: LiveFiles(root), Commands: newCommands("/", []string{folder, "/usr/bin", "/bin"}, nil)}
 }
 
 func TestReplayGivesWhatTheLiveHostGave(t *testing.T) {
@@ -157,7 +157,7 @@ func TestReplayFailsAsTheHostDid(t *testing.T) {
 }
 
 func TestReplayOfThisHost(t *testing.T) {
-	host, err := LiveHost("/", true)
+	host, err := LiveHost("/", LiveCommands())
 	if err != nil {
 		t.Fatal(err)
 	}

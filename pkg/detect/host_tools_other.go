@@ -11,4 +11,4 @@ var systemEnvironment []string
 
 func systemFolders() []string { return toolFolders }
 
-func isExecutable(info fs.FileInfo) bool { return info.Mode().IsRegular() && info.Mode()&0o111 != 0 }
+func isExecutable(mode fs.FileMode) bool { return mode.IsRegular() && mode&0o111 != 0 }

@@ -13,4 +13,4 @@ func systemFolders() []string {
 }
 
 // isExecutable asks for no bits: Windows has none.
-func isExecutable(info fs.FileInfo) bool { return info.Mode().IsRegular() }
+func isExecutable(mode fs.FileMode) bool { return mode.IsRegular() }

@@ -32,7 +32,7 @@ func nvmlHost(t *testing.T, library, smi, ids string, buses ...string) *detect.H
 			t.Fatal(err)
 		}
 	}
-	seen.Commands = detect.CommandsIn(nvmltest.Program(t), []string{tools}, []string{library})
+	seen.Commands = detect.FolderCommands(nvmltest.Program(t), []string{tools}, []string{library})
 	return seen
 }
 
@@ -175,7 +175,7 @@ func TestNVMLFallsBackToSMI(t *testing.T) {
 
 func TestNVMLProgramIsNotInstalled(t *testing.T) {
 	host := nvmlHost(t, t.TempDir(), smiOf(t), h100, "1b")
-	host.Commands = detect.CommandsIn("", nil, nil)
+	host.Commands = detect.FolderCommands("", nil, nil)
 	report := detectLive(t, host, 0)
 	if message := report.Status.Backends[0].Message; strings.Contains(message, "rankwright-nvml") || !strings.Contains(message, "nvidia-smi") {
 		t.Errorf("says %q", message)

@@ -1,39 +1,38 @@
 package nodeagent
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"strconv"
 	"time"
 
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/internal/nvml/report"
+	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent/health"
 )
 
+// firstRestart and lastRestart bound the time until the program is started again after it ended.
 const (
-	// maxGPUError is far above the length of a line that tells of an error.
-	maxGPUError = 4 << 10
-	// firstRestart and lastRestart bound the time until the program is started again after it ended.
 	firstRestart = 10 * time.Second
 	lastRestart  = 5 * time.Minute
 )
 
-// gpuErrors is an event source: the errors that NVIDIA's driver tells of by NVML (XID, ECC). A program reads them, since
-// a library that hangs or crashes must not take the agent with it; when it ends, it is started again after a while.
+// gpuErrorsTool prints a line for every error that NVIDIA's driver tells of by NVML (XID, ECC), until its input ends.
+var gpuErrorsTool = []string{"rankwright-nvml", "events"}
+
+// gpuErrors is an event source: the errors of NVIDIA's GPUs. A program reads them, since a library that hangs or crashes must
+// not take the agent with it; when it ends, it is started again after a while.
 type gpuErrors struct {
-	// program is the path of rankwright-nvml, driver a file that is there while NVIDIA's driver is loaded.
-	program, driver string
-	clock           clock.Clock
-	log             *slog.Logger
+	tools detect.Streamer
+	// driver is a file that is there while NVIDIA's driver is loaded.
+	driver string
+	clock  clock.Clock
+	log    *slog.Logger
 	// seen is told of every error.
 	seen func(report.Event)
 	// state is told how far the program is; why says what it failed of.
@@ -43,9 +42,9 @@ type gpuErrors struct {
 	cancel context.CancelFunc
 }
 
-func openGPUErrors(program, driver string, c clock.Clock, log *slog.Logger, seen func(report.Event), state func(monitorState, string)) *gpuErrors {
+func openGPUErrors(tools detect.Streamer, driver string, c clock.Clock, log *slog.Logger, seen func(report.Event), state func(monitorState, string)) *gpuErrors {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &gpuErrors{program: program, driver: driver, clock: c, log: log, seen: seen, state: state, ctx: ctx, cancel: cancel}
+	return &gpuErrors{tools: tools, driver: driver, clock: c, log: log, seen: seen, state: state, ctx: ctx, cancel: cancel}
 }
 
 func (g *gpuErrors) close() { g.cancel() }
@@ -74,70 +73,24 @@ func (g *gpuErrors) run(notify func()) error {
 	return nil
 }
 
-// watch runs the program until it ends or the source is closed, and returns how many errors it told of. The program ends
-// with its input, so it cannot outlive the agent.
+// watch runs the program until it ends or the source is closed, and returns how many errors it told of.
 func (g *gpuErrors) watch(notify func()) (read int, err error) {
-	cmd := exec.CommandContext(g.ctx, g.program, "events")
-	cmd.Env = []string{"LC_ALL=C"}
-	input, err := cmd.StdinPipe()
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = input.Close() }()
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		return 0, err
-	}
-	stderr := &tail{}
-	cmd.Stderr = stderr
-	cmd.WaitDelay = time.Second
-	if err := cmd.Start(); err != nil {
-		return 0, err
-	}
 	g.state(monitorStarting, "")
-	read, readErr := g.read(output, notify)
-	if readErr != nil {
-		_ = cmd.Process.Kill() // it has ended, or says what is not understood
-	}
-	if err = cmd.Wait(); err == nil {
-		err = errors.New("it ended")
-	}
-	return read, fmt.Errorf("%s events: %w", g.program, errors.Join(readErr, err, stderr.err()))
-}
-
-// read takes the errors as they come, a line each.
-func (g *gpuErrors) read(output io.Reader, notify func()) (read int, err error) {
-	lines := bufio.NewScanner(output)
-	lines.Buffer(nil, maxGPUError)
-	for lines.Scan() {
+	err = g.tools.Stream(g.ctx, func(line []byte) error {
 		var event report.Event
-		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
-			return read, fmt.Errorf("line %d is no error of a GPU: %w", read+1, err)
+		if err := json.Unmarshal(line, &event); err != nil {
+			return fmt.Errorf("no error of a GPU: %w", err)
 		}
 		if event.Type == report.Watching {
 			g.state(monitorWatching, "")
-			continue
+			return nil
 		}
 		read++
 		g.seen(event)
 		notify()
-	}
-	return read, lines.Err()
-}
-
-// tail keeps the first few bytes of what a program says of its failure.
-type tail struct{ said []byte }
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.said = append(t.said, p[:min(len(p), 512-min(len(t.said), 512))]...)
-	return len(p), nil
-}
-
-func (t *tail) err() error {
-	if len(t.said) == 0 {
 		return nil
-	}
-	return errors.New(string(t.said))
+	}, gpuErrorsTool...)
+	return read, err
 }
 
 // gpuError logs and counts an error of a GPU, and has the device's health changed at once where it means something.

@@ -4,9 +4,12 @@ package nodeagent
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,21 +20,34 @@ import (
 	"github.com/rankwright/rankwright/internal/nvml/report"
 )
 
-// program writes a script that stands for rankwright-nvml: NVML itself is tested where it is bound.
-func program(t *testing.T, script string) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "rankwright-nvml")
-	if err := os.WriteFile(name, []byte("#!/bin/sh\n[ \"$1\" = events ] || exit 9\n"+script), 0o700); err != nil { //nolint:gosec // it is run
-		t.Fatal(err)
+// monitor stands for rankwright-nvml: it prints its lines and then hangs, or ends where it is told to. NVML itself is tested
+// where it is bound, and how a program is run where that is done.
+type monitor struct {
+	lines []string
+	ends  bool
+}
+
+// Stream implements detect.Streamer.
+func (m monitor) Stream(ctx context.Context, tell func(line []byte) error, argv ...string) error {
+	if !slices.Equal(argv, []string{"rankwright-nvml", "events"}) {
+		return fmt.Errorf("%q was run", argv)
 	}
-	return name
+	for _, line := range m.lines {
+		if err := tell([]byte(line)); err != nil {
+			return err
+		}
+	}
+	if !m.ends {
+		<-ctx.Done()
+	}
+	return errors.New("it ended")
 }
 
 func TestGPUErrorsAreReadAgainAndAgain(t *testing.T) {
-	log := program(t, `echo '{"pci":"0000:17:00.0","type":"XID","xid":79}'; exit 3`)
+	tools := monitor{[]string{`{"pci":"0000:17:00.0","type":"XID","xid":79}`}, true}
 	clock := testingclock.NewFakeClock(later.Time)
 	seen := make(chan report.Event, 10)
-	source := openGPUErrors(log, log, clock, slog.New(slog.DiscardHandler), func(e report.Event) { seen <- e }, ignoreState)
+	source := openGPUErrors(tools, os.DevNull, clock, slog.New(slog.DiscardHandler), func(e report.Event) { seen <- e }, ignoreState)
 	events := watched(t, source)
 	xid := int64(79)
 	for range 3 {
@@ -46,7 +62,7 @@ func TestGPUErrorsAreReadAgainAndAgain(t *testing.T) {
 
 // A program that hangs ends with the source.
 func TestGPUErrorsEndWithTheAgent(t *testing.T) {
-	source := openGPUErrors(program(t, `echo '{"type":"SingleBitECC"}'; exec cat`), "/dev/null", testingclock.NewFakeClock(later.Time),
+	source := openGPUErrors(monitor{[]string{`{"type":"SingleBitECC"}`}, false}, os.DevNull, testingclock.NewFakeClock(later.Time),
 		slog.New(slog.DiscardHandler), func(report.Event) {}, ignoreState)
 	<-watched(t, source)
 }
@@ -55,7 +71,7 @@ func TestGPUErrorsWithoutDriver(t *testing.T) {
 	clock := testingclock.NewFakeClock(later.Time)
 	seen := make(chan report.Event, 10)
 	driver := filepath.Join(t.TempDir(), "version")
-	source := openGPUErrors(program(t, `echo '{"type":"XID"}'; exec cat`), driver, clock, slog.New(slog.DiscardHandler), func(e report.Event) { seen <- e }, ignoreState)
+	source := openGPUErrors(monitor{[]string{`{"type":"XID"}`}, false}, driver, clock, slog.New(slog.DiscardHandler), func(e report.Event) { seen <- e }, ignoreState)
 	events := watched(t, source)
 	awaitTimer(t, clock)
 	if len(seen) > 0 {
@@ -69,8 +85,7 @@ func TestGPUErrorsWithoutDriver(t *testing.T) {
 // What is no event ends the program, and not the source.
 func TestGPUErrorsOfGarbage(t *testing.T) {
 	clock := testingclock.NewFakeClock(later.Time)
-	name := program(t, `echo nonsense; exec cat`)
-	source := openGPUErrors(name, name, clock, slog.New(slog.DiscardHandler), func(e report.Event) { t.Errorf("%+v", e) }, ignoreState)
+	source := openGPUErrors(monitor{[]string{"nonsense"}, false}, os.DevNull, clock, slog.New(slog.DiscardHandler), func(e report.Event) { t.Errorf("%+v", e) }, ignoreState)
 	watched(t, source)
 	awaitTimer(t, clock)
 }

@@ -24,9 +24,9 @@ func (a *Agent) eventSources() map[string]func() (eventSource, error) {
 	if folder := a.options.DevFolder; folder != "" {
 		sources[triggerDev] = func() (eventSource, error) { return openDevWatch(folder) }
 	}
-	if program := a.options.NVMLProgram; program != "" {
+	if tools := a.options.GPUErrors; tools != nil {
 		sources[triggerGPUError] = func() (eventSource, error) {
-			return openGPUErrors(program, a.options.NVIDIADriver, a.clock, a.log, a.gpuError, a.gpuMonitor), nil
+			return openGPUErrors(tools, a.options.NVIDIADriver, a.clock, a.log, a.gpuError, a.gpuMonitor), nil
 		}
 	}
 	return sources

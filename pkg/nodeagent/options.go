@@ -39,10 +39,10 @@ type Options struct {
 	// detected when their nodes come and go, and empty where it is not to be watched.
 	Uevents   bool
 	DevFolder string
-	// NVMLProgram is the path of rankwright-nvml, to have devices detected when NVIDIA's driver tells of an error; empty
-	// where it may not run.
-	NVMLProgram string
-	// NVIDIADriver is a file that is there while NVIDIA's driver is loaded, without which NVMLProgram is not run; empty means
+	// GPUErrors runs rankwright-nvml, to have devices detected when NVIDIA's driver tells of an error; nil where nothing may
+	// be run.
+	GPUErrors detect.Streamer
+	// NVIDIADriver is a file that is there while NVIDIA's driver is loaded, without which GPUErrors runs nothing; empty means
 	// DefaultNVIDIADriver.
 	NVIDIADriver string
 	// PodResourcesSocket is the path of the kubelet's pod-resources API; empty where no kubelet is to be asked.

@@ -22,7 +22,7 @@ func BenchmarkDetect(b *testing.B) {
 
 // BenchmarkDetectLive is a whole detection on this machine, as far as it runs no tool.
 func BenchmarkDetectLive(b *testing.B) {
-	host, err := detect.LiveHost("/", false)
+	host, err := detect.LiveHost("/", nil)
 	if err != nil {
 		b.Skip(err)
 	}

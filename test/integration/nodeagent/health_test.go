@@ -2,13 +2,13 @@ package nodeagent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -103,45 +103,39 @@ func only(report, address string) string {
 	return head + "</nvidia_smi_log>"
 }
 
-// monitorProgram stands for rankwright-nvml, which is tested where it is.
-func monitorProgram(t *testing.T, script string) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "rankwright-nvml")
-	if err := os.WriteFile(name, []byte("#!/bin/sh\n"+script), 0o700); err != nil { //nolint:gosec // it is run
-		t.Fatal(err)
-	}
-	return name
+// monitor stands for rankwright-nvml, which is tested where it is: it prints the lines that come, or does not start.
+type monitor struct {
+	lines chan string
+	fails error
 }
 
-// errorPipe is a monitor that tells what is written to the pipe.
-func errorPipe(t *testing.T) (program string, tell func(line string)) {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "events")
-	if err := syscall.Mkfifo(name, 0o600); err != nil {
-		t.Fatal(err)
+// Stream implements detect.Streamer.
+func (m monitor) Stream(ctx context.Context, tell func(line []byte) error, _ ...string) error {
+	if m.fails != nil {
+		return m.fails
 	}
-	pipe, err := os.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = pipe.Close() })
-	tell = func(line string) {
-		t.Helper()
-		if _, err := fmt.Fprintln(pipe, line); err != nil {
-			t.Fatal(err)
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case line := <-m.lines:
+			if err := tell([]byte(line)); err != nil {
+				return err
+			}
 		}
 	}
-	return monitorProgram(t, "exec cat "+name), tell
 }
 
+func newMonitor() monitor { return monitor{lines: make(chan string, 16)} }
+
 // newServerSite is a site whose agent detects the recorded server, by a clock that only the test moves.
-func newServerSite(t *testing.T, name, monitor string) (*site, *recordedServer) {
+func newServerSite(t *testing.T, name string, gpuErrors detect.Streamer) (*site, *recordedServer) {
 	t.Helper()
 	s, server := newSiteFor(t, name), openServer(t)
 	s.clock = testingclock.NewFakeClock(time.Now())
 	s.configure = func(o *nodeagent.Options) {
 		o.Host, o.Backends = server.open, []detect.Backend{detect.NVIDIA()}
-		o.NVMLProgram, o.NVIDIADriver = monitor, os.DevNull
+		o.GPUErrors, o.NVIDIADriver = gpuErrors, os.DevNull
 	}
 	s.agent = s.newAgent(agentConfig(t, s.node))
 	return s, server
@@ -193,15 +187,15 @@ func (s *site) told() map[string]int {
 
 // One of eight GPUs falls off the bus, is lost, and comes back: it is Unhealthy at once, and Healthy again without a restart.
 func TestGPUFallsOffTheBusAndComesBack(t *testing.T) {
-	program, tell := errorPipe(t)
-	tell(`{"type":"Watching"}`)
-	s, server := newServerSite(t, "xid", program)
+	gpuErrors := newMonitor()
+	gpuErrors.lines <- `{"type":"Watching"}`
+	s, server := newServerSite(t, "xid", gpuErrors)
 	s.run()
 	s.await("all eight healthy", s.has(map[string]int{"Healthy": 8}))
 	victim := s.inventory().Status.Devices[3]
 
-	tell(fmt.Sprintf(`{"pci":%q,"type":"XID","xid":31}`, victim.PCI.Address)) // of an application: says nothing
-	tell(fmt.Sprintf(`{"pci":%q,"type":"XID","xid":79}`, victim.PCI.Address))
+	gpuErrors.lines <- fmt.Sprintf(`{"pci":%q,"type":"XID","xid":31}`, victim.PCI.Address) // of an application: says nothing
+	gpuErrors.lines <- fmt.Sprintf(`{"pci":%q,"type":"XID","xid":79}`, victim.PCI.Address)
 	s.await("the XID", s.has(map[string]int{"Healthy": 7, "Unhealthy XID79": 1}))
 	if d := s.inventory().Status.Device(victim.ID); d.Usable() || !strings.HasPrefix(d.Health.Message, "XID 79: the GPU has fallen off the bus") {
 		t.Errorf("%+v, want the XID as evidence", d.Health)
@@ -230,20 +224,20 @@ func TestGPUFallsOffTheBusAndComesBack(t *testing.T) {
 
 // A restart neither forgets a fault nor tells of it twice.
 func TestFaultOutlivesTheAgent(t *testing.T) {
-	program, tell := errorPipe(t)
-	tell(`{"type":"Watching"}`)
-	s, server := newServerSite(t, "xid-restart", program)
+	gpuErrors := newMonitor()
+	gpuErrors.lines <- `{"type":"Watching"}`
+	s, server := newServerSite(t, "xid-restart", gpuErrors)
 	server.older = true // nothing but events tells
 	s.run()
 	s.pass("all eight healthy", s.has(map[string]int{"Healthy": 8}))
 	victim := s.inventory().Status.Devices[0]
-	tell(fmt.Sprintf(`{"pci":%q,"type":"XID","xid":95}`, victim.PCI.Address))
+	gpuErrors.lines <- fmt.Sprintf(`{"pci":%q,"type":"XID","xid":95}`, victim.PCI.Address)
 	want := map[string]int{"Healthy": 7, "Unhealthy XID95": 1}
 	s.await("the XID", s.has(want))
 	s.await("its event", func() bool { return len(s.told()) == 1 })
 	s.stop()
 
-	tell(`{"type":"Watching"}`)
+	gpuErrors.lines <- `{"type":"Watching"}`
 	s.agent = s.newAgent(agentConfig(t, s.node))
 	s.run()
 	for range 5 {
@@ -261,11 +255,12 @@ func TestFaultOutlivesTheAgent(t *testing.T) {
 
 // Where only the monitor could know of errors and it does not run, devices are not Healthy, and can be used.
 func TestMonitorThatCannotStart(t *testing.T) {
-	for name, program := range map[string]string{
-		"crashes": monitorProgram(t, "echo no library >&2; exit 3"), "missing": filepath.Join(t.TempDir(), "none"), "absent": "",
+	for name, tools := range map[string]detect.Streamer{
+		"crashes": monitor{fails: errors.New("rankwright-nvml events: exit status 3: no library")},
+		"missing": monitor{fails: fmt.Errorf("rankwright-nvml events: %w", detect.ErrNoCommand)}, "absent": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, server := newServerSite(t, "monitor-"+name, program)
+			s, server := newServerSite(t, "monitor-"+name, tools)
 			server.older = true
 			s.run()
 			s.pass("unmonitored devices", s.has(map[string]int{"Unknown NotMonitored": 8}))
