@@ -71,21 +71,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := set.Parse(args); errors.Is(err, pflag.ErrHelp) {
 		return exitOK
 	} else if err != nil {
-		return exitUsage
+		return complain(stderr, err)
 	}
 	if f.version {
 		_, _ = fmt.Fprintln(stdout, version.String())
 		return exitOK
 	}
 	if err := f.check(set.Args()); err != nil {
-		_, _ = fmt.Fprintf(stderr, "node-helper: %v\nRun node-helper --help for the flags.\n", err)
-		return exitUsage
+		return complain(stderr, err)
 	}
 	if err := f.serve(ctx, slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: f.level}))); err != nil {
 		_, _ = fmt.Fprintln(stderr, "node-helper:", err)
 		return exitFailure
 	}
 	return exitOK
+}
+
+func complain(stderr io.Writer, err error) int {
+	_, _ = fmt.Fprintf(stderr, "node-helper: %v\nRun node-helper --help for the flags.\n", err)
+	return exitUsage
 }
 
 // check checks all flags at once.

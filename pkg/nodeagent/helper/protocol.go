@@ -85,4 +85,3 @@ func (e remoteError) Error() string { return e.message }
 
 // Unwrap returns the error that callers tell apart; nil where there is none.
 func (e remoteError) Unwrap() error { return e.known }
-
