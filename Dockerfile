@@ -22,7 +22,7 @@ ARG TARGETOS=linux
 ARG TARGETARCH=amd64
 ARG VERSION=unknown
 ARG SOURCE_DATE_EPOCH=0
-RUN for program in node-agent operator rankwright-nvml; do \
+RUN for program in node-agent node-helper operator rankwright-nvml; do \
       CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -tags grpcnotrace -trimpath -buildvcs=false \
         -ldflags "-s -w -X github.com/rankwright/rankwright/internal/version.version=$VERSION" \
         -o /out/bin/$program ./cmd/$program || exit 1; \
@@ -32,8 +32,8 @@ RUN for program in node-agent operator rankwright-nvml; do \
 RUN go build -o /tmp/licences ./internal/licences/command && \
     licences() { /tmp/licences -modcache "$(go env GOMODCACHE)" -goroot "$(go env GOROOT)" -version "$VERSION" "$@"; } && \
     mkdir -p /out/licenses && cp LICENSE /out/licenses/LICENSE && \
-    licences -texts /out/bin/node-agent /out/bin/operator /out/bin/rankwright-nvml > /out/licenses/THIRD-PARTY && \
-    licences -sbom /out/sbom /out/bin/node-agent /out/bin/operator /out/bin/rankwright-nvml
+    licences -texts /out/bin/node-agent /out/bin/node-helper /out/bin/operator /out/bin/rankwright-nvml > /out/licenses/THIRD-PARTY && \
+    licences -sbom /out/sbom /out/bin/node-agent /out/bin/node-helper /out/bin/operator /out/bin/rankwright-nvml
 
 FROM ${STATIC_IMAGE} AS operator
 ARG VERSION=unknown
@@ -67,17 +67,17 @@ USER 0:0
 ENTRYPOINT ["/usr/local/bin/node-agent"]
 
 # With glibc, which NVIDIA's libraries and rankwright-nvml are linked against.
-FROM ${GLIBC_IMAGE} AS node-agent-nvml
+FROM ${GLIBC_IMAGE} AS node-helper
 ARG VERSION=unknown
 ARG REVISION=unknown
-LABEL org.opencontainers.image.title="Rankwright node agent with NVML" \
-      org.opencontainers.image.description="Publishes the accelerators of a node, and serves them to its kubelet" \
+LABEL org.opencontainers.image.title="Rankwright node helper" \
+      org.opencontainers.image.description="Runs the tools of drivers for the node agent" \
       org.opencontainers.image.source="https://github.com/rankwright/rankwright" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 COPY --from=build /out/licenses /licenses
-COPY --from=build /out/sbom/node-agent.spdx.json /out/sbom/rankwright-nvml.spdx.json /sbom/
-COPY --from=build /out/bin/node-agent /out/bin/rankwright-nvml /usr/local/bin/
+COPY --from=build /out/sbom/node-helper.spdx.json /out/sbom/rankwright-nvml.spdx.json /sbom/
+COPY --from=build /out/bin/node-helper /out/bin/rankwright-nvml /usr/local/bin/
 USER 0:0
-ENTRYPOINT ["/usr/local/bin/node-agent"]
+ENTRYPOINT ["/usr/local/bin/node-helper"]

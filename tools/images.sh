@@ -20,7 +20,7 @@ epoch=$(git log -1 --format=%ct 2>/dev/null || echo 0)
 # target and image, one a line
 images() {
   echo "node-agent node-agent"
-  echo "node-agent-nvml node-agent-nvml"
+  echo "node-helper node-helper"
   echo "operator operator"
 }
 

@@ -115,6 +115,7 @@ func TestKustomizeInstallsTheSame(t *testing.T) {
 		{folder: "config", except: []string{namespace, class}},
 		{folder: "config/cleanup", hook: "post-delete"},
 		{folder: "test/chart/testdata/dra", values: []string{"--values", "testdata/values/dra.yaml"}, except: []string{namespace, configuration}},
+		{folder: "test/chart/testdata/drivers", values: []string{"--set", "agent.nvml.enabled=true"}, except: []string{namespace, class}},
 	}
 	for _, test := range tests {
 		t.Run(test.folder, func(t *testing.T) {
@@ -192,10 +193,11 @@ func TestRightsOfDRA(t *testing.T) {
 }
 
 // TestAgentHasNoPrivileges holds the agent to its default: no capability, and two folders that it can write, or
-// four where devices go through DRA.
+// four where devices go through DRA. A helper changes nothing of that.
 func TestAgentHasNoPrivileges(t *testing.T) {
 	folders := []string{"/host/var/lib/kubelet/device-plugins", "/host/var/run/cdi"}
 	t.Run("defaults", func(t *testing.T) { checkPrivileges(t, render(t), folders) })
+	t.Run("helper", func(t *testing.T) { checkPrivileges(t, render(t, "--values", "testdata/values/drivers.yaml"), folders) })
 	t.Run("dra", func(t *testing.T) {
 		checkPrivileges(t, render(t, "--values", "testdata/values/dra.yaml"),
 			append(folders, "/var/lib/kubelet/plugins/rankwright.dev", "/var/lib/kubelet/plugins_registry"))

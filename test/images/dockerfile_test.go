@@ -57,7 +57,7 @@ func (s *stage) has(instruction string) bool { return slices.Contains(s.instruct
 // Every package of the programs is copied, and nothing that a program is made of is ignored.
 func TestEverySourceIsCopied(t *testing.T) {
 	for name, programs := range map[string][]string{
-		"Dockerfile":                    {"./cmd/node-agent", "./cmd/operator", "./cmd/rankwright-nvml", "./internal/licences/command"},
+		"Dockerfile":                    {"./cmd/node-agent", "./cmd/node-helper", "./cmd/operator", "./cmd/rankwright-nvml", "./internal/licences/command"},
 		"examples/allreduce/Dockerfile": {"./examples/allreduce"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func declared(s stage) []string {
 // Users and bases of what runs in a cluster.
 func TestImages(t *testing.T) {
 	want := map[string][2]string{
-		"operator": {"${STATIC_IMAGE}", "USER 65532:65532"}, "node-agent": {"${STATIC_IMAGE}", "USER 0:0"}, "node-agent-nvml": {"${GLIBC_IMAGE}", "USER 0:0"},
+		"operator": {"${STATIC_IMAGE}", "USER 65532:65532"}, "node-agent": {"${STATIC_IMAGE}", "USER 0:0"}, "node-helper": {"${GLIBC_IMAGE}", "USER 0:0"},
 	}
 	for _, s := range stages(t, "Dockerfile")[2:] {
 		expected, ok := want[s.name]
@@ -180,7 +180,7 @@ func TestImagesScript(t *testing.T) {
 			[]string{"PLATFORMS=linux/amd64,linux/arm64", "BUILD_ARGS=--push", "IMAGE_PREFIX=example.com/"},
 			[]string{"docker buildx build --platform linux/amd64,linux/arm64 --target node-agent --tag example.com/node-agent:v1 ", " --push --file"},
 		},
-		{[]string{"BUILDER=podman", "PLATFORMS=linux/arm64"}, []string{"podman build --platform linux/arm64 --target node-agent-nvml --tag rankwright/node-agent-nvml:v1"}},
+		{[]string{"BUILDER=podman", "PLATFORMS=linux/arm64"}, []string{"podman build --platform linux/arm64 --target node-helper --tag rankwright/node-helper:v1"}},
 		{[]string{"BUILDER=buildah", "PLATFORMS=linux/amd64,linux/arm64"}, []string{"buildah build --platform linux/amd64,linux/arm64 --target operator --manifest rankwright/operator:v1"}},
 	} {
 		output, err := run(test.env, "--print", "v1")

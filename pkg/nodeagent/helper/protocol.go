@@ -1,6 +1,6 @@
 // Package helper lets the node agent have tools run in another container of its pod, over a unix socket. Tools that ask a
 // driver need privileges (device nodes above all) that the agent does not have and shall not get: the container that runs
-// them has those privileges and nothing else, no network, no credentials of the cluster, and a fixed list of invocations.
+// them has those privileges, and runs nothing but a fixed list of invocations.
 //
 // A connection is one invocation: the client writes a request, the server answers with lines of JSON, the last of which says
 // how the tool ended. A client that closes its connection, or dies, has the tool killed.
