@@ -20,8 +20,6 @@ const (
 	reasonRemoved     = "Removed"
 	reasonConflict    = "Conflict"
 	reasonApplyFailed = "ApplyFailed"
-	reasonAllObserved = "AllDevicesObserved"
-	reasonUnobserved  = "DevicesUnobserved"
 )
 
 // maxMessage is what a condition's message may hold, in bytes.
@@ -63,32 +61,6 @@ func labelledCondition(contested map[string]string, removed []string, failure er
 			condition.Reason = reasonRemoved
 		}
 		condition.Message = lostLabels(contested, removed)
-	}
-	return condition
-}
-
-// monitoredCondition says whether something observes the health of every device, and which ones it does not and why.
-func monitoredCondition(devices []v1alpha1.Device) metav1.Condition {
-	unobserved := map[string][]string{}
-	count := 0
-	for i := range devices {
-		if h := devices[i].Health; h.State == v1alpha1.Unknown {
-			why := h.Reason + ": " + h.Message
-			unobserved[why] = append(unobserved[why], string(devices[i].ID))
-			count++
-		}
-	}
-	condition := metav1.Condition{
-		Type: v1alpha1.ConditionMonitored, Status: metav1.ConditionTrue,
-		Reason: reasonAllObserved, Message: "the health of every device is observed",
-	}
-	if count > 0 {
-		var groups []string
-		for _, why := range slices.Sorted(maps.Keys(unobserved)) {
-			groups = append(groups, strings.Join(unobserved[why], ", ")+": "+why)
-		}
-		condition.Status, condition.Reason = metav1.ConditionFalse, reasonUnobserved
-		condition.Message = fmt.Sprintf("the health of %d of %d devices is not known: %s", count, len(devices), strings.Join(groups, "; "))
 	}
 	return condition
 }

@@ -137,33 +137,3 @@ func TestWedgedGPU(t *testing.T) {
 		t.Errorf("address %q of what is on no bus", address)
 	}
 }
-
-func TestMonitoredCondition(t *testing.T) {
-	unwatched := func(d *v1alpha1.Device) {
-		d.Health = v1alpha1.DeviceHealth{State: "Unknown", Reason: "NotMonitored", Message: "no tool: install one"}
-	}
-	tests := map[string]struct {
-		devices []v1alpha1.Device
-		want    metav1.Condition
-	}{
-		"no device": {nil, metav1.Condition{Type: "Monitored", Status: "True", Reason: "AllDevicesObserved", Message: "the health of every device is observed"}},
-		"all, also those with a fault": {
-			[]v1alpha1.Device{h100(0), h100(1, in("Unhealthy", "XID79"))},
-			metav1.Condition{Type: "Monitored", Status: "True", Reason: "AllDevicesObserved", Message: "the health of every device is observed"},
-		},
-		"some": {
-			[]v1alpha1.Device{h100(0, unwatched), h100(1, unwatched), h100(2)},
-			metav1.Condition{
-				Type: "Monitored", Status: "False", Reason: "DevicesUnobserved",
-				Message: "the health of 2 of 3 devices is not known: nvidia-0000:10:00.0, nvidia-0000:11:00.0: NotMonitored: no tool: install one",
-			},
-		},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, monitoredCondition(tc.devices)); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}

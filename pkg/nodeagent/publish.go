@@ -52,6 +52,8 @@ type detection struct {
 	scan   int64
 	signs  map[v1alpha1.DeviceID]detect.Signs
 	booted time.Time
+	// asked says that drivers' tools could be run.
+	asked bool
 }
 
 // published is the outcome of a publication.
@@ -113,7 +115,7 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	merged.AgentVersion, merged.ObservedGeneration = p.version, inventory.Generation
 	merged.Summary = merged.Summarize(inventory.Spec)
 	conditions = append(conditions, detectedCondition(merged.Backends), labelledCondition(contested, removed, labelErr),
-		monitoredCondition(merged.Devices))
+		monitoredCondition(merged.Devices, detected.asked))
 	merged.Conditions = conditionsAt(previous.Conditions, inventory.Generation, now, append(conditions, view.conditions...)...)
 	fields, statusWritten, statusErr := p.writeStatus(ctx, inventory, merged)
 	if statusErr == nil {

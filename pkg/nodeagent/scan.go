@@ -37,5 +37,5 @@ func (s *scanner) scan(ctx context.Context) (detection, error) {
 	s.metrics.observeBackend(allBackends, s.clock.Since(start))
 	s.metrics.scanned(&report.Status, s.clock.Now())
 	s.metrics.readings.set(report)
-	return detection{status: report.Status, signs: report.Signs, booted: report.Booted}, nil
+	return detection{status: report.Status, signs: report.Signs, booted: report.Booted, asked: host.Commands != nil}, nil
 }

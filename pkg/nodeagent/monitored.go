@@ -1,0 +1,69 @@
+package nodeagent
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect"
+)
+
+// Reasons of the condition Monitored.
+const (
+	reasonAllObserved = "AllDevicesObserved"
+	reasonUnobserved  = "DevicesUnobserved"
+	reasonNobodyAsked = "DriversNotAsked"
+)
+
+// monitoredCondition says whether something observes the health of every device, and which ones it does not and why; asked
+// says whether drivers' tools could be run.
+func monitoredCondition(devices []v1alpha1.Device, asked bool) metav1.Condition {
+	unobserved := map[string][]string{}
+	vendors := map[string]bool{}
+	count := 0
+	for i := range devices {
+		if h := devices[i].Health; h.State == v1alpha1.Unknown {
+			why := strings.TrimSuffix(h.Reason+": "+h.Message, ": ")
+			unobserved[why] = append(unobserved[why], string(devices[i].ID))
+			vendors[devices[i].Vendor] = true
+			count++
+		}
+	}
+	if count == 0 {
+		return metav1.Condition{
+			Type: v1alpha1.ConditionMonitored, Status: metav1.ConditionTrue,
+			Reason: reasonAllObserved, Message: "the health of every device is observed",
+		}
+	}
+	var groups []string
+	for _, why := range slices.Sorted(maps.Keys(unobserved)) {
+		groups = append(groups, strings.Join(unobserved[why], ", ")+": "+why)
+	}
+	condition := metav1.Condition{
+		Type: v1alpha1.ConditionMonitored, Status: metav1.ConditionFalse, Reason: reasonUnobserved,
+		Message: fmt.Sprintf("the health of %d of %d devices is not known: %s", count, len(devices), strings.Join(groups, "; ")),
+	}
+	if remedy := askRemedy(slices.Sorted(maps.Keys(vendors))); !asked && remedy != "" {
+		condition.Reason = reasonNobodyAsked
+		condition.Message = "no driver is asked on this node: " + remedy + " in the chart's values (docs/drivers.md); " + condition.Message
+	}
+	return condition
+}
+
+// askRemedy names the values of the chart that have the vendors' drivers asked; empty where no tool of theirs is known.
+func askRemedy(vendors []string) string {
+	var values []string
+	for _, vendor := range vendors {
+		switch {
+		case vendor == "nvidia":
+			values = append(values, "set agent.nvml.enabled=true")
+		case slices.Contains(detect.ToolVendors(), vendor):
+			values = append(values, "add "+vendor+" to agent.tools.vendors")
+		}
+	}
+	return strings.Join(values, " and ")
+}
