@@ -88,8 +88,10 @@ type Options struct {
 	Now func() time.Time
 }
 
-// DefaultDeadline is what a backend may take: `nvidia-smi` without persistence mode takes up to some seconds per GPU.
-const DefaultDeadline = 20 * time.Second
+// DefaultDeadline is what a backend may take. Without persistence mode NVIDIA's driver starts each GPU for the first process
+// that asks, which takes up to four seconds a GPU, so half a minute on eight: NVML, which may take half of the deadline, has
+// to be through with that.
+const DefaultDeadline = 90 * time.Second
 
 // abandonGrace is what a backend may take to return after its deadline: its tool is killed and its output drained first.
 const abandonGrace = 2*pipeGrace + time.Second

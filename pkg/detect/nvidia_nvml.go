@@ -33,7 +33,8 @@ func queryNVML(ctx context.Context, host *Host) (nvidiaReport, error) {
 	case errors.Is(err, ErrNoCommand):
 		return none, nil
 	case errors.Is(err, context.DeadlineExceeded):
-		return none, fmt.Errorf("%w: the driver's library hangs, see Xid messages in dmesg; nvidia-smi is asked instead", err)
+		return none, fmt.Errorf("%w: GPUs without persistence mode take seconds each to start (nvidia-smi -pm 1, or nvidia-persistenced); "+
+			"else the driver hangs, see Xid messages in dmesg; nvidia-smi is asked instead", err)
 	case err != nil:
 		return none, fmt.Errorf("%w: nvidia-smi is asked instead", err)
 	case result.ExitCode != 0:

@@ -39,6 +39,7 @@ type Agent struct {
 	clock     clock.Clock
 	client    dynamic.Interface
 	metrics   *metrics
+	gate      *driverGate
 	scanner   *scanner
 	publisher *publisher
 	// plugin serves devices to the kubelet, and keeps the specifications by which containers get them; nil where none are to

@@ -44,7 +44,7 @@ const (
 )
 
 // startPatience is how long the monitor may take until it watches: the driver may have to start every GPU first.
-const startPatience = 30 * time.Second
+const startPatience = 60 * time.Second
 
 // maxFaults bounds the events that wait for a publication: an API server may be away while a GPU errs on and on.
 const maxFaults = 1024

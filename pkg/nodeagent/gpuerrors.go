@@ -31,6 +31,7 @@ type gpuErrors struct {
 	tools detect.Streamer
 	// driver is a file that is there while NVIDIA's driver is loaded.
 	driver string
+	gate   *driverGate
 	clock  clock.Clock
 	log    *slog.Logger
 	// seen is told of every error.
@@ -42,41 +43,78 @@ type gpuErrors struct {
 	cancel context.CancelFunc
 }
 
-func openGPUErrors(tools detect.Streamer, driver string, c clock.Clock, log *slog.Logger, seen func(report.Event), state func(monitorState, string)) *gpuErrors {
+func openGPUErrors(tools detect.Streamer, driver string, gate *driverGate, c clock.Clock, log *slog.Logger,
+	seen func(report.Event), state func(monitorState, string),
+) *gpuErrors {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &gpuErrors{tools: tools, driver: driver, clock: c, log: log, seen: seen, state: state, ctx: ctx, cancel: cancel}
+	return &gpuErrors{tools: tools, driver: driver, gate: gate, clock: c, log: log, seen: seen, state: state, ctx: ctx, cancel: cancel}
 }
 
 func (g *gpuErrors) close() { g.cancel() }
 
 // run implements eventSource.
 func (g *gpuErrors) run(notify func()) error {
-	for delay := firstRestart; g.ctx.Err() == nil; delay = min(2*delay, lastRestart) {
-		if _, err := os.Stat(g.driver); err == nil {
-			read, err := g.watch(notify)
-			if g.ctx.Err() != nil {
-				return nil
-			}
-			if read > 0 {
-				delay = firstRestart
-			}
+	delay := firstRestart
+	for g.ctx.Err() == nil {
+		read, err := g.watch(notify)
+		if g.ctx.Err() != nil {
+			return nil
+		}
+		if g.released() {
+			delay = firstRestart
+			continue
+		}
+		if read > 0 {
+			delay = firstRestart
+		}
+		if err != nil {
 			g.state(monitorFailed, err.Error())
 			g.log.Warn("errors of NVIDIA GPUs are not watched for now", "error", err, "restartIn", delay.String())
 		}
-		timer := g.clock.NewTimer(delay)
-		select {
-		case <-g.ctx.Done():
-		case <-timer.C():
-		}
-		timer.Stop()
+		g.wait(delay)
+		delay = min(2*delay, lastRestart)
 	}
 	return nil
 }
 
-// watch runs the program until it ends or the source is closed, and returns how many errors it told of.
+// released waits while the driver is let go of, and says whether it was.
+func (g *gpuErrors) released() bool {
+	why, _, opened := g.gate.state()
+	if why == "" {
+		return false
+	}
+	g.state(monitorFailed, "it lets go of the driver: "+why)
+	g.log.Info("NVIDIA's driver is let go of: errors of its GPUs are not watched", "reason", why)
+	select {
+	case <-g.ctx.Done():
+	case <-opened:
+		g.log.Info("NVIDIA's driver may be asked again")
+	}
+	return true
+}
+
+func (g *gpuErrors) wait(delay time.Duration) {
+	timer := g.clock.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-g.ctx.Done():
+	case <-timer.C():
+	}
+}
+
+// watch runs the program until it ends, the source is closed or the driver is let go of, and returns how many errors it told
+// of. It does nothing where the driver is not loaded.
 func (g *gpuErrors) watch(notify func()) (read int, err error) {
+	if _, err := os.Stat(g.driver); err != nil {
+		return 0, nil //nolint:nilerr // a host without NVIDIA's driver has no errors of its GPUs
+	}
+	ctx, leave, err := g.gate.enter(g.ctx, gpuErrorsTool)
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
 	g.state(monitorStarting, "")
-	err = g.tools.Stream(g.ctx, func(line []byte) error {
+	err = g.tools.Stream(ctx, func(line []byte) error {
 		var event report.Event
 		if err := json.Unmarshal(line, &event); err != nil {
 			return fmt.Errorf("no error of a GPU: %w", err)

@@ -47,7 +47,7 @@ func TestGPUErrorsAreReadAgainAndAgain(t *testing.T) {
 	tools := monitor{[]string{`{"pci":"0000:17:00.0","type":"XID","xid":79}`}, true}
 	clock := testingclock.NewFakeClock(later.Time)
 	seen := make(chan report.Event, 10)
-	source := openGPUErrors(tools, os.DevNull, clock, slog.New(slog.DiscardHandler), func(e report.Event) { seen <- e }, ignoreState)
+	source := openGPUErrors(tools, os.DevNull, newDriverGate(), clock, slog.New(slog.DiscardHandler), func(e report.Event) { seen <- e }, ignoreState)
 	events := watched(t, source)
 	xid := int64(79)
 	for range 3 {
@@ -62,7 +62,7 @@ func TestGPUErrorsAreReadAgainAndAgain(t *testing.T) {
 
 // A program that hangs ends with the source.
 func TestGPUErrorsEndWithTheAgent(t *testing.T) {
-	source := openGPUErrors(monitor{[]string{`{"type":"SingleBitECC"}`}, false}, os.DevNull, testingclock.NewFakeClock(later.Time),
+	source := openGPUErrors(monitor{[]string{`{"type":"SingleBitECC"}`}, false}, os.DevNull, newDriverGate(), testingclock.NewFakeClock(later.Time),
 		slog.New(slog.DiscardHandler), func(report.Event) {}, ignoreState)
 	<-watched(t, source)
 }
@@ -71,7 +71,7 @@ func TestGPUErrorsWithoutDriver(t *testing.T) {
 	clock := testingclock.NewFakeClock(later.Time)
 	seen := make(chan report.Event, 10)
 	driver := filepath.Join(t.TempDir(), "version")
-	source := openGPUErrors(monitor{[]string{`{"type":"XID"}`}, false}, driver, clock, slog.New(slog.DiscardHandler), func(e report.Event) { seen <- e }, ignoreState)
+	source := openGPUErrors(monitor{[]string{`{"type":"XID"}`}, false}, driver, newDriverGate(), clock, slog.New(slog.DiscardHandler), func(e report.Event) { seen <- e }, ignoreState)
 	events := watched(t, source)
 	awaitTimer(t, clock)
 	if len(seen) > 0 {
@@ -85,7 +85,7 @@ func TestGPUErrorsWithoutDriver(t *testing.T) {
 // What is no event ends the program, and not the source.
 func TestGPUErrorsOfGarbage(t *testing.T) {
 	clock := testingclock.NewFakeClock(later.Time)
-	source := openGPUErrors(monitor{[]string{"nonsense"}, false}, os.DevNull, clock, slog.New(slog.DiscardHandler), func(e report.Event) { t.Errorf("%+v", e) }, ignoreState)
+	source := openGPUErrors(monitor{[]string{"nonsense"}, false}, os.DevNull, newDriverGate(), clock, slog.New(slog.DiscardHandler), func(e report.Event) { t.Errorf("%+v", e) }, ignoreState)
 	watched(t, source)
 	awaitTimer(t, clock)
 }

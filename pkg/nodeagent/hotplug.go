@@ -26,7 +26,7 @@ func (a *Agent) eventSources() map[string]func() (eventSource, error) {
 	}
 	if tools := a.options.GPUErrors; tools != nil {
 		sources[triggerGPUError] = func() (eventSource, error) {
-			return openGPUErrors(tools, a.options.NVIDIADriver, a.clock, a.log, a.gpuError, a.gpuMonitor), nil
+			return openGPUErrors(tools, a.options.NVIDIADriver, a.gate, a.clock, a.log, a.gpuError, a.gpuMonitor), nil
 		}
 	}
 	return sources

@@ -28,6 +28,8 @@ const (
 	triggerDev    = "dev"
 	// triggerGPUError is an error that NVIDIA's driver tells of.
 	triggerGPUError = "gpu-error"
+	// triggerDriver is that NVIDIA's driver may be asked again.
+	triggerDriver = "driver"
 	// triggerMissed is a device that the detection before missed, triggerRetry a detection that failed.
 	triggerMissed = "missed"
 	triggerRetry  = "retry"
@@ -114,7 +116,7 @@ func newMetrics(version string) *metrics {
 	for _, result := range []string{resultWritten, resultUnchanged, resultConflict, resultError} {
 		m.publish.WithLabelValues(result)
 	}
-	for _, trigger := range []string{triggerStart, triggerPeriod, triggerSignal, triggerUevent, triggerDev, triggerGPUError, triggerMissed, triggerRetry, triggerHealth} {
+	for _, trigger := range []string{triggerStart, triggerPeriod, triggerSignal, triggerUevent, triggerDev, triggerGPUError, triggerDriver, triggerMissed, triggerRetry, triggerHealth} {
 		m.scans.WithLabelValues(trigger)
 	}
 	m.registry.MustRegister(m.duration, m.devices, m.backends, m.publish, m.lastScan, m.scans, m.eventSource, m.gpuErrors,

@@ -76,12 +76,12 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)
 	}
-	m := newMetrics(options.Version)
+	m, gate := newMetrics(options.Version), newDriverGate()
 	devices := &deviceHealth{rules: health.DefaultRules, why: "it is not installed beside the agent, or may run nothing (--no-exec)"}
 	a := &Agent{
-		options: options, log: options.Log, clock: options.Clock, client: c, metrics: m,
+		options: options, log: options.Log, clock: options.Clock, client: c, metrics: m, gate: gate,
 		scanner: &scanner{
-			host: options.Host, backends: options.Backends, deadline: options.BackendTimeout, clock: options.Clock, metrics: m,
+			host: gate.guard(options.Host), backends: options.Backends, deadline: options.BackendTimeout, clock: options.Clock, metrics: m,
 		},
 		publisher: &publisher{client: c, node: options.NodeName, version: options.Version, clock: options.Clock, health: devices},
 		events:    &eventRecorder{client: c, node: options.NodeName, clock: options.Clock, log: options.Log},

@@ -86,7 +86,7 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 			t.Errorf("%s: %s", p.Metric, p.Text)
 		}
 	}
-	if got := gathered(t, m.registry, "rankwright_node_agent_scans_total"); len(got) != 9 {
+	if got := gathered(t, m.registry, "rankwright_node_agent_scans_total"); len(got) != 10 {
 		t.Errorf("%v: want every trigger from the start", got)
 	}
 }

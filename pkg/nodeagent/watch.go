@@ -30,7 +30,7 @@ type objectWatch struct {
 	keep func(*unstructured.Unstructured) *unstructured.Unstructured
 	// differs compares two objects of the name, as kept.
 	differs func(before, after *unstructured.Unstructured) bool
-	changed func()
+	changed func(after *unstructured.Unstructured)
 	log     *slog.Logger
 }
 
@@ -40,11 +40,11 @@ type objectWatch struct {
 // and inventories, which are named as their Nodes, tell more of a host. What it is for: a Node that is deleted and created
 // anew has its labels and its inventory within seconds, not at the next period.
 func (a *Agent) watches() []objectWatch {
-	changed := func() { signal(a.changed, struct{}{}) }
+	changed := func(*unstructured.Unstructured) { signal(a.changed, struct{}{}) }
 	name := a.options.NodeName
 	return []objectWatch{
 		{a.client, inventories, name, identityOnly, specDiffers, changed, a.log},
-		{a.client, nodes, name, labelsAndResources, nodeDiffers, changed, a.log},
+		{a.client, nodes, name, observedOfNode, nodeDiffers, a.nodeChanged, a.log},
 	}
 }
 
@@ -65,13 +65,17 @@ func (w objectWatch) run(ctx context.Context) error {
 		return err
 	}
 	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { w.changed() },
-		DeleteFunc: func(any) { w.changed() },
+		AddFunc: func(added any) {
+			if after, ok := added.(*unstructured.Unstructured); ok {
+				w.changed(after)
+			}
+		},
+		DeleteFunc: func(any) { w.changed(&unstructured.Unstructured{}) },
 		UpdateFunc: func(before, after any) {
 			a, okA := before.(*unstructured.Unstructured)
 			b, okB := after.(*unstructured.Unstructured)
 			if okA && okB && w.differs(a, b) {
-				w.changed()
+				w.changed(b)
 			}
 		},
 	})
@@ -106,9 +110,9 @@ func specDiffers(before, after *unstructured.Unstructured) bool {
 	return before.GetUID() != after.GetUID() || before.GetGeneration() != after.GetGeneration()
 }
 
-// nodeDiffers says whether the Node is another one of its name, a label of ours changed, or what its kubelet gives out.
+// nodeDiffers says whether the Node is another one of its name, or anything of it that was kept changed.
 func nodeDiffers(before, after *unstructured.Unstructured) bool {
-	return before.GetUID() != after.GetUID() || !maps.Equal(before.GetLabels(), after.GetLabels()) ||
+	return before.GetUID() != after.GetUID() || !maps.Equal(before.GetLabels(), after.GetLabels()) || !maps.Equal(before.GetAnnotations(), after.GetAnnotations()) ||
 		!maps.Equal(extendedResources(before), extendedResources(after))
 }
 
@@ -139,12 +143,17 @@ func identityOnly(whole *unstructured.Unstructured) *unstructured.Unstructured {
 	return kept
 }
 
-// labelsAndResources leaves of a Node also the labels of ours, and the extended resources.
-func labelsAndResources(whole *unstructured.Unstructured) *unstructured.Unstructured {
+// observedOfNode leaves of a Node also the labels of ours, the extended resources, and what has the driver let go of.
+func observedOfNode(whole *unstructured.Unstructured) *unstructured.Unstructured {
 	kept := identityOnly(whole)
 	labels := whole.GetLabels()
-	maps.DeleteFunc(labels, func(key, _ string) bool { return !strings.HasPrefix(key, v1alpha1.Prefix) })
+	maps.DeleteFunc(labels, func(key, _ string) bool {
+		return !strings.HasPrefix(key, v1alpha1.Prefix) && releasingLabels[key] == nil
+	})
 	kept.SetLabels(labels)
+	if why, ok := whole.GetAnnotations()[ReleaseAnnotation]; ok {
+		kept.SetAnnotations(map[string]string{ReleaseAnnotation: why})
+	}
 	allocatable := object{}
 	for name, number := range extendedResources(whole) {
 		allocatable[name] = strconv.FormatInt(number, 10)

@@ -44,7 +44,7 @@ func TestWatchedChanges(t *testing.T) {
 			if got := specDiffers(identityOnly(tc.before), identityOnly(tc.after)); got != tc.inventory {
 				t.Errorf("as inventories they differ: %t, want %t", got, tc.inventory)
 			}
-			if got := nodeDiffers(labelsAndResources(tc.before), labelsAndResources(tc.after)); got != tc.node {
+			if got := nodeDiffers(observedOfNode(tc.before), observedOfNode(tc.after)); got != tc.node {
 				t.Errorf("as Nodes they differ: %t, want %t", got, tc.node)
 			}
 		})
