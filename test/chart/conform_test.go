@@ -30,8 +30,8 @@ func TestObjectsConform(t *testing.T) {
 	for _, values := range valueSets(t) {
 		t.Run(filepath.Base(values), func(t *testing.T) {
 			text := mustHelm(t, "template", release, chartDir(t), "--namespace", agentNamespace, "--values", values)
-			// The Prometheus operator's kind is not one of the API server's.
-			if said, err := conform(t, text, "-skip", "PodMonitor"); err != nil {
+			// The kinds of the Prometheus operator and of OpenShift are none of the API server's.
+			if said, err := conform(t, text, "-skip", "PodMonitor,SecurityContextConstraints"); err != nil {
 				t.Error(said)
 			}
 		})

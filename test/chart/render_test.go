@@ -24,14 +24,33 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// valueSets are the files of testdata/values.
+// valueSets are the files of testdata/values, and the presets.
 func valueSets(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/values/*.yaml")
 	if err != nil || len(files) < 6 {
 		t.Fatalf("value sets: %q, %v", files, err)
 	}
+	return append(files, presets(t)...)
+}
+
+// presets are the files that the chart has for providers' clusters.
+func presets(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(chartDir(t), "presets", "*.yaml"))
+	if err != nil || len(files) < 8 {
+		t.Fatalf("presets: %q, %v", files, err)
+	}
 	return files
+}
+
+// A provider's cluster needs other folders, types and quotas, and the agent is never more privileged for it.
+func TestPresetsKeepTheAgentUnprivileged(t *testing.T) {
+	for _, preset := range presets(t) {
+		t.Run(filepath.Base(preset), func(t *testing.T) {
+			checkPrivileges(t, render(t, "--values", preset), []string{"/host/var/lib/kubelet/device-plugins", "/host/var/run/cdi"})
+		})
+	}
 }
 
 // TestGolden shows in a diff what a change does: all objects of the defaults, and those of the other sets of values that
@@ -223,6 +242,7 @@ func checkPrivileges(t *testing.T, objects []*unstructured.Unstructured, folders
 			"runAsUser": 0.0, "runAsGroup": 0.0, "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
 			"capabilities": map[string]any{"drop": []any{"ALL"}},
 		}
+		unstructured.RemoveNestedField(container, "securityContext", "seLinuxOptions") // a type of a policy's, not a privilege
 		if diff := cmp.Diff(want, container["securityContext"]); diff != "" {
 			t.Error(diff)
 		}
