@@ -112,8 +112,9 @@ fuzz: ## Run every fuzz test for FUZZTIME
 
 .PHONY: bench
 bench: ## Run the benchmarks, and print those of the planner against their bars and a baseline of the same run
+	@tools/install.sh nfd-worker
 	@$(GO) build -o bin/figures ./internal/figure/command
-	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./pkg/... | tee bin/bench.txt
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./pkg/... ./cmd/node-agent | tee bin/bench.txt
 	@bin/figures -bench <bin/bench.txt
 
 .PHONY: fit

@@ -27,6 +27,8 @@ var bars = []struct {
 	{regexp.MustCompile(`^BenchmarkIndexUpdate/(node|fabric)/`), "ns/op", 100e3},
 	{regexp.MustCompile(`^BenchmarkScaleIndex/nodes=\d+$`), "ns/op", 100e6},
 	{regexp.MustCompile(`^BenchmarkScaleIndex/nodes=\d+$`), "index-bytes", 60e6},
+	{regexp.MustCompile(`^BenchmarkBesideNFD$`), "cpu-ratio", 1},
+	{regexp.MustCompile(`^BenchmarkBesideNFD$`), "memory-ratio", 1},
 }
 
 // run is a benchmark's line: its name without the number of processors, and its numbers by unit.
@@ -87,10 +89,12 @@ func Bars(in io.Reader, out io.Writer) error {
 }
 
 func barCells(r *run, unit string, value, most, baseline float64) []string {
-	amount := func(v float64) string { return time.Duration(v).String() }
-	ratio := fmt.Sprintf("%.3g", value/baseline)
-	if unit != "ns/op" {
-		amount, ratio = func(v float64) string { return fmt.Sprintf("%.1f MB", v/1e6) }, reported
+	amount, ratio := func(v float64) string { return fmt.Sprintf("%.2f %s", v, unit) }, reported
+	switch unit {
+	case "ns/op":
+		amount, ratio = func(v float64) string { return time.Duration(v).String() }, fmt.Sprintf("%.3g", value/baseline)
+	case "index-bytes":
+		amount = func(v float64) string { return fmt.Sprintf("%.1f MB", v/1e6) }
 	}
 	verdict := holds
 	if value > most {
