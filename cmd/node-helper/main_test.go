@@ -51,8 +51,8 @@ func TestToolsAreTheHosts(t *testing.T) {
 	}
 	root := t.TempDir()
 	installShell(t, root)
-	writeTool(t, filepath.Join(root, "usr/bin/neuron-ls"), "#!/bin/sh\necho \"$*\"; read -r line </etc/host-release; echo \"$line\"\n")
-	writeTool(t, filepath.Join(root, "etc/host-release"), "the host's\n")
+	writeTool(t, filepath.Join(root, "usr", "bin", "neuron-ls"), "#!/bin/sh\necho \"$*\"; read -r line </etc/host-release; echo \"$line\"\n")
+	writeTool(t, filepath.Join(root, "etc", "host-release"), "the host's\n")
 	socket := filepath.Join(t.TempDir(), "s")
 	for range 2 {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -195,7 +195,7 @@ func TestServerOutlivesGarbage(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _ = conn.Write([]byte(text)) // it may have been closed already
-		defer conn.Close()              //nolint:errcheck // as above
+		t.Cleanup(func() { _ = conn.Close() })
 	}
 	if _, err := client.Run(t.Context(), "tool"); err != nil {
 		t.Error(err)

@@ -58,7 +58,7 @@ func TestLibraryOfTheDriver(t *testing.T) {
 
 func TestOtherToolsKeepTheirArguments(t *testing.T) {
 	root := t.TempDir()
-	place(t, filepath.Join(root, "usr/lib64/libnvidia-ml.so.1"), "ELF")
+	place(t, filepath.Join(root, "usr", "lib64", "libnvidia-ml.so.1"), "ELF")
 	for _, argv := range [][]string{{"nvidia-smi", "-L"}, {"rankwright-nvml"}, nil} {
 		if diff := cmp.Diff(argv, WithLibrary(root)(argv)); diff != "" {
 			t.Errorf("arguments differ (-want +got):\n%s", diff)
