@@ -37,7 +37,7 @@ func TestAMDDevice(t *testing.T) {
 		},
 		NUMANode: &numa,
 		Paths:    []string{"/dev/kfd", "/dev/dri/renderD128", "/dev/dri/card1"},
-		Memory:   &v1alpha1.DeviceMemory{TotalMiB: 196592, Source: v1alpha1.SourceKernel},
+		Memory:   &v1alpha1.DeviceMemory{TotalMiB: 196592, UsedByOthersMiB: 512, Source: v1alpha1.SourceKernel},
 		Health:   v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: ReasonOpened, Message: "the device can be opened"},
 	}
 	got := found.Devices[0]
@@ -85,23 +85,6 @@ func TestAMDMemoryWithoutDriverIsNominal(t *testing.T) {
 	want := &v1alpha1.DeviceMemory{TotalMiB: 192 << 10, Source: v1alpha1.SourceCatalogue}
 	if diff := cmp.Diff(want, s.detect(AMD()).Devices[0].Memory); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestUsedInSteps(t *testing.T) {
-	for _, test := range []struct{ used, total, want int64 }{
-		{0, 16384, 0},
-		{1023, 16384, 0},
-		{1024, 16384, 1024},
-		{5000, 16384, 4096},
-		{9828, 196592, 0},
-		{9829, 196592, 9829},
-		{196592, 196592, 196580},
-		{10, 0, 0},
-	} {
-		if got := usedInSteps(test.used, test.total); got != test.want {
-			t.Errorf("usedInSteps(%d, %d) = %d, want %d", test.used, test.total, got, test.want)
-		}
 	}
 }
 

@@ -105,7 +105,7 @@ func (c *neuronChip) list(found *Found) {
 			used := c.used[core]
 			found.Readings[id] = Reading{MemoryUsedMiB: &used}
 			if device.Memory != nil {
-				device.Memory.UsedByOthersMiB = usedInSteps(used, device.Memory.TotalMiB)
+				device.Memory.UsedByOthersMiB = UsedInSteps(used, device.Memory.TotalMiB)
 			}
 		}
 		found.Devices = append(found.Devices, device)

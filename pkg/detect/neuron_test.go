@@ -269,7 +269,7 @@ func TestNeuronMemoryOfCores(t *testing.T) {
 	if sum != 96<<10 {
 		t.Errorf("all cores have %d MiB, want the chip's 96 GiB", sum)
 	}
-	if got, want := found.Devices[3].Memory.UsedByOthersMiB, usedInSteps(13<<10, 24<<10); got != want {
+	if got, want := found.Devices[3].Memory.UsedByOthersMiB, UsedInSteps(13<<10, 24<<10); got != want {
 		t.Errorf("got %d MiB used, want %d", got, want)
 	}
 }

@@ -120,7 +120,7 @@ func (m nvidiaMemory) device() *v1alpha1.DeviceMemory {
 		return nil
 	}
 	return &v1alpha1.DeviceMemory{
-		TotalMiB: m.totalMiB, UsedByOthersMiB: usedInSteps(m.usedMiB, m.totalMiB), Source: v1alpha1.SourceDriver,
+		TotalMiB: m.totalMiB, UsedByOthersMiB: UsedInSteps(m.usedMiB, m.totalMiB), Source: v1alpha1.SourceDriver,
 	}
 }
 

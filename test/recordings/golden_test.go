@@ -26,8 +26,10 @@ func TestRecordings(t *testing.T) {
 			if err := recording.Err(); err != nil {
 				t.Fatal(err)
 			}
-			status := detect.Detect(t.Context(), recording.Host(), detect.Options{}).Status
+			report := detect.Detect(t.Context(), recording.Host(), detect.Options{})
+			status := report.Status
 			checkOnce(t, &status)
+			checkMemory(t, &status, report.Readings)
 			golden(t, filepath.Join("testdata", name+".txt"), render(&status))
 
 			silent := recording.Host()
@@ -75,6 +77,21 @@ func checkOnce(t *testing.T, status *v1alpha1.AcceleratorInventoryStatus) {
 	for _, b := range status.Backends {
 		if b.State == v1alpha1.BackendFailed {
 			t.Errorf("backend %s: %s", b.Name, b.Message)
+		}
+	}
+}
+
+// checkMemory fails where the inventory says less memory in use than the driver does, or not in steps.
+func checkMemory(t *testing.T, status *v1alpha1.AcceleratorInventoryStatus, readings detect.Readings) {
+	t.Helper()
+	for i := range status.Devices {
+		d := &status.Devices[i]
+		used := readings[d.ID].MemoryUsedMiB
+		if used == nil || d.Memory == nil {
+			continue
+		}
+		if want := detect.UsedInSteps(*used, d.Memory.TotalMiB); d.Memory.UsedByOthersMiB != want {
+			t.Errorf("%s: the driver says %d of %d MiB are in use, the inventory %d, want %d", d.ID, *used, d.Memory.TotalMiB, d.Memory.UsedByOthersMiB, want)
 		}
 	}
 }
