@@ -45,7 +45,8 @@ func (appleBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	drm, drmErr := readDRM(host.Files)
 	accel, accelErr := classMembers(host.Files, "accel")
 	memoryMiB, memoryErr := readMemTotal(host.Files, "/proc/meminfo")
-	found := Found{Degraded: joinProblems(err, drmErr, accelErr, memoryErr)}
+	found := Found{}
+	found.degrade(err, drmErr, accelErr, memoryErr)
 	for _, d := range devices {
 		nodes := drm.byFolder[d.folder]
 		paths := slices.Concat(nodePaths(accel[d.folder]), nodes.paths())

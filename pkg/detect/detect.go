@@ -39,7 +39,9 @@ type Found struct {
 	// address or device path, is that one's.
 	Generic bool
 	// Degraded says what could not be read about the devices, with the remedy where there is one; empty where all could.
-	Degraded string
+	// ErrorKind is of the first problem in it.
+	Degraded  string
+	ErrorKind v1alpha1.ErrorKind
 }
 
 // Readings are what sensors show at the moment of a detection, by device. They change all the time and are no part of an
@@ -162,7 +164,8 @@ func attempt(ctx context.Context, backend Backend, host *Host, deadline time.Dur
 	case result := <-done:
 		return result
 	case <-patience.Done():
-		err := fmt.Errorf("gave no answer within %v: what it reads or runs hangs; look for processes in state D and driver messages in dmesg", deadline)
+		err := ofKind(v1alpha1.ErrorTimeout,
+			fmt.Errorf("gave no answer within %v: what it reads or runs hangs; look for processes in state D and driver messages in dmesg", deadline))
 		if cause := ctx.Err(); cause != nil {
 			err = cause
 		}

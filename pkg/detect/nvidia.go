@@ -50,7 +50,7 @@ func (nvidiaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 		problems = append(problems, gpu.problem(report.answered()))
 	}
 	found.Links = nvidiaLinks(host.Files, functions, gpus)
-	found.Degraded = joinProblems(problems...)
+	found.degrade(problems...)
 	return found, nil
 }
 

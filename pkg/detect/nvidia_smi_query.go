@@ -7,6 +7,8 @@ import (
 	"maps"
 	"strings"
 	"time"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 const nvidiaSMI = "nvidia-smi"
@@ -137,7 +139,11 @@ func runSMI(ctx context.Context, host *Host, args ...string) (smiReport, error) 
 		if err != nil && result.ExitCode == 0 {
 			said = err.Error()
 		}
-		return report, &errSMI{exitCode: result.ExitCode, said: said}
+		failed := &errSMI{exitCode: result.ExitCode, said: said}
+		if result.ExitCode == 0 {
+			return report, ofKind(v1alpha1.ErrorMalformed, failed)
+		}
+		return report, ofKind(v1alpha1.ErrorToolFailed, failed)
 	}
 	return report, nil
 }
@@ -158,7 +164,8 @@ func firstLine(outputs ...[]byte) string {
 // left, so that what was found without the tool can still be told.
 func runTool(ctx context.Context, host *Host, argv ...string) (CommandResult, error) {
 	if host.Commands == nil {
-		return CommandResult{}, errors.New("no command may be run: memory is nominal and health unknown; allow the agent to run nvidia-smi for more")
+		return CommandResult{}, ofKind(v1alpha1.ErrorToolNotRun,
+			errors.New("no command may be run: memory is nominal and health unknown; allow the agent to run nvidia-smi for more"))
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		shorter, cancel := context.WithTimeout(ctx, time.Until(deadline)*9/10)

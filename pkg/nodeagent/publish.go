@@ -103,6 +103,7 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	})
 	p.held = view.rows
 	merged := p.merge(previous, detected, now)
+	place(&merged.Host, node.Labels)
 	due := earliest(view.next, p.memoryDue(&detected.status, &merged, now.Time))
 	faults, settled := p.health.waiting()
 	recheck := p.health.apply(previous, &merged, detected, faults, again, now)

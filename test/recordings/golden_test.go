@@ -149,7 +149,7 @@ func render(status *v1alpha1.AcceleratorInventoryStatus) string {
 	}
 	for _, backend := range status.Backends {
 		if backend.State != v1alpha1.BackendAbsent {
-			fmt.Fprintf(&b, "backend %s: %s %s\n", backend.Name, backend.State, backend.Message)
+			fmt.Fprintf(&b, "backend %s: %s %s\n", backend.Name, strings.TrimSpace(string(backend.State)+" "+string(backend.ErrorKind)), backend.Message)
 		}
 	}
 	return b.String()
