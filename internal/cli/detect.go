@@ -10,7 +10,6 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
-	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // detectOptions are the flags of detect.
@@ -93,14 +92,6 @@ type detection struct {
 	timings bool
 }
 
-// scan is one look at the host.
-type scan struct {
-	inventory *v1alpha1.AcceleratorInventory
-	readings  detect.Readings
-	times     []detect.BackendTime
-	elapsed   time.Duration
-}
-
 // minInterval keeps a watch from being a load.
 const minInterval = 100 * time.Millisecond
 
@@ -161,7 +152,7 @@ func (d *detection) run(ctx context.Context) error {
 	case err != nil:
 		return err
 	case d.watch:
-		return d.follow(ctx, shown)
+		return d.follow(ctx, look{shown, found.readings})
 	case unmet != "":
 		return fmt.Errorf("--requirement %s is not met: %s", d.selects.required, unmet)
 	default:
@@ -200,42 +191,4 @@ func (d *detection) alarm(devices []v1alpha1.Device, readings detect.Readings) e
 		return met
 	}
 	return blind
-}
-
-// follow prints what changes from one look to the next.
-func (d *detection) follow(ctx context.Context, last v1alpha1.AcceleratorInventory) error {
-	for d.pause(ctx) {
-		found, err := d.look(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		shown, _ := d.selects.apply(found.inventory)
-		changes := inventory.Diff(&last.Status, &shown.Status)
-		if len(changes) > 0 {
-			if err := d.tell(changes, &shown, found.readings); err != nil {
-				return err
-			}
-		}
-		if d.timings {
-			if err := printTimings(d.streams.Err, found.times, found.elapsed); err != nil {
-				return err
-			}
-		}
-		if err := d.alarm(shown.Status.Devices, found.readings); err != nil {
-			return err
-		}
-		last = shown
-	}
-	return nil
-}
-
-// tell prints changes, or the whole inventory anew for machines.
-func (d *detection) tell(changes []inventory.Change, shown *v1alpha1.AcceleratorInventory, readings detect.Readings) error {
-	if d.view.output.machine() {
-		return d.view.writeNext(d.streams.Out, *shown, readings)
-	}
-	return printChanges(d.streams.Out, d.now(), changes, shown)
 }

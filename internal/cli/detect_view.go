@@ -124,7 +124,7 @@ func (o *viewOptions) writeTo(w io.Writer, shown v1alpha1.AcceleratorInventory, 
 	case o.output.name == formatTSV:
 		return printTSV(w, devices, readings, !o.noHeaders)
 	}
-	return write(w, format(o.output.name), &shown, func(w io.Writer) error {
+	return write(w, format(o.output.name), documentOf(&shown, readings), func(w io.Writer) error {
 		return printInventory(w, &shown, readings, o.output.name == string(formatWide), !o.noHeaders)
 	})
 }

@@ -58,6 +58,10 @@ type Reading struct {
 	PowerMilliW *int64 `json:"powerMilliW,omitempty"`
 	// UtilizationPercent is the part of the time that the device computed, from 0 to 100.
 	UtilizationPercent *int64 `json:"utilizationPercent,omitempty"`
+	// PCIeMBps is what the PCI link can carry in one direction as it is now, PCIeMaxMBps what it could at most by both its ends:
+	// each before the headers of packets, in MB/s (10^6 bytes per second). An idle device may lower its link.
+	PCIeMBps    *int64 `json:"pcieMBps,omitempty"`
+	PCIeMaxMBps *int64 `json:"pcieMaxMBps,omitempty"`
 }
 
 // Report is what a detection found.
