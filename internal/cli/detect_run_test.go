@@ -263,6 +263,7 @@ func TestDetectExitCodes(t *testing.T) {
 		"watch of rows":         {[]string{"--watch", "-o", "name"}, ExitUsage, "", "--watch prints changes"},
 		"watch and record":      {[]string{"--watch", "--record", "x"}, ExitUsage, "", "give one of them"},
 		"timings":               {[]string{"--timings", "-o", "name"}, ExitOK, "nvidia-0000:1b:00.0\n", "elapsed"},
+		"CUDA and units":        {[]string{"-o", `jsonpath={.cudaVersion} {.computeUnits} {.readings.pcieMaxMBps}`}, ExitOK, "13.0 132 63015\n", ""},
 		"sums":                  {[]string{"--summary"}, ExitOK, "all      all      all                     8         8        637.2 GiB   637.2 GiB", ""},
 		"columns of nobody":     {[]string{"-o", "custom-columns=ID"}, ExitUsage, "", "position 1: column"},
 		"format that is not":    {[]string{"-o", "xml"}, ExitUsage, "", "use one of table, wide, json, yaml, tsv, name, custom-columns=, jsonpath="},

@@ -6,6 +6,7 @@
 // pci.ids, libdrm's amdgpu.ids, the names in NVIDIA's open kernel modules and Intel's compute runtime, and the figures
 // that AIConfigurator, InferenceX and LLM-Viewer publish. aliases.csv holds further ids and names of those rows, the
 // revision or subsystem that an ambiguous id needs, and the memory of a device that is a part of the row's card.
+// compute_units.csv holds how many compute units a product has, as its vendor counts them, for drivers that do not say.
 package accelerator
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
@@ -28,9 +29,11 @@ type Product struct {
 	Name         string // as the driver reports it
 	// MemoryMiB is the nominal memory of one device; 0 where the product has none of its own. Of a product that is sold
 	// in several sizes it is the one nearest to the key's, else the smallest.
-	MemoryMiB   int64
-	MemoryType  string
-	Performance v1alpha1.DevicePerformance
+	MemoryMiB  int64
+	MemoryType string
+	// ComputeUnits are those that work can use, as the vendor counts them; 0 where no source is at hand.
+	ComputeUnits int32
+	Performance  v1alpha1.DevicePerformance
 	// Link is the technology (`NVLink4+NVSwitch3`), LinkMBps what a device sends in one direction, LinkTopology as the
 	// source words it.
 	Link         string

@@ -14,6 +14,9 @@ var productsCSV string
 //go:embed aliases.csv
 var aliasesCSV string
 
+//go:embed compute_units.csv
+var computeUnitsCSV string
+
 // catalogue is the data with its indexes. It never changes once it is loaded.
 type catalogue struct {
 	rows   []*row
@@ -22,7 +25,13 @@ type catalogue struct {
 }
 
 // load parses the embedded data once. It can only fail where the data is wrong, which a test excludes.
-var load = sync.OnceValues(func() (*catalogue, error) { return parse(productsCSV, aliasesCSV) })
+var load = sync.OnceValues(func() (*catalogue, error) {
+	c, err := parse(productsCSV, aliasesCSV)
+	if err == nil {
+		err = c.addComputeUnits(computeUnitsCSV)
+	}
+	return c, err
+})
 
 func parse(products, aliases string) (*catalogue, error) {
 	c := &catalogue{byID: map[pciID][]entry{}, byName: map[string][]entry{}}

@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -28,6 +29,10 @@ func (c *amdCard) device() v1alpha1.Device {
 	if c.known {
 		performance := *c.product.Performance.DeepCopy()
 		device.Performance = &performance
+		device.ComputeUnits = c.product.ComputeUnits
+	}
+	if len(c.nodes) == 1 {
+		device.ComputeUnits = cmp.Or(c.nodes[0].computeUnits(), device.ComputeUnits)
 	}
 	return device
 }

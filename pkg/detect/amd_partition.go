@@ -78,6 +78,7 @@ func (c *amdCard) partitions(files Files, drm drmTable) []v1alpha1.Device {
 				TotalMiB: total, UsedByOthersMiB: UsedInSteps(used, total), Source: v1alpha1.SourceKernel,
 			}
 		}
+		device.ComputeUnits = cmp.Or(node.computeUnits(), c.product.ComputeUnits/int32(c.parts))
 		device.Performance = sharePerformance(device.Performance, int64(c.parts))
 		devices = append(devices, device)
 	}

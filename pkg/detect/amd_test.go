@@ -35,10 +35,11 @@ func TestAMDDevice(t *testing.T) {
 			Address: "0000:05:00.0", VendorID: "1002", DeviceID: "74a1", SubsystemVendorID: "1002", SubsystemDeviceID: "74a1",
 			Revision: "00", Root: "pci0000:00", Bridges: []string{"0000:00:01.1"}, LinkMTps: 32000, LinkWidth: 16,
 		},
-		NUMANode: &numa,
-		Paths:    []string{"/dev/kfd", "/dev/dri/renderD128", "/dev/dri/card1"},
-		Memory:   &v1alpha1.DeviceMemory{TotalMiB: 196592, UsedByOthersMiB: 512, Source: v1alpha1.SourceKernel},
-		Health:   v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: ReasonOpened, Message: "the device can be opened"},
+		NUMANode:     &numa,
+		Paths:        []string{"/dev/kfd", "/dev/dri/renderD128", "/dev/dri/card1"},
+		ComputeUnits: 304,
+		Memory:       &v1alpha1.DeviceMemory{TotalMiB: 196592, UsedByOthersMiB: 512, Source: v1alpha1.SourceKernel},
+		Health:       v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: ReasonOpened, Message: "the device can be opened"},
 	}
 	got := found.Devices[0]
 	if got.Performance == nil || got.Performance.MemoryBandwidthMBps != 5_300_000 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -100,6 +101,9 @@ func appleChip(machine []string) string {
 // apart what Apple calls by one name.
 func describeAGX(device *v1alpha1.Device, chip, cores string, memoryMiB int64) {
 	device.Vendor, device.Family, device.Backend, device.Product = appleVendor, v1alpha1.FamilyGPU, "apple", chip
+	if count, err := strconv.ParseInt(cores, 10, 16); err == nil {
+		device.ComputeUnits = int32(count)
+	}
 	if memoryMiB > 0 {
 		device.Memory = &v1alpha1.DeviceMemory{TotalMiB: memoryMiB, Source: v1alpha1.SourceKernel}
 	}

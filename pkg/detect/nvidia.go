@@ -38,7 +38,7 @@ func (nvidiaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	for i := range gpus {
 		gpu := &gpus[i]
 		gpu.facts, gpu.fault = report.gpus[gpu.Address], report.faults[gpu.Address]
-		gpu.driverVersion, gpu.othersReported = version, report.answered()
+		gpu.driverVersion, gpu.cudaVersion, gpu.othersReported = version, report.cudaVersion, report.answered()
 		gpu.identify()
 		gpu.readMIG(host.Files)
 		devices := gpu.devices()

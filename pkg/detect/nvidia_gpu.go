@@ -13,6 +13,8 @@ type nvidiaGPU struct {
 	pciFunction
 	proc          nvidiaProc
 	driverVersion string
+	// cudaVersion is the highest that the driver runs; empty where no tool says.
+	cudaVersion string
 	// facts is nil where the driver does not report the GPU.
 	facts *nvidiaFacts
 	// fault is what is said about it beside the facts.
@@ -74,6 +76,7 @@ func (g *nvidiaGPU) devices() []v1alpha1.Device {
 	if g.known {
 		performance := *g.product.Performance.DeepCopy()
 		device.Performance = &performance
+		device.ComputeUnits = g.product.ComputeUnits
 	}
 	if minor := g.minor(); minor != nil {
 		device.Paths = []string{fmt.Sprintf("/dev/nvidia%d", *minor)}
@@ -93,7 +96,7 @@ func (g *nvidiaGPU) device() v1alpha1.Device {
 		PCI: &pci, NUMANode: g.NUMANode, Index: g.minor(), Health: g.health(),
 	}
 	if g.Driver == nvidiaDriver {
-		device.DriverVersion = g.driverVersion
+		device.DriverVersion, device.CUDAVersion = g.driverVersion, g.cudaVersion
 	}
 	if g.facts != nil {
 		// The catalogue's word for the architecture comes first: it is there with and without a tool.

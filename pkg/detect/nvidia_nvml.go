@@ -55,7 +55,7 @@ func queryNVML(ctx context.Context, host *Host) (nvidiaReport, error) {
 // nvmlReport is what the document says.
 func nvmlReport(document report.Host) nvidiaReport {
 	found := newNVIDIAReport()
-	found.driverVersion = document.DriverVersion
+	found.driverVersion, found.cudaVersion = document.DriverVersion, document.CUDAVersion
 	linksAsked := !slices.Contains(document.Missing, "nvmlDeviceGetNvLinkState")
 	for i := range document.GPUs {
 		gpu := &document.GPUs[i]

@@ -99,7 +99,7 @@ func querySMI(ctx context.Context, host *Host, gpus []nvidiaGPU) (smiReport, err
 		maps.Copy(report.faults, single.faults)
 		if singleErr == nil {
 			maps.Copy(report.gpus, single.gpus)
-			report.driverVersion = single.driverVersion
+			report.driverVersion, report.cudaVersion = single.driverVersion, single.cudaVersion
 		} else if report.faults[address] == "" && !errors.Is(singleErr, context.DeadlineExceeded) {
 			report.faults[address] = clip(singleErr.Error(), 256)
 		}
