@@ -98,7 +98,7 @@ const minInterval = 100 * time.Millisecond
 // work understands the flags, all of them before anything is read.
 func (o *detectOptions) work(streams Streams, intervalGiven bool) (*detection, error) {
 	d := &detection{
-		streams: streams, look: o.look, now: time.Now, view: o.view, watch: o.watch, timings: o.timings,
+		streams: streams, look: func(ctx context.Context) (scan, error) { return o.look(ctx, streams.log()) }, now: time.Now, view: o.view, watch: o.watch, timings: o.timings,
 		pause: func(ctx context.Context) bool { return pause(ctx, o.interval) },
 	}
 	switch {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,7 +46,7 @@ func (o *hostOptions) check() error {
 }
 
 // look detects once and returns what the node agent would publish, without what only a cluster knows.
-func (o *hostOptions) look(ctx context.Context) (scan, error) {
+func (o *hostOptions) look(ctx context.Context, log *slog.Logger) (scan, error) {
 	backends, err := o.chosen()
 	if err != nil {
 		return scan{}, err
@@ -58,7 +59,8 @@ func (o *hostOptions) look(ctx context.Context) (scan, error) {
 	if o.record != "" {
 		host, recording = detect.Record(host)
 	}
-	found := scanOf(ctx, host, name, detect.Options{Backends: backends})
+	found := scanOf(ctx, detect.Told(host, log), name, detect.Options{Backends: backends})
+	tellBackends(log, found)
 	if o.name != "" {
 		found.inventory.Name = o.name
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,4 +55,15 @@ func inSteps(status *v1alpha1.AcceleratorInventoryStatus) *v1alpha1.AcceleratorI
 		}
 	}
 	return published
+}
+
+// tellBackends logs what each backend came to.
+func tellBackends(log *slog.Logger, found scan) {
+	elapsed := map[string]time.Duration{}
+	for _, t := range found.times {
+		elapsed[t.Backend] = t.Elapsed
+	}
+	for _, b := range found.inventory.Status.Backends {
+		log.Info("backend", "name", b.Name, "state", b.State, "devices", b.Devices, "errorKind", b.ErrorKind, "message", b.Message, "elapsed", elapsed[b.Name])
+	}
 }
