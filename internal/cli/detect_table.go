@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // printInventory prints a host, its devices and what connects them; without headers the rows of the devices alone.
@@ -83,24 +83,21 @@ func narrow(header []string, rows [][]string) {
 
 // printComplaints says why devices are not healthy, once for all that have the same reason.
 func printComplaints(w io.Writer, devices []v1alpha1.Device) error {
-	concerned := map[string][]v1alpha1.DeviceID{}
-	for i := range devices {
-		h := &devices[i].Health
-		if h.State == v1alpha1.Healthy || h.Reason == "" && h.Message == "" {
-			continue
-		}
-		why := strings.TrimSpace(string(h.State) + " " + h.Reason)
-		if h.Message != "" {
-			why += ": " + h.Message
-		}
-		concerned[why] = append(concerned[why], devices[i].ID)
-	}
-	for _, why := range slices.Sorted(maps.Keys(concerned)) {
-		if _, err := fmt.Fprintf(w, "\n%s\n  %s\n", printable(why), ids(concerned[why])); err != nil {
+	for _, warning := range inventory.Warnings(&v1alpha1.AcceleratorInventoryStatus{Devices: devices}) {
+		if _, err := fmt.Fprintf(w, "\n%s\n  %s\n", printable(warningText(warning)), ids(warning.Devices)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// warningText says what is the matter: state and reason, and the message where there is one.
+func warningText(warning inventory.Warning) string {
+	why := strings.TrimSpace(warning.State + " " + warning.Reason)
+	if warning.Message != "" {
+		why += ": " + warning.Message
+	}
+	return why
 }
 
 // nothingFound tells a host without accelerators from one whose devices are not selected.
