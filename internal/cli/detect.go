@@ -85,6 +85,7 @@ type detection struct {
 	// pause waits until the next look; false where there is none, because the user wants to end.
 	pause   func(context.Context) bool
 	now     func() time.Time
+	environ []string
 	selects selection
 	view    viewOptions
 	alerts  []alert
@@ -99,7 +100,8 @@ const minInterval = 100 * time.Millisecond
 func (o *detectOptions) work(streams Streams, intervalGiven bool) (*detection, error) {
 	d := &detection{
 		streams: streams, look: func(ctx context.Context) (scan, error) { return o.look(ctx, streams.log()) }, now: time.Now, view: o.view, watch: o.watch, timings: o.timings,
-		pause: func(ctx context.Context) bool { return pause(ctx, o.interval) },
+		environ: o.environment(),
+		pause:   func(ctx context.Context) bool { return pause(ctx, o.interval) },
 	}
 	switch {
 	case intervalGiven && !o.watch:
@@ -138,6 +140,7 @@ func (d *detection) run(ctx context.Context) error {
 		return err
 	}
 	d.warn(found.inventory.Status.Backends)
+	printAllotments(d.streams.Err, found.inventory.Status.Devices, d.environ)
 	shown, unmet := d.selects.apply(found.inventory)
 	if err := d.view.writeTo(d.streams.Out, shown, found.readings); err != nil {
 		return err
