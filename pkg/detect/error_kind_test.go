@@ -67,9 +67,12 @@ func TestErrorKindIsInTheStatus(t *testing.T) {
 	degraded.degrade(nil, fmt.Errorf("first: %w", fs.ErrPermission), ErrTooLarge)
 	panicked := outcome{backend: "panicked", err: errPanicked}
 	report := join([]outcome{
-		{backend: "degraded", found: degraded}, {backend: "worded", found: Found{Degraded: "half of it"}}, {backend: "well"},
+		{backend: "degraded", found: degraded},
+		{backend: "worded", found: Found{Degraded: "half of it"}},
+		{backend: "well"},
 		{backend: "invented", found: Found{Degraded: "half of it", ErrorKind: "Invented"}},
-		{backend: "left out", found: Found{Devices: []v1alpha1.Device{{ID: "no vendor"}}}}, panicked,
+		{backend: "left out", found: Found{Devices: []v1alpha1.Device{{ID: "no vendor"}}}},
+		panicked,
 	})
 	want := map[string]v1alpha1.ErrorKind{
 		"degraded": v1alpha1.ErrorPermissionDenied, "worded": v1alpha1.ErrorOther, "well": "", "invented": v1alpha1.ErrorOther,

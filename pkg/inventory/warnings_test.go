@@ -11,7 +11,8 @@ import (
 func TestWarnings(t *testing.T) {
 	status := mixed().Status
 	status.Backends = []v1alpha1.BackendStatus{
-		{Name: "amd", State: v1alpha1.BackendAbsent}, {Name: "cpu", State: v1alpha1.BackendFound},
+		{Name: "amd", State: v1alpha1.BackendAbsent},
+		{Name: "cpu", State: v1alpha1.BackendFound},
 		{Name: "gaudi", State: v1alpha1.BackendDegraded, ErrorKind: v1alpha1.ErrorToolNotFound, Message: "hl-smi"},
 		{Name: "nvidia", State: v1alpha1.BackendFailed, ErrorKind: v1alpha1.ErrorTimeout, Message: "hangs"},
 	}
