@@ -69,8 +69,9 @@ func TestPodsGetTheDevicesOfTheirClaims(t *testing.T) {
 	checkSight(t, inventory, []v1alpha1.DeviceID{id}, s.see(t, again))
 
 	s.cordon(t, node, id)
-	s.awaitSlices(t, node, slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == devicename.Of(id) }))
+	s.awaitTaints(t, node, id, "rankwright.dev/cordoned=:NoSchedule")
 	s.cordon(t, node)
+	s.awaitTaints(t, node, id)
 	s.awaitSlices(t, node, all)
 
 	s.uninstall(t)
@@ -145,17 +146,7 @@ func (s *site) claiming(t *testing.T, name string, count int64, devices ...v1alp
 			},
 		}}}},
 	}
-	if _, err := s.clients.ResourceV1().ResourceClaims(claim.Namespace).Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = s.clients.ResourceV1().ResourceClaims(claim.Namespace).Delete(context.Background(), name, metav1.DeleteOptions{})
-	})
-	pod := s.create(t, probePod(name, "hold", func(pod *corev1.Pod) {
-		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "devices", ResourceClaimName: &name}}
-		pod.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "devices"}}
-	}))
-	pod = s.mustBe(t, pod, running)
+	pod := s.claimed(t, claim)
 	want := slices.Sorted(slices.Values(devices))
 	s.awaitInventory(t, pod.Spec.NodeName, func(i *v1alpha1.AcceleratorInventory) bool { return slices.Equal(heldBy(i, pod), want) })
 	return pod
