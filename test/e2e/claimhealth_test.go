@@ -37,6 +37,7 @@ func TestFailureOfAClaimedDeviceIsTold(t *testing.T) {
 
 	island := s.claimingIsland(t, 4)
 	s.remove(t, island.Namespace, island.Name)
+	s.awaitPrepared(t, node) // before that, a claim of one of its devices is refused
 	pod := s.claiming(t, "failing", 1, device.ID)
 	held := survivor{pod, pod.Status.ContainerStatuses[0].ContainerID, []v1alpha1.DeviceID{device.ID}}
 	s.awaitHealth(t, pod, device.ID, corev1.ResourceHealthStatusHealthy, "")
@@ -69,7 +70,7 @@ func TestFailureOfAClaimedDeviceIsTold(t *testing.T) {
 	s.awaitPrepared(t, node)
 }
 
-// fallOff has the configuration space of a device read as ones, as that of one that fell off the bus does, until the test ends.
+// fallOff has a device read as one that fell off the bus does, all bits ones, until the test ends.
 func fallOff(t *testing.T, node *cluster.Node, d *v1alpha1.Device) {
 	t.Helper()
 	link := filepath.Join(node.Host(), "sys/bus/pci/devices", d.PCI.Address)
@@ -77,15 +78,17 @@ func fallOff(t *testing.T, node *cluster.Node, d *v1alpha1.Device) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(filepath.Dir(link), target, "config")
-	before, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
+	for name, ones := range map[string][]byte{"config": bytes.Repeat([]byte{0xff}, 64), "current_link_width": []byte("63\n")} {
+		file := filepath.Join(filepath.Dir(link), target, name)
+		before, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, ones, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.WriteFile(file, before, 0o600) })
 	}
-	if err := os.WriteFile(file, bytes.Repeat([]byte{0xff}, len(before)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.WriteFile(file, before, 0o600) })
 }
 
 // awaitHealth waits until a pod's status says of its device that it is so, with a message that has a word.
