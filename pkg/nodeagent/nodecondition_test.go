@@ -43,20 +43,40 @@ func TestAcceleratorsReady(t *testing.T) {
 		conditions []metav1.Condition
 		want       metav1.Condition
 	}{
-		{"all is well", []v1alpha1.Device{well, unwatched, processor}, nil, []metav1.Condition{looked, asked},
-			condition("", "True", "AllDevicesReady", "every accelerator is detected, usable and served")},
+		{
+			"all is well",
+			[]v1alpha1.Device{well, unwatched, processor},
+			nil,
+			[]metav1.Condition{looked, asked},
+			condition("", "True", "AllDevicesReady", "every accelerator is detected, usable and served"),
+		},
 		{"no accelerator", []v1alpha1.Device{processor}, nil, []metav1.Condition{looked, asked}, condition("", "False", "NoAccelerators", "the node has no accelerator any more")},
 		{"none is seen", nil, nil, []metav1.Condition{blind, asked}, condition("", "Unknown", "BackendFailed", "could not look: nvidia")},
 		{"one is ill", []v1alpha1.Device{well, ill}, nil, []metav1.Condition{looked, asked}, condition("", "False", "DevicesUnhealthy", "not usable: b (ECC)")},
-		{"the ill one is cordoned", []v1alpha1.Device{well, ill}, []v1alpha1.DeviceID{"b"}, []metav1.Condition{looked, asked},
-			condition("", "True", "AllDevicesReady", "every accelerator is detected, usable and served")},
+		{
+			"the ill one is cordoned",
+			[]v1alpha1.Device{well, ill},
+			[]v1alpha1.DeviceID{"b"},
+			[]metav1.Condition{looked, asked},
+			condition("", "True", "AllDevicesReady", "every accelerator is detected, usable and served"),
+		},
 		{"one is not seen", []v1alpha1.Device{well, unseen}, nil, []metav1.Condition{looked, asked}, condition("", "Unknown", "DevicesUnknown", "not known to be usable: c (NoAnswer)")},
 		{"one is served by nobody", []v1alpha1.Device{well, unserved}, nil, []metav1.Condition{looked, asked}, condition("", "False", "DevicesNotServed", everybody)},
-		{"nobody can be asked who serves it", []v1alpha1.Device{unserved}, nil, []metav1.Condition{looked},
-			condition("", "True", "AllDevicesReady", "every accelerator is detected, usable and served")},
+		{
+			"nobody can be asked who serves it",
+			[]v1alpha1.Device{unserved},
+			nil,
+			[]metav1.Condition{looked},
+			condition("", "True", "AllDevicesReady", "every accelerator is detected, usable and served"),
+		},
 		{"the kubelet is on its way", []v1alpha1.Device{well}, nil, []metav1.Condition{looked, late, asked}, condition("", "Unknown", "Registering", "registering")},
-		{"the worst counts and all is told", []v1alpha1.Device{ill, unseen, unserved}, nil, []metav1.Condition{blind, lost, asked},
-			condition("", "False", "PoolsNotServed", "could not look: nvidia; the kubelet is away; not usable: b (ECC); "+everybody+"; not known to be usable: c (NoAnswer)")},
+		{
+			"the worst counts and all is told",
+			[]v1alpha1.Device{ill, unseen, unserved},
+			nil,
+			[]metav1.Condition{blind, lost, asked},
+			condition("", "False", "PoolsNotServed", "could not look: nvidia; the kubelet is away; not usable: b (ECC); "+everybody+"; not known to be usable: c (NoAnswer)"),
+		},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

@@ -125,21 +125,16 @@ func (s *site) awaitTaints(t *testing.T, node string, id v1alpha1.DeviceID, want
 	t.Helper()
 	var got []string
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		list, err := s.clients.ResourceV1().ResourceSlices().List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node + ",spec.driver=" + v1alpha1.ClaimDriver})
-		if err != nil {
-			return false, err
-		}
+		devices, _, err := s.sliced(ctx, node)
 		got = nil
-		for i := range list.Items {
-			for _, d := range list.Items[i].Spec.Devices {
-				for _, taint := range d.Taints {
-					if d.Name == devicename.Of(id) {
-						got = append(got, taint.Key+"="+taint.Value+":"+string(taint.Effect))
-					}
+		for i := range devices {
+			for _, taint := range devices[i].Taints {
+				if devices[i].Name == devicename.Of(id) {
+					got = append(got, taint.Key+"="+taint.Value+":"+string(taint.Effect))
 				}
 			}
 		}
-		return slices.Equal(got, want), nil
+		return slices.Equal(got, want), err
 	})
 	if err != nil {
 		t.Fatalf("%v: taints of %s (-want +got):\n%s", err, id, cmp.Diff(want, got))

@@ -22,15 +22,18 @@ func TestIslands(t *testing.T) {
 	}{
 		{"none", nil, map[v1alpha1.DeviceID]string{}},
 		{
-			"two hives of a node", []v1alpha1.LinkDomain{domain("xgmi-1", "XGMI", nil, "a", "b"), domain("xgmi-2", "XGMI", nil, "c")},
+			"two hives of a node",
+			[]v1alpha1.LinkDomain{domain("xgmi-1", "XGMI", nil, "a", "b"), domain("xgmi-2", "XGMI", nil, "c")},
 			map[v1alpha1.DeviceID]string{"a": "XGMI/node-1/xgmi-1", "b": "XGMI/node-1/xgmi-1", "c": "XGMI/node-1/xgmi-2"},
 		},
 		{
-			"a clique of several nodes", []v1alpha1.LinkDomain{domain("nvlink-1", "NVLink", clique, "a")},
+			"a clique of several nodes",
+			[]v1alpha1.LinkDomain{domain("nvlink-1", "NVLink", clique, "a")},
 			map[v1alpha1.DeviceID]string{"a": "NVLink/" + cluster + "/32766"},
 		},
 		{
-			"a slice without cliques", []v1alpha1.LinkDomain{domain("ici", "ICI", &v1alpha1.Fabric{ClusterUUID: "my-slice"}, "a")},
+			"a slice without cliques",
+			[]v1alpha1.LinkDomain{domain("ici", "ICI", &v1alpha1.Fabric{ClusterUUID: "my-slice"}, "a")},
 			map[v1alpha1.DeviceID]string{"a": "ICI/my-slice"},
 		},
 		{
