@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,6 +22,7 @@ import (
 type sliceServer struct {
 	t            *testing.T
 	drops        func(dryRun bool) bool
+	refuses      error // to be asked without a write
 	there        *unstructured.UnstructuredList
 	asks, writes int
 	// seen are the devices of every write.
@@ -60,7 +62,7 @@ func (s *sliceServer) patch(action clienttesting.Action) (bool, runtime.Object, 
 	answer := &unstructured.Unstructured{Object: content}
 	if dryRun {
 		s.asks++
-		return true, answer, nil
+		return true, answer, s.refuses
 	}
 	s.there.Items, s.writes, s.seen = []unstructured.Unstructured{*answer}, s.writes+1, append(s.seen, slice.Spec.Devices)
 	return true, answer, nil
@@ -96,16 +98,18 @@ func TestTaintsAreWrittenWhereTheyLast(t *testing.T) {
 	tests := []struct {
 		name         string
 		drops        func(dryRun bool) bool
+		refuses      error
 		want         []string
 		asks, writes int
 	}{
-		{"they last", always(false), tainted, 1, 1},
-		{"they are dropped", always(true), plain, 1, 1},
-		{"another API server takes the write and drops them", func(dryRun bool) bool { return !dryRun }, plain, 1, 2},
+		{"they last", always(false), nil, tainted, 1, 1},
+		{"they are dropped", always(true), nil, plain, 1, 1},
+		{"nothing can be asked without a write", always(false), apierrors.NewBadRequest("a webhook does not support dry run"), plain, 1, 1},
+		{"another API server takes the write and drops them", func(dryRun bool) bool { return !dryRun }, nil, plain, 1, 2},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			s := &sliceServer{t: t, drops: tc.drops}
+			s := &sliceServer{t: t, drops: tc.drops, refuses: tc.refuses}
 			now := clocktesting.NewFakePassiveClock(time.Unix(0, 0).Add(time.Hour))
 			p := &publisher{client: s.client(), node: testNode, clock: now}
 			for range 3 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -31,10 +32,11 @@ func (p *publisher) taintsLast(ctx context.Context, wanted, there []resourceSlic
 			continue
 		}
 		written, err := p.apply(ctx, &slice, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
-		if err != nil {
+		if err != nil && !apierrors.IsBadRequest(err) {
 			return false, err
 		}
-		p.taints.saw(sameTaints(&slice, written), p.clock.Now())
+		// A webhook that cannot be asked without a write refuses with BadRequest: nothing is seen to last.
+		p.taints.saw(err == nil && sameTaints(&slice, written), p.clock.Now())
 		return p.taints.last, nil
 	}
 	// All is there already, with its taints.
