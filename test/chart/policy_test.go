@@ -77,10 +77,11 @@ func merges(kind schema.GroupVersionResource, name, patch string, subresources .
 	}
 }
 
-// patches makes a strategic merge patch, which knows the items of lists by their keys.
-func patches(kind schema.GroupVersionResource, name, patch string, subresources ...string) act {
+// says makes a strategic merge patch of a condition of node own, as kubelets and agents do.
+func says(condition string) act {
 	return func(ctx context.Context, client dynamic.Interface) error {
-		_, err := client.Resource(kind).Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "rankwright-node-agent"}, subresources...)
+		patch := fmt.Appendf(nil, `{"status":{"conditions":[%s]}}`, condition)
+		_, err := client.Resource(nodesKind).Patch(ctx, "own", types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: "rankwright-node-agent"}, "status")
 		return err
 	}
 }
@@ -172,7 +173,7 @@ var refusedActs = []struct {
 	{"takes another's label by the status of its node", merges(nodesKind, "own", `{"metadata":{"labels":{"kubernetes.io/hostname":null}}}`, "status"), onlyLabels},
 	{"says that its node is not ready", applies(nodesKind, saysOfNode("own", "Ready", "False"), "status"), onlyCondition},
 	{"says something else of its node", applies(nodesKind, saysOfNode("own", "NetworkUnavailable", "True"), "status"), onlyCondition},
-	{"takes a condition of its node away", patches(nodesKind, "own", `{"status":{"conditions":[{"type":"MemoryPressure","$patch":"delete"}]}}`, "status"), onlyCondition},
+	{"takes a condition of its node away", says(`{"type":"MemoryPressure","$patch":"delete"}`), onlyCondition},
 	{"gives up a part of a status that it applied", func(ctx context.Context, client dynamic.Interface) error {
 		applied := applies(nodesKind, saysOfNode("own", "AcceleratorsReady", "True"), "status")(ctx, client)
 		return errors.Join(applied, applies(nodesKind, nodeWith("own", "labels: {}"), "status")(ctx, client))
@@ -231,9 +232,9 @@ func actsOf(own *corev1.Node) []namedAct {
 		{"labels its node", applies(nodesKind, nodeWith("own", "labels: {rankwright.dev/accelerator: 'true', rankwright.dev/amd.count: '8'}"))},
 		{"takes labels away", applies(nodesKind, nodeWith("own", "labels: {}"))},
 		{"annotates its node", applies(nodesKind, nodeWith("own", "annotations: {rankwright.dev/note: x}"))},
-		{"says that its accelerators are ready", patches(nodesKind, "own", `{"status":{"conditions":[{"type":"AcceleratorsReady","status":"True"}]}}`, "status")},
-		{"says that they are not", patches(nodesKind, "own", `{"status":{"conditions":[{"type":"AcceleratorsReady","status":"False"}]}}`, "status")},
-		{"says nothing of them", patches(nodesKind, "own", `{"status":{"conditions":[{"type":"AcceleratorsReady","$patch":"delete"}]}}`, "status")},
+		{"says that its accelerators are ready", says(`{"type":"AcceleratorsReady","status":"True"}`)},
+		{"says that they are not", says(`{"type":"AcceleratorsReady","status":"False"}`)},
+		{"says nothing of them", says(`{"type":"AcceleratorsReady","$patch":"delete"}`)},
 		{"writes its inventory", applies(inventoriesKind, inventoryWith("own", ", ownerReferences: [{apiVersion: v1, kind: Node, name: own, uid: "+string(own.UID)+"}]}"))},
 		{"writes its status", applies(inventoriesKind, inventoryWith("own", "}, status: {summary: {devices: 0, healthy: 0}}"), "status")},
 		{"beats", applies(leasesKind, lease(otherNamespace, "own"))},

@@ -73,7 +73,7 @@ func TestFailureOfAClaimedDeviceIsTold(t *testing.T) {
 // fallOff has a device read as one that fell off the bus does, all bits ones, until the test ends.
 func fallOff(t *testing.T, node *cluster.Node, d *v1alpha1.Device) {
 	t.Helper()
-	link := filepath.Join(node.Host(), "sys/bus/pci/devices", d.PCI.Address)
+	link := filepath.Join(node.Host(), "sys", "bus", "pci", "devices", d.PCI.Address)
 	target, err := os.Readlink(link)
 	if err != nil {
 		t.Fatal(err)
