@@ -39,7 +39,8 @@ func TestNoDeviceIsPreparedTwice(t *testing.T) {
 	}
 }
 
-// A claim whose kubelet never said that it is done with it has no device any more once it is gone, and no sooner.
+// A claim of the agent before, whose kubelet never said that it is done with it, has no device any more once it is gone, and no
+// sooner.
 func TestClaimThatIsGoneMakesWay(t *testing.T) {
 	elsewhere := claimOf(resultFor("a", 2))
 	renewed := claimOf(resultFor("a", 1))
@@ -47,27 +48,34 @@ func TestClaimThatIsGoneMakesWay(t *testing.T) {
 	unallocated := claimOf()
 	unallocated.Status.Allocation = nil
 	running := heldBy("worker", v1alpha1.ClaimDriver, statusOf(gpu(1), gpu(2)))
+	well := statusOf(gpu(1), gpu(2))
 	tests := []struct {
 		name   string
 		status *v1alpha1.AcceleratorInventoryStatus
 		there  []*resourceClaim
+		same   bool // the agent did not end meanwhile
 		way    bool
 	}{
-		{"it is there", statusOf(gpu(1), gpu(2)), []*resourceClaim{claimOf(resultFor("a", 1))}, false},
-		{"it is gone", statusOf(gpu(1), gpu(2)), nil, true},
-		{"it is gone and its pod runs", running, nil, false},
-		{"another of its name", statusOf(gpu(1), gpu(2)), []*resourceClaim{renewed}, true},
-		{"it has another device", statusOf(gpu(1), gpu(2)), []*resourceClaim{elsewhere}, true},
-		{"it is not allocated", statusOf(gpu(1), gpu(2)), []*resourceClaim{unallocated}, true},
+		{"it is gone, and the kubelet will say that it is done with it", well, nil, true, false},
+		{"it is there", well, []*resourceClaim{claimOf(resultFor("a", 1))}, false, false},
+		{"it is gone", well, nil, false, true},
+		{"it is gone and its pod runs", running, nil, false, false},
+		{"another of its name", well, []*resourceClaim{renewed}, false, true},
+		{"it has another device", well, []*resourceClaim{elsewhere}, false, true},
+		{"it is not allocated", well, []*resourceClaim{unallocated}, false, true},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			h, _ := newHandler(t, wantedOf(statusOf(gpu(1), gpu(2))))
+			h, folder := newHandler(t, wantedOf(well))
+			h.checkpoint = openedIn(t, folder)
 			if _, err := h.prepare(t.Context(), claimOf(resultFor("a", 1))); err != nil {
 				t.Fatal(err)
 			}
 			next, _ := newHandler(t, wantedOf(tc.status))
 			next.checkpoint, next.publisher.client = h.checkpoint, claimsAt(t, tc.there...)
+			if !tc.same {
+				next.checkpoint = openedIn(t, folder)
+			}
 			after := called("after", claimOf(resultFor("a", 1)))
 			after.Status.ReservedFor = []consumer{{Resource: "pods", Name: "after"}}
 			_, err := next.prepare(t.Context(), after)

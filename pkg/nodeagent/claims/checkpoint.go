@@ -24,6 +24,8 @@ type checkpoint struct {
 	disk disk
 	log  *slog.Logger
 	book book
+	// inherited are the claims, by their UIDs, that the kubelet has not asked this agent about: they are the agent's before.
+	inherited map[string]bool
 }
 
 // written is the form of the file.
@@ -35,7 +37,7 @@ type written struct {
 // openCheckpoint reads the book of the agent before. A file that is none is set aside: what pods hold is then known from the
 // kubelet alone, as it is where there never was a book.
 func openCheckpoint(folder string, d disk, log *slog.Logger) (*checkpoint, error) {
-	c := &checkpoint{path: filepath.Join(folder, checkpointName), disk: d, log: log, book: book{}}
+	c := &checkpoint{path: filepath.Join(folder, checkpointName), disk: d, log: log, book: book{}, inherited: map[string]bool{}}
 	content, err := os.ReadFile(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
@@ -53,8 +55,8 @@ func openCheckpoint(folder string, d disk, log *slog.Logger) (*checkpoint, error
 		log.Warn("the record of prepared claims cannot be read and is set aside", "file", c.path, "aside", aside, "error", err)
 		return c, d.rename(c.path, aside)
 	}
-	if read.Claims != nil {
-		c.book = read.Claims
+	for uid, r := range read.Claims {
+		c.book[uid], c.inherited[uid] = r, true
 	}
 	return c, nil
 }

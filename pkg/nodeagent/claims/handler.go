@@ -76,6 +76,7 @@ func (h *handler) prepare(ctx context.Context, claim *resourceClaim) ([]*dra.Dev
 	if err := h.checkpoint.keep(h.checkpoint.book.with(uid, noted)); err != nil {
 		return nil, fmt.Errorf("claim %s/%s: %w", claim.Namespace, claim.Name, err)
 	}
+	delete(h.checkpoint.inherited, uid)
 	more, err := h.options.CDIFolder.KeepClaim(uid, environment)
 	if err != nil {
 		return nil, fmt.Errorf("claim %s/%s: variables of its containers: %w", claim.Namespace, claim.Name, err)
@@ -83,16 +84,17 @@ func (h *handler) prepare(ctx context.Context, claim *resourceClaim) ([]*dra.Dev
 	return a.prepared(names, more), nil
 }
 
-// makeWay says which device of a claim another one has. One that is gone, or no longer allocated, has none: its kubelet never
-// said that it is done with it.
+// makeWay says which device of a claim another one has. One of the agent before that is gone, or no longer allocated, has none:
+// its kubelet will not say that it is done with it. Of one that this agent prepared, the kubelet will: its containers may run for
+// a moment longer than the API server knows of it.
 func (h *handler) makeWay(ctx context.Context, claim *resourceClaim, wanted record, status *v1alpha1.AcceleratorInventoryStatus) error {
 	for {
 		c := h.checkpoint.book.conflict(string(claim.UID), wanted)
 		if c == nil {
 			return nil
 		}
-		if anotherHolds(claim, status, c.device) || h.allocated(ctx, c) {
-			return fmt.Errorf("claim %s/%s: device %s is prepared for claim %s/%s: delete one of the two",
+		if !h.checkpoint.inherited[c.uid] || anotherHolds(claim, status, c.device) || h.allocated(ctx, c) {
+			return fmt.Errorf("claim %s/%s: device %s is prepared for claim %s/%s: delete one of the two; if that one is gone for long, restart the node agent",
 				claim.Namespace, claim.Name, c.device, c.other.Namespace, c.other.Name)
 		}
 		if err := h.forget(c.uid); err != nil {
