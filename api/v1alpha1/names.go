@@ -53,6 +53,8 @@ const (
 	ConditionServed = "Served"
 	// ConditionAllocationsCurrent says that the kubelet still says which pod holds which device (inventory).
 	ConditionAllocationsCurrent = "AllocationsCurrent"
+	// NodeConditionAcceleratorsReady says that new pods can have each accelerator of the node (Node).
+	NodeConditionAcceleratorsReady = "AcceleratorsReady"
 	// ConditionLaunchable says that the files that launchers need are written (mesh).
 	ConditionLaunchable = "Launchable"
 	// ConditionClaimed says that each pod of the mesh has a ResourceClaim for its devices (mesh).

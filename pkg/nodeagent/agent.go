@@ -262,6 +262,9 @@ func (a *Agent) publish(ctx context.Context) error {
 	if outcome.written {
 		level = slog.LevelInfo
 	}
+	if outcome.unsaid != nil {
+		a.log.Warn("the Node does not say whether its accelerators are ready", "error", outcome.unsaid)
+	}
 	for key, manager := range outcome.contested {
 		a.log.Warn("held by another field manager and left to it", "key", key, "manager", manager)
 	}

@@ -29,7 +29,9 @@ type kubeletView struct {
 	slices func(context.Context) (podresources.Published, error)
 	// serves says which resources this agent serves; nil is none of another's domain.
 	serves func(resource string) bool
-	log    *slog.Logger
+	// admin tells pods that look at devices from those that have them.
+	admin adminAccess
+	log   *slog.Logger
 
 	published  podresources.Published
 	lookedAt   time.Time
@@ -65,6 +67,11 @@ func (v *kubeletView) look(ctx context.Context, s sighting) seen {
 	state := v.state()
 	v.readSlices(ctx, s, state)
 	hardware := podresources.NewHardware(s.devices, v.published)
+	if state.Answer != nil {
+		taking := *state.Answer
+		taking.Grants = v.admin.taking(ctx, taking.Grants, hardware)
+		state.Answer = &taking
+	}
 	held, known := heldNow(state, hardware, s.published.Allocations)
 	if !v.recalled {
 		v.succession.Recall(s.published.Devices, s.now)

@@ -20,7 +20,8 @@ var (
 	nodes  = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
 	events = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
 	leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	// ResourceSlices are optional: a cluster may be without DRA, and the agent without the right.
+	// ResourceSlices and ResourceClaims are optional: a cluster may be without DRA, and the agent without the rights.
+	resourceClaims = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceclaims"}
 	resourceSlices = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceslices"}
 	inventories    = v1alpha1.GroupVersion.WithResource("acceleratorinventories")
 )

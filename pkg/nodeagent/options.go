@@ -106,6 +106,7 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 	}
 	a.publisher.kubelet = kubeletView{
 		state: a.kubelet.State, slices: sliceReader(c, options.NodeName), serves: options.Serves, log: options.Log,
+		admin: adminAccess{read: claimReader(c), log: options.Log},
 	}
 	return a, nil
 }

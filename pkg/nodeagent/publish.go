@@ -75,6 +75,8 @@ type published struct {
 	// allocations is what the kubelet says of who holds which device, and owners who serves which.
 	allocations podresources.Allocations
 	owners      podresources.Owners
+	// unsaid is why the Node's condition is not as it should be.
+	unsaid error
 	// next is when to publish again though nothing happens; zero is never.
 	next time.Time
 }
@@ -83,10 +85,11 @@ type published struct {
 // first, since the inventory's status tells how that went: when they fail, the inventory is written nevertheless and
 // the error returned.
 func (p *publisher) publish(ctx context.Context, detected detection) (published, error) {
-	node, allocatable, err := p.readNode(ctx)
+	seen, err := p.readNode(ctx)
 	if err != nil {
 		return published{}, err
 	}
+	node := seen.PartialObjectMetadata
 	inventory, err := p.ensureInventory(ctx, node)
 	if err != nil {
 		return published{node: node}, err
@@ -98,7 +101,7 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	now := metav1.NewTime(p.clock.Now()).Rfc3339Copy()
 	again := detected.scan == p.merged
 	view := p.kubelet.look(ctx, sighting{
-		devices: allDevices(detected.status.Devices, previous.Devices), published: &previous, allocatable: allocatable,
+		devices: allDevices(detected.status.Devices, previous.Devices), published: &previous, allocatable: seen.allocatable,
 		detected: !again, now: p.clock.Now(),
 	})
 	p.held = view.rows
@@ -135,6 +138,10 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	}
 	if statusErr == nil {
 		outcome.changes = healthChanges(&previous, &merged)
+		outcome.unsaid = writeNodeCondition(ctx, p.client, seen, acceleratorsReady(inventory.Spec, merged.Devices, merged.Conditions), now)
+	}
+	if outcome.unsaid != nil {
+		outcome.next = earliest(outcome.next, now.Add(sayAgain))
 	}
 	return outcome, errors.Join(labelErr, statusErr)
 }
@@ -202,18 +209,31 @@ func (p *publisher) wrote(previous, merged *v1alpha1.AcceleratorInventoryStatus,
 	}
 }
 
-// readNode returns the Node and the extended resources that its kubelet gives out.
-func (p *publisher) readNode(ctx context.Context) (*metav1.PartialObjectMetadata, map[string]int64, error) {
+// nodeNow is a Node as it was just read.
+type nodeNow struct {
+	*metav1.PartialObjectMetadata
+
+	// allocatable are the extended resources that its kubelet gives out.
+	allocatable map[string]int64
+	conditions  []metav1.Condition
+}
+
+func (p *publisher) readNode(ctx context.Context) (*nodeNow, error) {
 	read, err := p.client.Resource(nodes).Get(ctx, p.node, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, nil, fmt.Errorf("node %s is not registered yet, so nothing can be published; "+
+		return nil, fmt.Errorf("node %s is not registered yet, so nothing can be published; "+
 			"if it never is, set --node-name to the Node's metadata.name: %w", p.node, err)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read Node %s: %w", p.node, err)
+		return nil, fmt.Errorf("read Node %s: %w", p.node, err)
 	}
-	node := &metav1.PartialObjectMetadata{}
-	return node, extendedResources(read), fromObject(read, node)
+	node := &nodeNow{PartialObjectMetadata: &metav1.PartialObjectMetadata{}, allocatable: extendedResources(read)}
+	var status struct {
+		Status struct{ Conditions []metav1.Condition }
+	}
+	err = errors.Join(fromObject(read, node.PartialObjectMetadata), fromObject(read, &status))
+	node.conditions = status.Status.Conditions
+	return node, err
 }
 
 // ensureInventory returns the node's inventory, created or given to the present Node where it is not yet its own.

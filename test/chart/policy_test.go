@@ -2,6 +2,7 @@ package chart
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -75,6 +77,15 @@ func merges(kind schema.GroupVersionResource, name, patch string, subresources .
 	}
 }
 
+// says makes a strategic merge patch of a condition of node own, as kubelets and agents do.
+func says(condition string) act {
+	return func(ctx context.Context, client dynamic.Interface) error {
+		patch := fmt.Appendf(nil, `{"status":{"conditions":[%s]}}`, condition)
+		_, err := client.Resource(nodesKind).Patch(ctx, "own", types.StrategicMergePatchType, patch, metav1.PatchOptions{FieldManager: "rankwright-node-agent"}, "status")
+		return err
+	}
+}
+
 func deletes(kind schema.GroupVersionResource, namespace, name string) act {
 	return func(ctx context.Context, client dynamic.Interface) error {
 		return client.Resource(kind).Namespace(namespace).Delete(ctx, name, metav1.DeleteOptions{})
@@ -89,6 +100,11 @@ func deletesAll(kind schema.GroupVersionResource, namespace string) act {
 
 func nodeWith(name, metadata string) string {
 	return fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: %s, %s}}", name, metadata)
+}
+
+// saysOfNode is a Node with a condition.
+func saysOfNode(name, condition, status string) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: %s}, status: {conditions: [{type: %s, status: '%s', reason: X, message: x}]}}", name, condition, status)
 }
 
 func inventoryWith(name, rest string) string {
@@ -118,6 +134,8 @@ const (
 	onlyLabels      = "may change labels under rankwright.dev/ alone"
 	onlyAnnotations = "may change annotations under rankwright.dev/ alone"
 	nothingElse     = "may change nothing of a Node but labels and annotations"
+	onlyCondition   = "may change no condition of a Node but AcceleratorsReady"
+	noOtherStatus   = "may change nothing of a Node's status but its condition AcceleratorsReady"
 	otherNode       = "the agent of node 'own' may not write"
 	noDelete        = "the node agent may not delete"
 	onlyStatus      = "spec of an AcceleratorInventory is the administrator's"
@@ -146,7 +164,23 @@ var refusedActs = []struct {
 	{"holds its node by a finalizer", merges(nodesKind, "own", `{"metadata":{"finalizers":["example.com/hold"]}}`), nothingElse},
 	{"gives its node an owner", merges(nodesKind, "own", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"y"}]}}`), nothingElse},
 	{"takes the fields of its node from their managers", merges(nodesKind, "own", `{"metadata":{"managedFields":[{}]}}`), "may not take the fields of a Node from their managers"},
-	{"invents capacity", merges(nodesKind, "own", `{"status":{"capacity":{"rankwright.dev/x":"9"}}}`, "status"), "may write no subresource of a Node"},
+	{"invents capacity", merges(nodesKind, "own", `{"status":{"capacity":{"rankwright.dev/x":"9"}}}`, "status"), noOtherStatus},
+	{"takes capacity away", merges(nodesKind, "own", `{"status":{"capacity":null}}`, "status"), noOtherStatus},
+	{"moves its node", merges(nodesKind, "own", `{"status":{"addresses":[{"type":"InternalIP","address":"10.9.9.9"}]}}`, "status"), noOtherStatus},
+	{"invents an image", merges(nodesKind, "own", `{"status":{"images":[{"names":["x"],"sizeBytes":1}]}}`, "status"), noOtherStatus},
+	{"labels its node by its status", merges(nodesKind, "own", `{"metadata":{"labels":{"rankwright.dev/x":"y"}}}`, "status"), noOtherStatus},
+	{"annotates its node by its status", merges(nodesKind, "own", `{"metadata":{"annotations":{"rankwright.dev/x":"y"}}}`, "status"), noOtherStatus},
+	{"takes another's label by the status of its node", merges(nodesKind, "own", `{"metadata":{"labels":{"kubernetes.io/hostname":null}}}`, "status"), onlyLabels},
+	{"says that its node is not ready", applies(nodesKind, saysOfNode("own", "Ready", "False"), "status"), onlyCondition},
+	{"says something else of its node", applies(nodesKind, saysOfNode("own", "NetworkUnavailable", "True"), "status"), onlyCondition},
+	{"takes a condition of its node away", says(`{"type":"MemoryPressure","$patch":"delete"}`), onlyCondition},
+	{"gives up a part of a status that it applied", func(ctx context.Context, client dynamic.Interface) error {
+		applied := applies(nodesKind, saysOfNode("own", "AcceleratorsReady", "True"), "status")(ctx, client)
+		return errors.Join(applied, applies(nodesKind, nodeWith("own", "labels: {}"), "status")(ctx, client))
+	}, noOtherStatus},
+	{"says it in other letters", applies(nodesKind, saysOfNode("own", "acceleratorsReady", "True"), "status"), onlyCondition},
+	{"takes the conditions of its node away", merges(nodesKind, "own", `{"status":{"conditions":null}}`, "status"), onlyCondition},
+	{"says that another node's accelerators are ready", applies(nodesKind, saysOfNode("other", "AcceleratorsReady", "True"), "status"), otherNode + " nodes 'other'"},
 	{"lies about another node's state", merges(nodesKind, "other", `{"status":{"conditions":[]}}`, "status"), otherNode + " nodes 'other'"},
 	{"makes a node", creates(nodesKind, nodeWith("fake", "labels: {}")), otherNode + " nodes 'fake'"},
 	{"deletes its node", deletes(nodesKind, "", "own"), noDelete + " nodes"},
@@ -198,6 +232,9 @@ func actsOf(own *corev1.Node) []namedAct {
 		{"labels its node", applies(nodesKind, nodeWith("own", "labels: {rankwright.dev/accelerator: 'true', rankwright.dev/amd.count: '8'}"))},
 		{"takes labels away", applies(nodesKind, nodeWith("own", "labels: {}"))},
 		{"annotates its node", applies(nodesKind, nodeWith("own", "annotations: {rankwright.dev/note: x}"))},
+		{"says that its accelerators are ready", says(`{"type":"AcceleratorsReady","status":"True"}`)},
+		{"says that they are not", says(`{"type":"AcceleratorsReady","status":"False"}`)},
+		{"says nothing of them", says(`{"type":"AcceleratorsReady","$patch":"delete"}`)},
 		{"writes its inventory", applies(inventoriesKind, inventoryWith("own", ", ownerReferences: [{apiVersion: v1, kind: Node, name: own, uid: "+string(own.UID)+"}]}"))},
 		{"writes its status", applies(inventoriesKind, inventoryWith("own", "}, status: {summary: {devices: 0, healthy: 0}}"), "status")},
 		{"beats", applies(leasesKind, lease(otherNamespace, "own"))},
@@ -315,6 +352,9 @@ func createNode(t *testing.T, name string) *corev1.Node {
 	node, err := admin.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Labels: map[string]string{"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"},
 		Annotations: map[string]string{"example.com/note": "x"},
+	}, Status: corev1.NodeStatus{
+		Capacity:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8")},
+		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}, {Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse}},
 	}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

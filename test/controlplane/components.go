@@ -2,9 +2,11 @@ package controlplane
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -68,6 +70,9 @@ func apiserverArgs(f files, etcdPort, port int, options Options) []string {
 			"--kubelet-preferred-address-types=InternalIP",
 			"--audit-policy-file="+f.path("audit.yaml"), "--audit-log-path="+f.path("audit.log"),
 			"--kubelet-client-certificate="+f.path("kubelet.crt"), "--kubelet-client-key="+f.path("kubelet.key"))
+	}
+	for _, gate := range slices.Sorted(maps.Keys(options.FeatureGates)) {
+		args = append(args, fmt.Sprintf("--feature-gates=%s=%t", gate, options.FeatureGates[gate]))
 	}
 	if !options.ControllerManager {
 		// Nobody makes the `default` service account that this plugin wants of every pod.

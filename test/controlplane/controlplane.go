@@ -47,6 +47,8 @@ type Options struct {
 	// LeaveNodes keeps the controller manager from calling nodes unreachable, which it does a minute after it first saw one of that
 	// name without a kubelet.
 	LeaveNodes bool
+	// FeatureGates are those of the API server that are not as its version has them.
+	FeatureGates map[string]bool
 	// Network opens the control plane to nodes; nil keeps it on the loopback.
 	Network *Network
 	// Log receives a line for each step; nil drops them.

@@ -69,8 +69,9 @@ func TestPodsGetTheDevicesOfTheirClaims(t *testing.T) {
 	checkSight(t, inventory, []v1alpha1.DeviceID{id}, s.see(t, again))
 
 	s.cordon(t, node, id)
-	s.awaitSlices(t, node, slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == devicename.Of(id) }))
+	s.awaitTaints(t, node, id, "rankwright.dev/cordoned=:NoSchedule")
 	s.cordon(t, node)
+	s.awaitTaints(t, node, id)
 	s.awaitSlices(t, node, all)
 
 	s.uninstall(t)
@@ -106,25 +107,31 @@ func (s *site) awaitSlices(t *testing.T, node string, want []string) (uids []typ
 	t.Helper()
 	var got []string
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		list, err := s.clients.ResourceV1().ResourceSlices().List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node + ",spec.driver=" + v1alpha1.ClaimDriver})
-		if err != nil {
-			return false, err
-		}
-		got, uids = nil, nil
-		for i := range list.Items {
-			uids = append(uids, list.Items[i].UID)
-			for k := range list.Items[i].Spec.Devices {
-				got = append(got, list.Items[i].Spec.Devices[k].Name)
-			}
+		devices, now, err := s.sliced(ctx, node)
+		got, uids = nil, now
+		for i := range devices {
+			got = append(got, devices[i].Name)
 		}
 		slices.Sort(got)
-		return slices.Equal(got, want) && (want != nil) == (len(list.Items) > 0), nil
+		return slices.Equal(got, want) && (want != nil) == (len(uids) > 0), err
 	})
 	if err != nil {
 		s.explain(t)
 		t.Fatalf("%v: ResourceSlices (-want +got):\n%s", err, cmp.Diff(want, got))
 	}
 	return uids
+}
+
+// sliced are the devices of a node in the driver's ResourceSlices, and the UIDs of these.
+func (s *site) sliced(ctx context.Context, node string) (devices []resourceapi.Device, uids []types.UID, err error) {
+	list, err := s.clients.ResourceV1().ResourceSlices().List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node + ",spec.driver=" + v1alpha1.ClaimDriver})
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range list.Items {
+		devices, uids = append(devices, list.Items[i].Spec.Devices...), append(uids, list.Items[i].UID)
+	}
+	return devices, uids, nil
 }
 
 // claiming runs a pod with a claim of exactly these devices, and returns when the inventory knows that it holds them.
@@ -145,17 +152,7 @@ func (s *site) claiming(t *testing.T, name string, count int64, devices ...v1alp
 			},
 		}}}},
 	}
-	if _, err := s.clients.ResourceV1().ResourceClaims(claim.Namespace).Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = s.clients.ResourceV1().ResourceClaims(claim.Namespace).Delete(context.Background(), name, metav1.DeleteOptions{})
-	})
-	pod := s.create(t, probePod(name, "hold", func(pod *corev1.Pod) {
-		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "devices", ResourceClaimName: &name}}
-		pod.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "devices"}}
-	}))
-	pod = s.mustBe(t, pod, running)
+	pod := s.claimed(t, claim)
 	want := slices.Sorted(slices.Values(devices))
 	s.awaitInventory(t, pod.Spec.NodeName, func(i *v1alpha1.AcceleratorInventory) bool { return slices.Equal(heldBy(i, pod), want) })
 	return pod

@@ -64,6 +64,8 @@ func thefts(own, other string) []report.Request {
 		merged("add a finalizer to the node", nodePath+own, `{"metadata":{"finalizers":["rankwright.dev/x"]}}`),
 		merged("own the node", nodePath+own, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"x","uid":"x"}]}}`),
 		merged("write the node's status", nodePath+own+"/status", `{"status":{"capacity":{"rankwright.dev/x":"1"}}}`),
+		merged("say that the node is ready", nodePath+own+"/status", `{"status":{"conditions":[{"type":"Ready","status":"True"}]}}`),
+		merged("say it of another node", nodePath+other+"/status", `{"status":{"conditions":[{"type":"AcceleratorsReady","status":"True"}]}}`),
 		deleted("delete the node", nodePath+own),
 		posted("create a node", nodePath, `{"apiVersion":"v1","kind":"Node","metadata":{"name":"forged"}}`),
 		applied("write another node's inventory", inventoryPath+other, inventory+other+`"}}`),

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -57,20 +58,13 @@ func TestMeshByClaims(t *testing.T) {
 	}
 }
 
-// awaitSliced waits until the DRA driver of a node offers so many devices.
+// awaitSliced waits until the DRA driver of a node offers so many devices to every claim.
 func (s *site) awaitSliced(t *testing.T, node string, devices int) {
 	t.Helper()
-	of := metav1.ListOptions{FieldSelector: resourcev1.ResourceSliceSelectorNodeName + "=" + node}
-	poll(t, fmt.Sprintf("%d devices of %s are in ResourceSlices", devices, node), func(ctx context.Context) (bool, error) {
-		list, err := s.clients.ResourceV1().ResourceSlices().List(ctx, of)
-		if err != nil {
-			return false, err
-		}
-		count := 0
-		for i := range list.Items {
-			count += len(list.Items[i].Spec.Devices)
-		}
-		return count == devices, nil
+	poll(t, fmt.Sprintf("%d devices of %s are in ResourceSlices without a taint", devices, node), func(ctx context.Context) (bool, error) {
+		all, _, err := s.sliced(ctx, node)
+		all = slices.DeleteFunc(all, func(d resourcev1.Device) bool { return len(d.Taints) > 0 })
+		return len(all) == devices, err
 	})
 }
 

@@ -75,6 +75,9 @@ func nodeBody(name, rest string) string {
 	return "{apiVersion: v1, kind: Node, metadata: {name: " + name + ", " + rest
 }
 
+// acceleratorsReady is the condition that an agent may write.
+const acceleratorsReady = "status: {conditions: [{type: AcceleratorsReady, status: 'True', reason: X, message: x}]}"
+
 func inventoryBody(name, rest string) string {
 	return "{apiVersion: rankwright.dev/v1alpha1, kind: AcceleratorInventory, metadata: {name: " + name + rest
 }
@@ -139,7 +142,17 @@ func TestAgentIsConfinedToItsNode(t *testing.T) {
 		{
 			"the status of its node",
 			write{resource: "nodes", name: "own-node", subresource: "status", body: nodeBody("own-node", "labels: {}}, status: {capacity: {rankwright.dev/x: '9'}}}")},
-			"forbidden",
+			"may change nothing of a Node's status but its condition AcceleratorsReady",
+		},
+		{
+			"another condition of its node",
+			write{resource: "nodes", name: "own-node", subresource: "status", body: nodeBody("own-node", "labels: {}}, status: {conditions: [{type: Ready, status: 'True'}]}}")},
+			"may change no condition of a Node but AcceleratorsReady",
+		},
+		{
+			"the condition of another node",
+			write{resource: "nodes", name: "other-node", subresource: "status", body: nodeBody("other-node", "labels: {}}, "+acceleratorsReady+"}")},
+			"the agent of node 'own-node' may not write nodes 'other-node'",
 		},
 		{
 			"another node's inventory",
@@ -183,6 +196,7 @@ func TestAgentIsConfinedToItsNode(t *testing.T) {
 	}{
 		{"its node's labels", ownLabel},
 		{"its node's labels taken away", write{resource: "nodes", name: "own-node", body: nodeBody("own-node", "labels: {}}}")}},
+		{"its node's condition", write{resource: "nodes", name: "own-node", subresource: "status", body: nodeBody("own-node", "labels: {}}, "+acceleratorsReady+"}")}},
 		{"its inventory", write{resource: "acceleratorinventories", name: "own-node", body: inventoryBody("own-node",
 			", ownerReferences: [{apiVersion: v1, kind: Node, name: own-node, uid: "+string(own.UID)+"}]}}")}},
 		{"its inventory's status", write{

@@ -37,16 +37,20 @@ type Device struct {
 	Taints     []Taint              `json:"taints,omitempty"`
 }
 
-// Taint keeps a device from claims that do not tolerate it. API servers before Kubernetes 1.36 drop it.
+// Taint keeps a device from claims that do not tolerate it. API servers before Kubernetes 1.36 drop it. One without a time
+// gets that of the write.
 type Taint struct {
-	Key    string `json:"key"`
-	Effect string `json:"effect"`
+	Key       string       `json:"key"`
+	Value     string       `json:"value,omitempty"`
+	Effect    string       `json:"effect"`
+	TimeAdded *metav1.Time `json:"timeAdded,omitempty"`
 }
 
-// Attribute is a text or a number.
+// Attribute is a text, a number, or a version as semver.org has it.
 type Attribute struct {
-	String *string `json:"string,omitempty"`
-	Int    *int64  `json:"int,omitempty"`
+	String  *string `json:"string,omitempty"`
+	Int     *int64  `json:"int,omitempty"`
+	Version *string `json:"version,omitempty"`
 }
 
 // Capacity is how much a device has of something.
@@ -59,9 +63,7 @@ const (
 	// maxDevices is how many devices a ResourceSlice has at most where one has a taint
 	// (ResourceSliceMaxDevicesWithAdvancedFeatures).
 	maxDevices = 64
-	// noSchedule is the effect of a taint that leaves pods alone that have the device (DeviceTaintEffectNoSchedule).
-	noSchedule = "NoSchedule"
-	// maxText is the length of a text in bytes (DeviceAttributeMaxValueLength).
+	// maxText is the length of a text or a version in bytes (DeviceAttributeMaxValueLength).
 	maxText = 64
 )
 
@@ -86,12 +88,21 @@ type allocation struct {
 
 // result is a device for a request of a claim.
 type result struct {
-	Request     string  `json:"request"`
-	Driver      string  `json:"driver"`
-	Pool        string  `json:"pool"`
-	Device      string  `json:"device"`
-	AdminAccess bool    `json:"adminAccess"`
-	ShareID     *string `json:"shareID"`
+	Request     string       `json:"request"`
+	Driver      string       `json:"driver"`
+	Pool        string       `json:"pool"`
+	Device      string       `json:"device"`
+	AdminAccess bool         `json:"adminAccess"`
+	Tolerations []toleration `json:"tolerations"`
+	ShareID     *string      `json:"shareID"`
+}
+
+// toleration says of which taints a request takes devices nevertheless.
+type toleration struct {
+	Key      string `json:"key"`
+	Operator string `json:"operator"`
+	Value    string `json:"value"`
+	Effect   string `json:"effect"`
 }
 
 // consumer may use a claim.

@@ -2,6 +2,7 @@ package claims
 
 import (
 	"regexp"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -20,7 +21,13 @@ const (
 	AttributeArchitecture = "architecture"
 	AttributeUUID         = "uuid"
 	AttributeProfile      = "profile"
-	CapacityMemory        = "memory"
+	AttributeType         = "type"
+	AttributeParent       = "parent"
+	AttributeLinkDomain   = "linkDomain"
+	// AttributeDriverVersion and AttributeComputeCapability are versions, for isGreaterThan(semver("570.0.0")) and the like.
+	AttributeDriverVersion     = "driverVersion"
+	AttributeComputeCapability = "computeCapability"
+	CapacityMemory             = "memory"
 )
 
 // Attributes that every driver names alike (deviceattribute/attribute.go of k8s.io/dynamic-resource-allocation).
@@ -39,9 +46,9 @@ func Selector(id v1alpha1.DeviceID) *v1alpha1.ClaimAttribute {
 	return &v1alpha1.ClaimAttribute{Name: v1alpha1.ClaimDriver + "/" + AttributeID, String: &text}
 }
 
-// sliced is a device as a ResourceSlice has it.
-func sliced(d *v1alpha1.Device) Device {
-	return Device{Name: devicename.Of(d.ID), Attributes: attributesOf(d), Capacity: capacityOf(d)}
+// sliced is a device as a ResourceSlice has it; island names its link domain, empty where it has none.
+func sliced(d *v1alpha1.Device, island string) Device {
+	return Device{Name: devicename.Of(d.ID), Attributes: attributesOf(d, island), Capacity: capacityOf(d)}
 }
 
 // pciBusID and pcieRoot are the forms of the standard attributes (deviceattribute/pci_linux.go of
@@ -53,13 +60,15 @@ var (
 
 // attributesOf are those that are known. A text longer than the API takes (64 bytes) is left out: a part of it would
 // select what it does not mean.
-func attributesOf(d *v1alpha1.Device) map[string]Attribute {
+func attributesOf(d *v1alpha1.Device, island string) map[string]Attribute {
 	texts := map[string]string{
 		AttributeID: string(d.ID), AttributeVendor: d.Vendor, AttributeKind: serving.Kind(d), AttributeFamily: string(d.Family),
 		AttributeProduct: d.Product, AttributeArchitecture: d.Architecture, AttributeUUID: d.UUID,
+		AttributeType: serving.Kind(d), AttributeLinkDomain: island,
 	}
 	if d.Partition != nil {
-		texts[AttributeProfile] = d.Partition.Profile
+		texts[AttributeType] = strings.ToLower(d.Partition.Kind)
+		texts[AttributeProfile], texts[AttributeParent] = d.Partition.Profile, string(d.Partition.Parent)
 	}
 	if d.PCI != nil && pciBusID.MatchString(d.PCI.Address) {
 		texts[AttributePCIBusID] = d.PCI.Address
@@ -71,6 +80,11 @@ func attributesOf(d *v1alpha1.Device) map[string]Attribute {
 	for name, text := range texts {
 		if text != "" && len(text) <= maxText {
 			attributes[name] = Attribute{String: &text}
+		}
+	}
+	for name, text := range map[string]string{AttributeDriverVersion: d.DriverVersion, AttributeComputeCapability: d.ComputeCapability} {
+		if version := semantic(text); version != "" && len(version) <= maxText {
+			attributes[name] = Attribute{Version: &version}
 		}
 	}
 	if d.NUMANode != nil && *d.NUMANode >= 0 {

@@ -24,7 +24,9 @@ type Driver struct {
 
 	mu     sync.Mutex
 	wanted serving.Wanted
-	offer  offer
+	// updated is closed when wanted is another.
+	updated chan struct{}
+	offer   offer
 	kubelet
 	// unpublished is why the ResourceSlices are not as they should be; empty where they are.
 	unpublished string
@@ -45,8 +47,8 @@ type kubelet struct {
 func New(options Options) *Driver {
 	options = options.withDefaults()
 	return &Driver{
-		options: options, log: options.Log, clock: options.Clock, metrics: newMetrics(options.Metrics), wake: make(chan struct{}, 1),
-		publisher:   &publisher{client: options.Client, node: options.Node},
+		options: options, log: options.Log, clock: options.Clock, metrics: newMetrics(options.Metrics), wake: make(chan struct{}, 1), updated: make(chan struct{}),
+		publisher:   &publisher{client: options.Client, node: options.Node, clock: options.Clock},
 		unpublished: notYet, pool: serving.PoolState{State: serving.Registering, Since: options.Clock.Now()},
 	}
 }
@@ -61,11 +63,13 @@ func (d *Driver) Update(_, status *v1alpha1.AcceleratorInventoryStatus, spec v1a
 	defer d.mu.Unlock()
 	before, first := d.offer.devices, d.wanted.Status == nil
 	d.wanted = serving.Wanted{Status: status.DeepCopy(), Spec: *spec.DeepCopy(), Config: d.options.Config}
-	d.offer = offerOf(d.wanted)
+	close(d.updated)
+	d.updated = make(chan struct{})
+	d.offer = offerOf(d.wanted, d.options.Node)
 	if first || !equality.Semantic.DeepEqual(before, d.offer.devices) {
 		signal(d.wake)
 	}
-	d.metrics.devices.Set(float64(len(d.offer.devices)))
+	d.metrics.devices.Set(float64(len(withoutTaints(d.offer.devices))))
 	for i := range status.Devices {
 		device := &status.Devices[i]
 		if d.offer.served[device.ID] {
@@ -92,6 +96,13 @@ func (d *Driver) wantedNow() (wanted serving.Wanted, known bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.wanted, d.wanted.Status != nil
+}
+
+// watch is wantedNow, with a channel that is closed when it is another.
+func (d *Driver) watch() (wanted serving.Wanted, known bool, changed <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.wanted, d.wanted.Status != nil, d.updated
 }
 
 // offeredNow are the devices of the ResourceSlices.

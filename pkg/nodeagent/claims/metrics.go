@@ -24,7 +24,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		}),
 		devices: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "devices",
-			Help: "Devices in the ResourceSlices of the node.",
+			Help: "Devices of the node that new pods may get by claims.",
 		}),
 		claims: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "claims_total",

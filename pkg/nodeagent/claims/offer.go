@@ -7,7 +7,7 @@ import (
 
 // offer is what a node offers by claims.
 type offer struct {
-	// devices are those that new pods may get, in the order of the inventory.
+	// devices are in the order of the inventory; those that new pods may not get have taints that say why.
 	devices []Device
 	// served are all that are given out by claims, whether or not new pods may get them.
 	served map[v1alpha1.DeviceID]bool
@@ -17,8 +17,9 @@ type offer struct {
 
 // offerOf sorts the devices that go through DRA. One that the device plugin cannot give up yet, after a change of the
 // configuration, is in none of the three.
-func offerOf(w serving.Wanted) offer {
+func offerOf(w serving.Wanted, node string) offer {
 	o := offer{served: map[v1alpha1.DeviceID]bool{}}
+	islands := islandsOf(w.Status.Links, node)
 	for i := range w.Status.Devices {
 		d := &w.Status.Devices[i]
 		if !w.Through(serving.DRA, d) {
@@ -32,21 +33,9 @@ func offerOf(w serving.Wanted) offer {
 			continue
 		}
 		o.served[d.ID] = true
-		if w.Unfit(d) == "" {
-			device := sliced(d)
-			device.Taints = taintsOf(d.ID, w.Spec.Slots)
-			o.devices = append(o.devices, device)
-		}
+		device := sliced(d, islands[d.ID])
+		device.Taints = taintsOf(w, d)
+		o.devices = append(o.devices, device)
 	}
 	return o
-}
-
-// taintsOf keep a device that has a slot for the claim of the slot's pod.
-func taintsOf(id v1alpha1.DeviceID, slots []v1alpha1.Slot) []Taint {
-	for _, slot := range slots {
-		if slot.Device == id {
-			return []Taint{{Key: slot.Resource, Effect: noSchedule}}
-		}
-	}
-	return nil
 }

@@ -38,9 +38,9 @@ func TestOffer(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			got := offerOf(tc.wanted)
+			got := offerOf(tc.wanted, testNode)
 			var offered []string
-			for _, d := range got.devices {
+			for _, d := range withoutTaints(got.devices) {
 				offered = append(offered, d.Name)
 			}
 			var want []string
@@ -65,7 +65,7 @@ func TestOffer(t *testing.T) {
 func TestDeviceOfASlotIsTainted(t *testing.T) {
 	wanted := wantedOf(statusOf(gpu(1), gpu(2)))
 	wanted.Spec.Slots = []v1alpha1.Slot{{Device: gpuID(2), Resource: "rankwright.dev/slot-7f3a9c21-0"}}
-	got := offerOf(wanted).devices
+	got := offerOf(wanted, testNode).devices
 	want := [][]Taint{nil, {{Key: "rankwright.dev/slot-7f3a9c21-0", Effect: "NoSchedule"}}}
 	if diff := cmp.Diff(want, [][]Taint{got[0].Taints, got[1].Taints}); diff != "" {
 		t.Errorf("taints (-want +got):\n%s", diff)

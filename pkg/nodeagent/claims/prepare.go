@@ -21,9 +21,8 @@ type allotment struct {
 	devices []v1alpha1.Device
 }
 
-// allotted looks the devices of a claim up in the inventory. A device that new pods may not get is refused, unless a pod of
-// the claim holds it already.
-func allotted(claim *resourceClaim, w serving.Wanted, node string) (allotment, error) {
+// allotted looks the devices of a claim up in the inventory.
+func allotted(claim *resourceClaim, w serving.Wanted, node string, prepared book) (allotment, error) {
 	a := allotment{}
 	for _, r := range claim.Status.Allocation.Devices.Results {
 		if r.Driver != v1alpha1.ClaimDriver {
@@ -38,13 +37,25 @@ func allotted(claim *resourceClaim, w serving.Wanted, node string) (allotment, e
 			return a, fmt.Errorf("claim %s/%s: device %s is not served by claims here: delete the pod and the claim, so that others are allocated; "+
 				"status.devices of AcceleratorInventory %s has the devices", claim.Namespace, claim.Name, r.Device, node)
 		}
-		if reason := w.Unfit(d); reason != "" && !holds(claim, w.Status, d.ID) {
+		has := prepared.has(string(claim.UID), r.Device) || holds(claim, w.Status, d.ID)
+		if reason := refusal(r, w, d); reason != "" && !has {
 			return a, fmt.Errorf("claim %s/%s: device %s %s: delete the pod and the claim, so that it gets another device",
 				claim.Namespace, claim.Name, d.ID, reason)
 		}
 		a.results, a.devices = append(a.results, r), append(a.devices, *d)
 	}
 	return a, nil
+}
+
+// refusal says why a claim may not get a device that it does not have yet; empty where it may. An administrator may look at
+// every device. A toleration gets what is cordoned or ill, and never what a pod holds whom no claim knows of.
+func refusal(r result, w serving.Wanted, d *v1alpha1.Device) string {
+	for _, o := range w.Obstacles(d) {
+		if !r.AdminAccess && (o.Cause == serving.Held || !tolerated(taintOf(o, w, d), r.Tolerations)) {
+			return o.Text
+		}
+	}
+	return ""
 }
 
 // deviceOf finds a device by its name in ResourceSlices.
@@ -59,11 +70,22 @@ func deviceOf(status *v1alpha1.AcceleratorInventoryStatus, name string) *v1alpha
 
 // holds says whether a pod that the claim is reserved for holds the device by a claim.
 func holds(claim *resourceClaim, status *v1alpha1.AcceleratorInventoryStatus, id v1alpha1.DeviceID) bool {
-	return slices.ContainsFunc(status.Allocations, func(a v1alpha1.Allocation) bool {
-		return a.Device == id && a.Resource == v1alpha1.ClaimDriver && a.Namespace == claim.Namespace &&
-			slices.ContainsFunc(claim.Status.ReservedFor, func(r consumer) bool {
-				return r.APIGroup == "" && r.Resource == "pods" && r.Name == a.Pod
-			})
+	return slices.ContainsFunc(status.Allocations, func(a v1alpha1.Allocation) bool { return byClaim(a, id) && claim.isFor(a) })
+}
+
+// anotherHolds says whether a pod that the claim is not reserved for holds the device by a claim.
+func anotherHolds(claim *resourceClaim, status *v1alpha1.AcceleratorInventoryStatus, id v1alpha1.DeviceID) bool {
+	return slices.ContainsFunc(status.Allocations, func(a v1alpha1.Allocation) bool { return byClaim(a, id) && !claim.isFor(a) })
+}
+
+func byClaim(a v1alpha1.Allocation, id v1alpha1.DeviceID) bool {
+	return a.Device == id && a.Resource == v1alpha1.ClaimDriver
+}
+
+// isFor says whether the claim is reserved for the pod of an allocation.
+func (c *resourceClaim) isFor(a v1alpha1.Allocation) bool {
+	return a.Namespace == c.Namespace && slices.ContainsFunc(c.Status.ReservedFor, func(r consumer) bool {
+		return r.APIGroup == "" && r.Resource == "pods" && r.Name == a.Pod
 	})
 }
 

@@ -26,9 +26,11 @@ func newHandler(t *testing.T, w serving.Wanted) (*handler, string) {
 	t.Helper()
 	folder := t.TempDir()
 	return &handler{
-		options: &Options{Node: testNode, Inject: inject, CDIFolder: injection.Folder(folder)},
-		wanted:  func() (serving.Wanted, bool) { return w, w.Status != nil },
-		done:    func(string, string, string, error) {},
+		options:    &Options{Node: testNode, Inject: inject, CDIFolder: injection.Folder(folder)},
+		wanted:     func() (serving.Wanted, bool) { return w, w.Status != nil },
+		done:       func(string, string, string, error) {},
+		publisher:  &publisher{client: claimsAt(t), node: testNode},
+		checkpoint: openedIn(t, t.TempDir()),
 	}, folder
 }
 
@@ -37,7 +39,7 @@ func TestPrepare(t *testing.T) {
 	h, folder := newHandler(t, wantedOf(statusOf(gpu(1), gpu(2), gpu(3))))
 	claim := claimOf(resultFor("pair", 2), foreign, resultFor("one/large", 1))
 	for range 2 { // the kubelet asks again after a start of its own
-		got, err := h.prepare(claim)
+		got, err := h.prepare(t.Context(), claim)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,6 +93,11 @@ func TestPrepareRefuses(t *testing.T) {
 		{"a device of the plugin's", wantedOf(statusOf(nvidia)), claimOf(ofNVIDIA), []string{"device nvidia-9 is not served by claims here"}},
 		{"a device that is cordoned", wantedOf(statusOf(gpu(1)), gpuID(1)), claimOf(resultFor("a", 1)), []string{string(gpuID(1)), "is cordoned", "gets another device"}},
 		{"a device that is unhealthy", wantedOf(statusOf(gpu(1, sick))), claimOf(resultFor("a", 1)), []string{string(gpuID(1)), "is Unhealthy (ECC)"}},
+		{"a sick device of which a cordon is tolerated", wantedOf(statusOf(gpu(1, sick)), gpuID(1)), tolerating("rankwright.dev/cordoned"), []string{"is Unhealthy (ECC)"}},
+		{
+			"a device that a pod got in another way, whatever is tolerated", wantedOf(heldBy("old", "amd.com/gpu", statusOf(gpu(1)))), tolerating(""),
+			[]string{"is held by pod models/old, which got it as amd.com/gpu"},
+		},
 		{
 			"a sick device that another claim's pod holds", wantedOf(heldBy("other", v1alpha1.ClaimDriver, statusOf(gpu(1, sick)))),
 			claimOf(resultFor("a", 1)),
@@ -101,7 +108,7 @@ func TestPrepareRefuses(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			h, _ := newHandler(t, tc.wanted)
-			_, err := h.prepare(tc.claim)
+			_, err := h.prepare(t.Context(), tc.claim)
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -114,39 +121,53 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
+// tolerating is a claim that tolerates a taint; an empty key stands for all.
+func tolerating(key string) *resourceClaim {
+	r := resultFor("a", 1)
+	r.Tolerations = []toleration{{Key: key, Operator: "Exists"}}
+	return claimOf(r)
+}
+
+// What is wrong with a device does not keep it from claims that tolerate it, from an administrator, and from the claim that has
+// it.
+func TestUnfitDeviceIsPrepared(t *testing.T) {
+	looking := resultFor("a", 1)
+	looking.AdminAccess = true
+	tests := map[string]struct {
+		wanted serving.Wanted
+		claim  *resourceClaim
+	}{
+		"its illness is tolerated":                        {wantedOf(statusOf(gpu(1, sick))), tolerating("rankwright.dev/unhealthy")},
+		"all is tolerated":                                {wantedOf(statusOf(gpu(1, sick)), gpuID(1)), tolerating("")},
+		"an administrator looks at one that is cordoned":  {wantedOf(statusOf(gpu(1, sick)), gpuID(1)), claimOf(looking)},
+		"an administrator looks at one of another's pod":  {wantedOf(heldBy("old", "amd.com/gpu", statusOf(gpu(1)))), claimOf(looking)},
+		"an administrator looks at one of a plugin's pod": {wantedOf(heldBy("old", "rankwright.dev/amd-gpu", statusOf(gpu(1)))), claimOf(looking)},
+	}
+	for name, tc := range tests {
+		h, _ := newHandler(t, tc.wanted)
+		if _, err := h.prepare(t.Context(), tc.claim); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	h, _ := newHandler(t, wantedOf(statusOf(gpu(1))))
+	if _, err := h.prepare(t.Context(), claimOf(resultFor("a", 1))); err != nil {
+		t.Fatal(err)
+	}
+	next, _ := newHandler(t, wantedOf(statusOf(gpu(1, sick)), gpuID(1)))
+	next.checkpoint = h.checkpoint
+	if _, err := next.prepare(t.Context(), claimOf(resultFor("a", 1))); err != nil {
+		t.Errorf("its claim was prepared while it was well: %v", err)
+	}
+}
+
 // A device that the claim's own pod holds is prepared again, though new pods may not have it.
 func TestHeldDeviceIsPreparedAgain(t *testing.T) {
 	status := heldBy("worker", v1alpha1.ClaimDriver, statusOf(gpu(1, sick)))
 	h, _ := newHandler(t, wantedOf(status, gpuID(1)))
-	if _, err := h.prepare(claimOf(resultFor("a", 1))); err != nil {
+	if _, err := h.prepare(t.Context(), claimOf(resultFor("a", 1))); err != nil {
 		t.Error(err)
 	}
-	if len(offerOf(wantedOf(status)).devices) != 0 {
+	if len(withoutTaints(offerOf(wantedOf(status), testNode).devices)) != 0 {
 		t.Error("it is offered to others")
-	}
-}
-
-// A device that is prepared for one claim is not for another, but for an administrator's look, until the first is done with.
-func TestNoDeviceIsPreparedTwice(t *testing.T) {
-	h, _ := newHandler(t, wantedOf(statusOf(gpu(1), gpu(2))))
-	if _, err := h.prepare(claimOf(resultFor("a", 1))); err != nil {
-		t.Fatal(err)
-	}
-	other := claimOf(resultFor("a", 2), resultFor("a", 1))
-	other.UID, other.Name = "uid-2", "other"
-	_, err := h.prepare(other)
-	if err == nil || !strings.Contains(err.Error(), "claim models/other: device amd-0000:01:00.0 is prepared for claim models/llama: delete one") {
-		t.Errorf("%v", err)
-	}
-	look := claimOf(resultFor("a", 1))
-	look.UID, look.Status.Allocation.Devices.Results[0].AdminAccess = "uid-3", true
-	if _, err := h.prepare(look); err != nil {
-		t.Error(err)
-	}
-	if err := h.unprepare(&dra.Claim{Uid: "uid-1"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.prepare(other); err != nil {
-		t.Error(err)
 	}
 }

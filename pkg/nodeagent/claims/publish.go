@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -22,8 +22,8 @@ import (
 type publisher struct {
 	client dynamic.Interface
 	node   string
-	// untaintable says that the API server was seen to drop taints.
-	untaintable bool
+	clock  clock.PassiveClock
+	taints taintSupport
 }
 
 // publish makes the ResourceSlices as they should be, and says what it changed.
@@ -36,10 +36,29 @@ func (p *publisher) publish(ctx context.Context, devices []Device) (change, erro
 	if err != nil {
 		return change{}, err
 	}
-	if p.untaintable {
-		devices = withoutTaints(devices)
+	if !hasTaints(devices) {
+		return p.change(ctx, slicesOf(devices, node), there)
 	}
-	c := changeTo(slicesOf(devices, node), there)
+	lasting, err := p.taintsLast(ctx, slicesOf(devices, node), there)
+	if err != nil {
+		return change{}, err
+	}
+	var changed change
+	if lasting {
+		if changed, err = p.change(ctx, slicesOf(devices, node), there); err != nil || p.taints.last {
+			return changed, err
+		}
+		// What was written just now is in reach of everybody: the taints did not come through.
+		if there, err = p.read(ctx); err != nil {
+			return changed, err
+		}
+	}
+	return p.change(ctx, slicesOf(withoutTaints(devices), node), there)
+}
+
+// change makes the slices that are there those that are wanted.
+func (p *publisher) change(ctx context.Context, wanted, there []resourceSlice) (change, error) {
+	c := changeTo(wanted, there)
 	var errs []error
 	for i := range c.write {
 		errs = append(errs, p.write(ctx, &c.write[i]))
@@ -78,35 +97,28 @@ func (p *publisher) readNode(ctx context.Context) (*metav1.PartialObjectMetadata
 	return node, convert(read, node)
 }
 
-// write applies a slice, and learns from the answer whether the API server takes taints.
+// write applies a slice, and learns from the answer where its taints do not last.
 func (p *publisher) write(ctx context.Context, slice *resourceSlice) error {
+	written, err := p.apply(ctx, slice, metav1.PatchOptions{})
+	if err == nil && !sameTaints(slice, written) {
+		p.taints.saw(false, p.clock.Now())
+	}
+	return err
+}
+
+// apply returns the slice as the API server has it.
+func (p *publisher) apply(ctx context.Context, slice *resourceSlice, options metav1.PatchOptions) (*resourceSlice, error) {
+	options.FieldManager, options.Force = v1alpha1.NodeAgentFieldManager, ptr.To(true)
 	content, err := json.Marshal(slice)
 	var answer *unstructured.Unstructured
 	if err == nil {
-		answer, err = p.client.Resource(resourceSlices).Patch(ctx, slice.Name, types.ApplyPatchType, content,
-			metav1.PatchOptions{FieldManager: v1alpha1.NodeAgentFieldManager, Force: ptr.To(true)})
+		answer, err = p.client.Resource(resourceSlices).Patch(ctx, slice.Name, types.ApplyPatchType, content, options)
 	}
 	if err != nil {
-		return fmt.Errorf("apply ResourceSlice %s: %w", slice.Name, err)
+		return nil, fmt.Errorf("apply ResourceSlice %s: %w", slice.Name, err)
 	}
-	written := resourceSlice{}
-	if err := convert(answer, &written); err != nil {
-		return err
-	}
-	p.untaintable = p.untaintable || tainted(slice) && !tainted(&written)
-	return nil
-}
-
-func tainted(slice *resourceSlice) bool {
-	return slices.ContainsFunc(slice.Spec.Devices, func(d Device) bool { return len(d.Taints) > 0 })
-}
-
-func withoutTaints(devices []Device) []Device {
-	plain := slices.Clone(devices)
-	for i := range plain {
-		plain[i].Taints = nil
-	}
-	return plain
+	written := &resourceSlice{}
+	return written, convert(answer, written)
 }
 
 func (p *publisher) remove(ctx context.Context, slice *resourceSlice) error {
@@ -117,15 +129,27 @@ func (p *publisher) remove(ctx context.Context, slice *resourceSlice) error {
 	return nil
 }
 
-// readClaim returns an allocated claim of a UID.
-func (p *publisher) readClaim(ctx context.Context, namespace, name, uid string) (*resourceClaim, error) {
+// findClaim returns a claim, nil where there is none.
+func (p *publisher) findClaim(ctx context.Context, namespace, name string) (*resourceClaim, error) {
 	read, err := p.client.Resource(resourceClaims).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("claim %s/%s: %w", namespace, name, err)
 	}
 	claim := &resourceClaim{}
-	if err := convert(read, claim); err != nil {
+	return claim, convert(read, claim)
+}
+
+// readClaim returns an allocated claim of a UID.
+func (p *publisher) readClaim(ctx context.Context, namespace, name, uid string) (*resourceClaim, error) {
+	claim, err := p.findClaim(ctx, namespace, name)
+	if err != nil {
 		return nil, err
+	}
+	if claim == nil {
+		return nil, fmt.Errorf("claim %s/%s: does not exist any more: delete the pod, so that it gets another", namespace, name)
 	}
 	switch {
 	case string(claim.UID) != uid:

@@ -2,9 +2,13 @@ package claims
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	dra "k8s.io/kubelet/pkg/apis/dra/v1"
 )
 
 const (
@@ -37,10 +41,9 @@ func (d *Driver) Run(ctx context.Context) {
 
 // keepSockets has the sockets answered until the context ends.
 func (d *Driver) keepSockets(ctx context.Context) {
-	claims := &handler{options: &d.options, publisher: d.publisher, wanted: d.wantedNow, done: d.done}
 	for delay := firstTry; ctx.Err() == nil; delay = min(2*delay, lastTry) {
 		began := d.clock.Now()
-		err := serveSockets(ctx, &d.options, claims, &connections{changed: d.connected}, d.registered)
+		err := d.serve(ctx)
 		if err == nil {
 			return
 		}
@@ -54,6 +57,24 @@ func (d *Driver) keepSockets(ctx context.Context) {
 		d.mu.Unlock()
 		d.pause(ctx, delay, nil)
 	}
+}
+
+// serve answers at the sockets until the context ends, from the book of the agent before on.
+func (d *Driver) serve(ctx context.Context) error {
+	if err := os.MkdirAll(d.options.Folder, 0o750); err != nil {
+		return fmt.Errorf("folder of the driver's socket: %w", err)
+	}
+	checkpoint, err := openCheckpoint(d.options.Folder, nodeDisk{}, d.log)
+	if err != nil {
+		return err
+	}
+	claims := &handler{options: &d.options, publisher: d.publisher, wanted: d.wantedNow, done: d.done, checkpoint: checkpoint}
+	health := &healthServer{node: d.options.Node, clock: d.clock, wanted: d.watch, prepared: claims.devices}
+	offer := func(server *grpc.Server) {
+		dra.RegisterDRAPluginServer(server, claims)
+		health.register(server)
+	}
+	return serveSockets(ctx, &d.options, offer, &connections{changed: d.connected}, d.registered)
 }
 
 // keepSlices has the ResourceSlices as they should be until the context ends.

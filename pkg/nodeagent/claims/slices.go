@@ -59,8 +59,10 @@ func changeTo(wanted, there []resourceSlice) change {
 	if same {
 		return c
 	}
+	times := taintTimes(there)
 	for _, slice := range wanted {
 		slice.Spec.Pool.Generation = highest + 1
+		slice.Spec.Devices = timed(slice.Spec.Devices, times)
 		c.write = append(c.write, slice)
 	}
 	for i := range there {
@@ -71,10 +73,11 @@ func changeTo(wanted, there []resourceSlice) change {
 	return c
 }
 
-// says says whether two slices say the same, their generations aside.
+// says says whether two slices say the same, their generations and the times of their taints aside.
 func says(there, wanted *resourceSlice) bool {
 	a, b := there.Spec, wanted.Spec
 	a.Pool.Generation, b.Pool.Generation = 0, 0
+	a.Devices, b.Devices = untimed(a.Devices), untimed(b.Devices)
 	return equality.Semantic.DeepEqual(a, b) && equality.Semantic.DeepEqual(there.OwnerReferences, wanted.OwnerReferences)
 }
 

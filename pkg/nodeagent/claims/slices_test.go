@@ -15,7 +15,7 @@ func devices(count int) []Device {
 	all := make([]Device, count)
 	for i := range all {
 		d := gpu(i)
-		all[i] = sliced(&d)
+		all[i] = sliced(&d, "")
 	}
 	return all
 }
@@ -41,6 +41,30 @@ func TestSlicesAreAsManyAsNeeded(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%d devices (-want +got):\n%s", count, diff)
 		}
+	}
+}
+
+// What is written again keeps the times of its taints, and times alone are no reason to write.
+func TestTaintsKeepTheirTimes(t *testing.T) {
+	added, since := metav1.Unix(1000, 0), metav1.Unix(2000, 0)
+	cordoned := func(at *metav1.Time) []Taint {
+		return []Taint{{Key: "rankwright.dev/cordoned", Effect: "NoSchedule", TimeAdded: at}}
+	}
+	there, wanted := at(3, slicesOf(devices(2), node)), slicesOf(devices(2), node)
+	there[0].Spec.Devices[0].Taints, wanted[0].Spec.Devices[0].Taints = cordoned(&added), cordoned(nil)
+	if c := changeTo(wanted, there); !c.none() {
+		t.Errorf("%s, though times alone differ", c)
+	}
+	wanted[0].Spec.Devices[1].Taints = []Taint{{Key: "rankwright.dev/unhealthy", Effect: "NoExecute", TimeAdded: &since}}
+	written := changeTo(wanted, there).write[0].Spec.Devices
+	if got := written[0].Taints[0].TimeAdded; got == nil || !got.Equal(&added) {
+		t.Errorf("the cordon is from %v, want %v", got, added)
+	}
+	if got := written[1].Taints[0].TimeAdded; got == nil || !got.Equal(&since) {
+		t.Errorf("the illness is from %v, want %v", got, since)
+	}
+	if wanted[0].Spec.Devices[0].Taints[0].TimeAdded != nil {
+		t.Error("what is wanted was changed")
 	}
 }
 

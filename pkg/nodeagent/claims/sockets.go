@@ -3,10 +3,11 @@ package claims
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"google.golang.org/grpc"
+	health "k8s.io/kubelet/pkg/apis/dra-health/v1"
+	healthv1alpha1 "k8s.io/kubelet/pkg/apis/dra-health/v1alpha1"
 	dra "k8s.io/kubelet/pkg/apis/dra/v1"
 	registration "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
 
@@ -33,7 +34,8 @@ type registrar struct {
 // GetInfo says where the driver is.
 func (r *registrar) GetInfo(context.Context, *registration.InfoRequest) (*registration.PluginInfo, error) {
 	return &registration.PluginInfo{
-		Type: registration.DRAPlugin, Name: v1alpha1.ClaimDriver, Endpoint: r.endpoint, SupportedVersions: []string{dra.DRAPluginService},
+		Type: registration.DRAPlugin, Name: v1alpha1.ClaimDriver, Endpoint: r.endpoint,
+		SupportedVersions: []string{dra.DRAPluginService, health.DRAResourceHealthService, healthv1alpha1.DRAResourceHealthService},
 	}, nil
 }
 
@@ -50,18 +52,16 @@ func (r *registrar) NotifyRegistrationStatus(_ context.Context, status *registra
 	return &registration.RegistrationStatusResponse{}, nil
 }
 
-// serveSockets answers at both sockets until the context ends, or with the error of one.
-func serveSockets(ctx context.Context, options *Options, claims dra.DRAPluginServer, connections *connections, told func(string)) error {
-	if err := os.MkdirAll(options.Folder, 0o750); err != nil {
-		return fmt.Errorf("folder of the driver's socket: %w", err)
-	}
+// serveSockets answers at both sockets until the context ends, or with the error of one. offer registers what is answered at
+// the driver's own.
+func serveSockets(ctx context.Context, options *Options, offer func(*grpc.Server), connections *connections, told func(string)) error {
 	service, err := socket.Listen(filepath.Join(options.Folder, socketName))
 	if err != nil {
 		return err
 	}
 	defer service.Remove()
 	served := grpc.NewServer(grpc.StatsHandler(connections))
-	dra.RegisterDRAPluginServer(served, claims)
+	offer(served)
 	ended := make(chan error, 2)
 	go func() { ended <- served.Serve(service) }()
 	defer served.Stop()

@@ -1,4 +1,4 @@
-// Package cleanup removes from a cluster what the product leaves there when its own objects are deleted: labels of Nodes,
+// Package cleanup removes from a cluster what the product leaves there when its own objects are deleted: labels and conditions of Nodes,
 // inventories, heartbeats, ResourceSlices, and the operator's records. Models, plans and meshes are their users' and stay.
 package cleanup
 
@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
@@ -69,7 +71,7 @@ func Run(ctx context.Context, c dynamic.Interface, options Options) error {
 func look(ctx context.Context, c dynamic.Interface, options Options) (removed int, err error) {
 	heartbeats := c.Resource(leases).Namespace(options.AgentNamespace)
 	sweeps := []sweep{
-		{c.Resource(nodes), agentHolds, clearNode},
+		{c.Resource(nodes), nodeHasOurs, clearNode},
 		{c.Resource(inventories), everything, deleteObject},
 		{heartbeats, agentHolds, deleteObject},
 		{c.Resource(resourceSlices), ofOurDriver, deleteObject},
@@ -143,13 +145,35 @@ func (s sweep) run(ctx context.Context) (removed int, err error) {
 	}
 }
 
-// clearNode takes from a Node the labels and annotations that the agent holds: an apply of nothing by its field manager
-// gives up what it applied, and what it held alone goes. The UID goes along, so that no Node is created.
+// nodeHasOurs says whether a Node has labels or annotations that its agent holds, or its condition.
+func nodeHasOurs(node *unstructured.Unstructured) bool { return agentHolds(node) || saysReady(node) }
+
+// saysReady says whether a Node has the condition that agents write.
+func saysReady(node *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(node.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["type"] == v1alpha1.NodeConditionAcceleratorsReady
+	})
+}
+
+// clearNode takes from a Node the labels and annotations that the agent holds: an apply of nothing by its field manager gives up
+// what it applied, and what it held alone goes. The UID goes along, so that no Node is created. The condition is not applied,
+// and taken away by its type.
 func clearNode(ctx context.Context, resource dynamic.ResourceInterface, node *unstructured.Unstructured) error {
 	nothing := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": node.GetName(), "uid": string(node.GetUID())},
 	}}
-	_, err := resource.Apply(ctx, node.GetName(), nothing, metav1.ApplyOptions{FieldManager: v1alpha1.NodeAgentFieldManager})
+	if agentHolds(node) {
+		if _, err := resource.Apply(ctx, node.GetName(), nothing, metav1.ApplyOptions{FieldManager: v1alpha1.NodeAgentFieldManager}); err != nil {
+			return err
+		}
+	}
+	if !saysReady(node) {
+		return nil
+	}
+	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"status":{"conditions":[{"$patch":"delete","type":%q}]}}`, node.GetUID(), v1alpha1.NodeConditionAcceleratorsReady)
+	_, err := resource.Patch(ctx, node.GetName(), types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
 	return err
 }
 

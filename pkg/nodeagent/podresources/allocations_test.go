@@ -99,7 +99,7 @@ func TestEveryHeldDeviceHasARow(t *testing.T) {
 		devices[i] = device("nvidia", v1alpha1.FamilyGPU, i)
 		for share := range 100 {
 			grants = append(grants, Grant{
-				"models", fmt.Sprintf("p-%d", share), "c", plugin("rankwright.dev/nvidia-gpu", fmt.Sprintf("%s/%d", devices[i].ID, share)),
+				"models", fmt.Sprintf("p-%d", share), "c", "", plugin("rankwright.dev/nvidia-gpu", fmt.Sprintf("%s/%d", devices[i].ID, share)),
 			})
 		}
 	}

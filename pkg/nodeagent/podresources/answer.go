@@ -24,7 +24,9 @@ type Name struct {
 // Grant is a device that a container holds.
 type Grant struct {
 	Namespace, Pod, Container string
-	Name                      Name
+	// Claim is the ResourceClaim by which it does, in the pod's namespace; empty where a device plugin gave the device.
+	Claim string
+	Name  Name
 }
 
 // Pod is a pod that the kubelet runs.
@@ -58,8 +60,13 @@ func newAnswer(pods []*podresourcesv1.PodResources, allocatable []*podresourcesv
 	for _, pod := range pods {
 		a.Pods = append(a.Pods, Pod{pod.GetNamespace(), pod.GetName()})
 		for _, container := range pod.GetContainers() {
-			for _, name := range append(pluginNames(container.GetDevices()), claimNames(container.GetDynamicResources())...) {
-				a.Grants = append(a.Grants, Grant{pod.GetNamespace(), pod.GetName(), container.GetName(), name})
+			for _, name := range pluginNames(container.GetDevices()) {
+				a.Grants = append(a.Grants, Grant{pod.GetNamespace(), pod.GetName(), container.GetName(), "", name})
+			}
+			for _, claim := range container.GetDynamicResources() {
+				for _, name := range claimNames(claim) {
+					a.Grants = append(a.Grants, Grant{pod.GetNamespace(), pod.GetName(), container.GetName(), claim.GetClaimName(), name})
+				}
 			}
 		}
 	}
@@ -80,12 +87,10 @@ func pluginNames(devices []*podresourcesv1.ContainerDevices) []Name {
 	return names
 }
 
-func claimNames(claims []*podresourcesv1.DynamicResource) []Name {
+func claimNames(claim *podresourcesv1.DynamicResource) []Name {
 	var names []Name
-	for _, claim := range claims {
-		for _, r := range claim.GetClaimResources() {
-			names = append(names, Name{v1alpha1.ServedByDRA, r.GetDriverName(), r.GetPoolName(), r.GetDeviceName()})
-		}
+	for _, r := range claim.GetClaimResources() {
+		names = append(names, Name{v1alpha1.ServedByDRA, r.GetDriverName(), r.GetPoolName(), r.GetDeviceName()})
 	}
 	return names
 }
@@ -101,5 +106,5 @@ func compareNames(a, b Name) int {
 
 func compareGrants(a, b Grant) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod),
-		cmp.Compare(a.Container, b.Container), compareNames(a.Name, b.Name))
+		cmp.Compare(a.Container, b.Container), cmp.Compare(a.Claim, b.Claim), compareNames(a.Name, b.Name))
 }

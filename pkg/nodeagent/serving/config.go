@@ -37,6 +37,15 @@ const (
 	DRA          Through = "DRA"
 )
 
+// TaintEffect is what the taint of a device does to claims that do not tolerate it.
+type TaintEffect string
+
+// The effects, as resource.k8s.io/v1 has them: no new pod gets the device, or pods that have it are evicted as well.
+const (
+	NoSchedule TaintEffect = "NoSchedule"
+	NoExecute  TaintEffect = "NoExecute"
+)
+
 // VendorConfig says how the devices of a vendor are served.
 type VendorConfig struct {
 	// Serve offers the vendor's devices to the kubelet.
@@ -51,6 +60,8 @@ type VendorConfig struct {
 	// CDIKind is the kind of the vendor's own CDI specification to name (`nvidia.com/gpu`), which has what its user libraries
 	// need; empty means the one that Rankwright writes.
 	CDIKind string `json:"cdiKind,omitempty"`
+	// UnhealthyTaint is the effect of the taint on unhealthy devices that go through DRA; empty means NoSchedule.
+	UnhealthyTaint TaintEffect `json:"unhealthyTaint,omitempty"`
 	// Shares is how many pods may share a device, in turns of time and without any protection from each other; 0 means 1.
 	Shares int `json:"shares,omitempty"`
 }
@@ -106,7 +117,7 @@ func ParseConfig(text []byte) (Config, error) {
 			config.Vendors = map[string]VendorConfig{}
 		}
 		var vendor VendorConfig
-		errs = append(errs, decode(vendors.Vendors[name], &vendor, "vendors."+name, "take serve, through, injection, resources, cdiKind or shares")...)
+		errs = append(errs, decode(vendors.Vendors[name], &vendor, "vendors."+name, "take serve, through, injection, resources, cdiKind, shares or unhealthyTaint")...)
 		config.Vendors[name] = vendor
 	}
 	return config, errors.Join(append(errs, config.check()...)...)
@@ -189,6 +200,10 @@ func (c VendorConfig) check(field string) []error {
 func (c VendorConfig) checkThrough(field string) []error {
 	switch c.Through {
 	case "", DevicePlugin:
+		if c.UnhealthyTaint != "" {
+			return []error{fmt.Errorf("%s.unhealthyTaint: %q has no use with through: %s: leave it out, or take through: %s",
+				field, c.UnhealthyTaint, DevicePlugin, DRA)}
+		}
 		return nil
 	case DRA:
 	default:
@@ -198,6 +213,11 @@ func (c VendorConfig) checkThrough(field string) []error {
 	if c.Injection != injection.CDI && (c.Injection != "" || c.Serve) {
 		errs = append(errs, fmt.Errorf("%s.injection: %q does not go with through: %s, by which the kubelet takes CDI names alone: take injection %s",
 			field, c.Injection, DRA, injection.CDI))
+	}
+	switch c.UnhealthyTaint {
+	case "", NoSchedule, NoExecute:
+	default:
+		errs = append(errs, fmt.Errorf("%s.unhealthyTaint: %q is not known: take %s or %s", field, c.UnhealthyTaint, NoSchedule, NoExecute))
 	}
 	if c.Shares > 1 {
 		errs = append(errs, fmt.Errorf("%s.shares: %d does not go with through: %s: leave it out, and share a device by naming its ResourceClaim in several pods",

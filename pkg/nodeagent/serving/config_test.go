@@ -79,6 +79,8 @@ func TestParseConfigNamesFieldValueAndRemedy(t *testing.T) {
 			"resources through DRA", "vendors: {a: {through: DRA, resources: {gpu: a.b/c}}}",
 			[]string{"vendors.a.resources: gpu does not go with through: DRA", "write a DeviceClass"},
 		},
+		{"taint", "vendors: {a: {through: DRA, unhealthyTaint: None}}", []string{`vendors.a.unhealthyTaint: "None" is not known`, "take NoSchedule or NoExecute"}},
+		{"taint of a plugin's", "vendors: {a: {unhealthyTaint: NoExecute}}", []string{`vendors.a.unhealthyTaint: "NoExecute" has no use`, "take through: DRA"}},
 		{"vendor", "vendors: {NVIDIA: {}}", []string{`vendors.NVIDIA: "NVIDIA"`, "take the vendor of status.devices"}},
 		{"kind", "vendors: {a: {resources: {G/PU: a.b/c}}}", []string{`vendors.a.resources: "G/PU"`, "take gpu"}},
 		{"no domain", "vendors: {a: {resources: {gpu: gpu}}}", []string{`vendors.a.resources.gpu: "gpu" has no domain`, "nvidia.com/gpu"}},

@@ -22,16 +22,50 @@ func (w Wanted) Taken(d *v1alpha1.Device) string {
 	return fmt.Sprintf("another server (%s) has it as %s: remove that one, or do not serve %s here", other.Server, other.Resource, d.Vendor)
 }
 
+// Cause is a kind of reason for which new pods may not get a device.
+type Cause string
+
+// The causes: an administrator's word, the device's health, what cannot be observed of it, and a pod that got it from
+// another server or through another API.
+const (
+	Cordoned  Cause = "cordoned"
+	Unhealthy Cause = "unhealthy"
+	Unknown   Cause = "unknown"
+	Held      Cause = "held"
+)
+
+// Obstacle is why new pods may not get a device.
+type Obstacle struct {
+	Cause Cause
+	// Text says it after the name of the device.
+	Text string
+}
+
+// Obstacles are all that keep new pods from a device.
+func (w Wanted) Obstacles(d *v1alpha1.Device) []Obstacle {
+	var all []Obstacle
+	if slices.Contains(w.Spec.CordonedDevices, d.ID) {
+		all = append(all, Obstacle{Cordoned, "is cordoned (spec.cordonedDevices of the inventory)"})
+	}
+	if !d.Usable() {
+		cause := Unhealthy
+		if d.Health.State == v1alpha1.Unknown {
+			cause = Unknown
+		}
+		all = append(all, Obstacle{cause, fmt.Sprintf("is %s (%s)", d.Health.State, cmp.Or(d.Health.Reason, "no reason given"))})
+	}
+	if text := w.heldOfOthers(d); text != "" {
+		all = append(all, Obstacle{Held, text})
+	}
+	return all
+}
+
 // Unfit says why new pods may not get a device; empty where they may.
 func (w Wanted) Unfit(d *v1alpha1.Device) string {
-	switch {
-	case slices.Contains(w.Spec.CordonedDevices, d.ID):
-		return "is cordoned (spec.cordonedDevices of the inventory)"
-	case !d.Usable():
-		return fmt.Sprintf("is %s (%s)", d.Health.State, cmp.Or(d.Health.Reason, "no reason given"))
-	default:
-		return w.heldOfOthers(d)
+	if all := w.Obstacles(d); len(all) > 0 {
+		return all[0].Text
 	}
+	return ""
 }
 
 // heldOfOthers names a pod that got the device from another server, which may be gone, or through another API: whoever

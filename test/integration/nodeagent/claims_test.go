@@ -126,7 +126,7 @@ func (s *claimSite) register() dra.DRAPluginClient {
 		s.t.Fatal(err)
 	}
 	endpoint := filepath.Join(s.folder, "driver", "dra.sock")
-	if info.GetType() != "DRAPlugin" || info.GetName() != "rankwright.dev" || info.GetEndpoint() != endpoint || !slices.Equal(info.GetSupportedVersions(), []string{"v1.DRAPlugin"}) {
+	if info.GetType() != "DRAPlugin" || info.GetName() != "rankwright.dev" || info.GetEndpoint() != endpoint || !slices.Equal(info.GetSupportedVersions(), []string{"v1.DRAPlugin", "v1.DRAResourceHealth", "v1alpha1.DRAResourceHealth"}) {
 		s.t.Errorf("the driver is %+v", info)
 	}
 	connection := s.dial("driver", "dra.sock")
@@ -197,13 +197,16 @@ func TestDevicesAreInAResourceSlice(t *testing.T) {
 	if err := s.admin.Patch(t.Context(), s.inventoryKey(), mergePatch(t, map[string]any{"spec": map[string]any{"cordonedDevices": []string{id}}})); err != nil {
 		t.Fatal(err)
 	}
-	s.await("the cordoned device to be left out", s.offers(gpu(1)))
+	s.await("the cordoned device to be tainted", func() bool {
+		taints := s.published()[0].Spec.Devices[0].Taints
+		return len(taints) == 1 && taints[0].Key == "rankwright.dev/cordoned" && taints[0].Effect == resourcev1.DeviceTaintEffectNoSchedule
+	})
 	if err := s.clients.ResourceV1().ResourceSlices().Delete(t.Context(), slice.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.await("the slice to be written again", s.offers(gpu(1)))
+	s.await("the slice to be written again", s.offers(gpu(0), gpu(1)))
 	s.stop()
-	if !s.offers(gpu(1))() {
+	if !s.offers(gpu(0), gpu(1))() {
 		t.Errorf("the slice went with the agent: %+v", s.published())
 	}
 }

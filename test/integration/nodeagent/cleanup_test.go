@@ -59,7 +59,7 @@ func sliceOf(node, driver string) *resourcev1.ResourceSlice {
 
 func TestCleanupLeavesNothingOfOurs(t *testing.T) {
 	s := newSite(t, "cleanup")
-	before := get(s, s.nodeKey()).Labels
+	before, kubelets := get(s, s.nodeKey()).Labels, s.kubelets()
 	s.nvidia.set(gpu(0))
 	s.once()
 	s.applyLabel("nvidia.count", "1")      // held by both
@@ -98,6 +98,10 @@ func TestCleanupLeavesNothingOfOurs(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, get(s, s.nodeKey()).Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	own, others := s.nodeCondition()
+	if diff := cmp.Diff(kubelets, others); own != nil || diff != "" {
+		t.Errorf("the Node says %+v, and of the kubelet's status (-want +got):\n%s", own, diff)
 	}
 	for _, object := range append(goes, heartbeat, s.inventoryKey()) {
 		if err := s.admin.Get(t.Context(), client.ObjectKeyFromObject(object), object); !apierrors.IsNotFound(err) {

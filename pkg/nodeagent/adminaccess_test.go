@@ -1,0 +1,84 @@
+package nodeagent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
+)
+
+const gpuUUID = "GPU-00000000-0000-0000-0000-000000000001"
+
+// draGrant is a device that a pod has by a claim of NVIDIA's driver.
+func draGrant(pod, claim, device string) podresources.Grant {
+	return podresources.Grant{Namespace: "n", Pod: pod, Claim: claim, Name: podresources.Name{
+		Server: v1alpha1.ServedByDRA, Resource: "gpu.nvidia.com", Pool: "node", Device: device,
+	}}
+}
+
+// A claim with adminAccess takes no device, whichever driver served it. One that
+// takes devices is read once, one that looks at them each time.
+func TestLooksTakeNoDevice(t *testing.T) {
+	devices := []v1alpha1.Device{{ID: "nvidia-1", Vendor: "nvidia", UUID: gpuUUID, Index: new(int32)}}
+	hardware := podresources.NewHardware(devices, nil)
+	plugin := podresources.Grant{Namespace: "n", Pod: "plugin", Name: podresources.Name{Server: v1alpha1.ServedByDevicePlugin, Resource: "nvidia.com/gpu", Device: gpuUUID}}
+	nic := draGrant("net", "nic", "eth0")
+	nic.Name.Resource = "dra.net"
+	works, looks, unread := draGrant("work", "works", "gpu-0"), draGrant("dcgm", "looks", "gpu-0"), draGrant("new", "unread", "gpu-0")
+	read := map[string]int{}
+	a := adminAccess{log: slog.New(slog.DiscardHandler), read: func(_ context.Context, _, name string) (map[podresources.Name]bool, error) {
+		read[name]++
+		if name == "unread" {
+			return nil, errors.New("forbidden")
+		}
+		return map[podresources.Name]bool{looks.Name: name == "looks"}, nil
+	}}
+	grants := []podresources.Grant{plugin, nic, works, looks, unread}
+	want := []podresources.Grant{plugin, nic, works, unread}
+	for range 2 {
+		if diff := cmp.Diff(want, a.taking(t.Context(), grants, hardware)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"works": 1, "looks": 2, "unread": 2}, read); diff != "" {
+		t.Errorf("claims are read (-want +got):\n%s", diff)
+	}
+	a.taking(t.Context(), nil, hardware)
+	a.taking(t.Context(), grants, hardware)
+	if read["works"] != 2 {
+		t.Errorf("a claim that was gone is read %d times", read["works"])
+	}
+	if got := (&adminAccess{}).taking(t.Context(), grants, hardware); len(got) != len(grants) {
+		t.Errorf("without the right, %d of %d grants take devices", len(got), len(grants))
+	}
+}
+
+func TestLooksOfAClaim(t *testing.T) {
+	result := func(device string, admin any) any {
+		r := map[string]any{"request": "r", "driver": "gpu.nvidia.com", "pool": "node", "device": device}
+		if admin != nil {
+			r["adminAccess"] = admin
+		}
+		return r
+	}
+	claim := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"allocation": map[string]any{"devices": map[string]any{"results": []any{
+		result("held", nil), result("looked", true), result("both", true), result("both", false), result("again", nil), result("again", true), result("twice", true), result("twice", true),
+	}}}}}}
+	got, err := looksOf(claim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[podresources.Name]bool{}
+	for device, looked := range map[string]bool{"held": false, "looked": true, "both": false, "again": false, "twice": true} {
+		want[draGrant("", "", device).Name] = looked
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
