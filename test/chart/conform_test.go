@@ -27,7 +27,7 @@ func TestObjectsConform(t *testing.T) {
 		stdout, stderr, err := tool(t, nil, "kubeconform", append(args, "-strict", "-summary", "-schema-location", location, path)...)
 		return stdout + stderr, err
 	}
-	for _, values := range valueSets(t) {
+	for _, values := range allValueSets(t) {
 		t.Run(filepath.Base(values), func(t *testing.T) {
 			text := mustHelm(t, "template", release, chartDir(t), "--namespace", agentNamespace, "--values", values)
 			// The kinds of the Prometheus operator and of OpenShift are none of the API server's.

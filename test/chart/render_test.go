@@ -19,19 +19,25 @@ var update = flag.Bool("update", false, "write what is rendered to testdata/gold
 
 func TestLint(t *testing.T) {
 	mustHelm(t, "lint", "--strict", chartDir(t))
-	for _, values := range valueSets(t) {
+	for _, values := range allValueSets(t) {
 		mustHelm(t, "lint", "--strict", chartDir(t), "--values", values)
 	}
 }
 
-// valueSets are the files of testdata/values, and the presets.
+// valueSets are the files of testdata/values.
 func valueSets(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/values/*.yaml")
 	if err != nil || len(files) < 6 {
 		t.Fatalf("value sets: %q, %v", files, err)
 	}
-	return append(files, presets(t)...)
+	return files
+}
+
+// allValueSets are those of testdata/values and the presets.
+func allValueSets(t *testing.T) []string {
+	t.Helper()
+	return append(valueSets(t), presets(t)...)
 }
 
 // presets are the files that the chart has for providers' clusters.
@@ -57,7 +63,7 @@ func TestPresetsKeepTheAgentUnprivileged(t *testing.T) {
 // differ from them. Of the CustomResourceDefinitions, which are those of config/crd, it shows the metadata alone.
 func TestGolden(t *testing.T) {
 	defaults := documents(t)
-	for _, values := range valueSets(t) {
+	for _, values := range allValueSets(t) {
 		t.Run(filepath.Base(values), func(t *testing.T) {
 			got := documents(t, "--values", values)
 			if filepath.Base(values) != "defaults.yaml" {
