@@ -103,7 +103,7 @@ func parseSMI(output []byte) (smiReport, error) {
 		switch element.Name.Local {
 		case "driver_version":
 			err = decoder.DecodeElement(&parsed.driverVersion, &element)
-			parsed.driverVersion = smiValue(parsed.driverVersion)
+			parsed.driverVersion = firstWord(smiValue(parsed.driverVersion))
 		case "gpu":
 			gpu := new(smiGPU)
 			if err = decoder.DecodeElement(gpu, &element); err == nil {
@@ -139,6 +139,12 @@ func smiValue(text string) string {
 		return ""
 	}
 	return text
+}
+
+// firstWord is what stands before the first space: since 610, nvidia-smi prints `610.57.04 [Deprecated; …]`.
+func firstWord(text string) string {
+	word, _, _ := strings.Cut(text, " ")
+	return word
 }
 
 // smiMiB reads `81559 MiB`; 0 where it is no such amount.
