@@ -100,7 +100,7 @@ func appleChip(machine []string) string {
 func describeAGX(device *v1alpha1.Device, chip, cores string, memoryMiB int64) {
 	device.Vendor, device.Family, device.Backend, device.Product = appleVendor, v1alpha1.FamilyGPU, "apple", chip
 	if memoryMiB > 0 {
-		device.Memory = &v1alpha1.DeviceMemory{TotalMiB: memoryMiB, Source: v1alpha1.SourceKernel}
+		device.Memory = (&hostMemory{total: memoryMiB}).shared()
 	}
 	product, known := accelerator.Lookup(accelerator.Key{Product: chip + " (" + cores + "-core)"})
 	if !known {

@@ -39,6 +39,10 @@ func (nvidiaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 		gpu := &gpus[i]
 		gpu.facts, gpu.fault = report.gpus[gpu.Address], report.faults[gpu.Address]
 		gpu.driverVersion, gpu.othersReported = version, report.answered()
+		if gpu.integrated() {
+			gpu.host, err = readHostMemory(host.Files)
+			problems = append(problems, err)
+		}
 		gpu.identify()
 		gpu.readMIG(host.Files)
 		devices := gpu.devices()

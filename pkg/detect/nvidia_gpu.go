@@ -23,6 +23,9 @@ type nvidiaGPU struct {
 	product accelerator.Product
 	known   bool // product is set
 
+	// host is the host's memory, which an integrated GPU works in; nil where it could not be read.
+	host *hostMemory
+
 	mig []migInstance
 }
 
@@ -111,6 +114,14 @@ func (g *nvidiaGPU) capability() string {
 	return computeCapability(g.DeviceID)
 }
 
+// integrated says whether the GPU is a part of a processor and has no memory of its own.
+func (g *nvidiaGPU) integrated() bool { return integratedCapabilities[g.capability()] }
+
+// answers says whether the driver reached the GPU.
+func (g *nvidiaGPU) answers() bool {
+	return g.facts != nil && g.facts.uuid != "" && (g.facts.memory.totalMiB > 0 || g.integrated())
+}
+
 func (g *nvidiaGPU) uuid() string {
 	if g.facts != nil {
 		return cmp.Or(g.facts.uuid, g.proc.uuid)
@@ -125,8 +136,11 @@ func (g *nvidiaGPU) minor() *int32 {
 	return g.proc.minor
 }
 
-// memory is as the driver reports it, else nominal.
+// memory is as the driver reports it, else nominal; that of an integrated GPU is the host's.
 func (g *nvidiaGPU) memory() *v1alpha1.DeviceMemory {
+	if g.integrated() && g.host != nil {
+		return g.host.shared()
+	}
 	if g.facts != nil {
 		if memory := g.facts.memory.device(); memory != nil {
 			return memory
@@ -144,7 +158,11 @@ func (g *nvidiaGPU) read(devices []v1alpha1.Device, readings Readings) {
 		return
 	}
 	if !g.migOn() {
-		readings[devices[0].ID] = g.facts.reading
+		reading := g.facts.reading
+		if g.integrated() && g.host != nil {
+			reading.MemoryUsedMiB = g.host.used()
+		}
+		readings[devices[0].ID] = reading
 		return
 	}
 	for _, instance := range g.mig {

@@ -65,14 +65,6 @@ type nvidiaFacts struct {
 	reading Reading
 }
 
-// whole says whether the essentials are known, or why they are not.
-func (f *nvidiaFacts) whole() bool {
-	return f.answers() || len(f.broken) > 0 || f.silent != ""
-}
-
-// answers says whether the driver reached the GPU.
-func (f *nvidiaFacts) answers() bool { return f.uuid != "" && f.memory.totalMiB > 0 }
-
 func (f *nvidiaFacts) fill(other *nvidiaFacts) {
 	f.product = cmp.Or(f.product, other.product)
 	f.architecture = cmp.Or(f.architecture, other.architecture)

@@ -49,6 +49,34 @@ func replayCaptures(t *testing.T, captures []capture) {
 // The hosts of NVIDIA that were answered wrong once, and one that never was.
 func TestNVIDIACaptures(t *testing.T) {
 	replayCaptures(t, []capture{
+		{"nv-gb10", checkGB10},
+		{"nv-gb10-nvml", checkGB10},
+		{"hw-gb10", func(t *testing.T, host *capturedHost) {
+			// Neither PCI functions nor a driver or tool are in what was published of it.
+			if len(host.Status.Devices) != 0 {
+				t.Errorf("%d devices of nothing", len(host.Status.Devices))
+			}
+		}},
+		{"hw-lassen", func(t *testing.T, host *capturedHost) {
+			devices(t, host, 4, "Tesla V100-SXM2-16GB", 16384, v1alpha1.SourceCatalogue)
+			if link := host.label("nvidia.link"); link != "" || len(host.Status.Links.Unread) != 4 {
+				t.Errorf("linked by %q, links of %v are not known", link, host.Status.Links.Unread)
+			}
+		}},
+		{"nv-nvidia-geforce-rtx-2080-super-610.57.04", func(t *testing.T, host *capturedHost) {
+			devices(t, host, 1, "NVIDIA GeForce RTX 2080 SUPER", 8192, v1alpha1.SourceDriver)
+			if version := host.label("nvidia.driver"); version != "610.57.04" {
+				t.Errorf("driver %q", version)
+			}
+		}},
+		{"nv-aws-t4-width", func(t *testing.T, host *capturedHost) {
+			devices(t, host, 1, "Tesla T4", 15360, v1alpha1.SourceDriver)
+			for id, signs := range host.Signs {
+				if len(signs.Suspicions) > 0 {
+					t.Errorf("%s: %+v", id, signs.Suspicions)
+				}
+			}
+		}},
 		{"nv-azure-a100-8", func(t *testing.T, host *capturedHost) {
 			devices(t, host, 8, "NVIDIA A100-SXM4-80GB", 81920, v1alpha1.SourceCatalogue)
 			if link, topology := host.label("nvidia.link"), host.label("nvidia.link-topology"); link != "NVLink" || topology != "Switch" {
@@ -56,6 +84,27 @@ func TestNVIDIACaptures(t *testing.T) {
 			}
 		}},
 	})
+}
+
+// checkGB10 expects the GPU of a DGX Spark, which works in the host's memory.
+func checkGB10(t *testing.T, host *capturedHost) {
+	devices(t, host, 1, "NVIDIA GB10", 122566, v1alpha1.SourceKernel)
+	if len(host.Status.Devices) != 1 {
+		return
+	}
+	d, reading := &host.Status.Devices[0], host.Readings[host.Status.Devices[0].ID]
+	if d.Health.State != v1alpha1.Healthy || d.UUID == "" {
+		t.Errorf("%+v, UUID %q", d.Health, d.UUID)
+	}
+	if d.Memory.Shared == nil || d.Memory.Shared.HostMiB != 122566 {
+		t.Errorf("shared: %+v", d.Memory.Shared)
+	}
+	if used := reading.MemoryUsedMiB; used == nil || *used != 122566-118884 {
+		t.Errorf("used: %v", used)
+	}
+	if quiet := host.quiet.Devices[0].Memory; quiet.TotalMiB != 122566 || quiet.Source != v1alpha1.SourceKernel {
+		t.Errorf("without tools: %+v", quiet)
+	}
 }
 
 // devices fails where the host has another number of devices, or one of another product or memory.

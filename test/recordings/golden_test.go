@@ -111,6 +111,9 @@ func render(status *v1alpha1.AcceleratorInventoryStatus) string {
 	for _, p := range status.Links.Pairs {
 		fmt.Fprintf(&b, "pair %s %s: %d x %s%s, %d MB/s\n", p.A, p.B, p.Count, p.Kind, generation(p.Generation), p.MBps)
 	}
+	if len(status.Links.Unread) > 0 {
+		fmt.Fprintf(&b, "links not read: %s\n", joined(status.Links.Unread))
+	}
 	for _, n := range status.NICs {
 		fmt.Fprintf(&b, "nic %s: %s %v %v %s, %d Gbps, up %v, numa %s\n",
 			n.Name, n.Kind, n.RoCEVersions, n.Interfaces, n.Driver, n.Gbps, n.Up, number(n.NUMANode))
@@ -143,7 +146,7 @@ func renderDevice(b *strings.Builder, d *v1alpha1.Device) {
 	fmt.Fprintf(b, "  driver %q, firmware %q, uuid %q, index %s, numa %s, paths %v\n",
 		strings.TrimSpace(d.Driver+" "+d.DriverVersion), d.FirmwareVersion, d.UUID, number(d.Index), number(d.NUMANode), d.Paths)
 	if d.Memory != nil {
-		fmt.Fprintf(b, "  memory %d MiB (%s), used by others %d MiB\n", d.Memory.TotalMiB, d.Memory.Source, d.Memory.UsedByOthersMiB)
+		fmt.Fprintf(b, "  memory %d MiB (%s)%s, used by others %d MiB\n", d.Memory.TotalMiB, d.Memory.Source, shared(d.Memory), d.Memory.UsedByOthersMiB)
 	}
 	if d.Performance != nil {
 		fmt.Fprintf(b, "  bandwidth %d MB/s, peak %v\n", d.Performance.MemoryBandwidthMBps, d.Performance.Peak)
@@ -152,6 +155,13 @@ func renderDevice(b *strings.Builder, d *v1alpha1.Device) {
 		fmt.Fprintf(b, "  partition %s %s %d of %s\n", d.Partition.Kind, d.Partition.Profile, d.Partition.Index, d.Partition.Parent)
 	}
 	fmt.Fprintf(b, "  %s %s %s\n", d.Health.State, d.Health.Reason, d.Health.Message)
+}
+
+func shared(m *v1alpha1.DeviceMemory) string {
+	if m.Shared == nil {
+		return ""
+	}
+	return fmt.Sprintf(", carved out %d MiB, shared with the host %d MiB", m.Shared.CarveOutMiB, m.Shared.HostMiB)
 }
 
 func generation(n int32) string {
