@@ -70,11 +70,11 @@ type Device struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Product string `json:"product,omitempty"`
-	// Architecture: Hopper, gfx942, v5p, ….
+	// Architecture: Hopper, CDNA3, v5p, ….
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Architecture string `json:"architecture,omitempty"`
-	// Compute capability as the vendor counts it (NVIDIA: 9.0).
+	// Compute capability as the vendor counts it (NVIDIA: 9.0; AMD: gfx942).
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	ComputeCapability string `json:"computeCapability,omitempty"`

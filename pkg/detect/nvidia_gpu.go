@@ -90,7 +90,7 @@ func (g *nvidiaGPU) device() v1alpha1.Device {
 	device := v1alpha1.Device{
 		Vendor: nvidiaName, Family: v1alpha1.FamilyGPU, Backend: nvidiaName,
 		Product:           cmp.Or(g.name(), g.product.Name),
-		Architecture:      g.product.Architecture,
+		Architecture:      g.architecture(),
 		ComputeCapability: g.capability(),
 		Driver:            g.Driver, FirmwareVersion: g.proc.vbios,
 		PCI: &pci, NUMANode: g.NUMANode, Index: g.minor(), Health: g.health(),
@@ -99,11 +99,18 @@ func (g *nvidiaGPU) device() v1alpha1.Device {
 		device.DriverVersion = g.driverVersion
 	}
 	if g.facts != nil {
-		// The catalogue's word for the architecture comes first: it is there with and without a tool.
-		device.Architecture = cmp.Or(device.Architecture, g.facts.architecture)
 		device.FirmwareVersion = cmp.Or(g.facts.vbios, g.proc.vbios)
 	}
 	return device
+}
+
+// architecture is the catalogue's, else by the chip, else as the driver says: the first two are there with and without a tool.
+func (g *nvidiaGPU) architecture() string {
+	word := cmp.Or(g.product.Architecture, architectureOf(g.capability()))
+	if word == "" && g.facts != nil {
+		word = g.facts.architecture
+	}
+	return accelerator.Architecture(word)
 }
 
 // capability is as the driver says, else by the chip.
@@ -147,7 +154,7 @@ func (g *nvidiaGPU) memory() *v1alpha1.DeviceMemory {
 		}
 	}
 	if g.known && g.product.MemoryMiB > 0 {
-		return &v1alpha1.DeviceMemory{TotalMiB: g.product.MemoryMiB, Source: v1alpha1.SourceCatalogue}
+		return &v1alpha1.DeviceMemory{TotalMiB: g.product.UsableMiB(), Source: v1alpha1.SourceCatalogue}
 	}
 	return nil
 }

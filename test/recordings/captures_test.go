@@ -63,6 +63,18 @@ func TestNVIDIACaptures(t *testing.T) {
 				t.Errorf("linked by %q, links of %v are not known", link, host.Status.Links.Unread)
 			}
 		}},
+		{"hw-pascal", func(t *testing.T, host *capturedHost) {
+			devices(t, host, 2, "Tesla P100-PCIE-16GB", 16384, v1alpha1.SourceCatalogue)
+		}},
+		{"hw-power8", func(t *testing.T, host *capturedHost) {
+			devices(t, host, 4, "Tesla P100-SXM2-16GB", 16384, v1alpha1.SourceCatalogue)
+			if link := host.label("nvidia.link"); link != "" {
+				t.Errorf("linked by %q", link)
+			}
+		}},
+		{"lact-nvidia-rtx4080", func(t *testing.T, host *capturedHost) {
+			devices(t, host, 1, "NVIDIA GeForce RTX 4080", 16384, v1alpha1.SourceCatalogue)
+		}},
 		{"nv-nvidia-geforce-rtx-2080-super-610.57.04", func(t *testing.T, host *capturedHost) {
 			devices(t, host, 1, "NVIDIA GeForce RTX 2080 SUPER", 8192, v1alpha1.SourceDriver)
 			if version := host.label("nvidia.driver"); version != "610.57.04" {

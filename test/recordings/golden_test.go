@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/detect"
 )
 
@@ -35,6 +36,7 @@ func TestRecordings(t *testing.T) {
 			quiet := detect.Detect(t.Context(), silent, detect.Options{}).Status
 			checkOnce(t, &quiet)
 			checkWithoutTools(t, name, ids(&status), ids(&quiet))
+			checkArchitectures(t, &status, &quiet)
 		})
 	}
 }
@@ -47,6 +49,20 @@ func checkWithoutTools(t *testing.T, name string, with, without []v1alpha1.Devic
 	t.Helper()
 	if diff := cmp.Diff(with, without); diff != "" && !needsTools[name] {
 		t.Errorf("other devices without tools (-with +without):\n%s", diff)
+	}
+}
+
+// checkArchitectures fails where a device's architecture is another word with a tool than without one, or none of the vocabulary's.
+func checkArchitectures(t *testing.T, status, quiet *v1alpha1.AcceleratorInventoryStatus) {
+	t.Helper()
+	for i := range status.Devices {
+		d := &status.Devices[i]
+		if word := accelerator.Architecture(d.Architecture); word != d.Architecture {
+			t.Errorf("%s: architecture %q is called %q", d.ID, d.Architecture, word)
+		}
+		if without := quiet.Device(d.ID); without != nil && without.Architecture != d.Architecture {
+			t.Errorf("%s: architecture %q, without tools %q", d.ID, d.Architecture, without.Architecture)
+		}
 	}
 }
 
