@@ -3,6 +3,7 @@ package detect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -11,6 +12,9 @@ import (
 // NVIDIA finds the GPUs of NVIDIA on the PCI bus and in the driver's files under /proc, without running anything; their
 // memory, health, MIG devices and links come from NVML by way of rankwright-nvml, else from nvidia-smi, matched by PCI
 // address. A GPU in MIG mode is listed as its MIG devices.
+//
+// Where the driver is there and shows no GPU on PCI, as in the Windows Subsystem for Linux, those that it tells of are listed by
+// their UUIDs. Memory of an integrated GPU (GB10, Thor) is the host's.
 func NVIDIA() Backend { return nvidiaBackend{} }
 
 const (
@@ -28,6 +32,10 @@ func (nvidiaBackend) Name() string { return nvidiaName }
 func (nvidiaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	gpus := listNVIDIA(host.Files, functions)
+	if len(gpus) == 0 && hidesNVIDIA(host.Files) {
+		found, hiddenErr := detectHiddenNVIDIA(ctx, host)
+		return found, errors.Join(err, hiddenErr)
+	}
 	if len(gpus) == 0 {
 		return Found{}, err
 	}

@@ -27,6 +27,9 @@ type nvidiaGPU struct {
 	host *hostMemory
 
 	mig []migInstance
+
+	// shared are the device nodes that all GPUs are reached by, where none has its own.
+	shared []string
 }
 
 // identify looks the product up, now that its name and memory are as well known as they can be.
@@ -54,7 +57,7 @@ func (g *nvidiaGPU) reportedMiB() int64 {
 }
 
 func (g *nvidiaGPU) id() v1alpha1.DeviceID {
-	return v1alpha1.DeviceID(nvidiaName + "-" + g.Address)
+	return v1alpha1.DeviceID(nvidiaName + "-" + cmp.Or(g.Address, g.uuid()))
 }
 
 // migOn says whether the GPU is cut into MIG devices: as the driver says, else by what it has created.
@@ -78,6 +81,9 @@ func (g *nvidiaGPU) devices() []v1alpha1.Device {
 		performance := *g.product.Performance.DeepCopy()
 		device.Performance = &performance
 	}
+	if device.Paths = g.shared; len(device.Paths) > 0 {
+		return []v1alpha1.Device{device}
+	}
 	if minor := g.minor(); minor != nil {
 		device.Paths = []string{fmt.Sprintf("/dev/nvidia%d", *minor)}
 	}
@@ -86,14 +92,17 @@ func (g *nvidiaGPU) devices() []v1alpha1.Device {
 
 // device is what a GPU and its MIG devices have in common.
 func (g *nvidiaGPU) device() v1alpha1.Device {
-	pci := g.PCIDevice
 	device := v1alpha1.Device{
 		Vendor: nvidiaName, Family: v1alpha1.FamilyGPU, Backend: nvidiaName,
 		Product:           cmp.Or(g.name(), g.product.Name),
 		Architecture:      g.architecture(),
 		ComputeCapability: g.capability(),
 		Driver:            g.Driver, FirmwareVersion: g.proc.vbios,
-		PCI: &pci, NUMANode: g.NUMANode, Index: g.minor(), Health: g.health(),
+		NUMANode: g.NUMANode, Index: g.minor(), Health: g.health(),
+	}
+	if g.Address != "" {
+		pci := g.PCIDevice
+		device.PCI = &pci
 	}
 	if g.Driver == nvidiaDriver {
 		device.DriverVersion = g.driverVersion

@@ -11,7 +11,7 @@ import (
 // (health, links, MIG devices) is concluded from this.
 type nvidiaReport struct {
 	driverVersion string
-	gpus          map[string]*nvidiaFacts // by PCI address as the kernel prints it
+	gpus          map[string]*nvidiaFacts // by PCI address as the kernel prints it, else by UUID
 	faults        map[string]string       // by PCI address: what was said about a GPU that is not in gpus, or beside it
 }
 

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -64,7 +65,7 @@ type smiMemory struct {
 // smiReport is what `nvidia-smi -q -x` printed.
 type smiReport struct {
 	driverVersion string
-	gpus          map[string]*smiGPU // by PCI address as the kernel prints it
+	gpus          map[string]*smiGPU // by PCI address as the kernel prints it, else by UUID
 	faults        map[string]string  // by PCI address: what was said about a GPU outside its element
 }
 
@@ -118,8 +119,9 @@ func parseSMI(output []byte) (smiReport, error) {
 }
 
 func (r smiReport) add(gpu *smiGPU) {
-	if address, ok := report.Address(gpu.ID); ok {
-		r.gpus[address] = gpu
+	address, _ := report.Address(gpu.ID)
+	if key := cmp.Or(address, smiValue(gpu.UUID)); key != "" {
+		r.gpus[key] = gpu
 	}
 }
 
