@@ -53,17 +53,22 @@ func (nvidiaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 		}
 		gpu.identify()
 		gpu.readMIG(host.Files)
-		devices := gpu.devices()
-		found.Devices = append(found.Devices, devices...)
-		gpu.read(devices, found.Readings)
-		for _, device := range devices {
-			found.Signs[device.ID] = gpu.signs()
-		}
+		gpu.list(&found)
 		problems = append(problems, gpu.problem(report.answered()))
 	}
 	found.Links = nvidiaLinks(host.Files, functions, gpus)
 	found.Degraded = joinProblems(problems...)
 	return found, nil
+}
+
+// list adds the GPU's devices with what is read of them.
+func (g *nvidiaGPU) list(found *Found) {
+	devices := g.devices()
+	found.Devices = append(found.Devices, devices...)
+	g.read(devices, found.Readings)
+	for _, device := range devices {
+		found.Signs[device.ID] = g.signs()
+	}
 }
 
 // listNVIDIA picks the GPUs: display and 3D controllers. Audio, USB and serial functions of a card and NVSwitches have

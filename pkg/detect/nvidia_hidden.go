@@ -61,12 +61,7 @@ func detectHiddenNVIDIA(ctx context.Context, host *Host) (Found, error) {
 			continue
 		}
 		gpu.identify()
-		devices := gpu.devices()
-		found.Devices = append(found.Devices, devices...)
-		gpu.read(devices, found.Readings)
-		for _, device := range devices {
-			found.Signs[device.ID] = gpu.signs()
-		}
+		gpu.list(&found)
 	}
 	found.Degraded = joinProblems(problems...)
 	return found, nil

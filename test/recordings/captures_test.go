@@ -57,21 +57,11 @@ func TestNVIDIACaptures(t *testing.T) {
 				t.Errorf("%d devices of nothing", len(host.Status.Devices))
 			}
 		}},
-		{"hw-lassen", func(t *testing.T, host *capturedHost) {
-			devices(t, host, 4, "Tesla V100-SXM2-16GB", 16384, v1alpha1.SourceCatalogue)
-			if link := host.label("nvidia.link"); link != "" || len(host.Status.Links.Unread) != 4 {
-				t.Errorf("linked by %q, links of %v are not known", link, host.Status.Links.Unread)
-			}
-		}},
+		{"hw-lassen", unread(4, "Tesla V100-SXM2-16GB")},
 		{"hw-pascal", func(t *testing.T, host *capturedHost) {
 			devices(t, host, 2, "Tesla P100-PCIE-16GB", 16384, v1alpha1.SourceCatalogue)
 		}},
-		{"hw-power8", func(t *testing.T, host *capturedHost) {
-			devices(t, host, 4, "Tesla P100-SXM2-16GB", 16384, v1alpha1.SourceCatalogue)
-			if link := host.label("nvidia.link"); link != "" {
-				t.Errorf("linked by %q", link)
-			}
-		}},
+		{"hw-power8", unread(4, "Tesla P100-SXM2-16GB")},
 		{"lact-nvidia-rtx4080", func(t *testing.T, host *capturedHost) {
 			devices(t, host, 1, "NVIDIA GeForce RTX 4080", 16384, v1alpha1.SourceCatalogue)
 		}},
@@ -116,6 +106,16 @@ func checkGB10(t *testing.T, host *capturedHost) {
 	}
 	if quiet := host.quiet.Devices[0].Memory; quiet.TotalMiB != 122566 || quiet.Source != v1alpha1.SourceKernel {
 		t.Errorf("without tools: %+v", quiet)
+	}
+}
+
+// unread expects GPUs of 16 GiB with NVLinks that nothing was published of: neither these nor PCIe is said to link them.
+func unread(count int, product string) func(*testing.T, *capturedHost) {
+	return func(t *testing.T, host *capturedHost) {
+		devices(t, host, count, product, 16384, v1alpha1.SourceCatalogue)
+		if link := host.label("nvidia.link"); link != "" || len(host.Status.Links.Unread) != count {
+			t.Errorf("linked by %q, links of %v are not known", link, host.Status.Links.Unread)
+		}
 	}
 }
 
