@@ -222,6 +222,28 @@ const (
 	BackendFailed   BackendState = "Failed"
 )
 
+// ErrorKind is the kind of a problem of a detection backend, for programs: its message is for people.
+// +kubebuilder:validation:Enum=PermissionDenied;NotFound;DriverMissing;ToolNotFound;ToolNotRun;ToolFailed;Timeout;Malformed;TooLarge;Defect;Other
+type ErrorKind string
+
+// The kinds. DriverMissing is a device that no driver of its vendor is bound to. ToolNotFound is a tool that is not
+// installed, ToolNotRun one that may not be run (--no-exec), ToolFailed one that says that it failed. Malformed is what a file
+// holds or a tool prints that cannot be understood, TooLarge what is longer or more than is read or listed, Defect a fault of
+// the backend itself. Other is everything else, such as files that contradict each other.
+const (
+	ErrorPermissionDenied ErrorKind = "PermissionDenied"
+	ErrorNotFound         ErrorKind = "NotFound"
+	ErrorDriverMissing    ErrorKind = "DriverMissing"
+	ErrorToolNotFound     ErrorKind = "ToolNotFound"
+	ErrorToolNotRun       ErrorKind = "ToolNotRun"
+	ErrorToolFailed       ErrorKind = "ToolFailed"
+	ErrorTimeout          ErrorKind = "Timeout"
+	ErrorMalformed        ErrorKind = "Malformed"
+	ErrorTooLarge         ErrorKind = "TooLarge"
+	ErrorDefect           ErrorKind = "Defect"
+	ErrorOther            ErrorKind = "Other"
+)
+
 // BackendStatus is what a detection backend found.
 type BackendStatus struct {
 	// Name of the backend: nvidia, amd, tpu, ….
@@ -234,6 +256,9 @@ type BackendStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Devices int32 `json:"devices,omitempty"`
+	// Kind of the problem why it is degraded or failed; of several, of the first one in the message.
+	// +optional
+	ErrorKind ErrorKind `json:"errorKind,omitempty"`
 	// Why it is degraded or failed, with the remedy where there is one.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024

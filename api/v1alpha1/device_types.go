@@ -94,10 +94,19 @@ type Device struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	DriverVersion string `json:"driverVersion,omitempty"`
+	// Highest version of CUDA that the driver runs (`12.8`).
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	CUDAVersion string `json:"cudaVersion,omitempty"`
 	// Version of the device's firmware or VBIOS.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	FirmwareVersion string `json:"firmwareVersion,omitempty"`
+	// Number of compute units that work can use, as the vendor counts them: streaming multiprocessors of NVIDIA, compute units
+	// of AMD, NeuronCores of AWS. From the driver, else from the catalogue; absent where neither says.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ComputeUnits int32 `json:"computeUnits,omitempty"`
 	// Where the device sits on PCI; absent where it does not.
 	// +optional
 	PCI *PCIDevice `json:"pci,omitempty"`

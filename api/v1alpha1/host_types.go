@@ -30,10 +30,14 @@ type Host struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	InstanceType string `json:"instanceType,omitempty"`
-	// Region, where it is known without network calls.
+	// Region, as the Node's labels say (`topology.kubernetes.io/region`), else as cloud-init has written it down.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Region string `json:"region,omitempty"`
+	// Zone of the region, as the Node's labels say (`topology.kubernetes.io/zone`), else as cloud-init has written it down.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Zone string `json:"zone,omitempty"`
 	// Container runtime around the detecting process; empty on a bare host.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32

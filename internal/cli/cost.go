@@ -63,7 +63,7 @@ Prices are on-demand list prices with the source and day of each row; --prices t
 }
 
 func (f *costFlags) offers(streams Streams) (*estimate.Offers, error) {
-	d, err := f.find(streams.In, false)
+	d, err := f.find(streams, false)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (f *costFlags) offers(streams Streams) (*estimate.Offers, error) {
 	if err != nil {
 		return nil, err
 	}
-	prices, err := loadPrices(f.prices, streams.In)
+	prices, err := loadPrices(f.prices, streams)
 	if err != nil {
 		return nil, err
 	}
@@ -82,11 +82,11 @@ func (f *costFlags) offers(streams Streams) (*estimate.Offers, error) {
 }
 
 // loadPrices reads a table of prices, the built-in one where no file is named.
-func loadPrices(file string, stdin io.Reader) (*price.Table, error) {
+func loadPrices(file string, streams Streams) (*price.Table, error) {
 	if file == "" {
 		return price.Load()
 	}
-	data, err := readInput(file, stdin, maxPrices)
+	data, err := readInput(file, streams, maxPrices)
 	if err != nil {
 		return nil, fmt.Errorf("prices: %w", err)
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -61,7 +60,7 @@ func precisionNames() []string {
 
 // find turns the words into a deployment. A word that is missing is a mistake in the command line; one that nothing is
 // called by is a failure.
-func (f *deploymentFlags) find(stdin io.Reader, needsDevice bool) (estimate.Deployment, error) {
+func (f *deploymentFlags) find(streams Streams, needsDevice bool) (estimate.Deployment, error) {
 	d := estimate.Deployment{Degrees: f.degrees, DevicesPerNode: f.perNode, NetworkGbps: f.network}
 	if f.model == "" {
 		return d, usagef("no model: name one with --model")
@@ -73,7 +72,7 @@ func (f *deploymentFlags) find(stdin io.Reader, needsDevice bool) (estimate.Depl
 	if d.Engine, err = estimate.FindEngine(f.engine); err != nil {
 		return d, usageError{err}
 	}
-	if d.Model, d.Weights, err = findCheckpoint(f.model, stdin); err != nil {
+	if d.Model, d.Weights, err = findCheckpoint(f.model, streams); err != nil {
 		return d, err
 	}
 	for _, p := range []struct {
@@ -94,13 +93,13 @@ func (f *deploymentFlags) find(stdin io.Reader, needsDevice bool) (estimate.Depl
 }
 
 // findCheckpoint reads a config.json where the argument is a file or ends as one, and looks up its name elsewhere.
-func findCheckpoint(argument string, stdin io.Reader) (*model.Model, v1alpha1.Precision, error) {
+func findCheckpoint(argument string, streams Streams) (*model.Model, v1alpha1.Precision, error) {
 	if argument != stdinName && filepath.Ext(argument) != ".json" {
 		if info, err := os.Stat(argument); err != nil || info.IsDir() {
 			return estimate.FindModel(argument)
 		}
 	}
-	m, err := findModel(argument, stdin)
+	m, err := findModel(argument, streams)
 	if err != nil {
 		return nil, "", err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
-	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // detectOptions are the flags of detect.
@@ -86,19 +85,12 @@ type detection struct {
 	// pause waits until the next look; false where there is none, because the user wants to end.
 	pause   func(context.Context) bool
 	now     func() time.Time
+	environ []string
 	selects selection
 	view    viewOptions
 	alerts  []alert
 	watch   bool
 	timings bool
-}
-
-// scan is one look at the host.
-type scan struct {
-	inventory *v1alpha1.AcceleratorInventory
-	readings  detect.Readings
-	times     []detect.BackendTime
-	elapsed   time.Duration
 }
 
 // minInterval keeps a watch from being a load.
@@ -107,8 +99,9 @@ const minInterval = 100 * time.Millisecond
 // work understands the flags, all of them before anything is read.
 func (o *detectOptions) work(streams Streams, intervalGiven bool) (*detection, error) {
 	d := &detection{
-		streams: streams, look: o.look, now: time.Now, view: o.view, watch: o.watch, timings: o.timings,
-		pause: func(ctx context.Context) bool { return pause(ctx, o.interval) },
+		streams: streams, look: func(ctx context.Context) (scan, error) { return o.look(ctx, streams.log()) }, now: time.Now, view: o.view, watch: o.watch, timings: o.timings,
+		environ: o.environment(),
+		pause:   func(ctx context.Context) bool { return pause(ctx, o.interval) },
 	}
 	switch {
 	case intervalGiven && !o.watch:
@@ -147,6 +140,7 @@ func (d *detection) run(ctx context.Context) error {
 		return err
 	}
 	d.warn(found.inventory.Status.Backends)
+	printAllotments(d.streams.Err, found.inventory.Status.Devices, d.environ)
 	shown, unmet := d.selects.apply(found.inventory)
 	if err := d.view.writeTo(d.streams.Out, shown, found.readings); err != nil {
 		return err
@@ -161,7 +155,7 @@ func (d *detection) run(ctx context.Context) error {
 	case err != nil:
 		return err
 	case d.watch:
-		return d.follow(ctx, shown)
+		return d.follow(ctx, look{shown, found.readings})
 	case unmet != "":
 		return fmt.Errorf("--requirement %s is not met: %s", d.selects.required, unmet)
 	default:
@@ -200,42 +194,4 @@ func (d *detection) alarm(devices []v1alpha1.Device, readings detect.Readings) e
 		return met
 	}
 	return blind
-}
-
-// follow prints what changes from one look to the next.
-func (d *detection) follow(ctx context.Context, last v1alpha1.AcceleratorInventory) error {
-	for d.pause(ctx) {
-		found, err := d.look(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		shown, _ := d.selects.apply(found.inventory)
-		changes := inventory.Diff(&last.Status, &shown.Status)
-		if len(changes) > 0 {
-			if err := d.tell(changes, &shown, found.readings); err != nil {
-				return err
-			}
-		}
-		if d.timings {
-			if err := printTimings(d.streams.Err, found.times, found.elapsed); err != nil {
-				return err
-			}
-		}
-		if err := d.alarm(shown.Status.Devices, found.readings); err != nil {
-			return err
-		}
-		last = shown
-	}
-	return nil
-}
-
-// tell prints changes, or the whole inventory anew for machines.
-func (d *detection) tell(changes []inventory.Change, shown *v1alpha1.AcceleratorInventory, readings detect.Readings) error {
-	if d.view.output.machine() {
-		return d.view.writeNext(d.streams.Out, *shown, readings)
-	}
-	return printChanges(d.streams.Out, d.now(), changes, shown)
 }

@@ -21,10 +21,7 @@ type deviceObject map[string]any
 func objectsOf(devices []v1alpha1.Device, readings detect.Readings) ([]deviceObject, error) {
 	objects := make([]deviceObject, len(devices))
 	for i := range devices {
-		text, err := json.Marshal(struct {
-			*v1alpha1.Device
-			Readings detect.Reading `json:"readings"`
-		}{&devices[i], readings[devices[i].ID]})
+		text, err := json.Marshal(deviceDocument{&devices[i], readings[devices[i].ID]})
 		if err != nil {
 			return nil, fmt.Errorf("%s as JSON: %w", devices[i].ID, err)
 		}

@@ -4,15 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
 )
 
@@ -48,7 +46,7 @@ func (o *hostOptions) check() error {
 }
 
 // look detects once and returns what the node agent would publish, without what only a cluster knows.
-func (o *hostOptions) look(ctx context.Context) (scan, error) {
+func (o *hostOptions) look(ctx context.Context, log *slog.Logger) (scan, error) {
 	backends, err := o.chosen()
 	if err != nil {
 		return scan{}, err
@@ -61,7 +59,8 @@ func (o *hostOptions) look(ctx context.Context) (scan, error) {
 	if o.record != "" {
 		host, recording = detect.Record(host)
 	}
-	found := scanOf(ctx, host, name, detect.Options{Backends: backends})
+	found := scanOf(ctx, detect.Told(host, log), name, detect.Options{Backends: backends})
+	tellBackends(log, found)
 	if o.name != "" {
 		found.inventory.Name = o.name
 	}
@@ -72,22 +71,6 @@ func (o *hostOptions) look(ctx context.Context) (scan, error) {
 		return found, o.writeRecording(recording)
 	}
 	return found, nil
-}
-
-// scanOf detects on a host that is called name where its kernel does not say.
-func scanOf(ctx context.Context, host *detect.Host, name string, options detect.Options) scan {
-	name = cmp.Or(kernelName(host), name)
-	start := time.Now()
-	report := detect.Detect(ctx, host, options)
-	found := scan{
-		inventory: &v1alpha1.AcceleratorInventory{
-			TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "AcceleratorInventory"},
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Status:     report.Status,
-		},
-		readings: report.Readings, times: report.Times, elapsed: time.Since(start),
-	}
-	return found
 }
 
 // kernelName is the name that a Linux kernel has for its host, or nothing; read from the host, it is recorded with it.

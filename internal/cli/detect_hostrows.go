@@ -51,8 +51,13 @@ func cpuText(c *v1alpha1.CPU) string {
 	}
 }
 
+// cloudText names cloud, instance type and place: the zone alone where its name begins with the region's.
 func cloudText(h *v1alpha1.Host) string {
-	return strings.Join(strings.Fields(h.Cloud+" "+h.InstanceType+" "+h.Region), " ")
+	place := h.Region + " " + h.Zone
+	if strings.HasPrefix(h.Zone, h.Region) {
+		place = h.Zone
+	}
+	return strings.Join(strings.Fields(h.Cloud+" "+h.InstanceType+" "+place), " ")
 }
 
 func containerText(h *v1alpha1.Host) string {

@@ -59,6 +59,7 @@ func edited(t *testing.T, edit func(*v1alpha1.AcceleratorInventoryStatus, detect
 	}}
 	s.inventory.Status.Backends[1].State = v1alpha1.BackendFound
 	edit(&s.inventory.Status, s.readings)
+	setUse(&s.inventory.Status, s.readings)
 	return s
 }
 
@@ -66,6 +67,35 @@ func same(*v1alpha1.AcceleratorInventoryStatus, detect.Readings) {}
 
 func breaks(s *v1alpha1.AcceleratorInventoryStatus, _ detect.Readings) {
 	s.Devices[0].Health = v1alpha1.DeviceHealth{State: v1alpha1.Unhealthy, Reason: "Xid79"}
+}
+
+// warms breaks the same device and reads another one's sensors anew: its memory in use stays in the step it was in.
+func warms(s *v1alpha1.AcceleratorInventoryStatus, r detect.Readings) {
+	breaks(s, r)
+	r["nvidia-0000:01:00.0"] = detect.Reading{MemoryUsedMiB: new(int64(1600)), TemperatureMilliC: new(int64(43_600)), UtilizationPercent: new(int64(7))}
+}
+
+// Readings are shown in the wide table, so what changes of them is told there: as it is shown, and nothing of what is not.
+func TestWatchRefreshesReadings(t *testing.T) {
+	hardly := func(s *v1alpha1.AcceleratorInventoryStatus, r detect.Readings) {
+		warms(s, r)
+		*r["nvidia-0000:01:00.0"].TemperatureMilliC += 100
+	}
+	for output, want := range map[string]string{
+		"wide":  "~ 12:30:05 device nvidia-0000:01:00.0: used 1.5 GiB -> 1.6 GiB, temp 41 C -> 44 C, power 72 W -> -\n",
+		"table": "",
+	} {
+		var options detectOptions
+		options.view.output.name = output
+		out, _, err := watched(t, &options, edited(t, breaks), edited(t, warms), edited(t, hardly))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, changes, _ := strings.Cut(out, "\n~")
+		if want = strings.TrimPrefix(want, "~"); changes != want {
+			t.Errorf("-o %s: changes %q, want %q", output, changes, want)
+		}
+	}
 }
 
 func TestWatchPrintsWhatChanges(t *testing.T) {
@@ -88,11 +118,11 @@ func TestWatchPrintsWhatChanges(t *testing.T) {
 func TestWatchForMachinesPrintsTheWholeAnew(t *testing.T) {
 	var options detectOptions
 	options.view.output.name = "yaml"
-	out, _, err := watched(t, &options, edited(t, same), edited(t, same), edited(t, breaks))
+	out, _, err := watched(t, &options, edited(t, same), edited(t, same), edited(t, breaks), edited(t, warms))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if documents := strings.Split(out, "\n---\n"); len(documents) != 2 || !strings.Contains(documents[1], "reason: Xid79\n      state: Unhealthy") {
+	if documents := strings.Split(out, "\n---\n"); len(documents) != 3 || !strings.Contains(documents[2], "temperatureMilliC: 43600") || !strings.Contains(documents[1], "reason: Xid79\n      state: Unhealthy") {
 		t.Errorf("%d documents in %s", len(documents), out)
 	}
 }
@@ -132,7 +162,7 @@ func TestWatchIsEndedByTheUser(t *testing.T) {
 		pause:   func(context.Context) bool { return true },
 		streams: Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}},
 	}
-	if err := ended.follow(ctx, v1alpha1.AcceleratorInventory{}); err != nil {
+	if err := ended.follow(ctx, look{}); err != nil {
 		t.Errorf("error %v", err)
 	}
 	if !pause(t.Context(), time.Nanosecond) {
@@ -233,6 +263,7 @@ func TestDetectExitCodes(t *testing.T) {
 		"watch of rows":         {[]string{"--watch", "-o", "name"}, ExitUsage, "", "--watch prints changes"},
 		"watch and record":      {[]string{"--watch", "--record", "x"}, ExitUsage, "", "give one of them"},
 		"timings":               {[]string{"--timings", "-o", "name"}, ExitOK, "nvidia-0000:1b:00.0\n", "elapsed"},
+		"CUDA and units":        {[]string{"-o", `jsonpath={.cudaVersion} {.computeUnits} {.readings.pcieMaxMBps}`}, ExitOK, "13.0 132 63015\n", ""},
 		"sums":                  {[]string{"--summary"}, ExitOK, "all      all      all                     8         8        637.2 GiB   637.2 GiB", ""},
 		"columns of nobody":     {[]string{"-o", "custom-columns=ID"}, ExitUsage, "", "position 1: column"},
 		"format that is not":    {[]string{"-o", "xml"}, ExitUsage, "", "use one of table, wide, json, yaml, tsv, name, custom-columns=, jsonpath="},

@@ -3,14 +3,15 @@ package cli
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // printInventory prints a host, its devices and what connects them; without headers the rows of the devices alone.
@@ -82,24 +83,21 @@ func narrow(header []string, rows [][]string) {
 
 // printComplaints says why devices are not healthy, once for all that have the same reason.
 func printComplaints(w io.Writer, devices []v1alpha1.Device) error {
-	concerned := map[string][]v1alpha1.DeviceID{}
-	for i := range devices {
-		h := &devices[i].Health
-		if h.State == v1alpha1.Healthy || h.Reason == "" && h.Message == "" {
-			continue
-		}
-		why := strings.TrimSpace(string(h.State) + " " + h.Reason)
-		if h.Message != "" {
-			why += ": " + h.Message
-		}
-		concerned[why] = append(concerned[why], devices[i].ID)
-	}
-	for _, why := range slices.Sorted(maps.Keys(concerned)) {
-		if _, err := fmt.Fprintf(w, "\n%s\n  %s\n", printable(why), ids(concerned[why])); err != nil {
+	for _, warning := range inventory.Warnings(&v1alpha1.AcceleratorInventoryStatus{Devices: devices}) {
+		if _, err := fmt.Fprintf(w, "\n%s\n  %s\n", printable(warningText(warning)), ids(warning.Devices)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// warningText says what is the matter: state and reason, and the message where there is one.
+func warningText(warning inventory.Warning) string {
+	why := strings.TrimSpace(warning.State + " " + warning.Reason)
+	if warning.Message != "" {
+		why += ": " + warning.Message
+	}
+	return why
 }
 
 // nothingFound tells a host without accelerators from one whose devices are not selected.
@@ -117,7 +115,8 @@ func nothingFound(backends []v1alpha1.BackendStatus) string {
 // Columns of the tables. The last ones of the wide table are left out where no device has anything in them.
 var (
 	columnNames     = []string{"ID", "PRODUCT", "MEMORY", "FREE", "NUMA", "DRIVER", "HEALTH"}
-	wideColumnNames = append(slices.Clone(columnNames), "FAMILY", "ARCHITECTURE", "BANDWIDTH", "USED", "TEMP", "POWER", "UTIL", "PARTITION", "UUID")
+	readingColumns  = []string{"USED", "TEMP", "POWER", "UTIL", "PCIE"}
+	wideColumnNames = slices.Concat(columnNames, []string{"FAMILY", "ARCHITECTURE", "BANDWIDTH"}, readingColumns, []string{"UNITS", "CUDA", "PARTITION", "UUID"})
 )
 
 const firstOptionalColumn = 10
@@ -159,12 +158,13 @@ func deviceRow(d *v1alpha1.Device, r detect.Reading, wide bool) []string {
 	}
 	row = append(row, string(d.Family), d.Architecture, bandwidth)
 	row = append(row, readingCells(r)...)
-	return append(row, partitionText(d), d.UUID)
+	return append(row, unitsText(d), d.CUDAVersion, partitionText(d), d.UUID)
 }
 
-// readingCells are memory used, temperature, power and utilization, empty where nothing reports them.
+// readingCells are what stands under readingColumns: memory used, temperature, power, utilization, and what the PCI link can
+// carry. What nothing reports is empty.
 func readingCells(r detect.Reading) []string {
-	cells := make([]string, 4)
+	cells := make([]string, len(readingColumns))
 	if r.MemoryUsedMiB != nil {
 		cells[0] = v1alpha1.HumanMiB(*r.MemoryUsedMiB)
 	}
@@ -177,7 +177,31 @@ func readingCells(r detect.Reading) []string {
 	if r.UtilizationPercent != nil {
 		cells[3] = fmt.Sprintf("%d%%", *r.UtilizationPercent)
 	}
+	cells[4] = pcieText(r)
 	return cells
+}
+
+// pcieText is what the PCI link can carry in one direction: now, and at most where that is more.
+func pcieText(r detect.Reading) string {
+	now, knownNow := thousandths(r.PCIeMBps)
+	most, knownMost := thousandths(r.PCIeMaxMBps)
+	switch {
+	case knownNow && knownMost && now < most:
+		return fmt.Sprintf("%.1f of %.1f GB/s", now, most)
+	case knownNow:
+		return fmt.Sprintf("%.1f GB/s", now)
+	case knownMost:
+		return fmt.Sprintf("at most %.1f GB/s", most)
+	default:
+		return ""
+	}
+}
+
+func unitsText(d *v1alpha1.Device) string {
+	if d.ComputeUnits == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(d.ComputeUnits))
 }
 
 func partitionText(d *v1alpha1.Device) string {

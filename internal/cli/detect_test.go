@@ -28,12 +28,37 @@ func TestDetectReplaysARecording(t *testing.T) {
 	if summary.Devices != 4 || summary.Products != "4x NVIDIA L40S" || summary.MemoryMiB != 4*46068 {
 		t.Errorf("summary %+v", summary)
 	}
-	var again v1alpha1.AcceleratorInventory
-	if err := yaml.UnmarshalStrict([]byte(ok(t, "", "detect", "--replay", recordingOf("nvidia-l40s-4"), "-o", "yaml")), &again); err != nil {
+	again := []byte(ok(t, "", "detect", "--replay", recordingOf("nvidia-l40s-4"), "-o", "yaml"))
+	var fromYAML v1alpha1.AcceleratorInventory
+	if err := yaml.Unmarshal(again, &fromYAML); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(inventory, again); diff != "" {
+	if diff := cmp.Diff(inventory, fromYAML); diff != "" {
 		t.Errorf("(-json +yaml):\n%s", diff)
+	}
+	if err := yaml.UnmarshalStrict(again, &inventoryDocument{}); err != nil {
+		t.Errorf("more than an inventory with readings: %v", err)
+	}
+}
+
+// What detect shows of memory is the driver's figure, not the step that the node agent publishes.
+func TestDetectShowsTheDriversFigure(t *testing.T) {
+	for output, want := range map[string]string{
+		"json":  `"usedByOthersMiB": 1536`,
+		"yaml":  "memoryUsedMiB: 1536",
+		"table": "45.0 GiB   43.5 GiB",
+		"tsv":   "\t46068\t44532\t",
+		"custom-columns=USED:.memory.usedByOthersMiB": "1536",
+	} {
+		var options detectOptions
+		if err := options.view.output.Set(output); err != nil {
+			t.Fatal(err)
+		}
+		options.selection.selector = "free>=44532MiB,free<45000MiB"
+		shown, _, err := watched(t, &options, edited(t, same))
+		if err != nil || !strings.Contains(shown, want) || strings.Contains(shown, "nvidia-0000:41:00.0") {
+			t.Errorf("-o %s: %v, %s; want %s", output, err, shown, want)
+		}
 	}
 }
 
@@ -42,6 +67,7 @@ func TestRecordedThisHostIsTheSame(t *testing.T) {
 	if _, err := os.Stat("/proc/sys/kernel/hostname"); err != nil {
 		t.Skipf("no name of the host to record: %v", err)
 	}
+	withoutAllotment(t)
 	file := filepath.Join(t.TempDir(), "other-name.tar.gz")
 	live := ok(t, "", "detect", "--record", file, "--keep-identifiers", "-o", "json")
 	if diff := cmp.Diff(live, ok(t, "", "detect", "--replay", file, "-o", "json")); diff != "" {

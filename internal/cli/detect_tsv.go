@@ -50,6 +50,10 @@ var tsvColumns = []struct {
 	{"temperatureMilliC", func(_ *v1alpha1.Device, r detect.Reading) string { return integer(r.TemperatureMilliC) }},
 	{"powerMilliW", func(_ *v1alpha1.Device, r detect.Reading) string { return integer(r.PowerMilliW) }},
 	{"utilizationPercent", func(_ *v1alpha1.Device, r detect.Reading) string { return integer(r.UtilizationPercent) }},
+	{"pcieMBps", func(_ *v1alpha1.Device, r detect.Reading) string { return integer(r.PCIeMBps) }},
+	{"pcieMaxMBps", func(_ *v1alpha1.Device, r detect.Reading) string { return integer(r.PCIeMaxMBps) }},
+	{"computeUnits", func(d *v1alpha1.Device, _ detect.Reading) string { return unitsText(d) }},
+	{"cudaVersion", func(d *v1alpha1.Device, _ detect.Reading) string { return d.CUDAVersion }},
 }
 
 func printTSV(w io.Writer, devices []v1alpha1.Device, readings detect.Readings, headers bool) error {

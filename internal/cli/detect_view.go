@@ -10,7 +10,6 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
-	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // viewOptions say how to show an inventory.
@@ -107,7 +106,7 @@ func (o *viewOptions) writeTo(w io.Writer, shown v1alpha1.AcceleratorInventory, 
 	devices := shown.Status.Devices
 	switch {
 	case o.summary:
-		return o.printSummary(w, devices)
+		return o.printSummary(w, &shown)
 	case o.output.rows != nil:
 		objects, err := objectsOf(devices, readings)
 		if err != nil {
@@ -124,7 +123,7 @@ func (o *viewOptions) writeTo(w io.Writer, shown v1alpha1.AcceleratorInventory, 
 	case o.output.name == formatTSV:
 		return printTSV(w, devices, readings, !o.noHeaders)
 	}
-	return write(w, format(o.output.name), &shown, func(w io.Writer) error {
+	return write(w, format(o.output.name), documentOf(&shown, readings), func(w io.Writer) error {
 		return printInventory(w, &shown, readings, o.output.name == string(formatWide), !o.noHeaders)
 	})
 }
@@ -137,30 +136,4 @@ func (o *viewOptions) writeNext(w io.Writer, shown v1alpha1.AcceleratorInventory
 		}
 	}
 	return o.writeTo(w, shown, readings)
-}
-
-func (o *viewOptions) printSummary(w io.Writer, devices []v1alpha1.Device) error {
-	totals := inventory.Sum(devices)
-	return write(w, format(o.output.name), totals, func(w io.Writer) error {
-		header := []string{"VENDOR", "FAMILY", "PRODUCT", "DEVICES", "USABLE", "MEMORY", "FREE"}
-		if o.noHeaders {
-			header = nil
-		}
-		var rows [][]string
-		for _, t := range totals.ByProduct {
-			rows = append(rows, totalRow(t.Vendor, string(t.Family), t.Product, t))
-		}
-		if len(totals.ByVendor) > 1 {
-			for _, t := range totals.ByVendor {
-				rows = append(rows, totalRow(t.Vendor, "all", "all", t))
-			}
-		}
-		return table(w, header, append(rows, totalRow("all", "all", "all", totals.Total)))
-	})
-}
-
-func totalRow(vendor, family, product string, t inventory.Total) []string {
-	return []string{
-		vendor, family, product, fmt.Sprint(t.Devices), fmt.Sprint(t.Usable), v1alpha1.HumanMiB(t.MemoryMiB), v1alpha1.HumanMiB(t.FreeMiB),
-	}
 }

@@ -75,7 +75,7 @@ func (f *servingFlags) addLoad(command *cobra.Command) {
 }
 
 func (f *servingFlags) serving(streams Streams) (estimate.Serving, error) {
-	d, err := f.find(streams.In, true)
+	d, err := f.find(streams, true)
 	if err != nil {
 		return estimate.Serving{}, err
 	}

@@ -101,7 +101,7 @@ func (o *exportOptions) check(args []string) (string, error) {
 }
 
 func (o *exportOptions) export(streams Streams, name string) error {
-	read, err := readManifests(o.files, streams.In)
+	read, err := readManifests(o.files, streams)
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ const maxInput = 1 << 30
 const stdinName = "-"
 
 // readInput reads a file, or standard input for `-`.
-func readInput(name string, stdin io.Reader, limit int64) ([]byte, error) {
-	in := stdin
+func readInput(name string, streams Streams, limit int64) ([]byte, error) {
+	in := streams.In
 	if name != stdinName {
 		file, err := os.Open(name)
 		if err != nil {
@@ -30,5 +30,6 @@ func readInput(name string, stdin io.Reader, limit int64) ([]byte, error) {
 	if int64(len(content)) > limit {
 		return nil, fmt.Errorf("%s has more than %d bytes: give a smaller file", name, limit)
 	}
+	streams.log().Info("read", "file", name, "bytes", len(content))
 	return content, nil
 }

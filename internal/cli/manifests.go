@@ -36,7 +36,7 @@ type manifests struct {
 }
 
 // readManifests reads files, folders of YAML and JSON files, and standard input (`-`).
-func readManifests(names []string, stdin io.Reader) (*manifests, error) {
+func readManifests(names []string, streams Streams) (*manifests, error) {
 	m := &manifests{ignored: map[string]int{}}
 	for _, name := range names {
 		files, err := filesOf(name)
@@ -44,7 +44,7 @@ func readManifests(names []string, stdin io.Reader) (*manifests, error) {
 			return nil, err
 		}
 		for _, file := range files {
-			content, err := readInput(file, stdin, maxInput)
+			content, err := readInput(file, streams, maxInput)
 			if err != nil {
 				return nil, err
 			}

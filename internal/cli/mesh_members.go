@@ -43,7 +43,7 @@ var zoneLabels = []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone}
 
 // seat gives the ranks to the devices of inventories.
 func (g *meshGroups) seat(streams Streams, files []string, engine string) error {
-	read, err := readManifests(files, streams.In)
+	read, err := readManifests(files, streams)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ full length.`,
 			if len(args) == 0 {
 				return listModels(streams.Out, output)
 			}
-			m, err := findModel(args[0], streams.In)
+			m, err := findModel(args[0], streams)
 			if err != nil {
 				return err
 			}
@@ -56,13 +56,13 @@ full length.`,
 }
 
 // findModel reads a config.json where the argument is a file or ends as one, and looks up its name elsewhere.
-func findModel(argument string, stdin io.Reader) (*model.Model, error) {
+func findModel(argument string, streams Streams) (*model.Model, error) {
 	if argument != stdinName && filepath.Ext(argument) != ".json" {
 		if info, err := os.Stat(argument); err != nil || info.IsDir() {
 			return model.Lookup(argument)
 		}
 	}
-	config, err := readInput(argument, stdin, maxConfig)
+	config, err := readInput(argument, streams, maxConfig)
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}

@@ -64,7 +64,7 @@ type list struct {
 }
 
 func runPlan(streams Streams, files []string, modelFile string, output answerFormat) error {
-	read, err := readManifests(files, streams.In)
+	read, err := readManifests(files, streams)
 	if err != nil {
 		return err
 	}

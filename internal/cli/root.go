@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,8 @@ const (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+
+	told *slog.Logger
 }
 
 // usageError is a mistake in the command line.
@@ -87,6 +90,7 @@ process group. No command talks to a cluster: what a cluster would decide is com
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	streams = addVerbosity(root, streams)
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)

@@ -123,7 +123,7 @@ func runSimulate(ctx context.Context, streams Streams, now func() time.Time, fla
 	if err != nil {
 		return err
 	}
-	asked, err := flags.asked(streams.In, changed)
+	asked, err := flags.asked(streams, changed)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -63,8 +62,8 @@ func numbers(flag string, texts []string) ([]synthetic.Count, error) {
 }
 
 // asked are the placements that the flags ask for, with their models' ConfigMaps. There may be none.
-func (f *simulateFlags) asked(stdin io.Reader, changed func(string) bool) (*manifests, error) {
-	read, err := f.read(stdin, changed)
+func (f *simulateFlags) asked(streams Streams, changed func(string) bool) (*manifests, error) {
+	read, err := f.read(streams, changed)
 	if err != nil {
 		return nil, err
 	}
@@ -80,14 +79,14 @@ func (f *simulateFlags) asked(stdin io.Reader, changed func(string) bool) (*mani
 	return read, nil
 }
 
-func (f *simulateFlags) read(stdin io.Reader, changed func(string) bool) (*manifests, error) {
+func (f *simulateFlags) read(streams Streams, changed func(string) bool) (*manifests, error) {
 	if f.model.name == "" {
 		for _, flag := range []string{"replicas", "max-model-len", "max-sequences", "quantization", "engine"} {
 			if changed(flag) {
 				return nil, usagef("--%s is of --model: give the model, or write it into the placement's file", flag)
 			}
 		}
-		read, err := readManifests(f.placements, stdin)
+		read, err := readManifests(f.placements, streams)
 		switch {
 		case err != nil:
 			return nil, err

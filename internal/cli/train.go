@@ -78,7 +78,7 @@ func (f *trainingFlags) addJob(command *cobra.Command) {
 }
 
 func (f *trainingFlags) job(streams Streams) (estimate.Training, error) {
-	d, err := f.find(streams.In, true)
+	d, err := f.find(streams, true)
 	if err != nil {
 		return estimate.Training{}, err
 	}

@@ -7,6 +7,7 @@
 // that AIConfigurator, InferenceX and LLM-Viewer publish. aliases.csv holds further ids and names of those rows, the
 // revision or subsystem that an ambiguous id needs, and the memory of a device that is a part of the row's card. reported.csv
 // holds the memory that drivers were seen to report, each with where it was seen.
+// compute_units.csv holds how many compute units a product has, as its vendor counts them, for drivers that do not say.
 package accelerator
 
 import (
@@ -38,7 +39,9 @@ type Product struct {
 	// and error correction take their part. 0 where it was not seen.
 	ReportedMiB int64
 	MemoryType  string
-	Performance v1alpha1.DevicePerformance
+	// ComputeUnits are those that work can use, as the vendor counts them; 0 where no source is at hand.
+	ComputeUnits int32
+	Performance  v1alpha1.DevicePerformance
 	// Link is the technology (`NVLink4+NVSwitch3`), LinkMBps what a device sends in one direction, LinkTopology as the
 	// source words it.
 	Link         string

@@ -17,6 +17,9 @@ var aliasesCSV string
 //go:embed reported.csv
 var reportedCSV string
 
+//go:embed compute_units.csv
+var computeUnitsCSV string
+
 // catalogue is the data with its indexes. It never changes once it is loaded.
 type catalogue struct {
 	rows   []*row
@@ -25,7 +28,13 @@ type catalogue struct {
 }
 
 // load parses the embedded data once. It can only fail where the data is wrong, which a test excludes.
-var load = sync.OnceValues(func() (*catalogue, error) { return parse(productsCSV, aliasesCSV, reportedCSV) })
+var load = sync.OnceValues(func() (*catalogue, error) {
+	c, err := parse(productsCSV, aliasesCSV, reportedCSV)
+	if err == nil {
+		err = c.addComputeUnits(computeUnitsCSV)
+	}
+	return c, err
+})
 
 func parse(products, aliases, reported string) (*catalogue, error) {
 	c := &catalogue{byID: map[pciID][]entry{}, byName: map[string][]entry{}}

@@ -44,6 +44,7 @@ func (k deviceKind) device(files Files, function pciFunction, name string) (devi
 // describe sets what the catalogue knows of the device's product.
 func describe(device *v1alpha1.Device, product accelerator.Product) {
 	device.Architecture = cmp.Or(device.Architecture, product.Architecture)
+	device.ComputeUnits = cmp.Or(device.ComputeUnits, product.ComputeUnits)
 	performance := *product.Performance.DeepCopy()
 	device.Performance = &performance
 	if device.Memory == nil && product.MemoryMiB > 0 {

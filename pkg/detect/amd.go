@@ -70,7 +70,7 @@ func (amdBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	if errors.Join(lacking...) != nil || !errors.Is(kfdErr, fs.ErrPermission) {
 		problems = append(problems, kfdErr)
 	}
-	found.Degraded = joinProblems(problems...)
+	found.degrade(problems...)
 	return found, nil
 }
 

@@ -21,17 +21,17 @@ func TestCapturedCards(t *testing.T) {
 		card, address     string
 		revision          string // where the capture has no such file: as libdrm's amdgpu.ids has it for the card
 		product, firmware string
-		totalMiB          int64
+		totalMiB, usedMiB int64
 		source            v1alpha1.FactSource
 		health            v1alpha1.HealthState
 	}{
 		"rx580": {
 			card: "card0", address: "0000:09:00.0", product: "AMD Radeon RX 580 Series", firmware: "113-1E3871U-O4C",
-			totalMiB: 4096, source: v1alpha1.SourceKernel, health: v1alpha1.Healthy,
+			totalMiB: 4096, usedMiB: 512, source: v1alpha1.SourceKernel, health: v1alpha1.Healthy,
 		},
 		"vega56": {
 			card: "card0", address: "0000:0b:00.0", product: "AMD Radeon RX Vega 56", firmware: "115-D050PIL-100",
-			totalMiB: 8176, source: v1alpha1.SourceKernel, health: v1alpha1.Healthy,
+			totalMiB: 8176, usedMiB: 64, source: v1alpha1.SourceKernel, health: v1alpha1.Healthy,
 		},
 		"rx7800xt": {
 			card: "card1", address: "0000:03:00.0", revision: "0xc8", product: "AMD Radeon RX 7800 XT", firmware: "113-EXT90249-100",
@@ -64,7 +64,7 @@ func TestCapturedCards(t *testing.T) {
 			}
 			var memory *v1alpha1.DeviceMemory
 			if want.totalMiB > 0 {
-				memory = &v1alpha1.DeviceMemory{TotalMiB: want.totalMiB, Source: want.source}
+				memory = &v1alpha1.DeviceMemory{TotalMiB: want.totalMiB, UsedByOthersMiB: want.usedMiB, Source: want.source}
 			}
 			if diff := cmp.Diff(memory, device.Memory); diff != "" {
 				t.Errorf("memory: %s", diff)

@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -29,6 +30,10 @@ func (c *amdCard) device() v1alpha1.Device {
 	if c.known {
 		performance := *c.product.Performance.DeepCopy()
 		device.Performance = &performance
+		device.ComputeUnits = c.product.ComputeUnits
+	}
+	if len(c.nodes) == 1 {
+		device.ComputeUnits = cmp.Or(c.nodes[0].computeUnits(), device.ComputeUnits)
 	}
 	return device
 }
@@ -39,20 +44,13 @@ func (c *amdCard) memory() *v1alpha1.DeviceMemory {
 	case c.totalBytes > 0:
 		total := c.totalBytes >> 20
 		return &v1alpha1.DeviceMemory{
-			TotalMiB: total, UsedByOthersMiB: usedInSteps(c.usedBytes>>20, total), Source: v1alpha1.SourceKernel,
+			TotalMiB: total, UsedByOthersMiB: UsedInSteps(c.usedBytes>>20, total), Source: v1alpha1.SourceKernel,
 		}
 	case c.known && c.product.MemoryMiB > 0:
 		return &v1alpha1.DeviceMemory{TotalMiB: c.product.UsableMiB(), Source: v1alpha1.SourceCatalogue}
 	default:
 		return nil
 	}
-}
-
-// usedInSteps rounds used memory down to steps of 1 GiB or 5 % of the total, whichever is more, so that the inventory
-// does not change with every allocation.
-func usedInSteps(usedMiB, totalMiB int64) int64 {
-	step := max(1024, totalMiB/20)
-	return usedMiB / step * step
 }
 
 // paths are the device nodes that a process needs: the GPU's own, and KFD's, which all share.

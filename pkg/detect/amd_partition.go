@@ -75,9 +75,10 @@ func (c *amdCard) partitions(files Files, drm drmTable) []v1alpha1.Device {
 		if total := memory[i] >> 20; total > 0 {
 			used := min(kfdUsedBytes(files, node.gpuID)>>20, total)
 			device.Memory = &v1alpha1.DeviceMemory{
-				TotalMiB: total, UsedByOthersMiB: usedInSteps(used, total), Source: v1alpha1.SourceKernel,
+				TotalMiB: total, UsedByOthersMiB: UsedInSteps(used, total), Source: v1alpha1.SourceKernel,
 			}
 		}
+		device.ComputeUnits = cmp.Or(node.computeUnits(), c.product.ComputeUnits/int32(c.parts))
 		device.Performance = sharePerformance(device.Performance, int64(c.parts))
 		devices = append(devices, device)
 	}

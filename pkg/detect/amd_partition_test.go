@@ -57,7 +57,7 @@ func TestAMDPartitions(t *testing.T) {
 				if !slices.Equal(device.Paths, paths) || *device.Index != int32(128+i) {
 					t.Errorf("%s: got paths %v, index %d; want %v", device.ID, device.Paths, *device.Index, paths)
 				}
-				memory := &v1alpha1.DeviceMemory{TotalMiB: test.want, UsedByOthersMiB: int64(2048 * i), Source: v1alpha1.SourceKernel}
+				memory := &v1alpha1.DeviceMemory{TotalMiB: test.want, UsedByOthersMiB: int64(3072 * i), Source: v1alpha1.SourceKernel}
 				if diff := cmp.Diff(memory, device.Memory); diff != "" {
 					t.Errorf("%s: %s", device.ID, diff)
 				}

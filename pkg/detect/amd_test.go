@@ -35,10 +35,11 @@ func TestAMDDevice(t *testing.T) {
 			Address: "0000:05:00.0", VendorID: "1002", DeviceID: "74a1", SubsystemVendorID: "1002", SubsystemDeviceID: "74a1",
 			Revision: "00", Root: "pci0000:00", Bridges: []string{"0000:00:01.1"}, LinkMTps: 32000, LinkWidth: 16,
 		},
-		NUMANode: &numa,
-		Paths:    []string{"/dev/kfd", "/dev/dri/renderD128", "/dev/dri/card1"},
-		Memory:   &v1alpha1.DeviceMemory{TotalMiB: 196592, Source: v1alpha1.SourceKernel},
-		Health:   v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: ReasonOpened, Message: "the device can be opened"},
+		NUMANode:     &numa,
+		Paths:        []string{"/dev/kfd", "/dev/dri/renderD128", "/dev/dri/card1"},
+		ComputeUnits: 304,
+		Memory:       &v1alpha1.DeviceMemory{TotalMiB: 196592, UsedByOthersMiB: 512, Source: v1alpha1.SourceKernel},
+		Health:       v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: ReasonOpened, Message: "the device can be opened"},
 	}
 	got := found.Devices[0]
 	if got.Performance == nil || got.Performance.MemoryBandwidthMBps != 5_300_000 {
@@ -85,23 +86,6 @@ func TestAMDMemoryWithoutDriverIsNominal(t *testing.T) {
 	want := &v1alpha1.DeviceMemory{TotalMiB: 192 << 10, Source: v1alpha1.SourceCatalogue}
 	if diff := cmp.Diff(want, s.detect(AMD()).Devices[0].Memory); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestUsedInSteps(t *testing.T) {
-	for _, test := range []struct{ used, total, want int64 }{
-		{0, 16384, 0},
-		{1023, 16384, 0},
-		{1024, 16384, 1024},
-		{5000, 16384, 4096},
-		{9828, 196592, 0},
-		{9829, 196592, 9829},
-		{196592, 196592, 196580},
-		{10, 0, 0},
-	} {
-		if got := usedInSteps(test.used, test.total); got != test.want {
-			t.Errorf("usedInSteps(%d, %d) = %d, want %d", test.used, test.total, got, test.want)
-		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -45,7 +46,8 @@ func (appleBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	drm, drmErr := readDRM(host.Files)
 	accel, accelErr := classMembers(host.Files, "accel")
 	memoryMiB, memoryErr := readMemTotal(host.Files, "/proc/meminfo")
-	found := Found{Degraded: joinProblems(err, drmErr, accelErr, memoryErr)}
+	found := Found{}
+	found.degrade(err, drmErr, accelErr, memoryErr)
 	for _, d := range devices {
 		nodes := drm.byFolder[d.folder]
 		paths := slices.Concat(nodePaths(accel[d.folder]), nodes.paths())
@@ -99,6 +101,9 @@ func appleChip(machine []string) string {
 // apart what Apple calls by one name.
 func describeAGX(device *v1alpha1.Device, chip, cores string, memoryMiB int64) {
 	device.Vendor, device.Family, device.Backend, device.Product = appleVendor, v1alpha1.FamilyGPU, "apple", chip
+	if count, err := strconv.ParseInt(cores, 10, 16); err == nil {
+		device.ComputeUnits = int32(count)
+	}
 	if memoryMiB > 0 {
 		device.Memory = (&hostMemory{total: memoryMiB}).shared()
 	}

@@ -16,7 +16,7 @@ import (
 func detectMac(ctx context.Context, host *Host) (Found, error) {
 	const missing = "macOS shows its GPU to system_profiler only: let the agent run commands"
 	if host.Commands == nil {
-		return Found{Degraded: missing}, nil
+		return Found{Degraded: missing, ErrorKind: v1alpha1.ErrorToolNotRun}, nil
 	}
 	result, err := queryTool(ctx, host, missing, "system_profiler", "SPHardwareDataType", "SPDisplaysDataType", "-json")
 	if err != nil {
@@ -27,7 +27,8 @@ func detectMac(ctx context.Context, host *Host) (Found, error) {
 		return Found{}, err
 	}
 	memoryMiB, memoryErr := readMacMemory(ctx, host)
-	found := Found{Degraded: joinProblems(memoryErr)}
+	found := Found{}
+	found.degrade(memoryErr)
 	for i, gpu := range profile.gpus {
 		device := v1alpha1.Device{ID: v1alpha1.DeviceID(fmt.Sprint(appleVendor, "-gpu", i)), Health: macHealth()}
 		describeAGX(&device, gpu.model, gpu.cores, memoryMiB)

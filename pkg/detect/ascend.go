@@ -53,7 +53,7 @@ func (ascendBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	}
 	links, linkErr := ascendLinks(ctx, host, npus)
 	found.Links = links
-	found.Degraded = joinProblems(err, toolErr, linkErr)
+	found.degrade(err, toolErr, linkErr)
 	return found, nil
 }
 

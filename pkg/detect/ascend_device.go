@@ -23,7 +23,7 @@ func (n *ascendNPU) device(files Files, version string) v1alpha1.Device {
 	}
 	if n.smi != nil && n.smi.totalMiB > 0 {
 		device.Memory = &v1alpha1.DeviceMemory{
-			TotalMiB: n.smi.totalMiB, UsedByOthersMiB: usedInSteps(n.smi.usedMiB, n.smi.totalMiB), Source: v1alpha1.SourceDriver,
+			TotalMiB: n.smi.totalMiB, UsedByOthersMiB: UsedInSteps(n.smi.usedMiB, n.smi.totalMiB), Source: v1alpha1.SourceDriver,
 		}
 	}
 	device.Paths = n.paths(files)

@@ -108,7 +108,7 @@ func TestAscendToolIsMatchedByAddress(t *testing.T) {
 		t.Errorf("what npu-smi says of another NPU is told of %s: %+v", first.ID, first)
 	}
 	second := found.Devices[1]
-	want := &v1alpha1.DeviceMemory{TotalMiB: 65536, UsedByOthersMiB: 3276, Source: v1alpha1.SourceDriver}
+	want := &v1alpha1.DeviceMemory{TotalMiB: 65536, UsedByOthersMiB: 6552, Source: v1alpha1.SourceDriver}
 	if diff := cmp.Diff(want, second.Memory); diff != "" || second.Product != "Ascend 910B3" || second.DriverVersion != "24.1.rc1" {
 		t.Errorf("got %+v\n%s", second, diff)
 	}

@@ -55,6 +55,7 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 		{&d.UUID, 128},
 		{&d.Driver, 64},
 		{&d.DriverVersion, 64},
+		{&d.CUDAVersion, 32},
 		{&d.FirmwareVersion, 64},
 		{&d.Health.Message, maxMessage},
 	})
@@ -63,6 +64,7 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 	for i := range d.Paths {
 		d.Paths[i] = clip(d.Paths[i], 256)
 	}
+	d.ComputeUnits = max(d.ComputeUnits, 0)
 	d.Index, d.NUMANode = natural(d.Index), natural(d.NUMANode)
 	if m := d.Memory; m != nil {
 		if m.TotalMiB < 0 || m.TotalMiB > maxMemoryMiB {
@@ -116,6 +118,7 @@ func boundHost(h v1alpha1.Host) v1alpha1.Host {
 		{&h.Cloud, 32},
 		{&h.InstanceType, 64},
 		{&h.Region, 64},
+		{&h.Zone, 64},
 		{&h.Container, 32},
 	})
 	for _, n := range []*int32{&h.CPU.Sockets, &h.CPU.Cores, &h.CPU.Threads} {

@@ -32,13 +32,16 @@ func (b cerebrasBackend) Detect(ctx context.Context, host *Host) (Found, error) 
 	}
 	systems, err := queryCSCTL(ctx, host)
 	if cannotAsk(host, err) {
-		return Found{Degraded: joinProblems(err)}, nil
+		var found Found
+		found.degrade(err)
+		return found, nil
 	}
 	if err != nil {
 		return Found{}, err
 	}
 	failed, failedErr := queryCSCTL(ctx, host, "--error-only")
-	found := Found{Degraded: joinProblems(failedErr)}
+	found := Found{}
+	found.degrade(failedErr)
 	for _, name := range systems {
 		found.Devices = append(found.Devices, v1alpha1.Device{
 			ID: v1alpha1.DeviceID(b.Name() + "-" + name), Vendor: b.Name(), Family: v1alpha1.FamilyASIC, Backend: b.Name(),

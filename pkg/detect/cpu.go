@@ -2,7 +2,6 @@ package detect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -28,12 +27,8 @@ func (cpuBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	if isMacOS(files) {
 		return detectMacHost(ctx, host)
 	}
-	var unread []string
-	note := func(err error) {
-		if err != nil {
-			unread = append(unread, err.Error())
-		}
-	}
+	var unread []error
+	note := func(err error) { unread = append(unread, err) }
 	var facts v1alpha1.Host
 	var err error
 
@@ -44,7 +39,7 @@ func (cpuBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	facts.NUMANodes, err = readNUMANodes(files)
 	note(err)
 	if facts.CPU.Threads == 0 && facts.Memory.TotalMiB == 0 {
-		return Found{}, fmt.Errorf("neither processors nor memory can be read: %w: the host's procfs is needed at /proc", errors.New(strings.Join(unread, "; ")))
+		return Found{}, ofKind(errorKindOf(unread...), fmt.Errorf("neither processors nor memory can be read: %s: the host's procfs is needed at /proc", joinProblems(unread...)))
 	}
 	limits, err := readCgroupLimits(files)
 	note(err)
@@ -56,9 +51,12 @@ func (cpuBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	note(err)
 	facts.OS = readOSName(files)
 	facts.Cloud, facts.InstanceType = readCloud(files)
+	facts.Region, facts.Zone = readPlace(files)
 	facts.Container = readContainer(files)
 	facts.Kubernetes = readKubernetes(files)
-	return Found{Host: &facts, Degraded: strings.Join(unread, "; ")}, nil
+	found := Found{Host: &facts}
+	found.degrade(unread...)
+	return found, nil
 }
 
 // readMemTotal reads the line `MemTotal: 2113386884 kB`, or `Node 0 MemTotal: …` of a NUMA node, in MiB.

@@ -24,7 +24,9 @@ func detectMacHost(ctx context.Context, host *Host) (Found, error) {
 		err = takeMacFacts(&facts, string(result.Stdout))
 	}
 	if err != nil {
-		return Found{Host: &facts, Degraded: err.Error()}, nil
+		found := Found{Host: &facts}
+		found.degrade(err)
+		return found, nil
 	}
 	return Found{Host: &facts}, nil
 }

@@ -39,7 +39,9 @@ type Found struct {
 	// address or device path, is that one's.
 	Generic bool
 	// Degraded says what could not be read about the devices, with the remedy where there is one; empty where all could.
-	Degraded string
+	// ErrorKind is of the first problem in it.
+	Degraded  string
+	ErrorKind v1alpha1.ErrorKind
 }
 
 // Readings are what sensors show at the moment of a detection, by device. They change all the time and are no part of an
@@ -56,6 +58,10 @@ type Reading struct {
 	PowerMilliW *int64 `json:"powerMilliW,omitempty"`
 	// UtilizationPercent is the part of the time that the device computed, from 0 to 100.
 	UtilizationPercent *int64 `json:"utilizationPercent,omitempty"`
+	// PCIeMBps is what the PCI link can carry in one direction as it is now, PCIeMaxMBps what it could at most by both its ends:
+	// each before the headers of packets, in MB/s (10^6 bytes per second). An idle device may lower its link.
+	PCIeMBps    *int64 `json:"pcieMBps,omitempty"`
+	PCIeMaxMBps *int64 `json:"pcieMaxMBps,omitempty"`
 }
 
 // Report is what a detection found.
@@ -162,7 +168,8 @@ func attempt(ctx context.Context, backend Backend, host *Host, deadline time.Dur
 	case result := <-done:
 		return result
 	case <-patience.Done():
-		err := fmt.Errorf("gave no answer within %v: what it reads or runs hangs; look for processes in state D and driver messages in dmesg", deadline)
+		err := ofKind(v1alpha1.ErrorTimeout,
+			fmt.Errorf("gave no answer within %v: what it reads or runs hangs; look for processes in state D and driver messages in dmesg", deadline))
 		if cause := ctx.Err(); cause != nil {
 			err = cause
 		}

@@ -68,7 +68,7 @@ func (furiosaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 		found.Devices = append(found.Devices, device)
 		found.Readings[device.ID], found.Signs[device.ID] = reading, signs
 	}
-	found.Degraded = joinProblems(problems...)
+	found.degrade(problems...)
 	return found, nil
 }
 

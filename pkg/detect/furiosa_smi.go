@@ -60,7 +60,7 @@ func parseFuriosaStatus(output []byte) (map[string]furiosaStatus, error) {
 func (s furiosaStatus) add(device *v1alpha1.Device, reading *Reading) {
 	total, used := s.Memory.DRAM.Total>>20, s.Memory.DRAM.Used>>20
 	if total > 0 && total <= maxMemoryMiB && used >= 0 && used <= total {
-		device.Memory = &v1alpha1.DeviceMemory{TotalMiB: total, UsedByOthersMiB: usedInSteps(used, total), Source: v1alpha1.SourceDriver}
+		device.Memory = &v1alpha1.DeviceMemory{TotalMiB: total, UsedByOthersMiB: UsedInSteps(used, total), Source: v1alpha1.SourceDriver}
 		reading.MemoryUsedMiB = &used
 	}
 	sum := 0.0

@@ -38,7 +38,8 @@ func (gaudiBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	}
 	members, memberErr := gaudiMembers(host.Files)
 	answers, toolErr := askGaudi(ctx, host, functions)
-	found := Found{Readings: Readings{}, Degraded: joinProblems(err, memberErr, toolErr)}
+	found := Found{Readings: Readings{}}
+	found.degrade(err, memberErr, toolErr)
 	var cards []gaudiCard
 	for _, function := range functions {
 		card := readGaudiCard(host.Files, function, members[function.Address])

@@ -125,7 +125,7 @@ func (c gaudiCard) device(files Files) v1alpha1.Device {
 	device.UUID, device.FirmwareVersion = c.smi.uuid, c.firmware
 	if c.smi.totalMiB > 0 {
 		device.Memory = &v1alpha1.DeviceMemory{
-			TotalMiB: c.smi.totalMiB, UsedByOthersMiB: usedInSteps(c.smi.usedMiB, c.smi.totalMiB), Source: v1alpha1.SourceDriver,
+			TotalMiB: c.smi.totalMiB, UsedByOthersMiB: UsedInSteps(c.smi.usedMiB, c.smi.totalMiB), Source: v1alpha1.SourceDriver,
 		}
 	}
 	if c.Driver == gaudiDriver {

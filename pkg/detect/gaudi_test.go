@@ -139,7 +139,7 @@ func TestGaudiDetailsAreMatchedByAddress(t *testing.T) {
 	if busy.UUID != "01P0-HL2080A0-15-TNAQ89-03-07-00" || busy.Product != "HL-225 (Gaudi2)" || busy.Performance == nil {
 		t.Errorf("got %+v", busy)
 	}
-	want := &v1alpha1.DeviceMemory{TotalMiB: 98304, UsedByOthersMiB: usedInSteps(50000, 98304), Source: v1alpha1.SourceDriver}
+	want := &v1alpha1.DeviceMemory{TotalMiB: 98304, UsedByOthersMiB: UsedInSteps(50000, 98304), Source: v1alpha1.SourceDriver}
 	if diff := cmp.Diff(want, busy.Memory); diff != "" {
 		t.Error(diff)
 	}

@@ -54,7 +54,7 @@ func (graphcoreBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	if len(found.Devices) == 0 && networkErr == nil {
 		return Found{}, err
 	}
-	found.Degraded = joinProblems(append(problems, networkErr)...)
+	found.degrade(append(problems, networkErr)...)
 	return found, nil
 }
 

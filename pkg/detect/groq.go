@@ -40,6 +40,6 @@ func (groqBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	if len(found.Devices) == 0 {
 		return Found{}, err
 	}
-	found.Degraded = joinProblems(problems...)
+	found.degrade(problems...)
 	return found, nil
 }

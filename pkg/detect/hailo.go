@@ -47,7 +47,7 @@ func (hailoBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	for _, function := range processors {
 		found.Devices = append(found.Devices, hailoDevice(host.Files, function, members[function.Address], boards[function.Address]))
 	}
-	found.Degraded = joinProblems(err, classErr, toolErr)
+	found.degrade(err, classErr, toolErr)
 	return found, nil
 }
 

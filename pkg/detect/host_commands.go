@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // Folders that tools are looked for in, never the caller's PATH: what runs here runs as root. The vendors' own come
@@ -96,7 +98,7 @@ func (c *liveCommands) Run(ctx context.Context, argv ...string) (CommandResult, 
 	}
 	result, err := c.run(ctx, tool, argv[1:])
 	if err != nil {
-		return CommandResult{}, commandError(argv, err)
+		return CommandResult{}, commandError(argv, ofKind(v1alpha1.ErrorToolFailed, err))
 	}
 	return result, nil
 }
@@ -206,8 +208,20 @@ func (c *liveCommands) setStuck(tool string, stuck bool) {
 
 // commandError names the command, with the tool by its base name as recordings do.
 func commandError(argv []string, err error) error {
-	return fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
+	return &commandFailure{argv: argv, cause: err}
 }
+
+// commandFailure is what went wrong with a command.
+type commandFailure struct {
+	argv  []string
+	cause error
+}
+
+// Error implements error.
+func (e *commandFailure) Error() string { return strings.Join(e.argv, " ") + ": " + e.cause.Error() }
+
+// Unwrap gives the cause.
+func (e *commandFailure) Unwrap() error { return e.cause }
 
 // cappedBuffer keeps what is written up to MaxOutputSize, then calls full and refuses the rest.
 type cappedBuffer struct {

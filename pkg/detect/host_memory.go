@@ -48,7 +48,7 @@ func (m *hostMemory) shared() *v1alpha1.DeviceMemory {
 		TotalMiB: m.total, Source: v1alpha1.SourceKernel, Shared: &v1alpha1.SharedMemory{HostMiB: m.total},
 	}
 	if used := m.used(); used != nil {
-		memory.UsedByOthersMiB = usedInSteps(*used, m.total)
+		memory.UsedByOthersMiB = UsedInSteps(*used, m.total)
 	}
 	return memory
 }

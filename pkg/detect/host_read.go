@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 )
 
@@ -42,7 +43,7 @@ func readNumber[N int64 | uint64](files Files, name string, parse func(string) (
 	}
 	value, err := parse(text)
 	if err != nil {
-		return 0, false, fmt.Errorf("%s: %q is not a number", name, clip(text, 64))
+		return 0, false, ofKind(v1alpha1.ErrorMalformed, fmt.Errorf("%s: %q is not a number", name, clip(text, 64)))
 	}
 	return value, true, nil
 }

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // Recording is what was read of a host: a file tree with links as they stood, and what tools printed. It is built by
@@ -225,7 +227,7 @@ func (c replayedCommands) Run(ctx context.Context, argv ...string) (CommandResul
 		return CommandResult{}, commandError(argv[:min(1, len(argv))], ErrNoCommand)
 	}
 	if recorded.Error != "" {
-		return CommandResult{}, commandError(argv, recalledError(recorded.Error))
+		return CommandResult{}, commandError(argv, ofKind(v1alpha1.ErrorToolFailed, recalledError(recorded.Error)))
 	}
 	return CommandResult{
 		ExitCode: recorded.ExitCode, Stdout: []byte(recorded.Stdout), Stderr: []byte(recorded.Stderr),

@@ -56,7 +56,7 @@ func (intelGPUBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 			found.Readings[device.ID] = Reading{TemperatureMilliC: temperature}
 		}
 	}
-	found.Degraded = joinProblems(problems...)
+	found.degrade(problems...)
 	return found, nil
 }
 

@@ -40,7 +40,8 @@ func (intelNPUBackend) Detect(_ context.Context, host *Host) (Found, error) {
 		return Found{}, err
 	}
 	members, memberErr := classMembers(host.Files, "accel")
-	found := Found{Degraded: joinProblems(err, memberErr)}
+	found := Found{}
+	found.degrade(err, memberErr)
 	for _, npu := range npus {
 		device, _, _ := intelNPUKind.device(host.Files, npu, "")
 		platform := intelNPUs[npu.DeviceID]

@@ -44,7 +44,7 @@ func (b jetsonBackend) Detect(_ context.Context, host *Host) (Found, error) {
 		found.Devices = append(found.Devices, device)
 		found.Readings[device.ID] = gpu.reading(host.Files)
 	}
-	found.Degraded = joinProblems(problems...)
+	found.degrade(problems...)
 	return found, nil
 }
 

@@ -23,7 +23,7 @@ func join(outcomes []outcome) Report {
 		report.Times = append(report.Times, BackendTime{Backend: o.backend, Elapsed: o.elapsed})
 		result := v1alpha1.BackendStatus{Name: clip(o.backend, maxBackendName)}
 		if o.err != nil {
-			result.State, result.Message = v1alpha1.BackendFailed, clip(o.err.Error(), maxMessage)
+			result.State, result.ErrorKind, result.Message = v1alpha1.BackendFailed, errorKindOf(o.err), clip(o.err.Error(), maxMessage)
 			status.Backends = append(status.Backends, result)
 			continue
 		}
@@ -51,6 +51,7 @@ func join(outcomes []outcome) Report {
 		result.Devices = int32(len(devices))
 		result.Message = clip(strings.Join(notes, "; "), maxMessage)
 		result.State = stateOf(result, o.found)
+		result.ErrorKind = degradedKind(result, o.found)
 		status.Backends = append(status.Backends, result)
 	}
 	slices.SortStableFunc(report.Times, func(a, b BackendTime) int { return cmp.Compare(a.Backend, b.Backend) })
@@ -80,4 +81,15 @@ func stateOf(result v1alpha1.BackendStatus, found Found) v1alpha1.BackendState {
 	default:
 		return v1alpha1.BackendAbsent
 	}
+}
+
+// degradedKind is the kind of what a backend could not read. What is left out of its devices is Other.
+func degradedKind(result v1alpha1.BackendStatus, found Found) v1alpha1.ErrorKind {
+	if result.State != v1alpha1.BackendDegraded {
+		return ""
+	}
+	if slices.Contains(errorKinds, found.ErrorKind) && found.Degraded != "" {
+		return found.ErrorKind
+	}
+	return v1alpha1.ErrorOther
 }

@@ -48,3 +48,18 @@ func FuzzParseKFDProperties(f *testing.F) {
 		}
 	})
 }
+
+func TestKFDComputeUnits(t *testing.T) {
+	for text, want := range map[string]int32{
+		"simd_count 1216\nsimd_per_cu 4\n":                 304,
+		"simd_count 192\nsimd_per_cu 2\n":                  96,
+		"simd_count 1216\n":                                0,
+		"simd_count 18446744073709551615\nsimd_per_cu 1\n": maxUnits,
+		"simd_count 0\nsimd_per_cu 0\n":                    0,
+	} {
+		node := kfdNode{properties: parseKFDProperties([]byte(text))}
+		if got := node.computeUnits(); got != want {
+			t.Errorf("%q: %d compute units, want %d", text, got, want)
+		}
+	}
+}

@@ -42,6 +42,18 @@ type kfdLink struct {
 // gpu says whether the node can compute as a GPU does.
 func (n *kfdNode) gpu() bool { return n.properties["simd_count"] > 0 }
 
+// maxUnits is far above what a GPU has (304 on MI300X).
+const maxUnits = 1 << 16
+
+// computeUnits is the number of compute units of a GPU's node; 0 where the kernel does not say how many SIMDs make one.
+func (n *kfdNode) computeUnits() int32 {
+	each := n.properties["simd_per_cu"]
+	if each == 0 {
+		return 0
+	}
+	return int32(min(n.properties["simd_count"]/each, maxUnits))
+}
+
 // samePackage says whether the link stays inside a package.
 func (l kfdLink) samePackage() bool { return l.kind == kfdLinkXGMI && l.weight == kfdWeightPackage }
 

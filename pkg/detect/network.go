@@ -27,7 +27,6 @@ func (networkBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	n := network{files: host.Files, places: placesOf(functions), used: map[string]bool{}}
 	rdmaErr := n.addRDMA()
 	netErr := n.addEthernet()
-	problems := joinProblems(pciErr, rdmaErr, netErr)
 	if len(n.nics) == 0 {
 		for _, err := range []error{rdmaErr, netErr, pciErr} {
 			if err != nil {
@@ -35,7 +34,9 @@ func (networkBackend) Detect(_ context.Context, host *Host) (Found, error) {
 			}
 		}
 	}
-	return Found{NICs: n.nics, Degraded: problems}, nil
+	found := Found{NICs: n.nics}
+	found.degrade(pciErr, rdmaErr, netErr)
+	return found, nil
 }
 
 // network collects the ports of a host.

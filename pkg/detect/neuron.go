@@ -54,7 +54,7 @@ func (neuronBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	}
 	links, linkErr := neuronLinks(host.Files, chips, nodes, reports)
 	found.Links = links
-	found.Degraded = joinProblems(err, nodeErr, toolErr, groupingProblem(chips), linkErr)
+	found.degrade(err, nodeErr, toolErr, groupingProblem(chips), linkErr)
 	return found, nil
 }
 

@@ -92,6 +92,9 @@ func (c *neuronChip) list(found *Found) {
 	for core, id := range c.deviceIDs() {
 		device := *c.template.DeepCopy()
 		device.ID = id
+		if c.physicalCores() > 0 {
+			device.ComputeUnits = int32(c.grouping())
+		}
 		if c.parts() > 1 {
 			device.Partition = &v1alpha1.DevicePartition{Kind: "core", Parent: c.id(), Index: int32(core)}
 			if c.grouping() > 1 {
@@ -105,7 +108,7 @@ func (c *neuronChip) list(found *Found) {
 			used := c.used[core]
 			found.Readings[id] = Reading{MemoryUsedMiB: &used}
 			if device.Memory != nil {
-				device.Memory.UsedByOthersMiB = usedInSteps(used, device.Memory.TotalMiB)
+				device.Memory.UsedByOthersMiB = UsedInSteps(used, device.Memory.TotalMiB)
 			}
 		}
 		found.Devices = append(found.Devices, device)

@@ -86,12 +86,17 @@ func TestNeuronGenerations(t *testing.T) {
 				t.Fatalf("got %d devices, want %d", len(found.Devices), test.cores)
 			}
 			for i, d := range found.Devices {
+				units := int32(1)
+				if test.profile == "LNC=2" {
+					units = 2
+				}
 				want := v1alpha1.Device{
 					ID: v1alpha1.DeviceID(fmt.Sprintf("aws-0000:10:00.0-%d", i)), Vendor: "aws", Family: v1alpha1.FamilyASIC, Backend: "neuron",
 					Product: test.product, Architecture: test.architecture, Driver: neuronDriver, Paths: []string{"/dev/neuron0"},
-					Memory:    &v1alpha1.DeviceMemory{TotalMiB: test.memoryMiB, Source: v1alpha1.SourceCatalogue},
-					Partition: &v1alpha1.DevicePartition{Kind: "core", Profile: test.profile, Parent: "aws-0000:10:00.0", Index: int32(i)},
-					Health:    v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: ReasonOpened, Message: "the device can be opened"},
+					ComputeUnits: units,
+					Memory:       &v1alpha1.DeviceMemory{TotalMiB: test.memoryMiB, Source: v1alpha1.SourceCatalogue},
+					Partition:    &v1alpha1.DevicePartition{Kind: "core", Profile: test.profile, Parent: "aws-0000:10:00.0", Index: int32(i)},
+					Health:       v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: ReasonOpened, Message: "the device can be opened"},
 				}
 				d.PCI, d.NUMANode, d.Index, d.Performance, d.DriverVersion = nil, nil, nil, nil, ""
 				if diff := cmp.Diff(want, d); diff != "" {
@@ -269,7 +274,7 @@ func TestNeuronMemoryOfCores(t *testing.T) {
 	if sum != 96<<10 {
 		t.Errorf("all cores have %d MiB, want the chip's 96 GiB", sum)
 	}
-	if got, want := found.Devices[3].Memory.UsedByOthersMiB, usedInSteps(13<<10, 24<<10); got != want {
+	if got, want := found.Devices[3].Memory.UsedByOthersMiB, UsedInSteps(13<<10, 24<<10); got != want {
 		t.Errorf("got %d MiB used, want %d", got, want)
 	}
 }

@@ -46,7 +46,7 @@ func (nvidiaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	for i := range gpus {
 		gpu := &gpus[i]
 		gpu.facts, gpu.fault = report.gpus[gpu.Address], report.faults[gpu.Address]
-		gpu.driverVersion, gpu.othersReported = version, report.answered()
+		gpu.driverVersion, gpu.cudaVersion, gpu.othersReported = version, report.cudaVersion, report.answered()
 		if gpu.integrated() {
 			gpu.host, err = readHostMemory(host.Files)
 			problems = append(problems, err)
@@ -57,7 +57,7 @@ func (nvidiaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 		problems = append(problems, gpu.problem(report.answered()))
 	}
 	found.Links = nvidiaLinks(host.Files, functions, gpus)
-	found.Degraded = joinProblems(problems...)
+	found.degrade(problems...)
 	return found, nil
 }
 

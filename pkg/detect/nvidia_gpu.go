@@ -13,6 +13,8 @@ type nvidiaGPU struct {
 	pciFunction
 	proc          nvidiaProc
 	driverVersion string
+	// cudaVersion is the highest that the driver runs; empty where no tool says.
+	cudaVersion string
 	// facts is nil where the driver does not report the GPU.
 	facts *nvidiaFacts
 	// fault is what is said about it beside the facts.
@@ -80,6 +82,7 @@ func (g *nvidiaGPU) devices() []v1alpha1.Device {
 	if g.known {
 		performance := *g.product.Performance.DeepCopy()
 		device.Performance = &performance
+		device.ComputeUnits = g.product.ComputeUnits
 	}
 	if device.Paths = g.shared; len(device.Paths) > 0 {
 		return []v1alpha1.Device{device}
@@ -105,7 +108,7 @@ func (g *nvidiaGPU) device() v1alpha1.Device {
 		device.PCI = &pci
 	}
 	if g.Driver == nvidiaDriver {
-		device.DriverVersion = g.driverVersion
+		device.DriverVersion, device.CUDAVersion = g.driverVersion, g.cudaVersion
 	}
 	if g.facts != nil {
 		device.FirmwareVersion = cmp.Or(g.facts.vbios, g.proc.vbios)
@@ -193,9 +196,9 @@ func (g *nvidiaGPU) read(devices []v1alpha1.Device, readings Readings) {
 func (g *nvidiaGPU) problem(answered bool) error {
 	switch {
 	case g.Driver == "":
-		return fmt.Errorf("%s has no driver: load NVIDIA's", g.Address)
+		return ofKind(v1alpha1.ErrorDriverMissing, fmt.Errorf("%s has no driver: load NVIDIA's", g.Address))
 	case g.Driver != nvidiaDriver:
-		return fmt.Errorf("%s is bound to %s: bind it to the nvidia driver to use it here", g.Address, g.Driver)
+		return ofKind(v1alpha1.ErrorDriverMissing, fmt.Errorf("%s is bound to %s: bind it to the nvidia driver to use it here", g.Address, g.Driver))
 	case g.facts == nil && answered:
 		return fmt.Errorf("the driver does not report %s: it is broken, excluded, or not given to the container that looks", g.Address)
 	case g.migOn() && len(g.mig) == 0:

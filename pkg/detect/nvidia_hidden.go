@@ -54,7 +54,7 @@ func detectHiddenNVIDIA(ctx context.Context, host *Host) (Found, error) {
 	problems = append(problems, err)
 	found := Found{Readings: Readings{}, Signs: map[v1alpha1.DeviceID]Signs{}}
 	for _, key := range slices.Sorted(maps.Keys(report.gpus)) {
-		gpu := nvidiaGPU{facts: report.gpus[key], driverVersion: report.driverVersion, host: memory, shared: nodes}
+		gpu := nvidiaGPU{facts: report.gpus[key], driverVersion: report.driverVersion, cudaVersion: report.cudaVersion, host: memory, shared: nodes}
 		gpu.VendorID, gpu.Driver = nvidiaVendor, nvidiaDriver
 		if !nvidiaUUID.MatchString(gpu.uuid()) {
 			problems = append(problems, fmt.Errorf("the driver tells of a GPU with UUID %q, which is none: it cannot be listed", clip(gpu.uuid(), 64)))

@@ -38,16 +38,16 @@ func queryNVML(ctx context.Context, host *Host) (nvidiaReport, error) {
 	case err != nil:
 		return none, fmt.Errorf("%w: nvidia-smi is asked instead", err)
 	case result.ExitCode != 0:
-		return none, commandError(argv, fmt.Errorf("exits with %d: %s: nvidia-smi is asked instead", result.ExitCode, firstLine(result.Stderr, result.Stdout)))
+		return none, commandError(argv, exitError(result, ": nvidia-smi is asked instead"))
 	}
 	document, err := report.Parse(result.Stdout)
 	if err != nil {
 		return none, commandError(argv, err)
 	}
 	if problem := document.Problem; problem != nil && problem.Kind != report.NoLibrary {
-		err = commandError(argv, fmt.Errorf("%s: %s", problem.Kind, clip(problem.Message, 256)))
+		err = commandError(argv, ofKind(v1alpha1.ErrorToolFailed, fmt.Errorf("%s: %s", problem.Kind, clip(problem.Message, 256))))
 	} else if len(document.Unaddressed) > 0 {
-		err = commandError(argv, fmt.Errorf("%d GPUs do not answer: %s", len(document.Unaddressed), document.Unaddressed[0].Text))
+		err = commandError(argv, ofKind(v1alpha1.ErrorToolFailed, fmt.Errorf("%d GPUs do not answer: %s", len(document.Unaddressed), document.Unaddressed[0].Text)))
 	}
 	return nvmlReport(document), err
 }
@@ -55,7 +55,7 @@ func queryNVML(ctx context.Context, host *Host) (nvidiaReport, error) {
 // nvmlReport is what the document says.
 func nvmlReport(document report.Host) nvidiaReport {
 	found := newNVIDIAReport()
-	found.driverVersion = document.DriverVersion
+	found.driverVersion, found.cudaVersion = document.DriverVersion, document.CUDAVersion
 	linksAsked := !slices.Contains(document.Missing, "nvmlDeviceGetNvLinkState")
 	for i := range document.GPUs {
 		gpu := &document.GPUs[i]

@@ -79,6 +79,9 @@ func TestNVMLSwitchedGPUs(t *testing.T) {
 		t.Errorf("%+v, memory %+v", d, d.Memory)
 	}
 	fabric := &v1alpha1.Fabric{ClusterUUID: "a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf", CliqueID: "5"}
+	if got := status.Device(device); got.CUDAVersion != "13.0" || got.ComputeUnits != 132 {
+		t.Errorf("CUDA %q, %d compute units", got.CUDAVersion, got.ComputeUnits)
+	}
 	domains := status.Links.Domains
 	// One GPU has 17 of its 18 links: it is the slowest.
 	if len(domains) != 1 || len(domains[0].Members) != 8 || domains[0].Topology != v1alpha1.TopologySwitch || domains[0].DeviceMBps != 425000 || len(status.Links.Pairs) != 0 {
@@ -88,7 +91,7 @@ func TestNVMLSwitchedGPUs(t *testing.T) {
 		t.Error(diff)
 	}
 	number := func(n int64) *int64 { return &n }
-	want := detect.Reading{MemoryUsedMiB: number(1207), TemperatureMilliC: number(34000), PowerMilliW: number(70120), UtilizationPercent: number(42)}
+	want := detect.Reading{MemoryUsedMiB: number(1207), TemperatureMilliC: number(34000), PowerMilliW: number(70120), UtilizationPercent: number(42), PCIeMaxMBps: number(63015)}
 	if diff := cmp.Diff(want, report.Readings[device]); diff != "" {
 		t.Error(diff)
 	}

@@ -11,6 +11,7 @@ import (
 // (health, links, MIG devices) is concluded from this.
 type nvidiaReport struct {
 	driverVersion string
+	cudaVersion   string                  // the highest that the driver runs
 	gpus          map[string]*nvidiaFacts // by PCI address as the kernel prints it, else by UUID
 	faults        map[string]string       // by PCI address: what was said about a GPU that is not in gpus, or beside it
 }
@@ -25,6 +26,7 @@ func (r nvidiaReport) answered() bool { return len(r.gpus) > 0 }
 // fill adds what the other report has and this one lacks.
 func (r *nvidiaReport) fill(other nvidiaReport) {
 	r.driverVersion = cmp.Or(r.driverVersion, other.driverVersion)
+	r.cudaVersion = cmp.Or(r.cudaVersion, other.cudaVersion)
 	for address, facts := range other.gpus {
 		if own := r.gpus[address]; own != nil {
 			own.fill(facts)
@@ -112,7 +114,7 @@ func (m nvidiaMemory) device() *v1alpha1.DeviceMemory {
 		return nil
 	}
 	return &v1alpha1.DeviceMemory{
-		TotalMiB: m.totalMiB, UsedByOthersMiB: usedInSteps(m.usedMiB, m.totalMiB), Source: v1alpha1.SourceDriver,
+		TotalMiB: m.totalMiB, UsedByOthersMiB: UsedInSteps(m.usedMiB, m.totalMiB), Source: v1alpha1.SourceDriver,
 	}
 }
 

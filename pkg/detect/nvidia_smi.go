@@ -65,6 +65,7 @@ type smiMemory struct {
 // smiReport is what `nvidia-smi -q -x` printed.
 type smiReport struct {
 	driverVersion string
+	cudaVersion   string
 	gpus          map[string]*smiGPU // by PCI address as the kernel prints it, else by UUID
 	faults        map[string]string  // by PCI address: what was said about a GPU outside its element
 }
@@ -72,7 +73,7 @@ type smiReport struct {
 // facts is the report in the form that all sources have.
 func (r smiReport) facts(names map[migKey]migName) nvidiaReport {
 	facts := newNVIDIAReport()
-	facts.driverVersion, facts.faults = r.driverVersion, r.faults
+	facts.driverVersion, facts.cudaVersion, facts.faults = r.driverVersion, r.cudaVersion, r.faults
 	for address, gpu := range r.gpus {
 		facts.gpus[address] = gpu.facts(names)
 	}
@@ -105,6 +106,9 @@ func parseSMI(output []byte) (smiReport, error) {
 		case "driver_version":
 			err = decoder.DecodeElement(&parsed.driverVersion, &element)
 			parsed.driverVersion = firstWord(smiValue(parsed.driverVersion))
+		case "cuda_version":
+			err = decoder.DecodeElement(&parsed.cudaVersion, &element)
+			parsed.cudaVersion = firstWord(smiValue(parsed.cudaVersion))
 		case "gpu":
 			gpu := new(smiGPU)
 			if err = decoder.DecodeElement(gpu, &element); err == nil {

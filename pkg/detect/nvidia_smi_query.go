@@ -7,6 +7,8 @@ import (
 	"maps"
 	"strings"
 	"time"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 const nvidiaSMI = "nvidia-smi"
@@ -95,7 +97,7 @@ func querySMI(ctx context.Context, host *Host, gpus []nvidiaGPU) (smiReport, err
 		maps.Copy(report.faults, single.faults)
 		if singleErr == nil {
 			maps.Copy(report.gpus, single.gpus)
-			report.driverVersion = single.driverVersion
+			report.driverVersion, report.cudaVersion = single.driverVersion, single.cudaVersion
 		} else if report.faults[address] == "" && !errors.Is(singleErr, context.DeadlineExceeded) {
 			report.faults[address] = clip(singleErr.Error(), 256)
 		}
@@ -135,7 +137,11 @@ func runSMI(ctx context.Context, host *Host, args ...string) (smiReport, error) 
 		if err != nil && result.ExitCode == 0 {
 			said = err.Error()
 		}
-		return report, &errSMI{exitCode: result.ExitCode, said: said}
+		failed := &errSMI{exitCode: result.ExitCode, said: said}
+		if result.ExitCode == 0 {
+			return report, ofKind(v1alpha1.ErrorMalformed, failed)
+		}
+		return report, ofKind(v1alpha1.ErrorToolFailed, failed)
 	}
 	return report, nil
 }
@@ -156,7 +162,8 @@ func firstLine(outputs ...[]byte) string {
 // left, so that what was found without the tool can still be told.
 func runTool(ctx context.Context, host *Host, argv ...string) (CommandResult, error) {
 	if host.Commands == nil {
-		return CommandResult{}, errors.New("no command may be run: memory is nominal and health unknown; allow the agent to run nvidia-smi for more")
+		return CommandResult{}, ofKind(v1alpha1.ErrorToolNotRun,
+			errors.New("no command may be run: memory is nominal and health unknown; allow the agent to run nvidia-smi for more"))
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		shorter, cancel := context.WithTimeout(ctx, time.Until(deadline)*9/10)

@@ -90,7 +90,7 @@ func readPCIFunction(files Files, address string) (pciFunction, error) {
 	}
 	_, _ = pciAttribute{"revision", 2, &function.Revision}.read(files, folder) // without it the product may stay ambiguous, no more
 	function.NUMANode = readNUMANode(files, folder)
-	function.LinkMTps = readLinkRate(files, folder)
+	function.LinkMTps = readLinkRate(files, folder, "max_link_speed")
 	function.LinkWidth = readLinkWidth(files, folder)
 	return function, nil
 }
@@ -197,8 +197,8 @@ func readNUMANode(files Files, folder string) *int32 {
 const maxNUMANode = 1 << 16
 
 // readLinkRate reads `32.0 GT/s PCIe` as 32000; 0 where the link does not say (`Unknown`).
-func readLinkRate(files Files, folder string) int32 {
-	text, _, _ := readText(files, path.Join(folder, "max_link_speed"))
+func readLinkRate(files Files, folder, name string) int32 {
+	text, _, _ := readText(files, path.Join(folder, name))
 	number, unit, _ := strings.Cut(text, " ")
 	rate, err := strconv.ParseFloat(number, 64)
 	if err != nil || !strings.HasPrefix(unit, "GT/s") || !(rate > 0 && rate <= 1024) {

@@ -23,6 +23,8 @@ type pciCheck struct {
 	// fault is set where the function cannot be used.
 	fault v1alpha1.DeviceHealth
 	signs Signs
+	// rate is of the link, nil where it does not say.
+	rate linkRate
 }
 
 // allOnes is the width of a link that a function reports which does not answer: every bit of what is read of it is set.
@@ -31,7 +33,7 @@ const allOnes = 63
 // headerSize is the part of the configuration space that everybody may read.
 const headerSize = 64
 
-// checkPCI looks at a function: four small files where it is well. A function that sleeps is not woken.
+// checkPCI looks at a function: six small files where it is well. A function that sleeps is not woken.
 func checkPCI(files Files, function pciFunction) pciCheck {
 	switch state, _, _ := readText(files, path.Join(function.Path, "power_state")); {
 	case state != "D3cold":
@@ -77,7 +79,10 @@ func checkLink(files Files, function pciFunction) pciCheck {
 	case width == 0:
 		return checkPort(files, function)
 	}
-	check := pciCheck{evidence: "the PCI function answers, its link is up with " + v1alpha1.Counted(width, "lane")}
+	check := pciCheck{
+		evidence: "the PCI function answers, its link is up with " + v1alpha1.Counted(width, "lane"),
+		rate:     readRate(files, function, width),
+	}
 	if width < int64(function.LinkWidth) && showsPort(files, function) {
 		if usable := min(int64(function.LinkWidth), portLanes(files, function, "max_link_width")); width < usable {
 			check.signs.Suspicions = []v1alpha1.DeviceHealth{{
@@ -220,6 +225,11 @@ func observe(ctx context.Context, host *Host, report *Report) {
 		signs := report.Signs[device.ID]
 		signs.add(check.signs)
 		report.Signs[device.ID] = signs
+		if check.rate.now != nil || check.rate.most != nil {
+			reading := report.Readings[device.ID]
+			reading.PCIeMBps, reading.PCIeMaxMBps = check.rate.now, check.rate.most
+			report.Readings[device.ID] = reading
+		}
 	}
 }
 

@@ -98,7 +98,7 @@ func (r *qaicReport) describe(device *v1alpha1.Device) {
 	if r.totalMiB > 0 {
 		device.Memory = &v1alpha1.DeviceMemory{TotalMiB: r.totalMiB, Source: v1alpha1.SourceDriver}
 		if used, ok := r.usedMiB(); ok {
-			device.Memory.UsedByOthersMiB = usedInSteps(used, r.totalMiB)
+			device.Memory.UsedByOthersMiB = UsedInSteps(used, r.totalMiB)
 		}
 	}
 	switch r.status {

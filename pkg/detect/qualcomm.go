@@ -53,7 +53,8 @@ func (qualcommBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	}
 	findQaicCards(functions, socs)
 
-	found := Found{Readings: Readings{}, Degraded: joinProblems(err, nodeErr, olderErr, toolErr)}
+	found := Found{Readings: Readings{}}
+	found.degrade(err, nodeErr, olderErr, toolErr)
 	for _, soc := range socs {
 		device := soc.device(host.Files)
 		found.Devices = append(found.Devices, device)

@@ -97,7 +97,7 @@ func TestQualcommKinds(t *testing.T) {
 			if bandwidth != want.bandwidth {
 				t.Errorf("got %d MB/s, want %d", bandwidth, want.bandwidth)
 			}
-			memory := &v1alpha1.DeviceMemory{TotalMiB: 32692, UsedByOthersMiB: usedInSteps(4096, 32692), Source: v1alpha1.SourceDriver}
+			memory := &v1alpha1.DeviceMemory{TotalMiB: 32692, UsedByOthersMiB: UsedInSteps(4096, 32692), Source: v1alpha1.SourceDriver}
 			if diff := cmp.Diff(memory, d.Memory); diff != "" {
 				t.Error(diff)
 			}

@@ -39,7 +39,8 @@ func (b *socNPU) Detect(_ context.Context, host *Host) (Found, error) {
 		return Found{}, err
 	}
 	nodes, nodeErr := b.nodes(host.Files)
-	found := Found{Degraded: joinProblems(err, nodeErr)}
+	found := Found{}
+	found.degrade(err, nodeErr)
 	for _, device := range devices {
 		paths := append(nodePaths(nodes[device.folder]), b.sharedPaths(host.Files)...)
 		listed := v1alpha1.Device{

@@ -43,7 +43,7 @@ func (storageBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	if len(found.Storage) == 0 {
 		return Found{}, pciErr
 	}
-	found.Degraded = joinProblems(pciErr)
+	found.degrade(pciErr)
 	return found, nil
 }
 

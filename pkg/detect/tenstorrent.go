@@ -59,7 +59,7 @@ func (tenstorrentBackend) Detect(ctx context.Context, host *Host) (Found, error)
 			})
 		}
 	}
-	found.Degraded = joinProblems(err, classErr, toolErr)
+	found.degrade(err, classErr, toolErr)
 	return found, nil
 }
 

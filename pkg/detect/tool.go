@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // queryTool runs a vendor's tool and returns what it printed. It leaves a tenth of the time that is left, so that what
@@ -15,7 +17,7 @@ func queryTool(ctx context.Context, host *Host, missing string, argv ...string) 
 		if missing == "" {
 			return CommandResult{}, nil
 		}
-		return CommandResult{}, fmt.Errorf("no command may be run: %s", missing)
+		return CommandResult{}, ofKind(v1alpha1.ErrorToolNotRun, fmt.Errorf("no command may be run: %s", missing))
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		shorter, cancel := context.WithTimeout(ctx, time.Until(deadline)*9/10)
@@ -31,7 +33,13 @@ func queryTool(ctx context.Context, host *Host, missing string, argv ...string) 
 	case err != nil:
 		return result, err
 	case result.ExitCode != 0:
-		return result, commandError(argv, fmt.Errorf("exits with %d: %s", result.ExitCode, firstLine(result.Stderr, result.Stdout)))
+		return result, commandError(argv, exitError(result, ""))
 	}
 	return result, nil
+}
+
+// exitError says with what a tool ended, and what it said; then says what comes of that.
+func exitError(result CommandResult, then string) error {
+	said := firstLine(result.Stderr, result.Stdout)
+	return ofKind(v1alpha1.ErrorToolFailed, fmt.Errorf("exits with %d: %s%s", result.ExitCode, said, then))
 }

@@ -42,7 +42,7 @@ func (tpuBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	}
 	links, linkErr := tpuLinks(chips)
 	found.Links = links
-	found.Degraded = joinProblems(err, accelErr, linkErr)
+	found.degrade(err, accelErr, linkErr)
 	return found, nil
 }
 

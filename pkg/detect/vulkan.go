@@ -36,7 +36,7 @@ func (vulkanBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	cards := otherCards(host.Files, table, functions)
 	if len(cards) == 0 {
-		found.Degraded = joinProblems(err, drmErr)
+		found.degrade(err, drmErr)
 		return found, nil
 	}
 	answers, toolErr := askVulkan(ctx, host)
@@ -44,7 +44,7 @@ func (vulkanBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	for _, card := range cards {
 		found.Devices = append(found.Devices, card.device(host.Files))
 	}
-	found.Degraded = joinProblems(err, drmErr, toolErr)
+	found.degrade(err, drmErr, toolErr)
 	return found, nil
 }
 

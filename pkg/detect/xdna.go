@@ -46,7 +46,8 @@ func (xdnaBackend) Detect(_ context.Context, host *Host) (Found, error) {
 		return Found{}, err
 	}
 	members, classErr := classMembers(host.Files, "accel")
-	found := Found{Degraded: joinProblems(err, classErr)}
+	found := Found{}
+	found.degrade(err, classErr)
 	for _, npu := range npus {
 		found.Devices = append(found.Devices, xdnaDevice(host.Files, npu, members[npu.Path]))
 	}

@@ -75,8 +75,9 @@ func assumed(product accelerator.Product, count int, status *v1alpha1.Accelerato
 		performance := *product.Performance.DeepCopy()
 		device := v1alpha1.Device{
 			ID: id, Vendor: product.Vendor, Family: product.Family, Product: product.Name, Architecture: product.Architecture,
-			Performance: &performance,
-			Health:      v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: reasonAssumed, Message: "not detected: added to see what would be"},
+			ComputeUnits: product.ComputeUnits,
+			Performance:  &performance,
+			Health:       v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: reasonAssumed, Message: "not detected: added to see what would be"},
 		}
 		if product.MemoryMiB > 0 {
 			device.Memory = &v1alpha1.DeviceMemory{TotalMiB: product.UsableMiB(), Source: v1alpha1.SourceCatalogue}

@@ -1,17 +1,15 @@
 package nodeagent
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect"
 )
 
-const (
-	// minStepMiB is the smallest change of memory use that is published: 1 GiB.
-	minStepMiB = 1024
-	// memoryInterval is the shortest time between two publications for no other reason than memory use.
-	memoryInterval = time.Minute
-)
+// memoryInterval is the shortest time between two publications for no other reason than memory use.
+const memoryInterval = time.Minute
 
 // heldDevices are the devices whose memory is used by those to whom they were given: each device that an allocation names,
 // its parts, and what it is a part of. What a shared device uses belongs to all that share it.
@@ -52,15 +50,25 @@ func stepMemory(before, d *v1alpha1.Device, held, hold bool) {
 	}
 }
 
-// publishedUse returns the use in MiB to publish. A detection rounds it down to steps, of 5 % of the device's memory and at
-// least 1 GiB, so that observed stands for anything less than a step above it. What was published stays until the use is
-// certainly a whole step away from it: use that wavers around the border of a step changes nothing.
+// publishedUse returns the use in MiB to publish. A detection rounds it up to steps (see detect.UsedInSteps), so that what
+// is published is never less than what was in use. What was published stays while it is the observed step or the next one
+// above it: use that wavers around the border of a step changes nothing.
 func publishedUse(published, observed, total int64) int64 {
-	step := max(minStepMiB, total/20)
-	if published > observed-step && published < observed+2*step {
+	if published >= observed && published <= detect.UsedInSteps(observed+1, total) {
 		return published
 	}
 	return observed
+}
+
+// waitsForMemory says whether more memory is in use than a publication says that had to keep the use published before:
+// free memory is overstated until it may be published.
+func waitsForMemory(detected, merged *v1alpha1.AcceleratorInventoryStatus) bool {
+	held := heldDevices(merged)
+	return slices.ContainsFunc(detected.Devices, func(d v1alpha1.Device) bool {
+		published := merged.Device(d.ID)
+		return !held[d.ID] && d.Memory != nil && published != nil && published.Memory != nil &&
+			published.Memory.UsedByOthersMiB < d.Memory.UsedByOthersMiB
+	})
 }
 
 // memoryChanged says whether the memory that others use on a device differs between two statuses.

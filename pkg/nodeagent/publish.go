@@ -103,6 +103,8 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	})
 	p.held = view.rows
 	merged := p.merge(previous, detected, now)
+	place(&merged.Host, node.Labels)
+	due := earliest(view.next, p.memoryDue(&detected.status, &merged, now.Time))
 	faults, settled := p.health.waiting()
 	recheck := p.health.apply(previous, &merged, detected, faults, again, now)
 	setServices(merged.Devices, view.owners, view.selectors)
@@ -129,7 +131,7 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	outcome := published{
 		status: merged, node: node, contested: contested, written: labelsWritten || statusWritten, served: true, recheck: recheck,
 		inventory: inventory.UID, missed: newlyMissed(&previous, &merged),
-		allocations: view.held, owners: view.owners, next: earliest(next, view.next),
+		allocations: view.held, owners: view.owners, next: earliest(next, due),
 	}
 	if statusErr == nil {
 		outcome.changes = healthChanges(&previous, &merged)
@@ -174,10 +176,23 @@ func earliest(a, b time.Time) time.Time {
 func (p *publisher) merge(previous v1alpha1.AcceleratorInventoryStatus, detected detection, now metav1.Time) v1alpha1.AcceleratorInventoryStatus {
 	options := mergeOptions{
 		now: now, again: detected.scan == p.merged, allocations: p.held,
-		holdMemory: !p.memoryAt.IsZero() && now.Sub(p.memoryAt) < memoryInterval,
+		holdMemory: p.holdsMemory(now.Time),
 	}
 	p.merged = detected.scan
 	return merge(previous, detected.status, options)
+}
+
+// holdsMemory says whether the use of memory was changed too short a time ago to be changed again.
+func (p *publisher) holdsMemory(now time.Time) bool {
+	return !p.memoryAt.IsZero() && now.Sub(p.memoryAt) < memoryInterval
+}
+
+// memoryDue is when to publish the use of memory that this publication had to keep back; zero where it kept none.
+func (p *publisher) memoryDue(detected, merged *v1alpha1.AcceleratorInventoryStatus, now time.Time) time.Time {
+	if !p.holdsMemory(now) || !waitsForMemory(detected, merged) {
+		return time.Time{}
+	}
+	return p.memoryAt.Add(memoryInterval)
 }
 
 // wrote notes that a status was written in place of another.

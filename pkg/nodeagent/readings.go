@@ -33,6 +33,8 @@ var gauges = []gauge{
 		func(r detect.Reading) *int64 { return r.PowerMilliW }),
 	newGauge("utilization_ratio", "Part of the time that the device computed, from 0 to 1.", 1e-2,
 		func(r detect.Reading) *int64 { return r.UtilizationPercent }),
+	newGauge("pcie_bytes_per_second", "What the device's PCI link can carry in one direction as it is now.", 1e6,
+		func(r detect.Reading) *int64 { return r.PCIeMBps }),
 }
 
 func newGauge(name, help string, scale float64, of func(detect.Reading) *int64) gauge {

@@ -27,8 +27,10 @@ func TestRecordings(t *testing.T) {
 			if err := recording.Err(); err != nil {
 				t.Fatal(err)
 			}
-			status := detect.Detect(t.Context(), recording.Host(), detect.Options{}).Status
+			report := detect.Detect(t.Context(), recording.Host(), detect.Options{})
+			status := report.Status
 			checkOnce(t, &status)
+			checkMemory(t, &status, report.Readings)
 			golden(t, filepath.Join("testdata", name+".txt"), render(&status))
 
 			silent := recording.Host()
@@ -97,6 +99,21 @@ func checkOnce(t *testing.T, status *v1alpha1.AcceleratorInventoryStatus) {
 	}
 }
 
+// checkMemory fails where the inventory says less memory in use than the driver does, or not in steps.
+func checkMemory(t *testing.T, status *v1alpha1.AcceleratorInventoryStatus, readings detect.Readings) {
+	t.Helper()
+	for i := range status.Devices {
+		d := &status.Devices[i]
+		used := readings[d.ID].MemoryUsedMiB
+		if used == nil || d.Memory == nil {
+			continue
+		}
+		if want := detect.UsedInSteps(*used, d.Memory.TotalMiB); d.Memory.UsedByOthersMiB != want {
+			t.Errorf("%s: the driver says %d of %d MiB are in use, the inventory %d, want %d", d.ID, *used, d.Memory.TotalMiB, d.Memory.UsedByOthersMiB, want)
+		}
+	}
+}
+
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	if *update {
@@ -153,7 +170,7 @@ func render(status *v1alpha1.AcceleratorInventoryStatus) string {
 	}
 	for _, backend := range status.Backends {
 		if backend.State != v1alpha1.BackendAbsent {
-			fmt.Fprintf(&b, "backend %s: %s %s\n", backend.Name, backend.State, backend.Message)
+			fmt.Fprintf(&b, "backend %s: %s %s\n", backend.Name, strings.TrimSpace(string(backend.State)+" "+string(backend.ErrorKind)), backend.Message)
 		}
 	}
 	return b.String()

@@ -157,6 +157,8 @@ func checkMoves(t *testing.T, groups []Group, length int) {
 		}
 	}
 
+	checkRooted(t, groups, inputs, what)
+
 	// Part j of rank i's input begins with i and j.
 	all, exchanged := blank(members, length*members), blank(members, length*members)
 	part := func(i, j int) []byte {
@@ -196,6 +198,42 @@ func checkMoves(t *testing.T, groups []Group, length int) {
 	for i := range members {
 		if !bytes.Equal(received[i], inputs[(i+members-1)%members]) {
 			t.Fatalf("send and receive %s: rank %d has wrong bytes", what, i)
+		}
+	}
+}
+
+// checkRooted gathers the inputs at a root, and scatters them from there.
+func checkRooted(t *testing.T, groups []Group, inputs [][]byte, what string) {
+	t.Helper()
+	members, length := len(groups), len(inputs[0])
+	for _, root := range []int{0, members / 2, members - 1} {
+		gathered := make([]byte, members*length)
+		untouched := blank(members, 1)
+		mustAll(t, "gather "+what, groups, func(ctx context.Context, i int, g Group) error {
+			output := untouched[i]
+			if i == root {
+				output = gathered
+			}
+			return g.Gather(ctx, output, inputs[i], root)
+		})
+		if want := slices.Concat(inputs...); !bytes.Equal(gathered, want) {
+			t.Fatalf("gather %s at %d is wrong from byte %d", what, root, firstDifference(gathered, want))
+		}
+		if !bytes.Equal(slices.Concat(untouched...), make([]byte, members)) {
+			t.Fatalf("gather %s at %d wrote to others", what, root)
+		}
+		scattered := blank(members, length)
+		mustAll(t, "scatter "+what, groups, func(ctx context.Context, i int, g Group) error {
+			var input []byte
+			if i == root {
+				input = gathered
+			}
+			return g.Scatter(ctx, scattered[i], input, root)
+		})
+		for i, got := range scattered {
+			if !bytes.Equal(got, inputs[i]) {
+				t.Fatalf("scatter %s from %d: rank %d is wrong from byte %d", what, root, i, firstDifference(got, inputs[i]))
+			}
 		}
 	}
 }

@@ -16,10 +16,12 @@
 //	reduce-scatter  tree   the same                        ring   (n-1) a + (n-1)/n s b
 //	all-gather      tree   2 log2(n) a + (n-1 + n log2(n)) s b    ring   (n-1)(a + s b)
 //	broadcast       tree   log2(n) (a + s b)               chain  (n-2+m)(a + s/m b), of m segments
+//	gather, scatter pairs  (n-1)(a + s b)
 //	all-to-all      pairs  (n-1)(a + s/n b)
 //	barrier         tree   2 log2(n) a
 //
-// where s is a member's buffer, and its input for all-gather. The cheaper one is taken, by estimates that are the same
+// where s is a member's buffer, its input for all-gather and gather, and its output for scatter: gather and scatter are as
+// fast as the root's own link whatever the way, so nothing is passed on. The cheaper one is taken, by estimates that are the same
 // on all ranks; reduce-scatter decides like all-reduce. Trees are binomial. Rings and chains pass a segment of 512 KiB on
 // while the next one arrives. FP16 and BF16 travel as FP32 while they are added, so a ring moves 1.5 times their bytes.
 //

@@ -22,12 +22,17 @@ const (
 	opBarrier
 	opSend
 	opClose // the sender has closed its communicator; nothing follows
+	opGather
+	opScatter
 )
 
 var operations = map[operation]string{
 	opAllReduce: "AllReduce", opAllGather: "AllGather", opReduceScatter: "ReduceScatter", opBroadcast: "Broadcast",
-	opAllToAll: "AllToAll", opBarrier: "Barrier", opSend: "Send", opClose: "Close",
+	opAllToAll: "AllToAll", opBarrier: "Barrier", opSend: "Send", opClose: "Close", opGather: "Gather", opScatter: "Scatter",
 }
+
+// rooted are the operations that have a root, with how they go to it.
+var rooted = map[operation]string{opBroadcast: "from", opGather: "to", opScatter: "from"}
 
 func (o operation) String() string { return operations[o] }
 
@@ -97,8 +102,8 @@ func (h *header) String() string {
 		text += " " + h.dtype.String()
 	}
 	text += fmt.Sprintf(" of %d bytes", h.bytes)
-	if h.operation == opBroadcast {
-		text += fmt.Sprintf(" from rank %d of the group", h.root)
+	if towards := rooted[h.operation]; towards != "" {
+		text += fmt.Sprintf(" %s rank %d of the group", towards, h.root)
 	}
 	return text + fmt.Sprintf(" as call %d", h.sequence)
 }

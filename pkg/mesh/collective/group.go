@@ -26,6 +26,12 @@ type Group interface {
 	ReduceScatter(ctx context.Context, output, input []byte, dtype DType, op Op) error
 	// Broadcast replaces buffer by the root's.
 	Broadcast(ctx context.Context, buffer []byte, root int) error
+	// Gather writes all members' inputs into the root's output, one after the other in order of the members. The output of
+	// the others is not used and may be nil.
+	Gather(ctx context.Context, output, input []byte, root int) error
+	// Scatter writes part i of the root's input, which has Size parts, into the output of member i. The input of the others
+	// is not used and may be nil.
+	Scatter(ctx context.Context, output, input []byte, root int) error
 	// AllToAll sends part i of input to member i and writes what member i sends as part i of output. Both have Size parts.
 	AllToAll(ctx context.Context, output, input []byte) error
 	// Barrier returns when all members have called it.

@@ -291,3 +291,17 @@ func TestStatusFieldOfAStrangerIsLeftToIt(t *testing.T) {
 		t.Errorf("devices = %+v, want the stranger's product on the first and ours on the second", devices)
 	}
 }
+
+// Where a node is, its labels say: the agent asks no cloud.
+func TestPublishesThePlaceOfTheNode(t *testing.T) {
+	s := newSite(t, "place")
+	node := get(s, s.nodeKey())
+	node.Labels["topology.kubernetes.io/region"], node.Labels["topology.kubernetes.io/zone"] = "europe-west4", "europe-west4-b"
+	if err := s.admin.Update(t.Context(), node); err != nil {
+		t.Fatal(err)
+	}
+	s.once()
+	if host := s.inventory().Status.Host; host.Region != "europe-west4" || host.Zone != "europe-west4-b" {
+		t.Errorf("host %+v", host)
+	}
+}

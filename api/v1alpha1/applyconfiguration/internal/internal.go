@@ -242,6 +242,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: devices
       type:
         scalar: numeric
+    - name: errorKind
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.ErrorKind
     - name: message
       type:
         scalar: string
@@ -334,6 +337,12 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.ClaimAttribute
     - name: computeCapability
+      type:
+        scalar: string
+    - name: computeUnits
+      type:
+        scalar: numeric
+    - name: cudaVersion
       type:
         scalar: string
     - name: driver
@@ -639,6 +648,8 @@ var schemaYAML = typed.YAMLObject(`types:
   scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.Engine
   scalar: string
+- name: com.github.rankwright.rankwright.api.v1alpha1.ErrorKind
+  scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.Estimate
   map:
     fields:
@@ -743,6 +754,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
     - name: region
+      type:
+        scalar: string
+    - name: zone
       type:
         scalar: string
 - name: com.github.rankwright.rankwright.api.v1alpha1.HostMemory

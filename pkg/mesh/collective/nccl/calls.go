@@ -25,6 +25,8 @@ const (
 	callAllGather     = "AllGather"
 	callBroadcast     = "Broadcast"
 	callAllToAll      = "AllToAll"
+	callGather        = "Gather"
+	callScatter       = "Scatter"
 )
 
 // moved does a call between buffers of the GPU: input is written there, and output is read back.
@@ -73,9 +75,8 @@ func (g *Group) AllReduce(ctx context.Context, buffer []byte, dtype collective.D
 
 // ReduceScatter is that of collective.Group.
 func (g *Group) ReduceScatter(ctx context.Context, output, input []byte, dtype collective.DType, op collective.Op) error {
-	if len(output)*g.Size() != len(input) {
-		return fmt.Errorf("input has %d bytes and output %d: with %d members input must have %d", len(input), len(output),
-			g.Size(), len(output)*g.Size())
+	if err := g.parts("input", len(input), "output", len(output)); err != nil {
+		return err
 	}
 	return g.reduce(ctx, callReduceScatter, output, input, dtype, op, g.library().reduceScatter)
 }
@@ -116,9 +117,8 @@ func (g *Group) library() *functions { return &g.loaded.functions }
 
 // AllGather is that of collective.Group.
 func (g *Group) AllGather(ctx context.Context, output, input []byte) error {
-	if len(input)*g.Size() != len(output) {
-		return fmt.Errorf("output has %d bytes and input %d: with %d members output must have %d", len(output), len(input),
-			g.Size(), len(input)*g.Size())
+	if err := g.parts("output", len(output), "input", len(input)); err != nil {
+		return err
 	}
 	if err := g.enter(); err != nil {
 		return err
@@ -165,21 +165,12 @@ func (g *Group) AllToAll(ctx context.Context, output, input []byte) error {
 	}
 	part := uintptr(len(input) / members)
 	return g.moved(ctx, callAllToAll, output, input, func(out, in uintptr) int32 {
-		l := g.library()
-		code := l.groupStart()
+		transfers := newTransfers(g)
 		for peer := range members {
-			at := uintptr(peer) * part
-			if code == 0 || code == ncclInProgress {
-				code = l.send(in+at, part, byteCode, int32(peer), g.comm, g.device.stream)
-			}
-			if code == 0 || code == ncclInProgress {
-				code = l.receive(out+at, part, byteCode, int32(peer), g.comm, g.device.stream)
-			}
+			transfers.send(in+uintptr(peer)*part, part, peer)
+			transfers.receive(out+uintptr(peer)*part, part, peer)
 		}
-		if end := l.groupEnd(); code == 0 || code == ncclInProgress {
-			code = end
-		}
-		return code
+		return transfers.end()
 	})
 }
 

@@ -195,6 +195,19 @@ func compareMoves(t *testing.T, ours []*Group, reference []collective.Group, len
 		buffer := input(collective.UINT8, length, i)
 		return buffer, g.Broadcast(ctx, buffer, members-1)
 	})
+	for _, root := range []int{0, members - 1} {
+		compare(t, "gather", ours, reference, func(ctx context.Context, i int, g collective.Group) ([]byte, error) {
+			output := make([]byte, members*length)
+			if i != root {
+				output = nil
+			}
+			return output, g.Gather(ctx, output, input(collective.UINT8, length, i), root)
+		})
+		compare(t, "scatter", ours, reference, func(ctx context.Context, i int, g collective.Group) ([]byte, error) {
+			output := make([]byte, length)
+			return output, g.Scatter(ctx, output, input(collective.UINT8, members*length, i), root)
+		})
+	}
 	compare(t, "all-to-all", ours, reference, func(ctx context.Context, i int, g collective.Group) ([]byte, error) {
 		output := make([]byte, members*length)
 		return output, g.AllToAll(ctx, output, input(collective.UINT8, members*length, i))

@@ -17,6 +17,8 @@ type BackendStatusApplyConfiguration struct {
 	State *apiv1alpha1.BackendState `json:"state,omitempty"`
 	// Number of devices it contributed.
 	Devices *int32 `json:"devices,omitempty"`
+	// Kind of the problem why it is degraded or failed; of several, of the first one in the message.
+	ErrorKind *apiv1alpha1.ErrorKind `json:"errorKind,omitempty"`
 	// Why it is degraded or failed, with the remedy where there is one.
 	Message *string `json:"message,omitempty"`
 }
@@ -48,6 +50,14 @@ func (b *BackendStatusApplyConfiguration) WithState(value apiv1alpha1.BackendSta
 // If called multiple times, the Devices field is set to the value of the last call.
 func (b *BackendStatusApplyConfiguration) WithDevices(value int32) *BackendStatusApplyConfiguration {
 	b.Devices = &value
+	return b
+}
+
+// WithErrorKind sets the ErrorKind field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ErrorKind field is set to the value of the last call.
+func (b *BackendStatusApplyConfiguration) WithErrorKind(value apiv1alpha1.ErrorKind) *BackendStatusApplyConfiguration {
+	b.ErrorKind = &value
 	return b
 }
 

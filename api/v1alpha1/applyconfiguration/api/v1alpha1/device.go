@@ -33,8 +33,13 @@ type DeviceApplyConfiguration struct {
 	Driver *string `json:"driver,omitempty"`
 	// Version of the driver.
 	DriverVersion *string `json:"driverVersion,omitempty"`
+	// Highest version of CUDA that the driver runs (`12.8`).
+	CUDAVersion *string `json:"cudaVersion,omitempty"`
 	// Version of the device's firmware or VBIOS.
 	FirmwareVersion *string `json:"firmwareVersion,omitempty"`
+	// Number of compute units that work can use, as the vendor counts them: streaming multiprocessors of NVIDIA, compute units
+	// of AMD, NeuronCores of AWS. From the driver, else from the catalogue; absent where neither says.
+	ComputeUnits *int32 `json:"computeUnits,omitempty"`
 	// Where the device sits on PCI; absent where it does not.
 	PCI *PCIDeviceApplyConfiguration `json:"pci,omitempty"`
 	// NUMA node; absent where the kernel does not know.
@@ -149,11 +154,27 @@ func (b *DeviceApplyConfiguration) WithDriverVersion(value string) *DeviceApplyC
 	return b
 }
 
+// WithCUDAVersion sets the CUDAVersion field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CUDAVersion field is set to the value of the last call.
+func (b *DeviceApplyConfiguration) WithCUDAVersion(value string) *DeviceApplyConfiguration {
+	b.CUDAVersion = &value
+	return b
+}
+
 // WithFirmwareVersion sets the FirmwareVersion field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the FirmwareVersion field is set to the value of the last call.
 func (b *DeviceApplyConfiguration) WithFirmwareVersion(value string) *DeviceApplyConfiguration {
 	b.FirmwareVersion = &value
+	return b
+}
+
+// WithComputeUnits sets the ComputeUnits field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ComputeUnits field is set to the value of the last call.
+func (b *DeviceApplyConfiguration) WithComputeUnits(value int32) *DeviceApplyConfiguration {
+	b.ComputeUnits = &value
 	return b
 }
 

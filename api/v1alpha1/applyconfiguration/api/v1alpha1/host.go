@@ -21,8 +21,10 @@ type HostApplyConfiguration struct {
 	Cloud *string `json:"cloud,omitempty"`
 	// Instance type, where DMI has it.
 	InstanceType *string `json:"instanceType,omitempty"`
-	// Region, where it is known without network calls.
+	// Region, as the Node's labels say (`topology.kubernetes.io/region`), else as cloud-init has written it down.
 	Region *string `json:"region,omitempty"`
+	// Zone of the region, as the Node's labels say (`topology.kubernetes.io/zone`), else as cloud-init has written it down.
+	Zone *string `json:"zone,omitempty"`
 	// Container runtime around the detecting process; empty on a bare host.
 	Container *string `json:"container,omitempty"`
 	// Whether the detecting process runs in a pod of Kubernetes.
@@ -101,6 +103,14 @@ func (b *HostApplyConfiguration) WithInstanceType(value string) *HostApplyConfig
 // If called multiple times, the Region field is set to the value of the last call.
 func (b *HostApplyConfiguration) WithRegion(value string) *HostApplyConfiguration {
 	b.Region = &value
+	return b
+}
+
+// WithZone sets the Zone field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Zone field is set to the value of the last call.
+func (b *HostApplyConfiguration) WithZone(value string) *HostApplyConfiguration {
+	b.Zone = &value
 	return b
 }
 

@@ -1,0 +1,56 @@
+package inventory
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Warning is something about a host that somebody should look at.
+type Warning struct {
+	// Backend is the one that could not look at everything; empty where it is about devices.
+	Backend string `json:"backend,omitempty"`
+	// Devices are those that are not healthy, in the order of the inventory.
+	Devices []v1alpha1.DeviceID `json:"devices,omitempty"`
+	// State is the backend's or the devices', Reason the kind of the backend's error or the word for the devices' health.
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"`
+	// Message is for people.
+	Message string `json:"message,omitempty"`
+}
+
+// Warnings are of the backends that could not look at everything, in order of their names, and of the devices that are not
+// healthy and say why, once for all that say the same.
+func Warnings(status *v1alpha1.AcceleratorInventoryStatus) []Warning {
+	var warnings []Warning
+	for _, b := range status.Backends {
+		if b.State == v1alpha1.BackendFailed || b.State == v1alpha1.BackendDegraded {
+			warnings = append(warnings, Warning{Backend: b.Name, State: string(b.State), Reason: string(b.ErrorKind), Message: b.Message})
+		}
+	}
+	return append(warnings, complaints(status.Devices)...)
+}
+
+// complaints are the warnings of devices, by state, reason and message.
+func complaints(devices []v1alpha1.Device) []Warning {
+	type cause struct{ state, reason, message string }
+	concerned := map[cause][]v1alpha1.DeviceID{}
+	for i := range devices {
+		h := &devices[i].Health
+		if h.State == v1alpha1.Healthy || h.Reason == "" && h.Message == "" {
+			continue
+		}
+		why := cause{string(h.State), h.Reason, h.Message}
+		concerned[why] = append(concerned[why], devices[i].ID)
+	}
+	causes := slices.SortedFunc(maps.Keys(concerned), func(a, b cause) int {
+		return cmp.Or(cmp.Compare(a.state, b.state), cmp.Compare(a.reason, b.reason), cmp.Compare(a.message, b.message))
+	})
+	warnings := make([]Warning, 0, len(causes))
+	for _, why := range causes {
+		warnings = append(warnings, Warning{Devices: concerned[why], State: why.state, Reason: why.reason, Message: why.message})
+	}
+	return warnings
+}
