@@ -156,7 +156,7 @@ func TestNVMLFallsBackToSMI(t *testing.T) {
 		says     string
 	}{
 		"no library":        {library: func(t *testing.T) string { return t.TempDir() }},
-		"the library hangs": {library: func(t *testing.T) string { return nvmltest.Library(t, "hang") }, deadline: 3 * time.Second, says: "the driver hangs"},
+		"the library hangs": {library: func(t *testing.T) string { return nvmltest.Library(t, "hang") }, deadline: 3 * time.Second, says: "else the driver hangs"},
 		"it crashes":        {library: func(t *testing.T) string { return nvmltest.Library(t, "crash") }, says: "rankwright-nvml query: exits with 2"},
 		"no driver":         {library: func(t *testing.T) string { return nvmltest.Library(t, "no-driver") }, says: "Driver Not Loaded"},
 	}
