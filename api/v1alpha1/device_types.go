@@ -70,11 +70,11 @@ type Device struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Product string `json:"product,omitempty"`
-	// Architecture: Hopper, gfx942, v5p, ….
+	// Architecture: Hopper, CDNA3, v5p, ….
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Architecture string `json:"architecture,omitempty"`
-	// Compute capability as the vendor counts it (NVIDIA: 9.0).
+	// Compute capability as the vendor counts it (NVIDIA: 9.0; AMD: gfx942).
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	ComputeCapability string `json:"computeCapability,omitempty"`
@@ -199,6 +199,21 @@ type DeviceMemory struct {
 	// Where the total comes from.
 	// +optional
 	Source FactSource `json:"source,omitempty"`
+	// Set where processor and device work in the same memory; absent where the device has its own.
+	// +optional
+	Shared *SharedMemory `json:"shared,omitempty"`
+}
+
+// SharedMemory is memory of the host that a device works in, as graphics of a processor do.
+type SharedMemory struct {
+	// Memory in MiB that the firmware sets aside for the device (carve-out): the host does not count it as its own.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	CarveOutMiB int64 `json:"carveOutMiB,omitempty"`
+	// Memory in MiB of the host that the device can use as well (AMD: GTT): what one takes, the other lacks.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	HostMiB int64 `json:"hostMiB,omitempty"`
 }
 
 // DevicePerformance holds the peak rates of a product, from the catalogue.

@@ -26,6 +26,12 @@ type Links struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4096
 	Pairs []LinkPair `json:"pairs,omitempty"`
+	// Devices that may have links of their own, and that nothing has told of: neither that they have any nor that they have
+	// none. In order of their ids.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1024
+	Unread []DeviceID `json:"unread,omitempty"`
 }
 
 // LinkDomain is a set of devices in which every member reaches every other.

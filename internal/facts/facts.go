@@ -37,6 +37,23 @@ func Folder() (string, error) {
 // where the file is absent.
 func Read(t testing.TB, name string) []byte {
 	t.Helper()
+	content := ReadPacked(t, name)
+	if !strings.HasSuffix(name, ".gz") {
+		return content
+	}
+	packed, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if content, err = io.ReadAll(packed); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return content
+}
+
+// ReadPacked returns the content of a file of the facts as it lies there. It skips the test where the file is absent.
+func ReadPacked(t testing.TB, name string) []byte {
+	t.Helper()
 	folder, err := Folder()
 	if err != nil {
 		t.Skipf("the facts are not found: %v; or set %s", err, FolderEnv)
@@ -47,16 +64,6 @@ func Read(t testing.TB, name string) []byte {
 	}
 	if err != nil {
 		t.Fatal(err)
-	}
-	if !strings.HasSuffix(name, ".gz") {
-		return content
-	}
-	packed, err := gzip.NewReader(bytes.NewReader(content))
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	if content, err = io.ReadAll(packed); err != nil {
-		t.Fatalf("%s: %v", name, err)
 	}
 	return content
 }

@@ -48,7 +48,7 @@ func Query(options QueryOptions) report.Host {
 	readers, unaddressed := library.readers(options.Known)
 	host.Unaddressed = unaddressed
 	host.GPUs = readAll(readers, options.Patience)
-	slices.SortFunc(host.GPUs, func(a, b report.GPU) int { return cmp.Compare(a.PCI, b.PCI) })
+	slices.SortFunc(host.GPUs, func(a, b report.GPU) int { return cmp.Compare(a.Key(), b.Key()) })
 	return host
 }
 
@@ -65,8 +65,8 @@ func (l *Library) readers(known []string) (readers []*gpuReader, unaddressed []r
 			unaddressed = append(unaddressed, *failed)
 			continue
 		}
-		if !found[reader.gpu.PCI] {
-			found[reader.gpu.PCI] = true
+		if key := reader.gpu.Key(); !found[key] {
+			found[key] = true
 			readers = append(readers, reader)
 		}
 	}
@@ -98,25 +98,29 @@ func (l *Library) open(index uint32) (*gpuReader, *report.Fault) {
 		return nil, &failed
 	}
 	var info pciInfo
-	if result := l.pci(reader.handle, &info); result != codeSuccess {
+	result := l.pci(reader.handle, &info)
+	if address, ok := report.Address(cString(info.BusID[:])); ok && result == codeSuccess {
+		reader.gpu.PCI = address
+		return reader, nil
+	}
+	if result != codeSuccess && result != codeNotSupported {
 		failed := fault("nvmlDeviceGetPciInfo_v3", result)
 		return nil, &failed
 	}
-	address, ok := report.Address(cString(info.BusID[:]))
-	if !ok {
+	// An integrated GPU need not be on a PCI bus: its UUID tells it then.
+	if reader.gpu.UUID = reader.text("nvmlDeviceGetUUID", l.uuid); reader.gpu.UUID == "" {
 		return nil, &report.Fault{Call: "nvmlDeviceGetPciInfo_v3", Code: report.CodeUnknown, Text: fmt.Sprintf("no address: %q", cString(info.BusID[:]))}
 	}
-	reader.gpu.PCI = address
 	return reader, nil
 }
 
 // readAll asks all GPUs at the same time. One that does not answer in time is told by its address and that fault only.
 func readAll(readers []*gpuReader, patience time.Duration) []report.GPU {
 	answers := make([]chan report.GPU, len(readers))
-	addresses := make([]string, len(readers))
+	known := make([]report.GPU, len(readers))
 	for i, reader := range readers {
 		answers[i] = make(chan report.GPU, 1)
-		addresses[i] = reader.gpu.PCI
+		known[i] = report.GPU{PCI: reader.gpu.PCI, UUID: reader.gpu.UUID}
 		go func() {
 			if reader.handle != 0 {
 				reader.read()
@@ -140,9 +144,10 @@ func readAll(readers []*gpuReader, patience time.Duration) []report.GPU {
 		select {
 		case gpus[i] = <-answers[i]:
 		default:
-			gpus[i] = report.GPU{PCI: addresses[i], Faults: []report.Fault{{
+			gpus[i] = known[i]
+			gpus[i].Faults = []report.Fault{{
 				Call: "nvml", Code: report.CodeNoAnswer, Text: fmt.Sprintf("no answer within %v", patience),
-			}}}
+			}}
 		}
 	}
 	return gpus

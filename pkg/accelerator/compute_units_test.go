@@ -24,7 +24,7 @@ func TestComputeUnitsThatAreWrong(t *testing.T) {
 		"twice":           {"NVIDIA L4,58,a\nNVIDIA L4,60,b", "is there twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := parse(productsCSV, aliasesCSV)
+			c, err := parse(productsCSV, aliasesCSV, reportedCSV)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,9 @@ var productsCSV string
 //go:embed aliases.csv
 var aliasesCSV string
 
+//go:embed reported.csv
+var reportedCSV string
+
 //go:embed compute_units.csv
 var computeUnitsCSV string
 
@@ -26,20 +29,23 @@ type catalogue struct {
 
 // load parses the embedded data once. It can only fail where the data is wrong, which a test excludes.
 var load = sync.OnceValues(func() (*catalogue, error) {
-	c, err := parse(productsCSV, aliasesCSV)
+	c, err := parse(productsCSV, aliasesCSV, reportedCSV)
 	if err == nil {
 		err = c.addComputeUnits(computeUnitsCSV)
 	}
 	return c, err
 })
 
-func parse(products, aliases string) (*catalogue, error) {
+func parse(products, aliases, reported string) (*catalogue, error) {
 	c := &catalogue{byID: map[pciID][]entry{}, byName: map[string][]entry{}}
 	if err := eachRecord(products, c.addProduct); err != nil {
 		return nil, fmt.Errorf("products.csv: %w", err)
 	}
 	if err := eachRecord(aliases, c.addAlias); err != nil {
 		return nil, fmt.Errorf("aliases.csv: %w", err)
+	}
+	if err := eachRecord(reported, c.addReported); err != nil {
+		return nil, fmt.Errorf("reported.csv: %w", err)
 	}
 	return c, nil
 }
@@ -124,6 +130,20 @@ func (c *catalogue) addAlias(column func(string) string) error {
 		c.byName[string(n.bytes())] = append(c.byName[string(n.bytes())], e)
 	}
 	return nil
+}
+
+func (c *catalogue) addReported(column func(string) string) error {
+	rows := c.named(column("product"))
+	if len(rows) == 0 {
+		return fmt.Errorf("product %q: no row of products.csv has this name", column("product"))
+	}
+	p := numbers{column: column}
+	r := rows[0].row
+	r.ReportedMiB = p.scaled("reported_mib", 1)
+	if p.err == nil && (r.ReportedMiB == 0 || len(r.sizes) != 1) {
+		p.err = fmt.Errorf("product %q: write what a product of one size reports, in MiB", r.Name)
+	}
+	return p.err
 }
 
 // constrain replaces the row's unconstrained entry, or adds the entry where there is none.

@@ -10,45 +10,22 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// families says what kind of processor an architecture of the data is; a row of an architecture that is not here is
-// refused.
-var families = map[string]v1alpha1.DeviceFamily{
-	"Turing": v1alpha1.FamilyGPU, "Volta": v1alpha1.FamilyGPU, "Ampere": v1alpha1.FamilyGPU, "Ada": v1alpha1.FamilyGPU,
-	"Hopper": v1alpha1.FamilyGPU, "Blackwell": v1alpha1.FamilyGPU, "Blackwell Ultra": v1alpha1.FamilyGPU,
-	"Jetson": v1alpha1.FamilyGPU, "GB10": v1alpha1.FamilyGPU, "GCN4": v1alpha1.FamilyGPU, "GCN5": v1alpha1.FamilyGPU, "GCN5.1": v1alpha1.FamilyGPU, "CDNA1": v1alpha1.FamilyGPU,
-	"CDNA2": v1alpha1.FamilyGPU, "CDNA3": v1alpha1.FamilyGPU, "CDNA4": v1alpha1.FamilyGPU, "RDNA3": v1alpha1.FamilyGPU,
-	"RDNA4": v1alpha1.FamilyGPU, "Ponte Vecchio": v1alpha1.FamilyGPU, "Alchemist": v1alpha1.FamilyGPU,
-	"Battlemage": v1alpha1.FamilyGPU, "Apple Silicon": v1alpha1.FamilyGPU,
-	"TPU": v1alpha1.FamilyTPU,
-	"NPU": v1alpha1.FamilyNPU, "XDNA1": v1alpha1.FamilyNPU, "XDNA2": v1alpha1.FamilyNPU, "Ascend": v1alpha1.FamilyNPU,
-	"Gaudi2": v1alpha1.FamilyASIC, "Gaudi3": v1alpha1.FamilyASIC, "Inferentia": v1alpha1.FamilyASIC,
-	"Inferentia2": v1alpha1.FamilyASIC, "Trainium": v1alpha1.FamilyASIC, "Trainium2": v1alpha1.FamilyASIC,
-	"Trainium3": v1alpha1.FamilyASIC, "Cloud AI 100": v1alpha1.FamilyASIC, "WSE-2": v1alpha1.FamilyASIC,
-	"WSE-3": v1alpha1.FamilyASIC, "Mk2": v1alpha1.FamilyASIC, "Bow": v1alpha1.FamilyASIC, "LPU v1": v1alpha1.FamilyASIC,
-	"Wormhole": v1alpha1.FamilyASIC, "Blackhole": v1alpha1.FamilyASIC, "Mk1": v1alpha1.FamilyASIC,
-	"Warboy": v1alpha1.FamilyNPU, "RNGD": v1alpha1.FamilyNPU,
-}
-
-// bf16Percent is the rate of BF16 as a share of the row's FP16 rate where it is not the same: none before Ampere and on
-// GCN, half of it on CDNA1 (AMD, CDNA whitepaper).
-var bf16Percent = map[string]int64{"Turing": 0, "Volta": 0, "GCN4": 0, "GCN5": 0, "GCN5.1": 0, "CDNA1": 50}
-
 // parseProduct reads a record of products.csv.
 func parseProduct(column func(string) string) (*row, error) {
 	p := numbers{column: column}
-	architecture := column("family")
-	family, ok := families[architecture]
+	family := column("family")
+	generation, ok := architectures[family]
 	if !ok {
-		return nil, fmt.Errorf("family %q: add it to the families with its kind of processor", architecture)
+		return nil, fmt.Errorf("family %q: add it to the architectures with its kind of processor", family)
 	}
 	sizes := p.sizes("memory_gib")
 	r := &row{sizes: sizes, Product: Product{
 		Vendor:       strings.ToLower(column("vendor")),
-		Family:       family,
-		Architecture: architecture,
+		Family:       generation.family,
+		Architecture: family,
 		Name:         column("product_name_as_reported"),
 		MemoryType:   column("memory_type"),
-		Performance:  p.performance(architecture),
+		Performance:  p.performance(generation.bf16Percent),
 		Link:         column("link"),
 		LinkMBps:     p.scaled("link_gb_s_per_device_one_direction", 1000),
 		LinkTopology: column("link_topology"),
@@ -59,16 +36,16 @@ func parseProduct(column func(string) string) (*row, error) {
 		Notes:        column("notes"),
 	}}
 	r.MemoryMiB = r.nominal(0)
-	if family == v1alpha1.FamilyTPU {
+	if generation.family == v1alpha1.FamilyTPU {
 		r.Architecture = tpuGeneration(r.Name)
 	}
 	return r, p.err
 }
 
-// tpuGeneration is the generation in a TPU's name: v5e of `TPU v5e (v5 lite)`.
+// tpuGeneration is the generation in a TPU's name: v5e of `TPU v5e (v5 lite)`, v7x of `TPU7x (Ironwood)`.
 func tpuGeneration(product string) string {
-	generation, _, _ := strings.Cut(strings.TrimPrefix(product, "TPU "), " ")
-	return generation
+	generation, _, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(product, "TPU")), " ")
+	return "v" + strings.TrimPrefix(generation, "v")
 }
 
 // numbers reads a record's numbers and keeps the first error.
@@ -111,13 +88,11 @@ func (p *numbers) sizes(column string) []int64 {
 	return sizes
 }
 
-// performance reads the peak rates: TFLOPS and TOPS become 10^9 operations, GB become MB.
-func (p *numbers) performance(architecture string) v1alpha1.DevicePerformance {
+// performance reads the peak rates: TFLOPS and TOPS become 10^9 operations, GB become MB. The rate of BF16 is a share of that
+// of FP16.
+func (p *numbers) performance(bf16Percent int64) v1alpha1.DevicePerformance {
 	half := p.scaled("fp16_bf16_dense_tflops", 1000)
-	bf16 := half
-	if percent, ok := bf16Percent[architecture]; ok {
-		bf16 = half * percent / 100
-	}
+	bf16 := half * bf16Percent / 100
 	rates := []v1alpha1.PeakRate{
 		{Precision: v1alpha1.FP16, GFLOPS: half},
 		{Precision: v1alpha1.BF16, GFLOPS: bf16},

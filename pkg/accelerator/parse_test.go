@@ -10,7 +10,7 @@ import (
 )
 
 func TestEveryRowParses(t *testing.T) {
-	if _, err := parse(productsCSV, aliasesCSV); err != nil {
+	if _, err := parse(productsCSV, aliasesCSV, reportedCSV); err != nil {
 		t.Fatal(err)
 	}
 	products := Products()
@@ -36,6 +36,37 @@ func TestEveryRowParses(t *testing.T) {
 	}
 }
 
+// What was reported is the nominal memory less what is reserved of it, and says where it was seen.
+func TestReportedMemory(t *testing.T) {
+	records := strings.Split(strings.TrimSpace(reportedCSV), "\n")[1:]
+	seen := 0
+	for _, p := range Products() {
+		if p.ReportedMiB == 0 {
+			continue
+		}
+		seen++
+		if p.ReportedMiB > p.MemoryMiB+p.MemoryMiB/32 || distance(p.ReportedMiB, p.MemoryMiB) > p.MemoryMiB/memoryTolerance {
+			t.Errorf("%q: %d MiB reported of %d", p.Name, p.ReportedMiB, p.MemoryMiB)
+		}
+		if p.UsableMiB() != p.ReportedMiB {
+			t.Errorf("%q: %d MiB to count on", p.Name, p.UsableMiB())
+		}
+	}
+	if seen != len(records) {
+		t.Errorf("%d products of %d records", seen, len(records))
+	}
+	for _, record := range records {
+		if fields := strings.SplitN(record, ",", 3); len(fields) < 3 || !strings.HasPrefix(fields[2], "A:") {
+			t.Errorf("%q says not where it was seen", record)
+		}
+	}
+	for name, want := range map[string]int64{"NVIDIA L40S": 46068, "NVIDIA H100 80GB HBM3": 81559, "NVIDIA L4": 23034, "NVIDIA B200": 183359, "Tesla T4": 15360} {
+		if product, _ := Lookup(Key{Product: name}); product.UsableMiB() != want {
+			t.Errorf("%q: %d MiB, want %d", name, product.UsableMiB(), want)
+		}
+	}
+}
+
 func TestUnitsOfARow(t *testing.T) {
 	got, ok := Lookup(Key{VendorID: "10de", DeviceID: "3182"})
 	if !ok {
@@ -44,7 +75,7 @@ func TestUnitsOfARow(t *testing.T) {
 	source := "A:AIC systems/*.yaml@095f58a5; A:InferenceX gpu-specs.ts@77ca49a6"
 	want := Product{
 		Vendor: "nvidia", Family: v1alpha1.FamilyGPU, Architecture: "Blackwell Ultra", Name: "NVIDIA B300 SXM6 AC",
-		MemoryMiB: 275046, MemoryType: "HBM3e",
+		MemoryMiB: 275046, ReportedMiB: 275040, MemoryType: "HBM3e",
 		Performance: v1alpha1.DevicePerformance{
 			MemoryBandwidthMBps: 7_750_000,
 			Peak: []v1alpha1.PeakRate{
@@ -72,7 +103,9 @@ func TestFamiliesAndArchitectures(t *testing.T) {
 	}{
 		"Tesla T4":                  {v1alpha1.FamilyGPU, "Turing"},
 		"TPU v5e (v5 lite)":         {v1alpha1.FamilyTPU, "v5e"},
-		"TPU7x (Ironwood)":          {v1alpha1.FamilyTPU, "TPU7x"},
+		"NVIDIA GB10":               {v1alpha1.FamilyGPU, "Blackwell"},
+		"Orin (nvgpu) AGX 64GB":     {v1alpha1.FamilyGPU, "Ampere"},
+		"TPU7x (Ironwood)":          {v1alpha1.FamilyTPU, "v7x"},
 		"NPU4 (Lunar Lake)":         {v1alpha1.FamilyNPU, "NPU"},
 		"Ascend 910B2":              {v1alpha1.FamilyNPU, "Ascend"},
 		"HL-225 (Gaudi2)":           {v1alpha1.FamilyASIC, "Gaudi2"},
@@ -91,7 +124,7 @@ func TestFamiliesAndArchitectures(t *testing.T) {
 }
 
 func TestBF16IsOnlyWhereTheHardwareHasIt(t *testing.T) {
-	for name, want := range map[string]int64{"Tesla T4": 0, "Tesla V100-SXM2-32GB": 0, "AMD Instinct MI100": 92_300, "NVIDIA L4": 121_000} {
+	for name, want := range map[string]int64{"Tesla T4": 0, "Tesla V100-SXM2-32GB": 0, "Tesla P100-SXM2-16GB": 0, "AMD Radeon RX 6800": 0, "AMD Instinct MI100": 92_300, "NVIDIA L4": 121_000} {
 		product, _ := Lookup(Key{Product: name})
 		var got int64
 		for _, rate := range product.Performance.Peak {
@@ -127,7 +160,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := parse(test.products, test.aliases)
+			_, err := parse(test.products, test.aliases, "h\n")
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want one with %q", err, test.want)
 			}

@@ -56,11 +56,15 @@ func NewDevice(p *accelerator.Product) Device {
 	return d
 }
 
-// family names the constants of a product. Blackwell Ultra is Blackwell with more memory and faster FP4.
+// family names the constants of a product. Blackwell Ultra is Blackwell with more memory and faster FP4; GPUs that are a part of a
+// processor work in its memory.
 func family(p *accelerator.Product) string {
 	name := strings.TrimSuffix(p.Architecture, " Ultra")
-	if p.Architecture == "Blackwell" && strings.HasPrefix(p.MemoryType, "GDDR") {
+	switch {
+	case p.Architecture == "Blackwell" && strings.HasPrefix(p.MemoryType, "GDDR"):
 		name += " GDDR"
+	case p.Vendor == "nvidia" && strings.HasPrefix(p.MemoryType, "LPDDR"):
+		name += " LPDDR"
 	}
 	return name
 }

@@ -48,7 +48,7 @@ func describe(device *v1alpha1.Device, product accelerator.Product) {
 	performance := *product.Performance.DeepCopy()
 	device.Performance = &performance
 	if device.Memory == nil && product.MemoryMiB > 0 {
-		device.Memory = &v1alpha1.DeviceMemory{TotalMiB: product.MemoryMiB, Source: v1alpha1.SourceCatalogue}
+		device.Memory = &v1alpha1.DeviceMemory{TotalMiB: product.UsableMiB(), Source: v1alpha1.SourceCatalogue}
 	}
 }
 

@@ -129,7 +129,7 @@ func TestCapturedMI210(t *testing.T) {
 	found := s.detect(AMD())
 	checkIDs(t, found, addresses)
 	for _, device := range found.Devices {
-		if device.Product != "AMD Instinct MI210" || device.Architecture != "gfx90a" || device.Memory.TotalMiB != 65520 ||
+		if device.Product != "AMD Instinct MI210" || device.Architecture != "CDNA2" || device.ComputeCapability != "gfx90a" || device.Memory.TotalMiB != 65520 ||
 			device.Partition != nil || device.Health.State != v1alpha1.Healthy {
 			t.Errorf("got %+v", device)
 		}
@@ -191,7 +191,7 @@ func checkPartitions(t *testing.T, parent v1alpha1.DeviceID, parts []v1alpha1.De
 		if diff := cmp.Diff(want, device.Partition); diff != "" {
 			t.Errorf("%s: %s", device.ID, diff)
 		}
-		if device.ID != v1alpha1.DeviceID(fmt.Sprintf("%s-xcp%d", parent, i)) || device.Architecture != "gfx942" {
+		if device.ID != v1alpha1.DeviceID(fmt.Sprintf("%s-xcp%d", parent, i)) || device.Architecture != "CDNA3" || device.ComputeCapability != "gfx942" {
 			t.Errorf("got id %s, architecture %s", device.ID, device.Architecture)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
 )
 
 // list returns the card as one device, or as its partitions.
@@ -20,7 +21,7 @@ func (c *amdCard) device() v1alpha1.Device {
 	pci := c.PCIDevice
 	device := v1alpha1.Device{
 		ID: c.deviceID(), Vendor: amdName, Family: v1alpha1.FamilyGPU, Backend: amdName,
-		Product: c.name(), Architecture: c.gfx, UUID: c.uuid(),
+		Product: c.name(), Architecture: accelerator.Architecture(c.gfx), ComputeCapability: instructionSet(c.gfx), UUID: c.uuid(),
 		Driver: c.Driver, DriverVersion: c.driverVersion, FirmwareVersion: c.firmware,
 		PCI: &pci, NUMANode: c.NUMANode,
 		Index: firstIndex(c.drm.renders), Paths: c.paths(c.drm),
@@ -46,7 +47,7 @@ func (c *amdCard) memory() *v1alpha1.DeviceMemory {
 			TotalMiB: total, UsedByOthersMiB: UsedInSteps(c.usedBytes>>20, total), Source: v1alpha1.SourceKernel,
 		}
 	case c.known && c.product.MemoryMiB > 0:
-		return &v1alpha1.DeviceMemory{TotalMiB: c.product.MemoryMiB, Source: v1alpha1.SourceCatalogue}
+		return &v1alpha1.DeviceMemory{TotalMiB: c.product.UsableMiB(), Source: v1alpha1.SourceCatalogue}
 	default:
 		return nil
 	}

@@ -43,7 +43,7 @@ func TestRecordedMI300X(t *testing.T) {
 		if want := v1alpha1.DeviceID("amd-0000:" + buses[i] + ":00.0"); device.ID != want || device.PCI.Root != fmt.Sprintf("pci0000:%02x", i*0x20) {
 			t.Errorf("got %s under %s, want %s under bridge %d", device.ID, device.PCI.Root, want, i)
 		}
-		if device.Memory.TotalMiB != 196592 || device.Memory.UsedByOthersMiB != 512 || device.Architecture != "gfx942" ||
+		if device.Memory.TotalMiB != 196592 || device.Memory.UsedByOthersMiB != 512 || device.Architecture != "CDNA3" || device.ComputeCapability != "gfx942" ||
 			device.DriverVersion != "6.12.12" || *device.NUMANode != int32(i/4) || *device.Index != int32(128+8*i) {
 			t.Errorf("got %+v", device)
 		}

@@ -105,7 +105,7 @@ func describeAGX(device *v1alpha1.Device, chip, cores string, memoryMiB int64) {
 		device.ComputeUnits = int32(count)
 	}
 	if memoryMiB > 0 {
-		device.Memory = &v1alpha1.DeviceMemory{TotalMiB: memoryMiB, Source: v1alpha1.SourceKernel}
+		device.Memory = (&hostMemory{total: memoryMiB}).shared()
 	}
 	product, known := accelerator.Lookup(accelerator.Key{Product: chip + " (" + cores + "-core)"})
 	if !known {

@@ -56,7 +56,9 @@ func TestAppleOnLinux(t *testing.T) {
 			want := v1alpha1.Device{
 				ID: "apple-406400000.gpu", Vendor: "apple", Family: v1alpha1.FamilyGPU, Backend: "apple", Product: test.product,
 				Architecture: "Apple Silicon", Driver: "asahi", Paths: []string{"/dev/dri/renderD128", "/dev/dri/card1"},
-				Memory: &v1alpha1.DeviceMemory{TotalMiB: int64(test.memoryMiB), Source: v1alpha1.SourceKernel},
+				Memory: &v1alpha1.DeviceMemory{
+					TotalMiB: int64(test.memoryMiB), Source: v1alpha1.SourceKernel, Shared: &v1alpha1.SharedMemory{HostMiB: int64(test.memoryMiB)},
+				},
 				Health: v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: ReasonOpened, Message: "the device can be opened"},
 			}
 			if diff := cmp.Diff(want, d); diff != "" {

@@ -72,6 +72,7 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 		} else {
 			m.UsedByOthersMiB = min(max(m.UsedByOthersMiB, 0), m.TotalMiB)
 			m.Source = oneOf(m.Source, v1alpha1.SourceDriver, v1alpha1.SourceKernel, v1alpha1.SourceCatalogue)
+			boundShared(m)
 		}
 	}
 	boundPCI(d.PCI)
@@ -87,6 +88,18 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 		d.Health.Reason = ""
 	}
 	return d, nil
+}
+
+// boundShared drops sizes of shared memory that none can have.
+func boundShared(m *v1alpha1.DeviceMemory) {
+	if m.Shared == nil {
+		return
+	}
+	for _, size := range []*int64{&m.Shared.CarveOutMiB, &m.Shared.HostMiB} {
+		if *size < 0 || *size > maxMemoryMiB {
+			*size = 0
+		}
+	}
 }
 
 // notMonitored is the health of a device that nothing observes.
@@ -153,6 +166,10 @@ func boundLinks(links v1alpha1.Links, known map[v1alpha1.DeviceID]string) v1alph
 		return cmp.Or(cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B), cmp.Compare(a.Kind, b.Kind))
 	})
 	bounded.Pairs = bounded.Pairs[:min(len(bounded.Pairs), maxPairs)]
+
+	bounded.Unread = slices.DeleteFunc(slices.Clone(links.Unread), unknown)
+	slices.Sort(bounded.Unread)
+	bounded.Unread = slices.Compact(bounded.Unread)
 	return bounded
 }
 

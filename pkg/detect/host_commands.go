@@ -21,12 +21,12 @@ import (
 var toolFolders = []string{
 	"/usr/bin", "/usr/local/bin", "/bin", "/usr/sbin", "/usr/local/sbin", "/sbin",
 	"/usr/local/nvidia/bin", "/opt/nvidia/bin", "/run/nvidia/driver/usr/bin", "/home/kubernetes/bin/nvidia/bin", "/opt/rocm/bin",
-	"/opt/aws/neuron/bin", "/opt/qti-aic/tools",
+	"/opt/aws/neuron/bin", "/opt/qti-aic/tools", wslFolder,
 }
 
 // Folders of driver libraries that no linker cache knows where the driver was mounted rather than installed.
 var libraryFolders = []string{
-	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/opt/nvidia/lib64", "/home/kubernetes/bin/nvidia/lib64",
+	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/opt/nvidia/lib64", "/home/kubernetes/bin/nvidia/lib64", wslFolder,
 }
 
 // pipeGrace is what a tool's output may take to end after the tool itself did: a grandchild can hold the pipe open.

@@ -67,9 +67,9 @@ func (b jetsonBackend) device(files Files, soc tegra, compatible []string, gpu t
 	if product, ok := accelerator.Lookup(accelerator.Key{VendorID: nvidiaVendor, Product: module.catalogue}); ok {
 		describe(&device, product)
 	}
-	total, err := readMemTotal(files, "/proc/meminfo")
-	if total > 0 {
-		device.Memory = &v1alpha1.DeviceMemory{TotalMiB: total, Source: v1alpha1.SourceKernel}
+	memory, err := readHostMemory(files)
+	if memory != nil {
+		device.Memory = memory.shared()
 	}
 	return device, err
 }

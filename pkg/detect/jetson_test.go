@@ -61,7 +61,7 @@ func TestJetsonOrin(t *testing.T) {
 		Driver: "gk20a", DriverVersion: "36.4.3",
 		ComputeUnits: 16,
 		Paths:        []string{"/dev/nvgpu/igpu0/channel", "/dev/nvgpu/igpu0/ctrl", "/dev/nvmap"},
-		Memory:       &v1alpha1.DeviceMemory{TotalMiB: 62841, Source: v1alpha1.SourceKernel},
+		Memory:       &v1alpha1.DeviceMemory{TotalMiB: 62841, Source: v1alpha1.SourceKernel, Shared: &v1alpha1.SharedMemory{HostMiB: 62841}},
 		Health: v1alpha1.DeviceHealth{
 			State: v1alpha1.Unknown, Reason: v1alpha1.ReasonNotMonitored,
 			Message: "no more is seen of the device than that it can be opened: neither its driver nor its bus shows how it is",

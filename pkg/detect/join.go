@@ -39,6 +39,7 @@ func join(outcomes []outcome) Report {
 		}
 		status.Links.Domains = append(status.Links.Domains, o.found.Links.Domains...)
 		status.Links.Pairs = append(status.Links.Pairs, o.found.Links.Pairs...)
+		status.Links.Unread = append(status.Links.Unread, o.found.Links.Unread...)
 		status.NICs = append(status.NICs, o.found.NICs...)
 		status.Storage = append(status.Storage, o.found.Storage...)
 		if o.found.Host != nil && !hasHost {

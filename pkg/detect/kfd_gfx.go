@@ -1,6 +1,9 @@
 package detect
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // gfxTarget names the instruction set of a `gfx_target_version`, as compilers and ROCm do: two decimal digits each for
 // minor and stepping, printed in hex (90010 is 9.0.10, gfx90a). 0, which a node without a GPU has, gives "".
@@ -9,6 +12,15 @@ func gfxTarget(version uint64) string {
 		return ""
 	}
 	return fmt.Sprintf("gfx%d%x%x", version/10000, version/100%100, version%100)
+}
+
+// instructionSet is what AMD tells its GPUs apart by as NVIDIA does by compute capability; empty where only the catalogue's word
+// for the architecture is known.
+func instructionSet(gfx string) string {
+	if strings.HasPrefix(gfx, "gfx") {
+		return gfx
+	}
+	return ""
 }
 
 // ipVersion is the version of a hardware block as amdgpu's ip_discovery tree prints it.

@@ -3,6 +3,7 @@ package detect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -11,6 +12,9 @@ import (
 // NVIDIA finds the GPUs of NVIDIA on the PCI bus and in the driver's files under /proc, without running anything; their
 // memory, health, MIG devices and links come from NVML by way of rankwright-nvml, else from nvidia-smi, matched by PCI
 // address. A GPU in MIG mode is listed as its MIG devices.
+//
+// Where the driver is there and shows no GPU on PCI, as in the Windows Subsystem for Linux, those that it tells of are listed by
+// their UUIDs. Memory of an integrated GPU (GB10, Thor) is the host's.
 func NVIDIA() Backend { return nvidiaBackend{} }
 
 const (
@@ -28,6 +32,10 @@ func (nvidiaBackend) Name() string { return nvidiaName }
 func (nvidiaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	gpus := listNVIDIA(host.Files, functions)
+	if len(gpus) == 0 && hidesNVIDIA(host.Files) {
+		found, hiddenErr := detectHiddenNVIDIA(ctx, host)
+		return found, errors.Join(err, hiddenErr)
+	}
 	if len(gpus) == 0 {
 		return Found{}, err
 	}
@@ -39,19 +47,28 @@ func (nvidiaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 		gpu := &gpus[i]
 		gpu.facts, gpu.fault = report.gpus[gpu.Address], report.faults[gpu.Address]
 		gpu.driverVersion, gpu.cudaVersion, gpu.othersReported = version, report.cudaVersion, report.answered()
+		if gpu.integrated() {
+			gpu.host, err = readHostMemory(host.Files)
+			problems = append(problems, err)
+		}
 		gpu.identify()
 		gpu.readMIG(host.Files)
-		devices := gpu.devices()
-		found.Devices = append(found.Devices, devices...)
-		gpu.read(devices, found.Readings)
-		for _, device := range devices {
-			found.Signs[device.ID] = gpu.signs()
-		}
+		gpu.list(&found)
 		problems = append(problems, gpu.problem(report.answered()))
 	}
 	found.Links = nvidiaLinks(host.Files, functions, gpus)
 	found.degrade(problems...)
 	return found, nil
+}
+
+// list adds the GPU's devices with what is read of them.
+func (g *nvidiaGPU) list(found *Found) {
+	devices := g.devices()
+	found.Devices = append(found.Devices, devices...)
+	g.read(devices, found.Readings)
+	for _, device := range devices {
+		found.Signs[device.ID] = g.signs()
+	}
 }
 
 // listNVIDIA picks the GPUs: display and 3D controllers. Audio, USB and serial functions of a card and NVSwitches have

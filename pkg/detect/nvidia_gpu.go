@@ -25,7 +25,13 @@ type nvidiaGPU struct {
 	product accelerator.Product
 	known   bool // product is set
 
+	// host is the host's memory, which an integrated GPU works in; nil where it could not be read.
+	host *hostMemory
+
 	mig []migInstance
+
+	// shared are the device nodes that all GPUs are reached by, where none has its own.
+	shared []string
 }
 
 // identify looks the product up, now that its name and memory are as well known as they can be.
@@ -53,7 +59,7 @@ func (g *nvidiaGPU) reportedMiB() int64 {
 }
 
 func (g *nvidiaGPU) id() v1alpha1.DeviceID {
-	return v1alpha1.DeviceID(nvidiaName + "-" + g.Address)
+	return v1alpha1.DeviceID(nvidiaName + "-" + cmp.Or(g.Address, g.uuid()))
 }
 
 // migOn says whether the GPU is cut into MIG devices: as the driver says, else by what it has created.
@@ -78,6 +84,9 @@ func (g *nvidiaGPU) devices() []v1alpha1.Device {
 		device.Performance = &performance
 		device.ComputeUnits = g.product.ComputeUnits
 	}
+	if device.Paths = g.shared; len(device.Paths) > 0 {
+		return []v1alpha1.Device{device}
+	}
 	if minor := g.minor(); minor != nil {
 		device.Paths = []string{fmt.Sprintf("/dev/nvidia%d", *minor)}
 	}
@@ -86,24 +95,34 @@ func (g *nvidiaGPU) devices() []v1alpha1.Device {
 
 // device is what a GPU and its MIG devices have in common.
 func (g *nvidiaGPU) device() v1alpha1.Device {
-	pci := g.PCIDevice
 	device := v1alpha1.Device{
 		Vendor: nvidiaName, Family: v1alpha1.FamilyGPU, Backend: nvidiaName,
 		Product:           cmp.Or(g.name(), g.product.Name),
-		Architecture:      g.product.Architecture,
+		Architecture:      g.architecture(),
 		ComputeCapability: g.capability(),
 		Driver:            g.Driver, FirmwareVersion: g.proc.vbios,
-		PCI: &pci, NUMANode: g.NUMANode, Index: g.minor(), Health: g.health(),
+		NUMANode: g.NUMANode, Index: g.minor(), Health: g.health(),
+	}
+	if g.Address != "" {
+		pci := g.PCIDevice
+		device.PCI = &pci
 	}
 	if g.Driver == nvidiaDriver {
 		device.DriverVersion, device.CUDAVersion = g.driverVersion, g.cudaVersion
 	}
 	if g.facts != nil {
-		// The catalogue's word for the architecture comes first: it is there with and without a tool.
-		device.Architecture = cmp.Or(device.Architecture, g.facts.architecture)
 		device.FirmwareVersion = cmp.Or(g.facts.vbios, g.proc.vbios)
 	}
 	return device
+}
+
+// architecture is the catalogue's, else by the chip, else as the driver says: the first two are there with and without a tool.
+func (g *nvidiaGPU) architecture() string {
+	word := cmp.Or(g.product.Architecture, architectureOf(g.capability()))
+	if word == "" && g.facts != nil {
+		word = g.facts.architecture
+	}
+	return accelerator.Architecture(word)
 }
 
 // capability is as the driver says, else by the chip.
@@ -112,6 +131,14 @@ func (g *nvidiaGPU) capability() string {
 		return g.facts.capability
 	}
 	return computeCapability(g.DeviceID)
+}
+
+// integrated says whether the GPU is a part of a processor and has no memory of its own.
+func (g *nvidiaGPU) integrated() bool { return integratedCapabilities[g.capability()] }
+
+// answers says whether the driver reached the GPU.
+func (g *nvidiaGPU) answers() bool {
+	return g.facts != nil && g.facts.uuid != "" && (g.facts.memory.totalMiB > 0 || g.integrated())
 }
 
 func (g *nvidiaGPU) uuid() string {
@@ -128,15 +155,18 @@ func (g *nvidiaGPU) minor() *int32 {
 	return g.proc.minor
 }
 
-// memory is as the driver reports it, else nominal.
+// memory is as the driver reports it, else nominal; that of an integrated GPU is the host's.
 func (g *nvidiaGPU) memory() *v1alpha1.DeviceMemory {
+	if g.integrated() && g.host != nil {
+		return g.host.shared()
+	}
 	if g.facts != nil {
 		if memory := g.facts.memory.device(); memory != nil {
 			return memory
 		}
 	}
 	if g.known && g.product.MemoryMiB > 0 {
-		return &v1alpha1.DeviceMemory{TotalMiB: g.product.MemoryMiB, Source: v1alpha1.SourceCatalogue}
+		return &v1alpha1.DeviceMemory{TotalMiB: g.product.UsableMiB(), Source: v1alpha1.SourceCatalogue}
 	}
 	return nil
 }
@@ -147,7 +177,11 @@ func (g *nvidiaGPU) read(devices []v1alpha1.Device, readings Readings) {
 		return
 	}
 	if !g.migOn() {
-		readings[devices[0].ID] = g.facts.reading
+		reading := g.facts.reading
+		if g.integrated() && g.host != nil {
+			reading.MemoryUsedMiB = g.host.used()
+		}
+		readings[devices[0].ID] = reading
 		return
 	}
 	for _, instance := range g.mig {

@@ -32,7 +32,7 @@ func (g *nvidiaGPU) health() v1alpha1.DeviceHealth {
 			worst = health
 		}
 	}
-	if worst.State == v1alpha1.Healthy && !g.facts.answers() {
+	if worst.State == v1alpha1.Healthy && !g.answers() {
 		return notMonitored("the driver reports the GPU, but neither its UUID nor its memory")
 	}
 	return worst
@@ -113,7 +113,7 @@ func checkFabric(facts *nvidiaFacts) (v1alpha1.DeviceHealth, bool) {
 // signs are what else the driver's facts tell. A driver that knows of recovery actions remembers in them what an XID has
 // told of; of an older one, XIDs are told as events alone.
 func (g *nvidiaGPU) signs() Signs {
-	if g.Driver != nvidiaDriver || g.facts == nil || !g.facts.answers() {
+	if g.Driver != nvidiaDriver || !g.answers() {
 		return Signs{}
 	}
 	signs := Signs{

@@ -53,6 +53,7 @@ func nvidiaLinks(files Files, functions []pciFunction, gpus []nvidiaGPU) v1alpha
 	direct := directLinks(nodes)
 	links.Domains = append(links.Domains, direct.Domains...)
 	links.Pairs = direct.Pairs
+	links.Unread = unreadNVLinks(gpus, links)
 	return links
 }
 

@@ -225,3 +225,18 @@ func TestNVIDIATopologyCaptures(t *testing.T) {
 		})
 	}
 }
+
+// On POWER9 half of a V100's links lead to its processor: the others make pairs, and nothing is behind a switch.
+func TestNVLinksToProcessorsMakeNoSwitch(t *testing.T) {
+	six := slices.Repeat([]string{"25.781 GB/s"}, 6)
+	ids := "10de:1db1 10de:1212"
+	links := detectNVIDIA(t, hostOf(t, linkedHost([]linkedGPU{
+		{ids: ids, links: six, row: "X NV3 SYS SYS"},
+		{ids: ids, links: six, row: "NV3 X SYS SYS"},
+		{ids: ids, links: six, row: "SYS SYS X NV3"},
+		{ids: ids, links: six, row: "SYS SYS NV3 X"},
+	}))).Links
+	if len(links.Domains) != 0 || len(links.Unread) != 0 || len(links.Pairs) != 2 || links.Pairs[0].Count != 3 || links.Pairs[0].MBps != 75_000 {
+		t.Errorf("%+v", links)
+	}
+}

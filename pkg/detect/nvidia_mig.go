@@ -24,7 +24,7 @@ type migInstance struct {
 // /proc.
 func (g *nvidiaGPU) readMIG(files Files) {
 	switch {
-	case g.facts == nil || !g.facts.answers() && len(g.facts.mig) == 0:
+	case g.facts == nil || !g.answers() && len(g.facts.mig) == 0:
 		g.mig = migFromProc(files, g.minor())
 	case g.migOn():
 		g.mig = slices.Clone(g.facts.mig)

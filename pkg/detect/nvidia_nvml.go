@@ -63,7 +63,7 @@ func nvmlReport(document report.Host) nvidiaReport {
 		if linksAsked && len(facts.broken) == 0 && facts.silent == "" {
 			facts.links = nvmlLinks(gpu.NVLinks)
 		}
-		found.gpus[gpu.PCI] = facts
+		found.gpus[gpu.Key()] = facts
 	}
 	return found
 }

@@ -12,7 +12,7 @@ import (
 type nvidiaReport struct {
 	driverVersion string
 	cudaVersion   string                  // the highest that the driver runs
-	gpus          map[string]*nvidiaFacts // by PCI address as the kernel prints it
+	gpus          map[string]*nvidiaFacts // by PCI address as the kernel prints it, else by UUID
 	faults        map[string]string       // by PCI address: what was said about a GPU that is not in gpus, or beside it
 }
 
@@ -66,14 +66,6 @@ type nvidiaFacts struct {
 
 	reading Reading
 }
-
-// whole says whether the essentials are known, or why they are not.
-func (f *nvidiaFacts) whole() bool {
-	return f.answers() || len(f.broken) > 0 || f.silent != ""
-}
-
-// answers says whether the driver reached the GPU.
-func (f *nvidiaFacts) answers() bool { return f.uuid != "" && f.memory.totalMiB > 0 }
 
 func (f *nvidiaFacts) fill(other *nvidiaFacts) {
 	f.product = cmp.Or(f.product, other.product)

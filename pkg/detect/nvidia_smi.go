@@ -2,6 +2,7 @@ package detect
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -65,7 +66,7 @@ type smiMemory struct {
 type smiReport struct {
 	driverVersion string
 	cudaVersion   string
-	gpus          map[string]*smiGPU // by PCI address as the kernel prints it
+	gpus          map[string]*smiGPU // by PCI address as the kernel prints it, else by UUID
 	faults        map[string]string  // by PCI address: what was said about a GPU outside its element
 }
 
@@ -104,10 +105,10 @@ func parseSMI(output []byte) (smiReport, error) {
 		switch element.Name.Local {
 		case "driver_version":
 			err = decoder.DecodeElement(&parsed.driverVersion, &element)
-			parsed.driverVersion = smiValue(parsed.driverVersion)
+			parsed.driverVersion = firstWord(smiValue(parsed.driverVersion))
 		case "cuda_version":
 			err = decoder.DecodeElement(&parsed.cudaVersion, &element)
-			parsed.cudaVersion = smiValue(parsed.cudaVersion)
+			parsed.cudaVersion = firstWord(smiValue(parsed.cudaVersion))
 		case "gpu":
 			gpu := new(smiGPU)
 			if err = decoder.DecodeElement(gpu, &element); err == nil {
@@ -122,8 +123,9 @@ func parseSMI(output []byte) (smiReport, error) {
 }
 
 func (r smiReport) add(gpu *smiGPU) {
-	if address, ok := report.Address(gpu.ID); ok {
-		r.gpus[address] = gpu
+	address, _ := report.Address(gpu.ID)
+	if key := cmp.Or(address, smiValue(gpu.UUID)); key != "" {
+		r.gpus[key] = gpu
 	}
 }
 
@@ -143,6 +145,12 @@ func smiValue(text string) string {
 		return ""
 	}
 	return text
+}
+
+// firstWord is what stands before the first space: since 610, nvidia-smi prints `610.57.04 [Deprecated; …]`.
+func firstWord(text string) string {
+	word, _, _ := strings.Cut(text, " ")
+	return word
 }
 
 // smiMiB reads `81559 MiB`; 0 where it is no such amount.

@@ -55,14 +55,12 @@ func smiLinks(ctx context.Context, host *Host, facts nvidiaReport) error {
 	if err != nil {
 		return err
 	}
-	for _, address := range byUUID {
-		facts.gpus[address].links = &nvLinkFacts{remotes: map[string]int{}}
-	}
 	byIndex := map[int]string{}
 	for index, seen := range parseNVLinks(string(status.Stdout)) {
 		if address, ok := byUUID[seen.uuid]; ok {
-			links := facts.gpus[address].links
-			links.total, links.active, links.mbps = seen.active+seen.inactive, seen.active, seen.mbps
+			facts.gpus[address].links = &nvLinkFacts{
+				total: seen.active + seen.inactive, active: seen.active, mbps: seen.mbps, remotes: map[string]int{},
+			}
 			byIndex[index] = address
 		}
 	}

@@ -26,7 +26,9 @@ func askNVIDIA(ctx context.Context, host *Host, gpus []nvidiaGPU) (nvidiaReport,
 // not given to this container, or excluded: no tool of the driver's reports it.
 func wholeReport(report nvidiaReport, gpus []nvidiaGPU) bool {
 	for i := range gpus {
-		if facts := report.gpus[gpus[i].Address]; facts != nil && !facts.whole() {
+		gpu := gpus[i]
+		gpu.facts = report.gpus[gpu.Address]
+		if gpu.facts != nil && !gpu.answers() && len(gpu.facts.broken) == 0 && gpu.facts.silent == "" {
 			return false
 		}
 	}

@@ -255,7 +255,7 @@ func TestNVIDIAWithoutItsTool(t *testing.T) {
 			}
 			d := status.Devices[0]
 			if d.Product != "NVIDIA H100 80GB HBM3" || d.UUID != "" || d.FirmwareVersion != "" || *d.Index != 3 || d.DriverVersion != "535.104.05" ||
-				d.Memory.TotalMiB != 81920 || d.Memory.Source != v1alpha1.SourceCatalogue || d.Health.State != v1alpha1.Unknown {
+				d.Memory.TotalMiB != 81559 || d.Memory.Source != v1alpha1.SourceCatalogue || d.Health.State != v1alpha1.Unknown {
 				t.Errorf("%+v, memory %+v", d, d.Memory)
 			}
 			if b := status.Backends[0]; b.State != v1alpha1.BackendDegraded || !strings.Contains(b.Message, test.message) {

@@ -43,6 +43,7 @@ func TestCheckPCI(t *testing.T) {
 		"a link of full width":      {map[string]string{"power_state": "D0", "current_link_width": "16"}, full, "the PCI function answers, its link is up with 16 lanes", "", "", nil},
 		"an older kernel":           {map[string]string{"current_link_width": "16"}, full, "the PCI function answers, its link is up with 16 lanes", "", "", nil},
 		"a narrow link":             {map[string]string{"current_link_width": "8"}, full, "the PCI function answers, its link is up with 8 lanes", "", ReasonLinkNarrow, nil},
+		"a narrow link of a guest":  {map[string]string{"current_link_width": "8"}, map[string]string{"max_link_width": "32", "vendor": "0x1b36"}, "the PCI function answers, its link is up with 8 lanes", "", "", nil},
 		"a narrow port":             {map[string]string{"current_link_width": "8"}, map[string]string{"max_link_width": "8"}, "the PCI function answers, its link is up with 8 lanes", "", "", nil},
 		"off the bus":               {map[string]string{"current_link_width": "63", "config": ones}, full, "", ReasonOffBus, "", nil},
 		"ones of another kind":      {map[string]string{"current_link_width": "63", "config": header}, full, "", "", "", nil},

@@ -20,7 +20,8 @@ func TestNVIDIABandwidthIsTheProducts(t *testing.T) {
 		"10de:2684 10de:167c": 1_008_000, // RTX 4090
 		"10de:2330 10de:16c1": 3_350_000, // H100
 		"10de:2335 10de:18be": 4_800_000, // H200
-		"10de:2704 10de:0000": 0,         // RTX 4080, which the catalogue lacks
+		"10de:2704 10de:0000": 716_800,   // RTX 4080
+		"10de:2717 10de:0000": 0,         // RTX 4090 Laptop GPU, which the catalogue lacks
 	} {
 		host := compose.New("bandwidth")
 		host.PCI(gpuAt("0000:17:00.0", ids))

@@ -34,10 +34,10 @@ func TestTenstorrentCards(t *testing.T) {
 	}{
 		"0018": {"401e", "", "Wormhole n150", []int64{12288}},
 		"0014": {"401e", "", "Wormhole n300", []int64{12288, 12288}},
-		"0035": {"401e", "", "Galaxy Wormhole", []int64{0}},
+		"0035": {"401e", "", "Galaxy Wormhole", []int64{12288}},
 		"0041": {"b140", "", "Blackhole p150", []int64{32768}},
 		"0043": {"b140", "", "Blackhole p100a", []int64{28672}},
-		"0046": {"b140", "", "Blackhole p300c", []int64{0}},
+		"0046": {"b140", "", "Blackhole p300c", []int64{32768}},
 		"0003": {"faca", "", "Grayskull e150", []int64{0}},
 		"ffff": {"b140", "unknown", "Blackhole", []int64{0}},
 		"fffe": {"c0de", "x1", "x1", []int64{0}},

@@ -58,7 +58,7 @@ func TestWMIMemory(t *testing.T) {
 		want                           *v1alpha1.DeviceMemory
 	}{
 		"the driver's":                   {known, "4293918720", "25757220864", &v1alpha1.DeviceMemory{TotalMiB: 24564, Source: v1alpha1.SourceDriver}},
-		"the catalogue's":                {known, "4293918720", "null", &v1alpha1.DeviceMemory{TotalMiB: 24576, Source: v1alpha1.SourceCatalogue}},
+		"the catalogue's":                {known, "4293918720", "null", &v1alpha1.DeviceMemory{TotalMiB: 24564, Source: v1alpha1.SourceCatalogue}},
 		"nobody's at the end of 32 bits": {unknown, "4293918720", "null", nil},
 		"nobody's at their last value":   {unknown, "4294967295", "null", nil},
 		"small enough for 32 bits":       {unknown, "2147483648", "null", &v1alpha1.DeviceMemory{TotalMiB: 2048, Source: v1alpha1.SourceDriver}},

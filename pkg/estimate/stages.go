@@ -48,24 +48,11 @@ type Stage struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// reported is the memory in MiB that drivers report of products that the catalogue has with their nominal one. Source:
-// output of nvidia-smi in public repositories; of GB200, GB300, RTX PRO 6000 and Arc Pro B60, AIConfigurator's systems.
-var reported = map[string]int64{
-	"NVIDIA H100 80GB HBM3": 81559, "NVIDIA H100 PCIe": 81559, "NVIDIA H100 NVL": 95830, "NVIDIA H200": 143771, "NVIDIA H200 NVL": 143771, "NVIDIA B200": 183359,
-	"NVIDIA B300 SXM6 AC": 275040, "NVIDIA GB200": 189471, "NVIDIA GB300": 284208, "NVIDIA GH200 480GB": 97871, "NVIDIA L40S": 46068,
-	"NVIDIA L40": 46068, "NVIDIA L4": 23034, "NVIDIA A10": 23028, "NVIDIA A40": 46068, "NVIDIA RTX PRO 6000 Blackwell Server Edition": 97887,
-	"NVIDIA RTX A6000": 49140, "Intel(R) Arc(TM) Pro B60 Graphics": 24480,
-}
-
 const mib = 1 << 20
 
 // memoryOf is the device of the model of memory.
 func memoryOf(p *accelerator.Product) memory.Device {
-	size := p.MemoryMiB
-	if known := reported[p.Name]; known > 0 {
-		size = known
-	}
-	return memory.Device{Vendor: p.Vendor, Product: p.Name, TotalBytes: size * mib}
+	return memory.Device{Vendor: p.Vendor, Product: p.Name, TotalBytes: p.UsableMiB() * mib}
 }
 
 // divide is the stages of a footprint on devices of one kind.

@@ -80,7 +80,7 @@ func assumed(product accelerator.Product, count int, status *v1alpha1.Accelerato
 			Health:       v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: reasonAssumed, Message: "not detected: added to see what would be"},
 		}
 		if product.MemoryMiB > 0 {
-			device.Memory = &v1alpha1.DeviceMemory{TotalMiB: product.MemoryMiB, Source: v1alpha1.SourceCatalogue}
+			device.Memory = &v1alpha1.DeviceMemory{TotalMiB: product.UsableMiB(), Source: v1alpha1.SourceCatalogue}
 		}
 		devices = append(devices, device)
 	}

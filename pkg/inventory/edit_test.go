@@ -77,13 +77,13 @@ func TestAddedDevicesAreWhatTheCatalogueSays(t *testing.T) {
 	if first == nil || second == nil {
 		t.Fatalf("no such devices among %d", len(edited.Status.Devices))
 	}
-	if first.Product != "NVIDIA H100 80GB HBM3" || first.Memory.TotalMiB != 80<<10 || !first.Usable() || first.Performance.MemoryBandwidthMBps == 0 {
+	if first.Product != "NVIDIA H100 80GB HBM3" || first.Memory.TotalMiB != 81559 || !first.Usable() || first.Performance.MemoryBandwidthMBps == 0 {
 		t.Errorf("%+v", first)
 	}
 	if second.Product != "NVIDIA L40S" {
 		t.Errorf("%+v", second)
 	}
-	if edited.Status.Summary.Devices != 10 || edited.Status.Summary.MemoryMiB != inventory.Status.Summary.MemoryMiB+(80+48)<<10 {
+	if edited.Status.Summary.Devices != 10 || edited.Status.Summary.MemoryMiB != inventory.Status.Summary.MemoryMiB+81559+46068 {
 		t.Errorf("summary %+v", edited.Status.Summary)
 	}
 	changes := Diff(&inventory.Status, &edited.Status)

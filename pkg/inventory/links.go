@@ -20,6 +20,7 @@ func linksAmong(links v1alpha1.Links, left map[v1alpha1.DeviceID]bool) v1alpha1.
 			remaining.Pairs = append(remaining.Pairs, pair)
 		}
 	}
+	remaining.Unread = slices.DeleteFunc(slices.Clone(links.Unread), func(id v1alpha1.DeviceID) bool { return !left[id] })
 	return remaining
 }
 

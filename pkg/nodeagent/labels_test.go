@@ -50,6 +50,10 @@ func TestLabels(t *testing.T) {
 			accelerator=true vendors=nvidia
 			nvidia.present=true nvidia.count=3 nvidia.healthy=3 nvidia.driver=570.86.15 nvidia.link=PCIe
 			nvidia.product.NVIDIA-H100-80GB-HBM3=2 nvidia.product.NVIDIA-L40S=1`},
+		{"links that nothing has told of", withLinks(v1alpha1.Links{Unread: []v1alpha1.DeviceID{h100(0).ID}}, h100(0), h100(1)), `
+			accelerator=true vendors=nvidia
+			nvidia.present=true nvidia.count=2 nvidia.healthy=2 nvidia.product=NVIDIA-H100-80GB-HBM3 nvidia.memory-mib=81559
+			nvidia.driver=570.86.15 nvidia.architecture=Hopper nvidia.compute-capability=9.0`},
 		{"a product that nobody knows", status(nil, h100(0), nameless), `
 			accelerator=true vendors=nvidia
 			nvidia.present=true nvidia.count=2 nvidia.healthy=2 nvidia.driver=570.86.15 nvidia.link=PCIe

@@ -11,13 +11,15 @@ const linkPCIe = "PCIe"
 
 // linkOf says how a vendor's devices on the node reach each other: the kind and topology that every one of them has, or
 // PCIe where there are several and none has a link. Devices that differ have no common link, and of those that
-// are linked in different ways only the kind is told.
+// are linked in different ways only the kind is told. What nothing has told of is neither linked nor known not to be.
 func linkOf(devices []*v1alpha1.Device, links v1alpha1.Links) (kind, topology string) {
 	if kind, ok := common(devices, func(d *v1alpha1.Device) string { return linkKind(d.ID, links) }); ok {
 		topology, _ := common(devices, func(d *v1alpha1.Device) string { return linkTopology(d.ID, links) })
 		return kind, topology
 	}
-	unlinkedPCI := func(d *v1alpha1.Device) bool { return d.PCI != nil && linkKind(d.ID, links) == "" }
+	unlinkedPCI := func(d *v1alpha1.Device) bool {
+		return d.PCI != nil && linkKind(d.ID, links) == "" && !slices.Contains(links.Unread, d.ID)
+	}
 	if all, _ := common(devices, unlinkedPCI); all && len(devices) > 1 {
 		return linkPCIe, ""
 	}

@@ -36,11 +36,44 @@ func mergeLinks(previous v1alpha1.AcceleratorInventoryStatus, merged *v1alpha1.A
 			links.Pairs = append(links.Pairs, pair)
 		}
 	}
+	for id := range unlooked(merged, backends) {
+		missed[id] = true
+	}
+	links.Unread = mergeUnread(previous.Links.Unread, links, unread, missed)
 	slices.SortFunc(links.Domains, func(a, b v1alpha1.LinkDomain) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortStableFunc(links.Pairs, func(a, b v1alpha1.LinkPair) int {
 		return cmp.Or(cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B), cmp.Compare(a.Kind, b.Kind))
 	})
 	return links
+}
+
+// unlooked are the devices whose backend did not look.
+func unlooked(merged *v1alpha1.AcceleratorInventoryStatus, backends map[string]v1alpha1.BackendStatus) map[v1alpha1.DeviceID]bool {
+	ids := map[v1alpha1.DeviceID]bool{}
+	for i := range merged.Devices {
+		if b, ran := backends[merged.Devices[i].Backend]; !ran || b.State == v1alpha1.BackendFailed {
+			ids[merged.Devices[i].ID] = true
+		}
+	}
+	return ids
+}
+
+// mergeUnread are the devices of whose links nothing has ever told: those that were detected so, unless more was known of them
+// before, and those that were not looked for or missed.
+func mergeUnread(previous []v1alpha1.DeviceID, links v1alpha1.Links, unread, missed map[v1alpha1.DeviceID]bool) []v1alpha1.DeviceID {
+	var merged []v1alpha1.DeviceID
+	for _, id := range links.Unread {
+		if linkKind(id, links) == "" && (!unread[id] || slices.Contains(previous, id)) {
+			merged = append(merged, id)
+		}
+	}
+	for _, id := range previous {
+		if missed[id] && linkKind(id, links) == "" {
+			merged = append(merged, id)
+		}
+	}
+	slices.Sort(merged)
+	return slices.Compact(merged)
 }
 
 // missedDevices are those that are about to be gone.

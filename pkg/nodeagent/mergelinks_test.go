@@ -24,6 +24,8 @@ func TestMergeLinks(t *testing.T) {
 	renamed.Domains[0].Name = "nvlink-0000:11:00.0"
 	whole := v1alpha1.Links{Domains: []v1alpha1.LinkDomain{nvSwitch(h100(0), h100(1), h100(2))}}
 	whole.Domains[0].Name = renamed.Domains[0].Name
+	untold := v1alpha1.Links{Unread: []v1alpha1.DeviceID{h100(0).ID, h100(1).ID}}
+	halfUntold := v1alpha1.Links{Unread: []v1alpha1.DeviceID{h100(0).ID}}
 	gone := h100(0, unknown("NotSeen", ""))
 	tests := []struct {
 		name               string
@@ -42,6 +44,12 @@ func TestMergeLinks(t *testing.T) {
 		{"what is left of two keeps its domain", linked(found, domain, h100(0), h100(1)), linked(found, none, h100(0)), domain},
 		{"links of a device that is gone go", linked(found, three, gone, h100(1), h100(2)), linked(found, renamed, h100(1), h100(2)), renamed},
 		{"a pair with a device that is gone goes", linked(found, pair, gone, h100(1)), linked(found, none, h100(1)), none},
+		{"what was never told stays untold", linked(degraded, untold, h100(0), h100(1)), linked(degraded, untold, h100(0), h100(1)), untold},
+		{"links that were seen are told", linked(found, domain, h100(0), h100(1)), linked(degraded, untold, h100(0), h100(1)), domain},
+		{"that there are no links was told before", linked(found, none, h100(0), h100(1)), linked(degraded, untold, h100(0), h100(1)), none},
+		{"that there are no links is told now", linked(degraded, untold, h100(0), h100(1)), linked(degraded, halfUntold, h100(0), h100(1)), halfUntold},
+		{"a failed backend tells nothing", linked(degraded, untold, h100(0), h100(1)), linked(failed, none), untold},
+		{"a missed device stays untold", linked(degraded, untold, h100(0), h100(1)), linked(found, none, h100(1)), halfUntold},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

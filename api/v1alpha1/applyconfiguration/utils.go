@@ -142,6 +142,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1alpha1.ShardingPlanSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ShardingPlanStatus"):
 		return &apiv1alpha1.ShardingPlanStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("SharedMemory"):
+		return &apiv1alpha1.SharedMemoryApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Shortfall"):
 		return &apiv1alpha1.ShortfallApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Slot"):

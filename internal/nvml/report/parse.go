@@ -37,12 +37,16 @@ func Parse(data []byte) (Host, error) {
 	for i := range host.GPUs {
 		gpu := &host.GPUs[i]
 		address, ok := Address(gpu.PCI)
-		if !ok || seen[address] {
-			return Host{}, fmt.Errorf("gpus[%d].pci %q is no address, or listed twice", i, gpu.PCI)
+		if !ok && gpu.PCI != "" {
+			return Host{}, fmt.Errorf("gpus[%d].pci %q is no address", i, gpu.PCI)
 		}
-		gpu.PCI, seen[address] = address, true
+		gpu.PCI = address
+		if key := gpu.Key(); key == "" || seen[key] {
+			return Host{}, fmt.Errorf("gpus[%d] has neither address nor UUID, or %q is listed twice", i, key)
+		}
+		seen[gpu.Key()] = true
 		if len(gpu.NVLinks) > MaxNVLinks || len(gpu.Faults) > maxFaults || gpu.MIG != nil && len(gpu.MIG.Devices) > MaxMIGDevices {
-			return Host{}, fmt.Errorf("gpus[%d] (%s) has more links, MIG devices or faults than any GPU", i, address)
+			return Host{}, fmt.Errorf("gpus[%d] (%s) has more links, MIG devices or faults than any GPU", i, gpu.Key())
 		}
 		for j := range gpu.NVLinks {
 			gpu.NVLinks[j].RemotePCI, _ = Address(gpu.NVLinks[j].RemotePCI)

@@ -2,6 +2,8 @@
 // It knows neither the library nor the detector.
 package report
 
+import "cmp"
+
 // Host is what NVML tells of a host: one JSON document.
 type Host struct {
 	// Library is the name or the path that NVML was loaded from; empty where no library was found.
@@ -39,7 +41,7 @@ const (
 
 // GPU is a GPU. What NVML does not tell is nil or empty.
 type GPU struct {
-	// PCI is the address as the kernel prints it (`0000:17:00.0`).
+	// PCI is the address as the kernel prints it (`0000:17:00.0`); empty of a GPU that NVML knows by its UUID alone.
 	PCI               string `json:"pci"`
 	UUID              string `json:"uuid,omitempty"`
 	Name              string `json:"name,omitempty"`
@@ -68,6 +70,9 @@ type GPU struct {
 	// Faults are the calls that failed for another reason than that the product or the library does not support them.
 	Faults []Fault `json:"faults,omitempty"`
 }
+
+// Key tells the GPU from the host's others: its address, else its UUID.
+func (g *GPU) Key() string { return cmp.Or(g.PCI, g.UUID) }
 
 // Memory is in MiB.
 type Memory struct {

@@ -24,7 +24,7 @@ func (h *Host) ArmMachine(m Machine, core MIDR) {
 		})
 	}
 	h.File("/proc/cpuinfo", info.String())
-	h.File("/proc/meminfo", fmt.Sprintf("MemTotal:       %d kB\nMemFree:        %d kB\n", m.MemoryGiB<<20, m.MemoryGiB<<19))
+	h.meminfo(m)
 	h.nodes(m)
 	h.system(m, "aarch64")
 }

@@ -15,7 +15,9 @@ type Machine struct {
 	// NodesPerSocket is the number of NUMA nodes in a socket; 0 is one.
 	NodesPerSocket int
 	MemoryGiB      int
-	Kernel, OS     string
+	// AvailableGiB is what the kernel says can be had without swapping; 0 where it says nothing.
+	AvailableGiB int
+	Kernel, OS   string
 	// DMI is by file name under /sys/class/dmi/id.
 	DMI map[string]string
 }
@@ -31,9 +33,18 @@ func (h *Host) Machine(m Machine) {
 			thread, m.VendorID, m.Model, core/m.CoresPerSocket, m.CoresPerSocket*m.ThreadsPerCore, core%m.CoresPerSocket, m.CoresPerSocket)
 	}
 	h.File("/proc/cpuinfo", info.String())
-	h.File("/proc/meminfo", fmt.Sprintf("MemTotal:       %d kB\nMemFree:        %d kB\n", m.MemoryGiB<<20, m.MemoryGiB<<19))
+	h.meminfo(m)
 	h.nodes(m)
 	h.system(m, "x86_64")
+}
+
+// meminfo adds the memory as a whole.
+func (h *Host) meminfo(m Machine) {
+	text := fmt.Sprintf("MemTotal:       %d kB\nMemFree:        %d kB\n", m.MemoryGiB<<20, m.MemoryGiB<<19)
+	if m.AvailableGiB > 0 {
+		text += fmt.Sprintf("MemAvailable:   %d kB\n", m.AvailableGiB<<20)
+	}
+	h.File("/proc/meminfo", text)
 }
 
 // nodes adds the NUMA nodes.

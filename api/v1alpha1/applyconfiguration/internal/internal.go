@@ -423,6 +423,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.github.rankwright.rankwright.api.v1alpha1.DeviceMemory
   map:
     fields:
+    - name: shared
+      type:
+        namedType: com.github.rankwright.rankwright.api.v1alpha1.SharedMemory
     - name: source
       type:
         namedType: com.github.rankwright.rankwright.api.v1alpha1.FactSource
@@ -913,6 +916,12 @@ var schemaYAML = typed.YAMLObject(`types:
         list:
           elementType:
             namedType: com.github.rankwright.rankwright.api.v1alpha1.LinkPair
+          elementRelationship: atomic
+    - name: unread
+      type:
+        list:
+          elementType:
+            namedType: com.github.rankwright.rankwright.api.v1alpha1.DeviceID
           elementRelationship: atomic
 - name: com.github.rankwright.rankwright.api.v1alpha1.LostRank
   map:
@@ -1641,6 +1650,15 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: associative
           keys:
           - type
+- name: com.github.rankwright.rankwright.api.v1alpha1.SharedMemory
+  map:
+    fields:
+    - name: carveOutMiB
+      type:
+        scalar: numeric
+    - name: hostMiB
+      type:
+        scalar: numeric
 - name: com.github.rankwright.rankwright.api.v1alpha1.Shortfall
   map:
     fields:

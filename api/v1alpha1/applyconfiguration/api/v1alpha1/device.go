@@ -21,9 +21,9 @@ type DeviceApplyConfiguration struct {
 	Backend *string `json:"backend,omitempty"`
 	// Product name as the driver reports it, else as the catalogue or the PCI ids give it.
 	Product *string `json:"product,omitempty"`
-	// Architecture: Hopper, gfx942, v5p, ….
+	// Architecture: Hopper, CDNA3, v5p, ….
 	Architecture *string `json:"architecture,omitempty"`
-	// Compute capability as the vendor counts it (NVIDIA: 9.0).
+	// Compute capability as the vendor counts it (NVIDIA: 9.0; AMD: gfx942).
 	ComputeCapability *string `json:"computeCapability,omitempty"`
 	// Unique id that the driver reports.
 	UUID *string `json:"uuid,omitempty"`

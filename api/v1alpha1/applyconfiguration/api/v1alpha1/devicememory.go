@@ -17,6 +17,8 @@ type DeviceMemoryApplyConfiguration struct {
 	UsedByOthersMiB *int64 `json:"usedByOthersMiB,omitempty"`
 	// Where the total comes from.
 	Source *apiv1alpha1.FactSource `json:"source,omitempty"`
+	// Set where processor and device work in the same memory; absent where the device has its own.
+	Shared *SharedMemoryApplyConfiguration `json:"shared,omitempty"`
 }
 
 // DeviceMemoryApplyConfiguration constructs a declarative configuration of the DeviceMemory type for use with
@@ -46,5 +48,13 @@ func (b *DeviceMemoryApplyConfiguration) WithUsedByOthersMiB(value int64) *Devic
 // If called multiple times, the Source field is set to the value of the last call.
 func (b *DeviceMemoryApplyConfiguration) WithSource(value apiv1alpha1.FactSource) *DeviceMemoryApplyConfiguration {
 	b.Source = &value
+	return b
+}
+
+// WithShared sets the Shared field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Shared field is set to the value of the last call.
+func (b *DeviceMemoryApplyConfiguration) WithShared(value *SharedMemoryApplyConfiguration) *DeviceMemoryApplyConfiguration {
+	b.Shared = value
 	return b
 }

@@ -2,6 +2,10 @@
 
 package v1alpha1
 
+import (
+	apiv1alpha1 "github.com/rankwright/rankwright/api/v1alpha1"
+)
+
 // LinksApplyConfiguration represents a declarative configuration of the Links type for use
 // with apply.
 //
@@ -11,6 +15,9 @@ type LinksApplyConfiguration struct {
 	Domains []LinkDomainApplyConfiguration `json:"domains,omitempty"`
 	// Direct connections that do not form a domain.
 	Pairs []LinkPairApplyConfiguration `json:"pairs,omitempty"`
+	// Devices that may have links of their own, and that nothing has told of: neither that they have any nor that they have
+	// none. In order of their ids.
+	Unread []apiv1alpha1.DeviceID `json:"unread,omitempty"`
 }
 
 // LinksApplyConfiguration constructs a declarative configuration of the Links type for use with
@@ -41,6 +48,16 @@ func (b *LinksApplyConfiguration) WithPairs(values ...*LinkPairApplyConfiguratio
 			panic("nil value passed to WithPairs")
 		}
 		b.Pairs = append(b.Pairs, *values[i])
+	}
+	return b
+}
+
+// WithUnread adds the given value to the Unread field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Unread field.
+func (b *LinksApplyConfiguration) WithUnread(values ...apiv1alpha1.DeviceID) *LinksApplyConfiguration {
+	for i := range values {
+		b.Unread = append(b.Unread, values[i])
 	}
 	return b
 }

@@ -1,0 +1,79 @@
+package detect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// What the Windows Subsystem for Linux shows of the GPUs of its Windows: one node for all of them, and a folder of libraries and
+// tools that Windows mounts (Microsoft and NVIDIA, CUDA on WSL User Guide). It shows no PCI bus with them, and no minor numbers.
+const (
+	wslNode   = "/dev/dxg"
+	wslFolder = "/usr/lib/wsl/lib"
+)
+
+// hidesNVIDIA says whether NVIDIA's driver is there though its GPUs are on no PCI bus of the host: in the Windows Subsystem for
+// Linux, and where the GPU is a part of a Tegra and not the jetson backend's.
+func hidesNVIDIA(files Files) bool {
+	if exists(files, wslNode) && exists(files, path.Join(wslFolder, "libnvidia-ml.so.1")) {
+		return true
+	}
+	if !exists(files, path.Join(nvidiaProcFolder, "version")) {
+		return false
+	}
+	compatible, _ := readStrings(files, path.Join(deviceTree, "compatible"))
+	_, tegra := tegraOf(compatible)
+	integrated, _ := tegraGPUs(files)
+	return tegra && len(integrated) == 0
+}
+
+// nvidiaUUID matches a whole GPU's.
+var nvidiaUUID = regexp.MustCompile(`^GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// detectHiddenNVIDIA lists the GPUs that the driver tells of by their UUIDs.
+func detectHiddenNVIDIA(ctx context.Context, host *Host) (Found, error) {
+	if host.Commands == nil {
+		return Found{}, errors.New("NVIDIA's driver is there and none of its GPUs on a PCI bus: only its tools list them, allow the agent to run rankwright-nvml or nvidia-smi")
+	}
+	report, problems := askHiddenNVIDIA(ctx, host)
+	if !report.answered() {
+		return Found{}, errors.Join(problems...)
+	}
+	var nodes []string
+	if exists(host.Files, wslNode) {
+		nodes = []string{wslNode}
+	}
+	memory, err := readHostMemory(host.Files)
+	problems = append(problems, err)
+	found := Found{Readings: Readings{}, Signs: map[v1alpha1.DeviceID]Signs{}}
+	for _, key := range slices.Sorted(maps.Keys(report.gpus)) {
+		gpu := nvidiaGPU{facts: report.gpus[key], driverVersion: report.driverVersion, cudaVersion: report.cudaVersion, host: memory, shared: nodes}
+		gpu.VendorID, gpu.Driver = nvidiaVendor, nvidiaDriver
+		if !nvidiaUUID.MatchString(gpu.uuid()) {
+			problems = append(problems, fmt.Errorf("the driver tells of a GPU with UUID %q, which is none: it cannot be listed", clip(gpu.uuid(), 64)))
+			continue
+		}
+		gpu.identify()
+		gpu.list(&found)
+	}
+	found.Degraded = joinProblems(problems...)
+	return found, nil
+}
+
+// askHiddenNVIDIA asks NVML, then nvidia-smi where that knows of no GPU.
+func askHiddenNVIDIA(ctx context.Context, host *Host) (nvidiaReport, []error) {
+	report, err := queryNVML(ctx, host)
+	if report.answered() {
+		return report, []error{err}
+	}
+	printed, smiErr := runSMI(ctx, host)
+	report.fill(printed.facts(nil))
+	return report, []error{err, smiErr}
+}
