@@ -3,6 +3,7 @@ package detect
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,13 @@ type amdShared struct {
 	carveOut, gtt int64
 	// work is what work is given, used what is taken of it: the one or the other, never both together.
 	work, used int64
+	// picture says that the graphics are there for a picture, and not for work.
+	picture bool
 }
+
+// amdPictures are graphics with two compute units, which processors have for a picture on a screen: Raphael, Granite Ridge
+// and Mendocino. Source: AMD's product pages of Ryzen 7000, 9000 and 7020.
+var amdPictures = strings.Fields("164e 13c0 1506")
 
 // readShared settles from which of the two memories work on the GPU is given its own.
 func (c *amdCard) readShared(files Files) {
@@ -24,11 +31,18 @@ func (c *amdCard) readShared(files Files) {
 		return inRange(value)
 	}
 	shared := amdShared{carveOut: read("mem_info_vram_total"), gtt: read("mem_info_gtt_total")}
-	shared.work, shared.used = shared.carveOut, min(read("mem_info_vram_used"), shared.carveOut)
-	if shared.gtt > shared.carveOut && givesGTT(c.driverVersion) {
-		host := shared.gtt - readAvailable(files)
-		shared.work, shared.used = shared.gtt, min(max(read("mem_info_gtt_used"), host, 0), shared.gtt)
+	switch {
+	case slices.Contains(amdPictures, c.DeviceID):
+		shared.picture = true
+	case shared.gtt > shared.carveOut && givesGTT(c.driverVersion):
+		shared.work, shared.used = shared.gtt, read("mem_info_gtt_used")
+		if host, err := readHostMemory(files); err == nil && host.available != nil {
+			shared.used = max(shared.used, shared.gtt-*host.available<<20)
+		}
+	default:
+		shared.work, shared.used = shared.carveOut, read("mem_info_vram_used")
 	}
+	shared.used = min(shared.used, shared.work)
 	c.shared = &shared
 	c.totalBytes, c.usedBytes, c.memoryErr = shared.work, shared.used, nil
 }
@@ -45,22 +59,6 @@ func givesGTT(version string) bool {
 	return firstErr == nil && secondErr == nil && (first > 6 || first == 6 && second >= 10)
 }
 
-// readAvailable is the memory in bytes that the host can still give (MemAvailable); 0 where the kernel does not say.
-func readAvailable(files Files) int64 {
-	text, _, _ := readText(files, "/proc/meminfo")
-	for line := range strings.Lines(text) {
-		value, found := strings.CutPrefix(line, "MemAvailable:")
-		if !found {
-			continue
-		}
-		kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
-		if err == nil && kib > 0 && kib < maxMemoryMiB<<10 {
-			return kib << 10
-		}
-	}
-	return 0
-}
-
 // memory is what work can use; nil where that is too little for any. Sizes are said where they are known, used or not.
 func (s *amdShared) memory() *v1alpha1.DeviceMemory {
 	if s.work < minVRAM {
@@ -75,12 +73,20 @@ func (s *amdShared) memory() *v1alpha1.DeviceMemory {
 
 // idle is the health of graphics that have no memory that work can use: they are listed, and nothing is put on them.
 func (s *amdShared) idle() v1alpha1.DeviceHealth {
+	if s.picture {
+		return v1alpha1.DeviceHealth{
+			State: v1alpha1.Unknown, Reason: reasonNoMemory, Message: "graphics of the processor with two compute units, for a picture: no work is put on them",
+		}
+	}
 	return v1alpha1.DeviceHealth{
-		State: v1alpha1.Unknown, Reason: "NoMemory",
+		State: v1alpha1.Unknown, Reason: reasonNoMemory,
 		Message: fmt.Sprintf("graphics of the processor without memory that work can use: the firmware sets %s aside, the driver reaches %s of the host's; "+
 			"set more aside in the firmware's setup (UMA frame buffer size), or use Linux 6.10 or later", orUnknown(s.carveOut), orUnknown(s.gtt)),
 	}
 }
+
+// reasonNoMemory is the reason of a device that has no memory that work can use.
+const reasonNoMemory = "NoMemory"
 
 func orUnknown(bytes int64) string {
 	if bytes <= 0 {

@@ -109,16 +109,17 @@ func TestAMDNodesByPath(t *testing.T) {
 	}
 }
 
-func TestAMDIntegratedIsNotListed(t *testing.T) {
+// Who asks for a GPU of a host with a card means the card.
+func TestAMDIntegratedIsNotListedBesideCards(t *testing.T) {
 	for name, compose := range map[string]func(sysfs){
-		"by its id, whatever the firmware sets aside": func(s sysfs) {
-			s.pci("pci0000:00/0000:00:08.1/0000:c5:00.0", "amdgpu", amdID("1586", "038000"), vram(98304, 100))
+		"by its id": func(s sysfs) {
+			s.pci("pci0000:00/0000:00:08.1/0000:c5:00.0", "amdgpu", amdID("150e", "038000"), vram(512, 100), gtt(16384, 100))
 		},
 		"by what is set aside": func(s sysfs) {
 			s.pci("pci0000:00/0000:00:08.1/0000:c5:00.0", "amdgpu", amdID("ffff", "030000"), vram(512, 100))
 		},
 		"by its KFD node, which has the processor's cores": func(s sysfs) {
-			s.pci("pci0000:00/0000:00:01.0", "amdgpu", amdID("ffff", "030000"), vram(2048, 100))
+			s.pci("pci0000:00/0000:00:01.0", "amdgpu", amdID("ffff", "030000"))
 			s.kfdNode(0, "cpu_cores_count 4\nsimd_count 32\nlocation_id 8\n")
 		},
 	} {
