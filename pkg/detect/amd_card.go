@@ -172,12 +172,13 @@ func (c *amdCard) readCatalogue() {
 	})
 }
 
-// readArchitecture takes the instruction set from KFD, else from the version of the graphics core, else what the
-// catalogue calls the architecture.
+// readArchitecture takes the instruction set from KFD, else from the version of the graphics core, else from the PCI id, else
+// what the catalogue calls the architecture.
 func (c *amdCard) readArchitecture(files Files) {
 	if c.known {
 		c.gfx = c.product.Architecture
 	}
+	c.gfx = cmp.Or(gfxByDevice[c.DeviceID], c.gfx)
 	var version ipVersion
 	core := path.Join(c.Path, "ip_discovery/die/0/GC/0")
 	for name, part := range map[string]*uint64{"major": &version.major, "minor": &version.minor, "revision": &version.revision} {
