@@ -29,7 +29,7 @@ func TestAMDDevice(t *testing.T) {
 	index, numa := int32(128), int32(1)
 	want := v1alpha1.Device{
 		ID: "amd-0000:05:00.0", Vendor: "amd", Family: v1alpha1.FamilyGPU, Backend: "amd",
-		Product: "AMD Instinct MI300X OAM", Architecture: "CDNA3", UUID: "GPU-e3a9c1f2b4d5e6f1", Index: &index,
+		Product: "AMD Instinct MI300X OAM", Architecture: "CDNA3", ComputeCapability: "gfx942", UUID: "GPU-e3a9c1f2b4d5e6f1", Index: &index,
 		Driver: "amdgpu", DriverVersion: "6.12.12", FirmwareVersion: "113-M3000100-102",
 		PCI: &v1alpha1.PCIDevice{
 			Address: "0000:05:00.0", VendorID: "1002", DeviceID: "74a1", SubsystemVendorID: "1002", SubsystemDeviceID: "74a1",
@@ -205,10 +205,10 @@ func TestAMDArchitecture(t *testing.T) {
 		kfd, set string
 		files    attributes
 	}{
-		"KFD":                       {node, "gfx942", core("9", "5", "0")},
-		"the graphics core":         {"", "gfx942", core("9", "4", "3")},
-		"a core of no known set":    {"", "", core("9", "99", "0")},
-		"the catalogue's, at least": {"", "", nil},
+		"KFD":                    {node, "gfx942", core("9", "5", "0")},
+		"the graphics core":      {"", "gfx942", core("9", "4", "3")},
+		"a core of no known set": {"", "gfx942", core("9", "99", "0")},
+		"the PCI id's, at least": {"", "gfx942", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
