@@ -53,7 +53,7 @@ func unseenPart(render int) kfdNode {
 // as AMD's package of the driver does.
 func xcpNumber(folder string) (int, bool) {
 	number, ok := strings.CutPrefix(folder, "/sys/devices/platform/amdgpu_xcp")
-	if !ok || number == "" || !strings.Contains("._", number[:1]) {
+	if !ok || number == "" || number[0] != '.' && number[0] != '_' {
 		return 0, false
 	}
 	return parseIndex(number[1:])
