@@ -66,7 +66,7 @@ func (s *amdShared) memory() *v1alpha1.DeviceMemory {
 	}
 	total := s.work >> 20
 	return &v1alpha1.DeviceMemory{
-		TotalMiB: total, UsedByOthersMiB: usedInSteps(s.used>>20, total), Source: v1alpha1.SourceKernel,
+		TotalMiB: total, UsedByOthersMiB: UsedInSteps(s.used>>20, total), Source: v1alpha1.SourceKernel,
 		Shared: &v1alpha1.SharedMemory{CarveOutMiB: s.carveOut >> 20, HostMiB: s.gtt >> 20},
 	}
 }

@@ -26,19 +26,19 @@ func TestAMDSharedMemory(t *testing.T) {
 	}{
 		"more is set aside than is reached": {
 			id: "1586", version: "6.14.0", carveOut: vram(98304, 9000), host: gtt(16384, 100), availableMiB: 20000,
-			total: 98304, used: usedInSteps(9000, 98304), carveOutMiB: 98304, gttMiB: 16384,
+			total: 98304, used: UsedInSteps(9000, 98304), carveOutMiB: 98304, gttMiB: 16384,
 		},
 		"the host's, which it uses little of": {
 			id: "1586", version: "6.14.0", carveOut: vram(512, 500), host: gtt(110592, 12000), availableMiB: 115000,
-			total: 110592, used: usedInSteps(12000, 110592), carveOutMiB: 512, gttMiB: 110592,
+			total: 110592, used: UsedInSteps(12000, 110592), carveOutMiB: 512, gttMiB: 110592,
 		},
 		"the host's, which it uses much of": {
 			id: "1586", version: "6.14.0", carveOut: vram(512, 500), host: gtt(110592, 100), availableMiB: 30592,
-			total: 110592, used: usedInSteps(80000, 110592), carveOutMiB: 512, gttMiB: 110592,
+			total: 110592, used: UsedInSteps(80000, 110592), carveOutMiB: 512, gttMiB: 110592,
 		},
 		"an older driver gives what is set aside": {
 			id: "15bf", version: "6.8.0-60-generic", carveOut: vram(4096, 1214), host: gtt(29977, 100), availableMiB: 30000,
-			total: 4096, used: usedInSteps(1214, 4096), carveOutMiB: 4096, gttMiB: 29977,
+			total: 4096, used: UsedInSteps(1214, 4096), carveOutMiB: 4096, gttMiB: 29977,
 		},
 		"an older driver with little set aside": {
 			id: "150e", version: "6.8.0-60-generic", carveOut: vram(512, 490), host: gtt(15679, 100), availableMiB: 30000, health: "NoMemory",

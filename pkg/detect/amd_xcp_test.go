@@ -47,7 +47,7 @@ func TestAMDPartitionsWithoutKFD(t *testing.T) {
 				t.Errorf("got %s with %v, health %+v; want it usable by %s", last.ID, last.Paths, last.Health, render)
 			}
 			total, used := int64(196592/test.parts), int64(8000/test.parts)
-			if m := last.Memory; m.TotalMiB != total || m.UsedByOthersMiB != usedInSteps(used, total) || last.Partition.Profile != test.mode+"/NPS1" {
+			if m := last.Memory; m.TotalMiB != total || m.UsedByOthersMiB != UsedInSteps(used, total) || last.Partition.Profile != test.mode+"/NPS1" {
 				t.Errorf("got %+v of %+v, want an equal part of %d MiB", m, last.Partition, total)
 			}
 			if len(found.Links.Domains) != 1 || len(found.Links.Domains[0].Members) != len(found.Devices) {

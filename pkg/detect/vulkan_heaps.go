@@ -26,7 +26,7 @@ func (d vulkanDevice) memory() *v1alpha1.DeviceMemory {
 	}
 	memory := &v1alpha1.DeviceMemory{TotalMiB: total, Source: v1alpha1.SourceDriver}
 	if d.heap.budget > 0 {
-		memory.UsedByOthersMiB = usedInSteps(max(0, d.heap.size-d.heap.budget)>>20, total)
+		memory.UsedByOthersMiB = UsedInSteps(max(0, d.heap.size-d.heap.budget)>>20, total)
 	}
 	if d.integrated {
 		memory.Shared = &v1alpha1.SharedMemory{HostMiB: total}

@@ -36,7 +36,7 @@ func TestVulkanMemory(t *testing.T) {
 	}{
 		"the largest heap that is local": {
 			vulkanListing(0, "0x1ed5", "0x0222", "DISCRETE_GPU", "MTT S80", heaps...),
-			&v1alpha1.DeviceMemory{TotalMiB: 16384, UsedByOthersMiB: usedInSteps(3072, 16384), Source: v1alpha1.SourceDriver},
+			&v1alpha1.DeviceMemory{TotalMiB: 16384, UsedByOthersMiB: UsedInSteps(3072, 16384), Source: v1alpha1.SourceDriver},
 		},
 		"the least of several that are the same": {
 			vulkanListing(0, "0x1ed5", "0x0222", "DISCRETE_GPU", "MTT S80", heaps...) +
