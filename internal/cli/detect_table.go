@@ -26,6 +26,7 @@ func printInventory(w io.Writer, shown *v1alpha1.AcceleratorInventory, readings 
 	}
 	for _, part := range []func(io.Writer) error{
 		func(w io.Writer) error { return printDevices(w, status, header, rows, wide) },
+		func(w io.Writer) error { return printShared(w, status.Devices) },
 		func(w io.Writer) error { return printComplaints(w, status.Devices) },
 		func(w io.Writer) error { return printLinks(w, status) },
 	} {

@@ -15,11 +15,16 @@ import (
 // AMD finds the GPUs and Instinct accelerators of AMD in sysfs: the PCI bus, amdgpu's files beside them, and the KFD
 // topology for links and partitions. It runs no command, and never relates two lists by position.
 //
-// To an agent whose device cgroup has no render nodes the kernel does not show the KFD topology. Whole cards, and hives
-// in which all reach each other, are read in full without it; only where something is lacking is that told.
+// To an agent whose device cgroup has no render nodes the kernel does not show the KFD topology. Whole cards, hives in which
+// all reach each other, and partitions of products whose compute dies are known are read without it; what is not known of
+// them then is the rate between partitions of a card, and which of them uses its memory. Only where a device is lacking is
+// that told.
 //
-// Graphics that are part of a processor are not listed: their memory is the host's (see integrated). A card that is cut
-// into compute partitions (CPX, DPX, …) is listed as its partitions.
+// Graphics that are part of a processor have memory that the host shares: what the firmware sets aside for them, and what
+// the driver can reach beside it. Both are said; the one that the driver gives to work, which depends on its version, is the
+// total. With too little of it they are listed and nothing is put on them, and beside cards they are not listed.
+//
+// A card that is cut into compute partitions (CPX, DPX, …) is listed as its partitions.
 func AMD() Backend { return amdBackend{} }
 
 const amdName = "amd"
@@ -43,12 +48,10 @@ func (amdBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	nodesOf := groupKFD(nodes, gpus)
 	var cards []amdCard
 	for _, gpu := range gpus {
-		card := readAMDCard(host.Files, gpu, drm, nodesOf[gpu.Address])
-		if !card.integrated() {
-			cards = append(cards, card)
-		}
+		cards = append(cards, readAMDCard(host.Files, gpu, drm, nodesOf[gpu.Address]))
 	}
-	settlePartitions(cards)
+	cards = withoutSpare(cards)
+	settlePartitions(cards, drm)
 	found := Found{Readings: Readings{}, Signs: map[v1alpha1.DeviceID]Signs{}}
 	var lacking []error
 	for i := range cards {

@@ -32,6 +32,8 @@ type amdCard struct {
 	totalBytes          int64
 	usedBytes           int64
 	memoryErr           error
+	// shared is set for the graphics of a processor, whose memory is the host's.
+	shared *amdShared
 	// parts is the number of partitions that the card is cut into; 1 where it is whole.
 	parts int
 	// partitionErr says why a card that is cut is listed as one, missingErr which of its parts are not.
@@ -121,6 +123,12 @@ func readAMDCard(files Files, function pciFunction, drm drmTable, nodes []amdNod
 		card.hive = ""
 	}
 	card.readCatalogue()
+	if card.integrated() {
+		card.readShared(files)
+	}
+	if function.Driver == amdDriver {
+		card.readUtilization(files)
+	}
 	card.readArchitecture(files)
 	return card
 }
@@ -145,6 +153,17 @@ func (c *amdCard) readMemory(files Files) {
 	c.usedBytes = min(max(used, 0), c.totalBytes)
 }
 
+// readUtilization adds to the reading how busy the card is and how much of its memory is used.
+func (c *amdCard) readUtilization(files Files) {
+	if busy, ok := readBetween(files, path.Join(c.Path, "gpu_busy_percent"), 0, 100); ok {
+		c.reading.UtilizationPercent = &busy
+	}
+	if c.totalBytes > 0 {
+		used := c.usedBytes >> 20
+		c.reading.MemoryUsedMiB = &used
+	}
+}
+
 func (c *amdCard) readCatalogue() {
 	c.product, c.known = accelerator.Lookup(accelerator.Key{
 		VendorID: c.VendorID, DeviceID: c.DeviceID, Revision: c.Revision,
@@ -153,12 +172,13 @@ func (c *amdCard) readCatalogue() {
 	})
 }
 
-// readArchitecture takes the instruction set from KFD, else from the version of the graphics core, else what the
-// catalogue calls the architecture.
+// readArchitecture takes the instruction set from KFD, else from the version of the graphics core, else from the PCI id, else
+// what the catalogue calls the architecture.
 func (c *amdCard) readArchitecture(files Files) {
 	if c.known {
 		c.gfx = c.product.Architecture
 	}
+	c.gfx = cmp.Or(gfxByDevice[c.DeviceID], c.gfx)
 	var version ipVersion
 	core := path.Join(c.Path, "ip_discovery/die/0/GC/0")
 	for name, part := range map[string]*uint64{"major": &version.major, "minor": &version.minor, "revision": &version.revision} {
@@ -190,6 +210,8 @@ func (c *amdCard) name() string {
 		return c.productName
 	case c.known:
 		return c.product.Name
+	case c.shared != nil && amdAPUName(c.DeviceID, c.Revision) != "":
+		return amdAPUName(c.DeviceID, c.Revision)
 	default:
 		return fmt.Sprintf("AMD GPU %s:%s", c.VendorID, c.DeviceID)
 	}

@@ -41,6 +41,8 @@ func (c *amdCard) device() v1alpha1.Device {
 // memory is what amdgpu reports; what no driver reports is nominal.
 func (c *amdCard) memory() *v1alpha1.DeviceMemory {
 	switch {
+	case c.shared != nil:
+		return c.shared.memory()
 	case c.totalBytes > 0:
 		total := c.totalBytes >> 20
 		return &v1alpha1.DeviceMemory{

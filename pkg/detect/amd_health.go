@@ -28,6 +28,8 @@ func (c *amdCard) health() v1alpha1.DeviceHealth {
 			State: v1alpha1.Unknown, Reason: reasonOtherDriver,
 			Message: "the device is bound to " + c.Driver + ", not to amdgpu: it may be a virtual machine's",
 		}
+	case c.shared != nil && c.shared.work < minVRAM:
+		return c.shared.idle()
 	case c.memoryErr != nil:
 		return v1alpha1.DeviceHealth{
 			State: v1alpha1.Unknown, Reason: "MemoryUnreadable",

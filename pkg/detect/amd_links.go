@@ -97,7 +97,7 @@ func (g xgmiGraph) connectHives() error {
 	var unknown []error
 	for _, hive := range slices.Sorted(maps.Keys(hives)) {
 		members := hives[hive]
-		blind := slices.ContainsFunc(members, func(i int) bool { return len(g.cards[i].nodes) == 0 })
+		blind := slices.ContainsFunc(members, func(i int) bool { return !g.cards[i].inKFD() })
 		if len(members) < 2 || !blind {
 			continue
 		}

@@ -12,8 +12,8 @@ var partitionCount = map[string]int{"SPX": 1, "DPX": 2, "TPX": 3, "QPX": 4}
 
 // settlePartitions decides into how many parts each card is cut: what the mode says, else the highest number of a part
 // among the cards of the same product and mode, since the kernel can fail to start one. It keeps the KFD nodes of the
-// devices that the card will be listed as: those parts that are there, or none where KFD does not show the parts.
-func settlePartitions(cards []amdCard) {
+// devices that the card will be listed as: those parts that are there, or none where nothing shows the parts.
+func settlePartitions(cards []amdCard, drm drmTable) {
 	type kind struct{ device, mode string }
 	parts := map[kind]int{}
 	for i := range cards {
@@ -27,8 +27,12 @@ func settlePartitions(cards []amdCard) {
 		case c.whole():
 			c.parts = 1
 			c.nodes = c.nodes[:min(1, len(c.nodes))]
+		case len(c.nodes) < 2 && len(c.driverParts(drm)) > 1:
+			c.nodes = c.driverParts(drm)
+			c.parts = len(c.nodes)
 		case len(c.nodes) < 2:
-			c.partitionErr = fmt.Errorf("the card is in mode %s, but the KFD topology does not show its partitions", c.compute)
+			c.partitionErr = fmt.Errorf("the card is in mode %s, but its partitions are not shown: the KFD topology shows them to who may open "+
+				"/dev/dri/renderD* (device cgroup), which a privileged container may", c.compute)
 			c.parts, c.nodes = 1, nil
 		case len(c.nodes) < c.parts:
 			c.missingErr = fmt.Errorf("%d of %d partitions are in the KFD topology", len(c.nodes), c.parts)
@@ -73,7 +77,7 @@ func (c *amdCard) partitions(files Files, drm drmTable) []v1alpha1.Device {
 		device.Index, device.Paths = firstIndex(render.renders), c.paths(render)
 		device.Memory = nil
 		if total := memory[i] >> 20; total > 0 {
-			used := min(kfdUsedBytes(files, node.gpuID)>>20, total)
+			used := min(c.partUsedBytes(files, node)>>20, total)
 			device.Memory = &v1alpha1.DeviceMemory{
 				TotalMiB: total, UsedByOthersMiB: UsedInSteps(used, total), Source: v1alpha1.SourceKernel,
 			}
@@ -83,6 +87,14 @@ func (c *amdCard) partitions(files Files, drm drmTable) []v1alpha1.Device {
 		devices = append(devices, device)
 	}
 	return devices
+}
+
+// partUsedBytes is what is used of a partition's memory. Where KFD does not say it, the card's use counts for all in equal parts.
+func (c *amdCard) partUsedBytes(files Files, node amdNode) int64 {
+	if node.number == unseenNode {
+		return c.usedBytes / int64(c.parts)
+	}
+	return kfdUsedBytes(files, node.gpuID)
 }
 
 func (c *amdCard) partitionID(node amdNode) v1alpha1.DeviceID {

@@ -29,7 +29,7 @@ func TestAMDDevice(t *testing.T) {
 	index, numa := int32(128), int32(1)
 	want := v1alpha1.Device{
 		ID: "amd-0000:05:00.0", Vendor: "amd", Family: v1alpha1.FamilyGPU, Backend: "amd",
-		Product: "AMD Instinct MI300X OAM", Architecture: "CDNA3", UUID: "GPU-e3a9c1f2b4d5e6f1", Index: &index,
+		Product: "AMD Instinct MI300X OAM", Architecture: "CDNA3", ComputeCapability: "gfx942", UUID: "GPU-e3a9c1f2b4d5e6f1", Index: &index,
 		Driver: "amdgpu", DriverVersion: "6.12.12", FirmwareVersion: "113-M3000100-102",
 		PCI: &v1alpha1.PCIDevice{
 			Address: "0000:05:00.0", VendorID: "1002", DeviceID: "74a1", SubsystemVendorID: "1002", SubsystemDeviceID: "74a1",
@@ -109,16 +109,17 @@ func TestAMDNodesByPath(t *testing.T) {
 	}
 }
 
-func TestAMDIntegratedIsNotListed(t *testing.T) {
+// Who asks for a GPU of a host with a card means the card.
+func TestAMDIntegratedIsNotListedBesideCards(t *testing.T) {
 	for name, compose := range map[string]func(sysfs){
-		"by its id, whatever the firmware sets aside": func(s sysfs) {
-			s.pci("pci0000:00/0000:00:08.1/0000:c5:00.0", "amdgpu", amdID("1586", "038000"), vram(98304, 100))
+		"by its id": func(s sysfs) {
+			s.pci("pci0000:00/0000:00:08.1/0000:c5:00.0", "amdgpu", amdID("150e", "038000"), vram(512, 100), gtt(16384, 100))
 		},
 		"by what is set aside": func(s sysfs) {
 			s.pci("pci0000:00/0000:00:08.1/0000:c5:00.0", "amdgpu", amdID("ffff", "030000"), vram(512, 100))
 		},
 		"by its KFD node, which has the processor's cores": func(s sysfs) {
-			s.pci("pci0000:00/0000:00:01.0", "amdgpu", amdID("ffff", "030000"), vram(2048, 100))
+			s.pci("pci0000:00/0000:00:01.0", "amdgpu", amdID("ffff", "030000"))
 			s.kfdNode(0, "cpu_cores_count 4\nsimd_count 32\nlocation_id 8\n")
 		},
 	} {
@@ -204,10 +205,10 @@ func TestAMDArchitecture(t *testing.T) {
 		kfd, set string
 		files    attributes
 	}{
-		"KFD":                       {node, "gfx942", core("9", "5", "0")},
-		"the graphics core":         {"", "gfx942", core("9", "4", "3")},
-		"a core of no known set":    {"", "", core("9", "99", "0")},
-		"the catalogue's, at least": {"", "", nil},
+		"KFD":                    {node, "gfx942", core("9", "5", "0")},
+		"the graphics core":      {"", "gfx942", core("9", "4", "3")},
+		"a core of no known set": {"", "gfx942", core("9", "99", "0")},
+		"the PCI id's, at least": {"", "gfx942", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)

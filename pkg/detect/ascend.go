@@ -45,6 +45,7 @@ func (ascendBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	for i := range npus {
 		npu := &npus[i]
 		npu.smi = report.chip(npu.Address, npu.chip, npu.chips)
+		npu.omitted = toolErr == nil && npu.smi == nil && len(report.chips) > 0
 		device := npu.device(host.Files, version)
 		found.Devices = append(found.Devices, device)
 		if npu.smi != nil {
@@ -79,6 +80,8 @@ type ascendNPU struct {
 	// number is the driver's, by which its node is named; nil where the driver does not say.
 	number *int32
 	smi    *npuChip
+	// omitted says that npu-smi lists other NPUs and not this one.
+	omitted bool
 }
 
 // listAscend picks the NPUs. Huawei's other functions, such as network and ZIP engines of class 1200, have other ids

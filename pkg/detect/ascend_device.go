@@ -106,7 +106,13 @@ func (n *ascendNPU) health(paths []string) v1alpha1.DeviceHealth {
 		}
 	}
 	seen := driverHealth(n.Driver, paths, ascendRemedy)
-	if n.smi == nil || n.Driver == "" {
+	switch {
+	case n.omitted && n.Driver != "":
+		return v1alpha1.DeviceHealth{
+			State: v1alpha1.Unknown, Reason: "NotListed",
+			Message: "npu-smi info lists other NPUs and not this one: it does not answer the driver (see dmesg and npu-smi info -l), or another container or virtual machine has it",
+		}
+	case n.smi == nil || n.Driver == "":
 		return seen
 	}
 	state, known := ascendHealth[n.smi.health]

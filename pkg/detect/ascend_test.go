@@ -107,6 +107,9 @@ func TestAscendToolIsMatchedByAddress(t *testing.T) {
 	if first := found.Devices[0]; first.Memory != nil || first.Product != "Ascend 910B" {
 		t.Errorf("what npu-smi says of another NPU is told of %s: %+v", first.ID, first)
 	}
+	if first := found.Devices[0]; first.Usable() || first.Health.Reason != "NotListed" {
+		t.Errorf("npu-smi works and does not list %s, which has health %+v", first.ID, first.Health)
+	}
 	second := found.Devices[1]
 	want := &v1alpha1.DeviceMemory{TotalMiB: 65536, UsedByOthersMiB: 6552, Source: v1alpha1.SourceDriver}
 	if diff := cmp.Diff(want, second.Memory); diff != "" || second.Product != "Ascend 910B3" || second.DriverVersion != "24.1.rc1" {

@@ -25,6 +25,7 @@ func Backends() []Backend {
 		Storage(),
 		Tenstorrent(),
 		TPU(),
+		UnknownAccelerator(),
 		Vulkan(),
 		WMI(),
 		XDNA(),

@@ -5,15 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
 )
 
 // Cerebras lists the CS systems of the cluster that the host is a user node of. They are appliances on the network: no
 // kernel shows them, so that csctl has to be asked, which the installation of a user node brings. It is only run where
 // that installation is (/opt/cerebras/config_v2). Whether a system is a CS-2 or a CS-3 csctl does not say in a form that
-// is published: product, memory and rates stay unknown. Every user node of a cluster shows the same systems.
+// is published: where a field of its list is the name of the product or of its wafer, product, memory (the wafer's, nominal)
+// and rates are those of the catalogue, else they stay unknown. Every user node of a cluster shows the same systems.
 //
 // Sources: Cerebras's public documentation of csctl and of the user node's installation. Written from documentation only.
 func Cerebras() Backend { return cerebrasBackend{} }
@@ -40,16 +43,23 @@ func (b cerebrasBackend) Detect(ctx context.Context, host *Host) (Found, error) 
 		return Found{}, err
 	}
 	failed, failedErr := queryCSCTL(ctx, host, "--error-only")
-	found := Found{}
-	found.degrade(failedErr)
-	for _, name := range systems {
-		found.Devices = append(found.Devices, v1alpha1.Device{
-			ID: v1alpha1.DeviceID(b.Name() + "-" + name), Vendor: b.Name(), Family: v1alpha1.FamilyASIC, Backend: b.Name(),
-			Product: "Cerebras CS system", Health: cerebrasHealth(name, failed, failedErr),
-		})
+	found := Found{Degraded: joinProblems(failedErr)}
+	for _, system := range systems {
+		device := v1alpha1.Device{
+			ID: v1alpha1.DeviceID(b.Name() + "-" + system.name), Vendor: b.Name(), Family: v1alpha1.FamilyASIC, Backend: b.Name(),
+			Product: "Cerebras CS system", Health: cerebrasHealth(system.name, failed, failedErr),
+		}
+		if product, known := accelerator.Lookup(accelerator.Key{Product: system.product}); known && product.Vendor == b.Name() {
+			device.Product = product.Name
+			describe(&device, product)
+		}
+		found.Devices = append(found.Devices, device)
 	}
 	return found, nil
 }
+
+// cerebrasSystem is a system of the list, with its product as the catalogue calls it; empty where the list does not say.
+type cerebrasSystem struct{ name, product string }
 
 // cannotAsk says whether the error is of a tool that is not there or may not run: that is a state of the host. Any other
 // is a failure, after which nothing is known.
@@ -57,46 +67,58 @@ func cannotAsk(host *Host, err error) bool {
 	return err != nil && (host.Commands == nil || errors.Is(err, ErrNoCommand))
 }
 
-// queryCSCTL returns the names of the cluster's systems, of which options choose some.
-func queryCSCTL(ctx context.Context, host *Host, options ...string) ([]string, error) {
+// queryCSCTL returns the cluster's systems, of which options choose some.
+func queryCSCTL(ctx context.Context, host *Host, options ...string) ([]cerebrasSystem, error) {
 	argv := append([]string{"csctl", "get", "cluster", "--system-only", "--output", "json"}, options...)
 	result, err := queryTool(ctx, host, "the CS systems of the cluster are not known without csctl", argv...)
 	if err != nil {
 		return nil, err
 	}
-	names, err := parseCSCTL(result.Stdout)
+	systems, err := parseCSCTL(result.Stdout)
 	if err != nil {
 		return nil, commandError(argv, err)
 	}
-	return names, nil
+	return systems, nil
 }
 
-// parseCSCTL reads a list of objects in the form of Kubernetes: `{"items":[{"meta":{"name":"systemf1"}}]}`.
-func parseCSCTL(output []byte) ([]string, error) {
+// parseCSCTL reads a list of objects in the form of Kubernetes: `{"items":[{"meta":{"name":"systemf1"}}]}`. A system that is
+// not of that form costs the others nothing.
+func parseCSCTL(output []byte) ([]cerebrasSystem, error) {
 	var list struct {
-		Items []struct {
-			Meta struct {
-				Name string `json:"name"`
-			} `json:"meta"`
-		} `json:"items"`
+		Items []json.RawMessage `json:"items"`
 	}
 	if err := json.Unmarshal(output, &list); err != nil {
 		return nil, fmt.Errorf("is no list of systems: %w", err)
 	}
-	var names []string
-	for _, item := range list.Items[:min(len(list.Items), maxDevices)] {
-		if item.Meta.Name != "" {
-			names = append(names, item.Meta.Name)
+	var systems []cerebrasSystem
+	for _, entry := range list.Items[:min(len(list.Items), maxDevices)] {
+		var item struct {
+			Meta struct {
+				Name string `json:"name"`
+			} `json:"meta"`
+		}
+		if json.Unmarshal(entry, &item) == nil && item.Meta.Name != "" {
+			systems = append(systems, cerebrasSystem{item.Meta.Name, cerebrasProduct(entry)})
 		}
 	}
-	return names, nil
+	return systems, nil
 }
 
-func cerebrasHealth(name string, failed []string, err error) v1alpha1.DeviceHealth {
+// cerebrasModel matches a field that is the name of a product or of its wafer and nothing else: CS-3, cs3, WSE-3.
+var cerebrasModel = regexp.MustCompile(`: *"(?i:CS|WSE)-?([23])"`)
+
+func cerebrasProduct(entry []byte) string {
+	if match := cerebrasModel.FindSubmatch(entry); match != nil {
+		return "CS-" + string(match[1])
+	}
+	return ""
+}
+
+func cerebrasHealth(name string, failed []cerebrasSystem, err error) v1alpha1.DeviceHealth {
 	switch {
 	case err != nil:
 		return notMonitored("csctl did not say which systems have errors")
-	case slices.Contains(failed, name):
+	case slices.ContainsFunc(failed, func(s cerebrasSystem) bool { return s.name == name }):
 		return v1alpha1.DeviceHealth{
 			State: v1alpha1.Unhealthy, Reason: "SystemError", Message: "csctl lists the system with errors: see csctl get cluster --error-only",
 		}

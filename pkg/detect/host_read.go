@@ -6,13 +6,14 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// readText returns a file's content without the space around it; ok is false where there is no such file. An error
-// means that there is one and that it could not be read.
+// readText returns a file's content without the space around it, nor the NUL bytes by which some boards fill up their
+// memories; ok is false where there is no such file. An error means that there is one and that it could not be read.
 func readText(files Files, name string) (text string, ok bool, err error) {
 	data, err := files.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -21,7 +22,7 @@ func readText(files Files, name string) (text string, ok bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	return strings.TrimSpace(string(data)), true, nil
+	return strings.Trim(string(data), " \t\r\n\v\f\x00"), true, nil
 }
 
 // readInt is readText for a decimal number.
@@ -63,7 +64,19 @@ func exists(files Files, name string) bool {
 	return err == nil
 }
 
-// clip shortens a text to at most n bytes, at the border of a rune.
+// clip shortens a text to at most n bytes, at the border of a rune. What stands after a NUL is no part of a text, and other
+// control characters than those of lines are none that people can read.
 func clip(text string, n int) string {
+	text, _, _ = strings.Cut(text, "\x00")
+	if strings.ContainsFunc(text, unreadable) {
+		text = strings.Map(func(r rune) rune {
+			if unreadable(r) {
+				return -1
+			}
+			return r
+		}, text)
+	}
 	return words.Cut(strings.ToValidUTF8(text, "�"), n)
 }
+
+func unreadable(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }

@@ -16,7 +16,8 @@ import (
 // it: where neuron-ls counts other cores, that is told and the ids stay.
 //
 // The driver does not say which /dev/neuronN is which chip, unless there is one alone. That, and the memory as measured,
-// comes from neuron-ls by PCI address. NeuronLink rings and tori are read from sysfs, and need no tool where all chips of
+// comes from neuron-ls by PCI address. Without it each chip is listed with all the nodes of which one is its own: the chips of
+// the host can be used together, and not apart. NeuronLink rings and tori are read from sysfs, and need no tool where all chips of
 // the host are in one.
 //
 // Sources: aws-neuron-driver (neuron_device.h, neuron_cdev.c, neuron_sysfs_metrics.c, v2/ and v3/neuron_dhal_*.c), the

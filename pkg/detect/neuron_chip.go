@@ -71,9 +71,36 @@ func (c *neuronChip) read(files Files, chips []*neuronChip, nodes []*neuronNode)
 			device.Paths = []string{c.node.path}
 		}
 		c.readUsed(files)
+	} else {
+		device.Paths = c.anyOf(chips, nodes)
 	}
 	device.Health = c.health(files, chips, nodes)
 	c.template = device
+}
+
+// anyOf are the nodes of which one is the chip's, where it is not known which: those that are nobody's, if there are as many as
+// chips of which it is not known. Such chips can be used together, and not apart.
+func (c *neuronChip) anyOf(chips []*neuronChip, nodes []*neuronNode) []string {
+	if c.Driver != neuronDriver {
+		return nil
+	}
+	taken, without := map[*neuronNode]bool{}, 0
+	for _, chip := range chips {
+		taken[chip.node] = true
+		if chip.node == nil && chip.Driver == neuronDriver {
+			without++
+		}
+	}
+	var paths []string
+	for _, node := range nodes {
+		if !taken[node] && node.path != "" {
+			paths = append(paths, node.path)
+		}
+	}
+	if len(paths) != without || len(paths) > maxPaths {
+		return nil
+	}
+	return paths
 }
 
 func (c *neuronChip) readUsed(files Files) {

@@ -36,7 +36,7 @@ func (r *neuronReport) grouping(physical int) int {
 func listNeuron(ctx context.Context, host *Host, chips []*neuronChip) (map[string]neuronReport, error) {
 	missing := ""
 	if slices.ContainsFunc(chips, func(c *neuronChip) bool { return c.node == nil && c.Driver == neuronDriver }) {
-		missing = "which /dev/neuronN is which chip is told by neuron-ls only: install aws-neuronx-tools"
+		missing = "which /dev/neuronN is which chip is told by neuron-ls only: install aws-neuronx-tools; until then the chips of the host can only be granted together"
 	}
 	result, err := queryTool(ctx, host, missing, "neuron-ls", "-j")
 	if err != nil || len(result.Stdout) == 0 {

@@ -183,6 +183,41 @@ func TestNeuronNodesByAddress(t *testing.T) {
 	}
 }
 
+// Without neuron-ls a chip is listed with all nodes of which one is its own, where there are as many of both: not by position.
+func TestNeuronNodesOfWhichOneIsTheChips(t *testing.T) {
+	for name, test := range map[string]struct {
+		compose func(s sysfs)
+		want    []string // of each chip
+	}{
+		"as many nodes as chips": {func(s sysfs) { s.neuron("7164", neuronDriver, 3) }, []string{
+			"/dev/neuron0 /dev/neuron1 /dev/neuron2", "/dev/neuron0 /dev/neuron1 /dev/neuron2", "/dev/neuron0 /dev/neuron1 /dev/neuron2",
+		}},
+		"neuron-ls knows one of three": {func(s sysfs) {
+			s.neuron("7164", neuronDriver, 3)
+			s.prints(`[{"neuron_device":2,"bdf":"0000:10:00.0"}]`, "neuron-ls", "-j")
+		}, []string{"/dev/neuron2", "/dev/neuron0 /dev/neuron1", "/dev/neuron0 /dev/neuron1"}},
+		"a node too many": {func(s sysfs) {
+			s.neuron("7164", neuronDriver, 2)
+			s.neuronNode(2, "")
+		}, []string{"", ""}},
+		"another driver": {func(s sysfs) { s.neuron("7164", "vfio-pci", 2) }, []string{"", ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSysfs(t)
+			test.compose(s)
+			var got []string
+			for _, d := range s.detect(Neuron()).Devices {
+				if d.Partition.Index == 0 {
+					got = append(got, strings.Join(d.Paths, " "))
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestNeuronNodeOfALink(t *testing.T) {
 	s := newSysfs(t)
 	s.neuron("7164", neuronDriver, 2)

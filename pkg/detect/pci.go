@@ -133,9 +133,9 @@ func (f *pciFunction) readIDs(files Files) error {
 // performance counters, which are nine tenths of the functions of a server.
 var plumbing = map[string]bool{"06": true, "08": true, "0c": true, "11": true}
 
-// misclassed are the accelerators that call themselves plumbing, by vendor and class: Amazon's are system peripherals,
-// AMD's NPUs signal processing controllers.
-var misclassed = map[[2]string]bool{{"1d0f", "0880"}: true, {"1022", "1180"}: true}
+// misclassed are the accelerators that call themselves plumbing, by vendor and class: Amazon's and Coral's are system
+// peripherals, AMD's NPUs signal processing controllers.
+var misclassed = map[[2]string]bool{{"1d0f", "0880"}: true, {"1ac1", "0880"}: true, {"1022", "1180"}: true}
 
 // connects says whether the function only connects others.
 func (f *pciFunction) connects() bool {

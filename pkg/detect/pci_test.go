@@ -24,7 +24,18 @@ func TestPCICaptures(t *testing.T) {
 		functions int
 		devices   []v1alpha1.Device
 	}{
-		"linux-amd64-accel.tar.gz": {functions: 26},
+		"linux-amd64-accel.tar.gz": {functions: 26, devices: []v1alpha1.Device{{
+			ID: "pci-1b36-0000:00:04.0", Vendor: "pci-1b36", Family: v1alpha1.FamilyASIC, Backend: "unknown-accelerator",
+			Driver: "fake_pci_driver",
+			PCI: &v1alpha1.PCIDevice{
+				Address: "0000:00:04.0", VendorID: "1b36", DeviceID: "0005", Revision: "00",
+				Root: "pci0000:00",
+			},
+			Health: v1alpha1.DeviceHealth{
+				State: v1alpha1.Unknown, Reason: "UnknownAccelerator",
+				Message: "no backend knows this accelerator: it is listed, and neither offered nor planned on",
+			},
+		}}},
 		"linux-amd64-accel-nvidia.tar.gz": {functions: 29, devices: []v1alpha1.Device{{
 			ID: "nvidia-0000:06:00.0", Vendor: "nvidia", Family: v1alpha1.FamilyGPU, Backend: "nvidia", ComputeCapability: "6.0",
 			Driver: "nvidia",

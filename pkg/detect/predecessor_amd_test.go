@@ -84,7 +84,7 @@ func TestVBIOSIsNoDriverVersion(t *testing.T) {
 		"vbios_version": "113-D70401XT-N11", "mem_info_vram_total": "25753026560",
 	}))
 	d := onlyDevice(t, withoutTools(t, host, detect.AMD()))
-	if d.DriverVersion != "6.12.12" || d.FirmwareVersion != "113-D70401XT-N11" || d.ComputeCapability != "" || d.PCI.Revision != "c8" {
+	if d.DriverVersion != "6.12.12" || d.FirmwareVersion != "113-D70401XT-N11" || d.ComputeCapability != "gfx1100" || d.PCI.Revision != "c8" {
 		t.Errorf("got driver %q, firmware %q, capability %q, revision %q", d.DriverVersion, d.FirmwareVersion, d.ComputeCapability, d.PCI.Revision)
 	}
 }

@@ -176,9 +176,9 @@ func (c *tenstorrentCard) devices(files Files, boards ttBoards) []v1alpha1.Devic
 func (c *tenstorrentCard) health(board *ttBoard) v1alpha1.DeviceHealth {
 	seen := driverHealth(c.Driver, c.paths, "load tt-kmd (tenstorrent-dkms)")
 	switch {
-	case board == nil || board.DRAM == nil || seen.State != v1alpha1.Healthy:
+	case board == nil || board.dram == nil || seen.State != v1alpha1.Healthy:
 		return seen
-	case *board.DRAM:
+	case *board.dram:
 		return healthy("tt-smi says that the memory of the chip works")
 	}
 	return v1alpha1.DeviceHealth{

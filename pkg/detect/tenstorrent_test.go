@@ -119,3 +119,31 @@ func TestTenstorrentMemoryThatFailed(t *testing.T) {
 		})
 	}
 }
+
+// tt-smi 5.3 prints N/A for what it cannot read of a p300c: the field is lost, and nothing else of the snapshot.
+func TestTenstorrentFieldsThatAreNotAsTheyShouldBe(t *testing.T) {
+	const good = `{"board_info":{"bus_id":"0000:c2:00.0","board_type":"p300c","board_id":"01","dram_status":true}}`
+	for name, bad := range map[string]string{
+		"the status of the memory": `{"board_info":{"bus_id":"0000:c1:00.0","board_type":"p300c","board_id":"01","dram_status":"N/A"}}`,
+		"no status":                `{"board_info":{"bus_id":"0000:c1:00.0","board_type":"p300c","board_id":"01","dram_status":null}}`,
+		"a number for a text":      `{"board_info":{"bus_id":"0000:c1:00.0","board_type":7,"board_id":1.5}}`,
+		"an address of no kind":    `{"board_info":{"bus_id":{},"dram_status":false}}`,
+		"a board of no kind":       `{"board_info":"N/A"}`,
+		"no board":                 `"N/A"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSysfs(t)
+			s.tenstorrent("c1", "b140", "0046", 0, nil)
+			s.tenstorrent("c2", "b140", "0046", 1, nil)
+			s.must(s.AddCommand(CommandResult{Stdout: []byte(`{"device_info":[` + bad + "," + good + `]}`)}, "tt-smi", "-s", "--snapshot_no_tty"))
+			found := s.detect(Tenstorrent())
+			if len(found.Devices) != 2 || found.Degraded != "" {
+				t.Fatalf("got %d devices, degraded %q", len(found.Devices), found.Degraded)
+			}
+			first, second := found.Devices[0].Health, found.Devices[1].Health
+			if first != opened() || second != healthy("tt-smi says that the memory of the chip works") {
+				t.Errorf("got health %+v and %+v, want the second to be what tt-smi says", first, second)
+			}
+		})
+	}
+}

@@ -12,7 +12,7 @@ import (
 // memory, is nominal and marked so.
 //
 // A chip is one device, but for TPU7x: each of its chips is two, as its runtime presents them, with ids that end in -0
-// and -1.
+// and -1. Where each of the two is a PCI function, neighbours on the bus are taken for a chip's.
 func TPU() Backend { return tpuBackend{} }
 
 const tpuVendor = "google"
@@ -34,6 +34,7 @@ func (tpuBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	if len(chips) == 0 {
 		return Found{}, err
 	}
+	settleTPUFunctions(chips)
 	nodes, accelErr := readAccel(host.Files)
 	found := Found{}
 	for i := range chips {
@@ -46,17 +47,32 @@ func (tpuBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	return found, nil
 }
 
-// deviceIDs are the ids of the devices that the chip is listed as.
+// settleTPUFunctions says of each function whether it is a chip or a part of one. Functions come in order of their addresses.
+func settleTPUFunctions(chips []tpuChip) {
+	byGeneration := map[tpuGeneration][]*tpuChip{}
+	for i := range chips {
+		byGeneration[chips[i].generation] = append(byGeneration[chips[i].generation], &chips[i])
+	}
+	for generation, functions := range byGeneration {
+		per := generation.functionsPerChip(len(functions))
+		for i, function := range functions {
+			function.core, function.cores = i%per, generation.cores/per
+			function.whole = functions[i-i%per].Address
+		}
+	}
+}
+
+// deviceIDs are the ids of the devices that the function is listed as.
 func (c *tpuChip) deviceIDs() []v1alpha1.DeviceID {
-	whole := c.id()
+	whole := tpuID(c.Address)
 	if c.generation.cores < 2 {
 		return []v1alpha1.DeviceID{whole}
 	}
 	var ids []v1alpha1.DeviceID
-	for core := range c.generation.cores {
-		ids = append(ids, v1alpha1.DeviceID(fmt.Sprintf("%s-%d", whole, core)))
+	for core := range c.cores {
+		ids = append(ids, v1alpha1.DeviceID(fmt.Sprintf("%s-%d", whole, c.core+core)))
 	}
 	return ids
 }
 
-func (c *tpuChip) id() v1alpha1.DeviceID { return v1alpha1.DeviceID(tpuVendor + "-" + c.Address) }
+func tpuID(address string) v1alpha1.DeviceID { return v1alpha1.DeviceID(tpuVendor + "-" + address) }

@@ -8,10 +8,16 @@ import (
 	"github.com/rankwright/rankwright/pkg/accelerator"
 )
 
-// tpuChip is a TPU's PCI function with its device node and the catalogue's facts.
+// tpuChip is a TPU's PCI function with its device node and the catalogue's facts: a chip, or one of the functions of one.
 type tpuChip struct {
 	pciFunction
-	generation    tpuGeneration
+	generation tpuGeneration
+	// whole is the address of the chip's first function, core which of them this is; of a function that is a whole chip its
+	// own address and 0.
+	whole string
+	core  int
+	// cores is the number of devices that the function is listed as.
+	cores         int
 	driverVersion string
 	// node is the chip's device node, container the one that VFIO needs beside it; empty where there are none.
 	node, container string
@@ -69,7 +75,7 @@ func iommuGroup(files Files, folder string) (int, bool) {
 // devices lists the chip, or the cores that it is used as, each with its part of the memory and the rates.
 func (c *tpuChip) devices() []v1alpha1.Device {
 	ids := c.deviceIDs()
-	parts := int64(len(ids))
+	parts := int64(c.generation.cores)
 	var devices []v1alpha1.Device
 	for core, id := range ids {
 		pci := c.PCIDevice
@@ -87,7 +93,7 @@ func (c *tpuChip) devices() []v1alpha1.Device {
 			}
 		}
 		if parts > 1 {
-			device.Partition = &v1alpha1.DevicePartition{Kind: "core", Parent: c.id(), Index: int32(core)}
+			device.Partition = &v1alpha1.DevicePartition{Kind: "core", Parent: tpuID(c.whole), Index: int32(c.core + core)}
 		}
 		devices = append(devices, device)
 	}

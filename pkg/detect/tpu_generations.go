@@ -10,12 +10,12 @@ type tpuGeneration struct {
 	cores int
 }
 
-// tpuID is a PCI device id of vendor 1ae0, with the subsystem's where one id stands for two generations.
-type tpuID struct{ device, subsystem string }
+// tpuPCI is a PCI device id of vendor 1ae0, with the subsystem's where one id stands for two generations.
+type tpuPCI struct{ device, subsystem string }
 
 // tpuGenerations are the PCI ids of TPUs. Source: hardware_utils.py of JAX, as Google's DRA driver has them, too. Other
 // ids of the vendor are disks (001f), network (0042) and others, and no TPUs.
-var tpuGenerations = map[tpuID]tpuGeneration{
+var tpuGenerations = map[tpuPCI]tpuGeneration{
 	{"0027", "004e"}: {name: "v2", catalogue: "TPU v2", dimensions: 2, cores: 1},
 	{"0027", "004f"}: {name: "v3", catalogue: "TPU v3", dimensions: 2, cores: 1},
 	{"005e", ""}:     {name: "v4", catalogue: "TPU v4", dimensions: 3, cores: 1},
@@ -30,11 +30,23 @@ func tpuGenerationOf(function pciFunction) (tpuGeneration, bool) {
 	if function.VendorID != "1ae0" {
 		return tpuGeneration{}, false
 	}
-	generation, ok := tpuGenerations[tpuID{device: function.DeviceID}]
+	generation, ok := tpuGenerations[tpuPCI{device: function.DeviceID}]
 	if !ok {
-		generation, ok = tpuGenerations[tpuID{function.DeviceID, function.SubsystemDeviceID}]
+		generation, ok = tpuGenerations[tpuPCI{function.DeviceID, function.SubsystemDeviceID}]
 	}
 	return generation, ok
+}
+
+// functionsPerChip is the number of PCI functions that each chip is shown as, on a host that has so many of the generation. A
+// TPU7x is two, one for each of the devices that its runtime presents (ray-project/ray#65105, vllm-project/tpu-inference#1266);
+// no more functions than a host has chips are a whole chip each.
+func (g tpuGeneration) functionsPerChip(functions int) int {
+	for shape := range hostShapes {
+		if shape[0] == g.dimensions && functions <= shape[1] {
+			return 1
+		}
+	}
+	return g.cores
 }
 
 // linksPerChip is the number of a chip's ICI links: two for each dimension.

@@ -26,15 +26,23 @@ func tpuLinks(chips []tpuChip) (v1alpha1.Links, error) {
 		if len(members) < 2 {
 			continue
 		}
-		shape, ok := hostShapes[[2]int{generation.dimensions, len(members)}]
-		if !ok {
-			unknown = append(unknown, fmt.Errorf("no host has %d chips of TPU %s: some may be missing, and how the others "+
-				"are linked is not known", len(members), generation.name))
+		per := generation.functionsPerChip(len(members))
+		shape, ok := hostShapes[[2]int{generation.dimensions, len(members) / per}]
+		if !ok || len(members)%per > 0 {
+			unknown = append(unknown, fmt.Errorf("no host has %s of TPU %s: some may be missing, and how the others "+
+				"are linked is not known", countTPUs(len(members), per), generation.name))
 			continue
 		}
 		links.Domains = append(links.Domains, iciDomain(members, shape))
 	}
 	return links, errors.Join(unknown...)
+}
+
+func countTPUs(functions, perChip int) string {
+	if perChip > 1 {
+		return fmt.Sprintf("%d functions, %d to a chip,", functions, perChip)
+	}
+	return v1alpha1.Counted(functions, "chip")
 }
 
 // iciDomain is the torus of a host's chips. On one host no dimension closes into a ring, so that a chip at a corner has

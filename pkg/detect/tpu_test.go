@@ -144,6 +144,7 @@ func TestTPULinks(t *testing.T) {
 		{"0063", 8, []int32{2, 4}, 8, 50_000, 100_000},
 		{"006f", 8, []int32{2, 4}, 8, 100_000, 200_000},
 		{"0076", 4, []int32{2, 2, 1, 2}, 8, 50_000, 100_000},
+		{"0076", 8, []int32{2, 2, 1, 2}, 8, 50_000, 100_000},
 	} {
 		t.Run(fmt.Sprint(test.device, " ", test.chips), func(t *testing.T) {
 			s := newSysfs(t)
@@ -189,5 +190,35 @@ func TestTPUCores(t *testing.T) {
 			device.Performance.MemoryBandwidthMBps != 3_690_000 {
 			t.Errorf("got %s with %d MB/s, want half a chip", device.ID, device.Performance.MemoryBandwidthMBps)
 		}
+	}
+}
+
+// Where each core is a function, none is counted twice, and neighbours are a chip's.
+func TestTPUFunctionsOfAChip(t *testing.T) {
+	s := newSysfs(t)
+	s.vfio(8, "0076")
+	found := s.detect(TPU())
+	if len(found.Devices) != 8 {
+		t.Fatalf("got %d devices of 4 chips, want 8", len(found.Devices))
+	}
+	for i, device := range found.Devices {
+		want := &v1alpha1.DevicePartition{Kind: "core", Parent: v1alpha1.DeviceID(fmt.Sprintf("google-0000:00:%02x.0", 4+i-i%2)), Index: int32(i % 2)}
+		if diff := cmp.Diff(want, device.Partition); diff != "" {
+			t.Error(diff)
+		}
+		own := fmt.Sprint("/dev/vfio/", i)
+		if device.ID != v1alpha1.DeviceID(fmt.Sprintf("google-0000:00:%02x.0-%d", 4+i, i%2)) || device.Memory.TotalMiB != 96<<10 || device.Paths[0] != own {
+			t.Errorf("got %s with %d MiB by %v, want half a chip by %s", device.ID, device.Memory.TotalMiB, device.Paths, own)
+		}
+	}
+}
+
+// A function that is missing makes the others no more than they are.
+func TestTPUFunctionsOfAnIncompleteHost(t *testing.T) {
+	s := newSysfs(t)
+	s.vfio(7, "0076")
+	found := s.detect(TPU())
+	if len(found.Devices) != 7 || len(found.Links.Domains) != 0 || !strings.Contains(found.Degraded, "7 functions, 2 to a chip") {
+		t.Errorf("got %d devices, links %+v, degraded %q", len(found.Devices), found.Links, found.Degraded)
 	}
 }

@@ -8,16 +8,32 @@ import (
 	"strings"
 )
 
-// ttBoard is the board_info of a chip in tt-smi's snapshot.
+// ttBoard is what the board_info of a chip in tt-smi's snapshot says.
 type ttBoard struct {
-	// BusID is `N/A` where the chip is behind another one.
-	BusID string `json:"bus_id"`
-	// Type is the card's with L or R for the chip of an n300.
-	Type string `json:"board_type"`
-	// BoardID is the card's serial number.
-	BoardID string `json:"board_id"`
-	// DRAM says whether the memory was trained; nil where the snapshot does not.
-	DRAM *bool `json:"dram_status"`
+	// busID is `N/A` where the chip is behind another one; boardType is the card's with L or R for the chip of an n300;
+	// boardID is the card's serial number.
+	busID, boardType, boardID string
+	// dram says whether the memory was trained; nil where the snapshot does not (tt-smi 5.3 prints `N/A` for a p300c).
+	dram *bool
+}
+
+// UnmarshalJSON takes each field that is of the kind that it should be: a field that is not costs the others nothing, nor the
+// other boards.
+func (b *ttBoard) UnmarshalJSON(data []byte) error {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(data, &fields) != nil {
+		return nil
+	}
+	for name, text := range map[string]*string{"bus_id": &b.busID, "board_type": &b.boardType, "board_id": &b.boardID} {
+		if json.Unmarshal(fields[name], text) != nil {
+			*text = ""
+		}
+	}
+	var trained bool
+	if json.Unmarshal(fields["dram_status"], &trained) == nil && string(fields["dram_status"]) != "null" {
+		b.dram = &trained
+	}
+	return nil
 }
 
 // ttBoards are chips on PCI by their address, and those behind another chip by the serial number of their card.
@@ -47,20 +63,24 @@ func queryTTSMI(ctx context.Context, host *Host, cards []tenstorrentCard) (ttBoa
 func parseTTSMI(output []byte) (ttBoards, error) {
 	boards := ttBoards{local: map[string]*ttBoard{}, remote: map[string]*ttBoard{}}
 	var snapshot struct {
-		Devices []struct {
-			Board ttBoard `json:"board_info"`
-		} `json:"device_info"`
+		Devices []json.RawMessage `json:"device_info"`
 	}
 	start := max(bytes.IndexByte(output, '{'), 0)
 	if err := json.Unmarshal(bytes.TrimSpace(output[start:]), &snapshot); err != nil {
 		return ttBoards{}, err
 	}
-	for i := range snapshot.Devices[:min(len(snapshot.Devices), maxDevices)] {
-		board := &snapshot.Devices[i].Board
-		if address, ok := printedAddress(board.BusID); ok {
+	for _, entry := range snapshot.Devices[:min(len(snapshot.Devices), maxDevices)] {
+		var device struct {
+			Board *ttBoard `json:"board_info"`
+		}
+		if json.Unmarshal(entry, &device) != nil || device.Board == nil {
+			continue
+		}
+		board := device.Board
+		if address, ok := printedAddress(board.busID); ok {
 			boards.local[address] = board
-		} else if strings.HasSuffix(board.Type, " R") && board.BoardID != "" {
-			boards.remote[strings.ToLower(board.BoardID)] = board
+		} else if strings.HasSuffix(board.boardType, " R") && board.boardID != "" {
+			boards.remote[strings.ToLower(board.boardID)] = board
 		}
 	}
 	return boards, nil

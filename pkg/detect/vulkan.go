@@ -14,9 +14,10 @@ import (
 // virtual machine emulates, and everything of NVIDIA, AMD and Intel: what their own backends do not list, they leave out on
 // purpose.
 //
-// vulkaninfo adds the product and the UUID where it may run; it is only run where there is such a GPU, and only for its
-// summary. A GPU on PCI is matched by vendor and device id. One in a system on a chip, which has no
-// such ids, is matched where there is one of them and one answer left. Memory is not known.
+// vulkaninfo adds the product, the UUID and the memory where it may run; it is only run where there is such a GPU. A GPU on
+// PCI is matched by vendor and device id. One in a system on a chip, which has no such ids, is matched where there is one of
+// them and one answer left. Its memory is the largest heap that is local to the device; of what is integrated it is the
+// host's, too.
 func Vulkan() Backend { return vulkanBackend{} }
 
 const vulkanName = "vulkan"
@@ -53,7 +54,14 @@ func askVulkan(ctx context.Context, host *Host) ([]vulkanDevice, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseVulkanSummary(string(printed.Stdout)), nil
+	devices := parseVulkanSummary(string(printed.Stdout))
+	if len(devices) > 0 {
+		// The full listing is long, and crashes with some drivers: without it only the memory is not known.
+		if full, err := queryTool(ctx, host, "", "vulkaninfo"); err == nil {
+			takeVulkanHeaps(devices, parseVulkanHeaps(string(full.Stdout)))
+		}
+	}
+	return devices, nil
 }
 
 // matchVulkan gives each card the answer that is about it.
@@ -105,6 +113,9 @@ func (c otherCard) device(files Files) v1alpha1.Device {
 		}
 	}
 	device.UUID = c.vulkan.uuid
+	if memory := c.vulkan.memory(); memory != nil {
+		device.Memory = memory
+	}
 	device.Paths, device.Index = c.nodes.paths(), firstIndex(c.nodes.renders)
 	device.Health = driverHealth(cmp.Or(device.Driver, c.driver), device.Paths, "see dmesg")
 	return device

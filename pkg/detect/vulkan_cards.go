@@ -20,8 +20,8 @@ type otherCard struct {
 	vulkan vulkanDevice
 }
 
-// ownBackends are the PCI vendors whose GPUs have a backend of their own.
-var ownBackends = []string{"10de", "1002", "8086"}
+// ownBackends are the PCI vendors whose GPUs have a backend of their own, or (Hygon) compute and do not draw.
+var ownBackends = []string{"10de", "1002", "8086", "1d94"}
 
 // notGPUs are drivers whose devices have DRM nodes and cannot compute: controllers of displays and of management
 // processors, emulated cards, and what is drawn by the host's processor. Most have no render node; those that have one in

@@ -14,6 +14,9 @@ type vulkanDevice struct {
 	vendor, device string
 	name, uuid     string
 	software       bool
+	// integrated says that its memory is the host's; heap is the memory, zero where it is not known.
+	integrated bool
+	heap       vulkanHeap
 }
 
 func (d vulkanDevice) is(vendor, device string) bool { return d.vendor == vendor && d.device == device }
@@ -58,6 +61,7 @@ func (d *vulkanDevice) set(name, value string) {
 		d.device = vulkanID(value)
 	case "deviceType":
 		d.software = value == "PHYSICAL_DEVICE_TYPE_CPU" || value == "CPU"
+		d.integrated = strings.HasSuffix(value, "INTEGRATED_GPU")
 	case "deviceName":
 		d.name = clip(value, 256)
 	case "deviceUUID":

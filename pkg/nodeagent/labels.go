@@ -42,7 +42,7 @@ func memoryLabel(d *v1alpha1.Device) string {
 
 // Labels computes the labels of a node from its inventory; docs/labels.md lists them. A node without accelerators has
 // none. Processors of the host are not counted. Every key and value is valid, and each vendor's labels depend on its own
-// devices alone.
+// devices alone. That a node has accelerators is said where there is one with memory that work can use.
 func Labels(status *v1alpha1.AcceleratorInventoryStatus) map[string]string {
 	vendors := byVendor(status.Devices)
 	labels := map[string]string{}
@@ -50,7 +50,9 @@ func Labels(status *v1alpha1.AcceleratorInventoryStatus) map[string]string {
 		return labels
 	}
 	names := slices.Sorted(maps.Keys(vendors))
-	labels[v1alpha1.Prefix+labelAccelerator] = "true"
+	if slices.ContainsFunc(status.Devices, hasMemory) {
+		labels[v1alpha1.Prefix+labelAccelerator] = "true"
+	}
 	labels[v1alpha1.Prefix+labelVendors] = LabelValue(strings.Join(names, "."))
 	for _, vendor := range names {
 		for name, value := range vendorLabels(vendors[vendor], status.Links) {
@@ -58,6 +60,11 @@ func Labels(status *v1alpha1.AcceleratorInventoryStatus) map[string]string {
 		}
 	}
 	return labels
+}
+
+// hasMemory says whether a device that is no processor of the host has memory that work can use.
+func hasMemory(d v1alpha1.Device) bool {
+	return d.Family != v1alpha1.FamilyCPU && d.Memory != nil && d.Memory.TotalMiB > 0
 }
 
 func byVendor(devices []v1alpha1.Device) map[string][]*v1alpha1.Device {

@@ -21,6 +21,8 @@ func TestLabels(t *testing.T) {
 	nameless := h100(3)
 	nameless.Product, nameless.Memory = "", nil
 	cpu := v1alpha1.Device{ID: "cpu-0", Vendor: "intel", Family: v1alpha1.FamilyCPU, Product: "Xeon"}
+	cpuWithMemory := cpu
+	cpuWithMemory.Memory = &v1alpha1.DeviceMemory{TotalMiB: 65536}
 	tpu := v1alpha1.Device{
 		ID: "google-accel0", Vendor: "google", Family: v1alpha1.FamilyTPU, Product: "TPU v5p", Architecture: "v5p",
 		Health: v1alpha1.DeviceHealth{State: v1alpha1.Unknown},
@@ -70,6 +72,9 @@ func TestLabels(t *testing.T) {
 			accelerator=true vendors=amd
 			amd.present=true amd.count=2 amd.healthy=2 amd.product=AMD-Instinct-MI300X amd.memory-mib=196592
 			amd.driver=6.10.5 amd.architecture=gfx942 amd.link=XGMI`},
+		{"a device without memory that work can use", status(nil, tpu, cpuWithMemory), `
+			vendors=google
+			google.present=true google.count=1 google.healthy=0 google.product=TPU-v5p google.architecture=v5p`},
 		{"two vendors", status(nil, mi300x(0), tpu), `
 			accelerator=true vendors=amd.google
 			amd.present=true amd.count=1 amd.healthy=1 amd.product=AMD-Instinct-MI300X amd.memory-mib=196592

@@ -20,6 +20,8 @@ type amdHost struct {
 	GPUs     []amdGPU
 	// XGMI is the number of links and of hops between two GPUs, by their places in the list; nil where nothing joins them.
 	XGMI func(a, b int) (links, hops int)
+	// Closed says that no node of the KFD topology can be read, as in a container that may open no render node.
+	Closed bool
 }
 
 // amdGPU is a GPU as amdgpu and KFD show it.
@@ -37,6 +39,8 @@ type amdGPU struct {
 	// Card and Render are its minors; its partitions have those that follow.
 	Card, Render int
 	Partitions   int
+	// Spare is the number of device nodes that amdgpu makes for partitions that the mode does not have.
+	Spare int
 	// GFX, SIMDs, Dies, Width and Clock are what KFD says of the processor and of its memory.
 	GFX, SIMDs, Dies, Width, Clock int
 }
@@ -54,11 +58,15 @@ func addAMD(h *compose.Host, host amdHost) {
 		gpu.Extra = host.files(i)
 		h.PCI(gpu.Function)
 		addDRM(h, gpu.Folder(), fmt.Sprint("card", gpu.Card), fmt.Sprint("renderD", gpu.Render))
-		for part := 1; part < gpu.parts(); part++ {
+		for part := 1; part < gpu.parts()+gpu.Spare; part++ {
 			folder := fmt.Sprint("/sys/devices/platform/amdgpu_xcp_", platform)
 			addDRM(h, folder, fmt.Sprint("card", gpu.Card+part), fmt.Sprint("renderD", gpu.Render+part))
 			platform++
 		}
+	}
+	if host.Closed {
+		h.File(kfdTopology+"/generation_id", "1")
+		return
 	}
 	addKFDTopology(h, host)
 }

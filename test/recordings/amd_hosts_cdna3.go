@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 func init() {
 	recordings["amd-mi300a-4"] = mi300aHost
 	recordings["amd-mi308x-8"] = mi308xHost
+	recordings["amd-mi308x-cpx-pod"] = mi308xPod
 	recordings["amd-mi325x-8"] = mi325xHost
 	recordings["amd-mi355x-8"] = mi355xHost
 	recordings["amd-mi300x-vf-8"] = mi300xGuest
@@ -61,21 +63,29 @@ type oam struct {
 	gfx, xgmiMBps, mhz int
 	// mark tells the ids that are made up apart.
 	mark int
+	// mode is that of the cards, which makes so many partitions of each; SPX where it is empty. closed says that KFD shows none.
+	mode       string
+	partitions int
+	closed     bool
 }
 
 func (o oam) compose(machine compose.Machine) *compose.Host {
-	h := compose.New(fmt.Sprintf("A host with 8 %s in SPX/NPS1 mode, all linked by XGMI, and two sockets.\n%s", o.name, oamSources))
+	mode := cmp.Or(o.mode, "SPX")
+	h := compose.New(fmt.Sprintf("A host with 8 %s in %s/NPS1 mode, all linked by XGMI, and two sockets.\n%s", o.name, mode, oamSources))
 	h.Machine(machine)
 	addBMC(h, "pci0000:60/0000:60:05.1", 0x61, 0)
 	host := amdHost{
 		Driver: "6.14.14", Sockets: 2, CPUCores: machine.CoresPerSocket * machine.ThreadsPerCore,
-		CPULink: overPCIe5, XGMIMBps: o.xgmiMBps, XGMI: fullMesh(1),
+		CPULink: overPCIe5, XGMIMBps: o.xgmiMBps, XGMI: fullMesh(1), Closed: o.closed,
 	}
 	for i, first := range []int{0x01, 0x11, 0x41, 0x51, 0x81, 0x91, 0xc1, 0xd1} {
 		steps := fmt.Sprintf("pci0000:%02x/0000:%02x:01.1/0000:%02x:00.0/0000:%02x:00.0/0000:%02x:00.0", first-1, first-1, first, first+1, first+2)
 		gpu := instinct(steps, fmt.Sprintf("1002:%s 1002:%s", o.id, o.id), o.name+" OAM", "113-"+strings.ToUpper(o.id)+"0000-100")
 		gpu.NUMA, gpu.Socket = i/4, i/4
-		gpu.Compute, gpu.Memory = "SPX", "NPS1"
+		gpu.Compute, gpu.Memory, gpu.Partitions = mode, "NPS1", o.partitions
+		if o.partitions > 1 {
+			gpu.Spare = mi300xMinors - o.partitions
+		}
 		gpu.UniqueID, gpu.Hive, gpu.Bytes, gpu.UsedMiB = uint64(o.mark)<<32+uint64(i), uint64(o.mark)<<40, o.memoryMiB<<20, 285
 		gpu.Card, gpu.Render = 1+i*mi300xMinors, 128+i*mi300xMinors
 		gpu.GFX, gpu.SIMDs, gpu.Dies, gpu.Width, gpu.Clock = o.gfx, o.simds, 8, 8192, o.mhz
@@ -98,6 +108,15 @@ func turin(vendor, product string) compose.Machine {
 func mi308xHost() *compose.Host {
 	return oam{
 		name: "AMD Instinct MI308X", id: "74a2", memoryMiB: 196592, simds: 320, gfx: 90402, xgmiMBps: rateXGMI3, mhz: 1300, mark: 0xc0308,
+	}.compose(turin("Inspur", "NF5688G7"))
+}
+
+// mi308xPod is what an agent in a container sees that may open no render node. Linux makes eight nodes for each card, of which
+// the mode uses four.
+func mi308xPod() *compose.Host {
+	return oam{
+		name: "AMD Instinct MI308X", id: "74a2", memoryMiB: 196592, simds: 320, gfx: 90402, xgmiMBps: rateXGMI3, mhz: 1300, mark: 0xc0308,
+		mode: "CPX", partitions: 4, closed: true,
 	}.compose(turin("Inspur", "NF5688G7"))
 }
 

@@ -12,6 +12,7 @@ func init() {
 	recordings["generic-moore-threads"] = mooreThreadsHost
 	recordings["generic-unknown-gpu"] = unknownGPUHost
 	recordings["generic-aspeed"] = aspeedServer
+	recordings["generic-accelerators"] = unknownAccelerators
 }
 
 const vulkanSources = `
@@ -29,6 +30,21 @@ func vulkanSummary(devices ...[4]string) string {
 			"\tdeviceUUID         = 4d657361-3235-2e30-2e37-0000000000%02d\n", i, d[0], d[1], d[2], d[3], i)
 	}
 	return text.String()
+}
+
+// vulkanListing is what vulkaninfo prints of a device in full, as far as its memory goes: a heap of its own, the host's and the
+// window to the first.
+func vulkanListing(d [4]string, bytes int64) string {
+	text := fmt.Sprintf("GPU0:\nVkPhysicalDeviceProperties:\n---------------------------\n\tvendorID        = %s\n\tdeviceID        = %s\n"+
+		"\tdeviceType      = PHYSICAL_DEVICE_TYPE_%s\n\tdeviceName      = %s\n\nVkPhysicalDeviceMemoryProperties:\n"+
+		"=================================\nmemoryHeaps: count = 3\n", d[0], d[1], d[2], d[3])
+	for i, heap := range []struct {
+		bytes int64
+		flag  string
+	}{{bytes, "MEMORY_HEAP_DEVICE_LOCAL_BIT"}, {128 << 30, "None"}, {256 << 20, "MEMORY_HEAP_DEVICE_LOCAL_BIT"}} {
+		text += fmt.Sprintf("\tmemoryHeaps[%d]:\n\t\tsize   = %d (0x%x) (%.2f GiB)\n\t\tflags: count = 1\n\t\t\t%s\n", i, heap.bytes, heap.bytes, float64(heap.bytes)/(1<<30), heap.flag)
+	}
+	return text + "memoryTypes: count = 11\n"
 }
 
 // maliBoard has no PCI: the GPU and the display are devices of the chip.
@@ -103,6 +119,7 @@ func mooreThreadsHost() *compose.Host {
 	}
 	s80 := [4]string{"0x1ed5", "0x0222", "DISCRETE_GPU", "MTT S80"}
 	h.Command(vulkanSummary(s80, s80), "vulkaninfo", "--summary")
+	h.Command(vulkanListing(s80, 16<<30), "vulkaninfo")
 	return h
 }
 
@@ -111,5 +128,28 @@ func unknownGPUHost() *compose.Host {
 	h.Machine(genericServer())
 	addASPEED(h)
 	addCard(h, 0x4b, "fff0:0001 fff0:0001", "newgpu", 1)
+	return h
+}
+
+// unknownAccelerators are of vendors that have no backend, and one of a vendor that has no name here either.
+func unknownAccelerators() *compose.Host {
+	h := compose.New("A server with accelerators of vendors that no backend knows.\n\n" +
+		"Vendor ids are those of the PCI id database or of drivers that the vendors publish; device ids but those of Enflame and Hygon, addresses and drivers are made up.")
+	h.Machine(genericServer())
+	addASPEED(h)
+	for i, card := range []struct{ ids, class, driver string }{
+		{"cabc:0370 cabc:0001", "120000", "cambricon-drv"},
+		{"1e3e:0001 1e3e:0001", "120000", "iluvatar"},
+		{"9999:4000 9999:0001", "120000", "metax"},
+		{"1e36:0003 1e36:0001", "120000", "enflame"},
+		{"1d94:6210 1d94:6210", "038000", "hydcu"},
+		{"fffa:0001 fffa:0001", "120000", ""},
+	} {
+		bus := 0x31 + 0x10*i
+		port := fmt.Sprintf("pci0000:%02x/0000:%02x:02.0", bus-1, bus-1)
+		h.PCI(compose.Bridge(port, "8086:347a 8086:0000", "16.0 GT/s PCIe x16", i/3), compose.Function{
+			Place: fmt.Sprintf("%s/0000:%02x:00.0", port, bus), IDs: card.ids, Class: card.class, Revision: "01", Driver: card.driver, NUMA: i / 3, Link: "16.0 GT/s PCIe x16",
+		})
+	}
 	return h
 }

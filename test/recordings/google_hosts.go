@@ -22,6 +22,10 @@ func init() {
 		"google-v7x-4": func() *compose.Host {
 			return newerTPU("TPU7x", "1ae0:0076 1ae0:0000", "tpu7x-standard-4t", 4, 2, 56, 960)
 		},
+		// Each chip is two functions, as users of the machine type report (ray-project/ray#65105).
+		"google-v7x-4-by-core": func() *compose.Host {
+			return newerTPU("TPU7x", "1ae0:0076 1ae0:0000", "tpu7x-standard-4t, each chip two functions", 8, 2, 56, 960)
+		},
 	} {
 		recordings[name] = build
 	}

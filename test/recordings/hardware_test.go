@@ -31,12 +31,14 @@ func TestHardwareIsDocumented(t *testing.T) {
 	golden(t, filepath.Join("..", "..", "docs", "hardware.md"), table.markdown(t))
 }
 
-// captured are the captures of real hosts, by backend, that tests of pkg/detect replay: files below captures/ of the
-// folder that RANKWRIGHT_SHARED names.
+// captured are the captures of real hosts, by backend, that tests of pkg/detect and of this package replay: files below
+// captures/ of the folder that RANKWRIGHT_SHARED names.
 var captured = map[string][]string{
 	"amd": {
 		"drm-sysfs/amd-rx580", "drm-sysfs/amd-rx7800xt", "drm-sysfs/amd-rx7900xtx", "drm-sysfs/amd-vega56",
 		"rocm-kfd/topo-mi210-xgmi-pcie", "rocm-kfd/topo-mi300-cpx",
+		"recordings/lact-amd-phoenix", "recordings/lact-amd-strixpoint", "recordings/lact-amd-vangogh", "recordings/lact-amd-rx6900xt",
+		"recordings/amd-mi308x-cpx-nokfd",
 	},
 	"intel-gpu": {"drm-sysfs/intel-a380-i915", "drm-sysfs/intel-a380-xe", "drm-sysfs/intel-b580"},
 	"nvidia": {
@@ -67,7 +69,7 @@ func TestCapturesAreTested(t *testing.T) {
 				short = strings.TrimPrefix(short, prefix)
 			}
 			if !strings.Contains(source.String(), short) {
-				t.Errorf("%s: no test of pkg/detect speaks of %q", backend, short)
+				t.Errorf("%s: no test speaks of %q", backend, short)
 			}
 		}
 	}
@@ -79,7 +81,11 @@ func testFiles(t *testing.T) []string {
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no tests of pkg/detect: %v", err)
 	}
-	return names
+	own, err := filepath.Glob("captures*_test.go")
+	if err != nil || len(own) == 0 {
+		t.Fatalf("no tests of recorded captures: %v", err)
+	}
+	return append(names, own...)
 }
 
 // fact is something that may be known of a device.
@@ -99,6 +105,7 @@ var facts = []fact{
 	{"device nodes", func(d *v1alpha1.Device) bool { return len(d.Paths) > 0 }},
 	{"measured memory", func(d *v1alpha1.Device) bool { return d.Memory != nil && d.Memory.Source != v1alpha1.SourceCatalogue }},
 	{"nominal memory", func(d *v1alpha1.Device) bool { return d.Memory != nil && d.Memory.Source == v1alpha1.SourceCatalogue }},
+	{"shared memory", func(d *v1alpha1.Device) bool { return d.Memory != nil && d.Memory.Shared != nil }},
 	{"peak rates", func(d *v1alpha1.Device) bool { return d.Performance != nil && len(d.Performance.Peak) > 0 }},
 	{"partitions", func(d *v1alpha1.Device) bool { return d.Partition != nil }},
 	{"health", func(d *v1alpha1.Device) bool { return d.Health.State != v1alpha1.Unknown }},

@@ -10,6 +10,7 @@ import (
 func init() {
 	recordings["huawei-910b2-8"] = func() *compose.Host { return ascend910BHost("910B2", true) }
 	recordings["huawei-910b3-8-no-tool"] = func() *compose.Host { return ascend910BHost("910B3", false) }
+	recordings["huawei-910b4-omitted"] = ascendOmittedHost
 	recordings["huawei-910c-16"] = ascend910CHost
 	recordings["huawei-310p3-4"] = ascend310PHost
 	recordings["huawei-310p3-duo-2"] = ascendDuoHost
@@ -53,6 +54,21 @@ func ascend910BHost(name string, tool bool) *compose.Host {
 		addNPUSMI(h, "24.1.rc1", name, npus, hbmTable)
 		h.Command(topologyOf("NPU", npus, func(int, int) string { return "HCCS" }), "npu-smi", "info", "-t", "topo")
 	}
+	return h
+}
+
+// ascendOmittedHost has 3 NPUs, of which npu-smi lists 2.
+func ascendOmittedHost() *compose.Host {
+	h := compose.New("A host with 3 Huawei Ascend 910B4, one of which npu-smi does not list.\n" + ascendSources)
+	kunpeng.add(h)
+	npus := []ascendNPU{
+		{npu: 0, number: 0, bus: "c1:00.0", numa: 6, used: 2843, total: 32768, power: "93.7", celsius: 52},
+		{npu: 3, number: 3, bus: "82:00.0", numa: 4, used: 2842, total: 32768, power: "94.3", celsius: 51},
+		{npu: 4, number: 4, bus: "01:00.0"},
+	}
+	addAscend(h, "d802", "0100", npus)
+	addNPUSMI(h, "24.1.rc3", "910B4", npus[:2], hbmTable)
+	h.Command(topologyOf("NPU", npus[:2], func(int, int) string { return "SYS" }), "npu-smi", "info", "-t", "topo")
 	return h
 }
 

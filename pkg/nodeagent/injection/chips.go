@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -117,8 +116,8 @@ func tpuBounds(g grant) (string, error) {
 		return "", fmt.Errorf("device %s: %s of this host make no shape that libtpu knows: grant 1, 2 or 4, or all", g.devices[0].ID, v1alpha1.Counted(count, "chip"))
 	}
 	if g.devices[0].Partition != nil {
-		return "", fmt.Errorf("device %s: the bounds of a part of a host are not documented for chips of %s: grant all chips of the host",
-			g.devices[0].ID, strconv.Itoa(len(g.devices)/count)+" cores")
+		return "", fmt.Errorf("device %s: the bounds of a part of a host are not documented for chips that are several devices: grant all chips of the host",
+			g.devices[0].ID)
 	}
 	return shape, nil
 }

@@ -208,7 +208,8 @@ func TestRefusals(t *testing.T) {
 			[]int{0, 1},
 			"grouped in different ways (1, 2)",
 		},
-		{"Neuron chip of unknown number", DeviceNodes, changed(neuronChips(1, 2, ""), func(d *v1alpha1.Device) { d.Index = nil }), []int{0}, "number of its chip is not known"},
+		{"Neuron chip of unknown number", DeviceNodes, changed(neuronChips(1, 2, ""), func(d *v1alpha1.Device) { d.Index = nil }), []int{0}, "grant them together"},
+		{"Neuron chips of which nobody knows whose node is whose", DeviceNodes, unnumberedChips(), []int{0, 1}, "grant them together"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := For(test.mode, pick(test.devices, test.granted...), nodeOf(test.devices))
@@ -274,5 +275,22 @@ func TestKindsAreSortedAndExplained(t *testing.T) {
 		if len(k.Variables) > 0 && k.Sources == "" {
 			t.Errorf("%s: variables without a source", k.Backend)
 		}
+	}
+}
+
+// unnumberedChips are two NeuronDevices of two cores that are reached by one of two nodes each, and nobody knows by which.
+func unnumberedChips() []v1alpha1.Device {
+	return changed(neuronChips(2, 2, ""), func(d *v1alpha1.Device) { d.Index, d.Paths = nil, []string{"/dev/neuron0", "/dev/neuron1"} })
+}
+
+// All chips of the host together need no more than all nodes.
+func TestNeuronChipsOfUnknownNodesAreGrantedTogether(t *testing.T) {
+	devices := unnumberedChips()
+	answer, err := For(DeviceNodes, devices, nodeOf(devices))
+	if err != nil || len(answer.Devices) != 2 || len(answer.Environment) != 0 {
+		t.Errorf("got %+v, %v; want both nodes and no variable", answer, err)
+	}
+	if other := Inseparable(&devices[0], nodeOf(devices)); len(other) != 3 {
+		t.Errorf("%v cannot be kept apart from the first core, want the three others", other)
 	}
 }

@@ -144,6 +144,7 @@ var kinds = []Kind{
 			"containers only, which see every node, and how it counts in others is not documented. Cores of a chip are granted together.",
 		Sources: "kubernetes-sigs/dra-driver-google-tpu (which nodes, bounds by number of chips, TPU_VISIBLE_CHIPS); gist.github.com/skye/f82ba45d2445bb19d53545538754f9a3 (bounds of a part of a host, v2 to v4)",
 	},
+	{Backend: "unknown-accelerator", Noun: "accelerator", Note: "Never offered: nothing knows how work gets to them."},
 	{Backend: "xdna", Noun: "npu", Note: onlyNodes},
 }
 

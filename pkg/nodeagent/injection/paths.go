@@ -56,7 +56,7 @@ func deviceNodes(paths []string) []DeviceNode {
 // checkSeparable fails where the granted devices' nodes are all that another device needs, and nothing else tells the two
 // apart: cores of one chip, chips behind one node.
 func (g grant) checkSeparable() error {
-	if g.kind.separates {
+	if !slices.ContainsFunc(g.devices, func(d v1alpha1.Device) bool { return !separated(&d) }) {
 		return nil
 	}
 	seen := seenBy(g.paths(), g.others())
@@ -66,10 +66,14 @@ func (g grant) checkSeparable() error {
 	return fmt.Errorf("device %s and %s: they are reached by the same device nodes and %w; grant them together", g.devices[0].ID, seen[0], ErrNotSeparable)
 }
 
+// separated says whether more than its nodes keeps the device apart from those that are reached by the same ones: a variable
+// with its number, where that is known.
+func separated(d *v1alpha1.Device) bool { return kindOf(d).separates && d.Index != nil }
+
 // Inseparable returns the other devices that a container sees where it is granted the device: they can only be granted
 // together.
 func Inseparable(d *v1alpha1.Device, node Node) []v1alpha1.DeviceID {
-	if len(d.Paths) == 0 || kindOf(d).separates {
+	if len(d.Paths) == 0 || separated(d) {
 		return nil
 	}
 	g := grant{devices: []v1alpha1.Device{*d}, node: node}
