@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -128,7 +127,7 @@ func (f *surveyFlags) hostView(ctx context.Context) (*detect.Recording, error) {
 		}
 		return recording, nil
 	}
-	return takeView(ctx, f.root, true)
+	return takeView(ctx, f.root, toolsOf(f.root))
 }
 
 func (f *surveyFlags) collect(ctx context.Context) ([]survey.Pod, error) {
@@ -145,18 +144,6 @@ func (f *surveyFlags) collect(ctx context.Context) ([]survey.Pod, error) {
 	}
 	const grace, period = time.Minute, 2 * time.Second
 	return verifypods.Collect(ctx, client, verifypods.Options{Namespace: f.pods, Patience: f.patience, Grace: grace, Period: period})
-}
-
-// takeView takes a view of the host whose file tree is at root, with its tools or with none.
-func takeView(ctx context.Context, root string, exec bool) (*detect.Recording, error) {
-	host, err := detect.LiveHost(root, exec)
-	if err != nil {
-		return nil, err
-	}
-	if exec && filepath.Clean(root) != "/" {
-		host.Commands = detect.LiveCommands()
-	}
-	return survey.Take(ctx, host, survey.Options{Now: time.Now, Peaks: peaks})
 }
 
 func readRecording(name string) (*detect.Recording, error) {

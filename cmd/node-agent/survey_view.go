@@ -1,18 +1,24 @@
 package main
 
 import (
+	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/nodeagent/helper"
 	"github.com/rankwright/rankwright/pkg/survey"
 )
 
 func newSurveyViewCommand() *cobra.Command {
-	var root, output string
+	var root, output, toolsSocket string
 	var noExec bool
 	command := &cobra.Command{
 		Use:   "view",
@@ -21,7 +27,16 @@ func newSurveyViewCommand() *cobra.Command {
 which replaces them in all views alike.`,
 		Args: noArguments("verify view"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			recording, err := takeView(c.Context(), root, !noExec)
+			var commands detect.Commands
+			switch {
+			case noExec && toolsSocket != "":
+				return usageError{errors.New("--no-exec and --tools-socket: with it no tool is run: remove one of the two")}
+			case toolsSocket != "":
+				commands = helper.Dial(toolsSocket)
+			case !noExec:
+				commands = toolsOf(root)
+			}
+			recording, err := takeView(c.Context(), root, commands)
 			if err != nil {
 				return err
 			}
@@ -31,8 +46,37 @@ which replaces them in all views alike.`,
 	set := command.Flags()
 	set.StringVar(&root, "root", "/", "`folder` where the host's file tree is mounted; its tools run there, which needs a privileged container")
 	set.StringVarP(&output, "output", "o", "view.tar.gz", "`file` to write")
+	set.StringVar(&toolsSocket, "tools-socket", "", "`socket` of a node-helper that runs the host's tools")
 	set.BoolVar(&noExec, "no-exec", false, "run none of the host's tools; read files only")
 	return command
+}
+
+// takeView takes a view of the host whose file tree is at root.
+func takeView(ctx context.Context, root string, commands detect.Commands) (*detect.Recording, error) {
+	host, err := detect.LiveHost(root, commands)
+	if err != nil {
+		return nil, err
+	}
+	return survey.Take(ctx, host, survey.Options{Now: time.Now, Peaks: peaks})
+}
+
+// toolsOf runs the tools of the host whose file tree is at root, and rankwright-nvml with the library that is there.
+func toolsOf(root string) detect.Commands {
+	if root = filepath.Clean(root); root == "/" {
+		return detect.LiveCommands()
+	}
+	return completed{detect.CommandsIn(root), helper.WithLibrary(root)}
+}
+
+// completed is Commands whose tools get arguments that no recording is to have: where a file is in this container.
+type completed struct {
+	detect.Commands
+	complete func(argv []string) []string
+}
+
+// Run implements detect.Commands.
+func (c completed) Run(ctx context.Context, argv ...string) (detect.CommandResult, error) {
+	return c.Commands.Run(ctx, c.complete(argv)...)
 }
 
 // lineLength is that of lines of base64 (RFC 2045).

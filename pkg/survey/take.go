@@ -77,6 +77,10 @@ func Take(ctx context.Context, host *detect.Host, options Options) (*detect.Reco
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	// What a host is called is replaced where it is known. In a container the kernel tells the container's name.
+	for _, name := range []string{"/proc/sys/kernel/hostname", "/etc/hostname"} {
+		_, _ = recorded.Files.ReadFile(name)
+	}
 	readPlatform(recorded.Files)
 	found.Agents = agents(host.Files)
 	found.PeakKiB, found.ToolPeakKiB = options.Peaks()
