@@ -114,7 +114,7 @@ func (s *site) applyVerification(t *testing.T, words ...string) {
 // playing are the words that make the manifest one for a node that plays a host: its images, and where it plays.
 func playing(node string) []string {
 	const views = "        - {name: views, mountPath: /views}\n"
-	onHost := "        - {name: root, mountPath: /host, readOnly: true, mountPropagation: HostToContainer}\n"
+	onHost := "        - {name: root, mountPath: /host, readOnly: true}\n"
 	return []string{
 		"ghcr.io/rankwright/node-agent-nvml:0.1.0", "rankwright.dev/rankwright/node-agent:" + tag + "\n        imagePullPolicy: Never",
 		"ghcr.io/rankwright/node-agent:0.1.0", "rankwright.dev/rankwright/node-agent:" + tag + "\n        imagePullPolicy: Never",
