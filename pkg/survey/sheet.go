@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Verdict is what is known of a check.
@@ -181,7 +182,7 @@ func (s *Survey) checkPod(p *Pod) Check {
 	case p.Phase == pending:
 		return ask(expected, "did not start: "+cmp.Or(p.Reason, "no reason was given"))
 	case p.Phase != succeeded || !ok:
-		return told(false, expected, strings.TrimSpace(p.Phase+" "+cmp.Or(p.Reason, lastLine(p.Output))))
+		return told(false, expected, strings.TrimSpace(p.Phase+" "+cmp.Or(p.Reason, words.Shorten(lastLine(p.Output), maxLine))))
 	}
 	found := fmt.Sprintf("%d with %d MiB", devices, memoryMiB)
 	return told(devices == wanted && s.hasMemory(memoryMiB, devices), expected, found)
@@ -210,6 +211,9 @@ func (s *Survey) hasMemory(memoryMiB int64, devices int) bool {
 	}
 	return false
 }
+
+// maxLine bounds what the sheet quotes of a pod, in bytes.
+const maxLine = 120
 
 func lastLine(output string) string {
 	output = strings.TrimSpace(output)
