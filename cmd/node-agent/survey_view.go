@@ -60,23 +60,12 @@ func takeView(ctx context.Context, root string, commands detect.Commands) (*dete
 	return survey.Take(ctx, host, survey.Options{Now: time.Now, Peaks: peaks})
 }
 
-// toolsOf runs the tools of the host whose file tree is at root, and rankwright-nvml with the library that is there.
+// toolsOf runs the tools of the host whose file tree is at root, in that tree.
 func toolsOf(root string) detect.Commands {
-	if root = filepath.Clean(root); root == "/" {
-		return detect.LiveCommands()
+	if root = filepath.Clean(root); root != "/" {
+		return detect.CommandsIn(root)
 	}
-	return completed{detect.CommandsIn(root), helper.WithLibrary(root)}
-}
-
-// completed is Commands whose tools get arguments that no recording is to have: where a file is in this container.
-type completed struct {
-	detect.Commands
-	complete func(argv []string) []string
-}
-
-// Run implements detect.Commands.
-func (c completed) Run(ctx context.Context, argv ...string) (detect.CommandResult, error) {
-	return c.Commands.Run(ctx, c.complete(argv)...)
+	return detect.LiveCommands()
 }
 
 // lineLength is that of lines of base64 (RFC 2045).

@@ -56,7 +56,8 @@ func TestVerifyHardware(t *testing.T) {
 	report := s.verificationLog(t, "report")
 	for _, want := range []string{
 		"## View on-host: 8 devices", "## View no-exec: 8 devices", "## View in-pod: 8 devices",
-		"    8x 81559 MiB (Driver)", "## Measured in view in-pod", "## Pod nvidia-probe (annotations): Succeeded",
+		"[x] A pod of the node agent sees the memory that view on-host does:\n    8x 81559 MiB (Driver)",
+		"[x] A pod of the node agent finds every device healthy", "## Measured in view in-pod", "## Pod nvidia-probe (annotations): Succeeded",
 		"ms  nvidia-smi -q -x", "## Device nodes",
 	} {
 		if !strings.Contains(report, want) {
@@ -113,18 +114,19 @@ func (s *site) applyVerification(t *testing.T, words ...string) {
 
 // playing are the words that make the manifest one for a node that plays a host: its images, and where it plays.
 func playing(node string) []string {
-	const views = "        - {name: views, mountPath: /views}\n"
-	onHost := "        - {name: root, mountPath: /host, readOnly: true}\n"
-	return []string{
-		"ghcr.io/rankwright/node-agent-nvml:0.1.0", "rankwright.dev/rankwright/node-agent:" + tag + "\n        imagePullPolicy: Never",
-		"ghcr.io/rankwright/node-agent:0.1.0", "rankwright.dev/rankwright/node-agent:" + tag + "\n        imagePullPolicy: Never",
+	const root = "        - {name: root, mountPath: /host, readOnly: true}\n"
+	words := []string{
 		"      # nodeName: the-node-to-verify", "      nodeName: " + node,
 		"hostPath: {path: /sys,", "hostPath: {path: /run/host/sys,", "hostPath: {path: /proc,", "hostPath: {path: /run/host/proc,",
 		"recursiveReadOnly: IfPossible", "recursiveReadOnly: Disabled",
-		onHost + views, onHost + views + "        - {name: sys, mountPath: /host/sys}\n        - {name: proc, mountPath: /host/proc}\n" +
-			"        - {name: tools, mountPath: /host/usr/local/sbin}\n",
-		"      - name: root\n", "      - name: tools\n        hostPath: {path: /run/host/tools, type: Directory}\n      - name: root\n",
+		root, root + "        - {name: sys, mountPath: /host/sys}\n        - {name: proc, mountPath: /host/proc}\n" +
+			"        - {name: played, mountPath: /host/usr/local/sbin}\n",
+		"      - name: root\n", "      - name: played\n        hostPath: {path: /run/host/tools, type: Directory}\n      - name: root\n",
 	}
+	for _, program := range []string{"node-agent", "node-helper"} {
+		words = append(words, "ghcr.io/rankwright/"+program+":0.1.0", "rankwright.dev/rankwright/"+program+":"+tag+"\n        imagePullPolicy: Never")
+	}
+	return words
 }
 
 // writeTool writes an nvidia-smi that prints what was recorded.

@@ -2,6 +2,7 @@ package examples
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,10 +22,11 @@ func TestViewFromAPodIsTheAgents(t *testing.T) {
 	w.decode(w.read(filepath.Join("examples", "verify", "verify.yaml")), "Job", "rankwright-verify", &job)
 
 	installed := agent.Spec.Template.Spec.Containers[0]
-	view := job.Spec.Template.Spec.InitContainers[0]
-	if view.Name != "in-pod" {
-		t.Fatalf("the first view is %s", view.Name)
+	at := slices.IndexFunc(job.Spec.Template.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == "in-pod" })
+	if at < 0 {
+		t.Fatal("the Job has no container in-pod")
 	}
+	view := job.Spec.Template.Spec.InitContainers[at]
 	seccomp := agent.Spec.Template.Spec.SecurityContext.SeccompProfile
 	if diff := cmp.Diff(installed.SecurityContext, withoutSeccomp(view.SecurityContext)); diff != "" {
 		t.Errorf("rights (-agent +view):\n%s", diff)
