@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/base64"
 	"os"
 	"path/filepath"
@@ -61,7 +62,7 @@ func TestVerificationInSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if written, err := os.ReadFile(file); err != nil || string(sent) != string(written) {
+	if written, err := os.ReadFile(file); err != nil || !bytes.Equal(sent, written) {
 		t.Errorf("what was printed is not the file, %v", err)
 	}
 	if listed := must("--dry-run", "--replay", file, "--node-name=n"); !strings.Contains(listed, "nvidia-0000:17:00.0") {

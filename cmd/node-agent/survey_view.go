@@ -107,7 +107,7 @@ func printBase64(w io.Writer, name string) error {
 		return err
 	}
 	text := base64.StdEncoding.EncodeToString(data)
-	for len(text) > 0 {
+	for text != "" {
 		line := text[:min(lineLength, len(text))]
 		text = text[len(line):]
 		if _, err := fmt.Fprintln(w, line); err != nil {

@@ -17,8 +17,8 @@ import (
 // hostOptions say which host to look at, and by which backends.
 type hostOptions struct {
 	replay, view, record, root, name string
-	noExec, keepIdentifiers    bool
-	backends, without          []string
+	noExec, keepIdentifiers          bool
+	backends, without                []string
 }
 
 func (o *hostOptions) addFlags(command *cobra.Command) {

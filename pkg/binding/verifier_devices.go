@@ -9,8 +9,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
 )
 
-// AnnotationVerifyDevices, with the value true, has a pod verify the links between its devices too, in the image of the
-// container that gets them: there is the library that the engine will use.
+// AnnotationVerifyDevices is an annotation of pods that, with the value true, has them verify the links between their devices
+// too, in the image of the container that gets those: there is the library that the engine will use.
 const AnnotationVerifyDevices = v1alpha1.Prefix + "verify-devices"
 
 // The programs come from the agent's image by a volume.

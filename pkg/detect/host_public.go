@@ -87,13 +87,14 @@ func publicValue(value any) any {
 	for key, inner := range object {
 		switch inner := inner.(type) {
 		case map[string]any:
-			if key == "runtimes" {
+			switch key {
+			case "runtimes":
 				named := map[string]any{}
 				for name, runtime := range inner {
 					named[name] = publicValue(runtime)
 				}
 				kept[key] = named
-			} else if key == "features" {
+			case "features":
 				kept[key] = inner
 			}
 		case string, bool, float64, []any:

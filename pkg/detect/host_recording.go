@@ -43,7 +43,10 @@ var errNotRecorded = errors.New("content was not recorded")
 
 // NewRecording returns a recording of a host with an empty file tree, which runs no tools.
 func NewRecording() *Recording {
-	return &Recording{entries: map[string]*entry{"/": {mode: fs.ModeDir | 0o755}}}
+	return &Recording{
+		entries: map[string]*entry{"/": {mode: fs.ModeDir | 0o755}},
+		views:   map[string]*Recording{}, notes: map[string]string{},
+	}
 }
 
 // AddFile adds a file and the folders above it.

@@ -32,7 +32,7 @@ func (r *Recording) AddView(name string, view *Recording) error {
 	if len(view.views) > 0 {
 		return fmt.Errorf("view %q: has views of its own", name)
 	}
-	return addPart(&r.views, "view", name, view)
+	return addPart(r.views, "view", name, view)
 }
 
 // View is a view by its name.
@@ -49,7 +49,7 @@ func (r *Recording) AddNote(name, text string) error {
 	if len(text) > MaxFileSize {
 		return fmt.Errorf("note %q: %w", name, ErrTooLarge)
 	}
-	return addPart(&r.notes, "note", name, text)
+	return addPart(r.notes, "note", name, text)
 }
 
 // Note is the text of a note; empty where there is none.
@@ -58,20 +58,17 @@ func (r *Recording) Note(name string) string { return r.notes[name] }
 // Notes are the names of the notes, in order.
 func (r *Recording) Notes() []string { return slices.Sorted(maps.Keys(r.notes)) }
 
-func addPart[T any](parts *map[string]T, what, name string, part T) error {
+func addPart[T any](parts map[string]T, what, name string, part T) error {
 	if !partName.MatchString(name) {
 		return fmt.Errorf("%s %q: a name has lower-case letters, digits, dots and dashes", what, clip(name, 64))
 	}
-	if _, ok := (*parts)[name]; ok {
+	if _, ok := parts[name]; ok {
 		return fmt.Errorf("%s %q: is there already", what, name)
 	}
-	if len(*parts) >= maxParts {
+	if len(parts) >= maxParts {
 		return fmt.Errorf("%s %q: %w: at most %d", what, name, ErrTooLarge, maxParts)
 	}
-	if *parts == nil {
-		*parts = map[string]T{}
-	}
-	(*parts)[name] = part
+	parts[name] = part
 	return nil
 }
 

@@ -113,8 +113,10 @@ func verified(t *testing.T) *detect.Recording {
 	recording := take(t, host)
 	inPod := take(t, &detect.Host{Files: mounted{host.Files}})
 	err := survey.Join(recording, map[string]*detect.Recording{survey.InPod: inPod}, []survey.Pod{
-		{Name: "nvidia-plugin", Asked: "nvidia.com/gpu=1", Expected: 1, Phase: "Succeeded",
-			Output: "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-c0100003-0000-4000-8000-000000000003)\ndevices=1 memoryMiB=81559\n"},
+		{
+			Name: "nvidia-plugin", Asked: "nvidia.com/gpu=1", Expected: 1, Phase: "Succeeded",
+			Output: "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-c0100003-0000-4000-8000-000000000003)\ndevices=1 memoryMiB=81559\n",
+		},
 		{Name: "nvidia-cdi", Asked: "annotations", Expected: 0, Phase: "Succeeded", Output: "devices=7 memoryMiB=570913\n"},
 		{Name: "nvidia-rankwright", Asked: "rankwright.dev/nvidia-gpu=1", Expected: 1, Phase: "Pending", Reason: "Unschedulable 0/1 nodes\nare available"},
 		{Name: "nvidia-runtime-class", Asked: "runtime class nvidia", Expected: 0, Phase: "Failed", Output: "sh: 1: nvidia-smi: not found\n"},

@@ -88,5 +88,8 @@ func Take(ctx context.Context, host *detect.Host, options Options) (*detect.Reco
 	if err != nil {
 		return nil, err
 	}
-	return recording, recording.AddNote(measurementNote, string(note)+"\n")
+	if err := recording.AddNote(measurementNote, string(note)+"\n"); err != nil {
+		return nil, err
+	}
+	return recording, nil
 }

@@ -83,7 +83,8 @@ func TestVerifyHardware(t *testing.T) {
 	if again.String() != report {
 		t.Error("the file gives another report than the Job printed")
 	}
-	t.Logf("the file has %d KiB; the report begins\n%s", len(packed)>>10, report[:strings.Index(report, "\n## ")])
+	sheet, _, _ := strings.Cut(report, "\n## ")
+	t.Logf("the file has %d KiB; the report begins\n%s", len(packed)>>10, sheet)
 }
 
 // applyVerification applies the manifest, with words replaced by values, in a namespace that goes with the test.

@@ -161,7 +161,8 @@ func (f *fabric) deviceMedians(links []deviceLink) map[linkSort]int64 {
 	const fewest = 3
 	medians := map[linkSort]int64{}
 	for sort, of := range rates {
-		if slices.Sort(of); len(of) >= fewest {
+		slices.Sort(of)
+		if len(of) >= fewest {
 			medians[sort] = of[len(of)/2]
 		}
 	}

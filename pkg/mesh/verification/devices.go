@@ -1,6 +1,7 @@
 package verification
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -93,7 +94,7 @@ func (f *fabric) agree(ctx context.Context) (string, error) {
 		return "", err
 	}
 	for part := range slices.Chunk(all, length) {
-		if string(part) != string(mine) {
+		if !bytes.Equal(part, mine) {
 			f.Log.Info("devices are not measured", "why", "not every pod has the same library")
 			return "", nil
 		}

@@ -57,15 +57,12 @@ func podOf(p *launch.Pod, hosts mesh.Hosts, taken map[string]int32) Pod {
 		return made
 	}
 	for i := range status.NICs {
-		if kind := status.NICs[i].Kind; status.NICs[i].Up && kind != ethernet {
+		if kind := status.NICs[i].Kind; status.NICs[i].Up && kind != v1alpha1.NICEthernet {
 			made.Fabric = kind
 		}
 	}
 	return made
 }
-
-// ethernet is the kind of a port without RDMA.
-const ethernet = "Ethernet"
 
 // wireOf is the kind of the first link domain that has all of the devices.
 func wireOf(status *v1alpha1.AcceleratorInventoryStatus, devices []v1alpha1.DeviceID) string {

@@ -55,12 +55,16 @@ func Collect(ctx context.Context, client kubernetes.Interface, o Options) ([]sur
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			// Its time is up: what there is must do, and is read in a moment of its own.
-			last, end := context.WithTimeout(context.WithoutCancel(ctx), o.Grace)
-			defer end()
-			return report(last, client, jobs)
+			return lastReport(context.WithoutCancel(ctx), client, jobs, o.Grace)
 		}
 	}
+}
+
+// lastReport is a report of what there is when the time is up, read in a time of its own.
+func lastReport(ctx context.Context, client kubernetes.Interface, jobs []job, patience time.Duration) ([]survey.Pod, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return report(ctx, client, jobs)
 }
 
 // job is a Job with its pod; nil where none was made.
@@ -127,10 +131,9 @@ func report(ctx context.Context, client kubernetes.Interface, jobs []job) ([]sur
 			return nil, fmt.Errorf("Job %s: annotation %s: %q is no number of devices", j.Name, Expects, j.Annotations[Expects])
 		}
 		pod := survey.Pod{Name: j.Labels[Label], Asked: asked(&j.Spec.Template.Spec), Expected: expected, Phase: string(corev1.PodPending)}
-		switch {
-		case j.pod == nil:
+		if j.pod == nil {
 			pod.Reason = "no pod was made: kubectl describe job " + j.Name
-		default:
+		} else {
 			pod.Phase = string(j.pod.Status.Phase)
 			pod.Reason = cmp.Or(stuck(j.pod), j.pod.Status.Reason)
 			pod.Output = printed(ctx, client, j.pod)

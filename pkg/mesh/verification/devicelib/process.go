@@ -9,6 +9,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -188,12 +189,17 @@ func (p *Process) kill() {
 }
 
 // tail keeps the last of what the program said.
-type tail struct{ text []byte }
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
 
 const maxTail = 512
 
 // Write implements io.Writer.
 func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.text = append(t.text, p...)
 	t.text = t.text[max(0, len(t.text)-maxTail):]
 	return len(p), nil
@@ -201,6 +207,8 @@ func (t *tail) Write(p []byte) (int, error) {
 
 // String is the last line.
 func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	text := strings.TrimSpace(strings.ToValidUTF8(string(t.text), ""))
 	if text == "" {
 		return "it said nothing"

@@ -2,6 +2,7 @@ package devicelib
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -116,7 +117,7 @@ func do(ctx context.Context, library Library, job *Job) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		result.Wrong = string(got) != string(pattern(job, sender))
+		result.Wrong = !bytes.Equal(got, pattern(job, sender))
 	}
 	return result, nil
 }
@@ -131,9 +132,9 @@ func addUp(ctx context.Context, rank Rank, job *Job) (Result, error) {
 	return Result{MBps: mbps(float64(job.Bytes*calls)*2*(n-1)/n, took), Wrong: !isSum(sums, job)}, nil
 }
 
-func mbps(bytes float64, took time.Duration) int64 {
+func mbps(moved float64, took time.Duration) int64 {
 	const mega = 1e6
-	return max(1, int64(bytes/max(took.Seconds(), 1e-9)/mega))
+	return max(1, int64(moved/max(took.Seconds(), 1e-9)/mega))
 }
 
 // word is what a rank sends at a place: a number below 2^24 that tells rank, check and place apart.
