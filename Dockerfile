@@ -22,7 +22,7 @@ ARG TARGETOS=linux
 ARG TARGETARCH=amd64
 ARG VERSION=unknown
 ARG SOURCE_DATE_EPOCH=0
-RUN for program in node-agent node-helper operator rankwright-nvml; do \
+RUN for program in node-agent node-helper operator rankwright-nccl rankwright-nvml; do \
       CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -tags grpcnotrace -trimpath -buildvcs=false \
         -ldflags "-s -w -X github.com/rankwright/rankwright/internal/version.version=$VERSION" \
         -o /out/bin/$program ./cmd/$program || exit 1; \
@@ -32,8 +32,8 @@ RUN for program in node-agent node-helper operator rankwright-nvml; do \
 RUN go build -o /tmp/licences ./internal/licences/command && \
     licences() { /tmp/licences -modcache "$(go env GOMODCACHE)" -goroot "$(go env GOROOT)" -version "$VERSION" "$@"; } && \
     mkdir -p /out/licenses && cp LICENSE /out/licenses/LICENSE && \
-    licences -texts /out/bin/node-agent /out/bin/node-helper /out/bin/operator /out/bin/rankwright-nvml > /out/licenses/THIRD-PARTY && \
-    licences -sbom /out/sbom /out/bin/node-agent /out/bin/node-helper /out/bin/operator /out/bin/rankwright-nvml
+    licences -texts /out/bin/node-agent /out/bin/node-helper /out/bin/operator /out/bin/rankwright-nccl /out/bin/rankwright-nvml > /out/licenses/THIRD-PARTY && \
+    licences -sbom /out/sbom /out/bin/node-agent /out/bin/node-helper /out/bin/operator /out/bin/rankwright-nccl /out/bin/rankwright-nvml
 
 FROM ${STATIC_IMAGE} AS operator
 ARG VERSION=unknown
@@ -61,8 +61,9 @@ LABEL org.opencontainers.image.title="Rankwright node agent" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 COPY --from=build /out/licenses /licenses
-COPY --from=build /out/sbom/node-agent.spdx.json /sbom/
-COPY --from=build /out/bin/node-agent /usr/local/bin/node-agent
+# rankwright-nccl does not run here, without glibc: a verification copies it into the image of an engine.
+COPY --from=build /out/sbom/node-agent.spdx.json /out/sbom/rankwright-nccl.spdx.json /sbom/
+COPY --from=build /out/bin/node-agent /out/bin/rankwright-nccl /usr/local/bin/
 USER 0:0
 ENTRYPOINT ["/usr/local/bin/node-agent"]
 

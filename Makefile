@@ -13,7 +13,7 @@ export RANKWRIGHT_ASSETS
 
 CHART_TOOLS   := helm kubeconform
 CONTROL_PLANE := etcd kube-apiserver kube-scheduler kube-controller-manager kubectl
-COMMANDS      := node-agent node-helper operator kubectl-rankwright rankwright-nvml
+COMMANDS      := node-agent node-helper operator kubectl-rankwright rankwright-nccl rankwright-nvml
 VERSION       ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .PHONY: help

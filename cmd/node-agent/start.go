@@ -96,14 +96,9 @@ func (f *flags) openHost() (*detect.Host, error) {
 	if f.replay == "" {
 		return detect.LiveHost(f.root, f.tools)
 	}
-	file, err := os.Open(f.replay)
+	recording, err := readRecording(f.replay)
 	if err != nil {
-		return nil, fmt.Errorf("open the recording: %w", err)
-	}
-	defer func() { _ = file.Close() }()
-	recording, err := detect.ReadRecording(file)
-	if err != nil {
-		return nil, fmt.Errorf("read the recording %s: %w", f.replay, err)
+		return nil, fmt.Errorf("read the recording %w", err)
 	}
 	host := recording.Host()
 	if f.noExec {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
+	"github.com/rankwright/rankwright/pkg/mesh/verification/devicelib"
 )
 
 // verifyFlags are the command line of verify-mesh. Defaults are what the webhook gives a pod.
@@ -26,6 +27,7 @@ type verifyFlags struct {
 	copied   string
 	plan     string
 	message  string
+	devices  string
 	patience time.Duration
 }
 
@@ -39,7 +41,8 @@ func newVerifyCommand(stdout, stderr io.Writer) *cobra.Command {
 		Short: "Verify a mesh over the network, together with its other pods",
 		Long: `Runs in the pods of a placement before their other containers: meets the other pods, does the collectives of every
 process group with checked results, measures groups and links, and writes what it found as the container's termination
-message. It fails where something is wrong and the placement requires verification.`,
+message. Where every pod has devices and their library (NCCL or RCCL), the links between these are measured, too. It fails where
+something is wrong and the placement requires verification.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError{fmt.Errorf("unexpected argument %q: verify-mesh takes flags only", args[0])}
@@ -57,7 +60,10 @@ message. It fails where something is wrong and the placement requires verificati
 	set.StringVar(&f.copied, "copy", os.Getenv("RANKWRIGHT_REPLICA"), "`number` of its copy; default $RANKWRIGHT_REPLICA")
 	set.StringVar(&f.plan, "plan", os.Getenv("RANKWRIGHT_PLAN"), "`name` of the plan that the files must be of; default $RANKWRIGHT_PLAN")
 	set.StringVar(&f.message, "termination-message", "/dev/termination-log", "`file` for the report")
+	set.StringVar(&f.devices, "device-program", besideOwn(devicelib.Program), "`program` that has NCCL or RCCL measure between devices; "+
+		"default the one beside this, else the pods' network alone is tried")
 	set.DurationVar(&f.patience, "files-timeout", 3*time.Minute, "time to wait for the files of the plan, which the kubelet may have still to bring")
+	command.AddCommand(newInstallCommand())
 	return command
 }
 
@@ -149,9 +155,29 @@ func (f *verifyFlags) verify(ctx context.Context, task *verification.Task, index
 	if err != nil {
 		return nil, err
 	}
-	return verification.Verify(ctx, verification.Config{
-		Task: task, Place: place, Key: key, Listener: listener, Log: newLogger(stderr, slog.LevelInfo),
-	})
+	config := verification.Config{Task: task, Place: place, Key: key, Listener: listener, Log: newLogger(stderr, slog.LevelInfo)}
+	if f.devices == "" {
+		config.WithoutDevices = devicelib.Program + " is not beside this program"
+	} else if program, err := devicelib.Start(ctx, f.devices); err != nil {
+		config.WithoutDevices = err.Error()
+	} else {
+		defer program.Close()
+		config.Devices = program
+	}
+	return verification.Verify(ctx, config)
+}
+
+// besideOwn is the path of a program in the folder of this one; empty where there is none.
+func besideOwn(name string) string {
+	own, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	path := filepath.Join(filepath.Dir(own), name)
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
 }
 
 // write writes the termination message. The kubelet has made the file.

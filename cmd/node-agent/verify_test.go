@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
+	"github.com/rankwright/rankwright/pkg/mesh/verification/devicelib/devicelibtest"
 )
 
 // meshFolder is the mount of a mesh of two pods on this host, with the key's file.
@@ -126,4 +127,76 @@ func TestVerifyMeshNeedsThePodsPlace(t *testing.T) {
 			t.Errorf("%v: exit code %d, errors %q, want %q", args, code, stderr, want)
 		}
 	}
+}
+
+// A pod alone measures between its devices, by the program that its flag names; what that cannot load is told, and nothing more.
+func TestVerifyMeshBetweenDevices(t *testing.T) {
+	for _, tc := range []struct {
+		name, faults string
+		gpus, code   int
+		want, log    string
+	}{
+		{"all well", "", 2, exitOK, "Between devices: NCCL", ""},
+		{"wrong bytes", "wrong p0/0 p0/1\n", 2, exitFailure, "ResultWrong, rank 0 to rank 1: NCCL over NVLink", ""},
+		{"too few devices", "", 1, exitOK, "Verified", "NCCL sees 1 devices, and the pod has 2 ranks"},
+		{"no program", "", 0, exitOK, "Verified", "devices are not measured"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			folder, key := meshFolder(t, "")
+			task := `{"version":1,"mesh":"default/llm","plan":"llm-1","copy":0,"require":true,"deadlineSeconds":120,"minimumShare":0,` +
+				`"pods":[{"index":0,"host":"127.0.0.1","port":` + freePort(t) + `,"node":"n0","ranks":"0-1","wire":"NVLink"}],` +
+				`"groups":[{"kind":"tp","ranks":["0-1"]}]}`
+			if err := os.WriteFile(filepath.Join(folder, verification.File(0)), []byte(task), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			program := filepath.Join(folder, "none")
+			if tc.gpus > 0 {
+				program = devicelibtest.New(t, tc.faults).Program(t, "p0", tc.gpus)
+			}
+			message := filepath.Join(t.TempDir(), "message")
+			code, stdout, stderr := runWith(t, "verify-mesh", "--mesh-dir", folder, "--key-file", key, "--index=0", "--copy=0", "--plan=llm-1",
+				"--termination-message", message, "--device-program", program)
+			if code != tc.code || !strings.Contains(stdout, tc.want) || !strings.Contains(stderr, tc.log) {
+				t.Errorf("exit code %d, prints %q, errors %q; want %d, %q and %q", code, stdout, stderr, tc.code, tc.want, tc.log)
+			}
+		})
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// The programs of a verification are copied to where an engine's container runs them.
+func TestInstallOfTheVerifier(t *testing.T) {
+	folder := t.TempDir()
+	if code, _, stderr := runWith(t, "verify-mesh", "install", folder); code != exitOK {
+		t.Fatal(stderr)
+	}
+	info, err := os.Stat(filepath.Join(folder, "node-agent"))
+	if err != nil || info.Mode().Perm()&0o111 == 0 || info.Size() == 0 {
+		t.Errorf("%v, %v: want a program", info, err)
+	}
+	if code, _, stderr := runWith(t, "verify-mesh", "install", filepath.Join(folder, "none")); code != exitFailure || !strings.Contains(stderr, "mount a volume there") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	if code, _, _ := runWith(t, "verify-mesh", "install"); code != exitUsage {
+		t.Errorf("exit code %d without a folder", code)
+	}
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	devicelibtest.Clean()
+	os.Exit(code)
 }

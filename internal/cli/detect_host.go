@@ -16,14 +16,15 @@ import (
 
 // hostOptions say which host to look at, and by which backends.
 type hostOptions struct {
-	replay, record, root, name string
-	noExec, keepIdentifiers    bool
-	backends, without          []string
+	replay, view, record, root, name string
+	noExec, keepIdentifiers          bool
+	backends, without                []string
 }
 
 func (o *hostOptions) addFlags(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVar(&o.replay, "replay", "", "recording to look at instead of this host")
+	flags.StringVar(&o.view, "view", "", "view of the recording to look at, such as in-pod, in place of the recording itself")
 	flags.StringVar(&o.record, "record", "", "file to write a recording to (tar.gz)")
 	flags.BoolVar(&o.keepIdentifiers, "keep-identifiers", false, "leave serial numbers, UUIDs, addresses and names in the recording as they are")
 	flags.StringVar(&o.root, "root", "", "folder where the file tree of the host is mounted (default /)")
@@ -37,6 +38,9 @@ func (o *hostOptions) addFlags(command *cobra.Command) {
 func (o *hostOptions) check() error {
 	if o.replay != "" && o.root != "" {
 		return usagef("--root %s and --replay %s: give one of them", o.root, o.replay)
+	}
+	if o.view != "" && o.replay == "" {
+		return usagef("--view %s is one of a recording: add --replay FILE", o.view)
 	}
 	if o.keepIdentifiers && o.record == "" {
 		return usagef("--keep-identifiers is about a recording: add --record FILE")
@@ -110,6 +114,13 @@ func (o *hostOptions) recorded() (*detect.Host, string, error) {
 	recording, err := detect.ReadRecording(file)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", o.replay, err)
+	}
+	if o.view != "" {
+		view, ok := recording.View(o.view)
+		if !ok {
+			return nil, "", usagef("--view %s: %s has %s", o.view, o.replay, cmp.Or(strings.Join(recording.Views(), ", "), "no views"))
+		}
+		recording = view
 	}
 	host := recording.Host()
 	if o.noExec {

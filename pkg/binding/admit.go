@@ -37,7 +37,7 @@ func Admit(pod *corev1.Pod, offer *Offer) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	more, err := verify(pod, offer)
+	more, err := verify(pod, container, offer)
 	if err != nil {
 		return nil, err
 	}

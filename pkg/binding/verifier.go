@@ -25,8 +25,8 @@ const anybody = 65532
 
 // verify makes a pod verify its mesh before its other containers start, where the placement asks for that: by an init
 // container before all others, unless the pod has a container of that name itself, as those of a Job that does nothing else.
-// It returns a warning where there is no image of it.
-func verify(pod *corev1.Pod, offer *Offer) ([]string, error) {
+// It returns a warning where there is no image of it. container is the one that gets the devices.
+func verify(pod *corev1.Pod, container int, offer *Offer) ([]string, error) {
 	asked := offer.Placement.Spec.Verification
 	if !asked.Asked() {
 		return nil, nil
@@ -35,7 +35,7 @@ func verify(pod *corev1.Pod, offer *Offer) ([]string, error) {
 	switch {
 	case own >= 0:
 	case offer.VerifierImage != "":
-		addVerifier(pod, offer.VerifierImage)
+		addVerifiers(pod, verifiers(pod, container, offer.VerifierImage))
 	case asked.Mode == v1alpha1.VerificationRequire:
 		return nil, refuse(ReasonVerifierMissing, "placement %s requires verification, and the operator has no image for it: start it with --verifier-image", offer.Placement.Name)
 	default:
@@ -55,15 +55,28 @@ func verify(pod *corev1.Pod, offer *Offer) ([]string, error) {
 
 func isVerifier(c corev1.Container) bool { return c.Name == verification.Container }
 
-// addVerifier puts the init container before all others. One that is there already, because the webhook was called before,
-// keeps what the API server and others have added to it.
-func addVerifier(pod *corev1.Pod, image string) {
-	c := verifierOf(pod, image)
-	if at := slices.IndexFunc(pod.Spec.InitContainers, isVerifier); at >= 0 {
-		c = pod.Spec.InitContainers[at]
-		pod.Spec.InitContainers = slices.Delete(pod.Spec.InitContainers, at, at+1)
+// addVerifiers puts init containers before all others. One that is there already, because the webhook was called before, keeps
+// what the API server and others have added to it.
+func addVerifiers(pod *corev1.Pod, verifiers []corev1.Container) {
+	for i := range verifiers {
+		named := func(c corev1.Container) bool { return c.Name == verifiers[i].Name }
+		if at := slices.IndexFunc(pod.Spec.InitContainers, named); at >= 0 {
+			verifiers[i] = pod.Spec.InitContainers[at]
+			pod.Spec.InitContainers = slices.Delete(pod.Spec.InitContainers, at, at+1)
+		}
 	}
-	pod.Spec.InitContainers = slices.Insert(pod.Spec.InitContainers, 0, c)
+	pod.Spec.InitContainers = slices.Insert(pod.Spec.InitContainers, 0, verifiers...)
+}
+
+// verifiers are the init containers that verify: one without devices or, where the pod asks for it, one that puts the programs
+// into a volume and one that runs them where the devices and their library are.
+func verifiers(pod *corev1.Pod, container int, image string) []corev1.Container {
+	if pod.Annotations[AnnotationVerifyDevices] != "true" {
+		return []corev1.Container{verifierOf(pod, image)}
+	}
+	volume := corev1.Volume{Name: programsVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+	pod.Spec.Volumes = put(pod.Spec.Volumes, volume, func(v corev1.Volume) bool { return v.Name == programsVolume })
+	return []corev1.Container{programsOf(pod, image), deviceVerifierOf(pod, container)}
 }
 
 func verifierOf(pod *corev1.Pod, image string) corev1.Container {
@@ -81,11 +94,17 @@ func verifierOf(pod *corev1.Pod, image string) corev1.Container {
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 	}
-	// With the host's network a port would be taken on the node, and pods of several copies have others.
-	if !pod.Spec.HostNetwork {
-		c.Ports = []corev1.ContainerPort{{Name: "rw-verify", ContainerPort: verification.Port, Protocol: corev1.ProtocolTCP}}
-	}
+	c.Ports = portsOf(pod)
 	return c
+}
+
+// portsOf is the port to verify at. With the host's network it would be taken on the node, and pods of several copies have
+// others.
+func portsOf(pod *corev1.Pod) []corev1.ContainerPort {
+	if pod.Spec.HostNetwork {
+		return nil
+	}
+	return []corev1.ContainerPort{{Name: "rw-verify", ContainerPort: verification.Port, Protocol: corev1.ProtocolTCP}}
 }
 
 // keyVolumeOf holds the key of a placement's mesh. The pod waits for it.

@@ -123,3 +123,50 @@ func TestNoVerifier(t *testing.T) {
 		t.Errorf("Require without an image: %v", err)
 	}
 }
+
+// With the annotation, the container that gets the devices is run as a verifier first, with the programs from a volume.
+func TestVerifierOfDevices(t *testing.T) {
+	pod := asking(jobPod(1), gpu, 2)
+	pod.Annotations = map[string]string{binding.AnnotationVerifyDevices: "true"}
+	engine := &pod.Spec.Containers[0]
+	engine.Image, engine.Command, engine.Args = "example.com/vllm:1", []string{"vllm"}, []string{"serve"}
+	engine.Env = []corev1.EnvVar{{Name: "NCCL_IB_HCA", Value: "mlx5"}}
+	engine.VolumeMounts = []corev1.VolumeMount{{Name: "shm", MountPath: "/dev/shm"}}
+	engine.LivenessProbe = &corev1.Probe{}
+	engine.SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"IPC_LOCK"}}}
+	offer := verifying(offerOf(v1alpha1.EnforcementAdvisory), v1alpha1.VerificationRequire)
+	if _, err := binding.Admit(pod, offer); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(pod.Spec.InitContainers); !slices.Equal(got, []string{"rankwright-verify-programs", verification.Container}) {
+		t.Fatalf("init containers %v, want the programs before the verifier", got)
+	}
+	programs, c := &pod.Spec.InitContainers[0], &pod.Spec.InitContainers[1]
+	if programs.Image != offer.VerifierImage || programs.Args[1] != "install" || len(programs.Ports) != 0 || hasKey(programs) {
+		t.Errorf("programs %+v", programs)
+	}
+	if c.Image != "example.com/vllm:1" || !slices.Equal(c.Command, []string{programs.Args[2] + "/node-agent"}) || !slices.Equal(c.Args, []string{"verify-mesh"}) {
+		t.Errorf("verifier runs %s %v %v", c.Image, c.Command, c.Args)
+	}
+	if diff := cmp.Diff(pod.Spec.Containers[0].Resources, c.Resources); diff != "" {
+		t.Errorf("devices (-engine +verifier):\n%s", diff)
+	}
+	if c.LivenessProbe != nil || !hasKey(c) || c.SecurityContext.Capabilities.Add[0] != "IPC_LOCK" || len(c.Ports) != 1 {
+		t.Errorf("verifier %+v", c)
+	}
+	for _, path := range []string{"/dev/shm", programs.Args[2], launch.Folder} {
+		if !slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == path }) {
+			t.Errorf("the verifier has no mount at %s", path)
+		}
+	}
+	if !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "NCCL_IB_HCA" }) || hasKey(&pod.Spec.Containers[0]) {
+		t.Errorf("environment %+v", c.Env)
+	}
+	again := pod.DeepCopy()
+	if _, err := binding.Admit(again, offer); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(pod.Spec, again.Spec); diff != "" {
+		t.Errorf("admitted twice (-once +twice):\n%s", diff)
+	}
+}

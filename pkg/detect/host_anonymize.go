@@ -41,6 +41,9 @@ func (r *Recording) words() map[string]bool {
 			words[name] = true
 		}
 	}
+	for _, view := range r.views {
+		maps.Copy(words, view.words())
+	}
 	return words
 }
 
@@ -50,7 +53,7 @@ func rewriteRecording(r *Recording, rewrite func(place, text string) string) (*R
 	copied := NewRecording()
 	for _, name := range slices.Sorted(maps.Keys(r.entries)) {
 		old := r.entries[name]
-		e := &entry{mode: old.mode, err: old.err, data: []byte(rewriteContent(name, old, rewrite))}
+		e := &entry{mode: old.mode, err: old.err, owner: old.owner, data: []byte(rewriteContent(name, old, rewrite))}
 		if holdsBinaryIDs(name) && old.mode.IsRegular() && old.err == nil {
 			e.data, e.err = nil, errNotRecorded
 		}
@@ -58,8 +61,15 @@ func rewriteRecording(r *Recording, rewrite func(place, text string) string) (*R
 			return nil, err
 		}
 	}
+	if err := rewriteCommands(copied, r, rewrite); err != nil {
+		return nil, err
+	}
+	return copied, rewriteParts(copied, r, rewrite)
+}
+
+func rewriteCommands(copied, r *Recording, rewrite func(place, text string) string) error {
 	if r.commands == nil {
-		return copied, nil
+		return nil
 	}
 	copied.AllowCommands()
 	for _, key := range slices.Sorted(maps.Keys(r.commands)) {
@@ -74,10 +84,10 @@ func rewriteRecording(r *Recording, rewrite func(place, text string) string) (*R
 			Stdout: rewrite(place, old.Stdout), Stderr: rewrite(place, old.Stderr),
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return copied, nil
+	return nil
 }
 
 func rewriteContent(name string, e *entry, rewrite func(place, text string) string) string {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"strings"
 	"sync"
 )
 
@@ -45,18 +44,6 @@ func (r *recorder) ReadFile(name string) ([]byte, error) {
 		}
 	}
 	return data, err
-}
-
-// publicPart leaves out what root alone may read of a function's configuration space, serial numbers among it, and of what
-// cloud-init knows all but the place.
-func publicPart(name string, data []byte) []byte {
-	if name == instanceData {
-		return placeAlone(data)
-	}
-	if strings.HasPrefix(name, "/sys/devices/") && path.Base(name) == "config" {
-		return data[:min(len(data), headerSize)]
-	}
-	return data
 }
 
 // ReadDir implements Files.

@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,9 @@ type Recording struct {
 	entries map[string]*entry
 	// commands is by commandKey; nil where the host ran none.
 	commands map[string]recordedCommand
+	// views are the same host seen from elsewhere, and notes texts about it, by name.
+	views map[string]*Recording
+	notes map[string]string
 }
 
 // entry is a name in the tree. What a folder was seen to hold has an entry each, read or not.
@@ -30,6 +34,7 @@ type entry struct {
 	data []byte
 	// err is why the content could not be read; errNotRecorded where nobody tried.
 	err   error
+	owner *Owner   // nil where nobody asked
 	names []string // of a folder
 }
 
@@ -38,7 +43,10 @@ var errNotRecorded = errors.New("content was not recorded")
 
 // NewRecording returns a recording of a host with an empty file tree, which runs no tools.
 func NewRecording() *Recording {
-	return &Recording{entries: map[string]*entry{"/": {mode: fs.ModeDir | 0o755}}}
+	return &Recording{
+		entries: map[string]*entry{"/": {mode: fs.ModeDir | 0o755}},
+		views:   map[string]*Recording{}, notes: map[string]string{},
+	}
 }
 
 // AddFile adds a file and the folders above it.
@@ -115,7 +123,9 @@ func (old *entry) fill(name string, e *entry) error {
 			old.err = e.err
 		}
 	case errors.Is(old.err, errNotRecorded):
+		known := old.owner
 		*old = *e
+		old.owner = cmp.Or(e.owner, known)
 	default:
 		return fmt.Errorf("%s: is there already", name)
 	}

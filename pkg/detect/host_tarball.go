@@ -42,13 +42,14 @@ func (r *Recording) WriteTo(w io.Writer) (int64, error) {
 		return 0, err
 	}
 	archive := tar.NewWriter(zip)
-	err = r.writeEntries(archive)
+	err = r.writeEntries(archive, "")
 	return counter.n, errors.Join(err, archive.Close(), zip.Close())
 }
 
-func (r *Recording) writeEntries(archive *tar.Writer) error {
+// writeEntries writes what a recording has below a folder of the archive.
+func (r *Recording) writeEntries(archive *tar.Writer, folder string) error {
 	if r.Readme != "" {
-		if err := writeFile(archive, readmeEntry, []byte(r.Readme)); err != nil {
+		if err := writeFile(archive, path.Join(folder, readmeEntry), []byte(r.Readme)); err != nil {
 			return err
 		}
 	}
@@ -61,16 +62,16 @@ func (r *Recording) writeEntries(archive *tar.Writer) error {
 				return err
 			}
 		}
-		if err := writeFile(archive, commandsEntry, lines.Bytes()); err != nil {
+		if err := writeFile(archive, path.Join(folder, commandsEntry), lines.Bytes()); err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.entries)) {
-		if err := writeEntry(archive, rootfsEntry+name, r.entries[name]); err != nil {
+		if err := writeEntry(archive, path.Join(folder, rootfsEntry)+name, r.entries[name]); err != nil {
 			return err
 		}
 	}
-	return nil
+	return r.writeParts(archive, folder)
 }
 
 func writeFile(archive *tar.Writer, name string, data []byte) error {
@@ -92,6 +93,12 @@ func writeEntry(archive *tar.Writer, name string, e *entry) error {
 		header.Typeflag, header.PAXRecords = tar.TypeChar, nil
 	default:
 		header.Typeflag, header.Size, data = tar.TypeReg, int64(len(e.data)), e.data
+	}
+	if e.owner != nil {
+		if header.PAXRecords == nil {
+			header.PAXRecords = map[string]string{}
+		}
+		header.PAXRecords[ownerRecord] = e.owner.record()
 	}
 	if err := archive.WriteHeader(header); err != nil {
 		return fmt.Errorf("recording: %s: %w", name, err)
@@ -174,6 +181,11 @@ func (r *Recording) readEntry(header *tar.Header, content io.Reader) (known bool
 	if path.IsAbs(name) || path.Clean(name) != name || name == ".." || strings.HasPrefix(name, "../") {
 		return false, errors.New("name must be relative, clean and inside the archive")
 	}
+	return r.readPart(name, header, content)
+}
+
+// readPart is readEntry of a name that is known to be clean.
+func (r *Recording) readPart(name string, header *tar.Header, content io.Reader) (known bool, err error) {
 	top, below, _ := strings.Cut(name, "/")
 	switch {
 	case name == readmeEntry:
@@ -184,6 +196,10 @@ func (r *Recording) readEntry(header *tar.Header, content io.Reader) (known bool
 		return true, r.readCommands(header, content)
 	case top == rootfsEntry:
 		return true, r.readRootfs("/"+below, header, content)
+	case top == notesEntry && below != "":
+		return false, r.readNote(below, header, content)
+	case top == viewsEntry && below != "":
+		return false, r.readView(below, header, content)
 	default:
 		return false, nil
 	}
@@ -194,6 +210,11 @@ func (r *Recording) readRootfs(name string, header *tar.Header, content io.Reade
 	if text := header.PAXRecords[errorRecord]; text != "" {
 		e.err = recalledError(clip(text, 256))
 	}
+	owner, err := parseOwner(header.PAXRecords[ownerRecord])
+	if err != nil {
+		return err
+	}
+	e.owner = owner
 	switch header.Typeflag {
 	case tar.TypeDir:
 		e.mode |= fs.ModeDir

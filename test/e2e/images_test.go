@@ -54,6 +54,7 @@ func buildImages(ctx context.Context, dir string) ([]string, error) {
 	var archives []string
 	for _, image := range []struct{ name, stage, source string }{
 		{"rankwright.dev/rankwright/node-agent:" + tag, "node-agent", "../../cmd/node-agent"},
+		{"rankwright.dev/rankwright/node-helper:" + tag, "node-helper", "../../cmd/node-helper"},
 		{"rankwright.dev/rankwright/operator:" + tag, "operator", "../../cmd/operator"},
 		{probeImage, "probe", "./probe"},
 		{allreduceImage, "allreduce", "../../examples/allreduce"},

@@ -57,7 +57,7 @@ func (s *stage) has(instruction string) bool { return slices.Contains(s.instruct
 // Every package of the programs is copied, and nothing that a program is made of is ignored.
 func TestEverySourceIsCopied(t *testing.T) {
 	for name, programs := range map[string][]string{
-		"Dockerfile":                    {"./cmd/node-agent", "./cmd/node-helper", "./cmd/operator", "./cmd/rankwright-nvml", "./internal/licences/command"},
+		"Dockerfile":                    {"./cmd/node-agent", "./cmd/node-helper", "./cmd/operator", "./cmd/rankwright-nccl", "./cmd/rankwright-nvml", "./internal/licences/command"},
 		"examples/allreduce/Dockerfile": {"./examples/allreduce"},
 	} {
 		t.Run(name, func(t *testing.T) {

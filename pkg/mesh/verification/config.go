@@ -26,6 +26,12 @@ type Config struct {
 	Silence time.Duration
 	// Now measures times; nil means the machine's clock.
 	Now func() time.Time
+	// Devices is the library of devices; nil where there is none, for the reason WithoutDevices. DeviceTime is what a round of
+	// its checks may take, and DeviceBytes how much each moves at once; 0 means what is right for devices.
+	Devices        Devices
+	WithoutDevices string
+	DeviceTime     time.Duration
+	DeviceBytes    int
 	// Log takes what happens; nil means nobody.
 	Log *slog.Logger
 }
@@ -43,6 +49,9 @@ func (c *Config) complete() error {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.DeviceTime == 0 {
+		c.DeviceTime = deviceTime
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -149,10 +149,11 @@ func (v *verifier) noteWrong(kind string, group *shares, wrong *wrongResult) {
 	v.find(f)
 }
 
-// find notes a finding, once for each kind of groups and peer.
+// find notes a finding, once for each kind of groups, peer and pair of ranks.
 func (v *verifier) find(f Finding) {
 	same := func(o Finding) bool {
-		return o.Reason == f.Reason && o.Kind == f.Kind && (o.Peer == nil) == (f.Peer == nil) && (f.Peer == nil || *o.Peer == *f.Peer)
+		return o.Reason == f.Reason && o.Kind == f.Kind && (o.Peer == nil) == (f.Peer == nil) && (f.Peer == nil || *o.Peer == *f.Peer) &&
+			slices.Equal(o.Ranks, f.Ranks)
 	}
 	if !slices.ContainsFunc(v.found, same) {
 		v.found = append(v.found, f)

@@ -113,7 +113,7 @@ func (c *court) lonely(pods []State) {
 		heard[pods[i].Copy]++
 		said := map[int32]bool{}
 		for k := range r.Findings {
-			if peer := c.peer(&pods[i], &r.Findings[k]); peer != nil && r.Findings[k].Reason == v1alpha1.FindingLinkBroken && !said[peer.End.Index] {
+			if peer := c.peer(&pods[i], &r.Findings[k]); peer != nil && r.Findings[k].Reason == v1alpha1.FindingLinkBroken && len(r.Findings[k].Ranks) == 0 && !said[peer.End.Index] {
 				said[peer.End.Index] = true
 				witnesses[peer.End.Index]++
 			}
@@ -184,13 +184,21 @@ func (c *court) explained(f v1alpha1.VerificationFinding) bool {
 
 // find notes a finding, once for the two ends of a broken link and once for each direction of other ones.
 func (c *court) find(reason v1alpha1.FindingReason, p, peer *State, f *Finding) {
+	more := f.Text
+	if len(f.Ranks) > 0 {
+		more = betweenDevices(p, peer, f)
+	}
 	made := v1alpha1.VerificationFinding{Reason: reason, Replica: p.Copy, Pod: p.End, Group: f.Kind, MBps: f.MBps, ExpectedMBps: f.Expected}
 	if peer != nil {
 		end := peer.End
 		made.Peer = &end
 	}
+	const most = 512
+	made.Message = words.Shorten(sentence(&made, more), most)
 	same := func(o v1alpha1.VerificationFinding) bool {
 		switch {
+		case len(f.Ranks) > 0:
+			return o.Message == made.Message
 		case o.Reason != reason || (o.Peer == nil) != (peer == nil):
 			return false
 		case peer == nil:
@@ -204,8 +212,6 @@ func (c *court) find(reason v1alpha1.FindingReason, p, peer *State, f *Finding) 
 	if slices.ContainsFunc(c.findings, same) {
 		return
 	}
-	const most = 512
-	made.Message = words.Shorten(sentence(&made, f.Text), most)
 	c.findings = append(c.findings, made)
 }
 

@@ -176,3 +176,22 @@ func TestAPodSpeaksForItself(t *testing.T) {
 		}
 	}
 }
+
+// Devices that do not reach a pod's say nothing of the pods' network: every pair of them is told, and no pod is unreachable.
+func TestJudgeOfLinksBetweenDevices(t *testing.T) {
+	pods := verifiedStates()
+	for _, pod := range []int{0, 1, 3, 4, 5} {
+		say(pods, pod, v1alpha1.FindingLinkBroken, 2)
+		found := &pods[pod].Report.Findings[0]
+		found.Ranks, found.Text = []int32{int32(pod), 2}, "NCCL over InfiniBand"
+	}
+	verdict := Judge(pods, true)
+	if verdict.Reason != string(v1alpha1.FindingLinkBroken) || len(verdict.Findings) != 5 {
+		t.Fatalf("%s, %d findings: %s", verdict.Reason, len(verdict.Findings), verdict.Message)
+	}
+	want := "the link of pod llm-5 (node n2, rank 5, nvidia-0000:00:00.0) and pod llm-2 (node n2, rank 2, nvidia-0000:00:00.0) is broken: " +
+		"NCCL over InfiniBand: from nvidia-0000:00:00.0 (rank 5) to nvidia-0000:00:00.0 (rank 2)"
+	if got := verdict.Findings[4].Message; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

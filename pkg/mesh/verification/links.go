@@ -245,6 +245,6 @@ func (v *verifier) judge(m matrix) {
 func (v *verifier) report(outcome Outcome) *Report {
 	return &Report{
 		Version: version, Plan: v.Task.Plan, Copy: v.Task.Copy, Pod: v.Task.Pods[v.Place].Index,
-		Outcome: outcome, Kinds: v.kinds, Findings: v.found,
+		Outcome: outcome, Library: v.library, Kinds: v.kinds, Findings: v.found,
 	}
 }

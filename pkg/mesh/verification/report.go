@@ -37,6 +37,8 @@ type Report struct {
 	Copy    int32   `json:"copy"`
 	Pod     int32   `json:"pod"`
 	Outcome Outcome `json:"outcome"`
+	// Library is the one that was used between devices; empty where none was.
+	Library string `json:"lib,omitempty"`
 	// Kinds are the groups that the pod has ranks in.
 	Kinds []Measured `json:"groups,omitempty"`
 	// Findings are what is wrong, worst first; More is how many did not fit.
@@ -55,6 +57,8 @@ type Measured struct {
 	Micros int64 `json:"us,omitempty"`
 	// Planned is what the plan assumes of the slowest pod in MB/s; 0 where that cannot be compared.
 	Planned int64 `json:"planned,omitempty"`
+	// DeviceMBps is the bus bandwidth of the slowest group between devices in MB/s; 0 where that was not measured.
+	DeviceMBps int64 `json:"dev,omitempty"`
 }
 
 // Finding is something wrong that a pod has seen.
@@ -62,6 +66,8 @@ type Finding struct {
 	Reason v1alpha1.FindingReason `json:"reason"`
 	// Peer is the index of the pod at the other end of a link; absent where no link is to blame.
 	Peer *int32 `json:"peer,omitempty"`
+	// Ranks are the two whose devices the link is between, the sender first; absent where the pods' network is meant.
+	Ranks []int32 `json:"ranks,omitempty"`
 	// Kind is that of the groups in which it showed.
 	Kind string `json:"kind,omitempty"`
 	// MBps was measured and Expected expected, in MB/s.
@@ -137,13 +143,15 @@ func (r *Report) check() error {
 		return fmt.Errorf("outcome %q is unknown", shorten(string(r.Outcome)))
 	case r.Pod < 0 || r.Copy < 0 || r.More < 0:
 		return errors.New("pod, copy and more must be 0 or more")
+	case r.Library != "" && !isName(r.Library):
+		return fmt.Errorf("library %q has more than %d bytes", shorten(r.Library), maxName)
 	case r.Outcome != Failed && len(r.Findings) > 0:
 		return fmt.Errorf("outcome is %s with findings", r.Outcome)
 	}
 	seen := map[string]bool{}
 	for i := range r.Kinds {
 		k := &r.Kinds[i]
-		if !isName(k.Kind) || seen[k.Kind] || k.Groups < 0 || k.Inside < 0 || k.MBps < 0 || k.Micros < 0 || k.Planned < 0 {
+		if !isName(k.Kind) || seen[k.Kind] || k.Groups < 0 || k.Inside < 0 || k.MBps < 0 || k.Micros < 0 || k.Planned < 0 || k.DeviceMBps < 0 {
 			return fmt.Errorf("groups[%d] %q has an empty, long or repeated name, or a number below 0", i, shorten(k.Kind))
 		}
 		seen[k.Kind] = true
@@ -162,6 +170,8 @@ func (f *Finding) check(pod int32) error {
 		return fmt.Errorf("reason %q is not one that a pod gives", shorten(string(f.Reason)))
 	case f.Peer != nil && (*f.Peer < 0 || *f.Peer == pod):
 		return fmt.Errorf("peer is %d: it must be another pod", *f.Peer)
+	case len(f.Ranks) != 0 && (len(f.Ranks) != 2 || f.Ranks[0] < 0 || f.Ranks[1] < 0 || f.Ranks[0] == f.Ranks[1]):
+		return fmt.Errorf("ranks are %v: give the two at the ends of a link", f.Ranks)
 	case f.Kind != "" && !isName(f.Kind):
 		return fmt.Errorf("kind %q has more than %d bytes", shorten(f.Kind), maxName)
 	case f.MBps < 0 || f.Expected < 0:

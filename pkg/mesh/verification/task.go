@@ -56,6 +56,10 @@ type Pod struct {
 	Ranks Ranks `json:"ranks"`
 	// MBps is what the plan assumes that the pod's devices send to other nodes, where TCP can be compared with it; else 0.
 	MBps int64 `json:"mbps,omitempty"`
+	// Wire is what joins the pod's devices, such as NVLink or XGMI, and Fabric what sends for them to other nodes by RDMA, such
+	// as InfiniBand or RoCE; empty where the inventory does not say.
+	Wire   string `json:"wire,omitempty"`
+	Fabric string `json:"fabric,omitempty"`
 }
 
 // Kind is all groups of one kind; a rank is in one of them at most.

@@ -138,6 +138,10 @@ func TestTasksOfAMesh(t *testing.T) {
 	}
 	rdma := ethernet.DeepCopy()
 	rdma.NICs[0].Kind = v1alpha1.NICRoCE
+	rdma.Links.Domains = []v1alpha1.LinkDomain{
+		{Kind: "PCI", Members: []v1alpha1.DeviceID{"nvidia-0000:00:00.0"}},
+		{Kind: "NVLink", Members: []v1alpha1.DeviceID{"nvidia-0000:00:00.0", "nvidia-0000:01:00.0"}},
+	}
 	hosts := mesh.Hosts{"node-00000": {Inventory: ethernet}, "node-00001": {Inventory: rdma}}
 	tasks, err := Tasks(m, job, hosts, &v1alpha1.Verification{Mode: v1alpha1.VerificationRequire, DeadlineSeconds: 60}, false)
 	if err != nil {
@@ -147,7 +151,7 @@ func TestTasksOfAMesh(t *testing.T) {
 		Version: 1, Mesh: "default/llm", Plan: "llm-1", Require: true, DeadlineSeconds: 60, MinimumShare: 25,
 		Pods: []Pod{
 			{Index: 0, Host: "llm-0.llm", Port: Port, Node: "node-00000", Ranks: "0-1", MBps: 12500},
-			{Index: 1, Host: "llm-1.llm", Port: Port, Node: "node-00001", Ranks: "2-3"},
+			{Index: 1, Host: "llm-1.llm", Port: Port, Node: "node-00001", Ranks: "2-3", Wire: "NVLink", Fabric: "RoCE"},
 			{Index: 2, Host: "llm-2.llm", Port: Port, Node: "node-00002", Ranks: "4-5"},
 		},
 		Kinds: []Kind{{"world", []Ranks{"0-5"}}, {"tp", []Ranks{"0-1", "2-3", "4-5"}}, {"dp", []Ranks{"0-4/2", "1-5/2"}}},

@@ -47,10 +47,32 @@ func podOf(p *launch.Pod, hosts mesh.Hosts, taken map[string]int32) Pod {
 	made := Pod{Index: int32(p.Index), Host: p.Host, Port: Port + taken[p.Host], Node: p.Node, Ranks: RanksOf(ranksOf(p))}
 	taken[p.Host]++
 	const mega = 1_000_000
-	if status := hosts[p.Node].Inventory; status != nil && !status.SendsOverRDMA() {
+	status := hosts[p.Node].Inventory
+	if status == nil {
+		return made
+	}
+	made.Wire = wireOf(status, p.Devices)
+	if !status.SendsOverRDMA() {
 		made.MBps = status.NetworkShare() / mega * int64(len(p.Devices))
+		return made
+	}
+	for i := range status.NICs {
+		if kind := status.NICs[i].Kind; status.NICs[i].Up && kind != v1alpha1.NICEthernet {
+			made.Fabric = kind
+		}
 	}
 	return made
+}
+
+// wireOf is the kind of the first link domain that has all of the devices.
+func wireOf(status *v1alpha1.AcceleratorInventoryStatus, devices []v1alpha1.DeviceID) string {
+	for i := range status.Links.Domains {
+		d := &status.Links.Domains[i]
+		if len(devices) > 1 && !slices.ContainsFunc(devices, func(id v1alpha1.DeviceID) bool { return !slices.Contains(d.Members, id) }) {
+			return d.Kind
+		}
+	}
+	return ""
 }
 
 func ranksOf(p *launch.Pod) []int32 {

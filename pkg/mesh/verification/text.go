@@ -20,6 +20,9 @@ func Trouble(plan string, copied, pod int32, err error) *Report {
 func (r *Report) Text(t *Task) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Mesh %s, plan %s, copy %d, pod %d: %s\n", t.Mesh, r.Plan, r.Copy, r.Pod, r.Outcome)
+	if r.Library != "" {
+		fmt.Fprintf(&text, "Between devices: %s\n", r.Library)
+	}
 	if len(r.Kinds) > 0 {
 		text.WriteString("\n" + r.table())
 	}
@@ -39,9 +42,10 @@ func (r *Report) table() string {
 	var text strings.Builder
 	const padding = 3
 	table := tabwriter.NewWriter(&text, 0, 0, padding, ' ', 0)
-	_, _ = fmt.Fprintln(table, "GROUPS\tBETWEEN PODS\tWITHIN\tBUS GB/S\tPLANNED GB/S\tLATENCY")
+	_, _ = fmt.Fprintln(table, "GROUPS\tBETWEEN PODS\tWITHIN\tBUS GB/S\tPLANNED GB/S\tLATENCY\tDEVICES GB/S")
 	for _, k := range r.Kinds {
-		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\t%s\n", k.Kind, k.Groups, k.Inside, gigabytes(k.MBps), gigabytes(k.Planned), microseconds(k.Micros))
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\t%s\t%s\n", k.Kind, k.Groups, k.Inside, gigabytes(k.MBps), gigabytes(k.Planned), microseconds(k.Micros),
+			gigabytes(k.DeviceMBps))
 	}
 	_ = table.Flush() // a builder takes everything
 	return text.String()
@@ -73,6 +77,9 @@ func (f *Finding) line(t *Task) string {
 		if place, err := t.Place(*f.Peer); err == nil {
 			text += fmt.Sprintf(" (node %s, ranks %s)", t.Pods[place].Node, t.Pods[place].Ranks)
 		}
+	}
+	if len(f.Ranks) == 2 {
+		text += fmt.Sprintf(", rank %d to rank %d", f.Ranks[0], f.Ranks[1])
 	}
 	if f.Kind != "" {
 		text += " in " + f.Kind

@@ -22,6 +22,8 @@ type verifier struct {
 	kinds []Measured
 	found []Finding
 	own   row
+	// library is the one that was used between devices; empty where none was.
+	library string
 }
 
 // Verify verifies a pod's part of a mesh together with the other pods of its copy, in the time of the task. What is wrong is
@@ -76,6 +78,10 @@ func (v *verifier) groups(ctx context.Context) {
 			v.fail(kind.name, err)
 			return
 		}
+	}
+	if err := v.within(ctx, v.devices); err != nil {
+		v.fail("", err)
+		return
 	}
 	if slow, _ := v.slowGroup(); slow != nil {
 		v.own.troubled = true

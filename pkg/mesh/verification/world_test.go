@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -14,13 +15,17 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh/verification/devicelib/devicelibtest"
 )
 
 func TestMain(m *testing.M) {
 	if childMain() {
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		devicelibtest.Clean()
+		os.Exit(code)
+	}))
 }
 
 var testKey = bytes.Repeat([]byte("key!"), 8)

@@ -1,7 +1,8 @@
-// Package nccl does the collectives of pkg/mesh/collective on GPUs of NVIDIA, by NCCL and CUDA's driver library, which are
-// loaded at run time and called without cgo. Whoever imports it is linked dynamically.
+// Package nccl does the collectives of pkg/mesh/collective on GPUs of NVIDIA, by NCCL and CUDA's driver library, and on those
+// of AMD, by RCCL and HIP. They are loaded at run time and called without cgo. Whoever imports it is linked dynamically.
 //
-// Names, codes and layouts are those of NVIDIA's nccl.h (2.23 or newer, for ncclCommInitRankScalable) and cuda.h.
+// Names, codes and layouts are those of NVIDIA's nccl.h (2.23 or newer, for ncclCommInitRankScalable) and cuda.h, and of AMD's
+// rccl.h and hip_runtime_api.h.
 package nccl
 
 import (
@@ -12,17 +13,15 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// The libraries' names for the loader.
-const (
-	ncclName = "libnccl.so.2"
-	cudaName = "libcuda.so.1"
-)
-
 // ErrUnavailable says that a library, a function of it or a GPU is missing.
 var ErrUnavailable = errors.New("NCCL is not available")
 
-// Library is NCCL and CUDA's driver library, loaded.
-type Library struct{ functions }
+// Library is NCCL and CUDA's driver library, or RCCL and HIP, loaded.
+type Library struct {
+	functions
+	// Name is NCCL or RCCL.
+	Name string
+}
 
 type functions struct {
 	cuInit           func(flags uint32) int32
@@ -109,20 +108,26 @@ func (f *functions) ofNCCL() []binding {
 	}
 }
 
-// Open loads the libraries by the loader's choice. The error wraps ErrUnavailable and says what is missing.
-func Open() (*Library, error) { return open(cudaName, ncclName) }
-
-func open(cuda, nccl string) (*Library, error) {
-	l := new(Library)
-	// NCCL loads CUDA's library too: it comes first, and its symbols are for all.
-	if err := bind(cuda, l.ofCUDA()); err != nil {
+func open(v *vendor) (*Library, error) {
+	l := &Library{Name: v.name}
+	// The library of collectives loads that of devices too: it comes first, and its symbols are for all.
+	if err := bind(v.devices, v.bind(&l.functions)); err != nil {
 		return nil, err
 	}
-	if err := bind(nccl, l.ofNCCL()); err != nil {
-		return nil, err
+	var missing []error
+	for _, name := range v.names() {
+		err := bind(name, l.ofNCCL())
+		if err == nil {
+			missing = nil
+			break
+		}
+		missing = append(missing, err)
+	}
+	if len(missing) > 0 {
+		return nil, errors.Join(missing...)
 	}
 	if code := l.cuInit(0); code != 0 {
-		return nil, fmt.Errorf("%w: cuInit gives CUDA error %d: is a GPU given to this container?", ErrUnavailable, code)
+		return nil, fmt.Errorf("%w: the library of devices gives error %d: is a GPU given to this container?", ErrUnavailable, code)
 	}
 	return l, nil
 }

@@ -1,0 +1,94 @@
+// Package devicelibtest builds what tests of links between devices need: a library of our own that plays GPUs and NCCL between
+// processes, and the program that loads it.
+package devicelibtest
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/rankwright/rankwright/pkg/mesh/verification/devicelib"
+)
+
+//go:embed testdata/player.c
+var source []byte
+
+var built struct {
+	sync.Once
+	folder  string
+	problem string
+	skip    string
+}
+
+// build compiles library and program, once for all tests of a process.
+func build() {
+	compiler, err := exec.LookPath("cc")
+	if err != nil {
+		built.skip = fmt.Sprintf("needs a C compiler to build a library to load: %v", err)
+		return
+	}
+	folder, err := os.MkdirTemp("", "rankwright-devicelib-")
+	if err != nil {
+		built.problem = err.Error()
+		return
+	}
+	built.folder = folder
+	code, player, program := filepath.Join(folder, "player.c"), filepath.Join(folder, "libnccl.so.2"), filepath.Join(folder, devicelib.Program)
+	if err := os.WriteFile(code, source, 0o600); err != nil {
+		built.problem = err.Error()
+		return
+	}
+	golang := exec.Command("go", "build", "-o", program, "github.com/rankwright/rankwright/cmd/"+devicelib.Program) //nolint:gosec // constant
+	golang.Env = append(os.Environ(), "CGO_ENABLED=0")
+	for _, command := range []*exec.Cmd{
+		exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", player, code, "-lpthread"), //nolint:gosec // a test's own arguments
+		golang,
+	} {
+		if output, err := command.CombinedOutput(); err != nil {
+			built.problem = fmt.Sprintf("%v: %s", err, output)
+			return
+		}
+	}
+	if err := os.Symlink("libnccl.so.2", filepath.Join(folder, "libcuda.so.1")); err != nil {
+		built.problem = err.Error()
+	}
+}
+
+// Clean removes what was built, after all tests of a process.
+func Clean() { _ = os.RemoveAll(built.folder) }
+
+// Player is a place where GPUs of several pods are played.
+type Player struct{ folder string }
+
+// New makes a place with faults, a line each, as the player's source describes them.
+func New(t testing.TB, faults string) *Player {
+	t.Helper()
+	built.Do(build)
+	if built.skip != "" {
+		t.Skip(built.skip)
+	}
+	if built.problem != "" {
+		t.Fatal(built.problem)
+	}
+	p := &Player{t.TempDir()}
+	if err := os.WriteFile(filepath.Join(p.folder, "faults"), []byte(faults), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Program is the path of a program that starts the real one in a pod with so many GPUs.
+func (p *Player) Program(t testing.TB, pod string, gpus int) string {
+	t.Helper()
+	path := filepath.Join(p.folder, "start-"+pod)
+	script := fmt.Sprintf("#!/bin/sh\nexport LD_LIBRARY_PATH=%q PLAYER_FOLDER=%q PLAYER_POD=%q PLAYER_GPUS=%d\nexec %q\n",
+		built.folder, p.folder, pod, gpus, filepath.Join(built.folder, devicelib.Program))
+	if err := os.WriteFile(path, []byte(script), 0o755); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	return path
+}

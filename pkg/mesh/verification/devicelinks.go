@@ -1,0 +1,225 @@
+package verification
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh/verification/devicelib"
+)
+
+// maxDevicePairs bounds the copies of which every two ranks are measured: 496 pairs in 31 rounds. In larger ones it is every
+// two ranks of a pod, and the ranks of the same number in pods that follow one another.
+const maxDevicePairs = 32
+
+// devicePairs are pairs of places in ranks, in rounds in which each rank is in one pair at most. All pods make the same.
+func devicePairs(ranks []deviceRank) [][][]int {
+	var rounds [][][]int
+	busy := make([]map[int]bool, 0)
+	for low := range ranks {
+		for high := low + 1; high < len(ranks); high++ {
+			a, b := ranks[low], ranks[high]
+			near := a.place == b.place || b.place == a.place+1 && a.ordinal == b.ordinal
+			if len(ranks) > maxDevicePairs && !near {
+				continue
+			}
+			at := slices.IndexFunc(busy, func(taken map[int]bool) bool { return !taken[low] && !taken[high] })
+			if at < 0 {
+				at = len(busy)
+				busy, rounds = append(busy, map[int]bool{}), append(rounds, nil)
+			}
+			busy[at][low], busy[at][high] = true, true
+			rounds[at] = append(rounds[at], []int{low, high})
+		}
+	}
+	return rounds
+}
+
+// deviceLink is one direction of the link between two devices.
+type deviceLink struct {
+	from, to int
+	state    linkState
+	mbps     int64
+}
+
+// measurePairs measures every link in both directions and notes what is wrong with those of the pod's own ranks. troubled says
+// whether anything is, anywhere.
+func (f *fabric) measurePairs(ctx context.Context) (troubled bool, err error) {
+	var links []deviceLink
+	why := map[int]string{}
+	for number, checks := range devicePairs(f.ranks) {
+		results, ok, err := f.round(ctx, checks, uint64(number), false)
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			f.Log.Warn("not all links between devices were measured", "why", "the time is up", "rounds", number)
+			break
+		}
+		for _, members := range checks {
+			for side, from := range members {
+				links = append(links, linkOf(from, members[1-side], results, f.ranks[from].place == f.Place, f.ranks[members[1-side]].place == f.Place))
+				if text := results[from].Error; text != "" {
+					why[len(links)-1] = text
+				}
+			}
+		}
+	}
+	if links, err = f.shareLinks(ctx, links); err != nil {
+		return false, err
+	}
+	return f.judgeLinks(links, why), nil
+}
+
+// linkOf is what this pod knows of a direction of a link: how fast its own end sends, and whether it receives what was sent.
+func linkOf(from, to int, results map[int]devicelib.Result, sends, receives bool) deviceLink {
+	l := deviceLink{from: from, to: to}
+	if sends {
+		l.state |= linkMet
+		l.mbps = results[from].MBps
+	}
+	if sends && results[from].Error != "" || receives && results[to].Error != "" {
+		l.state |= linkFailed
+	}
+	if receives && results[to].Wrong {
+		l.state |= linkWrong
+	}
+	return l
+}
+
+// shareLinks adds what the other pods know.
+func (f *fabric) shareLinks(ctx context.Context, links []deviceLink) ([]deviceLink, error) {
+	const words = 2
+	var mine []byte
+	for _, l := range links {
+		mine = binary.LittleEndian.AppendUint64(mine, uint64(l.state))
+		mine = binary.LittleEndian.AppendUint64(mine, uint64(l.mbps))
+	}
+	all, err := f.exchange(ctx, mine)
+	if err != nil || len(mine) == 0 {
+		return nil, err
+	}
+	joined := slices.Clone(links)
+	for part := range slices.Chunk(all, len(mine)) {
+		for i := range joined {
+			at := part[i*words*wordBytes:]
+			joined[i].state |= linkState(binary.LittleEndian.Uint64(at))
+			joined[i].mbps = max(joined[i].mbps, int64(binary.LittleEndian.Uint64(at[wordBytes:])))
+		}
+	}
+	return joined, nil
+}
+
+// judgeLinks notes findings of the pod's own ranks: of a slow direction the sender's, of wrong bytes the receiver's, of a broken
+// link the first one's.
+func (f *fabric) judgeLinks(links []deviceLink, why map[int]string) (troubled bool) {
+	medians := f.deviceMedians(links)
+	for i, l := range links {
+		sender, receiver := f.ranks[l.from], f.ranks[l.to]
+		expected := medians[f.sortOf(l)]
+		switch {
+		case l.state&linkFailed != 0:
+			if l.from < l.to && sender.place == f.Place {
+				f.findBetween(v1alpha1.FindingLinkBroken, l, receiver.place, Finding{Text: cmp.Or(why[i], "the other end failed")})
+			}
+		case l.state&linkWrong != 0:
+			if receiver.place == f.Place {
+				f.findBetween(v1alpha1.FindingResultWrong, l, sender.place, Finding{})
+			}
+		case l.mbps*100 < expected*int64(f.Task.MinimumShare):
+			if sender.place == f.Place {
+				f.findBetween(v1alpha1.FindingLinkSlow, l, receiver.place, Finding{MBps: l.mbps, Expected: expected})
+			}
+		default:
+			continue
+		}
+		troubled = true
+	}
+	f.verifier.own.troubled = f.verifier.own.troubled || troubled
+	return troubled
+}
+
+// linkSort tells links apart that are of different wires.
+type linkSort struct{ inPod, onNode bool }
+
+func (f *fabric) sortOf(l deviceLink) linkSort {
+	a, b := f.ranks[l.from].place, f.ranks[l.to].place
+	return linkSort{a == b, f.Task.together(a, b)}
+}
+
+// deviceMedians are by sort of link; none of fewer than three, which say nothing.
+func (f *fabric) deviceMedians(links []deviceLink) map[linkSort]int64 {
+	rates := map[linkSort][]int64{}
+	for _, l := range links {
+		if l.state&(linkFailed|linkWrong) == 0 && l.mbps > 0 {
+			rates[f.sortOf(l)] = append(rates[f.sortOf(l)], l.mbps)
+		}
+	}
+	const fewest = 3
+	medians := map[linkSort]int64{}
+	for sort, of := range rates {
+		slices.Sort(of)
+		if len(of) >= fewest {
+			medians[sort] = of[len(of)/2]
+		}
+	}
+	return medians
+}
+
+// findBetween notes a finding about the link between two devices, with the pod at its other end where that is another.
+func (f *fabric) findBetween(reason v1alpha1.FindingReason, l deviceLink, other int, found Finding) {
+	found.Reason, found.Ranks = reason, []int32{f.ranks[l.from].rank, f.ranks[l.to].rank}
+	if other != f.Place {
+		index := f.Task.Pods[other].Index
+		found.Peer = &index
+	}
+	found.Text = fmt.Sprintf("%s over %s", f.library, f.wire(l)) + prefixed(found.Text)
+	f.find(found)
+}
+
+func prefixed(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// wire is what the plan knows that two devices are joined by.
+func (f *fabric) wire(l deviceLink) string {
+	a, b := &f.Task.Pods[f.ranks[l.from].place], &f.Task.Pods[f.ranks[l.to].place]
+	switch {
+	case a.Node == b.Node && a.Wire != "" && a.Wire == b.Wire:
+		return a.Wire
+	case a.Node == b.Node:
+		return "PCI Express"
+	case a.Fabric != "" && a.Fabric == b.Fabric:
+		return a.Fabric
+	default:
+		return "the network"
+	}
+}
+
+// noteGroups notes what the pod's own ranks came to when their groups of a kind added up.
+func (f *fabric) noteGroups(kind string, results map[int]devicelib.Result) {
+	for _, member := range f.own() {
+		result, took := results[member]
+		switch {
+		case !took:
+			continue
+		case result.Error != "":
+			f.verifier.own.troubled = true
+			f.find(Finding{Reason: v1alpha1.FindingGroupFailed, Kind: kind, Text: f.library + ": " + result.Error})
+		case result.Wrong:
+			f.verifier.own.troubled = true
+			f.find(Finding{Reason: v1alpha1.FindingResultWrong, Kind: kind, Text: f.library + ": all-reduce gives a wrong result"})
+		}
+		for i := range f.kinds {
+			if k := &f.kinds[i]; k.Kind == kind && result.MBps > 0 {
+				k.DeviceMBps = least(k.DeviceMBps, result.MBps)
+			}
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package survey
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+
+	"github.com/rankwright/rankwright/pkg/detect"
+)
+
+// Node is a device node.
+type Node struct {
+	Path string
+	Mode fs.FileMode
+	// Owner is nil where it is not known.
+	Owner *detect.Owner
+}
+
+// nodeFolders are where the nodes of accelerators and fabrics are.
+var nodeFolders = []string{
+	"/dev", "/dev/accel", "/dev/dri", "/dev/infiniband", "/dev/nvidia-caps", "/dev/nvidia-caps-imex-channels", "/dev/rngd",
+	"/dev/tenstorrent", "/dev/vfio",
+}
+
+// nodeNames are the names in /dev itself; in the other folders all are of interest.
+var nodeNames = regexp.MustCompile(`^(nvidia|nvhost|nvmap|nvgpu|kfd$|accel\d|neuron|davinci|hisi_hdc|devmm_svm|hailo|h1x|npu|ipu\d|groq|apusys|` +
+	`vertex\d|mali|dxg$|qaic|cambricon|iluvatar|mxcd|mxgvm|hygon|gdrdrv|knem|xpmem)`)
+
+func nodes(files detect.Files) []Node {
+	var found []Node
+	for _, folder := range nodeFolders {
+		names, err := files.ReadDir(folder)
+		if err != nil {
+			continue
+		}
+		for _, name := range names {
+			if folder == "/dev" && !nodeNames.MatchString(name) {
+				continue
+			}
+			place := path.Join(folder, name)
+			mode, err := files.Stat(place)
+			if err != nil || mode.IsDir() {
+				continue
+			}
+			node := Node{Path: place, Mode: mode}
+			if owner, err := detect.OwnerOf(files, place); err == nil {
+				node.Owner = &owner
+			}
+			found = append(found, node)
+		}
+	}
+	return found
+}
+
+// String is a line such as `crw-rw---- 0:44 226:128 /dev/dri/renderD128`.
+func (n Node) String() string {
+	owner := "?:? ?:?"
+	if n.Owner != nil {
+		owner = fmt.Sprintf("%d:%d %d:%d", n.Owner.UID, n.Owner.GID, n.Owner.Major, n.Owner.Minor)
+	}
+	kind := "-"
+	if n.Mode&fs.ModeCharDevice != 0 {
+		kind = "c"
+	}
+	return fmt.Sprintf("%s%s %s %s", kind, n.Mode.Perm().String()[1:], owner, n.Path)
+}

@@ -1,0 +1,106 @@
+package survey
+
+import (
+	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect"
+)
+
+// Platform is what a host has beside its devices that decides what is seen of them, and what containers get.
+type Platform struct {
+	// Functions are PCI functions with a link, and the bridges that lead to them, in order of their paths.
+	Functions []Function
+	// Nodes are device nodes of accelerators and fabrics.
+	Nodes []Node
+	// Configurations are those of container runtimes, without what is nobody's business; Specifications those of CDI.
+	Configurations, Specifications []Text
+	// Facts are single settings.
+	Facts []Fact
+}
+
+// Text is a file.
+type Text struct{ Path, Content string }
+
+// Fact is a setting of the host, from a file.
+type Fact struct{ Name, Value string }
+
+// readPlatform reads what there is; what cannot be read says so in its place.
+func readPlatform(files detect.Files) Platform {
+	return Platform{
+		Functions: functions(files), Nodes: nodes(files),
+		Configurations: texts(files, configurations), Specifications: texts(files, specifications),
+		Facts: facts(files),
+	}
+}
+
+// configurations are where container runtimes are configured: containerd, k3s and RKE2, k0s, MicroK8s, Talos' parts of
+// containerd's, CRI-O, Docker, NVIDIA's runtime. A name that ends in a slash is a folder of them.
+var configurations = []string{
+	"/etc/containerd/config.toml", "/etc/containerd/conf.d/", "/etc/cri/conf.d/",
+	"/var/lib/rancher/k3s/agent/etc/containerd/config.toml", "/var/lib/rancher/rke2/agent/etc/containerd/config.toml",
+	"/etc/k0s/containerd.toml", "/run/k0s/containerd-cri.toml", "/var/snap/microk8s/current/args/containerd.toml",
+	"/etc/crio/crio.conf", "/etc/crio/crio.conf.d/", "/etc/docker/daemon.json", "/etc/nvidia-container-runtime/config.toml",
+}
+
+// specifications are the folders of CDI that container runtimes read by default (CDI specification).
+var specifications = []string{"/etc/cdi/", "/var/run/cdi/"}
+
+func texts(files detect.Files, places []string) []Text {
+	var found []Text
+	for _, place := range places {
+		names := []string{place}
+		if folder, ok := strings.CutSuffix(place, "/"); ok {
+			inside, _ := files.ReadDir(folder)
+			names = nil
+			for _, name := range inside {
+				names = append(names, place+name)
+			}
+		}
+		for _, name := range names {
+			if mode, err := files.Stat(name); err != nil || !mode.IsRegular() {
+				continue
+			}
+			data, err := files.ReadFile(name)
+			content := string(data)
+			if err != nil {
+				content = err.Error()
+			}
+			found = append(found, Text{name, content})
+		}
+	}
+	return found
+}
+
+// settings are files of one value.
+var settings = []struct{ name, path string }{
+	{"SELinux enforces", "/sys/fs/selinux/enforce"},
+	{"security modules", "/sys/kernel/security/lsm"},
+	{"kernel lockdown", "/sys/kernel/security/lockdown"},
+	{"AppArmor", "/sys/module/apparmor/parameters/enabled"},
+	{"cgroup controllers (v2)", "/sys/fs/cgroup/cgroup.controllers"},
+	{"module nvidia", "/sys/module/nvidia/version"},
+	{"module nvidia_uvm", "/sys/module/nvidia_uvm/initstate"},
+	{"module nvidia_peermem", "/sys/module/nvidia_peermem/version"},
+	{"module amdgpu", "/sys/module/amdgpu/version"},
+	{"module habanalabs", "/sys/module/habanalabs/version"},
+	{"module neuron", "/sys/module/neuron/version"},
+	{"module xe", "/sys/module/xe/initstate"},
+	{"module i915", "/sys/module/i915/initstate"},
+	{"NVIDIA's parameters", "/proc/driver/nvidia/params"},
+}
+
+func facts(files detect.Files) []Fact {
+	var found []Fact
+	for _, s := range settings {
+		if _, err := files.Stat(s.path); err != nil {
+			continue
+		}
+		data, err := files.ReadFile(s.path)
+		value := strings.TrimSpace(string(data))
+		if err != nil {
+			value = err.Error()
+		}
+		found = append(found, Fact{s.name, value})
+	}
+	return found
+}

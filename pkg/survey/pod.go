@@ -1,0 +1,88 @@
+package survey
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Pod is a pod that was to be given devices in one of the ways that a cluster has, and asked the vendor's own tool what it
+// got.
+type Pod struct {
+	// Name says vendor and way, such as nvidia-plugin.
+	Name string
+	// Asked is what the pod asked for, such as `nvidia.com/gpu=1`; Expected is the number of devices that it should see, 0 for all of
+	// the vendor that the host has.
+	Asked    string
+	Expected int
+	// Phase is the pod's; Reason why it did not come to its end.
+	Phase, Reason string
+	// Output is what it printed.
+	Output string
+}
+
+// Vendor is whose devices the pod is about.
+func (p *Pod) Vendor() string {
+	vendor, _, _ := strings.Cut(p.Name, "-")
+	return vendor
+}
+
+// The phases that decide something.
+const (
+	succeeded = "Succeeded"
+	pending   = "Pending"
+)
+
+// maxOutput caps what is kept of a pod's output, in bytes.
+const maxOutput = 64 << 10
+
+// note writes the pod as lines of `key: value`, an empty line, and the output.
+func (p *Pod) note() string {
+	output := p.Output
+	if len(output) > maxOutput {
+		output = strings.ToValidUTF8(output[len(output)-maxOutput:], "")
+	}
+	return fmt.Sprintf("asked: %s\nexpected: %d\nphase: %s\nreason: %s\n\n%s", p.Asked, p.Expected, p.Phase, oneLine(p.Reason), output)
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func parsePod(name, note string) (Pod, error) {
+	head, output, _ := strings.Cut(note, "\n\n")
+	pod := Pod{Name: name, Output: output}
+	for line := range strings.Lines(head) {
+		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+		value = strings.TrimSpace(value)
+		switch key {
+		case "asked":
+			pod.Asked = value
+		case "expected":
+			number, err := strconv.Atoi(value)
+			if err != nil {
+				return Pod{}, fmt.Errorf("expected: %q is no number of devices", value)
+			}
+			pod.Expected = number
+		case "phase":
+			pod.Phase = value
+		case "reason":
+			pod.Reason = value
+		}
+	}
+	return pod, nil
+}
+
+// counted is the line in which a pod says what it counted.
+var counted = regexp.MustCompile(`(?m)^devices=(\d+) memoryMiB=(\d+)\s*$`)
+
+// Counted is how many devices the vendor's tool listed in the pod, and their memory together in MiB; ok is false where the
+// pod did not say.
+func (p *Pod) Counted() (devices int, memoryMiB int64, ok bool) {
+	match := counted.FindStringSubmatch(p.Output)
+	if match == nil {
+		return 0, 0, false
+	}
+	devices, deviceErr := strconv.Atoi(match[1])
+	memoryMiB, memoryErr := strconv.ParseInt(match[2], 10, 64)
+	return devices, memoryMiB, deviceErr == nil && memoryErr == nil
+}

@@ -1,0 +1,221 @@
+package survey
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
+)
+
+// Verdict is what is known of a check.
+type Verdict string
+
+// The verdicts, as they stand in the box of the sheet: what only somebody at the machine can tell is left to him.
+const (
+	Passed Verdict = "x"
+	Failed Verdict = "!"
+	Asked  Verdict = " "
+)
+
+// Check is a line of the sheet.
+type Check struct {
+	Verdict Verdict
+	// Expected is what has to be true, Found what was seen.
+	Expected, Found string
+}
+
+// Sheet is the list of expected answers. What can be told from the survey is ticked, or marked as wrong.
+func (s *Survey) Sheet() []Check {
+	first := &s.Views[0]
+	checks := []Check{
+		ask("These are the accelerators of the machine, none is missing and none too many", cmp.Or(products(first), "no accelerator")),
+		ask("Each has the memory that the vendor's tool reports (nvidia-smi, amd-smi, …)", memories(first)),
+		ask("They are connected like this", links(first)),
+		ask("These are the ports of the machine", ports(first)),
+		s.fullWidth(),
+	}
+	for i := range s.Views[1:] {
+		checks = append(checks, s.sameDevices(&s.Views[i+1]))
+	}
+	if pod := s.view(InPod); pod != nil {
+		checks = append(checks, s.memoryAsInstalled(pod), healthAsInstalled(pod))
+	} else {
+		checks = append(checks, ask("A pod of the node agent sees the same", "not looked at: run the Job of examples/verify"))
+	}
+	for i := range s.Pods {
+		checks = append(checks, s.checkPod(&s.Pods[i]))
+	}
+	return checks
+}
+
+func ask(expected, found string) Check { return Check{Asked, expected, found} }
+
+func told(passed bool, expected, found string) Check {
+	if passed {
+		return Check{Passed, expected, found}
+	}
+	return Check{Failed, expected, found}
+}
+
+func products(v *View) string { return v.Status.Summary.Products }
+
+// memories are the sizes, in MiB, with the number of devices and where the number comes from.
+func memories(v *View) string {
+	counts := map[string]int{}
+	for i := range v.Status.Devices {
+		size := "not known"
+		if m := v.Status.Devices[i].Memory; m != nil {
+			size = fmt.Sprintf("%d MiB (%s)", m.TotalMiB, m.Source)
+		}
+		counts[size]++
+	}
+	return countsText(counts)
+}
+
+func countsText(counts map[string]int) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%dx %s", counts[name], name))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "nothing")
+}
+
+func links(v *View) string {
+	var parts []string
+	for _, d := range v.Status.Links.Domains {
+		parts = append(parts, fmt.Sprintf("%s %s of %d", d.Kind, strings.ToLower(string(d.Topology)), len(d.Members)))
+	}
+	if pairs := len(v.Status.Links.Pairs); pairs > 0 {
+		parts = append(parts, v1alpha1.Counted(pairs, "direct pair"))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "by PCI Express alone")
+}
+
+func ports(v *View) string {
+	counts := map[string]int{}
+	for _, nic := range v.Status.NICs {
+		counts[fmt.Sprintf("%s %d Gb/s", nic.Kind, nic.Gbps)]++
+	}
+	return countsText(counts)
+}
+
+// fullWidth looks at widths alone: drivers lower the speed of an idle link.
+func (s *Survey) fullWidth() Check {
+	const expected = "The link of every accelerator is as wide as it can be"
+	devices := map[string]bool{}
+	for i := range s.Views[0].Status.Devices {
+		if pci := s.Views[0].Status.Devices[i].PCI; pci != nil {
+			devices[pci.Address] = true
+		}
+	}
+	var narrow []string
+	for _, f := range s.Platform.Functions {
+		if devices[f.Address] && width(f.Link) != width(f.Most) {
+			narrow = append(narrow, fmt.Sprintf("%s %s of %s", f.Address, width(f.Link), width(f.Most)))
+		}
+	}
+	return told(len(narrow) == 0, expected, cmp.Or(strings.Join(narrow, ", "), "no link is narrower"))
+}
+
+func width(link string) string { return link[strings.LastIndex(link, " ")+1:] }
+
+func (s *Survey) sameDevices(v *View) Check {
+	expected := fmt.Sprintf("View %s lists the devices of view %s", v.Name, s.Views[0].Name)
+	here, there := ids(v), ids(&s.Views[0])
+	var found []string
+	for id := range there {
+		if !here[id] {
+			found = append(found, "without "+string(id))
+		}
+	}
+	for id := range here {
+		if !there[id] {
+			found = append(found, "also "+string(id))
+		}
+	}
+	slices.Sort(found)
+	return told(len(found) == 0, expected, cmp.Or(strings.Join(found, ", "), v1alpha1.Counted(v.Status.Summary.Devices, "device")))
+}
+
+func ids(v *View) map[v1alpha1.DeviceID]bool {
+	found := map[v1alpha1.DeviceID]bool{}
+	for i := range v.Status.Devices {
+		found[v.Status.Devices[i].ID] = true
+	}
+	return found
+}
+
+func (s *Survey) memoryAsInstalled(pod *View) Check {
+	expected := "A pod of the node agent sees the memory that view " + s.Views[0].Name + " does"
+	return told(memories(pod) == memories(&s.Views[0]), expected, memories(pod))
+}
+
+func healthAsInstalled(pod *View) Check {
+	counts := map[string]int{}
+	for i := range pod.Status.Devices {
+		h := pod.Status.Devices[i].Health
+		counts[strings.TrimSpace(string(h.State)+" "+h.Reason)]++
+	}
+	passed := true
+	for i := range pod.Status.Devices {
+		passed = passed && pod.Status.Devices[i].Health.State == v1alpha1.Healthy
+	}
+	return told(passed, "A pod of the node agent finds every device healthy", countsText(counts))
+}
+
+// memoryTolerance is by how many percent tools of one vendor differ: some count what firmware has for itself.
+const memoryTolerance = 2
+
+// checkPod compares what a pod counted with what it asked for. A way that the cluster does not have is no failure.
+func (s *Survey) checkPod(p *Pod) Check {
+	wanted := p.Expected
+	if wanted == 0 {
+		wanted = s.ofVendor(p.Vendor())
+	}
+	expected := fmt.Sprintf("Pod %s (%s) sees %s", p.Name, p.Asked, v1alpha1.Counted(wanted, "device"))
+	devices, memoryMiB, ok := p.Counted()
+	switch {
+	case p.Phase == pending:
+		return ask(expected, "did not start: "+cmp.Or(p.Reason, "no reason was given"))
+	case p.Phase != succeeded || !ok:
+		return told(false, expected, strings.TrimSpace(p.Phase+" "+cmp.Or(p.Reason, words.Shorten(lastLine(p.Output), maxLine))))
+	}
+	found := fmt.Sprintf("%d with %d MiB", devices, memoryMiB)
+	return told(devices == wanted && s.hasMemory(memoryMiB, devices), expected, found)
+}
+
+// ofVendor is the number of a vendor's devices.
+func (s *Survey) ofVendor(vendor string) int {
+	count := 0
+	for i := range s.Views[0].Status.Devices {
+		if s.Views[0].Status.Devices[i].Vendor == vendor {
+			count++
+		}
+	}
+	return count
+}
+
+// hasMemory says whether so many devices of the host, all alike, have that much memory together.
+func (s *Survey) hasMemory(memoryMiB int64, devices int) bool {
+	for i := range s.Views[0].Status.Devices {
+		if m := s.Views[0].Status.Devices[i].Memory; m != nil {
+			whole := m.TotalMiB * int64(devices)
+			if difference := whole - memoryMiB; max(difference, -difference)*100 <= whole*memoryTolerance {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maxLine bounds what the sheet quotes of a pod, in bytes.
+const maxLine = 120
+
+func lastLine(output string) string {
+	output = strings.TrimSpace(output)
+	return output[strings.LastIndex(output, "\n")+1:]
+}

@@ -1,0 +1,118 @@
+package survey
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect"
+)
+
+// Survey is what is known of a host.
+type Survey struct {
+	// Views are the host from each place, the fullest first.
+	Views []View
+	// Differences are what the others find differently from the first.
+	Differences []Difference
+	Platform    Platform
+	// Pods were given devices.
+	Pods []Pod
+}
+
+// View is a host as detection finds it from one place.
+type View struct {
+	Name   string
+	Status v1alpha1.AcceleratorInventoryStatus
+	// Measured is nil where the view was not taken for itself.
+	Measured *Measurements
+}
+
+// Of reads the survey in a recording. The same recording gives the same survey.
+func Of(ctx context.Context, recording *detect.Recording) (*Survey, error) {
+	host := recording.Host()
+	survey := &Survey{Platform: readPlatform(host.Files)}
+	measured := recording.Note(measurementNote)
+	if host.Commands != nil {
+		if err := survey.look(ctx, OnHost, host, measured); err != nil {
+			return nil, err
+		}
+		host.Commands, measured = nil, ""
+	}
+	if err := survey.look(ctx, NoExec, host, measured); err != nil {
+		return nil, err
+	}
+	for _, name := range recording.Views() {
+		view, _ := recording.View(name)
+		if err := survey.look(ctx, name, view.Host(), view.Note(measurementNote)); err != nil {
+			return nil, err
+		}
+	}
+	for i := 1; i < len(survey.Views); i++ {
+		survey.Differences = append(survey.Differences, differences(&survey.Views[0], &survey.Views[i])...)
+	}
+	var err error
+	survey.Pods, err = pods(recording)
+	return survey, err
+}
+
+// look adds what a detection finds, with the note of what was measured when the view was taken.
+func (s *Survey) look(ctx context.Context, name string, host *detect.Host, measured string) error {
+	view := View{Name: name, Status: detect.Detect(ctx, host, detect.Options{}).Status}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if measured != "" {
+		view.Measured = &Measurements{}
+		if err := json.Unmarshal([]byte(measured), view.Measured); err != nil {
+			return fmt.Errorf("view %s: note %s: %w", name, measurementNote, err)
+		}
+	}
+	s.Views = append(s.Views, view)
+	return nil
+}
+
+// view is a view by its name; nil where it was not taken.
+func (s *Survey) view(name string) *View {
+	for i := range s.Views {
+		if s.Views[i].Name == name {
+			return &s.Views[i]
+		}
+	}
+	return nil
+}
+
+// Join adds views to a recording of a host, and what pods that were given devices saw there.
+func Join(recording *detect.Recording, views map[string]*detect.Recording, pods []Pod) error {
+	for name, view := range views {
+		if err := recording.AddView(name, view); err != nil {
+			return err
+		}
+	}
+	for _, pod := range pods {
+		if err := recording.AddNote(podNote+pod.Name+".txt", pod.note()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// podNote is how the names of notes about pods begin.
+const podNote = "pod."
+
+func pods(recording *detect.Recording) ([]Pod, error) {
+	var found []Pod
+	for _, name := range recording.Notes() {
+		short, ok := strings.CutPrefix(name, podNote)
+		if !ok {
+			continue
+		}
+		pod, err := parsePod(strings.TrimSuffix(short, ".txt"), recording.Note(name))
+		if err != nil {
+			return nil, fmt.Errorf("note %s: %w", name, err)
+		}
+		found = append(found, pod)
+	}
+	return found, nil
+}
