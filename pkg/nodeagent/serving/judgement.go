@@ -29,6 +29,8 @@ func (w Wanted) Unfit(d *v1alpha1.Device) string {
 		return "is cordoned (spec.cordonedDevices of the inventory)"
 	case !d.Usable():
 		return fmt.Sprintf("is %s (%s)", d.Health.State, cmp.Or(d.Health.Reason, "no reason given"))
+	case w.Unusable[d.ID] != "":
+		return "is of no use to containers: " + w.Unusable[d.ID]
 	default:
 		return w.heldOfOthers(d)
 	}
