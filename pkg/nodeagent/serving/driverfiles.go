@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -54,16 +55,13 @@ func newDriverFiles(options Options, before *injection.Driver) *driverFiles {
 	}
 }
 
-// driverArgv is the question. Channels are named so that their nodes are made.
+// driverArgv is the question, of a form that a helper allows. Channels are named so that their nodes are made.
 func driverArgv(options Options) []string {
-	argv := []string{"rankwright-cdi", "generate", "--make-nodes"}
-	if options.Hook != "" {
-		argv = append(argv, "--hook="+options.Hook)
-	}
+	var channels []string
 	for _, channel := range options.Config.Vendors[nvidia].IMEXChannels {
-		argv = append(argv, fmt.Sprint("--imex-channel=", channel))
+		channels = append(channels, strconv.Itoa(channel))
 	}
-	return argv
+	return []string{"rankwright-cdi", "generate", "--make-nodes", "--hook=" + options.Hook, "--imex-channels=" + strings.Join(channels, ",")}
 }
 
 // known is the last answer, and why there is none.

@@ -118,8 +118,9 @@ func TestDriverFilesAreAskedForUntilTheyAreKnown(t *testing.T) {
 	if err := p.grants(status); err == nil || !strings.Contains(err.Error(), "no libcuda.so below /") {
 		t.Errorf("granted: %v", err)
 	}
-	if want := []string{"rankwright-cdi", "generate", "--make-nodes", "--hook=/opt/hook", "--imex-channel=0"}; !slices.Equal(want, g.argv) {
-		t.Errorf("asked by %v", g.argv)
+	want := []string{"rankwright-cdi", "generate", "--make-nodes", "--hook=/opt/hook", "--imex-channels=0"}
+	if !slices.Equal(want, g.argv) || !detect.Allows(detect.InvocationsOf(nvidia), g.argv) {
+		t.Errorf("asked by %v, which a helper allows: %v", g.argv, detect.Allows(detect.InvocationsOf(nvidia), g.argv))
 	}
 	g.set("580.105.08")
 	await(t, changed, "a grant", func() bool { return p.grants(status) == nil })
