@@ -51,6 +51,7 @@ type flags struct {
 	devicePlugins  string
 	cdi            string
 	cdiHook        string
+	hookInstalled  bool
 	podResources   string
 	driverFolder   string
 	driverRegistry string
@@ -87,6 +88,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.cdi, "cdi", "", "`folder` where the container runtime reads CDI specifications; default "+
 		defaultCDI+" below --root")
 	set.StringVar(&f.cdiHook, "cdi-hook", "", "`path` on the host of the nvidia-cdi-hook that its container runtime runs; default where one is found")
+	set.BoolVar(&f.hookInstalled, "cdi-hook-installed", false, "what is at --cdi-hook was installed with the agents, and is removed when they are uninstalled")
 	set.StringVarP(&f.logLevel, "log-level", "v", "info", "least severe messages to log: debug, info, warn or error")
 }
 

@@ -123,8 +123,13 @@ func (f *flags) devFolder() string {
 
 // servingOptions say what to serve to which kubelet.
 func (f *flags) servingOptions() *serving.Options {
+	var installed []string
+	if f.hookInstalled && f.cdiHook != "" {
+		installed = append(installed, filepath.Join(f.root, f.cdiHook))
+	}
 	return &serving.Options{
-		Config: f.serving, Folder: f.devicePlugins, PodResources: f.podResources, CDIFolder: f.cdi, Files: f.files,
+		Installed: installed,
+		Config:    f.serving, Folder: f.devicePlugins, PodResources: f.podResources, CDIFolder: f.cdi, Files: f.files,
 		Group: f.group, Commands: f.tools, Hook: f.cdiHook,
 	}
 }

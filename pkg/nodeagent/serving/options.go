@@ -33,6 +33,8 @@ type Options struct {
 	// Hook is the path on the node of the program that its container runtime runs for NVIDIA's devices; empty means that it is
 	// looked for.
 	Hook string
+	// Installed are files for containers that were put on the node with the agent; they go when that is uninstalled.
+	Installed []string
 	// CDIFolder is where the container runtime reads CDI specifications; empty where none are to be written.
 	CDIFolder string
 	// Inject answers for granted devices; nil means what the configuration says.
