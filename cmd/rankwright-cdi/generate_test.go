@@ -75,7 +75,8 @@ func TestWhatContainersNeed(t *testing.T) {
 			name: "a driver container of the GPU operator, over what a node had before",
 			files: [][]string{
 				libraries("/run/nvidia/driver" + ubuntu), below("/run/nvidia/driver/usr/bin", "nvidia-smi", "nvidia-cuda-mps-control", "nvidia-cuda-mps-server"),
-				below("/run/nvidia/driver/lib/firmware/nvidia/"+release, "gsp_ga10x.bin"), {"/run/nvidia/driver/run/nvidia-persistenced/socket"},
+				below("/run/nvidia/driver/lib/firmware/nvidia/"+release, "gsp_ga10x.bin"),
+				{"/run/nvidia/driver/run/nvidia-persistenced/socket"},
 				below(ubuntu, "libcuda.so.535.274.02"),
 				{"/usr/local/nvidia/toolkit/nvidia-cdi-hook=#!/bin/sh\nexec nvidia-cdi-hook.real\n", "/usr/local/nvidia/toolkit/nvidia-cdi-hook.real=" + hookText, "/sbin/ldconfig"},
 				{"/proc/driver/nvidia/version=NVRM version: NVIDIA UNIX x86_64 Kernel Module  " + release + "  Tue Oct 21 2025\n"},

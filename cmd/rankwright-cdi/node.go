@@ -88,7 +88,7 @@ func (n node) librariesBelow(root string) []string {
 			continue
 		}
 		for _, name := range names {
-			if match := libcuda.FindStringSubmatch(name); match != nil && !slices.Contains(versions, match[1]) {
+			if match := libcuda.FindStringSubmatch(name); len(match) > 1 && !slices.Contains(versions, match[1]) {
 				versions = append(versions, match[1])
 			}
 		}

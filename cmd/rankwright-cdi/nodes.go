@@ -108,7 +108,7 @@ func (m nodeMaker) majors() (map[string]uint32, error) {
 
 // gpus are the nodes of the GPUs that the driver has.
 func (m nodeMaker) gpus() []wantedNode {
-	files, _ := filepath.Glob(filepath.Join(m.proc, "driver/nvidia/gpus/*/information")) // the pattern is well-formed
+	files, _ := filepath.Glob(m.proc + "/driver/nvidia/gpus/*/information") // the pattern is well-formed
 	var nodes []wantedNode
 	for _, file := range files {
 		if minor, err := strconv.ParseUint(m.valueOf(file, "Device Minor"), 10, 8); err == nil {
@@ -122,7 +122,7 @@ func (m nodeMaker) gpus() []wantedNode {
 func (m nodeMaker) capabilities() []wantedNode {
 	var nodes []wantedNode
 	for _, pattern := range []string{"gpu*/mig/gi*/access", "gpu*/mig/gi*/ci*/access"} {
-		files, _ := filepath.Glob(filepath.Join(m.proc, "driver/nvidia/capabilities", pattern)) // likewise
+		files, _ := filepath.Glob(m.proc + "/driver/nvidia/capabilities/" + pattern) // likewise
 		for _, file := range files {
 			minor, err := strconv.ParseUint(m.valueOf(file, "DeviceFileMinor"), 10, 16)
 			mode, modeErr := strconv.ParseUint(m.valueOf(file, "DeviceFileMode"), 10, 16)

@@ -23,7 +23,7 @@ const hookText = "ELF create-symlinks update-ldcache enable-cuda-compat disable-
 func tree(t *testing.T, names ...string) string {
 	t.Helper()
 	// Short, since the paths of sockets are.
-	host, err := os.MkdirTemp("/tmp", "node")
+	host, err := os.MkdirTemp("/tmp", "node") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ const (
 var argumentForms = map[string]*regexp.Regexp{
 	anyPCIAddress: regexp.MustCompile(`^[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$`),
 	anyHook:       regexp.MustCompile(`^--hook=(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`),
-	anyChannels:   regexp.MustCompile(`^--imex-channels=([0-9]{1,4}(,[0-9]{1,4})*)?$`),
+	anyChannels:   regexp.MustCompile(`^--imex-channels=(\d{1,4}(,\d{1,4})*)?$`),
 }
 
 // invocations are all that a detection runs on a Linux host, and what else the agent asks of a driver, by vendor. Tools that
@@ -32,6 +32,21 @@ var invocations = map[string][]Invocation{
 	"huawei":    {{npuSMI, "info"}, {npuSMI, "info", "-t", "topo"}},
 	"intel":     {hlSMI, {xpuSMI, "discovery", "--dump", xpuProperties}, {xpuSMI, "topology", "-m"}},
 	"nvidia": {
+		{nvmlTool, "query"},
+		{nvmlTool, "events"},
+		{nvmlTool, "query"},
+		{nvmlTool, "events"},
+		{nvidiaSMI, "-q", "-x"},
+		{nvidiaSMI, "-q", "-x", "-i", anyPCIAddress},
+		{nvidiaSMI, "-L"},
+		{nvidiaSMI, "nvlink", "-s"},
+		{nvidiaSMI, "topo", "-m"},
+		{"rankwright-cdi", "generate", "--make-nodes", anyHook, anyChannels},
+		{nvidiaSMI, "-q", "-x"},
+		{nvidiaSMI, "-q", "-x", "-i", anyPCIAddress},
+		{nvidiaSMI, "-L"},
+		{nvidiaSMI, "nvlink", "-s"},
+		{nvidiaSMI, "topo", "-m"},
 		{nvmlTool, "query"},
 		{nvmlTool, "events"},
 		{nvidiaSMI, "-q", "-x"},

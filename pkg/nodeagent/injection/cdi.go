@@ -80,7 +80,8 @@ func Specifications(served []v1alpha1.Device, node Node) (all []specs.Spec, unkn
 	for i := range served {
 		d := &served[i]
 		class := Class(d)
-		if checkPaths(d, node.Files) == nil && checkCDIName(cdiVendor+"/"+class, string(d.ID)) == nil && !(ofHostsOwn(d) && node.needsDriver(*d)) {
+		hostsOwn := ofHostsOwn(d) && node.needsDriver(*d)
+		if !hostsOwn && checkPaths(d, node.Files) == nil && checkCDIName(cdiVendor+"/"+class, string(d.ID)) == nil {
 			classes[class] = append(classes[class], *d)
 		}
 	}

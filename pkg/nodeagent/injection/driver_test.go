@@ -107,7 +107,8 @@ func TestWhatCUDANeeds(t *testing.T) {
 		{"no control node", []Mode{CDI, DeviceNodes}, without("/dev/nvidiactl"), "the node has no /dev/nvidiactl"},
 		{"no IMEX channel", []Mode{CDI, DeviceNodes}, settled(nodeOf(gpus(1)), Settings{IMEXChannels: []int{3}}), "imexChannels: the node has no /dev/nvidia-caps-imex-channels/channel3"},
 		{
-			"libraries of another driver", []Mode{CDI},
+			"libraries of another driver",
+			[]Mode{CDI},
 			nodeOf(changed(gpus(1), func(d *v1alpha1.Device) { d.DriverVersion = "580.126.09" })),
 			"its driver is 580.126.09, and the libraries for containers are 580.105.08",
 		},
