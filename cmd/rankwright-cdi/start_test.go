@@ -68,7 +68,7 @@ func runContainer(t *testing.T, bundle, specifications string, devices []string)
 			t.Fatal(err)
 		}
 	}
-	plantCopy(t, "/sbin/ldconfig", filepath.Join(bundle, "rootfs/sbin/ldconfig"))
+	plantCopy(t, "/sbin/ldconfig", filepath.Join(bundle, "rootfs", "sbin", "ldconfig"))
 	command := exec.CommandContext(t.Context(), "runc", "spec")
 	command.Dir = bundle
 	if output, err := command.CombinedOutput(); err != nil {
