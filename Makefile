@@ -34,6 +34,19 @@ bin/%: FORCE
 	@CGO_ENABLED=0 tools/progress.sh "building $@" \
 	  $(GO) build -tags $(TAGS) -trimpath -ldflags "-s -w -X github.com/rankwright/rankwright/internal/version.version=$(VERSION)" -o $@ ./cmd/$*
 
+# What needs a C compiler: rankwright-cdi, and NVIDIA's program for hooks, which is linked statically.
+.PHONY: cdi
+cdi: compiler bin/rankwright-cdi bin/nvidia-cdi-hook ## Build the programs for NVIDIA's containers into bin/ (C compiler)
+
+bin/rankwright-cdi: FORCE
+	@CGO_ENABLED=1 tools/progress.sh "building $@" $(GO) build -trimpath \
+	  -ldflags "-s -w -extldflags=-Wl,-z,lazy -X github.com/rankwright/rankwright/internal/version.version=$(VERSION)" -o $@ ./cmd/rankwright-cdi
+
+HOOK := github.com/NVIDIA/nvidia-container-toolkit/cmd/nvidia-cdi-hook
+bin/nvidia-cdi-hook: FORCE
+	@CGO_ENABLED=1 tools/progress.sh "building $@" $(GO) build -tags netgo,osusergo -trimpath \
+	  -ldflags "-s -w -linkmode external -extldflags '-static -Wl,-z,lazy'" -o $@ $(HOOK)
+
 .PHONY: generate
 generate: ## Generate deep copies, apply configurations and CRDs from api/, and the chart's files from config/
 	@tools/install.sh controller-gen
@@ -95,6 +108,7 @@ cluster-down: bin/cluster ## Stop it
 e2e: engines ## Test on a real cluster of three nodes with kubelets, installed by Helm (Linux, root)
 	@tools/install.sh $(CONTROL_PLANE) $(CLUSTER) helm
 	RANKWRIGHT_CLUSTER=1 $(GO) test -count=1 -v -run '^TestRingOverALink$$' ./pkg/mesh/collective
+	RANKWRIGHT_CLUSTER=1 $(GO) test -count=1 -v -run '^TestContainerStartsWithTheDriver$$' ./cmd/rankwright-cdi
 	RANKWRIGHT_CLUSTER=1 $(GO) test -count=1 -p 1 -timeout 45m -v ./test/cluster ./test/e2e/...
 
 .PHONY: tools
@@ -146,7 +160,7 @@ sbom: build ## Write a bill of materials of each command (SPDX 2.3) into dist/sb
 
 .PHONY: licenses
 licenses: ## List the licences of everything that is built or tested with; one that is not allowed fails
-	@$(GO) list -deps -test -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' ./... | $(licences) -modules
+	@$(GO) list -deps -test -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' ./... $(HOOK) | $(licences) -modules
 
 .PHONY: clean
 clean: ## Remove what was built, except the tools in .cache

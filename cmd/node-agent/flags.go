@@ -50,6 +50,8 @@ type flags struct {
 	config         string
 	devicePlugins  string
 	cdi            string
+	cdiHook        string
+	hookInstalled  bool
 	podResources   string
 	driverFolder   string
 	driverRegistry string
@@ -85,6 +87,8 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.driverRegistry, "dra-registry", claims.DefaultRegistry, "`folder` where the kubelet finds DRA drivers")
 	set.StringVar(&f.cdi, "cdi", "", "`folder` where the container runtime reads CDI specifications; default "+
 		defaultCDI+" below --root")
+	set.StringVar(&f.cdiHook, "cdi-hook", "", "`path` on the host of the nvidia-cdi-hook that its container runtime runs; default where one is found")
+	set.BoolVar(&f.hookInstalled, "cdi-hook-installed", false, "what is at --cdi-hook was installed with the agents, and is removed when they are uninstalled")
 	set.StringVarP(&f.logLevel, "log-level", "v", "info", "least severe messages to log: debug, info, warn or error")
 }
 
@@ -170,6 +174,10 @@ func (f *flags) readConfig() error {
 	}
 	if f.serving, err = serving.ParseConfig(text); err != nil {
 		return fmt.Errorf("--config %s: %w", f.config, err)
+	}
+	if f.serving.NeedsDriver() && f.tools == nil {
+		return fmt.Errorf("--config %s: vendors.nvidia.injection: CDI without cdiKind gives containers what rankwright-cdi finds of the driver, and no program may be run: "+
+			"name a node-helper by --tools-socket (agent.nvml.enabled of the chart), or set cdiKind to the kind of the host's own specification (nvidia.com/gpu)", f.config)
 	}
 	return nil
 }

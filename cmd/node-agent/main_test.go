@@ -69,6 +69,10 @@ func TestDryRunNeedsNoAPIServer(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	folder := t.TempDir()
+	byCDI := filepath.Join(folder, "cdi.yaml")
+	if err := os.WriteFile(byCDI, []byte("vendors: {nvidia: {serve: true, injection: CDI}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	config := filepath.Join(folder, "config.yaml")
 	if err := os.WriteFile(config, []byte("vendors: {nvidia: {serve: true}}"), 0o600); err != nil {
 		t.Fatal(err)
@@ -96,6 +100,7 @@ func TestUsage(t *testing.T) {
 		{"no root", []string{"--root=" + filepath.Join(folder, "none")}, "--root: cannot open the host's file tree"},
 		{"no configuration", []string{"--config=" + filepath.Join(folder, "none")}, "--config: open"},
 		{"configuration", []string{"--config=" + config}, "vendors.nvidia.injection: is empty"},
+		{"no program to find the driver by", []string{"--no-exec", "--config=" + byCDI}, "name a node-helper by --tools-socket"},
 		{"replay and root", []string{"--replay=" + folder, "--root=/"}, "--replay and --root: a recording brings its own file tree"},
 	}
 	for _, tc := range tests {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"syscall"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -117,9 +118,28 @@ func (f *flags) devFolder() string {
 
 // servingOptions say what to serve to which kubelet.
 func (f *flags) servingOptions() *serving.Options {
-	return &serving.Options{
-		Config: f.serving, Folder: f.devicePlugins, PodResources: f.podResources, CDIFolder: f.cdi, Files: f.files,
+	var installed []string
+	if f.hookInstalled && f.cdiHook != "" {
+		installed = append(installed, filepath.Join(f.root, f.cdiHook))
 	}
+	return &serving.Options{
+		Installed: installed,
+		Config:    f.serving, Folder: f.devicePlugins, PodResources: f.podResources, CDIFolder: f.cdi, Files: f.files,
+		Group: f.group, Commands: f.tools, Hook: f.cdiHook,
+	}
+}
+
+// group is that of a file of the host.
+func (f *flags) group(name string) (uint32, error) {
+	info, err := os.Lstat(filepath.Join(f.root, name))
+	if err != nil {
+		return 0, err
+	}
+	stat, known := info.Sys().(*syscall.Stat_t)
+	if !known {
+		return 0, fmt.Errorf("%s: its owner is not known", name)
+	}
+	return stat.Gid, nil
 }
 
 // files opens the file tree of the host.

@@ -217,7 +217,7 @@ func (c *amdCard) name() string {
 	}
 }
 
-// uuid is the card's unique id as ROCm writes it, also in ROCR_VISIBLE_DEVICES.
+// uuid is the card's unique id as ROCm writes it.
 func (c *amdCard) uuid() string {
 	id := strings.TrimPrefix(c.uniqueID, "0x")
 	if id == "" || strings.Trim(id, "0") == "" {

@@ -9,10 +9,18 @@ import (
 // Invocation is a tool with its arguments.
 type Invocation []string
 
-// anyPCIAddress stands for an argument that is a PCI address.
-const anyPCIAddress = "PCI ADDRESS"
+// Arguments that stand for any of a form: a PCI address, a path or none, numbers by commas or none.
+const (
+	anyPCIAddress = "PCI ADDRESS"
+	anyHook       = "--hook=PATH"
+	anyChannels   = "--imex-channels=NUMBERS"
+)
 
-var pciAddressArgument = regexp.MustCompile(`^[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$`)
+var argumentForms = map[string]*regexp.Regexp{
+	anyPCIAddress: regexp.MustCompile(`^[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$`),
+	anyHook:       regexp.MustCompile(`^--hook=(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`),
+	anyChannels:   regexp.MustCompile(`^--imex-channels=(\d{1,4}(,\d{1,4})*)?$`),
+}
 
 // invocations are all that a detection runs on a Linux host, and what else the agent asks of a driver, by vendor. Tools that
 // need credentials (csctl) are not among them.
@@ -26,6 +34,7 @@ var invocations = map[string][]Invocation{
 	"nvidia": {
 		{nvmlTool, "query"},
 		{nvmlTool, "events"},
+		{"rankwright-cdi", "generate", "--make-nodes", anyHook, anyChannels},
 		{nvidiaSMI, "-q", "-x"},
 		{nvidiaSMI, "-q", "-x", "-i", anyPCIAddress},
 		{nvidiaSMI, "-L"},
@@ -52,7 +61,8 @@ func InvocationsOf(vendors ...string) []Invocation {
 func Allows(allowed []Invocation, argv []string) bool {
 	return slices.ContainsFunc(allowed, func(i Invocation) bool {
 		return slices.EqualFunc(i, argv, func(want, got string) bool {
-			return want == got || want == anyPCIAddress && pciAddressArgument.MatchString(got)
+			form := argumentForms[want]
+			return form == nil && want == got || form != nil && form.MatchString(got)
 		})
 	})
 }

@@ -139,6 +139,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.watchEvents(ctx, group, a.eventSources())
 	if a.plugin != nil {
 		group.Go(func() error { a.plugin.Run(ctx); return nil })
+		if left := (&leavings{agent: a}); a.options.Pod != (podresources.Pod{}) {
+			group.Go(func() error { left.look(ctx); return nil })
+			defer left.remove()
+		}
 	}
 	if a.driver != nil {
 		group.Go(func() error { a.driver.Run(ctx); return nil })

@@ -141,6 +141,10 @@ func TestKustomizeInstallsTheSame(t *testing.T) {
 		{folder: "config/cleanup", hook: "post-delete"},
 		{folder: "test/chart/testdata/dra", values: []string{"--values", "testdata/values/dra.yaml"}, except: []string{namespace, configuration}},
 		{folder: "test/chart/testdata/drivers", values: []string{"--set", "agent.nvml.enabled=true"}, except: []string{namespace, class}},
+		{
+			folder: "test/chart/testdata/cdi", values: []string{"--set", "vendors.nvidia.serve=true,vendors.nvidia.injection=CDI,vendors.nvidia.cdiKind=nvidia.com/gpu"},
+			except: []string{namespace, class, configuration},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.folder, func(t *testing.T) {
@@ -222,7 +226,9 @@ func TestRightsOfDRA(t *testing.T) {
 func TestAgentHasNoPrivileges(t *testing.T) {
 	folders := []string{"/host/var/lib/kubelet/device-plugins", "/host/var/run/cdi"}
 	t.Run("defaults", func(t *testing.T) { checkPrivileges(t, render(t), folders) })
-	t.Run("helper", func(t *testing.T) { checkPrivileges(t, render(t, "--values", "testdata/values/drivers.yaml"), folders) })
+	t.Run("helper", func(t *testing.T) {
+		checkPrivileges(t, render(t, "--values", "testdata/values/drivers.yaml"), append(slices.Clone(folders), "/host/opt/rankwright/bin"))
+	})
 	t.Run("dra", func(t *testing.T) {
 		checkPrivileges(t, render(t, "--values", "testdata/values/dra.yaml"),
 			append(folders, "/var/lib/kubelet/plugins/rankwright.dev", "/var/lib/kubelet/plugins_registry"))

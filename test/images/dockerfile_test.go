@@ -56,16 +56,25 @@ func (s *stage) has(instruction string) bool { return slices.Contains(s.instruct
 
 // Every package of the programs is copied, and nothing that a program is made of is ignored.
 func TestEverySourceIsCopied(t *testing.T) {
-	for name, programs := range map[string][]string{
-		"Dockerfile":                    {"./cmd/node-agent", "./cmd/node-helper", "./cmd/operator", "./cmd/rankwright-nccl", "./cmd/rankwright-nvml", "./internal/licences/command"},
-		"examples/allreduce/Dockerfile": {"./examples/allreduce"},
+	for _, test := range []struct {
+		file, stage string
+		programs    []string
+	}{
+		{"Dockerfile", "build", []string{"./cmd/node-agent", "./cmd/node-helper", "./cmd/operator", "./cmd/rankwright-nccl", "./cmd/rankwright-nvml", "./internal/licences/command"}},
+		{"Dockerfile", "cgo", []string{"./cmd/rankwright-cdi"}},
+		{"examples/allreduce/Dockerfile", "build", []string{"./examples/allreduce"}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(test.file+" "+test.stage, func(t *testing.T) {
 			ignored := ".dockerignore"
-			if name != "Dockerfile" {
-				ignored = name + ignored
+			if test.file != "Dockerfile" {
+				ignored = test.file + ignored
 			}
-			checkSources(t, stages(t, name)[1], read(t, ignored), programs)
+			all := stages(t, test.file)
+			at := slices.IndexFunc(all, func(s stage) bool { return s.name == test.stage })
+			if at < 0 {
+				t.Fatal("no such stage")
+			}
+			checkSources(t, all[at], read(t, ignored), test.programs)
 		})
 	}
 }
@@ -137,7 +146,7 @@ func TestImages(t *testing.T) {
 	want := map[string][2]string{
 		"operator": {"${STATIC_IMAGE}", "USER 65532:65532"}, "node-agent": {"${STATIC_IMAGE}", "USER 0:0"}, "node-helper": {"${GLIBC_IMAGE}", "USER 0:0"},
 	}
-	for _, s := range stages(t, "Dockerfile")[2:] {
+	for _, s := range stages(t, "Dockerfile")[3:] { // after arguments and both builds
 		expected, ok := want[s.name]
 		if !ok || s.base != expected[0] || !s.has(expected[1]) {
 			t.Errorf("%s of %s: want base and user %v", s.name, s.base, expected)

@@ -16,9 +16,16 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
-// inject is what the device plugin's answers would be on a host whose files are not looked at.
+// inject is what the device plugin's answers would be on a host whose files are not looked at, with a variable that lists
+// the devices, as some vendors have one.
 func inject(mode injection.Mode, granted, node []v1alpha1.Device) (injection.Answer, error) {
-	return injection.For(mode, granted, injection.Node{Devices: node})
+	answer, err := injection.For(mode, granted, injection.Node{Devices: node})
+	var uuids []string
+	for i := range granted {
+		uuids = append(uuids, granted[i].UUID)
+	}
+	answer.Environment = map[string]string{"VISIBLE": strings.Join(uuids, ",")}
+	return answer, err
 }
 
 // newHandler serves a status, and writes specifications to a folder.
@@ -59,7 +66,7 @@ func TestPrepare(t *testing.T) {
 	}
 	file := filepath.Join(folder, "rankwright.dev-claim_uid-1.json")
 	content, err := os.ReadFile(file)
-	if err != nil || !strings.Contains(string(content), `"ROCR_VISIBLE_DEVICES=GPU-0000000000000001,GPU-0000000000000002"`) {
+	if err != nil || !strings.Contains(string(content), `"VISIBLE=GPU-0000000000000001,GPU-0000000000000002"`) {
 		t.Errorf("the variables of the claim: %v\n%s", err, content)
 	}
 	asked := &dra.NodeUnprepareResourcesRequest{Claims: []*dra.Claim{{Namespace: "models", Name: "llama", Uid: "uid-1"}}}

@@ -3,20 +3,27 @@ package helper
 import (
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/rankwright/rankwright/internal/nvml/report"
 	"github.com/rankwright/rankwright/pkg/detect"
 )
 
-// nvmlTool loads NVIDIA's library, and so runs in the helper's own file tree, which has the glibc that it was linked against.
-const nvmlTool = "rankwright-nvml"
+// These load NVIDIA's library, and so run in the helper's own file tree, which has the glibc that they were linked against.
+const (
+	nvmlTool = "rankwright-nvml"
+	cdiTool  = "rankwright-cdi"
+)
 
-// WithLibrary returns a function for Server.Complete that has rankwright-nvml load the library of the driver below root.
-// It looks at every invocation, since a driver can be installed, upgraded and removed while the helper runs. Where no library
-// is found, rankwright-nvml says so itself.
+// WithLibrary returns a function for Server.Complete that has rankwright-nvml load the library of the driver below root, and
+// rankwright-cdi look for the driver there. It looks at every invocation, since a driver can be installed, upgraded and removed
+// while the helper runs. Where no library is found, the programs say so themselves.
 func WithLibrary(root string) func(argv []string) []string {
 	files := detect.LiveFiles(root)
 	return func(argv []string) []string {
+		if len(argv) > 1 && argv[0] == cdiTool {
+			return append(slices.Clone(argv), "--host="+root)
+		}
 		if len(argv) < 2 || argv[0] != nvmlTool {
 			return argv
 		}

@@ -56,6 +56,13 @@ func TestLibraryOfTheDriver(t *testing.T) {
 	}
 }
 
+func TestDriverForContainersIsLookedForOnTheHost(t *testing.T) {
+	argv := []string{"rankwright-cdi", "generate", "--make-nodes", "--hook=", "--imex-channels="}
+	if diff := cmp.Diff(append(argv[:5:5], "--host=/mnt"), WithLibrary("/mnt")(argv)); diff != "" {
+		t.Errorf("arguments differ (-want +got):\n%s", diff)
+	}
+}
+
 func TestOtherToolsKeepTheirArguments(t *testing.T) {
 	root := t.TempDir()
 	place(t, filepath.Join(root, "usr", "lib64", "libnvidia-ml.so.1"), "ELF")

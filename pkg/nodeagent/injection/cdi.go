@@ -1,6 +1,7 @@
 package injection
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,9 +18,9 @@ var cdiVendor = strings.TrimSuffix(v1alpha1.Prefix, "/")
 // cdiNames are the qualified names of the granted devices.
 func (g grant) cdiNames() ([]string, error) {
 	var registry registry
-	if g.node.CDIKind != "" {
+	if g.settings.CDIKind != "" {
 		var err error
-		if registry, err = readRegistry(g.node.Files, g.node.CDIKind); err != nil {
+		if registry, err = readRegistry(g.node.Files, g.settings.CDIKind); err != nil {
 			return nil, err
 		}
 	}
@@ -27,12 +28,12 @@ func (g grant) cdiNames() ([]string, error) {
 	for i := range g.devices {
 		d := &g.devices[i]
 		kind, name := cdiVendor+"/"+g.class, string(d.ID)
-		if g.node.CDIKind != "" {
+		if g.settings.CDIKind != "" {
 			var err error
 			if name, err = registry.find(d, g.node); err != nil {
 				return nil, err
 			}
-			kind = g.node.CDIKind
+			kind = g.settings.CDIKind
 		}
 		if err := checkCDIName(kind, name); err != nil {
 			return nil, err
@@ -72,54 +73,103 @@ func isCDIName(text, punctuation string) bool {
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 // Specifications describes the served devices of a node for container runtimes, a specification for each class, in order
-// of their kinds. Devices that For refuses by themselves are left out.
-func Specifications(served []v1alpha1.Device, node Node) ([]specs.Spec, error) {
+// of their kinds. Devices that For refuses by themselves are left out. Of the kinds in unknown, it cannot be said what
+// containers need of the driver: what was written for them is neither better nor worse for that.
+func Specifications(served []v1alpha1.Device, node Node) (all []specs.Spec, unknown []string, err error) {
 	classes := map[string][]v1alpha1.Device{}
 	for i := range served {
 		d := &served[i]
 		class := Class(d)
-		if checkPaths(d, node.Files) == nil && checkCDIName(cdiVendor+"/"+class, string(d.ID)) == nil {
+		hostsOwn := ofHostsOwn(d) && node.needsDriver(*d)
+		if !hostsOwn && checkPaths(d, node.Files) == nil && checkCDIName(cdiVendor+"/"+class, string(d.ID)) == nil {
 			classes[class] = append(classes[class], *d)
 		}
 	}
-	var all []specs.Spec
 	for _, class := range slices.Sorted(maps.Keys(classes)) {
+		if node.Driver == nil && slices.ContainsFunc(classes[class], node.needsDriver) {
+			unknown = append(unknown, cdiVendor+"/"+class)
+			continue
+		}
 		spec, err := specification(class, classes[class], node)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		all = append(all, spec)
 	}
-	return all, nil
+	return all, unknown, nil
 }
 
 // specification has the version that the features used need, and no higher one: runtimes refuse versions that they do
-// not know. Shared nodes are edits for whichever device is asked for.
+// not know. Shared nodes are edits for whichever device is asked for, as is what the driver adds.
 func specification(class string, devices []v1alpha1.Device, node Node) (specs.Spec, error) {
 	slices.SortFunc(devices, func(a, b v1alpha1.Device) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	spec := specs.Spec{Kind: cdiVendor + "/" + class}
 	// Two backends may have devices of one class (NVIDIA's cards and Jetson's GPU).
-	shared := map[string]bool{}
+	var shared []string
 	for i := range devices {
 		d := &devices[i]
 		if i > 0 && d.ID == devices[i-1].ID {
 			continue
 		}
-		kind := kindOf(d)
-		for _, name := range kind.sharedNodes(node.Files) {
-			shared[name] = true
+		edits, err := node.edits(d, append(slices.Clone(d.Paths), drmNodes(d, node.Files)...))
+		if err != nil {
+			return specs.Spec{}, err
 		}
-		spec.Devices = append(spec.Devices, specs.Device{
-			Name: string(d.ID), ContainerEdits: specs.ContainerEdits{DeviceNodes: cdiNodes(slices.Clone(d.Paths))},
-		})
+		spec.Devices = append(spec.Devices, specs.Device{Name: string(d.ID), ContainerEdits: edits})
+		kind := kindOf(d)
+		shared = slices.Concat(shared, kind.sharedNodes(node.Files), node.Vendors[d.Vendor].imexNodes())
+		if node.needsDriver(*d) {
+			driver := node.Driver.edits
+			spec.ContainerEdits.Env, spec.ContainerEdits.Mounts, spec.ContainerEdits.Hooks = driver.Env, driver.Mounts, driver.Hooks
+		}
 	}
-	spec.ContainerEdits.DeviceNodes = cdiNodes(slices.Collect(maps.Keys(shared)))
+	spec.ContainerEdits.DeviceNodes = cdiNodes(shared)
 	version, err := specs.MinimumRequiredVersion(&spec)
 	if err != nil {
 		return specs.Spec{}, fmt.Errorf("CDI kind %s: %w", spec.Kind, err)
 	}
 	spec.Version = version
 	return spec, nil
+}
+
+// edits give a container the nodes of a device, and where that is set the groups that own them.
+func (n *Node) edits(d *v1alpha1.Device, paths []string) (specs.ContainerEdits, error) {
+	edits := specs.ContainerEdits{DeviceNodes: cdiNodes(paths)}
+	if n.Vendors[d.Vendor].AdditionalGIDs {
+		groups, err := n.groups(paths)
+		if err != nil {
+			return edits, fmt.Errorf("device %s: additionalGids: %w", d.ID, err)
+		}
+		edits.AdditionalGIDs = groups
+	}
+	return edits, nil
+}
+
+// groups own those of the nodes that not everybody may read and write. Root's own group is none to be in.
+func (n *Node) groups(paths []string) ([]uint32, error) {
+	if n.Group == nil || n.Files == nil {
+		return nil, errors.New("the owners of the node's files are not known: leave it out")
+	}
+	var groups []uint32
+	for _, name := range paths {
+		mode, err := n.Files.Stat(name)
+		if err != nil {
+			return nil, err
+		}
+		const everybody = 0o006
+		if mode.Perm()&everybody == everybody {
+			continue
+		}
+		gid, err := n.Group(name)
+		if err != nil {
+			return nil, err
+		}
+		if gid != 0 {
+			groups = append(groups, gid)
+		}
+	}
+	slices.Sort(groups)
+	return slices.Compact(groups), nil
 }
 
 func cdiNodes(paths []string) []*specs.DeviceNode {

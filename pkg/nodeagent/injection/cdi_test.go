@@ -1,7 +1,6 @@
 package injection
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,16 +28,16 @@ func standIns() []v1alpha1.Device {
 
 func specificationsOf(t *testing.T, node Node) []specs.Spec {
 	t.Helper()
-	all, err := Specifications(node.Devices, node)
-	if err != nil {
-		t.Fatal(err)
+	all, unknown, err := Specifications(node.Devices, node)
+	if err != nil || unknown != nil {
+		t.Fatal(unknown, err)
 	}
 	return all
 }
 
 func keep(t *testing.T, folder Folder, all []specs.Spec) []string {
 	t.Helper()
-	changed, err := folder.Keep(all)
+	changed, err := folder.Keep(all, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,9 +46,9 @@ func keep(t *testing.T, folder Folder, all []specs.Spec) []string {
 
 // containerd and CRI-O read specifications by this library.
 func TestRuntimesInjectByTheSpecification(t *testing.T) {
-	node := nodeOf(standIns(), "/dev/nvidiactl")
+	node := nodeOf(standIns())
 	all := specificationsOf(t, node)
-	all[0].ContainerEdits.DeviceNodes[0].Path = "/dev/random" // nothing here has NVIDIA's
+	all[0].ContainerEdits.DeviceNodes = cdiNodes([]string{"/dev/random"}) // nothing here has NVIDIA's
 	folder := Folder(t.TempDir())
 	keep(t, folder, all)
 	cache, err := cdi.NewCache(cdi.WithSpecDirs(string(folder)), cdi.WithAutoRefresh(false))
@@ -80,6 +79,12 @@ func TestRuntimesInjectByTheSpecification(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"rw", "rw", "rw"}, rules); diff != "" {
 		t.Errorf("cgroup rules, -want +got:\n%s", diff)
+	}
+	if len(container.Mounts) != 1 || container.Mounts[0].Destination != "/usr/lib/libcuda.so."+testRelease {
+		t.Errorf("mounts: %v", container.Mounts)
+	}
+	if hooks := container.Hooks; hooks == nil || len(hooks.CreateContainer) != 1 || hooks.CreateContainer[0].Path != "/usr/bin/nvidia-cdi-hook" {
+		t.Errorf("hooks: %+v", hooks)
 	}
 }
 
@@ -191,42 +196,17 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(target, "in the way"), 0o755); err != nil { //nolint:gosec // a test's
 		t.Fatal(err)
 	}
-	changed, err := folder.Keep(all)
+	changed, err := folder.Keep(all, nil)
 	if err == nil || changed != nil || !strings.Contains(err.Error(), "CDI kind rankwright.dev/nvidia-gpu") {
 		t.Errorf("changed %v: %v", changed, err)
 	}
 	if diff := cmp.Diff([]string{filepath.Base(target)}, namesIn(t, folder)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if _, err := Folder("/dev/null/cdi").Keep(all); err == nil {
+	if _, err := Folder("/dev/null/cdi").Keep(all, nil); err == nil {
 		t.Error("a folder below a file was made")
 	}
-	if _, err := Folder("/dev/null").Keep(nil); err == nil {
+	if _, err := Folder("/dev/null").Keep(nil, nil); err == nil {
 		t.Error("a file is no folder")
-	}
-}
-
-// What is written is what a person reads, too: this is the file of one GPU.
-func TestSpecificationAsWritten(t *testing.T) {
-	folder := Folder(t.TempDir())
-	keep(t, folder, specificationsOf(t, nodeOf(gpus(1), "/dev/nvidiactl")))
-	content, err := os.ReadFile(filepath.Join(string(folder), "rankwright.dev-nvidia-gpu.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got, want any
-	if err := json.Unmarshal(content, &got); err != nil {
-		t.Fatal(err)
-	}
-	const expected = `{
-		"cdiVersion": "0.3.0", "kind": "rankwright.dev/nvidia-gpu",
-		"devices": [{"name": "nvidia-0000:00:00.0", "containerEdits": {"deviceNodes": [{"path": "/dev/nvidia0", "permissions": "rw"}]}}],
-		"containerEdits": {"deviceNodes": [{"path": "/dev/nvidiactl", "permissions": "rw"}]}
-	}`
-	if err := json.Unmarshal([]byte(expected), &want); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
 	}
 }

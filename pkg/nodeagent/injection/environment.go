@@ -60,19 +60,12 @@ func nvidiaUUIDs(g grant) (string, error) {
 	return strings.Join(uuids, ","), nil
 }
 
-// rocrUUID is how ROCm prints the driver's unique_id (ROCR-Runtime, GpuAgent: GPU- and 16 hex digits).
-var rocrUUID = regexp.MustCompile(`^GPU-[0-9a-f]{16}$`)
-
-func rocrDevices(g grant) (string, error) {
-	var uuids []string
-	for i := range g.devices {
-		d := &g.devices[i]
-		if d.Partition != nil || !rocrUUID.MatchString(d.UUID) {
-			return "", nil
-		}
-		uuids = append(uuids, d.UUID)
+// levelZeroHierarchy has Level Zero count a card of several tiles as the one device that it is granted as.
+func levelZeroHierarchy(g grant) (string, error) {
+	if slices.ContainsFunc(g.devices, func(d v1alpha1.Device) bool { return strings.Contains(d.Product, "Data Center GPU Max") }) {
+		return "COMPOSITE", nil
 	}
-	return strings.Join(uuids, ","), nil
+	return "", nil
 }
 
 // hostIndexes are the devices' numbers on the host, in ascending order.

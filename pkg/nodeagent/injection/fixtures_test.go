@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"tags.cncf.io/container-device-interface/specs-go"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
@@ -46,11 +48,12 @@ func (t tree) Stat(name string) (fs.FileMode, error) {
 	return fs.ModeDevice, err
 }
 
-// nodeOf is a node that has the devices and every node of theirs, and further files.
+// nodeOf is a node that has the devices and every node that they need, and further files.
 func nodeOf(devices []v1alpha1.Device, more ...string) Node {
 	files := tree{}
 	for i := range devices {
-		for _, name := range devices[i].Paths {
+		kind := kindOf(&devices[i])
+		for _, name := range slices.Concat(devices[i].Paths, kind.Required) {
 			files[name] = ""
 		}
 	}
@@ -58,7 +61,25 @@ func nodeOf(devices []v1alpha1.Device, more ...string) Node {
 		name, content, _ := strings.Cut(name, "=")
 		files[name] = content
 	}
-	return Node{Devices: devices, Files: files}
+	return Node{Devices: devices, Files: files, Driver: driverOf(testRelease)}
+}
+
+// testRelease is that of the driver where a test does not say another.
+const testRelease = "580.105.08"
+
+// driverOf is what a container needs of a driver, as far as it matters here.
+func driverOf(release string) *Driver {
+	return &Driver{Version: release, edits: specs.ContainerEdits{
+		Env:    []string{"NVIDIA_CTK_LIBCUDA_DIR=/usr/lib"},
+		Mounts: []*specs.Mount{{HostPath: "/usr/lib/libcuda.so." + release, ContainerPath: "/usr/lib/libcuda.so." + release, Options: []string{"ro"}}},
+		Hooks:  []*specs.Hook{{HookName: "createContainer", Path: "/usr/bin/nvidia-cdi-hook", Args: []string{"nvidia-cdi-hook", "update-ldcache"}}},
+	}}
+}
+
+// settled has settings for NVIDIA's devices of a node.
+func settled(node Node, s Settings) Node {
+	node.Vendors = map[string]Settings{"nvidia": s, "amd": s}
+	return node
 }
 
 func number(n int) *int32 {
@@ -147,6 +168,14 @@ func indexed(vendor, backend string, family v1alpha1.DeviceFamily, n int, paths 
 			d.Paths = append(d.Paths, strings.ReplaceAll(pattern, "N", fmt.Sprint(i)))
 		}
 		devices = append(devices, d)
+	}
+	return devices
+}
+
+func maxGPUs(n int) []v1alpha1.Device {
+	devices := indexed("intel", "intel-gpu", v1alpha1.FamilyGPU, n, "/dev/dri/renderD12N")
+	for i := range devices {
+		devices[i].Product = "Intel(R) Data Center GPU Max 1550"
 	}
 	return devices
 }

@@ -23,10 +23,10 @@ const (
 	unfinishedEnding = ".unfinished"
 )
 
-// Keep writes the specifications, a file for each, and removes our files of kinds that are not among them, but for those of
-// claims, which go with their claims. A file that is
-// right already is not written; a new one replaces the old at once. It returns the names of files that it changed.
-func (f Folder) Keep(all []specs.Spec) (changed []string, err error) {
+// Keep writes the specifications, a file for each, and removes our files of kinds that are neither among them nor unknown,
+// but for those of claims, which go with their claims. A file that is right already is not written; a new one replaces the
+// old at once. It returns the names of files that it changed.
+func (f Folder) Keep(all []specs.Spec, unknown []string) (changed []string, err error) {
 	if len(all) > 0 {
 		if err := os.MkdirAll(string(f), 0o755); err != nil { //nolint:gosec // runtimes of any user read it
 			return nil, fmt.Errorf("folder of CDI specifications: %w", err)
@@ -34,6 +34,9 @@ func (f Folder) Keep(all []specs.Spec) (changed []string, err error) {
 	}
 	var problems []error
 	wanted := map[string]bool{}
+	for _, kind := range unknown {
+		wanted[fileName(kind)] = true
+	}
 	for i := range all {
 		name := fileName(all[i].Kind)
 		wanted[name] = true
@@ -43,7 +46,7 @@ func (f Folder) Keep(all []specs.Spec) (changed []string, err error) {
 		}
 		problems = append(problems, err)
 	}
-	removed, err := f.remove(wanted)
+	removed, err := f.remove(func(name string) bool { return wanted[name] || isOfClaim(name) })
 	return append(changed, removed...), errors.Join(append(problems, err)...)
 }
 
@@ -86,8 +89,32 @@ func replace(target string, content []byte) error {
 	return nil
 }
 
-// remove deletes what is ours and not wanted, files left over from a crash included.
-func (f Folder) remove(wanted map[string]bool) (removed []string, err error) {
+// Driver is what the folder's specification of NVIDIA's GPUs says that containers need of the driver: an agent that starts
+// goes on from what the one before it found. It is nil where there is none.
+func (f Folder) Driver() *Driver {
+	content, err := os.ReadFile(filepath.Join(string(f), fileName(cdiVendor+"/nvidia-gpu")))
+	if err != nil {
+		return nil
+	}
+	driver, err := ParseDriver(content)
+	if err != nil {
+		return nil
+	}
+	return driver
+}
+
+// Clear removes all that is ours, and returns the names of what it removed.
+func (f Folder) Clear() (removed []string, err error) {
+	return f.remove(func(string) bool { return false })
+}
+
+// isOfClaim says whether a file is of a claim.
+func isOfClaim(name string) bool {
+	return strings.HasPrefix(name, claimPrefix) && strings.HasSuffix(name, specificationEnding)
+}
+
+// remove deletes what is ours and does not stay, files left over from a crash included.
+func (f Folder) remove(stays func(name string) bool) (removed []string, err error) {
 	entries, err := os.ReadDir(string(f))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -100,12 +127,11 @@ func (f Folder) remove(wanted map[string]bool) (removed []string, err error) {
 		name := entry.Name()
 		ours := strings.HasPrefix(name, cdiVendor+"-") &&
 			(strings.HasSuffix(name, specificationEnding) || strings.HasSuffix(name, unfinishedEnding))
-		ofClaim := strings.HasPrefix(name, claimPrefix) && strings.HasSuffix(name, specificationEnding)
-		if !ours || wanted[name] || ofClaim {
+		if !ours || stays(name) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(string(f), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			problems = append(problems, fmt.Errorf("CDI specification of a kind that is no longer served: %w", err))
+			problems = append(problems, fmt.Errorf("CDI specification that is no longer needed: %w", err))
 			continue
 		}
 		if strings.HasSuffix(name, specificationEnding) {

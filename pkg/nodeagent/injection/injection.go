@@ -50,10 +50,37 @@ type Node struct {
 	Devices []v1alpha1.Device
 	// Files are the node's; nil means that every device node is taken to exist, and no shared one.
 	Files detect.Files
-	// CDIKind is the kind of a vendor's own specification to name in mode CDI (`nvidia.com/gpu`); empty means the one that
+	// Vendors are what is set for the devices of each vendor, by name.
+	Vendors map[string]Settings
+	// Driver is what containers need of NVIDIA's driver on this node; nil where that is not known, for the reason in
+	// DriverProblem.
+	Driver        *Driver
+	DriverProblem string
+	// Group tells the group that owns a device node; nil where nobody knows.
+	Group func(name string) (gid uint32, err error)
+}
+
+// Settings are what a configuration says of a vendor's devices.
+type Settings struct {
+	// CDIKind is the kind of the vendor's own specification to name in mode CDI (`nvidia.com/gpu`); empty means the one that
 	// Specifications makes.
 	CDIKind string
+	// UserLibraries says who brings the libraries that have to be of the driver's release; empty means the specification.
+	UserLibraries UserLibraries
+	// IMEXChannels are the numbers of the channels that containers get with the devices.
+	IMEXChannels []int
+	// AdditionalGIDs has the processes of containers be in the groups that own their nodes, where others may not use these.
+	AdditionalGIDs bool
 }
+
+// UserLibraries is who brings the user libraries of a driver.
+type UserLibraries string
+
+// Others than the specification: the vendor's container runtime, or the container's image.
+const (
+	FromRuntime UserLibraries = "Runtime"
+	FromImage   UserLibraries = "Image"
+)
 
 // ErrNotSeparable is wrapped where a container would see a device that it was not granted.
 var ErrNotSeparable = errors.New("cannot be kept apart")
@@ -69,10 +96,15 @@ func For(mode Mode, granted []v1alpha1.Device, node Node) (Answer, error) {
 		return Answer{}, err
 	}
 	answer := Answer{}
+	for i := range g.devices {
+		if err := CheckNeeds(mode, &g.devices[i], node); err != nil {
+			return Answer{}, fmt.Errorf("device %s: %w", g.devices[i].ID, err)
+		}
+	}
 	if mode == CDI {
 		answer.CDIDevices, err = g.cdiNames()
 	} else {
-		answer.Devices = deviceNodes(append(g.paths(), g.kind.sharedNodes(node.Files)...))
+		answer.Devices = deviceNodes(slices.Concat(g.paths(), g.kind.sharedNodes(node.Files), g.settings.imexNodes()))
 	}
 	if err == nil {
 		answer.Environment, err = g.environment(mode)
@@ -85,10 +117,11 @@ func For(mode Mode, granted []v1alpha1.Device, node Node) (Answer, error) {
 
 // grant is what a container was granted: at least one device, each once, in order of their ids, all of one class.
 type grant struct {
-	class   string
-	kind    Kind
-	devices []v1alpha1.Device
-	node    Node
+	class    string
+	kind     Kind
+	settings Settings
+	devices  []v1alpha1.Device
+	node     Node
 }
 
 func newGrant(granted []v1alpha1.Device, node Node) (grant, error) {
@@ -98,7 +131,8 @@ func newGrant(granted []v1alpha1.Device, node Node) (grant, error) {
 	devices := slices.Clone(granted)
 	slices.SortFunc(devices, func(a, b v1alpha1.Device) int { return cmp.Compare(a.ID, b.ID) })
 	devices = slices.CompactFunc(devices, func(a, b v1alpha1.Device) bool { return a.ID == b.ID })
-	g := grant{class: Class(&devices[0]), kind: kindOf(&devices[0]), devices: devices, node: node}
+	first := &devices[0]
+	g := grant{class: Class(first), kind: kindOf(first), settings: node.Vendors[first.Vendor], devices: devices, node: node}
 	for i := range devices {
 		d := &devices[i]
 		if class := Class(d); class != g.class {

@@ -34,7 +34,7 @@ func TestAnswers(t *testing.T) {
 	}{
 		{
 			"NVIDIA: UUIDs, and shared nodes where the host has them", DeviceNodes,
-			nodeOf(gpus(4), "/dev/nvidiactl", "/dev/nvidia-uvm"),
+			nodeOf(gpus(4)),
 			[]int{2, 0},
 			Answer{
 				Devices:     nodes("/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidia2", "/dev/nvidiactl"),
@@ -50,28 +50,44 @@ func TestAnswers(t *testing.T) {
 			},
 		},
 		{
-			"MIG: the GPU's node and the instance's capabilities", DeviceNodes, nodeOf(migDevices(3), "/dev/nvidiactl"),
+			"MIG: the GPU's node and the instance's capabilities", DeviceNodes, nodeOf(migDevices(3)),
 			[]int{1},
 			Answer{
-				Devices:     nodes("/dev/nvidia-caps/nvidia-cap3", "/dev/nvidia-caps/nvidia-cap4", "/dev/nvidia0", "/dev/nvidiactl"),
+				Devices:     nodes("/dev/nvidia-caps/nvidia-cap3", "/dev/nvidia-caps/nvidia-cap4", "/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidiactl"),
 				Environment: map[string]string{"NVIDIA_VISIBLE_DEVICES": "MIG-00000001-0000-4000-8000-000000000000"},
 			},
 		},
 		{
-			"AMD: UUIDs", DeviceNodes, nodeOf(amdGPUs(2)),
-			[]int{1},
+			"NVIDIA: IMEX channels where they are asked for", DeviceNodes,
+			settled(nodeOf(gpus(1), "/dev/nvidia-caps-imex-channels/channel0"), Settings{IMEXChannels: []int{0}}),
+			[]int{0},
 			Answer{
-				Devices:     nodes("/dev/dri/card1", "/dev/dri/renderD129", "/dev/kfd"),
-				Environment: map[string]string{"ROCR_VISIBLE_DEVICES": "GPU-0000000000000002"},
+				Devices:     nodes("/dev/nvidia-caps-imex-channels/channel0", "/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidiactl"),
+				Environment: map[string]string{"NVIDIA_VISIBLE_DEVICES": "GPU-00000000-0000-4000-8000-000000000000"},
 			},
 		},
 		{
-			"AMD: the same beside CDI, since libraries read it", CDI, nodeOf(amdGPUs(2)),
+			"AMD: nodes alone, since Ray does not start beside ROCR_VISIBLE_DEVICES", DeviceNodes, nodeOf(amdGPUs(2)),
+			[]int{1},
+			Answer{Devices: nodes("/dev/dri/card1", "/dev/dri/renderD129", "/dev/kfd")},
+		},
+		{
+			"AMD: likewise by CDI", CDI, nodeOf(amdGPUs(2)),
 			[]int{0},
+			Answer{CDIDevices: []string{"rankwright.dev/amd-gpu=amd-0000:00:00.0"}},
+		},
+		{
+			"Intel Max: a card is one device, not one for each tile", CDI, nodeOf(maxGPUs(2)),
+			[]int{1},
 			Answer{
-				CDIDevices:  []string{"rankwright.dev/amd-gpu=amd-0000:00:00.0"},
-				Environment: map[string]string{"ROCR_VISIBLE_DEVICES": "GPU-0000000000000001"},
+				CDIDevices:  []string{"rankwright.dev/intel-gpu=intel-0000:01:00.0"},
+				Environment: map[string]string{"ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE"},
 			},
+		},
+		{
+			"Intel Flex: one tile, no variable", DeviceNodes, nodeOf(indexed("intel", "intel-gpu", v1alpha1.FamilyGPU, 1, "/dev/dri/renderD12N")),
+			[]int{0},
+			Answer{Devices: nodes("/dev/dri/renderD120")},
 		},
 		{
 			"Neuron: a whole chip needs no variable", DeviceNodes, nodeOf(neuronChips(3, 2, "")),

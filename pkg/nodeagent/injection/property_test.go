@@ -91,7 +91,7 @@ func pathsOf(t *rapid.T, answer Answer, node Node) []string {
 		}
 		paths = append(paths, n.HostPath)
 	}
-	all, err := Specifications(node.Devices, node)
+	all, _, err := Specifications(node.Devices, node)
 	if err != nil {
 		t.Fatal(err)
 	}

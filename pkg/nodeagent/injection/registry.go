@@ -27,11 +27,12 @@ type registry struct {
 	problems []error
 }
 
-// registered is a device of a specification with the nodes that a container gets by it.
+// registered is a device of a specification with the nodes and mounts that a container gets by it.
 type registered struct {
-	name  string
-	file  string
-	nodes []string
+	name   string
+	file   string
+	nodes  []string
+	mounts []*specs.Mount
 }
 
 // readRegistry reads the specifications of a kind.
@@ -109,7 +110,8 @@ func registeredIn(spec *specs.Spec, file string) []registered {
 	for _, d := range spec.Devices {
 		devices = append(devices, registered{
 			name: d.Name, file: file,
-			nodes: append(nodePaths(d.ContainerEdits.DeviceNodes), nodePaths(spec.ContainerEdits.DeviceNodes)...),
+			nodes:  append(nodePaths(d.ContainerEdits.DeviceNodes), nodePaths(spec.ContainerEdits.DeviceNodes)...),
+			mounts: slices.Concat(d.ContainerEdits.Mounts, spec.ContainerEdits.Mounts),
 		})
 	}
 	return devices
@@ -143,11 +145,17 @@ func (r *registry) dropConflicts(devices []registered) []registered {
 // the device's and no other's. Indexes are not compared: the vendor's tool numbers devices in an order of its own.
 func (r *registry) find(d *v1alpha1.Device, node Node) (string, error) {
 	var fitting []string
+	problems := slices.Clone(r.problems)
 	others := grant{devices: []v1alpha1.Device{*d}, node: node}.others()
 	for _, candidate := range r.devices {
-		if candidate.gives(d, others) {
-			fitting = append(fitting, candidate.name)
+		if !candidate.gives(d, others) {
+			continue
 		}
+		if err := candidate.checkLibrary(r.kind, d); err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		fitting = append(fitting, candidate.name)
 	}
 	if d.UUID != "" && slices.Contains(fitting, d.UUID) {
 		return d.UUID, nil
@@ -156,12 +164,12 @@ func (r *registry) find(d *v1alpha1.Device, node Node) (string, error) {
 		// The shortest, so that an index comes before `all`.
 		return slices.MinFunc(fitting, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }), nil
 	}
-	problems := ""
-	if err := errors.Join(r.problems...); err != nil {
-		problems = " (" + strings.ReplaceAll(err.Error(), "\n", "; ") + ")"
+	because := ""
+	if err := errors.Join(problems...); err != nil {
+		because = " (" + strings.ReplaceAll(err.Error(), "\n", "; ") + ")"
 	}
 	return "", fmt.Errorf("device %s: no specification in %s has it as kind %s by uuid %q or by its nodes%s: generate one (%s), or unset cdiKind",
-		d.ID, strings.Join(cdiFolders, " or "), r.kind, d.UUID, problems, generator(r.kind))
+		d.ID, strings.Join(cdiFolders, " or "), r.kind, d.UUID, because, generator(r.kind))
 }
 
 // generators are the vendors' tools that write a specification.
@@ -171,6 +179,22 @@ var generators = map[string]string{
 }
 
 func generator(kind string) string { return cmp.Or(generators[kind], "by the vendor's tool") }
+
+// checkLibrary says why a container would not get the user library that it needs of the node's driver.
+func (c registered) checkLibrary(kind string, d *v1alpha1.Device) error {
+	needed := kindOf(d).Library
+	if needed == "" {
+		return nil
+	}
+	name, found := mounted(c.mounts, needed)
+	switch {
+	case !found:
+		return fmt.Errorf("%s=%s of %s mounts no %s", kind, c.name, c.file, needed)
+	case differs(releaseOf(name), d.DriverVersion):
+		return fmt.Errorf("%s=%s of %s is of driver %s, and the node's is %s", kind, c.name, c.file, releaseOf(name), d.DriverVersion)
+	}
+	return nil
+}
 
 // gives says whether a container gets the device by the specification's, and none of the others.
 func (c registered) gives(d *v1alpha1.Device, others []*v1alpha1.Device) bool {

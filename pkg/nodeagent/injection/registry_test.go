@@ -15,7 +15,9 @@ import (
 func vendorSpecification(gpus []v1alpha1.Device, byUUID bool) string {
 	var b strings.Builder
 	b.WriteString("---\ncdiVersion: 0.5.0\nkind: nvidia.com/gpu\ncontainerEdits:\n  deviceNodes:\n  - path: /dev/nvidiactl\n" +
-		"  hooks:\n  - hookName: createContainer\n    path: /usr/bin/nvidia-cdi-hook\ndevices:\n")
+		"  mounts:\n  - hostPath: /usr/lib/libcuda.so.1\n    containerPath: /usr/lib/libcuda.so.1\n  - hostPath: /usr/lib/libcuda.so." + testRelease +
+		"\n    containerPath: /usr/lib/libcuda.so." + testRelease +
+		"\n  hooks:\n  - hookName: createContainer\n    path: /usr/bin/nvidia-cdi-hook\ndevices:\n")
 	add := func(name string, devices ...v1alpha1.Device) {
 		fmt.Fprintf(&b, "- name: %q\n  containerEdits:\n    deviceNodes:\n", name)
 		for i := range devices {
@@ -81,8 +83,8 @@ func TestVendorsOwnSpecification(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			node := nodeOf(test.devices)
-			node.CDIKind = "nvidia.com/gpu"
+			node := settled(nodeOf(test.devices), Settings{CDIKind: "nvidia.com/gpu"})
+			node.Driver = nil
 			for name, content := range test.files {
 				node.Files.(tree)[name] = content //nolint:errcheck,forcetypeassert // nodeOf makes one
 			}
@@ -103,7 +105,7 @@ func TestVendorsOwnSpecificationOfAMD(t *testing.T) {
 	node := nodeOf(amdGPUs(2), `/etc/cdi/amd.json={"cdiVersion":"0.6.0","kind":"amd.com/gpu","containerEdits":{"deviceNodes":[{"path":"/dev/kfd"}]},"devices":[
 		{"name":"0","containerEdits":{"deviceNodes":[{"path":"/dev/dri/renderD128"}]}},
 		{"name":"1","containerEdits":{"deviceNodes":[{"path":"/dev/dri/renderD129"}]}}]}`)
-	node.CDIKind = "amd.com/gpu"
+	node = settled(node, Settings{CDIKind: "amd.com/gpu"})
 	answer, err := For(CDI, node.Devices[1:], node)
 	if err != nil || len(answer.CDIDevices) != 1 || answer.CDIDevices[0] != "amd.com/gpu=1" {
 		t.Errorf("got %+v, %v", answer, err)
@@ -129,12 +131,21 @@ func TestVendorsOwnSpecificationIsMissing(t *testing.T) {
 			map[string]string{"/etc/cdi/a.yaml": vendorSpecification(gpus(2), false), "/etc/cdi/b.yaml": vendorSpecification(gpus(2), false)},
 			[]string{"nvidia.com/gpu=1 is in /etc/cdi/a.yaml and in /etc/cdi/b.yaml"},
 		},
+		{
+			"without libcuda", "nvidia.com/gpu",
+			map[string]string{"/etc/cdi/a.yaml": strings.ReplaceAll(vendorSpecification(gpus(2), true), "libcuda.so", "libcudart.so")},
+			[]string{"nvidia.com/gpu=" + gpus(1)[0].UUID + " of /etc/cdi/a.yaml mounts no libcuda.so", generate},
+		},
+		{
+			"of the driver before", "nvidia.com/gpu",
+			map[string]string{"/etc/cdi/a.yaml": strings.ReplaceAll(vendorSpecification(gpus(2), true), testRelease, "570.86.15")},
+			[]string{"/etc/cdi/a.yaml is of driver 570.86.15, and the node's is 580.105.08", generate},
+		},
 		{"kind that is none", "nvidia", nil, []string{`CDI kind "nvidia": want vendor/class`}},
 		{"kind without a known tool", "vendor.com/gpu", nil, []string{"by the vendor's tool"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			node := nodeOf(gpus(2))
-			node.CDIKind = test.kind
+			node := settled(nodeOf(changed(gpus(2), func(d *v1alpha1.Device) { d.DriverVersion = testRelease })), Settings{CDIKind: test.kind})
 			for name, content := range test.files {
 				node.Files.(tree)[name] = content //nolint:errcheck,forcetypeassert // nodeOf makes one
 			}
@@ -149,7 +160,7 @@ func TestVendorsOwnSpecificationIsMissing(t *testing.T) {
 			}
 		})
 	}
-	if _, err := For(CDI, gpus(1), Node{Devices: gpus(1), CDIKind: "nvidia.com/gpu"}); err == nil || !strings.Contains(err.Error(), "files are not known") {
+	if _, err := For(CDI, gpus(1), settled(Node{Devices: gpus(1)}, Settings{CDIKind: "nvidia.com/gpu"})); err == nil || !strings.Contains(err.Error(), "files are not known") {
 		t.Errorf("without files: %v", err)
 	}
 }

@@ -62,6 +62,15 @@ type VendorConfig struct {
 	CDIKind string `json:"cdiKind,omitempty"`
 	// UnhealthyTaint is the effect of the taint on unhealthy devices that go through DRA; empty means NoSchedule.
 	UnhealthyTaint TaintEffect `json:"unhealthyTaint,omitempty"`
+	// UserLibraries says who brings libcuda of the node's driver where the specification does not: NVIDIA's runtime, or the
+	// image. For NVIDIA alone.
+	UserLibraries injection.UserLibraries `json:"userLibraries,omitempty"`
+	// IMEXChannels are the numbers of the channels by which GPUs of several nodes share memory; every container with a device
+	// gets them. For NVIDIA alone.
+	IMEXChannels []int `json:"imexChannels,omitempty"`
+	// AdditionalGIDs has the processes of containers be in the groups that own their nodes (CDI 0.7.0), for nodes that not
+	// everybody may use and images that do not run as root.
+	AdditionalGIDs bool `json:"additionalGids,omitempty"`
 	// Shares is how many pods may share a device, in turns of time and without any protection from each other; 0 means 1.
 	Shares int `json:"shares,omitempty"`
 }
@@ -117,11 +126,14 @@ func ParseConfig(text []byte) (Config, error) {
 			config.Vendors = map[string]VendorConfig{}
 		}
 		var vendor VendorConfig
-		errs = append(errs, decode(vendors.Vendors[name], &vendor, "vendors."+name, "take serve, through, injection, resources, cdiKind, shares or unhealthyTaint")...)
+		errs = append(errs, decode(vendors.Vendors[name], &vendor, "vendors."+name, "take "+fields)...)
 		config.Vendors[name] = vendor
 	}
 	return config, errors.Join(append(errs, config.check()...)...)
 }
+
+// fields are those of VendorConfig, for people.
+const fields = "serve, through, injection, resources, shares, cdiKind, userLibraries, imexChannels, additionalGids or unhealthyTaint"
 
 // decode reads the fields of a part of the configuration, which where names, and no others.
 func decode(document []byte, into any, where, remedy string) []error {
@@ -150,6 +162,7 @@ func (c Config) check() []error {
 			errs = append(errs, fmt.Errorf("%s: %q cannot be a vendor: take the vendor of status.devices (nvidia, amd, intel)", field, name))
 		}
 		errs = append(errs, vendor.check(field)...)
+		errs = append(errs, vendor.checkContents(name, field)...)
 		for _, kind := range slices.Sorted(maps.Keys(vendor.Resources)) {
 			resource, other := vendor.Resources[kind], ""
 			if other = takenBy[resource]; other != "" {

@@ -88,6 +88,29 @@ func TestParseConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"slot", "vendors: {a: {resources: {gpu: rankwright.dev/slot-a}}}", []string{"how slots are named"}},
 		{"name", "vendors: {a: {resources: {gpu: a.b/-}}}", []string{`"a.b/-" cannot be an extended resource`, "nvidia.com/gpu"}},
 		{"same", "vendors: {a: {resources: {gpu: x.y/g}}, b: {resources: {gpu: x.y/g}}}", []string{`vendors.b.resources.gpu: "x.y/g" is taken by vendors.a.resources.gpu`}},
+		{
+			"NVIDIA without libcuda", "vendors: {nvidia: {serve: true, injection: DeviceNodes}}",
+			[]string{"vendors.nvidia.injection: DeviceNodes gives containers no libcuda", "take injection CDI", "userLibraries"},
+		},
+		{
+			"NVIDIA's runtime beside CDI", "vendors: {nvidia: {serve: true, injection: CDI, userLibraries: Runtime}}",
+			[]string{"vendors.nvidia.userLibraries: Runtime does not go with injection CDI", "take injection DeviceNodes"},
+		},
+		{
+			"libraries twice", "vendors: {nvidia: {serve: true, injection: CDI, cdiKind: nvidia.com/gpu, userLibraries: Image}}",
+			[]string{"vendors.nvidia.userLibraries: Image does not go with cdiKind nvidia.com/gpu"},
+		},
+		{"libraries of somebody", "vendors: {nvidia: {userLibraries: Host}}", []string{`vendors.nvidia.userLibraries: "Host" is not known`, "Runtime", "Image"}},
+		{"libraries of others", "vendors: {amd: {userLibraries: Image}}", []string{`vendors.amd.userLibraries: "Image" has no use there`, "leave it out"}},
+		{"channels of others", "vendors: {amd: {imexChannels: [0]}}", []string{"vendors.amd.imexChannels: [0] has no use there"}},
+		{
+			"channels of the host's specification", "vendors: {nvidia: {injection: CDI, cdiKind: nvidia.com/gpu, imexChannels: [0]}}",
+			[]string{"vendors.nvidia.imexChannels: [0] does not go with cdiKind nvidia.com/gpu"},
+		},
+		{"channel that is none", "vendors: {nvidia: {imexChannels: [2048]}}", []string{"vendors.nvidia.imexChannels: 2048", "from 0 to 2047"}},
+		{"channel twice", "vendors: {nvidia: {imexChannels: [1, 1]}}", []string{"vendors.nvidia.imexChannels: 1 is out of range or there twice"}},
+		{"groups without CDI", "vendors: {amd: {injection: DeviceNodes, additionalGids: true}}", []string{"vendors.amd.additionalGids", "supplementalGroups"}},
+		{"groups of the host's specification", "vendors: {amd: {injection: CDI, cdiKind: amd.com/gpu, additionalGids: true}}", []string{"vendors.amd.additionalGids"}},
 		{"two", "vendors: {a: {serve: true, shares: -1}}", []string{"vendors.a.injection", "vendors.a.shares: -1"}},
 	}
 	for _, tc := range tests {
@@ -108,6 +131,7 @@ func TestParseConfigNamesFieldValueAndRemedy(t *testing.T) {
 // Whatever a configuration has in it is taken or refused, and what is taken names resources that a kubelet takes.
 func FuzzParseConfig(f *testing.F) {
 	f.Add("vendors: {nvidia: {serve: true, injection: CDI, resources: {gpu: nvidia.com/gpu}, shares: 2}}")
+	f.Add("vendors: {nvidia: {serve: true, injection: DeviceNodes, userLibraries: Runtime, imexChannels: [0]}}")
 	f.Add("vendors:\n  amd:\n    serve: true\n    injection: DeviceNodes\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		config, err := ParseConfig([]byte(text))
@@ -118,6 +142,9 @@ func FuzzParseConfig(f *testing.F) {
 			if vendor.Serve && vendor.Injection == "" {
 				t.Errorf("%s is served in no mode", name)
 			}
+			if name == nvidia && vendor.Serve && !bringsLibcuda(config) {
+				t.Errorf("%+v gives containers no libcuda", vendor)
+			}
 			for kind, resource := range vendor.Resources {
 				if err := checkResource(resource); err != nil {
 					t.Errorf("%s %s: %v", name, kind, err)
@@ -125,4 +152,12 @@ func FuzzParseConfig(f *testing.F) {
 			}
 		}
 	})
+}
+
+// bringsLibcuda says who does, in every way that there is.
+func bringsLibcuda(c Config) bool {
+	v := c.Vendors[nvidia]
+	bySpecification := v.Injection == injection.CDI && (c.NeedsDriver() || v.CDIKind != "")
+	byRuntime := v.Injection == injection.DeviceNodes && v.UserLibraries == injection.FromRuntime
+	return bySpecification || byRuntime || v.UserLibraries == injection.FromImage
 }

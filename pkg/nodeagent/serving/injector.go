@@ -15,7 +15,10 @@ import (
 type injector struct {
 	config Config
 	files  func() (detect.Files, error)
+	group  func(string) (uint32, error)
 	folder injection.Folder
+	// driver tells what containers need of NVIDIA's driver; nil where no specification has it.
+	driver *driverFiles
 
 	mu sync.Mutex
 	// failed is why the specifications are not as they should be.
@@ -23,7 +26,11 @@ type injector struct {
 }
 
 func newInjector(options Options) *injector {
-	return &injector{config: options.Config, files: options.Files, folder: injection.Folder(options.CDIFolder)}
+	i := &injector{config: options.Config, files: options.Files, group: options.Group, folder: injection.Folder(options.CDIFolder)}
+	if options.Config.NeedsDriver() && i.folder != "" {
+		i.driver = newDriverFiles(options, i.folder.Driver())
+	}
+	return i
 }
 
 // answer implements Inject.
@@ -35,8 +42,7 @@ func (i *injector) answer(mode injection.Mode, granted, node []v1alpha1.Device) 
 	if err != nil {
 		return injection.Answer{}, err
 	}
-	view.CDIKind = i.config.Vendors[granted[0].Vendor].CDIKind
-	if mode == injection.CDI && view.CDIKind == "" {
+	if mode == injection.CDI && view.Vendors[granted[0].Vendor].CDIKind == "" {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		if i.failed != nil {
@@ -47,14 +53,38 @@ func (i *injector) answer(mode injection.Mode, granted, node []v1alpha1.Device) 
 }
 
 func (i *injector) view(devices []v1alpha1.Device) (injection.Node, error) {
-	if i.files == nil {
-		return injection.Node{Devices: devices}, nil
+	view := injection.Node{Devices: devices, Vendors: i.config.settings(), Group: i.group}
+	if i.driver != nil {
+		view.Driver, view.DriverProblem = i.driver.known()
 	}
-	files, err := i.files()
-	if err != nil {
+	if i.files == nil {
+		return view, nil
+	}
+	var err error
+	if view.Files, err = i.files(); err != nil {
 		return injection.Node{}, fmt.Errorf("open the host: %w", err)
 	}
-	return injection.Node{Devices: devices, Files: files}, nil
+	return view, nil
+}
+
+// unusable says of the devices that are to be served why nothing would work in a container that got them.
+func (i *injector) unusable(devices []v1alpha1.Device) map[v1alpha1.DeviceID]string {
+	view, err := i.view(devices)
+	if err != nil {
+		return nil // each answer says so
+	}
+	unusable := map[v1alpha1.DeviceID]string{}
+	for n := range devices {
+		d := &devices[n]
+		config := i.config.Vendors[d.Vendor]
+		if !config.Serve || len(d.Paths) == 0 {
+			continue
+		}
+		if err := injection.CheckNeeds(config.Injection, d, view); err != nil {
+			unusable[d.ID] = err.Error()
+		}
+	}
+	return unusable
 }
 
 // keep writes the specifications of the devices that containers get by CDI, those in pools and those that go through DRA,
@@ -80,6 +110,9 @@ func (i *injector) keep(pools []Pool, status *v1alpha1.AcceleratorInventoryStatu
 			served = append(served, *d)
 		}
 	}
+	if i.driver != nil {
+		i.driver.want(served)
+	}
 	view, err := i.view(status.Devices)
 	if err == nil {
 		changed, err = i.write(served, view)
@@ -91,9 +124,9 @@ func (i *injector) keep(pools []Pool, status *v1alpha1.AcceleratorInventoryStatu
 }
 
 func (i *injector) write(served []v1alpha1.Device, view injection.Node) ([]string, error) {
-	all, err := injection.Specifications(served, view)
+	all, unknown, err := injection.Specifications(served, view)
 	if err != nil {
 		return nil, err
 	}
-	return i.folder.Keep(all)
+	return i.folder.Keep(all, unknown)
 }

@@ -54,6 +54,9 @@ func (w Wanted) Obstacles(d *v1alpha1.Device) []Obstacle {
 		}
 		all = append(all, Obstacle{cause, fmt.Sprintf("is %s (%s)", d.Health.State, cmp.Or(d.Health.Reason, "no reason given"))})
 	}
+	if why := w.Unusable[d.ID]; why != "" {
+		all = append(all, Obstacle{Unhealthy, "is of no use to containers: " + why})
+	}
 	if text := w.heldOfOthers(d); text != "" {
 		all = append(all, Obstacle{Held, text})
 	}

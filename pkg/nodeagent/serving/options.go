@@ -26,6 +26,15 @@ type Options struct {
 	PodResources string
 	// Files opens the node's file tree, which tells what its devices need beside their own nodes; nil knows of nothing.
 	Files func() (detect.Files, error)
+	// Group tells the group that owns a file of the node; nil where nobody knows.
+	Group func(name string) (gid uint32, err error)
+	// Commands runs rankwright-cdi, with the right to make device nodes; nil where nothing may be run.
+	Commands detect.Commands
+	// Hook is the path on the node of the program that its container runtime runs for NVIDIA's devices; empty means that it is
+	// looked for.
+	Hook string
+	// Installed are files for containers that were put on the node with the agent; they go when that is uninstalled.
+	Installed []string
 	// CDIFolder is where the container runtime reads CDI specifications; empty where none are to be written.
 	CDIFolder string
 	// Inject answers for granted devices; nil means what the configuration says.

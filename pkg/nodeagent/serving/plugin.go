@@ -3,7 +3,9 @@ package serving
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -86,8 +88,13 @@ func (p *Plugin) offer() {
 	if p.status == nil {
 		return
 	}
-	wanted := Wanted{Status: p.status, Spec: p.spec, Config: p.options.Config, Busy: p.ledger.busy(p.ours)}
+	wanted := Wanted{
+		Status: p.status, Spec: p.spec, Config: p.options.Config, Busy: p.ledger.busy(p.ours), Unusable: p.injector.unusable(p.status.Devices),
+	}
 	p.pools, p.withheld = Pools(wanted)
+	for _, id := range slices.Sorted(maps.Keys(wanted.Unusable)) {
+		p.withheld = append(p.withheld, Withheld{id, wanted.Unusable[id]})
+	}
 	p.ledger.note(p.pools, p.clock.Now())
 	if changed, err := p.injector.keep(p.pools, p.status); err != nil {
 		p.log.Error("CDI specifications not written", "folder", p.options.CDIFolder, "error", err)
@@ -222,6 +229,14 @@ func (p *Plugin) turned(resource string, serving bool) {
 	}
 }
 
+// driverTold is called when another is known of NVIDIA's driver than before.
+func (p *Plugin) driverTold() {
+	p.mu.Lock()
+	p.offer()
+	p.mu.Unlock()
+	p.options.Changed()
+}
+
 // servicesOf is who serves which device, from the pools.
 func servicesOf(pools []Pool) map[v1alpha1.DeviceID]v1alpha1.DeviceService {
 	services := map[v1alpha1.DeviceID]v1alpha1.DeviceService{}
@@ -243,6 +258,9 @@ func (p *Plugin) Run(ctx context.Context) {
 	p.mu.Unlock()
 	var running sync.WaitGroup
 	running.Go(func() { p.folder.run(ctx) })
+	if driver := p.injector.driver; driver != nil {
+		running.Go(func() { driver.run(ctx, p.driverTold) })
+	}
 	p.watchUse(ctx)
 	running.Wait()
 	p.mu.Lock()

@@ -48,6 +48,8 @@ type Wanted struct {
 	Config Config
 	// Busy are the offers that must stay listed: a pod holds them, may be getting them, or nobody knows that none does.
 	Busy map[Offer]bool
+	// Unusable says of devices why nothing would work in a container that got them.
+	Unusable map[v1alpha1.DeviceID]string
 }
 
 // Pools sorts the devices into the pools that they are offered in, in order of the resources. A device is in the resource

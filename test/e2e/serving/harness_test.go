@@ -31,7 +31,7 @@ import (
 
 const (
 	agentName = "rankwright-node-agent"
-	gpus      = "nvidia.com/gpu"
+	gpus      = "amd.com/gpu"
 	deadline  = 3 * time.Minute
 )
 
@@ -103,8 +103,8 @@ func (s *site) install() {
 	s.must(err)
 	config.Host = inside.Host
 	s.must(controlplane.WriteKubeconfig(s.path("kubeconfig"), config))
-	s.write("config.yaml", "vendors: {nvidia: {serve: true, injection: CDI, resources: {gpu: "+gpus+"}}}\n")
-	recording, err := os.ReadFile(filepath.Join(root, "test", "recordings", "nvidia-h100-8.tar.gz"))
+	s.write("config.yaml", "vendors: {amd: {serve: true, injection: CDI, resources: {gpu: "+gpus+"}}}\n")
+	recording, err := os.ReadFile(filepath.Join(root, "test", "recordings", "amd-mi300x-8.tar.gz"))
 	s.must(err)
 	s.write("host.tar.gz", string(recording))
 	build := exec.CommandContext(s.t.Context(), "go", "build", "-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w", "-o", s.path("node-agent"), "github.com/rankwright/rankwright/cmd/node-agent")

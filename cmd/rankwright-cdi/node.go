@@ -1,0 +1,182 @@
+//go:build linux && cgo
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect"
+)
+
+// node is a node's file tree. Names are the node's own.
+type node struct {
+	// host is the folder where it is.
+	host  string
+	files detect.Files
+}
+
+func openNode(host string) node { return node{host, detect.LiveFiles(host)} }
+
+// driver is one that is installed.
+type driver struct{ root, version string }
+
+// driverRoots are where drivers are: in the GPU operator's driver container, on GKE's nodes, on the node itself.
+var driverRoots = []string{"/run/nvidia/driver", "/home/kubernetes/bin/nvidia", "/"}
+
+// libraryFolders are where libcuda is below a root, as NVIDIA's package looks for it (pkg/lookup, NewLibraryLocator).
+var libraryFolders = []string{
+	"/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib/x86_64-linux-gnu/nvidia/current",
+	"/usr/lib/aarch64-linux-gnu/nvidia/current", "/lib64", "/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
+	"/lib/x86_64-linux-gnu/nvidia/current", "/lib/aarch64-linux-gnu/nvidia/current",
+}
+
+var (
+	libcuda = regexp.MustCompile(`^libcuda\.so\.(\d+\.\d+(?:\.\d+)?)$`)
+	// moduleVersion is in the first line of /proc/driver/nvidia/version, before the date.
+	moduleVersion = regexp.MustCompile(`Kernel Module.*?\s(\d+\.\d+(?:\.\d+)?)\s`)
+)
+
+// findDriver finds the driver whose libraries are of the loaded kernel module's release. Where no module is loaded, or it does
+// not tell, the first one found is taken. An empty root means every place where drivers are.
+func (n node) findDriver(root string) (driver, error) {
+	roots := driverRoots
+	if root != "" {
+		roots = []string{path.Clean(root)}
+	}
+	loaded := n.loadedModule()
+	var others []string
+	for _, root := range roots {
+		for _, version := range n.librariesBelow(root) {
+			if loaded == "" || version == loaded {
+				return driver{root, version}, nil
+			}
+			others = append(others, version+" below "+root)
+		}
+	}
+	if len(others) > 0 {
+		return driver{}, fmt.Errorf("the kernel's module is of release %s and the libraries are %s: restart the node, or load the module that belongs to them",
+			loaded, strings.Join(others, ", "))
+	}
+	return driver{}, fmt.Errorf("no libcuda.so below %s: install NVIDIA's driver, or take it out of vendors", strings.Join(roots, ", "))
+}
+
+func (n node) loadedModule() string {
+	text, err := n.files.ReadFile("/proc/driver/nvidia/version")
+	if err != nil {
+		return ""
+	}
+	if match := moduleVersion.FindSubmatch(text); match != nil {
+		return string(match[1])
+	}
+	return ""
+}
+
+// librariesBelow are the releases whose libcuda is in the folders of a root.
+func (n node) librariesBelow(root string) []string {
+	var versions []string
+	for _, folder := range libraryFolders {
+		names, err := n.files.ReadDir(path.Join(root, folder))
+		if err != nil {
+			continue
+		}
+		for _, name := range names {
+			if match := libcuda.FindStringSubmatch(name); len(match) > 1 && !slices.Contains(versions, match[1]) {
+				versions = append(versions, match[1])
+			}
+		}
+	}
+	return versions
+}
+
+// hookName is the program that container runtimes run for NVIDIA's devices.
+const hookName = "nvidia-cdi-hook"
+
+// hookPaths are where it is installed, the older nvidia-ctk, which has the same hooks, last: by packages, and by the GPU
+// operator's toolkit container.
+var hookPaths = []string{
+	"/usr/bin/" + hookName, "/usr/local/bin/" + hookName, "/usr/local/nvidia/toolkit/" + hookName, "/opt/nvidia/toolkit/" + hookName,
+	"/usr/bin/nvidia-ctk", "/usr/local/nvidia/toolkit/nvidia-ctk",
+}
+
+// Hooks that a program must have, and newer ones that containers can do without. A program without one of them fails the
+// container that it is run for (before release 1.17.8).
+var (
+	neededHooks = []string{"create-symlinks", "update-ldcache"}
+	newerHooks  = []string{"enable-cuda-compat", "disable-device-node-modification"}
+)
+
+// hookProgram is a program on the node that the container runtime runs.
+type hookProgram struct {
+	path, ldconfig string
+	// unknown are hooks that it does not have.
+	unknown []string
+}
+
+// findHook finds the program, at the path where one is given.
+func (n node) findHook(at string) (hookProgram, error) {
+	paths := hookPaths
+	if at != "" {
+		paths = []string{at}
+	}
+	var problems []error
+	for _, name := range paths {
+		text, err := n.program(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		hook := hookProgram{path: name, ldconfig: n.ldconfig(), unknown: lacking(text, newerHooks)}
+		if missing := lacking(text, neededHooks); len(missing) > 0 {
+			problems = append(problems, fmt.Errorf("%s has no hook %s: install release 1.17 or newer", name, strings.Join(missing, ", ")))
+			continue
+		}
+		return hook, nil
+	}
+	return hookProgram{}, errors.Join(append(problems, fmt.Errorf("no %s at %s, which the node's container runtime has to run: "+
+		"install nvidia-container-toolkit-base there, or have it installed (agent.cdiHook.installTo of the chart)", hookName, strings.Join(paths, ", ")))...)
+}
+
+// program is the content of a program. The GPU operator installs a script of the name beside the program itself.
+func (n node) program(name string) (string, error) {
+	text, err := n.read(name)
+	if err != nil || !strings.HasPrefix(text, "#!") {
+		return text, err
+	}
+	return n.read(name + ".real")
+}
+
+// read returns a file of any size, with links followed inside the node's tree.
+func (n node) read(name string) (string, error) {
+	name, err := n.files.RealPath(name)
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(filepath.Join(n.host, name)) //nolint:gosec // of the paths above
+	return string(text), err
+}
+
+// lacking are those of the hooks whose names a program does not have in it.
+func lacking(program string, hooks []string) []string {
+	return slices.DeleteFunc(slices.Clone(hooks), func(hook string) bool { return strings.Contains(program, hook) })
+}
+
+// ldconfig is the node's own; Ubuntu has a script of the name, which runs the program beside it.
+func (n node) ldconfig() string {
+	for _, name := range []string{"/sbin/ldconfig.real", "/sbin/ldconfig", "/usr/sbin/ldconfig"} {
+		if mode, err := n.files.Stat(name); err == nil && mode.IsRegular() {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,77 @@
+package serving
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
+)
+
+// nvidia is the vendor whose user libraries have to be of the very release of the node's driver.
+const nvidia = "nvidia"
+
+// maxChannels is how many IMEX channels NVIDIA's driver makes at most by default (NVreg_ImexChannelCount).
+const maxChannels = 2048
+
+// NeedsDriver says whether containers get what rankwright-cdi finds of NVIDIA's driver.
+func (c Config) NeedsDriver() bool {
+	v := c.Vendors[nvidia]
+	return v.Serve && v.Injection == injection.CDI && v.CDIKind == "" && v.UserLibraries == ""
+}
+
+// settings are what the configuration says of the contents of containers, by vendor.
+func (c Config) settings() map[string]injection.Settings {
+	settings := map[string]injection.Settings{}
+	for name, v := range c.Vendors {
+		settings[name] = injection.Settings{
+			CDIKind: v.CDIKind, UserLibraries: v.UserLibraries, IMEXChannels: v.IMEXChannels, AdditionalGIDs: v.AdditionalGIDs,
+		}
+	}
+	return settings
+}
+
+// checkContents says by what of the rest a container would lack what it needs, or get it twice.
+func (c VendorConfig) checkContents(vendor, field string) []error {
+	errs := c.checkLibraries(vendor, field)
+	for i, channel := range c.IMEXChannels {
+		if channel < 0 || channel >= maxChannels || slices.Contains(c.IMEXChannels[:i], channel) {
+			errs = append(errs, fmt.Errorf("%s.imexChannels: %d is out of range or there twice: take numbers from 0 to %d, mostly 0 alone", field, channel, maxChannels-1))
+		}
+	}
+	switch {
+	case len(c.IMEXChannels) > 0 && vendor != nvidia:
+		errs = append(errs, fmt.Errorf("%s.imexChannels: %v has no use there: NVIDIA's devices alone have IMEX channels: leave it out", field, c.IMEXChannels))
+	case len(c.IMEXChannels) > 0 && c.CDIKind != "":
+		errs = append(errs, fmt.Errorf("%s.imexChannels: %v does not go with cdiKind %s, whose devices have no channels: leave one of the two out", field, c.IMEXChannels, c.CDIKind))
+	}
+	if c.AdditionalGIDs && (c.Injection != injection.CDI || c.CDIKind != "") {
+		errs = append(errs, fmt.Errorf("%s.additionalGids: true needs injection %s and no cdiKind: only specifications of our own name groups: leave it out, and set supplementalGroups in pods",
+			field, injection.CDI))
+	}
+	return errs
+}
+
+// checkLibraries refuses what would give a container a GPU of NVIDIA's and no libcuda.
+func (c VendorConfig) checkLibraries(vendor, field string) []error {
+	const known = "take Runtime (NVIDIA's runtime, as the runtime class of every such pod or the default) or Image"
+	switch c.UserLibraries {
+	case "", injection.FromRuntime, injection.FromImage:
+	default:
+		return []error{fmt.Errorf("%s.userLibraries: %q is not known: %s", field, c.UserLibraries, known)}
+	}
+	switch {
+	case vendor != nvidia && c.UserLibraries != "":
+		return []error{fmt.Errorf("%s.userLibraries: %q has no use there: images bring the libraries of all vendors but NVIDIA: leave it out", field, c.UserLibraries)}
+	case vendor != nvidia:
+		return nil
+	case c.Serve && c.Injection == injection.DeviceNodes && c.UserLibraries == "":
+		return []error{fmt.Errorf("%s.injection: %s gives containers no libcuda, which has to be that of the node's driver: take injection %s; "+
+			"or say in userLibraries who brings it: %s", field, c.Injection, injection.CDI, known)}
+	case c.Injection == injection.CDI && c.UserLibraries == injection.FromRuntime:
+		return []error{fmt.Errorf("%s.userLibraries: %s does not go with injection %s, beside which NVIDIA's runtime adds nothing: leave it out, or take injection %s",
+			field, c.UserLibraries, injection.CDI, injection.DeviceNodes)}
+	case c.CDIKind != "" && c.UserLibraries != "":
+		return []error{fmt.Errorf("%s.userLibraries: %s does not go with cdiKind %s, whose specification has them: leave one of the two out", field, c.UserLibraries, c.CDIKind)}
+	}
+	return nil
+}
