@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,11 +36,11 @@ func TestDetectOfAView(t *testing.T) {
 	if err != nil || called != "verify" {
 		t.Fatalf("called %q, %v", called, err)
 	}
-	found, err := (&hostOptions{replay: name, view: "in-pod"}).look(t.Context())
+	found, err := (&hostOptions{replay: name, view: "in-pod"}).look(t.Context(), slog.New(slog.DiscardHandler))
 	if err != nil || found.inventory.Name != "from-within" {
 		t.Errorf("looked at %q, %v", found.inventory.Name, err)
 	}
-	if _, err := (&hostOptions{replay: name, view: "none"}).look(t.Context()); err == nil || !strings.Contains(err.Error(), "has in-pod") {
+	if _, err := (&hostOptions{replay: name, view: "none"}).look(t.Context(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "has in-pod") {
 		t.Errorf("a view that is not there: %v", err)
 	}
 	if err := (&hostOptions{view: "in-pod"}).check(); err == nil || !strings.Contains(err.Error(), "add --replay") {

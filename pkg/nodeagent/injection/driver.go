@@ -77,7 +77,7 @@ func releaseOf(library string) string {
 func CheckNeeds(mode Mode, d *v1alpha1.Device, node Node) error {
 	kind, settings := kindOf(d), node.Vendors[d.Vendor]
 	if files := node.Files; files != nil {
-		for _, name := range kind.Required {
+		for _, name := range kind.requiredBy(d) {
 			if !exists(files, name) {
 				return fmt.Errorf("the node has no %s, without which no container can use it: run `nvidia-modprobe -c 0 -u` there, "+
 					"or let the node helper make it", name)
@@ -93,6 +93,17 @@ func CheckNeeds(mode Mode, d *v1alpha1.Device, node Node) error {
 		return nil
 	}
 	return node.checkDriver(d, kind.Library)
+}
+
+// wslNode is the one node of all GPUs in the subsystem for Linux of Windows.
+const wslNode = "/dev/dxg"
+
+// requiredBy are the shared nodes without which nothing can be done with a device.
+func (k *Kind) requiredBy(d *v1alpha1.Device) []string {
+	if slices.Contains(d.Paths, wslNode) {
+		return nil
+	}
+	return k.Required
 }
 
 // checkDriver says why the node's own specification has not what a device needs of its driver.
