@@ -11,8 +11,8 @@ import (
 // nvmlTool loads NVIDIA's library, and so runs in the helper's own file tree, which has the glibc that it was linked against.
 const nvmlTool = "rankwright-nvml"
 
-// WithLibrary returns a function for Server.Complete that has rankwright-nvml load the library of the driver below root.
-// It looks at every invocation, since a driver can be installed, upgraded and removed while the helper runs. Where no library
+// WithLibrary returns a function for Server.Complete that has rankwright-nvml load the library of the driver below root,
+// and read there which GPUs the driver lists. It looks at every invocation, since a driver can be installed, upgraded and removed while the helper runs. Where no library
 // is found, rankwright-nvml says so itself.
 func WithLibrary(root string) func(argv []string) []string {
 	files := detect.LiveFiles(root)
@@ -25,7 +25,9 @@ func WithLibrary(root string) func(argv []string) []string {
 			return argv
 		}
 		// The command comes first, then its flags.
-		return append([]string{argv[0], argv[1], "-library=" + filepath.Join(root, name)}, argv[2:]...)
+		return append([]string{
+			argv[0], argv[1], "-library=" + filepath.Join(root, name), "-driver-gpus=" + filepath.Join(root, report.DriverGPUs),
+		}, argv[2:]...)
 	}
 }
 
