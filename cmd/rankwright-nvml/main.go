@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	flags := flag.NewFlagSet("rankwright-nvml", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.library, "library", "", "path of libnvidia-ml.so.1 (default: the loader's, else where drivers are mounted)")
-	flags.StringVar(&o.driver, "driver-gpus", "/proc/driver/nvidia/gpus", "folder in which the driver lists its GPUs")
+	flags.StringVar(&o.driver, "driver-gpus", report.DriverGPUs, "folder in which the driver lists its GPUs")
 	flags.DurationVar(&o.patience, "patience", 5*time.Second, "what one GPU may take to answer, or one wait for an event")
 	flags.Usage = func() {
 		_, _ = io.WriteString(stderr, usage)

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -161,9 +162,41 @@ func TestQueryWithoutADriverOrALibrary(t *testing.T) {
 	}
 }
 
+// What a document says, the library can be made to tell.
+func TestQueryOfWhatADocumentSays(t *testing.T) {
+	folder := nvmltest.Library(t, "pair")
+	want := report.Host{DriverVersion: "590.48.01", CUDAVersion: "13.1", GPUs: []report.GPU{{
+		PCI: "0001:9d:00.0", UUID: "GPU-1", Name: "NVIDIA B200", Minor: pointer(int32(0)), VBIOS: "97.00", Architecture: "Blackwell", ComputeCapability: "10.0",
+		Memory:  &report.Memory{TotalMiB: 183359, UsedMiB: 7, ReservedMiB: pointer(int64(900))},
+		NVLinks: []report.NVLink{{}, {Index: 1, Active: true, Version: "5.0", Remote: report.RemoteGPU, RemotePCI: "0001:1b:00.0", MBps: 50000}},
+		Fabric:  &report.Fabric{State: report.FabricCompleted, Status: 3, ClusterUUID: "a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf", Clique: pointer(int64(4)), Unhealthy: pointer(true)},
+		MIG: &report.MIG{Enabled: true, Pending: true, Devices: []report.MIGDevice{
+			{GPUInstance: 1, UUID: "MIG-1", Profile: "3g.90gb", Memory: &report.Memory{TotalMiB: 91136, UsedMiB: 20, ReservedMiB: new(int64)}},
+			{GPUInstance: 2, ComputeInstance: 1, UUID: "MIG-2", Profile: "1c.3g.90gb", Memory: &report.Memory{TotalMiB: 91136, ReservedMiB: new(int64)}},
+		}},
+		ECC:                 &report.ECC{Enabled: true, VolatileUncorrectable: pointer(int64(1)), AggregateUncorrectable: pointer(int64(2)), SRAMThresholdExceeded: pointer(true)},
+		RetiredPagesPending: pointer(true), RemappedRows: &report.RemappedRows{Correctable: 1, Uncorrectable: 2, Pending: true, Failed: true},
+		RecoveryAction: pointer(int64(2)), PersistenceMode: pointer(false),
+		TemperatureC: pointer(int64(61)), PowerMilliW: pointer(int64(700000)), UtilizationPercent: pointer(int64(99)),
+	}}}
+	facts := nvmltest.FactsOf(want)
+	facts["dev"] = filepath.Join(folder, "dev")
+	if err := facts.Write(folder); err != nil {
+		t.Fatal(err)
+	}
+	got := ask(t, folder)
+	want.Library, want.Missing = got.Library, got.Missing
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestEvents(t *testing.T) {
+	folder := nvmltest.Library(t, "pair")
+	// What happened before anybody listened is not told.
+	raise(t, folder, nvmltest.Event{Type: nvmltest.XID, Data: 13})
 	program := filepath.Join(nvmltest.Program(t), "rankwright-nvml")
-	command := exec.Command(program, "events", "--patience", "1ms", "--library", filepath.Join(nvmltest.Library(t, "pair"), nvmltest.Name)) //nolint:gosec // the test's own
+	command := exec.CommandContext(t.Context(), program, "events", "--patience", "1ms", "--library", filepath.Join(folder, nvmltest.Name)) //nolint:gosec // the test's own
 	input, err := command.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -171,19 +204,24 @@ func TestEvents(t *testing.T) {
 	defer input.Close() //nolint:errcheck // a pipe
 	var said bytes.Buffer
 	command.Stderr = &said
-	output, err := command.Output()
-	if err == nil || !strings.Contains(said.String(), "nvmlEventSetWait_v2: GPU is lost") {
-		t.Errorf("ends with %v: %s", err, said.String())
+	output, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
 	}
-	var got []report.Event
-	decoder := json.NewDecoder(bytes.NewReader(output))
-	for decoder.More() {
-		var event report.Event
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	decoder := json.NewDecoder(output)
+	next := func() (event report.Event) {
 		if err := decoder.Decode(&event); err != nil {
-			t.Fatal(err)
+			t.Fatalf("%v: %s", err, said.String())
 		}
-		got = append(got, event)
+		return event
 	}
+	got := []report.Event{next()}
+	raise(t, folder, nvmltest.Event{Type: nvmltest.XID, Data: 79})
+	raise(t, folder, nvmltest.Event{GPU: 1, Type: nvmltest.DoubleBitECC, Instances: &[2]uint32{3, 0}})
+	got = append(got, next(), next())
 	want := []report.Event{
 		{Type: report.Watching},
 		{PCI: "0000:43:00.0", Type: "XID", XID: pointer(int64(79))},
@@ -192,12 +230,73 @@ func TestEvents(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	change(t, folder, "fault.gpu1", strconv.Itoa(report.CodeGPULost))
+	if err := command.Wait(); err == nil || !strings.Contains(said.String(), "nvmlEventSetWait_v2: GPU is lost") {
+		t.Errorf("ends with %v: %s", err, said.String())
+	}
+}
+
+func raise(t *testing.T, folder string, event nvmltest.Event) {
+	t.Helper()
+	if err := nvmltest.Raise(folder, event); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// change sets a fact of a library that may be loaded already.
+func change(t *testing.T, folder, key, value string) {
+	t.Helper()
+	facts, err := nvmltest.ReadFacts(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts[key] = value
+	if err := facts.Write(folder); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The library opens its device nodes, as NVIDIA's does, and fails as it does.
+func TestQueryWithoutTheDeviceNodes(t *testing.T) {
+	folder := nvmltest.Library(t, "pair")
+	if err := os.Remove(filepath.Join(folder, "dev", "nvidia0")); err != nil {
+		t.Fatal(err)
+	}
+	if host := ask(t, folder); len(host.GPUs) != 1 || len(host.Unaddressed) != 1 {
+		t.Errorf("without the node of one: %+v", host)
+	}
+	if err := os.Remove(filepath.Join(folder, "dev", "nvidiactl")); err != nil {
+		t.Fatal(err)
+	}
+	if host := ask(t, folder); host.Problem == nil || host.Problem.Kind != report.NoDriver {
+		t.Errorf("without the control node: %+v", host)
+	}
+}
+
+// A library that was replaced while the driver is still the old one, as in the middle of an upgrade.
+func TestQueryOfALibraryOfAnotherVersion(t *testing.T) {
+	folder := nvmltest.Library(t, "pair")
+	name := filepath.Join(folder, nvmltest.Name)
+	versioned := "libnvidia-ml.so.590.48.01"
+	if err := os.Rename(name, filepath.Join(folder, versioned)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(versioned, name); err != nil {
+		t.Fatal(err)
+	}
+	if host := ask(t, folder); host.Problem == nil || !strings.Contains(host.Problem.Message, "version mismatch") {
+		t.Errorf("%+v", host)
+	}
+	change(t, folder, "driver", "590.48.01")
+	if host := ask(t, folder); host.Problem != nil || host.DriverVersion != "590.48.01" || len(host.GPUs) != 2 {
+		t.Errorf("after the upgrade: %+v", host)
+	}
 }
 
 // Whoever started the program and is gone leaves nothing behind.
 func TestEventsEndWithTheirInput(t *testing.T) {
 	program := filepath.Join(nvmltest.Program(t), "rankwright-nvml")
-	command := exec.Command(program, "events", "--patience", "1ms", "--library", filepath.Join(nvmltest.Library(t, "quiet"), nvmltest.Name)) //nolint:gosec // the test's own
+	command := exec.Command(program, "events", "--patience", "1ms", "--library", filepath.Join(nvmltest.Library(t, "pair"), nvmltest.Name)) //nolint:gosec // the test's own
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Errorf("with an input at its end: %v: %s", err, output)
 	}

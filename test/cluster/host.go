@@ -12,90 +12,104 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// HostFolder is the path, inside of every node, of the file tree of PlayHost: /sys and /proc are to be read below it.
-// Device nodes are in the node's own /dev.
+// HostFolder is the path, inside of every node, of the file tree of PlayHost: a root folder with /sys and /proc of the
+// recorded host, its tools, and the node's own /dev.
 const HostFolder = "/run/host"
 
 // PlayHost gives the node the file tree of a recorded host (a tar.gz of package detect), in place of the one that it
-// played before. Its device nodes open as /dev/null does. The tools of the recording are not there.
+// played before: its tools print what they printed, and its device nodes can be opened, but not by a container that was
+// not given them. Where the recording has what NVIDIA's library told, that is installed too, and tells the same.
 func (n *Node) PlayHost(ctx context.Context, archive string) error {
 	file, err := os.Open(archive)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	if err := n.clearHost(); err != nil {
+	if err := n.clearHost(ctx); err != nil {
 		return err
 	}
-	devices, err := unpackHost(file, n.Host())
+	recorded, err := unpackHost(file, n.Host())
 	if err != nil {
 		return fmt.Errorf("%s: unpack %s: %w", n.Name, archive, err)
 	}
-	return n.makeDevices(ctx, devices)
+	if err := n.installTools(ctx, recorded.commands); err != nil {
+		return err
+	}
+	return n.makeDevices(ctx, recorded.nodes())
+}
+
+// recorded is what a recording has beside files.
+type recorded struct {
+	devices []string
+	// commands is the file of what tools printed.
+	commands []byte
+}
+
+// nodes are the device nodes, with those of NVIDIA's driver that belong to no GPU: detection does not read them, so that
+// recordings need not have them.
+func (r recorded) nodes() []string {
+	if slices.Contains(r.devices, "/dev/nvidia0") && !slices.Contains(r.devices, "/dev/nvidiactl") {
+		return append([]string{"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"}, r.devices...)
+	}
+	return r.devices
 }
 
 // Host is the folder, as this process sees it, of the file tree that the node plays.
 func (n *Node) Host() string { return n.path("host") }
 
-// clearHost empties the folder, which is mounted and so cannot be removed.
-func (n *Node) clearHost() error {
+// clearHost removes the host's files and device nodes. Its folders stay, as those of a machine do: containers have them mounted.
+func (n *Node) clearHost(ctx context.Context) error {
 	entries, err := os.ReadDir(n.Host())
 	if err != nil {
 		return err
 	}
+	old, err := filepath.Glob(filepath.Join(n.Host(), "*", "*"))
 	for _, entry := range entries {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(n.Host(), entry.Name())))
+		if !entry.IsDir() {
+			old = append(old, filepath.Join(n.Host(), entry.Name()))
+		}
 	}
+	for _, name := range old {
+		err = errors.Join(err, os.RemoveAll(name))
+	}
+	err = errors.Join(err, n.removeDevices(ctx, n.devices...))
+	n.devices = nil
 	return err
 }
 
-// makeDevices makes device nodes in the node's /dev.
-func (n *Node) makeDevices(ctx context.Context, names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	const script = `set -e; for name in "$@"; do mkdir -p "$(dirname "$name")"; rm -f "$name"; mknod -m 666 "$name" c 1 3; done`
-	if output, err := n.Command(ctx, append([]string{"sh", "-c", script, "mknod"}, names...)...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: make device nodes: %w: %s", n.Name, err, output)
-	}
-	return nil
-}
-
-// RemoveDevice removes a device node of the node's /dev.
-func (n *Node) RemoveDevice(ctx context.Context, name string) error {
-	if output, err := n.Command(ctx, "rm", name).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", n.Name, err, output)
-	}
-	return nil
-}
-
-// unpackHost writes the rootfs of a recording below a folder, and returns the device nodes, which it leaves out.
-func unpackHost(compressed io.Reader, folder string) (devices []string, err error) {
+// unpackHost writes the rootfs of a recording below a folder, and returns what it leaves out.
+func unpackHost(compressed io.Reader, folder string) (found recorded, err error) {
 	unzipped, err := gzip.NewReader(compressed)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	for members := tar.NewReader(unzipped); ; {
 		header, err := members.Next()
 		if errors.Is(err, io.EOF) {
-			return devices, nil
+			return found, nil
 		}
 		if err != nil {
-			return nil, err
+			return found, err
+		}
+		if header.Name == "commands.jsonl" {
+			if found.commands, err = io.ReadAll(members); err != nil {
+				return found, err
+			}
 		}
 		name, isHost := strings.CutPrefix(path.Clean(header.Name), "rootfs/")
 		if !isHost {
 			continue
 		}
 		if header.Typeflag == tar.TypeChar || header.Typeflag == tar.TypeBlock {
-			devices = append(devices, "/"+name)
+			found.devices = append(found.devices, "/"+name)
 			continue
 		}
 		if err := unpackMember(header, members, filepath.Join(folder, name)); err != nil {
-			return nil, err
+			return found, err
 		}
 	}
 }

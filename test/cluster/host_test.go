@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -16,12 +17,15 @@ func TestUnpackHost(t *testing.T) {
 	}
 	defer func() { _ = file.Close() }()
 	folder := t.TempDir()
-	devices, err := unpackHost(file, folder)
+	recorded, err := unpackHost(file, folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(devices, "/dev/nvidia0") {
-		t.Errorf("no /dev/nvidia0 among the device nodes %q", devices)
+	if nodes := recorded.nodes(); !slices.Contains(nodes, "/dev/nvidia0") || !slices.Contains(nodes, "/dev/nvidiactl") {
+		t.Errorf("no /dev/nvidia0 and /dev/nvidiactl among the device nodes %q", nodes)
+	}
+	if !strings.Contains(string(recorded.commands), `"nvidia-smi"`) {
+		t.Errorf("no tools: %.200s", recorded.commands)
 	}
 	links, err := filepath.Glob(folder + "/sys/bus/pci/devices/*")
 	if err != nil || len(links) == 0 {

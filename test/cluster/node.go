@@ -42,6 +42,8 @@ type Node struct {
 	// holder keeps the namespaces open.
 	holder     *process.Process
 	components map[string]*process.Process
+	// devices are the device nodes of the host that it plays.
+	devices []string
 }
 
 func newNode(c *Cluster, number int) *Node {
@@ -55,7 +57,7 @@ func newNode(c *Cluster, number int) *Node {
 // is shared inside alone. Its /dev has what containers need and the nodes of its own devices.
 const enter = `set -e
 mount --make-rprivate /
-mkdir -p "$1/kubelet" "$1/host" "$1/pods" "$1/containers" /var/lib/kubelet /var/log/pods /var/log/containers
+mkdir -p "$1/kubelet" "$1/host/dev" "$1/pods" "$1/containers" /var/lib/kubelet /var/log/pods /var/log/containers
 mount --bind "$1/kubelet" /var/lib/kubelet
 mount --bind "$1/pods" /var/log/pods
 mount --bind "$1/containers" /var/log/containers
@@ -69,6 +71,7 @@ for name in null zero full random urandom tty kmsg; do [ ! -e "/dev/$name" ] || 
 for name in ptmx fd stdin stdout stderr; do [ ! -e "/dev/$name" ] || cp -a "/dev/$name" /run/dev/; done
 mount --rbind /dev/pts /run/dev/pts
 mount --move /run/dev /dev
+mount --rbind /dev "` + HostFolder + `/dev"
 mount --make-rshared /run
 : > "$1/entered"
 exec sleep infinity`
@@ -190,6 +193,9 @@ func (n *Node) Kill(component string) {
 
 // LogFile is the path of a component's log.
 func (n *Node) LogFile(component string) string { return n.path(component + ".log") }
+
+// Path is the path, as this process sees it, of what has a name inside of the node.
+func (n *Node) Path(name string) string { return fmt.Sprintf("/proc/%d/root%s", n.holder.PID(), name) }
 
 // DevicePlugins is the path, as this process sees it, of the folder where device plugins meet the node's kubelet.
 func (n *Node) DevicePlugins() string { return n.path("kubelet/device-plugins") }

@@ -117,8 +117,11 @@ func (s *site) explain(t *testing.T) {
 			continue
 		}
 		lines := int64(40)
-		if logs, err := s.clients.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{TailLines: &lines}).DoRaw(ctx); err == nil {
-			t.Logf("%s", logs)
+		for c := range pod.Spec.Containers {
+			options := &corev1.PodLogOptions{TailLines: &lines, Container: pod.Spec.Containers[c].Name}
+			if logs, err := s.clients.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, options).DoRaw(ctx); err == nil {
+				t.Logf("%s of %s: %s", options.Container, pod.Name, logs)
+			}
 		}
 	}
 	if events, err := s.clients.CoreV1().Events(metav1.NamespaceAll).List(ctx, metav1.ListOptions{}); err == nil {

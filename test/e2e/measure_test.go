@@ -4,12 +4,9 @@ package e2e
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,26 +30,11 @@ func TestAgentAtRest(t *testing.T) {
 			t.Fatalf("$RANKWRIGHT_E2E_REST: %v", err)
 		}
 	}
-	folder := t.TempDir()
-	if output, err := exec.CommandContext(t.Context(), "go", "run", "../recordings", "-all", "-o", folder).CombinedOutput(); err != nil {
-		t.Fatalf("compose recordings: %v\n%s", err, output)
-	}
 	sizes := []struct {
 		host    string
 		devices int
 	}{{"host-microvm-no-pci", 0}, {"nvidia-h100-8", 8}, {"amd-mi300x-cpx-nps4", 64}}
-	t.Cleanup(func() {
-		for i, node := range s.Nodes {
-			if err := node.PlayHost(context.Background(), recording(hosts[i])); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	for i, size := range sizes {
-		if err := s.Nodes[i].PlayHost(t.Context(), filepath.Join(folder, size.host+".tar.gz")); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s.play(t, composed(t), sizes[0].host, sizes[1].host, sizes[2].host)
 	s.install(t, "agent.rescanInterval=5m")
 	for i, size := range sizes {
 		s.awaitInventory(t, s.Nodes[i].Name, func(i *v1alpha1.AcceleratorInventory) bool {

@@ -97,7 +97,7 @@ func (s *site) spread(t *testing.T) {
 // spreadAs is spread where the chart has further values, by which pods get so many devices of a node in another way.
 func (s *site) spreadAs(t *testing.T, offers func(node string, devices int64), set ...string) {
 	t.Helper()
-	s.play(t, "nvidia-h100-8")
+	s.play(t, committed, "nvidia-h100-8", "nvidia-h100-8", "nvidia-h100-8")
 	s.install(t, set...)
 	all := served[0].count
 	for _, node := range s.Nodes {
@@ -121,24 +121,6 @@ func (s *site) uncordon(t *testing.T, node string) {
 	patch := []byte(`{"spec":{"cordonedDevices":[]}}`)
 	if _, err := s.objects.Resource(inventories).Patch(context.Background(), node, mergePatch, patch, metav1.PatchOptions{FieldManager: "an-administrator"}); err != nil {
 		t.Error(err)
-	}
-}
-
-// play has every node play a host, and at the end of the test its own again.
-func (s *site) play(t *testing.T, host string) {
-	t.Helper()
-	for i, node := range s.Nodes {
-		if hosts[i] == host {
-			continue
-		}
-		if err := node.PlayHost(t.Context(), recording(host)); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := node.PlayHost(context.Background(), recording(hosts[i])); err != nil {
-				t.Error(err)
-			}
-		})
 	}
 }
 

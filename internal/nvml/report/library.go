@@ -3,6 +3,9 @@ package report
 // Library is the file name of NVIDIA's management library.
 const Library = "libnvidia-ml.so.1"
 
+// DriverGPUs is where NVIDIA's driver lists its GPUs by their addresses, those that are lost too.
+const DriverGPUs = "/proc/driver/nvidia/gpus"
+
 // LibraryFolders are where drivers put the library, in the order in which it is looked for where no loader knows: the GPU
 // operator's driver container, whose mount hides a driver that was installed before; GKE's installer, on the host and in
 // containers; distributions' packages; NixOS; the subsystem for Linux of Windows.

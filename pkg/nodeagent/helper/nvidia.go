@@ -15,9 +15,9 @@ const (
 	cdiTool  = "rankwright-cdi"
 )
 
-// WithLibrary returns a function for Server.Complete that has rankwright-nvml load the library of the driver below root, and
-// rankwright-cdi look for the driver there. It looks at every invocation, since a driver can be installed, upgraded and removed
-// while the helper runs. Where no library is found, the programs say so themselves.
+// WithLibrary returns a function for Server.Complete that has rankwright-nvml load the library of the driver below root and
+// read there which GPUs the driver lists, and rankwright-cdi look for the driver there. It looks at every invocation, since a
+// driver can be installed, upgraded and removed while the helper runs. Where no library is found, the programs say so themselves.
 func WithLibrary(root string) func(argv []string) []string {
 	files := detect.LiveFiles(root)
 	return func(argv []string) []string {
@@ -32,7 +32,9 @@ func WithLibrary(root string) func(argv []string) []string {
 			return argv
 		}
 		// The command comes first, then its flags.
-		return append([]string{argv[0], argv[1], "-library=" + filepath.Join(root, name)}, argv[2:]...)
+		return append([]string{
+			argv[0], argv[1], "-library=" + filepath.Join(root, name), "-driver-gpus=" + filepath.Join(root, report.DriverGPUs),
+		}, argv[2:]...)
 	}
 }
 

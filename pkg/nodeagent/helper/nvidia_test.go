@@ -47,7 +47,7 @@ func TestLibraryOfTheDriver(t *testing.T) {
 			}
 			want := []string{"rankwright-nvml", "query"}
 			if test.want != "" {
-				want = append(want, "-library="+root+test.want)
+				want = append(want, "-library="+root+test.want, "-driver-gpus="+root+"/proc/driver/nvidia/gpus")
 			}
 			if diff := cmp.Diff(want, WithLibrary(root)([]string{"rankwright-nvml", "query"})); diff != "" {
 				t.Errorf("arguments differ (-want +got):\n%s", diff)

@@ -1,228 +1,192 @@
 /*
- * A stand-in for NVIDIA's libnvidia-ml.so.1 for tests: the functions and the layouts that nvml.h declares, with made-up
- * answers. The file `scenario` beside the library says what host it plays. Built with -DOLD it lacks what libraries of
- * old drivers lack.
+ * A stand-in for NVIDIA's libnvidia-ml.so.1 for tests: the functions and the layouts that nvml.h declares, which tell
+ * what player.h reads. Built with -DOLD it lacks what libraries of old drivers lack.
  */
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
+#include "player.h"
 
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef struct gpu gpu;
-
-enum { OK = 0, INVALID = 2, UNSUPPORTED = 3, NOT_FOUND = 6, NO_DRIVER = 9, TIMEOUT = 10, LOST = 15, BAD_VERSION = 25 };
-
-struct gpu {
-	u32 index, bus, minor;
-	gpu *mig[2];
-	/* Of a MIG device. */
-	gpu *parent;
-	u32 gi, ci, slices, ciSlices;
-	u64 totalMiB, usedMiB;
-	const char *profile;
-};
-
-static char scenario[64];
-static gpu gpus[8];
-static gpu migs[2];
-static u32 count;
-
-static int is(const char *name) { return strcmp(scenario, name) == 0; }
-
-static void readScenario(void)
+static u32 count(void)
 {
-	Dl_info self;
-	char path[4096];
-	FILE *file;
-	if (!dladdr((void *)readScenario, &self))
-		return;
-	snprintf(path, sizeof(path), "%s", self.dli_fname);
-	char *slash = strrchr(path, '/');
-	if (!slash)
-		return;
-	snprintf(slash + 1, sizeof(path) - (size_t)(slash + 1 - path), "scenario");
-	file = fopen(path, "r");
-	if (!file)
-		return;
-	if (fgets(scenario, sizeof(scenario), file))
-		scenario[strcspn(scenario, "\n")] = 0;
-	fclose(file);
+	u32 n = 0;
+	char name[16];
+	for (; n < GPUS; n++) {
+		snprintf(name, sizeof(name), "gpu%u", n);
+		if (!fact(name, "pci", 0, 0))
+			break;
+	}
+	return n;
 }
 
 int nvmlInit_v2(void)
 {
-	static const u32 buses[8] = {0x1b, 0x43, 0x52, 0x61, 0x9d, 0xc3, 0xd1, 0xdf};
-	readScenario();
-	if (is("no-driver"))
+	static int control;
+	int bad = fault("init");
+	if (bad)
+		return bad;
+	if (!sameVersion())
+		return OTHER_VERSION;
+	switch (openNode("nvidiactl", &control)) {
+	case OK:
+		return OK;
+	case EACCES:
+		return NO_PERMISSION;
+	case EPERM: /* a device cgroup: users of NVIDIA's library read "Unknown Error" then */
+		return UNKNOWN;
+	default:
 		return NO_DRIVER;
-	while (is("hang"))
-		pause();
-	count = is("nvswitch") ? 8 : is("mig") ? 1 : 2;
-	for (u32 i = 0; i < count; i++) {
-		/* Numbers run against the addresses, as drivers may have it. */
-		gpus[i] = (gpu){.index = i, .bus = buses[count - 1 - i], .minor = count - 1 - i, .totalMiB = is("pair") ? 49140 : 81559, .usedMiB = 1200 + i};
 	}
-	if (is("mig")) {
-		migs[0] = (gpu){.parent = gpus, .gi = 2, .ci = 0, .slices = 3, .ciSlices = 3, .totalMiB = 40448, .usedMiB = 2048, .profile = "3g.40gb"};
-		migs[1] = (gpu){.parent = gpus, .gi = 9, .ci = 1, .slices = 2, .ciSlices = 1, .totalMiB = 20096, .usedMiB = 0, .profile = 0};
-		gpus[0].mig[0] = &migs[0];
-		gpus[0].mig[1] = &migs[1];
-	}
-	return OK;
 }
 
-/* What happens to a call about the GPU before it is answered. */
-static int state(gpu *g)
+static int text(char *buffer, u32 size, const char *of, const char *key)
 {
-	if (is("lost") && !g->parent && g->index == 1)
-		return LOST;
-	if (is("crash"))
-		*(volatile int *)0 = 1;
-	while (is("hang-gpu") && g->index == 1)
-		pause();
-	return OK;
-}
-#define CHECK(g) do { int bad = state(g); if (bad) return bad; } while (0)
-
-static int text(char *buffer, u32 size, const char *value)
-{
+	char value[256];
+	if (!fact(of, key, value, sizeof(value)))
+		return UNSUPPORTED;
 	if (strlen(value) >= size)
-		return 7;
+		return TOO_SHORT;
 	strcpy(buffer, value);
 	return OK;
 }
 
-int nvmlSystemGetDriverVersion(char *buffer, u32 size) { return text(buffer, size, "580.105.08"); }
-int nvmlSystemGetCudaDriverVersion_v2(int *version) { *version = 13000; return OK; }
-int nvmlDeviceGetCount_v2(u32 *n) { *n = count; return OK; }
+int nvmlSystemGetDriverVersion(char *buffer, u32 size) { return text(buffer, size, "", "driver"); }
+int nvmlSystemGetCudaDriverVersion_v2(int *version) { return number("", "cuda", (u32 *)version); }
+int nvmlDeviceGetCount_v2(u32 *n) { *n = count(); return OK; }
 
 int nvmlDeviceGetHandleByIndex_v2(u32 index, gpu **handle)
 {
-	if (is("lost-handle") && index == 1)
-		return LOST;
-	*handle = &gpus[index];
+	char name[32];
+	u32 minor = index;
+	if (index >= count())
+		return INVALID;
+	gpu *g = &gpus[index];
+	g->index = index;
+	snprintf(name, sizeof(name), "handle%u", index);
+	int bad = fault(name);
+	if (bad)
+		return bad;
+	snprintf(g->name, sizeof(g->name), "gpu%u", index);
+	number(g->name, "minor", &minor);
+	snprintf(name, sizeof(name), "nvidia%u", minor);
+	bad = openNode(name, &g->node);
+	if (bad)
+		return bad == EPERM || bad == EACCES ? NO_PERMISSION : UNKNOWN;
+	*handle = g;
 	return OK;
 }
 
 int nvmlDeviceGetHandleByPciBusId_v2(const char *busId, gpu **handle)
 {
-	for (u32 i = 0; i < count; i++) {
-		char own[32];
-		snprintf(own, sizeof(own), "0000:%02x:00.0", gpus[i].bus);
-		if (strcmp(own, busId))
-			continue;
-		if (is("lost-handle") && i == 1)
-			return LOST;
-		*handle = &gpus[i];
-		return OK;
+	for (u32 i = 0; i < count(); i++) {
+		char name[16], own[32];
+		snprintf(name, sizeof(name), "gpu%u", i);
+		if (fact(name, "pci", own, sizeof(own)) && !strcmp(own, busId))
+			return nvmlDeviceGetHandleByIndex_v2(i, handle);
 	}
 	return NOT_FOUND;
 }
 
 typedef struct { char legacy[16]; u32 domain, bus, device, id, subsystem; char busId[32]; } pciInfo;
 
-static void fillPCI(pciInfo *info, u32 bus)
+static void fillPCI(pciInfo *info, const char *address)
 {
 	memset(info, 0, sizeof(*info));
-	info->bus = bus;
-	snprintf(info->legacy, sizeof(info->legacy), "0000:%02X:00.0", bus);
-	snprintf(info->busId, sizeof(info->busId), "00000000:%02X:00.0", bus);
+	sscanf(address, "%x:%x:%x", &info->domain, &info->bus, &info->device);
+	snprintf(info->legacy, sizeof(info->legacy), "%04X:%02X:%02X.0", info->domain & 0xffff, info->bus & 0xff, info->device & 0xff);
+	snprintf(info->busId, sizeof(info->busId), "%08X:%02X:%02X.0", info->domain, info->bus & 0xff, info->device & 0xff);
 }
 
-int nvmlDeviceGetPciInfo_v3(gpu *g, pciInfo *info) { fillPCI(info, g->bus); return OK; }
-
-int nvmlDeviceGetUUID(gpu *g, char *buffer, u32 size)
+int nvmlDeviceGetPciInfo_v3(gpu *g, pciInfo *info)
 {
-	char value[64];
-	CHECK(g);
-	if (g->parent)
-		snprintf(value, sizeof(value), "MIG-%08d-0000-0000-0000-000000000000", g->gi);
-	else
-		snprintf(value, sizeof(value), "GPU-%08d-0000-0000-0000-000000000000", g->index);
-	return text(buffer, size, value);
+	char address[32];
+	if (!fact(g->name, "pci", address, sizeof(address)))
+		return UNKNOWN;
+	fillPCI(info, address);
+	return OK;
 }
 
-int nvmlDeviceGetName(gpu *g, char *buffer, u32 size)
+int nvmlDeviceGetUUID(gpu *g, char *buffer, u32 size) { CHECK(g); return text(buffer, size, g->name, "uuid"); }
+int nvmlDeviceGetName(gpu *g, char *buffer, u32 size) { CHECK(g); return text(buffer, size, g->name, "name"); }
+int nvmlDeviceGetVbiosVersion(gpu *g, char *buffer, u32 size) { CHECK(g); return text(buffer, size, g->name, "vbios"); }
+int nvmlDeviceGetMinorNumber(gpu *g, u32 *minor) { CHECK(g); return number(g->name, "minor", minor); }
+int nvmlDeviceGetArchitecture(gpu *g, u32 *architecture) { CHECK(g); return number(g->name, "architecture", architecture); }
+int nvmlDeviceGetTemperature(gpu *g, u32 sensor, u32 *celsius) { CHECK(g); return sensor ? INVALID : number(g->name, "temperature", celsius); }
+int nvmlDeviceGetPowerUsage(gpu *g, u32 *milliwatts) { CHECK(g); return number(g->name, "power", milliwatts); }
+int nvmlDeviceGetPersistenceMode(gpu *g, u32 *mode) { CHECK(g); return number(g->name, "persistence", mode); }
+
+/* The first numbers of a fact, each where its pointer says. */
+static int spread(gpu *g, const char *key, int want, u32 **places)
 {
+	u64 n[5];
 	CHECK(g);
-	char value[96];
-	const char *product = is("pair") ? "NVIDIA RTX A6000" : "NVIDIA H100 80GB HBM3";
-	snprintf(value, sizeof(value), "%s%s%s", product, g->profile ? " MIG " : "", g->profile ? g->profile : "");
-	return text(buffer, size, value);
+	if (numbers(g->name, key, n) < want)
+		return UNSUPPORTED;
+	for (int i = 0; i < want; i++)
+		*places[i] = (u32)n[i];
+	return OK;
 }
 
-int nvmlDeviceGetVbiosVersion(gpu *g, char *buffer, u32 size) { CHECK(g); return text(buffer, size, "96.00.A5.00.01"); }
-int nvmlDeviceGetMinorNumber(gpu *g, u32 *minor) { CHECK(g); *minor = g->minor; return OK; }
-int nvmlDeviceGetArchitecture(gpu *g, u32 *architecture) { CHECK(g); *architecture = is("pair") ? 7 : 9; return OK; }
+int nvmlDeviceGetCudaComputeCapability(gpu *g, int *major, int *minor) { return spread(g, "capability", 2, (u32 *[]){(u32 *)major, (u32 *)minor}); }
+int nvmlDeviceGetEccMode(gpu *g, u32 *current, u32 *pending) { return spread(g, "ecc", 2, (u32 *[]){current, pending}); }
 
-int nvmlDeviceGetCudaComputeCapability(gpu *g, int *major, int *minor)
+int nvmlDeviceGetTotalEccErrors(gpu *g, u32 kind, u32 counter, u64 *value)
 {
+	u64 n[5];
 	CHECK(g);
-	*major = is("pair") ? 8 : 9;
-	*minor = is("pair") ? 6 : 0;
+	if (kind != 1 || counter > 1 || numbers(g->name, "uncorrectable", n) < 2)
+		return UNSUPPORTED;
+	*value = n[counter];
 	return OK;
 }
 
 typedef struct { u64 total, free, used; } memory;
 
+/* In MiB: all, what processes use, what the driver reserves. */
 int nvmlDeviceGetMemoryInfo(gpu *g, memory *m)
 {
+	u64 n[5];
 	CHECK(g);
-	u64 reserved = g->parent ? 0 : 480;
-	m->total = g->totalMiB << 20;
-	m->used = (g->usedMiB + reserved) << 20;
+	if (numbers(g->name, "memory", n) < 3)
+		return UNSUPPORTED;
+	m->total = n[0] << 20, m->used = (n[1] + n[2]) << 20;
 	m->free = m->total - m->used;
 	return OK;
 }
 
-int nvmlDeviceGetTemperature(gpu *g, u32 sensor, u32 *celsius) { CHECK(g); if (sensor) return INVALID; *celsius = 34; return OK; }
-int nvmlDeviceGetPowerUsage(gpu *g, u32 *milliwatts) { CHECK(g); *milliwatts = 70120; return OK; }
-int nvmlDeviceGetPersistenceMode(gpu *g, u32 *mode) { CHECK(g); *mode = 1; return OK; }
-int nvmlDeviceGetEccMode(gpu *g, u32 *current, u32 *pending) { CHECK(g); *current = *pending = 1; return OK; }
-int nvmlDeviceGetTotalEccErrors(gpu *g, u32 kind, u32 counter, u64 *n) { CHECK(g); *n = kind == 1 ? counter * 3 : 99; return OK; }
-
 typedef struct { u32 gpu, memory; } utilization;
-int nvmlDeviceGetUtilizationRates(gpu *g, utilization *rates) { CHECK(g); if (is("mig")) return UNSUPPORTED; rates->gpu = 42; rates->memory = 7; return OK; }
+int nvmlDeviceGetUtilizationRates(gpu *g, utilization *rates) { return spread(g, "utilization", 2, (u32 *[]){&rates->gpu, &rates->memory}); }
 
-int nvmlDeviceGetNvLinkState(gpu *g, u32 link, u32 *active)
+/* A link: active, version, kind of the other end, rate in MB/s, address of the other end. */
+static int link_(gpu *g, u32 index, u64 *n, char *address)
 {
+	char key[16], value[128];
 	CHECK(g);
-	if (is("nvswitch") && link < 18) {
-		*active = !(g->index == 0 && link == 17); /* one link of one GPU is down */
-		return OK;
-	}
-	if (is("pair") && link < 4) {
-		*active = 1;
-		return OK;
-	}
-	return is("nvswitch") || is("pair") ? INVALID : UNSUPPORTED;
-}
-
-int nvmlDeviceGetNvLinkVersion(gpu *g, u32 link, u32 *version) { CHECK(g); (void)link; *version = is("pair") ? 5 : 6; return OK; }
-
-int nvmlDeviceGetNvLinkRemotePciInfo_v2(gpu *g, u32 link, pciInfo *info)
-{
-	CHECK(g);
-	fillPCI(info, is("pair") ? gpus[1 - g->index].bus : 5 + link % 4);
+	snprintf(key, sizeof(key), "link%u", index);
+	if (!fact(g->name, key, value, sizeof(value)))
+		return fact(g->name, "link0", 0, 0) ? INVALID : UNSUPPORTED;
+	*address = 0;
+	sscanf(value, "%llu %llu %llu %llu %31s", &n[0], &n[1], &n[2], &n[3], address);
 	return OK;
 }
 
+#define LINK(g, index) u64 n[4] = {0}; char address[32]; int bad = link_(g, index, n, address); if (bad) return bad
+
+int nvmlDeviceGetNvLinkState(gpu *g, u32 index, u32 *active) { LINK(g, index); *active = (u32)n[0]; return OK; }
+int nvmlDeviceGetNvLinkVersion(gpu *g, u32 index, u32 *version) { LINK(g, index); *version = (u32)n[1]; return OK; }
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(gpu *g, u32 index, pciInfo *info) { LINK(g, index); fillPCI(info, address); return *address ? OK : UNSUPPORTED; }
+
 #ifndef OLD
-int nvmlDeviceGetNvLinkRemoteDeviceType(gpu *g, u32 link, u32 *kind) { CHECK(g); (void)link; *kind = is("pair") ? 0 : 2; return OK; }
+int nvmlDeviceGetNvLinkRemoteDeviceType(gpu *g, u32 index, u32 *kind) { LINK(g, index); *kind = (u32)n[2]; return OK; }
 
 typedef struct { u32 version; u64 total, reserved, free, used; } memory2;
 
 int nvmlDeviceGetMemoryInfo_v2(gpu *g, memory2 *m)
 {
+	u64 n[5];
 	CHECK(g);
 	if (m->version != (sizeof(*m) | 2 << 24))
 		return BAD_VERSION;
-	m->total = g->totalMiB << 20;
-	m->used = g->usedMiB << 20;
-	m->reserved = g->parent ? 0 : 480ull << 20;
+	if (numbers(g->name, "memory", n) < 3)
+		return UNSUPPORTED;
+	m->total = n[0] << 20, m->used = n[1] << 20, m->reserved = n[2] << 20;
 	m->free = m->total - m->used - m->reserved;
 	return OK;
 }
@@ -236,20 +200,15 @@ typedef struct {
 int nvmlDeviceGetSramEccErrorStatus(gpu *g, sram *s)
 {
 	CHECK(g);
-	if (s->version != (sizeof(*s) | 1 << 24))
-		return BAD_VERSION;
-	s->exceeded = 0;
-	return OK;
+	return s->version != (sizeof(*s) | 1 << 24) ? BAD_VERSION : number(g->name, "sram", &s->exceeded);
 }
 
 int nvmlDeviceGetRemappedRows(gpu *g, u32 *correctable, u32 *uncorrectable, u32 *pending, u32 *failed)
 {
-	CHECK(g);
-	*correctable = 1, *uncorrectable = 2, *pending = 0, *failed = 0;
-	return OK;
+	return spread(g, "remapped", 4, (u32 *[]){correctable, uncorrectable, pending, failed});
 }
 
-int nvmlDeviceGetRetiredPagesPendingStatus(gpu *g, u32 *pending) { CHECK(g); (void)pending; return UNSUPPORTED; }
+int nvmlDeviceGetRetiredPagesPendingStatus(gpu *g, u32 *pending) { CHECK(g); return number(g->name, "retired", pending); }
 
 typedef struct { u32 id, scope; long long timestamp, latency; u32 type; int result; u64 value; } field;
 
@@ -257,93 +216,73 @@ int nvmlDeviceGetFieldValues(gpu *g, int n, field *fields)
 {
 	CHECK(g);
 	for (int i = 0; i < n; i++) {
-		fields[i].result = OK;
+		u32 value = 0;
+		u64 link[4] = {0};
+		char address[32];
 		fields[i].type = 1;
-		/* Only the lower half of the union belongs to an unsigned int. */
-		fields[i].value = 0xffffffff00000000ull;
-		if (fields[i].id == 164)
-			fields[i].value |= is("pair") ? 14062 : 26562;
+		fields[i].result = UNSUPPORTED;
+		if (fields[i].id == 164 && !link_(g, fields[i].scope, link, address) && link[3])
+			value = (u32)link[3], fields[i].result = OK;
 		else if (fields[i].id == 230)
-			fields[i].value |= 0;
-		else
-			fields[i].result = UNSUPPORTED;
+			fields[i].result = number(g->name, "recovery", &value);
+		/* Only the lower half of the union belongs to an unsigned int. */
+		fields[i].value = 0xffffffff00000000ull | value;
 	}
 	return OK;
 }
 
 typedef struct { u32 version; unsigned char cluster[16]; u32 status, clique; unsigned char state; u32 mask; unsigned char summary; } fabric3;
 
+/* State, status, clique, summary of health, and the cluster in hexadecimal digits. */
 int nvmlDeviceGetGpuFabricInfoV(gpu *g, fabric3 *f)
 {
+	char value[128], cluster[40] = "";
+	u32 n[4] = {0};
 	CHECK(g);
-	if (!is("nvswitch"))
+	if (!fact(g->name, "fabric", value, sizeof(value)))
 		return UNSUPPORTED;
 	if (f->version != (sizeof(*f) | 3 << 24))
 		return BAD_VERSION;
-	for (int i = 0; i < 16; i++)
-		f->cluster[i] = (unsigned char)(0xa0 + i);
-	f->status = 0, f->clique = 5, f->state = 3, f->mask = 0, f->summary = 1;
+	sscanf(value, "%u %u %u %u %32s", &n[0], &n[1], &n[2], &n[3], cluster);
+	for (int i = 0; i < 16; i++) {
+		unsigned int byte = 0;
+		sscanf(cluster + 2 * i, "%2x", &byte);
+		f->cluster[i] = (unsigned char)byte;
+	}
+	f->state = (unsigned char)n[0], f->status = n[1], f->clique = n[2], f->mask = 0, f->summary = (unsigned char)n[3];
 	return OK;
 }
 
-int nvmlDeviceGetMigMode(gpu *g, u32 *current, u32 *pending)
-{
-	CHECK(g);
-	if (is("pair"))
-		return UNSUPPORTED;
-	*current = *pending = is("mig");
-	return OK;
-}
-
+int nvmlDeviceGetMigMode(gpu *g, u32 *current, u32 *pending) { return spread(g, "mig", 2, (u32 *[]){current, pending}); }
 int nvmlDeviceGetMaxMigDeviceCount(gpu *g, u32 *n) { CHECK(g); *n = 7; return OK; }
 
 int nvmlDeviceGetMigDeviceHandleByIndex(gpu *g, u32 index, gpu **handle)
 {
 	CHECK(g);
-	/* Numbers have gaps: 1 and 4. */
-	if (index != 1 && index != 4)
-		return NOT_FOUND;
-	*handle = g->mig[index == 4];
-	return OK;
+	static gpu migs[GPUS][MIGS];
+	if (index >= MIGS)
+		return INVALID;
+	gpu *mig = &migs[g->index][index];
+	*mig = (gpu){.index = g->index, .isMIG = 1};
+	snprintf(mig->name, sizeof(mig->name), "gpu%u.mig%u", g->index, index);
+	*handle = mig;
+	return fact(mig->name, "instances", 0, 0) ? OK : NOT_FOUND;
 }
 
-int nvmlDeviceGetGpuInstanceId(gpu *g, u32 *id) { *id = g->gi; return OK; }
-int nvmlDeviceGetComputeInstanceId(gpu *g, u32 *id) { *id = g->ci; return OK; }
+int nvmlDeviceGetGpuInstanceId(gpu *g, u32 *id) { return spread(g, "instances", 1, (u32 *[]){id}); }
+int nvmlDeviceGetComputeInstanceId(gpu *g, u32 *id) { u32 parent; return spread(g, "instances", 2, (u32 *[]){&parent, id}); }
 
 typedef struct { u32 sms, copy, dec, enc, jpeg, ofa, slices, ciSlices; u64 memoryMiB; } attributes;
 
 int nvmlDeviceGetAttributes_v2(gpu *g, attributes *a)
 {
+	u32 memoryMiB = 0;
 	memset(a, 0, sizeof(*a));
-	a->slices = g->slices, a->ciSlices = g->ciSlices, a->memoryMiB = g->totalMiB;
-	return OK;
+	if (spread(g, "memory", 1, (u32 *[]){&memoryMiB}))
+		return UNSUPPORTED;
+	a->memoryMiB = memoryMiB;
+	return spread(g, "slices", 2, (u32 *[]){&a->slices, &a->ciSlices});
 }
 
-static u32 waits;
-
-int nvmlEventSetCreate(void **set) { *set = &waits; return OK; }
-int nvmlDeviceGetSupportedEventTypes(gpu *g, u64 *types) { CHECK(g); *types = 0x1f; return OK; }
-int nvmlDeviceRegisterEvents(gpu *g, u64 types, void *set) { CHECK(g); return set == &waits && (types & 8) ? OK : INVALID; }
-
-typedef struct { gpu *device; u64 type, data; u32 gi, ci; } event;
-
-int nvmlEventSetWait_v2(void *set, event *e, u32 milliseconds)
-{
-	(void)set;
-	switch (is("quiet") ? 4 : waits++) {
-	case 0:
-		*e = (event){&gpus[0], 8, 79, 0xffffffff, 0xffffffff};
-		return OK;
-	case 1:
-		return TIMEOUT;
-	case 2:
-		*e = (event){&gpus[1], 2, 0, 3, 0};
-		return OK;
-	case 3:
-		/* The end: a real library would wait on. */
-		return LOST;
-	}
-	usleep(milliseconds * 1000);
-	return TIMEOUT;
-}
+#include "events.h"
 #endif

@@ -1,0 +1,138 @@
+//go:build linux
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+
+	"github.com/rankwright/rankwright/internal/nvml/nvmltest"
+	"github.com/rankwright/rankwright/internal/nvml/report"
+)
+
+// Where a played host has what its driver's package installs.
+const (
+	toolFolder    = "usr/bin"
+	libraryFolder = "usr/lib/x86_64-linux-gnu"
+)
+
+// player is the program that plays tools, built once for all clusters of a process.
+var player struct {
+	sync.Once
+	program []byte
+	err     error
+}
+
+func playerProgram(ctx context.Context) ([]byte, error) {
+	player.Do(func() {
+		folder, err := os.MkdirTemp("", "rankwright-player-")
+		if err != nil {
+			player.err = err
+			return
+		}
+		defer func() { _ = os.RemoveAll(folder) }()
+		name := filepath.Join(folder, "player")
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", name, "github.com/rankwright/rankwright/test/player")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if output, err := build.CombinedOutput(); err != nil {
+			player.err = &buildError{err, string(output)}
+			return
+		}
+		player.program, player.err = os.ReadFile(name)
+	})
+	return player.program, player.err
+}
+
+// installTools gives the played host tools that print what they printed on the recorded one, and NVIDIA's library where
+// the recording has what that told. The lines are a recording's commands.jsonl.
+func (n *Node) installTools(ctx context.Context, lines []byte) error {
+	installed := map[string]bool{}
+	for decoder := json.NewDecoder(bytes.NewReader(lines)); ; {
+		var command struct {
+			Argv   []string
+			Stdout string
+		}
+		if err := decoder.Decode(&command); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return fmt.Errorf("commands.jsonl: %w", err)
+		}
+		tool := command.Argv[0]
+		if installed[tool] {
+			continue
+		}
+		installed[tool] = true
+		install := n.installTool
+		if tool == "rankwright-nvml" {
+			install = func(ctx context.Context, _ string) error { return n.installLibrary(ctx, []byte(command.Stdout)) }
+		}
+		if err := install(ctx, tool); err != nil {
+			return fmt.Errorf("%s: install %s: %w", n.Name, tool, err)
+		}
+	}
+	return n.WriteHostFile("var/lib/player/commands.jsonl", lines, 0o644)
+}
+
+func (n *Node) installTool(ctx context.Context, tool string) error {
+	program, err := playerProgram(ctx)
+	if err != nil {
+		return err
+	}
+	return n.WriteHostFile(filepath.Join(toolFolder, tool), program, 0o755)
+}
+
+func (n *Node) installLibrary(ctx context.Context, document []byte) error {
+	told, err := report.Parse(document)
+	if err != nil {
+		return err
+	}
+	if err := n.InstallDriver(ctx, told.DriverVersion); err != nil {
+		return err
+	}
+	return nvmltest.FactsOf(told).Write(n.Library())
+}
+
+// Library is the folder, as this process sees it, of the played host's libnvidia-ml.so.1 and of the facts that it tells.
+func (n *Node) Library() string { return filepath.Join(n.Host(), libraryFolder) }
+
+// InstallDriver installs NVIDIA's library of a version, as a driver's package does, in place of the one that was there. What
+// the kernel's driver is does not change: that is a fact.
+func (n *Node) InstallDriver(ctx context.Context, version string) error {
+	if err := n.RemoveDriver(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(n.Library(), 0o755); err != nil { //nolint:gosec // a host's folder
+		return err
+	}
+	versioned := "libnvidia-ml.so." + version
+	if err := nvmltest.Compile(ctx, n.Library(), versioned); err != nil {
+		return err
+	}
+	return os.Symlink(versioned, filepath.Join(n.Library(), nvmltest.Name))
+}
+
+// RemoveDriver removes NVIDIA's library. Its facts stay.
+func (n *Node) RemoveDriver() error {
+	installed, err := filepath.Glob(filepath.Join(n.Library(), "libnvidia-ml.so.*"))
+	for _, name := range installed {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return err
+}
+
+// WriteHostFile writes a file of the played host, whose path is from its root folder.
+func (n *Node) WriteHostFile(name string, content []byte, mode os.FileMode) error {
+	name = filepath.Join(n.Host(), name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // pods of other users read it
+		return err
+	}
+	return os.WriteFile(name, content, mode)
+}

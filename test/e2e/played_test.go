@@ -1,0 +1,156 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/rankwright/rankwright/internal/nvml/nvmltest"
+	"github.com/rankwright/rankwright/test/cluster"
+)
+
+// committed is the folder of the recordings that are in the repository.
+const committed = "../recordings"
+
+// composed writes every recording that is composed to a folder.
+func composed(t *testing.T) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	if output, err := exec.CommandContext(t.Context(), "go", "run", "../recordings", "-all", "-o", folder).CombinedOutput(); err != nil {
+		t.Fatalf("compose recordings: %v\n%s", err, output)
+	}
+	return folder
+}
+
+// play has the nodes play hosts of a folder of recordings, one each, and at the end of the test their own again.
+func (s *site) play(t *testing.T, folder string, names ...string) {
+	t.Helper()
+	for i, name := range names {
+		node := s.Nodes[i]
+		if name == hosts[i] {
+			continue
+		}
+		t.Cleanup(func() {
+			if err := node.PlayHost(context.Background(), recording(hosts[i])); err != nil {
+				t.Error(err)
+			}
+		})
+		if err := node.PlayHost(t.Context(), filepath.Join(folder, name+".tar.gz")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// tell changes what NVIDIA's library tells on a node, from now on.
+func tell(t *testing.T, node *cluster.Node, change func(nvmltest.Facts)) {
+	t.Helper()
+	facts, err := nvmltest.ReadFacts(node.Library())
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(facts)
+	if err := facts.Write(node.Library()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// raise has a GPU of a node report an error.
+func raise(t *testing.T, node *cluster.Node, event nvmltest.Event) {
+	t.Helper()
+	if err := nvmltest.Raise(node.Library(), event); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// await asks until the answer is as it should be.
+func await(t *testing.T, what string, good func(context.Context) error) {
+	t.Helper()
+	var last error
+	if wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		last = good(ctx)
+		return last == nil, nil
+	}) != nil {
+		t.Fatalf("%s: %v", what, last)
+	}
+}
+
+// metrics are those of the agent on a node.
+func (s *site) metrics(ctx context.Context, address string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(address, "8080")+"/metrics", http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	return string(text), err
+}
+
+// awaitErrorsWatched waits until errors of a node's GPUs reach its agent: it has one report an XID that means nothing for the
+// GPU, and that none reported before, again and again.
+func (s *site) awaitErrorsWatched(t *testing.T, node *cluster.Node, xid uint64) {
+	t.Helper()
+	agent := s.agentOf(t, node.Name)
+	await(t, "errors of GPUs reach the agent", func(ctx context.Context) error {
+		if err := nvmltest.Raise(node.Library(), nvmltest.Event{Type: nvmltest.XID, Data: xid}); err != nil {
+			return err
+		}
+		text, err := s.metrics(ctx, agent.Status.PodIP)
+		if err == nil && !strings.Contains(text, fmt.Sprintf(`xid="%d"`, xid)) {
+			err = fmt.Errorf("none counted at %s", agent.Status.PodIP)
+		}
+		return err
+	})
+}
+
+// awaitDeviceEvent waits for an event about a node's inventory that names a device.
+func (s *site) awaitDeviceEvent(t *testing.T, node, reason, device string) {
+	t.Helper()
+	await(t, "event "+reason, func(ctx context.Context) error {
+		events, err := s.clients.CoreV1().Events(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + node + ",reason=" + reason})
+		if err != nil {
+			return err
+		}
+		for i := range events.Items {
+			if strings.Contains(events.Items[i].Message, device) {
+				return nil
+			}
+		}
+		return fmt.Errorf("none of %d names %s", len(events.Items), device)
+	})
+}
+
+// holders are the processes that have a device node of a node open.
+func holders(node *cluster.Node, device string) ([]string, error) {
+	wanted, err := os.Stat(node.Path(device))
+	if err != nil {
+		return nil, err
+	}
+	open, err := filepath.Glob("/proc/[0-9]*/fd/*")
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, name := range open {
+		if info, err := os.Stat(name); err == nil && os.SameFile(info, wanted) {
+			found = append(found, name)
+		}
+	}
+	return found, nil
+}
