@@ -58,7 +58,7 @@ func plant(t *testing.T, host, name string) {
 		}
 		library := nvmltest.Library(t, "pair", shutdown)
 		plantCopy(t, filepath.Join(library, nvmltest.Name), file)
-		plantCopy(t, filepath.Join(library, "scenario"), filepath.Join(filepath.Dir(file), "scenario"))
+		plantCopy(t, filepath.Join(library, nvmltest.FactsName), filepath.Join(filepath.Dir(file), nvmltest.FactsName))
 	default:
 		err = os.WriteFile(file, []byte(content), 0o755) //nolint:gosec // programs are among them
 	}

@@ -104,6 +104,9 @@ func (h *deviceHealth) apply(previous v1alpha1.AcceleratorInventoryStatus, merge
 		if detected.status.Device(d.ID) != nil {
 			signs := detected.signs[d.ID]
 			seen.Health = h.monitored(published, d.Health, signs, now.Time)
+			if detected.released != "" && d.Vendor == nvidiaVendor && seen.Health.Reason == v1alpha1.ReasonNotMonitored {
+				seen.Health.Message = words.Cut(errReleased.Error()+": "+detected.released, maxHealthMessage)
+			}
 			if !again {
 				var suspects bool
 				seen.Health, seen.Evidence, suspects = h.memory.See(d.ID, seen.Health, signs)

@@ -28,7 +28,7 @@ const (
 	triggerDev    = "dev"
 	// triggerGPUError is an error that NVIDIA's driver tells of.
 	triggerGPUError = "gpu-error"
-	// triggerDriver is that NVIDIA's driver may be asked again.
+	// triggerDriver is that NVIDIA's driver is let go of, or may be asked again.
 	triggerDriver = "driver"
 	// triggerMissed is a device that the detection before missed, triggerRetry a detection that failed.
 	triggerMissed = "missed"

@@ -59,7 +59,7 @@ func askRemedy(vendors []string) string {
 	var values []string
 	for _, vendor := range vendors {
 		switch {
-		case vendor == "nvidia":
+		case vendor == nvidiaVendor:
 			values = append(values, "set agent.nvml.enabled=true")
 		case slices.Contains(detect.ToolVendors(), vendor):
 			values = append(values, "add "+vendor+" to agent.tools.vendors")

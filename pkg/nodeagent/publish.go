@@ -54,6 +54,8 @@ type detection struct {
 	booted time.Time
 	// asked says that drivers' tools could be run.
 	asked bool
+	// released says why NVIDIA's driver was let go of; empty where it was not.
+	released string
 }
 
 // published is the outcome of a publication.

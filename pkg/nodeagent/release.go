@@ -101,6 +101,8 @@ func (g *driverGate) enter(ctx context.Context, argv []string) (context.Context,
 	return ctx, func() { stop(); cancel() }, nil
 }
 
+const nvidiaVendor = "nvidia"
+
 // nvidiaTools open NVIDIA's driver.
 var nvidiaTools = []string{"rankwright-nvml", "nvidia-smi"}
 
@@ -133,10 +135,11 @@ func (g *driverGate) guard(open func() (*detect.Host, error)) func() (*detect.Ho
 	}
 }
 
-// nodeChanged shuts or opens the gate by what the Node says, and has devices detected when the driver may be asked again.
+// nodeChanged shuts or opens the gate by what the Node says, and then has devices detected: without NVIDIA's driver, or with it
+// again.
 func (a *Agent) nodeChanged(node *unstructured.Unstructured) {
 	why := releaseReason(node.GetLabels(), node.GetAnnotations())
-	if a.gate.set(why) && why == "" {
+	if a.gate.set(why) {
 		a.rescanFor(triggerDriver)
 	}
 	signal(a.changed, struct{}{})

@@ -13,6 +13,7 @@ import (
 // scanner runs detections and measures them.
 type scanner struct {
 	host     func() (*detect.Host, error)
+	gate     *driverGate
 	backends []detect.Backend
 	deadline time.Duration
 	clock    clock.PassiveClock
@@ -37,5 +38,9 @@ func (s *scanner) scan(ctx context.Context) (detection, error) {
 	s.metrics.observeBackend(allBackends, s.clock.Since(start))
 	s.metrics.scanned(&report.Status, s.clock.Now())
 	s.metrics.readings.set(report)
-	return detection{status: report.Status, signs: report.Signs, booted: report.Booted, asked: host.Commands != nil}, nil
+	released, _, _ := s.gate.state()
+	return detection{
+		status: report.Status, signs: report.Signs, booted: report.Booted, asked: host.Commands != nil,
+		released: released,
+	}, nil
 }

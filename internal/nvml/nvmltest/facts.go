@@ -12,9 +12,9 @@ import (
 	"github.com/rankwright/rankwright/internal/nvml/report"
 )
 
-// Files beside the library, which it reads.
+// Files beside the library, which it reads: what it tells, and the errors that happen.
 const (
-	factsName  = "libnvidia-ml.facts"
+	FactsName  = "libnvidia-ml.facts"
 	eventsName = "libnvidia-ml.events"
 )
 
@@ -30,7 +30,7 @@ const (
 
 // ReadFacts are what the library in a folder tells.
 func ReadFacts(folder string) (Facts, error) {
-	text, err := os.ReadFile(filepath.Join(folder, factsName))
+	text, err := os.ReadFile(filepath.Join(folder, FactsName))
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (f Facts) Write(folder string) error {
 	for _, key := range slices.Sorted(maps.Keys(f)) {
 		fmt.Fprintf(&text, "%s %s\n", key, f[key])
 	}
-	name := filepath.Join(folder, factsName)
+	name := filepath.Join(folder, FactsName)
 	if err := os.WriteFile(name+".new", []byte(text.String()), 0o644); err != nil { //nolint:gosec // other users' tools read it
 		return err
 	}

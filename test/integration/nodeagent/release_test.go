@@ -32,7 +32,7 @@ func TestDriverIsLetGoOfForAnUpgrade(t *testing.T) {
 	setLabel(`"pod-restart-required"`)
 	s.await("the driver to be let go of", func() bool {
 		c := meta.FindStatusCondition(s.inventory().Status.Conditions, v1alpha1.ConditionMonitored)
-		return c != nil && c.Status == "False" && strings.Contains(c.Message, "lets go of the driver: label "+label+"=pod-restart-required")
+		return c != nil && c.Status == "False" && strings.Contains(c.Message, "is let go of, so that it can be changed: label "+label+"=pod-restart-required")
 	})
 	if !s.inventory().Status.Devices[0].Usable() {
 		t.Error("what is merely not watched is not usable")
