@@ -25,28 +25,9 @@ import (
 func TestHardwareIsDocumented(t *testing.T) {
 	table := newHardware()
 	for _, name := range slices.Sorted(maps.Keys(recordings)) {
-		host := recordings[name]().Host()
-		table.add(t.Context(), host)
+		table.add(t.Context(), name, recordings[name]().Host())
 	}
 	golden(t, filepath.Join("..", "..", "docs", "hardware.md"), table.markdown(t))
-}
-
-// captured are the captures of real hosts, by backend, that tests of pkg/detect and of this package replay: files below
-// captures/ of the folder that RANKWRIGHT_SHARED names.
-var captured = map[string][]string{
-	"amd": {
-		"drm-sysfs/amd-rx580", "drm-sysfs/amd-rx7800xt", "drm-sysfs/amd-rx7900xtx", "drm-sysfs/amd-vega56",
-		"rocm-kfd/topo-mi210-xgmi-pcie", "rocm-kfd/topo-mi300-cpx",
-		"recordings/lact-amd-phoenix", "recordings/lact-amd-strixpoint", "recordings/lact-amd-vangogh", "recordings/lact-amd-rx6900xt",
-		"recordings/amd-mi308x-cpx-nokfd",
-	},
-	"intel-gpu": {"drm-sysfs/intel-a380-i915", "drm-sysfs/intel-a380-xe", "drm-sysfs/intel-b580"},
-	"nvidia": {
-		"nvidia-smi/linux-x86_64__nvidia-geforce-rtx-4080-super__595.71.05", "nvidia-smi/linux-x86_64__nvidia-h100-80gb-hbm3__590.48.01",
-		"nvidia-smi/linux-x86_64__nvidia-h100-mig__590.48.01", "nvidia-smi/linux-x86_64__nvidia-l40s__595.80",
-		"nvidia-smi/qx-a100", "nvidia-smi/qx-b200", "nvidia-smi/qx-h100", "nvidia-smi/qx-l40s", "nvidia-smi/qx-t4",
-		"pci-sysfs/linux-amd64-accel-nvidia",
-	},
 }
 
 // live are the backends that a test runs on the very host that runs it.
@@ -62,8 +43,8 @@ func TestCapturesAreTested(t *testing.T) {
 		}
 		source.Write(content)
 	}
-	for backend, names := range captured {
-		for _, name := range names {
+	for backend, captures := range captured {
+		for name := range captures {
 			_, short, _ := strings.Cut(name, "/")
 			for _, prefix := range []string{"amd-", "intel-", "linux-x86_64__", "qx-"} {
 				short = strings.TrimPrefix(short, prefix)
@@ -115,7 +96,9 @@ var facts = []fact{
 type hardware map[string]*knowledge
 
 type knowledge struct {
-	vendors, products, links map[string]bool
+	vendors, links map[string]bool
+	// products are the recordings of hosts that have them, by product.
+	products map[string]map[string]bool
 	// evidence is what healthy devices are taken for healthy by, without and with tools.
 	evidence [2]map[string]bool
 	// devices counts those listed, without and with tools; facts how many of them have each.
@@ -128,15 +111,15 @@ func newHardware() hardware {
 	table := hardware{}
 	for _, b := range detect.Backends() {
 		table[b.Name()] = &knowledge{
-			vendors: map[string]bool{}, products: map[string]bool{}, links: map[string]bool{}, facts: [2]map[string]int{{}, {}},
+			vendors: map[string]bool{}, products: map[string]map[string]bool{}, links: map[string]bool{}, facts: [2]map[string]int{{}, {}},
 			evidence: [2]map[string]bool{{}, {}},
 		}
 	}
 	return table
 }
 
-// add detects a host without and with its tools.
-func (h hardware) add(ctx context.Context, host *detect.Host) {
+// add detects the host of a recording without and with its tools.
+func (h hardware) add(ctx context.Context, recording string, host *detect.Host) {
 	for tools, commands := range []detect.Commands{nil, host.Commands} {
 		report := detect.Detect(ctx, &detect.Host{Files: host.Files, Commands: commands}, detect.Options{})
 		status := report.Status
@@ -146,7 +129,7 @@ func (h hardware) add(ctx context.Context, host *detect.Host) {
 			}
 		}
 		for i := range status.Devices {
-			h[status.Devices[i].Backend].learn(&status.Devices[i], tools)
+			h[status.Devices[i].Backend].learn(&status.Devices[i], recording, tools)
 		}
 		for _, domain := range status.Links.Domains {
 			h[status.Device(domain.Members[0]).Backend].links[domain.Kind] = true
@@ -157,11 +140,11 @@ func (h hardware) add(ctx context.Context, host *detect.Host) {
 	}
 }
 
-func (k *knowledge) learn(d *v1alpha1.Device, tools int) {
+func (k *knowledge) learn(d *v1alpha1.Device, recording string, tools int) {
 	k.devices[tools]++
 	k.vendors[d.Vendor] = true
 	if d.Product != "" {
-		k.products[d.Product] = true
+		k.at(d.Product)[recording] = true
 	}
 	switch {
 	case d.Health.State == v1alpha1.Healthy:
@@ -176,6 +159,14 @@ func (k *knowledge) learn(d *v1alpha1.Device, tools int) {
 	}
 }
 
+// at are the recordings of hosts with a product.
+func (k *knowledge) at(product string) map[string]bool {
+	if k.products[product] == nil {
+		k.products[product] = map[string]bool{}
+	}
+	return k.products[product]
+}
+
 // anyNumber matches what differs between devices that are well by the same evidence.
 var anyNumber = regexp.MustCompile(`:? \d+\b| with \d+ lanes?`)
 
@@ -186,7 +177,9 @@ the recordings of ` + "`test/recordings`" + `; do not edit it. A fact in bracket
 "Tools add" is what is only known where a vendor's tool or library may run. "Health is seen by" is what says
 of a device that it is well; of devices that nothing says it of, health is Unknown, NotMonitored (see [health.md](health.md)). *Real captures* are replays of what was
 recorded on real hosts; *composed* recordings are written from the kernel's or the tools' documentation, as the README in
-each of them says. No backend was run on a real accelerator yet.
+each of them says. *As installed* is what an end-to-end test sees through the chart, from the unprivileged pod of the agent on a
+real kubelet whose node plays the recorded host, with a library or tool of our own in place of the driver's where one is named
+([drivers.md](drivers.md) has the values). No backend was run on a real accelerator yet.
 
 | Backend | Vendor | Known without tools | Tools add | Links | Verified on |
 |---|---|---|---|---|---|
@@ -208,9 +201,7 @@ func (h hardware) markdown(t *testing.T) string {
 		if h[name].devices[1] > 0 {
 			fmt.Fprintf(&b, "\nHealth is seen by: %s.\n", h[name].monitors())
 		}
-		if products := list(h[name].products); products != "" {
-			fmt.Fprintf(&b, "\nProducts in tests: %s.\n", products)
-		}
+		h[name].writeProducts(&b, name)
 	}
 	return b.String()
 }
