@@ -7,19 +7,28 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/test/cluster"
 )
 
-// maxResident is what an agent at rest may hold of a node's memory.
-const maxResident = 30 << 10
+// maxResident is what an agent at rest may hold of a node's memory, in KiB; maxHelper is what its helper may, with the process
+// that watches for errors of NVIDIA's GPUs and the library of ours that it loads.
+const (
+	maxResident = 30 << 10
+	maxHelper   = 48 << 10
+)
 
-// What an agent costs at rest, with no device, with 8 and with 64: memory, processor time and writes to the API server.
+// What an agent costs at rest, with no device, with 8 whose driver is asked and with 64: memory, processor time and writes to
+// the API server, and what its helper costs beside it.
 // RANKWRIGHT_E2E_REST is how long to look, at least the time between two heartbeats.
 func TestAgentAtRest(t *testing.T) {
 	s := on(t)
@@ -33,9 +42,9 @@ func TestAgentAtRest(t *testing.T) {
 	sizes := []struct {
 		host    string
 		devices int
-	}{{"host-microvm-no-pci", 0}, {"nvidia-h100-8", 8}, {"amd-mi300x-cpx-nps4", 64}}
+	}{{"host-microvm-no-pci", 0}, {"nvidia-nvml-h100-8", 8}, {"amd-mi300x-cpx-nps4", 64}}
 	s.play(t, composed(t), sizes[0].host, sizes[1].host, sizes[2].host)
-	s.install(t, "agent.rescanInterval=5m")
+	s.install(t, "agent.rescanInterval=5m", "agent.nvml.enabled=true")
 	for i, size := range sizes {
 		s.awaitInventory(t, s.Nodes[i].Name, func(i *v1alpha1.AcceleratorInventory) bool {
 			return len(i.Status.Backends) > 0 && len(i.Status.Devices) == size.devices
@@ -44,17 +53,22 @@ func TestAgentAtRest(t *testing.T) {
 	step("let the agents settle")
 	pause(t, 20*time.Second)
 	from := time.Now()
-	before := make([]usage, len(sizes))
+	before, helpers := make([]usage, len(sizes)), make([]usage, len(sizes))
 	for i := range sizes {
-		before[i] = s.usage(t, s.Nodes[i])
+		before[i], helpers[i] = s.usage(t, s.Nodes[i], "node-agent"), s.usage(t, s.Nodes[i], "helper")
 	}
 	pause(t, rest)
 	writes := s.writes(t, from)
 	for i, size := range sizes {
-		now := s.usage(t, s.Nodes[i])
+		now, helper := s.usage(t, s.Nodes[i], "node-agent"), s.usage(t, s.Nodes[i], "helper")
 		user := "system:serviceaccount:" + agentNamespace + ":" + agentNamespace + "@" + s.Nodes[i].Name
 		step("%2d devices: %d KiB resident (%d KiB its own), %.2f ms of processor time a second, writes in %s: %v",
 			size.devices, now.residentKiB, now.anonymousKiB, (now.cpu-before[i].cpu).Seconds()*1000/rest.Seconds(), rest, writes[user])
+		step("%2d devices: the helper: %d processes, %d KiB resident (%d KiB their own), %.2f ms of processor time a second", size.devices,
+			helper.processes, helper.residentKiB, helper.anonymousKiB, (helper.cpu-helpers[i].cpu).Seconds()*1000/rest.Seconds())
+		if helper.residentKiB > maxHelper {
+			t.Errorf("%d devices: the helper has %d KiB resident, more than %d", size.devices, helper.residentKiB, maxHelper)
+		}
 		if now.residentKiB > maxResident {
 			t.Errorf("%d devices: %d KiB resident, more than %d", size.devices, now.residentKiB, maxResident)
 		}
@@ -75,28 +89,65 @@ func pause(t *testing.T, duration time.Duration) {
 	}
 }
 
-// usage is what a process takes.
+// usage is what processes take.
 type usage struct {
+	processes                 int
 	residentKiB, anonymousKiB int64
 	cpu                       time.Duration
 }
 
-// usage is what the agent of a node takes.
-func (s *site) usage(t *testing.T, node *cluster.Node) usage {
+// usage is what a container of a node's agent takes.
+func (s *site) usage(t *testing.T, node *cluster.Node, container string) usage {
 	t.Helper()
 	pod := s.agentOf(t, node.Name)
-	if pod == nil || len(pod.Status.ContainerStatuses) == 0 {
+	if pod == nil {
 		t.Fatalf("no agent on %s", node.Name)
 	}
-	pid, err := node.ProcessOf(t.Context(), strings.TrimPrefix(pod.Status.ContainerStatuses[0].ContainerID, "containerd://"))
+	at := slices.IndexFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name == container })
+	if at < 0 {
+		t.Fatalf("the agent on %s has no container %s", node.Name, container)
+	}
+	pid, err := node.ProcessOf(t.Context(), strings.TrimPrefix(pod.Status.ContainerStatuses[at].ContainerID, "containerd://"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	used, err := readUsage(pid)
+	var all usage
+	for pids := []int{pid}; len(pids) > 0; pids = pids[1:] {
+		used, err := readUsage(pids[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.processes++
+		all.residentKiB += used.residentKiB
+		all.anonymousKiB += used.anonymousKiB
+		all.cpu += used.cpu
+		pids = append(pids, children(t, pids[0])...)
+	}
+	return all
+}
+
+// children are the processes that a process has started.
+func children(t *testing.T, pid int) []int {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return used
+	var found []int
+	for _, thread := range threads {
+		text, err := os.ReadFile(thread)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, field := range strings.Fields(string(text)) {
+			child, err := strconv.Atoi(field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, child)
+		}
+	}
+	return found
 }
 
 func readUsage(pid int) (usage, error) {
