@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent/verifypods"
@@ -138,12 +137,8 @@ func (f *surveyFlags) collect(ctx context.Context) ([]survey.Pod, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--pods: %w", err)
 	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("--pods: make a client for %s: %w", config.Host, err)
-	}
 	const grace, period = time.Minute, 2 * time.Second
-	return verifypods.Collect(ctx, client, verifypods.Options{Namespace: f.pods, Patience: f.patience, Grace: grace, Period: period})
+	return verifypods.Collect(ctx, config, verifypods.Options{Namespace: f.pods, Patience: f.patience, Grace: grace, Period: period})
 }
 
 func readRecording(name string) (*detect.Recording, error) {

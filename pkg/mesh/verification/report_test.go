@@ -144,11 +144,12 @@ func TestReportForPeople(t *testing.T) {
 	}
 	r := sampleReport()
 	r.Pod, r.Findings[0].Peer, r.Findings[1].Peer = 0, peer(1), peer(7)
+	r.Kinds[1].DeviceMBps = 381250
 	const want = `Mesh default/llm, plan llm-1, copy 0, pod 0: Failed
 
-GROUPS   BETWEEN PODS   WITHIN   BUS GB/S   PLANNED GB/S   LATENCY
-world    1              0        0.94       3.12           310 us
-tp       0              1        -          -              -
+GROUPS   BETWEEN PODS   WITHIN   BUS GB/S   PLANNED GB/S   LATENCY   DEVICES GB/S
+world    1              0        0.94       3.12           310 us    -
+tp       0              1        -          -              -         381.25
 
 LinkBroken to pod 1 (node b, ranks 2-3): connect: dial tcp 10.0.0.2:28765: i/o timeout
 LinkSlow to pod 7: 0.012 of 1.10 GB/s

@@ -6,17 +6,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/rankwright/rankwright/pkg/survey"
 )
@@ -38,7 +34,11 @@ type Options struct {
 }
 
 // Collect waits until every Job's pod has ended or is stuck, and returns what they printed, in order of their names.
-func Collect(ctx context.Context, client kubernetes.Interface, o Options) ([]survey.Pod, error) {
+func Collect(ctx context.Context, config *rest.Config, o Options) ([]survey.Pod, error) {
+	client, err := newReader(config)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, o.Patience)
 	defer cancel()
 	tick := time.NewTicker(o.Period)
@@ -61,34 +61,21 @@ func Collect(ctx context.Context, client kubernetes.Interface, o Options) ([]sur
 }
 
 // lastReport is a report of what there is when the time is up, read in a time of its own.
-func lastReport(ctx context.Context, client kubernetes.Interface, jobs []job, patience time.Duration) ([]survey.Pod, error) {
+func lastReport(ctx context.Context, client *reader, jobs []job, patience time.Duration) ([]survey.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return report(ctx, client, jobs)
 }
 
-// job is a Job with its pod; nil where none was made.
-type job struct {
-	batchv1.Job
-	pod *corev1.Pod
-}
-
-func look(ctx context.Context, client kubernetes.Interface, namespace string) ([]job, error) {
-	list, err := client.BatchV1().Jobs(namespace).List(ctx, metav1.ListOptions{LabelSelector: Label})
+func look(ctx context.Context, client *reader, namespace string) ([]job, error) {
+	jobs, err := client.jobs(ctx, namespace)
 	if err != nil {
-		return nil, fmt.Errorf("list the Jobs of %s: %w", namespace, err)
+		return nil, err
 	}
-	var jobs []job
-	for i := range list.Items {
-		found := job{Job: list.Items[i]}
-		pods, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + found.Name})
-		if err != nil {
-			return nil, fmt.Errorf("list the pods of %s/%s: %w", namespace, found.Name, err)
+	for i := range jobs {
+		if jobs[i].pod, err = client.podOf(ctx, namespace, jobs[i].Metadata.Name); err != nil {
+			return nil, err
 		}
-		if len(pods.Items) > 0 {
-			found.pod = &pods.Items[0]
-		}
-		jobs = append(jobs, found)
 	}
 	return jobs, nil
 }
@@ -97,7 +84,7 @@ func look(ctx context.Context, client kubernetes.Interface, namespace string) ([
 func settled(jobs []job, graceOver bool) bool {
 	return !slices.ContainsFunc(jobs, func(j job) bool {
 		switch {
-		case j.pod != nil && (j.pod.Status.Phase == corev1.PodSucceeded || j.pod.Status.Phase == corev1.PodFailed):
+		case j.pod != nil && (j.pod.Status.Phase == succeeded || j.pod.Status.Phase == failed):
 			return false
 		case j.pod == nil || stuck(j.pod) != "":
 			return !graceOver
@@ -109,9 +96,9 @@ func settled(jobs []job, graceOver bool) bool {
 
 // stuck is why a pod does not start: no node has what it asks for, or the runtime refuses it. An image that is being pulled
 // is neither.
-func stuck(pod *corev1.Pod) string {
+func stuck(pod *pod) string {
 	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+		if c.Type == scheduled && c.Status == "False" {
 			return strings.TrimSpace(c.Reason + " " + c.Message)
 		}
 	}
@@ -123,35 +110,34 @@ func stuck(pod *corev1.Pod) string {
 	return ""
 }
 
-func report(ctx context.Context, client kubernetes.Interface, jobs []job) ([]survey.Pod, error) {
-	var pods []survey.Pod
+func report(ctx context.Context, client *reader, jobs []job) ([]survey.Pod, error) {
+	var found []survey.Pod
 	for _, j := range jobs {
-		expected, err := strconv.Atoi(cmp.Or(j.Annotations[Expects], "1"))
+		expected, err := strconv.Atoi(cmp.Or(j.Metadata.Annotations[Expects], "1"))
 		if err != nil || expected < 0 {
-			return nil, fmt.Errorf("Job %s: annotation %s: %q is no number of devices", j.Name, Expects, j.Annotations[Expects])
+			return nil, fmt.Errorf("Job %s: annotation %s: %q is no number of devices", j.Metadata.Name, Expects, j.Metadata.Annotations[Expects])
 		}
-		pod := survey.Pod{Name: j.Labels[Label], Asked: asked(&j.Spec.Template.Spec), Expected: expected, Phase: string(corev1.PodPending)}
+		said := survey.Pod{Name: j.Metadata.Labels[Label], Asked: asked(&j.Spec.Template.Spec), Expected: expected, Phase: pending}
 		if j.pod == nil {
-			pod.Reason = "no pod was made: kubectl describe job " + j.Name
+			said.Reason = "no pod was made: kubectl describe job " + j.Metadata.Name
 		} else {
-			pod.Phase = string(j.pod.Status.Phase)
-			pod.Reason = cmp.Or(stuck(j.pod), j.pod.Status.Reason)
-			pod.Output = printed(ctx, client, j.pod)
+			said.Phase = j.pod.Status.Phase
+			said.Reason = cmp.Or(stuck(j.pod), j.pod.Status.Reason)
+			said.Output = client.printed(ctx, j.pod)
 		}
-		pods = append(pods, pod)
+		found = append(found, said)
 	}
-	slices.SortFunc(pods, func(a, b survey.Pod) int { return cmp.Compare(a.Name, b.Name) })
-	return pods, nil
+	slices.SortFunc(found, func(a, b survey.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	return found, nil
 }
 
 // asked are the devices that a pod asks for, in every way that there is.
-func asked(spec *corev1.PodSpec) string {
+func asked(spec *podSpec) string {
 	var parts []string
 	for _, c := range spec.Containers {
 		for _, name := range slices.Sorted(maps.Keys(c.Resources.Limits)) {
-			if strings.Contains(string(name), "/") {
-				quantity := c.Resources.Limits[name]
-				parts = append(parts, fmt.Sprintf("%s=%s", name, quantity.String()))
+			if strings.Contains(name, "/") {
+				parts = append(parts, fmt.Sprintf("%s=%v", name, c.Resources.Limits[name]))
 			}
 		}
 	}
@@ -162,22 +148,4 @@ func asked(spec *corev1.PodSpec) string {
 		parts = append(parts, "claim "+claim.Name)
 	}
 	return cmp.Or(strings.Join(parts, ", "), "annotations")
-}
-
-// maxLog caps what is read of a pod's log, in bytes.
-const maxLog = 256 << 10
-
-// printed is a pod's log; why there is none is told by its state.
-func printed(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod) string {
-	limit := int64(maxLog)
-	stream, err := client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{LimitBytes: &limit}).Stream(ctx)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = stream.Close() }()
-	text, err := io.ReadAll(io.LimitReader(stream, maxLog))
-	if err != nil {
-		return ""
-	}
-	return strings.ToValidUTF8(string(text), "")
 }

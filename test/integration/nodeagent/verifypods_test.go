@@ -49,12 +49,8 @@ func TestVerifyPods(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := kubernetes.NewForConfig(account)
-	if err != nil {
-		t.Fatal(err)
-	}
 	start := time.Now()
-	pods, err := verifypods.Collect(t.Context(), client, verifypods.Options{
+	pods, err := verifypods.Collect(t.Context(), account, verifypods.Options{
 		Namespace: namespace, Patience: time.Minute, Grace: time.Second, Period: 10 * time.Millisecond,
 	})
 	if err != nil {
