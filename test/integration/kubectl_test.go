@@ -175,7 +175,7 @@ func TestKustomizationIsComplete(t *testing.T) {
 	// What cleans up is not among what is installed, nor components: what dynamic resource allocation needs, which not every
 	// cluster has, and what asks drivers.
 	folders = slices.DeleteFunc(folders, func(name string) bool {
-		return filepath.Ext(name) != "" || slices.Contains([]string{"cleanup", "claims", "dra", "drivers"}, filepath.Base(name))
+		return filepath.Ext(name) != "" || slices.Contains([]string{"cleanup", "cdi", "claims", "dra", "drivers"}, filepath.Base(name))
 	})
 	objects, err := controlplane.ReadManifests(folders...)
 	if err != nil || len(objects) == 0 {
