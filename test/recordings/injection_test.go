@@ -202,7 +202,7 @@ func TestInjectionIsDocumented(t *testing.T) {
 			quoted(slices.Sorted(maps.Keys(seen[backend].nodes))), quoted(kind.Shared), variableNames(kind.Variables))
 	}
 	for _, backend := range slices.Sorted(maps.Keys(seen)) {
-		writeKind(&b, backend, kindNamed(kinds, backend))
+		writeKind(&b, backend, kindNamed(kinds, backend), len(seen[backend].nodes) > 0)
 	}
 	golden(t, filepath.Join("..", "..", "docs", "device-injection.md"), b.String())
 }
@@ -219,7 +219,8 @@ func variableNames(variables []injection.Variable) string {
 	return cmp.Or(strings.Join(names, ", "), "-")
 }
 
-func writeKind(b *strings.Builder, backend string, kind injection.Kind) {
+// writeKind writes what containers get of a backend's devices; given says that there are nodes to give.
+func writeKind(b *strings.Builder, backend string, kind injection.Kind, given bool) {
 	fmt.Fprintf(b, "\n### %s\n\n%s\n", backend, cmp.Or(kind.Note, "Its own nodes alone; no variable could be verified."))
 	if len(kind.Variables) > 0 {
 		b.WriteString("\n")
@@ -227,11 +228,9 @@ func writeKind(b *strings.Builder, backend string, kind injection.Kind) {
 	for i := range kind.Variables {
 		fmt.Fprintf(b, "- `%s`: %s.\n", kind.Variables[i].Name, kind.Variables[i].Holds)
 	}
-	if kind.Image != "" {
-		fmt.Fprintf(b, "\nThe image brings %s.\n", kind.Image)
-	}
-	if kind.Runtime != "" {
-		fmt.Fprintf(b, "\nThe container runtime: %s.\n", kind.Runtime)
+	if given {
+		fmt.Fprintf(b, "\nThe image brings %s.\n", cmp.Or(kind.Image, "the vendor's user libraries: which ones could not be verified"))
+		fmt.Fprintf(b, "\nThe container runtime: %s.\n", cmp.Or(kind.Runtime, "CDI where that mode is set; nothing for device nodes"))
 	}
 	if kind.Sources != "" {
 		fmt.Fprintf(b, "\nSources: %s.\n", kind.Sources)

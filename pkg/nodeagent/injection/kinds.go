@@ -96,9 +96,16 @@ var kinds = []Kind{
 		Runtime: "CDI, or habanalabs-container-runtime",
 		Sources: "Intel Gaudi documentation, Multiple Tenants on HPU; HabanaAI's device plugin (which variables, of which numbers)",
 	},
-	{Backend: "graphcore", Noun: "ipu", Note: onlyNodes + " IPUs of a Pod are reached over the network: there is no node to give."},
-	{Backend: "groq", Noun: "lpu", Note: onlyNodes},
-	{Backend: "hailo", Noun: "npu", Note: onlyNodes},
+	{
+		Backend: "graphcore", Noun: "ipu", Note: onlyNodes + " IPUs of a Pod are reached over the network: there is no node to give.",
+		Image: "the Poplar SDK, of a release that the host's driver supports",
+	},
+	{Backend: "groq", Noun: "lpu", Note: onlyNodes, Image: "the GroqWare runtime, of the release of the host's driver"},
+	{
+		Backend: "hailo", Noun: "npu", Note: onlyNodes,
+		Image:   "HailoRT, of the very version of the host's driver",
+		Sources: "HailoRT's installation guide (library and driver have to be of the same version)",
+	},
 	{
 		Backend: "intel-gpu", Noun: "gpu",
 		Variables: []Variable{inBoth("ZE_FLAT_DEVICE_HIERARCHY",
@@ -108,7 +115,7 @@ var kinds = []Kind{
 		Image:   "Level Zero, the compute runtime (NEO) and what is built on them",
 		Sources: "Level Zero specification, Affinity Mask and Device Hierarchy (FLAT is the default of Data Center GPU Max)",
 	},
-	{Backend: "intel-npu", Noun: "npu", Note: onlyNodes},
+	{Backend: "intel-npu", Noun: "npu", Note: onlyNodes, Image: "Level Zero and the NPU's user-mode driver with its compiler (intel/linux-npu-driver)"},
 	{
 		Backend: "jetson", Noun: "gpu",
 		Variables: []Variable{{Name: nvidiaVisible, cdi: nvidiaVoid, Holds: nvidiaVoidSays}},
@@ -172,7 +179,7 @@ var kinds = []Kind{
 		Sources: "kubernetes-sigs/dra-driver-google-tpu (which nodes, bounds by number of chips, TPU_VISIBLE_CHIPS); gist.github.com/skye/f82ba45d2445bb19d53545538754f9a3 (bounds of a part of a host, v2 to v4)",
 	},
 	{Backend: "unknown-accelerator", Noun: "accelerator", Note: "Never offered: nothing knows how work gets to them."},
-	{Backend: "xdna", Noun: "npu", Note: onlyNodes},
+	{Backend: "xdna", Noun: "npu", Note: onlyNodes, Image: "XRT and the plug-in of XDNA for it (amd/xdna-driver)"},
 }
 
 // Kinds returns every kind that needs more than its own nodes or is known to need no more, in order of the backends.
