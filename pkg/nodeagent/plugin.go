@@ -40,6 +40,9 @@ func (a *Agent) newPlugin(options serving.Options) *serving.Plugin {
 	options.Log, options.Clock, options.Registry = a.log, a.clock, a.metrics.registry
 	options.Changed = func() { signal(a.changed, struct{}{}) }
 	options.Allocated = a.Poke
+	if options.Commands != nil {
+		options.Commands = gatedCommands{options.Commands, a.gate}
+	}
 	return serving.New(options)
 }
 

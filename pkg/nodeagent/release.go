@@ -104,7 +104,7 @@ func (g *driverGate) enter(ctx context.Context, argv []string) (context.Context,
 const nvidiaVendor = "nvidia"
 
 // nvidiaTools open NVIDIA's driver.
-var nvidiaTools = []string{"rankwright-nvml", "nvidia-smi"}
+var nvidiaTools = []string{"rankwright-nvml", "rankwright-cdi", "nvidia-smi"}
 
 var errReleased = errors.New("NVIDIA's driver is let go of, so that it can be changed")
 

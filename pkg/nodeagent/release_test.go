@@ -100,8 +100,10 @@ func TestGateEndsWhatRuns(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("what ran when the gate was shut: %v", err)
 	}
-	if _, err := host.Commands.Run(t.Context(), "nvidia-smi", "-L"); !errors.Is(err, errReleased) {
-		t.Errorf("while it is shut: %v", err)
+	for _, argv := range [][]string{{"nvidia-smi", "-L"}, {"rankwright-cdi", "generate"}} {
+		if _, err := host.Commands.Run(t.Context(), argv...); !errors.Is(err, errReleased) {
+			t.Errorf("%q while it is shut: %v", argv, err)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-tools.started; cancel() }()
