@@ -17,6 +17,9 @@ import (
 	"github.com/rankwright/rankwright/test/process"
 )
 
+// RuntimeHandler is the name by which a RuntimeClass has containers run by what InstallRuntime installs.
+const RuntimeHandler = "nvidia"
+
 // containerdConfig has the folders of the node and of the machine's CNI plugins to be filled in.
 const containerdConfig = `version = 3
 root = "{dir}/containerd"
@@ -41,7 +44,25 @@ disabled_plugins = ["io.containerd.nri.v1.nri"]
     runtime_type = "io.containerd.runc.v2"
     [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
       SystemdCgroup = false
+    [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.` + RuntimeHandler + `]
+      runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.` + RuntimeHandler + `.options]
+      SystemdCgroup = false
+      BinaryName = "{dir}/` + runtimeName + `"
 `
+
+// runtimeName is the file that containerd runs for containers of RuntimeHandler.
+const runtimeName = "nvidia-container-runtime"
+
+// InstallRuntime installs what plays NVIDIA's container toolkit: containers that ask for GPUs by their environment get those of
+// the played host, and its driver's library.
+func (n *Node) InstallRuntime(ctx context.Context) error {
+	content, err := nvidiaRuntime.build(ctx, "nvidiaruntime")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(n.path(runtimeName), content, 0o755) //nolint:gosec // a program
+}
 
 // cniConfig connects pods to a bridge of the node.
 const cniConfig = `{"cniVersion": "0.4.0", "name": "pods", "plugins": [

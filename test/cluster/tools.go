@@ -24,31 +24,35 @@ const (
 	libraryFolder = "usr/lib/x86_64-linux-gnu"
 )
 
-// player is the program that plays tools, built once for all clusters of a process.
-var player struct {
+// program is one of this repository's that nodes run, built once for all clusters of a process.
+type program struct {
 	sync.Once
-	program []byte
+	content []byte
 	err     error
 }
 
-func playerProgram(ctx context.Context) ([]byte, error) {
-	player.Do(func() {
-		folder, err := os.MkdirTemp("", "rankwright-player-")
+// player plays tools; nvidiaRuntime plays NVIDIA's container runtime.
+var player, nvidiaRuntime program
+
+// build returns the program that a package of folder test is.
+func (p *program) build(ctx context.Context, name string) ([]byte, error) {
+	p.Do(func() {
+		folder, err := os.MkdirTemp("", "rankwright-"+name+"-")
 		if err != nil {
-			player.err = err
+			p.err = err
 			return
 		}
 		defer func() { _ = os.RemoveAll(folder) }()
-		name := filepath.Join(folder, "player")
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", name, "github.com/rankwright/rankwright/test/player")
+		binary := filepath.Join(folder, name)
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, "github.com/rankwright/rankwright/test/"+name) //nolint:gosec // constant
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if output, err := build.CombinedOutput(); err != nil {
-			player.err = &buildError{err, string(output)}
+			p.err = &buildError{err, string(output)}
 			return
 		}
-		player.program, player.err = os.ReadFile(name)
+		p.content, p.err = os.ReadFile(binary) //nolint:gosec // just built
 	})
-	return player.program, player.err
+	return p.content, p.err
 }
 
 // installTools gives the played host tools that print what they printed on the recorded one, and NVIDIA's library where
@@ -82,11 +86,11 @@ func (n *Node) installTools(ctx context.Context, lines []byte) error {
 }
 
 func (n *Node) installTool(ctx context.Context, tool string) error {
-	program, err := playerProgram(ctx)
+	content, err := player.build(ctx, "player")
 	if err != nil {
 		return err
 	}
-	return n.WriteHostFile(filepath.Join(toolFolder, tool), program, 0o755)
+	return n.WriteHostFile(filepath.Join(toolFolder, tool), content, 0o755)
 }
 
 func (n *Node) installLibrary(ctx context.Context, document []byte) error {

@@ -103,14 +103,7 @@ func (s *site) usage(t *testing.T, node *cluster.Node, container string) usage {
 	if pod == nil {
 		t.Fatalf("no agent on %s", node.Name)
 	}
-	at := slices.IndexFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name == container })
-	if at < 0 {
-		t.Fatalf("the agent on %s has no container %s", node.Name, container)
-	}
-	pid, err := node.ProcessOf(t.Context(), strings.TrimPrefix(pod.Status.ContainerStatuses[at].ContainerID, "containerd://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pid := s.processOf(t, node, pod, container)
 	var all usage
 	for pids := []int{pid}; len(pids) > 0; pids = pids[1:] {
 		used, err := readUsage(pids[0])
@@ -124,6 +117,20 @@ func (s *site) usage(t *testing.T, node *cluster.Node, container string) usage {
 		pids = append(pids, children(t, pids[0])...)
 	}
 	return all
+}
+
+// processOf is the first process of a container of a pod.
+func (s *site) processOf(t *testing.T, node *cluster.Node, pod *corev1.Pod, container string) int {
+	t.Helper()
+	at := slices.IndexFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name == container })
+	if at < 0 {
+		t.Fatalf("%s on %s has no container %s", pod.Name, node.Name, container)
+	}
+	pid, err := node.ProcessOf(t.Context(), strings.TrimPrefix(pod.Status.ContainerStatuses[at].ContainerID, "containerd://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
 }
 
 // children are the processes that a process has started.
