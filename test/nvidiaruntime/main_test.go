@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -61,7 +62,7 @@ func TestPrepare(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if asks := step.want != ", 0 allowed"; asks == (string(before) == string(after)) {
+			if asks := step.want != ", 0 allowed"; asks == bytes.Equal(before, after) {
 				t.Errorf("asks %t, and the container is\n%s", asks, after)
 			}
 		})
