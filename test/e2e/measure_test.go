@@ -20,11 +20,11 @@ import (
 	"github.com/rankwright/rankwright/test/cluster"
 )
 
-// maxResident is what an agent at rest may hold of a node's memory, in KiB; maxHelper is what its helper may, with the process
-// that watches for errors of NVIDIA's GPUs and the library of ours that it loads.
+// maxResident is what an agent at rest may hold of a node's memory, in KiB, all pages of its program (20 MiB) included; maxHelper
+// is what its helper may, with the process that watches for errors of NVIDIA's GPUs and the library of ours that it loads.
 const (
-	maxResident = 30 << 10
-	maxHelper   = 48 << 10
+	maxResident = 36 << 10
+	maxHelper   = 24 << 10
 )
 
 // What an agent costs at rest, with no device, with 8 whose driver is asked and with 64: memory, processor time and writes to
