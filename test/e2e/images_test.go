@@ -155,8 +155,8 @@ func addLibraries(ctx context.Context, files map[string]string, binary string) e
 
 var libraryPath = regexp.MustCompile(`/\S+\.so\S*`)
 
-// buildFlags finds the build tags of the programs.
-var buildFlags = regexp.MustCompile(`go build -tags ([a-z,]+)`)
+// buildFlags finds the build tags of the programs that need no C compiler.
+var buildFlags = regexp.MustCompile(`CGO_ENABLED=0 .*go build -tags ([a-z,]+)`)
 
 // readDockerfile reads the stages that images are made of: those without RUN.
 func readDockerfile(text []byte) (map[string]stage, error) {
@@ -212,6 +212,9 @@ func TestReadDockerfile(t *testing.T) {
 	stages, err := readDockerfile(text)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if flags := buildFlags.FindSubmatch(text); flags == nil || string(flags[1]) != "grpcnotrace" {
+		t.Errorf("build tags %q: not those of the agent", flags)
 	}
 	operator := stages["operator"]
 	if diff := cmp.Diff([]string{operator.programs["/out/bin/operator"]}, operator.entrypoint); diff != "" {

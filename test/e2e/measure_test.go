@@ -23,7 +23,7 @@ import (
 // maxResident is what an agent at rest may hold of a node's memory, in KiB, all pages of its program (20 MiB) included; maxHelper
 // is what its helper may, with the process that watches for errors of NVIDIA's GPUs and the library of ours that it loads.
 const (
-	maxResident = 36 << 10
+	maxResident = 30 << 10
 	maxHelper   = 24 << 10
 )
 
