@@ -12,12 +12,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/test/nodefiles"
 )
 
 // What would give containers no driver, or fail them, is refused with the remedy.
 func TestRefusals(t *testing.T) {
 	const ubuntu = "/usr/lib/x86_64-linux-gnu"
-	driver := libraries(ubuntu)
+	driver := nodefiles.Libraries(ubuntu)
 	hook := "/usr/bin/nvidia-cdi-hook=" + hookText
 	for _, test := range []struct {
 		name  string
@@ -57,7 +59,7 @@ func TestOlderHookPrograms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			host := tree(t, test.file)
 			if strings.HasPrefix(name, "a link") {
-				plant(t, host, "/usr/bin/nvidia-cdi-hook -> /usr/local/bin/nvidia-cdi-hook")
+				nodefiles.Plant(t, host, "/usr/bin/nvidia-cdi-hook -> /usr/local/bin/nvidia-cdi-hook")
 			}
 			hook, err := openNode(host).findHook("")
 			if err != nil || hook.path != test.path || !slices.Equal(hook.unknown, newerHooks) {
