@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runProgram returns what the program printed, and why it failed.
+// runProgram returns what the program printed, and why it failed: the exit status and what it said.
 func runProgram(t *testing.T, args ...string) (stdout []byte, problem string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), os.Args[0], args...) //nolint:gosec // this test
@@ -36,7 +36,7 @@ func runProgram(t *testing.T, args ...string) (stdout []byte, problem string) {
 	command.Stderr = &stderr
 	stdout, err := command.Output()
 	if err != nil {
-		return nil, stderr.String()
+		return nil, err.Error() + ": " + stderr.String()
 	}
 	return stdout, ""
 }
