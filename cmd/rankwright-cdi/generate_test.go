@@ -15,6 +15,7 @@ import (
 	"tags.cncf.io/container-device-interface/specs-go"
 
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
+	"github.com/rankwright/rankwright/test/nodefiles"
 )
 
 // TestMain is the program itself where a test runs it: a library that was loaded stays loaded for as long as its process lives.
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runProgram returns what the program printed, and why it failed.
+// runProgram returns what the program printed, and why it failed: the exit status and what it said.
 func runProgram(t *testing.T, args ...string) (stdout []byte, problem string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), os.Args[0], args...) //nolint:gosec // this test
@@ -35,7 +36,7 @@ func runProgram(t *testing.T, args ...string) (stdout []byte, problem string) {
 	command.Stderr = &stderr
 	stdout, err := command.Output()
 	if err != nil {
-		return nil, stderr.String()
+		return nil, err.Error() + ": " + stderr.String()
 	}
 	return stdout, ""
 }
@@ -59,8 +60,8 @@ func TestWhatContainersNeed(t *testing.T) {
 		{
 			name: "a node's own driver",
 			files: [][]string{
-				libraries(ubuntu), below(ubuntu, others...), below("/usr/bin", "nvidia-smi", "nvidia-cuda-mps-control", "nvidia-cuda-mps-server", "bash", "nvidia-cdi-hook="+hookText),
-				below("/lib/firmware/nvidia/"+release, "gsp_ga10x.bin", "gsp_tu10x.bin"),
+				nodefiles.Libraries(ubuntu), nodefiles.Below(ubuntu, others...), nodefiles.Below("/usr/bin", "nvidia-smi", "nvidia-cuda-mps-control", "nvidia-cuda-mps-server", "bash", "nvidia-cdi-hook="+hookText),
+				nodefiles.Below("/lib/firmware/nvidia/"+release, "gsp_ga10x.bin", "gsp_tu10x.bin"),
 				{"/run/nvidia-persistenced/socket", "/run/nvidia-fabricmanager/socket", "/sbin/ldconfig.real", "/sbin/ldconfig"},
 				{"/proc/driver/nvidia/version=NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  " + release + "  Release Build\nGCC version: 13.3.0\n"},
 			},
@@ -74,10 +75,10 @@ func TestWhatContainersNeed(t *testing.T) {
 		{
 			name: "a driver container of the GPU operator, over what a node had before",
 			files: [][]string{
-				libraries("/run/nvidia/driver" + ubuntu), below("/run/nvidia/driver/usr/bin", "nvidia-smi", "nvidia-cuda-mps-control", "nvidia-cuda-mps-server"),
-				below("/run/nvidia/driver/lib/firmware/nvidia/"+release, "gsp_ga10x.bin"),
+				nodefiles.Libraries("/run/nvidia/driver" + ubuntu), nodefiles.Below("/run/nvidia/driver/usr/bin", "nvidia-smi", "nvidia-cuda-mps-control", "nvidia-cuda-mps-server"),
+				nodefiles.Below("/run/nvidia/driver/lib/firmware/nvidia/"+release, "gsp_ga10x.bin"),
 				{"/run/nvidia/driver/run/nvidia-persistenced/socket"},
-				below(ubuntu, "libcuda.so.535.274.02"),
+				nodefiles.Below(ubuntu, "libcuda.so.535.274.02"),
 				{"/usr/local/nvidia/toolkit/nvidia-cdi-hook=#!/bin/sh\nexec nvidia-cdi-hook.real\n", "/usr/local/nvidia/toolkit/nvidia-cdi-hook.real=" + hookText, "/sbin/ldconfig"},
 				{"/proc/driver/nvidia/version=NVRM version: NVIDIA UNIX x86_64 Kernel Module  " + release + "  Tue Oct 21 2025\n"},
 			},
@@ -88,7 +89,7 @@ func TestWhatContainersNeed(t *testing.T) {
 		{
 			name: "GKE on Container-Optimized OS, with a hook program that was installed",
 			files: [][]string{
-				libraries(gke + "/lib64"), below(gke+"/bin", "nvidia-smi", "nvidia-cuda-mps-control", "nvidia-cuda-mps-server"),
+				nodefiles.Libraries(gke + "/lib64"), nodefiles.Below(gke+"/bin", "nvidia-smi", "nvidia-cuda-mps-control", "nvidia-cuda-mps-server"),
 				{"/home/kubernetes/bin/rankwright/nvidia-cdi-hook=" + hookText, "/sbin/ldconfig"},
 			},
 			root: gke, library: "/lib64", programs: "/bin",
@@ -110,9 +111,9 @@ func TestWhatContainersNeed(t *testing.T) {
 				t.Fatal(err)
 			}
 			needed := slices.Concat(
-				below(test.library, "libcuda.so."+release, "libcudadebugger.so."+release, "libnvcuvid.so."+release, "libnvidia-encode.so."+release,
+				nodefiles.Below(test.library, "libcuda.so."+release, "libcudadebugger.so."+release, "libnvcuvid.so."+release, "libnvidia-encode.so."+release,
 					"libnvidia-ml.so."+release, "libnvidia-nvvm.so."+release, "libnvidia-opencl.so."+release, "libnvidia-ptxjitcompiler.so."+release),
-				below(test.programs, "nvidia-cuda-mps-control", "nvidia-cuda-mps-server", "nvidia-smi"), test.more,
+				nodefiles.Below(test.programs, "nvidia-cuda-mps-control", "nvidia-cuda-mps-server", "nvidia-smi"), test.more,
 			)
 			slices.Sort(needed)
 			if diff := cmp.Diff(needed, mountsOf(t, &spec, test.root)); diff != "" {

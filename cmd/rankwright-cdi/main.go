@@ -17,12 +17,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rankwright/rankwright/internal/version"
+	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
 func main() {
 	command := newCommand(os.Stdout, os.Stderr)
 	if err := command.Execute(); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "rankwright-cdi:", strings.ReplaceAll(err.Error(), "\n", "; "))
+		if _, none := errors.AsType[noDriverError](err); none {
+			os.Exit(injection.ExitNoDriver)
+		}
 		os.Exit(1)
 	}
 }

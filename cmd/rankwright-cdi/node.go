@@ -44,6 +44,11 @@ var (
 	moduleVersion = regexp.MustCompile(`Kernel Module.*?\s(\d+\.\d+(?:\.\d+)?)\s`)
 )
 
+// noDriverError is that everything could be read, and there is no driver for containers.
+type noDriverError string
+
+func (e noDriverError) Error() string { return string(e) }
+
 // findDriver finds the driver whose libraries are of the loaded kernel module's release. Where no module is loaded, or it does
 // not tell, the first one found is taken. An empty root means every place where drivers are.
 func (n node) findDriver(root string) (driver, error) {
@@ -53,19 +58,25 @@ func (n node) findDriver(root string) (driver, error) {
 	}
 	loaded := n.loadedModule()
 	var others []string
+	var problems []error
 	for _, root := range roots {
-		for _, version := range n.librariesBelow(root) {
+		versions, err := n.librariesBelow(root)
+		problems = append(problems, err)
+		for _, version := range versions {
 			if loaded == "" || version == loaded {
 				return driver{root, version}, nil
 			}
 			others = append(others, version+" below "+root)
 		}
 	}
-	if len(others) > 0 {
-		return driver{}, fmt.Errorf("the kernel's module is of release %s and the libraries are %s: restart the node, or load the module that belongs to them",
-			loaded, strings.Join(others, ", "))
+	if err := errors.Join(problems...); err != nil {
+		return driver{}, err
 	}
-	return driver{}, fmt.Errorf("no libcuda.so below %s: install NVIDIA's driver, or take it out of vendors", strings.Join(roots, ", "))
+	if len(others) > 0 {
+		return driver{}, noDriverError(fmt.Sprintf("the kernel's module is of release %s and the libraries are %s: restart the node, or load the module that belongs to them",
+			loaded, strings.Join(others, ", ")))
+	}
+	return driver{}, noDriverError(fmt.Sprintf("no libcuda.so below %s: install NVIDIA's driver, or take it out of vendors", strings.Join(roots, ", ")))
 }
 
 func (n node) loadedModule() string {
@@ -80,12 +91,14 @@ func (n node) loadedModule() string {
 }
 
 // librariesBelow are the releases whose libcuda is in the folders of a root.
-func (n node) librariesBelow(root string) []string {
-	var versions []string
+func (n node) librariesBelow(root string) (versions []string, err error) {
 	for _, folder := range libraryFolders {
 		names, err := n.files.ReadDir(path.Join(root, folder))
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
+		}
+		if err != nil {
+			return versions, err
 		}
 		for _, name := range names {
 			if match := libcuda.FindStringSubmatch(name); len(match) > 1 && !slices.Contains(versions, match[1]) {
@@ -93,7 +106,7 @@ func (n node) librariesBelow(root string) []string {
 			}
 		}
 	}
-	return versions
+	return versions, nil
 }
 
 // hookName is the program that container runtimes run for NVIDIA's devices.

@@ -12,12 +12,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/test/nodefiles"
 )
 
 // What would give containers no driver, or fail them, is refused with the remedy.
 func TestRefusals(t *testing.T) {
 	const ubuntu = "/usr/lib/x86_64-linux-gnu"
-	driver := libraries(ubuntu)
+	driver := nodefiles.Libraries(ubuntu)
 	hook := "/usr/bin/nvidia-cdi-hook=" + hookText
 	for _, test := range []struct {
 		name  string
@@ -25,13 +27,14 @@ func TestRefusals(t *testing.T) {
 		args  []string
 		want  []string
 	}{
-		{"no driver", []string{hook}, nil, []string{"no libcuda.so below /run/nvidia/driver, /home/kubernetes/bin/nvidia, /", "install NVIDIA's driver"}},
+		{"no driver", []string{hook}, nil, []string{"exit status 3", "no libcuda.so below /run/nvidia/driver, /home/kubernetes/bin/nvidia, /", "install NVIDIA's driver"}},
 		{"no driver at the root that is named", append(driver, hook), []string{"--driver-root=/opt/driver"}, []string{"no libcuda.so below /opt/driver"}},
 		{
 			"the module of another release", append(driver, hook, "/proc/driver/nvidia/version=NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Mon"), nil,
-			[]string{"the kernel's module is of release 570.86.15 and the libraries are " + release + " below /", "restart the node"},
+			[]string{"exit status 3", "the kernel's module is of release 570.86.15 and the libraries are " + release + " below /", "restart the node"},
 		},
-		{"no hook program", driver, nil, []string{"no nvidia-cdi-hook at /usr/bin/nvidia-cdi-hook, ", "agent.cdiHook.installTo"}},
+		{"a folder that cannot be read", []string{"/usr/lib64 -> lib64", hook}, nil, []string{"exit status 1", "/usr/lib64"}},
+		{"no hook program", driver, nil, []string{"exit status 1", "no nvidia-cdi-hook at /usr/bin/nvidia-cdi-hook, ", "agent.cdiHook.installTo"}},
 		{"no hook program where it is named", append(driver, hook), []string{"--hook=/opt/hook"}, []string{"no nvidia-cdi-hook at /opt/hook"}},
 		{"a hook program without the hooks", append(driver, "/usr/bin/nvidia-cdi-hook=ELF"), nil, []string{"/usr/bin/nvidia-cdi-hook has no hook create-symlinks, update-ldcache"}},
 		{"channel that is no number", nil, []string{"--imex-channels=a"}, []string{`--imex-channels: "a" is no number`}},
@@ -57,7 +60,7 @@ func TestOlderHookPrograms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			host := tree(t, test.file)
 			if strings.HasPrefix(name, "a link") {
-				plant(t, host, "/usr/bin/nvidia-cdi-hook -> /usr/local/bin/nvidia-cdi-hook")
+				nodefiles.Plant(t, host, "/usr/bin/nvidia-cdi-hook -> /usr/local/bin/nvidia-cdi-hook")
 			}
 			hook, err := openNode(host).findHook("")
 			if err != nil || hook.path != test.path || !slices.Equal(hook.unknown, newerHooks) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
+	"github.com/rankwright/rankwright/test/nodefiles"
 )
 
 // A container that was granted a GPU by our specification starts, by runc and NVIDIA's own program for hooks, and its loader
@@ -24,8 +25,8 @@ func TestContainerStartsWithTheDriver(t *testing.T) {
 		t.Skip("runs with RANKWRIGHT_CLUSTER=1, as root, where runc and a C compiler are installed")
 	}
 	const folder = "/usr/lib/x86_64-linux-gnu"
-	host := tree(t, libraries("/driver"+folder)...)
-	must(t, "cc", "-shared", "-Wl,-soname,libcuda.so.1", "-o", filepath.Join(host, "driver", folder, "libcuda.so."+release), "-x", "c", "/dev/null")
+	host := tree(t, nodefiles.Libraries("/driver"+folder)...)
+	nodefiles.CompileLibcuda(t, filepath.Join(host, "driver", folder))
 	hook := filepath.Join(host, hookName)
 	must(t, "go", "build", "-tags", "netgo,osusergo", "-trimpath", "-ldflags", "-s -w -linkmode external -extldflags '-static -Wl,-z,lazy'", "-o", hook,
 		"github.com/NVIDIA/nvidia-container-toolkit/cmd/nvidia-cdi-hook")
@@ -68,7 +69,7 @@ func runContainer(t *testing.T, bundle, specifications string, devices []string)
 			t.Fatal(err)
 		}
 	}
-	plantCopy(t, "/sbin/ldconfig", filepath.Join(bundle, "rootfs", "sbin", "ldconfig"))
+	nodefiles.Copy(t, "/sbin/ldconfig", filepath.Join(bundle, "rootfs", "sbin", "ldconfig"))
 	command := exec.CommandContext(t.Context(), "runc", "spec")
 	command.Dir = bundle
 	if output, err := command.CombinedOutput(); err != nil {

@@ -61,7 +61,6 @@ mkdir -p "$1/kubelet" "$1/host/dev" "$1/pods" "$1/containers" /var/lib/kubelet /
 mount --bind "$1/kubelet" /var/lib/kubelet
 mount --bind "$1/pods" /var/log/pods
 mount --bind "$1/containers" /var/log/containers
-mount --make-shared /var/lib/kubelet
 mount -t tmpfs tmpfs /run
 mkdir -p /run/netns /run/lock /run/dev "` + HostFolder + `" /var/lib/kubelet/device-plugins
 mount --bind "$1/host" "` + HostFolder + `"
@@ -72,7 +71,7 @@ for name in ptmx fd stdin stdout stderr; do [ ! -e "/dev/$name" ] || cp -a "/dev
 mount --rbind /dev/pts /run/dev/pts
 mount --move /run/dev /dev
 mount --rbind /dev "` + HostFolder + `/dev"
-mount --make-rshared /run
+mount --make-rshared /
 : > "$1/entered"
 exec sleep infinity`
 

@@ -64,7 +64,11 @@ func (s *site) install(t *testing.T, set ...string) {
 func (s *site) upgradeArgs(verb []string, set ...string) []string {
 	args := append(slices.Clone(verb), release, chart, "--namespace", agentNamespace, "--values", "values.yaml", "--wait", "--timeout", "3m")
 	for _, value := range set {
-		args = append(args, "--set", value)
+		flag := "--set"
+		if strings.Contains(value, `={"`) {
+			flag = "--set-json" // which takes the place of all that was below the name
+		}
+		args = append(args, flag, value)
 	}
 	return args
 }

@@ -160,8 +160,8 @@ and no libcuda is refused when it is read. These do:
 With our own specification a container gets, of the driver's root (` + "`" + `/run/nvidia/driver` + "`" + ` of the GPU operator, ` + "`" + `/home/kubernetes/bin/nvidia` + "`" + `
 of GKE, or ` + "`" + `/` + "`" + `; the one of the loaded module's release where there are several): every library of the driver's release, nvidia-smi and the
 programs for MPS, GSP firmware, the sockets of nvidia-persistenced and nvidia-fabricmanager, and of the GPU its nodes, those for
-drawing included. It is looked for when the driver or the GPUs change, again after a failure, and each half hour. Until it is known, and
-while it is of another release than the driver, devices are unhealthy for new pods, and the condition ` + "`" + `Served` + "`" + ` says why. Containers that run
+drawing included. It is looked for when the driver or the GPUs change, when GPUs cease to answer, again after a failure, and each half
+hour. Until it is known, once it is gone, and while it is of another release than the driver, devices are unhealthy for new pods, and the condition ` + "`" + `Served` + "`" + ` says why. Containers that run
 keep what they have.
 
 **Hooks** make the libraries known to the container: the runtime runs ` + "`" + `nvidia-cdi-hook` + "`" + ` on the node when it creates one. It is looked for

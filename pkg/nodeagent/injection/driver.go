@@ -15,6 +15,10 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect"
 )
 
+// ExitNoDriver is the exit status of rankwright-cdi where it could look, and the node has no driver that containers can be given:
+// what was found before is there no longer.
+const ExitNoDriver = 3
+
 // Driver is what a container needs of a node's NVIDIA driver beside device nodes: libraries, tools, firmware, sockets, and
 // the hooks that make them known to it.
 type Driver struct {

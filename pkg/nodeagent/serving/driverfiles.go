@@ -32,7 +32,7 @@ const (
 )
 
 // driverFiles knows what containers need of NVIDIA's driver. It asks rankwright-cdi in the background: when the driver or
-// the GPUs change, again after a failure, and now and then.
+// the GPUs change, when they begin or cease to answer, again after a failure, and now and then.
 type driverFiles struct {
 	commands detect.Commands
 	argv     []string
@@ -43,9 +43,14 @@ type driverFiles struct {
 	mu sync.Mutex
 	// wanted is the driver and GPUs of now, and asked those of the last answer; empty where there are none.
 	wanted, asked string
-	driver        *injection.Driver
-	problem       string
+	// silent are the GPUs of which the driver tells nothing now, as where its libraries are gone.
+	silent  int
+	driver  *injection.Driver
+	problem string
 }
+
+// noDriverError is that rankwright-cdi could look, and the node has no driver for containers.
+type noDriverError struct{ error }
 
 // newDriverFiles goes on from what an agent before this one found.
 func newDriverFiles(options Options, before *injection.Driver) *driverFiles {
@@ -71,19 +76,26 @@ func (f *driverFiles) known() (*injection.Driver, string) {
 	return f.driver, f.problem
 }
 
-// want has the program asked where the driver or the GPUs among the devices are others than they were.
+// want has the program asked where the driver or the GPUs among the devices are others than they were, and where more or
+// fewer of these answer.
 func (f *driverFiles) want(devices []v1alpha1.Device) {
 	var of []string
+	silent := 0
 	for i := range devices {
-		if d := &devices[i]; d.Vendor == nvidia {
-			of = append(of, string(d.ID)+" "+d.DriverVersion)
+		d := &devices[i]
+		if d.Vendor != nvidia {
+			continue
+		}
+		of = append(of, string(d.ID)+" "+d.DriverVersion)
+		if d.Health.State == v1alpha1.Unknown {
+			silent++
 		}
 	}
 	slices.Sort(of)
 	wanted := strings.Join(of, "\n")
 	f.mu.Lock()
-	changed := wanted != f.wanted
-	f.wanted = wanted
+	changed := wanted != f.wanted || silent != f.silent
+	f.wanted, f.silent = wanted, silent
 	f.mu.Unlock()
 	if changed {
 		signal(f.wake)
@@ -118,7 +130,7 @@ func (f *driverFiles) run(ctx context.Context, told func()) {
 }
 
 // ask asks once, where there is a GPU to ask for. After a failure the answer before is kept as long as driver and GPUs are
-// the same.
+// the same, unless it is known that the driver's files are gone.
 func (f *driverFiles) ask(ctx context.Context) (changed bool, err error) {
 	f.mu.Lock()
 	wanted := f.wanted
@@ -133,7 +145,7 @@ func (f *driverFiles) ask(ctx context.Context) (changed bool, err error) {
 	defer f.mu.Unlock()
 	if err != nil {
 		f.problem = err.Error()
-		if f.asked != "" && f.asked != wanted {
+		if _, gone := errors.AsType[noDriverError](err); gone || f.asked != "" && f.asked != wanted {
 			f.driver = nil
 		}
 		f.log.Error("what containers need of NVIDIA's driver is not known", "error", err, "before", f.driver != nil)
@@ -153,7 +165,11 @@ func (f *driverFiles) query(ctx context.Context) (*injection.Driver, error) {
 	case err != nil:
 		return nil, err
 	case result.ExitCode != 0:
-		return nil, fmt.Errorf("%s exits with %d: %s", f.argv[0], result.ExitCode, words.Cut(lastLine(result.Stderr), maxDriverWords))
+		err := fmt.Errorf("%s exits with %d: %s", f.argv[0], result.ExitCode, words.Cut(lastLine(result.Stderr), maxDriverWords))
+		if result.ExitCode == injection.ExitNoDriver {
+			err = noDriverError{err}
+		}
+		return nil, err
 	}
 	driver, err := injection.ParseDriver(result.Stdout)
 	if err != nil {

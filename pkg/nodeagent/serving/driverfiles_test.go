@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,10 +22,11 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
-// generator plays rankwright-cdi on a node whose driver has a release; with none, it fails.
+// generator plays rankwright-cdi on a node whose driver has a release; with none, it fails with the exit status.
 type generator struct {
 	mu      sync.Mutex
 	release string
+	exit    int
 	asked   int
 	argv    []string
 }
@@ -35,7 +37,7 @@ func (g *generator) Run(_ context.Context, argv ...string) (detect.CommandResult
 	g.asked++
 	g.argv = argv
 	if g.release == "" {
-		return detect.CommandResult{ExitCode: 1, Stderr: []byte("looking\nno libcuda.so below /\n")}, nil
+		return detect.CommandResult{ExitCode: cmp.Or(g.exit, 1), Stderr: []byte("looking\nno libcuda.so below /\n")}, nil
 	}
 	text, err := json.Marshal(specs.Spec{ContainerEdits: specs.ContainerEdits{
 		Mounts: []*specs.Mount{{HostPath: "/usr/lib/libcuda.so." + g.release, ContainerPath: "/usr/lib/libcuda.so." + g.release}},
@@ -172,6 +174,33 @@ func TestDriverFilesOutliveTheAgent(t *testing.T) {
 	}
 }
 
+// Where a driver's files are removed while its module stays, its GPUs cease to answer: it is asked for, and no new pod gets
+// what is no longer there.
+func TestDriverFilesThatAreGone(t *testing.T) {
+	g := &generator{release: "580.105.08"}
+	changed := make(chan struct{}, 1)
+	p, statusWith := servedByCDI(t, t.TempDir(), g, changed)
+	status := statusWith("580.105.08")
+	p.Update(nil, status, v1alpha1.AcceleratorInventorySpec{})
+	run(t, p)
+	await(t, changed, "a grant", func() bool { return p.grants(status) == nil })
+	g.mu.Lock()
+	g.release, g.exit = "", injection.ExitNoDriver
+	g.mu.Unlock()
+	gone := statusWith("580.105.08")
+	gone.Devices[0].Health.State = v1alpha1.Unknown
+	p.Update(nil, gone, v1alpha1.AcceleratorInventorySpec{})
+	await(t, changed, "a reason", func() bool {
+		return strings.Contains(p.Account().withheldReasons(), "rankwright-cdi exits with 3: no libcuda.so below /")
+	})
+	if p.grants(gone) == nil {
+		t.Error("granted without a driver")
+	}
+	g.set("580.105.08")
+	p.Update(nil, status, v1alpha1.AcceleratorInventorySpec{})
+	await(t, changed, "a grant again", func() bool { return p.grants(status) == nil })
+}
+
 // A driver that stays the same is asked for once, and nobody is asked where no GPU is served.
 func TestDriverFilesAreAskedForOnce(t *testing.T) {
 	g := &generator{release: "580.105.08"}
@@ -190,6 +219,17 @@ func TestDriverFilesAreAskedForOnce(t *testing.T) {
 	p.Update(nil, statusWith("580.105.08"), v1alpha1.AcceleratorInventorySpec{})
 	if len(f.wake) != 0 {
 		t.Error("woken for a driver that is the same")
+	}
+	silent := statusWith("580.105.08")
+	silent.Devices[0].Health.State = v1alpha1.Unknown
+	p.Update(nil, silent, v1alpha1.AcceleratorInventorySpec{})
+	if len(f.wake) != 1 {
+		t.Fatal("nobody is woken for a GPU that ceased to answer")
+	}
+	<-f.wake
+	p.Update(nil, statusWith("580.105.08"), v1alpha1.AcceleratorInventorySpec{})
+	if len(f.wake) != 1 {
+		t.Error("nobody is woken for a GPU that answers again")
 	}
 	for _, want := range []bool{true, false} {
 		if changed, err := f.ask(t.Context()); changed != want || err != nil {

@@ -69,7 +69,23 @@ func sight() report.Sight {
 		}
 		return nil
 	})
+	seen.Mounts = mounts()
 	return seen
+}
+
+// mounts are the mount points, the fifth field of each line (proc_pid_mountinfo(5)).
+func mounts() []string {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil
+	}
+	var points []string
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 4 {
+			points = append(points, fields[4])
+		}
+	}
+	return points
 }
 
 func device(path string) report.Device {

@@ -47,6 +47,9 @@ static int text(char *buffer, u32 size, const char *of, const char *key)
 	return OK;
 }
 
+/* Called by NVIDIA's package for CDI, and by no program of ours. */
+int nvmlShutdown(void) { return OK; }
+
 int nvmlSystemGetDriverVersion(char *buffer, u32 size) { return text(buffer, size, "", "driver"); }
 int nvmlSystemGetCudaDriverVersion_v2(int *version) { return number("", "cuda", (u32 *)version); }
 int nvmlDeviceGetCount_v2(u32 *n) { *n = count(); return OK; }

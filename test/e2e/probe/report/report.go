@@ -6,6 +6,8 @@ type Sight struct {
 	Environment map[string]string `json:"environment"`
 	// Devices are the character devices below /dev.
 	Devices []Device `json:"devices"`
+	// Mounts are the paths where something is mounted.
+	Mounts []string `json:"mounts"`
 }
 
 // Device is a device node.
