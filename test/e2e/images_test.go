@@ -213,7 +213,7 @@ func TestReadDockerfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if flags := buildFlags.FindSubmatch(text); flags == nil || string(flags[1]) != "grpcnotrace" {
+	if flags := buildFlags.FindSubmatch(text); len(flags) < 2 || string(flags[1]) != "grpcnotrace" {
 		t.Errorf("build tags %q: not those of the agent", flags)
 	}
 	operator := stages["operator"]
