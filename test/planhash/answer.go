@@ -1,0 +1,98 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/plan"
+)
+
+// planCase is one question: a cluster and a request, and how often a device is lost and the plan made anew.
+type planCase struct {
+	name  string
+	make  func() ([]plan.Node, plan.Request)
+	again bool
+}
+
+// answer plans a case and returns the structure of what came of it, and the estimates apart.
+func (c *planCase) answer() (structure, estimates []byte) {
+	nodes, request := c.make()
+	spec, err := plan.Plan(plan.NewCluster(nodes), request)
+	if err == nil && c.again {
+		request.Previous = spec
+		loseFirst(nodes, spec)
+		spec, err = plan.Plan(plan.NewCluster(nodes), request)
+	}
+	if err != nil {
+		return encode(refusal(err)), nil
+	}
+	estimate := spec.Estimate
+	spec.Estimate = nil
+	spec.Rejected = withoutProse(spec.Rejected)
+	spec.Model.Assumptions = nil
+	return encode(spec), encode(estimate)
+}
+
+// loseFirst makes the first device of a plan unhealthy.
+func loseFirst(nodes []plan.Node, spec *v1alpha1.ShardingPlanSpec) {
+	row := &spec.Nodes[0]
+	for i := range nodes {
+		if nodes[i].Name != row.Node {
+			continue
+		}
+		devices := nodes[i].Inventory.Status.Devices
+		for j := range devices {
+			if devices[j].ID == row.Devices[0] {
+				devices[j].Health.State = v1alpha1.Unhealthy
+			}
+		}
+	}
+}
+
+// refused is a refusal without its prose.
+type refused struct {
+	Reason    string
+	Field     string                  `json:",omitempty"`
+	Shortfall *v1alpha1.Shortfall     `json:",omitempty"`
+	Rejected  []v1alpha1.RejectedPlan `json:",omitempty"`
+}
+
+func refusal(err error) refused {
+	var no *plan.Unplaceable
+	if errors.As(err, &no) {
+		short := no.Shortfall
+		short.Suggestion = ""
+		for i := range short.Suggestions {
+			short.Suggestions[i].Change = numbers(short.Suggestions[i].Change)
+		}
+		return refused{Reason: no.Reason, Shortfall: &short, Rejected: withoutProse(no.Rejected)}
+	}
+	var invalid *plan.InvalidRequest
+	if errors.As(err, &invalid) {
+		return refused{Reason: "Invalid", Field: invalid.Field}
+	}
+	return refused{Reason: fmt.Sprintf("%T", err)}
+}
+
+func withoutProse(rejected []v1alpha1.RejectedPlan) []v1alpha1.RejectedPlan {
+	for i := range rejected {
+		rejected[i].Message = ""
+	}
+	return rejected
+}
+
+var number = regexp.MustCompile(`[0-9.]+`)
+
+// numbers are what a sentence counts.
+func numbers(text string) string { return fmt.Sprint(number.FindAllString(text, -1)) }
+
+func encode(v any) []byte {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
