@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // Index keeps the planner's index of the cluster from one plan to the next. What the informers have of nodes and inventories
@@ -31,7 +31,7 @@ type Index struct {
 
 	mu      sync.Mutex
 	hosts   *hosts
-	cluster *plan.Cluster
+	cluster *fleet.Cluster
 	claimed map[string]string // by node: who was known to hold devices when it was indexed
 }
 
@@ -83,7 +83,7 @@ func (x *Index) read(plans []v1alpha1.ShardingPlan, inventories []v1alpha1.Accel
 	}
 	x.claimed = claimed
 	if x.cluster == nil || len(changed) > len(s.hosts)/rebuildShare {
-		x.cluster = plan.NewCluster(s.PlanNodes(nil))
+		x.cluster = fleet.NewCluster(s.PlanNodes(nil))
 	} else {
 		for _, name := range slices.Sorted(maps.Keys(changed)) {
 			if h := s.hosts[name]; h != nil && h.plannable() {

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // past is what the API server has at one moment of a cluster's life.
@@ -103,7 +103,7 @@ func listOf[T any](byName map[string]T, order []string) []T {
 }
 
 // seen is what a planner could tell of a cluster.
-func seen(c *plan.Cluster) string {
+func seen(c *fleet.Cluster) string {
 	return fmt.Sprint(c.Free(), c.Refused(), c.Holders(), c.Addresses())
 }
 
@@ -125,7 +125,7 @@ func TestIndexIsWhatReadingAnewGives(t *testing.T) {
 				rt.Fatal("the fingerprints differ")
 			}
 			for n := range len(p.plans) + 1 {
-				got, want := seen(followed.Cluster(p.plans[:n])), seen(plan.NewCluster(anew.PlanNodes(p.plans[:n])))
+				got, want := seen(followed.Cluster(p.plans[:n])), seen(fleet.NewCluster(anew.PlanNodes(p.plans[:n])))
 				if diff := cmp.Diff(want, got); diff != "" {
 					rt.Fatalf("replacing %d plans (-anew +followed):\n%s", n, diff)
 				}

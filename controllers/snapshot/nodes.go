@@ -7,15 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // Cluster returns the index of the cluster for a plan that takes the place of others: a copy, in which only the nodes are
 // read again that those others or their pods are on. On a node that takes no new work, only the devices of those others
 // remain: what runs may stay.
-func (s *Snapshot) Cluster(replaces []v1alpha1.ShardingPlan) *plan.Cluster {
+func (s *Snapshot) Cluster(replaces []v1alpha1.ShardingPlan) *fleet.Cluster {
 	if s.cluster == nil {
-		s.cluster = plan.NewCluster(s.PlanNodes(nil))
+		s.cluster = fleet.NewCluster(s.PlanNodes(nil))
 	}
 	cluster := s.cluster.Clone()
 	gone := replaced(replaces)
@@ -45,9 +45,9 @@ func (s *Snapshot) touched(replaces []v1alpha1.ShardingPlan, gone map[types.UID]
 
 // PlanNodes returns the nodes as the planner takes them, in order of their names, for a plan that takes the place of
 // others.
-func (s *Snapshot) PlanNodes(replaces []v1alpha1.ShardingPlan) []plan.Node {
+func (s *Snapshot) PlanNodes(replaces []v1alpha1.ShardingPlan) []fleet.Node {
 	gone := replaced(replaces)
-	var nodes []plan.Node
+	var nodes []fleet.Node
 	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
 		if h := s.hosts[name]; h.plannable() {
 			nodes = append(nodes, s.planNode(h, gone, staysOn(name, replaces)))
@@ -77,7 +77,7 @@ func staysOn(node string, plans []v1alpha1.ShardingPlan) map[v1alpha1.DeviceID]b
 }
 
 // planNode is a host as the planner takes it. On a closed one all devices are taken but those that stay.
-func (s *Snapshot) planNode(h *Host, gone map[types.UID]bool, stays map[v1alpha1.DeviceID]bool) plan.Node {
+func (s *Snapshot) planNode(h *Host, gone map[types.UID]bool, stays map[v1alpha1.DeviceID]bool) fleet.Node {
 	taken := s.takenOn(h.Name, gone)
 	if h.Closed {
 		for i := range h.Inventory.Status.Devices {
@@ -86,7 +86,7 @@ func (s *Snapshot) planNode(h *Host, gone map[types.UID]bool, stays map[v1alpha1
 			}
 		}
 	}
-	return plan.Node{
+	return fleet.Node{
 		Name: h.Name, Address: h.Address, Labels: h.Labels,
 		Inventory: withoutAllocations(h.Inventory), Taken: taken, Unschedulable: h.Closed && len(stays) == 0,
 	}

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // Snapshot is the cluster at one moment.
@@ -25,7 +25,7 @@ type Snapshot struct {
 	hosts   map[string]*Host
 	claims  map[string]claims // by node
 	planAt  map[types.NamespacedName]int32
-	cluster *plan.Cluster // with all that is taken
+	cluster *fleet.Cluster // with all that is taken
 }
 
 // Read reads all of the cluster from the API server. The plans are those that the ledger showed.

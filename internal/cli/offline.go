@@ -9,6 +9,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/model"
@@ -36,7 +37,7 @@ func planOffline(m *manifests, explain bool) ([]decision, error) {
 	if err := distinct(m); err != nil {
 		return nil, err
 	}
-	cluster := plan.NewCluster(planNodes(m))
+	cluster := fleet.NewCluster(planNodes(m))
 	devices := deviceMemory(m.inventories)
 	decisions := make([]decision, len(m.placements))
 	for i := range m.placements {
@@ -52,7 +53,7 @@ func planOffline(m *manifests, explain bool) ([]decision, error) {
 }
 
 // decide plans one placement.
-func (d *decision) decide(cluster *plan.Cluster, m *manifests, explain bool) {
+func (d *decision) decide(cluster *fleet.Cluster, m *manifests, explain bool) {
 	if *d.placement.Spec.Replicas == 0 {
 		d.failure = errors.New("spec.replicas is 0: there is nothing to plan; raise it")
 		return
@@ -171,20 +172,20 @@ func modelOf(p *v1alpha1.ModelPlacement, configMaps []corev1.ConfigMap) (*model.
 
 // planNodes joins inventories with their Nodes. A node without an inventory has nothing to plan on; an inventory without
 // a Node has the one label that every kubelet sets, the name of its host.
-func planNodes(m *manifests) []plan.Node {
+func planNodes(m *manifests) []fleet.Node {
 	facts := map[string]snapshot.NodeFacts{}
 	for i := range m.nodes {
 		facts[m.nodes[i].Name] = snapshot.FactsOf(&m.nodes[i])
 	}
 	taken := takenDevices(m)
-	nodes := make([]plan.Node, len(m.inventories))
+	nodes := make([]fleet.Node, len(m.inventories))
 	for i := range m.inventories {
 		inventory := &m.inventories[i]
 		f, ok := facts[inventory.Name]
 		if !ok {
 			f.Labels = map[string]string{corev1.LabelHostname: inventory.Name}
 		}
-		nodes[i] = plan.Node{
+		nodes[i] = fleet.Node{
 			Name: inventory.Name, Address: f.Address, Labels: f.Labels, Inventory: inventory, Taken: taken[inventory.Name], Unschedulable: f.Closed,
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
@@ -19,7 +20,7 @@ type simulation struct {
 	asked     *manifests
 	untilFull bool
 
-	cluster *plan.Cluster
+	cluster *fleet.Cluster
 	stock   *stock
 	report  *simulationReport
 	tensor  int // the widest tensor group so far
@@ -27,10 +28,10 @@ type simulation struct {
 
 // run indexes the nodes and plans until all placements have devices, or one does not fit. That one is returned where it
 // was to fit; with untilFull it is the end that was looked for.
-func (s *simulation) run(ctx context.Context, nodes []plan.Node) (*simulationReport, *decision, error) {
+func (s *simulation) run(ctx context.Context, nodes []fleet.Node) (*simulationReport, *decision, error) {
 	s.report = &simulationReport{Asked: len(s.asked.placements), Placements: []simulatedPlacement{}}
 	start := s.now()
-	s.cluster = plan.NewCluster(nodes)
+	s.cluster = fleet.NewCluster(nodes)
 	s.report.Times.IndexMicros = s.now().Sub(start).Microseconds()
 	s.stock = newStock(nodes)
 	failed, err := s.placeAll(ctx)

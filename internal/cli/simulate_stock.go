@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // productStock is what there is of a product.
@@ -38,7 +38,7 @@ type stock struct {
 	islands  map[string]map[v1alpha1.DeviceID]islandKey // by node
 }
 
-func newStock(nodes []plan.Node) *stock {
+func newStock(nodes []fleet.Node) *stock {
 	s := &stock{products: map[string]*productStock{}, before: map[islandKey]int{}, islands: map[string]map[v1alpha1.DeviceID]islandKey{}}
 	for i := range nodes {
 		s.add(&nodes[i])
@@ -47,7 +47,7 @@ func newStock(nodes []plan.Node) *stock {
 	return s
 }
 
-func (s *stock) add(n *plan.Node) {
+func (s *stock) add(n *fleet.Node) {
 	status := &n.Inventory.Status
 	held := map[v1alpha1.DeviceID]bool{}
 	for _, a := range status.Allocations {
@@ -78,7 +78,7 @@ func (s *stock) add(n *plan.Node) {
 }
 
 // islandOf is the island of a device: a synthetic node has at most one link domain, which has all its devices.
-func islandOf(n *plan.Node, d *v1alpha1.Device) islandKey {
+func islandOf(n *fleet.Node, d *v1alpha1.Device) islandKey {
 	for _, domain := range n.Inventory.Status.Links.Domains {
 		switch {
 		case !slices.Contains(domain.Members, d.ID):

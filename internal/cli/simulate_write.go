@@ -11,12 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // writeNodes writes a file for each node into a folder that must be new or empty, so that no file of another cluster is
 // read with them.
-func writeNodes(ctx context.Context, folder string, nodes []plan.Node, progress *progress) error {
+func writeNodes(ctx context.Context, folder string, nodes []fleet.Node, progress *progress) error {
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return fmt.Errorf("--write: %w", err)
 	}
@@ -62,7 +62,7 @@ type nodeCondition struct {
 }
 
 // manifestOf is a node and its inventory as YAML documents.
-func manifestOf(n *plan.Node) ([]byte, error) {
+func manifestOf(n *fleet.Node) ([]byte, error) {
 	node := nodeManifest{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}}
 	node.Metadata.Name, node.Metadata.Labels = n.Name, n.Labels
 	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: n.Address}, {Type: corev1.NodeHostName, Address: n.Name}}

@@ -15,12 +15,13 @@ import (
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/cost/internal/calibration"
 	"github.com/rankwright/rankwright/pkg/cost/internal/truth"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
 // hostOf is a host of eight devices of a product, with its links.
-func hostOf(t *testing.T, name string) plan.Node {
+func hostOf(t *testing.T, name string) fleet.Node {
 	t.Helper()
 	products := accelerator.Products()
 	at := slices.IndexFunc(products, func(p accelerator.Product) bool { return p.Name == name })
@@ -28,7 +29,7 @@ func hostOf(t *testing.T, name string) plan.Node {
 		t.Fatalf("%q is not in the catalogue", name)
 	}
 	p := &products[at]
-	n := plan.Node{Name: "host", Inventory: &v1alpha1.AcceleratorInventory{}}
+	n := fleet.Node{Name: "host", Inventory: &v1alpha1.AcceleratorInventory{}}
 	status := &n.Inventory.Status
 	var members []v1alpha1.DeviceID
 	for i := range 8 {
@@ -131,7 +132,7 @@ type choice struct {
 }
 
 // choose plans a group at each load, and takes the plan with the most tokens per second and device.
-func choose(t *testing.T, cluster *plan.Cluster, o *truth.Observation, loads []int, change func(*v1alpha1.ModelPlacementSpec), counts func(degrees string, load int) bool) (choice, bool) {
+func choose(t *testing.T, cluster *fleet.Cluster, o *truth.Observation, loads []int, change func(*v1alpha1.ModelPlacementSpec), counts func(degrees string, load int) bool) (choice, bool) {
 	t.Helper()
 	var best choice
 	for _, sequences := range loads {
@@ -235,7 +236,7 @@ func TestPlannerChoosesTheMeasuredBest(t *testing.T) {
 		if list[0].Held() {
 			half = &held
 		}
-		cluster := plan.NewCluster([]plan.Node{hostOf(t, list[0].GPU)})
+		cluster := fleet.NewCluster([]fleet.Node{hostOf(t, list[0].GPU)})
 		degrees := func(s *v1alpha1.ModelPlacementSpec) { s.Parallelism = free(t, list) }
 		if chosen, ok := choose(t, cluster, list[0], loads, degrees, func(string, int) bool { return true }); ok {
 			half.add(name, chosen, measured)
@@ -281,7 +282,7 @@ func TestPlannerChoosesUnderLimits(t *testing.T) {
 			if best := slices.Max(slices.Collect(maps.Values(measured))); len(measured) < 2 || best == 0 {
 				continue
 			}
-			cluster := plan.NewCluster([]plan.Node{hostOf(t, list[0].GPU)})
+			cluster := fleet.NewCluster([]fleet.Node{hostOf(t, list[0].GPU)})
 			chosen, ok := choose(t, cluster, list[0], loads, func(s *v1alpha1.ModelPlacementSpec) {
 				s.Parallelism, s.Workload.Inference.MaxTPOTMillis = free(t, list), &millis
 			}, func(degrees string, load int) bool { return at[fmt.Sprint(degrees, load)] })

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
@@ -18,7 +19,7 @@ import (
 const maxObject = 400_000
 
 // tenThousand is a cluster of 1,250 nodes of eight devices, with the names that a cloud's node pools give.
-func tenThousand(t testing.TB, shape string) (*plan.Cluster, mesh.Hosts) {
+func tenThousand(t testing.TB, shape string) (*fleet.Cluster, mesh.Hosts) {
 	t.Helper()
 	kind, err := synthetic.Lookup(shape)
 	if err != nil {
@@ -35,7 +36,7 @@ func tenThousand(t testing.TB, shape string) (*plan.Cluster, mesh.Hosts) {
 		n.Inventory.Name = n.Name
 		hosts[n.Name] = mesh.Host{Address: n.Address, Inventory: &n.Inventory.Status}
 	}
-	return plan.NewCluster(nodes), hosts
+	return fleet.NewCluster(nodes), hosts
 }
 
 // large is a placement that takes all devices.
@@ -65,7 +66,7 @@ var largest = []large{
 	}},
 }
 
-func (l *large) plan(t testing.TB, cluster *plan.Cluster, previous *v1alpha1.ShardingPlanSpec) *v1alpha1.ShardingPlan {
+func (l *large) plan(t testing.TB, cluster *fleet.Cluster, previous *v1alpha1.ShardingPlanSpec) *v1alpha1.ShardingPlan {
 	t.Helper()
 	m, err := model.Lookup(l.model)
 	if err != nil {

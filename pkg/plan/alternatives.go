@@ -133,7 +133,7 @@ func (a *attempt) nextSmaller(c *candidate) (*candidate, bool) {
 
 // title is the degrees and the product.
 func (a *attempt) title(c *candidate) string {
-	text := c.summary(make(wording, 0, 64), 1).text(" on ").text(a.task.cluster.classes[c.lane.class].name())
+	text := c.summary(make(wording, 0, 64), 1).text(" on ").text(a.task.cluster.Class(c.lane.class).Name())
 	return clip(text.String(), 64)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
@@ -23,7 +24,7 @@ type attempt struct {
 }
 
 func (t *task) attempt(s step, way try) *attempt {
-	a := &attempt{task: t, step: s, try: way, known: make([]inBoth, len(t.cluster.classes)+1), degrees: map[*lane][]degree{}, figures: t.subject.figures(t.loadKey(s))}
+	a := &attempt{task: t, step: s, try: way, known: make([]inBoth, len(t.classes)+1), degrees: map[*lane][]degree{}, figures: t.subject.figures(t.loadKey(s))}
 	if t.prefer != "" {
 		a.levels = append(a.levels, t.collect(s, t.prefer).pools)
 	}
@@ -154,12 +155,11 @@ func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
 // smallest is the device of a class, or of several the one with the least memory.
 func (t *task) smallest(class int32) memory.Device {
 	if class >= 0 {
-		return t.cluster.classes[class].facts.memory
+		return t.classes[class].facts.memory
 	}
 	var least memory.Device
-	for i := range t.cluster.classes {
-		c := &t.cluster.classes[i]
-		if !t.cluster.has(int32(i)) || c.total <= 0 || t.require.refuseClass(c) != "" {
+	for i, c := range t.classes {
+		if !t.cluster.Has(int32(i)) || c.TotalBytes <= 0 || t.require.refuseClass(c.Class) != "" {
 			continue
 		}
 		if d := c.facts.memory; least.TotalBytes == 0 || cmp.Or(
@@ -190,17 +190,17 @@ func (a *attempt) constants(d *cost.Device) *cost.Constants { return a.rated(d).
 
 // offer is what a device of a class with some free bytes has for the layers.
 func (t *task) offer(class int32, free int64) int64 {
-	d := t.cluster.classes[class].facts.memory
+	d := t.classes[class].facts.memory
 	d.OthersBytes = max(0, d.TotalBytes-free)
 	return memory.Offer(t.engine, t.workload.Training != nil, 0, d)
 }
 
 // computed is the precision that a class computes weights of a format in: the format where it can, else 16 bits.
-func computed(c *class, format v1alpha1.Precision) v1alpha1.Precision {
+func computed(c *fleet.Class, format v1alpha1.Precision) v1alpha1.Precision {
 	switch {
-	case c.computes(format):
+	case c.Computes(format):
 		return format
-	case c.computes(v1alpha1.BF16) || !c.known():
+	case c.Computes(v1alpha1.BF16) || !c.Known():
 		return v1alpha1.BF16
 	default:
 		return v1alpha1.FP16

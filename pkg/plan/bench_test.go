@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // benchNodes is a mixed fleet of four kinds of nodes with eight devices each.
-func benchNodes(n int) []Node {
-	nodes := make([]Node, n)
+func benchNodes(n int) []fleet.Node {
+	nodes := make([]fleet.Node, n)
 	for i := range nodes {
 		switch i % 4 {
 		case 0:
@@ -31,7 +32,7 @@ func BenchmarkNewCluster(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				NewCluster(nodes)
+				fleet.NewCluster(nodes)
 			}
 		})
 	}
@@ -39,7 +40,7 @@ func BenchmarkNewCluster(b *testing.B) {
 
 func BenchmarkPlan(b *testing.B) {
 	for _, n := range []int{10, 1000, 10000} {
-		c := NewCluster(halfOccupied(n))
+		c := fleet.NewCluster(halfOccupied(n))
 		for _, test := range []struct {
 			name    string
 			request Request

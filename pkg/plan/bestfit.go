@@ -37,7 +37,7 @@ func (w *placer) slots(kinds [][]int32) []slot {
 	for _, parts := range kinds {
 		part := &w.pool.parts[parts[0]]
 		fitting := 0
-		s := slot{parts: parts, total: w.task.cluster.classes[part.class].total, link: part.link}
+		s := slot{parts: parts, total: w.task.cluster.Class(part.class).TotalBytes, link: part.link}
 		for _, capacity := range part.caps {
 			if capacity >= need {
 				fitting++

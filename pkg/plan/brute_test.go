@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/model"
 )
@@ -19,8 +20,8 @@ import (
 func drawModel(t *rapid.T) *model.Model { return drawLayers(t, 1, 5) }
 
 // drawApart are hosts of one device each, of unequal memory.
-func drawApart(t *rapid.T) []Node {
-	var nodes []Node
+func drawApart(t *rapid.T) []fleet.Node {
+	var nodes []fleet.Node
 	for i := range rapid.IntRange(2, 5).Draw(t, "nodes") {
 		p := product{vendor: "nvidia", name: "big", family: v1alpha1.FamilyGPU, mib: rapid.SampledFrom([]int64{6200, 6600, 7000, 7600, 8800}).Draw(t, "memory")}
 		nodes = append(nodes, host(fmt.Sprint("n", i), false, p))
@@ -45,8 +46,8 @@ func drawLayers(t *rapid.T, least, most int32) *model.Model {
 }
 
 // drawNodes are few nodes with few devices of unequal memory, of two vendors, linked or not.
-func drawNodes(t *rapid.T) []Node {
-	nodes := make([]Node, rapid.IntRange(1, 3).Draw(t, "nodes"))
+func drawNodes(t *rapid.T) []fleet.Node {
+	nodes := make([]fleet.Node, rapid.IntRange(1, 3).Draw(t, "nodes"))
 	left := 5
 	for i := range nodes {
 		var products []product
@@ -79,7 +80,7 @@ type bruteDevice struct {
 	used          bool
 }
 
-func bruteDevices(nodes []Node) []*bruteDevice {
+func bruteDevices(nodes []fleet.Node) []*bruteDevice {
 	var devices []*bruteDevice
 	for i := range nodes {
 		n := &nodes[i]
@@ -264,7 +265,7 @@ func TestPlanAgreesWithBruteForce(t *testing.T) {
 		if rapid.Bool().Draw(rt, "apart") {
 			nodes, r = drawApart(rt), ask(t, drawLayers(rt, 4, 7), 2048, 1, format("BF16"), replicas(rapid.Int32Range(1, 2).Draw(rt, "copies")))
 		}
-		spec, err := Plan(NewCluster(nodes), r)
+		spec, err := Plan(fleet.NewCluster(nodes), r)
 		var no *Unplaceable
 		if err != nil && !errors.As(err, &no) {
 			rt.Fatal(err)
@@ -300,7 +301,7 @@ func TestPlanAgreesWithBruteForce(t *testing.T) {
 }
 
 // shuffled are the same nodes and devices in another order.
-func shuffled(t *rapid.T, nodes []Node) []Node {
+func shuffled(t *rapid.T, nodes []fleet.Node) []fleet.Node {
 	other := rapid.Permutation(nodes).Draw(t, "order of nodes")
 	for i := range other {
 		inventory := other[i].Inventory.DeepCopy()
@@ -312,8 +313,8 @@ func shuffled(t *rapid.T, nodes []Node) []Node {
 	return other
 }
 
-func answer(t *rapid.T, nodes []Node, r Request) string {
-	spec, err := Plan(NewCluster(nodes), r)
+func answer(t *rapid.T, nodes []fleet.Node, r Request) string {
+	spec, err := Plan(fleet.NewCluster(nodes), r)
 	raw, marshalErr := json.Marshal([]any{spec, err})
 	if marshalErr != nil {
 		t.Fatal(marshalErr)
@@ -339,7 +340,7 @@ func TestLosingADeviceNeverHelps(t *testing.T) {
 		nodes := drawNodes(rt)
 		r := drawRequest(rt, t)
 		r.Placement.Spec.Quantization = v1alpha1.QuantizationAuto
-		if _, err := Plan(NewCluster(nodes), r); err == nil {
+		if _, err := Plan(fleet.NewCluster(nodes), r); err == nil {
 			return
 		}
 		for i := range nodes {
@@ -348,7 +349,7 @@ func TestLosingADeviceNeverHelps(t *testing.T) {
 				inventory := nodes[i].Inventory.DeepCopy()
 				inventory.Status.Devices = slices.Delete(inventory.Status.Devices, j, j+1)
 				fewer[i].Inventory = inventory
-				if spec, err := Plan(NewCluster(fewer), r); err == nil {
+				if spec, err := Plan(fleet.NewCluster(fewer), r); err == nil {
 					rt.Fatalf("without device %d of node %d there is a plan: %+v", j, i, spec.Nodes)
 				}
 			}
@@ -360,7 +361,7 @@ func TestLosingADeviceNeverHelps(t *testing.T) {
 func TestTakenDevicesAreNotGivenAgain(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		nodes := drawNodes(rt)
-		c := NewCluster(nodes)
+		c := fleet.NewCluster(nodes)
 		used := map[string]bool{}
 		for range 4 {
 			r := drawRequest(rt, t)
@@ -388,12 +389,12 @@ func TestPlanningAgainKeepsThePlan(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		nodes := drawNodes(rt)
 		r := drawRequest(rt, t)
-		first, err := Plan(NewCluster(nodes), r)
+		first, err := Plan(fleet.NewCluster(nodes), r)
 		if err != nil {
 			return
 		}
 		r.Previous = first
-		again, err := Plan(NewCluster(shuffled(rt, nodes)), r)
+		again, err := Plan(fleet.NewCluster(shuffled(rt, nodes)), r)
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // shape is the degrees of one instance with its data ranks; a context or decode degree of 0 counts as 1.
@@ -19,7 +21,7 @@ func (s shape) devices() int { return s.stage() * s.stages }
 type lane struct {
 	pool  *pool // its parts only
 	class int32
-	wires *wires
+	wires *fleet.Wires
 	limit int // largest tensor group
 	// devices is how many there are.
 	devices int
@@ -28,7 +30,7 @@ type lane struct {
 }
 
 // lanes divides a pool, the largest devices first.
-func (c *Cluster) lanes(p *pool) []*lane {
+func lanesOf(c *fleet.Cluster, p *pool) []*lane {
 	var lanes []*lane
 	for _, kind := range p.kinds {
 		part := &p.parts[kind[0]]
@@ -45,19 +47,19 @@ func (c *Cluster) lanes(p *pool) []*lane {
 	for _, l := range lanes {
 		l.pool.zones = p.zonesOf(l)
 	}
-	slices.SortStableFunc(lanes, func(a, b *lane) int { return compareLanes(&c.classes[a.class], &c.classes[b.class], a, b) })
+	slices.SortStableFunc(lanes, func(a, b *lane) int { return compareLanes(c.Class(a.class), c.Class(b.class), a, b) })
 	return lanes
 }
 
-func compareLanes(x, y *class, a, b *lane) int {
+func compareLanes(x, y *fleet.Class, a, b *lane) int {
 	if a == b {
 		return 0
 	}
 	return cmp.Or(
-		cmp.Compare(x.total, y.total), cmp.Compare(x.product, y.product), cmp.Compare(b.wires.rate, a.wires.rate),
-		-compareBools(a.wires.link, b.wires.link), cmp.Compare(b.wires.network, a.wires.network),
-		cmp.Compare(x.vendor, y.vendor), cmp.Compare(x.architecture, y.architecture), cmp.Compare(x.bandwidth, y.bandwidth), slices.Compare(x.peak[:], y.peak[:]),
-		bytes.Compare(a.wires.appendTo(nil), b.wires.appendTo(nil)),
+		cmp.Compare(x.TotalBytes, y.TotalBytes), cmp.Compare(x.Product, y.Product), cmp.Compare(b.wires.Rate, a.wires.Rate),
+		-compareBools(a.wires.Link, b.wires.Link), cmp.Compare(b.wires.Network, a.wires.Network),
+		cmp.Compare(x.Vendor, y.Vendor), cmp.Compare(x.Architecture, y.Architecture), cmp.Compare(x.BandwidthMBps, y.BandwidthMBps), slices.Compare(x.Peak[:], y.Peak[:]),
+		bytes.Compare(a.wires.AppendTo(nil), b.wires.AppendTo(nil)),
 	)
 }
 

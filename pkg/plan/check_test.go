@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
@@ -18,7 +19,7 @@ var _ failer = (*testing.T)(nil)
 // checkPlan holds a plan to what every plan must be, from the inventories alone: every device is listed, free, used once
 // and large enough for its stage; tensor groups stay in one link domain or host; the layers are all there, in order; a
 // copy has one vendor.
-func checkPlan(t failer, nodes []Node, r Request, spec *v1alpha1.ShardingPlanSpec) {
+func checkPlan(t failer, nodes []fleet.Node, r Request, spec *v1alpha1.ShardingPlanSpec) {
 	t.Helper()
 	type key struct {
 		node string
@@ -30,7 +31,7 @@ func checkPlan(t failer, nodes []Node, r Request, spec *v1alpha1.ShardingPlanSpe
 		want += int(shape.Strategy.Replicas * shape.Strategy.Data * shape.Strategy.Context * shape.Strategy.Pipeline * shape.Strategy.Tensor)
 		checkLegal(t, r, spec, shape)
 	}
-	byName := map[string]*Node{}
+	byName := map[string]*fleet.Node{}
 	for i := range nodes {
 		byName[nodes[i].Name] = &nodes[i]
 	}
@@ -119,7 +120,7 @@ func checkStages(t failer, r Request, spec *v1alpha1.ShardingPlanSpec, shape v1a
 }
 
 // placeOf is the link domain of a device, or its host and product.
-func placeOf(n *Node, d *v1alpha1.Device) string {
+func placeOf(n *fleet.Node, d *v1alpha1.Device) string {
 	for _, domain := range n.Inventory.Status.Links.Domains {
 		for _, id := range domain.Members {
 			if id == d.ID && domain.Fabric != nil {
@@ -133,7 +134,7 @@ func placeOf(n *Node, d *v1alpha1.Device) string {
 	return n.Name + "/" + d.Product
 }
 
-func isTaken(n *Node, id v1alpha1.DeviceID) bool {
+func isTaken(n *fleet.Node, id v1alpha1.DeviceID) bool {
 	_, taken := n.Taken[id]
 	return taken
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 func TestRefusedDevices(t *testing.T) {
@@ -26,14 +27,14 @@ func TestRefusedDevices(t *testing.T) {
 	away.Unschedulable = true
 	twice := host("c", false, h100)
 
-	c := NewCluster([]Node{n, away, twice, {Name: "empty"}, twice})
-	got := map[string]Refusal{}
+	c := fleet.NewCluster([]fleet.Node{n, away, twice, {Name: "empty"}, twice})
+	got := map[string]fleet.Refusal{}
 	for _, r := range c.Refused() {
 		got[fmt.Sprint(r.Node, r.Device[len("nvidia-0000:"):len("nvidia-0000:01")])] = r.Reason
 	}
-	want := map[string]Refusal{
-		"a01": RefusedHealth, "a02": RefusedMemory, "a03": RefusedCPU, "a04": RefusedCordoned, "a05": RefusedTaken, "a06": RefusedAllocated,
-		"b01": RefusedNode, "c01": RefusedAmbiguous,
+	want := map[string]fleet.Refusal{
+		"a01": fleet.RefusedHealth, "a02": fleet.RefusedMemory, "a03": fleet.RefusedCPU, "a04": fleet.RefusedCordoned, "a05": fleet.RefusedTaken, "a06": fleet.RefusedAllocated,
+		"b01": fleet.RefusedNode, "c01": fleet.RefusedAmbiguous,
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v\nwant %v", got, want)
@@ -47,7 +48,7 @@ func TestRefusedDevices(t *testing.T) {
 }
 
 func TestDeviceRequirements(t *testing.T) {
-	nodes := []Node{
+	nodes := []fleet.Node{
 		host("a", true, times8(h100)...), host("b", true, times8(mi300x)...), host("c", true, many(4, v5p)...), host("d", false, many(2, t4)...),
 	}
 	nodes[1].Labels["zone"] = "z1"
@@ -67,7 +68,7 @@ func TestDeviceRequirements(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := ask(t, llama(t, 8), 4096, 4, func(s *specOf) { s.Devices = &test.require })
-			spec, err := Plan(NewCluster(nodes), r)
+			spec, err := Plan(fleet.NewCluster(nodes), r)
 			var no *Unplaceable
 			switch {
 			case test.node == "":
@@ -84,7 +85,7 @@ func TestDeviceRequirements(t *testing.T) {
 }
 
 func TestTopologyLevels(t *testing.T) {
-	var nodes []Node
+	var nodes []fleet.Node
 	for i, rack := range []string{"r1", "r2", "r1", "r2", "r2", ""} {
 		n := host(fmt.Sprint("n", i), false, l40s)
 		if rack != "" {
@@ -105,25 +106,25 @@ func TestTopologyLevels(t *testing.T) {
 	rack := ptr("rack")
 	small, large := ask(t, llama(t, 70), 2048, 1, format("INT8"), level(rack, nil)), ask(t, llama(t, 70), 2048, 1, format("BF16"), level(rack, nil))
 
-	spec := mustPlan(t, NewCluster(nodes), small)
+	spec := mustPlan(t, fleet.NewCluster(nodes), small)
 	checkPlan(t, nodes, small, spec)
 	if got := racks(spec); len(got) != 1 || got[""] || spec.Totals.Devices != 2 {
 		t.Errorf("required: got racks %v on %d devices", got, spec.Totals.Devices)
 	}
-	_, err := Plan(NewCluster(nodes), large)
+	_, err := Plan(fleet.NewCluster(nodes), large)
 	if no := (*Unplaceable)(nil); !errors.As(err, &no) || !strings.Contains(no.Message, string(refusedLevel)) {
 		t.Errorf("required and too narrow: got %v", err)
 	}
 	wide := ask(t, llama(t, 70), 2048, 1, format("BF16"), level(nil, rack))
-	if spec := mustPlan(t, NewCluster(nodes), wide); spec.Totals.Devices != 4 {
+	if spec := mustPlan(t, fleet.NewCluster(nodes), wide); spec.Totals.Devices != 4 {
 		t.Errorf("preferred and too narrow: got %d devices", spec.Totals.Devices)
 	}
 	narrow := ask(t, llama(t, 70), 2048, 1, format("INT8"), level(nil, rack))
-	if got := racks(mustPlan(t, NewCluster(nodes), narrow)); len(got) != 1 || got[""] {
+	if got := racks(mustPlan(t, fleet.NewCluster(nodes), narrow)); len(got) != 1 || got[""] {
 		t.Errorf("preferred: got racks %v", got)
 	}
 	both := ask(t, llama(t, 70), 2048, 1, level(rack, rack))
-	_, err = Plan(NewCluster(nodes), both)
+	_, err = Plan(fleet.NewCluster(nodes), both)
 	if bad := (*InvalidRequest)(nil); !errors.As(err, &bad) {
 		t.Errorf("required and preferred: got %v", err)
 	}
@@ -131,7 +132,7 @@ func TestTopologyLevels(t *testing.T) {
 
 // A claim can select only what a DRA driver serves: nodes that have anything else are left alone, unless no pod may get it.
 func TestClaimsNeedDevicesOfADriver(t *testing.T) {
-	served := func(name string, except ...int) Node {
+	served := func(name string, except ...int) fleet.Node {
 		n := host(name, true, many(4, h100)...)
 		for i := range n.Inventory.Status.Devices {
 			if !slices.Contains(except, i) {
@@ -144,17 +145,17 @@ func TestClaimsNeedDevicesOfADriver(t *testing.T) {
 	broken.Inventory.Status.Devices[0].Health.State = v1alpha1.Unhealthy
 	tests := []struct {
 		name  string
-		nodes []Node
+		nodes []fleet.Node
 		want  []string
 	}{
-		{"only the node that is served", []Node{served("a", 0, 1, 2, 3), served("b")}, []string{"b"}},
-		{"not a node that is served in part", []Node{served("a", 3)}, nil},
-		{"a broken device is no obstacle", []Node{broken}, []string{"broken"}},
+		{"only the node that is served", []fleet.Node{served("a", 0, 1, 2, 3), served("b")}, []string{"b"}},
+		{"not a node that is served in part", []fleet.Node{served("a", 3)}, nil},
+		{"a broken device is no obstacle", []fleet.Node{broken}, []string{"broken"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			request := ask(t, llama(t, 8), 8192, 16, format("BF16"), func(s *specOf) { s.Enforcement = v1alpha1.EnforcementClaim })
-			spec, err := Plan(NewCluster(test.nodes), request)
+			spec, err := Plan(fleet.NewCluster(test.nodes), request)
 			var nodes []string
 			if err == nil {
 				for _, row := range spec.Nodes {
@@ -172,7 +173,7 @@ func TestClaimsNeedDevicesOfADriver(t *testing.T) {
 
 // The instances of a copy stay in one zone: one that has room for some of them only is left alone.
 func TestInstancesOfACopyShareAZone(t *testing.T) {
-	var nodes []Node
+	var nodes []fleet.Node
 	for i, zone := range []string{"z1", "z2", "z2", "z3", "z3"} {
 		n := host(fmt.Sprint("n", i), false, l40s)
 		n.Labels["zone"] = zone
@@ -185,7 +186,7 @@ func TestInstancesOfACopyShareAZone(t *testing.T) {
 		s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 1024, GlobalBatch: 4, MicroBatch: 1}}
 	}
 	r := ask(t, llama(t, 8), 1, 1, work)
-	spec := mustPlan(t, NewCluster(nodes), r)
+	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, spec)
 	if spec.Strategy.Summary != "DP2" || spec.Nodes[0].Node != "n3" || spec.Nodes[1].Node != "n4" {
 		t.Errorf("got %s on %v", spec.Strategy.Summary, spec.Nodes)
@@ -199,19 +200,19 @@ func TestInstancesOfACopyShareAZone(t *testing.T) {
 
 // A link domain that goes over nodes is one: its tensor groups may span them, and their ranks stay in order.
 func TestDomainsOverNodes(t *testing.T) {
-	var nodes []Node
+	var nodes []fleet.Node
 	for i := range 4 {
 		n := host(fmt.Sprint("n", i), true, many(4, h100)...)
 		n.Inventory.Status.Links.Domains[0].Fabric = &v1alpha1.Fabric{ClusterUUID: "f", CliqueID: fmt.Sprint(i / 2)}
 		nodes = append(nodes, n)
 	}
 	r := ask(t, llama(t, 70), 65536, 8, format("BF16"))
-	spec := mustPlan(t, NewCluster(nodes), r)
+	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	if spec.Strategy.Summary != "TP8" || len(spec.Nodes) != 2 || spec.Nodes[0].Node != "n0" || spec.Nodes[1].Node != "n1" || spec.Nodes[1].TensorRank != 4 {
 		t.Errorf("got %s: %+v", spec.Strategy.Summary, spec.Nodes)
 	}
 	r.Placement.Spec.Topology = &v1alpha1.TopologyRequirements{Required: ptr("kubernetes.io/hostname")}
-	if spec, err := Plan(NewCluster(nodes), r); err == nil {
+	if spec, err := Plan(fleet.NewCluster(nodes), r); err == nil {
 		t.Errorf("one node was asked for, got %+v", spec.Nodes)
 	}
 }
@@ -224,9 +225,9 @@ func TestTensorGroupsStayInTheirDomain(t *testing.T) {
 		ids[i] = n.Inventory.Status.Devices[i].ID
 	}
 	n.Inventory.Status.Links.Domains = []v1alpha1.LinkDomain{{Name: "x", Members: ids[:2]}, {Name: "y", Members: ids[2:4]}}
-	nodes := []Node{n}
+	nodes := []fleet.Node{n}
 	r := ask(t, llama(t, 70), 8192, 8, format("BF16"))
-	spec := mustPlan(t, NewCluster(nodes), r)
+	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, spec)
 	if spec.Strategy.Summary != "TP4" || spec.Nodes[0].Devices[0] != ids[4] {
 		t.Errorf("got %s on %v", spec.Strategy.Summary, spec.Nodes)
@@ -234,8 +235,8 @@ func TestTensorGroupsStayInTheirDomain(t *testing.T) {
 }
 
 func TestTakeMarksDevices(t *testing.T) {
-	nodes := []Node{host("a", true, many(2, h100)...)}
-	c := NewCluster(nodes)
+	nodes := []fleet.Node{host("a", true, many(2, h100)...)}
+	c := fleet.NewCluster(nodes)
 	r := ask(t, llama(t, 8), 8192, 16)
 	first := mustPlan(t, c, r)
 	c.Take(first)

@@ -5,15 +5,16 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-func estimateOf(t *testing.T, nodes []Node, r Request) *v1alpha1.Estimate {
+func estimateOf(t *testing.T, nodes []fleet.Node, r Request) *v1alpha1.Estimate {
 	t.Helper()
-	return mustPlan(t, NewCluster(nodes), r).Estimate
+	return mustPlan(t, fleet.NewCluster(nodes), r).Estimate
 }
 
 func TestEstimates(t *testing.T) {
-	h := []Node{host("a", true, times8(h100)...)}
+	h := []fleet.Node{host("a", true, times8(h100)...)}
 	one := estimateOf(t, h, ask(t, llama(t, 8), 2048, 1, format("BF16")))
 	// 14.96 GiB of weights at 3350 GB/s take 4.8 ms; what else a step costs is fitted.
 	if one.TPOTMicros < 4800 || one.TPOTMicros > 9000 || one.TPOTMicrosLow >= one.TPOTMicros || one.TPOTMicrosHigh <= one.TPOTMicros ||
@@ -22,12 +23,12 @@ func TestEstimates(t *testing.T) {
 		t.Errorf("got %+v", one)
 	}
 	for name, test := range map[string]struct {
-		nodes []Node
+		nodes []fleet.Node
 		other Request
 	}{
 		"more sequences":  {h, ask(t, llama(t, 8), 2048, 64, format("BF16"))},
 		"fewer bytes":     {h, ask(t, llama(t, 8), 2048, 1, format("INT4"))},
-		"faster memory":   {[]Node{host("a", true, times8(h200)...)}, ask(t, llama(t, 8), 2048, 1, format("BF16"))},
+		"faster memory":   {[]fleet.Node{host("a", true, times8(h200)...)}, ask(t, llama(t, 8), 2048, 1, format("BF16"))},
 		"two copies":      {h, ask(t, llama(t, 8), 2048, 1, format("BF16"), replicas(2))},
 		"tensor parallel": {h, ask(t, llama(t, 8), 2048, 1, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(4))}))},
 		"training has none": {h, ask(t, llama(t, 8), 1, 1, func(s *specOf) {
@@ -44,7 +45,7 @@ func TestEstimates(t *testing.T) {
 	}
 	unknown := h100
 	unknown.gbps = 0
-	if got := estimateOf(t, []Node{host("a", true, unknown)}, ask(t, llama(t, 8), 2048, 1)); got != nil {
+	if got := estimateOf(t, []fleet.Node{host("a", true, unknown)}, ask(t, llama(t, 8), 2048, 1)); got != nil {
 		t.Errorf("an unknown device has the estimate %+v", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
@@ -125,7 +126,7 @@ func TestCutForFindsTheEmptiest(t *testing.T) {
 func TestPlansKeepTheEnginesSplit(t *testing.T) {
 	small, large := a100, h200
 	small.mib = 40960
-	nodes := []Node{host("a", true, times8(large)...), host("b", true, times8(small)...), host("c", true, times8(small)...)}
+	nodes := []fleet.Node{host("a", true, times8(large)...), host("b", true, times8(small)...), host("c", true, times8(small)...)}
 	for _, e := range []v1alpha1.Engine{"Megatron", "DeepSpeed", "JAX", "Torch", "MPI"} {
 		planned := 0
 		for _, layers := range []int32{60, 61, 80} {
@@ -134,7 +135,7 @@ func TestPlansKeepTheEnginesSplit(t *testing.T) {
 				m.Architecture.Layers = layers
 				r := ask(t, m, 1, 1, engine(e), train(v1alpha1.TrainingWorkload{SequenceLength: 2048, GlobalBatch: 60, Method: "LoRA", ActivationCheckpointing: true}),
 					parallelism(v1alpha1.Parallelism{Pipeline: ptr(stages)}))
-				spec, err := Plan(NewCluster(nodes), r)
+				spec, err := Plan(fleet.NewCluster(nodes), r)
 				if err != nil {
 					if e == "JAX" && layers%stages != 0 {
 						continue

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/model"
 )
@@ -31,7 +32,7 @@ func gaudi(mib int64) product {
 // Tokens per second had a term of the model's size on one device and none on several: 7B went from 5.7 to 52 on a second
 // device, and 70B and 200B were equally fast on eight. There was no roofline, prefill, batch or time to the first token.
 func TestDefectThroughputIgnoresTheModel(t *testing.T) {
-	nodes := []Node{host("a", true, times8(h200)...)}
+	nodes := []fleet.Node{host("a", true, times8(h200)...)}
 	at := func(billions int64, tensor, sequences int32) *v1alpha1.Estimate {
 		m, err := model.FromParameters(billions * 1e9)
 		if err != nil {
@@ -58,7 +59,7 @@ func TestDefectMemoryIsAFlatFifth(t *testing.T) {
 	total := func(change func(*Request)) int64 {
 		r := ask(t, llama(t, 8), 4096, 8, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(1))}))
 		change(&r)
-		return mustPlan(t, NewCluster([]Node{host("a", true, times8(h200)...)}), r).Totals.TotalBytes
+		return mustPlan(t, fleet.NewCluster([]fleet.Node{host("a", true, times8(h200)...)}), r).Totals.TotalBytes
 	}
 	base := total(func(*Request) {})
 	for name, change := range map[string]func(*Request){
@@ -77,12 +78,12 @@ func TestDefectMemoryIsAFlatFifth(t *testing.T) {
 	if got := total(func(r *Request) { r.Model = mixtral }); got < mixtral.WeightBytes(v1alpha1.BF16) {
 		t.Errorf("a mixture takes %d bytes, fewer than all of its experts", got)
 	}
-	full := []Node{host("a", true, h100)}
+	full := []fleet.Node{host("a", true, h100)}
 	full[0].Inventory.Status.Devices[0].Memory.UsedByOthersMiB = 70000
-	if spec, err := Plan(NewCluster(full), ask(t, llama(t, 8), 4096, 8, format("BF16"))); err == nil {
+	if spec, err := Plan(fleet.NewCluster(full), ask(t, llama(t, 8), 4096, 8, format("BF16"))); err == nil {
 		t.Errorf("80 GiB of which 12 are free hold 15 GiB of weights: %+v", spec.Nodes)
 	}
-	if c := NewCluster([]Node{host("a", true, many(2, t4)...)}); mustPlan(t, c, ask(t, llama(t, 8), 2048, 1)).Quantization == v1alpha1.BF16 {
+	if c := fleet.NewCluster([]fleet.Node{host("a", true, many(2, t4)...)}); mustPlan(t, c, ask(t, llama(t, 8), 2048, 1)).Quantization == v1alpha1.BF16 {
 		t.Error("BF16 on a T4, which has none")
 	}
 }
@@ -95,9 +96,9 @@ func TestDefectEqualShardsOverflow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes := []Node{host("a", true, h100, small)}
+	nodes := []fleet.Node{host("a", true, h100, small)}
 	r := ask(t, m, 2048, 1, format("BF16"))
-	spec := mustPlan(t, NewCluster(nodes), r)
+	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, spec)
 	if a, b := spec.Stages[0].PerDevice.TotalBytes, spec.Stages[1].PerDevice.TotalBytes; max(a, b) < 2*min(a, b) {
 		t.Errorf("stages of %d and %d bytes on 80 and 24 GiB", a, b)
@@ -116,11 +117,11 @@ func TestDefectTakesEveryDevice(t *testing.T) {
 		{2, ask(t, llama(t, 405), 4096, 4, format("BF16")), "TP8 PP2", 16},
 		{2, ask(t, llama(t, 8), 8192, 16, replicas(3)), "None x3", 3},
 	} {
-		var nodes []Node
+		var nodes []fleet.Node
 		for i := range test.nodes {
 			nodes = append(nodes, host(fmt.Sprint("n", i), true, times8(h100)...))
 		}
-		spec := mustPlan(t, NewCluster(nodes), test.request)
+		spec := mustPlan(t, fleet.NewCluster(nodes), test.request)
 		checkPlan(t, nodes, test.request, spec)
 		if spec.Strategy.Summary != test.summary || spec.Totals.Devices != test.devices {
 			t.Errorf("%s on %d devices, want %s on %d", spec.Strategy.Summary, spec.Totals.Devices, test.summary, test.devices)
@@ -138,7 +139,7 @@ func TestDefectVendorsInOneGroup(t *testing.T) {
 	want := ""
 	for turn := range products {
 		order := append(slices.Clone(products[turn:]), products[:turn]...)
-		n := Node{Name: "a", Inventory: &v1alpha1.AcceleratorInventory{}}
+		n := fleet.Node{Name: "a", Inventory: &v1alpha1.AcceleratorInventory{}}
 		for _, p := range order {
 			n.Inventory.Status.Devices = append(n.Inventory.Status.Devices, p.device(slices.IndexFunc(products, func(q product) bool { return q.name == p.name })))
 		}
@@ -147,8 +148,8 @@ func TestDefectVendorsInOneGroup(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := ask(t, m, 2048, 1, format("BF16"))
-		spec := mustPlan(t, NewCluster([]Node{n}), r)
-		checkPlan(t, []Node{n}, r, spec)
+		spec := mustPlan(t, fleet.NewCluster([]fleet.Node{n}), r)
+		checkPlan(t, []fleet.Node{n}, r, spec)
 		got := fmt.Sprint(spec.Strategy.Summary, spec.Nodes)
 		if want == "" {
 			want = got
@@ -161,8 +162,8 @@ func TestDefectVendorsInOneGroup(t *testing.T) {
 
 // Tensor shards had layers (0,0), and none said which device it was.
 func TestDefectShardsNameNoDevice(t *testing.T) {
-	nodes := []Node{host("a", true, many(4, v5p)...)}
-	spec := mustPlan(t, NewCluster(nodes), ask(t, llama(t, 70), 8192, 8, format("BF16")))
+	nodes := []fleet.Node{host("a", true, many(4, v5p)...)}
+	spec := mustPlan(t, fleet.NewCluster(nodes), ask(t, llama(t, 70), 8192, 8, format("BF16")))
 	if n := len(devicesIn(spec)); n != int(spec.Totals.Devices) || n < 2 {
 		t.Errorf("%d devices are named of %d", n, spec.Totals.Devices)
 	}
@@ -174,14 +175,14 @@ func TestDefectShardsNameNoDevice(t *testing.T) {
 // Stages had inverted, repeated or missing layers, and the layers were units of 250M parameters: 280 for 70B, which has 80.
 func TestDefectStagesWithoutLayers(t *testing.T) {
 	for stages := int32(1); stages <= 32; stages++ {
-		nodes := make([]Node, stages)
+		nodes := make([]fleet.Node, stages)
 		for i := range nodes {
 			nodes[i] = host(fmt.Sprintf("n%02d", i), false, h100)
 		}
 		r := ask(t, llama(t, 8), 2048, 1, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(stages)}))
-		checkPlan(t, nodes, r, mustPlan(t, NewCluster(nodes), r))
+		checkPlan(t, nodes, r, mustPlan(t, fleet.NewCluster(nodes), r))
 	}
-	_, err := Plan(NewCluster([]Node{host("a", true, times8(h100)...)}), ask(t, llama(t, 8), 2048, 1, parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(33))})))
+	_, err := Plan(fleet.NewCluster([]fleet.Node{host("a", true, times8(h100)...)}), ask(t, llama(t, 8), 2048, 1, parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(33))})))
 	if bad := (*InvalidRequest)(nil); !errors.As(err, &bad) || !strings.Contains(bad.Message, "32 layers") {
 		t.Errorf("33 stages of 32 layers: %v", err)
 	}
@@ -189,14 +190,14 @@ func TestDefectStagesWithoutLayers(t *testing.T) {
 
 // A profile of 256 chips counted as one device, which was given 972 GB on a chip of 95 GiB.
 func TestDefectChipsAreOneDevice(t *testing.T) {
-	var nodes []Node
+	var nodes []fleet.Node
 	for i := range 64 {
 		n := host(fmt.Sprintf("n%02d", i), true, many(4, v5p)...)
 		n.Inventory.Status.Links.Domains[0].Fabric = &v1alpha1.Fabric{ClusterUUID: "slice"}
 		nodes = append(nodes, n)
 	}
 	r := ask(t, llama(t, 405), 4096, 4, format("BF16"))
-	spec := mustPlan(t, NewCluster(nodes), r)
+	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, spec)
 	for _, s := range spec.Stages {
 		if s.PerDevice.TotalBytes > v5p.mib<<20 {
@@ -204,7 +205,7 @@ func TestDefectChipsAreOneDevice(t *testing.T) {
 		}
 	}
 	none := host("a", true)
-	if spec, err := Plan(NewCluster([]Node{none}), r); err == nil {
+	if spec, err := Plan(fleet.NewCluster([]fleet.Node{none}), r); err == nil {
 		t.Errorf("no chips hold it: %+v", spec.Nodes)
 	}
 }
@@ -216,7 +217,7 @@ func TestDefectHostAsFallback(t *testing.T) {
 	for name, products := range map[string][]product{"host alone": {cpu}, "host beside a small device": {cpu, small}} {
 		n := host("a", false, products...)
 		n.Inventory.Status.Host.Memory.TotalMiB = 4 << 20
-		_, err := Plan(NewCluster([]Node{n}), ask(t, llama(t, 70), 2048, 1, format("BF16")))
+		_, err := Plan(fleet.NewCluster([]fleet.Node{n}), ask(t, llama(t, 70), 2048, 1, format("BF16")))
 		if no := (*Unplaceable)(nil); !errors.As(err, &no) {
 			t.Errorf("%s: %v", name, err)
 		} else if no.Shortfall.FreeMiB > small.mib {
@@ -228,21 +229,21 @@ func TestDefectHostAsFallback(t *testing.T) {
 // The interconnect was one number for everything: a switch on one host made a tensor group over all, network ports
 // justified one inside a host, links below a threshold none, and stages were not kept on linked pairs.
 func TestDefectOneInterconnect(t *testing.T) {
-	nodes := []Node{host("a", true, many(2, h100)...), host("b", false, many(2, h100)...), host("c", true, many(2, h100)...)}
+	nodes := []fleet.Node{host("a", true, many(2, h100)...), host("b", false, many(2, h100)...), host("c", true, many(2, h100)...)}
 	r := ask(t, llama(t, 405), 2048, 1, format("FP8"))
-	spec := mustPlan(t, NewCluster(nodes), r)
+	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, spec) // no tensor group goes over nodes
 	if spec.Strategy.Tensor > 2 {
 		t.Errorf("%s over hosts of two devices", spec.Strategy.Summary)
 	}
 
-	var without, with []Node
-	for _, list := range []*[]Node{&without, &with} {
-		*list = []Node{host("a", false, many(2, l40s)...)}
+	var without, with []fleet.Node
+	for _, list := range []*[]fleet.Node{&without, &with} {
+		*list = []fleet.Node{host("a", false, many(2, l40s)...)}
 	}
 	with[0].Inventory.Status.NICs = []v1alpha1.NIC{{Name: "mlx5_0/1", Kind: v1alpha1.NICInfiniBand, Gbps: 800, Up: true}}
 	r = ask(t, llama(t, 8), 8192, 16, format("BF16"))
-	a, b := mustPlan(t, NewCluster(without), r), mustPlan(t, NewCluster(with), r)
+	a, b := mustPlan(t, fleet.NewCluster(without), r), mustPlan(t, fleet.NewCluster(with), r)
 	a.Estimate.LoadSeconds, b.Estimate.LoadSeconds = 0, 0 // weights may come over the network
 	if a.Strategy != b.Strategy || *a.Estimate != *b.Estimate {
 		t.Errorf("a network port changes what one host does: %s %+v and %s %+v", a.Strategy.Summary, a.Estimate, b.Strategy.Summary, b.Estimate)
@@ -251,7 +252,7 @@ func TestDefectOneInterconnect(t *testing.T) {
 	slow := host("a", true, many(2, h100)...)
 	slow.Inventory.Status.Links.Domains[0].DeviceMBps = 99_000
 	r = ask(t, llama(t, 70), 4096, 8, format("FP8"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(2))}))
-	checkPlan(t, []Node{slow}, r, mustPlan(t, NewCluster([]Node{slow}), r))
+	checkPlan(t, []fleet.Node{slow}, r, mustPlan(t, fleet.NewCluster([]fleet.Node{slow}), r))
 
 	pairs := host("a", false, many(4, h100)...)
 	for i := range 2 { // the first is linked to the third, the second to the fourth
@@ -260,7 +261,7 @@ func TestDefectOneInterconnect(t *testing.T) {
 	}
 	r = ask(t, llama(t, 70), 2048, 1, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(2))}))
 	r.Placement.Spec.Quantization = "FP8"
-	used := devicesIn(mustPlan(t, NewCluster([]Node{pairs}), r))
+	used := devicesIn(mustPlan(t, fleet.NewCluster([]fleet.Node{pairs}), r))
 	whole := false
 	for _, d := range pairs.Inventory.Status.Links.Domains {
 		whole = whole || used["a/"+string(d.Members[0])] && used["a/"+string(d.Members[1])]
@@ -274,18 +275,18 @@ func TestDefectOneInterconnect(t *testing.T) {
 // other accelerators were ignored, formats came back that did not fit, and FP8 was not known.
 func TestDefectFormatForOneDevice(t *testing.T) {
 	for name, test := range map[string]struct {
-		nodes   []Node
+		nodes   []fleet.Node
 		request Request
 		want    v1alpha1.Precision
 	}{
-		"eight devices hold 16 bits": {[]Node{host("a", true, times8(h100)...)}, ask(t, llama(t, 70), 8192, 8), v1alpha1.BF16},
-		"16 bits before a small TPU": {[]Node{host("a", true, h100), host("b", true, product{"google", "TPU v5e", v1alpha1.FamilyTPU, 16384, 819, v5p.tflops})}, ask(t, llama(t, 8), 4096, 4), v1alpha1.BF16},
-		"other accelerators count":   {[]Node{host("a", true, times8(gaudi(131072))...)}, ask(t, llama(t, 70), 8192, 8), v1alpha1.BF16},
-		"FP8 where it is native":     {[]Node{host("a", true, h100)}, ask(t, llama(t, 70), 2048, 1), v1alpha1.FP8},
-		"INT8 where FP8 is not":      {[]Node{host("a", true, a100)}, ask(t, llama(t, 70), 2048, 1), v1alpha1.INT8},
-		"FP8 on two":                 {[]Node{host("a", true, many(2, h100)...)}, ask(t, llama(t, 70), 8192, 8), v1alpha1.FP8},
+		"eight devices hold 16 bits": {[]fleet.Node{host("a", true, times8(h100)...)}, ask(t, llama(t, 70), 8192, 8), v1alpha1.BF16},
+		"16 bits before a small TPU": {[]fleet.Node{host("a", true, h100), host("b", true, product{"google", "TPU v5e", v1alpha1.FamilyTPU, 16384, 819, v5p.tflops})}, ask(t, llama(t, 8), 4096, 4), v1alpha1.BF16},
+		"other accelerators count":   {[]fleet.Node{host("a", true, times8(gaudi(131072))...)}, ask(t, llama(t, 70), 8192, 8), v1alpha1.BF16},
+		"FP8 where it is native":     {[]fleet.Node{host("a", true, h100)}, ask(t, llama(t, 70), 2048, 1), v1alpha1.FP8},
+		"INT8 where FP8 is not":      {[]fleet.Node{host("a", true, a100)}, ask(t, llama(t, 70), 2048, 1), v1alpha1.INT8},
+		"FP8 on two":                 {[]fleet.Node{host("a", true, many(2, h100)...)}, ask(t, llama(t, 70), 8192, 8), v1alpha1.FP8},
 	} {
-		spec, err := Plan(NewCluster(test.nodes), test.request)
+		spec, err := Plan(fleet.NewCluster(test.nodes), test.request)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -295,7 +296,7 @@ func TestDefectFormatForOneDevice(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, spec.Quantization, test.want)
 		}
 	}
-	if spec, err := Plan(NewCluster([]Node{host("a", false, t4)}), ask(t, llama(t, 405), 2048, 1)); err == nil {
+	if spec, err := Plan(fleet.NewCluster([]fleet.Node{host("a", false, t4)}), ask(t, llama(t, 405), 2048, 1)); err == nil {
 		t.Errorf("405B in %s on a T4", spec.Quantization)
 	}
 }
@@ -310,7 +311,7 @@ func TestDefectAmountsOverflow(t *testing.T) {
 		if bytes := m.WeightBytes(v1alpha1.FP32); bytes < 4*parameters {
 			t.Errorf("%d parameters are %d bytes in FP32", parameters, bytes)
 		}
-		_, err = Plan(NewCluster([]Node{host("a", true, times8(h100)...)}), ask(t, m, 1<<24, 1<<20, format("FP32")))
+		_, err = Plan(fleet.NewCluster([]fleet.Node{host("a", true, times8(h100)...)}), ask(t, m, 1<<24, 1<<20, format("FP32")))
 		if no := (*Unplaceable)(nil); !errors.As(err, &no) || no.Shortfall.NeededMiB < parameters>>20 {
 			t.Errorf("%d parameters: %v", parameters, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/model"
 )
@@ -40,7 +41,7 @@ func TestProposalsOfTheCatalogue(t *testing.T) {
 				change = both(change, train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 32, Sharding: "ZeRO1"}))
 			}
 			r := ask(t, m, 8192, 8, change)
-			task, err := newTask(NewCluster(nil), r)
+			task, err := newTask(fleet.NewCluster(nil), r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +83,7 @@ func TestPlansAreLegal(t *testing.T) {
 	names, planned := model.Names(), map[v1alpha1.Engine]int{}
 	all := slices.Sorted(maps.Keys(rules))
 	rapid.Check(t, func(rt *rapid.T) {
-		var nodes []Node
+		var nodes []fleet.Node
 		for i := range rapid.IntRange(1, 4).Draw(rt, "nodes") {
 			p := rapid.SampledFrom([]product{h200, h100, mi300x, a100}).Draw(rt, "product")
 			nodes = append(nodes, host(fmt.Sprint("n", i), rapid.IntRange(0, 3).Draw(rt, "linked") > 0, times8(p)...))
@@ -107,7 +108,7 @@ func TestPlansAreLegal(t *testing.T) {
 			}
 		}
 		r := ask(t, m, rapid.SampledFrom([]int32{2048, 32768, 131072}).Draw(rt, "length"), rapid.SampledFrom([]int32{1, 16, 128}).Draw(rt, "sequences"), changes...)
-		spec, err := Plan(NewCluster(nodes), r)
+		spec, err := Plan(fleet.NewCluster(nodes), r)
 		var no *Unplaceable
 		var bad *InvalidRequest
 		if err != nil && !errors.As(err, &no) && !errors.As(err, &bad) {
@@ -145,7 +146,7 @@ func TestBlocksDecideTheDegrees(t *testing.T) {
 		{"MiniMax-M2", 8, "8"},
 	} {
 		m := catalogued(t, test.model)
-		task, err := newTask(NewCluster(nil), ask(t, m, 8192, 8, parallelism(v1alpha1.Parallelism{Tensor: ptr(test.tensor)})))
+		task, err := newTask(fleet.NewCluster(nil), ask(t, m, 8192, 8, parallelism(v1alpha1.Parallelism{Tensor: ptr(test.tensor)})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +164,7 @@ func TestBlocksDecideTheDegrees(t *testing.T) {
 
 // TestContextIsKeptTo plans the context degrees that are asked for: rows, totals and ranks.
 func TestContextIsKeptTo(t *testing.T) {
-	nodes := []Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}
+	nodes := []fleet.Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}
 	for _, test := range []struct {
 		name    string
 		change  func(*specOf)
@@ -179,7 +180,7 @@ func TestContextIsKeptTo(t *testing.T) {
 			parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(2)), Context: ptr(int32(2)), Pipeline: ptr(int32(2)), Data: ptr(int32(2))})), "TP2 PP2 DP2 CP2", 16},
 	} {
 		r := ask(t, llama(t, 8), 8192, 4, test.change)
-		spec := mustPlan(t, NewCluster(nodes), r)
+		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		if spec.Strategy.Summary != test.summary || spec.Totals.Devices != test.devices {
 			t.Errorf("%s: got %s on %d devices, want %s on %d", test.name, spec.Strategy.Summary, spec.Totals.Devices, test.summary, test.devices)
@@ -194,7 +195,7 @@ func TestContextIsKeptTo(t *testing.T) {
 		}
 		again := r
 		again.Previous = spec
-		if diff := cmp.Diff(spec.Nodes, mustPlan(t, NewCluster(nodes), again).Nodes); diff != "" {
+		if diff := cmp.Diff(spec.Nodes, mustPlan(t, fleet.NewCluster(nodes), again).Nodes); diff != "" {
 			t.Errorf("%s: planned again, devices change (-first +second):\n%s", test.name, diff)
 		}
 	}
@@ -202,12 +203,12 @@ func TestContextIsKeptTo(t *testing.T) {
 
 // TestContextIsChosenWhereNothingElseHolds trains on sequences whose activations fit no tensor group and no pipeline.
 func TestContextIsChosenWhereNothingElseHolds(t *testing.T) {
-	nodes := []Node{host("a", true, times8(h200)...), host("b", true, times8(h200)...)}
+	nodes := []fleet.Node{host("a", true, times8(h200)...), host("b", true, times8(h200)...)}
 	workload := v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8, Sharding: "ZeRO1", ActivationCheckpointing: true}
 	for sequence, want := range map[int32]bool{8192: false, 1 << 19: true} {
 		workload.SequenceLength = sequence
 		r := ask(t, llama(t, 8), 1, 1, engine("Megatron"), train(workload))
-		spec := mustPlan(t, NewCluster(nodes), r)
+		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		if said := strings.Contains(strings.Join(spec.Model.Assumptions, "; "), "context ranks share"); (spec.Strategy.Context > 1) != want || said != want {
 			t.Errorf("%d tokens: %s, %v", sequence, spec.Strategy.Summary, spec.Model.Assumptions)
@@ -215,7 +216,7 @@ func TestContextIsChosenWhereNothingElseHolds(t *testing.T) {
 		if !want {
 			continue
 		}
-		explained, err := Explain(NewCluster(nodes), r, spec)
+		explained, err := Explain(fleet.NewCluster(nodes), r, spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +225,7 @@ func TestContextIsChosenWhereNothingElseHolds(t *testing.T) {
 		}
 		r = ask(t, llama(t, 8), 1, 1, engine("Megatron"), train(workload), parallelism(v1alpha1.Parallelism{Context: ptr(int32(1))}))
 		var no *Unplaceable
-		if _, err := Plan(NewCluster(nodes), r); !errors.As(err, &no) {
+		if _, err := Plan(fleet.NewCluster(nodes), r); !errors.As(err, &no) {
 			t.Errorf("without context ranks: %v", err)
 		}
 	}
@@ -232,7 +233,7 @@ func TestContextIsChosenWhereNothingElseHolds(t *testing.T) {
 
 // TestDecodeContextMakesRoom serves DeepSeek-R1 at tensor 8, where every rank keeps the same latent.
 func TestDecodeContextMakesRoom(t *testing.T) {
-	nodes := []Node{host("a", true, times8(h200)...)}
+	nodes := []fleet.Node{host("a", true, times8(h200)...)}
 	for _, test := range []struct {
 		engine    v1alpha1.Engine
 		sequences int32
@@ -241,7 +242,7 @@ func TestDecodeContextMakesRoom(t *testing.T) {
 		{"vLLM", 2, 0}, {"vLLM", 16, 4}, {"vLLM", 32, 8}, {"SGLang", 2, 0},
 	} {
 		r := ask(t, catalogued(t, "DeepSeek-R1"), 131072, test.sequences, engine(test.engine), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(8)), Data: ptr(int32(1))}))
-		spec := mustPlan(t, NewCluster(nodes), r)
+		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		if spec.Strategy.DecodeContext != test.want || spec.KVCacheType != v1alpha1.BF16 && test.engine == "vLLM" {
 			t.Errorf("%s, %d sequences: %s with a cache in %s, want decode context %d", test.engine, test.sequences, spec.Strategy.Summary, spec.KVCacheType, test.want)
@@ -254,7 +255,7 @@ func TestDecodeContextMakesRoom(t *testing.T) {
 		}
 		again := r
 		again.Previous = spec
-		if kept := mustPlan(t, NewCluster(nodes), again); kept.Strategy.DecodeContext != test.want {
+		if kept := mustPlan(t, fleet.NewCluster(nodes), again); kept.Strategy.DecodeContext != test.want {
 			t.Errorf("planned again: %s", kept.Strategy.Summary)
 		}
 	}
@@ -263,10 +264,10 @@ func TestDecodeContextMakesRoom(t *testing.T) {
 // TestAttentionDataInsideTensor serves a latent mixture with many sequences: each device attends to its own, and the ranks
 // are those that the engine gives to a tensor group.
 func TestAttentionDataInsideTensor(t *testing.T) {
-	nodes := []Node{host("a", true, times8(h200)...), host("b", true, times8(h200)...)}
+	nodes := []fleet.Node{host("a", true, times8(h200)...), host("b", true, times8(h200)...)}
 	for _, e := range []v1alpha1.Engine{"SGLang", "TensorRT-LLM"} {
 		r := ask(t, catalogued(t, "DeepSeek-R1"), 32768, 256, engine(e))
-		spec := mustPlan(t, NewCluster(nodes), r)
+		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		if s := spec.Strategy; s.Tensor != 1 || s.Data != 8 || s.Expert != 8 || s.Pipeline != 2 {
 			t.Fatalf("%s: %s", e, s.Summary)
@@ -293,7 +294,7 @@ func TestAttentionDataInsideTensor(t *testing.T) {
 
 // TestExpertsOverDataRanks trains a mixture on eight data ranks that hold a part of the experts each.
 func TestExpertsOverDataRanks(t *testing.T) {
-	nodes := []Node{host("a", true, times8(h200)...), host("b", true, times8(h200)...)}
+	nodes := []fleet.Node{host("a", true, times8(h200)...), host("b", true, times8(h200)...)}
 	for _, e := range []v1alpha1.Engine{"Megatron", "DeepSpeed"} {
 		for expert, want := range map[int32]bool{8: true, 3: false, 0: true} {
 			p := v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(1)), Data: ptr(int32(16))}
@@ -301,7 +302,7 @@ func TestExpertsOverDataRanks(t *testing.T) {
 				p.Expert = ptr(expert)
 			}
 			r := ask(t, catalogued(t, "Mixtral-8x7B-v0.1"), 1, 1, engine(e), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 16, Sharding: "ZeRO1", ActivationCheckpointing: true}), parallelism(p))
-			spec, err := Plan(NewCluster(nodes), r)
+			spec, err := Plan(fleet.NewCluster(nodes), r)
 			if (err == nil) != want {
 				t.Errorf("%s, expert %d: %v", e, expert, err)
 			}

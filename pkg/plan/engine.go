@@ -9,8 +9,6 @@ import (
 const (
 	mib = 1 << 20
 	gib = 1 << 30
-	// maxBytes bounds every amount that is summed over layers or devices, so that no sum of a million of them wraps.
-	maxBytes = 1 << 42
 )
 
 // engineFacts is what the planner knows of an engine.

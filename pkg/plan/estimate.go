@@ -6,6 +6,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // estimate is what a solution should deliver over all copies, with the range in which a measurement is expected; nil where
@@ -61,7 +62,7 @@ func priceTogether(a, b *v1alpha1.Estimate) (micro int64, basis string) {
 func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
 	a := s.attempt
 	c := &candidate{shape: p.shape, prints: p.prints, ends: p.ends, lane: t.laneOf(p), inside: t.insideOf(p)}
-	class := &t.cluster.classes[c.lane.class]
+	class := t.classes[c.lane.class]
 	f := &class.facts
 	if !f.judged {
 		return nil
@@ -119,7 +120,7 @@ func (t *task) loading(s *solution) int64 {
 		node, device int64
 		at           int32
 	}
-	loads := map[*node]*load{}
+	loads := map[*fleet.NodeEntry]*load{}
 	for i := range s.portions {
 		p := &s.portions[i]
 		for _, instance := range p.instances {
@@ -127,10 +128,10 @@ func (t *task) loading(s *solution) int64 {
 			for stage, devices := range instance {
 				weights := p.prints.use(first, p.ends[stage]).WeightsBytes
 				for _, at := range devices {
-					l := loads[c.nodeOf(at)]
+					l := loads[c.NodeOf(at)]
 					if l == nil {
 						l = &load{at: at}
-						loads[c.nodeOf(at)] = l
+						loads[c.NodeOf(at)] = l
 					}
 					l.node, l.device = min(all, l.node+weights), max(l.device, weights)
 				}
@@ -140,13 +141,13 @@ func (t *task) loading(s *solution) int64 {
 	}
 	slowest := 0.0
 	for n, l := range loads {
-		d := c.device(l.at)
-		w := &n.islands[d.island].wires
-		if w.source == 0 {
+		d := c.Device(l.at)
+		w := &n.Islands[d.Island].Wires
+		if w.Source == 0 {
 			return 0
 		}
 		slowest = max(slowest, cost.Loading{
-			NodeBytes: float64(l.node), DeviceBytes: float64(l.device), Storage: float64(w.source), HostLink: c.classes[d.class].facts.pcie,
+			NodeBytes: float64(l.node), DeviceBytes: float64(l.device), Storage: float64(w.Source), HostLink: t.classes[d.Class].facts.pcie,
 		}.Seconds())
 	}
 	return int64(math.Ceil(slowest))
@@ -159,14 +160,14 @@ func (a *attempt) stages(p *portion) []cost.Stage {
 	stages := make([]cost.Stage, p.stages)
 	first := 0
 	for i, devices := range p.instances[0] {
-		d, n := c.device(devices[0]), c.nodeOf(devices[0])
-		f := &c.classes[d.class].facts
+		d, n := c.Device(devices[0]), c.NodeOf(devices[0])
+		f := &a.task.classes[d.Class].facts
 		if !f.judged {
 			return nil
 		}
-		rates := f.device(&n.islands[d.island].wires, p.tensor)
+		rates := f.device(&n.Islands[d.Island].Wires, p.tensor)
 		stages[i] = cost.Stage{Device: &rates, First: first, End: p.ends[i], Constants: a.constants(&rates)}
-		if i+1 < p.stages && c.nodeOf(p.instances[0][i+1][0]) != n {
+		if i+1 < p.stages && c.NodeOf(p.instances[0][i+1][0]) != n {
 			stages[i].Transfer = rates.Network
 		}
 		first = p.ends[i]
@@ -178,9 +179,9 @@ func (a *attempt) stages(p *portion) []cost.Stage {
 func (t *task) insideOf(p *portion) int {
 	c := t.cluster
 	for _, devices := range p.instances[0] {
-		first := c.device(devices[0])
+		first := c.Device(devices[0])
 		for _, at := range devices {
-			if d := c.device(at); c.nodeOf(at) != c.nodeOf(devices[0]) || d.island != first.island {
+			if d := c.Device(at); c.NodeOf(at) != c.NodeOf(devices[0]) || d.Island != first.Island {
 				return 1
 			}
 		}
@@ -193,9 +194,9 @@ func (t *task) laneOf(p *portion) *lane {
 	var l *lane
 	for _, instance := range p.instances {
 		for _, devices := range instance {
-			d, n := t.cluster.device(devices[0]), t.cluster.nodeOf(devices[0])
-			if l == nil || t.cluster.classes[d.class].bandwidth < t.cluster.classes[l.class].bandwidth {
-				l = &lane{class: d.class, wires: &n.islands[d.island].wires}
+			d, n := t.cluster.Device(devices[0]), t.cluster.NodeOf(devices[0])
+			if l == nil || t.cluster.Class(d.Class).BandwidthMBps < t.cluster.Class(l.class).BandwidthMBps {
+				l = &lane{class: d.Class, wires: &n.Islands[d.Island].Wires}
 			}
 		}
 	}
@@ -208,9 +209,9 @@ func (t *task) laneOf(p *portion) *lane {
 // onOneIsland says whether the devices of a copy are.
 func (t *task) onOneIsland(instances [][][]int32) bool {
 	first := instances[0][0][0]
-	d, n := t.cluster.device(first), t.cluster.nodeOf(first)
+	d, n := t.cluster.Device(first), t.cluster.NodeOf(first)
 	for _, at := range slices.Concat(slices.Concat(instances...)...) {
-		if t.cluster.nodeOf(at) != n || t.cluster.device(at).island != d.island {
+		if t.cluster.NodeOf(at) != n || t.cluster.Device(at).Island != d.Island {
 			return false
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -39,13 +40,13 @@ func (r draws) model(layers int) *model.Model {
 
 // nodes have so many devices together, mostly alike on a node, in few sizes, linked or not; some are taken, or used by
 // others in part.
-func (r draws) nodes(devices int) []Node {
+func (r draws) nodes(devices int) []fleet.Node {
 	products := []product{h100, l40s, a100, mi300x}
 	unknown := r.oneIn(5)
 	common := pick(r, products...)
 	memory := func() int64 { return pick(r, int64(6200), 7600, 8800, 12000, 16000, 24000, 40000) }
 	size := memory()
-	nodes := make([]Node, 0, 4)
+	nodes := make([]fleet.Node, 0, 4)
 	for left := r.in(2, devices); left > 0; {
 		count := r.in(1, left)
 		left -= count

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
@@ -19,7 +20,7 @@ type spot struct {
 	vendor, kind, island string
 	total, capacity      int64
 	class                int32
-	wires                *wires
+	wires                *fleet.Wires
 }
 
 // exhaustive tries every way to place a model on few devices. The bytes of a run of layers and the times of a strategy are
@@ -31,7 +32,7 @@ type exhaustive struct {
 	zones   []set // devices that a copy may be on together
 }
 
-func newExhaustive(tb testing.TB, c *Cluster, nodes []Node, r Request) *exhaustive {
+func newExhaustive(tb testing.TB, c *fleet.Cluster, nodes []fleet.Node, r Request) *exhaustive {
 	tb.Helper()
 	t, err := newTask(c, r)
 	if err != nil {
@@ -45,13 +46,13 @@ func newExhaustive(tb testing.TB, c *Cluster, nodes []Node, r Request) *exhausti
 			if isTaken(n, d.ID) {
 				continue
 			}
-			ref, ok := c.find(n.Name, d.ID)
+			ref, ok := c.Find(n.Name, d.ID)
 			if !ok {
 				tb.Fatalf("the index does not have device %s of %s", d.ID, n.Name)
 			}
-			at, in := c.device(ref), c.nodeOf(ref)
+			at, in := c.Device(ref), c.NodeOf(ref)
 			s := spot{
-				node: n.Name, id: d.ID, vendor: d.Vendor, total: d.Memory.TotalMiB << 20, class: at.class, wires: &in.islands[at.island].wires,
+				node: n.Name, id: d.ID, vendor: d.Vendor, total: d.Memory.TotalMiB << 20, class: at.Class, wires: &in.Islands[at.Island].Wires,
 				island: fmt.Sprint(placeOf(n, d), d.Memory.TotalMiB), kind: kindOfDevice(n, d),
 				capacity: memory.Offer(t.engine, false, 0, memory.Device{
 					Vendor: d.Vendor, Product: d.Product, TotalBytes: d.Memory.TotalMiB << 20, OthersBytes: d.Memory.UsedByOthersMiB << 20,
@@ -65,7 +66,7 @@ func newExhaustive(tb testing.TB, c *Cluster, nodes []Node, r Request) *exhausti
 
 // kindOfDevice is what devices have in common that are alike but for where they are and what others use of them: a link
 // domain of one device is none, and the devices of a node share its ports.
-func kindOfDevice(n *Node, d *v1alpha1.Device) string {
+func kindOfDevice(n *fleet.Node, d *v1alpha1.Device) string {
 	status := &n.Inventory.Status
 	linked := len(status.Links.Domains) > 0 && len(status.Links.Domains[0].Members) > 1
 	share := float64(len(status.NICs)) / float64(len(status.Devices))
@@ -129,7 +130,7 @@ func (x *exhaustive) experts(tensor, data int) []int {
 // footprint is nil where the model does not divide so.
 func (x *exhaustive) footprint(s shape, least spot) *memory.Footprint {
 	t, in := x.task, x.task.workload.Inference
-	d := t.cluster.classes[least.class].facts.memory
+	d := t.classes[least.class].facts.memory
 	l := limitsOn(t.engine, d, int64(in.MaxSequences), x.attempt.lean)
 	f, err := memory.New(memory.Setup{
 		Model: t.model, Engine: t.engine, Weights: x.attempt.step.format, KV: x.attempt.step.cache,
@@ -266,7 +267,7 @@ func (x *exhaustive) kinds() []string {
 
 // suit says whether a device may hold weights of the attempt's format.
 func (x *exhaustive) suit(s *spot) bool {
-	return !x.attempt.step.native || x.task.cluster.classes[s.class].computes(x.attempt.step.format)
+	return !x.attempt.step.native || x.task.cluster.Class(s.class).Computes(x.attempt.step.format)
 }
 
 func (x *exhaustive) ofKind(kind string) func(*spot) bool {

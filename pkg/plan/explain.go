@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // explain says why the search found nothing, and looks for the smallest change that would help.
@@ -46,10 +47,10 @@ func (t *task) oneCopy(s step) (shape, *footprint) {
 func (t *task) reason(seen *census) string {
 	devices, busy := 0, 0
 	for why, n := range seen.refused {
-		if why != RefusedCPU {
+		if why != fleet.RefusedCPU {
 			devices += n
 		}
-		if slices.Contains([]Refusal{RefusedTaken, RefusedAllocated, RefusedCordoned, RefusedHealth, RefusedNode}, why) {
+		if slices.Contains([]fleet.Refusal{fleet.RefusedTaken, fleet.RefusedAllocated, fleet.RefusedCordoned, fleet.RefusedHealth, fleet.RefusedNode}, why) {
 			busy += n
 		}
 	}
@@ -124,13 +125,13 @@ func (t *task) message(e *Unplaceable, seen *census, one shape, f *footprint, fo
 }
 
 // refusals lists why devices were left out, the commonest reason first.
-func refusals(refused map[Refusal]int) string {
-	reasons := slices.SortedFunc(maps.Keys(refused), func(a, b Refusal) int {
+func refusals(refused map[fleet.Refusal]int) string {
+	reasons := slices.SortedFunc(maps.Keys(refused), func(a, b fleet.Refusal) int {
 		return cmp.Or(cmp.Compare(refused[b], refused[a]), cmp.Compare(a, b))
 	})
 	parts := make([]string, 0, len(reasons))
 	for _, why := range reasons {
-		if why != RefusedCPU {
+		if why != fleet.RefusedCPU {
 			parts = append(parts, fmt.Sprintf("%d %s", refused[why], why))
 		}
 	}

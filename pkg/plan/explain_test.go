@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-func unplaceableBy(t *testing.T, nodes []Node, r Request) *Unplaceable {
+func unplaceableBy(t *testing.T, nodes []fleet.Node, r Request) *Unplaceable {
 	t.Helper()
-	spec, err := Plan(NewCluster(nodes), r)
+	spec, err := Plan(fleet.NewCluster(nodes), r)
 	var no *Unplaceable
 	if !errors.As(err, &no) {
 		t.Fatalf("got %+v, %v", spec, err)
@@ -20,9 +21,9 @@ func unplaceableBy(t *testing.T, nodes []Node, r Request) *Unplaceable {
 }
 
 func TestSmallestChange(t *testing.T) {
-	two, four := []Node{host("a", false, many(2, l40s)...)}, []Node{host("a", false, many(4, l40s)...)}
+	two, four := []fleet.Node{host("a", false, many(2, l40s)...)}, []fleet.Node{host("a", false, many(4, l40s)...)}
 	for name, test := range map[string]struct {
-		nodes   []Node
+		nodes   []fleet.Node
 		request Request
 		reason  string
 		want    string
@@ -71,7 +72,7 @@ func TestSmallestChange(t *testing.T) {
 			}
 			if test.applied != nil {
 				test.applied(&test.request.Placement.Spec)
-				checkPlan(t, test.nodes, test.request, mustPlan(t, NewCluster(test.nodes), test.request))
+				checkPlan(t, test.nodes, test.request, mustPlan(t, fleet.NewCluster(test.nodes), test.request))
 			}
 		})
 	}
@@ -80,7 +81,7 @@ func TestSmallestChange(t *testing.T) {
 // The number of further devices is enough, and one less is not.
 func TestMoreDevicesIsTheLeast(t *testing.T) {
 	r := ask(t, llama(t, 405), 1024, 1, format("INT4"))
-	few := []Node{host("a", true, many(2, h100)...)}
+	few := []fleet.Node{host("a", true, many(2, h100)...)}
 	no := unplaceableBy(t, few, r)
 	var more int
 	if _, err := fmt.Sscanf(no.Shortfall.Suggestion, "%d more free", &more); err != nil {
@@ -94,7 +95,7 @@ func TestMoreDevicesIsTheLeast(t *testing.T) {
 		for left := test.devices; left > 0; left -= 2 {
 			nodes = append(nodes[:len(nodes):len(nodes)], host(fmt.Sprint("b", left), true, many(min(2, left), h100)...))
 		}
-		if _, err := Plan(NewCluster(nodes), r); (err == nil) != test.fits {
+		if _, err := Plan(fleet.NewCluster(nodes), r); (err == nil) != test.fits {
 			t.Errorf("%d more devices: %v", test.devices, err)
 		}
 	}
@@ -105,17 +106,17 @@ func TestReasons(t *testing.T) {
 	taken.Unschedulable = true
 	cpu := host("a", false, product{"cpu", "EPYC", v1alpha1.FamilyCPU, 1 << 20, 0, nil})
 	for name, test := range map[string]struct {
-		nodes  []Node
+		nodes  []fleet.Node
 		change func(*specOf)
 		reason string
 		want   string
 	}{
 		"no nodes":      {nil, replicas(1), ReasonNoDevices, "no node has an accelerator"},
-		"only the host": {[]Node{cpu}, replicas(1), ReasonNoDevices, "no node has an accelerator"},
-		"nodes away":    {[]Node{taken}, replicas(1), ReasonNoneFree, "2 on nodes that take no new work"},
-		"formats":       {[]Node{host("a", false, t4)}, format("BF16"), ReasonNoMatch, "1 without native arithmetic for the weights"},
-		"too small":     {[]Node{host("a", false, t4)}, format("FP32"), ReasonTooLarge, "quantization INT8 instead of FP32"},
-		"not enough":    {[]Node{host("a", false, many(2, l40s)...)}, func(s *specOf) { s.Replicas = ptr(int32(9)) }, ReasonTooFewDevices, "replicas 2 instead of 9"},
+		"only the host": {[]fleet.Node{cpu}, replicas(1), ReasonNoDevices, "no node has an accelerator"},
+		"nodes away":    {[]fleet.Node{taken}, replicas(1), ReasonNoneFree, "2 on nodes that take no new work"},
+		"formats":       {[]fleet.Node{host("a", false, t4)}, format("BF16"), ReasonNoMatch, "1 without native arithmetic for the weights"},
+		"too small":     {[]fleet.Node{host("a", false, t4)}, format("FP32"), ReasonTooLarge, "quantization INT8 instead of FP32"},
+		"not enough":    {[]fleet.Node{host("a", false, many(2, l40s)...)}, func(s *specOf) { s.Replicas = ptr(int32(9)) }, ReasonTooFewDevices, "replicas 2 instead of 9"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			no := unplaceableBy(t, test.nodes, ask(t, llama(t, 8), 4096, 1, test.change))
@@ -127,8 +128,8 @@ func TestReasons(t *testing.T) {
 }
 
 func TestRejectedFormsAreListedWithNumbers(t *testing.T) {
-	nodes := []Node{host("a", true, many(2, h100)...)}
-	spec := mustPlan(t, NewCluster(nodes), ask(t, llama(t, 70), 8192, 8))
+	nodes := []fleet.Node{host("a", true, many(2, h100)...)}
+	spec := mustPlan(t, fleet.NewCluster(nodes), ask(t, llama(t, 70), 8192, 8))
 	wants := []v1alpha1.RejectedPlan{
 		{Strategy: "PP2 on NVIDIA H100 80GB HBM3", Reason: ReasonWorse, Message: "(40.4 % worse); TTFT 841 ms instead of 495; TPOT 36.9 ms instead of 22.1; 8.78 USD instead of 5.23 for a million tokens"},
 		{Strategy: "None on NVIDIA H100 80GB HBM3", Reason: ReasonTooLarge, Message: "a device needs 92.6 GiB (weights 67.7 GiB, KV cache 20.0 GiB, activations 4.8 GiB, overhead 133 MiB) and offers 71.1 GiB at most"},

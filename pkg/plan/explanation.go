@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // Explanation is why a plan is as it is, with the arithmetic.
@@ -51,7 +52,7 @@ type explainer struct {
 // Explain says why Plan gave a plan for a request, in the same cluster: the plan's own devices must be free in it. It is
 // computed anew from the plan, so that searching costs nothing for it. The error says that the plan is not one of this
 // request or cluster.
-func Explain(cluster *Cluster, request Request, spec *v1alpha1.ShardingPlanSpec) (*Explanation, error) {
+func Explain(cluster *fleet.Cluster, request Request, spec *v1alpha1.ShardingPlanSpec) (*Explanation, error) {
 	t, err := newTask(cluster, request)
 	if err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (e *explainer) matches() bool {
 func (e *explainer) classOf(shape *v1alpha1.PlanShape) int32 {
 	class := int32(-1)
 	for _, at := range e.devicesOf(shape) {
-		switch c := e.task.cluster.device(at).class; {
+		switch c := e.task.cluster.Device(at).Class; {
 		case class < 0:
 			class = c
 		case class != c:
@@ -170,7 +171,7 @@ func (e *explainer) level() int {
 	for _, instances := range e.copies {
 		var zone string
 		for i, at := range slices.Concat(slices.Concat(instances...)...) {
-			here := e.task.cluster.nodeOf(at).labels[e.task.prefer]
+			here := e.task.cluster.NodeOf(at).Labels[e.task.prefer]
 			if i == 0 {
 				zone = here
 			}

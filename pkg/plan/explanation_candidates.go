@@ -76,7 +76,7 @@ func (e *explainer) consider(found *Explanation) {
 	if len(e.spec.OtherShapes) > 0 { // copies that differ are ranked one by one, on devices of one vendor
 		single, one := *e.task, *e.attempt
 		single.copies, one.task = 1, &single
-		vendor := e.task.cluster.classes[e.task.cluster.device(e.copies[0][0][0][0]).class].vendor
+		vendor := e.task.cluster.Class(e.task.cluster.Device(e.copies[0][0][0][0]).Class).Vendor
 		a, pools = &one, slices.DeleteFunc(slices.Clone(pools), func(p *pool) bool { return p.vendor != vendor })
 	}
 	candidates := a.all(pools)
@@ -120,8 +120,8 @@ func (t *task) excess(c *candidate) float64 {
 // isOf says whether the copies from a first one on are of a candidate.
 func (e *explainer) isOf(c *candidate, s *v1alpha1.Strategy, first int) bool {
 	at := e.copies[first][0][0][0]
-	d, n := e.task.cluster.device(at), e.task.cluster.nodeOf(at)
-	return c.shape == shapeOf(s) && c.lane.class == d.class && *c.lane.wires == n.islands[d.island].wires
+	d, n := e.task.cluster.Device(at), e.task.cluster.NodeOf(at)
+	return c.shape == shapeOf(s) && c.lane.class == d.Class && *c.lane.wires == n.Islands[d.Island].Wires
 }
 
 // review goes through candidates in the order in which they were tried.
@@ -155,14 +155,14 @@ func (r *review) alsoTaken(c *candidate) bool {
 
 func (r *review) considered(c *candidate) Considered {
 	return Considered{
-		Strategy: r.task.summary(c.shape, 1), Product: r.task.cluster.classes[c.lane.class].name(), Devices: c.total(), Known: c.judged,
+		Strategy: r.task.summary(c.shape, 1), Product: r.task.cluster.Class(c.lane.class).Name(), Devices: c.total(), Known: c.judged,
 		TTFT: c.times.TTFT, TPOT: c.times.TPOT, TokensPerSecond: c.times.OutputTokensPerSecond, Step: c.step, MicroUSD: r.price(c), Value: r.value(c),
 	}
 }
 
 // price is what a million tokens of a candidate cost, whatever the objective.
 func (r *review) price(c *candidate) int64 {
-	hour, ok := r.task.prices(r.task.cluster.classes[c.lane.class].product)
+	hour, ok := r.task.prices(r.task.cluster.Class(c.lane.class).Product)
 	if !ok || c.times.OutputTokensPerSecond <= 0 {
 		return 0
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // DeviceKind is free devices that match a request and that nothing tells apart.
@@ -56,7 +57,7 @@ func (e *explainer) census() ([]DeviceKind, []RefusedCount) {
 	refused := e.task.collect(e.step, e.task.require.level).census.refused
 	var counts []RefusedCount
 	for why, n := range maps.All(refused) {
-		if why != RefusedCPU {
+		if why != fleet.RefusedCPU {
 			counts = append(counts, RefusedCount{n, string(why)})
 		}
 	}
@@ -68,15 +69,15 @@ func (e *explainer) census() ([]DeviceKind, []RefusedCount) {
 
 func (e *explainer) deviceKind(p *pool, parts []int32) DeviceKind {
 	part := &p.parts[parts[0]]
-	class := &e.task.cluster.classes[part.class]
+	class := e.task.classes[part.class]
 	return DeviceKind{
-		Product: class.name(), Groups: len(parts), Devices: len(part.caps), Link: class.linkOf(part.wires, len(part.caps)),
-		NetworkBytes: float64(part.wires.network), OfferedBytes: part.caps[0], LeastBytes: part.caps[len(part.caps)-1],
+		Product: class.Name(), Groups: len(parts), Devices: len(part.caps), Link: class.linkOf(part.wires, len(part.caps)),
+		NetworkBytes: float64(part.wires.Network), OfferedBytes: part.caps[0], LeastBytes: part.caps[len(part.caps)-1],
 	}
 }
 
 // linkOf is how devices of a class reach each other on an island.
-func (c *class) linkOf(w *wires, devices int) LinkText {
+func (c *class) linkOf(w *fleet.Wires, devices int) LinkText {
 	rates := c.facts.device(w, devices)
 	switch {
 	case rates.HostLink && c.catalogue != nil && c.catalogue.HostLink != "":
@@ -85,8 +86,8 @@ func (c *class) linkOf(w *wires, devices int) LinkText {
 		return LinkText{"PCIe", rates.Link}
 	case c.catalogue != nil && c.catalogue.Link != "":
 		name, _, _ := strings.Cut(c.catalogue.Link, " ") // what follows are rates
-		if w.topology != v1alpha1.TopologySwitch {
-			name += " " + strings.ToLower(string(w.topology))
+		if w.Topology != v1alpha1.TopologySwitch {
+			name += " " + strings.ToLower(string(w.Topology))
 		}
 		return LinkText{name, rates.Link}
 	default:

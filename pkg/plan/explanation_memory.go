@@ -24,13 +24,13 @@ func (e *explainer) memory(p *portion) []StageMemory {
 	first := 0
 	for i, end := range p.ends {
 		at := e.fullest(p, i)
-		d, n := t.cluster.device(at), t.cluster.nodeOf(at)
-		class := &t.cluster.classes[d.class]
+		d, n := t.cluster.Device(at), t.cluster.NodeOf(at)
+		class := t.classes[d.Class]
 		have := class.facts.memory
-		have.OthersBytes = max(0, have.TotalBytes-d.free)
+		have.OthersBytes = max(0, have.TotalBytes-d.FreeBytes)
 		s := StageMemory{
 			Stage: i, FirstLayer: first, LastLayer: end - 1, Lines: p.prints.Explain(first, end), UsedBytes: p.prints.Use(first, end).Total(),
-			Product: class.name(), Node: n.name, Offer: memory.ExplainOffer(t.engine, t.workload.Training != nil, 0, have),
+			Product: class.Name(), Node: n.Name, Offer: memory.ExplainOffer(t.engine, t.workload.Training != nil, 0, have),
 			NeededBytes: p.prints.bytes(first, end),
 		}
 		s.LeftBytes = s.Offer[len(s.Offer)-1].Bytes - s.NeededBytes
@@ -49,7 +49,7 @@ func (e *explainer) fullest(p *portion, stage int) int32 {
 	least := int32(-1)
 	for _, stages := range p.instances {
 		for _, at := range stages[stage] {
-			if d := c.device(at); least < 0 || e.task.offer(d.class, d.free) < e.task.offer(c.device(least).class, c.device(least).free) {
+			if d := c.Device(at); least < 0 || e.task.offer(d.Class, d.FreeBytes) < e.task.offer(c.Device(least).Class, c.Device(least).FreeBytes) {
 				least = at
 			}
 		}

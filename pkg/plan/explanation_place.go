@@ -27,7 +27,7 @@ func (e *explainer) seats(p *portion) []Seat {
 			}
 			s := Seat{Copy: i / p.data, Data: i % p.data, Stage: stage, Devices: len(devices)}
 			for _, at := range devices {
-				if name := e.task.cluster.nodeOf(at).name; !slices.Contains(s.Nodes, name) {
+				if name := e.task.cluster.NodeOf(at).Name; !slices.Contains(s.Nodes, name) {
 					s.Nodes = append(s.Nodes, name)
 				}
 			}
@@ -138,28 +138,28 @@ func (l *GroupLink) slower(other LinkText, crosses bool) {
 
 func (e *explainer) islandLink(at int32, devices int) LinkText {
 	c := e.task.cluster
-	d, n := c.device(at), c.nodeOf(at)
-	return c.classes[d.class].linkOf(&n.islands[d.island].wires, devices)
+	d, n := c.Device(at), c.NodeOf(at)
+	return e.task.classes[d.Class].linkOf(&n.Islands[d.Island].Wires, devices)
 }
 
 func (e *explainer) crosses(devices []int32) bool {
-	n := e.task.cluster.nodeOf(devices[0])
-	return slices.ContainsFunc(devices, func(at int32) bool { return e.task.cluster.nodeOf(at) != n })
+	n := e.task.cluster.NodeOf(devices[0])
+	return slices.ContainsFunc(devices, func(at int32) bool { return e.task.cluster.NodeOf(at) != n })
 }
 
 // linkBetween is what two devices reach each other by: their link domain, their host, or the network.
 func (e *explainer) linkBetween(a, b int32) (LinkText, bool) {
 	c := e.task.cluster
-	d, other := c.device(a), c.device(b)
-	n, m := c.nodeOf(a), c.nodeOf(b)
-	wires := &n.islands[d.island].wires
-	if n == m && d.island == other.island {
+	d, other := c.Device(a), c.Device(b)
+	n, m := c.NodeOf(a), c.NodeOf(b)
+	wires := &n.Islands[d.Island].Wires
+	if n == m && d.Island == other.Island {
 		return e.islandLink(a, 2), false
 	}
 	if n == m {
 		host := *wires
-		host.link = false
-		return c.classes[d.class].linkOf(&host, 2), false
+		host.Link = false
+		return e.task.classes[d.Class].linkOf(&host, 2), false
 	}
-	return LinkText{networkName, float64(min(wires.network, m.islands[other.island].wires.network))}, true
+	return LinkText{networkName, float64(min(wires.Network, m.Islands[other.Island].Wires.Network))}, true
 }

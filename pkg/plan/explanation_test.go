@@ -11,6 +11,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -28,9 +29,9 @@ func named(t testing.TB, name string) *model.Model {
 }
 
 // explained plans a request and explains the plan.
-func explained(t testing.TB, nodes []Node, r Request) (*v1alpha1.ShardingPlanSpec, *Explanation) {
+func explained(t testing.TB, nodes []fleet.Node, r Request) (*v1alpha1.ShardingPlanSpec, *Explanation) {
 	t.Helper()
-	c := NewCluster(nodes)
+	c := fleet.NewCluster(nodes)
 	spec := mustPlan(t, c, r)
 	e, err := Explain(c, r, spec)
 	if err != nil {
@@ -111,7 +112,7 @@ func checkPart(t failer, r Request, shape *v1alpha1.PlanShape, p *PartExplanatio
 
 // TestExplain holds explanations of many kinds of plan to the plans, and their words to the rule that chose.
 func TestExplain(t *testing.T) {
-	h := []Node{host("a", true, times8(h100)...)}
+	h := []fleet.Node{host("a", true, times8(h100)...)}
 	limit := func(ms int32) func(*specOf) {
 		return func(s *specOf) { s.Workload.Inference.MaxTPOTMillis = &ms }
 	}
@@ -122,7 +123,7 @@ func TestExplain(t *testing.T) {
 	unknown := h100
 	unknown.gbps = 0
 	for name, test := range map[string]struct {
-		nodes []Node
+		nodes []fleet.Node
 		r     Request
 		want  []string // in the choice
 	}{
@@ -132,19 +133,19 @@ func TestExplain(t *testing.T) {
 		"a limit":        {h, ask(t, llama(t, 70), 4096, 8, limit(25), format("FP8")), []string{"of them keep"}},
 		"cost":           {append(h, host("b", false, many(4, l40s)...)), ask(t, llama(t, 8), 2048, 4, objective("Cost")), []string{"Cost: the price"}},
 		"pipeline":       {h, ask(t, llama(t, 70), 4096, 4, parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(4))})), []string{"shapes fit in memory"}},
-		"mixture":        {[]Node{host("a", true, times8(h200)...)}, ask(t, named(t, "DeepSeek-R1"), 8192, 64), []string{"EP8"}},
+		"mixture":        {[]fleet.Node{host("a", true, times8(h200)...)}, ask(t, named(t, "DeepSeek-R1"), 8192, 64), []string{"EP8"}},
 		"SGLang":         {h, ask(t, llama(t, 70), 4096, 4, engine(v1alpha1.EngineSGLang)), nil},
 		"TensorRT-LLM":   {h, ask(t, llama(t, 70), 4096, 4, engine(v1alpha1.EngineTensorRTLLM)), nil},
-		"lean":           {[]Node{host("a", true, h100)}, ask(t, named(t, "GPT-OSS-120B"), 4096, 2), []string{"1 shape fits"}},
+		"lean":           {[]fleet.Node{host("a", true, h100)}, ask(t, named(t, "GPT-OSS-120B"), 4096, 2), []string{"1 shape fits"}},
 		"training":       {h, ask(t, llama(t, 8), 1, 1, training), []string{"Training has no objective but to fit", "The fewest devices are taken"}},
-		"unknown rates":  {[]Node{host("a", true, unknown)}, ask(t, llama(t, 8), 2048, 1), []string{"rates of the devices are not known"}},
+		"unknown rates":  {[]fleet.Node{host("a", true, unknown)}, ask(t, llama(t, 8), 2048, 1), []string{"rates of the devices are not known"}},
 		"mixed": {
-			[]Node{host("a", false, h100), host("b", false, l40s)},
+			[]fleet.Node{host("a", false, h100), host("b", false, l40s)},
 			ask(t, llama(t, 70), 1024, 1, format("FP8")),
 			[]string{"a pipeline over several kinds is taken"},
 		},
 		"copies that differ": {
-			[]Node{host("a", true, many(2, h100)...), host("b", true, many(2, l40s)...)},
+			[]fleet.Node{host("a", true, many(2, h100)...), host("b", true, many(2, l40s)...)},
 			ask(t, llama(t, 70), 1024, 1, format("FP8"), replicas(2)),
 			[]string{"No shape has room for all copies"},
 		},
@@ -162,7 +163,7 @@ func TestExplain(t *testing.T) {
 
 // TestExplainedTimesAreThePlans holds the arithmetic of one shape to the plan's estimate.
 func TestExplainedTimesAreThePlans(t *testing.T) {
-	h := []Node{host("a", true, times8(h100)...)}
+	h := []fleet.Node{host("a", true, times8(h100)...)}
 	for name, r := range map[string]Request{
 		"tensor":   ask(t, llama(t, 70), 4096, 8, replicas(2)),
 		"pipeline": ask(t, llama(t, 70), 4096, 8, parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(2))})),
@@ -185,7 +186,7 @@ func TestExplainedTimesAreThePlans(t *testing.T) {
 // TestConsideredIsRanked holds that the shape that is taken is listed once, before those that are worse, and that the
 // measure is the one of the objective.
 func TestConsideredIsRanked(t *testing.T) {
-	spec, e := explained(t, []Node{host("a", true, times8(h100)...)}, ask(t, llama(t, 70), 4096, 16, objective("Latency")))
+	spec, e := explained(t, []fleet.Node{host("a", true, times8(h100)...)}, ask(t, llama(t, 70), 4096, 16, objective("Latency")))
 	taken := slices.IndexFunc(e.Considered, func(c Considered) bool { return c.Taken })
 	if taken != 0 || e.Considered[0].Strategy != spec.Strategy.Summary || e.Considered[0].Verdict != "taken" {
 		t.Fatalf("%+v, the plan is %s", e.Considered[0], spec.Strategy.Summary)
@@ -204,17 +205,17 @@ func TestConsideredIsRanked(t *testing.T) {
 func TestRungsSayWhyNot(t *testing.T) {
 	tight := ask(t, llama(t, 70), 8192, 8, func(s *specOf) { s.Workload.Inference.MaxTPOTMillis = ptr(int32(50)) })
 	for name, test := range map[string]struct {
-		nodes []Node
+		nodes []fleet.Node
 		r     Request
 		want  []string // the outcomes of the first rungs
 	}{
-		"too large": {[]Node{host("a", false, many(2, l40s)...)}, ask(t, llama(t, 70), 2048, 1), []string{
+		"too large": {[]fleet.Node{host("a", false, many(2, l40s)...)}, ask(t, llama(t, 70), 2048, 1), []string{
 			"no shape fits: a copy in one stage needs", "no shape fits", "taken",
 		}},
-		"limit": {[]Node{host("a", false, many(4, l40s)...)}, tight, []string{
+		"limit": {[]fleet.Node{host("a", false, many(4, l40s)...)}, tight, []string{
 			"nearest is TP4 on NVIDIA L40S: TPOT", "nearest is TP4", "taken", "not needed",
 		}},
-		"lean": {[]Node{host("a", true, h100)}, ask(t, named(t, "GPT-OSS-120B"), 4096, 2), []string{"the largest free device offers 71.1 GiB", "taken"}},
+		"lean": {[]fleet.Node{host("a", true, h100)}, ask(t, named(t, "GPT-OSS-120B"), 4096, 2), []string{"the largest free device offers 71.1 GiB", "taken"}},
 	} {
 		_, e := explained(t, test.nodes, test.r)
 		for i, want := range test.want {
@@ -226,8 +227,8 @@ func TestRungsSayWhyNot(t *testing.T) {
 }
 
 func TestExplainRefusesOtherPlans(t *testing.T) {
-	nodes := []Node{host("a", true, times8(h100)...)}
-	c, r := NewCluster(nodes), ask(t, llama(t, 70), 4096, 8)
+	nodes := []fleet.Node{host("a", true, times8(h100)...)}
+	c, r := fleet.NewCluster(nodes), ask(t, llama(t, 70), 4096, 8)
 	for name, test := range map[string]struct {
 		change func(*v1alpha1.ShardingPlanSpec)
 		want   string
@@ -257,7 +258,7 @@ func TestExplainRefusesOtherPlans(t *testing.T) {
 func TestEveryPlanIsExplained(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		nodes, r := drawNodes(rt), drawRequest(rt, t)
-		c := NewCluster(nodes)
+		c := fleet.NewCluster(nodes)
 		spec, err := Plan(c, r)
 		if err != nil {
 			return
@@ -267,7 +268,7 @@ func TestEveryPlanIsExplained(t *testing.T) {
 			rt.Fatal(err)
 		}
 		checkExplanation(rt, r, spec, e)
-		other, err := Explain(NewCluster(shuffled(rt, nodes)), r, spec)
+		other, err := Explain(fleet.NewCluster(shuffled(rt, nodes)), r, spec)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -282,7 +283,7 @@ func TestEveryPlanIsExplained(t *testing.T) {
 
 // TestPriceOfCopiesThatDiffer holds that the price of all tokens lies between those of the copies, by what each delivers.
 func TestPriceOfCopiesThatDiffer(t *testing.T) {
-	nodes := []Node{host("a", true, many(2, h100)...), host("b", true, many(2, l40s)...)}
+	nodes := []fleet.Node{host("a", true, many(2, h100)...), host("b", true, many(2, l40s)...)}
 	spec, e := explained(t, nodes, ask(t, llama(t, 70), 1024, 1, format("FP8"), replicas(2)))
 	sum, tokens := 0.0, 0.0
 	for _, p := range e.Parts {
@@ -298,7 +299,7 @@ func TestPriceOfCopiesThatDiffer(t *testing.T) {
 }
 
 func BenchmarkExplain(b *testing.B) {
-	c, r := NewCluster([]Node{host("a", true, times8(h100)...)}), ask(b, llama(b, 70), 4096, 8)
+	c, r := fleet.NewCluster([]fleet.Node{host("a", true, times8(h100)...)}), ask(b, llama(b, 70), 4096, 8)
 	spec := mustPlan(b, c, r)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -30,7 +30,7 @@ type Times struct {
 func (e *explainer) times(p *portion) (*Times, error) {
 	t := e.task
 	c := &candidate{shape: p.shape, prints: p.prints, ends: p.ends, lane: t.laneOf(p), inside: t.insideOf(p)}
-	class := &t.cluster.classes[c.lane.class]
+	class := t.classes[c.lane.class]
 	if !class.facts.judged {
 		return nil, nil
 	}
@@ -38,7 +38,7 @@ func (e *explainer) times(p *portion) (*Times, error) {
 	estimator := e.rated(&rates).estimator
 	made := &Times{
 		Family:  e.family(&rates),
-		Product: class.name(), Bandwidth: rates.Bandwidth, Link: rates.Link, Constants: *estimator.Constants(),
+		Product: class.Name(), Bandwidth: rates.Bandwidth, Link: rates.Link, Constants: *estimator.Constants(),
 	}
 	if t.workload.Training != nil {
 		made.Job = e.trainingOf(c, &rates)
@@ -62,7 +62,7 @@ func (e *explainer) times(p *portion) (*Times, error) {
 	}
 	broken, estimate := cost.Break(made.Query, &made.Constants), estimator.Serve(made.Query)
 	made.Serving, made.Estimate, made.Basis = &broken, &estimate, estimate.Basis
-	if hour, ok := t.prices(class.product); ok {
+	if hour, ok := t.prices(class.Product); ok {
 		made.MicroUSDPerHour = hour.MicroUSDPerHour
 		made.PriceBasis = fmt.Sprintf("%s, %s", hour.Instance, hour.Date)
 	}

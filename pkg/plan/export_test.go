@@ -1,4 +1,6 @@
 package plan
 
+import "github.com/rankwright/rankwright/pkg/fleet"
+
 // Forget makes an index forget the figures of shapes.
-func (c *Cluster) Forget() { c.memo = &memo{} }
+func Forget(c *fleet.Cluster) { *memoOf(c) = memo{} }

@@ -3,10 +3,12 @@ package plan
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
@@ -19,58 +21,76 @@ type facts struct {
 	judged bool
 }
 
-// newClass looks a class up in the catalogue. What the inventory says of its rates goes before what the catalogue says: it
-// may be a partition.
-func newClass(key *classKey) class {
-	c := class{classKey: *key, catalogue: lookUp(key)}
-	product := accelerator.Product{Vendor: c.vendor, Name: c.product, Family: c.family}
-	if c.catalogue != nil {
-		product = *c.catalogue
+// class is a class of devices as the planner sees it.
+type class struct {
+	*fleet.Class
+	// catalogue is the product's row, or nil where the catalogue does not have it.
+	catalogue *accelerator.Product
+	facts     facts
+}
+
+// classes derives what is known of the classes of an index and its clones, once for each.
+type classes struct {
+	mu    sync.Mutex
+	known []*class
+}
+
+// classesOf are the classes of an index by their numbers.
+func classesOf(c *fleet.Cluster) []*class {
+	kept := c.Shared(classesKey{}, func() any { return &classes{} }).(*classes)
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	all := c.Classes()
+	for i := len(kept.known); i < len(all); i++ {
+		kept.known = append(kept.known, newClass(&all[i]))
+	}
+	return kept.known[:len(all)]
+}
+
+// classesKey is what an index shares them under.
+type classesKey struct{}
+
+// newClass looks a class up in the catalogue, by the name that the driver reports. What the inventory says of its rates goes
+// before what the catalogue says: it may be a partition.
+func newClass(key *fleet.Class) *class {
+	c := &class{Class: key}
+	product := accelerator.Product{Vendor: c.Vendor, Name: c.Product, Family: c.Family}
+	if found, ok := accelerator.Lookup(accelerator.Key{Product: c.Product, MemoryMiB: c.TotalBytes >> 20}); ok && found.Vendor == c.Vendor {
+		c.catalogue, product = &found, found
 	}
 	if product.Architecture == "" {
-		product.Architecture = c.architecture
+		product.Architecture = c.Architecture
 	}
-	if c.known() {
-		product.Performance = c.performance()
+	if c.Known() {
+		product.Performance = c.Performance()
 	}
 	c.facts = facts{
-		memory: memory.Device{Vendor: c.vendor, Product: c.product, TotalBytes: c.total},
-		rates:  cost.NewDevice(&product), pcie: pcieBytes(product.HostLink), judged: c.known() && c.bandwidth > 0,
+		memory: memory.Device{Vendor: c.Vendor, Product: c.Product, TotalBytes: c.TotalBytes},
+		rates:  cost.NewDevice(&product), pcie: pcieBytes(product.HostLink), judged: c.Known() && c.BandwidthMBps > 0,
 	}
 	return c
 }
 
 // device is the class's rates on an island, for tensor groups of some size.
-func (f *facts) device(w *wires, tensor int) cost.Device {
+func (f *facts) device(w *fleet.Wires, tensor int) cost.Device {
 	d := f.rates
-	d.Network = float64(w.network)
-	if !w.link {
+	d.Network = float64(w.Network)
+	if !w.Link {
 		d.Link, d.HostLink = f.pcie, true
 		return d
 	}
 	d.HostLink = false
-	if w.rate > 0 {
-		d.Link = float64(w.rate)
+	if w.Rate > 0 {
+		d.Link = float64(w.Rate)
 	}
 	// In a mesh, the members of a group use only the links to each other.
-	if w.topology == v1alpha1.TopologyMesh && w.peer > 0 && tensor > 1 {
-		d.Link = min(d.Link, float64(w.peer)*float64(tensor-1))
+	if w.Topology == v1alpha1.TopologyMesh && w.Peer > 0 && tensor > 1 {
+		d.Link = min(d.Link, float64(w.Peer)*float64(tensor-1))
 	}
 	if d.Link == 0 {
 		d.Link, d.HostLink = f.pcie, true
 	}
 	return d
-}
-
-// performance is the class's rates as a device of the API has them.
-func (c *classKey) performance() v1alpha1.DevicePerformance {
-	p := v1alpha1.DevicePerformance{MemoryBandwidthMBps: c.bandwidth}
-	for i, rate := range c.peak {
-		if rate > 0 {
-			p.Peak = append(p.Peak, v1alpha1.PeakRate{Precision: formats[i], GFLOPS: rate})
-		}
-	}
-	return p
 }
 
 // pcieLaneBytes is what a lane of PCIe carries in one direction, by generation: 8b/10b coding up to 2, 128b/130b after, 242 of

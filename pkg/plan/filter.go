@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // requirements is DeviceRequirements and the topology level, ready to be asked.
@@ -15,7 +16,7 @@ type requirements struct {
 	vendors  []string
 	products []string
 	selector labels.Selector
-	least    int64 // bytes
+	least    int64 // MiB
 	formats  []v1alpha1.Precision
 	// claims says that every device must be one that a ResourceClaim can select.
 	claims bool
@@ -48,7 +49,7 @@ func requirementsOf(spec *v1alpha1.ModelPlacementSpec) (requirements, error) {
 	}
 	r.families, r.vendors, r.products, r.formats = families, d.Vendors, d.Products, d.Precisions
 	if d.MinMemoryMiB != nil {
-		r.least = mebibytes(*d.MinMemoryMiB)
+		r.least = *d.MinMemoryMiB
 	}
 	if d.NodeSelector != nil {
 		selector, err := d.NodeSelector.AsSelector()
@@ -64,32 +65,45 @@ func requirementsOf(spec *v1alpha1.ModelPlacementSpec) (requirements, error) {
 func (r *requirements) asksNodes() bool { return r.level != "" || r.claims || !r.selector.Empty() }
 
 // refuseNode is why no device of the node matches.
-func (r *requirements) refuseNode(n *node) Refusal {
-	if !r.selector.Empty() && !r.selector.Matches(labels.Set(n.labels)) {
+func (r *requirements) refuseNode(n *fleet.NodeEntry) fleet.Refusal {
+	if !r.selector.Empty() && !r.selector.Matches(labels.Set(n.Labels)) {
 		return refusedSelector
 	}
-	if r.level != "" && n.labels[r.level] == "" {
+	if r.level != "" && n.Labels[r.level] == "" {
 		return refusedLevel
 	}
-	if r.claims && n.unclaimed {
+	if r.claims && n.Unclaimed {
 		return refusedClaim
 	}
 	return ""
 }
 
 // refuseClass is why no device of the class matches.
-func (r *requirements) refuseClass(c *class) Refusal {
+func (r *requirements) refuseClass(c *fleet.Class) fleet.Refusal {
 	switch {
-	case len(r.families) > 0 && !slices.Contains(r.families, c.family):
+	case len(r.families) > 0 && !slices.Contains(r.families, c.Family):
 		return refusedFamily
-	case len(r.vendors) > 0 && !slices.Contains(r.vendors, c.vendor):
+	case len(r.vendors) > 0 && !slices.Contains(r.vendors, c.Vendor):
 		return refusedVendor
-	case len(r.products) > 0 && !slices.Contains(r.products, c.product):
+	case len(r.products) > 0 && !slices.Contains(r.products, c.Product):
 		return refusedProduct
-	case c.total < r.least:
+	case c.TotalBytes>>20 < r.least:
 		return refusedSize
-	case slices.ContainsFunc(r.formats, func(p v1alpha1.Precision) bool { return !c.computes(p) }):
+	case slices.ContainsFunc(r.formats, func(p v1alpha1.Precision) bool { return !c.Computes(p) }):
 		return refusedPrecision
 	}
 	return ""
 }
+
+// Why a device does not match a request.
+const (
+	refusedSelector  fleet.Refusal = "on nodes outside of devices.nodeSelector"
+	refusedLevel     fleet.Refusal = "on nodes without the label of topology.required"
+	refusedClaim     fleet.Refusal = "on nodes with devices that no DRA driver serves (enforcement Claim)"
+	refusedFamily    fleet.Refusal = "of another family than devices.requirement"
+	refusedVendor    fleet.Refusal = "of vendors outside of devices.vendors"
+	refusedProduct   fleet.Refusal = "of products outside of devices.products"
+	refusedSize      fleet.Refusal = "smaller than devices.minMemoryMiB"
+	refusedPrecision fleet.Refusal = "without a format of devices.precisions"
+	refusedFormat    fleet.Refusal = "without native arithmetic for the weights"
+)

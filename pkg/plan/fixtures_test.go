@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -36,7 +37,7 @@ func (p product) device(bus int) v1alpha1.Device {
 	}
 	if p.gbps > 0 {
 		d.Performance = &v1alpha1.DevicePerformance{MemoryBandwidthMBps: p.gbps * 1000}
-		for _, f := range formats {
+		for _, f := range fleet.Formats {
 			if rate := p.tflops[f]; rate > 0 {
 				d.Performance.Peak = append(d.Performance.Peak, v1alpha1.PeakRate{Precision: f, GFLOPS: rate * 1000})
 			}
@@ -46,8 +47,8 @@ func (p product) device(bus int) v1alpha1.Device {
 }
 
 // host is a node with some devices, in one link domain if linked.
-func host(name string, linked bool, products ...product) Node {
-	n := Node{Name: name, Address: "10.0.0.1", Labels: map[string]string{"kubernetes.io/hostname": name}, Inventory: &v1alpha1.AcceleratorInventory{}}
+func host(name string, linked bool, products ...product) fleet.Node {
+	n := fleet.Node{Name: name, Address: "10.0.0.1", Labels: map[string]string{"kubernetes.io/hostname": name}, Inventory: &v1alpha1.AcceleratorInventory{}}
 	status := &n.Inventory.Status
 	var members []v1alpha1.DeviceID
 	for i, p := range products {
@@ -120,7 +121,7 @@ func llama(t testing.TB, billions int) *model.Model {
 	return m
 }
 
-func mustPlan(t testing.TB, c *Cluster, r Request) *v1alpha1.ShardingPlanSpec {
+func mustPlan(t testing.TB, c *fleet.Cluster, r Request) *v1alpha1.ShardingPlanSpec {
 	t.Helper()
 	spec, err := Plan(c, r)
 	if err != nil {

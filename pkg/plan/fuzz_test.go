@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -62,7 +63,7 @@ func holdFuzzed(t *testing.T, request Request, seed uint64, more int64) {
 			nodes[i].Inventory.Status.Devices[j].Memory.TotalMiB += more
 		}
 	}
-	spec, err := Plan(NewCluster(nodes), request)
+	spec, err := Plan(fleet.NewCluster(nodes), request)
 	var bad *InvalidRequest
 	var no *Unplaceable
 	switch {

@@ -4,19 +4,22 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // gather is the work of collecting pools for a request.
 type gather struct {
-	cluster *Cluster
+	cluster *fleet.Cluster
 	request *poolRequest
-	classes []Refusal
+	classes []fleet.Refusal
 	nodes   verdicts
-	level   *level // nil without a topology level
+	level   *fleet.Level // nil without a topology level
 	lots    []*lot
 	at      map[string]int32 // lots by key
 	key     []byte
-	caps    []run // scratch: capacities
+	caps    []fleet.Run // scratch: capacities
 }
 
 // lot is a kind as the request sees it: islands whose devices have equal capacities. Those are few more than kinds of the
@@ -24,12 +27,12 @@ type gather struct {
 type lot struct {
 	class   int32
 	limit   int
-	wires   *wires
+	wires   *fleet.Wires
 	spans   bool
 	caps    []int64
 	sum     int64
-	lists   [][]member   // of nodes, each ascending
-	fabrics []fabricPart // of fabrics
+	lists   [][]fleet.IslandRef // of nodes, each ascending
+	fabrics []fabricPart        // of fabrics
 	parts   int
 	first   int64 // the first member, for the order of lots
 	ties    bool  // has equal capacities of unequal free bytes, whose devices are to be in order of their ids
@@ -44,30 +47,30 @@ type fabricPart struct {
 
 // collectKinds finds the lots of islands of single nodes.
 func (g *gather) collectKinds() {
-	for _, k := range g.cluster.kinds {
-		if g.classes[k.class] != "" {
+	for _, k := range g.cluster.Kinds() {
+		if g.classes[k.Class] != "" {
 			continue
 		}
-		members := k.members
+		members := k.Members
 		if g.nodes != nil {
 			if members = g.accepted(members); len(members) == 0 {
 				continue
 			}
 		}
-		ties := g.capacities(k.class, k.runs)
-		l := g.lot(k.class, k.size, &k.wires, false)
+		ties := g.capacities(k.Class, k.Runs)
+		l := g.lot(k.Class, k.Size, &k.Wires, false)
 		l.lists, l.parts, l.ties = append(l.lists, members), l.parts+len(members), l.ties || ties
-		l.first = min(l.first, members[0].order())
+		l.first = min(l.first, members[0].Order())
 	}
 }
 
 // accepted are the members on nodes that match.
-func (g *gather) accepted(members []member) []member {
-	var kept []member
+func (g *gather) accepted(members []fleet.IslandRef) []fleet.IslandRef {
+	var kept []fleet.IslandRef
 	for i, m := range members {
-		switch refused := g.nodes.refuse(m.node); {
+		switch refused := g.nodes.refuse(m.Node); {
 		case refused && kept == nil:
-			kept = make([]member, i, len(members))
+			kept = make([]fleet.IslandRef, i, len(members))
 			copy(kept, members)
 		case !refused && kept != nil:
 			kept = append(kept, m)
@@ -81,19 +84,19 @@ func (g *gather) accepted(members []member) []member {
 
 // capacities computes what the request may use of devices, once for each number of free bytes, into g.caps, and says
 // whether different numbers came to the same.
-func (g *gather) capacities(class int32, runs []run) (ties bool) {
+func (g *gather) capacities(class int32, runs []fleet.Run) (ties bool) {
 	g.caps = g.caps[:0]
 	for _, r := range runs {
-		g.caps = appendRun(g.caps, g.request.capacity(class, r.free), r.count)
+		g.caps = fleet.AppendRun(g.caps, g.request.capacity(class, r.FreeBytes), r.Count)
 	}
 	return len(g.caps) < len(runs)
 }
 
 // lot finds or makes the lot of the capacities in g.caps.
-func (g *gather) lot(class, size int32, w *wires, spans bool) *lot {
+func (g *gather) lot(class, size int32, w *fleet.Wires, spans bool) *lot {
 	limit := int(size)
 	if !g.request.any {
-		limit = tensorLimit(g.cluster.classes[class].family, w.link, size)
+		limit = tensorLimit(g.cluster.Class(class).Family, w.Link, size)
 	}
 	if g.key == nil {
 		g.key = make([]byte, 0, 128)
@@ -102,56 +105,64 @@ func (g *gather) lot(class, size int32, w *wires, spans bool) *lot {
 	if spans {
 		g.key = append(g.key, 1)
 	}
-	g.key = appendKey(g.key, class, limit, w, g.caps)
+	g.key = fleet.AppendKey(g.key, class, limit, w, g.caps)
 	if at, ok := g.at[string(g.key)]; ok {
 		return g.lots[at]
 	}
 	l := &lot{class: class, limit: limit, wires: w, spans: spans, first: 1<<63 - 1}
 	devices := int32(0)
 	for _, r := range g.caps {
-		devices += r.count
+		devices += r.Count
 	}
 	l.caps = make([]int64, 0, devices)
 	for _, r := range g.caps {
-		for range r.count {
-			l.caps = append(l.caps, r.free)
+		for range r.Count {
+			l.caps = append(l.caps, r.FreeBytes)
 		}
-		l.sum += r.free * int64(r.count)
+		l.sum += r.FreeBytes * int64(r.Count)
 	}
 	g.at[string(g.key)] = int32(len(g.lots))
 	g.lots = append(g.lots, l)
 	return l
 }
 
+// tensorLimit is the largest tensor degree that is chosen on an island of so many devices; asked for, any degree up to its
+// size is possible. A host's PCIe is the domain of last resort, where the model of costs decides between tensor groups and
+// stages. TPUs and NPUs have no way to reduce over PCIe.
+func tensorLimit(family v1alpha1.DeviceFamily, link bool, size int32) int {
+	switch {
+	case link:
+		return int(size)
+	case family == v1alpha1.FamilyTPU || family == v1alpha1.FamilyNPU:
+		return 1
+	default:
+		return int(size)
+	}
+}
+
 // collectFabrics finds the lots of islands that go over nodes, in order of their first device.
 func (g *gather) collectFabrics() {
-	c := g.cluster
-	var fabrics []*fabric
-	for _, f := range c.fabrics {
-		if f.spans() && len(f.free) > 0 && g.classes[f.class] == "" {
-			fabrics = append(fabrics, f)
+	for i, f := range g.cluster.Fabrics() {
+		if len(f.Free) > 0 && g.classes[f.Class] == "" {
+			// Sites of nodes and of domains that span nodes must not be confused.
+			g.addFabric(f, int32(len(g.cluster.Nodes())+i))
 		}
-	}
-	slices.SortFunc(fabrics, func(a, b *fabric) int { return compareMembers(a.members[0], b.members[0]) })
-	for i, f := range fabrics {
-		// Sites of nodes and of domains that span nodes must not be confused.
-		g.addFabric(f, int32(len(c.nodes)+i))
 	}
 }
 
 // addFabric divides a fabric's free devices by zone.
-func (g *gather) addFabric(f *fabric, site int32) {
+func (g *gather) addFabric(f *fleet.Fabric, site int32) {
 	if g.nodes == nil {
-		all := fabricPart{site: site, devices: make([]int32, len(f.free))}
-		for i, d := range f.free {
-			all.devices[i] = g.cluster.ref(f.members[d.member].node, d.device)
+		all := fabricPart{site: site, devices: make([]int32, len(f.Free))}
+		for i, d := range f.Free {
+			all.devices[i] = g.cluster.Ref(f.Members[d.Member].Node, d.Device)
 		}
-		g.addFabricPart(f, all, f.runs)
+		g.addFabricPart(f, all, f.Runs)
 		return
 	}
-	parts, runs := map[int32]*fabricPart{}, map[int32][]run{}
-	for _, d := range f.free {
-		node := f.members[d.member].node
+	parts, runs := map[int32]*fabricPart{}, map[int32][]fleet.Run{}
+	for _, d := range f.Free {
+		node := f.Members[d.Member].Node
 		if g.nodes.refuse(node) {
 			continue
 		}
@@ -159,37 +170,37 @@ func (g *gather) addFabric(f *fabric, site int32) {
 		if parts[zone] == nil {
 			parts[zone] = &fabricPart{site: site, zone: zone}
 		}
-		parts[zone].devices = append(parts[zone].devices, g.cluster.ref(node, d.device))
-		runs[zone] = appendRun(runs[zone], d.free, 1)
+		parts[zone].devices = append(parts[zone].devices, g.cluster.Ref(node, d.Device))
+		runs[zone] = fleet.AppendRun(runs[zone], d.FreeBytes, 1)
 	}
 	for _, zone := range slices.Sorted(maps.Keys(parts)) {
 		g.addFabricPart(f, *parts[zone], runs[zone])
 	}
 }
 
-func (g *gather) addFabricPart(f *fabric, p fabricPart, runs []run) {
-	ties := g.capacities(f.class, runs)
-	l := g.lot(f.class, f.size, &f.wires, true)
+func (g *gather) addFabricPart(f *fleet.Fabric, p fabricPart, runs []fleet.Run) {
+	ties := g.capacities(f.Class, runs)
+	l := g.lot(f.Class, f.Size, &f.Wires, true)
 	l.fabrics, l.parts, l.ties = append(l.fabrics, p), l.parts+1, l.ties || ties
-	l.first = min(l.first, f.members[0].order())
+	l.first = min(l.first, f.Members[0].Order())
 }
 
 func (g *gather) zone(node int32) int32 {
 	if g.level == nil {
 		return 0
 	}
-	return g.level.zones[node]
+	return g.level.Zones[node]
 }
 
 // pools makes the pools of the lots.
 func (g *gather) pools() []*pool {
-	vendor := func(l *lot) string { return g.cluster.classes[l.class].vendor }
+	vendor := func(l *lot) string { return g.cluster.Class(l.class).Vendor }
 	orderLots(g.lots)
 	slices.SortStableFunc(g.lots, func(a, b *lot) int { return cmp.Compare(vendor(a), vendor(b)) })
 	kept := g.keptNodes()
 	zones := 0
 	if g.level != nil {
-		zones = g.level.count
+		zones = g.level.Count
 	}
 	var pools []*pool
 	for left := g.lots; len(left) > 0; {
@@ -213,7 +224,7 @@ func (g *gather) keptNodes() map[int32]bool {
 	nodes := map[int32]bool{}
 	for ref, keep := range g.request.keep {
 		if keep {
-			nodes[ref>>g.cluster.shift] = true
+			nodes[g.cluster.NodeAt(ref)] = true
 		}
 	}
 	return nodes
@@ -232,16 +243,16 @@ func (g *gather) pool(vendor string, lots []*lot, kept map[int32]bool) *pool {
 	}
 	for kind, l := range lots {
 		start := len(p.parts)
-		base := part{class: l.class, kind: int32(kind), limit: l.limit, link: l.wires.link, spans: l.spans, wires: l.wires, caps: l.caps}
+		base := part{class: l.class, kind: int32(kind), limit: l.limit, link: l.wires.Link, spans: l.spans, wires: l.wires, caps: l.caps}
 		for _, m := range l.members() {
-			n := g.cluster.nodes[m.node]
+			n := g.cluster.Nodes()[m.Node]
 			first := len(refs)
-			for _, at := range n.islands[m.island].free {
-				refs = append(refs, g.cluster.ref(m.node, at))
+			for _, at := range n.Islands[m.Island].Free {
+				refs = append(refs, g.cluster.Ref(m.Node, at))
 			}
 			one := base
-			one.site, one.zone, one.devices = m.node, g.zone(m.node), refs[first:len(refs):len(refs)]
-			g.order(&one, l, kept[m.node])
+			one.site, one.zone, one.devices = m.Node, g.zone(m.Node), refs[first:len(refs):len(refs)]
+			g.order(&one, l, kept[m.Node])
 			p.parts = append(p.parts, one)
 		}
 		for _, f := range l.fabrics {
@@ -257,12 +268,12 @@ func (g *gather) pool(vendor string, lots []*lot, kept map[int32]bool) *pool {
 }
 
 // members are those of all lists in order.
-func (l *lot) members() []member {
+func (l *lot) members() []fleet.IslandRef {
 	if len(l.lists) < 2 {
 		return slices.Concat(l.lists...)
 	}
 	all := slices.Concat(l.lists...)
-	slices.SortFunc(all, compareMembers)
+	slices.SortFunc(all, fleet.IslandRef.Compare)
 	return all
 }
 

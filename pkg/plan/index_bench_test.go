@@ -7,15 +7,16 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 var gb200 = product{"nvidia", "NVIDIA GB200", v1alpha1.FamilyGPU, 189471, 8000, map[v1alpha1.Precision]int64{v1alpha1.BF16: 2500, v1alpha1.FP8: 5000}}
 
 // halfOccupied are nodes of eight devices in five shapes, one of them in fabrics over 18 nodes, whose devices are held one
 // by one with equal odds.
-func halfOccupied(n int) []Node {
+func halfOccupied(n int) []fleet.Node {
 	random := rand.New(rand.NewPCG(1, 2))
-	nodes := make([]Node, n)
+	nodes := make([]fleet.Node, n)
 	for i := range nodes {
 		p := []product{h100, mi300x, l40s, h200, gb200}[i%5]
 		nodes[i] = host(fmt.Sprintf("n%05d", i), p.name != l40s.name, times8(p)...)
@@ -40,9 +41,9 @@ func BenchmarkIndexBuild(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				NewCluster(nodes)
+				fleet.NewCluster(nodes)
 			}
-			b.ReportMetric(float64(heapOf(func() any { return NewCluster(nodes) })), "heap-bytes")
+			b.ReportMetric(float64(heapOf(func() any { return fleet.NewCluster(nodes) })), "heap-bytes")
 		})
 	}
 }
@@ -62,14 +63,14 @@ func heapOf(what func() any) uint64 {
 func BenchmarkIndexUpdate(b *testing.B) {
 	for _, n := range []int{100, 1000, 10000} {
 		nodes := halfOccupied(n)
-		c := NewCluster(nodes)
+		c := fleet.NewCluster(nodes)
 		for name, at := range map[string]int{"node": n / 2 / 5 * 5, "fabric": n/2/5*5 + 4} {
 			free := nodes[at]
 			free.Taken = nil
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
-					c.Update([]Node{free, nodes[at]}[i%2])
+					c.Update([]fleet.Node{free, nodes[at]}[i%2])
 				}
 			})
 		}
@@ -95,7 +96,7 @@ func BenchmarkCollect(b *testing.B) {
 		if n == 1 {
 			nodes[0] = host("n", true, many(4, h100)...)
 		}
-		c := NewCluster(nodes)
+		c := fleet.NewCluster(nodes)
 		for _, test := range []struct {
 			name   string
 			change func(*specOf)

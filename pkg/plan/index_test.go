@@ -10,40 +10,41 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // dump is all that an index holds, in words that do not depend on how it came about.
-func dump(c *Cluster) string {
+func dump(c *fleet.Cluster) string {
 	var b strings.Builder
-	class := func(at int32) string { return fmt.Sprintf("%+v", c.classes[at].classKey) }
-	for i, n := range c.nodes {
-		fmt.Fprintln(&b, "node", i, n.name, n.address, n.labels, n.widest)
-		for _, d := range n.devices {
-			fmt.Fprintln(&b, " device", d.id, d.free, d.holder, d.refusal, d.under, d.island, class(d.class))
+	class := func(at int32) string { return fmt.Sprintf("%+v", *c.Class(at)) }
+	for i, n := range c.Nodes() {
+		fmt.Fprintln(&b, "node", i, n.Name, n.Address, n.Labels, n.Widest)
+		for _, d := range n.Devices {
+			fmt.Fprintln(&b, " device", d.ID, d.FreeBytes, d.Holder, d.Refusal(), d.Movable(), d.Island, class(d.Class))
 		}
-		for _, is := range n.islands {
-			fmt.Fprintln(&b, " island", is.domain, is.size, is.fabric, is.wires, is.free, class(is.class))
+		for _, is := range n.Islands {
+			fmt.Fprintln(&b, " island", is.Size, is.Fabric, is.Wires, is.Free, class(is.Class))
 		}
 	}
 	var lines []string
-	for _, k := range c.kinds {
-		lines = append(lines, fmt.Sprintln("kind", k.members, k.size, k.wires, k.runs, class(k.class)))
+	for _, k := range c.Kinds() {
+		lines = append(lines, fmt.Sprintln("kind", k.Members, k.Size, k.Wires, k.Runs, class(k.Class)))
 	}
-	for key, f := range c.fabrics {
-		lines = append(lines, fmt.Sprintln("fabric", key.fabric, f.members, f.size, f.wires, f.free, f.runs, class(f.class)))
+	for _, f := range c.Fabrics() {
+		lines = append(lines, fmt.Sprintln("fabric", f.Members, f.Size, f.Wires, f.Free, f.Runs, class(f.Class)))
 	}
-	for i := range c.classes {
-		if c.counts.free[i] != 0 || c.counts.listed[i] != 0 {
-			lines = append(lines, fmt.Sprintln("class", class(int32(i)), c.counts.free[i], c.counts.listed[i], c.classes[i].catalogue != nil))
+	for i, free := range c.FreeCounts() {
+		if listed := c.Listed(int32(i)); free != 0 || listed != 0 {
+			lines = append(lines, fmt.Sprintln("class", class(int32(i)), free, listed))
 		}
 	}
 	slices.Sort(lines)
-	return b.String() + strings.Join(lines, "") + fmt.Sprint(c.counts.refused)
+	return b.String() + strings.Join(lines, "") + fmt.Sprint(c.RefusedCounts())
 }
 
 // drawNode is a node as it may be at some moment: with devices of some products, free, taken, broken or cordoned, linked,
 // in a fabric with others, or without any.
-func drawNode(t *rapid.T, name string) Node {
+func drawNode(t *rapid.T, name string) fleet.Node {
 	var products []product
 	for range rapid.IntRange(0, 5).Draw(t, "devices") {
 		products = append(products, rapid.SampledFrom([]product{h100, h100, h200, mi300x, t4}).Draw(t, "product"))
@@ -99,7 +100,7 @@ func indexRequests(t testing.TB) []Request {
 	}
 }
 
-func answersOf(t *rapid.T, c *Cluster, requests []Request) string {
+func answersOf(t *rapid.T, c *fleet.Cluster, requests []Request) string {
 	var answers []string
 	for _, r := range requests {
 		spec, err := Plan(c, r)
@@ -117,8 +118,8 @@ func TestIndexFollowsFromTheNodesAlone(t *testing.T) {
 	requests := indexRequests(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		names := []string{"a", "b", "c", "d", "e", "f"}
-		now := map[string]Node{}
-		var start []Node
+		now := map[string]fleet.Node{}
+		var start []fleet.Node
 		for _, name := range names[:rapid.IntRange(0, 4).Draw(rt, "start")] {
 			now[name] = drawNode(rt, name)
 			start = append(start, now[name])
@@ -126,7 +127,7 @@ func TestIndexFollowsFromTheNodesAlone(t *testing.T) {
 		if len(start) > 0 && rapid.Bool().Draw(rt, "twice") {
 			start = append(start, drawNode(rt, start[0].Name))
 		}
-		c := NewCluster(start)
+		c := fleet.NewCluster(start)
 		if len(start) > 0 {
 			c.Update(now[start[0].Name])
 		}
@@ -163,15 +164,15 @@ func TestIndexFollowsFromTheNodesAlone(t *testing.T) {
 				now[name] = drawNode(rt, name)
 				c.Update(now[name])
 			}
-			c.level("rack")
+			c.Level("rack")
 		}
-		var final []Node
+		var final []fleet.Node
 		for _, name := range names {
 			if n, ok := now[name]; ok {
 				final = append(final, n)
 			}
 		}
-		fresh := NewCluster(shuffled(rt, final))
+		fresh := fleet.NewCluster(shuffled(rt, final))
 		if a, b := dump(c), dump(fresh); a != b {
 			rt.Fatalf("updated\n%s\nbuilt\n%s", a, b)
 		}
@@ -184,11 +185,11 @@ func TestIndexFollowsFromTheNodesAlone(t *testing.T) {
 // The census counts every device once, for the reason that comes first, as if each were looked at.
 func TestCensusCountsEveryDevice(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		var nodes []Node
+		var nodes []fleet.Node
 		for i := range rapid.IntRange(1, 5).Draw(rt, "nodes") {
 			nodes = append(nodes, drawNode(rt, fmt.Sprint("n", i)))
 		}
-		c := NewCluster(nodes)
+		c := fleet.NewCluster(nodes)
 		spec := rapid.SampledFrom(indexRequests(t)).Draw(rt, "request")
 		task, err := newTask(c, spec)
 		if err != nil {
@@ -199,21 +200,21 @@ func TestCensusCountsEveryDevice(t *testing.T) {
 		level := rapid.SampledFrom([]string{task.require.level, "rack"}).Draw(rt, "level")
 		got := task.collect(step, level)
 		r := poolRequest{requirements: task.require, format: step.format, native: step.native}
-		want := census{refused: map[Refusal]int{}}
-		for _, n := range c.nodes {
-			for i := range n.devices {
-				d := &n.devices[i]
-				cl := &c.classes[d.class]
-				suits := Refusal("")
+		want := census{refused: map[fleet.Refusal]int{}}
+		for _, n := range c.Nodes() {
+			for i := range n.Devices {
+				d := &n.Devices[i]
+				cl := c.Class(d.Class)
+				suits := fleet.Refusal("")
 				if !r.suits(cl) {
 					suits = refusedFormat
 				}
-				zone := Refusal("")
-				if level != "" && n.labels[level] == "" {
+				zone := fleet.Refusal("")
+				if level != "" && n.Labels[level] == "" {
 					zone = refusedLevel
 				}
-				why := Refusal("")
-				for _, reason := range []Refusal{d.refusal.text(), task.require.refuseNode(n), zone, task.require.refuseClass(cl), suits} {
+				why := fleet.Refusal("")
+				for _, reason := range []fleet.Refusal{d.Refusal(), task.require.refuseNode(n), zone, task.require.refuseClass(cl), suits} {
 					if why == "" {
 						why = reason
 					}
@@ -222,7 +223,7 @@ func TestCensusCountsEveryDevice(t *testing.T) {
 					want.refused[why]++
 					continue
 				}
-				capacity := task.offer(d.class, d.free)
+				capacity := task.offer(d.Class, d.FreeBytes)
 				want.matched, want.free, want.largest = want.matched+1, want.free+capacity, max(want.largest, capacity)
 			}
 		}
@@ -245,9 +246,9 @@ func checkPools(t *rapid.T, task *task, pools []*pool, matched int) {
 					t.Fatalf("parts %+v and %+v are of one kind", one, first)
 				}
 				for i, ref := range one.devices {
-					d := c.device(ref)
-					if seen[ref] || d.refusal != fit || d.class != one.class || task.offer(d.class, d.free) != one.caps[i] || c.classes[d.class].vendor != p.vendor {
-						t.Fatalf("device %s of %s in %+v", d.id, c.nodeOf(ref).name, one)
+					d := c.Device(ref)
+					if seen[ref] || d.Refusal() != "" || d.Class != one.class || task.offer(d.Class, d.FreeBytes) != one.caps[i] || c.Class(d.Class).Vendor != p.vendor {
+						t.Fatalf("device %s of %s in %+v", d.ID, c.NodeOf(ref).Name, one)
 					}
 					if i > 0 && (one.caps[i] > one.caps[i-1] || one.caps[i] == one.caps[i-1] && ref < one.devices[i-1] && len(task.keep) == 0) {
 						t.Fatalf("devices %v with %v are out of order", one.devices, one.caps)
@@ -270,7 +271,7 @@ func TestHoldersCanMove(t *testing.T) {
 	}
 	n.Taken = map[v1alpha1.DeviceID]string{ids[0]: "models/a", ids[1]: "models/b", ids[2]: "", ids[3]: "models/a"}
 	n.Inventory.Status.Devices[3].Health.State = v1alpha1.Unhealthy
-	c := NewCluster([]Node{n, host("b", false, t4)})
+	c := fleet.NewCluster([]fleet.Node{n, host("b", false, t4)})
 	if got := fmt.Sprint(c.Holders()); got != "[{models/a map[NVIDIA H100 80GB HBM3:1]} {models/b map[NVIDIA H100 80GB HBM3:1]}]" {
 		t.Errorf("got %s", got)
 	}
@@ -295,19 +296,19 @@ func TestWires(t *testing.T) {
 	domain := v1alpha1.LinkDomain{Name: "hive", Kind: "XGMI", Topology: v1alpha1.TopologyMesh, PeerMBps: 64000}
 	for name, test := range map[string]struct {
 		change func(*v1alpha1.AcceleratorInventoryStatus)
-		want   wires
+		want   fleet.Wires
 	}{
-		"PCIe": {func(s *v1alpha1.AcceleratorInventoryStatus) { s.Links.Domains = nil }, wires{}},
+		"PCIe": {func(s *v1alpha1.AcceleratorInventoryStatus) { s.Links.Domains = nil }, fleet.Wires{}},
 		"mesh by its peers": {
 			func(*v1alpha1.AcceleratorInventoryStatus) {},
-			wires{link: true, topology: v1alpha1.TopologyMesh, rate: 7 * 64e9, peer: 64e9},
+			fleet.Wires{Link: true, Topology: v1alpha1.TopologyMesh, Rate: 7 * 64e9, Peer: 64e9},
 		},
 		"switch": {
 			func(s *v1alpha1.AcceleratorInventoryStatus) {
 				d := &s.Links.Domains[0]
 				d.Topology, d.DeviceMBps, d.PeerMBps = v1alpha1.TopologySwitch, 450000, 0
 			},
-			wires{link: true, topology: v1alpha1.TopologySwitch, rate: 450e9, peer: 450e9},
+			fleet.Wires{Link: true, Topology: v1alpha1.TopologySwitch, Rate: 450e9, Peer: 450e9},
 		},
 		"a port for each device, and one more": {
 			func(s *v1alpha1.AcceleratorInventoryStatus) {
@@ -315,7 +316,7 @@ func TestWires(t *testing.T) {
 					s.NICs = append(s.NICs, v1alpha1.NIC{Name: fmt.Sprint("mlx5_", i), Kind: v1alpha1.NICInfiniBand, Gbps: 400, Up: true})
 				}
 			},
-			wires{link: true, topology: v1alpha1.TopologyMesh, rate: 7 * 64e9, peer: 64e9, network: 50e9, source: 50e9},
+			fleet.Wires{Link: true, Topology: v1alpha1.TopologyMesh, Rate: 7 * 64e9, Peer: 64e9, Network: 50e9, Source: 50e9},
 		},
 		"one port for all, Ethernet aside": {
 			func(s *v1alpha1.AcceleratorInventoryStatus) {
@@ -325,14 +326,14 @@ func TestWires(t *testing.T) {
 					{Name: "b", Kind: v1alpha1.NICRoCE, Gbps: 400},
 				}
 			},
-			wires{link: true, topology: v1alpha1.TopologyMesh, rate: 7 * 64e9, peer: 64e9, network: 25e9 / 8, source: 25e9},
+			fleet.Wires{Link: true, Topology: v1alpha1.TopologyMesh, Rate: 7 * 64e9, Peer: 64e9, Network: 25e9 / 8, Source: 25e9},
 		},
 		"Ethernet, disks": {
 			func(s *v1alpha1.AcceleratorInventoryStatus) {
 				s.NICs = []v1alpha1.NIC{{Name: "eth0", Kind: v1alpha1.NICEthernet, Gbps: 80, Up: true}}
 				s.Storage = []v1alpha1.StorageDevice{{Kind: v1alpha1.StorageHDD}, {Kind: v1alpha1.StorageNVMe}, {Kind: v1alpha1.StorageUnknown}}
 			},
-			wires{link: true, topology: v1alpha1.TopologyMesh, rate: 7 * 64e9, peer: 64e9, network: 10e9 / 8, source: 10e9},
+			fleet.Wires{Link: true, Topology: v1alpha1.TopologyMesh, Rate: 7 * 64e9, Peer: 64e9, Network: 10e9 / 8, Source: 10e9},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -341,11 +342,11 @@ func TestWires(t *testing.T) {
 			own.Members = n.Inventory.Status.Links.Domains[0].Members
 			n.Inventory.Status.Links.Domains = []v1alpha1.LinkDomain{own}
 			test.change(&n.Inventory.Status)
-			c := NewCluster([]Node{n})
-			if got := c.nodes[0].islands[0].wires; got != test.want {
+			c := fleet.NewCluster([]fleet.Node{n})
+			if got := c.Nodes()[0].Islands[0].Wires; got != test.want {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
-			if p := c.classes[0].catalogue; p == nil || p.Vendor != "amd" {
+			if p := classesOf(c)[0].catalogue; p == nil || p.Vendor != "amd" {
 				t.Errorf("the catalogue has %+v", p)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -17,6 +18,14 @@ type memo struct {
 	mu       sync.Mutex
 	subjects []*subject
 	held     atomic.Int64 // figures in all subjects
+}
+
+// memoKey is what an index shares its memo under.
+type memoKey struct{}
+
+// memoOf is what is known of shapes on an index and its clones.
+func memoOf(c *fleet.Cluster) *memo {
+	return c.Shared(memoKey{}, func() any { return &memo{} }).(*memo)
 }
 
 // subject is a model with the figures of its loads.

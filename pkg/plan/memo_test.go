@@ -10,11 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
 // written is a plan or the reason why there is none, to the byte.
-func written(t *testing.T, c *Cluster, r Request) string {
+func written(t *testing.T, c *fleet.Cluster, r Request) string {
 	t.Helper()
 	spec, err := Plan(c, r)
 	raw, marshalErr := json.MarshalIndent([]any{spec, err}, "", " ")
@@ -32,12 +33,12 @@ func TestFiguresOfEarlierPlansChangeNoPlan(t *testing.T) {
 		nodes := draws{rand.New(rand.NewPCG(seed, 7)), t}.nodes(8)
 		r := draws{rand.New(rand.NewPCG(seed%requests, 8)), t}
 		request := r.request(r.model(8), 8)
-		fresh, knowing := NewCluster(nodes), NewCluster(nodes)
-		knowing.memo = shared
+		fresh, knowing := fleet.NewCluster(nodes), fleet.NewCluster(nodes)
+		knowing.Shared(memoKey{}, func() any { return shared })
 		if diff := cmp.Diff(written(t, fresh, request), written(t, knowing, request)); diff != "" {
 			t.Fatalf("case %d (-fresh +with figures):\n%s", seed, diff)
 		}
-		alone += fresh.memo.held.Load()
+		alone += memoOf(fresh).held.Load()
 	}
 	if held := shared.held.Load(); held*3 > alone*2 {
 		t.Errorf("%d figures are kept where plans by themselves need %d: few are used again", held, alone)
@@ -76,20 +77,20 @@ func smallMixture(t *testing.T) *model.Model {
 // of a fresh one.
 func seesChanges(t *testing.T, request Request, changes []inPlace) {
 	t.Helper()
-	nodes := []Node{host("a", true, times8(h100)...), host("b", false, many(4, l40s)...)}
+	nodes := []fleet.Node{host("a", true, times8(h100)...), host("b", false, many(4, l40s)...)}
 	status := &nodes[0].Inventory.Status
 	changes = append(changes,
 		inPlace{"memory", func() { status.Devices[0].Memory.TotalMiB /= 4 }},
 		inPlace{"bandwidth", func() { status.Devices[1].Performance.MemoryBandwidthMBps /= 2 }},
 		inPlace{"links", func() { status.Links.Domains[0].DeviceMBps = 1000 }},
 	)
-	c := NewCluster(nodes)
+	c := fleet.NewCluster(nodes)
 	last, seen := written(t, c, request), 0
 	for _, change := range changes {
 		change.make()
 		c.Update(nodes[0])
 		got := written(t, c, request)
-		if diff := cmp.Diff(written(t, NewCluster(nodes), request), got); diff != "" {
+		if diff := cmp.Diff(written(t, fleet.NewCluster(nodes), request), got); diff != "" {
 			t.Fatalf("after a change of %s (-fresh +with figures):\n%s", change.of, diff)
 		}
 		if got != last {
@@ -159,12 +160,12 @@ func trainingChanges(w *v1alpha1.TrainingWorkload) []inPlace {
 
 // A memo that is asked for ever new loads forgets, and goes on.
 func TestMemoIsBounded(t *testing.T) {
-	c := NewCluster([]Node{host("a", false, many(4, l40s)...)})
+	c := fleet.NewCluster([]fleet.Node{host("a", false, many(4, l40s)...)})
 	m, forgotten, most := llama(t, 8), 0, int64(0)
 	for length := int32(1024); length < 1424; length++ {
-		before := c.memo.held.Load()
+		before := memoOf(c).held.Load()
 		mustPlan(t, c, ask(t, m, length, 4))
-		held := c.memo.held.Load()
+		held := memoOf(c).held.Load()
 		if held < before {
 			forgotten++
 		} else {
@@ -181,14 +182,14 @@ func TestMemoIsBounded(t *testing.T) {
 
 // Plans on clones of one index may run at once, as the operator's do, while figures are first computed.
 func TestPlansAtOnceShareFigures(t *testing.T) {
-	nodes := []Node{host("a", true, times8(h100)...), host("b", false, many(4, l40s)...), host("c", true, times8(mi300x)...)}
-	index := NewCluster(nodes)
+	nodes := []fleet.Node{host("a", true, times8(h100)...), host("b", false, many(4, l40s)...), host("c", true, times8(mi300x)...)}
+	index := fleet.NewCluster(nodes)
 	var requests []Request
 	var want []string
 	for _, engine := range []v1alpha1.Engine{v1alpha1.EngineVLLM, v1alpha1.EngineSGLang} {
 		for _, billions := range []int{8, 70, 405} {
 			requests = append(requests, ask(t, llama(t, billions), 8192, 16, func(s *specOf) { s.Engine = engine }))
-			want = append(want, written(t, NewCluster(nodes), requests[len(requests)-1]))
+			want = append(want, written(t, fleet.NewCluster(nodes), requests[len(requests)-1]))
 		}
 	}
 	var plans sync.WaitGroup

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan/pipeline"
 )
 
@@ -14,11 +15,11 @@ import (
 func (a *attempt) mixed(pools []*pool) []*candidate {
 	var found []*candidate
 	for _, p := range pools {
-		lanes := a.task.cluster.lanes(p)
+		lanes := lanesOf(a.task.cluster, p)
 		if len(lanes) < 2 {
 			continue
 		}
-		whole := &lane{pool: p, class: -1, wires: &wires{}, groups: map[[2]int][]int64{}}
+		whole := &lane{pool: p, class: -1, wires: &fleet.Wires{}, groups: map[[2]int][]int64{}}
 		for _, l := range lanes {
 			whole.limit, whole.devices = max(whole.limit, l.limit), whole.devices+l.devices
 		}
@@ -81,7 +82,7 @@ func (a *attempt) seconds(c *candidate) func(class int32, first, end int) float6
 	for _, kind := range c.lane.pool.kinds {
 		part := &c.lane.pool.parts[kind[0]]
 		class := part.class
-		f := &a.task.cluster.classes[class].facts
+		f := &a.task.classes[class].facts
 		if !f.judged {
 			return nil
 		}
@@ -109,7 +110,7 @@ func (w *placer) fitByTime(groups []group) *chain {
 	var kinds []stageKind
 	var of [][]int // groups by kind
 	for i, g := range groups {
-		k := stageKind{w.task.cluster.device(g.devices[0]).class, g.capacity}
+		k := stageKind{w.task.cluster.Device(g.devices[0]).Class, g.capacity}
 		at := slices.Index(kinds, k)
 		if at < 0 {
 			at = len(kinds)

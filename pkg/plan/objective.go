@@ -97,23 +97,23 @@ func (r *ranking) next() *candidate {
 // compare orders candidates that are equally good: fewest devices; then the best value; then what is simpler to run. Where
 // the times say nothing, one tensor group comes before a pipeline, and small devices before large ones.
 func (r *ranking) compare(a, b *candidate) int {
-	classes := r.task.cluster.classes
+	x, y := r.task.cluster.Class(a.lane.class), r.task.cluster.Class(b.lane.class)
 	across, smaller := 0, 0
 	if !a.judged {
 		across = compareBools(a.stages > 1, b.stages > 1)
-		smaller = cmp.Compare(classes[a.lane.class].total, classes[b.lane.class].total)
+		smaller = cmp.Compare(x.TotalBytes, y.TotalBytes)
 	}
 	return cmp.Or(
 		across, cmp.Compare(a.total(), b.total()), smaller, cmp.Compare(a.value, b.value),
 		cmp.Compare(a.data, b.data), cmp.Compare(a.stages, b.stages), cmp.Compare(a.expert, b.expert), cmp.Compare(a.context, b.context), cmp.Compare(a.decode, b.decode),
-		cmp.Compare(classes[a.lane.class].total, classes[b.lane.class].total), compareLanes(&classes[a.lane.class], &classes[b.lane.class], a.lane, b.lane),
+		cmp.Compare(x.TotalBytes, y.TotalBytes), compareLanes(x, y, a.lane, b.lane),
 	)
 }
 
 // evaluate computes what a candidate delivers.
 func (a *attempt) evaluate(c *candidate) {
 	t := a.task
-	f := &t.cluster.classes[c.lane.class].facts
+	f := &t.classes[c.lane.class].facts
 	c.judged = f.judged
 	if !c.judged {
 		if t.limited() {
@@ -197,7 +197,7 @@ func (t *task) weigh(c *candidate) {
 func (t *task) price(class int32) (price.Price, bool) {
 	p, known := t.hourly[class]
 	if !known {
-		found, _ := t.prices(t.cluster.classes[class].product)
+		found, _ := t.prices(t.cluster.Class(class).Product)
 		p = &found
 		t.hourly[class] = p
 	}
@@ -237,7 +237,7 @@ func (a *attempt) trainingOf(c *candidate, device *cost.Device) *cost.Training {
 		between = device.Link
 	}
 	d := *device
-	if c.lane.wires.link && c.lane.limit >= c.total() {
+	if c.lane.wires.Link && c.lane.limit >= c.total() {
 		d.Network = d.Link // the ranks need not leave their island
 	}
 	return &cost.Training{

@@ -54,7 +54,7 @@ func (w *placer) classesIn(v *view) []int32 {
 		return nil
 	}
 	slices.SortStableFunc(classes, func(a, b int32) int {
-		return cmp.Compare(w.task.cluster.classes[a].total, w.task.cluster.classes[b].total)
+		return cmp.Compare(w.task.cluster.Class(a).TotalBytes, w.task.cluster.Class(b).TotalBytes)
 	})
 	return classes
 }

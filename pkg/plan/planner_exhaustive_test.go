@@ -7,6 +7,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/figure"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // TestPlannerEqualsExhaustiveSearch holds the whole planner to the search that tries everything, on random clusters: there
@@ -45,7 +46,7 @@ func againstExhaustive(t *testing.T, seed uint64, devices, layers int, answers m
 	r := draws{rand.New(rand.NewPCG(seed, uint64(devices))), t}
 	nodes := r.nodes(devices)
 	request := r.request(r.model(layers), devices)
-	c := NewCluster(nodes)
+	c := fleet.NewCluster(nodes)
 	x := newExhaustive(t, c, nodes, request)
 	var spec *v1alpha1.ShardingPlanSpec
 	if found, _ := x.task.search(); found != nil {

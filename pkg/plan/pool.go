@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // part is what of an island matches a request in one zone: its devices from the largest capacity to the smallest.
@@ -15,9 +16,9 @@ type part struct {
 	kind     int32 // parts of one kind are interchangeable
 	limit    int   // largest tensor degree
 	link     bool
-	spans    bool   // goes over nodes
-	previous bool   // has devices of the previous plan
-	wires    *wires // shared by the parts of a kind
+	spans    bool         // goes over nodes
+	previous bool         // has devices of the previous plan
+	wires    *fleet.Wires // shared by the parts of a kind
 	devices  []int32
 	caps     []int64 // bytes that a plan may use, of each device; shared by the parts of a kind
 }
@@ -39,7 +40,7 @@ type zone struct {
 
 // census counts what was looked at, for people.
 type census struct {
-	refused map[Refusal]int
+	refused map[fleet.Refusal]int
 	matched int
 	free    int64
 	largest int64
@@ -60,10 +61,10 @@ type poolRequest struct {
 
 // pools collects the matching free devices by vendor, in order of vendor. It looks at kinds of islands; at nodes only where
 // the request asks for labels or a topology level, and at devices only where there is a previous plan.
-func (c *Cluster) pools(r *poolRequest) ([]*pool, census) {
-	g := gather{cluster: c, request: r, classes: c.judgeClasses(r), nodes: c.judgeNodes(r), at: map[string]int32{}}
+func poolsOf(c *fleet.Cluster, r *poolRequest) ([]*pool, census) {
+	g := gather{cluster: c, request: r, classes: r.judgeClasses(c), nodes: r.judgeNodes(c), at: map[string]int32{}}
 	if r.level != "" {
-		g.level = c.level(r.level)
+		g.level = c.Level(r.level)
 	}
 	g.collectKinds()
 	g.collectFabrics()
@@ -81,10 +82,11 @@ func (c *Cluster) pools(r *poolRequest) ([]*pool, census) {
 }
 
 // judgeClasses says of each class why no device of it matches.
-func (c *Cluster) judgeClasses(r *poolRequest) []Refusal {
-	refused := make([]Refusal, len(c.classes))
-	for i := range c.classes {
-		cl := &c.classes[i]
+func (r *poolRequest) judgeClasses(c *fleet.Cluster) []fleet.Refusal {
+	classes := c.Classes()
+	refused := make([]fleet.Refusal, len(classes))
+	for i := range classes {
+		cl := &classes[i]
 		if refused[i] = r.refuseClass(cl); refused[i] == "" && !r.suits(cl) {
 			refused[i] = refusedFormat
 		}
@@ -93,27 +95,27 @@ func (c *Cluster) judgeClasses(r *poolRequest) []Refusal {
 }
 
 // verdicts are why nothing on a node matches, by node; nil where the request asks nothing of nodes.
-type verdicts []Refusal
+type verdicts []fleet.Refusal
 
 func (v verdicts) refuse(node int32) bool { return len(v) > 0 && v[node] != "" }
 
 // judgeNodes says of each node why nothing on it matches.
-func (c *Cluster) judgeNodes(r *poolRequest) verdicts {
+func (r *poolRequest) judgeNodes(c *fleet.Cluster) verdicts {
 	if !r.asksNodes() && r.level == "" {
 		return nil
 	}
-	refused := make(verdicts, len(c.nodes))
+	refused := make(verdicts, len(c.Nodes()))
 	if r.asksNodes() {
-		for i, n := range c.nodes {
+		for i, n := range c.Nodes() {
 			refused[i] = r.refuseNode(n)
 		}
 	}
 	if r.level == "" {
 		return refused
 	}
-	if l := c.level(r.level); l.none >= 0 {
-		for i, zone := range l.zones {
-			if zone == l.none && refused[i] == "" {
+	if l := c.Level(r.level); l.None >= 0 {
+		for i, zone := range l.Zones {
+			if zone == l.None && refused[i] == "" {
 				refused[i] = refusedLevel
 			}
 		}
@@ -123,36 +125,30 @@ func (c *Cluster) judgeNodes(r *poolRequest) verdicts {
 
 // suits says whether the class can hold weights in the format. A class whose formats are not known is taken to compute
 // 16 bits and no less.
-func (r *poolRequest) suits(c *class) bool {
+func (r *poolRequest) suits(c *fleet.Class) bool {
 	switch {
 	case r.native:
-		return c.computes(r.format)
+		return c.Computes(r.format)
 	case r.format == v1alpha1.BF16:
-		return !c.known() || c.computes(v1alpha1.BF16)
+		return !c.Known() || c.Computes(v1alpha1.BF16)
 	}
 	return true
 }
 
 // refused counts the free devices of the cluster that the request leaves out, and those that nobody may use.
-func (g *gather) refused() map[Refusal]int {
+func (g *gather) refused() map[fleet.Refusal]int {
 	c := g.cluster
-	refused := map[Refusal]int{}
-	for why, n := range c.counts.refused {
-		if n > 0 {
-			refused[reason(why).text()] = n
-		}
-	}
-	free := c.counts.free
+	refused := c.RefusedCounts()
+	free := c.FreeCounts()
 	if g.nodes != nil {
-		free = slices.Clone(free)
-		for i, n := range c.nodes {
+		for i, n := range c.Nodes() {
 			if g.nodes[i] == "" {
 				continue
 			}
-			for j := range n.islands {
-				if is := &n.islands[j]; len(is.free) > 0 {
-					refused[g.nodes[i]] += len(is.free)
-					free[is.class] -= len(is.free)
+			for j := range n.Islands {
+				if is := &n.Islands[j]; len(is.Free) > 0 {
+					refused[g.nodes[i]] += len(is.Free)
+					free[is.Class] -= len(is.Free)
 				}
 			}
 		}

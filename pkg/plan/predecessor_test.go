@@ -6,6 +6,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	truth "github.com/rankwright/rankwright/internal/facts"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -107,7 +108,7 @@ var predecessorTypes = map[string]product{
 // decide plans the case: a host with its devices, one link domain for all GPUs where it has links between devices, one
 // for each generation of TPU chips, which are devices of their own.
 func decide(t *testing.T, p *predecessorPlan) (string, v1alpha1.StrategyName) {
-	n := Node{Name: "host", Inventory: &v1alpha1.AcceleratorInventory{}}
+	n := fleet.Node{Name: "host", Inventory: &v1alpha1.AcceleratorInventory{}}
 	status := &n.Inventory.Status
 	linked := map[string][]v1alpha1.DeviceID{}
 	links := false
@@ -145,9 +146,9 @@ func decide(t *testing.T, p *predecessorPlan) (string, v1alpha1.StrategyName) {
 	if err != nil {
 		return "no model", ""
 	}
-	nodes := []Node{n}
+	nodes := []fleet.Node{n}
 	r := ask(t, m, 2048, 1, format(v1alpha1.Quantization(p.Quantization)))
-	spec, err := Plan(NewCluster(nodes), r)
+	spec, err := Plan(fleet.NewCluster(nodes), r)
 	var no *Unplaceable
 	if errors.As(err, &no) {
 		t.Log(no.Message)

@@ -16,7 +16,7 @@ func (t *task) readPrevious(previous *v1alpha1.ShardingPlanSpec) {
 	t.keep = map[int32]bool{}
 	for i := range previous.Nodes {
 		for _, id := range previous.Nodes[i].Devices {
-			if at, ok := t.cluster.find(previous.Nodes[i].Node, id); ok {
+			if at, ok := t.cluster.Find(previous.Nodes[i].Node, id); ok {
 				t.keep[at] = true
 			}
 		}
@@ -183,13 +183,13 @@ func (a *attempt) complete(s earlier, k *keptShape) (portion, bool) {
 func (t *task) classOf(p *pool, copies [][][][]int32) int32 {
 	class := int32(-1)
 	for _, at := range slices.Concat(slices.Concat(slices.Concat(copies...)...)...) {
-		if at == nowhere || t.cluster.classes[t.cluster.device(at).class].vendor != p.vendor {
+		if at == nowhere || t.cluster.Class(t.cluster.Device(at).Class).Vendor != p.vendor {
 			continue
 		}
-		if class >= 0 && class != t.cluster.device(at).class {
+		if class >= 0 && class != t.cluster.Device(at).Class {
 			return -1
 		}
-		class = t.cluster.device(at).class
+		class = t.cluster.Device(at).Class
 	}
 	return class
 }

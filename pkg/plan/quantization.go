@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // step is a format to try for the weights, whether the devices must compute it natively, and the format of the cache.
@@ -49,7 +50,7 @@ func ladderFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]
 func rungsFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]rung, error) {
 	if q := spec.Quantization; q != "" && q != v1alpha1.QuantizationAuto {
 		format := v1alpha1.Precision(q)
-		if format == v1alpha1.FP4 || !slices.Contains(formats, format) {
+		if format == v1alpha1.FP4 || !slices.Contains(fleet.Formats[:], format) {
 			return nil, invalid("quantization", string(q), "use Auto, FP32, FP16, BF16, FP8, INT8, INT4, MXFP4 or NVFP4")
 		}
 		return []rung{{format, false}}, nil

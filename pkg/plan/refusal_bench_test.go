@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
 // heldByPlacements turns the pods that hold devices into placements that do, which could move.
-func heldByPlacements(nodes []plan.Node) []plan.Node {
+func heldByPlacements(nodes []fleet.Node) []fleet.Node {
 	for i := range nodes {
 		status := &nodes[i].Inventory.Status
 		nodes[i].Taken = map[v1alpha1.DeviceID]string{}
@@ -50,8 +51,8 @@ func BenchmarkScaleRefusal(b *testing.B) {
 	}
 }
 
-func benchmarkRefusals(b *testing.B, size string, nodes []plan.Node, cases []scaleCase) {
-	cluster := plan.NewCluster(nodes)
+func benchmarkRefusals(b *testing.B, size string, nodes []fleet.Node, cases []scaleCase) {
+	cluster := fleet.NewCluster(nodes)
 	for _, c := range cases {
 		b.Run(c.name+"/"+size, func(b *testing.B) {
 			b.ReportAllocs()

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // Kinds of suggestions, from what costs a user least to what costs most.
@@ -38,7 +39,7 @@ type remedy struct {
 	// edit is the change of the request; nil where the cluster is to change.
 	edit edit
 	// cluster is the one in which the request fits; nil where the request is to change.
-	cluster *Cluster
+	cluster *fleet.Cluster
 	// more is set where devices are to be added.
 	more *extension
 }
@@ -99,7 +100,7 @@ func (t *task) sameGround(other *task) bool {
 }
 
 // on is the task on another cluster.
-func (t *task) on(c *Cluster) *task {
+func (t *task) on(c *fleet.Cluster) *task {
 	request := t.request
 	other, err := newTask(c, request)
 	if err != nil {

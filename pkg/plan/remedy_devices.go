@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 func (t *task) moreDevices([]way) []remedy {
 	best := map[string]*extension{}
 	for _, m := range t.templates() {
-		vendor := t.cluster.classes[t.cluster.islandOf(m).class].vendor
+		vendor := t.cluster.Class(t.cluster.Island(m).Class).Vendor
 		limit := maxMoreDevices
 		if b := best[vendor]; b != nil {
 			limit = b.devices - 1
@@ -38,7 +39,7 @@ func (t *task) moreDevices([]way) []remedy {
 		found = append(found, e)
 	}
 	slices.SortFunc(found, func(a, b *extension) int {
-		return cmp.Or(cmp.Compare(a.devices, b.devices), t.cluster.compareTemplates(a.template, b.template))
+		return cmp.Or(cmp.Compare(a.devices, b.devices), compareTemplates(t.cluster, a.template, b.template))
 	})
 	var remedies []remedy
 	for _, e := range found[:min(len(found), maxVendors)] {
@@ -49,24 +50,24 @@ func (t *task) moreDevices([]way) []remedy {
 
 // extension is so many further devices like those of an island.
 type extension struct {
-	template member
+	template fleet.IslandRef
 	devices  int
 	inPlace  bool // on the node itself
-	cluster  *Cluster
+	cluster  *fleet.Cluster
 	format   v1alpha1.Precision
 }
 
 // extended says what an extension is.
 func (t *task) extended(e *extension) remedy {
-	name := t.cluster.nodes[e.template.node].name
-	text := fmt.Sprintf("%d more free %s", e.devices, t.cluster.classes[t.cluster.islandOf(e.template).class].name())
+	name := t.cluster.Nodes()[e.template.Node].Name
+	text := fmt.Sprintf("%d more free %s", e.devices, t.cluster.Class(t.cluster.Island(e.template).Class).Name())
 	if slices.ContainsFunc(t.ladder, func(s step) bool { return s.format != e.format }) {
 		text += fmt.Sprintf(" in %s", e.format)
 	}
 	if e.inPlace {
 		text += " on node " + name
 	} else {
-		size := int(t.cluster.nodes[e.template.node].widest)
+		size := int(t.cluster.Nodes()[e.template.Node].Widest)
 		text += fmt.Sprintf(" on %s like %s", v1alpha1.Counted((e.devices+size-1)/size, "new node"), name)
 	}
 	return remedy{kind: KindDevices, change: text, cluster: e.cluster, more: e}
@@ -74,52 +75,52 @@ func (t *task) extended(e *extension) remedy {
 
 // templates are the islands that further devices are thought of like: of each class that matches one with the most
 // devices, of those one with the most free. The commonest classes come first.
-func (t *task) templates() []member {
+func (t *task) templates() []fleet.IslandRef {
 	c := t.cluster
 	last := t.ladder[len(t.ladder)-1]
 	r := poolRequest{requirements: t.require, format: last.format, native: last.native}
-	classes, nodes := c.judgeClasses(&r), c.judgeNodes(&r)
-	best := map[int32]member{}
-	for i, n := range c.nodes {
+	classes, nodes := r.judgeClasses(c), r.judgeNodes(c)
+	best := map[int32]fleet.IslandRef{}
+	for i, n := range c.Nodes() {
 		if nodes.refuse(int32(i)) {
 			continue
 		}
-		for j := range n.islands {
-			m := member{int32(i), int32(j)}
-			class := n.islands[j].class
-			if classes[class] != "" || !c.has(class) {
+		for j := range n.Islands {
+			m := fleet.IslandRef{Node: int32(i), Island: int32(j)}
+			class := n.Islands[j].Class
+			if classes[class] != "" || !c.Has(class) {
 				continue
 			}
-			if b, ok := best[class]; !ok || c.compareIslands(m, b) < 0 {
+			if b, ok := best[class]; !ok || compareIslands(c, m, b) < 0 {
 				best[class] = m
 			}
 		}
 	}
-	var templates []member
+	var templates []fleet.IslandRef
 	for _, m := range best {
 		templates = append(templates, m)
 	}
-	slices.SortFunc(templates, c.compareTemplates)
+	slices.SortFunc(templates, func(a, b fleet.IslandRef) int { return compareTemplates(c, a, b) })
 	return templates[:min(len(templates), maxTemplates)]
 }
 
 // compareIslands orders islands of a class as templates.
-func (c *Cluster) compareIslands(a, b member) int {
-	x, y := c.islandOf(a), c.islandOf(b)
-	return cmp.Or(cmp.Compare(c.reach(y), c.reach(x)), cmp.Compare(len(y.free), len(x.free)), compareMembers(a, b))
+func compareIslands(c *fleet.Cluster, a, b fleet.IslandRef) int {
+	x, y := c.Island(a), c.Island(b)
+	return cmp.Or(cmp.Compare(c.Reach(y), c.Reach(x)), cmp.Compare(len(y.Free), len(x.Free)), a.Compare(b))
 }
 
 // compareTemplates orders templates of several classes.
-func (c *Cluster) compareTemplates(a, b member) int {
-	i, j := c.islandOf(a).class, c.islandOf(b).class
-	x, y := &c.classes[i], &c.classes[j]
-	return cmp.Or(cmp.Compare(c.counts.listed[j], c.counts.listed[i]), cmp.Compare(y.total, x.total), cmp.Compare(x.vendor, y.vendor),
-		cmp.Compare(x.product, y.product), compareMembers(a, b))
+func compareTemplates(c *fleet.Cluster, a, b fleet.IslandRef) int {
+	i, j := c.Island(a).Class, c.Island(b).Class
+	x, y := c.Class(i), c.Class(j)
+	return cmp.Or(cmp.Compare(c.Listed(j), c.Listed(i)), cmp.Compare(y.TotalBytes, x.TotalBytes), cmp.Compare(x.Vendor, y.Vendor),
+		cmp.Compare(x.Product, y.Product), a.Compare(b))
 }
 
 // extension is the fewest further devices of an island's class that make the request fit, up to a number; nil where more
 // are needed.
-func (t *task) extension(m member, limit int) *extension {
+func (t *task) extension(m fleet.IslandRef, limit int) *extension {
 	e := t.newNodes(m, limit)
 	if e != nil {
 		limit = e.devices // on the node itself as many are fewer nodes
@@ -143,13 +144,13 @@ func (t *task) extension(m member, limit int) *extension {
 }
 
 // sameNode is the fewest further devices on the node itself, as far as it has room for them.
-func (t *task) sameNode(m member, limit int) *extension {
-	is := t.cluster.islandOf(m)
-	room := min(limit, hostSlots-int(is.size))
-	if is.wires.link || room < 1 || t.cluster.nodes[m.node].unplannable(m.island) {
+func (t *task) sameNode(m fleet.IslandRef, limit int) *extension {
+	is := t.cluster.Island(m)
+	room := min(limit, hostSlots-int(is.Size))
+	if is.Wires.Link || room < 1 || t.cluster.Nodes()[m.Node].Closed {
 		return nil
 	}
-	on := func(n int) *Cluster { return t.extend(m, n, true) }
+	on := func(n int) *fleet.Cluster { return t.extend(m, n, true) }
 	if !t.fitsOn(on(room)) {
 		return nil
 	}
@@ -157,20 +158,10 @@ func (t *task) sameNode(m member, limit int) *extension {
 	return &extension{template: m, devices: n, inPlace: true, cluster: on(n)}
 }
 
-// unplannable says whether the node takes no new work.
-func (n *node) unplannable(island int32) bool {
-	for i := range n.devices {
-		if d := &n.devices[i]; d.island == island && (d.under == refusedNode || d.refusal == refusedNode) {
-			return true
-		}
-	}
-	return false
-}
-
 // newNodes is the fewest further devices on new nodes. It starts where the memory of pipelines on the new devices alone
 // says, which is seldom wrong.
-func (t *task) newNodes(m member, limit int) *extension {
-	on := func(n int) *Cluster { return t.extend(m, n, false) }
+func (t *task) newNodes(m fleet.IslandRef, limit int) *extension {
+	on := func(n int) *fleet.Cluster { return t.extend(m, n, false) }
 	fits := func(n int) bool { return t.fitsOn(on(n)) }
 	guess := min(t.guess(m), limit)
 	if guess < 1 {
@@ -191,36 +182,36 @@ func (t *task) newNodes(m member, limit int) *extension {
 }
 
 // extend is the cluster with so many further devices.
-func (t *task) extend(m member, n int, inPlace bool) *Cluster {
+func (t *task) extend(m fleet.IslandRef, n int, inPlace bool) *fleet.Cluster {
 	if inPlace {
-		return t.cluster.grow(m, n)
+		return t.cluster.Grow(m, n)
 	}
-	return t.cluster.expand(m, n, t.require.level, t.prefer)
+	return t.cluster.Expand(m, n, t.require.level, t.prefer)
 }
 
-func (t *task) fitsOn(c *Cluster) bool {
+func (t *task) fitsOn(c *fleet.Cluster) bool {
 	other := t.on(c)
 	return other != nil && other.fits()
 }
 
 // guess is how many devices hold all copies in pipelines of equal stages on new nodes and what is free of the class; 0
 // where no number of them does.
-func (t *task) guess(m member) int {
-	is, size := t.cluster.islandOf(m), int(t.cluster.nodes[m.node].widest)
-	class := &t.cluster.classes[is.class]
+func (t *task) guess(m fleet.IslandRef) int {
+	is, size := t.cluster.Island(m), int(t.cluster.Nodes()[m.Node].Widest)
+	class := t.cluster.Class(is.Class)
 	limit := size
 	if t.asked.tensor == 0 {
-		limit = tensorLimit(class.family, is.wires.link, int32(size))
+		limit = tensorLimit(class.Family, is.Wires.Link, int32(size))
 	}
-	l := &lane{class: is.class, wires: &is.wires, limit: limit, devices: maxMoreDevices}
-	offer := t.offer(is.class, class.total)
+	l := &lane{class: is.Class, wires: &is.Wires, limit: limit, devices: maxMoreDevices}
+	offer := t.offer(is.Class, class.TotalBytes)
 	best := 0
 	for _, s := range t.lightest() {
 		for _, how := range t.enough() {
 			a := t.attempt(s, how)
 			for _, d := range t.degrees(s, l, how.divided) {
 				perNode := size / d.group()
-				stages := a.keeping(l, d, a.stagesFor(is.class, d, offer))
+				stages := a.keeping(l, d, a.stagesFor(is.Class, d, offer))
 				if perNode == 0 || stages == 0 {
 					continue
 				}

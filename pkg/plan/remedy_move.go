@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 const (
@@ -90,16 +92,16 @@ func (t *task) moved(set []*tenant, elsewhere []bool) string {
 		if elsewhere[i] {
 			could = "it fits elsewhere in its shape"
 		}
-		parts = append(parts, fmt.Sprintf("%s (%s; %s)", h.name, t.cluster.devicesText(h), could))
+		parts = append(parts, fmt.Sprintf("%s (%s; %s)", h.name, h.devicesText(t.cluster), could))
 	}
 	return "the devices of " + strings.Join(parts, " and ")
 }
 
 // devicesText is the devices of a tenant by product.
-func (c *Cluster) devicesText(h *tenant) string {
+func (h *tenant) devicesText(c *fleet.Cluster) string {
 	counts := map[string]int{}
 	for _, group := range h.groups {
-		counts[c.classes[c.islandOf(group.at).class].name()] += group.devices
+		counts[c.Class(c.Island(group.at).Class).Name()] += group.devices
 	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
@@ -118,7 +120,7 @@ func (t *task) elsewhere(set []*tenant) ([]bool, bool) {
 	left := t.cluster.Clone()
 	left.Take(t.write(found))
 	result := make([]bool, len(set))
-	rest := left.freeRuns()
+	rest := freeRunsOf(left)
 	for i, h := range set {
 		result[i] = rest.take(left, h)
 	}
@@ -136,26 +138,26 @@ type runsKey struct {
 
 // freeRun is so many islands with the same free devices.
 type freeRun struct {
-	runs    []run
+	runs    []fleet.Run
 	islands int
 }
 
-func (c *Cluster) freeRuns() freeRuns {
+func freeRunsOf(c *fleet.Cluster) freeRuns {
 	rest := freeRuns{}
-	for _, k := range c.kinds {
-		key := runsKey{k.class, k.wires.link}
-		rest[key] = append(rest[key], freeRun{k.runs, len(k.members)})
+	for _, k := range c.Kinds() {
+		key := runsKey{k.Class, k.Wires.Link}
+		rest[key] = append(rest[key], freeRun{k.Runs, len(k.Members)})
 	}
 	return rest
 }
 
 // take takes room for all groups of a tenant, from the largest on, each from the islands with the least room for it.
-func (r freeRuns) take(c *Cluster, h *tenant) bool {
+func (r freeRuns) take(c *fleet.Cluster, h *tenant) bool {
 	groups := slices.Clone(h.groups)
 	slices.SortStableFunc(groups, func(a, b tenure) int { return cmp.Compare(b.devices, a.devices) })
 	for _, g := range groups {
-		is := c.islandOf(g.at)
-		key := runsKey{is.class, is.wires.link}
+		is := c.Island(g.at)
+		key := runsKey{is.Class, is.Wires.Link}
 		best, size := -1, 0
 		for i, f := range r[key] {
 			if n := f.atLeast(g.free); f.islands > 0 && n >= g.devices && (best < 0 || n < size) {
@@ -175,21 +177,21 @@ func (r freeRuns) take(c *Cluster, h *tenant) bool {
 func (f *freeRun) atLeast(free int64) int {
 	n := 0
 	for _, r := range f.runs {
-		if r.free >= free {
-			n += int(r.count)
+		if r.FreeBytes >= free {
+			n += int(r.Count)
 		}
 	}
 	return n
 }
 
 // without is the island with its first devices taken, which are those with the most room.
-func (f *freeRun) without(devices int) []run {
-	var left []run
+func (f *freeRun) without(devices int) []fleet.Run {
+	var left []fleet.Run
 	for _, r := range f.runs {
-		taken := min(devices, int(r.count))
+		taken := min(devices, int(r.Count))
 		devices -= taken
-		if int(r.count) > taken {
-			left = append(left, run{r.free, r.count - int32(taken)})
+		if int(r.Count) > taken {
+			left = append(left, fleet.Run{FreeBytes: r.FreeBytes, Count: r.Count - int32(taken)})
 		}
 	}
 	return left
@@ -204,7 +206,7 @@ type tenant struct {
 
 // tenure is the devices of a tenant on an island.
 type tenure struct {
-	at      member
+	at      fleet.IslandRef
 	devices int
 	free    int64 // bytes of the device with the most
 	usable  bool  // by the request

@@ -12,11 +12,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // drawHeld is a small cluster whose devices are free or held by some placements.
-func drawHeld(t *rapid.T) []Node {
-	var nodes []Node
+func drawHeld(t *rapid.T) []fleet.Node {
+	var nodes []fleet.Node
 	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
 		p := rapid.SampledFrom([]product{l40s, l40s, h100, t4, mi300x}).Draw(t, "product")
 		n := host(fmt.Sprint("n", i), rapid.Bool().Draw(t, "linked"), many(rapid.IntRange(1, 4).Draw(t, "devices"), p)...)
@@ -74,7 +75,7 @@ func TestSuggestionsHelpAndAreTheLeast(t *testing.T) {
 	kinds := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		nodes, r := drawHeld(rt), drawTight(t, rt)
-		c := NewCluster(nodes)
+		c := fleet.NewCluster(nodes)
 		_, err := Plan(c, r)
 		var no *Unplaceable
 		if !errors.As(err, &no) {
@@ -102,7 +103,7 @@ func TestSuggestionsHelpAndAreTheLeast(t *testing.T) {
 }
 
 // lessThan is a change that is smaller by one step than a remedy and fits as well; empty where there is none.
-func lessThan(c *Cluster, r Request, remedy *remedy) string {
+func lessThan(c *fleet.Cluster, r Request, remedy *remedy) string {
 	var n, now int32
 	try := func(text string, change edit) string {
 		if _, err := Plan(c, edited(r, change)); err == nil {
@@ -171,7 +172,7 @@ func lessThan(c *Cluster, r Request, remedy *remedy) string {
 }
 
 // fewerMoves is a holder that could stay, or one that alone is enough where several are named.
-func fewerMoves(c *Cluster, r Request, remedy *remedy) string {
+func fewerMoves(c *fleet.Cluster, r Request, remedy *remedy) string {
 	var moved []string
 	for _, h := range c.Holders() {
 		if strings.Contains(remedy.change, h.Name+" (") {
@@ -193,14 +194,14 @@ func fewerMoves(c *Cluster, r Request, remedy *remedy) string {
 func TestSuggestionsDoNotDependOnOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		nodes, r := drawHeld(rt), drawTight(t, rt)
-		_, first := Plan(NewCluster(nodes), r)
+		_, first := Plan(fleet.NewCluster(nodes), r)
 		order := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
 		order.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 		for _, n := range nodes {
 			devices := n.Inventory.Status.Devices
 			order.Shuffle(len(devices), func(i, j int) { devices[i], devices[j] = devices[j], devices[i] })
 		}
-		_, second := Plan(NewCluster(nodes), r)
+		_, second := Plan(fleet.NewCluster(nodes), r)
 		if a, b := refusalText(first), refusalText(second); a != b {
 			rt.Fatalf("got %s, and in another order %s", a, b)
 		}
@@ -216,7 +217,7 @@ func refusalText(err error) string {
 func TestFitsIsSearch(t *testing.T) {
 	fit := map[bool]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		one, err := newTask(NewCluster(drawHeld(rt)), drawTight(t, rt))
+		one, err := newTask(fleet.NewCluster(drawHeld(rt)), drawTight(t, rt))
 		if err != nil {
 			rt.Skip(err)
 		}

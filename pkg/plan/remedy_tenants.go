@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // tenants are the placements that could make room for a task, with what the task would have to gain.
@@ -11,13 +13,13 @@ type tenants struct {
 	task    *task
 	tenants []*tenant // by devices, then name
 	targets []target
-	free    map[member]int // free devices by island, of those that tenants are on
+	free    map[fleet.IslandRef]int // free devices by island, of those that tenants are on
 }
 
 // target is a way in which the request would fit: so many tensor groups more in islands of one kind.
 type target struct {
 	class int32 // -1 for all of a vendor
-	wires wires
+	wires fleet.Wires
 	// vendor is set where class is -1.
 	vendor string
 	group  int
@@ -26,29 +28,29 @@ type target struct {
 
 // tenants finds them.
 func (t *task) tenants() *tenants {
-	n := &tenants{task: t, free: map[member]int{}}
+	n := &tenants{task: t, free: map[fleet.IslandRef]int{}}
 	c := t.cluster
-	if c.counts.refused[refusedTaken] == 0 {
+	if c.Refusals(fleet.RefusedTaken) == 0 {
 		return n
 	}
 	classes := t.suitableClasses()
 	r := poolRequest{requirements: t.require}
-	nodes := c.judgeNodes(&r)
+	nodes := r.judgeNodes(c)
 	byName := map[string]*tenant{}
-	for i, node := range c.nodes {
-		for j := range node.devices {
-			d := &node.devices[j]
-			if d.refusal != refusedTaken || d.under != fit || d.holder == "" {
+	for i, node := range c.Nodes() {
+		for j := range node.Devices {
+			d := &node.Devices[j]
+			if !d.Movable() {
 				continue
 			}
-			h := byName[d.holder]
+			h := byName[d.Holder]
 			if h == nil {
-				h = &tenant{name: d.holder}
-				byName[d.holder] = h
+				h = &tenant{name: d.Holder}
+				byName[d.Holder] = h
 			}
-			at := member{int32(i), d.island}
-			h.add(at, d.free, classes[d.class] && !nodes.refuse(int32(i)))
-			n.free[at] = len(node.islands[d.island].free)
+			at := fleet.IslandRef{Node: int32(i), Island: d.Island}
+			h.add(at, d.FreeBytes, classes[d.Class] && !nodes.refuse(int32(i)))
+			n.free[at] = len(node.Islands[d.Island].Free)
 		}
 	}
 	for _, h := range byName {
@@ -63,17 +65,17 @@ func (t *task) tenants() *tenants {
 
 // suitableClasses are the classes that match the request in any of its formats.
 func (t *task) suitableClasses() []bool {
-	suitable := make([]bool, len(t.cluster.classes))
+	suitable := make([]bool, len(t.classes))
 	for _, s := range t.ladder {
 		r := poolRequest{requirements: t.require, format: s.format, native: s.native}
-		for i, why := range t.cluster.judgeClasses(&r) {
+		for i, why := range r.judgeClasses(t.cluster) {
 			suitable[i] = suitable[i] || why == ""
 		}
 	}
 	return suitable
 }
 
-func (h *tenant) add(at member, free int64, usable bool) {
+func (h *tenant) add(at fleet.IslandRef, free int64, usable bool) {
 	h.devices++
 	for i := range h.groups {
 		if g := &h.groups[i]; g.at == at {
@@ -88,7 +90,7 @@ func (h *tenant) add(at member, free int64, usable bool) {
 // islandKind is what lanes are made of.
 type islandKind struct {
 	class int32
-	wires wires
+	wires fleet.Wires
 }
 
 // findTargets computes how many groups are missing for each kind of island that a tenant is on.
@@ -101,18 +103,18 @@ func (n *tenants) findTargets() {
 			if !g.usable {
 				continue
 			}
-			is := c.islandOf(g.at)
-			k := islandKind{is.class, is.wires}
+			is := c.Island(g.at)
+			k := islandKind{is.Class, is.Wires}
 			if _, ok := kinds[k]; !ok {
 				order = append(order, k)
 			}
-			kinds[k] = max(kinds[k], int(c.reach(is)))
+			kinds[k] = max(kinds[k], int(c.Reach(is)))
 		}
 	}
 	vendors := map[string]bool{}
 	for _, k := range order {
 		n.addTargets(k, kinds[k])
-		if vendor := c.classes[k.class].vendor; !vendors[vendor] {
+		if vendor := c.Class(k.class).Vendor; !vendors[vendor] {
 			vendors[vendor] = true
 			n.addMixed(vendor, order)
 		}
@@ -125,17 +127,17 @@ func (n *tenants) findTargets() {
 // where several are asked for.
 func (n *tenants) addTargets(k islandKind, size int) {
 	t := n.task
-	class := &t.cluster.classes[k.class]
+	class := t.cluster.Class(k.class)
 	limit := size
 	if t.asked.tensor == 0 {
-		limit = tensorLimit(class.family, k.wires.link, int32(size))
+		limit = tensorLimit(class.Family, k.wires.Link, int32(size))
 	}
 	l := &lane{class: k.class, wires: &k.wires, limit: limit, devices: maxMoreDevices}
 	for _, s := range t.lightest() {
 		for _, how := range t.enough() {
 			a := t.attempt(s, how)
 			for _, d := range t.degrees(s, l, how.divided) {
-				stages := a.keeping(l, d, a.stagesFor(k.class, d, t.offer(k.class, class.total)))
+				stages := a.keeping(l, d, a.stagesFor(k.class, d, t.offer(k.class, class.TotalBytes)))
 				if stages == 0 {
 					continue
 				}
@@ -154,13 +156,13 @@ func (n *tenants) addTargets(k islandKind, size int) {
 func (n *tenants) addMixed(vendor string, occupied []islandKind) {
 	t := n.task
 	kinds := map[islandKind]bool{}
-	for _, k := range t.cluster.kinds {
-		kinds[islandKind{k.class, k.wires}] = true
+	for _, k := range t.cluster.Kinds() {
+		kinds[islandKind{k.Class, k.Wires}] = true
 	}
 	for _, k := range occupied {
 		kinds[k] = true
 	}
-	maps.DeleteFunc(kinds, func(k islandKind, _ bool) bool { return t.cluster.classes[k.class].vendor != vendor })
+	maps.DeleteFunc(kinds, func(k islandKind, _ bool) bool { return t.cluster.Class(k.class).Vendor != vendor })
 	if len(kinds) < 2 || t.limited() {
 		return
 	}
@@ -182,7 +184,7 @@ func (n *tenants) gain(at *target, set []*tenant) int {
 		}
 		return sum
 	}
-	freed := map[member]int{}
+	freed := map[fleet.IslandRef]int{}
 	var order []*tenure
 	for _, h := range set {
 		for i := range h.groups {
@@ -206,7 +208,7 @@ func (n *tenants) gainOn(at *target, g *tenure, devices int) int {
 	if !g.usable || !n.matches(at, g) {
 		return 0
 	}
-	if n.task.cluster.islandOf(g.at).fabric != nil {
+	if n.task.cluster.Island(g.at).Fabric != nil {
 		return (devices + at.group - 1) / at.group
 	}
 	free := n.free[g.at]
@@ -215,11 +217,11 @@ func (n *tenants) gainOn(at *target, g *tenure, devices int) int {
 
 func (n *tenants) matches(at *target, g *tenure) bool {
 	c := n.task.cluster
-	is := c.islandOf(g.at)
+	is := c.Island(g.at)
 	if at.class < 0 {
-		return c.classes[is.class].vendor == at.vendor
+		return c.Class(is.Class).Vendor == at.vendor
 	}
-	return is.class == at.class && is.wires == at.wires
+	return is.Class == at.class && is.Wires == at.wires
 }
 
 // may says whether the request may fit without some tenants.

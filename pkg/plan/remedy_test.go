@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // changeOf is the suggestion of a kind that starts with some text.
@@ -20,7 +21,7 @@ func changeOf(no *Unplaceable, kind, prefix string) (v1alpha1.Suggestion, bool) 
 	return no.Shortfall.Suggestions[at], true
 }
 
-func taken(n Node, holders ...string) Node {
+func taken(n fleet.Node, holders ...string) fleet.Node {
 	n.Taken = map[v1alpha1.DeviceID]string{}
 	for i, holder := range holders {
 		if holder != "" {
@@ -49,78 +50,78 @@ func TestSmallestChangeOfEachKind(t *testing.T) {
 	}
 	rack := func(s *specOf) { s.Topology = &v1alpha1.TopologyRequirements{Required: ptr("kubernetes.io/hostname")} }
 	for name, test := range map[string]struct {
-		nodes        []Node
+		nodes        []fleet.Node
 		request      Request
 		reason, kind string
 		want         string
 	}{
 		"weights": {
-			[]Node{two},
+			[]fleet.Node{two},
 			ask(t, llama(t, 70), 4096, 2, format("BF16")), ReasonTooLarge, KindPrecision,
 			"quantization FP8 instead of BF16 (weights 67.7 GiB instead of 131.4 GiB)",
 		},
 		"weights of another kind": {
-			[]Node{host("a", false, t4)}, ask(t, llama(t, 8), 4096, 1, format("BF16")), ReasonNoMatch, KindPrecision, "quantization INT8 instead of BF16",
+			[]fleet.Node{host("a", false, t4)}, ask(t, llama(t, 8), 4096, 1, format("BF16")), ReasonNoMatch, KindPrecision, "quantization INT8 instead of BF16",
 		},
-		"cache":     {[]Node{two}, ask(t, llama(t, 70), 131072, 2), ReasonTooLarge, KindPrecision, "kvCacheType FP8 instead of BF16"},
-		"context":   {[]Node{two}, ask(t, llama(t, 70), 131072, 5, in8), ReasonTooLarge, KindContext, "maxModelLen 54272 instead of 131072"},
-		"sequences": {[]Node{two}, ask(t, llama(t, 8), 1024, 5000, format("INT4"), in8), ReasonTooLarge, KindSequences, "maxSequences 1092 instead of 5000"},
-		"copies":    {[]Node{four}, ask(t, llama(t, 8), 1024, 1, replicas(7)), ReasonTooFewDevices, KindCopies, "replicas 4 instead of 7"},
+		"cache":     {[]fleet.Node{two}, ask(t, llama(t, 70), 131072, 2), ReasonTooLarge, KindPrecision, "kvCacheType FP8 instead of BF16"},
+		"context":   {[]fleet.Node{two}, ask(t, llama(t, 70), 131072, 5, in8), ReasonTooLarge, KindContext, "maxModelLen 54272 instead of 131072"},
+		"sequences": {[]fleet.Node{two}, ask(t, llama(t, 8), 1024, 5000, format("INT4"), in8), ReasonTooLarge, KindSequences, "maxSequences 1092 instead of 5000"},
+		"copies":    {[]fleet.Node{four}, ask(t, llama(t, 8), 1024, 1, replicas(7)), ReasonTooFewDevices, KindCopies, "replicas 4 instead of 7"},
 		"copies by data": {
-			[]Node{four},
+			[]fleet.Node{four},
 			ask(t, llama(t, 8), 1024, 1, parallelism(v1alpha1.Parallelism{Data: ptr(int32(3))}), replicas(2)), ReasonTooFewDevices, KindCopies,
 			"replicas 4 without parallelism.data instead of 2 times 3",
 		},
 		"degrees": {
-			[]Node{four},
+			[]fleet.Node{four},
 			ask(t, llama(t, 8), 1024, 1, parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(8)), Pipeline: ptr(int32(1))})), ReasonTooLarge,
 			KindDegrees, "parallelism.tensor 1 instead of 8",
 		},
 		"two degrees": {
-			[]Node{four},
+			[]fleet.Node{four},
 			ask(t, llama(t, 8), 1024, 1, parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(8)), Pipeline: ptr(int32(5))})), ReasonTooLarge,
 			KindDegrees, "parallelism.pipeline 1 instead of 5 and parallelism.tensor 1 instead of 8",
 		},
 		"topology": {
-			[]Node{host("a", false, l40s), host("b", false, l40s)},
+			[]fleet.Node{host("a", false, l40s), host("b", false, l40s)},
 			ask(t, llama(t, 70), 4096, 1, format("INT8"), rack), ReasonTooLarge, KindTopology,
 			"topology.preferred instead of topology.required kubernetes.io/hostname",
 		},
 		"checkpointing": {
-			[]Node{four},
+			[]fleet.Node{four},
 			ask(t, llama(t, 8), 1, 1, tuning(v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4})), ReasonTooLarge,
 			KindCheckpointing, "activationCheckpointing true instead of false",
 		},
 		"batch": {
-			[]Node{four},
+			[]fleet.Node{four},
 			ask(t, llama(t, 8), 1, 1, tuning(v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4})), ReasonTooLarge,
 			KindBatch, "microBatch 2 instead of 4",
 		},
-		"time to the first token": {[]Node{two}, ask(t, llama(t, 8), 8192, 8, limit(2, 0)), ReasonLimit, KindLimit, "maxTTFTMillis"},
-		"time of a token":         {[]Node{two}, ask(t, llama(t, 8), 8192, 8, limit(0, 2)), ReasonLimit, KindLimit, "maxTPOTMillis"},
-		"both times":              {[]Node{two}, ask(t, llama(t, 8), 8192, 8, limit(1, 1)), ReasonLimit, KindLimit, "maxTTFTMillis"},
-		"devices on the node":     {[]Node{two}, ask(t, llama(t, 70), 4096, 1, format("BF16")), ReasonTooLarge, KindDevices, "2 more free NVIDIA L40S on node a"},
+		"time to the first token": {[]fleet.Node{two}, ask(t, llama(t, 8), 8192, 8, limit(2, 0)), ReasonLimit, KindLimit, "maxTTFTMillis"},
+		"time of a token":         {[]fleet.Node{two}, ask(t, llama(t, 8), 8192, 8, limit(0, 2)), ReasonLimit, KindLimit, "maxTPOTMillis"},
+		"both times":              {[]fleet.Node{two}, ask(t, llama(t, 8), 8192, 8, limit(1, 1)), ReasonLimit, KindLimit, "maxTTFTMillis"},
+		"devices on the node":     {[]fleet.Node{two}, ask(t, llama(t, 70), 4096, 1, format("BF16")), ReasonTooLarge, KindDevices, "2 more free NVIDIA L40S on node a"},
 		"devices on new nodes": {
-			[]Node{host("a", true, many(2, h100)...)},
+			[]fleet.Node{host("a", true, many(2, h100)...)},
 			ask(t, llama(t, 405), 1024, 1, format("INT4")), ReasonTooLarge, KindDevices,
 			"1 more free NVIDIA H100 80GB HBM3 on 1 new node like a",
 		},
 		"one placement": {
-			[]Node{taken(four, "", "models/a", "models/a", "models/b")},
+			[]fleet.Node{taken(four, "", "models/a", "models/a", "models/b")},
 			ask(t, llama(t, 70), 4096, 1, format("INT8")), ReasonTooLarge, KindMove,
 			"the devices of models/b (1 NVIDIA L40S; no other free devices hold it in its shape)",
 		},
 		"a placement that fits elsewhere": {
-			[]Node{taken(two, "models/a", ""), taken(host("b", false, l40s, l40s, t4), "models/c", "", "")},
+			[]fleet.Node{taken(two, "models/a", ""), taken(host("b", false, l40s, l40s, t4), "models/c", "", "")},
 			ask(t, llama(t, 70), 4096, 1, format("INT8"), rack), ReasonTooLarge, KindMove, "the devices of models/a (1 NVIDIA L40S; it fits elsewhere in its shape)",
 		},
 		"two placements": {
-			[]Node{taken(four, "", "", "models/a", "models/b")},
+			[]fleet.Node{taken(four, "", "", "models/a", "models/b")},
 			ask(t, llama(t, 70), 4096, 1, format("BF16")), ReasonTooLarge, KindMove,
 			"the devices of models/a (1 NVIDIA L40S; no other free devices hold it in its shape) and models/b (1 NVIDIA L40S; ",
 		},
 		"three placements": {
-			[]Node{taken(host("a", false, many(5, l40s)...), "", "models/a", "models/b", "models/c", "models/d")},
+			[]fleet.Node{taken(host("a", false, many(5, l40s)...), "", "models/a", "models/b", "models/c", "models/d")},
 			ask(t, llama(t, 70), 4096, 1, format("BF16")),
 			ReasonTooLarge, KindMove, "the devices of models/a (1 NVIDIA L40S; ",
 		},
@@ -139,7 +140,7 @@ func TestSmallestChangeOfEachKind(t *testing.T) {
 
 // Of each vendor the class is named that needs the fewest further devices.
 func TestMoreDevicesOfEachVendor(t *testing.T) {
-	nodes := []Node{host("a", true, many(2, l40s)...), host("b", true, many(2, h100)...), host("c", true, mi300x)}
+	nodes := []fleet.Node{host("a", true, many(2, l40s)...), host("b", true, many(2, h100)...), host("c", true, mi300x)}
 	no := unplaceableBy(t, nodes, ask(t, llama(t, 405), 1024, 1, format("BF16")))
 	var got []string
 	for _, s := range no.Shortfall.Suggestions {
@@ -156,7 +157,7 @@ func TestMoreDevicesOfEachVendor(t *testing.T) {
 // A refusal has no more than what the API takes, whatever the names.
 func TestSuggestionsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 500)
-	nodes := []Node{taken(host("a", false, many(4, l40s)...), "", "", "models/"+long, "other/"+long)}
+	nodes := []fleet.Node{taken(host("a", false, many(4, l40s)...), "", "", "models/"+long, "other/"+long)}
 	no := unplaceableBy(t, nodes, ask(t, llama(t, 70), 4096, 1, format("BF16")))
 	move, ok := changeOf(no, KindMove, "the devices of models/xxx")
 	if !ok || len(move.Change) > maxChange || !strings.HasSuffix(move.Change, "…") {
@@ -169,7 +170,7 @@ func TestSuggestionsAreBounded(t *testing.T) {
 
 // Nothing is suggested where no change that is thought of helps alone.
 func TestNoSuggestion(t *testing.T) {
-	for name, nodes := range map[string][]Node{"nothing": nil, "host processors": {host("a", false, product{"cpu", "EPYC", v1alpha1.FamilyCPU, 1 << 20, 0, nil})}} {
+	for name, nodes := range map[string][]fleet.Node{"nothing": nil, "host processors": {host("a", false, product{"cpu", "EPYC", v1alpha1.FamilyCPU, 1 << 20, 0, nil})}} {
 		no := unplaceableBy(t, nodes, ask(t, llama(t, 8), 4096, 1))
 		if len(no.Shortfall.Suggestions) > 0 || no.Shortfall.Suggestion != "" || strings.Contains(no.Message, "would fit") {
 			t.Errorf("%s: got %s", name, no.Message)
@@ -180,7 +181,7 @@ func TestNoSuggestion(t *testing.T) {
 // Limits that no plan keeps have a reason of their own, and the candidates that come nearest are listed with by how much
 // they miss.
 func TestLimitsThatAreNotKept(t *testing.T) {
-	no := unplaceableBy(t, []Node{host("a", false, many(2, l40s)...)}, ask(t, llama(t, 8), 8192, 8, func(s *specOf) { s.Workload.Inference.MaxTPOTMillis = ptr(int32(2)) }))
+	no := unplaceableBy(t, []fleet.Node{host("a", false, many(2, l40s)...)}, ask(t, llama(t, 8), 8192, 8, func(s *specOf) { s.Workload.Inference.MaxTPOTMillis = ptr(int32(2)) }))
 	if no.Reason != ReasonLimit || len(no.Rejected) < 2 {
 		t.Fatalf("got %s with %v", no.Reason, no.Rejected)
 	}

@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // unequal is a plan of two copies: one on a device of the last node, one on two devices of the node before it, in a
 // cluster where fresh copies would go elsewhere.
-func unequal(t *testing.T) ([]Node, Request, *v1alpha1.ShardingPlanSpec) {
+func unequal(t *testing.T) ([]fleet.Node, Request, *v1alpha1.ShardingPlanSpec) {
 	t.Helper()
-	nodes := []Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...), host("c", true, times8(h100)...)}
+	nodes := []fleet.Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...), host("c", true, times8(h100)...)}
 	r := ask(t, llama(t, 8), 8192, 16, replicas(2))
-	spec := mustPlan(t, NewCluster(nodes), r)
+	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	if spec.Strategy.Tensor != 1 || len(spec.Nodes) != 2 {
 		t.Fatalf("got %s on %v, want two copies on a device each", spec.Strategy.Summary, rowsOf(spec))
 	}
@@ -37,7 +38,7 @@ func unequal(t *testing.T) ([]Node, Request, *v1alpha1.ShardingPlanSpec) {
 func TestReplanningKeepsACopyBesideAnotherShape(t *testing.T) {
 	nodes, r, previous := unequal(t)
 	r.Previous = previous
-	spec := mustPlan(t, NewCluster(nodes), r)
+	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	if _, err := mesh.FromPlan("again", spec, nil); err != nil || spec.Copies() != 2 {
 		t.Fatalf("%d copies, %v", spec.Copies(), err)
 	}
@@ -71,7 +72,7 @@ func TestOddShapesOfPreviousPlans(t *testing.T) {
 				nodes, r, previous := unequal(t)
 				spoil(&previous.OtherShapes[0])
 				r.Previous, r.Placement.Spec.OnFailure = previous, policy
-				if spec := mustPlan(t, NewCluster(nodes), r); spec.Copies() != 2 {
+				if spec := mustPlan(t, fleet.NewCluster(nodes), r); spec.Copies() != 2 {
 					t.Errorf("%d copies, want 2", spec.Copies())
 				}
 			})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 func rowsOf(spec *v1alpha1.ShardingPlanSpec) []string {
@@ -18,15 +19,15 @@ func rowsOf(spec *v1alpha1.ShardingPlanSpec) []string {
 }
 
 func TestReplanningMovesOnlyWhatWasLost(t *testing.T) {
-	nodes := []Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}
+	nodes := []fleet.Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}
 	r := ask(t, llama(t, 70), 8192, 8, format("BF16"), replicas(3))
-	first := mustPlan(t, NewCluster(nodes), r)
+	first := mustPlan(t, fleet.NewCluster(nodes), r)
 	lost := first.Nodes[1].Devices[0]
-	at := slices.IndexFunc(nodes, func(n Node) bool { return n.Name == first.Nodes[1].Node })
+	at := slices.IndexFunc(nodes, func(n fleet.Node) bool { return n.Name == first.Nodes[1].Node })
 	nodes[at].Inventory.Status.Device(lost).Health.State = v1alpha1.Unhealthy
 
 	r.Previous = first
-	again := mustPlan(t, NewCluster(nodes), r)
+	again := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, again)
 	before, after := rowsOf(first), rowsOf(again)
 	if len(after) != 3 || before[0] != after[0] || before[2] != after[2] || before[1] == after[1] {
@@ -35,13 +36,13 @@ func TestReplanningMovesOnlyWhatWasLost(t *testing.T) {
 }
 
 func TestScalingKeepsTheOtherCopies(t *testing.T) {
-	nodes := []Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}
+	nodes := []fleet.Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}
 	three := ask(t, llama(t, 8), 8192, 16, replicas(3))
-	first := mustPlan(t, NewCluster(nodes), three)
+	first := mustPlan(t, fleet.NewCluster(nodes), three)
 	for _, n := range []int32{1, 2, 5} {
 		r := ask(t, llama(t, 8), 8192, 16, replicas(n))
 		r.Previous = first
-		spec := mustPlan(t, NewCluster(nodes), r)
+		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		common := min(int(n), 3)
 		if before, after := rowsOf(first), rowsOf(spec); !slices.Equal(before[:common], after[:common]) {
@@ -51,35 +52,35 @@ func TestScalingKeepsTheOtherCopies(t *testing.T) {
 }
 
 func TestReplanningPrefersItsDevicesAmongEquals(t *testing.T) {
-	nodes := []Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}
+	nodes := []fleet.Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}
 	r := ask(t, llama(t, 70), 8192, 8, format("BF16"))
-	first := mustPlan(t, NewCluster(nodes), r)
+	first := mustPlan(t, fleet.NewCluster(nodes), r)
 	moved := first.DeepCopy()
 	moved.Nodes[0].Node = "b"
 	// A longer context needs another shape: nothing of the plan holds, but its node is as good as the other.
 	longer := ask(t, llama(t, 70), 65536, 8, format("BF16"))
 	longer.Previous = moved
-	spec := mustPlan(t, NewCluster(nodes), longer)
+	spec := mustPlan(t, fleet.NewCluster(nodes), longer)
 	if spec.Strategy.Summary == first.Strategy.Summary || spec.Nodes[0].Node != "b" {
 		t.Errorf("got %s on %v", spec.Strategy.Summary, rowsOf(spec))
 	}
 }
 
 func TestFailurePolicySameShape(t *testing.T) {
-	nodes := []Node{host("a", true, many(2, h200)...), host("b", true, many(4, h100)...)}
+	nodes := []fleet.Node{host("a", true, many(2, h200)...), host("b", true, many(4, h100)...)}
 	r := ask(t, llama(t, 70), 8192, 8, format("BF16"))
-	first := mustPlan(t, NewCluster(nodes), r)
+	first := mustPlan(t, fleet.NewCluster(nodes), r)
 	if first.Strategy.Summary != "TP2" {
 		t.Fatalf("got %s", first.Strategy.Summary)
 	}
 	nodes[0].Unschedulable = true
 	r.Previous = first
 	r.Placement.Spec.OnFailure = v1alpha1.FailureAnyShape
-	if spec := mustPlan(t, NewCluster(nodes), r); spec.Strategy.Summary != "TP4" {
+	if spec := mustPlan(t, fleet.NewCluster(nodes), r); spec.Strategy.Summary != "TP4" {
 		t.Errorf("any shape: got %s", spec.Strategy.Summary)
 	}
 	r.Placement.Spec.OnFailure = v1alpha1.FailureSameShape
-	spec, err := Plan(NewCluster(nodes), r)
+	spec, err := Plan(fleet.NewCluster(nodes), r)
 	if no := (*Unplaceable)(nil); !errors.As(err, &no) {
 		t.Errorf("same shape: got %+v, %v", spec, err)
 	}
@@ -87,9 +88,9 @@ func TestFailurePolicySameShape(t *testing.T) {
 
 // A previous plan that is damaged or for something else is not kept, and never makes planning fail.
 func TestOddPreviousPlansAreNotKept(t *testing.T) {
-	nodes := []Node{host("a", true, times8(h100)...)}
+	nodes := []fleet.Node{host("a", true, times8(h100)...)}
 	r := ask(t, llama(t, 70), 8192, 8, format("BF16"))
-	first := mustPlan(t, NewCluster(nodes), r)
+	first := mustPlan(t, fleet.NewCluster(nodes), r)
 	for name, spoil := range map[string]func(*v1alpha1.ShardingPlanSpec){
 		"empty":            func(p *v1alpha1.ShardingPlanSpec) { *p = v1alpha1.ShardingPlanSpec{} },
 		"no rows":          func(p *v1alpha1.ShardingPlanSpec) { p.Nodes = nil },
@@ -106,7 +107,7 @@ func TestOddPreviousPlansAreNotKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r.Previous = first.DeepCopy()
 			spoil(r.Previous)
-			checkPlan(t, nodes, r, mustPlan(t, NewCluster(nodes), r))
+			checkPlan(t, nodes, r, mustPlan(t, fleet.NewCluster(nodes), r))
 		})
 	}
 }

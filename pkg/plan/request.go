@@ -6,6 +6,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/price"
 )
@@ -30,7 +31,8 @@ type degrees struct{ tensor, stages, data, expert, context int }
 // were different.
 type task struct {
 	request  Request
-	cluster  *Cluster
+	cluster  *fleet.Cluster
+	classes  []*class // by their numbers in the cluster
 	model    *model.Model
 	subject  *subject // what is known of the model
 	spec     *v1alpha1.ModelPlacementSpec
@@ -56,13 +58,13 @@ type task struct {
 // instances is the number of times that the model is placed, data ranks that are asked for counted by themselves.
 func (t *task) instances() int { return t.copies * max(1, t.asked.data) }
 
-func newTask(cluster *Cluster, request Request) (*task, error) {
+func newTask(cluster *fleet.Cluster, request Request) (*task, error) {
 	if request.Placement == nil || request.Model == nil {
 		return nil, invalid("model", "not resolved", "give the placement and its model")
 	}
 	spec := &request.Placement.Spec
 	t := &task{
-		request: request, cluster: cluster, model: request.Model, spec: spec, workload: spec.Workload, engine: spec.Engine, copies: 1,
+		request: request, cluster: cluster, classes: classesOf(cluster), model: request.Model, spec: spec, workload: spec.Workload, engine: spec.Engine, copies: 1,
 		pooled: map[string]pooled{}, laned: map[*pool][]*lane{}, zoned: map[*pool][]zoneForm{},
 		prices: request.Prices, hourly: map[int32]*price.Price{},
 	}
@@ -85,7 +87,7 @@ func newTask(cluster *Cluster, request Request) (*task, error) {
 	if !ok {
 		return nil, invalid("engine", string(t.engine), "use vLLM, SGLang, TensorRT-LLM, Megatron, DeepSpeed, Torch, JAX or MPI")
 	}
-	t.facts, t.subject = facts, cluster.memo.subject(t.model)
+	t.facts, t.subject = facts, memoOf(cluster).subject(t.model)
 	if spec.Replicas != nil {
 		t.copies = int(*spec.Replicas)
 	}

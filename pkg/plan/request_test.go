@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -23,7 +24,7 @@ func mixture(t testing.TB) *model.Model {
 }
 
 func TestInvalidRequests(t *testing.T) {
-	nodes := []Node{host("a", true, times8(h100)...)}
+	nodes := []fleet.Node{host("a", true, times8(h100)...)}
 	for name, test := range map[string]struct {
 		model  *model.Model
 		change func(*specOf)
@@ -89,7 +90,7 @@ func TestInvalidRequests(t *testing.T) {
 		}, "devices.nodeSelector", "correct the selector"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Plan(NewCluster(nodes), ask(t, test.model, 4096, 1, test.change))
+			_, err := Plan(fleet.NewCluster(nodes), ask(t, test.model, 4096, 1, test.change))
 			var bad *InvalidRequest
 			if !errors.As(err, &bad) {
 				t.Fatalf("got %v", err)
@@ -99,13 +100,13 @@ func TestInvalidRequests(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Plan(NewCluster(nodes), Request{}); err == nil {
+	if _, err := Plan(fleet.NewCluster(nodes), Request{}); err == nil {
 		t.Error("a request without a model was planned")
 	}
 }
 
 func TestAskedDegreesAreKept(t *testing.T) {
-	nodes := []Node{host("a", true, times8(h100)...), host("b", false, times8(l40s)...), host("c", true, times8(h100)...)}
+	nodes := []fleet.Node{host("a", true, times8(h100)...), host("b", false, times8(l40s)...), host("c", true, times8(h100)...)}
 	for name, test := range map[string]struct {
 		model   *model.Model
 		degrees v1alpha1.Parallelism
@@ -123,7 +124,7 @@ func TestAskedDegreesAreKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := ask(t, test.model, 4096, 1, append(test.changes, parallelism(test.degrees))...)
-			spec := mustPlan(t, NewCluster(nodes), r)
+			spec := mustPlan(t, fleet.NewCluster(nodes), r)
 			checkPlan(t, nodes, r, spec)
 			if spec.Strategy.Summary != test.summary || spec.Strategy.Name != test.kind {
 				t.Errorf("got %s (%s)", spec.Strategy.Summary, spec.Strategy.Name)
@@ -131,7 +132,7 @@ func TestAskedDegreesAreKept(t *testing.T) {
 		})
 	}
 	r := ask(t, llama(t, 8), 4096, 1, parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(16))}))
-	_, err := Plan(NewCluster(nodes), r)
+	_, err := Plan(fleet.NewCluster(nodes), r)
 	if no := (*Unplaceable)(nil); !errors.As(err, &no) || !strings.Contains(no.Message, "It would fit with parallelism.tensor 1 instead of 16") {
 		t.Errorf("tensor 16 over nodes: got %v", err)
 	}

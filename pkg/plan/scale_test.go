@@ -8,18 +8,19 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
 )
 
 // fiveShapes are nodes of 8 devices in five shapes, half of the devices held by small tenants.
-func fiveShapes(b *testing.B, nodes int) []plan.Node {
+func fiveShapes(b *testing.B, nodes int) []fleet.Node {
 	b.Helper()
 	return halfHeld(b, nodes, "h100x8=40%", "mi300x8=20%", "h200x8=15%", "a100-80x8=15%", "b200x8")
 }
 
-func halfHeld(b *testing.B, nodes int, texts ...string) []plan.Node {
+func halfHeld(b *testing.B, nodes int, texts ...string) []fleet.Node {
 	b.Helper()
 	shares := make([]synthetic.Share, len(texts))
 	for i, text := range texts {
@@ -35,7 +36,7 @@ func halfHeld(b *testing.B, nodes int, texts ...string) []plan.Node {
 	return built(b, synthetic.Spec{Nodes: counts, Occupied: 50_00, Pattern: synthetic.Fragments, Seed: 1})
 }
 
-func built(b *testing.B, spec synthetic.Spec) []plan.Node {
+func built(b *testing.B, spec synthetic.Spec) []fleet.Node {
 	b.Helper()
 	nodes, err := synthetic.Build(spec)
 	if err != nil {
@@ -45,7 +46,7 @@ func built(b *testing.B, spec synthetic.Spec) []plan.Node {
 }
 
 // fourDevices is one free node of 4 devices.
-func fourDevices(b *testing.B) []plan.Node {
+func fourDevices(b *testing.B) []fleet.Node {
 	b.Helper()
 	shape, err := synthetic.Lookup("l40sx4")
 	if err != nil {
@@ -90,11 +91,11 @@ func BenchmarkScaleIndex(b *testing.B) {
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
 			nodes := fiveShapes(b, n)
 			before := heap()
-			kept := plan.NewCluster(nodes)
+			kept := fleet.NewCluster(nodes)
 			held := heap() - before
 			b.ReportAllocs()
 			for b.Loop() {
-				kept = plan.NewCluster(nodes)
+				kept = fleet.NewCluster(nodes)
 			}
 			b.ReportMetric(float64(held), "index-bytes")
 			runtime.KeepAlive(kept)
@@ -120,12 +121,12 @@ type scaleCase struct {
 }
 
 // BenchmarkScalePlan plans from a prebuilt index, which knows the figures of the shapes from the plan before.
-func BenchmarkScalePlan(b *testing.B) { scalePlans(b, func(*plan.Cluster) {}) }
+func BenchmarkScalePlan(b *testing.B) { scalePlans(b, func(*fleet.Cluster) {}) }
 
 // BenchmarkScaleFirstPlan plans from an index that knows no figures yet.
-func BenchmarkScaleFirstPlan(b *testing.B) { scalePlans(b, (*plan.Cluster).Forget) }
+func BenchmarkScaleFirstPlan(b *testing.B) { scalePlans(b, plan.Forget) }
 
-func scalePlans(b *testing.B, prepare func(*plan.Cluster)) {
+func scalePlans(b *testing.B, prepare func(*fleet.Cluster)) {
 	small := []scaleCase{
 		{"single", request(b, "Llama-3.1-8B", 8192, 16), true},
 		{"tensor", request(b, "Llama-3.1-70B", 8192, 8, func(s *v1alpha1.ModelPlacementSpec) { s.Quantization = "FP8" }), true},
@@ -142,14 +143,14 @@ func scalePlans(b *testing.B, prepare func(*plan.Cluster)) {
 		{"moe", request(b, "DeepSeek-V3", 8192, 16), true},
 		{"unplaceable", request(b, "Llama-3.1-405B", 131072, 4096, func(s *v1alpha1.ModelPlacementSpec) { s.Quantization = "FP32" }), false},
 	}
-	benchmarkPlans(b, "devices=4", func() []plan.Node { return fourDevices(b) }, small, prepare)
+	benchmarkPlans(b, "devices=4", func() []fleet.Node { return fourDevices(b) }, small, prepare)
 	for _, n := range []int{1000, 10000} {
-		benchmarkPlans(b, fmt.Sprintf("nodes=%d", n), func() []plan.Node { return fiveShapes(b, n) }, large, prepare)
+		benchmarkPlans(b, fmt.Sprintf("nodes=%d", n), func() []fleet.Node { return fiveShapes(b, n) }, large, prepare)
 	}
 }
 
-func benchmarkPlans(b *testing.B, size string, nodes func() []plan.Node, cases []scaleCase, prepare func(*plan.Cluster)) {
-	index := sync.OnceValue(func() *plan.Cluster { return plan.NewCluster(nodes()) })
+func benchmarkPlans(b *testing.B, size string, nodes func() []fleet.Node, cases []scaleCase, prepare func(*fleet.Cluster)) {
+	index := sync.OnceValue(func() *fleet.Cluster { return fleet.NewCluster(nodes()) })
 	for _, c := range cases {
 		b.Run(c.name+"/"+size, func(b *testing.B) {
 			cluster := index()

@@ -45,7 +45,7 @@ func (t *task) collect(s step, level string) pooled {
 	key := t.suited(&r) + level
 	p, ok := t.pooled[key]
 	if !ok {
-		p.pools, p.census = t.cluster.pools(&r)
+		p.pools, p.census = poolsOf(t.cluster, &r)
 		t.pooled[key] = p
 	}
 	return p
@@ -54,12 +54,12 @@ func (t *task) collect(s step, level string) pooled {
 // suited marks the classes that suit a format.
 func (t *task) suited(r *poolRequest) string {
 	var key strings.Builder
-	for i := range t.cluster.classes {
-		if !t.cluster.has(int32(i)) {
+	for i := range t.classes {
+		if !t.cluster.Has(int32(i)) {
 			continue
 		}
 		mark := byte('-')
-		if r.suits(&t.cluster.classes[i]) {
+		if r.suits(t.cluster.Class(int32(i))) {
 			mark = '+'
 		}
 		key.WriteByte(mark)

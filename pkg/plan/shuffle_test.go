@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 func shuffle[T any](r draws, list []T) {
@@ -17,7 +18,7 @@ func shuffle[T any](r draws, list []T) {
 }
 
 // reordered is the same nodes with every list of theirs in another order.
-func (r draws) reordered(nodes []Node) []Node {
+func (r draws) reordered(nodes []fleet.Node) []fleet.Node {
 	other := slices.Clone(nodes)
 	shuffle(r, other)
 	for i := range other {
@@ -53,8 +54,8 @@ func TestOrderOfAnyListDoesNotMatter(t *testing.T) {
 			*domains = []v1alpha1.LinkDomain{{Name: "first", Kind: "NVLink", Members: ids[:half]}, {Name: "second", Kind: "NVLink", Members: ids[half:]}}
 		}
 		request := r.request(r.model(8), 8)
-		told := func(nodes []Node) string {
-			spec, err := Plan(NewCluster(nodes), request)
+		told := func(nodes []fleet.Node) string {
+			spec, err := Plan(fleet.NewCluster(nodes), request)
 			raw, marshalErr := json.Marshal([]any{spec, err})
 			if marshalErr != nil {
 				t.Fatal(marshalErr)

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // Plan finds devices for a placement. The plan it returns is complete but for Placement and Revision, which are the
 // caller's to give. The error is an *InvalidRequest where the placement cannot be meant and an *Unplaceable where the
 // cluster cannot hold it now.
-func Plan(cluster *Cluster, request Request) (*v1alpha1.ShardingPlanSpec, error) {
+func Plan(cluster *fleet.Cluster, request Request) (*v1alpha1.ShardingPlanSpec, error) {
 	t, err := newTask(cluster, request)
 	if err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func (t *task) write(s *solution) *v1alpha1.ShardingPlanSpec {
 		for j, instance := range p.instances {
 			for stage, devices := range instance {
 				row := v1alpha1.PlanRow{Replica: replica + int32(j/p.data), Data: int32(j % p.data), Stage: int32(stage)}
-				spec.Nodes = append(spec.Nodes, t.cluster.rows(row, devices)...)
+				spec.Nodes = append(spec.Nodes, planRows(t.cluster, row, devices)...)
 			}
 		}
 		replica += int32(p.copies())
@@ -121,7 +122,7 @@ func (t *task) computedBy(s *solution) v1alpha1.Precision {
 	for i := range s.portions {
 		for _, instance := range s.portions[i].instances {
 			for _, devices := range instance {
-				p := computed(&t.cluster.classes[t.cluster.device(devices[0]).class], s.attempt.step.format)
+				p := computed(t.cluster.Class(t.cluster.Device(devices[0]).Class), s.attempt.step.format)
 				if common != "" && p != common {
 					return v1alpha1.BF16
 				}
@@ -136,16 +137,16 @@ func (t *task) computedBy(s *solution) v1alpha1.Precision {
 const maxRowDevices = 256
 
 // rows cuts a stage's devices into runs on one node.
-func (c *Cluster) rows(row v1alpha1.PlanRow, devices []int32) []v1alpha1.PlanRow {
+func planRows(c *fleet.Cluster, row v1alpha1.PlanRow, devices []int32) []v1alpha1.PlanRow {
 	var rows []v1alpha1.PlanRow
 	for first, end := 0, 0; first < len(devices); first = end {
-		n := c.nodeOf(devices[first])
-		for end < len(devices) && end-first < maxRowDevices && c.nodeOf(devices[end]) == n {
+		n := c.NodeOf(devices[first])
+		for end < len(devices) && end-first < maxRowDevices && c.NodeOf(devices[end]) == n {
 			end++
 		}
-		row.Node, row.TensorRank, row.Devices = n.name, int32(first), make([]v1alpha1.DeviceID, 0, end-first)
+		row.Node, row.TensorRank, row.Devices = n.Name, int32(first), make([]v1alpha1.DeviceID, 0, end-first)
 		for _, at := range devices[first:end] {
-			row.Devices = append(row.Devices, c.device(at).id)
+			row.Devices = append(row.Devices, c.Device(at).ID)
 		}
 		rows = append(rows, row)
 	}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/model"
 )
@@ -119,7 +120,7 @@ func TestTrainingAgreesWithBruteForce(t *testing.T) {
 	answers := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		p := product{vendor: "nvidia", name: "big", family: v1alpha1.FamilyGPU, mib: rapid.SampledFrom([]int64{2600, 3400, 4500, 6200, 8800}).Draw(rt, "memory")}
-		nodes := []Node{host("n", true, many(rapid.IntRange(1, 8).Draw(rt, "devices"), p)...)}
+		nodes := []fleet.Node{host("n", true, many(rapid.IntRange(1, 8).Draw(rt, "devices"), p)...)}
 		m, w := drawTrained(rt), drawTraining(rt)
 		e := rapid.SampledFrom(training[:3]).Draw(rt, "engine")
 		if m.Architecture.MoE != nil && e == v1alpha1.EngineTorch {
@@ -133,7 +134,7 @@ func TestTrainingAgreesWithBruteForce(t *testing.T) {
 		if rapid.Bool().Draw(rt, "one stage") {
 			asked.Pipeline, r.Placement.Spec.Parallelism = ptr(int32(1)), &asked
 		}
-		spec, err := Plan(NewCluster(nodes), r)
+		spec, err := Plan(fleet.NewCluster(nodes), r)
 		var no *Unplaceable
 		var bad *InvalidRequest
 		if errors.As(err, &bad) {
@@ -170,7 +171,7 @@ func TestTrainingAgreesWithBruteForce(t *testing.T) {
 
 // TestDataRanksOfTraining holds the data degree that is chosen to what it must be, on devices of known rates.
 func TestDataRanksOfTraining(t *testing.T) {
-	nodes := []Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}
+	nodes := []fleet.Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}
 	for _, test := range []struct {
 		sharding v1alpha1.TrainingSharding
 		batch    int32
@@ -181,7 +182,7 @@ func TestDataRanksOfTraining(t *testing.T) {
 		r := ask(t, llama(t, 8), 1, 1, engine("Torch"), train(v1alpha1.TrainingWorkload{
 			SequenceLength: 4096, GlobalBatch: test.batch, Sharding: test.sharding, ActivationCheckpointing: true,
 		}), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(1))}))
-		spec, err := Plan(NewCluster(nodes), r)
+		spec, err := Plan(fleet.NewCluster(nodes), r)
 		if test.data == 1 {
 			var no *Unplaceable
 			if !errors.As(err, &no) {

@@ -90,7 +90,7 @@ func (d *degree) group() int { return d.tensor * max(1, d.inside) }
 func (t *task) lanesOf(p *pool) []*lane {
 	lanes, ok := t.laned[p]
 	if !ok {
-		lanes = t.cluster.lanes(p)
+		lanes = lanesOf(t.cluster, p)
 		t.laned[p] = lanes
 	}
 	return lanes
@@ -136,8 +136,8 @@ func (t *task) beats(s, other step) bool {
 		return false
 	}
 	mine, theirs := poolRequest{format: s.format, native: s.native}, poolRequest{format: other.format, native: other.native}
-	for i := range t.cluster.classes {
-		if c := &t.cluster.classes[i]; t.cluster.has(int32(i)) && theirs.suits(c) && !mine.suits(c) {
+	for i, c := range t.classes {
+		if t.cluster.Has(int32(i)) && theirs.suits(c.Class) && !mine.suits(c.Class) {
 			return false
 		}
 	}

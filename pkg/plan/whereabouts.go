@@ -63,7 +63,7 @@ func (t *task) addTo(copies [][][][]int32, row *v1alpha1.PlanRow) {
 		*stage = append(*stage, nowhere)
 	}
 	for _, id := range row.Devices {
-		if at, ok := t.cluster.find(row.Node, id); ok {
+		if at, ok := t.cluster.Find(row.Node, id); ok {
 			*stage = append(*stage, at)
 		}
 	}

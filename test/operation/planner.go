@@ -9,6 +9,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/placement"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
@@ -53,7 +54,7 @@ func TensorPlan(name string, revision int64, tensor int) *v1alpha1.ShardingPlanS
 
 // FirstFit gives each copy the first free devices of one node, as many as spec.parallelism.tensor says. It stands for the
 // planner where a test is about who gets devices and when, not about which.
-func FirstFit(cluster *plan.Cluster, request plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
+func FirstFit(cluster *fleet.Cluster, request plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
 	tensor := 1
 	if p := request.Placement.Spec.Parallelism; p != nil && p.Tensor != nil {
 		tensor = int(*p.Tensor)

@@ -7,24 +7,25 @@ import (
 	"regexp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
 // planCase is one question: a cluster and a request, and how often a device is lost and the plan made anew.
 type planCase struct {
 	name  string
-	make  func() ([]plan.Node, plan.Request)
+	make  func() ([]fleet.Node, plan.Request)
 	again bool
 }
 
 // answer plans a case and returns the structure of what came of it, and the estimates apart.
 func (c *planCase) answer() (structure, estimates []byte) {
 	nodes, request := c.make()
-	spec, err := plan.Plan(plan.NewCluster(nodes), request)
+	spec, err := plan.Plan(fleet.NewCluster(nodes), request)
 	if err == nil && c.again {
 		request.Previous = spec
 		loseFirst(nodes, spec)
-		spec, err = plan.Plan(plan.NewCluster(nodes), request)
+		spec, err = plan.Plan(fleet.NewCluster(nodes), request)
 	}
 	if err != nil {
 		return encode(refusal(err)), nil
@@ -37,7 +38,7 @@ func (c *planCase) answer() (structure, estimates []byte) {
 }
 
 // loseFirst makes the first device of a plan unhealthy.
-func loseFirst(nodes []plan.Node, spec *v1alpha1.ShardingPlanSpec) {
+func loseFirst(nodes []fleet.Node, spec *v1alpha1.ShardingPlanSpec) {
 	row := &spec.Nodes[0]
 	for i := range nodes {
 		if nodes[i].Name != row.Node {

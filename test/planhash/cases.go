@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
@@ -22,7 +23,7 @@ func catalogueCases() []planCase {
 			count := 1 + 2*((i+j)%2)
 			cases = append(cases, planCase{
 				name: fmt.Sprintf("catalogue/%s/%sx%d", name, shape, count),
-				make: func() ([]plan.Node, plan.Request) {
+				make: func() ([]fleet.Node, plan.Request) {
 					r := draw{rand.New(rand.NewPCG(uint64(i), uint64(j)))}
 					m, err := model.Lookup(name)
 					if err != nil {
@@ -44,7 +45,7 @@ func drawnCases() []planCase {
 		cases[i] = planCase{
 			name:  fmt.Sprintf("drawn/%d", i),
 			again: i%5 == 0,
-			make: func() ([]plan.Node, plan.Request) {
+			make: func() ([]fleet.Node, plan.Request) {
 				r := draw{rand.New(rand.NewPCG(uint64(i), 1<<32))}
 				nodes := r.cluster()
 				return nodes, r.request(r.model())
@@ -61,7 +62,7 @@ func pick[T any](r draw, list ...T) T { return list[r.IntN(len(list))] }
 
 func (r draw) oneIn(n int) bool { return r.IntN(n) == 0 }
 
-func (r draw) build(spec synthetic.Spec, shape string, count int) []plan.Node {
+func (r draw) build(spec synthetic.Spec, shape string, count int) []fleet.Node {
 	s, err := synthetic.Lookup(shape)
 	if err != nil {
 		panic(err)
@@ -74,8 +75,8 @@ func (r draw) build(spec synthetic.Spec, shape string, count int) []plan.Node {
 	return nodes
 }
 
-func (r draw) cluster() []plan.Node {
-	var nodes []plan.Node
+func (r draw) cluster() []fleet.Node {
+	var nodes []fleet.Node
 	shapes := synthetic.Names()
 	common := pick(r, shapes...)
 	for len(nodes) == 0 || len(nodes) < 12 && !r.oneIn(3) {
@@ -83,7 +84,7 @@ func (r draw) cluster() []plan.Node {
 		if r.oneIn(3) {
 			shape = pick(r, shapes...)
 		}
-		if slices.ContainsFunc(nodes, func(n plan.Node) bool { return n.Labels["shape"] == shape }) {
+		if slices.ContainsFunc(nodes, func(n fleet.Node) bool { return n.Labels["shape"] == shape }) {
 			continue
 		}
 		spec := synthetic.Spec{Seed: r.Uint64(), Pattern: pick(r, synthetic.Patterns()...), Occupied: synthetic.Percent(pick(r, 0, 0, 2000, 5000))}
@@ -104,7 +105,7 @@ func (r draw) cluster() []plan.Node {
 }
 
 // trouble makes some devices of a node smaller, broken, cordoned or held by other placements.
-func (r draw) trouble(n *plan.Node) {
+func (r draw) trouble(n *fleet.Node) {
 	n.Taken = map[v1alpha1.DeviceID]string{}
 	share, size := pick(r, int64(0), 0, 0, 2, 9), pick(r, int64(1), 1, 1, 2, 4)
 	held := pick(r, "", "", "models/a", "models/b")

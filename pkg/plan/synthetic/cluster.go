@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // Spec is a cluster that is to be built.
@@ -27,11 +27,11 @@ type Spec struct {
 
 // Build makes the nodes, by shape in the order of Spec and then by number. Each has memory of its own, as if it came from
 // an informer's cache.
-func Build(spec Spec) ([]plan.Node, error) {
+func Build(spec Spec) ([]fleet.Node, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
 	}
-	var nodes []plan.Node
+	var nodes []fleet.Node
 	for _, shape := range spec.shapes() {
 		base := countOf(spec.Nodes, shape)
 		total := base + countOf(spec.Added, shape) - countOf(spec.Removed, shape)

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
 )
 
@@ -23,7 +23,7 @@ func shape(t interface{ Fatal(...any) }, name string) *synthetic.Shape {
 	return s
 }
 
-func build(t testing.TB, spec synthetic.Spec) []plan.Node {
+func build(t testing.TB, spec synthetic.Spec) []fleet.Node {
 	t.Helper()
 	nodes, err := synthetic.Build(spec)
 	if err != nil {
@@ -49,7 +49,7 @@ func drawn(t *rapid.T) synthetic.Spec {
 	}
 }
 
-func written(t interface{ Fatal(...any) }, nodes []plan.Node) []byte {
+func written(t interface{ Fatal(...any) }, nodes []fleet.Node) []byte {
 	text, err := json.Marshal(nodes)
 	if err != nil {
 		t.Fatal(err)

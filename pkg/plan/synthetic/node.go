@@ -7,13 +7,13 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // nodes makes nodes numbered from 0, with the fabrics of a cluster that has so many.
-func (s *Shape) nodes(n, of int) []plan.Node {
+func (s *Shape) nodes(n, of int) []fleet.Node {
 	template := s.inventory()
-	nodes := make([]plan.Node, n)
+	nodes := make([]fleet.Node, n)
 	for i := range nodes {
 		name := fmt.Sprintf("%s-%05d", s.Name, i)
 		inventory := template.DeepCopy()
@@ -23,7 +23,7 @@ func (s *Shape) nodes(n, of int) []plan.Node {
 		for j := range status.Devices {
 			status.Devices[j].UUID = uuid(name, &status.Devices[j])
 		}
-		nodes[i] = plan.Node{Name: name, Address: s.address(i), Labels: s.labels(name, i), Inventory: inventory}
+		nodes[i] = fleet.Node{Name: name, Address: s.address(i), Labels: s.labels(name, i), Inventory: inventory}
 	}
 	return nodes
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // Pattern is how held devices lie in a cluster.
@@ -32,14 +32,14 @@ const tenantNamespace = "tenants"
 // holder allocates devices of nodes of one shape to pods.
 type holder struct {
 	shape   *Shape
-	nodes   []plan.Node
+	nodes   []fleet.Node
 	random  *rand.Rand
 	want    int
 	tenants int
 }
 
 // occupy allocates a share of the devices of the nodes of a shape to pods. The draw depends on the seed and the shape only.
-func occupy(shape *Shape, nodes []plan.Node, spec *Spec) {
+func occupy(shape *Shape, nodes []fleet.Node, spec *Spec) {
 	h := holder{
 		shape: shape, nodes: nodes, want: spec.Occupied.Of(len(nodes) * shape.Devices()),
 		random: rand.New(rand.NewPCG(spec.Seed, hash(shape.Name))),

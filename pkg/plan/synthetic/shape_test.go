@@ -16,12 +16,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rankwright/rankwright/pkg/accelerator"
-	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
 )
 
 // everyShape is a cluster with a few nodes of each shape, some devices held.
-func everyShape(t *testing.T) []plan.Node {
+func everyShape(t *testing.T) []fleet.Node {
 	spec := synthetic.Spec{Occupied: 4000, Pattern: synthetic.Fragments, Seed: 5}
 	for _, name := range synthetic.Names() {
 		spec.Nodes = append(spec.Nodes, synthetic.Count{Shape: shape(t, name), Nodes: 19})

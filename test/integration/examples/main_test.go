@@ -20,7 +20,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/internal/repository"
-	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
 	"github.com/rankwright/rankwright/test/controlplane"
 	"github.com/rankwright/rankwright/test/operation"
@@ -79,7 +79,7 @@ func (w *world) shape(name string) *synthetic.Shape {
 	return shape
 }
 
-func (w *world) addNode(n *plan.Node, resource string) {
+func (w *world) addNode(n *fleet.Node, resource string) {
 	w.Helper()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}, Status: operation.At(n.Address)}
 	w.Cleanup(func() {

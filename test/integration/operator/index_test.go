@@ -13,6 +13,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/test/operation"
 )
@@ -84,7 +85,7 @@ func TestPlanOfAnOutdatedIndexIsNotMade(t *testing.T) {
 	w.addNode("n1", 2)
 	computed, changed := make(chan struct{}), make(chan struct{})
 	var first sync.Once
-	w.operate(operator.Options{Planner: func(c *plan.Cluster, r plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
+	w.operate(operator.Options{Planner: func(c *fleet.Cluster, r plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
 		spec, err := operation.FirstFit(c, r)
 		first.Do(func() {
 			close(computed)

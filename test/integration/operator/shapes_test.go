@@ -12,13 +12,14 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/controllers/placement"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/test/operation"
 )
 
 // unequalCopies puts the first copy on one device and each further one on two, all on the one node. A copy stays where it
 // is as long as its devices are free. It stands for the planner where the test is about copies of different shape.
-func unequalCopies(cluster *plan.Cluster, request plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
+func unequalCopies(cluster *fleet.Cluster, request plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
 	var free []v1alpha1.DeviceID
 	node := ""
 	for _, d := range cluster.Free() {

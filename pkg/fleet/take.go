@@ -1,4 +1,4 @@
-package plan
+package fleet
 
 import (
 	"maps"
@@ -13,11 +13,11 @@ func (c *Cluster) Take(plan *v1alpha1.ShardingPlanSpec) { c.TakeFor(plan.Placeme
 // TakeFor marks the devices of a plan as taken by a holder, as in Node.Taken. Devices that nobody may use are left as they
 // are.
 func (c *Cluster) TakeFor(holder string, plan *v1alpha1.ShardingPlanSpec) {
-	c.onRows(plan, func(d *device) bool {
+	c.onRows(plan, func(d *Device) bool {
 		if d.refusal != fit {
 			return false
 		}
-		d.refusal, d.under, d.holder = refusedTaken, fit, holder
+		d.refusal, d.under, d.Holder = refusedTaken, fit, holder
 		return true
 	})
 }
@@ -25,15 +25,15 @@ func (c *Cluster) TakeFor(holder string, plan *v1alpha1.ShardingPlanSpec) {
 // Release frees the devices of a plan that plans hold. What nothing but a plan keeps from use is free then; what pods,
 // cordons or bad health keep as well stays as it is.
 func (c *Cluster) Release(plan *v1alpha1.ShardingPlanSpec) {
-	c.onRows(plan, func(d *device) bool { return d.release() })
+	c.onRows(plan, func(d *Device) bool { return d.release() })
 }
 
 // release gives a device back that a plan holds.
-func (d *device) release() bool {
+func (d *Device) release() bool {
 	if d.refusal != refusedTaken || d.under == refusedTaken {
 		return false
 	}
-	d.refusal, d.holder = d.under, ""
+	d.refusal, d.Holder = d.under, ""
 	return true
 }
 
@@ -41,8 +41,8 @@ func (d *device) release() bool {
 func (c *Cluster) Without(holders ...string) *Cluster {
 	other := c.Clone()
 	for at, n := range c.nodes {
-		other.change(int32(at), n, func(d *device) bool {
-			return d.refusal == refusedTaken && d.holder != "" && slices.Contains(holders, d.holder) && d.release()
+		other.change(int32(at), n, func(d *Device) bool {
+			return d.refusal == refusedTaken && d.Holder != "" && slices.Contains(holders, d.Holder) && d.release()
 		})
 	}
 	return other
@@ -60,15 +60,15 @@ type Holder struct {
 func (c *Cluster) Holders() []Holder {
 	held := map[string]map[string]int{}
 	for _, n := range c.nodes {
-		for i := range n.devices {
-			d := &n.devices[i]
-			if d.refusal != refusedTaken || d.holder == "" || d.under != fit {
+		for i := range n.Devices {
+			d := &n.Devices[i]
+			if !d.Movable() {
 				continue
 			}
-			if held[d.holder] == nil {
-				held[d.holder] = map[string]int{}
+			if held[d.Holder] == nil {
+				held[d.Holder] = map[string]int{}
 			}
-			held[d.holder][c.classes[d.class].product]++
+			held[d.Holder][c.classes[d.Class].Product]++
 		}
 	}
 	holders := make([]Holder, 0, len(held))
@@ -85,14 +85,14 @@ func (c *Cluster) Holder(node string, id v1alpha1.DeviceID) (name string, taken 
 		return "", false
 	}
 	i, ok := c.nodes[at].find(id)
-	if !ok || c.nodes[at].devices[i].refusal != refusedTaken {
+	if !ok || c.nodes[at].Devices[i].refusal != refusedTaken {
 		return "", false
 	}
-	return c.nodes[at].devices[i].holder, true
+	return c.nodes[at].Devices[i].Holder, true
 }
 
 // onRows changes the devices of a plan, each node once.
-func (c *Cluster) onRows(plan *v1alpha1.ShardingPlanSpec, change func(*device) bool) {
+func (c *Cluster) onRows(plan *v1alpha1.ShardingPlanSpec, change func(*Device) bool) {
 	byNode := map[int32]map[v1alpha1.DeviceID]bool{}
 	for i := range plan.Nodes {
 		row := &plan.Nodes[i]
@@ -108,24 +108,24 @@ func (c *Cluster) onRows(plan *v1alpha1.ShardingPlanSpec, change func(*device) b
 		}
 	}
 	for _, at := range slices.Sorted(maps.Keys(byNode)) {
-		c.change(at, c.nodes[at], func(d *device) bool { return byNode[at][d.id] && change(d) })
+		c.change(at, c.nodes[at], func(d *Device) bool { return byNode[at][d.ID] && change(d) })
 	}
 }
 
 // change replaces a node by a copy whose devices are changed; change says whether it did.
-func (c *Cluster) change(at int32, n *node, change func(*device) bool) {
-	var changed *node
-	for i := range n.devices {
-		d := n.devices[i]
+func (c *Cluster) change(at int32, n *NodeEntry, change func(*Device) bool) {
+	var changed *NodeEntry
+	for i := range n.Devices {
+		d := n.Devices[i]
 		if !change(&d) {
 			continue
 		}
 		if changed == nil {
 			own := *n
-			own.devices, own.islands = slices.Clone(n.devices), slices.Clone(n.islands)
+			own.Devices, own.Islands = slices.Clone(n.Devices), slices.Clone(n.Islands)
 			changed = &own
 		}
-		changed.devices[i] = d
+		changed.Devices[i] = d
 	}
 	if changed == nil {
 		return

@@ -1,4 +1,4 @@
-package plan
+package fleet
 
 import (
 	"cmp"
@@ -24,29 +24,37 @@ type Node struct {
 	Unschedulable bool
 }
 
-// device is an accelerator in the index.
-type device struct {
-	id      v1alpha1.DeviceID
-	free    int64 // bytes that strangers leave
-	holder  string
-	class   int32
-	island  int32 // of the node
-	refusal reason
+// Device is an accelerator in the index.
+type Device struct {
+	ID        v1alpha1.DeviceID
+	FreeBytes int64 // bytes that strangers leave
+	Holder    string
+	Class     int32
+	Island    int32 // of the node
+	refusal   reason
 	// under is why the device would be refused if no plan held it.
 	under reason
 }
 
-// node is a node in the index. It is never changed once it is there, so that clones can share it.
-type node struct {
-	name, address string
-	labels        map[string]string
-	devices       []device // by id
-	islands       []island // by their first device
+// NodeEntry is a node in the index. It is never changed once it is there, so that clones can share it.
+type NodeEntry struct {
+	Name, Address string
+	Labels        map[string]string
+	Devices       []Device // by id
+	Islands       []Island // by their first device
 	// widest is the number of devices of the commonest class on the node.
-	widest int32
+	Widest int32
+	// closed says that the node takes no new work.
+	Closed bool
 	// unclaimed says that the node has a device that nothing but a plan keeps from new ones, and that no ResourceClaim selects.
-	unclaimed bool
+	Unclaimed bool
 }
+
+// Movable says whether nothing but the plan of a placement that is known keeps the device from new plans.
+func (d *Device) Movable() bool { return d.refusal == refusedTaken && d.under == fit && d.Holder != "" }
+
+// Refusal is why no plan may use the device; empty where one may.
+func (d *Device) Refusal() Refusal { return d.refusal.text() }
 
 // reader makes nodes; its maps are kept between nodes to save allocations.
 type reader struct {
@@ -67,8 +75,8 @@ func newReader(c *Cluster) *reader {
 }
 
 // read makes a node.
-func (r *reader) read(n *Node) *node {
-	made := &node{name: n.Name, address: n.Address, labels: n.Labels}
+func (r *reader) read(n *Node) *NodeEntry {
+	made := &NodeEntry{Name: n.Name, Address: n.Address, Labels: n.Labels, Closed: n.Unschedulable}
 	if n.Inventory == nil {
 		return made
 	}
@@ -76,14 +84,14 @@ func (r *reader) read(n *Node) *node {
 	r.readDomains(status.Links.Domains)
 	r.readHolders(n)
 	r.sort(status.Devices)
-	made.devices = make([]device, 0, len(r.sorted))
+	made.Devices = make([]Device, 0, len(r.sorted))
 	common := factsOf(status)
-	var key classKey
+	var key Class
 	class := int32(-1)
 	for i, d := range r.sorted {
 		if i > 0 && d.ID == r.sorted[i-1].ID {
-			last := &made.devices[len(made.devices)-1]
-			last.refusal, last.under, last.holder = refusedAmbiguous, refusedAmbiguous, ""
+			last := &made.Devices[len(made.Devices)-1]
+			last.refusal, last.under, last.Holder = refusedAmbiguous, refusedAmbiguous, ""
 			continue
 		}
 		if next := classOf(d); class < 0 || next != key {
@@ -93,14 +101,14 @@ func (r *reader) read(n *Node) *node {
 		if !linked {
 			domain = -1
 		}
-		at := device{id: d.ID, free: mebibytes(d.FreeMiB()), class: class, island: made.island(class, domain, &common)}
+		at := Device{ID: d.ID, FreeBytes: mebibytes(d.FreeMiB()), Class: class, Island: made.island(class, domain, &common)}
 		held := r.held[d.ID]
 		at.refusal, at.under = refusalOf(n, d, held.refusal), refusalOf(n, d, held.under)
 		if at.refusal == refusedTaken {
-			at.holder = held.holder
+			at.Holder = held.holder
 		}
-		made.unclaimed = made.unclaimed || at.under == fit && d.ClaimAttribute == nil
-		made.devices = append(made.devices, at)
+		made.Unclaimed = made.Unclaimed || at.under == fit && d.ClaimAttribute == nil
+		made.Devices = append(made.Devices, at)
 	}
 	made.prepare()
 	return made
@@ -108,26 +116,26 @@ func (r *reader) read(n *Node) *node {
 
 // readTwice makes a node that is listed several times: nothing of what the lists say can be relied on, so that no device
 // of any is used and nothing is known that they do not agree on.
-func (r *reader) readTwice(lists []*Node) *node {
-	made := &node{name: lists[0].Name, address: lists[0].Address}
+func (r *reader) readTwice(lists []*Node) *NodeEntry {
+	made := &NodeEntry{Name: lists[0].Name, Address: lists[0].Address}
 	for _, n := range lists {
-		if n.Address != made.address {
-			made.address = ""
+		if n.Address != made.Address {
+			made.Address = ""
 		}
 		bare := *n
 		bare.Taken = nil
-		made.devices = append(made.devices, r.read(&bare).devices...)
+		made.Devices = append(made.Devices, r.read(&bare).Devices...)
 	}
-	for i := range made.devices {
-		d := &made.devices[i]
-		d.island, d.holder = 0, ""
+	for i := range made.Devices {
+		d := &made.Devices[i]
+		d.Island, d.Holder = 0, ""
 		if d.refusal != refusedCPU {
 			d.refusal = refusedAmbiguous
 		}
 		d.under = d.refusal
 	}
-	slices.SortFunc(made.devices, func(a, b device) int {
-		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.refusal, b.refusal))
+	slices.SortFunc(made.Devices, func(a, b Device) int {
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.refusal, b.refusal))
 	})
 	return made
 }
@@ -183,38 +191,38 @@ func (r *reader) readHolders(n *Node) {
 }
 
 // prepare counts, and lists the free devices of each island.
-func (n *node) prepare() {
-	backing := make([]int32, len(n.devices))
-	counts := make([]int32, len(n.islands))
-	for i := range n.devices {
-		counts[n.devices[i].island]++
+func (n *NodeEntry) prepare() {
+	backing := make([]int32, len(n.Devices))
+	counts := make([]int32, len(n.Islands))
+	for i := range n.Devices {
+		counts[n.Devices[i].Island]++
 	}
 	start := int32(0)
-	for i := range n.islands {
-		n.islands[i].size = counts[i]
-		n.islands[i].free = backing[start : start : start+counts[i]]
+	for i := range n.Islands {
+		n.Islands[i].Size = counts[i]
+		n.Islands[i].Free = backing[start : start : start+counts[i]]
 		start += counts[i]
 	}
-	for i := range n.devices {
-		if d := &n.devices[i]; d.refusal == fit {
-			is := &n.islands[d.island]
-			is.free = append(is.free, int32(i))
+	for i := range n.Devices {
+		if d := &n.Devices[i]; d.refusal == fit {
+			is := &n.Islands[d.Island]
+			is.Free = append(is.Free, int32(i))
 		}
 	}
-	falling := func(a, b int32) int { return cmp.Compare(n.devices[b].free, n.devices[a].free) }
-	for i := range n.islands {
-		if free := n.islands[i].free; !slices.IsSortedFunc(free, falling) {
+	falling := func(a, b int32) int { return cmp.Compare(n.Devices[b].FreeBytes, n.Devices[a].FreeBytes) }
+	for i := range n.Islands {
+		if free := n.Islands[i].Free; !slices.IsSortedFunc(free, falling) {
 			slices.SortStableFunc(free, falling)
 		}
 	}
-	n.widest = 0
-	for i := range n.islands {
+	n.Widest = 0
+	for i := range n.Islands {
 		total := int32(0)
-		for j := range n.islands {
-			if n.islands[j].class == n.islands[i].class {
-				total += n.islands[j].size
+		for j := range n.Islands {
+			if n.Islands[j].Class == n.Islands[i].Class {
+				total += n.Islands[j].Size
 			}
 		}
-		n.widest = max(n.widest, total)
+		n.Widest = max(n.Widest, total)
 	}
 }

@@ -1,47 +1,47 @@
-package plan
+package fleet
 
 import (
 	"maps"
 	"sync"
 )
 
-// level is the zones of a topology level: the values of a node label, numbered in order of the nodes.
-type level struct {
-	zones []int32 // by node
-	none  int32   // the zone of nodes without the label; -1 where every node has it
-	count int
+// Level is the zones of a topology level: the values of a node label, numbered in order of the nodes.
+type Level struct {
+	Zones []int32 // by node
+	None  int32   // the zone of nodes without the label; -1 where every node has it
+	Count int
 }
 
 // levels remembers the topology levels that were asked for. Plans that run at once may all ask.
 type levels struct {
 	mu    sync.Mutex
-	known map[string]*level
+	known map[string]*Level
 }
 
-// level numbers the zones of a topology level, once.
-func (c *Cluster) level(label string) *level {
+// Level numbers the zones of a topology level, once.
+func (c *Cluster) Level(label string) *Level {
 	c.levels.mu.Lock()
 	defer c.levels.mu.Unlock()
 	if l, ok := c.levels.known[label]; ok {
 		return l
 	}
-	l := &level{zones: make([]int32, len(c.nodes)), none: -1}
+	l := &Level{Zones: make([]int32, len(c.nodes)), None: -1}
 	numbers := map[string]int32{}
 	for i, n := range c.nodes {
-		value := n.labels[label]
+		value := n.Labels[label]
 		at, ok := numbers[value]
 		if !ok {
 			at = int32(len(numbers))
 			numbers[value] = at
 		}
-		l.zones[i] = at
+		l.Zones[i] = at
 		if value == "" {
-			l.none = at
+			l.None = at
 		}
 	}
-	l.count = len(numbers)
+	l.Count = len(numbers)
 	if c.levels.known == nil {
-		c.levels.known = map[string]*level{}
+		c.levels.known = map[string]*Level{}
 	}
 	c.levels.known[label] = l
 	return l
@@ -49,7 +49,7 @@ func (c *Cluster) level(label string) *level {
 
 // changed forgets the levels in which a node changed its zone.
 func (l *levels) changed(before, after map[string]string) {
-	maps.DeleteFunc(l.known, func(label string, _ *level) bool { return before[label] != after[label] })
+	maps.DeleteFunc(l.known, func(label string, _ *Level) bool { return before[label] != after[label] })
 }
 
 func (l *levels) forget() { l.known = nil }

@@ -1,4 +1,4 @@
-package plan
+package fleet
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
@@ -15,19 +15,6 @@ const (
 	RefusedHealth    Refusal = "not healthy"
 	RefusedCPU       Refusal = "host processors"
 	RefusedMemory    Refusal = "without known memory"
-)
-
-// Why a device does not match a request.
-const (
-	refusedSelector  Refusal = "on nodes outside of devices.nodeSelector"
-	refusedLevel     Refusal = "on nodes without the label of topology.required"
-	refusedClaim     Refusal = "on nodes with devices that no DRA driver serves (enforcement Claim)"
-	refusedFamily    Refusal = "of another family than devices.requirement"
-	refusedVendor    Refusal = "of vendors outside of devices.vendors"
-	refusedProduct   Refusal = "of products outside of devices.products"
-	refusedSize      Refusal = "smaller than devices.minMemoryMiB"
-	refusedPrecision Refusal = "without a format of devices.precisions"
-	refusedFormat    Refusal = "without native arithmetic for the weights"
 )
 
 // reason is why no plan may use a device; fit where one may.

@@ -1,4 +1,4 @@
-package plan
+package fleet
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
@@ -13,9 +13,9 @@ type RefusedDevice struct {
 func (c *Cluster) Refused() []RefusedDevice {
 	var refused []RefusedDevice
 	for _, n := range c.nodes {
-		for i := range n.devices {
-			if d := &n.devices[i]; d.refusal != fit {
-				refused = append(refused, RefusedDevice{Node: n.name, Device: d.id, Reason: d.refusal.text()})
+		for i := range n.Devices {
+			if d := &n.Devices[i]; d.refusal != fit {
+				refused = append(refused, RefusedDevice{Node: n.Name, Device: d.ID, Reason: d.refusal.text()})
 			}
 		}
 	}
@@ -36,9 +36,9 @@ type FreeDevice struct {
 func (c *Cluster) Free() []FreeDevice {
 	var free []FreeDevice
 	for _, n := range c.nodes {
-		for i := range n.devices {
-			if d := &n.devices[i]; d.refusal == fit {
-				free = append(free, FreeDevice{Node: n.name, Device: d.id, Product: c.classes[d.class].product, Bytes: d.free})
+		for i := range n.Devices {
+			if d := &n.Devices[i]; d.refusal == fit {
+				free = append(free, FreeDevice{Node: n.Name, Device: d.ID, Product: c.classes[d.Class].Product, Bytes: d.FreeBytes})
 			}
 		}
 	}
@@ -49,8 +49,8 @@ func (c *Cluster) Free() []FreeDevice {
 func (c *Cluster) Addresses() map[string]string {
 	addresses := map[string]string{}
 	for _, n := range c.nodes {
-		if n.address != "" {
-			addresses[n.name] = n.address
+		if n.Address != "" {
+			addresses[n.Name] = n.Address
 		}
 	}
 	return addresses

@@ -1,4 +1,4 @@
-package plan
+package fleet
 
 import (
 	"cmp"
@@ -14,11 +14,11 @@ import (
 // run on it several times at once; what changes it (Update, Remove, Take, Release) must run alone. Clone is cheap, and what is
 // done to a clone does not show in the original.
 type Cluster struct {
-	nodes   []*node // by name
-	classes []class
-	classAt map[classKey]int32
-	kinds   []*kind // by key
-	fabrics map[fabricKey]*fabric
+	nodes   []*NodeEntry // by name
+	classes []Class      // those of the table that this index has met, by number
+	table   *table
+	kinds   []*Kind // by key
+	fabrics map[fabricKey]*Fabric
 	// fabricsOwner is who may change the map.
 	fabricsOwner *owner
 	counts       counts
@@ -28,13 +28,12 @@ type Cluster struct {
 	// owner marks what this cluster may change in place: what it made since it was last cloned.
 	owner   atomic.Pointer[owner]
 	scratch scratch
-	memo    *memo // shared with clones
 }
 
 // scratch is memory that is used again.
 type scratch struct {
 	key  []byte
-	runs []run
+	runs []Run
 }
 
 // NewCluster indexes nodes. Of a node that is listed twice no device is used, since the lists may contradict each other.
@@ -45,10 +44,10 @@ func NewCluster(nodes []Node) *Cluster {
 		order[i] = &nodes[i]
 	}
 	slices.SortStableFunc(order, func(a, b *Node) int { return cmp.Compare(a.Name, b.Name) })
-	c := &Cluster{nodes: make([]*node, 0, len(nodes)), memo: &memo{}}
+	c := &Cluster{nodes: make([]*NodeEntry, 0, len(nodes)), table: &table{numbers: map[Class]int32{}}}
 	c.owner.Store(new(owner))
 	r := newReader(c)
-	shared := map[fabricKey][]member{}
+	shared := map[fabricKey][]IslandRef{}
 	for len(order) > 0 {
 		same := 1
 		for same < len(order) && order[same].Name == order[0].Name {
@@ -87,8 +86,8 @@ func (c *Cluster) Remove(name string) {
 // a pointer for each node.
 func (c *Cluster) Clone() *Cluster {
 	other := &Cluster{
-		nodes: slices.Clone(c.nodes), classes: c.classes, classAt: c.classAt, kinds: slices.Clone(c.kinds), fabrics: c.fabrics,
-		counts: c.counts.clone(), shift: c.shift, memo: c.memo,
+		nodes: slices.Clone(c.nodes), classes: c.classes, table: c.table, kinds: slices.Clone(c.kinds), fabrics: c.fabrics,
+		counts: c.counts.clone(), shift: c.shift,
 	}
 	other.levels.copyFrom(&c.levels)
 	other.owner.Store(new(owner))
@@ -97,10 +96,10 @@ func (c *Cluster) Clone() *Cluster {
 }
 
 // put adds or replaces a node.
-func (c *Cluster) put(n *node) {
-	at, there := c.place(n.name)
+func (c *Cluster) put(n *NodeEntry) {
+	at, there := c.place(n.Name)
 	if there {
-		c.levels.changed(c.nodes[at].labels, n.labels)
+		c.levels.changed(c.nodes[at].Labels, n.Labels)
 		c.detach(at)
 		c.nodes[at] = n
 	} else {
@@ -111,19 +110,19 @@ func (c *Cluster) put(n *node) {
 }
 
 // attach adds what the node at a place has to the index. Islands in fabrics are left to the caller where it gives a map.
-func (c *Cluster) attach(at int32, shared map[fabricKey][]member) {
+func (c *Cluster) attach(at int32, shared map[fabricKey][]IslandRef) {
 	n := c.nodes[at]
-	c.shift = max(c.shift, uint8(bits.Len(uint(max(0, len(n.devices)-1)))))
+	c.shift = max(c.shift, uint8(bits.Len(uint(max(0, len(n.Devices)-1)))))
 	c.counts.add(n, 1)
-	for i := range n.islands {
-		is, m := &n.islands[i], member{at, int32(i)}
+	for i := range n.Islands {
+		is, m := &n.Islands[i], IslandRef{at, int32(i)}
 		switch {
-		case is.fabric == nil:
+		case is.Fabric == nil:
 			c.joinIfFree(m)
 		case shared == nil:
 			c.addToFabric(m)
 		default:
-			key := fabricKey{*is.fabric, is.class}
+			key := fabricKey{*is.Fabric, is.Class}
 			shared[key] = append(shared[key], m)
 		}
 	}
@@ -133,8 +132,8 @@ func (c *Cluster) attach(at int32, shared map[fabricKey][]member) {
 func (c *Cluster) detach(at int32) {
 	n := c.nodes[at]
 	c.counts.add(n, -1)
-	for i := range n.islands {
-		if m := (member{at, int32(i)}); n.islands[i].fabric == nil {
+	for i := range n.Islands {
+		if m := (IslandRef{at, int32(i)}); n.Islands[i].Fabric == nil {
 			c.leaveIfFree(m)
 		} else {
 			c.dropFromFabric(m)
@@ -149,51 +148,57 @@ func (c *Cluster) renumber(first, by int32) {
 		return
 	}
 	for i, k := range c.kinds {
-		if k.members[len(k.members)-1].node >= first {
+		if k.Members[len(k.Members)-1].Node >= first {
 			k = c.writable(i)
-			moveMembers(k.members, first, by)
+			moveMembers(k.Members, first, by)
 		}
 	}
 	c.renumberFabrics(first, by)
 }
 
 // moveMembers adds a number to the nodes from first on, in place.
-func moveMembers(members []member, first, by int32) []member {
-	at, _ := slices.BinarySearchFunc(members, first, func(m member, first int32) int { return cmp.Compare(m.node, first) })
+func moveMembers(members []IslandRef, first, by int32) []IslandRef {
+	at, _ := slices.BinarySearchFunc(members, first, func(m IslandRef, first int32) int { return cmp.Compare(m.Node, first) })
 	for i := at; i < len(members); i++ {
-		members[i].node += by
+		members[i].Node += by
 	}
 	return members
 }
 
 // place is where a node is, or would be.
 func (c *Cluster) place(name string) (int32, bool) {
-	at, ok := slices.BinarySearchFunc(c.nodes, name, func(n *node, name string) int { return cmp.Compare(n.name, name) })
+	at, ok := slices.BinarySearchFunc(c.nodes, name, func(n *NodeEntry, name string) int { return cmp.Compare(n.Name, name) })
 	return int32(at), ok
 }
 
-// ref is the number by which plans know a device: in order of nodes and ids.
-func (c *Cluster) ref(node, device int32) int32 { return node<<c.shift | device }
+// Ref is the number by which plans know a device: in order of nodes and ids.
+func (c *Cluster) Ref(node, device int32) int32 { return node<<c.shift | device }
 
-// device is a device by its number.
-func (c *Cluster) device(ref int32) *device {
-	return &c.nodes[ref>>c.shift].devices[ref&(1<<c.shift-1)]
+// Device is a device by its number.
+func (c *Cluster) Device(ref int32) *Device {
+	return &c.nodes[ref>>c.shift].Devices[ref&(1<<c.shift-1)]
 }
 
-// nodeOf is the node of a device.
-func (c *Cluster) nodeOf(ref int32) *node { return c.nodes[ref>>c.shift] }
+// NodeAt is the number of the node of a device.
+func (c *Cluster) NodeAt(ref int32) int32 { return ref >> c.shift }
 
-// find is the number of a device.
-func (c *Cluster) find(name string, id v1alpha1.DeviceID) (int32, bool) {
+// NodeOf is the node of a device.
+func (c *Cluster) NodeOf(ref int32) *NodeEntry { return c.nodes[ref>>c.shift] }
+
+// Nodes are the nodes in order of their names. A node's place in the list is its number.
+func (c *Cluster) Nodes() []*NodeEntry { return c.nodes }
+
+// Find is the number of a device.
+func (c *Cluster) Find(name string, id v1alpha1.DeviceID) (int32, bool) {
 	at, ok := c.place(name)
 	if !ok {
 		return 0, false
 	}
 	i, ok := c.nodes[at].find(id)
-	return c.ref(at, i), ok
+	return c.Ref(at, i), ok
 }
 
-func (n *node) find(id v1alpha1.DeviceID) (int32, bool) {
-	i, ok := slices.BinarySearchFunc(n.devices, id, func(d device, id v1alpha1.DeviceID) int { return cmp.Compare(d.id, id) })
+func (n *NodeEntry) find(id v1alpha1.DeviceID) (int32, bool) {
+	i, ok := slices.BinarySearchFunc(n.Devices, id, func(d Device, id v1alpha1.DeviceID) int { return cmp.Compare(d.ID, id) })
 	return int32(i), ok
 }

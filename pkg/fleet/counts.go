@@ -1,0 +1,66 @@
+package fleet
+
+import "slices"
+
+// counts is how many devices there are, so that nobody has to walk them.
+type counts struct {
+	refused [reasons]int
+	// free and listed are by class: devices that a plan may use, and those that are no host processors and have memory.
+	free, listed []int
+}
+
+func (c *counts) grow(classes int) {
+	for len(c.free) < classes {
+		c.free, c.listed = append(c.free, 0), append(c.listed, 0)
+	}
+}
+
+func (c *counts) clone() counts {
+	other := *c
+	other.free, other.listed = slices.Clone(c.free), slices.Clone(c.listed)
+	return other
+}
+
+// add counts a node's devices in, or out where sign is -1.
+func (c *counts) add(n *NodeEntry, sign int) {
+	for i := range n.Devices {
+		d := &n.Devices[i]
+		if d.refusal == fit {
+			c.free[d.Class] += sign
+		} else {
+			c.refused[d.refusal] += sign
+		}
+		if d.counts() {
+			c.listed[d.Class] += sign
+		}
+	}
+}
+
+// Refusals is how many devices no plan may use for a reason.
+func (c *Cluster) Refusals(why Refusal) int {
+	return c.counts.refused[slices.Index(refusalTexts[:], why)]
+}
+
+// RefusedCounts are the numbers of devices that no plan may use, by reason.
+func (c *Cluster) RefusedCounts() map[Refusal]int {
+	refused := map[Refusal]int{}
+	for why, n := range c.counts.refused {
+		if n > 0 {
+			refused[reason(why).text()] = n
+		}
+	}
+	return refused
+}
+
+// FreeCounts are the numbers of free devices by class.
+func (c *Cluster) FreeCounts() []int { return slices.Clone(c.counts.free) }
+
+// Listed is how many devices of a class could ever hold work, free or not.
+func (c *Cluster) Listed(class int32) int { return c.counts.listed[class] }
+
+// Has says whether there are devices of a class that could hold work. The table keeps classes that are gone, so what looks
+// at all of it must leave those out, or the answer would hang on what was there before.
+func (c *Cluster) Has(class int32) bool { return c.counts.listed[class] > 0 }
+
+// counts says whether the device could ever hold work.
+func (d *Device) counts() bool { return d.refusal != refusedCPU && d.refusal != refusedMemory }

@@ -1,0 +1,71 @@
+package fleet
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+func (c *Cluster) Island(m IslandRef) *Island { return &c.nodes[m.Node].Islands[m.Island] }
+
+// Reach is how many devices an island has, with those on other nodes.
+func (c *Cluster) Reach(is *Island) int32 {
+	if is.Fabric != nil {
+		if f := c.fabrics[fabricKey{*is.Fabric, is.Class}]; f != nil && f.spans() {
+			return f.Size
+		}
+	}
+	return is.Size
+}
+
+// Expand is the cluster with further free devices, on nodes as large as the island's and labelled as its first one. The
+// new nodes share a value of the topology levels, but for the level of single nodes.
+func (c *Cluster) Expand(model IslandRef, more int, levels ...string) *Cluster {
+	is, template := c.Island(model), c.nodes[model.Node]
+	size := int(template.Widest)
+	total := c.classes[is.Class].TotalBytes
+	larger := c.Clone()
+	for n := 0; more > 0; n++ {
+		// A tilde comes after all that names of nodes are made of, so that the other nodes keep their places.
+		added := &NodeEntry{Name: fmt.Sprintf("~%04d", n), Labels: maps.Clone(template.Labels)}
+		for _, level := range levels {
+			switch {
+			case level == "" || added.Labels == nil:
+			case level == hostnameLevel:
+				added.Labels[level] = added.Name
+			default:
+				added.Labels[level] = "~"
+			}
+		}
+		for range min(size, more) {
+			added.Devices = append(added.Devices, Device{Class: is.Class, FreeBytes: total})
+		}
+		added.Islands = []Island{{Class: is.Class, domain: -1, Wires: is.Wires}}
+		added.prepare()
+		more -= min(size, more)
+		larger.put(added)
+	}
+	return larger
+}
+
+// hostnameLevel is the topology level of single nodes.
+const hostnameLevel = "kubernetes.io/hostname"
+
+// Grow is the cluster with further free devices on an island's node.
+func (c *Cluster) Grow(at IslandRef, more int) *Cluster {
+	larger := c.Clone()
+	own := *c.nodes[at.Node]
+	own.Devices, own.Islands = slices.Clone(own.Devices), slices.Clone(own.Islands)
+	class := own.Islands[at.Island].Class
+	for n := range more {
+		id := v1alpha1.DeviceID(fmt.Sprintf("~%04d", n))
+		own.Devices = append(own.Devices, Device{ID: id, Class: class, Island: at.Island, FreeBytes: c.classes[class].TotalBytes})
+	}
+	own.prepare()
+	larger.detach(at.Node)
+	larger.nodes[at.Node] = &own
+	larger.attach(at.Node, nil)
+	return larger
+}

@@ -1,0 +1,155 @@
+package fleet
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// fabricKey is a link domain that goes over nodes, and the class of devices in it.
+type fabricKey struct {
+	fabric v1alpha1.Fabric
+	class  int32
+}
+
+// Fabric is the islands of nodes that share a link domain. It is never changed once it is there.
+type Fabric struct {
+	Class   int32
+	Members []IslandRef // ascending
+	// The rest is that of one island, where there is more than one member; with one, it is an island of its node.
+	Size  int32
+	Wires Wires
+	Free  []FabricDevice // from the most free bytes to the fewest, then in order of nodes and ids
+	Runs  []Run
+}
+
+// FabricDevice is a device of a member.
+type FabricDevice struct {
+	Member    int32
+	Device    int32 // of the member's node
+	FreeBytes int64
+}
+
+// spans says whether the fabric goes over nodes.
+func (f *Fabric) spans() bool { return len(f.Members) > 1 }
+
+// Fabrics are the islands that go over nodes, in order of their first node.
+func (c *Cluster) Fabrics() []*Fabric {
+	var spanning []*Fabric
+	for _, f := range c.fabrics {
+		if f.spans() {
+			spanning = append(spanning, f)
+		}
+	}
+	slices.SortFunc(spanning, func(a, b *Fabric) int { return a.Members[0].Compare(b.Members[0]) })
+	return spanning
+}
+
+// addToFabric adds a node's island to its fabric. What was an island of one node alone becomes one of several.
+func (c *Cluster) addToFabric(m IslandRef) {
+	is := &c.nodes[m.Node].Islands[m.Island]
+	key := fabricKey{*is.Fabric, is.Class}
+	var members []IslandRef
+	if old := c.fabrics[key]; old != nil {
+		members = old.Members
+		if !old.spans() {
+			c.leaveIfFree(members[0])
+		}
+	}
+	at, _ := slices.BinarySearchFunc(members, m, IslandRef.Compare)
+	c.setFabric(key, slices.Insert(slices.Clone(members), at, m))
+}
+
+// dropFromFabric takes a node's island from its fabric.
+func (c *Cluster) dropFromFabric(m IslandRef) {
+	is := &c.nodes[m.Node].Islands[m.Island]
+	key := fabricKey{*is.Fabric, is.Class}
+	old := c.fabrics[key]
+	if !old.spans() {
+		c.leaveIfFree(m)
+	}
+	at, _ := slices.BinarySearchFunc(old.Members, m, IslandRef.Compare)
+	c.setFabric(key, slices.Delete(slices.Clone(old.Members), at, at+1))
+}
+
+// setFabric makes a fabric of members anew; one without members goes.
+func (c *Cluster) setFabric(key fabricKey, members []IslandRef) {
+	c.ownFabrics()
+	if len(members) == 0 {
+		delete(c.fabrics, key)
+		return
+	}
+	made := &Fabric{Class: key.class, Members: members}
+	c.fabrics[key] = made
+	if made.spans() {
+		c.fill(made)
+		return
+	}
+	c.joinIfFree(members[0])
+}
+
+// fill computes what a fabric of several members is.
+func (c *Cluster) fill(f *Fabric) {
+	f.Wires = c.nodes[f.Members[0].Node].Islands[f.Members[0].Island].Wires
+	for i, m := range f.Members {
+		n := c.nodes[m.Node]
+		is := &n.Islands[m.Island]
+		f.Size += is.Size
+		f.Wires.narrow(&is.Wires)
+		for _, at := range is.Free {
+			f.Free = append(f.Free, FabricDevice{int32(i), at, n.Devices[at].FreeBytes})
+		}
+	}
+	if !slices.IsSortedFunc(f.Free, compareFabricDevices) {
+		slices.SortFunc(f.Free, compareFabricDevices)
+	}
+	for _, d := range f.Free {
+		f.Runs = AppendRun(f.Runs, d.FreeBytes, 1)
+	}
+}
+
+func compareFabricDevices(a, b FabricDevice) int {
+	return cmp.Or(cmp.Compare(b.FreeBytes, a.FreeBytes), cmp.Compare(a.Member, b.Member), cmp.Compare(a.Device, b.Device))
+}
+
+// ownFabrics makes the map one that this cluster alone has.
+func (c *Cluster) ownFabrics() {
+	mine := c.owner.Load()
+	if c.fabricsOwner == mine {
+		return
+	}
+	if c.fabrics = maps.Clone(c.fabrics); c.fabrics == nil {
+		c.fabrics = map[fabricKey]*Fabric{}
+	}
+	c.fabricsOwner = mine
+}
+
+// renumberFabrics moves the members of fabrics on nodes from first on by a number of places.
+func (c *Cluster) renumberFabrics(first, by int32) {
+	if len(c.fabrics) == 0 {
+		return
+	}
+	c.ownFabrics()
+	for key, old := range c.fabrics {
+		if old.Members[len(old.Members)-1].Node < first {
+			continue
+		}
+		moved := *old
+		moved.Members = moveMembers(slices.Clone(old.Members), first, by)
+		c.fabrics[key] = &moved
+	}
+}
+
+func (c *Cluster) joinIfFree(m IslandRef) {
+	if n := c.nodes[m.Node]; len(n.Islands[m.Island].Free) > 0 {
+		c.join(n, m)
+	}
+}
+
+func (c *Cluster) leaveIfFree(m IslandRef) {
+	if n := c.nodes[m.Node]; len(n.Islands[m.Island].Free) > 0 {
+		c.leave(n, m)
+	}
+}

@@ -1,0 +1,117 @@
+package fleet
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Island is the devices of one node and class that a tensor group may be drawn from: those in one link domain, or else
+// those that are in none. Every device is on exactly one.
+type Island struct {
+	Class  int32
+	domain int32 // of the node's link domains; -1 where there is none
+	Size   int32 // devices, free or not
+	// fabric is set where the link domain goes on beyond the node.
+	Fabric *v1alpha1.Fabric
+	Wires  Wires
+	Free   []int32 // devices of the node, from the most free bytes to the fewest, then by id
+}
+
+// Wires is what the devices of an island reach each other and the rest of the world by.
+type Wires struct {
+	// link says that there is a link domain; without one, the devices are on their host's PCIe.
+	Link     bool
+	Topology v1alpha1.DomainTopology
+	// rate is what a device sends to all others of its domain together, peer what it sends to one of them, in bytes per
+	// second; 0 where it is not known.
+	Rate, Peer int64
+	// network is a device's share of its node's network, in bytes per second; 0 where it is not known.
+	Network int64
+	// source is how fast the node gets weights, from its fastest disk or from the network, in bytes per second; 0 where
+	// neither is known.
+	Source int64
+}
+
+// islandFacts is what the islands of a node are made of.
+type islandFacts struct {
+	domains []v1alpha1.LinkDomain
+	network int64
+	source  int64
+}
+
+// island returns the number of the island of a class in a link domain, which it adds where it is new. Link domains of one
+// fabric are one.
+func (n *NodeEntry) island(class, domain int32, facts *islandFacts) int32 {
+	var fabric *v1alpha1.Fabric
+	if domain >= 0 {
+		fabric = facts.domains[domain].Fabric
+	}
+	for i := range n.Islands {
+		is := &n.Islands[i]
+		if is.Class == class && (is.domain == domain || fabric != nil && is.Fabric != nil && *is.Fabric == *fabric) {
+			return int32(i)
+		}
+	}
+	made := Island{Class: class, domain: domain, Wires: Wires{Network: facts.network, Source: facts.source}}
+	if domain >= 0 {
+		made.Wires.join(&facts.domains[domain])
+	}
+	if fabric != nil {
+		own := *fabric
+		made.Fabric = &own
+	}
+	n.Islands = append(n.Islands, made)
+	return int32(len(n.Islands) - 1)
+}
+
+const (
+	megabyte = 1_000_000
+	// maxBytes bounds every amount that is summed over devices, so that no sum of a million of them wraps.
+	maxBytes = 1 << 42
+)
+
+// join fills in what a link domain says. Of a mesh that does not say what a device sends in all, that is its rate to one
+// peer times the number of peers.
+func (w *Wires) join(d *v1alpha1.LinkDomain) {
+	w.Link, w.Topology = true, d.Topology
+	w.Rate, w.Peer = rateOf(d.DeviceMBps, megabyte), rateOf(d.PeerMBps, megabyte)
+	if w.Rate == 0 {
+		w.Rate = w.Peer
+		if d.Topology == v1alpha1.TopologyMesh {
+			w.Rate = min(w.Peer*int64(max(1, len(d.Members)-1)), maxBytes)
+		}
+	}
+	if w.Peer == 0 && d.Topology != v1alpha1.TopologyMesh {
+		w.Peer = w.Rate
+	}
+}
+
+// narrow is the wires of an island that has both.
+func (w *Wires) narrow(other *Wires) {
+	w.Rate, w.Peer, w.Network = min(w.Rate, other.Rate), min(w.Peer, other.Peer), min(w.Network, other.Network)
+	w.Source = min(w.Source, other.Source)
+}
+
+// rateOf is a rate in bytes per second, bounded.
+func rateOf(n, unit int64) int64 { return min(max(n, 0), maxBytes/unit) * unit }
+
+func factsOf(status *v1alpha1.AcceleratorInventoryStatus) islandFacts {
+	source := max(storageRate(status.Storage), networkRate(status.NICs))
+	return islandFacts{domains: status.Links.Domains, network: min(status.NetworkShare(), maxBytes), source: int64(math.Round(min(source, maxBytes)))}
+}
+
+// AppendTo appends the wires so that no two read the same.
+func (w *Wires) AppendTo(b []byte) []byte {
+	link := byte(0)
+	if w.Link {
+		link = 1
+	}
+	b = append(b, link, byte(len(w.Topology)))
+	b = append(b, w.Topology...)
+	b = binary.BigEndian.AppendUint64(b, uint64(w.Source))
+	b = binary.BigEndian.AppendUint64(b, uint64(w.Rate))
+	b = binary.BigEndian.AppendUint64(b, uint64(w.Peer))
+	return binary.BigEndian.AppendUint64(b, uint64(w.Network))
+}

@@ -1,0 +1,126 @@
+package fleet
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+)
+
+// Kind is free islands of single nodes that nothing tells apart but where they are: of one class and size, with the same
+// wires and the same free bytes on each free device.
+type Kind struct {
+	owner   *owner // the cluster that may change it; others copy it first
+	key     []byte
+	Class   int32
+	Size    int32
+	Wires   Wires
+	Runs    []Run
+	Members []IslandRef
+}
+
+// Kinds are the free islands of single nodes by kind.
+func (c *Cluster) Kinds() []*Kind { return c.kinds }
+
+// IslandRef is an island of a node.
+type IslandRef struct{ Node, Island int32 }
+
+// Compare orders islands by node, then by their place on it.
+func (m IslandRef) Compare(other IslandRef) int {
+	return cmp.Or(cmp.Compare(m.Node, other.Node), cmp.Compare(m.Island, other.Island))
+}
+
+// Order is a number that rises in that order.
+func (m IslandRef) Order() int64 { return int64(m.Node)<<32 | int64(m.Island) }
+
+// Run is so many devices with so many free bytes.
+type Run struct {
+	FreeBytes int64
+	Count     int32
+}
+
+// owner marks what a cluster may change in place. It has a size so that no two are one.
+type owner struct{ _ byte }
+
+// runsOf are the free bytes of the devices of an island, from the most to the fewest.
+func runsOf(runs []Run, n *NodeEntry, free []int32) []Run {
+	for _, at := range free {
+		runs = AppendRun(runs, n.Devices[at].FreeBytes, 1)
+	}
+	return runs
+}
+
+// AppendRun adds devices at the end.
+func AppendRun(runs []Run, free int64, count int32) []Run {
+	if last := len(runs) - 1; last >= 0 && runs[last].FreeBytes == free {
+		runs[last].Count += count
+		return runs
+	}
+	return append(runs, Run{free, count})
+}
+
+// AppendKey appends what islands of one kind have in common. Limit is a size or a tensor degree.
+func AppendKey(b []byte, class int32, limit int, w *Wires, runs []Run) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(class))
+	b = binary.BigEndian.AppendUint32(b, uint32(limit))
+	b = w.AppendTo(b)
+	for _, r := range runs {
+		b = binary.BigEndian.AppendUint64(b, uint64(r.FreeBytes))
+		b = binary.BigEndian.AppendUint32(b, uint32(r.Count))
+	}
+	return b
+}
+
+// kindOf finds the kind of an island's free devices: its place in the list, and its key where it is not there.
+func (c *Cluster) kindOf(n *NodeEntry, is *Island) (at int, found bool) {
+	c.scratch.runs = runsOf(c.scratch.runs[:0], n, is.Free)
+	c.scratch.key = AppendKey(c.scratch.key[:0], is.Class, int(is.Size), &is.Wires, c.scratch.runs)
+	return slices.BinarySearchFunc(c.kinds, c.scratch.key, func(k *Kind, key []byte) int { return bytes.Compare(k.key, key) })
+}
+
+// join adds an island with free devices to its kind.
+func (c *Cluster) join(n *NodeEntry, m IslandRef) {
+	is := &n.Islands[m.Island]
+	at, found := c.kindOf(n, is)
+	if !found {
+		c.kinds = slices.Insert(c.kinds, at, &Kind{
+			owner: c.owner.Load(), key: bytes.Clone(c.scratch.key), Class: is.Class, Size: is.Size, Wires: is.Wires,
+			Runs: slices.Clone(c.scratch.runs),
+		})
+	}
+	k := c.writable(at)
+	if last := len(k.Members) - 1; last < 0 || k.Members[last].Compare(m) < 0 {
+		k.Members = append(k.Members, m)
+		return
+	}
+	if i, there := slices.BinarySearchFunc(k.Members, m, IslandRef.Compare); !there {
+		k.Members = slices.Insert(k.Members, i, m)
+	}
+}
+
+// leave takes an island from its kind; a kind without islands goes.
+func (c *Cluster) leave(n *NodeEntry, m IslandRef) {
+	at, found := c.kindOf(n, &n.Islands[m.Island])
+	if !found {
+		return
+	}
+	if len(c.kinds[at].Members) == 1 {
+		c.kinds = slices.Delete(c.kinds, at, at+1)
+		return
+	}
+	k := c.writable(at)
+	if i, there := slices.BinarySearchFunc(k.Members, m, IslandRef.Compare); there {
+		k.Members = slices.Delete(k.Members, i, i+1)
+	}
+}
+
+// writable returns a kind that this cluster alone has.
+func (c *Cluster) writable(at int) *Kind {
+	k := c.kinds[at]
+	if mine := c.owner.Load(); k.owner != mine {
+		own := *k
+		own.owner, own.Members = mine, slices.Clone(k.Members)
+		k, c.kinds[at] = &own, &own
+	}
+	return k
+}
