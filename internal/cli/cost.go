@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/estimate"
 	"github.com/rankwright/rankwright/pkg/price"
 )
@@ -45,7 +46,7 @@ Prices are on-demand list prices with the source and day of each row; --prices t
 			return write(streams.Out, output, offers, func(w io.Writer) error { return printOffers(w, offers, output.wide()) })
 		},
 	}
-	options.addModel(command, "vLLM")
+	options.addModel(command, engine.Default)
 	options.addDevice(command, "only shapes with this device")
 	options.addCache(command)
 	options.addLoad(command)

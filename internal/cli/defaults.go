@@ -1,6 +1,9 @@
 package cli
 
-import "github.com/rankwright/rankwright/api/v1alpha1"
+import (
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
+)
 
 // setDefaults fills in what the API server would: the defaults of the ModelPlacement's schema. A test holds it to the
 // generated schema.
@@ -8,7 +11,7 @@ func setDefaults(p *v1alpha1.ModelPlacement) {
 	s := &p.Spec
 	orDefault(&s.Quantization, v1alpha1.QuantizationAuto)
 	orDefault(&s.KVCacheType, v1alpha1.KVCacheAuto)
-	orDefault(&s.Engine, v1alpha1.EngineVLLM)
+	orDefault(&s.Engine, engine.Default)
 	orDefault(&s.OnFailure, v1alpha1.FailureAnyShape)
 	orDefault(&s.Enforcement, v1alpha1.EnforcementAdvisory)
 	orPointer(&s.Replicas, 1)

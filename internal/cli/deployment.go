@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/estimate"
 	"github.com/rankwright/rankwright/pkg/model"
 )
@@ -21,12 +22,12 @@ type deploymentFlags struct {
 	network                            float64
 }
 
-func (f *deploymentFlags) addModel(command *cobra.Command, engine string) {
+func (f *deploymentFlags) addModel(command *cobra.Command, usual v1alpha1.Engine) {
 	flags := command.Flags()
 	flags.StringVar(&f.model, "model", "", "model by catalogue name, hub id, or path of its config.json")
-	flags.StringVar(&f.engine, "engine", engine, "engine that runs the model")
+	flags.StringVar(&f.engine, "engine", string(usual), "engine that runs the model")
 	flags.StringVar(&f.weights, "weights", "", "precision that the weights are stored in (default: the checkpoint's)")
-	complete(command, "engine", estimate.Engines())
+	complete(command, "engine", engine.Names())
 	complete(command, "weights", precisionNames())
 	_ = command.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(model.Names(), cobra.ShellCompDirectiveDefault))
 }

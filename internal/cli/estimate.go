@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/estimate"
 )
 
@@ -49,7 +50,7 @@ holds at full input and output, the engine's limit of sequences and the requests
 			return a.print(streams, output)
 		},
 	}
-	options.addModel(command, "vLLM")
+	options.addModel(command, engine.Default)
 	options.addDevice(command, "device as its driver reports it (`PRODUCT`), or in short: H100, MI300X")
 	options.addDegrees(command)
 	options.addCache(command)

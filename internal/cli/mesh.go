@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
@@ -25,12 +27,6 @@ var dimensions = []struct{ name, about string }{
 
 // world is the name of the group of all ranks.
 const world = "world"
-
-// engineNames are the engines whose order is known.
-var engineNames = []string{
-	string(v1alpha1.EngineVLLM), string(v1alpha1.EngineSGLang), string(v1alpha1.EngineTensorRTLLM), string(v1alpha1.EngineMegatron),
-	string(v1alpha1.EngineDeepSpeed), string(v1alpha1.EngineTorch), string(v1alpha1.EngineJAX), string(v1alpha1.EngineMPI),
-}
 
 // meshOptions are the flags of mesh.
 type meshOptions struct {
@@ -86,7 +82,7 @@ and the slowest link and the communication library of each kind of group are sho
 	for _, d := range dimensions {
 		options.sizes[d.name] = flags.Int(d.name, 1, d.about)
 	}
-	complete(command, "engine", engineNames)
+	complete(command, "engine", engine.Names())
 	addOutput(command, &output)
 	return command
 }
@@ -105,13 +101,11 @@ type meshGroups struct {
 }
 
 func (o *meshOptions) groups() (*meshGroups, error) {
-	if o.engine != "" && !slices.Contains(engineNames, o.engine) {
-		return nil, usagef("--engine %q: use one of %s", o.engine, strings.Join(engineNames, ", "))
+	of, err := engine.Find(v1alpha1.Engine(o.engine))
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--engine: %w", err)}
 	}
-	order := o.order
-	if order == "" {
-		order = mesh.EngineOrder(v1alpha1.Engine(o.engine))
-	}
+	order := cmp.Or(o.order, of.Ranks.OrderFor(*o.sizes["cp"]))
 	sizes := map[string]int{}
 	for name, size := range o.sizes {
 		sizes[name] = *size

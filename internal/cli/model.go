@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -109,7 +110,7 @@ func factsOf(m *model.Model) modelFacts {
 	facts := modelFacts{
 		Name: m.Name, Parameters: m.Parameters(), ActiveParameters: m.ActiveParameters(), Layers: m.Architecture.Layers,
 		WeightBytes: m.WeightBytes(v1alpha1.BF16), KVBytesPerToken: m.KVBytesPerToken(v1alpha1.BF16), Native: m.Native,
-		WeightBytesIn: map[v1alpha1.Precision]int64{}, TensorDegrees: m.TensorDegrees(widestTensor),
+		WeightBytesIn: map[v1alpha1.Precision]int64{}, TensorDegrees: engine.TensorDegrees(&m.Architecture, widestTensor),
 		Architecture: m.Architecture, Assumptions: m.Assumptions,
 	}
 	for _, p := range storedPrecisions {

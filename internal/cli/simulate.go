@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
 )
@@ -114,7 +115,7 @@ func (m *modelFlags) add(command *cobra.Command) {
 	f.Int32Var(&m.length, "max-model-len", 8192, "longest sequence of --model in tokens")
 	f.Int32Var(&m.sequences, "max-sequences", 16, "sequences of --model at a time")
 	f.StringVar(&m.quantization, "quantization", "Auto", "number format of the weights of --model")
-	f.StringVar(&m.engine, "engine", "vLLM", "engine of --model")
+	f.StringVar(&m.engine, "engine", string(engine.Default), "engine of --model")
 	complete(command, "model", model.Names())
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/estimate"
 )
 
@@ -38,7 +39,7 @@ TFLOPS count operations that are computed again for checkpointed activations; th
 			return a.print(streams, output)
 		},
 	}
-	options.addModel(command, string(v1alpha1.EngineMegatron))
+	options.addModel(command, engine.DefaultTraining)
 	options.addDevice(command, "device as its driver reports it (`PRODUCT`), or in short: H100, MI300X")
 	options.addDegrees(command)
 	options.addJob(command)

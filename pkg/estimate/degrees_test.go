@@ -9,6 +9,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 func TestLegality(t *testing.T) {
@@ -76,9 +77,10 @@ func TestLayerSplits(t *testing.T) {
 		t.Fatal("the file has another shape than expected")
 	}
 	for _, s := range file.Splits {
-		for engine, want := range map[v1alpha1.Engine][]int{v1alpha1.EngineVLLM: s.VLLM, v1alpha1.EngineSGLang: s.SGLang, v1alpha1.EngineTensorRTLLM: s.TRT} {
-			if diff := cmp.Diff(want, counts(engine, s.Layers, s.Stages)); diff != "" {
-				t.Errorf("%d layers in %d stages of %s (-want +got):\n%s", s.Layers, s.Stages, engine, diff)
+		for name, want := range map[v1alpha1.Engine][]int{v1alpha1.EngineVLLM: s.VLLM, v1alpha1.EngineSGLang: s.SGLang, v1alpha1.EngineTensorRTLLM: s.TRT} {
+			e := must(engine.Find(name))
+			if diff := cmp.Diff(want, e.Stages.Split(s.Layers, s.Stages)); diff != "" {
+				t.Errorf("%d layers in %d stages of %s (-want +got):\n%s", s.Layers, s.Stages, name, diff)
 			}
 		}
 	}

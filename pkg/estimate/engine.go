@@ -6,48 +6,19 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
-	"github.com/rankwright/rankwright/pkg/memory"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
-// Engine is what runs a model: its memory's rules and the constants of its speed.
+// Engine is what runs a model, and the constants of its speed, which depend on the version.
 type Engine struct {
-	Name v1alpha1.Engine
-	// Costs is the engine that the constants are of: TensorRT-LLM before version 1 has its own.
+	*engine.Engine
 	Costs cost.Engine
-}
-
-// engineWords are other names of engines.
-var engineWords = map[string]v1alpha1.Engine{
-	"trtllm": v1alpha1.EngineTensorRTLLM, "trt-llm": v1alpha1.EngineTensorRTLLM, "tensorrt": v1alpha1.EngineTensorRTLLM,
-	"pytorch": v1alpha1.EngineTorch,
-}
-
-// Engines are the names of the engines, sorted.
-func Engines() []string {
-	var names []string
-	for _, e := range memory.Engines() {
-		names = append(names, string(e))
-	}
-	return names
 }
 
 // FindEngine finds an engine by its name in any case, which a version may follow: `vLLM`, `trtllm`, `TensorRT-LLM 0.17`.
 func FindEngine(name string) (Engine, error) {
-	word, version, _ := strings.Cut(strings.ToLower(strings.TrimSpace(name)), " ")
-	found := engineWords[word]
-	for _, e := range memory.Engines() {
-		if strings.EqualFold(string(e), word) {
-			found = e
-		}
-	}
-	if found == "" {
-		return Engine{}, fmt.Errorf("engine %q is not known: use one of %s", clip(name), strings.Join(Engines(), ", "))
-	}
-	e := Engine{Name: found, Costs: cost.Engine(found)}
-	if found == v1alpha1.EngineTensorRTLLM && (version == "0" || strings.HasPrefix(version, "0.")) {
-		e.Costs = cost.TensorRTLLMOld
-	}
-	return e, nil
+	found, costs, err := engine.Parse(name)
+	return Engine{found, cost.Engine(costs)}, err
 }
 
 // precisionWords are other words for stored precisions.

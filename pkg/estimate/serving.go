@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/model"
 )
@@ -103,10 +105,14 @@ func (d Deployment) placed() (*place, error) {
 	if p.Model == nil {
 		return nil, errors.New("model: name one of the catalogue or give its config.json")
 	}
-	if p.Engine.Name == v1alpha1.EngineTensorRTLLM && p.Product.Vendor != "nvidia" {
-		return nil, fmt.Errorf("engine %s: it runs on NVIDIA's devices alone and %q is none: use vLLM", p.Engine.Name, p.Product.Name)
+	if p.Engine.Engine == nil {
+		return nil, errors.New("engine: name one of " + strings.Join(engine.Names(), ", "))
 	}
 	if err := p.fillWeights(); err != nil {
+		return nil, err
+	}
+	on := engine.Device{Vendor: p.Product.Vendor, Product: p.Product.Name, Architecture: p.Product.Architecture}
+	if err := p.Engine.Runs(on, p.Weights, &p.Model.Architecture); err != nil {
 		return nil, err
 	}
 	stored := cost.Stored(p.Model, p.Weights, p.KV)
@@ -182,12 +188,12 @@ func (p *place) layout() memory.Layout {
 }
 
 // estimator is the constants of the deployment's family.
-func (p *place) estimator(engine cost.Engine) (*cost.Estimator, error) {
+func (p *place) estimator() (*cost.Estimator, error) {
 	calibration, err := cost.Load()
 	if err != nil {
 		return nil, err
 	}
-	return calibration.Estimator(cost.Family{Architecture: p.device.Architecture, Engine: engine, Class: p.profile.Class()}), nil
+	return calibration.Estimator(cost.Family{Architecture: p.device.Architecture, Engine: p.Engine.Costs, Class: p.profile.Class()}), nil
 }
 
 // setup is what memory is counted for, with the cache of so many sequences of each attention data group.
@@ -217,7 +223,7 @@ func Serve(s Serving) (*Answer, error) {
 	if most := p.Model.Architecture.MaxContext; most > 0 && s.Input+s.Output > int64(most) {
 		p.warnings = append(p.warnings, fmt.Sprintf("%d tokens are more than the %d that %s was made for", s.Input+s.Output, most, p.Model.Name))
 	}
-	stages := divide(footprint, p.memory)
+	stages := p.divide(footprint)
 	a := s.answer(p)
 	if a.Reason = shortfall(stages); a.Reason != "" {
 		a.Stages, a.Memory, a.footprint = stages, fullest(stages), footprint
@@ -239,7 +245,7 @@ func (s *Serving) fill(p *place, a *Answer) error {
 	if err != nil {
 		return err
 	}
-	a.Stages = divide(footprint, p.memory)
+	a.Stages = p.divide(footprint)
 	a.Memory, a.footprint = fullest(a.Stages), footprint
 	return nil
 }
@@ -263,7 +269,7 @@ func (s *Serving) running(p *place, room, sequences int64) Concurrency {
 
 // times estimates how fast it is.
 func (s *Serving) times(p *place, a *Answer, batched float64) error {
-	e, err := p.estimator(p.Engine.Costs)
+	e, err := p.estimator()
 	if err != nil {
 		return err
 	}

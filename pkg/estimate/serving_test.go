@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -160,7 +161,7 @@ func TestServeRefuses(t *testing.T) {
 		{"network", "network-gbps -1", func(s *Serving) { s.NetworkGbps = -1 }},
 		{"no network", "network-gbps NaN", func(s *Serving) { s.NetworkGbps = math.NaN() }},
 		{"limit", "max-tpot", func(s *Serving) { s.MaxTPOT = math.NaN() }},
-		{"engine", "engine", func(s *Serving) { s.Engine.Name = "ollama" }},
+		{"engine", "engine", func(s *Serving) { s.Engine = Engine{} }},
 		{"precision", "weights", func(s *Serving) { s.Weights = "FP7" }},
 		{"cache", "kv", func(s *Serving) { s.KV = "FP7" }},
 		{"another vendor", "engine TensorRT-LLM", func(s *Serving) {
@@ -185,7 +186,7 @@ func TestAnythingIsAnswered(t *testing.T) {
 			Deployment: Deployment{
 				Model:    must(model.Lookup(rapid.SampledFrom(names).Draw(t, "model"))),
 				Product:  rapid.SampledFrom(products).Draw(t, "product"),
-				Engine:   must(FindEngine(rapid.SampledFrom(Engines()).Draw(t, "engine"))),
+				Engine:   must(FindEngine(rapid.SampledFrom(engine.Names()).Draw(t, "engine"))),
 				Weights:  rapid.SampledFrom(append(Precisions, "")).Draw(t, "weights"),
 				KV:       rapid.SampledFrom(append(Precisions, "")).Draw(t, "kv"),
 				Degrees:  Degrees{degree.Draw(t, "tp"), degree.Draw(t, "pp"), degree.Draw(t, "dp"), degree.Draw(t, "ep")},

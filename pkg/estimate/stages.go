@@ -1,30 +1,9 @@
 package estimate
 
 import (
-	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/memory"
 )
-
-// counts is how many layers each stage of a pipeline gets by an engine's default. TensorRT-LLM and the trainers give the
-// first stages one more, SGLang the last ones; vLLM those before the last one, from the back (get_pp_indices).
-func counts(engine v1alpha1.Engine, layers, stages int) []int {
-	list := make([]int, stages)
-	for i := range list {
-		list[i] = layers / stages
-	}
-	for i := range layers % stages {
-		switch engine {
-		case v1alpha1.EngineVLLM:
-			list[stages-2-i]++
-		case v1alpha1.EngineSGLang:
-			list[stages-1-i]++
-		default:
-			list[i]++
-		}
-	}
-	return list
-}
 
 // Memory is the bytes of one device by component.
 type Memory struct {
@@ -55,14 +34,14 @@ func memoryOf(p *accelerator.Product) memory.Device {
 	return memory.Device{Vendor: p.Vendor, Product: p.Name, TotalBytes: p.UsableMiB() * mib}
 }
 
-// divide is the stages of a footprint on devices of one kind.
-func divide(f *memory.Footprint, d memory.Device) []Stage {
+// divide is the stages of a footprint, each with the layers that the engine gives to it when it is told nothing.
+func (p *place) divide(f *memory.Footprint) []Stage {
 	s := f.Setup()
 	stages := make([]Stage, 0, s.Layout.Pipeline)
 	first := 0
-	for _, n := range counts(s.Engine, f.Layers(), s.Layout.Pipeline) {
+	for _, n := range p.Engine.Stages.Split(f.Layers(), s.Layout.Pipeline) {
 		end := first + n
-		use, room := f.Use(first, end), f.Room(first, end, d)
+		use, room := f.Use(first, end), f.Room(first, end, p.memory)
 		stages = append(stages, Stage{
 			FirstLayer: first, LastLayer: end - 1, Memory: Memory{Use: use, Total: use.Total()},
 			Available: room.Limit, CacheRoom: max(0, room.Free), Sequences: room.Sequences, Reason: room.Reason,

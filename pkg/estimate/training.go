@@ -118,7 +118,7 @@ func Train(t Training) (*Trained, error) {
 	if err != nil {
 		return nil, err
 	}
-	stages := divide(footprint, p.memory)
+	stages := p.divide(footprint)
 	a := &Trained{
 		Memory: fullest(stages), Stages: stages, Reason: shortfall(stages), Model: p.Model.Name, Device: p.Product.Name, Engine: p.Engine.Name,
 		Weights: p.Weights, Workload: t.Workload, Degrees: p.Degrees, Data: t.Replicas, Devices: p.Degrees.Devices() * t.Replicas,
@@ -131,7 +131,7 @@ func Train(t Training) (*Trained, error) {
 }
 
 func (t *Training) times(p *place, a *Trained) error {
-	e, err := p.estimator(p.Engine.Costs)
+	e, err := p.estimator()
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func activationsOf(s *Setup, c *Counter) activations {
 	act := activations{
 		tokens: ceil(s.Inference.BatchedTokens, int64(s.Layout.Context)), sequences: s.Inference.BatchedSequences,
 		hidden: int64(a.HiddenSize), vocabulary: int64(a.VocabSize),
-		kept: keptWidths, wide: widest(s, c), element: plainBytes(s.Weights), slack: c.engine.slack, sampler: c.engine.sampler,
+		kept: keptWidths, wide: widest(s, c), element: plainBytes(s.Weights), slack: c.engine.Slack, sampler: c.engine.Sampler,
 	}
 	if act.sampler == 0 {
 		act.sampler = c.constants.SamplerCentibytes

@@ -24,7 +24,7 @@ func (f *Footprint) caching() cache {
 		model: s.Model, precision: s.KV, tensor: s.Layout.Tensor, context: int64(s.Layout.DecodeContext),
 		length: s.Inference.MaxModelLen, block: s.Inference.BlockTokens,
 	}
-	if f.counter.engine.lookahead {
+	if f.counter.engine.Lookahead {
 		c.ahead = s.Inference.BatchedTokens
 	}
 	return c

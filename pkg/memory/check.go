@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 // maxDegree bounds the product of all degrees: more ranks than any instance has.
@@ -22,12 +23,11 @@ func (s *Setup) normal() error {
 	if s.Model == nil {
 		return errors.New("model is missing: name one of the catalogue or give its config.json")
 	}
-	if s.Engine == "" {
-		s.Engine = v1alpha1.EngineVLLM
+	of, err := engine.Find(s.Engine)
+	if err != nil {
+		return err
 	}
-	if _, ok := engines[s.Engine]; !ok {
-		return fmt.Errorf("engine %q is not known: use one of %v", s.Engine, Engines())
-	}
+	s.Engine = of.Name
 	if (s.Inference == nil) == (s.Training == nil) {
 		return errors.New("workload: set exactly one of inference and training")
 	}
@@ -125,17 +125,17 @@ const (
 )
 
 // normal checks the load and fills in the defaults of an engine on a device.
-func (in *Inference) normal(e *engine, d Device) error {
+func (in *Inference) normal(m *engine.Memory, d Device) error {
 	if in.MaxModelLen == 0 {
 		return errors.New("inference.maxModelLen is missing: set the longest sequence in tokens")
 	}
 	if in.BatchedTokens == 0 || in.BatchedSequences == 0 {
-		defaults := e.limits(d, in.Offline)
-		fill(&in.BatchedTokens, defaults.tokens)
-		fill(&in.BatchedSequences, defaults.sequences)
+		defaults := m.Limits(d.values(), in.Offline)
+		fill(&in.BatchedTokens, defaults.Tokens)
+		fill(&in.BatchedSequences, defaults.Sequences)
 	}
-	fill(&in.Utilization, e.permille)
-	fill(&in.BlockTokens, e.block)
+	fill(&in.Utilization, m.Permille)
+	fill(&in.BlockTokens, m.Block)
 	fill(&in.Sequences, 1)
 	for _, f := range [...]struct {
 		field string

@@ -22,7 +22,7 @@ func TestErrors(t *testing.T) {
 		want   string
 	}{
 		{"no model", func(s *Setup, _ *Device) { s.Model = nil }, "model is missing: name one"},
-		{"engine", func(s *Setup, _ *Device) { s.Engine = "Ollama" }, `engine "Ollama" is not known: use one of [DeepSpeed`},
+		{"engine", func(s *Setup, _ *Device) { s.Engine = "Ollama" }, `engine "Ollama" is not known: use one of vLLM`},
 		{"no workload", func(s *Setup, _ *Device) { s.Inference = nil }, "set exactly one of inference and training"},
 		{"two workloads", func(s *Setup, _ *Device) { s.Training = &v1alpha1.TrainingWorkload{} }, "set exactly one of inference and training"},
 		{"weights", func(s *Setup, _ *Device) { s.Weights = v1alpha1.FP4 }, `weights "FP4" is not a stored precision: use one of [FP32`},

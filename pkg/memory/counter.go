@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -10,7 +11,7 @@ import (
 // may be shared; its footprints share what depends on neither.
 type Counter struct {
 	setup     Setup // without a layout, and with the limits of a step that were asked for
-	engine    engine
+	engine    *engine.Memory
 	constants Constants
 	runs      []model.LayerRun
 	forms     []form
@@ -38,8 +39,12 @@ func newCounter(s Setup, constants Constants) (*Counter, error) {
 	if err := s.normal(); err != nil {
 		return nil, err
 	}
+	of, err := engine.Find(s.Engine)
+	if err != nil {
+		return nil, err
+	}
 	c := &Counter{
-		setup: s, engine: engines[s.Engine], constants: constants,
+		setup: s, engine: &of.Memory, constants: constants,
 		runs: s.Model.LayerRuns(s.Weights), rest: withoutExperts(s.Model), norm: bounded(s.Model.FinalNormBytes(s.Weights)),
 	}
 	w := c.weights(&s)

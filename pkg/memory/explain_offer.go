@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 // OfferLine is a step of the arithmetic of Offer.
@@ -15,7 +16,7 @@ type OfferLine struct {
 }
 
 // ExplainOffer writes the arithmetic of Offer out. The last line is the offer.
-func ExplainOffer(engine v1alpha1.Engine, training bool, permille int64, d Device) []OfferLine {
+func ExplainOffer(name v1alpha1.Engine, training bool, permille int64, d Device) []OfferLine {
 	visible := d.visible()
 	lines := []OfferLine{{"reported by the driver", d.TotalBytes, ""}}
 	switch {
@@ -30,27 +31,27 @@ func ExplainOffer(engine v1alpha1.Engine, training bool, permille int64, d Devic
 		formula += fmt.Sprintf(" - %s that other processes hold", amount(d.OthersBytes))
 	}
 	lines = append(lines, OfferLine{"free for a process", free, formula})
-	offer := Offer(engine, training, permille, d)
-	e, ok := engines[engine]
-	if !ok || training || e.rule == ofFree {
+	offer := Offer(name, training, permille, d)
+	e, err := engine.Find(name)
+	if err != nil || training || e.Memory.Rule == engine.OfFree {
 		return append(lines, OfferLine{"offered", offer, "all of it"})
 	}
-	fill(&permille, e.permille)
+	fill(&permille, e.Memory.Permille)
 	limit := part(visible, permille, 1000)
 	if permille < 1000 {
-		lines = append(lines, OfferLine{string(engine) + " may take", limit, fmt.Sprintf("%s × %s", share(permille), amount(visible))})
+		lines = append(lines, OfferLine{string(e.Name) + " may take", limit, fmt.Sprintf("%s × %s", share(permille), amount(visible))})
 	}
-	return append(lines, OfferLine{"offered", offer, e.rule.reason(limit, free, offer)})
+	return append(lines, OfferLine{"offered", offer, reason(e.Memory.Rule, limit, free, offer)})
 }
 
 // reason says which of an engine's part and the free memory is offered.
-func (r rule) reason(limit, free, offer int64) string {
+func reason(r engine.Rule, limit, free, offer int64) string {
 	switch {
-	case offer == 0 && r == staticOfTotal:
+	case offer == 0 && r == engine.StaticOfTotal:
 		return "none: others hold more than a 100th of the device, where the engine keeps its activations"
 	case offer == 0:
 		return "none: the engine wants its part free at start-up"
-	case r == staticOfTotal:
+	case r == engine.StaticOfTotal:
 		return "the engine's part, for weights and cache alone"
 	case limit <= free:
 		return "the engine's part, which is free"
@@ -67,9 +68,9 @@ func share(permille int64) string { return fmt.Sprintf("%g", float64(permille)/1
 
 // Available is what a device has for all components together: under vLLM's rule its Offer, else what is free, of which the
 // engine's rule may leave a part to some components alone.
-func Available(engine v1alpha1.Engine, training bool, permille int64, d Device) int64 {
-	if engines[engine].rule == ofTotal {
-		return Offer(engine, training, permille, d)
+func Available(name v1alpha1.Engine, training bool, permille int64, d Device) int64 {
+	if e, err := engine.Find(name); err == nil && e.Memory.Rule == engine.OfTotal {
+		return Offer(name, training, permille, d)
 	}
 	return bounded(d.visible() - d.OthersBytes - contextBytes)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 // TestExplainOffer holds the last line to Offer, for every engine, and the formulas to their numbers.
@@ -16,11 +17,12 @@ func TestExplainOffer(t *testing.T) {
 	slightly.OthersBytes = 700 * mib
 	mi300 := Device{Vendor: "amd", Product: "AMD Instinct MI300X OAM", TotalBytes: 196592 * mib}
 	for _, device := range []Device{h100, busy, slightly, mi300} {
-		for _, engine := range Engines() {
+		for _, name := range engine.Names() {
+			name := v1alpha1.Engine(name)
 			for _, training := range []bool{false, true} {
-				lines := ExplainOffer(engine, training, 0, device)
-				if last := lines[len(lines)-1]; last.Name != "offered" || last.Bytes != Offer(engine, training, 0, device) {
-					t.Errorf("%s, training %t: %+v, want an offer of %d", engine, training, last, Offer(engine, training, 0, device))
+				lines := ExplainOffer(name, training, 0, device)
+				if last := lines[len(lines)-1]; last.Name != "offered" || last.Bytes != Offer(name, training, 0, device) {
+					t.Errorf("%s, training %t: %+v, want an offer of %d", name, training, last, Offer(name, training, 0, device))
 				}
 			}
 		}
@@ -52,10 +54,11 @@ func TestExplainOffer(t *testing.T) {
 // TestAvailable holds what all components may take together: no less than the offer, and no more than what is free.
 func TestAvailable(t *testing.T) {
 	d := Device{Vendor: "nvidia", TotalBytes: 81559 * mib, OthersBytes: 100 * mib}
-	for _, engine := range Engines() {
-		got, free := Available(engine, false, 0, d), d.visible()-d.OthersBytes-contextBytes
-		if got < Offer(engine, false, 0, d) || got > free {
-			t.Errorf("%s: %d bytes, the offer is %d of %d that are free", engine, got, Offer(engine, false, 0, d), free)
+	for _, name := range engine.Names() {
+		name := v1alpha1.Engine(name)
+		got, free := Available(name, false, 0, d), d.visible()-d.OthersBytes-contextBytes
+		if got < Offer(name, false, 0, d) || got > free {
+			t.Errorf("%s: %d bytes, the offer is %d of %d that are free", name, got, Offer(name, false, 0, d), free)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (f *Footprint) InBatches(tokens, sequences int64) (*Footprint, error) {
 func (f *Footprint) batch(tokens, sequences int64, d Device) error {
 	f.inference.BatchedTokens, f.inference.BatchedSequences = tokens, sequences
 	f.setup.Inference = &f.inference
-	return f.inference.normal(&f.counter.engine, d)
+	return f.inference.normal(f.counter.engine, d)
 }
 
 // count fills in the ends of the model and the sums over layers. Layers of one form are counted once.

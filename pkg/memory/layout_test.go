@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 var h200 = Device{Vendor: "nvidia", Product: "NVIDIA H200", TotalBytes: 143771 * mib}
@@ -134,23 +135,24 @@ func TestWindowedCache(t *testing.T) {
 }
 
 func TestBatchLimits(t *testing.T) {
+	batch := func(tokens, sequences int64) engine.Batch { return engine.Batch{Tokens: tokens, Sequences: sequences} }
 	for _, c := range []struct {
 		engine  v1alpha1.Engine
 		device  Device
 		offline bool
-		want    batch
+		want    engine.Batch
 	}{
-		{v1alpha1.EngineVLLM, Device{Product: "NVIDIA H100 80GB HBM3", TotalBytes: 81559 * mib, Vendor: "nvidia"}, false, batch{8192, 1024}},
-		{v1alpha1.EngineVLLM, Device{Product: "NVIDIA H100 80GB HBM3", TotalBytes: 81559 * mib, Vendor: "nvidia"}, true, batch{16384, 1024}},
-		{v1alpha1.EngineVLLM, Device{Product: "NVIDIA A100-SXM4-80GB", TotalBytes: 81920 * mib, Vendor: "nvidia"}, false, batch{2048, 256}},
-		{v1alpha1.EngineVLLM, Device{Product: "NVIDIA L40S", TotalBytes: 46068 * mib, Vendor: "nvidia"}, true, batch{8192, 256}},
-		{v1alpha1.EngineVLLM, Device{Product: "AMD Instinct MI300X", TotalBytes: 196592 * mib, Vendor: "amd"}, false, batch{8192, 1024}},
-		{v1alpha1.EngineVLLM, Device{}, false, batch{2048, 256}},
-		{v1alpha1.EngineSGLang, Device{Product: "Tesla T4", TotalBytes: 15360 * mib, Vendor: "nvidia"}, false, batch{2048, 8}},
-		{v1alpha1.EngineSGLang, Device{Product: "NVIDIA B200", TotalBytes: 183359 * mib, Vendor: "nvidia"}, false, batch{16384, 512}},
-		{v1alpha1.EngineTensorRTLLM, Device{}, false, batch{8192, 2048}},
+		{v1alpha1.EngineVLLM, Device{Product: "NVIDIA H100 80GB HBM3", TotalBytes: 81559 * mib, Vendor: "nvidia"}, false, batch(8192, 1024)},
+		{v1alpha1.EngineVLLM, Device{Product: "NVIDIA H100 80GB HBM3", TotalBytes: 81559 * mib, Vendor: "nvidia"}, true, batch(16384, 1024)},
+		{v1alpha1.EngineVLLM, Device{Product: "NVIDIA A100-SXM4-80GB", TotalBytes: 81920 * mib, Vendor: "nvidia"}, false, batch(2048, 256)},
+		{v1alpha1.EngineVLLM, Device{Product: "NVIDIA L40S", TotalBytes: 46068 * mib, Vendor: "nvidia"}, true, batch(8192, 256)},
+		{v1alpha1.EngineVLLM, Device{Product: "AMD Instinct MI300X", TotalBytes: 196592 * mib, Vendor: "amd"}, false, batch(8192, 1024)},
+		{v1alpha1.EngineVLLM, Device{}, false, batch(2048, 256)},
+		{v1alpha1.EngineSGLang, Device{Product: "Tesla T4", TotalBytes: 15360 * mib, Vendor: "nvidia"}, false, batch(2048, 8)},
+		{v1alpha1.EngineSGLang, Device{Product: "NVIDIA B200", TotalBytes: 183359 * mib, Vendor: "nvidia"}, false, batch(16384, 512)},
+		{v1alpha1.EngineTensorRTLLM, Device{}, false, batch(8192, 2048)},
 	} {
-		if got := engines[c.engine].limits(c.device, c.offline); got != c.want {
+		if got := Limits(c.engine, c.device, c.offline); got != c.want {
 			t.Errorf("%s on %q, offline %t: %+v, want %+v", c.engine, c.device.Product, c.offline, got, c.want)
 		}
 	}

@@ -1,11 +1,14 @@
 package memory
 
-import "github.com/rankwright/rankwright/api/v1alpha1"
+import (
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
+)
 
 // quick is what Need adds to the sums over layers: it is asked for thousands of runs.
 type quick struct {
 	sequences int64
-	rule      rule
+	rule      engine.Rule
 	// Of a stage between, the first, the last and the only one.
 	weights, activations [4]int64
 }
@@ -21,7 +24,7 @@ func (f *Footprint) prepare() {
 		return
 	}
 	f.activations = activationsOf(&f.setup, f.counter)
-	f.quick.sequences, f.quick.rule = f.Sequences(), f.counter.engine.rule
+	f.quick.sequences, f.quick.rule = f.Sequences(), f.counter.engine.Rule
 	between, last := f.activations.stage(false), f.activations.stage(true)
 	f.quick.activations = [4]int64{between, between, last, last}
 }
@@ -55,12 +58,12 @@ func (f *Footprint) Need(first, end int) int64 {
 	cache := bounded(times(f.quick.sequences, f.cache[end]-f.cache[first]) + f.step[end] - f.step[first])
 	running := f.quick.activations[at] + f.engine + f.communication
 	switch f.quick.rule {
-	case staticOfTotal:
+	case engine.StaticOfTotal:
 		if running > f.beside {
 			return maxBytes
 		}
 		return bounded(weights + cache)
-	case ofFree:
+	case engine.OfFree:
 		return bounded(weights + running + part(cache, 1000, f.setup.Inference.Utilization) + 1)
 	default:
 		return bounded(weights + running + cache)
@@ -97,18 +100,18 @@ func (f *Footprint) Reads(first, end int) int64 {
 // Offer is what a device has for the layers of an engine that takes a part of it, in permille, or its default where that
 // is 0. Under SGLang's rule a device that others hold more than a 100th of offers nothing, since its part for activations
 // is gone then.
-func Offer(engine v1alpha1.Engine, training bool, permille int64, d Device) int64 {
+func Offer(name v1alpha1.Engine, training bool, permille int64, d Device) int64 {
 	free := bounded(d.visible() - d.OthersBytes - contextBytes)
-	e, ok := engines[engine]
-	if !ok || training {
+	e, err := engine.Find(name)
+	if err != nil || training {
 		return free
 	}
-	fill(&permille, e.permille)
+	fill(&permille, e.Memory.Permille)
 	limit := part(d.visible(), permille, 1000)
-	switch e.rule {
-	case ofFree:
+	switch e.Memory.Rule {
+	case engine.OfFree:
 		return free
-	case staticOfTotal:
+	case engine.StaticOfTotal:
 		if d.OthersBytes > d.visible()/100 {
 			return 0
 		}
@@ -131,18 +134,17 @@ func besideStatic(d Device, permille int64) int64 {
 }
 
 // Limits are an engine's default batch on a device: the most tokens and the most sequences of a step.
-func Limits(engine v1alpha1.Engine, d Device, offline bool) (tokens, sequences int64) {
-	e, ok := engines[engine]
-	if !ok {
-		return 0, 0
+func Limits(name v1alpha1.Engine, d Device, offline bool) engine.Batch {
+	e, err := engine.Find(name)
+	if err != nil {
+		return engine.Batch{}
 	}
-	b := e.limits(d, offline)
-	return b.tokens, b.sequences
+	return e.Memory.Limits(d.values(), offline)
 }
 
 // Least is what every stage needs beside its layers, under the rules that count it.
 func (f *Footprint) Least() int64 {
-	if f.setup.Inference == nil || f.counter.engine.rule == staticOfTotal {
+	if f.setup.Inference == nil || f.counter.engine.Rule == engine.StaticOfTotal {
 		return 0
 	}
 	return bounded(f.engine + f.communication + f.activations.forward())

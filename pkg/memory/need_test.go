@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -19,7 +20,7 @@ func TestNeedAgreesWithRoom(t *testing.T) {
 		d := Device{Vendor: "nvidia", TotalBytes: rapid.Int64Range(4<<30, 300<<30).Draw(t, "total")}
 		d.OthersBytes = rapid.SampledFrom([]int64{0, 0, 1 << 20, d.TotalBytes / 4}).Draw(t, "others")
 		s := Setup{
-			Model: m, Engine: rapid.SampledFrom(Engines()).Draw(t, "engine"), Weights: rapid.SampledFrom([]v1alpha1.Precision{v1alpha1.BF16, v1alpha1.FP8, v1alpha1.INT4}).Draw(t, "weights"),
+			Model: m, Engine: v1alpha1.Engine(rapid.SampledFrom(engine.Names()).Draw(t, "engine")), Weights: rapid.SampledFrom([]v1alpha1.Precision{v1alpha1.BF16, v1alpha1.FP8, v1alpha1.INT4}).Draw(t, "weights"),
 			Layout: Layout{Tensor: 1 << rapid.IntRange(0, 3).Draw(t, "tensor"), Pipeline: 2},
 			Inference: &Inference{
 				MaxModelLen: rapid.Int64Range(1, 1<<17).Draw(t, "length"), Sequences: rapid.Int64Range(1, 512).Draw(t, "sequences"),

@@ -1,6 +1,10 @@
 package memory
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/rankwright/rankwright/pkg/engine"
+)
 
 // What a process takes on a device beyond the engine's own limit: the driver's context, and CUDA graphs, which vLLM and
 // SGLang capture after the cache is laid out. Sources: vLLM's start-up lines, 0.2 to 0.5 GiB in use before a model is
@@ -55,15 +59,15 @@ func (f *Footprint) limit(u Use, d Device, free int64) Room {
 		return below(free, u, "what is free")
 	}
 	utilized := func(of int64) int64 { return part(of, f.setup.Inference.Utilization, 1000) }
-	switch f.counter.engine.rule {
-	case staticOfTotal:
+	switch f.counter.engine.Rule {
+	case engine.StaticOfTotal:
 		limit := utilized(d.visible())
 		r := below(limit, Use{Weights: u.Weights}, "the engine's part of the device")
 		if rest := free - limit; r.Reason == "" && rest < u.beside()-u.Weights {
 			r.Reason = fmt.Sprintf("beside weights and cache the engine needs %s and %s are left: lower the utilization", text(u.beside()-u.Weights), text(rest))
 		}
 		return r
-	case ofFree:
+	case engine.OfFree:
 		r := below(free, u, "what is free")
 		r.Free = utilized(r.Free)
 		return r

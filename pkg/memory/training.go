@@ -44,11 +44,6 @@ var shardings = map[v1alpha1.TrainingSharding]sharding{
 	"FSDP":  {optimizer: true, gradients: true, weights: true},
 }
 
-// contextShards are the engines that share out weights, gradients and optimizer over the context ranks as well as over
-// those of data. Sources: Megatron's distributed optimizer (get_data_parallel_group with context parallel), DeepSpeed's
-// sequence data parallel group, torchtitan's fsdp mesh of dp_shard and cp. Other programs decide for themselves.
-var contextShards = map[v1alpha1.Engine]bool{v1alpha1.EngineMegatron: true, v1alpha1.EngineDeepSpeed: true, v1alpha1.EngineTorch: true}
-
 // states are the bytes of a trained parameter, and what they are shared among.
 type states struct {
 	gradient, optimizer           int64
@@ -124,7 +119,7 @@ func (f *Footprint) train() {
 	load, layout := s.Training, s.Layout
 	share := shardings[load.Sharding]
 	shards := layout.Data
-	if contextShards[s.Engine] {
+	if f.counter.engine.ContextShards {
 		shards *= layout.Context
 	}
 	t := &training{setup: s, method: methods[load.Method], weightRanks: ranks(share.weights, shards)}

@@ -25,7 +25,7 @@ type weights struct {
 
 // weights are those of the setup in its layout.
 func (c *Counter) weights(s *Setup) weights {
-	return weights{model: s.Model, rest: c.rest, precision: s.Weights, layout: s.Layout, training: s.Training != nil, pads: c.engine.padsExperts}
+	return weights{model: s.Model, rest: c.rest, precision: s.Weights, layout: s.Layout, training: s.Training != nil, pads: c.engine.PadsExperts}
 }
 
 // withoutExperts is a model without its routed experts, which are shared out in another way; one that has none is itself.

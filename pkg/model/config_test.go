@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 // configs returns the config.json files under testdata by the catalogue name of their model.
@@ -212,7 +213,7 @@ func FuzzFromConfig(f *testing.F) {
 				t.Fatalf("assumption of %d bytes: the API keeps 512", len(assumption))
 			}
 		}
-		for _, degree := range m.TensorDegrees(16) {
+		for _, degree := range engine.TensorDegrees(&m.Architecture, 16) {
 			if m.LayerWeightBytesPerRank(0, degree, v1alpha1.MXFP4) > m.LayerWeightBytes(0, v1alpha1.BF16) {
 				t.Fatalf("a rank of %d stores more than the layer", degree)
 			}

@@ -33,33 +33,3 @@ func (m *Model) vocabRows(tensor int) int64 {
 	}
 	return mul(ceil(ceil(rows, int64(tensor)), vocabRows), vocabRows)
 }
-
-// TensorDegrees returns the tensor-parallel degrees up to limit that the model splits into without padding: they divide
-// the query heads, the width of every block and expert, and the key and value heads, or are multiples of the latter, which
-// are then replicated. 1 is always among them where limit is 1 or more.
-func (m *Model) TensorDegrees(limit int) []int {
-	var degrees []int
-	for d := 1; d <= min(limit, max(1, int(m.Architecture.Attention.Heads))); d++ {
-		if splits(&m.Architecture, d) {
-			degrees = append(degrees, d)
-		}
-	}
-	return degrees
-}
-
-func splits(a *v1alpha1.Architecture, degree int) bool {
-	d, kv := int32(degree), max(1, a.Attention.KVHeads)
-	if a.Attention.Heads%d != 0 || a.MLP.IntermediateSize%d != 0 {
-		return false
-	}
-	if a.Attention.MLA == nil && kv%d != 0 && d%kv != 0 {
-		return false
-	}
-	if r := a.Recurrent; r != nil && (r.KeyHeads%d != 0 || r.ValueHeads%d != 0) {
-		return false
-	}
-	if c := a.Attention.Compressed; c != nil && c.OutputGroups%d != 0 {
-		return false
-	}
-	return a.MoE == nil || a.MoE.IntermediateSize%d == 0 && a.MoE.SharedIntermediateSize%d == 0
-}

@@ -2,7 +2,6 @@ package model
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -32,26 +31,6 @@ func TestWhatEveryRankHolds(t *testing.T) {
 	for name, test := range tests {
 		if test.got != test.want {
 			t.Errorf("%s: %d bytes, want %d", name, test.got, test.want)
-		}
-	}
-}
-
-func TestTensorDegrees(t *testing.T) {
-	tests := map[string]struct {
-		limit int
-		want  []int
-	}{
-		"Llama-3.1-8B":  {16, []int{1, 2, 4, 8, 16}},
-		"Qwen2.5-0.5B":  {16, []int{1, 2}},   // 14 heads and a block of 4864
-		"Falcon-7B":     {128, []int{1, 71}}, // 71 heads
-		"Qwen3-30B-A3B": {64, []int{1, 2, 4, 8, 16, 32}},
-		"DeepSeek-V3":   {32, []int{1, 2, 4, 8, 16, 32}},
-		"Phi-4":         {8, []int{1, 2, 5}}, // 10 key heads
-		"Llama-3.1-70B": {0, nil},
-	}
-	for name, test := range tests {
-		if got := mustLookup(t, name).TensorDegrees(test.limit); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}
 }
@@ -128,7 +107,6 @@ func TestNothingPanicsOnAnArbitraryArchitecture(t *testing.T) {
 				t.Fatalf("%s is %d for %+v", name, value, a)
 			}
 		}
-		m.TensorDegrees(min(degree, 64))
 		m.DecodeFLOPs(int64(n()))
 		m.PrefillFLOPs(int64(n()))
 		if valid, err := FromArchitecture("x", a); err == nil && valid.Parameters() > MaxParameters {

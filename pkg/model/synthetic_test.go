@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 // TestSyntheticModelsHaveTheirParameters bounds the error of the made-up architecture from both sides.
@@ -38,7 +40,7 @@ func TestSyntheticModelsSplitOverEightDevices(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if degrees := m.TensorDegrees(8); len(degrees) != 4 {
+		if degrees := engine.TensorDegrees(&m.Architecture, 8); len(degrees) != 4 {
 			t.Errorf("%s: degrees %v, want 1, 2, 4 and 8", m.Name, degrees)
 		}
 	}

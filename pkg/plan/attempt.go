@@ -5,6 +5,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 )
@@ -106,15 +107,15 @@ func (a *attempt) batch(class int32, lean bool) *batch {
 	return *b
 }
 
-// batchKey is that of devices of a class. A device decides only about an engine's default limits, under SGLang's rule
-// about what is beside its static part too, and whether its memory is known.
+// batchKey is that of devices of a class. A device decides only about an engine's default limits, where the engine takes a
+// static part about what is beside it too, and whether its memory is known.
 func (a *attempt) batchKey(class int32, lean bool) batchKey {
 	t, d := a.task, a.task.smallest(class)
 	var key batchKey
 	if in := t.workload.Inference; in != nil {
-		key.limits = limitsOn(t.engine, d, int64(max(1, in.MaxSequences)), lean)
+		key.limits = limitsOn(t.engine.Name, d, int64(max(1, in.MaxSequences)), lean)
 	}
-	if t.engine == v1alpha1.EngineSGLang || d.TotalBytes <= 0 {
+	if t.engine.Memory.Rule == engine.StaticOfTotal || d.TotalBytes <= 0 {
 		key.device = d
 	}
 	return key
@@ -134,8 +135,7 @@ func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
 	layout.AttentionData = s.data
 	in := a.batch(class, a.lean)
 	limits := in.limits
-	if t.engine == v1alpha1.EngineSGLang {
-		// Its chunk is that of all data ranks (ServerArgs._handle_data_parallelism).
+	if t.engine.Memory.TokensOfAllData {
 		limits.tokens = max(1, limits.tokens/int64(s.data))
 	}
 	if a.lean {
@@ -182,7 +182,7 @@ func (a *attempt) rated(d *cost.Device) *rated {
 
 // family is whose constants the costs on a device are computed with.
 func (a *attempt) family(d *cost.Device) cost.Family {
-	return cost.Family{Architecture: d.Architecture, Engine: cost.Engine(a.task.engine), Class: a.profile.Class()}
+	return cost.Family{Architecture: d.Architecture, Engine: cost.Engine(a.task.engine.Name), Class: a.profile.Class()}
 }
 
 // constants are those of costs on a device.
@@ -192,7 +192,7 @@ func (a *attempt) constants(d *cost.Device) *cost.Constants { return a.rated(d).
 func (t *task) offer(class int32, free int64) int64 {
 	d := t.classes[class].facts.memory
 	d.OthersBytes = max(0, d.TotalBytes-free)
-	return memory.Offer(t.engine, t.workload.Training != nil, 0, d)
+	return memory.Offer(t.engine.Name, t.workload.Training != nil, 0, d)
 }
 
 // computed is the precision that a class computes weights of a format in: the format where it can, else 16 bits.

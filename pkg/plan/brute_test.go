@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/model"
@@ -186,7 +187,7 @@ func (b *brute) seatAll(tensor int, needs []int64, may func(*bruteDevice) bool) 
 // shapes are those of a number of devices.
 func (b *brute) shapes(n int) []shape {
 	var shapes []shape
-	for _, tensor := range b.request.Model.TensorDegrees(n) {
+	for _, tensor := range engine.TensorDegrees(&b.request.Model.Architecture, n) {
 		if stages := n / tensor; n%tensor == 0 && stages <= int(b.request.Model.Architecture.Layers) {
 			shapes = append(shapes, shape{tensor: tensor, stages: stages, data: 1, expert: 1})
 			if moe := b.request.Model.Architecture.MoE; moe != nil && tensor > 1 && int(moe.Experts)%tensor == 0 {

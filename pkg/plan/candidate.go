@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
@@ -227,7 +228,7 @@ func (a *attempt) cut(c *candidate, caps []int64) bool {
 		return false
 	}
 	least := caps[len(caps)-1]
-	if cuts := a.task.facts.cuts; cuts != cutAnywhere && c.stages > 1 {
+	if cuts := a.task.engine.Stages.Cuts; cuts != engine.CutAnywhere && c.stages > 1 {
 		c.ends = c.prints.cutFor(cuts, blocksOf(caps, c.stages))
 		return c.ends != nil
 	}

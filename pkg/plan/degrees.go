@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/mesh"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 // degree is a choice of degrees within a stage.
@@ -31,7 +31,7 @@ func (t *task) degrees(s step, l *lane, divided bool) []degree {
 			continue
 		}
 		for _, data := range t.datas(tensor, l) {
-			if t.cutsWidths(s, tensor, data) {
+			if t.engine.RefusesData(t.ranks(s, tensor, data, 1)) != nil {
 				continue
 			}
 			for _, context := range t.contexts(tensor, divided) {
@@ -91,9 +91,6 @@ func sortedUpTo(sorted []int, limit int) int {
 // their number divides the micro-batches of a step.
 func (t *task) datas(tensor int, l *lane) []int {
 	if t.asked.data > 0 {
-		if t.facts.dataIsTensor && t.asked.data > 1 && tensor > 1 {
-			return nil
-		}
 		return []int{t.asked.data}
 	}
 	if w := t.workload.Training; w != nil {
@@ -109,7 +106,7 @@ func (t *task) datas(tensor int, l *lane) []int {
 		}
 		return degrees
 	}
-	if t.model.Architecture.MoE == nil || !t.facts.attendsApart || t.facts.dataIsTensor && tensor > 1 {
+	if t.model.Architecture.MoE == nil || !t.engine.Parallelism.AttentionData {
 		return alone
 	}
 	degrees := []int{1}
@@ -139,7 +136,7 @@ func (t *task) contexts(tensor int, divided bool) []int {
 	}
 	var degrees []int
 	for d := 2; d <= maxContext; d *= 2 {
-		if t.refusesContext(shape{tensor: tensor, stages: 1, context: d}) == "" {
+		if t.engine.RefusesContext(t.runs(shape{tensor: tensor, stages: 1, context: d})) == nil {
 			degrees = append(degrees, d)
 		}
 	}
@@ -152,7 +149,7 @@ func (t *task) decodes(tensor, context int, divided bool) []int {
 	if !divided || t.workload.Inference == nil {
 		return alone
 	}
-	if !t.facts.decodeContext || !t.latent() || context > 1 {
+	if !t.engine.Parallelism.DecodeContext || !t.latent() || context > 1 {
 		return nil
 	}
 	var degrees []int
@@ -171,6 +168,13 @@ func (t *task) latent() bool {
 	return a.Attention.MLA != nil && a.Attention.MLA.Indexer == nil && a.Attention.SlidingWindow == 0 && a.Recurrent == nil && a.Encoder == nil
 }
 
+// ranks are the ranks of a stage that holds weights in a format.
+func (t *task) ranks(s step, tensor, data, context int) *engine.Case {
+	c := t.runs(shape{tensor: tensor, stages: 1, data: data, context: context, expert: 1})
+	c.Side = t.model.BlockSide(s.format)
+	return c
+}
+
 // experts are the expert degrees: 1 and all ranks that may share out experts. Weights with scales for square blocks can be
 // cut only along the blocks; where that cannot be, whole experts are shared out.
 func (t *task) experts(s step, tensor, data, context int) []int {
@@ -178,9 +182,10 @@ func (t *task) experts(s step, tensor, data, context int) []int {
 	if moe == nil {
 		return alone
 	}
+	c := t.ranks(s, tensor, data, context)
 	fits := func(expert int) bool {
-		return (expert == 1 || expertFits(t.engine, expert, tensor, data, context)) && int(moe.Experts)%expert == 0 &&
-			!t.cutsExperts(s, t.sharers(tensor, data, context)/expert, tensor)
+		c.Expert = expert
+		return t.engine.RefusesExperts(c) == nil
 	}
 	if n := t.asked.expert; n > 0 {
 		if !fits(n) {
@@ -194,27 +199,15 @@ func (t *task) experts(s step, tensor, data, context int) []int {
 	}
 	ranks := tensor * data * context
 	if t.workload.Training != nil {
-		if !t.facts.expertsOverData {
+		if !t.engine.Parallelism.TrainsExperts {
 			return degrees
 		}
-		ranks = divisor(int(moe.Experts), t.sharers(tensor, data, context))
+		ranks = divisor(int(moe.Experts), t.engine.Ranks.Experts.Sharers(tensor, data, context))
 	}
 	if ranks > 1 && fits(ranks) {
 		degrees = append(degrees, ranks)
 	}
 	return degrees
-}
-
-// sharers is how many ranks an expert degree divides.
-func (t *task) sharers(tensor, data, context int) int {
-	switch {
-	case t.workload.Training == nil:
-		return tensor * data * context
-	case t.engine == v1alpha1.EngineDeepSpeed:
-		return data
-	default:
-		return data * context
-	}
 }
 
 // divisor is the greatest common divisor.
@@ -223,16 +216,6 @@ func divisor(a, b int) int {
 		a, b = b, a%b
 	}
 	return a
-}
-
-// cutsExperts says whether the ranks that share the width of an expert would cut it unevenly or through a block: in
-// training the tensor ranks, else those that an expert degree leaves.
-func (t *task) cutsExperts(s step, ranks, tensor int) bool {
-	if t.workload.Training != nil {
-		ranks = tensor
-	}
-	width, side := int(t.model.Architecture.MoE.IntermediateSize), t.model.BlockSide(s.format)
-	return ranks > 1 && (width%ranks != 0 || side > 1 && width/ranks%side != 0)
 }
 
 // cutsBlocks says whether tensor ranks would cut through a block of weights that are no routed experts'.
@@ -256,18 +239,4 @@ func (t *task) cutsBlocks(s step, tensor int) bool {
 type cutKey struct {
 	format v1alpha1.Precision
 	tensor int
-}
-
-// cutsWidths says whether data ranks would cut dense blocks and shared experts where they cannot be cut: engines whose
-// tensor ranks hold the data ranks split those over all of them. Source: SGLang's DeepseekV2MLP, whose tensor degree is the
-// engine's unless --moe-dense-tp-size says otherwise.
-func (t *task) cutsWidths(s step, tensor, data int) bool {
-	moe := t.model.Architecture.MoE
-	if moe == nil || data == 1 || !mesh.TensorHoldsData(t.engine) {
-		return false
-	}
-	ranks, side := tensor*data, max(1, t.model.BlockSide(s.format))
-	cut := func(width int32) bool { return int(width)%ranks != 0 || int(width)/ranks%side != 0 }
-	dense := moe.FirstLayer > 0 || moe.Interval > 1 // else no layer has a dense block
-	return dense && cut(t.model.Architecture.MLP.IntermediateSize) || cut(moe.SharedIntermediateSize)
 }

@@ -36,7 +36,7 @@ func TestProposalsOfTheCatalogue(t *testing.T) {
 	for e := range rules {
 		for _, name := range model.Names() {
 			m := catalogued(t, name)
-			change := engine(e)
+			change := engineOf(e)
 			if slices.Contains(training, e) {
 				change = both(change, train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 32, Sharding: "ZeRO1"}))
 			}
@@ -89,7 +89,7 @@ func TestPlansAreLegal(t *testing.T) {
 			nodes = append(nodes, host(fmt.Sprint("n", i), rapid.IntRange(0, 3).Draw(rt, "linked") > 0, times8(p)...))
 		}
 		m, e := catalogued(t, rapid.SampledFrom(names).Draw(rt, "model")), rapid.SampledFrom(all).Draw(rt, "engine")
-		changes := []func(*specOf){engine(e), replicas(rapid.Int32Range(1, 2).Draw(rt, "replicas"))}
+		changes := []func(*specOf){engineOf(e), replicas(rapid.Int32Range(1, 2).Draw(rt, "replicas"))}
 		if slices.Contains(training, e) || e == v1alpha1.EngineMPI && rapid.Bool().Draw(rt, "train") {
 			changes = append(changes, train(v1alpha1.TrainingWorkload{
 				SequenceLength: rapid.SampledFrom([]int32{1024, 8192, 131072, 1 << 20}).Draw(rt, "sequence"), GlobalBatch: rapid.SampledFrom([]int32{1, 6, 64}).Draw(rt, "batch"),
@@ -172,11 +172,11 @@ func TestContextIsKeptTo(t *testing.T) {
 		devices int32
 	}{
 		{"serving", parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(2)), Context: ptr(int32(2))}), "TP2 CP2", 4},
-		{"in an island", both(engine("Megatron"), train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8, Sharding: "ZeRO1"}),
+		{"in an island", both(engineOf("Megatron"), train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8, Sharding: "ZeRO1"}),
 			parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(2)), Context: ptr(int32(4)), Data: ptr(int32(2))})), "TP2 DP2 CP4", 16},
-		{"over islands", both(engine("Torch"), train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8, Sharding: "FSDP"}),
+		{"over islands", both(engineOf("Torch"), train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8, Sharding: "FSDP"}),
 			parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(4)), Context: ptr(int32(4)), Data: ptr(int32(1))})), "TP4 CP4", 16},
-		{"with stages", both(engine("Megatron"), train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8}),
+		{"with stages", both(engineOf("Megatron"), train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8}),
 			parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(2)), Context: ptr(int32(2)), Pipeline: ptr(int32(2)), Data: ptr(int32(2))})), "TP2 PP2 DP2 CP2", 16},
 	} {
 		r := ask(t, llama(t, 8), 8192, 4, test.change)
@@ -207,7 +207,7 @@ func TestContextIsChosenWhereNothingElseHolds(t *testing.T) {
 	workload := v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8, Sharding: "ZeRO1", ActivationCheckpointing: true}
 	for sequence, want := range map[int32]bool{8192: false, 1 << 19: true} {
 		workload.SequenceLength = sequence
-		r := ask(t, llama(t, 8), 1, 1, engine("Megatron"), train(workload))
+		r := ask(t, llama(t, 8), 1, 1, engineOf("Megatron"), train(workload))
 		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		if said := strings.Contains(strings.Join(spec.Model.Assumptions, "; "), "context ranks share"); (spec.Strategy.Context > 1) != want || said != want {
@@ -223,7 +223,7 @@ func TestContextIsChosenWhereNothingElseHolds(t *testing.T) {
 		if step := explained.Parts[0].Times.Step; whole(step.Value*1e3) != spec.Estimate.StepMillis || explained.Shapes == 0 {
 			t.Errorf("the explanation counts %g s a step and %d shapes, the plan says %d ms", step.Value, explained.Shapes, spec.Estimate.StepMillis)
 		}
-		r = ask(t, llama(t, 8), 1, 1, engine("Megatron"), train(workload), parallelism(v1alpha1.Parallelism{Context: ptr(int32(1))}))
+		r = ask(t, llama(t, 8), 1, 1, engineOf("Megatron"), train(workload), parallelism(v1alpha1.Parallelism{Context: ptr(int32(1))}))
 		var no *Unplaceable
 		if _, err := Plan(fleet.NewCluster(nodes), r); !errors.As(err, &no) {
 			t.Errorf("without context ranks: %v", err)
@@ -241,7 +241,7 @@ func TestDecodeContextMakesRoom(t *testing.T) {
 	}{
 		{"vLLM", 2, 0}, {"vLLM", 16, 4}, {"vLLM", 32, 8}, {"SGLang", 2, 0},
 	} {
-		r := ask(t, catalogued(t, "DeepSeek-R1"), 131072, test.sequences, engine(test.engine), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(8)), Data: ptr(int32(1))}))
+		r := ask(t, catalogued(t, "DeepSeek-R1"), 131072, test.sequences, engineOf(test.engine), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(8)), Data: ptr(int32(1))}))
 		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		if spec.Strategy.DecodeContext != test.want || spec.KVCacheType != v1alpha1.BF16 && test.engine == "vLLM" {
@@ -266,7 +266,7 @@ func TestDecodeContextMakesRoom(t *testing.T) {
 func TestAttentionDataInsideTensor(t *testing.T) {
 	nodes := []fleet.Node{host("a", true, times8(h200)...), host("b", true, times8(h200)...)}
 	for _, e := range []v1alpha1.Engine{"SGLang", "TensorRT-LLM"} {
-		r := ask(t, catalogued(t, "DeepSeek-R1"), 32768, 256, engine(e))
+		r := ask(t, catalogued(t, "DeepSeek-R1"), 32768, 256, engineOf(e))
 		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		if s := spec.Strategy; s.Tensor != 1 || s.Data != 8 || s.Expert != 8 || s.Pipeline != 2 {
@@ -301,7 +301,7 @@ func TestExpertsOverDataRanks(t *testing.T) {
 			if expert > 0 {
 				p.Expert = ptr(expert)
 			}
-			r := ask(t, catalogued(t, "Mixtral-8x7B-v0.1"), 1, 1, engine(e), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 16, Sharding: "ZeRO1", ActivationCheckpointing: true}), parallelism(p))
+			r := ask(t, catalogued(t, "Mixtral-8x7B-v0.1"), 1, 1, engineOf(e), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 16, Sharding: "ZeRO1", ActivationCheckpointing: true}), parallelism(p))
 			spec, err := Plan(fleet.NewCluster(nodes), r)
 			if (err == nil) != want {
 				t.Errorf("%s, expert %d: %v", e, expert, err)

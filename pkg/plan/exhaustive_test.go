@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 )
@@ -43,7 +44,7 @@ func newExhaustive(tb testing.TB, c *fleet.Cluster, nodes []fleet.Node, r Reques
 		n := &nodes[i]
 		for j := range n.Inventory.Status.Devices {
 			d := &n.Inventory.Status.Devices[j]
-			if isTaken(n, d.ID) {
+			if isTaken(n, d.ID) || t.engine.Runs(engine.Device{Vendor: d.Vendor}, "", nil) != nil {
 				continue
 			}
 			ref, ok := c.Find(n.Name, d.ID)
@@ -54,7 +55,7 @@ func newExhaustive(tb testing.TB, c *fleet.Cluster, nodes []fleet.Node, r Reques
 			s := spot{
 				node: n.Name, id: d.ID, vendor: d.Vendor, total: d.Memory.TotalMiB << 20, class: at.Class, wires: &in.Islands[at.Island].Wires,
 				island: fmt.Sprint(placeOf(n, d), d.Memory.TotalMiB), kind: kindOfDevice(n, d),
-				capacity: memory.Offer(t.engine, false, 0, memory.Device{
+				capacity: memory.Offer(t.engine.Name, false, 0, memory.Device{
 					Vendor: d.Vendor, Product: d.Product, TotalBytes: d.Memory.TotalMiB << 20, OthersBytes: d.Memory.UsedByOthersMiB << 20,
 				}),
 			}
@@ -90,7 +91,7 @@ func (w *seating) String() string {
 func (x *exhaustive) shapes() []shape {
 	t := x.task
 	var shapes []shape
-	for _, tensor := range t.model.TensorDegrees(len(x.spots)) {
+	for _, tensor := range engine.TensorDegrees(&t.model.Architecture, len(x.spots)) {
 		for data := 1; data <= len(x.spots); data *= 2 {
 			for stages := 1; tensor*data*stages <= len(x.spots) && stages <= int(t.model.Architecture.Layers); stages++ {
 				for _, expert := range x.experts(tensor, data) {
@@ -131,9 +132,9 @@ func (x *exhaustive) experts(tensor, data int) []int {
 func (x *exhaustive) footprint(s shape, least spot) *memory.Footprint {
 	t, in := x.task, x.task.workload.Inference
 	d := t.classes[least.class].facts.memory
-	l := limitsOn(t.engine, d, int64(in.MaxSequences), x.attempt.lean)
+	l := limitsOn(t.engine.Name, d, int64(in.MaxSequences), x.attempt.lean)
 	f, err := memory.New(memory.Setup{
-		Model: t.model, Engine: t.engine, Weights: x.attempt.step.format, KV: x.attempt.step.cache,
+		Model: t.model, Engine: t.engine.Name, Weights: x.attempt.step.format, KV: x.attempt.step.cache,
 		Layout:    memory.Layout{Tensor: s.tensor, Pipeline: s.stages, Expert: s.expert, AttentionData: s.data},
 		Inference: &memory.Inference{MaxModelLen: int64(in.MaxModelLen), Sequences: int64(in.MaxSequences), BatchedTokens: l.tokens, BatchedSequences: l.sequences},
 	}, d)

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
@@ -20,6 +21,9 @@ type requirements struct {
 	formats  []v1alpha1.Precision
 	// claims says that every device must be one that a ResourceClaim can select.
 	claims bool
+	// engine runs the model, an architecture, on every device.
+	engine *engine.Engine
+	model  *v1alpha1.Architecture
 	// level is the node label that the devices of a copy must share; empty where they need not.
 	level string
 }
@@ -34,8 +38,8 @@ var familiesOf = map[v1alpha1.DeviceKindRequirement][]v1alpha1.DeviceFamily{
 	v1alpha1.RequireGPUOrTPU: {v1alpha1.FamilyGPU, v1alpha1.FamilyTPU},
 }
 
-func requirementsOf(spec *v1alpha1.ModelPlacementSpec) (requirements, error) {
-	r := requirements{selector: labels.Everything(), claims: spec.Enforcement == v1alpha1.EnforcementClaim}
+func requirementsOf(spec *v1alpha1.ModelPlacementSpec, e *engine.Engine, m *v1alpha1.Architecture) (requirements, error) {
+	r := requirements{selector: labels.Everything(), claims: spec.Enforcement == v1alpha1.EnforcementClaim, engine: e, model: m}
 	if spec.Topology != nil && spec.Topology.Required != nil {
 		r.level = *spec.Topology.Required
 	}
@@ -78,6 +82,11 @@ func (r *requirements) refuseNode(n *fleet.NodeEntry) fleet.Refusal {
 	return ""
 }
 
+// valuesOf are those of a class that engines are asked about.
+func valuesOf(c *fleet.Class) engine.Device {
+	return engine.Device{Vendor: c.Vendor, Product: c.Product, Architecture: c.Architecture, Bytes: c.TotalBytes}
+}
+
 // refuseClass is why no device of the class matches.
 func (r *requirements) refuseClass(c *fleet.Class) fleet.Refusal {
 	switch {
@@ -91,6 +100,8 @@ func (r *requirements) refuseClass(c *fleet.Class) fleet.Refusal {
 		return refusedSize
 	case slices.ContainsFunc(r.formats, func(p v1alpha1.Precision) bool { return !c.Computes(p) }):
 		return refusedPrecision
+	case r.engine.Runs(valuesOf(c), "", r.model) != nil:
+		return refusedEngine
 	}
 	return ""
 }
@@ -104,6 +115,7 @@ const (
 	refusedVendor    fleet.Refusal = "of vendors outside of devices.vendors"
 	refusedProduct   fleet.Refusal = "of products outside of devices.products"
 	refusedSize      fleet.Refusal = "smaller than devices.minMemoryMiB"
+	refusedEngine    fleet.Refusal = "on which the engine does not run"
 	refusedPrecision fleet.Refusal = "without a format of devices.precisions"
 	refusedFormat    fleet.Refusal = "without native arithmetic for the weights"
 )

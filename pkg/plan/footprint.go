@@ -174,8 +174,8 @@ type limits struct{ tokens, sequences int64 }
 // limitsOn are those of an engine on a device. Lean ones leave more room for weights and cache: the fewest tokens that an
 // engine takes by itself anywhere, and only the sequences that are asked for.
 func limitsOn(engine v1alpha1.Engine, d memory.Device, asked int64, lean bool) limits {
-	var l limits
-	l.tokens, l.sequences = memory.Limits(engine, d, false)
+	defaults := memory.Limits(engine, d, false)
+	l := limits{defaults.Tokens, defaults.Sequences}
 	if lean {
 		l.tokens, l.sequences = min(l.tokens, leanTokens), min(l.sequences, max(asked, leanSequences))
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-func engine(e v1alpha1.Engine) func(*specOf) { return func(s *specOf) { s.Engine = e } }
+func engineOf(e v1alpha1.Engine) func(*specOf) { return func(s *specOf) { s.Engine = e } }
 
 func train(w v1alpha1.TrainingWorkload) func(*specOf) {
 	return func(s *specOf) { s.Workload = v1alpha1.Workload{Training: &w} }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 )
@@ -65,7 +66,7 @@ func (m *memo) subject(of *model.Model) *subject {
 			return s
 		}
 	}
-	s := &subject{memo: m, model: copyOf(of), splits: of.TensorDegrees(maxTensor), loads: map[loadKey]*figures{}}
+	s := &subject{memo: m, model: copyOf(of), splits: engine.TensorDegrees(&of.Architecture, maxTensor), loads: map[loadKey]*figures{}}
 	m.subjects = append(m.subjects, s)
 	m.held.Add(1)
 	return s
@@ -95,7 +96,7 @@ func copyOf(m *model.Model) *model.Model {
 
 // loadKey is that of the task in a format.
 func (t *task) loadKey(s step) loadKey {
-	key := loadKey{engine: t.engine, weights: s.format, cache: s.cache}
+	key := loadKey{engine: t.engine.Name, weights: s.format, cache: s.cache}
 	if w := t.workload.Training; w != nil {
 		key.training = *w
 		return key

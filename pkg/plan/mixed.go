@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan/pipeline"
 )
@@ -59,8 +60,8 @@ func (a *attempt) mixedOn(l *lane) []*candidate {
 			if c.prints = a.footprint(-1, c.shape); c.prints == nil || !t.possible(c.shape) {
 				continue
 			}
-			if t.facts.cuts != cutAnywhere {
-				if c.ends = c.prints.cutFor(t.facts.cuts, blocks[:stages]); c.ends == nil {
+			if t.engine.Stages.Cuts != engine.CutAnywhere {
+				if c.ends = c.prints.cutFor(t.engine.Stages.Cuts, blocks[:stages]); c.ends == nil {
 					continue
 				}
 			}

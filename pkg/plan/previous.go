@@ -70,7 +70,7 @@ func (t *task) earlierShapes(previous *v1alpha1.ShardingPlanSpec) ([]earlier, bo
 	for _, s := range previous.Shapes() {
 		d := &s.Strategy
 		ends, ok := endsOf(s.Stages, int(t.model.Architecture.Layers))
-		if !ok || len(ends) != int(d.Pipeline) || d.Replicas < 1 || !t.allows(d) || !t.facts.cuts.allow(ends) || int(s.FirstReplica) != t.copies-left {
+		if !ok || len(ends) != int(d.Pipeline) || d.Replicas < 1 || !t.allows(d) || !t.engine.Stages.Cuts.Allow(ends) || int(s.FirstReplica) != t.copies-left {
 			return nil, false
 		}
 		n := min(left, int(d.Replicas))
@@ -196,7 +196,7 @@ func (t *task) classOf(p *pool, copies [][][][]int32) int32 {
 
 // sameKind says whether the previous plan is for this model and engine.
 func (t *task) sameKind(previous *v1alpha1.ShardingPlanSpec) bool {
-	return previous.Engine == t.engine && reflect.DeepEqual(previous.Model.Architecture, t.model.Architecture)
+	return previous.Engine == t.engine.Name && reflect.DeepEqual(previous.Model.Architecture, t.model.Architecture)
 }
 
 // maxKeptDegree bounds the degrees of a previous plan, as of those that may be asked for.

@@ -3,9 +3,11 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/price"
@@ -37,8 +39,7 @@ type task struct {
 	subject  *subject // what is known of the model
 	spec     *v1alpha1.ModelPlacementSpec
 	workload v1alpha1.Workload
-	engine   v1alpha1.Engine
-	facts    engineFacts
+	engine   *engine.Engine
 	require  requirements
 	prefer   string // preferred topology level
 	ladder   []step
@@ -64,7 +65,7 @@ func newTask(cluster *fleet.Cluster, request Request) (*task, error) {
 	}
 	spec := &request.Placement.Spec
 	t := &task{
-		request: request, cluster: cluster, classes: classesOf(cluster), model: request.Model, spec: spec, workload: spec.Workload, engine: spec.Engine, copies: 1,
+		request: request, cluster: cluster, classes: classesOf(cluster), model: request.Model, spec: spec, workload: spec.Workload, copies: 1,
 		pooled: map[string]pooled{}, laned: map[*pool][]*lane{}, zoned: map[*pool][]zoneForm{},
 		prices: request.Prices, hourly: map[int32]*price.Price{},
 	}
@@ -80,14 +81,10 @@ func newTask(cluster *fleet.Cluster, request Request) (*task, error) {
 		}
 		t.prices = table.PerDeviceHour
 	}
-	if t.engine == "" {
-		t.engine = v1alpha1.EngineVLLM
+	if t.engine, err = engine.Find(spec.Engine); err != nil {
+		return nil, invalid("engine", string(spec.Engine), "use "+strings.Join(engine.Names(), ", "))
 	}
-	facts, ok := engines[t.engine]
-	if !ok {
-		return nil, invalid("engine", string(t.engine), "use vLLM, SGLang, TensorRT-LLM, Megatron, DeepSpeed, Torch, JAX or MPI")
-	}
-	t.facts, t.subject = facts, memoOf(cluster).subject(t.model)
+	t.subject = memoOf(cluster).subject(t.model)
 	if spec.Replicas != nil {
 		t.copies = int(*spec.Replicas)
 	}
@@ -100,7 +97,7 @@ func newTask(cluster *fleet.Cluster, request Request) (*task, error) {
 		}
 		t.prefer = *spec.Topology.Preferred
 	}
-	if t.require, err = requirementsOf(spec); err != nil {
+	if t.require, err = requirementsOf(spec, t.engine, &t.model.Architecture); err != nil {
 		return nil, err
 	}
 	if err := t.readParallelism(spec.Parallelism); err != nil {
@@ -151,15 +148,15 @@ func (t *task) readParallelism(p *v1alpha1.Parallelism) error {
 	if t.asked.context, err = read("context", p.Context, 1024); err != nil {
 		return err
 	}
-	if n := t.asked.tensor; n > 1 && !slices.Contains(t.model.TensorDegrees(n), n) {
+	if n := t.asked.tensor; n > 1 && !slices.Contains(engine.TensorDegrees(a, n), n) {
 		return invalid("parallelism.tensor", fmt.Sprint(n), fmt.Sprintf("%s has %d query heads, %d key and value heads and blocks %d wide, which it must divide: use one of %v",
-			t.model.Name, a.Attention.Heads, a.Attention.KVHeads, a.MLP.IntermediateSize, t.model.TensorDegrees(64)))
+			t.model.Name, a.Attention.Heads, a.Attention.KVHeads, a.MLP.IntermediateSize, engine.TensorDegrees(a, 64)))
 	}
 	if err := t.checkExperts(); err != nil {
 		return err
 	}
 	// A dense model's data parallelism is nothing but copies.
-	if data > 1 && t.facts.instances && a.MoE == nil && t.workload.Training == nil {
+	if data > 1 && t.engine.Parallelism.Instances && a.MoE == nil && t.workload.Training == nil {
 		t.copies, t.asked.data = t.copies*data, 1
 	}
 	if n := t.instances(); n > 1<<16 {
@@ -180,9 +177,9 @@ func (t *task) checkExperts() error {
 	if int(moe.Experts)%e != 0 {
 		return invalid("parallelism.expert", fmt.Sprint(e), fmt.Sprintf("it must divide the %d experts of %s", moe.Experts, t.model.Name))
 	}
-	if t.asked.tensor > 0 && (t.asked.data > 0 || t.workload.Training == nil) && !expertFits(t.engine, e, t.asked.tensor, max(1, t.asked.data), max(1, t.asked.context)) {
+	if t.asked.tensor > 0 && (t.asked.data > 0 || t.workload.Training == nil) && !t.engine.Ranks.Experts.Fit(e, t.asked.tensor, max(1, t.asked.data), max(1, t.asked.context)) {
 		return invalid("parallelism.expert", fmt.Sprint(e), fmt.Sprintf("%s cannot share experts so at tensor %d, data %d and context %d: vLLM needs their product, SGLang and TensorRT-LLM a divisor of tensor x data, Megatron one of data x context, DeepSpeed one of data, others one of the product",
-			t.engine, t.asked.tensor, max(1, t.asked.data), max(1, t.asked.context)))
+			t.engine.Name, t.asked.tensor, max(1, t.asked.data), max(1, t.asked.context)))
 	}
 	return nil
 }

@@ -38,37 +38,37 @@ func TestInvalidRequests(t *testing.T) {
 		"experts of none":        {llama(t, 8), parallelism(v1alpha1.Parallelism{Expert: ptr(int32(8))}), "parallelism.expert", "has no experts"},
 		"experts do not divide":  {mixture(t), parallelism(v1alpha1.Parallelism{Expert: ptr(int32(3))}), "parallelism.expert", "divide the 8 experts"},
 		"experts off the ranks":  {mixture(t), parallelism(v1alpha1.Parallelism{Expert: ptr(int32(8)), Tensor: ptr(int32(2))}), "parallelism.expert", "tensor 2, data 1 and context 1"},
-		"no context parallelism": {llama(t, 8), both(engine("SGLang"), parallelism(v1alpha1.Parallelism{Context: ptr(int32(2))})), "parallelism.context", "SGLang has no context parallelism"},
+		"no context parallelism": {llama(t, 8), both(engineOf("SGLang"), parallelism(v1alpha1.Parallelism{Context: ptr(int32(2))})), "parallelism.context", "SGLang has no context parallelism"},
 		"context off the sequence": {
-			llama(t, 8), both(engine("Megatron"), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 4}), parallelism(v1alpha1.Parallelism{Context: ptr(int32(3))})),
+			llama(t, 8), both(engineOf("Megatron"), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 4}), parallelism(v1alpha1.Parallelism{Context: ptr(int32(3))})),
 			"parallelism.context", "sequenceLength 4096 is no multiple of 6",
 		},
 		"context beside tensor": {
-			llama(t, 8), both(engine("Torch"), train(v1alpha1.TrainingWorkload{SequenceLength: 8, GlobalBatch: 4}), parallelism(v1alpha1.Parallelism{Context: ptr(int32(2)), Tensor: ptr(int32(4))})),
+			llama(t, 8), both(engineOf("Torch"), train(v1alpha1.TrainingWorkload{SequenceLength: 8, GlobalBatch: 4}), parallelism(v1alpha1.Parallelism{Context: ptr(int32(2)), Tensor: ptr(int32(4))})),
 			"parallelism.context", "sequenceLength 8 is no multiple of 16",
 		},
 		"context and tensor of DeepSpeed": {
-			llama(t, 8), both(engine("DeepSpeed"), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 4}), parallelism(v1alpha1.Parallelism{Context: ptr(int32(2)), Tensor: ptr(int32(2))})),
+			llama(t, 8), both(engineOf("DeepSpeed"), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 4}), parallelism(v1alpha1.Parallelism{Context: ptr(int32(2)), Tensor: ptr(int32(2))})),
 			"parallelism.context", "tensor 1 and pipeline 1 alone, not at 2 and 1",
 		},
 		"context and heads of DeepSpeed": {
-			llama(t, 8), both(engine("DeepSpeed"), train(v1alpha1.TrainingWorkload{SequenceLength: 4095, GlobalBatch: 4}), parallelism(v1alpha1.Parallelism{Context: ptr(int32(3))})),
+			llama(t, 8), both(engineOf("DeepSpeed"), train(v1alpha1.TrainingWorkload{SequenceLength: 4095, GlobalBatch: 4}), parallelism(v1alpha1.Parallelism{Context: ptr(int32(3))})),
 			"parallelism.context", "a divisor of the 32 heads",
 		},
 		"stages of ZeRO 3": {
-			llama(t, 8), both(engine("DeepSpeed"), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 4, Sharding: "ZeRO3"}), parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(2))})),
+			llama(t, 8), both(engineOf("DeepSpeed"), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 4, Sharding: "ZeRO3"}), parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(2))})),
 			"parallelism.pipeline", "use ZeRO1",
 		},
 		"uneven stages": {
-			llama(t, 8), both(engine("JAX"), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 12}), parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(3))})),
+			llama(t, 8), both(engineOf("JAX"), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 12}), parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(3))})),
 			"parallelism.pipeline", "3 stages do not divide 32",
 		},
 		"stages without micro-batches": {
-			llama(t, 8), both(engine("Torch"), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 2}), parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(4))})),
+			llama(t, 8), both(engineOf("Torch"), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 2}), parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(4))})),
 			"parallelism.pipeline", "4 stages with 2 micro-batches",
 		},
 		"data beside tensor": {
-			mixture(t), both(engine("TensorRT-LLM"), parallelism(v1alpha1.Parallelism{Data: ptr(int32(2)), Tensor: ptr(int32(2))})),
+			mixture(t), both(engineOf("TensorRT-LLM"), parallelism(v1alpha1.Parallelism{Data: ptr(int32(2)), Tensor: ptr(int32(2))})),
 			"parallelism.data", "set tensor to 1",
 		},
 		"no copies":            {llama(t, 8), replicas(0), "replicas", "nothing to plan"},

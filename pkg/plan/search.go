@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
@@ -97,9 +98,9 @@ func (t *task) tries() []try {
 // divides says whether ranks that share out the tokens of sequences may be chosen.
 func (t *task) divides() bool {
 	if t.workload.Training != nil {
-		return t.facts.context != nil && t.asked.context == 0
+		return t.engine.Parallelism.Context != nil && t.asked.context == 0
 	}
-	return t.facts.decodeContext && t.latent()
+	return t.engine.Parallelism.DecodeContext && t.latent()
 }
 
 // search tries formats from the widest on, each with the engine's default batches and then with lean ones, and returns the
@@ -197,7 +198,7 @@ func (a *attempt) placeBeside(c *candidate, copies int, taken map[int32]bool) (l
 	w := &placer{task: a.task, pool: c.lane.pool, prints: c.prints, shape: c.placed(), copies: copies, taken: taken, before: slices.Collect(maps.Keys(taken))}
 	if c.ends != nil {
 		w.fix(c.ends)
-		w.told = a.task.facts.cuts != cutAnywhere
+		w.told = a.task.engine.Stages.Cuts != engine.CutAnywhere
 	}
 	if c.lane.class < 0 {
 		w.seconds = a.seconds(c)

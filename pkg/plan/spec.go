@@ -38,7 +38,7 @@ func (t *task) write(s *solution) *v1alpha1.ShardingPlanSpec {
 		Model:        t.plannedModel(),
 		Quantization: s.attempt.step.format,
 		KVCacheType:  s.attempt.step.cache,
-		Engine:       t.engine,
+		Engine:       t.engine.Name,
 		Estimate:     t.estimate(s),
 		Rejected:     s.rejected,
 		Enforcement:  cmp.Or(t.spec.Enforcement, v1alpha1.EnforcementAdvisory),
@@ -81,8 +81,8 @@ func (t *task) chosen(s *solution) []string {
 		texts = append(texts, fmt.Sprintf("%d context ranks share the tokens of a sequence, since nothing holds its activations without", p.context))
 	}
 	if p.decode > 1 {
-		texts = append(texts, fmt.Sprintf("%d tensor ranks share the tokens of the KV cache, since nothing holds it otherwise: start %s with --decode-context-parallel-size %d; the estimate is that of the whole cache on each",
-			p.decode, t.engine, p.decode))
+		texts = append(texts, fmt.Sprintf("%d tensor ranks share the tokens of the KV cache, since nothing holds it otherwise: start %s with %s %d; the estimate is that of the whole cache on each",
+			p.decode, t.engine.Name, t.engine.Arguments.DecodeContext, p.decode))
 	}
 	return texts
 }

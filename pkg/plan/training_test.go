@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -104,7 +105,10 @@ func bruteHolds(m *model.Model, e v1alpha1.Engine, l *launch, d memory.Device, o
 			}
 			first = end
 		}
-		l.split = splitOf(ends)
+		l.split = slices.Clone(ends)
+		for i := len(ends) - 1; i > 0; i-- {
+			l.split[i] -= ends[i-1]
+		}
 		for _, rule := range rules[e] {
 			if !rule.check(l) {
 				return
@@ -126,7 +130,7 @@ func TestTrainingAgreesWithBruteForce(t *testing.T) {
 		if m.Architecture.MoE != nil && e == v1alpha1.EngineTorch {
 			e = v1alpha1.EngineMegatron // others choose no expert degree
 		}
-		r := ask(t, m, 1, 1, engine(e), train(w), format("BF16"))
+		r := ask(t, m, 1, 1, engineOf(e), train(w), format("BF16"))
 		var asked v1alpha1.Parallelism
 		if rapid.IntRange(0, 2).Draw(rt, "one tensor rank") > 0 {
 			asked.Tensor, r.Placement.Spec.Parallelism = ptr(int32(1)), &asked
@@ -179,7 +183,7 @@ func TestDataRanksOfTraining(t *testing.T) {
 	}{
 		{"FSDP", 64, 2}, {"FSDP", 9, 3}, {"ZeRO3", 64, 2}, {"None", 64, 1},
 	} {
-		r := ask(t, llama(t, 8), 1, 1, engine("Torch"), train(v1alpha1.TrainingWorkload{
+		r := ask(t, llama(t, 8), 1, 1, engineOf("Torch"), train(v1alpha1.TrainingWorkload{
 			SequenceLength: 4096, GlobalBatch: test.batch, Sharding: test.sharding, ActivationCheckpointing: true,
 		}), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(1))}))
 		spec, err := Plan(fleet.NewCluster(nodes), r)

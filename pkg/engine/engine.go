@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Engine is a row of the table. Rows are shared: do not change them.
+type Engine struct {
+	// Name is the API's.
+	Name v1alpha1.Engine
+	// Words are other names by which people ask for it, in lower case.
+	Words []string
+	// Looked is the newest version that the row was held to by measurements of it; empty where there are none.
+	Looked string
+	// Support lists what the engine runs, any entry of which is enough; empty where no limit is known.
+	Support []Support
+	// Parallelism is the rules for degrees.
+	Parallelism Parallelism
+	// Stages is how layers are divided into the stages of a pipeline.
+	Stages Stages
+	// Ranks is how ranks are numbered.
+	Ranks Ranks
+	// Memory is what the engine takes of a device.
+	Memory Memory
+	// OldCosts names the constants of speed of versions before 1, where they differ from those of Name.
+	OldCosts string
+	// Launchers are the names of those that start it, as in package launch. The first must be able to start a placement; the
+	// others are added where they can.
+	Launchers []string
+	// Arguments are what degrees and limits are called on its command line.
+	Arguments Arguments
+}
+
+// table has every engine of the API, in its order.
+var table = []*Engine{&vllm, &sglang, &tensorRTLLM, &megatron, &deepSpeed, &torch, &jax, &mpi}
+
+// Default is the engine of a placement that names none.
+const Default = v1alpha1.EngineVLLM
+
+// DefaultTraining is the engine of an estimate of training that names none.
+const DefaultTraining = v1alpha1.EngineMegatron
+
+// Names are the names of all engines, in the API's order.
+func Names() []string {
+	names := make([]string, len(table))
+	for i, e := range table {
+		names[i] = string(e.Name)
+	}
+	return names
+}
+
+// Find returns the row of an engine, that of Default for an empty name. The error lists the names.
+func Find(name v1alpha1.Engine) (*Engine, error) {
+	if name == "" {
+		name = Default
+	}
+	for _, e := range table {
+		if e.Name == name {
+			return e, nil
+		}
+	}
+	return nil, unknown(string(name))
+}
+
+// Parse finds an engine by its name or another word for it in any case, which a version may follow: `vLLM`, `trtllm`,
+// `TensorRT-LLM 0.17`. It returns the name of the constants of its speed too, which may depend on the version.
+func Parse(text string) (*Engine, string, error) {
+	word, version, _ := strings.Cut(strings.ToLower(strings.TrimSpace(text)), " ")
+	for _, e := range table {
+		if !strings.EqualFold(string(e.Name), word) && !slices.Contains(e.Words, word) {
+			continue
+		}
+		if e.OldCosts != "" && (version == "0" || strings.HasPrefix(version, "0.")) {
+			return e, e.OldCosts, nil
+		}
+		return e, string(e.Name), nil
+	}
+	return nil, "", unknown(text)
+}
+
+// StartedBy returns the row of the first engine whose first launcher has a name; nil where none has.
+func StartedBy(launcher string) *Engine {
+	for _, e := range table {
+		if e.Launchers[0] == launcher {
+			return e
+		}
+	}
+	return nil
+}
+
+// mostShown is how much of an unknown name an error shows, in bytes.
+const mostShown = 64
+
+func unknown(name string) error {
+	if len(name) > mostShown {
+		name = name[:mostShown] + "…"
+	}
+	return fmt.Errorf("engine %q is not known: use one of %s", name, strings.Join(Names(), ", "))
+}

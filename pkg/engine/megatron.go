@@ -1,0 +1,21 @@
+package engine
+
+import "github.com/rankwright/rankwright/api/v1alpha1"
+
+// Megatron-LM sets the layers of the first and the last stage and divides the others evenly (TransformerConfig:
+// num_layers_in_first_pipeline_stage, num_layers_in_last_pipeline_stage). Each context rank has a piece from the front of a
+// sequence and its counterpart from the back, so that causal attention is balanced (get_batch_on_this_cp_rank). Ranks:
+// RankGenerator's default order; expert groups reuse ranks of cp and dp, tensor ranks keep their own. Its distributed
+// optimizer shares states over data and context ranks (get_data_parallel_group with context parallel).
+var megatron = Engine{
+	Name:        v1alpha1.EngineMegatron,
+	Parallelism: Parallelism{TrainsExperts: true, Context: &Context{Pieces: 2}},
+	Stages:      Stages{Cuts: CutEnds, Without: []Trait{TraitEncoder}},
+	Ranks:       Ranks{Order: "tp-cp-ep-dp-pp", Experts: Experts{Over: []string{"cp", "dp"}}},
+	Memory:      sharingOverContext,
+	Launchers:   []string{"megatron"},
+	Arguments: Arguments{
+		Tensor: "--tensor-model-parallel-size", Pipeline: "--pipeline-model-parallel-size", Context: "--context-parallel-size",
+		Expert: "--expert-model-parallel-size", First: "--decoder-first-pipeline-num-layers", Last: "--decoder-last-pipeline-num-layers",
+	},
+}

@@ -1,0 +1,89 @@
+package engine
+
+import "strings"
+
+// Rule says what an engine's utilization is a part of.
+type Rule int
+
+const (
+	// OfTotal: weights, activations, cache and what is held outside the allocator stay below a part of the total.
+	OfTotal Rule = iota
+	// StaticOfTotal: weights and cache stay below a part of the total, and the rest is left to activations.
+	StaticOfTotal
+	// OfFree: the cache takes a part of what everything else leaves free.
+	OfFree
+)
+
+// Memory is what memory depends on when the engine is told nothing.
+type Memory struct {
+	Rule Rule
+	// Permille is the default utilization.
+	Permille int64
+	// Block is the number of tokens of a block of the cache.
+	Block int64
+	// Sampler is what the last stage holds for each sequence and word of the vocabulary while it samples, in hundredths of
+	// a byte; 0 stands for a constant that was fitted to vLLM's logs.
+	Sampler int64
+	// Slack is what the forward pass takes beyond its live tensors, in percent.
+	Slack int64
+	// Lookahead is set where a windowed layer keeps the tokens of a step beside its window.
+	Lookahead bool
+	// PadsExperts is set where kernels store MXFP4 experts in larger matrices.
+	PadsExperts bool
+	// Batches are the limits of a step by the memory of the device, in rising order; the last one has no bound.
+	Batches []Batches
+	// SmallBatches are products, by a part of their name in lower case, that get the first batches whatever memory they have.
+	SmallBatches []string
+	// TokensOfAllData is set where the limit of tokens is that of all data ranks together.
+	TokensOfAllData bool
+	// ContextShards is set where training shares out weights, gradients and optimizer over the context ranks as well as
+	// over those of data.
+	ContextShards bool
+}
+
+// Batches are the limits of a step as a server and as a library.
+type Batches struct {
+	// Below is the memory in bytes that a device must be below; 0 means any.
+	Below            int64
+	Serving, Offline Batch
+}
+
+// Batch is the most tokens and the most sequences of a step.
+type Batch struct{ Tokens, Sequences int64 }
+
+// Limits are the default limits of a step on a device, as a server or, offline, as a library.
+func (m *Memory) Limits(d Device, offline bool) Batch {
+	of := m.batches(d)
+	if offline && of.Offline != (Batch{}) {
+		return of.Offline
+	}
+	return of.Serving
+}
+
+func (m *Memory) batches(d Device) *Batches {
+	product := strings.ToLower(d.Product)
+	for _, small := range m.SmallBatches {
+		if strings.Contains(product, small) {
+			return &m.Batches[0]
+		}
+	}
+	for i := range m.Batches {
+		if b := &m.Batches[i]; b.Below == 0 || d.Bytes < b.Below {
+			return b
+		}
+	}
+	return &m.Batches[len(m.Batches)-1]
+}
+
+const gib = 1 << 30
+
+// program is the memory of a program without a limit of its own. A sampler that has not been measured is counted as
+// 16-bit logits and their 32-bit copy.
+var program = Memory{Rule: OfTotal, Permille: 1000, Block: 1, Sampler: 600, Batches: []Batches{{Serving: Batch{8192, 256}}}}
+
+// sharingOverContext is that of a program which shares out training states over context ranks too.
+var sharingOverContext = func() Memory {
+	m := program
+	m.ContextShards = true
+	return m
+}()

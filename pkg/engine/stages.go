@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Stages is how an engine divides layers into the stages of a pipeline.
+type Stages struct {
+	// Cuts are the splits that it can be told to make.
+	Cuts Cuts
+	// Rest says which stages get one of the layers that are left over when it is told none.
+	Rest Rest
+	// Without are traits of models that it has no pipelines of.
+	Without []Trait
+	// Shardings are those that it has pipelines with; nil for all.
+	Shardings []v1alpha1.TrainingSharding
+	// MicroBatches says how many micro-batches of a step suit.
+	MicroBatches MicroBatches
+}
+
+// Rest says which stages get the layers that are left over, one each.
+type Rest int
+
+const (
+	// RestFirst: the first stages.
+	RestFirst Rest = iota
+	// RestBeforeLast: those before the last one, which has the head.
+	RestBeforeLast
+	// RestLast: the last ones.
+	RestLast
+)
+
+// MicroBatches says how many micro-batches of a step suit a number of stages.
+type MicroBatches int
+
+const (
+	// AnyMicroBatches: all do.
+	AnyMicroBatches MicroBatches = iota
+	// MicroBatchPerStage: at least one for each stage.
+	MicroBatchPerStage
+	// MultipleOfStages: a multiple of the stages.
+	MultipleOfStages
+)
+
+func (m MicroBatches) suit(count, stages int) bool {
+	switch m {
+	case MicroBatchPerStage:
+		return count >= stages
+	case MultipleOfStages:
+		return count%stages == 0
+	default:
+		return true
+	}
+}
+
+// Split is the number of layers that the engine gives to each stage when it is not told otherwise; nil unless
+// 1 <= stages <= layers.
+func (s *Stages) Split(layers, stages int) []int {
+	if stages < 1 || layers < stages {
+		return nil
+	}
+	split := slices.Repeat([]int{layers / stages}, stages)
+	rest := layers % stages
+	first := 0
+	switch s.Rest {
+	case RestBeforeLast:
+		first = stages - 1 - rest
+	case RestLast:
+		first = stages - rest
+	}
+	for i := range rest {
+		split[first+i]++
+	}
+	return split
+}
+
+// Cuts are the ways in which an engine can be told to divide layers into stages.
+type Cuts int
+
+const (
+	// CutAnywhere: every stage can be given its number of layers.
+	CutAnywhere Cuts = iota
+	// CutEnds: the first and the last stage can be given theirs, and those between have equally many.
+	CutEnds
+	// CutUniform: the engine divides by itself, and gives what is left over to the first stages.
+	CutUniform
+	// CutEven: all stages have equally many.
+	CutEven
+)
+
+// Possible says whether there is a way.
+func (c Cuts) Possible(layers, stages int) bool {
+	return stages <= layers && (c != CutEven || layers%stages == 0)
+}
+
+// Each visits the ways, given as the layer after each stage, until visit returns false. It visits none for CutAnywhere,
+// where there are too many. The slice is used again.
+func (c Cuts) Each(layers, stages int, visit func(ends []int) bool) {
+	if stages < 1 || !c.Possible(layers, stages) {
+		return
+	}
+	switch {
+	case stages == 1:
+		visit([]int{layers})
+	case c == CutEnds:
+		eachEnds(layers, stages, visit)
+	case c == CutUniform, c == CutEven:
+		visit(endsFrom((&Stages{Rest: RestFirst}).Split(layers, stages)))
+	}
+}
+
+// eachEnds visits every number of layers of the stages between, and with each every way to divide the rest.
+func eachEnds(layers, stages int, visit func(ends []int) bool) {
+	ends := make([]int, stages)
+	ends[stages-1] = layers
+	between := stages - 2
+	most := 1
+	if between > 0 {
+		most = (layers - 2) / between
+	}
+	for each := 1; each <= most; each++ {
+		for first := 1; first+each*between < layers; first++ {
+			for i := range stages - 1 {
+				ends[i] = first + i*each
+			}
+			if !visit(ends) {
+				return
+			}
+		}
+	}
+}
+
+// endsFrom are the layers after each stage of so many layers.
+func endsFrom(split []int) []int {
+	ends := make([]int, len(split))
+	sum := 0
+	for i, n := range split {
+		sum += n
+		ends[i] = sum
+	}
+	return ends
+}
+
+// Allow says whether the engine can be told a split, given as the layer after each stage.
+func (c Cuts) Allow(ends []int) bool {
+	if c == CutAnywhere || len(ends) == 0 {
+		return true
+	}
+	found := false
+	c.Each(ends[len(ends)-1], len(ends), func(way []int) bool {
+		found = slices.Equal(way, ends)
+		return !found
+	})
+	return found
+}

@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// compositions visits every way to divide layers into stages of one layer and more, as the layer after each stage.
+func compositions(layers, stages int, visit func(ends []int)) {
+	var add func(ends []int)
+	add = func(ends []int) {
+		first := 0
+		if len(ends) > 0 {
+			first = ends[len(ends)-1]
+		}
+		if len(ends) == stages-1 {
+			if first < layers {
+				visit(append(ends, layers))
+			}
+			return
+		}
+		for end := first + 1; end < layers; end++ {
+			add(append(slices.Clone(ends), end))
+		}
+	}
+	add(nil)
+}
+
+// legalBy says in each engine's terms whether it can run a split.
+var legalBy = map[Cuts]func(split []int) bool{
+	CutAnywhere: func([]int) bool { return true },
+	CutEnds: func(split []int) bool {
+		return len(split) < 4 || len(slices.Compact(slices.Clone(split[1:len(split)-1]))) == 1
+	},
+	CutUniform: func(split []int) bool {
+		return slices.IsSortedFunc(split, func(a, b int) int { return b - a }) && split[0]-split[len(split)-1] <= 1
+	},
+	CutEven: func(split []int) bool { return len(slices.Compact(slices.Clone(split))) == 1 },
+}
+
+func splitOf(ends []int) []int {
+	split := slices.Clone(ends)
+	for i := len(split) - 1; i > 0; i-- {
+		split[i] -= split[i-1]
+	}
+	return split
+}
+
+// TestCutsAreThoseOfTheEngine compares the ways with all ways there are.
+func TestCutsAreThoseOfTheEngine(t *testing.T) {
+	for c, legal := range legalBy {
+		for layers := 1; layers <= 10; layers++ {
+			for stages := 1; stages <= layers+1; stages++ {
+				want, got := map[string]bool{}, map[string]bool{}
+				compositions(layers, stages, func(ends []int) {
+					ok := legal(splitOf(ends))
+					if ok {
+						want[fmt.Sprint(ends)] = true
+					}
+					if c.Allow(ends) != ok {
+						t.Errorf("cuts %d: Allow(%v) is %v", c, ends, !ok)
+					}
+				})
+				if c == CutAnywhere {
+					continue
+				}
+				c.Each(layers, stages, func(ends []int) bool {
+					if got[fmt.Sprint(ends)] {
+						t.Errorf("cuts %d visits %v twice", c, ends)
+					}
+					got[fmt.Sprint(ends)] = true
+					return true
+				})
+				if fmt.Sprint(got) != fmt.Sprint(want) || c.Possible(layers, stages) != (len(want) > 0) {
+					t.Errorf("cuts %d, %d layers in %d stages: got %v, want %v", c, layers, stages, got, want)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Support is devices, formats and models that an engine runs together. An empty list admits all.
+type Support struct {
+	// Vendors in lower case.
+	Vendors []string
+	// Architectures of devices, as inventories report them.
+	Architectures []string
+	// Precisions that weights are stored in.
+	Precisions []v1alpha1.Precision
+	// Without are traits that a model must not have.
+	Without []Trait
+	// Source is where it is documented.
+	Source string
+}
+
+// Device is what the table asks of a device.
+type Device struct {
+	// Vendor in lower case, Product as the driver reports it, Architecture as in inventories. Empty where it is not known.
+	Vendor, Product, Architecture string
+	// Bytes is the memory that a process sees.
+	Bytes int64
+}
+
+// Runs refuses a device, a format of weights or a model that the engine is not known to run. An architecture of the device,
+// a format or a model that is not known is taken to be run. The error says what to use instead.
+func (e *Engine) Runs(on Device, weights v1alpha1.Precision, model *v1alpha1.Architecture) error {
+	if len(e.Support) == 0 {
+		return nil
+	}
+	var why string
+	for i := range e.Support {
+		if why = e.Support[i].refuses(on, weights, model); why == "" {
+			return nil
+		}
+	}
+	return fmt.Errorf("engine %s: %s", e.Name, why)
+}
+
+func (s *Support) refuses(on Device, weights v1alpha1.Precision, model *v1alpha1.Architecture) string {
+	switch {
+	case len(s.Vendors) > 0 && !slices.Contains(s.Vendors, on.Vendor):
+		return fmt.Sprintf("it runs on devices of %s alone, and %q is of %s: use vLLM", strings.Join(s.Vendors, ", "), on.Product, on.Vendor)
+	case len(s.Architectures) > 0 && on.Architecture != "" && !slices.Contains(s.Architectures, on.Architecture):
+		return fmt.Sprintf("it runs on %s alone, and %q is %s: use other devices", strings.Join(s.Architectures, ", "), on.Product, on.Architecture)
+	case len(s.Precisions) > 0 && weights != "" && !slices.Contains(s.Precisions, weights):
+		return fmt.Sprintf("it runs weights in %v there, and not in %s: use one of them", s.Precisions, weights)
+	case model == nil:
+		return ""
+	}
+	for _, t := range s.Without {
+		if t.has(model) {
+			return fmt.Sprintf("it runs no models with %s there: use another engine", t)
+		}
+	}
+	return ""
+}
+
+// Trait is a property of models that decides about engines, as it reads after "models with".
+type Trait string
+
+// The traits.
+const (
+	TraitEncoder   Trait = "an encoder"
+	TraitTied      Trait = "one table for embedding and head"
+	TraitExperts   Trait = "experts"
+	TraitLatent    Trait = "a latent cache"
+	TraitCompress  Trait = "compressed attention"
+	TraitRecurrent Trait = "recurrent layers"
+)
+
+// has says whether a model has the trait.
+func (t Trait) has(a *v1alpha1.Architecture) bool {
+	switch t {
+	case TraitEncoder:
+		return a.Encoder != nil
+	case TraitTied:
+		return a.TiedEmbeddings
+	case TraitExperts:
+		return a.MoE != nil
+	case TraitLatent:
+		return a.Attention.MLA != nil
+	case TraitCompress:
+		return a.Attention.Compressed != nil
+	case TraitRecurrent:
+		return a.Recurrent != nil
+	}
+	return false
+}

@@ -1,0 +1,65 @@
+package engine
+
+import "github.com/rankwright/rankwright/api/v1alpha1"
+
+// TensorDegrees returns the tensor-parallel degrees up to limit that a model splits into without padding: they divide the
+// query heads, the width of every block and expert, and the key and value heads, or are multiples of the latter, which are
+// then replicated. 1 is always among them where limit is 1 or more. Sources: ModelConfig.verify_with_parallel_config,
+// QKVParallelLinear and MergedColumnParallelLinear of vLLM, which SGLang has from it; Attention of TensorRT-LLM.
+func TensorDegrees(a *v1alpha1.Architecture, limit int) []int {
+	var degrees []int
+	for d := 1; d <= min(limit, max(1, int(a.Attention.Heads))); d++ {
+		if splits(a, d) {
+			degrees = append(degrees, d)
+		}
+	}
+	return degrees
+}
+
+// share is something that tensor ranks share out, by its name.
+type share struct {
+	name  string
+	count int32
+}
+
+// shares are what the degree must divide; 0 where a model has none of it.
+func shares(a *v1alpha1.Architecture) [7]share {
+	list := [7]share{{"heads", a.Attention.Heads}, {"columns of a feed-forward block", a.MLP.IntermediateSize}}
+	if r := a.Recurrent; r != nil {
+		list[2], list[3] = share{"key heads of recurrent layers", r.KeyHeads}, share{"value heads of recurrent layers", r.ValueHeads}
+	}
+	if c := a.Attention.Compressed; c != nil {
+		list[4] = share{"groups of heads", c.OutputGroups}
+	}
+	if moe := a.MoE; moe != nil {
+		list[5], list[6] = share{"columns of an expert", moe.IntermediateSize}, share{"columns of the shared experts", moe.SharedIntermediateSize}
+	}
+	return list
+}
+
+// splits says whether every share of a model divides by a degree.
+func splits(a *v1alpha1.Architecture, degree int) bool {
+	for _, s := range shares(a) {
+		if int(s.count)%degree != 0 {
+			return false
+		}
+	}
+	return !cutsKeys(a, degree)
+}
+
+// cutsKeys says whether key and value heads can be neither shared out nor repeated evenly. A latent is on every rank.
+func cutsKeys(a *v1alpha1.Architecture, degree int) bool {
+	kv := max(1, int(a.Attention.KVHeads))
+	return a.Attention.MLA == nil && kv%degree != 0 && degree%kv != 0
+}
+
+// unsplit says what a tensor degree does not divide.
+func unsplit(c *Case) *Refusal {
+	for _, s := range shares(c.Architecture) {
+		if int(s.count)%c.Tensor != 0 {
+			return refuse(DegreeTensor, c.Tensor, "the %d %s of %s cannot be shared out evenly: use a divisor of %d", s.count, s.name, c.Model, s.count)
+		}
+	}
+	kv := c.Architecture.Attention.KVHeads
+	return refuse(DegreeTensor, c.Tensor, "the %d key and value heads of %s can be neither shared out nor repeated evenly: use a divisor or a multiple of %d", kv, c.Model, kv)
+}

@@ -1,0 +1,34 @@
+package engine
+
+import "github.com/rankwright/rankwright/api/v1alpha1"
+
+// vLLM refuses data parallelism of dense models behind one external balancer, takes any split by VLLM_PP_LAYER_PARTITION and
+// has no pipelines of encoder-decoder models (none implements SupportsPP). By default get_pp_indices gives layers that are
+// left over to the stages before the last one, from the back. Ranks: distributed/parallel_state (ExternalDP x DP x PP x TP);
+// the expert group is all ranks of one stage. Memory: gpu_memory_utilization 0.9 of the total; SlidingWindowSpec keeps
+// window - 1 + max_num_batched_tokens; EngineArgs.get_batch_defaults has large batches on devices of 70 GiB and more, except
+// for A100, where they cost throughput. Arguments: engine/arg_utils.py, distributed/utils.py.
+var vllm = Engine{
+	Name:   v1alpha1.EngineVLLM,
+	Looked: "0.19.0",
+	Parallelism: Parallelism{
+		Instances: true, AttentionData: true, DecodeContext: true, Context: &Context{},
+	},
+	Stages: Stages{Cuts: CutAnywhere, Rest: RestBeforeLast, Without: []Trait{TraitEncoder}},
+	Ranks:  Ranks{Order: "tp-pp-dp", Experts: Experts{Over: []string{"tp", "cp", "dp"}, Whole: true}},
+	Memory: Memory{
+		Rule: OfTotal, Permille: 900, Block: 16, Lookahead: true, PadsExperts: true,
+		Batches: []Batches{
+			{Below: 70 * gib, Serving: Batch{2048, 256}, Offline: Batch{8192, 256}},
+			{Serving: Batch{8192, 1024}, Offline: Batch{16384, 1024}},
+		},
+		SmallBatches: []string{"a100"},
+	},
+	Launchers: []string{"vllm"},
+	Arguments: Arguments{
+		Tensor: "--tensor-parallel-size", Pipeline: "--pipeline-parallel-size", Data: "--data-parallel-size",
+		Context: "--prefill-context-parallel-size", DecodeContext: "--decode-context-parallel-size", Expert: "--enable-expert-parallel",
+		Split: "VLLM_PP_LAYER_PARTITION", Sequences: "--max-num-seqs", Tokens: "--max-num-batched-tokens",
+		Cache: "--kv-cache-dtype", CacheFP8: "fp8",
+	},
+}
