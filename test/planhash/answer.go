@@ -18,9 +18,10 @@ type planCase struct {
 	again bool
 }
 
-// answer plans a case and returns the structure of what came of it, and the estimates apart.
-func (c *planCase) answer() (structure, estimates []byte) {
+// answer plans a case and returns the structure of what came of it, the estimates apart, and what was asked.
+func (c *planCase) answer() (structure, estimates, asked []byte) {
 	nodes, request := c.make()
+	asked = encode(request.Placement.Spec)
 	spec, err := plan.Plan(fleet.NewCluster(nodes), request)
 	if err == nil && c.again {
 		request.Previous = spec
@@ -28,13 +29,13 @@ func (c *planCase) answer() (structure, estimates []byte) {
 		spec, err = plan.Plan(fleet.NewCluster(nodes), request)
 	}
 	if err != nil {
-		return encode(refusal(err)), nil
+		return encode(refusal(err)), nil, asked
 	}
 	estimate := spec.Estimate
 	spec.Estimate = nil
 	spec.Rejected = withoutProse(spec.Rejected)
 	spec.Model.Assumptions = nil
-	return encode(spec), encode(estimate)
+	return encode(spec), encode(estimate), asked
 }
 
 // loseFirst makes the first device of a plan unhealthy.

@@ -3,7 +3,7 @@
 // revisions plan alike where their lines are equal. Structure is degrees, devices, bytes, reasons and the numbers of
 // remedies; wording is left out.
 //
-// With -v each line ends in the structure itself, so that a difference can be read.
+// With -v each line ends in what was asked, the structure and the estimates themselves, so that a difference can be read.
 package main
 
 import (
@@ -47,10 +47,10 @@ func main() {
 }
 
 func line(c *planCase, verbose bool) string {
-	structure, estimates := c.answer()
+	structure, estimates, asked := c.answer()
 	text := fmt.Sprintf("%s\t%s\t%s", c.name, hash(structure), hash(estimates))
 	if verbose {
-		text += "\t" + string(structure) + "\t" + string(estimates)
+		text += "\t" + string(asked) + "\t" + string(structure) + "\t" + string(estimates)
 	}
 	return text
 }
