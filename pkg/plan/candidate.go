@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/engine"
@@ -116,14 +117,17 @@ func (c *candidate) placed() shape {
 // maxFreeStages bounds the numbers of stages that are all looked at; beyond it only the fewest that hold the model are.
 const maxFreeStages = 8
 
-// candidates adds the ways to run the model on a lane that its groups may have room for.
+// candidates adds the ways to run the model on a lane that its groups may have room for, with what they deliver. Of those
+// in training that differ in their data ranks only, the one with the fewest is kept.
 func (a *attempt) candidates(found []*candidate, l *lane) []*candidate {
-	t := a.task
 	var held map[shape]bool
 	for _, d := range a.choices(l) {
 		before := len(found)
-		found = a.pipelines(found, l, d, held)
-		if t.workload.Training == nil {
+		for c := range a.shapes(l, d, held) {
+			a.evaluate(&c)
+			found = append(found, &c)
+		}
+		if a.task.workload.Training == nil {
 			continue
 		}
 		for _, c := range found[before:] {
@@ -141,37 +145,35 @@ func (c *candidate) withoutData() shape {
 	return shape{tensor: c.tensor, stages: c.stages, data: c.inside, context: c.context}
 }
 
-// pipelines adds the candidates of some degrees by number of stages, but for those that fewer data ranks hold.
-func (a *attempt) pipelines(found []*candidate, l *lane, d degree, held map[shape]bool) []*candidate {
-	t, before := a.task, len(found)
-	instances := t.copies * d.apart()
-	c := candidate{shape: d.shape(), lane: l, attempt: a, inside: d.inside}
-	layers := int(t.model.Architecture.Layers)
-	caps := l.caps(c.group(), instances, layers)
-	most := min(len(caps)/instances, layers)
-	first, last := 1, most
-	if n := t.asked.stages; n > 0 {
-		first, last = n, min(n, most)
+// shapes are the candidates of some degrees on a lane by their number of stages, without those that are held already: the
+// fewest that hold the model, and up to maxFreeStages all that may.
+func (a *attempt) shapes(l *lane, d degree, held map[shape]bool) iter.Seq[candidate] {
+	return func(yield func(candidate) bool) {
+		t := a.task
+		c := candidate{shape: d.shape(), lane: l, attempt: a, inside: d.inside}
+		instances, layers := t.instancesOf(d), int(t.model.Architecture.Layers)
+		caps := l.caps(c.group(), instances, layers)
+		first, last := 1, min(len(caps)/instances, layers)
+		if n := t.asked.stages; n > 0 {
+			first, last = n, min(n, last)
+		}
+		if a.below > 0 {
+			last = min(last, (a.below-1)/(c.stage()*c.data))
+		}
+		any := false
+		for stages := first; stages <= last; stages++ {
+			if stages = a.enough(&c, stages, last, caps); stages > last || stages > maxFreeStages && any && t.asked.stages == 0 {
+				return
+			}
+			c.stages = stages
+			if held[c.withoutData()] || !t.possible(c.shape) || !a.cut(&c, caps[:stages*instances]) {
+				continue
+			}
+			if any = true; !yield(c) {
+				return
+			}
+		}
 	}
-	if a.below > 0 {
-		last = min(last, (a.below-1)/(c.stage()*c.data))
-	}
-	for stages := first; stages <= last; stages++ {
-		if stages = a.enough(&c, stages, last, caps); stages > last {
-			break
-		}
-		if stages > maxFreeStages && len(found) > before && t.asked.stages == 0 {
-			break
-		}
-		c.stages = stages
-		if held[c.withoutData()] || !t.possible(c.shape) {
-			continue
-		}
-		if made, ok := a.candidate(c, caps[:stages*instances]); ok {
-			found = append(found, made)
-		}
-	}
-	return found
 }
 
 // enough is the first number of stages from some on that may fit the largest device of the lane.
@@ -210,15 +212,6 @@ func (a *attempt) leastStages(c *candidate, offer int64) int {
 		return 1
 	}
 	return int((known.Held() + offer - 1) / offer)
-}
-
-// candidate completes one where the groups may hold it.
-func (a *attempt) candidate(c candidate, caps []int64) (*candidate, bool) {
-	if !a.cut(&c, caps) {
-		return nil, false
-	}
-	a.evaluate(&c)
-	return &c, true
 }
 
 // cut finds the memory of a candidate and where its stages end, and says whether groups of some offers may hold it. For

@@ -201,47 +201,19 @@ func (t *task) one() *task {
 	return &one
 }
 
-// holdsEqual goes through the numbers of stages as pipelines does, to the first that can be placed.
+// holdsEqual says whether any shape in the way's degrees can be placed within the limits.
 func (w *way) holdsEqual(l *load, a *attempt) bool {
-	t := a.task
-	instances, layers := t.instancesOf(w.degree), int(t.model.Architecture.Layers)
-	c := candidate{shape: w.degree.shape(), lane: w.lane, inside: w.degree.inside}
-	caps := w.lane.caps(c.group(), instances, layers)
-	first, last := 1, min(len(caps)/instances, layers)
-	if n := t.asked.stages; n > 0 {
-		first, last = n, min(n, last)
-	}
-	looked := 0
-	for stages := first; stages <= last; stages++ {
-		if stages = a.enough(&c, stages, last, caps); stages > last {
-			return false
+	for c := range a.shapes(w.lane, w.degree, nil) {
+		if l.task.limited() {
+			if a.evaluate(&c); c.missed != noLimit {
+				continue
+			}
 		}
-		if stages = a.skip(&c, stages, caps[0]); stages > last || stages > maxFreeStages && looked > 0 && t.asked.stages == 0 {
-			return false
-		}
-		if c.stages = stages; !t.possible(c.shape) {
-			continue
-		}
-		made, possible := l.fitting(a, c, caps[:stages*instances])
-		if !possible {
-			continue
-		}
-		looked++
-		if made {
+		if l.hasRoom(a, &c) {
 			return true
 		}
 	}
 	return false
-}
-
-// skip is the first number of stages from some on into which the layers can be cut for devices of an offer, at least.
-func (a *attempt) skip(c *candidate, stages int, offer int64) int {
-	if stages < 2 || a.task.workload.Training != nil {
-		return stages
-	}
-	s := c.shape
-	s.stages = stages
-	return max(stages, a.footprint(c.lane.class, s).stagesOf(offer))
 }
 
 // stagesOf is how many stages of at most some bytes the layers make, each as long as it can be; above all layers where one
@@ -258,27 +230,17 @@ func (f *footprint) stagesOf(most int64) int {
 	return stages
 }
 
-// fitting says whether a shape can be placed within the limits, and whether it is a candidate at all.
-func (l *load) fitting(a *attempt, c candidate, caps []int64) (placed, possible bool) {
-	t := a.task
-	if !a.cut(&c, caps) {
-		return false, false
-	}
-	if t.limited() {
-		a.evaluate(&c)
-		if c.missed != noLimit {
-			return false, true
-		}
-	}
-	// Where every group has room for every stage and may be anywhere, the number of groups was all there is to it.
+// hasRoom says whether all copies can be placed. Where every group has room for every stage and may be anywhere, the number
+// of groups is all there is to it.
+func (l *load) hasRoom(a *attempt, c *candidate) bool {
 	if c.ends != nil && len(c.lane.pool.zones) == 0 {
-		return true, true
+		return true
 	}
-	if !l.zonesMayHold(&c) {
-		return false, true
+	if !l.zonesMayHold(c) {
+		return false
 	}
-	_, placed = a.place(&c, t.copies)
-	return placed, true
+	_, ok := a.place(c, l.task.copies)
+	return ok
 }
 
 // most is the largest number from 1 to n for which a changed request fits; 0 where it fits for none. Each way must hold
