@@ -13,13 +13,29 @@ func (c *Cluster) Take(plan *v1alpha1.ShardingPlanSpec) { c.TakeFor(plan.Placeme
 // TakeFor marks the devices of a plan as taken by a holder, as in Node.Taken. Devices that nobody may use are left as they
 // are.
 func (c *Cluster) TakeFor(holder string, plan *v1alpha1.ShardingPlanSpec) {
-	c.onRows(plan, func(d *Device) bool {
-		if d.refusal != fit {
-			return false
+	c.onRows(plan, func(d *Device) bool { return d.take(holder) })
+}
+
+// TakeDevices marks devices, by their numbers, as taken by a placement whose name is not known.
+func (c *Cluster) TakeDevices(refs []int32) {
+	byNode := map[int32]map[v1alpha1.DeviceID]bool{}
+	for _, ref := range refs {
+		at := c.NodeAt(ref)
+		if byNode[at] == nil {
+			byNode[at] = map[v1alpha1.DeviceID]bool{}
 		}
-		d.refusal, d.under, d.Holder = refusedTaken, fit, holder
-		return true
-	})
+		byNode[at][c.Device(ref).ID] = true
+	}
+	c.onNodes(byNode, func(d *Device) bool { return d.take("") })
+}
+
+// take gives a free device to a holder.
+func (d *Device) take(holder string) bool {
+	if d.refusal != fit {
+		return false
+	}
+	d.refusal, d.under, d.Holder = refusedTaken, fit, holder
+	return true
 }
 
 // Release frees the devices of a plan that plans hold. What nothing but a plan keeps from use is free then; what pods,
@@ -107,6 +123,11 @@ func (c *Cluster) onRows(plan *v1alpha1.ShardingPlanSpec, change func(*Device) b
 			byNode[at][id] = true
 		}
 	}
+	c.onNodes(byNode, change)
+}
+
+// onNodes changes some devices of nodes, each node once.
+func (c *Cluster) onNodes(byNode map[int32]map[v1alpha1.DeviceID]bool, change func(*Device) bool) {
 	for _, at := range slices.Sorted(maps.Keys(byNode)) {
 		c.change(at, c.nodes[at], func(d *Device) bool { return byNode[at][d.ID] && change(d) })
 	}

@@ -2,26 +2,13 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // mostAlternatives is how many other plans are listed that would also do.
 const mostAlternatives = 3
-
-// Reasons of plans that were not taken though they would fit.
-const (
-	// ReasonWorse: it is worse in what the placement asks for.
-	ReasonWorse = "Worse"
-	// ReasonMoreDevices: it takes more devices and gains too little by them.
-	ReasonMoreDevices = "MoreDevices"
-	// ReasonLimit: it does not keep a limit.
-	ReasonLimit = "Limit"
-)
 
 // alternatives are the best candidates that were not taken and could be placed, each with what it loses, and why the next
 // smaller shape was not taken.
@@ -131,12 +118,6 @@ func (a *attempt) nextSmaller(c *candidate) (*candidate, bool) {
 	return best, best != nil
 }
 
-// title is the degrees and the product.
-func (a *attempt) title(c *candidate) string {
-	text := c.summary(make(wording, 0, 64), 1).text(" on ").text(a.task.cluster.Class(c.lane.class).Name())
-	return clip(text.String(), 64)
-}
-
 // worse is by which part of the chosen one's figure a candidate is worse: tokens per second fall, times and prices rise.
 func (t *task) worse(c, chosen *candidate) float64 {
 	if t.workload.Training == nil && t.objective() == v1alpha1.ObjectiveThroughput {
@@ -213,46 +194,4 @@ func (t *task) valueText(text wording, c *candidate) wording {
 	default:
 		return text.fixed(c.times.OutputTokensPerSecond/float64(c.total()), 0).text(" tokens/s a device")
 	}
-}
-
-// missedText says which limits are not kept, and by how much.
-func (t *task) missedText(c *candidate) string {
-	if c.missed == limitUnknown {
-		return "the rates of the devices are not known, so whether the limits are kept is not either"
-	}
-	in := t.workload.Inference
-	var parts []string
-	if limit := in.MaxTTFTMillis; limit != nil && c.times.TTFT*1e3 > float64(*limit) {
-		parts = append(parts, fmt.Sprintf("TTFT %.0f ms at %s, %s above the limit of %d ms", c.times.TTFT*1e3,
-			v1alpha1.Counted(max(1, in.MaxSequences), "sequence"), excess(c.times.TTFT, *limit), *limit))
-	}
-	if limit := in.MaxTPOTMillis; limit != nil && c.times.TPOT*1e3 > float64(*limit) {
-		parts = append(parts, fmt.Sprintf("TPOT %.1f ms at %s, %s above the limit of %d ms", c.times.TPOT*1e3,
-			v1alpha1.Counted(max(1, in.MaxSequences), "sequence"), excess(c.times.TPOT, *limit), *limit))
-	}
-	return strings.Join(parts, "; ")
-}
-
-// excess is how far some seconds are above a limit in milliseconds.
-func excess(seconds float64, limit int32) string {
-	above := seconds*1e3/float64(limit) - 1
-	if above < 0.01 {
-		return "less than 1 %"
-	}
-	return fmt.Sprintf("%.0f %%", above*100)
-}
-
-// missedBy is by what factor a candidate misses the limit that it misses most; infinite where it is not known.
-func (t *task) missedBy(c *candidate) float64 {
-	if c.missed == limitUnknown {
-		return math.Inf(1)
-	}
-	in, most := t.workload.Inference, 0.0
-	if limit := in.MaxTTFTMillis; limit != nil {
-		most = max(most, c.times.TTFT*1e3/float64(*limit))
-	}
-	if limit := in.MaxTPOTMillis; limit != nil {
-		most = max(most, c.times.TPOT*1e3/float64(*limit))
-	}
-	return most
 }

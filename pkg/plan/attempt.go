@@ -10,46 +10,6 @@ import (
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
-// attempt is the search in one format, tried in one way.
-type attempt struct {
-	task *task
-	step step
-	try
-	below   int                // candidates of so many devices and more are not looked at; 0 looks at all
-	levels  [][]*pool          // pools by topology level, to be tried in order
-	known   []inBoth           // by class, that of several first, as far as asked for
-	last    lastPrint          // the footprint that was asked for last
-	device  *rated             // the kind of device that was asked for last
-	degrees map[*lane][]degree // by lane, as far as asked for
-	*figures
-}
-
-func (t *task) attempt(s step, way try) *attempt {
-	a := &attempt{task: t, step: s, try: way, known: make([]inBoth, len(t.classes)+1), degrees: map[*lane][]degree{}, figures: t.subject.figures(t.loadKey(s))}
-	if t.prefer != "" {
-		a.levels = append(a.levels, t.collect(s, t.prefer).pools)
-	}
-	a.levels = append(a.levels, t.collect(s, t.require.level).pools)
-	return a
-}
-
-// leanly is the attempt with lean batches, for less than some devices.
-func (a *attempt) leanly(below int) *attempt {
-	lean := *a
-	lean.lean, lean.below, lean.last = true, below, lastPrint{}
-	return &lean
-}
-
-// choices are the degrees on a lane.
-func (a *attempt) choices(l *lane) []degree {
-	found, known := a.degrees[l]
-	if !known {
-		found = a.task.degrees(a.step, l, a.divided)
-		a.degrees[l] = found
-	}
-	return found
-}
-
 // footprint is the memory of a shape on devices of a class, -1 for devices of several; nil where the model does not divide so.
 func (a *attempt) footprint(class int32, s shape) *footprint {
 	s = a.alike(s)

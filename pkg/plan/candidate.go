@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/engine"
@@ -116,14 +117,17 @@ func (c *candidate) placed() shape {
 // maxFreeStages bounds the numbers of stages that are all looked at; beyond it only the fewest that hold the model are.
 const maxFreeStages = 8
 
-// candidates adds the ways to run the model on a lane that its groups may have room for.
+// candidates adds the ways to run the model on a lane that its groups may have room for, with what they deliver. Of those
+// in training that differ in their data ranks only, the one with the fewest is kept.
 func (a *attempt) candidates(found []*candidate, l *lane) []*candidate {
-	t := a.task
 	var held map[shape]bool
 	for _, d := range a.choices(l) {
 		before := len(found)
-		found = a.pipelines(found, l, d, held)
-		if t.workload.Training == nil {
+		for c := range a.shapes(l, d, held) {
+			a.evaluate(&c)
+			found = append(found, &c)
+		}
+		if a.task.workload.Training == nil {
 			continue
 		}
 		for _, c := range found[before:] {
@@ -141,37 +145,35 @@ func (c *candidate) withoutData() shape {
 	return shape{tensor: c.tensor, stages: c.stages, data: c.inside, context: c.context}
 }
 
-// pipelines adds the candidates of some degrees by number of stages, but for those that fewer data ranks hold.
-func (a *attempt) pipelines(found []*candidate, l *lane, d degree, held map[shape]bool) []*candidate {
-	t, before := a.task, len(found)
-	instances := t.copies * d.apart()
-	c := candidate{shape: d.shape(), lane: l, attempt: a, inside: d.inside}
-	layers := int(t.model.Architecture.Layers)
-	caps := l.caps(c.group(), instances, layers)
-	most := min(len(caps)/instances, layers)
-	first, last := 1, most
-	if n := t.asked.stages; n > 0 {
-		first, last = n, min(n, most)
+// shapes are the candidates of some degrees on a lane by their number of stages, without those that are held already: the
+// fewest that hold the model, and up to maxFreeStages all that may.
+func (a *attempt) shapes(l *lane, d degree, held map[shape]bool) iter.Seq[candidate] {
+	return func(yield func(candidate) bool) {
+		t := a.task
+		c := candidate{shape: d.shape(), lane: l, attempt: a, inside: d.inside}
+		instances, layers := t.instancesOf(d), int(t.model.Architecture.Layers)
+		caps := l.caps(c.group(), instances, layers)
+		first, last := 1, min(len(caps)/instances, layers)
+		if n := t.asked.stages; n > 0 {
+			first, last = n, min(n, last)
+		}
+		if a.below > 0 {
+			last = min(last, (a.below-1)/(c.stage()*c.data))
+		}
+		any := false
+		for stages := first; stages <= last; stages++ {
+			if stages = a.enough(&c, stages, last, caps); stages > last || stages > maxFreeStages && any && t.asked.stages == 0 {
+				return
+			}
+			c.stages = stages
+			if held[c.withoutData()] || !t.possible(c.shape) || !a.cut(&c, caps[:stages*instances]) {
+				continue
+			}
+			if any = true; !yield(c) {
+				return
+			}
+		}
 	}
-	if a.below > 0 {
-		last = min(last, (a.below-1)/(c.stage()*c.data))
-	}
-	for stages := first; stages <= last; stages++ {
-		if stages = a.enough(&c, stages, last, caps); stages > last {
-			break
-		}
-		if stages > maxFreeStages && len(found) > before && t.asked.stages == 0 {
-			break
-		}
-		c.stages = stages
-		if held[c.withoutData()] || !t.possible(c.shape) {
-			continue
-		}
-		if made, ok := a.candidate(c, caps[:stages*instances]); ok {
-			found = append(found, made)
-		}
-	}
-	return found
 }
 
 // enough is the first number of stages from some on that may fit the largest device of the lane.
@@ -210,15 +212,6 @@ func (a *attempt) leastStages(c *candidate, offer int64) int {
 		return 1
 	}
 	return int((known.Held() + offer - 1) / offer)
-}
-
-// candidate completes one where the groups may hold it.
-func (a *attempt) candidate(c candidate, caps []int64) (*candidate, bool) {
-	if !a.cut(&c, caps) {
-		return nil, false
-	}
-	a.evaluate(&c)
-	return &c, true
 }
 
 // cut finds the memory of a candidate and where its stages end, and says whether groups of some offers may hold it. For
@@ -260,3 +253,76 @@ func (l *lane) caps(group, instances, layers int) []int64 {
 
 // maxStages is the API's bound of ShardingPlanSpec.Stages.
 const maxStages = 1024
+
+// mixed are the pipelines over several classes of a vendor, where the tensor groups of a stage are of one class each: by
+// fewest devices, then the widest tensor groups.
+func (a *attempt) mixed(pools []*pool) []*candidate {
+	var found []*candidate
+	for _, p := range pools {
+		lanes := lanesOf(a.task.cluster, p)
+		if len(lanes) < 2 {
+			continue
+		}
+		whole := &lane{pool: p, class: -1, wires: &fleet.Wires{}, groups: map[[2]int][]int64{}}
+		for _, l := range lanes {
+			whole.limit, whole.devices = max(whole.limit, l.limit), whole.devices+l.devices
+		}
+		found = append(found, a.mixedOn(whole)...)
+	}
+	slices.SortStableFunc(found, func(x, y *candidate) int {
+		return cmp.Or(cmp.Compare(x.total(), y.total()), cmp.Compare(y.tensor, x.tensor))
+	})
+	return found
+}
+
+func (a *attempt) mixedOn(l *lane) []*candidate {
+	t := a.task
+	if t.limited() { // the slowest devices decide, and no one has measured such a pipeline
+		return nil
+	}
+	var found []*candidate
+	for _, d := range t.degrees(a.step, l, a.divided) {
+		if d.inside > 1 {
+			continue
+		}
+		instances := t.copies * d.apart()
+		caps := l.caps(d.tensor, instances, int(t.model.Architecture.Layers))
+		first, last := 2, min(len(caps)/instances, int(t.model.Architecture.Layers))
+		if n := t.asked.stages; n > 0 {
+			first, last = n, min(n, last)
+		}
+		if last < first {
+			continue
+		}
+		blocks := blocksOf(caps[:last*instances], last)
+		for stages := first; stages <= last; stages++ {
+			c := &candidate{
+				shape: d.shape(), lane: l, attempt: a, inside: d.inside,
+			}
+			c.stages = stages
+			if c.prints = a.footprint(-1, c.shape); c.prints == nil || !t.possible(c.shape) {
+				continue
+			}
+			if t.engine.Stages.Cuts != engine.CutAnywhere {
+				if c.ends = c.prints.cutFor(t.engine.Stages.Cuts, blocks[:stages]); c.ends == nil {
+					continue
+				}
+			}
+			if c.prints.mayHold(blocks[:stages]) && c.prints.hasRoom(blocks[:stages]) {
+				found = append(found, c)
+			}
+		}
+	}
+	return found
+}
+
+// keeping are the candidates that keep the limits.
+func keeping(candidates []*candidate) []*candidate {
+	kept := make([]*candidate, 0, len(candidates))
+	for _, c := range candidates {
+		if c.missed == noLimit {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}

@@ -240,3 +240,9 @@ type cutKey struct {
 	format v1alpha1.Precision
 	tensor int
 }
+
+// instancesOf is how many groups that share an island a stage of all copies has.
+func (t *task) instancesOf(d degree) int { return t.copies * d.apart() }
+
+// group is how many devices must share an island.
+func (d *degree) group() int { return d.tensor * max(1, d.inside) }

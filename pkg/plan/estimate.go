@@ -2,7 +2,6 @@ package plan
 
 import (
 	"math"
-	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
@@ -153,77 +152,9 @@ func (t *task) loading(s *solution) int64 {
 	return int64(math.Ceil(slowest))
 }
 
-// stages are the runs of layers of a portion's first copy with the devices that hold them; nil where the rates of one are
-// not known.
-func (a *attempt) stages(p *portion) []cost.Stage {
-	c := a.task.cluster
-	stages := make([]cost.Stage, p.stages)
-	first := 0
-	for i, devices := range p.instances[0] {
-		d, n := c.Device(devices[0]), c.NodeOf(devices[0])
-		f := &a.task.classes[d.Class].facts
-		if !f.judged {
-			return nil
-		}
-		rates := f.device(&n.Islands[d.Island].Wires, p.tensor)
-		stages[i] = cost.Stage{Device: &rates, First: first, End: p.ends[i], Constants: a.constants(&rates)}
-		if i+1 < p.stages && c.NodeOf(p.instances[0][i+1][0]) != n {
-			stages[i].Transfer = rates.Network
-		}
-		first = p.ends[i]
-	}
-	return stages
-}
-
-// insideOf is how many context ranks of a portion share an island: all or none of them.
-func (t *task) insideOf(p *portion) int {
-	c := t.cluster
-	for _, devices := range p.instances[0] {
-		first := c.Device(devices[0])
-		for _, at := range devices {
-			if d := c.Device(at); c.NodeOf(at) != c.NodeOf(devices[0]) || d.Island != first.Island {
-				return 1
-			}
-		}
-	}
-	return max(1, p.context)
-}
-
-// laneOf is the kind of device of a portion; of several the slowest, which the others wait for.
-func (t *task) laneOf(p *portion) *lane {
-	var l *lane
-	for _, instance := range p.instances {
-		for _, devices := range instance {
-			d, n := t.cluster.Device(devices[0]), t.cluster.NodeOf(devices[0])
-			if l == nil || t.cluster.Class(d.Class).BandwidthMBps < t.cluster.Class(l.class).BandwidthMBps {
-				l = &lane{class: d.Class, wires: &n.Islands[d.Island].Wires}
-			}
-		}
-	}
-	if t.onOneIsland(p.instances[:p.data]) {
-		l.limit = p.devices() * p.data
-	}
-	return l
-}
-
-// onOneIsland says whether the devices of a copy are.
-func (t *task) onOneIsland(instances [][][]int32) bool {
-	first := instances[0][0][0]
-	d, n := t.cluster.Device(first), t.cluster.NodeOf(first)
-	for _, at := range slices.Concat(slices.Concat(instances...)...) {
-		if t.cluster.NodeOf(at) != n || t.cluster.Device(at).Island != d.Island {
-			return false
-		}
-	}
-	return true
-}
-
 // basis says what the numbers rest on, and at how many requests they hold.
 func (t *task) basis(b cost.Basis, q *cost.Query) string {
 	text := make(wording, 0, 256).text(string(b)).text("; ").counted(int(q.Workload.Concurrency), "request").text(" at once in a copy, ")
 	text = text.counted(int(q.Workload.Input), "token").text(" in and ").counted(int(q.Workload.Output), "token").text(" out")
 	return clip(text.String(), 256)
 }
-
-// whole rounds to an integer that fits the API.
-func whole(x float64) int64 { return int64(math.Round(min(max(x, 0), 1e15))) }

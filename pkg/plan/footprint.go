@@ -188,3 +188,63 @@ const (
 	leanTokens    = 2048
 	leanSequences = 8
 )
+
+// stagesOf is how many stages of at most some bytes the layers make, each as long as it can be; above all layers where one
+// alone is too large.
+func (f *footprint) stagesOf(most int64) int {
+	stages, first := 0, 0
+	for first < f.layers {
+		end := furthest(first, f.layers, func(end int) bool { return f.bytes(first, end) <= most })
+		if end == first {
+			return f.layers + 1
+		}
+		stages, first = stages+1, end
+	}
+	return stages
+}
+
+// hasRoom is a necessary condition for a split: the runs of layers that devices have room for are enough.
+func (f *footprint) hasRoom(caps []int64) bool {
+	room, last, longest := 0, int64(-1), 0
+	for _, offer := range caps {
+		if offer != last {
+			last, longest = offer, f.longest(offer)
+		}
+		room += longest
+	}
+	return room >= f.layers
+}
+
+// longest is how many consecutive layers fit a device of some offer at most.
+func (f *footprint) longest(offer int64) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if known, ok := f.runs[offer]; ok {
+		return known
+	}
+	longest := 0
+	for first, end := 0, 0; end < f.layers; {
+		if f.bytes(first, end+1) <= offer {
+			end++
+			longest = max(longest, end-first)
+			continue
+		}
+		first++
+		end = max(first, end)
+	}
+	if f.runs == nil {
+		f.runs = map[int64]int{}
+	}
+	f.runs[offer] = longest
+	return longest
+}
+
+func uses(u v1alpha1.MemoryUse) string {
+	return "weights " + v1alpha1.HumanBytes(u.WeightsBytes) + ", KV cache " + v1alpha1.HumanBytes(u.KVCacheBytes) +
+		", activations " + v1alpha1.HumanBytes(u.ActivationsBytes) + ", overhead " + v1alpha1.HumanBytes(u.OverheadBytes)
+}
+
+// together is what all devices of a pipeline need, fixed parts included.
+func (f *footprint) together(s shape) int64 {
+	return int64(s.tensor) * (f.bytes(0, f.layers) + int64(s.stages-1)*f.least)
+}

@@ -214,33 +214,3 @@ func (w *placer) placeBlocks(blocks []int64, order []int) (layout, bool) {
 	}
 	return l, true
 }
-
-// groupCaps are the capacities of the largest tensor groups of a size, falling, up to a number of them.
-func (p *pool) groupCaps(tensor, most int) []int64 {
-	type run struct {
-		capacity int64
-		count    int
-	}
-	runs := make([]run, 0, 16)
-	for _, parts := range p.kinds {
-		part := &p.parts[parts[0]]
-		if part.limit < tensor {
-			continue
-		}
-		for last := tensor - 1; last < len(part.caps); last += tensor {
-			runs = append(runs, run{part.caps[last], len(parts)})
-		}
-	}
-	slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(b.capacity, a.capacity) })
-	all := 0
-	for _, r := range runs {
-		all += r.count
-	}
-	caps := make([]int64, 0, min(most, all))
-	for _, r := range runs {
-		for range min(r.count, most-len(caps)) {
-			caps = append(caps, r.capacity)
-		}
-	}
-	return caps
-}

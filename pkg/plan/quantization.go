@@ -7,13 +7,6 @@ import (
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-// step is a format to try for the weights, whether the devices must compute it natively, and the format of the cache.
-type step struct {
-	format v1alpha1.Precision
-	native bool
-	cache  v1alpha1.Precision
-}
-
 // rung is a format of weights to try.
 type rung struct {
 	format v1alpha1.Precision

@@ -104,6 +104,9 @@ const maxLate = 8
 const maxRejected = 16
 
 func (r *rejections) list() []v1alpha1.RejectedPlan {
+	if r == nil {
+		return nil
+	}
 	plans := r.nearest(maxLate)
 	for _, e := range r.entries[:min(len(r.entries), maxRejected-len(plans))] {
 		if p, ok := e.explain(); ok {
@@ -173,14 +176,4 @@ func (e *rejection) explain() (v1alpha1.RejectedPlan, bool) {
 	}
 	plan.Message = fmt.Sprintf("a device needs %s (%s); %s offers %s", v1alpha1.HumanBytes(need), uses(f.use(0, f.layers)), place, v1alpha1.HumanBytes(best))
 	return plan, true
-}
-
-// together is what all devices of a pipeline need, fixed parts included.
-func (f *footprint) together(s shape) int64 {
-	return int64(s.tensor) * (f.bytes(0, f.layers) + int64(s.stages-1)*f.least)
-}
-
-func uses(u v1alpha1.MemoryUse) string {
-	return "weights " + v1alpha1.HumanBytes(u.WeightsBytes) + ", KV cache " + v1alpha1.HumanBytes(u.KVCacheBytes) +
-		", activations " + v1alpha1.HumanBytes(u.ActivationsBytes) + ", overhead " + v1alpha1.HumanBytes(u.OverheadBytes)
 }

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"slices"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
@@ -44,19 +42,16 @@ type remedy struct {
 	more *extension
 }
 
-// edit is a change of a request.
-type edit func(*v1alpha1.ModelPlacementSpec)
-
 // remedies finds the smallest change of each kind that makes the request fit, each planned before it is told, in the order
 // of the kinds. Kinds that do not help alone are left out.
 func (t *task) remedies() []remedy {
 	ways := t.ways()
 	var found []remedy
-	for _, find := range []func([]way) []remedy{
-		t.otherDegrees, t.widerTopology, t.checkpointing, t.smallerBatch, t.narrowerCache, t.narrowerWeights, t.laterLimits,
-		t.fewerSequences, t.shorterContext, t.fewerRanks, t.fewerCopies, t.moves, t.moreDevices,
+	for _, find := range []func(*task, []way) []remedy{
+		otherDegrees, widerTopology, checkpointing, smallerBatch, narrowerCache, narrowerWeights, laterLimits,
+		fewerSequences, shorterContext, fewerRanks, fewerCopies, moves, moreDevices,
 	} {
-		found = append(found, find(ways)...)
+		found = append(found, find(t, ways)...)
 	}
 	return found[:min(len(found), maxSuggestions)]
 }
@@ -74,39 +69,6 @@ func suggestions(remedies []remedy) []v1alpha1.Suggestion {
 		list = append(list, v1alpha1.Suggestion{Kind: remedies[i].kind, Change: clip(remedies[i].change, maxChange)})
 	}
 	return list
-}
-
-// with is the task of the changed request on the same cluster; nil where that cannot be meant.
-func (t *task) with(change edit) *task {
-	request := t.request
-	placement := *request.Placement
-	request.Placement = &placement
-	placement.Spec = *placement.Spec.DeepCopy()
-	change(&placement.Spec)
-	other, err := newTask(t.cluster, request)
-	if err != nil {
-		return nil
-	}
-	if other.sameGround(t) {
-		other.pooled, other.laned, other.zoned = t.pooled, t.laned, t.zoned
-	}
-	return other
-}
-
-// sameGround says whether two tasks of one cluster have the same devices to choose from, in groups for as many copies.
-func (t *task) sameGround(other *task) bool {
-	return t.require.level == other.require.level && t.prefer == other.prefer && t.asked == other.asked && t.copies <= other.copies &&
-		slices.Equal(t.require.formats, other.require.formats)
-}
-
-// on is the task on another cluster.
-func (t *task) on(c *fleet.Cluster) *task {
-	request := t.request
-	other, err := newTask(c, request)
-	if err != nil {
-		return nil
-	}
-	return other
 }
 
 // fitsWith says whether the changed request fits.

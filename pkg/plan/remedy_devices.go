@@ -22,7 +22,7 @@ const (
 
 // moreDevices is how many further devices would do, of each vendor of the class that needs the fewest: on a node that has
 // room for them, or else on new nodes like one that is there.
-func (t *task) moreDevices([]way) []remedy {
+func moreDevices(t *task, _ []way) []remedy {
 	best := map[string]*extension{}
 	for _, m := range t.templates() {
 		vendor := t.cluster.Class(t.cluster.Island(m).Class).Vendor
@@ -223,64 +223,6 @@ func (t *task) guess(m fleet.IslandRef) int {
 		}
 	}
 	return best
-}
-
-// keeping is the first number of stages from some on that keeps the limits on a lane; 0 where none that is looked at does.
-func (a *attempt) keeping(l *lane, d degree, stages int) int {
-	t := a.task
-	if stages == 0 || !t.limited() {
-		return stages
-	}
-	last := min(int(t.model.Architecture.Layers), stages+maxFreeStages)
-	if t.asked.stages > 0 {
-		last = stages
-	}
-	for ; stages <= last; stages++ {
-		c := candidate{shape: d.shape(), lane: l, inside: d.inside}
-		c.stages = stages
-		if c.prints = a.footprint(l.class, c.shape); c.prints == nil {
-			return 0
-		}
-		a.evaluate(&c)
-		if c.missed == noLimit {
-			return stages
-		}
-	}
-	return 0
-}
-
-// stagesFor is the fewest stages that fit devices of a class with some offer; 0 where no number does.
-func (a *attempt) stagesFor(class int32, d degree, offer int64) int {
-	t := a.task
-	first, last := 1, int(t.model.Architecture.Layers)
-	if n := t.asked.stages; n > 0 {
-		first, last = n, n
-	}
-	for stages := first; stages <= last; stages++ {
-		of := d.shape()
-		of.stages = stages
-		f := a.footprint(class, of)
-		if f == nil {
-			return 0
-		}
-		if !t.possible(of) {
-			continue
-		}
-		if stages > 1 && t.workload.Training == nil {
-			if fewest := f.stagesOf(offer); fewest > stages {
-				if stages = fewest; stages > last {
-					return 0
-				}
-			}
-			if t.asked.stages == 0 {
-				return stages
-			}
-		}
-		if f.stagesOf(offer) <= stages && f.evenly(stages, offer) != nil {
-			return stages
-		}
-	}
-	return 0
 }
 
 // freeGroups is how many free groups of a class there are in one lane at most, up to a number; none counts where new nodes

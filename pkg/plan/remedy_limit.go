@@ -28,7 +28,7 @@ type latency struct{ ttft, tpot int32 }
 
 // laterLimits is the least value of each limit that can be kept with the other one as it is; where neither alone is
 // enough, both raised by as small a factor as can be.
-func (t *task) laterLimits(ways []way) []remedy {
+func laterLimits(t *task, ways []way) []remedy {
 	if !t.limited() {
 		return nil
 	}

@@ -21,7 +21,7 @@ const (
 
 // moves is the smallest set of placements without which the request fits: one, else two, else so many that none of them
 // can stay. Of equal sets it is one whose placements fit elsewhere in their shapes, then one with the fewest devices.
-func (t *task) moves([]way) []remedy {
+func moves(t *task, _ []way) []remedy {
 	n := t.tenants()
 	if len(n.tenants) == 0 {
 		return nil
@@ -118,7 +118,7 @@ func (t *task) elsewhere(set []*tenant) ([]bool, bool) {
 		return nil, false
 	}
 	left := t.cluster.Clone()
-	left.Take(t.write(found))
+	left.TakeDevices(found.devices())
 	result := make([]bool, len(set))
 	rest := freeRunsOf(left)
 	for i, h := range set {

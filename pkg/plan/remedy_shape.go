@@ -22,7 +22,7 @@ var degreeFields = []degreeField{
 }
 
 // otherDegrees is the fewest asked-for degrees that must be others, with what they would be.
-func (t *task) otherDegrees([]way) []remedy {
+func otherDegrees(t *task, _ []way) []remedy {
 	p := t.spec.Parallelism
 	if p == nil {
 		return nil
@@ -101,7 +101,7 @@ func (t *task) setFree(fields []degreeField) []remedy {
 }
 
 // fewerRanks is the most data ranks that fit, with as many copies.
-func (t *task) fewerRanks([]way) []remedy {
+func fewerRanks(t *task, _ []way) []remedy {
 	if t.asked.data < 2 {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (t *task) fewerRanks([]way) []remedy {
 }
 
 // widerTopology only prefers the level that is required.
-func (t *task) widerTopology([]way) []remedy {
+func widerTopology(t *task, _ []way) []remedy {
 	level := t.require.level
 	if level == "" {
 		return nil

@@ -11,7 +11,7 @@ import (
 const contextStep = 1024
 
 // shorterContext is the longest context that fits, in steps of contextStep, and no shorter than a typical request.
-func (t *task) shorterContext(ways []way) []remedy {
+func shorterContext(t *task, ways []way) []remedy {
 	field, now, least := "maxModelLen", int32(0), int32(0)
 	set := func(s *v1alpha1.ModelPlacementSpec, n int32) { s.Workload.Inference.MaxModelLen = n }
 	if in := t.workload.Inference; in != nil {
@@ -40,7 +40,7 @@ func valueOf(p *int32) int32 {
 }
 
 // fewerSequences is the most sequences that fit.
-func (t *task) fewerSequences(ways []way) []remedy {
+func fewerSequences(t *task, ways []way) []remedy {
 	in := t.workload.Inference
 	if in == nil {
 		return nil
@@ -56,7 +56,7 @@ func (t *task) fewerSequences(ways []way) []remedy {
 }
 
 // checkpointing computes activations again.
-func (t *task) checkpointing(ways []way) []remedy {
+func checkpointing(t *task, ways []way) []remedy {
 	training := t.workload.Training
 	if training == nil || training.ActivationCheckpointing {
 		return nil
@@ -69,7 +69,7 @@ func (t *task) checkpointing(ways []way) []remedy {
 }
 
 // smallerBatch is the largest micro-batch that fits.
-func (t *task) smallerBatch(ways []way) []remedy {
+func smallerBatch(t *task, ways []way) []remedy {
 	training := t.workload.Training
 	if training == nil || training.MicroBatch <= 1 {
 		return nil
@@ -92,7 +92,7 @@ func (t *task) smallerBatch(ways []way) []remedy {
 }
 
 // fewerCopies is the most copies that fit.
-func (t *task) fewerCopies(ways []way) []remedy {
+func fewerCopies(t *task, ways []way) []remedy {
 	asked, data := t.copies, int32(1)
 	if p := t.spec.Parallelism; p != nil && p.Data != nil && t.asked.data == 1 { // data ranks of a dense model are copies
 		data = *p.Data
@@ -122,7 +122,7 @@ func (t *task) fewerCopies(ways []way) []remedy {
 }
 
 // narrowerCache is a KV cache in 8 bits, on devices that compute FP8.
-func (t *task) narrowerCache([]way) []remedy {
+func narrowerCache(t *task, _ []way) []remedy {
 	auto := t.spec.KVCacheType == "" || t.spec.KVCacheType == v1alpha1.KVCacheAuto
 	if t.workload.Inference == nil || !auto && t.spec.KVCacheType != "FP32" && t.spec.KVCacheType != "FP16" && t.spec.KVCacheType != "BF16" {
 		return nil
@@ -144,7 +144,7 @@ func (t *task) narrowerCache([]way) []remedy {
 var widths = []rung{{v1alpha1.BF16, false}, {v1alpha1.FP16, false}, {v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.INT4, false}}
 
 // narrowerWeights is the widest format of weights that fits, of those that were not tried and that training can use.
-func (t *task) narrowerWeights([]way) []remedy {
+func narrowerWeights(t *task, _ []way) []remedy {
 	if t.workload.Training != nil || slices.ContainsFunc(t.ladder, func(s step) bool { return s.format != t.ladder[0].format }) {
 		return nil
 	}

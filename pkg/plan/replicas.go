@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 )
@@ -28,19 +27,6 @@ func (a *attempt) different(pools []*pool) []portion {
 		}
 	}
 	return nil
-}
-
-// fewest takes the candidates off by their number of devices alone, and in the order of the ranking among equals.
-func (r *ranking) fewest() func() *candidate {
-	slices.SortStableFunc(r.left, func(x, y *candidate) int { return cmp.Or(cmp.Compare(x.total(), y.total()), r.compare(x, y)) })
-	return func() *candidate {
-		if len(r.left) == 0 {
-			return nil
-		}
-		c := r.left[0]
-		r.left = r.left[1:]
-		return c
-	}
 }
 
 // fill places all copies with candidates in turn.

@@ -205,3 +205,55 @@ func (t *task) checkWorkload() error {
 	}
 	return nil
 }
+
+// edit is a change of a request.
+type edit func(*v1alpha1.ModelPlacementSpec)
+
+// with is the task of the changed request on the same cluster; nil where that cannot be meant.
+func (t *task) with(change edit) *task {
+	request := t.request
+	placement := *request.Placement
+	request.Placement = &placement
+	placement.Spec = *placement.Spec.DeepCopy()
+	change(&placement.Spec)
+	other, err := newTask(t.cluster, request)
+	if err != nil {
+		return nil
+	}
+	if other.sameGround(t) {
+		other.pooled, other.laned, other.zoned = t.pooled, t.laned, t.zoned
+	}
+	return other
+}
+
+// sameGround says whether two tasks of one cluster have the same devices to choose from, in groups for as many copies.
+func (t *task) sameGround(other *task) bool {
+	return t.require.level == other.require.level && t.prefer == other.prefer && t.asked == other.asked && t.copies <= other.copies &&
+		slices.Equal(t.require.formats, other.require.formats)
+}
+
+// on is the task on another cluster.
+func (t *task) on(c *fleet.Cluster) *task {
+	request := t.request
+	other, err := newTask(c, request)
+	if err != nil {
+		return nil
+	}
+	return other
+}
+
+// one is the task with a single copy. Lanes remember groups for as many copies as they were first asked for, so that it
+// has lanes of its own.
+func (t *task) one() *task {
+	one := *t
+	one.copies, one.laned = 1, map[*pool][]*lane{}
+	return &one
+}
+
+// unlimited is the task without limits of time.
+func (t *task) unlimited() *task {
+	other, in := *t, *t.workload.Inference
+	in.MaxTTFTMillis, in.MaxTPOTMillis = nil, nil
+	other.workload.Inference = &in
+	return &other
+}

@@ -22,14 +22,23 @@ func Plan(cluster *fleet.Cluster, request Request) (*v1alpha1.ShardingPlanSpec, 
 			return t.write(found), nil
 		}
 	}
-	found, rejected := t.search()
+	found, log := t.search()
 	if found == nil {
 		if err := t.countable(); err != nil {
 			return nil, err
 		}
-		return nil, t.explain(rejected)
+		return nil, t.explain(log.list())
 	}
 	return t.write(found), nil
+}
+
+// rejected are the best plans that were not taken.
+func (t *task) rejected(s *solution) []v1alpha1.RejectedPlan {
+	list := append(s.attempt.alternatives(s.chosen, s.candidates), s.log.list()...)
+	if len(list) == 0 {
+		return nil
+	}
+	return list[:min(len(list), maxRejected)]
 }
 
 // write writes a solution down.
@@ -40,7 +49,7 @@ func (t *task) write(s *solution) *v1alpha1.ShardingPlanSpec {
 		KVCacheType:  s.attempt.step.cache,
 		Engine:       t.engine.Name,
 		Estimate:     t.estimate(s),
-		Rejected:     s.rejected,
+		Rejected:     t.rejected(s),
 		Enforcement:  cmp.Or(t.spec.Enforcement, v1alpha1.EnforcementAdvisory),
 	}
 	spec.ComputeType = t.computedBy(s)
@@ -235,35 +244,6 @@ func (t *task) strategy(p *portion) v1alpha1.Strategy {
 	return result
 }
 
-// summary is degrees above 1 for people: `TP4 PP2 x2`, or `None` for a single device.
-func (t *task) summary(s shape, copies int) string {
-	return s.summary(make(wording, 0, 64), copies).String()
-}
-
-func (s shape) summary(text wording, copies int) wording {
-	start := len(text)
-	add := func(name string, degree int) {
-		if degree <= 1 {
-			return
-		}
-		if len(text) > start {
-			text = text.text(" ")
-		}
-		text = text.text(name).number(degree)
-	}
-	add("TP", s.tensor)
-	add("PP", s.stages)
-	add("DP", s.data)
-	add("CP", s.context)
-	add("EP", s.expert)
-	add("DCP", s.decode)
-	if len(text) == start {
-		text = text.text(string(v1alpha1.StrategyNone))
-	}
-	add("x", copies)
-	return text
-}
-
 func (t *task) plannedModel() v1alpha1.PlannedModel {
 	m := v1alpha1.PlannedModel{
 		Name: clip(t.model.Name, 128), Parameters: max(1, t.model.Parameters()), Architecture: *t.model.Architecture.DeepCopy(),
@@ -277,13 +257,4 @@ func (t *task) plannedModel() v1alpha1.PlannedModel {
 	}
 	m.Assumptions = m.Assumptions[:min(len(m.Assumptions), 16)]
 	return m
-}
-
-// clip shortens a text to at most n bytes, at the border of a rune, and shows that it did.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	const mark = "…"
-	return strings.ToValidUTF8(s[:n-len(mark)], "") + mark
 }

@@ -11,6 +11,22 @@ import (
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
+// Unplaceable says why the cluster cannot hold a model now, and what would change that.
+type Unplaceable struct {
+	// Reason is one word: one of the constants above, or ReasonLimit where plans fit and none keeps the limits.
+	Reason string
+	// Message is for people, in sentences: what is needed, what is free, what would make it fit.
+	Message string
+	// Shortfall has the numbers.
+	Shortfall v1alpha1.Shortfall
+	// Rejected are the forms that were tried, each with its reason.
+	Rejected []v1alpha1.RejectedPlan
+	// remedies are the suggestions with what shows that they help.
+	remedies []remedy
+}
+
+func (e *Unplaceable) Error() string { return strings.TrimSuffix(e.Message, ".") }
+
 // explain says why the search found nothing, and looks for the smallest change that would help.
 func (t *task) explain(rejected []v1alpha1.RejectedPlan) *Unplaceable {
 	last := t.ladder[len(t.ladder)-1]
@@ -71,14 +87,6 @@ func (t *task) reason(seen *census) string {
 		}
 	}
 	return ReasonTooLarge
-}
-
-// unlimited is the task without limits of time.
-func (t *task) unlimited() *task {
-	other, in := *t, *t.workload.Inference
-	in.MaxTTFTMillis, in.MaxTPOTMillis = nil, nil
-	other.workload.Inference = &in
-	return &other
 }
 
 func (t *task) message(e *Unplaceable, seen *census, one shape, f *footprint, format v1alpha1.Precision) string {

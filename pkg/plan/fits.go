@@ -3,8 +3,6 @@ package plan
 import (
 	"slices"
 	"sort"
-
-	"github.com/rankwright/rankwright/pkg/model"
 )
 
 // way is one of the ways in which a request may fit: equal copies in some degrees on devices of one kind, copies of
@@ -80,70 +78,6 @@ func (t *task) ways() []way {
 	return append(equal, others...)
 }
 
-// instancesOf is how many groups that share an island a stage of all copies has.
-func (t *task) instancesOf(d degree) int { return t.copies * d.apart() }
-
-// group is how many devices must share an island.
-func (d *degree) group() int { return d.tensor * max(1, d.inside) }
-
-// lanesOf are the lanes of a pool, found once.
-func (t *task) lanesOf(p *pool) []*lane {
-	lanes, ok := t.laned[p]
-	if !ok {
-		lanes = lanesOf(t.cluster, p)
-		t.laned[p] = lanes
-	}
-	return lanes
-}
-
-// enough are the tries that need least, which are enough where nothing is timed.
-func (t *task) enough() []try {
-	tries := t.tries()
-	if t.limited() || t.workload.Training != nil {
-		return tries
-	}
-	return slices.DeleteFunc(tries, func(t try) bool { return !t.lean })
-}
-
-// lightest are the formats of the ladder that no other one of it beats.
-func (t *task) lightest() []step {
-	if t.limited() {
-		return t.ladder
-	}
-	var steps []step
-	for i, s := range t.ladder {
-		beaten := false
-		for j, other := range t.ladder {
-			if i != j && t.beats(other, s) && (j > i || !t.beats(s, other)) {
-				beaten = true
-			}
-		}
-		if !beaten {
-			steps = append(steps, s)
-		}
-	}
-	return steps
-}
-
-// beats says whether a format needs no more than another and may be on every device and in every degree that the other may.
-func (t *task) beats(s, other step) bool {
-	num, den := model.BytesPer(s.cache)
-	otherNum, otherDen := model.BytesPer(other.cache)
-	if num*otherDen > otherNum*den || t.model.WeightBytes(s.format) > t.model.WeightBytes(other.format) {
-		return false
-	}
-	if side := t.model.BlockSide(s.format); side > 1 && side != t.model.BlockSide(other.format) {
-		return false
-	}
-	mine, theirs := poolRequest{format: s.format, native: s.native}, poolRequest{format: other.format, native: other.native}
-	for i, c := range t.classes {
-		if t.cluster.Has(int32(i)) && theirs.suits(c.Class) && !mine.suits(c.Class) {
-			return false
-		}
-	}
-	return true
-}
-
 // fits says whether there is any plan. It finds one wherever search does, and does not weigh it against others.
 func (t *task) fits() bool { return t.holding(t.ways()) >= 0 }
 
@@ -160,7 +94,7 @@ func (w *way) holds(l *load) bool {
 	case formMixed:
 		return slices.ContainsFunc(a.mixed(w.pools), func(c *candidate) bool { return l.placesMixed(a, c) })
 	case formDifferent:
-		return slices.ContainsFunc(w.pools, l.task.hasDevices) && l.holdsOne() && a.different(w.pools) != nil
+		return slices.ContainsFunc(w.pools, func(p *pool) bool { return l.task.hasDevices(p) }) && l.holdsOne() && a.different(w.pools) != nil
 	default:
 		return w.holdsEqual(l, a)
 	}
@@ -193,92 +127,64 @@ func (l *load) holdsOne() bool {
 	return *l.single
 }
 
-// one is the task with a single copy. Lanes remember groups for as many copies as they were first asked for, so that it
-// has lanes of its own.
-func (t *task) one() *task {
-	one := *t
-	one.copies, one.laned = 1, map[*pool][]*lane{}
-	return &one
-}
-
-// holdsEqual goes through the numbers of stages as pipelines does, to the first that can be placed.
+// holdsEqual says whether any shape in the way's degrees can be placed within the limits.
 func (w *way) holdsEqual(l *load, a *attempt) bool {
-	t := a.task
-	instances, layers := t.instancesOf(w.degree), int(t.model.Architecture.Layers)
-	c := candidate{shape: w.degree.shape(), lane: w.lane, inside: w.degree.inside}
-	caps := w.lane.caps(c.group(), instances, layers)
-	first, last := 1, min(len(caps)/instances, layers)
-	if n := t.asked.stages; n > 0 {
-		first, last = n, min(n, last)
-	}
-	looked := 0
-	for stages := first; stages <= last; stages++ {
-		if stages = a.enough(&c, stages, last, caps); stages > last {
-			return false
+	for c := range a.shapes(w.lane, w.degree, nil) {
+		if l.task.limited() {
+			if a.evaluate(&c); c.missed != noLimit {
+				continue
+			}
 		}
-		if stages = a.skip(&c, stages, caps[0]); stages > last || stages > maxFreeStages && looked > 0 && t.asked.stages == 0 {
-			return false
-		}
-		if c.stages = stages; !t.possible(c.shape) {
-			continue
-		}
-		made, possible := l.fitting(a, c, caps[:stages*instances])
-		if !possible {
-			continue
-		}
-		looked++
-		if made {
+		if l.hasRoom(a, &c) {
 			return true
 		}
 	}
 	return false
 }
 
-// skip is the first number of stages from some on into which the layers can be cut for devices of an offer, at least.
-func (a *attempt) skip(c *candidate, stages int, offer int64) int {
-	if stages < 2 || a.task.workload.Training != nil {
-		return stages
-	}
-	s := c.shape
-	s.stages = stages
-	return max(stages, a.footprint(c.lane.class, s).stagesOf(offer))
-}
-
-// stagesOf is how many stages of at most some bytes the layers make, each as long as it can be; above all layers where one
-// alone is too large.
-func (f *footprint) stagesOf(most int64) int {
-	stages, first := 0, 0
-	for first < f.layers {
-		end := furthest(first, f.layers, func(end int) bool { return f.bytes(first, end) <= most })
-		if end == first {
-			return f.layers + 1
-		}
-		stages, first = stages+1, end
-	}
-	return stages
-}
-
-// fitting says whether a shape can be placed within the limits, and whether it is a candidate at all.
-func (l *load) fitting(a *attempt, c candidate, caps []int64) (placed, possible bool) {
-	t := a.task
-	if !a.cut(&c, caps) {
-		return false, false
-	}
-	if t.limited() {
-		a.evaluate(&c)
-		if c.missed != noLimit {
-			return false, true
-		}
-	}
-	// Where every group has room for every stage and may be anywhere, the number of groups was all there is to it.
+// hasRoom says whether all copies can be placed. Where every group has room for every stage and may be anywhere, the number
+// of groups is all there is to it.
+func (l *load) hasRoom(a *attempt, c *candidate) bool {
 	if c.ends != nil && len(c.lane.pool.zones) == 0 {
-		return true, true
+		return true
 	}
-	if !l.zonesMayHold(&c) {
-		return false, true
+	if !l.zonesMayHold(c) {
+		return false
 	}
-	_, placed = a.place(&c, t.copies)
-	return placed, true
+	_, ok := a.place(c, l.task.copies)
+	return ok
+}
+
+// zonesMayHold says whether any zone may hold an instance: whether the runs of layers that its groups have room for are
+// enough. It is true where there are no zones.
+func (l *load) zonesMayHold(c *candidate) bool {
+	p := c.lane.pool
+	if len(p.zones) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(l.task.zoneForms(p), func(z zoneForm) bool { return l.zoneMayHold(c, z) })
+}
+
+func (l *load) zoneMayHold(c *candidate, z zoneForm) bool {
+	p, group := c.lane.pool, c.group()
+	var caps []int64
+	for _, at := range z.parts {
+		part := &p.parts[at]
+		if part.limit < group {
+			continue
+		}
+		for last := group - 1; last < len(part.caps); last += group {
+			caps = append(caps, part.caps[last])
+		}
+	}
+	if c.stages == 1 {
+		return slices.ContainsFunc(caps, func(offer int64) bool { return c.prints.bytes(0, c.prints.layers) <= offer })
+	}
+	if len(caps) < c.stages {
+		return false
+	}
+	slices.SortFunc(caps, func(a, b int64) int { return int(min(1, max(-1, b-a))) })
+	return c.prints.hasRoom(caps[:c.stages])
 }
 
 // most is the largest number from 1 to n for which a changed request fits; 0 where it fits for none. Each way must hold

@@ -1,77 +1,12 @@
 package plan
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/cost"
-	"github.com/rankwright/rankwright/pkg/engine"
-	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan/pipeline"
 )
-
-// mixed are the pipelines over several classes of a vendor, where the tensor groups of a stage are of one class each: by
-// fewest devices, then the widest tensor groups.
-func (a *attempt) mixed(pools []*pool) []*candidate {
-	var found []*candidate
-	for _, p := range pools {
-		lanes := lanesOf(a.task.cluster, p)
-		if len(lanes) < 2 {
-			continue
-		}
-		whole := &lane{pool: p, class: -1, wires: &fleet.Wires{}, groups: map[[2]int][]int64{}}
-		for _, l := range lanes {
-			whole.limit, whole.devices = max(whole.limit, l.limit), whole.devices+l.devices
-		}
-		found = append(found, a.mixedOn(whole)...)
-	}
-	slices.SortStableFunc(found, func(x, y *candidate) int {
-		return cmp.Or(cmp.Compare(x.total(), y.total()), cmp.Compare(y.tensor, x.tensor))
-	})
-	return found
-}
-
-func (a *attempt) mixedOn(l *lane) []*candidate {
-	t := a.task
-	if t.limited() { // the slowest devices decide, and no one has measured such a pipeline
-		return nil
-	}
-	var found []*candidate
-	for _, d := range t.degrees(a.step, l, a.divided) {
-		if d.inside > 1 {
-			continue
-		}
-		instances := t.copies * d.apart()
-		caps := l.caps(d.tensor, instances, int(t.model.Architecture.Layers))
-		first, last := 2, min(len(caps)/instances, int(t.model.Architecture.Layers))
-		if n := t.asked.stages; n > 0 {
-			first, last = n, min(n, last)
-		}
-		if last < first {
-			continue
-		}
-		blocks := blocksOf(caps[:last*instances], last)
-		for stages := first; stages <= last; stages++ {
-			c := &candidate{
-				shape: d.shape(), lane: l, attempt: a, inside: d.inside,
-			}
-			c.stages = stages
-			if c.prints = a.footprint(-1, c.shape); c.prints == nil || !t.possible(c.shape) {
-				continue
-			}
-			if t.engine.Stages.Cuts != engine.CutAnywhere {
-				if c.ends = c.prints.cutFor(t.engine.Stages.Cuts, blocks[:stages]); c.ends == nil {
-					continue
-				}
-			}
-			if c.prints.mayHold(blocks[:stages]) && c.prints.hasRoom(blocks[:stages]) {
-				found = append(found, c)
-			}
-		}
-	}
-	return found
-}
 
 // seconds is how long each class takes for a run of layers in a step of decoding; nil where the rates of a class are not
 // known, and in training.

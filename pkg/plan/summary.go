@@ -1,0 +1,51 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// summary is degrees above 1 for people: `TP4 PP2 x2`, or `None` for a single device.
+func (t *task) summary(s shape, copies int) string {
+	return s.summary(make(wording, 0, 64), copies).String()
+}
+
+func (s shape) summary(text wording, copies int) wording {
+	start := len(text)
+	add := func(name string, degree int) {
+		if degree <= 1 {
+			return
+		}
+		if len(text) > start {
+			text = text.text(" ")
+		}
+		text = text.text(name).number(degree)
+	}
+	add("TP", s.tensor)
+	add("PP", s.stages)
+	add("DP", s.data)
+	add("CP", s.context)
+	add("EP", s.expert)
+	add("DCP", s.decode)
+	if len(text) == start {
+		text = text.text(string(v1alpha1.StrategyNone))
+	}
+	add("x", copies)
+	return text
+}
+
+// clip shortens a text to at most n bytes, at the border of a rune, and shows that it did.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	const mark = "…"
+	return strings.ToValidUTF8(s[:n-len(mark)], "") + mark
+}
+
+// title is the degrees and the product.
+func (a *attempt) title(c *candidate) string {
+	text := c.summary(make(wording, 0, 64), 1).text(" on ").text(a.task.cluster.Class(c.lane.class).Name())
+	return clip(text.String(), 64)
+}

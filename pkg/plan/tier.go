@@ -1,0 +1,207 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// step is a format to try for the weights, whether the devices must compute it natively, and the format of the cache.
+type step struct {
+	format v1alpha1.Precision
+	native bool
+	cache  v1alpha1.Precision
+}
+
+// try is how a format is tried: with the engine's default batches or lean ones, and with ranks that share out the tokens of
+// sequences or without.
+type try struct{ lean, divided bool }
+
+// attempt is the search in one format, tried in one way.
+type attempt struct {
+	task *task
+	step step
+	try
+	below   int                // candidates of so many devices and more are not looked at; 0 looks at all
+	levels  [][]*pool          // pools by topology level, to be tried in order
+	known   []inBoth           // by class, that of several first, as far as asked for
+	last    lastPrint          // the footprint that was asked for last
+	device  *rated             // the kind of device that was asked for last
+	degrees map[*lane][]degree // by lane, as far as asked for
+	*figures
+}
+
+func (t *task) attempt(s step, way try) *attempt {
+	a := &attempt{task: t, step: s, try: way, known: make([]inBoth, len(t.classes)+1), degrees: map[*lane][]degree{}, figures: t.subject.figures(t.loadKey(s))}
+	if t.prefer != "" {
+		a.levels = append(a.levels, t.collect(s, t.prefer).pools)
+	}
+	a.levels = append(a.levels, t.collect(s, t.require.level).pools)
+	return a
+}
+
+// leanly is the attempt with lean batches, for less than some devices.
+func (a *attempt) leanly(below int) *attempt {
+	lean := *a
+	lean.lean, lean.below, lean.last = true, below, lastPrint{}
+	return &lean
+}
+
+// choices are the degrees on a lane.
+func (a *attempt) choices(l *lane) []degree {
+	found, known := a.degrees[l]
+	if !known {
+		found = a.task.degrees(a.step, l, a.divided)
+		a.degrees[l] = found
+	}
+	return found
+}
+
+// tries are those of the task, from what costs least on. Training has no lean batches.
+func (t *task) tries() []try {
+	tries := []try{{}, {divided: true}}
+	if t.workload.Training == nil {
+		tries = append(tries, try{lean: true}, try{lean: true, divided: true})
+	}
+	if t.divides() {
+		return tries
+	}
+	return slices.DeleteFunc(tries, func(t try) bool { return t.divided })
+}
+
+// divides says whether ranks that share out the tokens of sequences may be chosen.
+func (t *task) divides() bool {
+	if t.workload.Training != nil {
+		return t.engine.Parallelism.Context != nil && t.asked.context == 0
+	}
+	return t.engine.Parallelism.DecodeContext && t.latent()
+}
+
+// sameAs says whether a step has no chance where another one had none: as many bytes, for the same devices.
+func (t *task) sameAs(s, other step) bool {
+	same := func(a, b v1alpha1.Precision) bool {
+		num, den := model.BytesPer(a)
+		otherNum, otherDen := model.BytesPer(b)
+		return num*otherDen == den*otherNum
+	}
+	return same(s.format, other.format) && same(s.cache, other.cache) &&
+		t.suited(&poolRequest{format: s.format, native: s.native}) == t.suited(&poolRequest{format: other.format, native: other.native})
+}
+
+// enough are the tries that need least, which are enough where nothing is timed.
+func (t *task) enough() []try {
+	tries := t.tries()
+	if t.limited() || t.workload.Training != nil {
+		return tries
+	}
+	return slices.DeleteFunc(tries, func(t try) bool { return !t.lean })
+}
+
+// lightest are the formats of the ladder that no other one of it beats.
+func (t *task) lightest() []step {
+	if t.limited() {
+		return t.ladder
+	}
+	var steps []step
+	for i, s := range t.ladder {
+		beaten := false
+		for j, other := range t.ladder {
+			if i != j && t.beats(other, s) && (j > i || !t.beats(s, other)) {
+				beaten = true
+			}
+		}
+		if !beaten {
+			steps = append(steps, s)
+		}
+	}
+	return steps
+}
+
+// beats says whether a format needs no more than another and may be on every device and in every degree that the other may.
+func (t *task) beats(s, other step) bool {
+	num, den := model.BytesPer(s.cache)
+	otherNum, otherDen := model.BytesPer(other.cache)
+	if num*otherDen > otherNum*den || t.model.WeightBytes(s.format) > t.model.WeightBytes(other.format) {
+		return false
+	}
+	if side := t.model.BlockSide(s.format); side > 1 && side != t.model.BlockSide(other.format) {
+		return false
+	}
+	mine, theirs := poolRequest{format: s.format, native: s.native}, poolRequest{format: other.format, native: other.native}
+	for i, c := range t.classes {
+		if t.cluster.Has(int32(i)) && theirs.suits(c.Class) && !mine.suits(c.Class) {
+			return false
+		}
+	}
+	return true
+}
+
+// all are the candidates on all lanes of the pools.
+func (a *attempt) all(pools []*pool) []*candidate {
+	var found []*candidate
+	for _, p := range pools {
+		for _, l := range a.task.lanesOf(p) {
+			found = a.candidates(found, l)
+		}
+	}
+	return found
+}
+
+// keeping is the first number of stages from some on that keeps the limits on a lane; 0 where none that is looked at does.
+func (a *attempt) keeping(l *lane, d degree, stages int) int {
+	t := a.task
+	if stages == 0 || !t.limited() {
+		return stages
+	}
+	last := min(int(t.model.Architecture.Layers), stages+maxFreeStages)
+	if t.asked.stages > 0 {
+		last = stages
+	}
+	for ; stages <= last; stages++ {
+		c := candidate{shape: d.shape(), lane: l, inside: d.inside}
+		c.stages = stages
+		if c.prints = a.footprint(l.class, c.shape); c.prints == nil {
+			return 0
+		}
+		a.evaluate(&c)
+		if c.missed == noLimit {
+			return stages
+		}
+	}
+	return 0
+}
+
+// stagesFor is the fewest stages that fit devices of a class with some offer; 0 where no number does.
+func (a *attempt) stagesFor(class int32, d degree, offer int64) int {
+	t := a.task
+	first, last := 1, int(t.model.Architecture.Layers)
+	if n := t.asked.stages; n > 0 {
+		first, last = n, n
+	}
+	for stages := first; stages <= last; stages++ {
+		of := d.shape()
+		of.stages = stages
+		f := a.footprint(class, of)
+		if f == nil {
+			return 0
+		}
+		if !t.possible(of) {
+			continue
+		}
+		if stages > 1 && t.workload.Training == nil {
+			if fewest := f.stagesOf(offer); fewest > stages {
+				if stages = fewest; stages > last {
+					return 0
+				}
+			}
+			if t.asked.stages == 0 {
+				return stages
+			}
+		}
+		if f.stagesOf(offer) <= stages && f.evenly(stages, offer) != nil {
+			return stages
+		}
+	}
+	return 0
+}
