@@ -46,7 +46,7 @@ func planOffline(m *manifests, explain bool) ([]decision, error) {
 		setDefaults(d.placement)
 		d.decide(cluster, m, explain)
 		if d.plan != nil {
-			cluster.TakeFor(d.name(), &d.plan.Spec)
+			cluster.Take(d.name(), &d.plan.Spec)
 		}
 	}
 	return decisions, nil

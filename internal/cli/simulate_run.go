@@ -86,7 +86,7 @@ func (s *simulation) place(d *decision, resolved *model.Model) error {
 		s.report.Times.RefusalMicros = elapsed.Microseconds()
 		return err
 	}
-	s.cluster.Take(spec)
+	s.cluster.Take(spec.Placement.Name, spec)
 	s.tensor = max(s.tensor, int(spec.Strategy.Tensor))
 	s.report.Placements = append(s.report.Placements, placed(d, spec, s.stock.take(spec), elapsed))
 	return nil

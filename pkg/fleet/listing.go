@@ -45,7 +45,7 @@ func (c *Cluster) Free() []FreeDevice {
 	return free
 }
 
-// Addresses are the nodes' addresses by name, without those that have none.
+// Addresses returns the nodes' addresses by name, without those that have none.
 func (c *Cluster) Addresses() map[string]string {
 	addresses := map[string]string{}
 	for _, n := range c.nodes {

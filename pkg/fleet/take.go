@@ -7,12 +7,8 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Take marks the devices of a plan as taken by a placement whose name is not known.
-func (c *Cluster) Take(plan *v1alpha1.ShardingPlanSpec) { c.TakeFor(plan.Placement.Name, plan) }
-
-// TakeFor marks the devices of a plan as taken by a holder, as in Node.Taken. Devices that nobody may use are left as they
-// are.
-func (c *Cluster) TakeFor(holder string, plan *v1alpha1.ShardingPlanSpec) {
+// Take marks the devices of a plan as taken by a holder, as in Node.Taken. Devices that nobody may use are left as they are.
+func (c *Cluster) Take(holder string, plan *v1alpha1.ShardingPlanSpec) {
 	c.onRows(plan, func(d *Device) bool {
 		if d.refusal != fit {
 			return false
@@ -37,7 +33,7 @@ func (d *Device) release() bool {
 	return true
 }
 
-// Without is the cluster in which some holders hold nothing, for what would be if they moved.
+// Without returns a clone in which some holders hold nothing, for what would be if they moved.
 func (c *Cluster) Without(holders ...string) *Cluster {
 	other := c.Clone()
 	for at, n := range c.nodes {
@@ -78,7 +74,7 @@ func (c *Cluster) Holders() []Holder {
 	return holders
 }
 
-// Holder is who holds a device, as in Node.Taken; taken is false where no plan does.
+// Holder returns who holds a device, as in Node.Taken; taken is false where no plan does.
 func (c *Cluster) Holder(node string, id v1alpha1.DeviceID) (name string, taken bool) {
 	at, ok := c.place(node)
 	if !ok {

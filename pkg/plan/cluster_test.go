@@ -239,12 +239,12 @@ func TestTakeMarksDevices(t *testing.T) {
 	c := fleet.NewCluster(nodes)
 	r := ask(t, llama(t, 8), 8192, 16)
 	first := mustPlan(t, c, r)
-	c.Take(first)
+	c.Take(first.Placement.Name, first)
 	second := mustPlan(t, c, r)
 	if first.Nodes[0].Devices[0] == second.Nodes[0].Devices[0] {
 		t.Errorf("%s is given twice", first.Nodes[0].Devices[0])
 	}
-	c.Take(second)
+	c.Take(second.Placement.Name, second)
 	_, err := Plan(c, r)
 	if no := (*Unplaceable)(nil); !errors.As(err, &no) || no.Reason != ReasonNoneFree || !strings.Contains(no.Message, "2 taken by other plans") {
 		t.Errorf("got %v", err)

@@ -151,7 +151,7 @@ func TestIndexFollowsFromTheNodesAlone(t *testing.T) {
 			case 3:
 				if spec, err := Plan(c, requests[0]); err == nil {
 					before := dump(c)
-					c.Take(spec)
+					c.Take(spec.Placement.Name, spec)
 					if dump(c) == before {
 						rt.Fatal("taking changes nothing")
 					}

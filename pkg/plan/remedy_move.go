@@ -118,7 +118,7 @@ func (t *task) elsewhere(set []*tenant) ([]bool, bool) {
 		return nil, false
 	}
 	left := t.cluster.Clone()
-	left.Take(t.write(found))
+	left.Take("", t.write(found))
 	result := make([]bool, len(set))
 	rest := freeRunsOf(left)
 	for i, h := range set {
