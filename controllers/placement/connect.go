@@ -15,7 +15,7 @@ import (
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/applied"
 	"github.com/rankwright/rankwright/controllers/slots"
-	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	ranks "github.com/rankwright/rankwright/pkg/mesh"
 )
 
@@ -117,7 +117,7 @@ func (r *Reconciler) hostsOf(ctx context.Context, plan *v1alpha1.ShardingPlan) (
 			return nil, fmt.Errorf("read node %s of plan %s: %w", row.Node, plan.Name, err)
 		}
 		var inventory v1alpha1.AcceleratorInventory
-		host := ranks.Host{Address: snapshot.Addresses([]corev1.Node{node})[row.Node]}
+		host := ranks.Host{Address: fleet.FactsOf(&node).Address}
 		err := r.Client.Get(ctx, client.ObjectKey{Name: row.Node}, &inventory)
 		if err == nil {
 			host.Inventory = &inventory.Status

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // newPlan makes the object of a plan.
@@ -41,7 +41,7 @@ func labelsFor(placement *v1alpha1.ModelPlacement, revision int64) map[string]st
 // nextRevision is above every revision of the placement's name that anything still speaks of: plans, earlier
 // placements' included, pods, and the status. A pod names its plan, so a plan must not get the name of one whose pods
 // still run.
-func nextRevision(now *snapshot.Snapshot, placement *v1alpha1.ModelPlacement) int64 {
+func nextRevision(now *fleet.Snapshot, placement *v1alpha1.ModelPlacement) int64 {
 	last := revisionIn(placement.Name, placement.Status.Plan)
 	for i := range now.Plans {
 		if plan := &now.Plans[i]; plan.Namespace == placement.Namespace {

@@ -183,6 +183,9 @@ func (r *reader) readHolders(n *Node) {
 		r.held[a.Device] = hold{refusal: refusedAllocated, under: refusedAllocated}
 	}
 	for id, holder := range n.Taken {
+		if _, allocated := r.held[id]; allocated && holder == "" {
+			continue
+		}
 		h := hold{refusal: refusedTaken, holder: holder}
 		if holder == "" {
 			h.under = refusedTaken

@@ -1,4 +1,4 @@
-package snapshot
+package fleet
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// BenchmarkIndexRead follows a cluster of nodes of eight devices, half of which plans hold, of which one node changes
+// BenchmarkFollow follows a cluster of nodes of eight devices, half of which plans hold, of which one node changes
 // between two plans.
-func BenchmarkIndexRead(b *testing.B) {
+func BenchmarkFollow(b *testing.B) {
 	for _, n := range []int{100, 1000, 10000} {
 		inventories, nodes := make([]v1alpha1.AcceleratorInventory, n), make([]corev1.Node, n)
 		var plans []v1alpha1.ShardingPlan
@@ -37,13 +37,13 @@ func BenchmarkIndexRead(b *testing.B) {
 			plans = append(plans, made)
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			x := &Index{}
-			x.read(plans, inventories, nodes, nil)
+			var x Follower
+			now := State{Plans: plans, Inventories: inventories, Nodes: nodes}
+			x.Follow(now)
 			b.ReportAllocs()
 			for i := 2; b.Loop(); i++ {
 				inventories[0].ResourceVersion = fmt.Sprint(i)
-				s := x.read(plans, inventories, nodes, nil)
-				s.Cluster(plans[:1])
+				x.Follow(now).Cluster(plans[:1])
 			}
 		})
 	}
