@@ -3,12 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/snapshot"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/mesh"
@@ -37,7 +37,7 @@ func planOffline(m *manifests, explain bool) ([]decision, error) {
 	if err := distinct(m); err != nil {
 		return nil, err
 	}
-	cluster := fleet.NewCluster(planNodes(m))
+	cluster := m.snapshot().Cluster(nil)
 	devices := deviceMemory(m.inventories)
 	decisions := make([]decision, len(m.placements))
 	for i := range m.placements {
@@ -146,16 +146,10 @@ func resolveModel(p *v1alpha1.ModelPlacement, m *manifests) (*model.Model, error
 }
 
 func modelOf(p *v1alpha1.ModelPlacement, configMaps []corev1.ConfigMap) (*model.Model, error) {
-	source := &p.Spec.Model
-	switch {
-	case source.Name != nil:
-		return model.Lookup(*source.Name)
-	case source.Parameters != nil:
-		return model.FromParameters(*source.Parameters)
-	case source.Architecture != nil:
-		return model.FromArchitecture(p.Name, *source.Architecture)
+	ref := p.Spec.Model.ConfigMap
+	if ref == nil {
+		return model.FromSource(p.Name, &p.Spec.Model)
 	}
-	ref := source.ConfigMap
 	for i := range configMaps {
 		c := &configMaps[i]
 		if c.Name != ref.Name || namespaceOf(c) != namespaceOf(p) {
@@ -170,52 +164,29 @@ func modelOf(p *v1alpha1.ModelPlacement, configMaps []corev1.ConfigMap) (*model.
 	return nil, fmt.Errorf("ConfigMap %q of namespace %q is not in the files: add it", ref.Name, namespaceOf(p))
 }
 
-// planNodes joins inventories with their Nodes. A node without an inventory has nothing to plan on; an inventory without
-// a Node has the one label that every kubelet sets, the name of its host.
-func planNodes(m *manifests) []fleet.Node {
-	facts := map[string]snapshot.NodeFacts{}
+// snapshot is the cluster of the files, without the plans of placements that are planned anew. An inventory without a Node
+// stands for a node that is ready and has the one label that every kubelet sets, the name of its host.
+func (m *manifests) snapshot() *fleet.Snapshot {
+	now := fleet.State{Inventories: m.inventories, Nodes: slices.Clone(m.nodes), PodsUnknown: true}
+	known := map[string]bool{}
 	for i := range m.nodes {
-		facts[m.nodes[i].Name] = snapshot.FactsOf(&m.nodes[i])
+		known[m.nodes[i].Name] = true
 	}
-	taken := takenDevices(m)
-	nodes := make([]fleet.Node, len(m.inventories))
 	for i := range m.inventories {
-		inventory := &m.inventories[i]
-		f, ok := facts[inventory.Name]
-		if !ok {
-			f.Labels = map[string]string{corev1.LabelHostname: inventory.Name}
-		}
-		nodes[i] = fleet.Node{
-			Name: inventory.Name, Address: f.Address, Labels: f.Labels, Inventory: inventory, Taken: taken[inventory.Name], Unschedulable: f.Closed,
+		if name := m.inventories[i].Name; !known[name] {
+			now.Nodes = append(now.Nodes, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}}})
 		}
 	}
-	return nodes
-}
-
-// takenDevices are the devices of plans in the files with the placements that hold them, but for those of placements that
-// are planned anew.
-func takenDevices(m *manifests) map[string]map[v1alpha1.DeviceID]string {
 	anew := map[string]bool{}
 	for i := range m.placements {
 		anew[namespaceOf(&m.placements[i])+"/"+m.placements[i].Name] = true
 	}
-	taken := map[string]map[v1alpha1.DeviceID]string{}
-	for i := range m.plans {
-		p := &m.plans[i]
-		holder := namespaceOf(p) + "/" + p.Spec.Placement.Name
-		if anew[holder] {
-			continue
-		}
-		for _, row := range p.Spec.Nodes {
-			if taken[row.Node] == nil {
-				taken[row.Node] = map[v1alpha1.DeviceID]string{}
-			}
-			for _, id := range row.Devices {
-				taken[row.Node][id] = holder
-			}
+	for _, p := range m.plans {
+		if p.Namespace = namespaceOf(&p); !anew[p.Namespace+"/"+p.Spec.Placement.Name] {
+			now.Plans = append(now.Plans, p)
 		}
 	}
-	return taken
+	return fleet.NewSnapshot(now)
 }
 
 // distinct refuses two placements or two inventories of one name, which a cluster could not have.
