@@ -37,14 +37,15 @@ func planOffline(m *manifests, explain bool) ([]decision, error) {
 	if err := distinct(m); err != nil {
 		return nil, err
 	}
-	cluster := m.snapshot().Cluster(nil)
+	now := m.snapshot()
+	cluster, hosts := now.Cluster(nil), meshHosts(m, now)
 	devices := deviceMemory(m.inventories)
 	decisions := make([]decision, len(m.placements))
 	for i := range m.placements {
 		d := &decisions[i]
 		d.placement, d.devices = &m.placements[i], devices
 		setDefaults(d.placement)
-		d.decide(cluster, m, explain)
+		d.decide(cluster, hosts, m, explain)
 		if d.plan != nil {
 			cluster.Take(d.name(), &d.plan.Spec)
 		}
@@ -53,7 +54,7 @@ func planOffline(m *manifests, explain bool) ([]decision, error) {
 }
 
 // decide plans one placement.
-func (d *decision) decide(cluster *fleet.Cluster, m *manifests, explain bool) {
+func (d *decision) decide(cluster *fleet.Cluster, hosts mesh.Hosts, m *manifests, explain bool) {
 	if *d.placement.Spec.Replicas == 0 {
 		d.failure = errors.New("spec.replicas is 0: there is nothing to plan; raise it")
 		return
@@ -76,7 +77,6 @@ func (d *decision) decide(cluster *fleet.Cluster, m *manifests, explain bool) {
 		}
 	}
 	sharding := planObject(d.placement, spec)
-	hosts := meshHosts(m, cluster.Addresses())
 	ranks, err := mesh.FromPlanOn(sharding.Name, &sharding.Spec, hosts)
 	if err != nil {
 		d.failure = err
@@ -232,11 +232,11 @@ func deviceMemory(inventories []v1alpha1.AcceleratorInventory) map[string]map[v1
 }
 
 // meshHosts are the nodes of the inventories.
-func meshHosts(m *manifests, addresses map[string]string) mesh.Hosts {
+func meshHosts(m *manifests, now *fleet.Snapshot) mesh.Hosts {
 	hosts := mesh.Hosts{}
 	for i := range m.inventories {
 		inventory := &m.inventories[i]
-		hosts[inventory.Name] = mesh.Host{Address: addresses[inventory.Name], Inventory: &inventory.Status}
+		hosts[inventory.Name] = mesh.Host{Address: now.Host(inventory.Name).Address, Inventory: &inventory.Status}
 	}
 	return hosts
 }
