@@ -17,6 +17,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/slots"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	ranks "github.com/rankwright/rankwright/pkg/mesh"
+	"github.com/rankwright/rankwright/pkg/plan"
 )
 
 // connect writes the mesh of the plan in force, and that it lost members where it did. Without a plan there is no mesh.
@@ -79,7 +80,7 @@ func (r *Reconciler) applyMesh(ctx context.Context, p *pass, spec *v1alpha1.Devi
 	}
 	owner := ownerReference(p.placement)
 	mesh := apply.DeviceMesh(p.placement.Name, p.placement.Namespace).
-		WithLabels(labelsFor(p.placement, p.plan.Spec.Revision)).
+		WithLabels(plan.Labels(p.placement, p.plan.Spec.Revision)).
 		WithOwnerReferences(applymeta.OwnerReference().
 			WithAPIVersion(owner.APIVersion).WithKind(owner.Kind).WithName(owner.Name).WithUID(owner.UID).
 			WithController(true).WithBlockOwnerDeletion(true)).

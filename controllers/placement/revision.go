@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -9,33 +8,18 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/plan"
 )
 
 // newPlan makes the object of a plan.
 func newPlan(placement *v1alpha1.ModelPlacement, spec *v1alpha1.ShardingPlanSpec, revision int64) *v1alpha1.ShardingPlan {
-	made := &v1alpha1.ShardingPlan{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace:       placement.Namespace,
-			Name:            fmt.Sprintf("%s-%d", placement.Name, revision),
-			Labels:          labelsFor(placement, revision),
-			OwnerReferences: []metav1.OwnerReference{*ownerReference(placement)},
-		},
-		Spec: *spec.DeepCopy(),
-	}
-	made.Spec.Placement = v1alpha1.PlacementRef{Name: placement.Name, UID: string(placement.UID), Generation: placement.Generation}
-	made.Spec.Revision = revision
+	made := plan.Object(placement, spec, revision)
+	made.OwnerReferences = []metav1.OwnerReference{*ownerReference(placement)}
 	return made
 }
 
 func ownerReference(placement *v1alpha1.ModelPlacement) *metav1.OwnerReference {
 	return metav1.NewControllerRef(placement, v1alpha1.GroupVersion.WithKind("ModelPlacement"))
-}
-
-func labelsFor(placement *v1alpha1.ModelPlacement, revision int64) map[string]string {
-	return map[string]string{
-		v1alpha1.LabelPlacement: placement.Name,
-		v1alpha1.LabelRevision:  strconv.FormatInt(revision, 10),
-	}
 }
 
 // nextRevision is above every revision of the placement's name that anything still speaks of: plans, earlier
@@ -44,8 +28,8 @@ func labelsFor(placement *v1alpha1.ModelPlacement, revision int64) map[string]st
 func nextRevision(now *fleet.Snapshot, placement *v1alpha1.ModelPlacement) int64 {
 	last := revisionIn(placement.Name, placement.Status.Plan)
 	for i := range now.Plans {
-		if plan := &now.Plans[i]; plan.Namespace == placement.Namespace {
-			last = max(last, revisionIn(placement.Name, plan.Name))
+		if p := &now.Plans[i]; p.Namespace == placement.Namespace {
+			last = max(last, revisionIn(placement.Name, p.Name))
 		}
 	}
 	for i := range now.Pods {

@@ -76,7 +76,7 @@ func (d *decision) decide(cluster *fleet.Cluster, hosts mesh.Hosts, m *manifests
 			return
 		}
 	}
-	sharding := planObject(d.placement, spec)
+	sharding := plan.Object(d.placement, spec, 1)
 	ranks, err := mesh.FromPlanOn(sharding.Name, &sharding.Spec, hosts)
 	if err != nil {
 		d.failure = err
@@ -239,21 +239,6 @@ func meshHosts(m *manifests, now *fleet.Snapshot) mesh.Hosts {
 		hosts[inventory.Name] = mesh.Host{Address: now.Host(inventory.Name).Address, Inventory: &inventory.Status}
 	}
 	return hosts
-}
-
-// planObject is the plan as the operator would write it: the first revision of its placement.
-func planObject(p *v1alpha1.ModelPlacement, spec *v1alpha1.ShardingPlanSpec) *v1alpha1.ShardingPlan {
-	const revision = 1
-	spec.Placement = v1alpha1.PlacementRef{Name: p.Name, UID: string(p.UID), Generation: p.Generation}
-	spec.Revision = revision
-	return &v1alpha1.ShardingPlan{
-		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ShardingPlan"},
-		ObjectMeta: metav1.ObjectMeta{
-			Name: fmt.Sprintf("%s-%d", p.Name, revision), Namespace: p.Namespace,
-			Labels: map[string]string{v1alpha1.LabelPlacement: p.Name, v1alpha1.LabelRevision: fmt.Sprint(revision)},
-		},
-		Spec: *spec,
-	}
 }
 
 // meshObject is the mesh as the operator would write it, named as its placement.

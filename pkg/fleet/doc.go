@@ -2,6 +2,12 @@
 // knows neither models nor engines: inventories, nodes, pods and plans come in as values, and the same values give the same
 // index, in whatever order they are listed or changed.
 //
+// # From lists to an index
+//
+// A State is the lists of inventories, Nodes, plans and pods of one moment. NewSnapshot, or a Follower that goes from one moment
+// to the next, works out which devices are taken and for whom, and Snapshot.Cluster returns the index in which a placement is
+// planned: its own earlier plans hold nothing against it there. A Cluster can also be made of Nodes directly.
+//
 // # What a search looks at
 //
 // Devices that nothing tells apart but their free memory and their place are of one Class. The devices of a class that reach
@@ -11,7 +17,8 @@
 //
 //	for _, kind := range cluster.Kinds() {
 //		class := cluster.Class(kind.Class)
-//		for _, run := range kind.Runs { // run.Count devices on each island with run.FreeBytes free
+//		for _, run := range kind.Runs {
+//			// On each of kind.Members, run.Count devices of the class have run.FreeBytes free.
 //		}
 //	}
 //

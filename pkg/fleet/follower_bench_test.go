@@ -11,9 +11,9 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// BenchmarkFollow follows a cluster of nodes of eight devices, half of which plans hold, of which one node changes
+// BenchmarkIndexRead follows a cluster of nodes of eight devices, half of which plans hold, of which one node changes
 // between two plans.
-func BenchmarkFollow(b *testing.B) {
+func BenchmarkIndexRead(b *testing.B) {
 	for _, n := range []int{100, 1000, 10000} {
 		inventories, nodes := make([]v1alpha1.AcceleratorInventory, n), make([]corev1.Node, n)
 		var plans []v1alpha1.ShardingPlan
