@@ -107,15 +107,15 @@ func (r *Reconciler) deleteMesh(ctx context.Context, p *pass) error {
 }
 
 // hostsOf returns what is known of a plan's nodes.
-func (r *Reconciler) hostsOf(ctx context.Context, plan *v1alpha1.ShardingPlan) (ranks.Hosts, error) {
+func (r *Reconciler) hostsOf(ctx context.Context, of *v1alpha1.ShardingPlan) (ranks.Hosts, error) {
 	hosts := ranks.Hosts{}
-	for _, row := range plan.Spec.Nodes {
+	for _, row := range of.Spec.Nodes {
 		if _, known := hosts[row.Node]; known {
 			continue
 		}
 		var node corev1.Node
 		if err := r.Client.Get(ctx, client.ObjectKey{Name: row.Node}, &node); err != nil && !apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("read node %s of plan %s: %w", row.Node, plan.Name, err)
+			return nil, fmt.Errorf("read node %s of plan %s: %w", row.Node, of.Name, err)
 		}
 		var inventory v1alpha1.AcceleratorInventory
 		host := ranks.Host{Address: fleet.FactsOf(&node).Address}
@@ -123,7 +123,7 @@ func (r *Reconciler) hostsOf(ctx context.Context, plan *v1alpha1.ShardingPlan) (
 		if err == nil {
 			host.Inventory = &inventory.Status
 		} else if !apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("read inventory %s of plan %s: %w", row.Node, plan.Name, err)
+			return nil, fmt.Errorf("read inventory %s of plan %s: %w", row.Node, of.Name, err)
 		}
 		hosts[row.Node] = host
 	}

@@ -41,8 +41,8 @@ func nextRevision(now *fleet.Snapshot, placement *v1alpha1.ModelPlacement) int64
 }
 
 // revisionIn returns the revision in the name of a plan of the placement, and 0 for other names.
-func revisionIn(placement, plan string) int64 {
-	number, isOurs := strings.CutPrefix(plan, placement+"-")
+func revisionIn(placement, name string) int64 {
+	number, isOurs := strings.CutPrefix(name, placement+"-")
 	revision, err := strconv.ParseInt(number, 10, 64)
 	if !isOurs || err != nil || revision < 0 {
 		return 0

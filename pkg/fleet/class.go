@@ -47,7 +47,7 @@ type table struct {
 	mu      sync.Mutex
 	numbers map[Class]int32
 	classes []Class
-	shared  sync.Map
+	shared  sync.Map // by a nil pointer to the type of what is kept
 }
 
 // number returns the number of a class, which it adds where it is new, and all classes so far, which are never written again.
@@ -79,15 +79,16 @@ func (c *Cluster) Classes() []Class { return c.classes }
 // Class returns the class of a number.
 func (c *Cluster) Class(number int32) *Class { return &c.classes[number] }
 
-// Shared returns the value that an index and its clones keep under a key, which make makes for the first who asks. It is for
-// what follows from classes alone, by their numbers, and not from what is free, which clones differ in. The value must be safe
-// for concurrent use; make may be called more than once, and all but one of its values are dropped.
-func (c *Cluster) Shared(key any, make func() any) any {
-	if kept, ok := c.table.shared.Load(key); ok {
-		return kept
+// Shared returns the value of a type that an index and its clones keep, which is zero at first. It is for what follows from
+// classes alone, by their numbers, and not from what is free, which clones differ in. The value must be safe for concurrent use.
+func Shared[T any](c *Cluster) *T {
+	key := (*T)(nil)
+	kept, ok := c.table.shared.Load(key)
+	if !ok {
+		kept, _ = c.table.shared.LoadOrStore(key, new(T))
 	}
-	kept, _ := c.table.shared.LoadOrStore(key, make())
-	return kept
+	value, _ := kept.(*T)
+	return value
 }
 
 // Known reports whether it is known in which formats the class computes.

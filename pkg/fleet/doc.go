@@ -30,5 +30,5 @@
 // island is known by its node's number and its place on the node, a device of an island by its place in NodeEntry.Devices. A
 // device of the cluster has a number of its own, made by Ref, which rises in order of nodes and ids. A class keeps its number
 // for the life of an index and in all its clones, so that what follows from classes alone can be kept by number for all of
-// them (Cluster.Shared).
+// them (Shared).
 package fleet

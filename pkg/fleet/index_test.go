@@ -175,7 +175,10 @@ func TestRefusedDevices(t *testing.T) {
 	twice := Node{Name: "c", Inventory: usable("x", 1)}
 	c := NewCluster([]Node{
 		{Name: "a", Inventory: i, Taken: map[v1alpha1.DeviceID]string{devices[4].ID: "models/x"}},
-		{Name: "b", Inventory: usable("x", 1), Unschedulable: true}, twice, {Name: "empty"}, twice,
+		{Name: "b", Inventory: usable("x", 1), Unschedulable: true},
+		twice,
+		{Name: "empty"},
+		twice,
 	})
 	want := [][]Refusal{
 		{RefusedHealth, RefusedMemory, RefusedCPU, RefusedCordoned, RefusedTaken, RefusedAllocated, "", ""}, {RefusedNode},
@@ -211,12 +214,11 @@ func TestClonesShareClassNumbers(t *testing.T) {
 	if n := two.Nodes()[1].Devices[0].Class; two.Class(n).Product != "z" || two.Listed(n) != 1 {
 		t.Errorf("class %d is %+v, of which there are %d", n, two.Class(n), two.Listed(n))
 	}
-	type key struct{}
-	kept := one.Shared(key{}, func() any { return new(int) })
-	if two.Shared(key{}, func() any { return new(int) }) != kept {
+	kept := Shared[int](one)
+	if Shared[int](two) != kept {
 		t.Error("clones keep values of their own")
 	}
-	if NewCluster(nil).Shared(key{}, func() any { return new(int) }) == kept {
+	if Shared[int](NewCluster(nil)) == kept {
 		t.Error("another index shares the value")
 	}
 }
