@@ -15,8 +15,9 @@ import (
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/applied"
 	"github.com/rankwright/rankwright/controllers/slots"
-	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	ranks "github.com/rankwright/rankwright/pkg/mesh"
+	"github.com/rankwright/rankwright/pkg/plan"
 )
 
 // connect writes the mesh of the plan in force, and that it lost members where it did. Without a plan there is no mesh.
@@ -79,7 +80,7 @@ func (r *Reconciler) applyMesh(ctx context.Context, p *pass, spec *v1alpha1.Devi
 	}
 	owner := ownerReference(p.placement)
 	mesh := apply.DeviceMesh(p.placement.Name, p.placement.Namespace).
-		WithLabels(labelsFor(p.placement, p.plan.Spec.Revision)).
+		WithLabels(plan.Labels(p.placement, p.plan.Spec.Revision)).
 		WithOwnerReferences(applymeta.OwnerReference().
 			WithAPIVersion(owner.APIVersion).WithKind(owner.Kind).WithName(owner.Name).WithUID(owner.UID).
 			WithController(true).WithBlockOwnerDeletion(true)).
@@ -106,23 +107,23 @@ func (r *Reconciler) deleteMesh(ctx context.Context, p *pass) error {
 }
 
 // hostsOf returns what is known of a plan's nodes.
-func (r *Reconciler) hostsOf(ctx context.Context, plan *v1alpha1.ShardingPlan) (ranks.Hosts, error) {
+func (r *Reconciler) hostsOf(ctx context.Context, of *v1alpha1.ShardingPlan) (ranks.Hosts, error) {
 	hosts := ranks.Hosts{}
-	for _, row := range plan.Spec.Nodes {
+	for _, row := range of.Spec.Nodes {
 		if _, known := hosts[row.Node]; known {
 			continue
 		}
 		var node corev1.Node
 		if err := r.Client.Get(ctx, client.ObjectKey{Name: row.Node}, &node); err != nil && !apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("read node %s of plan %s: %w", row.Node, plan.Name, err)
+			return nil, fmt.Errorf("read node %s of plan %s: %w", row.Node, of.Name, err)
 		}
 		var inventory v1alpha1.AcceleratorInventory
-		host := ranks.Host{Address: snapshot.Addresses([]corev1.Node{node})[row.Node]}
+		host := ranks.Host{Address: fleet.FactsOf(&node).Address}
 		err := r.Client.Get(ctx, client.ObjectKey{Name: row.Node}, &inventory)
 		if err == nil {
 			host.Inventory = &inventory.Status
 		} else if !apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("read inventory %s of plan %s: %w", row.Node, plan.Name, err)
+			return nil, fmt.Errorf("read inventory %s of plan %s: %w", row.Node, of.Name, err)
 		}
 		hosts[row.Node] = host
 	}

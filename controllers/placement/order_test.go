@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 func TestOrderIsPriorityThenAgeThenName(t *testing.T) {
@@ -75,7 +75,7 @@ func TestRevisionIsNewToEverythingThatRemembers(t *testing.T) {
 		"of a prefixed placement": {plans: []v1alpha1.ShardingPlan{plan("models", "llm-2-9")}, want: 1},
 	} {
 		placement.Status.Plan = c.status
-		if got := nextRevision(snapshot.New(c.plans, nil, nil, c.pods, nil), placement); got != c.want {
+		if got := nextRevision(fleet.NewSnapshot(fleet.State{Plans: c.plans, Pods: c.pods}), placement); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}

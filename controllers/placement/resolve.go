@@ -41,33 +41,15 @@ func (r *Reconciler) model(ctx context.Context, placement *v1alpha1.ModelPlaceme
 	if source.ConfigMap != nil {
 		return r.modelFromConfigMap(ctx, placement.Namespace, source.ConfigMap)
 	}
-	found, err := modelFromSpec(placement.Name, source)
+	found, err := model.FromSource(placement.Name, source)
 	if err != nil {
-		return nil, err
-	}
-	return &resolved{Model: found}, nil
-}
-
-func modelFromSpec(name string, source *v1alpha1.ModelSource) (*model.Model, error) {
-	var found *model.Model
-	var err error
-	why := unresolved{reason: "InvalidModel"}
-	switch {
-	case source.Name != nil:
-		why.reason = "ModelNotFound"
-		found, err = model.Lookup(*source.Name)
-	case source.Parameters != nil:
-		found, err = model.FromParameters(*source.Parameters)
-	case source.Architecture != nil:
-		found, err = model.FromArchitecture(name, *source.Architecture)
-	default:
-		err = errors.New("none of name, parameters, architecture and configMap is set: set one")
-	}
-	if err != nil {
-		why.message = fmt.Sprintf("spec.model: %v", err)
+		why := unresolved{"InvalidModel", fmt.Sprintf("spec.model: %v", err)}
+		if source.Name != nil {
+			why.reason = "ModelNotFound"
+		}
 		return nil, &why
 	}
-	return found, nil
+	return &resolved{Model: found}, nil
 }
 
 func (r *Reconciler) modelFromConfigMap(ctx context.Context, namespace string, ref *v1alpha1.ConfigMapKey) (*resolved, error) {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/relation"
-	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // planNodeField indexes plans by the nodes that they use.
@@ -102,7 +102,7 @@ func nodeMatters() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, isNode := e.ObjectOld.(*corev1.Node)
 		after, isToo := e.ObjectNew.(*corev1.Node)
-		return !isNode || !isToo || !equality.Semantic.DeepEqual(snapshot.FactsOf(before), snapshot.FactsOf(after))
+		return !isNode || !isToo || !equality.Semantic.DeepEqual(fleet.FactsOf(before), fleet.FactsOf(after))
 	}}
 }
 
@@ -113,7 +113,7 @@ func podEnded() predicate.Predicate {
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, isPod := e.ObjectOld.(*corev1.Pod)
 			after, isToo := e.ObjectNew.(*corev1.Pod)
-			return !isPod || !isToo || snapshot.Holds(before) && !snapshot.Holds(after)
+			return !isPod || !isToo || fleet.Holds(before) && !fleet.Holds(after)
 		},
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
-	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
@@ -64,7 +64,7 @@ func (t *turn) decide(ctx context.Context, plans []v1alpha1.ShardingPlan) (*ledg
 }
 
 // confirm reads the nodes of a decision from the API server: a decision holds only where they are as the index has them.
-func (r *Reconciler) confirm(ctx context.Context, now *snapshot.Snapshot, decision *ledger.Decision) error {
+func (r *Reconciler) confirm(ctx context.Context, now *fleet.Snapshot, decision *ledger.Decision) error {
 	names := map[string]bool{}
 	for _, plan := range append([]v1alpha1.ShardingPlan{*decision.Plan}, decision.Replaces...) {
 		for _, row := range plan.Spec.Nodes {
@@ -78,7 +78,7 @@ func (r *Reconciler) confirm(ctx context.Context, now *snapshot.Snapshot, decisi
 	return err
 }
 
-func (t *turn) decideSelf(placement *v1alpha1.ModelPlacement, now *snapshot.Snapshot, fingerprint string) (*ledger.Decision, error) {
+func (t *turn) decideSelf(placement *v1alpha1.ModelPlacement, now *fleet.Snapshot, fingerprint string) (*ledger.Decision, error) {
 	decision, inForce, err := t.reconciler.attempt(placement, t.pass.resolved, now, fingerprint)
 	t.inForce = inForce
 	var unplaceable *plan.Unplaceable
@@ -91,7 +91,7 @@ func (t *turn) decideSelf(placement *v1alpha1.ModelPlacement, now *snapshot.Snap
 }
 
 // attempt decides for one placement. It returns no decision where the plan in force is what is needed.
-func (r *Reconciler) attempt(placement *v1alpha1.ModelPlacement, model *resolved, now *snapshot.Snapshot, fingerprint string) (
+func (r *Reconciler) attempt(placement *v1alpha1.ModelPlacement, model *resolved, now *fleet.Snapshot, fingerprint string) (
 	*ledger.Decision, *v1alpha1.ShardingPlan, error,
 ) {
 	own := inForceOf(now.Plans, placement)
@@ -120,7 +120,7 @@ func (r *Reconciler) attempt(placement *v1alpha1.ModelPlacement, model *resolved
 }
 
 // compute asks the planner.
-func (r *Reconciler) compute(placement *v1alpha1.ModelPlacement, model *resolved, why need, inForce *v1alpha1.ShardingPlan, now *snapshot.Snapshot) (
+func (r *Reconciler) compute(placement *v1alpha1.ModelPlacement, model *resolved, why need, inForce *v1alpha1.ShardingPlan, now *fleet.Snapshot) (
 	*v1alpha1.ShardingPlanSpec, error,
 ) {
 	request := plan.Request{Placement: asked(placement, why), Model: model.Model}
@@ -133,7 +133,7 @@ func (r *Reconciler) compute(placement *v1alpha1.ModelPlacement, model *resolved
 }
 
 // hostsOf returns the nodes of a plan as the snapshot has them.
-func hostsOf(inForce *v1alpha1.ShardingPlan, now *snapshot.Snapshot) map[string]host {
+func hostsOf(inForce *v1alpha1.ShardingPlan, now *fleet.Snapshot) map[string]host {
 	hosts := map[string]host{}
 	for _, row := range inForce.Spec.Nodes {
 		known := now.Host(row.Node)

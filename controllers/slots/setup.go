@@ -16,7 +16,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/relation"
-	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // Indexes of the cache: plans with slots and pods, by their nodes.
@@ -77,7 +77,7 @@ func podEnded() predicate.Predicate {
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			after, isPod := e.ObjectNew.(*corev1.Pod)
-			return !isPod || !snapshot.Holds(after)
+			return !isPod || !fleet.Holds(after)
 		},
 	}
 }

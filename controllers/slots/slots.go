@@ -14,7 +14,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
-	"github.com/rankwright/rankwright/controllers/snapshot"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
@@ -86,7 +86,7 @@ func held(inventory *v1alpha1.AcceleratorInventory, slot v1alpha1.Slot, pods []c
 		return a.Device == slot.Device && a.Resource == slot.Resource
 	})
 	return allocated || slices.ContainsFunc(pods, func(pod corev1.Pod) bool {
-		return pod.Spec.NodeName == inventory.Name && snapshot.Holds(&pod) && asksFor(&pod, corev1.ResourceName(slot.Resource))
+		return pod.Spec.NodeName == inventory.Name && fleet.Holds(&pod) && asksFor(&pod, corev1.ResourceName(slot.Resource))
 	})
 }
 

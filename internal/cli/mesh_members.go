@@ -53,7 +53,7 @@ func (g *meshGroups) seat(streams Streams, files []string, engine string) error 
 	for _, kind := range slices.Sorted(maps.Keys(read.ignored)) {
 		_, _ = fmt.Fprintf(streams.Err, "warning: %d of kind %s ignored\n", read.ignored[kind], kind)
 	}
-	hosts := meshHosts(read, nil)
+	hosts := meshHosts(read, read.snapshot())
 	for i := range read.nodes {
 		node := &read.nodes[i]
 		host, ok := hosts[node.Name]

@@ -3,12 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/controllers/snapshot"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/mesh"
@@ -37,23 +37,24 @@ func planOffline(m *manifests, explain bool) ([]decision, error) {
 	if err := distinct(m); err != nil {
 		return nil, err
 	}
-	cluster := fleet.NewCluster(planNodes(m))
+	now := m.snapshot()
+	cluster, hosts := now.Cluster(nil), meshHosts(m, now)
 	devices := deviceMemory(m.inventories)
 	decisions := make([]decision, len(m.placements))
 	for i := range m.placements {
 		d := &decisions[i]
 		d.placement, d.devices = &m.placements[i], devices
 		setDefaults(d.placement)
-		d.decide(cluster, m, explain)
+		d.decide(cluster, hosts, m, explain)
 		if d.plan != nil {
-			cluster.TakeFor(d.name(), &d.plan.Spec)
+			cluster.Take(d.name(), &d.plan.Spec)
 		}
 	}
 	return decisions, nil
 }
 
 // decide plans one placement.
-func (d *decision) decide(cluster *fleet.Cluster, m *manifests, explain bool) {
+func (d *decision) decide(cluster *fleet.Cluster, hosts mesh.Hosts, m *manifests, explain bool) {
 	if *d.placement.Spec.Replicas == 0 {
 		d.failure = errors.New("spec.replicas is 0: there is nothing to plan; raise it")
 		return
@@ -75,8 +76,7 @@ func (d *decision) decide(cluster *fleet.Cluster, m *manifests, explain bool) {
 			return
 		}
 	}
-	sharding := planObject(d.placement, spec)
-	hosts := meshHosts(m, cluster.Addresses())
+	sharding := plan.Object(d.placement, spec, 1)
 	ranks, err := mesh.FromPlanOn(sharding.Name, &sharding.Spec, hosts)
 	if err != nil {
 		d.failure = err
@@ -146,16 +146,10 @@ func resolveModel(p *v1alpha1.ModelPlacement, m *manifests) (*model.Model, error
 }
 
 func modelOf(p *v1alpha1.ModelPlacement, configMaps []corev1.ConfigMap) (*model.Model, error) {
-	source := &p.Spec.Model
-	switch {
-	case source.Name != nil:
-		return model.Lookup(*source.Name)
-	case source.Parameters != nil:
-		return model.FromParameters(*source.Parameters)
-	case source.Architecture != nil:
-		return model.FromArchitecture(p.Name, *source.Architecture)
+	ref := p.Spec.Model.ConfigMap
+	if ref == nil {
+		return model.FromSource(p.Name, &p.Spec.Model)
 	}
-	ref := source.ConfigMap
 	for i := range configMaps {
 		c := &configMaps[i]
 		if c.Name != ref.Name || namespaceOf(c) != namespaceOf(p) {
@@ -170,52 +164,29 @@ func modelOf(p *v1alpha1.ModelPlacement, configMaps []corev1.ConfigMap) (*model.
 	return nil, fmt.Errorf("ConfigMap %q of namespace %q is not in the files: add it", ref.Name, namespaceOf(p))
 }
 
-// planNodes joins inventories with their Nodes. A node without an inventory has nothing to plan on; an inventory without
-// a Node has the one label that every kubelet sets, the name of its host.
-func planNodes(m *manifests) []fleet.Node {
-	facts := map[string]snapshot.NodeFacts{}
+// snapshot is the cluster of the files, without the plans of placements that are planned anew. An inventory without a Node
+// stands for a node that is ready and has the one label that every kubelet sets, the name of its host.
+func (m *manifests) snapshot() *fleet.Snapshot {
+	now := fleet.State{Inventories: m.inventories, Nodes: slices.Clone(m.nodes), PodsUnknown: true}
+	known := map[string]bool{}
 	for i := range m.nodes {
-		facts[m.nodes[i].Name] = snapshot.FactsOf(&m.nodes[i])
+		known[m.nodes[i].Name] = true
 	}
-	taken := takenDevices(m)
-	nodes := make([]fleet.Node, len(m.inventories))
 	for i := range m.inventories {
-		inventory := &m.inventories[i]
-		f, ok := facts[inventory.Name]
-		if !ok {
-			f.Labels = map[string]string{corev1.LabelHostname: inventory.Name}
-		}
-		nodes[i] = fleet.Node{
-			Name: inventory.Name, Address: f.Address, Labels: f.Labels, Inventory: inventory, Taken: taken[inventory.Name], Unschedulable: f.Closed,
+		if name := m.inventories[i].Name; !known[name] {
+			now.Nodes = append(now.Nodes, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}}})
 		}
 	}
-	return nodes
-}
-
-// takenDevices are the devices of plans in the files with the placements that hold them, but for those of placements that
-// are planned anew.
-func takenDevices(m *manifests) map[string]map[v1alpha1.DeviceID]string {
 	anew := map[string]bool{}
 	for i := range m.placements {
 		anew[namespaceOf(&m.placements[i])+"/"+m.placements[i].Name] = true
 	}
-	taken := map[string]map[v1alpha1.DeviceID]string{}
-	for i := range m.plans {
-		p := &m.plans[i]
-		holder := namespaceOf(p) + "/" + p.Spec.Placement.Name
-		if anew[holder] {
-			continue
-		}
-		for _, row := range p.Spec.Nodes {
-			if taken[row.Node] == nil {
-				taken[row.Node] = map[v1alpha1.DeviceID]string{}
-			}
-			for _, id := range row.Devices {
-				taken[row.Node][id] = holder
-			}
+	for _, p := range m.plans {
+		if p.Namespace = namespaceOf(&p); !anew[p.Namespace+"/"+p.Spec.Placement.Name] {
+			now.Plans = append(now.Plans, p)
 		}
 	}
-	return taken
+	return fleet.NewSnapshot(now)
 }
 
 // distinct refuses two placements or two inventories of one name, which a cluster could not have.
@@ -261,28 +232,13 @@ func deviceMemory(inventories []v1alpha1.AcceleratorInventory) map[string]map[v1
 }
 
 // meshHosts are the nodes of the inventories.
-func meshHosts(m *manifests, addresses map[string]string) mesh.Hosts {
+func meshHosts(m *manifests, now *fleet.Snapshot) mesh.Hosts {
 	hosts := mesh.Hosts{}
 	for i := range m.inventories {
 		inventory := &m.inventories[i]
-		hosts[inventory.Name] = mesh.Host{Address: addresses[inventory.Name], Inventory: &inventory.Status}
+		hosts[inventory.Name] = mesh.Host{Address: now.Host(inventory.Name).Address, Inventory: &inventory.Status}
 	}
 	return hosts
-}
-
-// planObject is the plan as the operator would write it: the first revision of its placement.
-func planObject(p *v1alpha1.ModelPlacement, spec *v1alpha1.ShardingPlanSpec) *v1alpha1.ShardingPlan {
-	const revision = 1
-	spec.Placement = v1alpha1.PlacementRef{Name: p.Name, UID: string(p.UID), Generation: p.Generation}
-	spec.Revision = revision
-	return &v1alpha1.ShardingPlan{
-		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ShardingPlan"},
-		ObjectMeta: metav1.ObjectMeta{
-			Name: fmt.Sprintf("%s-%d", p.Name, revision), Namespace: p.Namespace,
-			Labels: map[string]string{v1alpha1.LabelPlacement: p.Name, v1alpha1.LabelRevision: fmt.Sprint(revision)},
-		},
-		Spec: *spec,
-	}
 }
 
 // meshObject is the mesh as the operator would write it, named as its placement.

@@ -21,7 +21,6 @@ type simulation struct {
 	untilFull bool
 
 	cluster *fleet.Cluster
-	stock   *stock
 	report  *simulationReport
 	tensor  int // the widest tensor group so far
 }
@@ -33,14 +32,14 @@ func (s *simulation) run(ctx context.Context, nodes []fleet.Node) (*simulationRe
 	start := s.now()
 	s.cluster = fleet.NewCluster(nodes)
 	s.report.Times.IndexMicros = s.now().Sub(start).Microseconds()
-	s.stock = newStock(nodes)
+	before := stockOf(s.cluster)
 	failed, err := s.placeAll(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	s.report.Times.summarize(s.report.Placements)
 	s.report.TensorGroup = s.tensor
-	s.report.Products = s.stock.list(s.tensor)
+	s.report.Products = compareStocks(before, stockOf(s.cluster), s.tensor)
 	return s.report, failed, nil
 }
 
@@ -86,9 +85,9 @@ func (s *simulation) place(d *decision, resolved *model.Model) error {
 		s.report.Times.RefusalMicros = elapsed.Microseconds()
 		return err
 	}
-	s.cluster.Take(spec)
+	s.cluster.Take(spec.Placement.Name, spec)
 	s.tensor = max(s.tensor, int(spec.Strategy.Tensor))
-	s.report.Placements = append(s.report.Placements, placed(d, spec, s.stock.take(spec), elapsed))
+	s.report.Placements = append(s.report.Placements, placed(d, spec, productsOf(s.cluster, spec), elapsed))
 	return nil
 }
 

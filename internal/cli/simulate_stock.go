@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -23,108 +22,86 @@ type productStock struct {
 	StrandedAfter  int `json:"strandedAfter"`
 }
 
-// islandKey is a set of devices that a tensor group can be drawn from: those of a product in a link domain or a fabric, or
-// those of a host that are in none.
-type islandKey struct {
-	product, node, domain string
-	fabric                v1alpha1.Fabric
-}
-
-// stock counts the devices of a cluster and which of them are free.
+// stock is what there is of a product at one moment.
 type stock struct {
-	products map[string]*productStock
-	before   map[islandKey]int                          // free devices
-	after    map[islandKey]int                          // what placements left of them
-	islands  map[string]map[v1alpha1.DeviceID]islandKey // by node
+	nodes, devices, free int
+	// islands are the free devices of each island that has any.
+	islands []int
 }
 
-func newStock(nodes []fleet.Node) *stock {
-	s := &stock{products: map[string]*productStock{}, before: map[islandKey]int{}, islands: map[string]map[v1alpha1.DeviceID]islandKey{}}
-	for i := range nodes {
-		s.add(&nodes[i])
+// stockOf counts a cluster by product.
+func stockOf(c *fleet.Cluster) map[string]*stock {
+	stocks := map[string]*stock{}
+	of := func(class int32) *stock {
+		product := c.Class(class).Product
+		if stocks[product] == nil {
+			stocks[product] = &stock{}
+		}
+		return stocks[product]
 	}
-	s.after = maps.Clone(s.before)
-	return s
+	for _, n := range c.Nodes() {
+		seen := map[*stock]bool{}
+		for i := range n.Devices {
+			s := of(n.Devices[i].Class)
+			s.devices++
+			seen[s] = true
+		}
+		for s := range seen {
+			s.nodes++
+		}
+	}
+	for _, k := range c.Kinds() {
+		free := 0
+		for _, run := range k.Runs {
+			free += int(run.Count)
+		}
+		of(k.Class).add(free, len(k.Members))
+	}
+	for _, f := range c.Fabrics() {
+		of(f.Class).add(len(f.Free), 1)
+	}
+	return stocks
 }
 
-func (s *stock) add(n *fleet.Node) {
-	status := &n.Inventory.Status
-	held := map[v1alpha1.DeviceID]bool{}
-	for _, a := range status.Allocations {
-		held[a.Device] = true
-	}
-	seen := map[string]bool{}
-	islands := make(map[v1alpha1.DeviceID]islandKey, len(status.Devices))
-	for i := range status.Devices {
-		d := &status.Devices[i]
-		p := s.products[d.Product]
-		if p == nil {
-			p = &productStock{Product: d.Product}
-			s.products[d.Product] = p
-		}
-		if !seen[d.Product] {
-			seen[d.Product] = true
-			p.Nodes++
-		}
-		p.Devices++
-		islands[d.ID] = islandOf(n, d)
-		if !n.Unschedulable && !held[d.ID] && d.Usable() {
-			p.FreeBefore++
-			p.FreeAfter++
-			s.before[islands[d.ID]]++
-		}
-	}
-	s.islands[n.Name] = islands
+// add counts islands with so many free devices each.
+func (s *stock) add(free, islands int) {
+	s.free += free * islands
+	s.islands = append(s.islands, slices.Repeat([]int{free}, islands)...)
 }
 
-// islandOf is the island of a device: a synthetic node has at most one link domain, which has all its devices.
-func islandOf(n *fleet.Node, d *v1alpha1.Device) islandKey {
-	for _, domain := range n.Inventory.Status.Links.Domains {
-		switch {
-		case !slices.Contains(domain.Members, d.ID):
-		case domain.Fabric != nil:
-			return islandKey{product: d.Product, fabric: *domain.Fabric}
-		default:
-			return islandKey{product: d.Product, node: n.Name, domain: domain.Name}
+// stranded are the free devices of islands that have too few for a tensor group.
+func (s *stock) stranded(tensor int) int {
+	sum := 0
+	for _, free := range s.islands {
+		if free < tensor {
+			sum += free
 		}
 	}
-	return islandKey{product: d.Product, node: n.Name}
+	return sum
 }
 
-// take counts the devices of a plan out and returns how many of each product they are.
-func (s *stock) take(spec *v1alpha1.ShardingPlanSpec) map[string]int {
-	taken := map[string]int{}
-	for i := range spec.Nodes {
-		row := &spec.Nodes[i]
-		for _, id := range row.Devices {
-			island := s.islands[row.Node][id]
-			taken[island.product]++
-			s.after[island]--
-			s.products[island.product].FreeAfter--
-		}
+// compareStocks is the stock by product before and after the placements, with what is stranded for tensor groups of a width.
+func compareStocks(before, after map[string]*stock, tensor int) []productStock {
+	list := make([]productStock, 0, len(before))
+	for _, product := range slices.Sorted(maps.Keys(before)) {
+		b, a := before[product], after[product]
+		list = append(list, productStock{
+			Product: product, Nodes: b.nodes, Devices: b.devices, FreeBefore: b.free, FreeAfter: a.free,
+			StrandedBefore: b.stranded(tensor), StrandedAfter: a.stranded(tensor),
+		})
 	}
-	return taken
-}
-
-// list is the stock by product, with what is stranded for tensor groups of a width.
-func (s *stock) list(tensor int) []productStock {
-	before, after := stranded(s.before, tensor), stranded(s.after, tensor)
-	list := make([]productStock, 0, len(s.products))
-	for p := range maps.Values(s.products) {
-		p.StrandedBefore, p.StrandedAfter = before[p.Product], after[p.Product]
-		list = append(list, *p)
-	}
-	slices.SortFunc(list, func(a, b productStock) int { return cmp.Compare(a.Product, b.Product) })
 	return list
 }
 
-// stranded counts by product the free devices of islands that have too few for a tensor group.
-func stranded(free map[islandKey]int, tensor int) map[string]int {
-	sums := map[string]int{}
-	for island, n := range free {
-		if n < tensor {
-			sums[island.product] += n
+// productsOf are the numbers of a plan's devices by product.
+func productsOf(c *fleet.Cluster, spec *v1alpha1.ShardingPlanSpec) map[string]int {
+	products := map[string]int{}
+	for i := range spec.Nodes {
+		for _, id := range spec.Nodes[i].Devices {
+			if ref, ok := c.Find(spec.Nodes[i].Node, id); ok {
+				products[c.Class(c.Device(ref).Class).Product]++
+			}
 		}
 	}
-	return sums
+	return products
 }

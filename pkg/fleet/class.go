@@ -7,19 +7,22 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Formats are the precisions whose peak a class keeps, in the order of class.peak.
+// Formats are the precisions whose peak rates a class keeps, in the order of Class.Peak.
 var Formats = [...]v1alpha1.Precision{
 	v1alpha1.FP32, v1alpha1.FP16, v1alpha1.BF16, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4, v1alpha1.NVFP4, v1alpha1.FP4,
 }
 
-// Class is what identical devices have in common. It is comparable: devices of equal keys are interchangeable but for
-// the memory that strangers use.
+// Class is what identical devices have in common, as their inventory reports it. It is comparable: devices of equal classes
+// are interchangeable but for where they are and the memory that strangers use.
 type Class struct {
 	Vendor, Product, Architecture string
 	Family                        v1alpha1.DeviceFamily
-	TotalBytes                    int64               // bytes
-	BandwidthMBps                 int64               // MB/s
-	Peak                          [len(Formats)]int64 // GFLOPS by formats; all 0 where nothing is known
+	// TotalBytes is the memory of a device; 0 where it is not known.
+	TotalBytes int64
+	// BandwidthMBps is that memory's peak bandwidth in MB/s; 0 where it is not known.
+	BandwidthMBps int64
+	// Peak are the peak rates in GFLOPS by Formats; all 0 where none is known.
+	Peak [len(Formats)]int64
 }
 
 func classOf(d *v1alpha1.Device) Class {
@@ -39,15 +42,15 @@ func classOf(d *v1alpha1.Device) Class {
 	return c
 }
 
-// table numbers classes, for an index and its clones: what is derived from a class by its number is so for all of them.
+// table numbers the classes of an index and its clones. A number is never given twice.
 type table struct {
 	mu      sync.Mutex
 	numbers map[Class]int32
 	classes []Class
-	shared  sync.Map
+	shared  sync.Map // by a nil pointer to the type of what is kept
 }
 
-// number is the number of a class, which it adds where it is new, and the classes up to now. These are never written again.
+// number returns the number of a class, which it adds where it is new, and all classes so far, which are never written again.
 func (t *table) number(class *Class) (int32, []Class) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,7 +62,7 @@ func (t *table) number(class *Class) (int32, []Class) {
 	return at, t.classes
 }
 
-// class returns the number of a class, which it adds to the table where it is new.
+// class returns the number of a class, which it adds where it is new.
 func (c *Cluster) class(key *Class) int32 {
 	at, classes := c.table.number(key)
 	if int(at) >= len(c.classes) {
@@ -69,27 +72,29 @@ func (c *Cluster) class(key *Class) int32 {
 	return at
 }
 
-// Classes are the classes of devices that the index has met, by their numbers, which its clones share. There need be no
-// device of one any more.
+// Classes returns the classes of devices that the index has met, by their numbers. Of some of them there may be no device
+// any more, or none in this clone: Listed tells.
 func (c *Cluster) Classes() []Class { return c.classes }
 
-// Class is a class by its number.
+// Class returns the class of a number.
 func (c *Cluster) Class(number int32) *Class { return &c.classes[number] }
 
-// Shared is what was first made under a key for this index or one that it shares class numbers with. It is for what follows
-// from classes alone, and it must be safe to use by several at once.
-func (c *Cluster) Shared(key any, make func() any) any {
-	if kept, ok := c.table.shared.Load(key); ok {
-		return kept
+// Shared returns the value of a type that an index and its clones keep, which is zero at first. It is for what follows from
+// classes alone, by their numbers, and not from what is free, which clones differ in. The value must be safe for concurrent use.
+func Shared[T any](c *Cluster) *T {
+	key := (*T)(nil)
+	kept, ok := c.table.shared.Load(key)
+	if !ok {
+		kept, _ = c.table.shared.LoadOrStore(key, new(T))
 	}
-	kept, _ := c.table.shared.LoadOrStore(key, make())
-	return kept
+	value, _ := kept.(*T)
+	return value
 }
 
-// Known says whether the native formats of the class are known.
+// Known reports whether it is known in which formats the class computes.
 func (c *Class) Known() bool { return c.Peak != [len(Formats)]int64{} }
 
-// Rate is the class's peak in a format in GFLOPS. Both 4-bit float formats run at the rate of FP4 where that is given;
+// Rate returns the peak rate in a format in GFLOPS; 0 where the class does not compute it natively, or nothing is known. Both 4-bit float formats run at the rate of FP4 where that is given;
 // NVFP4 is NVIDIA's own.
 func (c *Class) Rate(p v1alpha1.Precision) int64 {
 	at := slices.Index(Formats[:], p)
@@ -102,10 +107,10 @@ func (c *Class) Rate(p v1alpha1.Precision) int64 {
 	return c.Peak[at]
 }
 
-// Computes says whether the class is known to compute a format natively.
+// Computes reports whether the class is known to compute a format natively.
 func (c *Class) Computes(p v1alpha1.Precision) bool { return c.Rate(p) > 0 }
 
-// Name is the class for people.
+// Name is the class for people: its product, or vendor and family where that is not known.
 func (c *Class) Name() string {
 	if c.Product != "" {
 		return c.Product
@@ -113,7 +118,7 @@ func (c *Class) Name() string {
 	return c.Vendor + " " + string(c.Family)
 }
 
-// Performance is the class's rates as a device of the API has them.
+// Performance returns bandwidth and peak rates in the terms of an inventory.
 func (c *Class) Performance() v1alpha1.DevicePerformance {
 	p := v1alpha1.DevicePerformance{MemoryBandwidthMBps: c.BandwidthMBps}
 	for i, rate := range c.Peak {

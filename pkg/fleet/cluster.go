@@ -10,9 +10,8 @@ import (
 )
 
 // Cluster is the index of a cluster's devices. What it holds follows from the nodes alone, not from the order in which they
-// were listed, added or changed. Plan changes nothing of it but the figures of shapes that it keeps for later plans, and may
-// run on it several times at once; what changes it (Update, Remove, Take, Release) must run alone. Clone is cheap, and what is
-// done to a clone does not show in the original.
+// were listed, added or changed. It may be read by several at once, and cloned meanwhile; what changes it (Update, Remove,
+// Take, Release) must run alone. Clone is cheap, and what is done to a clone does not show in the original.
 type Cluster struct {
 	nodes   []*NodeEntry // by name
 	classes []Class      // those of the table that this index has met, by number
@@ -23,7 +22,7 @@ type Cluster struct {
 	fabricsOwner *owner
 	counts       counts
 	levels       levels
-	// shift is the number of bits for a device's place on its node in the number by which plans know it.
+	// shift is the number of bits for a device's place on its node in its number.
 	shift uint8
 	// owner marks what this cluster may change in place: what it made since it was last cloned.
 	owner   atomic.Pointer[owner]
@@ -82,7 +81,7 @@ func (c *Cluster) Remove(name string) {
 	c.renumber(at+1, -1)
 }
 
-// Clone is a copy that can be changed by itself. Nodes and kinds are shared until one side changes them, so that it costs
+// Clone returns a copy that can be changed by itself. Nodes and kinds are shared until one side changes them, so that it costs
 // a pointer for each node.
 func (c *Cluster) Clone() *Cluster {
 	other := &Cluster{
@@ -171,25 +170,23 @@ func (c *Cluster) place(name string) (int32, bool) {
 	return int32(at), ok
 }
 
-// Ref is the number by which plans know a device: in order of nodes and ids.
+// Ref returns the number of a device of the cluster, from its node's number and its place on the node. Update and Remove may
+// change it.
 func (c *Cluster) Ref(node, device int32) int32 { return node<<c.shift | device }
 
-// Device is a device by its number.
+// Device returns a device by its number.
 func (c *Cluster) Device(ref int32) *Device {
 	return &c.nodes[ref>>c.shift].Devices[ref&(1<<c.shift-1)]
 }
 
-// NodeAt is the number of the node of a device.
-func (c *Cluster) NodeAt(ref int32) int32 { return ref >> c.shift }
-
-// NodeOf is the node of a device.
+// NodeOf returns the node of a device by the device's number.
 func (c *Cluster) NodeOf(ref int32) *NodeEntry { return c.nodes[ref>>c.shift] }
 
-// Nodes are the nodes in order of their names. A node's place in the list is its number.
+// Nodes returns the nodes in order of their names. A node's place in the list is its number.
 func (c *Cluster) Nodes() []*NodeEntry { return c.nodes }
 
-// Find is the number of a device.
-func (c *Cluster) Find(name string, id v1alpha1.DeviceID) (int32, bool) {
+// Find returns the number of a device; found is false where the cluster does not have it.
+func (c *Cluster) Find(name string, id v1alpha1.DeviceID) (ref int32, found bool) {
 	at, ok := c.place(name)
 	if !ok {
 		return 0, false

@@ -52,15 +52,12 @@ func (c *Cluster) RefusedCounts() map[Refusal]int {
 	return refused
 }
 
-// FreeCounts are the numbers of free devices by class.
+// FreeCounts returns the numbers of free devices by the number of their class; the caller may change the list.
 func (c *Cluster) FreeCounts() []int { return slices.Clone(c.counts.free) }
 
-// Listed is how many devices of a class could ever hold work, free or not.
+// Listed returns how many devices of a class could ever hold work, free or not. What looks at all classes must leave out
+// those that have none, or its answer would hang on what the cluster had before.
 func (c *Cluster) Listed(class int32) int { return c.counts.listed[class] }
-
-// Has says whether there are devices of a class that could hold work. The table keeps classes that are gone, so what looks
-// at all of it must leave those out, or the answer would hang on what was there before.
-func (c *Cluster) Has(class int32) bool { return c.counts.listed[class] > 0 }
 
 // counts says whether the device could ever hold work.
 func (d *Device) counts() bool { return d.refusal != refusedCPU && d.refusal != refusedMemory }

@@ -8,9 +8,10 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
+// Island returns an island of a node.
 func (c *Cluster) Island(m IslandRef) *Island { return &c.nodes[m.Node].Islands[m.Island] }
 
-// Reach is how many devices an island has, with those on other nodes.
+// Reach returns how many devices an island has, free or not, with those on other nodes that its fabric goes to.
 func (c *Cluster) Reach(is *Island) int32 {
 	if is.Fabric != nil {
 		if f := c.fabrics[fabricKey{*is.Fabric, is.Class}]; f != nil && f.spans() {
@@ -20,8 +21,8 @@ func (c *Cluster) Reach(is *Island) int32 {
 	return is.Size
 }
 
-// Expand is the cluster with further free devices, on nodes as large as the island's and labelled as its first one. The
-// new nodes share a value of the topology levels, but for the level of single nodes.
+// Expand returns a clone with further free devices like those of an island, on new nodes that are as large as the island's
+// and have its labels. The new nodes share a value of the topology levels that are given, but for that of single nodes.
 func (c *Cluster) Expand(model IslandRef, more int, levels ...string) *Cluster {
 	is, template := c.Island(model), c.nodes[model.Node]
 	size := int(template.Widest)
@@ -53,7 +54,7 @@ func (c *Cluster) Expand(model IslandRef, more int, levels ...string) *Cluster {
 // hostnameLevel is the topology level of single nodes.
 const hostnameLevel = "kubernetes.io/hostname"
 
-// Grow is the cluster with further free devices on an island's node.
+// Grow returns a clone with further free devices on an island.
 func (c *Cluster) Grow(at IslandRef, more int) *Cluster {
 	larger := c.Clone()
 	own := *c.nodes[at.Node]

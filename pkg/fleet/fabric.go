@@ -14,28 +14,35 @@ type fabricKey struct {
 	class  int32
 }
 
-// Fabric is the islands of nodes that share a link domain. It is never changed once it is there.
+// Fabric is an island that goes over nodes: the islands of one class that share a link domain. It is never changed once it is
+// there.
 type Fabric struct {
-	Class   int32
-	Members []IslandRef // ascending
-	// The rest is that of one island, where there is more than one member; with one, it is an island of its node.
-	Size  int32
+	// Class is the number of its devices' class.
+	Class int32
+	// Members are its islands on nodes, in order of the nodes.
+	Members []IslandRef
+	// The rest is not filled in for a single member, which is an island of its node like any other.
+
+	// Size is the number of devices on all members, free or not.
+	Size int32
+	// Wires are the least that any member reports.
 	Wires Wires
-	Free  []FabricDevice // from the most free bytes to the fewest, then in order of nodes and ids
-	Runs  []Run
+	// Free are the free devices, from the most free bytes to the fewest, then in order of nodes and ids; Runs counts them.
+	Free []FabricDevice
+	Runs []Run
 }
 
-// FabricDevice is a device of a member.
+// FabricDevice is a free device of a fabric.
 type FabricDevice struct {
-	Member    int32
-	Device    int32 // of the member's node
-	FreeBytes int64
+	// Member is its island's place in Fabric.Members, Device its own in the Devices of that island's node.
+	Member, Device int32
+	FreeBytes      int64
 }
 
 // spans says whether the fabric goes over nodes.
 func (f *Fabric) spans() bool { return len(f.Members) > 1 }
 
-// Fabrics are the islands that go over nodes, in order of their first node.
+// Fabrics returns the islands that go over several nodes, with free devices or without, in order of their first node.
 func (c *Cluster) Fabrics() []*Fabric {
 	var spanning []*Fabric
 	for _, f := range c.fabrics {

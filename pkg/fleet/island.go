@@ -10,26 +10,29 @@ import (
 // Island is the devices of one node and class that a tensor group may be drawn from: those in one link domain, or else
 // those that are in none. Every device is on exactly one.
 type Island struct {
+	// Class is the number of its devices' class.
 	Class  int32
 	domain int32 // of the node's link domains; -1 where there is none
-	Size   int32 // devices, free or not
-	// fabric is set where the link domain goes on beyond the node.
+	// Size is the number of its devices on the node, free or not.
+	Size int32
+	// Fabric is set where the link domain may go on beyond the node.
 	Fabric *v1alpha1.Fabric
 	Wires  Wires
-	Free   []int32 // devices of the node, from the most free bytes to the fewest, then by id
+	// Free are the places of its free devices in NodeEntry.Devices, from the most free bytes to the fewest, then by id.
+	Free []int32
 }
 
 // Wires is what the devices of an island reach each other and the rest of the world by.
 type Wires struct {
-	// link says that there is a link domain; without one, the devices are on their host's PCIe.
+	// Link is set where there is a link domain, of some Topology; without one, the devices are on their host's PCIe.
 	Link     bool
 	Topology v1alpha1.DomainTopology
-	// rate is what a device sends to all others of its domain together, peer what it sends to one of them, in bytes per
+	// Rate is what a device sends to all others of its domain together, Peer what it sends to one of them, in bytes per
 	// second; 0 where it is not known.
 	Rate, Peer int64
-	// network is a device's share of its node's network, in bytes per second; 0 where it is not known.
+	// Network is a device's share of its node's network, in bytes per second; 0 where it is not known.
 	Network int64
-	// source is how fast the node gets weights, from its fastest disk or from the network, in bytes per second; 0 where
+	// Source is how fast the node gets weights, from its fastest disk or from the network, in bytes per second; 0 where
 	// neither is known.
 	Source int64
 }

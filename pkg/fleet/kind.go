@@ -10,19 +10,22 @@ import (
 // Kind is free islands of single nodes that nothing tells apart but where they are: of one class and size, with the same
 // wires and the same free bytes on each free device.
 type Kind struct {
-	owner   *owner // the cluster that may change it; others copy it first
-	key     []byte
-	Class   int32
-	Size    int32
-	Wires   Wires
-	Runs    []Run
+	owner *owner // the cluster that may change it; others copy it first
+	key   []byte
+	// Class is the number of the devices' class, Size how many an island has, free or not.
+	Class, Size int32
+	Wires       Wires
+	// Runs are the free devices of one island.
+	Runs []Run
+	// Members are the islands, in order of nodes; there is at least one.
 	Members []IslandRef
 }
 
-// Kinds are the free islands of single nodes by kind.
+// Kinds returns the islands of single nodes that have free devices, by kind. Islands of fabrics that go over several nodes are
+// in Fabrics instead.
 func (c *Cluster) Kinds() []*Kind { return c.kinds }
 
-// IslandRef is an island of a node.
+// IslandRef is where an island is: the number of its node, and its place in NodeEntry.Islands.
 type IslandRef struct{ Node, Island int32 }
 
 // Compare orders islands by node, then by their place on it.
@@ -30,10 +33,10 @@ func (m IslandRef) Compare(other IslandRef) int {
 	return cmp.Or(cmp.Compare(m.Node, other.Node), cmp.Compare(m.Island, other.Island))
 }
 
-// Order is a number that rises in that order.
+// Order returns a number that rises as Compare does.
 func (m IslandRef) Order() int64 { return int64(m.Node)<<32 | int64(m.Island) }
 
-// Run is so many devices with so many free bytes.
+// Run is so many devices with the same free bytes. A list of runs goes from the most free bytes to the fewest.
 type Run struct {
 	FreeBytes int64
 	Count     int32
@@ -50,7 +53,7 @@ func runsOf(runs []Run, n *NodeEntry, free []int32) []Run {
 	return runs
 }
 
-// AppendRun adds devices at the end.
+// AppendRun appends devices with no more free bytes than those before.
 func AppendRun(runs []Run, free int64, count int32) []Run {
 	if last := len(runs) - 1; last >= 0 && runs[last].FreeBytes == free {
 		runs[last].Count += count
@@ -59,10 +62,11 @@ func AppendRun(runs []Run, free int64, count int32) []Run {
 	return append(runs, Run{free, count})
 }
 
-// AppendKey appends what islands of one kind have in common. Limit is a size or a tensor degree.
-func AppendKey(b []byte, class int32, limit int, w *Wires, runs []Run) []byte {
+// AppendKey appends bytes that are equal for islands of one class, size, wires and runs, and for no others. The size may be
+// whatever bounds what is drawn from an island.
+func AppendKey(b []byte, class int32, size int, w *Wires, runs []Run) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(class))
-	b = binary.BigEndian.AppendUint32(b, uint32(limit))
+	b = binary.BigEndian.AppendUint32(b, uint32(size))
 	b = w.AppendTo(b)
 	for _, r := range runs {
 		b = binary.BigEndian.AppendUint64(b, uint64(r.FreeBytes))

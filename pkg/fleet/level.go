@@ -7,8 +7,11 @@ import (
 
 // Level is the zones of a topology level: the values of a node label, numbered in order of the nodes.
 type Level struct {
-	Zones []int32 // by node
-	None  int32   // the zone of nodes without the label; -1 where every node has it
+	// Zones are the zones' numbers by the number of the node.
+	Zones []int32
+	// None is the zone of nodes without the label; -1 where every node has it.
+	None int32
+	// Count is the number of zones, with None.
 	Count int
 }
 

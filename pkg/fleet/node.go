@@ -7,7 +7,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Node is a node of the cluster as the planner sees it.
+// Node is what an index is told of a node.
 type Node struct {
 	// Name of the node.
 	Name string
@@ -26,12 +26,15 @@ type Node struct {
 
 // Device is an accelerator in the index.
 type Device struct {
-	ID        v1alpha1.DeviceID
-	FreeBytes int64 // bytes that strangers leave
-	Holder    string
-	Class     int32
-	Island    int32 // of the node
-	refusal   reason
+	ID v1alpha1.DeviceID
+	// FreeBytes is the memory that strangers leave; no part of it is a plan's.
+	FreeBytes int64
+	// Holder is the placement whose plan holds the device, as in Node.Taken; empty where none does, or it is not known.
+	Holder string
+	// Class is the number of its class, Island its place in NodeEntry.Islands.
+	Class, Island int32
+
+	refusal reason
 	// under is why the device would be refused if no plan held it.
 	under reason
 }
@@ -40,20 +43,21 @@ type Device struct {
 type NodeEntry struct {
 	Name, Address string
 	Labels        map[string]string
-	Devices       []Device // by id
-	Islands       []Island // by their first device
-	// widest is the number of devices of the commonest class on the node.
+	// Devices are in order of their ids, Islands in order of their first device.
+	Devices []Device
+	Islands []Island
+	// Widest is the number of devices of the commonest class on the node.
 	Widest int32
-	// closed says that the node takes no new work.
+	// Closed says that the node takes no new work.
 	Closed bool
-	// unclaimed says that the node has a device that nothing but a plan keeps from new ones, and that no ResourceClaim selects.
+	// Unclaimed says that the node has a device that nothing but a plan keeps from new ones, and that no ResourceClaim selects.
 	Unclaimed bool
 }
 
-// Movable says whether nothing but the plan of a placement that is known keeps the device from new plans.
+// Movable reports whether nothing but the plan of a placement that is known keeps the device from new plans.
 func (d *Device) Movable() bool { return d.refusal == refusedTaken && d.under == fit && d.Holder != "" }
 
-// Refusal is why no plan may use the device; empty where one may.
+// Refusal returns why no plan may use the device; empty where one may.
 func (d *Device) Refusal() Refusal { return d.refusal.text() }
 
 // reader makes nodes; its maps are kept between nodes to save allocations.
@@ -179,6 +183,9 @@ func (r *reader) readHolders(n *Node) {
 		r.held[a.Device] = hold{refusal: refusedAllocated, under: refusedAllocated}
 	}
 	for id, holder := range n.Taken {
+		if _, allocated := r.held[id]; allocated && holder == "" {
+			continue
+		}
 		h := hold{refusal: refusedTaken, holder: holder}
 		if holder == "" {
 			h.under = refusedTaken

@@ -119,7 +119,7 @@ func (t *task) smallest(class int32) memory.Device {
 	}
 	var least memory.Device
 	for i, c := range t.classes {
-		if !t.cluster.Has(int32(i)) || c.TotalBytes <= 0 || t.require.refuseClass(c.Class) != "" {
+		if t.cluster.Listed(int32(i)) == 0 || c.TotalBytes <= 0 || t.require.refuseClass(c.Class) != "" {
 			continue
 		}
 		if d := c.facts.memory; least.TotalBytes == 0 || cmp.Or(

@@ -371,7 +371,7 @@ func TestTakenDevicesAreNotGivenAgain(t *testing.T) {
 				continue
 			}
 			checkPlan(rt, nodes, r, spec)
-			c.Take(spec)
+			c.Take(spec.Placement.Name, spec)
 			for _, row := range spec.Nodes {
 				for _, id := range row.Devices {
 					key := fmt.Sprint(row.Node, "/", id)

@@ -13,40 +13,6 @@ import (
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-func TestRefusedDevices(t *testing.T) {
-	n := host("a", false, times8(h100)...)
-	status := &n.Inventory.Status
-	status.Devices[0].Health.State = v1alpha1.Unknown
-	status.Devices[1].Memory = nil
-	status.Devices[2].Family = v1alpha1.FamilyCPU
-	n.Inventory.Spec.CordonedDevices = []v1alpha1.DeviceID{status.Devices[3].ID}
-	n.Taken = map[v1alpha1.DeviceID]string{status.Devices[4].ID: "models/x"}
-	status.Allocations = []v1alpha1.Allocation{{Device: status.Devices[5].ID, Namespace: "x", Pod: "y"}}
-	status.Devices[6].Health.State = v1alpha1.Degraded
-	away := host("b", false, h100)
-	away.Unschedulable = true
-	twice := host("c", false, h100)
-
-	c := fleet.NewCluster([]fleet.Node{n, away, twice, {Name: "empty"}, twice})
-	got := map[string]fleet.Refusal{}
-	for _, r := range c.Refused() {
-		got[fmt.Sprint(r.Node, r.Device[len("nvidia-0000:"):len("nvidia-0000:01")])] = r.Reason
-	}
-	want := map[string]fleet.Refusal{
-		"a01": fleet.RefusedHealth, "a02": fleet.RefusedMemory, "a03": fleet.RefusedCPU, "a04": fleet.RefusedCordoned, "a05": fleet.RefusedTaken, "a06": fleet.RefusedAllocated,
-		"b01": fleet.RefusedNode, "c01": fleet.RefusedAmbiguous,
-	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("got %v\nwant %v", got, want)
-	}
-	if a := c.Addresses(); a["a"] != "10.0.0.1" || len(a) != 3 {
-		t.Errorf("addresses are %v", a)
-	}
-	if spec := mustPlan(t, c, ask(t, llama(t, 8), 4096, 4)); spec.Nodes[0].Devices[0] != status.Devices[6].ID {
-		t.Errorf("got %v", spec.Nodes)
-	}
-}
-
 func TestDeviceRequirements(t *testing.T) {
 	nodes := []fleet.Node{
 		host("a", true, times8(h100)...), host("b", true, times8(mi300x)...), host("c", true, many(4, v5p)...), host("d", false, many(2, t4)...),
@@ -239,12 +205,12 @@ func TestTakeMarksDevices(t *testing.T) {
 	c := fleet.NewCluster(nodes)
 	r := ask(t, llama(t, 8), 8192, 16)
 	first := mustPlan(t, c, r)
-	c.Take(first)
+	c.Take(first.Placement.Name, first)
 	second := mustPlan(t, c, r)
 	if first.Nodes[0].Devices[0] == second.Nodes[0].Devices[0] {
 		t.Errorf("%s is given twice", first.Nodes[0].Devices[0])
 	}
-	c.Take(second)
+	c.Take(second.Placement.Name, second)
 	_, err := Plan(c, r)
 	if no := (*Unplaceable)(nil); !errors.As(err, &no) || no.Reason != ReasonNoneFree || !strings.Contains(no.Message, "2 taken by other plans") {
 		t.Errorf("got %v", err)

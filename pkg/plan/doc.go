@@ -4,8 +4,8 @@
 //
 // # From a request to a plan
 //
-// A Cluster is an index of free islands: devices of one class that reach each other alike. Islands that are alike are one
-// kind, and a search looks at kinds, never at devices. Kinds of one class with the same wires are a lane.
+// The search looks at kinds of free islands (package fleet), never at devices. Kinds of one class with the same wires are a
+// lane.
 //
 // For each precision on the ladder of the request, from the best on, with an engine's default batches, and beside them with
 // lean ones where these take fewer devices:

@@ -37,7 +37,7 @@ type classes struct {
 
 // classesOf are the classes of an index by their numbers.
 func classesOf(c *fleet.Cluster) []*class {
-	kept := c.Shared(classesKey{}, func() any { return &classes{} }).(*classes)
+	kept := fleet.Shared[classes](c)
 	kept.mu.Lock()
 	defer kept.mu.Unlock()
 	all := c.Classes()
@@ -46,9 +46,6 @@ func classesOf(c *fleet.Cluster) []*class {
 	}
 	return kept.known[:len(all)]
 }
-
-// classesKey is what an index shares them under.
-type classesKey struct{}
 
 // newClass looks a class up in the catalogue, by the name that the driver reports. What the inventory says of its rates goes
 // before what the catalogue says: it may be a partition.

@@ -217,21 +217,21 @@ func (g *gather) pools() []*pool {
 }
 
 // keptNodes are the nodes with devices of the previous plan.
-func (g *gather) keptNodes() map[int32]bool {
+func (g *gather) keptNodes() map[*fleet.NodeEntry]bool {
 	if len(g.request.keep) == 0 {
 		return nil
 	}
-	nodes := map[int32]bool{}
+	nodes := map[*fleet.NodeEntry]bool{}
 	for ref, keep := range g.request.keep {
 		if keep {
-			nodes[g.cluster.NodeAt(ref)] = true
+			nodes[g.cluster.NodeOf(ref)] = true
 		}
 	}
 	return nodes
 }
 
 // pool writes out the parts of lots.
-func (g *gather) pool(vendor string, lots []*lot, kept map[int32]bool) *pool {
+func (g *gather) pool(vendor string, lots []*lot, kept map[*fleet.NodeEntry]bool) *pool {
 	parts, devices := 0, 0
 	for _, l := range lots {
 		parts, devices = parts+l.parts, devices+l.parts*len(l.caps)
@@ -252,7 +252,7 @@ func (g *gather) pool(vendor string, lots []*lot, kept map[int32]bool) *pool {
 			}
 			one := base
 			one.site, one.zone, one.devices = m.Node, g.zone(m.Node), refs[first:len(refs):len(refs)]
-			g.order(&one, l, kept[m.Node])
+			g.order(&one, l, kept[n])
 			p.parts = append(p.parts, one)
 		}
 		for _, f := range l.fabrics {

@@ -21,12 +21,9 @@ type memo struct {
 	held     atomic.Int64 // figures in all subjects
 }
 
-// memoKey is what an index shares its memo under.
-type memoKey struct{}
-
 // memoOf is what is known of shapes on an index and its clones.
 func memoOf(c *fleet.Cluster) *memo {
-	return c.Shared(memoKey{}, func() any { return &memo{} }).(*memo)
+	return fleet.Shared[memo](c)
 }
 
 // subject is a model with the figures of its loads.

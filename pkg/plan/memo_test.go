@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -28,19 +29,24 @@ func written(t *testing.T, c *fleet.Cluster, r Request) string {
 // Plans of an index that knows figures of other clusters and requests are those of one that knows none.
 func TestFiguresOfEarlierPlansChangeNoPlan(t *testing.T) {
 	const requests = 12
-	shared, alone := &memo{}, int64(0)
+	knowing, alone := fleet.NewCluster(nil), int64(0)
 	for seed := range uint64(240) {
 		nodes := draws{rand.New(rand.NewPCG(seed, 7)), t}.nodes(8)
 		r := draws{rand.New(rand.NewPCG(seed%requests, 8)), t}
 		request := r.request(r.model(8), 8)
-		fresh, knowing := fleet.NewCluster(nodes), fleet.NewCluster(nodes)
-		knowing.Shared(memoKey{}, func() any { return shared })
+		fresh := fleet.NewCluster(nodes)
+		for _, n := range slices.Clone(knowing.Nodes()) {
+			knowing.Remove(n.Name)
+		}
+		for _, n := range nodes {
+			knowing.Update(n)
+		}
 		if diff := cmp.Diff(written(t, fresh, request), written(t, knowing, request)); diff != "" {
 			t.Fatalf("case %d (-fresh +with figures):\n%s", seed, diff)
 		}
 		alone += memoOf(fresh).held.Load()
 	}
-	if held := shared.held.Load(); held*3 > alone*2 {
+	if held := memoOf(knowing).held.Load(); held*3 > alone*2 {
 		t.Errorf("%d figures are kept where plans by themselves need %d: few are used again", held, alone)
 	}
 }

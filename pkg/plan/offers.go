@@ -29,7 +29,7 @@ func (t *task) collect(s step, level string) pooled {
 func (t *task) suited(r *poolRequest) string {
 	var key strings.Builder
 	for i := range t.classes {
-		if !t.cluster.Has(int32(i)) {
+		if t.cluster.Listed(int32(i)) == 0 {
 			continue
 		}
 		mark := byte('-')

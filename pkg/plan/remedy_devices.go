@@ -88,7 +88,7 @@ func (t *task) templates() []fleet.IslandRef {
 		for j := range n.Islands {
 			m := fleet.IslandRef{Node: int32(i), Island: int32(j)}
 			class := n.Islands[j].Class
-			if classes[class] != "" || !c.Has(class) {
+			if classes[class] != "" || c.Listed(class) == 0 {
 				continue
 			}
 			if b, ok := best[class]; !ok || compareIslands(c, m, b) < 0 {

@@ -92,13 +92,13 @@ func (t *task) moved(set []*tenant, elsewhere []bool) string {
 		if elsewhere[i] {
 			could = "it fits elsewhere in its shape"
 		}
-		parts = append(parts, fmt.Sprintf("%s (%s; %s)", h.name, h.devicesText(t.cluster), could))
+		parts = append(parts, fmt.Sprintf("%s (%s; %s)", h.name, devicesText(t.cluster, h), could))
 	}
 	return "the devices of " + strings.Join(parts, " and ")
 }
 
 // devicesText is the devices of a tenant by product.
-func (h *tenant) devicesText(c *fleet.Cluster) string {
+func devicesText(c *fleet.Cluster, h *tenant) string {
 	counts := map[string]int{}
 	for _, group := range h.groups {
 		counts[c.Class(c.Island(group.at).Class).Name()] += group.devices

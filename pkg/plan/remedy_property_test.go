@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -174,20 +175,34 @@ func lessThan(c *fleet.Cluster, r Request, remedy *remedy) string {
 // fewerMoves is a holder that could stay, or one that alone is enough where several are named.
 func fewerMoves(c *fleet.Cluster, r Request, remedy *remedy) string {
 	var moved []string
-	for _, h := range c.Holders() {
-		if strings.Contains(remedy.change, h.Name+" (") {
-			moved = append(moved, h.Name)
+	names := holdersOf(c)
+	for _, name := range names {
+		if strings.Contains(remedy.change, name+" (") {
+			moved = append(moved, name)
 		}
 	}
 	if len(moved) < 2 {
 		return ""
 	}
-	for _, h := range c.Holders() {
-		if _, err := Plan(c.Without(h.Name), r); err == nil {
-			return "moving " + h.Name
+	for _, name := range names {
+		if _, err := Plan(c.Without(name), r); err == nil {
+			return "moving " + name
 		}
 	}
 	return ""
+}
+
+// holdersOf are the placements that could move.
+func holdersOf(c *fleet.Cluster) []string {
+	held := map[string]bool{}
+	for _, n := range c.Nodes() {
+		for i := range n.Devices {
+			if n.Devices[i].Movable() {
+				held[n.Devices[i].Holder] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(held))
 }
 
 // What is suggested does not depend on the order in which nodes and devices are listed.

@@ -30,7 +30,7 @@ type target struct {
 func (t *task) tenants() *tenants {
 	n := &tenants{task: t, free: map[fleet.IslandRef]int{}}
 	c := t.cluster
-	if c.Refusals(fleet.RefusedTaken) == 0 {
+	if c.RefusedCounts()[fleet.RefusedTaken] == 0 {
 		return n
 	}
 	classes := t.suitableClasses()

@@ -1,7 +1,5 @@
 package plan
 
-import ()
-
 // search tries formats from the widest on, each with the engine's default batches and then with lean ones, and returns the
 // best solution in the first that has any, with what was tried before.
 func (t *task) search() (*solution, *rejections) {

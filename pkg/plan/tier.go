@@ -130,7 +130,7 @@ func (t *task) beats(s, other step) bool {
 	}
 	mine, theirs := poolRequest{format: s.format, native: s.native}, poolRequest{format: other.format, native: other.native}
 	for i, c := range t.classes {
-		if t.cluster.Has(int32(i)) && theirs.suits(c.Class) && !mine.suits(c.Class) {
+		if t.cluster.Listed(int32(i)) > 0 && theirs.suits(c.Class) && !mine.suits(c.Class) {
 			return false
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/placement"
 	"github.com/rankwright/rankwright/controllers/snapshot"
 	"github.com/rankwright/rankwright/internal/repository"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/test/operation"
@@ -192,7 +193,7 @@ func (w world) unsettled(ctx context.Context) string {
 	var meshes v1alpha1.DeviceMeshList
 	w.Must(w.List(ctx, &placements))
 	w.Must(w.List(ctx, &meshes))
-	now, err := snapshot.Read(ctx, w, w.plans())
+	now, err := (&snapshot.Index{Cache: w, Reader: w}).Read(ctx, w.plans())
 	w.Must(err)
 	owners := map[string]*v1alpha1.ModelPlacement{}
 	for i := range placements.Items {
@@ -221,7 +222,7 @@ func (w world) unsettled(ctx context.Context) string {
 }
 
 // unserved says whether a placement does not have what it could have.
-func unserved(now *snapshot.Snapshot, p *v1alpha1.ModelPlacement) string {
+func unserved(now *fleet.Snapshot, p *v1alpha1.ModelPlacement) string {
 	c := meta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionReady)
 	switch {
 	case c == nil || p.Status.ObservedGeneration != p.Generation:

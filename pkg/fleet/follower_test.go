@@ -1,4 +1,4 @@
-package snapshot
+package fleet
 
 import (
 	"fmt"
@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // past is what the API server has at one moment of a cluster's life.
@@ -102,9 +101,11 @@ func listOf[T any](byName map[string]T, order []string) []T {
 	return all
 }
 
-// seen is what a planner could tell of a cluster.
-func seen(c *fleet.Cluster) string {
-	return fmt.Sprint(c.Free(), c.Refused(), c.Holders(), c.Addresses())
+// state is all of it, listed in some order of the nodes.
+func (p *past) state(order []string) State {
+	return State{
+		Plans: p.plans, Inventories: listOf(p.inventories, order), Nodes: listOf(p.nodes, order), Pods: slices.Clone(p.pods), Silent: p.silent,
+	}
 }
 
 // An index that followed a cluster through its life has what reading all of it anew has, for every placement, and gives
@@ -112,20 +113,20 @@ func seen(c *fleet.Cluster) string {
 func TestIndexIsWhatReadingAnewGives(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := &past{inventories: map[string]v1alpha1.AcceleratorInventory{}, nodes: map[string]corev1.Node{}}
-		x := &Index{Silent: func() map[string]bool { return p.silent }}
+		var x Follower
 		for range rapid.IntRange(0, 6).Draw(rt, "before") {
 			p.step(rt)
 		}
 		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
 			p.step(rt)
 			order := rapid.Permutation(pastNodes).Draw(rt, "order")
-			followed := x.read(p.plans, listOf(p.inventories, order), listOf(p.nodes, order), slices.Clone(p.pods))
-			anew := New(p.plans, listOf(p.inventories, pastNodes), listOf(p.nodes, pastNodes), slices.Clone(p.pods), p.silent)
+			followed := x.Follow(p.state(order))
+			anew := NewSnapshot(p.state(pastNodes))
 			if followed.Fingerprint() != anew.Fingerprint() {
 				rt.Fatal("the fingerprints differ")
 			}
 			for n := range len(p.plans) + 1 {
-				got, want := seen(followed.Cluster(p.plans[:n])), seen(fleet.NewCluster(anew.PlanNodes(p.plans[:n])))
+				got, want := dump(followed.Cluster(p.plans[:n])), dump(NewCluster(anew.nodes(p.plans[:n])))
 				if diff := cmp.Diff(want, got); diff != "" {
 					rt.Fatalf("replacing %d plans (-anew +followed):\n%s", n, diff)
 				}
@@ -140,18 +141,21 @@ func TestIndexKeepsWhatDidNotChange(t *testing.T) {
 	one := inventory("nvidia-0")
 	one.ResourceVersion = "1"
 	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", ResourceVersion: "1"}}
-	x := &Index{}
-	before := x.read(nil, []v1alpha1.AcceleratorInventory{one}, []corev1.Node{node}, nil)
-	host := x.hosts.byName["n"]
+	var x Follower
+	now := func() State {
+		return State{Inventories: []v1alpha1.AcceleratorInventory{one}, Nodes: []corev1.Node{node}}
+	}
+	before := x.Follow(now())
+	host := before.Host("n")
 	node.ResourceVersion = p.next() + "0"
 	node.Status.Images = []corev1.ContainerImage{{Names: []string{"new"}}}
-	after := x.read(nil, []v1alpha1.AcceleratorInventory{one}, []corev1.Node{node}, nil)
-	if x.hosts.byName["n"].Inventory != host.Inventory || before.Fingerprint() != after.Fingerprint() {
+	after := x.Follow(now())
+	if after.Host("n").Inventory != host.Inventory || before.Fingerprint() != after.Fingerprint() {
 		t.Error("a new image of a node is seen as a change")
 	}
 	one.ResourceVersion = "2"
-	if changed := x.hosts.follow([]v1alpha1.AcceleratorInventory{one}, []corev1.Node{node}, nil); !slices.Equal(changed, []string{"n"}) {
-		t.Errorf("after a new version of the inventory %v changed", changed)
+	if changed := x.Follow(now()); changed.Host("n").Same(before.Host("n")) || changed.Fingerprint() == before.Fingerprint() {
+		t.Error("a new version of the inventory is not seen")
 	}
 	if before.Host("n").Inventory.ResourceVersion != "1" {
 		t.Error("an earlier snapshot was changed")
@@ -165,25 +169,25 @@ func TestHoldersOfDevices(t *testing.T) {
 		plans     []v1alpha1.ShardingPlan
 		inventory v1alpha1.AcceleratorInventory
 		pods      []corev1.Pod
-		want      Taken
+		want      holders
 	}{
-		"a plan": {plans: []v1alpha1.ShardingPlan{one}, inventory: inventory("a"), want: Taken{"a": "models/one"}},
+		"a plan": {plans: []v1alpha1.ShardingPlan{one}, inventory: inventory("a"), want: holders{"a": "models/one"}},
 		"a plan with its own pod": {
 			plans: []v1alpha1.ShardingPlan{one}, inventory: allocated(inventory("a"), "a", "one-0"), pods: []corev1.Pod{podOf("one-0", "n", corev1.PodRunning)},
-			want: Taken{"a": "models/one"},
+			want: holders{"a": "models/one"},
 		},
 		"a plan, and a stranger's pod": {
-			plans: []v1alpha1.ShardingPlan{one}, inventory: allocated(inventory("a"), "a", "stranger"), want: Taken{"a": ""},
+			plans: []v1alpha1.ShardingPlan{one}, inventory: allocated(inventory("a"), "a", "stranger"), want: holders{"a": ""},
 		},
 		"a pod beside its plan": {
 			plans: []v1alpha1.ShardingPlan{one}, inventory: allocated(inventory("a", "b"), "b", "one-0"), pods: []corev1.Pod{podOf("one-0", "n", corev1.PodRunning)},
-			want: Taken{"a": "models/one", "b": ""},
+			want: holders{"a": "models/one", "b": ""},
 		},
-		"two plans": {plans: []v1alpha1.ShardingPlan{one, two}, inventory: inventory("a", "b"), want: Taken{"a": "", "b": "models/two"}},
+		"two plans": {plans: []v1alpha1.ShardingPlan{one, two}, inventory: inventory("a", "b"), want: holders{"a": "", "b": "models/two"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := New(c.plans, []v1alpha1.AcceleratorInventory{c.inventory}, nil, c.pods, nil)
-			if diff := cmp.Diff(c.want, s.Taken("n", nil)); diff != "" {
+			s := NewSnapshot(State{Plans: c.plans, Inventories: []v1alpha1.AcceleratorInventory{c.inventory}, Pods: c.pods})
+			if diff := cmp.Diff(c.want, s.takenOn("n", nil)); diff != "" {
 				t.Errorf("holders (-want +got):\n%s", diff)
 			}
 		})

@@ -1,4 +1,4 @@
-package snapshot
+package fleet
 
 import (
 	"maps"
@@ -86,8 +86,8 @@ func TestTaken(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := New(c.plans, []v1alpha1.AcceleratorInventory{c.inventory}, nil, c.pods, nil)
-			got := slices.Sorted(maps.Keys(s.Taken("n", c.replaces)))
+			s := NewSnapshot(State{Plans: c.plans, Inventories: []v1alpha1.AcceleratorInventory{c.inventory}, Pods: c.pods})
+			got := slices.Sorted(maps.Keys(s.takenOn("n", replaced(c.replaces))))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("taken (-want +got):\n%s", diff)
 			}
@@ -118,10 +118,12 @@ func TestClosedNodeKeepsWhatRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.node.Name = "n"
-			s := New(c.replaces, []v1alpha1.AcceleratorInventory{allocated(inventory("a", "b"), "z", "p")}, []corev1.Node{c.node}, nil,
-				map[string]bool{"n": c.silent})
-			nodes := s.PlanNodes(c.replaces)
-			if len(nodes) != 1 || nodes[0].Unschedulable != c.closed || len(nodes[0].Inventory.Status.Allocations) != 0 {
+			s := NewSnapshot(State{
+				Plans: c.replaces, Inventories: []v1alpha1.AcceleratorInventory{allocated(inventory("a", "b"), "z", "p")}, Nodes: []corev1.Node{c.node},
+				Silent: map[string]bool{"n": c.silent},
+			})
+			nodes := s.nodes(c.replaces)
+			if len(nodes) != 1 || nodes[0].Unschedulable != c.closed || len(nodes[0].Inventory.Status.Allocations) != 1 {
 				t.Fatalf("nodes: %+v", nodes)
 			}
 			delete(nodes[0].Taken, "z")
@@ -141,8 +143,8 @@ func TestFingerprintFollowsWhatThePlannerSees(t *testing.T) {
 		other := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
 		plans := []v1alpha1.ShardingPlan{planOn("n", "a")}
 		change(&i, &n, &plans)
-		forth := New(plans, []v1alpha1.AcceleratorInventory{i}, []corev1.Node{n, other}, nil, nil).Fingerprint()
-		back := New(plans, []v1alpha1.AcceleratorInventory{i}, []corev1.Node{other, n}, nil, nil).Fingerprint()
+		forth := NewSnapshot(State{Plans: plans, Inventories: []v1alpha1.AcceleratorInventory{i}, Nodes: []corev1.Node{n, other}}).Fingerprint()
+		back := NewSnapshot(State{Plans: plans, Inventories: []v1alpha1.AcceleratorInventory{i}, Nodes: []corev1.Node{other, n}}).Fingerprint()
 		if forth != back {
 			t.Error("the fingerprint depends on the order of listing")
 		}

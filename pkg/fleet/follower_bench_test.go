@@ -1,4 +1,4 @@
-package snapshot
+package fleet
 
 import (
 	"fmt"
@@ -37,13 +37,13 @@ func BenchmarkIndexRead(b *testing.B) {
 			plans = append(plans, made)
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			x := &Index{}
-			x.read(plans, inventories, nodes, nil)
+			var x Follower
+			now := State{Plans: plans, Inventories: inventories, Nodes: nodes}
+			x.Follow(now)
 			b.ReportAllocs()
 			for i := 2; b.Loop(); i++ {
 				inventories[0].ResourceVersion = fmt.Sprint(i)
-				s := x.read(plans, inventories, nodes, nil)
-				s.Cluster(plans[:1])
+				x.Follow(now).Cluster(plans[:1])
 			}
 		})
 	}

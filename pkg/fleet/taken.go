@@ -1,4 +1,4 @@
-package snapshot
+package fleet
 
 import (
 	"strings"
@@ -9,34 +9,26 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Taken is the devices of a node that may not be planned, each with the placement ("namespace/name") whose plan holds it.
+// holders are the devices of a node that may not be planned, each with the placement ("namespace/name") whose plan holds it.
 // The holder is empty where something else holds the device as well, or nothing but a pod does.
-type Taken map[v1alpha1.DeviceID]string
+type holders map[v1alpha1.DeviceID]string
 
 // add notes a holder; one that shares the device with another stands for neither.
-func (t Taken) add(id v1alpha1.DeviceID, holder string) {
-	if old, held := t[id]; held && old != holder {
+func (h holders) add(id v1alpha1.DeviceID, holder string) {
+	if old, held := h[id]; held && old != holder {
 		holder = ""
 	}
-	t[id] = holder
+	h[id] = holder
 }
 
-// claims is who may hold devices of a node: places in the lists of plans and pods.
-type claims struct{ plans, pods []int32 }
-
-// Taken returns what a new plan may not use of a node. The plans that it replaces hold nothing against it, and neither do
-// their pods, which go with them.
-func (s *Snapshot) Taken(node string, replaces []v1alpha1.ShardingPlan) Taken {
-	return s.takenOn(node, replaced(replaces))
-}
-
-func (s *Snapshot) takenOn(node string, replaced map[types.UID]bool) Taken {
-	taken := Taken{}
+// takenOn are the devices that a new plan may not use of a node. The plans that it replaces hold nothing against it, and
+// neither do their pods, which go with them.
+func (s *Snapshot) takenOn(node string, replaced map[types.UID]bool) holders {
+	on, taken := s.claims[node], holders{}
 	var inventory *v1alpha1.AcceleratorInventory
 	if h := s.hosts[node]; h != nil {
 		inventory = h.Inventory
 	}
-	on := s.claims[node]
 	for _, at := range on.plans {
 		p := &s.Plans[at]
 		if replaced[p.UID] {
@@ -59,7 +51,7 @@ func (s *Snapshot) takenOn(node string, replaced map[types.UID]bool) Taken {
 }
 
 // takeByPods adds what the kubelet reports, and for pods of which it has not reported yet what their plan says.
-func (s *Snapshot) takeByPods(taken Taken, pods []int32, inventory *v1alpha1.AcceleratorInventory, replaced map[types.UID]bool) {
+func (s *Snapshot) takeByPods(taken holders, pods []int32, inventory *v1alpha1.AcceleratorInventory, replaced map[types.UID]bool) {
 	planOf := map[types.NamespacedName]*v1alpha1.ShardingPlan{}
 	for _, at := range pods {
 		pod := &s.Pods[at]
@@ -80,8 +72,8 @@ func (s *Snapshot) takeByPods(taken Taken, pods []int32, inventory *v1alpha1.Acc
 		}
 		holder := ""
 		// A pod on a device of its own plan holds what the plan holds already.
-		if p != nil && taken[a.Device] == holderOf(p) {
-			holder = holderOf(p)
+		if p != nil && taken[a.Device] == holderOf(p) || s.podsUnknown {
+			holder = taken[a.Device]
 		}
 		taken.add(a.Device, holder)
 	}
@@ -118,8 +110,8 @@ func reported(inventory *v1alpha1.AcceleratorInventory, pod *corev1.Pod) bool {
 
 // takeRelatives takes the partitions of a taken device and the device of a taken partition. Plans outlive a change of
 // the partitioning, so either may be in a plan while the other is in the inventory.
-func takeRelatives(taken Taken, devices []v1alpha1.Device) {
-	related := Taken{}
+func takeRelatives(taken holders, devices []v1alpha1.Device) {
+	related := holders{}
 	for i := range devices {
 		device := &devices[i]
 		for id, holder := range taken {

@@ -1,4 +1,4 @@
-package snapshot
+package fleet
 
 import (
 	"maps"
@@ -7,21 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // Cluster returns the index of the cluster for a plan that takes the place of others: a copy, in which only the nodes are
 // read again that those others or their pods are on. On a node that takes no new work, only the devices of those others
 // remain: what runs may stay.
-func (s *Snapshot) Cluster(replaces []v1alpha1.ShardingPlan) *fleet.Cluster {
-	if s.cluster == nil {
-		s.cluster = fleet.NewCluster(s.PlanNodes(nil))
-	}
+func (s *Snapshot) Cluster(replaces []v1alpha1.ShardingPlan) *Cluster {
 	cluster := s.cluster.Clone()
 	gone := replaced(replaces)
 	for _, name := range s.touched(replaces, gone) {
 		if h := s.hosts[name]; h != nil && h.plannable() {
-			cluster.Update(s.planNode(h, gone, staysOn(name, replaces)))
+			cluster.Update(s.node(h, gone, staysOn(name, replaces)))
 		}
 	}
 	return cluster
@@ -43,14 +39,13 @@ func (s *Snapshot) touched(replaces []v1alpha1.ShardingPlan, gone map[types.UID]
 	return slices.Sorted(maps.Keys(names))
 }
 
-// PlanNodes returns the nodes as the planner takes them, in order of their names, for a plan that takes the place of
-// others.
-func (s *Snapshot) PlanNodes(replaces []v1alpha1.ShardingPlan) []fleet.Node {
+// nodes are the nodes that can be planned on, in order of their names, for a plan that takes the place of others.
+func (s *Snapshot) nodes(replaces []v1alpha1.ShardingPlan) []Node {
 	gone := replaced(replaces)
-	var nodes []fleet.Node
+	var nodes []Node
 	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
 		if h := s.hosts[name]; h.plannable() {
-			nodes = append(nodes, s.planNode(h, gone, staysOn(name, replaces)))
+			nodes = append(nodes, s.node(h, gone, staysOn(name, replaces)))
 		}
 	}
 	return nodes
@@ -76,9 +71,10 @@ func staysOn(node string, plans []v1alpha1.ShardingPlan) map[v1alpha1.DeviceID]b
 	return stays
 }
 
-// planNode is a host as the planner takes it. On a closed one all devices are taken but those that stay.
-func (s *Snapshot) planNode(h *Host, gone map[types.UID]bool, stays map[v1alpha1.DeviceID]bool) fleet.Node {
+// node is a host as it is indexed. On a closed one all devices are taken but those that stay.
+func (s *Snapshot) node(h *Host, gone map[types.UID]bool, stays map[v1alpha1.DeviceID]bool) Node {
 	taken := s.takenOn(h.Name, gone)
+	inventory := strangersOnly(h.Inventory, taken)
 	if h.Closed {
 		for i := range h.Inventory.Status.Devices {
 			if id := h.Inventory.Status.Devices[i].ID; !stays[id] {
@@ -86,15 +82,21 @@ func (s *Snapshot) planNode(h *Host, gone map[types.UID]bool, stays map[v1alpha1
 			}
 		}
 	}
-	return fleet.Node{
-		Name: h.Name, Address: h.Address, Labels: h.Labels,
-		Inventory: withoutAllocations(h.Inventory), Taken: taken, Unschedulable: h.Closed && len(stays) == 0,
+	return Node{
+		Name: h.Name, Address: h.Address, Labels: h.Labels, Inventory: inventory, Taken: taken, Unschedulable: h.Closed && len(stays) == 0,
 	}
 }
 
-// withoutAllocations leaves to Taken what pods hold: it knows which of them go with the plans that are replaced.
-func withoutAllocations(inventory *v1alpha1.AcceleratorInventory) *v1alpha1.AcceleratorInventory {
+// strangersOnly leaves out the allocations to pods that hold no more than their plan does, and to those that go with the plans
+// that are replaced.
+func strangersOnly(inventory *v1alpha1.AcceleratorInventory, taken holders) *v1alpha1.AcceleratorInventory {
+	if len(inventory.Status.Allocations) == 0 {
+		return inventory
+	}
 	shallow := *inventory
-	shallow.Status.Allocations = nil
+	shallow.Status.Allocations = slices.DeleteFunc(slices.Clone(inventory.Status.Allocations), func(a v1alpha1.Allocation) bool {
+		holder, held := taken[a.Device]
+		return !held || holder != ""
+	})
 	return &shallow
 }

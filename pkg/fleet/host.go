@@ -1,0 +1,144 @@
+package fleet
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Host is what is known of a node: its Node, its inventory, or both.
+type Host struct {
+	NodeFacts
+	// Exists says that there is a Node.
+	Exists bool
+	// Inventory is nil where there is none.
+	Inventory *v1alpha1.AcceleratorInventory
+
+	// nodeVersion is the resourceVersion of the Node that the facts are from.
+	nodeVersion string
+	silent      bool
+	// digest is of all that a plan sees of the host but who holds what.
+	digest [sha256.Size]byte
+}
+
+// NewHost returns what a Node and an inventory of one name say; either may be nil. The agent of a silent node has not been
+// heard of for too long.
+func NewHost(node *corev1.Node, inventory *v1alpha1.AcceleratorInventory, silent bool) *Host {
+	h := &Host{Inventory: inventory, silent: silent}
+	if inventory != nil {
+		h.Name = inventory.Name
+	}
+	if node != nil {
+		h.NodeFacts, h.Exists, h.nodeVersion = FactsOf(node), true, node.ResourceVersion
+		h.Closed = h.Closed || silent
+	}
+	return h
+}
+
+// Same reports whether a plan would see no difference between two states of a host.
+func (h *Host) Same(other *Host) bool {
+	return h.Exists == other.Exists && same(h.Inventory, other.Inventory) && reflect.DeepEqual(h.NodeFacts, other.NodeFacts)
+}
+
+// next is the host as it is now; the same one where nothing of it was written since.
+func (h *Host) next(node *corev1.Node, inventory *v1alpha1.AcceleratorInventory, silent bool) *Host {
+	if h != nil && h.is(node, inventory, silent) {
+		return h
+	}
+	switch {
+	case inventory == nil:
+	case h != nil && same(h.Inventory, inventory):
+		inventory = h.Inventory
+	default:
+		// The list that it is in goes with the copy; what it points to is shared and never written.
+		own := *inventory
+		inventory = &own
+	}
+	made := NewHost(node, inventory, silent)
+	if h != nil && h.Same(made) {
+		made.digest = h.digest
+	} else {
+		made.seal()
+	}
+	return made
+}
+
+// is says whether a host is known to be just so.
+func (h *Host) is(node *corev1.Node, inventory *v1alpha1.AcceleratorInventory, silent bool) bool {
+	nodeVersion := ""
+	if node != nil {
+		nodeVersion = node.ResourceVersion
+	}
+	return h.Exists == (node != nil) && h.nodeVersion == nodeVersion && nodeVersion != "" && h.silent == silent && same(h.Inventory, inventory)
+}
+
+// same says whether two inventories are the same state of one object.
+func same(a, b *v1alpha1.AcceleratorInventory) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.UID == b.UID && a.ResourceVersion == b.ResourceVersion && (a == b || a.ResourceVersion != "")
+}
+
+// plannable says whether there is anything to plan on: a node without an inventory has no devices, and an inventory without a
+// Node nowhere to run.
+func (h *Host) plannable() bool { return h.Exists && h.Inventory != nil }
+
+// seal computes the digest.
+func (h *Host) seal() {
+	facts := struct {
+		NodeFacts
+		Exists    bool
+		Inventory string
+	}{NodeFacts: h.NodeFacts, Exists: h.Exists}
+	if h.Inventory != nil {
+		facts.Inventory = string(h.Inventory.UID) + "/" + h.Inventory.ResourceVersion
+	}
+	// Maps are encoded in order of their keys; strings and booleans always encode.
+	text, _ := json.Marshal(facts)
+	h.digest = sha256.Sum256(text)
+}
+
+// NodeFacts is what planning takes from a Node.
+type NodeFacts struct {
+	// Name of the node, and its internal address, or else its host name; the address may be empty.
+	Name, Address string
+	Labels        map[string]string
+	// Closed says that the node takes no new work: it is cordoned, going, not ready, or its agent is silent.
+	Closed bool
+}
+
+// FactsOf returns what a Node says of itself.
+func FactsOf(node *corev1.Node) NodeFacts {
+	return NodeFacts{
+		Name: node.Name, Address: address(node), Labels: node.Labels,
+		Closed: node.Spec.Unschedulable || !node.DeletionTimestamp.IsZero() || notReady(node),
+	}
+}
+
+// notReady says whether a node's kubelet reports that it is not ready, or stopped reporting. A node without the
+// condition has no kubelet that would say so.
+func notReady(node *corev1.Node) bool {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status != corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// address returns the internal address of a node, else its host name, else nothing.
+func address(node *corev1.Node) string {
+	for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeHostName} {
+		for _, a := range node.Status.Addresses {
+			if a.Type == kind {
+				return a.Address
+			}
+		}
+	}
+	return ""
+}

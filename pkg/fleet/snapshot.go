@@ -1,0 +1,88 @@
+package fleet
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Snapshot is what plans are computed from at one moment: who is there, and which devices are taken for whom. It is never
+// changed, and may be used by several at once.
+type Snapshot struct {
+	// Plans are all that exist; each holds its devices, active or not.
+	Plans []v1alpha1.ShardingPlan
+	// Pods of placements that may hold devices: those that are on a node and did not end.
+	Pods []corev1.Pod
+
+	podsUnknown bool
+	hosts       map[string]*Host
+	claims      map[string]claims // by node
+	planAt      map[types.NamespacedName]int32
+	cluster     *Cluster // with all that is taken
+}
+
+// claims is who may hold devices of a node: places in the lists of plans and pods.
+type claims struct{ plans, pods []int32 }
+
+// snapshotOf adds plans and pods to hosts.
+func snapshotOf(hosts map[string]*Host, now *State) *Snapshot {
+	s := &Snapshot{
+		Plans: now.Plans, Pods: slices.DeleteFunc(now.Pods, func(p corev1.Pod) bool { return !Holds(&p) }), podsUnknown: now.PodsUnknown,
+		hosts: hosts, claims: map[string]claims{}, planAt: make(map[types.NamespacedName]int32, len(now.Plans)),
+	}
+	for i := range s.Plans {
+		p := &s.Plans[i]
+		s.planAt[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = int32(i)
+		for j := range p.Spec.Nodes {
+			on := s.claims[p.Spec.Nodes[j].Node]
+			if n := len(on.plans); n == 0 || on.plans[n-1] != int32(i) {
+				on.plans = append(on.plans, int32(i))
+				s.claims[p.Spec.Nodes[j].Node] = on
+			}
+		}
+	}
+	for i := range s.Pods {
+		on := s.claims[s.Pods[i].Spec.NodeName]
+		on.pods = append(on.pods, int32(i))
+		s.claims[s.Pods[i].Spec.NodeName] = on
+	}
+	return s
+}
+
+// Host returns what is known of a node; an empty one where that is nothing.
+func (s *Snapshot) Host(name string) *Host {
+	if h := s.hosts[name]; h != nil {
+		return h
+	}
+	return &Host{}
+}
+
+// Holds reports whether a pod may hold devices. One that is being deleted does until it ended.
+func Holds(pod *corev1.Pod) bool {
+	return pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}
+
+// claimants are the plans and pods that may hold devices, by node, in a form that can be compared.
+func (s *Snapshot) claimants() map[string]string {
+	all := make(map[string]string, len(s.claims))
+	for node, on := range s.claims {
+		who := make([]string, 0, len(on.plans)+len(on.pods))
+		for _, at := range on.plans {
+			who = append(who, "plan "+string(s.Plans[at].UID))
+		}
+		for _, at := range on.pods {
+			line := podLine(&s.Pods[at])
+			if p := s.planOf(&s.Pods[at]); p != nil {
+				line += " of " + string(p.UID)
+			}
+			who = append(who, line)
+		}
+		slices.Sort(who)
+		all[node] = strings.Join(who, "\n")
+	}
+	return all
+}

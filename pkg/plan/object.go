@@ -1,0 +1,29 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// Object returns the object of a revision of a placement's plan, without an owner. The spec is copied.
+func Object(placement *v1alpha1.ModelPlacement, spec *v1alpha1.ShardingPlanSpec, revision int64) *v1alpha1.ShardingPlan {
+	made := &v1alpha1.ShardingPlan{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ShardingPlan"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: placement.Namespace, Name: fmt.Sprintf("%s-%d", placement.Name, revision), Labels: Labels(placement, revision),
+		},
+		Spec: *spec.DeepCopy(),
+	}
+	made.Spec.Placement = v1alpha1.PlacementRef{Name: placement.Name, UID: string(placement.UID), Generation: placement.Generation}
+	made.Spec.Revision = revision
+	return made
+}
+
+// Labels are those of what is made for a revision of a placement's plan.
+func Labels(placement *v1alpha1.ModelPlacement, revision int64) map[string]string {
+	return map[string]string{v1alpha1.LabelPlacement: placement.Name, v1alpha1.LabelRevision: strconv.FormatInt(revision, 10)}
+}
