@@ -90,6 +90,21 @@ const (
 	CutEven
 )
 
+// told is what an engine can be told, as it reads after a split that it cannot.
+var told = map[Cuts]string{
+	CutEnds:    "only the first and the last stage may differ from the others",
+	CutUniform: "it cuts by itself, into equal stages of which the first have one layer more",
+	CutEven:    "it cuts stages of equal size alone",
+}
+
+// RefusesSplit says why the engine cannot be told the numbers of layers of the stages; nil where it can.
+func (e *Engine) RefusesSplit(split []int) *Refusal {
+	if e.Stages.Cuts.Allow(endsFrom(split)) {
+		return nil
+	}
+	return refuse(DegreePipeline, len(split), "%s has no stages of %v layers, since %s: plan for it", e.Name, split, told[e.Stages.Cuts])
+}
+
 // Possible says whether there is a way.
 func (c Cuts) Possible(layers, stages int) bool {
 	return stages <= layers && (c != CutEven || layers%stages == 0)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // compositions visits every way to divide layers into stages of one layer and more, as the layer after each stage.
@@ -78,4 +80,29 @@ func TestCutsAreThoseOfTheEngine(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestSplitRefuses(t *testing.T) {
+	for _, c := range [][2]int{{4, 0}, {4, -1}, {3, 4}, {0, 0}} {
+		if got := vllm.Stages.Split(c[0], c[1]); got != nil {
+			t.Errorf("%d layers in %d stages: got %v", c[0], c[1], got)
+		}
+	}
+}
+
+// TestSplitsAreEven: by default every layer has a stage, and stages differ by a layer at most.
+func TestSplitsAreEven(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := rapid.SampledFrom(table).Draw(t, "engine")
+		layers := rapid.IntRange(1, 200).Draw(t, "layers")
+		stages := rapid.IntRange(1, layers).Draw(t, "stages")
+		split := e.Stages.Split(layers, stages)
+		sum := 0
+		for _, n := range split {
+			sum += n
+		}
+		if len(split) != stages || sum != layers || slices.Max(split)-slices.Min(split) > 1 {
+			t.Fatalf("%d layers in %d stages: %v", layers, stages, split)
+		}
+	})
 }
