@@ -77,7 +77,7 @@ func TestOutsideOfTheMesh(t *testing.T) {
 		"at least one dimension":    func() error { _, err := m.Groups(); return err },
 		"expert size 3":             func() error { _, _, err := m.ExpertGroups(v1alpha1.EngineTorch, 3); return err },
 		"set it to 2":               func() error { _, _, err := m.ExpertGroups(v1alpha1.EngineVLLM, 1); return err },
-		"is not known":    func() error { _, _, err := m.ExpertGroups("abacus", 1); return err },
+		"is not known":              func() error { _, _, err := m.ExpertGroups("abacus", 1); return err },
 		"expert groups of Megatron": func() error { _, _, err := m.ExpertGroups(v1alpha1.EngineMegatron, 1); return err },
 	} {
 		err := call()

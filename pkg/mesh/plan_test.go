@@ -81,14 +81,14 @@ func TestFromPlanRefuses(t *testing.T) {
 		"vendors have no communication library":   func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].Devices = ids("amd", 3, 4) },
 		"nodes[1].replica is 2":                   func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].Replica = 2 },
 		// A row runs on to the next stage and data rank, and there is none.
-		"coordinate dp=1":                    func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].TensorRank = 1 },
-		"coordinate pp=1":                    func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].Stage = 1 },
-		"coordinate dp=7":                    func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].Data = 7 },
-		`size of dimension "tp" is 0`:        func(p *v1alpha1.ShardingPlanSpec) { p.Strategy.Tensor = 0 },
-		"strategy.replicas is 0":             func(p *v1alpha1.ShardingPlanSpec) { p.Strategy.Replicas = 0 },
-		`engine "abacus" is not known`: func(p *v1alpha1.ShardingPlanSpec) { p.Engine = "abacus" },
-		"expert size 4 does not divide":      func(p *v1alpha1.ShardingPlanSpec) { p.Strategy.Expert = 4 },
-		"coordinate tp=-1":                   func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].TensorRank = -1 },
+		"coordinate dp=1":               func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].TensorRank = 1 },
+		"coordinate pp=1":               func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].Stage = 1 },
+		"coordinate dp=7":               func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].Data = 7 },
+		`size of dimension "tp" is 0`:   func(p *v1alpha1.ShardingPlanSpec) { p.Strategy.Tensor = 0 },
+		"strategy.replicas is 0":        func(p *v1alpha1.ShardingPlanSpec) { p.Strategy.Replicas = 0 },
+		`engine "abacus" is not known`:  func(p *v1alpha1.ShardingPlanSpec) { p.Engine = "abacus" },
+		"expert size 4 does not divide": func(p *v1alpha1.ShardingPlanSpec) { p.Strategy.Expert = 4 },
+		"coordinate tp=-1":              func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].TensorRank = -1 },
 	} {
 		plan := good()
 		spoil(plan)
