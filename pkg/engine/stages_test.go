@@ -90,7 +90,8 @@ func TestSplitRefuses(t *testing.T) {
 	}
 }
 
-// TestSplitsAreEven: by default every layer has a stage, and stages differ by a layer at most.
+// TestSplitsAreEven: by default every layer has a stage, stages differ by a layer at most where they may, and the engine takes
+// the split; where it takes none so even, none that it takes has a smaller largest stage.
 func TestSplitsAreEven(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := rapid.SampledFrom(table).Draw(t, "engine")
@@ -101,8 +102,30 @@ func TestSplitsAreEven(t *testing.T) {
 		for _, n := range split {
 			sum += n
 		}
-		if len(split) != stages || sum != layers || slices.Max(split)-slices.Min(split) > 1 {
-			t.Fatalf("%d layers in %d stages: %v", layers, stages, split)
+		if len(split) != stages || sum != layers || slices.Min(split) < 1 {
+			t.Fatalf("%s: %d layers in %d stages: %v", e.Name, layers, stages, split)
 		}
+		if !e.Stages.Cuts.Possible(layers, stages) {
+			return
+		}
+		if r := e.RefusesSplit(split); r != nil {
+			t.Fatalf("%d layers in %d stages: %v", layers, stages, r)
+		}
+		if e.Stages.Cuts != CutEnds {
+			if slices.Max(split)-slices.Min(split) > 1 {
+				t.Fatalf("%s: %d layers in %d stages: %v", e.Name, layers, stages, split)
+			}
+			return
+		}
+		e.Stages.Cuts.Each(layers, stages, func(ends []int) bool {
+			largest := ends[0]
+			for i := range ends[1:] {
+				largest = max(largest, ends[i+1]-ends[i])
+			}
+			if largest < slices.Max(split) {
+				t.Fatalf("%s: %d layers in %d stages: %v, and stages that end at %v are smaller", e.Name, layers, stages, split, ends)
+			}
+			return true
+		})
 	})
 }
