@@ -23,6 +23,7 @@ func launched(t *testing.T, annotations map[string]string) (*binding.Offer, *lau
 		Engine: v1alpha1.EngineTorch, Enforcement: v1alpha1.EnforcementAdvisory,
 		Strategy: v1alpha1.Strategy{Tensor: 2, Pipeline: 2, Data: 1, Expert: 1, Context: 1, Replicas: 2},
 		Stages:   []v1alpha1.Stage{{LastLayer: 1}, {FirstLayer: 2, LastLayer: 3}},
+		Model:    v1alpha1.PlannedModel{Architecture: v1alpha1.Architecture{Layers: 4}},
 	}
 	for row := range int32(4) {
 		devices := []v1alpha1.DeviceID{v1alpha1.DeviceID(fmt.Sprintf("nvidia-%d", row)), v1alpha1.DeviceID(fmt.Sprintf("nvidia-%d", row+4))}

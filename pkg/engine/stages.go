@@ -55,14 +55,17 @@ func (m MicroBatches) suit(count, stages int) bool {
 	}
 }
 
-// Split is the number of layers that the engine gives to each stage when it is not told otherwise; nil unless
-// 1 <= stages <= layers.
+// Split is the number of layers that the engine gives to each stage when it is not told otherwise, or, where it would have to
+// be told, the split with the smallest largest stage among those that it takes; nil unless 1 <= stages <= layers.
 func (s *Stages) Split(layers, stages int) []int {
 	if stages < 1 || layers < stages {
 		return nil
 	}
 	split := slices.Repeat([]int{layers / stages}, stages)
 	rest := layers % stages
+	if s.Cuts == CutEnds && rest > 0 && stages > 2 {
+		return splitEnds(layers, stages)
+	}
 	first := 0
 	switch s.Rest {
 	case RestBeforeLast:
@@ -73,6 +76,19 @@ func (s *Stages) Split(layers, stages int) []int {
 	for i := range rest {
 		split[first+i]++
 	}
+	return split
+}
+
+// splitEnds gives the stages between the first and the last one layer more than an even share where the ends keep one each,
+// and what is left to the ends.
+func splitEnds(layers, stages int) []int {
+	between := layers/stages + 1
+	if layers-between*(stages-2) < 2 {
+		between--
+	}
+	ends := layers - between*(stages-2)
+	split := slices.Repeat([]int{between}, stages)
+	split[0], split[stages-1] = (ends+1)/2, ends/2
 	return split
 }
 
@@ -89,6 +105,21 @@ const (
 	// CutEven: all stages have equally many.
 	CutEven
 )
+
+// told is what an engine can be told, as it reads after a split that it cannot.
+var told = map[Cuts]string{
+	CutEnds:    "only the first and the last stage may differ from the others",
+	CutUniform: "it cuts by itself, into equal stages of which the first have one layer more",
+	CutEven:    "it cuts stages of equal size alone",
+}
+
+// RefusesSplit says why the engine cannot be told the numbers of layers of the stages; nil where it can.
+func (e *Engine) RefusesSplit(split []int) *Refusal {
+	if e.Stages.Cuts.Allow(endsFrom(split)) {
+		return nil
+	}
+	return refuse(DegreePipeline, len(split), "%s has no stages of %v layers, since %s: plan for it", e.Name, split, told[e.Stages.Cuts])
+}
 
 // Possible says whether there is a way.
 func (c Cuts) Possible(layers, stages int) bool {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // compositions visits every way to divide layers into stages of one layer and more, as the layer after each stage.
@@ -78,4 +80,52 @@ func TestCutsAreThoseOfTheEngine(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestSplitRefuses(t *testing.T) {
+	for _, c := range [][2]int{{4, 0}, {4, -1}, {3, 4}, {0, 0}} {
+		if got := vllm.Stages.Split(c[0], c[1]); got != nil {
+			t.Errorf("%d layers in %d stages: got %v", c[0], c[1], got)
+		}
+	}
+}
+
+// TestSplitsAreEven: by default every layer has a stage, stages differ by a layer at most where they may, and the engine takes
+// the split; where it takes none so even, none that it takes has a smaller largest stage.
+func TestSplitsAreEven(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := rapid.SampledFrom(table).Draw(t, "engine")
+		layers := rapid.IntRange(1, 200).Draw(t, "layers")
+		stages := rapid.IntRange(1, layers).Draw(t, "stages")
+		split := e.Stages.Split(layers, stages)
+		sum := 0
+		for _, n := range split {
+			sum += n
+		}
+		if len(split) != stages || sum != layers || slices.Min(split) < 1 {
+			t.Fatalf("%s: %d layers in %d stages: %v", e.Name, layers, stages, split)
+		}
+		if !e.Stages.Cuts.Possible(layers, stages) {
+			return
+		}
+		if r := e.RefusesSplit(split); r != nil {
+			t.Fatalf("%d layers in %d stages: %v", layers, stages, r)
+		}
+		if e.Stages.Cuts != CutEnds {
+			if slices.Max(split)-slices.Min(split) > 1 {
+				t.Fatalf("%s: %d layers in %d stages: %v", e.Name, layers, stages, split)
+			}
+			return
+		}
+		e.Stages.Cuts.Each(layers, stages, func(ends []int) bool {
+			largest := ends[0]
+			for i := range ends[1:] {
+				largest = max(largest, ends[i+1]-ends[i])
+			}
+			if largest < slices.Max(split) {
+				t.Fatalf("%s: %d layers in %d stages: %v, and stages that end at %v are smaller", e.Name, layers, stages, split, ends)
+			}
+			return true
+		})
+	})
 }

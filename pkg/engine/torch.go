@@ -8,7 +8,7 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 // [pp, dp_replicate, efsdp, ep] over dp, cp and tp. The fsdp mesh is that of dp_shard and cp.
 var torch = Engine{
 	Name:        v1alpha1.EngineTorch,
-	Words:       []string{"pytorch"},
+	Words:       []string{"pytorch", "torchtitan"},
 	Parallelism: Parallelism{Context: &Context{Pieces: 2, ByTensor: true}},
 	Stages:      Stages{Cuts: CutAnywhere, Without: []Trait{TraitEncoder, TraitTied}, MicroBatches: MicroBatchPerStage},
 	Ranks:       Ranks{Order: "tp-cp-dp-pp", Experts: Experts{Over: []string{"tp", "cp", "dp"}}},

@@ -32,10 +32,13 @@ func TestLegality(t *testing.T) {
 		{"huge", "Llama-3.1-8B", "BF16", Degrees{Tensor: 4096, Pipeline: 4096}, 0, "tp × pp × dp"},
 		{"blocks that fit", "Qwen3-235B-A22B-FP8", "FP8", Degrees{Tensor: 4}, 1, ""},
 		{"blocks that are cut", "Qwen3-235B-A22B-FP8", "FP8", Degrees{Tensor: 8}, 8, ""},
-		{"blocks that are cut by groups", "Qwen3-235B-A22B-FP8", "FP8", Degrees{Tensor: 16, Expert: 2}, 0, "use ep 16"},
+		{"blocks that are cut by groups", "Qwen3-235B-A22B-FP8", "FP8", Degrees{Tensor: 16, Expert: 2}, 0, "use 16"},
 		{"no blocks", "Qwen3-235B-A22B", "BF16", Degrees{Tensor: 8}, 1, ""},
 		{"blocks of a dense model", "Qwen3-32B-FP8", "FP8", Degrees{Tensor: 8}, 1, ""},
-		{"cut blocks of a dense model", "Qwen3-32B-FP8", "FP8", Degrees{Tensor: 16}, 0, "tp 16: the width 25600"},
+		{"cut blocks of a dense model", "Qwen3-32B-FP8", "FP8", Degrees{Tensor: 16}, 0, "tp 16: matrices of Qwen3-32B-FP8 would be cut"},
+		{"a width", "Llama-2-13B", "FP16", Degrees{Tensor: 5}, 0, "tp 5: the 13824 columns of a feed-forward block"},
+		{"shared experts in blocks", "DeepSeek-V3", "FP8", Degrees{Tensor: 32}, 0, "tp 32: matrices of DeepSeek-V3 would be cut"},
+		{"channels are no blocks", "Llama-3.3-70B-FP8", "FP8", Degrees{Tensor: 64}, 1, ""},
 		{"a latent", "DeepSeek-V3", "FP8", Degrees{Tensor: 8, Expert: 8}, 8, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -44,10 +47,11 @@ func TestLegality(t *testing.T) {
 				t.Fatal(err)
 			}
 			d, err := tt.degrees.normal()
-			var warnings []string
+			p := place{Deployment: Deployment{Model: m, Engine: must(FindEngine("SGLang")), Weights: v1alpha1.Precision(tt.weights), Degrees: d}}
 			if err == nil {
-				d, warnings, err = d.legal(m, v1alpha1.Precision(tt.weights))
+				err = p.legal(nil, d.AttentionData)
 			}
+			d, warnings := p.Degrees, p.warnings
 			if tt.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("error %v, want one with %q", err, tt.want)

@@ -99,8 +99,8 @@ type place struct {
 	warnings []string
 }
 
-// placed checks a deployment and fills in what is not said.
-func (d Deployment) placed() (*place, error) {
+// placed checks a deployment and fills in what is not said. Training is nil for serving.
+func (d Deployment) placed(training *v1alpha1.TrainingWorkload) (*place, error) {
 	p := &place{Deployment: d}
 	if p.Model == nil {
 		return nil, errors.New("model: name one of the catalogue or give its config.json")
@@ -133,15 +133,18 @@ func (d Deployment) placed() (*place, error) {
 	if p.Degrees, err = p.Degrees.normal(); err != nil {
 		return nil, err
 	}
-	var warnings []string
-	if p.Degrees, warnings, err = p.Degrees.legal(p.Model, p.Weights); err != nil {
+	data := p.Degrees.AttentionData
+	if training != nil {
+		data = p.Replicas
+	}
+	if err := p.legal(training, data); err != nil {
 		return nil, err
 	}
-	p.warnings = append(p.warnings, warnings...)
 	p.memory = memoryOf(&p.Product)
 	if err := p.memory.Check(); err != nil {
 		return nil, fmt.Errorf("device %q: %w", p.Product.Name, err)
 	}
+	var warnings []string
 	p.link, p.device, warnings = fabric(&p.Product, p.Degrees, p.DevicesPerNode, p.NetworkGbps/8*1e9)
 	p.warnings = append(p.warnings, warnings...)
 	if !computes(&p.Product, p.Weights) {
@@ -150,6 +153,9 @@ func (d Deployment) placed() (*place, error) {
 	p.profile = cost.NewProfile(p.Model, stored)
 	p.strategy = cost.Strategy{
 		Tensor: p.Degrees.Tensor, Pipeline: p.Degrees.Pipeline, AttentionData: p.Degrees.AttentionData, Expert: p.Degrees.Expert,
+	}
+	if training != nil {
+		p.strategy.Expert = 1 // the ranks that share experts are those of data
 	}
 	return p, nil
 }
@@ -212,7 +218,7 @@ func Serve(s Serving) (*Answer, error) {
 	if err := s.normal(); err != nil {
 		return nil, err
 	}
-	p, err := s.placed()
+	p, err := s.placed(nil)
 	if err != nil {
 		return nil, err
 	}

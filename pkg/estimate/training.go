@@ -103,16 +103,10 @@ func Train(t Training) (*Trained, error) {
 	if err := t.normal(); err != nil {
 		return nil, err
 	}
-	expert := t.Degrees.Expert
-	if expert > 1 && t.Model != nil && t.Model.Architecture.MoE == nil {
-		return nil, fmt.Errorf("ep %d: %s has no experts: leave it at 1", expert, t.Model.Name)
-	}
-	t.Degrees.Expert = min(1, expert) // its ranks are those of data
-	p, err := t.placed()
+	p, err := t.placed(&t.Workload)
 	if err != nil {
 		return nil, err
 	}
-	p.Degrees.Expert = max(1, expert)
 	layout := memory.Layout{Tensor: p.Degrees.Tensor, Pipeline: p.Degrees.Pipeline, Data: t.Replicas, Expert: p.Degrees.Expert}
 	footprint, err := memory.New(memory.Setup{Model: p.Model, Engine: p.Engine.Name, Weights: p.Weights, Layout: layout, Training: &t.Workload}, p.memory)
 	if err != nil {

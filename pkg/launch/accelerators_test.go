@@ -26,7 +26,7 @@ func TestJAX(t *testing.T) {
 			t.Errorf("pod %d has devices %v", i, got)
 		}
 	}
-	fixture{engine: v1alpha1.EngineJAX, strategy: degrees(1, 2, 1), layers: []int{3, 4}}.refused(t, "jax", "stages of equal size alone")
+	fixture{engine: v1alpha1.EngineJAX, strategy: degrees(1, 2, 1), layers: []int{3, 5}}.refused(t, "jax", "stages of equal size alone")
 }
 
 // The TPU runtime takes lists of all hosts, of which a worker finds itself by its id (jax/_src/clusters/cloud_tpu_cluster.py,

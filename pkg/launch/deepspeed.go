@@ -1,16 +1,13 @@
 package launch
 
-import "github.com/rankwright/rankwright/api/v1alpha1"
-
 // deepSpeed is the `deepspeed` command, which numbers ranks by the order of the host file; each pod starts its own with
 // --no_ssh. A PipelineModule divides its layers by itself, and as the plan does with partition_method="uniform" alone: its
 // default weighs them by parameters. Sources: deepspeed/launcher/runner.py (_parse_hostfile, --no_ssh, --node_rank),
 // deepspeed/runtime/utils.py (partition_uniform).
 var deepSpeed = launcher{
-	name: "deepspeed",
-	check: func(c *Copy) error {
-		return first(func() error { return c.isDefault(v1alpha1.EngineDeepSpeed) }, c.ownHosts, c.inOrder)
-	},
+	name:  "deepspeed",
+	of:    ofDeepSpeed,
+	check: func(c *Copy) error { return first(c.ownHosts, c.inOrder) },
 	files: func(_ *Job, c *Copy) ([]File, error) {
 		return []File{{c.fileName("deepspeed-hostfile"), openMPIHosts(c)}}, nil
 	},

@@ -1,25 +1,6 @@
 package launch
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-
-	"github.com/rankwright/rankwright/api/v1alpha1"
-)
-
-// engineLaunchers are the launchers of each engine. The first must be able to start the placement; the others are added where
-// they can.
-var engineLaunchers = map[v1alpha1.Engine][]*launcher{
-	v1alpha1.EngineVLLM:        {&vllm},
-	v1alpha1.EngineSGLang:      {&sglang},
-	v1alpha1.EngineTensorRTLLM: {&tensorRTLLM},
-	v1alpha1.EngineMegatron:    {&megatron},
-	v1alpha1.EngineDeepSpeed:   {&deepSpeed, &plainEnv},
-	v1alpha1.EngineTorch:       {&plainEnv, &torchrun},
-	v1alpha1.EngineJAX:         {&jax},
-	v1alpha1.EngineMPI:         {&openMPI, &hydra},
-}
+import "github.com/rankwright/rankwright/pkg/engine"
 
 // vendorLaunchers are added where the devices are of the vendor.
 var vendorLaunchers = map[string]*launcher{google: &tpu, amazon: &neuron, huawei: &hccl}
@@ -27,13 +8,20 @@ var vendorLaunchers = map[string]*launcher{google: &tpu, amazon: &neuron, huawei
 // ForEngine writes a placement down for the launchers of its engine and of its devices' runtime. What the engine can do
 // without is left out where it is not possible, with the reason.
 func (j *Job) ForEngine() (*Bundle, error) {
-	engine := j.Engine
-	if engine == "" {
-		engine = v1alpha1.EngineVLLM
+	e, err := engine.Find(j.Engine)
+	if err != nil {
+		return nil, err
 	}
-	candidates := slices.Clone(engineLaunchers[engine])
-	if len(candidates) == 0 {
-		return nil, fmt.Errorf("engine %q has no launcher: name one of %s", engine, strings.Join(Names(), ", "))
+	if err := j.runsOn(e); err != nil {
+		return nil, err
+	}
+	var candidates []*launcher
+	for _, name := range e.Launchers {
+		l, err := find(name)
+		if err != nil {
+			return nil, err
+		}
+		candidates = append(candidates, l)
 	}
 	if l := vendorLaunchers[vendorOf(&j.Copies[0])]; l != nil {
 		candidates = append(candidates, l)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
@@ -34,6 +35,10 @@ func (f fixture) plan(t testing.TB) (*v1alpha1.ShardingPlanSpec, *v1alpha1.Devic
 	s := &f.strategy
 	plan := &v1alpha1.ShardingPlanSpec{
 		Engine: f.engine, Strategy: *s, StepLimits: f.limits, KVCacheType: f.cache, Stages: stages(f.layers, int(s.Pipeline)),
+	}
+	plan.Model.Architecture.Layers = plan.Stages[len(plan.Stages)-1].LastLayer + 1
+	if s.Expert > 1 {
+		plan.Model.Architecture.MoE = &v1alpha1.MoE{Experts: 256}
 	}
 	order, err := mesh.New(orderOf(f.engine), map[string]int{"tp": int(s.Tensor), "pp": int(s.Pipeline), "dp": int(s.Data)})
 	if s.Context > 1 {
@@ -68,11 +73,15 @@ func (f fixture) plan(t testing.TB) (*v1alpha1.ShardingPlanSpec, *v1alpha1.Devic
 	return plan, spec
 }
 
-func orderOf(engine v1alpha1.Engine) string {
-	if engine == v1alpha1.EngineMegatron {
+func orderOf(name v1alpha1.Engine) string {
+	if name == v1alpha1.EngineMegatron {
 		return "tp-cp-dp-pp"
 	}
-	return mesh.EngineOrder(engine)
+	e, err := engine.Find(name)
+	if err != nil {
+		panic(err)
+	}
+	return e.Ranks.Order
 }
 
 // seats are the devices of the nodes in order.

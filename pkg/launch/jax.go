@@ -11,7 +11,8 @@ const jaxPort = 55527
 // jax/_src/clusters/k8s_cluster.py; Kubeflow Trainer for JAX_NUM_PROCESSES and JAX_PROCESS_ID.
 var jax = launcher{
 	name:  "jax",
-	check: func(c *Copy) error { return first(c.even, c.inOrder) },
+	of:    ofJAX,
+	check: (*Copy).inOrder,
 	shared: func(c *Copy, e *Environment) {
 		e.set("JAX_COORDINATOR_ADDRESS", address(c.Head().Host, c.port(jaxPort)))
 		e.set("JAX_NUM_PROCESSES", len(c.Pods))

@@ -49,9 +49,11 @@ type Copy struct {
 	// Pods are in order of their ranks.
 	Pods []Pod
 
-	// plan and mesh are what it was made from.
-	plan string
-	mesh *mesh.Copy
+	// plan and mesh are what it was made from, model and quantization what the plan says.
+	plan         string
+	model        *v1alpha1.PlannedModel
+	quantization v1alpha1.Precision
+	mesh         *mesh.Copy
 	// neighbours are the copies before this one whose first pod has the same host: their ports differ.
 	neighbours int
 }
@@ -78,7 +80,7 @@ func NewJob(plan *v1alpha1.ShardingPlanSpec, spec *v1alpha1.DeviceMeshSpec, opti
 		}
 		copied := Copy{
 			Number: number, Strategy: shape.Strategy, Split: layersOf(shape.Stages), Limits: shape.StepLimits, KVCacheType: plan.KVCacheType,
-			World: copies[number].WorldSize(), plan: spec.Plan, mesh: &copies[number],
+			World: copies[number].WorldSize(), plan: spec.Plan, model: &plan.Model, quantization: plan.Quantization, mesh: &copies[number],
 		}
 		if library, known := copies[number].Library(); known {
 			copied.Backend = library.InitBackend()
@@ -167,12 +169,4 @@ func layersOf(stages []v1alpha1.Stage) []int {
 		split[i] = int(stages[i].LastLayer-stages[i].FirstLayer) + 1
 	}
 	return split
-}
-
-// tensor is the degree that an engine calls its tensor degree: data ranks of SGLang and TensorRT-LLM are among them.
-func (c *Copy) tensor(engine v1alpha1.Engine) int {
-	if mesh.TensorHoldsData(engine) {
-		return int(c.Strategy.Tensor * c.Strategy.Data)
-	}
-	return int(c.Strategy.Tensor)
 }

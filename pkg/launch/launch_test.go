@@ -55,7 +55,7 @@ func TestPodsWithoutAddress(t *testing.T) {
 
 // Copies of different shape are worlds of their own, with the degrees, stages and limits of their shape.
 func TestCopiesOfDifferentShape(t *testing.T) {
-	plan, spec := fixture{engine: v1alpha1.EngineVLLM, strategy: degrees(1, 1, 1)}.plan(t)
+	plan, spec := fixture{engine: v1alpha1.EngineVLLM, strategy: degrees(1, 1, 1), layers: []int{8}}.plan(t)
 	plan.OtherShapes = []v1alpha1.PlanShape{{
 		FirstReplica: 1, Strategy: degrees(2, 2, 1), Stages: stages([]int{5, 3}, 2), StepLimits: &v1alpha1.StepLimits{Tokens: 512, Sequences: 8},
 	}}
@@ -98,7 +98,7 @@ func TestNoSuchLauncherPodOrRank(t *testing.T) {
 	}
 	job := f.job(t)
 	job.Engine = "Slurm"
-	if _, err := job.ForEngine(); err == nil || !strings.Contains(err.Error(), `engine "Slurm" has no launcher`) {
+	if _, err := job.ForEngine(); err == nil || !strings.Contains(err.Error(), `engine "Slurm" is not known`) {
 		t.Errorf("error %v", err)
 	}
 }

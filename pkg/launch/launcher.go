@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 // launcher is how one launcher is told who it starts. Each function may be nil: nothing is to be checked or written.
 type launcher struct {
 	name string
+	// of is the engine whose own command it is; nil where it starts any program.
+	of *engine.Engine
 	// check says why the launcher cannot start a copy.
 	check func(*Copy) error
 	// files are those that the pods of a copy share.
@@ -94,6 +98,11 @@ func (j *Job) For(name string) (*Bundle, error) {
 
 // can says why a launcher cannot start the placement.
 func (j *Job) can(l *launcher) error {
+	if l.of != nil {
+		if err := j.runsOn(l.of); err != nil {
+			return err
+		}
+	}
 	for i := range j.Copies {
 		if l.check == nil {
 			return nil

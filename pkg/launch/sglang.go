@@ -15,22 +15,23 @@ const sglangPort = 20000
 // sglang/srt/distributed/utils.py (get_pp_indices).
 var sglang = launcher{
 	name:  "sglang",
+	of:    ofSGLang,
 	check: checkSGLang,
 	shared: func(c *Copy, e *Environment) {
-		s := &c.Strategy
-		e.add("--tp-size", c.tensor(v1alpha1.EngineSGLang), "--pp-size", s.Pipeline)
+		s, is := &c.Strategy, &ofSGLang.Arguments
+		e.add(is.Tensor, c.tensor(ofSGLang), is.Pipeline, s.Pipeline)
 		if s.Data > 1 {
-			e.add("--dp-size", s.Data, "--enable-dp-attention")
+			e.add(is.Data, s.Data, "--enable-dp-attention")
 		}
-		e.option("--ep-size", s.Expert)
+		e.option(is.Expert, s.Expert)
 		if c.Limits != nil {
-			e.add("--max-running-requests", c.Limits.Sequences*int64(s.Data), "--chunked-prefill-size", c.Limits.Tokens*int64(s.Data))
+			e.add(is.Sequences, c.Limits.Sequences*int64(s.Data), is.Tokens, c.Limits.Tokens*int64(s.Data))
 		}
 		if c.KVCacheType == v1alpha1.FP8 {
-			e.add("--kv-cache-dtype", "fp8_e4m3")
+			e.add(is.Cache, is.CacheFP8)
 		}
 		if s.Pipeline > 1 {
-			e.set("SGLANG_PP_LAYER_PARTITION", numbers(c.Split))
+			e.set(is.Split, numbers(c.Split))
 		}
 		if len(c.Pods) > 1 {
 			e.add("--nnodes", len(c.Pods), "--dist-init-addr", address(c.Head().Host, c.port(sglangPort)))
@@ -46,10 +47,10 @@ var sglang = launcher{
 // checkSGLang says why SGLang would give the pods other ranks than the plan: a node has whole stages, or a stage has whole
 // nodes with equal parts of its tensor ranks.
 func checkSGLang(c *Copy) error {
-	if err := first(c.withoutContext, c.equalRuns); err != nil {
+	if err := c.equalRuns(); err != nil {
 		return err
 	}
-	stages, nodes, tensor := int(c.Strategy.Pipeline), len(c.Pods), c.tensor(v1alpha1.EngineSGLang)
+	stages, nodes, tensor := int(c.Strategy.Pipeline), len(c.Pods), c.tensor(ofSGLang)
 	switch {
 	case stages%nodes == 0:
 		return nil

@@ -4,46 +4,48 @@ import (
 	"fmt"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/mesh"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
-// even says why a split is not even.
-func (c *Copy) even() error {
-	for stage, layers := range c.Split {
-		if layers != c.Split[0] {
-			return fmt.Errorf("stage %d has %d layers and stage 0 has %d: it cuts stages of equal size alone", stage, layers, c.Split[0])
+// The engines whose own command a launcher is.
+var (
+	ofVLLM      = engine.StartedBy("vllm")
+	ofSGLang    = engine.StartedBy("sglang")
+	ofTensorRT  = engine.StartedBy("tensorrt-llm")
+	ofMegatron  = engine.StartedBy("megatron")
+	ofDeepSpeed = engine.StartedBy("deepspeed")
+	ofJAX       = engine.StartedBy("jax")
+)
+
+// runsOn says why an engine cannot run the placement.
+func (j *Job) runsOn(e *engine.Engine) error {
+	for i := range j.Copies {
+		c := &j.Copies[i]
+		if err := c.runsOn(e); err != nil {
+			return fmt.Errorf("%s cannot run copy %d: %w", e.Name, c.Number, err)
 		}
 	}
 	return nil
 }
 
-// isDefault says why a split is not what the engine does when it is not told otherwise.
-func (c *Copy) isDefault(engine v1alpha1.Engine) error {
-	if mesh.IsDefaultSplit(engine, c.Split) {
-		return nil
+// runsOn says why an engine cannot run the copy: its devices, its degrees or its stages.
+func (c *Copy) runsOn(e *engine.Engine) error {
+	if err := e.Runs(engine.Device{Vendor: vendorOf(c)}, c.quantization, &c.model.Architecture); err != nil {
+		return err
 	}
-	layers := 0
-	for _, n := range c.Split {
-		layers += n
+	s := &c.Strategy
+	asked := engine.Case{
+		Model: c.model.Name, Architecture: &c.model.Architecture, Tensor: int(s.Tensor), Stages: int(s.Pipeline), Data: int(s.Data),
+		Context: int(s.Context), Expert: max(1, int(s.Expert)),
 	}
-	usual := mesh.DefaultLayerSplit(engine, layers, len(c.Split))
-	return fmt.Errorf("the plan has stages of %s layers, and %s cuts %s and cannot be told otherwise: plan for it", numbers(c.Split), engine, numbers(usual))
-}
-
-// equalMiddle says why the stages between the first and the last are not of equal size.
-func (c *Copy) equalMiddle() error {
-	for stage := 2; stage < len(c.Split)-1; stage++ {
-		if c.Split[stage] != c.Split[1] {
-			return fmt.Errorf("stage %d has %d layers and stage 1 has %d: only the first and the last stage may differ", stage, c.Split[stage], c.Split[1])
-		}
+	if c.Limits == nil {
+		asked.Training = &v1alpha1.TrainingWorkload{} // a plan does not keep the batch and the sequence
 	}
-	return nil
-}
-
-// withoutContext refuses context parallelism.
-func (c *Copy) withoutContext() error {
-	if c.Strategy.Context > 1 {
-		return fmt.Errorf("context is %d, which it does not have: plan with context 1", c.Strategy.Context)
+	if r := e.Refuses(&asked); r != nil {
+		return r
+	}
+	if r := e.RefusesSplit(c.Split); r != nil {
+		return r
 	}
 	return nil
 }
@@ -56,4 +58,9 @@ func first(checks ...func() error) error {
 		}
 	}
 	return nil
+}
+
+// tensor is what an engine calls its tensor degree.
+func (c *Copy) tensor(e *engine.Engine) int {
+	return e.Ranks.Tensor(int(c.Strategy.Tensor), int(c.Strategy.Data))
 }

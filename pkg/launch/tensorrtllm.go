@@ -12,13 +12,9 @@ import (
 // the names of the fields, pp_partition), tensorrt_llm/mapping.py, tensorrt_llm/commands/serve.py (--extra_llm_api_options
 // overrides the options of the command line).
 var tensorRTLLM = launcher{
-	name: "tensorrt-llm",
-	check: func(c *Copy) error {
-		if s := &c.Strategy; s.Data > 1 && s.Tensor > 1 {
-			return fmt.Errorf("data %d beside tensor %d: its data ranks are all tensor ranks; plan with tensor 1 or data 1", s.Data, s.Tensor)
-		}
-		return first(c.equalRuns, c.ownHosts)
-	},
+	name:  "tensorrt-llm",
+	of:    ofTensorRT,
+	check: func(c *Copy) error { return first(c.equalRuns, c.ownHosts) },
 	files: func(_ *Job, c *Copy) ([]File, error) {
 		return []File{{c.fileName("trtllm.yaml"), tensorRTOptions(c)}, {c.fileName("hostfile"), openMPIHosts(c)}}, nil
 	},
@@ -29,26 +25,26 @@ var tensorRTLLM = launcher{
 }
 
 func tensorRTOptions(c *Copy) string {
-	s := &c.Strategy
+	s, is := &c.Strategy, &ofTensorRT.Arguments
 	var b strings.Builder
 	line := func(name string, value any) { fmt.Fprintf(&b, "%s: %v\n", name, value) }
-	line("tensor_parallel_size", c.tensor(v1alpha1.EngineTensorRTLLM))
-	line("pipeline_parallel_size", s.Pipeline)
-	line("context_parallel_size", s.Context)
+	line(is.Tensor, c.tensor(ofTensorRT))
+	line(is.Pipeline, s.Pipeline)
+	line(is.Context, s.Context)
 	line("gpus_per_node", len(c.Head().Ranks))
 	if s.Expert > 1 {
-		line("moe_expert_parallel_size", s.Expert)
+		line(is.Expert, s.Expert)
 	}
-	line("enable_attention_dp", s.Data > 1)
+	line(is.Data, s.Data > 1)
 	if s.Pipeline > 1 {
-		line("pp_partition", "["+strings.ReplaceAll(numbers(c.Split), ",", ", ")+"]")
+		line(is.Split, "["+strings.ReplaceAll(numbers(c.Split), ",", ", ")+"]")
 	}
 	if c.Limits != nil {
-		line("max_batch_size", c.Limits.Sequences)
-		line("max_num_tokens", c.Limits.Tokens)
+		line(is.Sequences, c.Limits.Sequences)
+		line(is.Tokens, c.Limits.Tokens)
 	}
 	if c.KVCacheType == v1alpha1.FP8 {
-		b.WriteString("kv_cache_config:\n  dtype: fp8\n")
+		fmt.Fprintf(&b, "%s:\n  dtype: %s\n", is.Cache, is.CacheFP8)
 	}
 	return b.String()
 }

@@ -165,5 +165,5 @@ func TestDeepSpeed(t *testing.T) {
 		}
 	}
 	f.layers = []int{10, 11, 11}
-	f.refused(t, "deepspeed", "stages of 10,11,11 layers, and DeepSpeed cuts 11,11,10")
+	f.refused(t, "deepspeed", "stages of [10 11 11] layers, since it cuts by itself")
 }

@@ -18,6 +18,7 @@ const (
 // (get_pp_indices reads VLLM_PP_LAYER_PARTITION).
 var vllm = launcher{
 	name:  "vllm",
+	of:    ofVLLM,
 	check: checkVLLM,
 	shared: func(c *Copy, e *Environment) {
 		vllmEngine(c, e)
@@ -42,22 +43,22 @@ var vllm = launcher{
 
 // vllmEngine adds what does not depend on how the ranks are started.
 func vllmEngine(c *Copy, e *Environment) {
-	s := &c.Strategy
-	e.add("--tensor-parallel-size", s.Tensor, "--pipeline-parallel-size", s.Pipeline)
-	e.option("--data-parallel-size", s.Data)
-	e.option("--prefill-context-parallel-size", s.Context)
-	e.option("--decode-context-parallel-size", s.DecodeContext)
+	s, is := &c.Strategy, &ofVLLM.Arguments
+	e.add(is.Tensor, s.Tensor, is.Pipeline, s.Pipeline)
+	e.option(is.Data, s.Data)
+	e.option(is.Context, s.Context)
+	e.option(is.DecodeContext, s.DecodeContext)
 	if s.Expert > 1 {
-		e.add("--enable-expert-parallel")
+		e.add(is.Expert)
 	}
 	if c.Limits != nil {
-		e.add("--max-num-seqs", c.Limits.Sequences, "--max-num-batched-tokens", c.Limits.Tokens)
+		e.add(is.Sequences, c.Limits.Sequences, is.Tokens, c.Limits.Tokens)
 	}
 	if c.KVCacheType == v1alpha1.FP8 {
-		e.add("--kv-cache-dtype", "fp8")
+		e.add(is.Cache, is.CacheFP8)
 	}
 	if s.Pipeline > 1 {
-		e.set("VLLM_PP_LAYER_PARTITION", numbers(c.Split))
+		e.set(is.Split, numbers(c.Split))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 // maxShapeText is the bound of DeviceMeshSpec.Shape.
@@ -21,10 +22,11 @@ type batch struct {
 // one another and plans of more than MaxWorldSize ranks.
 func batchesOf(plan *v1alpha1.ShardingPlanSpec) ([]batch, error) {
 	shapes := plan.Shapes()
-	order, err := orderFor(plan.Engine, widestContext(shapes))
+	of, err := engine.Find(plan.Engine)
 	if err != nil {
 		return nil, err
 	}
+	order := of.Ranks.OrderFor(widestContext(shapes))
 	batches := make([]batch, len(shapes))
 	copies, ranks := 0, 0
 	for i, shape := range shapes {

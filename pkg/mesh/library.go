@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 // Hardware is what decides by which library devices talk to each other.
@@ -70,7 +71,7 @@ const vulkan = "vulkan"
 
 // LibraryFor is the library of some hardware: the vendor's own, else Gloo, which exchanges through the hosts' memory, or MPI
 // where the engine starts by it.
-func LibraryFor(h Hardware, engine v1alpha1.Engine) Library {
+func LibraryFor(h Hardware, of v1alpha1.Engine) Library {
 	if h.Backend != vulkan {
 		for _, l := range hardwareLibraries {
 			if l.vendor == h.Vendor && (h.Family == "" || h.Family == l.family) {
@@ -78,7 +79,7 @@ func LibraryFor(h Hardware, engine v1alpha1.Engine) Library {
 			}
 		}
 	}
-	if engine == v1alpha1.EngineMPI {
+	if e, err := engine.Find(of); err == nil && e.Ranks.ByMPI {
 		return mpi
 	}
 	return gloo

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 func TestNewRefuses(t *testing.T) {
@@ -76,7 +77,7 @@ func TestOutsideOfTheMesh(t *testing.T) {
 		"at least one dimension":    func() error { _, err := m.Groups(); return err },
 		"expert size 3":             func() error { _, _, err := m.ExpertGroups(v1alpha1.EngineTorch, 3); return err },
 		"set it to 2":               func() error { _, _, err := m.ExpertGroups(v1alpha1.EngineVLLM, 1); return err },
-		"no known expert groups":    func() error { _, _, err := m.ExpertGroups("abacus", 1); return err },
+		"is not known":              func() error { _, _, err := m.ExpertGroups("abacus", 1); return err },
 		"expert groups of Megatron": func() error { _, _, err := m.ExpertGroups(v1alpha1.EngineMegatron, 1); return err },
 	} {
 		err := call()
@@ -99,6 +100,16 @@ func TestCombinationHasAllGroups(t *testing.T) {
 	}
 }
 
+// rowOf is what is known of an engine.
+func rowOf(t *testing.T, name v1alpha1.Engine) *engine.Engine {
+	t.Helper()
+	e, err := engine.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 func TestExpertGroups(t *testing.T) {
 	for name, test := range map[string]struct {
 		engine v1alpha1.Engine
@@ -117,7 +128,7 @@ func TestExpertGroups(t *testing.T) {
 		"torchtitan flattens data and tensors": {v1alpha1.EngineTorch, map[string]int{"tp": 2, "dp": 2, "pp": 2}, 4, "[[0 1 2 3] [4 5 6 7]]", "[tp cp dp]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := New(EngineOrder(test.engine), test.sizes)
+			m, err := New(rowOf(t, test.engine).Ranks.Order, test.sizes)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +158,7 @@ func TestDataRanksInsideTensor(t *testing.T) {
 			"dp": "[[0 4] [1 5] [2 6] [3 7]]", "pp": "[[0 2] [1 3] [4 6] [5 7]]",
 		}},
 	} {
-		m, err := New(EngineOrder(test.engine), test.sizes)
+		m, err := New(rowOf(t, test.engine).Ranks.Order, test.sizes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +168,7 @@ func TestDataRanksInsideTensor(t *testing.T) {
 			}
 		}
 	}
-	if !TensorHoldsData(v1alpha1.EngineSGLang) || TensorHoldsData(v1alpha1.EngineVLLM) {
+	if !rowOf(t, v1alpha1.EngineSGLang).Ranks.TensorHoldsData || rowOf(t, v1alpha1.EngineVLLM).Ranks.TensorHoldsData {
 		t.Error("SGLang counts data ranks among its tensor ranks, vLLM does not")
 	}
 }
@@ -175,30 +186,6 @@ func TestDecodeContextGroups(t *testing.T) {
 			t.Errorf("size %d: got %v, %v", size, got, err)
 		}
 	}
-}
-
-func TestDefaultLayerSplitRefuses(t *testing.T) {
-	for _, c := range [][2]int{{4, 0}, {4, -1}, {3, 4}, {0, 0}} {
-		if got := DefaultLayerSplit(v1alpha1.EngineVLLM, c[0], c[1]); got != nil {
-			t.Errorf("%d layers in %d stages: got %v", c[0], c[1], got)
-		}
-	}
-}
-
-func TestDefaultLayerSplitProperties(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		engine := rapid.SampledFrom(engineNames()).Draw(t, "engine")
-		layers := rapid.IntRange(1, 200).Draw(t, "layers")
-		stages := rapid.IntRange(1, layers).Draw(t, "stages")
-		split := DefaultLayerSplit(v1alpha1.Engine(engine), layers, stages)
-		sum := 0
-		for _, n := range split {
-			sum += n
-		}
-		if len(split) != stages || sum != layers || slices.Max(split)-slices.Min(split) > 1 {
-			t.Fatalf("%d layers in %d stages: %v", layers, stages, split)
-		}
-	})
 }
 
 func drawMesh(t *rapid.T) *Mesh {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 func ids(vendor string, numbers ...int) []v1alpha1.DeviceID {
@@ -80,14 +81,14 @@ func TestFromPlanRefuses(t *testing.T) {
 		"vendors have no communication library":   func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].Devices = ids("amd", 3, 4) },
 		"nodes[1].replica is 2":                   func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].Replica = 2 },
 		// A row runs on to the next stage and data rank, and there is none.
-		"coordinate dp=1":                    func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].TensorRank = 1 },
-		"coordinate pp=1":                    func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].Stage = 1 },
-		"coordinate dp=7":                    func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].Data = 7 },
-		`size of dimension "tp" is 0`:        func(p *v1alpha1.ShardingPlanSpec) { p.Strategy.Tensor = 0 },
-		"strategy.replicas is 0":             func(p *v1alpha1.ShardingPlanSpec) { p.Strategy.Replicas = 0 },
-		`engine "abacus" has no known order`: func(p *v1alpha1.ShardingPlanSpec) { p.Engine = "abacus" },
-		"expert size 4 does not divide":      func(p *v1alpha1.ShardingPlanSpec) { p.Strategy.Expert = 4 },
-		"coordinate tp=-1":                   func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].TensorRank = -1 },
+		"coordinate dp=1":               func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].TensorRank = 1 },
+		"coordinate pp=1":               func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].Stage = 1 },
+		"coordinate dp=7":               func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].Data = 7 },
+		`size of dimension "tp" is 0`:   func(p *v1alpha1.ShardingPlanSpec) { p.Strategy.Tensor = 0 },
+		"strategy.replicas is 0":        func(p *v1alpha1.ShardingPlanSpec) { p.Strategy.Replicas = 0 },
+		`engine "abacus" is not known`:  func(p *v1alpha1.ShardingPlanSpec) { p.Engine = "abacus" },
+		"expert size 4 does not divide": func(p *v1alpha1.ShardingPlanSpec) { p.Strategy.Expert = 4 },
+		"coordinate tp=-1":              func(p *v1alpha1.ShardingPlanSpec) { p.Nodes[1].TensorRank = -1 },
 	} {
 		plan := good()
 		spoil(plan)
@@ -119,7 +120,7 @@ func TestLibraries(t *testing.T) {
 func TestFromPlanProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := strategy(rapid.Int32Range(1, 8).Draw(t, "tp"), rapid.Int32Range(1, 5).Draw(t, "pp"), rapid.Int32Range(1, 4).Draw(t, "dp"), rapid.Int32Range(1, 5).Draw(t, "replicas"))
-		plan := &v1alpha1.ShardingPlanSpec{Engine: v1alpha1.Engine(rapid.SampledFrom(engineNames()).Draw(t, "engine")), Strategy: s}
+		plan := &v1alpha1.ShardingPlanSpec{Engine: v1alpha1.Engine(rapid.SampledFrom(engine.Names()).Draw(t, "engine")), Strategy: s}
 		next := 0
 		for replica := range s.Replicas {
 			for data := range s.Data {

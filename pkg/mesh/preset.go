@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 // Preset is how an engine counts its ranks. Degrees are the engine's own, by the names of this package.
@@ -39,18 +40,18 @@ type Preset struct {
 // ParallelDims [pp, dp_replicate, dp_shard, cp, tp] and [pp, dp_replicate, efsdp, ep, etp]. Torch, JAX and MPI leave the
 // mesh to the program.
 var presets = []Preset{
-	{Name: "vLLM", Engine: v1alpha1.EngineVLLM, Order: "tp-cp-pp-dp", Multiply: []string{"tp", "cp", "pp", "dp"}, Reuse: []string{"ep", "dcp"}},
-	{Name: "SGLang", Engine: v1alpha1.EngineSGLang, Order: "tp-cp-dp-pp", Multiply: []string{"tp", "pp"}, Divide: map[string][]string{"tp": {"cp", "dp"}}, Reuse: []string{"ep"}},
-	{Name: "TensorRT-LLM", Engine: v1alpha1.EngineTensorRTLLM, Order: "tp-dp-cp-pp", Multiply: []string{"tp", "cp", "pp"}, Divide: map[string][]string{"tp": {"dp"}}, whole: true, Reuse: []string{"ep"}},
-	{Name: "Megatron", Engine: v1alpha1.EngineMegatron, Order: "tp-cp-ep-dp-pp", Multiply: []string{"tp", "cp", "dp", "pp"}, Fills: "dp", Reuse: []string{"ep", "etp"}, folding: &megatron},
-	{Name: "DeepSpeed", Engine: v1alpha1.EngineDeepSpeed, Order: "tp-dp-pp", Multiply: []string{"tp", "dp", "pp"}, Fills: "dp", Reuse: []string{"ep"}},
-	{Name: "Torch", Engine: v1alpha1.EngineTorch, Order: "tp-cp-dp-pp", Multiply: []string{"tp", "cp", "dp", "pp"}, Fills: "dp", Reuse: []string{"ep"}},
+	{Name: "vLLM", Order: "tp-cp-pp-dp", Multiply: []string{"tp", "cp", "pp", "dp"}, Reuse: []string{"ep", "dcp"}},
+	{Name: "SGLang", Order: "tp-cp-dp-pp", Multiply: []string{"tp", "pp"}, Divide: map[string][]string{"tp": {"cp", "dp"}}, Reuse: []string{"ep"}},
+	{Name: "TensorRT-LLM", Order: "tp-dp-cp-pp", Multiply: []string{"tp", "cp", "pp"}, Divide: map[string][]string{"tp": {"dp"}}, whole: true, Reuse: []string{"ep"}},
+	{Name: "Megatron", Order: "tp-cp-ep-dp-pp", Multiply: []string{"tp", "cp", "dp", "pp"}, Fills: "dp", Reuse: []string{"ep", "etp"}, folding: &megatron},
+	{Name: "DeepSpeed", Order: "tp-dp-pp", Multiply: []string{"tp", "dp", "pp"}, Fills: "dp", Reuse: []string{"ep"}},
+	{Name: "Torch", Order: "tp-cp-dp-pp", Multiply: []string{"tp", "cp", "dp", "pp"}, Fills: "dp", Reuse: []string{"ep"}},
 	{
-		Name: "torchtitan", Engine: v1alpha1.EngineTorch, Order: "tp-cp-dp_shard-dp_replicate-pp", Multiply: []string{"tp", "cp", "dp_shard", "dp_replicate", "pp"},
+		Name: "torchtitan", Order: "tp-cp-dp_shard-dp_replicate-pp", Multiply: []string{"tp", "cp", "dp_shard", "dp_replicate", "pp"},
 		Fills: "dp_shard", Reuse: []string{"ep", "etp"}, folding: &titan,
 	},
-	{Name: "JAX", Engine: v1alpha1.EngineJAX, Order: "tp-cp-dp-pp", Multiply: []string{"tp", "cp", "dp", "pp"}, Fills: "dp", Reuse: []string{"ep"}},
-	{Name: "MPI", Engine: v1alpha1.EngineMPI, Order: "tp-cp-dp-pp", Multiply: []string{"tp", "cp", "dp", "pp"}, Fills: "dp", Reuse: []string{"ep"}},
+	{Name: "JAX", Order: "tp-cp-dp-pp", Multiply: []string{"tp", "cp", "dp", "pp"}, Fills: "dp", Reuse: []string{"ep"}},
+	{Name: "MPI", Order: "tp-cp-dp-pp", Multiply: []string{"tp", "cp", "dp", "pp"}, Fills: "dp", Reuse: []string{"ep"}},
 }
 
 // PresetNames are the names of the presets.
@@ -68,6 +69,11 @@ func LookupPreset(name string) (*Preset, error) {
 		if presets[i].Name == name {
 			made := presets[i]
 			made.Divide = maps.Clone(made.Divide)
+			of, _, err := engine.Parse(name)
+			if err != nil {
+				return nil, err
+			}
+			made.Engine = of.Name
 			return &made, nil
 		}
 	}

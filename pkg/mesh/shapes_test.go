@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 // mixed is two copies on two devices each of node a, and a third one on four devices in two stages.
@@ -129,7 +130,7 @@ func TestShapesHaveOneOrder(t *testing.T) {
 // planOfShapes draws a plan of up to four shapes, whose devices lie on nodes of eight in order and whose rows are
 // shuffled.
 func planOfShapes(t *rapid.T) *v1alpha1.ShardingPlanSpec {
-	plan := &v1alpha1.ShardingPlanSpec{Engine: v1alpha1.Engine(rapid.SampledFrom(engineNames()).Draw(t, "engine"))}
+	plan := &v1alpha1.ShardingPlanSpec{Engine: v1alpha1.Engine(rapid.SampledFrom(engine.Names()).Draw(t, "engine"))}
 	first, device := int32(0), 0
 	for i := range rapid.IntRange(1, 4).Draw(t, "shapes") {
 		s := strategy(rapid.Int32Range(1, 8).Draw(t, "tp"), rapid.Int32Range(1, 4).Draw(t, "pp"), rapid.Int32Range(1, 3).Draw(t, "dp"), rapid.Int32Range(1, 3).Draw(t, "replicas"))

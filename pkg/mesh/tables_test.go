@@ -127,13 +127,13 @@ func checkTruth(t *testing.T, truth truth) {
 	}
 	for _, table := range truth.Tables {
 		t.Run(table.ID, func(t *testing.T) {
-			engine := v1alpha1.Engine(table.Engine)
-			if engine == "torchtitan" {
-				engine = v1alpha1.EngineTorch
+			of := v1alpha1.Engine(table.Engine)
+			if of == "torchtitan" {
+				of = v1alpha1.EngineTorch
 			}
 			order := table.Order
 			if order == "" {
-				order = EngineOrder(engine)
+				order = rowOf(t, of).Ranks.Order
 			}
 			m, err := New(order, table.Sizes)
 			if err != nil {
@@ -149,7 +149,7 @@ func checkTruth(t *testing.T, truth truth) {
 			for name, groups := range want {
 				got, err := m.Groups(strings.Split(name, "-")...)
 				if name == "ep" {
-					got, _, err = m.ExpertGroups(engine, 0)
+					got, _, err = m.ExpertGroups(of, 0)
 				}
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
@@ -161,11 +161,11 @@ func checkTruth(t *testing.T, truth truth) {
 		})
 	}
 	for _, split := range truth.Splits {
-		for engine, want := range map[v1alpha1.Engine][]int{
+		for name, want := range map[v1alpha1.Engine][]int{
 			v1alpha1.EngineVLLM: split.VLLM, v1alpha1.EngineSGLang: split.SGLang, v1alpha1.EngineTensorRTLLM: split.TensorRT,
 		} {
-			if got := DefaultLayerSplit(engine, split.Layers, split.Stages); !slices.Equal(got, want) {
-				t.Errorf("%d layers in %d stages of %s: got %v, want %v", split.Layers, split.Stages, engine, got, want)
+			if got := rowOf(t, name).Stages.Split(split.Layers, split.Stages); !slices.Equal(got, want) {
+				t.Errorf("%d layers in %d stages of %s: got %v, want %v", split.Layers, split.Stages, name, got, want)
 			}
 		}
 	}

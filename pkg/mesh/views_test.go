@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
 )
 
 // What multiplies to the world differs by engine: the same numbers in the engines' own words.
@@ -100,20 +101,17 @@ func TestViewsRefuse(t *testing.T) {
 
 // Every engine has a preset, whose order is the one that its plans' meshes have, but for context where only some need it.
 func TestPresetsAreTheEngines(t *testing.T) {
-	for _, engine := range engineNames() {
-		preset, err := LookupPreset(engine)
+	for _, name := range engine.Names() {
+		preset, err := LookupPreset(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		with, err := orderFor(v1alpha1.Engine(engine), 2)
-		if err != nil {
-			t.Fatal(err)
+		ranks := &rowOf(t, v1alpha1.Engine(name)).Ranks
+		if with := ranks.OrderFor(2); preset.Order != with && preset.Order != ranks.Order {
+			t.Errorf("%s: the preset has %s, plans %s", name, preset.Order, with)
 		}
-		if preset.Order != with && preset.Order != EngineOrder(v1alpha1.Engine(engine)) {
-			t.Errorf("%s: the preset has %s, plans %s", engine, preset.Order, with)
-		}
-		if holds := preset.Divide != nil; holds != TensorHoldsData(v1alpha1.Engine(engine)) {
-			t.Errorf("%s: tensor ranks that hold the data ranks: %t", engine, holds)
+		if holds := preset.Divide != nil; holds != ranks.TensorHoldsData {
+			t.Errorf("%s: tensor ranks that hold the data ranks: %t", name, holds)
 		}
 	}
 }

@@ -1,0 +1,2 @@
+// Package agreement holds the commands of Rankwright to one answer: whether an engine runs a model on a device in some degrees.
+package agreement
