@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// constantsJSON is written by the command in the folder fit.
+// constantsJSON is written by `make fit`.
 //
 //go:embed constants.json
 var constantsJSON []byte

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/internal/figure"
+	"github.com/rankwright/rankwright/test/figure"
 )
 
 // TestVLLMMeasuredMemory holds the facts' table of vLLM's memory to the bars.

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/internal/facts"
-	"github.com/rankwright/rankwright/internal/figure"
+	"github.com/rankwright/rankwright/test/figure"
 )
 
 // truth is what the facts say of a model.

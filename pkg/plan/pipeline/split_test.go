@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rankwright/rankwright/internal/figure"
+	"github.com/rankwright/rankwright/test/figure"
 )
 
 // exhaustive tries every sequence of devices and every cut.

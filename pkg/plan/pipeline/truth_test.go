@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/internal/facts"
-	"github.com/rankwright/rankwright/internal/figure"
+	"github.com/rankwright/rankwright/test/figure"
 )
 
 // instance is a fleet of the facts: the heterogeneous clusters of Helix (ASPLOS 2025), with the rates that were measured

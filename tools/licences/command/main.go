@@ -17,7 +17,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/rankwright/rankwright/internal/licences"
+	"github.com/rankwright/rankwright/tools/licences"
 )
 
 func main() {

@@ -1,4 +1,4 @@
-package cost_test
+package calibration_test
 
 import (
 	"errors"
@@ -10,14 +10,14 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/internal/figure"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/cost"
-	"github.com/rankwright/rankwright/pkg/cost/internal/calibration"
-	"github.com/rankwright/rankwright/pkg/cost/internal/truth"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/test/figure"
+	"github.com/rankwright/rankwright/tools/fit/calibration"
+	"github.com/rankwright/rankwright/tools/fit/truth"
 )
 
 // hostOf is a host of eight devices of a product, with its links.

@@ -13,15 +13,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/cost"
-	"github.com/rankwright/rankwright/pkg/cost/internal/calibration"
-	"github.com/rankwright/rankwright/pkg/cost/internal/truth"
+	"github.com/rankwright/rankwright/tools/fit/calibration"
+	"github.com/rankwright/rankwright/tools/fit/truth"
 )
 
 func main() {
 	folder := flag.String("truth", "", "folder of the measurements (default: ../shared/truth beside the repository)")
 	out := flag.String("out", "pkg/cost/constants.json", "file to write the constants to")
-	leaveOut := flag.Bool("leave-out", false, "instead of fitting, write the errors when a model or a product is left out beside the constants")
+	leaveOut := flag.Bool("leave-out", false, "instead of fitting, write the errors when a model or a product is left out")
 	flag.Parse()
 	log.SetFlags(0)
 	if err := run(*folder, *out, *leaveOut); err != nil {
@@ -31,11 +32,11 @@ func main() {
 
 func run(folder, out string, leaveOut bool) error {
 	if folder == "" {
-		found, err := truth.Folder()
+		shared, err := facts.Folder()
 		if err != nil {
 			return err
 		}
-		folder = found
+		folder = filepath.Join(shared, "truth")
 	}
 	all, err := truth.All(folder)
 	if err != nil {
@@ -65,7 +66,7 @@ func printSwapped(all []truth.Observation) {
 	log.Printf("choices: %+v; under limits: %+v", choice, limits)
 }
 
-// writeLeftOut writes the errors without each model and product beside the constants, with their hash.
+// writeLeftOut writes the errors without each model and product, with the hash of the constants that they belong to.
 func writeLeftOut(all []truth.Observation, constants string) error {
 	printSwapped(all)
 	data, err := os.ReadFile(constants)
@@ -81,7 +82,7 @@ func writeLeftOut(all []truth.Observation, constants string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(filepath.Dir(constants), calibration.LeftOutFile), append(written, '\n'), 0o644)
+	return os.WriteFile(filepath.Join("tools", "fit", calibration.LeftOutFile), append(written, '\n'), 0o644)
 }
 
 // leftOut prints the median errors without each model or product, and returns those of all that were left out.

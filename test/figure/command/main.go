@@ -10,7 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/rankwright/rankwright/internal/figure"
+	"github.com/rankwright/rankwright/test/figure"
 )
 
 func main() {

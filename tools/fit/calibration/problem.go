@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/pkg/cost"
-	"github.com/rankwright/rankwright/pkg/cost/internal/truth"
+	"github.com/rankwright/rankwright/tools/fit/truth"
 )
 
 // Widths of the priors, in logarithms: how far a value may be from where it starts before that costs as much as an

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/rankwright/rankwright/pkg/cost"
-	"github.com/rankwright/rankwright/pkg/cost/internal/truth"
+	"github.com/rankwright/rankwright/tools/fit/truth"
 )
 
 const (

@@ -1,27 +1,30 @@
-package cost_test
+package calibration_test
 
 import (
 	"encoding/json"
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"testing"
 
-	"github.com/rankwright/rankwright/internal/figure"
+	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/cost"
-	"github.com/rankwright/rankwright/pkg/cost/internal/calibration"
-	"github.com/rankwright/rankwright/pkg/cost/internal/truth"
+	"github.com/rankwright/rankwright/test/figure"
+	"github.com/rankwright/rankwright/tools/fit/calibration"
+	"github.com/rankwright/rankwright/tools/fit/truth"
 )
 
 // measurements are the published ones, with the constants that are built in.
 func measurements(t *testing.T) ([]truth.Observation, *cost.Calibration) {
 	t.Helper()
-	folder, err := truth.Folder()
+	shared, err := facts.Folder()
 	if err != nil {
-		t.Skipf("the facts are not here: %v", err)
+		t.Fatal(err)
 	}
+	folder := filepath.Join(shared, "truth")
 	if _, err := os.Stat(folder); err != nil {
-		t.Skipf("the facts are not here: %v", err)
+		t.Skipf("set %s to the folder that has truth: %v", facts.FolderEnv, err)
 	}
 	all, err := truth.All(folder)
 	if err != nil {
@@ -148,18 +151,18 @@ func (r *ranges) check(t *testing.T, name string, fewest int, width float64) {
 	}
 }
 
-// TestLeftOut holds the errors for models and products that the fit did not see, which the command in the folder fit
+// TestLeftOut holds the errors for models and products that the fit did not see, which `make fit`
 // computes, and that they are those of the constants that are built in.
 func TestLeftOut(t *testing.T) {
 	var result calibration.LeftOut
-	data, err := os.ReadFile(calibration.LeftOutFile)
+	data, err := os.ReadFile(filepath.Join("..", calibration.LeftOutFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(data, &result); err != nil {
 		t.Fatal(err)
 	}
-	constants, err := os.ReadFile("constants.json")
+	constants, err := os.ReadFile(filepath.Join("..", "..", "..", "pkg", "cost", "constants.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,10 +6,10 @@ import (
 	"encoding/hex"
 	"slices"
 
-	"github.com/rankwright/rankwright/pkg/cost/internal/truth"
+	"github.com/rankwright/rankwright/tools/fit/truth"
 )
 
-// LeftOutFile is the name of the file with LeftOut, beside the constants.
+// LeftOutFile is the file with LeftOut, in the folder of the command fit.
 const LeftOutFile = "leftout.json"
 
 // LeftOut is how far estimates are off for models and products that the fit never saw. It takes a fit for each of them, so

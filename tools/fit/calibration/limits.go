@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/cost"
-	"github.com/rankwright/rankwright/pkg/cost/internal/truth"
+	"github.com/rankwright/rankwright/tools/fit/truth"
 )
 
 // Limits says how well estimates choose the shape of an instance under limits of the time per output token.

@@ -110,3 +110,16 @@ var products = []struct{ words, product string }{
 	{"b300_sxm", "NVIDIA B300 SXM6 AC"},
 	{"RTX PRO 6000", "NVIDIA RTX PRO 6000 Blackwell Server Edition"},
 }
+
+// All reads every table of a folder.
+func All(folder string) ([]Observation, error) {
+	var all []Observation
+	for _, read := range []func(string) ([]Observation, error){TensorRTLLM, InferenceX, MLPerf, Megatron} {
+		list, err := read(folder)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
+}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/cost"
-	"github.com/rankwright/rankwright/pkg/cost/internal/truth"
+	"github.com/rankwright/rankwright/tools/fit/truth"
 )
 
 const (
