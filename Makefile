@@ -144,7 +144,7 @@ TRUTH_TESTS := $(TRUTH_TESTS)|TestErrors|TestChoice|TestRanges|TestLeftOut|TestP
 .PHONY: truth
 truth: ## Print every figure that the tests hold to published measurements, with its bar
 	@$(GO) build -o bin/figures ./test/figure/command
-	@$(GO) test -count=1 -p 1 -v -run '^($(TRUTH_TESTS))' ./pkg/model ./pkg/memory ./tools/fit/calibration ./pkg/plan ./pkg/plan/pipeline 2>&1 | bin/figures
+	@$(GO) test -count=1 -p 1 -v -run '^($(TRUTH_TESTS))' ./pkg/model ./pkg/memory ./tools/fit/calibration ./pkg/plan ./pkg/plan/pipeline/... 2>&1 | bin/figures
 
 # The program that reads licences, with where they are.
 licences = $(GO) run ./tools/licences/command -modcache "$$($(GO) env GOMODCACHE)" -goroot "$$($(GO) env GOROOT)"

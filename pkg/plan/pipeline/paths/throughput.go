@@ -1,4 +1,4 @@
-package pipeline
+package paths
 
 // Client stands for the clients in a Hop: the sender of prompts and the receiver of tokens.
 const Client = -1

@@ -1,4 +1,4 @@
-package pipeline
+package paths
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/internal/facts"
+	"github.com/rankwright/rankwright/pkg/plan/pipeline"
 	"github.com/rankwright/rankwright/test/figure"
 )
 
@@ -167,7 +168,7 @@ func TestSplitOfPublishedFleets(t *testing.T) {
 	for name, i := range instances(t) {
 		f := i.fleet(t)
 		var rates [][]float64
-		var c Chain
+		var c pipeline.Chain
 		for _, kind := range f.kinds() {
 			rates = append(rates, f.Devices[kind[0]].Rates)
 			c.Devices = append(c.Devices, len(kind))
@@ -179,7 +180,7 @@ func TestSplitOfPublishedFleets(t *testing.T) {
 			}
 			return 1 / rates[class][end-start-1]
 		}
-		d, err := Split(c)
+		d, err := pipeline.Split(c)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

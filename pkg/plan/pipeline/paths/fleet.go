@@ -1,4 +1,4 @@
-package pipeline
+package paths
 
 import (
 	"errors"
@@ -46,7 +46,7 @@ const (
 )
 
 // ErrInvalid is wrapped by each error that says which value of the input cannot be right.
-var ErrInvalid = errors.New("invalid pipeline problem")
+var ErrInvalid = errors.New("invalid fleet")
 
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))

@@ -1,4 +1,4 @@
-package pipeline
+package paths
 
 import (
 	"math"
@@ -77,6 +77,24 @@ func drawFleet(r *rand.Rand, devices, layers int) *Fleet {
 		f.Links.In, f.Links.Out = append(f.Links.In, draw()), append(f.Links.Out, draw())
 	}
 	return f
+}
+
+// cases runs a check on so many random cases, each from a seed of its own, and demands fleets that carry something and
+// fleets that do not.
+func cases(t *testing.T, count int, check func(t *testing.T, r *rand.Rand) bool) {
+	t.Helper()
+	carry := 0
+	for seed := range uint64(count) {
+		if check(t, rand.New(rand.NewPCG(seed, 0))) {
+			carry++
+		}
+		if t.Failed() {
+			t.Fatalf("in case %d", seed)
+		}
+	}
+	if carry < count/4 || carry == count {
+		t.Errorf("the cases are one-sided: %d of %d carry something", carry, count)
+	}
 }
 
 // longTests is the variable that asks for tests which take minutes.
