@@ -110,7 +110,7 @@ func CommonLibrary(hardware []Hardware, engine v1alpha1.Engine) (Library, error)
 		}
 		if l != common {
 			return Library{}, fmt.Errorf("members %d (%s) and %d (%s) have no communication library in common (%s and %s): put them into different groups",
-				0, hardware[0], i, h, common.text(), l.text())
+				0, hardware[0], i, h, common, l)
 		}
 	}
 	return common, nil
@@ -123,7 +123,8 @@ func (h Hardware) String() string {
 	return h.Vendor + " " + string(h.Family)
 }
 
-func (l Library) text() string {
+// String is the name of the library, with its maker where several have one of that name.
+func (l Library) String() string {
 	if l.Maker == "" {
 		return l.Name
 	}

@@ -118,7 +118,7 @@ func libraryOf(copies []replica, engine v1alpha1.Engine, hosts Hosts) (Library, 
 			}
 			if l := LibraryFor(h, engine); l != common || h.Vendor != first.Vendor {
 				return Library{}, fmt.Errorf("rank %d of copy %d is a device of %s, others of its shape are of %s: vendors have no communication library in common (%s and %s)",
-					rank, int(copied.batch.FirstReplica)+number, h, first, l.text(), common.text())
+					rank, int(copied.batch.FirstReplica)+number, h, first, l, common)
 			}
 			last = h
 		}

@@ -1,15 +1,17 @@
-package mesh
+package views
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
-// Preset is how an engine counts its ranks. Degrees are the engine's own, by the names of this package.
+// Preset is how an engine counts its ranks. Degrees are the engine's own, by the names of dimensions: tp, pp, dp, cp, ep, dcp (decode context) and etp (expert tensor).
 type Preset struct {
 	// Name of the engine or framework.
 	Name string
@@ -91,25 +93,22 @@ func (p *Preset) Views(world int, degrees map[string]int) (*Views, error) {
 	}
 	v := &Views{Preset: p, Dense: dense, expert: max(1, degrees["ep"]), decode: max(1, degrees["dcp"])}
 	if p.folding != nil && (degrees["ep"] > 0 || degrees["etp"] > 0) {
-		expertTensor := degrees["etp"]
-		if expertTensor == 0 {
-			expertTensor = dense.size(p.folding.tensor)
-		}
-		if v.Expert, err = dense.fold(*p.folding, expertTensor, v.expert); err != nil {
+		expertTensor := cmp.Or(degrees["etp"], dense.Size(p.folding.tensor))
+		if v.Expert, err = p.folding.of(dense, expertTensor, v.expert); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Name, err)
 		}
 	}
-	if err := v.check(); err != nil {
-		return nil, err
+	if _, err := v.Kinds(); err != nil { // refuses degrees that reuse ranks and cannot
+		return nil, fmt.Errorf("%s: %w", p.Name, err)
 	}
 	return v, nil
 }
 
-func (p *Preset) dense(world int, sizes map[string]int) (*Mesh, error) {
+func (p *Preset) dense(world int, sizes map[string]int) (*mesh.Mesh, error) {
 	if p.Fills != "" {
 		return Filling(world, p.Order, p.Fills, sizes)
 	}
-	return ForWorld(world, p.Order, sizes)
+	return mesh.ForWorld(world, p.Order, sizes)
 }
 
 // names are all degrees of the engine.
@@ -149,7 +148,7 @@ func (p *Preset) sizes(degrees map[string]int) (map[string]int, error) {
 		texts := make([]string, 0, len(parts))
 		for _, part := range parts {
 			size := max(1, degrees[part])
-			if size > MaxWorldSize/product {
+			if size > mesh.MaxWorldSize/product {
 				return nil, fmt.Errorf("%s is %d: it is a division of %s, which is %d", part, size, whole, max(1, degrees[whole]))
 			}
 			product *= size

@@ -1,4 +1,4 @@
-package mesh
+package regroup
 
 import (
 	"fmt"
@@ -8,6 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // Defect: a mesh that was given another shape kept its groups and made none.
@@ -50,7 +53,7 @@ func TestReshapeWithoutLostRanks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := ids("nvidia", 0, 1)
+	id := []v1alpha1.DeviceID{id("nvidia", 0), id("nvidia", 1)}
 	want := []Move{{"c", id[0], 4, 2}, {"c", id[1], 5, 3}, {"b", id[0], 2, NoRank}, {"b", id[1], 3, NoRank}}
 	if diff := cmp.Diff(want, change.Moves); diff != "" {
 		t.Errorf("moves (-want +got):\n%s", diff)
@@ -70,7 +73,7 @@ func TestReshapeWithoutLostRanks(t *testing.T) {
 func TestReshapeRefuses(t *testing.T) {
 	l := laid(t, "tp", sizes{"tp": 4}, seatsOn("nvidia", 4, "a"))
 	_, err := l.Reshape(made(t, "tp-dp", sizes{"tp": 3}), nil)
-	wantError(t, err, "reshape: tp=3 makes 3 ranks, and there are 4 devices: 1 would be left over")
+	wantError(t, err, "reshape: tp3 makes 3 ranks, and there are 4 devices: 1 would be left over")
 	own, err := l.WithGroup("dp", 0)
 	if err != nil {
 		t.Fatal(err)
@@ -81,14 +84,15 @@ func TestReshapeRefuses(t *testing.T) {
 
 // The moves of a change say for every device where it is now; a change to the same says nothing.
 func TestReshapeProperties(t *testing.T) {
+	twelve := made(t, "dp", sizes{"dp": 12})
 	rapid.Check(t, func(t *rapid.T) {
 		seats := seatsOn("nvidia", 12, "a")
-		l, err := NewLayout(&Mesh{names: []string{"dp"}, sizes: []int{12}, strides: []int{1}, world: 12}, seats)
+		l, err := New(twelve, seats)
 		if err != nil {
 			t.Fatal(err)
 		}
 		next := rapid.Permutation(seats).Draw(t, "seats")[:rapid.IntRange(1, 12).Draw(t, "kept")]
-		m, err := New("dp", sizes{"dp": len(next)})
+		m, err := mesh.New("dp", sizes{"dp": len(next)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +102,7 @@ func TestReshapeProperties(t *testing.T) {
 		}
 		at := l.ranksBySeat()
 		for _, move := range change.Moves {
-			here := seat{move.Node, move.Device}
+			here := place{move.Node, move.Device}
 			if at[here] != move.From || move.From == move.To {
 				t.Fatalf("%v was at %d", move, at[here])
 			}

@@ -1,11 +1,13 @@
-package mesh
+package regroup
 
 import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // NoRank is the rank of a device that is not in a layout.
@@ -30,8 +32,8 @@ type Change struct {
 }
 
 // Without are the devices without those on some ranks, in order of their ranks.
-func (l *Layout) Without(ranks ...int32) []Seat {
-	kept := make([]Seat, 0, len(l.seats))
+func (l *Layout) Without(ranks ...int32) []mesh.Seat {
+	kept := make([]mesh.Seat, 0, len(l.seats))
 	for rank := range l.seats {
 		if !slices.Contains(ranks, int32(rank)) {
 			kept = append(kept, l.seats[rank])
@@ -41,13 +43,13 @@ func (l *Layout) Without(ranks ...int32) []Seat {
 }
 
 // Reshape lays devices out on another mesh: nil seats are those that the layout has. All groups are those of the new mesh;
-// the layout's own follow their devices, and are dropped where one of those went. It refuses what NewLayout refuses, and
+// the layout's own follow their devices, and are dropped where one of those went. It refuses what New refuses, and
 // own groups whose name is a dimension's now.
-func (l *Layout) Reshape(m *Mesh, seats []Seat) (*Change, error) {
+func (l *Layout) Reshape(m *mesh.Mesh, seats []mesh.Seat) (*Change, error) {
 	if seats == nil {
 		seats = l.seats
 	}
-	next, err := NewLayout(m, seats)
+	next, err := New(m, seats)
 	if err != nil {
 		return nil, fmt.Errorf("reshape: %w", err)
 	}
@@ -68,19 +70,27 @@ func (l *Layout) Reshape(m *Mesh, seats []Seat) (*Change, error) {
 	return change, err
 }
 
-func (l *Layout) ranksBySeat() map[seat]int {
-	ranks := make(map[seat]int, len(l.seats))
+// place names a device of the cluster.
+type place struct {
+	node   string
+	device v1alpha1.DeviceID
+}
+
+func placeOf(s mesh.Seat) place { return place{s.Node, s.Device} }
+
+func (l *Layout) ranksBySeat() map[place]int {
+	ranks := make(map[place]int, len(l.seats))
 	for rank, s := range l.seats {
-		ranks[seat{s.Node, s.Device}] = rank
+		ranks[placeOf(s)] = rank
 	}
 	return ranks
 }
 
 // follow are the ranks to which devices went, and whether all are there.
-func follow(ranks []int32, seats []Seat, after map[seat]int) ([]int32, bool) {
+func follow(ranks []int32, seats []mesh.Seat, after map[place]int) ([]int32, bool) {
 	moved := make([]int32, len(ranks))
 	for i, rank := range ranks {
-		to, ok := after[seat{seats[rank].Node, seats[rank].Device}]
+		to, ok := after[placeOf(seats[rank])]
 		if !ok {
 			return nil, false
 		}
@@ -89,10 +99,10 @@ func follow(ranks []int32, seats []Seat, after map[seat]int) ([]int32, bool) {
 	return moved, true
 }
 
-func moves(old, next []Seat, before, after map[seat]int) []Move {
+func moves(old, next []mesh.Seat, before, after map[place]int) []Move {
 	var found []Move
 	for to, s := range next {
-		from, was := before[seat{s.Node, s.Device}]
+		from, was := before[placeOf(s)]
 		if !was {
 			from = NoRank
 		}
@@ -101,7 +111,7 @@ func moves(old, next []Seat, before, after map[seat]int) []Move {
 		}
 	}
 	for from, s := range old {
-		if _, stays := after[seat{s.Node, s.Device}]; !stays {
+		if _, stays := after[placeOf(s)]; !stays {
 			found = append(found, Move{s.Node, s.Device, from, NoRank})
 		}
 	}
@@ -110,7 +120,7 @@ func moves(old, next []Seat, before, after map[seat]int) []Move {
 
 // regrouped are the dimensions along which devices are not grouped as they were, in order of their names.
 func regrouped(old, next *Layout) ([]string, error) {
-	names := slices.Concat(old.names, next.names)
+	names := strings.Split(old.Order()+"-"+next.Order(), "-")
 	slices.Sort(names)
 	var changed []string
 	for _, name := range slices.Compact(names) {
@@ -131,9 +141,9 @@ func regrouped(old, next *Layout) ([]string, error) {
 
 // groupsOfSeats says of each device which one is the first of its group along a dimension and how many it has, and its place
 // there. Where the order lacks the dimension each device is alone.
-func (l *Layout) groupsOfSeats(name string) (map[seat]membership, error) {
-	groups := make([][]int32, 0, l.world)
-	if l.index(name) < 0 {
+func (l *Layout) groupsOfSeats(name string) (map[place]membership, error) {
+	groups := make([][]int32, 0, len(l.seats))
+	if l.Size(name) == 0 {
 		groups = slices.AppendSeq(groups, slices.Chunk(l.World(), 1))
 	} else {
 		var err error
@@ -141,18 +151,18 @@ func (l *Layout) groupsOfSeats(name string) (map[seat]membership, error) {
 			return nil, err
 		}
 	}
-	members := make(map[seat]membership, l.world)
+	members := make(map[place]membership, len(l.seats))
 	for _, group := range groups {
 		first := l.seats[group[0]]
-		for place, rank := range group {
+		for position, rank := range group {
 			s := l.seats[rank]
-			members[seat{s.Node, s.Device}] = membership{seat{first.Node, first.Device}, place, len(group)}
+			members[placeOf(s)] = membership{placeOf(first), position, len(group)}
 		}
 	}
 	return members, nil
 }
 
 type membership struct {
-	first       seat
-	place, size int
+	first          place
+	position, size int
 }

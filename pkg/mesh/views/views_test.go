@@ -1,13 +1,14 @@
-package mesh
+package views
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // What multiplies to the world differs by engine: the same numbers in the engines' own words.
@@ -75,17 +76,17 @@ func TestViewsRefuse(t *testing.T) {
 		world   int
 		degrees sizes
 	}{
-		"vLLM: tp=4 x pp=2 makes 8 ranks, and there are 12 devices: 4 would be left over":          {"vLLM", 12, sizes{"tp": 4, "pp": 2}},
-		"SGLang: cp=1 x dp=3 does not divide tp=8, which counts those ranks already":               {"SGLang", 8, sizes{"tp": 8, "dp": 3}},
-		"SGLang: tp=4 x dp=2 makes 8 ranks, and there are 16 devices":                              {"SGLang", 16, sizes{"tp": 8, "dp": 2}},
-		"SGLang has no degree \"etp\": use cp, dp, ep, pp, tp":                                     {"SGLang", 8, sizes{"etp": 2}},
-		"TensorRT-LLM: dp=2 with tp=4: set it to 1 or to 4":                                        {"TensorRT-LLM", 4, sizes{"tp": 4, "dp": 2}},
-		"SGLang: dp is 1073741824: it is a division of tp, which is 8":                             {"SGLang", 8, sizes{"tp": 8, "dp": 1 << 30}},
-		"Megatron: tp=4 x pp=2 makes 8 ranks, which do not divide the 12 devices: 4 would be left": {"Megatron", 12, sizes{"tp": 4, "pp": 2}},
-		"Megatron: etp=2 x ep=3 does not divide the 8 ranks of a stage (tp=2 x cp=1 x dp=4)":       {"Megatron", 8, sizes{"tp": 2, "ep": 3}},
-		"Megatron: tp is 0: it must be at least 1":                                                 {"Megatron", 8, sizes{"tp": 0}},
-		"vLLM: groups ep: expert size 3 does not divide the 8 ranks":                               {"vLLM", 8, sizes{"tp": 8, "ep": 3}},
-		"vLLM: groups dcp: decode context size 3 does not divide the 8 tensor ranks":               {"vLLM", 8, sizes{"tp": 8, "dcp": 3}},
+		"vLLM: tp4 pp2 makes 8 ranks, and there are 12 devices: 4 would be left over":          {"vLLM", 12, sizes{"tp": 4, "pp": 2}},
+		"SGLang: cp=1 x dp=3 does not divide tp=8, which counts those ranks already":           {"SGLang", 8, sizes{"tp": 8, "dp": 3}},
+		"SGLang: tp4 dp2 makes 8 ranks, and there are 16 devices":                              {"SGLang", 16, sizes{"tp": 8, "dp": 2}},
+		"SGLang has no degree \"etp\": use cp, dp, ep, pp, tp":                                 {"SGLang", 8, sizes{"etp": 2}},
+		"TensorRT-LLM: dp=2 with tp=4: set it to 1 or to 4":                                    {"TensorRT-LLM", 4, sizes{"tp": 4, "dp": 2}},
+		"SGLang: dp is 1073741824: it is a division of tp, which is 8":                         {"SGLang", 8, sizes{"tp": 8, "dp": 1 << 30}},
+		"Megatron: tp4 pp2 makes 8 ranks, which do not divide the 12 devices: 4 would be left": {"Megatron", 12, sizes{"tp": 4, "pp": 2}},
+		"Megatron: etp=2 x ep=3 does not divide the 8 ranks of a stage (tp=2 x cp=1 x dp=4)":   {"Megatron", 8, sizes{"tp": 2, "ep": 3}},
+		"Megatron: tp is 0: it must be at least 1":                                             {"Megatron", 8, sizes{"tp": 0}},
+		"vLLM: groups ep: expert size 3 does not divide the 8 ranks":                           {"vLLM", 8, sizes{"tp": 8, "ep": 3}},
+		"vLLM: groups dcp: decode context size 3 does not divide the 8 tensor ranks":           {"vLLM", 8, sizes{"tp": 8, "dcp": 3}},
 	} {
 		preset, err := LookupPreset(test.engine)
 		if err != nil {
@@ -98,21 +99,20 @@ func TestViewsRefuse(t *testing.T) {
 	wantError(t, err, `engine "abacus" has no known order of ranks: use one of vLLM, SGLang`)
 }
 
-// Every engine has a preset, whose order is the one that its plans' meshes have, but for context where only some need it.
+// Every engine has a preset, whose order is the one of its plans' meshes, but for context where only some need it.
 func TestPresetsAreTheEngines(t *testing.T) {
-	for _, engine := range engineNames() {
-		preset, err := LookupPreset(engine)
+	for _, engine := range []v1alpha1.Engine{
+		v1alpha1.EngineVLLM, v1alpha1.EngineSGLang, v1alpha1.EngineTensorRTLLM, v1alpha1.EngineMegatron, v1alpha1.EngineDeepSpeed,
+		v1alpha1.EngineTorch, v1alpha1.EngineJAX, v1alpha1.EngineMPI,
+	} {
+		preset, err := LookupPreset(string(engine))
 		if err != nil {
 			t.Fatal(err)
 		}
-		with, err := orderFor(v1alpha1.Engine(engine), 2)
-		if err != nil {
-			t.Fatal(err)
+		if order := mesh.EngineOrder(engine); preset.Order != order && strings.Replace(preset.Order, "cp-", "", 1) != order {
+			t.Errorf("%s: the preset has %s, plans %s", engine, preset.Order, order)
 		}
-		if preset.Order != with && preset.Order != EngineOrder(v1alpha1.Engine(engine)) {
-			t.Errorf("%s: the preset has %s, plans %s", engine, preset.Order, with)
-		}
-		if holds := preset.Divide != nil; holds != TensorHoldsData(v1alpha1.Engine(engine)) {
+		if holds := preset.Divide != nil; holds != mesh.TensorHoldsData(engine) {
 			t.Errorf("%s: tensor ranks that hold the data ranks: %t", engine, holds)
 		}
 	}
@@ -155,11 +155,11 @@ func TestFoldProperties(t *testing.T) {
 		draw := func(name string, values ...int) int { return rapid.SampledFrom(values).Draw(t, name) }
 		tp, cp, dp, pp := draw("tp", 1, 2, 4), draw("cp", 1, 2), draw("dp", 1, 2, 3, 4), draw("pp", 1, 2, 3)
 		etp, ep := draw("etp", 1, 2, 4, 3), draw("ep", 1, 2, 4, 8, 5)
-		m, err := New("tp-cp-ep-dp-pp", sizes{"tp": tp, "cp": cp, "dp": dp, "pp": pp})
+		m, err := mesh.New("tp-cp-ep-dp-pp", sizes{"tp": tp, "cp": cp, "dp": dp, "pp": pp})
 		if err != nil {
 			t.Fatal(err)
 		}
-		folded, err := m.Fold(etp, ep)
+		folded, err := Fold(m, etp, ep)
 		if divides := tp*cp*dp%(etp*ep) == 0; divides != (err == nil) {
 			t.Fatalf("tp %d cp %d dp %d, etp %d ep %d: %v", tp, cp, dp, etp, ep, err)
 		}
@@ -179,7 +179,7 @@ func TestFoldProperties(t *testing.T) {
 			t.Fatalf("pipelines: %v and %v, %v, %v", dense, folded, err, err2)
 		}
 		if cp*dp%ep == 0 {
-			same, err := m.Fold(tp, ep)
+			same, err := Fold(m, tp, ep)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,11 +195,11 @@ func TestFoldProperties(t *testing.T) {
 // Megatron refuses an order in which stages are not the slowest where experts have another data degree.
 func TestFoldKeepsPipelines(t *testing.T) {
 	m := made(t, "tp-cp-ep-pp-dp", sizes{"tp": 2, "dp": 4, "pp": 2})
-	_, err := m.Fold(1, 4)
+	_, err := Fold(m, 1, 4)
 	wantError(t, err, "pp groups of the experts would not be those of the other layers (strides 4 and 2")
-	if folded, err := m.Fold(1, 2); err != nil || !slices.Equal(folded.names, []string{"etp", "ep", "pp", "edp"}) {
+	if folded, err := Fold(m, 1, 2); err != nil || folded.Order() != "etp-ep-pp-edp" {
 		t.Errorf("got %v, %v", folded, err)
 	}
-	_, err = m.Fold(0, 1)
+	_, err = Fold(m, 0, 1)
 	wantError(t, err, "etp=0 and ep=1: both must be at least 1")
 }

@@ -1,22 +1,48 @@
-package mesh
+package regroup
 
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
+type sizes = map[string]int
+
+// wantError fails unless the error says something.
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want it to contain %q", err, want)
+	}
+}
+
+// made is a mesh that must be possible.
+func made(t testing.TB, order string, sizes map[string]int) *mesh.Mesh {
+	t.Helper()
+	m, err := mesh.New(order, sizes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func id(vendor string, number int) v1alpha1.DeviceID {
+	return v1alpha1.DeviceID(fmt.Sprintf("%s-0000:%02x:00.0", vendor, number))
+}
+
 // seatsOn are devices of a vendor, some on each node.
-func seatsOn(vendor string, perNode int, nodes ...string) []Seat {
-	var seats []Seat
+func seatsOn(vendor string, perNode int, nodes ...string) []mesh.Seat {
+	var seats []mesh.Seat
 	for _, node := range nodes {
 		for i := range perNode {
-			seats = append(seats, Seat{
-				Node: node, Device: ids(vendor, i)[0], Hardware: Hardware{vendor, v1alpha1.FamilyGPU, vendor}, MemoryMiB: 1024, GFLOPS: 1000,
+			seats = append(seats, mesh.Seat{
+				Node: node, Device: id(vendor, i), Hardware: mesh.Hardware{Vendor: vendor, Family: v1alpha1.FamilyGPU, Backend: vendor}, MemoryMiB: 1024, GFLOPS: 1000,
 			})
 		}
 	}
@@ -24,9 +50,9 @@ func seatsOn(vendor string, perNode int, nodes ...string) []Seat {
 }
 
 // laid is a layout that must be possible.
-func laid(t testing.TB, order string, sizes map[string]int, seats []Seat) *Layout {
+func laid(t testing.TB, order string, sizes map[string]int, seats []mesh.Seat) *Layout {
 	t.Helper()
-	l, err := NewLayout(made(t, order, sizes), seats)
+	l, err := New(made(t, order, sizes), seats)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,16 +86,16 @@ func TestPredecessorTopologies(t *testing.T) {
 
 func TestPredecessorQuestions(t *testing.T) {
 	l := laid(t, "tp-pp-dp", sizes{"tp": 2, "pp": 2}, seatsOn("nvidia", 2, "a", "b"))
-	if s, err := l.Seat(3); err != nil || s.Node != "b" || s.Device != ids("nvidia", 1)[0] {
+	if s, err := l.Seat(3); err != nil || s.Node != "b" || s.Device != id("nvidia", 1) {
 		t.Errorf("device of rank 3: %v, %v", s, err)
 	}
 	if local, of, err := l.LocalRank(3); err != nil || local != 1 || of != 2 {
 		t.Errorf("local rank of 3: %d of %d, %v", local, of, err)
 	}
-	if rank, ok := l.RankOf("b", ids("nvidia", 0)[0]); !ok || rank != 2 {
+	if rank, ok := l.RankOf("b", id("nvidia", 0)); !ok || rank != 2 {
 		t.Errorf("rank of b's first device: %d, %t", rank, ok)
 	}
-	if rank, ok := l.RankOf("c", ids("nvidia", 0)[0]); ok {
+	if rank, ok := l.RankOf("c", id("nvidia", 0)); ok {
 		t.Errorf("rank %d for a device that is not there", rank)
 	}
 	if diff := cmp.Diff(seatsOn("nvidia", 2, "a", "b"), l.Seats()); diff != "" {
@@ -116,40 +142,6 @@ func TestRanksAreChecked(t *testing.T) {
 		_, err = l.Coordinates(rank)
 		wantError(t, err, want)
 	}
-}
-
-// Defects: devices that the degrees do not cover lay idle, and degrees of zero were accepted or divided by.
-func TestNoDeviceLiesIdle(t *testing.T) {
-	_, err := NewLayout(made(t, "tp", sizes{"tp": 2}), seatsOn("nvidia", 3, "a"))
-	wantError(t, err, "tp=2 makes 2 ranks, and there are 3 devices: 1 would be left over")
-	_, err = NewLayout(made(t, "tp", sizes{"tp": 4}), seatsOn("nvidia", 3, "a"))
-	wantError(t, err, "tp=4 makes 4 ranks, and there are 3 devices: 1 are missing")
-	_, err = NewLayout(made(t, "tp", sizes{"tp": 4}), nil)
-	wantError(t, err, "and there are 0 devices: 4 are missing")
-	for _, degree := range []string{"tp", "pp", "dp"} {
-		_, err := New("tp-pp-dp", sizes{degree: 0})
-		wantError(t, err, fmt.Sprintf("size of dimension %q is 0: it must be at least 1", degree))
-	}
-}
-
-// Defect: products of degrees were not checked for overflow.
-func TestProductsDoNotWrap(t *testing.T) {
-	for _, s := range []sizes{{"tp": math.MaxInt, "pp": 2}, {"tp": 1 << 32, "pp": 1 << 32}, {"tp": 1 << 62, "pp": 4, "dp": 4}} {
-		_, err := New("tp-pp-dp", s)
-		wantError(t, err, "has more than 1048576 ranks")
-	}
-}
-
-// Defect: a device could have several ranks, or no name.
-func TestSeatsAreChecked(t *testing.T) {
-	m := made(t, "tp", sizes{"tp": 2})
-	twice := seatsOn("nvidia", 1, "a", "a")
-	_, err := NewLayout(m, twice)
-	wantError(t, err, "device nvidia-0000:00:00.0 on a has the ranks 0 and 1")
-	nameless := seatsOn("nvidia", 2, "a")
-	nameless[1].Node = ""
-	_, err = NewLayout(m, nameless)
-	wantError(t, err, `seats[1] is device "nvidia-0000:01:00.0" on node ""`)
 }
 
 // Defect: own groups could be empty, name ranks twice, and replace the world.
@@ -205,39 +197,8 @@ func TestGroupsHaveTheLibraryOfTheirDevices(t *testing.T) {
 	if library, err := one.Library("ours", ""); err != nil || library.Name != "RCCL" || library.TorchBackend != "nccl" {
 		t.Errorf("got %v, %v", library, err)
 	}
-	processors := laid(t, "tp", sizes{"tp": 1}, []Seat{{Node: "a", Device: "intel-cpu0", Hardware: hardware("intel", v1alpha1.FamilyCPU)}})
-	if library, err := processors.Library("world", ""); err != nil || library != gloo {
+	processors := laid(t, "tp", sizes{"tp": 1}, []mesh.Seat{{Node: "a", Device: "intel-cpu0", Hardware: mesh.Hardware{Vendor: "intel", Family: v1alpha1.FamilyCPU}}})
+	if library, err := processors.Library("world", ""); err != nil || library.Name != "Gloo" {
 		t.Errorf("got %v, %v", library, err)
 	}
-}
-
-// Defect: the number of a rank in the world was used as that of a device on its node.
-func TestLocalRanksCountByNode(t *testing.T) {
-	seats := seatsOn("nvidia", 3, "a", "b")
-	seats[1], seats[4] = seats[4], seats[1]
-	l := laid(t, "tp", sizes{"tp": 6}, seats)
-	var got string
-	for rank := range 6 {
-		local, of, err := l.LocalRank(rank)
-		if err != nil || of != 3 {
-			t.Fatalf("rank %d: of %d, %v", rank, of, err)
-		}
-		got += fmt.Sprint(l.seats[rank].Node, local, " ")
-	}
-	if want := "a0 b0 a1 b1 a2 b2 "; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
-// Defect: requests went to ranks that lead no copy, and the first stage's alone.
-func TestLeaders(t *testing.T) {
-	m := made(t, "tp-pp-dp", sizes{"tp": 2, "pp": 2, "dp": 3})
-	if leaders, err := m.Leaders("dp"); err != nil || fmt.Sprint(leaders) != "[0 4 8]" {
-		t.Errorf("got %v, %v", leaders, err)
-	}
-	if leaders, err := m.Leaders(); err != nil || fmt.Sprint(leaders) != "[0]" {
-		t.Errorf("got %v, %v", leaders, err)
-	}
-	_, err := m.Leaders("ep")
-	wantError(t, err, `no dimension "ep"`)
 }

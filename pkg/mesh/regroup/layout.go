@@ -1,13 +1,55 @@
-package mesh
+package regroup
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
-// maxGroupName is the bound of a group's name in a DeviceMesh.
+// worldName is the name of the group of all ranks.
+const worldName = "world"
+
+// Layout is a mesh with a device on every rank and groups of its own beside those of its dimensions. It does not change and
+// may be shared.
+type Layout struct {
+	*mesh.Layout
+	seats  []mesh.Seat // by rank
+	custom map[string][]int32
+}
+
+// New is a layout without groups of its own. It refuses what mesh.NewLayout refuses.
+func New(m *mesh.Mesh, seats []mesh.Seat) (*Layout, error) {
+	laid, err := mesh.NewLayout(m, seats)
+	if err != nil {
+		return nil, err
+	}
+	return &Layout{Layout: laid, seats: laid.Seats()}, nil
+}
+
+// Seat is the device on a rank.
+func (l *Layout) Seat(rank int) (mesh.Seat, error) {
+	if err := l.checkRank(rank); err != nil {
+		return mesh.Seat{}, err
+	}
+	return l.seats[rank], nil
+}
+
+// RankOf is the rank of a device.
+func (l *Layout) RankOf(node string, device v1alpha1.DeviceID) (int, bool) {
+	rank := slices.IndexFunc(l.seats, func(s mesh.Seat) bool { return s.Node == node && s.Device == device })
+	return rank, rank >= 0
+}
+
+func (l *Layout) checkRank(rank int) error {
+	_, _, err := l.LocalRank(rank)
+	return err
+}
+
+// maxGroupName is the most bytes that a DeviceMesh allows for the name of a group.
 const maxGroupName = 64
 
 // WithGroup is the layout with a group of its own beside those of the dimensions; its members have the order that is given.
@@ -30,12 +72,9 @@ func (l *Layout) WithGroup(name string, ranks ...int32) (*Layout, error) {
 		}
 		seen[rank] = true
 	}
-	made := *l
-	if made.custom = maps.Clone(l.custom); made.custom == nil {
-		made.custom = map[string][]int32{}
-	}
-	made.custom[name] = slices.Clone(ranks)
-	return &made, nil
+	made := &Layout{Layout: l.Layout, seats: l.seats, custom: map[string][]int32{name: slices.Clone(ranks)}}
+	maps.Copy(made.custom, l.custom)
+	return made, nil
 }
 
 func (l *Layout) checkGroupName(name string) error {
@@ -46,7 +85,7 @@ func (l *Layout) checkGroupName(name string) error {
 		return fmt.Errorf("group %q is that of all ranks: choose another name", name)
 	case l.custom[name] != nil:
 		return fmt.Errorf("group %q is there already, with ranks %v: choose another name", name, l.custom[name])
-	case !slices.ContainsFunc(strings.Split(name, "-"), func(part string) bool { return l.index(part) < 0 }):
+	case !slices.ContainsFunc(strings.Split(name, "-"), func(part string) bool { return l.Size(part) == 0 }):
 		return fmt.Errorf("group %q is a dimension or a product of dimensions of the order %s: choose another name", name, l.Order())
 	}
 	return nil
@@ -55,7 +94,7 @@ func (l *Layout) checkGroupName(name string) error {
 // GroupNames are the names of the groups that Group knows besides products of dimensions: the world, the dimensions in
 // their order, and the layout's own by name.
 func (l *Layout) GroupNames() []string {
-	return slices.Concat([]string{worldName}, l.names, slices.Sorted(maps.Keys(l.custom)))
+	return slices.Concat([]string{worldName}, strings.Split(l.Order(), "-"), slices.Sorted(maps.Keys(l.custom)))
 }
 
 // Group lists the groups of a name: `world`, a dimension, a product of dimensions (`tp-pp`), or one of the layout's own.
@@ -92,12 +131,12 @@ func (l *Layout) GroupOf(name string, rank int) (group []int32, place int, err e
 }
 
 // In are the devices of each group of a name.
-func (l *Layout) In(name string) ([][]Seat, error) {
+func (l *Layout) In(name string) ([][]mesh.Seat, error) {
 	groups, err := l.Group(name)
 	if err != nil {
 		return nil, err
 	}
-	devices := make([][]Seat, len(groups))
+	devices := make([][]mesh.Seat, len(groups))
 	for i, group := range groups {
 		for _, rank := range group {
 			devices[i] = append(devices[i], l.seats[rank])

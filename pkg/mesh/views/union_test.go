@@ -1,10 +1,13 @@
-package mesh
+package views
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // Two stages with four tensor ranks and one with two: a pipeline whose stages differ.
@@ -52,7 +55,7 @@ func TestCopiesOfDifferentShape(t *testing.T) {
 func TestJoinRefuses(t *testing.T) {
 	_, err := Join()
 	wantError(t, err, "a union needs at least one mesh")
-	half := made(t, "tp", sizes{"tp": MaxWorldSize/2 + 1})
+	half := made(t, "tp", sizes{"tp": mesh.MaxWorldSize/2 + 1})
 	_, err = Join(half, half)
 	wantError(t, err, "parts[1] has 524289 ranks, and 524289 are before it")
 	u, err := Join(made(t, "tp", sizes{"tp": 2}))
@@ -71,6 +74,19 @@ func TestJoinRefuses(t *testing.T) {
 	wantError(t, err, `parts[0]: dimension "tp" is named twice`)
 }
 
+func drawMesh(t *rapid.T) *mesh.Mesh {
+	names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"tp", "pp", "dp", "cp"}), 1, 4, rapid.ID).Draw(t, "names")
+	drawn := sizes{}
+	for _, name := range names {
+		drawn[name] = rapid.IntRange(1, 5).Draw(t, name)
+	}
+	m, err := mesh.New(strings.Join(names, "-"), drawn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 func TestUnionProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.Custom(drawMesh), 1, 4).Draw(t, "parts")
@@ -86,7 +102,7 @@ func TestUnionProperties(t *testing.T) {
 		if back, err := u.Rank(part, local); err != nil || back != rank {
 			t.Fatalf("rank %d is %d of part %d, which is rank %d (%v)", rank, local, part, back, err)
 		}
-		groups, err := u.Groups(parts[0].names[0])
+		groups, err := u.Groups(namesOf(parts[0])[0])
 		if err != nil {
 			t.Fatal(err)
 		}

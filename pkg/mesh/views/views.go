@@ -1,9 +1,11 @@
-package mesh
+package views
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // Views are the ways in which an engine divides the same ranks.
@@ -11,9 +13,9 @@ type Views struct {
 	// Preset is the engine.
 	Preset *Preset
 	// Dense is the mesh of all layers but those of experts.
-	Dense *Mesh
+	Dense *mesh.Mesh
 	// Expert is the mesh of the layers of experts, nil where the engine lays their groups over ranks of the dense one.
-	Expert *Mesh
+	Expert *mesh.Mesh
 
 	expert, decode int
 }
@@ -21,8 +23,8 @@ type Views struct {
 // kinds are the groups that are no dimensions.
 var kinds = map[string]func(*Views) ([][]int32, error){
 	worldName:  func(v *Views) ([][]int32, error) { return [][]int32{v.Dense.World()}, nil },
-	"embd":     func(v *Views) ([][]int32, error) { return v.Dense.EmbeddingGroups() },
-	"pos-embd": func(v *Views) ([][]int32, error) { return v.Dense.PositionEmbeddingGroups() },
+	"embd":     func(v *Views) ([][]int32, error) { return EmbeddingGroups(v.Dense) },
+	"pos-embd": func(v *Views) ([][]int32, error) { return PositionEmbeddingGroups(v.Dense) },
 	"ep":       func(v *Views) ([][]int32, error) { return v.expertGroups() },
 	"dcp":      func(v *Views) ([][]int32, error) { return v.Dense.DecodeContextGroups(v.decode) },
 }
@@ -37,8 +39,8 @@ func (v *Views) Groups(kind string) ([][]int32, error) {
 		return list(v)
 	}
 	names := strings.Split(kind, "-")
-	if v.Expert != nil && !slices.ContainsFunc(names, func(name string) bool { return v.Expert.index(name) < 0 }) &&
-		slices.ContainsFunc(names, func(name string) bool { return v.Dense.index(name) < 0 || name == v.Preset.folding.expert }) {
+	if v.Expert != nil && !slices.ContainsFunc(names, func(name string) bool { return v.Expert.Size(name) == 0 }) &&
+		slices.ContainsFunc(names, func(name string) bool { return v.Dense.Size(name) == 0 || name == v.Preset.folding.expert }) {
 		return v.Expert.Groups(names...)
 	}
 	return v.Dense.Groups(names...)
@@ -49,25 +51,22 @@ func (v *Views) expertGroups() ([][]int32, error) {
 		return v.Expert.Groups(v.Preset.folding.expert)
 	}
 	if v.expert == 1 {
-		return v.single(), nil
+		return slices.Collect(slices.Chunk(v.Dense.World(), 1)), nil
 	}
 	groups, _, err := v.Dense.ExpertGroups(v.Preset.Engine, v.expert)
 	return groups, err
 }
 
-// single is a group for each rank.
-func (v *Views) single() [][]int32 { return slices.Collect(slices.Chunk(v.Dense.World(), 1)) }
-
 // Kinds are the kinds of groups that have more than one rank somewhere, and the world.
 func (v *Views) Kinds() ([]string, error) {
 	found := []string{worldName}
-	for _, m := range []*Mesh{v.Dense, v.Expert} {
+	for _, m := range []*mesh.Mesh{v.Dense, v.Expert} {
 		if m == nil {
 			continue
 		}
-		for i, name := range m.names {
-			if m.sizes[i] > 1 && !slices.Contains(found, name) {
-				found = append(found, name)
+		for _, d := range m.Dimensions() {
+			if d.Size > 1 && !slices.Contains(found, d.Name) {
+				found = append(found, d.Name)
 			}
 		}
 	}
@@ -77,7 +76,7 @@ func (v *Views) Kinds() ([]string, error) {
 	if v.decode > 1 {
 		found = append(found, "dcp")
 	}
-	if v.Dense.size("pp") > 1 {
+	if v.Dense.Size("pp") > 1 {
 		found = append(found, "embd")
 	}
 	for _, kind := range found {
@@ -86,13 +85,4 @@ func (v *Views) Kinds() ([]string, error) {
 		}
 	}
 	return found, nil
-}
-
-// check refuses degrees that reuse ranks and cannot.
-func (v *Views) check() error {
-	_, err := v.Kinds()
-	if err != nil {
-		return fmt.Errorf("%s: %w", v.Preset.Name, err)
-	}
-	return nil
 }

@@ -1,30 +1,33 @@
-package mesh
+package views
 
 import (
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // Union is several meshes with one numbering of ranks, those of each part after those of the one before: copies of
 // different shape, or stages of a pipeline with different tensor degrees. It does not change and may be shared.
 type Union struct {
-	parts []*Mesh
+	parts []*mesh.Mesh
 	first []int
 	world int
 }
 
 // Join numbers the ranks of parts one after the other. It refuses no parts, and parts with more ranks than a mesh may have.
-func Join(parts ...*Mesh) (*Union, error) {
+func Join(parts ...*mesh.Mesh) (*Union, error) {
 	if len(parts) == 0 {
 		return nil, errors.New("a union needs at least one mesh")
 	}
 	u := &Union{}
 	for i, part := range parts {
 		u.first = append(u.first, u.world)
-		if part.world > MaxWorldSize-u.world {
-			return nil, fmt.Errorf("parts[%d] has %d ranks, and %d are before it: together they may have %d", i, part.world, u.world, MaxWorldSize)
+		if part.WorldSize() > mesh.MaxWorldSize-u.world {
+			return nil, fmt.Errorf("parts[%d] has %d ranks, and %d are before it: together they may have %d", i, part.WorldSize(), u.world, mesh.MaxWorldSize)
 		}
-		u.parts, u.world = append(u.parts, part), u.world+part.world
+		u.parts, u.world = append(u.parts, part), u.world+part.WorldSize()
 	}
 	return u, nil
 }
@@ -33,7 +36,7 @@ func Join(parts ...*Mesh) (*Union, error) {
 func (u *Union) WorldSize() int { return u.world }
 
 // Parts are the meshes.
-func (u *Union) Parts() []*Mesh { return append([]*Mesh(nil), u.parts...) }
+func (u *Union) Parts() []*mesh.Mesh { return slices.Clone(u.parts) }
 
 // Locate is the part that a rank belongs to and the rank in it.
 func (u *Union) Locate(rank int) (part, local int, err error) {
@@ -52,8 +55,8 @@ func (u *Union) Rank(part, local int) (int, error) {
 	if part < 0 || part >= len(u.parts) {
 		return 0, fmt.Errorf("part %d is outside of the union: it has parts 0 to %d", part, len(u.parts)-1)
 	}
-	if local < 0 || local >= u.parts[part].world {
-		return 0, fmt.Errorf("rank %d is outside of part %d: it has ranks 0 to %d", local, part, u.parts[part].world-1)
+	if local < 0 || local >= u.parts[part].WorldSize() {
+		return 0, fmt.Errorf("rank %d is outside of part %d: it has ranks 0 to %d", local, part, u.parts[part].WorldSize()-1)
 	}
 	return u.first[part] + local, nil
 }
@@ -71,15 +74,19 @@ func (u *Union) World() []int32 {
 // size 1 there. Every rank is in exactly one group. It refuses names that no part has.
 func (u *Union) Groups(dimensions ...string) ([][]int32, error) {
 	for _, name := range dimensions {
-		if !u.has(name) {
+		if !slices.ContainsFunc(u.parts, func(m *mesh.Mesh) bool { return m.Size(name) > 0 }) {
 			return nil, fmt.Errorf("no part of the union has a dimension %q", name)
 		}
 	}
 	var all [][]int32
 	for i, part := range u.parts {
-		groups, err := part.groupsAlong(dimensions)
-		if err != nil {
-			return nil, fmt.Errorf("parts[%d]: %w", i, err)
+		own := slices.DeleteFunc(slices.Clone(dimensions), func(name string) bool { return part.Size(name) == 0 })
+		groups := slices.Collect(slices.Chunk(part.World(), 1))
+		if len(own) > 0 {
+			var err error
+			if groups, err = part.Groups(own...); err != nil {
+				return nil, fmt.Errorf("parts[%d]: %w", i, err)
+			}
 		}
 		for _, group := range groups {
 			for j := range group {
@@ -89,33 +96,6 @@ func (u *Union) Groups(dimensions ...string) ([][]int32, error) {
 		all = append(all, groups...)
 	}
 	return all, nil
-}
-
-func (u *Union) has(name string) bool {
-	for _, part := range u.parts {
-		if part.index(name) >= 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// groupsAlong is Groups along those of the dimensions that the mesh has; along none of them each rank is alone.
-func (m *Mesh) groupsAlong(dimensions []string) ([][]int32, error) {
-	var own []string
-	for _, name := range dimensions {
-		if m.index(name) >= 0 {
-			own = append(own, name)
-		}
-	}
-	if len(own) > 0 {
-		return m.Groups(own...)
-	}
-	groups := make([][]int32, m.world)
-	for rank := range groups {
-		groups[rank] = []int32{int32(rank)}
-	}
-	return groups, nil
 }
 
 // Transfer is ranks of two neighbouring parts that exchange what crosses the border of their stages.
@@ -128,7 +108,7 @@ func (u *Union) Transfers(part int) ([]Transfer, error) {
 	if part < 0 || part >= len(u.parts)-1 {
 		return nil, fmt.Errorf("part %d has no next one: the union has parts 0 to %d", part, len(u.parts)-1)
 	}
-	from, to := u.parts[part].world, u.parts[part+1].world
+	from, to := u.parts[part].WorldSize(), u.parts[part+1].WorldSize()
 	wide := max(from, to)
 	if wide%min(from, to) != 0 {
 		return nil, fmt.Errorf("stages %d and %d have %d and %d ranks: one must divide the other", part, part+1, from, to)

@@ -1,9 +1,11 @@
-package mesh
+package views
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // folding names the dimensions of a dense mesh that the layers of experts lay out anew, and those that they get.
@@ -13,7 +15,7 @@ type folding struct{ tensor, context, data, expertTensor, expert, expertData str
 // first one has tensor, context and data parallelism.
 var megatron = folding{"tp", "cp", "dp", "etp", "ep", "edp"}
 
-// titan is torchtitan's: [pp, dp_replicate, efsdp, ep, etp] over [pp, dp_replicate, dp_shard, cp, tp].
+// titan is the folding of torchtitan: [pp, dp_replicate, efsdp, ep, etp] over [pp, dp_replicate, dp_shard, cp, tp].
 var titan = folding{"tp", "cp", "dp_shard", "etp", "ep", "efsdp"}
 
 // Fold is how layers of experts see the ranks of a mesh of tp, cp, dp and pp, as Megatron's second generator does: they are
@@ -21,32 +23,30 @@ var titan = folding{"tp", "cp", "dp_shard", "etp", "ep", "efsdp"}
 // takes what the other two leave of a stage. It refuses sizes that do not divide a stage, and those that would give the
 // experts other pipeline groups than the other layers, which happens where pp is not the slowest dimension. Source:
 // Megatron-LM core/parallel_state.initialize_model_parallel.
-func (m *Mesh) Fold(expertTensor, expert int) (*Mesh, error) {
-	return m.fold(megatron, expertTensor, expert)
+func Fold(m *mesh.Mesh, expertTensor, expert int) (*mesh.Mesh, error) {
+	return megatron.of(m, expertTensor, expert)
 }
 
-func (m *Mesh) fold(f folding, expertTensor, expert int) (*Mesh, error) {
-	stage := 1
+// of is the mesh of the experts of a dense mesh.
+func (f folding) of(m *mesh.Mesh, expertTensor, expert int) (*mesh.Mesh, error) {
+	sizes, stage := sizesOf(m), 1
 	for _, name := range []string{f.tensor, f.context, f.data} {
-		stage *= m.size(name)
+		stage *= max(1, sizes[name])
+		delete(sizes, name)
 	}
 	if expertTensor < 1 || expert < 1 {
 		return nil, fmt.Errorf("%s=%d and %s=%d: both must be at least 1", f.expertTensor, expertTensor, f.expert, expert)
 	}
 	if expertTensor > stage || expert > stage || stage%(expertTensor*expert) != 0 {
 		return nil, fmt.Errorf("%s=%d x %s=%d does not divide the %d ranks of a stage (%s=%d x %s=%d x %s=%d)", f.expertTensor, expertTensor, f.expert, expert,
-			stage, f.tensor, m.size(f.tensor), f.context, m.size(f.context), f.data, m.size(f.data))
-	}
-	names, sizes := f.names(m.names), m.sizesOf()
-	for _, name := range []string{f.tensor, f.context, f.data} {
-		delete(sizes, name)
+			stage, f.tensor, max(1, m.Size(f.tensor)), f.context, max(1, m.Size(f.context)), f.data, max(1, m.Size(f.data)))
 	}
 	sizes[f.expertTensor], sizes[f.expert], sizes[f.expertData] = expertTensor, expert, stage/(expertTensor*expert)
-	folded, err := New(strings.Join(names, "-"), sizes)
+	folded, err := mesh.New(strings.Join(f.names(namesOf(m)), "-"), sizes)
 	if err != nil {
 		return nil, fmt.Errorf("experts: %w", err)
 	}
-	return folded, m.checkPipelines(f, folded)
+	return folded, f.checkPipelines(m, folded)
 }
 
 // names are those of the folded mesh: each in the place of the dimension that it replaces, experts before their data.
@@ -74,24 +74,25 @@ func (f folding) names(dense []string) []string {
 	return names
 }
 
-// checkPipelines refuses a folded mesh whose stages or copies are not those of the mesh: a dimension that both have must
+// checkPipelines refuses a folded mesh whose stages or copies are not those of the dense one: a dimension that both have must
 // be at the same stride.
-func (m *Mesh) checkPipelines(f folding, folded *Mesh) error {
-	for i, name := range m.names {
-		at := folded.index(name)
-		if at < 0 || name == f.expert || m.sizes[i] == 1 || m.strides[i] == folded.strides[at] {
+func (f folding) checkPipelines(dense, folded *mesh.Mesh) error {
+	for _, d := range dense.Dimensions() {
+		if folded.Size(d.Name) == 0 || d.Name == f.expert || d.Size == 1 {
 			continue
 		}
-		return fmt.Errorf("%s groups of the experts would not be those of the other layers (strides %d and %d in the orders %s and %s): put %s last in the order, or choose %s so that %s=%d",
-			name, folded.strides[at], m.strides[i], folded.Order(), m.Order(), name, f.expert, f.expertData, m.size(f.data))
+		was, err := dense.Rank(map[string]int{d.Name: 1})
+		if err != nil {
+			return err
+		}
+		is, err := folded.Rank(map[string]int{d.Name: 1})
+		if err != nil {
+			return err
+		}
+		if is != was {
+			return fmt.Errorf("%s groups of the experts would not be those of the other layers (strides %d and %d in the orders %s and %s): put %s last in the order, or choose %s so that %s=%d",
+				d.Name, is, was, folded.Order(), dense.Order(), d.Name, f.expert, f.expertData, max(1, dense.Size(f.data)))
+		}
 	}
 	return nil
-}
-
-// size is the size of a dimension, 1 where the order lacks it.
-func (m *Mesh) size(name string) int {
-	if i := m.index(name); i >= 0 {
-		return m.sizes[i]
-	}
-	return 1
 }
