@@ -1,4 +1,4 @@
-package inventory
+package whatif
 
 import (
 	"cmp"
@@ -9,10 +9,8 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
-
-// MaxDevices is the most that an inventory holds.
-const MaxDevices = 1024
 
 // reasonAssumed is the health's reason of a device that is only assumed.
 const reasonAssumed = "Assumed"
@@ -20,17 +18,17 @@ const reasonAssumed = "Assumed"
 // Add returns the inventory with so many more devices of a product of the catalogue, as if they were there: healthy, with
 // nominal memory and rates, named <vendor>-added-<n>, and without a place on PCI. They are linked only where they make up
 // a whole link domain of the product by themselves, as 8 H100 SXM do; what links fewer of them is not known.
-func Add(inventory v1alpha1.AcceleratorInventory, product string, count int) (v1alpha1.AcceleratorInventory, error) {
-	if room := MaxDevices - len(inventory.Status.Devices); count < 1 || count > room {
-		return inventory, fmt.Errorf("add %d devices: an inventory holds %d and has %d: add from 1 to %d",
-			count, MaxDevices, len(inventory.Status.Devices), room)
+func Add(before v1alpha1.AcceleratorInventory, product string, count int) (v1alpha1.AcceleratorInventory, error) {
+	if room := inventory.MaxDevices - len(before.Status.Devices); count < 1 || count > room {
+		return before, fmt.Errorf("add %d devices: an inventory holds %d and has %d: add from 1 to %d",
+			count, inventory.MaxDevices, len(before.Status.Devices), room)
 	}
 	row, ok := accelerator.Lookup(accelerator.Key{Product: product})
 	if !ok {
-		return inventory, fmt.Errorf("product %q is not in the catalogue: did you mean %s?",
-			clip(product), strings.Join(words.Nearest(product, productNames(), 3), ", "))
+		return before, fmt.Errorf("product %q is not in the catalogue: did you mean %s?",
+			words.Shorten(product, 64), strings.Join(words.Nearest(product, productNames(), 3), ", "))
 	}
-	edited := *inventory.DeepCopy()
+	edited := *before.DeepCopy()
 	status := &edited.Status
 	added := assumed(row, count, status)
 	status.Devices = append(status.Devices, added...)
@@ -42,21 +40,17 @@ func Add(inventory v1alpha1.AcceleratorInventory, product string, count int) (v1
 }
 
 // Remove returns the inventory without the selected devices, their links and their allocations.
-func Remove(inventory v1alpha1.AcceleratorInventory, selects Selector) v1alpha1.AcceleratorInventory {
-	return Keep(inventory, Not(selects))
+func Remove(before v1alpha1.AcceleratorInventory, selects inventory.Selector) v1alpha1.AcceleratorInventory {
+	return inventory.Keep(before, inventory.Not(selects))
 }
 
 // Replace returns the inventory with as many devices of a product in place of the selected ones.
-func Replace(inventory v1alpha1.AcceleratorInventory, selects Selector, product string) (v1alpha1.AcceleratorInventory, error) {
-	count := len(Pick(inventory.Status.Devices, selects))
+func Replace(before v1alpha1.AcceleratorInventory, selects inventory.Selector, product string) (v1alpha1.AcceleratorInventory, error) {
+	count := len(inventory.Pick(before.Status.Devices, selects))
 	if count == 0 {
-		return inventory, fmt.Errorf("replace by %q: no device is selected: select at least one", clip(product))
+		return before, fmt.Errorf("replace by %q: no device is selected: select at least one", words.Shorten(product, 64))
 	}
-	edited, err := Add(Remove(inventory, selects), product, count)
-	if err != nil {
-		return inventory, err
-	}
-	return edited, nil
+	return Add(Remove(before, selects), product, count)
 }
 
 // assumed makes devices of a product, numbered after those that were added before.

@@ -1,4 +1,4 @@
-package inventory
+package whatif
 
 import (
 	"fmt"
