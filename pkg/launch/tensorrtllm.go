@@ -35,7 +35,7 @@ func tensorRTOptions(c *Copy) string {
 	line("tensor_parallel_size", c.tensor(v1alpha1.EngineTensorRTLLM))
 	line("pipeline_parallel_size", s.Pipeline)
 	line("context_parallel_size", s.Context)
-	line("gpus_per_node", len(c.Head().Ranks))
+	line("gpus_per_node", len(c.head().Ranks))
 	if s.Expert > 1 {
 		line("moe_expert_parallel_size", s.Expert)
 	}

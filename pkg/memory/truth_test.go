@@ -127,9 +127,9 @@ func TestVLLMBlocks(t *testing.T) {
 	}
 }
 
-func mustFitted(t *testing.T) Constants {
+func mustFitted(t *testing.T) constants {
 	t.Helper()
-	c, err := Fitted()
+	c, err := fitted()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,16 +27,16 @@ func SeatsOf(hosts Hosts) []Seat {
 			continue
 		}
 		for i := range host.Inventory.Devices {
-			seats = append(seats, SeatOf(name, &host.Inventory.Devices[i]))
+			seats = append(seats, seatOf(name, &host.Inventory.Devices[i]))
 		}
 	}
 	slices.SortFunc(seats, func(a, b Seat) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Device, b.Device)) })
 	return seats
 }
 
-// SeatOf is a device of a node.
-func SeatOf(node string, d *v1alpha1.Device) Seat {
-	s := Seat{Node: node, Device: d.ID, Hardware: HardwareOf(d)}
+// seatOf is a device of a node.
+func seatOf(node string, d *v1alpha1.Device) Seat {
+	s := Seat{Node: node, Device: d.ID, Hardware: hardwareOf(d)}
 	if d.Memory != nil {
 		s.MemoryMiB = d.Memory.TotalMiB
 	}

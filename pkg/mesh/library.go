@@ -13,8 +13,8 @@ type Hardware struct {
 	Backend string // the detection backend that found the device; empty where it is not known
 }
 
-// HardwareOf is the hardware of a device.
-func HardwareOf(d *v1alpha1.Device) Hardware {
+// hardwareOf is the hardware of a device.
+func hardwareOf(d *v1alpha1.Device) Hardware {
 	return Hardware{Vendor: d.Vendor, Family: d.Family, Backend: d.Backend}
 }
 
@@ -68,9 +68,9 @@ var hardwareLibraries = []struct {
 // vulkan is the detection backend of devices that have no driver of the vendor's own, so that its library does not run.
 const vulkan = "vulkan"
 
-// LibraryFor is the library of some hardware: the vendor's own, else Gloo, which exchanges through the hosts' memory, or MPI
+// libraryFor is the library of some hardware: the vendor's own, else Gloo, which exchanges through the hosts' memory, or MPI
 // where the engine starts by it.
-func LibraryFor(h Hardware, engine v1alpha1.Engine) Library {
+func libraryFor(h Hardware, engine v1alpha1.Engine) Library {
 	if h.Backend != vulkan {
 		for _, l := range hardwareLibraries {
 			if l.vendor == h.Vendor && (h.Family == "" || h.Family == l.family) {
@@ -104,7 +104,7 @@ func libraryNamed(name, vendor string) (Library, bool) {
 func CommonLibrary(hardware []Hardware, engine v1alpha1.Engine) (Library, error) {
 	var common Library
 	for i, h := range hardware {
-		l := LibraryFor(h, engine)
+		l := libraryFor(h, engine)
 		if i == 0 {
 			common = l
 		}

@@ -43,13 +43,13 @@ var (
 	ErrInvalid = errors.New("invalid pipeline problem")
 	// ErrNoFit says that no division gives each stage a device that holds it.
 	ErrNoFit = errors.New("no division of the layers fits the devices")
-	// ErrTooLarge says that a chain has more states than MaxStates.
+	// ErrTooLarge says that a chain has more states than maxStates.
 	ErrTooLarge = errors.New("too many ways to use the devices: merge classes or offer fewer devices")
 )
 
-// MaxStates bounds the states of a division: layers times last classes times the product of (devices + 1) of each class.
+// maxStates bounds the states of a division: layers times last classes times the product of (devices + 1) of each class.
 // A state takes 12 bytes.
-const MaxStates = 1 << 22
+const maxStates = 1 << 22
 
 // Split divides a chain so that the slowest stage is as fast as possible; of those that are equal to within rounding, one
 // with the fewest stages and of these one with the least total time. Not every device need be used.
