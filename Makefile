@@ -139,7 +139,7 @@ fit: ## Fit the constants of the cost model to ../shared/truth (or RANKWRIGHT_SH
 # What the tests hold to the tables of ../shared/truth, or of the folder truth of RANKWRIGHT_SHARED. Package by package, so that
 # tests do not slow each other down and the table has an order.
 TRUTH_TESTS := TestModelsOfTheFacts|TestCheckpointsOfTheFacts|TestVLLMMeasuredMemory|TestPublishedLogs|TestHelixBlocks|TestWhat
-TRUTH_TESTS := $(TRUTH_TESTS)|TestErrors|TestChoice|TestRanges|TestLeftOut|TestPlanner|TestOptimumOfPublishedFleets|TestSplitEquals
+TRUTH_TESTS := $(TRUTH_TESTS)|TestErrors|TestChoice|TestRanges|TestLeftOut|TestPlanner|TestTables|TestOptimumOfPublishedFleets|TestSplitEquals
 
 .PHONY: truth
 truth: ## Print every figure that the tests hold to published measurements, with its bar

@@ -199,9 +199,9 @@ func estimated(e *cost.Estimator, o *truth.Observation) cost.Range {
 	return [...]cost.Range{truth.Throughput: estimate.OutputTokensPerSecond, truth.TPOT: estimate.TPOT, truth.TTFT: estimate.TTFT}[o.Quantity]
 }
 
-// TestMegatronTable holds the recalled table to itself: its columns were published with three digits each.
+// TestMegatronTable holds the operations of training to the formula of the paper that the table is from.
 func TestMegatronTable(t *testing.T) {
-	all, _ := measurements(t)
+	all := tabled(t)
 	for i := range all {
 		o := &all[i]
 		if o.Training == nil {

@@ -56,16 +56,25 @@ func InferenceX(folder string) ([]Observation, error) {
 		for j, name := range table.Columns {
 			r[name] = values[j]
 		}
-		o, err := r.observation(l)
+		both, err := r.latencies(l)
 		if err != nil {
 			return nil, fmt.Errorf("inferencex_latency.json.gz: row %d: %w", i, err)
 		}
-		first := o
-		o.Quantity, o.Measured = TPOT, r.number("tpot_ms")/1e3
-		first.Quantity, first.Measured = TTFT, r.number("ttft_ms")/1e3
-		list = append(list, o, first)
+		list = append(list, both...)
 	}
 	return list, nil
+}
+
+// latencies are the time per output token and the time to the first one.
+func (r row) latencies(l *library) ([]Observation, error) {
+	o, err := r.observation(l)
+	if err != nil {
+		return nil, err
+	}
+	first := o
+	o.Quantity, o.Measured = TPOT, r.number("tpot_ms")/1e3
+	first.Quantity, first.Measured = TTFT, r.number("ttft_ms")/1e3
+	return []Observation{o, first}, nil
 }
 
 func (r row) observation(l *library) (Observation, error) {
