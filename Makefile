@@ -138,7 +138,7 @@ fit: ## Fit the constants of the cost model to ../shared/truth (or RANKWRIGHT_SH
 
 # What the tests hold to the tables of ../shared/truth, or of the folder truth of RANKWRIGHT_SHARED. Package by package, so that
 # tests do not slow each other down and the table has an order.
-TRUTH_TESTS := TestModelsOfTheFacts|TestCheckpointsOfTheFacts|TestVLLMMeasuredMemory|TestPublishedLogs|TestHelixBlocks|TestWhat
+TRUTH_TESTS := TestPublished|TestVLLMMeasuredMemory|TestHelixBlocks|TestWhat
 TRUTH_TESTS := $(TRUTH_TESTS)|TestErrors|TestChoice|TestRanges|TestLeftOut|TestPlanner|TestTables|TestOptimumOfPublishedFleets|TestSplitEquals
 
 .PHONY: truth

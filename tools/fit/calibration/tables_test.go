@@ -10,6 +10,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/test/figure"
 	"github.com/rankwright/rankwright/tools/fit/calibration"
 	"github.com/rankwright/rankwright/tools/fit/truth"
@@ -92,4 +93,25 @@ func TestPlannerChoosesTheBestOfTheTables(t *testing.T) {
 	if chosen.groups < 4 || chosen.none > 0 {
 		t.Errorf("%d choices and %d loads without a plan, want 4 and 0", chosen.groups, chosen.none)
 	}
+}
+
+// TestPlannerTakesWhatRan holds that a plan exists for every run of the tables in the degrees that it had.
+func TestPlannerTakesWhatRan(t *testing.T) {
+	all := tabled(t)
+	ran, planned := 0, 0
+	for i := range all {
+		o := &all[i]
+		if o.Quantity != truth.Throughput && o.Quantity != truth.TPOT {
+			continue
+		}
+		ran++
+		r := ask(t, o, 1)
+		r.Placement.Spec.Parallelism = free(t, []*truth.Observation{o})
+		if _, err := plan.Plan(fleet.NewCluster([]fleet.Node{hostOf(t, o.GPU)}), r); err != nil {
+			t.Errorf("%s ran: %v", o.Cell, err)
+			continue
+		}
+		planned++
+	}
+	figure.All("tables of the repository", "runs that the planner finds room for, in their degrees", planned, ran, 90).Hold(t)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -105,6 +106,53 @@ func end(t testing.TB, raw json.RawMessage) int {
 			t.Fatal(err)
 		}
 		return n
+	}
+}
+
+// published are the fleets of the table that comes with the code. Devices of one type are alike, and so are all links.
+func published(t testing.TB) map[string]*Fleet {
+	t.Helper()
+	fleets := map[string]*Fleet{}
+	for _, row := range facts.Table(t, "testdata/fleets.csv") {
+		name, link := row.Text("fleet"), row.Number("link_bytes_per_second")
+		f := fleets[name]
+		if f == nil {
+			f = &Fleet{Layers: int(row.Whole("layers")), Links: &Links{}}
+			fleets[name] = f
+		}
+		if row.Whole("span") == 1 {
+			for range row.Whole("devices") {
+				f.Devices = append(f.Devices, Device{})
+				f.Links.In = append(f.Links.In, link/row.Number("token_bytes"))
+			}
+			f.Links.Out, f.Links.Between = f.Links.In, make([][]float64, len(f.Devices))
+			for i := range f.Links.Between {
+				f.Links.Between[i] = slices.Repeat([]float64{link / row.Number("activation_bytes")}, len(f.Devices))
+			}
+		}
+		for i := len(f.Devices) - int(row.Whole("devices")); i < len(f.Devices); i++ {
+			f.Devices[i].Rates = append(f.Devices[i].Rates, row.Number("tokens_per_second"))
+		}
+	}
+	return fleets
+}
+
+// TestOptimumOfPublishedRates finds the optimum of the two fleets of Helix whose links are alike: the first was proven there,
+// by an integer programme that took an hour.
+func TestOptimumOfPublishedRates(t *testing.T) {
+	fleets := published(t)
+	for name, want := range map[string]float64{"quality10_llama30b": 286.5874097546421, "single24_llama70b": 2045.6410473362616} {
+		f, ok := fleets[name]
+		if !ok {
+			t.Fatalf("the table has no fleet %s", name)
+		}
+		o, err := Optimize(*f, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !equal(o.Rate, want) || !o.Proven {
+			t.Errorf("%s: got %v tokens/s (proven: %t), want %v", name, o.Rate, o.Proven, want)
+		}
 	}
 }
 
