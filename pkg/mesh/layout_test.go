@@ -8,13 +8,13 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// seatsOn are devices of a vendor, some on each node.
-func seatsOn(vendor string, perNode int, nodes ...string) []Seat {
+// seatsOn are devices of NVIDIA, some on each node.
+func seatsOn(perNode int, nodes ...string) []Seat {
 	var seats []Seat
 	for _, node := range nodes {
 		for i := range perNode {
 			seats = append(seats, Seat{
-				Node: node, Device: ids(vendor, i)[0], Hardware: Hardware{vendor, v1alpha1.FamilyGPU, vendor}, MemoryMiB: 1024, GFLOPS: 1000,
+				Node: node, Device: ids("nvidia", i)[0], Hardware: Hardware{"nvidia", v1alpha1.FamilyGPU, "nvidia"}, MemoryMiB: 1024, GFLOPS: 1000,
 			})
 		}
 	}
@@ -33,9 +33,9 @@ func laid(t testing.TB, order string, sizes map[string]int, seats []Seat) *Layou
 
 // Defects: devices that the degrees do not cover lay idle, and degrees of zero were accepted or divided by.
 func TestNoDeviceLiesIdle(t *testing.T) {
-	_, err := NewLayout(made(t, "tp", sizes{"tp": 2}), seatsOn("nvidia", 3, "a"))
+	_, err := NewLayout(made(t, "tp", sizes{"tp": 2}), seatsOn(3, "a"))
 	wantError(t, err, "tp2 makes 2 ranks, and there are 3 devices: 1 would be left over")
-	_, err = NewLayout(made(t, "tp", sizes{"tp": 4}), seatsOn("nvidia", 3, "a"))
+	_, err = NewLayout(made(t, "tp", sizes{"tp": 4}), seatsOn(3, "a"))
 	wantError(t, err, "tp4 makes 4 ranks, and there are 3 devices: 1 are missing")
 	_, err = NewLayout(made(t, "tp", sizes{"tp": 4}), nil)
 	wantError(t, err, "and there are 0 devices: 4 are missing")
@@ -56,10 +56,10 @@ func TestProductsDoNotWrap(t *testing.T) {
 // Defect: a device could have several ranks, or no name.
 func TestSeatsAreChecked(t *testing.T) {
 	m := made(t, "tp", sizes{"tp": 2})
-	twice := seatsOn("nvidia", 1, "a", "a")
+	twice := seatsOn(1, "a", "a")
 	_, err := NewLayout(m, twice)
 	wantError(t, err, "device nvidia-0000:00:00.0 on a has the ranks 0 and 1")
-	nameless := seatsOn("nvidia", 2, "a")
+	nameless := seatsOn(2, "a")
 	nameless[1].Node = ""
 	_, err = NewLayout(m, nameless)
 	wantError(t, err, `seats[1] is device "nvidia-0000:01:00.0" on node ""`)
@@ -67,7 +67,7 @@ func TestSeatsAreChecked(t *testing.T) {
 
 // Defect: the number of a rank in the world was used as that of a device on its node.
 func TestLocalRanksCountByNode(t *testing.T) {
-	seats := seatsOn("nvidia", 3, "a", "b")
+	seats := seatsOn(3, "a", "b")
 	seats[1], seats[4] = seats[4], seats[1]
 	l := laid(t, "tp", sizes{"tp": 6}, seats)
 	var got string

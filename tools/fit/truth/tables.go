@@ -78,7 +78,7 @@ func readTable(name string) ([]record, error) {
 
 // number is 0 where a cell is empty or none.
 func (r record) number(column string) float64 {
-	n, _ := strconv.ParseFloat(r[column], 64) //nolint:errcheck // 0 is what no number means here
+	n, _ := strconv.ParseFloat(r[column], 64) // 0 is what no number means here
 	return n
 }
 
