@@ -37,6 +37,7 @@ COPY cmd ./cmd
 COPY controllers ./controllers
 COPY internal ./internal
 COPY pkg ./pkg
+COPY tools/licences ./tools/licences
 ARG TARGETOS=linux
 ARG TARGETARCH=amd64
 ARG VERSION=unknown
@@ -49,7 +50,7 @@ RUN for program in node-agent node-helper operator rankwright-nccl rankwright-nv
 COPY --from=cgo /out/bin/rankwright-cdi /out/bin/nvidia-cdi-hook /out/bin/
 # What goes with a copy of the programs: the texts of licences, and a bill of materials for each. A licence that is not
 # allowed ends the build.
-RUN go build -o /tmp/licences ./internal/licences/command && \
+RUN go build -o /tmp/licences ./tools/licences/command && \
     licences() { /tmp/licences -modcache "$(go env GOMODCACHE)" -goroot "$(go env GOROOT)" -version "$VERSION" "$@"; } && \
     mkdir -p /out/licenses && cp LICENSE /out/licenses/LICENSE && \
     licences -texts /out/bin/* > /out/licenses/THIRD-PARTY && \

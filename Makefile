@@ -127,27 +127,27 @@ fuzz: ## Run every fuzz test for FUZZTIME
 .PHONY: bench
 bench: ## Run the benchmarks, and print those of the planner against their bars and a baseline of the same run
 	@tools/install.sh nfd-worker
-	@$(GO) build -o bin/figures ./internal/figure/command
+	@$(GO) build -o bin/figures ./test/figure/command
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./pkg/... ./cmd/node-agent | tee bin/bench.txt
 	@bin/figures -bench <bin/bench.txt
 
 .PHONY: fit
 fit: ## Fit the constants of the cost model to ../shared/truth (or RANKWRIGHT_SHARED) and print the errors without a model or product
-	$(GO) run ./pkg/cost/fit
-	$(GO) run ./pkg/cost/fit -leave-out
+	$(GO) run ./tools/fit
+	$(GO) run ./tools/fit -leave-out
 
 # What the tests hold to the tables of ../shared/truth, or of the folder truth of RANKWRIGHT_SHARED. Package by package, so that
 # tests do not slow each other down and the table has an order.
-TRUTH_TESTS := TestModelsOfTheFacts|TestCheckpointsOfTheFacts|TestVLLMMeasuredMemory|TestPublishedLogs|TestHelixBlocks|TestWhat
-TRUTH_TESTS := $(TRUTH_TESTS)|TestErrors|TestChoice|TestRanges|TestLeftOut|TestPlanner|TestOptimumOfPublishedFleets|TestSplitEquals
+TRUTH_TESTS := TestPublished|TestVLLMMeasuredMemory|TestHelixBlocks|TestWhat
+TRUTH_TESTS := $(TRUTH_TESTS)|TestErrors|TestChoice|TestRanges|TestLeftOut|TestPlanner|TestTables|TestOptimumOfPublishedFleets|TestSplitEquals
 
 .PHONY: truth
 truth: ## Print every figure that the tests hold to published measurements, with its bar
-	@$(GO) build -o bin/figures ./internal/figure/command
-	@$(GO) test -count=1 -p 1 -v -run '^($(TRUTH_TESTS))' ./pkg/model ./pkg/memory ./pkg/cost ./pkg/plan ./pkg/plan/pipeline 2>&1 | bin/figures
+	@$(GO) build -o bin/figures ./test/figure/command
+	@$(GO) test -count=1 -p 1 -v -run '^($(TRUTH_TESTS))' ./pkg/model ./pkg/memory ./tools/fit/calibration ./pkg/plan ./pkg/plan/pipeline/... 2>&1 | bin/figures
 
 # The program that reads licences, with where they are.
-licences = $(GO) run ./internal/licences/command -modcache "$$($(GO) env GOMODCACHE)" -goroot "$$($(GO) env GOROOT)"
+licences = $(GO) run ./tools/licences/command -modcache "$$($(GO) env GOMODCACHE)" -goroot "$$($(GO) env GOROOT)"
 
 .PHONY: images
 images: ## Build the images with docker, podman or buildah (PLATFORMS=linux/amd64,linux/arm64)

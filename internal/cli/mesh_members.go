@@ -89,16 +89,19 @@ func accelerators(hosts mesh.Hosts) []mesh.Seat {
 
 // describe writes down members, libraries and links.
 func (g *meshGroups) describe(layout *mesh.Layout, hosts mesh.Hosts, engine v1alpha1.Engine) error {
-	for rank, s := range layout.Seats() {
+	seats := layout.Seats()
+	hardware := make([]mesh.Hardware, len(seats))
+	for rank, s := range seats {
+		hardware[rank] = s.Hardware
 		local, _, err := layout.LocalRank(rank)
 		if err != nil {
 			return err
 		}
 		g.Members = append(g.Members, meshMember{Rank: rank, Node: s.Node, LocalRank: local, Device: s.Device})
 	}
-	wires := mesh.NewWires(layout.Seats(), hosts)
+	wires := mesh.NewWires(seats, hosts)
 	g.Links = map[string]meshGroupLink{}
-	library, err := layout.Library(world, engine)
+	library, err := mesh.CommonLibrary(hardware, engine)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func TestMeshOfInventories(t *testing.T) {
 	two := stream(inventoryOf("a", 4), inventoryOf("b", 4))
 	golden(t, "mesh-devices.txt", ok(t, two, "mesh", "-f", "-", "--tp", "4", "--pp", "2"))
 	r := run(t, two, "mesh", "-f", "-", "--tp", "3")
-	if want := "tp=3 makes 3 ranks, and there are 8 devices: 5 would be left over"; r.code != ExitUsage || !strings.Contains(r.err, want) {
+	if want := "tp3 makes 3 ranks, and there are 8 devices: 5 would be left over"; r.code != ExitUsage || !strings.Contains(r.err, want) {
 		t.Errorf("exit code %d, %q, want %q", r.code, r.err, want)
 	}
 	if out := ok(t, two, "mesh", "-f", "-", "--tp", "4", "--pp", "2", "-o", "json"); !strings.Contains(out, `"torchBackend": "nccl"`) || !strings.Contains(out, `"localRank": 3`) {

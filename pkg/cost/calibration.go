@@ -8,13 +8,13 @@ import (
 	"sync"
 )
 
-// constantsJSON is written by the command in the folder fit.
+// constantsJSON is written by `make fit`.
 //
 //go:embed constants.json
 var constantsJSON []byte
 
 // Load returns the calibration that is built in. It can only fail where the embedded data is wrong, which a test excludes.
-var Load = sync.OnceValues(func() (*Calibration, error) { return Parse(constantsJSON) })
+var Load = sync.OnceValues(func() (*Calibration, error) { return parse(constantsJSON) })
 
 // Calibration is the constants of all families: the logarithm of a constant is the sum of a base and of what the
 // architecture, the engine, the class and the family of all three add to it, so that a family that was not measured has
@@ -70,8 +70,8 @@ type file struct {
 	Calibration
 }
 
-// Parse reads a calibration. The error names what does not fit.
-func Parse(data []byte) (*Calibration, error) {
+// parse reads a calibration. The error names what does not fit.
+func parse(data []byte) (*Calibration, error) {
 	var f file
 	if err := json.Unmarshal(data, &f); err != nil {
 		return nil, fmt.Errorf("calibration: %w", err)

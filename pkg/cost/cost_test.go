@@ -186,7 +186,7 @@ func TestEmbedded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Parse(data)
+	again, err := parse(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestParseErrors(t *testing.T) {
 		{`{`, "unexpected end"},
 		{`{"constants": ["speed"]}`, "fit them again"},
 	} {
-		if _, err := Parse([]byte(test.data)); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := parse([]byte(test.data)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want one about %q", test.data, err, test.want)
 		}
 	}
@@ -337,7 +337,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(constantsJSON)
 	f.Add([]byte(`{"constants": []}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := Parse(data)
+		c, err := parse(data)
 		if err != nil {
 			return
 		}

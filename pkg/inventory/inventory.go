@@ -1,4 +1,4 @@
-// Package inventory selects, sorts, adds up, compares and edits the devices of an inventory. All of it is pure: what is
+// Package inventory selects, sorts, adds up and compares the devices of an inventory. All of it is pure: what is
 // given stays as it is, and the same input gives the same result.
 package inventory
 
@@ -7,6 +7,9 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
+
+// MaxDevices is the most that an inventory holds.
+const MaxDevices = 1024
 
 // Keep returns the inventory with the selected devices alone: links between them, allocations of them, and a summary to
 // match. Host, ports, disks and backends stay, since they were looked at all the same.

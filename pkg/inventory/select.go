@@ -67,21 +67,6 @@ func ByHealth(states ...v1alpha1.HealthState) Selector {
 	return func(d *v1alpha1.Device) bool { return slices.Contains(states, d.Health.State) }
 }
 
-// FreeAtLeast selects devices on which strangers leave so much memory in MiB. Where the memory is not known, nothing is
-// free.
-func FreeAtLeast(mib int64) Selector {
-	return func(d *v1alpha1.Device) bool { return d.FreeMiB() >= mib }
-}
-
-// CapabilityAtLeast selects devices whose compute capability is at least the given one, number by number: 12.0 is above
-// 9.0. A device that has none is not selected.
-func CapabilityAtLeast(least string) Selector {
-	return func(d *v1alpha1.Device) bool {
-		order, ok := compareCapabilities(d.ComputeCapability, least)
-		return ok && order >= 0
-	}
-}
-
 // Available selects the devices of the inventory that new work could have: usable, not cordoned, and held by no pod.
 func Available(inventory *v1alpha1.AcceleratorInventory) Selector {
 	held := slices.Clone(inventory.Spec.CordonedDevices)

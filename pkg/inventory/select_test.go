@@ -26,10 +26,6 @@ func TestSelectors(t *testing.T) {
 		"glob of the middle": {ByProduct("H100*"), []string{}},
 		"usable":             {All(ByFamily(v1alpha1.FamilyGPU), Usable), []string{"h0", "t4"}},
 		"health":             {ByHealth(v1alpha1.Unhealthy, v1alpha1.Unknown), []string{"npu", "h1"}},
-		"free memory":        {FreeAtLeast(10241), []string{"core0", "core1", "gaudi", "h0", "h1"}},
-		"free memory of all": {FreeAtLeast(10240), []string{"core0", "core1", "gaudi", "h0", "h1", "t4"}},
-		"capability":         {CapabilityAtLeast("7.5"), []string{"h0", "h1", "t4"}},
-		"capability above":   {CapabilityAtLeast("10.0"), []string{}},
 		"neither":            {Not(Any(ByVendor("nvidia"), ByVendor("google"))), []string{"cpu", "npu", "gaudi"}},
 		"available":          {Available(&inventory), []string{"cpu", "core0", "core1", "h0"}},
 	}

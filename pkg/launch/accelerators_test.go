@@ -47,7 +47,7 @@ func TestTPU(t *testing.T) {
 		if len(names) != 2 || len(addresses) != 2 || names[id] != pod.Host || addresses[id] != pod.Host+":"+variable(t, e, "TPU_PROCESS_PORT") {
 			t.Errorf("pod %d: %v", i, e.Variables)
 		}
-		if _, there := e.Value("JAX_LOCAL_DEVICE_IDS"); there {
+		if _, there := e.value("JAX_LOCAL_DEVICE_IDS"); there {
 			t.Error("chips of a TPU are numbered by its runtime")
 		}
 	}

@@ -22,7 +22,7 @@ func (b *Bundle) All() []File {
 // text is the file of a copy. It sets the arguments even to none, since those of pods follow them.
 func (c *CopyEnvironment) text() string {
 	if len(c.Arguments) == 0 {
-		return c.Shell() + "export " + VariableArguments + "=\n"
+		return c.Shell() + "export " + variableArguments + "=\n"
 	}
 	return c.Shell()
 }
@@ -36,7 +36,7 @@ func (p *PodEnvironment) files() []File {
 	files := []File{{PodFile(p.Pod), e.shellAfter(Folder + "/" + CopyFile(p.Copy))}}
 	if len(p.Processes) > 1 {
 		for local := range p.Processes {
-			files = append(files, File{RankFile(p.Pod, local), p.Processes[local].shellAfter(Folder + "/" + PodFile(p.Pod))})
+			files = append(files, File{processFile(p.Pod, local), p.Processes[local].shellAfter(Folder + "/" + PodFile(p.Pod))})
 		}
 	}
 	return files

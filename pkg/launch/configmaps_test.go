@@ -39,7 +39,7 @@ func TestShellReadsTheFiles(t *testing.T) {
 				}
 				name := PodFile(pod.Pod)
 				if len(pod.Processes) > 1 {
-					name = RankFile(pod.Pod, local)
+					name = processFile(pod.Pod, local)
 				}
 				got := readByShell(t, filepath.Join(folder, name), want)
 				want = &Environment{Variables: want.Variables, Arguments: want.Arguments}

@@ -12,8 +12,8 @@ var deepSpeed = launcher{
 		return []File{{c.fileName("deepspeed-hostfile"), openMPIHosts(c)}}, nil
 	},
 	shared: func(c *Copy, e *Environment) {
-		e.set(VariableSplit, numbers(c.Split))
-		e.add("--hostfile", c.path("deepspeed-hostfile"), "--master_addr", c.Head().Host, "--master_port", c.port(torchPort))
+		e.set(variableSplit, numbers(c.Split))
+		e.add("--hostfile", c.path("deepspeed-hostfile"), "--master_addr", c.head().Host, "--master_port", c.port(torchPort))
 	},
 	pod: func(c *Copy, p *Pod, e *Environment) {
 		if len(c.Pods) > 1 {

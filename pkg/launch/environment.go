@@ -38,8 +38,8 @@ func (e *Environment) option(name string, value int32) {
 	}
 }
 
-// Value is that of a variable, the last where it is set twice.
-func (e *Environment) Value(name string) (string, bool) {
+// value is that of a variable, the last where it is set twice.
+func (e *Environment) value(name string) (string, bool) {
 	for i := len(e.Variables) - 1; i >= 0; i-- {
 		if e.Variables[i].Name == name {
 			return e.Variables[i].Value, true
@@ -55,7 +55,7 @@ func (e *Environment) Shell() string {
 		fmt.Fprintf(&b, "export %s=%s\n", v.Name, quoted(v.Value))
 	}
 	if len(e.Arguments) > 0 {
-		fmt.Fprintf(&b, "export %s=%s\n", VariableArguments, quoted(strings.Join(e.Arguments, " ")))
+		fmt.Fprintf(&b, "export %s=%s\n", variableArguments, quoted(strings.Join(e.Arguments, " ")))
 	}
 	return b.String()
 }
@@ -65,7 +65,7 @@ func (e *Environment) shellAfter(file string) string {
 	own := Environment{Variables: e.Variables}
 	text := ". " + file + "\n" + own.Shell()
 	if len(e.Arguments) > 0 {
-		text += fmt.Sprintf("export %s=\"$%[1]s \"%s\n", VariableArguments, quoted(strings.Join(e.Arguments, " ")))
+		text += fmt.Sprintf("export %s=\"$%[1]s \"%s\n", variableArguments, quoted(strings.Join(e.Arguments, " ")))
 	}
 	return text
 }

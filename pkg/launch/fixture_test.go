@@ -181,7 +181,7 @@ func ofPod(t testing.TB, b *Bundle, pod int) *Environment {
 // variable is the value of a variable, which must be set.
 func variable(t testing.TB, e *Environment, name string) string {
 	t.Helper()
-	value, there := e.Value(name)
+	value, there := e.value(name)
 	if !there {
 		t.Fatalf("%s is not set in %v", name, e.Variables)
 	}

@@ -147,7 +147,7 @@ func (j *Job) superPods(c *Copy) ([]rankSuperPod, error) {
 		pods[at].Servers = append(pods[at].Servers, rankServerID{serverID(p)})
 	}
 	if without != "" && len(pods) > 0 {
-		return nil, fmt.Errorf("node %s has no SuperPod and others have: set the annotation %s on it", without, AnnotationSuperPod)
+		return nil, fmt.Errorf("node %s has no SuperPod and others have: set the annotation %s on it", without, annotationSuperPod)
 	}
 	return pods, nil
 }

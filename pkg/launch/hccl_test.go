@@ -34,7 +34,7 @@ func npusOf(t testing.TB, annotated bool, superPods ...string) map[string]map[v1
 			annotations["huawei.com/npu.base-device-infos"] = string(text)
 		}
 		if node < len(superPods) {
-			annotations[AnnotationSuperPod] = superPods[node]
+			annotations[annotationSuperPod] = superPods[node]
 		}
 		if all[inventory.Name], err = NPUs(inventory, annotations); err != nil {
 			t.Fatal(err)

@@ -22,8 +22,8 @@ var hydra = launcher{
 		e.set("I_MPI_HYDRA_HOST_FILE", c.path("hydra"))
 		// PERHOST would overrule the host file, so it is set only where it says the same.
 		if c.equal() == nil {
-			e.set("I_MPI_PERHOST", len(c.Head().Ranks))
+			e.set("I_MPI_PERHOST", len(c.head().Ranks))
 		}
-		e.set(VariableSplit, numbers(c.Split))
+		e.set(variableSplit, numbers(c.Split))
 	},
 }

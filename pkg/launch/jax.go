@@ -14,7 +14,7 @@ var jax = launcher{
 	of:    ofJAX,
 	check: (*Copy).inOrder,
 	shared: func(c *Copy, e *Environment) {
-		e.set("JAX_COORDINATOR_ADDRESS", address(c.Head().Host, c.port(jaxPort)))
+		e.set("JAX_COORDINATOR_ADDRESS", address(c.head().Host, c.port(jaxPort)))
 		e.set("JAX_NUM_PROCESSES", len(c.Pods))
 	},
 	pod: func(c *Copy, p *Pod, e *Environment) {

@@ -143,8 +143,8 @@ func (j *Job) name(hosts Hosts) error {
 	return nil
 }
 
-// Head is the first pod of a copy: the one with rank 0, which the others connect to.
-func (c *Copy) Head() *Pod { return &c.Pods[0] }
+// head is the first pod of a copy: the one with rank 0, which the others connect to.
+func (c *Copy) head() *Pod { return &c.Pods[0] }
 
 // port is a launcher's default port, moved on where an earlier copy listens on it on the same host.
 func (c *Copy) port(usual int) int { return usual + c.neighbours }

@@ -106,7 +106,7 @@ func TestHydra(t *testing.T) {
 		}
 	}
 	for _, e := range []*Environment{&b.Copies[0].Environment, &b.Copies[1].Environment} {
-		if each, there := e.Value("I_MPI_PERHOST"); there {
+		if each, there := e.value("I_MPI_PERHOST"); there {
 			t.Errorf("each host has %s ranks", each)
 		}
 	}

@@ -13,14 +13,14 @@ const Folder = "/etc/rankwright/mesh"
 const (
 	// AnnotationHosts is the pattern of the pods' hosts (ParseHosts).
 	AnnotationHosts = v1alpha1.Prefix + "pod-hosts"
-	// AnnotationPodDevices is the number of devices of each pod, or AllDevices. Pods note what they were made for.
+	// AnnotationPodDevices is the number of devices of each pod, or `all`. Pods note what they were made for.
 	AnnotationPodDevices = v1alpha1.Prefix + "pod-devices"
 	// AnnotationLauncher names a launcher in place of those of the engine.
 	AnnotationLauncher = v1alpha1.Prefix + "launcher"
 )
 
-// AllDevices gives a pod every device that a copy has on a node; it is the default.
-const AllDevices = "all"
+// allDevices gives a pod every device that a copy has on a node; it is the default.
+const allDevices = "all"
 
 // Variables that every container of a bound pod has.
 const (
@@ -38,12 +38,12 @@ const (
 
 // Variables of the files that are no launcher's own.
 const (
-	// VariableArguments holds the arguments, to be expanded unquoted: none has blanks.
-	VariableArguments = "RANKWRIGHT_ARGS"
-	// VariableSplit holds the layers of each stage, for programs that read them themselves.
-	VariableSplit = "RANKWRIGHT_LAYER_SPLIT"
-	// VariableBackend holds what a program gives torch's init_process_group as its backend.
-	VariableBackend = "RANKWRIGHT_TORCH_BACKEND"
+	// variableArguments holds the arguments, to be expanded unquoted: none has blanks.
+	variableArguments = "RANKWRIGHT_ARGS"
+	// variableSplit holds the layers of each stage, for programs that read them themselves.
+	variableSplit = "RANKWRIGHT_LAYER_SPLIT"
+	// variableBackend holds what a program gives torch's init_process_group as its backend.
+	variableBackend = "RANKWRIGHT_TORCH_BACKEND"
 )
 
 // MaxParts is how many ConfigMaps one placement gets at most, so that pods can mount all of them by fixed names.
@@ -64,5 +64,5 @@ func CopyFile(copied int) string { return fmt.Sprintf("copy-%d.env", copied) }
 // PodFile is the key of a pod's environment, which reads its copy's.
 func PodFile(pod int) string { return fmt.Sprintf("pod-%d.env", pod) }
 
-// RankFile is the key of the environment of one process of a pod, where the pod starts several.
-func RankFile(pod, local int) string { return fmt.Sprintf("pod-%d.rank-%d.env", pod, local) }
+// processFile is the key of the environment of one process of a pod, where the pod starts several.
+func processFile(pod, local int) string { return fmt.Sprintf("pod-%d.rank-%d.env", pod, local) }

@@ -17,7 +17,7 @@ var neuron = launcher{
 		return c.inOrder()
 	},
 	shared: func(c *Copy, e *Environment) {
-		e.set("NEURON_RT_ROOT_COMM_ID", address(c.Head().Host, c.port(neuronPort)))
+		e.set("NEURON_RT_ROOT_COMM_ID", address(c.head().Host, c.port(neuronPort)))
 		e.set("NEURON_PJRT_PROCESSES_NUM_DEVICES", joined(c, ranksOf))
 	},
 	pod: func(_ *Copy, p *Pod, e *Environment) {

@@ -21,8 +21,8 @@ type NPU struct {
 	SuperPod    string
 }
 
-// AnnotationSuperPod on a Node says which SuperPod it belongs to: any word that the nodes of one have in common.
-const AnnotationSuperPod = v1alpha1.Prefix + "super-pod"
+// annotationSuperPod on a Node says which SuperPod it belongs to: any word that the nodes of one have in common.
+const annotationSuperPod = v1alpha1.Prefix + "super-pod"
 
 // npuAnnotations are those of a Node in which the Ascend device plugin tells the addresses of its devices, the newer first.
 var npuAnnotations = []string{"huawei.com/npu.base-device-infos", "baseDeviceInfos"}
@@ -49,7 +49,7 @@ func NPUs(inventory *v1alpha1.AcceleratorInventory, annotations map[string]strin
 			continue
 		}
 		npu := told[*d.Index]
-		npu.Number, npu.SuperPod = *d.Index, annotations[AnnotationSuperPod]
+		npu.Number, npu.SuperPod = *d.Index, annotations[annotationSuperPod]
 		npus[d.ID] = npu
 	}
 	return npus, nil

@@ -21,12 +21,12 @@ func OptionsOf(annotations map[string]string) (Options, error) {
 // ParsePodDevices reads the number of devices of each pod: 0 stands for all that a copy has on a node, which an empty text
 // means as well.
 func ParsePodDevices(text string) (int, error) {
-	if text == "" || text == AllDevices {
+	if text == "" || text == allDevices {
 		return 0, nil
 	}
 	devices, err := strconv.Atoi(text)
 	if err != nil || devices < 1 {
-		return 0, fmt.Errorf("%q is no number of devices: give one of at least 1, or %s", text, AllDevices)
+		return 0, fmt.Errorf("%q is no number of devices: give one of at least 1, or %s", text, allDevices)
 	}
 	return devices, nil
 }
@@ -34,7 +34,7 @@ func ParsePodDevices(text string) (int, error) {
 // PodDevicesText is the text of a number of devices of each pod.
 func PodDevicesText(devices int) string {
 	if devices == 0 {
-		return AllDevices
+		return allDevices
 	}
 	return strconv.Itoa(devices)
 }

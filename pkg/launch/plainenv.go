@@ -10,13 +10,13 @@ const torchPort = 29500
 var plainEnv = launcher{
 	name: "env",
 	shared: func(c *Copy, e *Environment) {
-		e.set("MASTER_ADDR", c.Head().Host)
+		e.set("MASTER_ADDR", c.head().Host)
 		e.set("MASTER_PORT", c.port(torchPort))
 		e.set("WORLD_SIZE", c.World)
 		if c.Backend != "" {
-			e.set(VariableBackend, c.Backend)
+			e.set(variableBackend, c.Backend)
 		}
-		e.set(VariableSplit, numbers(c.Split))
+		e.set(variableSplit, numbers(c.Split))
 	},
 	pod: func(_ *Copy, p *Pod, e *Environment) {
 		e.set("LOCAL_WORLD_SIZE", len(p.Ranks))

@@ -46,7 +46,7 @@ type SizeError struct {
 // Error names the sizes and the remedy.
 func (e *SizeError) Error() string {
 	return fmt.Sprintf("pods of %d devices do not divide the %d of copy %d on %s: use a divisor or %s (annotation %s or --pod-devices)",
-		e.Size, e.Devices, e.Copy, e.Node, AllDevices, AnnotationPodDevices)
+		e.Size, e.Devices, e.Copy, e.Node, allDevices, AnnotationPodDevices)
 }
 
 // cut cuts copies into pods, numbered in order of copy and first rank.
@@ -139,10 +139,10 @@ func (c *Copy) inOrder() error {
 
 // equal says which pods differ in the number of their ranks.
 func (c *Copy) equal() error {
-	want := len(c.Head().Ranks)
+	want := len(c.head().Ranks)
 	for i := range c.Pods {
 		if p := &c.Pods[i]; len(p.Ranks) != want {
-			return fmt.Errorf("pod %d has %s and pod %d has %d: all pods need the same number; %s", c.Head().Index, v1alpha1.Counted(want, "rank"), p.Index,
+			return fmt.Errorf("pod %d has %s and pod %d has %d: all pods need the same number; %s", c.head().Index, v1alpha1.Counted(want, "rank"), p.Index,
 				len(p.Ranks), c.remedy())
 		}
 	}

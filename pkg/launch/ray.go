@@ -18,12 +18,12 @@ var ray = launcher{
 		e.add("--distributed-executor-backend", "ray")
 		return []File{{c.fileName("vllm-ray.env"), e.Shell()}}, nil
 	},
-	shared: func(c *Copy, e *Environment) { e.set("RAY_ADDRESS", address(c.Head().Host, c.port(rayPort))) },
+	shared: func(c *Copy, e *Environment) { e.set("RAY_ADDRESS", address(c.head().Host, c.port(rayPort))) },
 	pod: func(c *Copy, p *Pod, e *Environment) {
 		if p.Worker == 0 {
 			e.add("--head", fmt.Sprintf("--port=%d", c.port(rayPort)))
 		} else {
-			e.add("--address=" + address(c.Head().Host, c.port(rayPort)))
+			e.add("--address=" + address(c.head().Host, c.port(rayPort)))
 		}
 		e.add(fmt.Sprintf("--num-gpus=%d", len(p.Ranks)), fmt.Sprintf(`--resources={"rankwright-pod-%d":%d}`, p.Index, len(p.Ranks)), "--block")
 	},

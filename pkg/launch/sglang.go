@@ -34,7 +34,7 @@ var sglang = launcher{
 			e.set(is.Split, numbers(c.Split))
 		}
 		if len(c.Pods) > 1 {
-			e.add("--nnodes", len(c.Pods), "--dist-init-addr", address(c.Head().Host, c.port(sglangPort)))
+			e.add("--nnodes", len(c.Pods), "--dist-init-addr", address(c.head().Host, c.port(sglangPort)))
 		}
 	},
 	pod: func(c *Copy, p *Pod, e *Environment) {

@@ -31,7 +31,7 @@ func tensorRTOptions(c *Copy) string {
 	line(is.Tensor, c.tensor(ofTensorRT))
 	line(is.Pipeline, s.Pipeline)
 	line(is.Context, s.Context)
-	line("gpus_per_node", len(c.Head().Ranks))
+	line("gpus_per_node", len(c.head().Ranks))
 	if s.Expert > 1 {
 		line(is.Expert, s.Expert)
 	}

@@ -43,7 +43,7 @@ func TestBackend(t *testing.T) {
 		"nvidia": "cpu:gloo,cuda:nccl", "amd": "cpu:gloo,cuda:nccl", "huawei": "cpu:gloo,npu:hccl", "habana": "cpu:gloo,hpu:hccl", "cpu": "gloo",
 	} {
 		b := fixture{engine: v1alpha1.EngineTorch, strategy: degrees(2, 1, 1), vendor: vendor}.bundle(t, "env")
-		if got := variable(t, ofPod(t, b, 0), VariableBackend); got != want {
+		if got := variable(t, ofPod(t, b, 0), variableBackend); got != want {
 			t.Errorf("backend of %s is %s, want %s", vendor, got, want)
 		}
 	}
@@ -57,7 +57,7 @@ func TestBackend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, set := ofPod(t, b, 0).Value(VariableBackend); set {
+	if got, set := ofPod(t, b, 0).value(variableBackend); set {
 		t.Errorf("a mesh without a library has the backend %s", got)
 	}
 }

@@ -8,9 +8,9 @@ var torchrun = launcher{
 	check: (*Copy).equalRuns,
 	shared: func(c *Copy, e *Environment) {
 		e.set("PET_NNODES", len(c.Pods))
-		e.set("PET_NPROC_PER_NODE", len(c.Head().Ranks))
+		e.set("PET_NPROC_PER_NODE", len(c.head().Ranks))
 		e.set("PET_RDZV_BACKEND", "static")
-		e.set("PET_MASTER_ADDR", c.Head().Host)
+		e.set("PET_MASTER_ADDR", c.head().Host)
 		e.set("PET_MASTER_PORT", c.port(torchPort))
 	},
 	pod: func(_ *Copy, p *Pod, e *Environment) { e.set("PET_NODE_RANK", p.Worker) },

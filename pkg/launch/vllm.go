@@ -26,9 +26,9 @@ var vllm = launcher{
 			return
 		}
 		e.add("--distributed-executor-backend", "mp", "--nnodes", len(c.Pods))
-		e.add("--master-addr", c.Head().Host, "--master-port", c.port(vllmPort))
+		e.add("--master-addr", c.head().Host, "--master-port", c.port(vllmPort))
 		if c.Strategy.Data > 1 {
-			e.add("--data-parallel-address", c.Head().Host, "--data-parallel-rpc-port", c.port(vllmRPCPort))
+			e.add("--data-parallel-address", c.head().Host, "--data-parallel-rpc-port", c.port(vllmRPCPort))
 		}
 	},
 	pod: func(c *Copy, p *Pod, e *Environment) {
@@ -68,7 +68,7 @@ func checkVLLM(c *Copy) error {
 	if err := c.equalRuns(); err != nil {
 		return err
 	}
-	s, nodes, each := &c.Strategy, len(c.Pods), len(c.Head().Ranks)
+	s, nodes, each := &c.Strategy, len(c.Pods), len(c.head().Ranks)
 	if counted := int(s.Data * s.Pipeline * s.Tensor); counted%nodes != 0 {
 		return fmt.Errorf("data %d x pipeline %d x tensor %d is no multiple of %d pods: use fewer pods", s.Data, s.Pipeline, s.Tensor, nodes)
 	}

@@ -93,7 +93,7 @@ func TestVLLMIsToldTheSplit(t *testing.T) {
 		t.Errorf("partition %v, want %v", got, layers)
 	}
 	b = fixture{engine: v1alpha1.EngineVLLM, strategy: degrees(2, 1, 1)}.bundle(t, "vllm")
-	if value, there := ofPod(t, b, 0).Value("VLLM_PP_LAYER_PARTITION"); there {
+	if value, there := ofPod(t, b, 0).value("VLLM_PP_LAYER_PARTITION"); there {
 		t.Errorf("one stage is cut into %s", value)
 	}
 }

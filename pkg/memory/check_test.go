@@ -64,18 +64,6 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-func TestCheckOfRuns(t *testing.T) {
-	f := footprint(t, "Llama-3.1-8B", Setup{Weights: v1alpha1.BF16, Inference: &Inference{MaxModelLen: 128}})
-	for _, c := range []struct {
-		first, end int
-		ok         bool
-	}{{0, 32, true}, {31, 32, true}, {-1, 2, false}, {0, 33, false}, {4, 4, false}} {
-		if err := f.Check(c.first, c.end); (err == nil) != c.ok {
-			t.Errorf("layers %d to %d: %v, want ok %t", c.first, c.end, err, c.ok)
-		}
-	}
-}
-
 // TestVisible: what a process sees of the memory that NVIDIA's driver reports is never more than published logs show,
 // and at most 1 % less. MiB by nvidia-smi against GiB by cudaMemGetInfo.
 func TestVisible(t *testing.T) {

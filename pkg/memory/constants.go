@@ -10,8 +10,8 @@ import (
 //go:embed constants.json
 var constantsJSON []byte
 
-// Constants are the numbers that are fitted and not counted. TestFit writes them to constants.json with -update.
-type Constants struct {
+// constants are the numbers that are fitted and not counted. TestFit writes them to constants.json with -update.
+type constants struct {
 	// SamplerCentibytes is what vLLM's sampler holds for each sequence and word of the vocabulary, in hundredths of a byte.
 	SamplerCentibytes int64 `json:"samplerCentibytes"`
 	// OutsideBytes is what a process of vLLM takes outside PyTorch's allocator after start-up, and CommunicationBytes
@@ -22,11 +22,9 @@ type Constants struct {
 	Source string `json:"source"`
 }
 
-// Fitted returns the committed constants.
-func Fitted() (Constants, error) { return fitted() }
-
-var fitted = sync.OnceValues(func() (Constants, error) {
-	var c Constants
+// fitted are the committed constants.
+var fitted = sync.OnceValues(func() (constants, error) {
+	var c constants
 	if err := json.Unmarshal(constantsJSON, &c); err != nil {
 		return c, fmt.Errorf("constants.json of package memory: %w: run go test ./pkg/memory -run Fit -update", err)
 	}

@@ -12,7 +12,7 @@ import (
 type Counter struct {
 	setup     Setup // without a layout, and with the limits of a step that were asked for
 	engine    *engine.Memory
-	constants Constants
+	constants constants
 	runs      []model.LayerRun
 	forms     []form
 	rest      *model.Model // without routed experts
@@ -28,14 +28,14 @@ type form struct {
 // NewCounter prepares to count a setup in other layouts than its own, which it does not look at. It refuses fields that
 // contradict each other or are out of range, naming the field, its value and what to set.
 func NewCounter(s Setup) (*Counter, error) {
-	constants, err := Fitted()
+	constants, err := fitted()
 	if err != nil {
 		return nil, err
 	}
 	return newCounter(s, constants)
 }
 
-func newCounter(s Setup, constants Constants) (*Counter, error) {
+func newCounter(s Setup, constants constants) (*Counter, error) {
 	if err := s.normal(); err != nil {
 		return nil, err
 	}

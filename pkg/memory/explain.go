@@ -167,8 +167,8 @@ func (f *Footprint) explainCache(first, end int) []Line {
 	for _, g := range groups(f.cache, first, end) {
 		held, step := c.kept(g.first)
 		line := Line{
-			Component: "kvCache", Name: g.String(), Bytes: times(f.Sequences(), g.bytes()),
-			Formula: fmt.Sprintf("%d sequences × %d layers × %d tokens × %d B", f.Sequences(), g.count, held, c.token(g.first)),
+			Component: "kvCache", Name: g.String(), Bytes: times(f.sequences(), g.bytes()),
+			Formula: fmt.Sprintf("%d sequences × %d layers × %d tokens × %d B", f.sequences(), g.count, held, c.token(g.first)),
 			Note:    fmt.Sprintf("%s, whole blocks of %d tokens", c.precision, c.block),
 		}
 		if held < c.blocks(c.length) {

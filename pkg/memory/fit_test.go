@@ -55,7 +55,7 @@ func TestFit(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else {
-		want, err := Fitted()
+		want, err := fitted()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,13 +70,13 @@ func TestFit(t *testing.T) {
 
 // fitConstants is a least-squares fit of the sampler's bytes through the origin, and the largest amounts outside the
 // allocator, since too little of them is what makes an engine fail.
-func fitConstants(t *testing.T, rows []measured) Constants {
+func fitConstants(t *testing.T, rows []measured) constants {
 	t.Helper()
 	var xy, xx, alone, peers float64
 	used := 0
 	for i := range rows {
 		r := &rows[i]
-		f, err := NewWith(r.setup(t), r.device(), Constants{SamplerCentibytes: 1})
+		f, err := newWith(r.setup(t), r.device(), constants{SamplerCentibytes: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,14 +95,14 @@ func fitConstants(t *testing.T, rows []measured) Constants {
 	if used < 2 {
 		t.Fatalf("%d rows in which the sampler needs the most: too few to fit on", used)
 	}
-	return Constants{
+	return constants{
 		SamplerCentibytes: int64(math.Round(100 * xy / xx)),
 		OutsideBytes:      int64(math.Round(alone*1024)) * mib, CommunicationBytes: int64(math.Round((peers-alone)*1024)) * mib,
 		Source: fmt.Sprintf("TestFit: %d rows, of which %d fit the sampler", len(rows), used),
 	}
 }
 
-func printErrors(t *testing.T, title string, rows []measured, c Constants) {
+func printErrors(t *testing.T, title string, rows []measured, c constants) {
 	t.Helper()
 	for i := range rows {
 		p := predict(t, &rows[i], c)
@@ -115,9 +115,9 @@ func printErrors(t *testing.T, title string, rows []measured, c Constants) {
 // prediction is in GiB.
 type prediction struct{ weights, activations, cache float64 }
 
-func predict(t *testing.T, r *measured, c Constants) prediction {
+func predict(t *testing.T, r *measured, c constants) prediction {
 	t.Helper()
-	f, err := NewWith(r.setup(t), r.device(), c)
+	f, err := newWith(r.setup(t), r.device(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/facts"
-	"github.com/rankwright/rankwright/internal/figure"
 	"github.com/rankwright/rankwright/pkg/model"
+	"github.com/rankwright/rankwright/test/figure"
 )
 
 // ran is a configuration that somebody measured, so it fitted.

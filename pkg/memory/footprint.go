@@ -1,7 +1,5 @@
 package memory
 
-import "fmt"
-
 // Footprint is the memory of a setup for any run of consecutive layers. It does not change and may be shared.
 type Footprint struct {
 	counter *Counter
@@ -23,16 +21,16 @@ type Footprint struct {
 // they are set or where many kinds of device are compared at an engine's smallest defaults. It refuses a setup whose
 // fields contradict each other or are out of range, naming the field, its value and what to set.
 func New(s Setup, d Device) (*Footprint, error) {
-	c, err := Fitted()
+	c, err := fitted()
 	if err != nil {
 		return nil, err
 	}
-	return NewWith(s, d, c)
+	return newWith(s, d, c)
 }
 
-// NewWith is New with constants of the caller's, such as those measured on its own engine.
-func NewWith(s Setup, d Device, constants Constants) (*Footprint, error) {
-	c, err := newCounter(s, constants)
+// newWith is New with other constants than the committed ones.
+func newWith(s Setup, d Device, fit constants) (*Footprint, error) {
+	c, err := newCounter(s, fit)
 	if err != nil {
 		return nil, err
 	}
@@ -168,17 +166,17 @@ func (f *Footprint) Layers() int { return f.layers }
 // Setup is the setup with the defaults that were filled in.
 func (f *Footprint) Setup() Setup { return f.setup }
 
-// Sequences is how many sequences of the instance's a device keeps the cache of.
-func (f *Footprint) Sequences() int64 {
+// sequences is how many sequences of the instance's a device keeps the cache of.
+func (f *Footprint) sequences() int64 {
 	if f.setup.Inference == nil {
 		return 0
 	}
 	return ceil(f.setup.Inference.Sequences, int64(f.setup.Layout.AttentionData))
 }
 
-// SequenceBytes is the cache of each sequence of the longest length in layers first to end-1 of a device. Windowed layers
+// sequenceBytes is the cache of each sequence of the longest length in layers first to end-1 of a device. Windowed layers
 // of vLLM keep the tokens of a step beside it, for all sequences together.
-func (f *Footprint) SequenceBytes(first, end int) int64 { return f.cache[end] - f.cache[first] }
+func (f *Footprint) sequenceBytes(first, end int) int64 { return f.cache[end] - f.cache[first] }
 
 // KeptBytes is what a device keeps of each further micro-batch in flight for the backward pass, in all layers together; 0
 // in inference.
@@ -189,26 +187,13 @@ func (f *Footprint) KeptBytes() int64 {
 	return f.kept[f.layers] / f.training.inFlight()
 }
 
-// TokenBytes is the cache of one more token in layers first to end-1 of a device where no window is full; decode context
-// parallelism divides it by its degree.
-func (f *Footprint) TokenBytes(first, end int) int64 {
-	if f.setup.Inference == nil {
-		return 0
-	}
-	c, sum := f.caching(), int64(0)
-	for i := first; i < end; i++ {
-		sum = bounded(sum + c.token(i))
-	}
-	return sum
-}
-
 // Use is what a device needs that holds layers first to end-1. The first stage has the embedding, the last one the final
-// norm and the head; a shared table is held twice where they are different stages. It panics, like a slice, where the
-// run is not within the model; Check says whether it is.
+// norm and the head; a shared table is held twice where they are different stages. It panics, like a slice, where
+// the run is not within the model.
 func (f *Footprint) Use(first, end int) Use {
 	u := Use{
 		Weights: f.weights[end] - f.weights[first] + f.experts[end] - f.experts[first],
-		Cache:   bounded(times(f.Sequences(), f.SequenceBytes(first, end)) + f.step[end] - f.step[first]),
+		Cache:   bounded(times(f.sequences(), f.sequenceBytes(first, end)) + f.step[end] - f.step[first]),
 		Engine:  f.engine, Communication: f.communication,
 	}
 	last := end == f.layers
@@ -252,12 +237,4 @@ func (f *Footprint) ends(first int, last bool) endWeights {
 		}
 	}
 	return e
-}
-
-// Check refuses a run of layers that the model does not have.
-func (f *Footprint) Check(first, end int) error {
-	if first < 0 || end > f.layers || first >= end {
-		return fmt.Errorf("layers %d to %d are not a run of the model's %d layers: use 0 <= first < end <= %d", first, end, f.layers, f.layers)
-	}
-	return nil
 }

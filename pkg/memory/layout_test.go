@@ -125,7 +125,7 @@ func TestWindowedCache(t *testing.T) {
 		f := footprint(t, "GPT-OSS-20B", Setup{Engine: c.engine, Weights: v1alpha1.MXFP4, Inference: &Inference{
 			MaxModelLen: c.length, Sequences: sequences, BatchedTokens: 1009, BatchedSequences: 16, BlockTokens: 16,
 		}})
-		if got, want := f.SequenceBytes(0, f.Layers()), 12*token*(c.window+c.length); got != want {
+		if got, want := f.sequenceBytes(0, f.Layers()), 12*token*(c.window+c.length); got != want {
 			t.Errorf("%s: a sequence of %d tokens takes %d bytes, want %d", c.engine, c.length, got, want)
 		}
 		if got, want := whole(f).Cache, 12*token*(sequences*(c.window+c.length)+c.step); got != want {
@@ -175,7 +175,7 @@ func TestRules(t *testing.T) {
 		if want := c.want(whole(f)); room.Free != want || !room.Fits() {
 			t.Errorf("%s: %+v, want %d bytes free", c.engine, room, want)
 		}
-		if want := room.Free / f.SequenceBytes(0, f.Layers()); room.Sequences != want {
+		if want := room.Free / f.sequenceBytes(0, f.Layers()); room.Sequences != want {
 			t.Errorf("%s: %d sequences fit, want %d", c.engine, room.Sequences, want)
 		}
 	}

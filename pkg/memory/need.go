@@ -24,7 +24,7 @@ func (f *Footprint) prepare() {
 		return
 	}
 	f.activations = activationsOf(&f.setup, f.counter)
-	f.quick.sequences, f.quick.rule = f.Sequences(), f.counter.engine.Rule
+	f.quick.sequences, f.quick.rule = f.sequences(), f.counter.engine.Rule
 	between, last := f.activations.stage(false), f.activations.stage(true)
 	f.quick.activations = [4]int64{between, between, last, last}
 }

@@ -39,7 +39,7 @@ func (f *Footprint) Room(first, end int, d Device) Room {
 	u := f.Use(first, end)
 	free := bounded(d.visible() - d.OthersBytes - contextBytes)
 	r := f.limit(u, d, free)
-	one := f.SequenceBytes(first, end)
+	one := f.sequenceBytes(first, end)
 	r.Free = max(0, r.Free)
 	if one > 0 {
 		r.Sequences = max(0, r.Free-f.step[end]+f.step[first]) / one
@@ -48,7 +48,7 @@ func (f *Footprint) Room(first, end int, d Device) Room {
 	}
 	if r.Reason == "" && u.Cache > r.Free {
 		r.Reason = fmt.Sprintf("the cache of %d sequences takes %s and %s are left for it: lower maxModelLen or sequences, or use a smaller precision or more devices",
-			f.Sequences(), text(u.Cache), text(r.Free))
+			f.sequences(), text(u.Cache), text(r.Free))
 	}
 	return r
 }

@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/internal/figure"
+	"github.com/rankwright/rankwright/internal/facts"
+	"github.com/rankwright/rankwright/test/figure"
 )
 
 // TestVLLMMeasuredMemory holds the facts' table of vLLM's memory to the bars.
@@ -127,9 +128,9 @@ func TestVLLMBlocks(t *testing.T) {
 	}
 }
 
-func mustFitted(t *testing.T) Constants {
+func mustFitted(t *testing.T) constants {
 	t.Helper()
-	c, err := Fitted()
+	c, err := fitted()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,8 +149,24 @@ var helixMachines = map[string]struct {
 
 // TestHelixBlocks holds the cache of pipeline stages of some layers within 10 % of Helix' tables, none of which was fitted
 // on: each machine ran the model with so many layers, with embedding and head, in the defaults of vLLM of early 2024.
-func TestHelixBlocks(t *testing.T) {
-	tables, off, rows := truth(t).Blocks.Tables, 0.0, 0
+func TestHelixBlocks(t *testing.T) { holdBlocks(t, "memory.json", truth(t).Blocks.Tables) }
+
+// TestPublishedBlocks holds the same where no more than the repository is there.
+func TestPublishedBlocks(t *testing.T) {
+	var tables []blockTable
+	for _, row := range facts.Table(t, "testdata/vllm_blocks.csv") {
+		model, machine := row.Text("model"), row.Text("machine")
+		if n := len(tables); n == 0 || tables[n-1].Model != model || tables[n-1].Machine != machine {
+			tables = append(tables, blockTable{Model: model, Machine: machine, Block: row.Whole("block_bytes_per_layer"), Blocks: map[string]int64{}})
+		}
+		tables[len(tables)-1].Blocks[row.Text("layers")] = row.Whole("blocks")
+	}
+	holdBlocks(t, "published blocks", tables)
+}
+
+func holdBlocks(t *testing.T, subject string, tables []blockTable) {
+	t.Helper()
+	off, rows := 0.0, 0
 	if len(tables) < 7 {
 		t.Fatalf("%d tables: the file has another shape than expected", len(tables))
 	}
@@ -180,7 +197,7 @@ func TestHelixBlocks(t *testing.T) {
 			}
 		})
 	}
-	figure.Percent("memory.json", "blocks of vLLM's cache by layers on 7 machines, the worst", off/100, 0.10, rows).Hold(t)
+	figure.Percent(subject, "blocks of vLLM's cache by layers on 7 machines, the worst", off/100, 0.10, rows).Hold(t)
 }
 
 func helixFootprint(t *testing.T, table blockTable, layers, devices int, d Device) *Footprint {

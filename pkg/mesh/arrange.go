@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// Arrange orders devices so that consecutive ranks share the fastest links: by the hosts' topology levels, fabric, node,
+// arrange orders devices so that consecutive ranks share the fastest links: by the hosts' topology levels, fabric, node,
 // link domain, and on a host from each device to the nearest of those that are left. Inner is the number of consecutive
 // ranks that talk most, the tensor degree: blocks of so many are cut out of the smallest part of the topology that still
 // has them, so that as many as can be lie in one link domain, else on one node, else in one fabric. The order does not
 // depend on that of the arguments. It refuses inner below 1.
-func Arrange(seats []Seat, hosts Hosts, inner int) ([]Seat, error) {
+func arrange(seats []Seat, hosts Hosts, inner int) ([]Seat, error) {
 	if inner < 1 {
 		return nil, fmt.Errorf("blocks of %d ranks: a block must have at least 1", inner)
 	}
@@ -126,7 +126,7 @@ func (a *arranger) chain(devices []int32) []int32 {
 // near is the link of two devices, and where that is a domain's, which is the same for all, what PCIe says of them.
 func (a *arranger) near(x, y int32) [2]Link {
 	p, q := &a.wires.places[x], &a.wires.places[y]
-	pair := [2]Link{a.wires.Between(x, y), {}}
+	pair := [2]Link{a.wires.between(x, y), {}}
 	if p.device != nil && q.device != nil && p.node == q.node {
 		pair[1] = p.host.pcie(p.device, q.device)
 	}

@@ -28,7 +28,7 @@ func Copies(spec *v1alpha1.DeviceMeshSpec, hosts Hosts) ([]Copy, error) {
 	}
 	var copies []Copy
 	for i := range shapes {
-		m, err := OfShape(spec.Order, &shapes[i])
+		m, err := ofShape(spec.Order, &shapes[i])
 		if err != nil {
 			return nil, fmt.Errorf("shape %d: %w", i, err)
 		}
@@ -80,14 +80,14 @@ func seatMember(copies []Copy, member *v1alpha1.MeshMember, hosts Hosts) error {
 		}
 		l.seats[rank] = Seat{Node: member.Node, Device: id, Hardware: Hardware{Vendor: id.Vendor()}}
 		if d := host.device(id); d != nil {
-			l.seats[rank] = SeatOf(member.Node, d)
+			l.seats[rank] = seatOf(member.Node, d)
 		}
 	}
 	return nil
 }
 
-// OfShape is the mesh of a shape of a DeviceMesh. It refuses sizes whose product is not the shape's world size.
-func OfShape(order string, shape *v1alpha1.MeshShape) (*Mesh, error) {
+// ofShape is the mesh of a shape of a DeviceMesh. It refuses sizes whose product is not the shape's world size.
+func ofShape(order string, shape *v1alpha1.MeshShape) (*Mesh, error) {
 	sizes := make(map[string]int, len(shape.Dimensions))
 	for _, d := range shape.Dimensions {
 		sizes[d.Name] = int(d.Size)

@@ -52,8 +52,8 @@ func TestCopies(t *testing.T) {
 	if err != nil || len(copies) != 2 {
 		t.Fatalf("%d copies, %v", len(copies), err)
 	}
-	if s, err := copies[1].Seat(2); err != nil || s.Node != "b" || s.Backend != "nvidia" {
-		t.Errorf("rank 2 of copy 1: %+v, %v", s, err)
+	if s := copies[1].Seats()[2]; s.Node != "b" || s.Backend != "nvidia" {
+		t.Errorf("rank 2 of copy 1: %+v", s)
 	}
 	// The lists are left out where the world is large: the rule gives the same.
 	for _, kind := range []string{"world", "tp", "pp", "dp"} {
@@ -74,7 +74,7 @@ func TestCopies(t *testing.T) {
 		"members[0]: replica is 2":            func(s *v1alpha1.DeviceMeshSpec) { s.Members[0].Replica = 2 },
 		"members[0]: rank 4 is outside":       func(s *v1alpha1.DeviceMeshSpec) { s.Members[0].FirstRank = 3 },
 		`copy 1: seats[2] is device ""`:       func(s *v1alpha1.DeviceMeshSpec) { s.Members[2].FirstRank = 0 },
-		"shape 0: tp=4 x pp=2 makes 8 ranks":  func(s *v1alpha1.DeviceMeshSpec) { s.Dimensions[0].Size = 4 },
+		"shape 0: tp4 pp2 makes 8 ranks":      func(s *v1alpha1.DeviceMeshSpec) { s.Dimensions[0].Size = 4 },
 		"8 ranks, and members have 6 devices": func(s *v1alpha1.DeviceMeshSpec) { s.Members = s.Members[:2] },
 		"1099511627776 ranks":                 func(s *v1alpha1.DeviceMeshSpec) { s.Replicas, s.WorldSize = 1<<20, 1<<20 },
 		"make 0 ranks":                        func(s *v1alpha1.DeviceMeshSpec) { s.Replicas, s.Members = 0, nil },

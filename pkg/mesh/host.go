@@ -32,11 +32,11 @@ func (h *Host) device(id v1alpha1.DeviceID) *v1alpha1.Device {
 	return h.Inventory.Device(id)
 }
 
-// Hardware is what a device is; where its host is not known, no more than the vendor that its id names.
-func (h Hosts) Hardware(node string, id v1alpha1.DeviceID) Hardware {
+// hardware is what a device is; where its host is not known, no more than the vendor that its id names.
+func (h Hosts) hardware(node string, id v1alpha1.DeviceID) Hardware {
 	host := h[node]
 	if d := host.device(id); d != nil {
-		return HardwareOf(d)
+		return hardwareOf(d)
 	}
 	return Hardware{Vendor: id.Vendor()}
 }

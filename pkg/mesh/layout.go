@@ -27,16 +27,16 @@ func SeatsOf(hosts Hosts) []Seat {
 			continue
 		}
 		for i := range host.Inventory.Devices {
-			seats = append(seats, SeatOf(name, &host.Inventory.Devices[i]))
+			seats = append(seats, seatOf(name, &host.Inventory.Devices[i]))
 		}
 	}
 	slices.SortFunc(seats, func(a, b Seat) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Device, b.Device)) })
 	return seats
 }
 
-// SeatOf is a device of a node.
-func SeatOf(node string, d *v1alpha1.Device) Seat {
-	s := Seat{Node: node, Device: d.ID, Hardware: HardwareOf(d)}
+// seatOf is a device of a node.
+func seatOf(node string, d *v1alpha1.Device) Seat {
+	s := Seat{Node: node, Device: d.ID, Hardware: hardwareOf(d)}
 	if d.Memory != nil {
 		s.MemoryMiB = d.Memory.TotalMiB
 	}
@@ -56,14 +56,13 @@ type Layout struct {
 	seats  []Seat
 	local  []int32 // by rank
 	counts map[string]int32
-	custom map[string][]int32
 }
 
 // NewLayout puts devices on the ranks of a mesh, the first on rank 0. It refuses a number of devices that is not that of
 // the ranks, and devices without a name or with two ranks.
 func NewLayout(m *Mesh, seats []Seat) (*Layout, error) {
-	if len(seats) != m.world {
-		return nil, fmt.Errorf("%s makes %s, and there are %s: %s", m.product(), v1alpha1.Counted(m.world, "rank"), v1alpha1.Counted(len(seats), "device"), m.remedy(len(seats)))
+	if err := m.checkDevices(len(seats)); err != nil {
+		return nil, err
 	}
 	l := &Layout{Mesh: m, seats: slices.Clone(seats), local: make([]int32, len(seats)), counts: map[string]int32{}}
 	holders := make(map[seat]int, len(seats))
@@ -83,22 +82,8 @@ func NewLayout(m *Mesh, seats []Seat) (*Layout, error) {
 	return l, nil
 }
 
-// Seat is the device on a rank.
-func (l *Layout) Seat(rank int) (Seat, error) {
-	if err := l.checkRank(rank); err != nil {
-		return Seat{}, err
-	}
-	return l.seats[rank], nil
-}
-
 // Seats are the devices in order of their ranks.
 func (l *Layout) Seats() []Seat { return slices.Clone(l.seats) }
-
-// RankOf is the rank of a device.
-func (l *Layout) RankOf(node string, device v1alpha1.DeviceID) (int, bool) {
-	rank := slices.IndexFunc(l.seats, func(s Seat) bool { return s.Node == node && s.Device == device })
-	return rank, rank >= 0
-}
 
 // LocalRank is the number of a rank among those of its node, in order of ranks, and how many those are. A process uses it
 // to choose its device, which a global rank is no number of.
@@ -107,48 +92,4 @@ func (l *Layout) LocalRank(rank int) (local, size int, err error) {
 		return 0, 0, err
 	}
 	return int(l.local[rank]), int(l.counts[l.seats[rank].Node]), nil
-}
-
-// OnNode are the ranks on a node.
-func (l *Layout) OnNode(node string) []int32 {
-	return l.ranksWhere(func(s *Seat) bool { return s.Node == node })
-}
-
-// Nodes are the names of the nodes in order of their first ranks.
-func (l *Layout) Nodes() []string {
-	nodes, seen := []string{}, map[string]bool{}
-	for i := range l.seats {
-		if name := l.seats[i].Node; !seen[name] {
-			seen[name] = true
-			nodes = append(nodes, name)
-		}
-	}
-	return nodes
-}
-
-// ByBackend are the ranks by the detection backend of their devices, or by vendor where that is not known.
-func (l *Layout) ByBackend() map[string][]int32 {
-	found := map[string][]int32{}
-	for rank := range l.seats {
-		name := cmp.Or(l.seats[rank].Backend, l.seats[rank].Vendor)
-		found[name] = append(found[name], int32(rank))
-	}
-	return found
-}
-
-func (l *Layout) ranksWhere(fits func(*Seat) bool) []int32 {
-	var ranks []int32
-	for rank := range l.seats {
-		if fits(&l.seats[rank]) {
-			ranks = append(ranks, int32(rank))
-		}
-	}
-	return ranks
-}
-
-func (l *Layout) checkRank(rank int) error {
-	if rank < 0 || rank >= l.world {
-		return fmt.Errorf("rank %d is outside of the mesh: it has ranks 0 to %d", rank, l.world-1)
-	}
-	return nil
 }

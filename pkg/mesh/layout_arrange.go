@@ -1,7 +1,7 @@
 package mesh
 
 // LayOut puts devices on the ranks of a mesh so that its groups along some dimensions, the ones that talk most, are blocks
-// of Arrange: as many of them as can be lie in one link domain, else on one node, else in one fabric. Where those are the
+// of arrange: as many of them as can be lie in one link domain, else on one node, else in one fabric. Where those are the
 // fastest dimensions of the order, consecutive ranks get consecutive devices. Without dimensions no groups are preferred.
 // It refuses what Groups and NewLayout refuse.
 func LayOut(m *Mesh, seats []Seat, hosts Hosts, along ...string) (*Layout, error) {
@@ -14,7 +14,7 @@ func LayOut(m *Mesh, seats []Seat, hosts Hosts, along ...string) (*Layout, error
 		}
 		inner = len(groups[0])
 	}
-	arranged, err := Arrange(seats, hosts, inner)
+	arranged, err := arrange(seats, hosts, inner)
 	if err != nil {
 		return nil, err
 	}

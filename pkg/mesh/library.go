@@ -14,8 +14,8 @@ type Hardware struct {
 	Backend string // the detection backend that found the device; empty where it is not known
 }
 
-// HardwareOf is the hardware of a device.
-func HardwareOf(d *v1alpha1.Device) Hardware {
+// hardwareOf is the hardware of a device.
+func hardwareOf(d *v1alpha1.Device) Hardware {
 	return Hardware{Vendor: d.Vendor, Family: d.Family, Backend: d.Backend}
 }
 
@@ -69,9 +69,9 @@ var hardwareLibraries = []struct {
 // vulkan is the detection backend of devices that have no driver of the vendor's own, so that its library does not run.
 const vulkan = "vulkan"
 
-// LibraryFor is the library of some hardware: the vendor's own, else Gloo, which exchanges through the hosts' memory, or MPI
+// libraryFor is the library of some hardware: the vendor's own, else Gloo, which exchanges through the hosts' memory, or MPI
 // where the engine starts by it.
-func LibraryFor(h Hardware, of v1alpha1.Engine) Library {
+func libraryFor(h Hardware, of v1alpha1.Engine) Library {
 	if h.Backend != vulkan {
 		for _, l := range hardwareLibraries {
 			if l.vendor == h.Vendor && (h.Family == "" || h.Family == l.family) {
@@ -105,13 +105,13 @@ func libraryNamed(name, vendor string) (Library, bool) {
 func CommonLibrary(hardware []Hardware, engine v1alpha1.Engine) (Library, error) {
 	var common Library
 	for i, h := range hardware {
-		l := LibraryFor(h, engine)
+		l := libraryFor(h, engine)
 		if i == 0 {
 			common = l
 		}
 		if l != common {
 			return Library{}, fmt.Errorf("members %d (%s) and %d (%s) have no communication library in common (%s and %s): put them into different groups",
-				0, hardware[0], i, h, common.text(), l.text())
+				0, hardware[0], i, h, common, l)
 		}
 	}
 	return common, nil
@@ -124,7 +124,8 @@ func (h Hardware) String() string {
 	return h.Vendor + " " + string(h.Family)
 }
 
-func (l Library) text() string {
+// String is the name of the library, with its maker where several have one of that name.
+func (l Library) String() string {
 	if l.Maker == "" {
 		return l.Name
 	}

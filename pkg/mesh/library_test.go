@@ -36,7 +36,7 @@ func TestLibraryFollowsHardware(t *testing.T) {
 		// Seen by its Vulkan driver alone, so that there is none of CUDA.
 		{Hardware{Vendor: "nvidia", Family: v1alpha1.FamilyGPU, Backend: vulkan}, "", "Gloo", "gloo", "gloo"},
 	} {
-		got := LibraryFor(test.hardware, test.engine)
+		got := libraryFor(test.hardware, test.engine)
 		if named, known := libraryNamed(got.Name, test.hardware.Vendor); !known || named != got {
 			t.Errorf("%s of %s is %+v, want %+v", got.Name, test.hardware.Vendor, named, got)
 		}

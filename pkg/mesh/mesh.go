@@ -110,18 +110,33 @@ func (m *Mesh) Dimensions() []v1alpha1.MeshDimension {
 // Shape is the sizes above 1 for people (`tp4 pp2`), or `1` where there are none.
 func (m *Mesh) Shape() string { return v1alpha1.ShapeText(m.Dimensions()) }
 
+// Size is the size of a dimension, 0 where the order lacks it.
+func (m *Mesh) Size(name string) int {
+	if i := m.index(name); i >= 0 {
+		return m.sizes[i]
+	}
+	return 0
+}
+
 func (m *Mesh) index(name string) int { return slices.Index(m.names, name) }
 
 // Coordinates are the coordinates of a rank, counted from 0, one for each dimension of the order.
 func (m *Mesh) Coordinates(rank int) (map[string]int, error) {
-	if rank < 0 || rank >= m.world {
-		return nil, fmt.Errorf("rank %d is outside of the mesh: it has ranks 0 to %d", rank, m.world-1)
+	if err := m.checkRank(rank); err != nil {
+		return nil, err
 	}
 	coordinates := make(map[string]int, len(m.names))
 	for i, name := range m.names {
 		coordinates[name] = rank / m.strides[i] % m.sizes[i]
 	}
 	return coordinates, nil
+}
+
+func (m *Mesh) checkRank(rank int) error {
+	if rank < 0 || rank >= m.world {
+		return fmt.Errorf("rank %d is outside of the mesh: it has ranks 0 to %d", rank, m.world-1)
+	}
+	return nil
 }
 
 // Rank is the rank at the coordinates, counted from 0; a dimension that is not named is at 0. It refuses coordinates

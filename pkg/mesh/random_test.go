@@ -77,7 +77,7 @@ func wrongGroups(m *Mesh, along []string) string {
 	}
 	size := 1
 	for _, name := range along {
-		size *= m.size(name)
+		size *= m.Size(name)
 	}
 	if len(groups)*size != m.world {
 		return fmt.Sprintf("%d groups of %d in a world of %d", len(groups), size, m.world)
@@ -119,7 +119,7 @@ func wrongCoordinates(m *Mesh) string {
 // each, and what is wrong where they could and do not.
 func tensorGroupsOnNodes(m *Mesh, r *rand.Rand) (all bool, wrong string) {
 	var seats []Seat
-	tensor, could := m.size("tp"), 0
+	tensor, could := m.Size("tp"), 0
 	for node := 0; len(seats) < m.world; node++ {
 		n := min(1+r.IntN(8), m.world-len(seats))
 		if r.IntN(2) == 0 {
@@ -134,7 +134,7 @@ func tensorGroupsOnNodes(m *Mesh, r *rand.Rand) (all bool, wrong string) {
 	if err != nil {
 		return false, err.Error()
 	}
-	groups, err := l.Group("tp")
+	groups, err := l.Groups("tp")
 	if err != nil {
 		return false, err.Error()
 	}

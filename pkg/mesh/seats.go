@@ -105,20 +105,20 @@ func checkSeats(copies []replica) error {
 // libraryOf is the library of the copies of a shape. It says which rank has another one than the first. A device whose host
 // is not known is taken for one like the others of its vendor.
 func libraryOf(copies []replica, engine v1alpha1.Engine, hosts Hosts) (Library, error) {
-	first := hosts.Hardware(copies[0].seats[0].node, copies[0].seats[0].device)
-	common, last := LibraryFor(first, engine), first
+	first := hosts.hardware(copies[0].seats[0].node, copies[0].seats[0].device)
+	common, last := libraryFor(first, engine), first
 	for number, copied := range copies {
 		for rank, s := range copied.seats {
-			h := hosts.Hardware(s.node, s.device)
+			h := hosts.hardware(s.node, s.device)
 			if h == last || h.Vendor == first.Vendor && h.Family == "" {
 				continue
 			}
 			if first.Family == "" && h.Vendor == first.Vendor {
-				first, common = h, LibraryFor(h, engine)
+				first, common = h, libraryFor(h, engine)
 			}
-			if l := LibraryFor(h, engine); l != common || h.Vendor != first.Vendor {
+			if l := libraryFor(h, engine); l != common || h.Vendor != first.Vendor {
 				return Library{}, fmt.Errorf("rank %d of copy %d is a device of %s, others of its shape are of %s: vendors have no communication library in common (%s and %s)",
-					rank, int(copied.batch.FirstReplica)+number, h, first, l.text(), common.text())
+					rank, int(copied.batch.FirstReplica)+number, h, first, l, common)
 			}
 			last = h
 		}

@@ -56,7 +56,7 @@ func (w *Wires) within(s *search, group []int32) {
 	for _, rank := range group {
 		node := w.places[rank].node
 		for _, other := range byNode[node] {
-			s.see(w.Between(other, rank), other, rank)
+			s.see(w.between(other, rank), other, rank)
 		}
 		byNode[node] = append(byNode[node], rank)
 	}
@@ -97,7 +97,7 @@ func (w *Wires) seeFirst(s *search, group []int32, rank int32, inFabric bool) {
 	p := &w.places[rank]
 	for _, other := range group {
 		if q := &w.places[other]; p.node != q.node && sharedFabric(p, q) == inFabric {
-			s.see(w.Between(rank, other), rank, other)
+			s.see(w.between(rank, other), rank, other)
 			return
 		}
 	}

@@ -84,16 +84,16 @@ func TestLinksBetweenDevices(t *testing.T) {
 		"network":           {at("dgx", 0), at("bare", 0)},
 		"PCIe":              {at("unknown", 0), at("unknown", 1)},
 	} {
-		if got := w.Between(pair[0], pair[1]).String(); got != want {
+		if got := w.between(pair[0], pair[1]).String(); got != want {
 			t.Errorf("%v: got %s, want %s", pair, got, want)
 		}
 	}
 	for _, pair := range [][2]int32{{at("rack1", 0), at("rack2", 3)}, {at("rack2", 3), at("rack1", 0)}} {
-		if got := w.Between(pair[0], pair[1]).String(); got != "NVLink 450 GB/s" {
+		if got := w.between(pair[0], pair[1]).String(); got != "NVLink 450 GB/s" {
 			t.Errorf("a fabric goes over nodes: got %s", got)
 		}
 	}
-	if got := w.Between(3, 3).Kind; got != "same device" {
+	if got := w.between(3, 3).Kind; got != "same device" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -136,7 +136,7 @@ func TestSlowestAgreesWithAllPairs(t *testing.T) {
 		for _, group := range groups {
 			for i, a := range group {
 				for _, b := range group[:i] {
-					all.see(w.Between(a, b), a, b)
+					all.see(w.between(a, b), a, b)
 				}
 			}
 		}
@@ -145,8 +145,8 @@ func TestSlowestAgreesWithAllPairs(t *testing.T) {
 		if some != found || got.Kind != want.Kind && got.reach != want.reach || got.MBps != want.MBps {
 			t.Fatalf("got %v of %d and %d (%t), want %v of %d and %d (%t)", got.Link, got.A, got.B, found, want.Link, want.A, want.B, some)
 		}
-		if found && (got.A >= got.B || w.Between(got.A, got.B) != got.Link) {
-			t.Fatalf("ranks %d and %d have %v, not %v", got.A, got.B, w.Between(got.A, got.B), got.Link)
+		if found && (got.A >= got.B || w.between(got.A, got.B) != got.Link) {
+			t.Fatalf("ranks %d and %d have %v, not %v", got.A, got.B, w.between(got.A, got.B), got.Link)
 		}
 	})
 }
@@ -162,19 +162,19 @@ func TestArrangeByHand(t *testing.T) {
 	}
 	// Bridged pairs are neighbours, then devices of one processor.
 	paired := Hosts{"a": {Inventory: bridged(bridged(board("nvidia", 8, 100), 0, 5), 1, 4)}}
-	got, err := Arrange(SeatsOf(paired), paired, 2)
+	got, err := arrange(SeatsOf(paired), paired, 2)
 	if err != nil || order(got) != id(0, 5, 1, 4, 2, 3, 6, 7) {
 		t.Errorf("pairs: got %v, %v", order(got), err)
 	}
 	// A device without a bridge breaks no pair.
 	paired = Hosts{"a": {Inventory: bridged(bridged(board("nvidia", 6, 100), 1, 2), 3, 4)}}
-	got, err = Arrange(SeatsOf(paired), paired, 2)
+	got, err = arrange(SeatsOf(paired), paired, 2)
 	if err != nil || order(got) != id(1, 2, 3, 4, 0, 5) {
 		t.Errorf("a single device: got %v, %v", order(got), err)
 	}
 	// Six and two: a block of four lies on one node, and the rest follows.
 	uneven := Hosts{"a": {Inventory: board("nvidia", 6, 100)}, "b": {Inventory: board("nvidia", 2, 100)}}
-	got, err = Arrange(SeatsOf(uneven), uneven, 4)
+	got, err = arrange(SeatsOf(uneven), uneven, 4)
 	if err != nil || order(got) != id(0, 1, 2, 3, 4, 5, 0, 1) {
 		t.Errorf("six and two: got %v, %v", order(got), err)
 	}
@@ -183,7 +183,7 @@ func TestArrangeByHand(t *testing.T) {
 	for node, rack := range map[string]string{"a": "2", "b": "1", "c": "2", "d": "1"} {
 		racks[node] = Host{Inventory: board("nvidia", 1, 100), Levels: []string{"zone", rack}}
 	}
-	got, err = Arrange(SeatsOf(racks), racks, 1)
+	got, err = arrange(SeatsOf(racks), racks, 1)
 	var nodes []string
 	for _, s := range got {
 		nodes = append(nodes, s.Node)
@@ -191,9 +191,9 @@ func TestArrangeByHand(t *testing.T) {
 	if err != nil || fmt.Sprint(nodes) != "[b d a c]" {
 		t.Errorf("racks: got %v, %v", nodes, err)
 	}
-	_, err = Arrange(nil, nil, 0)
+	_, err = arrange(nil, nil, 0)
 	wantError(t, err, "blocks of 0 ranks")
-	if got, err := Arrange(nil, nil, 2); err != nil || len(got) != 0 {
+	if got, err := arrange(nil, nil, 2); err != nil || len(got) != 0 {
 		t.Errorf("no devices: got %v, %v", got, err)
 	}
 }
@@ -205,8 +205,8 @@ func TestArrangeProperties(t *testing.T) {
 		hosts := drawHosts(t)
 		seats := SeatsOf(hosts)
 		tensor := rapid.IntRange(1, 8).Draw(t, "tensor")
-		got, err := Arrange(rapid.Permutation(seats).Draw(t, "listed"), hosts, tensor)
-		again, err2 := Arrange(seats, hosts, tensor)
+		got, err := arrange(rapid.Permutation(seats).Draw(t, "listed"), hosts, tensor)
+		again, err2 := arrange(seats, hosts, tensor)
 		if err != nil || err2 != nil || !slices.Equal(got, again) {
 			t.Fatalf("%v, %v: %v and %v", err, err2, got, again)
 		}

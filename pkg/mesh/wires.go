@@ -90,8 +90,8 @@ func bridgesOf(pairs []v1alpha1.LinkPair) map[v1alpha1.DeviceID]v1alpha1.DeviceI
 	return least
 }
 
-// Between is the link of two ranks: their link domain, a direct connection, their host's PCIe, or the network.
-func (w *Wires) Between(a, b int32) Link {
+// between is the link of two ranks: their link domain, a direct connection, their host's PCIe, or the network.
+func (w *Wires) between(a, b int32) Link {
 	p, q := &w.places[a], &w.places[b]
 	if p.node != q.node {
 		if sharedFabric(p, q) {

@@ -7,38 +7,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/internal/facts"
-	"github.com/rankwright/rankwright/internal/figure"
+	"github.com/rankwright/rankwright/test/figure"
 )
 
-// truth is what the facts say of a model.
-type truth struct {
-	Name                string `json:"name"`
-	HubID               string `json:"hf_id"`
-	Parameters          int64  `json:"params"`
-	ActiveParameters    int64  `json:"active_params_matmul"`
-	Layers              int32  `json:"layers"`
-	WeightsBytesBF16    int64  `json:"weights_bytes_bf16"`
-	KVBytesPerTokenBF16 int64  `json:"kv_bytes_per_token_bf16_full_attention"`
+// figures are what was published of a model, and what follows from its configuration by hand: the weights that a token meets,
+// and the bytes of the cache where every layer keeps all of a sequence.
+type figures struct {
+	Model                         string
+	Parameters, Active            int64
+	Layers                        int32
+	WeightsBytes, KVBytesPerToken int64 // in 16 bits
 }
 
-// TestModelsOfTheFacts holds every model of the facts to the byte.
-func TestModelsOfTheFacts(t *testing.T) {
-	var file struct{ Models []truth }
-	facts.Decode(t, "truth/models.json", &file)
-	if len(file.Models) < 20 {
-		t.Fatalf("%d models: the file has another shape than expected", len(file.Models))
-	}
-	exact := 0
-	for _, want := range file.Models {
-		right := t.Run(want.Name, func(t *testing.T) {
-			m, err := Lookup(want.HubID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := truth{
-				Name: want.Name, HubID: want.HubID, Parameters: m.Parameters(), ActiveParameters: m.ActiveParameters(),
-				Layers: m.Architecture.Layers, WeightsBytesBF16: m.WeightBytes("BF16"), KVBytesPerTokenBF16: m.KVBytesPerToken("BF16"),
-			}
+// TestPublishedModels holds every model of the table to the byte.
+func TestPublishedModels(t *testing.T) {
+	rows, exact := facts.Table(t, "testdata/published.csv"), 0
+	for _, row := range rows {
+		want := figures{
+			row.Text("model"), row.Whole("parameters"), row.Whole("active_parameters"), int32(row.Whole("layers")),
+			row.Whole("weights_bytes_bf16"), row.Whole("kv_bytes_per_token_bf16"),
+		}
+		right := t.Run(want.Model, func(t *testing.T) {
+			m := mustLookup(t, want.Model)
+			got := figures{want.Model, m.Parameters(), m.ActiveParameters(), m.Architecture.Layers, m.WeightBytes("BF16"), m.KVBytesPerToken("BF16")}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -47,42 +38,34 @@ func TestModelsOfTheFacts(t *testing.T) {
 			exact++
 		}
 	}
-	figure.All("models.json", "parameters, bytes of weights, bytes of cache per token: exact", exact, len(file.Models), 20).Hold(t)
+	figure.All("published models", "parameters, bytes of weights, bytes of cache per token: exact", exact, len(rows), 20).Hold(t)
 }
 
 // headerBytes bounds what file headers add to a checkpoint: some 130 bytes a tensor.
 const headerBytes = 16 << 20
 
-// TestCheckpointsOfTheFacts holds the published checkpoints of the facts to the byte, or to the headers of their files where
-// the stated size is that of the files.
-func TestCheckpointsOfTheFacts(t *testing.T) {
-	var file struct {
-		Models []struct {
-			HubID      string `json:"hf_id"`
-			Checkpoint int64  `json:"checkpoint_bytes"`
-		}
-	}
-	facts.Decode(t, "truth/models.json", &file)
-	ofFiles := map[string]bool{"deepseek-ai/DeepSeek-V3": true}
+// TestPublishedBytesOfCheckpoints holds the sizes of checkpoints to the byte, or to the headers of their files where the stated size
+// is that of the files.
+func TestPublishedBytesOfCheckpoints(t *testing.T) {
 	compared, exact := 0, 0
-	for _, want := range file.Models {
-		if want.Checkpoint == 0 {
+	for _, row := range facts.Table(t, "testdata/published.csv") {
+		name, want := row.Text("model"), row.Whole("checkpoint_bytes")
+		if want == 0 {
 			continue
 		}
 		compared++
 		headers := int64(0)
-		if ofFiles[want.HubID] {
+		if name == "deepseek-ai/DeepSeek-V3" {
 			headers = headerBytes
 		}
-		got := mustLookup(t, want.HubID).CheckpointBytes()
-		t.Logf("%s: %d bytes counted, %d published", want.HubID, got, want.Checkpoint)
-		if rest := want.Checkpoint - got; rest < 0 || rest > headers {
-			t.Errorf("%s: %d bytes counted, %d published", want.HubID, got, want.Checkpoint)
+		got := mustLookup(t, name).CheckpointBytes()
+		if rest := want - got; rest < 0 || rest > headers {
+			t.Errorf("%s: %d bytes counted, %d published", name, got, want)
 			continue
 		}
 		exact++
 	}
-	figure.All("models.json", "bytes of published checkpoints: exact, or to the headers of the files", exact, compared, 3).Hold(t)
+	figure.All("published models", "bytes of checkpoints: exact, or to the headers of the files", exact, compared, 3).Hold(t)
 }
 
 // namesInFacts are what the tables call models that the catalogue has under another name.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/internal/figure"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/test/figure"
 )
 
 // TestPlannerEqualsExhaustiveSearch holds the whole planner to the search that tries everything, on random clusters: there

@@ -69,24 +69,16 @@ func (t *Table) PerDeviceHour(product string) (Price, bool) {
 	return p, ok
 }
 
-// index finds the cheapest row of each product.
+// index finds the price of each product: the cheapest row that has it.
 func (t *Table) index() {
 	t.devices = map[string]Price{}
 	for i := range t.shapes {
-		product := t.shapes[i].Product
-		key := strings.ToLower(product)
-		if _, known := t.devices[key]; !known {
-			t.devices[key], _ = t.cheapest(func(s *Shape) bool { return strings.EqualFold(s.Product, product) })
+		s := &t.shapes[i]
+		key, hour := strings.ToLower(s.Product), s.PerDeviceHour()
+		if best, known := t.devices[key]; !known || hour < best.MicroUSDPerHour {
+			t.devices[key] = Price{MicroUSDPerHour: hour, Source: s.Source, Date: s.Date, Instance: s.Provider + " " + s.Instance}
 		}
 	}
-}
-
-// PerDeviceHourOf is PerDeviceHour among the rows of one provider.
-func (t *Table) PerDeviceHourOf(provider, product string) (Price, bool) {
-	product = named(product)
-	return t.cheapest(func(s *Shape) bool {
-		return strings.EqualFold(s.Provider, provider) && strings.EqualFold(s.Product, product)
-	})
 }
 
 // named is the catalogue's name of a product, which rows have; some drivers report another.
@@ -95,20 +87,4 @@ func named(product string) string {
 		return p.Name
 	}
 	return product
-}
-
-func (t *Table) cheapest(match func(*Shape) bool) (Price, bool) {
-	var best *Shape
-	for i := range t.shapes {
-		s := &t.shapes[i]
-		if match(s) && (best == nil || s.PerDeviceHour() < best.PerDeviceHour()) {
-			best = s
-		}
-	}
-	if best == nil {
-		return Price{}, false
-	}
-	return Price{
-		MicroUSDPerHour: best.PerDeviceHour(), Source: best.Source, Date: best.Date, Instance: best.Provider + " " + best.Instance,
-	}, true
 }

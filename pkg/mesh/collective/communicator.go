@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// MaxRanks is the largest number of ranks of a communicator. It is that of a mesh.
-const MaxRanks = 1 << 20
+// maxRanks is the largest number of ranks of a communicator. It is that of a mesh.
+const maxRanks = 1 << 20
 
 // verdictTime is how long a rank whose stream broke waits to hear which rank is at the root of it, before it names the
 // one at the stream's other end.

@@ -39,8 +39,8 @@ const (
 func (c *Config) complete() error {
 	size := len(c.Addresses)
 	switch {
-	case size == 0 || size > MaxRanks:
-		return fmt.Errorf("addresses has %d entries: it must have one for each rank, 1 to %d", size, MaxRanks)
+	case size == 0 || size > maxRanks:
+		return fmt.Errorf("addresses has %d entries: it must have one for each rank, 1 to %d", size, maxRanks)
 	case c.Rank < 0 || c.Rank >= size:
 		return fmt.Errorf("rank is %d: with %d addresses it must be 0 to %d", c.Rank, size, size-1)
 	case len(c.Key) < MinKeyBytes:

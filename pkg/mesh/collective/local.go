@@ -10,8 +10,8 @@ import (
 // Local makes the communicators of ranks 0 to size-1 within a process. What one rank sends is read by the other where it
 // is, so a Send returns when it is received.
 func Local(size int) ([]*Communicator, error) {
-	if size < 1 || size > MaxRanks {
-		return nil, fmt.Errorf("size is %d: it must be 1 to %d", size, MaxRanks)
+	if size < 1 || size > maxRanks {
+		return nil, fmt.Errorf("size is %d: it must be 1 to %d", size, maxRanks)
 	}
 	h := &hub{streams: map[streamKey]*localStream{}, left: make([]chan struct{}, size)}
 	for rank := range size {

@@ -19,8 +19,8 @@ const (
 	ReasonPodsMissing       = "PodsMissing"
 )
 
-// MaxFindings bounds the findings in the status of a mesh; the message has their number.
-const MaxFindings = 32
+// maxFindings bounds the findings in the status of a mesh; the message has their number.
+const maxFindings = 32
 
 // State is what is known of the verification of one pod of a mesh.
 type State struct {
@@ -290,7 +290,7 @@ func (c *court) verdict(pods []State) Verdict {
 		v.Reason = ReasonPodsMissing
 	}
 	v.Message = fmt.Sprintf("%s: %s.", v1alpha1.Counted(len(c.findings), "finding"), c.findings[0].Message)
-	v.Findings = c.findings[:min(len(c.findings), MaxFindings)]
+	v.Findings = c.findings[:min(len(c.findings), maxFindings)]
 	return v
 }
 

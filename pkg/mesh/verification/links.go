@@ -37,7 +37,7 @@ func (v *verifier) links(ctx context.Context) {
 func (v *verifier) measurePairs(ctx context.Context, links []pairLink) {
 	const parts = 8 // one of them for telling each other
 	deadline, _ := ctx.Deadline()
-	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-probing(v.Task.Deadline())/parts))
+	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-probing(v.Task.deadline())/parts))
 	defer cancel()
 	for i := range links {
 		l := &links[i]
@@ -113,7 +113,7 @@ type pairLink struct {
 // meetPairs connects with each other pod by itself, with all at once, and sees whether bytes come over right.
 func (v *verifier) meetPairs(ctx context.Context) []pairLink {
 	const halves = 2
-	ctx, cancel := context.WithTimeout(ctx, probing(v.Task.Deadline())/halves)
+	ctx, cancel := context.WithTimeout(ctx, probing(v.Task.deadline())/halves)
 	defer cancel()
 	links := make([]pairLink, len(v.pairs[v.Place]))
 	var work sync.WaitGroup

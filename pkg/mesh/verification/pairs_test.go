@@ -13,7 +13,7 @@ func taskOf(t rapid.TB, places int, kinds ...Kind) *Task {
 	t.Helper()
 	task := &Task{Version: version, Mesh: "default/llm", Plan: "llm-1", DeadlineSeconds: 60, Kinds: kinds}
 	for i := range places {
-		task.Pods = append(task.Pods, Pod{Index: int32(i), Host: fmt.Sprintf("llm-%d.llm", i), Port: Port, Node: "n", Ranks: RanksOf([]int32{int32(i)})})
+		task.Pods = append(task.Pods, Pod{Index: int32(i), Host: fmt.Sprintf("llm-%d.llm", i), Port: Port, Node: "n", Ranks: ranksOf([]int32{int32(i)})})
 	}
 	if err := task.complete(); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestPairsNeverWaitInACircle(t *testing.T) {
 		for k := range rapid.IntRange(1, 3).Draw(t, "kinds") {
 			members := rapid.SliceOfNDistinct(rapid.Int32Range(0, int32(places)-1), 2, places, rapid.ID[int32]).Draw(t, "members")
 			slices.Sort(members)
-			kinds = append(kinds, Kind{fmt.Sprint(k), []Ranks{RanksOf(members)}})
+			kinds = append(kinds, Kind{fmt.Sprint(k), []Ranks{ranksOf(members)}})
 		}
 		pairs := taskOf(t, places, kinds...).pairs()
 		for place, of := range pairs {

@@ -13,8 +13,8 @@ import (
 // ranks fit into a file.
 type Ranks string
 
-// RanksOf writes ranks, which must ascend.
-func RanksOf(ranks []int32) Ranks {
+// ranksOf writes ranks, which must ascend.
+func ranksOf[R int | int32](ranks []R) Ranks {
 	var text []byte
 	for at := 0; at < len(ranks); {
 		if at > 0 {
@@ -35,7 +35,7 @@ func RanksOf(ranks []int32) Ranks {
 
 // runEnd is the last place of the run that begins at a place. Two ranks alone are no run unless they follow one another,
 // since the second may begin a longer one.
-func runEnd(ranks []int32, at int) int {
+func runEnd[R int | int32](ranks []R, at int) int {
 	last := at
 	for last+1 < len(ranks) && ranks[last+1]-ranks[last] == ranks[at+1]-ranks[at] {
 		last++

@@ -13,9 +13,9 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// MaxMessage is how much of a container's termination message the kubelet keeps (k8s.io/kubernetes, pkg/kubelet/container,
+// maxMessage is how much of a container's termination message the kubelet keeps (k8s.io/kubernetes, pkg/kubelet/container,
 // MaxContainerTerminationMessageLength).
-const MaxMessage = 4096
+const maxMessage = 4096
 
 // Outcome is how a pod's verification ended.
 type Outcome string
@@ -89,7 +89,7 @@ var reportable = severity[3:]
 // maxText bounds the text of a finding in bytes.
 const maxText = 200
 
-// Message is the report in at most MaxMessage bytes. What does not fit is left out from the end, and counted.
+// Message is the report in at most maxMessage bytes. What does not fit is left out from the end, and counted.
 func (r *Report) Message() ([]byte, error) {
 	m := *r
 	m.Findings = slices.Clone(r.Findings)
@@ -102,7 +102,7 @@ func (r *Report) Message() ([]byte, error) {
 			return nil, fmt.Errorf("write report: %w", err)
 		}
 		switch {
-		case len(text) <= MaxMessage:
+		case len(text) <= maxMessage:
 			return text, nil
 		case len(m.Findings) > 0:
 			m.Findings = m.Findings[:len(m.Findings)-1]
@@ -117,8 +117,8 @@ func (r *Report) Message() ([]byte, error) {
 
 // ParseReport reads the termination message of a pod, which anybody may have written who can write pods.
 func ParseReport(message string) (*Report, error) {
-	if len(message) > MaxMessage {
-		return nil, fmt.Errorf("report has %d bytes: at most %d are possible", len(message), MaxMessage)
+	if len(message) > maxMessage {
+		return nil, fmt.Errorf("report has %d bytes: at most %d are possible", len(message), maxMessage)
 	}
 	var r Report
 	decoder := json.NewDecoder(bytes.NewReader([]byte(message)))

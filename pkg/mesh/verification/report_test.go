@@ -57,7 +57,7 @@ func TestMessageFits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(message) > MaxMessage {
+		if len(message) > maxMessage {
 			t.Fatalf("the message has %d bytes", len(message))
 		}
 		got, err := ParseReport(string(message))
@@ -92,7 +92,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		{`"kind":"tp"`, `"node":"n1"`}:                   `unknown field`,
 		{`"kind":"tp"`, `"kind":"` + long + `"`}:         "has an empty, long or repeated name",
 		{`connect: dial`, long + long + long}:            "text has more than 200 bytes",
-		{`}`, `}` + strings.Repeat(" ", MaxMessage)}:     "at most 4096 are possible",
+		{`}`, `}` + strings.Repeat(" ", maxMessage)}:     "at most 4096 are possible",
 		{`{"v"`, `[{"v"`}:                                "unexpected EOF",
 	} {
 		message := strings.Replace(string(valid), change[0], change[1], 1)
@@ -125,7 +125,7 @@ func FuzzParseReport(f *testing.F) {
 		pods := sixStates()
 		pods[0].Report = r
 		v := Judge(pods, true)
-		if len(v.Findings) > MaxFindings || v.Message == "" || v.Reason == "" {
+		if len(v.Findings) > maxFindings || v.Message == "" || v.Reason == "" {
 			t.Errorf("verdict %+v", v)
 		}
 		for i := range v.Findings {

@@ -68,8 +68,8 @@ type Kind struct {
 	Groups []Ranks `json:"ranks"`
 }
 
-// Deadline is the time of a pod from its start.
-func (t *Task) Deadline() time.Duration { return time.Duration(t.DeadlineSeconds) * time.Second }
+// deadline is the time of a pod from its start.
+func (t *Task) deadline() time.Duration { return time.Duration(t.DeadlineSeconds) * time.Second }
 
 // Place finds a pod by its index.
 func (t *Task) Place(index int32) (int, error) {

@@ -44,7 +44,7 @@ func Tasks(m *v1alpha1.DeviceMesh, job *launch.Job, hosts mesh.Hosts, asked *v1a
 
 // podOf is a pod; those that share a host have ports of their own.
 func podOf(p *launch.Pod, hosts mesh.Hosts, taken map[string]int32) Pod {
-	made := Pod{Index: int32(p.Index), Host: p.Host, Port: Port + taken[p.Host], Node: p.Node, Ranks: RanksOf(ranksOf(p))}
+	made := Pod{Index: int32(p.Index), Host: p.Host, Port: Port + taken[p.Host], Node: p.Node, Ranks: ranksOf(p.Ranks)}
 	taken[p.Host]++
 	const mega = 1_000_000
 	status := hosts[p.Node].Inventory
@@ -75,14 +75,6 @@ func wireOf(status *v1alpha1.AcceleratorInventoryStatus, devices []v1alpha1.Devi
 	return ""
 }
 
-func ranksOf(p *launch.Pod) []int32 {
-	ranks := make([]int32, len(p.Ranks))
-	for i, rank := range p.Ranks {
-		ranks[i] = int32(rank)
-	}
-	return ranks
-}
-
 func kindsOf(c *mesh.Copy) ([]Kind, error) {
 	kinds := make([]Kind, 0, len(c.Shape.Groups))
 	for i := range c.Shape.Groups {
@@ -96,7 +88,7 @@ func kindsOf(c *mesh.Copy) ([]Kind, error) {
 		}
 		kind := Kind{Name: name}
 		for _, group := range groups {
-			kind.Groups = append(kind.Groups, RanksOf(slices.Sorted(slices.Values(group))))
+			kind.Groups = append(kind.Groups, ranksOf(slices.Sorted(slices.Values(group))))
 		}
 		kinds = append(kinds, kind)
 	}

@@ -42,7 +42,7 @@ func Verify(ctx context.Context, c Config) (*Report, error) {
 	for _, p := range v.pairs[v.Place] {
 		v.doors[p] = v.port.Open(v.pairName(p))
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.Task.Deadline())
+	ctx, cancel := context.WithTimeout(ctx, c.Task.deadline())
 	defer cancel()
 	if len(c.Task.Pods) > 1 {
 		v.own.ceiling = v.ceiling(ctx)
@@ -63,7 +63,7 @@ func Verify(ctx context.Context, c Config) (*Report, error) {
 // groups meets the other pods and verifies the groups, until only the time for the links is left.
 func (v *verifier) groups(ctx context.Context) {
 	deadline, _ := ctx.Deadline()
-	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-probing(v.Task.Deadline())))
+	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-probing(v.Task.deadline())))
 	defer cancel()
 	if len(v.Task.Pods) > 1 {
 		v.Log.Info("meeting", "pods", len(v.Task.Pods), "for", time.Until(deadline).Round(time.Second).String())
@@ -90,7 +90,7 @@ func (v *verifier) groups(ctx context.Context) {
 
 // within bounds the groups of one kind, so that a link that swallows everything does not take all of the time.
 func (v *verifier) within(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, probing(v.Task.Deadline()))
+	ctx, cancel := context.WithTimeout(ctx, probing(v.Task.deadline()))
 	defer cancel()
 	return do(ctx)
 }

@@ -140,7 +140,7 @@ func TestAPodComesLate(t *testing.T) {
 	p := newPods(t, 6, sixRanks()...)
 	const seconds, late = 40, 12 * time.Second
 	p.task.DeadlineSeconds = seconds
-	if kind := probing(p.task.Deadline()); late <= kind {
+	if kind := probing(p.task.deadline()); late <= kind {
 		t.Fatalf("a kind of groups may take %v, and the last pod comes after %v", kind, late)
 	}
 	p.dial = func(from, _ int, dial dialer) dialer {

@@ -60,7 +60,7 @@ func newPods(t testing.TB, number int, kinds ...Kind) *pods {
 		}
 		p.listeners = append(p.listeners, listener)
 		p.task.Pods = append(p.task.Pods, Pod{
-			Index: int32(i), Host: "127.0.0.1", Port: int32(address.Port), Node: fmt.Sprintf("n%d", i%2), Ranks: RanksOf([]int32{int32(i)}),
+			Index: int32(i), Host: "127.0.0.1", Port: int32(address.Port), Node: fmt.Sprintf("n%d", i%2), Ranks: ranksOf([]int32{int32(i)}),
 		})
 	}
 	return p

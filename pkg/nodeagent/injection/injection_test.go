@@ -251,30 +251,22 @@ func TestNodeThatIsGone(t *testing.T) {
 	}
 }
 
-func TestInseparable(t *testing.T) {
+func TestDevicesThatOnlyGoTogetherAreRefusedAlone(t *testing.T) {
 	for _, test := range []struct {
-		name    string
-		devices []v1alpha1.Device
-		want    []v1alpha1.DeviceID
+		name     string
+		devices  []v1alpha1.Device
+		together bool
 	}{
-		{"GPUs", gpus(2), nil},
-		{"MIG devices of one GPU", migDevices(2), nil},
-		{"chips behind one node", cored("tenstorrent", "tenstorrent", "", "/dev/tenstorrent/%d", 2, 2), []v1alpha1.DeviceID{"tenstorrent-0000:00:00.0-1"}},
-		{"cores that a variable separates", neuronChips(1, 2, ""), nil},
-		{"no node", changed(gpus(2), func(d *v1alpha1.Device) { d.Paths = nil }), nil},
+		{"GPUs", gpus(2), false},
+		{"MIG devices of one GPU", migDevices(2), false},
+		{"chips behind one node", cored("tenstorrent", "tenstorrent", "", "/dev/tenstorrent/%d", 2, 2), true},
+		{"cores that a variable separates", neuronChips(1, 2, ""), false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			node := nodeOf(test.devices)
-			got := Inseparable(&test.devices[0], node)
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-			if len(test.devices[0].Paths) == 0 {
-				return
-			}
 			_, err := For(CDI, test.devices[:1], node)
-			if errors.Is(err, ErrNotSeparable) != (len(got) > 0) {
-				t.Errorf("For says %v", err)
+			if errors.Is(err, ErrNotSeparable) != test.together || (err != nil && !test.together) {
+				t.Errorf("got %v", err)
 			}
 		})
 	}
@@ -306,7 +298,7 @@ func TestNeuronChipsOfUnknownNodesAreGrantedTogether(t *testing.T) {
 	if err != nil || len(answer.Devices) != 2 || len(answer.Environment) != 0 {
 		t.Errorf("got %+v, %v; want both nodes and no variable", answer, err)
 	}
-	if other := Inseparable(&devices[0], nodeOf(devices)); len(other) != 3 {
-		t.Errorf("%v cannot be kept apart from the first core, want the three others", other)
+	if _, err := For(DeviceNodes, devices[:1], nodeOf(devices)); !errors.Is(err, ErrNotSeparable) {
+		t.Errorf("the first core alone: got %v, want %v", err, ErrNotSeparable)
 	}
 }

@@ -70,16 +70,6 @@ func (g grant) checkSeparable() error {
 // with its number, where that is known.
 func separated(d *v1alpha1.Device) bool { return kindOf(d).separates && d.Index != nil }
 
-// Inseparable returns the other devices that a container sees where it is granted the device: they can only be granted
-// together.
-func Inseparable(d *v1alpha1.Device, node Node) []v1alpha1.DeviceID {
-	if len(d.Paths) == 0 || separated(d) {
-		return nil
-	}
-	g := grant{devices: []v1alpha1.Device{*d}, node: node}
-	return seenBy(d.Paths, g.others())
-}
-
 // seenBy returns those devices whose nodes are all among the paths.
 func seenBy(paths []string, devices []*v1alpha1.Device) []v1alpha1.DeviceID {
 	var seen []v1alpha1.DeviceID

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"fmt"
 	"math"
 )
 
@@ -38,15 +39,17 @@ type Division struct {
 }
 
 var (
+	// ErrInvalid is wrapped by each error that says which value of the input cannot be right.
+	ErrInvalid = errors.New("invalid pipeline problem")
 	// ErrNoFit says that no division gives each stage a device that holds it.
 	ErrNoFit = errors.New("no division of the layers fits the devices")
-	// ErrTooLarge says that a chain has more states than MaxStates.
+	// ErrTooLarge says that a chain has more states than maxStates.
 	ErrTooLarge = errors.New("too many ways to use the devices: merge classes or offer fewer devices")
 )
 
-// MaxStates bounds the states of a division: layers times last classes times the product of (devices + 1) of each class.
+// maxStates bounds the states of a division: layers times last classes times the product of (devices + 1) of each class.
 // A state takes 12 bytes.
-const MaxStates = 1 << 22
+const maxStates = 1 << 22
 
 // Split divides a chain so that the slowest stage is as fast as possible; of those that are equal to within rounding, one
 // with the fewest stages and of these one with the least total time. Not every device need be used.
@@ -104,9 +107,17 @@ func (c *Chain) validate() error {
 }
 
 const (
+	maxLayers  = 1 << 12
 	maxClasses = 1 << 6
 	maxSeconds = 1e12 // sums stay finite
+
+	// tolerance is the relative error that the sum of the times of a few thousand stages may have.
+	tolerance = 1e-12
 )
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+}
 
 // validSeconds says whether a time is one, or +Inf.
 func validSeconds(s float64) bool { return (s >= 0 && s <= maxSeconds) || math.IsInf(s, 1) }

@@ -30,12 +30,12 @@ func newSplitter(c *Chain) (*splitter, error) {
 		n = min(n, c.Layers)
 		s.counts = append(s.counts, n)
 		s.stride = append(s.stride, s.uses)
-		if s.uses *= n + 1; s.uses > MaxStates {
+		if s.uses *= n + 1; s.uses > maxStates {
 			return nil, ErrTooLarge
 		}
 	}
 	s.group()
-	if s.uses*len(s.groups)*(c.Layers+1) > MaxStates || len(s.counts)*c.Layers*(c.Layers+1) > MaxStates {
+	if s.uses*len(s.groups)*(c.Layers+1) > maxStates || len(s.counts)*c.Layers*(c.Layers+1) > maxStates {
 		return nil, ErrTooLarge
 	}
 	if err := s.tabulate(); err != nil {

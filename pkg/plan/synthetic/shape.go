@@ -2,7 +2,6 @@ package synthetic
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -83,9 +82,6 @@ type machine struct {
 	disks                    int
 	diskGiB                  int64
 }
-
-// Shapes are the shapes, sorted by name.
-func Shapes() []Shape { return slices.Clone(shapes) }
 
 // Lookup finds a shape.
 func Lookup(name string) (*Shape, error) {

@@ -1,0 +1,224 @@
+package calibration_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rankwright/rankwright/internal/facts"
+	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/test/figure"
+	"github.com/rankwright/rankwright/tools/fit/calibration"
+	"github.com/rankwright/rankwright/tools/fit/truth"
+)
+
+// measurements are the published ones, with the constants that are built in.
+func measurements(t *testing.T) ([]truth.Observation, *cost.Calibration) {
+	t.Helper()
+	shared, err := facts.Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(shared, "truth")
+	if _, err := os.Stat(folder); err != nil {
+		t.Skipf("set %s to the folder that has truth: %v", facts.FolderEnv, err)
+	}
+	all, err := truth.All(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cost.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all, c
+}
+
+func held(o *truth.Observation) bool   { return o.Held() }
+func fitted(o *truth.Observation) bool { return !o.Held() }
+
+// TestErrors holds the median error on the half of the cells that the constants were not fitted to.
+func TestErrors(t *testing.T) {
+	all, c := measurements(t)
+	onFitted, onHeld := calibration.ErrorsByKind(all, c, fitted), calibration.ErrorsByKind(all, c, held)
+	for _, bar := range []struct {
+		kind   calibration.Kind
+		fewest int
+		median float64
+	}{
+		{calibration.Kind{Table: "trtllm", Quantity: truth.Throughput}, 150, 0.10},
+		{calibration.Kind{Table: "inferencex", Quantity: truth.TPOT}, 700, 0.11},
+		{calibration.Kind{Table: "inferencex", Quantity: truth.TTFT}, 700, 0.25},
+		{calibration.Kind{Table: "mlperf Offline", Quantity: truth.Throughput}, 10, 0.12},
+		{calibration.Kind{Table: "mlperf Server", Quantity: truth.Throughput}, 10, 0.12},
+		{calibration.Kind{Table: "megatron", Quantity: truth.TrainingRate}, 4, 0.10},
+	} {
+		train, test := onFitted[bar.kind], onHeld[bar.kind]
+		got := calibration.Quantile(test, 0.5)
+		what := bar.kind.Quantity.String() + ", median error "
+		figure.Report(bar.kind.Table, what+"on the fitted half", fmt.Sprintf("%.1f %% of %d", 100*calibration.Quantile(train, 0.5), len(train))).Hold(t)
+		figure.Percent(bar.kind.Table, what+"held out", got, bar.median, len(test)).Hold(t)
+		if len(test) < bar.fewest {
+			t.Errorf("%s %s: %d held out, want at least %d", bar.kind.Table, bar.kind.Quantity, len(test), bar.fewest)
+		}
+	}
+}
+
+// TestChoice holds the choice of a strategy by output tokens per second and device, on choices that were held out whole.
+func TestChoice(t *testing.T) {
+	all, c := measurements(t)
+	score := func(keep func(*truth.Observation) bool) calibration.Choice {
+		return calibration.Choose(all, c, func(o *truth.Observation) bool { return o.Table == "trtllm" && keep(o) })
+	}
+	const subject = "trtllm, choosing by the model of costs"
+	train, got := score(fitted), score(held)
+	figure.Report(subject, "on the fitted half: near the best, mean regret, pairs in order",
+		fmt.Sprintf("%.0f %%, %.1f %%, %.0f %% of %d", 100*train.Near, 100*train.Regret, 100*train.Ordered, train.Groups)).Hold(t)
+	figure.Share(subject, "the best or within 3 % of it, held out", got.Near, 0.80, got.Groups).Hold(t)
+	figure.Percent(subject, "mean regret, held out", got.Regret, 0.015, got.Groups).Hold(t)
+	figure.Share(subject, "pairs at least 5 % apart in order, held out", got.Ordered, 0.94, got.Pairs).Hold(t)
+	if got.Groups < 20 {
+		t.Errorf("%d groups, want at least 20", got.Groups)
+	}
+}
+
+// TestChoiceUnderLimits holds the choice of a shape under limits of the time per output token.
+func TestChoiceUnderLimits(t *testing.T) {
+	all, c := measurements(t)
+	limits := []float64{0.050, 0.030, 0.020, 0.012}
+	const subject = "inferencex, a shape under 50/30/20/12 ms"
+	train, got := calibration.ChooseUnder(all, c, limits, fitted), calibration.ChooseUnder(all, c, limits, held)
+	figure.Report(subject, "mean regret on the fitted half", fmt.Sprintf("%.1f %% of %d", 100*train.Regret, train.Choices)).Hold(t)
+	figure.Percent(subject, "mean regret, held out", got.Regret, 0.06, got.Choices).Hold(t)
+	figure.Report(subject, "mean regret of the fewest devices, held out", fmt.Sprintf("%.1f %%", 100*got.Smallest)).Hold(t)
+	if got.Choices < 100 {
+		t.Errorf("%d choices, want at least 100", got.Choices)
+	}
+}
+
+// TestRanges holds that measurements lie in the printed ranges, and that these are narrow enough to be of use: half a range
+// is to be at most 30 % of the estimate in the median of all quantities together. The time to the first token depends on
+// the engine's version and on when requests arrive, which a plan does not know, so its own ranges are held to what is
+// reached.
+func TestRanges(t *testing.T) {
+	all, c := measurements(t)
+	var pooled ranges
+	for _, bar := range []struct {
+		quantity truth.Quantity
+		fewest   int
+		width    float64
+	}{
+		{truth.Throughput, 190, 0.30}, {truth.TPOT, 700, 0.30}, {truth.TTFT, 700, 0.60},
+	} {
+		var own ranges
+		for i := range all {
+			if o := &all[i]; o.Held() && !o.Reported && o.Quantity == bar.quantity {
+				r := estimated(c.Estimator(o.Family), o)
+				own.add(r, o.Measured)
+				pooled.add(r, o.Measured)
+			}
+		}
+		own.check(t, bar.quantity.String(), bar.fewest, bar.width)
+	}
+	pooled.check(t, "all", 1500, 0.30)
+}
+
+// ranges are estimates with what was measured.
+type ranges struct {
+	inside       int
+	widths, high []float64
+}
+
+func (r *ranges) add(estimate cost.Range, measured float64) {
+	r.widths = append(r.widths, (estimate.High-estimate.Low)/2/estimate.Value)
+	r.high = append(r.high, estimate.High/estimate.Value-1)
+	if estimate.Low <= measured && measured <= estimate.High {
+		r.inside++
+	}
+}
+
+func (r *ranges) check(t *testing.T, name string, fewest int, width float64) {
+	t.Helper()
+	inside, got, high := float64(r.inside)/float64(len(r.widths)), calibration.Quantile(r.widths, 0.5), calibration.Quantile(r.high, 0.5)
+	t.Logf("%s: from -%.0f to +%.0f %%", name, 100*high/(1+high), 100*high)
+	figure.Share("printed ranges, held out", name+": inside", inside, 0.80, len(r.widths)).Hold(t)
+	figure.Percent("printed ranges, held out", name+": half of the median range", got, width, len(r.widths)).Hold(t)
+	if len(r.widths) < fewest {
+		t.Errorf("%s: %d rows, want at least %d", name, len(r.widths), fewest)
+	}
+}
+
+// TestLeftOut holds the errors for models and products that the fit did not see, which `make fit`
+// computes, and that they are those of the constants that are built in.
+func TestLeftOut(t *testing.T) {
+	var result calibration.LeftOut
+	data, err := os.ReadFile(filepath.Join("..", calibration.LeftOutFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &result); err != nil {
+		t.Fatal(err)
+	}
+	constants, err := os.ReadFile(filepath.Join("..", "..", "..", "pkg", "cost", "constants.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := calibration.Hash(constants); got != result.Constants {
+		t.Errorf("made with constants of hash %s and not %s: run make fit", result.Constants, got)
+	}
+	for _, out := range []struct {
+		what string
+		list []calibration.Median
+	}{{"model", result.Models}, {"product", result.Products}} {
+		checked := false
+		for _, m := range out.list {
+			subject, what := m.Table+", a whole "+out.what+" left out", m.Quantity+", median error"
+			if m.Table != "trtllm" {
+				figure.Report(subject, what, fmt.Sprintf("%.1f %% of %d", 100*m.Error, m.Count)).Hold(t)
+				continue
+			}
+			checked = m.Count >= 370
+			figure.Percent(subject, what, m.Error, 0.16, m.Count).Hold(t)
+		}
+		if !checked {
+			t.Errorf("without a %s: fewer than 370 rows of TensorRT-LLM's throughput", out.what)
+		}
+	}
+}
+
+func estimated(e *cost.Estimator, o *truth.Observation) cost.Range {
+	var estimate cost.Estimate
+	if o.Limit > 0 {
+		estimate = e.ServeUnder(&o.Query, o.Limit)
+	} else {
+		estimate = e.Serve(&o.Query)
+	}
+	return [...]cost.Range{truth.Throughput: estimate.OutputTokensPerSecond, truth.TPOT: estimate.TPOT, truth.TTFT: estimate.TTFT}[o.Quantity]
+}
+
+// TestMegatronTable holds the operations of training to the formula of the paper that the table is from.
+func TestMegatronTable(t *testing.T) {
+	all := tabled(t)
+	for i := range all {
+		o := &all[i]
+		if o.Training == nil {
+			continue
+		}
+		// The paper counts 96 b s l h^2 (1 + s/6h + V/16lh) operations for a step with recomputed activations.
+		if got := o.Training.Operations(); math.Abs(got/published(o.Training, o.Model)-1) > 0.03 {
+			t.Errorf("%s: %.4g operations, the paper's formula gives %.4g", o.Model, got, published(o.Training, o.Model))
+		}
+	}
+}
+
+func published(job *cost.Training, name string) float64 {
+	shape := map[string][2]float64{
+		"GPT-1.7B": {2304, 24}, "GPT-3.6B": {3072, 30}, "GPT-7.5B": {4096, 36}, "GPT-18.4B": {6144, 40}, "GPT-39.1B": {8192, 48},
+		"GPT-76.1B": {10240, 60}, "GPT-145.6B": {12288, 80}, "GPT-310.1B": {16384, 96}, "GPT-529.6B": {20480, 105}, "GPT-1008B": {25600, 128},
+	}[name]
+	h, l, s, vocabulary := shape[0], shape[1], job.Sequence, 51200.0
+	return 96 * job.Batch * s * l * h * h * (1 + s/(6*h) + vocabulary/(16*l*h))
+}

@@ -1,0 +1,156 @@
+package calibration
+
+import (
+	"math"
+
+	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/tools/fit/truth"
+)
+
+const (
+	rounds     = 40
+	tries      = 8    // of a step, with more damping each
+	difference = 1e-4 // of a logarithm, for derivatives
+	settled    = 5e-4 // relative gain at which the fit ends
+)
+
+// Fit finds the constants that explain the observations best: least squares of the logarithms of estimate over
+// measurement, with outliers counted less and the priors as further rows, by Levenberg and Marquardt's method. It starts
+// at the priors, so that nothing but the observations and their order has an influence.
+func Fit(observations []truth.Observation) *cost.Calibration {
+	p := newProblem(observations)
+	x := make([]float64, p.unknowns())
+	damping, last := 1e-3, p.loss(x)
+	for range rounds {
+		h, g := p.normal(x)
+		gain := 0.0
+		for range tries {
+			trial := step(h, g, x, damping)
+			if loss := p.loss(trial); loss < last {
+				gain = last - loss
+				x, last, damping = trial, loss, damping/5
+				break
+			}
+			damping *= 5
+		}
+		if gain < settled*last {
+			break
+		}
+	}
+	return p.calibration(x)
+}
+
+// loss is the sum that the fit makes small.
+func (p *problem) loss(x []float64) float64 {
+	sum := 0.0
+	for i := range p.observations {
+		o := &p.observations[i]
+		l := p.logarithms(x, p.blocks(&o.Family))
+		c := values(&l)
+		sum += rho(math.Log(o.Estimate(&c)/o.Measured) / noise[o.Quantity])
+	}
+	for i, v := range x {
+		w := p.prior(i)
+		sum += v * v / (w * w)
+	}
+	return sum
+}
+
+// rho is a smooth form of Huber's loss: square for small residuals, linear for large ones.
+func rho(r float64) float64 { return 2 * (math.Sqrt(1+r*r) - 1) }
+
+// prior is the width of an unknown's prior.
+func (p *problem) prior(i int) float64 {
+	width := familyPrior
+	switch block := i / constants; {
+	case block == 0:
+		width = basePrior
+	case block <= len(p.architectures)+len(p.engines)+len(p.classes):
+		width = offsetPrior
+	}
+	if f := firmness[i%constants]; f > 0 {
+		width *= f
+	}
+	return width
+}
+
+// normal is the matrix and the right side of the normal equations at x.
+func (p *problem) normal(x []float64) (h [][]float64, g []float64) {
+	n := len(x)
+	h, g = make([][]float64, n), make([]float64, n)
+	for i := range h {
+		h[i] = make([]float64, n)
+		w := p.prior(i)
+		h[i][i], g[i] = 1/(w*w), -x[i]/(w*w)
+	}
+	for k := range p.observations {
+		o := &p.observations[k]
+		blocks := p.blocks(&o.Family)
+		l := p.logarithms(x, blocks)
+		r, d := residual(o, l)
+		scale := noise[o.Quantity]
+		weight := 1 / (scale * scale * math.Sqrt(1+r*r/(scale*scale)))
+		for _, a := range blocks {
+			for i, di := range d {
+				if di == 0 {
+					continue
+				}
+				g[a+i] -= weight * r * di
+				for _, b := range blocks {
+					row := h[a+i][b : b+constants]
+					for j, dj := range d {
+						row[j] += weight * di * dj
+					}
+				}
+			}
+		}
+	}
+	return h, g
+}
+
+// residual is the logarithm of estimate over measurement, and its derivatives by the logarithms of the constants.
+func residual(o *truth.Observation, l cost.Logarithms) (r float64, d [constants]float64) {
+	c := values(&l)
+	r = math.Log(o.Estimate(&c) / o.Measured)
+	for i := range d {
+		moved := c
+		moved[i] *= 1 + difference
+		d[i] = (math.Log(o.Estimate(&moved)/o.Measured) - r) / difference
+	}
+	return r, d
+}
+
+// step solves the damped equations by Cholesky's method and returns x with the step added.
+func step(h [][]float64, g, x []float64, damping float64) []float64 {
+	n := len(x)
+	l := make([][]float64, n)
+	for i := range l {
+		l[i] = make([]float64, i+1)
+		copy(l[i], h[i])
+		l[i][i] *= 1 + damping
+		for j, lj := range l[:i] {
+			l[i][j] = (l[i][j] - dot(l[i][:j], lj[:j])) / lj[j]
+		}
+		l[i][i] = math.Sqrt(max(l[i][i]-dot(l[i][:i], l[i][:i]), 1e-12))
+	}
+	y := make([]float64, n)
+	for i, li := range l {
+		y[i] = (g[i] - dot(li[:i], y[:i])) / li[i]
+	}
+	for i := n - 1; i >= 0; i-- {
+		y[i] /= l[i][i]
+		for j, v := range l[i][:i] {
+			y[j] -= v * y[i]
+		}
+		y[i] += x[i]
+	}
+	return y
+}
+
+func dot(a, b []float64) float64 {
+	sum := 0.0
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}

@@ -1,0 +1,103 @@
+// Command fit makes the constants of the model of costs: it fits them to half of the published measurements, finds the
+// spread of the errors by fitting without a part of that half in turn, and writes them where the package embeds them. With
+// -leave-out it writes the errors when a whole model or a whole product is left out of the fit, which a test holds to bars.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/internal/facts"
+	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/tools/fit/calibration"
+	"github.com/rankwright/rankwright/tools/fit/truth"
+)
+
+func main() {
+	folder := flag.String("truth", "", "folder of the measurements (default: ../shared/truth beside the repository)")
+	out := flag.String("out", "pkg/cost/constants.json", "file to write the constants to")
+	leaveOut := flag.Bool("leave-out", false, "instead of fitting, write the errors when a model or a product is left out")
+	flag.Parse()
+	log.SetFlags(0)
+	if err := run(*folder, *out, *leaveOut); err != nil {
+		log.Fatalf("fit: %v", err)
+	}
+}
+
+func run(folder, out string, leaveOut bool) error {
+	if folder == "" {
+		shared, err := facts.Folder()
+		if err != nil {
+			return err
+		}
+		folder = filepath.Join(shared, "truth")
+	}
+	all, err := truth.All(folder)
+	if err != nil {
+		return err
+	}
+	if leaveOut {
+		return writeLeftOut(all, out)
+	}
+	training := calibration.Training(all)
+	c := calibration.Fit(training)
+	calibration.Spreads(c, training)
+	data, err := cost.Format(c)
+	if err != nil {
+		return err
+	}
+	log.Printf("fitted to %d of %d observations", len(training), len(all))
+	return os.WriteFile(out, append(data, '\n'), 0o644)
+}
+
+// printSwapped fits to the half that is held out and prints how that does on the other.
+func printSwapped(all []truth.Observation) {
+	fitted := func(o *truth.Observation) bool { return !o.Held() }
+	c := calibration.Fit(slices.DeleteFunc(slices.Clone(all), func(o truth.Observation) bool { return fitted(&o) || o.Reported }))
+	log.Printf("fitted to the other half:%s", medians(calibration.ErrorsByKind(all, c, fitted)))
+	choice := calibration.Choose(all, c, func(o *truth.Observation) bool { return o.Table == "trtllm" && fitted(o) })
+	limits := calibration.ChooseUnder(all, c, []float64{0.050, 0.030, 0.020, 0.012}, fitted)
+	log.Printf("choices: %+v; under limits: %+v", choice, limits)
+}
+
+// writeLeftOut writes the errors without each model and product, with the hash of the constants that they belong to.
+func writeLeftOut(all []truth.Observation, constants string) error {
+	printSwapped(all)
+	data, err := os.ReadFile(constants)
+	if err != nil {
+		return err
+	}
+	result := calibration.LeftOut{
+		Constants: calibration.Hash(data),
+		Models:    leftOut(all, "model", func(o *truth.Observation) string { return o.Model }),
+		Products:  leftOut(all, "product", func(o *truth.Observation) string { return o.GPU }),
+	}
+	written, err := json.MarshalIndent(&result, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join("tools", "fit", calibration.LeftOutFile), append(written, '\n'), 0o644)
+}
+
+// leftOut prints the median errors without each model or product, and returns those of all that were left out.
+func leftOut(all []truth.Observation, what string, key func(*truth.Observation) string) []calibration.Median {
+	total := calibration.LeaveOut(all, key, func(name string, errors map[calibration.Kind][]float64) {
+		log.Printf("without %s %s:%s", what, name, medians(errors))
+	})
+	log.Printf("leaving out one %s:%s", what, medians(total))
+	return calibration.Medians(total)
+}
+
+func medians(errors map[calibration.Kind][]float64) string {
+	var text strings.Builder
+	for _, m := range calibration.Medians(errors) {
+		fmt.Fprintf(&text, " %s %s %.1f %% of %d;", m.Table, m.Quantity, 100*m.Error, m.Count)
+	}
+	return text.String()
+}
