@@ -157,8 +157,8 @@ func (g *meshGroups) add(m *mesh.Mesh, name string) error {
 	return nil
 }
 
-func (g *meshGroups) addExperts(m *mesh.Mesh, engine v1alpha1.Engine, size int) error {
-	groups, _, err := m.ExpertGroups(engine, size)
+func (g *meshGroups) addExperts(m *mesh.Mesh, of v1alpha1.Engine, size int) error {
+	groups, _, err := m.ExpertGroups(of, size)
 	if err != nil {
 		return usageError{fmt.Errorf("--ep %d: %w", size, err)}
 	}

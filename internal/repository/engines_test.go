@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/importer"
@@ -176,7 +175,7 @@ func (c *engineCheck) uses(t *testing.T, p listed, source any) []string {
 	}
 	var places []string
 	for at := range found {
-		places = append(places, fmt.Sprint(c.files.Position(at)))
+		places = append(places, c.files.Position(at).String())
 	}
 	slices.Sort(places)
 	return places

@@ -6,11 +6,11 @@ import "strings"
 type Rule int
 
 const (
-	// OfTotal: weights, activations, cache and what is held outside the allocator stay below a part of the total.
+	// OfTotal means that weights, activations, cache and what is held outside the allocator stay below a part of the total.
 	OfTotal Rule = iota
-	// StaticOfTotal: weights and cache stay below a part of the total, and the rest is left to activations.
+	// StaticOfTotal means that weights and cache stay below a part of the total, and the rest is left to activations.
 	StaticOfTotal
-	// OfFree: the cache takes a part of what everything else leaves free.
+	// OfFree means that the cache takes a part of what everything else leaves free.
 	OfFree
 )
 

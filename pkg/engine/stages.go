@@ -24,11 +24,11 @@ type Stages struct {
 type Rest int
 
 const (
-	// RestFirst: the first stages.
+	// RestFirst is the first stages.
 	RestFirst Rest = iota
-	// RestBeforeLast: those before the last one, which has the head.
+	// RestBeforeLast is those before the last one, which has the head.
 	RestBeforeLast
-	// RestLast: the last ones.
+	// RestLast is the last stages.
 	RestLast
 )
 
@@ -36,11 +36,11 @@ const (
 type MicroBatches int
 
 const (
-	// AnyMicroBatches: all do.
+	// AnyMicroBatches takes every number.
 	AnyMicroBatches MicroBatches = iota
-	// MicroBatchPerStage: at least one for each stage.
+	// MicroBatchPerStage needs at least one for each stage.
 	MicroBatchPerStage
-	// MultipleOfStages: a multiple of the stages.
+	// MultipleOfStages needs a multiple of the stages.
 	MultipleOfStages
 )
 
@@ -96,13 +96,13 @@ func splitEnds(layers, stages int) []int {
 type Cuts int
 
 const (
-	// CutAnywhere: every stage can be given its number of layers.
+	// CutAnywhere says that every stage can be given its number of layers.
 	CutAnywhere Cuts = iota
-	// CutEnds: the first and the last stage can be given theirs, and those between have equally many.
+	// CutEnds says that the first and the last stage can be given theirs, and those between have equally many.
 	CutEnds
-	// CutUniform: the engine divides by itself, and gives what is left over to the first stages.
+	// CutUniform says that the engine divides by itself, and gives what is left over to the first stages.
 	CutUniform
-	// CutEven: all stages have equally many.
+	// CutEven says that all stages have equally many.
 	CutEven
 )
 

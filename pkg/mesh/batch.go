@@ -68,8 +68,8 @@ func forStrategy(order string, s v1alpha1.Strategy) (*Mesh, error) {
 }
 
 // describe writes the sizes and groups of one of the copies down.
-func (b *batch) describe(engine v1alpha1.Engine, library Library) (v1alpha1.MeshShape, error) {
-	groups, err := processGroups(b.mesh, engine, &b.Strategy, library)
+func (b *batch) describe(of v1alpha1.Engine, library Library) (v1alpha1.MeshShape, error) {
+	groups, err := processGroups(b.mesh, of, &b.Strategy, library)
 	return v1alpha1.MeshShape{
 		FirstReplica: b.FirstReplica, Replicas: b.Strategy.Replicas,
 		Dimensions: b.mesh.Dimensions(), Shape: b.mesh.Shape(), WorldSize: int32(b.mesh.WorldSize()),

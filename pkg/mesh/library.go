@@ -102,10 +102,10 @@ func libraryNamed(name, vendor string) (Library, bool) {
 
 // CommonLibrary is the library of a group with members on all of the hardware. It refuses members with different ones,
 // those of one name by different makers among them: they could exchange through the hosts' memory alone.
-func CommonLibrary(hardware []Hardware, engine v1alpha1.Engine) (Library, error) {
+func CommonLibrary(hardware []Hardware, of v1alpha1.Engine) (Library, error) {
 	var common Library
 	for i, h := range hardware {
-		l := libraryFor(h, engine)
+		l := libraryFor(h, of)
 		if i == 0 {
 			common = l
 		}

@@ -26,16 +26,17 @@ func (d *degree) apart() int { return d.data * d.context / d.inside }
 // share out the tokens of a sequence, instead of those in which they do not.
 func (t *task) degrees(s step, l *lane, divided bool) []degree {
 	found := make([]degree, 0, 8)
+	side := t.model.BlockSide(s.format)
 	for _, tensor := range t.tensors(l.limit) {
 		if t.cutsBlocks(s, tensor) {
 			continue
 		}
 		for _, data := range t.datas(tensor, l) {
-			if t.engine.RefusesData(t.ranks(s, tensor, data, 1)) != nil {
+			if data > 1 && t.engine.RefusesData(t.ranks(side, tensor, data, 1)) != nil {
 				continue
 			}
 			for _, context := range t.contexts(tensor, divided) {
-				for _, expert := range t.experts(s, tensor, data, context) {
+				for _, expert := range t.experts(side, tensor, data, context) {
 					for _, decode := range t.decodes(tensor, context, divided) {
 						found = t.islands(found, degree{tensor: tensor, data: data, expert: expert, context: context, decode: decode}, l.limit)
 					}
@@ -168,21 +169,21 @@ func (t *task) latent() bool {
 	return a.Attention.MLA != nil && a.Attention.MLA.Indexer == nil && a.Attention.SlidingWindow == 0 && a.Recurrent == nil && a.Encoder == nil
 }
 
-// ranks are the ranks of a stage that holds weights in a format.
-func (t *task) ranks(s step, tensor, data, context int) *engine.Case {
+// ranks are the ranks of a stage that holds weights in blocks of a side.
+func (t *task) ranks(side, tensor, data, context int) *engine.Case {
 	c := t.runs(shape{tensor: tensor, stages: 1, data: data, context: context, expert: 1})
-	c.Side = t.model.BlockSide(s.format)
+	c.Side = side
 	return c
 }
 
 // experts are the expert degrees: 1 and all ranks that may share out experts. Weights with scales for square blocks can be
 // cut only along the blocks; where that cannot be, whole experts are shared out.
-func (t *task) experts(s step, tensor, data, context int) []int {
+func (t *task) experts(side, tensor, data, context int) []int {
 	moe := t.model.Architecture.MoE
 	if moe == nil {
 		return alone
 	}
-	c := t.ranks(s, tensor, data, context)
+	c := t.ranks(side, tensor, data, context)
 	fits := func(expert int) bool {
 		c.Expert = expert
 		return t.engine.RefusesExperts(c) == nil

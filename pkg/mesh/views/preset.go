@@ -68,16 +68,17 @@ func PresetNames() []string {
 // LookupPreset finds a preset by its name.
 func LookupPreset(name string) (*Preset, error) {
 	for i := range presets {
-		if presets[i].Name == name {
-			made := presets[i]
-			made.Divide = maps.Clone(made.Divide)
-			of, _, err := engine.Parse(name)
-			if err != nil {
-				return nil, err
-			}
-			made.Engine = of.Name
-			return &made, nil
+		if presets[i].Name != name {
+			continue
 		}
+		made := presets[i]
+		made.Divide = maps.Clone(made.Divide)
+		of, _, err := engine.Parse(name)
+		if err != nil {
+			return nil, err
+		}
+		made.Engine = of.Name
+		return &made, nil
 	}
 	return nil, fmt.Errorf("engine %q has no known order of ranks: use one of %s", name, strings.Join(PresetNames(), ", "))
 }
