@@ -38,6 +38,7 @@ var rooms = []room{
 
 	// What a device is, how a host is read, and how that is told.
 	{folder: "internal/nvml/report"},
+	{folder: "internal/nvml/nvmltest", imports: []string{"internal/nvml/report", "internal/repository"}, world: []string{"os"}},
 	{folder: "internal/nvml", imports: []string{"internal/nvml/report"}, world: []string{"github.com/ebitengine/purego", "os", "time"}},
 	{folder: "pkg/accelerator", imports: []string{api, words}},
 	{
@@ -63,6 +64,10 @@ var rooms = []room{
 	{
 		folder: "pkg/mesh/verification", imports: []string{api, words, "pkg/launch", "pkg/mesh", "pkg/mesh/collective"},
 		world: []string{"net", "os", "time"},
+	},
+	{
+		folder: "pkg/mesh/verification/devicelib/devicelibtest", imports: []string{"internal/repository", "pkg/mesh/verification"},
+		world: []string{"os"},
 	},
 	{folder: "pkg/binding", imports: []string{api, words, "pkg/engine", "pkg/launch", "pkg/mesh/verification"}},
 

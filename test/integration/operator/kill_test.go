@@ -79,14 +79,8 @@ func TestOperatorSurvivesKills(t *testing.T) {
 
 func buildOperator(w world) string {
 	w.Helper()
-	root, err := repository.Root()
-	w.Must(err)
 	binary := filepath.Join(w.TempDir(), "operator")
-	build := exec.CommandContext(w.Context(), "go", "build", "-o", binary, "./cmd/operator")
-	build.Dir = root
-	if output, err := build.CombinedOutput(); err != nil {
-		w.Fatalf("%v\n%s", err, output)
-	}
+	w.Must(repository.Build(w.Context(), binary, "cmd/operator"))
 	return binary
 }
 
