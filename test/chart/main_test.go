@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 func run(m *testing.M) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	started, err := controlplane.Start(ctx, controlplane.Options{ControllerManager: true})
+	started, err := controlplane.Start(ctx, controlplane.Options{ControllerManager: true, WithoutWatchCache: true})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -47,6 +47,9 @@ type Options struct {
 	// LeaveNodes keeps the controller manager from calling nodes unreachable, which it does a minute after it first saw one of that
 	// name without a kubelet.
 	LeaveNodes bool
+	// WithoutWatchCache has the API server read from etcd alone. Where definitions are made and removed again and again, its caches are
+	// rarely ready, and the removal of a definition that fails for that is tried again after pauses of up to minutes.
+	WithoutWatchCache bool
 	// FeatureGates are those of the API server that are not as its version has them.
 	FeatureGates map[string]bool
 	// Network opens the control plane to nodes; nil keeps it on the loopback.
