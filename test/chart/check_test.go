@@ -81,7 +81,7 @@ func deleteTestHooks(t *testing.T) {
 	}
 }
 
-// checkKubeconfig is that of the test pod's account.
+// checkKubeconfig writes a kubeconfig for the account of the chart's test pod.
 func checkKubeconfig(t *testing.T) string {
 	t.Helper()
 	config, err := cluster.ConfigForAccount(t.Context(), agentNamespace, "rankwright-check", nil)

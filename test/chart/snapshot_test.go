@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// objects are those of the whole cluster by their names.
+// objects are all that a cluster has, by their names.
 type objects map[string]*unstructured.Unstructured
 
 // unlisted are kinds that the API server and its controllers keep by themselves, or that expire.

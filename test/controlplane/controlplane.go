@@ -50,7 +50,9 @@ type Options struct {
 	// WithoutWatchCache has the API server read from etcd alone. Where definitions are made and removed again and again, its caches are
 	// rarely ready, and the removal of a definition that fails for that is tried again after pauses of up to minutes.
 	WithoutWatchCache bool
-	// FeatureGates are those of the API server that are not as its version has them.
+	// WithoutKinds leaves the installation of Rankwright's kinds to the tests; Start alone never installs them.
+	WithoutKinds bool
+	// FeatureGates turn features of the API server on or off that its version has otherwise.
 	FeatureGates map[string]bool
 	// Network opens the control plane to nodes; nil keeps it on the loopback.
 	Network *Network
