@@ -100,10 +100,10 @@ func roomOf(folder string) *room {
 	return longest
 }
 
-func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
+func within(name, folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
 
-func withinAny(path string, folders []string) bool {
-	return slices.ContainsFunc(folders, func(folder string) bool { return within(path, folder) })
+func withinAny(name string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool { return within(name, folder) })
 }
 
 func (r *room) mayImport(imported string) bool {

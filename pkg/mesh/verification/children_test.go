@@ -62,7 +62,7 @@ func TestSixProcesses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = listener.Close() }()
+		t.Cleanup(func() { _ = listener.Close() })
 		address, err := netip.ParseAddrPort(listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)

@@ -47,9 +47,9 @@ func newPods(t testing.TB, number int, kinds ...Kind) *pods {
 	p := &pods{task: &Task{
 		Version: version, Mesh: "default/llm", Plan: "llm-1", DeadlineSeconds: 60, Kinds: kinds,
 	}}
-	t.Cleanup(p.network.work.Wait)
+	t.Cleanup(p.work.Wait)
 	for i := range number {
-		listener := p.network.listen()
+		listener := p.listen()
 		t.Cleanup(func() { _ = listener.Close() })
 		p.listeners = append(p.listeners, listener)
 		p.task.Pods = append(p.task.Pods, Pod{
