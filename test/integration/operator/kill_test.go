@@ -77,10 +77,16 @@ func TestOperatorSurvivesKills(t *testing.T) {
 	watched.check(kills / 3)
 }
 
+// built is the operator's program, in the control plane's folder and so gone with it.
+var built = sync.OnceValues(func() (string, error) {
+	binary := filepath.Join(cluster.Dir(), "operator")
+	return binary, repository.Build(context.Background(), binary, "cmd/operator")
+})
+
 func buildOperator(w world) string {
 	w.Helper()
-	binary := filepath.Join(w.TempDir(), "operator")
-	w.Must(repository.Build(w.Context(), binary, "cmd/operator"))
+	binary, err := built()
+	w.Must(err)
 	return binary
 }
 
