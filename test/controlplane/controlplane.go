@@ -265,9 +265,9 @@ func (c *ControlPlane) startControllers(f files) error {
 
 func (c *ControlPlane) run(binary string, args []string) error {
 	p, err := process.Start(process.Spec{
-		Name:    binary,
-		Path:    filepath.Join(c.options.BinDir, binary),
-		Args:    args,
+		Name: binary,
+		Path: filepath.Join(c.options.BinDir, binary),
+		Args: args,
 		// Components collect garbage less often than by default, which takes a tenth off their processor time.
 		Env:     append(os.Environ(), "GOGC=400"),
 		LogFile: filepath.Join(c.dir, binary+".log"),
