@@ -27,8 +27,8 @@ nfd-worker nfd sigs.k8s.io/node-feature-discovery sigs.k8s.io/node-feature-disco
 kubeconform kubeconform github.com/yannh/kubeconform github.com/yannh/kubeconform/cmd/kubeconform
 lws lws sigs.k8s.io/lws sigs.k8s.io/lws/cmd
 jobset jobset sigs.k8s.io/jobset sigs.k8s.io/jobset
-mpi-operator mpi-operator github.com/kubeflow/mpi-operator github.com/kubeflow/mpi-operator/cmd/mpi-operator
-training-operator training-operator github.com/kubeflow/training-operator .
+mpi-operator kubeflow github.com/kubeflow/mpi-operator github.com/kubeflow/mpi-operator/cmd/mpi-operator
+training-operator kubeflow github.com/kubeflow/training-operator ./training-operator
 TABLE
 }
 

@@ -26,10 +26,8 @@ func BenchmarkBesideNFD(b *testing.B) {
 		b.Skipf("Node Feature Discovery's worker is not built: run tools/install.sh nfd-worker: %v", err)
 	}
 	agent := filepath.Join(b.TempDir(), "node-agent")
-	build := exec.CommandContext(b.Context(), "go", "build", "-tags", "grpcnotrace", "-trimpath", "-ldflags=-s -w", "-o", agent, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := build.CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, output)
+	if err := repository.Build(b.Context(), agent, "cmd/node-agent"); err != nil {
+		b.Fatal(err)
 	}
 	// The worker wants an API server to be named, and with -no-publish asks it nothing.
 	kubeconfig := filepath.Join(b.TempDir(), "kubeconfig")

@@ -86,7 +86,7 @@ func TestEngineUsesAreFound(t *testing.T) {
 
 func packagesOf(t *testing.T, root string, patterns ...string) []listed {
 	t.Helper()
-	command := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}, patterns...)...)
+	command := exec.Command("go", append([]string{"list", raceFlag, "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}, patterns...)...)
 	command.Dir = root
 	var stderr bytes.Buffer
 	command.Stderr = &stderr

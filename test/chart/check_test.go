@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
 
@@ -35,8 +36,8 @@ func TestCheck(t *testing.T) {
 	}
 	t.Cleanup(func() { deleteTestHooks(t) })
 	program := filepath.Join(t.TempDir(), "operator")
-	if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/operator").CombinedOutput(); err != nil {
-		t.Fatal(err, string(said))
+	if err := repository.Build(t.Context(), program, "cmd/operator"); err != nil {
+		t.Fatal(err)
 	}
 	kubeconfig := checkKubeconfig(t)
 	check := func(timeout string) (string, error) {
@@ -80,7 +81,7 @@ func deleteTestHooks(t *testing.T) {
 	}
 }
 
-// checkKubeconfig is that of the test pod's account.
+// checkKubeconfig writes a kubeconfig for the account of the chart's test pod.
 func checkKubeconfig(t *testing.T) string {
 	t.Helper()
 	config, err := cluster.ConfigForAccount(t.Context(), agentNamespace, "rankwright-check", nil)

@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,36 +20,18 @@ import (
 // cluster serves every test of this package. It has none of Rankwright's kinds: the chart brings them.
 var cluster *controlplane.ControlPlane
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	started, err := controlplane.Start(ctx, controlplane.Options{ControllerManager: true})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer started.Stop()
-	cluster = started
-	code := make(chan int, 1)
-	go func() { code <- m.Run() }()
-	select {
-	case c := <-code:
-		return c
-	case <-ctx.Done():
-		return 1
-	}
+func TestMain(m *testing.M) {
+	controlplane.MainWith(m, controlplane.Options{ControllerManager: true, WithoutWatchCache: true, WithoutKinds: true}, &cluster)
 }
 
-// Names of the chart's defaults, which are those of config/.
+// Names by default, in the chart as in config/.
 const (
 	release           = "rankwright"
 	agentNamespace    = "rankwright-node-agent"
 	operatorNamespace = "rankwright-operator"
 )
 
-// root is that of the repository.
+// root is the folder of the repository.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := repository.Root()

@@ -283,7 +283,8 @@ func TestPolicyConfinesAnAgentThatMayDoEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	agent, unbound, acts := agentClient(t, own), agentClient(t, nil), actsOf(own)
+	agent, unbound := cluster.AccountClient(t, otherNamespace, otherAccount, own), cluster.AccountClient(t, otherNamespace, otherAccount, nil)
+	acts := actsOf(own)
 	const noNode = "token is bound to no node"
 	await(t, "the policy is in force", func(ctx context.Context) bool {
 		return isRefusal(acts[0].act(ctx, unbound), noNode)
@@ -372,18 +373,4 @@ func createNode(t *testing.T, name string) *corev1.Node {
 		}
 	})
 	return node
-}
-
-// agentClient has a token of the agent's account, bound to the node where there is one.
-func agentClient(t *testing.T, node *corev1.Node) dynamic.Interface {
-	t.Helper()
-	config, err := cluster.ConfigForAccount(t.Context(), otherNamespace, otherAccount, node)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
 }

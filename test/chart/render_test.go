@@ -34,7 +34,7 @@ func valueSets(t *testing.T) []string {
 	return files
 }
 
-// allValueSets are those of testdata/values and the presets.
+// allValueSets are the files of testdata/values and the presets.
 func allValueSets(t *testing.T) []string {
 	t.Helper()
 	return append(valueSets(t), presets(t)...)
@@ -60,7 +60,7 @@ func TestPresetsKeepTheAgentUnprivileged(t *testing.T) {
 }
 
 // TestGolden shows in a diff what a change does: all objects of the defaults, and those of the other sets of values that
-// differ from them. Of the CustomResourceDefinitions, which are those of config/crd, it shows the metadata alone.
+// differ from them. Of the CustomResourceDefinitions, which config/crd has, it shows the metadata alone.
 func TestGolden(t *testing.T) {
 	defaults := documents(t)
 	for _, values := range allValueSets(t) {

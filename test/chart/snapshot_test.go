@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// objects are those of the whole cluster by their names.
+// objects are all that a cluster has, by their names.
 type objects map[string]*unstructured.Unstructured
 
 // unlisted are kinds that the API server and its controllers keep by themselves, or that expire.
@@ -125,7 +125,7 @@ func awaitKeys(t *testing.T, before objects, want ...string) {
 	t.Helper()
 	slices.Sort(want)
 	var diff string
-	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 500*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		now, err := list(ctx)
 		if err != nil {
 			return false, nil // discovery lags behind definitions that come and go

@@ -10,12 +10,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 
 	"github.com/rankwright/rankwright/internal/nvml/nvmltest"
 	"github.com/rankwright/rankwright/internal/nvml/report"
+	"github.com/rankwright/rankwright/internal/repository"
 )
 
 // Where a played host has what its driver's package installs.
@@ -44,10 +44,7 @@ func (p *program) build(ctx context.Context, name string) ([]byte, error) {
 		}
 		defer func() { _ = os.RemoveAll(folder) }()
 		binary := filepath.Join(folder, name)
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, "github.com/rankwright/rankwright/test/"+name) //nolint:gosec // constant
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if output, err := build.CombinedOutput(); err != nil {
-			p.err = &buildError{err, string(output)}
+		if p.err = repository.Build(ctx, binary, "test/"+name); p.err != nil {
 			return
 		}
 		p.content, p.err = os.ReadFile(binary) //nolint:gosec // just built

@@ -74,6 +74,9 @@ func apiserverArgs(f files, etcdPort, port int, options Options) []string {
 	for _, gate := range slices.Sorted(maps.Keys(options.FeatureGates)) {
 		args = append(args, fmt.Sprintf("--feature-gates=%s=%t", gate, options.FeatureGates[gate]))
 	}
+	if options.WithoutWatchCache {
+		args = append(args, "--watch-cache=false")
+	}
 	if !options.ControllerManager {
 		// Nobody makes the `default` service account that this plugin wants of every pod.
 		args = append(args, "--disable-admission-plugins=ServiceAccount")

@@ -9,6 +9,9 @@ import (
 	"syscall"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/dynamic"
+
 	"github.com/rankwright/rankwright/internal/repository"
 )
 
@@ -16,7 +19,7 @@ import (
 // It is called from TestMain. Missing binaries fail the tests, with the remedy.
 func Main(m *testing.M, cluster **ControlPlane) { MainWith(m, Options{}, cluster) }
 
-// MainWith is Main with options.
+// MainWith runs them with a control plane of other options.
 func MainWith(m *testing.M, options Options, cluster **ControlPlane) {
 	os.Exit(runMain(m, options, cluster))
 }
@@ -24,7 +27,7 @@ func MainWith(m *testing.M, options Options, cluster **ControlPlane) {
 func runMain(m *testing.M, options Options, cluster **ControlPlane) int {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	started, err := startWithCRDs(ctx, options)
+	started, err := startForTests(ctx, options)
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -46,7 +49,7 @@ func runMain(m *testing.M, options Options, cluster **ControlPlane) int {
 // test, with the remedy, where binaries are missing. A binary with several such tests is faster with Main.
 func ForTest(t *testing.T, options Options) *ControlPlane {
 	t.Helper()
-	c, err := startWithCRDs(t.Context(), options)
+	c, err := startForTests(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,18 +57,32 @@ func ForTest(t *testing.T, options Options) *ControlPlane {
 	return c
 }
 
-func startWithCRDs(ctx context.Context, options Options) (*ControlPlane, error) {
+func startForTests(ctx context.Context, options Options) (*ControlPlane, error) {
 	root, err := repository.Root()
 	if err != nil {
 		return nil, err
 	}
 	c, err := Start(ctx, options)
-	if err != nil {
-		return nil, err
+	if err != nil || options.WithoutKinds {
+		return c, err
 	}
 	if err := c.InstallCRDs(ctx, filepath.Join(root, "config", "crd")); err != nil {
 		c.Stop()
 		return nil, err
 	}
 	return c, nil
+}
+
+// AccountClient returns a client with a token of a service account, bound to a node where one is given.
+func (c *ControlPlane) AccountClient(t *testing.T, namespace, name string, node *corev1.Node) dynamic.Interface {
+	t.Helper()
+	config, err := c.ConfigForAccount(t.Context(), namespace, name, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
 }

@@ -32,7 +32,7 @@ func build(ctx context.Context, root, assets string) error {
 	for _, name := range commands {
 		target := filepath.Join("bin", name)
 		err := command(ctx, root, filepath.Join("tools", "progress.sh"), "building "+target,
-			"go", "build", "-trimpath", "-o", target, "./cmd/"+name)
+			"go", "build", "-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w", "-o", target, "./cmd/"+name)
 		if err != nil {
 			return err
 		}

@@ -23,8 +23,8 @@ func TestInterruptLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	binary := filepath.Join(t.TempDir(), "demo")
-	if output, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, output)
+	if err := repository.Build(t.Context(), binary, "test/demo"); err != nil {
+		t.Fatal(err)
 	}
 	tests := []struct {
 		name, line string

@@ -20,20 +20,6 @@ import (
 
 const agentName = "rankwright-node-agent"
 
-// agentClient returns a client with a token of the node agent's service account, bound to the node where there is one.
-func agentClient(t *testing.T, node *corev1.Node) dynamic.Interface {
-	t.Helper()
-	config, err := cluster.ConfigForAccount(t.Context(), agentName, agentName, node)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
-}
-
 func createNode(t *testing.T, admin kubernetes.Interface, name string) *corev1.Node {
 	t.Helper()
 	node, err := admin.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{
@@ -94,7 +80,7 @@ func TestAgentIsConfinedToItsNode(t *testing.T) {
 	installAgentRules(t)
 	own := createNode(t, admin, "own-node")
 	createNode(t, admin, "other-node")
-	agent, unbound := agentClient(t, own), agentClient(t, nil)
+	agent, unbound := cluster.AccountClient(t, agentName, agentName, own), cluster.AccountClient(t, agentName, agentName, nil)
 	ownLabel := write{resource: "nodes", name: "own-node", body: nodeBody("own-node", `labels: {rankwright.dev/accelerator: "true"}}}`)}
 	awaitRefusal(t, unbound, ownLabel)
 

@@ -13,7 +13,7 @@ import (
 	"github.com/rankwright/rankwright/internal/nvml/nvmltest"
 )
 
-// Release is that of the driver which the library of nvmltest plays, and so of all its files here.
+// Release is the version of the driver whose library nvmltest plays. The names of the driver's files end in it.
 const Release = "580.105.08"
 
 // Plant makes files below a folder: `name`, `name -> target`, `name=content`, and a socket for a name that ends in socket.
@@ -75,7 +75,7 @@ func Below(folder string, names ...string) []string {
 	return all
 }
 
-// Libraries are those of a driver, as its installer puts them into a folder: files of its release, and links to them.
+// Libraries lists what an installer of NVIDIA's driver puts into a folder: libraries whose names end in the release, and links to them.
 func Libraries(folder string) []string {
 	return Below(folder,
 		"libcuda.so."+Release, "libcuda.so.1 -> libcuda.so."+Release, "libcuda.so -> libcuda.so.1",

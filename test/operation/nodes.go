@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -15,8 +16,9 @@ func (w *World) AddNode(node *corev1.Node, status *v1alpha1.AcceleratorInventory
 	w.Must(w.Create(w.Context(), node))
 	inventory := &v1alpha1.AcceleratorInventory{ObjectMeta: metav1.ObjectMeta{Name: node.Name}}
 	w.Must(w.Create(w.Context(), inventory))
+	before := client.MergeFrom(inventory.DeepCopy()) // an operator may have written its cordons again
 	inventory.Status = *status
-	w.Must(w.Status().Update(w.Context(), inventory))
+	w.Must(w.Status().Patch(w.Context(), inventory, before))
 }
 
 // GPUs is the inventory of so many healthy devices.

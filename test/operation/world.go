@@ -20,7 +20,7 @@ import (
 const (
 	// Namespace is the operator's.
 	Namespace = "rankwright-operator"
-	// AgentNamespace is that of the node agents' Leases.
+	// AgentNamespace has the node agents' Leases.
 	AgentNamespace = "rankwright-node-agent"
 )
 

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/internal/repository"
 )
 
 func goCommand(t *testing.T, args ...string) string {
@@ -57,7 +59,9 @@ func TestEveryDependencyIsAllowed(t *testing.T) {
 
 func TestReadProgram(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rankwright-nvml")
-	goCommand(t, "build", "-o", file, "../../cmd/rankwright-nvml")
+	if err := repository.Build(t.Context(), file, "cmd/rankwright-nvml"); err != nil {
+		t.Fatal(err)
+	}
 	program, err := ReadProgram("rankwright-nvml", file, realSources(t))
 	if err != nil {
 		t.Fatal(err)

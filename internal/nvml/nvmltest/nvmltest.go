@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/rankwright/rankwright/internal/repository"
 )
 
 //go:embed testdata
@@ -80,10 +82,8 @@ func Program(t testing.TB) (folder string) {
 	folder = t.TempDir()
 	built.Do(func() {
 		name := filepath.Join(folder, "built")
-		command := exec.Command("go", "build", "-o", name, "github.com/rankwright/rankwright/cmd/rankwright-nvml") //nolint:gosec // constant
-		command.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if output, err := command.CombinedOutput(); err != nil {
-			built.problem = err.Error() + ": " + string(output)
+		if err := repository.Build(context.Background(), name, "cmd/rankwright-nvml"); err != nil {
+			built.problem = err.Error()
 			return
 		}
 		program, err := os.ReadFile(name)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"testing"
@@ -55,6 +56,22 @@ func runChild(text string) ([]byte, error) {
 // Six processes verify each other, and their messages are what the operator reads.
 func TestSixProcesses(t *testing.T) {
 	p := newPods(t, 6, sixRanks()...)
+	files := make([]*os.File, 6)
+	for place := range files {
+		listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = listener.Close() })
+		address, err := netip.ParseAddrPort(listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.task.Pods[place].Port = int32(address.Port())
+		if files[place], err = listener.File(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	text, err := json.Marshal(p.task)
 	if err != nil {
 		t.Fatal(err)
@@ -62,17 +79,9 @@ func TestSixProcesses(t *testing.T) {
 	commands, outputs := make([]*exec.Cmd, 6), make([][]byte, 6)
 	done := make(chan error, 6)
 	for place := range commands {
-		tcp, isTCP := p.listeners[place].(*net.TCPListener)
-		if !isTCP {
-			t.Fatal(p.listeners[place])
-		}
-		file, err := tcp.File()
-		if err != nil {
-			t.Fatal(err)
-		}
 		c := exec.CommandContext(t.Context(), os.Args[0])
 		c.Env = append(os.Environ(), childTask+"="+string(text), fmt.Sprintf("%s=%d", childPlace, place))
-		c.ExtraFiles = []*os.File{file}
+		c.ExtraFiles = []*os.File{files[place]}
 		c.Stderr = os.Stderr
 		go func() {
 			var err error

@@ -22,6 +22,8 @@ type Config struct {
 	Listener net.Listener
 	// Dial connects to another pod; nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Listen makes a listener within the pod, over which it learns what the program itself can move; nil means one on the loopback.
+	Listen func(ctx context.Context) (net.Listener, error)
 	// Silence is after how long without a sign of life a pod is lost; 0 means collective's.
 	Silence time.Duration
 	// Now measures times; nil means the machine's clock.
@@ -46,6 +48,11 @@ func (c *Config) complete() error {
 		return fmt.Errorf("key has %d bytes: give the mesh's, of at least %d", len(c.Key), collective.MinKeyBytes)
 	case c.Listener == nil:
 		return errors.New("listener is nil: listen at the pod's port")
+	}
+	if c.Listen == nil {
+		c.Listen = func(ctx context.Context) (net.Listener, error) {
+			return new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+		}
 	}
 	if c.Now == nil {
 		c.Now = time.Now

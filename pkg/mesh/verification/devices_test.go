@@ -40,13 +40,11 @@ func verifyDevices(t *testing.T, player *devicelibtest.Player, ranks, pods int, 
 	reports := make([]*Report, pods)
 	var work sync.WaitGroup
 	for place := range reports {
-		task := *p.task
 		work.Go(func() {
+			config := p.config(place)
+			config.Devices, config.DeviceBytes, config.DeviceTime = programs[place], playedBytes, playedTime
 			var err error
-			reports[place], err = Verify(t.Context(), Config{
-				Task: &task, Place: place, Key: testKey, Listener: p.listeners[place],
-				Devices: programs[place], DeviceBytes: playedBytes, DeviceTime: playedTime,
-			})
+			reports[place], err = Verify(t.Context(), config)
 			if err != nil {
 				t.Error(err)
 			}

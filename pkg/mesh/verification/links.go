@@ -171,7 +171,7 @@ func (v *verifier) ceiling(ctx context.Context) int64 {
 	}()
 	var addresses []string
 	for i := range ends {
-		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+		listener, err := v.Listen(ctx)
 		if err != nil {
 			return 0
 		}
@@ -181,7 +181,9 @@ func (v *verifier) ceiling(ctx context.Context) int64 {
 	var work sync.WaitGroup
 	for rank, listener := range ends {
 		work.Go(func() {
-			c, err := collective.New(ctx, collective.Config{Rank: rank, Addresses: addresses, Mesh: "within a pod", Key: v.Key, Listener: listener})
+			c, err := collective.New(ctx, collective.Config{
+				Rank: rank, Addresses: addresses, Mesh: "within a pod", Key: v.Key, Listener: listener, Dial: v.Dial,
+			})
 			if err != nil {
 				return
 			}

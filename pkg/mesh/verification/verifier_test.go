@@ -6,69 +6,78 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 func TestAllWell(t *testing.T) {
-	p := newPods(t, 6, sixRanks()...)
-	for place, r := range p.verify(t) {
-		t.Log("\n" + r.Text(p.task))
-		if r.Outcome != Verified || len(r.Findings) > 0 {
-			t.Errorf("pod %d: %s, %+v", place, r.Outcome, r.Findings)
-		}
-		if len(r.Kinds) != 3 {
-			t.Fatalf("pod %d has groups %+v, want those of world, tp and pp", place, r.Kinds)
-		}
-		for _, k := range r.Kinds {
-			if k.Groups != 1 || k.Inside != 0 || k.MBps == 0 || k.Micros == 0 {
-				t.Errorf("pod %d: %+v, want one group that was measured", place, k)
+	synctest.Test(t, func(t *testing.T) {
+		p := newPods(t, 6, sixRanks()...)
+		for place, r := range p.verify(t) {
+			t.Log("\n" + r.Text(p.task))
+			if r.Outcome != Verified || len(r.Findings) > 0 {
+				t.Errorf("pod %d: %s, %+v", place, r.Outcome, r.Findings)
+			}
+			if len(r.Kinds) != 3 {
+				t.Fatalf("pod %d has groups %+v, want those of world, tp and pp", place, r.Kinds)
+			}
+			for _, k := range r.Kinds {
+				if k.Groups != 1 || k.Inside != 0 || k.MBps == 0 || k.Micros == 0 {
+					t.Errorf("pod %d: %+v, want one group that was measured", place, k)
+				}
 			}
 		}
-	}
+	})
 }
 
 // Two pods of two ranks and one of one: groups within pods, between pods, and with several ranks of a pod.
 func TestPodsOfSeveralRanks(t *testing.T) {
-	p := newPods(t, 3,
-		Kind{"world", []Ranks{"0-4"}}, Kind{"tp", []Ranks{"0-1", "2-3", "4"}}, Kind{"dp", []Ranks{"0-2/2", "1-3/2"}}, Kind{"ep", []Ranks{"0-4"}},
-		Kind{"cp", []Ranks{"0-4"}})
-	for place, ranks := range []Ranks{"0-1", "2-3", "4"} {
-		p.task.Pods[place].Ranks = ranks
-	}
-	reports := p.verify(t)
-	for place, r := range reports {
-		if r.Outcome != Verified {
-			t.Errorf("pod %d: %s, %+v", place, r.Outcome, r.Findings)
+	synctest.Test(t, func(t *testing.T) {
+		p := newPods(t, 3,
+			Kind{"world", []Ranks{"0-4"}}, Kind{"tp", []Ranks{"0-1", "2-3", "4"}}, Kind{"dp", []Ranks{"0-2/2", "1-3/2"}}, Kind{"ep", []Ranks{"0-4"}},
+			Kind{"cp", []Ranks{"0-4"}})
+		for place, ranks := range []Ranks{"0-1", "2-3", "4"} {
+			p.task.Pods[place].Ranks = ranks
 		}
-	}
-	tp, dp := reports[0].Kinds[1], reports[0].Kinds[2]
-	if tp.Inside != 1 || tp.Groups != 0 || tp.MBps != 0 {
-		t.Errorf("tp of pod 0 is %+v, want a group within the pod that is not measured", tp)
-	}
-	if dp.Groups != 2 || dp.MBps == 0 {
-		t.Errorf("dp of pod 0 is %+v, want two groups between pods", dp)
-	}
-	if slices.ContainsFunc(reports[2].Kinds, func(k Measured) bool { return k.Kind == "dp" }) {
-		t.Errorf("pod 2 has no ranks in groups of dp, and reports %+v", reports[2].Kinds)
-	}
+		reports := p.verify(t)
+		for place, r := range reports {
+			if r.Outcome != Verified {
+				t.Errorf("pod %d: %s, %+v", place, r.Outcome, r.Findings)
+			}
+		}
+		tp, dp := reports[0].Kinds[1], reports[0].Kinds[2]
+		if tp.Inside != 1 || tp.Groups != 0 || tp.MBps != 0 {
+			t.Errorf("tp of pod 0 is %+v, want a group within the pod that is not measured", tp)
+		}
+		if dp.Groups != 2 || dp.MBps == 0 {
+			t.Errorf("dp of pod 0 is %+v, want two groups between pods", dp)
+		}
+		if slices.ContainsFunc(reports[2].Kinds, func(k Measured) bool { return k.Kind == "dp" }) {
+			t.Errorf("pod 2 has no ranks in groups of dp, and reports %+v", reports[2].Kinds)
+		}
+	})
 }
 
 func TestOnePodHasNobodyToMeet(t *testing.T) {
-	p := newPods(t, 1, Kind{"world", []Ranks{"0-3"}}, Kind{"tp", []Ranks{"0-3"}})
-	p.task.Pods[0].Ranks = "0-3"
-	if r := p.verify(t)[0]; r.Outcome != Verified || len(r.Kinds) != 2 || r.Kinds[1].Inside != 1 {
-		t.Errorf("report %+v", r)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		p := newPods(t, 1, Kind{"world", []Ranks{"0-3"}}, Kind{"tp", []Ranks{"0-3"}})
+		p.task.Pods[0].Ranks = "0-3"
+		if r := p.verify(t)[0]; r.Outcome != Verified || len(r.Kinds) != 2 || r.Kinds[1].Inside != 1 {
+			t.Errorf("report %+v", r)
+		}
+	})
 }
 
 func TestAConcludedMeshIsLeft(t *testing.T) {
-	p := newPods(t, 2, Kind{"world", []Ranks{"0-1"}})
-	p.task.Concluded = true
-	if r := p.verify(t, 1)[1]; r.Outcome != Concluded || r.Pod != 1 {
-		t.Errorf("report %+v", r)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		p := newPods(t, 2, Kind{"world", []Ranks{"0-1"}})
+		p.task.Concluded = true
+		if r := p.verify(t, 1)[1]; r.Outcome != Concluded || r.Pod != 1 {
+			t.Errorf("report %+v", r)
+		}
+	})
 }
 
 func TestFaults(t *testing.T) {
@@ -92,23 +101,23 @@ func TestFaults(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			p := newPods(t, 6, sixRanks()...)
-			p.task.DeadlineSeconds, p.task.MinimumShare, p.dial = tc.seconds, tc.share, tc.dial
-			reports := p.verify(t, tc.places...)
-			// A busy machine may slow down others than the link that is throttled, and breaks none.
-			got := unique(text(reports))
-			if slow := strings.HasPrefix(tc.want, "LinkSlow"); got != tc.want && (!slow || !strings.Contains(got, tc.want) || strings.Contains(got, "LinkBroken")) {
-				t.Errorf("findings %q, want %q", got, tc.want)
-			}
-			for place, r := range reports {
-				if r == nil {
-					continue
+			synctest.Test(t, func(t *testing.T) {
+				p := newPods(t, 6, sixRanks()...)
+				p.task.DeadlineSeconds, p.task.MinimumShare, p.dial = tc.seconds, tc.share, tc.dial
+				reports := p.verify(t, tc.places...)
+				if got := unique(text(reports)); got != tc.want {
+					t.Errorf("findings %q, want %q", got, tc.want)
 				}
-				if r.Outcome != Failed {
-					t.Errorf("pod %d is %s: all pods of a copy fail together", place, r.Outcome)
+				for place, r := range reports {
+					if r == nil {
+						continue
+					}
+					if r.Outcome != Failed {
+						t.Errorf("pod %d is %s: all pods of a copy fail together", place, r.Outcome)
+					}
+					t.Log("\n" + r.Text(p.task))
 				}
-				t.Log("\n" + r.Text(p.task))
-			}
+			})
 		})
 	}
 }
@@ -137,52 +146,54 @@ func TestSlowerThanPlanned(t *testing.T) {
 
 // Pods that came first wait for the last one, longer than a kind of groups may take.
 func TestAPodComesLate(t *testing.T) {
-	p := newPods(t, 6, sixRanks()...)
-	const seconds, late = 40, 12 * time.Second
-	p.task.DeadlineSeconds = seconds
-	if kind := probing(p.task.deadline()); late <= kind {
-		t.Fatalf("a kind of groups may take %v, and the last pod comes after %v", kind, late)
-	}
-	p.dial = func(from, _ int, dial dialer) dialer {
-		if from != 5 {
-			return dial
+	synctest.Test(t, func(t *testing.T) {
+		p := newPods(t, 6, sixRanks()...)
+		const seconds, late = 40, 12 * time.Second
+		p.task.DeadlineSeconds = seconds
+		if kind := probing(p.task.deadline()); late <= kind {
+			t.Fatalf("a kind of groups may take %v, and the last pod comes after %v", kind, late)
 		}
-		return func(ctx context.Context, network, address string) (net.Conn, error) {
-			select {
-			case <-p.opened:
-				return dial(ctx, network, address)
-			case <-ctx.Done():
-				return nil, ctx.Err()
+		come := make(chan struct{})
+		p.dial = func(from, _ int, dial dialer) dialer {
+			if from != 5 {
+				return dial
+			}
+			return func(ctx context.Context, network, address string) (net.Conn, error) {
+				select {
+				case <-come:
+					return dial(ctx, network, address)
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
 			}
 		}
-	}
-	time.AfterFunc(late, func() { close(p.opened) })
-	for place, r := range p.verify(t) {
-		if r.Outcome != Verified {
-			t.Errorf("pod %d: %s, %+v", place, r.Outcome, r.Findings)
+		time.AfterFunc(late, func() { close(come) })
+		for place, r := range p.verify(t) {
+			if r.Outcome != Verified {
+				t.Errorf("pod %d: %s, %+v", place, r.Outcome, r.Findings)
+			}
 		}
-	}
+	})
 }
 
 func TestWrongKeysDoNotMeet(t *testing.T) {
-	p := newPods(t, 2, Kind{"world", []Ranks{"0-1"}})
-	p.task.DeadlineSeconds = 4
-	other := make(chan *Report)
-	go func() {
-		r, err := Verify(t.Context(), Config{Task: copied(p.task), Place: 1, Key: make([]byte, 32), Listener: p.listeners[1]})
-		if err != nil {
-			t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		p := newPods(t, 2, Kind{"world", []Ranks{"0-1"}})
+		p.task.DeadlineSeconds = 4
+		other := make(chan *Report)
+		go func() {
+			config := p.config(1)
+			config.Key = make([]byte, 32)
+			r, err := Verify(t.Context(), config)
+			if err != nil {
+				t.Error(err)
+			}
+			other <- r
+		}()
+		r := p.verify(t, 0)[0]
+		<-other
+		if !hasFinding(r, v1alpha1.FindingLinkBroken) {
+			t.Errorf("report %+v", r)
 		}
-		other <- r
-	}()
-	r := p.verify(t, 0)[0]
-	<-other
-	if !hasFinding(r, v1alpha1.FindingLinkBroken) {
-		t.Errorf("report %+v", r)
-	}
-}
-
-func copied(t *Task) *Task {
-	c := *t
-	return &c
+	})
 }

@@ -32,12 +32,11 @@ var testKey = bytes.Repeat([]byte("key!"), 8)
 
 // pods is a copy whose pods are in this process, each with a listener on the loopback.
 type pods struct {
+	network
 	task      *Task
 	listeners []net.Listener
 	// dial changes what a pod dials to another one with; nil leaves it.
 	dial func(from, to int, dial dialer) dialer
-	// opened is closed when a pod that comes late begins to dial.
-	opened chan struct{}
 }
 
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
@@ -45,22 +44,16 @@ type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 // newPods makes pods of a rank each, on two nodes, with the groups given.
 func newPods(t testing.TB, number int, kinds ...Kind) *pods {
 	t.Helper()
-	p := &pods{opened: make(chan struct{}), task: &Task{
+	p := &pods{task: &Task{
 		Version: version, Mesh: "default/llm", Plan: "llm-1", DeadlineSeconds: 60, Kinds: kinds,
 	}}
+	t.Cleanup(p.work.Wait)
 	for i := range number {
-		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		listener := p.listen()
 		t.Cleanup(func() { _ = listener.Close() })
-		address, isTCP := listener.Addr().(*net.TCPAddr)
-		if !isTCP {
-			t.Fatal(listener.Addr())
-		}
 		p.listeners = append(p.listeners, listener)
 		p.task.Pods = append(p.task.Pods, Pod{
-			Index: int32(i), Host: "127.0.0.1", Port: int32(address.Port), Node: fmt.Sprintf("n%d", i%2), Ranks: ranksOf([]int32{int32(i)}),
+			Index: int32(i), Host: "127.0.0.1", Port: int32(listener.address.Port), Node: fmt.Sprintf("n%d", i%2), Ranks: ranksOf([]int32{int32(i)}),
 		})
 	}
 	return p
@@ -86,11 +79,8 @@ func (p *pods) verify(t testing.TB, places ...int) []*Report {
 	reports, errs := make([]*Report, len(p.task.Pods)), make([]error, len(p.task.Pods))
 	var work sync.WaitGroup
 	for _, place := range places {
-		task := *p.task
 		work.Go(func() {
-			reports[place], errs[place] = Verify(t.Context(), Config{
-				Task: &task, Place: place, Key: testKey, Listener: p.listeners[place], Dial: p.dialOf(place),
-			})
+			reports[place], errs[place] = Verify(t.Context(), p.config(place))
 		})
 	}
 	work.Wait()
@@ -100,8 +90,17 @@ func (p *pods) verify(t testing.TB, places ...int) []*Report {
 	return reports
 }
 
+// config is what a pod needs, with a task of its own.
+func (p *pods) config(place int) Config {
+	task := *p.task
+	return Config{
+		Task: &task, Place: place, Key: testKey, Listener: p.listeners[place], Dial: p.dialOf(place),
+		Listen: func(context.Context) (net.Listener, error) { return p.listen(), nil },
+	}
+}
+
 func (p *pods) dialOf(from int) dialer {
-	plain := new(net.Dialer).DialContext
+	plain := p.network.dial
 	if p.dial == nil {
 		return plain
 	}

@@ -107,11 +107,7 @@ func (s *site) install() {
 	recording, err := os.ReadFile(filepath.Join(root, "test", "recordings", "amd-mi300x-8.tar.gz"))
 	s.must(err)
 	s.write("host.tar.gz", string(recording))
-	build := exec.CommandContext(s.t.Context(), "go", "build", "-tags=grpcnotrace", "-trimpath", "-ldflags=-s -w", "-o", s.path("node-agent"), "github.com/rankwright/rankwright/cmd/node-agent")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := build.CombinedOutput(); err != nil {
-		s.t.Fatalf("%v: %s", err, output)
-	}
+	s.must(repository.Build(s.t.Context(), s.path("node-agent"), "cmd/node-agent"))
 }
 
 func (s *site) path(name string) string { return filepath.Join(s.folder, name) }

@@ -25,8 +25,8 @@ import (
 
 // engine is a controller of workloads that is installed beside Kubernetes.
 type engine struct {
-	// tool is the name of its binary and of its module's folder in tools/.
-	tool string
+	// tool is the name of its binary, which the module in a folder of tools/ pins.
+	tool, folder string
 	// module has the manifests, in a folder that kustomize renders.
 	module, manifests string
 	// user is the service account whose rights the manifests give it.
@@ -47,25 +47,25 @@ type installation struct {
 
 var (
 	leaderWorkerSet = engine{
-		tool: "lws", module: "sigs.k8s.io/lws", manifests: "config/default",
+		tool: "lws", folder: "lws", module: "sigs.k8s.io/lws", manifests: "config/default",
 		user: "system:serviceaccount:lws-system:lws-controller-manager",
 		kind: schema.GroupVersionKind{Group: "leaderworkerset.x-k8s.io", Version: "v1", Kind: "LeaderWorkerSet"},
 		run:  configured("config.lws.x-k8s.io/v1alpha1"),
 	}
 	jobSet = engine{
-		tool: "jobset", module: "sigs.k8s.io/jobset", manifests: "config/default",
+		tool: "jobset", folder: "jobset", module: "sigs.k8s.io/jobset", manifests: "config/default",
 		user: "system:serviceaccount:jobset-system:jobset-controller-manager",
 		kind: schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"},
 		run:  configured("config.jobset.x-k8s.io/v1alpha1"),
 	}
 	mpiOperator = engine{
-		tool: "mpi-operator", module: "github.com/kubeflow/mpi-operator", manifests: "manifests/overlays/standalone",
+		tool: "mpi-operator", folder: "kubeflow", module: "github.com/kubeflow/mpi-operator", manifests: "manifests/overlays/standalone",
 		user: "system:serviceaccount:mpi-operator:mpi-operator",
 		kind: schema.GroupVersionKind{Group: "kubeflow.org", Version: "v2beta1", Kind: "MPIJob"},
 		run:  onFixedPort,
 	}
 	trainingOperator = engine{
-		tool: "training-operator", module: "github.com/kubeflow/training-operator", manifests: "manifests/overlays/standalone",
+		tool: "training-operator", folder: "kubeflow", module: "github.com/kubeflow/training-operator", manifests: "manifests/overlays/standalone",
 		user: "system:serviceaccount:kubeflow:training-operator",
 		kind: schema.GroupVersionKind{Group: "kubeflow.org", Version: "v1", Kind: "PyTorchJob"},
 		run:  func(_ *world, in *installation) []string { return []string{"--kubeconfig=" + in.kubeconfig} },
@@ -188,7 +188,7 @@ func (w *world) moduleOf(e engine) string {
 	w.Helper()
 	root, err := repository.Root()
 	w.Must(err)
-	output, err := w.output(filepath.Join(root, "tools", e.tool), "go", "mod", "download", "-json", e.module)
+	output, err := w.output(filepath.Join(root, "tools", e.folder), "go", "mod", "download", "-json", e.module)
 	w.Must(err)
 	var module struct{ Dir string }
 	w.Must(json.Unmarshal(output, &module))

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
@@ -17,9 +18,8 @@ func TestBinary(t *testing.T) {
 	s := newSiteFor(t, "binary")
 	folder := t.TempDir()
 	binary, kubeconfig, recording := filepath.Join(folder, "node-agent"), filepath.Join(folder, "kubeconfig"), filepath.Join(folder, "host.tar")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/rankwright/rankwright/cmd/node-agent")
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
+	if err := repository.Build(t.Context(), binary, "cmd/node-agent"); err != nil {
+		t.Fatal(err)
 	}
 	if err := controlplane.WriteKubeconfig(kubeconfig, agentConfig(t, s.node)); err != nil {
 		t.Fatal(err)

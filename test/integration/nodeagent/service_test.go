@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
@@ -85,9 +86,10 @@ func TestPluginIsNamedByTheNode(t *testing.T) {
 	s.run()
 	s.published(2)
 	node := get(s, s.nodeKey())
+	before := client.MergeFrom(node.DeepCopy()) // the agent writes the Node too
 	node.Status.Allocatable = corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1"), "cpu": resource.MustParse("8")}
 	node.Status.Capacity = node.Status.Allocatable
-	if err := s.admin.Status().Update(t.Context(), node); err != nil {
+	if err := s.admin.Status().Patch(t.Context(), node, before); err != nil {
 		t.Fatal(err)
 	}
 	want := map[v1alpha1.DeviceID]v1alpha1.DeviceService{gpu(0).ID: {Server: v1alpha1.ServedByDevicePlugin, Resource: "nvidia.com/gpu"}}

@@ -77,16 +77,16 @@ func TestOperatorSurvivesKills(t *testing.T) {
 	watched.check(kills / 3)
 }
 
+// built is the operator's program, in the control plane's folder and so gone with it.
+var built = sync.OnceValues(func() (string, error) {
+	binary := filepath.Join(cluster.Dir(), "operator")
+	return binary, repository.Build(context.Background(), binary, "cmd/operator")
+})
+
 func buildOperator(w world) string {
 	w.Helper()
-	root, err := repository.Root()
+	binary, err := built()
 	w.Must(err)
-	binary := filepath.Join(w.TempDir(), "operator")
-	build := exec.CommandContext(w.Context(), "go", "build", "-o", binary, "./cmd/operator")
-	build.Dir = root
-	if output, err := build.CombinedOutput(); err != nil {
-		w.Fatalf("%v\n%s", err, output)
-	}
 	return binary
 }
 

@@ -3,6 +3,7 @@
 package devicelibtest
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/mesh/verification/devicelib"
 )
 
@@ -42,16 +44,13 @@ func build() {
 		built.problem = err.Error()
 		return
 	}
-	golang := exec.Command("go", "build", "-o", program, "github.com/rankwright/rankwright/cmd/"+devicelib.Program) //nolint:gosec // constant
-	golang.Env = append(os.Environ(), "CGO_ENABLED=0")
-	for _, command := range []*exec.Cmd{
-		exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", player, code, "-lpthread"), //nolint:gosec // a test's own arguments
-		golang,
-	} {
-		if output, err := command.CombinedOutput(); err != nil {
-			built.problem = fmt.Sprintf("%v: %s", err, output)
-			return
-		}
+	if output, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", player, code, "-lpthread").CombinedOutput(); err != nil { //nolint:gosec // a test's own arguments
+		built.problem = fmt.Sprintf("%v: %s", err, output)
+		return
+	}
+	if err := repository.Build(context.Background(), program, "cmd/"+devicelib.Program); err != nil {
+		built.problem = err.Error()
+		return
 	}
 	if err := os.Symlink("libnccl.so.2", filepath.Join(folder, "libcuda.so.1")); err != nil {
 		built.problem = err.Error()

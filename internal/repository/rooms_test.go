@@ -1,0 +1,120 @@
+package repository
+
+// A room is a folder with what lies below it. Its packages import one another as they like, and other rooms as its row says.
+type room struct {
+	folder string
+	// imports are the rooms that it may import. Each has a row above this one, so that imports run one way.
+	imports []string
+	// world lists what it may import of worldly.
+	world []string
+}
+
+// worldly are the packages, with those below them, by which code sees more than its arguments or answers differently the
+// next time. A room that may not import them is pure.
+var worldly = []string{
+	"crypto/rand", "github.com/ebitengine/purego", "golang.org/x/sys", "k8s.io/client-go", "math/rand", "net", "os",
+	"sigs.k8s.io/controller-runtime", "syscall", "time",
+}
+
+// harmless are packages below worldly ones that compute alone.
+var harmless = []string{"k8s.io/client-go/applyconfigurations", "k8s.io/client-go/util/jsonpath", "net/netip", "net/url"}
+
+const (
+	api   = "api/v1alpha1"
+	words = "internal/words"
+)
+
+// rooms are all folders with code of the product, in the order in which a fact travels. A package is in the room with the longest
+// folder that holds it. A new room takes the row that says what it may know, and the fewest imports that will do.
+var rooms = []room{
+	{folder: api},
+	{folder: words},
+	{folder: "internal/version"},
+	{folder: "internal/figure", world: []string{"os", "time"}},
+	{folder: "internal/licences", world: []string{"os", "time"}},
+	{folder: "internal/repository", world: []string{"os"}},
+	{folder: "internal/facts", imports: []string{"internal/repository"}, world: []string{"os"}},
+	{folder: "internal/installation", imports: []string{api}, world: []string{"sigs.k8s.io/controller-runtime", "time"}},
+
+	// What a device is, how a host is read, and how that is told.
+	{folder: "internal/nvml/report"},
+	{folder: "internal/nvml/nvmltest", imports: []string{"internal/nvml/report", "internal/repository"}, world: []string{"os"}},
+	{folder: "internal/nvml", imports: []string{"internal/nvml/report"}, world: []string{"github.com/ebitengine/purego", "os", "time"}},
+	{folder: "pkg/accelerator", imports: []string{api, words}},
+	{
+		folder: "pkg/detect", imports: []string{api, words, "internal/nvml/report", "pkg/accelerator"},
+		world: []string{"golang.org/x/sys", "os", "syscall", "time"},
+	},
+	{folder: "pkg/inventory", imports: []string{api, words, "pkg/accelerator"}},
+	{folder: "pkg/survey", imports: []string{api, words, "pkg/detect", "pkg/inventory"}, world: []string{"time"}},
+	{folder: "pkg/price", imports: []string{words, "pkg/accelerator"}, world: []string{"time"}},
+
+	// What a model is, what runs it, what it takes and how long.
+	{folder: "pkg/engine", imports: []string{api}},
+	{folder: "pkg/model", imports: []string{api, words}},
+	{folder: "pkg/memory", imports: []string{api, words, "pkg/engine", "pkg/model"}},
+	{folder: "pkg/cost", imports: []string{api, words, "pkg/accelerator", "pkg/engine", "pkg/memory", "pkg/model"}},
+	{folder: "pkg/cost/internal", imports: []string{api, "pkg/accelerator", "pkg/cost", "pkg/memory", "pkg/model"}, world: []string{"os"}},
+	{folder: "pkg/cost/fit", imports: []string{"pkg/cost", "pkg/cost/internal"}, world: []string{"os"}},
+
+	// From a plan to ranks, files of launchers and pods.
+	{folder: "pkg/mesh", imports: []string{api, words, "pkg/engine"}},
+	{folder: "pkg/mesh/collective", world: []string{"crypto/rand", "github.com/ebitengine/purego", "net", "os", "time"}},
+	{folder: "pkg/launch", imports: []string{api, words, "pkg/engine", "pkg/mesh"}, world: []string{"net"}},
+	{
+		folder: "pkg/mesh/verification", imports: []string{api, words, "pkg/launch", "pkg/mesh", "pkg/mesh/collective"},
+		world: []string{"net", "os", "time"},
+	},
+	{
+		folder: "pkg/mesh/verification/devicelib/devicelibtest", imports: []string{"internal/repository", "pkg/mesh/verification"},
+		world: []string{"os"},
+	},
+	{folder: "pkg/binding", imports: []string{api, words, "pkg/engine", "pkg/launch", "pkg/mesh/verification"}},
+
+	// From a cluster and a request to a plan.
+	{folder: "pkg/fleet", imports: []string{api, words, "pkg/accelerator"}},
+	{
+		folder:  "pkg/shape",
+		imports: []string{api, words, "pkg/accelerator", "pkg/cost", "pkg/engine", "pkg/fleet", "pkg/memory", "pkg/model", "pkg/price"},
+	},
+	{
+		folder:  "pkg/estimate",
+		imports: []string{api, words, "pkg/accelerator", "pkg/cost", "pkg/engine", "pkg/memory", "pkg/model", "pkg/price", "pkg/shape"},
+	},
+	{folder: "pkg/plan", imports: []string{
+		api, words, "pkg/accelerator", "pkg/cost", "pkg/engine", "pkg/fleet", "pkg/memory", "pkg/mesh", "pkg/model", "pkg/price", "pkg/shape",
+	}},
+	{folder: "pkg/plan/synthetic", imports: []string{api, "pkg/accelerator", "pkg/fleet", "pkg/plan"}, world: []string{"math/rand"}},
+
+	// The shell: it reads, asks the rooms above and applies. An agent knows neither models nor plans, an operator no host.
+	{folder: "pkg/nodeagent", imports: []string{api, words, "internal/nvml/report", "pkg/detect", "pkg/survey"}, world: worldly},
+	{folder: "controllers", imports: []string{
+		api, words, "pkg/binding", "pkg/engine", "pkg/fleet", "pkg/launch", "pkg/mesh", "pkg/mesh/verification", "pkg/model", "pkg/plan",
+	}, world: worldly},
+	{folder: "internal/cli", imports: []string{
+		api, words, "internal/version", "pkg/accelerator", "pkg/cost", "pkg/detect", "pkg/engine", "pkg/estimate", "pkg/fleet", "pkg/inventory",
+		"pkg/launch", "pkg/memory", "pkg/mesh", "pkg/model", "pkg/plan", "pkg/plan/synthetic", "pkg/price", "pkg/shape",
+	}, world: []string{"os", "time"}},
+
+	// Programs: flags and wiring.
+	{folder: "cmd/kubectl-rankwright", imports: []string{"internal/cli"}, world: worldly},
+	{folder: "cmd/node-agent", imports: []string{"internal/version", "pkg/detect", "pkg/mesh/verification", "pkg/nodeagent", "pkg/survey"}, world: worldly},
+	{folder: "cmd/node-helper", imports: []string{"internal/version", "pkg/detect", "pkg/nodeagent"}, world: worldly},
+	{folder: "cmd/operator", imports: []string{"controllers", "internal/installation"}, world: worldly},
+	{folder: "cmd/rankwright-cdi", imports: []string{"internal/version", "pkg/detect", "pkg/nodeagent"}, world: worldly},
+	{folder: "cmd/rankwright-nccl", imports: []string{"internal/version", "pkg/mesh/collective", "pkg/mesh/verification"}, world: worldly},
+	{folder: "cmd/rankwright-nvml", imports: []string{"internal/nvml", "internal/nvml/report", "internal/version"}, world: worldly},
+	{folder: "examples/allreduce", imports: []string{"pkg/launch", "pkg/mesh/collective"}, world: worldly},
+
+	// Tests between packages, which no room of the product imports, and modules of tools.
+	{folder: "test", world: worldly},
+	{folder: "tools", world: worldly},
+}
+
+// exceptions are the rules that are broken today, each with what will end it. One that is broken no longer fails the tests:
+// remove it.
+var exceptions = map[string]string{
+	"internal/cli is longer than 6000 lines": "to be divided by groups of commands",
+	"pkg/detect is longer than 6000 lines":   "to be divided by vendors",
+	"pkg/plan is longer than 6000 lines":     "candidates go to pkg/shape",
+}
