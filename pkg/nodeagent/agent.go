@@ -256,12 +256,12 @@ func (a *Agent) publish(ctx context.Context) error {
 	}
 	if err != nil {
 		if !outcome.served {
-			a.serveUnpublished()
+			a.publisher.serveUnpublished(a.detected)
 		}
 		return err
 	}
 	a.ready.Store(true)
-	a.missed, a.recheck, a.next = outcome.missed, outcome.recheck, outcome.next
+	a.missed, a.recheck, a.next = outcome.missed, outcome.recheck, outcome.due
 	level := slog.LevelDebug
 	if outcome.written {
 		level = slog.LevelInfo

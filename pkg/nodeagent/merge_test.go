@@ -153,21 +153,20 @@ func TestMergeDevices(t *testing.T) {
 func TestMergeAgainRemovesNothing(t *testing.T) {
 	found := backends(backend("nvidia", v1alpha1.BackendFound))
 	detected := detection{status: status(found, h100(1)), scan: 1}
-	p := &publisher{}
-	missed := p.merge(status(found, h100(0), h100(1)), detected, earlier)
+	missed := next(known{status: status(found, h100(0), h100(1))}, detected, view{}, earlier).known
 	for range 3 {
-		missed = p.merge(missed, detected, later)
-		if len(missed.Devices) != 2 || missed.Devices[0].Health.Reason != "NotSeen" {
-			t.Fatalf("devices = %+v, want the missed one, too", missed.Devices)
+		missed = next(missed, detected, view{}, later).known
+		if devices := missed.status.Devices; len(devices) != 2 || devices[0].Health.Reason != "NotSeen" {
+			t.Fatalf("devices = %+v, want the missed one, too", devices)
 		}
 	}
-	detected.scan++
-	if gone := p.merge(missed, detected, later); len(gone.Devices) != 1 {
-		t.Errorf("devices = %+v after another scan, want one", gone.Devices)
-	}
-	restarted := &publisher{}
-	if gone := restarted.merge(missed, detection{status: detected.status, scan: 1}, later); len(gone.Devices) != 1 {
+	restarted := known{status: missed.status}
+	if gone := next(restarted, detected, view{}, later).status; len(gone.Devices) != 1 {
 		t.Errorf("devices = %+v after a restart, want one: what was published is remembered", gone.Devices)
+	}
+	detected.scan++
+	if gone := next(missed, detected, view{}, later).status; len(gone.Devices) != 1 {
+		t.Errorf("devices = %+v after another scan, want one", gone.Devices)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent/claims"
-	"github.com/rankwright/rankwright/pkg/nodeagent/health"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
@@ -77,7 +76,7 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)
 	}
 	m, gate := newMetrics(options.Version), newDriverGate()
-	devices := &deviceHealth{rules: health.DefaultRules, why: "it is not installed beside the agent, or may run nothing (--no-exec)"}
+	devices := &deviceHealth{monitor: gpuMonitor{why: "it is not installed beside the agent, or may run nothing (--no-exec)"}}
 	a := &Agent{
 		options: options, log: options.Log, clock: options.Clock, client: c, metrics: m, gate: gate,
 		scanner: &scanner{

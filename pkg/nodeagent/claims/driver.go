@@ -56,9 +56,10 @@ func New(options Options) *Driver {
 // notYet is what the ResourceSlices are before the first attempt.
 const notYet = "they are not written yet"
 
-// Update offers what follows from a status and a spec, and enters into the status which devices are served by claims and
-// how a claim selects each.
-func (d *Driver) Update(_, status *v1alpha1.AcceleratorInventoryStatus, spec v1alpha1.AcceleratorInventorySpec) {
+// Update offers what follows from a status, which says who else serves the devices, and a spec, and returns the devices that are
+// served by claims.
+func (d *Driver) Update(_, status *v1alpha1.AcceleratorInventoryStatus, spec v1alpha1.AcceleratorInventorySpec,
+) map[v1alpha1.DeviceID]v1alpha1.DeviceService {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	before, first := d.offer.devices, d.wanted.Status == nil
@@ -70,13 +71,11 @@ func (d *Driver) Update(_, status *v1alpha1.AcceleratorInventoryStatus, spec v1a
 		signal(d.wake)
 	}
 	d.metrics.devices.Set(float64(len(withoutTaints(d.offer.devices))))
-	for i := range status.Devices {
-		device := &status.Devices[i]
-		if d.offer.served[device.ID] {
-			device.Service = &v1alpha1.DeviceService{Server: v1alpha1.ServedByRankwright, Resource: v1alpha1.ClaimDriver}
-			device.ClaimAttribute = Selector(device.ID)
-		}
+	services := map[v1alpha1.DeviceID]v1alpha1.DeviceService{}
+	for id := range d.offer.served {
+		services[id] = v1alpha1.DeviceService{Server: v1alpha1.ServedByRankwright, Resource: v1alpha1.ClaimDriver}
 	}
+	return services
 }
 
 // Account says how far the driver is with kubelet and API server.

@@ -61,9 +61,10 @@ func New(options Options) *Plugin {
 	}
 }
 
-// Update offers what follows from a status and a spec, and enters into the status who serves each device. published is
-// the status before, from which the first Update learns what an agent before this one offered.
-func (p *Plugin) Update(published, status *v1alpha1.AcceleratorInventoryStatus, spec v1alpha1.AcceleratorInventorySpec) {
+// Update offers what follows from a status, which says who else serves the devices, and a spec, and returns what is offered
+// here. published is the status before, from which the first Update learns what an agent before this one offered.
+func (p *Plugin) Update(published, status *v1alpha1.AcceleratorInventoryStatus, spec v1alpha1.AcceleratorInventorySpec,
+) map[v1alpha1.DeviceID]v1alpha1.DeviceService {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.status == nil && published != nil {
@@ -72,15 +73,7 @@ func (p *Plugin) Update(published, status *v1alpha1.AcceleratorInventoryStatus, 
 	p.status, p.spec = status.DeepCopy(), *spec.DeepCopy()
 	p.topology = preference.NewTopology(p.status)
 	p.offer()
-	services := servicesOf(p.pools)
-	for i := range status.Devices {
-		d := &status.Devices[i]
-		if service, served := services[d.ID]; served {
-			d.Service = &service
-		} else if d.Service != nil && d.Service.Server == v1alpha1.ServedByRankwright {
-			d.Service = nil
-		}
-	}
+	return servicesOf(p.pools)
 }
 
 // offer brings the pools up to date. The lock is held.

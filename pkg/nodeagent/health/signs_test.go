@@ -34,25 +34,17 @@ func TestSee(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			var m Memory
+			var before detect.Signs
 			var got v1alpha1.DeviceHealth
 			var evidence Evidence
 			var suspects bool
 			for _, signs := range tc.signs {
-				got, evidence, suspects = m.See("a", tc.seen, signs)
+				got, evidence, suspects = See(tc.seen, before, signs)
+				before = signs
 			}
 			if got.Reason != tc.want || evidence != tc.evidence || suspects != tc.suspects {
 				t.Errorf("%+v with evidence %q, suspects %t; want %q, %q, %t", got, evidence, suspects, tc.want, tc.evidence, tc.suspects)
 			}
 		})
-	}
-}
-
-func TestMemoryForgetsWhatIsGone(t *testing.T) {
-	var m Memory
-	m.See("a", well, counting(detect.ReasonPCIFatalErrors, 0))
-	m.Keep(nil)
-	if got, _, _ := m.See("a", well, counting(detect.ReasonPCIFatalErrors, 9)); got.State != v1alpha1.Healthy {
-		t.Errorf("%+v, want a device of that id that nothing is known of", got)
 	}
 }
