@@ -9,11 +9,8 @@ import (
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/meshes"
@@ -22,14 +19,7 @@ import (
 )
 
 // Reconciler keeps the claims of meshes.
-type Reconciler struct {
-	// Client reads from the cache and writes.
-	Client client.Client
-	// Events takes the events of meshes.
-	Events events.EventRecorder
-	// Now is the clock of the condition.
-	Now func() time.Time
-}
+type Reconciler struct{ meshes.Follower }
 
 // fieldManager is that of the condition.
 const fieldManager = v1alpha1.OperatorFieldManager + "-claims"
@@ -39,19 +29,12 @@ const unclaimedDelay = 10 * time.Second
 
 // Reconcile brings the claims of one mesh up to date. Those of a mesh that is gone go with it.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	mesh := &v1alpha1.DeviceMesh{}
-	err := r.Client.Get(ctx, request.NamespacedName, mesh)
-	if apierrors.IsNotFound(err) {
-		return ctrl.Result{}, nil
+	mesh, err := r.Mesh(ctx, request.NamespacedName)
+	if err != nil || mesh == nil {
+		return ctrl.Result{}, err
 	}
-	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("read mesh: %w", err)
-	}
-	if !mesh.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil
-	}
-	placement, plan, err := meshes.Sources(ctx, r.Client, mesh)
-	if err != nil || placement == nil || plan == nil {
+	placement, plan, err := r.Sources(ctx, mesh)
+	if err != nil || plan == nil {
 		return ctrl.Result{}, err
 	}
 	if plan.Spec.Enforcement != v1alpha1.EnforcementClaim {
@@ -70,9 +53,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 // condition says in a mesh's status whether its pods have their claims.
 func (r *Reconciler) condition() *meshes.Condition {
-	return &meshes.Condition{
-		Client: r.Client, Events: r.Events, Now: r.Now, Type: v1alpha1.ConditionClaimed, FieldManager: fieldManager, Action: "MakeClaims",
-	}
+	return &meshes.Condition{Follower: &r.Follower, Type: v1alpha1.ConditionClaimed, FieldManager: fieldManager, Action: "MakeClaims"}
 }
 
 // wanted are the claims that a mesh should have.
@@ -81,20 +62,12 @@ func (r *Reconciler) wanted(ctx context.Context, mesh *v1alpha1.DeviceMesh, plac
 	if err != nil {
 		return nil, &binding.Refusal{Reason: binding.ReasonDevicesDiffer, Message: fmt.Sprintf("annotation %s of the placement: %s", launch.AnnotationPodDevices, err)}
 	}
-	inventories := map[string]*v1alpha1.AcceleratorInventory{}
-	for i := range mesh.Spec.Members {
-		node := mesh.Spec.Members[i].Node
-		if inventories[node] != nil {
-			continue
-		}
-		inventories[node] = &v1alpha1.AcceleratorInventory{}
-		err := r.Client.Get(ctx, client.ObjectKey{Name: node}, inventories[node])
-		if client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("read inventory %s: %w", node, err)
-		}
+	hosts, err := meshes.Hosts(ctx, r.Client, mesh.Spec.NodeNames())
+	if err != nil {
+		return nil, err
 	}
 	return binding.Claims(mesh.Spec.Plan, mesh, devices, func(node string, device v1alpha1.DeviceID) (binding.Claimable, bool) {
-		d := inventories[node].Status.Device(device)
+		d := hosts.Device(node, device)
 		if d == nil || d.Service == nil || d.ClaimAttribute == nil {
 			return binding.Claimable{}, false
 		}

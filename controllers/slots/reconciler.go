@@ -17,6 +17,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/objects"
 )
 
 // Reconciler keeps spec.slots of the inventories.
@@ -33,15 +34,9 @@ const staleDelay = 200 * time.Millisecond
 // Reconcile brings the slots of one node up to date.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	inventory := &v1alpha1.AcceleratorInventory{}
-	err := r.Client.Get(ctx, request.NamespacedName, inventory)
-	if apierrors.IsNotFound(err) {
-		return ctrl.Result{}, nil
-	}
-	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("read inventory: %w", err)
-	}
-	if !inventory.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil
+	found, err := objects.Read(ctx, r.Client, request.NamespacedName, inventory)
+	if err != nil || !found || !inventory.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, err
 	}
 	planned, err := r.planned(ctx, inventory.Name)
 	if err != nil {
