@@ -23,8 +23,8 @@ import (
 	"github.com/rankwright/rankwright/test/process"
 )
 
-// engine is a controller of workloads that is installed beside Kubernetes.
-type engine struct {
+// controller is a controller of workloads that is installed beside Kubernetes.
+type controller struct {
 	// tool is the name of its binary and of its module's folder in tools/.
 	tool string
 	// module has the manifests, in a folder that kustomize renders.
@@ -39,32 +39,32 @@ type engine struct {
 	mute bool
 }
 
-// installation is where one test's engine finds its things.
+// installation is where one test's controller finds its things.
 type installation struct {
 	dir, kubeconfig string
 	port            int
 }
 
 var (
-	leaderWorkerSet = engine{
+	leaderWorkerSet = controller{
 		tool: "lws", module: "sigs.k8s.io/lws", manifests: "config/default",
 		user: "system:serviceaccount:lws-system:lws-controller-manager",
 		kind: schema.GroupVersionKind{Group: "leaderworkerset.x-k8s.io", Version: "v1", Kind: "LeaderWorkerSet"},
 		run:  configured("config.lws.x-k8s.io/v1alpha1"),
 	}
-	jobSet = engine{
+	jobSet = controller{
 		tool: "jobset", module: "sigs.k8s.io/jobset", manifests: "config/default",
 		user: "system:serviceaccount:jobset-system:jobset-controller-manager",
 		kind: schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"},
 		run:  configured("config.jobset.x-k8s.io/v1alpha1"),
 	}
-	mpiOperator = engine{
+	mpiOperator = controller{
 		tool: "mpi-operator", module: "github.com/kubeflow/mpi-operator", manifests: "manifests/overlays/standalone",
 		user: "system:serviceaccount:mpi-operator:mpi-operator",
 		kind: schema.GroupVersionKind{Group: "kubeflow.org", Version: "v2beta1", Kind: "MPIJob"},
 		run:  onFixedPort,
 	}
-	trainingOperator = engine{
+	trainingOperator = controller{
 		tool: "training-operator", module: "github.com/kubeflow/training-operator", manifests: "manifests/overlays/standalone",
 		user: "system:serviceaccount:kubeflow:training-operator",
 		kind: schema.GroupVersionKind{Group: "kubeflow.org", Version: "v1", Kind: "PyTorchJob"},
@@ -101,24 +101,24 @@ func onFixedPort(w *world, in *installation) []string {
 	return []string{"-alsologtostderr", "-lock-namespace=mpi-operator", "-kubeConfig=" + in.kubeconfig}
 }
 
-// newEngineWorld is a world in which an engine and the operator run.
-func newEngineWorld(t *testing.T, namespace string, e engine) *world {
+// newControlledWorld is a world in which a controller and the operator run.
+func newControlledWorld(t *testing.T, namespace string, e controller) *world {
 	t.Helper()
 	w := newWorld(t, namespace)
-	w.runEngine(e)
+	w.runController(e)
 	w.operate(nil)
 	return w
 }
 
-// runEngine installs an engine as its own manifests do, with its rights and webhooks, and runs it as a process until the test
-// ends. It returns when the engine takes workloads.
-func (w *world) runEngine(e engine) {
+// runController installs a controller as its own manifests do, with its rights and webhooks, and runs it as a process until the test
+// ends. It returns when the controller takes workloads.
+func (w *world) runController(e controller) {
 	w.Helper()
 	assets, err := controlplane.FindAssets()
 	w.Must(err)
 	binary := filepath.Join(assets, e.tool)
 	if _, err := os.Stat(binary); err != nil {
-		w.Skipf("%v: run `make engines`", err)
+		w.Skipf("%v: run `make workloads`", err)
 	}
 	ports, err := controlplane.FreePorts(1)
 	w.Must(err)
@@ -128,7 +128,7 @@ func (w *world) runEngine(e engine) {
 	config, err := cluster.ConfigForUser(e.user, "system:serviceaccounts", "system:authenticated")
 	w.Must(err)
 	w.Must(controlplane.WriteKubeconfig(in.kubeconfig, config))
-	w.applyEngine(assets, e, in)
+	w.applyController(assets, e, in)
 
 	running, err := process.Start(process.Spec{
 		Name: e.tool, Path: binary, Args: args, LogFile: filepath.Join(in.dir, "log"), Env: append(os.Environ(), "KUBECONFIG="+in.kubeconfig),
@@ -146,9 +146,9 @@ func (w *world) runEngine(e engine) {
 	})
 }
 
-// applyEngine applies the manifests of an engine's module, with webhooks that are called on the loopback. The Deployment is left
+// applyController applies the manifests of a controller's module, with webhooks that are called on the loopback. The Deployment is left
 // out, and kinds of other workloads, of which two modules have one.
-func (w *world) applyEngine(assets string, e engine, in *installation) {
+func (w *world) applyController(assets string, e controller, in *installation) {
 	w.Helper()
 	rendered := filepath.Join(in.dir, "manifests.yaml")
 	output, err := w.output("", filepath.Join(assets, "kubectl"), "kustomize", filepath.Join(w.moduleOf(e), e.manifests))
@@ -183,8 +183,8 @@ func (w *world) applyEngine(assets string, e engine, in *installation) {
 	})
 }
 
-// moduleOf returns the folder of an engine's module, in the version that its binary is built from.
-func (w *world) moduleOf(e engine) string {
+// moduleOf returns the folder of a controller's module, in the version that its binary is built from.
+func (w *world) moduleOf(e controller) string {
 	w.Helper()
 	root, err := repository.Root()
 	w.Must(err)
@@ -206,8 +206,8 @@ func (w *world) output(dir, name string, args ...string) ([]byte, error) {
 	return output, err
 }
 
-// workload is the engine's workload llm of testdata, which is not created yet.
-func (w *world) workload(e engine) *unstructured.Unstructured {
+// workload is the controller's workload llm of testdata, which is not created yet.
+func (w *world) workload(e controller) *unstructured.Unstructured {
 	w.Helper()
 	objects, err := controlplane.ReadManifests(filepath.Join("testdata", strings.ToLower(e.kind.Kind)+".yaml"))
 	w.Must(err)
@@ -216,14 +216,14 @@ func (w *world) workload(e engine) *unstructured.Unstructured {
 	return object
 }
 
-// run runs the engine's workload.
-func (w *world) run(e engine) {
+// run runs the controller's workload.
+func (w *world) run(e controller) {
 	w.Helper()
 	w.Must(w.Create(w.Context(), w.workload(e)))
 }
 
-// runWith runs the engine's workload with another value of one field.
-func (w *world) runWith(e engine, value any, field ...string) {
+// runWith runs the controller's workload with another value of one field.
+func (w *world) runWith(e controller, value any, field ...string) {
 	w.Helper()
 	object := w.workload(e)
 	w.Must(unstructured.SetNestedField(object.Object, value, field...))

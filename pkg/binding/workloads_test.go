@@ -11,7 +11,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/binding"
 )
 
-// podOf makes a pod as an engine does, with one container.
+// podOf makes a pod as an workload does, with one container.
 func podOf(name, owner string, labels map[string]string) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "models", Name: name, Labels: map[string]string{"rankwright.dev/placement": "llm"}},
@@ -57,7 +57,7 @@ const (
 	jobIndex = "batch.kubernetes.io/job-completion-index"
 )
 
-// TestPositions has a row for each way in which engines number their pods, as they are when admission sees them.
+// TestPositions has a row for each way in which workloads number their pods, as they are when admission sees them.
 func TestPositions(t *testing.T) {
 	ranked := func(pod *corev1.Pod) *corev1.Pod {
 		pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "RANK", Value: "1"}}
@@ -69,11 +69,11 @@ func TestPositions(t *testing.T) {
 		return annotated(pod, lws+"size", size)
 	}
 	tests := []struct {
-		name   string
-		pod    *corev1.Pod
-		want   binding.Position
-		engine string
-		reason string
+		name     string
+		pod      *corev1.Pod
+		want     binding.Position
+		workload string
+		reason   string
 	}{
 		{"StatefulSet by label", podOf("llm-3", "StatefulSet", map[string]string{"apps.kubernetes.io/pod-index": "3"}), binding.Position{Member: 3}, "StatefulSet", ""},
 		{"StatefulSet by name", podOf("llm-12", "StatefulSet", nil), binding.Position{Member: 12}, "StatefulSet", ""},
@@ -100,22 +100,22 @@ func TestPositions(t *testing.T) {
 		{"PyTorchJob worker without a master", podOf("llm-worker-2", "PyTorchJob", map[string]string{kubeflow + "replica-type": "worker", kubeflow + "replica-index": "2"}), binding.Position{Member: 2}, "Kubeflow", ""},
 		{"MPIJob worker of the training operator", podOf("llm-worker-2", "MPIJob", map[string]string{kubeflow + "replica-type": "Worker", kubeflow + "replica-index": "2"}), binding.Position{Member: 2}, "Kubeflow", ""},
 		{"MPIJob worker of the MPI operator", podOf("llm-worker-2", "MPIJob", map[string]string{kubeflow + "job-role": "worker", kubeflow + "replica-index": "2"}), binding.Position{Member: 2}, "Kubeflow", ""},
-		{"MPIJob launcher of the MPI operator", podOf("", "Job", map[string]string{kubeflow + "job-role": "launcher"}), binding.Position{}, "Kubeflow", binding.ReasonEngineUnknown},
-		{"MPIJob launcher of the training operator", podOf("llm-launcher", "MPIJob", map[string]string{kubeflow + "replica-type": "launcher", kubeflow + "replica-index": "0"}), binding.Position{}, "Kubeflow", binding.ReasonEngineUnknown},
-		{"TFJob", podOf("llm-ps-0", "TFJob", map[string]string{kubeflow + "replica-type": "ps", kubeflow + "replica-index": "0"}), binding.Position{}, "Kubeflow", binding.ReasonEngineUnknown},
+		{"MPIJob launcher of the MPI operator", podOf("", "Job", map[string]string{kubeflow + "job-role": "launcher"}), binding.Position{}, "Kubeflow", binding.ReasonWorkloadUnknown},
+		{"MPIJob launcher of the training operator", podOf("llm-launcher", "MPIJob", map[string]string{kubeflow + "replica-type": "launcher", kubeflow + "replica-index": "0"}), binding.Position{}, "Kubeflow", binding.ReasonWorkloadUnknown},
+		{"TFJob", podOf("llm-ps-0", "TFJob", map[string]string{kubeflow + "replica-type": "ps", kubeflow + "replica-index": "0"}), binding.Position{}, "Kubeflow", binding.ReasonWorkloadUnknown},
 		{"Ray worker with multi-host indexing", podOf("", "RayCluster", map[string]string{
 			"ray.io/cluster": "llm", "ray.io/worker-group-replica-index": "1", "ray.io/replica-host-index": "2",
 		}), binding.Position{Group: number(1), Member: 2}, "Ray", ""},
 		{"Ray worker of one host", podOf("", "RayCluster", map[string]string{"ray.io/cluster": "llm", "ray.io/worker-group-replica-index": "1"}), binding.Position{}, "Ray", binding.ReasonIndexUnknown},
-		{"Deployment", podOf("", "ReplicaSet", nil), binding.Position{}, "", binding.ReasonEngineUnknown},
+		{"Deployment", podOf("", "ReplicaSet", nil), binding.Position{}, "", binding.ReasonWorkloadUnknown},
 		{"single pod", podOf("a", "", map[string]string{binding.LabelIndex: "2"}), binding.Position{Member: 2}, "its author", ""},
 		{"single pod without an index", podOf("a", "", nil), binding.Position{}, "its author", binding.ReasonIndexUnknown},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, engine, err := binding.PositionOf(test.pod)
-			if reason := reasonOf(t, err); reason != test.reason || engine != test.engine {
-				t.Fatalf("engine %q, refusal %v; want %q, reason %q", engine, err, test.engine, test.reason)
+			got, workload, err := binding.PositionOf(test.pod)
+			if reason := reasonOf(t, err); reason != test.reason || workload != test.workload {
+				t.Fatalf("workload %q, refusal %v; want %q, reason %q", workload, err, test.workload, test.reason)
 			}
 			if diff := cmp.Diff(test.want, got); err == nil && diff != "" {
 				t.Errorf("position (-want +got):\n%s", diff)

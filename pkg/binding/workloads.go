@@ -13,7 +13,7 @@ import (
 // maxIndex is far above the pods of any placement, and keeps sums of indices from overflowing.
 const maxIndex = 1 << 20
 
-// Labels and annotations of the engines, with where they are documented:
+// Labels and annotations of the workloads, with where they are documented:
 // Job and StatefulSet in kubernetes.io/docs/reference/labels-annotations-taints, LeaderWorkerSet in its
 // docs/reference/labels-annotations-and-environment-variables, JobSet in its API reference, Kubeflow in
 // pkg/apis/kubeflow.org/v1/common_types.go of the training operator and pkg/apis/kubeflow/v2beta1/constants.go of the MPI
@@ -42,15 +42,15 @@ const (
 // lwsVariables are those that LeaderWorkerSet's webhook puts in front of a container's others.
 var lwsVariables = []string{"LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX"}
 
-// engine is a kind of controller that makes pods.
-type engine struct {
+// workload is a kind of controller that makes pods.
+type workload struct {
 	name     string
 	made     func(*corev1.Pod) bool
 	position func(*corev1.Pod) (Position, error)
 }
 
-// engines in the order in which they are tried: those that make pods by way of another's controller come first.
-var engines = []engine{
+// workloads in the order in which they are tried: those that make pods by way of another's controller come first.
+var workloads = []workload{
 	{"LeaderWorkerSet", labelled(lwsName), lwsPosition},
 	{"JobSet", labelled(jobSetName), jobSetPosition},
 	{"Kubeflow", labelled(kubeflowType, kubeflowRole), kubeflowPosition},
@@ -60,16 +60,16 @@ var engines = []engine{
 	{"its author", func(pod *corev1.Pod) bool { return metav1.GetControllerOf(pod) == nil }, authorPosition},
 }
 
-// PositionOf returns a pod's position and the name of the engine that made it. What cannot be known is a Refusal.
+// PositionOf returns a pod's position and the name of the workload that made it. What cannot be known is a Refusal.
 func PositionOf(pod *corev1.Pod) (Position, string, error) {
-	for _, e := range engines {
-		if e.made(pod) {
-			position, err := e.position(pod)
-			return position, e.name, err
+	for _, w := range workloads {
+		if w.made(pod) {
+			position, err := w.position(pod)
+			return position, w.name, err
 		}
 	}
 	owner := metav1.GetControllerOf(pod)
-	return Position{}, "", refuse(ReasonEngineUnknown,
+	return Position{}, "", refuse(ReasonWorkloadUnknown,
 		"pods of %s %s have no index: use a StatefulSet, an Indexed Job, LeaderWorkerSet, JobSet, Kubeflow or Ray", owner.Kind, owner.Name)
 }
 
@@ -186,7 +186,7 @@ func kubeflowPosition(pod *corev1.Pod) (Position, error) {
 	replica := kubeflowReplica(pod)
 	first, known := kubeflowFirst[kind][replica]
 	if !known {
-		return Position{}, refuse(ReasonEngineUnknown, "replica type %q of a %s has no rank: take the label off this replica, or use one of %s",
+		return Position{}, refuse(ReasonWorkloadUnknown, "replica type %q of a %s has no rank: take the label off this replica, or use one of %s",
 			replica, kind, strings.Join(slices.Sorted(maps.Keys(kubeflowFirst)), ", "))
 	}
 	index, err := parseIndex("label "+kubeflowIndex, pod.Labels[kubeflowIndex])
@@ -245,7 +245,7 @@ func ordinalsOf(pod *corev1.Pod, set string) ([]int32, error) {
 	return ordinals, nil
 }
 
-// parseIndex reads a number as the engines write it: decimal, without sign or leading zero.
+// parseIndex reads a number as the workloads write it: decimal, without sign or leading zero.
 func parseIndex(what, text string) (int32, error) {
 	number, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || number < 0 || number > maxIndex || strconv.FormatInt(number, 10) != text {
