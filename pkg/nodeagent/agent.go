@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
-	"github.com/rankwright/rankwright/pkg/nodeagent/claims"
+	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
@@ -45,7 +45,7 @@ type Agent struct {
 	// plugin serves devices to the kubelet, and keeps the specifications by which containers get them; nil where none are to
 	// be served. driver serves those that go through DRA; nil where none do.
 	plugin *serving.Plugin
-	driver *claims.Driver
+	driver *dra.Driver
 	// kubelet is nil where no kubelet is to be asked.
 	kubelet *podresources.Poller
 

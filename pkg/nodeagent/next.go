@@ -8,7 +8,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
-	"github.com/rankwright/rankwright/pkg/nodeagent/claims"
+	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 )
 
@@ -102,8 +102,8 @@ func assignServices(devices []v1alpha1.Device, owners podresources.Owners, selec
 		d.Service = &service
 		if selector, selectable := selectors[d.ID]; selectable {
 			d.ClaimAttribute = &selector
-		} else if service.Server == v1alpha1.ServedByRankwright && service.Resource == v1alpha1.ClaimDriver {
-			d.ClaimAttribute = claims.Selector(d.ID)
+		} else if service.Server == v1alpha1.ServedByRankwright && service.Resource == v1alpha1.DRADriver {
+			d.ClaimAttribute = dra.Selector(d.ID)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
-	"github.com/rankwright/rankwright/pkg/nodeagent/claims"
+	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/health"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
@@ -18,7 +18,7 @@ import (
 
 var (
 	byNVIDIA = v1alpha1.DeviceService{Server: v1alpha1.ServedByDevicePlugin, Resource: "nvidia.com/gpu"}
-	byClaims = v1alpha1.DeviceService{Server: v1alpha1.ServedByRankwright, Resource: v1alpha1.ClaimDriver}
+	byClaims = v1alpha1.DeviceService{Server: v1alpha1.ServedByRankwright, Resource: v1alpha1.DRADriver}
 )
 
 func TestNext(t *testing.T) {
@@ -45,7 +45,7 @@ func TestNext(t *testing.T) {
 		},
 		"a device that claims of this agent select": {
 			known{}, detection{status: status(found, h100(0)), scan: 1}, view{kubelet: seen{owners: podresources.Owners{h100(0).ID: byClaims}}},
-			func(n nextState) any { return n.status.Devices[0].ClaimAttribute }, claims.Selector(h100(0).ID),
+			func(n nextState) any { return n.status.Devices[0].ClaimAttribute }, dra.Selector(h100(0).ID),
 		},
 		"allocations as they were": {
 			known{status: v1alpha1.AcceleratorInventoryStatus{Allocations: mine}}, detection{status: status(found, h100(0)), scan: 1}, view{},

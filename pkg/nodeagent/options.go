@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/pkg/detect"
-	"github.com/rankwright/rankwright/pkg/nodeagent/claims"
+	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
@@ -58,8 +58,8 @@ type Options struct {
 	// Serving says which devices to serve to the kubelet, and where it is; nil means that none are served. Its Log, Clock,
 	// Registry and Changed are the agent's.
 	Serving *serving.Options
-	// Claims says where devices that go through DRA are served; the rest of it is the agent's, and Serving's.
-	Claims claims.Options
+	// DRA says where devices that go through DRA are served; the rest of it is the agent's, and Serving's.
+	DRA dra.Options
 	// Version of the agent, published in the inventory.
 	Version string
 	// Log receives what the agent does.
@@ -90,7 +90,7 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 	if options.Serving != nil && !options.Serving.Config.Empty() {
 		a.plugin = a.newPlugin(*options.Serving)
 		if options.Serving.Config.Uses(serving.DRA) {
-			a.driver = a.newDriver(options.Claims)
+			a.driver = a.newDriver(options.DRA)
 		}
 	}
 	if options.PodResourcesSocket == "" {

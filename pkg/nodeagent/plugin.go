@@ -4,7 +4,7 @@ import (
 	"maps"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/nodeagent/claims"
+	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
@@ -58,12 +58,12 @@ func (a *Agent) newPlugin(options serving.Options) *serving.Plugin {
 }
 
 // newDriver prepares the DRA driver, which has containers get their devices as the plugin does.
-func (a *Agent) newDriver(options claims.Options) *claims.Driver {
+func (a *Agent) newDriver(options dra.Options) *dra.Driver {
 	options.Client = a.client
 	options.Node, options.Config = a.options.NodeName, a.options.Serving.Config
 	options.CDIFolder, options.Inject = injection.Folder(a.options.Serving.CDIFolder), a.plugin.Inject
 	options.Log, options.Clock, options.Metrics = a.log, a.clock, a.metrics.registry
 	options.Changed = func() { signal(a.changed, struct{}{}) }
 	options.Allocated = a.Poke
-	return claims.New(options)
+	return dra.New(options)
 }

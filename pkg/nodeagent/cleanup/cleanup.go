@@ -185,7 +185,7 @@ func deleteObject(ctx context.Context, resource dynamic.ResourceInterface, objec
 // ofOurDriver says whether a ResourceSlice is one of the node agents' own.
 func ofOurDriver(object *unstructured.Unstructured) bool {
 	driver, _, _ := unstructured.NestedString(object.Object, "spec", "driver")
-	return driver == v1alpha1.ClaimDriver
+	return driver == v1alpha1.DRADriver
 }
 
 func everything(*unstructured.Unstructured) bool { return true }
