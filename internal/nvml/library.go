@@ -68,18 +68,17 @@ func candidates() []string {
 // bind looks every function up. A library without those that all have is none of NVIDIA's.
 func bind(handle uintptr, name string) (*Library, error) {
 	library := &Library{Name: name}
-	for _, b := range library.bindings() {
-		address, err := purego.Dlsym(handle, b.symbol)
-		switch {
-		case err == nil:
-			purego.RegisterFunc(b.function, address)
-		case b.required:
-			return nil, fmt.Errorf("%s is not NVML: %w", name, err)
-		default:
-			library.Missing = append(library.Missing, b.symbol)
+	missing, err := library.bind(func(symbol string, into any) error {
+		address, err := purego.Dlsym(handle, symbol)
+		if err == nil {
+			purego.RegisterFunc(into, address)
 		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s is not NVML: %w", name, err)
 	}
-	slices.Sort(library.Missing)
-	library.Missing = slices.Compact(library.Missing)
+	slices.Sort(missing)
+	library.Missing = slices.Compact(missing)
 	return library, nil
 }
