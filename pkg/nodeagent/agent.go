@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
@@ -74,20 +75,12 @@ type Agent struct {
 // Rescan asks for a detection as soon as the loop is free. Requests that come meanwhile are one.
 func (a *Agent) Rescan() { a.rescanFor(triggerSignal) }
 
-func (a *Agent) rescanFor(trigger string) { signal(a.rescan, trigger) }
+func (a *Agent) rescanFor(trigger string) { await.Signal(a.rescan, trigger) }
 
 // Poke has the kubelet asked soon who holds which device: something was allocated. It does not wait.
 func (a *Agent) Poke() {
 	if a.kubelet != nil {
 		a.kubelet.Poke()
-	}
-}
-
-// signal makes a request without waiting; one that is pending already stands for both.
-func signal[T any](c chan T, value T) {
-	select {
-	case c <- value:
-	default:
 	}
 }
 

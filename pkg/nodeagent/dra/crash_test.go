@@ -18,7 +18,6 @@ import (
 	dra "k8s.io/kubelet/pkg/apis/dra/v1"
 
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
-	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
 // Environment of a child process that prepares claims and kills itself at an operation on the disk.
@@ -93,7 +92,7 @@ func handlerIn(folder string, d disk) (*handler, error) {
 	w := wantedOf(statusOf(gpu(1), gpu(2), gpu(3)))
 	return &handler{
 		options: &Options{Node: testNode, Inject: inject, CDIFolder: injection.Folder(filepath.Join(folder, "cdi"))},
-		wanted:  func() (serving.Wanted, bool) { return w, true }, checkpoint: c,
+		wanted:  settled(w), checkpoint: c,
 	}, err
 }
 

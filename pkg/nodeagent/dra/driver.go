@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
@@ -22,11 +23,11 @@ type Driver struct {
 	// wake has the ResourceSlices written where they are not as they should be.
 	wake chan struct{}
 
-	mu     sync.Mutex
-	wanted serving.Wanted
-	// updated is closed when wanted is another.
-	updated chan struct{}
-	offer   offer
+	// wanted is what is to be offered; it has no status before the first Update.
+	wanted await.Value[serving.Wanted]
+
+	mu    sync.Mutex
+	offer offer
 	kubelet
 	// unpublished is why the ResourceSlices are not as they should be; empty where they are.
 	unpublished string
@@ -47,7 +48,7 @@ type kubelet struct {
 func New(options Options) *Driver {
 	options = options.withDefaults()
 	return &Driver{
-		options: options, log: options.Log, clock: options.Clock, metrics: newMetrics(options.Metrics), wake: make(chan struct{}, 1), updated: make(chan struct{}),
+		options: options, log: options.Log, clock: options.Clock, metrics: newMetrics(options.Metrics), wake: make(chan struct{}, 1),
 		publisher:   &publisher{client: options.Client, node: options.Node, clock: options.Clock},
 		unpublished: notYet, pool: serving.PoolState{State: serving.Registering, Since: options.Clock.Now()},
 	}
@@ -62,13 +63,13 @@ func (d *Driver) Update(_, status *v1alpha1.AcceleratorInventoryStatus, spec v1a
 ) map[v1alpha1.DeviceID]v1alpha1.DeviceService {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	before, first := d.offer.devices, d.wanted.Status == nil
-	d.wanted = serving.Wanted{Status: status.DeepCopy(), Spec: *spec.DeepCopy(), Config: d.options.Config}
-	close(d.updated)
-	d.updated = make(chan struct{})
-	d.offer = offerOf(d.wanted, d.options.Node)
-	if first || !equality.Semantic.DeepEqual(before, d.offer.devices) {
-		signal(d.wake)
+	former, _ := d.wanted.Get()
+	wanted := serving.Wanted{Status: status.DeepCopy(), Spec: *spec.DeepCopy(), Config: d.options.Config}
+	d.wanted.Set(wanted)
+	before := d.offer.devices
+	d.offer = offerOf(wanted, d.options.Node)
+	if former.Status == nil || !equality.Semantic.DeepEqual(before, d.offer.devices) {
+		await.Signal(d.wake, struct{}{})
 	}
 	d.metrics.devices.Set(float64(len(withoutTaints(d.offer.devices))))
 	services := map[v1alpha1.DeviceID]v1alpha1.DeviceService{}
@@ -88,20 +89,6 @@ func (d *Driver) Account() serving.Account {
 		account.States = map[string]serving.PoolState{v1alpha1.DRADriver: d.pool}
 	}
 	return account
-}
-
-// wantedNow is what is to be offered; known is false before the first Update.
-func (d *Driver) wantedNow() (wanted serving.Wanted, known bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.wanted, d.wanted.Status != nil
-}
-
-// watch is wantedNow, with a channel that is closed when it is another.
-func (d *Driver) watch() (wanted serving.Wanted, known bool, changed <-chan struct{}) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.wanted, d.wanted.Status != nil, d.updated
 }
 
 // offeredNow are the devices of the ResourceSlices.
@@ -128,7 +115,7 @@ func (d *Driver) registered(problem string) {
 	defer d.mu.Unlock()
 	d.kubelet.registered, d.registeredAt, d.refused = problem == "", d.clock.Now(), problem
 	d.turn()
-	signal(d.wake)
+	await.Signal(d.wake, struct{}{})
 }
 
 // connected notes how many connections the driver has.
@@ -167,13 +154,5 @@ func (k kubelet) state(unpublished string) (state serving.State, detail string) 
 		return serving.Unpublished, unpublished
 	default:
 		return serving.Serving, ""
-	}
-}
-
-// signal makes a request without waiting; one that is pending already stands for both.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
 	}
 }

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/nodeagent/devicename"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
@@ -70,4 +71,11 @@ func claimOf(results ...result) *resourceClaim {
 // resultFor gives a device to a request.
 func resultFor(request string, number int) result {
 	return result{Request: request, Driver: v1alpha1.DRADriver, Pool: testNode, Device: gpuName(number)}
+}
+
+// settled is what is to be offered, and stays.
+func settled(w serving.Wanted) *await.Value[serving.Wanted] {
+	v := &await.Value[serving.Wanted]{}
+	v.Set(w)
+	return v
 }

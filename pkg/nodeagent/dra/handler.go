@@ -9,6 +9,7 @@ import (
 	dra "k8s.io/kubelet/pkg/apis/dra/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/nodeagent/devicename"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
@@ -19,8 +20,8 @@ type handler struct {
 
 	options   *Options
 	publisher *publisher
-	// wanted is what is to be offered now; known is false before anything was detected.
-	wanted func() (wanted serving.Wanted, known bool)
+	// wanted is what is to be offered now; it has no status before anything was detected.
+	wanted *await.Value[serving.Wanted]
 	// done is told how each operation on a claim went.
 	done func(operation, namespace, name string, err error)
 
@@ -56,8 +57,8 @@ func (h *handler) NodePrepareResources(ctx context.Context, request *dra.NodePre
 func (h *handler) prepare(ctx context.Context, claim *resourceClaim) ([]*dra.Device, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	wanted, known := h.wanted()
-	if !known {
+	wanted, _ := h.wanted.Get()
+	if wanted.Status == nil {
 		return nil, fmt.Errorf("claim %s/%s: no device is known yet: the kubelet asks again", claim.Namespace, claim.Name)
 	}
 	uid := string(claim.UID)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/nodeagent/devicename"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
@@ -24,9 +25,8 @@ type healthServer struct {
 
 	node  string
 	clock clock.Clock
-	// wanted is what is to be offered, and a channel that is closed when that changes; known is false before anything was
-	// detected.
-	wanted func() (wanted serving.Wanted, known bool, changed <-chan struct{})
+	// wanted is what is to be offered; it has no status before anything was detected.
+	wanted *await.Value[serving.Wanted]
 	// prepared are the devices of claims, by their names in ResourceSlices.
 	prepared func() []string
 }
@@ -40,21 +40,15 @@ func (s *healthServer) register(server *grpc.Server) {
 // NodeWatchResources sends the health of all devices: at once, when anything changes, and again in time.
 func (s *healthServer) NodeWatchResources(_ *health.NodeWatchResourcesRequest, stream grpc.ServerStreamingServer[health.NodeWatchResourcesResponse]) error {
 	for {
-		wanted, known, changed := s.wanted()
-		if known {
+		wanted, changed := s.wanted.Get()
+		if wanted.Status != nil {
 			list := healthOf(wanted, s.prepared(), s.node, s.clock.Now())
 			if err := stream.Send(&health.NodeWatchResourcesResponse{Devices: list}); err != nil {
 				return err
 			}
 		}
-		timer := s.clock.NewTimer(healthInterval)
-		select {
-		case <-stream.Context().Done():
-			timer.Stop()
+		if await.Pause(stream.Context(), s.clock, healthInterval, changed); stream.Context().Err() != nil {
 			return stream.Context().Err()
-		case <-timer.C():
-		case <-changed:
-			timer.Stop()
 		}
 	}
 }

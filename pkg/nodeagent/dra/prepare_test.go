@@ -34,7 +34,7 @@ func newHandler(t *testing.T, w serving.Wanted) (*handler, string) {
 	folder := t.TempDir()
 	return &handler{
 		options:    &Options{Node: testNode, Inject: inject, CDIFolder: injection.Folder(folder)},
-		wanted:     func() (serving.Wanted, bool) { return w, w.Status != nil },
+		wanted:     settled(w),
 		done:       func(string, string, string, error) {},
 		publisher:  &publisher{client: claimsAt(t), node: testNode},
 		checkpoint: openedIn(t, t.TempDir()),

@@ -9,6 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	dra "k8s.io/kubelet/pkg/apis/dra/v1"
+
+	"github.com/rankwright/rankwright/internal/await"
 )
 
 const (
@@ -55,7 +57,7 @@ func (d *Driver) keepSockets(ctx context.Context) {
 		d.kubelet = kubelet{refused: err.Error()}
 		d.turn()
 		d.mu.Unlock()
-		d.pause(ctx, delay, nil)
+		await.Pause(ctx, d.clock, delay, nil)
 	}
 }
 
@@ -68,8 +70,8 @@ func (d *Driver) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	claims := &handler{options: &d.options, publisher: d.publisher, wanted: d.wantedNow, done: d.done, checkpoint: checkpoint}
-	health := &healthServer{node: d.options.Node, clock: d.clock, wanted: d.watch, prepared: claims.devices}
+	claims := &handler{options: &d.options, publisher: d.publisher, wanted: &d.wanted, done: d.done, checkpoint: checkpoint}
+	health := &healthServer{node: d.options.Node, clock: d.clock, wanted: &d.wanted, prepared: claims.devices}
 	offer := func(server *grpc.Server) {
 		dra.RegisterDRAPluginServer(server, claims)
 		health.register(server)
@@ -100,7 +102,7 @@ func (d *Driver) keepSlices(ctx context.Context) {
 				d.log.Info("ResourceSlices changed", "written", len(change.write), "removed", len(change.remove))
 			}
 		}
-		d.pause(ctx, delay, d.wake)
+		await.Pause(ctx, d.clock, delay, d.wake)
 	}
 }
 
@@ -116,15 +118,4 @@ func (d *Driver) publish(ctx context.Context) (change, error) {
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
 	return d.publisher.publish(ctx, d.offeredNow())
-}
-
-// pause returns after the delay, when it is woken, or when the context ends.
-func (d *Driver) pause(ctx context.Context, delay time.Duration, woken <-chan struct{}) {
-	timer := d.clock.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C():
-	case <-woken:
-	}
 }

@@ -42,9 +42,9 @@ func (e *endpoint) confirm(ctx context.Context, streams *streams) (lost bool) {
 		if ctx.Err() != nil {
 			return false
 		}
-		before, _ := streams.state()
+		before, _ := streams.Get()
 		counted, err := e.counted(ctx)
-		after, _ := streams.state()
+		after, _ := streams.Get()
 		switch {
 		case err != nil:
 			missed, wait = 0, confirmAgain

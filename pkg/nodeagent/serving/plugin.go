@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 	"github.com/rankwright/rankwright/pkg/nodeagent/preference"
 )
@@ -106,7 +107,7 @@ func (p *Plugin) offer() {
 	}
 	p.metrics.offered(p.pools)
 	if p.unsettled() {
-		signal(p.wake)
+		await.Signal(p.wake, struct{}{})
 	}
 }
 
@@ -114,16 +115,17 @@ func (p *Plugin) offer() {
 func (p *Plugin) serve(o *offering) {
 	resource := o.pool.Resource
 	if e := p.endpoints[resource]; e != nil {
-		e.offered.set(o)
+		e.offered.Set(o)
 		return
 	}
 	e := &endpoint{
-		resource: resource, folder: p.folder, clock: p.clock, log: p.log, offered: newOffered(o), inject: p.options.Inject,
+		resource: resource, folder: p.folder, clock: p.clock, log: p.log, offered: &await.Value[*offering]{}, inject: p.options.Inject,
 		counted:         func(ctx context.Context) (map[Offer]bool, error) { return readCounted(ctx, p.options.PodResources) },
 		registerTimeout: p.registerTimeout,
 		allocated:       p.allocated, registered: p.metrics.registered, turned: p.turned, retired: make(chan struct{}), ended: make(chan struct{}),
 		state: Registering, since: p.clock.Now(),
 	}
+	e.offered.Set(o)
 	p.endpoints[resource] = e
 	if p.ctx != nil {
 		p.start(e)
@@ -150,12 +152,8 @@ func (p *Plugin) start(e *endpoint) {
 // remind tells of a change when the patience with a pool that is not served may be at its end.
 func (p *Plugin) remind(ctx context.Context) {
 	p.running.Go(func() {
-		timer := p.clock.NewTimer(Patience)
-		defer timer.Stop()
-		select {
-		case <-timer.C():
+		if await.Pause(ctx, p.clock, Patience, nil); ctx.Err() == nil {
 			p.options.Changed()
-		case <-ctx.Done():
 		}
 	})
 }
@@ -164,7 +162,7 @@ func (p *Plugin) remind(ctx context.Context) {
 func (p *Plugin) retire(resource string) {
 	e := p.endpoints[resource]
 	delete(p.endpoints, resource)
-	e.offered.set(newOffering(Pool{Resource: resource}, p.status, p.topology))
+	e.offered.Set(newOffering(Pool{Resource: resource}, p.status, p.topology))
 	close(e.retired)
 	if p.ctx != nil {
 		p.leaving[resource] = e
