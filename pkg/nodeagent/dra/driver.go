@@ -10,6 +10,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/await"
+	"github.com/rankwright/rankwright/internal/measure"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
@@ -137,7 +138,7 @@ func (d *Driver) turn() {
 		d.log.Info("DRA driver", "state", state, "detail", detail)
 	}
 	d.pool.State, d.pool.Detail = state, detail
-	d.metrics.turned(state == serving.Serving)
+	d.metrics.serving.Set(measure.Bool(state == serving.Serving))
 	d.options.Changed()
 }
 

@@ -1,5 +1,9 @@
 package dra
 
+import (
+	"github.com/rankwright/rankwright/internal/measure"
+)
+
 import "github.com/prometheus/client_golang/prometheus"
 
 // The operations of the kubelet on a claim.
@@ -16,25 +20,13 @@ type metrics struct {
 }
 
 func newMetrics(registry prometheus.Registerer) *metrics {
-	const namespace, subsystem = "rankwright", "dra"
-	m := &metrics{
-		serving: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "serving",
-			Help: "1 where the kubelet has registered the DRA driver and its ResourceSlices are published, else 0.",
-		}),
-		devices: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "devices",
-			Help: "Devices of the node that new pods may get by claims.",
-		}),
-		claims: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "claims_total",
-			Help: "ResourceClaims that the kubelet had prepared and unprepared, by result (ok, failed).",
-		}, []string{"operation", "result"}),
+	maker := measure.For(registry)
+	return &metrics{
+		serving: maker.Gauge("dra_serving", "1 where the kubelet has registered the DRA driver and its ResourceSlices are published, else 0."),
+		devices: maker.Gauge("dra_devices", "Devices of the node that new pods may get by claims."),
+		claims: maker.Counters("dra_claims_total", "ResourceClaims that the kubelet had prepared and unprepared, by result (ok, failed).",
+			"operation", "result"),
 	}
-	if registry != nil {
-		registry.MustRegister(m.serving, m.devices, m.claims)
-	}
-	return m
 }
 
 func (m *metrics) done(operation string, err error) {
@@ -43,8 +35,4 @@ func (m *metrics) done(operation string, err error) {
 		result = "failed"
 	}
 	m.claims.WithLabelValues(operation, result).Inc()
-}
-
-func (m *metrics) turned(serves bool) {
-	m.serving.Set(map[bool]float64{true: 1}[serves])
 }
