@@ -3,7 +3,6 @@
 package binding
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -51,14 +50,11 @@ func planInForce(ctx context.Context, reader client.Reader, key types.Namespaced
 	if err := reader.List(ctx, &plans, client.InNamespace(key.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: key.Name}); err != nil {
 		return nil, fmt.Errorf("list plans of placement %s: %w", key, err)
 	}
-	active := slices.DeleteFunc(plans.Items, func(p v1alpha1.ShardingPlan) bool {
-		return !ledger.Active(&p) || !p.DeletionTimestamp.IsZero() || p.Spec.Placement.Name != key.Name
-	})
+	active := ledger.InForce(slices.DeleteFunc(plans.Items, func(p v1alpha1.ShardingPlan) bool { return p.Spec.Placement.Name != key.Name }))
 	if len(active) == 0 {
 		return nil, nil
 	}
-	last := slices.MaxFunc(active, func(a, b v1alpha1.ShardingPlan) int { return cmp.Compare(a.Spec.Revision, b.Spec.Revision) })
-	return &last, nil
+	return &active[len(active)-1], nil
 }
 
 // servedResources returns the extended resource of each device of a mesh that a device plugin serves. DRA drivers serve by

@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,7 +22,7 @@ func (r *Reconciler) observe(ctx context.Context, p *pass) error {
 		return fmt.Errorf("list plans of placement: %w", err)
 	}
 	p.plans = slices.DeleteFunc(plans.Items, func(plan v1alpha1.ShardingPlan) bool { return !metav1.IsControlledBy(&plan, p.placement) })
-	inForce := active(p.plans)
+	inForce := ledger.InForce(p.plans)
 	for i := range inForce[:max(0, len(inForce)-1)] {
 		if err := r.Ledger.Release(ctx, &inForce[i]); err != nil {
 			return err
@@ -39,18 +38,6 @@ func (r *Reconciler) observe(ctx context.Context, p *pass) error {
 	}
 	p.lost = lostDevices(p.plan.Spec.Nodes, hosts) // their ranks are not known yet
 	return nil
-}
-
-// active returns the active plans in order of their revisions.
-func active(plans []v1alpha1.ShardingPlan) []v1alpha1.ShardingPlan {
-	var in []v1alpha1.ShardingPlan
-	for i := range plans {
-		if ledger.Active(&plans[i]) && plans[i].DeletionTimestamp.IsZero() {
-			in = append(in, plans[i])
-		}
-	}
-	slices.SortFunc(in, func(a, b v1alpha1.ShardingPlan) int { return cmp.Compare(a.Spec.Revision, b.Spec.Revision) })
-	return in
 }
 
 // release frees the devices of a placement without copies, and ends the pass.

@@ -1,6 +1,7 @@
 package nodeagent
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -112,26 +113,12 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 }
 
 func (o Options) withDefaults() Options {
-	if o.BackendTimeout == 0 {
-		o.BackendTimeout = detect.DefaultDeadline
-	}
-	if o.RescanInterval == 0 {
-		o.RescanInterval = DefaultRescanInterval
-	}
-	if o.LeaseNamespace == "" {
-		o.LeaseNamespace = DefaultLeaseNamespace
-	}
-	if o.NVIDIADriver == "" {
-		o.NVIDIADriver = DefaultNVIDIADriver
-	}
-	if o.HealthAddress == "" {
-		o.HealthAddress = Disabled
-	}
-	if o.MetricsAddress == "" {
-		o.MetricsAddress = Disabled
-	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
+	o.BackendTimeout = cmp.Or(o.BackendTimeout, detect.DefaultDeadline)
+	o.RescanInterval = cmp.Or(o.RescanInterval, DefaultRescanInterval)
+	o.LeaseNamespace = cmp.Or(o.LeaseNamespace, DefaultLeaseNamespace)
+	o.NVIDIADriver = cmp.Or(o.NVIDIADriver, DefaultNVIDIADriver)
+	o.HealthAddress = cmp.Or(o.HealthAddress, Disabled)
+	o.MetricsAddress = cmp.Or(o.MetricsAddress, Disabled)
+	o.Clock = cmp.Or[clock.Clock](o.Clock, clock.RealClock{})
 	return o
 }

@@ -1,6 +1,7 @@
 package dra
 
 import (
+	"cmp"
 	"log/slog"
 	"path/filepath"
 
@@ -44,21 +45,14 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Folder == "" {
-		o.Folder = DefaultFolder
-	}
-	if o.Registry == "" {
-		o.Registry = DefaultRegistry
-	}
-	o.Folder, o.Registry = filepath.Clean(o.Folder), filepath.Clean(o.Registry)
+	o.Folder = filepath.Clean(cmp.Or(o.Folder, DefaultFolder))
+	o.Registry = filepath.Clean(cmp.Or(o.Registry, DefaultRegistry))
 	if o.Allocated == nil {
 		o.Allocated = func() {}
 	}
 	if o.Changed == nil {
 		o.Changed = func() {}
 	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
+	o.Clock = cmp.Or[clock.Clock](o.Clock, clock.RealClock{})
 	return o
 }
