@@ -59,7 +59,8 @@ type endpoint struct {
 	// offered is what the pool's server answers from now.
 	offered *await.Value[*offering]
 	inject  Inject
-	counted counter
+	// use asks the kubelet what it would give to new pods.
+	use func(context.Context) (Use, error)
 	// registerTimeout bounds a registration.
 	registerTimeout time.Duration
 	// allocated is server's; registered is told how a registration went, and turned when the pool comes to be served, or is

@@ -120,7 +120,7 @@ func (p *Plugin) serve(o *offering) {
 	}
 	e := &endpoint{
 		resource: resource, folder: p.folder, clock: p.clock, log: p.log, offered: &await.Value[*offering]{}, inject: p.options.Inject,
-		counted:         func(ctx context.Context) (map[Offer]bool, error) { return readCounted(ctx, p.options.PodResources) },
+		use:             func(ctx context.Context) (Use, error) { return readUse(ctx, p.options.PodResources) },
 		registerTimeout: p.registerTimeout,
 		allocated:       p.allocated, registered: p.metrics.registered, turned: p.turned, retired: make(chan struct{}), ended: make(chan struct{}),
 		state: Registering, since: p.clock.Now(),
