@@ -2,11 +2,10 @@ package dra
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // islandsOf names the link domain of each device that has one: devices of one name reach each other by NVLink, XGMI, ICI or
@@ -47,8 +46,7 @@ func islandName(d *v1alpha1.LinkDomain, node string) string {
 		}
 	}
 	if len(d.Kind)+1+len(rest) > maxText {
-		sum := sha256.Sum256([]byte(rest))
-		rest = hex.EncodeToString(sum[:12])
+		rest = words.Digest(rest, 24)
 	}
 	return d.Kind + "/" + rest
 }

@@ -1,14 +1,13 @@
 package dra
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // What the driver reads and writes, without the typed clients of client-go.
@@ -25,6 +24,5 @@ func sliceName(node string, number int) string {
 	if len(name) <= validation.DNS1123SubdomainMaxLength {
 		return name
 	}
-	sum := sha256.Sum256([]byte(node))
-	return fmt.Sprintf("%s-%s-%d", hex.EncodeToString(sum[:]), v1alpha1.DRADriver, number)
+	return fmt.Sprintf("%s-%s-%d", words.Digest(node, 64), v1alpha1.DRADriver, number)
 }
