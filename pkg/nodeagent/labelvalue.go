@@ -17,12 +17,12 @@ const (
 	keptCharacters = validation.LabelValueMaxLength - hashDigits - 1
 )
 
-// LabelValue turns any text into a valid label value, and into the name of a valid label key unless the text is empty.
+// labelValue turns any text into a valid label value, and into the name of a valid label key unless the text is empty.
 // Characters outside of [A-Za-z0-9._-] become hyphens, runs of hyphens become one, and the ends are trimmed to letters
 // and digits. What is then longer than 63 characters is cut after 54, followed by a hyphen and the first 8 hex digits of
 // the SHA-256 of the text as given, so that long texts stay apart. A text of which nothing is left becomes `x-` and the
 // same digits.
-func LabelValue(text string) string {
+func labelValue(text string) string {
 	value := strings.Trim(notInLabels.ReplaceAllString(text, "-"), "-._")
 	switch {
 	case text == "":

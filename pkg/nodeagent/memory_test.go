@@ -95,7 +95,7 @@ func TestMemoryUsedByOthers(t *testing.T) {
 			previous := status(found)
 			previous.Allocations = tc.allocations
 			var got []int64
-			for _, d := range Merge(previous, status(found, tc.devices...), later).Devices {
+			for _, d := range mergedAt(previous, status(found, tc.devices...), later).Devices {
 				if d.Memory == nil {
 					got = append(got, -1)
 				} else {

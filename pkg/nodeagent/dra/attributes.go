@@ -13,28 +13,28 @@ import (
 
 // Attributes of a device that are in the driver's own domain: `device.attributes["rankwright.dev"].id` in a selector.
 const (
-	AttributeID           = "id"
-	AttributeVendor       = "vendor"
-	AttributeKind         = "kind"
-	AttributeFamily       = "family"
-	AttributeProduct      = "product"
-	AttributeArchitecture = "architecture"
-	AttributeUUID         = "uuid"
-	AttributeProfile      = "profile"
-	AttributeType         = "type"
-	AttributeParent       = "parent"
-	AttributeLinkDomain   = "linkDomain"
-	// AttributeDriverVersion and AttributeComputeCapability are versions, for isGreaterThan(semver("570.0.0")) and the like.
-	AttributeDriverVersion     = "driverVersion"
-	AttributeComputeCapability = "computeCapability"
-	CapacityMemory             = "memory"
+	attributeID           = "id"
+	attributeVendor       = "vendor"
+	attributeKind         = "kind"
+	attributeFamily       = "family"
+	attributeProduct      = "product"
+	attributeArchitecture = "architecture"
+	attributeUUID         = "uuid"
+	attributeProfile      = "profile"
+	attributeType         = "type"
+	attributeParent       = "parent"
+	attributeLinkDomain   = "linkDomain"
+	// attributeDriverVersion and attributeComputeCapability are versions, for isGreaterThan(semver("570.0.0")) and the like.
+	attributeDriverVersion     = "driverVersion"
+	attributeComputeCapability = "computeCapability"
+	capacityMemory             = "memory"
 )
 
 // Attributes that every driver names alike (deviceattribute/attribute.go of k8s.io/dynamic-resource-allocation).
 const (
-	AttributePCIBusID = "resource.kubernetes.io/pciBusID"
-	AttributePCIeRoot = "resource.kubernetes.io/pcieRoot"
-	AttributeNUMANode = "resource.kubernetes.io/numaNode"
+	attributePCIBusID = "resource.kubernetes.io/pciBusID"
+	attributePCIeRoot = "resource.kubernetes.io/pcieRoot"
+	attributeNUMANode = "resource.kubernetes.io/numaNode"
 )
 
 // Selector is the attribute by which a claim selects exactly this device; nil where its id is longer than attributes are.
@@ -43,7 +43,7 @@ func Selector(id v1alpha1.DeviceID) *v1alpha1.ClaimAttribute {
 	if len(text) > maxText {
 		return nil
 	}
-	return &v1alpha1.ClaimAttribute{Name: v1alpha1.DRADriver + "/" + AttributeID, String: &text}
+	return &v1alpha1.ClaimAttribute{Name: v1alpha1.DRADriver + "/" + attributeID, String: &text}
 }
 
 // sliced is a device as a ResourceSlice has it; island names its link domain, empty where it has none.
@@ -62,19 +62,19 @@ var (
 // select what it does not mean.
 func attributesOf(d *v1alpha1.Device, island string) map[string]Attribute {
 	texts := map[string]string{
-		AttributeID: string(d.ID), AttributeVendor: d.Vendor, AttributeKind: serving.Kind(d), AttributeFamily: string(d.Family),
-		AttributeProduct: d.Product, AttributeArchitecture: d.Architecture, AttributeUUID: d.UUID,
-		AttributeType: serving.Kind(d), AttributeLinkDomain: island,
+		attributeID: string(d.ID), attributeVendor: d.Vendor, attributeKind: serving.Kind(d), attributeFamily: string(d.Family),
+		attributeProduct: d.Product, attributeArchitecture: d.Architecture, attributeUUID: d.UUID,
+		attributeType: serving.Kind(d), attributeLinkDomain: island,
 	}
 	if d.Partition != nil {
-		texts[AttributeType] = strings.ToLower(d.Partition.Kind)
-		texts[AttributeProfile], texts[AttributeParent] = d.Partition.Profile, string(d.Partition.Parent)
+		texts[attributeType] = strings.ToLower(d.Partition.Kind)
+		texts[attributeProfile], texts[attributeParent] = d.Partition.Profile, string(d.Partition.Parent)
 	}
 	if d.PCI != nil && pciBusID.MatchString(d.PCI.Address) {
-		texts[AttributePCIBusID] = d.PCI.Address
+		texts[attributePCIBusID] = d.PCI.Address
 	}
 	if d.PCI != nil && pcieRoot.MatchString(d.PCI.Root) {
-		texts[AttributePCIeRoot] = d.PCI.Root
+		texts[attributePCIeRoot] = d.PCI.Root
 	}
 	attributes := map[string]Attribute{}
 	for name, text := range texts {
@@ -82,14 +82,14 @@ func attributesOf(d *v1alpha1.Device, island string) map[string]Attribute {
 			attributes[name] = Attribute{String: &text}
 		}
 	}
-	for name, text := range map[string]string{AttributeDriverVersion: d.DriverVersion, AttributeComputeCapability: d.ComputeCapability} {
+	for name, text := range map[string]string{attributeDriverVersion: d.DriverVersion, attributeComputeCapability: d.ComputeCapability} {
 		if version := semantic(text); version != "" && len(version) <= maxText {
 			attributes[name] = Attribute{Version: &version}
 		}
 	}
 	if d.NUMANode != nil && *d.NUMANode >= 0 {
 		node := int64(*d.NUMANode)
-		attributes[AttributeNUMANode] = Attribute{Int: &node}
+		attributes[attributeNUMANode] = Attribute{Int: &node}
 	}
 	return attributes
 }
@@ -99,6 +99,6 @@ func capacityOf(d *v1alpha1.Device) map[string]Capacity {
 		return nil
 	}
 	return map[string]Capacity{
-		CapacityMemory: {Value: *resource.NewQuantity(d.Memory.TotalMiB<<20, resource.BinarySI)},
+		capacityMemory: {Value: *resource.NewQuantity(d.Memory.TotalMiB<<20, resource.BinarySI)},
 	}
 }

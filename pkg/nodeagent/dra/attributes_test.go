@@ -53,14 +53,14 @@ func TestDeviceAsASliceHasIt(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			island := ""
-			if _, has := tc.attributes[AttributeLinkDomain]; has {
+			if _, has := tc.attributes[attributeLinkDomain]; has {
 				island = "XGMI/node-1/xgmi-1"
 			}
 			got := sliced(&tc.device, island)
 			if diff := cmp.Diff(tc.attributes, got.Attributes); diff != "" {
 				t.Errorf("attributes (-want +got):\n%s", diff)
 			}
-			memory, has := got.Capacity[CapacityMemory]
+			memory, has := got.Capacity[capacityMemory]
 			if has != (tc.memory != "") || has && memory.Value.String() != tc.memory {
 				t.Errorf("memory %s, want %s", memory.Value.String(), tc.memory)
 			}
@@ -75,7 +75,7 @@ func TestDeviceAsASliceHasIt(t *testing.T) {
 func TestSelectorIsAnAttribute(t *testing.T) {
 	for _, id := range []v1alpha1.DeviceID{"amd-0000:0f:00.0", v1alpha1.DeviceID(strings.Repeat("x", 64)), v1alpha1.DeviceID(strings.Repeat("x", 65))} {
 		device := sliced(&v1alpha1.Device{ID: id}, "")
-		attribute, published := device.Attributes[AttributeID]
+		attribute, published := device.Attributes[attributeID]
 		selector := Selector(id)
 		if published != (selector != nil) || published && (*selector.String != *attribute.String || selector.Name != "rankwright.dev/id") {
 			t.Errorf("%s: selector %+v, attribute %+v", id, selector, attribute)

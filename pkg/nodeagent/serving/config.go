@@ -18,9 +18,9 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
-// MaxShares is the highest number of pods that can share a device: what an extended resource counts on a node stays a
+// maxShares is the highest number of pods that can share a device: what an extended resource counts on a node stays a
 // number that a scheduler and a person can work with.
-const MaxShares = 64
+const maxShares = 64
 
 // Config says which devices are served, and how.
 type Config struct {
@@ -201,7 +201,7 @@ func (c VendorConfig) check(m *mistakes) {
 	}
 	m.when(c.CDIKind != "" && c.Injection != injection.CDI, "cdiKind", "%q has no use with injection %q: leave it out, or take injection %s", c.CDIKind, c.Injection, injection.CDI)
 	m.when(c.CDIKind != "" && !cdiKind.MatchString(c.CDIKind), "cdiKind", "%q cannot be a kind: take a vendor and a class, such as nvidia.com/gpu", c.CDIKind)
-	m.when(c.Shares < 0 || c.Shares > MaxShares, "shares", "%d is out of range: take 1 to %d", c.Shares, MaxShares)
+	m.when(c.Shares < 0 || c.Shares > maxShares, "shares", "%d is out of range: take 1 to %d", c.Shares, maxShares)
 	for _, kind := range slices.Sorted(maps.Keys(c.Resources)) {
 		m.when(!kindPattern.MatchString(kind), "resources", "%q cannot be a kind: take gpu, or the name of a partition such as mig-1g.10gb", kind)
 		err := checkResource(c.Resources[kind])

@@ -152,7 +152,7 @@ func (p *Plugin) start(e *endpoint) {
 // remind tells of a change when the patience with a pool that is not served may be at its end.
 func (p *Plugin) remind(ctx context.Context) {
 	p.running.Go(func() {
-		if await.Pause(ctx, p.clock, Patience, nil); ctx.Err() == nil {
+		if await.Pause(ctx, p.clock, patience, nil); ctx.Err() == nil {
 			p.options.Changed()
 		}
 	})
@@ -172,7 +172,7 @@ func (p *Plugin) retire(resource string) {
 
 // ours tells our offers from those of other plugins, which may have the same resource's name in another form of id.
 func (p *Plugin) ours(offer Offer) bool {
-	device := DeviceOf(offer.ID)
+	device := deviceOf(offer.ID)
 	config := p.options.Config.Vendors[device.Vendor()]
 	if !config.Serve || !devicePattern.MatchString(string(device)) {
 		return false
