@@ -17,7 +17,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/meshes"
 	"github.com/rankwright/rankwright/controllers/relation"
 	"github.com/rankwright/rankwright/pkg/launch"
-	"github.com/rankwright/rankwright/pkg/mesh"
+	ranks "github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // fieldManager is that of the ConfigMaps and of the condition. It is not the one of the mesh's other conditions, so that each
@@ -96,7 +96,7 @@ func (r *Reconciler) bundle(ctx context.Context, mesh *v1alpha1.DeviceMesh, plan
 }
 
 // npusOf are the Ascend devices of hosts.
-func npusOf(hosts mesh.Hosts) (map[string]map[v1alpha1.DeviceID]launch.NPU, error) {
+func npusOf(hosts ranks.Hosts) (map[string]map[v1alpha1.DeviceID]launch.NPU, error) {
 	all := map[string]map[v1alpha1.DeviceID]launch.NPU{}
 	for name, host := range hosts {
 		if host.Inventory == nil {

@@ -9,8 +9,9 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Pause returns after a time by the clock, when there is a request in woken (nil is never), or when the context ends.
-func Pause(ctx context.Context, c clock.Clock, length time.Duration, woken <-chan struct{}) {
+// Pause returns after a time by the clock, when there is a request in woken (nil is never), or when the context ends. It says
+// whether to go on: the context has not ended.
+func Pause(ctx context.Context, c clock.Clock, length time.Duration, woken <-chan struct{}) bool {
 	timer := c.NewTimer(length)
 	defer timer.Stop()
 	select {
@@ -18,6 +19,7 @@ func Pause(ctx context.Context, c clock.Clock, length time.Duration, woken <-cha
 	case <-woken:
 	case <-ctx.Done():
 	}
+	return ctx.Err() == nil
 }
 
 // Signal makes a request in a channel of capacity 1 without waiting; one that is pending already stands for both.

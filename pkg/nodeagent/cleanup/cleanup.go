@@ -58,7 +58,7 @@ func Run(ctx context.Context, c dynamic.Interface, options Options) error {
 			return nil
 		}
 		options.Log.Info("removed", "objects", removed, "error", err)
-		if await.Pause(ctx, options.Clock, again, nil); ctx.Err() != nil {
+		if !await.Pause(ctx, options.Clock, again, nil) {
 			return errors.Join(ctx.Err(), err)
 		}
 	}

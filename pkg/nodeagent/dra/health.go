@@ -47,7 +47,7 @@ func (s *healthServer) NodeWatchResources(_ *health.NodeWatchResourcesRequest, s
 				return err
 			}
 		}
-		if await.Pause(stream.Context(), s.clock, healthInterval, changed); stream.Context().Err() != nil {
+		if !await.Pause(stream.Context(), s.clock, healthInterval, changed) {
 			return stream.Context().Err()
 		}
 	}

@@ -1,10 +1,10 @@
 package dra
 
 import (
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/rankwright/rankwright/internal/measure"
 )
-
-import "github.com/prometheus/client_golang/prometheus"
 
 // The operations of the kubelet on a claim.
 const (

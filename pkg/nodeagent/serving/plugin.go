@@ -152,7 +152,7 @@ func (p *Plugin) start(e *endpoint) {
 // remind tells of a change when the patience with a pool that is not served may be at its end.
 func (p *Plugin) remind(ctx context.Context) {
 	p.running.Go(func() {
-		if await.Pause(ctx, p.clock, patience, nil); ctx.Err() == nil {
+		if await.Pause(ctx, p.clock, patience, nil) {
 			p.options.Changed()
 		}
 	})
