@@ -90,11 +90,11 @@ demo: ## Run everything on this machine, from this host to ranks (KEEP=1 leaves 
 	@CGO_ENABLED=0 tools/progress.sh "building the demo" $(GO) build -trimpath -o bin/demo ./test/demo
 	@exec bin/demo
 
-ENGINES := lws jobset mpi-operator training-operator
+WORKLOADS := lws jobset mpi-operator training-operator
 
-.PHONY: engines
-engines: ## Test binding with the real controllers of LeaderWorkerSet, JobSet, MPIJob and PyTorchJob
-	@tools/install.sh $(CONTROL_PLANE) $(ENGINES)
+.PHONY: workloads
+workloads: ## Test binding with the real controllers of LeaderWorkerSet, JobSet, MPIJob and PyTorchJob
+	@tools/install.sh $(CONTROL_PLANE) $(WORKLOADS)
 	$(GO) test -count=1 -run '^Test(LeaderWorkerSet|JobSet|MPIJob|PyTorchJob)' ./test/integration/binding
 
 CLUSTER := kubelet kube-proxy containerd containerd-shim-runc-v2 ctr coredns
@@ -112,7 +112,7 @@ cluster-down: bin/cluster ## Stop it
 	@bin/cluster down
 
 .PHONY: e2e
-e2e: engines ## Test on a real cluster of three nodes with kubelets, installed by Helm (Linux, root)
+e2e: workloads ## Test on a real cluster of three nodes with kubelets, installed by Helm (Linux, root)
 	@tools/install.sh $(CONTROL_PLANE) $(CLUSTER) helm
 	RANKWRIGHT_CLUSTER=1 $(GO) test -count=1 -v -run '^TestRingOverALink$$' ./pkg/mesh/collective
 	RANKWRIGHT_CLUSTER=1 $(GO) test -count=1 -v -run '^TestContainerStartsWithTheDriver$$' ./cmd/rankwright-cdi

@@ -3,13 +3,13 @@ package v1alpha1
 // Prefix of every label and annotation that Rankwright writes.
 const Prefix = "rankwright.dev/"
 
-// ClaimDriver is the name of the node agents' own DRA driver, of the domain of its attributes, and of the DeviceClass of its
+// DRADriver is the name of the node agents' own DRA driver, of the domain of its attributes, and of the DeviceClass of its
 // devices.
-const ClaimDriver = "rankwright.dev"
+const DRADriver = "rankwright.dev"
 
-// ClaimClass is the DeviceClass of the operator's claims. It selects nothing: each request selects one device of a plan,
+// DRADeviceClass is the DeviceClass of the operator's claims. It selects nothing: each request selects one device of a plan,
 // whatever its driver.
-const ClaimClass = "placement.rankwright.dev"
+const DRADeviceClass = "placement.rankwright.dev"
 
 // Field managers of the two writers.
 const (

@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -69,6 +70,26 @@ func (s *ShardingPlanSpec) Copies() int32 {
 		copies += int64(s.OtherShapes[i].Strategy.Replicas)
 	}
 	return int32(min(copies, math.MaxInt32))
+}
+
+// NodeNames are the nodes of the plan, each once, in order of name.
+func (s *ShardingPlanSpec) NodeNames() []string {
+	names := make([]string, len(s.Nodes))
+	for i := range s.Nodes {
+		names[i] = s.Nodes[i].Node
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// NodeNames are the nodes of the mesh, each once, in order of name.
+func (s *DeviceMeshSpec) NodeNames() []string {
+	names := make([]string, len(s.Members))
+	for i := range s.Members {
+		names[i] = s.Members[i].Node
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Shapes are the shapes of the mesh's copies in order, the main one first. The lists are shared with the mesh.

@@ -108,3 +108,10 @@ func TestPlacesOfARow(t *testing.T) {
 		t.Errorf("got %v, want %v", stretches, want)
 	}
 }
+
+func TestNodeNamesOfMesh(t *testing.T) {
+	mesh := v1alpha1.DeviceMeshSpec{Members: []v1alpha1.MeshMember{{Node: "b"}, {Node: "a"}, {Node: "b", FirstRank: 8}}}
+	if diff := cmp.Diff([]string{"a", "b"}, mesh.NodeNames()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

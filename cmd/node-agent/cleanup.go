@@ -32,12 +32,7 @@ func newCleanupCommand(stderr io.Writer) *cobra.Command {
 		Short: "Remove what agents and operator leave in a cluster",
 		Long: `Removes the labels and annotations that node agents hold on Nodes, the inventories, the heartbeats, and the operator's
 records. It is run once, after agents and operator are deleted, and may be run again. Models, plans and meshes stay.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{fmt.Errorf("unexpected argument %q: cleanup takes flags only", args[0])}
-			}
-			return nil
-		},
+		Args: noArguments("cleanup"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return usageError{err}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
-	"github.com/rankwright/rankwright/pkg/nodeagent/claims"
+	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
@@ -82,9 +82,9 @@ func (f *flags) register(set *pflag.FlagSet) {
 		serving.DefaultFolder+" below --root")
 	set.StringVar(&f.podResources, "pod-resources", "", "`socket` at which the kubelet says which pod holds which device; default "+
 		serving.DefaultPodResources+" below --root, none with --replay")
-	set.StringVar(&f.driverFolder, "dra-folder", claims.DefaultFolder, "`folder` of the socket at which the kubelet calls the DRA driver; "+
+	set.StringVar(&f.driverFolder, "dra-folder", dra.DefaultFolder, "`folder` of the socket at which the kubelet calls the DRA driver; "+
 		"its path has to be the same for both")
-	set.StringVar(&f.driverRegistry, "dra-registry", claims.DefaultRegistry, "`folder` where the kubelet finds DRA drivers")
+	set.StringVar(&f.driverRegistry, "dra-registry", dra.DefaultRegistry, "`folder` where the kubelet finds DRA drivers")
 	set.StringVar(&f.cdi, "cdi", "", "`folder` where the container runtime reads CDI specifications; default "+
 		defaultCDI+" below --root")
 	set.StringVar(&f.cdiHook, "cdi-hook", "", "`path` on the host of the nvidia-cdi-hook that its container runtime runs; default where one is found")

@@ -17,12 +17,7 @@ func newInstallCommand() *cobra.Command {
 		Short: "Copy the programs of a verification into a folder",
 		Long: `Copies this program, and the one beside it that loads NCCL or RCCL, into a folder, from which a container runs them whose
 image has those libraries.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError{fmt.Errorf("%d arguments: verify-mesh install takes a folder", len(args))}
-			}
-			return nil
-		},
+		Args: oneArgument("verify-mesh install", "a folder"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			own, err := os.Executable()
 			if err != nil {

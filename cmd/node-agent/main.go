@@ -63,12 +63,7 @@ agent.`,
 		Version:       version.String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{fmt.Errorf("unexpected argument %q: the agent takes flags only", args[0])}
-			}
-			return nil
-		},
+		Args:          noArguments("the agent"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.complete(c.Flags()); err != nil {
 				return usageError{err}

@@ -17,7 +17,7 @@ import (
 	"github.com/rankwright/rankwright/internal/version"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
-	"github.com/rankwright/rankwright/pkg/nodeagent/claims"
+	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/helper"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
@@ -49,7 +49,7 @@ func start(ctx context.Context, f flags, stdout, stderr io.Writer, hangups <-cha
 		HealthAddress:      f.healthAddress,
 		MetricsAddress:     f.metricsAddress,
 		Serving:            f.servingOptions(),
-		Claims:             claims.Options{Folder: f.driverFolder, Registry: f.driverRegistry},
+		DRA:                dra.Options{Folder: f.driverFolder, Registry: f.driverRegistry},
 		Serves:             f.serving.Serves,
 		Version:            version.String(),
 		Log:                log,

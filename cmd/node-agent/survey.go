@@ -61,6 +61,16 @@ func noArguments(name string) cobra.PositionalArgs {
 	}
 }
 
+// oneArgument is what a command takes that takes nothing else, such as the file of a verification.
+func oneArgument(name, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usageError{fmt.Errorf("%d arguments: %s takes %s", len(args), name, what)}
+		}
+		return nil
+	}
+}
+
 // run takes what was not taken yet, joins it, and writes the file and the report.
 func (f *surveyFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	views, err := f.readViews()

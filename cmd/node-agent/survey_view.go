@@ -76,12 +76,7 @@ func newSurveyPrintCommand(stdout io.Writer) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "print FILE",
 		Short: "Print the report in a file of verify, or the file itself",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError{fmt.Errorf("%d arguments: verify print takes the file of a verification", len(args))}
-			}
-			return nil
-		},
+		Args:  oneArgument("verify print", "the file of a verification"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if asBase64 {
 				return printBase64(stdout, args[0])

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,18 +44,11 @@ func newVerifyCommand(stdout, stderr io.Writer) *cobra.Command {
 process group with checked results, measures groups and links, and writes what it found as the container's termination
 message. Where every pod has devices and their library (NCCL or RCCL), the links between these are measured, too. It fails where
 something is wrong and the placement requires verification.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{fmt.Errorf("unexpected argument %q: verify-mesh takes flags only", args[0])}
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, _ []string) error {
-			return f.run(c.Context(), stdout, stderr)
-		},
+		Args: noArguments("verify-mesh"),
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), stdout, stderr) },
 	}
 	set := command.Flags()
-	set.StringVar(&f.folder, "mesh-dir", environmentOr("RANKWRIGHT_MESH_DIR", "/etc/rankwright/mesh"), "`folder` of the mesh's files")
+	set.StringVar(&f.folder, "mesh-dir", cmp.Or(os.Getenv("RANKWRIGHT_MESH_DIR"), "/etc/rankwright/mesh"), "`folder` of the mesh's files")
 	set.StringVar(&f.key, "key-file", filepath.Join(verification.KeyFolder, verification.KeyFile), "`file` with the mesh's key")
 	set.StringVar(&f.index, "index", os.Getenv("RANKWRIGHT_INDEX"), "`number` of the pod; default $RANKWRIGHT_INDEX")
 	set.StringVar(&f.copied, "copy", os.Getenv("RANKWRIGHT_REPLICA"), "`number` of its copy; default $RANKWRIGHT_REPLICA")
@@ -65,13 +59,6 @@ something is wrong and the placement requires verification.`,
 	set.DurationVar(&f.patience, "files-timeout", 3*time.Minute, "time to wait for the files of the plan, which the kubelet may have still to bring")
 	command.AddCommand(newInstallCommand())
 	return command
-}
-
-func environmentOr(name, standard string) string {
-	if value := os.Getenv(name); value != "" {
-		return value
-	}
-	return standard
 }
 
 // run verifies, prints the report and writes it down.

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -32,7 +33,7 @@ func main() {
 func command() *cobra.Command {
 	var kubeconfig, level, webhookAddress, webhookService string
 	options := operator.Options{
-		Namespace:      namespaceOr("rankwright-operator"),
+		Namespace:      cmp.Or(os.Getenv("POD_NAMESPACE"), "rankwright-operator"),
 		AgentNamespace: "rankwright-node-agent",
 		LeaderElect:    true,
 		HealthAddress:  ":8081",
@@ -71,13 +72,6 @@ func command() *cobra.Command {
 	flags.StringVar(&options.VerifierImage, "verifier-image", "", "image of the init container that verifies meshes, which is the node agent's; without it pods verify none")
 	flags.StringVar(&level, "log-level", "info", "least level that is logged: debug, info, warn or error")
 	return cmd
-}
-
-func namespaceOr(standard string) string {
-	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
-		return namespace
-	}
-	return standard
 }
 
 func newLogger(level string) (logr.Logger, error) {

@@ -3,17 +3,17 @@
 package binding
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/controllers/meshes"
+	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/pkg/binding"
 )
 
@@ -21,7 +21,7 @@ import (
 func readOffer(ctx context.Context, reader client.Reader, key types.NamespacedName) (*binding.Offer, error) {
 	offer := &binding.Offer{}
 	placement := &v1alpha1.ModelPlacement{}
-	if found, err := read(ctx, reader, key, placement); err != nil {
+	if found, err := objects.Read(ctx, reader, key, placement); err != nil {
 		return nil, err
 	} else if found {
 		offer.Placement = placement
@@ -32,7 +32,7 @@ func readOffer(ctx context.Context, reader client.Reader, key types.NamespacedNa
 	}
 	offer.Plan = plan
 	mesh := &v1alpha1.DeviceMesh{}
-	if found, err := read(ctx, reader, key, mesh); err != nil {
+	if found, err := objects.Read(ctx, reader, key, mesh); err != nil {
 		return nil, err
 	} else if found && plan != nil && mesh.Spec.Plan == plan.Name && mesh.Spec.Placement.UID == plan.Spec.Placement.UID && mesh.DeletionTimestamp.IsZero() {
 		offer.Mesh = mesh
@@ -44,56 +44,28 @@ func readOffer(ctx context.Context, reader client.Reader, key types.NamespacedNa
 	return offer, err
 }
 
-func read(ctx context.Context, reader client.Reader, key types.NamespacedName, object client.Object) (bool, error) {
-	err := reader.Get(ctx, key, object)
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("read %T %s: %w", object, key, err)
-	}
-	return true, nil
-}
-
 // planInForce returns the active plan of a placement with the highest revision; nil where there is none.
 func planInForce(ctx context.Context, reader client.Reader, key types.NamespacedName) (*v1alpha1.ShardingPlan, error) {
 	var plans v1alpha1.ShardingPlanList
 	if err := reader.List(ctx, &plans, client.InNamespace(key.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: key.Name}); err != nil {
 		return nil, fmt.Errorf("list plans of placement %s: %w", key, err)
 	}
-	active := slices.DeleteFunc(plans.Items, func(p v1alpha1.ShardingPlan) bool {
-		return !ledger.Active(&p) || !p.DeletionTimestamp.IsZero() || p.Spec.Placement.Name != key.Name
-	})
+	active := ledger.InForce(slices.DeleteFunc(plans.Items, func(p v1alpha1.ShardingPlan) bool { return p.Spec.Placement.Name != key.Name }))
 	if len(active) == 0 {
 		return nil, nil
 	}
-	last := slices.MaxFunc(active, func(a, b v1alpha1.ShardingPlan) int { return cmp.Compare(a.Spec.Revision, b.Spec.Revision) })
-	return &last, nil
+	return &active[len(active)-1], nil
 }
 
-// servedResources reads the inventories of a mesh's nodes, and returns the extended resource of each device that a device
-// plugin serves. DRA drivers serve by claims and not by resources.
+// servedResources returns the extended resource of each device of a mesh that a device plugin serves. DRA drivers serve by
+// claims and not by resources.
 func servedResources(ctx context.Context, reader client.Reader, mesh *v1alpha1.DeviceMeshSpec) (func(string, v1alpha1.DeviceID) string, error) {
-	type at struct {
-		node   string
-		device v1alpha1.DeviceID
-	}
-	served, seen := map[at]string{}, map[string]bool{}
-	for i := range mesh.Members {
-		node := mesh.Members[i].Node
-		if seen[node] {
-			continue
+	hosts, err := meshes.Hosts(ctx, reader, mesh.NodeNames())
+	return func(node string, device v1alpha1.DeviceID) string {
+		d := hosts.Device(node, device)
+		if d == nil || d.Service == nil || d.Service.Server == v1alpha1.ServedByDRA || d.ClaimAttribute != nil {
+			return ""
 		}
-		seen[node] = true
-		inventory := &v1alpha1.AcceleratorInventory{}
-		if _, err := read(ctx, reader, types.NamespacedName{Name: node}, inventory); err != nil {
-			return nil, err
-		}
-		for k := range inventory.Status.Devices {
-			if d := &inventory.Status.Devices[k]; d.Service != nil && d.Service.Server != v1alpha1.ServedByDRA && d.ClaimAttribute == nil {
-				served[at{node, d.ID}] = d.Service.Resource
-			}
-		}
-	}
-	return func(node string, device v1alpha1.DeviceID) string { return served[at{node, device}] }, nil
+		return d.Service.Resource
+	}, err
 }

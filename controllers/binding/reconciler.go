@@ -14,8 +14,11 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/relation"
 	"github.com/rankwright/rankwright/pkg/binding"
 )
 
@@ -29,6 +32,18 @@ type Reconciler struct {
 
 // evictionDelay is when an eviction is tried again that a disruption budget did not allow.
 const evictionDelay = 10 * time.Second
+
+// Setup adds the controller to a manager.
+func (r *Reconciler) Setup(mgr manager.Manager) error {
+	ofPlacement := handler.EnqueueRequestsFromMapFunc(relation.PlacementOf)
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("binding").
+		Watches(&corev1.Pod{}, ofPlacement).
+		Watches(&v1alpha1.ShardingPlan{}, ofPlacement).
+		Watches(&v1alpha1.DeviceMesh{}, ofPlacement).
+		Watches(&v1alpha1.ModelPlacement{}, &handler.EnqueueRequestForObject{}).
+		Complete(r)
+}
 
 // Reconcile evicts a placement's pods of old plans and binds those that wait, where there is a mesh. Without one nothing
 // happens: pods that run keep running.

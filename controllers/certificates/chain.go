@@ -29,32 +29,29 @@ const (
 // chain is what the Secret holds: the authorities that clients are to trust, the newest first, the newest one's key, and a
 // serving certificate that one of them signed.
 type chain struct {
-	authority *pair
-	older     []*x509.Certificate
-	serving   *pair
+	authority, serving *tls.Certificate
+	older              []*x509.Certificate
 }
 
 // decodeChain reads a Secret's data.
 func decodeChain(data map[string][]byte) (*chain, error) {
-	authorities, err := decodeCertificates(data[authoritiesKey])
+	authority, err := tls.X509KeyPair(data[authoritiesKey], data[authorityKeyKey])
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", authoritiesKey, err)
+		return nil, fmt.Errorf("%s and %s: %w", authoritiesKey, authorityKeyKey, err)
 	}
-	serving, err := decodeCertificates(data[servingKey])
+	serving, err := tls.X509KeyPair(data[servingKey], data[servingKeyKey])
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", servingKey, err)
+		return nil, fmt.Errorf("%s and %s: %w", servingKey, servingKeyKey, err)
 	}
-	c := &chain{authority: &pair{certificate: authorities[0]}, older: authorities[1:], serving: &pair{certificate: serving[0]}}
-	for key, of := range map[string]*pair{authorityKeyKey: c.authority, servingKeyKey: c.serving} {
-		of.key, err = decodeKey(data[key])
+	c := &chain{authority: &authority, serving: &serving}
+	for _, der := range authority.Certificate[1:] {
+		older, err := x509.ParseCertificate(der)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", key, err)
+			return nil, fmt.Errorf("%s: %w", authoritiesKey, err)
 		}
-		if !of.key.PublicKey.Equal(of.certificate.PublicKey) {
-			return nil, fmt.Errorf("%s is not the key of %s", key, of.certificate.Subject.CommonName)
-		}
+		c.older = append(c.older, older)
 	}
-	if !slices.ContainsFunc(authorities, func(a *x509.Certificate) bool { return c.serving.certificate.CheckSignatureFrom(a) == nil }) {
+	if !slices.ContainsFunc(c.authorities(), func(a *x509.Certificate) bool { return serving.Leaf.CheckSignatureFrom(a) == nil }) {
 		return nil, fmt.Errorf("%s is signed by none of %s", servingKey, authoritiesKey)
 	}
 	return c, nil
@@ -62,45 +59,43 @@ func decodeChain(data map[string][]byte) (*chain, error) {
 
 // encode returns a Secret's data.
 func (c *chain) encode() (map[string][]byte, error) {
-	authorityKey, err := c.authority.encodeKey()
+	authorityKey, err := encodeKey(c.authority)
 	if err != nil {
 		return nil, err
 	}
-	key, err := c.serving.encodeKey()
+	key, err := encodeKey(c.serving)
 	if err != nil {
 		return nil, err
 	}
 	return map[string][]byte{
 		authoritiesKey: c.bundle(), authorityKeyKey: authorityKey,
-		servingKey: encodeCertificates(c.serving.certificate), servingKeyKey: key,
+		servingKey: encodeCertificates(c.serving.Leaf), servingKeyKey: key,
 	}, nil
 }
 
-// bundle is the authorities that clients are to trust.
-func (c *chain) bundle() []byte {
-	return encodeCertificates(append([]*x509.Certificate{c.authority.certificate}, c.older...)...)
+// authorities are those that clients are to trust, the newest first.
+func (c *chain) authorities() []*x509.Certificate {
+	return append([]*x509.Certificate{c.authority.Leaf}, c.older...)
 }
 
-// certificate is what the webhook serves with.
-func (c *chain) certificate() *tls.Certificate {
-	return &tls.Certificate{Certificate: [][]byte{c.serving.certificate.Raw}, PrivateKey: c.serving.key, Leaf: c.serving.certificate}
-}
+// bundle is the authorities in PEM.
+func (c *chain) bundle() []byte { return encodeCertificates(c.authorities()...) }
 
 // renew returns the chain as it should be at a time, and whether it differs. A nil chain is made from nothing. The bundle
 // verifies both the new serving certificate and the one before, and the bundle before verifies the new one, unless what
 // was there had expired.
 func (c *chain) renew(now time.Time, hosts []string) (*chain, bool, error) {
-	if c == nil || now.After(c.authority.certificate.NotAfter) {
+	if c == nil || now.After(c.authority.Leaf.NotAfter) {
 		fresh, err := newChain(now, hosts)
 		return fresh, true, err
 	}
 	next := &chain{authority: c.authority, older: c.older, serving: c.serving}
-	if due(c.authority.certificate, now) {
+	if due(c.authority.Leaf, now) {
 		authority, err := newAuthority(now, authorityLifetime)
 		if err != nil {
 			return nil, false, err
 		}
-		next.authority, next.older = authority, append([]*x509.Certificate{c.authority.certificate}, c.older...)
+		next.authority, next.older = authority, c.authorities()
 	}
 	if next.needsServing(now, hosts) {
 		signer := next.authority
@@ -132,22 +127,22 @@ func newChain(now time.Time, hosts []string) (*chain, error) {
 
 // needsServing says whether the serving certificate is old, for other hosts, or of an older authority than it could be.
 func (c *chain) needsServing(now time.Time, hosts []string) bool {
-	certificate := c.serving.certificate
+	certificate := c.serving.Leaf
 	if due(certificate, now) || slices.ContainsFunc(hosts, func(host string) bool { return certificate.VerifyHostname(host) != nil }) {
 		return true
 	}
-	return c.known(now) && certificate.CheckSignatureFrom(c.authority.certificate) != nil
+	return c.known(now) && certificate.CheckSignatureFrom(c.authority.Leaf) != nil
 }
 
 // known says whether clients had the time to learn of the newest authority.
 func (c *chain) known(now time.Time) bool {
-	return len(c.older) == 0 || now.After(made(c.authority.certificate).Add(overlap))
+	return len(c.older) == 0 || now.After(made(c.authority.Leaf).Add(overlap))
 }
 
 // spent says whether nobody serves with a certificate of an older authority any more: operators take a new one within a
 // period.
 func (c *chain) spent(old *x509.Certificate, now time.Time) bool {
-	serving := c.serving.certificate
+	serving := c.serving.Leaf
 	return now.After(old.NotAfter) || serving.CheckSignatureFrom(old) != nil && now.After(made(serving).Add(overlap))
 }
 

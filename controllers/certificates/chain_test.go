@@ -69,7 +69,7 @@ func TestRenewal(t *testing.T) {
 func TestRenewalForOtherHosts(t *testing.T) {
 	first, _ := mustRenew(t, nil, start)
 	next, changed, err := first.renew(start, append([]string{"localhost"}, hosts...))
-	if err != nil || !changed || next.authority != first.authority || verify(next.serving.certificate, next.bundle(), "localhost", start) != nil {
+	if err != nil || !changed || next.authority != first.authority || verify(next.serving.Leaf, next.bundle(), "localhost", start) != nil {
 		t.Errorf("changed %v, %v", changed, err)
 	}
 }
@@ -89,9 +89,9 @@ func TestRotationNeverBreaksTrust(t *testing.T) {
 			next, changed := mustRenew(t, current, now)
 			for _, host := range hosts {
 				for name, err := range map[string]error{
-					"new certificate, new bundle": verify(next.serving.certificate, next.bundle(), host, now),
-					"old certificate, new bundle": verify(current.serving.certificate, next.bundle(), host, now),
-					"new certificate, old bundle": verify(next.serving.certificate, current.bundle(), host, now),
+					"new certificate, new bundle": verify(next.serving.Leaf, next.bundle(), host, now),
+					"old certificate, new bundle": verify(current.serving.Leaf, next.bundle(), host, now),
+					"new certificate, old bundle": verify(next.serving.Leaf, current.bundle(), host, now),
 				} {
 					if err != nil {
 						t.Fatalf("%s: %s for %s: %v", now, name, host, err)
@@ -121,7 +121,7 @@ func TestExpiredChainIsMadeAnew(t *testing.T) {
 	first, _ := mustRenew(t, nil, start)
 	now := start.Add(authorityLifetime + day)
 	next, changed := mustRenew(t, first, now)
-	if !changed || len(next.older) != 0 || verify(next.serving.certificate, next.bundle(), hosts[0], now) != nil {
+	if !changed || len(next.older) != 0 || verify(next.serving.Leaf, next.bundle(), hosts[0], now) != nil {
 		t.Errorf("changed %v, %d older authorities", changed, len(next.older))
 	}
 }
@@ -170,7 +170,7 @@ func FuzzDecodeChain(f *testing.F) {
 	f.Add(data[authoritiesKey], data[authorityKeyKey], data[servingKey], data[servingKeyKey])
 	f.Fuzz(func(t *testing.T, authorities, authorityKey, serving, key []byte) {
 		c, err := decodeChain(map[string][]byte{authoritiesKey: authorities, authorityKeyKey: authorityKey, servingKey: serving, servingKeyKey: key})
-		if err == nil && c.certificate().Leaf == nil {
+		if err == nil && c.serving.Leaf == nil {
 			t.Error("a chain without a certificate")
 		}
 	})

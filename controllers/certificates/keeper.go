@@ -70,10 +70,10 @@ func (k *Keeper) Keep(ctx context.Context) error {
 	}
 	if err := k.publish(ctx, current.bundle()); err != nil {
 		// Who serves already goes on; who does not can at least serve those that the configuration knows.
-		k.serving.CompareAndSwap(nil, current.certificate())
+		k.serving.CompareAndSwap(nil, current.serving)
 		return err
 	}
-	k.serving.Store(current.certificate())
+	k.serving.Store(current.serving)
 	return nil
 }
 

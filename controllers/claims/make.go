@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/meshes"
+	"github.com/rankwright/rankwright/controllers/objects"
 )
 
 // make makes the claims that are missing, deletes those that are no longer wanted, and says what became of them. A claim
@@ -24,16 +26,16 @@ func (r *Reconciler) make(ctx context.Context, mesh *v1alpha1.DeviceMesh, wanted
 		claim := &wanted[i]
 		keep[claim.Name] = true
 		found := &resourcev1.ResourceClaim{}
-		err := r.Client.Get(ctx, client.ObjectKeyFromObject(claim), found)
+		there, err := objects.Read(ctx, r.Client, client.ObjectKeyFromObject(claim), found)
 		switch {
-		case apierrors.IsNotFound(err):
+		case err != nil:
+			return err
+		case !there:
 			if err := r.create(ctx, mesh, claim); err != nil {
 				return err
 			}
-		case err != nil:
-			return fmt.Errorf("read ResourceClaim %s: %w", claim.Name, err)
 		case metav1.IsControlledBy(found, mesh) && found.DeletionTimestamp.IsZero() && same(&found.Spec, &claim.Spec):
-		case !ours(found):
+		case meshes.OwnerOf(found) == nil:
 			taken = append(taken, claim.Name)
 		default:
 			waiting = append(waiting, claim.Name)
@@ -73,23 +75,12 @@ func same(found, made *resourcev1.ResourceClaimSpec) bool {
 }
 
 func (r *Reconciler) create(ctx context.Context, mesh *v1alpha1.DeviceMesh, claim *resourcev1.ResourceClaim) error {
-	controller := true
-	claim.OwnerReferences = []metav1.OwnerReference{{
-		APIVersion: v1alpha1.GroupVersion.String(), Kind: meshKind, Name: mesh.Name, UID: mesh.UID, Controller: &controller,
-	}}
+	claim.OwnerReferences = []metav1.OwnerReference{meshes.Owner(mesh)}
 	// One that exists is newer than the cache: its event brings the mesh back.
 	if err := r.Client.Create(ctx, claim); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create ResourceClaim %s: %w", claim.Name, err)
 	}
 	return nil
-}
-
-const meshKind = "DeviceMesh"
-
-// ours says whether a mesh owns a claim.
-func ours(claim *resourcev1.ResourceClaim) bool {
-	owner := metav1.GetControllerOf(claim)
-	return owner != nil && owner.Kind == meshKind && owner.APIVersion == v1alpha1.GroupVersion.String()
 }
 
 // deleteOthers deletes the claims of a mesh that are not to be kept.
@@ -101,7 +92,7 @@ func (r *Reconciler) deleteOthers(ctx context.Context, mesh *v1alpha1.DeviceMesh
 	}
 	var failed []error
 	for i := range list.Items {
-		if claim := &list.Items[i]; ours(claim) && !keep[claim.Name] {
+		if claim := &list.Items[i]; meshes.OwnerOf(claim) != nil && !keep[claim.Name] {
 			failed = append(failed, r.deleteUnused(ctx, claim))
 		}
 	}
@@ -114,9 +105,5 @@ func (r *Reconciler) deleteUnused(ctx context.Context, claim *resourcev1.Resourc
 	if len(claim.Status.ReservedFor) > 0 || !claim.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	err := r.Client.Delete(ctx, claim, client.Preconditions{UID: &claim.UID, ResourceVersion: &claim.ResourceVersion})
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	return fmt.Errorf("delete ResourceClaim %s: %w", claim.Name, err)
+	return objects.DeleteUnchanged(ctx, r.Client, claim)
 }

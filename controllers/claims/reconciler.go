@@ -9,11 +9,13 @@ import (
 	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/meshes"
@@ -22,14 +24,7 @@ import (
 )
 
 // Reconciler keeps the claims of meshes.
-type Reconciler struct {
-	// Client reads from the cache and writes.
-	Client client.Client
-	// Events takes the events of meshes.
-	Events events.EventRecorder
-	// Now is the clock of the condition.
-	Now func() time.Time
-}
+type Reconciler struct{ meshes.Follower }
 
 // fieldManager is that of the condition.
 const fieldManager = v1alpha1.OperatorFieldManager + "-claims"
@@ -37,21 +32,34 @@ const fieldManager = v1alpha1.OperatorFieldManager + "-claims"
 // unclaimedDelay is when to look again for a device that no DRA driver serves.
 const unclaimedDelay = 10 * time.Second
 
-// Reconcile brings the claims of one mesh up to date. Those of a mesh that is gone go with it.
-func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	mesh := &v1alpha1.DeviceMesh{}
-	err := r.Client.Get(ctx, request.NamespacedName, mesh)
-	if apierrors.IsNotFound(err) {
-		return ctrl.Result{}, nil
+// Setup adds the controller to a manager, where the cluster has ResourceClaims: from Kubernetes 1.34 on. It returns whether
+// it has.
+func (r *Reconciler) Setup(mgr manager.Manager) (bool, error) {
+	kind := resourcev1.SchemeGroupVersion.WithKind("ResourceClaim")
+	_, err := mgr.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		return false, nil
 	}
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("read mesh: %w", err)
+		return false, fmt.Errorf("look for %s: %w", kind, err)
 	}
-	if !mesh.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil
+	changed := builder.WithPredicates(predicate.Or(predicate.AnnotationChangedPredicate{}, predicate.GenerationChangedPredicate{}))
+	return true, ctrl.NewControllerManagedBy(mgr).
+		Named("claims").
+		For(&v1alpha1.DeviceMesh{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Owns(&resourcev1.ResourceClaim{}).
+		Watches(&v1alpha1.ModelPlacement{}, &handler.EnqueueRequestForObject{}, changed).
+		Complete(r)
+}
+
+// Reconcile brings the claims of one mesh up to date. Those of a mesh that is gone go with it.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	mesh, err := r.Mesh(ctx, request.NamespacedName)
+	if err != nil || mesh == nil {
+		return ctrl.Result{}, err
 	}
-	placement, plan, err := meshes.Sources(ctx, r.Client, mesh)
-	if err != nil || placement == nil || plan == nil {
+	placement, plan, err := r.Sources(ctx, mesh)
+	if err != nil || plan == nil {
 		return ctrl.Result{}, err
 	}
 	if plan.Spec.Enforcement != v1alpha1.EnforcementClaim {
@@ -70,9 +78,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 // condition says in a mesh's status whether its pods have their claims.
 func (r *Reconciler) condition() *meshes.Condition {
-	return &meshes.Condition{
-		Client: r.Client, Events: r.Events, Now: r.Now, Type: v1alpha1.ConditionClaimed, FieldManager: fieldManager, Action: "MakeClaims",
-	}
+	return &meshes.Condition{Follower: &r.Follower, Type: v1alpha1.ConditionClaimed, FieldManager: fieldManager, Action: "MakeClaims"}
 }
 
 // wanted are the claims that a mesh should have.
@@ -81,20 +87,12 @@ func (r *Reconciler) wanted(ctx context.Context, mesh *v1alpha1.DeviceMesh, plac
 	if err != nil {
 		return nil, &binding.Refusal{Reason: binding.ReasonDevicesDiffer, Message: fmt.Sprintf("annotation %s of the placement: %s", launch.AnnotationPodDevices, err)}
 	}
-	inventories := map[string]*v1alpha1.AcceleratorInventory{}
-	for i := range mesh.Spec.Members {
-		node := mesh.Spec.Members[i].Node
-		if inventories[node] != nil {
-			continue
-		}
-		inventories[node] = &v1alpha1.AcceleratorInventory{}
-		err := r.Client.Get(ctx, client.ObjectKey{Name: node}, inventories[node])
-		if client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("read inventory %s: %w", node, err)
-		}
+	hosts, err := meshes.Hosts(ctx, r.Client, mesh.Spec.NodeNames())
+	if err != nil {
+		return nil, err
 	}
 	return binding.Claims(mesh.Spec.Plan, mesh, devices, func(node string, device v1alpha1.DeviceID) (binding.Claimable, bool) {
-		d := inventories[node].Status.Device(device)
+		d := hosts.Device(node, device)
 		if d == nil || d.Service == nil || d.ClaimAttribute == nil {
 			return binding.Claimable{}, false
 		}

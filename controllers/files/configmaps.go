@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/meshes"
+	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
@@ -56,15 +58,12 @@ func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, parts
 func (r *Reconciler) foreign(ctx context.Context, mesh *v1alpha1.DeviceMesh, name string) (bool, error) {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: mesh.Namespace, Name: name}, found)
-	if client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("read ConfigMap %s: %w", name, err)
-	}
-	owner := metav1.GetControllerOf(found)
+	there, err := objects.Read(ctx, r.Client, client.ObjectKey{Namespace: mesh.Namespace, Name: name}, found)
+	owner := meshes.OwnerOf(found)
 	switch {
-	case err != nil || metav1.IsControlledBy(found, mesh):
-		return false, nil
-	case owner == nil || owner.Kind != meshKind || owner.Name != mesh.Name:
+	case err != nil || !there || metav1.IsControlledBy(found, mesh):
+		return false, err
+	case owner == nil || owner.Name != mesh.Name:
 		return true, nil
 	default:
 		return false, r.delete(ctx, found)
@@ -73,24 +72,18 @@ func (r *Reconciler) foreign(ctx context.Context, mesh *v1alpha1.DeviceMesh, nam
 
 // delete deletes a ConfigMap unless it was made anew under its name.
 func (r *Reconciler) delete(ctx context.Context, found *metav1.PartialObjectMetadata) error {
-	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: found.Namespace, Name: found.Name}}
-	err := r.Client.Delete(ctx, config, client.Preconditions{UID: &found.UID})
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	return fmt.Errorf("delete ConfigMap %s: %w", found.Name, err)
+	return objects.Delete(ctx, r.Client, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: found.Namespace, Name: found.Name, UID: found.UID}})
 }
 
 // configMap is one of a mesh's. It names the mesh's UID, so that it goes with it.
 func configMap(mesh *v1alpha1.DeviceMesh, part int, data map[string]string) *applycore.ConfigMapApplyConfiguration {
+	owner := meshes.Owner(mesh)
 	return applycore.ConfigMap(launch.ConfigMapName(mesh.Name, part), mesh.Namespace).
 		WithLabels(map[string]string{v1alpha1.LabelPlacement: mesh.Spec.Placement.Name, v1alpha1.LabelPlan: mesh.Spec.Plan}).
 		WithOwnerReferences(applymeta.OwnerReference().
-			WithAPIVersion(v1alpha1.GroupVersion.String()).WithKind(meshKind).WithName(mesh.Name).WithUID(mesh.UID).WithController(true)).
+			WithAPIVersion(owner.APIVersion).WithKind(owner.Kind).WithName(owner.Name).WithUID(owner.UID).WithController(true)).
 		WithData(data)
 }
-
-const meshKind = "DeviceMesh"
 
 // deleteFrom deletes the ConfigMaps of a mesh from one of its parts on.
 func (r *Reconciler) deleteFrom(ctx context.Context, mesh *v1alpha1.DeviceMesh, part int) error {
@@ -118,11 +111,9 @@ func (r *Reconciler) deleteWhere(ctx context.Context, namespace, placement strin
 	var failed []error
 	for i := range list.Items {
 		found := &list.Items[i]
-		owner := metav1.GetControllerOf(found)
-		if owner == nil || owner.Kind != meshKind || !rule(owner, found.Name) || !found.DeletionTimestamp.IsZero() {
-			continue
+		if owner := meshes.OwnerOf(found); owner != nil && rule(owner, found.Name) && found.DeletionTimestamp.IsZero() {
+			failed = append(failed, r.delete(ctx, found))
 		}
-		failed = append(failed, r.delete(ctx, found))
 	}
 	return errors.Join(failed...)
 }

@@ -4,19 +4,20 @@ package files
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/meshes"
+	"github.com/rankwright/rankwright/controllers/relation"
 	"github.com/rankwright/rankwright/pkg/launch"
+	ranks "github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // fieldManager is that of the ConfigMaps and of the condition. It is not the one of the mesh's other conditions, so that each
@@ -24,37 +25,35 @@ import (
 const fieldManager = v1alpha1.OperatorFieldManager + "-files"
 
 // Reconciler keeps the ConfigMaps of the meshes.
-type Reconciler struct {
-	// Client reads from the cache and writes.
-	Client client.Client
-	// Events takes the events of meshes.
-	Events events.EventRecorder
-	// Now is the clock of the condition.
-	Now func() time.Time
-}
+type Reconciler struct{ meshes.Follower }
 
 // condition says in a mesh's status what became of its files, and by an event where they cannot be written.
 func (r *Reconciler) condition() *meshes.Condition {
-	return &meshes.Condition{
-		Client: r.Client, Events: r.Events, Now: r.Now, Type: v1alpha1.ConditionLaunchable, FieldManager: fieldManager, Action: "WriteFiles",
-	}
+	return &meshes.Condition{Follower: &r.Follower, Type: v1alpha1.ConditionLaunchable, FieldManager: fieldManager, Action: "WriteFiles"}
+}
+
+// Setup adds the controller to a manager.
+func (r *Reconciler) Setup(mgr manager.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("files").
+		For(&v1alpha1.DeviceMesh{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, verificationChanged))).
+		Owns(&corev1.ConfigMap{}, builder.OnlyMetadata).
+		Watches(&v1alpha1.ModelPlacement{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicate.Or(predicate.AnnotationChangedPredicate{}, predicate.GenerationChangedPredicate{}))).
+		Watches(&v1alpha1.ShardingPlan{}, handler.EnqueueRequestsFromMapFunc(relation.PlacementOf), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Complete(r)
 }
 
 // Reconcile brings the ConfigMaps of one mesh up to date.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	mesh := &v1alpha1.DeviceMesh{}
-	err := r.Client.Get(ctx, request.NamespacedName, mesh)
-	if apierrors.IsNotFound(err) {
+	mesh, err := r.Mesh(ctx, request.NamespacedName)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if mesh == nil {
 		return ctrl.Result{}, r.deleteOrphans(ctx, request.Namespace, request.Name)
 	}
-	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("read mesh: %w", err)
-	}
-	if !mesh.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil
-	}
-	placement, plan, err := meshes.Sources(ctx, r.Client, mesh)
-	if err != nil || placement == nil || plan == nil {
+	placement, plan, err := r.Sources(ctx, mesh)
+	if err != nil || plan == nil {
 		return ctrl.Result{}, err
 	}
 	bundle, err := r.bundle(ctx, mesh, plan, placement)
@@ -78,7 +77,11 @@ func (r *Reconciler) bundle(ctx context.Context, mesh *v1alpha1.DeviceMesh, plan
 	if err != nil {
 		return nil, err
 	}
-	if options.NPUs, err = r.npus(ctx, mesh); err != nil {
+	hosts, err := meshes.Hosts(ctx, r.Client, mesh.Spec.NodeNames())
+	if err != nil {
+		return nil, err
+	}
+	if options.NPUs, err = npusOf(hosts); err != nil {
 		return nil, err
 	}
 	job, err := launch.NewJob(&plan.Spec, &mesh.Spec, options)
@@ -89,29 +92,21 @@ func (r *Reconciler) bundle(ctx context.Context, mesh *v1alpha1.DeviceMesh, plan
 	if err != nil || !placement.Spec.Verification.Asked() {
 		return bundle, err
 	}
-	return bundle, r.addTasks(ctx, bundle, mesh, job, placement.Spec.Verification)
+	return bundle, addTasks(bundle, mesh, job, hosts, placement.Spec.Verification)
 }
 
-// npus are the Ascend devices of a mesh's nodes.
-func (r *Reconciler) npus(ctx context.Context, mesh *v1alpha1.DeviceMesh) (map[string]map[v1alpha1.DeviceID]launch.NPU, error) {
+// npusOf are the Ascend devices of hosts.
+func npusOf(hosts ranks.Hosts) (map[string]map[v1alpha1.DeviceID]launch.NPU, error) {
 	all := map[string]map[v1alpha1.DeviceID]launch.NPU{}
-	for i := range mesh.Spec.Members {
-		m := &mesh.Spec.Members[i]
-		if all[m.Node] != nil || m.Devices[0].Vendor() != "huawei" {
+	for name, host := range hosts {
+		if host.Inventory == nil {
 			continue
 		}
-		inventory, node := &v1alpha1.AcceleratorInventory{}, &corev1.Node{}
-		for _, object := range []client.Object{inventory, node} {
-			err := r.Client.Get(ctx, client.ObjectKey{Name: m.Node}, object)
-			if client.IgnoreNotFound(err) != nil {
-				return nil, fmt.Errorf("read node %s: %w", m.Node, err)
-			}
-		}
-		npus, err := launch.NPUs(inventory, node.Annotations)
+		npus, err := launch.NPUs(name, host.Inventory, host.Annotations)
 		if err != nil {
 			return nil, err
 		}
-		all[m.Node] = npus
+		all[name] = npus
 	}
 	return all, nil
 }

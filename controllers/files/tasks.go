@@ -1,11 +1,9 @@
 package files
 
 import (
-	"context"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -16,11 +14,7 @@ import (
 )
 
 // addTasks adds what the pods of each copy verify to the copy's files.
-func (r *Reconciler) addTasks(ctx context.Context, bundle *launch.Bundle, m *v1alpha1.DeviceMesh, job *launch.Job, asked *v1alpha1.Verification) error {
-	hosts, err := r.hosts(ctx, &m.Spec)
-	if err != nil {
-		return err
-	}
+func addTasks(bundle *launch.Bundle, m *v1alpha1.DeviceMesh, job *launch.Job, hosts mesh.Hosts, asked *v1alpha1.Verification) error {
 	tasks, err := verification.Tasks(m, job, hosts, asked, verification.Final(m, asked))
 	if err != nil {
 		return fmt.Errorf("verification: %w", err)
@@ -33,28 +27,6 @@ func (r *Reconciler) addTasks(ctx context.Context, bundle *launch.Bundle, m *v1a
 		bundle.Copies[i].Files = append(bundle.Copies[i].Files, launch.File{Name: verification.File(i), Content: text})
 	}
 	return nil
-}
-
-// hosts are the inventories of a mesh's nodes, of those that have one.
-func (r *Reconciler) hosts(ctx context.Context, spec *v1alpha1.DeviceMeshSpec) (mesh.Hosts, error) {
-	hosts := mesh.Hosts{}
-	for i := range spec.Members {
-		m := &spec.Members[i]
-		if _, known := hosts[m.Node]; known {
-			continue
-		}
-		inventory := &v1alpha1.AcceleratorInventory{}
-		err := r.Client.Get(ctx, client.ObjectKey{Name: m.Node}, inventory)
-		if client.IgnoreNotFound(err) != nil {
-			return nil, fmt.Errorf("read inventory %s: %w", m.Node, err)
-		}
-		host := mesh.Host{Address: m.Address}
-		if err == nil {
-			host.Inventory = &inventory.Status
-		}
-		hosts[m.Node] = host
-	}
-	return hosts, nil
 }
 
 // verificationChanged lets through what a verification says of a mesh: the files tell pods that come later.

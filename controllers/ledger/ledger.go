@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/objects"
 )
 
 // Name of the ConfigMap in the operator's namespace.
@@ -72,18 +73,14 @@ func (l *Ledger) read(ctx context.Context) (*view, error) {
 // open reads the ConfigMap and creates it where it is missing; of several creators one wins.
 func (l *Ledger) open(ctx context.Context) (*corev1.ConfigMap, error) {
 	config := &corev1.ConfigMap{}
-	err := l.Reader.Get(ctx, client.ObjectKey{Namespace: l.Namespace, Name: Name}, config)
-	if err == nil {
-		return config, nil
-	}
-	if !apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("read ledger %s/%s: %w", l.Namespace, Name, err)
+	if found, err := objects.Read(ctx, l.Reader, client.ObjectKey{Namespace: l.Namespace, Name: Name}, config); found || err != nil {
+		return config, err
 	}
 	config = &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: Name},
 		Data:       map[string]string{recordKey: record{}.encode()},
 	}
-	err = l.Writer.Create(ctx, config, client.FieldOwner(v1alpha1.OperatorFieldManager))
+	err := l.Writer.Create(ctx, config, client.FieldOwner(v1alpha1.OperatorFieldManager))
 	if apierrors.IsAlreadyExists(err) {
 		return nil, ErrConflict
 	}

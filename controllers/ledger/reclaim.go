@@ -1,11 +1,25 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
+
+// InForce returns the active plans that are not going, in order of their revisions.
+func InForce(plans []v1alpha1.ShardingPlan) []v1alpha1.ShardingPlan {
+	var active []v1alpha1.ShardingPlan
+	for i := range plans {
+		if Active(&plans[i]) && plans[i].DeletionTimestamp.IsZero() {
+			active = append(active, plans[i])
+		}
+	}
+	slices.SortFunc(active, func(a, b v1alpha1.ShardingPlan) int { return cmp.Compare(a.Spec.Revision, b.Spec.Revision) })
+	return active
+}
 
 // Leftovers returns the plans that were created and not brought into force, of those that Decide was shown: an operator
 // ended between the two, or is between them now.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/objects"
 )
 
 // ReasonCommitted is the reason of the Active condition of a plan that the ledger holds.
@@ -77,12 +78,12 @@ func (l *Ledger) retire(ctx context.Context, plan *v1alpha1.ShardingPlan) error 
 		return err
 	}
 	var left v1alpha1.ShardingPlan
-	err := l.Reader.Get(ctx, client.ObjectKeyFromObject(plan), &left)
+	found, err := objects.Read(ctx, l.Reader, client.ObjectKeyFromObject(plan), &left)
 	switch {
-	case apierrors.IsNotFound(err) || err == nil && left.UID != plan.UID:
-		return nil
 	case err != nil:
-		return fmt.Errorf("read replaced plan %s/%s: %w", plan.Namespace, plan.Name, err)
+		return fmt.Errorf("replaced plan: %w", err)
+	case !found || left.UID != plan.UID:
+		return nil
 	default:
 		return fmt.Errorf("replaced plan %s/%s is kept by finalizers %v and holds its devices until they are removed: %w",
 			plan.Namespace, plan.Name, left.Finalizers, ErrConflict)
@@ -92,21 +93,12 @@ func (l *Ledger) retire(ctx context.Context, plan *v1alpha1.ShardingPlan) error 
 // Release deletes a plan, which frees its devices. It needs no fence, because nobody gains by it before it is done. A
 // plan that is gone, or was made anew under the name, is no error.
 func (l *Ledger) Release(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
-	return l.remove(ctx, plan, client.Preconditions{UID: &plan.UID})
+	return objects.Delete(ctx, l.Writer, plan)
 }
 
 // discard deletes a plan that was never committed, unless it changed since it was read: then it was activated, and stays.
 func (l *Ledger) discard(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
-	return l.remove(ctx, plan, client.Preconditions{UID: &plan.UID, ResourceVersion: &plan.ResourceVersion})
-}
-
-func (l *Ledger) remove(ctx context.Context, plan *v1alpha1.ShardingPlan, conditions client.Preconditions) error {
-	background := client.PropagationPolicy(metav1.DeletePropagationBackground)
-	err := l.Writer.Delete(ctx, plan, conditions, background)
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	return fmt.Errorf("delete plan %s/%s: %w", plan.Namespace, plan.Name, err)
+	return objects.DeleteUnchanged(ctx, l.Writer, plan)
 }
 
 func (v *view) find(uid types.UID) *v1alpha1.ShardingPlan {

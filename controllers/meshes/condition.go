@@ -1,15 +1,13 @@
+// Package meshes has what the controllers share that follow meshes.
 package meshes
 
 import (
 	"context"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/events"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/applied"
@@ -22,12 +20,8 @@ const maxMessage = 2048
 // Condition writes a single condition of meshes, with a field manager of its own, so that no writer takes back what another
 // said.
 type Condition struct {
-	// Client writes the status.
-	Client client.Client
-	// Events takes an event where the condition becomes False.
-	Events events.EventRecorder
-	// Now is the clock of the condition.
-	Now func() time.Time
+	*Follower
+
 	// Type of the condition.
 	Type string
 	// FieldManager writes this condition and nothing else of the mesh.

@@ -32,6 +32,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/files"
 	"github.com/rankwright/rankwright/controllers/heartbeat"
 	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/controllers/meshes"
 	"github.com/rankwright/rankwright/controllers/placement"
 	"github.com/rankwright/rankwright/controllers/slots"
 	"github.com/rankwright/rankwright/controllers/snapshot"
@@ -112,11 +113,12 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	if err := keeper.Setup(ctx, mgr); err != nil {
 		return nil, fmt.Errorf("controller of slots: %w", err)
 	}
-	launched := &files.Reconciler{Client: reconciler.Client, Events: reconciler.Events, Now: time.Now}
+	follower := meshes.Follower{Client: reconciler.Client, Events: reconciler.Events, Now: time.Now}
+	launched := &files.Reconciler{Follower: follower}
 	if err := launched.Setup(mgr); err != nil {
 		return nil, fmt.Errorf("controller of launchers' files: %w", err)
 	}
-	claimed := &claims.Reconciler{Client: reconciler.Client, Events: reconciler.Events, Now: time.Now}
+	claimed := &claims.Reconciler{Follower: follower}
 	if there, err := claimed.Setup(mgr); err != nil {
 		return nil, fmt.Errorf("controller of claims: %w", err)
 	} else if !there {
@@ -130,7 +132,7 @@ func New(ctx context.Context, cfg *rest.Config, options Options) (manager.Manage
 	if err := binder.Setup(mgr); err != nil {
 		return nil, fmt.Errorf("controller of binding: %w", err)
 	}
-	judge := &verification.Reconciler{Client: reconciler.Client, Events: reconciler.Events, Now: time.Now}
+	judge := &verification.Reconciler{Follower: follower}
 	if err := judge.Setup(mgr); err != nil {
 		return nil, fmt.Errorf("controller of verification: %w", err)
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	applymeta "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,8 +12,9 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/applied"
+	"github.com/rankwright/rankwright/controllers/meshes"
+	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/controllers/slots"
-	"github.com/rankwright/rankwright/pkg/fleet"
 	ranks "github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
@@ -25,9 +24,9 @@ func (r *Reconciler) connect(ctx context.Context, p *pass) error {
 	if p.plan == nil {
 		return r.deleteMesh(ctx, p)
 	}
-	hosts, err := r.hostsOf(ctx, p.plan)
+	hosts, err := meshes.Hosts(ctx, r.Client, p.plan.Spec.NodeNames())
 	if err != nil {
-		return err
+		return fmt.Errorf("nodes of plan %s: %w", p.plan.Name, err)
 	}
 	spec, err := r.Mesher(p.plan.Name, &p.plan.Spec, hosts)
 	if err != nil {
@@ -57,16 +56,16 @@ func (r *Reconciler) connect(ctx context.Context, p *pass) error {
 // earlier placement's mesh is deleted, anything else is left alone.
 func (r *Reconciler) currentMesh(ctx context.Context, p *pass) (*v1alpha1.DeviceMesh, error) {
 	mesh := &v1alpha1.DeviceMesh{}
-	err := r.Client.Get(ctx, client.ObjectKeyFromObject(p.placement), mesh)
+	found, err := objects.Read(ctx, r.Client, client.ObjectKeyFromObject(p.placement), mesh)
 	switch {
-	case apierrors.IsNotFound(err):
-		return &v1alpha1.DeviceMesh{ObjectMeta: metav1.ObjectMeta{Namespace: p.placement.Namespace, Name: p.placement.Name}}, nil
 	case err != nil:
-		return nil, fmt.Errorf("read mesh: %w", err)
+		return nil, err
+	case !found:
+		return &v1alpha1.DeviceMesh{ObjectMeta: metav1.ObjectMeta{Namespace: p.placement.Namespace, Name: p.placement.Name}}, nil
 	case metav1.IsControlledBy(mesh, p.placement):
 		return mesh, nil
 	case mesh.Labels[v1alpha1.LabelPlacement] == p.placement.Name:
-		return nil, deleteIfSame(ctx, r.Client, mesh)
+		return nil, objects.Delete(ctx, r.Client, mesh)
 	default:
 		p.report.unmeshed("NameTaken", fmt.Sprintf("DeviceMesh %s exists and is not this placement's: delete or rename it.", mesh.Name))
 		return nil, nil
@@ -93,39 +92,9 @@ func (r *Reconciler) applyMesh(ctx context.Context, p *pass, spec *v1alpha1.Devi
 
 func (r *Reconciler) deleteMesh(ctx context.Context, p *pass) error {
 	mesh := &v1alpha1.DeviceMesh{}
-	err := r.Client.Get(ctx, client.ObjectKeyFromObject(p.placement), mesh)
-	if apierrors.IsNotFound(err) {
-		return nil
+	found, err := objects.Read(ctx, r.Client, client.ObjectKeyFromObject(p.placement), mesh)
+	if err != nil || !found || !metav1.IsControlledBy(mesh, p.placement) {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("read mesh: %w", err)
-	}
-	if !metav1.IsControlledBy(mesh, p.placement) {
-		return nil
-	}
-	return deleteIfSame(ctx, r.Client, mesh)
-}
-
-// hostsOf returns what is known of a plan's nodes.
-func (r *Reconciler) hostsOf(ctx context.Context, of *v1alpha1.ShardingPlan) (ranks.Hosts, error) {
-	hosts := ranks.Hosts{}
-	for _, row := range of.Spec.Nodes {
-		if _, known := hosts[row.Node]; known {
-			continue
-		}
-		var node corev1.Node
-		if err := r.Client.Get(ctx, client.ObjectKey{Name: row.Node}, &node); err != nil && !apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("read node %s of plan %s: %w", row.Node, of.Name, err)
-		}
-		var inventory v1alpha1.AcceleratorInventory
-		host := ranks.Host{Address: fleet.FactsOf(&node).Address}
-		err := r.Client.Get(ctx, client.ObjectKey{Name: row.Node}, &inventory)
-		if err == nil {
-			host.Inventory = &inventory.Status
-		} else if !apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("read inventory %s of plan %s: %w", row.Node, of.Name, err)
-		}
-		hosts[row.Node] = host
-	}
-	return hosts, nil
+	return objects.Delete(ctx, r.Client, mesh)
 }

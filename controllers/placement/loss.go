@@ -4,20 +4,13 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
-
-// host is what is known of a node of a plan.
-type host struct {
-	// gone says that the Node object does not exist.
-	gone bool
-	// inventory is nil where there is none.
-	inventory *v1alpha1.AcceleratorInventory
-}
 
 // lostDevices returns the devices of a plan's rows that are certainly lost. What cannot be seen is not lost: a missing
 // inventory, one that no agent wrote yet, a backend that could not look, and health Unknown are no evidence. A cordoned
 // device is not lost either: it takes no new work and keeps what it has.
-func lostDevices(rows []v1alpha1.PlanRow, hosts map[string]host) []v1alpha1.LostRank {
+func lostDevices(rows []v1alpha1.PlanRow, hosts mesh.Hosts) []v1alpha1.LostRank {
 	var lost []v1alpha1.LostRank
 	for _, row := range rows {
 		for _, id := range row.Devices {
@@ -30,16 +23,16 @@ func lostDevices(rows []v1alpha1.PlanRow, hosts map[string]host) []v1alpha1.Lost
 }
 
 // lossOf says why a device is lost; it returns nothing where it is not.
-func lossOf(id v1alpha1.DeviceID, h host) string {
+func lossOf(id v1alpha1.DeviceID, h mesh.Host) string {
 	switch {
-	case h.gone:
+	case h.Gone:
 		return "NodeGone"
-	case h.inventory == nil || !observed(&h.inventory.Status):
+	case h.Inventory == nil || !observed(h.Inventory):
 		return ""
 	}
-	device := h.inventory.Status.Device(id)
+	device := h.Inventory.Device(id)
 	switch {
-	case device == nil && couldLook(&h.inventory.Status):
+	case device == nil && couldLook(h.Inventory):
 		return "DeviceGone"
 	case device == nil || device.Health.State != v1alpha1.Unhealthy:
 		return ""

@@ -6,34 +6,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 func TestLossNeedsEvidence(t *testing.T) {
-	of := func(devices ...v1alpha1.Device) *v1alpha1.AcceleratorInventory {
-		return &v1alpha1.AcceleratorInventory{Status: v1alpha1.AcceleratorInventoryStatus{AgentVersion: "1", Devices: devices}}
+	of := func(devices ...v1alpha1.Device) *v1alpha1.AcceleratorInventoryStatus {
+		return &v1alpha1.AcceleratorInventoryStatus{AgentVersion: "1", Devices: devices}
 	}
 	in := func(state v1alpha1.HealthState, reason string) v1alpha1.Device {
 		return v1alpha1.Device{ID: "d", Health: v1alpha1.DeviceHealth{State: state, Reason: reason}}
 	}
 	blind := of()
-	blind.Status.Backends = []v1alpha1.BackendStatus{{Name: "nvidia", State: v1alpha1.BackendFailed}}
-	cordoned := of(in(v1alpha1.Healthy, ""))
-	cordoned.Spec.CordonedDevices = []v1alpha1.DeviceID{"d"}
+	blind.Backends = []v1alpha1.BackendStatus{{Name: "nvidia", State: v1alpha1.BackendFailed}}
 	for name, c := range map[string]struct {
-		host host
+		host mesh.Host
 		want string
 	}{
-		"healthy":                  {host{inventory: of(in(v1alpha1.Healthy, ""))}, ""},
-		"degraded":                 {host{inventory: of(in(v1alpha1.Degraded, ""))}, ""},
-		"unknown":                  {host{inventory: of(in(v1alpha1.Unknown, ""))}, ""},
-		"cordoned":                 {host{inventory: cordoned}, ""},
-		"no inventory":             {host{}, ""},
-		"inventory without status": {host{inventory: &v1alpha1.AcceleratorInventory{}}, ""},
-		"a backend could not look": {host{inventory: blind}, ""},
-		"unhealthy":                {host{inventory: of(in(v1alpha1.Unhealthy, ""))}, "Unhealthy"},
-		"unhealthy with a cause":   {host{inventory: of(in(v1alpha1.Unhealthy, "Xid79"))}, "Unhealthy: Xid79"},
-		"device gone":              {host{inventory: of()}, "DeviceGone"},
-		"node gone":                {host{gone: true, inventory: of(in(v1alpha1.Healthy, ""))}, "NodeGone"},
+		"healthy":                  {mesh.Host{Inventory: of(in(v1alpha1.Healthy, ""))}, ""},
+		"degraded":                 {mesh.Host{Inventory: of(in(v1alpha1.Degraded, ""))}, ""},
+		"unknown":                  {mesh.Host{Inventory: of(in(v1alpha1.Unknown, ""))}, ""},
+		"no inventory":             {mesh.Host{}, ""},
+		"inventory without status": {mesh.Host{Inventory: &v1alpha1.AcceleratorInventoryStatus{}}, ""},
+		"a backend could not look": {mesh.Host{Inventory: blind}, ""},
+		"unhealthy":                {mesh.Host{Inventory: of(in(v1alpha1.Unhealthy, ""))}, "Unhealthy"},
+		"unhealthy with a cause":   {mesh.Host{Inventory: of(in(v1alpha1.Unhealthy, "Xid79"))}, "Unhealthy: Xid79"},
+		"device gone":              {mesh.Host{Inventory: of()}, "DeviceGone"},
+		"node gone":                {mesh.Host{Gone: true, Inventory: of(in(v1alpha1.Healthy, ""))}, "NodeGone"},
 	} {
 		if got := lossOf("d", c.host); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -46,7 +44,7 @@ func TestLostDevicesGetTheirRanks(t *testing.T) {
 		{Node: "n", Devices: []v1alpha1.DeviceID{"a", "b"}},
 		{Node: "gone", Replica: 1, Devices: []v1alpha1.DeviceID{"a", "b"}},
 	}
-	hosts := map[string]host{"n": {}, "gone": {gone: true}}
+	hosts := mesh.Hosts{"n": {}, "gone": {Gone: true}}
 	members := []v1alpha1.MeshMember{
 		{Node: "n", Devices: []v1alpha1.DeviceID{"a", "b"}},
 		{Node: "gone", Replica: 1, FirstRank: 4, Devices: []v1alpha1.DeviceID{"b", "a"}},

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/objects"
 )
 
 // Sweep removes what operators that ended left behind: plans that were never brought into force, and plans and meshes of
@@ -51,7 +51,7 @@ func (r *Reconciler) deleteOrphans(ctx context.Context, options ...client.ListOp
 	}
 	for i := range meshes.Items {
 		if orphan(&meshes.Items[i], exists) {
-			failed = append(failed, deleteIfSame(ctx, r.Client, &meshes.Items[i]))
+			failed = append(failed, objects.Delete(ctx, r.Client, &meshes.Items[i]))
 		}
 	}
 	return errors.Join(failed...)
@@ -61,14 +61,4 @@ func (r *Reconciler) deleteOrphans(ctx context.Context, options ...client.ListOp
 func orphan(object client.Object, exists map[types.UID]bool) bool {
 	owner := metav1.GetControllerOf(object)
 	return owner != nil && owner.Kind == "ModelPlacement" && !exists[owner.UID] && object.GetDeletionTimestamp().IsZero()
-}
-
-// deleteIfSame deletes an object unless it was made anew under its name.
-func deleteIfSame(ctx context.Context, writer client.Writer, object client.Object) error {
-	uid := object.GetUID()
-	err := writer.Delete(ctx, object, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	return fmt.Errorf("delete %s: %w", client.ObjectKeyFromObject(object), err)
 }

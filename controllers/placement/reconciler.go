@@ -5,7 +5,6 @@ package placement
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/controllers/objects"
 	"github.com/rankwright/rankwright/controllers/snapshot"
 )
 
@@ -63,13 +63,13 @@ var errStop = errors.New("nothing further to do")
 // Reconcile brings one placement forward. What it may do is in config/rbac/operator.yaml.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	placement := &v1alpha1.ModelPlacement{}
-	err := r.Client.Get(ctx, request.NamespacedName, placement)
-	if apierrors.IsNotFound(err) {
+	found, err := objects.Read(ctx, r.Client, request.NamespacedName, placement)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if !found {
 		r.answers.forget(request.NamespacedName)
 		return ctrl.Result{}, r.deleteOrphans(ctx, client.InNamespace(request.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: request.Name})
-	}
-	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("read placement: %w", err)
 	}
 	if !placement.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil

@@ -92,5 +92,5 @@ func inForceOf(plans []v1alpha1.ShardingPlan, placement *v1alpha1.ModelPlacement
 			own = append(own, plans[i])
 		}
 	}
-	return active(own)
+	return ledger.InForce(own)
 }

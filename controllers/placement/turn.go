@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
@@ -65,13 +65,12 @@ func (t *turn) decide(ctx context.Context, plans []v1alpha1.ShardingPlan) (*ledg
 
 // confirm reads the nodes of a decision from the API server: a decision holds only where they are as the index has them.
 func (r *Reconciler) confirm(ctx context.Context, now *fleet.Snapshot, decision *ledger.Decision) error {
-	names := map[string]bool{}
-	for _, plan := range append([]v1alpha1.ShardingPlan{*decision.Plan}, decision.Replaces...) {
-		for _, row := range plan.Spec.Nodes {
-			names[row.Node] = true
-		}
+	names := decision.Plan.Spec.NodeNames()
+	for i := range decision.Replaces {
+		names = append(names, decision.Replaces[i].Spec.NodeNames()...)
 	}
-	current, err := r.Index.Confirm(ctx, now, slices.Sorted(maps.Keys(names)))
+	slices.Sort(names)
+	current, err := r.Index.Confirm(ctx, now, slices.Compact(names))
 	if err == nil && !current {
 		return fmt.Errorf("nodes of plan %s changed while it was computed: %w", decision.Plan.Name, ledger.ErrConflict)
 	}
@@ -133,11 +132,15 @@ func (r *Reconciler) compute(placement *v1alpha1.ModelPlacement, model *resolved
 }
 
 // hostsOf returns the nodes of a plan as the snapshot has them.
-func hostsOf(inForce *v1alpha1.ShardingPlan, now *fleet.Snapshot) map[string]host {
-	hosts := map[string]host{}
-	for _, row := range inForce.Spec.Nodes {
-		known := now.Host(row.Node)
-		hosts[row.Node] = host{gone: !known.Exists, inventory: known.Inventory}
+func hostsOf(inForce *v1alpha1.ShardingPlan, now *fleet.Snapshot) mesh.Hosts {
+	hosts := mesh.Hosts{}
+	for _, name := range inForce.Spec.NodeNames() {
+		known := now.Host(name)
+		host := mesh.Host{Gone: !known.Exists}
+		if known.Inventory != nil {
+			host.Inventory = &known.Inventory.Status
+		}
+		hosts[name] = host
 	}
 	return hosts
 }

@@ -3,7 +3,6 @@ package relation
 
 import (
 	"context"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,10 +26,5 @@ func NodesOf(object client.Object) []string {
 	if !isPlan {
 		return nil
 	}
-	var nodes []string
-	for _, row := range plan.Spec.Nodes {
-		nodes = append(nodes, row.Node)
-	}
-	slices.Sort(nodes)
-	return slices.Compact(nodes)
+	return plan.Spec.NodeNames()
 }

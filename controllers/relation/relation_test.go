@@ -30,7 +30,7 @@ func TestNodesOf(t *testing.T) {
 	for _, test := range []struct {
 		of   client.Object
 		want []string
-	}{{plan, []string{"a", "b"}}, {&v1alpha1.ShardingPlan{}, nil}, {&v1alpha1.DeviceMesh{}, nil}} {
+	}{{plan, []string{"a", "b"}}, {&v1alpha1.ShardingPlan{}, []string{}}, {&v1alpha1.DeviceMesh{}, nil}} {
 		if diff := cmp.Diff(test.want, NodesOf(test.of)); diff != "" {
 			t.Errorf("%T (-want +got):\n%s", test.of, diff)
 		}

@@ -5,8 +5,6 @@ package slots
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -14,6 +12,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
@@ -29,9 +28,7 @@ func Prefix(plan *v1alpha1.ShardingPlan) string {
 	if !keeps(plan) {
 		return ""
 	}
-	const digits = 8
-	sum := sha256.Sum256([]byte(plan.UID))
-	return fmt.Sprintf("%sslot-%s-", v1alpha1.Prefix, hex.EncodeToString(sum[:])[:digits])
+	return fmt.Sprintf("%sslot-%s-", v1alpha1.Prefix, words.Digest(string(plan.UID), 8))
 }
 
 // inForce says whether the plan's devices are to be kept.

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/meshes"
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
 )
 
@@ -37,11 +38,10 @@ func (r *Reconciler) keepKey(ctx context.Context, mesh *v1alpha1.DeviceMesh) err
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: mesh.Namespace, Name: verification.SecretName(mesh.Name),
 			Labels:          map[string]string{v1alpha1.LabelPlacement: mesh.Spec.Placement.Name},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(mesh, v1alpha1.GroupVersion.WithKind("DeviceMesh"))},
+			OwnerReferences: []metav1.OwnerReference{meshes.Owner(mesh)},
 		},
 		Type: keyType, Immutable: &immutable, Data: map[string][]byte{verification.KeyFile: key},
 	}
-	secret.OwnerReferences[0].BlockOwnerDeletion = nil
 	err := r.Client.Create(ctx, secret, client.FieldOwner(fieldManager))
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create secret %s: %w", secret.Name, err)

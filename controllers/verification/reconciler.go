@@ -10,14 +10,18 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/meshes"
+	"github.com/rankwright/rankwright/controllers/relation"
 	"github.com/rankwright/rankwright/pkg/launch"
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
 )
@@ -35,34 +39,32 @@ const (
 
 // Reconciler keeps keys and verdicts of the meshes whose placements ask for verification.
 type Reconciler struct {
-	// Client reads from the cache and writes.
-	Client client.Client
-	// Events takes the events of meshes.
-	Events events.EventRecorder
-	// Now is the clock of deadlines and conditions.
-	Now func() time.Time
+	meshes.Follower
 
 	mu sync.Mutex
 	// keyed is when the Secret of a mesh was made or found last.
 	keyed map[types.UID]time.Time
 }
 
+// Setup adds the controller to a manager.
+func (r *Reconciler) Setup(mgr manager.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("verification").
+		For(&v1alpha1.DeviceMesh{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.ModelPlacement{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(relation.PlacementOf)).
+		Complete(r)
+}
+
 // Reconcile judges one mesh.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	mesh, placement := &v1alpha1.DeviceMesh{}, &v1alpha1.ModelPlacement{}
-	err := r.Client.Get(ctx, request.NamespacedName, mesh)
-	if apierrors.IsNotFound(err) {
-		return ctrl.Result{}, nil
+	mesh, err := r.Mesh(ctx, request.NamespacedName)
+	if err != nil || mesh == nil {
+		return ctrl.Result{}, err
 	}
-	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("read mesh: %w", err)
-	}
-	err = r.Client.Get(ctx, client.ObjectKey{Namespace: mesh.Namespace, Name: mesh.Spec.Placement.Name}, placement)
-	if client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, fmt.Errorf("read placement %s: %w", mesh.Spec.Placement.Name, err)
-	}
-	if err != nil || string(placement.UID) != mesh.Spec.Placement.UID || !mesh.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil
+	placement, err := r.Placement(ctx, mesh)
+	if err != nil || placement == nil {
+		return ctrl.Result{}, err
 	}
 	asked := placement.Spec.Verification
 	if !asked.Asked() {

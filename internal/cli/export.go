@@ -250,7 +250,7 @@ func (m *manifests) npus() (map[string]map[v1alpha1.DeviceID]launch.NPU, error) 
 	}
 	all := map[string]map[v1alpha1.DeviceID]launch.NPU{}
 	for i := range m.inventories {
-		npus, err := launch.NPUs(&m.inventories[i], annotations[m.inventories[i].Name])
+		npus, err := launch.NPUs(m.inventories[i].Name, &m.inventories[i].Status, annotations[m.inventories[i].Name])
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -95,15 +94,10 @@ func placed(d *decision, spec *v1alpha1.ShardingPlanSpec, products map[string]in
 	p := simulatedPlacement{
 		Placement: d.name(), Strategy: strategyText(spec), Tensor: spec.Strategy.Tensor, Quantization: spec.Quantization,
 		Devices: spec.Totals.Devices, Nodes: spec.Totals.Nodes, MemoryBytes: spec.Totals.TotalBytes, Products: products,
-		PlanMicros: elapsed.Microseconds(),
+		PlanMicros: elapsed.Microseconds(), On: spec.NodeNames(),
 	}
 	if spec.Estimate != nil {
 		p.TokensPerSecond = spec.Estimate.TokensPerSecond
 	}
-	for i := range spec.Nodes {
-		p.On = append(p.On, spec.Nodes[i].Node)
-	}
-	slices.Sort(p.On)
-	p.On = slices.Compact(p.On)
 	return p
 }

@@ -24,7 +24,7 @@ const noInstance = 0xffffffff
 // Events calls tell when it watches, then for every event of any GPU until the context ends or waiting fails. The library waits for at most
 // patience at a time, so that the end of the context is noticed.
 func Events(ctx context.Context, libraryName string, patience time.Duration, tell func(report.Event) error) error {
-	library, err := Open(libraryName)
+	library, err := load(libraryName)
 	if err != nil {
 		return err
 	}

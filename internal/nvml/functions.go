@@ -1,106 +1,74 @@
 package nvml
 
-// functions are the entry points that are used, as nvml.h declares them. A nil one is missing in the library.
+import (
+	"reflect"
+	"strings"
+	"unsafe"
+)
+
+// functions are the entry points that are used, as nvml.h declares them, with their symbols. Those that are required are in every
+// library that is NVML at all; another one that is missing in the library is nil.
 type functions struct {
-	initialize func() code
+	initialize func() code `nvml:"nvmlInit_v2,required"`
 
-	systemDriverVersion func(text *byte, size uint32) code
-	systemCUDAVersion   func(version *int32) code
+	systemDriverVersion func(text *byte, size uint32) code `nvml:"nvmlSystemGetDriverVersion"`
+	systemCUDAVersion   func(version *int32) code          `nvml:"nvmlSystemGetCudaDriverVersion_v2"`
 
-	count         func(count *uint32) code
-	byIndex       func(index uint32, handle *device) code
-	byBusID       func(busID string, handle *device) code
-	pci           func(device, *pciInfo) code
-	uuid          func(d device, text *byte, size uint32) code
-	name          func(d device, text *byte, size uint32) code
-	vbios         func(d device, text *byte, size uint32) code
-	minor         func(device, *uint32) code
-	architecture  func(device, *uint32) code
-	capability    func(d device, major, minor *int32) code
-	memory        func(device, *memory) code
-	memory2       func(device, *memory2) code
-	persistence   func(device, *uint32) code
-	temperature   func(d device, sensor uint32, celsius *uint32) code
-	power         func(d device, milliwatts *uint32) code
-	utilization   func(device, *utilization) code
-	eccMode       func(d device, current, pending *uint32) code
-	eccErrors     func(d device, kind, counter uint32, count *uint64) code
-	sramErrors    func(device, *sramErrors) code
-	pendingPages  func(device, *uint32) code
-	remappedRows  func(d device, correctable, uncorrectable, pending, failed *uint32) code
-	fields        func(d device, count int32, values *fieldValue) code
-	linkState     func(d device, link uint32, active *uint32) code
-	linkVersion   func(d device, link uint32, version *uint32) code
-	linkRemote    func(d device, link uint32, kind *uint32) code
-	linkRemotePCI func(d device, link uint32, pci *pciInfo) code
-	fabric        func(device, *fabricInfo) code
-	fabric2       func(device, *fabricInfo2) code
-	fabric3       func(device, *fabricInfo3) code
+	count         func(count *uint32) code                                                 `nvml:"nvmlDeviceGetCount_v2,required"`
+	byIndex       func(index uint32, handle *device) code                                  `nvml:"nvmlDeviceGetHandleByIndex_v2,required"`
+	byBusID       func(busID string, handle *device) code                                  `nvml:"nvmlDeviceGetHandleByPciBusId_v2"`
+	pci           func(device, *pciInfo) code                                              `nvml:"nvmlDeviceGetPciInfo_v3,required"`
+	uuid          func(d device, text *byte, size uint32) code                             `nvml:"nvmlDeviceGetUUID"`
+	name          func(d device, text *byte, size uint32) code                             `nvml:"nvmlDeviceGetName"`
+	vbios         func(d device, text *byte, size uint32) code                             `nvml:"nvmlDeviceGetVbiosVersion"`
+	minor         func(device, *uint32) code                                               `nvml:"nvmlDeviceGetMinorNumber"`
+	architecture  func(device, *uint32) code                                               `nvml:"nvmlDeviceGetArchitecture"`
+	capability    func(d device, major, minor *int32) code                                 `nvml:"nvmlDeviceGetCudaComputeCapability"`
+	memory        func(device, *memory) code                                               `nvml:"nvmlDeviceGetMemoryInfo"`
+	memory2       func(device, *memory2) code                                              `nvml:"nvmlDeviceGetMemoryInfo_v2"`
+	persistence   func(device, *uint32) code                                               `nvml:"nvmlDeviceGetPersistenceMode"`
+	temperature   func(d device, sensor uint32, celsius *uint32) code                      `nvml:"nvmlDeviceGetTemperature"`
+	power         func(d device, milliwatts *uint32) code                                  `nvml:"nvmlDeviceGetPowerUsage"`
+	utilization   func(device, *utilization) code                                          `nvml:"nvmlDeviceGetUtilizationRates"`
+	eccMode       func(d device, current, pending *uint32) code                            `nvml:"nvmlDeviceGetEccMode"`
+	eccErrors     func(d device, kind, counter uint32, count *uint64) code                 `nvml:"nvmlDeviceGetTotalEccErrors"`
+	sramErrors    func(device, *sramErrors) code                                           `nvml:"nvmlDeviceGetSramEccErrorStatus"`
+	pendingPages  func(device, *uint32) code                                               `nvml:"nvmlDeviceGetRetiredPagesPendingStatus"`
+	remappedRows  func(d device, correctable, uncorrectable, pending, failed *uint32) code `nvml:"nvmlDeviceGetRemappedRows"`
+	fields        func(d device, count int32, values *fieldValue) code                     `nvml:"nvmlDeviceGetFieldValues"`
+	linkState     func(d device, link uint32, active *uint32) code                         `nvml:"nvmlDeviceGetNvLinkState"`
+	linkVersion   func(d device, link uint32, version *uint32) code                        `nvml:"nvmlDeviceGetNvLinkVersion"`
+	linkRemote    func(d device, link uint32, kind *uint32) code                           `nvml:"nvmlDeviceGetNvLinkRemoteDeviceType"`
+	linkRemotePCI func(d device, link uint32, pci *pciInfo) code                           `nvml:"nvmlDeviceGetNvLinkRemotePciInfo_v2"`
+	fabric        func(device, *fabricInfo) code                                           `nvml:"nvmlDeviceGetGpuFabricInfo"`
+	fabric2       func(device, *fabricInfo2) code                                          `nvml:"nvmlDeviceGetGpuFabricInfoV"`
+	fabric3       func(device, *fabricInfo3) code                                          `nvml:"nvmlDeviceGetGpuFabricInfoV"`
 
-	migMode         func(d device, current, pending *uint32) code
-	migCount        func(d device, count *uint32) code
-	migByIndex      func(d device, index uint32, mig *device) code
-	gpuInstance     func(mig device, id *uint32) code
-	computeInstance func(mig device, id *uint32) code
-	attributes      func(mig device, attributes *attributes) code
+	migMode         func(d device, current, pending *uint32) code  `nvml:"nvmlDeviceGetMigMode"`
+	migCount        func(d device, count *uint32) code             `nvml:"nvmlDeviceGetMaxMigDeviceCount"`
+	migByIndex      func(d device, index uint32, mig *device) code `nvml:"nvmlDeviceGetMigDeviceHandleByIndex"`
+	gpuInstance     func(mig device, id *uint32) code              `nvml:"nvmlDeviceGetGpuInstanceId"`
+	computeInstance func(mig device, id *uint32) code              `nvml:"nvmlDeviceGetComputeInstanceId"`
+	attributes      func(mig device, attributes *attributes) code  `nvml:"nvmlDeviceGetAttributes_v2"`
 
-	eventSetCreate  func(*eventSet) code
-	eventsSupported func(d device, types *uint64) code
-	eventsRegister  func(d device, types uint64, set eventSet) code
-	eventSetWait    func(set eventSet, data *eventData, milliseconds uint32) code
+	eventSetCreate  func(*eventSet) code                                          `nvml:"nvmlEventSetCreate"`
+	eventsSupported func(d device, types *uint64) code                            `nvml:"nvmlDeviceGetSupportedEventTypes"`
+	eventsRegister  func(d device, types uint64, set eventSet) code               `nvml:"nvmlDeviceRegisterEvents"`
+	eventSetWait    func(set eventSet, data *eventData, milliseconds uint32) code `nvml:"nvmlEventSetWait_v2"`
 }
 
-// binding is a symbol of the library and the function that it becomes.
-type binding struct {
-	symbol   string
-	function any
-	// required functions are in every library that is NVML at all.
-	required bool
-}
-
-func (f *functions) bindings() []binding {
-	return []binding{
-		{symbol: "nvmlInit_v2", function: &f.initialize, required: true},
-		{symbol: "nvmlSystemGetDriverVersion", function: &f.systemDriverVersion},
-		{symbol: "nvmlSystemGetCudaDriverVersion_v2", function: &f.systemCUDAVersion},
-		{symbol: "nvmlDeviceGetCount_v2", function: &f.count, required: true},
-		{symbol: "nvmlDeviceGetHandleByIndex_v2", function: &f.byIndex, required: true},
-		{symbol: "nvmlDeviceGetHandleByPciBusId_v2", function: &f.byBusID},
-		{symbol: "nvmlDeviceGetPciInfo_v3", function: &f.pci, required: true},
-		{symbol: "nvmlDeviceGetUUID", function: &f.uuid},
-		{symbol: "nvmlDeviceGetName", function: &f.name},
-		{symbol: "nvmlDeviceGetVbiosVersion", function: &f.vbios},
-		{symbol: "nvmlDeviceGetMinorNumber", function: &f.minor},
-		{symbol: "nvmlDeviceGetArchitecture", function: &f.architecture},
-		{symbol: "nvmlDeviceGetCudaComputeCapability", function: &f.capability},
-		{symbol: "nvmlDeviceGetMemoryInfo", function: &f.memory},
-		{symbol: "nvmlDeviceGetMemoryInfo_v2", function: &f.memory2},
-		{symbol: "nvmlDeviceGetPersistenceMode", function: &f.persistence},
-		{symbol: "nvmlDeviceGetTemperature", function: &f.temperature},
-		{symbol: "nvmlDeviceGetPowerUsage", function: &f.power},
-		{symbol: "nvmlDeviceGetUtilizationRates", function: &f.utilization},
-		{symbol: "nvmlDeviceGetEccMode", function: &f.eccMode},
-		{symbol: "nvmlDeviceGetTotalEccErrors", function: &f.eccErrors},
-		{symbol: "nvmlDeviceGetSramEccErrorStatus", function: &f.sramErrors},
-		{symbol: "nvmlDeviceGetRetiredPagesPendingStatus", function: &f.pendingPages},
-		{symbol: "nvmlDeviceGetRemappedRows", function: &f.remappedRows},
-		{symbol: "nvmlDeviceGetFieldValues", function: &f.fields},
-		{symbol: "nvmlDeviceGetNvLinkState", function: &f.linkState},
-		{symbol: "nvmlDeviceGetNvLinkVersion", function: &f.linkVersion},
-		{symbol: "nvmlDeviceGetNvLinkRemoteDeviceType", function: &f.linkRemote},
-		{symbol: "nvmlDeviceGetNvLinkRemotePciInfo_v2", function: &f.linkRemotePCI},
-		{symbol: "nvmlDeviceGetGpuFabricInfo", function: &f.fabric},
-		{symbol: "nvmlDeviceGetGpuFabricInfoV", function: &f.fabric2},
-		{symbol: "nvmlDeviceGetGpuFabricInfoV", function: &f.fabric3},
-		{symbol: "nvmlDeviceGetMigMode", function: &f.migMode},
-		{symbol: "nvmlDeviceGetMaxMigDeviceCount", function: &f.migCount},
-		{symbol: "nvmlDeviceGetMigDeviceHandleByIndex", function: &f.migByIndex},
-		{symbol: "nvmlDeviceGetGpuInstanceId", function: &f.gpuInstance},
-		{symbol: "nvmlDeviceGetComputeInstanceId", function: &f.computeInstance},
-		{symbol: "nvmlDeviceGetAttributes_v2", function: &f.attributes},
-		{symbol: "nvmlEventSetCreate", function: &f.eventSetCreate},
-		{symbol: "nvmlDeviceGetSupportedEventTypes", function: &f.eventsSupported},
-		{symbol: "nvmlDeviceRegisterEvents", function: &f.eventsRegister},
-		{symbol: "nvmlEventSetWait_v2", function: &f.eventSetWait},
+// bind has find look every function up: it sets the variable that into points to, or says why the library has no such symbol. The
+// error is of a function that is required; missing are the symbols of others.
+func (f *functions) bind(find func(symbol string, into any) error) (missing []string, err error) {
+	fields := reflect.ValueOf(f).Elem()
+	for i := range fields.NumField() {
+		symbol, required, _ := strings.Cut(fields.Type().Field(i).Tag.Get("nvml"), ",")
+		into := reflect.NewAt(fields.Field(i).Type(), unsafe.Pointer(fields.Field(i).UnsafeAddr())).Interface()
+		if err := find(symbol, into); err != nil && required != "" {
+			return nil, err
+		} else if err != nil {
+			missing = append(missing, symbol)
+		}
 	}
+	return missing, nil
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/rankwright/rankwright/internal/nvml/report"
 )
 
-// ErrNoLibrary says that no library was found.
-var ErrNoLibrary = errors.New("no " + report.Library)
+// errNoLibrary says that no library was found.
+var errNoLibrary = errors.New("no " + report.Library)
 
 // Library is NVML, loaded.
 type Library struct {
@@ -30,9 +30,9 @@ type Library struct {
 	functions
 }
 
-// Open loads a library and binds its functions. An empty name means the loader's choice, else the folders of mounted
-// drivers. The error wraps ErrNoLibrary where there is none.
-func Open(name string) (*Library, error) {
+// load loads a library and binds its functions. An empty name means the loader's choice, else the folders of mounted
+// drivers. The error wraps errNoLibrary where there is none.
+func load(name string) (*Library, error) {
 	names := []string{name}
 	if name == "" {
 		names = candidates()
@@ -48,7 +48,7 @@ func Open(name string) (*Library, error) {
 		}
 	}
 	if name == "" && len(names) == 1 {
-		return nil, fmt.Errorf("%w: %w", ErrNoLibrary, failed)
+		return nil, fmt.Errorf("%w: %w", errNoLibrary, failed)
 	}
 	return nil, failed
 }
@@ -68,18 +68,17 @@ func candidates() []string {
 // bind looks every function up. A library without those that all have is none of NVIDIA's.
 func bind(handle uintptr, name string) (*Library, error) {
 	library := &Library{Name: name}
-	for _, b := range library.bindings() {
-		address, err := purego.Dlsym(handle, b.symbol)
-		switch {
-		case err == nil:
-			purego.RegisterFunc(b.function, address)
-		case b.required:
-			return nil, fmt.Errorf("%s is not NVML: %w", name, err)
-		default:
-			library.Missing = append(library.Missing, b.symbol)
+	missing, err := library.bind(func(symbol string, into any) error {
+		address, err := purego.Dlsym(handle, symbol)
+		if err == nil {
+			purego.RegisterFunc(into, address)
 		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s is not NVML: %w", name, err)
 	}
-	slices.Sort(library.Missing)
-	library.Missing = slices.Compact(library.Missing)
+	slices.Sort(missing)
+	library.Missing = slices.Compact(missing)
 	return library, nil
 }

@@ -23,10 +23,10 @@ type QueryOptions struct {
 
 // Query asks NVML for everything. What cannot be asked is told in the document.
 func Query(options QueryOptions) report.Host {
-	library, err := Open(options.Library)
+	library, err := load(options.Library)
 	if err != nil {
 		kind := report.BadLibrary
-		if errors.Is(err, ErrNoLibrary) {
+		if errors.Is(err, errNoLibrary) {
 			kind = report.NoLibrary
 		}
 		return report.Host{Problem: &report.Problem{Kind: kind, Message: err.Error()}}

@@ -145,7 +145,7 @@ func TestAdmitRefuses(t *testing.T) {
 		{"a node of its own", advisory, nodeChosen, binding.ReasonNodeChosen},
 		{"Kueue's topology by gate", advisory, gatedByKueue, binding.ReasonTopologyByKueue},
 		{"Kueue's topology by annotation", advisory, annotated(jobPod(0), "kueue.x-k8s.io/podset-required-topology", "rack"), binding.ReasonTopologyByKueue},
-		{"no engine that numbers", advisory, podOf("", "ReplicaSet", nil), binding.ReasonEngineUnknown},
+		{"no workload that numbers", advisory, podOf("", "ReplicaSet", nil), binding.ReasonWorkloadUnknown},
 		{"index out of range", advisory, jobPod(4), binding.ReasonIndexOutOfRange},
 		{"an index in the template", advisory, labelled, binding.ReasonIndexDiffers},
 		{"a container that is not there", advisory, annotated(jobPod(0), binding.AnnotationContainer, "other"), binding.ReasonContainerUnknown},
@@ -197,7 +197,7 @@ func drawPod(t *rapid.T) *corev1.Pod {
 			return podOf(fmt.Sprintf("llm-%d", rapid.IntRange(0, 3).Draw(t, "ordinal")), "StatefulSet", nil)
 		},
 		func() *corev1.Pod { return podOf("a", "", map[string]string{binding.LabelIndex: "1"}) },
-	}[rapid.IntRange(0, 2).Draw(t, "engine")]()
+	}[rapid.IntRange(0, 2).Draw(t, "workload")]()
 	for i := range rapid.IntRange(0, 2).Draw(t, "sidecars") {
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: fmt.Sprintf("side-%d", i), Env: []corev1.EnvVar{{Name: "A", Value: "b"}}})
 	}

@@ -59,7 +59,7 @@ func requestsOf(mesh *v1alpha1.DeviceMeshSpec, place *launch.Pod, find func(stri
 		requests[i] = resourcev1.DeviceRequest{
 			Name: "rank-" + strconv.Itoa(place.Ranks[i]),
 			Exactly: &resourcev1.ExactDeviceRequest{
-				DeviceClassName: v1alpha1.ClaimClass, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1,
+				DeviceClassName: v1alpha1.DRADeviceClass, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1,
 				Selectors:   []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: found.expression()}}},
 				Tolerations: []resourcev1.DeviceToleration{{Key: slotName(mesh, before+place.Ranks[i]), Operator: resourcev1.DeviceTolerationOpExists, Effect: resourcev1.DeviceTaintEffectNoSchedule}},
 			},

@@ -67,7 +67,7 @@ func (o *Offer) devicesOf(pod *corev1.Pod) (int, error) {
 
 func sameIndex(pod *corev1.Pod, index int32) error {
 	if written, has := pod.Labels[LabelIndex]; has && written != strconv.Itoa(int(index)) {
-		return refuse(ReasonIndexDiffers, "label %s is %s, and the pod's engine says %d: take the label out of the pod template", LabelIndex, written, index)
+		return refuse(ReasonIndexDiffers, "label %s is %s, and the pod's workload says %d: take the label out of the pod template", LabelIndex, written, index)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ const (
 	ReasonMeshMissing        = "MeshMissing"
 	ReasonNodeChosen         = "NodeChosen"
 	ReasonTopologyByKueue    = "TopologyByKueue"
-	ReasonEngineUnknown      = "EngineUnknown"
+	ReasonWorkloadUnknown    = "WorkloadUnknown"
 	ReasonIndexUnknown       = "IndexUnknown"
 	ReasonIndexDiffers       = "IndexDiffers"
 	ReasonIndexOutOfRange    = "IndexOutOfRange"

@@ -36,7 +36,7 @@ func npusOf(t testing.TB, annotated bool, superPods ...string) map[string]map[v1
 		if node < len(superPods) {
 			annotations[annotationSuperPod] = superPods[node]
 		}
-		if all[inventory.Name], err = NPUs(inventory, annotations); err != nil {
+		if all[inventory.Name], err = NPUs(inventory.Name, &inventory.Status, annotations); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -192,7 +192,7 @@ func TestAnnotationsThatCannotBeRead(t *testing.T) {
 		`{"a-0":{"SuperDeviceID":-1}}`:        "SuperDeviceID",
 		`{"Ascend910-99999999999":{"IP":""}}`: "does not end in its number",
 	} {
-		_, err := NPUs(&v1alpha1.AcceleratorInventory{}, map[string]string{"baseDeviceInfos": text})
+		_, err := NPUs("n", &v1alpha1.AcceleratorInventoryStatus{}, map[string]string{"baseDeviceInfos": text})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "baseDeviceInfos") {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}

@@ -29,7 +29,7 @@ var npuAnnotations = []string{"huawei.com/npu.base-device-infos", "baseDeviceInf
 
 // NPUs are the Ascend devices of a node: their numbers from its inventory, and addresses and numbers in the SuperPod from the
 // Node's annotations, where it has them.
-func NPUs(inventory *v1alpha1.AcceleratorInventory, annotations map[string]string) (map[v1alpha1.DeviceID]NPU, error) {
+func NPUs(node string, inventory *v1alpha1.AcceleratorInventoryStatus, annotations map[string]string) (map[v1alpha1.DeviceID]NPU, error) {
 	told := map[int32]NPU{}
 	for _, name := range npuAnnotations {
 		text := annotations[name]
@@ -38,13 +38,13 @@ func NPUs(inventory *v1alpha1.AcceleratorInventory, annotations map[string]strin
 		}
 		var err error
 		if told, err = parseNPUs(text); err != nil {
-			return nil, fmt.Errorf("annotation %s of node %s: %w", name, inventory.Name, err)
+			return nil, fmt.Errorf("annotation %s of node %s: %w", name, node, err)
 		}
 		break
 	}
 	npus := map[v1alpha1.DeviceID]NPU{}
-	for i := range inventory.Status.Devices {
-		d := &inventory.Status.Devices[i]
+	for i := range inventory.Devices {
+		d := &inventory.Devices[i]
 		if d.Vendor != huawei || d.Index == nil {
 			continue
 		}

@@ -72,14 +72,13 @@ func seatMember(copies []Copy, member *v1alpha1.MeshMember, hosts Hosts) error {
 		return fmt.Errorf("replica is %d: the mesh has copies 0 to %d", member.Replica, len(copies)-1)
 	}
 	l := copies[member.Replica].Layout
-	host := hosts[member.Node]
 	for i, id := range member.Devices {
 		rank := int(member.FirstRank) + i
 		if err := l.checkRank(rank); err != nil {
 			return err
 		}
 		l.seats[rank] = Seat{Node: member.Node, Device: id, Hardware: Hardware{Vendor: id.Vendor()}}
-		if d := host.device(id); d != nil {
+		if d := hosts.Device(member.Node, id); d != nil {
 			l.seats[rank] = seatOf(member.Node, d)
 		}
 	}

@@ -4,10 +4,14 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 
 // Host is what is known of a node.
 type Host struct {
+	// Gone says that the cluster has no such node.
+	Gone bool
 	// Address on the network; empty where it is not known.
 	Address string
 	// Inventory is what it has, nil where that is not known.
 	Inventory *v1alpha1.AcceleratorInventoryStatus
+	// Annotations are those of the Node.
+	Annotations map[string]string
 	// Levels are its places in the topology of the cluster, from the widest: zone, block, rack. Empty values are unknown.
 	Levels []string
 }
@@ -24,18 +28,18 @@ func addressed(addresses map[string]string) Hosts {
 	return hosts
 }
 
-// device is a device of a host, nil where it is not known.
-func (h *Host) device(id v1alpha1.DeviceID) *v1alpha1.Device {
-	if h.Inventory == nil {
+// Device is a device of a node, nil where it is not known.
+func (h Hosts) Device(node string, id v1alpha1.DeviceID) *v1alpha1.Device {
+	inventory := h[node].Inventory
+	if inventory == nil {
 		return nil
 	}
-	return h.Inventory.Device(id)
+	return inventory.Device(id)
 }
 
 // hardware is what a device is; where its host is not known, no more than the vendor that its id names.
 func (h Hosts) hardware(node string, id v1alpha1.DeviceID) Hardware {
-	host := h[node]
-	if d := host.device(id); d != nil {
+	if d := h.Device(node, id); d != nil {
 		return hardwareOf(d)
 	}
 	return Hardware{Vendor: id.Vendor()}

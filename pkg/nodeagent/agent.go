@@ -15,7 +15,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
-	"github.com/rankwright/rankwright/pkg/nodeagent/claims"
+	"github.com/rankwright/rankwright/internal/await"
+	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
@@ -45,7 +46,7 @@ type Agent struct {
 	// plugin serves devices to the kubelet, and keeps the specifications by which containers get them; nil where none are to
 	// be served. driver serves those that go through DRA; nil where none do.
 	plugin *serving.Plugin
-	driver *claims.Driver
+	driver *dra.Driver
 	// kubelet is nil where no kubelet is to be asked.
 	kubelet *podresources.Poller
 
@@ -74,20 +75,12 @@ type Agent struct {
 // Rescan asks for a detection as soon as the loop is free. Requests that come meanwhile are one.
 func (a *Agent) Rescan() { a.rescanFor(triggerSignal) }
 
-func (a *Agent) rescanFor(trigger string) { signal(a.rescan, trigger) }
+func (a *Agent) rescanFor(trigger string) { await.Signal(a.rescan, trigger) }
 
 // Poke has the kubelet asked soon who holds which device: something was allocated. It does not wait.
 func (a *Agent) Poke() {
 	if a.kubelet != nil {
 		a.kubelet.Poke()
-	}
-}
-
-// signal makes a request without waiting; one that is pending already stands for both.
-func signal[T any](c chan T, value T) {
-	select {
-	case c <- value:
-	default:
 	}
 }
 
@@ -256,12 +249,12 @@ func (a *Agent) publish(ctx context.Context) error {
 	}
 	if err != nil {
 		if !outcome.served {
-			a.serveUnpublished()
+			a.publisher.serveUnpublished(a.detected)
 		}
 		return err
 	}
 	a.ready.Store(true)
-	a.missed, a.recheck, a.next = outcome.missed, outcome.recheck, outcome.next
+	a.missed, a.recheck, a.next = outcome.missed, outcome.recheck, outcome.due
 	level := slog.LevelDebug
 	if outcome.written {
 		level = slog.LevelInfo

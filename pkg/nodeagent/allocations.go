@@ -88,17 +88,3 @@ func allDevices(detected, published []v1alpha1.Device) []v1alpha1.Device {
 	slices.SortFunc(all, func(a, b v1alpha1.Device) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }
-
-// setServices says of each device who serves it, and by which attribute a claim selects it from another's DRA driver.
-func setServices(devices []v1alpha1.Device, owners podresources.Owners, selectors map[v1alpha1.DeviceID]v1alpha1.ClaimAttribute) {
-	for i := range devices {
-		d := &devices[i]
-		d.Service, d.ClaimAttribute = nil, nil
-		if service, served := owners[d.ID]; served {
-			d.Service = &service
-		}
-		if selector, selectable := selectors[d.ID]; selectable {
-			d.ClaimAttribute = &selector
-		}
-	}
-}

@@ -12,18 +12,12 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/health"
 )
 
-// deviceHealth joins what detections and error events tell of the devices' health. Events come from other goroutines.
+// deviceHealth collects what other goroutines tell of the devices' health until it is published.
 type deviceHealth struct {
-	rules  health.Rules
-	memory health.Memory
-
 	mu sync.Mutex
 	// faults are the events that are not published yet, oldest first.
 	faults  []deviceFault
-	monitor monitorState
-	// why says why the monitor does not watch, started when it was started first.
-	why     string
-	started time.Time
+	monitor gpuMonitor
 }
 
 // deviceFault is an event about the devices of a PCI function.
@@ -32,7 +26,16 @@ type deviceFault struct {
 	signal health.Signal
 }
 
-// monitorState is how far the program is that tells of errors of NVIDIA's GPUs.
+// gpuMonitor is the program that tells of errors of NVIDIA's GPUs.
+type gpuMonitor struct {
+	state monitorState
+	// why says why it does not watch.
+	why string
+	// since is when the state began.
+	since time.Time
+}
+
+// monitorState is how far a monitor is.
 type monitorState int
 
 const (
@@ -68,75 +71,68 @@ func (h *deviceHealth) fault(f deviceFault) {
 func (h *deviceHealth) setMonitor(state monitorState, why string, now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if state == h.monitor || state == monitorStarting && h.monitor != monitorAbsent {
+	if state == h.monitor.state || state == monitorStarting && h.monitor.state != monitorAbsent {
 		return false
 	}
-	h.monitor, h.why, h.started = state, why, now
+	h.monitor = gpuMonitor{state, why, now}
 	return true
 }
 
-// waiting returns the events so far, and what to call when their outcome was published.
-func (h *deviceHealth) waiting() (faults []deviceFault, published func()) {
+// waiting returns what was told so far, and what to call when the outcome of the faults was published.
+func (h *deviceHealth) waiting() (faults []deviceFault, m gpuMonitor, published func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	faults = h.faults[:len(h.faults):len(h.faults)]
-	return faults, func() {
+	return faults, h.monitor, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.faults = h.faults[len(faults):]
 	}
 }
 
-// apply decides the health of every merged device; detected is what the detection saw, again whether it was merged before.
-// recheck says whether another detection soon may change more.
-func (h *deviceHealth) apply(previous v1alpha1.AcceleratorInventoryStatus, merged *v1alpha1.AcceleratorInventoryStatus,
-	detected detection, faults []deviceFault, again bool, now metav1.Time,
-) (recheck bool) {
-	known := map[v1alpha1.DeviceID]bool{}
+// judge decides the health of every merged device, and says whether another detection soon may change more.
+func judge(merged *v1alpha1.AcceleratorInventoryStatus, previous known, detected detection, v view, now metav1.Time) (recheck bool) {
+	rules, again := health.DefaultRules, detected.scan == previous.scan
 	for i := range merged.Devices {
 		d := &merged.Devices[i]
-		known[d.ID] = true
 		var published v1alpha1.DeviceHealth
-		if before := previous.Device(d.ID); before != nil && sameHardware(before, d) {
+		if before := previous.status.Device(d.ID); before != nil && sameHardware(before, d) {
 			published = before.Health
 		}
 		seen := health.Observation{Health: d.Health, Booted: detected.booted, Again: again}
 		if detected.status.Device(d.ID) != nil {
 			signs := detected.signs[d.ID]
-			seen.Health = h.monitored(published, d.Health, signs, now.Time)
+			seen.Health = v.monitor.judge(published, d.Health, signs, now.Time)
 			if detected.released != "" && d.Vendor == nvidiaVendor && seen.Health.Reason == v1alpha1.ReasonNotMonitored {
 				seen.Health.Message = words.Cut(errReleased.Error()+": "+detected.released, maxHealthMessage)
 			}
 			if !again {
 				var suspects bool
-				seen.Health, seen.Evidence, suspects = h.memory.See(d.ID, seen.Health, signs)
+				seen.Health, seen.Evidence, suspects = health.See(seen.Health, previous.signs[d.ID], signs)
 				recheck = recheck || suspects
 			}
 		}
-		d.Health = h.rules.Next(published, seen, now)
+		d.Health = rules.Next(published, seen, now)
 		recheck = recheck || health.Pending(d.Health, seen.Health)
-		for _, f := range faults {
+		for _, f := range v.faults {
 			if d.PCI != nil && d.PCI.Address == f.pci {
-				d.Health = h.rules.Fault(d.Health, f.signal, now)
+				d.Health = rules.Fault(d.Health, f.signal, now)
 			}
 		}
 	}
-	h.memory.Keep(known)
 	return recheck
 }
 
-// monitored is the health of a device some of whose errors only the monitor knows: Healthy while it watches. While it
+// judge is the health of a device some of whose errors only the monitor knows: Healthy while it watches. While it
 // starts, what was published stays.
-func (h *deviceHealth) monitored(published, seen v1alpha1.DeviceHealth, signs detect.Signs, now time.Time) v1alpha1.DeviceHealth {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	starting := h.monitor == monitorStarting && now.Sub(h.started) < startPatience
-	trusted := h.monitor == monitorWatching || starting && published.State == v1alpha1.Healthy
+func (m gpuMonitor) judge(published, seen v1alpha1.DeviceHealth, signs detect.Signs, now time.Time) v1alpha1.DeviceHealth {
+	starting := m.state == monitorStarting && now.Sub(m.since) < startPatience
+	trusted := m.state == monitorWatching || starting && published.State == v1alpha1.Healthy
 	if !signs.ByEvents || seen.State != v1alpha1.Healthy || trusted {
 		return seen
 	}
-	why := h.why
-	if h.monitor == monitorStarting {
+	why := m.why
+	if m.state == monitorStarting {
 		why = "it was started and has not said so yet"
 	}
 	return v1alpha1.DeviceHealth{

@@ -17,50 +17,49 @@ func sawDevices(devices ...v1alpha1.Device) detection {
 	return detection{status: status(backends(backend("nvidia", v1alpha1.BackendFound)), devices...)}
 }
 
-func applied(h *deviceHealth, previous v1alpha1.AcceleratorInventoryStatus, d detection, now metav1.Time) (v1alpha1.AcceleratorInventoryStatus, bool) {
-	merged := merge(previous, d.status, mergeOptions{now: now})
-	faults, published := h.waiting()
-	recheck := h.apply(previous, &merged, d, faults, false, now)
-	published()
-	return merged, recheck
+func applied(h *deviceHealth, previous v1alpha1.AcceleratorInventoryStatus, d detection, now metav1.Time) nextState {
+	faults, monitor, published := h.waiting()
+	defer published()
+	d.scan = 1
+	return next(known{status: previous}, d, view{faults: faults, monitor: monitor}, now)
 }
 
 func TestFaultsAreOfTheFunctionAndAreToldOnce(t *testing.T) {
-	h := &deviceHealth{rules: health.DefaultRules}
+	h := &deviceHealth{}
 	signal, _ := health.XID(79)
 	h.fault(deviceFault{pci: h100(1).PCI.Address, signal: signal})
 	h.fault(deviceFault{pci: h100(1).PCI.Address, signal: signal})
 	h.fault(deviceFault{pci: "0000:ff:00.0", signal: signal})
-	if faults, _ := h.waiting(); len(faults) != 2 {
+	if faults, _, _ := h.waiting(); len(faults) != 2 {
 		t.Errorf("%d faults wait, want 2", len(faults))
 	}
-	first, recheck := applied(h, status(nil), sawDevices(h100(0), h100(1)), earlier)
-	if first.Devices[0].Health.State != v1alpha1.Healthy || first.Devices[1].Health.Reason != "XID79" || recheck {
-		t.Errorf("devices %+v, recheck %t", first.Devices, recheck)
+	first := applied(h, status(nil), sawDevices(h100(0), h100(1)), earlier)
+	if devices := first.status.Devices; devices[0].Health.State != v1alpha1.Healthy || devices[1].Health.Reason != "XID79" || first.recheck {
+		t.Errorf("devices %+v, recheck %t", devices, first.recheck)
 	}
-	if faults, _ := h.waiting(); len(faults) != 0 {
+	if faults, _, _ := h.waiting(); len(faults) != 0 {
 		t.Errorf("%d faults wait after the publication", len(faults))
 	}
 	replaced := h100(1, func(d *v1alpha1.Device) { d.UUID = "GPU-other" })
-	if next, _ := applied(h, first, sawDevices(h100(0), replaced), later); next.Devices[1].Health.State != v1alpha1.Healthy {
-		t.Errorf("%+v: another GPU in the place has the fault of the former", next.Devices[1].Health)
+	if second := applied(h, first.status, sawDevices(h100(0), replaced), later).status; second.Devices[1].Health.State != v1alpha1.Healthy {
+		t.Errorf("%+v: another GPU in the place has the fault of the former", second.Devices[1].Health)
 	}
 }
 
 func TestRecheckWhileADeviceRecovers(t *testing.T) {
-	h := &deviceHealth{rules: health.DefaultRules}
+	h := &deviceHealth{}
 	before := status(nil, h100(0, in("Degraded", "Overheated")))
-	if _, recheck := applied(h, before, sawDevices(h100(0)), later); !recheck {
+	if !applied(h, before, sawDevices(h100(0)), later).recheck {
 		t.Error("no other detection soon for a device that looks well")
 	}
-	if _, recheck := applied(h, before, sawDevices(h100(0, in("Degraded", "Overheated"))), later); recheck {
+	if applied(h, before, sawDevices(h100(0, in("Degraded", "Overheated"))), later).recheck {
 		t.Error("another detection soon for a device that does not change")
 	}
 	suspicious := sawDevices(h100(1))
 	suspicious.signs = map[v1alpha1.DeviceID]detect.Signs{h100(1).ID: {Suspicions: []v1alpha1.DeviceHealth{{State: "Degraded", Reason: "Overheated"}}}}
-	next, recheck := applied(h, status(nil), suspicious, later)
-	if !recheck || next.Devices[0].Health.State != v1alpha1.Healthy {
-		t.Errorf("%+v, recheck %t: one suspicion is to be looked at again, no more", next.Devices[0].Health, recheck)
+	got := applied(h, status(nil), suspicious, later)
+	if !got.recheck || got.status.Devices[0].Health.State != v1alpha1.Healthy {
+		t.Errorf("%+v, recheck %t: one suspicion is to be looked at again, no more", got.status.Devices[0].Health, got.recheck)
 	}
 }
 
@@ -84,9 +83,8 @@ func TestMonitoredOrNot(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := &deviceHealth{}
-			h.setMonitor(tc.state, "why", later.Time)
-			got := h.monitored(v1alpha1.DeviceHealth{State: tc.published}, v1alpha1.DeviceHealth{State: v1alpha1.Healthy}, tc.signs, later.Add(tc.after))
+			m := gpuMonitor{tc.state, "why", later.Time}
+			got := m.judge(v1alpha1.DeviceHealth{State: tc.published}, v1alpha1.DeviceHealth{State: v1alpha1.Healthy}, tc.signs, later.Add(tc.after))
 			if string(got.State) != tc.want || tc.want == unwatched && got.Reason != v1alpha1.ReasonNotMonitored {
 				t.Errorf("%+v, want %s", got, tc.want)
 			}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -15,7 +14,7 @@ import (
 // inventory nor labels: the inventory with its status, and the Node with its labels. It leaves out what only the moment
 // of writing decides: times, the owner's UID, and the conditions. The same detection gives the same bytes.
 func DryRun(node, version string, detected v1alpha1.AcceleratorInventoryStatus) ([]byte, error) {
-	merged := Merge(v1alpha1.AcceleratorInventoryStatus{}, detected, metav1.Time{})
+	merged := merge(v1alpha1.AcceleratorInventoryStatus{}, detected, mergeOptions{})
 	merged.AgentVersion = version
 	merged.Summary = merged.Summarize(v1alpha1.AcceleratorInventorySpec{})
 	inventory, err := statusManifest(node, merged)

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/internal/nvml/report"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent/health"
@@ -71,7 +72,7 @@ func (g *gpuErrors) run(notify func()) error {
 			g.state(monitorFailed, err.Error())
 			g.log.Warn("errors of NVIDIA GPUs are not watched for now", "error", err, "restartIn", delay.String())
 		}
-		g.wait(delay)
+		await.Pause(g.ctx, g.clock, delay, nil)
 		delay = min(2*delay, lastRestart)
 	}
 	return nil
@@ -91,15 +92,6 @@ func (g *gpuErrors) released() bool {
 		g.log.Info("NVIDIA's driver may be asked again")
 	}
 	return true
-}
-
-func (g *gpuErrors) wait(delay time.Duration) {
-	timer := g.clock.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-g.ctx.Done():
-	case <-timer.C():
-	}
 }
 
 // watch runs the program until it ends, the source is closed or the driver is let go of, and returns how many errors it told
@@ -159,12 +151,12 @@ func gpuSignal(event report.Event) (signal health.Signal, ok bool) {
 // deviceFault has what an event tells of published at once.
 func (a *Agent) deviceFault(fault deviceFault) {
 	a.publisher.health.fault(fault)
-	signal(a.changed, struct{}{})
+	await.Signal(a.changed, struct{}{})
 }
 
 // gpuMonitor notes whether errors of GPUs are watched.
 func (a *Agent) gpuMonitor(state monitorState, why string) {
 	if a.publisher.health.setMonitor(state, why, a.clock.Now()) {
-		signal(a.changed, struct{}{})
+		await.Signal(a.changed, struct{}{})
 	}
 }

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
+
+	"github.com/rankwright/rankwright/internal/await"
 )
 
 const (
@@ -39,18 +41,12 @@ type heartbeat struct {
 
 // run renews the Lease until the context ends.
 func (h *heartbeat) run(ctx context.Context) {
-	for {
+	for ctx.Err() == nil {
 		err := h.renew(ctx)
 		if err != nil && ctx.Err() == nil {
 			h.log.Warn("heartbeat not renewed", "namespace", h.namespace, "error", err)
 		}
-		timer := h.clock.NewTimer(renewalDelay(err != nil, rand.Float64()))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C():
-		}
+		await.Pause(ctx, h.clock, renewalDelay(err != nil, rand.Float64()), nil)
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/rankwright/rankwright/internal/await"
 )
 
 // watched runs a source until the test ends; what it notifies comes on the channel.
@@ -23,7 +25,7 @@ func watched(t *testing.T, source eventSource) <-chan struct{} {
 	t.Helper()
 	events := make(chan struct{}, 100)
 	ended := make(chan error, 1)
-	go func() { ended <- source.run(func() { signal(events, struct{}{}) }) }()
+	go func() { ended <- source.run(func() { await.Signal(events, struct{}{}) }) }()
 	t.Cleanup(func() {
 		source.close()
 		if err := <-ended; err != nil {

@@ -38,7 +38,7 @@ func TestIdentitySurvivesAPartialReading(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			got := Merge(status(backends(tc.backend), tc.before), status(backends(tc.backend), tc.detected), later)
+			got := mergedAt(status(backends(tc.backend), tc.before), status(backends(tc.backend), tc.detected), later)
 			if diff := cmp.Diff([]v1alpha1.Device{tc.want}, got.Devices); diff != "" {
 				t.Errorf("device differs (-want +got):\n%s", diff)
 			}

@@ -53,10 +53,10 @@ func Labels(status *v1alpha1.AcceleratorInventoryStatus) map[string]string {
 	if slices.ContainsFunc(status.Devices, hasMemory) {
 		labels[v1alpha1.Prefix+labelAccelerator] = "true"
 	}
-	labels[v1alpha1.Prefix+labelVendors] = LabelValue(strings.Join(names, "."))
+	labels[v1alpha1.Prefix+labelVendors] = labelValue(strings.Join(names, "."))
 	for _, vendor := range names {
 		for name, value := range vendorLabels(vendors[vendor], status.Links) {
-			labels[v1alpha1.Prefix+LabelValue(vendor+"."+name)] = value
+			labels[v1alpha1.Prefix+labelValue(vendor+"."+name)] = value
 		}
 	}
 	return labels
@@ -85,16 +85,16 @@ func vendorLabels(devices []*v1alpha1.Device, links v1alpha1.Links) map[string]s
 	}
 	for _, label := range agreed {
 		if value, ok := common(devices, label.of); ok {
-			labels[label.name] = LabelValue(value)
+			labels[label.name] = labelValue(value)
 		}
 	}
 	if _, same := labels[labelProduct]; !same {
 		maps.Copy(labels, productCounts(devices))
 	}
 	if kind, topology := linkOf(devices, links); kind != "" {
-		labels[labelLink] = LabelValue(kind)
+		labels[labelLink] = labelValue(kind)
 		if topology != "" {
-			labels[labelLinkTopology] = LabelValue(topology)
+			labels[labelLinkTopology] = labelValue(topology)
 		}
 	}
 	return labels
@@ -128,7 +128,7 @@ func productCounts(devices []*v1alpha1.Device) map[string]string {
 	counts := map[string]int{}
 	for _, d := range devices {
 		if d.Product != "" {
-			counts[labelProduct+"."+LabelValue(d.Product)]++
+			counts[labelProduct+"."+labelValue(d.Product)]++
 		}
 	}
 	labels := make(map[string]string, len(counts))

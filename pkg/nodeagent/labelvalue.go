@@ -1,11 +1,12 @@
 package nodeagent
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 const (
@@ -16,45 +17,24 @@ const (
 	keptCharacters = validation.LabelValueMaxLength - hashDigits - 1
 )
 
-// LabelValue turns any text into a valid label value, and into the name of a valid label key unless the text is empty.
+// labelValue turns any text into a valid label value, and into the name of a valid label key unless the text is empty.
 // Characters outside of [A-Za-z0-9._-] become hyphens, runs of hyphens become one, and the ends are trimmed to letters
 // and digits. What is then longer than 63 characters is cut after 54, followed by a hyphen and the first 8 hex digits of
 // the SHA-256 of the text as given, so that long texts stay apart. A text of which nothing is left becomes `x-` and the
 // same digits.
-func LabelValue(text string) string {
-	value := strings.Trim(collapse(text), "-._")
+func labelValue(text string) string {
+	value := strings.Trim(notInLabels.ReplaceAllString(text, "-"), "-._")
 	switch {
 	case text == "":
 		return ""
 	case value == "":
-		return "x-" + shortHash(text)
+		return "x-" + words.Digest(text, hashDigits)
 	case len(value) > validation.LabelValueMaxLength:
-		return value[:keptCharacters] + "-" + shortHash(text)
+		return value[:keptCharacters] + "-" + words.Digest(text, hashDigits)
 	default:
 		return value
 	}
 }
 
-func collapse(text string) string {
-	var b strings.Builder
-	hyphen := false
-	for _, r := range text {
-		if !allowed(r) {
-			r = '-'
-		}
-		if r != '-' || !hyphen {
-			b.WriteRune(r)
-		}
-		hyphen = r == '-'
-	}
-	return b.String()
-}
-
-func allowed(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '.' || r == '_'
-}
-
-func shortHash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])[:hashDigits]
-}
+// notInLabels are runs of what a label cannot have, and of hyphens.
+var notInLabels = regexp.MustCompile(`[^A-Za-z0-9._]+`)

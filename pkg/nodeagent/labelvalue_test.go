@@ -25,8 +25,8 @@ func TestLabelValue(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := LabelValue(tc.text); got != tc.want {
-				t.Errorf("LabelValue(%q) = %q, want %q", tc.text, got, tc.want)
+			if got := labelValue(tc.text); got != tc.want {
+				t.Errorf("labelValue(%q) = %q, want %q", tc.text, got, tc.want)
 			}
 		})
 	}
@@ -35,15 +35,15 @@ func TestLabelValue(t *testing.T) {
 func TestLabelValueIsValidForAnyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[A-Za-z0-9 ._/-]{0,200}`)).Draw(t, "text")
-		value := LabelValue(text)
+		value := labelValue(text)
 		if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
-			t.Fatalf("LabelValue(%q) = %q: %v", text, value, problems)
+			t.Fatalf("labelValue(%q) = %q: %v", text, value, problems)
 		}
 		if value == "" && text != "" {
-			t.Fatalf("LabelValue(%q) is empty", text)
+			t.Fatalf("labelValue(%q) is empty", text)
 		}
-		if again := LabelValue(value); again != value {
-			t.Fatalf("LabelValue(%q) = %q, but of that %q", text, value, again)
+		if again := labelValue(value); again != value {
+			t.Fatalf("labelValue(%q) = %q, but of that %q", text, value, again)
 		}
 	})
 }
@@ -53,8 +53,8 @@ func TestLongLabelValuesStayApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := long.Draw(t, "a")
 		b := rapid.OneOf(long, rapid.Map(rapid.StringMatching(`[a-z0-9]{1,3}`), func(end string) string { return a + end })).Draw(t, "b")
-		if a != b && LabelValue(a) == LabelValue(b) {
-			t.Fatalf("%q and %q both become %q", a, b, LabelValue(a))
+		if a != b && labelValue(a) == labelValue(b) {
+			t.Fatalf("%q and %q both become %q", a, b, labelValue(a))
 		}
 	})
 }

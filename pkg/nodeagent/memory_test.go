@@ -95,7 +95,7 @@ func TestMemoryUsedByOthers(t *testing.T) {
 			previous := status(found)
 			previous.Allocations = tc.allocations
 			var got []int64
-			for _, d := range Merge(previous, status(found, tc.devices...), later).Devices {
+			for _, d := range mergedAt(previous, status(found, tc.devices...), later).Devices {
 				if d.Memory == nil {
 					got = append(got, -1)
 				} else {
@@ -111,23 +111,21 @@ func TestMemoryUsedByOthers(t *testing.T) {
 
 // memoryRun publishes scans as the publisher does, without an API server, and counts the writes.
 type memoryRun struct {
-	t         *testing.T
-	publisher publisher
-	status    v1alpha1.AcceleratorInventoryStatus
-	now       time.Time
-	writes    int
+	known
+
+	now    time.Time
+	writes int
 }
 
 func (r *memoryRun) scan(devices ...v1alpha1.Device) {
-	r.t.Helper()
 	now := metav1.NewTime(r.now).Rfc3339Copy()
-	merged := r.publisher.merge(r.status, detection{status: status(backends(backend("nvidia", v1alpha1.BackendFound)), devices...), scan: r.publisher.merged + 1}, now)
-	merged.Summary = merged.Summarize(v1alpha1.AcceleratorInventorySpec{})
-	if !equality.Semantic.DeepEqual(r.status, merged) {
+	seen := detection{status: status(backends(backend("nvidia", v1alpha1.BackendFound)), devices...), scan: r.known.scan + 1}
+	following := next(r.known, seen, view{}, now).known
+	following.status.Summary = following.status.Summarize(v1alpha1.AcceleratorInventorySpec{})
+	if !equality.Semantic.DeepEqual(r.status, following.status) {
 		r.writes++
-		r.publisher.wrote(&r.status, &merged, now.Time)
-		r.status = merged
 	}
+	r.known = following
 }
 
 // detectedUse is what a backend reports of memory in use: rounded up to steps.
@@ -137,7 +135,7 @@ func detectedUse(used int64) func(*v1alpha1.Device) {
 
 func TestJitterOfMemoryIsNotWritten(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // for a test
-	run := &memoryRun{t: t, now: later.Time}
+	run := &memoryRun{now: later.Time}
 	for range 100 {
 		// Around the border of a step, and by most of one.
 		run.scan(h100(0, detectedUse(3*4077-10+random.Int64N(20))), h100(1, detectedUse(2*4077-2000+random.Int64N(4000))))
@@ -149,7 +147,7 @@ func TestJitterOfMemoryIsNotWritten(t *testing.T) {
 }
 
 func TestMemoryIsWrittenOnceAMinuteAtMost(t *testing.T) {
-	run := &memoryRun{t: t, now: later.Time}
+	run := &memoryRun{now: later.Time}
 	run.scan(h100(0))
 	for i := range 100 { // 500 seconds
 		run.now = run.now.Add(5 * time.Second)
@@ -208,13 +206,12 @@ func TestMemoryThatWasKeptBackIsDue(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			p := publisher{memoryAt: written}
 			now := metav1.NewTime(written.Add(tc.after))
 			previous := status(found, h100(0, usedByOthers(tc.before)))
 			previous.Allocations = tc.allocations
 			detected := status(found, h100(0, usedByOthers(tc.now)))
-			merged := p.merge(previous, detection{status: detected, scan: 1}, now)
-			if got := p.memoryDue(&detected, &merged, now.Time); !got.Equal(tc.want) {
+			following := next(known{status: previous, memoryAt: written}, detection{status: detected, scan: 1}, view{}, now)
+			if got := following.due; !got.Equal(tc.want) {
 				t.Errorf("due %v, want %v", got, tc.want)
 			}
 		})

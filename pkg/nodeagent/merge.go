@@ -34,20 +34,13 @@ type mergeOptions struct {
 	allocations *[]v1alpha1.Allocation
 }
 
-// Merge joins what was published before with what was just detected. Devices that a backend listed are as it says, with
+// merge joins what was published before with what was just detected. Devices that a backend listed are as it says, with
 // the facts that a partial read cannot refute (see keepIdentity), memory use in steps (see publishedUse) and the time
 // since when their health is what it is. Devices whose backend failed, or was not run, stay and are Unknown. Devices
 // whose backend looked and did not list them are Unknown at first, with the reason NotSeen, and gone when the next
 // detection that could look does not list them either; where something else is listed in their place, they are gone at
 // once. Allocations are not detected and stay. The summary and the conditions are left to the caller: they depend on the
-// spec and on what could be written.
-//
-// now is the time of health changes, in whole seconds; the zero time leaves health without a time. Neither argument is
-// changed.
-func Merge(previous, detected v1alpha1.AcceleratorInventoryStatus, now metav1.Time) v1alpha1.AcceleratorInventoryStatus {
-	return merge(previous, detected, mergeOptions{now: now})
-}
-
+// spec and on what could be written. Neither argument is changed.
 func merge(previous, detected v1alpha1.AcceleratorInventoryStatus, options mergeOptions) v1alpha1.AcceleratorInventoryStatus {
 	merged := *detected.DeepCopy()
 	merged.Summary, merged.Conditions = v1alpha1.InventorySummary{}, nil

@@ -138,7 +138,7 @@ func TestMergeDevices(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			previous, detected := tc.previous.DeepCopy(), tc.detected.DeepCopy()
-			got := Merge(tc.previous, tc.detected, later)
+			got := mergedAt(tc.previous, tc.detected, later)
 			if diff := cmp.Diff(tc.want, got.Devices); diff != "" {
 				t.Errorf("devices differ (-want +got):\n%s", diff)
 			}
@@ -153,29 +153,28 @@ func TestMergeDevices(t *testing.T) {
 func TestMergeAgainRemovesNothing(t *testing.T) {
 	found := backends(backend("nvidia", v1alpha1.BackendFound))
 	detected := detection{status: status(found, h100(1)), scan: 1}
-	p := &publisher{}
-	missed := p.merge(status(found, h100(0), h100(1)), detected, earlier)
+	missed := next(known{status: status(found, h100(0), h100(1))}, detected, view{}, earlier).known
 	for range 3 {
-		missed = p.merge(missed, detected, later)
-		if len(missed.Devices) != 2 || missed.Devices[0].Health.Reason != "NotSeen" {
-			t.Fatalf("devices = %+v, want the missed one, too", missed.Devices)
+		missed = next(missed, detected, view{}, later).known
+		if devices := missed.status.Devices; len(devices) != 2 || devices[0].Health.Reason != "NotSeen" {
+			t.Fatalf("devices = %+v, want the missed one, too", devices)
 		}
 	}
-	detected.scan++
-	if gone := p.merge(missed, detected, later); len(gone.Devices) != 1 {
-		t.Errorf("devices = %+v after another scan, want one", gone.Devices)
-	}
-	restarted := &publisher{}
-	if gone := restarted.merge(missed, detection{status: detected.status, scan: 1}, later); len(gone.Devices) != 1 {
+	restarted := known{status: missed.status}
+	if gone := next(restarted, detected, view{}, later).status; len(gone.Devices) != 1 {
 		t.Errorf("devices = %+v after a restart, want one: what was published is remembered", gone.Devices)
+	}
+	detected.scan++
+	if gone := next(missed, detected, view{}, later).status; len(gone.Devices) != 1 {
+		t.Errorf("devices = %+v after another scan, want one", gone.Devices)
 	}
 }
 
 func TestMergeSettles(t *testing.T) {
 	detected := status(backends(backend("nvidia", v1alpha1.BackendFound), backend("amd", v1alpha1.BackendFailed)), h100(0))
 	previous := status(backends(backend("amd", v1alpha1.BackendFound)), mi300x(0))
-	first := Merge(previous, detected, earlier)
-	if diff := cmp.Diff(first, Merge(first, detected, later)); diff != "" {
+	first := mergedAt(previous, detected, earlier)
+	if diff := cmp.Diff(first, mergedAt(first, detected, later)); diff != "" {
 		t.Errorf("the same detection again changes the inventory (-first +second):\n%s", diff)
 	}
 }
@@ -183,7 +182,7 @@ func TestMergeSettles(t *testing.T) {
 func TestMergeKeepsAllocations(t *testing.T) {
 	previous := status(nil)
 	previous.Allocations = []v1alpha1.Allocation{{Device: h100(0).ID, Namespace: "default", Pod: "p"}}
-	if diff := cmp.Diff(previous.Allocations, Merge(previous, status(nil), later).Allocations); diff != "" {
+	if diff := cmp.Diff(previous.Allocations, mergedAt(previous, status(nil), later).Allocations); diff != "" {
 		t.Errorf("allocations differ (-want +got):\n%s", diff)
 	}
 }
@@ -210,7 +209,7 @@ func TestMergeHost(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, Merge(before, tc.detected, later)); diff != "" {
+			if diff := cmp.Diff(tc.want, mergedAt(before, tc.detected, later)); diff != "" {
 				t.Errorf("status differs (-want +got):\n%s", diff)
 			}
 		})
@@ -218,8 +217,12 @@ func TestMergeHost(t *testing.T) {
 }
 
 func TestMergeWithoutATimeWritesNone(t *testing.T) {
-	got := Merge(status(nil), status(backends(backend("nvidia", v1alpha1.BackendFound)), h100(0)), metav1.Time{})
+	got := mergedAt(status(nil), status(backends(backend("nvidia", v1alpha1.BackendFound)), h100(0)), metav1.Time{})
 	if got.Devices[0].Health.Since != nil {
 		t.Errorf("health has a time: %v", got.Devices[0].Health.Since)
 	}
+}
+
+func mergedAt(previous, detected v1alpha1.AcceleratorInventoryStatus, now metav1.Time) v1alpha1.AcceleratorInventoryStatus {
+	return merge(previous, detected, mergeOptions{now: now})
 }

@@ -53,7 +53,7 @@ func TestMergeLinks(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, Merge(tc.previous, tc.detected, later).Links); diff != "" {
+			if diff := cmp.Diff(tc.want, mergedAt(tc.previous, tc.detected, later).Links); diff != "" {
 				t.Errorf("links differ (-want +got):\n%s", diff)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/measure"
 )
 
 // Results of a publication, as the metric counts them. Conflict is a publication of which labels or
@@ -17,6 +18,12 @@ const (
 	resultUnchanged = "unchanged"
 	resultConflict  = "conflict"
 	resultError     = "error"
+)
+
+// Results of asking the kubelet who holds which device.
+const (
+	resultAnswered = "answered"
+	resultFailed   = "failed"
 )
 
 // Triggers of detections, as the metric counts them.
@@ -52,76 +59,60 @@ type metrics struct {
 	// eventSource is by trigger: whether its events are watched.
 	eventSource *prometheus.GaugeVec
 	gpuErrors   *prometheus.CounterVec
-	kubelet     *kubeletMetrics
-	readings    *readings
+	// questions are those to the kubelet, and unknown what it says that pods hold, and that is not in the inventory.
+	questions *prometheus.CounterVec
+	unknown   *prometheus.GaugeVec
+	readings  *readings
 	// health is by device: 1 for the state that it is in; transitions count the changes.
 	health      *prometheus.GaugeVec
 	transitions *prometheus.CounterVec
 }
 
 func newMetrics(version string) *metrics {
-	const namespace, subsystem = "rankwright", "node_agent"
+	registry := prometheus.NewRegistry()
+	maker := measure.For(registry)
 	m := &metrics{
-		registry: prometheus.NewRegistry(),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "detect_duration_seconds",
-			Help: "Time that each detection backend took, and all together.",
+		registry: registry,
+		duration: maker.Histograms("node_agent_detect_duration_seconds", "Time that each detection backend took, and all together.",
 			// From a warm sysfs to a driver tool without persistence mode on eight devices.
-			Buckets: prometheus.ExponentialBuckets(0.001, 4, 8),
-		}, []string{"backend"}),
-		devices: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "devices",
-			Help: "Devices in the inventory.",
-		}, []string{"vendor", "health"}),
-		backends: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "backend_state",
-			Help: "1 for the state that a detection backend is in, 0 for the others.",
-		}, []string{"backend", "state"}),
-		publish: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "publish_total",
-			Help: "Publications by result: written, unchanged, conflict (labels or fields held by others), error.",
-		}, []string{"result"}),
-		lastScan: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "last_scan_timestamp_seconds",
-			Help: "Unix time of the end of the last detection.",
-		}),
-		scans: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "scans_total",
-			Help: "Detections by what triggered them: start, period, signal, uevent, dev, gpu-error, missed (to look again for a device that was missed), health (to look again at one that may be well, or is suspected), retry (after one that failed).",
-		}, []string{"trigger"}),
-		eventSource: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "event_source_up",
-			Help: "1 where events of devices that come and go are watched, 0 where they cannot be: uevent (of the kernel), dev (device nodes), gpu-error (of NVIDIA's driver).",
-		}, []string{"source"}),
-		gpuErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "gpu_errors_total",
-			Help: "Errors that NVIDIA's driver told of, by PCI address, type (XID, SingleBitECC, DoubleBitECC) and the driver's number.",
-		}, []string{"pci", "type", "xid"}),
-		kubelet:  newKubeletMetrics(namespace, subsystem),
+			prometheus.ExponentialBuckets(0.001, 4, 8), "backend"),
+		devices: maker.Gauges("node_agent_devices", "Devices in the inventory.", "vendor", "health"),
+		backends: maker.Gauges("node_agent_backend_state", "1 for the state that a detection backend is in, 0 for the others.",
+			"backend", "state"),
+		publish: maker.Counters("node_agent_publish_total",
+			"Publications by result: written, unchanged, conflict (labels or fields held by others), error.", "result"),
+		lastScan: maker.Gauge("node_agent_last_scan_timestamp_seconds", "Unix time of the end of the last detection."),
+		scans: maker.Counters("node_agent_scans_total",
+			"Detections by what triggered them: start, period, signal, uevent, dev, gpu-error, driver (let go of, or to be asked again), missed (to look again for a device that was missed), health (to look again at one that may be well, or is suspected), retry (after one that failed).",
+			"trigger"),
+		eventSource: maker.Gauges("node_agent_event_source_up",
+			"1 where events of devices that come and go are watched, 0 where they cannot be: uevent (of the kernel), dev (device nodes), gpu-error (of NVIDIA's driver).",
+			"source"),
+		gpuErrors: maker.Counters("node_agent_gpu_errors_total",
+			"Errors that NVIDIA's driver told of, by PCI address, type (XID, SingleBitECC, DoubleBitECC) and the driver's number.",
+			"pci", "type", "xid"),
+		questions: maker.Counters("node_agent_pod_resources_requests_total",
+			"Times that the kubelet was asked which pod holds which device, by result: answered, failed.", "result"),
+		unknown: maker.Gauges("node_agent_unknown_allocated_devices",
+			"Devices that pods hold and of which nothing tells which of the inventory they are, by resource or DRA driver.", "resource"),
 		readings: newReadings(),
-		health: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: "device", Name: "health",
-			Help: "1 for the state of health that a device is in, 0 for the others.",
-		}, []string{"device", "vendor", "state"}),
-		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: "device", Name: "health_transitions_total",
-			Help: "Changes of devices' health, by the state and the reason that they changed to.",
-		}, []string{"vendor", "state", "reason"}),
+		health: maker.Gauges("device_health", "1 for the state of health that a device is in, 0 for the others.",
+			"device", "vendor", "state"),
+		transitions: maker.Counters("device_health_transitions_total",
+			"Changes of devices' health, by the state and the reason that they changed to.", "vendor", "state", "reason"),
 	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Namespace: namespace, Subsystem: subsystem, Name: "build_info", Help: "Always 1; the labels say which build this is.",
-		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
-	})
-	build.Set(1)
+	maker.Gauges("node_agent_build_info", "Always 1; the labels say which build this is.", "version", "goversion").
+		WithLabelValues(version, runtime.Version()).Set(1)
 	for _, result := range []string{resultWritten, resultUnchanged, resultConflict, resultError} {
 		m.publish.WithLabelValues(result)
 	}
 	for _, trigger := range []string{triggerStart, triggerPeriod, triggerSignal, triggerUevent, triggerDev, triggerGPUError, triggerDriver, triggerMissed, triggerRetry, triggerHealth} {
 		m.scans.WithLabelValues(trigger)
 	}
-	m.registry.MustRegister(m.duration, m.devices, m.backends, m.publish, m.lastScan, m.scans, m.eventSource, m.gpuErrors,
-		m.kubelet, m.readings, m.health, m.transitions, build,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, result := range []string{resultAnswered, resultFailed} {
+		m.questions.WithLabelValues(result)
+	}
+	registry.MustRegister(m.readings, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -140,11 +131,7 @@ func (m *metrics) scanned(status *v1alpha1.AcceleratorInventoryStatus, end time.
 	m.backends.Reset()
 	for _, b := range status.Backends {
 		for _, state := range backendStates {
-			value := 0.0
-			if b.State == state {
-				value = 1
-			}
-			m.backends.WithLabelValues(b.Name, string(state)).Set(value)
+			m.backends.WithLabelValues(b.Name, string(state)).Set(measure.Bool(b.State == state))
 		}
 	}
 }
@@ -164,17 +151,22 @@ func (m *metrics) published(outcome published, err error) {
 	m.health.Reset()
 	for _, d := range outcome.status.Devices {
 		for _, state := range healthStates {
-			value := 0.0
-			if d.Health.State == state {
-				value = 1
-			}
-			m.health.WithLabelValues(string(d.ID), d.Vendor, string(state)).Set(value)
+			m.health.WithLabelValues(string(d.ID), d.Vendor, string(state)).Set(measure.Bool(d.Health.State == state))
 		}
 	}
-	m.kubelet.unknownDevices(outcome.allocations.Unknown)
+	m.unknown.Reset()
+	for _, name := range outcome.allocations.Unknown {
+		m.unknown.WithLabelValues(name.Resource).Inc()
+	}
 }
 
-func (m *metrics) askedKubelet(err error) { m.kubelet.asked(err) }
+func (m *metrics) askedKubelet(err error) {
+	result := resultAnswered
+	if err != nil {
+		result = resultFailed
+	}
+	m.questions.WithLabelValues(result).Inc()
+}
 
 func resultOf(outcome published, err error) string {
 	switch {

@@ -1,6 +1,7 @@
 package nodeagent
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -9,9 +10,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/detect"
-	"github.com/rankwright/rankwright/pkg/nodeagent/claims"
-	"github.com/rankwright/rankwright/pkg/nodeagent/health"
+	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
@@ -59,8 +60,8 @@ type Options struct {
 	// Serving says which devices to serve to the kubelet, and where it is; nil means that none are served. Its Log, Clock,
 	// Registry and Changed are the agent's.
 	Serving *serving.Options
-	// Claims says where devices that go through DRA are served; the rest of it is the agent's, and Serving's.
-	Claims claims.Options
+	// DRA says where devices that go through DRA are served; the rest of it is the agent's, and Serving's.
+	DRA dra.Options
 	// Version of the agent, published in the inventory.
 	Version string
 	// Log receives what the agent does.
@@ -77,7 +78,7 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)
 	}
 	m, gate := newMetrics(options.Version), newDriverGate()
-	devices := &deviceHealth{rules: health.DefaultRules, why: "it is not installed beside the agent, or may run nothing (--no-exec)"}
+	devices := &deviceHealth{monitor: gpuMonitor{why: "it is not installed beside the agent, or may run nothing (--no-exec)"}}
 	a := &Agent{
 		options: options, log: options.Log, clock: options.Clock, client: c, metrics: m, gate: gate,
 		scanner: &scanner{
@@ -91,7 +92,7 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 	if options.Serving != nil && !options.Serving.Config.Empty() {
 		a.plugin = a.newPlugin(*options.Serving)
 		if options.Serving.Config.Uses(serving.DRA) {
-			a.driver = a.newDriver(options.Claims)
+			a.driver = a.newDriver(options.DRA)
 		}
 	}
 	if options.PodResourcesSocket == "" {
@@ -99,7 +100,7 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 	}
 	a.kubelet, err = podresources.NewPoller(podresources.Options{
 		Socket: options.PodResourcesSocket, Self: options.Pod, Clock: options.Clock,
-		Changed: func() { signal(a.changed, struct{}{}) }, Asked: m.askedKubelet,
+		Changed: func() { await.Signal(a.changed, struct{}{}) }, Asked: m.askedKubelet,
 	})
 	if err != nil {
 		return nil, err
@@ -112,26 +113,12 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 }
 
 func (o Options) withDefaults() Options {
-	if o.BackendTimeout == 0 {
-		o.BackendTimeout = detect.DefaultDeadline
-	}
-	if o.RescanInterval == 0 {
-		o.RescanInterval = DefaultRescanInterval
-	}
-	if o.LeaseNamespace == "" {
-		o.LeaseNamespace = DefaultLeaseNamespace
-	}
-	if o.NVIDIADriver == "" {
-		o.NVIDIADriver = DefaultNVIDIADriver
-	}
-	if o.HealthAddress == "" {
-		o.HealthAddress = Disabled
-	}
-	if o.MetricsAddress == "" {
-		o.MetricsAddress = Disabled
-	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
+	o.BackendTimeout = cmp.Or(o.BackendTimeout, detect.DefaultDeadline)
+	o.RescanInterval = cmp.Or(o.RescanInterval, DefaultRescanInterval)
+	o.LeaseNamespace = cmp.Or(o.LeaseNamespace, DefaultLeaseNamespace)
+	o.NVIDIADriver = cmp.Or(o.NVIDIADriver, DefaultNVIDIADriver)
+	o.HealthAddress = cmp.Or(o.HealthAddress, Disabled)
+	o.MetricsAddress = cmp.Or(o.MetricsAddress, Disabled)
+	o.Clock = cmp.Or[clock.Clock](o.Clock, clock.RealClock{})
 	return o
 }

@@ -1,18 +1,20 @@
 package nodeagent
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"maps"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/nodeagent/claims"
+	"github.com/rankwright/rankwright/internal/await"
+	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
+	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
 // server serves devices to the kubelet: the device plugin, and the DRA driver.
 type server interface {
-	// Update offers the devices of a status, and enters into it who serves them.
-	Update(published, status *v1alpha1.AcceleratorInventoryStatus, spec v1alpha1.AcceleratorInventorySpec)
+	// Update offers the devices of a status, of which it says who else serves them, and returns those that are served here.
+	Update(published, status *v1alpha1.AcceleratorInventoryStatus, spec v1alpha1.AcceleratorInventorySpec) map[v1alpha1.DeviceID]v1alpha1.DeviceService
 	// Account says whether the kubelet takes them.
 	Account() serving.Account
 }
@@ -21,9 +23,19 @@ type server interface {
 // up yet.
 type servers []server
 
-func (s servers) update(published, status *v1alpha1.AcceleratorInventoryStatus, spec v1alpha1.AcceleratorInventorySpec) {
+// serve offers the devices of a status to the kubelet, and enters into it who serves them then: this agent as its servers say,
+// others as they were seen.
+func (s servers) serve(published, status *v1alpha1.AcceleratorInventoryStatus, v view) {
+	owners := maps.Clone(v.kubelet.owners)
+	if owners == nil {
+		owners = podresources.Owners{}
+	}
+	maps.DeleteFunc(owners, func(_ v1alpha1.DeviceID, by v1alpha1.DeviceService) bool {
+		return by.Server == v1alpha1.ServedByRankwright
+	})
 	for _, server := range s {
-		server.Update(published, status, spec)
+		maps.Copy(owners, server.Update(published, status, v.spec))
+		assignServices(status.Devices, owners, v.kubelet.selectors)
 	}
 }
 
@@ -38,7 +50,7 @@ func (s servers) account() serving.Account {
 // newPlugin prepares the device plugin. What it has to tell is published in the next turn.
 func (a *Agent) newPlugin(options serving.Options) *serving.Plugin {
 	options.Log, options.Clock, options.Registry = a.log, a.clock, a.metrics.registry
-	options.Changed = func() { signal(a.changed, struct{}{}) }
+	options.Changed = func() { await.Signal(a.changed, struct{}{}) }
 	options.Allocated = a.Poke
 	if options.Commands != nil {
 		options.Commands = gatedCommands{options.Commands, a.gate}
@@ -47,22 +59,12 @@ func (a *Agent) newPlugin(options serving.Options) *serving.Plugin {
 }
 
 // newDriver prepares the DRA driver, which has containers get their devices as the plugin does.
-func (a *Agent) newDriver(options claims.Options) *claims.Driver {
+func (a *Agent) newDriver(options dra.Options) *dra.Driver {
 	options.Client = a.client
 	options.Node, options.Config = a.options.NodeName, a.options.Serving.Config
 	options.CDIFolder, options.Inject = injection.Folder(a.options.Serving.CDIFolder), a.plugin.Inject
 	options.Log, options.Clock, options.Metrics = a.log, a.clock, a.metrics.registry
-	options.Changed = func() { signal(a.changed, struct{}{}) }
+	options.Changed = func() { await.Signal(a.changed, struct{}{}) }
 	options.Allocated = a.Poke
-	return claims.New(options)
-}
-
-// serveUnpublished offers what was detected where the API server is away: the kubelet and its pods are not.
-func (a *Agent) serveUnpublished() {
-	p := a.publisher
-	if len(p.servers) == 0 || !p.spoken {
-		return
-	}
-	status := merge(p.last, a.detected.status, mergeOptions{now: metav1.NewTime(a.clock.Now()).Rfc3339Copy(), again: a.detected.scan == p.merged})
-	p.servers.update(&p.last, &status, p.spec)
+	return dra.New(options)
 }

@@ -68,7 +68,7 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 	m := newMetrics("v1")
 	m.observeBackend("nvidia", 1)
 	m.scanned(ptr(status(backends(backend("nvidia", v1alpha1.BackendFound)), h100(0))), later.Time)
-	m.published(published{status: status(nil, h100(0))}, nil)
+	m.published(published{nextState: nextState{known: known{status: status(nil, h100(0))}}}, nil)
 	m.eventSource.WithLabelValues(triggerDev).Set(1)
 	m.readings.set(detect.Report{Status: status(nil, h100(0)), Readings: detect.Readings{h100(0).ID: {
 		MemoryUsedMiB: ptr[int64](1), TemperatureMilliC: ptr[int64](1), PowerMilliW: ptr[int64](1), UtilizationPercent: ptr[int64](1),

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/detect"
 )
 
@@ -142,5 +143,5 @@ func (a *Agent) nodeChanged(node *unstructured.Unstructured) {
 	if a.gate.set(why) {
 		a.rescanFor(triggerDriver)
 	}
-	signal(a.changed, struct{}{})
+	await.Signal(a.changed, struct{}{})
 }

@@ -7,8 +7,21 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
 )
+
+// detection is what a scan saw; scans are numbered from 1.
+type detection struct {
+	status v1alpha1.AcceleratorInventoryStatus
+	scan   int64
+	signs  map[v1alpha1.DeviceID]detect.Signs
+	booted time.Time
+	// asked says that drivers' tools could be run.
+	asked bool
+	// released says why NVIDIA's driver was let go of; empty where it was not.
+	released string
+}
 
 // scanner runs detections and measures them.
 type scanner struct {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
@@ -41,7 +42,7 @@ func (l *leavings) look(ctx context.Context) {
 		if apierrors.IsNotFound(err) { // it is a pod of something else
 			return
 		}
-		l.agent.pause(ctx, retryDelay(failures, 0))
+		await.Pause(ctx, l.agent.clock, retryDelay(failures, 0), nil)
 	}
 }
 
@@ -78,14 +79,4 @@ func (l *leavings) remove() {
 		}
 	}
 	l.agent.log.Info("uninstalled: what containers were given by is removed", "files", removed, "error", err)
-}
-
-// pause returns after the delay, or when the context ends.
-func (a *Agent) pause(ctx context.Context, delay time.Duration) {
-	timer := a.clock.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C():
-	}
 }

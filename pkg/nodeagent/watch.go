@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/await"
 )
 
 // objectWatch tells when an object is created or deleted, or when what the agent cares about in it changes.
@@ -40,7 +41,7 @@ type objectWatch struct {
 // and inventories, which are named as their Nodes, tell more of a host. What it is for: a Node that is deleted and created
 // anew has its labels and its inventory within seconds, not at the next period.
 func (a *Agent) watches() []objectWatch {
-	changed := func(*unstructured.Unstructured) { signal(a.changed, struct{}{}) }
+	changed := func(*unstructured.Unstructured) { await.Signal(a.changed, struct{}{}) }
 	name := a.options.NodeName
 	return []objectWatch{
 		{a.client, inventories, name, identityOnly, specDiffers, changed, a.log},

@@ -147,7 +147,7 @@ func (s *site) awaitPrepared(t *testing.T, node *cluster.Node, want ...string) {
 	slices.Sort(want)
 	var got []string
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		content, err := os.ReadFile(filepath.Join(filepath.Dir(node.DevicePlugins()), "plugins", v1alpha1.ClaimDriver, "prepared.json"))
+		content, err := os.ReadFile(filepath.Join(filepath.Dir(node.DevicePlugins()), "plugins", v1alpha1.DRADriver, "prepared.json"))
 		if err != nil {
 			return false, err
 		}
@@ -188,12 +188,12 @@ func (s *site) claimed(t *testing.T, claim *resourceapi.ResourceClaim) *corev1.P
 // claimingIsland runs a pod with devices of one link domain.
 func (s *site) claimingIsland(t *testing.T, count int64) *corev1.Pod {
 	t.Helper()
-	island := resourceapi.FullyQualifiedName(v1alpha1.ClaimDriver + "/linkDomain")
+	island := resourceapi.FullyQualifiedName(v1alpha1.DRADriver + "/linkDomain")
 	return s.claimed(t, &resourceapi.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: "island", Namespace: metav1.NamespaceDefault},
 		Spec: resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{
 			Requests: []resourceapi.DeviceRequest{{Name: "devices", Exactly: &resourceapi.ExactDeviceRequest{
-				DeviceClassName: v1alpha1.ClaimDriver, AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: count,
+				DeviceClassName: v1alpha1.DRADriver, AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: count,
 			}}},
 			Constraints: []resourceapi.DeviceConstraint{{MatchAttribute: &island}},
 		}},
@@ -215,7 +215,7 @@ func (s *site) looking(t *testing.T) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Name: "looking", Namespace: namespace},
 		Spec: resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{Requests: []resourceapi.DeviceRequest{{
 			Name: "devices", Exactly: &resourceapi.ExactDeviceRequest{
-				DeviceClassName: v1alpha1.ClaimDriver, AllocationMode: resourceapi.DeviceAllocationModeAll, AdminAccess: &yes,
+				DeviceClassName: v1alpha1.DRADriver, AllocationMode: resourceapi.DeviceAllocationModeAll, AdminAccess: &yes,
 				Tolerations: []resourceapi.DeviceToleration{{Operator: resourceapi.DeviceTolerationOpExists}},
 			},
 		}}}},

@@ -88,8 +88,8 @@ func servedByClaims(inventory *v1alpha1.AcceleratorInventory) bool {
 	}
 	condition := meta.FindStatusCondition(inventory.Status.Conditions, v1alpha1.ConditionServed)
 	return len(inventory.Status.Devices) > 0 && condition != nil && condition.Status == metav1.ConditionTrue &&
-		strings.Contains(condition.Message, v1alpha1.ClaimDriver) &&
-		allServedBy(inventory, v1alpha1.DeviceService{Server: v1alpha1.ServedByRankwright, Resource: v1alpha1.ClaimDriver})
+		strings.Contains(condition.Message, v1alpha1.DRADriver) &&
+		allServedBy(inventory, v1alpha1.DeviceService{Server: v1alpha1.ServedByRankwright, Resource: v1alpha1.DRADriver})
 }
 
 func names(devices []v1alpha1.Device) []string {
@@ -124,7 +124,7 @@ func (s *site) awaitSlices(t *testing.T, node string, want []string) (uids []typ
 
 // sliced are the devices of a node in the driver's ResourceSlices, and the UIDs of these.
 func (s *site) sliced(ctx context.Context, node string) (devices []resourceapi.Device, uids []types.UID, err error) {
-	list, err := s.clients.ResourceV1().ResourceSlices().List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node + ",spec.driver=" + v1alpha1.ClaimDriver})
+	list, err := s.clients.ResourceV1().ResourceSlices().List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node + ",spec.driver=" + v1alpha1.DRADriver})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -145,9 +145,9 @@ func (s *site) claiming(t *testing.T, name string, count int64, devices ...v1alp
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault},
 		Spec: resourceapi.ResourceClaimSpec{Devices: resourceapi.DeviceClaim{Requests: []resourceapi.DeviceRequest{{
 			Name: "devices", Exactly: &resourceapi.ExactDeviceRequest{
-				DeviceClassName: v1alpha1.ClaimDriver, AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: count,
+				DeviceClassName: v1alpha1.DRADriver, AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: count,
 				Selectors: []resourceapi.DeviceSelector{{CEL: &resourceapi.CELDeviceSelector{
-					Expression: fmt.Sprintf(`device.attributes[%q].id in [%s]`, v1alpha1.ClaimDriver, strings.Join(quoted, ", ")),
+					Expression: fmt.Sprintf(`device.attributes[%q].id in [%s]`, v1alpha1.DRADriver, strings.Join(quoted, ", ")),
 				}}},
 			},
 		}}}},

@@ -77,7 +77,7 @@ func thefts(own, other string) []report.Request {
 		posted("create an inventory of no node", inventoryPath, inventory+`forged"}}`),
 		applied("renew another node's lease", leasePath+other, lease+other+`","namespace":"`+agentNamespace+`"},"spec":{"holderIdentity":"x"}}`),
 		applied("lease elsewhere", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"+own, lease+own+`","namespace":"kube-node-lease"},"spec":{"holderIdentity":"x"}}`),
-		applied("offer another node's devices", slicePath+"forged", sliceOf("forged", other, v1alpha1.ClaimDriver)),
+		applied("offer another node's devices", slicePath+"forged", sliceOf("forged", other, v1alpha1.DRADriver)),
 		applied("offer another driver's devices", slicePath+"forged", sliceOf("forged", own, "gpu.nvidia.com")),
 		deleted("take all devices away", slicePath),
 		{Name: "read claims", Method: http.MethodGet, Path: "/apis/resource.k8s.io/v1/resourceclaims"},

@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/await"
 )
 
 var (
@@ -57,11 +58,7 @@ func Run(ctx context.Context, c dynamic.Interface, options Options) error {
 			return nil
 		}
 		options.Log.Info("removed", "objects", removed, "error", err)
-		timer := options.Clock.NewTimer(again)
-		select {
-		case <-timer.C():
-		case <-ctx.Done():
-			timer.Stop()
+		if !await.Pause(ctx, options.Clock, again, nil) {
 			return errors.Join(ctx.Err(), err)
 		}
 	}
@@ -185,7 +182,7 @@ func deleteObject(ctx context.Context, resource dynamic.ResourceInterface, objec
 // ofOurDriver says whether a ResourceSlice is one of the node agents' own.
 func ofOurDriver(object *unstructured.Unstructured) bool {
 	driver, _, _ := unstructured.NestedString(object.Object, "spec", "driver")
-	return driver == v1alpha1.ClaimDriver
+	return driver == v1alpha1.DRADriver
 }
 
 func everything(*unstructured.Unstructured) bool { return true }

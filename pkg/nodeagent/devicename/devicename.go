@@ -2,13 +2,12 @@
 package devicename
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // hashLength is that of the part of a name that tells ids apart of which the rest is the same, in hex digits.
@@ -20,8 +19,7 @@ func Of(id v1alpha1.DeviceID) string {
 	if len(validation.IsDNS1123Label(string(id))) == 0 {
 		return string(id)
 	}
-	sum := sha256.Sum256([]byte(id))
-	hash := hex.EncodeToString(sum[:])[:hashLength]
+	hash := words.Digest(string(id), hashLength)
 	label := strings.Map(inLabel, strings.ToLower(string(id)))
 	if room := validation.DNS1123LabelMaxLength - len("-") - hashLength; len(label) > room {
 		label = label[:room]

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tags.cncf.io/container-device-interface/pkg/parser"
 	"tags.cncf.io/container-device-interface/specs-go"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -45,32 +46,11 @@ func (g grant) cdiNames() ([]string, error) {
 
 // checkCDIName holds a name against the rules of the CDI specification (SPEC.md, Kind and device names).
 func checkCDIName(kind, name string) error {
-	vendor, class, ok := strings.Cut(kind, "/")
-	switch {
-	case !ok || !isCDIName(vendor, "_-.") || !isCDIName(class, "_-.") || !isLetter(vendor[0]) || !isLetter(class[0]):
-		return fmt.Errorf("CDI kind %q: want vendor/class, each of letters, digits, hyphens, underscores and dots, from a letter to a letter or digit", kind)
-	case !isCDIName(name, "_-.:"):
-		return fmt.Errorf("device %s: not a valid CDI device name, which begins and ends with a letter or digit: take mode %s for %s", name, DeviceNodes, kind)
-	default:
-		return nil
+	if _, _, _, err := parser.ParseQualifiedName(kind + "=" + name); err != nil {
+		return fmt.Errorf("device %s of CDI kind %q: want vendor/class, and a name that begins and ends with a letter or digit: %w: take mode %s", name, kind, err, DeviceNodes)
 	}
+	return nil
 }
-
-// isCDIName says whether the text begins and ends with a letter or digit and has nothing between but these and the
-// punctuation.
-func isCDIName(text, punctuation string) bool {
-	if text == "" || strings.ContainsRune(punctuation, rune(text[0])) || strings.ContainsRune(punctuation, rune(text[len(text)-1])) {
-		return false
-	}
-	for i := range len(text) {
-		if c := text[i]; !isLetter(c) && (c < '0' || c > '9') && !strings.ContainsRune(punctuation, rune(c)) {
-			return false
-		}
-	}
-	return true
-}
-
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 // Specifications describes the served devices of a node for container runtimes, a specification for each class, in order
 // of their kinds. Devices that For refuses by themselves are left out. Of the kinds in unknown, it cannot be said what

@@ -61,12 +61,12 @@ func TestAllocations(t *testing.T) {
 			about: "claims of our own driver, one of a device that is gone",
 			pods: []*podresourcesv1.PodResources{pod("a", container("c", nil, &podresourcesv1.DynamicResource{
 				ClaimResources: []*podresourcesv1.ClaimResource{
-					{DriverName: v1alpha1.ClaimDriver, PoolName: "node-1", DeviceName: devicename.Of("nvidia-0000:17:00.0")},
-					{DriverName: v1alpha1.ClaimDriver, PoolName: "node-1", DeviceName: "gone"},
+					{DriverName: v1alpha1.DRADriver, PoolName: "node-1", DeviceName: devicename.Of("nvidia-0000:17:00.0")},
+					{DriverName: v1alpha1.DRADriver, PoolName: "node-1", DeviceName: "gone"},
 				},
 			}))},
-			want:    []v1alpha1.Allocation{row("nvidia-0000:17:00.0", "a", "c", v1alpha1.ClaimDriver)},
-			unknown: []Name{{v1alpha1.ServedByDRA, v1alpha1.ClaimDriver, "node-1", "gone"}},
+			want:    []v1alpha1.Allocation{row("nvidia-0000:17:00.0", "a", "c", v1alpha1.DRADriver)},
+			unknown: []Name{{v1alpha1.ServedByDRA, v1alpha1.DRADriver, "node-1", "gone"}},
 		},
 		{
 			about:   "what nothing tells is named once",

@@ -78,15 +78,16 @@ func (c *Client) Ask(ctx context.Context) (answer *Answer, connection int64, err
 	return nil, 0, err
 }
 
+// ask asks what pods hold last: a device that a pod takes between the two calls is then in one of the answers at least.
 func (c *Client) ask(ctx context.Context) (*Answer, error) {
 	lister := podresourcesv1.NewPodResourcesListerClient(c.connection)
-	pods, err := lister.List(ctx, &podresourcesv1.ListPodResourcesRequest{})
-	if err != nil {
-		return nil, c.failed("List", err)
-	}
 	allocatable, err := lister.GetAllocatableResources(ctx, &podresourcesv1.AllocatableResourcesRequest{})
 	if err != nil {
 		return nil, c.failed("GetAllocatableResources", err)
+	}
+	pods, err := lister.List(ctx, &podresourcesv1.ListPodResourcesRequest{})
+	if err != nil {
+		return nil, c.failed("List", err)
 	}
 	return newAnswer(pods.GetPodResources(), allocatable.GetDevices()), nil
 }

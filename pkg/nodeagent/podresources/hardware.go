@@ -13,15 +13,15 @@ type Hardware struct {
 	devices   []v1alpha1.Device
 	published Published
 	found     map[Name][]v1alpha1.DeviceID
-	// claimed are the devices by their names in this agent's ResourceSlices.
-	claimed map[string]v1alpha1.DeviceID
+	// sliced are the devices by their names in this agent's ResourceSlices.
+	sliced map[string]v1alpha1.DeviceID
 }
 
 // NewHardware returns what finds these devices; published is what DRA drivers say of theirs, nil where it cannot be read.
 func NewHardware(devices []v1alpha1.Device, published Published) *Hardware {
-	h := &Hardware{devices: devices, published: published, found: map[Name][]v1alpha1.DeviceID{}, claimed: map[string]v1alpha1.DeviceID{}}
+	h := &Hardware{devices: devices, published: published, found: map[Name][]v1alpha1.DeviceID{}, sliced: map[string]v1alpha1.DeviceID{}}
 	for i := range devices {
-		h.claimed[devicename.Of(devices[i].ID)] = devices[i].ID
+		h.sliced[devicename.Of(devices[i].ID)] = devices[i].ID
 	}
 	return h
 }
@@ -91,7 +91,7 @@ var ownID = regexp.MustCompile(`^[a-z0-9]+-[a-zA-Z0-9.:_-]+$`)
 // plugin's resource of the product's own also one that the inventory lost.
 func (h *Hardware) own(name Name) (v1alpha1.DeviceID, bool) {
 	if ownDriver(name) {
-		id, known := h.claimed[name.Device]
+		id, known := h.sliced[name.Device]
 		return id, known
 	}
 	if name.Server != v1alpha1.ServedByDevicePlugin {
@@ -108,7 +108,7 @@ func (h *Hardware) own(name Name) (v1alpha1.DeviceID, bool) {
 
 // ownDriver says whether a name is of this agent's driver, whether or not the inventory has the device.
 func ownDriver(name Name) bool {
-	return name.Server == v1alpha1.ServedByDRA && name.Resource == v1alpha1.ClaimDriver
+	return name.Server == v1alpha1.ServedByDRA && name.Resource == v1alpha1.DRADriver
 }
 
 // expected says whether a name must mean an accelerator, by the resource that it belongs to.

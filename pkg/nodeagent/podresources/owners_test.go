@@ -23,7 +23,7 @@ var (
 	byUs     = v1alpha1.DeviceService{Server: v1alpha1.ServedByRankwright, Resource: "rankwright.dev/nvidia-gpu"}
 	byPlugin = v1alpha1.DeviceService{Server: v1alpha1.ServedByDevicePlugin, Resource: "nvidia.com/gpu"}
 	byAMD    = v1alpha1.DeviceService{Server: v1alpha1.ServedByDevicePlugin, Resource: "amd.com/gpu"}
-	byClaims = v1alpha1.DeviceService{Server: v1alpha1.ServedByRankwright, Resource: v1alpha1.ClaimDriver}
+	byClaims = v1alpha1.DeviceService{Server: v1alpha1.ServedByRankwright, Resource: v1alpha1.DRADriver}
 	byDriver = v1alpha1.DeviceService{Server: v1alpha1.ServedByDRA, Resource: "gpu.nvidia.com"}
 )
 
@@ -50,13 +50,13 @@ func TestOwners(t *testing.T) {
 		{"a plugin whose ids tell nothing", Evidence{Offered: []Name{plugin("nvidia.com/gpu", "tegra")}}, Owners{first: byPlugin, second: byPlugin}},
 		{
 			"our driver, by the names of its devices",
-			Evidence{Offered: []Name{}, Published: Published{claim(v1alpha1.ClaimDriver, devicename.Of(first)): {}, claim(v1alpha1.ClaimDriver, "of-a-device-that-went"): {}}},
+			Evidence{Offered: []Name{}, Published: Published{claim(v1alpha1.DRADriver, devicename.Of(first)): {}, claim(v1alpha1.DRADriver, "of-a-device-that-went"): {}}},
 			Owners{first: byClaims},
 		},
 		{
 			"our driver and another: the other one",
 			Evidence{Offered: []Name{}, Published: Published{
-				claim(v1alpha1.ClaimDriver, devicename.Of(first)): {}, claim("gpu.nvidia.com", "x"): {UUID: "GPU-a"},
+				claim(v1alpha1.DRADriver, devicename.Of(first)): {}, claim("gpu.nvidia.com", "x"): {UUID: "GPU-a"},
 			}},
 			Owners{first: byDriver},
 		},

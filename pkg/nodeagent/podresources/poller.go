@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/rankwright/rankwright/internal/await"
 )
 
 const (
@@ -86,10 +88,7 @@ func NewPoller(options Options) (*Poller, error) {
 
 // Poke has the kubelet asked soon; it does not wait. Pokes that come together are one.
 func (p *Poller) Poke() {
-	select {
-	case p.poke <- struct{}{}:
-	default:
-	}
+	await.Signal(p.poke, struct{}{})
 }
 
 // State returns what is known now. The answer is not to be changed.
@@ -115,23 +114,15 @@ func (p *Poller) wait(ctx context.Context) bool {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return false
 	case <-timer.C():
-		return true
 	case <-p.poke:
+		await.Pause(ctx, p.options.Clock, pokeDelay, nil)
+		select {
+		case <-p.poke: // it came while this one waited, and is answered with it
+		default:
+		}
 	}
-	settle := p.options.Clock.NewTimer(pokeDelay)
-	defer settle.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-settle.C():
-	}
-	select {
-	case <-p.poke: // it came while this one waited, and is answered with it
-	default:
-	}
-	return true
+	return ctx.Err() == nil
 }
 
 // Poll asks now, and says whether anything differs from before.

@@ -68,7 +68,7 @@ func TestSelectors(t *testing.T) {
 			first: text("resource.kubernetes.io/pciBusID", "0000:01:00.0"),
 		}},
 		{"a whole device that the inventory has in parts", partitions, "gpu.nvidia.com", []string{`{` + pciA + `}`}, map[v1alpha1.DeviceID]v1alpha1.ClaimAttribute{}},
-		{"our own driver", three, v1alpha1.ClaimDriver, []string{`{` + uuidA + `}`}, map[v1alpha1.DeviceID]v1alpha1.ClaimAttribute{}},
+		{"our own driver", three, v1alpha1.DRADriver, []string{`{` + uuidA + `}`}, map[v1alpha1.DeviceID]v1alpha1.ClaimAttribute{}},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

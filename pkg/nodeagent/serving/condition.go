@@ -21,8 +21,8 @@ const (
 	reasonNotServedYet = "Registering"
 )
 
-// Patience is how long a pool may be without its kubelet before the condition says so: a kubelet that restarts is no news.
-const Patience = 15 * time.Second
+// patience is how long a pool may be without its kubelet before the condition says so: a kubelet that restarts is no news.
+const patience = 15 * time.Second
 
 // PoolState is how a pool is with the kubelet.
 type PoolState struct {
@@ -69,7 +69,7 @@ func Join(accounts ...Account) Account {
 }
 
 // Condition says whether the kubelet takes every device that is to be served. before is the condition that is published;
-// a pool that was lost less than Patience ago leaves it as it is.
+// a pool that was lost less than patience ago leaves it as it is.
 func (a Account) Condition(now time.Time, before *metav1.Condition) metav1.Condition {
 	var lost, late []string
 	for _, resource := range slices.Sorted(maps.Keys(a.States)) {
@@ -77,7 +77,7 @@ func (a Account) Condition(now time.Time, before *metav1.Condition) metav1.Condi
 		text := resource + ": " + explain(s.State, s.Detail)
 		switch {
 		case s.State == Serving:
-		case now.Sub(s.Since) >= Patience:
+		case now.Sub(s.Since) >= patience:
 			lost = append(lost, text)
 		default:
 			late = append(late, text)

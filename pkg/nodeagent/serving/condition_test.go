@@ -31,9 +31,9 @@ func TestCondition(t *testing.T) {
 		{"served", pools, nil, since(Serving, time.Hour), nil, metav1.ConditionTrue, "AllPoolsServed", "a.b/c"},
 		{"nothing to serve", nil, nil, nil, nil, metav1.ConditionTrue, "NoDevices", ""},
 		{"at the start", pools, nil, since(Registering, 0), nil, metav1.ConditionUnknown, "Registering", "a.b/c"},
-		{"a restart of the kubelet is no news", pools, nil, since(KubeletAway, Patience-1), published, metav1.ConditionTrue, "Before", ""},
-		{"the kubelet is away", pools, nil, since(KubeletAway, Patience), published, metav1.ConditionFalse, "PoolsNotServed", "a.b/c: the kubelet is away (why)"},
-		{"refused", pools, nil, since(Refused, Patience), published, metav1.ConditionFalse, "PoolsNotServed", "the kubelet did not take it (why)"},
+		{"a restart of the kubelet is no news", pools, nil, since(KubeletAway, patience-1), published, metav1.ConditionTrue, "Before", ""},
+		{"the kubelet is away", pools, nil, since(KubeletAway, patience), published, metav1.ConditionFalse, "PoolsNotServed", "a.b/c: the kubelet is away (why)"},
+		{"refused", pools, nil, since(Refused, patience), published, metav1.ConditionFalse, "PoolsNotServed", "the kubelet did not take it (why)"},
 		{"coming back", pools, nil, since(Registering, 0), failed, metav1.ConditionUnknown, "Registering", ""},
 		{"withheld", pools, withheld, since(Serving, 0), published, metav1.ConditionFalse, "DevicesWithheld", "2 devices withheld: no profile"},
 	}
@@ -51,7 +51,7 @@ func TestCondition(t *testing.T) {
 func TestServersAreToldOfTogether(t *testing.T) {
 	plugin := Account{Pools: []string{"a.b/c"}, States: map[string]PoolState{"a.b/c": {Serving, testStart, ""}}}
 	driver := func(state State, detail string) Account {
-		return Account{Pools: []string{"rankwright.dev"}, States: map[string]PoolState{"rankwright.dev": {state, testStart.Add(-Patience), detail}}}
+		return Account{Pools: []string{"rankwright.dev"}, States: map[string]PoolState{"rankwright.dev": {state, testStart.Add(-patience), detail}}}
 	}
 	tests := []struct {
 		name    string

@@ -18,9 +18,9 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
-// MaxShares is the highest number of pods that can share a device: what an extended resource counts on a node stays a
+// maxShares is the highest number of pods that can share a device: what an extended resource counts on a node stays a
 // number that a scheduler and a person can work with.
-const MaxShares = 64
+const maxShares = 64
 
 // Config says which devices are served, and how.
 type Config struct {
@@ -153,94 +153,70 @@ var (
 	kindPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$`)
 )
 
+// mistakes are those in the fields of a vendor.
+type mistakes struct {
+	// vendor is the name of the vendor's field.
+	vendor string
+	found  []error
+}
+
+// when notes a mistake in a field where there is one.
+func (m *mistakes) when(is bool, field, format string, args ...any) {
+	if is {
+		m.found = append(m.found, fmt.Errorf("%s.%s: %w", m.vendor, field, fmt.Errorf(format, args...)))
+	}
+}
+
 func (c Config) check() []error {
 	var errs []error
 	takenBy := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(c.Vendors)) {
-		field, vendor := "vendors."+name, c.Vendors[name]
+		m, vendor := mistakes{vendor: "vendors." + name}, c.Vendors[name]
 		if !vendorName.MatchString(name) {
-			errs = append(errs, fmt.Errorf("%s: %q cannot be a vendor: take the vendor of status.devices (nvidia, amd, intel)", field, name))
+			m.found = append(m.found, fmt.Errorf("%s: %q cannot be a vendor: take the vendor of status.devices (nvidia, amd, intel)", m.vendor, name))
 		}
-		errs = append(errs, vendor.check(field)...)
-		errs = append(errs, vendor.checkContents(name, field)...)
+		vendor.check(&m)
+		vendor.checkContents(name, &m)
 		for _, kind := range slices.Sorted(maps.Keys(vendor.Resources)) {
-			resource, other := vendor.Resources[kind], ""
-			if other = takenBy[resource]; other != "" {
-				errs = append(errs, fmt.Errorf("%s.resources.%s: %q is taken by %s already: give each kind a resource of its own",
-					field, kind, resource, other))
-			}
-			takenBy[resource] = field + ".resources." + kind
+			resource := vendor.Resources[kind]
+			m.when(takenBy[resource] != "", "resources."+kind, "%q is taken by %s already: give each kind a resource of its own", resource, takenBy[resource])
+			takenBy[resource] = m.vendor + ".resources." + kind
 		}
+		errs = append(errs, m.found...)
 	}
 	return errs
 }
 
-func (c VendorConfig) check(field string) []error {
-	var errs []error
-	switch c.Injection {
-	case injection.CDI, injection.DeviceNodes:
-	case "":
-		if c.Serve {
-			errs = append(errs, fmt.Errorf("%s.injection: is empty: say how the node's container runtime is to give devices, %s or %s",
-				field, injection.CDI, injection.DeviceNodes))
-		}
-	default:
-		errs = append(errs, fmt.Errorf("%s.injection: %q is not known: take %s or %s", field, c.Injection, injection.CDI, injection.DeviceNodes))
-	}
-	errs = append(errs, c.checkThrough(field)...)
-	if c.CDIKind != "" && c.Injection != injection.CDI {
-		errs = append(errs, fmt.Errorf("%s.cdiKind: %q has no use with injection %q: leave it out, or take injection %s",
-			field, c.CDIKind, c.Injection, injection.CDI))
-	}
-	if c.CDIKind != "" && !cdiKind.MatchString(c.CDIKind) {
-		errs = append(errs, fmt.Errorf("%s.cdiKind: %q cannot be a kind: take a vendor and a class, such as nvidia.com/gpu", field, c.CDIKind))
-	}
-	if c.Shares < 0 || c.Shares > MaxShares {
-		errs = append(errs, fmt.Errorf("%s.shares: %d is out of range: take 1 to %d", field, c.Shares, MaxShares))
-	}
-	for _, kind := range slices.Sorted(maps.Keys(c.Resources)) {
-		if !kindPattern.MatchString(kind) {
-			errs = append(errs, fmt.Errorf("%s.resources: %q cannot be a kind: take gpu, or the name of a partition such as mig-1g.10gb", field, kind))
-		}
-		if err := checkResource(c.Resources[kind]); err != nil {
-			errs = append(errs, fmt.Errorf("%s.resources.%s: %w", field, kind, err))
-		}
-	}
-	return errs
-}
-
-// checkThrough says what of the rest does not go with the API.
-func (c VendorConfig) checkThrough(field string) []error {
+func (c VendorConfig) check(m *mistakes) {
+	modes := []injection.Mode{"", injection.CDI, injection.DeviceNodes}
+	m.when(c.Injection == "" && c.Serve, "injection", "is empty: say how the node's container runtime is to give devices, %s or %s", injection.CDI, injection.DeviceNodes)
+	m.when(!slices.Contains(modes, c.Injection), "injection", "%q is not known: take %s or %s", c.Injection, injection.CDI, injection.DeviceNodes)
 	switch c.Through {
 	case "", DevicePlugin:
-		if c.UnhealthyTaint != "" {
-			return []error{fmt.Errorf("%s.unhealthyTaint: %q has no use with through: %s: leave it out, or take through: %s",
-				field, c.UnhealthyTaint, DevicePlugin, DRA)}
-		}
-		return nil
+		m.when(c.UnhealthyTaint != "", "unhealthyTaint", "%q has no use with through: %s: leave it out, or take through: %s", c.UnhealthyTaint, DevicePlugin, DRA)
 	case DRA:
+		c.checkDRA(m)
 	default:
-		return []error{fmt.Errorf("%s.through: %q is not known: take %s or %s", field, c.Through, DevicePlugin, DRA)}
+		m.when(true, "through", "%q is not known: take %s or %s", c.Through, DevicePlugin, DRA)
 	}
-	var errs []error
-	if c.Injection != injection.CDI && (c.Injection != "" || c.Serve) {
-		errs = append(errs, fmt.Errorf("%s.injection: %q does not go with through: %s, by which the kubelet takes CDI names alone: take injection %s",
-			field, c.Injection, DRA, injection.CDI))
+	m.when(c.CDIKind != "" && c.Injection != injection.CDI, "cdiKind", "%q has no use with injection %q: leave it out, or take injection %s", c.CDIKind, c.Injection, injection.CDI)
+	m.when(c.CDIKind != "" && !cdiKind.MatchString(c.CDIKind), "cdiKind", "%q cannot be a kind: take a vendor and a class, such as nvidia.com/gpu", c.CDIKind)
+	m.when(c.Shares < 0 || c.Shares > maxShares, "shares", "%d is out of range: take 1 to %d", c.Shares, maxShares)
+	for _, kind := range slices.Sorted(maps.Keys(c.Resources)) {
+		m.when(!kindPattern.MatchString(kind), "resources", "%q cannot be a kind: take gpu, or the name of a partition such as mig-1g.10gb", kind)
+		err := checkResource(c.Resources[kind])
+		m.when(err != nil, "resources."+kind, "%w", err)
 	}
-	switch c.UnhealthyTaint {
-	case "", NoSchedule, NoExecute:
-	default:
-		errs = append(errs, fmt.Errorf("%s.unhealthyTaint: %q is not known: take %s or %s", field, c.UnhealthyTaint, NoSchedule, NoExecute))
-	}
-	if c.Shares > 1 {
-		errs = append(errs, fmt.Errorf("%s.shares: %d does not go with through: %s: leave it out, and share a device by naming its ResourceClaim in several pods",
-			field, c.Shares, DRA))
-	}
-	if len(c.Resources) > 0 {
-		errs = append(errs, fmt.Errorf("%s.resources: %s does not go with through: %s, which has no resource names: leave it out, and write a DeviceClass for a name of your own",
-			field, strings.Join(slices.Sorted(maps.Keys(c.Resources)), ", "), DRA))
-	}
-	return errs
+}
+
+// checkDRA says what of the rest does not go with a DRA driver.
+func (c VendorConfig) checkDRA(m *mistakes) {
+	m.when(c.Injection != injection.CDI && (c.Injection != "" || c.Serve), "injection",
+		"%q does not go with through: %s, by which the kubelet takes CDI names alone: take injection %s", c.Injection, DRA, injection.CDI)
+	m.when(!slices.Contains([]TaintEffect{"", NoSchedule, NoExecute}, c.UnhealthyTaint), "unhealthyTaint", "%q is not known: take %s or %s", c.UnhealthyTaint, NoSchedule, NoExecute)
+	m.when(c.Shares > 1, "shares", "%d does not go with through: %s: leave it out, and share a device by naming its ResourceClaim in several pods", c.Shares, DRA)
+	m.when(len(c.Resources) > 0, "resources", "%s does not go with through: %s, which has no resource names: leave it out, and write a DeviceClass for a name of your own",
+		strings.Join(slices.Sorted(maps.Keys(c.Resources)), ", "), DRA)
 }
 
 // checkResource says what the kubelet would refuse a name for (IsExtendedResourceName of pkg/apis/core/v1/helper).

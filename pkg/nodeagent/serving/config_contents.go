@@ -1,7 +1,6 @@
 package serving
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
@@ -31,47 +30,35 @@ func (c Config) settings() map[string]injection.Settings {
 }
 
 // checkContents says by what of the rest a container would lack what it needs, or get it twice.
-func (c VendorConfig) checkContents(vendor, field string) []error {
-	errs := c.checkLibraries(vendor, field)
+func (c VendorConfig) checkContents(vendor string, m *mistakes) {
+	c.checkLibraries(vendor, m)
 	for i, channel := range c.IMEXChannels {
-		if channel < 0 || channel >= maxChannels || slices.Contains(c.IMEXChannels[:i], channel) {
-			errs = append(errs, fmt.Errorf("%s.imexChannels: %d is out of range or there twice: take numbers from 0 to %d, mostly 0 alone", field, channel, maxChannels-1))
-		}
+		m.when(channel < 0 || channel >= maxChannels || slices.Contains(c.IMEXChannels[:i], channel), "imexChannels",
+			"%d is out of range or there twice: take numbers from 0 to %d, mostly 0 alone", channel, maxChannels-1)
 	}
-	switch {
-	case len(c.IMEXChannels) > 0 && vendor != nvidia:
-		errs = append(errs, fmt.Errorf("%s.imexChannels: %v has no use there: NVIDIA's devices alone have IMEX channels: leave it out", field, c.IMEXChannels))
-	case len(c.IMEXChannels) > 0 && c.CDIKind != "":
-		errs = append(errs, fmt.Errorf("%s.imexChannels: %v does not go with cdiKind %s, whose devices have no channels: leave one of the two out", field, c.IMEXChannels, c.CDIKind))
-	}
-	if c.AdditionalGIDs && (c.Injection != injection.CDI || c.CDIKind != "") {
-		errs = append(errs, fmt.Errorf("%s.additionalGids: true needs injection %s and no cdiKind: only specifications of our own name groups: leave it out, and set supplementalGroups in pods",
-			field, injection.CDI))
-	}
-	return errs
+	channels := len(c.IMEXChannels) > 0
+	m.when(channels && vendor != nvidia, "imexChannels", "%v has no use there: NVIDIA's devices alone have IMEX channels: leave it out", c.IMEXChannels)
+	m.when(channels && vendor == nvidia && c.CDIKind != "", "imexChannels", "%v does not go with cdiKind %s, whose devices have no channels: leave one of the two out", c.IMEXChannels, c.CDIKind)
+	m.when(c.AdditionalGIDs && (c.Injection != injection.CDI || c.CDIKind != ""), "additionalGids",
+		"true needs injection %s and no cdiKind: only specifications of our own name groups: leave it out, and set supplementalGroups in pods", injection.CDI)
 }
 
 // checkLibraries refuses what would give a container a GPU of NVIDIA's and no libcuda.
-func (c VendorConfig) checkLibraries(vendor, field string) []error {
+func (c VendorConfig) checkLibraries(vendor string, m *mistakes) {
 	const known = "take Runtime (NVIDIA's runtime, as the runtime class of every such pod or the default) or Image"
-	switch c.UserLibraries {
-	case "", injection.FromRuntime, injection.FromImage:
-	default:
-		return []error{fmt.Errorf("%s.userLibraries: %q is not known: %s", field, c.UserLibraries, known)}
-	}
+	said := c.UserLibraries != ""
 	switch {
-	case vendor != nvidia && c.UserLibraries != "":
-		return []error{fmt.Errorf("%s.userLibraries: %q has no use there: images bring the libraries of all vendors but NVIDIA: leave it out", field, c.UserLibraries)}
+	case said && c.UserLibraries != injection.FromRuntime && c.UserLibraries != injection.FromImage:
+		m.when(true, "userLibraries", "%q is not known: %s", c.UserLibraries, known)
 	case vendor != nvidia:
-		return nil
-	case c.Serve && c.Injection == injection.DeviceNodes && c.UserLibraries == "":
-		return []error{fmt.Errorf("%s.injection: %s gives containers no libcuda, which has to be that of the node's driver: take injection %s; "+
-			"or say in userLibraries who brings it: %s", field, c.Injection, injection.CDI, known)}
+		m.when(said, "userLibraries", "%q has no use there: images bring the libraries of all vendors but NVIDIA: leave it out", c.UserLibraries)
+	case c.Serve && c.Injection == injection.DeviceNodes && !said:
+		m.when(true, "injection", "%s gives containers no libcuda, which has to be that of the node's driver: take injection %s; or say in userLibraries who brings it: %s",
+			c.Injection, injection.CDI, known)
 	case c.Injection == injection.CDI && c.UserLibraries == injection.FromRuntime:
-		return []error{fmt.Errorf("%s.userLibraries: %s does not go with injection %s, beside which NVIDIA's runtime adds nothing: leave it out, or take injection %s",
-			field, c.UserLibraries, injection.CDI, injection.DeviceNodes)}
-	case c.CDIKind != "" && c.UserLibraries != "":
-		return []error{fmt.Errorf("%s.userLibraries: %s does not go with cdiKind %s, whose specification has them: leave one of the two out", field, c.UserLibraries, c.CDIKind)}
+		m.when(true, "userLibraries", "%s does not go with injection %s, beside which NVIDIA's runtime adds nothing: leave it out, or take injection %s",
+			c.UserLibraries, injection.CDI, injection.DeviceNodes)
+	case c.CDIKind != "":
+		m.when(said, "userLibraries", "%s does not go with cdiKind %s, whose specification has them: leave one of the two out", c.UserLibraries, c.CDIKind)
 	}
-	return nil
 }

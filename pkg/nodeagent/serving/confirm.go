@@ -15,9 +15,6 @@ const (
 	confirmAgain = time.Minute
 )
 
-// counter asks the kubelet which offers it would give to new pods.
-type counter func(context.Context) (map[Offer]bool, error)
-
 // confirmed confirms in the background, until stop is called. lost is closed where the kubelet lost the registration.
 func (e *endpoint) confirmed(ctx context.Context, streams *streams) (lost <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -42,15 +39,15 @@ func (e *endpoint) confirm(ctx context.Context, streams *streams) (lost bool) {
 		if ctx.Err() != nil {
 			return false
 		}
-		before, _ := streams.state()
-		counted, err := e.counted(ctx)
-		after, _ := streams.state()
+		before, _ := streams.Get()
+		use, err := e.use(ctx)
+		after, _ := streams.Get()
 		switch {
 		case err != nil:
 			missed, wait = 0, confirmAgain
 		case before.sent == nil || before.sent != after.sent:
 			missed, wait = 0, firstConfirm
-		case before.sent.pool.countedBy(counted):
+		case before.sent.pool.countedBy(use.Counted):
 			missed, wait = 0, confirmAgain
 		case missed+1 == confirmTries:
 			return true

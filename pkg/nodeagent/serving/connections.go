@@ -2,9 +2,10 @@ package serving
 
 import (
 	"context"
-	"sync"
 
 	"google.golang.org/grpc/stats"
+
+	"github.com/rankwright/rankwright/internal/await"
 )
 
 // connection is one of a client with our server.
@@ -43,11 +44,7 @@ func (connections) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Cont
 func (connections) HandleRPC(context.Context, stats.RPCStats) {}
 
 // streams follows the ListAndWatch streams of one registration.
-type streams struct {
-	mu      sync.Mutex
-	now     streaming
-	changed chan struct{}
-}
+type streams struct{ await.Value[streaming] }
 
 // streaming is how the streams of a registration are.
 type streaming struct {
@@ -58,34 +55,17 @@ type streaming struct {
 	sent *offering
 }
 
-func newStreams() *streams { return &streams{changed: make(chan struct{})} }
-
 func (s *streams) opened(c *connection) {
-	s.update(func(now *streaming) { now.open++; now.last = c; now.sent = nil })
+	s.Update(func(now *streaming) { now.open++; now.last = c; now.sent = nil })
 }
 
-func (s *streams) delivered(o *offering) { s.update(func(now *streaming) { now.sent = o }) }
+func (s *streams) delivered(o *offering) { s.Update(func(now *streaming) { now.sent = o }) }
 
 func (s *streams) ended() {
-	s.update(func(now *streaming) {
+	s.Update(func(now *streaming) {
 		now.open--
 		if now.open == 0 {
 			now.sent = nil
 		}
 	})
-}
-
-func (s *streams) update(f func(*streaming)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f(&s.now)
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-// state returns how they are, and what is closed when that changes.
-func (s *streams) state() (streaming, <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now, s.changed
 }

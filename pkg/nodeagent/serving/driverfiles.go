@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
@@ -98,7 +99,7 @@ func (f *driverFiles) want(devices []v1alpha1.Device) {
 	f.wanted, f.silent = wanted, silent
 	f.mu.Unlock()
 	if changed {
-		signal(f.wake)
+		await.Signal(f.wake, struct{}{})
 	}
 }
 
@@ -119,13 +120,7 @@ func (f *driverFiles) run(ctx context.Context, told func()) {
 		default:
 			retry = firstDriverRetry
 		}
-		timer := f.clock.NewTimer(delay)
-		select {
-		case <-ctx.Done():
-		case <-timer.C():
-		case <-f.wake:
-		}
-		timer.Stop()
+		await.Pause(ctx, f.clock, delay, f.wake)
 	}
 }
 

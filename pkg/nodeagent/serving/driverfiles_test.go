@@ -18,6 +18,7 @@ import (
 	"tags.cncf.io/container-device-interface/specs-go"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
@@ -62,7 +63,7 @@ func servedByCDI(t *testing.T, folder string, g *generator, changed ...chan stru
 	t.Helper()
 	tell := func() {
 		for _, c := range changed {
-			signal(c)
+			await.Signal(c, struct{}{})
 		}
 	}
 	config := Config{Vendors: map[string]VendorConfig{nvidia: {Serve: true, Injection: injection.CDI, IMEXChannels: []int{0}}}}
@@ -91,7 +92,7 @@ func (p *Plugin) grants(status *v1alpha1.AcceleratorInventoryStatus) error {
 	return err
 }
 
-func await(t *testing.T, changed <-chan struct{}, what string, done func() bool) {
+func awaitThat(t *testing.T, changed <-chan struct{}, what string, done func() bool) {
 	t.Helper()
 	late := time.After(10 * time.Second)
 	for !done() {
@@ -113,7 +114,7 @@ func TestDriverFilesAreAskedForUntilTheyAreKnown(t *testing.T) {
 	status := statusWith("580.105.08")
 	p.Update(nil, status, v1alpha1.AcceleratorInventorySpec{})
 	run(t, p)
-	await(t, changed, "a reason", func() bool {
+	awaitThat(t, changed, "a reason", func() bool {
 		condition := p.Account().withheldReasons()
 		return strings.Contains(condition, "rankwright-cdi exits with 1: no libcuda.so below /")
 	})
@@ -125,8 +126,8 @@ func TestDriverFilesAreAskedForUntilTheyAreKnown(t *testing.T) {
 		t.Errorf("asked by %v, which a helper allows: %v", g.argv, detect.Allows(detect.InvocationsOf(nvidia), g.argv))
 	}
 	g.set("580.105.08")
-	await(t, changed, "a grant", func() bool { return p.grants(status) == nil })
-	await(t, changed, "no reason", func() bool { return len(p.Account().Withheld) == 0 })
+	awaitThat(t, changed, "a grant", func() bool { return p.grants(status) == nil })
+	awaitThat(t, changed, "no reason", func() bool { return len(p.Account().Withheld) == 0 })
 	content, err := os.ReadFile(filepath.Join(folder, "rankwright.dev-nvidia-gpu.json"))
 	if err != nil || !strings.Contains(string(content), "/usr/lib/libcuda.so.580.105.08") {
 		t.Errorf("%v: %s", err, content)
@@ -140,7 +141,7 @@ func TestDriverFilesAreAskedForUntilTheyAreKnown(t *testing.T) {
 	g.set("580.126.09")
 	p.Update(nil, statusWith(""), v1alpha1.AcceleratorInventorySpec{}) // unloaded for a moment
 	p.Update(nil, upgraded, v1alpha1.AcceleratorInventorySpec{})
-	await(t, changed, "a grant of the new driver", func() bool { return p.grants(upgraded) == nil })
+	awaitThat(t, changed, "a grant of the new driver", func() bool { return p.grants(upgraded) == nil })
 }
 
 // withheldReasons are those of devices that new pods may not get.
@@ -183,14 +184,14 @@ func TestDriverFilesThatAreGone(t *testing.T) {
 	status := statusWith("580.105.08")
 	p.Update(nil, status, v1alpha1.AcceleratorInventorySpec{})
 	run(t, p)
-	await(t, changed, "a grant", func() bool { return p.grants(status) == nil })
+	awaitThat(t, changed, "a grant", func() bool { return p.grants(status) == nil })
 	g.mu.Lock()
 	g.release, g.exit = "", injection.ExitNoDriver
 	g.mu.Unlock()
 	gone := statusWith("580.105.08")
 	gone.Devices[0].Health.State = v1alpha1.Unknown
 	p.Update(nil, gone, v1alpha1.AcceleratorInventorySpec{})
-	await(t, changed, "a reason", func() bool {
+	awaitThat(t, changed, "a reason", func() bool {
 		return strings.Contains(p.Account().withheldReasons(), "rankwright-cdi exits with 3: no libcuda.so below /")
 	})
 	if p.grants(gone) == nil {
@@ -198,7 +199,7 @@ func TestDriverFilesThatAreGone(t *testing.T) {
 	}
 	g.set("580.105.08")
 	p.Update(nil, status, v1alpha1.AcceleratorInventorySpec{})
-	await(t, changed, "a grant again", func() bool { return p.grants(status) == nil })
+	awaitThat(t, changed, "a grant again", func() bool { return p.grants(status) == nil })
 }
 
 // A driver that stays the same is asked for once, and nobody is asked where no GPU is served.

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"k8s.io/utils/clock"
+
+	"github.com/rankwright/rankwright/internal/await"
 )
 
 const (
@@ -54,9 +56,11 @@ type endpoint struct {
 	folder   *folder
 	clock    clock.Clock
 	log      *slog.Logger
-	offered  *offered
-	inject   Inject
-	counted  counter
+	// offered is what the pool's server answers from now.
+	offered *await.Value[*offering]
+	inject  Inject
+	// use asks the kubelet what it would give to new pods.
+	use func(context.Context) (Use, error)
 	// registerTimeout bounds a registration.
 	registerTimeout time.Duration
 	// allocated is server's; registered is told how a registration went, and turned when the pool comes to be served, or is
@@ -216,7 +220,7 @@ func (e *endpoint) follow(ctx context.Context, s *session, changed <-chan struct
 	lost, confirmed := e.confirmed(ctx, s.streams)
 	defer confirmed()
 	for {
-		now, moved := s.streams.state()
+		now, moved := s.streams.Get()
 		switch {
 		case now.sent != nil:
 			serving = true
@@ -259,7 +263,7 @@ func (e *endpoint) follow(ctx context.Context, s *session, changed <-chan struct
 
 // told says that the kubelet has what is offered now, or does not listen.
 func (e *endpoint) told(now streaming) bool {
-	offered, _ := e.offered.get()
+	offered, _ := e.offered.Get()
 	return now.open == 0 || now.sent == offered
 }
 

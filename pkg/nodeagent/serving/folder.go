@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 	"k8s.io/utils/clock"
+
+	"github.com/rankwright/rankwright/internal/await"
 )
 
 // pollInterval is the time between two looks at a folder that cannot be watched: two looks in the second that a new
@@ -23,15 +24,14 @@ type folder struct {
 	// watch opens a watch of the folder; it is fsnotify's, except where a test has no inotify.
 	watch func(path string) (*fsnotify.Watcher, error)
 
-	mu      sync.Mutex
-	now     kubelet
-	changed chan struct{}
+	// kubelet is the one seen last.
+	kubelet await.Value[kubelet]
 	// blind is why the folder is polled; nil while it is watched.
 	blind error
 }
 
 func newFolder(path string, c clock.Clock, log *slog.Logger) *folder {
-	return &folder{path: path, clock: c, log: log, watch: watchFolder, changed: make(chan struct{})}
+	return &folder{path: path, clock: c, log: log, watch: watchFolder}
 }
 
 func watchFolder(path string) (*fsnotify.Watcher, error) {
@@ -47,21 +47,13 @@ func watchFolder(path string) (*fsnotify.Watcher, error) {
 }
 
 // current is the kubelet as last seen, and what is closed when there is another.
-func (f *folder) current() (kubelet, <-chan struct{}) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.now, f.changed
-}
+func (f *folder) current() (kubelet, <-chan struct{}) { return f.kubelet.Get() }
 
 // look compares the socket with the one seen last.
 func (f *folder) look() {
 	seen := findKubelet(f.path)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !seen.same(f.now) {
-		f.now = seen
-		close(f.changed)
-		f.changed = make(chan struct{})
+	if now, _ := f.kubelet.Get(); !seen.same(now) {
+		f.kubelet.Set(seen)
 	}
 }
 
@@ -73,7 +65,7 @@ func (f *folder) run(ctx context.Context) {
 		f.look()
 		f.sees(err)
 		if err != nil {
-			f.pause(ctx)
+			await.Pause(ctx, f.clock, pollInterval, nil)
 			continue
 		}
 		f.follow(ctx, watcher)
@@ -83,25 +75,14 @@ func (f *folder) run(ctx context.Context) {
 
 // sees tells once when the way of looking changes.
 func (f *folder) sees(err error) {
-	f.mu.Lock()
 	before := f.blind
 	f.blind = err
-	f.mu.Unlock()
 	switch {
 	case err != nil && before == nil:
 		f.log.Warn("the folder of device plugins cannot be watched and is polled", "folder", f.path, "error", err,
 			"interval", pollInterval.String())
 	case err == nil && before != nil:
 		f.log.Info("the folder of device plugins is watched", "folder", f.path)
-	}
-}
-
-func (f *folder) pause(ctx context.Context) {
-	timer := f.clock.NewTimer(pollInterval)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C():
 	}
 }
 

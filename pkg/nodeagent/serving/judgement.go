@@ -85,7 +85,7 @@ func (w Wanted) heldOfOthers(d *v1alpha1.Device) string {
 // gave says whether a resource, or the name of a DRA driver, is what the device is given out by.
 func (w Wanted) gave(resource string, d *v1alpha1.Device) bool {
 	if w.Through(DRA, d) {
-		return resource == v1alpha1.ClaimDriver
+		return resource == v1alpha1.DRADriver
 	}
 	return w.Config.Serves(resource)
 }

@@ -35,7 +35,7 @@ func newLedger() *ledger {
 func (l *ledger) adopt(published *v1alpha1.AcceleratorInventoryStatus, config Config) {
 	for i := range published.Devices {
 		d := &published.Devices[i]
-		if d.Service == nil || d.Service.Server != v1alpha1.ServedByRankwright || d.Service.Resource == v1alpha1.ClaimDriver {
+		if d.Service == nil || d.Service.Server != v1alpha1.ServedByRankwright || d.Service.Resource == v1alpha1.DRADriver {
 			continue
 		}
 		shares := config.Vendors[d.Vendor].shares()

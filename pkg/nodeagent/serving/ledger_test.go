@@ -14,7 +14,7 @@ var (
 )
 
 func pool(offer Offer, healthy bool) []Pool {
-	return []Pool{{Resource: offer.Resource, Entries: []Entry{{ID: offer.ID, Device: DeviceOf(offer.ID), Healthy: healthy}}}}
+	return []Pool{{Resource: offer.Resource, Entries: []Entry{{ID: offer.ID, Device: deviceOf(offer.ID), Healthy: healthy}}}}
 }
 
 func all(Offer) bool { return true }

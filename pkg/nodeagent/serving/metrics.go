@@ -3,6 +3,8 @@ package serving
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/status"
+
+	"github.com/rankwright/rankwright/internal/measure"
 )
 
 // metrics are those of the device plugin.
@@ -14,29 +16,17 @@ type metrics struct {
 }
 
 func newMetrics(registry prometheus.Registerer) *metrics {
-	const namespace, subsystem = "rankwright", "device_plugin"
-	m := &metrics{
-		ready: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "serving",
-			Help: "1 where the resource is registered with the kubelet and ListAndWatch is open, else 0.",
-		}, []string{"resource"}),
-		offers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "devices",
-			Help: "Devices, or shares of them, that the kubelet is told of, by health.",
-		}, []string{"resource", "health"}),
-		registrations: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "registrations_total",
-			Help: "Registrations with the kubelet, by the code of its answer (OK, Unavailable, ...).",
-		}, []string{"resource", "code"}),
-		allocations: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Subsystem: subsystem, Name: "allocations_total",
-			Help: "Containers that the kubelet asked devices for, by the code of the answer (OK, NotFound, FailedPrecondition, ...).",
-		}, []string{"resource", "code"}),
+	maker := measure.For(registry)
+	return &metrics{
+		ready: maker.Gauges("device_plugin_serving", "1 where the resource is registered with the kubelet and ListAndWatch is open, else 0.",
+			"resource"),
+		offers: maker.Gauges("device_plugin_devices", "Devices, or shares of them, that the kubelet is told of, by health.",
+			"resource", "health"),
+		registrations: maker.Counters("device_plugin_registrations_total",
+			"Registrations with the kubelet, by the code of its answer (OK, Unavailable, ...).", "resource", "code"),
+		allocations: maker.Counters("device_plugin_allocations_total",
+			"Containers that the kubelet asked devices for, by the code of the answer (OK, NotFound, FailedPrecondition, ...).", "resource", "code"),
 	}
-	if registry != nil {
-		registry.MustRegister(m.ready, m.offers, m.registrations, m.allocations)
-	}
-	return m
 }
 
 func (m *metrics) offered(pools []Pool) {
@@ -48,11 +38,7 @@ func (m *metrics) offered(pools []Pool) {
 }
 
 func (m *metrics) turned(resource string, serving bool) {
-	value := 0.0
-	if serving {
-		value = 1
-	}
-	m.ready.WithLabelValues(resource).Set(value)
+	m.ready.WithLabelValues(resource).Set(measure.Bool(serving))
 }
 
 func (m *metrics) registered(resource string, err error) {

@@ -100,9 +100,9 @@ func offerIDs(device v1alpha1.DeviceID, shares int) []string {
 	return ids
 }
 
-// DeviceOf is the device that one of our ids at the kubelet stands for: `nvidia-0000:17:00.0` of
+// deviceOf is the device that one of our ids at the kubelet stands for: `nvidia-0000:17:00.0` of
 // `nvidia-0000:17:00.0/3`.
-func DeviceOf(id string) v1alpha1.DeviceID {
+func deviceOf(id string) v1alpha1.DeviceID {
 	device, _, _ := strings.Cut(id, shareMark)
 	return v1alpha1.DeviceID(device)
 }

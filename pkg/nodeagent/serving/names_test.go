@@ -86,8 +86,8 @@ func TestOfferIDsLeadBackToTheDevice(t *testing.T) {
 			t.Errorf("%d ids for %d shares", len(ids), shares)
 		}
 		for _, id := range ids {
-			if DeviceOf(id) != device {
-				t.Errorf("%q leads to %q", id, DeviceOf(id))
+			if deviceOf(id) != device {
+				t.Errorf("%q leads to %q", id, deviceOf(id))
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"log/slog"
 	"strings"
 
@@ -49,21 +50,14 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Folder == "" {
-		o.Folder = DefaultFolder
-	}
-	o.Folder = strings.TrimRight(o.Folder, "/")
-	if o.PodResources == "" {
-		o.PodResources = DefaultPodResources
-	}
+	o.Folder = strings.TrimRight(cmp.Or(o.Folder, DefaultFolder), "/")
+	o.PodResources = cmp.Or(o.PodResources, DefaultPodResources)
 	if o.Allocated == nil {
 		o.Allocated = func() {}
 	}
 	if o.Changed == nil {
 		o.Changed = func() {}
 	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
+	o.Clock = cmp.Or[clock.Clock](o.Clock, clock.RealClock{})
 	return o
 }

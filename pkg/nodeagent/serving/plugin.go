@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 	"github.com/rankwright/rankwright/pkg/nodeagent/preference"
 )
@@ -61,9 +62,10 @@ func New(options Options) *Plugin {
 	}
 }
 
-// Update offers what follows from a status and a spec, and enters into the status who serves each device. published is
-// the status before, from which the first Update learns what an agent before this one offered.
-func (p *Plugin) Update(published, status *v1alpha1.AcceleratorInventoryStatus, spec v1alpha1.AcceleratorInventorySpec) {
+// Update offers what follows from a status, which says who else serves the devices, and a spec, and returns what is offered
+// here. published is the status before, from which the first Update learns what an agent before this one offered.
+func (p *Plugin) Update(published, status *v1alpha1.AcceleratorInventoryStatus, spec v1alpha1.AcceleratorInventorySpec,
+) map[v1alpha1.DeviceID]v1alpha1.DeviceService {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.status == nil && published != nil {
@@ -72,15 +74,7 @@ func (p *Plugin) Update(published, status *v1alpha1.AcceleratorInventoryStatus, 
 	p.status, p.spec = status.DeepCopy(), *spec.DeepCopy()
 	p.topology = preference.NewTopology(p.status)
 	p.offer()
-	services := servicesOf(p.pools)
-	for i := range status.Devices {
-		d := &status.Devices[i]
-		if service, served := services[d.ID]; served {
-			d.Service = &service
-		} else if d.Service != nil && d.Service.Server == v1alpha1.ServedByRankwright {
-			d.Service = nil
-		}
-	}
+	return servicesOf(p.pools)
 }
 
 // offer brings the pools up to date. The lock is held.
@@ -113,7 +107,7 @@ func (p *Plugin) offer() {
 	}
 	p.metrics.offered(p.pools)
 	if p.unsettled() {
-		signal(p.wake)
+		await.Signal(p.wake, struct{}{})
 	}
 }
 
@@ -121,16 +115,17 @@ func (p *Plugin) offer() {
 func (p *Plugin) serve(o *offering) {
 	resource := o.pool.Resource
 	if e := p.endpoints[resource]; e != nil {
-		e.offered.set(o)
+		e.offered.Set(o)
 		return
 	}
 	e := &endpoint{
-		resource: resource, folder: p.folder, clock: p.clock, log: p.log, offered: newOffered(o), inject: p.options.Inject,
-		counted:         func(ctx context.Context) (map[Offer]bool, error) { return readCounted(ctx, p.options.PodResources) },
+		resource: resource, folder: p.folder, clock: p.clock, log: p.log, offered: &await.Value[*offering]{}, inject: p.options.Inject,
+		use:             func(ctx context.Context) (Use, error) { return readUse(ctx, p.options.PodResources) },
 		registerTimeout: p.registerTimeout,
 		allocated:       p.allocated, registered: p.metrics.registered, turned: p.turned, retired: make(chan struct{}), ended: make(chan struct{}),
 		state: Registering, since: p.clock.Now(),
 	}
+	e.offered.Set(o)
 	p.endpoints[resource] = e
 	if p.ctx != nil {
 		p.start(e)
@@ -157,12 +152,8 @@ func (p *Plugin) start(e *endpoint) {
 // remind tells of a change when the patience with a pool that is not served may be at its end.
 func (p *Plugin) remind(ctx context.Context) {
 	p.running.Go(func() {
-		timer := p.clock.NewTimer(Patience)
-		defer timer.Stop()
-		select {
-		case <-timer.C():
+		if await.Pause(ctx, p.clock, patience, nil) {
 			p.options.Changed()
-		case <-ctx.Done():
 		}
 	})
 }
@@ -171,7 +162,7 @@ func (p *Plugin) remind(ctx context.Context) {
 func (p *Plugin) retire(resource string) {
 	e := p.endpoints[resource]
 	delete(p.endpoints, resource)
-	e.offered.set(newOffering(Pool{Resource: resource}, p.status, p.topology))
+	e.offered.Set(newOffering(Pool{Resource: resource}, p.status, p.topology))
 	close(e.retired)
 	if p.ctx != nil {
 		p.leaving[resource] = e
@@ -181,7 +172,7 @@ func (p *Plugin) retire(resource string) {
 
 // ours tells our offers from those of other plugins, which may have the same resource's name in another form of id.
 func (p *Plugin) ours(offer Offer) bool {
-	device := DeviceOf(offer.ID)
+	device := deviceOf(offer.ID)
 	config := p.options.Config.Vendors[device.Vendor()]
 	if !config.Serve || !devicePattern.MatchString(string(device)) {
 		return false

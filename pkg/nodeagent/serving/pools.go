@@ -95,7 +95,7 @@ func foreignResources(status *v1alpha1.AcceleratorInventoryStatus) map[string]v1
 func (s *sorting) busy() {
 	s.left = map[v1alpha1.DeviceID]map[Offer]bool{}
 	for offer := range s.Busy {
-		device := DeviceOf(offer.ID)
+		device := deviceOf(offer.ID)
 		if s.left[device] == nil {
 			s.left[device] = map[Offer]bool{}
 		}

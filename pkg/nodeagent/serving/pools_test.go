@@ -99,7 +99,7 @@ func TestPools(t *testing.T) {
 		},
 		{
 			"one that a pod got by a claim before",
-			Wanted{Config: testConfig, Status: allocated(statusOf(gpu(0), gpu(1)), v1alpha1.ClaimDriver, 0)},
+			Wanted{Config: testConfig, Status: allocated(statusOf(gpu(0), gpu(1)), v1alpha1.DRADriver, 0)},
 			"nvidia.com/gpu: nvidia-0! nvidia-1", 0,
 		},
 		{"healthy, degraded and unmonitored ones", Wanted{Config: testConfig, Status: statusOf(gpu(0), gpu(1, health(v1alpha1.Degraded, "x")),

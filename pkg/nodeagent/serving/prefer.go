@@ -21,7 +21,7 @@ func prefer(c chooser, available, required []string, size int) []string {
 	}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(available))) {
 		if !s.taken[id] {
-			s.free[DeviceOf(id)] = append(s.free[DeviceOf(id)], id)
+			s.free[deviceOf(id)] = append(s.free[deviceOf(id)], id)
 		}
 	}
 	for s.missing() > 0 && len(s.free) > 0 {
@@ -83,7 +83,7 @@ func (s *choice) takeOneOfEach(devices []v1alpha1.DeviceID) {
 func (s *choice) best(devices []v1alpha1.DeviceID) []v1alpha1.DeviceID {
 	var together []v1alpha1.DeviceID
 	for id := range s.taken {
-		together = append(together, DeviceOf(id))
+		together = append(together, deviceOf(id))
 	}
 	slices.Sort(together)
 	together = slices.Compact(together)

@@ -2,42 +2,20 @@ package serving
 
 import (
 	"context"
-	"sync"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+
+	"github.com/rankwright/rankwright/internal/await"
 )
-
-// offered is what a pool's server answers from now, shared by all who change or serve it.
-type offered struct {
-	mu      sync.Mutex
-	now     *offering
-	changed chan struct{}
-}
-
-func newOffered(o *offering) *offered { return &offered{now: o, changed: make(chan struct{})} }
-
-// get returns the offering, and what is closed when there is another.
-func (o *offered) get() (*offering, <-chan struct{}) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.now, o.changed
-}
-
-func (o *offered) set(next *offering) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.now = next
-	close(o.changed)
-	o.changed = make(chan struct{})
-}
 
 // server answers the kubelet's calls for one registration of a pool.
 type server struct {
 	pluginapi.UnimplementedDevicePluginServer
 
-	offered *offered
+	// offered is what is answered from now.
+	offered *await.Value[*offering]
 	streams *streams
 	inject  Inject
 	// allocated is told of each container's ids before its answer goes out, and how that went.
@@ -55,7 +33,7 @@ func (s *server) ListAndWatch(_ *pluginapi.Empty, stream pluginapi.DevicePlugin_
 	defer s.streams.ended()
 	var sent *offering
 	for {
-		now, changed := s.offered.get()
+		now, changed := s.offered.Get()
 		if sent == nil || !sameList(sent.pool, now.pool) {
 			if err := stream.Send(now.list()); err != nil {
 				return err
@@ -73,7 +51,7 @@ func (s *server) ListAndWatch(_ *pluginapi.Empty, stream pluginapi.DevicePlugin_
 
 // Allocate says how the containers get their devices.
 func (s *server) Allocate(_ context.Context, request *pluginapi.AllocateRequest) (*pluginapi.AllocateResponse, error) {
-	now, _ := s.offered.get()
+	now, _ := s.offered.Get()
 	answer := &pluginapi.AllocateResponse{}
 	for _, container := range request.GetContainerRequests() {
 		ids := container.GetDevicesIds()
@@ -89,7 +67,7 @@ func (s *server) Allocate(_ context.Context, request *pluginapi.AllocateRequest)
 
 // GetPreferredAllocation says which devices are best together. It answers from what is computed already and never fails.
 func (s *server) GetPreferredAllocation(_ context.Context, request *pluginapi.PreferredAllocationRequest) (*pluginapi.PreferredAllocationResponse, error) {
-	now, _ := s.offered.get()
+	now, _ := s.offered.Get()
 	answer := &pluginapi.PreferredAllocationResponse{}
 	for _, c := range request.GetContainerRequests() {
 		chosen := prefer(now.topology, c.GetAvailableDeviceIDs(), c.GetMustIncludeDeviceIDs(), int(c.GetAllocationSize()))

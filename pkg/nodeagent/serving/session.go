@@ -31,7 +31,7 @@ func openSession(folder, resource string, serve func(*streams) *server) (*sessio
 		return nil, err
 	}
 	s := &session{
-		resource: resource, socket: made, streams: newStreams(),
+		resource: resource, socket: made, streams: &streams{},
 		server: grpc.NewServer(grpc.StatsHandler(connections{})),
 	}
 	pluginapi.RegisterDevicePluginServer(s.server, serve(s.streams))
@@ -62,7 +62,7 @@ func (s *session) register(ctx context.Context, folder string, timeout time.Dura
 // close ends the server with all its connections, and says whether the kubelet still had one with a stream: then it has
 // yet to notice.
 func (s *session) close() (cut bool) {
-	now, _ := s.streams.state()
+	now, _ := s.streams.Get()
 	if now.last != nil {
 		cut = !closed(now.last.gone)
 	}

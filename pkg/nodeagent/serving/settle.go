@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"time"
+
+	"github.com/rankwright/rankwright/internal/await"
 )
 
 const (
@@ -66,12 +68,7 @@ func (p *Plugin) watchUse(ctx context.Context) {
 		default:
 			failures = 0
 		}
-		timer := p.clock.NewTimer(askAgain(failures, idle))
-		select {
-		case <-timer.C():
-		case <-ctx.Done():
-		}
-		timer.Stop()
+		await.Pause(ctx, p.clock, askAgain(failures, idle), nil)
 	}
 }
 
@@ -106,12 +103,4 @@ func (p *Plugin) readUse(ctx context.Context) (changed bool, err error) {
 	p.ledger.read(use)
 	p.offer()
 	return !maps.Equal(before, servicesOf(p.pools)), nil
-}
-
-// signal makes a request without waiting; one that is pending already stands for both.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

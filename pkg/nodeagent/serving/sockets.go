@@ -1,8 +1,6 @@
 package serving
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"net"
@@ -10,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // kubeletSocketName is that of pluginapi.KubeletSocket, in the folder of device plugins.
@@ -25,8 +25,7 @@ func socketName(resource string) string {
 	const prefix, suffix = "rankwright-", ".sock"
 	name := strings.ReplaceAll(resource, "/", "_")
 	if room := maxSocketName - len(prefix) - len(suffix); len(name) > room {
-		sum := sha256.Sum256([]byte(resource))
-		mark := "-" + hex.EncodeToString(sum[:8])
+		mark := "-" + words.Digest(resource, 16)
 		name = name[:room-len(mark)] + mark
 	}
 	return prefix + name + suffix

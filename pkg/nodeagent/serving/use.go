@@ -2,13 +2,10 @@ package serving
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 )
 
 // Use is what the kubelet says of the offers.
@@ -21,68 +18,30 @@ type Use struct {
 	Held, Counted map[Offer]bool
 }
 
-// useTimeout bounds the two calls: the kubelet answers from memory.
+// useTimeout bounds a question: the kubelet answers from memory.
 const useTimeout = 5 * time.Second
 
-// maxUse bounds the answer in bytes; the kubelet's own clients take 16 MiB (pkg/kubelet/apis/podresources/client.go).
-const maxUse = 16 << 20
-
-// readUse asks the kubelet at the pod-resources socket. What pods hold is asked last: an offer that a pod takes between
-// the two calls is then in one of the answers at least.
+// readUse asks the kubelet at the pod-resources socket.
 func readUse(ctx context.Context, socket string) (Use, error) {
-	use := Use{Held: map[Offer]bool{}}
-	err := asking(ctx, socket, func(ctx context.Context, client podresources.PodResourcesListerClient) error {
-		allocatable, err := client.GetAllocatableResources(ctx, &podresources.AllocatableResourcesRequest{})
-		if err != nil {
-			return fmt.Errorf("ask for allocatable resources at %s: %w", socket, err)
-		}
-		pods, err := client.List(ctx, &podresources.ListPodResourcesRequest{})
-		if err != nil {
-			return fmt.Errorf("ask for the resources of pods at %s: %w", socket, err)
-		}
-		use.Counted = offersOf(allocatable.GetDevices())
-		for _, pod := range pods.GetPodResources() {
-			for _, container := range pod.GetContainers() {
-				maps.Copy(use.Held, offersOf(container.GetDevices()))
-			}
-		}
-		return nil
-	})
-	return use, err
-}
-
-// readCounted asks the kubelet only for what it would give to new pods.
-func readCounted(ctx context.Context, socket string) (counted map[Offer]bool, err error) {
-	err = asking(ctx, socket, func(ctx context.Context, client podresources.PodResourcesListerClient) error {
-		answer, err := client.GetAllocatableResources(ctx, &podresources.AllocatableResourcesRequest{})
-		if err != nil {
-			return fmt.Errorf("ask for allocatable resources at %s: %w", socket, err)
-		}
-		counted = offersOf(answer.GetDevices())
-		return nil
-	})
-	return counted, err
-}
-
-// asking has a connection to the pod-resources socket for as long as questions are asked.
-func asking(ctx context.Context, socket string, ask func(context.Context, podresources.PodResourcesListerClient) error) error {
 	ctx, cancel := context.WithTimeout(ctx, useTimeout)
 	defer cancel()
-	connection, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxUse)))
+	client, err := podresources.NewClient(socket)
 	if err != nil {
-		return fmt.Errorf("pod-resources socket %s: %w", socket, err)
+		return Use{}, err
 	}
-	defer func() { _ = connection.Close() }()
-	return ask(ctx, podresources.NewPodResourcesListerClient(connection))
-}
-
-func offersOf(devices []*podresources.ContainerDevices) map[Offer]bool {
-	offers := map[Offer]bool{}
-	for _, d := range devices {
-		for _, id := range d.GetDeviceIds() {
-			offers[Offer{d.GetResourceName(), id}] = true
+	defer func() { _ = client.Close() }()
+	answer, _, err := client.Ask(ctx)
+	if err != nil {
+		return Use{}, err
+	}
+	use := Use{Held: map[Offer]bool{}, Counted: map[Offer]bool{}}
+	for _, name := range answer.Offered {
+		use.Counted[Offer{name.Resource, name.Device}] = true
+	}
+	for _, grant := range answer.Grants {
+		if grant.Name.Server == v1alpha1.ServedByDevicePlugin {
+			use.Held[Offer{grant.Name.Resource, grant.Name.Device}] = true
 		}
 	}
-	return offers
+	return use, nil
 }

@@ -44,7 +44,7 @@ func (w *world) addClaimedNode(name string, devices int) {
 	}
 	w.Must(w.Status().Update(w.Context(), inventory))
 	w.Must(w.Create(w.Context(), slice))
-	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.ClaimClass}}
+	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.DRADeviceClass}}
 	w.Must(client.IgnoreAlreadyExists(w.Create(w.Context(), class)))
 	w.Cleanup(func() { w.Must(client.IgnoreNotFound(w.Delete(context.WithoutCancel(w.Context()), slice))) })
 }
@@ -146,7 +146,7 @@ func TestDevicesOfAPlanAreKeptFromOtherClaims(t *testing.T) {
 	claim := &resourcev1.ResourceClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Home, Name: "other"},
 		Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "any", Exactly: &resourcev1.ExactDeviceRequest{
-			DeviceClassName: v1alpha1.ClaimClass,
+			DeviceClassName: v1alpha1.DRADeviceClass,
 			Selectors:       []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: `has(device.attributes["gpu.example.com"].uuid)`}}},
 		}}}}},
 	}

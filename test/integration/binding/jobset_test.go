@@ -47,7 +47,7 @@ func (w *world) atCreation() func() map[string]bool {
 
 // How many pods a Job of a JobSet has does not stand at its pods, so they are refused until there is a mesh.
 func TestJobSetJobsAreCopies(t *testing.T) {
-	w := newEngineWorld(t, "jobset", jobSet)
+	w := newControlledWorld(t, "jobset", jobSet)
 	gated := w.atCreation()
 	w.placeTwoByTwo()
 	w.run(jobSet)
@@ -79,7 +79,7 @@ func TestJobSetJobsAreCopies(t *testing.T) {
 }
 
 func TestJobSetOfJobsThatDoNotDivideTheMeshIsRefused(t *testing.T) {
-	w := newEngineWorld(t, "jobset-refused", jobSet)
+	w := newControlledWorld(t, "jobset-refused", jobSet)
 	w.meshTwoByTwo()
 	object := w.workload(jobSet)
 	jobs, _, err := unstructured.NestedSlice(object.Object, "spec", "replicatedJobs")

@@ -10,7 +10,7 @@ import (
 )
 
 func TestMPIJobWorkersAreAllPods(t *testing.T) {
-	w := newEngineWorld(t, "mpi", mpiOperator)
+	w := newControlledWorld(t, "mpi", mpiOperator)
 	w.placeTwoByTwo()
 	w.run(mpiOperator)
 	pods := w.bindWhenNodesCome()
@@ -19,14 +19,14 @@ func TestMPIJobWorkersAreAllPods(t *testing.T) {
 }
 
 func TestMPIJobWithMoreWorkersThanPlacesIsRefused(t *testing.T) {
-	w := newEngineWorld(t, "mpi-refused", mpiOperator)
+	w := newControlledWorld(t, "mpi-refused", mpiOperator)
 	w.meshTwoByTwo()
 	w.runWith(mpiOperator, int64(5), "spec", "mpiReplicaSpecs", "Worker", "replicas")
 	w.awaitComplaint("MPIJob", "llm", binding.ReasonIndexOutOfRange+": index 4: the mesh has 4 pods")
 }
 
 func TestPyTorchJobCountsItsMaster(t *testing.T) {
-	w := newEngineWorld(t, "pytorch", trainingOperator)
+	w := newControlledWorld(t, "pytorch", trainingOperator)
 	w.placeTwoByTwo()
 	w.run(trainingOperator)
 	pods := w.bindWhenNodesCome()
@@ -40,7 +40,7 @@ func TestPyTorchJobCountsItsMaster(t *testing.T) {
 }
 
 func TestPyTorchJobWithoutAMasterCountsFromZero(t *testing.T) {
-	w := newEngineWorld(t, "pytorch-elastic", trainingOperator)
+	w := newControlledWorld(t, "pytorch-elastic", trainingOperator)
 	w.meshTwoByTwo()
 	object := w.workload(trainingOperator)
 	unstructured.RemoveNestedField(object.Object, "spec", "pytorchReplicaSpecs", "Master")

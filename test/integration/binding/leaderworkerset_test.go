@@ -22,7 +22,7 @@ func variables(c *corev1.Container) []string {
 }
 
 func TestLeaderWorkerSetGroupsAreCopies(t *testing.T) {
-	w := newEngineWorld(t, "lws", leaderWorkerSet)
+	w := newControlledWorld(t, "lws", leaderWorkerSet)
 	// The verifying container comes after LeaderWorkerSet's webhook, which is called again when the gate goes.
 	w.placeTwoByTwo(func(spec *v1alpha1.ModelPlacementSpec) {
 		spec.Verification = &v1alpha1.Verification{Mode: v1alpha1.VerificationRequire}
@@ -58,7 +58,7 @@ func TestLeaderWorkerSetGroupsAreCopies(t *testing.T) {
 }
 
 func TestLeaderWorkerSetOfAnotherSizeIsRefused(t *testing.T) {
-	w := newEngineWorld(t, "lws-refused", leaderWorkerSet)
+	w := newControlledWorld(t, "lws-refused", leaderWorkerSet)
 	w.meshTwoByTwo()
 	w.runWith(leaderWorkerSet, int64(3), "spec", "leaderWorkerTemplate", "size")
 	// LeaderWorkerSet makes its leaders by a StatefulSet of its own name.

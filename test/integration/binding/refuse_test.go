@@ -35,7 +35,7 @@ func TestRefusalsReachTheAuthor(t *testing.T) {
 		{w.pod("unnumbered", nil), binding.ReasonIndexUnknown},
 		{w.pod("stray", map[string]string{v1alpha1.LabelPlacement: "nobody"}), binding.ReasonPlacementMissing},
 		{w.pod("early", map[string]string{v1alpha1.LabelPlacement: "waiting", binding.LabelIndex: "0"}), binding.ReasonMeshMissing},
-		{deployed, binding.ReasonEngineUnknown},
+		{deployed, binding.ReasonWorkloadUnknown},
 		{kueue, binding.ReasonTopologyByKueue},
 	}
 	for _, test := range tests {

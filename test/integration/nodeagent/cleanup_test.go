@@ -74,7 +74,7 @@ func TestCleanupLeavesNothingOfOurs(t *testing.T) {
 		&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "rankwright-operator", Name: cleanup.ElectionName}},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "rankwright-operator", Name: ledger.Name}},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "rankwright-operator", Name: cordon.Name}},
-		sliceOf(s.name, v1alpha1.ClaimDriver),
+		sliceOf(s.name, v1alpha1.DRADriver),
 	}
 	for _, object := range append(left, goes...) {
 		if err := s.admin.Create(t.Context(), object); err != nil {

@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/nodeagent/claims"
 	"github.com/rankwright/rankwright/pkg/nodeagent/devicename"
+	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 	"github.com/rankwright/rankwright/test/controlplane"
@@ -42,7 +42,7 @@ func TestUnfitDevicesAreLeftOutWhereTaintsAreDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	driver := claims.New(claims.Options{
+	driver := dra.New(dra.Options{
 		Node: "older", Client: client, Folder: folder, Registry: folder, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Config: serving.Config{Vendors: map[string]serving.VendorConfig{"nvidia": {Serve: true, Through: serving.DRA, Injection: injection.CDI}}},
 	})

@@ -1,0 +1,76 @@
+package meshes
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/controllers/objects"
+)
+
+// Follower is what a controller works with that follows meshes.
+type Follower struct {
+	// Client reads from the cache and writes.
+	Client client.Client
+	// Events takes the events of meshes.
+	Events events.EventRecorder
+	// Now is the clock of conditions and deadlines.
+	Now func() time.Time
+}
+
+// Mesh reads a mesh; it is nil where it is gone or going.
+func (f *Follower) Mesh(ctx context.Context, key client.ObjectKey) (*v1alpha1.DeviceMesh, error) {
+	mesh := &v1alpha1.DeviceMesh{}
+	if found, err := objects.Read(ctx, f.Client, key, mesh); err != nil || !found || !mesh.DeletionTimestamp.IsZero() {
+		return nil, err
+	}
+	return mesh, nil
+}
+
+// Placement reads the placement of a mesh. One that is not there, or not the one that the mesh was made for, is nil: another
+// mesh is about to come.
+func (f *Follower) Placement(ctx context.Context, mesh *v1alpha1.DeviceMesh) (*v1alpha1.ModelPlacement, error) {
+	placement := &v1alpha1.ModelPlacement{}
+	found, err := objects.Read(ctx, f.Client, client.ObjectKey{Namespace: mesh.Namespace, Name: mesh.Spec.Placement.Name}, placement)
+	if err != nil || !found || string(placement.UID) != mesh.Spec.Placement.UID {
+		return nil, err
+	}
+	return placement, nil
+}
+
+// Sources reads the placement and the plan of a mesh. Both are nil where one of them is not there, or not the one that the mesh
+// was made for.
+func (f *Follower) Sources(ctx context.Context, mesh *v1alpha1.DeviceMesh) (*v1alpha1.ModelPlacement, *v1alpha1.ShardingPlan, error) {
+	placement, err := f.Placement(ctx, mesh)
+	if err != nil || placement == nil {
+		return nil, nil, err
+	}
+	plan := &v1alpha1.ShardingPlan{}
+	found, err := objects.Read(ctx, f.Client, client.ObjectKey{Namespace: mesh.Namespace, Name: mesh.Spec.Plan}, plan)
+	if err != nil || !found || !metav1.IsControlledBy(plan, placement) {
+		return nil, nil, err
+	}
+	return placement, plan, nil
+}
+
+// kind is the kind of meshes.
+const kind = "DeviceMesh"
+
+// Owner makes a mesh the owner of an object, which goes with it. It does not block the mesh's deletion.
+func Owner(mesh *v1alpha1.DeviceMesh) metav1.OwnerReference {
+	controller := true
+	return metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: mesh.Name, UID: mesh.UID, Controller: &controller}
+}
+
+// OwnerOf is the mesh that owns an object; nil where none does.
+func OwnerOf(object metav1.Object) *metav1.OwnerReference {
+	owner := metav1.GetControllerOf(object)
+	if owner == nil || owner.Kind != kind || owner.APIVersion != v1alpha1.GroupVersion.String() {
+		return nil
+	}
+	return owner
+}

@@ -1,0 +1,91 @@
+package dra
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+)
+
+// checkpointName is the file that has the book, in the driver's own folder.
+const checkpointName = "prepared.json"
+
+// checkpointVersion is that of the form of the file.
+const checkpointVersion = 1
+
+// checkpoint keeps the book on the node: the next agent goes on with it. The file is replaced as a whole, so that whoever is
+// killed at whatever moment leaves the book of before or the one of after.
+type checkpoint struct {
+	path string
+	disk disk
+	log  *slog.Logger
+	book book
+	// inherited are the claims, by their UIDs, that the kubelet has not asked this agent about: they are the agent's before.
+	inherited map[string]bool
+}
+
+// written is the form of the file.
+type written struct {
+	Version int  `json:"version"`
+	Claims  book `json:"claims"`
+}
+
+// openCheckpoint reads the book of the agent before. A file that is none is set aside: what pods hold is then known from the
+// kubelet alone, as it is where there never was a book.
+func openCheckpoint(folder string, d disk, log *slog.Logger) (*checkpoint, error) {
+	c := &checkpoint{path: filepath.Join(folder, checkpointName), disk: d, log: log, book: book{}, inherited: map[string]bool{}}
+	content, err := os.ReadFile(c.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("claims that are prepared: %w", err)
+	}
+	read := written{}
+	err = json.Unmarshal(content, &read)
+	if err == nil && read.Version != checkpointVersion {
+		err = fmt.Errorf("version %d is not known", read.Version)
+	}
+	if err != nil {
+		aside := c.path + ".unreadable"
+		log.Warn("the record of prepared claims cannot be read and is set aside", "file", c.path, "aside", aside, "error", err)
+		return c, d.rename(c.path, aside)
+	}
+	for uid, r := range read.Claims {
+		c.book[uid], c.inherited[uid] = r, true
+	}
+	return c, nil
+}
+
+// keep makes a book the one on the node. Where that fails, the one of before is in force.
+func (c *checkpoint) keep(next book) error {
+	if reflect.DeepEqual(next, c.book) {
+		return nil
+	}
+	content, err := json.Marshal(written{Version: checkpointVersion, Claims: next})
+	if err == nil {
+		err = replace(c.disk, c.path, append(content, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("record of prepared claims %s: %w", c.path, err)
+	}
+	c.book = next
+	return nil
+}
+
+// replace puts the content in the place of the file at once and for good: the name is on the disk as well.
+func replace(d disk, path string, content []byte) error {
+	unfinished := path + ".unfinished"
+	err := d.write(unfinished, content)
+	if err == nil {
+		err = d.rename(unfinished, path)
+	}
+	if err == nil {
+		err = d.sync(filepath.Dir(path))
+	}
+	return err
+}

@@ -1,0 +1,151 @@
+package dra
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	dra "k8s.io/kubelet/pkg/apis/dra/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/devicename"
+	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
+	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
+)
+
+// allotment is what the scheduler allotted to a claim of this driver's devices.
+type allotment struct {
+	results []result
+	// devices are those of the results, in the same order.
+	devices []v1alpha1.Device
+}
+
+// allotted looks the devices of a claim up in the inventory.
+func allotted(claim *resourceClaim, w serving.Wanted, node string, prepared book) (allotment, error) {
+	a := allotment{}
+	for _, r := range claim.Status.Allocation.Devices.Results {
+		if r.Driver != v1alpha1.DRADriver {
+			continue
+		}
+		if r.Pool != node {
+			return a, fmt.Errorf("claim %s/%s: device %s is of pool %q and this node is %q: delete the claim, so that it is allocated anew",
+				claim.Namespace, claim.Name, r.Device, r.Pool, node)
+		}
+		d := deviceOf(w.Status, r.Device)
+		if d == nil || !w.Through(serving.DRA, d) {
+			return a, fmt.Errorf("claim %s/%s: device %s is not served by claims here: delete the pod and the claim, so that others are allocated; "+
+				"status.devices of AcceleratorInventory %s has the devices", claim.Namespace, claim.Name, r.Device, node)
+		}
+		has := prepared.has(string(claim.UID), r.Device) || holds(claim, w.Status, d.ID)
+		if reason := refusal(r, w, d); reason != "" && !has {
+			return a, fmt.Errorf("claim %s/%s: device %s %s: delete the pod and the claim, so that it gets another device",
+				claim.Namespace, claim.Name, d.ID, reason)
+		}
+		a.results, a.devices = append(a.results, r), append(a.devices, *d)
+	}
+	return a, nil
+}
+
+// refusal says why a claim may not get a device that it does not have yet; empty where it may. An administrator may look at
+// every device. A toleration gets what is cordoned or ill, and never what a pod holds whom no claim knows of.
+func refusal(r result, w serving.Wanted, d *v1alpha1.Device) string {
+	for _, o := range w.Obstacles(d) {
+		if !r.AdminAccess && (o.Cause == serving.Held || !tolerated(taintOf(o, w, d), r.Tolerations)) {
+			return o.Text
+		}
+	}
+	return ""
+}
+
+// deviceOf finds a device by its name in ResourceSlices.
+func deviceOf(status *v1alpha1.AcceleratorInventoryStatus, name string) *v1alpha1.Device {
+	for i := range status.Devices {
+		if devicename.Of(status.Devices[i].ID) == name {
+			return &status.Devices[i]
+		}
+	}
+	return nil
+}
+
+// holds says whether a pod that the claim is reserved for holds the device by a claim.
+func holds(claim *resourceClaim, status *v1alpha1.AcceleratorInventoryStatus, id v1alpha1.DeviceID) bool {
+	return slices.ContainsFunc(status.Allocations, func(a v1alpha1.Allocation) bool { return byClaim(a, id) && claim.isFor(a) })
+}
+
+// anotherHolds says whether a pod that the claim is not reserved for holds the device by a claim.
+func anotherHolds(claim *resourceClaim, status *v1alpha1.AcceleratorInventoryStatus, id v1alpha1.DeviceID) bool {
+	return slices.ContainsFunc(status.Allocations, func(a v1alpha1.Allocation) bool { return byClaim(a, id) && !claim.isFor(a) })
+}
+
+func byClaim(a v1alpha1.Allocation, id v1alpha1.DeviceID) bool {
+	return a.Device == id && a.Resource == v1alpha1.DRADriver
+}
+
+// isFor says whether the claim is reserved for the pod of an allocation.
+func (c *resourceClaim) isFor(a v1alpha1.Allocation) bool {
+	return a.Namespace == c.Namespace && slices.ContainsFunc(c.Status.ReservedFor, func(r consumer) bool {
+		return r.APIGroup == "" && r.Resource == "pods" && r.Name == a.Pod
+	})
+}
+
+// injected are the CDI devices of an allotment, one list for each result, and the variables that its containers need. The
+// variables are those of the claim as a whole: the driver is not told which container takes which request.
+func (a allotment) injected(inject serving.Inject, node []v1alpha1.Device) (names []string, environment map[string]string, err error) {
+	byID, environment := map[v1alpha1.DeviceID]string{}, map[string]string{}
+	for _, class := range a.classes() {
+		answer, err := inject(injection.CDI, class, node)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(answer.CDIDevices) != len(class) {
+			return nil, nil, fmt.Errorf("device %s: %d CDI devices for %d devices", class[0].ID, len(answer.CDIDevices), len(class))
+		}
+		for i := range class {
+			byID[class[i].ID] = answer.CDIDevices[i]
+		}
+		for variable, value := range answer.Environment {
+			environment[variable] = value
+		}
+	}
+	for i := range a.devices {
+		names = append(names, byID[a.devices[i].ID])
+	}
+	return names, environment, nil
+}
+
+// classes are the devices by what is answered for together, each once, in order of their ids.
+func (a allotment) classes() [][]v1alpha1.Device {
+	devices := slices.Clone(a.devices)
+	slices.SortFunc(devices, func(a, b v1alpha1.Device) int {
+		return cmp.Or(cmp.Compare(injection.Class(&a), injection.Class(&b)), cmp.Compare(a.ID, b.ID))
+	})
+	devices = slices.CompactFunc(devices, func(a, b v1alpha1.Device) bool { return a.ID == b.ID })
+	var classes [][]v1alpha1.Device
+	for i := range devices {
+		if last := len(classes) - 1; last >= 0 && injection.Class(&classes[last][0]) == injection.Class(&devices[i]) {
+			classes[last] = append(classes[last], devices[i])
+			continue
+		}
+		classes = append(classes, devices[i:i+1:i+1])
+	}
+	return classes
+}
+
+// prepared is an allotment as the kubelet takes it. more is a CDI device that goes with each, empty where there is none:
+// a container may take any request of the claim.
+func (a allotment) prepared(names []string, more string) []*dra.Device {
+	var devices []*dra.Device
+	for i, r := range a.results {
+		ids := []string{names[i]}
+		if more != "" {
+			ids = append(ids, more)
+		}
+		// Of one of several alternatives, the kubelet knows the request (PodSpec, resources.claims), not the alternative.
+		request, _, _ := strings.Cut(r.Request, "/")
+		devices = append(devices, &dra.Device{
+			RequestNames: []string{request}, PoolName: r.Pool, DeviceName: r.Device, CdiDeviceIds: ids, ShareId: r.ShareID,
+		})
+	}
+	return devices
+}

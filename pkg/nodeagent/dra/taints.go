@@ -1,0 +1,89 @@
+package dra
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
+)
+
+// taintKeys are the keys of the taints of devices that new pods may not get.
+var taintKeys = map[serving.Cause]string{
+	serving.Cordoned:  v1alpha1.Prefix + "cordoned",
+	serving.Unhealthy: v1alpha1.Prefix + "unhealthy",
+	serving.Unknown:   v1alpha1.Prefix + "unknown",
+	serving.Held:      v1alpha1.Prefix + "held",
+}
+
+// taintOf says by a taint what keeps new pods from a device. An unhealthy device alone may have its pods evicted: a cordon
+// leaves them alone, and what is not observed is no reason to end them.
+func taintOf(o serving.Obstacle, w serving.Wanted, d *v1alpha1.Device) Taint {
+	t := Taint{Key: taintKeys[o.Cause], Effect: string(serving.NoSchedule)}
+	switch o.Cause {
+	case serving.Unhealthy, serving.Unknown:
+		t.TimeAdded = d.Health.Since
+		if len(validation.IsValidLabelValue(d.Health.Reason)) == 0 {
+			t.Value = d.Health.Reason
+		}
+	}
+	if effect := w.Config.Vendors[d.Vendor].UnhealthyTaint; o.Cause == serving.Unhealthy && effect != "" {
+		t.Effect = string(effect)
+	}
+	return t
+}
+
+// taintsOf are those of a device: one for each obstacle, and one that keeps it for the claim of its slot's pod.
+func taintsOf(w serving.Wanted, d *v1alpha1.Device) []Taint {
+	var taints []Taint
+	for _, o := range w.Obstacles(d) {
+		taints = append(taints, taintOf(o, w, d))
+	}
+	for _, slot := range w.Spec.Slots {
+		if slot.Device == d.ID {
+			taints = append(taints, Taint{Key: slot.Resource, Effect: string(serving.NoSchedule)})
+		}
+	}
+	return taints
+}
+
+// obstructed says whether a device is offered to nobody but those that tolerate what is wrong with it.
+func obstructed(d Device) bool {
+	return slices.ContainsFunc(d.Taints, func(t Taint) bool {
+		for _, key := range taintKeys {
+			if t.Key == key {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// withoutTaints is what is offered where taints do not last: devices that new pods may get, those of slots as well.
+func withoutTaints(devices []Device) []Device {
+	var plain []Device
+	for _, d := range devices {
+		if !obstructed(d) {
+			d.Taints = nil
+			plain = append(plain, d)
+		}
+	}
+	return plain
+}
+
+// tolerated says whether a request that has these tolerations gets a device in spite of a taint (resource.k8s.io/v1,
+// DeviceToleration).
+func tolerated(t Taint, tolerations []toleration) bool {
+	return slices.ContainsFunc(tolerations, func(o toleration) bool {
+		if o.Key != "" && o.Key != t.Key || o.Effect != "" && o.Effect != t.Effect {
+			return false
+		}
+		switch o.Operator {
+		case "", "Equal":
+			return o.Key != "" && o.Value == t.Value
+		default:
+			return o.Operator == "Exists"
+		}
+	})
+}

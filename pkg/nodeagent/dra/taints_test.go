@@ -1,0 +1,80 @@
+package dra
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
+)
+
+// Each reason for which new pods may not get a device is a taint of it; the configured effect is that of illness alone.
+func TestTaintsSayWhatIsWrong(t *testing.T) {
+	since := metav1.NewTime(time.Unix(1700000000, 0))
+	ill := func(d *v1alpha1.Device) {
+		d.Health = v1alpha1.DeviceHealth{State: v1alpha1.Unhealthy, Reason: "ECC", Since: &since}
+	}
+	unseen := func(d *v1alpha1.Device) {
+		d.Health = v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: "NoAnswer", Since: &since}
+	}
+	evicting := serving.Config{Vendors: map[string]serving.VendorConfig{"amd": {Serve: true, Through: serving.DRA, UnhealthyTaint: serving.NoExecute}}}
+	slots := wantedOf(statusOf(gpu(1)))
+	slots.Spec.Slots = []v1alpha1.Slot{{Device: gpuID(1), Resource: "rankwright.dev/slot-7f3a9c21-0"}}
+	const no, evict = "NoSchedule", "NoExecute"
+	tests := []struct {
+		name   string
+		wanted serving.Wanted
+		config serving.Config
+		want   []Taint
+	}{
+		{"well", wantedOf(statusOf(gpu(1))), throughDRA, nil},
+		{"ill", wantedOf(statusOf(gpu(1, ill))), throughDRA, []Taint{{"rankwright.dev/unhealthy", "ECC", no, &since}}},
+		{"ill, where pods are evicted", wantedOf(statusOf(gpu(1, ill))), evicting, []Taint{{"rankwright.dev/unhealthy", "ECC", evict, &since}}},
+		{"not seen, where pods are evicted", wantedOf(statusOf(gpu(1, unseen))), evicting, []Taint{{"rankwright.dev/unknown", "NoAnswer", no, &since}}},
+		{
+			"cordoned and ill, where pods are evicted", wantedOf(statusOf(gpu(1, ill)), gpuID(1)), evicting,
+			[]Taint{{"rankwright.dev/cordoned", "", no, nil}, {"rankwright.dev/unhealthy", "ECC", evict, &since}},
+		},
+		{"held", wantedOf(heldBy("old", "amd.com/gpu", statusOf(gpu(1)))), throughDRA, []Taint{{"rankwright.dev/held", "", no, nil}}},
+		{"in a slot", slots, throughDRA, []Taint{{"rankwright.dev/slot-7f3a9c21-0", "", no, nil}}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.wanted.Config = tc.config
+			offered := offerOf(tc.wanted, testNode).devices
+			if len(offered) != 1 {
+				t.Fatalf("%d devices are offered", len(offered))
+			}
+			if diff := cmp.Diff(tc.want, offered[0].Taints); diff != "" {
+				t.Errorf("taints (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTolerated(t *testing.T) {
+	taint := Taint{Key: "rankwright.dev/unhealthy", Value: "ECC", Effect: "NoSchedule"}
+	tests := map[string]struct {
+		tolerations []toleration
+		want        bool
+	}{
+		"none":                {nil, false},
+		"every taint":         {[]toleration{{Operator: "Exists"}}, true},
+		"the key":             {[]toleration{{Key: taint.Key, Operator: "Exists"}}, true},
+		"the key's value":     {[]toleration{{Key: taint.Key, Value: "ECC"}}, true},
+		"another value":       {[]toleration{{Key: taint.Key, Operator: "Equal", Value: "XID"}}, false},
+		"another key":         {[]toleration{{Key: "rankwright.dev/cordoned", Operator: "Exists"}}, false},
+		"another effect":      {[]toleration{{Operator: "Exists", Effect: "NoExecute"}}, false},
+		"no key and a value":  {[]toleration{{Value: "ECC"}}, false},
+		"an operator to come": {[]toleration{{Key: taint.Key, Operator: "Gt"}}, false},
+		"one of two":          {[]toleration{{Key: "other", Operator: "Exists"}, {Key: taint.Key, Operator: "Exists"}}, true},
+	}
+	for name, tc := range tests {
+		if got := tolerated(taint, tc.tolerations); got != tc.want {
+			t.Errorf("%s: %t, want %t", name, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package nodeagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// nodeNow is a Node as it was just read.
+type nodeNow struct {
+	*metav1.PartialObjectMetadata
+
+	// allocatable are the extended resources that its kubelet gives out.
+	allocatable map[string]int64
+	conditions  []metav1.Condition
+}
+
+func (p *publisher) readNode(ctx context.Context) (*nodeNow, error) {
+	read, err := p.client.Resource(nodes).Get(ctx, p.node, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("node %s is not registered yet, so nothing can be published; "+
+			"if it never is, set --node-name to the Node's metadata.name: %w", p.node, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Node %s: %w", p.node, err)
+	}
+	node := &nodeNow{PartialObjectMetadata: &metav1.PartialObjectMetadata{}, allocatable: extendedResources(read)}
+	var status struct {
+		Status struct{ Conditions []metav1.Condition }
+	}
+	err = errors.Join(fromObject(read, node.PartialObjectMetadata), fromObject(read, &status))
+	node.conditions = status.Status.Conditions
+	return node, err
+}
+
+// ensureInventory returns the node's inventory, created or given to the present Node where it is not yet its own.
+func (p *publisher) ensureInventory(ctx context.Context, node *metav1.PartialObjectMetadata) (*v1alpha1.AcceleratorInventory, error) {
+	inventory, err := p.readInventory(ctx)
+	if err == nil && ownedBy(inventory, node) {
+		return inventory, nil
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	owned := inventoryManifest(object{"name": p.node, "ownerReferences": nodeOwner(node)})
+	if _, err := apply(ctx, p.client.Resource(inventories), owned); err != nil {
+		return nil, fmt.Errorf("apply AcceleratorInventory %s: %w", p.node, err)
+	}
+	return p.readInventory(ctx)
+}
+
+func (p *publisher) readInventory(ctx context.Context) (*v1alpha1.AcceleratorInventory, error) {
+	read, err := p.client.Resource(inventories).Get(ctx, p.node, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read AcceleratorInventory %s: %w", p.node, err)
+	}
+	inventory := &v1alpha1.AcceleratorInventory{}
+	return inventory, fromObject(read, inventory)
+}
+
+// ownedBy says whether the Node as it is, and no former one of its name, owns the object.
+func ownedBy(object, node metav1.Object) bool {
+	owned := false
+	for _, owner := range object.GetOwnerReferences() {
+		if owner.Kind != "Node" {
+			continue
+		}
+		if owner.UID != node.GetUID() {
+			return false
+		}
+		owned = true
+	}
+	return owned
+}
+
+// writeStatus applies the status where the inventory's differs. Fields that others hold are left to them, and returned.
+func (p *publisher) writeStatus(ctx context.Context, inventory *v1alpha1.AcceleratorInventory,
+	status v1alpha1.AcceleratorInventoryStatus,
+) (contested map[string]string, written bool, err error) {
+	if equality.Semantic.DeepEqual(inventory.Status, status) {
+		return nil, false, nil
+	}
+	wanted, err := statusManifest(inventory.Name, status)
+	if err != nil {
+		return nil, false, err
+	}
+	version, err := p.applyStatus(ctx, wanted)
+	if contested = conflicts(err); len(contested) > 0 {
+		if pruneErr := removeFields(wanted.Object, slices.Sorted(maps.Keys(contested))); pruneErr != nil {
+			return contested, false, errors.Join(err, pruneErr)
+		}
+		version, err = p.applyStatus(ctx, wanted)
+	}
+	return contested, err == nil && version != inventory.ResourceVersion, err
+}
+
+// applyStatus returns the resource version that the inventory has then.
+func (p *publisher) applyStatus(ctx context.Context, wanted *unstructured.Unstructured) (version string, err error) {
+	applied, err := apply(ctx, p.client.Resource(inventories), wanted, "status")
+	if err != nil {
+		return "", fmt.Errorf("apply status of AcceleratorInventory %s: %w", p.node, err)
+	}
+	return applied.GetResourceVersion(), nil
+}
+
+// statusManifest is what the agent says of an inventory's status. The summary is there even where it is all zeros, so
+// that a node without devices shows 0 of them.
+func statusManifest(name string, status v1alpha1.AcceleratorInventoryStatus) (*unstructured.Unstructured, error) {
+	fields, err := toObject(status)
+	if err != nil {
+		return nil, fmt.Errorf("convert status of AcceleratorInventory %s: %w", name, err)
+	}
+	if fields["summary"] == nil {
+		fields["summary"] = object{"devices": int64(0), "healthy": int64(0)}
+	}
+	manifest := inventoryManifest(object{"name": name})
+	manifest.Object["status"] = fields
+	return manifest, nil
+}
