@@ -30,8 +30,6 @@ var rooms = []room{
 	{folder: api},
 	{folder: words},
 	{folder: "internal/version"},
-	{folder: "internal/figure", world: []string{"os", "time"}},
-	{folder: "internal/licences", world: []string{"os", "time"}},
 	{folder: "internal/repository", world: []string{"os"}},
 	{folder: "internal/facts", imports: []string{"internal/repository"}, world: []string{"os"}},
 	{folder: "internal/installation", imports: []string{api}, world: []string{"sigs.k8s.io/controller-runtime", "time"}},
@@ -54,8 +52,6 @@ var rooms = []room{
 	{folder: "pkg/model", imports: []string{api, words}},
 	{folder: "pkg/memory", imports: []string{api, words, "pkg/engine", "pkg/model"}},
 	{folder: "pkg/cost", imports: []string{api, words, "pkg/accelerator", "pkg/engine", "pkg/memory", "pkg/model"}},
-	{folder: "pkg/cost/internal", imports: []string{api, "pkg/accelerator", "pkg/cost", "pkg/memory", "pkg/model"}, world: []string{"os"}},
-	{folder: "pkg/cost/fit", imports: []string{"pkg/cost", "pkg/cost/internal"}, world: []string{"os"}},
 
 	// From a plan to ranks, files of launchers and pods.
 	{folder: "pkg/mesh", imports: []string{api, words, "pkg/engine"}},
@@ -106,7 +102,10 @@ var rooms = []room{
 	{folder: "cmd/rankwright-nvml", imports: []string{"internal/nvml", "internal/nvml/report", "internal/version"}, world: worldly},
 	{folder: "examples/allreduce", imports: []string{"pkg/launch", "pkg/mesh/collective"}, world: worldly},
 
-	// Tests between packages, which no room of the product imports, and modules of tools.
+	// The tour of the packages, in their doc.go.
+	{folder: "pkg"},
+
+	// Tests between packages, and tools: they import what they need, and no room of the product imports them.
 	{folder: "test", world: worldly},
 	{folder: "tools", world: worldly},
 }
