@@ -30,6 +30,8 @@ var rooms = []room{
 	{folder: api},
 	{folder: words},
 	{folder: "internal/version"},
+	{folder: "internal/await", world: []string{"time"}},
+	{folder: "internal/measure"},
 	{folder: "internal/repository", world: []string{"os"}},
 	{folder: "internal/facts", imports: []string{"internal/repository"}, world: []string{"os"}},
 	{folder: "internal/installation", imports: []string{api}, world: []string{"sigs.k8s.io/controller-runtime", "time"}},
@@ -83,7 +85,7 @@ var rooms = []room{
 	{folder: "pkg/plan/synthetic", imports: []string{api, "pkg/accelerator", "pkg/fleet", "pkg/plan"}, world: []string{"math/rand"}},
 
 	// The shell: it reads, asks the rooms above and applies. An agent knows neither models nor plans, an operator no host.
-	{folder: "pkg/nodeagent", imports: []string{api, words, "internal/nvml/report", "pkg/detect", "pkg/survey"}, world: worldly},
+	{folder: "pkg/nodeagent", imports: []string{api, words, "internal/await", "internal/measure", "internal/nvml/report", "pkg/detect", "pkg/survey"}, world: worldly},
 	{folder: "controllers", imports: []string{
 		api, words, "pkg/binding", "pkg/engine", "pkg/fleet", "pkg/launch", "pkg/mesh", "pkg/mesh/verification", "pkg/model", "pkg/plan",
 	}, world: worldly},
