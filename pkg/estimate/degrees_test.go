@@ -135,10 +135,10 @@ func TestFabric(t *testing.T) {
 // TestEveryProductHasALink: devices of every product that computes in 16 bits exchange data at some rate.
 func TestEveryProductHasALink(t *testing.T) {
 	for _, p := range accelerator.Products() {
-		if n := devicesPerNode(&p); n < 1 {
+		if n := p.DevicesPerNode; n < 1 {
 			t.Errorf("%s: %d devices a node", p.Name, n)
 		}
-		link, _, _ := fabric(&p, Degrees{Tensor: 2, Pipeline: 1, AttentionData: 1, Expert: 1}, devicesPerNode(&p), 25e9)
+		link, _, _ := fabric(&p, Degrees{Tensor: 2, Pipeline: 1, AttentionData: 1, Expert: 1}, p.DevicesPerNode, 25e9)
 		if link.Name == "" || link.BytesPerSecond < 1e8 {
 			t.Errorf("%s: link %+v", p.Name, link)
 		}

@@ -41,7 +41,7 @@ func FindDevice(name string) (accelerator.Product, error) {
 		}
 	}
 	for _, narrow := range []func(*accelerator.Product) bool{
-		func(p *accelerator.Product) bool { return saysAll(wanted, p) }, onBaseboard,
+		func(p *accelerator.Product) bool { return saysAll(wanted, p) }, (*accelerator.Product).OnBaseboard,
 	} {
 		if some := kept(found, narrow); len(some) > 0 {
 			found = some

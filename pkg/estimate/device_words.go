@@ -36,7 +36,6 @@ func describes(wanted []string, p *accelerator.Product) bool {
 			named = named || !shared
 		case isSize(word) && hasSize(word, p, slices.Contains(wanted, "dual")):
 		case isMemory(word, p), isForm(word, p):
-		case word == "dual" && strings.Contains(p.Name, "B60"): // a board with two devices
 		default:
 			return false
 		}
@@ -54,25 +53,13 @@ func saysAll(wanted []string, p *accelerator.Product) bool {
 	return true
 }
 
-// onBaseboard says whether the product is a module for a baseboard with switches or a full mesh between its devices.
-func onBaseboard(p *accelerator.Product) bool {
-	return strings.Contains(p.Name, "SXM") || strings.Contains(p.Link, "NVSwitch") || strings.Contains(p.Name, "OAM") ||
-		p.Vendor == "amd" && strings.Contains(p.LinkTopology, "full mesh")
-}
-
-// isForm says whether the word is the product's form: a baseboard's socket, a card, a bridged card or a rack.
+// isForm says whether the word is a form of the product: a baseboard's socket of any version, a card, a bridged card, a
+// rack or a board with two devices.
 func isForm(word string, p *accelerator.Product) bool {
-	switch {
-	case strings.HasPrefix(word, "sxm"):
-		return onBaseboard(p) && p.Vendor == "nvidia"
-	case word == "oam":
-		return onBaseboard(p) && p.Vendor != "nvidia"
-	case word == "pcie":
-		return !onBaseboard(p) && strings.HasPrefix(p.HostLink, "PCIe")
-	case strings.HasPrefix(word, "nvl") && len(word) > len("nvl"):
-		return strings.Contains(strings.ToLower(p.LinkTopology), word)
+	if strings.HasPrefix(word, "sxm") {
+		word = "sxm"
 	}
-	return false
+	return slices.Contains(p.Forms, word)
 }
 
 // isMemory says whether the word is a kind of memory that the product's is, or is a newer version of.
