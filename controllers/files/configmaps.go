@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
@@ -41,10 +42,10 @@ func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, parts
 	if err := r.deleteFrom(ctx, mesh, len(parts)); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("ConfigMap %s starts %s by %s.", launch.ConfigMapName(mesh.Name, 0), v1alpha1.Counted(len(bundle.Pods), "pod"), strings.Join(bundle.Launchers, ", "))
+	text := fmt.Sprintf("ConfigMap %s starts %s by %s.", launch.ConfigMapName(mesh.Name, 0), words.Counted(len(bundle.Pods), "pod"), strings.Join(bundle.Launchers, ", "))
 	if len(parts) > 1 {
 		text = fmt.Sprintf("%s to %s start %s by %s.", launch.ConfigMapName(mesh.Name, 0), launch.ConfigMapName(mesh.Name, len(parts)-1),
-			v1alpha1.Counted(len(bundle.Pods), "pod"), strings.Join(bundle.Launchers, ", "))
+			words.Counted(len(bundle.Pods), "pod"), strings.Join(bundle.Launchers, ", "))
 	}
 	for _, skipped := range bundle.Skipped {
 		text += " Left out: " + skipped + "."

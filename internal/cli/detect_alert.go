@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
@@ -123,7 +124,7 @@ func (a *alert) checkCount(devices []v1alpha1.Device) alertResult {
 	if !a.term.Operator.Holds(cmp.Compare(float64(count), a.wanted)) {
 		return alertResult{}
 	}
-	met := []string{fmt.Sprintf("%s %s", v1alpha1.Counted(count, "device"), a.field.counted)}
+	met := []string{fmt.Sprintf("%s %s", words.Counted(count, "device"), a.field.counted)}
 	for _, d := range inventory.Pick(devices, inventory.Not(inventory.ByHealth(v1alpha1.Healthy))) {
 		met = append(met, strings.TrimSpace(fmt.Sprintf("%s is %s %s", d.ID, d.Health.State, d.Health.Reason)))
 	}
@@ -174,7 +175,7 @@ func showMemory(value float64, unit string) string {
 	if unit == percent {
 		return fmt.Sprintf("%.1f%%", value)
 	}
-	return v1alpha1.HumanBytes(int64(value))
+	return words.HumanBytes(int64(value))
 }
 
 func showAs(layout string) func(float64, string) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // hostRows are what is said of the host itself.
@@ -14,7 +15,7 @@ func hostRows(name string, status *v1alpha1.AcceleratorInventoryStatus, wide boo
 	host := &status.Host
 	rows := [][2]string{{"Host", name}, {"CPU", cpuText(&host.CPU)}}
 	if host.Memory.TotalMiB > 0 {
-		rows = append(rows, [2]string{"Memory", v1alpha1.HumanMiB(host.Memory.TotalMiB)})
+		rows = append(rows, [2]string{"Memory", words.HumanMiB(host.Memory.TotalMiB)})
 	}
 	if status.Summary.Devices > 0 {
 		rows = append(rows, [2]string{"Devices", devicesText(&status.Summary)})
@@ -40,7 +41,7 @@ func devicesText(s *v1alpha1.InventorySummary) string {
 }
 
 func cpuText(c *v1alpha1.CPU) string {
-	threads := v1alpha1.Counted(c.Threads, "thread")
+	threads := words.Counted(c.Threads, "thread")
 	switch {
 	case c.Threads == 0:
 		return c.Model
@@ -76,7 +77,7 @@ func storageText(disks []v1alpha1.StorageDevice) string {
 	}
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
-		parts = append(parts, fmt.Sprintf("%d %s of %s", counts[kind], kind, v1alpha1.HumanMiB(sizes[kind])))
+		parts = append(parts, fmt.Sprintf("%d %s of %s", counts[kind], kind, words.HumanMiB(sizes[kind])))
 	}
 	return strings.Join(parts, ", ")
 }

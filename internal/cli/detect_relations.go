@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // relation is what lies between two spots: a word, what it means, and how far it is.
@@ -50,7 +51,7 @@ func pairRelation(p v1alpha1.LinkPair) relation {
 	if short, ok := shortKinds[p.Kind]; ok {
 		word = fmt.Sprint(short, p.Count)
 	}
-	return relation{word: word, meaning: v1alpha1.Counted(p.Count, p.Kind+" link") + " between the two", rank: rankPair}
+	return relation{word: word, meaning: words.Counted(p.Count, p.Kind+" link") + " between the two", rank: rankPair}
 }
 
 // domainRelation is the word for devices that reach each other in a link domain, by others or by a switch; with the
@@ -70,7 +71,7 @@ func domainRelation(d *v1alpha1.LinkDomain) relation {
 	meaning := fmt.Sprintf("both in one %s domain: %s", kind, strings.ToLower(string(d.Topology)))
 	if count > 0 {
 		word = fmt.Sprint(word, count)
-		meaning += ", " + v1alpha1.Counted(count, "link")
+		meaning += ", " + words.Counted(count, "link")
 	}
 	return relation{word: word, meaning: meaning, rank: rankDomain}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // scan is one look at the host.
@@ -43,7 +44,7 @@ func setUse(status *v1alpha1.AcceleratorInventoryStatus, readings detect.Reading
 			d.Memory.UsedByOthersMiB = min(max(*used, 0), d.Memory.TotalMiB)
 		}
 	}
-	status.Summary = status.Summarize(v1alpha1.AcceleratorInventorySpec{})
+	status.Summary = inventory.Summarize(v1alpha1.AcceleratorInventorySpec{}, status)
 }
 
 // inSteps is the status as the node agent would publish it: with memory in use in steps.

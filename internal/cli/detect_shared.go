@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // printShared says of which devices the memory is the host's too, once for all that share as much of it.
@@ -30,10 +31,10 @@ func printShared(w io.Writer, devices []v1alpha1.Device) error {
 func sharedText(s *v1alpha1.SharedMemory) string {
 	var parts []string
 	if s.CarveOutMiB > 0 {
-		parts = append(parts, v1alpha1.HumanMiB(s.CarveOutMiB)+" set aside by the firmware")
+		parts = append(parts, words.HumanMiB(s.CarveOutMiB)+" set aside by the firmware")
 	}
 	if s.HostMiB > 0 {
-		parts = append(parts, v1alpha1.HumanMiB(s.HostMiB)+" of the host's")
+		parts = append(parts, words.HumanMiB(s.HostMiB)+" of the host's")
 	}
 	if len(parts) == 0 {
 		return "how much is not known"

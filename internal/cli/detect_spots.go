@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // spot is a row of the matrix: a device with all its partitions, a network port, or a group of either.
@@ -84,7 +85,7 @@ func deviceSpot(status *v1alpha1.AcceleratorInventoryStatus, parts []*v1alpha1.D
 		s.devices = append(s.devices, part.ID)
 	}
 	if first.Partition != nil {
-		s.about += ", " + v1alpha1.Counted(len(parts), first.Partition.Kind+" partition")
+		s.about += ", " + words.Counted(len(parts), first.Partition.Kind+" partition")
 	}
 	s.class = fmt.Sprint(s.noun, " ", s.about, " ", integer(s.numa), " ", domainNames(status, first.ID))
 	return s

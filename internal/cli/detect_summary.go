@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
@@ -55,7 +56,7 @@ func printRemarks(w io.Writer, summary hostSummary) error {
 			text += ", " + best.Product
 		}
 		if best.FreeMiB > 0 {
-			text += ", " + v1alpha1.HumanMiB(best.FreeMiB) + " free"
+			text += ", " + words.HumanMiB(best.FreeMiB) + " free"
 		}
 		rows = append(rows, [2]string{"Best", printable(text)})
 	}
@@ -91,6 +92,6 @@ func totalRows(totals inventory.Totals) [][]string {
 
 func totalRow(vendor, family, product string, t inventory.Total) []string {
 	return []string{
-		vendor, family, product, fmt.Sprint(t.Devices), fmt.Sprint(t.Usable), v1alpha1.HumanMiB(t.MemoryMiB), v1alpha1.HumanMiB(t.FreeMiB),
+		vendor, family, product, fmt.Sprint(t.Devices), fmt.Sprint(t.Usable), words.HumanMiB(t.MemoryMiB), words.HumanMiB(t.FreeMiB),
 	}
 }

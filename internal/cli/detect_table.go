@@ -110,7 +110,7 @@ func nothingFound(backends []v1alpha1.BackendStatus) string {
 	if found == 0 {
 		return "No accelerators found."
 	}
-	return fmt.Sprintf("No device is selected: the host has %s.", v1alpha1.Counted(found, "device"))
+	return fmt.Sprintf("No device is selected: the host has %s.", words.Counted(found, "device"))
 }
 
 // Columns of the tables. The last ones of the wide table are left out where no device has anything in them.
@@ -148,7 +148,7 @@ func deviceRow(d *v1alpha1.Device, r detect.Reading, wide bool) []string {
 		string(d.ID), d.Product, "", "", integer(d.NUMANode), strings.TrimSpace(d.Driver + " " + d.DriverVersion), string(d.Health.State),
 	}
 	if d.Memory != nil {
-		row[2], row[3] = v1alpha1.HumanMiB(d.Memory.TotalMiB), v1alpha1.HumanMiB(d.FreeMiB())
+		row[2], row[3] = words.HumanMiB(d.Memory.TotalMiB), words.HumanMiB(d.FreeMiB())
 	}
 	if !wide {
 		return row
@@ -167,7 +167,7 @@ func deviceRow(d *v1alpha1.Device, r detect.Reading, wide bool) []string {
 func readingCells(r detect.Reading) []string {
 	cells := make([]string, len(readingColumns))
 	if r.MemoryUsedMiB != nil {
-		cells[0] = v1alpha1.HumanMiB(*r.MemoryUsedMiB)
+		cells[0] = words.HumanMiB(*r.MemoryUsedMiB)
 	}
 	if value, ok := thousandths(r.TemperatureMilliC); ok {
 		cells[1] = fmt.Sprintf("%.0f C", value)
@@ -232,7 +232,7 @@ func printLinks(w io.Writer, status *v1alpha1.AcceleratorInventoryStatus) error 
 	}
 	for _, p := range status.Links.Pairs {
 		members := membersText([]v1alpha1.DeviceID{p.A, p.B}, wholes)
-		rows = append(rows, []string{p.Kind, "pair, " + v1alpha1.Counted(p.Count, "link"), gbps(p.MBps), members})
+		rows = append(rows, []string{p.Kind, "pair, " + words.Counted(p.Count, "link"), gbps(p.MBps), members})
 	}
 	if len(rows) == 0 {
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // recordingOf is a recording of the tests' hosts.
@@ -130,12 +131,12 @@ func stored(t *testing.T, name string) *v1alpha1.AcceleratorInventory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var inventory v1alpha1.AcceleratorInventory
-	if err := yaml.UnmarshalStrict(content, &inventory); err != nil {
+	var read v1alpha1.AcceleratorInventory
+	if err := yaml.UnmarshalStrict(content, &read); err != nil {
 		t.Fatal(err)
 	}
-	inventory.Status.Summary = inventory.Status.Summarize(inventory.Spec)
-	return &inventory
+	read.Status.Summary = inventory.Summarize(read.Spec, &read.Status)
+	return &read
 }
 
 // readingsOfOne are of one device of testdata/inventory.yaml.

@@ -118,7 +118,7 @@ func aboutDevice(d *v1alpha1.Device) string {
 		parts = append(parts, d.Product)
 	}
 	if d.Memory != nil {
-		parts = append(parts, v1alpha1.HumanMiB(d.Memory.TotalMiB))
+		parts = append(parts, words.HumanMiB(d.Memory.TotalMiB))
 	}
 	return strings.Join(append(parts, string(d.Health.State)), ", ")
 }

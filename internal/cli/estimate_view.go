@@ -5,7 +5,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/estimate"
 	"github.com/rankwright/rankwright/pkg/memory"
 )
@@ -42,7 +42,7 @@ func copies(n int) string {
 	if n == 1 {
 		return ""
 	}
-	return " × " + v1alpha1.Counted(n, "copy")
+	return " × " + words.Counted(n, "copy")
 }
 
 func fitsText(fits bool, reason string) string {
@@ -106,7 +106,7 @@ func printStages(w io.Writer, stages []estimate.Stage, training, wide bool) erro
 			amounts = append(amounts, s.CacheRoom)
 		}
 		for _, bytes := range amounts {
-			row = append(row, v1alpha1.HumanBytes(bytes))
+			row = append(row, words.HumanBytes(bytes))
 		}
 		if wide {
 			row = append(row, strconv.FormatInt(s.Sequences, 10))

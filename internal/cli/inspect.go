@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/model/checkpoint"
 )
 
@@ -144,9 +145,9 @@ func (f *inspection) files() string {
 	}
 	first := printable(f.Files[0].Name)
 	if more := len(f.Files) - 1; more > 0 {
-		return fmt.Sprintf("%s and %d more, %s", first, more, v1alpha1.HumanBytes(sum))
+		return fmt.Sprintf("%s and %d more, %s", first, more, words.HumanBytes(sum))
 	}
-	return fmt.Sprintf("%s, %s", first, v1alpha1.HumanBytes(sum))
+	return fmt.Sprintf("%s, %s", first, words.HumanBytes(sum))
 }
 
 func (f *inspection) parameters() string {
@@ -191,5 +192,5 @@ func shareCells(s *checkpoint.Share) []string {
 	if s.Parameters > 0 {
 		parameters = grouped(s.Parameters)
 	}
-	return []string{strconv.Itoa(s.Tensors), parameters, grouped(s.Bytes), strings.TrimSpace(v1alpha1.HumanBytes(s.Bytes))}
+	return []string{strconv.Itoa(s.Tensors), parameters, grouped(s.Bytes), strings.TrimSpace(words.HumanBytes(s.Bytes))}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/model"
 )
@@ -164,7 +165,7 @@ func listModels(w io.Writer, output format) error {
 		for i := range all {
 			f := &all[i]
 			row := []string{
-				f.Name, billions(f.Parameters), strconv.Itoa(int(f.Layers)), v1alpha1.HumanBytes(f.WeightBytes),
+				f.Name, billions(f.Parameters), strconv.Itoa(int(f.Layers)), words.HumanBytes(f.WeightBytes),
 				fmt.Sprintf("%d KiB", f.KVBytesPerToken>>10), string(f.Native), strconv.Itoa(int(f.Architecture.MaxContext)),
 			}
 			if output.wide() {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // grouped prints a number with commas: 70,553,706,496.
@@ -19,7 +19,7 @@ func grouped(n int64) string {
 
 // inBoth prints bytes for people and exactly.
 func inBoth(bytes int64) string {
-	return fmt.Sprintf("%s (%s bytes)", v1alpha1.HumanBytes(bytes), grouped(bytes))
+	return fmt.Sprintf("%s (%s bytes)", words.HumanBytes(bytes), grouped(bytes))
 }
 
 // billions prints a number of parameters with one decimal.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
@@ -72,9 +73,9 @@ func explainDevices(w io.Writer, e *plan.Explanation) error {
 		if k.NetworkBytes > 0 {
 			network = inUnits(k.NetworkBytes, "B/s")
 		}
-		offered := v1alpha1.HumanBytes(k.OfferedBytes)
+		offered := words.HumanBytes(k.OfferedBytes)
 		if k.LeastBytes != k.OfferedBytes {
-			offered = v1alpha1.HumanBytes(k.LeastBytes) + " to " + offered
+			offered = words.HumanBytes(k.LeastBytes) + " to " + offered
 		}
 		rows[i] = []string{k.Product, strconv.Itoa(k.Groups), strconv.Itoa(k.Devices), linkOf(k.Link), network, offered}
 	}

@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
@@ -59,9 +59,9 @@ func explainStage(w io.Writer, s *plan.StageMemory, stages int, length, asked in
 		if l.Note != "" {
 			formula += "; " + l.Note
 		}
-		rows = append(rows, []string{componentNames[l.Component], l.Name, v1alpha1.HumanBytes(l.Bytes), formula})
+		rows = append(rows, []string{componentNames[l.Component], l.Name, words.HumanBytes(l.Bytes), formula})
 	}
-	rows = append(rows, []string{"total", " ", v1alpha1.HumanBytes(s.UsedBytes), " "})
+	rows = append(rows, []string{"total", " ", words.HumanBytes(s.UsedBytes), " "})
 	for i, l := range s.Offer {
 		name := " "
 		if i == 0 {
@@ -71,7 +71,7 @@ func explainStage(w io.Writer, s *plan.StageMemory, stages int, length, asked in
 		if i == 0 {
 			formula = fmt.Sprintf("%s on %s, which offers least", s.Product, s.Node)
 		}
-		rows = append(rows, []string{name, l.Name, v1alpha1.HumanBytes(l.Bytes), formula})
+		rows = append(rows, []string{name, l.Name, words.HumanBytes(l.Bytes), formula})
 	}
 	if err := table(w, nil, rows); err != nil {
 		return err
@@ -82,9 +82,9 @@ func explainStage(w io.Writer, s *plan.StageMemory, stages int, length, asked in
 
 // leftText is what remains of the device, and what that is good for.
 func leftText(s *plan.StageMemory, stages int, length, asked int64) string {
-	text := fmt.Sprintf("Needed %s, left %s", v1alpha1.HumanBytes(s.NeededBytes), v1alpha1.HumanBytes(s.LeftBytes))
+	text := fmt.Sprintf("Needed %s, left %s", words.HumanBytes(s.NeededBytes), words.HumanBytes(s.LeftBytes))
 	if s.NeededBytes != s.UsedBytes {
-		text = fmt.Sprintf("Needed %s by the engine's rule, left %s", v1alpha1.HumanBytes(s.NeededBytes), v1alpha1.HumanBytes(s.LeftBytes))
+		text = fmt.Sprintf("Needed %s by the engine's rule, left %s", words.HumanBytes(s.NeededBytes), words.HumanBytes(s.LeftBytes))
 	}
 	if length == 0 {
 		return text + "."

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/plan"
 )
@@ -201,7 +201,7 @@ func explainTraining(w io.Writer, t *plan.Times) error {
 	if err := writeLines(w, []string{
 		basisText(t),
 		fmt.Sprintf("A step of %.0f sequences of %.0f tokens: %s micro-batches of %.0f on each of %d replicas, through %s. %g passes forward are counted for each: one, two for backward, and one more where activations are computed again.",
-			job.Batch, job.Sequence, three(b.MicroBatches), job.MicroBatch, max(1, job.Replicas), v1alpha1.Counted(b.Stages, "stage"), b.Passes),
+			job.Batch, job.Sequence, three(b.MicroBatches), job.MicroBatch, max(1, job.Replicas), words.Counted(b.Stages, "stage"), b.Passes),
 	}); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/plan"
@@ -47,7 +48,7 @@ func (d *decision) summary() [][2]string {
 		{"Engine", string(s.Engine)},
 		{"Precision", d.precisionText()},
 		{"Strategy", strategyText(s)},
-		{"Takes", fmt.Sprintf("%s on %s, %s in all", v1alpha1.Counted(int(s.Totals.Devices), "device"), v1alpha1.Counted(int(s.Totals.Nodes), "node"), s.Totals.Memory)},
+		{"Takes", fmt.Sprintf("%s on %s, %s in all", words.Counted(int(s.Totals.Devices), "device"), words.Counted(int(s.Totals.Nodes), "node"), s.Totals.Memory)},
 	}
 	if e := s.Estimate; e != nil {
 		rows = append(rows, estimateRows(e)...)
@@ -138,13 +139,13 @@ func (d *decision) printStages(w io.Writer) error {
 		part := shapeRows{first: shape.FirstReplica, copies: shape.Strategy.Replicas}
 		for i, stage := range shape.Stages {
 			use := stage.PerDevice
-			row := []string{strconv.Itoa(i), fmt.Sprintf("%d-%d", stage.FirstLayer, stage.LastLayer), v1alpha1.HumanBytes(use.WeightsBytes)}
+			row := []string{strconv.Itoa(i), fmt.Sprintf("%d-%d", stage.FirstLayer, stage.LastLayer), words.HumanBytes(use.WeightsBytes)}
 			if !d.training() {
-				row = append(row, "+ "+v1alpha1.HumanBytes(use.KVCacheBytes))
+				row = append(row, "+ "+words.HumanBytes(use.KVCacheBytes))
 			}
 			part.rows = append(part.rows, append(row,
-				"+ "+v1alpha1.HumanBytes(use.ActivationsBytes), "+ "+v1alpha1.HumanBytes(use.OverheadBytes),
-				"= "+v1alpha1.HumanBytes(use.TotalBytes), "of "+v1alpha1.HumanBytes(d.leastAvailable(&shape, int32(i)))))
+				"+ "+words.HumanBytes(use.ActivationsBytes), "+ "+words.HumanBytes(use.OverheadBytes),
+				"= "+words.HumanBytes(use.TotalBytes), "of "+words.HumanBytes(d.leastAvailable(&shape, int32(i)))))
 		}
 		parts = append(parts, part)
 	}
@@ -242,11 +243,11 @@ func printShortfall(w io.Writer, why *plan.Unplaceable) error {
 	s := &why.Shortfall
 	rows := [][2]string{{"Reason", why.Reason}}
 	if s.NeededMiB > 0 {
-		rows = append(rows, [2]string{"Needed", v1alpha1.HumanMiB(s.NeededMiB) + " for one copy"})
+		rows = append(rows, [2]string{"Needed", words.HumanMiB(s.NeededMiB) + " for one copy"})
 	}
 	rows = append(rows,
-		[2]string{"Free", fmt.Sprintf("%s on %s", v1alpha1.HumanMiB(s.FreeMiB), v1alpha1.Counted(int(s.FreeDevices), "device"))},
-		[2]string{"Largest", v1alpha1.HumanMiB(s.LargestDeviceMiB) + " on one device"})
+		[2]string{"Free", fmt.Sprintf("%s on %s", words.HumanMiB(s.FreeMiB), words.Counted(int(s.FreeDevices), "device"))},
+		[2]string{"Largest", words.HumanMiB(s.LargestDeviceMiB) + " on one device"})
 	if err := sheet(w, rows); err != nil {
 		return err
 	}

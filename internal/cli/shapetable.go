@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // shapeRows are the rows about consecutive copies of one shape.
@@ -37,9 +39,9 @@ func (s *shapeRows) text() string {
 }
 
 // worldsText counts ranks and copies: `4 ranks, 1 copy`, or where copies differ `2 copies of 2 ranks and 1 copy of 4 ranks`.
-func worldsText(mesh *v1alpha1.DeviceMeshSpec) string {
-	if len(mesh.OtherShapes) > 0 {
-		return mesh.CopiesText()
+func worldsText(spec *v1alpha1.DeviceMeshSpec) string {
+	if len(spec.OtherShapes) > 0 {
+		return mesh.CopiesText(spec)
 	}
-	return v1alpha1.Counted(int(mesh.WorldSize), "rank") + ", " + v1alpha1.Counted(int(mesh.Replicas), "copy")
+	return words.Counted(int(spec.WorldSize), "rank") + ", " + words.Counted(int(spec.Replicas), "copy")
 }

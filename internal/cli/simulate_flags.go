@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
 )
 
@@ -68,7 +69,7 @@ func (f *simulateFlags) asked(streams Streams, changed func(string) bool) (*mani
 		return nil, err
 	}
 	if f.untilFull && len(read.placements) != 1 {
-		return nil, usagef("--until-full with %s: give exactly one", v1alpha1.Counted(len(read.placements), "placement"))
+		return nil, usagef("--until-full with %s: give exactly one", words.Counted(len(read.placements), "placement"))
 	}
 	if err := distinct(read); err != nil {
 		return nil, err
@@ -152,7 +153,7 @@ func describe(flags *clusterFlags, spec *synthetic.Spec, nodes int) simulatedClu
 
 // title is a line about the cluster for people.
 func (c *simulatedCluster) title() string {
-	parts := []string{v1alpha1.Counted(c.Nodes, "node")}
+	parts := []string{words.Counted(c.Nodes, "node")}
 	if c.Occupied != "0%" {
 		parts = append(parts, fmt.Sprintf("%s of the devices held (%s)", c.Occupied, c.Pattern))
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
@@ -52,7 +53,7 @@ func (s *simulation) placeAll(ctx context.Context) (*decision, error) {
 		}
 		for again := true; again; again = s.untilFull {
 			if err := ctx.Err(); err != nil {
-				return nil, fmt.Errorf("stopped after %s: %w", v1alpha1.Counted(len(s.report.Placements), "plan"), err)
+				return nil, fmt.Errorf("stopped after %s: %w", words.Counted(len(s.report.Placements), "plan"), err)
 			}
 			if err := s.place(d, resolved); err != nil {
 				return s.end(d, err)

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // print prints the placements, what is left of each product, and the summary.
@@ -38,7 +38,7 @@ func (r *simulationReport) printPlacements(w io.Writer, wide bool) error {
 			estimate = grouped(g.TokensPerSecond) + " tokens/s"
 		}
 		rows[i] = []string{
-			name, g.Strategy, strconv.Itoa(int(g.Devices)), strconv.Itoa(int(g.Nodes)), v1alpha1.HumanBytes(g.MemoryBytes), estimate, micros(g.PlanMicros),
+			name, g.Strategy, strconv.Itoa(int(g.Devices)), strconv.Itoa(int(g.Nodes)), words.HumanBytes(g.MemoryBytes), estimate, micros(g.PlanMicros),
 		}
 		if wide {
 			rows[i] = append(rows[i], string(g.Quantization), productsText(g.Products), nodesText(g.On))
@@ -103,7 +103,7 @@ func (r *simulationReport) summary() [][2]string {
 		rows = append(rows, [2]string{"Refusal", micros(r.Times.RefusalMicros)})
 	}
 	if r.Full != "" {
-		rows = append(rows, [2]string{"Fits", v1alpha1.Counted(planned, "time")}, [2]string{"Full", r.Full})
+		rows = append(rows, [2]string{"Fits", words.Counted(planned, "time")}, [2]string{"Full", r.Full})
 	}
 	return rows
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/estimate"
 )
@@ -108,7 +109,7 @@ func (v trainedView) summary() [][2]string {
 		{"Model", fmt.Sprintf("%s, weights %s", v.Model, v.Weights)},
 		{"Job", fmt.Sprintf("%s with %s, %d × %d tokens a step, micro-batch %d%s", job.Method, job.Optimizer, job.GlobalBatch, job.SequenceLength, job.MicroBatch,
 			map[bool]string{true: ", activations computed again"}[job.ActivationCheckpointing])},
-		{"Devices", fmt.Sprintf("%d × %s, %s, %s, sharding %s, %s", v.Devices, v.Device, degreesText(v.Degrees), v1alpha1.Counted(v.Data, "data rank"), job.Sharding, v.Engine)},
+		{"Devices", fmt.Sprintf("%d × %s, %s, %s, sharding %s, %s", v.Devices, v.Device, degreesText(v.Degrees), words.Counted(v.Data, "data rank"), job.Sharding, v.Engine)},
 		{"Link", linkText(v.Link)},
 		{"Fits", fitsText(v.Fits, v.Reason)},
 	}

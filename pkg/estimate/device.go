@@ -32,7 +32,7 @@ func FindDevice(name string) (accelerator.Product, error) {
 	}
 	wanted := wordsOf(name)
 	if len(wanted) == 0 {
-		return accelerator.Product{}, fmt.Errorf("device %q: name a product, as its driver reports it or in short: H100, MI300X", clip(name))
+		return accelerator.Product{}, fmt.Errorf("device %q: name a product, as its driver reports it or in short: H100, MI300X", words.Echo(name))
 	}
 	var found []accelerator.Product
 	for _, p := range accelerator.Products() {
@@ -51,10 +51,10 @@ func FindDevice(name string) (accelerator.Product, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return accelerator.Product{}, fmt.Errorf("device %q is not in the catalogue: did you mean %s?", clip(name),
+		return accelerator.Product{}, fmt.Errorf("device %q is not in the catalogue: did you mean %s?", words.Echo(name),
 			strings.Join(nearest(wanted), ", "))
 	}
-	return accelerator.Product{}, fmt.Errorf("device %q stands for several products: name one of %s", clip(name), namesOf(found))
+	return accelerator.Product{}, fmt.Errorf("device %q stands for several products: name one of %s", words.Echo(name), namesOf(found))
 }
 
 // nearest are the products whose distinguishing words are nearest to any of those that were asked for.
@@ -104,11 +104,4 @@ func kept(products []accelerator.Product, keep func(*accelerator.Product) bool) 
 		}
 	}
 	return some
-}
-
-// maxShown is how many bytes of a caller's text an error repeats.
-const maxShown = 80
-
-func clip(text string) string {
-	return words.Shorten(text, maxShown)
 }

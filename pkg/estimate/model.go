@@ -72,7 +72,7 @@ func FindModel(name string) (*model.Model, v1alpha1.Precision, error) {
 	if m := lookup(withoutRevision(plain)); m != nil {
 		return m, m.Native, nil
 	}
-	return nil, "", fmt.Errorf("model %q is not in the catalogue: did you mean %s? Else give its config.json", clip(name),
+	return nil, "", fmt.Errorf("model %q is not in the catalogue: did you mean %s? Else give its config.json", words.Echo(name),
 		strings.Join(words.Nearest(plain, model.Names(), 3), ", "))
 }
 

@@ -135,7 +135,7 @@ func Lookup(name string) (*Model, error) {
 	e := c.index[spelling(name)]
 	if e == nil {
 		return nil, fmt.Errorf("model %q is not in the catalogue: did you mean %s? Else give its config.json or its number of parameters",
-			clip(name), strings.Join(near(name), ", "))
+			words.Echo(name), strings.Join(near(name), ", "))
 	}
 	stored, err := e.stored()
 	if err != nil {
@@ -169,16 +169,9 @@ const nearest = 3
 
 // near returns the names nearest to one that is not there, nearest first.
 func near(wanted string) []string {
-	wanted = dashed.Replace(strings.ToLower(strings.TrimSpace(clip(wanted))))
+	wanted = dashed.Replace(strings.ToLower(strings.TrimSpace(words.Echo(wanted))))
 	if _, base, ok := strings.Cut(wanted, "/"); ok {
 		wanted = base
 	}
 	return words.Nearest(wanted, Names(), nearest)
-}
-
-// maxEcho is how many bytes of a name an error repeats and compares.
-const maxEcho = 128
-
-func clip(s string) string {
-	return words.Shorten(s, maxEcho)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 func TestPublishedUse(t *testing.T) {
@@ -122,7 +123,7 @@ func (r *memoryRun) scan(devices ...v1alpha1.Device) {
 	r.t.Helper()
 	now := metav1.NewTime(r.now).Rfc3339Copy()
 	merged := r.publisher.merge(r.status, detection{status: status(backends(backend("nvidia", v1alpha1.BackendFound)), devices...), scan: r.publisher.merged + 1}, now)
-	merged.Summary = merged.Summarize(v1alpha1.AcceleratorInventorySpec{})
+	merged.Summary = inventory.Summarize(v1alpha1.AcceleratorInventorySpec{}, &merged)
 	if !equality.Semantic.DeepEqual(r.status, merged) {
 		r.writes++
 		r.publisher.wrote(&r.status, &merged, now.Time)

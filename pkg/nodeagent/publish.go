@@ -19,6 +19,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/inventory"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 )
 
@@ -92,11 +93,11 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 		return published{}, err
 	}
 	node := seen.PartialObjectMetadata
-	inventory, err := p.ensureInventory(ctx, node)
+	kept, err := p.ensureInventory(ctx, node)
 	if err != nil {
 		return published{node: node}, err
 	}
-	previous := inventory.Status
+	previous := kept.Status
 	if len(previous.Backends) == 0 {
 		previous = p.last
 	}
@@ -113,18 +114,18 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	faults, settled := p.health.waiting()
 	recheck := p.health.apply(previous, &merged, detected, faults, again, now)
 	setServices(merged.Devices, view.owners, view.selectors)
-	conditions := p.serve(inventory.Spec, &previous, &merged)
+	conditions := p.serve(kept.Spec, &previous, &merged)
 	labels := Labels(&merged)
 	maps.Copy(labels, retainedLabels(node, labels, &previous, &merged))
 	contested, labelsWritten, labelErr := p.writeLabels(ctx, node, labels)
 	removed, next := p.labels.contested(p.clock.Now())
 
-	merged.AgentVersion, merged.ObservedGeneration = p.version, inventory.Generation
-	merged.Summary = merged.Summarize(inventory.Spec)
+	merged.AgentVersion, merged.ObservedGeneration = p.version, kept.Generation
+	merged.Summary = inventory.Summarize(kept.Spec, &merged)
 	conditions = append(conditions, detectedCondition(merged.Backends), labelledCondition(contested, removed, labelErr),
 		monitoredCondition(merged.Devices, detected.asked))
-	merged.Conditions = conditionsAt(previous.Conditions, inventory.Generation, now, append(conditions, view.conditions...)...)
-	fields, statusWritten, statusErr := p.writeStatus(ctx, inventory, merged)
+	merged.Conditions = conditionsAt(previous.Conditions, kept.Generation, now, append(conditions, view.conditions...)...)
+	fields, statusWritten, statusErr := p.writeStatus(ctx, kept, merged)
 	if statusErr == nil {
 		p.last = merged
 		settled()
@@ -135,12 +136,12 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	maps.Copy(contested, fields)
 	outcome := published{
 		status: merged, node: node, contested: contested, written: labelsWritten || statusWritten, served: true, recheck: recheck,
-		inventory: inventory.UID, missed: newlyMissed(&previous, &merged),
+		inventory: kept.UID, missed: newlyMissed(&previous, &merged),
 		allocations: view.held, owners: view.owners, next: earliest(next, due),
 	}
 	if statusErr == nil {
 		outcome.changes = healthChanges(&previous, &merged)
-		outcome.unsaid = writeNodeCondition(ctx, p.client, seen, acceleratorsReady(inventory.Spec, merged.Devices, merged.Conditions), now)
+		outcome.unsaid = writeNodeCondition(ctx, p.client, seen, acceleratorsReady(kept.Spec, merged.Devices, merged.Conditions), now)
 	}
 	if outcome.unsaid != nil {
 		outcome.next = earliest(outcome.next, now.Add(sayAgain))

@@ -35,7 +35,7 @@ func Add(before v1alpha1.AcceleratorInventory, product string, count int) (v1alp
 	slices.SortFunc(status.Devices, func(a, b v1alpha1.Device) int { return cmp.Compare(a.ID, b.ID) })
 	status.Links.Domains = append(status.Links.Domains, domainsOf(row, added)...)
 	slices.SortFunc(status.Links.Domains, func(a, b v1alpha1.LinkDomain) int { return cmp.Compare(a.Name, b.Name) })
-	status.Summary = status.Summarize(edited.Spec)
+	status.Summary = inventory.Summarize(edited.Spec, status)
 	return edited, nil
 }
 
