@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/estimate"
 	"github.com/rankwright/rankwright/pkg/model"
@@ -34,7 +35,7 @@ func (f *deploymentFlags) addModel(command *cobra.Command, usual v1alpha1.Engine
 
 func (f *deploymentFlags) addDevice(command *cobra.Command, about string) {
 	command.Flags().StringVar(&f.device, "device", "", about)
-	complete(command, "device", estimate.Devices())
+	complete(command, "device", accelerator.Names())
 }
 
 func (f *deploymentFlags) addDegrees(command *cobra.Command) {
@@ -88,7 +89,7 @@ func (f *deploymentFlags) find(streams Streams, needsDevice bool) (estimate.Depl
 		}
 	}
 	if f.device != "" {
-		d.Product, err = estimate.FindDevice(f.device)
+		d.Product, err = accelerator.Find(f.device)
 	}
 	return d, err
 }
@@ -97,7 +98,7 @@ func (f *deploymentFlags) find(streams Streams, needsDevice bool) (estimate.Depl
 func findCheckpoint(argument string, streams Streams) (*model.Model, v1alpha1.Precision, error) {
 	if argument != stdinName && filepath.Ext(argument) != ".json" {
 		if info, err := os.Stat(argument); err != nil || info.IsDir() {
-			return estimate.FindModel(argument)
+			return model.Find(argument)
 		}
 	}
 	m, err := findModel(argument, streams)

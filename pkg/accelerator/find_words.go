@@ -1,11 +1,9 @@
-package estimate
+package accelerator
 
 import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/rankwright/rankwright/pkg/accelerator"
 )
 
 // decoration is the words of a device's name that tell no product from another: vendors, boards' makers, what a device
@@ -26,7 +24,7 @@ func wordsOf(name string) []string {
 
 // describes says whether every word is one of the product: of its name, its memory or its form. One of them at least
 // must be of its name and more than a size or a form, which many products share.
-func describes(wanted []string, p *accelerator.Product) bool {
+func describes(wanted []string, p *Product) bool {
 	own := wordsOf(p.Name)
 	named := false
 	for _, word := range wanted {
@@ -44,7 +42,7 @@ func describes(wanted []string, p *accelerator.Product) bool {
 }
 
 // saysAll says whether the name has no word that was not asked for.
-func saysAll(wanted []string, p *accelerator.Product) bool {
+func saysAll(wanted []string, p *Product) bool {
 	for _, word := range wordsOf(p.Name) {
 		if !slices.Contains(wanted, word) {
 			return false
@@ -55,7 +53,7 @@ func saysAll(wanted []string, p *accelerator.Product) bool {
 
 // isForm says whether the word is a form of the product: a baseboard's socket of any version, a card, a bridged card, a
 // rack or a board with two devices.
-func isForm(word string, p *accelerator.Product) bool {
+func isForm(word string, p *Product) bool {
 	if strings.HasPrefix(word, "sxm") {
 		word = "sxm"
 	}
@@ -63,7 +61,7 @@ func isForm(word string, p *accelerator.Product) bool {
 }
 
 // isMemory says whether the word is a kind of memory that the product's is, or is a newer version of.
-func isMemory(word string, p *accelerator.Product) bool {
+func isMemory(word string, p *Product) bool {
 	return (strings.HasPrefix(word, "hbm") || strings.HasPrefix(word, "gddr")) &&
 		strings.HasPrefix(strings.ToLower(p.MemoryType), word[:len(strings.TrimRight(word, "exw"))])
 }
@@ -88,7 +86,7 @@ func sizeOf(word string) float64 {
 const sizeTolerance = 1.0 / 8
 
 // hasSize says whether the product has so much memory; a board with two devices has half of what its name says on each.
-func hasSize(word string, p *accelerator.Product, dual bool) bool {
+func hasSize(word string, p *Product, dual bool) bool {
 	size, has := sizeOf(word), float64(p.MemoryMiB)/1024
 	if dual {
 		size /= 2
