@@ -51,10 +51,10 @@ func TestAllotmentIsOfThisHost(t *testing.T) {
 	}{
 		"this host":       {[]string{"detect", "--backend", "cpu"}, note},
 		"this host's top": {[]string{"detect", "--backend", "cpu", "--root", "/"}, note},
-		"a recorded host": {[]string{"detect", "--replay", recordingOf("nvidia-h100-8")}, ""},
+		"a recorded host": {[]string{"detect", "--replay", recordingOf(t, "nvidia-h100-8")}, ""},
 		"another tree":    {[]string{"detect", "--backend", "network", "--root", tree}, ""},
 	} {
-		if r := run(t, "", test.args...); r.code != ExitOK || r.err != test.want {
+		if r := hostRun(t, "", test.args...); r.code != ExitOK || r.err != test.want {
 			t.Errorf("%s: exit code %d, %q; want %q", name, r.code, r.err, test.want)
 		}
 	}

@@ -233,7 +233,7 @@ elapsed   3.000 ms
 }
 
 func TestDetectExitCodes(t *testing.T) {
-	h100 := []string{"detect", "--replay", recordingOf("nvidia-h100-8")}
+	h100 := []string{"detect", "--replay", recordingOf(t, "nvidia-h100-8")}
 	tests := map[string]struct {
 		args []string
 		code int
@@ -272,7 +272,7 @@ func TestDetectExitCodes(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := run(t, "", append(h100, test.args...)...)
+			r := hostRun(t, "", append(h100, test.args...)...)
 			if r.code != test.code || !strings.Contains(r.out, test.out) || !strings.Contains(r.err, test.errs) || test.errs == "" && r.err != "" {
 				t.Errorf("exit code %d, errors %q, output %q; want %d, %q and %q", r.code, r.err, r.out, test.code, test.errs, test.out)
 			}
@@ -296,7 +296,7 @@ func TestCompletionOfDetect(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := run(t, "", append([]string{"__complete", "detect"}, test.args...)...)
+			r := hostRun(t, "", append([]string{"__complete", "detect"}, test.args...)...)
 			if r.code != ExitOK || !strings.Contains("\n"+r.out, "\n"+test.want) {
 				t.Errorf("exit code %d, %q; want %q in it", r.code, r.out, test.want)
 			}
@@ -315,7 +315,7 @@ func TestTheDocumentationShowsRealOutput(t *testing.T) {
 	}
 	shown := string(content)
 	stored := func(name string) string {
-		golden, err := os.ReadFile(filepath.Join("testdata", "golden", name))
+		golden, err := os.ReadFile(testdata(t, "golden", name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -323,9 +323,9 @@ func TestTheDocumentationShowsRealOutput(t *testing.T) {
 	}
 	_, matrix, _ := strings.Cut(stored("topology.txt"), "300 GB/s     nvidia-0000:{03,41}:00.0\n\n")
 	_, changes, _ := strings.Cut(stored("watch.txt"), "\n~")
-	unmet := run(t, "", "detect", "--replay", recordingOf("google-v5p-4"), "--requirement", "tpu>=8|gpu", "-o", "name")
+	unmet := hostRun(t, "", "detect", "--replay", recordingOf(t, "google-v5p-4"), "--requirement", "tpu>=8|gpu", "-o", "name")
 	for name, want := range map[string]string{
-		"table":       ok(t, "", "detect", "--replay", recordingOf("google-v5p-4")),
+		"table":       hostOK(t, "", "detect", "--replay", recordingOf(t, "google-v5p-4")),
 		"topology":    matrix,
 		"watch":       changes,
 		"requirement": unmet.out + unmet.err,

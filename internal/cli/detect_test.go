@@ -16,12 +16,8 @@ import (
 )
 
 // recordingOf is a recording of the tests' hosts.
-func recordingOf(name string) string {
-	return filepath.Join("..", "..", "test", "recordings", name+".tar.gz")
-}
-
 func TestDetectReplaysARecording(t *testing.T) {
-	inventory := object[v1alpha1.AcceleratorInventory](t, ok(t, "", "detect", "--replay", recordingOf("nvidia-l40s-4"), "-o", "json"))
+	inventory := object[v1alpha1.AcceleratorInventory](t, hostOK(t, "", "detect", "--replay", recordingOf(t, "nvidia-l40s-4"), "-o", "json"))
 	if inventory.APIVersion != "rankwright.dev/v1alpha1" || inventory.Kind != "AcceleratorInventory" || inventory.Name != "nvidia-l40s-4" {
 		t.Errorf("%s %s %s", inventory.APIVersion, inventory.Kind, inventory.Name)
 	}
@@ -29,7 +25,7 @@ func TestDetectReplaysARecording(t *testing.T) {
 	if summary.Devices != 4 || summary.Products != "4x NVIDIA L40S" || summary.MemoryMiB != 4*46068 {
 		t.Errorf("summary %+v", summary)
 	}
-	again := []byte(ok(t, "", "detect", "--replay", recordingOf("nvidia-l40s-4"), "-o", "yaml"))
+	again := []byte(hostOK(t, "", "detect", "--replay", recordingOf(t, "nvidia-l40s-4"), "-o", "yaml"))
 	var fromYAML v1alpha1.AcceleratorInventory
 	if err := yaml.Unmarshal(again, &fromYAML); err != nil {
 		t.Fatal(err)
@@ -70,8 +66,8 @@ func TestRecordedThisHostIsTheSame(t *testing.T) {
 	}
 	withoutAllotment(t)
 	file := filepath.Join(t.TempDir(), "other-name.tar.gz")
-	live := ok(t, "", "detect", "--record", file, "--keep-identifiers", "-o", "json")
-	if diff := cmp.Diff(live, ok(t, "", "detect", "--replay", file, "-o", "json")); diff != "" {
+	live := hostOK(t, "", "detect", "--record", file, "--keep-identifiers", "-o", "json")
+	if diff := cmp.Diff(live, hostOK(t, "", "detect", "--replay", file, "-o", "json")); diff != "" {
 		t.Errorf("the recording differs from the host it was made on:\n%s", diff)
 	}
 }
@@ -79,8 +75,8 @@ func TestRecordedThisHostIsTheSame(t *testing.T) {
 // TestDetectRecordsWhatItReads records a replayed host and replays the recording.
 func TestDetectRecordsWhatItReads(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "again.tar.gz")
-	first := ok(t, "", "detect", "--replay", recordingOf("nvidia-h100-8"), "--record", file, "--keep-identifiers", "--name", "host", "-o", "json")
-	second := ok(t, "", "detect", "--replay", file, "--name", "host", "-o", "json")
+	first := hostOK(t, "", "detect", "--replay", recordingOf(t, "nvidia-h100-8"), "--record", file, "--keep-identifiers", "--name", "host", "-o", "json")
+	second := hostOK(t, "", "detect", "--replay", file, "--name", "host", "-o", "json")
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Errorf("(-first +second):\n%s", diff)
 	}
@@ -93,8 +89,8 @@ func TestDetectRecordsWhatItReads(t *testing.T) {
 // TestDetectRecordsNoIdentifiers records a replayed host as for a bug report.
 func TestDetectRecordsNoIdentifiers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.tar.gz")
-	first := object[v1alpha1.AcceleratorInventory](t, ok(t, "", "detect", "--replay", recordingOf("nvidia-h100-8"), "--record", file, "--name", "host", "-o", "json"))
-	second := object[v1alpha1.AcceleratorInventory](t, ok(t, "", "detect", "--replay", file, "--name", "host", "-o", "json"))
+	first := object[v1alpha1.AcceleratorInventory](t, hostOK(t, "", "detect", "--replay", recordingOf(t, "nvidia-h100-8"), "--record", file, "--name", "host", "-o", "json"))
+	second := object[v1alpha1.AcceleratorInventory](t, hostOK(t, "", "detect", "--replay", file, "--name", "host", "-o", "json"))
 	for i := range first.Status.Devices {
 		before, after := &first.Status.Devices[i], &second.Status.Devices[i]
 		if before.UUID == after.UUID || len(before.UUID) != len(after.UUID) || !strings.HasPrefix(after.UUID, "GPU-") {
@@ -111,14 +107,14 @@ func TestDetectRecordsNoIdentifiers(t *testing.T) {
 }
 
 func TestDetectWithoutToolsStillFindsTheDevices(t *testing.T) {
-	inventory := object[v1alpha1.AcceleratorInventory](t, run(t, "", "detect", "--replay", recordingOf("nvidia-h100-8"), "--no-exec", "-o", "json").out)
+	inventory := object[v1alpha1.AcceleratorInventory](t, hostRun(t, "", "detect", "--replay", recordingOf(t, "nvidia-h100-8"), "--no-exec", "-o", "json").out)
 	if len(inventory.Status.Devices) != 8 {
 		t.Errorf("%d devices, want 8", len(inventory.Status.Devices))
 	}
 }
 
 func TestDetectOfAnEmptyTree(t *testing.T) {
-	r := run(t, "", "detect", "--root", t.TempDir(), "--name", "empty")
+	r := hostRun(t, "", "detect", "--root", t.TempDir(), "--name", "empty")
 	if r.code != ExitOK || !strings.Contains(r.out, "No accelerators found.") || !strings.Contains(r.out, "empty") {
 		t.Errorf("exit code %d, output %q, errors %q", r.code, r.out, r.err)
 	}
@@ -127,7 +123,7 @@ func TestDetectOfAnEmptyTree(t *testing.T) {
 // stored reads an inventory of testdata.
 func stored(t *testing.T, name string) *v1alpha1.AcceleratorInventory {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("testdata", name))
+	content, err := os.ReadFile(testdata(t, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +198,7 @@ func TestNothingInAnInventoryMovesTheCursor(t *testing.T) {
 
 // The table of a host with 8 GPUs fits a terminal of 120 columns.
 func TestTheTableOfEightGPUsIsNotTooWide(t *testing.T) {
-	for line := range strings.Lines(ok(t, "", "detect", "--replay", recordingOf("nvidia-h100-8"))) {
+	for line := range strings.Lines(hostOK(t, "", "detect", "--replay", recordingOf(t, "nvidia-h100-8"))) {
 		if len(line) > 121 {
 			t.Errorf("%d columns: %s", len(line)-1, line)
 		}

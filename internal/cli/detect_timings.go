@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -25,9 +24,4 @@ func printTimings(w io.Writer, times []detect.BackendTime, elapsed time.Duration
 	}
 	rows = append(rows, []string{"sum", milliseconds(sum)}, []string{"elapsed", milliseconds(elapsed)})
 	return table(w, []string{"BACKEND", "TIME"}, rows)
-}
-
-// milliseconds prints a time with one unit, so that a column of them compares.
-func milliseconds(d time.Duration) string {
-	return fmt.Sprintf("%.3f ms", float64(d)/float64(time.Millisecond))
 }

@@ -75,14 +75,6 @@ func expected(value float64, r estimate.Range, unit string) string {
 	return fmt.Sprintf("%s %s (%s to %s)", three(value), unit, three(r.Low), three(r.High))
 }
 
-// three is a number in three digits or, above a thousand, to the unit.
-func three(v float64) string {
-	if v >= 1000 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
-}
-
 // printStages prints what each device of a stage holds: serving has a cache, training gradients and an optimizer.
 func printStages(w io.Writer, stages []estimate.Stage, training, wide bool) error {
 	header := []string{"STAGE", "LAYERS", "WEIGHTS", "KV CACHE", "ACTIVATIONS", "ENGINE", "TOTAL", "AVAILABLE"}

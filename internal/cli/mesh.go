@@ -173,9 +173,6 @@ func (g *meshGroups) set(name string, groups [][]int32) {
 	g.Groups[name] = groups
 }
 
-// shownRanks is how many ranks of a row a table shows, unless it is wide.
-const shownRanks = 16
-
 func (g *meshGroups) writeTo(w io.Writer, wide bool) error {
 	if _, err := fmt.Fprintf(w, "world size %d, order %s\n\n", g.WorldSize, g.order); err != nil {
 		return err
@@ -195,22 +192,4 @@ func (g *meshGroups) writeTo(w io.Writer, wide bool) error {
 	return paragraphs(w, func(w io.Writer) error {
 		return table(w, []string{"GROUP", "COUNT", "SIZE", "LIBRARY", "SLOWEST LINK", "RANKS"}, rows)
 	}, g.printMembers)
-}
-
-// ranksText prints groups as [0 1] [2 3], shortened where they are many.
-func ranksText(groups [][]int32, wide bool) string {
-	var parts []string
-	left := shownRanks
-	for i, group := range groups {
-		switch {
-		case wide || len(group) <= left:
-			parts = append(parts, fmt.Sprint(group))
-		case i == 0:
-			parts = append(parts, strings.TrimSuffix(fmt.Sprint(group[:left]), "]")+" …]")
-		default:
-			return strings.Join(append(parts, "…"), " ")
-		}
-		left -= len(group)
-	}
-	return strings.Join(parts, " ")
 }

@@ -265,7 +265,7 @@ func TestPlanIsTheSameTwice(t *testing.T) {
 	var files []string
 	for _, host := range []string{"nvidia-h100-8", "nvidia-l40s-4"} {
 		file := filepath.Join(folder, host+".yaml")
-		if err := os.WriteFile(file, []byte(ok(t, "", "detect", "--replay", recordingOf(host), "-o", "yaml")), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(ok(t, "", "detect", "--replay", recordingOf(t, host), "-o", "yaml")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		files = append(files, file)

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -47,7 +46,7 @@ func TestPlanTables(t *testing.T) {
 // decisionOf reads a plan and makes its mesh.
 func decisionOf(t *testing.T, file string) *decision {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("testdata", file))
+	content, err := os.ReadFile(testdata(t, file))
 	if err != nil {
 		t.Fatal(err)
 	}

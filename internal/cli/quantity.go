@@ -1,6 +1,10 @@
 package cli
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
 
 // inUnits is a quantity with the largest unit of a thousand that is not above it, to three digits: 2.88 TB/s.
 func inUnits(v float64, unit string) string {
@@ -32,4 +36,17 @@ func duration(seconds float64) string {
 // durations is an estimate with its range.
 func durations(value, low, high float64) string {
 	return fmt.Sprintf("%s (%s to %s)", duration(value), duration(low), duration(high))
+}
+
+// three is a number in three digits or, above a thousand, to the unit.
+func three(v float64) string {
+	if v >= 1000 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// milliseconds prints a time with one unit, so that a column of them compares.
+func milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.3f ms", float64(d)/float64(time.Millisecond))
 }

@@ -1,70 +1,20 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// result is what a command did.
-type result struct {
-	out, err string
-	code     int
-}
 
 // run runs the plugin in this process.
 func run(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
-	var out, errs bytes.Buffer
-	code := Run(t.Context(), args, Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs})
-	return result{out: out.String(), err: errs.String(), code: code}
+	return runOf(t, newRoot, stdin, args...)
 }
 
 // ok runs the plugin and returns its output, or fails.
 func ok(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
-	r := run(t, stdin, args...)
-	if r.code != ExitOK || r.err != "" {
-		t.Fatalf("%v: exit code %d, errors %q", args, r.code, r.err)
-	}
-	return r.out
-}
-
-// golden compares a text with the file of that name.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "golden", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v: run the test with -update", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
-
-// object parses what a command printed as JSON.
-func object[T any](t *testing.T, text string) T {
-	t.Helper()
-	var value T
-	if err := json.Unmarshal([]byte(text), &value); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return value
+	return okOf(t, newRoot, stdin, args...)
 }
 
 func TestUsage(t *testing.T) {

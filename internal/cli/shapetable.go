@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
@@ -45,3 +46,24 @@ func worldsText(spec *v1alpha1.DeviceMeshSpec) string {
 	}
 	return words.Counted(int(spec.WorldSize), "rank") + ", " + words.Counted(int(spec.Replicas), "copy")
 }
+
+// ranksText prints groups as [0 1] [2 3], shortened where they are many.
+func ranksText(groups [][]int32, wide bool) string {
+	var parts []string
+	left := shownRanks
+	for i, group := range groups {
+		switch {
+		case wide || len(group) <= left:
+			parts = append(parts, fmt.Sprint(group))
+		case i == 0:
+			parts = append(parts, strings.TrimSuffix(fmt.Sprint(group[:left]), "]")+" …]")
+		default:
+			return strings.Join(append(parts, "…"), " ")
+		}
+		left -= len(group)
+	}
+	return strings.Join(parts, " ")
+}
+
+// shownRanks is how many ranks of a row a table shows, unless it is wide.
+const shownRanks = 16

@@ -7,7 +7,7 @@ import (
 )
 
 func TestVerbosity(t *testing.T) {
-	replay := []string{"detect", "--replay", recordingOf("nvidia-h100-8"), "-o", "name"}
+	replay := []string{"detect", "--replay", recordingOf(t, "nvidia-h100-8"), "-o", "name"}
 	tool := `level=INFO msg=tool argv="[nvidia-smi -q -x]" exitCode=0 printedBytes=`
 	backend := "level=INFO msg=backend name=nvidia state=Found devices=8 errorKind="
 	file := "level=DEBUG msg=file name=/proc/meminfo bytes="
