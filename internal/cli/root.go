@@ -8,15 +8,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rankwright/rankwright/internal/cli/host"
+	"github.com/rankwright/rankwright/internal/cli/planning"
+	"github.com/rankwright/rankwright/internal/cli/ranks"
+	"github.com/rankwright/rankwright/internal/cli/sizing"
+	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/version"
 )
 
 // Run runs the plugin with the arguments after its name and returns its exit code.
-func Run(ctx context.Context, args []string, streams Streams) int {
-	return execute(ctx, newRoot, args, streams)
+func Run(ctx context.Context, args []string, streams term.Streams) int {
+	return term.Execute(ctx, newRoot, args, streams)
 }
 
-func newRoot(streams Streams) *cobra.Command {
+func newRoot(streams term.Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-rankwright",
 		Short: "See accelerators, models, plans and ranks, with no cluster needed",
@@ -33,13 +38,13 @@ process group. No command talks to a cluster: what a cluster would decide is com
 		SilenceErrors: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unknown command %q: use cost, detect, estimate, export, mesh, model, plan, simulate or train", args[0])
+				return term.Usagef("unknown command %q: use cost, detect, estimate, export, mesh, model, plan, simulate or train", args[0])
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	streams = attach(root, streams)
-	root.AddCommand(newCost(streams), newDetect(streams), newEstimate(streams), newExport(streams), newMesh(streams), newModel(streams), newPlan(streams), newSimulate(streams, time.Now), newTrain(streams))
+	streams = term.Attach(root, streams)
+	root.AddCommand(sizing.NewCost(streams), host.NewDetect(streams), sizing.NewEstimate(streams), ranks.NewExport(streams), ranks.NewMesh(streams), sizing.NewModel(streams), planning.NewPlan(streams), planning.NewSimulate(streams, time.Now), sizing.NewTrain(streams))
 	return root
 }

@@ -30,7 +30,7 @@ func host() v1alpha1.AcceleratorInventory {
 		},
 		Allocations: []v1alpha1.Allocation{{Device: devices[3].ID, Namespace: "default", Pod: "a"}},
 	}}
-	made.Status.Summary = made.Status.Summarize(made.Spec)
+	made.Status.Summary = inventory.Summarize(made.Spec, &made.Status)
 	return made
 }
 
