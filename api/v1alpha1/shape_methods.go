@@ -113,16 +113,6 @@ func (s *DeviceMeshSpec) RanksBefore(replica int32) int32 {
 	return before
 }
 
-// CopiesText counts copies and their ranks by shape (`2 copies of 2 ranks and 1 copy of 4 ranks`).
-func (s *DeviceMeshSpec) CopiesText() string {
-	shapes := s.Shapes()
-	parts := make([]string, len(shapes))
-	for i := range shapes {
-		parts[i] = fmt.Sprintf("%s of %s", Counted(shapes[i].Replicas, "copy"), Counted(shapes[i].WorldSize, "rank"))
-	}
-	return strings.Join(parts, " and ")
-}
-
 // ShapeText is the sizes above 1 for people (`tp4 pp2`), or `1` where there are none.
 func ShapeText(dimensions []MeshDimension) string {
 	var parts []string
@@ -135,15 +125,4 @@ func ShapeText(dimensions []MeshDimension) string {
 		return "1"
 	}
 	return strings.Join(parts, " ")
-}
-
-// JoinSummaries joins the summaries of shapes (`TP2 x2 + TP4 x2`). Where they are longer than limit bytes, it ends with
-// the number of those left out (`TP2 x2 + 3 more`).
-func JoinSummaries(shapes []string, limit int) string {
-	const and = " + "
-	whole := strings.Join(shapes, and)
-	for kept := len(shapes) - 1; len(whole) > limit && kept > 0; kept-- {
-		whole = strings.Join(shapes[:kept], and) + and + fmt.Sprintf("%d more", len(shapes)-kept)
-	}
-	return whole
 }

@@ -71,20 +71,6 @@ func TestRanksBeforeACopy(t *testing.T) {
 	}
 }
 
-func TestJoinSummaries(t *testing.T) {
-	three := []string{"TP2 x2", "TP4 x2", "TP8 PP2"}
-	for limit, want := range map[int]string{
-		64: "TP2 x2 + TP4 x2 + TP8 PP2", 25: "TP2 x2 + TP4 x2 + TP8 PP2", 24: "TP2 x2 + TP4 x2 + 1 more", 23: "TP2 x2 + 2 more",
-	} {
-		if got := v1alpha1.JoinSummaries(three, limit); got != want || len(got) > limit {
-			t.Errorf("in %d bytes: %q, want %q", limit, got, want)
-		}
-	}
-	if got := v1alpha1.JoinSummaries(three[:1], 64); got != "TP2 x2" {
-		t.Errorf("one shape: %q", got)
-	}
-}
-
 // A row goes on through tensor and context ranks, stages and data ranks, and its stretches are the places of its devices.
 func TestPlacesOfARow(t *testing.T) {
 	s := &v1alpha1.Strategy{Tensor: 2, Context: 2, Pipeline: 2, Data: 3}

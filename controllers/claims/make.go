@@ -15,6 +15,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/meshes"
 	"github.com/rankwright/rankwright/controllers/objects"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // make makes the claims that are missing, deletes those that are no longer wanted, and says what became of them. A claim
@@ -56,7 +57,7 @@ func (r *Reconciler) make(ctx context.Context, mesh *v1alpha1.DeviceMesh, wanted
 			fmt.Sprintf("ResourceClaims of an earlier mesh are held by its pods, and are made anew when those are gone: %s.", strings.Join(waiting, ", ")))
 	default:
 		return condition.Write(ctx, mesh, metav1.ConditionTrue, "ClaimsMade",
-			fmt.Sprintf("%s, %s to %s, select the devices of the plan.", v1alpha1.Counted(len(wanted), "ResourceClaim"), wanted[0].Name, wanted[len(wanted)-1].Name))
+			fmt.Sprintf("%s, %s to %s, select the devices of the plan.", words.Counted(len(wanted), "ResourceClaim"), wanted[0].Name, wanted[len(wanted)-1].Name))
 	}
 }
 

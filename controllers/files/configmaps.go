@@ -16,6 +16,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/meshes"
 	"github.com/rankwright/rankwright/controllers/objects"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
@@ -43,10 +44,10 @@ func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, parts
 	if err := r.deleteFrom(ctx, mesh, len(parts)); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("ConfigMap %s starts %s by %s.", launch.ConfigMapName(mesh.Name, 0), v1alpha1.Counted(len(bundle.Pods), "pod"), strings.Join(bundle.Launchers, ", "))
+	text := fmt.Sprintf("ConfigMap %s starts %s by %s.", launch.ConfigMapName(mesh.Name, 0), words.Counted(len(bundle.Pods), "pod"), strings.Join(bundle.Launchers, ", "))
 	if len(parts) > 1 {
 		text = fmt.Sprintf("%s to %s start %s by %s.", launch.ConfigMapName(mesh.Name, 0), launch.ConfigMapName(mesh.Name, len(parts)-1),
-			v1alpha1.Counted(len(bundle.Pods), "pod"), strings.Join(bundle.Launchers, ", "))
+			words.Counted(len(bundle.Pods), "pod"), strings.Join(bundle.Launchers, ", "))
 	}
 	for _, skipped := range bundle.Skipped {
 		text += " Left out: " + skipped + "."

@@ -15,6 +15,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/objects"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // ReasonCommitted is the reason of the Active condition of a plan that the ledger holds.
@@ -51,7 +52,7 @@ func (l *Ledger) settle(ctx context.Context, v *view) error {
 func (l *Ledger) activate(ctx context.Context, plan *v1alpha1.ShardingPlan) error {
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionActive, Status: metav1.ConditionTrue, Reason: ReasonCommitted,
-		Message:            fmt.Sprintf("The ledger holds the plan, which reserves %s.", v1alpha1.Counted(plan.Spec.Totals.Devices, "device")),
+		Message:            fmt.Sprintf("The ledger holds the plan, which reserves %s.", words.Counted(plan.Spec.Totals.Devices, "device")),
 		ObservedGeneration: plan.Generation, LastTransitionTime: metav1.NewTime(l.Now()),
 	}
 	patch := apply.ShardingPlan(plan.Name, plan.Namespace).

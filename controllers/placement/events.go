@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // tell records what changed between two statuses. Events follow the status and not the deeds, so that one is told of
@@ -16,13 +17,13 @@ func (r *Reconciler) tell(placement *v1alpha1.ModelPlacement, before, after *v1a
 		r.Events.Eventf(placement, nil, kind, reason, action, note, args...)
 	}
 	where := fmt.Sprintf("%s on %s of %s", after.Strategy,
-		v1alpha1.Counted(after.Devices, "device"), v1alpha1.Counted(after.Nodes, "node"))
+		words.Counted(after.Devices, "device"), words.Counted(after.Nodes, "node"))
 	switch {
 	case before.Plan == after.Plan:
 	case before.Plan == "":
 		event(corev1.EventTypeNormal, "Planned", "Plan", "%s by plan %s", where, after.Plan)
 	case after.Plan == "":
-		event(corev1.EventTypeNormal, "Released", "Release", "plan %s no longer holds %s", before.Plan, v1alpha1.Counted(before.Devices, "device"))
+		event(corev1.EventTypeNormal, "Released", "Release", "plan %s no longer holds %s", before.Plan, words.Counted(before.Devices, "device"))
 	default:
 		event(corev1.EventTypeNormal, "Replanned", "Plan", "plan %s replaces %s: %s", after.Plan, before.Plan, where)
 	}

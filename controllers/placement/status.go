@@ -13,6 +13,8 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	apply "github.com/rankwright/rankwright/api/v1alpha1/applyconfiguration/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/applied"
+	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // writeStatus says what came of a pass, where that changed, and tells of the change by events.
@@ -77,7 +79,7 @@ func plannedCondition(p *pass) *metav1.Condition {
 		t := &p.plan.Spec.Totals
 		return condition(v1alpha1.ConditionPlanned, metaTrue, reasonPlanned,
 			fmt.Sprintf("%s: %s on %s of %s.", p.plan.Spec.Strategy.Summary, t.Memory,
-				v1alpha1.Counted(t.Devices, "device"), v1alpha1.Counted(t.Nodes, "node")))
+				words.Counted(t.Devices, "device"), words.Counted(t.Nodes, "node")))
 	}
 }
 
@@ -86,7 +88,7 @@ func reservedCondition(p *pass) *metav1.Condition {
 		return condition(v1alpha1.ConditionReserved, metaFalse, "NoPlan", "No plan is in force, so no device is reserved.")
 	}
 	return condition(v1alpha1.ConditionReserved, metaTrue, "Committed",
-		fmt.Sprintf("Plan %s holds %s.", p.plan.Name, v1alpha1.Counted(p.plan.Spec.Totals.Devices, "device")))
+		fmt.Sprintf("Plan %s holds %s.", p.plan.Name, words.Counted(p.plan.Spec.Totals.Devices, "device")))
 }
 
 func meshedCondition(p *pass) *metav1.Condition {
@@ -97,7 +99,7 @@ func meshedCondition(p *pass) *metav1.Condition {
 		return condition(v1alpha1.ConditionMeshed, metaFalse, "NoPlan", "No plan is in force, so there is no mesh.")
 	default:
 		return condition(v1alpha1.ConditionMeshed, metaTrue, reasonMeshed,
-			fmt.Sprintf("Mesh %s has %s.", p.mesh.Name, p.mesh.Spec.CopiesText()))
+			fmt.Sprintf("Mesh %s has %s.", p.mesh.Name, mesh.CopiesText(&p.mesh.Spec)))
 	}
 }
 

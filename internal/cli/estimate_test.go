@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/cli/clitest"
+	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/estimate"
 )
 
@@ -25,7 +27,7 @@ func TestDocumentedEstimates(t *testing.T) {
 	page := readPage(t, path)
 	for _, d := range documented {
 		out := ok(t, "", strings.Fields(d.command)...)
-		golden(t, d.golden, out)
+		clitest.Golden(t, d.golden, out)
 		page.show(t, d.command, out)
 	}
 	page.hold(t)
@@ -33,7 +35,7 @@ func TestDocumentedEstimates(t *testing.T) {
 
 // TestEstimateJSON: the fields that programs rely on, and null where there is no figure.
 func TestEstimateJSON(t *testing.T) {
-	got := object[map[string]any](t, ok(t, "", "estimate", "--model", "Llama-3.1-8B", "--device", "NVIDIA H100 80GB HBM3", "-o", "json"))
+	got := clitest.Object[map[string]any](t, ok(t, "", "estimate", "--model", "Llama-3.1-8B", "--device", "NVIDIA H100 80GB HBM3", "-o", "json"))
 	memory, _ := got["memory"].(map[string]any)
 	if got["fits"] != true || memory["weightsBytes"] != 16060522496.0 {
 		t.Errorf("got %v", got)
@@ -43,7 +45,7 @@ func TestEstimateJSON(t *testing.T) {
 			t.Errorf("%s is %v", field, got[field])
 		}
 	}
-	got = object[map[string]any](t, ok(t, "", "estimate", "--model", "Llama-3.1-405B", "--device", "H100", "-o", "json"))
+	got = clitest.Object[map[string]any](t, ok(t, "", "estimate", "--model", "Llama-3.1-405B", "--device", "H100", "-o", "json"))
 	if v, there := got["tpotMillis"]; got["fits"] != false || !there || v != nil || got["reason"] == "" {
 		t.Errorf("a model that does not fit: %v", got)
 	}
@@ -67,7 +69,7 @@ func TestEstimateFromConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{file, "-"} {
-		got := object[estimate.Answer](t, ok(t, config, "estimate", "--model", name, "--device", "L4", "-o", "json"))
+		got := clitest.Object[estimate.Answer](t, ok(t, config, "estimate", "--model", name, "--device", "L4", "-o", "json"))
 		if !got.Fits || got.Weights != "BF16" {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -77,10 +79,10 @@ func TestEstimateFromConfig(t *testing.T) {
 // TestWarnings go to the errors for people, and into the object for programs.
 func TestWarnings(t *testing.T) {
 	args := []string{"estimate", "--model", "Llama-3.1-8B", "--device", "A100 80GB", "--weights", "FP8"}
-	if r := run(t, "", args...); r.code != ExitOK || !strings.Contains(r.err, "warning: NVIDIA A100-SXM4-80GB does not compute in FP8") {
-		t.Errorf("exit code %d, errors %q", r.code, r.err)
+	if r := run(t, "", args...); r.Code != term.ExitOK || !strings.Contains(r.Err, "warning: NVIDIA A100-SXM4-80GB does not compute in FP8") {
+		t.Errorf("exit code %d, errors %q", r.Code, r.Err)
 	}
-	if got := object[estimate.Answer](t, ok(t, "", append(args, "-o", "json")...)); len(got.Warnings) != 1 {
+	if got := clitest.Object[estimate.Answer](t, ok(t, "", append(args, "-o", "json")...)); len(got.Warnings) != 1 {
 		t.Errorf("warnings %q", got.Warnings)
 	}
 }
@@ -92,25 +94,25 @@ func TestEstimateUsage(t *testing.T) {
 		code int
 		want string
 	}{
-		"no model":        {[]string{"estimate", "--device", "H100"}, ExitUsage, "--model"},
-		"no device":       {[]string{"estimate", "--model", "Llama-3.1-8B"}, ExitUsage, "--device"},
-		"unknown model":   {[]string{"estimate", "--model", "Llama-3.1-71B", "--device", "H100"}, ExitFailure, "Llama-3.1-70B"},
-		"unknown device":  {[]string{"train", "--model", "Llama-3.1-8B", "--device", "H1000"}, ExitFailure, "did you mean"},
-		"several devices": {[]string{"estimate", "--model", "Llama-3.1-8B", "--device", "A100"}, ExitFailure, "name one of"},
-		"engine":          {append([]string{"estimate", "--engine", "ollama"}, base...), ExitUsage, "use one of"},
-		"precision":       {append([]string{"estimate", "--weights", "FP7"}, base...), ExitUsage, "use one of"},
-		"concurrency":     {append([]string{"estimate", "--concurrency", "many"}, base...), ExitUsage, "--concurrency many"},
-		"none at a time":  {append([]string{"estimate", "--concurrency", "0"}, base...), ExitUsage, "--concurrency 0"},
-		"degree":          {append([]string{"estimate", "--tp", "3"}, base...), ExitFailure, "tp 3: the 32 heads"},
-		"batch":           {append([]string{"train", "--data", "3"}, base...), ExitFailure, "use a multiple of 3"},
-		"format":          {append([]string{"estimate", "-o", "xml"}, base...), ExitUsage, "explain"},
-		"an argument":     {[]string{"cost", "Llama-3.1-8B"}, ExitUsage, "cost takes flags only"},
-		"no prices":       {[]string{"cost", "--model", "Llama-3.1-8B", "--prices", "nowhere.yaml"}, ExitFailure, "nowhere.yaml"},
+		"no model":        {[]string{"estimate", "--device", "H100"}, term.ExitUsage, "--model"},
+		"no device":       {[]string{"estimate", "--model", "Llama-3.1-8B"}, term.ExitUsage, "--device"},
+		"unknown model":   {[]string{"estimate", "--model", "Llama-3.1-71B", "--device", "H100"}, term.ExitFailure, "Llama-3.1-70B"},
+		"unknown device":  {[]string{"train", "--model", "Llama-3.1-8B", "--device", "H1000"}, term.ExitFailure, "did you mean"},
+		"several devices": {[]string{"estimate", "--model", "Llama-3.1-8B", "--device", "A100"}, term.ExitFailure, "name one of"},
+		"engine":          {append([]string{"estimate", "--engine", "ollama"}, base...), term.ExitUsage, "use one of"},
+		"precision":       {append([]string{"estimate", "--weights", "FP7"}, base...), term.ExitUsage, "use one of"},
+		"concurrency":     {append([]string{"estimate", "--concurrency", "many"}, base...), term.ExitUsage, "--concurrency many"},
+		"none at a time":  {append([]string{"estimate", "--concurrency", "0"}, base...), term.ExitUsage, "--concurrency 0"},
+		"degree":          {append([]string{"estimate", "--tp", "3"}, base...), term.ExitFailure, "tp 3: the 32 heads"},
+		"batch":           {append([]string{"train", "--data", "3"}, base...), term.ExitFailure, "use a multiple of 3"},
+		"format":          {append([]string{"estimate", "-o", "xml"}, base...), term.ExitUsage, "explain"},
+		"an argument":     {[]string{"cost", "Llama-3.1-8B"}, term.ExitUsage, "cost takes flags only"},
+		"no prices":       {[]string{"cost", "--model", "Llama-3.1-8B", "--prices", "nowhere.yaml"}, term.ExitFailure, "nowhere.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, "", test.args...)
-			if r.code != test.code || !strings.Contains(r.err, test.want) || r.out != "" {
-				t.Errorf("exit code %d, errors %q, output %q; want %d and %q", r.code, r.err, r.out, test.code, test.want)
+			if r.Code != test.code || !strings.Contains(r.Err, test.want) || r.Out != "" {
+				t.Errorf("exit code %d, errors %q, output %q; want %d and %q", r.Code, r.Err, r.Out, test.code, test.want)
 			}
 		})
 	}
@@ -121,7 +123,7 @@ func TestCostOfOwnPrices(t *testing.T) {
 	const prices = `{"shapes": [
 		{"provider": "Ours", "instance": "box", "region": "here", "product": "NVIDIA H200", "devices": 2, "usdPerHour": 3.6, "source": "us", "date": "2026-01-01"},
 		{"provider": "Ours", "instance": "old", "region": "here", "product": "Tesla T4", "devices": 1, "usdPerHour": 0.1, "source": "us", "date": "2026-01-01"}]}`
-	got := object[estimate.Offers](t, ok(t, prices, "cost", "--model", "Llama-3.1-70B", "--weights", "FP8", "--prices", "-", "-o", "json"))
+	got := clitest.Object[estimate.Offers](t, ok(t, prices, "cost", "--model", "Llama-3.1-70B", "--weights", "FP8", "--prices", "-", "-o", "json"))
 	if len(got.Offers) != 1 || got.Offers[0].Instance != "box" || got.Offers[0].USDPerHour != 3.6 || len(got.LeftOut) != 1 || got.LeftOut[0].Instance != "old" {
 		t.Fatalf("got %+v", got)
 	}
@@ -139,8 +141,8 @@ func TestEstimateCompletion(t *testing.T) {
 		"SGLang\n": {"__complete", "cost", "--engine", ""}, "max\n": {"__complete", "estimate", "--concurrency", ""}, "CoreWeave\n": {"__complete", "cost", "--provider", ""},
 		"explain\n": {"__complete", "train", "-o", ""}, "NVFP4\n": {"__complete", "estimate", "--weights", ""}, "ZeRO3\n": {"__complete", "train", "--sharding", "Z"},
 	} {
-		if r := run(t, "", args...); r.code != ExitOK || !strings.Contains(r.out, want) {
-			t.Errorf("%v: exit code %d, %q; want %q in it", args, r.code, r.out, want)
+		if r := run(t, "", args...); r.Code != term.ExitOK || !strings.Contains(r.Out, want) {
+			t.Errorf("%v: exit code %d, %q; want %q in it", args, r.Code, r.Out, want)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rankwright/rankwright/internal/cli/clitest"
+	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
@@ -29,11 +31,11 @@ func TestExport(t *testing.T) {
 	export := func(args ...string) string {
 		return ok(t, plan, append([]string{"export", "mesh/large", "-f", "-", "--hosts", "large-{pod}.large"}, args...)...)
 	}
-	golden(t, "export-vllm.txt", export())
-	golden(t, "export-openmpi.txt", export("--for", "openmpi"))
-	golden(t, "export-rank.txt", export("--for", "env", "-o", "env", "--rank", "9"))
+	clitest.Golden(t, "export-vllm.txt", export())
+	clitest.Golden(t, "export-openmpi.txt", export("--for", "openmpi"))
+	clitest.Golden(t, "export-rank.txt", export("--for", "env", "-o", "env", "--rank", "9"))
 
-	bundle := object[launch.Bundle](t, export("--for", "torchrun", "-o", "json"))
+	bundle := clitest.Object[launch.Bundle](t, export("--for", "torchrun", "-o", "json"))
 	if len(bundle.Pods) != 2 || bundle.Pods[1].Host != "large-1.large" || !cmp.Equal(bundle.Launchers, []string{"torchrun"}) {
 		t.Errorf("bundle %+v", bundle)
 	}
@@ -41,7 +43,7 @@ func TestExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(*want, object[launch.Environment](t, export("--for", "torchrun", "-o", "json", "--pod", "1"))); diff != "" {
+	if diff := cmp.Diff(*want, clitest.Object[launch.Environment](t, export("--for", "torchrun", "-o", "json", "--pod", "1"))); diff != "" {
 		t.Errorf("pod 1 (-want +got):\n%s", diff)
 	}
 	if got := strings.Count(export("--pod-devices", "4"), "==> pod-"); got != 4 {
@@ -95,29 +97,29 @@ func TestExportThatCannotBe(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"no mesh":            {"", []string{"export", "-f", "-"}, ExitUsage, "give one, as mesh/NAME"},
-		"another kind":       {"", []string{"export", "pod/large", "-f", "-"}, ExitUsage, `"pod/large" is no mesh`},
-		"no file":            {"", []string{"export", "mesh/large"}, ExitUsage, "give the DeviceMesh and its ShardingPlan with -f"},
-		"pod and rank":       {"", append(base, "--pod", "0", "--rank", "0", "-o", "env"), ExitUsage, "give one of them"},
-		"a pod's files":      {"", append(base, "--pod", "0"), ExitUsage, "add -o env or -o json"},
-		"a folder of JSON":   {"", append(base, "--folder", "x", "-o", "json"), ExitUsage, "--folder is for -o files"},
-		"format":             {"", append(base, "-o", "yaml"), ExitUsage, "use one of files, env, json"},
-		"no such mesh":       {"", base, ExitFailure, "no DeviceMesh large in the files"},
-		"no such namespace":  {plan, append(base, "-n", "other"), ExitFailure, "no DeviceMesh large in the files"},
-		"no plan":            {strings.Replace(plan, "name: large-1", "name: large-2", 1), base, ExitFailure, "no ShardingPlan large-1 in the files"},
-		"twice":              {plan + "---\n" + plan, base, ExitFailure, "more than once"},
-		"launcher":           {plan, append(base, "--for", "slurm", "--hosts", "a-{pod}"), ExitFailure, `launcher "slurm" is unknown`},
-		"hosts":              {plan, append(base, "--hosts", "{rank}"), ExitFailure, "{rank} is unknown"},
-		"size of pods":       {plan, append(base, "--pod-devices", "none"), ExitFailure, `"none" is no number of devices`},
-		"which pod":          {plan, append(base, "-o", "env", "--hosts", "a-{pod}"), ExitUsage, "choose one with --pod or a rank with --rank"},
-		"no such rank":       {plan, append(base, "-o", "env", "--hosts", "a-{pod}", "--rank", "16"), ExitFailure, "copy 0 has ranks 0 to 15"},
-		"a launcher of TPUs": {plan, append(base, "--for", "tpu", "--hosts", "a-{pod}"), ExitFailure, "devices are of nvidia, not TPUs"},
+		"no mesh":            {"", []string{"export", "-f", "-"}, term.ExitUsage, "give one, as mesh/NAME"},
+		"another kind":       {"", []string{"export", "pod/large", "-f", "-"}, term.ExitUsage, `"pod/large" is no mesh`},
+		"no file":            {"", []string{"export", "mesh/large"}, term.ExitUsage, "give the DeviceMesh and its ShardingPlan with -f"},
+		"pod and rank":       {"", append(base, "--pod", "0", "--rank", "0", "-o", "env"), term.ExitUsage, "give one of them"},
+		"a pod's files":      {"", append(base, "--pod", "0"), term.ExitUsage, "add -o env or -o json"},
+		"a folder of JSON":   {"", append(base, "--folder", "x", "-o", "json"), term.ExitUsage, "--folder is for -o files"},
+		"format":             {"", append(base, "-o", "yaml"), term.ExitUsage, "use one of files, env, json"},
+		"no such mesh":       {"", base, term.ExitFailure, "no DeviceMesh large in the files"},
+		"no such namespace":  {plan, append(base, "-n", "other"), term.ExitFailure, "no DeviceMesh large in the files"},
+		"no plan":            {strings.Replace(plan, "name: large-1", "name: large-2", 1), base, term.ExitFailure, "no ShardingPlan large-1 in the files"},
+		"twice":              {plan + "---\n" + plan, base, term.ExitFailure, "more than once"},
+		"launcher":           {plan, append(base, "--for", "slurm", "--hosts", "a-{pod}"), term.ExitFailure, `launcher "slurm" is unknown`},
+		"hosts":              {plan, append(base, "--hosts", "{rank}"), term.ExitFailure, "{rank} is unknown"},
+		"size of pods":       {plan, append(base, "--pod-devices", "none"), term.ExitFailure, `"none" is no number of devices`},
+		"which pod":          {plan, append(base, "-o", "env", "--hosts", "a-{pod}"), term.ExitUsage, "choose one with --pod or a rank with --rank"},
+		"no such rank":       {plan, append(base, "-o", "env", "--hosts", "a-{pod}", "--rank", "16"), term.ExitFailure, "copy 0 has ranks 0 to 15"},
+		"a launcher of TPUs": {plan, append(base, "--for", "tpu", "--hosts", "a-{pod}"), term.ExitFailure, "devices are of nvidia, not TPUs"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, test.stdin, test.args...)
-			if r.code != test.code || !strings.Contains(r.err, test.want) || r.out != "" {
-				t.Errorf("exit code %d, errors %q, output %q; want %d and %q", r.code, r.err, r.out, test.code, test.want)
+			if r.Code != test.code || !strings.Contains(r.Err, test.want) || r.Out != "" {
+				t.Errorf("exit code %d, errors %q, output %q; want %d and %q", r.Code, r.Err, r.Out, test.code, test.want)
 			}
 		})
 	}

@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/clitest"
+	"github.com/rankwright/rankwright/internal/cli/sizing"
+	"github.com/rankwright/rankwright/internal/cli/term"
 )
 
 // tinyTensors are the shapes of the model that config describes.
@@ -63,7 +66,7 @@ func TestModelInspect(t *testing.T) {
 	const parameters = 2*(2*64+2*64*64+2*64*32+3*64*128) + 2*100*64 + 64
 	folder := modelFolder(t, "F32", 4)
 	for _, path := range []string{folder, filepath.Join(folder, "model.safetensors")} {
-		found := object[inspection](t, ok(t, "", "model", "inspect", path, "-o", "json"))
+		found := clitest.Object[sizing.Inspection](t, ok(t, "", "model", "inspect", path, "-o", "json"))
 		if found.Name != "tiny" || found.Format != "safetensors" || found.Parameters != parameters || found.Bytes != 4*parameters || found.Precision != v1alpha1.FP32 {
 			t.Errorf("%s %s with %d parameters in %d bytes of %s", found.Name, found.Format, found.Parameters, found.Bytes, found.Precision)
 		}
@@ -74,9 +77,9 @@ func TestModelInspect(t *testing.T) {
 			t.Errorf("model %v", found.Model)
 		}
 	}
-	golden(t, "inspect.txt", ok(t, "", "model", "inspect", folder))
-	golden(t, "inspect-wide.txt", ok(t, "", "model", "inspect", folder, "-o", "wide"))
-	golden(t, "inspect.yaml", ok(t, "", "model", "inspect", folder, "-o", "yaml"))
+	clitest.Golden(t, "inspect.txt", ok(t, "", "model", "inspect", folder))
+	clitest.Golden(t, "inspect-wide.txt", ok(t, "", "model", "inspect", folder, "-o", "wide"))
+	clitest.Golden(t, "inspect.yaml", ok(t, "", "model", "inspect", folder, "-o", "yaml"))
 }
 
 // TestModelInspectWithoutModel shows what the headers say where no model can be made of it.
@@ -117,21 +120,21 @@ func TestModelFileRefusals(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"inspect nothing":   {"", []string{"model", "inspect"}, ExitUsage, "give the file or folder of one model"},
-		"inspect two":       {"", []string{"model", "inspect", "a", "b"}, ExitUsage, "2 paths given"},
-		"no such path":      {"", []string{"model", "inspect", "/nowhere/at/all"}, ExitFailure, "/nowhere/at/all"},
-		"the root":          {"", []string{"model", "inspect", "/"}, ExitFailure, "model file /"},
-		"damaged":           {"", []string{"model", "inspect", weights}, ExitFailure, "cut off"},
-		"plan of damaged":   {one, []string{"plan", "-f", "-", "--model-file", folder}, ExitFailure, "cut off"},
-		"no model":          {one, []string{"plan", "-f", "-", "--model-file", t.TempDir()}, ExitFailure, "holds no model"},
-		"two placements":    {stream(one, placement("q", small)), []string{"plan", "-f", "-", "--model-file", folder}, ExitUsage, "--model-file with 2 placements"},
-		"without placement": {inventoryOf("a", 1), []string{"plan", "-f", "-", "--model-file", folder}, ExitUsage, "--model-file with 0 placements"},
+		"inspect nothing":   {"", []string{"model", "inspect"}, term.ExitUsage, "give the file or folder of one model"},
+		"inspect two":       {"", []string{"model", "inspect", "a", "b"}, term.ExitUsage, "2 paths given"},
+		"no such path":      {"", []string{"model", "inspect", "/nowhere/at/all"}, term.ExitFailure, "/nowhere/at/all"},
+		"the root":          {"", []string{"model", "inspect", "/"}, term.ExitFailure, "model file /"},
+		"damaged":           {"", []string{"model", "inspect", weights}, term.ExitFailure, "cut off"},
+		"plan of damaged":   {one, []string{"plan", "-f", "-", "--model-file", folder}, term.ExitFailure, "cut off"},
+		"no model":          {one, []string{"plan", "-f", "-", "--model-file", t.TempDir()}, term.ExitFailure, "holds no model"},
+		"two placements":    {stream(one, placement("q", small)), []string{"plan", "-f", "-", "--model-file", folder}, term.ExitUsage, "--model-file with 2 placements"},
+		"without placement": {inventoryOf("a", 1), []string{"plan", "-f", "-", "--model-file", folder}, term.ExitUsage, "--model-file with 0 placements"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, test.input, test.args...)
-			if r.code != test.code || r.out != "" || !strings.Contains(r.err, test.want) {
-				t.Errorf("exit code %d, output %q, errors %q; want %d and %q", r.code, r.out, r.err, test.code, test.want)
+			if r.Code != test.code || r.Out != "" || !strings.Contains(r.Err, test.want) {
+				t.Errorf("exit code %d, output %q, errors %q; want %d and %q", r.Code, r.Out, r.Err, test.code, test.want)
 			}
 		})
 	}

@@ -3,6 +3,9 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/rankwright/rankwright/internal/cli/clitest"
+	"github.com/rankwright/rankwright/internal/cli/term"
 )
 
 func TestMeshJSON(t *testing.T) {
@@ -45,9 +48,9 @@ func TestMeshJSON(t *testing.T) {
 }
 
 func TestMeshTables(t *testing.T) {
-	golden(t, "mesh.txt", ok(t, "", "mesh", "--engine", "Megatron", "--tp", "2", "--dp", "2", "--pp", "2", "--ep", "2", "--group", "tp-dp"))
-	golden(t, "mesh-large.txt", ok(t, "", "mesh", "--tp", "32", "--dp", "16"))
-	golden(t, "mesh.yaml", ok(t, "", "mesh", "--tp", "2", "-o", "yaml"))
+	clitest.Golden(t, "mesh.txt", ok(t, "", "mesh", "--engine", "Megatron", "--tp", "2", "--dp", "2", "--pp", "2", "--ep", "2", "--group", "tp-dp"))
+	clitest.Golden(t, "mesh-large.txt", ok(t, "", "mesh", "--tp", "32", "--dp", "16"))
+	clitest.Golden(t, "mesh.yaml", ok(t, "", "mesh", "--tp", "2", "-o", "yaml"))
 }
 
 func TestMeshWideShowsEveryRank(t *testing.T) {
@@ -60,10 +63,10 @@ func TestMeshWideShowsEveryRank(t *testing.T) {
 // With inventories the devices get the ranks, and libraries and slowest links are shown.
 func TestMeshOfInventories(t *testing.T) {
 	two := stream(inventoryOf("a", 4), inventoryOf("b", 4))
-	golden(t, "mesh-devices.txt", ok(t, two, "mesh", "-f", "-", "--tp", "4", "--pp", "2"))
+	clitest.Golden(t, "mesh-devices.txt", ok(t, two, "mesh", "-f", "-", "--tp", "4", "--pp", "2"))
 	r := run(t, two, "mesh", "-f", "-", "--tp", "3")
-	if want := "tp3 makes 3 ranks, and there are 8 devices: 5 would be left over"; r.code != ExitUsage || !strings.Contains(r.err, want) {
-		t.Errorf("exit code %d, %q, want %q", r.code, r.err, want)
+	if want := "tp3 makes 3 ranks, and there are 8 devices: 5 would be left over"; r.Code != term.ExitUsage || !strings.Contains(r.Err, want) {
+		t.Errorf("exit code %d, %q, want %q", r.Code, r.Err, want)
 	}
 	if out := ok(t, two, "mesh", "-f", "-", "--tp", "4", "--pp", "2", "-o", "json"); !strings.Contains(out, `"torchBackend": "nccl"`) || !strings.Contains(out, `"localRank": 3`) {
 		t.Error(out)

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rankwright/rankwright/internal/cli/clitest"
+	"github.com/rankwright/rankwright/internal/cli/sizing"
 )
 
 // config is a small model of a known class.
@@ -13,7 +16,7 @@ const config = `{"model_type":"llama","hidden_size":64,"num_hidden_layers":2,"nu
 "vocab_size":100,"intermediate_size":128,"torch_dtype":"bfloat16"}`
 
 func TestModelJSON(t *testing.T) {
-	got := object[map[string]any](t, ok(t, "", "model", "meta-llama/Llama-3.1-70B", "-o", "json"))
+	got := clitest.Object[map[string]any](t, ok(t, "", "model", "meta-llama/Llama-3.1-70B", "-o", "json"))
 	want := map[string]any{
 		"name": "Llama-3.1-70B", "parameters": 70_553_706_496.0, "activeParameters": 69_503_033_344.0, "layers": 80.0,
 		"weightBytes": 141_107_412_992.0, "kvBytesPerToken": 327_680.0, "native": "BF16",
@@ -37,7 +40,7 @@ func TestModelFromConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	for argument, name := range map[string]string{file: "tiny", "-": "stdin"} {
-		facts := object[modelFacts](t, ok(t, config, "model", argument, "-o", "json"))
+		facts := clitest.Object[sizing.ModelFacts](t, ok(t, config, "model", argument, "-o", "json"))
 		if facts.Name != name || facts.Parameters != parameters || facts.WeightBytes != 2*parameters || facts.KVBytesPerToken != 2*2*2*16*2 {
 			t.Errorf("%s: %s has %d parameters, %d bytes, %d of cache; want %s with %d", argument, facts.Name, facts.Parameters,
 				facts.WeightBytes, facts.KVBytesPerToken, name, parameters)
@@ -46,11 +49,11 @@ func TestModelFromConfig(t *testing.T) {
 }
 
 func TestModelTables(t *testing.T) {
-	golden(t, "model.txt", ok(t, "", "model", "Llama-3.1-70B"))
-	golden(t, "model-wide.txt", ok(t, "", "model", "GPT-OSS-120B", "-o", "wide"))
-	golden(t, "model-latent.txt", ok(t, "", "model", "DeepSeek-V3"))
-	golden(t, "model-config.txt", ok(t, strings.Replace(config, `"llama"`, `"newllm"`, 1), "model", "-"))
-	golden(t, "model.yaml", ok(t, config, "model", "-", "-o", "yaml"))
+	clitest.Golden(t, "model.txt", ok(t, "", "model", "Llama-3.1-70B"))
+	clitest.Golden(t, "model-wide.txt", ok(t, "", "model", "GPT-OSS-120B", "-o", "wide"))
+	clitest.Golden(t, "model-latent.txt", ok(t, "", "model", "DeepSeek-V3"))
+	clitest.Golden(t, "model-config.txt", ok(t, strings.Replace(config, `"llama"`, `"newllm"`, 1), "model", "-"))
+	clitest.Golden(t, "model.yaml", ok(t, config, "model", "-", "-o", "yaml"))
 }
 
 func TestModelList(t *testing.T) {
@@ -61,7 +64,7 @@ func TestModelList(t *testing.T) {
 	if !slices.IsSorted(lines[1:]) || !strings.Contains(strings.Join(lines, "\n"), "\nMixtral-8x7B ") {
 		t.Errorf("the list is not sorted or lacks a model: %q", lines)
 	}
-	if all := object[[]modelFacts](t, ok(t, "", "model", "-o", "json")); len(all) != len(lines)-1 {
+	if all := clitest.Object[[]sizing.ModelFacts](t, ok(t, "", "model", "-o", "json")); len(all) != len(lines)-1 {
 		t.Errorf("%d models as JSON, %d in the table", len(all), len(lines)-1)
 	}
 }

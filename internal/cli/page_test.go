@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/rankwright/rankwright/internal/cli/clitest"
 )
 
 // page is a document that shows what commands print.
@@ -35,7 +37,7 @@ func (p *page) show(t *testing.T, command, output string) {
 // hold fails the test where the page is another than was shown; -update writes it anew.
 func (p *page) hold(t *testing.T) {
 	t.Helper()
-	if *update {
+	if *clitest.Update {
 		if err := os.WriteFile(p.path, []byte(p.shows), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/clitest"
+	"github.com/rankwright/rankwright/internal/cli/term"
 )
 
 // inventoryOf writes a node with some devices of 80 GiB behind one switch.
@@ -60,16 +62,16 @@ type planList struct {
 // plansOf returns the plans and meshes that planning a stream printed.
 func plansOf(t *testing.T, out string) (plans []v1alpha1.ShardingPlan, meshes []v1alpha1.DeviceMesh) {
 	t.Helper()
-	l := object[planList](t, out)
+	l := clitest.Object[planList](t, out)
 	if l.APIVersion != "v1" || l.Kind != "List" {
 		t.Fatalf("%s %s, want v1 List", l.APIVersion, l.Kind)
 	}
 	for _, item := range l.Items {
-		switch object[metav1.TypeMeta](t, string(item)).Kind {
+		switch clitest.Object[metav1.TypeMeta](t, string(item)).Kind {
 		case "ShardingPlan":
-			plans = append(plans, object[v1alpha1.ShardingPlan](t, string(item)))
+			plans = append(plans, clitest.Object[v1alpha1.ShardingPlan](t, string(item)))
 		case "DeviceMesh":
-			meshes = append(meshes, object[v1alpha1.DeviceMesh](t, string(item)))
+			meshes = append(meshes, clitest.Object[v1alpha1.DeviceMesh](t, string(item)))
 		}
 	}
 	return plans, meshes
@@ -118,9 +120,9 @@ func TestPlanArithmetic(t *testing.T) {
 func TestPlacementsSeeWhatEarlierOnesTook(t *testing.T) {
 	input := stream(inventoryOf("a", 2), placement("first", small), placement("second", small), placement("third", small))
 	r := run(t, input, "plan", "-f", "-", "-o", "json")
-	plans, _ := plansOf(t, r.out)
-	if len(plans) != 2 || r.code != ExitFailure || !strings.Contains(r.err, "placement default/third") {
-		t.Fatalf("%d plans, exit code %d, errors %q", len(plans), r.code, r.err)
+	plans, _ := plansOf(t, r.Out)
+	if len(plans) != 2 || r.Code != term.ExitFailure || !strings.Contains(r.Err, "placement default/third") {
+		t.Fatalf("%d plans, exit code %d, errors %q", len(plans), r.Code, r.Err)
 	}
 	if diff := cmp.Diff(plans[0].Spec.Nodes[0].Devices, plans[1].Spec.Nodes[0].Devices); diff == "" {
 		t.Errorf("both placements have %v", plans[0].Spec.Nodes[0].Devices)
@@ -129,12 +131,12 @@ func TestPlacementsSeeWhatEarlierOnesTook(t *testing.T) {
 
 func TestPlanSaysWhyNot(t *testing.T) {
 	r := run(t, stream(inventoryOf("a", 1), placement("p", huge, `"quantization":"BF16"`)), "plan", "-f", "-")
-	if r.code != ExitFailure || r.out != "" {
-		t.Errorf("exit code %d, output %q", r.code, r.out)
+	if r.Code != term.ExitFailure || r.Out != "" {
+		t.Errorf("exit code %d, output %q", r.Code, r.Out)
 	}
 	for _, want := range []string{"error: placement default/p: ", "does not fit", "Reason:", "TooLarge", "Needed:", "Free:", "WOULD FIT BY   CHANGE", "Devices "} {
-		if !strings.Contains(r.err, want) {
-			t.Errorf("the reason lacks %q:\n%s", want, r.err)
+		if !strings.Contains(r.Err, want) {
+			t.Errorf("the reason lacks %q:\n%s", want, r.Err)
 		}
 	}
 }
@@ -142,11 +144,11 @@ func TestPlanSaysWhyNot(t *testing.T) {
 // What does not fit is in the output for machines as the operator would write it down.
 func TestPlanSaysWhyNotInJSON(t *testing.T) {
 	r := run(t, stream(inventoryOf("a", 1), placement("p", huge, `"quantization":"BF16"`)), "plan", "-f", "-", "-o", "json")
-	items := object[planList](t, r.out).Items
-	if r.code != ExitFailure || len(items) != 1 {
-		t.Fatalf("exit code %d, %d items", r.code, len(items))
+	items := clitest.Object[planList](t, r.Out).Items
+	if r.Code != term.ExitFailure || len(items) != 1 {
+		t.Fatalf("exit code %d, %d items", r.Code, len(items))
 	}
-	p := object[v1alpha1.ModelPlacement](t, string(items[0]))
+	p := clitest.Object[v1alpha1.ModelPlacement](t, string(items[0]))
 	s := p.Status.Shortfall
 	if p.Kind != "ModelPlacement" || p.Name != "p" || p.Status.Phase != v1alpha1.PhaseUnplaceable || s == nil || len(s.Suggestions) == 0 || s.Suggestions[0].Change != s.Suggestion {
 		t.Errorf("got %s %s %+v", p.Kind, p.Name, p.Status)
@@ -212,13 +214,13 @@ func TestPlanReadsWhatAClusterHas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, test.input, "plan", "-f", "-", "-o", "json")
 			if test.want == "" {
-				if plans, _ := plansOf(t, r.out); r.code != ExitOK || len(plans) != 1 {
-					t.Errorf("exit code %d, %d plans, errors %q", r.code, len(plans), r.err)
+				if plans, _ := plansOf(t, r.Out); r.Code != term.ExitOK || len(plans) != 1 {
+					t.Errorf("exit code %d, %d plans, errors %q", r.Code, len(plans), r.Err)
 				}
 				return
 			}
-			if r.code != ExitFailure || !strings.Contains(r.err, test.want) {
-				t.Errorf("exit code %d, errors %q; want %q", r.code, r.err, test.want)
+			if r.Code != term.ExitFailure || !strings.Contains(r.Err, test.want) {
+				t.Errorf("exit code %d, errors %q; want %q", r.Code, r.Err, test.want)
 			}
 		})
 	}
@@ -244,8 +246,8 @@ func TestPlanRefusesBadFiles(t *testing.T) {
 				args, test.want = []string{"plan", "-f", t.TempDir()}, "has no .yaml, .yml or .json file"
 			}
 			r := run(t, test.input, args...)
-			if r.code != ExitFailure || r.out != "" || !strings.Contains(r.err, test.want) {
-				t.Errorf("exit code %d, output %q, errors %q; want %q", r.code, r.out, r.err, test.want)
+			if r.Code != term.ExitFailure || r.Out != "" || !strings.Contains(r.Err, test.want) {
+				t.Errorf("exit code %d, output %q, errors %q; want %q", r.Code, r.Out, r.Err, test.want)
 			}
 		})
 	}
@@ -254,8 +256,8 @@ func TestPlanRefusesBadFiles(t *testing.T) {
 func TestPlanSaysWhatItIgnores(t *testing.T) {
 	other := `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}}`
 	r := run(t, stream(inventoryOf("a", 1), other, placement("p", small)), "plan", "-f", "-")
-	if r.code != ExitOK || r.err != "warning: 1 of kind Secret ignored\n" {
-		t.Errorf("exit code %d, errors %q", r.code, r.err)
+	if r.Code != term.ExitOK || r.Err != "warning: 1 of kind Secret ignored\n" {
+		t.Errorf("exit code %d, errors %q", r.Code, r.Err)
 	}
 }
 
@@ -265,7 +267,7 @@ func TestPlanIsTheSameTwice(t *testing.T) {
 	var files []string
 	for _, host := range []string{"nvidia-h100-8", "nvidia-l40s-4"} {
 		file := filepath.Join(folder, host+".yaml")
-		if err := os.WriteFile(file, []byte(ok(t, "", "detect", "--replay", recordingOf(host), "-o", "yaml")), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(ok(t, "", "detect", "--replay", clitest.RecordingOf(t, host), "-o", "yaml")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		files = append(files, file)

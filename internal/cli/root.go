@@ -4,70 +4,24 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rankwright/rankwright/internal/cli/host"
+	"github.com/rankwright/rankwright/internal/cli/planning"
+	"github.com/rankwright/rankwright/internal/cli/ranks"
+	"github.com/rankwright/rankwright/internal/cli/sizing"
+	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/version"
 )
 
-// Exit codes.
-const (
-	// ExitOK: the command did what it was asked to.
-	ExitOK = 0
-	// ExitFailure: it could not, or there is no plan.
-	ExitFailure = 1
-	// ExitUsage: the command line is wrong.
-	ExitUsage = 2
-	// ExitAlert: an alert of detect is met.
-	ExitAlert = 3
-)
-
-// Streams are where a command reads and writes. Results go to Out, all else to Err.
-type Streams struct {
-	In       io.Reader
-	Out, Err io.Writer
-
-	told *slog.Logger
-}
-
-// usageError is a mistake in the command line.
-type usageError struct{ error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// errReported ends a command whose failure is on the output already.
-var errReported = errors.New("reported")
-
-// errAlert ends a command that has told of an alert.
-var errAlert = errors.New("an alert is met")
-
 // Run runs the plugin with the arguments after its name and returns its exit code.
-func Run(ctx context.Context, args []string, streams Streams) int {
-	root := newRoot(streams)
-	root.SetArgs(args)
-	ran, err := root.ExecuteContextC(ctx)
-	switch {
-	case err == nil:
-		return ExitOK
-	case errors.Is(err, errReported):
-		return ExitFailure
-	case errors.Is(err, errAlert):
-		return ExitAlert
-	}
-	_, _ = fmt.Fprintln(streams.Err, "error:", err)
-	if errors.As(err, new(usageError)) {
-		_, _ = fmt.Fprintf(streams.Err, "See '%s --help' for usage.\n", ran.CommandPath())
-		return ExitUsage
-	}
-	return ExitFailure
+func Run(ctx context.Context, args []string, streams term.Streams) int {
+	return term.Execute(ctx, newRoot, args, streams)
 }
 
-func newRoot(streams Streams) *cobra.Command {
+func newRoot(streams term.Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-rankwright",
 		Short: "See accelerators, models, plans and ranks, with no cluster needed",
@@ -84,27 +38,13 @@ process group. No command talks to a cluster: what a cluster would decide is com
 		SilenceErrors: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unknown command %q: use cost, detect, estimate, export, mesh, model, plan, simulate or train", args[0])
+				return term.Usagef("unknown command %q: use cost, detect, estimate, export, mesh, model, plan, simulate or train", args[0])
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	streams = addVerbosity(root, streams)
-	root.SetIn(streams.In)
-	root.SetOut(streams.Out)
-	root.SetErr(streams.Err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newCost(streams), newDetect(streams), newEstimate(streams), newExport(streams), newMesh(streams), newModel(streams), newPlan(streams), newSimulate(streams, time.Now), newTrain(streams))
+	streams = term.Attach(root, streams)
+	root.AddCommand(sizing.NewCost(streams), host.NewDetect(streams), sizing.NewEstimate(streams), ranks.NewExport(streams), ranks.NewMesh(streams), sizing.NewModel(streams), planning.NewPlan(streams), planning.NewSimulate(streams, time.Now), sizing.NewTrain(streams))
 	return root
-}
-
-// arguments refuses more arguments than a command takes, as a matter of usage.
-func arguments(most int, what string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) > most {
-			return usagef("%d arguments given: %s", len(args), what)
-		}
-		return nil
-	}
 }

@@ -1,70 +1,23 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/rankwright/rankwright/internal/cli/clitest"
+	"github.com/rankwright/rankwright/internal/cli/term"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// result is what a command did.
-type result struct {
-	out, err string
-	code     int
-}
-
 // run runs the plugin in this process.
-func run(t *testing.T, stdin string, args ...string) result {
+func run(t *testing.T, stdin string, args ...string) clitest.Result {
 	t.Helper()
-	var out, errs bytes.Buffer
-	code := Run(t.Context(), args, Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs})
-	return result{out: out.String(), err: errs.String(), code: code}
+	return clitest.Run(t, newRoot, stdin, args...)
 }
 
 // ok runs the plugin and returns its output, or fails.
 func ok(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
-	r := run(t, stdin, args...)
-	if r.code != ExitOK || r.err != "" {
-		t.Fatalf("%v: exit code %d, errors %q", args, r.code, r.err)
-	}
-	return r.out
-}
-
-// golden compares a text with the file of that name.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "golden", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v: run the test with -update", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
-
-// object parses what a command printed as JSON.
-func object[T any](t *testing.T, text string) T {
-	t.Helper()
-	var value T
-	if err := json.Unmarshal([]byte(text), &value); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return value
+	return clitest.OK(t, newRoot, stdin, args...)
 }
 
 func TestUsage(t *testing.T) {
@@ -73,30 +26,30 @@ func TestUsage(t *testing.T) {
 		code int
 		want string // in the errors
 	}{
-		"unknown command":      {[]string{"fly"}, ExitUsage, `unknown command "fly": use cost, detect, estimate, export, mesh, model, plan, simulate or train`},
-		"unknown flag":         {[]string{"mesh", "--tq", "2"}, ExitUsage, "See 'kubectl rankwright mesh --help'"},
-		"unknown format":       {[]string{"model", "-o", "xml"}, ExitUsage, "use one of table, wide, json, yaml"},
-		"number":               {[]string{"mesh", "--tp", "two"}, ExitUsage, `"two"`},
-		"size below 1":         {[]string{"mesh", "--tp", "0"}, ExitUsage, `size of dimension "tp" is 0`},
-		"dimension not there":  {[]string{"mesh", "--order", "tp-pp", "--dp", "2"}, ExitUsage, "add it to the order"},
-		"group not there":      {[]string{"mesh", "--group", "tp-xx"}, ExitUsage, "--group tp-xx"},
-		"unknown engine":       {[]string{"mesh", "--engine", "vllm"}, ExitUsage, "use one of vLLM, SGLang"},
-		"expert size":          {[]string{"mesh", "--engine", "vLLM", "--tp", "4", "--ep", "3"}, ExitUsage, "--ep 3"},
-		"mesh with argument":   {[]string{"mesh", "8"}, ExitUsage, "mesh takes flags only"},
-		"two models":           {[]string{"model", "a", "b"}, ExitUsage, "give one name"},
-		"unknown model":        {[]string{"model", "Llama-3.1-71B"}, ExitFailure, "Llama-3.1-70B"},
-		"no such config":       {[]string{"model", "nowhere.json"}, ExitFailure, "nowhere.json"},
-		"plan without files":   {[]string{"plan"}, ExitUsage, "give inventories and placements with -f"},
-		"plan of missing file": {[]string{"plan", "-f", "nowhere.yaml"}, ExitFailure, "nowhere.yaml"},
-		"replay and root":      {[]string{"detect", "--replay", "x", "--root", "/"}, ExitUsage, "give one of them"},
-		"replay of nothing":    {[]string{"detect", "--replay", "nowhere.tar.gz"}, ExitFailure, "nowhere.tar.gz"},
-		"replay of no archive": {[]string{"detect", "--replay", "run_test.go"}, ExitFailure, "run_test.go"},
+		"unknown command":      {[]string{"fly"}, term.ExitUsage, `unknown command "fly": use cost, detect, estimate, export, mesh, model, plan, simulate or train`},
+		"unknown flag":         {[]string{"mesh", "--tq", "2"}, term.ExitUsage, "See 'kubectl rankwright mesh --help'"},
+		"unknown format":       {[]string{"model", "-o", "xml"}, term.ExitUsage, "use one of table, wide, json, yaml"},
+		"number":               {[]string{"mesh", "--tp", "two"}, term.ExitUsage, `"two"`},
+		"size below 1":         {[]string{"mesh", "--tp", "0"}, term.ExitUsage, `size of dimension "tp" is 0`},
+		"dimension not there":  {[]string{"mesh", "--order", "tp-pp", "--dp", "2"}, term.ExitUsage, "add it to the order"},
+		"group not there":      {[]string{"mesh", "--group", "tp-xx"}, term.ExitUsage, "--group tp-xx"},
+		"unknown engine":       {[]string{"mesh", "--engine", "vllm"}, term.ExitUsage, "use one of vLLM, SGLang"},
+		"expert size":          {[]string{"mesh", "--engine", "vLLM", "--tp", "4", "--ep", "3"}, term.ExitUsage, "--ep 3"},
+		"mesh with argument":   {[]string{"mesh", "8"}, term.ExitUsage, "mesh takes flags only"},
+		"two models":           {[]string{"model", "a", "b"}, term.ExitUsage, "give one name"},
+		"unknown model":        {[]string{"model", "Llama-3.1-71B"}, term.ExitFailure, "Llama-3.1-70B"},
+		"no such config":       {[]string{"model", "nowhere.json"}, term.ExitFailure, "nowhere.json"},
+		"plan without files":   {[]string{"plan"}, term.ExitUsage, "give inventories and placements with -f"},
+		"plan of missing file": {[]string{"plan", "-f", "nowhere.yaml"}, term.ExitFailure, "nowhere.yaml"},
+		"replay and root":      {[]string{"detect", "--replay", "x", "--root", "/"}, term.ExitUsage, "give one of them"},
+		"replay of nothing":    {[]string{"detect", "--replay", "nowhere.tar.gz"}, term.ExitFailure, "nowhere.tar.gz"},
+		"replay of no archive": {[]string{"detect", "--replay", "run_test.go"}, term.ExitFailure, "run_test.go"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, "", test.args...)
-			if r.code != test.code || !strings.Contains(r.err, test.want) || r.out != "" {
-				t.Errorf("exit code %d, errors %q, output %q; want %d and %q", r.code, r.err, r.out, test.code, test.want)
+			if r.Code != test.code || !strings.Contains(r.Err, test.want) || r.Out != "" {
+				t.Errorf("exit code %d, errors %q, output %q; want %d and %q", r.Code, r.Err, r.Out, test.code, test.want)
 			}
 		})
 	}
@@ -118,8 +71,8 @@ func TestCompletion(t *testing.T) {
 		"detect":       {"__complete", "det"},
 	}
 	for want, args := range tests {
-		if r := run(t, "", args...); r.code != ExitOK || !strings.Contains(r.out, want) {
-			t.Errorf("%v: exit code %d, %q; want %q in it", args, r.code, r.out, want)
+		if r := run(t, "", args...); r.Code != term.ExitOK || !strings.Contains(r.Out, want) {
+			t.Errorf("%v: exit code %d, %q; want %q in it", args, r.Code, r.Out, want)
 		}
 	}
 }

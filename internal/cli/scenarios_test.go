@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/internal/cli/clitest"
+	"github.com/rankwright/rankwright/internal/cli/term"
 )
 
 // scenariosFolder has a folder for each scenario: cluster.txt has flags of simulate, placement.yaml what is asked for,
@@ -35,10 +38,10 @@ func TestScenarios(t *testing.T) {
 			ok(t, "", append(append([]string{"simulate"}, strings.Fields(string(flags))...), "--write", cluster)...)
 			for file, output := range scenarioOutputs {
 				r := run(t, "", "plan", "-f", cluster, "-f", filepath.Join(folder, "placement.yaml"), "-o", output)
-				if r.code != ExitOK && output == "explain" { // it says no more than the table
+				if r.Code != term.ExitOK && output == "explain" { // it says no more than the table
 					continue
 				}
-				document(t, filepath.Join(folder, file), r.out+r.err)
+				document(t, filepath.Join(folder, file), r.Out+r.Err)
 			}
 		})
 	}
@@ -47,7 +50,7 @@ func TestScenarios(t *testing.T) {
 // document compares a file of the documentation with what it is to be.
 func document(t *testing.T, path, want string) {
 	t.Helper()
-	if *update {
+	if *clitest.Update {
 		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/internal/cli/clitest"
+	"github.com/rankwright/rankwright/internal/cli/planning"
+	"github.com/rankwright/rankwright/internal/cli/term"
 )
 
 // stepping is a clock that goes on by a step with every look at it.
@@ -23,29 +27,29 @@ func stepping(step time.Duration) func() time.Time {
 }
 
 // simulate runs the command with a clock that a look takes a millisecond on.
-func simulate(t *testing.T, stdin string, args ...string) (result, error) {
+func simulate(t *testing.T, stdin string, args ...string) (clitest.Result, error) {
 	t.Helper()
 	return simulateAt(t, time.Millisecond, stdin, args...)
 }
 
-func simulateAt(t *testing.T, step time.Duration, stdin string, args ...string) (result, error) {
+func simulateAt(t *testing.T, step time.Duration, stdin string, args ...string) (clitest.Result, error) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	command := newSimulate(Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs}, stepping(step))
+	command := planning.NewSimulate(term.Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs}, stepping(step))
 	command.SilenceErrors, command.SilenceUsage = true, true
 	command.SetArgs(args)
 	err := command.ExecuteContext(t.Context())
-	return result{out: out.String(), err: errs.String()}, err
+	return clitest.Result{Out: out.String(), Err: errs.String()}, err
 }
 
 // simulated runs the command and reads its report.
-func simulated(t *testing.T, stdin string, args ...string) simulationReport {
+func simulated(t *testing.T, stdin string, args ...string) planning.SimulationReport {
 	t.Helper()
 	r, err := simulate(t, stdin, append(args, "-o", "json")...)
-	if err != nil || r.err != "" {
-		t.Fatalf("%v: error %v, %q", args, err, r.err)
+	if err != nil || r.Err != "" {
+		t.Fatalf("%v: error %v, %q", args, err, r.Err)
 	}
-	return object[simulationReport](t, r.out)
+	return clitest.Object[planning.SimulationReport](t, r.Out)
 }
 
 // byTensor is a placement of a small model with a tensor degree.
@@ -64,37 +68,37 @@ func TestSimulateGoldens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, file, r.out)
+		clitest.Golden(t, file, r.Out)
 	}
 }
 
 // TestSimulationTables prints a report that was written by hand, for the same reason.
 func TestSimulationTables(t *testing.T) {
-	copyOf := func(micros int64, on ...string) simulatedPlacement {
-		return simulatedPlacement{
+	copyOf := func(micros int64, on ...string) planning.SimulatedPlacement {
+		return planning.SimulatedPlacement{
 			Placement: "team/chat", Strategy: "TP4 (TensorParallel)", Tensor: 4, Quantization: "FP8", Devices: 4, Nodes: 1, MemoryBytes: 180 << 30,
 			TokensPerSecond: 1234, Products: map[string]int{"NVIDIA L40S": 4}, On: on, PlanMicros: micros,
 		}
 	}
 	wider := copyOf(90, "a", "b", "c", "d", "e", "f")
 	wider.Strategy, wider.Products, wider.TokensPerSecond = "PP6 (PipelineParallel)", map[string]int{"NVIDIA L40S": 2, "Tesla T4": 4}, 0
-	report := simulationReport{
-		Cluster: simulatedCluster{Nodes: 12, Occupied: "50%", Pattern: "scattered", Seed: 9, FailedNodes: 1, Added: []string{"l40sx4=2"}},
-		Asked:   1, Placements: []simulatedPlacement{copyOf(300, "a"), copyOf(100, "b"), copyOf(120, "c"), wider}, TensorGroup: 4,
-		Products: []productStock{
+	report := planning.SimulationReport{
+		Cluster: planning.SimulatedCluster{Nodes: 12, Occupied: "50%", Pattern: "scattered", Seed: 9, FailedNodes: 1, Added: []string{"l40sx4=2"}},
+		Asked:   1, Placements: []planning.SimulatedPlacement{copyOf(300, "a"), copyOf(100, "b"), copyOf(120, "c"), wider}, TensorGroup: 4,
+		Products: []planning.ProductStock{
 			{Product: "NVIDIA L40S", Nodes: 10, Devices: 40, FreeBefore: 20, FreeAfter: 6, StrandedBefore: 5, StrandedAfter: 6},
 			{Product: "Tesla T4", Nodes: 2, Devices: 4, FreeBefore: 4, StrandedBefore: 4},
 		},
 		Full: "TooFewDevices: no room.",
 	}
 	report.Times.IndexMicros, report.Times.RefusalMicros = 4321, 7000
-	report.Times.summarize(report.Placements)
+	report.Times.Summarize(report.Placements)
 	for file, wide := range map[string]bool{"simulate.txt": false, "simulate-wide.txt": true} {
 		var out bytes.Buffer
-		if err := report.print(&out, wide); err != nil {
+		if err := report.Print(&out, wide); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, file, out.String())
+		clitest.Golden(t, file, out.String())
 	}
 }
 
@@ -103,10 +107,10 @@ func TestSimulationTables(t *testing.T) {
 func TestSimulatePlacesOneAfterTheOther(t *testing.T) {
 	input := stream(byTensor("first", "4"), byTensor("second", "4"), byTensor("third", "1"))
 	r, err := simulate(t, input, "--shape", "h100x8=1", "--occupied", "37.5%", "--placement", "-", "-o", "json")
-	if !errors.Is(err, errReported) || !strings.Contains(r.err, "placement default/second: ") || strings.Contains(r.err, "third") {
-		t.Fatalf("error %v, %q", err, r.err)
+	if !errors.Is(err, term.ErrReported) || !strings.Contains(r.Err, "placement default/second: ") || strings.Contains(r.Err, "third") {
+		t.Fatalf("error %v, %q", err, r.Err)
 	}
-	report := object[simulationReport](t, r.out)
+	report := clitest.Object[planning.SimulationReport](t, r.Out)
 	if len(report.Placements) != 1 || report.Asked != 3 {
 		t.Fatalf("%d of %d placements have devices, want 1 of 3", len(report.Placements), report.Asked)
 	}
@@ -114,11 +118,11 @@ func TestSimulatePlacesOneAfterTheOther(t *testing.T) {
 	if first.Placement != "default/first" || first.Devices != 4 || first.Tensor != 4 || len(first.On) != 1 || first.On[0] != "h100x8-00000" {
 		t.Errorf("the first placement has %+v", first)
 	}
-	want := []productStock{{Product: "NVIDIA H100 80GB HBM3", Nodes: 1, Devices: 8, FreeBefore: 5, FreeAfter: 1, StrandedAfter: 1}}
+	want := []planning.ProductStock{{Product: "NVIDIA H100 80GB HBM3", Nodes: 1, Devices: 8, FreeBefore: 5, FreeAfter: 1, StrandedAfter: 1}}
 	if diff := cmp.Diff(want, report.Products); diff != "" {
 		t.Errorf("products (-want +got):\n%s", diff)
 	}
-	if times := report.Times; times != (simulatedTimes{IndexMicros: 1000, PlanMedianMicros: 1000, PlanWorstMicros: 1000, RefusalMicros: 1000}) {
+	if times := report.Times; times != (planning.SimulatedTimes{IndexMicros: 1000, PlanMedianMicros: 1000, PlanWorstMicros: 1000, RefusalMicros: 1000}) {
 		t.Errorf("times by a clock of a millisecond a look: %+v", times)
 	}
 }
@@ -166,7 +170,7 @@ func TestSimulateIsTheSameTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, _ := simulate(t, "", args...)
-	if diff := cmp.Diff(first.out, second.out); diff != "" {
+	if diff := cmp.Diff(first.Out, second.Out); diff != "" {
 		t.Errorf("the same flags print otherwise:\n%s", diff)
 	}
 }
@@ -198,8 +202,8 @@ func TestSimulateTellsOfItsProgress(t *testing.T) {
 	args := []string{"--shape", "l40sx4=3", "--model", "Llama-3.1-8B", "--until-full"}
 	for step, want := range map[time.Duration]bool{time.Microsecond: false, time.Second: true} {
 		r, err := simulateAt(t, step, "", args...)
-		if err != nil || strings.Contains(r.err, "planned, default/llama-3.1-8b\n") != want || (r.err == "") == want {
-			t.Errorf("looks at the clock %v apart: error %v, %q", step, err, r.err)
+		if err != nil || strings.Contains(r.Err, "planned, default/llama-3.1-8b\n") != want || (r.Err == "") == want {
+			t.Errorf("looks at the clock %v apart: error %v, %q", step, err, r.Err)
 		}
 	}
 }
@@ -238,8 +242,8 @@ func TestSimulateRefuses(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if r, err := simulate(t, "", test.args...); err == nil || !strings.Contains(err.Error(), test.want) || r.out != "" {
-				t.Errorf("error %v, output %q, want %q", err, r.out, test.want)
+			if r, err := simulate(t, "", test.args...); err == nil || !strings.Contains(err.Error(), test.want) || r.Out != "" {
+				t.Errorf("error %v, output %q, want %q", err, r.Out, test.want)
 			}
 		})
 	}
@@ -260,8 +264,8 @@ func TestSimulateRefuses(t *testing.T) {
 
 // TestSimulateAsACommand runs it as the plugin does: usage, help and the real clock.
 func TestSimulateAsACommand(t *testing.T) {
-	if r := run(t, "", "simulate"); r.code != ExitUsage || !strings.Contains(r.err, "See 'kubectl rankwright simulate --help'") {
-		t.Errorf("exit code %d, %q", r.code, r.err)
+	if r := run(t, "", "simulate"); r.Code != term.ExitUsage || !strings.Contains(r.Err, "See 'kubectl rankwright simulate --help'") {
+		t.Errorf("exit code %d, %q", r.Code, r.Err)
 	}
 	if out := ok(t, "", "simulate", "--help"); !strings.Contains(out, "Examples:") || !strings.Contains(out, "gb200x4") || strings.Contains(out, "%SHAPES%") {
 		t.Errorf("help: %s", out)
@@ -269,7 +273,7 @@ func TestSimulateAsACommand(t *testing.T) {
 	if out := ok(t, "", "simulate", "--shape", "t4x2=1", "--model", "Llama-3.2-1B"); !strings.Contains(out, "default/llama-3.2-1b") {
 		t.Errorf("output %s", out)
 	}
-	if r := run(t, "", "simulate", "--shape", "t4x2=1", "--model", "Llama-3.1-405B"); r.code != ExitFailure || !strings.Contains(r.err, "does not fit") {
-		t.Errorf("exit code %d, %q", r.code, r.err)
+	if r := run(t, "", "simulate", "--shape", "t4x2=1", "--model", "Llama-3.1-405B"); r.Code != term.ExitFailure || !strings.Contains(r.Err, "does not fit") {
+		t.Errorf("exit code %d, %q", r.Code, r.Err)
 	}
 }

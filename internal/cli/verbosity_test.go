@@ -4,10 +4,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rankwright/rankwright/internal/cli/clitest"
 )
 
 func TestVerbosity(t *testing.T) {
-	replay := []string{"detect", "--replay", recordingOf("nvidia-h100-8"), "-o", "name"}
+	replay := []string{"detect", "--replay", clitest.RecordingOf(t, "nvidia-h100-8"), "-o", "name"}
 	tool := `level=INFO msg=tool argv="[nvidia-smi -q -x]" exitCode=0 printedBytes=`
 	backend := "level=INFO msg=backend name=nvidia state=Found devices=8 errorKind="
 	file := "level=DEBUG msg=file name=/proc/meminfo bytes="
@@ -27,17 +29,17 @@ func TestVerbosity(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, "", test.args...)
 			for _, want := range test.told {
-				if !strings.Contains(r.err, want) {
-					t.Errorf("%q is not told: %s", want, r.err)
+				if !strings.Contains(r.Err, want) {
+					t.Errorf("%q is not told: %s", want, r.Err)
 				}
 			}
 			for _, unwanted := range test.silent {
-				if strings.Contains(r.err, unwanted) {
-					t.Errorf("%q is told: %s", unwanted, r.err)
+				if strings.Contains(r.Err, unwanted) {
+					t.Errorf("%q is told: %s", unwanted, r.Err)
 				}
 			}
-			if strings.Contains(r.out, "level=") {
-				t.Errorf("told where results go: %s", r.out)
+			if strings.Contains(r.Out, "level=") {
+				t.Errorf("told where results go: %s", r.Out)
 			}
 		})
 	}

@@ -23,9 +23,9 @@ func TestDocumentedRefusals(t *testing.T) {
 		{"./h100", "fits.yaml", " -o wide | sed -n '/^REJECTED/,$p'"},
 	} {
 		r := run(t, "", "plan", "-f", hosts[d.hosts], "-f", filepath.Join(docs, "why-not", d.file), "-o", "wide")
-		out := r.err
+		out := r.Err
 		if d.more != "" {
-			_, after, _ := strings.Cut(r.out, "\nREJECTED")
+			_, after, _ := strings.Cut(r.Out, "\nREJECTED")
 			out = "REJECTED" + after
 		}
 		if out == "" {

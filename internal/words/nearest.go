@@ -1,4 +1,5 @@
-// Package words compares names that people type with those that exist, and shortens texts.
+// Package words writes amounts and numbers of things for people, compares names that they type with those that exist, and
+// shortens texts.
 package words
 
 import (

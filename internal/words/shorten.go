@@ -1,6 +1,9 @@
 package words
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // mark stands where Shorten left something out.
 const mark = "…"
@@ -17,3 +20,20 @@ func Shorten(text string, most int) string {
 	}
 	return Cut(text, most-len(mark)) + mark
 }
+
+// JoinSummaries joins the summaries of shapes (`TP2 x2 + TP4 x2`). Where they are longer than most bytes, it ends with
+// the number of those left out (`TP2 x2 + 3 more`).
+func JoinSummaries(shapes []string, most int) string {
+	const and = " + "
+	whole := strings.Join(shapes, and)
+	for kept := len(shapes) - 1; len(whole) > most && kept > 0; kept-- {
+		whole = strings.Join(shapes[:kept], and) + and + fmt.Sprintf("%d more", len(shapes)-kept)
+	}
+	return whole
+}
+
+// maxEcho is how many bytes Echo keeps: longer than the names of tensors and models.
+const maxEcho = 128
+
+// Echo is a text from outside as an error repeats it.
+func Echo(text string) string { return Shorten(text, maxEcho) }

@@ -47,3 +47,17 @@ func TestShortenedTextsFitAndBeginAlike(t *testing.T) {
 		}
 	})
 }
+
+func TestJoinSummaries(t *testing.T) {
+	three := []string{"TP2 x2", "TP4 x2", "TP8 PP2"}
+	for limit, want := range map[int]string{
+		64: "TP2 x2 + TP4 x2 + TP8 PP2", 25: "TP2 x2 + TP4 x2 + TP8 PP2", 24: "TP2 x2 + TP4 x2 + 1 more", 23: "TP2 x2 + 2 more",
+	} {
+		if got := JoinSummaries(three, limit); got != want || len(got) > limit {
+			t.Errorf("in %d bytes: %q, want %q", limit, got, want)
+		}
+	}
+	if got := JoinSummaries(three[:1], 64); got != "TP2 x2" {
+		t.Errorf("one shape: %q", got)
+	}
+}

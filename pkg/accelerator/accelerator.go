@@ -7,11 +7,15 @@
 // that AIConfigurator, InferenceX and LLM-Viewer publish. aliases.csv holds further ids and names of those rows, the
 // revision or subsystem that an ambiguous id needs, and the memory of a device that is a part of the row's card. reported.csv
 // holds the memory that drivers were seen to report, each with where it was seen.
+// What code computes with has columns of its own beside the words of the source: the forms, the link's kind and domain, and
+// the rate of the link to the host, which is that of PCIe's lanes in one direction: 0.985, 1.969, 3.938 and 7.563 GB/s from
+// generation 3 to 6, 128b/130b coded and from 6 on 242 of 256 bytes (PCI Express base specifications).
 // compute_units.csv holds how many compute units a product has, as its vendor counts them, for drivers that do not say.
 package accelerator
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -42,16 +46,72 @@ type Product struct {
 	// ComputeUnits are those that work can use, as the vendor counts them; 0 where no source is at hand.
 	ComputeUnits int32
 	Performance  v1alpha1.DevicePerformance
-	// Link is the technology (`NVLink4+NVSwitch3`), LinkMBps what a device sends in one direction, LinkTopology as the
-	// source words it.
-	Link         string
-	LinkMBps     int64
-	LinkTopology string
+	// Forms are the words that people use for how the product is built, in lower case: sxm, oam, pcie, nvl72, dual.
+	Forms []string
+	// Link and LinkTopology are as the source words them (`NVLink4+NVSwitch3`), to be shown and never parsed. LinkKind and
+	// LinkGeneration are what they say: the technology as inventories name it, and NVLink's generation, 0 for others.
+	Link, LinkTopology string
+	LinkKind           string
+	LinkGeneration     int32
+	// LinkMBps is what a device sends over the link in one direction.
+	LinkMBps int64
+	// Domain is what the link joins devices to, and DomainDevices how many there are in one; 1 where the link leads to the
+	// host's processor alone, 0 where the number is not known.
+	Domain        Domain
+	DomainDevices int
+	// DevicesPerNode are those of a usual node.
+	DevicesPerNode int
+	// HostLink is the link to the host as the source words it, HostLinkMBps what it carries in one direction; 0 where it
+	// is not PCIe or its generation is not known.
 	HostLink     string
+	HostLinkMBps int64
 	TDPWatts     int32
 	Year         int32
 	Source       string // with its confidence letter
 	Notes        string
+}
+
+// Domain is a kind of group of devices that a link joins.
+type Domain string
+
+const (
+	// Switched devices of one host reach each other through switches, at full rate whoever talks.
+	Switched Domain = "Switch"
+	// Meshed devices of one host have a link to each of the others.
+	Meshed Domain = "Mesh"
+	// Bridged devices are cards side by side that a bridge joins where somebody has bought one.
+	Bridged Domain = "Bridge"
+	// Racked devices of several hosts reach each other through switches.
+	Racked Domain = "Rack"
+)
+
+// usualNode is how many devices a node has where the catalogue says nothing else.
+const usualNode = 8
+
+// OnBaseboard says whether the product is a module for a baseboard that links it to others.
+func (p *Product) OnBaseboard() bool {
+	return slices.Contains(p.Forms, "sxm") || slices.Contains(p.Forms, "oam")
+}
+
+// Switched says whether the product's link leads to switches.
+func (p *Product) Switched() bool { return p.Domain == Switched || p.Domain == Racked }
+
+// PeerMBps is what a device sends over its link to one other in one direction: in a mesh the rate is divided among the
+// peers.
+func (p *Product) PeerMBps() int64 {
+	if p.Domain == Meshed {
+		return p.LinkMBps / int64(p.DomainDevices-1)
+	}
+	return p.LinkMBps
+}
+
+// Host is the link to the host, with what it carries in one direction in MB/s. Where the catalogue does not know it, it is
+// taken for PCIe 4.0 x16.
+func (p *Product) Host() (name string, mbps int64) {
+	if p.HostLinkMBps == 0 {
+		return "PCIe4x16", 31_504
+	}
+	return p.HostLink, p.HostLinkMBps
 }
 
 // UsableMiB is the memory to count on where no driver has told it: what others of the product reported, else the nominal one.

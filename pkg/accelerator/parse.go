@@ -1,6 +1,7 @@
 package accelerator
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -26,15 +27,27 @@ func parseProduct(column func(string) string) (*row, error) {
 		Name:         column("product_name_as_reported"),
 		MemoryType:   column("memory_type"),
 		Performance:  p.performance(generation.bf16Percent),
+		Forms:        strings.Fields(column("form")),
 		Link:         column("link"),
+		LinkKind:     column("link_kind"),
 		LinkMBps:     p.scaled("link_gb_s_per_device_one_direction", 1000),
 		LinkTopology: column("link_topology"),
+		Domain:       Domain(column("link_domain")),
 		HostLink:     column("host_link"),
-		TDPWatts:     int32(p.scaled("tdp_w", 1)),
-		Year:         int32(p.scaled("year", 1)),
+		HostLinkMBps: p.scaled("host_link_gb_s_one_direction", 1000),
 		Source:       column("confidence_source"),
 		Notes:        column("notes"),
+
+		LinkGeneration: int32(p.scaled("link_generation", 1)),
+		DomainDevices:  int(p.scaled("link_domain_devices", 1)),
+		DevicesPerNode: cmp.Or(int(p.scaled("devices_per_node", 1)), usualNode),
+		TDPWatts:       int32(p.scaled("tdp_w", 1)),
+		Year:           int32(p.scaled("year", 1)),
 	}}
+	if !slices.Contains([]Domain{"", Switched, Meshed, Bridged, Racked}, r.Domain) || (r.Domain != "" && r.DomainDevices < 2) {
+		return nil, fmt.Errorf("link_domain %q of %d devices: write Switch, Mesh, Bridge or Rack with a number in link_domain_devices, or leave it empty",
+			r.Domain, r.DomainDevices)
+	}
 	r.MemoryMiB = r.nominal(0)
 	if generation.family == v1alpha1.FamilyTPU {
 		r.Architecture = tpuGeneration(r.Name)

@@ -1,6 +1,7 @@
 package accelerator
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -87,7 +88,9 @@ func TestUnitsOfARow(t *testing.T) {
 			},
 			Source: source,
 		},
-		Link: "NVLink5+NVSwitch4", LinkMBps: 900_000, LinkTopology: "NVSwitch 8", HostLink: "PCIe6x16",
+		Forms: []string{"sxm"}, Link: "NVLink5+NVSwitch4", LinkMBps: 900_000, LinkTopology: "NVSwitch 8",
+		LinkKind: "NVLink", LinkGeneration: 5, Domain: Switched, DomainDevices: 8, DevicesPerNode: 8,
+		HostLink: "PCIe6x16", HostLinkMBps: 121_008,
 		TDPWatts: 1100, Year: 2025, Source: source,
 		Notes: "275040 MiB reported; FP4 13500-14000 dense; INT8 cut to ~153 TOPS",
 	}
@@ -165,5 +168,31 @@ func TestParseRefuses(t *testing.T) {
 				t.Errorf("error %v, want one with %q", err, test.want)
 			}
 		})
+	}
+}
+
+// The columns that are computed with say what the source's words say.
+func TestLinkColumnsAgreeWithTheSourcesWords(t *testing.T) {
+	for _, p := range Products() {
+		if p.Switched() != strings.Contains(p.Link, "NVSwitch") {
+			t.Errorf("%q: link %q, link_domain %q", p.Name, p.Link, p.Domain)
+		}
+		if (p.Domain == Bridged) != strings.Contains(p.Link, "-way)") {
+			t.Errorf("%q: link %q, link_domain %q", p.Name, p.Link, p.Domain)
+		}
+		for _, words := range []string{"GPU full mesh", "APU full mesh", "NPU full mesh", "all-to-all"} {
+			if whole, _, found := strings.Cut(p.LinkTopology, words); found && !strings.Contains(whole, "/") && p.Domain != Meshed {
+				t.Errorf("%q: link_topology %q, link_domain %q", p.Name, p.LinkTopology, p.Domain)
+			}
+		}
+		if p.Domain != "" && !strings.Contains(p.LinkTopology+p.Link, strconv.Itoa(p.DomainDevices)) {
+			t.Errorf("%q: link %q, link_topology %q, link_domain_devices %d", p.Name, p.Link, p.LinkTopology, p.DomainDevices)
+		}
+		if generation, found := strings.CutPrefix(p.Link, "NVLink"); found && generation[0] != '-' && !strings.HasPrefix(generation, strconv.Itoa(int(p.LinkGeneration))) {
+			t.Errorf("%q: link %q, link_generation %d", p.Name, p.Link, p.LinkGeneration)
+		}
+		if len(p.HostLink) > len("PCIe") && strings.HasPrefix(p.HostLink, "PCIe") && p.HostLinkMBps == 0 {
+			t.Errorf("%q: host_link %q has no rate", p.Name, p.HostLink)
+		}
 	}
 }

@@ -38,7 +38,7 @@ const (
 func NewDevice(p *accelerator.Product) Device {
 	d := Device{
 		Architecture: family(p), Bandwidth: float64(p.Performance.MemoryBandwidthMBps) * 1e6,
-		Link: float64(p.LinkMBps) * 1e6, HostLink: strings.HasPrefix(p.Link, "PCIe"),
+		Link: float64(p.LinkMBps) * 1e6, HostLink: p.LinkKind == "PCIe",
 	}
 	for _, rate := range p.Performance.Peak {
 		flops := float64(rate.GFLOPS) * 1e9

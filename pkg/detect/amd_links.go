@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
 )
 
 const kindXGMI = "XGMI"
@@ -124,7 +125,7 @@ func (g xgmiGraph) fullMesh(members []int) bool {
 	})
 	byProduct := !slices.ContainsFunc(members, func(i int) bool {
 		card := &g.cards[i]
-		return len(card.hops) > 0 || !card.known || fullMeshSize(card.product.LinkTopology) < len(members)
+		return len(card.hops) > 0 || !card.known || card.product.Domain != accelerator.Meshed || card.product.DomainDevices < len(members)
 	})
 	return byHops || byProduct
 }
@@ -159,21 +160,10 @@ func (g xgmiGraph) connected(a, b int) bool {
 // peerMBps is the nominal rate to one other card: that of the catalogue divided among the peers of a product that comes
 // as a full mesh, else that of one link of the architecture.
 func (c *amdCard) peerMBps() int64 {
-	if size := fullMeshSize(c.product.LinkTopology); c.known && size > 1 {
-		return c.product.LinkMBps / int64(size-1)
+	if c.known && c.product.Domain == accelerator.Meshed {
+		return c.product.PeerMBps()
 	}
 	return xgmiLinkMBps[c.gfx]
-}
-
-// fullMeshSize reads the number of members from the catalogue's wording of a topology (`8-GPU full mesh`); 0 where it is
-// none.
-func fullMeshSize(topology string) int {
-	number, rest, _ := strings.Cut(topology, "-")
-	size, err := strconv.Atoi(number)
-	if err != nil || !strings.Contains(rest, "full mesh") {
-		return 0
-	}
-	return size
 }
 
 // members are the ids of the devices that the card is listed as.

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
 )
 
 // linkedCards composes one MI300X for each row of a matrix of rates in MB/s; -1 is no direct link.
@@ -104,7 +105,7 @@ func TestAMDLinkRates(t *testing.T) {
 	cards := linkedCards(matrix(2, func(int, int) int64 { return 0 }))
 	for i := range cards {
 		cards[i].known = true
-		cards[i].product.LinkMBps, cards[i].product.LinkTopology = 384_000, "4-APU full mesh (2x64 GB/s/dir per pair)"
+		cards[i].product.LinkMBps, cards[i].product.Domain, cards[i].product.DomainDevices = 384_000, accelerator.Meshed, 4
 	}
 	links, err := amdLinks(cards)
 	if err != nil || len(links.Domains) != 1 || links.Domains[0].PeerMBps != 128_000 {
@@ -138,7 +139,7 @@ func TestAMDHives(t *testing.T) {
 				cards[i] = amdCard{parts: 1, hive: "77", hops: parseHops(test.hops), known: test.product}
 				cards[i].Address = fmt.Sprintf("0000:%02x:00.0", i)
 				if test.product {
-					cards[i].product.LinkMBps, cards[i].product.LinkTopology = 448_000, "8-GPU full mesh"
+					cards[i].product.LinkMBps, cards[i].product.Domain, cards[i].product.DomainDevices = 448_000, accelerator.Meshed, 8
 				}
 			}
 			links, err := amdLinks(cards)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // amdShared is the memory of graphics in a processor, in bytes, as amdgpu reports it; 0 where it reports none.
@@ -92,5 +93,5 @@ func orUnknown(bytes int64) string {
 	if bytes <= 0 {
 		return "an unknown size"
 	}
-	return v1alpha1.HumanMiB(bytes >> 20)
+	return words.HumanMiB(bytes >> 20)
 }

@@ -106,7 +106,7 @@ func (l *cgroupLimits) limitMemory(limit string) {
 }
 
 // least is the smaller limit where 0 is none.
-func least(a, b int64) int64 {
+func least[N int32 | int64](a, b N) N {
 	if a == 0 || b == 0 {
 		return max(a, b)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // Backend knows how to find the devices of one vendor or kind.
@@ -137,7 +138,7 @@ func Detect(ctx context.Context, host *Host, options Options) Report {
 	running.Wait()
 	report := join(outcomes)
 	observe(ctx, scan, &report)
-	report.Status.Summary = report.Status.Summarize(v1alpha1.AcceleratorInventorySpec{})
+	report.Status.Summary = inventory.Summarize(v1alpha1.AcceleratorInventorySpec{}, &report.Status)
 	if len(report.Status.Devices) > 0 {
 		report.Booted = bootTime(host.Files)
 	}

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -117,7 +116,7 @@ func nvSwitchGroups(nodes map[string]*nvLinkNode, switches bool) map[fabricKey][
 		case node.fabric() != nil:
 			key := *node.fabric()
 			groups[key] = append(groups[key], node)
-		case node.toSwitch, switches && (len(node.peers) > 0 || !node.asked && strings.Contains(node.gpu.product.Link, "NVSwitch")),
+		case node.toSwitch, switches && (len(node.peers) > 0 || !node.asked && node.gpu.product.Switched()),
 			node.oversubscribed():
 			groups[fabricKey{}] = append(groups[fabricKey{}], node)
 		}
@@ -189,27 +188,24 @@ func activeLinks(nodes []*nvLinkNode) int32 {
 	return int32(fewest)
 }
 
-var nvLinkGeneration = regexp.MustCompile(`^NVLink(\d)`)
-
-// generation is the oldest NVLink of the GPUs' products (`NVLink4+NVSwitch3`); 0 where the catalogue does not tell.
+// generation is the oldest NVLink of the GPUs' products ; 0 where the catalogue does not tell.
 func generation(nodes []*nvLinkNode) int32 {
-	var oldest int64
+	var oldest int32
 	for _, node := range nodes {
-		match := nvLinkGeneration.FindStringSubmatch(node.gpu.product.Link)
-		if match == nil {
+		own := node.gpu.product.LinkGeneration
+		if own == 0 {
 			return 0
 		}
-		number, _ := strconv.ParseInt(match[1], 10, 32)
-		oldest = least(oldest, number)
+		oldest = least(oldest, own)
 	}
-	return int32(oldest)
+	return oldest
 }
 
 // rate is what the GPU sends over all its links: the product's, or less where fewer links are active. The driver tells
 // line rates, some per cent above what the product is sold for.
 func (n *nvLinkNode) rate() int64 {
 	var nominal int64
-	if strings.HasPrefix(n.gpu.product.Link, nvLink) {
+	if n.gpu.product.LinkKind == nvLink {
 		nominal = n.gpu.product.LinkMBps
 	}
 	if n.active > 0 && n.active < n.total {

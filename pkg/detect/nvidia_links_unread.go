@@ -1,8 +1,6 @@
 package detect
 
 import (
-	"strings"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
@@ -28,7 +26,7 @@ func unreadNVLinks(gpus []nvidiaGPU, links v1alpha1.Links) []v1alpha1.DeviceID {
 		}
 		whole++
 		asked := gpu.facts != nil && gpu.facts.links != nil
-		without := gpu.known && !strings.HasPrefix(gpu.product.Link, nvLink)
+		without := gpu.known && gpu.product.LinkKind != nvLink
 		if !asked && !without && !linked[gpu.id()] {
 			unread = append(unread, gpu.id())
 		}

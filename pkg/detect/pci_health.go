@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // pciCheck is what the kernel shows of a PCI function's health, whatever device it is.
@@ -80,7 +81,7 @@ func checkLink(files Files, function pciFunction) pciCheck {
 		return checkPort(files, function)
 	}
 	check := pciCheck{
-		evidence: "the PCI function answers, its link is up with " + v1alpha1.Counted(width, "lane"),
+		evidence: "the PCI function answers, its link is up with " + words.Counted(width, "lane"),
 		rate:     readRate(files, function, width),
 	}
 	if width < int64(function.LinkWidth) && showsPort(files, function) {

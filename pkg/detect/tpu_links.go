@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // tpuLinks joins the chips of the host to the part of the ICI torus that they are. The links that lead to other hosts
@@ -42,7 +43,7 @@ func countTPUs(functions, perChip int) string {
 	if perChip > 1 {
 		return fmt.Sprintf("%d functions, %d to a chip,", functions, perChip)
 	}
-	return v1alpha1.Counted(functions, "chip")
+	return words.Counted(functions, "chip")
 }
 
 // iciDomain is the torus of a host's chips. On one host no dimension closes into a ring, so that a chip at a corner has

@@ -10,6 +10,7 @@ import (
 	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/engine"
+	"github.com/rankwright/rankwright/pkg/model"
 )
 
 func TestLegality(t *testing.T) {
@@ -42,7 +43,7 @@ func TestLegality(t *testing.T) {
 		{"a latent", "DeepSeek-V3", "FP8", Degrees{Tensor: 8, Expert: 8}, 8, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m, _, err := FindModel(tt.model)
+			m, _, err := model.Find(tt.model)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +114,7 @@ func TestFabric(t *testing.T) {
 		{"a mesh", "MI300X", Degrees{Tensor: 8}, 8, "XGMI 7x64 GB/s/dir", false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p, err := FindDevice(tt.device)
+			p, err := accelerator.Find(tt.device)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,10 +136,10 @@ func TestFabric(t *testing.T) {
 // TestEveryProductHasALink: devices of every product that computes in 16 bits exchange data at some rate.
 func TestEveryProductHasALink(t *testing.T) {
 	for _, p := range accelerator.Products() {
-		if n := devicesPerNode(&p); n < 1 {
+		if n := p.DevicesPerNode; n < 1 {
 			t.Errorf("%s: %d devices a node", p.Name, n)
 		}
-		link, _, _ := fabric(&p, Degrees{Tensor: 2, Pipeline: 1, AttentionData: 1, Expert: 1}, devicesPerNode(&p), 25e9)
+		link, _, _ := fabric(&p, Degrees{Tensor: 2, Pipeline: 1, AttentionData: 1, Expert: 1}, p.DevicesPerNode, 25e9)
 		if link.Name == "" || link.BytesPerSecond < 1e8 {
 			t.Errorf("%s: link %+v", p.Name, link)
 		}

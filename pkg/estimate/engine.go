@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/engine"
 )
@@ -46,5 +47,5 @@ func FindPrecision(word string) (v1alpha1.Precision, error) {
 			return p, nil
 		}
 	}
-	return "", fmt.Errorf("precision %q is not stored by any checkpoint: use one of %v", clip(word), Precisions)
+	return "", fmt.Errorf("precision %q is not stored by any checkpoint: use one of %v", words.Echo(word), Precisions)
 }

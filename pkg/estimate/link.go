@@ -2,8 +2,6 @@ package estimate
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/cost"
@@ -20,72 +18,25 @@ type Link struct {
 // DGX A100 and the nodes of Narayanan et al. (SC21).
 const DefaultNetworkGbps = 200
 
-// usualNode is how many devices a node has where nobody says.
-const usualNode = 8
-
-// devicesPerNode is how many devices the product's nodes have: four of a rack's 72, one on a board with its processor.
-func devicesPerNode(p *accelerator.Product) int {
-	switch {
-	case rackDomain(p) > 0:
-		return 4
-	case strings.Contains(p.LinkTopology, "1 GPU/node"):
-		return 1
-	default:
-		return usualNode
-	}
-}
-
-// rackDomain is how many devices of a rack one set of switches joins; 0 where a node has its own.
-func rackDomain(p *accelerator.Product) int {
-	_, after, ok := strings.Cut(p.LinkTopology, "NVL")
-	if !ok || !strings.Contains(p.Link, "rack") {
-		return 0
-	}
-	digits, _, _ := strings.Cut(after, ":")
-	n, err := strconv.Atoi(digits)
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
 // reach is how many devices the product's own link joins: those of a rack, a bridged pair or quad, or a node. A link to
 // the host's processor joins none.
 func reach(p *accelerator.Product, perNode int) int {
 	switch {
-	case rackDomain(p) > 0:
-		return max(perNode, rackDomain(p))
-	case strings.Contains(p.Link, "(2/4-way)"):
-		return min(4, perNode)
-	case strings.Contains(p.Link, "(2-way)"):
-		return min(2, perNode)
-	case p.LinkMBps == 0 || strings.Contains(p.Link, "to Grace"):
+	case p.LinkMBps == 0 || p.DomainDevices == 1:
 		return 1
+	case p.Domain == accelerator.Racked:
+		return max(perNode, p.DomainDevices)
+	case p.Domain == accelerator.Bridged:
+		return min(perNode, p.DomainDevices)
 	default:
 		return perNode
 	}
 }
 
-// hostFallback is PCIe 4.0 x16, for products whose link to the host is not in the catalogue.
-const hostFallback = "PCIe4x16"
-
-// gigabytesPerLane are one direction of a lane by PCIe generation.
-var gigabytesPerLane = map[string]float64{"3": 0.985, "4": 1.969, "5": 3.938, "6": 7.563}
-
 // hostLink is the product's PCIe: its name and what it carries in one direction.
 func hostLink(p *accelerator.Product) Link {
-	name := p.HostLink
-	rest, ok := strings.CutPrefix(name, "PCIe")
-	if !ok || rest == "" || gigabytesPerLane[rest[:1]] == 0 {
-		name, rest = hostFallback, strings.TrimPrefix(hostFallback, "PCIe")
-	}
-	lanes := 16.0
-	if _, after, found := strings.Cut(rest, "x"); found {
-		if n, err := strconv.Atoi(after); err == nil && n > 0 && n <= 16 {
-			lanes = float64(n)
-		}
-	}
-	return Link{Name: name, BytesPerSecond: int64(gigabytesPerLane[rest[:1]] * lanes * 1e9)}
+	name, mbps := p.Host()
+	return Link{Name: name, BytesPerSecond: mbps * 1e6}
 }
 
 // fabric is what the ranks of a stage are joined by, with the device of the model of costs that has it, and what is worth

@@ -127,7 +127,7 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload) (*place, error) 
 		return nil, fmt.Errorf("devices-per-node %d: set it to a number from 1 to %d", p.DevicesPerNode, maxDegree)
 	}
 	if p.DevicesPerNode == 0 {
-		p.DevicesPerNode = devicesPerNode(&p.Product)
+		p.DevicesPerNode = p.Product.DevicesPerNode
 	}
 	var err error
 	if p.Degrees, err = p.Degrees.normal(); err != nil {

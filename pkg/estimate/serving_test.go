@@ -98,7 +98,7 @@ func TestDoesNotFit(t *testing.T) {
 
 // findModel finds a model alone.
 func findModel(name string) (*model.Model, error) {
-	m, _, err := FindModel(name)
+	m, _, err := model.Find(name)
 	return m, err
 }
 
@@ -165,7 +165,7 @@ func TestServeRefuses(t *testing.T) {
 		{"precision", "weights", func(s *Serving) { s.Weights = "FP7" }},
 		{"cache", "kv", func(s *Serving) { s.KV = "FP7" }},
 		{"another vendor", "engine TensorRT-LLM", func(s *Serving) {
-			s.Engine, s.Product = must(FindEngine("trtllm")), must(FindDevice("MI300X"))
+			s.Engine, s.Product = must(FindEngine("trtllm")), must(accelerator.Find("MI300X"))
 		}},
 		{"no memory of its own", "device", func(s *Serving) { s.Product = accelerator.Product{Name: "none"} }},
 	} {
@@ -231,10 +231,10 @@ func FuzzNames(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		if p, err := FindDevice(name); err == nil && p.Name == "" || err != nil && len(err.Error()) > 4000 {
+		if p, err := accelerator.Find(name); err == nil && p.Name == "" || err != nil && len(err.Error()) > 4000 {
 			t.Errorf("device %q: %q, %v", name, p.Name, err)
 		}
-		if m, weights, err := FindModel(name); err == nil && (m == nil || weights == "") {
+		if m, weights, err := model.Find(name); err == nil && (m == nil || weights == "") {
 			t.Errorf("model %q: %v, %q", name, m, weights)
 		}
 		if e, err := FindEngine(name); err == nil && e.Name == "" {
@@ -261,7 +261,7 @@ func TestStorageOnly(t *testing.T) {
 		{"H100", "INT4", true},
 	} {
 		a := served(t, func(s *Serving) {
-			s.Product, s.Weights = must(FindDevice(tt.device)), must(FindPrecision(tt.weights))
+			s.Product, s.Weights = must(accelerator.Find(tt.device)), must(FindPrecision(tt.weights))
 		})
 		if told := strings.Contains(strings.Join(a.Warnings, ";"), "does not compute in "+tt.weights); told != tt.told {
 			t.Errorf("%s in %s: warnings %q", tt.device, tt.weights, a.Warnings)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/price"
 )
 
@@ -100,7 +101,7 @@ func TestBuiltInShapes(t *testing.T) {
 
 func BenchmarkCheapest(b *testing.B) {
 	table := must(price.Load())
-	m, _, err := FindModel("Llama-3.1-70B")
+	m, _, err := model.Find("Llama-3.1-70B")
 	if err != nil {
 		b.Fatal(err)
 	}

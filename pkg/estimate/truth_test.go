@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/internal/facts"
+	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/model"
 )
 
 // ran is a row of the facts: a configuration that somebody ran, with what was measured.
@@ -75,11 +77,11 @@ func hold(t *testing.T, rows []ran, least int, rate, tpot, ttft float64) {
 // deployed finds everything by the words of a table.
 func deployed(t *testing.T, modelName, device, engine, weights string) Deployment {
 	t.Helper()
-	m, _, err := FindModel(modelName)
+	m, _, err := model.Find(modelName)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := FindDevice(device)
+	p, err := accelerator.Find(device)
 	if err != nil {
 		t.Fatal(err)
 	}

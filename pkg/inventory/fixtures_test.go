@@ -54,7 +54,7 @@ func mixed() v1alpha1.AcceleratorInventory {
 		},
 		Allocations: []v1alpha1.Allocation{{Device: t4.ID, Namespace: "default", Pod: "a"}},
 	}}
-	inventory.Status.Summary = inventory.Status.Summarize(inventory.Spec)
+	inventory.Status.Summary = Summarize(inventory.Spec, &inventory.Status)
 	return inventory
 }
 

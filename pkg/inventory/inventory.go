@@ -23,7 +23,7 @@ func Keep(inventory v1alpha1.AcceleratorInventory, selects Selector) v1alpha1.Ac
 	}
 	status.Links = linksAmong(status.Links, left)
 	status.Allocations = slices.DeleteFunc(status.Allocations, func(a v1alpha1.Allocation) bool { return !left[a.Device] })
-	status.Summary = status.Summarize(kept.Spec)
+	status.Summary = Summarize(kept.Spec, status)
 	return kept
 }
 

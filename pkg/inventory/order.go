@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // order compares two devices.
@@ -31,7 +32,7 @@ var SortKeys = []string{"id", "best", "memory", "free", "bandwidth", "product", 
 func Sort(devices []v1alpha1.Device, key string) ([]v1alpha1.Device, error) {
 	compare, ok := orders[key]
 	if !ok {
-		return nil, fmt.Errorf("sort key %q: use one of %s", clip(key), strings.Join(SortKeys, ", "))
+		return nil, fmt.Errorf("sort key %q: use one of %s", words.Echo(key), strings.Join(SortKeys, ", "))
 	}
 	sorted := slices.Clone(devices)
 	slices.SortStableFunc(sorted, func(a, b v1alpha1.Device) int {

@@ -80,7 +80,7 @@ func parseChoice(part string, offset int) (choice, error) {
 	kind, ok := kindOf(strings.Trim(word, blanks))
 	if !ok {
 		return choice{}, fmt.Errorf("position %d: unknown requirement %q: use one of %s, with >= and a number where it is more than one, and | between several",
-			at, clip(strings.Trim(word, blanks)), strings.Join(RequirementWords, ", "))
+			at, words.Echo(strings.Trim(word, blanks)), strings.Join(RequirementWords, ", "))
 	}
 	if !counted {
 		return choice{kind, 1}, nil
@@ -92,7 +92,7 @@ func parseChoice(part string, offset int) (choice, error) {
 	least, err := strconv.Atoi(strings.Trim(number, blanks))
 	if err != nil || least < 1 || least > maxRequired {
 		return choice{}, fmt.Errorf("position %d: number %q of %s: write a whole number from 1 to %d",
-			at, clip(strings.Trim(number, blanks)), kind.name, maxRequired)
+			at, words.Echo(strings.Trim(number, blanks)), kind.name, maxRequired)
 	}
 	return choice{kind, least}, nil
 }
@@ -138,7 +138,7 @@ func (c choice) missing(devices []v1alpha1.Device) string {
 	if have >= c.least {
 		return ""
 	}
-	what := fmt.Sprintf("%s needed, %d usable", v1alpha1.Counted(c.least, c.kind.noun), have)
+	what := fmt.Sprintf("%s needed, %d usable", words.Counted(c.least, c.kind.noun), have)
 	if broken := Pick(there, Not(Usable)); len(broken) > 0 {
 		what += ", not usable: " + unusable(broken)
 	}
@@ -178,10 +178,4 @@ func unusable(devices []v1alpha1.Device) string {
 		parts = append(parts, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// clip shortens what an error repeats.
-func clip(s string) string {
-	const most = 64
-	return words.Shorten(s, most)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
@@ -142,7 +143,7 @@ func (c *Copy) equal() error {
 	want := len(c.head().Ranks)
 	for i := range c.Pods {
 		if p := &c.Pods[i]; len(p.Ranks) != want {
-			return fmt.Errorf("pod %d has %s and pod %d has %d: all pods need the same number; %s", c.head().Index, v1alpha1.Counted(want, "rank"), p.Index,
+			return fmt.Errorf("pod %d has %s and pod %d has %d: all pods need the same number; %s", c.head().Index, words.Counted(want, "rank"), p.Index,
 				len(p.Ranks), c.remedy())
 		}
 	}
@@ -160,5 +161,5 @@ func (c *Copy) remedy() string {
 			size, run = run, size%run
 		}
 	}
-	return fmt.Sprintf("make pods of %s (annotation %s or --pod-devices)", v1alpha1.Counted(size, "device"), AnnotationPodDevices)
+	return fmt.Sprintf("make pods of %s (annotation %s or --pod-devices)", words.Counted(size, "device"), AnnotationPodDevices)
 }

@@ -2,8 +2,10 @@ package mesh
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/engine"
 )
 
@@ -89,5 +91,15 @@ func shapeText(shapes []v1alpha1.MeshShape) string {
 			texts[i] += fmt.Sprintf(" x%d", n)
 		}
 	}
-	return v1alpha1.JoinSummaries(texts, maxShapeText)
+	return words.JoinSummaries(texts, maxShapeText)
+}
+
+// CopiesText counts a mesh's copies and their ranks by shape (`2 copies of 2 ranks and 1 copy of 4 ranks`).
+func CopiesText(s *v1alpha1.DeviceMeshSpec) string {
+	shapes := s.Shapes()
+	parts := make([]string, len(shapes))
+	for i := range shapes {
+		parts[i] = fmt.Sprintf("%s of %s", words.Counted(shapes[i].Replicas, "copy"), words.Counted(shapes[i].WorldSize, "rank"))
+	}
+	return strings.Join(parts, " and ")
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Copy is a copy of the model in a DeviceMesh.
@@ -61,7 +62,7 @@ func checkMembers(spec *v1alpha1.DeviceMeshSpec, shapes []v1alpha1.MeshShape) er
 		devices += int64(len(spec.Members[i].Devices))
 	}
 	if ranks == 0 || ranks != devices {
-		return fmt.Errorf("replicas and worldSize make %s, and members have %s: every rank needs exactly one", v1alpha1.Counted(ranks, "rank"), v1alpha1.Counted(devices, "device"))
+		return fmt.Errorf("replicas and worldSize make %s, and members have %s: every rank needs exactly one", words.Counted(ranks, "rank"), words.Counted(devices, "device"))
 	}
 	return nil
 }

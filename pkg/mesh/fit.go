@@ -3,7 +3,7 @@ package mesh
 import (
 	"fmt"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // ForWorld makes a mesh as New does and refuses one whose ranks are not as many as there are devices, with the number that
@@ -27,7 +27,7 @@ func (m *Mesh) checkDevices(devices int) error {
 	if devices == m.world {
 		return nil
 	}
-	fits := fmt.Sprintf("use sizes whose product is %d, or %s", devices, v1alpha1.Counted(m.world, "device"))
+	fits := fmt.Sprintf("use sizes whose product is %d, or %s", devices, words.Counted(m.world, "device"))
 	missing := fmt.Sprintf("%d are missing", m.world-devices)
 	if devices > m.world {
 		missing = fmt.Sprintf("%d would be left over", devices-m.world)
@@ -35,5 +35,5 @@ func (m *Mesh) checkDevices(devices int) error {
 			fits = fmt.Sprintf("make one of the sizes %d times as large", devices/m.world)
 		}
 	}
-	return fmt.Errorf("%s makes %s, and there are %s: %s; %s", m.Shape(), v1alpha1.Counted(m.world, "rank"), v1alpha1.Counted(devices, "device"), missing, fits)
+	return fmt.Errorf("%s makes %s, and there are %s: %s; %s", m.Shape(), words.Counted(m.world, "rank"), words.Counted(devices, "device"), missing, fits)
 }

@@ -4,14 +4,12 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/internal/words"
 )
 
 //go:embed catalogue.yaml
@@ -103,82 +101,4 @@ func parseCatalogue(data []byte) (*catalogue, error) {
 		}
 	}
 	return c, nil
-}
-
-// spellings are what an entry is found by: its name, its ids, and its ids without their owner.
-func (e *catalogued) spellings() []string {
-	list := []string{spelling(e.Name)}
-	for _, id := range e.IDs {
-		id = spelling(id)
-		_, name, _ := strings.Cut(id, "/")
-		list = append(list, id, name)
-	}
-	return list
-}
-
-// betweenWords are what people write between the words of a name, or leave out.
-var betweenWords = strings.NewReplacer(" ", "", "_", "", "-", "")
-
-// spelling is a name without what people write differently: case, the sign between words, a remark in brackets.
-func spelling(name string) string {
-	name, _, _ = strings.Cut(name, " (")
-	return betweenWords.Replace(strings.ToLower(strings.TrimSpace(name)))
-}
-
-// Lookup finds a model by its catalogue name (`Llama-3.1-70B`) or hub id (`meta-llama/Llama-3.1-70B`), in any case
-// and with blanks for dashes. The error names the nearest names.
-func Lookup(name string) (*Model, error) {
-	c, err := load()
-	if err != nil {
-		return nil, err
-	}
-	e := c.index[spelling(name)]
-	if e == nil {
-		return nil, fmt.Errorf("model %q is not in the catalogue: did you mean %s? Else give its config.json or its number of parameters",
-			clip(name), strings.Join(near(name), ", "))
-	}
-	stored, err := e.stored()
-	if err != nil {
-		return nil, fmt.Errorf("catalogue of models: %s: %w", e.Name, err)
-	}
-	return &Model{
-		Name: e.Name, Architecture: *e.Architecture.DeepCopy(), Native: e.Native, NextTokenModules: e.NextTokenModules,
-		storage: stored,
-	}, nil
-}
-
-// Names returns the names of the catalogue, sorted.
-func Names() []string {
-	c, err := load()
-	if err != nil {
-		return nil
-	}
-	names := make([]string, len(c.entries))
-	for i, e := range c.entries {
-		names[i] = e.Name
-	}
-	slices.Sort(names)
-	return names
-}
-
-// dashed writes words as the catalogue's names do.
-var dashed = strings.NewReplacer(" ", "-", "_", "-")
-
-// nearest is how many names an error offers.
-const nearest = 3
-
-// near returns the names nearest to one that is not there, nearest first.
-func near(wanted string) []string {
-	wanted = dashed.Replace(strings.ToLower(strings.TrimSpace(clip(wanted))))
-	if _, base, ok := strings.Cut(wanted, "/"); ok {
-		wanted = base
-	}
-	return words.Nearest(wanted, Names(), nearest)
-}
-
-// maxEcho is how many bytes of a name an error repeats and compares.
-const maxEcho = 128
-
-func clip(s string) string {
-	return words.Shorten(s, maxEcho)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // maxGroups is how many groups of formats are read.
@@ -31,7 +32,7 @@ func compressedTensors(f *fields, config map[string]any) quantization {
 		g := group{format: stored, all: len(targets) == 0 || slices.Contains(targets, any("Linear"))}
 		var unread int
 		if g.targets, unread = parsePatterns(targets); unread > 0 {
-			f.assume("%d targets of quantization_config.config_groups.%s could not be read: their modules are counted in 16 bits", unread, clip(name))
+			f.assume("%d targets of quantization_config.config_groups.%s could not be read: their modules are counted in 16 bits", unread, words.Echo(name))
 		}
 		if stored.bits < fewest {
 			fewest, q.native = stored.bits, native

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // maxConfig is the size in bytes of a config.json that is read; the largest published ones have some 100 KiB.
@@ -17,7 +19,7 @@ const maxConfig = 1 << 20
 func FromConfig(name string, config []byte) (*Model, error) {
 	m, err := fromConfig(name, config)
 	if err != nil {
-		return nil, fmt.Errorf("config.json of %q: %w", clip(name), err)
+		return nil, fmt.Errorf("config.json of %q: %w", words.Echo(name), err)
 	}
 	return m, nil
 }
@@ -34,7 +36,7 @@ func fromConfig(name string, config []byte) (*Model, error) {
 	class, known := classes[modelType]
 	if !known {
 		class = unknownClass
-		f.assume("model_type %q is not known: counted as a decoder with %d norms a layer, gated blocks and what the file says", clip(modelType), 2)
+		f.assume("model_type %q is not known: counted as a decoder with %d norms a layer, gated blocks and what the file says", words.Echo(modelType), 2)
 	}
 	f.defaults = class.defaults
 	m := &Model{Name: name, Architecture: class.read(f)}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // fields reads a config.json and keeps the first error, so that reading an architecture needs no check at each field.
@@ -174,5 +176,5 @@ func shown(v any) string {
 	if err != nil {
 		return "not readable"
 	}
-	return clip(string(text))
+	return words.Echo(string(text))
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // quantization is what a quantization_config says.
@@ -47,7 +48,7 @@ func readStorage(f *fields, a *v1alpha1.Architecture) (v1alpha1.Precision, *stor
 	method, _ := config["quant_method"].(string)
 	read, ok := quantizers[method]
 	if !ok {
-		f.assume("quantization_config.quant_method %q is not known: the checkpoint is taken for 16 bits", clip(method))
+		f.assume("quantization_config.quant_method %q is not known: the checkpoint is taken for 16 bits", words.Echo(method))
 		return dtype(f), nil
 	}
 	q := read(f, config)
@@ -169,7 +170,7 @@ func modelOptimizer(f *fields, config map[string]any) quantization {
 	case strings.HasPrefix(algorithm, "FP8"):
 		q = one(v1alpha1.FP8, format{bits: 8, perMatrix: 8})
 	default:
-		f.assume("quantization_config.quant_algo %q is not known: counted as NVFP4", clip(algorithm))
+		f.assume("quantization_config.quant_algo %q is not known: counted as NVFP4", words.Echo(algorithm))
 	}
 	q.head = true
 	return q
@@ -185,7 +186,7 @@ func quark(f *fields, config map[string]any) quantization {
 	case "fp8_e4m3":
 		return one(v1alpha1.FP8, format{bits: 8, perMatrix: 8})
 	default:
-		f.assume("quantization_config.global_quant_config.weight.dtype %q is not known: counted as FP8", clip(kind))
+		f.assume("quantization_config.global_quant_config.weight.dtype %q is not known: counted as FP8", words.Echo(kind))
 		return one(v1alpha1.FP8, *layoutFormats[v1alpha1.FP8])
 	}
 }

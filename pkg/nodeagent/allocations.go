@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 )
 
@@ -50,7 +51,7 @@ func allocationsCondition(state podresources.State, held podresources.Allocation
 	case held.Omitted > 0:
 		condition.Reason = reasonTooManyAllocations
 		condition.Message = fmt.Sprintf("%s of shared devices are left out: an inventory lists %d",
-			v1alpha1.Counted(held.Omitted, "allocation"), podresources.MaxAllocations)
+			words.Counted(held.Omitted, "allocation"), podresources.MaxAllocations)
 	case len(held.Unknown) > 0:
 		condition.Reason = reasonUnknownDevices
 		condition.Message = "pods hold devices of which nothing tells which they are, so they count as free: " + namesOf(held.Unknown)

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // DryRun prints, as two YAML documents, what an agent would apply after this detection to a node that has neither an
@@ -16,14 +17,14 @@ import (
 func DryRun(node, version string, detected v1alpha1.AcceleratorInventoryStatus) ([]byte, error) {
 	merged := merge(v1alpha1.AcceleratorInventoryStatus{}, detected, mergeOptions{})
 	merged.AgentVersion = version
-	merged.Summary = merged.Summarize(v1alpha1.AcceleratorInventorySpec{})
-	inventory, err := statusManifest(node, merged)
+	merged.Summary = inventory.Summarize(v1alpha1.AcceleratorInventorySpec{}, &merged)
+	observed, err := statusManifest(node, merged)
 	if err != nil {
 		return nil, err
 	}
 	labelled := nodeManifest(object{"name": node}, Labels(&merged))
 	var out bytes.Buffer
-	for _, manifest := range []*unstructured.Unstructured{inventory, labelled} {
+	for _, manifest := range []*unstructured.Unstructured{observed, labelled} {
 		document, err := yaml.Marshal(manifest.Object)
 		if err != nil {
 			return nil, fmt.Errorf("print what would be applied to node %s: %w", node, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 func TestPublishedUse(t *testing.T) {
@@ -121,7 +122,7 @@ func (r *memoryRun) scan(devices ...v1alpha1.Device) {
 	now := metav1.NewTime(r.now).Rfc3339Copy()
 	seen := detection{status: status(backends(backend("nvidia", v1alpha1.BackendFound)), devices...), scan: r.known.scan + 1}
 	following := next(r.known, seen, view{}, now).known
-	following.status.Summary = following.status.Summarize(v1alpha1.AcceleratorInventorySpec{})
+	following.status.Summary = inventory.Summarize(v1alpha1.AcceleratorInventorySpec{}, &following.status)
 	if !equality.Semantic.DeepEqual(r.status, following.status) {
 		r.writes++
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/inventory"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 )
 
@@ -60,16 +61,16 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 		return published{}, err
 	}
 	outcome := published{node: node.PartialObjectMetadata}
-	inventory, err := p.ensureInventory(ctx, outcome.node)
+	kept, err := p.ensureInventory(ctx, outcome.node)
 	if err != nil {
 		return outcome, err
 	}
 	previous := p.known
-	if len(inventory.Status.Backends) > 0 { // else the API server has lost what was published
-		previous.status = inventory.Status
+	if len(kept.Status.Backends) > 0 { // else the API server has lost what was published
+		previous.status = kept.Status
 	}
 	now := metav1.NewTime(p.clock.Now()).Rfc3339Copy()
-	v, settled := p.look(ctx, node, inventory, &previous, detected)
+	v, settled := p.look(ctx, node, kept, &previous, detected)
 	outcome.nextState = next(previous, detected, v, now)
 	status := &outcome.status
 	conditions := append(p.serve(&previous.status, status, v), detectedCondition(status.Backends), monitoredCondition(status.Devices, detected.asked))
@@ -78,13 +79,13 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	contested, labelsWritten, labelErr := p.writeLabels(ctx, outcome.node, labels)
 	removed, due := p.labels.contested(p.clock.Now())
 
-	status.AgentVersion, status.ObservedGeneration, status.Summary = p.version, inventory.Generation, status.Summarize(v.spec)
+	status.AgentVersion, status.ObservedGeneration, status.Summary = p.version, kept.Generation, inventory.Summarize(v.spec, status)
 	conditions = append(append(conditions, labelledCondition(contested, removed, labelErr)), v.kubelet.conditions...)
-	status.Conditions = conditionsAt(previous.status.Conditions, inventory.Generation, now, conditions...)
-	fields, statusWritten, statusErr := p.writeStatus(ctx, inventory, *status)
+	status.Conditions = conditionsAt(previous.status.Conditions, kept.Generation, now, conditions...)
+	fields, statusWritten, statusErr := p.writeStatus(ctx, kept, *status)
 	maps.Copy(contested, fields)
 	outcome.contested, outcome.written, outcome.served = contested, labelsWritten || statusWritten, true
-	outcome.inventory, outcome.allocations, outcome.due = inventory.UID, v.kubelet.held, earliest(outcome.due, due)
+	outcome.inventory, outcome.allocations, outcome.due = kept.UID, v.kubelet.held, earliest(outcome.due, due)
 	p.known.scan, p.known.signs = outcome.scan, outcome.signs
 	if statusErr != nil {
 		outcome.changes = nil // they are told when they are published

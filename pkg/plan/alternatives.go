@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // mostAlternatives is how many other plans are listed that would also do.
@@ -89,11 +90,11 @@ func (a *attempt) smaller(chosen *candidate, candidates []*candidate) (v1alpha1.
 	p := v1alpha1.RejectedPlan{Strategy: a.title(next), Reason: ReasonTooLarge}
 	f := next.prints
 	if next.stages == 1 {
-		p.Message = "a device needs " + v1alpha1.HumanBytes(f.bytes(0, f.layers)) + " (" + uses(f.use(0, f.layers)) + ") and offers " + v1alpha1.HumanBytes(offer) + " at most"
+		p.Message = "a device needs " + words.HumanBytes(f.bytes(0, f.layers)) + " (" + uses(f.use(0, f.layers)) + ") and offers " + words.HumanBytes(offer) + " at most"
 		return p, true
 	}
-	p.Message = v1alpha1.Counted(next.devices(), "device") + " need " + v1alpha1.HumanBytes(f.together(next.shape)) + " together and offer " +
-		v1alpha1.HumanBytes(offer*int64(next.devices())) + " at most, and each stage needs whole layers"
+	p.Message = words.Counted(next.devices(), "device") + " need " + words.HumanBytes(f.together(next.shape)) + " together and offer " +
+		words.HumanBytes(offer*int64(next.devices())) + " at most, and each stage needs whole layers"
 	return p, true
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
@@ -55,7 +56,7 @@ func priceTogether(a, b *v1alpha1.Estimate) (micro int64, basis string) {
 	if b.PriceBasis != basis {
 		basis += "; " + b.PriceBasis
 	}
-	return micro, clip(basis, 256)
+	return micro, words.Shorten(basis, 256)
 }
 
 func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
@@ -97,7 +98,7 @@ func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
 	if hour, ok := t.price(c.lane.class); ok && out.OutputTokensPerSecond.Value > 0 {
 		made.MicroUSDPerMillionTokens = whole(float64(hour.MicroUSDPerHour) * float64(c.total()) / 3600 / out.OutputTokensPerSecond.Value * 1e6)
 		text := make(wording, 0, 256).fixed(float64(hour.MicroUSDPerHour)/1e6, 2)
-		made.PriceBasis = clip(text.text(" USD an hour and device: ").text(hour.Instance).text(", ").text(hour.Date).String(), 256)
+		made.PriceBasis = words.Shorten(text.text(" USD an hour and device: ").text(hour.Instance).text(", ").text(hour.Date).String(), 256)
 	}
 	return &made
 }
@@ -156,5 +157,5 @@ func (t *task) loading(s *solution) int64 {
 func (t *task) basis(b cost.Basis, q *cost.Query) string {
 	text := make(wording, 0, 256).text(string(b)).text("; ").counted(int(q.Workload.Concurrency), "request").text(" at once in a copy, ")
 	text = text.counted(int(q.Workload.Input), "token").text(" in and ").counted(int(q.Workload.Output), "token").text(" out")
-	return clip(text.String(), 256)
+	return words.Shorten(text.String(), 256)
 }

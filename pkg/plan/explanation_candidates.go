@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Goal is what shapes are compared by.
@@ -219,7 +220,7 @@ func (r *review) verdict(i int) string {
 			more, word = -more, "fewer"
 		}
 		text += fmt.Sprintf(", %d %s", more, word)
-		return text + " " + strings.TrimPrefix(v1alpha1.Counted(more, "device"), fmt.Sprint(more)+" ")
+		return text + " " + strings.TrimPrefix(words.Counted(more, "device"), fmt.Sprint(more)+" ")
 	}
 	return text
 }
@@ -238,7 +239,7 @@ func (r *review) choice(shapes int) []string {
 	}
 	chosen := r.order[r.chosen]
 	if r.chosen > 0 {
-		text = append(text, fmt.Sprintf("%s rank before it and have no room for all copies.", v1alpha1.Counted(r.chosen, "shape")))
+		text = append(text, fmt.Sprintf("%s rank before it and have no room for all copies.", words.Counted(r.chosen, "shape")))
 	}
 	text = append(text, r.ruleText(r.order[r.chosen:], chosen))
 	if len(r.spec.OtherShapes) > 0 {
@@ -264,7 +265,7 @@ func keeps(n int) string {
 // objectiveText says what is compared.
 func (r *review) objectiveText() string {
 	g := r.goal
-	load := fmt.Sprintf("%s at once in a copy, %d tokens in and %d out", v1alpha1.Counted(int(g.Sequences), "request"), g.Input, g.Output)
+	load := fmt.Sprintf("%s at once in a copy, %d tokens in and %d out", words.Counted(int(g.Sequences), "request"), g.Input, g.Output)
 	switch {
 	case g.Objective == "":
 		return "Training has no objective but to fit: the fewest devices, and of equally many the fastest step."

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Rung is a precision that is tried, with the engine's default batches or with lean ones.
@@ -107,5 +108,5 @@ func (a *attempt) tightest() string {
 		return "no shape that was asked for divides the model"
 	}
 	return fmt.Sprintf("no shape fits: a copy in one stage needs %s on each of %s; the largest free device offers %s, all of one vendor %s",
-		v1alpha1.HumanBytes(f.bytes(0, f.layers)), v1alpha1.Counted(one.tensor, "device"), v1alpha1.HumanBytes(largest), v1alpha1.HumanBytes(best.free))
+		words.HumanBytes(f.bytes(0, f.layers)), words.Counted(one.tensor, "device"), words.HumanBytes(largest), words.HumanBytes(best.free))
 }

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -61,9 +59,10 @@ func newClass(key *fleet.Class) *class {
 	if c.Known() {
 		product.Performance = c.Performance()
 	}
+	_, pcie := product.Host()
 	c.facts = facts{
 		memory: memory.Device{Vendor: c.Vendor, Product: c.Product, TotalBytes: c.TotalBytes},
-		rates:  cost.NewDevice(&product), pcie: pcieBytes(product.HostLink), judged: c.Known() && c.BandwidthMBps > 0,
+		rates:  cost.NewDevice(&product), pcie: float64(pcie) * 1e6, judged: c.Known() && c.BandwidthMBps > 0,
 	}
 	return c
 }
@@ -88,22 +87,4 @@ func (f *facts) device(w *fleet.Wires, tensor int) cost.Device {
 		d.Link, d.HostLink = f.pcie, true
 	}
 	return d
-}
-
-// pcieLaneBytes is what a lane of PCIe carries in one direction, by generation: 8b/10b coding up to 2, 128b/130b after, 242 of
-// 256 bytes from 6 on. Source: the PCI Express base specifications.
-var pcieLaneBytes = []float64{1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.563e9}
-
-// defaultPCIe is what is assumed of a host whose link the catalogue does not name.
-const defaultPCIe = 16 * 1.969e9
-
-// pcieBytes reads a link as the catalogue writes it, `PCIe5x16`, in bytes per second.
-func pcieBytes(text string) float64 {
-	generation, lanes, ok := strings.Cut(strings.TrimPrefix(text, "PCIe"), "x")
-	g, err := strconv.Atoi(strings.TrimSpace(generation))
-	n, err2 := strconv.Atoi(strings.TrimSpace(lanes))
-	if !ok || err != nil || err2 != nil || g < 1 || g >= len(pcieLaneBytes) || n < 1 {
-		return defaultPCIe
-	}
-	return pcieLaneBytes[g] * float64(n)
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
@@ -240,8 +241,8 @@ func (f *footprint) longest(offer int64) int {
 }
 
 func uses(u v1alpha1.MemoryUse) string {
-	return "weights " + v1alpha1.HumanBytes(u.WeightsBytes) + ", KV cache " + v1alpha1.HumanBytes(u.KVCacheBytes) +
-		", activations " + v1alpha1.HumanBytes(u.ActivationsBytes) + ", overhead " + v1alpha1.HumanBytes(u.OverheadBytes)
+	return "weights " + words.HumanBytes(u.WeightsBytes) + ", KV cache " + words.HumanBytes(u.KVCacheBytes) +
+		", activations " + words.HumanBytes(u.ActivationsBytes) + ", overhead " + words.HumanBytes(u.OverheadBytes)
 }
 
 // together is what all devices of a pipeline need, fixed parts included.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // missedText says which limits are not kept, and by how much.
@@ -17,11 +17,11 @@ func (t *task) missedText(c *candidate) string {
 	var parts []string
 	if limit := in.MaxTTFTMillis; limit != nil && c.times.TTFT*1e3 > float64(*limit) {
 		parts = append(parts, fmt.Sprintf("TTFT %.0f ms at %s, %s above the limit of %d ms", c.times.TTFT*1e3,
-			v1alpha1.Counted(max(1, in.MaxSequences), "sequence"), excess(c.times.TTFT, *limit), *limit))
+			words.Counted(max(1, in.MaxSequences), "sequence"), excess(c.times.TTFT, *limit), *limit))
 	}
 	if limit := in.MaxTPOTMillis; limit != nil && c.times.TPOT*1e3 > float64(*limit) {
 		parts = append(parts, fmt.Sprintf("TPOT %.1f ms at %s, %s above the limit of %d ms", c.times.TPOT*1e3,
-			v1alpha1.Counted(max(1, in.MaxSequences), "sequence"), excess(c.times.TPOT, *limit), *limit))
+			words.Counted(max(1, in.MaxSequences), "sequence"), excess(c.times.TPOT, *limit), *limit))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
@@ -102,9 +103,9 @@ func (t *task) message(e *Unplaceable, seen *census, one shape, f *footprint, fo
 	}
 	if one.tensor > 1 {
 		fmt.Fprintf(&b, "one copy needs %s in %s on %d devices (%s on each)",
-			v1alpha1.HumanMiB(e.Shortfall.NeededMiB), format, one.tensor, uses(f.use(0, f.layers)))
+			words.HumanMiB(e.Shortfall.NeededMiB), format, one.tensor, uses(f.use(0, f.layers)))
 	} else {
-		fmt.Fprintf(&b, "one copy needs %s in %s (%s)", v1alpha1.HumanMiB(e.Shortfall.NeededMiB), format, uses(f.use(0, f.layers)))
+		fmt.Fprintf(&b, "one copy needs %s in %s (%s)", words.HumanMiB(e.Shortfall.NeededMiB), format, uses(f.use(0, f.layers)))
 	}
 	switch e.Reason {
 	case ReasonNoDevices:
@@ -119,8 +120,8 @@ func (t *task) message(e *Unplaceable, seen *census, one shape, f *footprint, fo
 			fmt.Fprintf(&b, ", but no plan keeps the limits; the nearest is %s with %s", e.Rejected[0].Strategy, e.Rejected[0].Message)
 		}
 	default:
-		fmt.Fprintf(&b, "; free and matching: %s with %s together and at most %s each", v1alpha1.Counted(seen.matched, "device"),
-			v1alpha1.HumanMiB(e.Shortfall.FreeMiB), v1alpha1.HumanMiB(e.Shortfall.LargestDeviceMiB))
+		fmt.Fprintf(&b, "; free and matching: %s with %s together and at most %s each", words.Counted(seen.matched, "device"),
+			words.HumanMiB(e.Shortfall.FreeMiB), words.HumanMiB(e.Shortfall.LargestDeviceMiB))
 	}
 	if others := refusals(seen.refused); others != "" {
 		fmt.Fprintf(&b, "; not counted: %s", others)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // rejections remembers what did not do: of each format the largest forms that were too large, and the best candidates that
@@ -77,7 +78,7 @@ func (r *rejections) missed(a *attempt, candidates []*candidate) {
 		}
 		r.fitted = a
 		r.late = append(r.late, late{a.task.missedBy(c), v1alpha1.RejectedPlan{
-			Strategy: clip(a.title(c)+" "+string(a.step.format), 64), Reason: ReasonLimit, Message: clip(a.task.missedText(c), 512),
+			Strategy: words.Shorten(a.title(c)+" "+string(a.step.format), 64), Reason: ReasonLimit, Message: words.Shorten(a.task.missedText(c), 512),
 		}})
 	}
 }
@@ -126,7 +127,7 @@ func (e *rejection) explain() (v1alpha1.RejectedPlan, bool) {
 	if f == nil {
 		return v1alpha1.RejectedPlan{}, false
 	}
-	plan := v1alpha1.RejectedPlan{Strategy: clip(t.summary(e.shape, t.copies)+" "+string(e.attempt.step.format), 64), Reason: ReasonTooLarge}
+	plan := v1alpha1.RejectedPlan{Strategy: words.Shorten(t.summary(e.shape, t.copies)+" "+string(e.attempt.step.format), 64), Reason: ReasonTooLarge}
 	if e.shape.stages > 1 {
 		need, free, devices := f.together(e.shape), int64(0), 0
 		for _, p := range e.attempt.levels[len(e.attempt.levels)-1] {
@@ -140,7 +141,7 @@ func (e *rejection) explain() (v1alpha1.RejectedPlan, bool) {
 			}
 		}
 		plan.Message = fmt.Sprintf("%s need %s together; the %d largest free devices of one vendor offer %s, and each stage needs whole layers",
-			v1alpha1.Counted(e.shape.devices(), "device"), v1alpha1.HumanBytes(need), devices, v1alpha1.HumanBytes(free))
+			words.Counted(e.shape.devices(), "device"), words.HumanBytes(need), devices, words.HumanBytes(free))
 		if level := t.require.level; level != "" && free >= need {
 			plan.Message += fmt.Sprintf(" and one value of %s", level)
 		}
@@ -163,7 +164,7 @@ func (e *rejection) explain() (v1alpha1.RejectedPlan, bool) {
 		place = fmt.Sprintf("each device of the best free group of %d", e.shape.tensor)
 	}
 	if best == 0 {
-		plan.Message = fmt.Sprintf("a device needs %s (%s); no %d free devices are on one island", v1alpha1.HumanBytes(need), uses(f.use(0, f.layers)), e.shape.tensor)
+		plan.Message = fmt.Sprintf("a device needs %s (%s); no %d free devices are on one island", words.HumanBytes(need), uses(f.use(0, f.layers)), e.shape.tensor)
 		return plan, true
 	}
 	if fitting >= t.instances() { // it fits, and what else it lacks is listed
@@ -174,6 +175,6 @@ func (e *rejection) explain() (v1alpha1.RejectedPlan, bool) {
 		plan.Message = fmt.Sprintf("only %d of %d fit", fitting, t.instances())
 		return plan, true
 	}
-	plan.Message = fmt.Sprintf("a device needs %s (%s); %s offers %s", v1alpha1.HumanBytes(need), uses(f.use(0, f.layers)), place, v1alpha1.HumanBytes(best))
+	plan.Message = fmt.Sprintf("a device needs %s (%s); %s offers %s", words.HumanBytes(need), uses(f.use(0, f.layers)), place, words.HumanBytes(best))
 	return plan, true
 }

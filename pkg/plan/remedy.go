@@ -2,6 +2,7 @@ package plan
 
 import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
@@ -66,7 +67,7 @@ const (
 func suggestions(remedies []remedy) []v1alpha1.Suggestion {
 	var list []v1alpha1.Suggestion
 	for i := range remedies {
-		list = append(list, v1alpha1.Suggestion{Kind: remedies[i].kind, Change: clip(remedies[i].change, maxChange)})
+		list = append(list, v1alpha1.Suggestion{Kind: remedies[i].kind, Change: words.Shorten(remedies[i].change, maxChange)})
 	}
 	return list
 }

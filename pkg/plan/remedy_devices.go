@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
@@ -68,7 +69,7 @@ func (t *task) extended(e *extension) remedy {
 		text += " on node " + name
 	} else {
 		size := int(t.cluster.Nodes()[e.template.Node].Widest)
-		text += fmt.Sprintf(" on %s like %s", v1alpha1.Counted((e.devices+size-1)/size, "new node"), name)
+		text += fmt.Sprintf(" on %s like %s", words.Counted((e.devices+size-1)/size, "new node"), name)
 	}
 	return remedy{kind: KindDevices, change: text, cluster: e.cluster, more: e}
 }

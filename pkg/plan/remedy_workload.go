@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // contextStep is what contexts are shortened by, in tokens.
@@ -166,7 +167,7 @@ func narrowerWeights(t *task, _ []way) []remedy {
 		}
 		if other.fits() {
 			return oneRemedy(KindPrecision, fmt.Sprintf("quantization %s instead of %s (weights %s instead of %s)", r.format, now,
-				v1alpha1.HumanBytes(t.model.WeightBytes(r.format)), v1alpha1.HumanBytes(t.model.WeightBytes(now))), apply)
+				words.HumanBytes(t.model.WeightBytes(r.format)), words.HumanBytes(t.model.WeightBytes(now))), apply)
 		}
 	}
 	return nil

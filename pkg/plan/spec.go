@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
@@ -102,7 +103,7 @@ func (t *task) summaryOf(s *solution) string {
 	for i := range s.portions {
 		texts[i] = t.summary(s.portions[i].shape, s.portions[i].copies())
 	}
-	return clip(strings.Join(texts, " + "), 64)
+	return words.Shorten(strings.Join(texts, " + "), 64)
 }
 
 // stagesOf are the stages with what each of their devices needs.
@@ -211,7 +212,7 @@ func totals(spec *v1alpha1.ShardingPlanSpec) v1alpha1.PlanTotals {
 		}
 	}
 	sum.Nodes = int32(len(nodes))
-	sum.Memory = v1alpha1.HumanBytes(sum.TotalBytes)
+	sum.Memory = words.HumanBytes(sum.TotalBytes)
 	return sum
 }
 
@@ -246,10 +247,10 @@ func (t *task) strategy(p *portion) v1alpha1.Strategy {
 
 func (t *task) plannedModel() v1alpha1.PlannedModel {
 	m := v1alpha1.PlannedModel{
-		Name: clip(t.model.Name, 128), Parameters: max(1, t.model.Parameters()), Architecture: *t.model.Architecture.DeepCopy(),
+		Name: words.Shorten(t.model.Name, 128), Parameters: max(1, t.model.Parameters()), Architecture: *t.model.Architecture.DeepCopy(),
 	}
 	for _, a := range t.model.Assumptions {
-		m.Assumptions = append(m.Assumptions, clip(a, 512))
+		m.Assumptions = append(m.Assumptions, words.Shorten(a, 512))
 	}
 	if in, most := t.workload.Inference, t.model.Architecture.MaxContext; in != nil && most > 0 && in.MaxModelLen > most {
 		m.Assumptions = append(m.Assumptions,

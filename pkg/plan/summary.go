@@ -1,9 +1,8 @@
 package plan
 
 import (
-	"strings"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // summary is degrees above 1 for people: `TP4 PP2 x2`, or `None` for a single device.
@@ -35,17 +34,8 @@ func (s shape) summary(text wording, copies int) wording {
 	return text
 }
 
-// clip shortens a text to at most n bytes, at the border of a rune, and shows that it did.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	const mark = "…"
-	return strings.ToValidUTF8(s[:n-len(mark)], "") + mark
-}
-
 // title is the degrees and the product.
 func (a *attempt) title(c *candidate) string {
 	text := c.summary(make(wording, 0, 64), 1).text(" on ").text(a.task.cluster.Class(c.lane.class).Name())
-	return clip(text.String(), 64)
+	return words.Shorten(text.String(), 64)
 }

@@ -79,9 +79,9 @@ func (r *row) shape() (Shape, error) {
 			return Shape{}, fmt.Errorf("%s: empty: name it", f.name)
 		}
 	}
-	product, ok := accelerator.Lookup(accelerator.Key{Product: r.Product})
-	if !ok {
-		return Shape{}, fmt.Errorf("product: %q: name it as its driver reports it", r.Product)
+	product, err := accelerator.Find(r.Product)
+	if err != nil {
+		return Shape{}, fmt.Errorf("product: %w", err)
 	}
 	if r.Devices < 1 || r.Devices > maxDevices {
 		return Shape{}, fmt.Errorf("devices: %d: set it to a number from 1 to %d", r.Devices, maxDevices)

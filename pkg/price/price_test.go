@@ -94,7 +94,7 @@ func TestParseRefuses(t *testing.T) {
 		{"no list", "shapes: 3", "prices:"},
 		{"unknown field", change("devices", "gpus"), "gpus"},
 		{"provider", change("provider: A", `provider: " "`), "shapes[0].provider: empty"},
-		{"product", change("NVIDIA H200", "H2000"), `product: "H2000"`},
+		{"product", change("NVIDIA H200", "H2000"), `product: device "H2000"`},
 		{"devices", change("8", "0"), "devices: 0"},
 		{"price", change("24", "-1"), "usdPerHour"},
 		{"no number", change("24", ".nan"), "prices:"},

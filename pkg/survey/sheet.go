@@ -90,7 +90,7 @@ func links(v *View) string {
 		parts = append(parts, fmt.Sprintf("%s %s of %d", d.Kind, strings.ToLower(string(d.Topology)), len(d.Members)))
 	}
 	if pairs := len(v.Status.Links.Pairs); pairs > 0 {
-		parts = append(parts, v1alpha1.Counted(pairs, "direct pair"))
+		parts = append(parts, words.Counted(pairs, "direct pair"))
 	}
 	return cmp.Or(strings.Join(parts, ", "), "by PCI Express alone")
 }
@@ -138,7 +138,7 @@ func (s *Survey) sameDevices(v *View) Check {
 		}
 	}
 	slices.Sort(found)
-	return told(len(found) == 0, expected, cmp.Or(strings.Join(found, ", "), v1alpha1.Counted(v.Status.Summary.Devices, "device")))
+	return told(len(found) == 0, expected, cmp.Or(strings.Join(found, ", "), words.Counted(v.Status.Summary.Devices, "device")))
 }
 
 func ids(v *View) map[v1alpha1.DeviceID]bool {
@@ -176,7 +176,7 @@ func (s *Survey) checkPod(p *Pod) Check {
 	if wanted == 0 {
 		wanted = s.ofVendor(p.Vendor())
 	}
-	expected := fmt.Sprintf("Pod %s (%s) sees %s", p.Name, p.Asked, v1alpha1.Counted(wanted, "device"))
+	expected := fmt.Sprintf("Pod %s (%s) sees %s", p.Name, p.Asked, words.Counted(wanted, "device"))
 	devices, memoryMiB, ok := p.Counted()
 	switch {
 	case p.Phase == pending:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Write prints the survey for people: the sheet first, then what it is drawn from.
@@ -36,7 +37,7 @@ func (s *Survey) writeSheet(text *strings.Builder) {
 func (s *Survey) writeViews(text *strings.Builder) {
 	for i := range s.Views {
 		v := &s.Views[i]
-		heading(text, "View %s: %s", v.Name, v1alpha1.Counted(v.Status.Summary.Devices, "device"))
+		heading(text, "View %s: %s", v.Name, words.Counted(v.Status.Summary.Devices, "device"))
 		for j := range v.Status.Devices {
 			text.WriteString(deviceLine(&v.Status.Devices[j]) + "\n")
 		}

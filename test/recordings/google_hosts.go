@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
@@ -73,7 +73,7 @@ nodes, IOMMU groups and the processor's model are made up. Firmware does not nam
 
 // newerTPU is a host of a generation whose chips VFIO passes to user space.
 func newerTPU(generation, ids, machine string, chips, sockets, coresPerSocket, memoryGiB int) *compose.Host {
-	h := compose.New(fmt.Sprintf(newerTPUReadme, v1alpha1.Counted(chips, "chip"), generation, machine))
+	h := compose.New(fmt.Sprintf(newerTPUReadme, words.Counted(chips, "chip"), generation, machine))
 	h.Machine(gcpMachine("AMD EPYC 7B13", "AuthenticAMD", sockets, coresPerSocket, memoryGiB))
 	host := tpuHost{IDs: ids, Class: "ff0000", Chips: chips, First: 5}
 	if sockets > 1 {

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/detect"
 )
 
@@ -248,10 +249,10 @@ func (k *knowledge) evidenceOf(backend string) string {
 		evidence = append(evidence, "the host that runs the tests")
 	}
 	if n := len(captured[backend]); n > 0 {
-		evidence = append(evidence, v1alpha1.Counted(n, "real capture"))
+		evidence = append(evidence, words.Counted(n, "real capture"))
 	}
 	if k.recordings > 0 {
-		evidence = append(evidence, v1alpha1.Counted(k.recordings, "composed recording"))
+		evidence = append(evidence, words.Counted(k.recordings, "composed recording"))
 	}
 	return cmp.Or(strings.Join(evidence, ", "), "nothing")
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
@@ -31,7 +32,7 @@ func TestInjection(t *testing.T) {
 		classes := byClass(status.Devices)
 		for _, class := range slices.Sorted(maps.Keys(classes)) {
 			devices := classes[class]
-			fmt.Fprintf(&b, "\n%s: %s of %s\n", name, v1alpha1.Counted(len(devices), "device"), class)
+			fmt.Fprintf(&b, "\n%s: %s of %s\n", name, words.Counted(len(devices), "device"), class)
 			grants := [][]v1alpha1.Device{devices[:1]}
 			if len(devices) > 1 {
 				grants = append(grants, devices)

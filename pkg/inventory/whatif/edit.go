@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
@@ -23,10 +22,9 @@ func Add(before v1alpha1.AcceleratorInventory, product string, count int) (v1alp
 		return before, fmt.Errorf("add %d devices: an inventory holds %d and has %d: add from 1 to %d",
 			count, inventory.MaxDevices, len(before.Status.Devices), room)
 	}
-	row, ok := accelerator.Lookup(accelerator.Key{Product: product})
-	if !ok {
-		return before, fmt.Errorf("product %q is not in the catalogue: did you mean %s?",
-			words.Shorten(product, 64), strings.Join(words.Nearest(product, productNames(), 3), ", "))
+	row, err := accelerator.Find(product)
+	if err != nil {
+		return before, fmt.Errorf("add: %w", err)
 	}
 	edited := *before.DeepCopy()
 	status := &edited.Status
@@ -35,7 +33,7 @@ func Add(before v1alpha1.AcceleratorInventory, product string, count int) (v1alp
 	slices.SortFunc(status.Devices, func(a, b v1alpha1.Device) int { return cmp.Compare(a.ID, b.ID) })
 	status.Links.Domains = append(status.Links.Domains, domainsOf(row, added)...)
 	slices.SortFunc(status.Links.Domains, func(a, b v1alpha1.LinkDomain) int { return cmp.Compare(a.Name, b.Name) })
-	status.Summary = status.Summarize(edited.Spec)
+	status.Summary = inventory.Summarize(edited.Spec, status)
 	return edited, nil
 }
 
@@ -79,13 +77,4 @@ func assumed(product accelerator.Product, count int, status *v1alpha1.Accelerato
 		devices = append(devices, device)
 	}
 	return devices
-}
-
-func productNames() []string {
-	products := accelerator.Products()
-	names := make([]string, len(products))
-	for i := range products {
-		names[i] = products[i].Name
-	}
-	return names
 }

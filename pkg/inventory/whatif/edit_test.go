@@ -30,7 +30,7 @@ func host() v1alpha1.AcceleratorInventory {
 		},
 		Allocations: []v1alpha1.Allocation{{Device: devices[3].ID, Namespace: "default", Pod: "a"}},
 	}}
-	made.Status.Summary = made.Status.Summarize(made.Spec)
+	made.Status.Summary = inventory.Summarize(made.Spec, &made.Status)
 	return made
 }
 
@@ -152,8 +152,8 @@ func TestEditsThatCannotBe(t *testing.T) {
 		want string
 	}{
 		"unknown product": {
-			func() (v1alpha1.AcceleratorInventory, error) { return Add(host(), "NVIDIA H100 80GB HBM", 1) },
-			`product "NVIDIA H100 80GB HBM" is not in the catalogue: did you mean NVIDIA H100 80GB HBM3`,
+			func() (v1alpha1.AcceleratorInventory, error) { return Add(host(), "NVIDIA H1000", 1) },
+			`device "NVIDIA H1000" is not in the catalogue: did you mean`,
 		},
 		"none": {
 			func() (v1alpha1.AcceleratorInventory, error) { return Add(host(), "NVIDIA L40S", 0) },

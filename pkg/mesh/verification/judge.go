@@ -77,7 +77,7 @@ func pending(pods []State, silent []*State) Verdict {
 		text += " (" + silent[0].Waits + ")"
 	}
 	if others := len(silent) - 1; others > 0 {
-		text += fmt.Sprintf(" and %s more", v1alpha1.Counted(others, "pod"))
+		text += fmt.Sprintf(" and %s more", words.Counted(others, "pod"))
 	}
 	return Verdict{Status: metav1.ConditionUnknown, Reason: ReasonPending, Message: text + "."}
 }
@@ -282,14 +282,14 @@ func (c *court) verdict(pods []State) Verdict {
 		return v
 	}
 	if len(c.findings) == 0 {
-		v.Message = fmt.Sprintf("%s verified all groups over the network.", v1alpha1.Counted(len(pods), "pod"))
+		v.Message = fmt.Sprintf("%s verified all groups over the network.", words.Counted(len(pods), "pod"))
 		return v
 	}
 	v.Status, v.Reason = metav1.ConditionFalse, string(c.findings[0].Reason)
 	if c.findings[0].Reason == v1alpha1.FindingPodMissing {
 		v.Reason = ReasonPodsMissing
 	}
-	v.Message = fmt.Sprintf("%s: %s.", v1alpha1.Counted(len(c.findings), "finding"), c.findings[0].Message)
+	v.Message = fmt.Sprintf("%s: %s.", words.Counted(len(c.findings), "finding"), c.findings[0].Message)
 	v.Findings = c.findings[:min(len(c.findings), maxFindings)]
 	return v
 }

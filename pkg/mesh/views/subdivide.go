@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
@@ -25,7 +26,7 @@ func Filling(world int, order, dimension string, sizes map[string]int) (*mesh.Me
 		ranks := others.WorldSize()
 		if left := world % ranks; left != 0 && ranks < world {
 			return nil, fmt.Errorf("%s makes %s, which do not divide the %s: %d would be left over; change a size or the number of devices",
-				others.Shape(), v1alpha1.Counted(ranks, "rank"), v1alpha1.Counted(world, "device"), left)
+				others.Shape(), words.Counted(ranks, "rank"), words.Counted(world, "device"), left)
 		}
 		filled[dimension] = max(1, world/ranks)
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Format is how a model's weights are stored.
@@ -161,10 +160,4 @@ func add(a, b int64) int64 {
 		return math.MaxInt64
 	}
 	return a + b
-}
-
-// clip shortens a name from a file for an error.
-func clip(s string) string {
-	const most = 128
-	return words.Shorten(s, most)
 }

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // preferred are the formats of weights in the order in which a folder's are taken: publishers keep older ones beside.
@@ -139,7 +141,7 @@ func few(names []string) string {
 	const most = 3
 	list := make([]string, 0, most)
 	for _, name := range names[:min(most, len(names))] {
-		list = append(list, clip(name))
+		list = append(list, words.Echo(name))
 	}
 	if more := len(names) - most; more > 0 {
 		list = append(list, fmt.Sprintf("and %d more", more))

@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Limits of a GGUF header. The format's own are a key of 65,535 bytes and four dimensions (docs/gguf.md of ggml-org/ggml).
@@ -91,10 +93,10 @@ func (h *ggufHeader) readValue(c *cursor) error {
 	key := c.text(c.u64(), maxGGUFKey)
 	value := readGGUFValue(c, c.u32(), 0)
 	if c.err != nil {
-		return fmt.Errorf("metadata %q: %w", clip(key), c.err)
+		return fmt.Errorf("metadata %q: %w", words.Echo(key), c.err)
 	}
 	if _, twice := h.values[key]; twice {
-		return fmt.Errorf("metadata %q is there twice: the file is damaged", clip(key))
+		return fmt.Errorf("metadata %q is there twice: the file is damaged", words.Echo(key))
 	}
 	h.values[key] = value
 	return nil
@@ -186,7 +188,7 @@ func (h *ggufHeader) readTensors(c *cursor, n uint64) ([]span, error) {
 			err = c.err
 		}
 		if err != nil {
-			return nil, fmt.Errorf("tensor %q: %w", clip(name), err)
+			return nil, fmt.Errorf("tensor %q: %w", words.Echo(name), err)
 		}
 		t.Name = name
 		h.tensors = append(h.tensors, t)
@@ -230,11 +232,11 @@ func inside(spans []span, alignment, size int64) error {
 	for _, s := range spans {
 		switch {
 		case s.begin%alignment != 0:
-			return fmt.Errorf("tensor %q starts at byte %d of the data: tensors start at multiples of %d; the header is damaged", clip(s.name), s.begin, alignment)
+			return fmt.Errorf("tensor %q starts at byte %d of the data: tensors start at multiples of %d; the header is damaged", words.Echo(s.name), s.begin, alignment)
 		case s.begin < end:
-			return fmt.Errorf("tensor %q starts at byte %d of the data, inside the tensor before it, which ends at %d: the header is damaged", clip(s.name), s.begin, end)
+			return fmt.Errorf("tensor %q starts at byte %d of the data, inside the tensor before it, which ends at %d: the header is damaged", words.Echo(s.name), s.begin, end)
 		case s.end > size:
-			return fmt.Errorf("tensor %q ends at byte %d of the data, which has %d: %w", clip(s.name), s.end, size, errShort)
+			return fmt.Errorf("tensor %q ends at byte %d of the data, which has %d: %w", words.Echo(s.name), s.end, size, errShort)
 		}
 		end = s.end
 	}

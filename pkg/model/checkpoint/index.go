@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // maxIndex is the size in bytes of an index, as that of a header: it names the same tensors.
@@ -35,7 +37,7 @@ func parseIndex(content []byte) (*index, error) {
 	for _, name := range slices.Sorted(maps.Keys(where)) {
 		file := where[name]
 		if !fs.ValidPath(file) || file == "." || strings.ContainsAny(file, `/\`) {
-			return nil, fmt.Errorf("weight_map of %q is %q: only files beside the index are read", clip(name), clip(file))
+			return nil, fmt.Errorf("weight_map of %q is %q: only files beside the index are read", words.Echo(name), words.Echo(file))
 		}
 		shards[file] = true
 	}
@@ -79,7 +81,7 @@ func parsePairs(decoder *json.Decoder) (map[string]string, error) {
 			return nil, noJSON(err)
 		}
 		if _, twice := where[name]; twice {
-			return nil, fmt.Errorf("weight_map has %q twice: the index is damaged", clip(name))
+			return nil, fmt.Errorf("weight_map has %q twice: the index is damaged", words.Echo(name))
 		}
 		if where[name] = file; len(where) > maxTensors {
 			return nil, errTooMany
@@ -100,7 +102,7 @@ func noJSON(err error) error { return fmt.Errorf("no JSON: %w; the file is damag
 func (x *index) hold(in map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(x.where)) {
 		if in[name] != x.where[name] {
-			return fmt.Errorf("the index says that %q holds tensor %q, but it does not: fetch both again", clip(x.where[name]), clip(name))
+			return fmt.Errorf("the index says that %q holds tensor %q, but it does not: fetch both again", words.Echo(x.where[name]), words.Echo(name))
 		}
 	}
 	if more := len(in) - len(x.where); more > 0 {

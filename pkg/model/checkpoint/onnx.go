@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 const (
@@ -136,13 +138,13 @@ func (m *onnxModel) tensor(t *message) error {
 	}
 	made, err := proto.tensor()
 	if err != nil {
-		return fmt.Errorf("tensor %q: %w", clip(proto.name), err)
+		return fmt.Errorf("tensor %q: %w", words.Echo(proto.name), err)
 	}
 	m.tensors = append(m.tensors, made)
 	if proto.external {
 		e, err := proto.extent(made.Bytes)
 		if err != nil {
-			return fmt.Errorf("tensor %q: %w", clip(proto.name), err)
+			return fmt.Errorf("tensor %q: %w", words.Echo(proto.name), err)
 		}
 		m.outside[proto.location] = append(m.outside[proto.location], e)
 	}

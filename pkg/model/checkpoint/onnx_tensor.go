@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Numbers of fields in TensorProto and in the entries of external_data.
@@ -62,7 +64,7 @@ func readTensorProto(t *message) (*tensorProto, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("tensor %q: %w", clip(p.name), err)
+		return nil, fmt.Errorf("tensor %q: %w", words.Echo(p.name), err)
 	}
 	return p, nil
 }
@@ -111,7 +113,7 @@ func (p *tensorProto) addExternal(entry *message) error {
 		p.length, err = strconv.ParseInt(value, 10, 64)
 	}
 	if err != nil {
-		return fmt.Errorf("external_data %s is %q: a number of bytes is needed", key, clip(value))
+		return fmt.Errorf("external_data %s is %q: a number of bytes is needed", key, words.Echo(value))
 	}
 	return nil
 }
@@ -147,7 +149,7 @@ func (p *tensorProto) tensor() (Tensor, error) {
 // extent says where external data lies. Only files beside the model or in folders under it are read.
 func (p *tensorProto) extent(size int64) (span, error) {
 	if !fs.ValidPath(p.location) || p.location == "." {
-		return span{}, fmt.Errorf("external_data location is %q: only files in the model's folder are read", clip(p.location))
+		return span{}, fmt.Errorf("external_data location is %q: only files in the model's folder are read", words.Echo(p.location))
 	}
 	if p.length >= 0 && p.length != size {
 		return span{}, fmt.Errorf("external_data length is %d, but type and dims need %d: the file is damaged", p.length, size)
@@ -169,9 +171,9 @@ func disjoint(extents []span, size int64) error {
 		e := &extents[i]
 		switch {
 		case e.begin < end && e.end > e.begin:
-			return fmt.Errorf("the external data of tensor %q starts at byte %d, inside that of another, which ends at %d: the model is damaged", clip(e.name), e.begin, end)
+			return fmt.Errorf("the external data of tensor %q starts at byte %d, inside that of another, which ends at %d: the model is damaged", words.Echo(e.name), e.begin, end)
 		case e.end > size:
-			return fmt.Errorf("the external data of tensor %q ends at byte %d of %d: %w", clip(e.name), e.end, size, errShort)
+			return fmt.Errorf("the external data of tensor %q ends at byte %d of %d: %w", words.Echo(e.name), e.end, size, errShort)
 		}
 		end = max(end, e.end)
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // maxZipDirectory is how many bytes of a PyTorch archive are read: its directory and the headers of its entries, some 200 a
@@ -33,7 +35,7 @@ func readPyTorch(in io.ReaderAt, size int64) ([]Tensor, error) {
 	for _, entry := range archive.File {
 		s, err := storedSpan(entry, size)
 		if err != nil {
-			return nil, fmt.Errorf("entry %q: %w", clip(entry.Name), err)
+			return nil, fmt.Errorf("entry %q: %w", words.Echo(entry.Name), err)
 		}
 		spans = append(spans, s)
 		name, inside := strings.CutPrefix(entry.Name, folder+"data/")
@@ -81,7 +83,7 @@ func apart(spans []span) error {
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end)) })
 	for i := 1; i < len(spans); i++ {
 		if spans[i].begin < spans[i-1].end {
-			return fmt.Errorf("entries %q and %q share bytes: the archive is damaged", clip(spans[i-1].name), clip(spans[i].name))
+			return fmt.Errorf("entries %q and %q share bytes: the archive is damaged", words.Echo(spans[i-1].name), words.Echo(spans[i].name))
 		}
 	}
 	return nil

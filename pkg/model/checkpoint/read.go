@@ -9,6 +9,8 @@ import (
 	"maps"
 	"path"
 	"slices"
+
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // read reads the headers of the files of one model.
@@ -116,7 +118,7 @@ func (r *reader) collectGGUF(c *Checkpoint, files []string) error {
 	}
 	joined.tensors = c.Tensors
 	if name, _ := joined.values["general.name"].(string); name != "" {
-		c.Name = clip(name)
+		c.Name = words.Echo(name)
 	}
 	config, warnings, err := joined.config()
 	if config != nil {
@@ -160,10 +162,10 @@ func (r *reader) outside(model, location string) (int64, error) {
 	}
 	info, err := fs.Stat(r.fsys, path.Join(r.folder, location))
 	if err != nil {
-		return 0, fmt.Errorf("the model's data is in %s, which is not there: fetch it", clip(location))
+		return 0, fmt.Errorf("the model's data is in %s, which is not there: fetch it", words.Echo(location))
 	}
 	if !info.Mode().IsRegular() {
-		return 0, fmt.Errorf("%s: not a regular file", clip(location))
+		return 0, fmt.Errorf("%s: not a regular file", words.Echo(location))
 	}
 	return info.Size(), nil
 }

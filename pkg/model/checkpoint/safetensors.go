@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // maxSafetensorsHeader is the size in bytes of a header, as in the format's reference implementation (MAX_HEADER_SIZE in
@@ -75,7 +77,7 @@ func readSafetensorsHeader(in io.Reader) ([]Tensor, []span, error) {
 		}
 		t, s, err := readSafetensorsEntry(decoder, name)
 		if err != nil {
-			return nil, nil, fmt.Errorf("tensor %q: %w", clip(name), err)
+			return nil, nil, fmt.Errorf("tensor %q: %w", words.Echo(name), err)
 		}
 		if tensors, spans = append(tensors, t), append(spans, s); len(tensors) > maxTensors {
 			return nil, nil, errTooMany
@@ -114,7 +116,7 @@ func readSafetensorsEntry(decoder *json.Decoder, name string) (Tensor, span, err
 	}
 	width, known := safetensorsBits[entry.DType]
 	if !known {
-		return Tensor{}, span{}, fmt.Errorf("dtype %q is not known: only the types of the safetensors format are read", clip(entry.DType))
+		return Tensor{}, span{}, fmt.Errorf("dtype %q is not known: only the types of the safetensors format are read", words.Echo(entry.DType))
 	}
 	if len(entry.Shape) > maxRank || len(name) > maxName {
 		return Tensor{}, span{}, fmt.Errorf("%d dimensions and a name of %d bytes: at most %d and %d are read", len(entry.Shape), len(name), maxRank, maxName)
@@ -143,7 +145,7 @@ func tile(spans []span, size int64) error {
 	var end int64
 	for _, s := range spans {
 		if s.begin != end {
-			return fmt.Errorf("tensor %q starts at byte %d of the data, where the tensor before it ends at %d: tensors must neither overlap nor leave gaps; the header is damaged", clip(s.name), s.begin, end)
+			return fmt.Errorf("tensor %q starts at byte %d of the data, where the tensor before it ends at %d: tensors must neither overlap nor leave gaps; the header is damaged", words.Echo(s.name), s.begin, end)
 		}
 		end = s.end
 	}
@@ -161,7 +163,7 @@ func distinct(tensors []Tensor) error {
 	slices.SortFunc(tensors, func(a, b Tensor) int { return cmp.Compare(a.Name, b.Name) })
 	for i := 1; i < len(tensors); i++ {
 		if tensors[i].Name == tensors[i-1].Name {
-			return fmt.Errorf("tensor %q is there twice: the files do not belong together or the header is damaged", clip(tensors[i].Name))
+			return fmt.Errorf("tensor %q is there twice: the files do not belong together or the header is damaged", words.Echo(tensors[i].Name))
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // slicesOf are the ResourceSlices of a node with these devices: one at least, which says that the driver is there. They have
@@ -83,7 +84,7 @@ func says(there, wanted *resourceSlice) bool {
 
 // String says how much there is to change.
 func (c change) String() string {
-	return fmt.Sprintf("%s to write, %d to remove", v1alpha1.Counted(len(c.write), "ResourceSlice"), len(c.remove))
+	return fmt.Sprintf("%s to write, %d to remove", words.Counted(len(c.write), "ResourceSlice"), len(c.remove))
 }
 
 func (c change) none() bool { return len(c.write) == 0 && len(c.remove) == 0 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // chip is the id of the physical device that a device is, or is a part of.
@@ -113,7 +114,7 @@ func tpuBounds(g grant) (string, error) {
 	count := len(g.chips())
 	shape, ok := tpuShapes[count]
 	if !ok {
-		return "", fmt.Errorf("device %s: %s of this host make no shape that libtpu knows: grant 1, 2 or 4, or all", g.devices[0].ID, v1alpha1.Counted(count, "chip"))
+		return "", fmt.Errorf("device %s: %s of this host make no shape that libtpu knows: grant 1, 2 or 4, or all", g.devices[0].ID, words.Counted(count, "chip"))
 	}
 	if g.devices[0].Partition != nil {
 		return "", fmt.Errorf("device %s: the bounds of a part of a host are not documented for chips that are several devices: grant all chips of the host",

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 )
 
 // Reasons of the condition Served.
@@ -94,7 +95,7 @@ func (a Account) Condition(now time.Time, before *metav1.Condition) metav1.Condi
 		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, reasonNotServedYet, "registering with the kubelet: "+strings.Join(late, "; ")
 	case len(a.Withheld) > 0:
 		c.Status, c.Reason = metav1.ConditionFalse, reasonWithheld
-		c.Message = fmt.Sprintf("%s withheld: %s", v1alpha1.Counted(len(a.Withheld), "device"), reasons(a.Withheld))
+		c.Message = fmt.Sprintf("%s withheld: %s", words.Counted(len(a.Withheld), "device"), reasons(a.Withheld))
 	case len(a.Pools) == 0:
 		c.Reason, c.Message = reasonNothing, "no device is to be served"
 	default:

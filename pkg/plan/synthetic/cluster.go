@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // Spec is a cluster that is to be built.
@@ -41,7 +42,7 @@ func Build(spec Spec) ([]fleet.Node, error) {
 	}
 	for i := range nodes {
 		status := &nodes[i].Inventory.Status
-		status.Summary = status.Summarize(nodes[i].Inventory.Spec)
+		status.Summary = inventory.Summarize(nodes[i].Inventory.Spec, status)
 	}
 	if spec.Failed > len(nodes) {
 		return nil, fmt.Errorf("%d nodes are to fail, but there are %d: lower the number", spec.Failed, len(nodes))

@@ -12,6 +12,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/controllers/placement"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/test/operation"
@@ -64,7 +65,7 @@ func unequalSpec(rows []v1alpha1.PlanRow, request plan.Request) *v1alpha1.Shardi
 		other := spec.Strategy
 		other.Tensor, other.Replicas, other.Summary = 2, further, "TP2 and more"
 		spec.OtherShapes = []v1alpha1.PlanShape{{FirstReplica: 1, Strategy: other, Stages: spec.Stages}}
-		spec.Strategy.Summary = v1alpha1.JoinSummaries([]string{"None", other.Summary}, 64)
+		spec.Strategy.Summary = words.JoinSummaries([]string{"None", other.Summary}, 64)
 	}
 	spec.Totals = v1alpha1.PlanTotals{Devices: int32(2*len(rows) - 1), Nodes: 1, Memory: "1 MiB"}
 	return spec

@@ -1,0 +1,93 @@
+package clitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/internal/repository"
+)
+
+var Update = flag.Bool("update", false, "write the golden files anew")
+
+// Result is what a command did.
+type Result struct {
+	Out, Err string
+	Code     int
+}
+
+// Run runs a command line whose commands newRoot makes.
+func Run(t *testing.T, newRoot func(term.Streams) *cobra.Command, stdin string, args ...string) Result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code := term.Execute(t.Context(), newRoot, args, term.Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs})
+	return Result{Out: out.String(), Err: errs.String(), Code: code}
+}
+
+// OK is the output of a command line that must succeed.
+func OK(t *testing.T, newRoot func(term.Streams) *cobra.Command, stdin string, args ...string) string {
+	t.Helper()
+	r := Run(t, newRoot, stdin, args...)
+	if r.Code != term.ExitOK || r.Err != "" {
+		t.Fatalf("%v: exit code %d, errors %q", args, r.Code, r.Err)
+	}
+	return r.Out
+}
+
+// Testdata is the path of a file of the command line's test data.
+func Testdata(t *testing.T, name ...string) string {
+	t.Helper()
+	return inRepository(t, append([]string{"internal", "cli", "testdata"}, name...)...)
+}
+
+// RecordingOf is the path of a recorded host.
+func RecordingOf(t *testing.T, name string) string {
+	t.Helper()
+	return inRepository(t, "test", "recordings", name+".tar.gz")
+}
+
+func inRepository(t *testing.T, path ...string) string {
+	t.Helper()
+	root, err := repository.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(append([]string{root}, path...)...)
+}
+
+// Golden compares a text with the file of that name.
+func Golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := Testdata(t, "golden", name)
+	if *Update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v: run the test with -update", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// Object parses what a command printed as JSON.
+func Object[T any](t *testing.T, text string) T {
+	t.Helper()
+	var value T
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return value
+}

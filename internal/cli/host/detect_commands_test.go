@@ -1,0 +1,27 @@
+package host
+
+import (
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rankwright/rankwright/internal/cli/clitest"
+	"github.com/rankwright/rankwright/internal/cli/term"
+)
+
+// newHostRoot has the commands of the package alone.
+func newHostRoot(streams term.Streams) *cobra.Command {
+	root := &cobra.Command{Use: "kubectl-rankwright", SilenceUsage: true, SilenceErrors: true}
+	root.AddCommand(NewDetect(term.Attach(root, streams)))
+	return root
+}
+
+func hostRun(t *testing.T, stdin string, args ...string) clitest.Result {
+	t.Helper()
+	return clitest.Run(t, newHostRoot, stdin, args...)
+}
+
+func hostOK(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	return clitest.OK(t, newHostRoot, stdin, args...)
+}

@@ -1,0 +1,126 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/internal/words"
+)
+
+// inGroups puts spots together until they are few enough: first ports that no device is nearer to than to another of them,
+// which loses nothing, then all that are of one class.
+func inGroups(spots []spot, cells [][]relation) (groups []spot, between [][]relation) {
+	groups, between = group(spots, cells, func(i int) string {
+		if spots[i].nic == "" {
+			return spots[i].name
+		}
+		return spots[i].class + relationsToDevices(spots, cells[i])
+	})
+	if len(groups) > maxRows {
+		return group(spots, cells, func(i int) string { return spots[i].class })
+	}
+	return groups, between
+}
+
+// relationsToDevices is the part of a row that is about devices, as a text.
+func relationsToDevices(spots []spot, row []relation) string {
+	var text strings.Builder
+	for i := range spots {
+		if spots[i].nic == "" {
+			fmt.Fprint(&text, " ", row[i].word)
+		}
+	}
+	return text.String()
+}
+
+// group puts spots with the same key together. Between groups, and inside of one, stands the farthest of the relations of
+// their members.
+func group(spots []spot, cells [][]relation, key func(int) string) (groups []spot, between [][]relation) {
+	members := membersOf(spots, key)
+	for _, list := range members {
+		groups = append(groups, groupSpot(spots, list))
+	}
+	between = make([][]relation, len(groups))
+	for i := range groups {
+		between[i] = make([]relation, len(groups))
+		for j := range groups {
+			between[i][j] = farthest(cells, members[i], members[j])
+		}
+	}
+	return groups, between
+}
+
+// membersOf are the numbers of the spots of each key, in the order in which the keys come.
+func membersOf(spots []spot, key func(int) string) [][]int {
+	var members [][]int
+	numbers := map[string]int{}
+	for i := range spots {
+		n, ok := numbers[key(i)]
+		if !ok {
+			n = len(members)
+			numbers[key(i)] = n
+			members = append(members, nil)
+		}
+		members[n] = append(members[n], i)
+	}
+	return members
+}
+
+func groupSpot(spots []spot, members []int) spot {
+	s := spots[members[0]]
+	if len(members) == 1 {
+		return s
+	}
+	var numbers []int
+	var names []v1alpha1.DeviceID
+	for _, i := range members {
+		numbers = append(numbers, spots[i].number)
+		names = append(names, v1alpha1.DeviceID(spots[i].id))
+	}
+	s.name = s.noun + ranges(numbers)
+	if len(s.name) > maxGroupName {
+		s.name = fmt.Sprintf("%s%d+%d", s.noun, numbers[0], len(numbers)-1)
+	}
+	s.id = words.Shorten(term.IDs(names), maxMembers)
+	s.about = fmt.Sprintf("%dx %s", len(members), s.about)
+	return s
+}
+
+// maxGroupName keeps the columns narrow: what is longer is called by its first member and the number of the others.
+const maxGroupName = 12
+
+// farthest is the relation of those members of two groups that are farthest from each other; of a group with itself, of
+// two different members where there are such.
+func farthest(cells [][]relation, a, b []int) relation {
+	far := self
+	for _, i := range a {
+		for _, j := range b {
+			if compareRelations(cells[i][j], far) > 0 {
+				far = cells[i][j]
+			}
+		}
+	}
+	return far
+}
+
+// ranges prints ascending numbers with those in a row put together: 0-3,8.
+func ranges(numbers []int) string {
+	numbers = slices.Sorted(slices.Values(numbers))
+	var parts []string
+	for start := 0; start < len(numbers); {
+		end := start
+		for end+1 < len(numbers) && numbers[end+1] == numbers[end]+1 {
+			end++
+		}
+		part := fmt.Sprint(numbers[start])
+		if end > start {
+			part += fmt.Sprintf("-%d", numbers[end])
+		}
+		parts = append(parts, part)
+		start = end + 1
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,70 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/inventory"
+)
+
+// scan is one look at the host.
+type scan struct {
+	inventory *v1alpha1.AcceleratorInventory
+	readings  detect.Readings
+	times     []detect.BackendTime
+	elapsed   time.Duration
+}
+
+// scanOf detects on a host that is called name where its kernel does not say.
+func scanOf(ctx context.Context, host *detect.Host, name string, options detect.Options) scan {
+	name = cmp.Or(kernelName(host), name)
+	start := time.Now()
+	report := detect.Detect(ctx, host, options)
+	found := &v1alpha1.AcceleratorInventory{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "AcceleratorInventory"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status:     report.Status,
+	}
+	setUse(&found.Status, report.Readings)
+	return scan{inventory: found, readings: report.Readings, times: report.Times, elapsed: time.Since(start)}
+}
+
+// setUse puts the driver's figure of memory in use in place of its steps: what is looked at now is not published, so it may
+// change with every look.
+func setUse(status *v1alpha1.AcceleratorInventoryStatus, readings detect.Readings) {
+	for i := range status.Devices {
+		d := &status.Devices[i]
+		if used := readings[d.ID].MemoryUsedMiB; used != nil && d.Memory != nil {
+			d.Memory.UsedByOthersMiB = min(max(*used, 0), d.Memory.TotalMiB)
+		}
+	}
+	status.Summary = inventory.Summarize(v1alpha1.AcceleratorInventorySpec{}, status)
+}
+
+// inSteps is the status as the node agent would publish it: with memory in use in steps.
+func inSteps(status *v1alpha1.AcceleratorInventoryStatus) *v1alpha1.AcceleratorInventoryStatus {
+	published := status.DeepCopy()
+	for i := range published.Devices {
+		if m := published.Devices[i].Memory; m != nil {
+			m.UsedByOthersMiB = detect.UsedInSteps(m.UsedByOthersMiB, m.TotalMiB)
+		}
+	}
+	return published
+}
+
+// tellBackends logs what each backend came to.
+func tellBackends(log *slog.Logger, found scan) {
+	elapsed := map[string]time.Duration{}
+	for _, t := range found.times {
+		elapsed[t.Backend] = t.Elapsed
+	}
+	for _, b := range found.inventory.Status.Backends {
+		log.Info("backend", "name", b.Name, "state", b.State, "devices", b.Devices, "errorKind", b.ErrorKind, "message", b.Message, "elapsed", elapsed[b.Name])
+	}
+}

@@ -1,0 +1,50 @@
+package planning
+
+import (
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
+)
+
+// setDefaults fills in what the API server would: the defaults of the ModelPlacement's schema. A test holds it to the
+// generated schema.
+func setDefaults(p *v1alpha1.ModelPlacement) {
+	s := &p.Spec
+	orDefault(&s.Quantization, v1alpha1.QuantizationAuto)
+	orDefault(&s.KVCacheType, v1alpha1.KVCacheAuto)
+	orDefault(&s.Engine, engine.Default)
+	orDefault(&s.OnFailure, v1alpha1.FailureAnyShape)
+	orDefault(&s.Enforcement, v1alpha1.EnforcementAdvisory)
+	orPointer(&s.Replicas, 1)
+	if a := s.Model.Architecture; a != nil {
+		orPointer(&a.NormsPerLayer, 2)
+	}
+	if c := s.Model.ConfigMap; c != nil {
+		orDefault(&c.Key, "config.json")
+	}
+	if d := s.Devices; d != nil {
+		orDefault(&d.Requirement, v1alpha1.RequireAny)
+	}
+	if i := s.Workload.Inference; i != nil {
+		orDefault(&i.MaxSequences, 1)
+		orDefault(&i.Objective, v1alpha1.ObjectiveThroughput)
+	}
+	if t := s.Workload.Training; t != nil {
+		orDefault(&t.Method, "Full")
+		orDefault(&t.Optimizer, "AdamW")
+		orDefault(&t.MicroBatch, 1)
+		orDefault(&t.Sharding, "None")
+	}
+}
+
+func orDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func orPointer[T any](field **T, value T) {
+	if *field == nil {
+		*field = &value
+	}
+}

@@ -1,0 +1,256 @@
+package planning
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/sizing"
+	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/memory"
+	"github.com/rankwright/rankwright/pkg/mesh"
+	"github.com/rankwright/rankwright/pkg/model"
+	"github.com/rankwright/rankwright/pkg/plan"
+)
+
+// decision is what became of a placement.
+type decision struct {
+	placement *v1alpha1.ModelPlacement
+	// plan and mesh are set where there is a plan; failure where there is none.
+	plan    *v1alpha1.ShardingPlan
+	mesh    *v1alpha1.DeviceMesh
+	failure error
+	// devices is the memory of devices, by node and id.
+	devices map[string]map[v1alpha1.DeviceID]memory.Device
+	// why is set where an explanation is asked for.
+	why *plan.Explanation
+}
+
+func (d *decision) name() string { return NamespaceOf(d.placement) + "/" + d.placement.Name }
+
+// planOffline plans every placement, one after the other. The error is one of the input; that a model does not fit is a
+// decision.
+func planOffline(m *Manifests, explain bool) ([]decision, error) {
+	if err := Distinct(m); err != nil {
+		return nil, err
+	}
+	now := m.Snapshot()
+	cluster, hosts := now.Cluster(nil), MeshHosts(m, now)
+	devices := deviceMemory(m.Inventories)
+	decisions := make([]decision, len(m.Placements))
+	for i := range m.Placements {
+		d := &decisions[i]
+		d.placement, d.devices = &m.Placements[i], devices
+		setDefaults(d.placement)
+		d.decide(cluster, hosts, m, explain)
+		if d.plan != nil {
+			cluster.Take(d.name(), &d.plan.Spec)
+		}
+	}
+	return decisions, nil
+}
+
+// decide plans one placement.
+func (d *decision) decide(cluster *fleet.Cluster, hosts mesh.Hosts, m *Manifests, explain bool) {
+	if *d.placement.Spec.Replicas == 0 {
+		d.failure = errors.New("spec.replicas is 0: there is nothing to plan; raise it")
+		return
+	}
+	resolved, err := resolveModel(d.placement, m)
+	if err != nil {
+		d.failure = err
+		return
+	}
+	request := plan.Request{Placement: d.placement, Model: resolved}
+	spec, err := plan.Plan(cluster, request)
+	if err != nil {
+		d.failure = err
+		return
+	}
+	if explain {
+		if d.why, err = plan.Explain(cluster, request, spec); err != nil {
+			d.failure = fmt.Errorf("explain the plan: %w", err)
+			return
+		}
+	}
+	sharding := plan.Object(d.placement, spec, 1)
+	ranks, err := mesh.FromPlanOn(sharding.Name, &sharding.Spec, hosts)
+	if err != nil {
+		d.failure = err
+		return
+	}
+	d.plan, d.mesh = sharding, meshObject(d.placement, ranks)
+	if d.mesh.Status.SlowestLinks, err = mesh.SlowestLinks(ranks, hosts); err != nil {
+		d.failure = err
+	}
+}
+
+// refused is the placement with the status that the operator would write where it does not fit; nil where it was not that.
+func (d *decision) refused() *v1alpha1.ModelPlacement {
+	var why *plan.Unplaceable
+	if !errors.As(d.failure, &why) {
+		return nil
+	}
+	p := d.placement.DeepCopy()
+	p.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ModelPlacement"}
+	p.Status = v1alpha1.ModelPlacementStatus{
+		ObservedGeneration: p.Generation, Phase: v1alpha1.PhaseUnplaceable, Shortfall: why.Shortfall.DeepCopy(),
+		Conditions: []metav1.Condition{{
+			Type: v1alpha1.ConditionPlanned, Status: metav1.ConditionFalse, Reason: why.Reason, Message: why.Message, ObservedGeneration: p.Generation,
+		}},
+	}
+	return p
+}
+
+// readModel reads the model that is given beside the one placement; nothing where none is.
+func (m *Manifests) readModel(file string) error {
+	if file == "" {
+		return nil
+	}
+	if n := len(m.Placements); n != 1 {
+		return term.Usagef("--model-file with %d placements: give exactly one ModelPlacement", n)
+	}
+	c, err := sizing.OpenCheckpoint(file)
+	if err != nil {
+		return err
+	}
+	if m.model, err = c.Model(); err != nil {
+		return fmt.Errorf("model file %s: %w", file, err)
+	}
+	return nil
+}
+
+// resolveModel finds the placement's model.
+func resolveModel(p *v1alpha1.ModelPlacement, m *Manifests) (*model.Model, error) {
+	if m.model != nil {
+		return m.model, nil
+	}
+	source := &p.Spec.Model
+	set := 0
+	for _, given := range []bool{source.Name != nil, source.Parameters != nil, source.Architecture != nil, source.ConfigMap != nil} {
+		if given {
+			set++
+		}
+	}
+	if set != 1 {
+		return nil, fmt.Errorf("spec.model has %d of name, parameters, architecture and configMap: set exactly one", set)
+	}
+	resolved, err := modelOf(p, m.configMaps)
+	if err != nil {
+		return nil, fmt.Errorf("spec.model: %w", err)
+	}
+	return resolved, nil
+}
+
+func modelOf(p *v1alpha1.ModelPlacement, configMaps []corev1.ConfigMap) (*model.Model, error) {
+	ref := p.Spec.Model.ConfigMap
+	if ref == nil {
+		return model.FromSource(p.Name, &p.Spec.Model)
+	}
+	for i := range configMaps {
+		c := &configMaps[i]
+		if c.Name != ref.Name || NamespaceOf(c) != NamespaceOf(p) {
+			continue
+		}
+		text, ok := c.Data[ref.Key]
+		if !ok {
+			return nil, fmt.Errorf("ConfigMap %q has no key %q: add it or name another key", ref.Name, ref.Key)
+		}
+		return model.FromConfig(ref.Name, []byte(text))
+	}
+	return nil, fmt.Errorf("ConfigMap %q of namespace %q is not in the files: add it", ref.Name, NamespaceOf(p))
+}
+
+// Snapshot is the cluster of the files, without the plans of placements that are planned anew. An inventory without a Node
+// stands for a node that is ready and has the one label that every kubelet sets, the name of its host.
+func (m *Manifests) Snapshot() *fleet.Snapshot {
+	now := fleet.State{Inventories: m.Inventories, Nodes: slices.Clone(m.Nodes), PodsUnknown: true}
+	known := map[string]bool{}
+	for i := range m.Nodes {
+		known[m.Nodes[i].Name] = true
+	}
+	for i := range m.Inventories {
+		if name := m.Inventories[i].Name; !known[name] {
+			now.Nodes = append(now.Nodes, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}}})
+		}
+	}
+	anew := map[string]bool{}
+	for i := range m.Placements {
+		anew[NamespaceOf(&m.Placements[i])+"/"+m.Placements[i].Name] = true
+	}
+	for _, p := range m.Plans {
+		if p.Namespace = NamespaceOf(&p); !anew[p.Namespace+"/"+p.Spec.Placement.Name] {
+			now.Plans = append(now.Plans, p)
+		}
+	}
+	return fleet.NewSnapshot(now)
+}
+
+// Distinct refuses two placements or two inventories of one name, which a cluster could not have.
+func Distinct(m *Manifests) error {
+	seen := map[string]bool{}
+	check := func(kind, name string) error {
+		if seen[kind+" "+name] {
+			return fmt.Errorf("%s %s is in the files twice: remove one", kind, name)
+		}
+		seen[kind+" "+name] = true
+		return nil
+	}
+	for i := range m.Inventories {
+		if err := check("AcceleratorInventory", m.Inventories[i].Name); err != nil {
+			return err
+		}
+	}
+	for i := range m.Placements {
+		if err := check("ModelPlacement", NamespaceOf(&m.Placements[i])+"/"+m.Placements[i].Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func deviceMemory(inventories []v1alpha1.AcceleratorInventory) map[string]map[v1alpha1.DeviceID]memory.Device {
+	all := map[string]map[v1alpha1.DeviceID]memory.Device{}
+	for i := range inventories {
+		devices := inventories[i].Status.Devices
+		node := make(map[v1alpha1.DeviceID]memory.Device, len(devices))
+		for j := range devices {
+			d := &devices[j]
+			if d.Memory == nil {
+				continue
+			}
+			node[d.ID] = memory.Device{
+				Vendor: d.Vendor, Product: d.Product, TotalBytes: d.Memory.TotalMiB << 20, OthersBytes: max(0, d.Memory.TotalMiB-d.FreeMiB()) << 20,
+			}
+		}
+		all[inventories[i].Name] = node
+	}
+	return all
+}
+
+// MeshHosts are the nodes of the inventories.
+func MeshHosts(m *Manifests, now *fleet.Snapshot) mesh.Hosts {
+	hosts := mesh.Hosts{}
+	for i := range m.Inventories {
+		inventory := &m.Inventories[i]
+		hosts[inventory.Name] = mesh.Host{Address: now.Host(inventory.Name).Address, Inventory: &inventory.Status}
+	}
+	return hosts
+}
+
+// meshObject is the mesh as the operator would write it, named as its placement.
+func meshObject(p *v1alpha1.ModelPlacement, spec *v1alpha1.DeviceMeshSpec) *v1alpha1.DeviceMesh {
+	return &v1alpha1.DeviceMesh{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "DeviceMesh"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: p.Name, Namespace: p.Namespace,
+			Labels: map[string]string{v1alpha1.LabelPlacement: p.Name, v1alpha1.LabelPlan: spec.Plan},
+		},
+		Spec: *spec,
+	}
+}

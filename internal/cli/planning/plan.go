@@ -1,0 +1,131 @@
+package planning
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/pkg/plan"
+)
+
+func NewPlan(streams term.Streams) *cobra.Command {
+	var files []string
+	var modelFile string
+	var output term.AnswerFormat
+	command := &cobra.Command{
+		Use:   "plan -f FILE...",
+		Short: "Plan placements on inventories, without a cluster",
+		Long: `Plan ModelPlacements on AcceleratorInventories and print what the operator would decide: which layers on which device
+with how many bytes, and which rank in which process group; or why a model does not fit, with the exit code 1.
+
+Files may hold several documents and Lists. Beside inventories and placements, Nodes (labels, addresses, cordons), ConfigMaps
+(models of a placement) and ShardingPlans (devices that are taken) are read; other kinds are ignored. Placements are planned in
+the order given, and each sees the devices that the ones before it took.
+
+With -o explain the arithmetic behind each plan is printed: which devices and shapes were looked at and why this one was taken,
+every byte on a device, every part of a token's time, and why these nodes.
+
+With --model-file the one placement's model is read from the headers of a local file or folder, whatever its spec.model says.`,
+		Example: `  # On the inventories of a cluster
+  kubectl get accinv,nodes,splan -A -o yaml | kubectl rankwright plan -f - -f placement.yaml
+
+  # On a recorded host
+  kubectl rankwright detect --replay host.tar.gz -o yaml | kubectl rankwright plan -f - -f placement.yaml -o json
+
+  # Why this plan and no other?
+  kubectl rankwright plan -f inventories.yaml -f placement.yaml -o explain
+
+  # With a model that lies here as safetensors, GGUF, ONNX or PyTorch
+  kubectl rankwright plan -f inventories.yaml -f placement.yaml --model-file ./Llama-3.1-8B`,
+		Args: term.Arguments(0, "name files with -f"),
+		RunE: func(*cobra.Command, []string) error {
+			if len(files) == 0 {
+				return term.Usagef("no file: give inventories and placements with -f")
+			}
+			return runPlan(streams, files, modelFile, output)
+		},
+	}
+	command.Flags().StringArrayVarP(&files, "filename", "f", nil, "file or folder with manifests, - for standard input; may be repeated")
+	_ = command.MarkFlagFilename("filename", "yaml", "yml", "json")
+	command.Flags().StringVar(&modelFile, "model-file", "", "file or folder with the model of the one placement: safetensors, its index, GGUF, ONNX, PyTorch or config.json")
+	term.AddAnswerOutput(command, &output)
+	return command
+}
+
+// list is a v1 List of the objects that planning made.
+type list struct {
+	metav1.TypeMeta `json:",inline"`
+	Items           []any `json:"items"`
+}
+
+func runPlan(streams term.Streams, files []string, modelFile string, output term.AnswerFormat) error {
+	read, err := ReadManifests(files, streams)
+	if err != nil {
+		return err
+	}
+	if err := read.readModel(modelFile); err != nil {
+		return err
+	}
+	for _, kind := range slices.Sorted(maps.Keys(read.Ignored)) {
+		_, _ = fmt.Fprintf(streams.Err, "warning: %d of kind %s ignored\n", read.Ignored[kind], kind)
+	}
+	if len(read.Placements) == 0 {
+		return errors.New("no ModelPlacement in the files: add one")
+	}
+	decisions, err := planOffline(read, output == term.AnswerExplain)
+	if err != nil {
+		return err
+	}
+	err = term.Write(streams.Out, term.Format(output), listOf(decisions), func(w io.Writer) error {
+		parts := make([]func(io.Writer) error, len(decisions))
+		for i := range decisions {
+			parts[i] = func(w io.Writer) error { return decisions[i].writeTo(w, output) }
+		}
+		return term.Paragraphs(w, parts...)
+	})
+	if err != nil {
+		return err
+	}
+	return reportFailures(streams.Err, decisions)
+}
+
+func listOf(decisions []decision) list {
+	l := list{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: []any{}}
+	for i := range decisions {
+		d := &decisions[i]
+		switch refused := d.refused(); {
+		case d.plan != nil:
+			l.Items = append(l.Items, d.plan, d.mesh)
+		case refused != nil:
+			l.Items = append(l.Items, refused)
+		}
+	}
+	return l
+}
+
+// reportFailures says why placements have no plan.
+func reportFailures(w io.Writer, decisions []decision) error {
+	var failed bool
+	for i := range decisions {
+		d := &decisions[i]
+		if d.failure == nil {
+			continue
+		}
+		failed = true
+		_, _ = fmt.Fprintf(w, "error: placement %s: %v\n", d.name(), d.failure)
+		var why *plan.Unplaceable
+		if errors.As(d.failure, &why) {
+			_ = printShortfall(w, why)
+		}
+	}
+	if failed {
+		return term.ErrReported
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package planning
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/plan/synthetic"
+)
+
+// spec is the cluster that the flags ask for.
+func (c *clusterFlags) spec() (synthetic.Spec, error) {
+	if len(c.shapes) == 0 {
+		return synthetic.Spec{}, term.Usagef("no shape: give one with --shape, such as --shape h100x8=10")
+	}
+	if c.nodes < 0 {
+		return synthetic.Spec{}, term.Usagef("--nodes %d: give from 1 to %d", c.nodes, synthetic.MaxNodes)
+	}
+	if c.failed < 0 {
+		return synthetic.Spec{}, term.Usagef("--fail-nodes %d: give 0 or more", c.failed)
+	}
+	if !slices.Contains(synthetic.Patterns(), synthetic.Pattern(c.pattern)) {
+		return synthetic.Spec{}, term.Usagef("--pattern %s: use one of %v", c.pattern, synthetic.Patterns())
+	}
+	spec := synthetic.Spec{Pattern: synthetic.Pattern(c.pattern), Seed: c.seed, Failed: c.failed}
+	shares := make([]synthetic.Share, len(c.shapes))
+	var err error
+	for i, text := range c.shapes {
+		if shares[i], err = synthetic.ParseShare(text); err != nil {
+			return spec, term.Usagef("--shape %s: %w", text, err)
+		}
+	}
+	if spec.Nodes, err = synthetic.Apportion(c.nodes, shares); err != nil {
+		return spec, term.Usagef("--shape and --nodes %d: %w", c.nodes, err)
+	}
+	if spec.Occupied, err = synthetic.ParsePercent(c.occupied); err != nil {
+		return spec, term.Usagef("--occupied: %w", err)
+	}
+	if spec.Added, err = numbers("--add", c.added); err != nil {
+		return spec, err
+	}
+	spec.Removed, err = numbers("--remove", c.removed)
+	return spec, err
+}
+
+// numbers reads shapes that must have a number of nodes.
+func numbers(flag string, texts []string) ([]synthetic.Count, error) {
+	counts := make([]synthetic.Count, len(texts))
+	for i, text := range texts {
+		share, err := synthetic.ParseShare(text)
+		if err != nil {
+			return nil, term.Usagef("%s %s: %w", flag, text, err)
+		}
+		if share.Kind != synthetic.Fixed {
+			return nil, term.Usagef("%s %s: give a number of nodes, such as %s=2", flag, text, share.Shape.Name)
+		}
+		counts[i] = synthetic.Count{Shape: share.Shape, Nodes: share.Nodes}
+	}
+	return counts, nil
+}
+
+// asked are the placements that the flags ask for, with their models' ConfigMaps. There may be none.
+func (f *simulateFlags) asked(streams term.Streams, changed func(string) bool) (*Manifests, error) {
+	read, err := f.read(streams, changed)
+	if err != nil {
+		return nil, err
+	}
+	if f.untilFull && len(read.Placements) != 1 {
+		return nil, term.Usagef("--until-full with %s: give exactly one", words.Counted(len(read.Placements), "placement"))
+	}
+	if err := Distinct(read); err != nil {
+		return nil, err
+	}
+	for i := range read.Placements {
+		setDefaults(&read.Placements[i])
+	}
+	return read, nil
+}
+
+func (f *simulateFlags) read(streams term.Streams, changed func(string) bool) (*Manifests, error) {
+	if f.model.name == "" {
+		for _, flag := range []string{"replicas", "max-model-len", "max-sequences", "quantization", "engine"} {
+			if changed(flag) {
+				return nil, term.Usagef("--%s is of --model: give the model, or write it into the placement's file", flag)
+			}
+		}
+		read, err := ReadManifests(f.placements, streams)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(f.placements) > 0 && len(read.Placements) == 0:
+			return nil, errors.New("no ModelPlacement in the files of --placement: add one")
+		case len(read.Inventories)+len(read.Plans) > 0:
+			return nil, errors.New("inventories or plans in the files of --placement: simulate builds a cluster of its own; plan those with plan -f")
+		}
+		return read, nil
+	}
+	if len(f.placements) > 0 {
+		return nil, term.Usagef("--model %s and --placement: give one of them", f.model.name)
+	}
+	placement, err := f.model.placement()
+	if err != nil {
+		return nil, err
+	}
+	return &Manifests{Placements: []v1alpha1.ModelPlacement{*placement}}, nil
+}
+
+func (m *modelFlags) placement() (*v1alpha1.ModelPlacement, error) {
+	for _, number := range []struct {
+		flag  string
+		value int32
+	}{{"replicas", m.replicas}, {"max-model-len", m.length}, {"max-sequences", m.sequences}} {
+		if number.value < 1 {
+			return nil, term.Usagef("--%s %d: give at least 1", number.flag, number.value)
+		}
+	}
+	p := &v1alpha1.ModelPlacement{}
+	p.Name = objectName(m.name)
+	p.Spec = v1alpha1.ModelPlacementSpec{
+		Model: v1alpha1.ModelSource{Name: &m.name}, Replicas: &m.replicas,
+		Quantization: v1alpha1.Quantization(m.quantization), Engine: v1alpha1.Engine(m.engine),
+		Workload: v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: m.length, MaxSequences: m.sequences}},
+	}
+	return p, nil
+}
+
+// objectName makes a name of an object out of that of a model: `Llama-3.1-8B` becomes llama-3.1-8b.
+func objectName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.':
+			return r
+		default:
+			return '-'
+		}
+	}, strings.ToLower(name[strings.LastIndex(name, "/")+1:]))
+	if name = strings.Trim(name, "-."); name == "" {
+		return "model"
+	}
+	return name
+}
+
+// describe says what was built, in the words of the flags.
+func describe(flags *clusterFlags, spec *synthetic.Spec, nodes int) SimulatedCluster {
+	return SimulatedCluster{
+		Nodes: nodes, FailedNodes: spec.Failed, Occupied: spec.Occupied.String(), Pattern: string(spec.Pattern), Seed: spec.Seed,
+		Added: flags.added, Removed: flags.removed,
+	}
+}
+
+// title is a line about the cluster for people.
+func (c *SimulatedCluster) title() string {
+	parts := []string{words.Counted(c.Nodes, "node")}
+	if c.Occupied != "0%" {
+		parts = append(parts, fmt.Sprintf("%s of the devices held (%s)", c.Occupied, c.Pattern))
+	}
+	if c.FailedNodes > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", c.FailedNodes))
+	}
+	if len(parts) > 1 {
+		parts = append(parts, fmt.Sprintf("seed %d", c.Seed))
+	}
+	for _, text := range c.Added {
+		parts = append(parts, "+"+text)
+	}
+	for _, text := range c.Removed {
+		parts = append(parts, "-"+text)
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,111 @@
+package planning
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/term"
+)
+
+// SimulationReport is what simulate prints.
+type SimulationReport struct {
+	Cluster SimulatedCluster `json:"cluster"`
+	// Asked is the number of placements that were given, Placements those that have devices.
+	Asked      int                  `json:"asked"`
+	Placements []SimulatedPlacement `json:"placements"`
+	Products   []ProductStock       `json:"products"`
+	// TensorGroup is the widest tensor group of the plans, which Products' stranded counts are about; 0 without a plan.
+	TensorGroup int            `json:"tensorGroup"`
+	Times       SimulatedTimes `json:"times"`
+	// Full says why no further copy fits; only with --until-full.
+	Full string `json:"full,omitempty"`
+}
+
+// SimulatedCluster is the cluster as it was asked for.
+type SimulatedCluster struct {
+	Nodes       int      `json:"nodes"`
+	FailedNodes int      `json:"failedNodes"`
+	Occupied    string   `json:"occupied"`
+	Pattern     string   `json:"pattern"`
+	Seed        uint64   `json:"seed"`
+	Added       []string `json:"added,omitempty"`
+	Removed     []string `json:"removed,omitempty"`
+}
+
+// SimulatedPlacement is a placement that has devices.
+type SimulatedPlacement struct {
+	Placement       string             `json:"placement"`
+	Strategy        string             `json:"strategy"`
+	Tensor          int32              `json:"tensor"`
+	Quantization    v1alpha1.Precision `json:"quantization"`
+	Devices         int32              `json:"devices"`
+	Nodes           int32              `json:"nodes"`
+	MemoryBytes     int64              `json:"memoryBytes"`
+	TokensPerSecond int64              `json:"tokensPerSecond,omitempty"`
+	Products        map[string]int     `json:"products"`
+	On              []string           `json:"on"`
+	PlanMicros      int64              `json:"planMicros"`
+}
+
+// SimulatedTimes are times of the wall clock in microseconds: of the index, of the plans that were found, and of
+// finding out that there is none.
+type SimulatedTimes struct {
+	IndexMicros      int64 `json:"indexMicros"`
+	PlanMedianMicros int64 `json:"planMedianMicros"`
+	PlanWorstMicros  int64 `json:"planWorstMicros"`
+	RefusalMicros    int64 `json:"refusalMicros,omitempty"`
+}
+
+func (t *SimulatedTimes) Summarize(placements []SimulatedPlacement) {
+	if len(placements) == 0 {
+		return
+	}
+	t.PlanMedianMicros = medianTime(placements)
+	t.PlanWorstMicros = slices.MaxFunc(placements, func(a, b SimulatedPlacement) int { return int(a.PlanMicros - b.PlanMicros) }).PlanMicros
+}
+
+// medianTime is the middle time of the plans; of an even number the mean of the two in the middle.
+func medianTime(placements []SimulatedPlacement) int64 {
+	times := make([]int64, len(placements))
+	for i := range placements {
+		times[i] = placements[i].PlanMicros
+	}
+	slices.Sort(times)
+	return (times[(len(times)-1)/2] + times[len(times)/2]) / 2
+}
+
+func micros(n int64) string { return term.Milliseconds(time.Duration(n) * time.Microsecond) }
+
+// placementGroup is placements of one name that came out the same, as --until-full has many.
+type placementGroup struct {
+	SimulatedPlacement
+	times int
+}
+
+// groups joins placements that follow each other and differ only in where they are. The time of a group is the median.
+func (r *SimulationReport) groups() []placementGroup {
+	var groups []placementGroup
+	for start := 0; start < len(r.Placements); {
+		end := start + 1
+		for end < len(r.Placements) && r.Placements[start].sameAs(&r.Placements[end]) {
+			end++
+		}
+		g := placementGroup{SimulatedPlacement: r.Placements[start], times: end - start}
+		g.PlanMicros = medianTime(r.Placements[start:end])
+		for _, p := range r.Placements[start+1 : end] {
+			g.On = slices.Concat(g.On, p.On)
+		}
+		slices.Sort(g.On)
+		g.On = slices.Compact(g.On)
+		groups = append(groups, g)
+		start = end
+	}
+	return groups
+}
+
+func (p *SimulatedPlacement) sameAs(other *SimulatedPlacement) bool {
+	return p.Placement == other.Placement && p.Strategy == other.Strategy && p.Quantization == other.Quantization && p.Nodes == other.Nodes &&
+		p.MemoryBytes == other.MemoryBytes && p.TokensPerSecond == other.TokensPerSecond && fmt.Sprint(p.Products) == fmt.Sprint(other.Products)
+}

@@ -1,0 +1,156 @@
+package sizing
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/pkg/engine"
+	"github.com/rankwright/rankwright/pkg/estimate"
+	"github.com/rankwright/rankwright/pkg/price"
+)
+
+// maxPrices is the size in bytes of a file of prices.
+const maxPrices = 16 << 20
+
+// costFlags are the flags of cost.
+type costFlags struct {
+	servingFlags
+	ttft, tpot       time.Duration
+	provider, prices string
+}
+
+func NewCost(streams term.Streams) *cobra.Command {
+	var options costFlags
+	var output term.Format
+	command := &cobra.Command{
+		Use:   "cost --model MODEL [flags]",
+		Short: "Find the cheapest cloud shapes for a model",
+		Long: `Find the cloud shapes that serve a model, the cheapest for a million output tokens first. On each shape every legal way to
+spread the model is tried (tensor, pipeline, and for mixtures attention data and expert parallelism, with copies on the rest),
+and the one with most tokens per second within the limits is shown. Shapes that are left out are listed with the reason.
+
+Prices are on-demand list prices with the source and day of each row; --prices takes a table of your own in the same form.`,
+		Example: `  kubectl rankwright cost --model Llama-3.3-70B-FP8 --isl 2000 --osl 500 --max-tpot 30ms
+  kubectl rankwright cost --model deepseek-ai/DeepSeek-R1 --provider OCI --concurrency 64 -o wide
+  kubectl rankwright cost --model Qwen3-32B --prices prices.yaml -o json`,
+		Args: term.Arguments(0, "cost takes flags only"),
+		RunE: func(*cobra.Command, []string) error {
+			offers, err := options.offers(streams)
+			if err != nil {
+				return err
+			}
+			return term.Write(streams.Out, output, offers, func(w io.Writer) error { return printOffers(w, offers, output.Wide()) })
+		},
+	}
+	options.addModel(command, engine.Default)
+	options.addDevice(command, "only shapes with this device")
+	options.addCache(command)
+	options.addLoad(command)
+	flags := command.Flags()
+	flags.DurationVar(&options.ttft, "max-ttft", 0, "longest time to the first token (0: no limit)")
+	flags.DurationVar(&options.tpot, "max-tpot", 0, "longest time per output token (0: no limit)")
+	flags.StringVar(&options.provider, "provider", "", "only shapes of this provider")
+	flags.StringVar(&options.prices, "prices", "", "table of shapes and prices instead of the built-in one, as JSON or YAML; - for standard input")
+	_ = command.MarkFlagFilename("prices", "json", "yaml", "yml")
+	_ = command.RegisterFlagCompletionFunc("provider", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return providers(), cobra.ShellCompDirectiveNoFileComp
+	})
+	term.AddOutput(command, &output)
+	return command
+}
+
+func (f *costFlags) offers(streams term.Streams) (*estimate.Offers, error) {
+	d, err := f.find(streams, false)
+	if err != nil {
+		return nil, err
+	}
+	f.replicas = 1
+	serving, err := f.on(d)
+	if err != nil {
+		return nil, err
+	}
+	prices, err := loadPrices(f.prices, streams)
+	if err != nil {
+		return nil, err
+	}
+	return estimate.Cheapest(estimate.Renting{
+		Serving: serving, TTFTLimit: f.ttft.Seconds(), TPOTLimit: f.tpot.Seconds(), Provider: f.provider, Product: d.Product.Name,
+	}, prices)
+}
+
+// loadPrices reads a table of prices, the built-in one where no file is named.
+func loadPrices(file string, streams term.Streams) (*price.Table, error) {
+	if file == "" {
+		return price.Load()
+	}
+	data, err := term.ReadInput(file, streams, maxPrices)
+	if err != nil {
+		return nil, fmt.Errorf("prices: %w", err)
+	}
+	return price.Parse(data)
+}
+
+// providers are those of the built-in table.
+func providers() []string {
+	prices, err := price.Load()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, s := range prices.Shapes() { // sorted by provider
+		if len(names) == 0 || names[len(names)-1] != s.Provider {
+			names = append(names, s.Provider)
+		}
+	}
+	return names
+}
+
+func printOffers(w io.Writer, o *estimate.Offers, wide bool) error {
+	return term.Paragraphs(w,
+		func(w io.Writer) error { return printShapes(w, o.Offers, wide) },
+		func(w io.Writer) error { return printLeftOut(w, o.LeftOut) })
+}
+
+func printShapes(w io.Writer, offers []estimate.Offer, wide bool) error {
+	if len(offers) == 0 {
+		_, err := fmt.Fprintln(w, "No shape serves the model.")
+		return err
+	}
+	header := []string{"PROVIDER", "INSTANCE", "DEVICES", "SPREAD", "REQUESTS", "TTFT", "TPOT", "TOKENS/S", "USD/HOUR", "USD/M TOKENS", "RANGE", "BASIS", "PRICE OF"}
+	if wide {
+		header = append(header, "REGION", "SOURCE")
+	}
+	rows := make([][]string, len(offers))
+	for i := range offers {
+		s, a := &offers[i], offers[i].Answer
+		rows[i] = []string{
+			s.Provider, s.Instance, rentedText(&s.Rented), degreesText(a.Degrees) + copies(a.Replicas), strconv.FormatInt(a.Concurrency.Running, 10),
+			term.Three(*a.TTFTMillis) + " ms", term.Three(*a.TPOTMillis) + " ms", term.Three(*a.OutputTokensPerSecond), fmt.Sprintf("%.2f", s.USDPerHour),
+			fmt.Sprintf("%.3f", s.USDPerMillionTokens), fmt.Sprintf("%.3f-%.3f", s.USDPerMillionTokensRange.Low, s.USDPerMillionTokensRange.High),
+			string(a.Basis), s.Date,
+		}
+		if wide {
+			rows[i] = append(rows[i], s.Region, s.Source)
+		}
+	}
+	return term.Table(w, header, rows)
+}
+
+func printLeftOut(w io.Writer, left []estimate.LeftOut) error {
+	if len(left) == 0 {
+		return nil
+	}
+	_, _ = fmt.Fprintln(w, "Left out:")
+	rows := make([][]string, len(left))
+	for i := range left {
+		rows[i] = []string{left[i].Provider, left[i].Instance, rentedText(&left[i].Rented), left[i].Reason}
+	}
+	return term.Table(w, []string{"PROVIDER", "INSTANCE", "DEVICES", "REASON"}, rows)
+}
+
+func rentedText(r *estimate.Rented) string { return fmt.Sprintf("%d × %s", r.Count, r.Product) }

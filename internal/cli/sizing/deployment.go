@@ -1,0 +1,139 @@
+package sizing
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/engine"
+	"github.com/rankwright/rankwright/pkg/estimate"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// deploymentFlags say which model runs on what, as words.
+type deploymentFlags struct {
+	model, device, engine, weights, kv string
+	degrees                            estimate.Degrees
+	perNode                            int
+	network                            float64
+}
+
+func (f *deploymentFlags) addModel(command *cobra.Command, usual v1alpha1.Engine) {
+	flags := command.Flags()
+	flags.StringVar(&f.model, "model", "", "model by catalogue name, hub id, or path of its config.json")
+	flags.StringVar(&f.engine, "engine", string(usual), "engine that runs the model")
+	flags.StringVar(&f.weights, "weights", "", "precision that the weights are stored in (default: the checkpoint's)")
+	term.Complete(command, "engine", engine.Names())
+	term.Complete(command, "weights", precisionNames())
+	_ = command.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(model.Names(), cobra.ShellCompDirectiveDefault))
+}
+
+func (f *deploymentFlags) addDevice(command *cobra.Command, about string) {
+	command.Flags().StringVar(&f.device, "device", "", about)
+	term.Complete(command, "device", accelerator.Names())
+}
+
+func (f *deploymentFlags) addDegrees(command *cobra.Command) {
+	flags := command.Flags()
+	flags.IntVar(&f.degrees.Tensor, "tp", 1, "tensor-parallel degree: devices that share each layer")
+	flags.IntVar(&f.degrees.Pipeline, "pp", 1, "pipeline-parallel degree: stages of layers")
+	flags.IntVar(&f.degrees.Expert, "ep", 1, "expert-parallel degree: ranks that have whole experts")
+	flags.IntVar(&f.perNode, "devices-per-node", 0, "devices of a node (default: what is usual for the device)")
+	flags.Float64Var(&f.network, "network-gbps", estimate.DefaultNetworkGbps, "what a device sends beyond its node, in Gbit/s")
+}
+
+func (f *deploymentFlags) addCache(command *cobra.Command) {
+	command.Flags().StringVar(&f.kv, "kv", "", "precision of the KV cache (default: FP8 with weights in FP8 and NVFP4, else 16 bits)")
+	term.Complete(command, "kv", []string{string(v1alpha1.BF16), string(v1alpha1.FP16), string(v1alpha1.FP8), string(v1alpha1.INT8)})
+}
+
+func precisionNames() []string {
+	names := make([]string, len(estimate.Precisions))
+	for i, p := range estimate.Precisions {
+		names[i] = string(p)
+	}
+	return names
+}
+
+// find turns the words into a deployment. A word that is missing is a mistake in the command line; one that nothing is
+// called by is a failure.
+func (f *deploymentFlags) find(streams term.Streams, needsDevice bool) (estimate.Deployment, error) {
+	d := estimate.Deployment{Degrees: f.degrees, DevicesPerNode: f.perNode, NetworkGbps: f.network}
+	if f.model == "" {
+		return d, term.Usagef("no model: name one with --model")
+	}
+	if f.device == "" && needsDevice {
+		return d, term.Usagef("no device: name one with --device")
+	}
+	var err error
+	if d.Engine, err = estimate.FindEngine(f.engine); err != nil {
+		return d, term.Usagef("%w", err)
+	}
+	if d.Model, d.Weights, err = findCheckpoint(f.model, streams); err != nil {
+		return d, err
+	}
+	for _, p := range []struct {
+		word string
+		to   *v1alpha1.Precision
+	}{{f.weights, &d.Weights}, {f.kv, &d.KV}} {
+		if p.word == "" {
+			continue
+		}
+		if *p.to, err = estimate.FindPrecision(p.word); err != nil {
+			return d, term.Usagef("%w", err)
+		}
+	}
+	if f.device != "" {
+		d.Product, err = accelerator.Find(f.device)
+	}
+	return d, err
+}
+
+// findCheckpoint reads a config.json where the argument is a file or ends as one, and looks up its name elsewhere.
+func findCheckpoint(argument string, streams term.Streams) (*model.Model, v1alpha1.Precision, error) {
+	if argument != term.StdinName && filepath.Ext(argument) != ".json" {
+		if info, err := os.Stat(argument); err != nil || info.IsDir() {
+			return model.Find(argument)
+		}
+	}
+	m, err := findModel(argument, streams)
+	if err != nil {
+		return nil, "", err
+	}
+	return m, m.Native, nil
+}
+
+// most is the word for as many requests as can run.
+const most = "max"
+
+// parseConcurrency reads how many requests are in flight; 0 for as many as can run.
+func parseConcurrency(text string) (int64, error) {
+	if text == most {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, term.Usagef("--concurrency %s: give a number of requests, or %s for as many as can run", text, most)
+	}
+	return n, nil
+}
+
+// degreesText is degrees as people write them: tp 4, pp 2.
+func degreesText(d estimate.Degrees) string {
+	text := fmt.Sprintf("tp %d", d.Tensor)
+	for _, more := range []struct {
+		name   string
+		degree int
+	}{{"pp", d.Pipeline}, {"dp", d.AttentionData}, {"ep", d.Expert}} {
+		if more.degree > 1 {
+			text += fmt.Sprintf(", %s %d", more.name, more.degree)
+		}
+	}
+	return text
+}

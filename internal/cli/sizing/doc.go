@@ -1,0 +1,2 @@
+// Package sizing is the commands about one model and no cluster: model, estimate, cost and train.
+package sizing

@@ -1,0 +1,96 @@
+package sizing
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/pkg/engine"
+	"github.com/rankwright/rankwright/pkg/estimate"
+)
+
+// servingFlags are the flags of a model that serves requests.
+type servingFlags struct {
+	deploymentFlags
+	load              estimate.Load
+	concurrency       string
+	tokens, sequences int64
+	replicas          int
+	limit             time.Duration
+}
+
+func NewEstimate(streams term.Streams) *cobra.Command {
+	var options servingFlags
+	var output term.AnswerFormat
+	command := &cobra.Command{
+		Use:   "estimate --model MODEL --device PRODUCT [flags]",
+		Short: "Estimate whether a model fits devices, and how fast it serves",
+		Long: `Estimate what a model needs and delivers in given degrees on devices of one kind: whether it fits by the engine's own rule,
+bytes for each device by component, how many requests run at a time, time to the first token (TTFT), time per output token
+(TPOT) and output tokens per second, with the range that a measurement is expected in and what the range rests on.
+
+--dp is attention data parallelism inside one instance of a mixture of experts; --replicas are copies of the whole instance.
+Concurrency, requests and tokens per second are of all replicas together. --concurrency max is the least of what the KV cache
+holds at full input and output, the engine's limit of sequences and the requests that are offered.`,
+		Example: `  kubectl rankwright estimate --model Llama-3.3-70B-FP8 --device H100 --tp 2 --isl 1000 --osl 1000
+  kubectl rankwright estimate --model deepseek-ai/DeepSeek-R1 --device "NVIDIA H200" --engine SGLang --tp 8 --concurrency 64 -o json
+  kubectl rankwright estimate --model ./config.json --device MI300X --weights FP8 -o explain`,
+		Args: term.Arguments(0, "estimate takes flags only"),
+		RunE: func(*cobra.Command, []string) error {
+			serving, err := options.serving(streams)
+			if err != nil {
+				return err
+			}
+			got, err := estimate.Serve(serving)
+			if err != nil {
+				return err
+			}
+			view := servedView{got}
+			a := term.Answer{Object: got, Table: view.table, Explain: view.explain, Warnings: got.Warnings}
+			return a.Print(streams, output)
+		},
+	}
+	options.addModel(command, engine.Default)
+	options.addDevice(command, "device as its driver reports it (`PRODUCT`), or in short: H100, MI300X")
+	options.addDegrees(command)
+	options.addCache(command)
+	options.addLoad(command)
+	flags := command.Flags()
+	flags.IntVar(&options.degrees.AttentionData, "dp", 1, "attention data parallel degree inside one instance of a mixture of experts")
+	flags.IntVar(&options.replicas, "replicas", 1, "copies of the instance")
+	flags.DurationVar(&options.limit, "max-tpot", 0, "serve as many requests, arriving at random, as get a token in this time (0: as many as are asked)")
+	term.AddAnswerOutput(command, &output)
+	return command
+}
+
+// addLoad adds the flags of requests and of an engine's limits.
+func (f *servingFlags) addLoad(command *cobra.Command) {
+	flags := command.Flags()
+	flags.Int64Var(&f.load.Input, "isl", 1024, "input tokens of a request")
+	flags.Int64Var(&f.load.Output, "osl", 1024, "output tokens of a request")
+	flags.StringVar(&f.concurrency, "concurrency", most, "requests in flight, `N|max`")
+	flags.Int64Var(&f.load.Requests, "requests", 0, "requests offered at once in all (0: there is always another one)")
+	flags.Int64Var(&f.tokens, "max-batched-tokens", 0, "most tokens of a step (0: the engine's default)")
+	flags.Int64Var(&f.sequences, "max-sequences", 0, "most sequences of a step (0: the engine's default)")
+	term.Complete(command, "concurrency", []string{most})
+}
+
+func (f *servingFlags) serving(streams term.Streams) (estimate.Serving, error) {
+	d, err := f.find(streams, true)
+	if err != nil {
+		return estimate.Serving{}, err
+	}
+	return f.on(d)
+}
+
+// on is the load on a deployment.
+func (f *servingFlags) on(d estimate.Deployment) (estimate.Serving, error) {
+	var err error
+	if f.load.Concurrency, err = parseConcurrency(f.concurrency); err != nil {
+		return estimate.Serving{}, err
+	}
+	f.load.MaxTPOT = f.limit.Seconds()
+	d.Replicas = f.replicas
+	return estimate.Serving{Deployment: d, Load: f.load, MaxBatchedTokens: f.tokens, MaxSequences: f.sequences}, nil
+}

@@ -1,0 +1,197 @@
+package sizing
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/model/checkpoint"
+)
+
+func newInspect(streams term.Streams) *cobra.Command {
+	var output term.Format
+	command := &cobra.Command{
+		Use:   "inspect PATH",
+		Short: "Show what the files of a model say: format, parameters, bytes by type and layer",
+		Long: `Show what the files of a model say, read from their headers: safetensors with its index, GGUF, ONNX, PyTorch archives, and
+the config.json beside them. PATH is a file or a folder; files are known by their content. No weight is loaded and nothing is
+unpickled.
+
+The model that plan makes of it is shown below: its architecture, the format of its weights as the headers have it, and what
+was assumed. With -o wide every layer has a row of its own.`,
+		Example: `  kubectl rankwright model inspect ./Llama-3.1-8B
+  kubectl rankwright model inspect llama-3.1-8b-Q4_K_M.gguf -o json
+  kubectl rankwright plan -f inventories.yaml -f placement.yaml --model-file ./Llama-3.1-8B`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return term.Usagef("%d paths given: give the file or folder of one model", len(args))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, err := OpenCheckpoint(args[0])
+			if err != nil {
+				return err
+			}
+			found := inspectionOf(c)
+			return term.Write(streams.Out, output, found, func(w io.Writer) error { return found.writeTo(w, output.Wide()) })
+		},
+	}
+	term.AddOutput(command, &output)
+	return command
+}
+
+// OpenCheckpoint opens a path as seen from the folder above its own, so that the model can be named after its folder.
+func OpenCheckpoint(name string) (*checkpoint.Checkpoint, error) {
+	absolute, err := filepath.Abs(name)
+	if err != nil {
+		return nil, fmt.Errorf("model file: %w", err)
+	}
+	root := filepath.Dir(filepath.Dir(absolute))
+	inside, err := filepath.Rel(root, absolute)
+	if err != nil {
+		return nil, fmt.Errorf("model file: %w", err)
+	}
+	c, err := checkpoint.Open(os.DirFS(root), filepath.ToSlash(inside))
+	if err != nil {
+		return nil, fmt.Errorf("model file %s: %w", name, err)
+	}
+	return c, nil
+}
+
+// Inspection is what is shown of a model's files.
+type Inspection struct {
+	Name   string            `json:"name"`
+	Format checkpoint.Format `json:"format"`
+	Files  []checkpoint.File `json:"files,omitempty"`
+	// Bytes and Parameters are those of the tensors.
+	Tensors    int                    `json:"tensors"`
+	Bytes      int64                  `json:"bytes"`
+	Parameters int64                  `json:"parameters,omitempty"`
+	Precision  v1alpha1.Precision     `json:"precision,omitempty"`
+	Types      []checkpoint.TypeShare `json:"types,omitempty"`
+	Layers     []checkpoint.Layer     `json:"layers,omitempty"`
+	Outside    *checkpoint.Share      `json:"outsideLayers,omitempty"`
+	Warnings   []string               `json:"warnings,omitempty"`
+	// Model is what a plan counts with; Problem says why there is none.
+	Model   *ModelFacts `json:"model,omitempty"`
+	Problem string      `json:"problem,omitempty"`
+}
+
+func inspectionOf(c *checkpoint.Checkpoint) *Inspection {
+	found := &Inspection{
+		Name: c.Name, Format: c.Format, Files: c.Files, Tensors: len(c.Tensors), Bytes: c.Bytes(), Parameters: c.Parameters(),
+		Precision: c.Precision, Types: c.ByType(), Warnings: c.Warnings,
+	}
+	layers, outside := c.ByLayer()
+	if len(layers) > 0 {
+		found.Layers, found.Outside = layers, &outside
+	}
+	m, err := c.Model()
+	if err != nil {
+		found.Problem = err.Error()
+		return found
+	}
+	facts := factsOf(m)
+	found.Model = &facts
+	return found
+}
+
+func (f *Inspection) writeTo(w io.Writer, wide bool) error {
+	parts := []func(io.Writer) error{f.printSummary}
+	if len(f.Types) > 0 {
+		parts = append(parts, f.printTypes)
+	}
+	if len(f.Layers) > 0 {
+		parts = append(parts, func(w io.Writer) error { return f.printLayers(w, wide) })
+	}
+	if f.Model != nil {
+		parts = append(parts, func(w io.Writer) error { return printModel(w, f.Model, wide) })
+	}
+	return term.Paragraphs(w, parts...)
+}
+
+func (f *Inspection) printSummary(w io.Writer) error {
+	rows := [][2]string{{"Name", term.Printable(f.Name)}, {"Format", string(f.Format)}}
+	if len(f.Files) > 0 {
+		rows = append(rows,
+			[2]string{"Files", f.files()},
+			[2]string{"Tensors", fmt.Sprintf("%s, %s", term.Grouped(int64(f.Tensors)), term.InBoth(f.Bytes))},
+			[2]string{"Parameters", f.parameters()},
+			[2]string{"Stored in", string(f.Precision)})
+	}
+	// The warnings are among the model's assumptions where there is a model.
+	if f.Model == nil {
+		for _, warning := range f.Warnings {
+			rows = append(rows, [2]string{"Warning", term.Printable(warning)})
+		}
+		rows = append(rows, [2]string{"Problem", term.Printable(f.Problem)})
+	}
+	return term.Sheet(w, rows)
+}
+
+// files names one file and counts more.
+func (f *Inspection) files() string {
+	var sum int64
+	for _, file := range f.Files {
+		sum += file.Bytes
+	}
+	first := term.Printable(f.Files[0].Name)
+	if more := len(f.Files) - 1; more > 0 {
+		return fmt.Sprintf("%s and %d more, %s", first, more, words.HumanBytes(sum))
+	}
+	return fmt.Sprintf("%s, %s", first, words.HumanBytes(sum))
+}
+
+func (f *Inspection) parameters() string {
+	if f.Parameters == 0 {
+		return ""
+	}
+	return term.Grouped(f.Parameters)
+}
+
+func (f *Inspection) printTypes(w io.Writer) error {
+	rows := make([][]string, len(f.Types))
+	for i, t := range f.Types {
+		rows[i] = append([]string{t.Type}, shareCells(&t.Share)...)
+	}
+	return term.Table(w, []string{"TYPE", "TENSORS", "PARAMETERS", "BYTES", "SIZE"}, rows)
+}
+
+// printLayers prints runs of equal layers in one row, unless all are asked for.
+func (f *Inspection) printLayers(w io.Writer, wide bool) error {
+	var rows [][]string
+	for start := 0; start < len(f.Layers); {
+		end := start + 1
+		for !wide && end < len(f.Layers) && alike(&f.Layers[start], &f.Layers[end]) {
+			end++
+		}
+		first, last := &f.Layers[start], &f.Layers[end-1]
+		number := strconv.Itoa(first.Index)
+		if end-start > 1 {
+			number += fmt.Sprintf("-%d", last.Index)
+		}
+		rows = append(rows, append([]string{first.Stack, number}, shareCells(&first.Share)...))
+		start = end
+	}
+	rows = append(rows, append([]string{"(outside)", ""}, shareCells(f.Outside)...))
+	return term.Table(w, []string{"STACK", "LAYER", "TENSORS", "PARAMETERS", "BYTES EACH", "SIZE EACH"}, rows)
+}
+
+func alike(a, b *checkpoint.Layer) bool { return a.Stack == b.Stack && a.Share == b.Share }
+
+func shareCells(s *checkpoint.Share) []string {
+	parameters := ""
+	if s.Parameters > 0 {
+		parameters = term.Grouped(s.Parameters)
+	}
+	return []string{strconv.Itoa(s.Tensors), parameters, term.Grouped(s.Bytes), strings.TrimSpace(words.HumanBytes(s.Bytes))}
+}

@@ -1,0 +1,52 @@
+package term
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// InUnits is a quantity with the largest unit of a thousand that is not above it, to three digits: 2.88 TB/s.
+func InUnits(v float64, unit string) string {
+	for _, prefix := range []struct {
+		name  string
+		value float64
+	}{{"P", 1e15}, {"T", 1e12}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}} {
+		if v >= prefix.value*0.9995 {
+			return Three(v/prefix.value) + " " + prefix.name + unit
+		}
+	}
+	return Three(v) + " " + unit
+}
+
+// Duration is seconds in the unit that reads best, to three digits.
+func Duration(seconds float64) string {
+	switch {
+	case seconds >= 0.9995:
+		return Three(seconds) + " s"
+	case seconds >= 0.9995e-3:
+		return Three(seconds*1e3) + " ms"
+	case seconds == 0:
+		return "0 ms"
+	default:
+		return Three(seconds*1e6) + " µs"
+	}
+}
+
+// Durations is an estimate with its range.
+func Durations(value, low, high float64) string {
+	return fmt.Sprintf("%s (%s to %s)", Duration(value), Duration(low), Duration(high))
+}
+
+// Three is a number in three digits or, above a thousand, to the unit.
+func Three(v float64) string {
+	if v >= 1000 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// Milliseconds prints a time with one unit, so that a column of them compares.
+func Milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.3f ms", float64(d)/float64(time.Millisecond))
+}

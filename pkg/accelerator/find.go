@@ -1,0 +1,98 @@
+package accelerator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/internal/words"
+)
+
+// listed is how many names an error lists.
+const listed = 6
+
+// Names returns the names of the products, as their drivers report them, sorted.
+func Names() []string {
+	names := namesOf(Products())
+	slices.Sort(names)
+	return names
+}
+
+// Find finds a product by the name that its driver reports, or by a part of it that people use: `H100`, `H100 SXM`,
+// `h200`, `A100 80GB PCIe`, `MI300X`. Where products differ in their form alone, the name without a form is that of the
+// module for a baseboard (SXM, OAM). The error of a name that stands for several lists them, that of an unknown one the
+// nearest.
+func Find(name string) (Product, error) {
+	if p, ok := Lookup(Key{Product: name}); ok {
+		return p, nil
+	}
+	wanted := wordsOf(name)
+	if len(wanted) == 0 {
+		return Product{}, fmt.Errorf("device %q: name a product, as its driver reports it or in short: H100, MI300X", words.Echo(name))
+	}
+	found := kept(Products(), func(p *Product) bool { return describes(wanted, p) })
+	for _, narrow := range []func(*Product) bool{
+		func(p *Product) bool { return saysAll(wanted, p) }, (*Product).OnBaseboard,
+	} {
+		if some := kept(found, narrow); len(some) > 0 {
+			found = some
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return Product{}, fmt.Errorf("device %q is not in the catalogue: did you mean %s?", words.Echo(name),
+			strings.Join(nearest(wanted), ", "))
+	}
+	return Product{}, fmt.Errorf("device %q stands for several products: name one of %s", words.Echo(name), strings.Join(namesOf(found), ", "))
+}
+
+// nearest are the products whose distinguishing words are nearest to any of those that were asked for.
+func nearest(wanted []string) []string {
+	byWord := map[string][]string{}
+	var known []string
+	for _, p := range Products() {
+		for _, word := range wordsOf(p.Name) {
+			if !strings.ContainsAny(word, "0123456789") || isSize(word) || isMemory(word, &p) || isForm(word, &p) {
+				continue
+			}
+			if byWord[word] == nil {
+				known = append(known, word)
+			}
+			byWord[word] = append(byWord[word], p.Name)
+		}
+	}
+	slices.Sort(known)
+	var names []string
+	for _, word := range wanted {
+		if isSize(word) || !strings.ContainsAny(word, "0123456789") {
+			continue
+		}
+		for _, near := range words.Nearest(word, known, listed) {
+			names = append(names, byWord[near]...)
+		}
+	}
+	if len(names) == 0 {
+		names = words.Nearest(strings.Join(wanted, " "), Names(), listed)
+	}
+	return names[:min(len(names), listed)]
+}
+
+func namesOf(products []Product) []string {
+	names := make([]string, len(products))
+	for i := range products {
+		names[i] = products[i].Name
+	}
+	return names
+}
+
+func kept(products []Product, keep func(*Product) bool) []Product {
+	var some []Product
+	for i := range products {
+		if keep(&products[i]) {
+			some = append(some, products[i])
+		}
+	}
+	return some
+}

@@ -1,0 +1,51 @@
+package accelerator
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestFind(t *testing.T) {
+	for name, want := range map[string]string{
+		"NVIDIA H100 80GB HBM3": "NVIDIA H100 80GB HBM3", "H100": "NVIDIA H100 80GB HBM3", "H100 SXM": "NVIDIA H100 80GB HBM3",
+		"H100 SXM5 80GB": "NVIDIA H100 80GB HBM3", "h100 pcie": "NVIDIA H100 PCIe", "H100 NVL": "NVIDIA H100 NVL",
+		"h200": "NVIDIA H200", "H200-NVL": "NVIDIA H200 NVL", "B200": "NVIDIA B200", "b300": "NVIDIA B300 SXM6 AC",
+		"GB200": "NVIDIA GB200", "GB200 NVL72": "NVIDIA GB200", "GB300": "NVIDIA GB300", "GH200 480GB": "NVIDIA GH200 480GB",
+		"A100 80GB": "NVIDIA A100-SXM4-80GB", "A100 80GB PCIe": "NVIDIA A100 80GB PCIe", "A100 40GB": "NVIDIA A100-SXM4-40GB",
+		"MI300X": "AMD Instinct MI300X", "mi325x 256gb": "AMD Instinct MI325X", "L4": "NVIDIA L4", "l40": "NVIDIA L40", "L40S": "NVIDIA L40S",
+		"T4": "Tesla T4", "H20": "NVIDIA H20", "RTX 4090": "NVIDIA GeForce RTX 4090", "A10": "NVIDIA A10", "V100 16GB": "Tesla V100-SXM2-16GB",
+		"Arc Pro B60": "Intel(R) Arc(TM) Pro B60 Graphics", "trainium2": "NeuronDevice (Trainium2)",
+	} {
+		if got, err := Find(name); err != nil || got.Name != want {
+			t.Errorf("%q: got %q, %v; want %q", name, got.Name, err, want)
+		}
+	}
+}
+
+func TestFindRefuses(t *testing.T) {
+	for name, want := range map[string]string{
+		"":             "name a product",
+		"NVIDIA":       "name a product",
+		"80GB":         "is not in the catalogue",
+		"SXM":          "is not in the catalogue",
+		"H1000":        "did you mean",
+		"NVIDIA H110":  "NVIDIA H100 80GB HBM3",
+		"A100":         "name one of NVIDIA A100-SXM4-40GB, NVIDIA A100-SXM4-80GB",
+		"GH200":        "name one of NVIDIA GH200 480GB, NVIDIA GH200 144G HBM3e",
+		"RTX PRO 6000": "Server Edition",
+		"H100 40GB":    "is not in the catalogue",
+	} {
+		if got, err := Find(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %q, error %v; want one with %q", name, got.Name, err, want)
+		}
+	}
+}
+
+// TestEveryProductIsFound: every reported name finds its own product.
+func TestEveryProductIsFound(t *testing.T) {
+	for _, name := range Names() {
+		if got, err := Find(name); err != nil || got.Name != name {
+			t.Errorf("%q: got %q, %v", name, got.Name, err)
+		}
+	}
+}
