@@ -14,7 +14,7 @@ import (
 
 func product(t *testing.T, name string) *accelerator.Product {
 	t.Helper()
-	p, err := estimate.FindDevice(name)
+	p, err := accelerator.Find(name)
 	if err != nil {
 		t.Fatal(err)
 	}
