@@ -17,7 +17,7 @@
 // # What it publishes and serves
 //
 //   - nodeagent is the shell on the node: it publishes the inventory, the Node's labels and a Lease. Below it, health judges,
-//     podresources says who holds what, serving and claims offer devices to the kubelet (device plugin and DRA), preference
+//     podresources says who holds what, serving and dra offer devices to the kubelet (device plugin and DRA), preference
 //     chooses devices that belong together, and injection says what a container needs of them.
 //
 // # What a model needs

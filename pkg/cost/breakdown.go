@@ -5,7 +5,7 @@ import "math"
 // Operator is a part of a step on each rank of a stage, summed over the layers that have it. What it reads and computes
 // overlap, so Seconds is the smooth maximum of both, added up layer by layer, with Fixed and Sent on top.
 type Operator struct {
-	// Name is that of the operator: projections, attention, recurrence, dense blocks, shared experts, routed experts,
+	// Name is the operator's: projections, attention, recurrence, dense blocks, shared experts, routed experts,
 	// encoder, head, residual stream, all-reduces, expert exchange or launches.
 	Name string
 	// Layers is how many layers have it; 0 at the ends of the model.

@@ -51,7 +51,7 @@ const (
 	regimes int = iota
 )
 
-// Spreads are those of a family by regime.
+// Spreads holds a family's spread of errors in each regime.
 type Spreads [regimes]Spread
 
 // Spread is how far measurements are from estimates, as a factor less 1: a share of 0.2 says that they lie between the

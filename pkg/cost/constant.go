@@ -39,7 +39,7 @@ const (
 // Constants are the values of a family.
 type Constants [constants]float64
 
-// names are those of the data.
+// names are what constants.json calls the constants.
 var names = [constants]string{
 	"weightShare", "cacheShare", "linearShare16", "linearShare8", "linearShare4", "expertShare", "attentionShare", "traffic",
 	"layerSeconds", "mixtureSeconds", "stepSeconds", "sequenceSeconds", "tokenSeconds", "reduceSeconds",

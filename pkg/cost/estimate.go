@@ -21,7 +21,7 @@ type Range struct{ Low, Value, High float64 }
 type Estimate struct {
 	// TTFT is the time to the first token, TPOT the time between later ones, in seconds.
 	TTFT, TPOT Range
-	// OutputTokensPerSecond is that of the whole instance.
+	// OutputTokensPerSecond counts the tokens of all ranks of the instance together.
 	OutputTokensPerSecond Range
 	Basis                 Basis
 }
@@ -65,7 +65,7 @@ func (e *Estimator) Around(q *Query, t Times) Estimate {
 // manyRequests is how many run at a time under a heavy load.
 const manyRequests = 32
 
-// Regime is that of the query's workload.
+// Regime says how much the query's workload gives an instance to do.
 func (q *Query) Regime() Regime {
 	w := &q.Workload
 	if w.Clients > w.Concurrency || w.Concurrency > manyRequests*float64(max(1, q.Strategy.AttentionData)) {

@@ -82,7 +82,7 @@ func spansOf(a *v1alpha1.Architecture, key mixerKey) (attended [2]span, indexed 
 	return attended, indexed
 }
 
-// headWeights are those of attention with keys and values for each head or group of heads. A gate of the output is as wide
+// headWeights counts the weights of attention with keys and values for each head or group of heads. A gate of the output is as wide
 // as the query.
 func headWeights(a *v1alpha1.Architecture) float64 {
 	heads, kvHeads := float64(a.Attention.Heads), float64(a.Attention.KVHeads)
@@ -92,7 +92,7 @@ func headWeights(a *v1alpha1.Architecture) float64 {
 	return 2 * float64(a.HiddenSize) * float64(a.Attention.HeadDim) * (heads + kvHeads)
 }
 
-// latentWeights are those of multi-head latent attention; its down-projections and its indexer are on every rank.
+// latentWeights counts the weights of multi-head latent attention; its down-projections and its indexer are on every rank.
 func latentWeights(a *v1alpha1.Architecture, mla *v1alpha1.MLA) (split, copied float64) {
 	hidden, heads := float64(a.HiddenSize), float64(a.Attention.Heads)
 	query := float64(mla.QKNopeHeadDim) + float64(mla.QKRopeHeadDim)
@@ -111,7 +111,7 @@ func latentWeights(a *v1alpha1.Architecture, mla *v1alpha1.MLA) (split, copied f
 	return split, copied
 }
 
-// compressedWeights are those of compressed attention, whose one key head is on every rank, with what makes the vectors of
+// compressedWeights counts the weights of compressed attention, whose one key head is on every rank, with what makes the vectors of
 // runs of tokens, what selects them, and what mixes the streams of the residual.
 func compressedWeights(a *v1alpha1.Architecture, c *v1alpha1.Compressed, ratio int32) (split, copied float64) {
 	hidden, heads, width := float64(a.HiddenSize), float64(a.Attention.Heads), float64(a.Attention.HeadDim)

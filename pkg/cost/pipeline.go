@@ -12,7 +12,7 @@ type Stage struct {
 	Device *Device
 	// First is the first of its layers, End the one after the last.
 	First, End int
-	// Constants are those of the device's family; nil takes the ones that the query is evaluated with.
+	// Constants belong to the device's family; nil takes the ones that the query is evaluated with.
 	Constants *Constants
 	// Transfer is what it sends to the next stage in bytes per second; 0 takes what the device's links reach.
 	Transfer float64

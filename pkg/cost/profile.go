@@ -127,7 +127,7 @@ func (p *Profile) before(layer int) counts {
 	return n
 }
 
-// Class is the class of models that the profile's constants are those of.
+// Class is the class of models whose constants apply to the profile.
 func (p *Profile) Class() Class { return p.class }
 
 // Layers is how many layers the model has.
@@ -153,7 +153,7 @@ func linearOf(weights float64, format v1alpha1.Precision) linear {
 	return linear{weights: weights, bytes: bytesPer(format), width: widthOf(format)}
 }
 
-// blockWeights are those of a feed-forward block: a gate is a third matrix.
+// blockWeights counts the weights of a feed-forward block: a gate is a third matrix.
 func blockWeights(a *v1alpha1.Architecture, intermediate int32) float64 {
 	matrices := 3.0
 	if a.MLP.Ungated {

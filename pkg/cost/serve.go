@@ -27,7 +27,7 @@ type Query struct {
 	Device   *Device
 	Strategy Strategy
 	Workload Workload
-	// Stages are those of a pipeline over unequal devices or with given runs of layers, in order; Strategy.Pipeline does not
+	// Stages lists the stages of a pipeline over unequal devices or with given runs of layers, in order; Strategy.Pipeline does not
 	// count then. Empty means Strategy.Pipeline equal stages on Device.
 	Stages []Stage
 }
@@ -36,7 +36,7 @@ type Query struct {
 type Times struct {
 	// TTFT is the time to the first token, TPOT the time between later ones, in seconds, in the median of requests.
 	TTFT, TPOT float64
-	// OutputTokensPerSecond is that of the whole instance.
+	// OutputTokensPerSecond counts the tokens of all ranks of the instance together.
 	OutputTokensPerSecond float64
 }
 

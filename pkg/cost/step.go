@@ -103,7 +103,7 @@ type layerTimes struct {
 	encoder, head  float64
 }
 
-// times are those of a batch.
+// times says how long each kind of layer takes for a batch.
 func (s *stepper) times(b batch) layerTimes {
 	total := b.sequences + b.prompt
 	if s.data > 1 {

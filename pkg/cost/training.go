@@ -56,7 +56,7 @@ func (t *Training) forward() float64 {
 	return sum
 }
 
-// weights are those of the model with so many experts of each mixture, without the embedding.
+// weights counts the model's weights with so many experts of each mixture, without the embedding.
 func (p *Profile) weights(experts float64) float64 {
 	n := p.whole()
 	sum := p.head.all() + n.dense*p.dense.all() + n.mixture*(p.shared.all()+experts*p.experts.weights)
@@ -66,7 +66,7 @@ func (p *Profile) weights(experts float64) float64 {
 	return sum
 }
 
-// Operations are those of an optimizer step, recomputed ones included.
+// Operations counts the floating-point operations of an optimizer step, recomputed ones included.
 func (t *Training) Operations() float64 {
 	return t.passes() * t.forward() * t.Batch * t.Sequence
 }

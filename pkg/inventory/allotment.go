@@ -28,7 +28,7 @@ type allotter struct {
 	within string
 	// wholes says that numbers count cards or chips, however many devices each is listed as; else they count devices.
 	wholes bool
-	// numbered says that numbers are those of the vendor's driver where all devices have one; else they count in order of the ids.
+	// numbered says that numbers mean what the vendor's driver calls devices where all devices have one; else they count in order of the ids.
 	numbered bool
 	// ordered says by which setting numbers count in order of PCI addresses where products differ; empty where they always do.
 	ordered string

@@ -38,16 +38,6 @@ func (e *Environment) option(name string, value int32) {
 	}
 }
 
-// value is that of a variable, the last where it is set twice.
-func (e *Environment) value(name string) (string, bool) {
-	for i := len(e.Variables) - 1; i >= 0; i-- {
-		if e.Variables[i].Name == name {
-			return e.Variables[i].Value, true
-		}
-	}
-	return "", false
-}
-
 // Shell is the environment as lines that a POSIX shell reads with `.`; the arguments are in RANKWRIGHT_ARGS.
 func (e *Environment) Shell() string {
 	var b strings.Builder

@@ -187,3 +187,13 @@ func variable(t testing.TB, e *Environment, name string) string {
 	}
 	return value
 }
+
+// value is what a variable is set to, by the last that sets it.
+func (e *Environment) value(name string) (string, bool) {
+	for i := len(e.Variables) - 1; i >= 0; i-- {
+		if e.Variables[i].Name == name {
+			return e.Variables[i].Value, true
+		}
+	}
+	return "", false
+}

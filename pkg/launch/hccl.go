@@ -9,7 +9,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// rankTable is HCCL's. Every number is a string. Version 1.0 is that of servers, 1.2 that of SuperPods. Sources: HCCL's user
+// rankTable is HCCL's. Every number is a string. Version 1.0 is for servers, 1.2 for SuperPods. Sources: HCCL's user
 // guide, "Rank Table Configuration Resource Information" for Atlas A2 (1.0) and A3 (1.2); Ascend Operator's hccl.json.
 type rankTable struct {
 	Status      string         `json:"status"`

@@ -38,13 +38,13 @@ type Copy struct {
 	Strategy v1alpha1.Strategy
 	// Split is the number of layers of each stage.
 	Split []int
-	// Limits are those of the engine's steps; nil in training.
+	// Limits bound the steps of the engine; nil in training.
 	Limits *v1alpha1.StepLimits
 	// KVCacheType is the number format of the KV cache.
 	KVCacheType v1alpha1.Precision
 	// World is the number of ranks.
 	World int
-	// Backend is that of torch's init_process_group; empty where the devices' library is not known.
+	// Backend is what torch's init_process_group is given; empty where the devices' library is not known.
 	Backend string
 	// Pods are in order of their ranks.
 	Pods []Pod

@@ -24,7 +24,7 @@ type NPU struct {
 // annotationSuperPod on a Node says which SuperPod it belongs to: any word that the nodes of one have in common.
 const annotationSuperPod = v1alpha1.Prefix + "super-pod"
 
-// npuAnnotations are those of a Node in which the Ascend device plugin tells the addresses of its devices, the newer first.
+// npuAnnotations name the annotations of a Node in which the Ascend device plugin tells the addresses of its devices, the newer first.
 var npuAnnotations = []string{"huawei.com/npu.base-device-infos", "baseDeviceInfos"}
 
 // NPUs are the Ascend devices of a node: their numbers from its inventory, and addresses and numbers in the SuperPod from the

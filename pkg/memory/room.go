@@ -6,13 +6,9 @@ import (
 	"github.com/rankwright/rankwright/pkg/engine"
 )
 
-// What a process takes on a device beyond the engine's own limit: the driver's context, and CUDA graphs, which vLLM and
-// SGLang capture after the cache is laid out. Sources: vLLM's start-up lines, 0.2 to 0.5 GiB in use before a model is
-// loaded, and 0.2 to 0.7 GiB of graphs on one device.
-const (
-	contextBytes = 512 * mib
-	graphBytes   = 512 * mib
-)
+// contextBytes is what the driver's context of a process takes on a device beyond the engine's own limit. Source: vLLM's
+// start-up lines, 0.2 to 0.5 GiB in use before a model is loaded.
+const contextBytes = 512 * mib
 
 // Room is what a device has for the cache beside everything else.
 type Room struct {

@@ -43,7 +43,7 @@ type Layout struct {
 type Inference struct {
 	// MaxModelLen is the longest sequence in tokens, prompt and answer together.
 	MaxModelLen int64
-	// Sequences are those of that length that must fit at once in the instance.
+	// Sequences is how many sequences of that length must fit at once in the instance.
 	Sequences int64
 	// BatchedTokens is the most tokens of one step, BatchedSequences the most sequences, on each rank that attends to
 	// sequences of its own.

@@ -23,7 +23,7 @@ type weights struct {
 	pads      bool
 }
 
-// weights are those of the setup in its layout.
+// weights counts the bytes of a setup's weights in its layout.
 func (c *Counter) weights(s *Setup) weights {
 	return weights{model: s.Model, rest: c.rest, precision: s.Weights, layout: s.Layout, training: s.Training != nil, pads: c.engine.PadsExperts}
 }

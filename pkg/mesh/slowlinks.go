@@ -30,7 +30,7 @@ func SlowestLinks(spec *v1alpha1.DeviceMeshSpec, hosts Hosts) ([]v1alpha1.Slowes
 type survey struct {
 	found []slowestOf
 	at    map[string]int
-	// groups are those of a shape, which its copies have in common.
+	// groups lists a shape's groups of a kind once for all of its copies.
 	groups map[shapeKind][][]int32
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// maxRanks is the largest number of ranks of a communicator. It is that of a mesh.
+// maxRanks bounds the ranks of a communicator, as mesh.MaxWorldSize bounds a mesh.
 const maxRanks = 1 << 20
 
 // verdictTime is how long a rank whose stream broke waits to hear which rank is at the root of it, before it names the

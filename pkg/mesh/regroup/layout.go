@@ -82,7 +82,7 @@ func (l *Layout) checkGroupName(name string) error {
 	case name == "" || len(name) > maxGroupName:
 		return fmt.Errorf("name of group %q has %d bytes: use 1 to %d", name, len(name), maxGroupName)
 	case name == worldName:
-		return fmt.Errorf("group %q is that of all ranks: choose another name", name)
+		return fmt.Errorf("group %q has all ranks already: choose another name", name)
 	case l.custom[name] != nil:
 		return fmt.Errorf("group %q is there already, with ranks %v: choose another name", name, l.custom[name])
 	case !slices.ContainsFunc(strings.Split(name, "-"), func(part string) bool { return l.Size(part) == 0 }):

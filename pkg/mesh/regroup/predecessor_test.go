@@ -168,7 +168,7 @@ func TestOwnGroupsAreChecked(t *testing.T) {
 		`group "x" names rank 1 twice`:         {"x", []int32{1, 2, 1}},
 		`group "x": rank 4 is outside`:         {"x", []int32{0, 4}},
 		`group "x": rank -1 is outside`:        {"x", []int32{-1}},
-		`group "world" is that of all ranks`:   {"world", []int32{0}},
+		`group "world" has all ranks already`:  {"world", []int32{0}},
 		`group "tp" is a dimension`:            {"tp", []int32{0}},
 		`group "pp-tp" is a dimension or a pr`: {"pp-tp", []int32{0}},
 		`group "odd" is there already, with`:   {"odd", []int32{0}},

@@ -42,7 +42,7 @@ func (l *Layout) Without(ranks ...int32) []mesh.Seat {
 	return kept
 }
 
-// Reshape lays devices out on another mesh: nil seats are those that the layout has. All groups are those of the new mesh;
+// Reshape lays devices out on another mesh: nil seats are those that the layout has. All groups are made anew along the new mesh;
 // the layout's own follow their devices, and are dropped where one of those went. It refuses what New refuses, and
 // own groups whose name is a dimension's now.
 func (l *Layout) Reshape(m *mesh.Mesh, seats []mesh.Seat) (*Change, error) {

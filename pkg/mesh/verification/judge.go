@@ -294,7 +294,7 @@ func (c *court) verdict(pods []State) Verdict {
 	return v
 }
 
-// bandwidths are those of the slowest group of each kind.
+// bandwidths lists, for each kind of group, what its slowest group moved.
 func bandwidths(pods []State) []v1alpha1.VerifiedBandwidth {
 	var all []v1alpha1.VerifiedBandwidth
 	at := map[string]int{}

@@ -98,7 +98,8 @@ func (m matrix) planned(t *Task, a, b int) int64 {
 	return expected
 }
 
-// median is that of the links within nodes, or of those between them; of fewer than three it is 0, since it says nothing.
+// median takes the rates of the links within nodes, or of the links between them; of fewer than three it is 0, since their
+// median says nothing.
 func (m matrix) median(t *Task, together bool) int64 {
 	var rates []int64
 	for place, r := range m {

@@ -64,7 +64,7 @@ func (t *Task) joinNeighbours(join func(a, b int)) {
 	}
 }
 
-// round is that of a tournament in which everybody meets everybody: the sum of two places modulo an odd number, and with an
+// round numbers the rounds of a tournament in which everybody meets everybody: the sum of two places modulo an odd number, and with an
 // even number of places the last one plays who would be left over.
 func (p pair) round(places int) int {
 	odd := places - 1 + places%2

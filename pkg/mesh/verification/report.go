@@ -68,7 +68,7 @@ type Finding struct {
 	Peer *int32 `json:"peer,omitempty"`
 	// Ranks are the two whose devices the link is between, the sender first; absent where the pods' network is meant.
 	Ranks []int32 `json:"ranks,omitempty"`
-	// Kind is that of the groups in which it showed.
+	// Kind names the kind of groups in which it showed.
 	Kind string `json:"kind,omitempty"`
 	// MBps was measured and Expected expected, in MB/s.
 	MBps     int64 `json:"mbps,omitempty"`

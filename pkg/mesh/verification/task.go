@@ -35,7 +35,7 @@ type Task struct {
 	DeadlineSeconds int32 `json:"deadlineSeconds"`
 	// MinimumShare is the share in percent of what is expected below which a link is slow.
 	MinimumShare int32 `json:"minimumShare"`
-	// Pods are those of the copy, in order of index.
+	// Pods lists the copy's pods in order of index.
 	Pods []Pod `json:"pods"`
 	// Kinds are the process groups.
 	Kinds []Kind `json:"groups"`

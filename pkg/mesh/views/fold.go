@@ -49,7 +49,7 @@ func (f folding) of(m *mesh.Mesh, expertTensor, expert int) (*mesh.Mesh, error) 
 	return folded, f.checkPipelines(m, folded)
 }
 
-// names are those of the folded mesh: each in the place of the dimension that it replaces, experts before their data.
+// names lists the dimensions of the folded mesh: each in the place of the dimension that it replaces, experts before their data.
 func (f folding) names(dense []string) []string {
 	var names []string
 	for _, name := range dense {

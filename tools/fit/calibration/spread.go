@@ -23,7 +23,7 @@ type scope struct {
 	regime cost.Regime
 }
 
-// anyRegime is that of a scope that has both.
+// anyRegime stands for the errors of both regimes together.
 const anyRegime cost.Regime = -1
 
 // scopes are those that an observation belongs to, the widest first.
@@ -104,7 +104,7 @@ func (e errorsBy) spreads(f cost.Family) cost.Spreads {
 	return spreads
 }
 
-// spread is that of a family under a regime, drawn towards that of the next wider scope the fewer errors there are of it.
+// spread is how far errors of a family under a regime reach, drawn towards the spread of the next wider scope the fewer errors there are of it.
 func (e errorsBy) spread(f cost.Family, regime cost.Regime, quantity truth.Quantity) float64 {
 	spread := 0.0
 	for i, s := range scopes(f, regime) {

@@ -68,12 +68,12 @@ func (g *Group) enter() error {
 	return nil
 }
 
-// AllReduce is that of collective.Group.
+// AllReduce implements collective.Group.
 func (g *Group) AllReduce(ctx context.Context, buffer []byte, dtype collective.DType, op collective.Op) error {
 	return g.reduce(ctx, callAllReduce, buffer, buffer, dtype, op, g.library().allReduce)
 }
 
-// ReduceScatter is that of collective.Group.
+// ReduceScatter implements collective.Group.
 func (g *Group) ReduceScatter(ctx context.Context, output, input []byte, dtype collective.DType, op collective.Op) error {
 	if err := g.parts("input", len(input), "output", len(output)); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (g *Group) reduce(ctx context.Context, name string, output, input []byte, d
 
 func (g *Group) library() *functions { return &g.loaded.functions }
 
-// AllGather is that of collective.Group.
+// AllGather implements collective.Group.
 func (g *Group) AllGather(ctx context.Context, output, input []byte) error {
 	if err := g.parts("output", len(output), "input", len(input)); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (g *Group) AllGather(ctx context.Context, output, input []byte) error {
 	})
 }
 
-// Broadcast is that of collective.Group.
+// Broadcast implements collective.Group.
 func (g *Group) Broadcast(ctx context.Context, buffer []byte, root int) error {
 	if err := g.member(root); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (g *Group) Broadcast(ctx context.Context, buffer []byte, root int) error {
 	})
 }
 
-// AllToAll is that of collective.Group.
+// AllToAll implements collective.Group.
 func (g *Group) AllToAll(ctx context.Context, output, input []byte) error {
 	members := g.Size()
 	if len(input) != len(output) || len(input)%members != 0 {
@@ -174,17 +174,17 @@ func (g *Group) AllToAll(ctx context.Context, output, input []byte) error {
 	})
 }
 
-// Barrier is that of collective.Group. It is the GPUs' too, since an all-reduce of a byte goes with it.
+// Barrier implements collective.Group. The GPUs wait for each other as well, since an all-reduce of a byte goes with it.
 func (g *Group) Barrier(ctx context.Context) error {
 	return g.AllReduce(ctx, []byte{0}, collective.UINT8, collective.Sum)
 }
 
-// Send is that of collective.Group. It waits for the receiver.
+// Send implements collective.Group. It waits for the receiver.
 func (g *Group) Send(ctx context.Context, buffer []byte, to int) error {
 	return g.pair(ctx, "Send", nil, buffer, to)
 }
 
-// Receive is that of collective.Group.
+// Receive implements collective.Group.
 func (g *Group) Receive(ctx context.Context, buffer []byte, from int) error {
 	return g.pair(ctx, "Receive", buffer, nil, from)
 }

@@ -1,8 +1,11 @@
 // Package nccl does the collectives of pkg/mesh/collective on GPUs of NVIDIA, by NCCL and CUDA's driver library, and on those
 // of AMD, by RCCL and HIP. They are loaded at run time and called without cgo. Whoever imports it is linked dynamically.
 //
-// Names, codes and layouts are those of NVIDIA's nccl.h (2.23 or newer, for ncclCommInitRankScalable) and cuda.h, and of AMD's
-// rccl.h and hip_runtime_api.h.
+// A Comm joins by an id and tests what is between devices: cmd/rankwright-nccl verifies meshes with it. A Group, a
+// collective.Group whose collectives NCCL does, is for library use only: no program of Rankwright calls it.
+//
+// Names, codes and layouts follow NVIDIA's nccl.h (2.23 or newer, for ncclCommInitRankScalable) and cuda.h, and AMD's rccl.h
+// and hip_runtime_api.h.
 package nccl
 
 import (

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Gather is that of collective.Group.
+// Gather implements collective.Group.
 func (g *Group) Gather(ctx context.Context, output, input []byte, root int) error {
 	if g.Rank() != root {
 		output = nil
@@ -22,7 +22,7 @@ func (g *Group) Gather(ctx context.Context, output, input []byte, root int) erro
 	})
 }
 
-// Scatter is that of collective.Group.
+// Scatter implements collective.Group.
 func (g *Group) Scatter(ctx context.Context, output, input []byte, root int) error {
 	if g.Rank() != root {
 		input = nil
