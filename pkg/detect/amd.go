@@ -25,17 +25,11 @@ import (
 // total. With too little of it they are listed and nothing is put on them, and beside cards they are not listed.
 //
 // A card that is cut into compute partitions (CPX, DPX, …) is listed as its partitions.
-func AMD() Backend { return amdBackend{} }
+func AMD() Backend { return newBackend(amdName, detectAMD) }
 
 const amdName = "amd"
 
-type amdBackend struct{}
-
-// Name implements Backend.
-func (amdBackend) Name() string { return amdName }
-
-// Detect implements Backend.
-func (amdBackend) Detect(_ context.Context, host *Host) (Found, error) {
+func detectAMD(_ context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	gpus := slices.DeleteFunc(slices.Clone(functions), func(f pciFunction) bool { return !isAMDGPU(f) })
 	if len(gpus) == 0 {

@@ -193,16 +193,6 @@ func (c *amdCard) readArchitecture(files Files) {
 	}
 }
 
-// moduleVersion is the version of a kernel module that has one (DKMS packages), else the kernel's release, of which a
-// module without a version is a part.
-func moduleVersion(files Files, module string) string {
-	version, _, _ := readText(files, path.Join("/sys/module", path.Base(module), "version"))
-	if version == "" {
-		version, _, _ = readText(files, "/proc/sys/kernel/osrelease")
-	}
-	return clip(version, 64)
-}
-
 // name is the product as the driver reports it, else as the catalogue has it, else by its ids.
 func (c *amdCard) name() string {
 	switch {

@@ -66,11 +66,3 @@ func (c *amdCard) paths(nodes drmNodes) []string {
 	}
 	return slices.Concat(shared, nodes.paths())
 }
-
-func firstIndex(minors []int) *int32 {
-	if len(minors) == 0 {
-		return nil
-	}
-	index := int32(minors[0])
-	return &index
-}

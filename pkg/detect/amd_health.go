@@ -8,12 +8,6 @@ import (
 
 const amdDriver = "amdgpu"
 
-// Reasons of a device's health that backends share.
-const (
-	reasonDriverMissing = "DriverMissing"
-	reasonOtherDriver   = "OtherDriver"
-)
-
 // health judges by what amdgpu shows. Uncorrectable memory errors make Degraded, not Unhealthy: the driver retires the
 // page and resets the GPU, and refuses to start it where too many are gone.
 func (c *amdCard) health() v1alpha1.DeviceHealth {

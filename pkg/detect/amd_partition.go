@@ -127,19 +127,6 @@ func (c *amdCard) splitMemory() []int64 {
 	return parts
 }
 
-// sharePerformance is the part of a product's peak rates that one of n equal partitions has.
-func sharePerformance(whole *v1alpha1.DevicePerformance, n int64) *v1alpha1.DevicePerformance {
-	if whole == nil {
-		return nil
-	}
-	part := whole.DeepCopy()
-	part.MemoryBandwidthMBps /= n
-	for i := range part.Peak {
-		part.Peak[i].GFLOPS /= n
-	}
-	return part
-}
-
 func joined(mode, memory string) string {
 	if memory == "" {
 		return mode

@@ -65,9 +65,6 @@ func (r amdRAS) signs() Signs {
 	return signs
 }
 
-// maxErrors is above what any counter of errors shows that is not misread.
-const maxErrors = 1 << 40
-
 // parseUncorrectable reads the `ue: N` line of a RAS error count; 0 where there is none.
 func parseUncorrectable(text string) int64 {
 	for line := range strings.Lines(text) {

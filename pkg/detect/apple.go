@@ -20,17 +20,11 @@ import (
 // Neural Engine's. macOS lends the GPU about three quarters of it unless it is told otherwise.
 //
 // Sources: the drivers asahi and ane with their device trees, outputs of system_profiler that users published.
-func Apple() Backend { return appleBackend{} }
+func Apple() Backend { return newBackend("apple", detectApple) }
 
 const appleVendor = "apple"
 
-type appleBackend struct{}
-
-// Name implements Backend.
-func (appleBackend) Name() string { return "apple" }
-
-// Detect implements Backend.
-func (appleBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+func detectApple(ctx context.Context, host *Host) (Found, error) {
 	if isMacOS(host.Files) {
 		return detectMac(ctx, host)
 	}

@@ -18,7 +18,7 @@ import (
 //
 // Sources: the PCI ids, subsystem ids and attributes of Huawei's driver (devdrv_pci.h, devdrv_sysfs.c, GPL), the layout
 // of npu-smi's tables as users publish them in bug reports.
-func Ascend() Backend { return ascendBackend{} }
+func Ascend() Backend { return newBackend("ascend", detectAscend) }
 
 const (
 	ascendVendor   = "huawei"
@@ -27,13 +27,7 @@ const (
 	ascendRemedy   = "install Huawei's driver (Ascend-hdk-*-npu-driver) and load it"
 )
 
-type ascendBackend struct{}
-
-// Name implements Backend.
-func (ascendBackend) Name() string { return "ascend" }
-
-// Detect implements Backend.
-func (ascendBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+func detectAscend(ctx context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	npus := listAscend(host.Files, functions)
 	if len(npus) == 0 {

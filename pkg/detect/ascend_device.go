@@ -8,7 +8,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/accelerator"
 )
 
-var ascendKind = deviceKind{backend: ascendBackend{}.Name(), vendor: ascendVendor, family: v1alpha1.FamilyNPU}
+var ascendKind = deviceKind{backend: "ascend", vendor: ascendVendor, family: v1alpha1.FamilyNPU}
 
 // ascendSharedNodes are what a process needs beside the NPU's own node: the driver's management, memory and
 // communication (Huawei, Ascend Docker runtime).

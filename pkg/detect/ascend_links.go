@@ -38,13 +38,13 @@ func ascendLinks(ctx context.Context, host *Host, npus []ascendNPU) (v1alpha1.Li
 	if len(byLabel) < 2 || strings.HasPrefix(npus[0].DeviceID, "d50") { // the 310P has no HCCS
 		return v1alpha1.Links{}, nil
 	}
-	result, err := queryTool(ctx, host, "", npuSMI, "info", "-t", "topo")
+	result, err := queryTool(ctx, host, "", NPUTopology...)
 	if err != nil {
 		return v1alpha1.Links{}, err
 	}
 	relations := parseNPUTopology(string(result.Stdout))
 	if len(relations) == 0 {
-		return v1alpha1.Links{}, commandError([]string{npuSMI, "info", "-t", "topo"}, errors.New("prints no matrix: how the NPUs are linked is not known"))
+		return v1alpha1.Links{}, commandError(NPUTopology, errors.New("prints no matrix: how the NPUs are linked is not known"))
 	}
 	return linksOfNPUs(relations, byLabel), nil
 }

@@ -31,7 +31,7 @@ func npuRows(npu int, health, bus, memory string) string {
 
 func (s sysfs) npuSMI(rows ...string) {
 	s.t.Helper()
-	s.must(s.AddCommand(CommandResult{Stdout: []byte("| npu-smi 24.1.rc1   Version: 24.1.rc1 |\n" + strings.Join(rows, ""))}, npuSMI, "info"))
+	s.must(s.AddCommand(CommandResult{Stdout: []byte("| npu-smi 24.1.rc1   Version: 24.1.rc1 |\n" + strings.Join(rows, ""))}, "npu-smi", "info"))
 }
 
 func TestAscendIsFoundByItsIDs(t *testing.T) {
@@ -102,7 +102,7 @@ func TestAscendToolIsMatchedByAddress(t *testing.T) {
 	s.ascend("01", "d802", "0100", ascendDriver, 0)
 	s.ascend("c1", "d802", "0100", ascendDriver, 1)
 	s.npuSMI(npuRows(0, "OK", "C1", "3314 / 65536"))
-	s.must(s.AddCommand(CommandResult{}, npuSMI, "info", "-t", "topo"))
+	s.must(s.AddCommand(CommandResult{}, "npu-smi", "info", "-t", "topo"))
 	found := s.detect(Ascend())
 	if first := found.Devices[0]; first.Memory != nil || first.Product != "Ascend 910B" {
 		t.Errorf("what npu-smi says of another NPU is told of %s: %+v", first.ID, first)
@@ -147,9 +147,9 @@ func TestAscendToolFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
 			s.ascend("c1", "d802", "0100", ascendDriver, 0)
-			s.must(s.AddCommand(result, npuSMI, "info"))
+			s.must(s.AddCommand(result, "npu-smi", "info"))
 			found := s.detect(Ascend())
-			if len(found.Devices) != 1 || found.Devices[0].Memory != nil || !strings.Contains(found.Degraded, npuSMI) {
+			if len(found.Devices) != 1 || found.Devices[0].Memory != nil || !strings.Contains(found.Degraded, "npu-smi") {
 				t.Errorf("got %+v, degraded %q", found.Devices, found.Degraded)
 			}
 		})
@@ -178,7 +178,7 @@ func TestAscendLinks(t *testing.T) {
 				rows = append(rows, npuRows(i, "OK", fmt.Sprintf("0%d", i+1), "3314 / 65536"))
 			}
 			s.npuSMI(rows...)
-			s.must(s.AddCommand(CommandResult{Stdout: []byte(test.matrix)}, npuSMI, "info", "-t", "topo"))
+			s.must(s.AddCommand(CommandResult{Stdout: []byte(test.matrix)}, "npu-smi", "info", "-t", "topo"))
 			links := s.detect(Ascend()).Links
 			if len(links.Domains) != test.domains || len(links.Pairs) != test.pairs {
 				t.Fatalf("got %+v", links)

@@ -118,7 +118,7 @@ func FuzzWMI(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		adapters, _ := parseWMI(text)
 		for i := range adapters {
-			device, ok := adapters[i].device("wmi")
+			device, ok := adapters[i].device()
 			if !ok {
 				continue
 			}

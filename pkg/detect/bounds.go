@@ -12,21 +12,14 @@ import (
 // Bounds of the API (markers of api/v1alpha1): what a driver reports must not make the API server refuse a node's whole
 // inventory.
 const (
-	maxDevices     = 1024
 	maxDomains     = 256
-	maxPairs       = 4096
 	maxBackends    = 64
 	maxNICs        = 256
 	maxStorage     = 256
 	maxNUMANodes   = 256
-	maxPaths       = 32
 	maxPeaks       = 16
-	maxMessage     = 1024
 	maxBackendName = 32
 )
-
-// maxMemoryMiB is 16 TiB: more than any device has, so that anything above it is a misread number.
-const maxMemoryMiB = 16 << 20
 
 var (
 	validID     = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9.:_-]{0,95}$`)
@@ -100,11 +93,6 @@ func boundShared(m *v1alpha1.DeviceMemory) {
 			*size = 0
 		}
 	}
-}
-
-// notMonitored is the health of a device that nothing observes.
-func notMonitored(why string) v1alpha1.DeviceHealth {
-	return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: v1alpha1.ReasonNotMonitored, Message: why}
 }
 
 // boundHost makes the host's facts fit the API.

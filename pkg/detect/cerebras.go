@@ -3,7 +3,6 @@ package detect
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -19,17 +18,14 @@ import (
 // and rates are those of the catalogue, else they stay unknown. Every user node of a cluster shows the same systems.
 //
 // Sources: Cerebras's public documentation of csctl and of the user node's installation. Written from documentation only.
-func Cerebras() Backend { return cerebrasBackend{} }
+func Cerebras() Backend { return newBackend(cerebrasName, detectCerebras) }
 
-const cerebrasConfig = "/opt/cerebras/config_v2"
+const (
+	cerebrasName   = "cerebras"
+	cerebrasConfig = "/opt/cerebras/config_v2"
+)
 
-type cerebrasBackend struct{}
-
-// Name implements Backend.
-func (cerebrasBackend) Name() string { return "cerebras" }
-
-// Detect implements Backend.
-func (b cerebrasBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+func detectCerebras(ctx context.Context, host *Host) (Found, error) {
 	if !exists(host.Files, cerebrasConfig) {
 		return Found{}, nil
 	}
@@ -46,10 +42,10 @@ func (b cerebrasBackend) Detect(ctx context.Context, host *Host) (Found, error) 
 	found := Found{Degraded: joinProblems(failedErr)}
 	for _, system := range systems {
 		device := v1alpha1.Device{
-			ID: v1alpha1.DeviceID(b.Name() + "-" + system.name), Vendor: b.Name(), Family: v1alpha1.FamilyASIC, Backend: b.Name(),
+			ID: v1alpha1.DeviceID(cerebrasName + "-" + system.name), Vendor: cerebrasName, Family: v1alpha1.FamilyASIC, Backend: cerebrasName,
 			Product: "Cerebras CS system", Health: cerebrasHealth(system.name, failed, failedErr),
 		}
-		if product, known := accelerator.Lookup(accelerator.Key{Product: system.product}); known && product.Vendor == b.Name() {
+		if product, known := accelerator.Lookup(accelerator.Key{Product: system.product}); known && product.Vendor == cerebrasName {
 			device.Product = product.Name
 			describe(&device, product)
 		}
@@ -60,12 +56,6 @@ func (b cerebrasBackend) Detect(ctx context.Context, host *Host) (Found, error) 
 
 // cerebrasSystem is a system of the list, with its product as the catalogue calls it; empty where the list does not say.
 type cerebrasSystem struct{ name, product string }
-
-// cannotAsk says whether the error is of a tool that is not there or may not run: that is a state of the host. Any other
-// is a failure, after which nothing is known.
-func cannotAsk(host *Host, err error) bool {
-	return err != nil && (host.Commands == nil || errors.Is(err, ErrNoCommand))
-}
 
 // queryCSCTL returns the cluster's systems, of which options choose some.
 func queryCSCTL(ctx context.Context, host *Host, options ...string) ([]cerebrasSystem, error) {

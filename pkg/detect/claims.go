@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -81,15 +80,4 @@ func (c claims) holder(device v1alpha1.Device, backend string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// joinProblems words what could not be read in one line; empty where all could.
-func joinProblems(problems ...error) string {
-	var said []string
-	for _, problem := range problems {
-		if problem != nil {
-			said = append(said, strings.ReplaceAll(problem.Error(), "\n", "; "))
-		}
-	}
-	return strings.Join(said, "; ")
 }

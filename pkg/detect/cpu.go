@@ -3,7 +3,6 @@ package detect
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -11,15 +10,9 @@ import (
 
 // CPU is the backend that reads the host itself: processors, memory, NUMA nodes, limits, system and cloud. It lists no
 // devices; what it finds is the status's host.
-func CPU() Backend { return cpuBackend{} }
+func CPU() Backend { return newBackend("cpu", detectCPU) }
 
-type cpuBackend struct{}
-
-// Name implements Backend.
-func (cpuBackend) Name() string { return "cpu" }
-
-// Detect implements Backend.
-func (cpuBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+func detectCPU(ctx context.Context, host *Host) (Found, error) {
 	files := host.Files
 	if isWindows(files) && !isLinux(files) {
 		return Found{Host: &v1alpha1.Host{OS: "Windows"}}, nil
@@ -57,31 +50,6 @@ func (cpuBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	found := Found{Host: &facts}
 	found.degrade(unread...)
 	return found, nil
-}
-
-// readMemTotal reads the line `MemTotal: 2113386884 kB`, or `Node 0 MemTotal: …` of a NUMA node, in MiB.
-func readMemTotal(files Files, name string) (int64, error) {
-	text, ok, err := readText(files, name)
-	if err != nil || !ok {
-		return 0, err
-	}
-	if total, ok := memInfo(text, "MemTotal"); ok {
-		return total, nil
-	}
-	return 0, fmt.Errorf("%s: has no valid MemTotal", name)
-}
-
-// memInfo is a line of a meminfo file in MiB; ok is false where it has no such amount. The kernel's kB are KiB.
-func memInfo(text, key string) (mib int64, ok bool) {
-	for line := range strings.Lines(text) {
-		_, value, found := strings.Cut(line, key+":")
-		if !found {
-			continue
-		}
-		kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
-		return kib >> 10, err == nil && kib >= 0
-	}
-	return 0, false
 }
 
 // readOSName returns PRETTY_NAME of os-release(5).

@@ -3,10 +3,7 @@ package detect
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -108,28 +105,4 @@ func readCPUTopology(files Files) (threads, cores, sockets int32) {
 		}
 	}
 	return threads, int32(len(coresSeen)), int32(len(socketsSeen))
-}
-
-// numbered yields the names that the pattern matches, in order of the number in its first group.
-func numbered(names []string, pattern *regexp.Regexp) iter.Seq2[int32, string] {
-	type item struct {
-		number int32
-		name   string
-	}
-	var items []item
-	for _, name := range names {
-		if match := pattern.FindStringSubmatch(name); match != nil {
-			if number, err := strconv.ParseInt(match[1], 10, 32); err == nil {
-				items = append(items, item{int32(number), name})
-			}
-		}
-	}
-	slices.SortFunc(items, func(a, b item) int { return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name)) })
-	return func(yield func(int32, string) bool) {
-		for _, i := range items {
-			if !yield(i.number, i.name) {
-				return
-			}
-		}
-	}
 }

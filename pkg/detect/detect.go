@@ -13,57 +13,6 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Backend knows how to find the devices of one vendor or kind.
-type Backend interface {
-	// Name is the backend's name in the inventory and on command lines.
-	Name() string
-	// Detect looks for devices. No device and no error means that there is none. An error means that it could not look:
-	// nothing is known about its devices. What it found but could not fully read is told in Found.Degraded.
-	Detect(ctx context.Context, host *Host) (Found, error)
-}
-
-// Found is what a backend found.
-type Found struct {
-	Devices []v1alpha1.Device
-	Links   v1alpha1.Links
-	// NICs and Storage are the ports and disks beside the devices.
-	NICs    []v1alpha1.NIC
-	Storage []v1alpha1.StorageDevice
-	// Host is set by the backend that reads the host itself.
-	Host *v1alpha1.Host
-	// Readings are of the devices that have sensors.
-	Readings Readings
-	// Signs are what is seen of the devices' health beside their states.
-	Signs map[v1alpha1.DeviceID]Signs
-	// Generic says that the backend knows devices of any kind by a common interface: what another backend lists, by PCI
-	// address or device path, is that one's.
-	Generic bool
-	// Degraded says what could not be read about the devices, with the remedy where there is one; empty where all could.
-	// ErrorKind is of the first problem in it.
-	Degraded  string
-	ErrorKind v1alpha1.ErrorKind
-}
-
-// Readings are what sensors show at the moment of a detection, by device. They change all the time and are no part of an
-// inventory.
-type Readings map[v1alpha1.DeviceID]Reading
-
-// Reading is what a device's sensors show; nil is what nothing reports.
-type Reading struct {
-	// MemoryUsedMiB is what all processes together use, in MiB.
-	MemoryUsedMiB *int64 `json:"memoryUsedMiB,omitempty"`
-	// TemperatureMilliC is of the processor, in thousandths of a degree Celsius.
-	TemperatureMilliC *int64 `json:"temperatureMilliC,omitempty"`
-	// PowerMilliW is what the device draws, in thousandths of a watt.
-	PowerMilliW *int64 `json:"powerMilliW,omitempty"`
-	// UtilizationPercent is the part of the time that the device computed, from 0 to 100.
-	UtilizationPercent *int64 `json:"utilizationPercent,omitempty"`
-	// PCIeMBps is what the PCI link can carry in one direction as it is now, PCIeMaxMBps what it could at most by both its ends:
-	// each before the headers of packets, in MB/s (10^6 bytes per second). An idle device may lower its link.
-	PCIeMBps    *int64 `json:"pcieMBps,omitempty"`
-	PCIeMaxMBps *int64 `json:"pcieMaxMBps,omitempty"`
-}
-
 // Report is what a detection found.
 type Report struct {
 	// Status is the inventory. It carries nothing that changes with every detection.
@@ -100,7 +49,7 @@ type Options struct {
 const DefaultDeadline = 90 * time.Second
 
 // abandonGrace is what a backend may take to return after its deadline: its tool is killed and its output drained first.
-const abandonGrace = 2*pipeGrace + time.Second
+const abandonGrace = KillGrace + time.Second
 
 // Detect runs the backends in parallel, each with its deadline, and joins what they found: devices in order of their
 // ids, the same input giving the same status byte for byte. A backend that fails or panics is reported in the status
@@ -117,9 +66,7 @@ func Detect(ctx context.Context, host *Host, options Options) Report {
 	if deadline <= 0 {
 		deadline = DefaultDeadline
 	}
-	scan := &Host{Files: host.Files, Commands: host.Commands}
-	scan.pci = sync.OnceValues(func() ([]pciFunction, error) { return listPCIFunctions(scan) })
-
+	scan := host.Remembering()
 	now := options.Now
 	if now == nil {
 		now = time.Now
@@ -178,7 +125,7 @@ func attempt(ctx context.Context, backend Backend, host *Host, deadline time.Dur
 }
 
 // errPanicked marks a defect of a backend, as against a failure of the host.
-var errPanicked = errors.New("defect in the backend")
+var errPanicked = ofKind(v1alpha1.ErrorDefect, errors.New("defect in the backend"))
 
 func detectSafely(ctx context.Context, backend Backend, host *Host) (found Found, err error) {
 	defer func() {

@@ -16,13 +16,11 @@ import (
 // adds the memory and the load of an RNGD.
 //
 // Sources: pci.ids; furiosa-ai/device-api and furiosa-ai/furiosa-smi-go (Apache-2.0) for classes, files and nodes.
-func Furiosa() Backend { return furiosaBackend{} }
+func Furiosa() Backend { return newBackend("furiosa", detectFuriosa) }
 
 const furiosaVendorID = "1ed2"
 
-type furiosaBackend struct{}
-
-var furiosaKind = deviceKind{backend: furiosaBackend{}.Name(), vendor: "furiosa", family: v1alpha1.FamilyNPU}
+var furiosaKind = deviceKind{backend: "furiosa", vendor: "furiosa", family: v1alpha1.FamilyNPU}
 
 // furiosaProducts are the products by PCI device id (pci.ids).
 var furiosaProducts = map[string]string{"0000": "Warboy", "0001": "RNGD", "0002": "RNGD-Plus", "2222": "RNGD-S"}
@@ -35,11 +33,7 @@ var (
 	warboyClass = furiosaClass{name: "npu_mgmt", nodes: "/dev", alive: "alive"}
 )
 
-// Name implements Backend.
-func (furiosaBackend) Name() string { return "furiosa" }
-
-// Detect implements Backend.
-func (furiosaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+func detectFuriosa(ctx context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	var npus []furiosaNPU
 	for _, function := range functions {

@@ -32,14 +32,13 @@ func queryFuriosaSMI(ctx context.Context, host *Host, npus []furiosaNPU) (map[st
 	if !asked || host.Commands == nil {
 		return nil, nil
 	}
-	argv := []string{"furiosa-smi", "status", "--format", "json"}
-	result, err := queryTool(ctx, host, "", argv...)
+	result, err := queryTool(ctx, host, "", FuriosaStatus...)
 	if err != nil || len(result.Stdout) == 0 {
 		return nil, err
 	}
 	status, err := parseFuriosaStatus(result.Stdout)
 	if err != nil {
-		return nil, commandError(argv, err)
+		return nil, commandError(FuriosaStatus, err)
 	}
 	return status, nil
 }

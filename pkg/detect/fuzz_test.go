@@ -57,7 +57,7 @@ func FuzzSMIReport(f *testing.F) {
 		if err := recording.AddLink("/sys/bus/pci/devices/0000:17:00.0/driver", "../drivers/nvidia"); err != nil {
 			t.Fatal(err)
 		}
-		if err := recording.AddCommand(CommandResult{Stdout: report}, nvidiaSMI, "-q", "-x"); err != nil {
+		if err := recording.AddCommand(CommandResult{Stdout: report}, SMIReport...); err != nil {
 			t.Skip(err)
 		}
 		status := Detect(context.Background(), recording.Host(), Options{}).Status
@@ -88,7 +88,7 @@ func FuzzNVMLDocument(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		if err := recording.AddCommand(CommandResult{Stdout: document}, nvmlTool, "query"); err != nil {
+		if err := recording.AddCommand(CommandResult{Stdout: document}, NVMLQuery...); err != nil {
 			t.Skip(err)
 		}
 		report := Detect(context.Background(), recording.Host(), Options{Backends: []Backend{NVIDIA()}})

@@ -14,7 +14,7 @@ import (
 //
 // Eight cards of one baseboard, each in a module of its own, are joined by RoCE, three ports between each two. Of fewer
 // cards, as in most virtual machines, and of cards in PCIe slots nothing is said: their cables are not visible.
-func Gaudi() Backend { return gaudiBackend{} }
+func Gaudi() Backend { return newBackend(gaudiName, detectGaudi) }
 
 const (
 	gaudiName   = "gaudi"
@@ -22,13 +22,7 @@ const (
 	habanaLabs  = "1da3"
 )
 
-type gaudiBackend struct{}
-
-// Name implements Backend.
-func (gaudiBackend) Name() string { return gaudiName }
-
-// Detect implements Backend.
-func (gaudiBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+func detectGaudi(ctx context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	functions = slices.DeleteFunc(slices.Clone(functions), func(f pciFunction) bool {
 		return f.VendorID != habanaLabs || isVirtualFunction(host.Files, f)
@@ -62,7 +56,7 @@ func askGaudi(ctx context.Context, host *Host, functions []pciFunction) (map[str
 	if !slices.ContainsFunc(functions, func(f pciFunction) bool { return f.Driver == gaudiDriver }) {
 		return nil, nil
 	}
-	printed, err := queryTool(ctx, host, "", hlSMI...)
+	printed, err := queryTool(ctx, host, "", GaudiQuery...)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func gaudiModule(number int, status string) attributes {
 
 func (s sysfs) hlsmi(lines ...string) {
 	s.t.Helper()
-	s.must(s.AddCommand(CommandResult{Stdout: []byte(strings.Join(lines, "\n") + "\n")}, hlSMI...))
+	s.must(s.AddCommand(CommandResult{Stdout: []byte(strings.Join(lines, "\n") + "\n")}, GaudiQuery...))
 }
 
 func TestGaudiByTheKernelAlone(t *testing.T) {
@@ -164,7 +164,7 @@ func TestGaudiToolProblemsHideNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
 			s.gaudi(0, "1020", gaudiModule(0, "Operational"))
-			s.must(s.AddCommand(test.result, hlSMI...))
+			s.must(s.AddCommand(test.result, GaudiQuery...))
 			found := s.detect(Gaudi())
 			if len(found.Devices) != 1 || found.Devices[0].Memory.TotalMiB != 96<<10 || !strings.Contains(found.Degraded, test.degraded) {
 				t.Errorf("got %+v, degraded %q", found.Devices, found.Degraded)

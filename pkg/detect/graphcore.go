@@ -16,25 +16,19 @@ import (
 //
 // Sources: public notes on cards for the ids (0001 is a C2, 0003 a C200); the output of gc-info in the
 // guides of Argonne's AI testbed. Written from documentation only.
-func Graphcore() Backend { return graphcoreBackend{} }
+func Graphcore() Backend { return newBackend("graphcore", detectGraphcore) }
 
 const (
 	graphcoreVendorID = "1d95"
 	graphcoreConfig   = "/etc/ipuof.conf.d"
 )
 
-type graphcoreBackend struct{}
-
-var graphcoreKind = deviceKind{backend: graphcoreBackend{}.Name(), vendor: "graphcore", family: v1alpha1.FamilyASIC}
+var graphcoreKind = deviceKind{backend: "graphcore", vendor: "graphcore", family: v1alpha1.FamilyASIC}
 
 // graphcoreProducts are the IPUs by PCI device id.
 var graphcoreProducts = map[string]string{"0001": "GC2 IPU", "0003": "GC200 IPU"}
 
-// Name implements Backend.
-func (graphcoreBackend) Name() string { return "graphcore" }
-
-// Detect implements Backend.
-func (graphcoreBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+func detectGraphcore(ctx context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	found := Found{}
 	problems := []error{err}
@@ -60,7 +54,7 @@ func (graphcoreBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 
 func graphcoreDevice(files Files, function pciFunction) (v1alpha1.Device, error) {
 	device, _, _ := graphcoreKind.device(files, function, graphcoreProducts[function.DeviceID])
-	nodes, err := ownNodes(files, function)
+	nodes, err := ownNodes(files, function.Path)
 	device.Paths = nodes
 	device.Health = driverHealth(function.Driver, nodes, "load Graphcore's ipu_driver")
 	return device, err
@@ -72,7 +66,7 @@ func networkedIPUs(ctx context.Context, host *Host) ([]v1alpha1.Device, error) {
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	result, err := queryTool(ctx, host, "the IPUs of the partition in "+graphcoreConfig+" are not known without gc-info in /usr/local/bin", "gc-info", "-l")
+	result, err := queryTool(ctx, host, "the IPUs of the partition in "+graphcoreConfig+" are not known without gc-info in /usr/local/bin", GCInfo...)
 	if err != nil {
 		return nil, err
 	}

@@ -10,19 +10,13 @@ import (
 // chip's SRAM, which is nominal. Written from documentation only.
 //
 // Sources: pci.ids; groq/groqflow, which counts cards by the same id; users' notes name nodes /dev/groqA0.pci.
-func Groq() Backend { return groqBackend{} }
+func Groq() Backend { return newBackend("groq", detectGroq) }
 
 const groqVendorID = "1de0"
 
-type groqBackend struct{}
+var groqKind = deviceKind{backend: "groq", vendor: "groq", family: v1alpha1.FamilyASIC}
 
-var groqKind = deviceKind{backend: groqBackend{}.Name(), vendor: "groq", family: v1alpha1.FamilyASIC}
-
-// Name implements Backend.
-func (groqBackend) Name() string { return "groq" }
-
-// Detect implements Backend.
-func (groqBackend) Detect(_ context.Context, host *Host) (Found, error) {
+func detectGroq(_ context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	found := Found{}
 	problems := []error{err}
@@ -31,7 +25,7 @@ func (groqBackend) Detect(_ context.Context, host *Host) (Found, error) {
 			continue
 		}
 		device, _, _ := groqKind.device(host.Files, function, "")
-		nodes, err := ownNodes(host.Files, function)
+		nodes, err := ownNodes(host.Files, function.Path)
 		problems = append(problems, err)
 		device.Paths = nodes
 		device.Health = driverHealth(function.Driver, nodes, "load Groq's driver (groq-driver)")

@@ -15,22 +15,16 @@ import (
 //
 // Sources: common/pcie_common.h and linux/pcie/src/sysfs.c of hailo-ai/hailort-drivers; pci.ids; the output of
 // hailortcli as users publish it.
-func Hailo() Backend { return hailoBackend{} }
+func Hailo() Backend { return newBackend("hailo", detectHailo) }
 
 const hailoVendorID = "1e60"
 
-type hailoBackend struct{}
-
-var hailoKind = deviceKind{backend: hailoBackend{}.Name(), vendor: "hailo", family: v1alpha1.FamilyNPU}
+var hailoKind = deviceKind{backend: "hailo", vendor: "hailo", family: v1alpha1.FamilyNPU}
 
 // hailoProducts are the products by PCI device id, as far as it tells them apart.
 var hailoProducts = map[string]string{"2864": "Hailo-8 or Hailo-8L", "45c4": "Hailo-10H", "43a2": "Hailo-15L"}
 
-// Name implements Backend.
-func (hailoBackend) Name() string { return "hailo" }
-
-// Detect implements Backend.
-func (hailoBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+func detectHailo(ctx context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	var processors []pciFunction
 	for _, function := range functions {

@@ -19,14 +19,13 @@ func queryHailo(ctx context.Context, host *Host, usable bool) (map[string]hailoB
 	if !usable || host.Commands == nil {
 		return nil, nil
 	}
-	argv := []string{"hailortcli", "fw-control", "identify"}
-	result, err := queryTool(ctx, host, "", argv...)
+	result, err := queryTool(ctx, host, "", HailoIdentify...)
 	if err != nil || len(result.Stdout) == 0 {
 		return nil, err
 	}
 	boards := parseHailo(string(result.Stdout))
 	if len(boards) == 0 {
-		return nil, commandError(argv, errors.New("identifies no device on PCI"))
+		return nil, commandError(HailoIdentify, errors.New("identifies no device on PCI"))
 	}
 	return boards, nil
 }

@@ -5,13 +5,8 @@ import (
 	"strings"
 )
 
-// hlSMI asks for a line of comma-separated values for each card. Source: Intel Gaudi documentation, System Management
-// Interface Tool.
-var hlSMI = []string{
-	"hl-smi", "-Q", "bus_id,module_id,uuid,name,memory.total,memory.used,temperature.aip,power.draw,utilization.aip",
-	"-f", "csv,noheader,nounits",
-}
-
+// hlColumns is the number of values in a line, in the order of the columns of host.GaudiQuery. Source: Intel Gaudi documentation,
+// System Management Interface Tool.
 const hlColumns = 9
 
 // hlDevice is what hl-smi says of a card; what it does not know is empty.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"sync"
 )
 
 // Host is the machine that a detection looks at: the only way for a backend to learn anything. The live host, a
@@ -14,8 +15,24 @@ type Host struct {
 	// Commands runs the host's tools; nil where nothing may be run.
 	Commands Commands
 
-	// pci is set for the time of one detection, so that its backends enumerate the buses once.
-	pci func() ([]pciFunction, error)
+	// memory holds what was read once for all; nil where nothing is kept.
+	memory *sync.Map
+}
+
+// Remembering is the same host with a memory for what Once reads. It lasts for one detection: what changes on the host later is
+// not seen through it.
+func (h *Host) Remembering() *Host {
+	return &Host{Files: h.Files, Commands: h.Commands, memory: new(sync.Map)}
+}
+
+// Once returns what read returns, and on a host with a memory what the first read under the key did; callers share it and must not
+// change it. A key is a type of the caller's own.
+func Once[T any](h *Host, key any, read func() (T, error)) (T, error) {
+	if h.memory == nil {
+		return read()
+	}
+	once, _ := h.memory.LoadOrStore(key, sync.OnceValues(read))
+	return once.(func() (T, error))()
 }
 
 // Files reads a host's file tree. Names are absolute and slash-separated (`/sys/class/drm`). A symbolic link is followed

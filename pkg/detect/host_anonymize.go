@@ -18,9 +18,14 @@ func (r *Replacements) Apply(text string) string { return r.names.rewrite("inven
 // device in one place names it in all; an inventory of the one recording is that of the other but for these values.
 // Replacements are numbered in the order of the recording: they are not derived from what they replace.
 //
-// Products, versions, PCI addresses and sizes stay, as do the times that tools print.
-func (r *Recording) Anonymize() (*Recording, *Replacements, error) {
-	names := newPseudonyms(r.words())
+// Products, versions, PCI addresses and sizes stay, as do the times that tools print, and the reserved words, such as the names
+// of backends: a host that is called by one of them is not replaced wherever that word stands.
+func (r *Recording) Anonymize(reserved ...string) (*Recording, *Replacements, error) {
+	words := r.words()
+	for _, word := range reserved {
+		words[word] = true
+	}
+	names := newPseudonyms(words)
 	if _, err := rewriteRecording(r, names.rewrite); err != nil { // only to number what is found
 		return nil, nil, fmt.Errorf("find identifiers: %w", err)
 	}
@@ -97,7 +102,7 @@ func rewriteContent(name string, e *entry, rewrite func(place, text string) stri
 	case !e.mode.IsRegular():
 		return rewrite("", string(e.data))
 	case isPCIConfig(name):
-		return string(e.data[:min(len(e.data), pciConfigHeader)])
+		return string(e.data[:min(len(e.data), PCIHeaderSize)])
 	default:
 		return rewrite(name, string(e.data))
 	}

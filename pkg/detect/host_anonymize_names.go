@@ -50,9 +50,6 @@ func newPseudonyms(reserved map[string]bool) *pseudonyms {
 	for _, word := range []string{"localhost", "linux", "gpu", "accelerator", "unknown", "none", "node", "host"} {
 		reserved[word] = true
 	}
-	for _, backend := range Backends() {
-		reserved[backend.Name()] = true
-	}
 	return &pseudonyms{
 		numbers: map[nameKey]int{}, last: map[string]int{}, found: map[string]int{},
 		wide: map[string]string{}, ids: map[uint64]bool{}, reserved: reserved,

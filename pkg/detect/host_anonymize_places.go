@@ -222,12 +222,12 @@ func (p *pseudonyms) ipv4Spans(place, text string) []span {
 	return spans
 }
 
-// pciConfigHeader is how much of a function's configuration space everybody may read; what follows can hold a serial
+// PCIHeaderSize is how many bytes of a PCI function's configuration space everybody may read; what follows can hold a serial
 // number.
-const pciConfigHeader = 64
+const PCIHeaderSize = 64
 
 func isPCIConfig(name string) bool {
-	return path.Base(name) == "config" && pciAddress.MatchString(path.Base(path.Dir(name)))
+	return path.Base(name) == "config" && argumentForms[anyPCIAddress].MatchString(path.Base(path.Dir(name)))
 }
 
 // holdsBinaryIDs says whether a file holds identifiers in a form that is not taken apart here.

@@ -15,22 +15,28 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
+// WSLFolder holds the drivers' libraries and tools that Windows mounts into the Windows Subsystem for Linux.
+const WSLFolder = "/usr/lib/wsl/lib"
+
 // Folders that tools are looked for in, never the caller's PATH: what runs here runs as root. The vendors' own come
 // last; a container runtime mounts NVIDIA's tools into /usr/bin, GKE into /usr/local/nvidia of a container and keeps them
 // in /home/kubernetes of the host.
 var toolFolders = []string{
 	"/usr/bin", "/usr/local/bin", "/bin", "/usr/sbin", "/usr/local/sbin", "/sbin",
 	"/usr/local/nvidia/bin", "/opt/nvidia/bin", "/run/nvidia/driver/usr/bin", "/home/kubernetes/bin/nvidia/bin", "/opt/rocm/bin",
-	"/opt/aws/neuron/bin", "/opt/qti-aic/tools", wslFolder,
+	"/opt/aws/neuron/bin", "/opt/qti-aic/tools", WSLFolder,
 }
 
 // Folders of driver libraries that no linker cache knows where the driver was mounted rather than installed.
 var libraryFolders = []string{
-	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/opt/nvidia/lib64", "/home/kubernetes/bin/nvidia/lib64", wslFolder,
+	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/opt/nvidia/lib64", "/home/kubernetes/bin/nvidia/lib64", WSLFolder,
 }
 
 // pipeGrace is what a tool's output may take to end after the tool itself did: a grandchild can hold the pipe open.
 const pipeGrace = time.Second
+
+// KillGrace is what a tool may take to end when its time is up: it is killed, and its output drained.
+const KillGrace = 2 * pipeGrace
 
 // ownPrefix is that of the programs that are installed beside this one, and looked for there first.
 const ownPrefix = "rankwright-"
@@ -179,7 +185,7 @@ func (c *liveCommands) wait(ctx context.Context, cmd *exec.Cmd) (ended bool, err
 		return true, waitErr
 	case <-ctx.Done():
 	}
-	patience := time.NewTimer(2 * pipeGrace)
+	patience := time.NewTimer(KillGrace)
 	defer patience.Stop()
 	select {
 	case <-done:

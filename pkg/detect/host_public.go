@@ -15,7 +15,7 @@ func publicPart(name string, data []byte) []byte {
 	case name == instanceData:
 		return placeAlone(data)
 	case strings.HasPrefix(name, "/sys/devices/") && path.Base(name) == "config":
-		return data[:min(len(data), headerSize)]
+		return data[:min(len(data), PCIHeaderSize)]
 	case !runtimeConfig.MatchString(name):
 		return data
 	case path.Ext(name) == ".json":

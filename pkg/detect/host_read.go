@@ -80,3 +80,9 @@ func clip(text string, n int) string {
 }
 
 func unreadable(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+
+// readBetween reads a number; ok is false where there is none or it is outside the bounds.
+func readBetween(files Files, name string, lowest, highest int64) (value int64, ok bool) {
+	value, ok, err := readInt(files, name)
+	return value, ok && err == nil && value >= lowest && value <= highest
+}

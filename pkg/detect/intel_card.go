@@ -71,14 +71,6 @@ func localBytes(files Files, folder string, drm drmNodes) int64 {
 	return 0
 }
 
-// inRange is the size where a card can have it, else 0.
-func inRange(bytes int64) int64 {
-	if bytes < 0 || bytes>>20 > maxMemoryMiB {
-		return 0
-	}
-	return bytes
-}
-
 // memoryBAR is the base address register by which the processor reaches the card's memory, on every card that has any.
 const memoryBAR = 2
 

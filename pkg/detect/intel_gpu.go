@@ -17,20 +17,14 @@ import (
 // lmem_total_bytes), else from Intel's xpu-smi, else it is nominal, but for what may be a virtual function in a guest.
 // Graphics of a processor have none of their own and are listed without any, so that nothing is planned on them. xpu-smi also adds names, UUIDs, firmware and the Xe Links of Data
 // Center GPU Max; it is matched by PCI address, its columns by their headings. What is used of the memory is not known.
-func IntelGPU() Backend { return intelGPUBackend{} }
+func IntelGPU() Backend { return newBackend(intelGPUName, detectIntelGPU) }
 
 const (
 	intelGPUName = "intel-gpu"
 	intelVendor  = "8086"
 )
 
-type intelGPUBackend struct{}
-
-// Name implements Backend.
-func (intelGPUBackend) Name() string { return intelGPUName }
-
-// Detect implements Backend.
-func (intelGPUBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+func detectIntelGPU(ctx context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	gpus := slices.DeleteFunc(slices.Clone(functions), func(f pciFunction) bool {
 		return !isIntelGPU(f) || isVirtualFunction(host.Files, f)
@@ -72,7 +66,7 @@ func askXPU(ctx context.Context, host *Host, cards []intelCard) error {
 	if !slices.ContainsFunc(cards, intelCard.asked) {
 		return nil
 	}
-	printed, err := queryTool(ctx, host, "", xpuSMI, "discovery", "--dump", xpuProperties)
+	printed, err := queryTool(ctx, host, "", XPUDiscovery...)
 	if err != nil || len(printed.Stdout) == 0 {
 		return err
 	}

@@ -35,8 +35,7 @@ func xeLinks(ctx context.Context, host *Host, cards []intelCard) (v1alpha1.Links
 	if linked < 2 {
 		return v1alpha1.Links{}, nil
 	}
-	printed, err := queryTool(ctx, host, "how the cards are joined by Xe Link is not known: install xpu-smi of Intel's XPU Manager",
-		xpuSMI, "topology", "-m")
+	printed, err := queryTool(ctx, host, "how the cards are joined by Xe Link is not known: install xpu-smi of Intel's XPU Manager", XPUTopology...)
 	if err != nil {
 		return v1alpha1.Links{}, err
 	}

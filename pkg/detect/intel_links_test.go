@@ -52,7 +52,7 @@ func (s sysfs) maxCards(count int) (addresses []string) {
 		answer += fmt.Sprintf("%d,%q,\"131072.00 MiB\"\n", count-1-i, address)
 		addresses = append(addresses, address)
 	}
-	s.xpu(answer, "discovery", "--dump", xpuProperties)
+	s.xpu(answer, XPUDiscovery[1:]...)
 	return addresses
 }
 

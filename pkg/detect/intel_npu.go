@@ -11,24 +11,18 @@ import (
 // IntelNPU finds the neural processors in Intel's Core Ultra processors: by their PCI ids, or by the driver intel_vpu where
 // the id is not known, with the node that the kernel's accel class names for them. It runs no command. Their memory is the
 // host's, so none is listed.
-func IntelNPU() Backend { return intelNPUBackend{} }
+func IntelNPU() Backend { return newBackend("intel-npu", detectIntelNPU) }
 
 const intelNPUDriver = "intel_vpu"
-
-type intelNPUBackend struct{}
-
-// Name implements Backend.
-func (intelNPUBackend) Name() string { return "intel-npu" }
 
 // intelNPUs are the device ids. Source: Linux, drivers/accel/ivpu/ivpu_drv.h.
 var intelNPUs = map[string]string{
 	"7d1d": "Meteor Lake", "ad1d": "Arrow Lake", "643e": "Lunar Lake", "b03e": "Panther Lake", "fd3e": "Wildcat Lake", "d71d": "Nova Lake",
 }
 
-var intelNPUKind = deviceKind{backend: intelNPUBackend{}.Name(), vendor: "intel", family: v1alpha1.FamilyNPU}
+var intelNPUKind = deviceKind{backend: "intel-npu", vendor: "intel", family: v1alpha1.FamilyNPU}
 
-// Detect implements Backend.
-func (intelNPUBackend) Detect(_ context.Context, host *Host) (Found, error) {
+func detectIntelNPU(_ context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	var npus []pciFunction
 	for _, f := range functions {
@@ -66,17 +60,4 @@ func firstNumber(members []classMember, prefix string) *int32 {
 		}
 	}
 	return nil
-}
-
-// healthUnderDriver is driverHealth for a device that only some drivers can run work on.
-func healthUnderDriver(device v1alpha1.Device, load string, drivers ...string) v1alpha1.DeviceHealth {
-	for _, driver := range append(drivers, "") {
-		if device.Driver == driver {
-			return driverHealth(device.Driver, device.Paths, load)
-		}
-	}
-	return v1alpha1.DeviceHealth{
-		State: v1alpha1.Unknown, Reason: reasonOtherDriver,
-		Message: "the device is bound to " + device.Driver + ", not to " + strings.Join(drivers, " or ") + ": it may be a virtual machine's",
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path"
 	"regexp"
-	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
@@ -19,17 +18,9 @@ import (
 //
 // Names of files and devices are those of Jetson Linux (NVIDIA's developer guides of releases 32 to 36, and what users
 // of it report), which differ by release: 17000000.gv11b, 17000000.ga10b, 17000000.gpu.
-func Jetson() Backend { return jetsonBackend{} }
+func Jetson() Backend { return newBackend("jetson", detectJetson) }
 
-type jetsonBackend struct{}
-
-// Name implements Backend.
-func (jetsonBackend) Name() string { return "jetson" }
-
-const deviceTree = "/proc/device-tree"
-
-// Detect implements Backend.
-func (b jetsonBackend) Detect(_ context.Context, host *Host) (Found, error) {
+func detectJetson(_ context.Context, host *Host) (Found, error) {
 	compatible, err := readStrings(host.Files, path.Join(deviceTree, "compatible"))
 	soc, ok := tegraOf(compatible)
 	if !ok {
@@ -39,7 +30,7 @@ func (b jetsonBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	found := Found{Readings: Readings{}}
 	problems := []error{err}
 	for _, gpu := range gpus {
-		device, err := b.device(host.Files, soc, compatible, gpu)
+		device, err := jetsonDevice(host.Files, soc, compatible, gpu)
 		problems = append(problems, err)
 		found.Devices = append(found.Devices, device)
 		found.Readings[device.ID] = gpu.reading(host.Files)
@@ -48,10 +39,10 @@ func (b jetsonBackend) Detect(_ context.Context, host *Host) (Found, error) {
 	return found, nil
 }
 
-func (b jetsonBackend) device(files Files, soc tegra, compatible []string, gpu tegraGPU) (v1alpha1.Device, error) {
+func jetsonDevice(files Files, soc tegra, compatible []string, gpu tegraGPU) (v1alpha1.Device, error) {
 	device := v1alpha1.Device{
 		ID:     v1alpha1.DeviceID(nvidiaName + "-" + gpu.name),
-		Vendor: nvidiaName, Family: v1alpha1.FamilyGPU, Backend: b.Name(),
+		Vendor: nvidiaName, Family: v1alpha1.FamilyGPU, Backend: "jetson",
 		Architecture: soc.architecture, ComputeCapability: soc.capability,
 		Driver: gpu.driver, NUMANode: readNUMANode(files, gpu.folder), Paths: jetsonPaths(files),
 	}
@@ -81,21 +72,6 @@ func jetsonModel(files Files) string {
 		return "Tegra"
 	}
 	return names[0]
-}
-
-// readStrings reads a property of the device tree: texts that each end in NUL. No such property is no error.
-func readStrings(files Files, name string) ([]string, error) {
-	text, ok, err := readText(files, name)
-	if !ok || err != nil {
-		return nil, err
-	}
-	var list []string
-	for value := range strings.SplitSeq(text, "\x00") {
-		if value = strings.TrimSpace(value); value != "" {
-			list = append(list, clip(value, 256))
-		}
-	}
-	return list, nil
 }
 
 // l4tRelease matches `# R36 (release), REVISION: 4.3, GCID: …` of /etc/nv_tegra_release.

@@ -6,8 +6,6 @@ import (
 	"strings"
 )
 
-const platformDevices = "/sys/bus/platform/devices"
-
 // tegraGPU is the platform device of an integrated GPU.
 type tegraGPU struct {
 	// name is the kernel's: the address in the processor, and the name of the node in the device tree.
@@ -46,28 +44,15 @@ func tegraGPUs(files Files) ([]tegraGPU, error) {
 		if err != nil {
 			return gpus, err
 		}
-		if uevent := parseUevent(text); uevent.isTegraGPU() {
-			gpus = append(gpus, tegraGPU{name: name, folder: folder, driver: clip(uevent["DRIVER"], 64)})
+		if properties := parseUevent(text); isTegraGPU(properties) {
+			gpus = append(gpus, tegraGPU{name: name, folder: folder, driver: clip(properties["DRIVER"], 64)})
 		}
 	}
 	return gpus, nil
 }
 
-// uevent is a uevent file's keys and values.
-type uevent map[string]string
-
-func parseUevent(text string) uevent {
-	values := uevent{}
-	for line := range strings.Lines(text) {
-		if key, value, found := strings.Cut(strings.TrimSpace(line), "="); found {
-			values[key] = value
-		}
-	}
-	return values
-}
-
-func (u uevent) isTegraGPU() bool {
-	for key, value := range u {
+func isTegraGPU(properties uevent) bool {
+	for key, value := range properties {
 		if strings.HasPrefix(key, "OF_COMPATIBLE_") && tegraChips[value] {
 			return true
 		}

@@ -13,7 +13,7 @@ import (
 // Sources: the patches of MediaTek and BayLibre to Linux (mtk_apu_rproc, apusys-rv of MT8188, MT8192 and MT8195), and
 // drivers/misc/mediatek/apusys of published phone kernels. No MediaTek machine was at hand.
 func MediaTekAPU() Backend {
-	return mediaTekAPUBackend{&socNPU{
+	return &socNPU{
 		name: "mediatek-apu", vendor: "mediatek", product: "MediaTek APU",
 		pattern: func(compatible string) bool {
 			return apuCompatible.MatchString(compatible) || mdlaCompatible.MatchString(compatible)
@@ -22,10 +22,8 @@ func MediaTekAPU() Backend {
 		classes: []string{"accel"},
 		shared:  []string{"/sys/class/misc/apusys", "/sys/class/apusys/apusys", "/sys/class/apusysdrv/apusys"},
 		load:    "use MediaTek's kernel, which has a driver of the APU",
-	}}
+	}
 }
-
-type mediaTekAPUBackend struct{ *socNPU }
 
 var (
 	apuCompatible  = regexp.MustCompile(`^mediatek,mt\d{4}-apu(sys-rv)?$`)

@@ -14,15 +14,9 @@ import (
 //
 // Ports of software (bridges, bonds, veth, soft RoCE), wireless ones and what a host has cut off for its guests (virtual
 // functions, sub-functions and their representors) are not listed; a virtual function that was given to this host is.
-func Network() Backend { return networkBackend{} }
+func Network() Backend { return newBackend("network", detectNetwork) }
 
-type networkBackend struct{}
-
-// Name implements Backend.
-func (networkBackend) Name() string { return "network" }
-
-// Detect implements Backend.
-func (networkBackend) Detect(_ context.Context, host *Host) (Found, error) {
+func detectNetwork(_ context.Context, host *Host) (Found, error) {
 	functions, pciErr := pciFunctions(host)
 	n := network{files: host.Files, places: placesOf(functions), used: map[string]bool{}}
 	rdmaErr := n.addRDMA()

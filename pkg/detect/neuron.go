@@ -22,17 +22,11 @@ import (
 //
 // Sources: aws-neuron-driver (neuron_device.h, neuron_cdev.c, neuron_sysfs_metrics.c, v2/ and v3/neuron_dhal_*.c), the
 // sysfs and neuron-ls user guides of the Neuron SDK, and outputs of neuron-ls that users published.
-func Neuron() Backend { return neuronBackend{} }
+func Neuron() Backend { return newBackend("neuron", detectNeuron) }
 
 const neuronVendor = "aws"
 
-type neuronBackend struct{}
-
-// Name implements Backend.
-func (neuronBackend) Name() string { return "neuron" }
-
-// Detect implements Backend.
-func (neuronBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+func detectNeuron(ctx context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	var chips []*neuronChip
 	for _, function := range functions {

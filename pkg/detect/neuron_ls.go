@@ -38,7 +38,7 @@ func listNeuron(ctx context.Context, host *Host, chips []*neuronChip) (map[strin
 	if slices.ContainsFunc(chips, func(c *neuronChip) bool { return c.node == nil && c.Driver == neuronDriver }) {
 		missing = "which /dev/neuronN is which chip is told by neuron-ls only: install aws-neuronx-tools; until then the chips of the host can only be granted together"
 	}
-	result, err := queryTool(ctx, host, missing, "neuron-ls", "-j")
+	result, err := queryTool(ctx, host, missing, NeuronLS...)
 	if err != nil || len(result.Stdout) == 0 {
 		return nil, err
 	}

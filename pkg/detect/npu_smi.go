@@ -9,8 +9,6 @@ import (
 	"strings"
 )
 
-const npuSMI = "npu-smi"
-
 // npuChip is what a pair of rows in `npu-smi info` says of a chip.
 type npuChip struct {
 	// npu is the card's number, chip the chip's on it; physical is the driver's number, nil where the table has none.
@@ -57,13 +55,13 @@ func queryNPUSMI(ctx context.Context, host *Host, npus []ascendNPU) (npuReport, 
 	if !anyNPU(npus, func(n *ascendNPU) bool { return n.Driver == ascendDriver }) {
 		return npuReport{}, nil
 	}
-	result, err := queryTool(ctx, host, "exact products, memory, alarms and links of the NPUs are not known without npu-smi of the driver's package", npuSMI, "info")
+	result, err := queryTool(ctx, host, "exact products, memory, alarms and links of the NPUs are not known without npu-smi of the driver's package", NPUInfo...)
 	if err != nil {
 		return npuReport{}, err
 	}
 	report := parseNPUSMI(string(result.Stdout))
 	if !anyNPU(npus, func(n *ascendNPU) bool { return report.chip(n.Address, n.chip, n.chips) != nil }) {
-		return report, commandError([]string{npuSMI, "info"}, errors.New("lists none of the NPUs on the PCI bus: see its output and dmesg"))
+		return report, commandError(NPUInfo, errors.New("lists none of the NPUs on the PCI bus: see its output and dmesg"))
 	}
 	return report, nil
 }

@@ -15,7 +15,7 @@ import (
 //
 // Where the driver is there and shows no GPU on PCI, as in the Windows Subsystem for Linux, those that it tells of are listed by
 // their UUIDs. Memory of an integrated GPU (GB10, Thor) is the host's.
-func NVIDIA() Backend { return nvidiaBackend{} }
+func NVIDIA() Backend { return newBackend(nvidiaName, detectNVIDIA) }
 
 const (
 	nvidiaName   = "nvidia"
@@ -23,13 +23,7 @@ const (
 	nvidiaVendor = "10de"
 )
 
-type nvidiaBackend struct{}
-
-// Name implements Backend.
-func (nvidiaBackend) Name() string { return nvidiaName }
-
-// Detect implements Backend.
-func (nvidiaBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+func detectNVIDIA(ctx context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	gpus := listNVIDIA(host.Files, functions)
 	if len(gpus) == 0 && hidesNVIDIA(host.Files) {

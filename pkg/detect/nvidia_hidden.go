@@ -12,17 +12,14 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// What the Windows Subsystem for Linux shows of the GPUs of its Windows: one node for all of them, and a folder of libraries and
-// tools that Windows mounts (Microsoft and NVIDIA, CUDA on WSL User Guide). It shows no PCI bus with them, and no minor numbers.
-const (
-	wslNode   = "/dev/dxg"
-	wslFolder = "/usr/lib/wsl/lib"
-)
+// wslNode is the one node by which the Windows Subsystem for Linux shows all GPUs of its Windows (Microsoft and NVIDIA, CUDA on
+// WSL User Guide). It shows no PCI bus with them, and no minor numbers.
+const wslNode = "/dev/dxg"
 
 // hidesNVIDIA says whether NVIDIA's driver is there though its GPUs are on no PCI bus of the host: in the Windows Subsystem for
 // Linux, and where the GPU is a part of a Tegra and not the jetson backend's.
 func hidesNVIDIA(files Files) bool {
-	if exists(files, wslNode) && exists(files, path.Join(wslFolder, "libnvidia-ml.so.1")) {
+	if exists(files, wslNode) && exists(files, path.Join(WSLFolder, "libnvidia-ml.so.1")) {
 		return true
 	}
 	if !exists(files, path.Join(nvidiaProcFolder, "version")) {

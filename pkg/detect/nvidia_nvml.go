@@ -12,10 +12,8 @@ import (
 	"github.com/rankwright/rankwright/internal/nvml/report"
 )
 
-// nvmlTool asks NVML and prints a document. It is a process of its own, since a library can hang or crash its caller.
-const nvmlTool = "rankwright-nvml"
-
-// queryNVML runs the tool. That it is not installed, or finds no library, is no problem: nvidia-smi is asked then. It
+// queryNVML runs rankwright-nvml, which asks NVML and prints a document: a process of its own, since a library can hang or crash its
+// caller. That it is not installed, or finds no library, is no problem: nvidia-smi is asked then. It
 // takes no more than half of the time that is left, so that nvidia-smi can be asked when NVML hangs.
 func queryNVML(ctx context.Context, host *Host) (nvidiaReport, error) {
 	none := newNVIDIAReport()
@@ -27,8 +25,7 @@ func queryNVML(ctx context.Context, host *Host) (nvidiaReport, error) {
 		defer cancel()
 		ctx = shorter
 	}
-	argv := []string{nvmlTool, "query"}
-	result, err := host.Commands.Run(ctx, argv...)
+	result, err := host.Commands.Run(ctx, NVMLQuery...)
 	switch {
 	case errors.Is(err, ErrNoCommand):
 		return none, nil
@@ -38,16 +35,16 @@ func queryNVML(ctx context.Context, host *Host) (nvidiaReport, error) {
 	case err != nil:
 		return none, fmt.Errorf("%w: nvidia-smi is asked instead", err)
 	case result.ExitCode != 0:
-		return none, commandError(argv, exitError(result, ": nvidia-smi is asked instead"))
+		return none, commandError(NVMLQuery, exitError(result, ": nvidia-smi is asked instead"))
 	}
 	document, err := report.Parse(result.Stdout)
 	if err != nil {
-		return none, commandError(argv, err)
+		return none, commandError(NVMLQuery, err)
 	}
 	if problem := document.Problem; problem != nil && problem.Kind != report.NoLibrary {
-		err = commandError(argv, ofKind(v1alpha1.ErrorToolFailed, fmt.Errorf("%s: %s", problem.Kind, clip(problem.Message, 256))))
+		err = commandError(NVMLQuery, ofKind(v1alpha1.ErrorToolFailed, fmt.Errorf("%s: %s", problem.Kind, clip(problem.Message, 256))))
 	} else if len(document.Unaddressed) > 0 {
-		err = commandError(argv, ofKind(v1alpha1.ErrorToolFailed, fmt.Errorf("%d GPUs do not answer: %s", len(document.Unaddressed), document.Unaddressed[0].Text)))
+		err = commandError(NVMLQuery, ofKind(v1alpha1.ErrorToolFailed, fmt.Errorf("%d GPUs do not answer: %s", len(document.Unaddressed), document.Unaddressed[0].Text)))
 	}
 	return nvmlReport(document), err
 }

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
-
-const nvidiaSMI = "nvidia-smi"
 
 // askSMI asks nvidia-smi for everything: its report, the names of MIG devices, and links where there are two GPUs to
 // connect.
@@ -28,7 +26,7 @@ func askSMI(ctx context.Context, host *Host, gpus []nvidiaGPU) (nvidiaReport, []
 func smiNames(ctx context.Context, host *Host, printed smiReport) (map[migKey]migName, error) {
 	for _, gpu := range printed.gpus {
 		if len(gpu.MIG) > 0 {
-			result, err := runTool(ctx, host, nvidiaSMI, "-L")
+			result, err := runTool(ctx, host, SMIList...)
 			return parseSMIList(string(result.Stdout)), err
 		}
 	}
@@ -47,11 +45,11 @@ func smiLinks(ctx context.Context, host *Host, facts nvidiaReport) error {
 	if len(byUUID) < 2 {
 		return nil
 	}
-	status, err := runTool(ctx, host, nvidiaSMI, "nvlink", "-s")
+	status, err := runTool(ctx, host, SMINVLinks...)
 	if err != nil {
 		return err
 	}
-	matrix, err := runTool(ctx, host, nvidiaSMI, "topo", "-m")
+	matrix, err := runTool(ctx, host, SMITopology...)
 	if err != nil {
 		return err
 	}
@@ -126,7 +124,7 @@ func retrySMI(err error) bool {
 
 // runSMI runs `nvidia-smi -q -x` with further arguments.
 func runSMI(ctx context.Context, host *Host, args ...string) (smiReport, error) {
-	result, err := runTool(ctx, host, append([]string{nvidiaSMI, "-q", "-x"}, args...)...)
+	result, err := runTool(ctx, host, slices.Concat(SMIReport, args)...)
 	if err != nil {
 		return smiReport{faults: map[string]string{}, gpus: map[string]*smiGPU{}}, err
 	}
@@ -144,18 +142,6 @@ func runSMI(ctx context.Context, host *Host, args ...string) (smiReport, error) 
 		return report, ofKind(v1alpha1.ErrorToolFailed, failed)
 	}
 	return report, nil
-}
-
-// firstLine is the first line that is no XML.
-func firstLine(outputs ...[]byte) string {
-	for _, output := range outputs {
-		for line := range strings.Lines(string(output)) {
-			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "<") {
-				return clip(line, 256)
-			}
-		}
-	}
-	return "it says nothing"
 }
 
 // runTool runs a tool of NVIDIA's driver and tells what to do where it cannot. It leaves a tenth of the time that is

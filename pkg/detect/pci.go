@@ -33,11 +33,11 @@ type pciFunction struct {
 // pciFunctions returns every PCI function of the host in order of addresses. Where the error is not nil, the functions
 // are those that could be read. No PCI bus is no error, but no sysfs is one: nothing is known then.
 func pciFunctions(host *Host) ([]pciFunction, error) {
-	if host.pci != nil {
-		return host.pci()
-	}
-	return listPCIFunctions(host)
+	return Once(host, busKey{}, func() ([]pciFunction, error) { return listPCIFunctions(host) })
 }
+
+// busKey is what a host remembers the functions of its PCI buses by.
+type busKey struct{}
 
 var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
@@ -183,19 +183,6 @@ func pciPath(folder string) (root string, bridges []string) {
 	return clip(steps[start], 64), bridges[:min(len(bridges), 16)]
 }
 
-// readNUMANode returns the NUMA node of the device at a sysfs folder; nil where the kernel says -1 or nothing.
-func readNUMANode(files Files, folder string) *int32 {
-	node, ok, err := readInt(files, path.Join(folder, "numa_node"))
-	if !ok || err != nil || node < 0 || node > maxNUMANode {
-		return nil
-	}
-	value := int32(node)
-	return &value
-}
-
-// maxNUMANode is far above the kernel's highest (1 << CONFIG_NODES_SHIFT is 1024).
-const maxNUMANode = 1 << 16
-
 // readLinkRate reads `32.0 GT/s PCIe` as 32000; 0 where the link does not say (`Unknown`).
 func readLinkRate(files Files, folder, name string) int32 {
 	text, _, _ := readText(files, path.Join(folder, name))
@@ -217,4 +204,10 @@ func readLinkWidth(files Files, folder string) int32 {
 		return 0
 	}
 	return int32(width)
+}
+
+// isVirtualFunction says whether the function belongs to a guest of an SR-IOV host rather than to the host itself.
+func isVirtualFunction(files Files, function pciFunction) bool {
+	_, err := files.ReadLink(path.Join(function.Path, "physfn"))
+	return err == nil
 }

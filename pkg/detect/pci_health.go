@@ -22,16 +22,27 @@ type pciCheck struct {
 	evidence string
 	// fault is set where the function cannot be used.
 	fault v1alpha1.DeviceHealth
-	signs Signs
+	// counters count errors since the host booted, by the reason of the health that a growing one means.
+	counters map[string]int64
+	// suspicions are what one look alone does not prove.
+	suspicions []v1alpha1.DeviceHealth
 	// rate is of the link, nil where it does not say.
 	rate linkRate
 }
 
+// Reasons of health that a PCI function shows: errors that the bus counts, a link that is narrower than it could be, and a device
+// that does not answer.
+const (
+	ReasonPCIFatalErrors    = "PCIFatalErrors"
+	ReasonPCINonFatalErrors = "PCINonFatalErrors"
+	ReasonLinkNarrow        = "PCILinkNarrow"
+	ReasonOffBus            = "OffBus"
+	ReasonLinkDown          = "PCILinkDown"
+	ReasonPoweredOff        = "PoweredOff"
+)
+
 // allOnes is the width of a link that a function reports which does not answer: every bit of what is read of it is set.
 const allOnes = 63
-
-// headerSize is the part of the configuration space that everybody may read.
-const headerSize = 64
 
 // checkPCI looks at a function: six small files where it is well. A function that sleeps is not woken.
 func checkPCI(files Files, function pciFunction) pciCheck {
@@ -49,10 +60,11 @@ func checkPCI(files Files, function pciFunction) pciCheck {
 	if check.evidence == "" {
 		return check
 	}
+	check.counters = map[string]int64{}
 	for name, reason := range map[string]string{"aer_dev_fatal": ReasonPCIFatalErrors, "aer_dev_nonfatal": ReasonPCINonFatalErrors} {
 		text, ok, err := readText(files, path.Join(function.Path, name))
 		if count, found := parseAERTotal(text); ok && err == nil && found {
-			check.signs.count(reason, count)
+			check.counters[reason] = count
 		}
 	}
 	return check
@@ -85,7 +97,7 @@ func checkLink(files Files, function pciFunction) pciCheck {
 	}
 	if width < int64(function.LinkWidth) && showsPort(files, function) {
 		if usable := min(int64(function.LinkWidth), portLanes(files, function, "max_link_width")); width < usable {
-			check.signs.Suspicions = []v1alpha1.DeviceHealth{{
+			check.suspicions = []v1alpha1.DeviceHealth{{
 				State: v1alpha1.Degraded, Reason: ReasonLinkNarrow,
 				Message: fmt.Sprintf("the PCI link has %d of the %d lanes that device and port can have: reseat the card, look at its riser or cable", width, usable),
 			}}
@@ -156,7 +168,7 @@ func isSilent(header []byte) bool {
 	if len(header) == 0 {
 		return false
 	}
-	for _, b := range header[:min(len(header), headerSize)] {
+	for _, b := range header[:min(len(header), PCIHeaderSize)] {
 		if b != 0xff {
 			return false
 		}
@@ -170,7 +182,7 @@ func parseAERTotal(text string) (total int64, ok bool) {
 		name, number, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if strings.HasPrefix(name, "TOTAL_ERR_") {
 			count, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
-			return min(max(count, 0), maxErrors), err == nil && count >= 0
+			return max(count, 0), err == nil && count >= 0
 		}
 	}
 	return 0, false
@@ -200,50 +212,5 @@ func pciChecks(ctx context.Context, host *Host, addresses map[string]bool) map[s
 		return checks
 	case <-ctx.Done():
 		return nil
-	}
-}
-
-// observe completes the health of the devices with what the kernel shows of their PCI functions.
-func observe(ctx context.Context, host *Host, report *Report) {
-	addresses := map[string]bool{}
-	for i := range report.Status.Devices {
-		if pci := report.Status.Devices[i].PCI; pci != nil {
-			addresses[pci.Address] = true
-		}
-	}
-	var checks map[string]pciCheck
-	if len(addresses) > 0 {
-		checks = pciChecks(ctx, host, addresses)
-	}
-	for i := range report.Status.Devices {
-		device := &report.Status.Devices[i]
-		var check pciCheck
-		if device.PCI != nil {
-			check = checks[device.PCI.Address]
-		}
-		device.Health = judged(device.Health, check)
-		signs := report.Signs[device.ID]
-		signs.add(check.signs)
-		report.Signs[device.ID] = signs
-		if check.rate.now != nil || check.rate.most != nil {
-			reading := report.Readings[device.ID]
-			reading.PCIeMBps, reading.PCIeMaxMBps = check.rate.now, check.rate.most
-			report.Readings[device.ID] = reading
-		}
-	}
-}
-
-// judged is a device's health by its backend and by its PCI function. A function that is gone decides, also where the
-// backend could not tell.
-func judged(health v1alpha1.DeviceHealth, check pciCheck) v1alpha1.DeviceHealth {
-	switch {
-	case check.fault.State != "" && health.State != v1alpha1.Unhealthy:
-		return check.fault
-	case health.Reason != ReasonOpened:
-		return health
-	case check.evidence != "":
-		return healthy(check.evidence)
-	default:
-		return notMonitored("no more is seen of the device than that it can be opened: neither its driver nor its bus shows how it is")
 	}
 }

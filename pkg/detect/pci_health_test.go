@@ -2,10 +2,12 @@ package detect
 
 import (
 	"context"
+	"io/fs"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -61,13 +63,13 @@ func TestCheckPCI(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			check := checkPCI(pciTree(t, tc.function, tc.port))
 			suspect := ""
-			for _, s := range check.signs.Suspicions {
+			for _, s := range check.suspicions {
 				suspect = s.Reason
 			}
 			if check.evidence != tc.evidence || check.fault.Reason != tc.fault || suspect != tc.suspect {
 				t.Errorf("%+v, want evidence %q, fault %q, suspicion %q", check, tc.evidence, tc.fault, tc.suspect)
 			}
-			if diff := cmp.Diff(tc.counters, check.signs.Counters); diff != "" {
+			if diff := cmp.Diff(tc.counters, check.counters, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -101,12 +103,29 @@ func TestJudged(t *testing.T) {
 	}
 }
 
+// hanging is a file tree of which nothing is read before the release.
+type hanging struct {
+	reached func()
+	release chan struct{}
+}
+
+func (h hanging) ReadDir(string) ([]string, error) {
+	h.reached()
+	<-h.release
+	return nil, nil
+}
+
+func (hanging) ReadFile(string) ([]byte, error)  { return nil, nil }
+func (hanging) ReadLink(string) (string, error)  { return "", nil }
+func (hanging) RealPath(string) (string, error)  { return "", nil }
+func (hanging) Stat(string) (fs.FileMode, error) { return 0, nil }
+
 // A bus that hangs leaves the devices without a check, and the detection with an end.
 func TestPCIChecksThatHang(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	release := make(chan struct{})
 	defer close(release)
-	host := &Host{pci: func() ([]pciFunction, error) { cancel(); <-release; return nil, nil }}
+	host := &Host{Files: hanging{cancel, release}}
 	if checks := pciChecks(ctx, host, map[string]bool{"0000:01:00.0": true}); checks != nil {
 		t.Errorf("%v, want none", checks)
 	}

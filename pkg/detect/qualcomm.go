@@ -14,7 +14,7 @@ import (
 //
 // Sources: drivers/accel/qaic of Linux and its documentation for ids, driver and nodes; quic/cloud-ai-sdk-pages for the
 // cards; QUtil.cpp and qaic-util of quic/software-kit-for-qualcomm-cloud-ai-100, and outputs that users published.
-func Qualcomm() Backend { return qualcommBackend{} }
+func Qualcomm() Backend { return newBackend("qualcomm", detectQualcomm) }
 
 const (
 	qualcommVendor    = "qualcomm"
@@ -25,13 +25,7 @@ const (
 // qaicFamilies are the families of SoCs by PCI device id: qaic_drv.c of Linux.
 var qaicFamilies = map[string]string{"a080": "Cloud AI 080", "a100": "Cloud AI 100", "a110": "Cloud AI 200"}
 
-type qualcommBackend struct{}
-
-// Name implements Backend.
-func (qualcommBackend) Name() string { return "qualcomm" }
-
-// Detect implements Backend.
-func (qualcommBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+func detectQualcomm(ctx context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	var socs []*qaicSoC
 	for _, function := range functions {
@@ -71,8 +65,7 @@ func isQaic(function pciFunction) bool {
 
 // queryQaic runs qaic-util and returns its reports by PCI address.
 func queryQaic(ctx context.Context, host *Host) (map[string]qaicReport, error) {
-	result, err := queryTool(ctx, host, "the kind of card and its memory are told by qaic-util only: install the Cloud AI Platform SDK",
-		"qaic-util", "-q")
+	result, err := queryTool(ctx, host, "the kind of card and its memory are told by qaic-util only: install the Cloud AI Platform SDK", QaicQuery...)
 	if err != nil {
 		return nil, err
 	}

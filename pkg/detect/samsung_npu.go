@@ -7,13 +7,11 @@ package detect
 // Sources: drivers/vision of Samsung's published kernels, and what a user of an Exynos phone published of its sysfs. No
 // Exynos was at hand.
 func SamsungNPU() Backend {
-	return samsungNPUBackend{&socNPU{
+	return &socNPU{
 		name: "samsung-npu", vendor: "samsung", product: "Samsung Exynos NPU",
 		// Parts of the NPU have strings that go on (-core, -hwdev, -nshare).
 		pattern: func(compatible string) bool { return compatible == "samsung,exynos-npu" },
 		classes: []string{"vision4linux"},
 		load:    "load exynos-npu, which Samsung's kernels have",
-	}}
+	}
 }
-
-type samsungNPUBackend struct{ *socNPU }

@@ -70,7 +70,7 @@ func TestNoToolRunsWithoutASign(t *testing.T) {
 	host := s.Host()
 	host.Commands = refusing{t}
 	for _, backend := range append(Backends(), WMI()) {
-		if backend.Name() == (cpuBackend{}).Name() {
+		if backend.Name() == (CPU()).Name() {
 			continue
 		}
 		if found := detectOn(t, host, backend); len(found.Devices) != 0 {

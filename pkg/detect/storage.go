@@ -13,12 +13,7 @@ import (
 //
 // A namespace that is reached on several paths (native NVMe multipath) is one disk. Software (loop, device mapper, RAM,
 // RAID), removable media and drives without a medium are not listed.
-func Storage() Backend { return storageBackend{} }
-
-type storageBackend struct{}
-
-// Name implements Backend.
-func (storageBackend) Name() string { return "storage" }
+func Storage() Backend { return newBackend("storage", detectStorage) }
 
 const blockFolder = "/sys/block"
 
@@ -26,8 +21,7 @@ const blockFolder = "/sys/block"
 // without a translation layer, boot partitions of eMMC, paths below a multipath namespace, volumes of Ceph.
 var notDisks = regexp.MustCompile(`^(sr|fd|mtdblock|rbd|nbd)\d|^mmcblk\d+(boot\d|rpmb)|^nvme\d+c\d+n\d+$`)
 
-// Detect implements Backend.
-func (storageBackend) Detect(_ context.Context, host *Host) (Found, error) {
+func detectStorage(_ context.Context, host *Host) (Found, error) {
 	names, err := readNames(host.Files, blockFolder)
 	if err != nil {
 		return Found{}, err

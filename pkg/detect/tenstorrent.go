@@ -18,22 +18,16 @@ import (
 // Ethernet. The card is listed as its two chips, each with its half of the memory, with ids that end in -0 (left) and -1.
 //
 // Sources: docs/sysfs-attributes.md, telemetry.c and blackhole.c of tenstorrent/tt-kmd; pci.ids.
-func Tenstorrent() Backend { return tenstorrentBackend{} }
+func Tenstorrent() Backend { return newBackend("tenstorrent", detectTenstorrent) }
 
 const (
 	tenstorrentVendorID = "1e52"
 	tenstorrentDriver   = "tenstorrent"
 )
 
-type tenstorrentBackend struct{}
+var tenstorrentKind = deviceKind{backend: "tenstorrent", vendor: "tenstorrent", family: v1alpha1.FamilyASIC}
 
-var tenstorrentKind = deviceKind{backend: tenstorrentBackend{}.Name(), vendor: "tenstorrent", family: v1alpha1.FamilyASIC}
-
-// Name implements Backend.
-func (tenstorrentBackend) Name() string { return "tenstorrent" }
-
-// Detect implements Backend.
-func (tenstorrentBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+func detectTenstorrent(ctx context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	cards := listTenstorrent(functions)
 	if len(cards) == 0 {

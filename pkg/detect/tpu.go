@@ -13,17 +13,14 @@ import (
 //
 // A chip is one device, but for TPU7x: each of its chips is two, as its runtime presents them, with ids that end in -0
 // and -1. Where each of the two is a PCI function, neighbours on the bus are taken for a chip's.
-func TPU() Backend { return tpuBackend{} }
+func TPU() Backend { return newBackend(tpuName, detectTPU) }
 
-const tpuVendor = "google"
+const (
+	tpuName   = "tpu"
+	tpuVendor = "google"
+)
 
-type tpuBackend struct{}
-
-// Name implements Backend.
-func (tpuBackend) Name() string { return "tpu" }
-
-// Detect implements Backend.
-func (tpuBackend) Detect(_ context.Context, host *Host) (Found, error) {
+func detectTPU(_ context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	var chips []tpuChip
 	for _, function := range functions {

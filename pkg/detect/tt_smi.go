@@ -48,7 +48,7 @@ func queryTTSMI(ctx context.Context, host *Host, cards []tenstorrentCard) (ttBoa
 	if !usable || host.Commands == nil {
 		return ttBoards{}, nil
 	}
-	result, err := queryTool(ctx, host, "", "tt-smi", "-s", "--snapshot_no_tty")
+	result, err := queryTool(ctx, host, "", TTSnapshot...)
 	if err != nil || len(result.Stdout) == 0 {
 		return ttBoards{}, err
 	}

@@ -14,17 +14,11 @@ import (
 // them. It runs no command.
 //
 // Sources: the PCI id database (pci-ids.ucw.cz), and drivers that the vendors publish, for the vendors' ids.
-func UnknownAccelerator() Backend { return unknownAcceleratorBackend{} }
+func UnknownAccelerator() Backend { return newBackend(unknownName, detectUnknownAccelerator) }
 
 const unknownName = "unknown-accelerator"
 
-type unknownAcceleratorBackend struct{}
-
-// Name implements Backend.
-func (unknownAcceleratorBackend) Name() string { return unknownName }
-
-// Detect implements Backend.
-func (unknownAcceleratorBackend) Detect(_ context.Context, host *Host) (Found, error) {
+func detectUnknownAccelerator(_ context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	found := Found{Generic: true}
 	for _, function := range functions {

@@ -18,17 +18,11 @@ import (
 // PCI is matched by vendor and device id. One in a system on a chip, which has no such ids, is matched where there is one of
 // them and one answer left. Its memory is the largest heap that is local to the device; of what is integrated it is the
 // host's, too.
-func Vulkan() Backend { return vulkanBackend{} }
+func Vulkan() Backend { return newBackend(vulkanName, detectVulkan) }
 
 const vulkanName = "vulkan"
 
-type vulkanBackend struct{}
-
-// Name implements Backend.
-func (vulkanBackend) Name() string { return vulkanName }
-
-// Detect implements Backend.
-func (vulkanBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+func detectVulkan(ctx context.Context, host *Host) (Found, error) {
 	found := Found{Generic: true}
 	table, drmErr := readDRM(host.Files)
 	if len(table.folderOfRender) == 0 {

@@ -15,15 +15,11 @@ import (
 // end is left out. Displays of Remote Desktop, of Hyper-V and of the basic driver without a card are no cards.
 //
 // What another backend lists is that one's.
-func WMI() Backend { return wmiBackend{} }
+func WMI() Backend { return newBackend(wmiName, detectWMI) }
 
-type wmiBackend struct{}
+const wmiName = "wmi"
 
-// Name implements Backend.
-func (wmiBackend) Name() string { return "wmi" }
-
-// Detect implements Backend.
-func (b wmiBackend) Detect(ctx context.Context, host *Host) (Found, error) {
+func detectWMI(ctx context.Context, host *Host) (Found, error) {
 	if host.Commands == nil || isLinux(host.Files) || !isWindows(host.Files) {
 		return Found{Generic: true}, nil
 	}
@@ -37,7 +33,7 @@ func (b wmiBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 	}
 	found := Found{Generic: true}
 	for i := range adapters {
-		if device, ok := adapters[i].device(b.Name()); ok {
+		if device, ok := adapters[i].device(); ok {
 			found.Devices = append(found.Devices, device)
 		}
 	}
@@ -49,14 +45,14 @@ func (b wmiBackend) Detect(ctx context.Context, host *Host) (Found, error) {
 var wmiVendors = map[string]string{"10de": "nvidia", "1002": "amd", "8086": "intel", "1ed5": "moore-threads"}
 
 // device is the card; ok is false where the adapter is none.
-func (a *wmiAdapter) device(backend string) (v1alpha1.Device, bool) {
+func (a *wmiAdapter) device() (v1alpha1.Device, bool) {
 	pci, instance, ok := parsePNPDeviceID(a.PNPDeviceID)
 	vendor := wmiVendors[pci.VendorID]
 	if !ok || vendor == "" {
 		return v1alpha1.Device{}, false
 	}
 	device := v1alpha1.Device{
-		ID: v1alpha1.DeviceID(vendor + "-" + instance), Vendor: vendor, Family: v1alpha1.FamilyGPU, Backend: backend,
+		ID: v1alpha1.DeviceID(vendor + "-" + instance), Vendor: vendor, Family: v1alpha1.FamilyGPU, Backend: wmiName,
 		Product: a.Name, DriverVersion: a.DriverVersion, Health: a.health(),
 	}
 	if address, ok := parsePNPLocation(a.Location); ok {

@@ -15,7 +15,7 @@ import (
 // second time.
 //
 // Sources: drivers/accel/amdxdna of Linux and amd/xdna-driver (amdxdna_pci_drv.c, amdxdna_sysfs.c).
-func XDNA() Backend { return xdnaBackend{} }
+func XDNA() Backend { return newBackend("xdna", detectXDNA) }
 
 const (
 	amdPCIVendor = "1022"
@@ -27,13 +27,7 @@ var xdnaIDs = []string{"1502", "17f0", "17f1", "17f2", "17f3", "1b0a", "1b0b", "
 
 var xdnaKind = deviceKind{backend: "xdna", vendor: amdName, family: v1alpha1.FamilyNPU}
 
-type xdnaBackend struct{}
-
-// Name implements Backend.
-func (xdnaBackend) Name() string { return "xdna" }
-
-// Detect implements Backend.
-func (xdnaBackend) Detect(_ context.Context, host *Host) (Found, error) {
+func detectXDNA(_ context.Context, host *Host) (Found, error) {
 	functions, err := pciFunctions(host)
 	var npus []pciFunction
 	for _, function := range functions {

@@ -8,13 +8,8 @@ import (
 	"strings"
 )
 
-const xpuSMI = "xpu-smi"
-
-// xpuProperties are the numbers of the properties that xpu-smi is asked for. They are the same in its versions 1 and 2;
-// the answer is read by its headings all the same. Source: intel/xpumanager, doc/smi_user_guide.md.
-const xpuProperties = "1,2,4,9,11,16,22"
-
-// Headings of the answer.
+// Headings of the answer to host.XPUDiscovery, by which it is read: columns come in any order. Source: intel/xpumanager,
+// doc/smi_user_guide.md.
 const (
 	xpuID       = "Device ID"
 	xpuName     = "Device Name"
@@ -47,7 +42,7 @@ func parseXPUDiscovery(text string) (map[string]xpuDevice, error) {
 	reader.FieldsPerRecord, reader.LazyQuotes, reader.TrimLeadingSpace = -1, true, true
 	records, err := reader.ReadAll()
 	if err != nil {
-		return nil, fmt.Errorf("%s discovery: %w", xpuSMI, err)
+		return nil, fmt.Errorf("xpu-smi discovery: %w", err)
 	}
 	var column map[string]int
 	devices := map[string]xpuDevice{}
@@ -72,7 +67,7 @@ func parseXPUDiscovery(text string) (map[string]xpuDevice, error) {
 		}
 	}
 	if column == nil {
-		return nil, errors.New(xpuSMI + " discovery: no line of headings with " + xpuAddress)
+		return nil, errors.New("xpu-smi discovery: no line of headings with " + xpuAddress)
 	}
 	return devices, nil
 }

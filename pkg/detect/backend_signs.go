@@ -18,18 +18,8 @@ type Signs struct {
 
 // Reasons of health that come of signs.
 const (
-	ReasonPCIFatalErrors    = "PCIFatalErrors"
-	ReasonPCINonFatalErrors = "PCINonFatalErrors"
-	ReasonUncorrectable     = "UncorrectableMemoryErrors"
-	ReasonLinkNarrow        = "PCILinkNarrow"
-	ReasonOverheated        = "Overheated"
-)
-
-// Reasons of the health of a device that does not answer on its bus.
-const (
-	ReasonOffBus     = "OffBus"
-	ReasonLinkDown   = "PCILinkDown"
-	ReasonPoweredOff = "PoweredOff"
+	ReasonUncorrectable = "UncorrectableMemoryErrors"
+	ReasonOverheated    = "Overheated"
 )
 
 // add joins the signs of another source.
@@ -47,19 +37,8 @@ func (s *Signs) count(reason string, count int64) {
 	if s.Counters == nil {
 		s.Counters = map[string]int64{}
 	}
-	s.Counters[reason] += count
+	s.Counters[reason] += min(max(count, 0), maxErrors)
 }
 
-// ReasonOpened is the reason by which a backend says that it sees no more of a Healthy device than that it can be opened.
-// Detect decides by what else is seen of the device, and leaves none of that reason.
-const ReasonOpened = "Opened"
-
-// opened is the health of such a device.
-func opened() v1alpha1.DeviceHealth {
-	return v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: ReasonOpened, Message: "the device can be opened"}
-}
-
-// healthy is the health of a device of which something says that it is well.
-func healthy(evidence string) v1alpha1.DeviceHealth {
-	return v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Message: evidence}
-}
+// maxErrors is above what any counter of errors shows that is not misread.
+const maxErrors = 1 << 40

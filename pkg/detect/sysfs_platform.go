@@ -82,3 +82,22 @@ func readPlatformDevices(files Files, match func(compatible string) bool) ([]pla
 	}
 	return devices, nil
 }
+
+const deviceTree = "/proc/device-tree"
+
+// readStrings reads a property of the device tree: texts that each end in NUL. No such property is no error.
+func readStrings(files Files, name string) ([]string, error) {
+	text, ok, err := readText(files, name)
+	if !ok || err != nil {
+		return nil, err
+	}
+	var list []string
+	for value := range strings.SplitSeq(text, "\x00") {
+		if value = strings.TrimSpace(value); value != "" {
+			list = append(list, clip(value, 256))
+		}
+	}
+	return list, nil
+}
+
+const platformDevices = "/sys/bus/platform/devices"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -42,4 +43,22 @@ func queryTool(ctx context.Context, host *Host, missing string, argv ...string) 
 func exitError(result CommandResult, then string) error {
 	said := firstLine(result.Stderr, result.Stdout)
 	return ofKind(v1alpha1.ErrorToolFailed, fmt.Errorf("exits with %d: %s%s", result.ExitCode, said, then))
+}
+
+// firstLine is the first line that is no XML.
+func firstLine(outputs ...[]byte) string {
+	for _, output := range outputs {
+		for line := range strings.Lines(string(output)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "<") {
+				return clip(line, 256)
+			}
+		}
+	}
+	return "it says nothing"
+}
+
+// cannotAsk says whether the error is of a tool that is not there or may not run: that is a state of the host. Any other
+// is a failure, after which nothing is known.
+func cannotAsk(host *Host, err error) bool {
+	return err != nil && (host.Commands == nil || errors.Is(err, ErrNoCommand))
 }

@@ -49,17 +49,3 @@ func overheated(files Files, monitor string, milliC int64) []v1alpha1.DeviceHeal
 		Message: fmt.Sprintf("the device has %d degrees Celsius, critical are %d: look at its cooling", milliC/1000, critical/1000),
 	}}
 }
-
-// readBetween reads a number; ok is false where there is none or it is outside the bounds.
-func readBetween(files Files, name string, lowest, highest int64) (value int64, ok bool) {
-	value, ok, err := readInt(files, name)
-	return value, ok && err == nil && value >= lowest && value <= highest
-}
-
-// percent is a share in percent; nil where the number is none.
-func percent(value int64) *int64 {
-	if value < 0 || value > 100 {
-		return nil
-	}
-	return &value
-}

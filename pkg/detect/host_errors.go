@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"strconv"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -33,7 +34,6 @@ var causeKinds = []struct {
 	cause error
 	kind  v1alpha1.ErrorKind
 }{
-	{errPanicked, v1alpha1.ErrorDefect},
 	{context.DeadlineExceeded, v1alpha1.ErrorTimeout},
 	{errStuck, v1alpha1.ErrorTimeout},
 	{ErrNoCommand, v1alpha1.ErrorToolNotFound},
@@ -79,7 +79,13 @@ func isSyntax(problem error) bool {
 	return number || jsonText || jsonType || xmlText
 }
 
-// degrade says what could not be read, and of which kind the first of it is.
-func (f *Found) degrade(problems ...error) {
-	f.Degraded, f.ErrorKind = joinProblems(problems...), errorKindOf(problems...)
+// joinProblems words what could not be read in one line; empty where all could.
+func joinProblems(problems ...error) string {
+	var said []string
+	for _, problem := range problems {
+		if problem != nil {
+			said = append(said, strings.ReplaceAll(problem.Error(), "\n", "; "))
+		}
+	}
+	return strings.Join(said, "; ")
 }

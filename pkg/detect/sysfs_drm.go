@@ -3,9 +3,6 @@ package detect
 import (
 	"fmt"
 	"path"
-	"slices"
-	"strconv"
-	"strings"
 )
 
 const drmClass = "/sys/class/drm"
@@ -73,31 +70,4 @@ func (n drmNodes) paths() []string {
 		paths = append(paths, fmt.Sprint("/dev/dri/card", minor))
 	}
 	return paths
-}
-
-// readNumbered returns, in order, the numbers of the entries in a folder that are named by a prefix and a number and
-// nothing else (`card0`, not `card0-DP-1`); none where there is no such folder.
-func readNumbered(files Files, folder, prefix string) ([]int, error) {
-	names, err := readNames(files, folder)
-	if err != nil {
-		return nil, err
-	}
-	var numbers []int
-	for _, name := range names {
-		digits, ok := strings.CutPrefix(name, prefix)
-		if !ok {
-			continue
-		}
-		if number, ok := parseIndex(digits); ok {
-			numbers = append(numbers, number)
-		}
-	}
-	slices.Sort(numbers)
-	return numbers, nil
-}
-
-// parseIndex reads a number as the kernel prints minors and indexes: decimal, without sign or leading zeros, 31 bits.
-func parseIndex(digits string) (int, bool) {
-	number, err := strconv.ParseInt(digits, 10, 32)
-	return int(number), err == nil && number >= 0 && strconv.FormatInt(number, 10) == digits
 }

@@ -23,3 +23,11 @@ func atMost(value *int64, bound int64) *int64 {
 	bounded := *value
 	return &bounded
 }
+
+// percent is a share in percent; nil where the number is none.
+func percent(value int64) *int64 {
+	if value < 0 || value > 100 {
+		return nil
+	}
+	return &value
+}
