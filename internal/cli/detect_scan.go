@@ -10,6 +10,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // scan is one look at the host.
@@ -21,7 +22,7 @@ type scan struct {
 }
 
 // scanOf detects on a host that is called name where its kernel does not say.
-func scanOf(ctx context.Context, host *detect.Host, name string, options detect.Options) scan {
+func scanOf(ctx context.Context, host *host.Host, name string, options detect.Options) scan {
 	name = cmp.Or(kernelName(host), name)
 	start := time.Now()
 	report := detect.Detect(ctx, host, options)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // AMD finds the GPUs and Instinct accelerators of AMD in sysfs: the PCI bus, amdgpu's files beside them, and the KFD
@@ -29,27 +30,27 @@ func AMD() Backend { return newBackend(amdName, detectAMD) }
 
 const amdName = "amd"
 
-func detectAMD(_ context.Context, host *Host) (Found, error) {
-	functions, err := pciFunctions(host)
+func detectAMD(_ context.Context, h *host.Host) (Found, error) {
+	functions, err := pciFunctions(h)
 	gpus := slices.DeleteFunc(slices.Clone(functions), func(f pciFunction) bool { return !isAMDGPU(f) })
 	if len(gpus) == 0 {
 		return Found{}, err
 	}
 	problems := []error{err}
-	drm, err := readDRM(host.Files)
+	drm, err := readDRM(h.Files)
 	problems = append(problems, err)
-	nodes, kfdErr := readKFD(host.Files)
+	nodes, kfdErr := readKFD(h.Files)
 	nodesOf := groupKFD(nodes, gpus)
 	var cards []amdCard
 	for _, gpu := range gpus {
-		cards = append(cards, readAMDCard(host.Files, gpu, drm, nodesOf[gpu.Address]))
+		cards = append(cards, readAMDCard(h.Files, gpu, drm, nodesOf[gpu.Address]))
 	}
 	cards = withoutSpare(cards)
 	settlePartitions(cards, drm)
 	found := Found{Readings: Readings{}, Signs: map[v1alpha1.DeviceID]Signs{}}
 	var lacking []error
 	for i := range cards {
-		devices := cards[i].list(host.Files, drm)
+		devices := cards[i].list(h.Files, drm)
 		found.Devices = append(found.Devices, devices...)
 		for _, device := range devices {
 			found.Signs[device.ID] = cards[i].signs

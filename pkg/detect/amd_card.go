@@ -10,6 +10,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // amdCard is a PCI function with all that amdgpu, KFD and the catalogue say of it.
@@ -92,21 +93,21 @@ func numberPartitions(group []amdNode) {
 }
 
 // readAMDCard reads the files of a function. Their names are those of Linux, Documentation/gpu/amdgpu.
-func readAMDCard(files Files, function pciFunction, drm drmTable, nodes []amdNode) amdCard {
+func readAMDCard(files host.Files, function pciFunction, drm drmTable, nodes []amdNode) amdCard {
 	text := func(name string) string {
-		value, _, _ := readText(files, path.Join(function.Path, name))
+		value, _, _ := host.ReadText(files, path.Join(function.Path, name))
 		return value
 	}
 	card := amdCard{
 		pciFunction: function,
 		drm:         drm.byFolder[function.Path],
 		nodes:       nodes,
-		kfd:         exists(files, "/sys/class/kfd/kfd"),
-		productName: clip(text("product_name"), 256),
-		firmware:    clip(text("vbios_version"), 64),
-		uniqueID:    clip(text("unique_id"), 64),
-		compute:     clip(text("current_compute_partition"), 16),
-		memoryMode:  clip(text("current_memory_partition"), 16),
+		kfd:         host.Exists(files, "/sys/class/kfd/kfd"),
+		productName: host.Clip(text("product_name"), 256),
+		firmware:    host.Clip(text("vbios_version"), 64),
+		uniqueID:    host.Clip(text("unique_id"), 64),
+		compute:     host.Clip(text("current_compute_partition"), 16),
+		memoryMode:  host.Clip(text("current_memory_partition"), 16),
 		hive:        text("xgmi_hive_info/xgmi_hive_id"),
 		hops:        parseHops(text("xgmi_num_hops")),
 	}
@@ -133,8 +134,8 @@ func readAMDCard(files Files, function pciFunction, drm drmTable, nodes []amdNod
 	return card
 }
 
-func (c *amdCard) readMemory(files Files) {
-	total, ok, err := readInt(files, path.Join(c.Path, "mem_info_vram_total"))
+func (c *amdCard) readMemory(files host.Files) {
+	total, ok, err := host.ReadInt(files, path.Join(c.Path, "mem_info_vram_total"))
 	switch {
 	case err != nil:
 		c.memoryErr = err
@@ -149,13 +150,13 @@ func (c *amdCard) readMemory(files Files) {
 	if c.totalBytes > 0 {
 		c.memoryErr = nil
 	}
-	used, _, _ := readInt(files, path.Join(c.Path, "mem_info_vram_used"))
+	used, _, _ := host.ReadInt(files, path.Join(c.Path, "mem_info_vram_used"))
 	c.usedBytes = min(max(used, 0), c.totalBytes)
 }
 
 // readUtilization adds to the reading how busy the card is and how much of its memory is used.
-func (c *amdCard) readUtilization(files Files) {
-	if busy, ok := readBetween(files, path.Join(c.Path, "gpu_busy_percent"), 0, 100); ok {
+func (c *amdCard) readUtilization(files host.Files) {
+	if busy, ok := host.ReadBetween(files, path.Join(c.Path, "gpu_busy_percent"), 0, 100); ok {
 		c.reading.UtilizationPercent = &busy
 	}
 	if c.totalBytes > 0 {
@@ -174,7 +175,7 @@ func (c *amdCard) readCatalogue() {
 
 // readArchitecture takes the instruction set from KFD, else from the version of the graphics core, else from the PCI id, else
 // what the catalogue calls the architecture.
-func (c *amdCard) readArchitecture(files Files) {
+func (c *amdCard) readArchitecture(files host.Files) {
 	if c.known {
 		c.gfx = c.product.Architecture
 	}
@@ -182,7 +183,7 @@ func (c *amdCard) readArchitecture(files Files) {
 	var version ipVersion
 	core := path.Join(c.Path, "ip_discovery/die/0/GC/0")
 	for name, part := range map[string]*uint64{"major": &version.major, "minor": &version.minor, "revision": &version.revision} {
-		number, _, _ := readInt(files, path.Join(core, name))
+		number, _, _ := host.ReadInt(files, path.Join(core, name))
 		*part = uint64(max(number, 0))
 	}
 	if gfx, ok := gfxByGC[version]; ok {

@@ -6,10 +6,11 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // list returns the card as one device, or as its partitions.
-func (c *amdCard) list(files Files, drm drmTable) []v1alpha1.Device {
+func (c *amdCard) list(files host.Files, drm drmTable) []v1alpha1.Device {
 	if len(c.nodes) > 1 {
 		return c.partitions(files, drm)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 const amdDriver = "amdgpu"
@@ -27,7 +28,7 @@ func (c *amdCard) health() v1alpha1.DeviceHealth {
 	case c.memoryErr != nil:
 		return v1alpha1.DeviceHealth{
 			State: v1alpha1.Unknown, Reason: "MemoryUnreadable",
-			Message: clip("mem_info_vram_total: "+c.memoryErr.Error(), 1024),
+			Message: host.Clip("mem_info_vram_total: "+c.memoryErr.Error(), 1024),
 		}
 	case c.partitionErr != nil:
 		return v1alpha1.DeviceHealth{

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 const kindXGMI = "XGMI"
@@ -103,7 +104,7 @@ func (g xgmiGraph) connectHives() error {
 		}
 		if !g.fullMesh(members) {
 			unknown = append(unknown, fmt.Errorf("XGMI hive %s: its %d devices do not all reach each other directly, and "+
-				"which do is only in the KFD topology", clip(hive, 32), len(members)))
+				"which do is only in the KFD topology", host.Clip(hive, 32), len(members)))
 			continue
 		}
 		for _, a := range members {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // partitionCount is the number of partitions of a mode; that of CPX is the product's number of compute dies.
@@ -59,7 +60,7 @@ func (c *amdCard) whole() bool {
 
 // partitions lists a card that is cut into compute partitions (XCPs). Each has a KFD node and a render node of its own,
 // but all share the PCI function; the memory of all together is at most that of the card.
-func (c *amdCard) partitions(files Files, drm drmTable) []v1alpha1.Device {
+func (c *amdCard) partitions(files host.Files, drm drmTable) []v1alpha1.Device {
 	memory := c.splitMemory()
 	mode := c.partitionMode()
 	devices := make([]v1alpha1.Device, 0, len(c.nodes))
@@ -90,7 +91,7 @@ func (c *amdCard) partitions(files Files, drm drmTable) []v1alpha1.Device {
 }
 
 // partUsedBytes is what is used of a partition's memory. Where KFD does not say it, the card's use counts for all in equal parts.
-func (c *amdCard) partUsedBytes(files Files, node amdNode) int64 {
+func (c *amdCard) partUsedBytes(files host.Files, node amdNode) int64 {
 	if node.number == unseenNode {
 		return c.usedBytes / int64(c.parts)
 	}

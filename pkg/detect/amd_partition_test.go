@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // xcp is the KFD node of a partition of the card at 0000:05:00.0.
@@ -89,7 +90,7 @@ func TestAMDPartitionMissing(t *testing.T) {
 
 // renumbered is a file tree whose folders list their names in another order.
 type renumbered struct {
-	Files
+	host.Files
 	seed uint64
 }
 
@@ -123,8 +124,8 @@ func TestAMDOrderDoesNotMatter(t *testing.T) {
 	plain := compose([]int{0, 1, 2, 3, 4, 5, 6, 7}).detect(AMD())
 	rapid.Check(t, func(r *rapid.T) {
 		minors := rapid.Permutation([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}).Draw(r, "minors")[:8]
-		host := &Host{Files: renumbered{compose(minors).Host().Files, rapid.Uint64().Draw(r, "seed")}}
-		found := detectOn(t, host, AMD())
+		h := &host.Host{Files: renumbered{compose(minors).Host().Files, rapid.Uint64().Draw(r, "seed")}}
+		found := detectOn(t, h, AMD())
 		for i := range found.Devices {
 			if want := int32(128 + minors[i]); *found.Devices[i].Index != want {
 				r.Fatalf("%s: got render minor %d, want %d", found.Devices[i].ID, *found.Devices[i].Index, want)

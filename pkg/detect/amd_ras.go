@@ -5,6 +5,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // amdRAS is what amdgpu counts of errors that ECC could not mend. Source: Linux, drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c
@@ -24,16 +26,16 @@ type amdCount struct {
 // amdBlocks are the memory's controller, the compute units and the copy engines.
 var amdBlocks = []string{"umc", "gfx", "sdma"}
 
-func readAMDRAS(files Files, folder string) amdRAS {
+func readAMDRAS(files host.Files, folder string) amdRAS {
 	var ras amdRAS
 	for _, block := range amdBlocks {
-		text, ok, err := readText(files, path.Join(folder, "ras", block+"_err_count"))
+		text, ok, err := host.ReadText(files, path.Join(folder, "ras", block+"_err_count"))
 		if ok && err == nil {
 			ras.counts = append(ras.counts, amdCount{block, parseUncorrectable(text)})
 		}
 	}
 	if len(ras.counts) > 0 {
-		pages, _, _ := readText(files, path.Join(folder, "ras/gpu_vram_bad_pages"))
+		pages, _, _ := host.ReadText(files, path.Join(folder, "ras/gpu_vram_bad_pages"))
 		ras.badPages = parseBadPages(pages)
 	}
 	return ras

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // replayFile detects on a recording of test/recordings with every backend, and once more on a recording of that.
@@ -19,12 +20,12 @@ func replayFile(t *testing.T, name string) v1alpha1.AcceleratorInventoryStatus {
 		t.Fatal(err)
 	}
 	defer archive.Close() //nolint:errcheck // nothing was written
-	recording, err := ReadRecording(archive)
+	recording, err := host.ReadRecording(archive)
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, again := Record(recording.Host())
-	status := Detect(t.Context(), host, Options{}).Status
+	h, again := host.Record(recording.Host())
+	status := Detect(t.Context(), h, Options{}).Status
 	if diff := cmp.Diff(status, Detect(t.Context(), again.Host(), Options{}).Status); diff != "" {
 		t.Errorf("a recording of the detection gives another inventory: %s", diff)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // amdShared is the memory of graphics in a processor, in bytes, as amdgpu reports it; 0 where it reports none.
@@ -25,9 +26,9 @@ type amdShared struct {
 var amdPictures = strings.Fields("164e 13c0 1506")
 
 // readShared settles from which of the two memories work on the GPU is given its own.
-func (c *amdCard) readShared(files Files) {
+func (c *amdCard) readShared(files host.Files) {
 	read := func(name string) int64 {
-		value, _, _ := readInt(files, path.Join(c.Path, name))
+		value, _, _ := host.ReadInt(files, path.Join(c.Path, name))
 		return inRange(value)
 	}
 	shared := amdShared{carveOut: read("mem_info_vram_total"), gtt: read("mem_info_gtt_total")}
@@ -36,8 +37,8 @@ func (c *amdCard) readShared(files Files) {
 		shared.picture = true
 	case shared.gtt > shared.carveOut && givesGTT(c.driverVersion):
 		shared.work, shared.used = shared.gtt, read("mem_info_gtt_used")
-		if host, err := readHostMemory(files); err == nil && host.available != nil {
-			shared.used = max(shared.used, shared.gtt-*host.available<<20)
+		if h, err := readHostMemory(files); err == nil && h.available != nil {
+			shared.used = max(shared.used, shared.gtt-*h.available<<20)
 		}
 	default:
 		shared.work, shared.used = shared.carveOut, read("mem_info_vram_used")

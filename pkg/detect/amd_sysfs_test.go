@@ -13,16 +13,17 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/internal/facts"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // sysfs composes a host's file tree: the devices, and the links by which the kernel's classes and buses reach them.
 type sysfs struct {
 	t *testing.T
-	*Recording
+	*host.Recording
 }
 
 func newSysfs(t *testing.T) sysfs {
-	s := sysfs{t, NewRecording()}
+	s := sysfs{t, host.NewRecording()}
 	s.folder("/sys/bus/pci/devices")
 	s.file("/proc/sys/kernel/osrelease", "6.8.0-60-generic\n")
 	return s
@@ -86,9 +87,9 @@ func (s sysfs) detect(backend Backend) Found {
 	return detectOn(s.t, s.Host(), backend)
 }
 
-func detectOn(t *testing.T, host *Host, backend Backend) Found {
+func detectOn(t *testing.T, h *host.Host, backend Backend) Found {
 	t.Helper()
-	found, err := backend.Detect(t.Context(), host)
+	found, err := backend.Detect(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 func TestAMDDevice(t *testing.T) {
@@ -154,7 +155,7 @@ func TestAMDNothing(t *testing.T) {
 
 // closedKFD is a file tree in which the nodes of GPUs in the KFD topology cannot be read, as to a container whose device
 // cgroup has no render nodes.
-type closedKFD struct{ Files }
+type closedKFD struct{ host.Files }
 
 func (f closedKFD) ReadFile(name string) ([]byte, error) {
 	data, err := f.Files.ReadFile(name)
@@ -181,7 +182,7 @@ func TestAMDWithoutKFD(t *testing.T) {
 				s.pci(fmt.Sprintf("pci0000:%d0/0000:%d5:00.0", i, i), "amdgpu", mi300x(), test.files)
 				s.kfdNode(i+1, fmt.Sprintf("simd_count 1216\nlocation_id %d\n", (i*16+5)<<8))
 			}
-			found := detectOn(t, &Host{Files: closedKFD{s.Host().Files}}, AMD())
+			found := detectOn(t, &host.Host{Files: closedKFD{s.Host().Files}}, AMD())
 			if len(found.Devices) != 8 || len(found.Links.Domains) != test.domains {
 				t.Fatalf("got %d devices, links %+v", len(found.Devices), found.Links)
 			}

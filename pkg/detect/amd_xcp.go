@@ -3,6 +3,8 @@ package detect
 import (
 	"slices"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // computeDies are the compute dies of the products that can be cut into partitions, by PCI device id: in mode CPX each die is
@@ -56,5 +58,5 @@ func xcpNumber(folder string) (int, bool) {
 	if !ok || number == "" || number[0] != '.' && number[0] != '_' {
 		return 0, false
 	}
-	return parseIndex(number[1:])
+	return host.ParseIndex(number[1:])
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Apple finds the GPU and the Neural Engine of Apple's own chips. On Linux (Asahi) they are platform devices, known by
@@ -24,22 +25,22 @@ func Apple() Backend { return newBackend("apple", detectApple) }
 
 const appleVendor = "apple"
 
-func detectApple(ctx context.Context, host *Host) (Found, error) {
-	if isMacOS(host.Files) {
-		return detectMac(ctx, host)
+func detectApple(ctx context.Context, h *host.Host) (Found, error) {
+	if host.IsMacOS(h.Files) {
+		return detectMac(ctx, h)
 	}
-	machine := readMachine(host.Files)
+	machine := readMachine(h.Files)
 	if !madeBy(machine, appleVendor) {
 		return Found{}, nil
 	}
 	chip := appleChip(machine)
-	devices, err := readPlatformDevices(host.Files, func(compatible string) bool { return isAGX(compatible) || isANE(compatible) })
+	devices, err := readPlatformDevices(h.Files, func(compatible string) bool { return isAGX(compatible) || isANE(compatible) })
 	if len(devices) == 0 {
 		return Found{}, err
 	}
-	drm, drmErr := readDRM(host.Files)
-	accel, accelErr := classMembers(host.Files, "accel")
-	memoryMiB, memoryErr := readMemTotal(host.Files, "/proc/meminfo")
+	drm, drmErr := readDRM(h.Files)
+	accel, accelErr := classMembers(h.Files, "accel")
+	memoryMiB, memoryErr := host.ReadMemTotal(h.Files, "/proc/meminfo")
 	found := Found{}
 	found.degrade(err, drmErr, accelErr, memoryErr)
 	for _, d := range devices {
@@ -49,7 +50,7 @@ func detectApple(ctx context.Context, host *Host) (Found, error) {
 			ID: v1alpha1.DeviceID(appleVendor + "-" + idText(d.name)), Driver: d.driver, Index: firstIndex(nodes.renders), Paths: paths,
 		}
 		if d.driver != "" {
-			device.DriverVersion = moduleVersion(host.Files, d.driver)
+			device.DriverVersion = moduleVersion(h.Files, d.driver)
 		}
 		if slices.ContainsFunc(d.compatible, isANE) {
 			device.Health = driverHealth(d.driver, paths, "load ane, which Linux itself does not have")

@@ -9,16 +9,17 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // detectMac lists what system_profiler says of the GPU and of the chip, which has a Neural Engine if it is one of
 // Apple's. The kernel gives neither a name, so the ids count the GPUs, of which Apple's chips have one.
-func detectMac(ctx context.Context, host *Host) (Found, error) {
+func detectMac(ctx context.Context, h *host.Host) (Found, error) {
 	const missing = "macOS shows its GPU to system_profiler only: let the agent run commands"
-	if host.Commands == nil {
+	if h.Commands == nil {
 		return Found{Degraded: missing, ErrorKind: v1alpha1.ErrorToolNotRun}, nil
 	}
-	result, err := queryTool(ctx, host, missing, "system_profiler", "SPHardwareDataType", "SPDisplaysDataType", "-json")
+	result, err := host.Query(ctx, h, missing, "system_profiler", "SPHardwareDataType", "SPDisplaysDataType", "-json")
 	if err != nil {
 		return Found{}, err
 	}
@@ -26,7 +27,7 @@ func detectMac(ctx context.Context, host *Host) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	memoryMiB, memoryErr := readMacMemory(ctx, host)
+	memoryMiB, memoryErr := readMacMemory(ctx, h)
 	found := Found{}
 	found.degrade(memoryErr)
 	for i, gpu := range profile.gpus {
@@ -47,14 +48,14 @@ func macHealth() v1alpha1.DeviceHealth {
 }
 
 // readMacMemory asks the kernel for all memory.
-func readMacMemory(ctx context.Context, host *Host) (int64, error) {
-	result, err := queryTool(ctx, host, "", "sysctl", "-n", "hw.memsize")
+func readMacMemory(ctx context.Context, h *host.Host) (int64, error) {
+	result, err := host.Query(ctx, h, "", "sysctl", "-n", "hw.memsize")
 	if err != nil || len(result.Stdout) == 0 {
 		return 0, err
 	}
 	bytes, err := strconv.ParseInt(strings.TrimSpace(string(result.Stdout)), 10, 64)
 	if err != nil || bytes < 0 || bytes>>20 > maxMemoryMiB {
-		return 0, fmt.Errorf("sysctl hw.memsize: %q is no number of bytes", clip(firstLine(result.Stdout, nil), 64))
+		return 0, fmt.Errorf("sysctl hw.memsize: %q is no number of bytes", host.Clip(host.FirstLine(result.Stdout, nil), 64))
 	}
 	return bytes >> 20, nil
 }
@@ -98,7 +99,7 @@ func parseMacProfile(output []byte) (macProfile, error) {
 	}
 	var profile macProfile
 	if len(fields.Hardware) > 0 {
-		profile.chip = clip(fields.Hardware[0].Chip, 128)
+		profile.chip = host.Clip(fields.Hardware[0].Chip, 128)
 	}
 	for _, display := range fields.Displays {
 		isGPU := display.Kind == "" || display.Kind == "spdisplays_gpu"
@@ -107,7 +108,7 @@ func parseMacProfile(output []byte) (macProfile, error) {
 			if model == "" {
 				model = display.Name
 			}
-			profile.gpus = append(profile.gpus, macGPU{model: clip(model, 128), cores: clip(display.Cores, 8)})
+			profile.gpus = append(profile.gpus, macGPU{model: host.Clip(model, 128), cores: host.Clip(display.Cores, 8)})
 		}
 	}
 	return profile, nil

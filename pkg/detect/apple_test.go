@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // asahi adds an Apple machine with its GPU, whose node is not the first: the display's is.
@@ -105,15 +106,15 @@ func TestAppleAbsent(t *testing.T) {
 }
 
 // mac composes a host without /sys and /proc, of which only commands tell more.
-func mac(t *testing.T, commands map[string]string) *Host {
+func mac(t *testing.T, commands map[string]string) *host.Host {
 	t.Helper()
-	recording := NewRecording()
-	if err := recording.AddFile(macOSVersion, "<dict><key>ProductVersion</key>\n<string>15.6</string></dict>"); err != nil {
+	recording := host.NewRecording()
+	if err := recording.AddFile(host.MacOSVersion, "<dict><key>ProductVersion</key>\n<string>15.6</string></dict>"); err != nil {
 		t.Fatal(err)
 	}
 	recording.AllowCommands()
 	for argv, output := range commands {
-		if err := recording.AddCommand(CommandResult{Stdout: []byte(output)}, strings.Fields(argv)...); err != nil {
+		if err := recording.AddCommand(host.CommandResult{Stdout: []byte(output)}, strings.Fields(argv)...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -184,14 +185,14 @@ func TestAppleOnMacOS(t *testing.T) {
 
 // A Mac has no PCI bus that sysfs shows, which is no failure of anything.
 func TestMacFailsNoBackend(t *testing.T) {
-	host := mac(t, map[string]string{
+	h := mac(t, map[string]string{
 		profileCommand: macProfileText("Apple M4", "sppci_vendor_Apple", "Apple M4", "10"),
 		memoryCommand:  "17179869184\n",
 		"sysctl -n " + strings.Join(macFacts, " "): "17179869184\n10\n10\n1\narm64\nApple M4\n24.6.0\n",
 	})
-	for _, commands := range []Commands{host.Commands, nil} {
-		host.Commands = commands
-		status := Detect(t.Context(), host, Options{}).Status
+	for _, commands := range []host.Commands{h.Commands, nil} {
+		h.Commands = commands
+		status := Detect(t.Context(), h, Options{}).Status
 		for _, b := range status.Backends {
 			if b.State == v1alpha1.BackendFailed {
 				t.Errorf("commands %v: %s: %s", commands != nil, b.Name, b.Message)
@@ -202,7 +203,7 @@ func TestMacFailsNoBackend(t *testing.T) {
 
 // Without a sign of a Mac an empty tree stays a failure: the host's may not be mounted.
 func TestEmptyTreeFails(t *testing.T) {
-	if _, err := Neuron().Detect(t.Context(), NewRecording().Host()); err == nil {
+	if _, err := Neuron().Detect(t.Context(), host.NewRecording().Host()); err == nil {
 		t.Error("got no error without sysfs")
 	}
 }

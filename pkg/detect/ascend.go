@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Ascend finds the NPUs of Huawei by their PCI ids, or by the driver that is bound, and their device nodes by the number
@@ -27,26 +28,26 @@ const (
 	ascendRemedy   = "install Huawei's driver (Ascend-hdk-*-npu-driver) and load it"
 )
 
-func detectAscend(ctx context.Context, host *Host) (Found, error) {
-	functions, err := pciFunctions(host)
-	npus := listAscend(host.Files, functions)
+func detectAscend(ctx context.Context, h *host.Host) (Found, error) {
+	functions, err := pciFunctions(h)
+	npus := listAscend(h.Files, functions)
 	if len(npus) == 0 {
 		return Found{}, err
 	}
-	report, toolErr := queryNPUSMI(ctx, host, npus)
-	version := cmp.Or(ascendDriverVersion(host.Files), report.version)
+	report, toolErr := queryNPUSMI(ctx, h, npus)
+	version := cmp.Or(ascendDriverVersion(h.Files), report.version)
 	found := Found{Readings: Readings{}}
 	for i := range npus {
 		npu := &npus[i]
 		npu.smi = report.chip(npu.Address, npu.chip, npu.chips)
 		npu.omitted = toolErr == nil && npu.smi == nil && len(report.chips) > 0
-		device := npu.device(host.Files, version)
+		device := npu.device(h.Files, version)
 		found.Devices = append(found.Devices, device)
 		if npu.smi != nil {
 			found.Readings[device.ID] = npu.smi.reading()
 		}
 	}
-	links, linkErr := ascendLinks(ctx, host, npus)
+	links, linkErr := ascendLinks(ctx, h, npus)
 	found.Links = links
 	found.degrade(err, toolErr, linkErr)
 	return found, nil
@@ -80,7 +81,7 @@ type ascendNPU struct {
 
 // listAscend picks the NPUs. Huawei's other functions, such as network and ZIP engines of class 1200, have other ids
 // and drivers.
-func listAscend(files Files, functions []pciFunction) []ascendNPU {
+func listAscend(files host.Files, functions []pciFunction) []ascendNPU {
 	var npus []ascendNPU
 	for _, function := range functions {
 		_, known := ascendChips[function.DeviceID]
@@ -89,7 +90,7 @@ func listAscend(files Files, functions []pciFunction) []ascendNPU {
 			continue
 		}
 		chips := ascendChipsOf(function)
-		first, ok := readBetween(files, path.Join(function.Path, "dev_id"), 0, maxDevices)
+		first, ok := host.ReadBetween(files, path.Join(function.Path, "dev_id"), 0, maxDevices)
 		for chip := range chips {
 			npu := ascendNPU{pciFunction: function, chip: chip, chips: chips}
 			if ok {
@@ -113,11 +114,11 @@ func ascendChipsOf(function pciFunction) int {
 }
 
 // ascendDriverVersion is what the driver's package wrote down; empty where its folder is not there.
-func ascendDriverVersion(files Files) string {
-	text, _, _ := readText(files, "/usr/local/Ascend/driver/version.info")
+func ascendDriverVersion(files host.Files) string {
+	text, _, _ := host.ReadText(files, "/usr/local/Ascend/driver/version.info")
 	for line := range strings.Lines(text) {
 		if version, ok := strings.CutPrefix(strings.TrimSpace(line), "Version="); ok {
-			return clip(version, 64)
+			return host.Clip(version, 64)
 		}
 	}
 	return ""

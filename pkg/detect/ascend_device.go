@@ -6,6 +6,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 var ascendKind = deviceKind{backend: "ascend", vendor: ascendVendor, family: v1alpha1.FamilyNPU}
@@ -14,7 +15,7 @@ var ascendKind = deviceKind{backend: "ascend", vendor: ascendVendor, family: v1a
 // communication (Huawei, Ascend Docker runtime).
 var ascendSharedNodes = []string{"/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc"}
 
-func (n *ascendNPU) device(files Files, version string) v1alpha1.Device {
+func (n *ascendNPU) device(files host.Files, version string) v1alpha1.Device {
 	device, _, _ := ascendKind.device(files, n.pciFunction, n.product())
 	device.ID, device.Index, device.DriverVersion = n.id(), n.index(), ""
 	device.Architecture = "Ascend"
@@ -61,18 +62,18 @@ func (n *ascendNPU) index() *int32 {
 	return n.number
 }
 
-func (n *ascendNPU) paths(files Files) []string {
+func (n *ascendNPU) paths(files host.Files) []string {
 	number := n.index()
 	if number == nil {
 		return nil
 	}
 	own := fmt.Sprint("/dev/davinci", *number)
-	if !exists(files, own) {
+	if !host.Exists(files, own) {
 		return nil
 	}
 	paths := []string{own}
 	for _, shared := range ascendSharedNodes {
-		if exists(files, shared) {
+		if host.Exists(files, shared) {
 			paths = append(paths, shared)
 		}
 	}
@@ -119,7 +120,7 @@ func (n *ascendNPU) health(paths []string) v1alpha1.DeviceHealth {
 	switch {
 	case !known:
 		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: "HealthUnknown", Message: fmt.Sprintf("npu-smi calls its health %q", clip(n.smi.health, 64)),
+			State: v1alpha1.Unknown, Reason: "HealthUnknown", Message: fmt.Sprintf("npu-smi calls its health %q", host.Clip(n.smi.health, 64)),
 		}
 	case state != v1alpha1.Healthy:
 		return v1alpha1.DeviceHealth{

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Words of `npu-smi info -t topo` for links that are faster than PCIe: straight ones, those through HCCS switches, and
@@ -23,7 +24,7 @@ const (
 const sioMBps = 270_000
 
 // ascendLinks asks npu-smi how the NPUs are linked: the kernel shows nothing of it.
-func ascendLinks(ctx context.Context, host *Host, npus []ascendNPU) (v1alpha1.Links, error) {
+func ascendLinks(ctx context.Context, h *host.Host, npus []ascendNPU) (v1alpha1.Links, error) {
 	byLabel := map[string]*ascendNPU{}
 	for i := range npus {
 		npu := &npus[i]
@@ -38,13 +39,13 @@ func ascendLinks(ctx context.Context, host *Host, npus []ascendNPU) (v1alpha1.Li
 	if len(byLabel) < 2 || strings.HasPrefix(npus[0].DeviceID, "d50") { // the 310P has no HCCS
 		return v1alpha1.Links{}, nil
 	}
-	result, err := queryTool(ctx, host, "", NPUTopology...)
+	result, err := host.Query(ctx, h, "", host.NPUTopology...)
 	if err != nil {
 		return v1alpha1.Links{}, err
 	}
 	relations := parseNPUTopology(string(result.Stdout))
 	if len(relations) == 0 {
-		return v1alpha1.Links{}, commandError(NPUTopology, errors.New("prints no matrix: how the NPUs are linked is not known"))
+		return v1alpha1.Links{}, host.CommandError(host.NPUTopology, errors.New("prints no matrix: how the NPUs are linked is not known"))
 	}
 	return linksOfNPUs(relations, byLabel), nil
 }
@@ -84,7 +85,7 @@ func parseNPUTopology(output string) []npuRelation {
 func isNPULabel(word string) bool {
 	for _, prefix := range []string{"NPU", "Phy-ID"} {
 		if digits, ok := strings.CutPrefix(word, prefix); ok {
-			_, isNumber := parseIndex(digits)
+			_, isNumber := host.ParseIndex(digits)
 			return isNumber
 		}
 	}

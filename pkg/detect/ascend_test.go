@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // ascend adds an NPU at a bus, with its node where number is not negative.
@@ -31,7 +32,7 @@ func npuRows(npu int, health, bus, memory string) string {
 
 func (s sysfs) npuSMI(rows ...string) {
 	s.t.Helper()
-	s.must(s.AddCommand(CommandResult{Stdout: []byte("| npu-smi 24.1.rc1   Version: 24.1.rc1 |\n" + strings.Join(rows, ""))}, "npu-smi", "info"))
+	s.must(s.AddCommand(host.CommandResult{Stdout: []byte("| npu-smi 24.1.rc1   Version: 24.1.rc1 |\n" + strings.Join(rows, ""))}, "npu-smi", "info"))
 }
 
 func TestAscendIsFoundByItsIDs(t *testing.T) {
@@ -102,7 +103,7 @@ func TestAscendToolIsMatchedByAddress(t *testing.T) {
 	s.ascend("01", "d802", "0100", ascendDriver, 0)
 	s.ascend("c1", "d802", "0100", ascendDriver, 1)
 	s.npuSMI(npuRows(0, "OK", "C1", "3314 / 65536"))
-	s.must(s.AddCommand(CommandResult{}, "npu-smi", "info", "-t", "topo"))
+	s.must(s.AddCommand(host.CommandResult{}, "npu-smi", "info", "-t", "topo"))
 	found := s.detect(Ascend())
 	if first := found.Devices[0]; first.Memory != nil || first.Product != "Ascend 910B" {
 		t.Errorf("what npu-smi says of another NPU is told of %s: %+v", first.ID, first)
@@ -139,7 +140,7 @@ func TestAscendHealthIsNPUSMIsWord(t *testing.T) {
 
 // A tool that fails or prints nonsense hides no NPU.
 func TestAscendToolFails(t *testing.T) {
-	for name, result := range map[string]CommandResult{
+	for name, result := range map[string]host.CommandResult{
 		"fails":             {ExitCode: 1, Stderr: []byte("dcmi module initialize failed. ret is -8005")},
 		"prints nonsense":   {Stdout: []byte("| 0 | x | y |\n| a | b |")},
 		"lists another NPU": {Stdout: []byte(npuRows(0, "OK", "D1", "3314 / 65536"))},
@@ -178,7 +179,7 @@ func TestAscendLinks(t *testing.T) {
 				rows = append(rows, npuRows(i, "OK", fmt.Sprintf("0%d", i+1), "3314 / 65536"))
 			}
 			s.npuSMI(rows...)
-			s.must(s.AddCommand(CommandResult{Stdout: []byte(test.matrix)}, "npu-smi", "info", "-t", "topo"))
+			s.must(s.AddCommand(host.CommandResult{Stdout: []byte(test.matrix)}, "npu-smi", "info", "-t", "topo"))
 			links := s.detect(Ascend()).Links
 			if len(links.Domains) != test.domains || len(links.Pairs) != test.pairs {
 				t.Fatalf("got %+v", links)

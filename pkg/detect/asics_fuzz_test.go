@@ -3,6 +3,8 @@ package detect
 import (
 	"strings"
 	"testing"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 func FuzzNPUSMI(f *testing.F) {
@@ -10,7 +12,7 @@ func FuzzNPUSMI(f *testing.F) {
 	f.Add("| 1 310P3 | OK | NA 49 0 / 0 |\n| 1 1 | 0000:01:00.0 | 0 1511 / 43693 |\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for address, chips := range parseNPUSMI(text).chips {
-			if !pciAddress.MatchString(address) || len(chips) == 0 {
+			if !isPCIAddress(address) || len(chips) == 0 {
 				t.Errorf("%q: %+v", address, chips)
 			}
 			for _, c := range chips {
@@ -53,7 +55,7 @@ func FuzzTTSMI(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		boards, _ := parseTTSMI(text)
 		for address, board := range boards.local {
-			if !pciAddress.MatchString(address) || board == nil {
+			if !isPCIAddress(address) || board == nil {
 				t.Errorf("%q: %+v", address, board)
 			}
 		}
@@ -67,7 +69,7 @@ func FuzzFuriosaStatus(f *testing.F) {
 		for _, s := range status {
 			var npu furiosaNPU
 			npu.name = s.Device
-			device, reading, _ := npu.device(NewRecording().Host().Files, status)
+			device, reading, _ := npu.device(host.NewRecording().Host().Files, status)
 			if m := device.Memory; m != nil && (m.TotalMiB < 1 || m.TotalMiB > maxMemoryMiB || m.UsedByOthersMiB > m.TotalMiB) {
 				t.Errorf("%+v", m)
 			}
@@ -82,7 +84,7 @@ func FuzzHailo(f *testing.F) {
 	f.Add("Executing on device: 0001:01:00.0\nFirmware Version: 4.20.0 (release)\nDevice Architecture: HAILO8L\nSerial Number: HL1\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for address, board := range parseHailo(text) {
-			if !pciAddress.MatchString(address) || len(board.serial) > 64 || len(board.architecture) > 32 {
+			if !isPCIAddress(address) || len(board.serial) > 64 || len(board.architecture) > 32 {
 				t.Errorf("%q: %+v", address, board)
 			}
 		}

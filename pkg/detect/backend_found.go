@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Backend knows how to find the devices of one vendor or kind.
@@ -12,7 +13,7 @@ type Backend interface {
 	Name() string
 	// Detect looks for devices. No device and no error means that there is none. An error means that it could not look:
 	// nothing is known about its devices. What it found but could not fully read is told in Found.Degraded.
-	Detect(ctx context.Context, host *Host) (Found, error)
+	Detect(ctx context.Context, h *host.Host) (Found, error)
 }
 
 // Found is what a backend found.
@@ -59,23 +60,23 @@ type Reading struct {
 
 // degrade says what could not be read, and of which kind the first of it is.
 func (f *Found) degrade(problems ...error) {
-	f.Degraded, f.ErrorKind = joinProblems(problems...), errorKindOf(problems...)
+	f.Degraded, f.ErrorKind = host.JoinProblems(problems...), host.ErrorKind(problems...)
 }
 
 // newBackend is a backend of a name that detects by a function.
-func newBackend(name string, detect func(context.Context, *Host) (Found, error)) Backend {
+func newBackend(name string, detect func(context.Context, *host.Host) (Found, error)) Backend {
 	return namedBackend{name, detect}
 }
 
 type namedBackend struct {
 	name   string
-	detect func(context.Context, *Host) (Found, error)
+	detect func(context.Context, *host.Host) (Found, error)
 }
 
 // Name implements Backend.
 func (b namedBackend) Name() string { return b.name }
 
 // Detect implements Backend.
-func (b namedBackend) Detect(ctx context.Context, host *Host) (Found, error) {
-	return b.detect(ctx, host)
+func (b namedBackend) Detect(ctx context.Context, h *host.Host) (Found, error) {
+	return b.detect(ctx, h)
 }

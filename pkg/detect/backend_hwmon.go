@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Bounds of what a sensor can mean: anything else is a misread or unset register.
@@ -16,20 +17,20 @@ const (
 
 // hwmonReading reads the first temperature and power that a driver shows by hwmon for the device at a sysfs folder
 // (Documentation/hwmon/sysfs-interface: temp1_input in thousandths of a degree, power1_input in millionths of a watt).
-func hwmonReading(files Files, folder string) (Reading, Signs) {
+func hwmonReading(files host.Files, folder string) (Reading, Signs) {
 	var reading Reading
 	var signs Signs
-	numbers, err := readNumbered(files, path.Join(folder, "hwmon"), "hwmon")
+	numbers, err := host.ReadNumbered(files, path.Join(folder, "hwmon"), "hwmon")
 	if err != nil || len(numbers) == 0 {
 		return reading, signs
 	}
 	own := path.Join(folder, "hwmon", fmt.Sprint("hwmon", numbers[0]))
-	if milliC, ok := readBetween(files, path.Join(own, "temp1_input"), minTemperatureMilliC, maxTemperatureMilliC); ok {
+	if milliC, ok := host.ReadBetween(files, path.Join(own, "temp1_input"), minTemperatureMilliC, maxTemperatureMilliC); ok {
 		reading.TemperatureMilliC = &milliC
 		signs.Suspicions = overheated(files, own, milliC)
 	}
 	for _, name := range []string{"power1_input", "power1_average"} {
-		if microW, ok := readBetween(files, path.Join(own, name), 0, maxPowerMicroW); ok {
+		if microW, ok := host.ReadBetween(files, path.Join(own, name), 0, maxPowerMicroW); ok {
 			milliW := microW / 1000
 			reading.PowerMilliW = &milliW
 			break
@@ -39,8 +40,8 @@ func hwmonReading(files Files, folder string) (Reading, Signs) {
 }
 
 // overheated compares the temperature with the one that the driver calls critical (temp1_crit), if it does.
-func overheated(files Files, monitor string, milliC int64) []v1alpha1.DeviceHealth {
-	critical, ok := readBetween(files, path.Join(monitor, "temp1_crit"), 1, maxTemperatureMilliC)
+func overheated(files host.Files, monitor string, milliC int64) []v1alpha1.DeviceHealth {
+	critical, ok := host.ReadBetween(files, path.Join(monitor, "temp1_crit"), 1, maxTemperatureMilliC)
 	if !ok || milliC < critical {
 		return nil
 	}

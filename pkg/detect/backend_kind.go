@@ -5,6 +5,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // deviceKind is what all devices of a backend have in common.
@@ -16,7 +17,7 @@ type deviceKind struct {
 // device lists a PCI function with what the kernel and the catalogue know of it: memory and rates are nominal, and the
 // health is left to the caller. name is the product's as the backend knows it before the catalogue is asked; empty where
 // it does not. known says whether the catalogue has the product.
-func (k deviceKind) device(files Files, function pciFunction, name string) (device v1alpha1.Device, product accelerator.Product, known bool) {
+func (k deviceKind) device(files host.Files, function pciFunction, name string) (device v1alpha1.Device, product accelerator.Product, known bool) {
 	pci := function.PCIDevice
 	device = v1alpha1.Device{
 		ID:     v1alpha1.DeviceID(k.vendor + "-" + function.Address),

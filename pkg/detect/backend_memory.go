@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // hostMemory is the memory of the host, in MiB.
@@ -16,17 +17,17 @@ type hostMemory struct {
 const memInfoFile = "/proc/meminfo"
 
 // readHostMemory reads what the host has and has left.
-func readHostMemory(files Files) (*hostMemory, error) {
-	text, _, err := readText(files, memInfoFile)
+func readHostMemory(files host.Files) (*hostMemory, error) {
+	text, _, err := host.ReadText(files, memInfoFile)
 	if err != nil {
 		return nil, err
 	}
-	total, ok := memInfo(text, "MemTotal")
+	total, ok := host.MemInfo(text, "MemTotal")
 	if !ok || total == 0 {
 		return nil, errors.New(memInfoFile + ": has no valid MemTotal: the memory of devices that share the host's is not known")
 	}
 	memory := &hostMemory{total: total}
-	if available, ok := memInfo(text, "MemAvailable"); ok {
+	if available, ok := host.MemInfo(text, "MemAvailable"); ok {
 		available = min(available, total)
 		memory.available = &available
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // socNPU is a backend for the NPUs inside one vendor's SoCs, which the device tree describes.
@@ -26,37 +27,37 @@ type socNPU struct {
 func (b *socNPU) Name() string { return b.name }
 
 // Detect implements Backend.
-func (b *socNPU) Detect(_ context.Context, host *Host) (Found, error) {
-	machine := readMachine(host.Files)
+func (b *socNPU) Detect(_ context.Context, h *host.Host) (Found, error) {
+	machine := readMachine(h.Files)
 	if !madeBy(machine, b.vendor) {
 		return Found{}, nil
 	}
-	devices, err := readPlatformDevices(host.Files, b.pattern)
+	devices, err := readPlatformDevices(h.Files, b.pattern)
 	if b.pick != nil {
 		devices = b.pick(devices)
 	}
 	if len(devices) == 0 {
 		return Found{}, err
 	}
-	nodes, nodeErr := b.nodes(host.Files)
+	nodes, nodeErr := b.nodes(h.Files)
 	found := Found{}
 	found.degrade(err, nodeErr)
 	for _, device := range devices {
-		paths := append(nodePaths(nodes[device.folder]), b.sharedPaths(host.Files)...)
+		paths := append(nodePaths(nodes[device.folder]), b.sharedPaths(h.Files)...)
 		listed := v1alpha1.Device{
 			ID: v1alpha1.DeviceID(b.vendor + "-" + idText(device.name)), Vendor: b.vendor, Family: v1alpha1.FamilyNPU, Backend: b.name,
 			Product: b.product, Architecture: socName(machine, b.vendor), Driver: device.driver, Paths: paths,
-			NUMANode: readNUMANode(host.Files, device.folder), Health: driverHealth(device.driver, paths, b.load),
+			NUMANode: readNUMANode(h.Files, device.folder), Health: driverHealth(device.driver, paths, b.load),
 		}
 		if device.driver != "" {
-			listed.DriverVersion = moduleVersion(host.Files, device.driver)
+			listed.DriverVersion = moduleVersion(h.Files, device.driver)
 		}
 		found.Devices = append(found.Devices, listed)
 	}
 	return found, nil
 }
 
-func (b *socNPU) nodes(files Files) (map[string][]classMember, error) {
+func (b *socNPU) nodes(files host.Files) (map[string][]classMember, error) {
 	nodes := map[string][]classMember{}
 	var problem error
 	for _, class := range b.classes {
@@ -69,9 +70,9 @@ func (b *socNPU) nodes(files Files) (map[string][]classMember, error) {
 	return nodes, problem
 }
 
-func (b *socNPU) sharedPaths(files Files) []string {
+func (b *socNPU) sharedPaths(files host.Files) []string {
 	for _, folder := range b.shared {
-		if node := deviceNode(files, folder); node != "" && exists(files, node) {
+		if node := deviceNode(files, folder); node != "" && host.Exists(files, node) {
 			return []string{node}
 		}
 	}
@@ -95,5 +96,5 @@ func idText(name string) string {
 			return r
 		}
 		return '_'
-	}, clip(name, 64))
+	}, host.Clip(name, 64))
 }

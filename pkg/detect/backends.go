@@ -1,5 +1,7 @@
 package detect
 
+import "github.com/rankwright/rankwright/pkg/detect/host"
+
 // Backends returns every backend in this program, in order of their names.
 func Backends() []Backend {
 	return []Backend{
@@ -30,4 +32,13 @@ func Backends() []Backend {
 		WMI(),
 		XDNA(),
 	}
+}
+
+// Anonymize is Recording.Anonymize for recordings that a detection is to read: the names of backends stay.
+func Anonymize(recording *host.Recording) (*host.Recording, *host.Replacements, error) {
+	var names []string
+	for _, backend := range Backends() {
+		names = append(names, backend.Name())
+	}
+	return recording.Anonymize(names...)
 }

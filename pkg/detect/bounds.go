@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Bounds of the API (markers of api/v1alpha1): what a driver reports must not make the API server refuse a node's whole
@@ -33,13 +34,13 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 	d = *d.DeepCopy()
 	switch {
 	case !validID.MatchString(string(d.ID)):
-		return d, fmt.Errorf("device %q is left out: not a valid id", clip(string(d.ID), 96))
+		return d, fmt.Errorf("device %q is left out: not a valid id", host.Clip(string(d.ID), 96))
 	case !validVendor.MatchString(d.Vendor) || !slices.Contains(families, d.Family):
-		return d, fmt.Errorf("%s is left out: vendor %q, family %q", d.ID, clip(d.Vendor, 32), d.Family)
-	case d.PCI != nil && !pciAddress.MatchString(d.PCI.Address):
-		return d, fmt.Errorf("%s is left out: PCI address %q", d.ID, clip(d.PCI.Address, 32))
+		return d, fmt.Errorf("%s is left out: vendor %q, family %q", d.ID, host.Clip(d.Vendor, 32), d.Family)
+	case d.PCI != nil && !isPCIAddress(d.PCI.Address):
+		return d, fmt.Errorf("%s is left out: PCI address %q", d.ID, host.Clip(d.PCI.Address, 32))
 	case d.Partition != nil && (d.Partition.Kind == "" || !validID.MatchString(string(d.Partition.Parent))):
-		return d, fmt.Errorf("%s is left out: partition %q of %q", d.ID, clip(d.Partition.Kind, 32), clip(string(d.Partition.Parent), 96))
+		return d, fmt.Errorf("%s is left out: partition %q of %q", d.ID, host.Clip(d.Partition.Kind, 32), host.Clip(string(d.Partition.Parent), 96))
 	}
 	clipAll([]bound{
 		{&d.Product, 256},
@@ -55,7 +56,7 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 	d.Service, d.ClaimAttribute = nil, nil // no host knows who serves its devices
 	d.Paths = d.Paths[:min(len(d.Paths), maxPaths)]
 	for i := range d.Paths {
-		d.Paths[i] = clip(d.Paths[i], 256)
+		d.Paths[i] = host.Clip(d.Paths[i], 256)
 	}
 	d.ComputeUnits = max(d.ComputeUnits, 0)
 	d.Index, d.NUMANode = natural(d.Index), natural(d.NUMANode)
@@ -119,7 +120,7 @@ func boundHost(h v1alpha1.Host) v1alpha1.Host {
 	h.NUMANodes = firstOfEach(h.NUMANodes, maxNUMANodes, func(n v1alpha1.NUMANode) int32 { return n.ID })
 	for i := range h.NUMANodes {
 		n := &h.NUMANodes[i]
-		n.CPUs, n.MemoryMiB = clip(n.CPUs, 1024), max(n.MemoryMiB, 0)
+		n.CPUs, n.MemoryMiB = host.Clip(n.CPUs, 1024), max(n.MemoryMiB, 0)
 	}
 	return h
 }
@@ -143,7 +144,7 @@ func boundLinks(links v1alpha1.Links, known map[v1alpha1.DeviceID]string) v1alph
 		if pair.B < pair.A {
 			pair.A, pair.B = pair.B, pair.A
 		}
-		pair.Kind = clip(pair.Kind, 32)
+		pair.Kind = host.Clip(pair.Kind, 32)
 		if pair.A == pair.B || unknown(pair.A) || unknown(pair.B) || pair.Count < 1 || pair.Count > 64 || pair.MBps < 0 || pair.Kind == "" {
 			continue
 		}
@@ -211,7 +212,7 @@ type bound struct {
 
 func clipAll(bounds []bound) {
 	for _, b := range bounds {
-		*b.text = clip(*b.text, b.max)
+		*b.text = host.Clip(*b.text, b.max)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Whatever a backend says, the API server accepts the inventory: one misread number must not cost a node all its
@@ -49,7 +50,7 @@ func TestAnyFindingFitsTheSchema(t *testing.T) {
 		}
 		name := rapid.SampledFrom([]string{"b", "a backend of a very long name, longer than it may be"}).Draw(t, "name")
 		backend := scripted{name, func(context.Context) (detect.Found, error) { return found, nil }}
-		status := detect.Detect(context.Background(), detect.NewRecording().Host(), detect.Options{Backends: []detect.Backend{backend}}).Status
+		status := detect.Detect(context.Background(), host.NewRecording().Host(), detect.Options{Backends: []detect.Backend{backend}}).Status
 		for _, problem := range check(t, &v1alpha1.AcceleratorInventory{Status: status}) {
 			t.Error(problem)
 		}

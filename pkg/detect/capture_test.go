@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
@@ -30,12 +30,12 @@ func captureSection(t *testing.T, capture, command string) string {
 // capturedTree is a recording of a host whose /sys and /proc were packed without a recording's names.
 func capturedTree(t *testing.T, archive []byte) *compose.Host {
 	t.Helper()
-	host := compose.New("captured")
+	h := compose.New("captured")
 	reader := tar.NewReader(strings.NewReader(string(archive)))
 	for {
 		header, err := reader.Next()
 		if errors.Is(err, io.EOF) {
-			return host
+			return h
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -43,28 +43,28 @@ func capturedTree(t *testing.T, archive []byte) *compose.Host {
 		name := path.Join("/", header.Name)
 		switch header.Typeflag {
 		case tar.TypeDir:
-			host.Folder(name)
+			h.Folder(name)
 		case tar.TypeSymlink:
-			host.Link(name, header.Linkname)
+			h.Link(name, header.Linkname)
 		case tar.TypeReg:
 			data, err := io.ReadAll(reader)
 			if err != nil {
 				t.Fatal(err)
 			}
-			host.Keep(host.AddFile(name, string(data)))
+			h.Keep(h.AddFile(name, string(data)))
 		}
 	}
 }
 
 // recorded replays a committed recording.
-func recorded(t testing.TB, name string) *detect.Host {
+func recorded(t testing.TB, name string) *host.Host {
 	t.Helper()
 	file, err := os.Open(filepath.Join("..", "..", "test", "recordings", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close() //nolint:errcheck // only read
-	recording, err := detect.ReadRecording(file)
+	recording, err := host.ReadRecording(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,12 +72,12 @@ func recorded(t testing.TB, name string) *detect.Host {
 }
 
 // hostOf replays a composed host.
-func hostOf(t testing.TB, host *compose.Host) *detect.Host {
+func hostOf(t testing.TB, h *compose.Host) *host.Host {
 	t.Helper()
-	if err := host.Err(); err != nil {
+	if err := h.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return host.Host()
+	return h.Host()
 }
 
 // gpuAt is an NVIDIA GPU of the id on a host bridge of its own.

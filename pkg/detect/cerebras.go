@@ -9,6 +9,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Cerebras lists the CS systems of the cluster that the host is a user node of. They are appliances on the network: no
@@ -25,12 +26,12 @@ const (
 	cerebrasConfig = "/opt/cerebras/config_v2"
 )
 
-func detectCerebras(ctx context.Context, host *Host) (Found, error) {
-	if !exists(host.Files, cerebrasConfig) {
+func detectCerebras(ctx context.Context, h *host.Host) (Found, error) {
+	if !host.Exists(h.Files, cerebrasConfig) {
 		return Found{}, nil
 	}
-	systems, err := queryCSCTL(ctx, host)
-	if cannotAsk(host, err) {
+	systems, err := queryCSCTL(ctx, h)
+	if host.CannotAsk(h, err) {
 		var found Found
 		found.degrade(err)
 		return found, nil
@@ -38,8 +39,8 @@ func detectCerebras(ctx context.Context, host *Host) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	failed, failedErr := queryCSCTL(ctx, host, "--error-only")
-	found := Found{Degraded: joinProblems(failedErr)}
+	failed, failedErr := queryCSCTL(ctx, h, "--error-only")
+	found := Found{Degraded: host.JoinProblems(failedErr)}
 	for _, system := range systems {
 		device := v1alpha1.Device{
 			ID: v1alpha1.DeviceID(cerebrasName + "-" + system.name), Vendor: cerebrasName, Family: v1alpha1.FamilyASIC, Backend: cerebrasName,
@@ -58,15 +59,15 @@ func detectCerebras(ctx context.Context, host *Host) (Found, error) {
 type cerebrasSystem struct{ name, product string }
 
 // queryCSCTL returns the cluster's systems, of which options choose some.
-func queryCSCTL(ctx context.Context, host *Host, options ...string) ([]cerebrasSystem, error) {
+func queryCSCTL(ctx context.Context, h *host.Host, options ...string) ([]cerebrasSystem, error) {
 	argv := append([]string{"csctl", "get", "cluster", "--system-only", "--output", "json"}, options...)
-	result, err := queryTool(ctx, host, "the CS systems of the cluster are not known without csctl", argv...)
+	result, err := host.Query(ctx, h, "the CS systems of the cluster are not known without csctl", argv...)
 	if err != nil {
 		return nil, err
 	}
 	systems, err := parseCSCTL(result.Stdout)
 	if err != nil {
-		return nil, commandError(argv, err)
+		return nil, host.CommandError(argv, err)
 	}
 	return systems, nil
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // cgroupLimits are the tightest limits on the detecting process; 0 is no limit.
@@ -17,12 +19,12 @@ type cgroupLimits struct {
 
 // readCgroupLimits reads the limits of the process's own cgroup and of every one above it that can be seen, for both
 // versions of cgroups and for hosts that mix them: the least one binds.
-func readCgroupLimits(files Files) (cgroupLimits, error) {
-	own, _, err := readText(files, "/proc/self/cgroup")
+func readCgroupLimits(files host.Files) (cgroupLimits, error) {
+	own, _, err := host.ReadText(files, "/proc/self/cgroup")
 	if err != nil {
 		return cgroupLimits{}, err
 	}
-	mountinfo, _, err := readText(files, "/proc/self/mountinfo")
+	mountinfo, _, err := host.ReadText(files, "/proc/self/mountinfo")
 	if err != nil {
 		return cgroupLimits{}, err
 	}
@@ -49,8 +51,8 @@ func readCgroupLimits(files Files) (cgroupLimits, error) {
 const unified = ""
 
 // tighten takes the limits of one cgroup folder into account.
-func (l *cgroupLimits) tighten(files Files, controller, folder string) error {
-	readers := map[string][]func(Files, string) error{
+func (l *cgroupLimits) tighten(files host.Files, controller, folder string) error {
+	readers := map[string][]func(host.Files, string) error{
 		unified:  {l.cpuV2, l.memoryV2},
 		"cpu":    {l.cpuV1},
 		"memory": {l.memoryV1},
@@ -62,28 +64,28 @@ func (l *cgroupLimits) tighten(files Files, controller, folder string) error {
 	return errors.Join(unread...)
 }
 
-func (l *cgroupLimits) cpuV2(files Files, folder string) error {
-	text, _, err := readText(files, path.Join(folder, "cpu.max"))
+func (l *cgroupLimits) cpuV2(files host.Files, folder string) error {
+	text, _, err := host.ReadText(files, path.Join(folder, "cpu.max"))
 	quota, period, _ := strings.Cut(text, " ")
 	l.limitCPU(quota, period)
 	return err
 }
 
-func (l *cgroupLimits) cpuV1(files Files, folder string) error {
-	quota, _, err := readText(files, path.Join(folder, "cpu.cfs_quota_us"))
-	period, _, err2 := readText(files, path.Join(folder, "cpu.cfs_period_us"))
+func (l *cgroupLimits) cpuV1(files host.Files, folder string) error {
+	quota, _, err := host.ReadText(files, path.Join(folder, "cpu.cfs_quota_us"))
+	period, _, err2 := host.ReadText(files, path.Join(folder, "cpu.cfs_period_us"))
 	l.limitCPU(quota, period)
 	return errors.Join(err, err2)
 }
 
-func (l *cgroupLimits) memoryV2(files Files, folder string) error {
-	text, _, err := readText(files, path.Join(folder, "memory.max"))
+func (l *cgroupLimits) memoryV2(files host.Files, folder string) error {
+	text, _, err := host.ReadText(files, path.Join(folder, "memory.max"))
 	l.limitMemory(text)
 	return err
 }
 
-func (l *cgroupLimits) memoryV1(files Files, folder string) error {
-	text, _, err := readText(files, path.Join(folder, "memory.limit_in_bytes"))
+func (l *cgroupLimits) memoryV1(files host.Files, folder string) error {
+	text, _, err := host.ReadText(files, path.Join(folder, "memory.limit_in_bytes"))
 	l.limitMemory(text)
 	return err
 }

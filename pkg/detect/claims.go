@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // claims remembers which backend listed what, so that a card that two backends see is one device. Each device is judged
@@ -35,7 +36,7 @@ func (c claims) admit(o outcome, room int) (devices []v1alpha1.Device, notes []s
 			notes = append(notes, err.Error())
 			continue
 		}
-		bounded.Backend = clip(o.backend, maxBackendName)
+		bounded.Backend = host.Clip(o.backend, maxBackendName)
 		if other, ok := c.holder(bounded, o.backend); ok {
 			if !o.found.Generic {
 				notes = append(notes, fmt.Sprintf("%s is listed by backend %s already and left out here", bounded.ID, other))

@@ -3,17 +3,19 @@ package detect
 import (
 	"path"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // membersByAddress returns the members of a device class by the PCI address of the device that each belongs to.
 // attribute is the file in which the driver writes that address; where it does not, the member's device link leads to
 // the function. Neither names nor order of the members say where they sit.
-func membersByAddress(files Files, class, attribute string) (map[string][]classMember, error) {
+func membersByAddress(files host.Files, class, attribute string) (map[string][]classMember, error) {
 	return membersBy(files, class, func(member string) (string, bool) { return memberAddress(files, member, attribute) })
 }
 
-func memberAddress(files Files, folder, attribute string) (string, bool) {
-	text, _, _ := readText(files, path.Join(folder, attribute))
+func memberAddress(files host.Files, folder, attribute string) (string, bool) {
+	text, _, _ := host.ReadText(files, path.Join(folder, attribute))
 	if address, ok := printedAddress(text); ok {
 		return address, true
 	}
@@ -22,11 +24,11 @@ func memberAddress(files Files, folder, attribute string) (string, bool) {
 		return "", false
 	}
 	address := path.Base(device)
-	return address, pciAddress.MatchString(address)
+	return address, isPCIAddress(address)
 }
 
 // printedAddress brings a PCI address as tools print it (`0000:C1:00.0`) to the kernel's form.
 func printedAddress(text string) (string, bool) {
 	address := strings.ToLower(strings.TrimSpace(text))
-	return address, pciAddress.MatchString(address)
+	return address, isPCIAddress(address)
 }

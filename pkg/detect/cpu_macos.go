@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // macFacts are the names that sysctl is asked for, in order, each answered by a line.
@@ -16,9 +17,9 @@ var macFacts = []string{
 }
 
 // detectMacHost reads a Mac, of which only the system's version is in a file.
-func detectMacHost(ctx context.Context, host *Host) (Found, error) {
-	facts := v1alpha1.Host{OS: readMacVersion(host.Files)}
-	result, err := queryTool(ctx, host, "macOS shows processors and memory to sysctl only: let the agent run commands",
+func detectMacHost(ctx context.Context, h *host.Host) (Found, error) {
+	facts := v1alpha1.Host{OS: readMacVersion(h.Files)}
+	result, err := host.Query(ctx, h, "macOS shows processors and memory to sysctl only: let the agent run commands",
 		append([]string{"sysctl", "-n"}, macFacts...)...)
 	if err == nil {
 		err = takeMacFacts(&facts, string(result.Stdout))
@@ -55,13 +56,13 @@ func takeMacFacts(facts *v1alpha1.Host, output string) error {
 }
 
 // readMacVersion returns `macOS 15.5` of the system's property list, in which a key's value follows it.
-func readMacVersion(files Files) string {
-	text, _, _ := readText(files, macOSVersion)
+func readMacVersion(files host.Files) string {
+	text, _, _ := host.ReadText(files, host.MacOSVersion)
 	_, rest, _ := strings.Cut(text, "<key>ProductVersion</key>")
 	_, rest, _ = strings.Cut(rest, "<string>")
 	version, _, found := strings.Cut(rest, "</string>")
 	if !found {
 		return "macOS"
 	}
-	return "macOS " + clip(strings.TrimSpace(version), 32)
+	return "macOS " + host.Clip(strings.TrimSpace(version), 32)
 }

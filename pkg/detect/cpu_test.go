@@ -14,9 +14,9 @@ import (
 // hostFacts is what the CPU backend finds on a host of files.
 func hostFacts(t *testing.T, files map[string]string) (v1alpha1.Host, v1alpha1.BackendStatus) {
 	t.Helper()
-	host := compose.New("host")
-	host.Files("/", files)
-	status := detect.Detect(t.Context(), hostOf(t, host), detect.Options{Backends: []detect.Backend{detect.CPU()}}).Status
+	h := compose.New("host")
+	h.Files("/", files)
+	status := detect.Detect(t.Context(), hostOf(t, h), detect.Options{Backends: []detect.Backend{detect.CPU()}}).Status
 	return status.Host, status.Backends[0]
 }
 

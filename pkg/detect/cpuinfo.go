@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // readCPU reads the processors. What /proc/cpuinfo does not tell (sockets and cores on Arm) comes from sysfs.
-func readCPU(files Files) (v1alpha1.CPU, error) {
-	text, _, err := readText(files, "/proc/cpuinfo")
+func readCPU(files host.Files) (v1alpha1.CPU, error) {
+	text, _, err := host.ReadText(files, "/proc/cpuinfo")
 	cpu := parseCPUInfo(text)
-	if machine, _, _ := readText(files, "/proc/sys/kernel/arch"); goArchitectures[machine] != "" {
+	if machine, _, _ := host.ReadText(files, "/proc/sys/kernel/arch"); goArchitectures[machine] != "" {
 		cpu.Architecture = goArchitectures[machine]
 	}
 	if cpu.Cores == 0 || cpu.Sockets == 0 || cpu.Threads == 0 {
@@ -85,22 +86,22 @@ const cpuFolder = "/sys/devices/system/cpu"
 var cpuName = regexp.MustCompile(`^cpu(\d{1,5})$`)
 
 // readCPUTopology counts online threads, cores and sockets in sysfs; an offline thread has no topology folder.
-func readCPUTopology(files Files) (threads, cores, sockets int32) {
-	names, err := readNames(files, cpuFolder)
+func readCPUTopology(files host.Files) (threads, cores, sockets int32) {
+	names, err := host.ReadNames(files, cpuFolder)
 	if err != nil {
 		return 0, 0, 0
 	}
 	type core struct{ socket, id int64 }
 	coresSeen, socketsSeen := map[core]bool{}, map[int64]bool{}
-	for _, name := range numbered(names, cpuName) {
+	for _, name := range host.Numbered(names, cpuName) {
 		folder := cpuFolder + "/" + name + "/topology"
-		socket, ok, err := readInt(files, folder+"/physical_package_id")
+		socket, ok, err := host.ReadInt(files, folder+"/physical_package_id")
 		if !ok || err != nil {
 			continue
 		}
 		threads++
 		socketsSeen[socket] = true
-		if id, ok, err := readInt(files, folder+"/core_id"); ok && err == nil {
+		if id, ok, err := host.ReadInt(files, folder+"/core_id"); ok && err == nil {
 			coresSeen[core{socket, id}] = true
 		}
 	}

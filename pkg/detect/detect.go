@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Report is what a detection found.
@@ -49,7 +50,7 @@ type Options struct {
 const DefaultDeadline = 90 * time.Second
 
 // abandonGrace is what a backend may take to return after its deadline: its tool is killed and its output drained first.
-const abandonGrace = KillGrace + time.Second
+const abandonGrace = host.KillGrace + time.Second
 
 // Detect runs the backends in parallel, each with its deadline, and joins what they found: devices in order of their
 // ids, the same input giving the same status byte for byte. A backend that fails or panics is reported in the status
@@ -57,7 +58,7 @@ const abandonGrace = KillGrace + time.Second
 //
 // A backend that does not return when its time is up is reported as failed and left behind: its goroutine ends when
 // what it waits for does.
-func Detect(ctx context.Context, host *Host, options Options) Report {
+func Detect(ctx context.Context, h *host.Host, options Options) Report {
 	backends := options.Backends
 	if backends == nil {
 		backends = Backends()
@@ -66,7 +67,7 @@ func Detect(ctx context.Context, host *Host, options Options) Report {
 	if deadline <= 0 {
 		deadline = DefaultDeadline
 	}
-	scan := host.Remembering()
+	scan := h.Remembering()
 	now := options.Now
 	if now == nil {
 		now = time.Now
@@ -86,7 +87,7 @@ func Detect(ctx context.Context, host *Host, options Options) Report {
 	observe(ctx, scan, &report)
 	report.Status.Summary = report.Status.Summarize(v1alpha1.AcceleratorInventorySpec{})
 	if len(report.Status.Devices) > 0 {
-		report.Booted = bootTime(host.Files)
+		report.Booted = bootTime(h.Files)
 	}
 	return report
 }
@@ -100,7 +101,7 @@ type outcome struct {
 }
 
 // attempt runs a backend, but waits no longer for it than its deadline and some grace.
-func attempt(ctx context.Context, backend Backend, host *Host, deadline time.Duration) outcome {
+func attempt(ctx context.Context, backend Backend, h *host.Host, deadline time.Duration) outcome {
 	work, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	patience, lose := context.WithTimeout(ctx, deadline+abandonGrace)
@@ -108,14 +109,14 @@ func attempt(ctx context.Context, backend Backend, host *Host, deadline time.Dur
 
 	done := make(chan outcome, 1)
 	go func() {
-		found, err := detectSafely(work, backend, host)
+		found, err := detectSafely(work, backend, h)
 		done <- outcome{backend: backend.Name(), found: found, err: err}
 	}()
 	select {
 	case result := <-done:
 		return result
 	case <-patience.Done():
-		err := ofKind(v1alpha1.ErrorTimeout,
+		err := host.OfKind(v1alpha1.ErrorTimeout,
 			fmt.Errorf("gave no answer within %v: what it reads or runs hangs; look for processes in state D and driver messages in dmesg", deadline))
 		if cause := ctx.Err(); cause != nil {
 			err = cause
@@ -125,13 +126,13 @@ func attempt(ctx context.Context, backend Backend, host *Host, deadline time.Dur
 }
 
 // errPanicked marks a defect of a backend, as against a failure of the host.
-var errPanicked = ofKind(v1alpha1.ErrorDefect, errors.New("defect in the backend"))
+var errPanicked = host.OfKind(v1alpha1.ErrorDefect, errors.New("defect in the backend"))
 
-func detectSafely(ctx context.Context, backend Backend, host *Host) (found Found, err error) {
+func detectSafely(ctx context.Context, backend Backend, h *host.Host) (found Found, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			found, err = Found{}, fmt.Errorf("%w: panic: %v at %s", errPanicked, p, panicSite(debug.Stack()))
 		}
 	}()
-	return backend.Detect(ctx, host)
+	return backend.Detect(ctx, h)
 }

@@ -3,6 +3,8 @@ package detect
 import (
 	"regexp"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // containerEvidence says which file holds a word that tells a container runtime. An empty word asks for the file alone.
@@ -32,14 +34,14 @@ var rootMountEvidence = []struct{ word, runtime string }{
 
 // readContainer returns the container runtime around the detecting process; empty on a bare host, `unknown` in a
 // container of no known runtime.
-func readContainer(files Files) string {
-	mountinfo, _, _ := readText(files, "/proc/self/mountinfo")
+func readContainer(files host.Files) string {
+	mountinfo, _, _ := host.ReadText(files, "/proc/self/mountinfo")
 	mounts := parseMountInfo(mountinfo)
 	for _, evidence := range containerEvidence {
 		if evidence.word == "" && hasDiskAsRoot(mounts) {
 			continue
 		}
-		text, ok, err := readText(files, evidence.file)
+		text, ok, err := host.ReadText(files, evidence.file)
 		if ok && err == nil && strings.Contains(text, evidence.word) {
 			return evidence.runtime
 		}
@@ -92,17 +94,17 @@ var kubernetesEvidence = []struct{ file, word string }{
 
 // readKubernetes says whether the detecting process runs in a pod. It is true of an agent that looks at its host's files
 // from a pod, as long as the host's procfs is among them: /proc/self is the process that reads it.
-func readKubernetes(files Files) bool {
-	mountinfo, _, _ := readText(files, "/proc/self/mountinfo")
+func readKubernetes(files host.Files) bool {
+	mountinfo, _, _ := host.ReadText(files, "/proc/self/mountinfo")
 	for _, m := range parseMountInfo(mountinfo) {
 		if source := kubeletMounts[m.point]; source != nil && source.MatchString(m.root) {
 			return true
 		}
 	}
 	for _, evidence := range kubernetesEvidence {
-		if text, _, _ := readText(files, evidence.file); strings.Contains(text, evidence.word) {
+		if text, _, _ := host.ReadText(files, evidence.file); strings.Contains(text, evidence.word) {
 			return true
 		}
 	}
-	return exists(files, "/var/run/secrets/kubernetes.io/serviceaccount")
+	return host.Exists(files, "/var/run/secrets/kubernetes.io/serviceaccount")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Furiosa finds the NPUs of FuriosaAI by their PCI ids. The driver's management class in sysfs (rngd_mgmt, npu_mgmt)
@@ -33,11 +34,11 @@ var (
 	warboyClass = furiosaClass{name: "npu_mgmt", nodes: "/dev", alive: "alive"}
 )
 
-func detectFuriosa(ctx context.Context, host *Host) (Found, error) {
-	functions, err := pciFunctions(host)
+func detectFuriosa(ctx context.Context, h *host.Host) (Found, error) {
+	functions, err := pciFunctions(h)
 	var npus []furiosaNPU
 	for _, function := range functions {
-		if function.VendorID == furiosaVendorID && !isVirtualFunction(host.Files, function) {
+		if function.VendorID == furiosaVendorID && !isVirtualFunction(h.Files, function) {
 			npus = append(npus, furiosaNPU{pciFunction: function, class: furiosaClassOf(function)})
 		}
 	}
@@ -47,18 +48,18 @@ func detectFuriosa(ctx context.Context, host *Host) (Found, error) {
 	problems := []error{err}
 	members := map[string]map[string][]classMember{}
 	for _, class := range []furiosaClass{rngdClass, warboyClass} {
-		found, err := membersByAddress(host.Files, class.name, "busname")
+		found, err := membersByAddress(h.Files, class.name, "busname")
 		members[class.name] = found
 		problems = append(problems, err)
 	}
 	for i := range npus {
-		npus[i].read(host.Files, members[npus[i].class.name][npus[i].Address])
+		npus[i].read(h.Files, members[npus[i].class.name][npus[i].Address])
 	}
-	status, err := queryFuriosaSMI(ctx, host, npus)
+	status, err := queryFuriosaSMI(ctx, h, npus)
 	problems = append(problems, err)
 	found := Found{Readings: Readings{}, Signs: map[v1alpha1.DeviceID]Signs{}}
 	for i := range npus {
-		device, reading, signs := npus[i].device(host.Files, status)
+		device, reading, signs := npus[i].device(h.Files, status)
 		found.Devices = append(found.Devices, device)
 		found.Readings[device.ID], found.Signs[device.ID] = reading, signs
 	}
@@ -85,7 +86,7 @@ func furiosaClassOf(function pciFunction) furiosaClass {
 
 var furiosaName = regexp.MustCompile(`npu\d{1,4}`)
 
-func (n *furiosaNPU) read(files Files, members []classMember) {
+func (n *furiosaNPU) read(files host.Files, members []classMember) {
 	if len(members) == 0 {
 		return
 	}
@@ -94,15 +95,15 @@ func (n *furiosaNPU) read(files Files, members []classMember) {
 	for file, target := range map[string]*string{
 		"device_uuid": &n.uuid, "fw_version": &n.firmware, "version": &n.version, n.class.alive: &n.aliveAs,
 	} {
-		*target, _, _ = readText(files, path.Join(own, file))
+		*target, _, _ = host.ReadText(files, path.Join(own, file))
 	}
 	n.paths = n.nodes(files)
 }
 
 // nodes are the device nodes of the NPU's cores, groups of cores and channels: named as the NPU, then anything but a
 // digit (`npu1pe0-3`, not `npu10pe0`).
-func (n *furiosaNPU) nodes(files Files) []string {
-	names, _ := readNames(files, n.class.nodes)
+func (n *furiosaNPU) nodes(files host.Files) []string {
+	names, _ := host.ReadNames(files, n.class.nodes)
 	var nodes []string
 	for _, name := range names {
 		rest, ok := strings.CutPrefix(name, n.name)
@@ -114,13 +115,13 @@ func (n *furiosaNPU) nodes(files Files) []string {
 	return nodes[:min(len(nodes), maxPaths)]
 }
 
-func (n *furiosaNPU) device(files Files, status map[string]furiosaStatus) (v1alpha1.Device, Reading, Signs) {
+func (n *furiosaNPU) device(files host.Files, status map[string]furiosaStatus) (v1alpha1.Device, Reading, Signs) {
 	device, _, _ := furiosaKind.device(files, n.pciFunction, furiosaProducts[n.DeviceID])
 	device.UUID, device.FirmwareVersion, device.Paths = n.uuid, n.firmware, n.paths
 	if n.version != "" {
 		device.DriverVersion = n.version
 	}
-	if number, ok := parseIndex(strings.TrimPrefix(n.name, "npu")); ok {
+	if number, ok := host.ParseIndex(strings.TrimPrefix(n.name, "npu")); ok {
 		index := int32(number)
 		device.Index = &index
 	}
@@ -145,6 +146,6 @@ func (n *furiosaNPU) health() v1alpha1.DeviceHealth {
 			Message: fmt.Sprintf("the driver says in %s that the NPU is not alive: see dmesg", n.class.alive),
 		}
 	default:
-		return notMonitored(fmt.Sprintf("the driver's %s is %q and does not say whether the NPU is alive", n.class.alive, clip(n.aliveAs, 32)))
+		return notMonitored(fmt.Sprintf("the driver's %s is %q and does not say whether the NPU is alive", n.class.alive, host.Clip(n.aliveAs, 32)))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // furiosaStatus is an element of `furiosa-smi status --format json`.
@@ -24,21 +25,21 @@ type furiosaStatus struct {
 
 // queryFuriosaSMI returns the status of the NPUs by their kernel names. It is asked where one of the NPUs has a driver
 // that it knows: not that of Warboy.
-func queryFuriosaSMI(ctx context.Context, host *Host, npus []furiosaNPU) (map[string]furiosaStatus, error) {
+func queryFuriosaSMI(ctx context.Context, h *host.Host, npus []furiosaNPU) (map[string]furiosaStatus, error) {
 	asked := false
 	for i := range npus {
 		asked = asked || npus[i].class == rngdClass && npus[i].name != ""
 	}
-	if !asked || host.Commands == nil {
+	if !asked || h.Commands == nil {
 		return nil, nil
 	}
-	result, err := queryTool(ctx, host, "", FuriosaStatus...)
+	result, err := host.Query(ctx, h, "", host.FuriosaStatus...)
 	if err != nil || len(result.Stdout) == 0 {
 		return nil, err
 	}
 	status, err := parseFuriosaStatus(result.Stdout)
 	if err != nil {
-		return nil, commandError(FuriosaStatus, err)
+		return nil, host.CommandError(host.FuriosaStatus, err)
 	}
 	return status, nil
 }

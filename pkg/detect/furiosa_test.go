@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // furiosa adds an NPU whose class device has no link to it: the driver writes the address into busname.
@@ -64,7 +65,7 @@ func TestFuriosaStatusIsMatchedByName(t *testing.T) {
 	s := newSysfs(t)
 	s.furiosa("8b", "0001", "rngd_mgmt", "rngd!npu1mgmt", attributes{"device_state": "1"}, "/dev/rngd/npu1pe0")
 	s.furiosa("8c", "0001", "rngd_mgmt", "rngd!npu0mgmt", attributes{"device_state": "1"}, "/dev/rngd/npu0pe0")
-	s.must(s.AddCommand(CommandResult{Stdout: []byte(`[{"device":"npu0","memory":{"DRAM":{"used_size":40802189312,"total_size":51002736640}},
+	s.must(s.AddCommand(host.CommandResult{Stdout: []byte(`[{"device":"npu0","memory":{"DRAM":{"used_size":40802189312,"total_size":51002736640}},
 		"pe_utilizations":[{"pe_utilization":100.0},{"pe_utilization":50.0}]},{"device":"npu1","memory":{"DRAM":{"used_size":9,"total_size":-1}}}]`)},
 		"furiosa-smi", "status", "--format", "json"))
 	found := s.detect(Furiosa())
@@ -83,7 +84,7 @@ func TestFuriosaStatusIsMatchedByName(t *testing.T) {
 func TestFuriosaToolFails(t *testing.T) {
 	s := newSysfs(t)
 	s.furiosa("8b", "0001", "rngd_mgmt", "rngd!npu0mgmt", attributes{"device_state": "1"}, "/dev/rngd/npu0pe0")
-	s.must(s.AddCommand(CommandResult{Stdout: []byte(`{"error":1}`)}, "furiosa-smi", "status", "--format", "json"))
+	s.must(s.AddCommand(host.CommandResult{Stdout: []byte(`{"error":1}`)}, "furiosa-smi", "status", "--format", "json"))
 	if found := s.detect(Furiosa()); len(found.Devices) != 1 || !strings.Contains(found.Degraded, "furiosa-smi status") {
 		t.Errorf("got %+v", found)
 	}

@@ -1,7 +1,6 @@
 package detect
 
 import (
-	"bytes"
 	"context"
 	"strings"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // checkDefects fails where a backend panicked: Detect would only report it.
@@ -21,34 +21,15 @@ func checkDefects(t *testing.T, status v1alpha1.AcceleratorInventoryStatus) {
 	}
 }
 
-func FuzzReadRecording(f *testing.F) {
-	f.Add(archive(f, file("rootfs/proc/cpuinfo", "processor : 0"), file("commands.jsonl", `{"argv":["nvidia-smi","-q","-x"],"exitCode":0}`)))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		recording, err := ReadRecording(bytes.NewReader(data))
-		if err != nil {
-			return
-		}
-		checkDefects(t, Detect(context.Background(), recording.Host(), Options{}).Status)
-		packed := pack(t, recording)
-		again, err := ReadRecording(bytes.NewReader(packed))
-		if err != nil {
-			t.Fatalf("what was written cannot be read: %v", err)
-		}
-		if !bytes.Equal(packed, pack(t, again)) {
-			t.Error("reading what was written and writing it gives other bytes")
-		}
-	})
-}
-
 func FuzzSMIReport(f *testing.F) {
 	f.Fuzz(func(t *testing.T, report []byte) {
 		parsed, _ := parseSMI(report)
 		for address := range parsed.gpus {
-			if !pciAddress.MatchString(address) {
+			if !isPCIAddress(address) {
 				t.Errorf("address %q", address)
 			}
 		}
-		recording := NewRecording()
+		recording := host.NewRecording()
 		for name, content := range map[string]string{"vendor": "0x10de", "device": "0x2330", "class": "0x030200"} {
 			if err := recording.AddFile("/sys/bus/pci/devices/0000:17:00.0/"+name, content); err != nil {
 				t.Fatal(err)
@@ -57,7 +38,7 @@ func FuzzSMIReport(f *testing.F) {
 		if err := recording.AddLink("/sys/bus/pci/devices/0000:17:00.0/driver", "../drivers/nvidia"); err != nil {
 			t.Fatal(err)
 		}
-		if err := recording.AddCommand(CommandResult{Stdout: report}, SMIReport...); err != nil {
+		if err := recording.AddCommand(host.CommandResult{Stdout: report}, host.SMIReport...); err != nil {
 			t.Skip(err)
 		}
 		status := Detect(context.Background(), recording.Host(), Options{}).Status
@@ -77,7 +58,7 @@ func FuzzNVMLDocument(f *testing.F) {
 	f.Add([]byte(`{"driverVersion":"580.105.08","gpus":[{"pci":"0000:17:00.0","uuid":"GPU-1","memory":{"totalMiB":81559,"usedMiB":4},"nvLinks":[{"active":true,"remote":"GPU","remotePCI":"0000:65:00.0","mbps":26562}],"fabric":{"state":"Completed","clusterUUID":"x","clique":5}},{"pci":"0000:65:00.0","faults":[{"call":"nvmlDeviceGetUUID","code":15,"text":"GPU is lost"}]}]}`))
 	f.Add([]byte(`{"gpus":[{"pci":"0000:17:00.0","mig":{"enabled":true,"devices":[{"gpuInstance":2,"profile":"3g.40gb","memory":{"totalMiB":40448,"usedMiB":1}},{"gpuInstance":2,"computeInstance":1}]},"powerMilliW":-1,"temperatureC":9999}]}`))
 	f.Fuzz(func(t *testing.T, document []byte) {
-		recording := NewRecording()
+		recording := host.NewRecording()
 		for _, address := range []string{"0000:17:00.0", "0000:65:00.0"} {
 			for name, content := range map[string]string{"vendor": "0x10de", "device": "0x2330", "class": "0x030200"} {
 				if err := recording.AddFile("/sys/bus/pci/devices/"+address+"/"+name, content); err != nil {
@@ -88,7 +69,7 @@ func FuzzNVMLDocument(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		if err := recording.AddCommand(CommandResult{Stdout: document}, NVMLQuery...); err != nil {
+		if err := recording.AddCommand(host.CommandResult{Stdout: document}, host.NVMLQuery...); err != nil {
 			t.Skip(err)
 		}
 		report := Detect(context.Background(), recording.Host(), Options{Backends: []Backend{NVIDIA()}})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Gaudi finds Intel's Gaudi accelerators by their PCI vendor, Habana Labs, with the files and nodes of the driver
@@ -22,26 +23,26 @@ const (
 	habanaLabs  = "1da3"
 )
 
-func detectGaudi(ctx context.Context, host *Host) (Found, error) {
-	functions, err := pciFunctions(host)
+func detectGaudi(ctx context.Context, h *host.Host) (Found, error) {
+	functions, err := pciFunctions(h)
 	functions = slices.DeleteFunc(slices.Clone(functions), func(f pciFunction) bool {
-		return f.VendorID != habanaLabs || isVirtualFunction(host.Files, f)
+		return f.VendorID != habanaLabs || isVirtualFunction(h.Files, f)
 	})
 	if len(functions) == 0 {
 		return Found{}, err
 	}
-	members, memberErr := gaudiMembers(host.Files)
-	answers, toolErr := askGaudi(ctx, host, functions)
+	members, memberErr := gaudiMembers(h.Files)
+	answers, toolErr := askGaudi(ctx, h, functions)
 	found := Found{Readings: Readings{}}
 	found.degrade(err, memberErr, toolErr)
 	var cards []gaudiCard
 	for _, function := range functions {
-		card := readGaudiCard(host.Files, function, members[function.Address])
+		card := readGaudiCard(h.Files, function, members[function.Address])
 		if answer, ok := answers[function.Address]; ok {
 			card.smi, card.answered = answer, true
 		}
 		cards = append(cards, card)
-		device := card.device(host.Files)
+		device := card.device(h.Files)
 		found.Devices = append(found.Devices, device)
 		if card.answered {
 			found.Readings[device.ID] = card.smi.reading
@@ -52,11 +53,11 @@ func detectGaudi(ctx context.Context, host *Host) (Found, error) {
 }
 
 // askGaudi asks hl-smi, where there is a driver to answer it.
-func askGaudi(ctx context.Context, host *Host, functions []pciFunction) (map[string]hlDevice, error) {
+func askGaudi(ctx context.Context, h *host.Host, functions []pciFunction) (map[string]hlDevice, error) {
 	if !slices.ContainsFunc(functions, func(f pciFunction) bool { return f.Driver == gaudiDriver }) {
 		return nil, nil
 	}
-	printed, err := queryTool(ctx, host, "", GaudiQuery...)
+	printed, err := host.Query(ctx, h, "", host.GaudiQuery...)
 	if err != nil {
 		return nil, err
 	}

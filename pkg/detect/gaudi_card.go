@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // gaudiGenerations are by device id. Sources: Linux, drivers/accel/habanalabs/common/habanalabs_drv.c; those of Gaudi3 and
@@ -51,11 +52,11 @@ var gaudiClasses = []struct{ class, work, control string }{
 
 // gaudiMembers finds the entries by the PCI address of their cards: that of the device that they belong to, or where the
 // driver makes entries of no device, what it writes into pci_addr.
-func gaudiMembers(files Files) (map[string]gaudiMember, error) {
+func gaudiMembers(files host.Files) (map[string]gaudiMember, error) {
 	members := map[string]gaudiMember{}
 	for _, kind := range gaudiClasses {
 		class := path.Join("/sys/class", kind.class)
-		numbers, err := readNumbered(files, class, kind.work)
+		numbers, err := host.ReadNumbered(files, class, kind.work)
 		if err != nil {
 			return members, err
 		}
@@ -65,7 +66,7 @@ func gaudiMembers(files Files) (map[string]gaudiMember, error) {
 			folder := path.Join(class, kind.work+digits)
 			member := gaudiMember{folder: folder, index: &index}
 			for _, name := range []string{kind.work + digits, kind.control + digits} {
-				if node := deviceNode(files, path.Join(class, name)); node != "" && exists(files, node) {
+				if node := deviceNode(files, path.Join(class, name)); node != "" && host.Exists(files, node) {
 					member.paths = append(member.paths, node)
 				}
 			}
@@ -78,20 +79,20 @@ func gaudiMembers(files Files) (map[string]gaudiMember, error) {
 }
 
 // gaudiAddress is the PCI address of the card that an entry belongs to.
-func gaudiAddress(files Files, folder string) string {
+func gaudiAddress(files host.Files, folder string) string {
 	for _, name := range []string{"pci_addr", "device/pci_addr"} {
-		if address, ok, _ := readText(files, path.Join(folder, name)); ok && pciAddress.MatchString(address) {
+		if address, ok, _ := host.ReadText(files, path.Join(folder, name)); ok && isPCIAddress(address) {
 			return address
 		}
 	}
 	device, _ := files.RealPath(path.Join(folder, "device"))
-	if address := path.Base(device); pciAddress.MatchString(address) {
+	if address := path.Base(device); isPCIAddress(address) {
 		return address
 	}
 	return ""
 }
 
-func readGaudiCard(files Files, function pciFunction, member gaudiMember) gaudiCard {
+func readGaudiCard(files host.Files, function pciFunction, member gaudiMember) gaudiCard {
 	attribute := func(names ...string) string {
 		for _, name := range names {
 			// Where the files lie depends on the driver's version.
@@ -99,8 +100,8 @@ func readGaudiCard(files Files, function pciFunction, member gaudiMember) gaudiC
 				if folder == "" {
 					continue
 				}
-				if value, ok, _ := readText(files, path.Join(folder, name)); ok {
-					return clip(value, 64)
+				if value, ok, _ := host.ReadText(files, path.Join(folder, name)); ok {
+					return host.Clip(value, 64)
 				}
 			}
 		}
@@ -115,7 +116,7 @@ func readGaudiCard(files Files, function pciFunction, member gaudiMember) gaudiC
 }
 
 // device lists the card.
-func (c gaudiCard) device(files Files) v1alpha1.Device {
+func (c gaudiCard) device(files host.Files) v1alpha1.Device {
 	device, product, known := gaudiKind.device(files, c.pciFunction, c.smi.name)
 	if known && strings.HasPrefix(product.Name, c.smi.name) {
 		device.Product = product.Name // hl-smi gives the bare model, and none of a card that has failed

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // gaudiID are the files by which a function is a Gaudi.
@@ -34,7 +35,7 @@ func gaudiModule(number int, status string) attributes {
 
 func (s sysfs) hlsmi(lines ...string) {
 	s.t.Helper()
-	s.must(s.AddCommand(CommandResult{Stdout: []byte(strings.Join(lines, "\n") + "\n")}, GaudiQuery...))
+	s.must(s.AddCommand(host.CommandResult{Stdout: []byte(strings.Join(lines, "\n") + "\n")}, host.GaudiQuery...))
 }
 
 func TestGaudiByTheKernelAlone(t *testing.T) {
@@ -155,16 +156,16 @@ func TestGaudiDetailsAreMatchedByAddress(t *testing.T) {
 
 func TestGaudiToolProblemsHideNothing(t *testing.T) {
 	for name, test := range map[string]struct {
-		result   CommandResult
+		result   host.CommandResult
 		degraded string
 	}{
-		"fails":    {CommandResult{ExitCode: 1, Stderr: []byte("no AIPs available")}, "no AIPs available"},
-		"nonsense": {CommandResult{Stdout: []byte("index,module_id\n1,2,3,4,5,6,7,8,9\n")}, ""},
+		"fails":    {host.CommandResult{ExitCode: 1, Stderr: []byte("no AIPs available")}, "no AIPs available"},
+		"nonsense": {host.CommandResult{Stdout: []byte("index,module_id\n1,2,3,4,5,6,7,8,9\n")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
 			s.gaudi(0, "1020", gaudiModule(0, "Operational"))
-			s.must(s.AddCommand(test.result, GaudiQuery...))
+			s.must(s.AddCommand(test.result, host.GaudiQuery...))
 			found := s.detect(Gaudi())
 			if len(found.Devices) != 1 || found.Devices[0].Memory.TotalMiB != 96<<10 || !strings.Contains(found.Degraded, test.degraded) {
 				t.Errorf("got %+v, degraded %q", found.Devices, found.Degraded)
@@ -215,7 +216,7 @@ func FuzzHLSMI(f *testing.F) {
 	f.Add("0000:33:00.0,,,,NaN,-1,1e300,Inf,0x1p-2\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for address, d := range parseHLSMI(text) {
-			if !pciAddress.MatchString(address) || d.totalMiB < 0 || d.totalMiB > maxMemoryMiB || d.usedMiB < 0 || d.usedMiB > d.totalMiB {
+			if !isPCIAddress(address) || d.totalMiB < 0 || d.totalMiB > maxMemoryMiB || d.usedMiB < 0 || d.usedMiB > d.totalMiB {
 				t.Errorf("%s: %+v", address, d)
 			}
 			for _, n := range []*int64{d.reading.MemoryUsedMiB, d.reading.TemperatureMilliC, d.reading.PowerMilliW, d.reading.UtilizationPercent} {

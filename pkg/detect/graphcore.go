@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Graphcore finds every IPU that is a PCI function (cards C2 and C200, with two IPUs each) by its PCI id, and its nodes
@@ -28,20 +29,20 @@ var graphcoreKind = deviceKind{backend: "graphcore", vendor: "graphcore", family
 // graphcoreProducts are the IPUs by PCI device id.
 var graphcoreProducts = map[string]string{"0001": "GC2 IPU", "0003": "GC200 IPU"}
 
-func detectGraphcore(ctx context.Context, host *Host) (Found, error) {
-	functions, err := pciFunctions(host)
+func detectGraphcore(ctx context.Context, h *host.Host) (Found, error) {
+	functions, err := pciFunctions(h)
 	found := Found{}
 	problems := []error{err}
 	for _, function := range functions {
-		if function.VendorID != graphcoreVendorID || isVirtualFunction(host.Files, function) {
+		if function.VendorID != graphcoreVendorID || isVirtualFunction(h.Files, function) {
 			continue
 		}
-		device, err := graphcoreDevice(host.Files, function)
+		device, err := graphcoreDevice(h.Files, function)
 		found.Devices = append(found.Devices, device)
 		problems = append(problems, err)
 	}
-	networked, networkErr := networkedIPUs(ctx, host)
-	if len(found.Devices) == 0 && networkErr != nil && !cannotAsk(host, networkErr) {
+	networked, networkErr := networkedIPUs(ctx, h)
+	if len(found.Devices) == 0 && networkErr != nil && !host.CannotAsk(h, networkErr) {
 		return Found{}, networkErr
 	}
 	found.Devices = append(found.Devices, networked...)
@@ -52,7 +53,7 @@ func detectGraphcore(ctx context.Context, host *Host) (Found, error) {
 	return found, nil
 }
 
-func graphcoreDevice(files Files, function pciFunction) (v1alpha1.Device, error) {
+func graphcoreDevice(files host.Files, function pciFunction) (v1alpha1.Device, error) {
 	device, _, _ := graphcoreKind.device(files, function, graphcoreProducts[function.DeviceID])
 	nodes, err := ownNodes(files, function.Path)
 	device.Paths = nodes
@@ -61,12 +62,12 @@ func graphcoreDevice(files Files, function pciFunction) (v1alpha1.Device, error)
 }
 
 // networkedIPUs lists the IPUs of the partition that the host is configured for; none where it is for none.
-func networkedIPUs(ctx context.Context, host *Host) ([]v1alpha1.Device, error) {
-	names, err := readNames(host.Files, graphcoreConfig)
+func networkedIPUs(ctx context.Context, h *host.Host) ([]v1alpha1.Device, error) {
+	names, err := host.ReadNames(h.Files, graphcoreConfig)
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	result, err := queryTool(ctx, host, "the IPUs of the partition in "+graphcoreConfig+" are not known without gc-info in /usr/local/bin", GCInfo...)
+	result, err := host.Query(ctx, h, "the IPUs of the partition in "+graphcoreConfig+" are not known without gc-info in /usr/local/bin", host.GCInfo...)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Groq finds every GroqCard by its PCI id, and its nodes below the function in sysfs. It runs no command. Memory is the
@@ -16,16 +17,16 @@ const groqVendorID = "1de0"
 
 var groqKind = deviceKind{backend: "groq", vendor: "groq", family: v1alpha1.FamilyASIC}
 
-func detectGroq(_ context.Context, host *Host) (Found, error) {
-	functions, err := pciFunctions(host)
+func detectGroq(_ context.Context, h *host.Host) (Found, error) {
+	functions, err := pciFunctions(h)
 	found := Found{}
 	problems := []error{err}
 	for _, function := range functions {
-		if function.VendorID != groqVendorID || isVirtualFunction(host.Files, function) {
+		if function.VendorID != groqVendorID || isVirtualFunction(h.Files, function) {
 			continue
 		}
-		device, _, _ := groqKind.device(host.Files, function, "")
-		nodes, err := ownNodes(host.Files, function.Path)
+		device, _, _ := groqKind.device(h.Files, function, "")
+		nodes, err := ownNodes(h.Files, function.Path)
 		problems = append(problems, err)
 		device.Paths = nodes
 		device.Health = driverHealth(function.Driver, nodes, "load Groq's driver (groq-driver)")

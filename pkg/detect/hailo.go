@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Hailo finds Hailo's processors by their PCI ids and their nodes by the class hailo_chardev, whose members say in
@@ -24,28 +25,28 @@ var hailoKind = deviceKind{backend: "hailo", vendor: "hailo", family: v1alpha1.F
 // hailoProducts are the products by PCI device id, as far as it tells them apart.
 var hailoProducts = map[string]string{"2864": "Hailo-8 or Hailo-8L", "45c4": "Hailo-10H", "43a2": "Hailo-15L"}
 
-func detectHailo(ctx context.Context, host *Host) (Found, error) {
-	functions, err := pciFunctions(host)
+func detectHailo(ctx context.Context, h *host.Host) (Found, error) {
+	functions, err := pciFunctions(h)
 	var processors []pciFunction
 	for _, function := range functions {
-		if function.VendorID == hailoVendorID && !isVirtualFunction(host.Files, function) {
+		if function.VendorID == hailoVendorID && !isVirtualFunction(h.Files, function) {
 			processors = append(processors, function)
 		}
 	}
 	if len(processors) == 0 {
 		return Found{}, err
 	}
-	members, classErr := membersByAddress(host.Files, "hailo_chardev", "board_location")
-	boards, toolErr := queryHailo(ctx, host, len(members) > 0)
+	members, classErr := membersByAddress(h.Files, "hailo_chardev", "board_location")
+	boards, toolErr := queryHailo(ctx, h, len(members) > 0)
 	found := Found{}
 	for _, function := range processors {
-		found.Devices = append(found.Devices, hailoDevice(host.Files, function, members[function.Address], boards[function.Address]))
+		found.Devices = append(found.Devices, hailoDevice(h.Files, function, members[function.Address], boards[function.Address]))
 	}
 	found.degrade(err, classErr, toolErr)
 	return found, nil
 }
 
-func hailoDevice(files Files, function pciFunction, members []classMember, board hailoBoard) v1alpha1.Device {
+func hailoDevice(files host.Files, function pciFunction, members []classMember, board hailoBoard) v1alpha1.Device {
 	name := cmp.Or(hailoArchitectures[board.architecture], hailoProducts[function.DeviceID])
 	device, _, _ := hailoKind.device(files, function, name)
 	device.UUID, device.FirmwareVersion = board.serial, board.firmware

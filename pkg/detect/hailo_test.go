@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 func TestHailoIsIdentifiedByTheTool(t *testing.T) {
@@ -26,7 +28,7 @@ func TestHailoIsIdentifiedByTheTool(t *testing.T) {
 			s.file("/sys/class/hailo_chardev/hailo4/uevent", "DEVNAME=hailo4")
 			s.must(s.AddDevice("/dev/hailo4"))
 			if test.output != "" {
-				s.must(s.AddCommand(CommandResult{Stdout: []byte(test.output)}, "hailortcli", "fw-control", "identify"))
+				s.must(s.AddCommand(host.CommandResult{Stdout: []byte(test.output)}, "hailortcli", "fw-control", "identify"))
 			}
 			d := s.detect(Hailo()).Devices[0]
 			if diff := cmp.Diff([]string{test.product, test.firmware, test.serial, "/dev/hailo4"}, []string{d.Product, d.FirmwareVersion, d.UUID, d.Paths[0]}); diff != "" {

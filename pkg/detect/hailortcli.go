@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // hailoBoard is what `hailortcli fw-control identify` says of a device; what it does not know (`<N/A>`) is empty.
@@ -15,17 +17,17 @@ var hailoArchitectures = map[string]string{
 }
 
 // queryHailo identifies the devices that have a node; nobody could be asked without one.
-func queryHailo(ctx context.Context, host *Host, usable bool) (map[string]hailoBoard, error) {
-	if !usable || host.Commands == nil {
+func queryHailo(ctx context.Context, h *host.Host, usable bool) (map[string]hailoBoard, error) {
+	if !usable || h.Commands == nil {
 		return nil, nil
 	}
-	result, err := queryTool(ctx, host, "", HailoIdentify...)
+	result, err := host.Query(ctx, h, "", host.HailoIdentify...)
 	if err != nil || len(result.Stdout) == 0 {
 		return nil, err
 	}
 	boards := parseHailo(string(result.Stdout))
 	if len(boards) == 0 {
-		return nil, commandError(HailoIdentify, errors.New("identifies no device on PCI"))
+		return nil, host.CommandError(host.HailoIdentify, errors.New("identifies no device on PCI"))
 	}
 	return boards, nil
 }
@@ -44,17 +46,17 @@ func parseHailo(output string) map[string]hailoBoard {
 		switch strings.TrimSpace(name) {
 		case "Executing on device":
 			address = ""
-			if pciAddress.MatchString(value) && len(boards) < maxDevices {
+			if isPCIAddress(value) && len(boards) < maxDevices {
 				address = value
 				boards[address] = hailoBoard{}
 			}
 			continue
 		case "Device Architecture":
-			board.architecture = clip(value, 32)
+			board.architecture = host.Clip(value, 32)
 		case "Firmware Version":
 			board.firmware, _, _ = strings.Cut(value, " ")
 		case "Serial Number":
-			board.serial = clip(value, 64)
+			board.serial = host.Clip(value, 64)
 		}
 		if address != "" {
 			boards[address] = board

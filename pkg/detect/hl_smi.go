@@ -3,6 +3,8 @@ package detect
 import (
 	"strconv"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // hlColumns is the number of values in a line, in the order of the columns of host.GaudiQuery. Source: Intel Gaudi documentation,
@@ -29,10 +31,10 @@ func parseHLSMI(text string) map[string]hlDevice {
 			cells[i] = hlValue(cells[i])
 		}
 		address := strings.ToLower(cells[0])
-		if !pciAddress.MatchString(address) {
+		if !isPCIAddress(address) {
 			continue
 		}
-		device := hlDevice{module: clip(cells[1], 16), uuid: clip(cells[2], 128), name: clip(cells[3], 256)}
+		device := hlDevice{module: host.Clip(cells[1], 16), uuid: host.Clip(cells[2], 128), name: host.Clip(cells[3], 256)}
 		used := hlNumber(cells[5], 1, maxMemoryMiB)
 		if total := hlNumber(cells[4], 1, maxMemoryMiB); total != nil {
 			device.totalMiB = *total

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // intelCard is a PCI function with what its driver, xpu-smi and the catalogue say of it.
@@ -34,14 +35,14 @@ type intelCard struct {
 // intelDrivers are the drivers by which work can run on a card.
 var intelDrivers = []string{"i915", "xe"}
 
-func readIntelCard(files Files, function pciFunction, drm drmNodes) intelCard {
+func readIntelCard(files host.Files, function pciFunction, drm drmNodes) intelCard {
 	card := intelCard{pciFunction: function, platform: intelPlatformOf(function), drm: drm}
 	if !card.platform.integrated {
 		card.kernelBytes = cmp.Or(tileBytes(files, function.Path), localBytes(files, function.Path, drm))
 		card.windowBytes = windowBytes(files, function.Path)
 	}
-	card.part = card.platform.divisible(function.DeviceID) && !exists(files, path.Join(function.Path, "sriov_totalvfs"))
-	card.survival = function.Driver == "xe" && exists(files, path.Join(function.Path, "survivability_mode"))
+	card.part = card.platform.divisible(function.DeviceID) && !host.Exists(files, path.Join(function.Path, "sriov_totalvfs"))
+	card.survival = function.Driver == "xe" && host.Exists(files, path.Join(function.Path, "survivability_mode"))
 	return card
 }
 
@@ -49,10 +50,10 @@ func readIntelCard(files Files, function pciFunction, drm drmNodes) intelCard {
 const maxTiles = 8
 
 // tileBytes sums what xe shows of each tile's memory.
-func tileBytes(files Files, folder string) int64 {
+func tileBytes(files host.Files, folder string) int64 {
 	var sum int64
 	for tile := range maxTiles {
-		size, ok, _ := readInt(files, path.Join(folder, fmt.Sprint("tile", tile), "physical_vram_size_bytes"))
+		size, ok, _ := host.ReadInt(files, path.Join(folder, fmt.Sprint("tile", tile), "physical_vram_size_bytes"))
 		if !ok {
 			break
 		}
@@ -62,9 +63,9 @@ func tileBytes(files Files, folder string) int64 {
 }
 
 // localBytes is what Intel's builds of i915 show beside the DRM card; the kernel's own i915 shows nothing.
-func localBytes(files Files, folder string, drm drmNodes) int64 {
+func localBytes(files host.Files, folder string, drm drmNodes) int64 {
 	for _, number := range drm.cards {
-		if size, ok, _ := readInt(files, path.Join(folder, "drm", fmt.Sprint("card", number), "lmem_total_bytes")); ok {
+		if size, ok, _ := host.ReadInt(files, path.Join(folder, "drm", fmt.Sprint("card", number), "lmem_total_bytes")); ok {
 			return inRange(size)
 		}
 	}
@@ -75,8 +76,8 @@ func localBytes(files Files, folder string, drm drmNodes) int64 {
 const memoryBAR = 2
 
 // windowBytes reads the register's size from the lines of `resource`: first address, last address, flags.
-func windowBytes(files Files, folder string) int64 {
-	text, _, _ := readText(files, path.Join(folder, "resource"))
+func windowBytes(files host.Files, folder string) int64 {
+	text, _, _ := host.ReadText(files, path.Join(folder, "resource"))
 	lines := strings.Split(text, "\n")
 	if len(lines) <= memoryBAR {
 		return 0
@@ -103,7 +104,7 @@ func (c intelCard) id() v1alpha1.DeviceID {
 }
 
 // device lists the card.
-func (c intelCard) device(files Files) v1alpha1.Device {
+func (c intelCard) device(files host.Files) v1alpha1.Device {
 	device, _, _ := intelGPUKind.device(files, c.pciFunction, "")
 	device.Memory = nil
 	if product, known := c.product(); known {
@@ -183,17 +184,17 @@ func (c intelCard) health(device v1alpha1.Device) v1alpha1.DeviceHealth {
 
 // temperature is of the package. Both drivers show it in hwmon, i915 as the only one and xe by its label; there is no file
 // with the power, only a counter of energy.
-func (c intelCard) temperature(files Files) *int64 {
+func (c intelCard) temperature(files host.Files) *int64 {
 	folder := path.Join(c.Path, "hwmon")
-	monitors, _ := readNumbered(files, folder, "hwmon")
+	monitors, _ := host.ReadNumbered(files, folder, "hwmon")
 	for _, monitor := range monitors {
 		prefix := path.Join(folder, fmt.Sprint("hwmon", monitor))
-		name, _, _ := readText(files, path.Join(prefix, "name"))
+		name, _, _ := host.ReadText(files, path.Join(prefix, "name"))
 		sensor, ok := intelSensors[name]
 		if !ok {
 			continue
 		}
-		if value, ok, _ := readInt(files, path.Join(prefix, sensor)); ok && value > 0 && value < maxMilliC {
+		if value, ok, _ := host.ReadInt(files, path.Join(prefix, sensor)); ok && value > 0 && value < maxMilliC {
 			return &value
 		}
 	}

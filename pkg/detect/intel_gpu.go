@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // IntelGPU finds the GPUs of Intel on the PCI bus, whichever of the drivers i915 and xe they are bound to: Data Center GPU
@@ -24,29 +25,29 @@ const (
 	intelVendor  = "8086"
 )
 
-func detectIntelGPU(ctx context.Context, host *Host) (Found, error) {
-	functions, err := pciFunctions(host)
+func detectIntelGPU(ctx context.Context, h *host.Host) (Found, error) {
+	functions, err := pciFunctions(h)
 	gpus := slices.DeleteFunc(slices.Clone(functions), func(f pciFunction) bool {
-		return !isIntelGPU(f) || isVirtualFunction(host.Files, f)
+		return !isIntelGPU(f) || isVirtualFunction(h.Files, f)
 	})
 	if len(gpus) == 0 {
 		return Found{}, err
 	}
-	drm, drmErr := readDRM(host.Files)
+	drm, drmErr := readDRM(h.Files)
 	cards := make([]intelCard, len(gpus))
 	for i, gpu := range gpus {
-		cards[i] = readIntelCard(host.Files, gpu, drm.byFolder[gpu.Path])
+		cards[i] = readIntelCard(h.Files, gpu, drm.byFolder[gpu.Path])
 	}
-	toolErr := askXPU(ctx, host, cards)
-	links, linkErr := xeLinks(ctx, host, cards)
+	toolErr := askXPU(ctx, h, cards)
+	links, linkErr := xeLinks(ctx, h, cards)
 
 	problems := []error{err, drmErr, toolErr, linkErr}
 	found := Found{Links: links, Readings: Readings{}}
 	for i := range cards {
-		device := cards[i].device(host.Files)
+		device := cards[i].device(h.Files)
 		found.Devices = append(found.Devices, device)
 		problems = append(problems, cards[i].unmeasured())
-		if temperature := cards[i].temperature(host.Files); temperature != nil {
+		if temperature := cards[i].temperature(h.Files); temperature != nil {
 			found.Readings[device.ID] = Reading{TemperatureMilliC: temperature}
 		}
 	}
@@ -62,11 +63,11 @@ func isIntelGPU(f pciFunction) bool {
 
 // askXPU asks xpu-smi of the cards that have memory of their own; without one, or without a driver, there is nothing to
 // learn. It is no problem where the tool is not installed.
-func askXPU(ctx context.Context, host *Host, cards []intelCard) error {
+func askXPU(ctx context.Context, h *host.Host, cards []intelCard) error {
 	if !slices.ContainsFunc(cards, intelCard.asked) {
 		return nil
 	}
-	printed, err := queryTool(ctx, host, "", XPUDiscovery...)
+	printed, err := host.Query(ctx, h, "", host.XPUDiscovery...)
 	if err != nil || len(printed.Stdout) == 0 {
 		return err
 	}

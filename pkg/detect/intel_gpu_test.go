@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // intelID are the files by which a function is an Intel GPU.
@@ -163,13 +164,13 @@ const discovery = `Device ID,Device Name,UUID,GFX Firmware Version,PCI BDF Addre
 
 func (s sysfs) xpu(stdout string, argv ...string) {
 	s.t.Helper()
-	s.must(s.AddCommand(CommandResult{Stdout: []byte(stdout)}, append([]string{"xpu-smi"}, argv...)...))
+	s.must(s.AddCommand(host.CommandResult{Stdout: []byte(stdout)}, append([]string{"xpu-smi"}, argv...)...))
 }
 
 func TestXPUDetails(t *testing.T) {
 	s := newSysfs(t)
 	s.drm(s.pci(cardPlace, "i915", intelID("56c0", "038000")), "card0", "renderD128")
-	s.xpu(discovery, XPUDiscovery[1:]...)
+	s.xpu(discovery, host.XPUDiscovery[1:]...)
 	device := s.detect(IntelGPU()).Devices[0]
 	if device.UUID != "00000000-0000-0003-0000-000856c08086" || device.FirmwareVersion != "DG02_1.3267" {
 		t.Errorf("got UUID %q, firmware %q", device.UUID, device.FirmwareVersion)
@@ -202,14 +203,14 @@ func TestXPUProblemsHideNothing(t *testing.T) {
 	}{
 		"not installed": {func(s sysfs) { s.AllowCommands() }, "", v1alpha1.Healthy},
 		"fails": {func(s sysfs) {
-			s.must(s.AddCommand(CommandResult{ExitCode: 1, Stdout: []byte("Error: Fail to initialize XPUM core")}, XPUDiscovery...))
+			s.must(s.AddCommand(host.CommandResult{ExitCode: 1, Stdout: []byte("Error: Fail to initialize XPUM core")}, host.XPUDiscovery...))
 		}, "Fail to initialize XPUM core", v1alpha1.Healthy},
-		"nonsense": {func(s sysfs) { s.xpu("Usage: xpu-smi\n", XPUDiscovery[1:]...) }, "no line of headings", v1alpha1.Healthy},
+		"nonsense": {func(s sysfs) { s.xpu("Usage: xpu-smi\n", host.XPUDiscovery[1:]...) }, "no line of headings", v1alpha1.Healthy},
 		"another card's": {func(s sysfs) {
-			s.xpu(strings.Replace(discovery, "03:00", "04:00", 1), XPUDiscovery[1:]...)
+			s.xpu(strings.Replace(discovery, "03:00", "04:00", 1), host.XPUDiscovery[1:]...)
 		}, "", v1alpha1.Healthy},
 		"in a bad state": {func(s sysfs) {
-			s.xpu(strings.Replace(discovery, ",normal", ",GPU in bad state", 1), XPUDiscovery[1:]...)
+			s.xpu(strings.Replace(discovery, ",normal", ",GPU in bad state", 1), host.XPUDiscovery[1:]...)
 		}, "", v1alpha1.Unhealthy},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -233,7 +234,7 @@ func TestIntelGPUThatMayBeAPart(t *testing.T) {
 	if found := s.detect(IntelGPU()); found.Devices[0].Memory != nil || !strings.Contains(found.Degraded, "0000:03:00.0 may be a virtual function") {
 		t.Errorf("got memory %v, degraded %q", found.Devices[0].Memory, found.Degraded)
 	}
-	s.xpu(strings.Replace(discovery, "14248", "2000", 1), XPUDiscovery[1:]...)
+	s.xpu(strings.Replace(discovery, "14248", "2000", 1), host.XPUDiscovery[1:]...)
 	if found := s.detect(IntelGPU()); found.Devices[0].Memory.TotalMiB != 2000 || found.Degraded != "" {
 		t.Errorf("got memory %v, degraded %q", found.Devices[0].Memory, found.Degraded)
 	}

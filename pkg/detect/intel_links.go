@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 
 // xeLinks finds the Xe Links between Data Center GPU Max. The kernel does not show where they lead, so xpu-smi is asked,
 // but only where there are two cards that have any.
-func xeLinks(ctx context.Context, host *Host, cards []intelCard) (v1alpha1.Links, error) {
+func xeLinks(ctx context.Context, h *host.Host, cards []intelCard) (v1alpha1.Links, error) {
 	byNumber := map[int]v1alpha1.DeviceID{}
 	linked := 0
 	for i := range cards {
@@ -35,7 +36,7 @@ func xeLinks(ctx context.Context, host *Host, cards []intelCard) (v1alpha1.Links
 	if linked < 2 {
 		return v1alpha1.Links{}, nil
 	}
-	printed, err := queryTool(ctx, host, "how the cards are joined by Xe Link is not known: install xpu-smi of Intel's XPU Manager", XPUTopology...)
+	printed, err := host.Query(ctx, h, "how the cards are joined by Xe Link is not known: install xpu-smi of Intel's XPU Manager", host.XPUTopology...)
 	if err != nil {
 		return v1alpha1.Links{}, err
 	}

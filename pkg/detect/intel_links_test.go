@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // documentedMatrix is the example of xpu-smi's user guide.
@@ -52,7 +53,7 @@ func (s sysfs) maxCards(count int) (addresses []string) {
 		answer += fmt.Sprintf("%d,%q,\"131072.00 MiB\"\n", count-1-i, address)
 		addresses = append(addresses, address)
 	}
-	s.xpu(answer, XPUDiscovery[1:]...)
+	s.xpu(answer, host.XPUDiscovery[1:]...)
 	return addresses
 }
 
@@ -145,7 +146,7 @@ func FuzzXPUDiscovery(f *testing.F) {
 			t.Errorf("%v, and devices", err)
 		}
 		for address, device := range devices {
-			if !pciAddress.MatchString(address) || device.memoryMiB < 0 || device.memoryMiB > maxMemoryMiB {
+			if !isPCIAddress(address) || device.memoryMiB < 0 || device.memoryMiB > maxMemoryMiB {
 				t.Errorf("%s: %+v", address, device)
 			}
 		}

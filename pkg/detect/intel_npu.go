@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // IntelNPU finds the neural processors in Intel's Core Ultra processors: by their PCI ids, or by the driver intel_vpu where
@@ -22,22 +23,22 @@ var intelNPUs = map[string]string{
 
 var intelNPUKind = deviceKind{backend: "intel-npu", vendor: "intel", family: v1alpha1.FamilyNPU}
 
-func detectIntelNPU(_ context.Context, host *Host) (Found, error) {
-	functions, err := pciFunctions(host)
+func detectIntelNPU(_ context.Context, h *host.Host) (Found, error) {
+	functions, err := pciFunctions(h)
 	var npus []pciFunction
 	for _, f := range functions {
-		if _, known := intelNPUs[f.DeviceID]; f.VendorID == intelVendor && (known || f.Driver == intelNPUDriver) && !isVirtualFunction(host.Files, f) {
+		if _, known := intelNPUs[f.DeviceID]; f.VendorID == intelVendor && (known || f.Driver == intelNPUDriver) && !isVirtualFunction(h.Files, f) {
 			npus = append(npus, f)
 		}
 	}
 	if len(npus) == 0 {
 		return Found{}, err
 	}
-	members, memberErr := classMembers(host.Files, "accel")
+	members, memberErr := classMembers(h.Files, "accel")
 	found := Found{}
 	found.degrade(err, memberErr)
 	for _, npu := range npus {
-		device, _, _ := intelNPUKind.device(host.Files, npu, "")
+		device, _, _ := intelNPUKind.device(h.Files, npu, "")
 		platform := intelNPUs[npu.DeviceID]
 		device.Product = cmp.Or(device.Product, strings.TrimSpace("Intel NPU "+cmp.Or(platform, intelVendor+":"+npu.DeviceID)))
 		if npu.Driver == intelNPUDriver {
@@ -53,7 +54,7 @@ func detectIntelNPU(_ context.Context, host *Host) (Found, error) {
 func firstNumber(members []classMember, prefix string) *int32 {
 	for _, m := range members {
 		if digits, ok := strings.CutPrefix(m.name, prefix); ok {
-			if number, ok := parseIndex(digits); ok {
+			if number, ok := host.ParseIndex(digits); ok {
 				index := int32(number)
 				return &index
 			}

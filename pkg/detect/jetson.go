@@ -7,6 +7,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Jetson finds the integrated GPUs of NVIDIA's Tegra processors, which are on no PCI bus: the device tree tells the
@@ -20,26 +21,26 @@ import (
 // of it report), which differ by release: 17000000.gv11b, 17000000.ga10b, 17000000.gpu.
 func Jetson() Backend { return newBackend("jetson", detectJetson) }
 
-func detectJetson(_ context.Context, host *Host) (Found, error) {
-	compatible, err := readStrings(host.Files, path.Join(deviceTree, "compatible"))
+func detectJetson(_ context.Context, h *host.Host) (Found, error) {
+	compatible, err := readStrings(h.Files, path.Join(deviceTree, "compatible"))
 	soc, ok := tegraOf(compatible)
 	if !ok {
 		return Found{}, err
 	}
-	gpus, err := tegraGPUs(host.Files)
+	gpus, err := tegraGPUs(h.Files)
 	found := Found{Readings: Readings{}}
 	problems := []error{err}
 	for _, gpu := range gpus {
-		device, err := jetsonDevice(host.Files, soc, compatible, gpu)
+		device, err := jetsonDevice(h.Files, soc, compatible, gpu)
 		problems = append(problems, err)
 		found.Devices = append(found.Devices, device)
-		found.Readings[device.ID] = gpu.reading(host.Files)
+		found.Readings[device.ID] = gpu.reading(h.Files)
 	}
 	found.degrade(problems...)
 	return found, nil
 }
 
-func jetsonDevice(files Files, soc tegra, compatible []string, gpu tegraGPU) (v1alpha1.Device, error) {
+func jetsonDevice(files host.Files, soc tegra, compatible []string, gpu tegraGPU) (v1alpha1.Device, error) {
 	device := v1alpha1.Device{
 		ID:     v1alpha1.DeviceID(nvidiaName + "-" + gpu.name),
 		Vendor: nvidiaName, Family: v1alpha1.FamilyGPU, Backend: "jetson",
@@ -66,7 +67,7 @@ func jetsonDevice(files Files, soc tegra, compatible []string, gpu tegraGPU) (v1
 }
 
 // jetsonModel is the board's name in the device tree, without the vendor's.
-func jetsonModel(files Files) string {
+func jetsonModel(files host.Files) string {
 	names, _ := readStrings(files, path.Join(deviceTree, "model"))
 	if len(names) == 0 {
 		return "Tegra"
@@ -78,8 +79,8 @@ func jetsonModel(files Files) string {
 var l4tRelease = regexp.MustCompile(`^# R(\d{1,3}) \(release\), REVISION: (\d{1,3}(?:\.\d{1,3}){0,2})`)
 
 // readL4T is the version of Jetson Linux, which its driver belongs to; else the kernel's, whose part the driver is.
-func readL4T(files Files) string {
-	text, _, _ := readText(files, "/etc/nv_tegra_release")
+func readL4T(files host.Files) string {
+	text, _, _ := host.ReadText(files, "/etc/nv_tegra_release")
 	if match := l4tRelease.FindStringSubmatch(text); match != nil {
 		return match[1] + "." + match[2]
 	}

@@ -3,13 +3,15 @@ package detect
 import (
 	"context"
 	"testing"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 func FuzzJetson(f *testing.F) {
 	f.Add("nvidia,p3737-0000+p3701-0005\x00nvidia,tegra234\x00", "DRIVER=gk20a\nOF_COMPATIBLE_0=nvidia,ga10b\n", "# R36 (release), REVISION: 4.3, GCID: 1", "437")
 	f.Add("nvidia,p2888-0004\x00nvidia,tegra194\x00", "OF_COMPATIBLE_0=nvidia,gv11b", "# R35 (release), REVISION: 6.1", "-1")
 	f.Fuzz(func(t *testing.T, compatible, event, release, load string) {
-		recording := NewRecording()
+		recording := host.NewRecording()
 		for name, content := range map[string]string{
 			"/proc/device-tree/compatible": compatible, "/etc/nv_tegra_release": release,
 			"/sys/bus/platform/devices/17000000.gpu/uevent": event, "/sys/bus/platform/devices/17000000.gpu/load": load,

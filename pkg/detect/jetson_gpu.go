@@ -4,6 +4,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // tegraGPU is the platform device of an integrated GPU.
@@ -26,8 +28,8 @@ var tegraChips = map[string]bool{
 }
 
 // tegraGPUs lists the GPUs in order of their names.
-func tegraGPUs(files Files) ([]tegraGPU, error) {
-	names, err := readNames(files, platformDevices)
+func tegraGPUs(files host.Files) ([]tegraGPU, error) {
+	names, err := host.ReadNames(files, platformDevices)
 	if err != nil {
 		return nil, err
 	}
@@ -40,12 +42,12 @@ func tegraGPUs(files Files) ([]tegraGPU, error) {
 		if err != nil {
 			continue // gone since the folder was listed
 		}
-		text, _, err := readText(files, path.Join(folder, "uevent"))
+		text, _, err := host.ReadText(files, path.Join(folder, "uevent"))
 		if err != nil {
 			return gpus, err
 		}
 		if properties := parseUevent(text); isTegraGPU(properties) {
-			gpus = append(gpus, tegraGPU{name: name, folder: folder, driver: clip(properties["DRIVER"], 64)})
+			gpus = append(gpus, tegraGPU{name: name, folder: folder, driver: host.Clip(properties["DRIVER"], 64)})
 		}
 	}
 	return gpus, nil
@@ -69,20 +71,20 @@ var jetsonOldNodes = []string{
 
 // jetsonPaths are the nodes that work on the GPU needs, with the one that its memory comes from; none where the GPU's
 // own are not there.
-func jetsonPaths(files Files) []string {
+func jetsonPaths(files host.Files) []string {
 	var paths []string
-	names, _ := readNames(files, jetsonNodes)
+	names, _ := host.ReadNames(files, jetsonNodes)
 	for _, name := range names[:min(len(names), maxPaths-1)] {
 		paths = append(paths, path.Join(jetsonNodes, name))
 	}
 	if len(paths) == 0 {
 		for _, name := range jetsonOldNodes {
-			if exists(files, name) {
+			if host.Exists(files, name) {
 				paths = append(paths, name)
 			}
 		}
 	}
-	if len(paths) > 0 && exists(files, "/dev/nvmap") {
+	if len(paths) > 0 && host.Exists(files, "/dev/nvmap") {
 		paths = append(paths, "/dev/nvmap")
 	}
 	return paths
@@ -92,23 +94,23 @@ const thermalZones = "/sys/class/thermal"
 
 // reading is the GPU's load, which nvgpu prints in thousandths, and its temperature. Power is only measured of rails that
 // others draw from, too.
-func (g tegraGPU) reading(files Files) Reading {
+func (g tegraGPU) reading(files host.Files) Reading {
 	var reading Reading
-	if load, ok, err := readInt(files, path.Join(g.folder, "load")); ok && err == nil && load >= 0 && load <= 1000 {
+	if load, ok, err := host.ReadInt(files, path.Join(g.folder, "load")); ok && err == nil && load >= 0 && load <= 1000 {
 		percent := load / 10
 		reading.UtilizationPercent = &percent
 	}
-	names, _ := readNames(files, thermalZones)
+	names, _ := host.ReadNames(files, thermalZones)
 	for _, name := range names {
 		if !strings.HasPrefix(name, "thermal_zone") {
 			continue
 		}
 		// `gpu-thermal` since release 36, `GPU-therm` before.
-		kind, _, _ := readText(files, path.Join(thermalZones, name, "type"))
+		kind, _, _ := host.ReadText(files, path.Join(thermalZones, name, "type"))
 		if !strings.HasPrefix(strings.ToLower(kind), "gpu-therm") {
 			continue
 		}
-		if milli, ok, err := readInt(files, path.Join(thermalZones, name, "temp")); ok && err == nil {
+		if milli, ok, err := host.ReadInt(files, path.Join(thermalZones, name, "temp")); ok && err == nil {
 			reading.TemperatureMilliC = atMost(&milli, maxCelsius*1000)
 		}
 		break

@@ -8,21 +8,22 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // jetsonHost is a host with a Tegra processor and its GPU's platform device.
 func jetsonHost(compatible, gpu, uevent string) *compose.Host {
-	host := compose.New("Jetson")
-	host.Keep(host.AddFile("/proc/device-tree/compatible", compatible))
-	host.Keep(host.AddFile("/proc/device-tree/model", "NVIDIA Jetson AGX Orin Developer Kit\x00"))
-	host.File("/proc/meminfo", "MemTotal:       64349184 kB")
-	host.File("/proc/sys/kernel/osrelease", "5.15.148-tegra")
+	h := compose.New("Jetson")
+	h.Keep(h.AddFile("/proc/device-tree/compatible", compatible))
+	h.Keep(h.AddFile("/proc/device-tree/model", "NVIDIA Jetson AGX Orin Developer Kit\x00"))
+	h.File("/proc/meminfo", "MemTotal:       64349184 kB")
+	h.File("/proc/sys/kernel/osrelease", "5.15.148-tegra")
 	folder := "/sys/devices/platform/bus@0/" + gpu
-	host.File(folder+"/uevent", uevent)
-	host.Link("/sys/bus/platform/devices/"+gpu, "../../../devices/platform/bus@0/"+gpu)
-	host.Folder("/sys/bus/platform/devices/13e00000.host1x")
-	return host
+	h.File(folder+"/uevent", uevent)
+	h.Link("/sys/bus/platform/devices/"+gpu, "../../../devices/platform/bus@0/"+gpu)
+	h.Folder("/sys/bus/platform/devices/13e00000.host1x")
+	return h
 }
 
 const (
@@ -31,22 +32,22 @@ const (
 	orinEvent = "DRIVER=gk20a\nOF_NAME=gpu\nOF_FULLNAME=/bus@0/gpu@17000000\nOF_COMPATIBLE_0=nvidia,ga10b\nOF_COMPATIBLE_N=1"
 )
 
-func detectJetson(t testing.TB, host *detect.Host) detect.Report {
+func detectJetson(t testing.TB, h *host.Host) detect.Report {
 	t.Helper()
-	return detect.Detect(t.Context(), host, detect.Options{Backends: []detect.Backend{detect.Jetson(), detect.NVIDIA()}})
+	return detect.Detect(t.Context(), h, detect.Options{Backends: []detect.Backend{detect.Jetson(), detect.NVIDIA()}})
 }
 
 func TestJetsonOrin(t *testing.T) {
-	host := jetsonHost(orin64, orinGPU, orinEvent)
+	h := jetsonHost(orin64, orinGPU, orinEvent)
 	folder := "/sys/devices/platform/bus@0/" + orinGPU
-	host.File(folder+"/load", "437")
-	host.File("/etc/nv_tegra_release", "# R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic, EABI: aarch64, DATE: Wed Jan  8 01:49:37 UTC 2025")
-	host.Files("/sys/class/thermal/thermal_zone0", map[string]string{"type": "cpu-thermal", "temp": "49000"})
-	host.Files("/sys/class/thermal/thermal_zone1", map[string]string{"type": "gpu-thermal", "temp": "44531"})
+	h.File(folder+"/load", "437")
+	h.File("/etc/nv_tegra_release", "# R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic, EABI: aarch64, DATE: Wed Jan  8 01:49:37 UTC 2025")
+	h.Files("/sys/class/thermal/thermal_zone0", map[string]string{"type": "cpu-thermal", "temp": "49000"})
+	h.Files("/sys/class/thermal/thermal_zone1", map[string]string{"type": "gpu-thermal", "temp": "44531"})
 	for _, name := range []string{"/dev/nvgpu/igpu0/ctrl", "/dev/nvgpu/igpu0/channel", "/dev/nvmap", "/dev/nvhost-gpu"} {
-		host.Device(name)
+		h.Device(name)
 	}
-	report := detectJetson(t, hostOf(t, host))
+	report := detectJetson(t, hostOf(t, h))
 	if len(report.Status.Devices) != 1 {
 		t.Fatalf("%+v", report.Status)
 	}
@@ -108,12 +109,12 @@ func TestJetsonModulesAndDrivers(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			host := jetsonHost(test.compatible, test.gpu, test.uevent)
+			h := jetsonHost(test.compatible, test.gpu, test.uevent)
 			if test.node != "" {
-				host.Device(test.node)
+				h.Device(test.node)
 			}
 			got := ""
-			for _, d := range detectJetson(t, hostOf(t, host)).Status.Devices {
+			for _, d := range detectJetson(t, hostOf(t, h)).Status.Devices {
 				got += strings.Join([]string{string(d.ID), d.Product, d.Architecture + " " + d.ComputeCapability, string(d.Health.State) + " " + d.Health.Reason}, "|")
 			}
 			if got != test.want {
@@ -125,9 +126,9 @@ func TestJetsonModulesAndDrivers(t *testing.T) {
 
 // Thor's GPU is on PCI: it is listed once, by the nvidia backend.
 func TestJetsonThorIsOnPCI(t *testing.T) {
-	host := jetsonHost("nvidia,p3971-0000+p3834-0008\x00nvidia,p3834-0008\x00nvidia,tegra264\x00", "81000000.host1x", "DRIVER=host1x")
-	host.PCI(gpuAt("0000:01:00.0", "10de:2b00 10de:0000"))
-	status := detectJetson(t, hostOf(t, host)).Status
+	h := jetsonHost("nvidia,p3971-0000+p3834-0008\x00nvidia,p3834-0008\x00nvidia,tegra264\x00", "81000000.host1x", "DRIVER=host1x")
+	h.PCI(gpuAt("0000:01:00.0", "10de:2b00 10de:0000"))
+	status := detectJetson(t, hostOf(t, h)).Status
 	if len(status.Devices) != 1 || status.Devices[0].Backend != "nvidia" {
 		t.Errorf("%+v", status.Devices)
 	}

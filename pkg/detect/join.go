@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // join puts the outcomes of all backends into one report, in an order that does not depend on who was first. Generic
@@ -21,9 +22,9 @@ func join(outcomes []outcome) Report {
 	hasHost := false
 	for _, o := range outcomes {
 		report.Times = append(report.Times, BackendTime{Backend: o.backend, Elapsed: o.elapsed})
-		result := v1alpha1.BackendStatus{Name: clip(o.backend, maxBackendName)}
+		result := v1alpha1.BackendStatus{Name: host.Clip(o.backend, maxBackendName)}
 		if o.err != nil {
-			result.State, result.ErrorKind, result.Message = v1alpha1.BackendFailed, errorKindOf(o.err), clip(o.err.Error(), maxMessage)
+			result.State, result.ErrorKind, result.Message = v1alpha1.BackendFailed, host.ErrorKind(o.err), host.Clip(o.err.Error(), maxMessage)
 			status.Backends = append(status.Backends, result)
 			continue
 		}
@@ -49,7 +50,7 @@ func join(outcomes []outcome) Report {
 			notes = append([]string{o.found.Degraded}, notes...)
 		}
 		result.Devices = int32(len(devices))
-		result.Message = clip(strings.Join(notes, "; "), maxMessage)
+		result.Message = host.Clip(strings.Join(notes, "; "), maxMessage)
 		result.State = stateOf(result, o.found)
 		result.ErrorKind = degradedKind(result, o.found)
 		status.Backends = append(status.Backends, result)

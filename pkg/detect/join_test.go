@@ -12,6 +12,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // scripted is a backend that does as it is told.
@@ -22,7 +23,7 @@ type scripted struct {
 
 func (s scripted) Name() string { return s.name }
 
-func (s scripted) Detect(ctx context.Context, _ *detect.Host) (detect.Found, error) {
+func (s scripted) Detect(ctx context.Context, _ *host.Host) (detect.Found, error) {
 	return s.detect(ctx)
 }
 
@@ -36,7 +37,7 @@ func gpu(id v1alpha1.DeviceID, address string) v1alpha1.Device {
 
 func run(t *testing.T, backends ...detect.Backend) v1alpha1.AcceleratorInventoryStatus {
 	t.Helper()
-	return detect.Detect(t.Context(), detect.NewRecording().Host(), detect.Options{Backends: backends}).Status
+	return detect.Detect(t.Context(), host.NewRecording().Host(), detect.Options{Backends: backends}).Status
 }
 
 func TestDetectIsolatesBackends(t *testing.T) {
@@ -74,7 +75,7 @@ func TestDetectAbandonsWhatHangs(t *testing.T) {
 			<-ctx.Done() // as a backend whose tool was killed: it still tells what it knows
 			return detect.Found{Devices: []v1alpha1.Device{gpu("v-a", "0000:01:00.0")}, Degraded: "tool hung"}, nil
 		}}
-		status := detect.Detect(t.Context(), detect.NewRecording().Host(), detect.Options{
+		status := detect.Detect(t.Context(), host.NewRecording().Host(), detect.Options{
 			Backends: []detect.Backend{hangs, late}, Deadline: time.Minute,
 		}).Status
 		close(release)
@@ -175,8 +176,8 @@ func TestDetectRecordedHosts(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			host := recorded(t, name)
-			status := detect.Detect(t.Context(), host, detect.Options{}).Status
+			h := recorded(t, name)
+			status := detect.Detect(t.Context(), h, detect.Options{}).Status
 			if len(status.Devices) != test.count {
 				t.Fatalf("%d devices", len(status.Devices))
 			}
@@ -201,7 +202,7 @@ func TestDetectRecordedHosts(t *testing.T) {
 					t.Errorf("%+v", b)
 				}
 			}
-			if diff := cmp.Diff(status, detect.Detect(t.Context(), host, detect.Options{}).Status); diff != "" {
+			if diff := cmp.Diff(status, detect.Detect(t.Context(), h, detect.Options{}).Status); diff != "" {
 				t.Errorf("differs when detected again:\n%s", diff)
 			}
 		})
@@ -217,10 +218,10 @@ func memberCount(links v1alpha1.Links) int {
 }
 
 func BenchmarkDetect8GPUs(b *testing.B) {
-	host := recorded(b, "nvidia-h100-8.tar.gz")
+	h := recorded(b, "nvidia-h100-8.tar.gz")
 	b.ReportAllocs()
 	for b.Loop() {
-		if status := detect.Detect(b.Context(), host, detect.Options{}).Status; len(status.Devices) != 8 {
+		if status := detect.Detect(b.Context(), h, detect.Options{}).Status; len(status.Devices) != 8 {
 			b.Fatalf("%d devices", len(status.Devices))
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"strconv"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 const kfdNodes = "/sys/class/kfd/kfd/topology/nodes"
@@ -65,8 +67,8 @@ func (l kfdLink) direct() bool {
 // readKFD reads the KFD topology in order of the node numbers; none where the amdgpu driver does not offer one. A node
 // that cannot be read is left out and told in the error: the kernel shows a GPU's node only to processes whose device
 // cgroup may open its render node.
-func readKFD(files Files) ([]kfdNode, error) {
-	numbers, err := readNumbered(files, kfdNodes, "")
+func readKFD(files host.Files) ([]kfdNode, error) {
+	numbers, err := host.ReadNumbered(files, kfdNodes, "")
 	if err != nil {
 		return nil, fmt.Errorf("KFD topology: %w", err)
 	}
@@ -87,14 +89,14 @@ func readKFD(files Files) ([]kfdNode, error) {
 	return nodes, nil
 }
 
-func readKFDNode(files Files, number int) (kfdNode, error) {
+func readKFDNode(files host.Files, number int) (kfdNode, error) {
 	dir := path.Join(kfdNodes, strconv.Itoa(number))
 	data, err := files.ReadFile(path.Join(dir, "properties"))
 	if err != nil {
 		return kfdNode{}, err
 	}
 	node := kfdNode{number: number, properties: parseKFDProperties(data)}
-	node.gpuID, _, _ = readText(files, path.Join(dir, "gpu_id"))
+	node.gpuID, _, _ = host.ReadText(files, path.Join(dir, "gpu_id"))
 	for _, bank := range kfdFolder(files, dir, "mem_banks") {
 		if heap := bank["heap_type"]; heap == kfdHeapPublic || heap == kfdHeapPrivate {
 			node.memoryBytes += bank["size_in_bytes"]
@@ -115,8 +117,8 @@ func readKFDNode(files Files, number int) (kfdNode, error) {
 
 // kfdFolder reads the properties of every entry of a node's folder, in order of their numbers; what cannot be read is
 // left out, as older kernels do not have every folder.
-func kfdFolder(files Files, dir, folder string) []kfdProperties {
-	numbers, err := readNumbered(files, path.Join(dir, folder), "")
+func kfdFolder(files host.Files, dir, folder string) []kfdProperties {
+	numbers, err := host.ReadNumbered(files, path.Join(dir, folder), "")
 	if err != nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Network is the backend that lists the host's network ports: every port of every RDMA device (InfiniBand, RoCE, iWARP,
@@ -16,9 +17,9 @@ import (
 // functions, sub-functions and their representors) are not listed; a virtual function that was given to this host is.
 func Network() Backend { return newBackend("network", detectNetwork) }
 
-func detectNetwork(_ context.Context, host *Host) (Found, error) {
-	functions, pciErr := pciFunctions(host)
-	n := network{files: host.Files, places: placesOf(functions), used: map[string]bool{}}
+func detectNetwork(_ context.Context, h *host.Host) (Found, error) {
+	functions, pciErr := pciFunctions(h)
+	n := network{files: h.Files, places: placesOf(functions), used: map[string]bool{}}
 	rdmaErr := n.addRDMA()
 	netErr := n.addEthernet()
 	if len(n.nics) == 0 {
@@ -35,7 +36,7 @@ func detectNetwork(_ context.Context, host *Host) (Found, error) {
 
 // network collects the ports of a host.
 type network struct {
-	files  Files
+	files  host.Files
 	places pciPlaces
 	nics   []v1alpha1.NIC
 	// used are the interfaces of ports that are listed already.
@@ -60,6 +61,6 @@ var subFunction = regexp.MustCompile(`\.sf\.\d+$`)
 var representor = regexp.MustCompile(`^(c\d+)?pf\d+`)
 
 func (n *network) isRepresentor(name string) bool {
-	port, _, _ := readText(n.files, path.Join(netClass, name, "phys_port_name"))
+	port, _, _ := host.ReadText(n.files, path.Join(netClass, name, "phys_port_name"))
 	return representor.MatchString(port)
 }

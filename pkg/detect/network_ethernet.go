@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 const netClass = "/sys/class/net"
@@ -17,7 +18,7 @@ const arphrdEther = 1
 // addEthernet lists the interfaces of Ethernet hardware whose port is not listed. A node may have hundreds of virtual
 // ones: of those only the link is read.
 func (n *network) addEthernet() error {
-	names, err := readNames(n.files, netClass)
+	names, err := host.ReadNames(n.files, netClass)
 	if err != nil {
 		return err
 	}
@@ -43,11 +44,11 @@ func (n *network) addEthernet() error {
 // Hyper-V's interface stands above the virtual function that carries its traffic.
 func (n *network) isEthernetPort(name string) bool {
 	folder := path.Join(netClass, name)
-	kind, _, err := readInt(n.files, path.Join(folder, "type"))
+	kind, _, err := host.ReadInt(n.files, path.Join(folder, "type"))
 	if err != nil || kind != arphrdEther || n.isRepresentor(name) {
 		return false
 	}
-	names, err := readNames(n.files, folder)
+	names, err := host.ReadNames(n.files, folder)
 	return err == nil && !slices.ContainsFunc(names, func(entry string) bool {
 		return entry == "wireless" || entry == "phy80211" || strings.HasPrefix(entry, "lower_")
 	})
@@ -56,11 +57,11 @@ func (n *network) isEthernetPort(name string) bool {
 // readLink reads whether an interface has a link, and its rate in Gbps. The kernel answers with an error where the
 // interface is down, and with -1 where the driver does not know the rate (sysfs-class-net).
 func (n *network) readLink(name string) (up bool, gbps int32) {
-	carrier, _, err := readInt(n.files, path.Join(netClass, name, "carrier"))
+	carrier, _, err := host.ReadInt(n.files, path.Join(netClass, name, "carrier"))
 	if err != nil || carrier != 1 {
 		return false, 0
 	}
-	mbps, _, err := readInt(n.files, path.Join(netClass, name, "speed"))
+	mbps, _, err := host.ReadInt(n.files, path.Join(netClass, name, "speed"))
 	if err != nil || mbps < 0 || mbps/1000 > math.MaxInt16 {
 		return true, 0
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 const rdmaClass = "/sys/class/infiniband"
@@ -35,7 +36,7 @@ type rdmaDevice struct {
 
 // addRDMA lists every port of every RDMA device.
 func (n *network) addRDMA() error {
-	names, err := readNames(n.files, rdmaClass)
+	names, err := host.ReadNames(n.files, rdmaClass)
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (n *network) addRDMA() error {
 		device := rdmaDevice{name: name, folder: path.Join(rdmaClass, name)}
 		var ok bool
 		// Soft RoCE names the interface that it runs over; older kernels show it below that interface's hardware.
-		if device.attachment, ok = n.hardware(device.folder); !ok || exists(n.files, path.Join(device.folder, "parent")) {
+		if device.attachment, ok = n.hardware(device.folder); !ok || host.Exists(n.files, path.Join(device.folder, "parent")) {
 			continue
 		}
 		unread = append(unread, n.addPorts(device))
@@ -53,15 +54,15 @@ func (n *network) addRDMA() error {
 }
 
 func (n *network) addPorts(device rdmaDevice) error {
-	ports, err := readNames(n.files, path.Join(device.folder, "ports"))
+	ports, err := host.ReadNames(n.files, path.Join(device.folder, "ports"))
 	if err != nil {
 		return err
 	}
-	device.nodeType, _, _ = readText(n.files, path.Join(device.folder, "node_type"))
-	device.interfaces, _ = readNames(n.files, path.Join(device.attachment.folder, "net"))
+	device.nodeType, _, _ = host.ReadText(n.files, path.Join(device.folder, "node_type"))
+	device.interfaces, _ = host.ReadNames(n.files, path.Join(device.attachment.folder, "net"))
 	device.ports = len(ports)
 	var unread []error
-	for number, name := range numbered(ports[:min(len(ports), maxRDMAPorts)], rdmaPortName) {
+	for number, name := range host.Numbered(ports[:min(len(ports), maxRDMAPorts)], rdmaPortName) {
 		nic, ok, err := n.port(device, name, number)
 		if !ok {
 			continue
@@ -78,7 +79,7 @@ func (n *network) addPorts(device rdmaDevice) error {
 // port reads a port; ok is false where it stands for a virtual function.
 func (n *network) port(device rdmaDevice, name string, number int32) (nic v1alpha1.NIC, ok bool, err error) {
 	folder := path.Join(device.folder, "ports", name)
-	layer, _, _ := readText(n.files, path.Join(folder, "link_layer"))
+	layer, _, _ := host.ReadText(n.files, path.Join(folder, "link_layer"))
 	nic = v1alpha1.NIC{
 		Name: device.name + "/" + name, Kind: rdmaKind(device, layer),
 		Driver: device.driver, NUMANode: device.numa, PCI: device.pci,
@@ -91,9 +92,9 @@ func (n *network) port(device rdmaDevice, name string, number int32) (nic v1alph
 	if nic.Kind == v1alpha1.NICRoCE {
 		nic.RoCEVersions = n.roceVersions(folder)
 	}
-	state, _, err := readText(n.files, path.Join(folder, "state"))
+	state, _, err := host.ReadText(n.files, path.Join(folder, "state"))
 	if nic.Up = strings.HasPrefix(state, portActive); nic.Up {
-		rate, _, _ := readText(n.files, path.Join(folder, "rate"))
+		rate, _, _ := host.ReadText(n.files, path.Join(folder, "rate"))
 		nic.Gbps = parseRate(rate)
 	}
 	return nic, true, err
@@ -121,7 +122,7 @@ func rdmaKind(device rdmaDevice, layer string) string {
 // portInterface is the interface of a port's first address: the port's own, or the bond that it is a member of. Only
 // Ethernet has one.
 func (n *network) portInterface(folder string) string {
-	name, _, err := readText(n.files, path.Join(folder, "gid_attrs/ndevs/0"))
+	name, _, err := host.ReadText(n.files, path.Join(folder, "gid_attrs/ndevs/0"))
 	if err != nil || strings.Contains(name, "/") {
 		return ""
 	}
@@ -134,7 +135,7 @@ func (n *network) portInterfaces(device rdmaDevice, above string, number int32) 
 	found := map[string]bool{}
 	if above != "" {
 		found[above] = true
-		members, _, _ := readText(n.files, path.Join(netClass, above, "bonding/slaves"))
+		members, _, _ := host.ReadText(n.files, path.Join(netClass, above, "bonding/slaves"))
 		for _, member := range strings.Fields(members) {
 			found[member] = true
 		}
@@ -143,7 +144,7 @@ func (n *network) portInterfaces(device rdmaDevice, above string, number int32) 
 		if n.isRepresentor(name) {
 			continue
 		}
-		port, _, err := readInt(n.files, path.Join(netClass, name, "dev_port"))
+		port, _, err := host.ReadInt(n.files, path.Join(netClass, name, "dev_port"))
 		if device.ports == 1 || err == nil && port == int64(number)-1 {
 			found[name] = true
 		}
@@ -160,7 +161,7 @@ const maxGIDs = 8
 func (n *network) roceVersions(folder string) []string {
 	versions := map[string]bool{}
 	for i := 0; i < maxGIDs && len(versions) < len(gidTypes); i++ {
-		text, ok, err := readText(n.files, path.Join(folder, "gid_attrs/types", strconv.Itoa(i)))
+		text, ok, err := host.ReadText(n.files, path.Join(folder, "gid_attrs/types", strconv.Itoa(i)))
 		if errors.Is(err, fs.ErrPermission) || !ok && err == nil {
 			break
 		}

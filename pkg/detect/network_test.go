@@ -12,6 +12,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
@@ -24,9 +25,9 @@ func nicAt(address, driver string) compose.Function {
 }
 
 // ports detects with the network backend alone.
-func ports(t *testing.T, host *detect.Host) ([]v1alpha1.NIC, v1alpha1.BackendStatus) {
+func ports(t *testing.T, h *host.Host) ([]v1alpha1.NIC, v1alpha1.BackendStatus) {
 	t.Helper()
-	status := detect.Detect(t.Context(), host, detect.Options{Backends: []detect.Backend{detect.Network()}}).Status
+	status := detect.Detect(t.Context(), h, detect.Options{Backends: []detect.Backend{detect.Network()}}).Status
 	return status.NICs, status.Backends[0]
 }
 
@@ -192,13 +193,13 @@ func TestNetworkPorts(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			host := compose.New("ports")
+			h := compose.New("ports")
 			function := nicAt(card, test.driver)
-			host.PCI(function)
-			host.Software("lo", "docker0", "veth1")
-			host.File("/sys/class/net/bonding_masters", "bond0")
-			test.compose(host, function.Folder())
-			got, backend := ports(t, hostOf(t, host))
+			h.PCI(function)
+			h.Software("lo", "docker0", "veth1")
+			h.File("/sys/class/net/bonding_masters", "bond0")
+			test.compose(h, function.Folder())
+			got, backend := ports(t, hostOf(t, h))
 			if diff := cmp.Diff(test.want, got, withoutPlace); diff != "" {
 				t.Error(diff)
 			}
@@ -210,17 +211,17 @@ func TestNetworkPorts(t *testing.T) {
 }
 
 func TestNetworkPlaces(t *testing.T) {
-	host := compose.New("places")
+	h := compose.New("places")
 	onCard, virtio := nicAt("0000:17:00.0", "mlx5_core"), nicAt("0000:20:00.0", "virtio-pci")
 	usb := compose.Function{Place: "pci0000:00/0000:00:14.0", IDs: "8086:a0ed 8086:0000", Class: "0c0330", Driver: "xhci_hcd"}
-	host.PCI(onCard, virtio, usb)
-	host.RDMA(onCard.Folder(), "mlx5_0", "1: CA", compose.NDR())
-	host.Interface(virtio.Folder()+"/virtio0", compose.Interface{Name: "eth0", Mbps: -1})
-	host.Link(virtio.Folder()+"/virtio0/driver", "/sys/bus/virtio/drivers/virtio_net")
-	host.Interface(usb.Folder()+"/usb1/1-2/1-2:1.0", compose.Interface{Name: "usb0", Mbps: 100})
-	host.Interface("/sys/devices/platform/soc/30be0000.ethernet", compose.Interface{Name: "end0", Mbps: 1000})
+	h.PCI(onCard, virtio, usb)
+	h.RDMA(onCard.Folder(), "mlx5_0", "1: CA", compose.NDR())
+	h.Interface(virtio.Folder()+"/virtio0", compose.Interface{Name: "eth0", Mbps: -1})
+	h.Link(virtio.Folder()+"/virtio0/driver", "/sys/bus/virtio/drivers/virtio_net")
+	h.Interface(usb.Folder()+"/usb1/1-2/1-2:1.0", compose.Interface{Name: "usb0", Mbps: 100})
+	h.Interface("/sys/devices/platform/soc/30be0000.ethernet", compose.Interface{Name: "end0", Mbps: 1000})
 
-	got, _ := ports(t, hostOf(t, host))
+	got, _ := ports(t, hostOf(t, h))
 	type seen struct{ Name, Driver, Address, Bridges, NUMA string }
 	var places []seen
 	for _, nic := range got {
@@ -245,18 +246,18 @@ func TestNetworkPlaces(t *testing.T) {
 }
 
 func TestNetworkFails(t *testing.T) {
-	host := compose.New("unreadable")
+	h := compose.New("unreadable")
 	function := nicAt("0000:17:00.0", "mlx5_core")
-	host.PCI(function)
-	host.RDMA(function.Folder(), "mlx5_0", "1: CA", compose.NDR())
-	seen := hostOf(t, host)
+	h.PCI(function)
+	h.RDMA(function.Folder(), "mlx5_0", "1: CA", compose.NDR())
+	seen := hostOf(t, h)
 	seen.Files = broken{seen.Files, "/sys/class/infiniband/mlx5_0/ports/1/state", errors.New("input/output error")}
 	nics, backend := ports(t, seen)
 	if len(nics) != 1 || nics[0].Up || backend.State != v1alpha1.BackendDegraded || !strings.Contains(backend.Message, "state") {
 		t.Errorf("%+v, %+v", nics, backend)
 	}
 
-	empty := detect.NewRecording()
+	empty := host.NewRecording()
 	if nics, backend := ports(t, empty.Host()); len(nics) != 0 || backend.State != v1alpha1.BackendFailed {
 		t.Errorf("a host without /sys: %+v, %+v", nics, backend)
 	}
@@ -264,7 +265,7 @@ func TestNetworkFails(t *testing.T) {
 
 // counted counts what is asked of Files.
 type counted struct {
-	detect.Files
+	host.Files
 	calls map[string]int
 }
 
@@ -293,11 +294,11 @@ func (c counted) Stat(name string) (fs.FileMode, error) { c.calls["stat"]++; ret
 // A node with many pods has many virtual interfaces: each costs the reading of one link.
 func TestNetworkVirtualInterfacesAreCheap(t *testing.T) {
 	calls := func(interfaces int) map[string]int {
-		host := compose.New("pods")
+		h := compose.New("pods")
 		for i := range interfaces {
-			host.Software(fmt.Sprintf("veth%d", i))
+			h.Software(fmt.Sprintf("veth%d", i))
 		}
-		seen := hostOf(t, host)
+		seen := hostOf(t, h)
 		files := counted{seen.Files, map[string]int{}}
 		seen.Files = files
 		if nics, _ := ports(t, seen); len(nics) != 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Neuron finds the Inferentia and Trainium chips of AWS on the PCI bus, by their ids or by Amazon's driver, and reads
@@ -26,28 +27,28 @@ func Neuron() Backend { return newBackend("neuron", detectNeuron) }
 
 const neuronVendor = "aws"
 
-func detectNeuron(ctx context.Context, host *Host) (Found, error) {
-	functions, err := pciFunctions(host)
+func detectNeuron(ctx context.Context, h *host.Host) (Found, error) {
+	functions, err := pciFunctions(h)
 	var chips []*neuronChip
 	for _, function := range functions {
-		if generation, ok := neuronGenerationOf(function); ok && !isVirtualFunction(host.Files, function) {
+		if generation, ok := neuronGenerationOf(function); ok && !isVirtualFunction(h.Files, function) {
 			chips = append(chips, &neuronChip{pciFunction: function, generation: generation})
 		}
 	}
 	if len(chips) == 0 {
 		return Found{}, err
 	}
-	nodes, nodeErr := readNeuronNodes(host.Files)
+	nodes, nodeErr := readNeuronNodes(h.Files)
 	pairNeuronNodes(chips, nodes)
-	reports, toolErr := listNeuron(ctx, host, chips)
+	reports, toolErr := listNeuron(ctx, h, chips)
 	takeNeuronReports(chips, nodes, reports)
 
 	found := Found{Readings: Readings{}}
 	for _, chip := range chips {
-		chip.read(host.Files, chips, nodes)
+		chip.read(h.Files, chips, nodes)
 		chip.list(&found)
 	}
-	links, linkErr := neuronLinks(host.Files, chips, nodes, reports)
+	links, linkErr := neuronLinks(h.Files, chips, nodes, reports)
 	found.Links = links
 	found.degrade(err, nodeErr, toolErr, groupingProblem(chips), linkErr)
 	return found, nil

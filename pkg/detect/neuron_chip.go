@@ -6,6 +6,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // neuronChip is a NeuronDevice's PCI function with what the driver, neuron-ls and the catalogue say of it.
@@ -50,7 +51,7 @@ func (c *neuronChip) deviceIDs() []v1alpha1.DeviceID {
 }
 
 // read gathers what all cores of the chip have in common.
-func (c *neuronChip) read(files Files, chips []*neuronChip, nodes []*neuronNode) {
+func (c *neuronChip) read(files host.Files, chips []*neuronChip, nodes []*neuronNode) {
 	device, product, known := neuronKind.device(files, c.pciFunction, "")
 	c.product = product
 	device.Product = cmp.Or(device.Product, fmt.Sprintf("AWS NeuronDevice %s:%s", c.VendorID, c.DeviceID))
@@ -103,7 +104,7 @@ func (c *neuronChip) anyOf(chips []*neuronChip, nodes []*neuronNode) []string {
 	return paths
 }
 
-func (c *neuronChip) readUsed(files Files) {
+func (c *neuronChip) readUsed(files host.Files) {
 	for core := range c.parts() {
 		used, ok := c.node.usedMiB(files, core*c.grouping(), c.grouping())
 		if !ok {

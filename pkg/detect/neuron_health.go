@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // health judges by the driver's counters of memory errors and by whether the chip can be opened. A driver that made a
 // node for every chip made this one's, too, whichever it is.
-func (c *neuronChip) health(files Files, chips []*neuronChip, nodes []*neuronNode) v1alpha1.DeviceHealth {
+func (c *neuronChip) health(files host.Files, chips []*neuronChip, nodes []*neuronNode) v1alpha1.DeviceHealth {
 	const load = "install aws-neuronx-dkms"
 	switch {
 	case c.Driver == "":
@@ -55,7 +56,7 @@ func (c *neuronChip) health(files Files, chips []*neuronChip, nodes []*neuronNod
 	}
 }
 
-func (c *neuronChip) nodeHealth(files Files, load string) v1alpha1.DeviceHealth {
+func (c *neuronChip) nodeHealth(files host.Files, load string) v1alpha1.DeviceHealth {
 	if c.node.path == "" {
 		return driverHealth(c.Driver, nil, load)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // neuronGraph is which nodes are linked to which, by their numbers; every link is in it from both ends.
@@ -16,7 +17,7 @@ type neuronGraph map[int][]int
 // neuronLinks joins the chips to the rings and tori that NeuronLink connects them to. Where a domain's chips cannot be
 // told from the others, or their links make no shape that is known, that is told, but for the chains of Inferentia, whose
 // rate nobody documents.
-func neuronLinks(files Files, chips []*neuronChip, nodes []*neuronNode, reports map[string]neuronReport) (v1alpha1.Links, error) {
+func neuronLinks(files host.Files, chips []*neuronChip, nodes []*neuronNode, reports map[string]neuronReport) (v1alpha1.Links, error) {
 	graph := newNeuronGraph(nodes, reports)
 	var links v1alpha1.Links
 	var unknown []error
@@ -146,9 +147,9 @@ func neuronDomain(chips []*neuronChip, topology v1alpha1.DomainTopology, shape [
 
 // readUltraServer returns the server of several instances that this one is a part of; nil where it is none, or where its
 // instances are still finding each other. The driver has an id for four instances and one for two.
-func readUltraServer(files Files) *v1alpha1.Fabric {
+func readUltraServer(files host.Files) *v1alpha1.Fabric {
 	for _, name := range []string{"server_id_4", "server_id_2"} {
-		id, _, err := readText(files, path.Join(neuronClass, name))
+		id, _, err := host.ReadText(files, path.Join(neuronClass, name))
 		if err == nil && len(id) == 16 && strings.Trim(id, "0123456789abcdef") == "" && strings.Trim(id, "0") != "" {
 			return &v1alpha1.Fabric{ClusterUUID: id}
 		}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // neuronReport is what neuron-ls says of a chip. Of its fields, numa_node (a string) and cpu_affinity say what the kernel
@@ -33,12 +35,12 @@ func (r *neuronReport) grouping(physical int) int {
 }
 
 // listNeuron runs neuron-ls and returns its reports by PCI address.
-func listNeuron(ctx context.Context, host *Host, chips []*neuronChip) (map[string]neuronReport, error) {
+func listNeuron(ctx context.Context, h *host.Host, chips []*neuronChip) (map[string]neuronReport, error) {
 	missing := ""
 	if slices.ContainsFunc(chips, func(c *neuronChip) bool { return c.node == nil && c.Driver == neuronDriver }) {
 		missing = "which /dev/neuronN is which chip is told by neuron-ls only: install aws-neuronx-tools; until then the chips of the host can only be granted together"
 	}
-	result, err := queryTool(ctx, host, missing, NeuronLS...)
+	result, err := host.Query(ctx, h, missing, host.NeuronLS...)
 	if err != nil || len(result.Stdout) == 0 {
 		return nil, err
 	}
@@ -77,11 +79,11 @@ func parseNeuronEntry(entry json.RawMessage) (address string, report neuronRepor
 		return "", report, err
 	}
 	address = fields.BDF
-	if pciAddress.MatchString("0000:" + address) {
+	if isPCIAddress("0000:" + address) {
 		address = "0000:" + address // versions before 2.21 leave the domain out
 	}
-	if !pciAddress.MatchString(address) {
-		return "", report, fmt.Errorf("bdf %q is no PCI address", clip(address, 32))
+	if !isPCIAddress(address) {
+		return "", report, fmt.Errorf("bdf %q is no PCI address", host.Clip(address, 32))
 	}
 	if fields.Number == nil || *fields.Number < 0 || *fields.Number >= maxNeuronNodes {
 		return "", report, errors.New("neuron_device is no number of a node")

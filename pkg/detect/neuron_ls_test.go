@@ -65,7 +65,7 @@ func FuzzNeuronLS(f *testing.F) {
 	f.Fuzz(func(t *testing.T, output []byte) {
 		reports, _ := parseNeuronLS(output)
 		for address, report := range reports {
-			if !pciAddress.MatchString(address) || report.number < 0 || report.number >= maxNeuronNodes {
+			if !isPCIAddress(address) || report.number < 0 || report.number >= maxNeuronNodes {
 				t.Errorf("%s: %+v", address, report)
 			}
 			if report.memoryMiB < 0 || report.memoryMiB > maxMemoryMiB || len(report.connected) > maxNeuronNodes {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 const neuronClass = "/sys/class/neuron_device"
@@ -31,8 +33,8 @@ const (
 
 // readNeuronNodes reads the class in order of its numbers. Where the error is not nil, the nodes are those that could be
 // read.
-func readNeuronNodes(files Files) ([]*neuronNode, error) {
-	numbers, err := readNumbered(files, neuronClass, "neuron")
+func readNeuronNodes(files host.Files) ([]*neuronNode, error) {
+	numbers, err := host.ReadNumbered(files, neuronClass, "neuron")
 	if len(numbers) > maxNeuronNodes {
 		err = fmt.Errorf("%s: more than %d devices, the others are passed over", neuronClass, maxNeuronNodes)
 		numbers = numbers[:maxNeuronNodes]
@@ -47,16 +49,16 @@ func readNeuronNodes(files Files) ([]*neuronNode, error) {
 	return nodes, errors.Join(unread...)
 }
 
-func (n *neuronNode) read(files Files) error {
-	if name := deviceNode(files, n.folder); name != "" && exists(files, name) {
+func (n *neuronNode) read(files host.Files) error {
+	if name := deviceNode(files, n.folder); name != "" && host.Exists(files, name) {
 		n.path = name
 	}
 	n.function, _ = files.RealPath(path.Join(n.folder, "device"))
-	cores, _, coresErr := readInt(files, path.Join(n.folder, "core_count"))
+	cores, _, coresErr := host.ReadInt(files, path.Join(n.folder, "core_count"))
 	if cores > 0 && cores <= maxNeuronCores {
 		n.cores = int(cores)
 	}
-	text, _, linksErr := readText(files, path.Join(n.folder, "connected_devices"))
+	text, _, linksErr := host.ReadText(files, path.Join(n.folder, "connected_devices"))
 	n.connected = parseNeuronConnected(text)
 	return errors.Join(coresErr, linksErr)
 }
@@ -65,7 +67,7 @@ func (n *neuronNode) read(files Files) error {
 func parseNeuronConnected(text string) []int {
 	var numbers []int
 	for field := range strings.SplitSeq(text, ",") {
-		number, ok := parseIndex(strings.TrimSpace(field))
+		number, ok := host.ParseIndex(strings.TrimSpace(field))
 		if ok && number < maxNeuronNodes && len(numbers) < maxNeuronNodes {
 			numbers = append(numbers, number)
 		}
@@ -75,9 +77,9 @@ func parseNeuronConnected(text string) []int {
 
 // uncorrectable counts memory errors that ECC could not mend, since the driver was loaded; ok is false where the driver
 // shows no counter.
-func (n *neuronNode) uncorrectable(files Files) (sum int64, ok bool) {
+func (n *neuronNode) uncorrectable(files host.Files) (sum int64, ok bool) {
 	for _, name := range []string{"mem_ecc_uncorrected", "sram_ecc_uncorrected"} {
-		count, found, err := readInt(files, path.Join(n.folder, "stats/hardware", name))
+		count, found, err := host.ReadInt(files, path.Join(n.folder, "stats/hardware", name))
 		if found && err == nil && count >= 0 && count < 1<<32 {
 			sum, ok = sum+count, true
 		}
@@ -87,10 +89,10 @@ func (n *neuronNode) uncorrectable(files Files) (sum int64, ok bool) {
 
 // usedMiB is the device memory that the runtime holds for physical cores from first on; ok is false where the driver
 // does not say it for all of them.
-func (n *neuronNode) usedMiB(files Files, first, cores int) (used int64, ok bool) {
+func (n *neuronNode) usedMiB(files host.Files, first, cores int) (used int64, ok bool) {
 	for core := first; core < first+cores; core++ {
 		name := path.Join(n.folder, fmt.Sprint("neuron_core", core), "stats/memory_usage/device_mem/total")
-		held, ok, err := readInt(files, name)
+		held, ok, err := host.ReadInt(files, name)
 		if !ok || err != nil || held < 0 || held>>20 > maxMemoryMiB {
 			return 0, false
 		}

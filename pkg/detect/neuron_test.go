@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // neuron adds chips of one kind at buses 10, 11, … and as many nodes of the driver's class; links are by number.
@@ -42,7 +43,7 @@ func (s sysfs) neuronNode(number int, connected string) {
 
 func (s sysfs) prints(text string, argv ...string) {
 	s.t.Helper()
-	s.must(s.AddCommand(CommandResult{Stdout: []byte(text)}, argv...))
+	s.must(s.AddCommand(host.CommandResult{Stdout: []byte(text)}, argv...))
 }
 
 // trn1NeuronLS is what neuron-ls of 2.28.23 printed on a trn1.2xlarge, as published.
@@ -123,7 +124,7 @@ func TestNeuronRealOutputHidesNothing(t *testing.T) {
 }
 
 func TestNeuronToolOfAnyKindHidesNothing(t *testing.T) {
-	for name, result := range map[string]CommandResult{
+	for name, result := range map[string]host.CommandResult{
 		"nonsense":        {Stdout: []byte("neuron-ls: no")},
 		"an object":       {Stdout: []byte(`{"neuron_devices": []}`)},
 		"other addresses": {Stdout: []byte(strings.ReplaceAll(trn1NeuronLS, "10:00.0", "77:00.0"))},

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // npuChip is what a pair of rows in `npu-smi info` says of a chip.
@@ -51,17 +53,17 @@ func (r npuReport) chip(address string, chip, chips int) *npuChip {
 }
 
 // queryNPUSMI runs npu-smi where a driver is bound: without one it has nobody to ask.
-func queryNPUSMI(ctx context.Context, host *Host, npus []ascendNPU) (npuReport, error) {
+func queryNPUSMI(ctx context.Context, h *host.Host, npus []ascendNPU) (npuReport, error) {
 	if !anyNPU(npus, func(n *ascendNPU) bool { return n.Driver == ascendDriver }) {
 		return npuReport{}, nil
 	}
-	result, err := queryTool(ctx, host, "exact products, memory, alarms and links of the NPUs are not known without npu-smi of the driver's package", NPUInfo...)
+	result, err := host.Query(ctx, h, "exact products, memory, alarms and links of the NPUs are not known without npu-smi of the driver's package", host.NPUInfo...)
 	if err != nil {
 		return npuReport{}, err
 	}
 	report := parseNPUSMI(string(result.Stdout))
 	if !anyNPU(npus, func(n *ascendNPU) bool { return report.chip(n.Address, n.chip, n.chips) != nil }) {
-		return report, commandError(NPUInfo, errors.New("lists none of the NPUs on the PCI bus: see its output and dmesg"))
+		return report, host.CommandError(host.NPUInfo, errors.New("lists none of the NPUs on the PCI bus: see its output and dmesg"))
 	}
 	return report, nil
 }
@@ -122,7 +124,7 @@ func npuFirstRow(cells []string) *npuChip {
 	if len(names) < 2 {
 		return nil
 	}
-	npu, ok := parseIndex(names[0])
+	npu, ok := host.ParseIndex(names[0])
 	if !ok {
 		return nil
 	}
@@ -139,13 +141,13 @@ func (c *npuChip) second(cells []string) bool {
 	if len(numbers) == 0 {
 		return false
 	}
-	chip, ok := parseIndex(numbers[0])
+	chip, ok := host.ParseIndex(numbers[0])
 	if !ok {
 		return false
 	}
 	c.chip = chip
 	if len(numbers) == 2 {
-		if physical, ok := parseIndex(numbers[1]); ok {
+		if physical, ok := host.ParseIndex(numbers[1]); ok {
 			number := int32(physical)
 			c.physical = &number
 		}

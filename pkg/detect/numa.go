@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 const nodeFolder = "/sys/devices/system/node"
@@ -13,24 +14,24 @@ const nodeFolder = "/sys/devices/system/node"
 var nodeName = regexp.MustCompile(`^node(\d{1,5})$`)
 
 // readNUMANodes returns the host's NUMA nodes in order of their numbers; none where the kernel has no NUMA.
-func readNUMANodes(files Files) ([]v1alpha1.NUMANode, error) {
-	names, err := readNames(files, nodeFolder)
+func readNUMANodes(files host.Files) ([]v1alpha1.NUMANode, error) {
+	names, err := host.ReadNames(files, nodeFolder)
 	if err != nil {
 		return nil, err
 	}
 	var nodes []v1alpha1.NUMANode
-	for id, name := range numbered(names, nodeName) {
+	for id, name := range host.Numbered(names, nodeName) {
 		folder := nodeFolder + "/" + name
 		node := v1alpha1.NUMANode{ID: id}
-		cpus, _, err := readText(files, folder+"/cpulist")
+		cpus, _, err := host.ReadText(files, folder+"/cpulist")
 		if err != nil {
 			return nil, err
 		}
 		node.CPUs = cpus
-		if node.MemoryMiB, err = readMemTotal(files, folder+"/meminfo"); err != nil {
+		if node.MemoryMiB, err = host.ReadMemTotal(files, folder+"/meminfo"); err != nil {
 			return nil, err
 		}
-		distances, _, err := readText(files, folder+"/distance")
+		distances, _, err := host.ReadText(files, folder+"/distance")
 		if err != nil {
 			return nil, err
 		}

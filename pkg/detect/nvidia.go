@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // NVIDIA finds the GPUs of NVIDIA on the PCI bus and in the driver's files under /proc, without running anything; their
@@ -23,34 +24,34 @@ const (
 	nvidiaVendor = "10de"
 )
 
-func detectNVIDIA(ctx context.Context, host *Host) (Found, error) {
-	functions, err := pciFunctions(host)
-	gpus := listNVIDIA(host.Files, functions)
-	if len(gpus) == 0 && hidesNVIDIA(host.Files) {
-		found, hiddenErr := detectHiddenNVIDIA(ctx, host)
+func detectNVIDIA(ctx context.Context, h *host.Host) (Found, error) {
+	functions, err := pciFunctions(h)
+	gpus := listNVIDIA(h.Files, functions)
+	if len(gpus) == 0 && hidesNVIDIA(h.Files) {
+		found, hiddenErr := detectHiddenNVIDIA(ctx, h)
 		return found, errors.Join(err, hiddenErr)
 	}
 	if len(gpus) == 0 {
 		return Found{}, err
 	}
-	report, problems := askNVIDIA(ctx, host, gpus)
+	report, problems := askNVIDIA(ctx, h, gpus)
 	problems = append([]error{err}, problems...)
-	version := cmp.Or(report.driverVersion, readNVIDIAVersion(host.Files))
+	version := cmp.Or(report.driverVersion, readNVIDIAVersion(h.Files))
 	found := Found{Readings: Readings{}, Signs: map[v1alpha1.DeviceID]Signs{}}
 	for i := range gpus {
 		gpu := &gpus[i]
 		gpu.facts, gpu.fault = report.gpus[gpu.Address], report.faults[gpu.Address]
 		gpu.driverVersion, gpu.cudaVersion, gpu.othersReported = version, report.cudaVersion, report.answered()
 		if gpu.integrated() {
-			gpu.host, err = readHostMemory(host.Files)
+			gpu.host, err = readHostMemory(h.Files)
 			problems = append(problems, err)
 		}
 		gpu.identify()
-		gpu.readMIG(host.Files)
+		gpu.readMIG(h.Files)
 		gpu.list(&found)
 		problems = append(problems, gpu.problem(report.answered()))
 	}
-	found.Links = nvidiaLinks(host.Files, functions, gpus)
+	found.Links = nvidiaLinks(h.Files, functions, gpus)
 	found.degrade(problems...)
 	return found, nil
 }
@@ -67,7 +68,7 @@ func (g *nvidiaGPU) list(found *Found) {
 
 // listNVIDIA picks the GPUs: display and 3D controllers. Audio, USB and serial functions of a card and NVSwitches have
 // other classes. A virtual function on a vGPU host belongs to a guest.
-func listNVIDIA(files Files, functions []pciFunction) []nvidiaGPU {
+func listNVIDIA(files host.Files, functions []pciFunction) []nvidiaGPU {
 	var gpus []nvidiaGPU
 	for _, function := range functions {
 		if function.VendorID != nvidiaVendor || !strings.HasPrefix(function.Class, "03") {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // nvidiaGPU is what is known of a GPU from all sources.
@@ -196,9 +197,9 @@ func (g *nvidiaGPU) read(devices []v1alpha1.Device, readings Readings) {
 func (g *nvidiaGPU) problem(answered bool) error {
 	switch {
 	case g.Driver == "":
-		return ofKind(v1alpha1.ErrorDriverMissing, fmt.Errorf("%s has no driver: load NVIDIA's", g.Address))
+		return host.OfKind(v1alpha1.ErrorDriverMissing, fmt.Errorf("%s has no driver: load NVIDIA's", g.Address))
 	case g.Driver != nvidiaDriver:
-		return ofKind(v1alpha1.ErrorDriverMissing, fmt.Errorf("%s is bound to %s: bind it to the nvidia driver to use it here", g.Address, g.Driver))
+		return host.OfKind(v1alpha1.ErrorDriverMissing, fmt.Errorf("%s is bound to %s: bind it to the nvidia driver to use it here", g.Address, g.Driver))
 	case g.facts == nil && answered:
 		return fmt.Errorf("the driver does not report %s: it is broken, excluded, or not given to the container that looks", g.Address)
 	case g.migOn() && len(g.mig) == 0:

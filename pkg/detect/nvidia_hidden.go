@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // wslNode is the one node by which the Windows Subsystem for Linux shows all GPUs of its Windows (Microsoft and NVIDIA, CUDA on
@@ -18,11 +19,11 @@ const wslNode = "/dev/dxg"
 
 // hidesNVIDIA says whether NVIDIA's driver is there though its GPUs are on no PCI bus of the host: in the Windows Subsystem for
 // Linux, and where the GPU is a part of a Tegra and not the jetson backend's.
-func hidesNVIDIA(files Files) bool {
-	if exists(files, wslNode) && exists(files, path.Join(WSLFolder, "libnvidia-ml.so.1")) {
+func hidesNVIDIA(files host.Files) bool {
+	if host.Exists(files, wslNode) && host.Exists(files, path.Join(host.WSLFolder, "libnvidia-ml.so.1")) {
 		return true
 	}
-	if !exists(files, path.Join(nvidiaProcFolder, "version")) {
+	if !host.Exists(files, path.Join(nvidiaProcFolder, "version")) {
 		return false
 	}
 	compatible, _ := readStrings(files, path.Join(deviceTree, "compatible"))
@@ -35,42 +36,42 @@ func hidesNVIDIA(files Files) bool {
 var nvidiaUUID = regexp.MustCompile(`^GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // detectHiddenNVIDIA lists the GPUs that the driver tells of by their UUIDs.
-func detectHiddenNVIDIA(ctx context.Context, host *Host) (Found, error) {
-	if host.Commands == nil {
+func detectHiddenNVIDIA(ctx context.Context, h *host.Host) (Found, error) {
+	if h.Commands == nil {
 		return Found{}, errors.New("NVIDIA's driver is there and none of its GPUs on a PCI bus: only its tools list them, allow the agent to run rankwright-nvml or nvidia-smi")
 	}
-	report, problems := askHiddenNVIDIA(ctx, host)
+	report, problems := askHiddenNVIDIA(ctx, h)
 	if !report.answered() {
 		return Found{}, errors.Join(problems...)
 	}
 	var nodes []string
-	if exists(host.Files, wslNode) {
+	if host.Exists(h.Files, wslNode) {
 		nodes = []string{wslNode}
 	}
-	memory, err := readHostMemory(host.Files)
+	memory, err := readHostMemory(h.Files)
 	problems = append(problems, err)
 	found := Found{Readings: Readings{}, Signs: map[v1alpha1.DeviceID]Signs{}}
 	for _, key := range slices.Sorted(maps.Keys(report.gpus)) {
 		gpu := nvidiaGPU{facts: report.gpus[key], driverVersion: report.driverVersion, cudaVersion: report.cudaVersion, host: memory, shared: nodes}
 		gpu.VendorID, gpu.Driver = nvidiaVendor, nvidiaDriver
 		if !nvidiaUUID.MatchString(gpu.uuid()) {
-			problems = append(problems, fmt.Errorf("the driver tells of a GPU with UUID %q, which is none: it cannot be listed", clip(gpu.uuid(), 64)))
+			problems = append(problems, fmt.Errorf("the driver tells of a GPU with UUID %q, which is none: it cannot be listed", host.Clip(gpu.uuid(), 64)))
 			continue
 		}
 		gpu.identify()
 		gpu.list(&found)
 	}
-	found.Degraded = joinProblems(problems...)
+	found.Degraded = host.JoinProblems(problems...)
 	return found, nil
 }
 
 // askHiddenNVIDIA asks NVML, then nvidia-smi where that knows of no GPU.
-func askHiddenNVIDIA(ctx context.Context, host *Host) (nvidiaReport, []error) {
-	report, err := queryNVML(ctx, host)
+func askHiddenNVIDIA(ctx context.Context, h *host.Host) (nvidiaReport, []error) {
+	report, err := queryNVML(ctx, h)
 	if report.answered() {
 		return report, []error{err}
 	}
-	printed, smiErr := runSMI(ctx, host)
+	printed, smiErr := runSMI(ctx, h)
 	report.fill(printed.facts(nil))
 	return report, []error{err, smiErr}
 }

@@ -5,24 +5,24 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // wsl is a distribution in the Windows Subsystem for Linux.
 func wsl() *compose.Host {
-	host := compose.New("WSL")
-	host.File("/proc/meminfo", "MemTotal: 16384 kB")
-	host.Device("/dev/dxg")
-	host.File("/usr/lib/wsl/lib/libnvidia-ml.so.1", "")
-	return host
+	h := compose.New("WSL")
+	h.File("/proc/meminfo", "MemTotal: 16384 kB")
+	h.Device("/dev/dxg")
+	h.File("/usr/lib/wsl/lib/libnvidia-ml.so.1", "")
+	return h
 }
 
 // In the Windows Subsystem for Linux, nvidia-smi prints an address that the distribution does not show, and no minor number.
 func TestNVIDIAUnderWSL(t *testing.T) {
-	host := wsl()
-	host.Command(strings.Replace(smiReport(smiGPU("00000000:01:00.0", "")), "<minor_number>0", "<minor_number>N/A", 1), "nvidia-smi", "-q", "-x")
-	d := onlyDevice(t, detectNVIDIA(t, hostOf(t, host)))
+	h := wsl()
+	h.Command(strings.Replace(smiReport(smiGPU("00000000:01:00.0", "")), "<minor_number>0", "<minor_number>N/A", 1), "nvidia-smi", "-q", "-x")
+	d := onlyDevice(t, detectNVIDIA(t, hostOf(t, h)))
 	if d.ID != "nvidia-"+v1alpha1.DeviceID(d.UUID) || d.PCI != nil || d.Health.State != v1alpha1.Healthy || len(d.Paths) != 1 || d.Paths[0] != "/dev/dxg" {
 		t.Errorf("%+v", d)
 	}
@@ -40,11 +40,11 @@ func TestHiddenGPUsNeedATool(t *testing.T) {
 	nonsense := wsl()
 	nonsense.Command(strings.Replace(smiReport(smiGPU("00000000:01:00.0", "")), "<uuid>GPU-", "<uuid>X-", 1), "nvidia-smi", "-q", "-x")
 	for name, test := range map[string]struct {
-		host *detect.Host
+		host *host.Host
 		want v1alpha1.BackendState
 		says string
 	}{
-		"no command may be run": {&detect.Host{Files: hostOf(t, wsl()).Files}, v1alpha1.BackendFailed, "allow the agent to run"},
+		"no command may be run": {&host.Host{Files: hostOf(t, wsl()).Files}, v1alpha1.BackendFailed, "allow the agent to run"},
 		"no tool is installed":  {hostOf(t, tools), v1alpha1.BackendFailed, "command not found"},
 		"the tool says nothing": {hostOf(t, silent), v1alpha1.BackendFailed, "nvidia-smi"},
 		"no UUID":               {hostOf(t, nonsense), v1alpha1.BackendDegraded, "which is none"},

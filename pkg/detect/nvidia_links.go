@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 const nvLink = "NVLink"
@@ -23,7 +24,7 @@ type nvLinkNode struct {
 }
 
 // nvidiaLinks finds what the GPUs are connected by. GPUs in MIG mode have no links.
-func nvidiaLinks(files Files, functions []pciFunction, gpus []nvidiaGPU) v1alpha1.Links {
+func nvidiaLinks(files host.Files, functions []pciFunction, gpus []nvidiaGPU) v1alpha1.Links {
 	nodes := map[string]*nvLinkNode{}
 	for i := range gpus {
 		gpu := &gpus[i]
@@ -90,8 +91,8 @@ func nvSwitches(functions []pciFunction) map[string]bool {
 }
 
 // hasNVSwitchDriver says whether the host shows an NVSwitch by its driver's device.
-func hasNVSwitchDriver(files Files) bool {
-	names, _ := readNames(files, "/sys/devices/virtual/nvidia-nvswitch")
+func hasNVSwitchDriver(files host.Files) bool {
+	names, _ := host.ReadNames(files, "/sys/devices/virtual/nvidia-nvswitch")
 	return slices.ContainsFunc(names, nvSwitchName.MatchString)
 }
 
@@ -166,7 +167,7 @@ func switchDomain(key fabricKey, nodes []*nvLinkNode) (v1alpha1.LinkDomain, bool
 	}
 	if key.cluster != "" {
 		domain.Name += "-" + key.cluster
-		domain.Fabric = &v1alpha1.Fabric{ClusterUUID: clip(key.cluster, 128), CliqueID: clip(key.clique, 64)}
+		domain.Fabric = &v1alpha1.Fabric{ClusterUUID: host.Clip(key.cluster, 128), CliqueID: host.Clip(key.clique, 64)}
 	}
 	return domain, true
 }

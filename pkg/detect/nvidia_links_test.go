@@ -30,8 +30,8 @@ type linkedGPU struct {
 
 // linkedHost composes a host of the GPUs. nvidia-smi numbers them against the order of their addresses, as drivers may.
 func linkedHost(gpus []linkedGPU, functions ...compose.Function) *compose.Host {
-	host := compose.New("links")
-	host.PCI(functions...)
+	h := compose.New("links")
+	h.PCI(functions...)
 	var elements []string
 	matrix, status := "\t\x1b[4m", ""
 	for i := range gpus {
@@ -40,7 +40,7 @@ func linkedHost(gpus []linkedGPU, functions ...compose.Function) *compose.Host {
 	matrix += "NIC0\tCPU Affinity\tNUMA Affinity\x1b[0m\n"
 	for i, gpu := range gpus {
 		bus := fmt.Sprintf("%02x:00.0", 0x90-0x10*i)
-		host.PCI(gpuAt("0000:"+bus, gpu.ids))
+		h.PCI(gpuAt("0000:"+bus, gpu.ids))
 		uuid := fmt.Sprintf("GPU-%08d", i)
 		element := smiGPU("00000000:"+strings.ToUpper(bus), gpu.elements)
 		elements = append(elements, strings.Replace(element, "GPU-00000000-0000-0000-0000-000000000000", uuid, 1))
@@ -50,10 +50,10 @@ func linkedHost(gpus []linkedGPU, functions ...compose.Function) *compose.Host {
 			status += fmt.Sprintf("\t Link %d: %s\n", link, rate)
 		}
 	}
-	host.Command(smiReport(elements...), "nvidia-smi", "-q", "-x")
-	host.Command(matrix+"NIC0\tSYS\tSYS\n\nLegend:\n\n  NV#  = Connection traversing a bonded set of # NVLinks\n", "nvidia-smi", "topo", "-m")
-	host.Command(status, "nvidia-smi", "nvlink", "-s")
-	return host
+	h.Command(smiReport(elements...), "nvidia-smi", "-q", "-x")
+	h.Command(matrix+"NIC0\tSYS\tSYS\n\nLegend:\n\n  NV#  = Connection traversing a bonded set of # NVLinks\n", "nvidia-smi", "topo", "-m")
+	h.Command(status, "nvidia-smi", "nvlink", "-s")
+	return h
 }
 
 func TestNVIDIALinks(t *testing.T) {
@@ -188,10 +188,10 @@ func TestNVIDIALinks(t *testing.T) {
 
 // What a switch connects is known without the tool too, from the bus and the catalogue.
 func TestNVIDIASwitchWithoutTool(t *testing.T) {
-	host := recorded(t, "nvidia-h100-8.tar.gz")
-	full := detectNVIDIA(t, host)
-	host.Commands = nil
-	bare := detectNVIDIA(t, host)
+	h := recorded(t, "nvidia-h100-8.tar.gz")
+	full := detectNVIDIA(t, h)
+	h.Commands = nil
+	bare := detectNVIDIA(t, h)
 	if diff := cmp.Diff(full.Links, bare.Links, routes); diff != "" {
 		t.Errorf("links with and without the tool:\n%s", diff)
 	}

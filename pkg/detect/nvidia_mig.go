@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // migInstance is a compute instance in a GPU instance: what work sees as a MIG device.
@@ -22,7 +23,7 @@ type migInstance struct {
 
 // readMIG fills in the GPU's MIG devices: as the driver reports them, else from the capabilities that it shows under
 // /proc.
-func (g *nvidiaGPU) readMIG(files Files) {
+func (g *nvidiaGPU) readMIG(files host.Files) {
 	switch {
 	case g.facts == nil || !g.answers() && len(g.facts.mig) == 0:
 		g.mig = migFromProc(files, g.minor())
@@ -39,16 +40,16 @@ var (
 	computeInstanceName = regexp.MustCompile(`^ci(\d{1,4})$`)
 )
 
-func migFromProc(files Files, minor *int32) []migInstance {
+func migFromProc(files host.Files, minor *int32) []migInstance {
 	if minor == nil {
 		return nil
 	}
 	folder := path.Join(nvidiaProcFolder, "capabilities", fmt.Sprintf("gpu%d", *minor), "mig")
-	gpuInstances, _ := readNames(files, folder)
+	gpuInstances, _ := host.ReadNames(files, folder)
 	var instances []migInstance
-	for gpu, name := range numbered(gpuInstances, gpuInstanceName) {
-		computeInstances, _ := readNames(files, path.Join(folder, name))
-		for compute := range numbered(computeInstances, computeInstanceName) {
+	for gpu, name := range host.Numbered(gpuInstances, gpuInstanceName) {
+		computeInstances, _ := host.ReadNames(files, path.Join(folder, name))
+		for compute := range host.Numbered(computeInstances, computeInstanceName) {
 			instances = append(instances, migInstance{gpu: gpu, compute: compute})
 		}
 	}
@@ -56,7 +57,7 @@ func migFromProc(files Files, minor *int32) []migInstance {
 }
 
 // migPaths are the nodes that a process needs: the GPU's, and those that grant the two instances.
-func migPaths(files Files, minor *int32, m migInstance) []string {
+func migPaths(files host.Files, minor *int32, m migInstance) []string {
 	if minor == nil {
 		return nil
 	}

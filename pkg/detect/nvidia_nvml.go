@@ -10,14 +10,15 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/nvml/report"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // queryNVML runs rankwright-nvml, which asks NVML and prints a document: a process of its own, since a library can hang or crash its
 // caller. That it is not installed, or finds no library, is no problem: nvidia-smi is asked then. It
 // takes no more than half of the time that is left, so that nvidia-smi can be asked when NVML hangs.
-func queryNVML(ctx context.Context, host *Host) (nvidiaReport, error) {
+func queryNVML(ctx context.Context, h *host.Host) (nvidiaReport, error) {
 	none := newNVIDIAReport()
-	if host.Commands == nil {
+	if h.Commands == nil {
 		return none, nil
 	}
 	if deadline, ok := ctx.Deadline(); ok {
@@ -25,9 +26,9 @@ func queryNVML(ctx context.Context, host *Host) (nvidiaReport, error) {
 		defer cancel()
 		ctx = shorter
 	}
-	result, err := host.Commands.Run(ctx, NVMLQuery...)
+	result, err := h.Commands.Run(ctx, host.NVMLQuery...)
 	switch {
-	case errors.Is(err, ErrNoCommand):
+	case errors.Is(err, host.ErrNoCommand):
 		return none, nil
 	case errors.Is(err, context.DeadlineExceeded):
 		return none, fmt.Errorf("%w: GPUs without persistence mode take seconds each to start (nvidia-smi -pm 1, or nvidia-persistenced); "+
@@ -35,16 +36,16 @@ func queryNVML(ctx context.Context, host *Host) (nvidiaReport, error) {
 	case err != nil:
 		return none, fmt.Errorf("%w: nvidia-smi is asked instead", err)
 	case result.ExitCode != 0:
-		return none, commandError(NVMLQuery, exitError(result, ": nvidia-smi is asked instead"))
+		return none, host.CommandError(host.NVMLQuery, host.ExitError(result, ": nvidia-smi is asked instead"))
 	}
 	document, err := report.Parse(result.Stdout)
 	if err != nil {
-		return none, commandError(NVMLQuery, err)
+		return none, host.CommandError(host.NVMLQuery, err)
 	}
 	if problem := document.Problem; problem != nil && problem.Kind != report.NoLibrary {
-		err = commandError(NVMLQuery, ofKind(v1alpha1.ErrorToolFailed, fmt.Errorf("%s: %s", problem.Kind, clip(problem.Message, 256))))
+		err = host.CommandError(host.NVMLQuery, host.OfKind(v1alpha1.ErrorToolFailed, fmt.Errorf("%s: %s", problem.Kind, host.Clip(problem.Message, 256))))
 	} else if len(document.Unaddressed) > 0 {
-		err = commandError(NVMLQuery, ofKind(v1alpha1.ErrorToolFailed, fmt.Errorf("%d GPUs do not answer: %s", len(document.Unaddressed), document.Unaddressed[0].Text)))
+		err = host.CommandError(host.NVMLQuery, host.OfKind(v1alpha1.ErrorToolFailed, fmt.Errorf("%d GPUs do not answer: %s", len(document.Unaddressed), document.Unaddressed[0].Text)))
 	}
 	return nvmlReport(document), err
 }
@@ -132,7 +133,7 @@ var essentialCalls = []string{
 
 func nvmlFaults(faults []report.Fault) (broken []v1alpha1.DeviceHealth, silent string) {
 	for _, fault := range faults {
-		said := clip(fmt.Sprintf("NVML says: %s (%s)", fault.Text, fault.Call), maxMessage)
+		said := host.Clip(fmt.Sprintf("NVML says: %s (%s)", fault.Text, fault.Call), maxMessage)
 		health, known := nvmlCodes[fault.Code]
 		switch {
 		case fault.Code == report.CodeNoAnswer:

@@ -14,25 +14,26 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/nvml/nvmltest"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // nvmlHost has GPUs at the addresses, and the tools of this machine: rankwright-nvml as it is built, with a library that
 // plays the scenario, and nvidia-smi as given.
-func nvmlHost(t *testing.T, library, smi, ids string, buses ...string) *detect.Host {
+func nvmlHost(t *testing.T, library, smi, ids string, buses ...string) *host.Host {
 	t.Helper()
-	host := compose.New("NVML")
+	h := compose.New("NVML")
 	for _, bus := range buses {
-		host.PCI(gpuAt("0000:"+bus+":00.0", ids))
+		h.PCI(gpuAt("0000:"+bus+":00.0", ids))
 	}
-	seen := hostOf(t, host)
+	seen := hostOf(t, h)
 	tools := t.TempDir()
 	if smi != "" {
 		if err := os.WriteFile(filepath.Join(tools, "nvidia-smi"), []byte("#!/bin/sh\n"+smi), 0o755); err != nil { //nolint:gosec // it is run
 			t.Fatal(err)
 		}
 	}
-	seen.Commands = detect.FolderCommands(nvmltest.Program(t), []string{tools}, []string{library})
+	seen.Commands = host.FolderCommands(nvmltest.Program(t), []string{tools}, []string{library})
 	return seen
 }
 
@@ -54,9 +55,9 @@ func smiOf(t *testing.T) string {
 	return "/bin/cat " + report
 }
 
-func detectLive(t *testing.T, host *detect.Host, deadline time.Duration) detect.Report {
+func detectLive(t *testing.T, h *host.Host, deadline time.Duration) detect.Report {
 	t.Helper()
-	return detect.Detect(t.Context(), host, detect.Options{Backends: []detect.Backend{detect.NVIDIA()}, Deadline: deadline})
+	return detect.Detect(t.Context(), h, detect.Options{Backends: []detect.Backend{detect.NVIDIA()}, Deadline: deadline})
 }
 
 func checkBackend(t *testing.T, status *v1alpha1.AcceleratorInventoryStatus, message string) {
@@ -162,8 +163,8 @@ func TestNVMLFallsBackToSMI(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			host := nvmlHost(t, test.library(t), smiOf(t), h100, "1b")
-			report := detectLive(t, host, test.deadline)
+			h := nvmlHost(t, test.library(t), smiOf(t), h100, "1b")
+			report := detectLive(t, h, test.deadline)
 			checkBackend(t, &report.Status, test.says)
 			d := report.Status.Device(device)
 			if d == nil || d.Memory.TotalMiB != 81559 || d.Memory.Source != v1alpha1.SourceDriver || d.Health.State != v1alpha1.Healthy {
@@ -177,24 +178,24 @@ func TestNVMLFallsBackToSMI(t *testing.T) {
 }
 
 func TestNVMLProgramIsNotInstalled(t *testing.T) {
-	host := nvmlHost(t, t.TempDir(), smiOf(t), h100, "1b")
-	host.Commands = detect.FolderCommands("", nil, nil)
-	report := detectLive(t, host, 0)
+	h := nvmlHost(t, t.TempDir(), smiOf(t), h100, "1b")
+	h.Commands = host.FolderCommands("", nil, nil)
+	report := detectLive(t, h, 0)
 	if message := report.Status.Backends[0].Message; strings.Contains(message, "rankwright-nvml") || !strings.Contains(message, "nvidia-smi") {
 		t.Errorf("says %q", message)
 	}
 }
 
 // nvmlRecording is a host of GPUs whose document is given.
-func nvmlRecording(t *testing.T, document, ids string, buses ...string) *detect.Host {
+func nvmlRecording(t *testing.T, document, ids string, buses ...string) *host.Host {
 	t.Helper()
-	host := compose.New("document")
+	h := compose.New("document")
 	for _, bus := range buses {
-		host.PCI(gpuAt("0000:"+bus+":00.0", ids))
+		h.PCI(gpuAt("0000:"+bus+":00.0", ids))
 	}
-	host.Command(document, "rankwright-nvml", "query")
-	host.Command(smiReport(smiGPU("00000000:1B:00.0", "")), "nvidia-smi", "-q", "-x")
-	return hostOf(t, host)
+	h.Command(document, "rankwright-nvml", "query")
+	h.Command(smiReport(smiGPU("00000000:1B:00.0", "")), "nvidia-smi", "-q", "-x")
+	return hostOf(t, h)
 }
 
 func TestNVMLDocument(t *testing.T) {

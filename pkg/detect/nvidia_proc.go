@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 const nvidiaProcFolder = "/proc/driver/nvidia"
@@ -17,8 +19,8 @@ type nvidiaProc struct {
 
 // readNVIDIAProc reads /proc/driver/nvidia/gpus/ADDRESS/information. Until the GPU is initialised, the driver prints
 // question marks for what it would have to ask it.
-func readNVIDIAProc(files Files, address string) nvidiaProc {
-	text, _, _ := readText(files, path.Join(nvidiaProcFolder, "gpus", address, "information"))
+func readNVIDIAProc(files host.Files, address string) nvidiaProc {
+	text, _, _ := host.ReadText(files, path.Join(nvidiaProcFolder, "gpus", address, "information"))
 	var info nvidiaProc
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(line, ":")
@@ -47,19 +49,19 @@ func readNVIDIAProc(files Files, address string) nvidiaProc {
 var driverVersion = regexp.MustCompile(`\b\d{3,4}\.\d{1,3}(\.\d{1,3})?\b`)
 
 // readNVIDIAVersion returns the version of the loaded driver; empty where none is.
-func readNVIDIAVersion(files Files) string {
-	text, _, _ := readText(files, path.Join(nvidiaProcFolder, "version"))
+func readNVIDIAVersion(files host.Files) string {
+	text, _, _ := host.ReadText(files, path.Join(nvidiaProcFolder, "version"))
 	line, _, _ := strings.Cut(text, "\n")
 	if version := driverVersion.FindString(line); version != "" {
 		return version
 	}
-	text, _, _ = readText(files, "/sys/module/nvidia/version")
+	text, _, _ = host.ReadText(files, "/sys/module/nvidia/version")
 	return driverVersion.FindString(text)
 }
 
 // capabilityPath returns the device node that grants a MIG capability (`gpu0/mig/gi2/access`); empty where none is.
-func capabilityPath(files Files, capability string) string {
-	text, _, _ := readText(files, path.Join(nvidiaProcFolder, "capabilities", capability))
+func capabilityPath(files host.Files, capability string) string {
+	text, _, _ := host.ReadText(files, path.Join(nvidiaProcFolder, "capabilities", capability))
 	for line := range strings.Lines(text) {
 		value, found := strings.CutPrefix(strings.TrimSpace(line), "DeviceFileMinor:")
 		if !found {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/internal/nvml/report"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // smiGPU is the `gpu` element of `nvidia-smi -q -x`, as NVIDIA's nvsmi_device DTD has it. Texts are as printed; smiValue
@@ -186,7 +187,7 @@ func smiFaults(output string) map[string]string {
 			continue
 		}
 		if address, ok := report.Address(match[1]); ok && faults[address] == "" && len(faults) < maxDevices {
-			faults[address] = clip(line, 256)
+			faults[address] = host.Clip(line, 256)
 		}
 	}
 	return faults

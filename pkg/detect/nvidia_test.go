@@ -11,12 +11,13 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
-func detectNVIDIA(t testing.TB, host *detect.Host) v1alpha1.AcceleratorInventoryStatus {
+func detectNVIDIA(t testing.TB, h *host.Host) v1alpha1.AcceleratorInventoryStatus {
 	t.Helper()
-	return detect.Detect(t.Context(), host, detect.Options{Backends: []detect.Backend{detect.NVIDIA()}}).Status
+	return detect.Detect(t.Context(), h, detect.Options{Backends: []detect.Backend{detect.NVIDIA()}}).Status
 }
 
 var (
@@ -28,13 +29,13 @@ var (
 // the tree around them made up.
 func reportHost(t testing.TB, report string) *compose.Host {
 	t.Helper()
-	host := compose.New("from a report")
+	h := compose.New("from a report")
 	devices := xmlDevice.FindAllStringSubmatch(report, -1)
 	for i, match := range xmlBus.FindAllStringSubmatch(report, -1) {
-		host.PCI(gpuAt(strings.ToLower(match[1]), "10de:"+strings.ToLower(devices[i][1])+" 10de:0000"))
+		h.PCI(gpuAt(strings.ToLower(match[1]), "10de:"+strings.ToLower(devices[i][1])+" 10de:0000"))
 	}
-	host.Command(report, "nvidia-smi", "-q", "-x")
-	return host
+	h.Command(report, "nvidia-smi", "-q", "-x")
+	return h
 }
 
 func TestNVIDIACaptures(t *testing.T) {
@@ -82,8 +83,8 @@ func TestNVIDIACaptures(t *testing.T) {
 // report is composed in nvidia-smi's format.
 func TestNVIDIAMIGCapture(t *testing.T) {
 	capture := string(facts.Read(t, "captures/nvidia-smi/linux-x86_64__nvidia-h100-mig__590.48.01.txt.gz"))
-	host := migHost(captureSection(t, capture, "nvidia-smi -L"))
-	status := detectNVIDIA(t, hostOf(t, host))
+	h := migHost(captureSection(t, capture, "nvidia-smi -L"))
+	status := detectNVIDIA(t, hostOf(t, h))
 	type mig struct {
 		ID       v1alpha1.DeviceID
 		UUID     string
@@ -120,13 +121,13 @@ func migHost(list string) *compose.Host {
 		fmt.Fprintf(&devices, `<mig_device><index>%d</index><gpu_instance_id>%d</gpu_instance_id><compute_instance_id>0</compute_instance_id>
 			<fb_memory_usage><total>%d MiB</total><reserved>0 MiB</reserved><used>26 MiB</used></fb_memory_usage></mig_device>`, i, d.instance, d.mib)
 	}
-	host := compose.New("MIG")
-	host.PCI(gpuAt("0000:00:09.0", "10de:2330 10de:16c1"))
-	host.Command(smiReport(smiGPU("00000000:00:09.0", "<mig_mode><current_mig>Enabled</current_mig></mig_mode><mig_devices>"+devices.String()+"</mig_devices>")), "nvidia-smi", "-q", "-x")
-	host.Command(list, "nvidia-smi", "-L")
-	host.File("/proc/driver/nvidia/capabilities/gpu0/mig/gi2/access", "DeviceFileMinor: 21\nDeviceFileMode: 256\nDeviceFileModify: 1")
-	host.File("/proc/driver/nvidia/capabilities/gpu0/mig/gi2/ci0/access", "DeviceFileMinor: 22\nDeviceFileMode: 256\nDeviceFileModify: 1")
-	return host
+	h := compose.New("MIG")
+	h.PCI(gpuAt("0000:00:09.0", "10de:2330 10de:16c1"))
+	h.Command(smiReport(smiGPU("00000000:00:09.0", "<mig_mode><current_mig>Enabled</current_mig></mig_mode><mig_devices>"+devices.String()+"</mig_devices>")), "nvidia-smi", "-q", "-x")
+	h.Command(list, "nvidia-smi", "-L")
+	h.File("/proc/driver/nvidia/capabilities/gpu0/mig/gi2/access", "DeviceFileMinor: 21\nDeviceFileMode: 256\nDeviceFileModify: 1")
+	h.File("/proc/driver/nvidia/capabilities/gpu0/mig/gi2/ci0/access", "DeviceFileMinor: 22\nDeviceFileMode: 256\nDeviceFileModify: 1")
+	return h
 }
 
 // smiReport is a report of GPUs.
@@ -143,10 +144,10 @@ func smiGPU(busID, elements string) string {
 }
 
 func TestNVIDIAMIGWithoutTool(t *testing.T) {
-	host := migHost("")
-	withTool := detectNVIDIA(t, hostOf(t, host))
-	host.File("/proc/driver/nvidia/gpus/0000:00:09.0/information", "Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t GPU-????????-????-????-????-????????????\nDevice Minor: \t 0")
-	seen := hostOf(t, host)
+	h := migHost("")
+	withTool := detectNVIDIA(t, hostOf(t, h))
+	h.File("/proc/driver/nvidia/gpus/0000:00:09.0/information", "Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t GPU-????????-????-????-????-????????????\nDevice Minor: \t 0")
+	seen := hostOf(t, h)
 	seen.Commands = nil
 	without := detectNVIDIA(t, seen)
 	if len(without.Devices) != 1 || without.Devices[0].ID != "nvidia-0000:00:09.0-mig2" || without.Devices[0].UUID != "" {
@@ -182,10 +183,10 @@ func TestNVIDIAHealth(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			host := compose.New("health")
-			host.PCI(gpuAt("0000:17:00.0", "10de:2330 10de:16c1"))
-			host.Command(smiReport(smiGPU("00000000:17:00.0", test.elements)), "nvidia-smi", "-q", "-x")
-			health := detectNVIDIA(t, hostOf(t, host)).Devices[0].Health
+			h := compose.New("health")
+			h.PCI(gpuAt("0000:17:00.0", "10de:2330 10de:16c1"))
+			h.Command(smiReport(smiGPU("00000000:17:00.0", test.elements)), "nvidia-smi", "-q", "-x")
+			health := detectNVIDIA(t, hostOf(t, h)).Devices[0].Health
 			if health.State != test.state || health.Reason != test.reason || health.Message == "" {
 				t.Errorf("%+v, want %s %s", health, test.state, test.reason)
 			}
@@ -194,10 +195,10 @@ func TestNVIDIAHealth(t *testing.T) {
 }
 
 func TestNVIDIAUsedMemoryIsInSteps(t *testing.T) {
-	host := compose.New("memory")
-	host.PCI(gpuAt("0000:17:00.0", "10de:2330 10de:16c1"))
-	host.Command(smiReport(smiGPU("00000000:17:00.0", "")), "nvidia-smi", "-q", "-x")
-	memory := detectNVIDIA(t, hostOf(t, host)).Devices[0].Memory
+	h := compose.New("memory")
+	h.PCI(gpuAt("0000:17:00.0", "10de:2330 10de:16c1"))
+	h.Command(smiReport(smiGPU("00000000:17:00.0", "")), "nvidia-smi", "-q", "-x")
+	memory := detectNVIDIA(t, hostOf(t, h)).Devices[0].Memory
 	if memory.UsedByOthersMiB != 8154 { // 5 % of 81559 are less than the 5000 in use, twice as much is more
 		t.Errorf("%+v", memory)
 	}
@@ -205,10 +206,10 @@ func TestNVIDIAUsedMemoryIsInSteps(t *testing.T) {
 
 // A GPU is matched by its address: a list that lacks one shifts nothing.
 func TestNVIDIASubsetInAContainer(t *testing.T) {
-	host := compose.New("subset")
-	host.PCI(gpuAt("0000:17:00.0", "10de:2330 10de:16c1"), gpuAt("0000:65:00.0", "10de:2330 10de:16c1"))
-	host.Command(smiReport(smiGPU("00000000:65:00.0", "")), "nvidia-smi", "-q", "-x")
-	status := detectNVIDIA(t, hostOf(t, host))
+	h := compose.New("subset")
+	h.PCI(gpuAt("0000:17:00.0", "10de:2330 10de:16c1"), gpuAt("0000:65:00.0", "10de:2330 10de:16c1"))
+	h.Command(smiReport(smiGPU("00000000:65:00.0", "")), "nvidia-smi", "-q", "-x")
+	status := detectNVIDIA(t, hostOf(t, h))
 	first, second := status.Devices[0], status.Devices[1]
 	if first.ID != "nvidia-0000:17:00.0" || first.Health.State != v1alpha1.Unknown || first.Memory.Source != v1alpha1.SourceCatalogue || first.UUID != "" {
 		t.Errorf("the GPU that is not reported: %+v", first)
@@ -223,30 +224,30 @@ func TestNVIDIASubsetInAContainer(t *testing.T) {
 
 func TestNVIDIAWithoutItsTool(t *testing.T) {
 	tests := map[string]struct {
-		change  func(*compose.Host) *detect.Host
+		change  func(*compose.Host) *host.Host
 		message string
 	}{
-		"no command may be run": {func(h *compose.Host) *detect.Host { host := h.Host(); host.Commands = nil; return host }, "allow the agent to run nvidia-smi"},
-		"not installed":         {func(h *compose.Host) *detect.Host { h.AllowCommands(); return h.Host() }, "runtime class"},
-		"driver does not answer": {func(h *compose.Host) *detect.Host {
-			h.Keep(h.AddCommand(detect.CommandResult{ExitCode: 9, Stdout: []byte("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n")}, "nvidia-smi", "-q", "-x"))
+		"no command may be run": {func(h *compose.Host) *host.Host { seen := h.Host(); seen.Commands = nil; return seen }, "allow the agent to run nvidia-smi"},
+		"not installed":         {func(h *compose.Host) *host.Host { h.AllowCommands(); return h.Host() }, "runtime class"},
+		"driver does not answer": {func(h *compose.Host) *host.Host {
+			h.Keep(h.AddCommand(host.CommandResult{ExitCode: 9, Stdout: []byte("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n")}, "nvidia-smi", "-q", "-x"))
 			return h.Host()
 		}, "couldn't communicate"},
-		"prints something else": {func(h *compose.Host) *detect.Host {
+		"prints something else": {func(h *compose.Host) *host.Host {
 			h.Command("hello", "nvidia-smi", "-q", "-x")
 			return h.Host()
 		}, "no report"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			host := compose.New("no tool")
-			host.PCI(gpuAt("0000:17:00.0", "10de:2330 10de:16c1"), compose.Function{
+			h := compose.New("no tool")
+			h.PCI(gpuAt("0000:17:00.0", "10de:2330 10de:16c1"), compose.Function{
 				Place: "pci0000:17/0000:17:00.1", IDs: "10de:22a0 10de:16c1", Class: "040300", Revision: "a1",
 			})
-			host.File("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023")
-			host.File("/proc/driver/nvidia/gpus/0000:17:00.0/information", "Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t GPU-????????-????-????-????-????????????\nVideo BIOS: \t ??.??.??.??.??\nDevice Minor: \t 3")
-			seen := test.change(host)
-			if err := host.Err(); err != nil {
+			h.File("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023")
+			h.File("/proc/driver/nvidia/gpus/0000:17:00.0/information", "Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t GPU-????????-????-????-????-????????????\nVideo BIOS: \t ??.??.??.??.??\nDevice Minor: \t 3")
+			seen := test.change(h)
+			if err := h.Err(); err != nil {
 				t.Fatal(err)
 			}
 			status := detectNVIDIA(t, seen)
@@ -268,13 +269,13 @@ func TestNVIDIAWithoutItsTool(t *testing.T) {
 // A lost GPU ends the report of all: the others are asked one by one.
 func TestNVIDIALostGPUHidesNoOther(t *testing.T) {
 	const lost = "Unable to determine the device handle for GPU0000:65:00.0: GPU is lost.  Reboot the system to recover this GPU\n"
-	host := compose.New("lost")
-	host.PCI(gpuAt("0000:17:00.0", "10de:2330 10de:16c1"), gpuAt("0000:65:00.0", "10de:2330 10de:16c1"))
-	fails := detect.CommandResult{ExitCode: 15, Stdout: []byte(lost)}
-	host.Keep(host.AddCommand(fails, "nvidia-smi", "-q", "-x"))
-	host.Keep(host.AddCommand(fails, "nvidia-smi", "-q", "-x", "-i", "0000:65:00.0"))
-	host.Command(smiReport(smiGPU("00000000:17:00.0", "")), "nvidia-smi", "-q", "-x", "-i", "0000:17:00.0")
-	status := detectNVIDIA(t, hostOf(t, host))
+	h := compose.New("lost")
+	h.PCI(gpuAt("0000:17:00.0", "10de:2330 10de:16c1"), gpuAt("0000:65:00.0", "10de:2330 10de:16c1"))
+	fails := host.CommandResult{ExitCode: 15, Stdout: []byte(lost)}
+	h.Keep(h.AddCommand(fails, "nvidia-smi", "-q", "-x"))
+	h.Keep(h.AddCommand(fails, "nvidia-smi", "-q", "-x", "-i", "0000:65:00.0"))
+	h.Command(smiReport(smiGPU("00000000:17:00.0", "")), "nvidia-smi", "-q", "-x", "-i", "0000:17:00.0")
+	status := detectNVIDIA(t, hostOf(t, h))
 	if d := status.Devices[0]; d.Health.State != v1alpha1.Healthy || d.Memory.TotalMiB != 81559 {
 		t.Errorf("%+v", d)
 	}
@@ -284,16 +285,16 @@ func TestNVIDIALostGPUHidesNoOther(t *testing.T) {
 }
 
 func TestNVIDIAWhatIsNoGPUOfThisHost(t *testing.T) {
-	host := compose.New("others")
+	h := compose.New("others")
 	virtual := gpuAt("0000:17:00.4", "10de:20b0 10de:134f")
 	passthrough := gpuAt("0000:65:00.0", "10de:2330 10de:16c1")
 	passthrough.Driver = "vfio-pci"
-	host.PCI(virtual, passthrough,
+	h.PCI(virtual, passthrough,
 		compose.Function{Place: "pci0000:17/0000:17:00.2", IDs: "10de:1ad8 10de:0000", Class: "0c0330", Revision: "a1"},
 		compose.Function{Place: "pci0000:17/0000:18:00.0", IDs: "10de:22a3 10de:0000", Class: "068000", Revision: "a1"},
 		compose.Function{Place: "pci0000:17/0000:19:00.0", IDs: "1002:74a1 1002:0000", Class: "030000", Revision: "00"})
-	host.Link(virtual.Folder()+"/physfn", "../0000:17:00.0")
-	status := detectNVIDIA(t, hostOf(t, host))
+	h.Link(virtual.Folder()+"/physfn", "../0000:17:00.0")
+	status := detectNVIDIA(t, hostOf(t, h))
 	if len(status.Devices) != 1 {
 		t.Fatalf("%+v", status.Devices)
 	}

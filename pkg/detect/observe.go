@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // observe completes the health of the devices with what the kernel shows of their PCI functions.
-func observe(ctx context.Context, host *Host, report *Report) {
+func observe(ctx context.Context, h *host.Host, report *Report) {
 	addresses := map[string]bool{}
 	for i := range report.Status.Devices {
 		if pci := report.Status.Devices[i].PCI; pci != nil {
@@ -16,7 +17,7 @@ func observe(ctx context.Context, host *Host, report *Report) {
 	}
 	var checks map[string]pciCheck
 	if len(addresses) > 0 {
-		checks = pciChecks(ctx, host, addresses)
+		checks = pciChecks(ctx, h, addresses)
 	}
 	for i := range report.Status.Devices {
 		device := &report.Status.Devices[i]

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 const pciDevices = "/sys/bus/pci/devices"
@@ -32,19 +33,22 @@ type pciFunction struct {
 
 // pciFunctions returns every PCI function of the host in order of addresses. Where the error is not nil, the functions
 // are those that could be read. No PCI bus is no error, but no sysfs is one: nothing is known then.
-func pciFunctions(host *Host) ([]pciFunction, error) {
-	return Once(host, busKey{}, func() ([]pciFunction, error) { return listPCIFunctions(host) })
+func pciFunctions(h *host.Host) ([]pciFunction, error) {
+	return host.Once(h, busKey{}, func() ([]pciFunction, error) { return listPCIFunctions(h) })
 }
 
 // busKey is what a host remembers the functions of its PCI buses by.
 type busKey struct{}
 
-var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+var addressForm = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
-func listPCIFunctions(host *Host) ([]pciFunction, error) {
-	addresses, err := host.Files.ReadDir(pciDevices)
+// isPCIAddress says whether a text is a PCI address as the kernel prints it: `0000:17:00.0`.
+func isPCIAddress(text string) bool { return addressForm.MatchString(text) }
+
+func listPCIFunctions(h *host.Host) ([]pciFunction, error) {
+	addresses, err := h.Files.ReadDir(pciDevices)
 	if errors.Is(err, fs.ErrNotExist) {
-		if !exists(host.Files, "/sys/bus") && isLinux(host.Files) {
+		if !host.Exists(h.Files, "/sys/bus") && host.IsLinux(h.Files) {
 			return nil, fmt.Errorf("%w: the host's sysfs is needed at /sys", err)
 		}
 		return nil, nil
@@ -55,10 +59,10 @@ func listPCIFunctions(host *Host) ([]pciFunction, error) {
 	var functions []pciFunction
 	var unread []error
 	for _, address := range addresses {
-		if !pciAddress.MatchString(address) {
+		if !isPCIAddress(address) {
 			continue
 		}
-		function, err := readPCIFunction(host.Files, address)
+		function, err := readPCIFunction(h.Files, address)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // gone since the folder was listed
 		case err != nil:
@@ -71,7 +75,7 @@ func listPCIFunctions(host *Host) ([]pciFunction, error) {
 	return functions, errors.Join(unread...)
 }
 
-func readPCIFunction(files Files, address string) (pciFunction, error) {
+func readPCIFunction(files host.Files, address string) (pciFunction, error) {
 	folder, err := pciFolder(files, address)
 	if err != nil {
 		return pciFunction{}, err
@@ -97,7 +101,7 @@ func readPCIFunction(files Files, address string) (pciFunction, error) {
 
 // pciFolder is the folder of a function below /sys/devices. The kernel's link to it leads there in one step; a tree that
 // has the folder itself in the link's place is walked.
-func pciFolder(files Files, address string) (string, error) {
+func pciFolder(files host.Files, address string) (string, error) {
 	name := pciDevices + "/" + address
 	target, err := files.ReadLink(name)
 	if err != nil || path.IsAbs(target) {
@@ -107,7 +111,7 @@ func pciFolder(files Files, address string) (string, error) {
 }
 
 // readIDs reads class, ids and driver each from its own file.
-func (f *pciFunction) readIDs(files Files) error {
+func (f *pciFunction) readIDs(files host.Files) error {
 	for _, a := range []pciAttribute{{"class", 6, &f.Class}, {"vendor", 4, &f.VendorID}, {"device", 4, &f.DeviceID}} {
 		ok, err := a.read(files, f.Path)
 		if err == nil && !ok {
@@ -124,7 +128,7 @@ func (f *pciFunction) readIDs(files Files) error {
 		_, _ = a.read(files, f.Path) // as with the revision
 	}
 	if target, err := files.ReadLink(path.Join(f.Path, "driver")); err == nil {
-		f.Driver = clip(path.Base(target), 64)
+		f.Driver = host.Clip(path.Base(target), 64)
 	}
 	return nil
 }
@@ -149,8 +153,8 @@ type pciAttribute struct {
 	target *string
 }
 
-func (a pciAttribute) read(files Files, folder string) (bool, error) {
-	value, ok, err := readHex(files, path.Join(folder, a.file))
+func (a pciAttribute) read(files host.Files, folder string) (bool, error) {
+	value, ok, err := host.ReadHex(files, path.Join(folder, a.file))
 	if ok {
 		*a.target = hexDigits(value, a.digits)
 	}
@@ -176,16 +180,16 @@ func pciPath(folder string) (root string, bridges []string) {
 	}
 	for _, step := range steps[start+1:] {
 		// A bus behind a virtual bridge (VMD, Hyper-V) adds steps that are no functions: pci10000:e0.
-		if pciAddress.MatchString(step) {
+		if isPCIAddress(step) {
 			bridges = append(bridges, step)
 		}
 	}
-	return clip(steps[start], 64), bridges[:min(len(bridges), 16)]
+	return host.Clip(steps[start], 64), bridges[:min(len(bridges), 16)]
 }
 
 // readLinkRate reads `32.0 GT/s PCIe` as 32000; 0 where the link does not say (`Unknown`).
-func readLinkRate(files Files, folder, name string) int32 {
-	text, _, _ := readText(files, path.Join(folder, name))
+func readLinkRate(files host.Files, folder, name string) int32 {
+	text, _, _ := host.ReadText(files, path.Join(folder, name))
 	number, unit, _ := strings.Cut(text, " ")
 	rate, err := strconv.ParseFloat(number, 64)
 	if err != nil || !strings.HasPrefix(unit, "GT/s") || !(rate > 0 && rate <= 1024) {
@@ -198,8 +202,8 @@ func readLinkRate(files Files, folder, name string) int32 {
 const maxLanes = 64
 
 // readLinkWidth reads the number of lanes; 0 and 255 are what a function without a link says, 63 one that does not answer.
-func readLinkWidth(files Files, folder string) int32 {
-	width, _, err := readInt(files, path.Join(folder, "max_link_width"))
+func readLinkWidth(files host.Files, folder string) int32 {
+	width, _, err := host.ReadInt(files, path.Join(folder, "max_link_width"))
 	if err != nil || width < 0 || width > maxLanes || width == allOnes {
 		return 0
 	}
@@ -207,7 +211,7 @@ func readLinkWidth(files Files, folder string) int32 {
 }
 
 // isVirtualFunction says whether the function belongs to a guest of an SR-IOV host rather than to the host itself.
-func isVirtualFunction(files Files, function pciFunction) bool {
+func isVirtualFunction(files host.Files, function pciFunction) bool {
 	_, err := files.ReadLink(path.Join(function.Path, "physfn"))
 	return err == nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // pciCheck is what the kernel shows of a PCI function's health, whatever device it is.
@@ -45,8 +46,8 @@ const (
 const allOnes = 63
 
 // checkPCI looks at a function: six small files where it is well. A function that sleeps is not woken.
-func checkPCI(files Files, function pciFunction) pciCheck {
-	switch state, _, _ := readText(files, path.Join(function.Path, "power_state")); {
+func checkPCI(files host.Files, function pciFunction) pciCheck {
+	switch state, _, _ := host.ReadText(files, path.Join(function.Path, "power_state")); {
 	case state != "D3cold":
 	case asleep(files, function):
 		return pciCheck{}
@@ -62,7 +63,7 @@ func checkPCI(files Files, function pciFunction) pciCheck {
 	}
 	check.counters = map[string]int64{}
 	for name, reason := range map[string]string{"aer_dev_fatal": ReasonPCIFatalErrors, "aer_dev_nonfatal": ReasonPCINonFatalErrors} {
-		text, ok, err := readText(files, path.Join(function.Path, name))
+		text, ok, err := host.ReadText(files, path.Join(function.Path, name))
 		if count, found := parseAERTotal(text); ok && err == nil && found {
 			check.counters[reason] = count
 		}
@@ -71,15 +72,15 @@ func checkPCI(files Files, function pciFunction) pciCheck {
 }
 
 // asleep says whether the kernel has put the function to sleep, as it does with GPUs that nobody uses.
-func asleep(files Files, function pciFunction) bool {
-	status, ok, err := readText(files, path.Join(function.Path, "power/runtime_status"))
+func asleep(files host.Files, function pciFunction) bool {
+	status, ok, err := host.ReadText(files, path.Join(function.Path, "power/runtime_status"))
 	return ok && err == nil && (status == "suspended" || status == "suspending" || status == "resuming")
 }
 
 // checkLink judges by the width that the link has. Its speed says nothing: GPUs lower it while they are idle. A width of
 // 0 is what virtual functions report, so their port is asked.
-func checkLink(files Files, function pciFunction) pciCheck {
-	width, ok, err := readInt(files, path.Join(function.Path, "current_link_width"))
+func checkLink(files host.Files, function pciFunction) pciCheck {
+	width, ok, err := host.ReadInt(files, path.Join(function.Path, "current_link_width"))
 	switch {
 	case err != nil || ok && width == allOnes:
 		if silentHeader(files, function) {
@@ -107,7 +108,7 @@ func checkLink(files Files, function pciFunction) pciCheck {
 }
 
 // checkHeader is for functions without a link: inside a chip, on conventional PCI, or as a hypervisor shows them.
-func checkHeader(files Files, function pciFunction) pciCheck {
+func checkHeader(files host.Files, function pciFunction) pciCheck {
 	header, err := files.ReadFile(path.Join(function.Path, "config"))
 	switch {
 	case err != nil || len(header) == 0:
@@ -120,7 +121,7 @@ func checkHeader(files Files, function pciFunction) pciCheck {
 }
 
 // checkPort is for a function that reports no lane.
-func checkPort(files Files, function pciFunction) pciCheck {
+func checkPort(files host.Files, function pciFunction) pciCheck {
 	if portLanes(files, function, "current_link_width") == 0 && portLanes(files, function, "max_link_width") > 0 {
 		return pciCheck{fault: v1alpha1.DeviceHealth{
 			State: v1alpha1.Unhealthy, Reason: ReasonLinkDown,
@@ -135,15 +136,15 @@ const emulator = "1b36"
 
 // showsPort says whether the function is seen behind a port of the machine. In a virtual machine it often is not: the width
 // is the machine's below, and nobody here knows how many lanes the slot has there.
-func showsPort(files Files, function pciFunction) bool {
+func showsPort(files host.Files, function pciFunction) bool {
 	port := path.Dir(function.Path)
-	vendor, _, _ := readText(files, path.Join(port, "vendor"))
-	return pciAddress.MatchString(path.Base(port)) && strings.TrimPrefix(vendor, "0x") != emulator
+	vendor, _, _ := host.ReadText(files, path.Join(port, "vendor"))
+	return isPCIAddress(path.Base(port)) && strings.TrimPrefix(vendor, "0x") != emulator
 }
 
 // portLanes reads a number of lanes of the port that the function is connected to; the function's own where none shows.
-func portLanes(files Files, function pciFunction, name string) int64 {
-	lanes, ok, err := readInt(files, path.Join(path.Dir(function.Path), name))
+func portLanes(files host.Files, function pciFunction, name string) int64 {
+	lanes, ok, err := host.ReadInt(files, path.Join(path.Dir(function.Path), name))
 	if !ok || err != nil || lanes < 0 || lanes > maxLanes || lanes == allOnes {
 		return int64(function.LinkWidth)
 	}
@@ -158,7 +159,7 @@ func offBus() v1alpha1.DeviceHealth {
 }
 
 // silentHeader confirms that a function does not answer.
-func silentHeader(files Files, function pciFunction) bool {
+func silentHeader(files host.Files, function pciFunction) bool {
 	header, err := files.ReadFile(path.Join(function.Path, "config"))
 	return err == nil && isSilent(header) || err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)
 }
@@ -168,7 +169,7 @@ func isSilent(header []byte) bool {
 	if len(header) == 0 {
 		return false
 	}
-	for _, b := range header[:min(len(header), PCIHeaderSize)] {
+	for _, b := range header[:min(len(header), host.PCIHeaderSize)] {
 		if b != 0xff {
 			return false
 		}
@@ -193,16 +194,16 @@ const pciPatience = 5 * time.Second
 
 // pciChecks looks at the functions with the addresses. A read that hangs, as of a bus that is being reset, is left
 // behind: nothing is known then.
-func pciChecks(ctx context.Context, host *Host, addresses map[string]bool) map[string]pciCheck {
+func pciChecks(ctx context.Context, h *host.Host, addresses map[string]bool) map[string]pciCheck {
 	ctx, cancel := context.WithTimeout(ctx, pciPatience)
 	defer cancel()
 	done := make(chan map[string]pciCheck, 1)
 	go func() {
 		checks := map[string]pciCheck{}
-		functions, _ := pciFunctions(host) // what cannot be listed cannot be checked
+		functions, _ := pciFunctions(h) // what cannot be listed cannot be checked
 		for _, function := range functions {
 			if addresses[function.Address] {
-				checks[function.Address] = checkPCI(host.Files, function)
+				checks[function.Address] = checkPCI(h.Files, function)
 			}
 		}
 		done <- checks

@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // pciTree is a function behind a port, with the files given.
-func pciTree(t *testing.T, function, port map[string]string) (Files, pciFunction) {
+func pciTree(t *testing.T, function, port map[string]string) (host.Files, pciFunction) {
 	t.Helper()
 	const place = "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"
-	recording := NewRecording()
+	recording := host.NewRecording()
 	for name, text := range function {
 		if err := recording.AddFile(place+"/"+name, text); err != nil {
 			t.Fatal(err)
@@ -125,8 +126,8 @@ func TestPCIChecksThatHang(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	release := make(chan struct{})
 	defer close(release)
-	host := &Host{Files: hanging{cancel, release}}
-	if checks := pciChecks(ctx, host, map[string]bool{"0000:01:00.0": true}); checks != nil {
+	h := &host.Host{Files: hanging{cancel, release}}
+	if checks := pciChecks(ctx, h, map[string]bool{"0000:01:00.0": true}); checks != nil {
 		t.Errorf("%v, want none", checks)
 	}
 }
@@ -140,7 +141,7 @@ func TestOverheated(t *testing.T) {
 		"no limit": {"104000", "0", false}, "no such limit": {"104000", "N/A", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			recording := NewRecording()
+			recording := host.NewRecording()
 			for file, text := range map[string]string{"temp1_input": tc.input, "temp1_crit": tc.critical} {
 				if err := recording.AddFile("/sys/d/hwmon/hwmon3/"+file, text); err != nil {
 					t.Fatal(err)
@@ -165,7 +166,7 @@ func TestBootTime(t *testing.T) {
 		"negative":                {"btime -1\n", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			recording := NewRecording()
+			recording := host.NewRecording()
 			if err := recording.AddFile("/proc/stat", tc.text); err != nil {
 				t.Fatal(err)
 			}
@@ -178,7 +179,7 @@ func TestBootTime(t *testing.T) {
 }
 
 func TestAMDRAS(t *testing.T) {
-	recording := NewRecording()
+	recording := host.NewRecording()
 	for name, text := range map[string]string{
 		"umc_err_count": "ue: 0\nce: 7\n", "gfx_err_count": "ue: 3\nce: 0\n",
 		"gpu_vram_bad_pages": "0x00000001 : 0x00001000 : R\n0x00000002 : 0x00001000 : P\n0x00000003 : 0x00001000 : F\n",

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // pciPlaces is the PCI functions of a host by their folders under /sys/devices.
@@ -45,7 +46,7 @@ type attachment struct {
 }
 
 // attached follows the link `device` of a member of a class. ok is false where there is none: the member is software.
-func attached(files Files, places pciPlaces, member string) (a attachment, ok bool) {
+func attached(files host.Files, places pciPlaces, member string) (a attachment, ok bool) {
 	folder, err := files.RealPath(path.Join(member, "device"))
 	if err != nil {
 		return attachment{}, false

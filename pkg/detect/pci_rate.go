@@ -4,6 +4,7 @@ import (
 	"path"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // linkRate is what a PCI link can carry in one direction, in MB/s: now, and at most.
@@ -12,7 +13,7 @@ type linkRate struct{ now, most *int64 }
 // readRate reads the rate of a function's link that has so many lanes now. At most it is what the slower of its ends can do:
 // the function and the port that it is connected to (Linux, Documentation/ABI/testing/sysfs-bus-pci: current_link_speed,
 // max_link_speed, max_link_width).
-func readRate(files Files, function pciFunction, lanes int64) linkRate {
+func readRate(files host.Files, function pciFunction, lanes int64) linkRate {
 	now := v1alpha1.PCIDevice{LinkMTps: readLinkRate(files, function.Path, "current_link_speed"), LinkWidth: int32(lanes)}
 	most := v1alpha1.PCIDevice{LinkMTps: function.LinkMTps, LinkWidth: min(function.LinkWidth, int32(portLanes(files, function, "max_link_width")))}
 	if port := readLinkRate(files, path.Dir(function.Path), "max_link_speed"); port > 0 {

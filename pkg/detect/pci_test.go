@@ -14,6 +14,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
@@ -51,12 +52,12 @@ func TestPCICaptures(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			host := hostOf(t, capturedTree(t, facts.Read(t, "captures/pci-sysfs/"+name)))
-			functions, err := detect.PCIFunctions(host)
+			h := hostOf(t, capturedTree(t, facts.Read(t, "captures/pci-sysfs/"+name)))
+			functions, err := detect.PCIFunctions(h)
 			if err != nil || len(functions) != test.functions {
 				t.Errorf("%d functions, want %d; %v", len(functions), test.functions, err)
 			}
-			status := detect.Detect(t.Context(), host, detect.Options{}).Status
+			status := detect.Detect(t.Context(), h, detect.Options{}).Status
 			got := status.Devices
 			for i := range got { // what the catalogue adds is tested with the catalogue
 				got[i].Product, got[i].Architecture, got[i].Memory, got[i].Performance = "", "", nil, nil
@@ -105,9 +106,9 @@ func TestPCIFunctionAttributes(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			host := compose.New("pci")
-			host.PCI(test.function)
-			functions, err := detect.PCIFunctions(hostOf(t, host))
+			h := compose.New("pci")
+			h.PCI(test.function)
+			functions, err := detect.PCIFunctions(hostOf(t, h))
 			if err != nil || len(functions) != 1 {
 				t.Fatalf("%+v, %v", functions, err)
 			}
@@ -122,10 +123,10 @@ func TestPCIFunctionAttributes(t *testing.T) {
 }
 
 func TestPCIWithoutSysfs(t *testing.T) {
-	if _, err := detect.PCIFunctions(detect.NewRecording().Host()); err == nil {
+	if _, err := detect.PCIFunctions(host.NewRecording().Host()); err == nil {
 		t.Error("a host without /sys has no PCI functions")
 	}
-	noBus := detect.NewRecording()
+	noBus := host.NewRecording()
 	if err := noBus.AddFolder("/sys/bus/virtio"); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func TestPCIWithoutSysfs(t *testing.T) {
 
 // broken is Files of which one cannot be read.
 type broken struct {
-	detect.Files
+	host.Files
 	name string
 	err  error
 }
@@ -157,9 +158,9 @@ func TestPCIOneFunctionHidesNoOther(t *testing.T) {
 		"unplugged":  {fs.ErrNotExist, v1alpha1.BackendFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			host := recorded(t, "nvidia-l40s-4.tar.gz")
-			host.Files = broken{host.Files, "/sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0/vendor", test.err}
-			status := detectNVIDIA(t, host)
+			h := recorded(t, "nvidia-l40s-4.tar.gz")
+			h.Files = broken{h.Files, "/sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0/vendor", test.err}
+			status := detectNVIDIA(t, h)
 			if len(status.Devices) != 3 || status.Backends[0].State != test.state {
 				t.Errorf("%d devices, %+v", len(status.Devices), status.Backends)
 			}
@@ -169,7 +170,7 @@ func TestPCIOneFunctionHidesNoOther(t *testing.T) {
 
 // shuffled lists folders in any order, as the interface forbids and file systems do.
 type shuffled struct {
-	detect.Files
+	host.Files
 	seed uint64
 }
 
@@ -180,13 +181,13 @@ func (s shuffled) ReadDir(name string) ([]string, error) {
 }
 
 func TestDetectDoesNotDependOnTheOrderOfListings(t *testing.T) {
-	host := recorded(t, "nvidia-h100-8.tar.gz")
-	want, err := json.Marshal(detect.Detect(t.Context(), host, detect.Options{}).Status)
+	h := recorded(t, "nvidia-h100-8.tar.gz")
+	want, err := json.Marshal(detect.Detect(t.Context(), h, detect.Options{}).Status)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(r *rapid.T) {
-		other := &detect.Host{Files: shuffled{host.Files, rapid.Uint64().Draw(r, "seed")}, Commands: host.Commands}
+		other := &host.Host{Files: shuffled{h.Files, rapid.Uint64().Draw(r, "seed")}, Commands: h.Commands}
 		got, err := json.Marshal(detect.Detect(t.Context(), other, detect.Options{}).Status)
 		if err != nil || !bytes.Equal(got, want) {
 			r.Fatalf("%v\n%s\n%s", err, want, got)

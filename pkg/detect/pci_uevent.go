@@ -3,13 +3,15 @@ package detect
 import (
 	"strconv"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // readUevent reads class, ids and driver from the one file in which the kernel has them all (Linux, pci_uevent in
 // drivers/pci/pci-driver.c): a server has some hundred functions, and most of what a detection takes is opening files.
 // It says whether the file has them; where it does not, they stay unset.
-func (f *pciFunction) readUevent(files Files) bool {
-	text, ok, err := readText(files, f.Path+"/uevent")
+func (f *pciFunction) readUevent(files host.Files) bool {
+	text, ok, err := host.ReadText(files, f.Path+"/uevent")
 	if !ok || err != nil {
 		return false
 	}
@@ -36,7 +38,7 @@ func parsePCIUevent(text string) (ids pciIDs, ok bool) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 		switch key {
 		case "DRIVER":
-			ids.driver = clip(value, 64)
+			ids.driver = host.Clip(value, 64)
 		case "PCI_CLASS":
 			ids.class, class = hexField(value, 6)
 		case "PCI_ID":

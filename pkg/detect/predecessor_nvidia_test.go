@@ -23,9 +23,9 @@ func TestNVIDIABandwidthIsTheProducts(t *testing.T) {
 		"10de:2704 10de:0000": 716_800,   // RTX 4080
 		"10de:2717 10de:0000": 0,         // RTX 4090 Laptop GPU, which the catalogue lacks
 	} {
-		host := compose.New("bandwidth")
-		host.PCI(gpuAt("0000:17:00.0", ids))
-		if d := onlyDevice(t, withoutTools(t, host, detect.NVIDIA())); bandwidth(d) != want {
+		h := compose.New("bandwidth")
+		h.PCI(gpuAt("0000:17:00.0", ids))
+		if d := onlyDevice(t, withoutTools(t, h, detect.NVIDIA())); bandwidth(d) != want {
 			t.Errorf("%s %q has %d MB/s, want %d", ids, d.Product, bandwidth(d), want)
 		}
 	}
@@ -37,9 +37,9 @@ func TestNewComputeCapabilitiesAreKnown(t *testing.T) {
 		"10de:2901 10de:1999": "10.0", "10de:3182 10de:0000": "10.3", "10de:31c2 10de:0000": "10.3", "10de:2bb5 10de:204e": "12.0",
 		"10de:2b85 10de:0000": "12.0", "10de:7fff 10de:0000": "",
 	} {
-		host := compose.New("capability")
-		host.PCI(gpuAt("0000:17:00.0", ids))
-		if d := onlyDevice(t, withoutTools(t, host, detect.NVIDIA())); d.ComputeCapability != want {
+		h := compose.New("capability")
+		h.PCI(gpuAt("0000:17:00.0", ids))
+		if d := onlyDevice(t, withoutTools(t, h, detect.NVIDIA())); d.ComputeCapability != want {
 			t.Errorf("%s has capability %q, want %q", ids, d.ComputeCapability, want)
 		}
 	}
@@ -47,12 +47,12 @@ func TestNewComputeCapabilitiesAreKnown(t *testing.T) {
 
 // A Grace Hopper was given the 480 GiB of its processor's memory beside its own.
 func TestGraceHopperHasItsOwnMemoryOnly(t *testing.T) {
-	host := compose.New("GH200")
-	host.PCI(gpuAt("0009:01:00.0", "10de:2342 10de:16eb"))
+	h := compose.New("GH200")
+	h.PCI(gpuAt("0009:01:00.0", "10de:2342 10de:16eb"))
 	report := strings.NewReplacer("NVIDIA H100 80GB HBM3", "NVIDIA GH200 480GB", "81559 MiB", "97871 MiB").Replace(smiReport(smiGPU("00000009:01:00.0", "")))
-	host.Command(report, "nvidia-smi", "-q", "-x")
+	h.Command(report, "nvidia-smi", "-q", "-x")
 	for name, status := range map[string]v1alpha1.AcceleratorInventoryStatus{
-		"by the tool": detectNVIDIA(t, hostOf(t, host)), "by the kernel": withoutTools(t, host, detect.NVIDIA()),
+		"by the tool": detectNVIDIA(t, hostOf(t, h)), "by the kernel": withoutTools(t, h, detect.NVIDIA()),
 	} {
 		if d := onlyDevice(t, status); d.Memory.TotalMiB < 96<<10-500 || d.Memory.TotalMiB > 96<<10 {
 			t.Errorf("%s: got %+v", name, d.Memory)
@@ -62,14 +62,14 @@ func TestGraceHopperHasItsOwnMemoryOnly(t *testing.T) {
 
 // PCIe links and NUMA nodes were matched by position to the GPUs that the tool lists: wrong where it lists some only.
 func TestSubsetOfGPUsHasItsOwnNUMANodes(t *testing.T) {
-	host := compose.New("subset")
+	h := compose.New("subset")
 	for i, bus := range []string{"17", "3d", "97", "bd"} {
 		gpu := gpuAt("0000:"+bus+":00.0", "10de:2330 10de:16c1")
 		gpu.NUMA, gpu.Link = i, fmt.Sprintf("32.0 GT/s PCIe x%d", 2<<i)
-		host.PCI(gpu)
+		h.PCI(gpu)
 	}
-	host.Command(smiReport(smiGPU("00000000:BD:00.0", "")), "nvidia-smi", "-q", "-x")
-	for i, d := range detectNVIDIA(t, hostOf(t, host)).Devices {
+	h.Command(smiReport(smiGPU("00000000:BD:00.0", "")), "nvidia-smi", "-q", "-x")
+	for i, d := range detectNVIDIA(t, hostOf(t, h)).Devices {
 		if *d.NUMANode != int32(i) || d.PCI.LinkWidth != 2<<i || (d.Health.State == v1alpha1.Healthy) != (i == 3) {
 			t.Errorf("%s: node %d, width %d, %s", d.ID, *d.NUMANode, d.PCI.LinkWidth, d.Health.State)
 		}
@@ -78,11 +78,11 @@ func TestSubsetOfGPUsHasItsOwnNUMANodes(t *testing.T) {
 
 // Inactive links were counted, and the rate of the last one stood for all.
 func TestInactiveNVLinksDoNotCount(t *testing.T) {
-	host := linkedHost([]linkedGPU{
+	h := linkedHost([]linkedGPU{
 		{ids: "10de:2331 10de:1626", links: []string{"26.562 GB/s", "<inactive>", "26.562 GB/s", "<inactive>"}, row: "X NV2"},
 		{ids: "10de:2331 10de:1626", links: []string{"<inactive>", "26.562 GB/s", "26.562 GB/s", "<inactive>"}, row: "NV2 X"},
 	})
-	links := detectNVIDIA(t, hostOf(t, host)).Links
+	links := detectNVIDIA(t, hostOf(t, h)).Links
 	if len(links.Pairs) != 1 || links.Pairs[0].Count != 2 || links.Pairs[0].MBps != 53_124 {
 		t.Errorf("got %+v", links)
 	}

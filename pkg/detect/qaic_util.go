@@ -50,7 +50,7 @@ func parseQaicUtil(text string) map[string]qaicReport {
 		if !found || value == "" {
 			continue
 		}
-		if key == "PCI Address" && pciAddress.MatchString(value) {
+		if key == "PCI Address" && isPCIAddress(value) {
 			address = value
 		}
 		report.take(key, value)

@@ -3,6 +3,8 @@ package detect
 import (
 	"context"
 	"fmt"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Qualcomm finds Qualcomm's Cloud AI SoCs on the PCI bus, by their ids or by the driver qaic, each of them. A card of the
@@ -25,20 +27,20 @@ const (
 // qaicFamilies are the families of SoCs by PCI device id: qaic_drv.c of Linux.
 var qaicFamilies = map[string]string{"a080": "Cloud AI 080", "a100": "Cloud AI 100", "a110": "Cloud AI 200"}
 
-func detectQualcomm(ctx context.Context, host *Host) (Found, error) {
-	functions, err := pciFunctions(host)
+func detectQualcomm(ctx context.Context, h *host.Host) (Found, error) {
+	functions, err := pciFunctions(h)
 	var socs []*qaicSoC
 	for _, function := range functions {
-		if isQaic(function) && !isVirtualFunction(host.Files, function) {
+		if isQaic(function) && !isVirtualFunction(h.Files, function) {
 			socs = append(socs, &qaicSoC{pciFunction: function})
 		}
 	}
 	if len(socs) == 0 {
 		return Found{}, err
 	}
-	members, nodeErr := classMembers(host.Files, "accel")
-	older, olderErr := classMembers(host.Files, qaicDriver)
-	reports, toolErr := queryQaic(ctx, host)
+	members, nodeErr := classMembers(h.Files, "accel")
+	older, olderErr := classMembers(h.Files, qaicDriver)
+	reports, toolErr := queryQaic(ctx, h)
 	for _, soc := range socs {
 		soc.paths = append(nodePaths(members[soc.Path]), nodePaths(older[soc.Path])...)
 		if report, ok := reports[soc.Address]; ok {
@@ -50,7 +52,7 @@ func detectQualcomm(ctx context.Context, host *Host) (Found, error) {
 	found := Found{Readings: Readings{}}
 	found.degrade(err, nodeErr, olderErr, toolErr)
 	for _, soc := range socs {
-		device := soc.device(host.Files)
+		device := soc.device(h.Files)
 		found.Devices = append(found.Devices, device)
 		if soc.report != nil {
 			found.Readings[device.ID] = soc.report.reading(soc.card == nil)
@@ -64,14 +66,14 @@ func isQaic(function pciFunction) bool {
 }
 
 // queryQaic runs qaic-util and returns its reports by PCI address.
-func queryQaic(ctx context.Context, host *Host) (map[string]qaicReport, error) {
-	result, err := queryTool(ctx, host, "the kind of card and its memory are told by qaic-util only: install the Cloud AI Platform SDK", QaicQuery...)
+func queryQaic(ctx context.Context, h *host.Host) (map[string]qaicReport, error) {
+	result, err := host.Query(ctx, h, "the kind of card and its memory are told by qaic-util only: install the Cloud AI Platform SDK", host.QaicQuery...)
 	if err != nil {
 		return nil, err
 	}
 	reports := parseQaicUtil(string(result.Stdout))
 	if len(reports) == 0 {
-		return nil, fmt.Errorf("qaic-util -q: names no device: %s", clip(firstLine(result.Stdout, result.Stderr), 128))
+		return nil, fmt.Errorf("qaic-util -q: names no device: %s", host.Clip(host.FirstLine(result.Stdout, result.Stderr), 128))
 	}
 	return reports, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // qaicSoC is a Cloud AI SoC's PCI function with what is known of it.
@@ -96,7 +97,7 @@ func endpointsBehind(functions []pciFunction, bridge string) int {
 }
 
 // device lists the SoC.
-func (s *qaicSoC) device(files Files) v1alpha1.Device {
+func (s *qaicSoC) device(files host.Files) v1alpha1.Device {
 	product := ""
 	if s.report != nil {
 		product = qaicProducts[s.report.sku]

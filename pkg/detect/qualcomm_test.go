@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 const qaicSwitch = "pci0000:20/0000:20:01.1/0000:21:00.0"
@@ -234,7 +235,7 @@ func TestQualcommOthers(t *testing.T) {
 }
 
 func TestQualcommToolOfAnyKindHidesNothing(t *testing.T) {
-	for name, result := range map[string]CommandResult{
+	for name, result := range map[string]host.CommandResult{
 		"nonsense":  {Stdout: []byte("Failed to query")},
 		"a failure": {ExitCode: 255, Stderr: []byte("permission denied")},
 		"nothing":   {},
@@ -253,7 +254,7 @@ func FuzzQaicUtil(f *testing.F) {
 	f.Add("QID 0\n\tStatus:Error\n\tPCI Address:0002:01:00.0\n\tDram Total:-1 MB\n\tDram Free:99999999999999999999 MB\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for address, report := range parseQaicUtil(text) {
-			if !pciAddress.MatchString(address) || report.totalMiB > maxMemoryMiB {
+			if !isPCIAddress(address) || report.totalMiB > maxMemoryMiB {
 				t.Errorf("%s: %+v", address, report)
 			}
 			device := v1alpha1.Device{}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Hosts with many of what was once taken for one: each card, IPU and system is a device.
@@ -59,21 +60,21 @@ func TestNodesAloneAreNoDevices(t *testing.T) {
 // refusing fails the test when a tool is run.
 type refusing struct{ t *testing.T }
 
-func (r refusing) Run(_ context.Context, argv ...string) (CommandResult, error) {
+func (r refusing) Run(_ context.Context, argv ...string) (host.CommandResult, error) {
 	r.t.Errorf("%v is run", argv)
-	return CommandResult{}, ErrNoCommand
+	return host.CommandResult{}, host.ErrNoCommand
 }
 
 // On a host without a sign of such devices no tool is run.
 func TestNoToolRunsWithoutASign(t *testing.T) {
 	s := newSysfs(t)
-	host := s.Host()
-	host.Commands = refusing{t}
+	h := s.Host()
+	h.Commands = refusing{t}
 	for _, backend := range append(Backends(), WMI()) {
 		if backend.Name() == (CPU()).Name() {
 			continue
 		}
-		if found := detectOn(t, host, backend); len(found.Devices) != 0 {
+		if found := detectOn(t, h, backend); len(found.Devices) != 0 {
 			t.Errorf("%s: got %+v", backend.Name(), found.Devices)
 		}
 	}
@@ -99,7 +100,7 @@ func TestNetworkedSystemsNeedTheirTool(t *testing.T) {
 			if found := s.detect(test.backend); len(found.Devices) != 0 || !strings.Contains(found.Degraded, test.argv[0]) {
 				t.Errorf("without the tool: got %+v", found)
 			}
-			s.must(s.AddCommand(CommandResult{ExitCode: 1, Stderr: []byte("connection refused")}, test.argv...))
+			s.must(s.AddCommand(host.CommandResult{ExitCode: 1, Stderr: []byte("connection refused")}, test.argv...))
 			if _, err := test.backend.Detect(t.Context(), s.Host()); err == nil || !strings.Contains(err.Error(), "connection refused") {
 				t.Errorf("the tool fails: %v", err)
 			}
@@ -111,8 +112,8 @@ func TestCerebrasSystems(t *testing.T) {
 	s := newSysfs(t)
 	s.file(cerebrasConfig, "{}")
 	argv := []string{"csctl", "get", "cluster", "--system-only", "--output", "json"}
-	s.must(s.AddCommand(CommandResult{Stdout: []byte(`{"items":[{"meta":{"name":"a"}},{"meta":{}},{"meta":{"name":"b"}}]}`)}, argv...))
-	s.must(s.AddCommand(CommandResult{Stdout: []byte(`{"items":[{"meta":{"name":"b"}}]}`)}, append(argv, "--error-only")...))
+	s.must(s.AddCommand(host.CommandResult{Stdout: []byte(`{"items":[{"meta":{"name":"a"}},{"meta":{}},{"meta":{"name":"b"}}]}`)}, argv...))
+	s.must(s.AddCommand(host.CommandResult{Stdout: []byte(`{"items":[{"meta":{"name":"b"}}]}`)}, append(argv, "--error-only")...))
 	found := s.detect(Cerebras())
 	if len(found.Devices) != 2 || found.Devices[0].Health.State != v1alpha1.Healthy || found.Devices[1].Health.State != v1alpha1.Unhealthy {
 		t.Errorf("got %+v", found.Devices)
@@ -134,8 +135,8 @@ func TestCerebrasMemory(t *testing.T) {
 			s := newSysfs(t)
 			s.file(cerebrasConfig, "{}")
 			argv := []string{"csctl", "get", "cluster", "--system-only", "--output", "json"}
-			s.must(s.AddCommand(CommandResult{Stdout: []byte(`{"items":["x",` + test.item + `]}`)}, argv...))
-			s.must(s.AddCommand(CommandResult{Stdout: []byte(`{"items":[]}`)}, append(argv, "--error-only")...))
+			s.must(s.AddCommand(host.CommandResult{Stdout: []byte(`{"items":["x",` + test.item + `]}`)}, argv...))
+			s.must(s.AddCommand(host.CommandResult{Stdout: []byte(`{"items":[]}`)}, append(argv, "--error-only")...))
 			d := s.detect(Cerebras()).Devices[0]
 			var want *v1alpha1.DeviceMemory
 			if test.totalMiB > 0 {

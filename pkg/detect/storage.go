@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Storage is the backend that lists the host's disks from /sys/block. It lists no devices and runs no command.
@@ -21,16 +22,16 @@ const blockFolder = "/sys/block"
 // without a translation layer, boot partitions of eMMC, paths below a multipath namespace, volumes of Ceph.
 var notDisks = regexp.MustCompile(`^(sr|fd|mtdblock|rbd|nbd)\d|^mmcblk\d+(boot\d|rpmb)|^nvme\d+c\d+n\d+$`)
 
-func detectStorage(_ context.Context, host *Host) (Found, error) {
-	names, err := readNames(host.Files, blockFolder)
+func detectStorage(_ context.Context, h *host.Host) (Found, error) {
+	names, err := host.ReadNames(h.Files, blockFolder)
 	if err != nil {
 		return Found{}, err
 	}
-	functions, pciErr := pciFunctions(host)
+	functions, pciErr := pciFunctions(h)
 	places := placesOf(functions)
 	var found Found
 	for _, name := range names {
-		if disk, ok := readDisk(host.Files, places, name); ok {
+		if disk, ok := readDisk(h.Files, places, name); ok {
 			found.Storage = append(found.Storage, disk)
 		}
 	}
@@ -44,18 +45,18 @@ func detectStorage(_ context.Context, host *Host) (Found, error) {
 const nvmeSubsystems = "/devices/virtual/nvme-subsystem/"
 
 // readDisk reads a block device; ok is false where it is no disk of this host's.
-func readDisk(files Files, places pciPlaces, name string) (disk v1alpha1.StorageDevice, ok bool) {
+func readDisk(files host.Files, places pciPlaces, name string) (disk v1alpha1.StorageDevice, ok bool) {
 	folder := path.Join(blockFolder, name)
 	target, err := files.ReadLink(folder)
 	if err != nil || notDisks.MatchString(name) || strings.Contains(target, "/devices/virtual/") && !isNVMe(target) {
 		return disk, false
 	}
 	a, ok := attached(files, places, folder)
-	sectors, _, err := readInt(files, path.Join(folder, "size"))
+	sectors, _, err := host.ReadInt(files, path.Join(folder, "size"))
 	if !ok || err != nil || sectors>>sectorsToMiB <= 0 {
 		return disk, false
 	}
-	if removable, _, err := readInt(files, path.Join(folder, "removable")); err == nil && removable == 1 {
+	if removable, _, err := host.ReadInt(files, path.Join(folder, "removable")); err == nil && removable == 1 {
 		return disk, false
 	}
 	if strings.Contains(target, nvmeSubsystems) {
@@ -80,9 +81,9 @@ func isNVMe(target string) bool {
 var nvmeController = regexp.MustCompile(`^nvme(\d{1,6})$`)
 
 // controllerOf is where the first controller of an NVMe subsystem sits.
-func controllerOf(files Files, places pciPlaces, subsystem attachment) attachment {
-	names, _ := readNames(files, subsystem.folder)
-	for _, name := range numbered(names, nvmeController) {
+func controllerOf(files host.Files, places pciPlaces, subsystem attachment) attachment {
+	names, _ := host.ReadNames(files, subsystem.folder)
+	for _, name := range host.Numbered(names, nvmeController) {
 		folder, err := files.RealPath(path.Join(subsystem.folder, name))
 		if err != nil {
 			continue
@@ -95,11 +96,11 @@ func controllerOf(files Files, places pciPlaces, subsystem attachment) attachmen
 }
 
 // readModel joins vendor and model of a disk; `ATA` is no vendor but SCSI's word for a disk that has none.
-func readModel(files Files, folder string) string {
-	model, _, _ := readText(files, path.Join(folder, "device/model"))
-	vendor, _, _ := readText(files, path.Join(folder, "device/vendor"))
+func readModel(files host.Files, folder string) string {
+	model, _, _ := host.ReadText(files, path.Join(folder, "device/model"))
+	vendor, _, _ := host.ReadText(files, path.Join(folder, "device/vendor"))
 	if model == "" {
-		model, _, _ = readText(files, path.Join(folder, "device/name")) // of an SD card or eMMC
+		model, _, _ = host.ReadText(files, path.Join(folder, "device/name")) // of an SD card or eMMC
 	}
 	if vendor == "" || vendor == "ATA" || strings.HasPrefix(vendor, "0x") {
 		return model
@@ -116,15 +117,15 @@ var (
 	}
 )
 
-func diskKind(files Files, folder, driver string) string {
+func diskKind(files host.Files, folder, driver string) string {
 	if strings.HasPrefix(path.Base(folder), "nvme") {
 		return v1alpha1.StorageNVMe
 	}
-	vendor, _, _ := readText(files, path.Join(folder, "device/vendor"))
+	vendor, _, _ := host.ReadText(files, path.Join(folder, "device/vendor"))
 	if paravirtual[driver] || hypervisors[vendor] {
 		return v1alpha1.StorageUnknown
 	}
-	switch rotational, ok, err := readInt(files, path.Join(folder, "queue/rotational")); {
+	switch rotational, ok, err := host.ReadInt(files, path.Join(folder, "queue/rotational")); {
 	case err != nil || !ok:
 		return v1alpha1.StorageUnknown
 	case rotational == 0:

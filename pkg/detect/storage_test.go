@@ -8,12 +8,13 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
-func disks(t *testing.T, host *detect.Host) ([]v1alpha1.StorageDevice, v1alpha1.BackendStatus) {
+func disks(t *testing.T, h *host.Host) ([]v1alpha1.StorageDevice, v1alpha1.BackendStatus) {
 	t.Helper()
-	status := detect.Detect(t.Context(), host, detect.Options{Backends: []detect.Backend{detect.Storage()}}).Status
+	status := detect.Detect(t.Context(), h, detect.Options{Backends: []detect.Backend{detect.Storage()}}).Status
 	return status.Storage, status.Backends[0]
 }
 
@@ -91,13 +92,13 @@ func TestStorageDisks(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			host := compose.New("disks")
+			h := compose.New("disks")
 			function := compose.Function{
 				Place: "pci0000:00/0000:00:01.0/0000:01:00.0", IDs: "144d:a80a 144d:a801", Class: "010802", Driver: "nvme", NUMA: 1, Link: "16.0 GT/s PCIe x4",
 			}
-			host.PCI(function)
-			test.compose(host, function.Folder())
-			got, backend := disks(t, hostOf(t, host))
+			h.PCI(function)
+			test.compose(h, function.Folder())
+			got, backend := disks(t, hostOf(t, h))
 			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(v1alpha1.StorageDevice{}, "PCI", "NUMANode")); diff != "" || backend.Message != "" {
 				t.Errorf("%+v\n%s", backend, diff)
 			}
@@ -112,11 +113,11 @@ func TestStorageDisks(t *testing.T) {
 
 // A disk on the network has a controller, but no place on PCI.
 func TestStorageOverFabrics(t *testing.T) {
-	host := compose.New("fabrics")
+	h := compose.New("fabrics")
 	const controller = "/sys/devices/virtual/nvme-fabrics/ctl/nvme0"
-	host.File(controller+"/numa_node", "-1")
-	host.Disk(controller, compose.Disk{Name: "nvme0n1", Model: "Linux", GB: 100, Rotational: "0"})
-	got, _ := disks(t, hostOf(t, host))
+	h.File(controller+"/numa_node", "-1")
+	h.Disk(controller, compose.Disk{Name: "nvme0n1", Model: "Linux", GB: 100, Rotational: "0"})
+	got, _ := disks(t, hostOf(t, h))
 	want := []v1alpha1.StorageDevice{{Name: "nvme0n1", Kind: "NVMe", Model: "Linux", SizeMiB: 95367}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -124,7 +125,7 @@ func TestStorageOverFabrics(t *testing.T) {
 }
 
 func TestStorageWithoutSysfs(t *testing.T) {
-	if got, backend := disks(t, detect.NewRecording().Host()); len(got) != 0 || backend.State != v1alpha1.BackendFailed {
+	if got, backend := disks(t, host.NewRecording().Host()); len(got) != 0 || backend.State != v1alpha1.BackendFailed {
 		t.Errorf("%+v, %+v", got, backend)
 	}
 }

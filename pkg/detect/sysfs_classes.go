@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // classMember is an entry of a kernel's device class, such as /sys/class/accel/accel0.
@@ -16,7 +18,7 @@ type classMember struct {
 // classMembers returns the members of a device class by the sysfs folder of the device that each belongs to: neither the
 // order nor the number of a member says where it sits. The kernel's own name of the node is used (DEVNAME in uevent),
 // since drivers put the same class in different places: /dev/accel0, /dev/accel/accel0.
-func classMembers(files Files, class string) (map[string][]classMember, error) {
+func classMembers(files host.Files, class string) (map[string][]classMember, error) {
 	return membersBy(files, class, func(member string) (string, bool) {
 		device, err := files.RealPath(path.Join(member, "device"))
 		return device, err == nil
@@ -25,9 +27,9 @@ func classMembers(files Files, class string) (map[string][]classMember, error) {
 
 // membersBy returns the members of a device class by what place makes of their sysfs folders. Those that it does not place are
 // members of no such device, or gone.
-func membersBy(files Files, class string, place func(member string) (string, bool)) (map[string][]classMember, error) {
+func membersBy(files host.Files, class string, place func(member string) (string, bool)) (map[string][]classMember, error) {
 	folder := path.Join("/sys/class", class)
-	names, err := readNames(files, folder)
+	names, err := host.ReadNames(files, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +41,7 @@ func membersBy(files Files, class string, place func(member string) (string, boo
 			continue
 		}
 		member := classMember{name: name}
-		if node := deviceNode(files, own); node != "" && exists(files, node) {
+		if node := deviceNode(files, own); node != "" && host.Exists(files, node) {
 			member.path = node
 		}
 		members[at] = append(members[at], member)
@@ -48,8 +50,8 @@ func membersBy(files Files, class string, place func(member string) (string, boo
 }
 
 // deviceNode is the node that the kernel names for a device in sysfs; empty where it names none.
-func deviceNode(files Files, folder string) string {
-	uevent, _, _ := readText(files, path.Join(folder, "uevent"))
+func deviceNode(files host.Files, folder string) string {
+	uevent, _, _ := host.ReadText(files, path.Join(folder, "uevent"))
 	for line := range strings.Lines(uevent) {
 		name, found := strings.CutPrefix(strings.TrimSpace(line), "DEVNAME=")
 		if found && name != "" && path.Clean("/"+name) == "/"+strings.TrimPrefix(name, "/") {
@@ -77,8 +79,8 @@ const maxChildren = 64
 var notClasses = []string{"driver", "subsystem", "firmware_node", "iommu", "iommu_group", "link", "msi_irqs", "physfn", "power"}
 
 // ownNodes returns the device nodes of the class devices below the folder of a PCI function, whatever the driver calls their class.
-func ownNodes(files Files, folder string) ([]string, error) {
-	names, err := readNames(files, folder)
+func ownNodes(files host.Files, folder string) ([]string, error) {
+	names, err := host.ReadNames(files, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +94,7 @@ func ownNodes(files Files, folder string) ([]string, error) {
 			continue // a file
 		}
 		for _, member := range members[:min(len(members), maxChildren)] {
-			if node := deviceNode(files, path.Join(folder, name, member)); node != "" && exists(files, node) && len(nodes) < maxPaths {
+			if node := deviceNode(files, path.Join(folder, name, member)); node != "" && host.Exists(files, node) && len(nodes) < maxPaths {
 				nodes = append(nodes, node)
 			}
 		}

@@ -3,11 +3,13 @@ package detect
 import (
 	"path"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // readNUMANode returns the NUMA node of the device at a sysfs folder; nil where the kernel says -1 or nothing.
-func readNUMANode(files Files, folder string) *int32 {
-	node, ok, err := readInt(files, path.Join(folder, "numa_node"))
+func readNUMANode(files host.Files, folder string) *int32 {
+	node, ok, err := host.ReadInt(files, path.Join(folder, "numa_node"))
 	if !ok || err != nil || node < 0 || node > maxNUMANode {
 		return nil
 	}
@@ -20,12 +22,12 @@ const maxNUMANode = 1 << 16
 
 // moduleVersion is the version of a kernel module that has one (DKMS packages), else the kernel's release, of which a
 // module without a version is a part.
-func moduleVersion(files Files, module string) string {
-	version, _, _ := readText(files, path.Join("/sys/module", path.Base(module), "version"))
+func moduleVersion(files host.Files, module string) string {
+	version, _, _ := host.ReadText(files, path.Join("/sys/module", path.Base(module), "version"))
 	if version == "" {
-		version, _, _ = readText(files, "/proc/sys/kernel/osrelease")
+		version, _, _ = host.ReadText(files, "/proc/sys/kernel/osrelease")
 	}
-	return clip(version, 64)
+	return host.Clip(version, 64)
 }
 
 // uevent is a uevent file's keys and values.

@@ -3,6 +3,8 @@ package detect
 import (
 	"fmt"
 	"path"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 const drmClass = "/sys/class/drm"
@@ -21,7 +23,7 @@ type drmTable struct {
 }
 
 // readDRM reads /sys/class/drm. A node whose device cannot be found (it went away) is left out.
-func readDRM(files Files) (drmTable, error) {
+func readDRM(files host.Files) (drmTable, error) {
 	table := drmTable{byFolder: map[string]drmNodes{}, folderOfRender: map[int]string{}}
 	for _, kind := range []struct {
 		prefix string
@@ -30,7 +32,7 @@ func readDRM(files Files) (drmTable, error) {
 		{"card", func(n *drmNodes) *[]int { return &n.cards }},
 		{"renderD", func(n *drmNodes) *[]int { return &n.renders }},
 	} {
-		numbers, err := readNumbered(files, drmClass, kind.prefix)
+		numbers, err := host.ReadNumbered(files, drmClass, kind.prefix)
 		if err != nil {
 			return table, err
 		}

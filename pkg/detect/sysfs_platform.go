@@ -4,16 +4,18 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // readMachine returns what the machine is compatible with, the board first and its SoC after it; nothing where the
 // kernel has no device tree.
-func readMachine(files Files) []string {
+func readMachine(files host.Files) []string {
 	return readCompatible(files, path.Join(deviceTree, "compatible"))
 }
 
 // readCompatible reads a device tree's list of strings that end in NUL.
-func readCompatible(files Files, name string) []string {
+func readCompatible(files host.Files, name string) []string {
 	data, err := files.ReadFile(name)
 	if err != nil {
 		return nil
@@ -31,7 +33,7 @@ func parseCompatible(text string) []string {
 	for entry := range strings.SplitSeq(text, "\x00") {
 		entry = strings.TrimSpace(strings.Replace(entry, ", ", ",", 1))
 		if entry != "" && len(compatible) < maxCompatible {
-			compatible = append(compatible, clip(entry, 128))
+			compatible = append(compatible, host.Clip(entry, 128))
 		}
 	}
 	return compatible
@@ -59,8 +61,8 @@ type platformDevice struct {
 const maxPlatformDevices = 4096
 
 // readPlatformDevices returns the platform devices of whose compatible strings one matches, in order of their names.
-func readPlatformDevices(files Files, match func(compatible string) bool) ([]platformDevice, error) {
-	names, err := readNames(files, platformDevices)
+func readPlatformDevices(files host.Files, match func(compatible string) bool) ([]platformDevice, error) {
+	names, err := host.ReadNames(files, platformDevices)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +78,7 @@ func readPlatformDevices(files Files, match func(compatible string) bool) ([]pla
 		}
 		device := platformDevice{name: name, folder: folder, compatible: compatible}
 		if target, err := files.ReadLink(path.Join(folder, "driver")); err == nil {
-			device.driver = clip(path.Base(target), 64)
+			device.driver = host.Clip(path.Base(target), 64)
 		}
 		devices = append(devices, device)
 	}
@@ -86,15 +88,15 @@ func readPlatformDevices(files Files, match func(compatible string) bool) ([]pla
 const deviceTree = "/proc/device-tree"
 
 // readStrings reads a property of the device tree: texts that each end in NUL. No such property is no error.
-func readStrings(files Files, name string) ([]string, error) {
-	text, ok, err := readText(files, name)
+func readStrings(files host.Files, name string) ([]string, error) {
+	text, ok, err := host.ReadText(files, name)
 	if !ok || err != nil {
 		return nil, err
 	}
 	var list []string
 	for value := range strings.SplitSeq(text, "\x00") {
 		if value = strings.TrimSpace(value); value != "" {
-			list = append(list, clip(value, 256))
+			list = append(list, host.Clip(value, 256))
 		}
 	}
 	return list, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Tenstorrent finds Grayskull, Wormhole and Blackhole by their PCI ids. The PCI subsystem id, and tt_card_type in sysfs,
@@ -27,21 +28,21 @@ const (
 
 var tenstorrentKind = deviceKind{backend: "tenstorrent", vendor: "tenstorrent", family: v1alpha1.FamilyASIC}
 
-func detectTenstorrent(ctx context.Context, host *Host) (Found, error) {
-	functions, err := pciFunctions(host)
+func detectTenstorrent(ctx context.Context, h *host.Host) (Found, error) {
+	functions, err := pciFunctions(h)
 	cards := listTenstorrent(functions)
 	if len(cards) == 0 {
 		return Found{}, err
 	}
-	members, classErr := membersByAddress(host.Files, "tenstorrent", "")
+	members, classErr := membersByAddress(h.Files, "tenstorrent", "")
 	for i := range cards {
-		cards[i].read(host.Files, members[cards[i].Address])
+		cards[i].read(h.Files, members[cards[i].Address])
 	}
-	boards, toolErr := queryTTSMI(ctx, host, cards)
+	boards, toolErr := queryTTSMI(ctx, h, cards)
 	found := Found{Readings: Readings{}, Signs: map[v1alpha1.DeviceID]Signs{}}
 	for i := range cards {
 		card := &cards[i]
-		devices := card.devices(host.Files, boards)
+		devices := card.devices(h.Files, boards)
 		found.Devices = append(found.Devices, devices...)
 		found.Readings[devices[0].ID] = card.reading
 		for _, device := range devices {
@@ -102,7 +103,7 @@ func listTenstorrent(functions []pciFunction) []tenstorrentCard {
 
 // read takes what the driver shows in the class folder of the card's device, which is named as its node with an
 // exclamation mark for the slash.
-func (c *tenstorrentCard) read(files Files, members []classMember) {
+func (c *tenstorrentCard) read(files host.Files, members []classMember) {
 	c.reading, c.signs = hwmonReading(files, c.Path)
 	if len(members) == 0 {
 		return
@@ -110,7 +111,7 @@ func (c *tenstorrentCard) read(files Files, members []classMember) {
 	c.paths = nodePaths(members)
 	own := path.Join("/sys/class/tenstorrent", members[0].name)
 	text := func(name string) string {
-		value, _, _ := readText(files, path.Join(own, name))
+		value, _, _ := host.ReadText(files, path.Join(own, name))
 		return value
 	}
 	if cardType := text("tt_card_type"); cardType != "unknown" {
@@ -118,7 +119,7 @@ func (c *tenstorrentCard) read(files Files, members []classMember) {
 	}
 	c.serial, c.asicID = strings.ToLower(text("tt_serial")), text("tt_asic_id")
 	c.firmware = text("tt_fw_bundle_ver")
-	if number, ok := parseIndex(strings.TrimPrefix(members[0].name, "tenstorrent!")); ok {
+	if number, ok := host.ParseIndex(strings.TrimPrefix(members[0].name, "tenstorrent!")); ok {
 		index := int32(number)
 		c.index = &index
 	}
@@ -138,7 +139,7 @@ func (c *tenstorrentCard) product() string {
 }
 
 // devices lists the card as its chips.
-func (c *tenstorrentCard) devices(files Files, boards ttBoards) []v1alpha1.Device {
+func (c *tenstorrentCard) devices(files host.Files, boards ttBoards) []v1alpha1.Device {
 	device, _, _ := tenstorrentKind.device(files, c.pciFunction, c.product())
 	device.Architecture = cmp.Or(device.Architecture, tenstorrentChips[c.DeviceID])
 	device.UUID = cmp.Or(c.asicID, c.serial)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // tenstorrent adds a card with a node of the class, whose number says nothing of its place.
@@ -104,7 +105,7 @@ func TestTenstorrentMemoryThatFailed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
 			s.tenstorrent("c1", "401e", "0014", 0, attributes{"tt_serial": "0100014511732021"})
-			s.must(s.AddCommand(CommandResult{Stdout: []byte(test.snapshot)}, "tt-smi", "-s", "--snapshot_no_tty"))
+			s.must(s.AddCommand(host.CommandResult{Stdout: []byte(test.snapshot)}, "tt-smi", "-s", "--snapshot_no_tty"))
 			found := s.detect(Tenstorrent())
 			var got []v1alpha1.HealthState
 			for _, d := range found.Devices {
@@ -135,7 +136,7 @@ func TestTenstorrentFieldsThatAreNotAsTheyShouldBe(t *testing.T) {
 			s := newSysfs(t)
 			s.tenstorrent("c1", "b140", "0046", 0, nil)
 			s.tenstorrent("c2", "b140", "0046", 1, nil)
-			s.must(s.AddCommand(CommandResult{Stdout: []byte(`{"device_info":[` + bad + "," + good + `]}`)}, "tt-smi", "-s", "--snapshot_no_tty"))
+			s.must(s.AddCommand(host.CommandResult{Stdout: []byte(`{"device_info":[` + bad + "," + good + `]}`)}, "tt-smi", "-s", "--snapshot_no_tty"))
 			found := s.detect(Tenstorrent())
 			if len(found.Devices) != 2 || found.Degraded != "" {
 				t.Fatalf("got %d devices, degraded %q", len(found.Devices), found.Degraded)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // TPU finds Google's TPUs by their PCI ids, never by the name of a device node: /dev/accelN belongs to the accelerators
@@ -20,8 +21,8 @@ const (
 	tpuVendor = "google"
 )
 
-func detectTPU(_ context.Context, host *Host) (Found, error) {
-	functions, err := pciFunctions(host)
+func detectTPU(_ context.Context, h *host.Host) (Found, error) {
+	functions, err := pciFunctions(h)
 	var chips []tpuChip
 	for _, function := range functions {
 		if generation, ok := tpuGenerationOf(function); ok {
@@ -32,10 +33,10 @@ func detectTPU(_ context.Context, host *Host) (Found, error) {
 		return Found{}, err
 	}
 	settleTPUFunctions(chips)
-	nodes, accelErr := readAccel(host.Files)
+	nodes, accelErr := readAccel(h.Files)
 	found := Found{}
 	for i := range chips {
-		chips[i].read(host.Files, nodes)
+		chips[i].read(h.Files, nodes)
 		found.Devices = append(found.Devices, chips[i].devices()...)
 	}
 	links, linkErr := tpuLinks(chips)

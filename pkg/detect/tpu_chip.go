@@ -6,6 +6,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // tpuChip is a TPU's PCI function with its device node and the catalogue's facts: a chip, or one of the functions of one.
@@ -27,9 +28,9 @@ type tpuChip struct {
 }
 
 // readAccel returns the numbers of the nodes of the kernel's accel class by the folder of the device that each is of.
-func readAccel(files Files) (map[string]int, error) {
+func readAccel(files host.Files) (map[string]int, error) {
 	const class = "/sys/class/accel"
-	numbers, err := readNumbered(files, class, "accel")
+	numbers, err := host.ReadNumbered(files, class, "accel")
 	byFolder := map[string]int{}
 	for _, number := range numbers {
 		if folder, err := files.RealPath(fmt.Sprint(class, "/accel", number, "/device")); err == nil {
@@ -40,7 +41,7 @@ func readAccel(files Files) (map[string]int, error) {
 }
 
 // read looks for the chip's device node: /dev/accelN of its driver (v4 and older), or /dev/vfio/N of its IOMMU group.
-func (c *tpuChip) read(files Files, accel map[string]int) {
+func (c *tpuChip) read(files host.Files, accel map[string]int) {
 	if c.Driver != "" {
 		c.driverVersion = moduleVersion(files, c.Driver)
 	}
@@ -56,20 +57,20 @@ func (c *tpuChip) read(files Files, accel map[string]int) {
 	})
 }
 
-func (c *tpuChip) take(files Files, node, container string, number int) {
-	if !exists(files, node) {
+func (c *tpuChip) take(files host.Files, node, container string, number int) {
+	if !host.Exists(files, node) {
 		return
 	}
 	index := int32(number)
 	c.node, c.container, c.index = node, container, &index
 }
 
-func iommuGroup(files Files, folder string) (int, bool) {
+func iommuGroup(files host.Files, folder string) (int, bool) {
 	target, err := files.ReadLink(path.Join(folder, "iommu_group"))
 	if err != nil {
 		return 0, false
 	}
-	return parseIndex(path.Base(target))
+	return host.ParseIndex(path.Base(target))
 }
 
 // devices lists the chip, or the cores that it is used as, each with its part of the memory and the rates.

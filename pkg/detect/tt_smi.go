@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // ttBoard is what the board_info of a chip in tt-smi's snapshot says.
@@ -40,15 +42,15 @@ func (b *ttBoard) UnmarshalJSON(data []byte) error {
 type ttBoards struct{ local, remote map[string]*ttBoard }
 
 // queryTTSMI takes a snapshot. The tool is optional: it only adds to the health.
-func queryTTSMI(ctx context.Context, host *Host, cards []tenstorrentCard) (ttBoards, error) {
+func queryTTSMI(ctx context.Context, h *host.Host, cards []tenstorrentCard) (ttBoards, error) {
 	usable := false
 	for i := range cards {
 		usable = usable || len(cards[i].paths) > 0
 	}
-	if !usable || host.Commands == nil {
+	if !usable || h.Commands == nil {
 		return ttBoards{}, nil
 	}
-	result, err := queryTool(ctx, host, "", TTSnapshot...)
+	result, err := host.Query(ctx, h, "", host.TTSnapshot...)
 	if err != nil || len(result.Stdout) == 0 {
 		return ttBoards{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // UnknownAccelerator lists the accelerators that no other backend knows: functions of PCI class 1200 (processing
@@ -18,18 +19,18 @@ func UnknownAccelerator() Backend { return newBackend(unknownName, detectUnknown
 
 const unknownName = "unknown-accelerator"
 
-func detectUnknownAccelerator(_ context.Context, host *Host) (Found, error) {
-	functions, err := pciFunctions(host)
+func detectUnknownAccelerator(_ context.Context, h *host.Host) (Found, error) {
+	functions, err := pciFunctions(h)
 	found := Found{Generic: true}
 	for _, function := range functions {
-		if isUnknownAccelerator(function) && !isVirtualFunction(host.Files, function) && len(found.Devices) < maxDevices {
-			found.Devices = append(found.Devices, unknownDevice(host.Files, function))
+		if isUnknownAccelerator(function) && !isVirtualFunction(h.Files, function) && len(found.Devices) < maxDevices {
+			found.Devices = append(found.Devices, unknownDevice(h.Files, function))
 		}
 	}
 	if len(found.Devices) == 0 {
 		return found, err
 	}
-	found.Degraded = joinProblems(err)
+	found.Degraded = host.JoinProblems(err)
 	return found, nil
 }
 
@@ -73,7 +74,7 @@ func isUnknownAccelerator(f pciFunction) bool {
 	return strings.HasPrefix(f.Class, "1200") || otherwiseClassed[[2]string{f.VendorID, f.Class[:4]}]
 }
 
-func unknownDevice(files Files, function pciFunction) v1alpha1.Device {
+func unknownDevice(files host.Files, function pciFunction) v1alpha1.Device {
 	vendor, known := unknownVendors[function.VendorID]
 	if !known {
 		vendor.id = "pci-" + function.VendorID

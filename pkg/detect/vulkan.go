@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Vulkan finds the GPUs that no other backend knows, by the render node that the kernel's DRM class has for each: those of
@@ -22,36 +23,36 @@ func Vulkan() Backend { return newBackend(vulkanName, detectVulkan) }
 
 const vulkanName = "vulkan"
 
-func detectVulkan(ctx context.Context, host *Host) (Found, error) {
+func detectVulkan(ctx context.Context, h *host.Host) (Found, error) {
 	found := Found{Generic: true}
-	table, drmErr := readDRM(host.Files)
+	table, drmErr := readDRM(h.Files)
 	if len(table.folderOfRender) == 0 {
 		return found, drmErr
 	}
-	functions, err := pciFunctions(host)
-	cards := otherCards(host.Files, table, functions)
+	functions, err := pciFunctions(h)
+	cards := otherCards(h.Files, table, functions)
 	if len(cards) == 0 {
 		found.degrade(err, drmErr)
 		return found, nil
 	}
-	answers, toolErr := askVulkan(ctx, host)
+	answers, toolErr := askVulkan(ctx, h)
 	matchVulkan(cards, answers, functions)
 	for _, card := range cards {
-		found.Devices = append(found.Devices, card.device(host.Files))
+		found.Devices = append(found.Devices, card.device(h.Files))
 	}
 	found.degrade(err, drmErr, toolErr)
 	return found, nil
 }
 
-func askVulkan(ctx context.Context, host *Host) ([]vulkanDevice, error) {
-	printed, err := queryTool(ctx, host, "", "vulkaninfo", "--summary")
+func askVulkan(ctx context.Context, h *host.Host) ([]vulkanDevice, error) {
+	printed, err := host.Query(ctx, h, "", "vulkaninfo", "--summary")
 	if err != nil {
 		return nil, err
 	}
 	devices := parseVulkanSummary(string(printed.Stdout))
 	if len(devices) > 0 {
 		// The full listing is long, and crashes with some drivers: without it only the memory is not known.
-		if full, err := queryTool(ctx, host, "", "vulkaninfo"); err == nil {
+		if full, err := host.Query(ctx, h, "", "vulkaninfo"); err == nil {
 			takeVulkanHeaps(devices, parseVulkanHeaps(string(full.Stdout)))
 		}
 	}
@@ -91,7 +92,7 @@ func (c *otherCard) learn(answers []vulkanDevice) {
 }
 
 // device lists the card.
-func (c otherCard) device(files Files) v1alpha1.Device {
+func (c otherCard) device(files host.Files) v1alpha1.Device {
 	kind := deviceKind{backend: vulkanName, vendor: c.vendor, family: v1alpha1.FamilyGPU}
 	var device v1alpha1.Device
 	if c.function != nil {

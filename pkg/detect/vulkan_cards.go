@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // otherCard is a GPU of the DRM class that is nobody else's.
@@ -49,7 +51,7 @@ var socGPUVendors = map[string]string{
 }
 
 // otherCards are the cards with a render node that are left for the generic backend, in order of their folders.
-func otherCards(files Files, table drmTable, functions []pciFunction) []otherCard {
+func otherCards(files host.Files, table drmTable, functions []pciFunction) []otherCard {
 	byFolder := map[string]*pciFunction{}
 	for i := range functions {
 		byFolder[functions[i].Path] = &functions[i]
@@ -72,7 +74,7 @@ func otherCards(files Files, table drmTable, functions []pciFunction) []otherCar
 var kernelName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.:_-]{0,60}$`)
 
 // identify says who makes the card; false where it is no GPU, or somebody else's.
-func (c *otherCard) identify(files Files) bool {
+func (c *otherCard) identify(files host.Files) bool {
 	if f := c.function; f != nil {
 		if slices.Contains(ownBackends, f.VendorID) || slices.Contains(notGPUs, f.Driver) || isVirtualFunction(files, *f) {
 			return false
@@ -87,7 +89,7 @@ func (c *otherCard) identify(files Files) bool {
 	if err != nil {
 		return false // a device of no driver is no GPU, but a part of one
 	}
-	c.driver, c.name = clip(path.Base(target), 64), path.Base(c.folder)
+	c.driver, c.name = host.Clip(path.Base(target), 64), path.Base(c.folder)
 	if slices.Contains(notGPUs, c.driver) || slices.Contains(otherBackends, c.driver) || !kernelName.MatchString(c.name) {
 		return false
 	}

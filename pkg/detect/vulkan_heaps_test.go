@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // heapOf is a heap as vulkaninfo lists it in full.
@@ -53,7 +54,7 @@ func TestVulkanMemory(t *testing.T) {
 			place, files := moore("0000:03:00.0")
 			s.drm(s.pci(place, "mtgpu", files), "card0", "renderD128")
 			s.vulkaninfo(summary)
-			s.must(s.AddCommand(CommandResult{Stdout: []byte(test.listing)}, "vulkaninfo"))
+			s.must(s.AddCommand(host.CommandResult{Stdout: []byte(test.listing)}, "vulkaninfo"))
 			found := s.detect(Vulkan())
 			if diff := cmp.Diff(test.want, found.Devices[0].Memory); diff != "" || found.Degraded != "" {
 				t.Errorf("degraded %q\n%s", found.Degraded, diff)
@@ -66,14 +67,14 @@ func TestVulkanMemory(t *testing.T) {
 func TestVulkanMemoryOfIntegrated(t *testing.T) {
 	summary := vulkanEntry(0, "0x13b5", "0xa8670000", "INTEGRATED_GPU", "Mali-G610")
 	for name, test := range map[string]struct {
-		result CommandResult
+		result host.CommandResult
 		want   *v1alpha1.DeviceMemory
 	}{
 		"shared": {
-			CommandResult{Stdout: []byte(vulkanListing(0, "0x13b5", "0xa8670000", "INTEGRATED_GPU", "Mali-G610", heapOf(0, 8<<30, 0, "MEMORY_HEAP_DEVICE_LOCAL_BIT")))},
+			host.CommandResult{Stdout: []byte(vulkanListing(0, "0x13b5", "0xa8670000", "INTEGRATED_GPU", "Mali-G610", heapOf(0, 8<<30, 0, "MEMORY_HEAP_DEVICE_LOCAL_BIT")))},
 			&v1alpha1.DeviceMemory{TotalMiB: 8192, Source: v1alpha1.SourceDriver, Shared: &v1alpha1.SharedMemory{HostMiB: 8192}},
 		},
-		"crashes": {CommandResult{ExitCode: 139}, nil},
+		"crashes": {host.CommandResult{ExitCode: 139}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)

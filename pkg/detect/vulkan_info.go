@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // vulkanDevice is a device in the summary of vulkaninfo.
@@ -63,10 +65,10 @@ func (d *vulkanDevice) set(name, value string) {
 		d.software = value == "PHYSICAL_DEVICE_TYPE_CPU" || value == "CPU"
 		d.integrated = strings.HasSuffix(value, "INTEGRATED_GPU")
 	case "deviceName":
-		d.name = clip(value, 256)
+		d.name = host.Clip(value, 256)
 	case "deviceUUID":
 		if strings.Trim(value, "0-") != "" {
-			d.uuid = clip(value, 128)
+			d.uuid = host.Clip(value, 128)
 		}
 	}
 }

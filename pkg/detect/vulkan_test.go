@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // platform adds a device of a system on a chip and returns its folder.
@@ -34,7 +35,7 @@ const llvmpipe = "llvmpipe (LLVM 19.1.7, 128 bits)"
 func (s sysfs) vulkaninfo(entries ...string) {
 	s.t.Helper()
 	text := "==========\nVULKANINFO\n==========\n\nVulkan Instance Version: 1.4.309\n\n\nDevices:\n========\n" + strings.Join(entries, "")
-	s.must(s.AddCommand(CommandResult{Stdout: []byte(text)}, "vulkaninfo", "--summary"))
+	s.must(s.AddCommand(host.CommandResult{Stdout: []byte(text)}, "vulkaninfo", "--summary"))
 }
 
 func moore(address string) (place string, files attributes) {
@@ -111,9 +112,9 @@ func TestVulkanDevices(t *testing.T) {
 type forbidden struct{ t *testing.T }
 
 // Run implements Commands.
-func (f forbidden) Run(_ context.Context, argv ...string) (CommandResult, error) {
+func (f forbidden) Run(_ context.Context, argv ...string) (host.CommandResult, error) {
 	f.t.Errorf("ran %v", argv)
-	return CommandResult{}, ErrNoCommand
+	return host.CommandResult{}, host.ErrNoCommand
 }
 
 // What only drives a display, is emulated, or has a backend of its own is none of Vulkan's, and no reason to run its tool.
@@ -147,9 +148,9 @@ func TestVulkanLeavesOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
 			compose(s)
-			host := s.Host()
-			host.Commands = forbidden{t}
-			if diff := cmp.Diff(Found{Generic: true}, detectOn(t, host, Vulkan())); diff != "" {
+			h := s.Host()
+			h.Commands = forbidden{t}
+			if diff := cmp.Diff(Found{Generic: true}, detectOn(t, h, Vulkan())); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -160,7 +161,7 @@ func TestVulkanToolProblemsHideNothing(t *testing.T) {
 	s := newSysfs(t)
 	place, files := moore("0000:03:00.0")
 	s.drm(s.pci(place, "mtgpu", files), "card0", "renderD128")
-	s.must(s.AddCommand(CommandResult{ExitCode: 1, Stderr: []byte("ERROR_INCOMPATIBLE_DRIVER")}, "vulkaninfo", "--summary"))
+	s.must(s.AddCommand(host.CommandResult{ExitCode: 1, Stderr: []byte("ERROR_INCOMPATIBLE_DRIVER")}, "vulkaninfo", "--summary"))
 	found := s.detect(Vulkan())
 	if len(found.Devices) != 1 || !strings.Contains(found.Degraded, "ERROR_INCOMPATIBLE_DRIVER") {
 		t.Errorf("got %+v, degraded %q", found.Devices, found.Degraded)
@@ -201,7 +202,7 @@ type ownKind struct{}
 func (ownKind) Name() string { return "own" }
 
 // Detect implements Backend.
-func (ownKind) Detect(context.Context, *Host) (Found, error) {
+func (ownKind) Detect(context.Context, *host.Host) (Found, error) {
 	return Found{Devices: []v1alpha1.Device{{
 		ID: "arm-mali0", Vendor: "arm", Family: v1alpha1.FamilyGPU, Paths: []string{"/dev/dri/renderD128"},
 	}}}, nil

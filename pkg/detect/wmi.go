@@ -7,6 +7,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // WMI lists the graphics cards of a Windows host, as its management interface shows them (Win32_VideoController), each
@@ -19,11 +20,11 @@ func WMI() Backend { return newBackend(wmiName, detectWMI) }
 
 const wmiName = "wmi"
 
-func detectWMI(ctx context.Context, host *Host) (Found, error) {
-	if host.Commands == nil || isLinux(host.Files) || !isWindows(host.Files) {
+func detectWMI(ctx context.Context, h *host.Host) (Found, error) {
+	if h.Commands == nil || host.IsLinux(h.Files) || !host.IsWindows(h.Files) {
 		return Found{Generic: true}, nil
 	}
-	result, err := queryTool(ctx, host, "", wmiQuery...)
+	result, err := host.Query(ctx, h, "", wmiQuery...)
 	if err != nil || len(result.Stdout) == 0 {
 		return Found{}, err
 	}
@@ -111,7 +112,7 @@ func (a *wmiAdapter) health() v1alpha1.DeviceHealth {
 		}
 		return v1alpha1.DeviceHealth{
 			State: v1alpha1.Unhealthy, Reason: "DeviceError",
-			Message: fmt.Sprintf("Windows calls its status %q with error code %d: see the Device Manager", clip(a.Status, 32), code),
+			Message: fmt.Sprintf("Windows calls its status %q with error code %d: see the Device Manager", host.Clip(a.Status, 32), code),
 		}
 	}
 }

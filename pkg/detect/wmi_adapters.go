@@ -105,5 +105,5 @@ func parsePNPLocation(text string) (string, bool) {
 		numbers[i], _ = strconv.Atoi(match[i+1])
 	}
 	address := fmt.Sprintf("0000:%02x:%02x.%d", numbers[0], numbers[1], numbers[2])
-	return address, numbers[0] < 256 && numbers[1] < 32 && pciAddress.MatchString(address)
+	return address, numbers[0] < 256 && numbers[1] < 32 && isPCIAddress(address)
 }

@@ -8,16 +8,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // windows is a host without a sysfs whose PowerShell prints the adapters.
-func windows(t *testing.T, output string) *Host {
+func windows(t *testing.T, output string) *host.Host {
 	t.Helper()
-	recording := NewRecording()
-	if err := recording.AddFolder(windowsFolder); err != nil {
+	recording := host.NewRecording()
+	if err := recording.AddFolder(host.WindowsFolder); err != nil {
 		t.Fatal(err)
 	}
-	if err := recording.AddCommand(CommandResult{Stdout: []byte(output)}, wmiQuery...); err != nil {
+	if err := recording.AddCommand(host.CommandResult{Stdout: []byte(output)}, wmiQuery...); err != nil {
 		t.Fatal(err)
 	}
 	return recording.Host()

@@ -58,7 +58,7 @@ func parseXPUDiscovery(text string) (map[string]xpuDevice, error) {
 			return ""
 		}
 		address := strings.ToLower(value(xpuAddress))
-		if !pciAddress.MatchString(address) || len(devices) >= maxDevices {
+		if !isPCIAddress(address) || len(devices) >= maxDevices {
 			continue
 		}
 		devices[address] = xpuDevice{

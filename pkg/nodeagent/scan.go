@@ -9,6 +9,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // detection is what a scan saw; scans are numbered from 1.
@@ -25,7 +26,7 @@ type detection struct {
 
 // scanner runs detections and measures them.
 type scanner struct {
-	host     func() (*detect.Host, error)
+	host     func() (*host.Host, error)
 	gate     *driverGate
 	backends []detect.Backend
 	deadline time.Duration

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // docs/hardware.md says what is known of which hardware, and from what. It is made of what the backends document and of
@@ -119,9 +120,9 @@ func newHardware() hardware {
 }
 
 // add detects the host of a recording without and with its tools.
-func (h hardware) add(ctx context.Context, recording string, host *detect.Host) {
-	for tools, commands := range []detect.Commands{nil, host.Commands} {
-		report := detect.Detect(ctx, &detect.Host{Files: host.Files, Commands: commands}, detect.Options{})
+func (h hardware) add(ctx context.Context, recording string, seen *host.Host) {
+	for tools, commands := range []host.Commands{nil, seen.Commands} {
+		report := detect.Detect(ctx, &host.Host{Files: seen.Files, Commands: commands}, detect.Options{})
 		status := report.Status
 		for _, b := range status.Backends {
 			if tools == 1 && (b.Devices > 0 || b.State == v1alpha1.BackendFound) {

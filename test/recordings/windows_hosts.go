@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
@@ -49,7 +50,7 @@ func asked(h *compose.Host) [][]string {
 type notedCommands struct{ argvs [][]string }
 
 // Run implements detect.Commands.
-func (n *notedCommands) Run(_ context.Context, argv ...string) (detect.CommandResult, error) {
+func (n *notedCommands) Run(_ context.Context, argv ...string) (host.CommandResult, error) {
 	n.argvs = append(n.argvs, argv)
-	return detect.CommandResult{}, detect.ErrNoCommand
+	return host.CommandResult{}, host.ErrNoCommand
 }

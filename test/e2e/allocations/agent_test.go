@@ -22,6 +22,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 )
 
@@ -41,7 +42,7 @@ type hardware struct{}
 func (hardware) Name() string { return "nvidia" }
 
 // Detect finds them.
-func (hardware) Detect(context.Context, *detect.Host) (detect.Found, error) {
+func (hardware) Detect(context.Context, *host.Host) (detect.Found, error) {
 	return detect.Found{Devices: []v1alpha1.Device{gpu(0), gpu(1)}}, nil
 }
 
@@ -67,7 +68,7 @@ func startAgent(t *testing.T) *site {
 	}
 	agent, err := nodeagent.New(agentConfig(t), nodeagent.Options{
 		NodeName: node.Name, Backends: []detect.Backend{hardware{}}, RescanInterval: time.Hour, Version: "test",
-		Host:               func() (*detect.Host, error) { return detect.NewRecording().Host(), nil },
+		Host:               func() (*host.Host, error) { return host.NewRecording().Host(), nil },
 		PodResourcesSocket: filepath.Join(filepath.Dir(node.DevicePlugins()), "pod-resources", "kubelet.sock"),
 		Log:                slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})

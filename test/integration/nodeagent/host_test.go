@@ -8,6 +8,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // hardware is a detection backend whose devices a test puts in and takes out.
@@ -25,7 +26,7 @@ type hardware struct {
 func (h *hardware) Name() string { return h.name }
 
 // Detect answers what the test set last.
-func (h *hardware) Detect(ctx context.Context, _ *detect.Host) (detect.Found, error) {
+func (h *hardware) Detect(ctx context.Context, _ *host.Host) (detect.Found, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.scans++
@@ -66,7 +67,7 @@ func (h *hardware) scanned() int {
 	return h.scans
 }
 
-func emptyHost() (*detect.Host, error) { return detect.NewRecording().Host(), nil }
+func emptyHost() (*host.Host, error) { return host.NewRecording().Host(), nil }
 
 func gpu(i int, change ...func(*v1alpha1.Device)) v1alpha1.Device {
 	address := fmt.Sprintf("0000:%02x:00.0", 0x10+i)
