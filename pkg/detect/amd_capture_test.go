@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // The captures of cards hold what is below /sys/class/drm/cardN. The PCI bus around them is composed here from the
@@ -44,7 +45,7 @@ func TestCapturedCards(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.placeCard(capture(t, "drm-sysfs/amd-"+name+".tar.gz"), want.card, want.revision)
+			s.PlaceCard(compose.Capture(t, "drm-sysfs/amd-"+name+".tar.gz"), want.card, want.revision)
 			found := s.detect(AMD())
 			if len(found.Devices) != 1 {
 				t.Fatalf("got %d devices, want 1", len(found.Devices))
@@ -78,7 +79,7 @@ func TestCapturedCardsOfOthers(t *testing.T) {
 	for name, card := range map[string]string{"intel-a380-i915": "card1", "intel-a380-xe": "card0", "intel-b580": "card1"} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.placeCard(capture(t, "drm-sysfs/"+name+".tar.gz"), card, "")
+			s.PlaceCard(compose.Capture(t, "drm-sysfs/"+name+".tar.gz"), card, "")
 			for _, backend := range []Backend{AMD(), NVIDIA(), TPU()} {
 				if found := s.detect(backend); len(found.Devices) != 0 || found.Degraded != "" {
 					t.Errorf("%s claims %+v, degraded %q", backend.Name(), found.Devices, found.Degraded)
@@ -88,44 +89,12 @@ func TestCapturedCardsOfOthers(t *testing.T) {
 	}
 }
 
-// placeCard puts a captured card into the tree, with the PCI function that its uevent tells of.
-func (s sysfs) placeCard(files map[string]string, card, revision string) {
-	s.t.Helper()
-	prefix := ""
-	for name := range files {
-		if at := strings.Index(name, "/"+card+"/device/uevent"); at >= 0 && strings.HasSuffix(name, "/device/uevent") {
-			prefix = name[:at+len("/"+card+"/device/")]
-		}
-	}
-	uevent := map[string]string{}
-	for line := range strings.Lines(files[prefix+"uevent"]) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		uevent[key] = value
-	}
-	vendor, device, _ := strings.Cut(strings.ToLower(uevent["PCI_ID"]), ":")
-	composed := merge(amdID(device, "0"+uevent["PCI_CLASS"]), attributes{"vendor": "0x" + vendor})
-	if revision != "" {
-		composed["revision"] = revision
-	}
-	for name := range composed {
-		if content, ok := files[prefix+name]; ok {
-			composed[name] = strings.TrimSpace(content)
-		}
-	}
-	folder := s.pci("pci0000:00/0000:00:01.1/"+uevent["PCI_SLOT_NAME"], strings.ToLower(uevent["DRIVER"]), composed)
-	for name := range composed {
-		delete(files, prefix+name)
-	}
-	s.place(files, prefix, folder)
-	s.drm(folder, card)
-}
-
 // The KFD captures hold the topology alone: the PCI functions that it names are composed here, with the memory of the
 // product.
 func TestCapturedMI210(t *testing.T) {
 	s := newSysfs(t)
-	s.place(capture(t, "rocm-kfd/topo-mi210-xgmi-pcie.tar.gz"), "testdata/topo-mi210-xgmi-pcie/", "/sys/class/kfd/kfd/topology")
-	addresses := s.composeFunctions(merge(amdID("740f", "038000"), vram(65520, 10)))
+	s.Place(compose.Capture(t, "rocm-kfd/topo-mi210-xgmi-pcie.tar.gz"), "testdata/topo-mi210-xgmi-pcie/", "/sys/class/kfd/kfd/topology")
+	addresses := s.composeFunctions(compose.Merge(amdID("740f", "038000"), vram(65520, 10)))
 	found := s.detect(AMD())
 	checkIDs(t, found, addresses)
 	for _, device := range found.Devices {
@@ -147,9 +116,9 @@ func TestCapturedMI210(t *testing.T) {
 
 func TestCapturedMI300XPartitions(t *testing.T) {
 	s := newSysfs(t)
-	s.place(capture(t, "rocm-kfd/topo-mi300-cpx.tar.gz"), "testdata/topo-mi300-cpx/topology/", "/sys/class/kfd/kfd/topology")
+	s.Place(compose.Capture(t, "rocm-kfd/topo-mi300-cpx.tar.gz"), "testdata/topo-mi300-cpx/topology/", "/sys/class/kfd/kfd/topology")
 	const cardMiB = 196592
-	addresses := s.composeFunctions(merge(amdID("74a1", "120000"), vram(cardMiB, 283), attributes{
+	addresses := s.composeFunctions(compose.Merge(amdID("74a1", "120000"), vram(cardMiB, 283), compose.Attributes{
 		"current_compute_partition": "CPX", "current_memory_partition": "NPS1",
 	}))
 	found := s.detect(AMD())
@@ -219,10 +188,10 @@ func checkPartitionLinks(t *testing.T, found Found) {
 }
 
 // composeFunctions adds a PCI function for every GPU that the placed KFD topology names, and returns their addresses.
-func (s sysfs) composeFunctions(files attributes) []string {
-	s.t.Helper()
+func (s sysfs) composeFunctions(files compose.Attributes) []string {
+	s.Helper()
 	nodes, err := readKFD(s.Host().Files)
-	s.must(err)
+	s.Must(err)
 	seen := map[string]bool{}
 	for _, node := range nodes {
 		if !node.gpu() {
@@ -232,7 +201,7 @@ func (s sysfs) composeFunctions(files attributes) []string {
 		address, _ := node.place(func(address string) bool { return strings.HasSuffix(address, ".0") })
 		if !seen[address] {
 			seen[address] = true
-			s.pci(path.Join("pci0000:"+strconv.Itoa(len(seen)), address), "amdgpu", files)
+			s.Function(path.Join("pci0000:"+strconv.Itoa(len(seen)), address), "amdgpu", files)
 		}
 	}
 	return slices.Sorted(maps.Keys(seen))

@@ -11,27 +11,28 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // xcp is the KFD node of a partition of the card at 0000:05:00.0.
 func (s sysfs) xcp(node, partition, render int, bankBytes int64) {
-	s.t.Helper()
+	s.Helper()
 	s.kfdNode(node, fmt.Sprintf("simd_count 152\ngfx_target_version 90402\nlocation_id %d\ndrm_render_minor %d\n",
 		partition<<28|0x0500, render))
-	s.file(fmt.Sprintf("%s/%d/gpu_id", kfdNodes, node), fmt.Sprintf("%d\n", 1000+node))
+	s.File(fmt.Sprintf("%s/%d/gpu_id", kfdNodes, node), fmt.Sprintf("%d\n", 1000+node))
 	if bankBytes > 0 {
-		s.file(fmt.Sprintf("%s/%d/mem_banks/0/properties", kfdNodes, node), fmt.Sprintf("heap_type 1\nsize_in_bytes %d\n", bankBytes))
-		s.file(fmt.Sprintf("%s/%d/mem_banks/1/properties", kfdNodes, node), "heap_type 0\nsize_in_bytes 99999999999\n")
+		s.File(fmt.Sprintf("%s/%d/mem_banks/0/properties", kfdNodes, node), fmt.Sprintf("heap_type 1\nsize_in_bytes %d\n", bankBytes))
+		s.File(fmt.Sprintf("%s/%d/mem_banks/1/properties", kfdNodes, node), "heap_type 0\nsize_in_bytes 99999999999\n")
 	}
 }
 
 // composeDPX composes a card with 8 GiB in DPX mode, with a platform device for the second partition as amdgpu makes.
 func composeDPX(t *testing.T, bankBytes int64) sysfs {
 	s := newSysfs(t)
-	s.folder("/sys/class/kfd/kfd")
-	folder := s.pci("pci0000:00/0000:05:00.0", "amdgpu", merge(mi300x(), vram(8192, 0), attributes{"current_compute_partition": "DPX"}))
-	s.drm(folder, "card1", "renderD128")
-	s.drm("/sys/devices/platform/amdgpu_xcp_0", "card2", "renderD129")
+	s.Folder("/sys/class/kfd/kfd")
+	folder := s.Function("pci0000:00/0000:05:00.0", "amdgpu", compose.Merge(mi300x(), vram(8192, 0), compose.Attributes{"current_compute_partition": "DPX"}))
+	s.DRM(folder, "card1", "renderD128")
+	s.DRM("/sys/devices/platform/amdgpu_xcp_0", "card2", "renderD129")
 	s.xcp(2, 0, 128, bankBytes)
 	s.xcp(3, 1, 129, bankBytes)
 	return s
@@ -46,8 +47,8 @@ func TestAMDPartitions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := composeDPX(t, test.bank)
-			s.file("/sys/class/kfd/kfd/proc/4711/vram_1003", fmt.Sprint(int64(2500)<<20))
-			s.file("/sys/class/kfd/kfd/proc/4711/vram_1002", "0\n")
+			s.File("/sys/class/kfd/kfd/proc/4711/vram_1003", fmt.Sprint(int64(2500)<<20))
+			s.File("/sys/class/kfd/kfd/proc/4711/vram_1002", "0\n")
 			found := s.detect(AMD())
 			checkIDs(t, found, []string{"0000:05:00.0-xcp0", "0000:05:00.0-xcp1"})
 			for i, paths := range [][]string{
@@ -79,7 +80,7 @@ func TestAMDPartitions(t *testing.T) {
 // fewer.
 func TestAMDPartitionMissing(t *testing.T) {
 	s := composeDPX(t, 0)
-	s.pci("pci0000:10/0000:15:00.0", "amdgpu", merge(mi300x(), attributes{"current_compute_partition": "DPX"}))
+	s.Function("pci0000:10/0000:15:00.0", "amdgpu", compose.Merge(mi300x(), compose.Attributes{"current_compute_partition": "DPX"}))
 	s.kfdNode(4, fmt.Sprintf("simd_count 608\nlocation_id %d\n", 1<<28|0x1500))
 	found := s.detect(AMD())
 	checkIDs(t, found, []string{"0000:05:00.0-xcp0", "0000:05:00.0-xcp1", "0000:15:00.0"})
@@ -109,8 +110,8 @@ func TestAMDOrderDoesNotMatter(t *testing.T) {
 		for i, minor := range minors {
 			place := fmt.Sprintf("pci0000:%d0/0000:%d5:00.0", i, i)
 			memory := vram(int64(10000*(i+1)), int64(2000*i))
-			folder := s.pci(place, "amdgpu", merge(mi300x(), memory, attributes{"unique_id": fmt.Sprintf("%016x", i+1)}))
-			s.drm(folder, fmt.Sprint("card", minor), fmt.Sprint("renderD", 128+minor))
+			folder := s.Function(place, "amdgpu", compose.Merge(mi300x(), memory, compose.Attributes{"unique_id": fmt.Sprintf("%016x", i+1)}))
+			s.DRM(folder, fmt.Sprint("card", minor), fmt.Sprint("renderD", 128+minor))
 			var links []string
 			for j, other := range minors {
 				if j != i {
@@ -141,7 +142,7 @@ func TestAMDOrderDoesNotMatter(t *testing.T) {
 // Where the kernel does not number partitions, their order does.
 func TestAMDPartitionsWithoutNumbers(t *testing.T) {
 	s := newSysfs(t)
-	s.pci("pci0000:00/0000:05:00.0", "amdgpu", mi300x(), attributes{"current_compute_partition": "DPX"})
+	s.Function("pci0000:00/0000:05:00.0", "amdgpu", mi300x(), compose.Attributes{"current_compute_partition": "DPX"})
 	s.kfdNode(2, "simd_count 608\nlocation_id 1280\ndrm_render_minor 128\n")
 	s.kfdNode(3, "simd_count 608\nlocation_id 1280\ndrm_render_minor 129\n")
 	found := s.detect(AMD())

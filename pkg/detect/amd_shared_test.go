@@ -7,18 +7,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // gtt is the memory of the host that amdgpu can reach for a GPU.
-func gtt(totalMiB, usedMiB int64) attributes {
-	return attributes{"mem_info_gtt_total": fmt.Sprint(totalMiB << 20), "mem_info_gtt_used": fmt.Sprint(usedMiB << 20)}
+func gtt(totalMiB, usedMiB int64) compose.Attributes {
+	return compose.Attributes{"mem_info_gtt_total": fmt.Sprint(totalMiB << 20), "mem_info_gtt_used": fmt.Sprint(usedMiB << 20)}
 }
 
 // Graphics of a processor have what the firmware sets aside or what the driver reaches of the host's memory, never both.
 func TestAMDSharedMemory(t *testing.T) {
 	for name, test := range map[string]struct {
 		id, version         string
-		carveOut, host      attributes
+		carveOut, host      compose.Attributes
 		availableMiB        int64
 		total, used         int64
 		carveOutMiB, gttMiB int64
@@ -50,9 +51,9 @@ func TestAMDSharedMemory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.file("/sys/module/amdgpu/version", test.version+"\n")
-			s.file("/proc/meminfo", fmt.Sprintf("MemTotal: 131072000 kB\nMemAvailable: %d kB\n", test.availableMiB<<10))
-			s.pci("pci0000:00/0000:00:08.1/0000:c5:00.0", "amdgpu", amdID(test.id, "038000"), test.carveOut, test.host)
+			s.File("/sys/module/amdgpu/version", test.version+"\n")
+			s.File("/proc/meminfo", fmt.Sprintf("MemTotal: 131072000 kB\nMemAvailable: %d kB\n", test.availableMiB<<10))
+			s.Function("pci0000:00/0000:00:08.1/0000:c5:00.0", "amdgpu", amdID(test.id, "038000"), test.carveOut, test.host)
 			found := s.detect(AMD())
 			checkIDs(t, found, []string{"0000:c5:00.0"})
 			device := found.Devices[0]
@@ -96,7 +97,7 @@ func TestAMDTextsFilledUpWithNUL(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.pci(cardPlace, "amdgpu", amdID("73bf", "030000"), attributes{
+			s.Function(cardPlace, "amdgpu", amdID("73bf", "030000"), compose.Attributes{
 				"product_name": test.text, "mem_info_vram_total": "17163091968\n" + nul, "mem_info_vram_used": "668000000\n" + nul, "gpu_busy_percent": "3\n" + nul,
 			})
 			found := s.detect(AMD())

@@ -11,18 +11,19 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 func TestAMDDevice(t *testing.T) {
 	s := newSysfs(t)
-	s.folder("/sys/class/kfd/kfd")
-	s.file("/sys/module/amdgpu/version", "6.12.12\n")
-	folder := s.pci("pci0000:00/0000:00:01.1/0000:05:00.0", "amdgpu", merge(mi300x(), attributes{
+	s.Folder("/sys/class/kfd/kfd")
+	s.File("/sys/module/amdgpu/version", "6.12.12\n")
+	folder := s.Function("pci0000:00/0000:00:01.1/0000:05:00.0", "amdgpu", compose.Merge(mi300x(), compose.Attributes{
 		"unique_id": "e3a9c1f2b4d5e6f1", "vbios_version": "113-M3000100-102",
 		"max_link_speed": "32.0 GT/s PCIe", "max_link_width": "16", "numa_node": "1",
 		"subsystem_vendor": "0x1002", "subsystem_device": "0x74a1",
 	}))
-	s.drm(folder, "card1", "renderD128")
+	s.DRM(folder, "card1", "renderD128")
 	found := s.detect(AMD())
 	if len(found.Devices) != 1 || found.Degraded != "" {
 		t.Fatalf("got %d devices, degraded %q", len(found.Devices), found.Degraded)
@@ -55,20 +56,20 @@ func TestAMDDevice(t *testing.T) {
 func TestAMDHealth(t *testing.T) {
 	for name, test := range map[string]struct {
 		driver, want, reason string
-		files                attributes
+		files                compose.Attributes
 	}{
 		"bound":               {"amdgpu", "Healthy", "Opened", nil},
-		"no RAS errors":       {"amdgpu", "Healthy", "", attributes{"ras/umc_err_count": "ue: 0\nce: 7"}},
-		"RAS errors":          {"amdgpu", "Degraded", "UncorrectableMemoryErrors", attributes{"ras/umc_err_count": "ue: 2\nce: 7"}},
+		"no RAS errors":       {"amdgpu", "Healthy", "", compose.Attributes{"ras/umc_err_count": "ue: 0\nce: 7"}},
+		"RAS errors":          {"amdgpu", "Degraded", "UncorrectableMemoryErrors", compose.Attributes{"ras/umc_err_count": "ue: 2\nce: 7"}},
 		"no driver":           {"", "Unknown", "DriverMissing", nil},
 		"passed through":      {"vfio-pci", "Unknown", "OtherDriver", nil},
-		"no memory":           {"amdgpu", "Unknown", "MemoryUnreadable", attributes{"mem_info_vram_total": "0"}},
-		"memory is no number": {"amdgpu", "Unknown", "MemoryUnreadable", attributes{"mem_info_vram_total": "N/A"}},
-		"parts not shown":     {"amdgpu", "Unknown", "PartitionsUnreadable", attributes{"current_compute_partition": "CPX"}},
+		"no memory":           {"amdgpu", "Unknown", "MemoryUnreadable", compose.Attributes{"mem_info_vram_total": "0"}},
+		"memory is no number": {"amdgpu", "Unknown", "MemoryUnreadable", compose.Attributes{"mem_info_vram_total": "N/A"}},
+		"parts not shown":     {"amdgpu", "Unknown", "PartitionsUnreadable", compose.Attributes{"current_compute_partition": "CPX"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.pci("pci0000:00/0000:05:00.0", test.driver, merge(mi300x(), test.files))
+			s.Function("pci0000:00/0000:05:00.0", test.driver, compose.Merge(mi300x(), test.files))
 			found := s.detect(AMD())
 			if len(found.Devices) != 1 {
 				t.Fatalf("got %d devices, want 1", len(found.Devices))
@@ -83,7 +84,7 @@ func TestAMDHealth(t *testing.T) {
 
 func TestAMDMemoryWithoutDriverIsNominal(t *testing.T) {
 	s := newSysfs(t)
-	s.pci("pci0000:00/0000:05:00.0", "", amdID("74a1", "120000"))
+	s.Function("pci0000:00/0000:05:00.0", "", amdID("74a1", "120000"))
 	want := &v1alpha1.DeviceMemory{TotalMiB: 192 << 10, Source: v1alpha1.SourceCatalogue}
 	if diff := cmp.Diff(want, s.detect(AMD()).Devices[0].Memory); diff != "" {
 		t.Error(diff)
@@ -93,14 +94,14 @@ func TestAMDMemoryWithoutDriverIsNominal(t *testing.T) {
 // Another list's position says nothing: here card2 is the second GPU, card10 the first, and a BMC sits between.
 func TestAMDNodesByPath(t *testing.T) {
 	s := newSysfs(t)
-	first := s.pci("pci0000:00/0000:05:00.0", "amdgpu", mi300x())
-	second := s.pci("pci0000:20/0000:25:00.0", "amdgpu", mi300x())
-	bmc := s.pci("pci0000:10/0000:12:00.0", "ast", attributes{"vendor": "0x1a03", "device": "0x2000", "class": "0x030000"})
-	s.drm(first, "card10", "renderD130")
-	s.drm(second, "card2", "renderD129")
-	s.drm(bmc, "card0")
-	s.file(drmClass+"/version", "drm 1.1.0 20060810\n")
-	s.link(drmClass+"/card10-DP-1", first+"/drm/card10")
+	first := s.Function("pci0000:00/0000:05:00.0", "amdgpu", mi300x())
+	second := s.Function("pci0000:20/0000:25:00.0", "amdgpu", mi300x())
+	bmc := s.Function("pci0000:10/0000:12:00.0", "ast", compose.Attributes{"vendor": "0x1a03", "device": "0x2000", "class": "0x030000"})
+	s.DRM(first, "card10", "renderD130")
+	s.DRM(second, "card2", "renderD129")
+	s.DRM(bmc, "card0")
+	s.File(drmClass+"/version", "drm 1.1.0 20060810\n")
+	s.Link(drmClass+"/card10-DP-1", first+"/drm/card10")
 	found := s.detect(AMD())
 	checkIDs(t, found, []string{"0000:05:00.0", "0000:25:00.0"})
 	for i, want := range [][]string{{"/dev/dri/renderD130", "/dev/dri/card10"}, {"/dev/dri/renderD129", "/dev/dri/card2"}} {
@@ -114,20 +115,20 @@ func TestAMDNodesByPath(t *testing.T) {
 func TestAMDIntegratedIsNotListedBesideCards(t *testing.T) {
 	for name, compose := range map[string]func(sysfs){
 		"by its id": func(s sysfs) {
-			s.pci("pci0000:00/0000:00:08.1/0000:c5:00.0", "amdgpu", amdID("150e", "038000"), vram(512, 100), gtt(16384, 100))
+			s.Function("pci0000:00/0000:00:08.1/0000:c5:00.0", "amdgpu", amdID("150e", "038000"), vram(512, 100), gtt(16384, 100))
 		},
 		"by what is set aside": func(s sysfs) {
-			s.pci("pci0000:00/0000:00:08.1/0000:c5:00.0", "amdgpu", amdID("ffff", "030000"), vram(512, 100))
+			s.Function("pci0000:00/0000:00:08.1/0000:c5:00.0", "amdgpu", amdID("ffff", "030000"), vram(512, 100))
 		},
 		"by its KFD node, which has the processor's cores": func(s sysfs) {
-			s.pci("pci0000:00/0000:00:01.0", "amdgpu", amdID("ffff", "030000"))
+			s.Function("pci0000:00/0000:00:01.0", "amdgpu", amdID("ffff", "030000"))
 			s.kfdNode(0, "cpu_cores_count 4\nsimd_count 32\nlocation_id 8\n")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
 			compose(s)
-			s.pci("pci0000:00/0000:00:01.1/0000:03:00.0", "amdgpu", amdID("744c", "030000"), vram(24560, 100))
+			s.Function("pci0000:00/0000:00:01.1/0000:03:00.0", "amdgpu", amdID("744c", "030000"), vram(24560, 100))
 			found := s.detect(AMD())
 			checkIDs(t, found, []string{"0000:03:00.0"})
 			if found.Degraded != "" {
@@ -139,15 +140,15 @@ func TestAMDIntegratedIsNotListedBesideCards(t *testing.T) {
 
 func TestAMDKeepsProcessorsWithMemoryOfTheirOwn(t *testing.T) {
 	s := newSysfs(t)
-	s.pci("pci0000:00/0000:01:00.0", "amdgpu", amdID("74a0", "120000"), vram(128<<10, 0))
+	s.Function("pci0000:00/0000:01:00.0", "amdgpu", amdID("74a0", "120000"), vram(128<<10, 0))
 	s.kfdNode(0, "cpu_cores_count 24\nsimd_count 912\nlocation_id 256\ngfx_target_version 90402\n")
 	checkIDs(t, s.detect(AMD()), []string{"0000:01:00.0"})
 }
 
 func TestAMDNothing(t *testing.T) {
 	s := newSysfs(t)
-	s.pci("pci0000:00/0000:01:00.1", "snd_hda_intel", attributes{"vendor": "0x1002", "device": "0xab38", "class": "0x040300"})
-	s.pci("pci0000:00/0000:02:00.0", "nvidia", attributes{"vendor": "0x10de", "device": "0x2330", "class": "0x030200"})
+	s.Function("pci0000:00/0000:01:00.1", "snd_hda_intel", compose.Attributes{"vendor": "0x1002", "device": "0xab38", "class": "0x040300"})
+	s.Function("pci0000:00/0000:02:00.0", "nvidia", compose.Attributes{"vendor": "0x10de", "device": "0x2330", "class": "0x030200"})
 	if diff := cmp.Diff(Found{}, s.detect(AMD())); diff != "" {
 		t.Error(diff)
 	}
@@ -167,19 +168,19 @@ func (f closedKFD) ReadFile(name string) ([]byte, error) {
 
 func TestAMDWithoutKFD(t *testing.T) {
 	for name, test := range map[string]struct {
-		files   attributes
+		files   compose.Attributes
 		domains int
 		healthy bool
 		told    bool
 	}{
-		"a full mesh":     {attributes{"xgmi_num_hops": "00 01 01 01 01 01 01 01 "}, 1, true, false},
-		"no mesh":         {attributes{"xgmi_num_hops": "00 01 01 02 01 01 01 01 "}, 0, true, true},
-		"cut into pieces": {attributes{"current_compute_partition": "CPX"}, 1, false, true},
+		"a full mesh":     {compose.Attributes{"xgmi_num_hops": "00 01 01 01 01 01 01 01 "}, 1, true, false},
+		"no mesh":         {compose.Attributes{"xgmi_num_hops": "00 01 01 02 01 01 01 01 "}, 0, true, true},
+		"cut into pieces": {compose.Attributes{"current_compute_partition": "CPX"}, 1, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
 			for i := range 8 {
-				s.pci(fmt.Sprintf("pci0000:%d0/0000:%d5:00.0", i, i), "amdgpu", mi300x(), test.files)
+				s.Function(fmt.Sprintf("pci0000:%d0/0000:%d5:00.0", i, i), "amdgpu", mi300x(), test.files)
 				s.kfdNode(i+1, fmt.Sprintf("simd_count 1216\nlocation_id %d\n", (i*16+5)<<8))
 			}
 			found := detectOn(t, &host.Host{Files: closedKFD{s.Host().Files}}, AMD())
@@ -197,14 +198,14 @@ func TestAMDWithoutKFD(t *testing.T) {
 }
 
 func TestAMDArchitecture(t *testing.T) {
-	core := func(major, minor, revision string) attributes {
+	core := func(major, minor, revision string) compose.Attributes {
 		const folder = "ip_discovery/die/0/GC/0/"
-		return attributes{folder + "major": major, folder + "minor": minor, folder + "revision": revision}
+		return compose.Attributes{folder + "major": major, folder + "minor": minor, folder + "revision": revision}
 	}
 	const node = "simd_count 1216\nlocation_id 1280\ngfx_target_version 90402\n"
 	for name, test := range map[string]struct {
 		kfd, set string
-		files    attributes
+		files    compose.Attributes
 	}{
 		"KFD":                    {node, "gfx942", core("9", "5", "0")},
 		"the graphics core":      {"", "gfx942", core("9", "4", "3")},
@@ -213,7 +214,7 @@ func TestAMDArchitecture(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.pci("pci0000:00/0000:05:00.0", "amdgpu", mi300x(), test.files)
+			s.Function("pci0000:00/0000:05:00.0", "amdgpu", mi300x(), test.files)
 			if test.kfd != "" {
 				s.kfdNode(1, test.kfd)
 			}
@@ -227,9 +228,9 @@ func TestAMDArchitecture(t *testing.T) {
 // A GPU outside any hive has the id 0: two of them are not linked.
 func TestAMDNoHive(t *testing.T) {
 	s := newSysfs(t)
-	alone := attributes{"xgmi_hive_info/xgmi_hive_id": "0"}
-	s.pci("pci0000:00/0000:05:00.0", "amdgpu", mi300x(), alone)
-	s.pci("pci0000:10/0000:15:00.0", "amdgpu", mi300x(), alone)
+	alone := compose.Attributes{"xgmi_hive_info/xgmi_hive_id": "0"}
+	s.Function("pci0000:00/0000:05:00.0", "amdgpu", mi300x(), alone)
+	s.Function("pci0000:10/0000:15:00.0", "amdgpu", mi300x(), alone)
 	if diff := cmp.Diff(v1alpha1.Links{}, s.detect(AMD()).Links); diff != "" {
 		t.Error(diff)
 	}

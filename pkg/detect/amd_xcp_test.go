@@ -7,18 +7,19 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // cutCard adds a card in a mode, whose KFD node nobody may read, with the nodes that amdgpu makes for so many partitions:
 // minors from render on, platform devices from xcp on, named with the separator.
 func (s sysfs) cutCard(place, device, mode string, render, nodes, xcp int, separator string) {
-	s.t.Helper()
-	folder := s.pci(place, "amdgpu", amdID(device, "120000"), vram(196592, 8000), attributes{
+	s.Helper()
+	folder := s.Function(place, "amdgpu", amdID(device, "120000"), vram(196592, 8000), compose.Attributes{
 		"current_compute_partition": mode, "current_memory_partition": "NPS1", "xgmi_hive_info/xgmi_hive_id": "77", "xgmi_num_hops": "00 01 ",
 	})
-	s.drm(folder, fmt.Sprint("renderD", render))
+	s.DRM(folder, fmt.Sprint("renderD", render))
 	for part := 1; part < nodes; part++ {
-		s.drm(fmt.Sprint("/sys/devices/platform/amdgpu_xcp", separator, xcp+part-1), fmt.Sprint("renderD", render+part))
+		s.DRM(fmt.Sprint("/sys/devices/platform/amdgpu_xcp", separator, xcp+part-1), fmt.Sprint("renderD", render+part))
 	}
 }
 
@@ -65,13 +66,13 @@ func TestAMDPartitionsAreNotGuessed(t *testing.T) {
 		"a product of unknown dies": func(s sysfs) { s.cutCard("pci0000:00/0000:05:00.0", "7499", "CPX", 128, 8, 0, "_") },
 		"platform devices of two cards": func(s sysfs) {
 			s.cutCard("pci0000:00/0000:05:00.0", "74a2", "CPX", 128, 2, 0, "_")
-			s.drm("/sys/devices/platform/amdgpu_xcp_7", "renderD130")
-			s.drm("/sys/devices/platform/amdgpu_xcp_8", "renderD131")
+			s.DRM("/sys/devices/platform/amdgpu_xcp_7", "renderD130")
+			s.DRM("/sys/devices/platform/amdgpu_xcp_8", "renderD131")
 		},
 		"another card between": func(s sysfs) {
 			s.cutCard("pci0000:00/0000:05:00.0", "74a2", "CPX", 128, 2, 0, "_")
-			s.drm(s.pci("pci0000:20/0000:25:00.0", "amdgpu", mi300x()), "renderD130")
-			s.drm("/sys/devices/platform/amdgpu_xcp_1", "renderD131")
+			s.DRM(s.Function("pci0000:20/0000:25:00.0", "amdgpu", mi300x()), "renderD130")
+			s.DRM("/sys/devices/platform/amdgpu_xcp_1", "renderD131")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,13 +13,13 @@ import (
 
 // asahi adds an Apple machine with its GPU, whose node is not the first: the display's is.
 func (s sysfs) asahi(soc string, memoryMiB int) {
-	s.t.Helper()
-	s.machine("apple,j316c", "apple,"+soc, "apple,arm-platform")
-	s.file("/proc/meminfo", fmt.Sprintf("MemTotal:       %d kB\n", memoryMiB<<10))
-	display := s.treeDevice("display-subsystem", "apple-drm", "apple,display-subsystem")
-	gpu := s.treeDevice("406400000.gpu", "asahi", "apple,agx-"+soc, "apple,agx-g13x")
-	s.drm(display, "card0")
-	s.drm(gpu, "card1", "renderD128")
+	s.Helper()
+	s.Machine("apple,j316c", "apple,"+soc, "apple,arm-platform")
+	s.File("/proc/meminfo", fmt.Sprintf("MemTotal:       %d kB\n", memoryMiB<<10))
+	display := s.Platform("display-subsystem", "apple-drm", "apple,display-subsystem")
+	gpu := s.Platform("406400000.gpu", "asahi", "apple,agx-"+soc, "apple,agx-g13x")
+	s.DRM(display, "card0")
+	s.DRM(gpu, "card1", "renderD128")
 }
 
 func TestAppleOnLinux(t *testing.T) {
@@ -73,8 +73,8 @@ func TestAppleOnLinux(t *testing.T) {
 func TestAppleNeuralEngine(t *testing.T) {
 	s := newSysfs(t)
 	s.asahi("t8103", 8<<10)
-	s.accel(s.treeDevice("26bc04000.ane", "ane", "apple,t8103-ane"), 0)
-	s.treeDevice("26b800000.iommu", "apple-dart", "apple,t8103-dart")
+	s.accel(s.Platform("26bc04000.ane", "ane", "apple,t8103-ane"), 0)
+	s.Platform("26b800000.iommu", "apple-dart", "apple,t8103-dart")
 	found := s.detect(Apple())
 	if len(found.Devices) != 2 {
 		t.Fatalf("got %d devices", len(found.Devices))
@@ -92,8 +92,8 @@ func TestAppleNeuralEngine(t *testing.T) {
 func TestAppleAbsent(t *testing.T) {
 	for name, compose := range map[string]func(s sysfs){
 		"no device tree":     func(sysfs) {},
-		"another Arm board":  func(s sysfs) { s.machine("raspberrypi,5-model-b", "brcm,bcm2712") },
-		"no GPU in the tree": func(s sysfs) { s.machine("apple,j604", "apple,t8132") },
+		"another Arm board":  func(s sysfs) { s.Machine("raspberrypi,5-model-b", "brcm,bcm2712") },
+		"no GPU in the tree": func(s sysfs) { s.Machine("apple,j604", "apple,t8132") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
@@ -181,58 +181,4 @@ func TestAppleOnMacOS(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A Mac has no PCI bus that sysfs shows, which is no failure of anything.
-func TestMacFailsNoBackend(t *testing.T) {
-	h := mac(t, map[string]string{
-		profileCommand: macProfileText("Apple M4", "sppci_vendor_Apple", "Apple M4", "10"),
-		memoryCommand:  "17179869184\n",
-		"sysctl -n " + strings.Join(macFacts, " "): "17179869184\n10\n10\n1\narm64\nApple M4\n24.6.0\n",
-	})
-	for _, commands := range []host.Commands{h.Commands, nil} {
-		h.Commands = commands
-		status := Detect(t.Context(), h, Options{}).Status
-		for _, b := range status.Backends {
-			if b.State == v1alpha1.BackendFailed {
-				t.Errorf("commands %v: %s: %s", commands != nil, b.Name, b.Message)
-			}
-		}
-	}
-}
-
-// Without a sign of a Mac an empty tree stays a failure: the host's may not be mounted.
-func TestEmptyTreeFails(t *testing.T) {
-	if _, err := Neuron().Detect(t.Context(), host.NewRecording().Host()); err == nil {
-		t.Error("got no error without sysfs")
-	}
-}
-
-func TestMacToolFails(t *testing.T) {
-	for name, output := range map[string]string{"nonsense": "no", "another object": "{}"} {
-		if found, err := Apple().Detect(t.Context(), mac(t, map[string]string{profileCommand: output})); err == nil {
-			t.Errorf("%s: got %+v and no error", name, found)
-		}
-	}
-}
-
-func FuzzMacProfile(f *testing.F) {
-	f.Add([]byte(macProfileText("Apple M3 Max", "sppci_vendor_Apple", "Apple M3 Max", "40")))
-	f.Add([]byte(`{"SPHardwareDataType": []}`))
-	f.Fuzz(func(t *testing.T, output []byte) {
-		profile, err := parseMacProfile(output)
-		if err != nil {
-			return
-		}
-		if len(profile.gpus) > maxMacGPUs || len(profile.chip) > 128 {
-			t.Errorf("%+v", profile)
-		}
-		for _, gpu := range profile.gpus {
-			device := v1alpha1.Device{ID: "apple-gpu0"}
-			describeAGX(&device, gpu.model, gpu.cores, 0)
-			if device.Memory != nil {
-				t.Errorf("%+v: invented %+v", gpu, device.Memory)
-			}
-		}
-	})
 }

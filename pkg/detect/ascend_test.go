@@ -9,19 +9,20 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // ascend adds an NPU at a bus, with its node where number is not negative.
 func (s sysfs) ascend(bus, device, subsystem, driver string, number int) string {
-	s.t.Helper()
-	files := attributes{
+	s.Helper()
+	files := compose.Attributes{
 		"vendor": "0x19e5", "device": "0x" + device, "class": "0x120000", "subsystem_vendor": "0x19e5", "subsystem_device": "0x" + subsystem,
 	}
 	if number >= 0 {
 		files["dev_id"] = fmt.Sprint(number)
-		s.must(s.AddDevice(fmt.Sprint("/dev/davinci", number)))
+		s.Must(s.AddDevice(fmt.Sprint("/dev/davinci", number)))
 	}
-	return s.pci("pci0000:00/0000:"+bus+":00.0", driver, files)
+	return s.Function("pci0000:00/0000:"+bus+":00.0", driver, files)
 }
 
 // npuRows are the two rows of a 910B3 as npu-smi prints them.
@@ -31,8 +32,8 @@ func npuRows(npu int, health, bus, memory string) string {
 }
 
 func (s sysfs) npuSMI(rows ...string) {
-	s.t.Helper()
-	s.must(s.AddCommand(host.CommandResult{Stdout: []byte("| npu-smi 24.1.rc1   Version: 24.1.rc1 |\n" + strings.Join(rows, ""))}, "npu-smi", "info"))
+	s.Helper()
+	s.Must(s.AddCommand(host.CommandResult{Stdout: []byte("| npu-smi 24.1.rc1   Version: 24.1.rc1 |\n" + strings.Join(rows, ""))}, "npu-smi", "info"))
 }
 
 func TestAscendIsFoundByItsIDs(t *testing.T) {
@@ -62,7 +63,7 @@ func TestAscendIsFoundByItsIDs(t *testing.T) {
 		},
 		"two chips behind one function": {func(s sysfs) {
 			s.ascend("01", "d500", "0110", ascendDriver, 2)
-			s.must(s.AddDevice("/dev/davinci3"))
+			s.Must(s.AddDevice("/dev/davinci3"))
 		}, []string{
 			"huawei-0000:01:00.0-0 Ascend 310P [/dev/davinci2] Healthy Opened of huawei-0000:01:00.0",
 			"huawei-0000:01:00.0-1 Ascend 310P [/dev/davinci3] Healthy Opened of huawei-0000:01:00.0",
@@ -73,10 +74,10 @@ func TestAscendIsFoundByItsIDs(t *testing.T) {
 		},
 		"a virtual function of the host": {func(s sysfs) {
 			whole := s.ascend("c1", "d802", "0100", ascendDriver, 0)
-			s.link(s.ascend("c2", "d805", "0100", ascendDriver, 1)+"/physfn", whole)
+			s.Link(s.ascend("c2", "d805", "0100", ascendDriver, 1)+"/physfn", whole)
 		}, []string{"huawei-0000:c1:00.0 Ascend 910B [/dev/davinci0] Healthy Opened"}},
 		"Kunpeng's ZIP engine of the same class": {func(s sysfs) {
-			s.pci("pci0000:74/0000:75:00.0", "hisi_zip", attributes{"vendor": "0x19e5", "device": "0xa250", "class": "0x120000"})
+			s.Function("pci0000:74/0000:75:00.0", "hisi_zip", compose.Attributes{"vendor": "0x19e5", "device": "0xa250", "class": "0x120000"})
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +104,7 @@ func TestAscendToolIsMatchedByAddress(t *testing.T) {
 	s.ascend("01", "d802", "0100", ascendDriver, 0)
 	s.ascend("c1", "d802", "0100", ascendDriver, 1)
 	s.npuSMI(npuRows(0, "OK", "C1", "3314 / 65536"))
-	s.must(s.AddCommand(host.CommandResult{}, "npu-smi", "info", "-t", "topo"))
+	s.Must(s.AddCommand(host.CommandResult{}, "npu-smi", "info", "-t", "topo"))
 	found := s.detect(Ascend())
 	if first := found.Devices[0]; first.Memory != nil || first.Product != "Ascend 910B" {
 		t.Errorf("what npu-smi says of another NPU is told of %s: %+v", first.ID, first)
@@ -148,7 +149,7 @@ func TestAscendToolFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
 			s.ascend("c1", "d802", "0100", ascendDriver, 0)
-			s.must(s.AddCommand(result, "npu-smi", "info"))
+			s.Must(s.AddCommand(result, "npu-smi", "info"))
 			found := s.detect(Ascend())
 			if len(found.Devices) != 1 || found.Devices[0].Memory != nil || !strings.Contains(found.Degraded, "npu-smi") {
 				t.Errorf("got %+v, degraded %q", found.Devices, found.Degraded)
@@ -179,7 +180,7 @@ func TestAscendLinks(t *testing.T) {
 				rows = append(rows, npuRows(i, "OK", fmt.Sprintf("0%d", i+1), "3314 / 65536"))
 			}
 			s.npuSMI(rows...)
-			s.must(s.AddCommand(host.CommandResult{Stdout: []byte(test.matrix)}, "npu-smi", "info", "-t", "topo"))
+			s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(test.matrix)}, "npu-smi", "info", "-t", "topo"))
 			links := s.detect(Ascend()).Links
 			if len(links.Domains) != test.domains || len(links.Pairs) != test.pairs {
 				t.Fatalf("got %+v", links)

@@ -15,54 +15,54 @@ func TestSoCNPUs(t *testing.T) {
 		want    []string
 	}{
 		"Exynos": {SamsungNPU(), func(s sysfs) {
-			s.machine("samsung,exynos2100")
-			npu := s.treeDevice("npu_exynos", "exynos-npu", "samsung,exynos-npu")
-			s.treeDevice("npu_exynos_core", "exynos-npu-core", "samsung,exynos-npu-core")
-			dsp := s.treeDevice("17c00000.dsp", "exynos-dsp", "samsung,exynos-dsp")
+			s.Machine("samsung,exynos2100")
+			npu := s.Platform("npu_exynos", "exynos-npu", "samsung,exynos-npu")
+			s.Platform("npu_exynos_core", "exynos-npu-core", "samsung,exynos-npu-core")
+			dsp := s.Platform("17c00000.dsp", "exynos-dsp", "samsung,exynos-dsp")
 			s.vertex(npu, "vertex10")
 			s.vertex(dsp, "vertex11")
 		}, []string{"samsung-npu_exynos [/dev/vertex10] Healthy Opened"}},
 		"Exynos with two NPUs": {SamsungNPU(), func(s sysfs) {
-			s.machine("samsung, UNIVERSAL2400", "samsung,exynos2400")
-			s.vertex(s.treeDevice("npu_exynos@1", "exynos-npu", "samsung,exynos-npu"), "vertex10")
-			s.treeDevice("npu_exynos@0", "", "samsung,exynos-npu")
+			s.Machine("samsung, UNIVERSAL2400", "samsung,exynos2400")
+			s.vertex(s.Platform("npu_exynos@1", "exynos-npu", "samsung,exynos-npu"), "vertex10")
+			s.Platform("npu_exynos@0", "", "samsung,exynos-npu")
 		}, []string{"samsung-npu_exynos_0 [] Unknown DriverMissing", "samsung-npu_exynos_1 [/dev/vertex10] Healthy Opened"}},
 		"an Exynos without an NPU": {SamsungNPU(), func(s sysfs) {
-			s.machine("samsung,exynos5433")
-			s.treeDevice("14ac0000.gpu", "panfrost", "samsung,exynos5433-mali", "arm,mali-t760")
+			s.Machine("samsung,exynos5433")
+			s.Platform("14ac0000.gpu", "panfrost", "samsung,exynos5433-mali", "arm,mali-t760")
 		}, nil},
 		"another vendor's machine with the same string": {SamsungNPU(), func(s sysfs) {
-			s.machine("google,gs101")
-			s.treeDevice("npu_exynos", "exynos-npu", "samsung,exynos-npu")
+			s.Machine("google,gs101")
+			s.Platform("npu_exynos", "exynos-npu", "samsung,exynos-npu")
 		}, nil},
-		"no device tree": {SamsungNPU(), func(s sysfs) { s.treeDevice("npu_exynos", "exynos-npu", "samsung,exynos-npu") }, nil},
+		"no device tree": {SamsungNPU(), func(s sysfs) { s.Platform("npu_exynos", "exynos-npu", "samsung,exynos-npu") }, nil},
 		"Genio": {MediaTekAPU(), func(s sysfs) {
-			s.machine("mediatek,mt8390-evk", "mediatek,mt8390", "mediatek,mt8188")
-			s.treeDevice("19001000.apusys_rv", "mtk-apu", "mediatek,mt8188-apusys-rv")
-			s.treeDevice("190e1000.mailbox", "mtk-apu-mailbox", "mediatek,mt8188-apu-mailbox")
+			s.Machine("mediatek,mt8390-evk", "mediatek,mt8390", "mediatek,mt8188")
+			s.Platform("19001000.apusys_rv", "mtk-apu", "mediatek,mt8188-apusys-rv")
+			s.Platform("190e1000.mailbox", "mtk-apu-mailbox", "mediatek,mt8188-apu-mailbox")
 			s.apusys()
 		}, []string{"mediatek-19001000.apusys_rv [/dev/apusys] Healthy Opened"}},
 		"a SoC with two APUs": {MediaTekAPU(), func(s sysfs) {
-			s.machine("mediatek,mt8183-pumpkin", "mediatek,mt8183")
-			s.treeDevice("19100000.apu", "mtk_apu-rproc", "mediatek,mt8183-apu")
-			s.treeDevice("19200000.apu", "mtk_apu-rproc", "mediatek,mt8183-apu")
+			s.Machine("mediatek,mt8183-pumpkin", "mediatek,mt8183")
+			s.Platform("19100000.apu", "mtk_apu-rproc", "mediatek,mt8183-apu")
+			s.Platform("19200000.apu", "mtk_apu-rproc", "mediatek,mt8183-apu")
 		}, []string{"mediatek-19100000.apu [] Unknown DeviceNodeMissing", "mediatek-19200000.apu [] Unknown DeviceNodeMissing"}},
 		"a phone": {MediaTekAPU(), func(s sysfs) {
-			s.machine("mediatek,MT6885")
-			s.treeDevice("19034000.mdla", "mdla", "mediatek, mt6885-mdla")
+			s.Machine("mediatek,MT6885")
+			s.Platform("19034000.mdla", "mdla", "mediatek, mt6885-mdla")
 			s.apusys()
 		}, []string{"mediatek-19034000.mdla [/dev/apusys] Healthy Opened"}},
 		"a phone whose engine is a part of the APU": {MediaTekAPU(), func(s sysfs) {
-			s.machine("mediatek,MT6983")
-			s.treeDevice("19001000.apusys_rv", "apusys_rv", "mediatek,mt6983-apusys-rv")
-			s.treeDevice("soc:mdla", "mdla", "mediatek, mdla-rv")
+			s.Machine("mediatek,MT6983")
+			s.Platform("19001000.apusys_rv", "apusys_rv", "mediatek,mt6983-apusys-rv")
+			s.Platform("soc:mdla", "mdla", "mediatek, mdla-rv")
 			s.apusys()
 		}, []string{"mediatek-19001000.apusys_rv [/dev/apusys] Healthy Opened"}},
 		"a Chromebook": {MediaTekAPU(), func(s sysfs) {
-			s.machine("google,spherion-rev0", "google,spherion", "mediatek,mt8192")
-			s.treeDevice("19001000.apusys_rv", "", "mediatek,mt8192-apusys-rv")
+			s.Machine("google,spherion-rev0", "google,spherion", "mediatek,mt8192")
+			s.Platform("19001000.apusys_rv", "", "mediatek,mt8192-apusys-rv")
 		}, []string{"mediatek-19001000.apusys_rv [] Unknown DriverMissing"}},
-		"a node without a device": {MediaTekAPU(), func(s sysfs) { s.machine("mediatek,mt8188"); s.apusys() }, nil},
+		"a node without a device": {MediaTekAPU(), func(s sysfs) { s.Machine("mediatek,mt8188"); s.apusys() }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
@@ -84,19 +84,19 @@ func TestSoCNPUs(t *testing.T) {
 
 // vertex adds a device node of Samsung's class to the device at the folder.
 func (s sysfs) vertex(folder, name string) {
-	s.t.Helper()
+	s.Helper()
 	member := folder + "/vision4linux/" + name
-	s.file(member+"/uevent", "DEVNAME="+name+"\n")
-	s.link(member+"/device", folder)
-	s.link("/sys/class/vision4linux/"+name, member)
-	s.must(s.AddDevice("/dev/" + name))
+	s.File(member+"/uevent", "DEVNAME="+name+"\n")
+	s.Link(member+"/device", folder)
+	s.Link("/sys/class/vision4linux/"+name, member)
+	s.Must(s.AddDevice("/dev/" + name))
 }
 
 func (s sysfs) apusys() {
-	s.t.Helper()
-	s.file("/sys/devices/virtual/misc/apusys/uevent", "DEVNAME=apusys\n")
-	s.link("/sys/class/misc/apusys", "/sys/devices/virtual/misc/apusys")
-	s.must(s.AddDevice("/dev/apusys"))
+	s.Helper()
+	s.File("/sys/devices/virtual/misc/apusys/uevent", "DEVNAME=apusys\n")
+	s.Link("/sys/class/misc/apusys", "/sys/devices/virtual/misc/apusys")
+	s.Must(s.AddDevice("/dev/apusys"))
 }
 
 func TestSoCName(t *testing.T) {

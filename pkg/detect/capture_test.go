@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
@@ -54,30 +51,6 @@ func capturedTree(t *testing.T, archive []byte) *compose.Host {
 			h.Keep(h.AddFile(name, string(data)))
 		}
 	}
-}
-
-// recorded replays a committed recording.
-func recorded(t testing.TB, name string) *host.Host {
-	t.Helper()
-	file, err := os.Open(filepath.Join("..", "..", "test", "recordings", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close() //nolint:errcheck // only read
-	recording, err := host.ReadRecording(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return recording.Host()
-}
-
-// hostOf replays a composed host.
-func hostOf(t testing.TB, h *compose.Host) *host.Host {
-	t.Helper()
-	if err := h.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return h.Host()
 }
 
 // gpuAt is an NVIDIA GPU of the id on a host bridge of its own.

@@ -16,7 +16,7 @@ func hostFacts(t *testing.T, files map[string]string) (v1alpha1.Host, v1alpha1.B
 	t.Helper()
 	h := compose.New("host")
 	h.Files("/", files)
-	status := detect.Detect(t.Context(), hostOf(t, h), detect.Options{Backends: []detect.Backend{detect.CPU()}}).Status
+	status := detect.Detect(t.Context(), h.Replay(t), detect.Options{Backends: []detect.Backend{detect.CPU()}}).Status
 	return status.Host, status.Backends[0]
 }
 

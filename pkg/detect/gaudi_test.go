@@ -10,32 +10,33 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // gaudiID are the files by which a function is a Gaudi.
-func gaudiID(device string) attributes {
-	return attributes{"vendor": "0x1da3", "device": "0x" + device, "class": "0x120000", "revision": "0x01", "numa_node": "0"}
+func gaudiID(device string) compose.Attributes {
+	return compose.Attributes{"vendor": "0x1da3", "device": "0x" + device, "class": "0x120000", "revision": "0x01", "numa_node": "0"}
 }
 
-// gaudi adds a card whose driver is in the accel class, as Intel's current driver is: attributes in the card's own folder.
-func (s sysfs) gaudi(number int, device string, files ...attributes) {
-	s.t.Helper()
+// gaudi adds a card whose driver is in the accel class, as Intel's current driver is: compose.Attributes in the card's own folder.
+func (s sysfs) gaudi(number int, device string, files ...compose.Attributes) {
+	s.Helper()
 	place := fmt.Sprintf("pci0000:%02x/0000:%02x:01.0/0000:%02x:00.0", 0x10*number, 0x10*number, 0x10*number+3)
-	folder := s.pci(place, "habanalabs", append([]attributes{gaudiID(device)}, files...)...)
+	folder := s.Function(place, "habanalabs", append([]compose.Attributes{gaudiID(device)}, files...)...)
 	s.intelAccel(folder, fmt.Sprint("accel", number))
 	control := fmt.Sprint("accel_controlD", number)
-	s.file("/sys/devices/virtual/accel/"+control+"/uevent", "DEVNAME=accel/"+control+"\n")
-	s.link("/sys/class/accel/"+control, "/sys/devices/virtual/accel/"+control)
-	s.must(s.AddDevice("/dev/accel/" + control))
+	s.File("/sys/devices/virtual/accel/"+control+"/uevent", "DEVNAME=accel/"+control+"\n")
+	s.Link("/sys/class/accel/"+control, "/sys/devices/virtual/accel/"+control)
+	s.Must(s.AddDevice("/dev/accel/" + control))
 }
 
-func gaudiModule(number int, status string) attributes {
-	return attributes{"module_id": fmt.Sprint(number), "status": status, "cpucp_ver": "hl-gaudi2-1.18.0-fw-53.1.1.1-sec-9"}
+func gaudiModule(number int, status string) compose.Attributes {
+	return compose.Attributes{"module_id": fmt.Sprint(number), "status": status, "cpucp_ver": "hl-gaudi2-1.18.0-fw-53.1.1.1-sec-9"}
 }
 
 func (s sysfs) hlsmi(lines ...string) {
-	s.t.Helper()
-	s.must(s.AddCommand(host.CommandResult{Stdout: []byte(strings.Join(lines, "\n") + "\n")}, host.GaudiQuery...))
+	s.Helper()
+	s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(strings.Join(lines, "\n") + "\n")}, host.GaudiQuery...))
 }
 
 func TestGaudiByTheKernelAlone(t *testing.T) {
@@ -75,18 +76,18 @@ func TestGaudiByTheKernelAlone(t *testing.T) {
 // Older drivers have a class of their own, whose entries belong to no device.
 func TestGaudiOfTheOldClass(t *testing.T) {
 	s := newSysfs(t)
-	s.pci("pci0000:00/0000:33:00.0", "habanalabs", gaudiID("1020"))
-	s.pci("pci0000:00/0000:34:00.0", "habanalabs", gaudiID("1020"))
-	for name, files := range map[string]attributes{
+	s.Function("pci0000:00/0000:33:00.0", "habanalabs", gaudiID("1020"))
+	s.Function("pci0000:00/0000:34:00.0", "habanalabs", gaudiID("1020"))
+	for name, files := range map[string]compose.Attributes{
 		"hl1":          {"pci_addr": "0000:33:00.0\n", "status": "In reset\n", "module_id": "4\n", "armcp_ver": "1.7.0\n", "uevent": "DEVNAME=hl1\n"},
 		"hl_controlD1": {"pci_addr": "0000:33:00.0\n", "uevent": "DEVNAME=hl_controlD1\n"},
 		"hl0":          {"pci_addr": "0000:34:00.0\n", "status": "Malfunction\n", "uevent": "DEVNAME=hl0\n"},
 	} {
 		for file, content := range files {
-			s.file("/sys/devices/virtual/habanalabs/"+name+"/"+file, content)
+			s.File("/sys/devices/virtual/habanalabs/"+name+"/"+file, content)
 		}
-		s.link("/sys/class/habanalabs/"+name, "/sys/devices/virtual/habanalabs/"+name)
-		s.must(s.AddDevice("/dev/" + name))
+		s.Link("/sys/class/habanalabs/"+name, "/sys/devices/virtual/habanalabs/"+name)
+		s.Must(s.AddDevice("/dev/" + name))
 	}
 	found := s.detect(Gaudi())
 	if len(found.Devices) != 2 {
@@ -119,7 +120,7 @@ func TestGaudiHealth(t *testing.T) {
 func TestGaudiWithoutItsDriver(t *testing.T) {
 	for driver, want := range map[string]string{"": "DriverMissing", "vfio-pci": "OtherDriver"} {
 		s := newSysfs(t)
-		s.pci("pci0000:00/0000:33:00.0", driver, gaudiID("1020"))
+		s.Function("pci0000:00/0000:33:00.0", driver, gaudiID("1020"))
 		s.hlsmi("0000:33:00.0, 0, x, HL-225, 98304, 768, 30, 90, 0")
 		found := s.detect(Gaudi())
 		if len(found.Devices) != 1 || found.Devices[0].Health.Reason != want || found.Devices[0].UUID != "" {
@@ -165,7 +166,7 @@ func TestGaudiToolProblemsHideNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
 			s.gaudi(0, "1020", gaudiModule(0, "Operational"))
-			s.must(s.AddCommand(test.result, host.GaudiQuery...))
+			s.Must(s.AddCommand(test.result, host.GaudiQuery...))
 			found := s.detect(Gaudi())
 			if len(found.Devices) != 1 || found.Devices[0].Memory.TotalMiB != 96<<10 || !strings.Contains(found.Degraded, test.degraded) {
 				t.Errorf("got %+v, degraded %q", found.Devices, found.Degraded)

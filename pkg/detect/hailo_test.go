@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 func TestHailoIsIdentifiedByTheTool(t *testing.T) {
@@ -23,12 +24,12 @@ func TestHailoIsIdentifiedByTheTool(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.pci("pci0001:00/0001:01:00.0", "hailo", attributes{"vendor": "0x1e60", "device": "0x" + test.device, "class": "0x0b4000"})
-			s.file("/sys/class/hailo_chardev/hailo4/board_location", "0001:01:00.0")
-			s.file("/sys/class/hailo_chardev/hailo4/uevent", "DEVNAME=hailo4")
-			s.must(s.AddDevice("/dev/hailo4"))
+			s.Function("pci0001:00/0001:01:00.0", "hailo", compose.Attributes{"vendor": "0x1e60", "device": "0x" + test.device, "class": "0x0b4000"})
+			s.File("/sys/class/hailo_chardev/hailo4/board_location", "0001:01:00.0")
+			s.File("/sys/class/hailo_chardev/hailo4/uevent", "DEVNAME=hailo4")
+			s.Must(s.AddDevice("/dev/hailo4"))
 			if test.output != "" {
-				s.must(s.AddCommand(host.CommandResult{Stdout: []byte(test.output)}, "hailortcli", "fw-control", "identify"))
+				s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(test.output)}, "hailortcli", "fw-control", "identify"))
 			}
 			d := s.detect(Hailo()).Devices[0]
 			if diff := cmp.Diff([]string{test.product, test.firmware, test.serial, "/dev/hailo4"}, []string{d.Product, d.FirmwareVersion, d.UUID, d.Paths[0]}); diff != "" {

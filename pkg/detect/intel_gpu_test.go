@@ -10,11 +10,12 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // intelID are the files by which a function is an Intel GPU.
-func intelID(device, class string) attributes {
-	return attributes{"vendor": "0x8086", "device": "0x" + device, "class": "0x" + class, "revision": "0x00"}
+func intelID(device, class string) compose.Attributes {
+	return compose.Attributes{"vendor": "0x8086", "device": "0x" + device, "class": "0x" + class, "revision": "0x00"}
 }
 
 func TestCapturedIntelCards(t *testing.T) {
@@ -28,7 +29,7 @@ func TestCapturedIntelCards(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.placeCard(capture(t, "drm-sysfs/intel-"+name+".tar.gz"), want.card, "")
+			s.PlaceCard(compose.Capture(t, "drm-sysfs/intel-"+name+".tar.gz"), want.card, "")
 			found := s.detect(IntelGPU())
 			if len(found.Devices) != 1 || found.Degraded != "" {
 				t.Fatalf("got %d devices, degraded %q", len(found.Devices), found.Degraded)
@@ -66,26 +67,26 @@ func TestIntelGPUMemory(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		place, device, driver string
-		files                 attributes
+		files                 compose.Attributes
 		want                  *v1alpha1.DeviceMemory
 	}{
-		"xe with one tile":         {cardPlace, "e20b", "xe", attributes{"tile0/physical_vram_size_bytes": "12809404416"}, kernel(12216)},
-		"xe with two tiles":        {cardPlace, "0bd5", "xe", attributes{"tile0/physical_vram_size_bytes": "68719476736", "tile1/physical_vram_size_bytes": "68719476736"}, kernel(131072)},
-		"Intel's i915":             {cardPlace, "56c0", "i915", attributes{"drm/card0/lmem_total_bytes": "14953742336"}, kernel(14261)},
-		"the kernel's i915":        {cardPlace, "56c0", "i915", attributes{"sriov_totalvfs": "31"}, catalogue(16384)},
+		"xe with one tile":         {cardPlace, "e20b", "xe", compose.Attributes{"tile0/physical_vram_size_bytes": "12809404416"}, kernel(12216)},
+		"xe with two tiles":        {cardPlace, "0bd5", "xe", compose.Attributes{"tile0/physical_vram_size_bytes": "68719476736", "tile1/physical_vram_size_bytes": "68719476736"}, kernel(131072)},
+		"Intel's i915":             {cardPlace, "56c0", "i915", compose.Attributes{"drm/card0/lmem_total_bytes": "14953742336"}, kernel(14261)},
+		"the kernel's i915":        {cardPlace, "56c0", "i915", compose.Attributes{"sriov_totalvfs": "31"}, catalogue(16384)},
 		"a part of a card":         {cardPlace, "56c0", "i915", nil, nil},
-		"nonsense":                 {cardPlace, "e20b", "xe", attributes{"tile0/physical_vram_size_bytes": "-5"}, catalogue(12288)},
-		"too much":                 {cardPlace, "e20b", "xe", attributes{"tile0/physical_vram_size_bytes": "9223372036854775807"}, catalogue(12288)},
-		"two sizes, small window":  {cardPlace, "56a0", "i915", attributes{"resource": window("0x000000400fffffff")}, catalogue(8192)},
-		"two sizes, full window":   {cardPlace, "56a0", "i915", attributes{"resource": window("0x00000043ffffffff")}, catalogue(16384)},
-		"a window is no size":      {cardPlace, "e20b", "xe", attributes{"resource": window("0x000000400fffffff")}, catalogue(12288)},
-		"a window that ends first": {cardPlace, "56a0", "i915", attributes{"resource": window("0x0000000000000000")}, catalogue(8192)},
+		"nonsense":                 {cardPlace, "e20b", "xe", compose.Attributes{"tile0/physical_vram_size_bytes": "-5"}, catalogue(12288)},
+		"too much":                 {cardPlace, "e20b", "xe", compose.Attributes{"tile0/physical_vram_size_bytes": "9223372036854775807"}, catalogue(12288)},
+		"two sizes, small window":  {cardPlace, "56a0", "i915", compose.Attributes{"resource": window("0x000000400fffffff")}, catalogue(8192)},
+		"two sizes, full window":   {cardPlace, "56a0", "i915", compose.Attributes{"resource": window("0x00000043ffffffff")}, catalogue(16384)},
+		"a window is no size":      {cardPlace, "e20b", "xe", compose.Attributes{"resource": window("0x000000400fffffff")}, catalogue(12288)},
+		"a window that ends first": {cardPlace, "56a0", "i915", compose.Attributes{"resource": window("0x0000000000000000")}, catalogue(8192)},
 		"unknown card":             {cardPlace, "e2ff", "xe", nil, nil},
-		"graphics of a processor":  {"pci0000:00/0000:00:02.0", "7d55", "i915", attributes{"tile0/physical_vram_size_bytes": "12809404416"}, nil},
+		"graphics of a processor":  {"pci0000:00/0000:00:02.0", "7d55", "i915", compose.Attributes{"tile0/physical_vram_size_bytes": "12809404416"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.drm(s.pci(test.place, test.driver, intelID(test.device, "030000"), test.files), "card0", "renderD128")
+			s.DRM(s.Function(test.place, test.driver, intelID(test.device, "030000"), test.files), "card0", "renderD128")
 			found := s.detect(IntelGPU())
 			if len(found.Devices) != 1 {
 				t.Fatalf("got %d devices", len(found.Devices))
@@ -107,7 +108,7 @@ func TestIntelGPUPlatforms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.drm(s.pci(test.place, "xe", intelID(test.device, "030000")), "card0", "renderD128")
+			s.DRM(s.Function(test.place, "xe", intelID(test.device, "030000")), "card0", "renderD128")
 			found := s.detect(IntelGPU())
 			if len(found.Devices) != 1 {
 				t.Fatalf("got %d devices", len(found.Devices))
@@ -123,20 +124,20 @@ func TestIntelGPUHealth(t *testing.T) {
 	for name, test := range map[string]struct {
 		driver string
 		nodes  []string
-		files  attributes
+		files  compose.Attributes
 		want   string
 	}{
 		"fine":             {"xe", []string{"card0", "renderD128"}, nil, "Healthy Opened"},
 		"no driver":        {"", nil, nil, "Unknown DriverMissing"},
 		"of a guest":       {"vfio-pci", nil, nil, "Unknown OtherDriver"},
 		"no node":          {"xe", nil, nil, "Unknown DeviceNodeMissing"},
-		"did not boot":     {"xe", nil, attributes{"survivability_mode": "Boot"}, "Unhealthy SurvivabilityMode"},
+		"did not boot":     {"xe", nil, compose.Attributes{"survivability_mode": "Boot"}, "Unhealthy SurvivabilityMode"},
 		"another's nodes":  {"vfio-pci", []string{"card0"}, nil, "Unknown OtherDriver"},
-		"i915 has no such": {"i915", []string{"card0"}, attributes{"survivability_mode": "Boot"}, "Healthy Opened"},
+		"i915 has no such": {"i915", []string{"card0"}, compose.Attributes{"survivability_mode": "Boot"}, "Healthy Opened"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.drm(s.pci(cardPlace, test.driver, intelID("e20b", "030000"), test.files), test.nodes...)
+			s.DRM(s.Function(cardPlace, test.driver, intelID("e20b", "030000"), test.files), test.nodes...)
 			device := s.detect(IntelGPU()).Devices[0]
 			if got := fmt.Sprint(device.Health.State, " ", device.Health.Reason); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
@@ -147,10 +148,10 @@ func TestIntelGPUHealth(t *testing.T) {
 
 func TestIntelGPUVirtualFunctions(t *testing.T) {
 	s := newSysfs(t)
-	card := s.pci(cardPlace, "xe", intelID("56c0", "038000"))
-	s.drm(card, "card0", "renderD128")
-	guest := s.pci(strings.TrimSuffix(cardPlace, "0")+"1", "vfio-pci", intelID("56c0", "038000"))
-	s.link(guest+"/physfn", card)
+	card := s.Function(cardPlace, "xe", intelID("56c0", "038000"))
+	s.DRM(card, "card0", "renderD128")
+	guest := s.Function(strings.TrimSuffix(cardPlace, "0")+"1", "vfio-pci", intelID("56c0", "038000"))
+	s.Link(guest+"/physfn", card)
 	found := s.detect(IntelGPU())
 	if len(found.Devices) != 1 || found.Devices[0].ID != "intel-0000:03:00.0" {
 		t.Errorf("got %+v, want the card and not the guest's part of it", found.Devices)
@@ -163,13 +164,13 @@ const discovery = `Device ID,Device Name,UUID,GFX Firmware Version,PCI BDF Addre
 `
 
 func (s sysfs) xpu(stdout string, argv ...string) {
-	s.t.Helper()
-	s.must(s.AddCommand(host.CommandResult{Stdout: []byte(stdout)}, append([]string{"xpu-smi"}, argv...)...))
+	s.Helper()
+	s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(stdout)}, append([]string{"xpu-smi"}, argv...)...))
 }
 
 func TestXPUDetails(t *testing.T) {
 	s := newSysfs(t)
-	s.drm(s.pci(cardPlace, "i915", intelID("56c0", "038000")), "card0", "renderD128")
+	s.DRM(s.Function(cardPlace, "i915", intelID("56c0", "038000")), "card0", "renderD128")
 	s.xpu(discovery, host.XPUDiscovery[1:]...)
 	device := s.detect(IntelGPU()).Devices[0]
 	if device.UUID != "00000000-0000-0003-0000-000856c08086" || device.FirmwareVersion != "DG02_1.3267" {
@@ -203,7 +204,7 @@ func TestXPUProblemsHideNothing(t *testing.T) {
 	}{
 		"not installed": {func(s sysfs) { s.AllowCommands() }, "", v1alpha1.Healthy},
 		"fails": {func(s sysfs) {
-			s.must(s.AddCommand(host.CommandResult{ExitCode: 1, Stdout: []byte("Error: Fail to initialize XPUM core")}, host.XPUDiscovery...))
+			s.Must(s.AddCommand(host.CommandResult{ExitCode: 1, Stdout: []byte("Error: Fail to initialize XPUM core")}, host.XPUDiscovery...))
 		}, "Fail to initialize XPUM core", v1alpha1.Healthy},
 		"nonsense": {func(s sysfs) { s.xpu("Usage: xpu-smi\n", host.XPUDiscovery[1:]...) }, "no line of headings", v1alpha1.Healthy},
 		"another card's": {func(s sysfs) {
@@ -215,7 +216,7 @@ func TestXPUProblemsHideNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.drm(s.pci(cardPlace, "i915", intelID("56c0", "038000"), attributes{"sriov_totalvfs": "31"}), "card0", "renderD128")
+			s.DRM(s.Function(cardPlace, "i915", intelID("56c0", "038000"), compose.Attributes{"sriov_totalvfs": "31"}), "card0", "renderD128")
 			test.compose(s)
 			found := s.detect(IntelGPU())
 			if len(found.Devices) != 1 || found.Devices[0].Product != "Intel(R) Data Center GPU Flex 170" || found.Devices[0].Memory == nil {
@@ -230,7 +231,7 @@ func TestXPUProblemsHideNothing(t *testing.T) {
 
 func TestIntelGPUThatMayBeAPart(t *testing.T) {
 	s := newSysfs(t)
-	s.drm(s.pci(cardPlace, "i915", intelID("56c0", "038000")), "card0", "renderD128")
+	s.DRM(s.Function(cardPlace, "i915", intelID("56c0", "038000")), "card0", "renderD128")
 	if found := s.detect(IntelGPU()); found.Devices[0].Memory != nil || !strings.Contains(found.Degraded, "0000:03:00.0 may be a virtual function") {
 		t.Errorf("got memory %v, degraded %q", found.Devices[0].Memory, found.Degraded)
 	}

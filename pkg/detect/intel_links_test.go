@@ -44,12 +44,12 @@ func TestParseXeLanes(t *testing.T) {
 
 // maxCards adds Data Center GPU Max 1550 that xpu-smi numbers against the order of their addresses.
 func (s sysfs) maxCards(count int) (addresses []string) {
-	s.t.Helper()
+	s.Helper()
 	answer := "Device ID,PCI BDF Address,Memory Physical Size\n"
 	for i := range count {
 		address := fmt.Sprintf("0000:%02x:00.0", 0x10+i)
-		folder := s.pci(fmt.Sprintf("pci0000:0%d/0000:0%d:01.0/%s", i, i, address), "i915", intelID("0bd5", "038000"))
-		s.drm(folder, fmt.Sprint("card", i), fmt.Sprint("renderD", 128+i))
+		folder := s.Function(fmt.Sprintf("pci0000:0%d/0000:0%d:01.0/%s", i, i, address), "i915", intelID("0bd5", "038000"))
+		s.DRM(folder, fmt.Sprint("card", i), fmt.Sprint("renderD", 128+i))
 		answer += fmt.Sprintf("%d,%q,\"131072.00 MiB\"\n", count-1-i, address)
 		addresses = append(addresses, address)
 	}

@@ -8,16 +8,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // intelAccel adds an entry of the accel class, of the device at the folder, with the node that the kernel names for it.
 func (s sysfs) intelAccel(folder, name string) {
-	s.t.Helper()
+	s.Helper()
 	entry := folder + "/accel/" + name
-	s.link("/sys/class/accel/"+name, entry)
-	s.link(entry+"/device", folder)
-	s.file(entry+"/uevent", "MAJOR=261\nDEVNAME=accel/"+name+"\nDEVTYPE=accel_minor\n")
-	s.must(s.AddDevice("/dev/accel/" + name))
+	s.Link("/sys/class/accel/"+name, entry)
+	s.Link(entry+"/device", folder)
+	s.File(entry+"/uevent", "MAJOR=261\nDEVNAME=accel/"+name+"\nDEVTYPE=accel_minor\n")
+	s.Must(s.AddDevice("/dev/accel/" + name))
 }
 
 func TestIntelNPU(t *testing.T) {
@@ -35,7 +36,7 @@ func TestIntelNPU(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			folder := s.pci("pci0000:00/0000:00:0b.0", test.driver, intelID(test.device, "120000"))
+			folder := s.Function("pci0000:00/0000:00:0b.0", test.driver, intelID(test.device, "120000"))
 			if test.driver == intelNPUDriver {
 				s.intelAccel(folder, "accel3")
 			}
@@ -60,7 +61,7 @@ func TestIntelNPU(t *testing.T) {
 // The driver makes no entry of the misc class; whoever looks for one there finds nothing, or what is no NPU.
 func TestIntelNPUIsNotOfTheMiscClass(t *testing.T) {
 	s := newSysfs(t)
-	s.folder("/sys/class/misc/intel_npu")
+	s.Folder("/sys/class/misc/intel_npu")
 	if diff := cmp.Diff(Found{}, s.detect(IntelNPU())); diff != "" {
 		t.Error(diff)
 	}
@@ -69,10 +70,10 @@ func TestIntelNPUIsNotOfTheMiscClass(t *testing.T) {
 // The accel class has accelerators of other vendors, and Intel's bus other functions of the same class.
 func TestIntelNPUIsNotAnotherAccelerator(t *testing.T) {
 	s := newSysfs(t)
-	s.intelAccel(s.pci("pci0000:00/0000:00:01.0", "amdxdna", attributes{"vendor": "0x1022", "device": "0x7d1d", "class": "0x118000"}), "accel0")
-	s.intelAccel(s.pci("pci0000:00/0000:00:02.0", "habanalabs", attributes{"vendor": "0x1da3", "device": "0x1020", "class": "0x120000"}), "accel1")
-	s.pci("pci0000:00/0000:00:03.0", "idxd", intelID("0b25", "088000"))
-	s.pci("pci0000:00/0000:00:04.0", "", intelID("4944", "120000"))
+	s.intelAccel(s.Function("pci0000:00/0000:00:01.0", "amdxdna", compose.Attributes{"vendor": "0x1022", "device": "0x7d1d", "class": "0x118000"}), "accel0")
+	s.intelAccel(s.Function("pci0000:00/0000:00:02.0", "habanalabs", compose.Attributes{"vendor": "0x1da3", "device": "0x1020", "class": "0x120000"}), "accel1")
+	s.Function("pci0000:00/0000:00:03.0", "idxd", intelID("0b25", "088000"))
+	s.Function("pci0000:00/0000:00:04.0", "", intelID("4944", "120000"))
 	if diff := cmp.Diff(Found{}, s.detect(IntelNPU())); diff != "" {
 		t.Error(diff)
 	}

@@ -47,7 +47,7 @@ func TestJetsonOrin(t *testing.T) {
 	for _, name := range []string{"/dev/nvgpu/igpu0/ctrl", "/dev/nvgpu/igpu0/channel", "/dev/nvmap", "/dev/nvhost-gpu"} {
 		h.Device(name)
 	}
-	report := detectJetson(t, hostOf(t, h))
+	report := detectJetson(t, h.Replay(t))
 	if len(report.Status.Devices) != 1 {
 		t.Fatalf("%+v", report.Status)
 	}
@@ -114,7 +114,7 @@ func TestJetsonModulesAndDrivers(t *testing.T) {
 				h.Device(test.node)
 			}
 			got := ""
-			for _, d := range detectJetson(t, hostOf(t, h)).Status.Devices {
+			for _, d := range detectJetson(t, h.Replay(t)).Status.Devices {
 				got += strings.Join([]string{string(d.ID), d.Product, d.Architecture + " " + d.ComputeCapability, string(d.Health.State) + " " + d.Health.Reason}, "|")
 			}
 			if got != test.want {
@@ -128,7 +128,7 @@ func TestJetsonModulesAndDrivers(t *testing.T) {
 func TestJetsonThorIsOnPCI(t *testing.T) {
 	h := jetsonHost("nvidia,p3971-0000+p3834-0008\x00nvidia,p3834-0008\x00nvidia,tegra264\x00", "81000000.host1x", "DRIVER=host1x")
 	h.PCI(gpuAt("0000:01:00.0", "10de:2b00 10de:0000"))
-	status := detectJetson(t, hostOf(t, h)).Status
+	status := detectJetson(t, h.Replay(t)).Status
 	if len(status.Devices) != 1 || status.Devices[0].Backend != "nvidia" {
 		t.Errorf("%+v", status.Devices)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // scripted is a backend that does as it is told.
@@ -176,7 +177,7 @@ func TestDetectRecordedHosts(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := recorded(t, name)
+			h := compose.Recorded(t, name)
 			status := detect.Detect(t.Context(), h, detect.Options{}).Status
 			if len(status.Devices) != test.count {
 				t.Fatalf("%d devices", len(status.Devices))
@@ -218,7 +219,7 @@ func memberCount(links v1alpha1.Links) int {
 }
 
 func BenchmarkDetect8GPUs(b *testing.B) {
-	h := recorded(b, "nvidia-h100-8.tar.gz")
+	h := compose.Recorded(b, "nvidia-h100-8.tar.gz")
 	b.ReportAllocs()
 	for b.Loop() {
 		if status := detect.Detect(b.Context(), h, detect.Options{}).Status; len(status.Devices) != 8 {

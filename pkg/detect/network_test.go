@@ -199,7 +199,7 @@ func TestNetworkPorts(t *testing.T) {
 			h.Software("lo", "docker0", "veth1")
 			h.File("/sys/class/net/bonding_masters", "bond0")
 			test.compose(h, function.Folder())
-			got, backend := ports(t, hostOf(t, h))
+			got, backend := ports(t, h.Replay(t))
 			if diff := cmp.Diff(test.want, got, withoutPlace); diff != "" {
 				t.Error(diff)
 			}
@@ -221,7 +221,7 @@ func TestNetworkPlaces(t *testing.T) {
 	h.Interface(usb.Folder()+"/usb1/1-2/1-2:1.0", compose.Interface{Name: "usb0", Mbps: 100})
 	h.Interface("/sys/devices/platform/soc/30be0000.ethernet", compose.Interface{Name: "end0", Mbps: 1000})
 
-	got, _ := ports(t, hostOf(t, h))
+	got, _ := ports(t, h.Replay(t))
 	type seen struct{ Name, Driver, Address, Bridges, NUMA string }
 	var places []seen
 	for _, nic := range got {
@@ -250,7 +250,7 @@ func TestNetworkFails(t *testing.T) {
 	function := nicAt("0000:17:00.0", "mlx5_core")
 	h.PCI(function)
 	h.RDMA(function.Folder(), "mlx5_0", "1: CA", compose.NDR())
-	seen := hostOf(t, h)
+	seen := h.Replay(t)
 	seen.Files = broken{seen.Files, "/sys/class/infiniband/mlx5_0/ports/1/state", errors.New("input/output error")}
 	nics, backend := ports(t, seen)
 	if len(nics) != 1 || nics[0].Up || backend.State != v1alpha1.BackendDegraded || !strings.Contains(backend.Message, "state") {
@@ -298,7 +298,7 @@ func TestNetworkVirtualInterfacesAreCheap(t *testing.T) {
 		for i := range interfaces {
 			h.Software(fmt.Sprintf("veth%d", i))
 		}
-		seen := hostOf(t, h)
+		seen := h.Replay(t)
 		files := counted{seen.Files, map[string]int{}}
 		seen.Files = files
 		if nics, _ := ports(t, seen); len(nics) != 0 {

@@ -114,8 +114,8 @@ func TestNeuronUltraServer(t *testing.T) {
 			s := newSysfs(t)
 			s.neuron("7364", neuronDriver, 16, neuronTorus(1)...)
 			if name != "no such file" {
-				s.file(neuronClass+"/server_id_4", test.four+"\n")
-				s.file(neuronClass+"/server_id_2", test.two+"\n")
+				s.File(neuronClass+"/server_id_4", test.four+"\n")
+				s.File(neuronClass+"/server_id_2", test.two+"\n")
 			}
 			found := s.detect(Neuron())
 			if diff := cmp.Diff(test.want, found.Links.Domains[0].Fabric); diff != "" {

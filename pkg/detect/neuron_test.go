@@ -9,13 +9,14 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // neuron adds chips of one kind at buses 10, 11, … and as many nodes of the driver's class; links are by number.
 func (s sysfs) neuron(device, driver string, chips int, connected ...string) {
-	s.t.Helper()
+	s.Helper()
 	for i := range chips {
-		s.pci(fmt.Sprintf("pci0000:00/0000:%02x:00.0", 0x10+i), driver, attributes{
+		s.Function(fmt.Sprintf("pci0000:00/0000:%02x:00.0", 0x10+i), driver, compose.Attributes{
 			"vendor": "0x1d0f", "device": "0x" + device, "class": "0x088000", "numa_node": "0",
 		})
 		if driver != neuronDriver {
@@ -31,19 +32,19 @@ func (s sysfs) neuron(device, driver string, chips int, connected ...string) {
 
 // neuronNode adds a member of the driver's class, as the driver makes it: without a link to the PCI function.
 func (s sysfs) neuronNode(number int, connected string) {
-	s.t.Helper()
+	s.Helper()
 	name := fmt.Sprint("neuron", number)
 	folder := "/sys/devices/virtual/neuron_device/" + name
-	s.link(neuronClass+"/"+name, folder)
-	s.file(folder+"/uevent", "DEVNAME="+name+"\n")
-	s.file(folder+"/core_count", "2")
-	s.file(folder+"/connected_devices", connected+"\n")
-	s.must(s.AddDevice("/dev/" + name))
+	s.Link(neuronClass+"/"+name, folder)
+	s.File(folder+"/uevent", "DEVNAME="+name+"\n")
+	s.File(folder+"/core_count", "2")
+	s.File(folder+"/connected_devices", connected+"\n")
+	s.Must(s.AddDevice("/dev/" + name))
 }
 
 func (s sysfs) prints(text string, argv ...string) {
-	s.t.Helper()
-	s.must(s.AddCommand(host.CommandResult{Stdout: []byte(text)}, argv...))
+	s.Helper()
+	s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(text)}, argv...))
 }
 
 // trn1NeuronLS is what neuron-ls of 2.28.23 printed on a trn1.2xlarge, as published.
@@ -135,7 +136,7 @@ func TestNeuronToolOfAnyKindHidesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
 			s.neuron("7164", neuronDriver, 2)
-			s.must(s.AddCommand(result, "neuron-ls", "-j"))
+			s.Must(s.AddCommand(result, "neuron-ls", "-j"))
 			found := s.detect(Neuron())
 			if len(found.Devices) != 4 {
 				t.Errorf("got %d devices, want 4", len(found.Devices))
@@ -151,7 +152,7 @@ func TestNeuronToolOfAnyKindHidesNothing(t *testing.T) {
 func TestNeuronGenerationIsNotTheInstanceTypes(t *testing.T) {
 	s := newSysfs(t)
 	s.neuron("7264", neuronDriver, 1)
-	s.file("/sys/class/dmi/id/product_name", "trn1.32xlarge\n")
+	s.File("/sys/class/dmi/id/product_name", "trn1.32xlarge\n")
 	if got := s.detect(Neuron()).Devices[0].Architecture; got != "Inferentia2" {
 		t.Errorf("got %s", got)
 	}
@@ -160,7 +161,7 @@ func TestNeuronGenerationIsNotTheInstanceTypes(t *testing.T) {
 func TestNeuronUnknownIDOfTheDriver(t *testing.T) {
 	s := newSysfs(t)
 	s.neuron("7964", neuronDriver, 1)
-	s.pci("pci0000:00/0000:00:1f.0", "nvme", attributes{"vendor": "0x1d0f", "device": "0x8061", "class": "0x010802"})
+	s.Function("pci0000:00/0000:00:1f.0", "nvme", compose.Attributes{"vendor": "0x1d0f", "device": "0x8061", "class": "0x010802"})
 	found := s.detect(Neuron())
 	if len(found.Devices) != 2 {
 		t.Fatalf("got %d devices, want the 2 cores that the driver counts", len(found.Devices))
@@ -222,7 +223,7 @@ func TestNeuronNodesOfWhichOneIsTheChips(t *testing.T) {
 func TestNeuronNodeOfALink(t *testing.T) {
 	s := newSysfs(t)
 	s.neuron("7164", neuronDriver, 2)
-	s.link("/sys/devices/virtual/neuron_device/neuron1/device", "/sys/devices/pci0000:00/0000:10:00.0")
+	s.Link("/sys/devices/virtual/neuron_device/neuron1/device", "/sys/devices/pci0000:00/0000:10:00.0")
 	found := s.detect(Neuron())
 	if d := found.Devices[0]; len(d.Paths) != 1 || d.Paths[0] != "/dev/neuron1" {
 		t.Errorf("%s: got %v", d.ID, d.Paths)
@@ -264,19 +265,19 @@ func TestNeuronHealth(t *testing.T) {
 		"a node":       {func(s sysfs) { s.neuron("7164", neuronDriver, 1) }, "Healthy Opened"},
 		"a node each":  {func(s sysfs) { s.neuron("7164", neuronDriver, 3) }, "Healthy Opened"},
 		"no node": {func(s sysfs) {
-			s.pci("pci0000:00/0000:10:00.0", neuronDriver, attributes{"vendor": "0x1d0f", "device": "0x7164", "class": "0x088000"})
+			s.Function("pci0000:00/0000:10:00.0", neuronDriver, compose.Attributes{"vendor": "0x1d0f", "device": "0x7164", "class": "0x088000"})
 		}, "Unknown DeviceNodeMissing"},
 		"fewer nodes than chips": {func(s sysfs) {
 			s.neuron("7164", neuronDriver, 2)
-			s.pci("pci0000:00/0000:20:00.0", neuronDriver, attributes{"vendor": "0x1d0f", "device": "0x7164", "class": "0x088000"})
+			s.Function("pci0000:00/0000:20:00.0", neuronDriver, compose.Attributes{"vendor": "0x1d0f", "device": "0x7164", "class": "0x088000"})
 		}, "Unknown DeviceNodeMissing"},
 		"memory errors": {func(s sysfs) {
 			s.neuron("7164", neuronDriver, 1)
-			s.file("/sys/devices/virtual/neuron_device/neuron0/stats/hardware/mem_ecc_uncorrected", "2\n")
+			s.File("/sys/devices/virtual/neuron_device/neuron0/stats/hardware/mem_ecc_uncorrected", "2\n")
 		}, "Degraded UncorrectableMemoryErrors"},
 		"memory errors of some chip": {func(s sysfs) {
 			s.neuron("7164", neuronDriver, 2)
-			s.file("/sys/devices/virtual/neuron_device/neuron1/stats/hardware/sram_ecc_uncorrected", "1\n")
+			s.File("/sys/devices/virtual/neuron_device/neuron1/stats/hardware/sram_ecc_uncorrected", "1\n")
 		}, "Unknown UncorrectableMemoryErrors"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -296,7 +297,7 @@ func TestNeuronMemoryOfCores(t *testing.T) {
 	s := newSysfs(t)
 	s.neuron("7364", neuronDriver, 1)
 	for core := range 8 {
-		s.file(fmt.Sprintf("/sys/devices/virtual/neuron_device/neuron0/neuron_core%d/stats/memory_usage/device_mem/total", core),
+		s.File(fmt.Sprintf("/sys/devices/virtual/neuron_device/neuron0/neuron_core%d/stats/memory_usage/device_mem/total", core),
 			fmt.Sprint(core<<30, "\n"))
 	}
 	found := s.detect(Neuron())
@@ -318,7 +319,7 @@ func TestNeuronMemoryOfCores(t *testing.T) {
 func TestNeuronVirtualFunctionIsAGuests(t *testing.T) {
 	s := newSysfs(t)
 	s.neuron("7164", neuronDriver, 1)
-	s.link("/sys/devices/pci0000:00/0000:10:00.0/physfn", "../0000:0f:00.0")
+	s.Link("/sys/devices/pci0000:00/0000:10:00.0/physfn", "../0000:0f:00.0")
 	if found := s.detect(Neuron()); len(found.Devices) != 0 {
 		t.Errorf("got %d devices", len(found.Devices))
 	}
@@ -326,7 +327,7 @@ func TestNeuronVirtualFunctionIsAGuests(t *testing.T) {
 
 func TestNeuronAbsent(t *testing.T) {
 	s := newSysfs(t)
-	s.pci("pci0000:00/0000:00:1f.0", "ena", attributes{"vendor": "0x1d0f", "device": "0xec20", "class": "0x020000"})
+	s.Function("pci0000:00/0000:00:1f.0", "ena", compose.Attributes{"vendor": "0x1d0f", "device": "0xec20", "class": "0x020000"})
 	if diff := cmp.Diff(Found{}, s.detect(Neuron())); diff != "" {
 		t.Error(diff)
 	}

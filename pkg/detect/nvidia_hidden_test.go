@@ -22,7 +22,7 @@ func wsl() *compose.Host {
 func TestNVIDIAUnderWSL(t *testing.T) {
 	h := wsl()
 	h.Command(strings.Replace(smiReport(smiGPU("00000000:01:00.0", "")), "<minor_number>0", "<minor_number>N/A", 1), "nvidia-smi", "-q", "-x")
-	d := onlyDevice(t, detectNVIDIA(t, hostOf(t, h)))
+	d := onlyDevice(t, detectNVIDIA(t, h.Replay(t)))
 	if d.ID != "nvidia-"+v1alpha1.DeviceID(d.UUID) || d.PCI != nil || d.Health.State != v1alpha1.Healthy || len(d.Paths) != 1 || d.Paths[0] != "/dev/dxg" {
 		t.Errorf("%+v", d)
 	}
@@ -44,11 +44,11 @@ func TestHiddenGPUsNeedATool(t *testing.T) {
 		want v1alpha1.BackendState
 		says string
 	}{
-		"no command may be run": {&host.Host{Files: hostOf(t, wsl()).Files}, v1alpha1.BackendFailed, "allow the agent to run"},
-		"no tool is installed":  {hostOf(t, tools), v1alpha1.BackendFailed, "command not found"},
-		"the tool says nothing": {hostOf(t, silent), v1alpha1.BackendFailed, "nvidia-smi"},
-		"no UUID":               {hostOf(t, nonsense), v1alpha1.BackendDegraded, "which is none"},
-		"no driver":             {hostOf(t, compose.New("bare")), v1alpha1.BackendAbsent, ""},
+		"no command may be run": {&host.Host{Files: wsl().Replay(t).Files}, v1alpha1.BackendFailed, "allow the agent to run"},
+		"no tool is installed":  {tools.Replay(t), v1alpha1.BackendFailed, "command not found"},
+		"the tool says nothing": {silent.Replay(t), v1alpha1.BackendFailed, "nvidia-smi"},
+		"no UUID":               {nonsense.Replay(t), v1alpha1.BackendDegraded, "which is none"},
+		"no driver":             {compose.New("bare").Replay(t), v1alpha1.BackendAbsent, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status := detectNVIDIA(t, test.host)

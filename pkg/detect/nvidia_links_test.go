@@ -178,7 +178,7 @@ func TestNVIDIALinks(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			status := detectNVIDIA(t, hostOf(t, linkedHost(test.gpus, test.functions...)))
+			status := detectNVIDIA(t, linkedHost(test.gpus, test.functions...).Replay(t))
 			if diff := cmp.Diff(test.want, status.Links, routes); diff != "" {
 				t.Error(diff)
 			}
@@ -188,7 +188,7 @@ func TestNVIDIALinks(t *testing.T) {
 
 // What a switch connects is known without the tool too, from the bus and the catalogue.
 func TestNVIDIASwitchWithoutTool(t *testing.T) {
-	h := recorded(t, "nvidia-h100-8.tar.gz")
+	h := compose.Recorded(t, "nvidia-h100-8.tar.gz")
 	full := detectNVIDIA(t, h)
 	h.Commands = nil
 	bare := detectNVIDIA(t, h)
@@ -230,12 +230,12 @@ func TestNVIDIATopologyCaptures(t *testing.T) {
 func TestNVLinksToProcessorsMakeNoSwitch(t *testing.T) {
 	six := slices.Repeat([]string{"25.781 GB/s"}, 6)
 	ids := "10de:1db1 10de:1212"
-	links := detectNVIDIA(t, hostOf(t, linkedHost([]linkedGPU{
+	links := detectNVIDIA(t, linkedHost([]linkedGPU{
 		{ids: ids, links: six, row: "X NV3 SYS SYS"},
 		{ids: ids, links: six, row: "NV3 X SYS SYS"},
 		{ids: ids, links: six, row: "SYS SYS X NV3"},
 		{ids: ids, links: six, row: "SYS SYS NV3 X"},
-	}))).Links
+	}).Replay(t)).Links
 	if len(links.Domains) != 0 || len(links.Unread) != 0 || len(links.Pairs) != 2 || links.Pairs[0].Count != 3 || links.Pairs[0].MBps != 75_000 {
 		t.Errorf("%+v", links)
 	}

@@ -26,7 +26,7 @@ func nvmlHost(t *testing.T, library, smi, ids string, buses ...string) *host.Hos
 	for _, bus := range buses {
 		h.PCI(gpuAt("0000:"+bus+":00.0", ids))
 	}
-	seen := hostOf(t, h)
+	seen := h.Replay(t)
 	tools := t.TempDir()
 	if smi != "" {
 		if err := os.WriteFile(filepath.Join(tools, "nvidia-smi"), []byte("#!/bin/sh\n"+smi), 0o755); err != nil { //nolint:gosec // it is run
@@ -195,7 +195,7 @@ func nvmlRecording(t *testing.T, document, ids string, buses ...string) *host.Ho
 	}
 	h.Command(document, "rankwright-nvml", "query")
 	h.Command(smiReport(smiGPU("00000000:1B:00.0", "")), "nvidia-smi", "-q", "-x")
-	return hostOf(t, h)
+	return h.Replay(t)
 }
 
 func TestNVMLDocument(t *testing.T) {

@@ -53,7 +53,7 @@ func TestNVIDIACaptures(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.file, func(t *testing.T) {
-			status := detectNVIDIA(t, hostOf(t, reportHost(t, string(facts.Read(t, "captures/nvidia-smi/"+test.file)))))
+			status := detectNVIDIA(t, reportHost(t, string(facts.Read(t, "captures/nvidia-smi/"+test.file))).Replay(t))
 			if len(status.Devices) != test.count {
 				t.Fatalf("%d devices, want %d: %+v", len(status.Devices), test.count, status.Backends)
 			}
@@ -84,7 +84,7 @@ func TestNVIDIACaptures(t *testing.T) {
 func TestNVIDIAMIGCapture(t *testing.T) {
 	capture := string(facts.Read(t, "captures/nvidia-smi/linux-x86_64__nvidia-h100-mig__590.48.01.txt.gz"))
 	h := migHost(captureSection(t, capture, "nvidia-smi -L"))
-	status := detectNVIDIA(t, hostOf(t, h))
+	status := detectNVIDIA(t, h.Replay(t))
 	type mig struct {
 		ID       v1alpha1.DeviceID
 		UUID     string
@@ -145,9 +145,9 @@ func smiGPU(busID, elements string) string {
 
 func TestNVIDIAMIGWithoutTool(t *testing.T) {
 	h := migHost("")
-	withTool := detectNVIDIA(t, hostOf(t, h))
+	withTool := detectNVIDIA(t, h.Replay(t))
 	h.File("/proc/driver/nvidia/gpus/0000:00:09.0/information", "Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t GPU-????????-????-????-????-????????????\nDevice Minor: \t 0")
-	seen := hostOf(t, h)
+	seen := h.Replay(t)
 	seen.Commands = nil
 	without := detectNVIDIA(t, seen)
 	if len(without.Devices) != 1 || without.Devices[0].ID != "nvidia-0000:00:09.0-mig2" || without.Devices[0].UUID != "" {
@@ -186,7 +186,7 @@ func TestNVIDIAHealth(t *testing.T) {
 			h := compose.New("health")
 			h.PCI(gpuAt("0000:17:00.0", "10de:2330 10de:16c1"))
 			h.Command(smiReport(smiGPU("00000000:17:00.0", test.elements)), "nvidia-smi", "-q", "-x")
-			health := detectNVIDIA(t, hostOf(t, h)).Devices[0].Health
+			health := detectNVIDIA(t, h.Replay(t)).Devices[0].Health
 			if health.State != test.state || health.Reason != test.reason || health.Message == "" {
 				t.Errorf("%+v, want %s %s", health, test.state, test.reason)
 			}
@@ -198,7 +198,7 @@ func TestNVIDIAUsedMemoryIsInSteps(t *testing.T) {
 	h := compose.New("memory")
 	h.PCI(gpuAt("0000:17:00.0", "10de:2330 10de:16c1"))
 	h.Command(smiReport(smiGPU("00000000:17:00.0", "")), "nvidia-smi", "-q", "-x")
-	memory := detectNVIDIA(t, hostOf(t, h)).Devices[0].Memory
+	memory := detectNVIDIA(t, h.Replay(t)).Devices[0].Memory
 	if memory.UsedByOthersMiB != 8154 { // 5 % of 81559 are less than the 5000 in use, twice as much is more
 		t.Errorf("%+v", memory)
 	}
@@ -209,7 +209,7 @@ func TestNVIDIASubsetInAContainer(t *testing.T) {
 	h := compose.New("subset")
 	h.PCI(gpuAt("0000:17:00.0", "10de:2330 10de:16c1"), gpuAt("0000:65:00.0", "10de:2330 10de:16c1"))
 	h.Command(smiReport(smiGPU("00000000:65:00.0", "")), "nvidia-smi", "-q", "-x")
-	status := detectNVIDIA(t, hostOf(t, h))
+	status := detectNVIDIA(t, h.Replay(t))
 	first, second := status.Devices[0], status.Devices[1]
 	if first.ID != "nvidia-0000:17:00.0" || first.Health.State != v1alpha1.Unknown || first.Memory.Source != v1alpha1.SourceCatalogue || first.UUID != "" {
 		t.Errorf("the GPU that is not reported: %+v", first)
@@ -275,7 +275,7 @@ func TestNVIDIALostGPUHidesNoOther(t *testing.T) {
 	h.Keep(h.AddCommand(fails, "nvidia-smi", "-q", "-x"))
 	h.Keep(h.AddCommand(fails, "nvidia-smi", "-q", "-x", "-i", "0000:65:00.0"))
 	h.Command(smiReport(smiGPU("00000000:17:00.0", "")), "nvidia-smi", "-q", "-x", "-i", "0000:17:00.0")
-	status := detectNVIDIA(t, hostOf(t, h))
+	status := detectNVIDIA(t, h.Replay(t))
 	if d := status.Devices[0]; d.Health.State != v1alpha1.Healthy || d.Memory.TotalMiB != 81559 {
 		t.Errorf("%+v", d)
 	}
@@ -294,7 +294,7 @@ func TestNVIDIAWhatIsNoGPUOfThisHost(t *testing.T) {
 		compose.Function{Place: "pci0000:17/0000:18:00.0", IDs: "10de:22a3 10de:0000", Class: "068000", Revision: "a1"},
 		compose.Function{Place: "pci0000:17/0000:19:00.0", IDs: "1002:74a1 1002:0000", Class: "030000", Revision: "00"})
 	h.Link(virtual.Folder()+"/physfn", "../0000:17:00.0")
-	status := detectNVIDIA(t, hostOf(t, h))
+	status := detectNVIDIA(t, h.Replay(t))
 	if len(status.Devices) != 1 {
 		t.Fatalf("%+v", status.Devices)
 	}

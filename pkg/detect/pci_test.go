@@ -52,7 +52,7 @@ func TestPCICaptures(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			h := hostOf(t, capturedTree(t, facts.Read(t, "captures/pci-sysfs/"+name)))
+			h := capturedTree(t, facts.Read(t, "captures/pci-sysfs/"+name)).Replay(t)
 			functions, err := detect.PCIFunctions(h)
 			if err != nil || len(functions) != test.functions {
 				t.Errorf("%d functions, want %d; %v", len(functions), test.functions, err)
@@ -108,7 +108,7 @@ func TestPCIFunctionAttributes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := compose.New("pci")
 			h.PCI(test.function)
-			functions, err := detect.PCIFunctions(hostOf(t, h))
+			functions, err := detect.PCIFunctions(h.Replay(t))
 			if err != nil || len(functions) != 1 {
 				t.Fatalf("%+v, %v", functions, err)
 			}
@@ -158,7 +158,7 @@ func TestPCIOneFunctionHidesNoOther(t *testing.T) {
 		"unplugged":  {fs.ErrNotExist, v1alpha1.BackendFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := recorded(t, "nvidia-l40s-4.tar.gz")
+			h := compose.Recorded(t, "nvidia-l40s-4.tar.gz")
 			h.Files = broken{h.Files, "/sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0/vendor", test.err}
 			status := detectNVIDIA(t, h)
 			if len(status.Devices) != 3 || status.Backends[0].State != test.state {
@@ -181,7 +181,7 @@ func (s shuffled) ReadDir(name string) ([]string, error) {
 }
 
 func TestDetectDoesNotDependOnTheOrderOfListings(t *testing.T) {
-	h := recorded(t, "nvidia-h100-8.tar.gz")
+	h := compose.Recorded(t, "nvidia-h100-8.tar.gz")
 	want, err := json.Marshal(detect.Detect(t.Context(), h, detect.Options{}).Status)
 	if err != nil {
 		t.Fatal(err)

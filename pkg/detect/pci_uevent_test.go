@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 const h100Uevent = "DRIVER=nvidia\nPCI_CLASS=30200\nPCI_ID=10DE:2330\nPCI_SUBSYS_ID=10DE:16C1\nPCI_SLOT_NAME=0000:17:00.0\n" +
@@ -43,13 +44,13 @@ func TestParsePCIUevent(t *testing.T) {
 
 // A function reads alike from the one file and from a file for each fact; an incomplete one does not count.
 func TestPCIUeventIsAsTheFilesAre(t *testing.T) {
-	files := attributes{
+	files := compose.Attributes{
 		"class": "0x030200", "vendor": "0x10de", "device": "0x2330", "subsystem_vendor": "0x10de", "subsystem_device": "0x16c1",
 		"revision": "0xa1", "numa_node": "1", "max_link_speed": "32.0 GT/s PCIe", "max_link_width": "16",
 	}
-	beside := attributes{"revision": "0xa1", "numa_node": "1", "max_link_speed": "32.0 GT/s PCIe", "max_link_width": "16"}
+	beside := compose.Attributes{"revision": "0xa1", "numa_node": "1", "max_link_speed": "32.0 GT/s PCIe", "max_link_width": "16"}
 	var want []pciFunction
-	for name, all := range map[string][]attributes{
+	for name, all := range map[string][]compose.Attributes{
 		"files":                       {files},
 		"uevent":                      {beside, {"uevent": h100Uevent}},
 		"both":                        {files, {"uevent": h100Uevent}},
@@ -57,7 +58,7 @@ func TestPCIUeventIsAsTheFilesAre(t *testing.T) {
 		"files and a uevent of noise": {files, {"uevent": "\x00\xff=\n=PCI_ID\n"}},
 	} {
 		s := newSysfs(t)
-		s.pci("pci0000:15/0000:15:01.0/0000:17:00.0", "nvidia", all...)
+		s.Function("pci0000:15/0000:15:01.0/0000:17:00.0", "nvidia", all...)
 		functions, err := pciFunctions(s.Host())
 		if err != nil || len(functions) != 1 {
 			t.Fatalf("%s: %d functions, %v", name, len(functions), err)
@@ -77,7 +78,7 @@ func TestPCIUeventIsAsTheFilesAre(t *testing.T) {
 // Of what only connects others no driver and no subsystem is known, whichever file is read.
 func TestPCIUeventOfABridge(t *testing.T) {
 	s := newSysfs(t)
-	s.pci("pci0000:15/0000:15:01.0", "pcieport", attributes{
+	s.Function("pci0000:15/0000:15:01.0", "pcieport", compose.Attributes{
 		"uevent": "DRIVER=pcieport\nPCI_CLASS=60400\nPCI_ID=8086:352A\nPCI_SUBSYS_ID=8086:0000\n",
 	})
 	functions, err := pciFunctions(s.Host())

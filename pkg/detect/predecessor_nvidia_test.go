@@ -52,7 +52,7 @@ func TestGraceHopperHasItsOwnMemoryOnly(t *testing.T) {
 	report := strings.NewReplacer("NVIDIA H100 80GB HBM3", "NVIDIA GH200 480GB", "81559 MiB", "97871 MiB").Replace(smiReport(smiGPU("00000009:01:00.0", "")))
 	h.Command(report, "nvidia-smi", "-q", "-x")
 	for name, status := range map[string]v1alpha1.AcceleratorInventoryStatus{
-		"by the tool": detectNVIDIA(t, hostOf(t, h)), "by the kernel": withoutTools(t, h, detect.NVIDIA()),
+		"by the tool": detectNVIDIA(t, h.Replay(t)), "by the kernel": withoutTools(t, h, detect.NVIDIA()),
 	} {
 		if d := onlyDevice(t, status); d.Memory.TotalMiB < 96<<10-500 || d.Memory.TotalMiB > 96<<10 {
 			t.Errorf("%s: got %+v", name, d.Memory)
@@ -69,7 +69,7 @@ func TestSubsetOfGPUsHasItsOwnNUMANodes(t *testing.T) {
 		h.PCI(gpu)
 	}
 	h.Command(smiReport(smiGPU("00000000:BD:00.0", "")), "nvidia-smi", "-q", "-x")
-	for i, d := range detectNVIDIA(t, hostOf(t, h)).Devices {
+	for i, d := range detectNVIDIA(t, h.Replay(t)).Devices {
 		if *d.NUMANode != int32(i) || d.PCI.LinkWidth != 2<<i || (d.Health.State == v1alpha1.Healthy) != (i == 3) {
 			t.Errorf("%s: node %d, width %d, %s", d.ID, *d.NUMANode, d.PCI.LinkWidth, d.Health.State)
 		}
@@ -82,7 +82,7 @@ func TestInactiveNVLinksDoNotCount(t *testing.T) {
 		{ids: "10de:2331 10de:1626", links: []string{"26.562 GB/s", "<inactive>", "26.562 GB/s", "<inactive>"}, row: "X NV2"},
 		{ids: "10de:2331 10de:1626", links: []string{"<inactive>", "26.562 GB/s", "26.562 GB/s", "<inactive>"}, row: "NV2 X"},
 	})
-	links := detectNVIDIA(t, hostOf(t, h)).Links
+	links := detectNVIDIA(t, h.Replay(t)).Links
 	if len(links.Pairs) != 1 || links.Pairs[0].Count != 2 || links.Pairs[0].MBps != 53_124 {
 		t.Errorf("got %+v", links)
 	}
@@ -100,7 +100,7 @@ func TestBridgedPairIsNoSwitch(t *testing.T) {
 		"two pairs": {[]linkedGPU{{ids: ids, links: twelve, row: "X NV12 SYS SYS"}, {ids: ids, links: twelve, row: "NV12 X SYS SYS"}, {ids: ids, links: twelve, row: "SYS SYS X NV12"}, {ids: ids, links: twelve, row: "SYS SYS NV12 X"}}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			links := detectNVIDIA(t, hostOf(t, linkedHost(test.gpus))).Links
+			links := detectNVIDIA(t, linkedHost(test.gpus).Replay(t)).Links
 			if len(links.Domains) != 0 || len(links.Pairs) != test.pairs || links.Pairs[0].Count != 12 || links.Pairs[0].MBps != 300_000 {
 				t.Errorf("got %+v", links)
 			}
@@ -110,11 +110,11 @@ func TestBridgedPairIsNoSwitch(t *testing.T) {
 
 // A matrix in which some GPUs have twelve links and others four was a switch, too.
 func TestUnequalNVLinksAreNoDomain(t *testing.T) {
-	links := detectNVIDIA(t, hostOf(t, linkedHost([]linkedGPU{
+	links := detectNVIDIA(t, linkedHost([]linkedGPU{
 		{ids: "10de:20b5 10de:1533", links: slices.Repeat([]string{"25 GB/s"}, 12), row: "X NV8 NV4"},
 		{ids: "10de:20b5 10de:1533", links: slices.Repeat([]string{"25 GB/s"}, 8), row: "NV8 X SYS"},
 		{ids: "10de:20b5 10de:1533", links: slices.Repeat([]string{"25 GB/s"}, 4), row: "NV4 SYS X"},
-	}))).Links
+	}).Replay(t)).Links
 	if len(links.Domains) != 0 || len(links.Pairs) != 2 {
 		t.Errorf("got %+v", links)
 	}

@@ -22,7 +22,7 @@ import (
 // withoutTools detects by what the kernel shows.
 func withoutTools(t *testing.T, h *compose.Host, backends ...detect.Backend) v1alpha1.AcceleratorInventoryStatus {
 	t.Helper()
-	return detect.Detect(t.Context(), &host.Host{Files: hostOf(t, h).Files}, detect.Options{Backends: backends}).Status
+	return detect.Detect(t.Context(), &host.Host{Files: h.Replay(t).Files}, detect.Options{Backends: backends}).Status
 }
 
 // onlyDevice is the one device of a status.
@@ -102,11 +102,11 @@ func TestNoToolIsRunInVain(t *testing.T) {
 		backends []detect.Backend
 		runs     bool
 	}{
-		"no accelerator":                 {hostOf(t, bare), detect.Backends(), false},
-		"another vendor's backend":       {recorded(t, "nvidia-h100-8.tar.gz"), []detect.Backend{detect.AMD(), detect.CPU(), detect.TPU()}, false},
-		"no backend":                     {recorded(t, "nvidia-h100-8.tar.gz"), []detect.Backend{}, false},
-		"the one that the host is for":   {recorded(t, "nvidia-h100-8.tar.gz"), []detect.Backend{detect.NVIDIA()}, true},
-		"accelerators that need no tool": {recorded(t, "amd-mi300x-8.tar.gz"), []detect.Backend{detect.AMD()}, false},
+		"no accelerator":                 {bare.Replay(t), detect.Backends(), false},
+		"another vendor's backend":       {compose.Recorded(t, "nvidia-h100-8.tar.gz"), []detect.Backend{detect.AMD(), detect.CPU(), detect.TPU()}, false},
+		"no backend":                     {compose.Recorded(t, "nvidia-h100-8.tar.gz"), []detect.Backend{}, false},
+		"the one that the host is for":   {compose.Recorded(t, "nvidia-h100-8.tar.gz"), []detect.Backend{detect.NVIDIA()}, true},
+		"accelerators that need no tool": {compose.Recorded(t, "amd-mi300x-8.tar.gz"), []detect.Backend{detect.AMD()}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &counting{Files: test.host.Files, Commands: test.host.Commands}
@@ -123,7 +123,7 @@ func TestNoToolIsRunInVain(t *testing.T) {
 
 // Choosing backends lost their warnings and the links, of which the planner then knew nothing.
 func TestChosenBackendsKeepWarningsAndLinks(t *testing.T) {
-	h := recorded(t, "nvidia-h100-8.tar.gz")
+	h := compose.Recorded(t, "nvidia-h100-8.tar.gz")
 	all := detect.Detect(t.Context(), h, detect.Options{}).Status
 	chosen := detect.Detect(t.Context(), h, detect.Options{Backends: []detect.Backend{detect.NVIDIA()}}).Status
 	if diff := cmp.Diff(all.Links, chosen.Links); diff != "" || len(chosen.Links.Domains) != 1 {

@@ -40,7 +40,7 @@ func TestTPUGenerationIsItsPCIID(t *testing.T) {
 
 // TPUs that VFIO passes to user space, which is all since v5e, were not found.
 func TestTPUBehindVFIOIsFound(t *testing.T) {
-	status := detect.Detect(t.Context(), recorded(t, "google-v5p-4.tar.gz"), detect.Options{}).Status
+	status := detect.Detect(t.Context(), compose.Recorded(t, "google-v5p-4.tar.gz"), detect.Options{}).Status
 	if len(status.Devices) != 4 || !slices.Contains(status.Devices[0].Paths, "/dev/vfio/0") {
 		t.Errorf("got %+v", status.Devices)
 	}

@@ -9,32 +9,33 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 const qaicSwitch = "pci0000:20/0000:20:01.1/0000:21:00.0"
 
 // qaic adds so many SoCs, each at a port of its own of one switch.
 func (s sysfs) qaic(socs int) {
-	s.t.Helper()
+	s.Helper()
 	for i := range socs {
 		s.qaicAt(fmt.Sprintf("%s/0000:22:%02x.0/0000:%02x:00.0", qaicSwitch, i, 0x30+i), i)
 	}
 }
 
 func (s sysfs) qaicAt(place string, accel int) {
-	s.t.Helper()
-	folder := s.pci(place, qaicDriver, attributes{"vendor": "0x17cb", "device": "0xa100", "class": "0x120000", "numa_node": "0"})
+	s.Helper()
+	folder := s.Function(place, qaicDriver, compose.Attributes{"vendor": "0x17cb", "device": "0xa100", "class": "0x120000", "numa_node": "0"})
 	s.accel(folder, accel)
 }
 
 // accel adds a member of the accel class to the device at the folder, and its node.
 func (s sysfs) accel(folder string, number int) {
-	s.t.Helper()
+	s.Helper()
 	name := fmt.Sprint("accel", number)
-	s.link("/sys/class/accel/"+name, folder+"/accel/"+name)
-	s.link(folder+"/accel/"+name+"/device", folder)
-	s.file(folder+"/accel/"+name+"/uevent", "DEVNAME=accel/"+name+"\n")
-	s.must(s.AddDevice("/dev/accel/" + name))
+	s.Link("/sys/class/accel/"+name, folder+"/accel/"+name)
+	s.Link(folder+"/accel/"+name+"/device", folder)
+	s.File(folder+"/accel/"+name+"/uevent", "DEVNAME=accel/"+name+"\n")
+	s.Must(s.AddDevice("/dev/accel/" + name))
 }
 
 // qaicText is what qaic-util prints of a SoC: the order and words of QUtil.cpp, shortened.
@@ -46,7 +47,7 @@ func qaicText(qid int, address, sku, board string, totalMiB int) string {
 }
 
 func (s sysfs) qaicUtil(sku string, totalMiB int, boards ...string) {
-	s.t.Helper()
+	s.Helper()
 	text := "Number of devices: 4\n"
 	for i, board := range boards {
 		text += qaicText(i, fmt.Sprintf("0000:%02x:00.0", 0x30+i), sku, board, totalMiB)
@@ -130,7 +131,7 @@ func TestQualcommUltra(t *testing.T) {
 		"four that the tool names": {func(s sysfs) { s.qaic(4); s.qaicUtil("PCIe Ultra", 32692, "QC1", "QC1", "QC1", "QC1") }, 4},
 		"four with a switch's own function": {func(s sysfs) {
 			s.qaic(4)
-			s.pci(qaicSwitch+"/0000:22:1f.0/0000:3f:00.0", "", attributes{"vendor": "0x1000", "device": "0x02b2", "class": "0x088000"})
+			s.Function(qaicSwitch+"/0000:22:1f.0/0000:3f:00.0", "", compose.Attributes{"vendor": "0x1000", "device": "0x02b2", "class": "0x088000"})
 			s.qaicUtil("PCIe Ultra", 32692, "QC1", "QC1", "QC1", "QC1")
 		}, 4},
 		"four cards that the tool names": {func(s sysfs) { s.qaic(4); s.qaicUtil("PCIe", 16308, "QC1", "QC2", "QC3", "QC4") }, 0},
@@ -139,7 +140,7 @@ func TestQualcommUltra(t *testing.T) {
 		"eight behind a switch":          {func(s sysfs) { s.qaic(8) }, 0},
 		"four and a disk behind a switch": {func(s sysfs) {
 			s.qaic(4)
-			s.pci(qaicSwitch+"/0000:22:1f.0/0000:3f:00.0", "nvme", attributes{"vendor": "0x144d", "device": "0xa80a", "class": "0x010802"})
+			s.Function(qaicSwitch+"/0000:22:1f.0/0000:3f:00.0", "nvme", compose.Attributes{"vendor": "0x144d", "device": "0xa80a", "class": "0x010802"})
 		}, 0},
 		"four without a switch": {func(s sysfs) {
 			for i := range 4 {
@@ -218,7 +219,7 @@ func TestQualcommOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.pci("pci0000:20/0000:30:00.0", test.driver, attributes{"vendor": "0x17cb", "device": "0x" + test.device, "class": "0x120000"})
+			s.Function("pci0000:20/0000:30:00.0", test.driver, compose.Attributes{"vendor": "0x17cb", "device": "0x" + test.device, "class": "0x120000"})
 			found := s.detect(Qualcomm())
 			product := ""
 			for _, d := range found.Devices {
@@ -242,7 +243,7 @@ func TestQualcommToolOfAnyKindHidesNothing(t *testing.T) {
 	} {
 		s := newSysfs(t)
 		s.qaic(2)
-		s.must(s.AddCommand(result, "qaic-util", "-q"))
+		s.Must(s.AddCommand(result, "qaic-util", "-q"))
 		if found := s.detect(Qualcomm()); len(found.Devices) != 2 || found.Degraded == "" {
 			t.Errorf("%s: got %d devices, degraded %q", name, len(found.Devices), found.Degraded)
 		}

@@ -98,7 +98,7 @@ func TestStorageDisks(t *testing.T) {
 			}
 			h.PCI(function)
 			test.compose(h, function.Folder())
-			got, backend := disks(t, hostOf(t, h))
+			got, backend := disks(t, h.Replay(t))
 			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(v1alpha1.StorageDevice{}, "PCI", "NUMANode")); diff != "" || backend.Message != "" {
 				t.Errorf("%+v\n%s", backend, diff)
 			}
@@ -117,7 +117,7 @@ func TestStorageOverFabrics(t *testing.T) {
 	const controller = "/sys/devices/virtual/nvme-fabrics/ctl/nvme0"
 	h.File(controller+"/numa_node", "-1")
 	h.Disk(controller, compose.Disk{Name: "nvme0n1", Model: "Linux", GB: 100, Rotational: "0"})
-	got, _ := disks(t, hostOf(t, h))
+	got, _ := disks(t, h.Replay(t))
 	want := []v1alpha1.StorageDevice{{Name: "nvme0n1", Kind: "NVMe", Model: "Linux", SizeMiB: 95367}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -7,26 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// machine gives the host a device tree.
-func (s sysfs) machine(compatible ...string) {
-	s.t.Helper()
-	s.file(deviceTree+"/compatible", strings.Join(compatible, "\x00")+"\x00")
-}
-
-// treeDevice adds a device that the device tree describes and returns its folder; driver is "" where none is bound.
-func (s sysfs) treeDevice(name, driver string, compatible ...string) string {
-	s.t.Helper()
-	folder := "/sys/devices/platform/soc/" + name
-	s.file(deviceTree+"/soc/"+name+"/compatible", strings.Join(compatible, "\x00")+"\x00")
-	s.link(folder+"/of_node", deviceTree+"/soc/"+name)
-	s.link(platformDevices+"/"+name, folder)
-	if driver != "" {
-		s.folder("/sys/bus/platform/drivers/" + driver)
-		s.link(folder+"/driver", "/sys/bus/platform/drivers/"+driver)
-	}
-	return folder
-}
-
 func TestParseCompatible(t *testing.T) {
 	for text, want := range map[string][]string{
 		"apple,j316c\x00apple,t6001\x00apple,arm-platform\x00": {"apple,j316c", "apple,t6001", "apple,arm-platform"},

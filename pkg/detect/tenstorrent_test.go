@@ -9,21 +9,22 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // tenstorrent adds a card with a node of the class, whose number says nothing of its place.
-func (s sysfs) tenstorrent(bus, device, subsystem string, number int, files attributes) string {
-	s.t.Helper()
-	folder := s.pci("pci0000:00/0000:"+bus+":00.0", tenstorrentDriver, attributes{
+func (s sysfs) tenstorrent(bus, device, subsystem string, number int, files compose.Attributes) string {
+	s.Helper()
+	folder := s.Function("pci0000:00/0000:"+bus+":00.0", tenstorrentDriver, compose.Attributes{
 		"vendor": "0x1e52", "device": "0x" + device, "class": "0x120000", "subsystem_vendor": "0x1e52", "subsystem_device": "0x" + subsystem,
 	})
 	own := path.Join(folder, "tenstorrent", fmt.Sprint("tenstorrent!", number))
-	s.link(own+"/device", folder)
-	s.link("/sys/class/tenstorrent/"+path.Base(own), own)
-	s.file(own+"/uevent", fmt.Sprint("DEVNAME=tenstorrent/", number))
-	s.must(s.AddDevice(fmt.Sprint("/dev/tenstorrent/", number)))
+	s.Link(own+"/device", folder)
+	s.Link("/sys/class/tenstorrent/"+path.Base(own), own)
+	s.File(own+"/uevent", fmt.Sprint("DEVNAME=tenstorrent/", number))
+	s.Must(s.AddDevice(fmt.Sprint("/dev/tenstorrent/", number)))
 	for name, content := range files {
-		s.file(path.Join(own, name), content+"\n")
+		s.File(path.Join(own, name), content+"\n")
 	}
 	return folder
 }
@@ -45,7 +46,7 @@ func TestTenstorrentCards(t *testing.T) {
 	} {
 		t.Run(subsystem, func(t *testing.T) {
 			s := newSysfs(t)
-			s.tenstorrent("01", test.device, subsystem, 3, attributes{"tt_card_type": test.cardType})
+			s.tenstorrent("01", test.device, subsystem, 3, compose.Attributes{"tt_card_type": test.cardType})
 			found := s.detect(Tenstorrent())
 			var memories []int64
 			for _, d := range found.Devices {
@@ -68,9 +69,9 @@ func TestTenstorrentCards(t *testing.T) {
 // The two chips of an n300 share a function and a node; together they have the card's memory once.
 func TestTenstorrentN300IsTwoChips(t *testing.T) {
 	s := newSysfs(t)
-	folder := s.tenstorrent("c1", "401e", "0014", 0, attributes{"tt_serial": "0100014511732021", "tt_fw_bundle_ver": "18.7.0.0"})
-	s.file(folder+"/hwmon/hwmon7/temp1_input", "41250")
-	s.file(folder+"/hwmon/hwmon7/power1_input", "12000000")
+	folder := s.tenstorrent("c1", "401e", "0014", 0, compose.Attributes{"tt_serial": "0100014511732021", "tt_fw_bundle_ver": "18.7.0.0"})
+	s.File(folder+"/hwmon/hwmon7/temp1_input", "41250")
+	s.File(folder+"/hwmon/hwmon7/power1_input", "12000000")
 	found := s.detect(Tenstorrent())
 	for i, d := range found.Devices {
 		want := &v1alpha1.DevicePartition{Kind: "asic", Parent: "tenstorrent-0000:c1:00.0", Index: int32(i)}
@@ -104,8 +105,8 @@ func TestTenstorrentMemoryThatFailed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.tenstorrent("c1", "401e", "0014", 0, attributes{"tt_serial": "0100014511732021"})
-			s.must(s.AddCommand(host.CommandResult{Stdout: []byte(test.snapshot)}, "tt-smi", "-s", "--snapshot_no_tty"))
+			s.tenstorrent("c1", "401e", "0014", 0, compose.Attributes{"tt_serial": "0100014511732021"})
+			s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(test.snapshot)}, "tt-smi", "-s", "--snapshot_no_tty"))
 			found := s.detect(Tenstorrent())
 			var got []v1alpha1.HealthState
 			for _, d := range found.Devices {
@@ -136,7 +137,7 @@ func TestTenstorrentFieldsThatAreNotAsTheyShouldBe(t *testing.T) {
 			s := newSysfs(t)
 			s.tenstorrent("c1", "b140", "0046", 0, nil)
 			s.tenstorrent("c2", "b140", "0046", 1, nil)
-			s.must(s.AddCommand(host.CommandResult{Stdout: []byte(`{"device_info":[` + bad + "," + good + `]}`)}, "tt-smi", "-s", "--snapshot_no_tty"))
+			s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(`{"device_info":[` + bad + "," + good + `]}`)}, "tt-smi", "-s", "--snapshot_no_tty"))
 			found := s.detect(Tenstorrent())
 			if len(found.Devices) != 2 || found.Degraded != "" {
 				t.Fatalf("got %d devices, degraded %q", len(found.Devices), found.Degraded)

@@ -9,10 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
-func tpuFunction(device, subsystem string) attributes {
-	return attributes{
+func tpuFunction(device, subsystem string) compose.Attributes {
+	return compose.Attributes{
 		"vendor": "0x1ae0", "device": "0x" + device, "class": "0x120000",
 		"subsystem_vendor": "0x1ae0", "subsystem_device": "0x" + subsystem, "numa_node": "0",
 	}
@@ -20,12 +21,12 @@ func tpuFunction(device, subsystem string) attributes {
 
 // vfio adds chips that VFIO passes to user space, each in an IOMMU group of its own, counted from 0.
 func (s sysfs) vfio(chips int, device string) {
-	s.t.Helper()
+	s.Helper()
 	for i := range chips {
-		folder := s.pci(fmt.Sprintf("pci0000:00/0000:00:%02x.0", i+4), "vfio-pci", tpuFunction(device, "0000"))
-		s.folder(fmt.Sprint("/sys/kernel/iommu_groups/", i))
-		s.link(folder+"/iommu_group", fmt.Sprint("/sys/kernel/iommu_groups/", i))
-		s.must(s.AddDevice(fmt.Sprint("/dev/vfio/", i)))
+		folder := s.Function(fmt.Sprintf("pci0000:00/0000:00:%02x.0", i+4), "vfio-pci", tpuFunction(device, "0000"))
+		s.Folder(fmt.Sprint("/sys/kernel/iommu_groups/", i))
+		s.Link(folder+"/iommu_group", fmt.Sprint("/sys/kernel/iommu_groups/", i))
+		s.Must(s.AddDevice(fmt.Sprint("/dev/vfio/", i)))
 	}
 }
 
@@ -49,7 +50,7 @@ func TestTPUGenerations(t *testing.T) {
 	} {
 		t.Run(test.device+" "+test.subsystem, func(t *testing.T) {
 			s := newSysfs(t)
-			s.pci("pci0000:00/0000:00:04.0", "", tpuFunction(test.device, test.subsystem))
+			s.Function("pci0000:00/0000:00:04.0", "", tpuFunction(test.device, test.subsystem))
 			found := s.detect(TPU())
 			if len(found.Devices) != test.devices || len(found.Links.Domains) != 0 {
 				t.Fatalf("got %d devices and links %+v, want %d and none", len(found.Devices), found.Links, test.devices)
@@ -75,23 +76,23 @@ func TestTPUDeviceNodes(t *testing.T) {
 	}{
 		"VFIO": {func(s sysfs) { s.vfio(1, "0062") }, []string{"/dev/vfio/0", "/dev/vfio/vfio"}, "Healthy Opened"},
 		"the accel driver": {func(s sysfs) {
-			folder := s.pci("pci0000:00/0000:00:05.0", "tpu_v4", tpuFunction("005e", "0000"))
-			s.link("/sys/class/accel/accel3", folder+"/accel/accel3")
-			s.link(folder+"/accel/accel3/device", folder)
-			s.must(s.AddDevice("/dev/accel3"))
+			folder := s.Function("pci0000:00/0000:00:05.0", "tpu_v4", tpuFunction("005e", "0000"))
+			s.Link("/sys/class/accel/accel3", folder+"/accel/accel3")
+			s.Link(folder+"/accel/accel3/device", folder)
+			s.Must(s.AddDevice("/dev/accel3"))
 		}, []string{"/dev/accel3"}, "Healthy Opened"},
 		"no driver": {func(s sysfs) {
-			s.pci("pci0000:00/0000:00:05.0", "", tpuFunction("0062", "0000"))
+			s.Function("pci0000:00/0000:00:05.0", "", tpuFunction("0062", "0000"))
 		}, nil, "Unknown DriverMissing"},
 		"no node": {func(s sysfs) {
-			s.pci("pci0000:00/0000:00:05.0", "vfio-pci", tpuFunction("0062", "0000"))
+			s.Function("pci0000:00/0000:00:05.0", "vfio-pci", tpuFunction("0062", "0000"))
 		}, nil, "Unknown DeviceNodeMissing"},
 		"another vendor's accel0 beside it": {func(s sysfs) {
-			s.pci("pci0000:00/0000:00:05.0", "tpu_v4", tpuFunction("005e", "0000"))
-			npu := s.pci("pci0000:00/0000:00:0b.0", "intel_vpu", attributes{"vendor": "0x8086", "device": "0x7d1d", "class": "0x120000"})
-			s.link("/sys/class/accel/accel0", npu+"/accel/accel0")
-			s.link(npu+"/accel/accel0/device", npu)
-			s.must(s.AddDevice("/dev/accel0"))
+			s.Function("pci0000:00/0000:00:05.0", "tpu_v4", tpuFunction("005e", "0000"))
+			npu := s.Function("pci0000:00/0000:00:0b.0", "intel_vpu", compose.Attributes{"vendor": "0x8086", "device": "0x7d1d", "class": "0x120000"})
+			s.Link("/sys/class/accel/accel0", npu+"/accel/accel0")
+			s.Link(npu+"/accel/accel0/device", npu)
+			s.Must(s.AddDevice("/dev/accel0"))
 		}, nil, "Unknown DeviceNodeMissing"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,15 +116,15 @@ func TestTPUDeviceNodes(t *testing.T) {
 // Accelerators of other vendors have nodes in /dev/accel, too.
 func TestTPUIsNotAnotherVendorsAccel(t *testing.T) {
 	s := newSysfs(t)
-	for i, other := range []attributes{
+	for i, other := range []compose.Attributes{
 		{"vendor": "0x1022", "device": "0x17f0", "class": "0x118000"},
 		{"vendor": "0x1da3", "device": "0x1020", "class": "0x120000"},
 		{"vendor": "0x8086", "device": "0x7d1d", "class": "0x120000"},
 	} {
-		folder := s.pci(fmt.Sprintf("pci0000:00/0000:00:%02x.0", i), []string{"amdxdna", "habanalabs", "intel_vpu"}[i], other)
-		s.link(fmt.Sprint("/sys/class/accel/accel", i), fmt.Sprint(folder, "/accel/accel", i))
-		s.link(fmt.Sprint(folder, "/accel/accel", i, "/device"), folder)
-		s.must(s.AddDevice(fmt.Sprint("/dev/accel", i)))
+		folder := s.Function(fmt.Sprintf("pci0000:00/0000:00:%02x.0", i), []string{"amdxdna", "habanalabs", "intel_vpu"}[i], other)
+		s.Link(fmt.Sprint("/sys/class/accel/accel", i), fmt.Sprint(folder, "/accel/accel", i))
+		s.Link(fmt.Sprint(folder, "/accel/accel", i, "/device"), folder)
+		s.Must(s.AddDevice(fmt.Sprint("/dev/accel", i)))
 	}
 	if diff := cmp.Diff(Found{}, s.detect(TPU())); diff != "" {
 		t.Error(diff)

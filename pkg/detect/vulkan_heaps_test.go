@@ -52,9 +52,9 @@ func TestVulkanMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
 			place, files := moore("0000:03:00.0")
-			s.drm(s.pci(place, "mtgpu", files), "card0", "renderD128")
+			s.DRM(s.Function(place, "mtgpu", files), "card0", "renderD128")
 			s.vulkaninfo(summary)
-			s.must(s.AddCommand(host.CommandResult{Stdout: []byte(test.listing)}, "vulkaninfo"))
+			s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(test.listing)}, "vulkaninfo"))
 			found := s.detect(Vulkan())
 			if diff := cmp.Diff(test.want, found.Devices[0].Memory); diff != "" || found.Degraded != "" {
 				t.Errorf("degraded %q\n%s", found.Degraded, diff)
@@ -78,9 +78,9 @@ func TestVulkanMemoryOfIntegrated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			s.drm(s.platform("fb000000.gpu", "panthor"), "card1", "renderD128")
+			s.DRM(s.platform("fb000000.gpu", "panthor"), "card1", "renderD128")
 			s.vulkaninfo(summary)
-			s.must(s.AddCommand(test.result, "vulkaninfo"))
+			s.Must(s.AddCommand(test.result, "vulkaninfo"))
 			found := s.detect(Vulkan())
 			if diff := cmp.Diff(test.want, found.Devices[0].Memory); diff != "" || found.Degraded != "" || found.Devices[0].Product != "Mali-G610" {
 				t.Errorf("got %+v, degraded %q\n%s", found.Devices[0], found.Degraded, diff)

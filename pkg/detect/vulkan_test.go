@@ -3,7 +3,6 @@ package detect
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,15 +10,16 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // platform adds a device of a system on a chip and returns its folder.
 func (s sysfs) platform(name, driver string) string {
-	s.t.Helper()
+	s.Helper()
 	folder := "/sys/devices/platform/" + name
-	s.folder(folder)
-	s.folder("/sys/bus/platform/drivers/" + driver)
-	s.link(folder+"/driver", "/sys/bus/platform/drivers/"+driver)
+	s.Folder(folder)
+	s.Folder("/sys/bus/platform/drivers/" + driver)
+	s.Link(folder+"/driver", "/sys/bus/platform/drivers/"+driver)
 	return folder
 }
 
@@ -33,13 +33,13 @@ func vulkanEntry(number int, vendor, device, kind, name string) string {
 const llvmpipe = "llvmpipe (LLVM 19.1.7, 128 bits)"
 
 func (s sysfs) vulkaninfo(entries ...string) {
-	s.t.Helper()
+	s.Helper()
 	text := "==========\nVULKANINFO\n==========\n\nVulkan Instance Version: 1.4.309\n\n\nDevices:\n========\n" + strings.Join(entries, "")
-	s.must(s.AddCommand(host.CommandResult{Stdout: []byte(text)}, "vulkaninfo", "--summary"))
+	s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(text)}, "vulkaninfo", "--summary"))
 }
 
-func moore(address string) (place string, files attributes) {
-	return "pci0000:00/0000:00:01.0/" + address, attributes{"vendor": "0x1ed5", "device": "0x0222", "class": "0x030000", "revision": "0x01"}
+func moore(address string) (place string, files compose.Attributes) {
+	return "pci0000:00/0000:00:01.0/" + address, compose.Attributes{"vendor": "0x1ed5", "device": "0x0222", "class": "0x030000", "revision": "0x01"}
 }
 
 func TestVulkanDevices(t *testing.T) {
@@ -52,38 +52,38 @@ func TestVulkanDevices(t *testing.T) {
 		want    []gpu
 	}{
 		"a Mali beside its display": {func(s sysfs) {
-			s.drm(s.platform("display-subsystem", "rockchip-drm"), "card0")
-			s.drm(s.platform("fb000000.gpu", "panthor"), "card1", "renderD128")
+			s.DRM(s.platform("display-subsystem", "rockchip-drm"), "card0")
+			s.DRM(s.platform("fb000000.gpu", "panthor"), "card1", "renderD128")
 			s.vulkaninfo(vulkanEntry(0, "0x13b5", "0xa8670000", "INTEGRATED_GPU", "Mali-G610"), vulkanEntry(1, "0x10005", "0x0000", "CPU", llvmpipe))
 		}, []gpu{{"arm-fb000000.gpu", "arm", "Mali-G610", "00000000-0600-0000-12c5-6000140012c5"}}},
 		"a Mali, and only software answers": {func(s sysfs) {
-			s.drm(s.platform("fb000000.gpu", "panfrost"), "card1", "renderD128")
+			s.DRM(s.platform("fb000000.gpu", "panfrost"), "card1", "renderD128")
 			s.vulkaninfo(vulkanEntry(0, "0x10005", "0x0000", "CPU", llvmpipe))
 		}, []gpu{{"arm-fb000000.gpu", "arm", "arm GPU", ""}}},
 		"two unknown chips are not told apart": {func(s sysfs) {
-			s.drm(s.platform("1000.gpu", "etnaviv"), "card0", "renderD128")
-			s.drm(s.platform("2000.gpu", "newgpu"), "card1", "renderD129")
+			s.DRM(s.platform("1000.gpu", "etnaviv"), "card0", "renderD128")
+			s.DRM(s.platform("2000.gpu", "newgpu"), "card1", "renderD129")
 			s.vulkaninfo(vulkanEntry(0, "0x0", "0x0", "INTEGRATED_GPU", "One"), vulkanEntry(1, "0x0", "0x1", "INTEGRATED_GPU", "Two"))
 		}, []gpu{{"vivante-1000.gpu", "vivante", "vivante GPU", ""}, {"soc-2000.gpu", "soc", "soc GPU", ""}}},
 		"one on PCI": {func(s sysfs) {
 			place, files := moore("0000:03:00.0")
-			s.drm(s.pci(place, "mtgpu", files), "card0", "renderD128")
+			s.DRM(s.Function(place, "mtgpu", files), "card0", "renderD128")
 			s.vulkaninfo(vulkanEntry(0, "0x1ed5", "0x0222", "DISCRETE_GPU", "MTT S80"))
 		}, []gpu{{"moore-threads-0000:03:00.0", "moore-threads", "MTT S80", "00000000-0600-0000-12c5-6000140012c5"}}},
 		"two of a kind share a name and no UUID": {func(s sysfs) {
 			for i, address := range []string{"0000:03:00.0", "0000:04:00.0"} {
 				place, files := moore(address)
-				s.drm(s.pci(place, "mtgpu", files), fmt.Sprint("card", i), fmt.Sprint("renderD", 128+i))
+				s.DRM(s.Function(place, "mtgpu", files), fmt.Sprint("card", i), fmt.Sprint("renderD", 128+i))
 			}
 			s.vulkaninfo(vulkanEntry(0, "0x1ed5", "0x0222", "DISCRETE_GPU", "MTT S80"), vulkanEntry(1, "0x1ed5", "0x0222", "DISCRETE_GPU", "MTT S80"))
 		}, []gpu{{"moore-threads-0000:03:00.0", "moore-threads", "MTT S80", ""}, {"moore-threads-0000:04:00.0", "moore-threads", "MTT S80", ""}}},
 		"an unknown vendor, no tool": {func(s sysfs) {
-			s.drm(s.pci("pci0000:00/0000:05:00.0", "newgpu", attributes{"vendor": "0xabcd", "device": "0x0001", "class": "0x030000"}), "card0", "renderD128")
+			s.DRM(s.Function("pci0000:00/0000:05:00.0", "newgpu", compose.Attributes{"vendor": "0xabcd", "device": "0x0001", "class": "0x030000"}), "card0", "renderD128")
 		}, []gpu{{"pci-abcd-0000:05:00.0", "pci-abcd", "GPU abcd:0001", ""}}},
 		"an embedded one beside one on PCI": {func(s sysfs) {
 			place, files := moore("0000:03:00.0")
-			s.drm(s.pci(place, "mtgpu", files), "card0", "renderD128")
-			s.drm(s.platform("fb000000.gpu", "panthor"), "card1", "renderD129")
+			s.DRM(s.Function(place, "mtgpu", files), "card0", "renderD128")
+			s.DRM(s.platform("fb000000.gpu", "panthor"), "card1", "renderD129")
 			s.vulkaninfo(vulkanEntry(0, "0x1ed5", "0x0222", "DISCRETE_GPU", "MTT S80"), vulkanEntry(1, "0x13b5", "0xa8670000", "INTEGRATED_GPU", "Mali-G610"))
 		}, []gpu{
 			{"moore-threads-0000:03:00.0", "moore-threads", "MTT S80", "00000000-0600-0000-12c5-6000140012c5"},
@@ -122,28 +122,28 @@ func TestVulkanLeavesOut(t *testing.T) {
 	for name, compose := range map[string]func(s sysfs){
 		"nothing": func(sysfs) {},
 		"the display of a BMC": func(s sysfs) {
-			s.drm(s.pci("pci0000:00/0000:02:00.0", "ast", attributes{"vendor": "0x1a03", "device": "0x2000", "class": "0x030000"}), "card0")
+			s.DRM(s.Function("pci0000:00/0000:02:00.0", "ast", compose.Attributes{"vendor": "0x1a03", "device": "0x2000", "class": "0x030000"}), "card0")
 		},
 		"a virtual machine's display": func(s sysfs) {
-			s.drm(s.pci("pci0000:00/0000:00:01.0", "virtio-pci", attributes{"vendor": "0x1af4", "device": "0x1050", "class": "0x030000"}), "card0", "renderD128")
+			s.DRM(s.Function("pci0000:00/0000:00:01.0", "virtio-pci", compose.Attributes{"vendor": "0x1af4", "device": "0x1050", "class": "0x030000"}), "card0", "renderD128")
 		},
-		"an Intel GPU": func(s sysfs) { s.drm(s.pci(cardPlace, "xe", intelID("e20b", "030000")), "card0", "renderD128") },
+		"an Intel GPU": func(s sysfs) { s.DRM(s.Function(cardPlace, "xe", intelID("e20b", "030000")), "card0", "renderD128") },
 		"graphics in a processor of AMD": func(s sysfs) {
-			s.drm(s.pci("pci0000:00/0000:00:08.1/0000:05:00.0", "amdgpu", amdID("1638", "030000"), vram(512, 20)), "card0", "renderD128")
+			s.DRM(s.Function("pci0000:00/0000:00:08.1/0000:05:00.0", "amdgpu", amdID("1638", "030000"), vram(512, 20)), "card0", "renderD128")
 		},
 		"a GPU of a guest": func(s sysfs) {
 			place, files := moore("0000:03:00.0")
-			folder := s.pci(place, "mtgpu", files)
-			s.link(folder+"/physfn", folder)
-			s.drm(folder, "card0", "renderD128")
+			folder := s.Function(place, "mtgpu", files)
+			s.Link(folder+"/physfn", folder)
+			s.DRM(folder, "card0", "renderD128")
 		},
 		"no driver": func(s sysfs) {
-			s.folder("/sys/devices/platform/x.gpu")
-			s.drm("/sys/devices/platform/x.gpu", "card0", "renderD128")
+			s.Folder("/sys/devices/platform/x.gpu")
+			s.DRM("/sys/devices/platform/x.gpu", "card0", "renderD128")
 		},
-		"Apple's":       func(s sysfs) { s.drm(s.platform("406400000.gpu", "asahi"), "card0", "renderD128") },
-		"a wild name":   func(s sysfs) { s.drm(s.platform("a b", "newgpu"), "card0", "renderD128") },
-		"only a screen": func(s sysfs) { s.drm(s.platform("display", "newdisplay"), "card0") },
+		"Apple's":       func(s sysfs) { s.DRM(s.platform("406400000.gpu", "asahi"), "card0", "renderD128") },
+		"a wild name":   func(s sysfs) { s.DRM(s.platform("a b", "newgpu"), "card0", "renderD128") },
+		"only a screen": func(s sysfs) { s.DRM(s.platform("display", "newdisplay"), "card0") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
@@ -160,64 +160,11 @@ func TestVulkanLeavesOut(t *testing.T) {
 func TestVulkanToolProblemsHideNothing(t *testing.T) {
 	s := newSysfs(t)
 	place, files := moore("0000:03:00.0")
-	s.drm(s.pci(place, "mtgpu", files), "card0", "renderD128")
-	s.must(s.AddCommand(host.CommandResult{ExitCode: 1, Stderr: []byte("ERROR_INCOMPATIBLE_DRIVER")}, "vulkaninfo", "--summary"))
+	s.DRM(s.Function(place, "mtgpu", files), "card0", "renderD128")
+	s.Must(s.AddCommand(host.CommandResult{ExitCode: 1, Stderr: []byte("ERROR_INCOMPATIBLE_DRIVER")}, "vulkaninfo", "--summary"))
 	found := s.detect(Vulkan())
 	if len(found.Devices) != 1 || !strings.Contains(found.Degraded, "ERROR_INCOMPATIBLE_DRIVER") {
 		t.Errorf("got %+v, degraded %q", found.Devices, found.Degraded)
-	}
-}
-
-// An Arc beside a GeForce and graphics in the processor: each is one device, whatever else Vulkan sees of it, and that one
-// backend found something hides nothing of another.
-func TestEachGPUIsOneDeviceOfOneBackend(t *testing.T) {
-	s := newSysfs(t)
-	geforce := s.pci("pci0000:00/0000:00:01.0/0000:01:00.0", "nvidia", attributes{"vendor": "0x10de", "device": "0x2684", "class": "0x030000"})
-	s.drm(geforce, "card0", "renderD128")
-	s.drm(s.pci(cardPlace, "xe", intelID("e20b", "030000")), "card1", "renderD129")
-	s.drm(s.pci("pci0000:00/0000:00:02.0", "i915", intelID("a780", "030000")), "card2", "renderD130")
-	place, files := moore("0000:05:00.0")
-	s.drm(s.pci(place, "mtgpu", files), "card3", "renderD131")
-	s.vulkaninfo(vulkanEntry(0, "0x10de", "0x2684", "DISCRETE_GPU", "NVIDIA GeForce RTX 4090"), vulkanEntry(1, "0x8086", "0xe20b", "DISCRETE_GPU", "Intel(R) Arc(tm) B580 Graphics (BMG G21)"),
-		vulkanEntry(2, "0x8086", "0xa780", "INTEGRATED_GPU", "Intel(R) UHD Graphics 770"), vulkanEntry(3, "0x1ed5", "0x0222", "DISCRETE_GPU", "MTT S80"), vulkanEntry(4, "0x10005", "0", "CPU", llvmpipe))
-
-	status := Detect(t.Context(), s.Host(), Options{}).Status
-	checkDefects(t, status)
-	got := map[v1alpha1.DeviceID]string{}
-	for _, d := range status.Devices {
-		got[d.ID] = d.Backend
-	}
-	want := map[v1alpha1.DeviceID]string{
-		"nvidia-0000:01:00.0": "nvidia", "intel-0000:03:00.0": "intel-gpu", "intel-0000:00:02.0": "intel-gpu", "moore-threads-0000:05:00.0": "vulkan",
-	}
-	if diff := cmp.Diff(want, got); diff != "" || len(status.Devices) != len(want) {
-		t.Errorf("%d devices: %s", len(status.Devices), diff)
-	}
-}
-
-// ownKind is a backend that lists a card by another id than Vulkan does.
-type ownKind struct{}
-
-// Name implements Backend.
-func (ownKind) Name() string { return "own" }
-
-// Detect implements Backend.
-func (ownKind) Detect(context.Context, *host.Host) (Found, error) {
-	return Found{Devices: []v1alpha1.Device{{
-		ID: "arm-mali0", Vendor: "arm", Family: v1alpha1.FamilyGPU, Paths: []string{"/dev/dri/renderD128"},
-	}}}, nil
-}
-
-func TestVulkanYieldsToABackendThatKnowsTheCard(t *testing.T) {
-	s := newSysfs(t)
-	s.drm(s.platform("fb000000.gpu", "panthor"), "card1", "renderD128")
-	status := Detect(t.Context(), s.Host(), Options{Backends: []Backend{Vulkan(), ownKind{}}}).Status
-	var ids []v1alpha1.DeviceID
-	for _, d := range status.Devices {
-		ids = append(ids, d.ID)
-	}
-	if !slices.Equal(ids, []v1alpha1.DeviceID{"arm-mali0"}) {
-		t.Errorf("got %v", ids)
 	}
 }
 

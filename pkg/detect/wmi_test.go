@@ -38,14 +38,14 @@ const workstation = `[
 
 // One card is one device, by its PCI ids and place; a second one beside it is seen; a 32-bit size is not believed.
 func TestWMIWorkstation(t *testing.T) {
-	report := Detect(t.Context(), windows(t, "\uFEFF"+workstation+"\r\n"), Options{Backends: []Backend{WMI()}})
+	found := detectOn(t, windows(t, "\uFEFF"+workstation+"\r\n"), WMI())
 	var got []string
-	for _, d := range report.Status.Devices {
+	for _, d := range found.Devices {
 		got = append(got, fmt.Sprintf("%s %q %d MiB (%s) %s %s:%s %s", d.ID, d.Product, d.Memory.TotalMiB, d.Memory.Source, d.DriverVersion, d.PCI.SubsystemVendorID, d.PCI.SubsystemDeviceID, d.Health.State))
 	}
 	want := []string{
-		`intel-0000:00:02.0 "Intel(R) UHD Graphics 770" 128 MiB (Driver) 31.0.101.5186 1043:8882 Healthy`,
 		`nvidia-0000:01:00.0 "NVIDIA GeForce RTX 4090" 24564 MiB (Driver) 32.0.15.7652 1043:889d Healthy`,
+		`intel-0000:00:02.0 "Intel(R) UHD Graphics 770" 128 MiB (Driver) 31.0.101.5186 1043:8882 Healthy`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -7,22 +7,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
-func xdnaID(device string) attributes {
-	return attributes{"vendor": "0x1022", "device": "0x" + device, "class": "0x118000", "revision": "0x10", "numa_node": "-1"}
+func xdnaID(device string) compose.Attributes {
+	return compose.Attributes{"vendor": "0x1022", "device": "0x" + device, "class": "0x118000", "revision": "0x10", "numa_node": "-1"}
 }
 
 func TestXDNA(t *testing.T) {
 	for name, test := range map[string]struct {
 		device, driver string
-		files          attributes
+		files          compose.Attributes
 		product        string
 		health         string
 	}{
-		"Strix":              {"17f0", xdnaDriver, attributes{"vbnv": "RyzenAI-npu4", "fw_version": "1.0.0.63"}, "RyzenAI-npu4", "Healthy Opened"},
-		"Strix, newer names": {"17f0", xdnaDriver, attributes{"vbnv": "NPU Strix", "fw_version": "1.1.2.65"}, "NPU Strix", "Healthy Opened"},
-		"Phoenix":            {"1502", xdnaDriver, attributes{"vbnv": "RyzenAI-npu1"}, "RyzenAI-npu1", "Healthy Opened"},
+		"Strix":              {"17f0", xdnaDriver, compose.Attributes{"vbnv": "RyzenAI-npu4", "fw_version": "1.0.0.63"}, "RyzenAI-npu4", "Healthy Opened"},
+		"Strix, newer names": {"17f0", xdnaDriver, compose.Attributes{"vbnv": "NPU Strix", "fw_version": "1.1.2.65"}, "NPU Strix", "Healthy Opened"},
+		"Phoenix":            {"1502", xdnaDriver, compose.Attributes{"vbnv": "RyzenAI-npu1"}, "RyzenAI-npu1", "Healthy Opened"},
 		"without a driver":   {"17f0", "", nil, "RyzenAI-npu4 (Strix/Krackan/Strix Halo)", "Unknown DriverMissing"},
 		"a newer one":        {"1b0b", xdnaDriver, nil, "AMD NPU 1022:1b0b", "Healthy Opened"},
 		"an id not known":    {"1cff", xdnaDriver, nil, "AMD NPU 1022:1cff", "Healthy Opened"},
@@ -30,7 +31,7 @@ func TestXDNA(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSysfs(t)
-			folder := s.pci("pci0000:00/0000:00:08.2/0000:c5:00.1", test.driver, xdnaID(test.device), test.files)
+			folder := s.Function("pci0000:00/0000:00:08.2/0000:c5:00.1", test.driver, xdnaID(test.device), test.files)
 			if test.driver == xdnaDriver {
 				s.accel(folder, 0)
 			}
@@ -61,8 +62,8 @@ func TestXDNA(t *testing.T) {
 // The number of a node in /dev/accel says nothing: another vendor's NPU may have accel0.
 func TestXDNANodeIsItsOwn(t *testing.T) {
 	s := newSysfs(t)
-	other := s.pci("pci0000:00/0000:00:0b.0", "intel_vpu", attributes{"vendor": "0x8086", "device": "0x7d1d", "class": "0x120000"})
-	npu := s.pci("pci0000:00/0000:00:08.2/0000:c5:00.1", xdnaDriver, xdnaID("17f0"))
+	other := s.Function("pci0000:00/0000:00:0b.0", "intel_vpu", compose.Attributes{"vendor": "0x8086", "device": "0x7d1d", "class": "0x120000"})
+	npu := s.Function("pci0000:00/0000:00:08.2/0000:c5:00.1", xdnaDriver, xdnaID("17f0"))
 	s.accel(other, 0)
 	s.accel(npu, 1)
 	found := s.detect(XDNA())
