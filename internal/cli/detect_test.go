@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
 // recordingOf is a recording of the tests' hosts.
@@ -139,8 +139,8 @@ func stored(t *testing.T, name string) *v1alpha1.AcceleratorInventory {
 }
 
 // readingsOfOne are of one device of testdata/inventory.yaml.
-func readingsOfOne() detect.Readings {
-	return detect.Readings{"nvidia-0000:01:00.0": {
+func readingsOfOne() backend.Readings {
+	return backend.Readings{"nvidia-0000:01:00.0": {
 		MemoryUsedMiB: new(int64(1536)), TemperatureMilliC: new(int64(41_000)), PowerMilliW: new(int64(72_400)), UtilizationPercent: new(int64(7)),
 	}}
 }

@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/pci"
 )
 
 // Bounds of the API (markers of api/v1alpha1): what a driver reports must not make the API server refuse a node's whole
@@ -17,7 +19,6 @@ const (
 	maxBackends    = 64
 	maxNICs        = 256
 	maxStorage     = 256
-	maxNUMANodes   = 256
 	maxPeaks       = 16
 	maxBackendName = 32
 )
@@ -37,7 +38,7 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 		return d, fmt.Errorf("device %q is left out: not a valid id", host.Clip(string(d.ID), 96))
 	case !validVendor.MatchString(d.Vendor) || !slices.Contains(families, d.Family):
 		return d, fmt.Errorf("%s is left out: vendor %q, family %q", d.ID, host.Clip(d.Vendor, 32), d.Family)
-	case d.PCI != nil && !isPCIAddress(d.PCI.Address):
+	case d.PCI != nil && !pci.IsAddress(d.PCI.Address):
 		return d, fmt.Errorf("%s is left out: PCI address %q", d.ID, host.Clip(d.PCI.Address, 32))
 	case d.Partition != nil && (d.Partition.Kind == "" || !validID.MatchString(string(d.Partition.Parent))):
 		return d, fmt.Errorf("%s is left out: partition %q of %q", d.ID, host.Clip(d.Partition.Kind, 32), host.Clip(string(d.Partition.Parent), 96))
@@ -51,17 +52,17 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 		{&d.DriverVersion, 64},
 		{&d.CUDAVersion, 32},
 		{&d.FirmwareVersion, 64},
-		{&d.Health.Message, maxMessage},
+		{&d.Health.Message, backend.MaxMessage},
 	})
 	d.Service, d.ClaimAttribute = nil, nil // no host knows who serves its devices
-	d.Paths = d.Paths[:min(len(d.Paths), maxPaths)]
+	d.Paths = d.Paths[:min(len(d.Paths), backend.MaxPaths)]
 	for i := range d.Paths {
 		d.Paths[i] = host.Clip(d.Paths[i], 256)
 	}
 	d.ComputeUnits = max(d.ComputeUnits, 0)
-	d.Index, d.NUMANode = natural(d.Index), natural(d.NUMANode)
+	d.Index, d.NUMANode = backend.Natural(d.Index), backend.Natural(d.NUMANode)
 	if m := d.Memory; m != nil {
-		if m.TotalMiB < 0 || m.TotalMiB > maxMemoryMiB {
+		if m.TotalMiB < 0 || m.TotalMiB > backend.MaxMemoryMiB {
 			d.Memory = nil
 		} else {
 			m.UsedByOthersMiB = min(max(m.UsedByOthersMiB, 0), m.TotalMiB)
@@ -76,7 +77,7 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 		p.Index = max(p.Index, 0)
 	}
 	if oneOf(d.Health.State, v1alpha1.Healthy, v1alpha1.Degraded, v1alpha1.Unhealthy, v1alpha1.Unknown) == "" {
-		d.Health = notMonitored("")
+		d.Health = backend.NotMonitored("")
 	}
 	if !validReason.MatchString(d.Health.Reason) {
 		d.Health.Reason = ""
@@ -90,7 +91,7 @@ func boundShared(m *v1alpha1.DeviceMemory) {
 		return
 	}
 	for _, size := range []*int64{&m.Shared.CarveOutMiB, &m.Shared.HostMiB} {
-		if *size < 0 || *size > maxMemoryMiB {
+		if *size < 0 || *size > backend.MaxMemoryMiB {
 			*size = 0
 		}
 	}
@@ -117,7 +118,7 @@ func boundHost(h v1alpha1.Host) v1alpha1.Host {
 		*n = max(*n, 0)
 	}
 	h.NUMANodes = slices.DeleteFunc(h.NUMANodes, func(n v1alpha1.NUMANode) bool { return n.ID < 0 })
-	h.NUMANodes = firstOfEach(h.NUMANodes, maxNUMANodes, func(n v1alpha1.NUMANode) int32 { return n.ID })
+	h.NUMANodes = firstOfEach(h.NUMANodes, backend.MaxNUMANodes, func(n v1alpha1.NUMANode) int32 { return n.ID })
 	for i := range h.NUMANodes {
 		n := &h.NUMANodes[i]
 		n.CPUs, n.MemoryMiB = host.Clip(n.CPUs, 1024), max(n.MemoryMiB, 0)
@@ -154,7 +155,7 @@ func boundLinks(links v1alpha1.Links, known map[v1alpha1.DeviceID]string) v1alph
 	slices.SortStableFunc(bounded.Pairs, func(a, b v1alpha1.LinkPair) int {
 		return cmp.Or(cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B), cmp.Compare(a.Kind, b.Kind))
 	})
-	bounded.Pairs = bounded.Pairs[:min(len(bounded.Pairs), maxPairs)]
+	bounded.Pairs = bounded.Pairs[:min(len(bounded.Pairs), backend.MaxPairs)]
 
 	bounded.Unread = slices.DeleteFunc(slices.Clone(links.Unread), unknown)
 	slices.Sort(bounded.Unread)
@@ -172,7 +173,7 @@ func boundNICs(nics []v1alpha1.NIC) []v1alpha1.NIC {
 		nic.RoCEVersions = clipped(nic.RoCEVersions, 8)
 		nic.Interfaces = firstOfEach(nic.Interfaces, 16, itself)
 		nic.RoCEVersions = firstOfEach(nic.RoCEVersions, 2, itself)
-		nic.NUMANode, nic.Gbps = natural(nic.NUMANode), max(nic.Gbps, 0)
+		nic.NUMANode, nic.Gbps = backend.Natural(nic.NUMANode), max(nic.Gbps, 0)
 		nic.PCI = validPCI(nic.PCI)
 		if nic.Name != "" && slices.Contains(nicKinds, nic.Kind) {
 			bounded = append(bounded, nic)
@@ -187,7 +188,7 @@ func boundStorage(disks []v1alpha1.StorageDevice) []v1alpha1.StorageDevice {
 	for _, disk := range disks {
 		disk = *disk.DeepCopy()
 		clipAll([]bound{{&disk.Name, 64}, {&disk.Model, 128}})
-		disk.NUMANode, disk.SizeMiB = natural(disk.NUMANode), max(disk.SizeMiB, 0)
+		disk.NUMANode, disk.SizeMiB = backend.Natural(disk.NUMANode), max(disk.SizeMiB, 0)
 		disk.PCI = validPCI(disk.PCI)
 		if disk.Name != "" && slices.Contains(storageKinds, disk.Kind) {
 			bounded = append(bounded, disk)
@@ -214,11 +215,4 @@ func clipAll(bounds []bound) {
 	for _, b := range bounds {
 		*b.text = host.Clip(*b.text, b.max)
 	}
-}
-
-func natural(n *int32) *int32 {
-	if n != nil && *n < 0 {
-		return nil
-	}
-	return n
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/pci"
 )
 
 var families = []v1alpha1.DeviceFamily{
@@ -56,7 +57,7 @@ func boundPCI(p *v1alpha1.PCIDevice) {
 
 // validPCI is the function of a port or disk, without which it can be listed, too.
 func validPCI(p *v1alpha1.PCIDevice) *v1alpha1.PCIDevice {
-	if p == nil || !isPCIAddress(p.Address) {
+	if p == nil || !pci.IsAddress(p.Address) {
 		return nil
 	}
 	boundPCI(p)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
@@ -44,7 +45,7 @@ func (c claims) admit(o outcome, room int) (devices []v1alpha1.Device, notes []s
 			continue
 		}
 		if len(devices) >= room {
-			return devices, append(notes, fmt.Sprintf("more than %d devices: those from %s on are left out", maxDevices, bounded.ID))
+			return devices, append(notes, fmt.Sprintf("more than %d devices: those from %s on are left out", backend.MaxDevices, bounded.ID))
 		}
 		c.add(bounded, o.backend)
 		devices = append(devices, bounded)

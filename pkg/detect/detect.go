@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/machine"
 )
 
 // Report is what a detection found.
@@ -19,9 +21,9 @@ type Report struct {
 	// Status is the inventory. It carries nothing that changes with every detection.
 	Status v1alpha1.AcceleratorInventoryStatus
 	// Readings are of the devices in the status.
-	Readings Readings
+	Readings backend.Readings
 	// Signs are of the devices in the status.
-	Signs map[v1alpha1.DeviceID]Signs
+	Signs map[v1alpha1.DeviceID]backend.Signs
 	// Booted is when the host booted; the zero time where the kernel does not say.
 	Booted time.Time
 	// Times is what each backend took, in order of their names.
@@ -37,7 +39,7 @@ type BackendTime struct {
 // Options say how to detect.
 type Options struct {
 	// Backends to run; nil means Backends().
-	Backends []Backend
+	Backends []backend.Backend
 	// Deadline of each backend; 0 means DefaultDeadline.
 	Deadline time.Duration
 	// Now tells the time, by which backends are measured; nil means time.Now.
@@ -87,7 +89,7 @@ func Detect(ctx context.Context, h *host.Host, options Options) Report {
 	observe(ctx, scan, &report)
 	report.Status.Summary = report.Status.Summarize(v1alpha1.AcceleratorInventorySpec{})
 	if len(report.Status.Devices) > 0 {
-		report.Booted = bootTime(h.Files)
+		report.Booted = machine.Booted(h.Files)
 	}
 	return report
 }
@@ -95,13 +97,13 @@ func Detect(ctx context.Context, h *host.Host, options Options) Report {
 // outcome is what a backend came to.
 type outcome struct {
 	backend string
-	found   Found
+	found   backend.Found
 	err     error
 	elapsed time.Duration
 }
 
 // attempt runs a backend, but waits no longer for it than its deadline and some grace.
-func attempt(ctx context.Context, backend Backend, h *host.Host, deadline time.Duration) outcome {
+func attempt(ctx context.Context, backend backend.Backend, h *host.Host, deadline time.Duration) outcome {
 	work, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	patience, lose := context.WithTimeout(ctx, deadline+abandonGrace)
@@ -128,11 +130,11 @@ func attempt(ctx context.Context, backend Backend, h *host.Host, deadline time.D
 // errPanicked marks a defect of a backend, as against a failure of the host.
 var errPanicked = host.OfKind(v1alpha1.ErrorDefect, errors.New("defect in the backend"))
 
-func detectSafely(ctx context.Context, backend Backend, h *host.Host) (found Found, err error) {
+func detectSafely(ctx context.Context, b backend.Backend, h *host.Host) (found backend.Found, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			found, err = Found{}, fmt.Errorf("%w: panic: %v at %s", errPanicked, p, panicSite(debug.Stack()))
+			found, err = backend.Found{}, fmt.Errorf("%w: panic: %v at %s", errPanicked, p, panicSite(debug.Stack()))
 		}
 	}()
-	return backend.Detect(ctx, h)
+	return b.Detect(ctx, h)
 }

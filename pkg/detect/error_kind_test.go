@@ -6,20 +6,21 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Of several problems the first one tells, and a backend that is well has no kind.
 func TestErrorKindIsInTheStatus(t *testing.T) {
-	var degraded Found
-	degraded.degrade(nil, fmt.Errorf("first: %w", fs.ErrPermission), host.ErrTooLarge)
+	var degraded backend.Found
+	degraded.Degrade(nil, fmt.Errorf("first: %w", fs.ErrPermission), host.ErrTooLarge)
 	panicked := outcome{backend: "panicked", err: errPanicked}
 	report := join([]outcome{
 		{backend: "degraded", found: degraded},
-		{backend: "worded", found: Found{Degraded: "half of it"}},
+		{backend: "worded", found: backend.Found{Degraded: "half of it"}},
 		{backend: "well"},
-		{backend: "invented", found: Found{Degraded: "half of it", ErrorKind: "Invented"}},
-		{backend: "left out", found: Found{Devices: []v1alpha1.Device{{ID: "no vendor"}}}},
+		{backend: "invented", found: backend.Found{Degraded: "half of it", ErrorKind: "Invented"}},
+		{backend: "left out", found: backend.Found{Devices: []v1alpha1.Device{{ID: "no vendor"}}}},
 		panicked,
 	})
 	want := map[string]v1alpha1.ErrorKind{

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/amd"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
@@ -30,7 +30,7 @@ func TestXGMIHiveInfoIsAFolder(t *testing.T) {
 		"xgmi_hive_info/xgmi_hive_id": "15188982192727901047", "xgmi_num_hops": "00 01 ", "mem_info_vram_total": fmt.Sprint(196592 << 20),
 	}
 	h.PCI(amdAt("0000:05:00.0", "1002:74a1 1002:74a1", "00", hive), amdAt("0000:27:00.0", "1002:74a1 1002:74a1", "00", hive))
-	links := withoutTools(t, h, detect.AMD()).Links
+	links := withoutTools(t, h, amd.GPU()).Links
 	if len(links.Domains) != 1 || len(links.Domains[0].Members) != 2 || links.Domains[0].PeerMBps != 64_000 {
 		t.Errorf("got %+v", links)
 	}
@@ -56,7 +56,7 @@ func TestAMDBandwidthIsTheProducts(t *testing.T) {
 			h.PCI(amdAt("0000:05:00.0", test.ids, test.revision, map[string]string{
 				"mem_info_vram_total": fmt.Sprint(test.memoryMiB << 20), "pp_dpm_mclk": "0: 96Mhz\n1: 1250Mhz *\n",
 			}))
-			d := onlyDevice(t, withoutTools(t, h, detect.AMD()))
+			d := onlyDevice(t, withoutTools(t, h, amd.GPU()))
 			if got := bandwidth(d); got != test.want || d.Memory.TotalMiB != test.memoryMiB {
 				t.Errorf("%q has %d MB/s, want %d; memory %+v", d.Product, got, test.want, d.Memory)
 			}
@@ -71,7 +71,7 @@ func TestCXLMemoryIsNotTheGPUs(t *testing.T) {
 	h.PCI(amdAt("0000:05:00.0", "1002:74a1 1002:74a1", "00", map[string]string{
 		"mem_info_vram_total": fmt.Sprint(196592 << 20), "mem_info_vis_vram_total": fmt.Sprint(196592 << 20),
 	}))
-	if d := onlyDevice(t, withoutTools(t, h, detect.AMD())); d.Memory.TotalMiB != 196592 {
+	if d := onlyDevice(t, withoutTools(t, h, amd.GPU())); d.Memory.TotalMiB != 196592 {
 		t.Errorf("got %+v", d.Memory)
 	}
 }
@@ -83,7 +83,7 @@ func TestVBIOSIsNoDriverVersion(t *testing.T) {
 	h.PCI(amdAt("0000:03:00.0", "1002:744c 1da2:e471", "c8", map[string]string{
 		"vbios_version": "113-D70401XT-N11", "mem_info_vram_total": "25753026560",
 	}))
-	d := onlyDevice(t, withoutTools(t, h, detect.AMD()))
+	d := onlyDevice(t, withoutTools(t, h, amd.GPU()))
 	if d.DriverVersion != "6.12.12" || d.FirmwareVersion != "113-D70401XT-N11" || d.ComputeCapability != "gfx1100" || d.PCI.Revision != "c8" {
 		t.Errorf("got driver %q, firmware %q, capability %q, revision %q", d.DriverVersion, d.FirmwareVersion, d.ComputeCapability, d.PCI.Revision)
 	}
@@ -102,7 +102,7 @@ func TestCardsAreMatchedByTheirFolder(t *testing.T) {
 		want[v1alpha1.DeviceID("amd-"+f.Address())] = fmt.Sprintf("%d /dev/dri/%s", (100+i)<<10, name)
 	}
 	got := map[v1alpha1.DeviceID]string{}
-	for _, d := range withoutTools(t, h, detect.AMD()).Devices {
+	for _, d := range withoutTools(t, h, amd.GPU()).Devices {
 		got[d.ID] = fmt.Sprint(d.Memory.TotalMiB, " ", strings.Join(d.Paths, " "))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -12,7 +12,12 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/amd"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/google"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/machine"
+	"github.com/rankwright/rankwright/pkg/detect/nvidia"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
@@ -20,7 +25,7 @@ import (
 // above its test.
 
 // withoutTools detects by what the kernel shows.
-func withoutTools(t *testing.T, h *compose.Host, backends ...detect.Backend) v1alpha1.AcceleratorInventoryStatus {
+func withoutTools(t *testing.T, h *compose.Host, backends ...backend.Backend) v1alpha1.AcceleratorInventoryStatus {
 	t.Helper()
 	return detect.Detect(t.Context(), &host.Host{Files: h.Replay(t).Files}, detect.Options{Backends: backends}).Status
 }
@@ -45,7 +50,7 @@ func bandwidth(d v1alpha1.Device) int64 {
 // card; where two interfaces showed one card, it was listed twice.
 func TestEachCardIsListedOnce(t *testing.T) {
 	h := compose.New("desktop")
-	geforce := gpuAt("0000:01:00.0", "10de:2684 10de:167c")
+	geforce := compose.GPUAt("0000:01:00.0", "10de:2684 10de:167c")
 	arc := compose.Function{Place: "pci0000:03/0000:03:00.0", IDs: "8086:56a0 8086:1020", Class: "030000", Revision: "08", Driver: "i915", NUMA: -1}
 	matrox := compose.Function{Place: "pci0000:05/0000:05:00.0", IDs: "102b:0538 102b:0538", Class: "030000", Revision: "05", Driver: "mgag200", NUMA: -1}
 	h.PCI(geforce, arc, matrox)
@@ -99,14 +104,14 @@ func TestNoToolIsRunInVain(t *testing.T) {
 	bare.AllowCommands()
 	for name, test := range map[string]struct {
 		host     *host.Host
-		backends []detect.Backend
+		backends []backend.Backend
 		runs     bool
 	}{
 		"no accelerator":                 {bare.Replay(t), detect.Backends(), false},
-		"another vendor's backend":       {compose.Recorded(t, "nvidia-h100-8.tar.gz"), []detect.Backend{detect.AMD(), detect.CPU(), detect.TPU()}, false},
-		"no backend":                     {compose.Recorded(t, "nvidia-h100-8.tar.gz"), []detect.Backend{}, false},
-		"the one that the host is for":   {compose.Recorded(t, "nvidia-h100-8.tar.gz"), []detect.Backend{detect.NVIDIA()}, true},
-		"accelerators that need no tool": {compose.Recorded(t, "amd-mi300x-8.tar.gz"), []detect.Backend{detect.AMD()}, false},
+		"another vendor's backend":       {compose.Recorded(t, "nvidia-h100-8.tar.gz"), []backend.Backend{amd.GPU(), machine.CPU(), google.TPU()}, false},
+		"no backend":                     {compose.Recorded(t, "nvidia-h100-8.tar.gz"), []backend.Backend{}, false},
+		"the one that the host is for":   {compose.Recorded(t, "nvidia-h100-8.tar.gz"), []backend.Backend{nvidia.GPU()}, true},
+		"accelerators that need no tool": {compose.Recorded(t, "amd-mi300x-8.tar.gz"), []backend.Backend{amd.GPU()}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &counting{Files: test.host.Files, Commands: test.host.Commands}
@@ -125,7 +130,7 @@ func TestNoToolIsRunInVain(t *testing.T) {
 func TestChosenBackendsKeepWarningsAndLinks(t *testing.T) {
 	h := compose.Recorded(t, "nvidia-h100-8.tar.gz")
 	all := detect.Detect(t.Context(), h, detect.Options{}).Status
-	chosen := detect.Detect(t.Context(), h, detect.Options{Backends: []detect.Backend{detect.NVIDIA()}}).Status
+	chosen := detect.Detect(t.Context(), h, detect.Options{Backends: []backend.Backend{nvidia.GPU()}}).Status
 	if diff := cmp.Diff(all.Links, chosen.Links); diff != "" || len(chosen.Links.Domains) != 1 {
 		t.Errorf("links:\n%s", diff)
 	}
@@ -133,7 +138,7 @@ func TestChosenBackendsKeepWarningsAndLinks(t *testing.T) {
 		t.Errorf("devices:\n%s", diff)
 	}
 	h.Commands = nil
-	chosen = detect.Detect(t.Context(), h, detect.Options{Backends: []detect.Backend{detect.NVIDIA()}}).Status
+	chosen = detect.Detect(t.Context(), h, detect.Options{Backends: []backend.Backend{nvidia.GPU()}}).Status
 	if b := chosen.Backends[0]; b.State != v1alpha1.BackendDegraded || b.Message == "" {
 		t.Errorf("no warning: %+v", b)
 	}

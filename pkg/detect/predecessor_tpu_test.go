@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/google"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
@@ -20,7 +21,7 @@ func TestAccelNodeOfAnotherVendorIsNoTPU(t *testing.T) {
 		h.Link("/sys/class/accel/"+name, "../../devices/"+f.Place+"/accel/"+name)
 		h.Device("/dev/" + name)
 	}
-	if status := withoutTools(t, h, detect.TPU()); len(status.Devices) != 0 {
+	if status := withoutTools(t, h, google.TPU()); len(status.Devices) != 0 {
 		t.Errorf("got %+v", status.Devices)
 	}
 }
@@ -32,7 +33,7 @@ func TestTPUGenerationIsItsPCIID(t *testing.T) {
 		Place: "pci0000:00/0000:00:04.0", IDs: "1ae0:0062 1ae0:0000", Class: "ff0000", Revision: "00", Driver: "vfio-pci", NUMA: -1,
 		Extra: map[string]string{"tpu_version": "v4", "chip_count": "256"},
 	})
-	d := onlyDevice(t, withoutTools(t, h, detect.TPU()))
+	d := onlyDevice(t, withoutTools(t, h, google.TPU()))
 	if d.Architecture != "v5p" || d.Memory.TotalMiB != 95<<10 {
 		t.Errorf("got %s with %+v", d.Architecture, d.Memory)
 	}

@@ -44,7 +44,7 @@ func TestUnknownAccelerators(t *testing.T) {
 		"another system peripheral":           {compose.Attributes{"vendor": "0x8086", "device": "0x09a2", "class": "0x088000"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSysfs(t)
+			s := newTree(t)
 			s.Function("pci0000:00/0000:00:01.0/0000:03:00.0", "", test.files)
 			status := Detect(t.Context(), s.Host(), Options{}).Status
 			var got []listed
@@ -64,7 +64,7 @@ func TestUnknownAccelerators(t *testing.T) {
 
 // A function that another backend lists is that one's, and the virtual function of a guest is nobody's on its host.
 func TestUnknownAcceleratorsAreOfNoOtherBackend(t *testing.T) {
-	s := newSysfs(t)
+	s := newTree(t)
 	s.Function("pci0000:00/0000:00:01.0/0000:01:00.0", "amdgpu", compose.PCIAttributes("1002", "74a1", "120000"))
 	s.Function("pci0000:00/0000:c1:00.0", "devdrv_device_driver", compose.PCIAttributes("19e5", "d802", "120000"))
 	whole := s.Function("pci0000:20/0000:21:00.0", "cambricon", accelerator1200("cabc", "0370"))

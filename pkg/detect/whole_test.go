@@ -10,23 +10,34 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/aws"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/cerebras"
+	"github.com/rankwright/rankwright/pkg/detect/furiosa"
+	"github.com/rankwright/rankwright/pkg/detect/generic"
+	"github.com/rankwright/rankwright/pkg/detect/graphcore"
+	"github.com/rankwright/rankwright/pkg/detect/groq"
+	"github.com/rankwright/rankwright/pkg/detect/hailo"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/huawei"
+	"github.com/rankwright/rankwright/pkg/detect/machine"
+	"github.com/rankwright/rankwright/pkg/detect/tenstorrent"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // Hosts with many of what was once taken for one: each card, IPU and system is a device.
 func TestEveryProcessorIsADevice(t *testing.T) {
 	for name, test := range map[string]struct {
-		backend        Backend
+		backend        backend.Backend
 		vendor, device string
 	}{
-		"GroqCards":                {Groq(), "1de0", "0000"},
-		"Graphcore C2":             {Graphcore(), "1d95", "0001"},
-		"Graphcore C200":           {Graphcore(), "1d95", "0003"},
-		"Graphcore, not known yet": {Graphcore(), "1d95", "0009"},
+		"GroqCards":                {groq.Card(), "1de0", "0000"},
+		"Graphcore C2":             {graphcore.IPU(), "1d95", "0001"},
+		"Graphcore C200":           {graphcore.IPU(), "1d95", "0003"},
+		"Graphcore, not known yet": {graphcore.IPU(), "1d95", "0009"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSysfs(t)
+			s := newTree(t)
 			for i := range 8 {
 				folder := s.Function(fmt.Sprintf("pci0000:00/0000:%02x:00.0", i+1), "driver", compose.Attributes{"vendor": "0x" + test.vendor, "device": "0x" + test.device, "class": "0x120000"})
 				s.File(fmt.Sprintf("%s/someclass/node%d/uevent", folder, 7-i), fmt.Sprintf("DEVNAME=node%d", 7-i))
@@ -47,11 +58,11 @@ func TestEveryProcessorIsADevice(t *testing.T) {
 
 // A device node alone is no device.
 func TestNodesAloneAreNoDevices(t *testing.T) {
-	s := newSysfs(t)
+	s := newTree(t)
 	for _, node := range []string{"/dev/groqA0.pci", "/dev/ipu0", "/dev/hailo0", "/dev/davinci0", "/dev/rngd/npu0pe0", "/dev/tenstorrent/0", "/dev/cerebras0"} {
 		s.Must(s.AddDevice(node))
 	}
-	for _, backend := range []Backend{Ascend(), Cerebras(), Furiosa(), Graphcore(), Groq(), Hailo(), Tenstorrent()} {
+	for _, backend := range []backend.Backend{huawei.Ascend(), cerebras.CS(), furiosa.NPU(), graphcore.IPU(), groq.Card(), hailo.NPU(), tenstorrent.Card()} {
 		if found := s.detect(backend); len(found.Devices) != 0 || found.Degraded != "" {
 			t.Errorf("%s: got %+v", backend.Name(), found)
 		}
@@ -68,11 +79,11 @@ func (r refusing) Run(_ context.Context, argv ...string) (host.CommandResult, er
 
 // On a host without a sign of such devices no tool is run.
 func TestNoToolRunsWithoutASign(t *testing.T) {
-	s := newSysfs(t)
+	s := newTree(t)
 	h := s.Host()
 	h.Commands = refusing{t}
-	for _, backend := range append(Backends(), WMI()) {
-		if backend.Name() == (CPU()).Name() {
+	for _, backend := range append(Backends(), generic.WMI()) {
+		if backend.Name() == (machine.CPU()).Name() {
 			continue
 		}
 		if found := detectOn(t, h, backend); len(found.Devices) != 0 {
@@ -84,15 +95,15 @@ func TestNoToolRunsWithoutASign(t *testing.T) {
 // Systems on the network cannot be looked for without their tool: that is told, and a failure of it is one.
 func TestNetworkedSystemsNeedTheirTool(t *testing.T) {
 	for name, test := range map[string]struct {
-		backend Backend
+		backend backend.Backend
 		sign    string
 		argv    []string
 	}{
-		"Cerebras":  {Cerebras(), "/opt/cerebras/config_v2", []string{"csctl", "get", "cluster", "--system-only", "--output", "json"}},
-		"Graphcore": {Graphcore(), "/etc/ipuof.conf.d" + "/p.conf", []string{"gc-info", "-l"}},
+		"Cerebras":  {cerebras.CS(), "/opt/cerebras/config_v2", []string{"csctl", "get", "cluster", "--system-only", "--output", "json"}},
+		"Graphcore": {graphcore.IPU(), "/etc/ipuof.conf.d" + "/p.conf", []string{"gc-info", "-l"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSysfs(t)
+			s := newTree(t)
 			s.File(test.sign, "{}")
 			if found := s.detect(test.backend); len(found.Devices) != 0 || !strings.Contains(found.Degraded, test.argv[0]) {
 				t.Errorf("without commands: got %+v", found)
@@ -112,7 +123,7 @@ func TestNetworkedSystemsNeedTheirTool(t *testing.T) {
 // An Arc beside a GeForce and graphics in the processor: each is one device, whatever else Vulkan sees of it, and that one
 // backend found something hides nothing of another.
 func TestEachGPUIsOneDeviceOfOneBackend(t *testing.T) {
-	s := newSysfs(t)
+	s := newTree(t)
 	geforce := s.Function("pci0000:00/0000:00:01.0/0000:01:00.0", "nvidia", compose.PCIAttributes("10de", "2684", "030000"))
 	s.DRM(geforce, "card0", "renderD128")
 	s.DRM(s.Function("pci0000:00/0000:00:01.0/0000:04:00.0/0000:02:01.0/0000:03:00.0", "xe", compose.PCIAttributes("8086", "e20b", "030000")), "card1", "renderD129")
@@ -145,16 +156,16 @@ type ownKind struct{}
 func (ownKind) Name() string { return "own" }
 
 // Detect implements Backend.
-func (ownKind) Detect(context.Context, *host.Host) (Found, error) {
-	return Found{Devices: []v1alpha1.Device{{
+func (ownKind) Detect(context.Context, *host.Host) (backend.Found, error) {
+	return backend.Found{Devices: []v1alpha1.Device{{
 		ID: "arm-mali0", Vendor: "arm", Family: v1alpha1.FamilyGPU, Paths: []string{"/dev/dri/renderD128"},
 	}}}, nil
 }
 
 func TestVulkanYieldsToABackendThatKnowsTheCard(t *testing.T) {
-	s := newSysfs(t)
+	s := newTree(t)
 	s.DRM(s.Platform("fb000000.gpu", "panthor", "arm,mali"), "card1", "renderD128")
-	status := Detect(t.Context(), s.Host(), Options{Backends: []Backend{Vulkan(), ownKind{}}}).Status
+	status := Detect(t.Context(), s.Host(), Options{Backends: []backend.Backend{generic.Vulkan(), ownKind{}}}).Status
 	var ids []v1alpha1.DeviceID
 	for _, d := range status.Devices {
 		ids = append(ids, d.ID)
@@ -193,36 +204,7 @@ func TestMacFailsNoBackend(t *testing.T) {
 
 // Without a sign of a Mac an empty tree stays a failure: the host's may not be mounted.
 func TestEmptyTreeFails(t *testing.T) {
-	if _, err := Neuron().Detect(t.Context(), host.NewRecording().Host()); err == nil {
+	if _, err := aws.Neuron().Detect(t.Context(), host.NewRecording().Host()); err == nil {
 		t.Error("got no error without sysfs")
 	}
-}
-
-func TestMacToolFails(t *testing.T) {
-	for name, output := range map[string]string{"nonsense": "no", "another object": "{}"} {
-		if found, err := Apple().Detect(t.Context(), mac(t, map[string]string{profileCommand: output})); err == nil {
-			t.Errorf("%s: got %+v and no error", name, found)
-		}
-	}
-}
-
-func FuzzMacProfile(f *testing.F) {
-	f.Add([]byte(macProfileText("Apple M3 Max", "sppci_vendor_Apple", "Apple M3 Max", "40")))
-	f.Add([]byte(`{"SPHardwareDataType": []}`))
-	f.Fuzz(func(t *testing.T, output []byte) {
-		profile, err := parseMacProfile(output)
-		if err != nil {
-			return
-		}
-		if len(profile.gpus) > maxMacGPUs || len(profile.chip) > 128 {
-			t.Errorf("%+v", profile)
-		}
-		for _, gpu := range profile.gpus {
-			device := v1alpha1.Device{ID: "apple-gpu0"}
-			describeAGX(&device, gpu.model, gpu.cores, 0)
-			if device.Memory != nil {
-				t.Errorf("%+v: invented %+v", gpu, device.Memory)
-			}
-		}
-	})
 }

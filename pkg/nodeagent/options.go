@@ -12,6 +12,7 @@ import (
 
 	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
@@ -32,7 +33,7 @@ type Options struct {
 	// Host opens the host to detect; it is called for every detection.
 	Host func() (*host.Host, error)
 	// Backends to run; nil means all.
-	Backends []detect.Backend
+	Backends []backend.Backend
 	// BackendTimeout is the deadline of each backend; 0 means detect.DefaultDeadline.
 	BackendTimeout time.Duration
 	// RescanInterval is the time between detections; 0 means DefaultRescanInterval.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
@@ -16,7 +17,7 @@ import (
 type detection struct {
 	status v1alpha1.AcceleratorInventoryStatus
 	scan   int64
-	signs  map[v1alpha1.DeviceID]detect.Signs
+	signs  map[v1alpha1.DeviceID]backend.Signs
 	booted time.Time
 	// asked says that drivers' tools could be run.
 	asked bool
@@ -28,7 +29,7 @@ type detection struct {
 type scanner struct {
 	host     func() (*host.Host, error)
 	gate     *driverGate
-	backends []detect.Backend
+	backends []backend.Backend
 	deadline time.Duration
 	clock    clock.PassiveClock
 	metrics  *metrics

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/generic"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
@@ -43,13 +45,13 @@ func asked(h *compose.Host) [][]string {
 	host := h.Host()
 	notes := &notedCommands{}
 	host.Commands = notes
-	detect.Detect(context.Background(), host, detect.Options{Backends: []detect.Backend{detect.WMI()}})
+	detect.Detect(context.Background(), host, detect.Options{Backends: []backend.Backend{generic.WMI()}})
 	return notes.argvs
 }
 
 type notedCommands struct{ argvs [][]string }
 
-// Run implements detect.Commands.
+// Run implements host.Commands.
 func (n *notedCommands) Run(_ context.Context, argv ...string) (host.CommandResult, error) {
 	n.argvs = append(n.argvs, argv)
 	return host.CommandResult{}, host.ErrNoCommand

@@ -12,7 +12,9 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/machine"
 )
 
 // liveNVIDIA is a root on disk with one GPU, and a script for its tool.
@@ -93,7 +95,7 @@ func TestReplayOfThisHost(t *testing.T) {
 	if !host.Exists(live.Files, "/proc/meminfo") || !host.Exists(live.Files, "/sys/bus") {
 		t.Skip("this system has no /proc and /sys")
 	}
-	want := detect.Detect(t.Context(), live, detect.Options{Backends: []detect.Backend{detect.CPU()}}).Status
+	want := detect.Detect(t.Context(), live, detect.Options{Backends: []backend.Backend{machine.CPU()}}).Status
 	if want.Host.CPU.Threads == 0 || want.Host.Memory.TotalMiB == 0 || want.Host.Kernel == "" {
 		t.Errorf("%+v", want.Host)
 	}
@@ -103,7 +105,7 @@ func TestReplayOfThisHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, detect.Detect(t.Context(), replayed.Host(), detect.Options{Backends: []detect.Backend{detect.CPU()}}).Status); diff != "" {
+	if diff := cmp.Diff(want, detect.Detect(t.Context(), replayed.Host(), detect.Options{Backends: []backend.Backend{machine.CPU()}}).Status); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -21,8 +21,9 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/repository"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/nvidia"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 )
 
@@ -135,7 +136,7 @@ func newServerSite(t *testing.T, name string, gpuErrors host.Streamer) (*site, *
 	s, server := newSiteFor(t, name), openServer(t)
 	s.clock = testingclock.NewFakeClock(time.Now())
 	s.configure = func(o *nodeagent.Options) {
-		o.Host, o.Backends = server.open, []detect.Backend{detect.NVIDIA()}
+		o.Host, o.Backends = server.open, []backend.Backend{nvidia.GPU()}
 		o.GPUErrors, o.NVIDIADriver = gpuErrors, os.DevNull
 	}
 	s.agent = s.newAgent(agentConfig(t, s.node))

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
@@ -16,7 +16,7 @@ type hardware struct {
 	name string
 
 	mu     sync.Mutex
-	found  detect.Found
+	found  backend.Found
 	broken bool
 	hangs  bool
 	scans  int
@@ -26,7 +26,7 @@ type hardware struct {
 func (h *hardware) Name() string { return h.name }
 
 // Detect answers what the test set last.
-func (h *hardware) Detect(ctx context.Context, _ *host.Host) (detect.Found, error) {
+func (h *hardware) Detect(ctx context.Context, _ *host.Host) (backend.Found, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.scans++
@@ -35,9 +35,9 @@ func (h *hardware) Detect(ctx context.Context, _ *host.Host) (detect.Found, erro
 		h.mu.Unlock()
 		<-ctx.Done()
 		h.mu.Lock()
-		return detect.Found{}, ctx.Err()
+		return backend.Found{}, ctx.Err()
 	case h.broken:
-		return detect.Found{}, errors.New("the driver hangs: reset the device")
+		return backend.Found{}, errors.New("the driver hangs: reset the device")
 	default:
 		return h.found, nil
 	}
@@ -52,7 +52,7 @@ func (h *hardware) hang() {
 func (h *hardware) set(devices ...v1alpha1.Device) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.found, h.broken = detect.Found{Devices: devices}, false
+	h.found, h.broken = backend.Found{Devices: devices}, false
 }
 
 func (h *hardware) breakDown() {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -217,4 +218,44 @@ func (h *Host) Replay(t testing.TB) *host.Host {
 		t.Fatal(err)
 	}
 	return h.Host()
+}
+
+// GPUAt is an NVIDIA GPU of the id on a host bridge of its own.
+func GPUAt(address, ids string) Function {
+	return Function{
+		Place: fmt.Sprintf("pci%s/%s", address[:7], address), IDs: ids, Class: "030200", Revision: "a1",
+		Driver: "nvidia", NUMA: -1, Link: "32.0 GT/s PCIe x16",
+	}
+}
+
+// Mac composes a host without /sys and /proc, of which only commands tell more.
+func Mac(t testing.TB, commands map[string]string) *host.Host {
+	t.Helper()
+	recording := host.NewRecording()
+	if err := recording.AddFile(host.MacOSVersion, "<dict><key>ProductVersion</key>\n<string>15.6</string></dict>"); err != nil {
+		t.Fatal(err)
+	}
+	recording.AllowCommands()
+	for argv, output := range commands {
+		if err := recording.AddCommand(host.CommandResult{Stdout: []byte(output)}, strings.Fields(argv)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return recording.Host()
+}
+
+// Accel adds a member of the accel class to the device at the folder, and its node.
+func (t Tree) Accel(folder string, number int) {
+	t.Helper()
+	name := fmt.Sprint("accel", number)
+	t.Link("/sys/class/accel/"+name, folder+"/accel/"+name)
+	t.Link(folder+"/accel/"+name+"/device", folder)
+	t.File(folder+"/accel/"+name+"/uevent", "DEVNAME=accel/"+name+"\n")
+	t.Must(t.AddDevice("/dev/accel/" + name))
+}
+
+// Prints adds what a tool prints.
+func (t Tree) Prints(text string, argv ...string) {
+	t.Helper()
+	t.Must(t.AddCommand(host.CommandResult{Stdout: []byte(text)}, argv...))
 }

@@ -1,0 +1,69 @@
+package intel
+
+import (
+	"context"
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/pci"
+)
+
+// Gaudi finds Intel's Gaudi accelerators by their PCI vendor, Habana Labs, with the files and nodes of the driver
+// habanalabs: in the kernel's accel class, or with older drivers in a class of their own. The driver tells status, module
+// and firmware. How much memory there is and how it is used, names, UUIDs and sensors come from hl-smi, matched by PCI
+// address; without it memory is nominal.
+//
+// Eight cards of one baseboard, each in a module of its own, are joined by RoCE, three ports between each two. Of fewer
+// cards, as in most virtual machines, and of cards in PCIe slots nothing is said: their cables are not visible.
+func Gaudi() backend.Backend { return backend.New(gaudiName, detectGaudi) }
+
+const (
+	gaudiName   = "gaudi"
+	gaudiDriver = "habanalabs"
+	habanaLabs  = "1da3"
+)
+
+func detectGaudi(ctx context.Context, h *host.Host) (backend.Found, error) {
+	functions, err := pci.Functions(h)
+	functions = slices.DeleteFunc(slices.Clone(functions), func(f pci.Function) bool {
+		return f.VendorID != habanaLabs || pci.IsVirtual(h.Files, f)
+	})
+	if len(functions) == 0 {
+		return backend.Found{}, err
+	}
+	members, memberErr := gaudiMembers(h.Files)
+	answers, toolErr := askGaudi(ctx, h, functions)
+	found := backend.Found{Readings: backend.Readings{}}
+	found.Degrade(err, memberErr, toolErr)
+	var cards []gaudiCard
+	for _, function := range functions {
+		card := readGaudiCard(h.Files, function, members[function.Address])
+		if answer, ok := answers[function.Address]; ok {
+			card.smi, card.answered = answer, true
+		}
+		cards = append(cards, card)
+		device := card.device(h.Files)
+		found.Devices = append(found.Devices, device)
+		if card.answered {
+			found.Readings[device.ID] = card.smi.reading
+		}
+	}
+	found.Links = gaudiLinks(cards)
+	return found, nil
+}
+
+// askGaudi asks hl-smi, where there is a driver to answer it.
+func askGaudi(ctx context.Context, h *host.Host, functions []pci.Function) (map[string]hlDevice, error) {
+	if !slices.ContainsFunc(functions, func(f pci.Function) bool { return f.Driver == gaudiDriver }) {
+		return nil, nil
+	}
+	printed, err := host.Query(ctx, h, "", host.GaudiQuery...)
+	if err != nil {
+		return nil, err
+	}
+	return parseHLSMI(string(printed.Stdout)), nil
+}
+
+var gaudiKind = backend.Kind{Backend: gaudiName, Vendor: "intel", Family: v1alpha1.FamilyASIC}

@@ -1,0 +1,67 @@
+package pci
+
+import (
+	"path"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/sysfs"
+)
+
+// Places is the PCI functions of a host by their folders under /sys/devices.
+type Places map[string]*Function
+
+func PlacesOf(functions []Function) Places {
+	places := make(Places, len(functions))
+	for i := range functions {
+		places[functions[i].Path] = &functions[i]
+	}
+	return places
+}
+
+// above returns the function that a resolved sysfs folder is, or is attached to; nil where there is none. What hangs on a
+// USB port is not attached to PCI in any sense that tells its distance to a device.
+func (p Places) above(folder string) *Function {
+	if function, ok := p[folder]; ok {
+		return function
+	}
+	for folder = path.Dir(folder); len(folder) > len("/sys/devices"); folder = path.Dir(folder) {
+		if function, ok := p[folder]; ok {
+			if strings.HasPrefix(function.Class, "06") || strings.HasPrefix(function.Class, "0c03") {
+				return nil
+			}
+			return function
+		}
+	}
+	return nil
+}
+
+// Attachment is the hardware that a member of a kernel's class belongs to.
+type Attachment struct {
+	// folder is the hardware's in sysfs, links resolved.
+	Folder string
+	Driver string
+	Numa   *int32
+	Pci    *v1alpha1.PCIDevice
+}
+
+// Attached follows the link `device` of a member of a class. ok is false where there is none: the member is software.
+func Attached(files host.Files, places Places, member string) (a Attachment, ok bool) {
+	folder, err := files.RealPath(path.Join(member, "device"))
+	if err != nil {
+		return Attachment{}, false
+	}
+	a.Folder = folder
+	if target, err := files.ReadLink(path.Join(folder, "driver")); err == nil {
+		a.Driver = path.Base(target)
+	}
+	if function := places.above(folder); function != nil {
+		pci := function.PCIDevice
+		a.Pci, a.Numa = &pci, function.NUMANode
+	}
+	if a.Numa == nil {
+		a.Numa = sysfs.ReadNUMANode(files, folder)
+	}
+	return a, true
+}
