@@ -163,17 +163,12 @@ func (c *amdCard) readUtilization(files host.Files) {
 		c.reading.UtilizationPercent = &busy
 	}
 	if c.totalBytes > 0 {
-		used := c.usedBytes >> 20
-		c.reading.MemoryUsedMiB = &used
+		c.reading.MemoryUsedMiB = new(c.usedBytes >> 20)
 	}
 }
 
 func (c *amdCard) readCatalogue() {
-	c.product, c.known = accelerator.Lookup(accelerator.Key{
-		VendorID: c.VendorID, DeviceID: c.DeviceID, Revision: c.Revision,
-		SubsystemVendorID: c.SubsystemVendorID, SubsystemDeviceID: c.SubsystemDeviceID,
-		Product: c.productName, MemoryMiB: c.totalBytes >> 20,
-	})
+	c.product, c.known = accelerator.Lookup(c.Key(c.productName, c.totalBytes>>20))
 }
 
 // readArchitecture takes the instruction set from KFD, else from the version of the graphics core, else from the PCI id, else

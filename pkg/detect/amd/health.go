@@ -15,36 +15,19 @@ const amdDriver = "amdgpu"
 func (c *amdCard) health() v1alpha1.DeviceHealth {
 	switch {
 	case c.Driver == "":
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: backend.ReasonDriverMissing,
-			Message: "no driver is bound to the device: load amdgpu",
-		}
+		return backend.Unknown(backend.ReasonDriverMissing, "no driver is bound to the device: load amdgpu")
 	case c.Driver != amdDriver:
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: backend.ReasonOtherDriver,
-			Message: "the device is bound to " + c.Driver + ", not to amdgpu: it may be a virtual machine's",
-		}
+		return backend.Unknown(backend.ReasonOtherDriver, "the device is bound to "+c.Driver+", not to amdgpu: it may be a virtual machine's")
 	case c.shared != nil && c.shared.work < minVRAM:
 		return c.shared.idle()
 	case c.memoryErr != nil:
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: "MemoryUnreadable",
-			Message: host.Clip("mem_info_vram_total: "+c.memoryErr.Error(), 1024),
-		}
+		return backend.Unknown("MemoryUnreadable", host.Clip("mem_info_vram_total: "+c.memoryErr.Error(), 1024))
 	case c.partitionErr != nil:
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: "PartitionsUnreadable", Message: c.partitionErr.Error(),
-		}
+		return backend.Unknown("PartitionsUnreadable", c.partitionErr.Error())
 	case c.ras.badPages > 0:
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Degraded, Reason: "BadPagesPending",
-			Message: fmt.Sprintf("bad pages of memory that the driver could not take out of use yet: %d (ras/gpu_vram_bad_pages); reset the GPU", c.ras.badPages),
-		}
+		return backend.Degraded("BadPagesPending", fmt.Sprintf("bad pages of memory that the driver could not take out of use yet: %d (ras/gpu_vram_bad_pages); reset the GPU", c.ras.badPages))
 	case c.ras.uncorrectable() > 0:
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Degraded, Reason: backend.ReasonUncorrectable,
-			Message: fmt.Sprintf("uncorrectable errors since the driver was loaded: %s", c.ras),
-		}
+		return backend.Degraded(backend.ReasonUncorrectable, fmt.Sprintf("uncorrectable errors since the driver was loaded: %s", c.ras))
 	case len(c.ras.counts) > 0:
 		return backend.Healthy("amdgpu counts no uncorrectable error (" + c.ras.String() + ")")
 	default:

@@ -76,15 +76,10 @@ func (s *amdShared) memory() *v1alpha1.DeviceMemory {
 // idle is the health of graphics that have no memory that work can use: they are listed, and nothing is put on them.
 func (s *amdShared) idle() v1alpha1.DeviceHealth {
 	if s.picture {
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: reasonNoMemory, Message: "graphics of the processor with two compute units, for a picture: no work is put on them",
-		}
+		return backend.Unknown(reasonNoMemory, "graphics of the processor with two compute units, for a picture: no work is put on them")
 	}
-	return v1alpha1.DeviceHealth{
-		State: v1alpha1.Unknown, Reason: reasonNoMemory,
-		Message: fmt.Sprintf("graphics of the processor without memory that work can use: the firmware sets %s aside, the driver reaches %s of the host's; "+
-			"set more aside in the firmware's setup (UMA frame buffer size), or use Linux 6.10 or later", orUnknown(s.carveOut), orUnknown(s.gtt)),
-	}
+	return backend.Unknown(reasonNoMemory, fmt.Sprintf("graphics of the processor without memory that work can use: the firmware sets %s aside, the driver reaches %s of the host's; "+
+		"set more aside in the firmware's setup (UMA frame buffer size), or use Linux 6.10 or later", orUnknown(s.carveOut), orUnknown(s.gtt)))
 }
 
 // reasonNoMemory is the reason of a device that has no memory that work can use.

@@ -32,14 +32,9 @@ var xdnaIDs = []string{"1502", "17f0", "17f1", "17f2", "17f3", "1b0a", "1b0b", "
 var xdnaKind = backend.Kind{Backend: "xdna", Vendor: amdName, Family: v1alpha1.FamilyNPU}
 
 func detectNPUs(_ context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Functions(h)
-	var npus []pci.Function
-	for _, function := range functions {
-		isNPU := function.VendorID == amdPCIVendor && (slices.Contains(xdnaIDs, function.DeviceID) || function.Driver == xdnaDriver)
-		if isNPU && !pci.IsVirtual(h.Files, function) {
-			npus = append(npus, function)
-		}
-	}
+	npus, err := pci.Matching(h, func(f pci.Function) bool {
+		return f.VendorID == amdPCIVendor && (slices.Contains(xdnaIDs, f.DeviceID) || f.Driver == xdnaDriver)
+	})
 	if len(npus) == 0 {
 		return backend.Found{}, err
 	}

@@ -69,8 +69,7 @@ func (c *neuronChip) read(files host.Files, chips []*neuronChip, nodes []*neuron
 		device.Performance = backend.SharePerformance(device.Performance, int64(c.parts()))
 	}
 	if c.node != nil {
-		index := int32(c.node.number)
-		device.Index = &index
+		device.Index = new(int32(c.node.number))
 		if c.node.path != "" {
 			device.Paths = []string{c.node.path}
 		}

@@ -16,10 +16,7 @@ func (c *neuronChip) health(files host.Files, chips []*neuronChip, nodes []*neur
 	case c.Driver == "":
 		return backend.DriverHealth("", nil, load)
 	case c.Driver != neuronDriver:
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: backend.ReasonOtherDriver,
-			Message: fmt.Sprintf("the device is bound to %s, not to %s: it may be a virtual machine's", c.Driver, neuronDriver),
-		}
+		return backend.Unknown(backend.ReasonOtherDriver, fmt.Sprintf("the device is bound to %s, not to %s: it may be a virtual machine's", c.Driver, neuronDriver))
 	case c.node != nil:
 		return c.nodeHealth(files, load)
 	}
@@ -39,10 +36,7 @@ func (c *neuronChip) health(files host.Files, chips []*neuronChip, nodes []*neur
 			counted++
 		}
 		if count > 0 {
-			return v1alpha1.DeviceHealth{
-				State: v1alpha1.Unknown, Reason: backend.ReasonUncorrectable,
-				Message: fmt.Sprintf("neuron%d counts %d uncorrectable memory errors, and which chip that is only neuron-ls tells", node.number, count),
-			}
+			return backend.Unknown(backend.ReasonUncorrectable, fmt.Sprintf("neuron%d counts %d uncorrectable memory errors, and which chip that is only neuron-ls tells", node.number, count))
 		}
 	}
 	switch {
@@ -51,10 +45,7 @@ func (c *neuronChip) health(files host.Files, chips []*neuronChip, nodes []*neur
 	case open == bound:
 		return backend.Opened()
 	}
-	return v1alpha1.DeviceHealth{
-		State: v1alpha1.Unknown, Reason: backend.ReasonNodeMissing,
-		Message: fmt.Sprintf("%d of %d chips have a device node: see dmesg, and mount the host's /dev where a container looks", open, bound),
-	}
+	return backend.Unknown(backend.ReasonNodeMissing, fmt.Sprintf("%d of %d chips have a device node: see dmesg, and mount the host's /dev where a container looks", open, bound))
 }
 
 func (c *neuronChip) nodeHealth(files host.Files, load string) v1alpha1.DeviceHealth {
@@ -65,10 +56,7 @@ func (c *neuronChip) nodeHealth(files host.Files, load string) v1alpha1.DeviceHe
 	case !ok:
 		return backend.Opened()
 	case count > 0:
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Degraded, Reason: backend.ReasonUncorrectable,
-			Message: fmt.Sprintf("uncorrectable memory errors since the driver was loaded: %d (stats/hardware)", count),
-		}
+		return backend.Degraded(backend.ReasonUncorrectable, fmt.Sprintf("uncorrectable memory errors since the driver was loaded: %d (stats/hardware)", count))
 	}
 	return backend.Healthy(neuronWell)
 }

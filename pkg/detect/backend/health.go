@@ -9,7 +9,22 @@ import (
 
 // NotMonitored is the health of a device that nothing observes.
 func NotMonitored(why string) v1alpha1.DeviceHealth {
-	return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: v1alpha1.ReasonNotMonitored, Message: why}
+	return Unknown(v1alpha1.ReasonNotMonitored, why)
+}
+
+// Unknown is the health of a device of which nobody can say how it is; the message says what to do about that.
+func Unknown(reason, message string) v1alpha1.DeviceHealth {
+	return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: reason, Message: message}
+}
+
+// Degraded is the health of a device that computes and that something is wrong with.
+func Degraded(reason, message string) v1alpha1.DeviceHealth {
+	return v1alpha1.DeviceHealth{State: v1alpha1.Degraded, Reason: reason, Message: message}
+}
+
+// Unhealthy is the health of a device that cannot compute.
+func Unhealthy(reason, message string) v1alpha1.DeviceHealth {
+	return v1alpha1.DeviceHealth{State: v1alpha1.Unhealthy, Reason: reason, Message: message}
 }
 
 // ReasonOpened is the reason by which a backend says that it sees no more of a Healthy device than that it can be opened.
@@ -37,14 +52,9 @@ const (
 func DriverHealth(driver string, paths []string, load string) v1alpha1.DeviceHealth {
 	switch {
 	case driver == "":
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: ReasonDriverMissing, Message: "no driver is bound to the device: " + load,
-		}
+		return Unknown(ReasonDriverMissing, "no driver is bound to the device: "+load)
 	case len(paths) == 0:
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: ReasonNodeMissing,
-			Message: fmt.Sprintf("the driver %s has made no device node: see dmesg, and mount the host's /dev where a container looks", driver),
-		}
+		return Unknown(ReasonNodeMissing, fmt.Sprintf("the driver %s has made no device node: see dmesg, and mount the host's /dev where a container looks", driver))
 	default:
 		return Opened()
 	}
@@ -60,8 +70,5 @@ func HealthUnder(device v1alpha1.Device, load string, drivers ...string) v1alpha
 			return DriverHealth(device.Driver, device.Paths, load)
 		}
 	}
-	return v1alpha1.DeviceHealth{
-		State: v1alpha1.Unknown, Reason: ReasonOtherDriver,
-		Message: "the device is bound to " + device.Driver + ", not to " + strings.Join(drivers, " or ") + ": it may be a virtual machine's",
-	}
+	return Unknown(ReasonOtherDriver, "the device is bound to "+device.Driver+", not to "+strings.Join(drivers, " or ")+": it may be a virtual machine's")
 }

@@ -30,10 +30,7 @@ func (k Kind) Device(files host.Files, function pci.Function, name string) (devi
 	if function.Driver != "" {
 		device.DriverVersion = sysfs.ModuleVersion(files, function.Driver)
 	}
-	product, known = accelerator.Lookup(accelerator.Key{
-		VendorID: pci.VendorID, DeviceID: pci.DeviceID, Revision: pci.Revision,
-		SubsystemVendorID: pci.SubsystemVendorID, SubsystemDeviceID: pci.SubsystemDeviceID, Product: name,
-	})
+	product, known = accelerator.Lookup(function.Key(name, 0))
 	device.Product = name
 	if known {
 		device.Product = cmp.Or(name, product.Name)
@@ -81,8 +78,7 @@ func FirstIndex(minors []int) *int32 {
 	if len(minors) == 0 {
 		return nil
 	}
-	index := int32(minors[0])
-	return &index
+	return new(int32(minors[0]))
 }
 
 // SharePerformance is the part of a product's peak rates that one of n equal partitions has.

@@ -39,8 +39,7 @@ func (m *HostMemory) Used() *int64 {
 	if m.Available == nil {
 		return nil
 	}
-	used := m.Total - *m.Available
-	return &used
+	return new(m.Total - *m.Available)
 }
 
 // Shared is the memory of a device that has none of its own: the host's, of which it has what the host leaves.

@@ -111,9 +111,7 @@ func cerebrasHealth(name string, failed []cerebrasSystem, err error) v1alpha1.De
 	case err != nil:
 		return backend.NotMonitored("csctl did not say which systems have errors")
 	case slices.ContainsFunc(failed, func(s cerebrasSystem) bool { return s.name == name }):
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unhealthy, Reason: "SystemError", Message: "csctl lists the system with errors: see csctl get cluster --error-only",
-		}
+		return backend.Unhealthy("SystemError", "csctl lists the system with errors: see csctl get cluster --error-only")
 	default:
 		return backend.Healthy("csctl lists no error of the system")
 	}

@@ -38,12 +38,10 @@ var (
 )
 
 func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Functions(h)
+	functions, err := pci.Matching(h, func(f pci.Function) bool { return f.VendorID == furiosaVendorID })
 	var npus []furiosaNPU
 	for _, function := range functions {
-		if function.VendorID == furiosaVendorID && !pci.IsVirtual(h.Files, function) {
-			npus = append(npus, furiosaNPU{Function: function, class: furiosaClassOf(function)})
-		}
+		npus = append(npus, furiosaNPU{Function: function, class: furiosaClassOf(function)})
 	}
 	if len(npus) == 0 {
 		return backend.Found{}, err
@@ -125,8 +123,7 @@ func (n *furiosaNPU) device(files host.Files, status map[string]furiosaStatus) (
 		device.DriverVersion = n.version
 	}
 	if number, ok := host.ParseIndex(strings.TrimPrefix(n.name, "npu")); ok {
-		index := int32(number)
-		device.Index = &index
+		device.Index = new(int32(number))
 	}
 	device.Health = n.health()
 	reading, signs := backend.ReadHwmon(files, n.Path)
@@ -144,10 +141,7 @@ func (n *furiosaNPU) health() v1alpha1.DeviceHealth {
 	case n.aliveAs == "1":
 		return backend.Healthy("the driver says in " + n.class.alive + " that the NPU is alive")
 	case n.aliveAs == "0":
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unhealthy, Reason: "NotAlive",
-			Message: fmt.Sprintf("the driver says in %s that the NPU is not alive: see dmesg", n.class.alive),
-		}
+		return backend.Unhealthy("NotAlive", fmt.Sprintf("the driver says in %s that the NPU is not alive: see dmesg", n.class.alive))
 	default:
 		return backend.NotMonitored(fmt.Sprintf("the driver's %s is %q and does not say whether the NPU is alive", n.class.alive, host.Clip(n.aliveAs, 32)))
 	}

@@ -23,12 +23,10 @@ func Unknown() backend.Backend { return backend.New(unknownName, detectUnknown) 
 const unknownName = "unknown-accelerator"
 
 func detectUnknown(_ context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Functions(h)
+	functions, err := pci.Matching(h, isUnknownAccelerator)
 	found := backend.Found{Generic: true}
-	for _, function := range functions {
-		if isUnknownAccelerator(function) && !pci.IsVirtual(h.Files, function) && len(found.Devices) < backend.MaxDevices {
-			found.Devices = append(found.Devices, unknownDevice(h.Files, function))
-		}
+	for _, function := range functions[:min(len(functions), backend.MaxDevices)] {
+		found.Devices = append(found.Devices, unknownDevice(h.Files, function))
 	}
 	if len(found.Devices) == 0 {
 		return found, err
@@ -90,9 +88,6 @@ func unknownDevice(files host.Files, function pci.Function) v1alpha1.Device {
 	product := strings.TrimSpace(fmt.Sprintf("%s accelerator %s:%s", vendor.name, function.VendorID, function.DeviceID))
 	device, _, _ := kind.Device(files, function, product)
 	device.Memory, device.Performance = nil, nil
-	device.Health = v1alpha1.DeviceHealth{
-		State: v1alpha1.Unknown, Reason: "UnknownAccelerator",
-		Message: "no backend knows this accelerator: it is listed, and neither offered nor planned on",
-	}
+	device.Health = backend.Unknown("UnknownAccelerator", "no backend knows this accelerator: it is listed, and neither offered nor planned on")
 	return device
 }

@@ -111,9 +111,6 @@ func (a *wmiAdapter) health() v1alpha1.DeviceHealth {
 		if a.ErrorCode != nil {
 			code = *a.ErrorCode
 		}
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unhealthy, Reason: "DeviceError",
-			Message: fmt.Sprintf("Windows calls its status %q with error code %d: see the Device Manager", host.Clip(a.Status, 32), code),
-		}
+		return backend.Unhealthy("DeviceError", fmt.Sprintf("Windows calls its status %q with error code %d: see the Device Manager", host.Clip(a.Status, 32), code))
 	}
 }

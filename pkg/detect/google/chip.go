@@ -53,11 +53,7 @@ func (c *tpuChip) read(files host.Files, accel map[string]int) {
 	} else if group, ok := iommuGroup(files, c.Path); ok && c.Driver == "vfio-pci" {
 		c.take(files, fmt.Sprint("/dev/vfio/", group), "/dev/vfio/vfio", group)
 	}
-	c.product, c.known = accelerator.Lookup(accelerator.Key{
-		VendorID: c.VendorID, DeviceID: c.DeviceID, Revision: c.Revision,
-		SubsystemVendorID: c.SubsystemVendorID, SubsystemDeviceID: c.SubsystemDeviceID,
-		Product: c.generation.catalogue,
-	})
+	c.product, c.known = accelerator.Lookup(c.Key(c.generation.catalogue, 0))
 }
 
 func (c *tpuChip) take(files host.Files, node, container string, number int) {
@@ -125,15 +121,9 @@ func (c *tpuChip) paths() []string {
 func (c *tpuChip) health() v1alpha1.DeviceHealth {
 	switch {
 	case c.Driver == "":
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: backend.ReasonDriverMissing,
-			Message: "no driver is bound to the TPU: bind vfio-pci, or load Google's accel driver on v4 and older",
-		}
+		return backend.Unknown(backend.ReasonDriverMissing, "no driver is bound to the TPU: bind vfio-pci, or load Google's accel driver on v4 and older")
 	case c.node == "":
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: "DeviceNodeMissing",
-			Message: "the TPU has neither a /dev/accelN nor a /dev/vfio/N of its IOMMU group: mount the host's /dev into the agent",
-		}
+		return backend.Unknown("DeviceNodeMissing", "the TPU has neither a /dev/accelN nor a /dev/vfio/N of its IOMMU group: mount the host's /dev into the agent")
 	default:
 		return backend.Opened()
 	}

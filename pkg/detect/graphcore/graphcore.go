@@ -33,13 +33,10 @@ var graphcoreKind = backend.Kind{Backend: "graphcore", Vendor: "graphcore", Fami
 var graphcoreProducts = map[string]string{"0001": "GC2 IPU", "0003": "GC200 IPU"}
 
 func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Functions(h)
+	ipus, err := pci.Matching(h, func(f pci.Function) bool { return f.VendorID == graphcoreVendorID })
 	found := backend.Found{}
 	problems := []error{err}
-	for _, function := range functions {
-		if function.VendorID != graphcoreVendorID || pci.IsVirtual(h.Files, function) {
-			continue
-		}
+	for _, function := range ipus {
 		device, err := graphcoreDevice(h.Files, function)
 		found.Devices = append(found.Devices, device)
 		problems = append(problems, err)

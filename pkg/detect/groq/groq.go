@@ -21,13 +21,10 @@ const groqVendorID = "1de0"
 var groqKind = backend.Kind{Backend: "groq", Vendor: "groq", Family: v1alpha1.FamilyASIC}
 
 func detect(_ context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Functions(h)
+	cards, err := pci.Matching(h, func(f pci.Function) bool { return f.VendorID == groqVendorID })
 	found := backend.Found{}
 	problems := []error{err}
-	for _, function := range functions {
-		if function.VendorID != groqVendorID || pci.IsVirtual(h.Files, function) {
-			continue
-		}
+	for _, function := range cards {
 		device, _, _ := groqKind.Device(h.Files, function, "")
 		nodes, err := sysfs.OwnNodes(h.Files, function.Path)
 		problems = append(problems, err)

@@ -29,13 +29,7 @@ var hailoKind = backend.Kind{Backend: "hailo", Vendor: "hailo", Family: v1alpha1
 var hailoProducts = map[string]string{"2864": "Hailo-8 or Hailo-8L", "45c4": "Hailo-10H", "43a2": "Hailo-15L"}
 
 func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Functions(h)
-	var processors []pci.Function
-	for _, function := range functions {
-		if function.VendorID == hailoVendorID && !pci.IsVirtual(h.Files, function) {
-			processors = append(processors, function)
-		}
-	}
+	processors, err := pci.Matching(h, func(f pci.Function) bool { return f.VendorID == hailoVendorID })
 	if len(processors) == 0 {
 		return backend.Found{}, err
 	}

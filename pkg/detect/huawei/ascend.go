@@ -97,8 +97,7 @@ func listAscend(files host.Files, functions []pci.Function) []ascendNPU {
 			npu := ascendNPU{Function: function, chip: chip, chips: chips}
 			if ok {
 				// The chips of a function have consecutive numbers that begin with a multiple of their count.
-				number := int32(first-first%int64(chips)) + int32(chip)
-				npu.number = &number
+				npu.number = new(int32(first-first%int64(chips)) + int32(chip))
 			}
 			npus = append(npus, npu)
 		}

@@ -102,27 +102,19 @@ var ascendHealth = map[string]v1alpha1.HealthState{
 
 func (n *ascendNPU) health(paths []string) v1alpha1.DeviceHealth {
 	if n.Driver != "" && n.Driver != ascendDriver {
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: backend.ReasonOtherDriver,
-			Message: "the NPU is bound to " + n.Driver + ", not to " + ascendDriver + ": it may be a virtual machine's",
-		}
+		return backend.Unknown(backend.ReasonOtherDriver, "the NPU is bound to "+n.Driver+", not to "+ascendDriver+": it may be a virtual machine's")
 	}
 	seen := backend.DriverHealth(n.Driver, paths, ascendRemedy)
 	switch {
 	case n.omitted && n.Driver != "":
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: "NotListed",
-			Message: "npu-smi info lists other NPUs and not this one: it does not answer the driver (see dmesg and npu-smi info -l), or another container or virtual machine has it",
-		}
+		return backend.Unknown("NotListed", "npu-smi info lists other NPUs and not this one: it does not answer the driver (see dmesg and npu-smi info -l), or another container or virtual machine has it")
 	case n.smi == nil || n.Driver == "":
 		return seen
 	}
 	state, known := ascendHealth[n.smi.health]
 	switch {
 	case !known:
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: "HealthUnknown", Message: fmt.Sprintf("npu-smi calls its health %q", host.Clip(n.smi.health, 64)),
-		}
+		return backend.Unknown("HealthUnknown", fmt.Sprintf("npu-smi calls its health %q", host.Clip(n.smi.health, 64)))
 	case state != v1alpha1.Healthy:
 		return v1alpha1.DeviceHealth{
 			State: state, Reason: "Alarm",

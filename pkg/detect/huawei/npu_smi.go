@@ -27,8 +27,7 @@ type npuChip struct {
 func (c *npuChip) reading() backend.Reading {
 	r := backend.Reading{TemperatureMilliC: c.milliC, PowerMilliW: c.milliW, UtilizationPercent: c.coresPercent}
 	if c.totalMiB > 0 {
-		used := c.usedMiB
-		r.MemoryUsedMiB = &used
+		r.MemoryUsedMiB = new(c.usedMiB)
 	}
 	return r
 }
@@ -150,8 +149,7 @@ func (c *npuChip) second(cells []string) bool {
 	c.chip = chip
 	if len(numbers) == 2 {
 		if physical, ok := host.ParseIndex(numbers[1]); ok {
-			number := int32(physical)
-			c.physical = &number
+			c.physical = new(int32(physical))
 		}
 	}
 	values := strings.Fields(strings.ReplaceAll(cells[2], "/", " "))

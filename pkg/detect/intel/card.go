@@ -137,11 +137,7 @@ func (c intelCard) unmeasured() error {
 
 // product is the catalogue's. Of a product that is sold with more or less memory it is the size that fits best.
 func (c intelCard) product() (accelerator.Product, bool) {
-	return accelerator.Lookup(accelerator.Key{
-		VendorID: c.VendorID, DeviceID: c.DeviceID, Revision: c.Revision,
-		SubsystemVendorID: c.SubsystemVendorID, SubsystemDeviceID: c.SubsystemDeviceID,
-		Product: c.xpu.name, MemoryMiB: cmp.Or(c.kernelBytes, c.xpu.memoryMiB<<20, c.windowBytes) >> 20,
-	})
+	return accelerator.Lookup(c.Key(c.xpu.name, cmp.Or(c.kernelBytes, c.xpu.memoryMiB<<20, c.windowBytes)>>20))
 }
 
 // memory is what is measured; nil where nothing is.
@@ -171,15 +167,9 @@ func (p intelPlatform) describe(deviceID string) string {
 func (c intelCard) health(device v1alpha1.Device) v1alpha1.DeviceHealth {
 	switch {
 	case c.survival:
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unhealthy, Reason: "SurvivabilityMode",
-			Message: "the card's firmware is broken and it is in survivability mode: flash the firmware anew, see dmesg",
-		}
+		return backend.Unhealthy("SurvivabilityMode", "the card's firmware is broken and it is in survivability mode: flash the firmware anew, see dmesg")
 	case c.xpu.bad:
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unhealthy, Reason: "BadState",
-			Message: "xpu-smi: " + xpuBadState + ": Level Zero does not see the card, see dmesg",
-		}
+		return backend.Unhealthy("BadState", "xpu-smi: "+xpuBadState+": Level Zero does not see the card, see dmesg")
 	default:
 		return backend.HealthUnder(device, "load i915 or xe", intelDrivers...)
 	}

@@ -26,10 +26,7 @@ const (
 )
 
 func detectGaudi(ctx context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Functions(h)
-	functions = slices.DeleteFunc(slices.Clone(functions), func(f pci.Function) bool {
-		return f.VendorID != habanaLabs || pci.IsVirtual(h.Files, f)
-	})
+	functions, err := pci.Matching(h, func(f pci.Function) bool { return f.VendorID == habanaLabs })
 	if len(functions) == 0 {
 		return backend.Found{}, err
 	}

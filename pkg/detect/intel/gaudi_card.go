@@ -159,7 +159,7 @@ func (c gaudiCard) health(device v1alpha1.Device) v1alpha1.DeviceHealth {
 	state, known := gaudiStates[c.status]
 	switch {
 	case !known:
-		return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: "UnknownStatus", Message: "the driver reports the status " + c.status}
+		return backend.Unknown("UnknownStatus", "the driver reports the status "+c.status)
 	case state.State == v1alpha1.Healthy && judged.State == v1alpha1.Healthy:
 		return backend.Healthy("the driver reports the status " + c.status)
 	case state.State == v1alpha1.Healthy:

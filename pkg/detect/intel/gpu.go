@@ -29,10 +29,7 @@ const (
 )
 
 func detectGPUs(ctx context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Functions(h)
-	gpus := slices.DeleteFunc(slices.Clone(functions), func(f pci.Function) bool {
-		return !isIntelGPU(f) || pci.IsVirtual(h.Files, f)
-	})
+	gpus, err := pci.Matching(h, isIntelGPU)
 	if len(gpus) == 0 {
 		return backend.Found{}, err
 	}

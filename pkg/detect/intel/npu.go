@@ -27,13 +27,9 @@ var intelNPUs = map[string]string{
 var intelNPUKind = backend.Kind{Backend: "intel-npu", Vendor: "intel", Family: v1alpha1.FamilyNPU}
 
 func detectNPUs(_ context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Functions(h)
-	var npus []pci.Function
-	for _, f := range functions {
-		if _, known := intelNPUs[f.DeviceID]; f.VendorID == intelVendor && (known || f.Driver == intelNPUDriver) && !pci.IsVirtual(h.Files, f) {
-			npus = append(npus, f)
-		}
-	}
+	npus, err := pci.Matching(h, func(f pci.Function) bool {
+		return f.VendorID == intelVendor && (intelNPUs[f.DeviceID] != "" || f.Driver == intelNPUDriver)
+	})
 	if len(npus) == 0 {
 		return backend.Found{}, err
 	}
@@ -58,8 +54,7 @@ func firstNumber(members []sysfs.Member, prefix string) *int32 {
 	for _, m := range members {
 		if digits, ok := strings.CutPrefix(m.Name, prefix); ok {
 			if number, ok := host.ParseIndex(digits); ok {
-				index := int32(number)
-				return &index
+				return new(int32(number))
 			}
 		}
 	}

@@ -39,11 +39,7 @@ type nvidiaGPU struct {
 
 // identify looks the product up, now that its name and memory are as well known as they can be.
 func (g *nvidiaGPU) identify() {
-	g.product, g.known = accelerator.Lookup(accelerator.Key{
-		VendorID: g.VendorID, DeviceID: g.DeviceID,
-		SubsystemVendorID: g.SubsystemVendorID, SubsystemDeviceID: g.SubsystemDeviceID,
-		Revision: g.Revision, Product: g.name(), MemoryMiB: g.reportedMiB(),
-	})
+	g.product, g.known = accelerator.Lookup(g.Key(g.name(), g.reportedMiB()))
 }
 
 // name is the product name as the driver reports it; empty where it does not.

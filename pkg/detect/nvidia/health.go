@@ -13,18 +13,15 @@ func (g *nvidiaGPU) health() v1alpha1.DeviceHealth {
 	}
 	switch {
 	case g.Driver != nvidiaDriver:
-		return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: "NoDriver", Message: "the nvidia driver is not bound to the GPU"}
+		return backend.Unknown("NoDriver", "the nvidia driver is not bound to the GPU")
 	case g.facts == nil && g.fault != "":
-		return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: "NotReported", Message: g.fault}
+		return backend.Unknown("NotReported", g.fault)
 	case g.facts == nil && g.othersReported:
-		return v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: "NotReported",
-			Message: "the driver reports other GPUs and not this one: it is broken, excluded, or not given to the container that looks",
-		}
+		return backend.Unknown("NotReported", "the driver reports other GPUs and not this one: it is broken, excluded, or not given to the container that looks")
 	case g.facts == nil:
 		return backend.NotMonitored("the driver is bound to the GPU, and only its own tools can tell more: neither rankwright-nvml nor nvidia-smi reported it, install one or make the driver's library visible")
 	case g.facts.silent != "":
-		return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: "NoAnswer", Message: g.facts.silent}
+		return backend.Unknown("NoAnswer", g.facts.silent)
 	}
 	worst := backend.Healthy("the driver answers and reports no fault")
 	if faulty {
@@ -77,7 +74,7 @@ func checkRecovery(facts *nvidiaFacts) (v1alpha1.DeviceHealth, bool) {
 	if health, known := recoveryActions[action]; known {
 		return health, true
 	}
-	return v1alpha1.DeviceHealth{State: v1alpha1.Degraded, Reason: "RecoveryAction", Message: "the driver asks for: " + action}, true
+	return backend.Degraded("RecoveryAction", "the driver asks for: "+action), true
 }
 
 // checkRows looks at memory that failed: rows that could not be remapped are still in use, remapped ones and retired
@@ -87,10 +84,10 @@ func checkRows(gpu *nvidiaFacts) (v1alpha1.DeviceHealth, bool) {
 		is     bool
 		health v1alpha1.DeviceHealth
 	}{
-		{gpu.remapFailed, v1alpha1.DeviceHealth{State: v1alpha1.Unhealthy, Reason: "RowRemapFailure", Message: "a row of memory could not be remapped: the GPU is to be replaced"}},
-		{gpu.remapPending, v1alpha1.DeviceHealth{State: v1alpha1.Degraded, Reason: "RowRemapPending", Message: "a remapped row of memory waits for a reset of the GPU"}},
-		{gpu.retirePending, v1alpha1.DeviceHealth{State: v1alpha1.Degraded, Reason: "PageRetirementPending", Message: "a retired page of memory waits for a reset of the GPU"}},
-		{gpu.sramExceeded, v1alpha1.DeviceHealth{State: v1alpha1.Degraded, Reason: "SRAMThresholdExceeded", Message: "uncorrectable errors of on-chip memory exceed the driver's threshold"}},
+		{gpu.remapFailed, backend.Unhealthy("RowRemapFailure", "a row of memory could not be remapped: the GPU is to be replaced")},
+		{gpu.remapPending, backend.Degraded("RowRemapPending", "a remapped row of memory waits for a reset of the GPU")},
+		{gpu.retirePending, backend.Degraded("PageRetirementPending", "a retired page of memory waits for a reset of the GPU")},
+		{gpu.sramExceeded, backend.Degraded("SRAMThresholdExceeded", "uncorrectable errors of on-chip memory exceed the driver's threshold")},
 	}
 	for _, fact := range facts {
 		if fact.is {
@@ -104,11 +101,11 @@ func checkRows(gpu *nvidiaFacts) (v1alpha1.DeviceHealth, bool) {
 func checkFabric(facts *nvidiaFacts) (v1alpha1.DeviceHealth, bool) {
 	switch fabric := facts.fabric; {
 	case fabric.state == "In Progress" || fabric.state == "Not Started":
-		return v1alpha1.DeviceHealth{State: v1alpha1.Unhealthy, Reason: "FabricNotReady", Message: "the NVLink fabric is not up: see to nvidia-fabricmanager"}, true
+		return backend.Unhealthy("FabricNotReady", "the NVLink fabric is not up: see to nvidia-fabricmanager"), true
 	case fabric.state == fabricCompleted && fabric.status != "":
-		return v1alpha1.DeviceHealth{State: v1alpha1.Degraded, Reason: "FabricError", Message: "the NVLink fabric came up with: " + fabric.status}, true
+		return backend.Degraded("FabricError", "the NVLink fabric came up with: "+fabric.status), true
 	case fabric.unhealthy:
-		return v1alpha1.DeviceHealth{State: v1alpha1.Degraded, Reason: "FabricUnhealthy", Message: "the NVLink fabric reports itself unhealthy"}, true
+		return backend.Degraded("FabricUnhealthy", "the NVLink fabric reports itself unhealthy"), true
 	}
 	return v1alpha1.DeviceHealth{}, false
 }

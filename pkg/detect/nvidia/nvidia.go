@@ -73,10 +73,7 @@ func (g *nvidiaGPU) list(found *backend.Found) {
 func listNVIDIA(files host.Files, functions []pci.Function) []nvidiaGPU {
 	var gpus []nvidiaGPU
 	for _, function := range functions {
-		if function.VendorID != nvidiaVendor || !strings.HasPrefix(function.Class, "03") {
-			continue
-		}
-		if pci.IsVirtual(files, function) {
+		if function.VendorID != nvidiaVendor || !strings.HasPrefix(function.Class, "03") || pci.IsVirtual(files, function) {
 			continue
 		}
 		gpus = append(gpus, nvidiaGPU{Function: function, proc: readNVIDIAProc(files, function.Address)})

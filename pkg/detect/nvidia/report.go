@@ -124,8 +124,7 @@ func (m nvidiaMemory) used() *int64 {
 	if m.totalMiB == 0 {
 		return nil
 	}
-	used := m.usedMiB
-	return &used
+	return new(m.usedMiB)
 }
 
 // nvLinkFacts are the NVLinks of a GPU.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/detect/sysfs"
 )
@@ -36,6 +37,19 @@ type Function struct {
 // are those that could be read. No PCI bus is no error, but no sysfs is one: nothing is known then.
 func Functions(h *host.Host) ([]Function, error) {
 	return host.Once(h, busKey{}, func() ([]Function, error) { return list(h) })
+}
+
+// Matching returns those of the host's functions that match, but for virtual ones of an SR-IOV host that belong to its guests. The
+// error is that of Functions.
+func Matching(h *host.Host, match func(Function) bool) ([]Function, error) {
+	functions, err := Functions(h)
+	var matching []Function
+	for _, f := range functions {
+		if match(f) && !IsVirtual(h.Files, f) {
+			matching = append(matching, f)
+		}
+	}
+	return matching, err
 }
 
 // busKey is what a host remembers the functions of its PCI buses by.
@@ -132,6 +146,15 @@ func (f *Function) readIDs(files host.Files) error {
 		f.Driver = host.Clip(path.Base(target), 64)
 	}
 	return nil
+}
+
+// Key is what the catalogue tells products apart by; name is the product's as a driver or tool gives it, memoryMiB its memory, empty
+// and 0 where they are not known.
+func (f *Function) Key(name string, memoryMiB int64) accelerator.Key {
+	return accelerator.Key{
+		VendorID: f.VendorID, DeviceID: f.DeviceID, Revision: f.Revision,
+		SubsystemVendorID: f.SubsystemVendorID, SubsystemDeviceID: f.SubsystemDeviceID, Product: name, MemoryMiB: memoryMiB,
+	}
 }
 
 // plumbing are the base classes of which only class and ids are read: bridges, system peripherals, serial buses and

@@ -110,13 +110,9 @@ func (r *qaicReport) describe(device *v1alpha1.Device) {
 			device.Health = backend.Healthy("qaic-util says: Ready")
 		}
 	case "Error":
-		device.Health = v1alpha1.DeviceHealth{
-			State: v1alpha1.Unhealthy, Reason: "NotReady", Message: "qaic-util says: Error: see dmesg, and reset the SoC",
-		}
+		device.Health = backend.Unhealthy("NotReady", "qaic-util says: Error: see dmesg, and reset the SoC")
 	default:
-		device.Health = v1alpha1.DeviceHealth{
-			State: v1alpha1.Unknown, Reason: "NotReady", Message: "qaic-util says: " + r.status,
-		}
+		device.Health = backend.Unknown("NotReady", "qaic-util says: "+r.status)
 	}
 }
 

@@ -123,8 +123,7 @@ func (c *tenstorrentCard) read(files host.Files, members []sysfs.Member) {
 	c.serial, c.asicID = strings.ToLower(text("tt_serial")), text("tt_asic_id")
 	c.firmware = text("tt_fw_bundle_ver")
 	if number, ok := host.ParseIndex(strings.TrimPrefix(members[0].Name, "tenstorrent!")); ok {
-		index := int32(number)
-		c.index = &index
+		c.index = new(int32(number))
 	}
 }
 
@@ -179,8 +178,5 @@ func (c *tenstorrentCard) health(board *ttBoard) v1alpha1.DeviceHealth {
 	case *board.dram:
 		return backend.Healthy("tt-smi says that the memory of the chip works")
 	}
-	return v1alpha1.DeviceHealth{
-		State: v1alpha1.Unhealthy, Reason: "MemoryFailed",
-		Message: "tt-smi says that the memory of the chip failed: reset it with tt-smi -r, see tt-smi -s",
-	}
+	return backend.Unhealthy("MemoryFailed", "tt-smi says that the memory of the chip failed: reset it with tt-smi -r, see tt-smi -s")
 }
