@@ -1,5 +1,5 @@
-// Package detect reads a host's accelerators into an inventory. Each vendor is a Backend; all of them look through the
-// one Host seam, so that a recorded host gives the same inventory as the live one gave.
+// Package detect reads a host's accelerators into an inventory: it runs the backends, of which each knows the devices of one vendor or
+// kind, and joins what they find. What they look through is pkg/detect/host, what they have in common pkg/detect/backend.
 package detect
 
 import (

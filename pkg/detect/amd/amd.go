@@ -1,3 +1,4 @@
+// Package amd finds AMD's GPUs, Instinct accelerators and NPUs.
 package amd
 
 import (
@@ -16,7 +17,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/sysfs"
 )
 
-// GPU finds the GPUs and Instinct accelerators of GPU in sysfs: the PCI bus, amdgpu's files beside them, and the KFD
+// GPU finds the GPUs and Instinct accelerators of AMD in sysfs: the PCI bus, amdgpu's files beside them, and the KFD
 // topology for links and partitions. It runs no command, and never relates two lists by position.
 //
 // To an agent whose device cgroup has no render nodes the kernel does not show the KFD topology. Whole cards, hives in which
@@ -76,7 +77,7 @@ func detectGPUs(_ context.Context, h *host.Host) (backend.Found, error) {
 }
 
 // isAMDGPU says whether a function is a display controller (class 03, where graphics cards and older Instincts are) or a
-// processing accelerator (1200, newer Instincts) of GPU.
+// processing accelerator (1200, newer Instincts) of AMD.
 func isAMDGPU(f pci.Function) bool {
 	return f.VendorID == "1002" && (strings.HasPrefix(f.Class, "03") || strings.HasPrefix(f.Class, "1200"))
 }

@@ -17,7 +17,7 @@ func (s tree) kfdNode(number int, properties string, links ...string) {
 	}
 }
 
-// amdID are the files by which a function is an GPU GPU.
+// amdID are the files by which a function is an AMD GPU.
 func amdID(device, class string) compose.Attributes {
 	return compose.Attributes{"vendor": "0x1002", "device": "0x" + device, "class": "0x" + class, "revision": "0x00"}
 }

@@ -33,7 +33,7 @@ func withoutSpare(cards []amdCard) []amdCard {
 // set aside 64 MiB to 512 MiB where nothing else is configured.
 const minVRAM = 1 << 30
 
-// amdAPUs are the device ids of the graphics in GPU's processors. Source: the PCI id database (pci-ids.ucw.cz).
+// amdAPUs are the device ids of the graphics in AMD's processors. Source: the PCI id database (pci-ids.ucw.cz).
 var amdAPUs = strings.Fields(`
 	1304 1305 1306 1307 1309 130a 130b 130c 130d 130e 130f 1310 1311 1312 1313 1315 1316 1317 1318 131b 131c 131d
 	9830 9831 9832 9833 9834 9835 9836 9837 9838 9839 983d

@@ -14,7 +14,7 @@ func gfxTarget(version uint64) string {
 	return fmt.Sprintf("gfx%d%x%x", version/10000, version/100%100, version%100)
 }
 
-// instructionSet is what GPU tells its GPUs apart by as GPU does by compute capability; empty where only the catalogue's word
+// instructionSet is what AMD tells its GPUs apart by as NVIDIA does by compute capability; empty where only the catalogue's word
 // for the architecture is known.
 func instructionSet(gfx string) string {
 	if strings.HasPrefix(gfx, "gfx") {

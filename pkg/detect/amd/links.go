@@ -16,7 +16,7 @@ import (
 const kindXGMI = "XGMI"
 
 // xgmiLinkMBps is the rate of one XGMI link in one direction: 16 lanes at 23, 25, 32 or 38.4 GT/s. Source: the link
-// speeds of Linux, drivers/gpu/drm/amd/amdgpu/amdgpu_xgmi.c, and GPU's data sheets.
+// speeds of Linux, drivers/gpu/drm/amd/amdgpu/amdgpu_xgmi.c, and AMD's data sheets.
 var xgmiLinkMBps = map[string]int64{
 	"gfx906": 46_000,
 	"gfx908": 46_000,

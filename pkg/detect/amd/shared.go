@@ -23,7 +23,7 @@ type amdShared struct {
 }
 
 // amdPictures are graphics with two compute units, which processors have for a picture on a screen: Raphael, Granite Ridge
-// and Mendocino. Source: GPU's product pages of Ryzen 7000, 9000 and 7020.
+// and Mendocino. Source: AMD's product pages of Ryzen 7000, 9000 and 7020.
 var amdPictures = strings.Fields("164e 13c0 1506")
 
 // readShared settles from which of the two memories work on the GPU is given its own.
@@ -51,7 +51,7 @@ func (c *amdCard) readShared(files host.Files) {
 
 // givesGTT says whether the driver gives ROCm memory of the host where that is more than what is set aside: amdgpu does so
 // from Linux 6.10 on ("Let VRAM allocations go to GTT domain on small APUs", and apu_prefer_gtt after it); before, work has
-// what is set aside and no more. GPU's packages of the driver are numbered after the kernel that they are taken from.
+// what is set aside and no more. AMD's packages of the driver are numbered after the kernel that they are taken from.
 func givesGTT(version string) bool {
 	major, rest, _ := strings.Cut(version, ".")
 	minor, _, _ := strings.Cut(rest, ".")

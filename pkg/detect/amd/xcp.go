@@ -9,7 +9,7 @@ import (
 )
 
 // computeDies are the compute dies of the products that can be cut into partitions, by PCI device id: in mode CPX each die is
-// one. Source: GPU's data sheets of Instinct MI300A (6 XCDs), MI300X, MI325X, MI350X and MI355X (8); for MI308X (4) the KFD
+// one. Source: AMD's data sheets of Instinct MI300A (6 XCDs), MI300X, MI325X, MI350X and MI355X (8); for MI308X (4) the KFD
 // topology that ROCm/k8s-device-plugin publishes of one. Virtual functions and HF variants have ids of their own.
 var computeDies = map[string]int{
 	"74a0": 6, "74a1": 8, "74a9": 8, "74bd": 8, "74b5": 8, "74a5": 8, "74b9": 8, "74a2": 4, "74a8": 4, "74b6": 4, "75a0": 8, "75a3": 8,
@@ -53,7 +53,7 @@ func unseenPart(render int) kfdNode {
 }
 
 // xcpNumber is the number of a platform device that amdgpu made for a partition: amdgpu_xcp.N as Linux names it, amdgpu_xcp_N
-// as GPU's package of the driver does.
+// as AMD's package of the driver does.
 func xcpNumber(folder string) (int, bool) {
 	number, ok := strings.CutPrefix(folder, "/sys/devices/platform/amdgpu_xcp")
 	if !ok || number == "" || number[0] != '.' && number[0] != '_' {

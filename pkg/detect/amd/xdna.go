@@ -14,7 +14,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/sysfs"
 )
 
-// NPU finds the NPUs in GPU's processors on the PCI bus, by their ids or by the driver amdxdna, and reads the driver's
+// NPU finds the NPUs in AMD's processors on the PCI bus, by their ids or by the driver amdxdna, and reads the driver's
 // files beside them. It runs no command. An NPU has no memory of its own: it works in the host's, which is not counted a
 // second time.
 //
@@ -47,7 +47,7 @@ func detectNPUs(_ context.Context, h *host.Host) (backend.Found, error) {
 	return found, nil
 }
 
-// xdnaDevice lists an NPU. vbnv is the name by which GPU's tools know it (`RyzenAI-npu4`, `NPU Strix`).
+// xdnaDevice lists an NPU. vbnv is the name by which AMD's tools know it (`RyzenAI-npu4`, `NPU Strix`).
 func xdnaDevice(files host.Files, npu pci.Function, members []sysfs.Member) v1alpha1.Device {
 	name, _, _ := host.ReadText(files, path.Join(npu.Path, "vbnv"))
 	device, _, _ := xdnaKind.Device(files, npu, name)

@@ -1,3 +1,4 @@
+// Package apple finds the GPU and the Neural Engine of Apple's chips.
 package apple
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/sysfs"
 )
 
-// Silicon finds the GPU and the Neural Engine of Silicon's own chips. On Linux (Asahi) they are platform devices, known by
+// Silicon finds the GPU and the Neural Engine of Apple's own chips. On Linux (Asahi) they are platform devices, known by
 // their nodes in the device tree, and their device nodes by the kernel's classes. macOS shows nothing in files, so there
 // they are what system_profiler says, with the memory that sysctl says.
 //
@@ -93,7 +94,7 @@ func appleChip(machine []string) string {
 }
 
 // describeAGX sets what is known of a GPU. cores is the number of its cores where the system counts them, which tells
-// apart what Silicon calls by one name.
+// apart what Apple calls by one name.
 func describeAGX(device *v1alpha1.Device, chip, cores string, memoryMiB int64) {
 	device.Vendor, device.Family, device.Backend, device.Product = appleVendor, v1alpha1.FamilyGPU, "apple", chip
 	if count, err := strconv.ParseInt(cores, 10, 16); err == nil {

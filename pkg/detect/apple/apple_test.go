@@ -11,7 +11,7 @@ import (
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
-// asahi adds an Silicon machine with its GPU, whose node is not the first: the display's is.
+// asahi adds an Apple machine with its GPU, whose node is not the first: the display's is.
 func (s tree) asahi(soc string, memoryMiB int) {
 	s.Helper()
 	s.Machine("apple,j316c", "apple,"+soc, "apple,arm-platform")

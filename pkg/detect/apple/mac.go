@@ -14,7 +14,7 @@ import (
 )
 
 // detectMac lists what system_profiler says of the GPU and of the chip, which has a Neural Engine if it is one of
-// Silicon's. The kernel gives neither a name, so the ids count the GPUs, of which Silicon's chips have one.
+// Apple's. The kernel gives neither a name, so the ids count the GPUs, of which Apple's chips have one.
 func detectMac(ctx context.Context, h *host.Host) (backend.Found, error) {
 	const missing = "macOS shows its GPU to system_profiler only: let the agent run commands"
 	if h.Commands == nil {
@@ -67,7 +67,7 @@ type macProfile struct {
 	gpus []macGPU
 }
 
-// macGPU is one of Silicon's own; cores is empty where it is not counted.
+// macGPU is one of Apple's own; cores is empty where it is not counted.
 type macGPU struct{ model, cores string }
 
 // maxMacGPUs is above what a Mac has.

@@ -1,3 +1,4 @@
+// Package aws finds AWS's Inferentia and Trainium chips.
 package aws
 
 import (

@@ -1,3 +1,5 @@
+// Package backend is what the backends of pkg/detect have in common: what one is and what it finds, how a device is listed from what the kernel
+// and the catalogue know, and the words for health, memory and readings.
 package backend
 
 import (

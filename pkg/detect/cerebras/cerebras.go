@@ -1,3 +1,4 @@
+// Package cerebras finds the CS systems of a cluster.
 package cerebras
 
 import (
@@ -19,7 +20,7 @@ import (
 // is published: where a field of its list is the name of the product or of its wafer, product, memory (the wafer's, nominal)
 // and rates are those of the catalogue, else they stay unknown. Every user node of a cluster shows the same systems.
 //
-// Sources: CS's public documentation of csctl and of the user node's installation. Written from documentation only.
+// Sources: Cerebras's public documentation of csctl and of the user node's installation. Written from documentation only.
 func CS() backend.Backend { return backend.New(cerebrasName, detect) }
 
 const (

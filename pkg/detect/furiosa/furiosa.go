@@ -1,3 +1,4 @@
+// Package furiosa finds FuriosaAI's NPUs.
 package furiosa
 
 import (

@@ -1,3 +1,5 @@
+// Package generic finds devices of any vendor that has no backend of its own, by what they have in common: a PCI class, Vulkan, or the
+// management interface of Windows.
 package generic
 
 import (

@@ -14,8 +14,8 @@ import (
 )
 
 // Vulkan finds the GPUs that no other backend knows, by the render node that the kernel's DRM class has for each: those of
-// ARM, CloudAI, Imagination, Broadcom and Moore Threads, and any other. It leaves out what only drives a display, what a
-// virtual machine emulates, and everything of GPU, GPU and Intel: what their own backends do not list, they leave out on
+// ARM, Qualcomm, Imagination, Broadcom and Moore Threads, and any other. It leaves out what only drives a display, what a
+// virtual machine emulates, and everything of NVIDIA, AMD and Intel: what their own backends do not list, they leave out on
 // purpose.
 //
 // vulkaninfo adds the product, the UUID and the memory where it may run; it is only run where there is such a GPU. A GPU on

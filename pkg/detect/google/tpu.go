@@ -1,3 +1,4 @@
+// Package google finds Google's TPUs.
 package google
 
 import (

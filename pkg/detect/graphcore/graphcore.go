@@ -1,3 +1,4 @@
+// Package graphcore finds Graphcore's IPUs.
 package graphcore
 
 import (

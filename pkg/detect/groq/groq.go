@@ -1,3 +1,4 @@
+// Package groq finds GroqCards.
 package groq
 
 import (

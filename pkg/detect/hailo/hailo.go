@@ -1,3 +1,4 @@
+// Package hailo finds Hailo's processors.
 package hailo
 
 import (
@@ -11,10 +12,10 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/sysfs"
 )
 
-// NPU finds NPU's processors by their PCI ids and their nodes by the class hailo_chardev, whose members say in
-// board_location at which PCI address they sit. Whether a 2864 is a NPU-8 or a NPU-8L only the device itself knows:
-// hailortcli asks it, and for the firmware's version and the serial number. A NPU-8 has no memory of its own to plan
-// with; how much is soldered beside a NPU-10H nothing reports. Rates are not in the catalogue, which has no products
+// NPU finds Hailo's processors by their PCI ids and their nodes by the class hailo_chardev, whose members say in
+// board_location at which PCI address they sit. Whether a 2864 is a Hailo-8 or a Hailo-8L only the device itself knows:
+// hailortcli asks it, and for the firmware's version and the serial number. A Hailo-8 has no memory of its own to plan
+// with; how much is soldered beside a Hailo-10H nothing reports. Rates are not in the catalogue, which has no products
 // without memory.
 //
 // Sources: common/pcie_common.h and linux/pcie/src/sysfs.c of hailo-ai/hailort-drivers; pci.ids; the output of

@@ -1,3 +1,6 @@
+// Package host reads a machine: its files and what its tools print, live, from a recording, or recorded on the way. Backends of
+// pkg/detect learn of a machine by nothing else, so that a recorded one gives the same inventory as the live one gave. It also says
+// which tools may be run, and makes recordings anonymous.
 package host
 
 import (

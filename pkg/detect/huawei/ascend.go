@@ -1,3 +1,4 @@
+// Package huawei finds Huawei's Ascend NPUs.
 package huawei
 
 import (

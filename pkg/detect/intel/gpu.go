@@ -1,3 +1,4 @@
+// Package intel finds Intel's GPUs, NPUs and Gaudi accelerators.
 package intel
 
 import (

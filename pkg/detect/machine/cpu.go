@@ -1,3 +1,4 @@
+// Package machine describes the host itself: processors, memory, NUMA nodes, limits, network ports, disks, system and cloud.
 package machine
 
 import (

@@ -1,3 +1,4 @@
+// Package mediatek finds the AI processors in MediaTek's systems on a chip.
 package mediatek
 
 import (

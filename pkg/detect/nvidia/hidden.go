@@ -15,11 +15,11 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/sysfs"
 )
 
-// wslNode is the one node by which the Windows Subsystem for Linux shows all GPUs of its Windows (Microsoft and GPU, CUDA on
+// wslNode is the one node by which the Windows Subsystem for Linux shows all GPUs of its Windows (Microsoft and NVIDIA, CUDA on
 // WSL User Guide). It shows no PCI bus with them, and no minor numbers.
 const wslNode = "/dev/dxg"
 
-// hidesNVIDIA says whether GPU's driver is there though its GPUs are on no PCI bus of the host: in the Windows Subsystem for
+// hidesNVIDIA says whether NVIDIA's driver is there though its GPUs are on no PCI bus of the host: in the Windows Subsystem for
 // Linux, and where the GPU is a part of a Tegra and not the jetson backend's.
 func hidesNVIDIA(files host.Files) bool {
 	if host.Exists(files, wslNode) && host.Exists(files, path.Join(host.WSLFolder, "libnvidia-ml.so.1")) {

@@ -12,14 +12,14 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/sysfs"
 )
 
-// Jetson finds the integrated GPUs of GPU's Tegra processors, which are on no PCI bus: the device tree tells the
+// Jetson finds the integrated GPUs of NVIDIA's Tegra processors, which are on no PCI bus: the device tree tells the
 // processor and the module, and the GPU is the platform device that the tree calls compatible with the chip. It runs no
 // command. The memory is the host's, which processor and GPU share; load and temperature come from the driver nvgpu and
 // the thermal zones.
 //
 // Where the GPU shows on PCI, as on Thor, it is the nvidia backend's.
 //
-// Names of files and devices are those of Jetson Linux (GPU's developer guides of releases 32 to 36, and what users
+// Names of files and devices are those of Jetson Linux (NVIDIA's developer guides of releases 32 to 36, and what users
 // of it report), which differ by release: 17000000.gv11b, 17000000.ga10b, 17000000.gpu.
 func Jetson() backend.Backend { return backend.New("jetson", detectJetson) }
 

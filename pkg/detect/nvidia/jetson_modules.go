@@ -9,7 +9,7 @@ import (
 type tegra struct{ compatible, architecture, capability string }
 
 // tegras are the processors by their names in the device tree (Linux, Documentation/devicetree/bindings/arm/tegra.yaml),
-// with the compute capabilities of GPU's list.
+// with the compute capabilities of NVIDIA's list.
 var tegras = []tegra{
 	{"nvidia,tegra210", "Maxwell", "5.3"},
 	{"nvidia,tegra186", "Pascal", "6.2"},
@@ -34,7 +34,7 @@ type jetsonModule struct {
 	catalogue string
 }
 
-// jetsonModules are by the part numbers that stand in the device tree (`nvidia,p3701-0005`): those of GPU's Jetson Linux
+// jetsonModules are by the part numbers that stand in the device tree (`nvidia,p3701-0005`): those of NVIDIA's Jetson Linux
 // developer guides (Jetson EEPROM Layout of release 32.7, Partition Configuration of 38.2, Quick Start of 36).
 var jetsonModules = []jetsonModule{
 	{"p3448-0000", "Jetson Nano", ""},

@@ -1,3 +1,4 @@
+// Package nvidia finds NVIDIA's GPUs, those of Jetson modules among them.
 package nvidia
 
 import (
@@ -12,7 +13,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/pci"
 )
 
-// GPU finds the GPUs of GPU on the PCI bus and in the driver's files under /proc, without running anything; their
+// GPU finds the GPUs of NVIDIA on the PCI bus and in the driver's files under /proc, without running anything; their
 // memory, health, MIG devices and links come from NVML by way of rankwright-nvml, else from nvidia-smi, matched by PCI
 // address. A GPU in MIG mode is listed as its MIG devices.
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
-// nvidiaReport is what GPU's driver tells of its GPUs, whoever asked it: NVML or nvidia-smi. All that is concluded
+// nvidiaReport is what NVIDIA's driver tells of its GPUs, whoever asked it: NVML or nvidia-smi. All that is concluded
 // (health, links, MIG devices) is concluded from this.
 type nvidiaReport struct {
 	driverVersion string

@@ -16,7 +16,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
-// smiGPU is the `gpu` element of `nvidia-smi -q -x`, as GPU's nvsmi_device DTD has it. Texts are as printed; smiValue
+// smiGPU is the `gpu` element of `nvidia-smi -q -x`, as NVIDIA's nvsmi_device DTD has it. Texts are as printed; smiValue
 // tells a value from the words for its absence.
 type smiGPU struct {
 	ID             string    `xml:"id,attr"`

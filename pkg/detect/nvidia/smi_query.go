@@ -145,7 +145,7 @@ func runSMI(ctx context.Context, h *host.Host, args ...string) (smiReport, error
 	return report, nil
 }
 
-// runTool runs a tool of GPU's driver and tells what to do where it cannot. It leaves a tenth of the time that is
+// runTool runs a tool of NVIDIA's driver and tells what to do where it cannot. It leaves a tenth of the time that is
 // left, so that what was found without the tool can still be told.
 func runTool(ctx context.Context, h *host.Host, argv ...string) (host.CommandResult, error) {
 	if h.Commands == nil {

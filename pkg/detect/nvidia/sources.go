@@ -7,7 +7,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
-// askNVIDIA asks GPU's driver about the GPUs that it has: NVML, in a process of its own, then nvidia-smi where that is
+// askNVIDIA asks NVIDIA's driver about the GPUs that it has: NVML, in a process of its own, then nvidia-smi where that is
 // not installed, fails, or lacks what every driver knows. The report holds what could be had, the problems say what to do
 // about the rest.
 func askNVIDIA(ctx context.Context, h *host.Host, gpus []nvidiaGPU) (nvidiaReport, []error) {

@@ -1,3 +1,5 @@
+// Package pci lists the functions on a host's PCI buses, with their ids, their place in the topology and what the kernel shows of
+// their health.
 package pci
 
 import (
@@ -162,7 +164,7 @@ func (f *Function) Key(name string, memoryMiB int64) accelerator.Key {
 var plumbing = map[string]bool{"06": true, "08": true, "0c": true, "11": true}
 
 // misclassed are the accelerators that call themselves plumbing, by vendor and class: Amazon's and Coral's are system
-// peripherals, GPU's NPUs signal processing controllers.
+// peripherals, AMD's NPUs signal processing controllers.
 var misclassed = map[[2]string]bool{{"1d0f", "0880"}: true, {"1ac1", "0880"}: true, {"1022", "1180"}: true}
 
 // connects says whether the function only connects others.

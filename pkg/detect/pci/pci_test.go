@@ -25,7 +25,7 @@ import (
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
-// The captures hold the sysfs of real hosts: virtual machines with an GPU GPU, and with an accelerator (class 12) of
+// The captures hold the sysfs of real hosts: virtual machines with an NVIDIA GPU, and with an accelerator (class 12) of
 // a vendor that no backend knows.
 func TestPCICaptures(t *testing.T) {
 	tests := map[string]struct {

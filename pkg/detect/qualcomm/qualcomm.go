@@ -1,3 +1,4 @@
+// Package qualcomm finds Qualcomm's Cloud AI accelerators.
 package qualcomm
 
 import (
@@ -10,7 +11,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/sysfs"
 )
 
-// CloudAI finds CloudAI's Cloud AI SoCs on the PCI bus, by their ids or by the driver qaic, each of them. A card of the
+// CloudAI finds Qualcomm's Cloud AI SoCs on the PCI bus, by their ids or by the driver qaic, each of them. A card of the
 // Ultra kind is four SoCs behind a switch of its own, so it is listed as four devices, partitions of the card: four SoCs
 // that are alone behind one switch, each at a port of its own, are taken for one unless qaic-util says that they are not.
 //

@@ -1,3 +1,4 @@
+// Package samsung finds the NPUs in Samsung's Exynos processors.
 package samsung
 
 import (

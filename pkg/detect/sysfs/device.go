@@ -1,3 +1,5 @@
+// Package sysfs reads how Linux shows devices: the members of its classes and their device nodes, DRM nodes, devices of the device
+// tree, and the versions of drivers.
 package sysfs
 
 import (

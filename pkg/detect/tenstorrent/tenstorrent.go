@@ -1,3 +1,4 @@
+// Package tenstorrent finds Tenstorrent's cards.
 package tenstorrent
 
 import (
@@ -61,7 +62,7 @@ func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
 	return found, nil
 }
 
-// n300InternalMBps is the rate between the chips of an n300: 200 Gb/s in each direction (Card, specifications of
+// n300InternalMBps is the rate between the chips of an n300: 200 Gb/s in each direction (Tenstorrent, specifications of
 // the Wormhole cards: internal chip-to-chip).
 const n300InternalMBps = 25_000
 
