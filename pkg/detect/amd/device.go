@@ -47,10 +47,7 @@ func (c *amdCard) memory() *v1alpha1.DeviceMemory {
 	case c.shared != nil:
 		return c.shared.memory()
 	case c.totalBytes > 0:
-		total := c.totalBytes >> 20
-		return &v1alpha1.DeviceMemory{
-			TotalMiB: total, UsedByOthersMiB: backend.UsedInSteps(c.usedBytes>>20, total), Source: v1alpha1.SourceKernel,
-		}
+		return backend.Memory(c.totalBytes>>20, c.usedBytes>>20, v1alpha1.SourceKernel)
 	case c.known && c.product.MemoryMiB > 0:
 		return &v1alpha1.DeviceMemory{TotalMiB: c.product.UsableMiB(), Source: v1alpha1.SourceCatalogue}
 	default:

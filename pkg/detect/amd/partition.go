@@ -78,13 +78,7 @@ func (c *amdCard) partitions(files host.Files, drm sysfs.DRM) []v1alpha1.Device 
 			render = drm.OfRender(int(minor))
 		}
 		device.Index, device.Paths = backend.FirstIndex(render.Renders), c.paths(render)
-		device.Memory = nil
-		if total := memory[i] >> 20; total > 0 {
-			used := min(c.partUsedBytes(files, node)>>20, total)
-			device.Memory = &v1alpha1.DeviceMemory{
-				TotalMiB: total, UsedByOthersMiB: backend.UsedInSteps(used, total), Source: v1alpha1.SourceKernel,
-			}
-		}
+		device.Memory = backend.Memory(memory[i]>>20, c.partUsedBytes(files, node)>>20, v1alpha1.SourceKernel)
 		device.ComputeUnits = cmp.Or(node.computeUnits(), c.product.ComputeUnits/int32(c.parts))
 		device.Performance = backend.SharePerformance(device.Performance, int64(c.parts))
 		devices = append(devices, device)

@@ -66,11 +66,9 @@ func (s *amdShared) memory() *v1alpha1.DeviceMemory {
 	if s.work < minVRAM {
 		return nil
 	}
-	total := s.work >> 20
-	return &v1alpha1.DeviceMemory{
-		TotalMiB: total, UsedByOthersMiB: backend.UsedInSteps(s.used>>20, total), Source: v1alpha1.SourceKernel,
-		Shared: &v1alpha1.SharedMemory{CarveOutMiB: s.carveOut >> 20, HostMiB: s.gtt >> 20},
-	}
+	memory := backend.Memory(s.work>>20, s.used>>20, v1alpha1.SourceKernel)
+	memory.Shared = &v1alpha1.SharedMemory{CarveOutMiB: s.carveOut >> 20, HostMiB: s.gtt >> 20}
+	return memory
 }
 
 // idle is the health of graphics that have no memory that work can use: they are listed, and nothing is put on them.

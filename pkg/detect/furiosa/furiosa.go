@@ -3,6 +3,7 @@ package furiosa
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path"
 	"regexp"
@@ -145,5 +146,60 @@ func (n *furiosaNPU) health() v1alpha1.DeviceHealth {
 		return backend.Unhealthy("NotAlive", fmt.Sprintf("the driver says in %s that the NPU is not alive: see dmesg", n.class.alive))
 	default:
 		return backend.NotMonitored(fmt.Sprintf("the driver's %s is %q and does not say whether the NPU is alive", n.class.alive, host.Clip(n.aliveAs, 32)))
+	}
+}
+
+// furiosaStatus is an element of `furiosa-smi status --format json`.
+type furiosaStatus struct {
+	Device string `json:"device"`
+	Memory struct {
+		DRAM struct {
+			Used  int64 `json:"used_size"`
+			Total int64 `json:"total_size"`
+		}
+	} `json:"memory"`
+	Cores []struct {
+		Percent float64 `json:"pe_utilization"`
+	} `json:"pe_utilizations"`
+}
+
+// queryFuriosaSMI returns the status of the NPUs by their kernel names. It is asked where one of the NPUs has a driver
+// that it knows: not that of Warboy.
+func queryFuriosaSMI(ctx context.Context, h *host.Host, npus []furiosaNPU) (map[string]furiosaStatus, error) {
+	asked := false
+	for i := range npus {
+		asked = asked || npus[i].class == rngdClass && npus[i].name != ""
+	}
+	if !asked {
+		return nil, nil
+	}
+	return host.Ask(ctx, h, "", parseFuriosaStatus, host.FuriosaStatus...)
+}
+
+func parseFuriosaStatus(output []byte) (map[string]furiosaStatus, error) {
+	var list []furiosaStatus
+	if err := json.Unmarshal(output, &list); err != nil {
+		return nil, fmt.Errorf("is no list of NPUs: %w", err)
+	}
+	status := map[string]furiosaStatus{}
+	for _, s := range list[:min(len(list), backend.MaxDevices)] {
+		status[s.Device] = s
+	}
+	return status, nil
+}
+
+// add sets the memory and the load, where they are numbers that can be.
+func (s furiosaStatus) add(device *v1alpha1.Device, reading *backend.Reading) {
+	total, used := s.Memory.DRAM.Total>>20, s.Memory.DRAM.Used>>20
+	if total > 0 && total <= backend.MaxMemoryMiB && used >= 0 && used <= total {
+		device.Memory = backend.Memory(total, used, v1alpha1.SourceDriver)
+		reading.MemoryUsedMiB = &used
+	}
+	sum := 0.0
+	for _, core := range s.Cores {
+		sum += min(max(core.Percent, 0), 100)
+	}
+	if len(s.Cores) > 0 {
+		reading.UtilizationPercent = backend.Percent(int64(sum / float64(len(s.Cores))))
 	}
 }

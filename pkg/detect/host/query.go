@@ -39,6 +39,20 @@ func Query(ctx context.Context, h *Host, missing string, argv ...string) (Comman
 	return result, nil
 }
 
+// Ask is Query with what parse makes of the output; nothing where there is none. An error of parse is told as the tool's.
+func Ask[T any](ctx context.Context, h *Host, missing string, parse func(output []byte) (T, error), argv ...string) (T, error) {
+	var none T
+	result, err := Query(ctx, h, missing, argv...)
+	if err != nil || len(result.Stdout) == 0 {
+		return none, err
+	}
+	answer, err := parse(result.Stdout)
+	if err != nil {
+		return answer, CommandError(argv, err)
+	}
+	return answer, nil
+}
+
 // ExitError says with what a tool ended, and what it said; then says what comes of that.
 func ExitError(result CommandResult, then string) error {
 	said := FirstLine(result.Stderr, result.Stdout)

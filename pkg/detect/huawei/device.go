@@ -24,9 +24,7 @@ func (n *ascendNPU) device(files host.Files, version string) v1alpha1.Device {
 		device.DriverVersion = version
 	}
 	if n.smi != nil && n.smi.totalMiB > 0 {
-		device.Memory = &v1alpha1.DeviceMemory{
-			TotalMiB: n.smi.totalMiB, UsedByOthersMiB: backend.UsedInSteps(n.smi.usedMiB, n.smi.totalMiB), Source: v1alpha1.SourceDriver,
-		}
+		device.Memory = backend.Memory(n.smi.totalMiB, n.smi.usedMiB, v1alpha1.SourceDriver)
 	}
 	device.Paths = n.paths(files)
 	device.Partition = n.partition()

@@ -2,10 +2,13 @@ package nvidia
 
 import (
 	"cmp"
+	"context"
 	"maps"
+	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // nvidiaReport is what NVIDIA's driver tells of its GPUs, whoever asked it: NVML or nvidia-smi. All that is concluded
@@ -111,12 +114,7 @@ func newNVIDIAMemory(totalMiB, usedMiB int64) nvidiaMemory {
 // device is the memory in the inventory; nil where it is not known. What the driver reserves is not in use by anyone:
 // since driver 510 it is reported apart, and what older ones add to the used memory is less than a step.
 func (m nvidiaMemory) device() *v1alpha1.DeviceMemory {
-	if m.totalMiB == 0 {
-		return nil
-	}
-	return &v1alpha1.DeviceMemory{
-		TotalMiB: m.totalMiB, UsedByOthersMiB: backend.UsedInSteps(m.usedMiB, m.totalMiB), Source: v1alpha1.SourceDriver,
-	}
+	return backend.Memory(m.totalMiB, m.usedMiB, v1alpha1.SourceDriver)
 }
 
 // used is the reading; nil where it is not known.
@@ -146,3 +144,33 @@ type nvidiaFabric struct {
 }
 
 const fabricCompleted = "Completed"
+
+// askNVIDIA asks NVIDIA's driver about the GPUs that it has: NVML, in a process of its own, then nvidia-smi where that is
+// not installed, fails, or lacks what every driver knows. The report holds what could be had, the problems say what to do
+// about the rest.
+func askNVIDIA(ctx context.Context, h *host.Host, gpus []nvidiaGPU) (nvidiaReport, []error) {
+	if !slices.ContainsFunc(gpus, func(g nvidiaGPU) bool { return g.Driver == nvidiaDriver }) {
+		return newNVIDIAReport(), nil // each GPU's own problem says what to do
+	}
+	report, err := queryNVML(ctx, h)
+	problems := []error{err}
+	if wholeReport(report, gpus) {
+		return report, problems
+	}
+	smi, smiProblems := askSMI(ctx, h, gpus)
+	report.fill(smi)
+	return report, append(problems, smiProblems...)
+}
+
+// wholeReport says whether the essentials of every GPU are known. A GPU that is not in a report which holds others is
+// not given to this container, or excluded: no tool of the driver's reports it.
+func wholeReport(report nvidiaReport, gpus []nvidiaGPU) bool {
+	for i := range gpus {
+		gpu := gpus[i]
+		gpu.facts = report.gpus[gpu.Address]
+		if gpu.facts != nil && !gpu.answers() && len(gpu.facts.broken) == 0 && gpu.facts.silent == "" {
+			return false
+		}
+	}
+	return report.answered()
+}

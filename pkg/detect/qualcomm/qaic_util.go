@@ -98,10 +98,8 @@ func scaledNumber(text string, scale float64, limit int64) int64 {
 func (r *qaicReport) describe(device *v1alpha1.Device) {
 	device.UUID, device.FirmwareVersion = r.serial, r.firmware
 	if r.totalMiB > 0 {
-		device.Memory = &v1alpha1.DeviceMemory{TotalMiB: r.totalMiB, Source: v1alpha1.SourceDriver}
-		if used, ok := r.usedMiB(); ok {
-			device.Memory.UsedByOthersMiB = backend.UsedInSteps(used, r.totalMiB)
-		}
+		used, _ := r.usedMiB()
+		device.Memory = backend.Memory(r.totalMiB, used, v1alpha1.SourceDriver)
 	}
 	switch r.status {
 	case "":
@@ -117,7 +115,10 @@ func (r *qaicReport) describe(device *v1alpha1.Device) {
 }
 
 func (r *qaicReport) usedMiB() (int64, bool) {
-	return r.totalMiB - r.freeMiB, r.totalMiB > 0 && r.freeMiB >= 0 && r.freeMiB <= r.totalMiB
+	if r.totalMiB <= 0 || r.freeMiB < 0 || r.freeMiB > r.totalMiB {
+		return 0, false
+	}
+	return r.totalMiB - r.freeMiB, true
 }
 
 // reading is what sensors show. The power is the card's, so a SoC has it only where it is alone on its card.

@@ -52,13 +52,11 @@ func MembersBy(files host.Files, class string, place func(member string) (string
 // DeviceNode is the node that the kernel names for a device in sysfs; empty where it names none.
 func DeviceNode(files host.Files, folder string) string {
 	uevent, _, _ := host.ReadText(files, path.Join(folder, "uevent"))
-	for line := range strings.Lines(uevent) {
-		name, found := strings.CutPrefix(strings.TrimSpace(line), "DEVNAME=")
-		if found && name != "" && path.Clean("/"+name) == "/"+strings.TrimPrefix(name, "/") {
-			return path.Join("/dev", strings.TrimPrefix(strings.TrimPrefix(name, "/"), "dev/"))
-		}
+	name := strings.TrimPrefix(ParseUevent(uevent)["DEVNAME"], "/")
+	if name == "" || path.Clean("/"+name) != "/"+name {
+		return ""
 	}
-	return ""
+	return path.Join("/dev", strings.TrimPrefix(name, "dev/"))
 }
 
 // NodePaths are the device nodes of class members.

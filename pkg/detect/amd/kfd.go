@@ -1,6 +1,7 @@
 package amd
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"path"
@@ -145,4 +146,46 @@ func (n *kfdNode) place(isGPU func(address string) bool) (address string, partit
 		return address, int(location >> 28 & 0xf)
 	}
 	return format(0), int(function)
+}
+
+// kfdProperties are the numbers of one `properties` file of the KFD topology: a name, a blank and a decimal number a
+// line (Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c). A name that is not there reads as 0, as the kernel writes
+// what does not apply.
+type kfdProperties map[string]uint64
+
+// parseKFDProperties reads a `properties` file. Lines of another form are passed over: newer kernels may add some.
+func parseKFDProperties(data []byte) kfdProperties {
+	properties := kfdProperties{}
+	for line := range bytes.Lines(data) {
+		fields := bytes.Fields(line)
+		if len(fields) != 2 {
+			continue
+		}
+		if value, err := strconv.ParseUint(string(fields[1]), 10, 64); err == nil {
+			properties[string(fields[0])] = value
+		}
+	}
+	return properties
+}
+
+const kfdProcesses = "/sys/class/kfd/kfd/proc"
+
+// kfdUsedBytes is the memory that processes hold on a KFD node, by its gpu_id (Linux, drivers/gpu/drm/amd/amdkfd/
+// kfd_process.c). It is what a partition's use is read from: amdgpu counts that of the whole card only.
+func kfdUsedBytes(files host.Files, gpuID string) int64 {
+	if gpuID == "" {
+		return 0
+	}
+	processes, err := host.ReadNumbered(files, kfdProcesses, "")
+	if err != nil {
+		return 0
+	}
+	var sum int64
+	for _, process := range processes {
+		used, _, err := host.ReadInt(files, path.Join(kfdProcesses, strconv.Itoa(process), "vram_"+path.Base(gpuID)))
+		if err == nil && used > 0 {
+			sum += used
+		}
+	}
+	return sum
 }
