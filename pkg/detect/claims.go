@@ -53,31 +53,31 @@ func (c claims) admit(o outcome, room int) (devices []v1alpha1.Device, notes []s
 	return devices, notes
 }
 
-func (c claims) add(device v1alpha1.Device, backend string) {
-	c.ids[device.ID] = backend
+func (c claims) add(device v1alpha1.Device, lister string) {
+	c.ids[device.ID] = lister
 	if device.PCI != nil {
-		c.addresses[device.PCI.Address] = backend
+		c.addresses[device.PCI.Address] = lister
 	}
 	for _, name := range device.Paths {
 		if !slices.Contains(controlNodes, name) {
-			c.paths[name] = backend
+			c.paths[name] = lister
 		}
 	}
 }
 
 // holder returns the backend that listed the device before.
-func (c claims) holder(device v1alpha1.Device, backend string) (string, bool) {
+func (c claims) holder(device v1alpha1.Device, lister string) (string, bool) {
 	if other, ok := c.ids[device.ID]; ok {
 		return other, true
 	}
 	if device.PCI != nil {
 		other, ok := c.addresses[device.PCI.Address]
-		if ok && (other != backend || device.Partition == nil) {
+		if ok && (other != lister || device.Partition == nil) {
 			return other, true
 		}
 	}
 	for _, name := range device.Paths {
-		if other, ok := c.paths[name]; ok && other != backend {
+		if other, ok := c.paths[name]; ok && other != lister {
 			return other, true
 		}
 	}

@@ -103,7 +103,7 @@ type outcome struct {
 }
 
 // attempt runs a backend, but waits no longer for it than its deadline and some grace.
-func attempt(ctx context.Context, backend backend.Backend, h *host.Host, deadline time.Duration) outcome {
+func attempt(ctx context.Context, b backend.Backend, h *host.Host, deadline time.Duration) outcome {
 	work, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	patience, lose := context.WithTimeout(ctx, deadline+abandonGrace)
@@ -111,8 +111,8 @@ func attempt(ctx context.Context, backend backend.Backend, h *host.Host, deadlin
 
 	done := make(chan outcome, 1)
 	go func() {
-		found, err := detectSafely(work, backend, h)
-		done <- outcome{backend: backend.Name(), found: found, err: err}
+		found, err := detectSafely(work, b, h)
+		done <- outcome{backend: b.Name(), found: found, err: err}
 	}()
 	select {
 	case result := <-done:
@@ -123,7 +123,7 @@ func attempt(ctx context.Context, backend backend.Backend, h *host.Host, deadlin
 		if cause := ctx.Err(); cause != nil {
 			err = cause
 		}
-		return outcome{backend: backend.Name(), err: err}
+		return outcome{backend: b.Name(), err: err}
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 func observe(ctx context.Context, h *host.Host, report *Report) {
 	addresses := map[string]bool{}
 	for i := range report.Status.Devices {
-		if pci := report.Status.Devices[i].PCI; pci != nil {
-			addresses[pci.Address] = true
+		if place := report.Status.Devices[i].PCI; place != nil {
+			addresses[place.Address] = true
 		}
 	}
 	var checks map[string]pci.Check

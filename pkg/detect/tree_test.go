@@ -13,12 +13,12 @@ type tree struct{ compose.Tree }
 
 func newTree(t testing.TB) tree { return tree{compose.NewTree(t)} }
 
-func (s tree) detect(backend backend.Backend) backend.Found {
+func (s tree) detect(b backend.Backend) backend.Found {
 	s.Helper()
-	return detectOn(s.TB, s.Host(), backend)
+	return detectOn(s.TB, s.Host(), b)
 }
 
-func detectOn(t testing.TB, h *host.Host, backend backend.Backend) backend.Found {
+func detectOn(t testing.TB, h *host.Host, b backend.Backend) backend.Found {
 	t.Helper()
-	return compose.Detect(t, h, backend)
+	return compose.Detect(t, h, b)
 }

@@ -83,7 +83,7 @@ func TestNoToolRunsWithoutASign(t *testing.T) {
 	h := s.Host()
 	h.Commands = refusing{t}
 	for _, backend := range append(Backends(), generic.WMI()) {
-		if backend.Name() == (machine.CPU()).Name() {
+		if backend.Name() == machine.CPU().Name() {
 			continue
 		}
 		if found := detectOn(t, h, backend); len(found.Devices) != 0 {

@@ -105,7 +105,7 @@ func (f renumbered) ReadDir(name string) ([]string, error) {
 // Neither the order in which folders list their names nor the numbers that DRM and KFD give out change what is found,
 // but for those numbers themselves.
 func TestAMDOrderDoesNotMatter(t *testing.T) {
-	compose := func(minors []int) tree {
+	composeHost := func(minors []int) tree {
 		s := newTree(t)
 		for i, minor := range minors {
 			place := fmt.Sprintf("pci0000:%d0/0000:%d5:00.0", i, i)
@@ -122,10 +122,10 @@ func TestAMDOrderDoesNotMatter(t *testing.T) {
 		}
 		return s
 	}
-	plain := compose([]int{0, 1, 2, 3, 4, 5, 6, 7}).detect(GPU())
+	plain := composeHost([]int{0, 1, 2, 3, 4, 5, 6, 7}).detect(GPU())
 	rapid.Check(t, func(r *rapid.T) {
 		minors := rapid.Permutation([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}).Draw(r, "minors")[:8]
-		h := &host.Host{Files: renumbered{compose(minors).Host().Files, rapid.Uint64().Draw(r, "seed")}}
+		h := &host.Host{Files: renumbered{composeHost(minors).Host().Files, rapid.Uint64().Draw(r, "seed")}}
 		found := detectOn(t, h, GPU())
 		for i := range found.Devices {
 			if want := int32(128 + minors[i]); *found.Devices[i].Index != want {

@@ -21,11 +21,11 @@ type Kind struct {
 // health is left to the caller. name is the product's as the backend knows it before the catalogue is asked; empty where
 // it does not. known says whether the catalogue has the product.
 func (k Kind) Device(files host.Files, function pci.Function, name string) (device v1alpha1.Device, product accelerator.Product, known bool) {
-	pci := function.PCIDevice
+	place := function.PCIDevice
 	device = v1alpha1.Device{
 		ID:     v1alpha1.DeviceID(k.Vendor + "-" + function.Address),
 		Vendor: k.Vendor, Family: k.Family, Backend: k.Backend,
-		Driver: function.Driver, PCI: &pci, NUMANode: function.NUMANode,
+		Driver: function.Driver, PCI: &place, NUMANode: function.NUMANode,
 	}
 	if function.Driver != "" {
 		device.DriverVersion = sysfs.ModuleVersion(files, function.Driver)

@@ -19,7 +19,7 @@ func Memory(totalMiB, usedMiB int64, source v1alpha1.FactSource) *v1alpha1.Devic
 // HostMemory is the memory of the host, in MiB.
 type HostMemory struct {
 	Total int64
-	// available is what can be had without swapping (MemAvailable, proc(5)); nil where the kernel does not say.
+	// Available is what can be had without swapping (MemAvailable, proc(5)); nil where the kernel does not say.
 	Available *int64
 }
 

@@ -12,6 +12,9 @@ import (
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
+// tree is a composed file tree with what drivers of NPUs add to one.
+type tree struct{ compose.Tree }
+
 // TestSoCNPUs lists `id paths health` of each NPU.
 func TestSoCNPUs(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -103,6 +106,3 @@ func (s tree) apusys() {
 	s.Link("/sys/class/misc/apusys", "/sys/devices/virtual/misc/apusys")
 	s.Must(s.AddDevice("/dev/apusys"))
 }
-
-// tree is a composed file tree with what drivers of NPUs add to one.
-type tree struct{ compose.Tree }

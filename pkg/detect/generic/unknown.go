@@ -10,7 +10,6 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
-	"github.com/rankwright/rankwright/pkg/detect/huawei"
 	"github.com/rankwright/rankwright/pkg/detect/pci"
 )
 
@@ -68,7 +67,7 @@ var otherwiseClassed = map[[2]string]bool{{"1d94", "0380"}: true, {"1ac1", "0880
 
 // helperVendors have functions of class 1200 that are no accelerators of models: engines of Huawei's processors for
 // compression. Their backends know which functions are.
-var helperVendors = map[string]bool{huawei.AscendVendorID: true}
+var helperVendors = map[string]bool{"19e5": true}
 
 func isUnknownAccelerator(f pci.Function) bool {
 	if helperVendors[f.VendorID] {

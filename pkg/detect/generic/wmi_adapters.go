@@ -79,18 +79,18 @@ func parseWMI(output []byte) ([]wmiAdapter, error) {
 var pnpDevice = regexp.MustCompile(`^PCI\\VEN_([0-9A-F]{4})&DEV_([0-9A-F]{4})&SUBSYS_([0-9A-F]{4})([0-9A-F]{4})&REV_([0-9A-F]{2})\\([0-9A-Za-z&._-]{1,60})$`)
 
 // parsePNPDeviceID reads ids, and the name of the instance in characters that an id may have.
-func parsePNPDeviceID(text string) (pci v1alpha1.PCIDevice, instance string, ok bool) {
+func parsePNPDeviceID(text string) (ids v1alpha1.PCIDevice, instance string, ok bool) {
 	match := pnpDevice.FindStringSubmatch(strings.ToUpper(text))
 	if match == nil {
-		return pci, "", false
+		return ids, "", false
 	}
 	for i := 1; i <= 5; i++ {
 		match[i] = strings.ToLower(match[i])
 	}
-	pci = v1alpha1.PCIDevice{
+	ids = v1alpha1.PCIDevice{
 		VendorID: match[1], DeviceID: match[2], SubsystemDeviceID: match[3], SubsystemVendorID: match[4], Revision: match[5],
 	}
-	return pci, strings.ReplaceAll(match[6], "&", "."), true
+	return ids, strings.ReplaceAll(match[6], "&", "."), true
 }
 
 // pnpLocation matches the end of `@System32\drivers\pci.sys,#65536;PCI bus %1, device %2, function %3;(1,0,0)`.

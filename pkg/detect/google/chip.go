@@ -78,12 +78,12 @@ func (c *tpuChip) devices() []v1alpha1.Device {
 	parts := int64(c.generation.cores)
 	var devices []v1alpha1.Device
 	for core, id := range ids {
-		pci := c.PCIDevice
+		place := c.PCIDevice
 		device := v1alpha1.Device{
 			ID: id, Vendor: tpuVendor, Family: v1alpha1.FamilyTPU, Backend: tpuName,
 			Product: c.name(), Architecture: c.generation.name, Index: c.index,
 			Driver: c.Driver, DriverVersion: c.driverVersion,
-			PCI: &pci, NUMANode: c.NUMANode, Paths: c.paths(), Health: c.health(),
+			PCI: &place, NUMANode: c.NUMANode, Paths: c.paths(), Health: c.health(),
 		}
 		if c.known {
 			performance := c.product.Performance

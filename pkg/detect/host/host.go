@@ -35,7 +35,11 @@ func Once[T any](h *Host, key any, read func() (T, error)) (T, error) {
 		return read()
 	}
 	once, _ := h.memory.LoadOrStore(key, sync.OnceValues(read))
-	return once.(func() (T, error))()
+	remembered, ok := once.(func() (T, error))
+	if !ok {
+		return read() // the key stands for something else
+	}
+	return remembered()
 }
 
 // Files reads a host's file tree. Names are absolute and slash-separated (`/sys/class/drm`). A symbolic link is followed

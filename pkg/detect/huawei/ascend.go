@@ -26,7 +26,7 @@ func Ascend() backend.Backend { return backend.New("ascend", detect) }
 
 const (
 	ascendVendor   = "huawei"
-	AscendVendorID = "19e5"
+	ascendVendorID = "19e5"
 	ascendDriver   = "devdrv_device_driver"
 	ascendRemedy   = "install Huawei's driver (Ascend-hdk-*-npu-driver) and load it"
 )
@@ -88,7 +88,7 @@ func listAscend(files host.Files, functions []pci.Function) []ascendNPU {
 	var npus []ascendNPU
 	for _, function := range functions {
 		_, known := ascendChips[function.DeviceID]
-		known = known && function.VendorID == AscendVendorID
+		known = known && function.VendorID == ascendVendorID
 		if !known && function.Driver != ascendDriver || pci.IsVirtual(files, function) {
 			continue
 		}

@@ -66,7 +66,7 @@ func TestCPUBackendWithoutProc(t *testing.T) {
 }
 
 func TestHostMemoryAndNodes(t *testing.T) {
-	facts, backend := hostFacts(t, map[string]string{
+	facts, outcome := hostFacts(t, map[string]string{
 		"proc/cpuinfo": x86Info, "proc/meminfo": "MemFree: 1 kB\nMemTotal:       2113386884 kB",
 		"sys/devices/system/node/node0/cpulist": "0-1", "sys/devices/system/node/node0/meminfo": "Node 0 MemTotal:       1048576 kB",
 		"sys/devices/system/node/node10/cpulist": "", "sys/devices/system/node/node10/meminfo": "Node 10 MemTotal:       2097152 kB",
@@ -78,8 +78,8 @@ func TestHostMemoryAndNodes(t *testing.T) {
 	if diff := cmp.Diff(want, facts.NUMANodes); diff != "" || facts.Memory.TotalMiB != 2063854 || facts.Kernel != "6.8.0" || facts.OS != "Ubuntu 24.04.2 LTS" {
 		t.Errorf("%+v\n%s", facts, diff)
 	}
-	if backend.State != v1alpha1.BackendFound {
-		t.Errorf("%+v", backend)
+	if outcome.State != v1alpha1.BackendFound {
+		t.Errorf("%+v", outcome)
 	}
 }
 

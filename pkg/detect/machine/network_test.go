@@ -201,12 +201,12 @@ func TestNetworkPorts(t *testing.T) {
 			h.Software("lo", "docker0", "veth1")
 			h.File("/sys/class/net/bonding_masters", "bond0")
 			test.compose(h, function.Folder())
-			got, backend := ports(t, h.Replay(t))
+			got, outcome := ports(t, h.Replay(t))
 			if diff := cmp.Diff(test.want, got, withoutPlace); diff != "" {
 				t.Error(diff)
 			}
-			if backend.Message != "" {
-				t.Errorf("%+v", backend)
+			if outcome.Message != "" {
+				t.Errorf("%+v", outcome)
 			}
 		})
 	}
@@ -254,14 +254,14 @@ func TestNetworkFails(t *testing.T) {
 	h.RDMA(function.Folder(), "mlx5_0", "1: CA", compose.NDR())
 	seen := h.Replay(t)
 	seen.Files = broken{seen.Files, "/sys/class/infiniband/mlx5_0/ports/1/state", errors.New("input/output error")}
-	nics, backend := ports(t, seen)
-	if len(nics) != 1 || nics[0].Up || backend.State != v1alpha1.BackendDegraded || !strings.Contains(backend.Message, "state") {
-		t.Errorf("%+v, %+v", nics, backend)
+	nics, outcome := ports(t, seen)
+	if len(nics) != 1 || nics[0].Up || outcome.State != v1alpha1.BackendDegraded || !strings.Contains(outcome.Message, "state") {
+		t.Errorf("%+v, %+v", nics, outcome)
 	}
 
 	empty := host.NewRecording()
-	if nics, backend := ports(t, empty.Host()); len(nics) != 0 || backend.State != v1alpha1.BackendFailed {
-		t.Errorf("a host without /sys: %+v, %+v", nics, backend)
+	if nics, outcome := ports(t, empty.Host()); len(nics) != 0 || outcome.State != v1alpha1.BackendFailed {
+		t.Errorf("a host without /sys: %+v, %+v", nics, outcome)
 	}
 }
 

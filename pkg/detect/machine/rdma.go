@@ -60,7 +60,7 @@ func (n *network) addPorts(device rdmaDevice) error {
 		return err
 	}
 	device.nodeType, _, _ = host.ReadText(n.files, path.Join(device.folder, "node_type"))
-	device.interfaces, _ = host.ReadNames(n.files, path.Join(device.Attachment.Folder, "net"))
+	device.interfaces, _ = host.ReadNames(n.files, path.Join(device.Folder, "net"))
 	device.ports = len(ports)
 	var unread []error
 	for number, name := range host.Numbered(ports[:min(len(ports), maxRDMAPorts)], rdmaPortName) {

@@ -100,9 +100,9 @@ func TestStorageDisks(t *testing.T) {
 			}
 			h.PCI(function)
 			test.compose(h, function.Folder())
-			got, backend := disks(t, h.Replay(t))
-			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(v1alpha1.StorageDevice{}, "PCI", "NUMANode")); diff != "" || backend.Message != "" {
-				t.Errorf("%+v\n%s", backend, diff)
+			got, outcome := disks(t, h.Replay(t))
+			if diff := cmp.Diff(test.want, got, cmpopts.IgnoreFields(v1alpha1.StorageDevice{}, "PCI", "NUMANode")); diff != "" || outcome.Message != "" {
+				t.Errorf("%+v\n%s", outcome, diff)
 			}
 			for _, disk := range got {
 				if disk.PCI == nil || disk.PCI.Address != function.Address() || disk.PCI.LinkMTps != 16000 || disk.NUMANode == nil || *disk.NUMANode != 1 {
@@ -127,7 +127,7 @@ func TestStorageOverFabrics(t *testing.T) {
 }
 
 func TestStorageWithoutSysfs(t *testing.T) {
-	if got, backend := disks(t, host.NewRecording().Host()); len(got) != 0 || backend.State != v1alpha1.BackendFailed {
-		t.Errorf("%+v, %+v", got, backend)
+	if got, outcome := disks(t, host.NewRecording().Host()); len(got) != 0 || outcome.State != v1alpha1.BackendFailed {
+		t.Errorf("%+v, %+v", got, outcome)
 	}
 }

@@ -103,8 +103,8 @@ func (g *nvidiaGPU) device() v1alpha1.Device {
 		NUMANode: g.NUMANode, Index: g.minor(), Health: g.health(),
 	}
 	if g.Address != "" {
-		pci := g.PCIDevice
-		device.PCI = &pci
+		place := g.PCIDevice
+		device.PCI = &place
 	}
 	if g.Driver == nvidiaDriver {
 		device.DriverVersion, device.CUDAVersion = g.driverVersion, g.cudaVersion

@@ -19,15 +19,15 @@ import (
 // Sources: Linux, Documentation/ABI/testing/sysfs-bus-pci (power_state, current_link_width, max_link_width, config) and
 // sysfs-bus-pci-devices-aer (aer_dev_fatal, aer_dev_nonfatal); PCI Express Base Specification, Link Status Register.
 type Check struct {
-	// evidence says what was seen of a function that is well; empty where nothing could be seen.
+	// Evidence says what was seen of a function that is well; empty where nothing could be seen.
 	Evidence string
-	// fault is set where the function cannot be used.
+	// Fault is set where the function cannot be used.
 	Fault v1alpha1.DeviceHealth
-	// counters count errors since the host booted, by the reason of the health that a growing one means.
+	// Counters count errors since the host booted, by the reason of the health that a growing one means.
 	Counters map[string]int64
-	// suspicions are what one look alone does not prove.
+	// Suspicions are what one look alone does not prove.
 	Suspicions []v1alpha1.DeviceHealth
-	// rate is of the link, nil where it does not say.
+	// Rate is of the link, nil where it does not say.
 	Rate linkRate
 }
 

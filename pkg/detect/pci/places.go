@@ -12,6 +12,7 @@ import (
 // Places is the PCI functions of a host by their folders under /sys/devices.
 type Places map[string]*Function
 
+// PlacesOf finds functions by their folders.
 func PlacesOf(functions []Function) Places {
 	places := make(Places, len(functions))
 	for i := range functions {
@@ -39,7 +40,7 @@ func (p Places) above(folder string) *Function {
 
 // Attachment is the hardware that a member of a kernel's class belongs to.
 type Attachment struct {
-	// folder is the hardware's in sysfs, links resolved.
+	// Folder is the hardware's in sysfs, links resolved.
 	Folder string
 	Driver string
 	Numa   *int32

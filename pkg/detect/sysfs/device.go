@@ -35,6 +35,7 @@ func ModuleVersion(files host.Files, module string) string {
 // Uevent is a uevent file's keys and values.
 type Uevent map[string]string
 
+// ParseUevent reads lines of `KEY=value`; others are passed over.
 func ParseUevent(text string) Uevent {
 	values := Uevent{}
 	for line := range strings.Lines(text) {

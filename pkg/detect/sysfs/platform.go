@@ -48,11 +48,11 @@ func MadeBy(machine []string, vendor string) bool {
 
 // PlatformDevice is a device of the SoC that the device tree describes.
 type PlatformDevice struct {
-	// name is the kernel's (`406400000.gpu`), which the device tree decides.
+	// Name is the kernel's (`406400000.gpu`), which the device tree decides.
 	Name string
-	// folder is below /sys/devices, links resolved.
+	// Folder is below /sys/devices, links resolved.
 	Folder string
-	// driver is empty where none is bound.
+	// Driver is empty where none is bound.
 	Driver     string
 	Compatible []string
 }
@@ -85,6 +85,7 @@ func ReadPlatformDevices(files host.Files, match func(compatible string) bool) (
 	return devices, nil
 }
 
+// DeviceTree is the folder in which the kernel shows the device tree.
 const DeviceTree = "/proc/device-tree"
 
 // ReadStrings reads a property of the device tree: texts that each end in NUL. No such property is no error.
@@ -102,4 +103,5 @@ func ReadStrings(files host.Files, name string) ([]string, error) {
 	return list, nil
 }
 
+// PlatformFolder lists the platform devices.
 const PlatformFolder = "/sys/bus/platform/devices"
