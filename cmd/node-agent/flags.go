@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
@@ -59,7 +60,7 @@ type flags struct {
 	serving serving.Config
 	level   slog.Level
 	// tools run the host's tools; nil where none may be run.
-	tools detect.Tools
+	tools host.Tools
 }
 
 func (f *flags) register(set *pflag.FlagSet) {

@@ -10,13 +10,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // recordHost writes a recording of a host with a kernel version and nothing else.
 func recordHost(t *testing.T) string {
 	t.Helper()
-	recording := detect.NewRecording()
+	recording := host.NewRecording()
 	for name, content := range map[string]string{
 		"/proc/sys/kernel/osrelease": "6.8.0-recorded\n",
 		"/proc/meminfo":              "MemTotal:       67108864 kB\n",

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rankwright/rankwright/internal/version"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/helper"
@@ -93,9 +94,9 @@ func dryRun(ctx context.Context, f flags, stdout io.Writer) error {
 }
 
 // openHost opens the host to detect: a recording, read anew each time, or a live file tree.
-func (f *flags) openHost() (*detect.Host, error) {
+func (f *flags) openHost() (*host.Host, error) {
 	if f.replay == "" {
-		return detect.LiveHost(f.root, f.tools)
+		return host.LiveHost(f.root, f.tools)
 	}
 	recording, err := readRecording(f.replay)
 	if err != nil {
@@ -143,7 +144,7 @@ func (f *flags) group(name string) (uint32, error) {
 }
 
 // files opens the file tree of the host.
-func (f *flags) files() (detect.Files, error) {
+func (f *flags) files() (host.Files, error) {
 	host, err := f.openHost()
 	if err != nil {
 		return nil, err
@@ -203,14 +204,14 @@ func forward(ctx context.Context, signals <-chan os.Signal, f func()) (stop func
 
 // newTools runs the host's tools: by the helper at --tools-socket, else here where the host's files are those of this
 // process. The tools of another file tree cannot be run here.
-func (f *flags) newTools() detect.Tools {
+func (f *flags) newTools() host.Tools {
 	switch {
 	case f.noExec || f.replay != "":
 		return nil
 	case f.toolsSocket != "":
 		return helper.Dial(f.toolsSocket)
 	case filepath.Clean(f.root) == "/":
-		return detect.LiveCommands()
+		return host.LiveCommands()
 	default:
 		return nil
 	}

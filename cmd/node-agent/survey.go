@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent/verifypods"
 	"github.com/rankwright/rankwright/pkg/survey"
 )
@@ -89,7 +90,7 @@ func (f *surveyFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	if !f.keepIdentifiers {
-		if recording, _, err = recording.Anonymize(); err != nil {
+		if recording, _, err = detect.Anonymize(recording); err != nil {
 			return fmt.Errorf("%w; --keep-identifiers writes them as they are", err)
 		}
 	}
@@ -109,8 +110,8 @@ func (f *surveyFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 }
 
 // readViews reads what was taken elsewhere.
-func (f *surveyFlags) readViews() (map[string]*detect.Recording, error) {
-	views := map[string]*detect.Recording{}
+func (f *surveyFlags) readViews() (map[string]*host.Recording, error) {
+	views := map[string]*host.Recording{}
 	for _, view := range f.views {
 		name, file, ok := strings.Cut(view, "=")
 		if !ok || name == "" || file == "" {
@@ -128,7 +129,7 @@ func (f *surveyFlags) readViews() (map[string]*detect.Recording, error) {
 	return views, nil
 }
 
-func (f *surveyFlags) hostView(ctx context.Context) (*detect.Recording, error) {
+func (f *surveyFlags) hostView(ctx context.Context) (*host.Recording, error) {
 	if f.host != "" {
 		recording, err := readRecording(f.host)
 		if err != nil {
@@ -151,20 +152,20 @@ func (f *surveyFlags) collect(ctx context.Context) ([]survey.Pod, error) {
 	return verifypods.Collect(ctx, config, verifypods.Options{Namespace: f.pods, Patience: f.patience, Grace: grace, Period: period})
 }
 
-func readRecording(name string) (*detect.Recording, error) {
+func readRecording(name string) (*host.Recording, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	recording, err := detect.ReadRecording(file)
+	recording, err := host.ReadRecording(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return recording, nil
 }
 
-func writeRecording(name string, recording *detect.Recording) error {
+func writeRecording(name string, recording *host.Recording) error {
 	file, err := os.Create(name)
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)

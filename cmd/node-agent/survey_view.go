@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent/helper"
 	"github.com/rankwright/rankwright/pkg/survey"
 )
@@ -27,7 +27,7 @@ func newSurveyViewCommand() *cobra.Command {
 which replaces them in all views alike.`,
 		Args: noArguments("verify view"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			var commands detect.Commands
+			var commands host.Commands
 			switch {
 			case noExec && toolsSocket != "":
 				return usageError{errors.New("--no-exec and --tools-socket: with it no tool is run: remove one of the two")}
@@ -52,8 +52,8 @@ which replaces them in all views alike.`,
 }
 
 // takeView takes a view of the host whose file tree is at root.
-func takeView(ctx context.Context, root string, commands detect.Commands) (*detect.Recording, error) {
-	host, err := detect.LiveHost(root, commands)
+func takeView(ctx context.Context, root string, commands host.Commands) (*host.Recording, error) {
+	host, err := host.LiveHost(root, commands)
 	if err != nil {
 		return nil, err
 	}
@@ -61,11 +61,11 @@ func takeView(ctx context.Context, root string, commands detect.Commands) (*dete
 }
 
 // toolsOf runs the tools of the host whose file tree is at root, in that tree.
-func toolsOf(root string) detect.Commands {
+func toolsOf(root string) host.Commands {
 	if root = filepath.Clean(root); root != "/" {
-		return detect.CommandsIn(root)
+		return host.CommandsIn(root)
 	}
-	return detect.LiveCommands()
+	return host.LiveCommands()
 }
 
 // lineLength is that of lines of base64 (RFC 2045).

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rankwright/rankwright/internal/version"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent/helper"
 )
 
@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	set.SetOutput(stderr)
 	set.StringVar(&f.listen, "listen", "", "`socket` to listen at; its folder has to exist")
 	set.StringVar(&f.root, "root", "/", "`folder` where the host's file tree is; / where the tools are in this container")
-	set.StringSliceVar(&f.vendors, "vendors", nil, "`vendors` whose tools may be run, by commas: "+strings.Join(detect.ToolVendors(), ", "))
+	set.StringSliceVar(&f.vendors, "vendors", nil, "`vendors` whose tools may be run, by commas: "+strings.Join(host.ToolVendors(), ", "))
 	set.StringVarP(&f.logLevel, "log-level", "v", "info", "least severe messages to log: debug, info, warn or error")
 	set.BoolVar(&f.version, "version", false, "print the version and exit")
 	set.Usage = func() { _, _ = io.WriteString(stderr, usage+set.FlagUsages()) }
@@ -108,7 +108,7 @@ func (f *flags) check(rest []string) error {
 		errs = append(errs, errors.New("--vendors: name the vendors whose tools may be run"))
 	}
 	for _, vendor := range f.vendors {
-		if known := detect.ToolVendors(); !slices.Contains(known, vendor) {
+		if known := host.ToolVendors(); !slices.Contains(known, vendor) {
 			errs = append(errs, fmt.Errorf("--vendors: no tool of %q is known: take some of %s", vendor, strings.Join(known, ", ")))
 		}
 	}
@@ -129,7 +129,7 @@ func (f *flags) serve(ctx context.Context, log *slog.Logger) error {
 		return fmt.Errorf("--listen: %w: its folder has to exist and be writable", err)
 	}
 	log.Info("listening", "socket", f.listen, "root", f.root, "vendors", f.vendors, "version", version.String())
-	server := &helper.Server{Tools: detect.CommandsIn(f.root), Allowed: detect.InvocationsOf(f.vendors...), Log: log}
+	server := &helper.Server{Tools: host.CommandsIn(f.root), Allowed: host.InvocationsOf(f.vendors...), Log: log}
 	if f.root != "/" { // else the loader knows the library best
 		server.Complete = helper.WithLibrary(f.root)
 	}

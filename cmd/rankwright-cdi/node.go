@@ -13,17 +13,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // node is a node's file tree. Names are the node's own.
 type node struct {
 	// host is the folder where it is.
 	host  string
-	files detect.Files
+	files host.Files
 }
 
-func openNode(host string) node { return node{host, detect.LiveFiles(host)} }
+func openNode(h string) node { return node{h, host.LiveFiles(h)} }
 
 // driver is one that is installed.
 type driver struct{ root, version string }

@@ -7,26 +7,21 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/pci"
 )
 
 // Bounds of the API (markers of api/v1alpha1): what a driver reports must not make the API server refuse a node's whole
 // inventory.
 const (
-	maxDevices     = 1024
 	maxDomains     = 256
-	maxPairs       = 4096
 	maxBackends    = 64
 	maxNICs        = 256
 	maxStorage     = 256
-	maxNUMANodes   = 256
-	maxPaths       = 32
 	maxPeaks       = 16
-	maxMessage     = 1024
 	maxBackendName = 32
 )
-
-// maxMemoryMiB is 16 TiB: more than any device has, so that anything above it is a misread number.
-const maxMemoryMiB = 16 << 20
 
 var (
 	validID     = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9.:_-]{0,95}$`)
@@ -40,13 +35,13 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 	d = *d.DeepCopy()
 	switch {
 	case !validID.MatchString(string(d.ID)):
-		return d, fmt.Errorf("device %q is left out: not a valid id", clip(string(d.ID), 96))
+		return d, fmt.Errorf("device %q is left out: not a valid id", host.Clip(string(d.ID), 96))
 	case !validVendor.MatchString(d.Vendor) || !slices.Contains(families, d.Family):
-		return d, fmt.Errorf("%s is left out: vendor %q, family %q", d.ID, clip(d.Vendor, 32), d.Family)
-	case d.PCI != nil && !pciAddress.MatchString(d.PCI.Address):
-		return d, fmt.Errorf("%s is left out: PCI address %q", d.ID, clip(d.PCI.Address, 32))
+		return d, fmt.Errorf("%s is left out: vendor %q, family %q", d.ID, host.Clip(d.Vendor, 32), d.Family)
+	case d.PCI != nil && !pci.IsAddress(d.PCI.Address):
+		return d, fmt.Errorf("%s is left out: PCI address %q", d.ID, host.Clip(d.PCI.Address, 32))
 	case d.Partition != nil && (d.Partition.Kind == "" || !validID.MatchString(string(d.Partition.Parent))):
-		return d, fmt.Errorf("%s is left out: partition %q of %q", d.ID, clip(d.Partition.Kind, 32), clip(string(d.Partition.Parent), 96))
+		return d, fmt.Errorf("%s is left out: partition %q of %q", d.ID, host.Clip(d.Partition.Kind, 32), host.Clip(string(d.Partition.Parent), 96))
 	}
 	clipAll([]bound{
 		{&d.Product, 256},
@@ -57,17 +52,17 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 		{&d.DriverVersion, 64},
 		{&d.CUDAVersion, 32},
 		{&d.FirmwareVersion, 64},
-		{&d.Health.Message, maxMessage},
+		{&d.Health.Message, backend.MaxMessage},
 	})
 	d.Service, d.ClaimAttribute = nil, nil // no host knows who serves its devices
-	d.Paths = d.Paths[:min(len(d.Paths), maxPaths)]
+	d.Paths = d.Paths[:min(len(d.Paths), backend.MaxPaths)]
 	for i := range d.Paths {
-		d.Paths[i] = clip(d.Paths[i], 256)
+		d.Paths[i] = host.Clip(d.Paths[i], 256)
 	}
 	d.ComputeUnits = max(d.ComputeUnits, 0)
-	d.Index, d.NUMANode = natural(d.Index), natural(d.NUMANode)
+	d.Index, d.NUMANode = backend.Natural(d.Index), backend.Natural(d.NUMANode)
 	if m := d.Memory; m != nil {
-		if m.TotalMiB < 0 || m.TotalMiB > maxMemoryMiB {
+		if m.TotalMiB < 0 || m.TotalMiB > backend.MaxMemoryMiB {
 			d.Memory = nil
 		} else {
 			m.UsedByOthersMiB = min(max(m.UsedByOthersMiB, 0), m.TotalMiB)
@@ -82,7 +77,7 @@ func boundDevice(d v1alpha1.Device) (v1alpha1.Device, error) {
 		p.Index = max(p.Index, 0)
 	}
 	if oneOf(d.Health.State, v1alpha1.Healthy, v1alpha1.Degraded, v1alpha1.Unhealthy, v1alpha1.Unknown) == "" {
-		d.Health = notMonitored("")
+		d.Health = backend.NotMonitored("")
 	}
 	if !validReason.MatchString(d.Health.Reason) {
 		d.Health.Reason = ""
@@ -96,15 +91,10 @@ func boundShared(m *v1alpha1.DeviceMemory) {
 		return
 	}
 	for _, size := range []*int64{&m.Shared.CarveOutMiB, &m.Shared.HostMiB} {
-		if *size < 0 || *size > maxMemoryMiB {
+		if *size < 0 || *size > backend.MaxMemoryMiB {
 			*size = 0
 		}
 	}
-}
-
-// notMonitored is the health of a device that nothing observes.
-func notMonitored(why string) v1alpha1.DeviceHealth {
-	return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: v1alpha1.ReasonNotMonitored, Message: why}
 }
 
 // boundHost makes the host's facts fit the API.
@@ -128,10 +118,10 @@ func boundHost(h v1alpha1.Host) v1alpha1.Host {
 		*n = max(*n, 0)
 	}
 	h.NUMANodes = slices.DeleteFunc(h.NUMANodes, func(n v1alpha1.NUMANode) bool { return n.ID < 0 })
-	h.NUMANodes = firstOfEach(h.NUMANodes, maxNUMANodes, func(n v1alpha1.NUMANode) int32 { return n.ID })
+	h.NUMANodes = firstOfEach(h.NUMANodes, backend.MaxNUMANodes, func(n v1alpha1.NUMANode) int32 { return n.ID })
 	for i := range h.NUMANodes {
 		n := &h.NUMANodes[i]
-		n.CPUs, n.MemoryMiB = clip(n.CPUs, 1024), max(n.MemoryMiB, 0)
+		n.CPUs, n.MemoryMiB = host.Clip(n.CPUs, 1024), max(n.MemoryMiB, 0)
 	}
 	return h
 }
@@ -155,7 +145,7 @@ func boundLinks(links v1alpha1.Links, known map[v1alpha1.DeviceID]string) v1alph
 		if pair.B < pair.A {
 			pair.A, pair.B = pair.B, pair.A
 		}
-		pair.Kind = clip(pair.Kind, 32)
+		pair.Kind = host.Clip(pair.Kind, 32)
 		if pair.A == pair.B || unknown(pair.A) || unknown(pair.B) || pair.Count < 1 || pair.Count > 64 || pair.MBps < 0 || pair.Kind == "" {
 			continue
 		}
@@ -165,7 +155,7 @@ func boundLinks(links v1alpha1.Links, known map[v1alpha1.DeviceID]string) v1alph
 	slices.SortStableFunc(bounded.Pairs, func(a, b v1alpha1.LinkPair) int {
 		return cmp.Or(cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B), cmp.Compare(a.Kind, b.Kind))
 	})
-	bounded.Pairs = bounded.Pairs[:min(len(bounded.Pairs), maxPairs)]
+	bounded.Pairs = bounded.Pairs[:min(len(bounded.Pairs), backend.MaxPairs)]
 
 	bounded.Unread = slices.DeleteFunc(slices.Clone(links.Unread), unknown)
 	slices.Sort(bounded.Unread)
@@ -183,7 +173,7 @@ func boundNICs(nics []v1alpha1.NIC) []v1alpha1.NIC {
 		nic.RoCEVersions = clipped(nic.RoCEVersions, 8)
 		nic.Interfaces = firstOfEach(nic.Interfaces, 16, itself)
 		nic.RoCEVersions = firstOfEach(nic.RoCEVersions, 2, itself)
-		nic.NUMANode, nic.Gbps = natural(nic.NUMANode), max(nic.Gbps, 0)
+		nic.NUMANode, nic.Gbps = backend.Natural(nic.NUMANode), max(nic.Gbps, 0)
 		nic.PCI = validPCI(nic.PCI)
 		if nic.Name != "" && slices.Contains(nicKinds, nic.Kind) {
 			bounded = append(bounded, nic)
@@ -198,7 +188,7 @@ func boundStorage(disks []v1alpha1.StorageDevice) []v1alpha1.StorageDevice {
 	for _, disk := range disks {
 		disk = *disk.DeepCopy()
 		clipAll([]bound{{&disk.Name, 64}, {&disk.Model, 128}})
-		disk.NUMANode, disk.SizeMiB = natural(disk.NUMANode), max(disk.SizeMiB, 0)
+		disk.NUMANode, disk.SizeMiB = backend.Natural(disk.NUMANode), max(disk.SizeMiB, 0)
 		disk.PCI = validPCI(disk.PCI)
 		if disk.Name != "" && slices.Contains(storageKinds, disk.Kind) {
 			bounded = append(bounded, disk)
@@ -223,13 +213,6 @@ type bound struct {
 
 func clipAll(bounds []bound) {
 	for _, b := range bounds {
-		*b.text = clip(*b.text, b.max)
+		*b.text = host.Clip(*b.text, b.max)
 	}
-}
-
-func natural(n *int32) *int32 {
-	if n != nil && *n < 0 {
-		return nil
-	}
-	return n
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/pci"
 )
 
 var families = []v1alpha1.DeviceFamily{
@@ -55,7 +57,7 @@ func boundPCI(p *v1alpha1.PCIDevice) {
 
 // validPCI is the function of a port or disk, without which it can be listed, too.
 func validPCI(p *v1alpha1.PCIDevice) *v1alpha1.PCIDevice {
-	if p == nil || !pciAddress.MatchString(p.Address) {
+	if p == nil || !pci.IsAddress(p.Address) {
 		return nil
 	}
 	boundPCI(p)
@@ -67,7 +69,7 @@ func boundPerformance(p *v1alpha1.DevicePerformance) {
 	if p == nil {
 		return
 	}
-	p.Source = clip(p.Source, 256)
+	p.Source = host.Clip(p.Source, 256)
 	p.MemoryBandwidthMBps = max(p.MemoryBandwidthMBps, 0)
 	seen := map[v1alpha1.Precision]bool{}
 	p.Peak = slices.DeleteFunc(p.Peak, func(rate v1alpha1.PeakRate) bool {
@@ -99,7 +101,7 @@ func boundDomain(d *v1alpha1.LinkDomain) bool {
 // clipped are the texts, none longer than n bytes.
 func clipped(texts []string, n int) []string {
 	for i := range texts {
-		texts[i] = clip(texts[i], n)
+		texts[i] = host.Clip(texts[i], n)
 	}
 	return texts
 }

@@ -21,6 +21,8 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Whatever a backend says, the API server accepts the inventory: one misread number must not cost a node all its
@@ -28,7 +30,7 @@ import (
 func TestAnyFindingFitsTheSchema(t *testing.T) {
 	check := inventorySchema(t)
 	rapid.Check(t, func(t *rapid.T) {
-		var found detect.Found
+		var found backend.Found
 		fill(t, reflect.ValueOf(&found).Elem(), 0)
 		for i := range found.Devices { // else few would be admitted at all
 			d := &found.Devices[i]
@@ -48,8 +50,8 @@ func TestAnyFindingFitsTheSchema(t *testing.T) {
 			}
 		}
 		name := rapid.SampledFrom([]string{"b", "a backend of a very long name, longer than it may be"}).Draw(t, "name")
-		backend := scripted{name, func(context.Context) (detect.Found, error) { return found, nil }}
-		status := detect.Detect(context.Background(), detect.NewRecording().Host(), detect.Options{Backends: []detect.Backend{backend}}).Status
+		b := scripted{name, func(context.Context) (backend.Found, error) { return found, nil }}
+		status := detect.Detect(context.Background(), host.NewRecording().Host(), detect.Options{Backends: []backend.Backend{b}}).Status
 		for _, problem := range check(t, &v1alpha1.AcceleratorInventory{Status: status}) {
 			t.Error(problem)
 		}
@@ -60,7 +62,7 @@ func TestAnyFindingFitsTheSchema(t *testing.T) {
 func TestBoundsAllowWhatTheSchemaAllows(t *testing.T) {
 	props := statusProperties(t)
 	items := func(list string) map[string]apiextensions.JSONSchemaProps { return props[list].Items.Schema.Properties }
-	var found detect.Found
+	var found backend.Found
 	for _, kind := range texts(items("nics")["kind"].Enum) {
 		found.NICs = append(found.NICs, v1alpha1.NIC{Name: kind, Kind: kind})
 	}
@@ -80,7 +82,7 @@ func TestBoundsAllowWhatTheSchemaAllows(t *testing.T) {
 			Name: topology, Kind: "K", Topology: v1alpha1.DomainTopology(topology), Members: []v1alpha1.DeviceID{"a", "b"},
 		})
 	}
-	status := run(t, scripted{"b", func(context.Context) (detect.Found, error) { return found, nil }})
+	status := run(t, scripted{"b", func(context.Context) (backend.Found, error) { return found, nil }})
 	for what, counts := range map[string][2]int{
 		"ports": {len(found.NICs), len(status.NICs)}, "disks": {len(found.Storage), len(status.Storage)},
 		"devices": {len(found.Devices), len(status.Devices)}, "rates": {len(peak), len(status.Devices[0].Performance.Peak)},

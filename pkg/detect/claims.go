@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // claims remembers which backend listed what, so that a card that two backends see is one device. Each device is judged
@@ -36,7 +37,7 @@ func (c claims) admit(o outcome, room int) (devices []v1alpha1.Device, notes []s
 			notes = append(notes, err.Error())
 			continue
 		}
-		bounded.Backend = clip(o.backend, maxBackendName)
+		bounded.Backend = host.Clip(o.backend, maxBackendName)
 		if other, ok := c.holder(bounded, o.backend); ok {
 			if !o.found.Generic {
 				notes = append(notes, fmt.Sprintf("%s is listed by backend %s already and left out here", bounded.ID, other))
@@ -44,7 +45,7 @@ func (c claims) admit(o outcome, room int) (devices []v1alpha1.Device, notes []s
 			continue
 		}
 		if len(devices) >= room {
-			return devices, append(notes, fmt.Sprintf("more than %d devices: those from %s on are left out", maxDevices, bounded.ID))
+			return devices, append(notes, fmt.Sprintf("more than %d devices: those from %s on are left out", backend.MaxDevices, bounded.ID))
 		}
 		c.add(bounded, o.backend)
 		devices = append(devices, bounded)
@@ -52,44 +53,33 @@ func (c claims) admit(o outcome, room int) (devices []v1alpha1.Device, notes []s
 	return devices, notes
 }
 
-func (c claims) add(device v1alpha1.Device, backend string) {
-	c.ids[device.ID] = backend
+func (c claims) add(device v1alpha1.Device, lister string) {
+	c.ids[device.ID] = lister
 	if device.PCI != nil {
-		c.addresses[device.PCI.Address] = backend
+		c.addresses[device.PCI.Address] = lister
 	}
 	for _, name := range device.Paths {
 		if !slices.Contains(controlNodes, name) {
-			c.paths[name] = backend
+			c.paths[name] = lister
 		}
 	}
 }
 
 // holder returns the backend that listed the device before.
-func (c claims) holder(device v1alpha1.Device, backend string) (string, bool) {
+func (c claims) holder(device v1alpha1.Device, lister string) (string, bool) {
 	if other, ok := c.ids[device.ID]; ok {
 		return other, true
 	}
 	if device.PCI != nil {
 		other, ok := c.addresses[device.PCI.Address]
-		if ok && (other != backend || device.Partition == nil) {
+		if ok && (other != lister || device.Partition == nil) {
 			return other, true
 		}
 	}
 	for _, name := range device.Paths {
-		if other, ok := c.paths[name]; ok && other != backend {
+		if other, ok := c.paths[name]; ok && other != lister {
 			return other, true
 		}
 	}
 	return "", false
-}
-
-// joinProblems words what could not be read in one line; empty where all could.
-func joinProblems(problems ...error) string {
-	var said []string
-	for _, problem := range problems {
-		if problem != nil {
-			said = append(said, strings.ReplaceAll(problem.Error(), "\n", "; "))
-		}
-	}
-	return strings.Join(said, "; ")
 }

@@ -1,5 +1,5 @@
-// Package detect reads a host's accelerators into an inventory. Each vendor is a Backend; all of them look through the
-// one Host seam, so that a recorded host gives the same inventory as the live one gave.
+// Package detect reads a host's accelerators into an inventory: it runs the backends, of which each knows the devices of one vendor or
+// kind, and joins what they find. What they look through is pkg/detect/host, what they have in common pkg/detect/backend.
 package detect
 
 import (
@@ -11,68 +11,20 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/machine"
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
-
-// Backend knows how to find the devices of one vendor or kind.
-type Backend interface {
-	// Name is the backend's name in the inventory and on command lines.
-	Name() string
-	// Detect looks for devices. No device and no error means that there is none. An error means that it could not look:
-	// nothing is known about its devices. What it found but could not fully read is told in Found.Degraded.
-	Detect(ctx context.Context, host *Host) (Found, error)
-}
-
-// Found is what a backend found.
-type Found struct {
-	Devices []v1alpha1.Device
-	Links   v1alpha1.Links
-	// NICs and Storage are the ports and disks beside the devices.
-	NICs    []v1alpha1.NIC
-	Storage []v1alpha1.StorageDevice
-	// Host is set by the backend that reads the host itself.
-	Host *v1alpha1.Host
-	// Readings are of the devices that have sensors.
-	Readings Readings
-	// Signs are what is seen of the devices' health beside their states.
-	Signs map[v1alpha1.DeviceID]Signs
-	// Generic says that the backend knows devices of any kind by a common interface: what another backend lists, by PCI
-	// address or device path, is that one's.
-	Generic bool
-	// Degraded says what could not be read about the devices, with the remedy where there is one; empty where all could.
-	// ErrorKind is of the first problem in it.
-	Degraded  string
-	ErrorKind v1alpha1.ErrorKind
-}
-
-// Readings are what sensors show at the moment of a detection, by device. They change all the time and are no part of an
-// inventory.
-type Readings map[v1alpha1.DeviceID]Reading
-
-// Reading is what a device's sensors show; nil is what nothing reports.
-type Reading struct {
-	// MemoryUsedMiB is what all processes together use, in MiB.
-	MemoryUsedMiB *int64 `json:"memoryUsedMiB,omitempty"`
-	// TemperatureMilliC is of the processor, in thousandths of a degree Celsius.
-	TemperatureMilliC *int64 `json:"temperatureMilliC,omitempty"`
-	// PowerMilliW is what the device draws, in thousandths of a watt.
-	PowerMilliW *int64 `json:"powerMilliW,omitempty"`
-	// UtilizationPercent is the part of the time that the device computed, from 0 to 100.
-	UtilizationPercent *int64 `json:"utilizationPercent,omitempty"`
-	// PCIeMBps is what the PCI link can carry in one direction as it is now, PCIeMaxMBps what it could at most by both its ends:
-	// each before the headers of packets, in MB/s (10^6 bytes per second). An idle device may lower its link.
-	PCIeMBps    *int64 `json:"pcieMBps,omitempty"`
-	PCIeMaxMBps *int64 `json:"pcieMaxMBps,omitempty"`
-}
 
 // Report is what a detection found.
 type Report struct {
 	// Status is the inventory. It carries nothing that changes with every detection.
 	Status v1alpha1.AcceleratorInventoryStatus
 	// Readings are of the devices in the status.
-	Readings Readings
+	Readings backend.Readings
 	// Signs are of the devices in the status.
-	Signs map[v1alpha1.DeviceID]Signs
+	Signs map[v1alpha1.DeviceID]backend.Signs
 	// Booted is when the host booted; the zero time where the kernel does not say.
 	Booted time.Time
 	// Times is what each backend took, in order of their names.
@@ -88,7 +40,7 @@ type BackendTime struct {
 // Options say how to detect.
 type Options struct {
 	// Backends to run; nil means Backends().
-	Backends []Backend
+	Backends []backend.Backend
 	// Deadline of each backend; 0 means DefaultDeadline.
 	Deadline time.Duration
 	// Now tells the time, by which backends are measured; nil means time.Now.
@@ -101,7 +53,7 @@ type Options struct {
 const DefaultDeadline = 90 * time.Second
 
 // abandonGrace is what a backend may take to return after its deadline: its tool is killed and its output drained first.
-const abandonGrace = 2*pipeGrace + time.Second
+const abandonGrace = host.KillGrace + time.Second
 
 // Detect runs the backends in parallel, each with its deadline, and joins what they found: devices in order of their
 // ids, the same input giving the same status byte for byte. A backend that fails or panics is reported in the status
@@ -109,7 +61,7 @@ const abandonGrace = 2*pipeGrace + time.Second
 //
 // A backend that does not return when its time is up is reported as failed and left behind: its goroutine ends when
 // what it waits for does.
-func Detect(ctx context.Context, host *Host, options Options) Report {
+func Detect(ctx context.Context, h *host.Host, options Options) Report {
 	backends := options.Backends
 	if backends == nil {
 		backends = Backends()
@@ -118,9 +70,7 @@ func Detect(ctx context.Context, host *Host, options Options) Report {
 	if deadline <= 0 {
 		deadline = DefaultDeadline
 	}
-	scan := &Host{Files: host.Files, Commands: host.Commands}
-	scan.pci = sync.OnceValues(func() ([]pciFunction, error) { return listPCIFunctions(scan) })
-
+	scan := h.Remembering()
 	now := options.Now
 	if now == nil {
 		now = time.Now
@@ -140,7 +90,7 @@ func Detect(ctx context.Context, host *Host, options Options) Report {
 	observe(ctx, scan, &report)
 	report.Status.Summary = inventory.Summarize(v1alpha1.AcceleratorInventorySpec{}, &report.Status)
 	if len(report.Status.Devices) > 0 {
-		report.Booted = bootTime(host.Files)
+		report.Booted = machine.Booted(h.Files)
 	}
 	return report
 }
@@ -148,13 +98,13 @@ func Detect(ctx context.Context, host *Host, options Options) Report {
 // outcome is what a backend came to.
 type outcome struct {
 	backend string
-	found   Found
+	found   backend.Found
 	err     error
 	elapsed time.Duration
 }
 
 // attempt runs a backend, but waits no longer for it than its deadline and some grace.
-func attempt(ctx context.Context, backend Backend, host *Host, deadline time.Duration) outcome {
+func attempt(ctx context.Context, b backend.Backend, h *host.Host, deadline time.Duration) outcome {
 	work, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	patience, lose := context.WithTimeout(ctx, deadline+abandonGrace)
@@ -162,30 +112,30 @@ func attempt(ctx context.Context, backend Backend, host *Host, deadline time.Dur
 
 	done := make(chan outcome, 1)
 	go func() {
-		found, err := detectSafely(work, backend, host)
-		done <- outcome{backend: backend.Name(), found: found, err: err}
+		found, err := detectSafely(work, b, h)
+		done <- outcome{backend: b.Name(), found: found, err: err}
 	}()
 	select {
 	case result := <-done:
 		return result
 	case <-patience.Done():
-		err := ofKind(v1alpha1.ErrorTimeout,
+		err := host.OfKind(v1alpha1.ErrorTimeout,
 			fmt.Errorf("gave no answer within %v: what it reads or runs hangs; look for processes in state D and driver messages in dmesg", deadline))
 		if cause := ctx.Err(); cause != nil {
 			err = cause
 		}
-		return outcome{backend: backend.Name(), err: err}
+		return outcome{backend: b.Name(), err: err}
 	}
 }
 
 // errPanicked marks a defect of a backend, as against a failure of the host.
-var errPanicked = errors.New("defect in the backend")
+var errPanicked = host.OfKind(v1alpha1.ErrorDefect, errors.New("defect in the backend"))
 
-func detectSafely(ctx context.Context, backend Backend, host *Host) (found Found, err error) {
+func detectSafely(ctx context.Context, b backend.Backend, h *host.Host) (found backend.Found, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			found, err = Found{}, fmt.Errorf("%w: panic: %v at %s", errPanicked, p, panicSite(debug.Stack()))
+			found, err = backend.Found{}, fmt.Errorf("%w: panic: %v at %s", errPanicked, p, panicSite(debug.Stack()))
 		}
 	}()
-	return backend.Detect(ctx, host)
+	return b.Detect(ctx, h)
 }

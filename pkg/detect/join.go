@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // join puts the outcomes of all backends into one report, in an order that does not depend on who was first. Generic
@@ -15,19 +17,19 @@ func join(outcomes []outcome) Report {
 	slices.SortStableFunc(outcomes, func(a, b outcome) int {
 		return cmp.Or(rank(a)-rank(b), cmp.Compare(a.backend, b.backend))
 	})
-	report := Report{Readings: Readings{}, Signs: map[v1alpha1.DeviceID]Signs{}}
+	report := Report{Readings: backend.Readings{}, Signs: map[v1alpha1.DeviceID]backend.Signs{}}
 	status := &report.Status
 	taken := newClaims()
 	hasHost := false
 	for _, o := range outcomes {
 		report.Times = append(report.Times, BackendTime{Backend: o.backend, Elapsed: o.elapsed})
-		result := v1alpha1.BackendStatus{Name: clip(o.backend, maxBackendName)}
+		result := v1alpha1.BackendStatus{Name: host.Clip(o.backend, maxBackendName)}
 		if o.err != nil {
-			result.State, result.ErrorKind, result.Message = v1alpha1.BackendFailed, errorKindOf(o.err), clip(o.err.Error(), maxMessage)
+			result.State, result.ErrorKind, result.Message = v1alpha1.BackendFailed, host.ErrorKind(o.err), host.Clip(o.err.Error(), backend.MaxMessage)
 			status.Backends = append(status.Backends, result)
 			continue
 		}
-		devices, notes := taken.admit(o, maxDevices-len(status.Devices))
+		devices, notes := taken.admit(o, backend.MaxDevices-len(status.Devices))
 		status.Devices = append(status.Devices, devices...)
 		for _, device := range devices {
 			if reading, ok := o.found.Readings[device.ID]; ok {
@@ -49,7 +51,7 @@ func join(outcomes []outcome) Report {
 			notes = append([]string{o.found.Degraded}, notes...)
 		}
 		result.Devices = int32(len(devices))
-		result.Message = clip(strings.Join(notes, "; "), maxMessage)
+		result.Message = host.Clip(strings.Join(notes, "; "), backend.MaxMessage)
 		result.State = stateOf(result, o.found)
 		result.ErrorKind = degradedKind(result, o.found)
 		status.Backends = append(status.Backends, result)
@@ -72,7 +74,7 @@ func rank(o outcome) int {
 	return 0
 }
 
-func stateOf(result v1alpha1.BackendStatus, found Found) v1alpha1.BackendState {
+func stateOf(result v1alpha1.BackendStatus, found backend.Found) v1alpha1.BackendState {
 	switch {
 	case result.Message != "":
 		return v1alpha1.BackendDegraded
@@ -84,7 +86,7 @@ func stateOf(result v1alpha1.BackendStatus, found Found) v1alpha1.BackendState {
 }
 
 // degradedKind is the kind of what a backend could not read. What is left out of its devices is Other.
-func degradedKind(result v1alpha1.BackendStatus, found Found) v1alpha1.ErrorKind {
+func degradedKind(result v1alpha1.BackendStatus, found backend.Found) v1alpha1.ErrorKind {
 	if result.State != v1alpha1.BackendDegraded {
 		return ""
 	}

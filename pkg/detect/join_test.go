@@ -12,40 +12,43 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
 // scripted is a backend that does as it is told.
 type scripted struct {
 	name   string
-	detect func(context.Context) (detect.Found, error)
+	detect func(context.Context) (backend.Found, error)
 }
 
 func (s scripted) Name() string { return s.name }
 
-func (s scripted) Detect(ctx context.Context, _ *detect.Host) (detect.Found, error) {
+func (s scripted) Detect(ctx context.Context, _ *host.Host) (backend.Found, error) {
 	return s.detect(ctx)
 }
 
-func finds(name string, devices ...v1alpha1.Device) detect.Backend {
-	return scripted{name, func(context.Context) (detect.Found, error) { return detect.Found{Devices: devices}, nil }}
+func finds(name string, devices ...v1alpha1.Device) backend.Backend {
+	return scripted{name, func(context.Context) (backend.Found, error) { return backend.Found{Devices: devices}, nil }}
 }
 
 func gpu(id v1alpha1.DeviceID, address string) v1alpha1.Device {
 	return v1alpha1.Device{ID: id, Vendor: "v", Family: v1alpha1.FamilyGPU, PCI: &v1alpha1.PCIDevice{Address: address}}
 }
 
-func run(t *testing.T, backends ...detect.Backend) v1alpha1.AcceleratorInventoryStatus {
+func run(t *testing.T, backends ...backend.Backend) v1alpha1.AcceleratorInventoryStatus {
 	t.Helper()
-	return detect.Detect(t.Context(), detect.NewRecording().Host(), detect.Options{Backends: backends}).Status
+	return detect.Detect(t.Context(), host.NewRecording().Host(), detect.Options{Backends: backends}).Status
 }
 
 func TestDetectIsolatesBackends(t *testing.T) {
 	status := run(t,
-		scripted{"panics", func(context.Context) (detect.Found, error) { panic("boom") }},
-		scripted{"fails", func(context.Context) (detect.Found, error) {
-			return detect.Found{Devices: []v1alpha1.Device{gpu("v-x", "0000:01:00.0")}}, errors.New("cannot look")
+		scripted{"panics", func(context.Context) (backend.Found, error) { panic("boom") }},
+		scripted{"fails", func(context.Context) (backend.Found, error) {
+			return backend.Found{Devices: []v1alpha1.Device{gpu("v-x", "0000:01:00.0")}}, errors.New("cannot look")
 		}},
-		scripted{"degraded", func(context.Context) (detect.Found, error) { return detect.Found{Degraded: "half of it"}, nil }},
+		scripted{"degraded", func(context.Context) (backend.Found, error) { return backend.Found{Degraded: "half of it"}, nil }},
 		finds("none"), finds("works", gpu("v-a", "0000:02:00.0")))
 	got := map[string]string{}
 	for _, b := range status.Backends {
@@ -69,13 +72,13 @@ func TestDetectIsolatesBackends(t *testing.T) {
 func TestDetectAbandonsWhatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		hangs := scripted{"hangs", func(context.Context) (detect.Found, error) { <-release; return detect.Found{}, nil }}
-		late := scripted{"late", func(ctx context.Context) (detect.Found, error) {
+		hangs := scripted{"hangs", func(context.Context) (backend.Found, error) { <-release; return backend.Found{}, nil }}
+		late := scripted{"late", func(ctx context.Context) (backend.Found, error) {
 			<-ctx.Done() // as a backend whose tool was killed: it still tells what it knows
-			return detect.Found{Devices: []v1alpha1.Device{gpu("v-a", "0000:01:00.0")}, Degraded: "tool hung"}, nil
+			return backend.Found{Devices: []v1alpha1.Device{gpu("v-a", "0000:01:00.0")}, Degraded: "tool hung"}, nil
 		}}
-		status := detect.Detect(t.Context(), detect.NewRecording().Host(), detect.Options{
-			Backends: []detect.Backend{hangs, late}, Deadline: time.Minute,
+		status := detect.Detect(t.Context(), host.NewRecording().Host(), detect.Options{
+			Backends: []backend.Backend{hangs, late}, Deadline: time.Minute,
 		}).Status
 		close(release)
 		if b := status.Backends[0]; b.State != v1alpha1.BackendFailed || !strings.Contains(b.Message, "within 1m0s") {
@@ -143,8 +146,8 @@ func TestDetectKeepsToTheBoundsOfTheAPI(t *testing.T) {
 }
 
 func TestDetectDropsLinksOfUnknownDevices(t *testing.T) {
-	status := run(t, scripted{"links", func(context.Context) (detect.Found, error) {
-		return detect.Found{
+	status := run(t, scripted{"links", func(context.Context) (backend.Found, error) {
+		return backend.Found{
 			Devices: []v1alpha1.Device{gpu("v-a", "0000:01:00.0"), gpu("v-b", "0000:02:00.0")},
 			Links: v1alpha1.Links{
 				Domains: []v1alpha1.LinkDomain{{Name: "z", Kind: "NVLink", Topology: v1alpha1.TopologySwitch, Members: []v1alpha1.DeviceID{"v-b", "v-x", "v-a"}}, {Name: "a", Kind: "NVLink", Topology: v1alpha1.TopologySwitch, Members: []v1alpha1.DeviceID{"v-x"}}},
@@ -175,8 +178,8 @@ func TestDetectRecordedHosts(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			host := recorded(t, name)
-			status := detect.Detect(t.Context(), host, detect.Options{}).Status
+			h := compose.Recorded(t, name)
+			status := detect.Detect(t.Context(), h, detect.Options{}).Status
 			if len(status.Devices) != test.count {
 				t.Fatalf("%d devices", len(status.Devices))
 			}
@@ -201,7 +204,7 @@ func TestDetectRecordedHosts(t *testing.T) {
 					t.Errorf("%+v", b)
 				}
 			}
-			if diff := cmp.Diff(status, detect.Detect(t.Context(), host, detect.Options{}).Status); diff != "" {
+			if diff := cmp.Diff(status, detect.Detect(t.Context(), h, detect.Options{}).Status); diff != "" {
 				t.Errorf("differs when detected again:\n%s", diff)
 			}
 		})
@@ -217,10 +220,10 @@ func memberCount(links v1alpha1.Links) int {
 }
 
 func BenchmarkDetect8GPUs(b *testing.B) {
-	host := recorded(b, "nvidia-h100-8.tar.gz")
+	h := compose.Recorded(b, "nvidia-h100-8.tar.gz")
 	b.ReportAllocs()
 	for b.Loop() {
-		if status := detect.Detect(b.Context(), host, detect.Options{}).Status; len(status.Devices) != 8 {
+		if status := detect.Detect(b.Context(), h, detect.Options{}).Status; len(status.Devices) != 8 {
 			b.Fatalf("%d devices", len(status.Devices))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/amd"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
@@ -25,12 +25,12 @@ func amdAt(address, ids, revision string, files map[string]string) compose.Funct
 
 // xgmi_hive_info was read as a file, so that no hive was ever found in sysfs and a slow tool was asked instead.
 func TestXGMIHiveInfoIsAFolder(t *testing.T) {
-	host := compose.New("hive")
+	h := compose.New("hive")
 	hive := map[string]string{
 		"xgmi_hive_info/xgmi_hive_id": "15188982192727901047", "xgmi_num_hops": "00 01 ", "mem_info_vram_total": fmt.Sprint(196592 << 20),
 	}
-	host.PCI(amdAt("0000:05:00.0", "1002:74a1 1002:74a1", "00", hive), amdAt("0000:27:00.0", "1002:74a1 1002:74a1", "00", hive))
-	links := withoutTools(t, host, detect.AMD()).Links
+	h.PCI(amdAt("0000:05:00.0", "1002:74a1 1002:74a1", "00", hive), amdAt("0000:27:00.0", "1002:74a1 1002:74a1", "00", hive))
+	links := withoutTools(t, h, amd.GPU()).Links
 	if len(links.Domains) != 1 || len(links.Domains[0].Members) != 2 || links.Domains[0].PeerMBps != 64_000 {
 		t.Errorf("got %+v", links)
 	}
@@ -52,11 +52,11 @@ func TestAMDBandwidthIsTheProducts(t *testing.T) {
 		"an id that two products share": {"1002:744c 1002:0000", "99", 24560, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			host := compose.New("bandwidth")
-			host.PCI(amdAt("0000:05:00.0", test.ids, test.revision, map[string]string{
+			h := compose.New("bandwidth")
+			h.PCI(amdAt("0000:05:00.0", test.ids, test.revision, map[string]string{
 				"mem_info_vram_total": fmt.Sprint(test.memoryMiB << 20), "pp_dpm_mclk": "0: 96Mhz\n1: 1250Mhz *\n",
 			}))
-			d := onlyDevice(t, withoutTools(t, host, detect.AMD()))
+			d := onlyDevice(t, withoutTools(t, h, amd.GPU()))
 			if got := bandwidth(d); got != test.want || d.Memory.TotalMiB != test.memoryMiB {
 				t.Errorf("%q has %d MB/s, want %d; memory %+v", d.Product, got, test.want, d.Memory)
 			}
@@ -66,24 +66,24 @@ func TestAMDBandwidthIsTheProducts(t *testing.T) {
 
 // The memory of all CXL devices of the host was added to each GPU.
 func TestCXLMemoryIsNotTheGPUs(t *testing.T) {
-	host := compose.New("CXL")
-	host.File("/sys/bus/cxl/devices/mem0/size", "0x4000000000")
-	host.PCI(amdAt("0000:05:00.0", "1002:74a1 1002:74a1", "00", map[string]string{
+	h := compose.New("CXL")
+	h.File("/sys/bus/cxl/devices/mem0/size", "0x4000000000")
+	h.PCI(amdAt("0000:05:00.0", "1002:74a1 1002:74a1", "00", map[string]string{
 		"mem_info_vram_total": fmt.Sprint(196592 << 20), "mem_info_vis_vram_total": fmt.Sprint(196592 << 20),
 	}))
-	if d := onlyDevice(t, withoutTools(t, host, detect.AMD())); d.Memory.TotalMiB != 196592 {
+	if d := onlyDevice(t, withoutTools(t, h, amd.GPU())); d.Memory.TotalMiB != 196592 {
 		t.Errorf("got %+v", d.Memory)
 	}
 }
 
 // The version of the VBIOS stood for that of the driver, the PCI revision for a compute capability.
 func TestVBIOSIsNoDriverVersion(t *testing.T) {
-	host := compose.New("versions")
-	host.File("/sys/module/amdgpu/version", "6.12.12")
-	host.PCI(amdAt("0000:03:00.0", "1002:744c 1da2:e471", "c8", map[string]string{
+	h := compose.New("versions")
+	h.File("/sys/module/amdgpu/version", "6.12.12")
+	h.PCI(amdAt("0000:03:00.0", "1002:744c 1da2:e471", "c8", map[string]string{
 		"vbios_version": "113-D70401XT-N11", "mem_info_vram_total": "25753026560",
 	}))
-	d := onlyDevice(t, withoutTools(t, host, detect.AMD()))
+	d := onlyDevice(t, withoutTools(t, h, amd.GPU()))
 	if d.DriverVersion != "6.12.12" || d.FirmwareVersion != "113-D70401XT-N11" || d.ComputeCapability != "gfx1100" || d.PCI.Revision != "c8" {
 		t.Errorf("got driver %q, firmware %q, capability %q, revision %q", d.DriverVersion, d.FirmwareVersion, d.ComputeCapability, d.PCI.Revision)
 	}
@@ -91,18 +91,18 @@ func TestVBIOSIsNoDriverVersion(t *testing.T) {
 
 // One list of cards was sorted by text (card10 before card2) and another not at all, and both were matched by position.
 func TestCardsAreMatchedByTheirFolder(t *testing.T) {
-	host := compose.New("order")
+	h := compose.New("order")
 	want := map[v1alpha1.DeviceID]string{}
 	for i, number := range []int{10, 2, 1} {
 		f := amdAt(fmt.Sprintf("0000:%02x:00.0", 0x20*i+5), "1002:74a1 1002:74a1", "00", map[string]string{"mem_info_vram_total": fmt.Sprint((100 + i) << 30)})
-		host.PCI(f)
+		h.PCI(f)
 		name := fmt.Sprint("card", number)
-		host.Link(f.Folder()+"/drm/"+name+"/device", "../../../"+f.Address())
-		host.Link("/sys/class/drm/"+name, "../../devices/"+f.Place+"/drm/"+name)
+		h.Link(f.Folder()+"/drm/"+name+"/device", "../../../"+f.Address())
+		h.Link("/sys/class/drm/"+name, "../../devices/"+f.Place+"/drm/"+name)
 		want[v1alpha1.DeviceID("amd-"+f.Address())] = fmt.Sprintf("%d /dev/dri/%s", (100+i)<<10, name)
 	}
 	got := map[v1alpha1.DeviceID]string{}
-	for _, d := range withoutTools(t, host, detect.AMD()).Devices {
+	for _, d := range withoutTools(t, h, amd.GPU()).Devices {
 		got[d.ID] = fmt.Sprint(d.Memory.TotalMiB, " ", strings.Join(d.Paths, " "))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -12,6 +12,12 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/amd"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/google"
+	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/machine"
+	"github.com/rankwright/rankwright/pkg/detect/nvidia"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
@@ -19,9 +25,9 @@ import (
 // above its test.
 
 // withoutTools detects by what the kernel shows.
-func withoutTools(t *testing.T, host *compose.Host, backends ...detect.Backend) v1alpha1.AcceleratorInventoryStatus {
+func withoutTools(t *testing.T, h *compose.Host, backends ...backend.Backend) v1alpha1.AcceleratorInventoryStatus {
 	t.Helper()
-	return detect.Detect(t.Context(), &detect.Host{Files: hostOf(t, host).Files}, detect.Options{Backends: backends}).Status
+	return detect.Detect(t.Context(), &host.Host{Files: h.Replay(t).Files}, detect.Options{Backends: backends}).Status
 }
 
 // onlyDevice is the one device of a status.
@@ -43,20 +49,20 @@ func bandwidth(d v1alpha1.Device) int64 {
 // Where one vendor's card was found, all devices of the common interface were dropped, and with them another vendor's
 // card; where two interfaces showed one card, it was listed twice.
 func TestEachCardIsListedOnce(t *testing.T) {
-	host := compose.New("desktop")
-	geforce := gpuAt("0000:01:00.0", "10de:2684 10de:167c")
+	h := compose.New("desktop")
+	geforce := compose.GPUAt("0000:01:00.0", "10de:2684 10de:167c")
 	arc := compose.Function{Place: "pci0000:03/0000:03:00.0", IDs: "8086:56a0 8086:1020", Class: "030000", Revision: "08", Driver: "i915", NUMA: -1}
 	matrox := compose.Function{Place: "pci0000:05/0000:05:00.0", IDs: "102b:0538 102b:0538", Class: "030000", Revision: "05", Driver: "mgag200", NUMA: -1}
-	host.PCI(geforce, arc, matrox)
+	h.PCI(geforce, arc, matrox)
 	for i, f := range []compose.Function{geforce, arc, matrox} {
 		for _, name := range []string{fmt.Sprint("card", i), fmt.Sprint("renderD", 128+i)} {
-			host.Link(f.Folder()+"/drm/"+name+"/device", "../../../"+f.Address())
-			host.Link("/sys/class/drm/"+name, "../../devices/"+f.Place+"/drm/"+name)
-			host.Device("/dev/dri/" + name)
+			h.Link(f.Folder()+"/drm/"+name+"/device", "../../../"+f.Address())
+			h.Link("/sys/class/drm/"+name, "../../devices/"+f.Place+"/drm/"+name)
+			h.Device("/dev/dri/" + name)
 		}
 	}
 	seen := map[string]int{}
-	for _, d := range withoutTools(t, host, detect.Backends()...).Devices {
+	for _, d := range withoutTools(t, h, detect.Backends()...).Devices {
 		seen[d.PCI.Address]++
 	}
 	for _, f := range []compose.Function{geforce, arc} {
@@ -71,12 +77,12 @@ func TestEachCardIsListedOnce(t *testing.T) {
 
 // counting is a host that counts what is run and read. Backends do both at the same time.
 type counting struct {
-	detect.Files
-	detect.Commands
+	host.Files
+	host.Commands
 	runs, reads atomic.Int64
 }
 
-func (c *counting) Run(ctx context.Context, argv ...string) (detect.CommandResult, error) {
+func (c *counting) Run(ctx context.Context, argv ...string) (host.CommandResult, error) {
 	c.runs.Add(1)
 	return c.Commands.Run(ctx, argv...)
 }
@@ -97,23 +103,23 @@ func TestNoToolIsRunInVain(t *testing.T) {
 	bare.PCI(compose.Function{Place: "pci0000:00/0000:00:03.0", IDs: "15b3:1021 15b3:0023", Class: "020000", Revision: "00", Driver: "mlx5_core", NUMA: 0})
 	bare.AllowCommands()
 	for name, test := range map[string]struct {
-		host     *detect.Host
-		backends []detect.Backend
+		host     *host.Host
+		backends []backend.Backend
 		runs     bool
 	}{
-		"no accelerator":                 {hostOf(t, bare), detect.Backends(), false},
-		"another vendor's backend":       {recorded(t, "nvidia-h100-8.tar.gz"), []detect.Backend{detect.AMD(), detect.CPU(), detect.TPU()}, false},
-		"no backend":                     {recorded(t, "nvidia-h100-8.tar.gz"), []detect.Backend{}, false},
-		"the one that the host is for":   {recorded(t, "nvidia-h100-8.tar.gz"), []detect.Backend{detect.NVIDIA()}, true},
-		"accelerators that need no tool": {recorded(t, "amd-mi300x-8.tar.gz"), []detect.Backend{detect.AMD()}, false},
+		"no accelerator":                 {bare.Replay(t), detect.Backends(), false},
+		"another vendor's backend":       {compose.Recorded(t, "nvidia-h100-8.tar.gz"), []backend.Backend{amd.GPU(), machine.CPU(), google.TPU()}, false},
+		"no backend":                     {compose.Recorded(t, "nvidia-h100-8.tar.gz"), []backend.Backend{}, false},
+		"the one that the host is for":   {compose.Recorded(t, "nvidia-h100-8.tar.gz"), []backend.Backend{nvidia.GPU()}, true},
+		"accelerators that need no tool": {compose.Recorded(t, "amd-mi300x-8.tar.gz"), []backend.Backend{amd.GPU()}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			host := &counting{Files: test.host.Files, Commands: test.host.Commands}
-			detect.Detect(t.Context(), &detect.Host{Files: host, Commands: host}, detect.Options{Backends: test.backends})
-			if ran := host.runs.Load(); (ran > 0) != test.runs {
+			h := &counting{Files: test.host.Files, Commands: test.host.Commands}
+			detect.Detect(t.Context(), &host.Host{Files: h, Commands: h}, detect.Options{Backends: test.backends})
+			if ran := h.runs.Load(); (ran > 0) != test.runs {
 				t.Errorf("ran %d tools", ran)
 			}
-			if read := host.reads.Load(); len(test.backends) == 0 && read > 0 {
+			if read := h.reads.Load(); len(test.backends) == 0 && read > 0 {
 				t.Errorf("read %d files for no backend", read)
 			}
 		})
@@ -122,17 +128,17 @@ func TestNoToolIsRunInVain(t *testing.T) {
 
 // Choosing backends lost their warnings and the links, of which the planner then knew nothing.
 func TestChosenBackendsKeepWarningsAndLinks(t *testing.T) {
-	host := recorded(t, "nvidia-h100-8.tar.gz")
-	all := detect.Detect(t.Context(), host, detect.Options{}).Status
-	chosen := detect.Detect(t.Context(), host, detect.Options{Backends: []detect.Backend{detect.NVIDIA()}}).Status
+	h := compose.Recorded(t, "nvidia-h100-8.tar.gz")
+	all := detect.Detect(t.Context(), h, detect.Options{}).Status
+	chosen := detect.Detect(t.Context(), h, detect.Options{Backends: []backend.Backend{nvidia.GPU()}}).Status
 	if diff := cmp.Diff(all.Links, chosen.Links); diff != "" || len(chosen.Links.Domains) != 1 {
 		t.Errorf("links:\n%s", diff)
 	}
 	if diff := cmp.Diff(all.Devices, chosen.Devices); diff != "" {
 		t.Errorf("devices:\n%s", diff)
 	}
-	host.Commands = nil
-	chosen = detect.Detect(t.Context(), host, detect.Options{Backends: []detect.Backend{detect.NVIDIA()}}).Status
+	h.Commands = nil
+	chosen = detect.Detect(t.Context(), h, detect.Options{Backends: []backend.Backend{nvidia.GPU()}}).Status
 	if b := chosen.Backends[0]; b.State != v1alpha1.BackendDegraded || b.Message == "" {
 		t.Errorf("no warning: %+v", b)
 	}

@@ -11,13 +11,13 @@ import (
 )
 
 func TestConditions(t *testing.T) {
-	found, failed := backend("amd", v1alpha1.BackendFound), backend("nvidia", v1alpha1.BackendFailed)
+	found, failed := backendIs("amd", v1alpha1.BackendFound), backendIs("nvidia", v1alpha1.BackendFailed)
 	tests := []struct {
 		name string
 		got  metav1.Condition
 		want metav1.Condition
 	}{
-		{"all looked", detectedCondition(backends(found, backend("tpu", v1alpha1.BackendDegraded))), metav1.Condition{
+		{"all looked", detectedCondition(backends(found, backendIs("tpu", v1alpha1.BackendDegraded))), metav1.Condition{
 			Type: "Detected", Status: "True", Reason: "AllBackendsLooked", Message: "every backend could look",
 		}},
 		{"one failed", detectedCondition(backends(found, failed)), metav1.Condition{

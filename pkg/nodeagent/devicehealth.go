@@ -8,7 +8,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/nodeagent/health"
 )
 
@@ -125,7 +125,7 @@ func judge(merged *v1alpha1.AcceleratorInventoryStatus, previous known, detected
 
 // judge is the health of a device some of whose errors only the monitor knows: Healthy while it watches. While it
 // starts, what was published stays.
-func (m gpuMonitor) judge(published, seen v1alpha1.DeviceHealth, signs detect.Signs, now time.Time) v1alpha1.DeviceHealth {
+func (m gpuMonitor) judge(published, seen v1alpha1.DeviceHealth, signs backend.Signs, now time.Time) v1alpha1.DeviceHealth {
 	starting := m.state == monitorStarting && now.Sub(m.since) < startPatience
 	trusted := m.state == monitorWatching || starting && published.State == v1alpha1.Healthy
 	if !signs.ByEvents || seen.State != v1alpha1.Healthy || trusted {

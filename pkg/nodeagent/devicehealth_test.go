@@ -9,12 +9,12 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/nvml/report"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/nodeagent/health"
 )
 
 func sawDevices(devices ...v1alpha1.Device) detection {
-	return detection{status: status(backends(backend("nvidia", v1alpha1.BackendFound)), devices...)}
+	return detection{status: status(backends(backendIs("nvidia", v1alpha1.BackendFound)), devices...)}
 }
 
 func applied(h *deviceHealth, previous v1alpha1.AcceleratorInventoryStatus, d detection, now metav1.Time) nextState {
@@ -56,7 +56,7 @@ func TestRecheckWhileADeviceRecovers(t *testing.T) {
 		t.Error("another detection soon for a device that does not change")
 	}
 	suspicious := sawDevices(h100(1))
-	suspicious.signs = map[v1alpha1.DeviceID]detect.Signs{h100(1).ID: {Suspicions: []v1alpha1.DeviceHealth{{State: "Degraded", Reason: "Overheated"}}}}
+	suspicious.signs = map[v1alpha1.DeviceID]backend.Signs{h100(1).ID: {Suspicions: []v1alpha1.DeviceHealth{{State: "Degraded", Reason: "Overheated"}}}}
 	got := applied(h, status(nil), suspicious, later)
 	if !got.recheck || got.status.Devices[0].Health.State != v1alpha1.Healthy {
 		t.Errorf("%+v, recheck %t: one suspicion is to be looked at again, no more", got.status.Devices[0].Health, got.recheck)
@@ -64,13 +64,13 @@ func TestRecheckWhileADeviceRecovers(t *testing.T) {
 }
 
 func TestMonitoredOrNot(t *testing.T) {
-	byEvents := detect.Signs{ByEvents: true}
+	byEvents := backend.Signs{ByEvents: true}
 	healthy, unwatched := "Healthy", "Unknown"
 	tests := map[string]struct {
 		state     monitorState
 		after     time.Duration
 		published v1alpha1.HealthState
-		signs     detect.Signs
+		signs     backend.Signs
 		want      string
 	}{
 		"it watches":                               {monitorWatching, 0, "", byEvents, healthy},
@@ -79,7 +79,7 @@ func TestMonitoredOrNot(t *testing.T) {
 		"it starts, and nothing is known":          {monitorStarting, 0, "", byEvents, unwatched},
 		"it starts, and the device was well":       {monitorStarting, time.Second, v1alpha1.Healthy, byEvents, healthy},
 		"it never says so":                         {monitorStarting, startPatience, v1alpha1.Healthy, byEvents, unwatched},
-		"the driver tells of faults, none watches": {monitorFailed, 0, "", detect.Signs{}, healthy},
+		"the driver tells of faults, none watches": {monitorFailed, 0, "", backend.Signs{}, healthy},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

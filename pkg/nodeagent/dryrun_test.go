@@ -14,7 +14,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestDryRun(t *testing.T) {
-	linked := status(backends(backend("nvidia", v1alpha1.BackendFound)), h100(0), h100(1, usedByOthers(4096)))
+	linked := status(backends(backendIs("nvidia", v1alpha1.BackendFound)), h100(0), h100(1, usedByOthers(4096)))
 	linked.Links.Domains = []v1alpha1.LinkDomain{nvSwitch(h100(0), h100(1))}
 	linked.Host = v1alpha1.Host{CPU: v1alpha1.CPU{Model: "Xeon", Cores: 64}, Memory: v1alpha1.HostMemory{TotalMiB: 1 << 20}}
 	tests := []struct {
@@ -22,7 +22,7 @@ func TestDryRun(t *testing.T) {
 		status v1alpha1.AcceleratorInventoryStatus
 	}{
 		{"two-h100", linked},
-		{"failed-backend", status(backends(backend("nvidia", v1alpha1.BackendFailed)))},
+		{"failed-backend", status(backends(backendIs("nvidia", v1alpha1.BackendFailed)))},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

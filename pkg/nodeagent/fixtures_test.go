@@ -66,7 +66,7 @@ func ids(devices []v1alpha1.Device) []v1alpha1.DeviceID {
 	return out
 }
 
-func backend(name string, state v1alpha1.BackendState) v1alpha1.BackendStatus {
+func backendIs(name string, state v1alpha1.BackendState) v1alpha1.BackendStatus {
 	b := v1alpha1.BackendStatus{Name: name, State: state}
 	if state == v1alpha1.BackendFailed {
 		b.Message = name + " is broken: mend it"

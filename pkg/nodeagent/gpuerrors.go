@@ -13,7 +13,7 @@ import (
 
 	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/internal/nvml/report"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent/health"
 )
 
@@ -29,7 +29,7 @@ var gpuErrorsTool = []string{"rankwright-nvml", "events"}
 // gpuErrors is an event source: the errors of NVIDIA's GPUs. A program reads them, since a library that hangs or crashes must
 // not take the agent with it; when it ends, it is started again after a while.
 type gpuErrors struct {
-	tools detect.Streamer
+	tools host.Streamer
 	// driver is a file that is there while NVIDIA's driver is loaded.
 	driver string
 	gate   *driverGate
@@ -44,7 +44,7 @@ type gpuErrors struct {
 	cancel context.CancelFunc
 }
 
-func openGPUErrors(tools detect.Streamer, driver string, gate *driverGate, c clock.Clock, log *slog.Logger,
+func openGPUErrors(tools host.Streamer, driver string, gate *driverGate, c clock.Clock, log *slog.Logger,
 	seen func(report.Event), state func(monitorState, string),
 ) *gpuErrors {
 	ctx, cancel := context.WithCancel(context.Background())

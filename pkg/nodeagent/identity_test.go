@@ -18,7 +18,7 @@ func barely() v1alpha1.Device {
 }
 
 func TestIdentitySurvivesAPartialReading(t *testing.T) {
-	found, degraded := backend("nvidia", v1alpha1.BackendFound), backend("nvidia", v1alpha1.BackendDegraded)
+	found, degraded := backendIs("nvidia", v1alpha1.BackendFound), backendIs("nvidia", v1alpha1.BackendDegraded)
 	withoutDriver := h100(0, since(earlier), func(d *v1alpha1.Device) { d.DriverVersion = "" })
 	other := barely()
 	other.PCI.DeviceID = "26b9"

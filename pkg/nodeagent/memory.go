@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
 // memoryInterval is the shortest time between two publications for no other reason than memory use.
@@ -54,7 +54,7 @@ func stepMemory(before, d *v1alpha1.Device, held, hold bool) {
 // is published is never less than what was in use. What was published stays while it is the observed step or the next one
 // above it: use that wavers around the border of a step changes nothing.
 func publishedUse(published, observed, total int64) int64 {
-	if published >= observed && published <= detect.UsedInSteps(observed+1, total) {
+	if published >= observed && published <= backend.UsedInSteps(observed+1, total) {
 		return published
 	}
 	return observed

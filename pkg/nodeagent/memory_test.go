@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
@@ -49,7 +49,7 @@ func TestPublishedUseSettlesNearTheTruth(t *testing.T) {
 		total := rapid.Int64Range(0, 1<<20).Draw(t, "total")
 		step := max(1024, total/20)
 		used := rapid.Int64Range(0, total).Draw(t, "used")
-		observed := detect.UsedInSteps(used, total)
+		observed := backend.UsedInSteps(used, total)
 		published := rapid.Int64Range(0, total).Draw(t, "published")
 		got := publishedUse(published, observed, total)
 		if got < used || got >= used+2*step {
@@ -62,7 +62,7 @@ func TestPublishedUseSettlesNearTheTruth(t *testing.T) {
 }
 
 func TestMemoryUsedByOthers(t *testing.T) {
-	found := backends(backend("nvidia", v1alpha1.BackendFound))
+	found := backends(backendIs("nvidia", v1alpha1.BackendFound))
 	part := func(index int32) func(*v1alpha1.Device) {
 		return func(d *v1alpha1.Device) {
 			d.Partition = &v1alpha1.DevicePartition{Kind: "MIG", Parent: h100(0).ID, Index: index}
@@ -120,7 +120,7 @@ type memoryRun struct {
 
 func (r *memoryRun) scan(devices ...v1alpha1.Device) {
 	now := metav1.NewTime(r.now).Rfc3339Copy()
-	seen := detection{status: status(backends(backend("nvidia", v1alpha1.BackendFound)), devices...), scan: r.known.scan + 1}
+	seen := detection{status: status(backends(backendIs("nvidia", v1alpha1.BackendFound)), devices...), scan: r.known.scan + 1}
 	following := next(r.known, seen, view{}, now).known
 	following.status.Summary = inventory.Summarize(v1alpha1.AcceleratorInventorySpec{}, &following.status)
 	if !equality.Semantic.DeepEqual(r.status, following.status) {
@@ -131,7 +131,7 @@ func (r *memoryRun) scan(devices ...v1alpha1.Device) {
 
 // detectedUse is what a backend reports of memory in use: rounded up to steps.
 func detectedUse(used int64) func(*v1alpha1.Device) {
-	return usedByOthers(detect.UsedInSteps(used, 81559))
+	return usedByOthers(backend.UsedInSteps(used, 81559))
 }
 
 func TestJitterOfMemoryIsNotWritten(t *testing.T) {
@@ -176,9 +176,9 @@ func TestMemoryIsWrittenOnceAMinuteAtMost(t *testing.T) {
 
 // What a pod used until it ended is no stranger's: only a detection after its end can tell.
 func TestMemoryOfAPodThatEndedIsNoStrangers(t *testing.T) {
-	before := status(backends(backend("nvidia", v1alpha1.BackendFound)), h100(0))
+	before := status(backends(backendIs("nvidia", v1alpha1.BackendFound)), h100(0))
 	before.Allocations = []v1alpha1.Allocation{{Device: h100(0).ID, Namespace: "n", Pod: "p"}}
-	detected := status(backends(backend("nvidia", v1alpha1.BackendFound)), h100(0, detectedUse(40_000)))
+	detected := status(backends(backendIs("nvidia", v1alpha1.BackendFound)), h100(0, detectedUse(40_000)))
 	for again, want := range map[bool]int64{true: 0, false: 10 * 4077} {
 		options := mergeOptions{now: later, again: again, allocations: &[]v1alpha1.Allocation{}}
 		got := merge(before, detected, options)
@@ -190,7 +190,7 @@ func TestMemoryOfAPodThatEndedIsNoStrangers(t *testing.T) {
 
 // Free memory stays overstated no longer than until it may be written: a rise that was kept back is due then.
 func TestMemoryThatWasKeptBackIsDue(t *testing.T) {
-	found := backends(backend("nvidia", v1alpha1.BackendFound))
+	found := backends(backendIs("nvidia", v1alpha1.BackendFound))
 	written := later.Time
 	held := []v1alpha1.Allocation{{Device: h100(0).ID, Namespace: "n", Pod: "p"}}
 	tests := []struct {

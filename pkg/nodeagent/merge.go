@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/machine"
 )
 
 // Reasons of the health of a device that nobody looked at.
@@ -79,10 +79,10 @@ func keepHost(previous v1alpha1.AcceleratorInventoryStatus, merged *v1alpha1.Acc
 	if unread {
 		merged.Host = before.Host
 	}
-	if unread || backends[detect.Network().Name()].State == v1alpha1.BackendFailed {
+	if unread || backends[machine.Network().Name()].State == v1alpha1.BackendFailed {
 		merged.NICs = before.NICs
 	}
-	if unread || backends[detect.Storage().Name()].State == v1alpha1.BackendFailed {
+	if unread || backends[machine.Storage().Name()].State == v1alpha1.BackendFailed {
 		merged.Storage = before.Storage
 	}
 }

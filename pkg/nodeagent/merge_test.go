@@ -16,8 +16,8 @@ func unknown(reason, message string) func(*v1alpha1.Device) {
 }
 
 func TestMergeDevices(t *testing.T) {
-	found, failed := backend("nvidia", v1alpha1.BackendFound), backend("nvidia", v1alpha1.BackendFailed)
-	absent := backend("nvidia", v1alpha1.BackendAbsent)
+	found, failed := backendIs("nvidia", v1alpha1.BackendFound), backendIs("nvidia", v1alpha1.BackendFailed)
+	absent := backendIs("nvidia", v1alpha1.BackendAbsent)
 	sick := func(d *v1alpha1.Device) { d.Health.State, d.Health.Reason = v1alpha1.Unhealthy, "Xid79" }
 	lost := unknown("BackendFailed", "nvidia is broken: mend it")
 	missed := unknown("NotSeen", messageNotSeen)
@@ -120,8 +120,8 @@ func TestMergeDevices(t *testing.T) {
 		},
 		{
 			"one failed backend does not touch another's devices",
-			status(backends(backend("amd", v1alpha1.BackendFound), found), mi300x(0), h100(0, since(earlier))),
-			status(backends(backend("amd", v1alpha1.BackendAbsent), failed)),
+			status(backends(backendIs("amd", v1alpha1.BackendFound), found), mi300x(0), h100(0, since(earlier))),
+			status(backends(backendIs("amd", v1alpha1.BackendAbsent), failed)),
 			[]v1alpha1.Device{missedMI300X, h100(0, lost, since(later))},
 		},
 		{
@@ -151,7 +151,7 @@ func TestMergeDevices(t *testing.T) {
 
 // A detection that is merged again, since its publication failed or the spec changed, is no second evidence.
 func TestMergeAgainRemovesNothing(t *testing.T) {
-	found := backends(backend("nvidia", v1alpha1.BackendFound))
+	found := backends(backendIs("nvidia", v1alpha1.BackendFound))
 	detected := detection{status: status(found, h100(1)), scan: 1}
 	missed := next(known{status: status(found, h100(0), h100(1))}, detected, view{}, earlier).known
 	for range 3 {
@@ -171,8 +171,8 @@ func TestMergeAgainRemovesNothing(t *testing.T) {
 }
 
 func TestMergeSettles(t *testing.T) {
-	detected := status(backends(backend("nvidia", v1alpha1.BackendFound), backend("amd", v1alpha1.BackendFailed)), h100(0))
-	previous := status(backends(backend("amd", v1alpha1.BackendFound)), mi300x(0))
+	detected := status(backends(backendIs("nvidia", v1alpha1.BackendFound), backendIs("amd", v1alpha1.BackendFailed)), h100(0))
+	previous := status(backends(backendIs("amd", v1alpha1.BackendFound)), mi300x(0))
 	first := mergedAt(previous, detected, earlier)
 	if diff := cmp.Diff(first, mergedAt(first, detected, later)); diff != "" {
 		t.Errorf("the same detection again changes the inventory (-first +second):\n%s", diff)
@@ -194,7 +194,7 @@ func TestMergeHost(t *testing.T) {
 	before.Storage = []v1alpha1.StorageDevice{{Name: "nvme0n1", Kind: "NVMe"}}
 	after := status(nil)
 	after.Host = v1alpha1.Host{CPU: v1alpha1.CPU{Model: "EPYC", Cores: 96}}
-	unlisted := status(backends(backend("network", v1alpha1.BackendFailed), backend("storage", v1alpha1.BackendFailed)))
+	unlisted := status(backends(backendIs("network", v1alpha1.BackendFailed), backendIs("storage", v1alpha1.BackendFailed)))
 	unlisted.Host = after.Host
 	kept := *unlisted.DeepCopy()
 	kept.NICs, kept.Storage = before.NICs, before.Storage
@@ -217,7 +217,7 @@ func TestMergeHost(t *testing.T) {
 }
 
 func TestMergeWithoutATimeWritesNone(t *testing.T) {
-	got := mergedAt(status(nil), status(backends(backend("nvidia", v1alpha1.BackendFound)), h100(0)), metav1.Time{})
+	got := mergedAt(status(nil), status(backends(backendIs("nvidia", v1alpha1.BackendFound)), h100(0)), metav1.Time{})
 	if got.Devices[0].Health.Since != nil {
 		t.Errorf("health has a time: %v", got.Devices[0].Health.Since)
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 func TestMergeLinks(t *testing.T) {
-	found, failed := backend("nvidia", v1alpha1.BackendFound), backend("nvidia", v1alpha1.BackendFailed)
-	degraded := backend("nvidia", v1alpha1.BackendDegraded)
+	found, failed := backendIs("nvidia", v1alpha1.BackendFound), backendIs("nvidia", v1alpha1.BackendFailed)
+	degraded := backendIs("nvidia", v1alpha1.BackendDegraded)
 	linked := func(b v1alpha1.BackendStatus, links v1alpha1.Links, devices ...v1alpha1.Device) v1alpha1.AcceleratorInventoryStatus {
 		s := status(backends(b), devices...)
 		s.Links = links

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Reasons of the condition Monitored.
@@ -61,7 +61,7 @@ func askRemedy(vendors []string) string {
 		switch {
 		case vendor == nvidiaVendor:
 			values = append(values, "set agent.nvml.enabled=true")
-		case slices.Contains(detect.ToolVendors(), vendor):
+		case slices.Contains(host.ToolVendors(), vendor):
 			values = append(values, "add "+vendor+" to agent.tools.vendors")
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 )
@@ -19,7 +19,7 @@ type known struct {
 	// scan numbers the scan that was merged last; 0 is none by this process.
 	scan int64
 	// signs are what that scan showed of the devices.
-	signs map[v1alpha1.DeviceID]detect.Signs
+	signs map[v1alpha1.DeviceID]backend.Signs
 	// memoryAt is when the published use of memory last changed; zero where it did not in the life of this process.
 	memoryAt time.Time
 }
@@ -75,10 +75,10 @@ func next(previous known, detected detection, v view, now metav1.Time) nextState
 }
 
 // signsAfter are the signs of the detected devices, and those from before of devices that are only missed.
-func signsAfter(before map[v1alpha1.DeviceID]detect.Signs, detected detection, devices []v1alpha1.Device) map[v1alpha1.DeviceID]detect.Signs {
+func signsAfter(before map[v1alpha1.DeviceID]backend.Signs, detected detection, devices []v1alpha1.Device) map[v1alpha1.DeviceID]backend.Signs {
 	after := maps.Clone(detected.signs)
 	if after == nil {
-		after = map[v1alpha1.DeviceID]detect.Signs{}
+		after = map[v1alpha1.DeviceID]backend.Signs{}
 	}
 	for i := range devices {
 		id := devices[i].ID

@@ -9,7 +9,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/health"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
@@ -22,10 +22,10 @@ var (
 )
 
 func TestNext(t *testing.T) {
-	found := backends(backend("nvidia", v1alpha1.BackendFound))
+	found := backends(backendIs("nvidia", v1alpha1.BackendFound))
 	xid, _ := health.XID(79)
 	mine := []v1alpha1.Allocation{{Device: h100(0).ID, Namespace: "n", Pod: "p", Resource: "nvidia.com/gpu"}}
-	hot := map[v1alpha1.DeviceID]detect.Signs{h100(0).ID: {Suspicions: []v1alpha1.DeviceHealth{{State: v1alpha1.Degraded, Reason: "Overheated"}}}}
+	hot := map[v1alpha1.DeviceID]backend.Signs{h100(0).ID: {Suspicions: []v1alpha1.DeviceHealth{{State: v1alpha1.Degraded, Reason: "Overheated"}}}}
 	soon, minute := later.Add(time.Second), later.Add(memoryInterval)
 	tests := map[string]struct {
 		previous known
@@ -181,7 +181,7 @@ func (f *fakeServer) Account() serving.Account { return serving.Account{} }
 
 // While the API server is away, what another server has stays its own, and what an event tells of a device counts.
 func TestServingWhileTheAPIServerIsAway(t *testing.T) {
-	found := backends(backend("nvidia", v1alpha1.BackendFound))
+	found := backends(backendIs("nvidia", v1alpha1.BackendFound))
 	server, events := &fakeServer{}, &deviceHealth{}
 	p := &publisher{servers: servers{server}, health: events, clock: clocktesting.NewFakePassiveClock(later.Time)}
 	detected := detection{status: status(found, h100(0), h100(1)), scan: 1}

@@ -100,7 +100,7 @@ func TestPlanLabels(t *testing.T) {
 func TestRetainedLabels(t *testing.T) {
 	const fields = `{"f:metadata":{"f:labels":{"f:rankwright.dev/accelerator":{},"f:rankwright.dev/nvidia.count":{}}}}`
 	held := node(parseLabels("accelerator=true nvidia.count=8 other=x"), held(agent, "Apply", "", fields))
-	failed, found := backend("nvidia", v1alpha1.BackendFailed), backend("nvidia", v1alpha1.BackendAbsent)
+	failed, found := backendIs("nvidia", v1alpha1.BackendFailed), backendIs("nvidia", v1alpha1.BackendAbsent)
 	tests := []struct {
 		name             string
 		desired          string

@@ -12,6 +12,8 @@ import (
 
 	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
@@ -29,9 +31,9 @@ type Options struct {
 	// NodeName is the Node's metadata.name.
 	NodeName string
 	// Host opens the host to detect; it is called for every detection.
-	Host func() (*detect.Host, error)
+	Host func() (*host.Host, error)
 	// Backends to run; nil means all.
-	Backends []detect.Backend
+	Backends []backend.Backend
 	// BackendTimeout is the deadline of each backend; 0 means detect.DefaultDeadline.
 	BackendTimeout time.Duration
 	// RescanInterval is the time between detections; 0 means DefaultRescanInterval.
@@ -42,7 +44,7 @@ type Options struct {
 	DevFolder string
 	// GPUErrors runs rankwright-nvml, to have devices detected when NVIDIA's driver tells of an error; nil where nothing may
 	// be run.
-	GPUErrors detect.Streamer
+	GPUErrors host.Streamer
 	// NVIDIADriver is a file that is there while NVIDIA's driver is loaded, without which GPUErrors runs nothing; empty means
 	// DefaultNVIDIADriver.
 	NVIDIADriver string

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
 // readings are what the sensors of devices showed at the last detection, as metrics. A device that shows nothing has none:
@@ -20,24 +21,24 @@ func newReadings() *readings { return &readings{} }
 // gauge is a metric made of a part of each reading. Units are those of Prometheus: bytes, degrees Celsius, watts, ratios.
 type gauge struct {
 	desc  *prometheus.Desc
-	of    func(detect.Reading) *int64
+	of    func(backend.Reading) *int64
 	scale float64
 }
 
 var gauges = []gauge{
 	newGauge("memory_used_bytes", "Memory in use on the device, by whomever.", 1<<20,
-		func(r detect.Reading) *int64 { return r.MemoryUsedMiB }),
+		func(r backend.Reading) *int64 { return r.MemoryUsedMiB }),
 	newGauge("temperature_celsius", "Temperature of the device's processor.", 1e-3,
-		func(r detect.Reading) *int64 { return r.TemperatureMilliC }),
+		func(r backend.Reading) *int64 { return r.TemperatureMilliC }),
 	newGauge("power_watts", "Power that the device draws.", 1e-3,
-		func(r detect.Reading) *int64 { return r.PowerMilliW }),
+		func(r backend.Reading) *int64 { return r.PowerMilliW }),
 	newGauge("utilization_ratio", "Part of the time that the device computed, from 0 to 1.", 1e-2,
-		func(r detect.Reading) *int64 { return r.UtilizationPercent }),
+		func(r backend.Reading) *int64 { return r.UtilizationPercent }),
 	newGauge("pcie_bytes_per_second", "What the device's PCI link can carry in one direction as it is now.", 1e6,
-		func(r detect.Reading) *int64 { return r.PCIeMBps }),
+		func(r backend.Reading) *int64 { return r.PCIeMBps }),
 }
 
-func newGauge(name, help string, scale float64, of func(detect.Reading) *int64) gauge {
+func newGauge(name, help string, scale float64, of func(backend.Reading) *int64) gauge {
 	return gauge{
 		desc: prometheus.NewDesc(prometheus.BuildFQName("rankwright", "device", name), help, []string{"device", "vendor", "product"}, nil),
 		of:   of, scale: scale,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
 func ptr[T any](value T) *T { return &value }
@@ -42,7 +43,7 @@ func gathered(t *testing.T, registry *prometheus.Registry, prefix string) []stri
 func TestReadingsAreMetrics(t *testing.T) {
 	m := newMetrics("v1")
 	status := status(nil, h100(0), h100(1), mi300x(0))
-	m.readings.set(detect.Report{Status: status, Readings: detect.Readings{
+	m.readings.set(detect.Report{Status: status, Readings: backend.Readings{
 		h100(0).ID: {MemoryUsedMiB: ptr[int64](1024), TemperatureMilliC: ptr[int64](41500), PowerMilliW: ptr[int64](70250), UtilizationPercent: ptr[int64](37)},
 		h100(1).ID: {PowerMilliW: ptr[int64](0)},
 		"gone":     {PowerMilliW: ptr[int64](1)},
@@ -67,10 +68,10 @@ func TestReadingsAreMetrics(t *testing.T) {
 func TestMetricsFollowTheConventions(t *testing.T) {
 	m := newMetrics("v1")
 	m.observeBackend("nvidia", 1)
-	m.scanned(ptr(status(backends(backend("nvidia", v1alpha1.BackendFound)), h100(0))), later.Time)
+	m.scanned(ptr(status(backends(backendIs("nvidia", v1alpha1.BackendFound)), h100(0))), later.Time)
 	m.published(published{nextState: nextState{known: known{status: status(nil, h100(0))}}}, nil)
 	m.eventSource.WithLabelValues(triggerDev).Set(1)
-	m.readings.set(detect.Report{Status: status(nil, h100(0)), Readings: detect.Readings{h100(0).ID: {
+	m.readings.set(detect.Report{Status: status(nil, h100(0)), Readings: backend.Readings{h100(0).ID: {
 		MemoryUsedMiB: ptr[int64](1), TemperatureMilliC: ptr[int64](1), PowerMilliW: ptr[int64](1), UtilizationPercent: ptr[int64](1),
 	}}})
 	families, err := m.registry.Gather()

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/await"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // ReleaseAnnotation on a Node has its agent let go of NVIDIA's driver, for a reset of a GPU or an upgrade by hand; its value
@@ -111,28 +111,28 @@ var errReleased = errors.New("NVIDIA's driver is let go of, so that it can be ch
 
 // gatedCommands run tools as far as the gate lets them.
 type gatedCommands struct {
-	commands detect.Commands
+	commands host.Commands
 	gate     *driverGate
 }
 
 // Run implements detect.Commands.
-func (c gatedCommands) Run(ctx context.Context, argv ...string) (detect.CommandResult, error) {
+func (c gatedCommands) Run(ctx context.Context, argv ...string) (host.CommandResult, error) {
 	ctx, leave, err := c.gate.enter(ctx, argv)
 	if err != nil {
-		return detect.CommandResult{}, err
+		return host.CommandResult{}, err
 	}
 	defer leave()
 	return c.commands.Run(ctx, argv...)
 }
 
 // guard has the tools of the hosts that open returns pass the gate.
-func (g *driverGate) guard(open func() (*detect.Host, error)) func() (*detect.Host, error) {
-	return func() (*detect.Host, error) {
-		host, err := open()
-		if err != nil || host.Commands == nil {
-			return host, err
+func (g *driverGate) guard(open func() (*host.Host, error)) func() (*host.Host, error) {
+	return func() (*host.Host, error) {
+		h, err := open()
+		if err != nil || h.Commands == nil {
+			return h, err
 		}
-		return &detect.Host{Files: host.Files, Commands: gatedCommands{host.Commands, g}}, nil
+		return &host.Host{Files: h.Files, Commands: gatedCommands{h.Commands, g}}, nil
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/rankwright/rankwright/internal/nvml/report"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 func TestReleaseReason(t *testing.T) {
@@ -77,16 +77,16 @@ func TestGPUErrorsLetGoOfTheDriver(t *testing.T) {
 type endless struct{ started chan struct{} }
 
 // Run implements detect.Commands.
-func (e endless) Run(ctx context.Context, _ ...string) (detect.CommandResult, error) {
+func (e endless) Run(ctx context.Context, _ ...string) (host.CommandResult, error) {
 	e.started <- struct{}{}
 	<-ctx.Done()
-	return detect.CommandResult{}, ctx.Err()
+	return host.CommandResult{}, ctx.Err()
 }
 
 func TestGateEndsWhatRuns(t *testing.T) {
 	gate := newDriverGate()
 	tools := endless{make(chan struct{})}
-	host, err := gate.guard(func() (*detect.Host, error) { return &detect.Host{Commands: tools}, nil })()
+	host, err := gate.guard(func() (*host.Host, error) { return &host.Host{Commands: tools}, nil })()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestGateEndsWhatRuns(t *testing.T) {
 }
 
 func TestGateWithoutTools(t *testing.T) {
-	host, err := newDriverGate().guard(func() (*detect.Host, error) { return &detect.Host{}, nil })()
+	host, err := newDriverGate().guard(func() (*host.Host, error) { return &host.Host{}, nil })()
 	if err != nil || host.Commands != nil {
 		t.Errorf("%+v, %v: nothing may be run there", host, err)
 	}

@@ -9,13 +9,15 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // detection is what a scan saw; scans are numbered from 1.
 type detection struct {
 	status v1alpha1.AcceleratorInventoryStatus
 	scan   int64
-	signs  map[v1alpha1.DeviceID]detect.Signs
+	signs  map[v1alpha1.DeviceID]backend.Signs
 	booted time.Time
 	// asked says that drivers' tools could be run.
 	asked bool
@@ -25,9 +27,9 @@ type detection struct {
 
 // scanner runs detections and measures them.
 type scanner struct {
-	host     func() (*detect.Host, error)
+	host     func() (*host.Host, error)
 	gate     *driverGate
-	backends []detect.Backend
+	backends []backend.Backend
 	deadline time.Duration
 	clock    clock.PassiveClock
 	metrics  *metrics

@@ -10,7 +10,7 @@ import (
 )
 
 func TestRemoveFields(t *testing.T) {
-	full := status(backends(backend("nvidia", v1alpha1.BackendFound)), h100(0), h100(1))
+	full := status(backends(backendIs("nvidia", v1alpha1.BackendFound)), h100(0), h100(1))
 	full.Host.NUMANodes = []v1alpha1.NUMANode{{ID: 0, CPUs: "0-3"}, {ID: 1, CPUs: "4-7"}}
 	without := func(change func(*v1alpha1.AcceleratorInventoryStatus)) v1alpha1.AcceleratorInventoryStatus {
 		s := *full.DeepCopy()

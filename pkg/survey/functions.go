@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Function is a PCI function and its link to what is above it.
@@ -35,7 +35,7 @@ var (
 )
 
 // functions are the endpoints that have a link, and the bridges above them.
-func functions(files detect.Files) []Function {
+func functions(files host.Files) []Function {
 	addresses, err := files.ReadDir(pciDevices)
 	if err != nil {
 		return nil
@@ -62,7 +62,7 @@ func functions(files detect.Files) []Function {
 	return all
 }
 
-func readFunction(files detect.Files, address string) Function {
+func readFunction(files host.Files, address string) Function {
 	folder, err := files.RealPath(path.Join(pciDevices, address))
 	if err != nil {
 		folder = path.Join(pciDevices, address)

@@ -6,7 +6,7 @@ import (
 	"path"
 	"regexp"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Node is a device node.
@@ -14,7 +14,7 @@ type Node struct {
 	Path string
 	Mode fs.FileMode
 	// Owner is nil where it is not known.
-	Owner *detect.Owner
+	Owner *host.Owner
 }
 
 // nodeFolders are where the nodes of accelerators and fabrics are.
@@ -27,7 +27,7 @@ var nodeFolders = []string{
 var nodeNames = regexp.MustCompile(`^(nvidia|nvhost|nvmap|nvgpu|kfd$|accel\d|neuron|davinci|hisi_hdc|devmm_svm|hailo|h1x|npu|ipu\d|groq|apusys|` +
 	`vertex\d|mali|dxg$|qaic|cambricon|iluvatar|mxcd|mxgvm|hygon|gdrdrv|knem|xpmem)`)
 
-func nodes(files detect.Files) []Node {
+func nodes(files host.Files) []Node {
 	var found []Node
 	for _, folder := range nodeFolders {
 		names, err := files.ReadDir(folder)
@@ -44,7 +44,7 @@ func nodes(files detect.Files) []Node {
 				continue
 			}
 			node := Node{Path: place, Mode: mode}
-			if owner, err := detect.OwnerOf(files, place); err == nil {
+			if owner, err := host.OwnerOf(files, place); err == nil {
 				node.Owner = &owner
 			}
 			found = append(found, node)

@@ -3,7 +3,7 @@ package survey
 import (
 	"strings"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Platform is what a host has beside its devices that decides what is seen of them, and what containers get.
@@ -25,7 +25,7 @@ type Text struct{ Path, Content string }
 type Fact struct{ Name, Value string }
 
 // readPlatform reads what there is; what cannot be read says so in its place.
-func readPlatform(files detect.Files) Platform {
+func readPlatform(files host.Files) Platform {
 	return Platform{
 		Functions: functions(files), Nodes: nodes(files),
 		Configurations: texts(files, configurations), Specifications: texts(files, specifications),
@@ -45,7 +45,7 @@ var configurations = []string{
 // specifications are the folders of CDI that container runtimes read by default (CDI specification).
 var specifications = []string{"/etc/cdi/", "/var/run/cdi/"}
 
-func texts(files detect.Files, places []string) []Text {
+func texts(files host.Files, places []string) []Text {
 	var found []Text
 	for _, place := range places {
 		names := []string{place}
@@ -89,7 +89,7 @@ var settings = []struct{ name, path string }{
 	{"NVIDIA's parameters", "/proc/driver/nvidia/params"},
 }
 
-func facts(files detect.Files) []Fact {
+func facts(files host.Files) []Fact {
 	var found []Fact
 	for _, s := range settings {
 		if _, err := files.Stat(s.path); err != nil {

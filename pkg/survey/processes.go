@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Process is a program of ours that runs on the host.
@@ -22,7 +22,7 @@ var ours = []string{"node-agent", "node-helper", "rankwright-nvml"}
 
 // agents are the processes of a node agent. The files are read past any recording: a list of all processes is nobody's
 // business.
-func agents(files detect.Files) []Process {
+func agents(files host.Files) []Process {
 	names, err := files.ReadDir("/proc")
 	if err != nil {
 		return nil
@@ -60,7 +60,7 @@ func statusKiB(status, key string) int64 {
 }
 
 // text is a file's content; empty where it cannot be read.
-func text(files detect.Files, name string) string {
+func text(files host.Files, name string) string {
 	data, err := files.ReadFile(name)
 	if err != nil {
 		return ""

@@ -10,12 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // stopwatch is Commands that measures each run. The first run of a command is the one that a recording keeps.
 type stopwatch struct {
-	commands detect.Commands
+	commands host.Commands
 	run      int
 	now      func() time.Time
 
@@ -29,10 +29,10 @@ type timed struct {
 }
 
 // Run implements detect.Commands.
-func (s *stopwatch) Run(ctx context.Context, argv ...string) (detect.CommandResult, error) {
+func (s *stopwatch) Run(ctx context.Context, argv ...string) (host.CommandResult, error) {
 	start := s.now()
 	result, err := s.commands.Run(ctx, argv...)
-	if errors.Is(err, detect.ErrNoCommand) {
+	if errors.Is(err, host.ErrNoCommand) {
 		return result, err
 	}
 	took := ToolRun{Run: s.run, Command: strings.Join(argv, " "), Millis: s.now().Sub(start).Milliseconds()}

@@ -8,30 +8,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // tools take a second for each letter of their names.
 type tools struct{ now time.Time }
 
-func (c *tools) Run(_ context.Context, argv ...string) (detect.CommandResult, error) {
+func (c *tools) Run(_ context.Context, argv ...string) (host.CommandResult, error) {
 	c.now = c.now.Add(time.Duration(len(argv[0])) * time.Second)
 	switch argv[0] {
 	case "none":
-		return detect.CommandResult{}, detect.ErrNoCommand
+		return host.CommandResult{}, host.ErrNoCommand
 	case "hangs":
-		return detect.CommandResult{}, context.DeadlineExceeded
+		return host.CommandResult{}, context.DeadlineExceeded
 	case "fails":
-		return detect.CommandResult{ExitCode: 3}, nil
+		return host.CommandResult{ExitCode: 3}, nil
 	}
-	return detect.CommandResult{}, nil
+	return host.CommandResult{}, nil
 }
 
 func TestToolsAreMeasured(t *testing.T) {
 	commands := &tools{}
 	watch := &stopwatch{commands: commands, run: 2, now: func() time.Time { return commands.now }}
 	for _, tool := range []string{"smi", "none", "hangs", "fails"} {
-		if _, err := watch.Run(t.Context(), tool, "-q"); errors.Is(err, detect.ErrNoCommand) != (tool == "none") {
+		if _, err := watch.Run(t.Context(), tool, "-q"); errors.Is(err, host.ErrNoCommand) != (tool == "none") {
 			t.Errorf("%s: %v", tool, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Survey is what is known of a host.
@@ -30,7 +31,7 @@ type View struct {
 }
 
 // Of reads the survey in a recording. The same recording gives the same survey.
-func Of(ctx context.Context, recording *detect.Recording) (*Survey, error) {
+func Of(ctx context.Context, recording *host.Recording) (*Survey, error) {
 	host := recording.Host()
 	survey := &Survey{Platform: readPlatform(host.Files)}
 	measured := recording.Note(measurementNote)
@@ -58,7 +59,7 @@ func Of(ctx context.Context, recording *detect.Recording) (*Survey, error) {
 }
 
 // look adds what a detection finds, with the note of what was measured when the view was taken.
-func (s *Survey) look(ctx context.Context, name string, host *detect.Host, measured string) error {
+func (s *Survey) look(ctx context.Context, name string, host *host.Host, measured string) error {
 	view := View{Name: name, Status: detect.Detect(ctx, host, detect.Options{}).Status}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -84,7 +85,7 @@ func (s *Survey) view(name string) *View {
 }
 
 // Join adds views to a recording of a host, and what pods that were given devices saw there.
-func Join(recording *detect.Recording, views map[string]*detect.Recording, pods []Pod) error {
+func Join(recording *host.Recording, views map[string]*host.Recording, pods []Pod) error {
 	for name, view := range views {
 		if err := recording.AddView(name, view); err != nil {
 			return err
@@ -101,7 +102,7 @@ func Join(recording *detect.Recording, views map[string]*detect.Recording, pods 
 // podNote is how the names of notes about pods begin.
 const podNote = "pod."
 
-func pods(recording *detect.Recording) ([]Pod, error) {
+func pods(recording *host.Recording) ([]Pod, error) {
 	var found []Pod
 	for _, name := range recording.Notes() {
 		short, ok := strings.CutPrefix(name, podNote)

@@ -15,13 +15,14 @@ import (
 
 	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/survey"
 )
 
 var update = flag.Bool("update", false, "write testdata anew: review the difference before committing it")
 
 // played is a recorded host of 8 H100, with what its recording does not have.
-func played(t *testing.T) *detect.Host {
+func played(t *testing.T) *host.Host {
 	t.Helper()
 	root, err := repository.Root()
 	if err != nil {
@@ -31,7 +32,7 @@ func played(t *testing.T) *detect.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recording, err := detect.ReadRecording(bytes.NewReader(packed))
+	recording, err := host.ReadRecording(bytes.NewReader(packed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,14 +51,14 @@ func played(t *testing.T) *detect.Host {
 			t.Fatal(err)
 		}
 	}
-	if err := recording.SetOwner("/dev/nvidia0", detect.Owner{GID: 44, Major: 195}); err != nil {
+	if err := recording.SetOwner("/dev/nvidia0", host.Owner{GID: 44, Major: 195}); err != nil {
 		t.Fatal(err)
 	}
 	return recording.Host()
 }
 
 // mounted are a host's files as the node agent's pod has them.
-type mounted struct{ detect.Files }
+type mounted struct{ host.Files }
 
 func (m mounted) hides(name string) bool {
 	for _, folder := range []string{"/sys", "/proc", "/dev", "/etc/os-release"} {
@@ -96,7 +97,7 @@ func (m mounted) Stat(name string) (fs.FileMode, error) {
 // stopped is a clock that stands still: backends run at the same time, and in no order.
 func stopped() time.Time { return time.Unix(0, 0) }
 
-func take(t *testing.T, host *detect.Host) *detect.Recording {
+func take(t *testing.T, host *host.Host) *host.Recording {
 	t.Helper()
 	peaks := func() (int64, int64) { return 42000, 9000 }
 	recording, err := survey.Take(t.Context(), host, survey.Options{Now: stopped, Peaks: peaks})
@@ -107,12 +108,12 @@ func take(t *testing.T, host *detect.Host) *detect.Recording {
 }
 
 // verified is the file of a whole verification, written and read again.
-func verified(t *testing.T) *detect.Recording {
+func verified(t *testing.T) *host.Recording {
 	t.Helper()
-	host := played(t)
-	recording := take(t, host)
-	inPod := take(t, &detect.Host{Files: mounted{host.Files}})
-	err := survey.Join(recording, map[string]*detect.Recording{survey.InPod: inPod}, []survey.Pod{
+	h := played(t)
+	recording := take(t, h)
+	inPod := take(t, &host.Host{Files: mounted{h.Files}})
+	err := survey.Join(recording, map[string]*host.Recording{survey.InPod: inPod}, []survey.Pod{
 		{
 			Name: "nvidia-plugin", Asked: "nvidia.com/gpu=1", Expected: 1, Phase: "Succeeded",
 			Output: "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-c0100003-0000-4000-8000-000000000003)\ndevices=1 memoryMiB=81559\n",
@@ -124,7 +125,7 @@ func verified(t *testing.T) *detect.Recording {
 	if err != nil {
 		t.Fatal(err)
 	}
-	anonymous, _, err := recording.Anonymize()
+	anonymous, _, err := detect.Anonymize(recording)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,14 +133,14 @@ func verified(t *testing.T) *detect.Recording {
 	if _, err := anonymous.WriteTo(&packed); err != nil {
 		t.Fatal(err)
 	}
-	read, err := detect.ReadRecording(&packed)
+	read, err := host.ReadRecording(&packed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return read
 }
 
-func text(t *testing.T, recording *detect.Recording) string {
+func text(t *testing.T, recording *host.Recording) string {
 	t.Helper()
 	found, err := survey.Of(t.Context(), recording)
 	if err != nil {
@@ -203,7 +204,7 @@ func TestSurveyThatIsCutOff(t *testing.T) {
 
 // Many tools fail on a broken host; the survey says how, and which could not be read.
 func TestBrokenHost(t *testing.T) {
-	recording := detect.NewRecording()
+	recording := host.NewRecording()
 	recording.AllowCommands()
 	for _, err := range []error{
 		recording.AddFile("/sys/bus/pci/devices/0000:17:00.0/class", "0x030200"),
@@ -214,7 +215,7 @@ func TestBrokenHost(t *testing.T) {
 		recording.AddFile("/sys/bus/pci/devices/0000:17:00.0/max_link_width", "16"),
 		recording.AddFile("/sys/bus/pci/devices/0000:17:00.0/max_link_speed", "32.0 GT/s PCIe"),
 		recording.AddLink("/sys/bus/pci/devices/0000:17:00.0/driver", "../../../drivers/nvidia"),
-		recording.AddCommand(detect.CommandResult{ExitCode: 9, Stderr: []byte("NVIDIA-SMI has failed")}, "nvidia-smi", "-q", "-x"),
+		recording.AddCommand(host.CommandResult{ExitCode: 9, Stderr: []byte("NVIDIA-SMI has failed")}, "nvidia-smi", "-q", "-x"),
 	} {
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Views of a host. The recording itself is the view OnHost where tools were run.
@@ -57,11 +58,11 @@ type ToolRun struct {
 
 // Take detects a host, reads what else a maintainer needs of it, and returns all that as a recording. It has the host's
 // identifiers.
-func Take(ctx context.Context, host *detect.Host, options Options) (*detect.Recording, error) {
-	recorded, recording := detect.Record(host)
+func Take(ctx context.Context, h *host.Host, options Options) (*host.Recording, error) {
+	recorded, recording := host.Record(h)
 	var found Measurements
 	for run := 1; run <= runs; run++ {
-		scan := &detect.Host{Files: host.Files}
+		scan := &host.Host{Files: h.Files}
 		if run == 1 {
 			scan.Files = recorded.Files
 		}
@@ -82,7 +83,7 @@ func Take(ctx context.Context, host *detect.Host, options Options) (*detect.Reco
 		_, _ = recorded.Files.ReadFile(name)
 	}
 	readPlatform(recorded.Files)
-	found.Agents = agents(host.Files)
+	found.Agents = agents(h.Files)
 	found.PeakKiB, found.ToolPeakKiB = options.Peaks()
 	note, err := json.MarshalIndent(found, "", " ")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/survey"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
@@ -68,7 +68,7 @@ func TestVerifyHardware(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := detect.ReadRecording(bytes.NewReader(packed))
+	file, err := host.ReadRecording(bytes.NewReader(packed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func writeTool(t *testing.T, folder, archive string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	recorded, err := detect.ReadRecording(file)
+	recorded, err := host.ReadRecording(file)
 	if err != nil {
 		t.Fatal(err)
 	}

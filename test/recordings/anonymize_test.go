@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // An anonymous recording gives the inventory of the original, but for what was replaced.
@@ -17,7 +18,7 @@ func TestAnonymousRecordings(t *testing.T) {
 			if err := recording.Err(); err != nil {
 				t.Fatal(err)
 			}
-			anonymous, replacements, err := recording.Anonymize()
+			anonymous, replacements, err := detect.Anonymize(recording.Recording)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -29,7 +30,7 @@ func TestAnonymousRecordings(t *testing.T) {
 	}
 }
 
-func inventoryText(t *testing.T, host *detect.Host) string {
+func inventoryText(t *testing.T, host *host.Host) string {
 	t.Helper()
 	status, err := json.MarshalIndent(detect.Detect(t.Context(), host, detect.Options{}).Status, "", " ")
 	if err != nil {

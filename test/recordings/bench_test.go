@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
@@ -12,17 +13,17 @@ import (
 // nvidia-smi prints: what it costs beside the system's own time for reading files and running tools.
 func BenchmarkDetect(b *testing.B) {
 	for _, count := range []int{0, 8, 64, 256} {
-		host := serverHost(b, count)
+		h := serverHost(b, count)
 		b.Run(fmt.Sprintf("%d/kernel", count), func(b *testing.B) {
-			benchmark(b, &detect.Host{Files: host.Files}, count)
+			benchmark(b, &host.Host{Files: h.Files}, count)
 		})
-		b.Run(fmt.Sprintf("%d/tools", count), func(b *testing.B) { benchmark(b, host, count) })
+		b.Run(fmt.Sprintf("%d/tools", count), func(b *testing.B) { benchmark(b, h, count) })
 	}
 }
 
 // BenchmarkDetectLive is a whole detection on this machine, as far as it runs no tool.
 func BenchmarkDetectLive(b *testing.B) {
-	host, err := detect.LiveHost("/", nil)
+	host, err := host.LiveHost("/", nil)
 	if err != nil {
 		b.Skip(err)
 	}
@@ -30,7 +31,7 @@ func BenchmarkDetectLive(b *testing.B) {
 	benchmark(b, host, count)
 }
 
-func benchmark(b *testing.B, host *detect.Host, count int) {
+func benchmark(b *testing.B, host *host.Host, count int) {
 	b.Helper()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -43,7 +44,7 @@ func benchmark(b *testing.B, host *detect.Host, count int) {
 
 // serverHost is a server of two sockets with its bridges, ports and disks, and so many GPUs behind PCIe switches, each in
 // a PCI domain for every 64.
-func serverHost(b *testing.B, count int) *detect.Host {
+func serverHost(b *testing.B, count int) *host.Host {
 	b.Helper()
 	h := compose.New("for benchmarks")
 	h.Machine(hopperMachine())

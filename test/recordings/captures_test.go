@@ -7,6 +7,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	outside "github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 )
 
@@ -32,16 +33,16 @@ func replayCaptures(t *testing.T, captures []capture) {
 	t.Helper()
 	for _, c := range captures {
 		t.Run(c.file, func(t *testing.T) {
-			recording, err := detect.ReadRecording(bytes.NewReader(outside.ReadPacked(t, "captures/recordings/"+c.file+".tar.gz")))
+			recording, err := host.ReadRecording(bytes.NewReader(outside.ReadPacked(t, "captures/recordings/"+c.file+".tar.gz")))
 			if err != nil {
 				t.Fatal(err)
 			}
-			host := capturedHost{Report: detect.Detect(t.Context(), recording.Host(), detect.Options{})}
-			host.quiet = detect.Detect(t.Context(), &detect.Host{Files: recording.Host().Files}, detect.Options{}).Status
-			host.labels = nodeagent.Labels(&host.Status)
-			checkOnce(t, &host.Status)
-			checkWithoutTools(t, c.file, ids(&host.Status), ids(&host.quiet))
-			c.check(t, &host)
+			h := capturedHost{Report: detect.Detect(t.Context(), recording.Host(), detect.Options{})}
+			h.quiet = detect.Detect(t.Context(), &host.Host{Files: recording.Host().Files}, detect.Options{}).Status
+			h.labels = nodeagent.Labels(&h.Status)
+			checkOnce(t, &h.Status)
+			checkWithoutTools(t, c.file, ids(&h.Status), ids(&h.quiet))
+			c.check(t, &h)
 		})
 	}
 }

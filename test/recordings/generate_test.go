@@ -5,19 +5,19 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // The committed recordings are what the source makes.
 func TestRecordingsAreUpToDate(t *testing.T) {
 	for _, name := range committed {
 		t.Run(name, func(t *testing.T) {
-			host := recordings[name]()
-			if err := host.Err(); err != nil {
+			h := recordings[name]()
+			if err := h.Err(); err != nil {
 				t.Fatal(err)
 			}
 			var want, got bytes.Buffer
-			if _, err := host.WriteTo(&want); err != nil {
+			if _, err := h.WriteTo(&want); err != nil {
 				t.Fatal(err)
 			}
 			file, err := os.Open(name + ".tar.gz")
@@ -25,7 +25,7 @@ func TestRecordingsAreUpToDate(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer file.Close() //nolint:errcheck // only read
-			stored, err := detect.ReadRecording(file)
+			stored, err := host.ReadRecording(file)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
 var update = flag.Bool("update", false, "write testdata/*.txt anew: review the difference before committing it")
@@ -100,7 +101,7 @@ func checkOnce(t *testing.T, status *v1alpha1.AcceleratorInventoryStatus) {
 }
 
 // checkMemory fails where the inventory says less memory in use than the driver does, or not in steps.
-func checkMemory(t *testing.T, status *v1alpha1.AcceleratorInventoryStatus, readings detect.Readings) {
+func checkMemory(t *testing.T, status *v1alpha1.AcceleratorInventoryStatus, readings backend.Readings) {
 	t.Helper()
 	for i := range status.Devices {
 		d := &status.Devices[i]
@@ -108,7 +109,7 @@ func checkMemory(t *testing.T, status *v1alpha1.AcceleratorInventoryStatus, read
 		if used == nil || d.Memory == nil {
 			continue
 		}
-		if want := detect.UsedInSteps(*used, d.Memory.TotalMiB); d.Memory.UsedByOthersMiB != want {
+		if want := backend.UsedInSteps(*used, d.Memory.TotalMiB); d.Memory.UsedByOthersMiB != want {
 			t.Errorf("%s: the driver says %d of %d MiB are in use, the inventory %d, want %d", d.ID, *used, d.Memory.TotalMiB, d.Memory.UsedByOthersMiB, want)
 		}
 	}

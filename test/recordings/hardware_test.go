@@ -19,6 +19,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // docs/hardware.md says what is known of which hardware, and from what. It is made of what the backends document and of
@@ -59,7 +60,7 @@ func TestCapturesAreTested(t *testing.T) {
 
 func testFiles(t *testing.T) []string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join("..", "..", "pkg", "detect", "*_test.go"))
+	names, err := filepath.Glob(filepath.Join("..", "..", "pkg", "detect", "*", "*_test.go"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no tests of pkg/detect: %v", err)
 	}
@@ -120,9 +121,9 @@ func newHardware() hardware {
 }
 
 // add detects the host of a recording without and with its tools.
-func (h hardware) add(ctx context.Context, recording string, host *detect.Host) {
-	for tools, commands := range []detect.Commands{nil, host.Commands} {
-		report := detect.Detect(ctx, &detect.Host{Files: host.Files, Commands: commands}, detect.Options{})
+func (h hardware) add(ctx context.Context, recording string, seen *host.Host) {
+	for tools, commands := range []host.Commands{nil, seen.Commands} {
+		report := detect.Detect(ctx, &host.Host{Files: seen.Files, Commands: commands}, detect.Options{})
 		status := report.Status
 		for _, b := range status.Backends {
 			if tools == 1 && (b.Devices > 0 || b.State == v1alpha1.BackendFound) {
@@ -259,11 +260,48 @@ func (k *knowledge) evidenceOf(backend string) string {
 
 func list(set map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(set)), ", ") }
 
-// constructors returns what the backends' constructors document, by the name of the backend.
+// constructors returns what the backends' constructors document, by the name of the backend: the list of them in pkg/detect tells
+// in which package each is.
 func constructors(t *testing.T) map[string]string {
 	t.Helper()
+	folder := filepath.Join("..", "..", "pkg", "detect")
+	list, err := parser.ParseFile(token.NewFileSet(), filepath.Join(folder, "backends.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls []*ast.SelectorExpr
+	ast.Inspect(list, func(n ast.Node) bool {
+		if literal, ok := n.(*ast.CompositeLit); ok {
+			for _, element := range literal.Elts {
+				calls = append(calls, element.(*ast.CallExpr).Fun.(*ast.SelectorExpr))
+			}
+		}
+		return true
+	})
+	backends := detect.Backends()
+	if len(calls) != len(backends) {
+		t.Fatalf("%d constructors for %d backends", len(calls), len(backends))
+	}
+	documented := map[string]string{}
+	for i, call := range calls {
+		pkg := parsePackage(t, filepath.Join(folder, call.X.(*ast.Ident).Name))
+		for _, f := range pkg.Funcs {
+			if f.Name == call.Sel.Name {
+				documented[backends[i].Name()] = strings.TrimSpace(string(pkg.Markdown(f.Doc)))
+			}
+		}
+		if documented[backends[i].Name()] == "" {
+			t.Errorf("backend %s: its constructor %s says nothing", backends[i].Name(), call.Sel.Name)
+		}
+	}
+	return documented
+}
+
+// parsePackage reads what the files of a folder document, tests apart.
+func parsePackage(t *testing.T, folder string) *doc.Package {
+	t.Helper()
 	files := token.NewFileSet()
-	names, err := filepath.Glob(filepath.Join("..", "..", "pkg", "detect", "*.go"))
+	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,38 +316,9 @@ func constructors(t *testing.T) map[string]string {
 		}
 		parsed = append(parsed, file)
 	}
-	pkg, err := doc.NewFromFiles(files, parsed, "detect")
+	pkg, err := doc.NewFromFiles(files, parsed, filepath.Base(folder))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := map[string]string{}
-	for _, typ := range pkg.Types {
-		if typ.Name != "Backend" {
-			continue
-		}
-		for _, f := range typ.Funcs {
-			text[f.Name] = string(pkg.Markdown(f.Doc))
-		}
-	}
-	documented := map[string]string{}
-	for _, b := range detect.Backends() {
-		constructor := constructorOf(b, text)
-		if constructor == "" {
-			t.Errorf("backend %s: no constructor in pkg/detect that returns a Backend documents it", b.Name())
-			continue
-		}
-		documented[b.Name()] = strings.TrimSpace(text[constructor])
-	}
-	return documented
-}
-
-// constructorOf finds the constructor by the name of the backend's type: nvidiaBackend is made by NVIDIA.
-func constructorOf(b detect.Backend, text map[string]string) string {
-	typ := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", b), "detect."), "Backend")
-	for name := range text {
-		if strings.EqualFold(name, typ) {
-			return name
-		}
-	}
-	return ""
+	return pkg
 }

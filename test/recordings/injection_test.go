@@ -14,6 +14,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
@@ -46,7 +47,7 @@ func TestInjection(t *testing.T) {
 }
 
 // loaded is a recorded host with the shared nodes of NVIDIA's driver, which recordings leave out.
-type loaded struct{ detect.Files }
+type loaded struct{ host.Files }
 
 func (l loaded) Stat(name string) (fs.FileMode, error) {
 	if _, err := l.Files.Stat("/dev/dxg"); err == nil { // Windows has the driver, with this one node

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
@@ -55,9 +55,9 @@ func containerHost() *compose.Host {
 // lostHost has a GPU that fell off the bus: its handle cannot be had, and that ends the report of all.
 func lostHost() *compose.Host {
 	h, gpus := pcieHost("A host with 4 NVIDIA A100 80GB PCIe of which one is lost.", 0x31, a100PCIe, 0x11, 0x31, 0x91, 0xb1)
-	host := nvidiaHost{Driver: "550.163.01", CUDA: "12.4", GPUs: gpus}
-	addNVIDIADriver(h, host)
-	fails := detect.CommandResult{ExitCode: 15, Stdout: fmt.Appendf(nil,
+	shown := nvidiaHost{Driver: "550.163.01", CUDA: "12.4", GPUs: gpus}
+	addNVIDIADriver(h, shown)
+	fails := host.CommandResult{ExitCode: 15, Stdout: fmt.Appendf(nil,
 		"Unable to determine the device handle for GPU%s: GPU is lost.  Reboot the system to recover this GPU\n", gpus[2].Address())}
 	h.Keep(h.AddCommand(fails, "nvidia-smi", "-q", "-x"))
 	for i, gpu := range gpus {
@@ -66,14 +66,14 @@ func lostHost() *compose.Host {
 			h.Keep(h.AddCommand(fails, argv...))
 			continue
 		}
-		alone := host
+		alone := shown
 		alone.GPUs = []nvidiaGPU{gpu}
 		report, err := alone.report()
 		h.Keep(err)
 		h.Command(report, argv...)
 	}
-	h.Command(host.nvlinks(), "nvidia-smi", "nvlink", "-s")
-	h.Command(host.topology(), "nvidia-smi", "topo", "-m")
+	h.Command(shown.nvlinks(), "nvidia-smi", "nvlink", "-s")
+	h.Command(shown.topology(), "nvidia-smi", "topo", "-m")
 	return h
 }
 
@@ -132,7 +132,7 @@ func noDriverHost() *compose.Host {
 		gpu.Driver = ""
 		h.PCI(gpu.Function)
 	}
-	h.Keep(h.AddCommand(detect.CommandResult{ExitCode: 9, Stdout: []byte(
+	h.Keep(h.AddCommand(host.CommandResult{ExitCode: 9, Stdout: []byte(
 		"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n\n",
 	)}, "nvidia-smi", "-q", "-x"))
 	return h

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Whatever is wrong with a recording, replaying it never panics, hangs or invents a device.
@@ -22,20 +23,20 @@ func TestSpoiledRecordings(t *testing.T) {
 	for _, name := range sampledNames() {
 		t.Run(name, func(t *testing.T) {
 			whole := archive(t, name)
-			host := unpack(t, whole)
-			known := knownNames(t, host)
+			h := unpack(t, whole)
+			known := knownNames(t, h)
 			for i, how := range slices.Sorted(maps.Keys(spoilers)) {
-				if every := 3 + len(host.members)/largeTree; (uint64(i)+seed(name))%uint64(every) != 0 {
+				if every := 3 + len(h.members)/largeTree; (uint64(i)+seed(name))%uint64(every) != 0 {
 					continue
 				}
 				random := rand.New(rand.NewPCG(seed(name+how), 0))
-				spoiled := host.clone()
+				spoiled := h.clone()
 				spoilers[how](&spoiled, random)
 				known.check(t, how, spoiled.recording())
 			}
 			for range 4 {
 				cut := rand.New(rand.NewPCG(seed(name), 1)).IntN(len(whole))
-				if recording, err := detect.ReadRecording(bytes.NewReader(whole[:cut])); err == nil {
+				if recording, err := host.ReadRecording(bytes.NewReader(whole[:cut])); err == nil {
 					known.check(t, "the archive ends early", recording)
 				}
 			}
@@ -229,7 +230,7 @@ func FuzzReplay(f *testing.F) {
 }
 
 // countNames counts what is in a folder and below it, links not followed.
-func countNames(files detect.Files, folder string) int {
+func countNames(files host.Files, folder string) int {
 	names, err := files.ReadDir(folder)
 	if err != nil {
 		return 0
@@ -268,11 +269,11 @@ func knownNames(t testing.TB, host unpacked) names {
 }
 
 // check detects, with tools and without, and fails where a backend panics or hangs, or a device is none of the host's.
-func (n names) check(t *testing.T, how string, recording *detect.Recording) {
+func (n names) check(t *testing.T, how string, recording *host.Recording) {
 	t.Helper()
-	host := recording.Host()
-	for _, commands := range []detect.Commands{host.Commands, nil} {
-		status := detect.Detect(t.Context(), &detect.Host{Files: host.Files, Commands: commands}, detect.Options{}).Status
+	h := recording.Host()
+	for _, commands := range []host.Commands{h.Commands, nil} {
+		status := detect.Detect(t.Context(), &host.Host{Files: h.Files, Commands: commands}, detect.Options{}).Status
 		for _, b := range status.Backends {
 			if strings.HasPrefix(b.Message, "defect in the backend") || strings.HasPrefix(b.Message, "gave no answer") {
 				t.Errorf("%s: backend %s: %s", how, b.Name, b.Message)
@@ -283,7 +284,7 @@ func (n names) check(t *testing.T, how string, recording *detect.Recording) {
 				t.Errorf("%s: %s is none of the host's", how, d.ID)
 			}
 		}
-		if host.Commands == nil {
+		if h.Commands == nil {
 			return
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // unpacked is a recording taken apart, so that a test can spoil it.
@@ -116,8 +116,8 @@ func (u unpacked) clone() unpacked {
 }
 
 // recording puts the parts together again. What cannot be in a file tree is left out: a file below a file.
-func (u unpacked) recording() *detect.Recording {
-	r := detect.NewRecording()
+func (u unpacked) recording() *host.Recording {
+	r := host.NewRecording()
 	for _, m := range u.members {
 		switch m.kind {
 		case tar.TypeDir:
@@ -134,7 +134,7 @@ func (u unpacked) recording() *detect.Recording {
 		r.AllowCommands()
 	}
 	for _, c := range u.commands {
-		_ = r.AddCommand(detect.CommandResult{ExitCode: c.ExitCode, Stdout: []byte(c.Stdout), Stderr: []byte(c.Stderr)}, c.Argv...)
+		_ = r.AddCommand(host.CommandResult{ExitCode: c.ExitCode, Stdout: []byte(c.Stdout), Stderr: []byte(c.Stderr)}, c.Argv...)
 	}
 	return r
 }

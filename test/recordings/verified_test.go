@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/survey"
 )
 
@@ -29,7 +30,7 @@ func TestVerifiedHardware(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = file.Close() }()
-			recording, err := detect.ReadRecording(file)
+			recording, err := host.ReadRecording(file)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,7 +39,7 @@ func TestVerifiedHardware(t *testing.T) {
 	}
 }
 
-func checkVerified(t *testing.T, name string, recording *detect.Recording) {
+func checkVerified(t *testing.T, name string, recording *host.Recording) {
 	t.Helper()
 	found, err := survey.Of(t.Context(), recording)
 	if err != nil {
@@ -52,7 +53,7 @@ func checkVerified(t *testing.T, name string, recording *detect.Recording) {
 }
 
 // verifyComposed verifies a composed host, as its machine would be.
-func verifyComposed(t *testing.T, name string) *detect.Recording {
+func verifyComposed(t *testing.T, name string) *host.Recording {
 	t.Helper()
 	host := recordings[name]()
 	if err := host.Err(); err != nil {
@@ -63,7 +64,7 @@ func verifyComposed(t *testing.T, name string) *detect.Recording {
 	if err != nil {
 		t.Fatal(err)
 	}
-	anonymous, _, err := recording.Anonymize()
+	anonymous, _, err := detect.Anonymize(recording)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/generic"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
 )
 
@@ -42,14 +45,14 @@ func asked(h *compose.Host) [][]string {
 	host := h.Host()
 	notes := &notedCommands{}
 	host.Commands = notes
-	detect.Detect(context.Background(), host, detect.Options{Backends: []detect.Backend{detect.WMI()}})
+	detect.Detect(context.Background(), host, detect.Options{Backends: []backend.Backend{generic.WMI()}})
 	return notes.argvs
 }
 
 type notedCommands struct{ argvs [][]string }
 
-// Run implements detect.Commands.
-func (n *notedCommands) Run(_ context.Context, argv ...string) (detect.CommandResult, error) {
+// Run implements host.Commands.
+func (n *notedCommands) Run(_ context.Context, argv ...string) (host.CommandResult, error) {
 	n.argvs = append(n.argvs, argv)
-	return detect.CommandResult{}, detect.ErrNoCommand
+	return host.CommandResult{}, host.ErrNoCommand
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
 // detectOptions are the flags of detect.
@@ -175,7 +175,7 @@ func (d *detection) warn(backends []v1alpha1.BackendStatus) {
 
 // alarm tells which alerts are met, as an error where any is. What cannot be told is no all-clear: an alert that no
 // device has a reading for is an error too.
-func (d *detection) alarm(devices []v1alpha1.Device, readings detect.Readings) error {
+func (d *detection) alarm(devices []v1alpha1.Device, readings backend.Readings) error {
 	var met, blind error
 	for _, a := range d.alerts {
 		result := a.check(devices, readings)

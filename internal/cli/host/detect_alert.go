@@ -10,7 +10,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
@@ -26,7 +26,7 @@ type alert struct {
 type alertField struct {
 	units map[string]float64
 	// value is a device's, in the measure of the unit; false where nothing reports it.
-	value func(d *v1alpha1.Device, r detect.Reading, unit string) (float64, bool)
+	value func(d *v1alpha1.Device, r backend.Reading, unit string) (float64, bool)
 	show  func(value float64, unit string) string
 	// count is of all devices together, instead of a value of each; counted are the words for it.
 	count   func([]v1alpha1.Device) int
@@ -100,7 +100,7 @@ type alertResult struct {
 	unknown []v1alpha1.DeviceID
 }
 
-func (a *alert) check(devices []v1alpha1.Device, readings detect.Readings) alertResult {
+func (a *alert) check(devices []v1alpha1.Device, readings backend.Readings) alertResult {
 	if a.field.count != nil {
 		return a.checkCount(devices)
 	}
@@ -136,7 +136,7 @@ func countHealthy(devices []v1alpha1.Device) int {
 	return len(inventory.Pick(devices, inventory.ByHealth(v1alpha1.Healthy)))
 }
 
-func memoryUsed(d *v1alpha1.Device, r detect.Reading, unit string) (float64, bool) {
+func memoryUsed(d *v1alpha1.Device, r backend.Reading, unit string) (float64, bool) {
 	if r.MemoryUsedMiB == nil {
 		return 0, false
 	}
@@ -150,15 +150,15 @@ func memoryUsed(d *v1alpha1.Device, r detect.Reading, unit string) (float64, boo
 	return used * 100 / float64(d.Memory.TotalMiB), true
 }
 
-func temperature(_ *v1alpha1.Device, r detect.Reading, _ string) (float64, bool) {
+func temperature(_ *v1alpha1.Device, r backend.Reading, _ string) (float64, bool) {
 	return thousandths(r.TemperatureMilliC)
 }
 
-func power(_ *v1alpha1.Device, r detect.Reading, _ string) (float64, bool) {
+func power(_ *v1alpha1.Device, r backend.Reading, _ string) (float64, bool) {
 	return thousandths(r.PowerMilliW)
 }
 
-func utilization(_ *v1alpha1.Device, r detect.Reading, _ string) (float64, bool) {
+func utilization(_ *v1alpha1.Device, r backend.Reading, _ string) (float64, bool) {
 	if r.UtilizationPercent == nil {
 		return 0, false
 	}

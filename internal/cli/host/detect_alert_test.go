@@ -7,17 +7,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
 // sensed are three devices with readings: a busy one, a cool one, and a broken one that says nothing.
-func sensed() ([]v1alpha1.Device, detect.Readings) {
+func sensed() ([]v1alpha1.Device, backend.Readings) {
 	device := func(id v1alpha1.DeviceID, state v1alpha1.HealthState) v1alpha1.Device {
 		return v1alpha1.Device{ID: id, Memory: &v1alpha1.DeviceMemory{TotalMiB: 81920}, Health: v1alpha1.DeviceHealth{State: state}}
 	}
 	broken := device("nvidia-2", v1alpha1.Unhealthy)
 	broken.Health.Reason = "Xid79"
-	return []v1alpha1.Device{device("nvidia-0", v1alpha1.Healthy), device("nvidia-1", v1alpha1.Healthy), broken}, detect.Readings{
+	return []v1alpha1.Device{device("nvidia-0", v1alpha1.Healthy), device("nvidia-1", v1alpha1.Healthy), broken}, backend.Readings{
 		"nvidia-0": {
 			MemoryUsedMiB: new(int64(73728)), TemperatureMilliC: new(int64(84_500)), PowerMilliW: new(int64(699_900)), UtilizationPercent: new(int64(100)),
 		},
@@ -72,7 +72,7 @@ func TestAShareOfUnknownMemoryIsUnknown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	readings := detect.Readings{"x": {MemoryUsedMiB: new(int64(5))}, "y": {MemoryUsedMiB: new(int64(5))}}
+	readings := backend.Readings{"x": {MemoryUsedMiB: new(int64(5))}, "y": {MemoryUsedMiB: new(int64(5))}}
 	devices := []v1alpha1.Device{{ID: "x"}, {ID: "y", Memory: &v1alpha1.DeviceMemory{}}}
 	if result := a.check(devices, readings); result.known != 0 || len(result.unknown) != 2 || len(result.met) != 0 {
 		t.Errorf("%+v", result)

@@ -9,6 +9,7 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
 func addBackends(command *cobra.Command, o *hostOptions) {
@@ -20,7 +21,7 @@ func addBackends(command *cobra.Command, o *hostOptions) {
 }
 
 // chosen are the backends to look by.
-func (o *hostOptions) chosen() ([]detect.Backend, error) {
+func (o *hostOptions) chosen() ([]backend.Backend, error) {
 	for flag, names := range map[string][]string{"--backend": o.backends, "--without": o.without} {
 		for _, name := range names {
 			if known := backendNames(); !slices.Contains(known, name) {
@@ -29,7 +30,7 @@ func (o *hostOptions) chosen() ([]detect.Backend, error) {
 			}
 		}
 	}
-	var chosen []detect.Backend
+	var chosen []backend.Backend
 	for _, backend := range detect.Backends() {
 		name := backend.Name()
 		if (len(o.backends) == 0 || slices.Contains(o.backends, name)) && !slices.Contains(o.without, name) {

@@ -12,14 +12,14 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
 // deviceObject is a device as its JSON reads, with its readings.
 type deviceObject map[string]any
 
 // objectsOf makes objects of devices. Whole numbers stay whole, as in kubectl, so that a path can compare them.
-func objectsOf(devices []v1alpha1.Device, readings detect.Readings) ([]deviceObject, error) {
+func objectsOf(devices []v1alpha1.Device, readings backend.Readings) ([]deviceObject, error) {
 	objects := make([]deviceObject, len(devices))
 	for i := range devices {
 		text, err := json.Marshal(deviceDocument{&devices[i], readings[devices[i].ID]})

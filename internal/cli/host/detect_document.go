@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
 // inventoryDocument is an inventory as -o json and yaml print it: as the node agent would write it, and beside that what each device
@@ -28,10 +28,10 @@ type statusDocument struct {
 type deviceDocument struct {
 	*v1alpha1.Device `json:",inline"`
 
-	Readings detect.Reading `json:"readings,omitzero"`
+	Readings backend.Reading `json:"readings,omitzero"`
 }
 
-func documentOf(shown *v1alpha1.AcceleratorInventory, readings detect.Readings) inventoryDocument {
+func documentOf(shown *v1alpha1.AcceleratorInventory, readings backend.Readings) inventoryDocument {
 	d := inventoryDocument{TypeMeta: shown.TypeMeta, ObjectMeta: shown.ObjectMeta, Spec: shown.Spec}
 	d.Status.AcceleratorInventoryStatus = shown.Status
 	for i := range shown.Status.Devices {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // hostOptions say which host to look at, and by which backends.
@@ -56,15 +57,15 @@ func (o *hostOptions) look(ctx context.Context, log *slog.Logger) (scan, error) 
 	if err != nil {
 		return scan{}, err
 	}
-	host, name, err := o.host()
+	h, name, err := o.host()
 	if err != nil {
 		return scan{}, err
 	}
-	var recording *detect.Recording
+	var recording *host.Recording
 	if o.record != "" {
-		host, recording = detect.Record(host)
+		h, recording = host.Record(h)
 	}
-	found := scanOf(ctx, detect.Told(host, log), name, detect.Options{Backends: backends})
+	found := scanOf(ctx, host.Told(h, log), name, detect.Options{Backends: backends})
 	tellBackends(log, found)
 	if o.name != "" {
 		found.inventory.Name = o.name
@@ -79,7 +80,7 @@ func (o *hostOptions) look(ctx context.Context, log *slog.Logger) (scan, error) 
 }
 
 // kernelName is the name that a Linux kernel has for its host, or nothing; read from the host, it is recorded with it.
-func kernelName(host *detect.Host) string {
+func kernelName(host *host.Host) string {
 	text, err := host.Files.ReadFile("/proc/sys/kernel/hostname")
 	if err != nil {
 		return ""
@@ -88,31 +89,31 @@ func kernelName(host *detect.Host) string {
 }
 
 // host returns the host to look at, and what to call it where its kernel does not say.
-func (o *hostOptions) host() (host *detect.Host, name string, err error) {
+func (o *hostOptions) host() (h *host.Host, name string, err error) {
 	if o.replay != "" {
 		return o.recorded()
 	}
 	root := cmp.Or(o.root, "/")
-	var commands detect.Commands
+	var commands host.Commands
 	if !o.noExec && filepath.Clean(root) == "/" { // the tools of another tree need not work outside of it
-		commands = detect.LiveCommands()
+		commands = host.LiveCommands()
 	}
-	if host, err = detect.LiveHost(root, commands); err != nil {
+	if h, err = host.LiveHost(root, commands); err != nil {
 		return nil, "", err
 	}
 	if name, err = os.Hostname(); err != nil {
 		return nil, "", fmt.Errorf("name of this host: %w: give it with --name", err)
 	}
-	return host, strings.ToLower(name), nil
+	return h, strings.ToLower(name), nil
 }
 
-func (o *hostOptions) recorded() (*detect.Host, string, error) {
+func (o *hostOptions) recorded() (*host.Host, string, error) {
 	file, err := os.Open(o.replay)
 	if err != nil {
 		return nil, "", err
 	}
 	defer func() { _ = file.Close() }()
-	recording, err := detect.ReadRecording(file)
+	recording, err := host.ReadRecording(file)
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", o.replay, err)
 	}
@@ -135,9 +136,9 @@ func (o *hostOptions) recorded() (*detect.Host, string, error) {
 }
 
 // writeRecording writes what was read, without what tells this host from others unless that is wanted.
-func (o *hostOptions) writeRecording(recording *detect.Recording) error {
+func (o *hostOptions) writeRecording(recording *host.Recording) error {
 	if !o.keepIdentifiers {
-		anonymous, _, err := recording.Anonymize()
+		anonymous, _, err := detect.Anonymize(recording)
 		if err != nil {
 			return fmt.Errorf("%w; --keep-identifiers writes them as they are", err)
 		}

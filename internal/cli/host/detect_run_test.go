@@ -14,6 +14,7 @@ import (
 	"github.com/rankwright/rankwright/internal/cli/clitest"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
 // scans gives one look after another, and the user ends the watch after the last.
@@ -54,7 +55,7 @@ func watched(t *testing.T, options *detectOptions, list ...scan) (out, errs stri
 }
 
 // edited is a scan of testdata/inventory.yaml with something changed.
-func edited(t *testing.T, edit func(*v1alpha1.AcceleratorInventoryStatus, detect.Readings)) scan {
+func edited(t *testing.T, edit func(*v1alpha1.AcceleratorInventoryStatus, backend.Readings)) scan {
 	t.Helper()
 	s := scan{inventory: stored(t, "inventory.yaml"), readings: readingsOfOne(), elapsed: 3 * time.Millisecond, times: []detect.BackendTime{
 		{Backend: "amd", Elapsed: 20 * time.Microsecond}, {Backend: "cpu", Elapsed: time.Millisecond}, {Backend: "nvidia", Elapsed: 2500 * time.Microsecond},
@@ -65,21 +66,21 @@ func edited(t *testing.T, edit func(*v1alpha1.AcceleratorInventoryStatus, detect
 	return s
 }
 
-func same(*v1alpha1.AcceleratorInventoryStatus, detect.Readings) {}
+func same(*v1alpha1.AcceleratorInventoryStatus, backend.Readings) {}
 
-func breaks(s *v1alpha1.AcceleratorInventoryStatus, _ detect.Readings) {
+func breaks(s *v1alpha1.AcceleratorInventoryStatus, _ backend.Readings) {
 	s.Devices[0].Health = v1alpha1.DeviceHealth{State: v1alpha1.Unhealthy, Reason: "Xid79"}
 }
 
 // warms breaks the same device and reads another one's sensors anew: its memory in use stays in the step it was in.
-func warms(s *v1alpha1.AcceleratorInventoryStatus, r detect.Readings) {
+func warms(s *v1alpha1.AcceleratorInventoryStatus, r backend.Readings) {
 	breaks(s, r)
-	r["nvidia-0000:01:00.0"] = detect.Reading{MemoryUsedMiB: new(int64(1600)), TemperatureMilliC: new(int64(43_600)), UtilizationPercent: new(int64(7))}
+	r["nvidia-0000:01:00.0"] = backend.Reading{MemoryUsedMiB: new(int64(1600)), TemperatureMilliC: new(int64(43_600)), UtilizationPercent: new(int64(7))}
 }
 
 // Readings are shown in the wide table, so what changes of them is told there: as it is shown, and nothing of what is not.
 func TestWatchRefreshesReadings(t *testing.T) {
-	hardly := func(s *v1alpha1.AcceleratorInventoryStatus, r detect.Readings) {
+	hardly := func(s *v1alpha1.AcceleratorInventoryStatus, r backend.Readings) {
 		warms(s, r)
 		*r["nvidia-0000:01:00.0"].TemperatureMilliC += 100
 	}
@@ -101,7 +102,7 @@ func TestWatchRefreshesReadings(t *testing.T) {
 }
 
 func TestWatchPrintsWhatChanges(t *testing.T) {
-	added := func(s *v1alpha1.AcceleratorInventoryStatus, _ detect.Readings) {
+	added := func(s *v1alpha1.AcceleratorInventoryStatus, _ backend.Readings) {
 		breaks(s, nil)
 		s.Devices = append(s.Devices[:3], v1alpha1.Device{
 			ID: "nvidia-0000:e1:00.0", Vendor: "nvidia", Family: v1alpha1.FamilyGPU, Product: "NVIDIA L4",
@@ -175,7 +176,7 @@ func TestWatchIsEndedByTheUser(t *testing.T) {
 func TestAlertsOfOneLook(t *testing.T) {
 	tests := map[string]struct {
 		alerts []string
-		edit   func(*v1alpha1.AcceleratorInventoryStatus, detect.Readings)
+		edit   func(*v1alpha1.AcceleratorInventoryStatus, backend.Readings)
 		met    bool
 		failed string
 		errs   string
@@ -193,14 +194,14 @@ func TestAlertsOfOneLook(t *testing.T) {
 			errs: "alert devices>3: 4 devices there\n",
 		},
 		"reported by none": {
-			alerts: []string{"temperature>80"}, edit: func(_ *v1alpha1.AcceleratorInventoryStatus, r detect.Readings) { clear(r) },
+			alerts: []string{"temperature>80"}, edit: func(_ *v1alpha1.AcceleratorInventoryStatus, r backend.Readings) { clear(r) },
 			failed: "alert temperature>80: no device reports temperature: a driver or its tool must be there, and --no-exec not given",
 		},
 		"of no device": {
-			alerts: []string{"temperature>80"}, edit: func(s *v1alpha1.AcceleratorInventoryStatus, _ detect.Readings) { s.Devices = nil },
+			alerts: []string{"temperature>80"}, edit: func(s *v1alpha1.AcceleratorInventoryStatus, _ backend.Readings) { s.Devices = nil },
 		},
 		"met beside one that nothing reports": {
-			alerts: []string{"temperature>80", "devices>3"}, edit: func(_ *v1alpha1.AcceleratorInventoryStatus, r detect.Readings) { clear(r) }, met: true,
+			alerts: []string{"temperature>80", "devices>3"}, edit: func(_ *v1alpha1.AcceleratorInventoryStatus, r backend.Readings) { clear(r) }, met: true,
 			errs: "alert devices>3: 4 devices there\n",
 		},
 	}

@@ -10,19 +10,21 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // scan is one look at the host.
 type scan struct {
 	inventory *v1alpha1.AcceleratorInventory
-	readings  detect.Readings
+	readings  backend.Readings
 	times     []detect.BackendTime
 	elapsed   time.Duration
 }
 
 // scanOf detects on a host that is called name where its kernel does not say.
-func scanOf(ctx context.Context, host *detect.Host, name string, options detect.Options) scan {
+func scanOf(ctx context.Context, host *host.Host, name string, options detect.Options) scan {
 	name = cmp.Or(kernelName(host), name)
 	start := time.Now()
 	report := detect.Detect(ctx, host, options)
@@ -37,7 +39,7 @@ func scanOf(ctx context.Context, host *detect.Host, name string, options detect.
 
 // setUse puts the driver's figure of memory in use in place of its steps: what is looked at now is not published, so it may
 // change with every look.
-func setUse(status *v1alpha1.AcceleratorInventoryStatus, readings detect.Readings) {
+func setUse(status *v1alpha1.AcceleratorInventoryStatus, readings backend.Readings) {
 	for i := range status.Devices {
 		d := &status.Devices[i]
 		if used := readings[d.ID].MemoryUsedMiB; used != nil && d.Memory != nil {
@@ -52,7 +54,7 @@ func inSteps(status *v1alpha1.AcceleratorInventoryStatus) *v1alpha1.AcceleratorI
 	published := status.DeepCopy()
 	for i := range published.Devices {
 		if m := published.Devices[i].Memory; m != nil {
-			m.UsedByOthersMiB = detect.UsedInSteps(m.UsedByOthersMiB, m.TotalMiB)
+			m.UsedByOthersMiB = backend.UsedInSteps(m.UsedByOthersMiB, m.TotalMiB)
 		}
 	}
 	return published

@@ -11,12 +11,12 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // printInventory prints a host, its devices and what connects them; without headers the rows of the devices alone.
-func printInventory(w io.Writer, shown *v1alpha1.AcceleratorInventory, readings detect.Readings, wide, headers bool) error {
+func printInventory(w io.Writer, shown *v1alpha1.AcceleratorInventory, readings backend.Readings, wide, headers bool) error {
 	status := &shown.Status
 	header, rows := deviceTable(status.Devices, readings, wide)
 	if !headers {
@@ -123,7 +123,7 @@ var (
 
 const firstOptionalColumn = 10
 
-func deviceTable(devices []v1alpha1.Device, readings detect.Readings, wide bool) (header []string, rows [][]string) {
+func deviceTable(devices []v1alpha1.Device, readings backend.Readings, wide bool) (header []string, rows [][]string) {
 	for i := range devices {
 		d := &devices[i]
 		rows = append(rows, deviceRow(d, readings[d.ID], wide))
@@ -144,7 +144,7 @@ func deviceTable(devices []v1alpha1.Device, readings detect.Readings, wide bool)
 	return header, rows
 }
 
-func deviceRow(d *v1alpha1.Device, r detect.Reading, wide bool) []string {
+func deviceRow(d *v1alpha1.Device, r backend.Reading, wide bool) []string {
 	row := []string{
 		string(d.ID), d.Product, "", "", integer(d.NUMANode), strings.TrimSpace(d.Driver + " " + d.DriverVersion), string(d.Health.State),
 	}
@@ -165,7 +165,7 @@ func deviceRow(d *v1alpha1.Device, r detect.Reading, wide bool) []string {
 
 // readingCells are what stands under readingColumns: memory used, temperature, power, utilization, and what the PCI link can
 // carry. What nothing reports is empty.
-func readingCells(r detect.Reading) []string {
+func readingCells(r backend.Reading) []string {
 	cells := make([]string, len(readingColumns))
 	if r.MemoryUsedMiB != nil {
 		cells[0] = words.HumanMiB(*r.MemoryUsedMiB)
@@ -184,7 +184,7 @@ func readingCells(r detect.Reading) []string {
 }
 
 // pcieText is what the PCI link can carry in one direction: now, and at most where that is more.
-func pcieText(r detect.Reading) string {
+func pcieText(r backend.Reading) string {
 	now, knownNow := thousandths(r.PCIeMBps)
 	most, knownMost := thousandths(r.PCIeMaxMBps)
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/clitest"
 	"github.com/rankwright/rankwright/internal/cli/term"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
@@ -138,8 +138,8 @@ func stored(t *testing.T, name string) *v1alpha1.AcceleratorInventory {
 }
 
 // readingsOfOne are of one device of testdata/inventory.yaml.
-func readingsOfOne() detect.Readings {
-	return detect.Readings{"nvidia-0000:01:00.0": {
+func readingsOfOne() backend.Readings {
+	return backend.Readings{"nvidia-0000:01:00.0": {
 		MemoryUsedMiB: new(int64(1536)), TemperatureMilliC: new(int64(41_000)), PowerMilliW: new(int64(72_400)), UtilizationPercent: new(int64(7)),
 	}}
 }

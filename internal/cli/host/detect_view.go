@@ -10,7 +10,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
 // viewOptions say how to show an inventory.
@@ -103,7 +103,7 @@ func (o *viewOptions) watchable() bool {
 }
 
 // writeTo shows an inventory.
-func (o *viewOptions) writeTo(w io.Writer, shown v1alpha1.AcceleratorInventory, readings detect.Readings) error {
+func (o *viewOptions) writeTo(w io.Writer, shown v1alpha1.AcceleratorInventory, readings backend.Readings) error {
 	devices := shown.Status.Devices
 	switch {
 	case o.summary:
@@ -130,7 +130,7 @@ func (o *viewOptions) writeTo(w io.Writer, shown v1alpha1.AcceleratorInventory, 
 }
 
 // writeNext shows an inventory after another one.
-func (o *viewOptions) writeNext(w io.Writer, shown v1alpha1.AcceleratorInventory, readings detect.Readings) error {
+func (o *viewOptions) writeNext(w io.Writer, shown v1alpha1.AcceleratorInventory, readings backend.Readings) error {
 	if o.output.name == string(term.FormatYAML) {
 		if _, err := fmt.Fprintln(w, "---"); err != nil {
 			return err

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // A view of a recording is looked at in place of the recording.
 func TestDetectOfAView(t *testing.T) {
-	recording, view := detect.NewRecording(), detect.NewRecording()
+	recording, view := host.NewRecording(), host.NewRecording()
 	for _, err := range []error{
 		recording.AddFile("/proc/sys/kernel/hostname", "whole\n"), view.AddFile("/proc/sys/kernel/hostname", "from-within\n"),
 		recording.AddView("in-pod", view),

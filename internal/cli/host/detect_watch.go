@@ -12,14 +12,14 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
 // look is what was shown of one look at the host.
 type look struct {
 	shown    v1alpha1.AcceleratorInventory
-	readings detect.Readings
+	readings backend.Readings
 }
 
 // follow prints what changes from one look to the next.

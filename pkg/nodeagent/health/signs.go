@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/pci"
 )
 
 // growing are the states of devices whose counters grew, by the counters' reasons, the worst first.
@@ -13,15 +14,15 @@ var growing = []struct {
 	reason string
 	state  v1alpha1.HealthState
 }{
-	{detect.ReasonPCIFatalErrors, v1alpha1.Unhealthy},
-	{detect.ReasonUncorrectable, v1alpha1.Degraded},
-	{detect.ReasonPCINonFatalErrors, v1alpha1.Degraded},
+	{pci.ReasonFatalErrors, v1alpha1.Unhealthy},
+	{backend.ReasonUncorrectable, v1alpha1.Degraded},
+	{pci.ReasonNonFatalErrors, v1alpha1.Degraded},
 }
 
 // See joins what a detection saw of a device with the signs of the one before, the zero value where there was none: counters that
 // grew and what is suspected for the second time make it worse, counters that begin anew are evidence. suspects says that
 // something is suspected for the first time.
-func See(seen v1alpha1.DeviceHealth, before, signs detect.Signs) (judged v1alpha1.DeviceHealth, evidence Evidence, suspects bool) {
+func See(seen v1alpha1.DeviceHealth, before, signs backend.Signs) (judged v1alpha1.DeviceHealth, evidence Evidence, suspects bool) {
 	judged = seen
 	take := func(worse v1alpha1.DeviceHealth) {
 		if rank(worse) > rank(judged) {

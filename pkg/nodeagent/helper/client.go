@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 	// dialInterval is the time between the attempts within startGrace.
 	dialInterval = 100 * time.Millisecond
 	// maxAnswer bounds a line of the server's, in bytes: both outputs of a tool, in base64.
-	maxAnswer = 2*(detect.MaxOutputSize/3+1)*4 + 64<<10
+	maxAnswer = 2*(host.MaxOutputSize/3+1)*4 + 64<<10
 )
 
 // Client runs tools where the helper runs. It implements detect.Tools.
@@ -36,16 +36,16 @@ type Client struct {
 func Dial(socket string) *Client { return &Client{socket: socket, started: time.Now()} }
 
 // Run implements detect.Commands. The time that the context leaves is the tool's.
-func (c *Client) Run(ctx context.Context, argv ...string) (detect.CommandResult, error) {
+func (c *Client) Run(ctx context.Context, argv ...string) (host.CommandResult, error) {
 	ask := request{Argv: argv}
 	if deadline, ok := ctx.Deadline(); ok {
 		ask.TimeoutMillis = max(time.Until(deadline).Milliseconds(), 1)
 	}
 	end, err := c.invoke(ctx, ask, func([]byte) error { return nil })
 	if err != nil {
-		return detect.CommandResult{}, err
+		return host.CommandResult{}, err
 	}
-	return detect.CommandResult{ExitCode: end.ExitCode, Stdout: end.Stdout, Stderr: end.Stderr}, nil
+	return host.CommandResult{ExitCode: end.ExitCode, Stdout: end.Stdout, Stderr: end.Stderr}, nil
 }
 
 // Stream implements detect.Streamer.

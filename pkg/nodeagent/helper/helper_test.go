@@ -16,14 +16,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // tools stand for a driver's: each command line does what its function says.
-type tools map[string]func(ctx context.Context, tell func([]byte) error) (detect.CommandResult, error)
+type tools map[string]func(ctx context.Context, tell func([]byte) error) (host.CommandResult, error)
 
 // Run implements detect.Commands.
-func (c tools) Run(ctx context.Context, argv ...string) (detect.CommandResult, error) {
+func (c tools) Run(ctx context.Context, argv ...string) (host.CommandResult, error) {
 	return c.do(ctx, nil, argv)
 }
 
@@ -33,16 +33,16 @@ func (c tools) Stream(ctx context.Context, tell func([]byte) error, argv ...stri
 	return err
 }
 
-func (c tools) do(ctx context.Context, tell func([]byte) error, argv []string) (detect.CommandResult, error) {
+func (c tools) do(ctx context.Context, tell func([]byte) error, argv []string) (host.CommandResult, error) {
 	do, ok := c[strings.Join(argv, " ")]
 	if !ok {
-		return detect.CommandResult{}, fmt.Errorf("%s: %w", argv[0], detect.ErrNoCommand)
+		return host.CommandResult{}, fmt.Errorf("%s: %w", argv[0], host.ErrNoCommand)
 	}
 	return do(ctx, tell)
 }
 
-func prints(result detect.CommandResult, err error) func(context.Context, func([]byte) error) (detect.CommandResult, error) {
-	return func(context.Context, func([]byte) error) (detect.CommandResult, error) { return result, err }
+func prints(result host.CommandResult, err error) func(context.Context, func([]byte) error) (host.CommandResult, error) {
+	return func(context.Context, func([]byte) error) (host.CommandResult, error) { return result, err }
 }
 
 // serve starts a helper with the tools, each of which is allowed, and returns a client of it.
@@ -76,15 +76,15 @@ func start(t *testing.T, s *Server) *Client {
 
 // What a tool prints, and how it fails, is the same as if it had run here.
 func TestToolsRunAsIfTheyRanHere(t *testing.T) {
-	large := detect.CommandResult{ExitCode: 3, Stdout: []byte(strings.Repeat("\x00x", detect.MaxOutputSize/2)), Stderr: []byte(strings.Repeat("y", detect.MaxOutputSize))}
+	large := host.CommandResult{ExitCode: 3, Stdout: []byte(strings.Repeat("\x00x", host.MaxOutputSize/2)), Stderr: []byte(strings.Repeat("y", host.MaxOutputSize))}
 	tests := map[string]struct {
-		result detect.CommandResult
+		result host.CommandResult
 		err    error
 	}{
-		"prints":           {result: detect.CommandResult{Stdout: []byte("out\n"), Stderr: []byte("err\n")}},
+		"prints":           {result: host.CommandResult{Stdout: []byte("out\n"), Stderr: []byte("err\n")}},
 		"prints the most":  {result: large},
-		"not installed":    {err: fmt.Errorf("tool: %w", detect.ErrNoCommand)},
-		"prints too much":  {err: fmt.Errorf("tool: %w", detect.ErrTooLarge)},
+		"not installed":    {err: fmt.Errorf("tool: %w", host.ErrNoCommand)},
+		"prints too much":  {err: fmt.Errorf("tool: %w", host.ErrTooLarge)},
 		"ran out of time":  {err: fmt.Errorf("tool: %w", context.DeadlineExceeded)},
 		"fails in its way": {err: errors.New("tool: text file busy")},
 	}
@@ -104,7 +104,7 @@ func TestToolsRunAsIfTheyRanHere(t *testing.T) {
 			if err == nil || err.Error() != test.err.Error() {
 				t.Errorf("%v, want %v", err, test.err)
 			}
-			for _, known := range []error{detect.ErrNoCommand, detect.ErrTooLarge, context.DeadlineExceeded} {
+			for _, known := range []error{host.ErrNoCommand, host.ErrTooLarge, context.DeadlineExceeded} {
 				if errors.Is(err, known) != errors.Is(test.err, known) {
 					t.Errorf("%v is %v: %t", err, known, errors.Is(err, known))
 				}
@@ -115,13 +115,13 @@ func TestToolsRunAsIfTheyRanHere(t *testing.T) {
 
 func TestStreamIsToldAsItComes(t *testing.T) {
 	next := make(chan string)
-	client := serve(t, tools{"tool events": func(_ context.Context, tell func([]byte) error) (detect.CommandResult, error) {
+	client := serve(t, tools{"tool events": func(_ context.Context, tell func([]byte) error) (host.CommandResult, error) {
 		for line := range next {
 			if err := tell([]byte(line)); err != nil {
-				return detect.CommandResult{}, err
+				return host.CommandResult{}, err
 			}
 		}
-		return detect.CommandResult{}, errors.New("tool events: it ended")
+		return host.CommandResult{}, errors.New("tool events: it ended")
 	}})
 	heard := make(chan string)
 	ended := make(chan error, 1)
@@ -143,14 +143,14 @@ func TestStreamIsToldAsItComes(t *testing.T) {
 // A tool whose agent has gone is stopped: for its time is up, for nobody listens any more.
 func TestToolsEndWithTheAgent(t *testing.T) {
 	stopped := make(chan time.Duration, 2)
-	hang := func(ctx context.Context, tell func([]byte) error) (detect.CommandResult, error) {
+	hang := func(ctx context.Context, tell func([]byte) error) (host.CommandResult, error) {
 		deadline, _ := ctx.Deadline()
 		if tell != nil {
 			_ = tell([]byte("line"))
 		}
 		<-ctx.Done()
 		stopped <- time.Until(deadline)
-		return detect.CommandResult{}, ctx.Err()
+		return host.CommandResult{}, ctx.Err()
 	}
 	client := serve(t, tools{"tool": hang})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -172,9 +172,9 @@ func TestToolsEndWithTheAgent(t *testing.T) {
 }
 
 func TestOnlyAllowedInvocationsRun(t *testing.T) {
-	ran := prints(detect.CommandResult{Stdout: []byte("ran")}, nil)
+	ran := prints(host.CommandResult{Stdout: []byte("ran")}, nil)
 	client := start(t, &Server{
-		Tools: tools{"nvidia-smi -L": ran, "nvidia-smi -r": ran, "sh": ran}, Allowed: detect.InvocationsOf("nvidia"), Log: slog.New(slog.DiscardHandler),
+		Tools: tools{"nvidia-smi -L": ran, "nvidia-smi -r": ran, "sh": ran}, Allowed: host.InvocationsOf("nvidia"), Log: slog.New(slog.DiscardHandler),
 	})
 	if result, err := client.Run(t.Context(), "nvidia-smi", "-L"); err != nil || string(result.Stdout) != "ran" {
 		t.Errorf("%q, %v", result.Stdout, err)
@@ -188,7 +188,7 @@ func TestOnlyAllowedInvocationsRun(t *testing.T) {
 
 // Garbage and silence on the socket harm nobody else.
 func TestServerOutlivesGarbage(t *testing.T) {
-	client := serve(t, tools{"tool": prints(detect.CommandResult{}, nil)})
+	client := serve(t, tools{"tool": prints(host.CommandResult{}, nil)})
 	for _, text := range []string{"", "\n", "no JSON\n", "{}\n", strings.Repeat("x", 2*maxRequest)} {
 		conn, err := net.Dial("unix", client.socket) //nolint:noctx // it is there at once
 		if err != nil {
@@ -206,7 +206,7 @@ func TestHelperThatIsNotThere(t *testing.T) {
 	client := Dial(filepath.Join(t.TempDir(), "none"))
 	client.reached.Store(true)
 	_, err := client.Run(t.Context(), "tool")
-	if err == nil || errors.Is(err, detect.ErrNoCommand) || !strings.Contains(err.Error(), "helper") {
+	if err == nil || errors.Is(err, host.ErrNoCommand) || !strings.Contains(err.Error(), "helper") {
 		t.Errorf("%v, want one that names the helper", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*dialInterval)
@@ -218,7 +218,7 @@ func TestHelperThatIsNotThere(t *testing.T) {
 
 func TestCompleteAddsToWhatWasAllowed(t *testing.T) {
 	client := start(t, &Server{
-		Tools: tools{"tool query -x": prints(detect.CommandResult{Stdout: []byte("ran")}, nil)}, Allowed: []detect.Invocation{{"tool", "query"}},
+		Tools: tools{"tool query -x": prints(host.CommandResult{Stdout: []byte("ran")}, nil)}, Allowed: []host.Invocation{{"tool", "query"}},
 		Complete: func(argv []string) []string { return append(slices.Clone(argv), "-x") }, Log: slog.New(slog.DiscardHandler),
 	})
 	if result, err := client.Run(t.Context(), "tool", "query"); err != nil || string(result.Stdout) != "ran" {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/internal/nvml/report"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // These load NVIDIA's library, and so run in the helper's own file tree, which has the glibc that they were linked against.
@@ -19,7 +19,7 @@ const (
 // read there which GPUs the driver lists, and rankwright-cdi look for the driver there. It looks at every invocation, since a
 // driver can be installed, upgraded and removed while the helper runs. Where no library is found, the programs say so themselves.
 func WithLibrary(root string) func(argv []string) []string {
-	files := detect.LiveFiles(root)
+	files := host.LiveFiles(root)
 	return func(argv []string) []string {
 		if len(argv) > 1 && argv[0] == cdiTool {
 			return append(slices.Clone(argv), "--host="+root)
@@ -40,7 +40,7 @@ func WithLibrary(root string) func(argv []string) []string {
 
 // findLibrary is the path of NVIDIA's management library in a file tree, links resolved inside of it; empty where there is
 // none.
-func findLibrary(files detect.Files) string {
+func findLibrary(files host.Files) string {
 	for _, folder := range report.LibraryFolders {
 		name, err := files.RealPath(path.Join(folder, report.Library))
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // maxRequest bounds a request, in bytes: an invocation has some words.
@@ -47,8 +47,8 @@ var ErrRefused = errors.New("the helper does not run this")
 
 // kinds are the errors that callers tell apart.
 var kinds = map[string]error{
-	"NoCommand": detect.ErrNoCommand,
-	"TooLarge":  detect.ErrTooLarge,
+	"NoCommand": host.ErrNoCommand,
+	"TooLarge":  host.ErrTooLarge,
 	"Timeout":   context.DeadlineExceeded,
 	"Cancelled": context.Canceled,
 	"Refused":   ErrRefused,

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // maxInvocations bounds the tools that run at the same time: a detection asks for one or two of each vendor.
@@ -22,9 +22,9 @@ const maxInvocations = 16
 // Server runs tools for the agent.
 type Server struct {
 	// Tools runs them.
-	Tools detect.Tools
+	Tools host.Tools
 	// Allowed are the invocations to run; others are refused.
-	Allowed []detect.Invocation
+	Allowed []host.Invocation
 	// Complete returns the arguments that an invocation is run with; nil means those that were asked for.
 	Complete func(argv []string) []string
 	// Log receives what is refused and what fails.
@@ -83,7 +83,7 @@ func (s *Server) run(ctx context.Context, line []byte, tell func([]byte) error) 
 	if err := json.Unmarshal(line, &ask); err != nil {
 		return answer{}, fmt.Errorf("a request is no JSON: %w", err)
 	}
-	if !detect.Allows(s.Allowed, ask.Argv) {
+	if !host.Allows(s.Allowed, ask.Argv) {
 		return answer{}, fmt.Errorf("%s: %w: see its flag --vendors", strings.Join(ask.Argv, " "), ErrRefused)
 	}
 	if ask.TimeoutMillis > 0 {

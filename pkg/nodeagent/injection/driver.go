@@ -12,7 +12,7 @@ import (
 	"tags.cncf.io/container-device-interface/specs-go"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // ExitNoDriver is the exit status of rankwright-cdi where it could look, and the node has no driver that containers can be given:
@@ -146,7 +146,7 @@ func (s Settings) imexNodes() []string {
 }
 
 // drmNodes are those by which a GPU of NVIDIA's draws and encodes, as far as the host has them. A MIG device has none.
-func drmNodes(d *v1alpha1.Device, files detect.Files) []string {
+func drmNodes(d *v1alpha1.Device, files host.Files) []string {
 	if d.Backend != "nvidia" || d.PCI == nil || d.Partition != nil || files == nil {
 		return nil
 	}

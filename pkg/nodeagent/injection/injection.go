@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Mode is how a container gets its devices. No API tells what the runtime of a node supports, so it is set for each
@@ -49,7 +49,7 @@ type Node struct {
 	// Devices are all of the node's, granted or not.
 	Devices []v1alpha1.Device
 	// Files are the node's; nil means that every device node is taken to exist, and no shared one.
-	Files detect.Files
+	Files host.Files
 	// Vendors are what is set for the devices of each vendor, by name.
 	Vendors map[string]Settings
 	// Driver is what containers need of NVIDIA's driver on this node; nil where that is not known, for the reason in

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Kind is what the devices of a detection backend need in a container.
@@ -208,7 +208,7 @@ func kindNamed(backend string) Kind {
 func Class(d *v1alpha1.Device) string { return d.Vendor + "-" + kindOf(d).Noun }
 
 // sharedNodes are those of the kind's shared nodes that the host has.
-func (k *Kind) sharedNodes(files detect.Files) []string {
+func (k *Kind) sharedNodes(files host.Files) []string {
 	var nodes []string
 	for _, name := range k.Shared {
 		if files != nil && exists(files, name) {
@@ -218,7 +218,7 @@ func (k *Kind) sharedNodes(files detect.Files) []string {
 	return nodes
 }
 
-func exists(files detect.Files, name string) bool {
+func exists(files host.Files, name string) bool {
 	_, err := files.Stat(name)
 	return err == nil
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // permissions are those of the kernel's device cgroup. Never m: a container that may make nodes can make any other's.
@@ -15,7 +15,7 @@ const permissions = "rw"
 
 // checkPaths says why a device cannot be given to a container by its nodes. A node that is gone would fail the container
 // in its runtime, with a message that names no device.
-func checkPaths(d *v1alpha1.Device, files detect.Files) error {
+func checkPaths(d *v1alpha1.Device, files host.Files) error {
 	if len(d.Paths) == 0 {
 		return fmt.Errorf("device %s: it has no device node (driver %q, health %s): %s", d.ID, d.Driver, d.Health.State, noNodeRemedy(d))
 	}

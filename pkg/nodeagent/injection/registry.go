@@ -13,7 +13,7 @@ import (
 	"tags.cncf.io/container-device-interface/specs-go"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // cdiFolders are where runtimes look for specifications, the later over the earlier (CDI SPEC.md).
@@ -36,7 +36,7 @@ type registered struct {
 }
 
 // readRegistry reads the specifications of a kind.
-func readRegistry(files detect.Files, kind string) (registry, error) {
+func readRegistry(files host.Files, kind string) (registry, error) {
 	r := registry{kind: kind}
 	if err := checkCDIName(kind, "0"); err != nil {
 		return r, err
@@ -58,7 +58,7 @@ func readRegistry(files detect.Files, kind string) (registry, error) {
 	return r, nil
 }
 
-func (r *registry) readFolder(files detect.Files, folder string) ([]registered, error) {
+func (r *registry) readFolder(files host.Files, folder string) ([]registered, error) {
 	names, err := files.ReadDir(folder)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +84,7 @@ func (r *registry) readFolder(files detect.Files, folder string) ([]registered, 
 	return r.dropConflicts(devices), nil
 }
 
-func readSpecification(files detect.Files, file string) (*specs.Spec, error) {
+func readSpecification(files host.Files, file string) (*specs.Spec, error) {
 	content, err := files.ReadFile(file)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/internal/words"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
@@ -35,7 +35,7 @@ const (
 // driverFiles knows what containers need of NVIDIA's driver. It asks rankwright-cdi in the background: when the driver or
 // the GPUs change, when they begin or cease to answer, again after a failure, and now and then.
 type driverFiles struct {
-	commands detect.Commands
+	commands host.Commands
 	argv     []string
 	clock    clock.Clock
 	log      *slog.Logger

@@ -19,7 +19,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/await"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
@@ -32,18 +32,18 @@ type generator struct {
 	argv    []string
 }
 
-func (g *generator) Run(_ context.Context, argv ...string) (detect.CommandResult, error) {
+func (g *generator) Run(_ context.Context, argv ...string) (host.CommandResult, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.asked++
 	g.argv = argv
 	if g.release == "" {
-		return detect.CommandResult{ExitCode: cmp.Or(g.exit, 1), Stderr: []byte("looking\nno libcuda.so below /\n")}, nil
+		return host.CommandResult{ExitCode: cmp.Or(g.exit, 1), Stderr: []byte("looking\nno libcuda.so below /\n")}, nil
 	}
 	text, err := json.Marshal(specs.Spec{ContainerEdits: specs.ContainerEdits{
 		Mounts: []*specs.Mount{{HostPath: "/usr/lib/libcuda.so." + g.release, ContainerPath: "/usr/lib/libcuda.so." + g.release}},
 	}})
-	return detect.CommandResult{Stdout: text}, err
+	return host.CommandResult{Stdout: text}, err
 }
 
 func (g *generator) set(release string) {
@@ -122,8 +122,8 @@ func TestDriverFilesAreAskedForUntilTheyAreKnown(t *testing.T) {
 		t.Errorf("granted: %v", err)
 	}
 	want := []string{"rankwright-cdi", "generate", "--make-nodes", "--hook=/opt/hook", "--imex-channels=0"}
-	if !slices.Equal(want, g.argv) || !detect.Allows(detect.InvocationsOf(nvidia), g.argv) {
-		t.Errorf("asked by %v, which a helper allows: %v", g.argv, detect.Allows(detect.InvocationsOf(nvidia), g.argv))
+	if !slices.Equal(want, g.argv) || !host.Allows(host.InvocationsOf(nvidia), g.argv) {
+		t.Errorf("asked by %v, which a helper allows: %v", g.argv, host.Allows(host.InvocationsOf(nvidia), g.argv))
 	}
 	g.set("580.105.08")
 	awaitThat(t, changed, "a grant", func() bool { return p.grants(status) == nil })
@@ -242,13 +242,13 @@ func TestDriverFilesAreAskedForOnce(t *testing.T) {
 		t.Error(err)
 	}
 	f.commands = failing{}
-	if _, err := f.query(t.Context()); !errors.Is(err, detect.ErrNoCommand) {
+	if _, err := f.query(t.Context()); !errors.Is(err, host.ErrNoCommand) {
 		t.Error(err)
 	}
 }
 
 type failing struct{}
 
-func (failing) Run(context.Context, ...string) (detect.CommandResult, error) {
-	return detect.CommandResult{}, detect.ErrNoCommand
+func (failing) Run(context.Context, ...string) (host.CommandResult, error) {
+	return host.CommandResult{}, host.ErrNoCommand
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
@@ -14,7 +14,7 @@ import (
 // name.
 type injector struct {
 	config Config
-	files  func() (detect.Files, error)
+	files  func() (host.Files, error)
 	group  func(string) (uint32, error)
 	folder injection.Folder
 	// driver tells what containers need of NVIDIA's driver; nil where no specification has it.

@@ -9,7 +9,7 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 	"k8s.io/utils/clock"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Where the kubelet has its sockets (pkg/kubelet/apis/podresources/constants.go for the second).
@@ -26,11 +26,11 @@ type Options struct {
 	// PodResources is the socket at which the kubelet says who holds what; empty means DefaultPodResources.
 	PodResources string
 	// Files opens the node's file tree, which tells what its devices need beside their own nodes; nil knows of nothing.
-	Files func() (detect.Files, error)
+	Files func() (host.Files, error)
 	// Group tells the group that owns a file of the node; nil where nobody knows.
 	Group func(name string) (gid uint32, err error)
 	// Commands runs rankwright-cdi, with the right to make device nodes; nil where nothing may be run.
-	Commands detect.Commands
+	Commands host.Commands
 	// Hook is the path on the node of the program that its container runtime runs for NVIDIA's devices; empty means that it is
 	// looked for.
 	Hook string

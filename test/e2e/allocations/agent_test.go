@@ -21,7 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 )
 
@@ -41,8 +42,8 @@ type hardware struct{}
 func (hardware) Name() string { return "nvidia" }
 
 // Detect finds them.
-func (hardware) Detect(context.Context, *detect.Host) (detect.Found, error) {
-	return detect.Found{Devices: []v1alpha1.Device{gpu(0), gpu(1)}}, nil
+func (hardware) Detect(context.Context, *host.Host) (backend.Found, error) {
+	return backend.Found{Devices: []v1alpha1.Device{gpu(0), gpu(1)}}, nil
 }
 
 func gpu(i int) v1alpha1.Device {
@@ -66,8 +67,8 @@ func startAgent(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	agent, err := nodeagent.New(agentConfig(t), nodeagent.Options{
-		NodeName: node.Name, Backends: []detect.Backend{hardware{}}, RescanInterval: time.Hour, Version: "test",
-		Host:               func() (*detect.Host, error) { return detect.NewRecording().Host(), nil },
+		NodeName: node.Name, Backends: []backend.Backend{hardware{}}, RescanInterval: time.Hour, Version: "test",
+		Host:               func() (*host.Host, error) { return host.NewRecording().Host(), nil },
 		PodResourcesSocket: filepath.Join(filepath.Dir(node.DevicePlugins()), "pod-resources", "kubelet.sock"),
 		Log:                slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/internal/repository"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
 
@@ -62,7 +62,7 @@ func TestBinary(t *testing.T) {
 // writeRecording puts a recording of a host with a kernel version in place, at once.
 func writeRecording(t *testing.T, name, kernel string) {
 	t.Helper()
-	recording := detect.NewRecording()
+	recording := host.NewRecording()
 	for file, content := range map[string]string{
 		"/proc/sys/kernel/osrelease": kernel + "\n",
 		"/proc/meminfo":              "MemTotal:       67108864 kB\n",

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
@@ -58,7 +58,7 @@ func crash() error {
 	nvidia := &hardware{name: "nvidia"}
 	nvidia.set(gpu(0))
 	agent, err := nodeagent.New(config, nodeagent.Options{
-		NodeName: os.Getenv(crashNode), Host: emptyHost, Backends: []detect.Backend{nvidia}, Log: slog.New(slog.DiscardHandler),
+		NodeName: os.Getenv(crashNode), Host: emptyHost, Backends: []backend.Backend{nvidia}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 )
 
@@ -68,7 +68,7 @@ func TestProbesAndMetrics(t *testing.T) {
 	s.nvidia.set(gpu(0))
 	s.amd.breakDown()
 	agent, err := nodeagent.New(config, nodeagent.Options{
-		NodeName: s.name, Host: emptyHost, Backends: []detect.Backend{s.nvidia, s.amd},
+		NodeName: s.name, Host: emptyHost, Backends: []backend.Backend{s.nvidia, s.amd},
 		HealthAddress: "127.0.0.1:0", MetricsAddress: "127.0.0.1:0", Version: "v1.2.3",
 		Log: slog.New(slog.NewJSONHandler(&log, nil)),
 	})

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 	"github.com/rankwright/rankwright/test/controlplane"
 )
@@ -75,7 +75,7 @@ func (s *site) newAgent(config *rest.Config) *nodeagent.Agent {
 	config = rest.CopyConfig(config)
 	config.Wrap(s.writes.count)
 	options := nodeagent.Options{
-		NodeName: s.name, Host: emptyHost, Backends: []detect.Backend{s.nvidia, s.amd},
+		NodeName: s.name, Host: emptyHost, Backends: []backend.Backend{s.nvidia, s.amd},
 		RescanInterval: time.Hour, Version: "test", Log: s.log(),
 	}
 	if s.clock != nil {

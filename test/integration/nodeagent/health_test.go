@@ -21,13 +21,15 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/repository"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/nvidia"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 )
 
 // recordedServer is a recorded host of eight GPUs on which one can be lost, or whose driver can be older.
 type recordedServer struct {
-	host *detect.Host
+	host *host.Host
 
 	mu sync.Mutex
 	// lost is the PCI address of the GPU that is lost; empty for none.
@@ -47,7 +49,7 @@ func openServer(t *testing.T) *recordedServer {
 		t.Fatal(err)
 	}
 	defer file.Close() //nolint:errcheck // only read
-	recording, err := detect.ReadRecording(file)
+	recording, err := host.ReadRecording(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,12 +62,12 @@ func (s *recordedServer) lose(address string) {
 	s.lost = address
 }
 
-func (s *recordedServer) open() (*detect.Host, error) {
-	return &detect.Host{Files: s.host.Files, Commands: s}, nil
+func (s *recordedServer) open() (*host.Host, error) {
+	return &host.Host{Files: s.host.Files, Commands: s}, nil
 }
 
 // Run implements detect.Commands: what was recorded, changed as nvidia-smi changes when a GPU is lost.
-func (s *recordedServer) Run(ctx context.Context, argv ...string) (detect.CommandResult, error) {
+func (s *recordedServer) Run(ctx context.Context, argv ...string) (host.CommandResult, error) {
 	s.mu.Lock()
 	lost, older := s.lost, s.older
 	s.mu.Unlock()
@@ -75,7 +77,7 @@ func (s *recordedServer) Run(ctx context.Context, argv ...string) (detect.Comman
 	case !isQuery:
 		return s.host.Commands.Run(ctx, argv...)
 	case lost != "" && (len(argv) == 3 || argv[len(argv)-1] == lost):
-		return detect.CommandResult{ExitCode: 15, Stdout: fmt.Appendf(nil,
+		return host.CommandResult{ExitCode: 15, Stdout: fmt.Appendf(nil,
 			"Unable to determine the device handle for GPU%s: GPU is lost.  Reboot the system to recover this GPU\n", lost)}, nil
 	}
 	result, err := s.host.Commands.Run(ctx, whole...)
@@ -129,12 +131,12 @@ func (m monitor) Stream(ctx context.Context, tell func(line []byte) error, _ ...
 func newMonitor() monitor { return monitor{lines: make(chan string, 16)} }
 
 // newServerSite is a site whose agent detects the recorded server, by a clock that only the test moves.
-func newServerSite(t *testing.T, name string, gpuErrors detect.Streamer) (*site, *recordedServer) {
+func newServerSite(t *testing.T, name string, gpuErrors host.Streamer) (*site, *recordedServer) {
 	t.Helper()
 	s, server := newSiteFor(t, name), openServer(t)
 	s.clock = testingclock.NewFakeClock(time.Now())
 	s.configure = func(o *nodeagent.Options) {
-		o.Host, o.Backends = server.open, []detect.Backend{detect.NVIDIA()}
+		o.Host, o.Backends = server.open, []backend.Backend{nvidia.GPU()}
 		o.GPUErrors, o.NVIDIADriver = gpuErrors, os.DevNull
 	}
 	s.agent = s.newAgent(agentConfig(t, s.node))
@@ -255,9 +257,9 @@ func TestFaultOutlivesTheAgent(t *testing.T) {
 
 // Where only the monitor could know of errors and it does not run, devices are not Healthy, and can be used.
 func TestMonitorThatCannotStart(t *testing.T) {
-	for name, tools := range map[string]detect.Streamer{
+	for name, tools := range map[string]host.Streamer{
 		"crashes": monitor{fails: errors.New("rankwright-nvml events: exit status 3: no library")},
-		"missing": monitor{fails: fmt.Errorf("rankwright-nvml events: %w", detect.ErrNoCommand)}, "absent": nil,
+		"missing": monitor{fails: fmt.Errorf("rankwright-nvml events: %w", host.ErrNoCommand)}, "absent": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, server := newServerSite(t, "monitor-"+name, tools)

@@ -7,7 +7,8 @@ import (
 	"sync"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // hardware is a detection backend whose devices a test puts in and takes out.
@@ -15,7 +16,7 @@ type hardware struct {
 	name string
 
 	mu     sync.Mutex
-	found  detect.Found
+	found  backend.Found
 	broken bool
 	hangs  bool
 	scans  int
@@ -25,7 +26,7 @@ type hardware struct {
 func (h *hardware) Name() string { return h.name }
 
 // Detect answers what the test set last.
-func (h *hardware) Detect(ctx context.Context, _ *detect.Host) (detect.Found, error) {
+func (h *hardware) Detect(ctx context.Context, _ *host.Host) (backend.Found, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.scans++
@@ -34,9 +35,9 @@ func (h *hardware) Detect(ctx context.Context, _ *detect.Host) (detect.Found, er
 		h.mu.Unlock()
 		<-ctx.Done()
 		h.mu.Lock()
-		return detect.Found{}, ctx.Err()
+		return backend.Found{}, ctx.Err()
 	case h.broken:
-		return detect.Found{}, errors.New("the driver hangs: reset the device")
+		return backend.Found{}, errors.New("the driver hangs: reset the device")
 	default:
 		return h.found, nil
 	}
@@ -51,7 +52,7 @@ func (h *hardware) hang() {
 func (h *hardware) set(devices ...v1alpha1.Device) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.found, h.broken = detect.Found{Devices: devices}, false
+	h.found, h.broken = backend.Found{Devices: devices}, false
 }
 
 func (h *hardware) breakDown() {
@@ -66,7 +67,7 @@ func (h *hardware) scanned() int {
 	return h.scans
 }
 
-func emptyHost() (*detect.Host, error) { return detect.NewRecording().Host(), nil }
+func emptyHost() (*host.Host, error) { return host.NewRecording().Host(), nil }
 
 func gpu(i int, change ...func(*v1alpha1.Device)) v1alpha1.Device {
 	address := fmt.Sprintf("0000:%02x:00.0", 0x10+i)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/internal/repository"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 )
 
@@ -29,7 +29,7 @@ func TestRecordedHostsSettle(t *testing.T) {
 			config.Wrap(s.writes.count)
 			agent, err := nodeagent.New(config, nodeagent.Options{
 				NodeName: s.name, Version: "test", Log: s.log(),
-				Host: func() (*detect.Host, error) { return readHost(recording) },
+				Host: func() (*host.Host, error) { return readHost(recording) },
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -48,13 +48,13 @@ func TestRecordedHostsSettle(t *testing.T) {
 	}
 }
 
-func readHost(name string) (*detect.Host, error) {
+func readHost(name string) (*host.Host, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	recording, err := detect.ReadRecording(file)
+	recording, err := host.ReadRecording(file)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
 )
 
@@ -26,7 +26,7 @@ func newServiceSite(t *testing.T, name string) *site {
 	s := newSiteFor(t, name)
 	var err error
 	s.agent, err = nodeagent.New(agentConfig(t, s.node), nodeagent.Options{
-		NodeName: s.name, Host: emptyHost, Backends: []detect.Backend{s.nvidia, s.amd}, RescanInterval: time.Hour, Log: s.log(),
+		NodeName: s.name, Host: emptyHost, Backends: []backend.Backend{s.nvidia, s.amd}, RescanInterval: time.Hour, Log: s.log(),
 		PodResourcesSocket: filepath.Join(t.TempDir(), "kubelet", "pod-resources", "kubelet.sock"),
 	})
 	if err != nil {

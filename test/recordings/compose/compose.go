@@ -12,12 +12,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rankwright/rankwright/pkg/detect"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // Host is a recording being built. Its methods keep the first error for Err, so that a table reads as a table.
 type Host struct {
-	*detect.Recording
+	*host.Recording
 	errs []error
 }
 
@@ -30,7 +30,7 @@ func New(readme string) *Host {
 
 // NewWithoutPCI returns an empty host that has no PCI bus.
 func NewWithoutPCI(readme string) *Host {
-	h := &Host{Recording: detect.NewRecording()}
+	h := &Host{Recording: host.NewRecording()}
 	h.Readme = "Composed, not captured.\n\n" + strings.TrimSpace(readme) + "\n"
 	return h
 }
@@ -68,7 +68,7 @@ func (h *Host) Device(name string) { h.Keep(h.AddDevice(name)) }
 
 // Command adds what a tool printed to its standard output, having exited with 0.
 func (h *Host) Command(stdout string, argv ...string) {
-	h.Keep(h.AddCommand(detect.CommandResult{Stdout: []byte(stdout)}, argv...))
+	h.Keep(h.AddCommand(host.CommandResult{Stdout: []byte(stdout)}, argv...))
 }
 
 // Function is a PCI function. Hex numbers are as in the API: lower case, without 0x.

@@ -1,0 +1,61 @@
+package backend
+
+// Limits of the API (markers of api/v1alpha1) that backends keep to while they read.
+const (
+	MaxDevices   = 1024
+	MaxPairs     = 4096
+	MaxPaths     = 32
+	MaxMessage   = 1024
+	MaxNUMANodes = 256
+)
+
+// MaxMemoryMiB is 16 TiB: more than any device has, so that anything above it is a misread number.
+const MaxMemoryMiB = 16 << 20
+
+// InRange is the size where a card can have it, else 0.
+func InRange(bytes int64) int64 {
+	if bytes < 0 || bytes>>20 > MaxMemoryMiB {
+		return 0
+	}
+	return bytes
+}
+
+// Natural is the number; nil where it is negative, which stands for one that is not known.
+func Natural(n *int32) *int32 {
+	if n != nil && *n < 0 {
+		return nil
+	}
+	return n
+}
+
+// Bounds of readings: what is above them is a misread number.
+const (
+	MaxCelsius    = 200
+	MaxMilliWatts = 100_000_000
+)
+
+// Thousandths is the value in thousandths; nil where it is nil, negative or above the bound.
+func Thousandths(value *int64, bound int64) *int64 {
+	if value = AtMost(value, bound); value == nil {
+		return nil
+	}
+	scaled := *value * 1000
+	return &scaled
+}
+
+// AtMost is the value; nil where it is nil, negative or above the bound.
+func AtMost(value *int64, bound int64) *int64 {
+	if value == nil || *value < 0 || *value > bound {
+		return nil
+	}
+	bounded := *value
+	return &bounded
+}
+
+// Percent is a share in percent; nil where the number is none.
+func Percent(value int64) *int64 {
+	if value < 0 || value > 100 {
+		return nil
+	}
+	return &value
+}

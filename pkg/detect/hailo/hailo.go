@@ -1,0 +1,111 @@
+// Package hailo finds Hailo's processors.
+package hailo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/pci"
+	"github.com/rankwright/rankwright/pkg/detect/sysfs"
+)
+
+// NPU finds Hailo's processors by their PCI ids and their nodes by the class hailo_chardev, whose members say in
+// board_location at which PCI address they sit. Whether a 2864 is a Hailo-8 or a Hailo-8L only the device itself knows:
+// hailortcli asks it, and for the firmware's version and the serial number. A Hailo-8 has no memory of its own to plan
+// with; how much is soldered beside a Hailo-10H nothing reports. Rates are not in the catalogue, which has no products
+// without memory.
+//
+// Sources: common/pcie_common.h and linux/pcie/src/sysfs.c of hailo-ai/hailort-drivers; pci.ids; the output of
+// hailortcli as users publish it.
+func NPU() backend.Backend { return backend.New("hailo", detect) }
+
+const hailoVendorID = "1e60"
+
+var hailoKind = backend.Kind{Backend: "hailo", Vendor: "hailo", Family: v1alpha1.FamilyNPU}
+
+// hailoProducts are the products by PCI device id, as far as it tells them apart.
+var hailoProducts = map[string]string{"2864": "Hailo-8 or Hailo-8L", "45c4": "Hailo-10H", "43a2": "Hailo-15L"}
+
+func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
+	processors, err := pci.Matching(h, func(f pci.Function) bool { return f.VendorID == hailoVendorID })
+	if len(processors) == 0 {
+		return backend.Found{}, err
+	}
+	members, classErr := pci.MembersByAddress(h.Files, "hailo_chardev", "board_location")
+	boards, toolErr := queryHailo(ctx, h, len(members) > 0)
+	found := backend.Found{}
+	for _, function := range processors {
+		found.Devices = append(found.Devices, hailoDevice(h.Files, function, members[function.Address], boards[function.Address]))
+	}
+	found.Degrade(err, classErr, toolErr)
+	return found, nil
+}
+
+func hailoDevice(files host.Files, function pci.Function, members []sysfs.Member, board hailoBoard) v1alpha1.Device {
+	name := cmp.Or(hailoArchitectures[board.architecture], hailoProducts[function.DeviceID])
+	device, _, _ := hailoKind.Device(files, function, name)
+	device.UUID, device.FirmwareVersion = board.serial, board.firmware
+	device.Paths = sysfs.NodePaths(members)
+	device.Health = backend.DriverHealth(function.Driver, device.Paths, "install hailort-pcie-driver, or hailo-all on Raspberry Pi OS")
+	return device
+}
+
+// hailoBoard is what `hailortcli fw-control identify` says of a device; what it does not know (`<N/A>`) is empty.
+type hailoBoard struct{ architecture, firmware, serial string }
+
+// hailoArchitectures are the products by the word for the device's architecture.
+var hailoArchitectures = map[string]string{
+	"HAILO8": "Hailo-8", "HAILO8L": "Hailo-8L", "HAILO10H": "Hailo-10H", "HAILO15L": "Hailo-15L",
+}
+
+// queryHailo identifies the devices that have a node; nobody could be asked without one.
+func queryHailo(ctx context.Context, h *host.Host, usable bool) (map[string]hailoBoard, error) {
+	if !usable {
+		return nil, nil
+	}
+	return host.Ask(ctx, h, "", func(output []byte) (map[string]hailoBoard, error) {
+		boards := parseHailo(string(output))
+		if len(boards) == 0 {
+			return nil, errors.New("identifies no device on PCI")
+		}
+		return boards, nil
+	}, host.HailoIdentify...)
+}
+
+// parseHailo reads lines of `Name: value`; those after `Executing on device: 0001:01:00.0` are that device's.
+func parseHailo(output string) map[string]hailoBoard {
+	boards := map[string]hailoBoard{}
+	address := ""
+	for line := range strings.Lines(output) {
+		name, value, found := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		if !found || strings.Contains(value, "N/A") {
+			continue
+		}
+		board := boards[address]
+		switch strings.TrimSpace(name) {
+		case "Executing on device":
+			address = ""
+			if pci.IsAddress(value) && len(boards) < backend.MaxDevices {
+				address = value
+				boards[address] = hailoBoard{}
+			}
+			continue
+		case "Device Architecture":
+			board.architecture = host.Clip(value, 32)
+		case "Firmware Version":
+			board.firmware, _, _ = strings.Cut(value, " ")
+		case "Serial Number":
+			board.serial = host.Clip(value, 64)
+		}
+		if address != "" {
+			boards[address] = board
+		}
+	}
+	return boards
+}

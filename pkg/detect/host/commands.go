@@ -1,0 +1,255 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// WSLFolder holds the drivers' libraries and tools that Windows mounts into the Windows Subsystem for Linux.
+const WSLFolder = "/usr/lib/wsl/lib"
+
+// Folders that tools are looked for in, never the caller's PATH: what runs here runs as root. The vendors' own come
+// last; a container runtime mounts NVIDIA's tools into /usr/bin, GKE into /usr/local/nvidia of a container and keeps them
+// in /home/kubernetes of the host.
+var toolFolders = []string{
+	"/usr/bin", "/usr/local/bin", "/bin", "/usr/sbin", "/usr/local/sbin", "/sbin",
+	"/usr/local/nvidia/bin", "/opt/nvidia/bin", "/run/nvidia/driver/usr/bin", "/home/kubernetes/bin/nvidia/bin", "/opt/rocm/bin",
+	"/opt/aws/neuron/bin", "/opt/qti-aic/tools", WSLFolder,
+}
+
+// Folders of driver libraries that no linker cache knows where the driver was mounted rather than installed.
+var libraryFolders = []string{
+	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/opt/nvidia/lib64", "/home/kubernetes/bin/nvidia/lib64", WSLFolder,
+}
+
+// pipeGrace is what a tool's output may take to end after the tool itself did: a grandchild can hold the pipe open.
+const pipeGrace = time.Second
+
+// KillGrace is what a tool may take to end when its time is up: it is killed, and its output drained.
+const KillGrace = 2 * pipeGrace
+
+// ownPrefix is that of the programs that are installed beside this one, and looked for there first.
+const ownPrefix = "rankwright-"
+
+// LiveCommands runs tools of this machine, found in the fixed folders of the system and of vendors' drivers; programs of
+// our own are also found in the folder of the running one.
+func LiveCommands() Tools { return systemCommands("/") }
+
+// CommandsIn runs the tools of the host whose file tree is mounted at root, with that folder as their root: their libraries
+// and configuration are the host's, too. It needs the right to change roots (CAP_SYS_CHROOT). Programs of our own are found
+// beside the running one alone and keep this process' root.
+func CommandsIn(root string) Tools { return systemCommands(root) }
+
+// FolderCommands runs tools of this machine that are found in the given folders, with driver libraries from others, and programs of
+// our own from the folder own; empty where there are none.
+func FolderCommands(own string, tools, libraries []string) Tools {
+	commands := newCommands("/", tools, libraries)
+	commands.own = own
+	return commands
+}
+
+func systemCommands(root string) *liveCommands {
+	commands := newCommands(root, systemFolders(), libraryFolders)
+	if self, err := os.Executable(); err == nil {
+		commands.own = filepath.Dir(self)
+	}
+	return commands
+}
+
+func newCommands(root string, tools, libraries []string) *liveCommands {
+	var files fileTree = systemTree{}
+	if root != "/" {
+		files = openTree(root)
+	}
+	environ := append([]string{"PATH=" + strings.Join(tools, string(filepath.ListSeparator)), "LC_ALL=C"}, systemEnvironment...)
+	var present []string
+	for _, folder := range libraries {
+		if mode, err := files.stat(folder); err == nil && mode.IsDir() {
+			present = append(present, folder)
+		}
+	}
+	if len(present) > 0 {
+		environ = append(environ, "LD_LIBRARY_PATH="+strings.Join(present, ":"))
+	}
+	return &liveCommands{files: files, root: root, folders: tools, environ: environ, stuck: map[string]bool{}}
+}
+
+type liveCommands struct {
+	// files are those of the tools, below the folder root.
+	files   fileTree
+	root    string
+	folders []string
+	// own is the folder of our programs; empty where it is not known.
+	own     string
+	environ []string
+
+	mu sync.Mutex
+	// stuck holds the tools that outlived being killed: a process in an uninterruptible wait of a broken driver.
+	stuck map[string]bool
+}
+
+// errStuck keeps a node whose driver hangs from collecting a process with every scan.
+var errStuck = errors.New("an earlier run was killed and has not ended yet: the driver hangs, see dmesg")
+
+// program is a tool that was found: its path in the file tree that it runs in, and the folder where that tree is mounted.
+type program struct{ path, root string }
+
+// Run implements Commands.
+func (c *liveCommands) Run(ctx context.Context, argv ...string) (CommandResult, error) {
+	tool, err := c.find(argv)
+	if err != nil {
+		return CommandResult{}, err
+	}
+	result, err := c.run(ctx, tool, argv[1:])
+	if err != nil {
+		return CommandResult{}, CommandError(argv, OfKind(v1alpha1.ErrorToolFailed, err))
+	}
+	return result, nil
+}
+
+func (c *liveCommands) find(argv []string) (program, error) {
+	if len(argv) == 0 || argv[0] == "" || strings.Contains(argv[0], "/") {
+		return program{}, fmt.Errorf("command %q: the tool must be named without a folder", argv)
+	}
+	if c.own != "" && strings.HasPrefix(argv[0], ownPrefix) {
+		tool := filepath.Join(c.own, argv[0]+toolSuffix)
+		if info, err := os.Stat(tool); err == nil && isExecutable(info.Mode()) {
+			return program{path: tool, root: "/"}, nil
+		}
+		if c.root != "/" {
+			return program{}, CommandError(argv[:1], ErrNoCommand)
+		}
+	}
+	for _, folder := range c.folders {
+		tool := filepath.Join(folder, argv[0]+toolSuffix)
+		if mode, err := c.files.stat(tool); err == nil && isExecutable(mode) {
+			return program{path: tool, root: c.root}, nil
+		}
+	}
+	return program{}, CommandError(argv[:1], ErrNoCommand)
+}
+
+// command is a tool that is ready to start, in a process group of its own, and is killed with it when the context ends.
+func (c *liveCommands) command(ctx context.Context, tool program, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, tool.path, args...)
+	cmd.Env, cmd.Dir = c.environ, "/"
+	cmd.WaitDelay = pipeGrace
+	confine(cmd, tool.root)
+	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
+	return cmd
+}
+
+func (c *liveCommands) run(ctx context.Context, tool program, args []string) (CommandResult, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	tooLarge := func() { cancel(ErrTooLarge) }
+	stdout, stderr := cappedBuffer{full: tooLarge}, cappedBuffer{full: tooLarge}
+
+	cmd := c.command(ctx, tool, args)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if c.isStuck(tool.path) {
+		return CommandResult{}, errStuck
+	}
+	if err := cmd.Start(); err != nil {
+		return CommandResult{}, err
+	}
+	ended, err := c.wait(ctx, cmd)
+	if !ended {
+		return CommandResult{}, context.Cause(ctx)
+	}
+	// What the tool left behind in its group goes with it, however it ended. No group is no error: the pid of a group
+	// leader is not given away while the group has members.
+	_ = killGroup(cmd.Process.Pid)
+
+	if cause := context.Cause(ctx); cause != nil {
+		return CommandResult{}, cause
+	}
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited && !errors.Is(err, exec.ErrWaitDelay) {
+		return CommandResult{}, err
+	}
+	return CommandResult{ExitCode: cmd.ProcessState.ExitCode(), Stdout: stdout.text(), Stderr: stderr.text()}, nil
+}
+
+// wait waits for the command to end, but not longer than killing it and draining its output takes.
+func (c *liveCommands) wait(ctx context.Context, cmd *exec.Cmd) (ended bool, err error) {
+	done := make(chan struct{})
+	var waitErr error // read only when done is closed
+	go func() {
+		waitErr = cmd.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return true, waitErr
+	case <-ctx.Done():
+	}
+	patience := time.NewTimer(KillGrace)
+	defer patience.Stop()
+	select {
+	case <-done:
+		return true, waitErr
+	case <-patience.C:
+	}
+	c.setStuck(cmd.Path, true)
+	go func() {
+		<-done
+		c.setStuck(cmd.Path, false)
+	}()
+	return false, nil
+}
+
+func (c *liveCommands) isStuck(tool string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stuck[tool]
+}
+
+func (c *liveCommands) setStuck(tool string, stuck bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stuck[tool] = stuck
+}
+
+// CommandError names the command, with the tool by its base name as recordings do.
+func CommandError(argv []string, err error) error {
+	return &commandFailure{argv: argv, cause: err}
+}
+
+// commandFailure is what went wrong with a command.
+type commandFailure struct {
+	argv  []string
+	cause error
+}
+
+// Error implements error.
+func (e *commandFailure) Error() string { return strings.Join(e.argv, " ") + ": " + e.cause.Error() }
+
+// Unwrap gives the cause.
+func (e *commandFailure) Unwrap() error { return e.cause }
+
+// cappedBuffer keeps what is written up to MaxOutputSize, then calls full and refuses the rest.
+type cappedBuffer struct {
+	data bytes.Buffer
+	full func()
+}
+
+func (b *cappedBuffer) Write(p []byte) (int, error) {
+	if b.data.Len()+len(p) > MaxOutputSize {
+		b.full()
+		return 0, ErrTooLarge
+	}
+	return b.data.Write(p)
+}
+
+// text is what was written, made valid UTF-8: a recording holds text, and a replay must give the same bytes.
+func (b *cappedBuffer) text() []byte { return bytes.ToValidUTF8(b.data.Bytes(), []byte("\uFFFD")) }

@@ -1,0 +1,95 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Owner is whom a file belongs to and, of a device node, which device it stands for.
+type Owner struct{ UID, GID, Major, Minor uint32 }
+
+// Owners is Files that can tell owners: those of this machine do, and recordings of who was asked for.
+type Owners interface {
+	// Owner returns the owner of a file, links followed. The error wraps errors.ErrUnsupported where it is not known.
+	Owner(name string) (Owner, error)
+}
+
+// OwnerOf returns the owner of a file, where the files can tell.
+func OwnerOf(files Files, name string) (Owner, error) {
+	owners, ok := files.(Owners)
+	if !ok {
+		return Owner{}, pathError("owner of", name, errors.ErrUnsupported)
+	}
+	return owners.Owner(name)
+}
+
+// Owner implements Owners.
+func (f liveFiles) Owner(name string) (Owner, error) {
+	owner, err := ownerIn(f.fileTree, name)
+	return owner, pathError("owner of", name, err)
+}
+
+// Owner implements Owners.
+func (f replayedFiles) Owner(name string) (Owner, error) {
+	e, err := f.find(name)
+	if err == nil && e.owner == nil {
+		err = errors.ErrUnsupported
+	}
+	if err != nil {
+		return Owner{}, pathError("owner of", name, err)
+	}
+	return *e.owner, nil
+}
+
+// Owner implements Owners, and keeps the answer.
+func (r *recorder) Owner(name string) (Owner, error) {
+	owner, err := OwnerOf(r.files, name)
+	if place, ok := r.trail(name); ok && err == nil {
+		r.seen(place)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if e, kept := r.recording.entries[place]; kept {
+			e.owner = &owner
+		}
+	}
+	return owner, err
+}
+
+// SetOwner says whom a file that was added belongs to.
+func (r *Recording) SetOwner(name string, owner Owner) error {
+	e, ok := r.entries[name]
+	if !ok {
+		return fmt.Errorf("%s: was not added to the recording", name)
+	}
+	e.owner = &owner
+	return nil
+}
+
+// ownerRecord is the PAX record that tells an owner: uid, gid and the numbers of a device. The headers' own fields have
+// zeros where nobody asked.
+const ownerRecord = "RANKWRIGHT.owner"
+
+func (o Owner) record() string { return fmt.Sprintf("%d:%d %d:%d", o.UID, o.GID, o.Major, o.Minor) }
+
+// parseOwner reads a record; nil where there is none.
+func parseOwner(text string) (*Owner, error) {
+	if text == "" {
+		return nil, nil
+	}
+	fields := strings.FieldsFunc(text, func(r rune) bool { return r == ':' || r == ' ' })
+	var owner Owner
+	numbers := []*uint32{&owner.UID, &owner.GID, &owner.Major, &owner.Minor}
+	if len(fields) != len(numbers) {
+		return nil, fmt.Errorf("%s: %q is no owner: want UID:GID MAJOR:MINOR", ownerRecord, Clip(text, 64))
+	}
+	for i, field := range fields {
+		number, err := strconv.ParseUint(field, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %q is no owner: want UID:GID MAJOR:MINOR", ownerRecord, Clip(text, 64))
+		}
+		*numbers[i] = uint32(number)
+	}
+	return &owner, nil
+}

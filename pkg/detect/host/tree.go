@@ -1,0 +1,113 @@
+package host
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+)
+
+// openTree opens the tree below a folder, in the way of this system that is both safe and fast.
+func openTree(folder string) fileTree {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return noTree{err}
+	}
+	if fast, ok := openKernelTree(root); ok {
+		return fast
+	}
+	return rootTree{root}
+}
+
+// systemTree is the whole tree of this machine: there is nothing outside of it that a link could lead to.
+type systemTree struct{}
+
+func (systemTree) stat(name string) (fs.FileMode, error) {
+	if !filepath.IsAbs(name) {
+		return 0, errNotAbsolute
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0, err
+	}
+	return info.Mode(), nil
+}
+
+func (systemTree) open(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+func (systemTree) readLink(name string) (string, bool, error) {
+	if !filepath.IsAbs(name) {
+		return "", false, errNotAbsolute
+	}
+	target, err := os.Readlink(name)
+	switch {
+	case err == nil:
+		return target, true, nil
+	case errors.Is(err, syscall.EINVAL): // readlink(2) of what is no link
+		return "", false, nil
+	default:
+		return readLinkOf(name, os.Lstat, os.Readlink)
+	}
+}
+
+// rootTree is a tree below a folder. Its names are resolved here, since absolute links in it start at its root, and then
+// opened by os.Root, which refuses what a link that was changed meanwhile would lead to outside.
+type rootTree struct{ root *os.Root }
+
+func (t rootTree) stat(name string) (fs.FileMode, error) {
+	place, err := resolve(name, t.readPlace)
+	if err != nil {
+		return 0, err
+	}
+	info, err := t.root.Stat(inside(place))
+	if err != nil {
+		return 0, err
+	}
+	return info.Mode(), nil
+}
+
+func (t rootTree) open(name string) (*os.File, error) {
+	place, err := resolve(name, t.readPlace)
+	if err != nil {
+		return nil, err
+	}
+	return t.root.OpenFile(inside(place), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+func (t rootTree) readLink(name string) (string, bool, error) {
+	parent, err := resolve(path.Dir(name), t.readPlace)
+	if err != nil {
+		return "", false, err
+	}
+	return t.readPlace(path.Join(parent, path.Base(name)))
+}
+
+// ReadPlace is readLink of a name without links but for its last step.
+func (t rootTree) readPlace(place string) (string, bool, error) {
+	return readLinkOf(inside(place), t.root.Lstat, t.root.Readlink)
+}
+
+func readLinkOf(name string, lstat func(string) (fs.FileInfo, error), readlink func(string) (string, error)) (string, bool, error) {
+	info, err := lstat(name)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return "", false, err
+	}
+	target, err := readlink(name)
+	return target, true, err
+}
+
+// inside is an absolute name inside the tree, seen from its root.
+func inside(name string) string { return "." + path.Clean("/"+name) }
+
+// noTree is a tree that cannot be opened.
+type noTree struct{ err error }
+
+func (t noTree) stat(string) (fs.FileMode, error)      { return 0, t.err }
+func (t noTree) open(string) (*os.File, error)         { return nil, t.err }
+func (t noTree) readLink(string) (string, bool, error) { return "", false, t.err }
+
+var errNotAbsolute = errors.New("name is not absolute")

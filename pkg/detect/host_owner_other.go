@@ -1,8 +1,0 @@
-//go:build !linux
-
-package detect
-
-import "errors"
-
-// ownerIn is asked for the nodes of devices, which Linux alone has where they are looked for.
-func ownerIn(fileTree, string) (Owner, error) { return Owner{}, errors.ErrUnsupported }

@@ -1,0 +1,62 @@
+package intel
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/pci"
+	"github.com/rankwright/rankwright/pkg/detect/sysfs"
+)
+
+// NPU finds the neural processors in Intel's Core Ultra processors: by their PCI ids, or by the driver intel_vpu where
+// the id is not known, with the node that the kernel's accel class names for them. It runs no command. Their memory is the
+// host's, so none is listed.
+func NPU() backend.Backend { return backend.New("intel-npu", detectNPUs) }
+
+const intelNPUDriver = "intel_vpu"
+
+// intelNPUs are the device ids. Source: Linux, drivers/accel/ivpu/ivpu_drv.h.
+var intelNPUs = map[string]string{
+	"7d1d": "Meteor Lake", "ad1d": "Arrow Lake", "643e": "Lunar Lake", "b03e": "Panther Lake", "fd3e": "Wildcat Lake", "d71d": "Nova Lake",
+}
+
+var intelNPUKind = backend.Kind{Backend: "intel-npu", Vendor: "intel", Family: v1alpha1.FamilyNPU}
+
+func detectNPUs(_ context.Context, h *host.Host) (backend.Found, error) {
+	npus, err := pci.Matching(h, func(f pci.Function) bool {
+		return f.VendorID == intelVendor && (intelNPUs[f.DeviceID] != "" || f.Driver == intelNPUDriver)
+	})
+	if len(npus) == 0 {
+		return backend.Found{}, err
+	}
+	members, memberErr := sysfs.ClassMembers(h.Files, "accel")
+	found := backend.Found{}
+	found.Degrade(err, memberErr)
+	for _, npu := range npus {
+		device, _, _ := intelNPUKind.Device(h.Files, npu, "")
+		platform := intelNPUs[npu.DeviceID]
+		device.Product = cmp.Or(device.Product, strings.TrimSpace("Intel NPU "+cmp.Or(platform, intelVendor+":"+npu.DeviceID)))
+		if npu.Driver == intelNPUDriver {
+			device.Paths, device.Index = sysfs.NodePaths(members[npu.Path]), firstNumber(members[npu.Path], "accel")
+		}
+		device.Health = backend.HealthUnder(device, "load intel_vpu", intelNPUDriver)
+		found.Devices = append(found.Devices, device)
+	}
+	return found, nil
+}
+
+// firstNumber is the number in the name of the first member that is called so; nil where there is none.
+func firstNumber(members []sysfs.Member, prefix string) *int32 {
+	for _, m := range members {
+		if digits, ok := strings.CutPrefix(m.Name, prefix); ok {
+			if number, ok := host.ParseIndex(digits); ok {
+				return new(int32(number))
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package nvidia
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// gpuPair is two of nvidia-smi's GPU indices, the smaller first.
+type gpuPair [2]int
+
+var (
+	terminalEscape = regexp.MustCompile("\x1b\\[[0-9;]*m")
+	topoGPU        = regexp.MustCompile(`^GPU(\d{1,4})$`)
+	topoNVLinks    = regexp.MustCompile(`^NV(\d{1,2})$`)
+)
+
+// parseTopology reads the matrix of `nvidia-smi topo -m`: the number of NVLinks between each two GPUs that have any.
+// Other relations (PIX, SYS, …) follow from the PCI paths.
+func parseTopology(text string) map[gpuPair]int {
+	counts := map[gpuPair]int{}
+	var columns []int // GPU index of each column, -1 for others
+	for line := range strings.Lines(terminalEscape.ReplaceAllString(text, "")) {
+		cells := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
+		if columns == nil {
+			columns = topologyColumns(cells)
+			continue
+		}
+		row := topologyIndex(cells[0])
+		if row < 0 {
+			continue
+		}
+		for i, cell := range cells[:min(len(cells), len(columns))] {
+			match := topoNVLinks.FindStringSubmatch(strings.TrimSpace(cell))
+			if column := columns[i]; match != nil && column >= 0 && column != row {
+				links, _ := strconv.Atoi(match[1])
+				addLinks(counts, row, column, links)
+			}
+		}
+	}
+	return counts
+}
+
+// addLinks keeps the smaller number where the two directions disagree: a pair is as wide as its narrower direction.
+func addLinks(counts map[gpuPair]int, a, b, links int) {
+	pair := gpuPair{min(a, b), max(a, b)}
+	if known, ok := counts[pair]; ok {
+		links = min(links, known)
+	}
+	if links > 0 {
+		counts[pair] = links
+	}
+}
+
+// topologyColumns reads the header line; nil where this is none.
+func topologyColumns(cells []string) []int {
+	columns := make([]int, len(cells))
+	found := false
+	for i, cell := range cells {
+		columns[i] = topologyIndex(cell)
+		found = found || columns[i] >= 0
+	}
+	if !found || columns[0] >= 0 {
+		return nil
+	}
+	return columns
+}
+
+func topologyIndex(cell string) int {
+	match := topoGPU.FindStringSubmatch(strings.TrimSpace(cell))
+	if match == nil {
+		return -1
+	}
+	index, _ := strconv.Atoi(match[1])
+	return index
+}
+
+// gpuNVLinks are the NVLinks of a GPU.
+type gpuNVLinks struct {
+	uuid             string
+	active, inactive int
+	mbps             int64 // of all active ones together, in one direction
+}
+
+// maxNVLinkGBps is far above the rate of any NVLink (NVLink 5: 50 GB/s).
+const maxNVLinkGBps = 1000
+
+var (
+	nvLinkLine = regexp.MustCompile(`^\s+Link \d{1,2}: (\d{1,4}(?:\.\d{1,6})?) GB/s`)
+	nvLinkDown = regexp.MustCompile(`^\s+Link \d{1,2}: <inactive>`)
+)
+
+// parseNVLinks reads `nvidia-smi nvlink -s`: for each GPU a line with its index and UUID, and a line for each link with
+// its rate in one direction, or `<inactive>`.
+func parseNVLinks(text string) map[int]gpuNVLinks {
+	gpus := map[int]gpuNVLinks{}
+	current := -1
+	for line := range strings.Lines(text) {
+		if match := smiListGPU.FindStringSubmatch(line); match != nil {
+			current, _ = strconv.Atoi(match[1])
+			gpus[current] = gpuNVLinks{uuid: match[2]}
+			continue
+		}
+		if current < 0 {
+			continue
+		}
+		gpu := gpus[current]
+		if nvLinkDown.MatchString(line) {
+			gpu.inactive++
+			gpus[current] = gpu
+		}
+		match := nvLinkLine.FindStringSubmatch(line)
+		if match == nil {
+			continue
+		}
+		rate, err := strconv.ParseFloat(match[1], 64)
+		if err != nil || rate <= 0 || rate > maxNVLinkGBps {
+			continue
+		}
+		gpu.active++
+		gpu.mbps += int64(rate * 1000)
+		gpus[current] = gpu
+	}
+	return gpus
+}
+
+// migKey is a MIG device in the list that `nvidia-smi -L` prints: its GPU's UUID and its number there.
+type migKey struct{ gpuUUID, index string }
+
+type migName struct{ uuid, profile string }
+
+var (
+	smiListGPU = regexp.MustCompile(`^GPU (\d{1,4}): .*\(UUID: (GPU-[^)]+)\)`)
+	smiListMIG = regexp.MustCompile(`^\s+MIG (\S+)\s+Device\s+(\d{1,3}): \(UUID: (MIG-[^)]+)\)`)
+)
+
+// parseSMIList reads lines of `GPU 0: NAME (UUID: GPU-…)`, each followed by those of its MIG devices.
+func parseSMIList(text string) map[migKey]migName {
+	names := map[migKey]migName{}
+	var gpu string
+	for line := range strings.Lines(text) {
+		if match := smiListGPU.FindStringSubmatch(line); match != nil {
+			gpu = match[2]
+		} else if match := smiListMIG.FindStringSubmatch(line); match != nil {
+			names[migKey{gpu, match[2]}] = migName{uuid: match[3], profile: match[1]}
+		}
+	}
+	return names
+}

@@ -1,0 +1,168 @@
+package nvidia
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/host"
+)
+
+// askSMI asks nvidia-smi for everything: its report, the names of MIG devices, and links where there are two GPUs to
+// connect.
+func askSMI(ctx context.Context, h *host.Host, gpus []nvidiaGPU) (nvidiaReport, []error) {
+	printed, err := querySMI(ctx, h, gpus)
+	problems := []error{err}
+	names, err := smiNames(ctx, h, printed)
+	problems = append(problems, err)
+	facts := printed.facts(names)
+	return facts, append(problems, smiLinks(ctx, h, facts))
+}
+
+// smiNames are the names of the MIG devices, which the report does not print.
+func smiNames(ctx context.Context, h *host.Host, printed smiReport) (map[migKey]migName, error) {
+	for _, gpu := range printed.gpus {
+		if len(gpu.MIG) > 0 {
+			result, err := runTool(ctx, h, host.SMIList...)
+			return parseSMIList(string(result.Stdout)), err
+		}
+	}
+	return nil, nil
+}
+
+// smiLinks reads the active links of each GPU and the matrix between them. nvidia-smi numbers GPUs there; the number is
+// matched to the UUID beside it, never to a position.
+func smiLinks(ctx context.Context, h *host.Host, facts nvidiaReport) error {
+	byUUID := map[string]string{}
+	for address, gpu := range facts.gpus {
+		if !isTrue(gpu.migOn) {
+			byUUID[gpu.uuid] = address
+		}
+	}
+	if len(byUUID) < 2 {
+		return nil
+	}
+	status, err := runTool(ctx, h, host.SMINVLinks...)
+	if err != nil {
+		return err
+	}
+	matrix, err := runTool(ctx, h, host.SMITopology...)
+	if err != nil {
+		return err
+	}
+	byIndex := map[int]string{}
+	for index, seen := range parseNVLinks(string(status.Stdout)) {
+		if address, ok := byUUID[seen.uuid]; ok {
+			facts.gpus[address].links = &nvLinkFacts{
+				total: seen.active + seen.inactive, active: seen.active, mbps: seen.mbps, remotes: map[string]int{},
+			}
+			byIndex[index] = address
+		}
+	}
+	for pair, count := range parseTopology(string(matrix.Stdout)) {
+		a, b := byIndex[pair[0]], byIndex[pair[1]]
+		if a != "" && b != "" {
+			facts.gpus[a].links.remotes[b], facts.gpus[b].links.remotes[a] = count, count
+		}
+	}
+	return nil
+}
+
+// querySMI asks nvidia-smi for all GPUs, and one by one for those it did not get to: a lost GPU can end the report. The
+// error says why facts are missing, with the remedy; the report holds what could be had.
+func querySMI(ctx context.Context, h *host.Host, gpus []nvidiaGPU) (smiReport, error) {
+	var missing []string
+	for _, gpu := range gpus {
+		if gpu.Driver == nvidiaDriver {
+			missing = append(missing, gpu.Address)
+		}
+	}
+	if len(missing) == 0 {
+		return smiReport{}, nil // each GPU's own problem says what to do
+	}
+	report, err := runSMI(ctx, h)
+	if err == nil || !retrySMI(err) {
+		return report, err
+	}
+	for _, address := range missing {
+		if report.gpus[address] != nil {
+			continue
+		}
+		single, singleErr := runSMI(ctx, h, "-i", address)
+		maps.Copy(report.faults, single.faults)
+		if singleErr == nil {
+			maps.Copy(report.gpus, single.gpus)
+			report.driverVersion, report.cudaVersion = single.driverVersion, single.cudaVersion
+		} else if report.faults[address] == "" && !errors.Is(singleErr, context.DeadlineExceeded) {
+			report.faults[address] = host.Clip(singleErr.Error(), 256)
+		}
+	}
+	return report, err
+}
+
+// errSMI is what nvidia-smi says when it ran and failed.
+type errSMI struct {
+	exitCode int
+	said     string
+}
+
+// Error implements error.
+func (e *errSMI) Error() string {
+	return fmt.Sprintf("nvidia-smi exits with %d: %s: memory, health and links are not all known", e.exitCode, e.said)
+}
+
+// smiNoDriver is the exit code for a driver that does not answer (nvidia-smi(1)): then none of its GPUs does.
+const smiNoDriver = 9
+
+func retrySMI(err error) bool {
+	failed, ok := errors.AsType[*errSMI](err)
+	return ok && failed.exitCode != smiNoDriver
+}
+
+// runSMI runs `nvidia-smi -q -x` with further arguments.
+func runSMI(ctx context.Context, h *host.Host, args ...string) (smiReport, error) {
+	result, err := runTool(ctx, h, slices.Concat(host.SMIReport, args)...)
+	if err != nil {
+		return smiReport{faults: map[string]string{}, gpus: map[string]*smiGPU{}}, err
+	}
+	report, err := parseSMI(result.Stdout)
+	if result.ExitCode != 0 || err != nil {
+		maps.Copy(report.faults, smiFaults(string(result.Stderr)))
+		said := host.FirstLine(result.Stdout, result.Stderr)
+		if err != nil && result.ExitCode == 0 {
+			said = err.Error()
+		}
+		failed := &errSMI{exitCode: result.ExitCode, said: said}
+		if result.ExitCode == 0 {
+			return report, host.OfKind(v1alpha1.ErrorMalformed, failed)
+		}
+		return report, host.OfKind(v1alpha1.ErrorToolFailed, failed)
+	}
+	return report, nil
+}
+
+// runTool runs a tool of NVIDIA's driver and tells what to do where it cannot. It leaves a tenth of the time that is
+// left, so that what was found without the tool can still be told.
+func runTool(ctx context.Context, h *host.Host, argv ...string) (host.CommandResult, error) {
+	if h.Commands == nil {
+		return host.CommandResult{}, host.OfKind(v1alpha1.ErrorToolNotRun,
+			errors.New("no command may be run: memory is nominal and health unknown; allow the agent to run nvidia-smi for more"))
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		shorter, cancel := context.WithTimeout(ctx, time.Until(deadline)*9/10)
+		defer cancel()
+		ctx = shorter
+	}
+	result, err := h.Commands.Run(ctx, argv...)
+	switch {
+	case errors.Is(err, host.ErrNoCommand):
+		return result, fmt.Errorf("%w: memory is nominal and health unknown; run the agent with NVIDIA's runtime class or CDI for more", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return result, fmt.Errorf("%w: enable persistence mode (nvidia-smi -pm 1), and look for Xid messages in dmesg", err)
+	}
+	return result, err
+}

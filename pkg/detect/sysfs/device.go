@@ -1,0 +1,47 @@
+// Package sysfs reads how Linux shows devices: the members of its classes and their device nodes, DRM nodes, devices of the device
+// tree, and the versions of drivers.
+package sysfs
+
+import (
+	"path"
+	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
+)
+
+// ReadNUMANode returns the NUMA node of the device at a sysfs folder; nil where the kernel says -1 or nothing.
+func ReadNUMANode(files host.Files, folder string) *int32 {
+	node, ok, err := host.ReadInt(files, path.Join(folder, "numa_node"))
+	if !ok || err != nil || node < 0 || node > maxNUMANode {
+		return nil
+	}
+	value := int32(node)
+	return &value
+}
+
+// maxNUMANode is far above the kernel's highest (1 << CONFIG_NODES_SHIFT is 1024).
+const maxNUMANode = 1 << 16
+
+// ModuleVersion is the version of a kernel module that has one (DKMS packages), else the kernel's release, of which a
+// module without a version is a part.
+func ModuleVersion(files host.Files, module string) string {
+	version, _, _ := host.ReadText(files, path.Join("/sys/module", path.Base(module), "version"))
+	if version == "" {
+		version, _, _ = host.ReadText(files, "/proc/sys/kernel/osrelease")
+	}
+	return host.Clip(version, 64)
+}
+
+// Uevent is a uevent file's keys and values.
+type Uevent map[string]string
+
+// ParseUevent reads lines of `KEY=value`; others are passed over.
+func ParseUevent(text string) Uevent {
+	values := Uevent{}
+	for line := range strings.Lines(text) {
+		if key, value, found := strings.Cut(strings.TrimSpace(line), "="); found {
+			values[key] = value
+		}
+	}
+	return values
+}

@@ -1,0 +1,75 @@
+package sysfs
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
+)
+
+const drmClass = "/sys/class/drm"
+
+// DRMNodes are the device nodes by which user space reaches one GPU, by their minor numbers in /dev/dri, in order.
+type DRMNodes struct {
+	Cards   []int
+	Renders []int
+}
+
+// DRM says which device nodes belong to which device, by the device's folder in sysfs: neither the order nor the
+// number of a card says where it sits.
+type DRM struct {
+	ByFolder       map[string]DRMNodes
+	FolderOfRender map[int]string
+}
+
+// ReadDRM reads /sys/class/drm. A node whose device cannot be found (it went away) is left out.
+func ReadDRM(files host.Files) (DRM, error) {
+	table := DRM{ByFolder: map[string]DRMNodes{}, FolderOfRender: map[int]string{}}
+	for _, kind := range []struct {
+		prefix string
+		list   func(*DRMNodes) *[]int
+	}{
+		{"card", func(n *DRMNodes) *[]int { return &n.Cards }},
+		{"renderD", func(n *DRMNodes) *[]int { return &n.Renders }},
+	} {
+		numbers, err := host.ReadNumbered(files, drmClass, kind.prefix)
+		if err != nil {
+			return table, err
+		}
+		for _, number := range numbers {
+			folder, err := files.RealPath(path.Join(drmClass, fmt.Sprint(kind.prefix, number), "device"))
+			if err != nil {
+				continue
+			}
+			nodes := table.ByFolder[folder]
+			list := kind.list(&nodes)
+			*list = append(*list, number)
+			table.ByFolder[folder] = nodes
+			if kind.prefix == "renderD" {
+				table.FolderOfRender[number] = folder
+			}
+		}
+	}
+	return table, nil
+}
+
+// OfRender returns all nodes of the device that has the render node.
+func (t DRM) OfRender(minor int) DRMNodes {
+	folder, ok := t.FolderOfRender[minor]
+	if !ok {
+		return DRMNodes{Renders: []int{minor}}
+	}
+	return t.ByFolder[folder]
+}
+
+// Paths are the names under /dev, render nodes first.
+func (n DRMNodes) Paths() []string {
+	var paths []string
+	for _, minor := range n.Renders {
+		paths = append(paths, fmt.Sprint("/dev/dri/renderD", minor))
+	}
+	for _, minor := range n.Cards {
+		paths = append(paths, fmt.Sprint("/dev/dri/card", minor))
+	}
+	return paths
+}

@@ -1,0 +1,107 @@
+package sysfs
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
+)
+
+// ReadMachine returns what the machine is compatible with, the board first and its SoC after it; nothing where the
+// kernel has no device tree.
+func ReadMachine(files host.Files) []string {
+	return readCompatible(files, path.Join(DeviceTree, "compatible"))
+}
+
+// readCompatible reads a device tree's list of strings that end in NUL.
+func readCompatible(files host.Files, name string) []string {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	return parseCompatible(string(data))
+}
+
+// maxCompatible is far above the length of any list.
+const maxCompatible = 64
+
+// parseCompatible splits the list. Some vendors put a space after the comma (`mediatek, mt6885-mdla`), which means
+// nothing.
+func parseCompatible(text string) []string {
+	var compatible []string
+	for entry := range strings.SplitSeq(text, "\x00") {
+		entry = strings.TrimSpace(strings.Replace(entry, ", ", ",", 1))
+		if entry != "" && len(compatible) < maxCompatible {
+			compatible = append(compatible, host.Clip(entry, 128))
+		}
+	}
+	return compatible
+}
+
+// MadeBy says whether one of a machine's strings begins with the vendor's name.
+func MadeBy(machine []string, vendor string) bool {
+	return slices.ContainsFunc(machine, func(entry string) bool {
+		return strings.HasPrefix(strings.ToLower(entry), vendor+",")
+	})
+}
+
+// PlatformDevice is a device of the SoC that the device tree describes.
+type PlatformDevice struct {
+	// Name is the kernel's (`406400000.gpu`), which the device tree decides.
+	Name string
+	// Folder is below /sys/devices, links resolved.
+	Folder string
+	// Driver is empty where none is bound.
+	Driver     string
+	Compatible []string
+}
+
+// maxPlatformDevices is several times what a SoC has.
+const maxPlatformDevices = 4096
+
+// ReadPlatformDevices returns the platform devices of whose compatible strings one matches, in order of their names.
+func ReadPlatformDevices(files host.Files, match func(compatible string) bool) ([]PlatformDevice, error) {
+	names, err := host.ReadNames(files, PlatformFolder)
+	if err != nil {
+		return nil, err
+	}
+	var devices []PlatformDevice
+	for _, name := range names[:min(len(names), maxPlatformDevices)] {
+		compatible := readCompatible(files, path.Join(PlatformFolder, name, "of_node/compatible"))
+		if !slices.ContainsFunc(compatible, match) {
+			continue
+		}
+		folder, err := files.RealPath(path.Join(PlatformFolder, name))
+		if err != nil {
+			continue // gone since the folder was listed
+		}
+		device := PlatformDevice{Name: name, Folder: folder, Compatible: compatible}
+		if target, err := files.ReadLink(path.Join(folder, "driver")); err == nil {
+			device.Driver = host.Clip(path.Base(target), 64)
+		}
+		devices = append(devices, device)
+	}
+	return devices, nil
+}
+
+// DeviceTree is the folder in which the kernel shows the device tree.
+const DeviceTree = "/proc/device-tree"
+
+// ReadStrings reads a property of the device tree: texts that each end in NUL. No such property is no error.
+func ReadStrings(files host.Files, name string) ([]string, error) {
+	text, ok, err := host.ReadText(files, name)
+	if !ok || err != nil {
+		return nil, err
+	}
+	var list []string
+	for value := range strings.SplitSeq(text, "\x00") {
+		if value = strings.TrimSpace(value); value != "" {
+			list = append(list, host.Clip(value, 256))
+		}
+	}
+	return list, nil
+}
+
+// PlatformFolder lists the platform devices.
+const PlatformFolder = "/sys/bus/platform/devices"

@@ -1,0 +1,263 @@
+// Package tenstorrent finds Tenstorrent's cards.
+package tenstorrent
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/pci"
+	"github.com/rankwright/rankwright/pkg/detect/sysfs"
+)
+
+// Card finds Grayskull, Wormhole and Blackhole by their PCI ids. The PCI subsystem id, and tt_card_type in sysfs,
+// say which card it is; serial number, firmware and sensors are files of tt-kmd, too. tt-smi adds whether the memory
+// works.
+//
+// Of a Wormhole n300, which has two chips, only the left one is a PCI function: the right one is reached through it over
+// Ethernet. The card is listed as its two chips, each with its half of the memory, with ids that end in -0 (left) and -1.
+//
+// Sources: docs/sysfs-attributes.md, telemetry.c and blackhole.c of tenstorrent/tt-kmd; pci.ids.
+func Card() backend.Backend { return backend.New("tenstorrent", detect) }
+
+const (
+	tenstorrentVendorID = "1e52"
+	tenstorrentDriver   = "tenstorrent"
+)
+
+var tenstorrentKind = backend.Kind{Backend: "tenstorrent", Vendor: "tenstorrent", Family: v1alpha1.FamilyASIC}
+
+func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
+	functions, err := pci.Functions(h)
+	cards := listTenstorrent(functions)
+	if len(cards) == 0 {
+		return backend.Found{}, err
+	}
+	members, classErr := pci.MembersByAddress(h.Files, "tenstorrent", "")
+	for i := range cards {
+		cards[i].read(h.Files, members[cards[i].Address])
+	}
+	boards, toolErr := queryTTSMI(ctx, h, cards)
+	found := backend.Found{Readings: backend.Readings{}, Signs: map[v1alpha1.DeviceID]backend.Signs{}}
+	for i := range cards {
+		card := &cards[i]
+		devices := card.devices(h.Files, boards)
+		found.Devices = append(found.Devices, devices...)
+		found.Readings[devices[0].ID] = card.reading
+		for _, device := range devices {
+			found.Signs[device.ID] = card.signs
+		}
+		if len(devices) == 2 {
+			found.Links.Pairs = append(found.Links.Pairs, v1alpha1.LinkPair{
+				A: devices[0].ID, B: devices[1].ID, Kind: "Ethernet", Count: 2, MBps: n300InternalMBps,
+			})
+		}
+	}
+	found.Degrade(err, classErr, toolErr)
+	return found, nil
+}
+
+// n300InternalMBps is the rate between the chips of an n300: 200 Gb/s in each direction (Tenstorrent, specifications of
+// the Wormhole cards: internal chip-to-chip).
+const n300InternalMBps = 25_000
+
+// tenstorrentChips are the architectures by PCI device id.
+var tenstorrentChips = map[string]string{"faca": "Grayskull", "401e": "Wormhole", "b140": "Blackhole"}
+
+// tenstorrentCards are the card types by PCI subsystem id, as tt-kmd names them.
+var tenstorrentCards = map[string]string{
+	"0003": "e150", "0007": "e75", "000a": "e300",
+	"0014": "n300", "0018": "n150", "0035": "galaxy-wormhole",
+	"0036": "p100", "0040": "p150a", "0041": "p150b", "0042": "p150c", "0043": "p100a",
+	"0044": "p300b", "0045": "p300a", "0046": "p300c", "0047": "galaxy-blackhole",
+}
+
+// tenstorrentCard is a PCI function with what tt-kmd shows of it.
+type tenstorrentCard struct {
+	pci.Function
+	// cardType is tt-kmd's word for it (`n300`); empty where neither ids nor driver say.
+	cardType         string
+	serial, firmware string
+	asicID           string
+	index            *int32
+	paths            []string
+	reading          backend.Reading
+	signs            backend.Signs
+}
+
+func listTenstorrent(functions []pci.Function) []tenstorrentCard {
+	var cards []tenstorrentCard
+	for _, function := range functions {
+		if function.VendorID != tenstorrentVendorID && function.Driver != tenstorrentDriver {
+			continue
+		}
+		card := tenstorrentCard{Function: function}
+		if function.SubsystemVendorID == tenstorrentVendorID {
+			card.cardType = tenstorrentCards[function.SubsystemDeviceID]
+		}
+		cards = append(cards, card)
+	}
+	return cards
+}
+
+// read takes what the driver shows in the class folder of the card's device, which is named as its node with an
+// exclamation mark for the slash.
+func (c *tenstorrentCard) read(files host.Files, members []sysfs.Member) {
+	c.reading, c.signs = backend.ReadHwmon(files, c.Path)
+	if len(members) == 0 {
+		return
+	}
+	c.paths = sysfs.NodePaths(members)
+	own := path.Join("/sys/class/tenstorrent", members[0].Name)
+	text := func(name string) string {
+		value, _, _ := host.ReadText(files, path.Join(own, name))
+		return value
+	}
+	if cardType := text("tt_card_type"); cardType != "unknown" {
+		c.cardType = cmp.Or(c.cardType, cardType)
+	}
+	c.serial, c.asicID = strings.ToLower(text("tt_serial")), text("tt_asic_id")
+	c.firmware = text("tt_fw_bundle_ver")
+	if number, ok := host.ParseIndex(strings.TrimPrefix(members[0].Name, "tenstorrent!")); ok {
+		c.index = new(int32(number))
+	}
+}
+
+// product is what the catalogue calls the card: cards that differ in cooling alone (p150a, p150b) are one product there.
+func (c *tenstorrentCard) product() string {
+	architecture := tenstorrentChips[c.DeviceID]
+	cardType := strings.TrimPrefix(c.cardType, "galaxy-")
+	switch {
+	case cardType != c.cardType:
+		return "Galaxy " + architecture
+	case strings.HasPrefix(cardType, "p150"):
+		cardType = "p150"
+	}
+	return strings.TrimSpace(architecture + " " + cardType)
+}
+
+// devices lists the card as its chips.
+func (c *tenstorrentCard) devices(files host.Files, boards ttBoards) []v1alpha1.Device {
+	device, _, _ := tenstorrentKind.Device(files, c.Function, c.product())
+	device.Architecture = cmp.Or(device.Architecture, tenstorrentChips[c.DeviceID])
+	device.UUID = cmp.Or(c.asicID, c.serial)
+	device.FirmwareVersion, device.Index, device.Paths = c.firmware, c.index, c.paths
+	if c.cardType != "n300" {
+		device.Health = c.health(boards.local[c.Address])
+		return []v1alpha1.Device{device}
+	}
+	boardsOf := []*ttBoard{boards.local[c.Address], boards.remote[c.serial]}
+	var devices []v1alpha1.Device
+	for chip, board := range boardsOf {
+		part := *device.DeepCopy()
+		part.ID = v1alpha1.DeviceID(fmt.Sprintf("%s-%d", device.ID, chip))
+		part.Performance = backend.SharePerformance(part.Performance, 2)
+		if part.Memory != nil {
+			part.Memory.TotalMiB /= 2
+		}
+		part.Partition = &v1alpha1.DevicePartition{Kind: "asic", Parent: device.ID, Index: int32(chip)}
+		if chip == 1 {
+			part.UUID = ""
+		}
+		part.Health = c.health(board)
+		devices = append(devices, part)
+	}
+	return devices
+}
+
+// health is as it is seen that the chip can be opened, and Unhealthy where tt-smi found that its memory failed its training.
+func (c *tenstorrentCard) health(board *ttBoard) v1alpha1.DeviceHealth {
+	seen := backend.DriverHealth(c.Driver, c.paths, "load tt-kmd (tenstorrent-dkms)")
+	switch {
+	case board == nil || board.dram == nil || seen.State != v1alpha1.Healthy:
+		return seen
+	case *board.dram:
+		return backend.Healthy("tt-smi says that the memory of the chip works")
+	}
+	return backend.Unhealthy("MemoryFailed", "tt-smi says that the memory of the chip failed: reset it with tt-smi -r, see tt-smi -s")
+}
+
+// ttBoard is what the board_info of a chip in tt-smi's snapshot says.
+type ttBoard struct {
+	// busID is `N/A` where the chip is behind another one; boardType is the card's with L or R for the chip of an n300;
+	// boardID is the card's serial number.
+	busID, boardType, boardID string
+	// dram says whether the memory was trained; nil where the snapshot does not (tt-smi 5.3 prints `N/A` for a p300c).
+	dram *bool
+}
+
+// UnmarshalJSON takes each field that is of the kind that it should be: a field that is not costs the others nothing, nor the
+// other boards.
+func (b *ttBoard) UnmarshalJSON(data []byte) error {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(data, &fields) != nil {
+		return nil
+	}
+	for name, text := range map[string]*string{"bus_id": &b.busID, "board_type": &b.boardType, "board_id": &b.boardID} {
+		if json.Unmarshal(fields[name], text) != nil {
+			*text = ""
+		}
+	}
+	var trained bool
+	if json.Unmarshal(fields["dram_status"], &trained) == nil && string(fields["dram_status"]) != "null" {
+		b.dram = &trained
+	}
+	return nil
+}
+
+// ttBoards are chips on PCI by their address, and those behind another chip by the serial number of their card.
+type ttBoards struct{ local, remote map[string]*ttBoard }
+
+// queryTTSMI takes a snapshot. The tool is optional: it only adds to the health.
+func queryTTSMI(ctx context.Context, h *host.Host, cards []tenstorrentCard) (ttBoards, error) {
+	usable := false
+	for i := range cards {
+		usable = usable || len(cards[i].paths) > 0
+	}
+	if !usable || h.Commands == nil {
+		return ttBoards{}, nil
+	}
+	result, err := host.Query(ctx, h, "", host.TTSnapshot...)
+	if err != nil || len(result.Stdout) == 0 {
+		return ttBoards{}, err
+	}
+	boards, err := parseTTSMI(result.Stdout)
+	if err != nil {
+		return ttBoards{}, fmt.Errorf("tt-smi -s: %w", err)
+	}
+	return boards, nil
+}
+
+// parseTTSMI reads a snapshot. Lines of progress may stand before the object.
+func parseTTSMI(output []byte) (ttBoards, error) {
+	boards := ttBoards{local: map[string]*ttBoard{}, remote: map[string]*ttBoard{}}
+	var snapshot struct {
+		Devices []json.RawMessage `json:"device_info"`
+	}
+	start := max(bytes.IndexByte(output, '{'), 0)
+	if err := json.Unmarshal(bytes.TrimSpace(output[start:]), &snapshot); err != nil {
+		return ttBoards{}, err
+	}
+	for _, entry := range snapshot.Devices[:min(len(snapshot.Devices), backend.MaxDevices)] {
+		var device struct {
+			Board *ttBoard `json:"board_info"`
+		}
+		if json.Unmarshal(entry, &device) != nil || device.Board == nil {
+			continue
+		}
+		board := device.Board
+		if address, ok := pci.ParseAddress(board.busID); ok {
+			boards.local[address] = board
+		} else if strings.HasSuffix(board.boardType, " R") && board.boardID != "" {
+			boards.remote[strings.ToLower(board.boardID)] = board
+		}
+	}
+	return boards, nil
+}
