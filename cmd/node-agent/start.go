@@ -77,11 +77,11 @@ func spareMemory() {
 }
 
 func dryRun(ctx context.Context, f flags, stdout io.Writer) error {
-	host, err := f.openHost()
+	h, err := f.openHost()
 	if err != nil {
 		return err
 	}
-	status := detect.Detect(ctx, host, detect.Options{Deadline: f.backendTimeout}).Status
+	status := detect.Detect(ctx, h, detect.Options{Deadline: f.backendTimeout}).Status
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("detection was cut off: %w", err)
 	}
@@ -102,11 +102,11 @@ func (f *flags) openHost() (*host.Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the recording %w", err)
 	}
-	host := recording.Host()
+	h := recording.Host()
 	if f.noExec {
-		host.Commands = nil
+		h.Commands = nil
 	}
-	return host, nil
+	return h, nil
 }
 
 // devFolder is the /dev to watch; a recording has none.
@@ -145,11 +145,11 @@ func (f *flags) group(name string) (uint32, error) {
 
 // files opens the file tree of the host.
 func (f *flags) files() (host.Files, error) {
-	host, err := f.openHost()
+	h, err := f.openHost()
 	if err != nil {
 		return nil, err
 	}
-	return host.Files, nil
+	return h.Files, nil
 }
 
 // ownPod is the agent's pod, where its manifest tells by POD_NAMESPACE and POD_NAME.

@@ -53,11 +53,11 @@ which replaces them in all views alike.`,
 
 // takeView takes a view of the host whose file tree is at root.
 func takeView(ctx context.Context, root string, commands host.Commands) (*host.Recording, error) {
-	host, err := host.LiveHost(root, commands)
+	h, err := host.LiveHost(root, commands)
 	if err != nil {
 		return nil, err
 	}
-	return survey.Take(ctx, host, survey.Options{Now: time.Now, Peaks: peaks})
+	return survey.Take(ctx, h, survey.Options{Now: time.Now, Peaks: peaks})
 }
 
 // toolsOf runs the tools of the host whose file tree is at root, in that tree.

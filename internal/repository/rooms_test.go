@@ -41,11 +41,11 @@ var rooms = []room{
 	{folder: "internal/nvml/nvmltest", imports: []string{"internal/nvml/report", "internal/repository"}, world: []string{"os"}},
 	{folder: "internal/nvml", imports: []string{"internal/nvml/report"}, world: []string{"github.com/ebitengine/purego", "os", "time"}},
 	{folder: "pkg/accelerator", imports: []string{api, words}},
+	{folder: "pkg/inventory", imports: []string{api, words, "pkg/accelerator"}},
 	{
-		folder: "pkg/detect", imports: []string{api, words, "internal/nvml/report", "pkg/accelerator"},
+		folder: "pkg/detect", imports: []string{api, words, "internal/nvml/report", "pkg/accelerator", "pkg/inventory"},
 		world: []string{"golang.org/x/sys", "os", "syscall", "time"},
 	},
-	{folder: "pkg/inventory", imports: []string{api, words, "pkg/accelerator"}},
 	{folder: "pkg/survey", imports: []string{api, words, "pkg/detect", "pkg/inventory"}, world: []string{"time"}},
 	{folder: "pkg/price", imports: []string{words, "pkg/accelerator"}, world: []string{"time"}},
 
@@ -82,10 +82,10 @@ var rooms = []room{
 	{folder: "pkg/plan", imports: []string{
 		api, words, "pkg/accelerator", "pkg/cost", "pkg/engine", "pkg/fleet", "pkg/memory", "pkg/mesh", "pkg/model", "pkg/price", "pkg/shape",
 	}},
-	{folder: "pkg/plan/synthetic", imports: []string{api, "pkg/accelerator", "pkg/fleet", "pkg/plan"}, world: []string{"math/rand"}},
+	{folder: "pkg/plan/synthetic", imports: []string{api, "pkg/accelerator", "pkg/fleet", "pkg/inventory", "pkg/plan"}, world: []string{"math/rand"}},
 
 	// The shell: it reads, asks the rooms above and applies. An agent knows neither models nor plans, an operator no host.
-	{folder: "pkg/nodeagent", imports: []string{api, words, "internal/await", "internal/measure", "internal/nvml/report", "pkg/detect", "pkg/survey"}, world: worldly},
+	{folder: "pkg/nodeagent", imports: []string{api, words, "internal/await", "internal/measure", "internal/nvml/report", "pkg/detect", "pkg/inventory", "pkg/survey"}, world: worldly},
 	{folder: "controllers", imports: []string{
 		api, words, "pkg/binding", "pkg/engine", "pkg/fleet", "pkg/launch", "pkg/mesh", "pkg/mesh/verification", "pkg/model", "pkg/plan",
 	}, world: worldly},
@@ -93,6 +93,7 @@ var rooms = []room{
 		api, words, "internal/version", "pkg/accelerator", "pkg/cost", "pkg/detect", "pkg/engine", "pkg/estimate", "pkg/fleet", "pkg/inventory",
 		"pkg/launch", "pkg/memory", "pkg/mesh", "pkg/model", "pkg/plan", "pkg/plan/synthetic", "pkg/price", "pkg/shape",
 	}, world: []string{"os", "time"}},
+	{folder: "internal/cli/clitest", imports: []string{"internal/cli", "internal/repository"}, world: worldly},
 
 	// Programs: flags and wiring.
 	{folder: "cmd/kubectl-rankwright", imports: []string{"internal/cli"}, world: worldly},
@@ -115,7 +116,5 @@ var rooms = []room{
 // exceptions are the rules that are broken today, each with what will end it. One that is broken no longer fails the tests:
 // remove it.
 var exceptions = map[string]string{
-	"internal/cli is longer than 6000 lines": "to be divided by groups of commands",
-	"pkg/detect is longer than 6000 lines":   "to be divided by vendors",
-	"pkg/plan is longer than 6000 lines":     "candidates go to pkg/shape",
+	"pkg/plan is longer than 6000 lines": "candidates go to pkg/shape",
 }

@@ -181,8 +181,10 @@ func TestRefusedDevices(t *testing.T) {
 		twice,
 	})
 	want := [][]Refusal{
-		{RefusedHealth, RefusedMemory, RefusedCPU, RefusedCordoned, RefusedTaken, RefusedAllocated, "", ""}, {RefusedNode},
-		{RefusedAmbiguous, RefusedAmbiguous}, {},
+		{RefusedHealth, RefusedMemory, RefusedCPU, RefusedCordoned, RefusedTaken, RefusedAllocated, "", ""},
+		{RefusedNode},
+		{RefusedAmbiguous, RefusedAmbiguous},
+		{},
 	}
 	for at, n := range c.Nodes() {
 		got := []Refusal{}

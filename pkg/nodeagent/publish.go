@@ -101,9 +101,9 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 }
 
 // look asks everybody but the host. settled is to be called when what follows from the view was published.
-func (p *publisher) look(ctx context.Context, node *nodeNow, inventory *v1alpha1.AcceleratorInventory, previous *known, detected detection,
+func (p *publisher) look(ctx context.Context, node *nodeNow, found *v1alpha1.AcceleratorInventory, previous *known, detected detection,
 ) (v view, settled func()) {
-	v = view{spec: inventory.Spec, node: node.Labels}
+	v = view{spec: found.Spec, node: node.Labels}
 	v.kubelet = p.kubelet.look(ctx, sighting{
 		devices: allDevices(detected.status.Devices, previous.status.Devices), published: &previous.status, allocatable: node.allocatable,
 		detected: detected.scan != previous.scan, now: p.clock.Now(),

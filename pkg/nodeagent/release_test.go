@@ -86,13 +86,13 @@ func (e endless) Run(ctx context.Context, _ ...string) (host.CommandResult, erro
 func TestGateEndsWhatRuns(t *testing.T) {
 	gate := newDriverGate()
 	tools := endless{make(chan struct{})}
-	host, err := gate.guard(func() (*host.Host, error) { return &host.Host{Commands: tools}, nil })()
+	h, err := gate.guard(func() (*host.Host, error) { return &host.Host{Commands: tools}, nil })()
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := host.Commands.Run(context.Background(), "rankwright-nvml", "query")
+		_, err := h.Commands.Run(context.Background(), "rankwright-nvml", "query")
 		ended <- err
 	}()
 	<-tools.started
@@ -101,20 +101,20 @@ func TestGateEndsWhatRuns(t *testing.T) {
 		t.Errorf("what ran when the gate was shut: %v", err)
 	}
 	for _, argv := range [][]string{{"nvidia-smi", "-L"}, {"rankwright-cdi", "generate"}} {
-		if _, err := host.Commands.Run(t.Context(), argv...); !errors.Is(err, errReleased) {
+		if _, err := h.Commands.Run(t.Context(), argv...); !errors.Is(err, errReleased) {
 			t.Errorf("%q while it is shut: %v", argv, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-tools.started; cancel() }()
-	if _, err := host.Commands.Run(ctx, "neuron-ls", "-j"); !errors.Is(err, context.Canceled) {
+	if _, err := h.Commands.Run(ctx, "neuron-ls", "-j"); !errors.Is(err, context.Canceled) {
 		t.Errorf("another driver's tool: %v", err)
 	}
 }
 
 func TestGateWithoutTools(t *testing.T) {
-	host, err := newDriverGate().guard(func() (*host.Host, error) { return &host.Host{}, nil })()
-	if err != nil || host.Commands != nil {
-		t.Errorf("%+v, %v: nothing may be run there", host, err)
+	h, err := newDriverGate().guard(func() (*host.Host, error) { return &host.Host{}, nil })()
+	if err != nil || h.Commands != nil {
+		t.Errorf("%+v, %v: nothing may be run there", h, err)
 	}
 }

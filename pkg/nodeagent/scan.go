@@ -37,12 +37,12 @@ type scanner struct {
 
 // scan opens the host anew and detects. An error means that nothing was detected at all.
 func (s *scanner) scan(ctx context.Context) (detection, error) {
-	host, err := s.host()
+	h, err := s.host()
 	if err != nil {
 		return detection{}, fmt.Errorf("open the host: %w", err)
 	}
 	start := s.clock.Now()
-	report := detect.Detect(ctx, host, detect.Options{Backends: s.backends, Deadline: s.deadline, Now: s.clock.Now})
+	report := detect.Detect(ctx, h, detect.Options{Backends: s.backends, Deadline: s.deadline, Now: s.clock.Now})
 	if err := ctx.Err(); err != nil {
 		// Backends that were cut off would look as if they had failed.
 		return detection{}, fmt.Errorf("detection was cut off: %w", err)
@@ -55,7 +55,7 @@ func (s *scanner) scan(ctx context.Context) (detection, error) {
 	s.metrics.readings.set(report)
 	released, _, _ := s.gate.state()
 	return detection{
-		status: report.Status, signs: report.Signs, booted: report.Booted, asked: host.Commands != nil,
+		status: report.Status, signs: report.Signs, booted: report.Booted, asked: h.Commands != nil,
 		released: released,
 	}, nil
 }

@@ -160,16 +160,16 @@ func (a *attempt) shapes(l *lane, d degree, held map[shape]bool) iter.Seq[candid
 		if a.below > 0 {
 			last = min(last, (a.below-1)/(c.stage()*c.data))
 		}
-		any := false
+		made := false
 		for stages := first; stages <= last; stages++ {
-			if stages = a.enough(&c, stages, last, caps); stages > last || stages > maxFreeStages && any && t.asked.stages == 0 {
+			if stages = a.enough(&c, stages, last, caps); stages > last || stages > maxFreeStages && made && t.asked.stages == 0 {
 				return
 			}
 			c.stages = stages
 			if held[c.withoutData()] || !t.possible(c.shape) || !a.cut(&c, caps[:stages*instances]) {
 				continue
 			}
-			if any = true; !yield(c) {
+			if made = true; !yield(c) {
 				return
 			}
 		}

@@ -131,7 +131,8 @@ func (l *load) holdsOne() bool {
 func (w *way) holdsEqual(l *load, a *attempt) bool {
 	for c := range a.shapes(w.lane, w.degree, nil) {
 		if l.task.limited() {
-			if a.evaluate(&c); c.missed != noLimit {
+			a.evaluate(&c)
+			if c.missed != noLimit {
 				continue
 			}
 		}

@@ -32,16 +32,16 @@ type View struct {
 
 // Of reads the survey in a recording. The same recording gives the same survey.
 func Of(ctx context.Context, recording *host.Recording) (*Survey, error) {
-	host := recording.Host()
-	survey := &Survey{Platform: readPlatform(host.Files)}
+	h := recording.Host()
+	survey := &Survey{Platform: readPlatform(h.Files)}
 	measured := recording.Note(measurementNote)
-	if host.Commands != nil {
-		if err := survey.look(ctx, OnHost, host, measured); err != nil {
+	if h.Commands != nil {
+		if err := survey.look(ctx, OnHost, h, measured); err != nil {
 			return nil, err
 		}
-		host.Commands, measured = nil, ""
+		h.Commands, measured = nil, ""
 	}
-	if err := survey.look(ctx, NoExec, host, measured); err != nil {
+	if err := survey.look(ctx, NoExec, h, measured); err != nil {
 		return nil, err
 	}
 	for _, name := range recording.Views() {
@@ -59,8 +59,8 @@ func Of(ctx context.Context, recording *host.Recording) (*Survey, error) {
 }
 
 // look adds what a detection finds, with the note of what was measured when the view was taken.
-func (s *Survey) look(ctx context.Context, name string, host *host.Host, measured string) error {
-	view := View{Name: name, Status: detect.Detect(ctx, host, detect.Options{}).Status}
+func (s *Survey) look(ctx context.Context, name string, h *host.Host, measured string) error {
+	view := View{Name: name, Status: detect.Detect(ctx, h, detect.Options{}).Status}
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -97,10 +97,10 @@ func (m mounted) Stat(name string) (fs.FileMode, error) {
 // stopped is a clock that stands still: backends run at the same time, and in no order.
 func stopped() time.Time { return time.Unix(0, 0) }
 
-func take(t *testing.T, host *host.Host) *host.Recording {
+func take(t *testing.T, h *host.Host) *host.Recording {
 	t.Helper()
 	peaks := func() (int64, int64) { return 42000, 9000 }
-	recording, err := survey.Take(t.Context(), host, survey.Options{Now: stopped, Peaks: peaks})
+	recording, err := survey.Take(t.Context(), h, survey.Options{Now: stopped, Peaks: peaks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,8 +178,8 @@ func TestReport(t *testing.T) {
 
 // A survey leaves what it detects as it is: the file is a recording like any other.
 func TestFileReplaysAsTheHost(t *testing.T) {
-	host := played(t)
-	want := detect.Detect(t.Context(), host, detect.Options{}).Status.Summary
+	h := played(t)
+	want := detect.Detect(t.Context(), h, detect.Options{}).Status.Summary
 	recording := verified(t)
 	if diff := cmp.Diff(want, detect.Detect(t.Context(), recording.Host(), detect.Options{}).Status.Summary); diff != "" {
 		t.Errorf("(-host +replay):\n%s", diff)

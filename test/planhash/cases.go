@@ -115,8 +115,9 @@ func (r draw) trouble(n *fleet.Node) {
 			continue
 		}
 		d.Memory.TotalMiB /= size
+		broken := r.oneIn(25)
 		switch {
-		case r.oneIn(25):
+		case broken:
 			d.Health.State = v1alpha1.Unhealthy
 		case r.oneIn(25):
 			n.Inventory.Spec.CordonedDevices = append(n.Inventory.Spec.CordonedDevices, d.ID)

@@ -30,9 +30,9 @@ func TestAnonymousRecordings(t *testing.T) {
 	}
 }
 
-func inventoryText(t *testing.T, host *host.Host) string {
+func inventoryText(t *testing.T, h *host.Host) string {
 	t.Helper()
-	status, err := json.MarshalIndent(detect.Detect(t.Context(), host, detect.Options{}).Status, "", " ")
+	status, err := json.MarshalIndent(detect.Detect(t.Context(), h, detect.Options{}).Status, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,19 +23,19 @@ func BenchmarkDetect(b *testing.B) {
 
 // BenchmarkDetectLive is a whole detection on this machine, as far as it runs no tool.
 func BenchmarkDetectLive(b *testing.B) {
-	host, err := host.LiveHost("/", nil)
+	h, err := host.LiveHost("/", nil)
 	if err != nil {
 		b.Skip(err)
 	}
-	count := len(detect.Detect(b.Context(), host, detect.Options{}).Status.Devices)
-	benchmark(b, host, count)
+	count := len(detect.Detect(b.Context(), h, detect.Options{}).Status.Devices)
+	benchmark(b, h, count)
 }
 
-func benchmark(b *testing.B, host *host.Host, count int) {
+func benchmark(b *testing.B, h *host.Host, count int) {
 	b.Helper()
 	b.ReportAllocs()
 	for b.Loop() {
-		if status := detect.Detect(b.Context(), host, detect.Options{}).Status; len(status.Devices) != count {
+		if status := detect.Detect(b.Context(), h, detect.Options{}).Status; len(status.Devices) != count {
 			b.Fatalf("%d devices, want %d", len(status.Devices), count)
 		}
 	}
@@ -58,16 +58,16 @@ func serverHost(b *testing.B, count int) *host.Host {
 			Driver: driver, NUMA: i / 80, Link: gen4x16,
 		})
 	}
-	host := nvidiaHost{Driver: "580.105.08", CUDA: "13.0", Links: 18, LinkRate: "26.562"}
+	machine := nvidiaHost{Driver: "580.105.08", CUDA: "13.0", Links: 18, LinkRate: "26.562"}
 	for i := range count {
 		domain, bus := i/64, i%64*4
 		place := fmt.Sprintf("pci%04x:%02x/%04x:%02x:00.0/%04x:%02x:00.0/%04x:%02x:00.0/%04x:%02x:00.0",
 			domain, bus, domain, bus, domain, bus+1, domain, bus+2, domain, bus+3)
-		host.GPUs = append(host.GPUs, h100SXM.at(0x40, i, place, i*2/max(1, count)))
+		machine.GPUs = append(machine.GPUs, h100SXM.at(0x40, i, place, i*2/max(1, count)))
 	}
-	withBridges(h, "1000:c030 1000:1004", host.GPUs)
+	withBridges(h, "1000:c030 1000:1004", machine.GPUs)
 	if count > 0 {
-		h.Keep(addNVIDIA(h, host))
+		h.Keep(addNVIDIA(h, machine))
 	}
 	h.AllowCommands()
 	if err := h.Err(); err != nil {

@@ -90,12 +90,12 @@ func TestNVIDIACaptures(t *testing.T) {
 }
 
 // checkGB10 expects the GPU of a DGX Spark, which works in the host's memory.
-func checkGB10(t *testing.T, host *capturedHost) {
-	devices(t, host, 1, "NVIDIA GB10", 122566, v1alpha1.SourceKernel)
-	if len(host.Status.Devices) != 1 {
+func checkGB10(t *testing.T, h *capturedHost) {
+	devices(t, h, 1, "NVIDIA GB10", 122566, v1alpha1.SourceKernel)
+	if len(h.Status.Devices) != 1 {
 		return
 	}
-	d, reading := &host.Status.Devices[0], host.Readings[host.Status.Devices[0].ID]
+	d, reading := &h.Status.Devices[0], h.Readings[h.Status.Devices[0].ID]
 	if d.Health.State != v1alpha1.Healthy || d.UUID == "" {
 		t.Errorf("%+v, UUID %q", d.Health, d.UUID)
 	}
@@ -105,7 +105,7 @@ func checkGB10(t *testing.T, host *capturedHost) {
 	if used := reading.MemoryUsedMiB; used == nil || *used != 122566-118884 {
 		t.Errorf("used: %v", used)
 	}
-	if quiet := host.quiet.Devices[0].Memory; quiet.TotalMiB != 122566 || quiet.Source != v1alpha1.SourceKernel {
+	if quiet := h.quiet.Devices[0].Memory; quiet.TotalMiB != 122566 || quiet.Source != v1alpha1.SourceKernel {
 		t.Errorf("without tools: %+v", quiet)
 	}
 }
@@ -121,13 +121,13 @@ func unread(count int, product string) func(*testing.T, *capturedHost) {
 }
 
 // devices fails where the host has another number of devices, or one of another product or memory.
-func devices(t *testing.T, host *capturedHost, count int, product string, memoryMiB int64, source v1alpha1.FactSource) {
+func devices(t *testing.T, h *capturedHost, count int, product string, memoryMiB int64, source v1alpha1.FactSource) {
 	t.Helper()
-	if len(host.Status.Devices) != count {
-		t.Errorf("%d devices, want %d", len(host.Status.Devices), count)
+	if len(h.Status.Devices) != count {
+		t.Errorf("%d devices, want %d", len(h.Status.Devices), count)
 	}
-	for i := range host.Status.Devices {
-		d := &host.Status.Devices[i]
+	for i := range h.Status.Devices {
+		d := &h.Status.Devices[i]
 		if d.Product != product || d.Memory == nil || d.Memory.TotalMiB != memoryMiB || d.Memory.Source != source {
 			t.Errorf("%s is %q with %+v, want %q with %d MiB (%s)", d.ID, d.Product, d.Memory, product, memoryMiB, source)
 		}

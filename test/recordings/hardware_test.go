@@ -236,8 +236,8 @@ func (k *knowledge) added() string {
 
 // monitors says by what devices are known to be healthy; nothing is what is unmonitored.
 func (k *knowledge) monitors() string {
-	words := func(set map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(set)), "; ") }
-	without, with := words(k.evidence[0]), words(k.evidence[1])
+	parts := func(set map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(set)), "; ") }
+	without, with := parts(k.evidence[0]), parts(k.evidence[1])
 	if without == with {
 		return cmp.Or(without, "nothing")
 	}
@@ -273,7 +273,10 @@ func constructors(t *testing.T) map[string]string {
 	ast.Inspect(list, func(n ast.Node) bool {
 		if literal, ok := n.(*ast.CompositeLit); ok {
 			for _, element := range literal.Elts {
-				calls = append(calls, element.(*ast.CallExpr).Fun.(*ast.SelectorExpr))
+				made, _ := element.(*ast.CallExpr)
+				if call, ok := made.Fun.(*ast.SelectorExpr); ok {
+					calls = append(calls, call)
+				}
 			}
 		}
 		return true
@@ -284,7 +287,7 @@ func constructors(t *testing.T) map[string]string {
 	}
 	documented := map[string]string{}
 	for i, call := range calls {
-		pkg := parsePackage(t, filepath.Join(folder, call.X.(*ast.Ident).Name))
+		pkg := parsePackage(t, filepath.Join(folder, fmt.Sprint(call.X)))
 		for _, f := range pkg.Funcs {
 			if f.Name == call.Sel.Name {
 				documented[backends[i].Name()] = strings.TrimSpace(string(pkg.Markdown(f.Doc)))

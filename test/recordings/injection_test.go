@@ -27,9 +27,9 @@ func TestInjection(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("What a container gets for the first device of each class of each recording, and for all of them.\n")
 	for _, name := range slices.Sorted(maps.Keys(recordings)) {
-		host := recordings[name]().Host()
-		status := detect.Detect(t.Context(), host, detect.Options{}).Status
-		node := injection.Node{Devices: status.Devices, Files: loaded{host.Files}, Driver: driver}
+		h := recordings[name]().Host()
+		status := detect.Detect(t.Context(), h, detect.Options{}).Status
+		node := injection.Node{Devices: status.Devices, Files: loaded{h.Files}, Driver: driver}
 		classes := byClass(status.Devices)
 		for _, class := range slices.Sorted(maps.Keys(classes)) {
 			devices := classes[class]

@@ -22,12 +22,12 @@ PCI ids, product names and memory are those of published captures of the product
 NVML's wording as published in reports of such faults; addresses, UUIDs and bridges are made up.`
 
 // pcieHost are GPUs of a product on root ports of their own, half of them on each of two sockets.
-func pcieHost(readme string, host byte, product nvidiaProduct, buses ...int) (*compose.Host, []nvidiaGPU) {
+func pcieHost(readme string, machine byte, product nvidiaProduct, buses ...int) (*compose.Host, []nvidiaGPU) {
 	h := compose.New(readme + "\n" + troubleSources)
 	h.Machine(hopperMachine())
 	var gpus []nvidiaGPU
 	for i, bus := range buses {
-		gpu := product.at(host, i, rootPort(bus), 2*i/len(buses))
+		gpu := product.at(machine, i, rootPort(bus), 2*i/len(buses))
 		gpu.Fabric = false
 		gpus = append(gpus, gpu)
 	}
@@ -41,15 +41,15 @@ func containerHost() *compose.Host {
 	h, gpus := pcieHost("A container that was given 2 of its host's 8 NVIDIA H100 80GB HBM3.", 0x30, h100SXM,
 		0x11, 0x21, 0x31, 0x41, 0x91, 0xa1, 0xb1, 0xc1)
 	h.File("/.dockerenv", "")
-	host := nvidiaHost{Driver: "580.105.08", CUDA: "13.0"}
+	at := nvidiaHost{Driver: "580.105.08", CUDA: "13.0"}
 	for i, gpu := range gpus {
 		if i == 2 || i == 5 {
-			host.GPUs = append(host.GPUs, gpu)
+			at.GPUs = append(at.GPUs, gpu)
 			continue
 		}
 		h.PCI(gpu.Function)
 	}
-	return finish(h, addNVIDIA(h, host))
+	return finish(h, addNVIDIA(h, at))
 }
 
 // lostHost has a GPU that fell off the bus: its handle cannot be had, and that ends the report of all.
@@ -80,9 +80,9 @@ func lostHost() *compose.Host {
 // errHost has a GPU of which the tool can read nothing that the driver would have to ask it for.
 func errHost() *compose.Host {
 	h, gpus := pcieHost("A host with 2 NVIDIA A100 80GB PCIe of which one does not answer: the tool prints ERR! for it.", 0x32, a100PCIe, 0x11, 0x91)
-	host := nvidiaHost{Driver: "550.163.01", CUDA: "12.4", GPUs: gpus}
-	addNVIDIADriver(h, host)
-	report, err := host.report()
+	at := nvidiaHost{Driver: "550.163.01", CUDA: "12.4", GPUs: gpus}
+	addNVIDIADriver(h, at)
+	report, err := at.report()
 	h.Keep(err)
 	before, broken, found := strings.Cut(report, `<gpu id="`+gpus[1].BusID())
 	if !found {
@@ -91,9 +91,9 @@ func errHost() *compose.Host {
 	broken = strings.NewReplacer("<total>81920 MiB", "<total>ERR!", "<used>0 MiB", "<used>ERR!", "<free>81279 MiB", "<free>ERR!",
 		"<reserved>641 MiB", "<reserved>ERR!", "<dram_uncorrectable>0", "<dram_uncorrectable>ERR!").Replace(broken)
 	h.Command(before+`<gpu id="`+gpus[1].BusID()+broken, "nvidia-smi", "-q", "-x")
-	h.Command(host.list(), "nvidia-smi", "-L")
-	h.Command(host.nvlinks(), "nvidia-smi", "nvlink", "-s")
-	h.Command(host.topology(), "nvidia-smi", "topo", "-m")
+	h.Command(at.list(), "nvidia-smi", "-L")
+	h.Command(at.nvlinks(), "nvidia-smi", "nvlink", "-s")
+	h.Command(at.topology(), "nvidia-smi", "topo", "-m")
 	return h
 }
 

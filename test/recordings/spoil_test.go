@@ -64,12 +64,12 @@ func TestShuffledRecordings(t *testing.T) {
 	for _, name := range sampledNames() {
 		t.Run(name, func(t *testing.T) {
 			recording := recordings[name]()
-			host := unpack(t, archive(t, name))
+			h := unpack(t, archive(t, name))
 			random := rand.New(rand.NewPCG(seed(name), 0))
-			random.Shuffle(len(host.members), func(i, j int) { host.members[i], host.members[j] = host.members[j], host.members[i] })
-			random.Shuffle(len(host.commands), func(i, j int) { host.commands[i], host.commands[j] = host.commands[j], host.commands[i] })
+			random.Shuffle(len(h.members), func(i, j int) { h.members[i], h.members[j] = h.members[j], h.members[i] })
+			random.Shuffle(len(h.commands), func(i, j int) { h.commands[i], h.commands[j] = h.commands[j], h.commands[i] })
 			want := detect.Detect(t.Context(), recording.Host(), detect.Options{}).Status
-			got := detect.Detect(t.Context(), host.recording().Host(), detect.Options{}).Status
+			got := detect.Detect(t.Context(), h.recording().Host(), detect.Options{}).Status
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-in order +shuffled):\n%s", diff)
 			}
@@ -216,16 +216,16 @@ func FuzzReplay(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, place uint16, content string) {
 		name := hosts[int(which)%len(hosts)]
 		if _, ok := originals[name]; !ok {
-			host := unpack(t, archive(t, name))
-			originals[name] = original{host, knownNames(t, host)}
+			h := unpack(t, archive(t, name))
+			originals[name] = original{h, knownNames(t, h)}
 		}
-		host, known := originals[name].host.clone(), originals[name].known
-		if at := int(place) % (len(host.members) + 8*len(host.commands)); at < len(host.members) {
-			host.members[at].content = content
+		h, known := originals[name].host.clone(), originals[name].known
+		if at := int(place) % (len(h.members) + 8*len(h.commands)); at < len(h.members) {
+			h.members[at].content = content
 		} else {
-			host.commands[(at-len(host.members))/8].Stdout = content
+			h.commands[(at-len(h.members))/8].Stdout = content
 		}
-		known.check(t, "fuzzed", host.recording())
+		known.check(t, "fuzzed", h.recording())
 	})
 }
 
@@ -252,16 +252,16 @@ type names struct {
 	listed map[v1alpha1.DeviceID]bool
 }
 
-func knownNames(t testing.TB, host unpacked) names {
+func knownNames(t testing.TB, h unpacked) names {
 	t.Helper()
 	known := names{map[string]bool{}, map[string]bool{}, map[v1alpha1.DeviceID]bool{}}
-	for _, m := range host.members {
+	for _, m := range h.members {
 		known.kernel[path.Base(m.name)] = true
 		if path.Dir(m.name) == "/sys/bus/pci/devices" {
 			known.addresses[path.Base(m.name)] = true
 		}
 	}
-	status := detect.Detect(t.Context(), host.recording().Host(), detect.Options{}).Status
+	status := detect.Detect(t.Context(), h.recording().Host(), detect.Options{}).Status
 	for _, id := range ids(&status) {
 		known.listed[id] = true
 	}

@@ -55,12 +55,12 @@ func checkVerified(t *testing.T, name string, recording *host.Recording) {
 // verifyComposed verifies a composed host, as its machine would be.
 func verifyComposed(t *testing.T, name string) *host.Recording {
 	t.Helper()
-	host := recordings[name]()
-	if err := host.Err(); err != nil {
+	h := recordings[name]()
+	if err := h.Err(); err != nil {
 		t.Fatal(err)
 	}
 	options := survey.Options{Now: func() time.Time { return time.Time{} }, Peaks: func() (int64, int64) { return 0, 0 }}
-	recording, err := survey.Take(t.Context(), host.Host(), options)
+	recording, err := survey.Take(t.Context(), h.Host(), options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,10 +42,10 @@ func windowsHost() *compose.Host {
 
 // asked returns the commands that the backend of Windows runs on a host, so that its script need not be written twice.
 func asked(h *compose.Host) [][]string {
-	host := h.Host()
+	at := h.Host()
 	notes := &notedCommands{}
-	host.Commands = notes
-	detect.Detect(context.Background(), host, detect.Options{Backends: []backend.Backend{generic.WMI()}})
+	at.Commands = notes
+	detect.Detect(context.Background(), at, detect.Options{Backends: []backend.Backend{generic.WMI()}})
 	return notes.argvs
 }
 

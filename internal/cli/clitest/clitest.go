@@ -16,6 +16,7 @@ import (
 	"github.com/rankwright/rankwright/internal/repository"
 )
 
+// Update is set where golden files are to be written anew.
 var Update = flag.Bool("update", false, "write the golden files anew")
 
 // Result is what a command did.

@@ -69,23 +69,23 @@ func parseAlerts(texts []string) ([]alert, error) {
 
 // parseAlert reads a comparison such as memoryUsed>90% or healthy<8.
 func parseAlert(text string) (alert, error) {
-	term, err := inventory.ParseTerm(text)
+	word, err := inventory.ParseTerm(text)
 	if err != nil {
 		return alert{}, err
 	}
-	a := alert{term: term}
+	a := alert{term: word}
 	for name, field := range alertFields {
-		if strings.EqualFold(name, term.Field) {
+		if strings.EqualFold(name, word.Field) {
 			a.field, a.term.Field = field, name
 		}
 	}
 	switch {
 	case a.field.units == nil:
-		return alert{}, term.BadField("use one of " + strings.Join(alertFieldNames(), ", "))
-	case term.Operator == inventory.ContainsOne:
-		return alert{}, term.BadOperator("use one of > >= < <= == !=")
+		return alert{}, word.BadField("use one of " + strings.Join(alertFieldNames(), ", "))
+	case word.Operator == inventory.ContainsOne:
+		return alert{}, word.BadOperator("use one of > >= < <= == !=")
 	}
-	if a.wanted, a.unit, err = term.Quantity(a.field.units); err != nil {
+	if a.wanted, a.unit, err = word.Quantity(a.field.units); err != nil {
 		return alert{}, err
 	}
 	return a, nil

@@ -56,7 +56,7 @@ func TestAllotmentIsOfThisHost(t *testing.T) {
 		"a recorded host": {[]string{"detect", "--replay", clitest.RecordingOf(t, "nvidia-h100-8")}, ""},
 		"another tree":    {[]string{"detect", "--backend", "network", "--root", tree}, ""},
 	} {
-		if r := hostRun(t, "", test.args...); r.Code != term.ExitOK || r.Err != test.want {
+		if r := hostRun(t, test.args...); r.Code != term.ExitOK || r.Err != test.want {
 			t.Errorf("%s: exit code %d, %q; want %q", name, r.Code, r.Err, test.want)
 		}
 	}

@@ -16,12 +16,12 @@ func newHostRoot(streams term.Streams) *cobra.Command {
 	return root
 }
 
-func hostRun(t *testing.T, stdin string, args ...string) clitest.Result {
+func hostRun(t *testing.T, args ...string) clitest.Result {
 	t.Helper()
-	return clitest.Run(t, newHostRoot, stdin, args...)
+	return clitest.Run(t, newHostRoot, "", args...)
 }
 
-func hostOK(t *testing.T, stdin string, args ...string) string {
+func hostOK(t *testing.T, args ...string) string {
 	t.Helper()
-	return clitest.OK(t, newHostRoot, stdin, args...)
+	return clitest.OK(t, newHostRoot, "", args...)
 }

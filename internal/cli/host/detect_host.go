@@ -80,8 +80,8 @@ func (o *hostOptions) look(ctx context.Context, log *slog.Logger) (scan, error) 
 }
 
 // kernelName is the name that a Linux kernel has for its host, or nothing; read from the host, it is recorded with it.
-func kernelName(host *host.Host) string {
-	text, err := host.Files.ReadFile("/proc/sys/kernel/hostname")
+func kernelName(h *host.Host) string {
+	text, err := h.Files.ReadFile("/proc/sys/kernel/hostname")
 	if err != nil {
 		return ""
 	}
@@ -124,15 +124,15 @@ func (o *hostOptions) recorded() (*host.Host, string, error) {
 		}
 		recording = view
 	}
-	host := recording.Host()
+	h := recording.Host()
 	if o.noExec {
-		host.Commands = nil
+		h.Commands = nil
 	}
 	name := filepath.Base(o.replay)
 	for _, ending := range []string{".gz", ".tgz", ".tar"} {
 		name = strings.TrimSuffix(name, ending)
 	}
-	return host, name, nil
+	return h, name, nil
 }
 
 // writeRecording writes what was read, without what tells this host from others unless that is wanted.

@@ -275,7 +275,7 @@ func TestDetectExitCodes(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := hostRun(t, "", append(h100, test.args...)...)
+			r := hostRun(t, append(h100, test.args...)...)
 			if r.Code != test.code || !strings.Contains(r.Out, test.out) || !strings.Contains(r.Err, test.errs) || test.errs == "" && r.Err != "" {
 				t.Errorf("exit code %d, errors %q, output %q; want %d, %q and %q", r.Code, r.Err, r.Out, test.code, test.errs, test.out)
 			}
@@ -299,7 +299,7 @@ func TestCompletionOfDetect(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := hostRun(t, "", append([]string{"__complete", "detect"}, test.args...)...)
+			r := hostRun(t, append([]string{"__complete", "detect"}, test.args...)...)
 			if r.Code != term.ExitOK || !strings.Contains("\n"+r.Out, "\n"+test.want) {
 				t.Errorf("exit code %d, %q; want %q in it", r.Code, r.Out, test.want)
 			}
@@ -326,9 +326,9 @@ func TestTheDocumentationShowsRealOutput(t *testing.T) {
 	}
 	_, matrix, _ := strings.Cut(stored("topology.txt"), "300 GB/s     nvidia-0000:{03,41}:00.0\n\n")
 	_, changes, _ := strings.Cut(stored("watch.txt"), "\n~")
-	unmet := hostRun(t, "", "detect", "--replay", clitest.RecordingOf(t, "google-v5p-4"), "--requirement", "tpu>=8|gpu", "-o", "name")
+	unmet := hostRun(t, "detect", "--replay", clitest.RecordingOf(t, "google-v5p-4"), "--requirement", "tpu>=8|gpu", "-o", "name")
 	for name, want := range map[string]string{
-		"table":       hostOK(t, "", "detect", "--replay", clitest.RecordingOf(t, "google-v5p-4")),
+		"table":       hostOK(t, "detect", "--replay", clitest.RecordingOf(t, "google-v5p-4")),
 		"topology":    matrix,
 		"watch":       changes,
 		"requirement": unmet.Out + unmet.Err,

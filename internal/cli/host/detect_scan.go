@@ -24,10 +24,10 @@ type scan struct {
 }
 
 // scanOf detects on a host that is called name where its kernel does not say.
-func scanOf(ctx context.Context, host *host.Host, name string, options detect.Options) scan {
-	name = cmp.Or(kernelName(host), name)
+func scanOf(ctx context.Context, h *host.Host, name string, options detect.Options) scan {
+	name = cmp.Or(kernelName(h), name)
 	start := time.Now()
-	report := detect.Detect(ctx, host, options)
+	report := detect.Detect(ctx, h, options)
 	found := &v1alpha1.AcceleratorInventory{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "AcceleratorInventory"},
 		ObjectMeta: metav1.ObjectMeta{Name: name},

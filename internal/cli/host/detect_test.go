@@ -19,20 +19,20 @@ import (
 
 // recordingOf is a recording of the tests' hosts.
 func TestDetectReplaysARecording(t *testing.T) {
-	inventory := clitest.Object[v1alpha1.AcceleratorInventory](t, hostOK(t, "", "detect", "--replay", clitest.RecordingOf(t, "nvidia-l40s-4"), "-o", "json"))
-	if inventory.APIVersion != "rankwright.dev/v1alpha1" || inventory.Kind != "AcceleratorInventory" || inventory.Name != "nvidia-l40s-4" {
-		t.Errorf("%s %s %s", inventory.APIVersion, inventory.Kind, inventory.Name)
+	found := clitest.Object[v1alpha1.AcceleratorInventory](t, hostOK(t, "detect", "--replay", clitest.RecordingOf(t, "nvidia-l40s-4"), "-o", "json"))
+	if found.APIVersion != "rankwright.dev/v1alpha1" || found.Kind != "AcceleratorInventory" || found.Name != "nvidia-l40s-4" {
+		t.Errorf("%s %s %s", found.APIVersion, found.Kind, found.Name)
 	}
-	summary := inventory.Status.Summary
+	summary := found.Status.Summary
 	if summary.Devices != 4 || summary.Products != "4x NVIDIA L40S" || summary.MemoryMiB != 4*46068 {
 		t.Errorf("summary %+v", summary)
 	}
-	again := []byte(hostOK(t, "", "detect", "--replay", clitest.RecordingOf(t, "nvidia-l40s-4"), "-o", "yaml"))
+	again := []byte(hostOK(t, "detect", "--replay", clitest.RecordingOf(t, "nvidia-l40s-4"), "-o", "yaml"))
 	var fromYAML v1alpha1.AcceleratorInventory
 	if err := yaml.Unmarshal(again, &fromYAML); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(inventory, fromYAML); diff != "" {
+	if diff := cmp.Diff(found, fromYAML); diff != "" {
 		t.Errorf("(-json +yaml):\n%s", diff)
 	}
 	if err := yaml.UnmarshalStrict(again, &inventoryDocument{}); err != nil {
@@ -68,8 +68,8 @@ func TestRecordedThisHostIsTheSame(t *testing.T) {
 	}
 	withoutAllotment(t)
 	file := filepath.Join(t.TempDir(), "other-name.tar.gz")
-	live := hostOK(t, "", "detect", "--record", file, "--keep-identifiers", "-o", "json")
-	if diff := cmp.Diff(live, hostOK(t, "", "detect", "--replay", file, "-o", "json")); diff != "" {
+	live := hostOK(t, "detect", "--record", file, "--keep-identifiers", "-o", "json")
+	if diff := cmp.Diff(live, hostOK(t, "detect", "--replay", file, "-o", "json")); diff != "" {
 		t.Errorf("the recording differs from the host it was made on:\n%s", diff)
 	}
 }
@@ -77,8 +77,8 @@ func TestRecordedThisHostIsTheSame(t *testing.T) {
 // TestDetectRecordsWhatItReads records a replayed host and replays the recording.
 func TestDetectRecordsWhatItReads(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "again.tar.gz")
-	first := hostOK(t, "", "detect", "--replay", clitest.RecordingOf(t, "nvidia-h100-8"), "--record", file, "--keep-identifiers", "--name", "host", "-o", "json")
-	second := hostOK(t, "", "detect", "--replay", file, "--name", "host", "-o", "json")
+	first := hostOK(t, "detect", "--replay", clitest.RecordingOf(t, "nvidia-h100-8"), "--record", file, "--keep-identifiers", "--name", "host", "-o", "json")
+	second := hostOK(t, "detect", "--replay", file, "--name", "host", "-o", "json")
 	if diff := cmp.Diff(first, second); diff != "" {
 		t.Errorf("(-first +second):\n%s", diff)
 	}
@@ -91,8 +91,8 @@ func TestDetectRecordsWhatItReads(t *testing.T) {
 // TestDetectRecordsNoIdentifiers records a replayed host as for a bug report.
 func TestDetectRecordsNoIdentifiers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.tar.gz")
-	first := clitest.Object[v1alpha1.AcceleratorInventory](t, hostOK(t, "", "detect", "--replay", clitest.RecordingOf(t, "nvidia-h100-8"), "--record", file, "--name", "host", "-o", "json"))
-	second := clitest.Object[v1alpha1.AcceleratorInventory](t, hostOK(t, "", "detect", "--replay", file, "--name", "host", "-o", "json"))
+	first := clitest.Object[v1alpha1.AcceleratorInventory](t, hostOK(t, "detect", "--replay", clitest.RecordingOf(t, "nvidia-h100-8"), "--record", file, "--name", "host", "-o", "json"))
+	second := clitest.Object[v1alpha1.AcceleratorInventory](t, hostOK(t, "detect", "--replay", file, "--name", "host", "-o", "json"))
 	for i := range first.Status.Devices {
 		before, after := &first.Status.Devices[i], &second.Status.Devices[i]
 		if before.UUID == after.UUID || len(before.UUID) != len(after.UUID) || !strings.HasPrefix(after.UUID, "GPU-") {
@@ -109,14 +109,14 @@ func TestDetectRecordsNoIdentifiers(t *testing.T) {
 }
 
 func TestDetectWithoutToolsStillFindsTheDevices(t *testing.T) {
-	inventory := clitest.Object[v1alpha1.AcceleratorInventory](t, hostRun(t, "", "detect", "--replay", clitest.RecordingOf(t, "nvidia-h100-8"), "--no-exec", "-o", "json").Out)
-	if len(inventory.Status.Devices) != 8 {
-		t.Errorf("%d devices, want 8", len(inventory.Status.Devices))
+	found := clitest.Object[v1alpha1.AcceleratorInventory](t, hostRun(t, "detect", "--replay", clitest.RecordingOf(t, "nvidia-h100-8"), "--no-exec", "-o", "json").Out)
+	if len(found.Status.Devices) != 8 {
+		t.Errorf("%d devices, want 8", len(found.Status.Devices))
 	}
 }
 
 func TestDetectOfAnEmptyTree(t *testing.T) {
-	r := hostRun(t, "", "detect", "--root", t.TempDir(), "--name", "empty")
+	r := hostRun(t, "detect", "--root", t.TempDir(), "--name", "empty")
 	if r.Code != term.ExitOK || !strings.Contains(r.Out, "No accelerators found.") || !strings.Contains(r.Out, "empty") {
 		t.Errorf("exit code %d, output %q, errors %q", r.Code, r.Out, r.Err)
 	}
@@ -181,15 +181,15 @@ func TestInventoryViews(t *testing.T) {
 }
 
 func TestNothingInAnInventoryMovesTheCursor(t *testing.T) {
-	inventory := stored(t, "inventory.yaml")
-	inventory.Status.Devices[0].Product = "A\x1b[2J40\tx\n"
+	found := stored(t, "inventory.yaml")
+	found.Status.Devices[0].Product = "A\x1b[2J40\tx\n"
 	for _, output := range []string{"table", "wide", "tsv", "custom-columns=P:.product"} {
 		view := viewOptions{}
 		if err := view.output.Set(output); err != nil {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if err := view.writeTo(&out, *inventory, nil); err != nil {
+		if err := view.writeTo(&out, *found, nil); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), "A?[2J40?x?") || strings.Contains(out.String(), "\x1b") {
@@ -200,7 +200,7 @@ func TestNothingInAnInventoryMovesTheCursor(t *testing.T) {
 
 // The table of a host with 8 GPUs fits a terminal of 120 columns.
 func TestTheTableOfEightGPUsIsNotTooWide(t *testing.T) {
-	for line := range strings.Lines(hostOK(t, "", "detect", "--replay", clitest.RecordingOf(t, "nvidia-h100-8"))) {
+	for line := range strings.Lines(hostOK(t, "detect", "--replay", clitest.RecordingOf(t, "nvidia-h100-8"))) {
 		if len(line) > 121 {
 			t.Errorf("%d columns: %s", len(line)-1, line)
 		}

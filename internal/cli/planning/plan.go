@@ -14,6 +14,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
+// NewPlan is `kubectl rankwright plan`.
 func NewPlan(streams term.Streams) *cobra.Command {
 	var files []string
 	var modelFile string

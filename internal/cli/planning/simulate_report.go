@@ -58,6 +58,7 @@ type SimulatedTimes struct {
 	RefusalMicros    int64 `json:"refusalMicros,omitempty"`
 }
 
+// Summarize fills in the median and the worst time of the placements.
 func (t *SimulatedTimes) Summarize(placements []SimulatedPlacement) {
 	if len(placements) == 0 {
 		return

@@ -24,6 +24,7 @@ type costFlags struct {
 	provider, prices string
 }
 
+// NewCost is `kubectl rankwright cost`.
 func NewCost(streams term.Streams) *cobra.Command {
 	var options costFlags
 	var output term.Format

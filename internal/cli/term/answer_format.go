@@ -18,7 +18,7 @@ const AnswerExplain AnswerFormat = "explain"
 
 var answerFormats = slices.Concat(Formats, []string{string(AnswerExplain)})
 
-// String, Set and Type make it a flag.
+// String is the format as it is typed.
 func (f *AnswerFormat) String() string { return string(*f) }
 
 // Set takes one of the formats.

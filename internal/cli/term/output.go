@@ -17,6 +17,7 @@ import (
 // Format is the value of --output.
 type Format string
 
+// The formats.
 const (
 	FormatTable Format = "table"
 	FormatWide  Format = "wide"
@@ -24,9 +25,10 @@ const (
 	FormatYAML  Format = "yaml"
 )
 
+// Formats are the formats of objects.
 var Formats = []string{string(FormatTable), string(FormatWide), string(FormatJSON), string(FormatYAML)}
 
-// String, Set and Type make a format a flag.
+// String is the format as it is typed.
 func (f *Format) String() string { return string(*f) }
 
 // Set takes one of the formats.
@@ -91,6 +93,7 @@ func Table(w io.Writer, header []string, rows [][]string) error {
 	return Grid(w, header, rows, TableGap)
 }
 
+// TableGap is how many blanks stand between columns.
 const TableGap = 3
 
 // Grid is a table with columns so many blanks apart.

@@ -33,6 +33,7 @@ type Streams struct {
 // usageError is a mistake in the command line.
 type usageError struct{ error }
 
+// Usagef is an error in how a command was called, after which it exits with ExitUsage.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // ErrReported ends a command whose failure is on the output already.

@@ -183,7 +183,8 @@ func Capture(t testing.TB, name string) map[string]string {
 // Detect is what a backend finds on a host; an error of it ends the test.
 func Detect[F any](t testing.TB, h *host.Host, backend interface {
 	Detect(ctx context.Context, h *host.Host) (F, error)
-}) F {
+},
+) F {
 	t.Helper()
 	found, err := backend.Detect(t.Context(), h)
 	if err != nil {
