@@ -93,7 +93,6 @@ func (k *Keeper) act(ctx context.Context, inventory *v1alpha1.AcceleratorInvento
 	case forget:
 		return k.write(ctx, inventory.Name, nil)
 	case restore:
-		// The inventory's next event has its UID recorded.
 		return k.restore(ctx, inventory, recorded)
 	default:
 		return nil
@@ -147,8 +146,9 @@ func (k *Keeper) write(ctx context.Context, node string, r *record) error {
 	return nil
 }
 
-// restore gives an inventory the recorded cordons. The UID goes along: without it the apply would create an inventory that
-// was deleted meanwhile.
+// restore gives an inventory the recorded cordons, and records at once whose they are now: an administrator who lifts them before
+// the inventory's next event would have them restored again. The UID goes along with the apply, which without it would create an
+// inventory that was deleted meanwhile.
 func (k *Keeper) restore(ctx context.Context, inventory *v1alpha1.AcceleratorInventory, recorded *record) error {
 	cordoned := apply.AcceleratorInventory(inventory.Name).WithUID(inventory.UID).
 		WithSpec(apply.AcceleratorInventorySpec().WithCordonedDevices(recorded.Devices...))
@@ -159,5 +159,6 @@ func (k *Keeper) restore(ctx context.Context, inventory *v1alpha1.AcceleratorInv
 		return fmt.Errorf("cordon devices of AcceleratorInventory %s again: %w", inventory.Name, err)
 	}
 	ctrl.LoggerFrom(ctx).Info("cordoned devices again: the node was created anew", "node", inventory.Name, "devices", recorded.Devices)
-	return nil
+	inventory.Spec.CordonedDevices = recorded.Devices
+	return k.write(ctx, inventory.Name, recordOf(inventory))
 }
