@@ -6,7 +6,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/engine"
 )
 
-// runs is a shape as the engine is asked about it.
+// runs returns the case of a shape that the engine is asked about.
 func (t *task) runs(s shape) *engine.Case {
 	return &engine.Case{
 		Model: t.model.Name, Architecture: &t.model.Architecture, Training: t.workload.Training,
@@ -14,7 +14,7 @@ func (t *task) runs(s shape) *engine.Case {
 	}
 }
 
-// passes is how many micro-batches a data rank has in a step of training; 0 in inference.
+// passes returns the number of micro-batches of a data rank in a step of training; 0 in inference.
 func (t *task) passes(data int) int { return t.runs(shape{data: data}).MicroBatches() }
 
 // possible says whether the engine can run the stages and the context degree of a shape.
