@@ -261,8 +261,8 @@ func TestDecodeContextMakesRoom(t *testing.T) {
 	}
 }
 
-// TestAttentionDataInsideTensor serves a latent mixture with many sequences: each device attends to its own, and the ranks
-// are those that the engine gives to a tensor group.
+// TestAttentionDataInsideTensor serves a latent mixture with many sequences: each device attends to its own, and the
+// engine's tensor group holds the data ranks.
 func TestAttentionDataInsideTensor(t *testing.T) {
 	nodes := []fleet.Node{host("a", true, times8(h200)...), host("b", true, times8(h200)...)}
 	for _, e := range []v1alpha1.Engine{"SGLang", "TensorRT-LLM"} {
