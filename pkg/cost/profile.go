@@ -10,7 +10,7 @@ import (
 // Class is a kind of model whose members share constants.
 type Class string
 
-// The classes. Latent is a mixture with latent attention, Recurrent a mixture with recurrent layers.
+// The classes. Latent is a mixture with latent attention, Recurrent any model with recurrent layers.
 const (
 	Dense     Class = "dense"
 	Mixture   Class = "MoE"
