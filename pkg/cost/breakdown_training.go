@@ -2,8 +2,8 @@ package cost
 
 // TrainingBreakdown is the arithmetic of Training.Step. Times are in seconds.
 type TrainingBreakdown struct {
-	// Operations are those of an optimizer step over all ranks, recomputed ones included; Passes is the step's work in
-	// forward passes.
+	// Operations is the number of operations of an optimizer step over all ranks, recomputed ones included; Passes is the
+	// step's work in forward passes.
 	Operations, Passes float64
 	// MicroBatches is how many of each replica pass through the Stages one after the other.
 	MicroBatches float64

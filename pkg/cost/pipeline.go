@@ -11,7 +11,7 @@ type Stage struct {
 	Device *Device
 	// First is the first layer from 0, End the one after the last.
 	First, End int
-	// Constants are those of the device's family; nil takes the constants that the query is evaluated with.
+	// Constants are the constants of the device's family; nil takes the constants that the query is evaluated with.
 	Constants *Constants
 	// Transfer is the rate at which the stage sends to the next one, in bytes per second; 0 takes what the device's links
 	// reach.

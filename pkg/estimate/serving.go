@@ -155,7 +155,7 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload) (*place, error) 
 		Tensor: p.Degrees.Tensor, Pipeline: p.Degrees.Pipeline, AttentionData: p.Degrees.AttentionData, Expert: p.Degrees.Expert,
 	}
 	if training != nil {
-		p.strategy.Expert = 1 // the ranks that share experts are those of data
+		p.strategy.Expert = 1 // in training the data ranks share the experts
 	}
 	return p, nil
 }

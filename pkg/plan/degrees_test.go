@@ -133,7 +133,7 @@ func TestPlansAreLegal(t *testing.T) {
 }
 
 // TestBlocksDecideTheDegrees are cases whose answer is published: MiniMax-M2's experts of 1536 are refused at tensor 8 by
-// vLLM and SGLang and run with expert parallelism; Qwen3-235B in FP8 likewise; DeepSeek-R1 runs at tensor 8 and 16.
+// vLLM and SGLang and run with expert parallelism, and so does Qwen3-235B in FP8; DeepSeek-R1 runs at tensor 8 and 16.
 func TestBlocksDecideTheDegrees(t *testing.T) {
 	for _, test := range []struct {
 		model  string

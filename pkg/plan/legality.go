@@ -23,7 +23,7 @@ func (t *task) possible(s shape) bool {
 	return t.engine.RefusesContext(c) == nil && t.engine.RefusesPipeline(c) == nil
 }
 
-// checkAsked refuses degrees that are asked for and that the engine cannot run, whatever the free ones are.
+// checkAsked refuses asked-for degrees that the engine cannot run whatever the other degrees are.
 func (t *task) checkAsked() error {
 	c := t.runs(shape{tensor: max(1, t.asked.tensor), stages: max(1, t.asked.stages), data: max(1, t.asked.data), context: max(1, t.asked.context)})
 	for _, rule := range [...]func(*engine.Case) *engine.Refusal{t.engine.RefusesContext, t.engine.RefusesPipeline, t.engine.RefusesAttentionData} {

@@ -155,8 +155,8 @@ func (t *task) price(class int32) (price.Price, bool) {
 // unpriced is an hourly price above all, in micro-USD for a million tokens and device-second.
 const unpriced = 1e12
 
-// input and output return the tokens of a typical request. What the workload does not say is half of the context, or what
-// the other one leaves of it.
+// input and output return the tokens of a typical request. What the workload does not say is half of the context, or less
+// where the other number leaves less.
 func (t *task) input() int64 {
 	in := t.workload.Inference
 	switch {

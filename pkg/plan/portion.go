@@ -21,8 +21,8 @@ func (p *portion) copies() int { return len(p.instances) / p.data }
 type solution struct {
 	attempt  *attempt
 	portions []portion
-	// candidates are those of the chosen precision, and chosen is the one that was taken; both are nil where copies
-	// differ in shape or come from a previous plan.
+	// candidates are the shapes that were compared in the chosen precision, and chosen is the one that was taken; both
+	// are nil where copies differ in shape or come from a previous plan.
 	candidates []*candidate
 	chosen     *candidate
 	// log is what was tried before the solution was found.
