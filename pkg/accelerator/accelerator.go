@@ -8,8 +8,8 @@
 // revision or subsystem that an ambiguous id needs, and the memory of a device that is a part of the row's card. reported.csv
 // holds the memory that drivers were seen to report, each with where it was seen.
 // What code computes with has columns of its own beside the words of the source: the forms, the link's kind and domain, and
-// the rate of the link to the host, the sum of its PCIe lanes in one direction, by lane: 0.985, 1.969, 3.938 and 7.563 GB/s from
-// generation 3 to 6, 128b/130b coded and from 6 on 242 of 256 bytes (PCI Express base specifications).
+// the rate of the link to the host in one direction: for each PCIe lane 0.985, 1.969, 3.938 and 7.563 GB/s from generation 3
+// to 6, 128b/130b coded and from 6 on 242 of 256 bytes (PCI Express base specifications).
 // compute_units.csv holds how many compute units a product has, as its vendor counts them, for drivers that do not say.
 package accelerator
 

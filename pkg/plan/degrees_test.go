@@ -132,8 +132,8 @@ func TestPlansAreLegal(t *testing.T) {
 	}
 }
 
-// TestBlocksDecideTheDegrees are cases whose answer is published: MiniMax-M2's experts of 1536 are refused at tensor 8 by
-// vLLM and SGLang and run with expert parallelism, and so does Qwen3-235B in FP8; DeepSeek-R1 runs at tensor 8 and 16.
+// TestBlocksDecideTheDegrees holds degrees to published answers: vLLM and SGLang refuse MiniMax-M2's experts of 1536, and
+// Qwen3-235B in FP8, at tensor 8 and run both with expert parallelism; DeepSeek-R1 runs at tensor 8 and 16.
 func TestBlocksDecideTheDegrees(t *testing.T) {
 	for _, test := range []struct {
 		model  string
