@@ -21,7 +21,7 @@ func (w wording) counted(n int, noun string) wording {
 	return w.text("s")
 }
 
-// fixed appends a number with decimals digits after the point, digits a number with all significant digits.
+// fixed appends a number with decimals digits after the point, digits a number with so many significant digits.
 func (w wording) fixed(x float64, decimals int) wording {
 	return strconv.AppendFloat(w, x, 'f', decimals, 64)
 }
