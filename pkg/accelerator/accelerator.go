@@ -8,8 +8,8 @@
 // revision or subsystem that an ambiguous id needs, and the memory of a device that is a part of the row's card. reported.csv
 // holds the memory that drivers were seen to report, each with where it was seen.
 // What code computes with has columns of its own beside the words of the source: the forms, the link's kind and domain, and
-// the rate of the link to the host, which is that of PCIe's lanes in one direction: 0.985, 1.969, 3.938 and 7.563 GB/s from
-// generation 3 to 6, 128b/130b coded and from 6 on 242 of 256 bytes (PCI Express base specifications).
+// the rate of the link to the host in one direction: for each PCIe lane 0.985, 1.969, 3.938 and 7.563 GB/s from generation 3
+// to 6, 128b/130b coded and from 6 on 242 of 256 bytes (PCI Express base specifications).
 // compute_units.csv holds how many compute units a product has, as its vendor counts them, for drivers that do not say.
 package accelerator
 
@@ -43,26 +43,27 @@ type Product struct {
 	// and error correction take their part. 0 where it was not seen.
 	ReportedMiB int64
 	MemoryType  string
-	// ComputeUnits are those that work can use, as the vendor counts them; 0 where no source is at hand.
+	// ComputeUnits is how many compute units work can use, as the vendor counts them; 0 where no source is at hand.
 	ComputeUnits int32
 	Performance  v1alpha1.DevicePerformance
 	// Forms are the words that people use for how the product is built, in lower case: sxm, oam, pcie, nvl72, dual.
 	Forms []string
-	// Link and LinkTopology are as the source words them (`NVLink4+NVSwitch3`), to be shown and never parsed. LinkKind and
-	// LinkGeneration are what they say: the technology as inventories name it, and NVLink's generation, 0 for others.
+	// Link and LinkTopology are in the words of the source (`NVLink4+NVSwitch3`), to be shown and never parsed. LinkKind
+	// and LinkGeneration hold the same for code: the technology as inventories name it, and NVLink's generation, 0 for
+	// other links.
 	Link, LinkTopology string
 	LinkKind           string
 	LinkGeneration     int32
 	// LinkMBps is what a device sends over the link in one direction.
 	LinkMBps int64
-	// Domain is what the link joins devices to, and DomainDevices how many there are in one; 1 where the link leads to the
-	// host's processor alone, 0 where the number is not known.
+	// Domain says what devices the link joins, and DomainDevices how many of them are in one domain; 1 where the link
+	// leads only to the host's processor, 0 where the number is not known.
 	Domain        Domain
 	DomainDevices int
-	// DevicesPerNode are those of a usual node.
+	// DevicesPerNode is how many devices a usual node has.
 	DevicesPerNode int
-	// HostLink is the link to the host as the source words it, HostLinkMBps what it carries in one direction; 0 where it
-	// is not PCIe or its generation is not known.
+	// HostLink is the link to the host in the words of the source, HostLinkMBps its rate in one direction in MB/s; 0
+	// where it is not PCIe or its generation is not known.
 	HostLink     string
 	HostLinkMBps int64
 	TDPWatts     int32
@@ -85,7 +86,7 @@ const (
 	Racked Domain = "Rack"
 )
 
-// usualNode is how many devices a node has where the catalogue says nothing else.
+// usualNode is the number of devices of a node where the catalogue does not say.
 const usualNode = 8
 
 // OnBaseboard says whether the product is a module for a baseboard that links it to others.
@@ -96,8 +97,8 @@ func (p *Product) OnBaseboard() bool {
 // Switched says whether the product's link leads to switches.
 func (p *Product) Switched() bool { return p.Domain == Switched || p.Domain == Racked }
 
-// PeerMBps is what a device sends over its link to one other in one direction: in a mesh the rate is divided among the
-// peers.
+// PeerMBps returns what a device sends over its link to one peer in one direction, in MB/s: a mesh divides its rate among
+// the peers.
 func (p *Product) PeerMBps() int64 {
 	if p.Domain == Meshed {
 		return p.LinkMBps / int64(p.DomainDevices-1)
@@ -105,8 +106,8 @@ func (p *Product) PeerMBps() int64 {
 	return p.LinkMBps
 }
 
-// Host is the link to the host, with what it carries in one direction in MB/s. Where the catalogue does not know it, it is
-// taken for PCIe 4.0 x16.
+// Host returns the link to the host with its rate in one direction in MB/s. Where the catalogue does not know it, PCIe
+// 4.0 x16 is assumed.
 func (p *Product) Host() (name string, mbps int64) {
 	if p.HostLinkMBps == 0 {
 		return "PCIe4x16", 31_504
@@ -114,7 +115,8 @@ func (p *Product) Host() (name string, mbps int64) {
 	return p.HostLink, p.HostLinkMBps
 }
 
-// UsableMiB is the memory to count on where no driver has told it: what others of the product reported, else the nominal one.
+// UsableMiB returns the memory to count on where no driver has reported any: what was reported for the product, else the
+// nominal memory.
 func (p *Product) UsableMiB() int64 { return cmp.Or(p.ReportedMiB, p.MemoryMiB) }
 
 // Products returns every row in the order of the data. The caller owns what it gets.

@@ -5,7 +5,7 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 // architecture is a generation of processors.
 type architecture struct {
 	family v1alpha1.DeviceFamily
-	// bf16Percent is the rate of BF16 as a share of that of FP16.
+	// bf16Percent is the rate of BF16 in percent of the rate of FP16.
 	bf16Percent int64
 }
 
@@ -13,7 +13,8 @@ var (
 	gpu  = architecture{v1alpha1.FamilyGPU, 100}
 	npu  = architecture{v1alpha1.FamilyNPU, 100}
 	asic = architecture{v1alpha1.FamilyASIC, 100}
-	// withoutBF16 are the GPUs that do not compute in it: NVIDIA's before Ampere, AMD's GCN and RDNA before the third.
+	// withoutBF16 are GPUs that do not compute BF16: NVIDIA's before Ampere, AMD's GCN and RDNA before the third
+	// generation.
 	withoutBF16 = architecture{v1alpha1.FamilyGPU, 0}
 )
 
@@ -46,7 +47,8 @@ var otherWords = map[string]string{
 	"gfx1200": "RDNA4", "gfx1201": "RDNA4",
 }
 
-// Architecture is the vocabulary's word for what a driver calls an architecture; what is not known stays as it is.
+// Architecture returns the vocabulary's word for a driver's name of an architecture; a name that is not known is returned
+// as it is.
 func Architecture(reported string) string {
 	if word, ok := otherWords[reported]; ok {
 		return word

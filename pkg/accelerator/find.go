@@ -8,7 +8,7 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// listed is how many names an error lists.
+// listed bounds how many names an error lists.
 const listed = 6
 
 // Names returns the names of the products, as their drivers report them, sorted.
@@ -19,9 +19,9 @@ func Names() []string {
 }
 
 // Find finds a product by the name that its driver reports, or by a part of it that people use: `H100`, `H100 SXM`,
-// `h200`, `A100 80GB PCIe`, `MI300X`. Where products differ in their form alone, the name without a form is that of the
-// module for a baseboard (SXM, OAM). The error of a name that stands for several lists them, that of an unknown one the
-// nearest.
+// `h200`, `A100 80GB PCIe`, `MI300X`. Where products differ only in form, the name without a form means the module for a
+// baseboard (SXM, OAM). The error for a name that fits several products lists them; for an unknown name it lists the
+// nearest names.
 func Find(name string) (Product, error) {
 	if p, ok := Lookup(Key{Product: name}); ok {
 		return p, nil
@@ -48,7 +48,7 @@ func Find(name string) (Product, error) {
 	return Product{}, fmt.Errorf("device %q stands for several products: name one of %s", words.Echo(name), strings.Join(namesOf(found), ", "))
 }
 
-// nearest are the products whose distinguishing words are nearest to any of those that were asked for.
+// nearest returns the products whose distinguishing words are nearest to any of the wanted words.
 func nearest(wanted []string) []string {
 	byWord := map[string][]string{}
 	var known []string

@@ -14,7 +14,7 @@ var decoration = map[string]bool{
 	"virtualized": true, "maxsun": true, "ms": true, "turbo": true, "dgx": true, "hgx": true, "ai": true,
 }
 
-// wordsOf are the words of a name that say what it is.
+// wordsOf returns the words of a name that identify a product.
 func wordsOf(name string) []string {
 	list := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.'
@@ -22,8 +22,8 @@ func wordsOf(name string) []string {
 	return slices.DeleteFunc(list, func(word string) bool { return decoration[word] })
 }
 
-// describes says whether every word is one of the product: of its name, its memory or its form. One of them at least
-// must be of its name and more than a size or a form, which many products share.
+// describes says whether every wanted word belongs to the product: to its name, its memory or its form. At least one must
+// belong to its name and be more than a size or a form, which many products share.
 func describes(wanted []string, p *Product) bool {
 	own := wordsOf(p.Name)
 	named := false
@@ -60,7 +60,8 @@ func isForm(word string, p *Product) bool {
 	return slices.Contains(p.Forms, word)
 }
 
-// isMemory says whether the word is a kind of memory that the product's is, or is a newer version of.
+// isMemory says whether the word is a kind of memory with which the product's kind begins, letters e, x and w at the end
+// of the word aside.
 func isMemory(word string, p *Product) bool {
 	return (strings.HasPrefix(word, "hbm") || strings.HasPrefix(word, "gddr")) &&
 		strings.HasPrefix(strings.ToLower(p.MemoryType), word[:len(strings.TrimRight(word, "exw"))])
@@ -81,11 +82,12 @@ func sizeOf(word string) float64 {
 	return 0
 }
 
-// sizeTolerance is the part of a size by which names differ from what is in the catalogue: 192 GB of a device that reports
-// 185 GiB. Two products of one name are at least a sixth apart.
+// sizeTolerance is the part of a size by which names differ from the catalogue: a device sold with 192 GB reports 185
+// GiB. Two products of one name are at least a sixth apart.
 const sizeTolerance = 1.0 / 8
 
-// hasSize says whether the product has so much memory; a board with two devices has half of what its name says on each.
+// hasSize says whether the product has so much memory; each device of a board with two has half of what the board's name
+// says.
 func hasSize(word string, p *Product, dual bool) bool {
 	size, has := sizeOf(word), float64(p.MemoryMiB)/1024
 	if dual {

@@ -160,7 +160,7 @@ func constrain(entries []entry, e entry) []entry {
 // anyDevice stands for every device of a vendor whose device ids are not published.
 const anyDevice = "*"
 
-// parseID reads vendor:device; false for what is in brackets because it is not on PCI.
+// parseID reads vendor:device; false for text in brackets, which marks a product that is not on PCI.
 func parseID(text string) (pciID, bool) {
 	vendor, device, ok := strings.Cut(text, ":")
 	return pciID{vendor, device}, ok

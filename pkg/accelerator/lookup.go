@@ -9,7 +9,7 @@ type pciID struct{ vendor, device string }
 type entry struct {
 	row                 *row
 	revision, subsystem string
-	// memoryMiB is what a device reports where that is not the memory of the row; else 0.
+	// memoryMiB is what a device reports where that differs from the memory of the row; else 0.
 	memoryMiB int64
 }
 
@@ -68,14 +68,14 @@ func onlyOne(entries []entry, revision, subsystem string, match func(*entry) boo
 	return found
 }
 
-// proven says that the entry has constraints and all of them hold.
+// proven says whether the entry has constraints and all of them hold.
 func (e *entry) proven(revision, subsystem string) bool {
 	return (e.revision != "" || e.subsystem != "") &&
 		(e.revision == "" || e.revision == revision) &&
 		(e.subsystem == "" || e.subsystem == subsystem)
 }
 
-// excluded says that what is known contradicts a constraint.
+// excluded says whether the known revision or subsystem contradicts a constraint.
 func (e *entry) excluded(revision, subsystem string) bool {
 	return e.revision != "" && revision != "" && e.revision != revision ||
 		e.subsystem != "" && subsystem != "" && e.subsystem != subsystem

@@ -2,7 +2,7 @@ package accelerator
 
 import "bytes"
 
-// maxName is longer than any name in the data; a longer one is not looked for.
+// maxName is longer than any name in the data; longer names are not looked up.
 const maxName = 96
 
 // name is a reported name reduced to what two spellings of one product share.

@@ -9,12 +9,12 @@ type row struct {
 	sizes []int64
 }
 
-// memoryTolerance is the divisor of how far reported memory may be from the nominal to still mean it. ECC and firmware
-// take up to 1/16 (46068 of 49152 MiB on an L40S), and the nearest sizes of two products with one id are 1/6 apart
-// (20 and 24 GiB).
+// memoryTolerance is the divisor of the nominal memory within which a reported one may differ from it. ECC and firmware
+// take up to 1/16 (46068 of 49152 MiB on an L40S), and the nearest sizes of two products with one id are 1/6 apart (20
+// and 24 GiB).
 const memoryTolerance = 8
 
-// reports says whether reported memory is what a device of the entry has; never where it is not known.
+// reports says whether a device of the entry reports so much memory; false where none is known.
 func (e *entry) reports(memoryMiB int64) bool {
 	size := e.memoryMiB
 	if size == 0 {
@@ -23,7 +23,8 @@ func (e *entry) reports(memoryMiB int64) bool {
 	return memoryMiB > 0 && size > 0 && distance(size, memoryMiB) <= size/memoryTolerance
 }
 
-// nominal is the product's memory nearest to the reported one, else its smallest; 0 where it has none of its own.
+// nominal returns the product's memory that is nearest to the reported one, else its smallest; 0 where the product has no
+// memory of its own.
 func (r *row) nominal(memoryMiB int64) int64 {
 	if len(r.sizes) == 0 {
 		return 0

@@ -49,14 +49,14 @@ func indexOf(i *v1alpha1.Indexer) index {
 	return index{operations: 2 * float64(i.Heads) * float64(i.HeadDim), cached: float64(i.HeadDim)}
 }
 
-// span is what a token looks at of those before it: the last limit of them (0 is all), as one vector for each run of per
-// (0 is nothing).
+// span is the earlier tokens that a token attends to: the last limit of them (0 means all), as one vector for each run of
+// per tokens (0 means none).
 type span struct {
 	limit, per float64
 	chunked    bool
 }
 
-// seen is how many vectors a token looks at in the mean of the positions around a context.
+// seen returns the mean number of vectors that a token attends to around a context.
 func (s *span) seen(context float64) float64 {
 	switch {
 	case s.per == 0:
@@ -70,7 +70,7 @@ func (s *span) seen(context float64) float64 {
 	}
 }
 
-// reach is how many vectors a token of a prompt of n looks at in the mean, itself included.
+// reach returns the mean number of vectors that a token of a prompt of n attends to, itself included.
 func (s *span) reach(n float64) float64 {
 	switch {
 	case s.per == 0:
@@ -86,7 +86,8 @@ func (s *span) reach(n float64) float64 {
 	}
 }
 
-// encoder is what a prompt passes before the first layer, and what the layers attend to of it.
+// encoder is the work of the encoder, which a prompt passes before the first layer, and of the layers' attention to its
+// output.
 type encoder struct {
 	positions float64
 	block     linear  // all layers of the encoder

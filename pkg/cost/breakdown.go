@@ -2,13 +2,13 @@ package cost
 
 import "math"
 
-// Operator is a part of a step on each rank of a stage, summed over the layers that have it. What it reads and computes
-// overlap, so Seconds is the smooth maximum of both, added up layer by layer, with Fixed and Sent on top.
+// Operator is a part of a step on each rank of a stage, summed over the layers that have it. Reading and computing
+// overlap, so Seconds is the smooth maximum of both, added up layer by layer, plus Fixed and the time of Sent.
 type Operator struct {
-	// Name is the operator's: projections, attention, recurrence, dense blocks, shared experts, routed experts,
-	// encoder, head, residual stream, all-reduces, expert exchange or launches.
+	// Name is one of projections, attention, recurrence, dense blocks, shared experts, routed experts, encoder, head,
+	// residual stream, all-reduces, expert exchange and launches.
 	Name string
-	// Layers is how many layers have it; 0 at the ends of the model.
+	// Layers is the number of layers that have the operator; 0 at the ends of the model.
 	Layers int
 	// Bytes are read from the device's memory at ReadRate in bytes per second.
 	Bytes, ReadRate float64
@@ -17,15 +17,15 @@ type Operator struct {
 	// Sent are the bytes that a rank sends at SendRate in bytes per second, in Messages collectives.
 	Sent, SendRate float64
 	Messages       int
-	// Fixed is what takes its time whatever the size: launches, and starting collectives.
+	// Fixed is the seconds that do not depend on the size: launches, and the start of collectives.
 	Fixed float64
-	// Seconds is the time of all of it.
+	// Seconds is the operator's time, everything included.
 	Seconds float64
 }
 
-// StageStep is the time of a batch in a stage.
+// StageStep is the time of a batch in a stage, in seconds.
 type StageStep struct {
-	// First is the first layer, End the one after the last.
+	// First is the first layer from 0, End the one after the last.
 	First, End int
 	Operators  []Operator
 	// Transfer is the time to send the result to the next stage.
@@ -36,35 +36,36 @@ type StageStep struct {
 
 // Step is a step of the engine: a batch that passes the stages.
 type Step struct {
-	// Sequences decode a token each, Prompt tokens of prompts are read, over all attention-data-parallel groups and stages.
+	// Sequences is how many sequences decode a token each, Prompt how many tokens of prompts are read, over all
+	// attention-data-parallel groups and stages.
 	Sequences, Prompt float64
 	Stages            []StageStep
-	// Devices is the devices' time: of the slowest stage over the share of the time in which stages work.
+	// Devices is the time of the devices: that of the slowest stage, over the share of the time in which stages work.
 	Devices float64
-	// Host is the host's work that overlaps with it, Fixed the rest of it.
+	// Host is the host's work that overlaps with the devices' time, Fixed the host's other work.
 	Host, Fixed float64
-	// Rounds is how many shares of the batch follow one another: one for each stage.
+	// Rounds is the number of shares of the batch that follow one another: one for each stage.
 	Rounds int
 	// Seconds is Rounds x (smooth maximum of Devices and Host + Fixed).
 	Seconds float64
 }
 
-// Breakdown is the arithmetic of Serve where there is always another request (Workload.Requests is 0).
+// Breakdown is the arithmetic of Serve where requests never run out (Workload.Requests is 0). Times are in seconds.
 type Breakdown struct {
 	Times
-	// Decode is a step without prompts, Mixed one that carries a chunk of them; of Output tokens, MixedSteps come from the
-	// latter. TPOT is the mean.
+	// Decode is a step without prompts, Mixed a step that carries a chunk of them. MixedSteps of the Output tokens come
+	// from mixed steps; TPOT is the mean over all.
 	Decode, Mixed      Step
 	Output, MixedSteps float64
-	// Prompt is the time to read a prompt alone, Chunk its longest pass through the stages in Chunks passes.
+	// Prompt is the time to read a prompt alone, in Chunks passes; Chunk is the longest pass through the stages.
 	Prompt float64
 	Chunk  Step
 	Chunks float64
-	// Start is the time from arrival to the first step, Ahead how many prompts a request waits for, Joining the half step
-	// that it waits for the running one, Queue the wait for a place among the running ones.
+	// Start is the time from arrival to the first step. Ahead is how many prompts a request waits for, Joining the half
+	// step that it waits for the running one, Queue the wait for a place among the running requests.
 	Start, Ahead, Joining, Queue float64
-	// Running is how many requests a batch keeps up, Pace the seconds between their tokens while others take their places.
-	// Output tokens per second are Running / Pace.
+	// Running is the mean number of requests that run at once, Pace the seconds between their tokens while others take
+	// their places. Output tokens per second are Running / Pace.
 	Running, Pace float64
 }
 
@@ -89,7 +90,7 @@ func Break(q *Query, c *Constants) Breakdown {
 	return b
 }
 
-// explain is step with its parts.
+// explain is step with its parts kept.
 func (s *instance) explain(b batch) Step {
 	n := s.stages
 	e := Step{Sequences: b.sequences, Prompt: b.prompt, Rounds: int(n), Fixed: s.c[StepSeconds]}
@@ -106,7 +107,7 @@ func (s *instance) explain(b batch) Step {
 	return e
 }
 
-// explainMixed is how many steps of a request carry a chunk of other prompts, and such a step.
+// explainMixed returns how many steps of a request carry a chunk of other prompts, and one such step.
 func (s *instance) explainMixed(w Workload) (steps float64, mixed Step) {
 	tokens := (w.Concurrency - 1) * w.Input
 	if tokens <= 0 {
@@ -118,13 +119,14 @@ func (s *instance) explainMixed(w Workload) (steps float64, mixed Step) {
 	return tokens / chunk, s.explain(b)
 }
 
-// chunk is how many of some tokens of prompts a step carries.
+// chunk returns how many of some tokens of prompts one step carries.
 func (s *instance) chunk(w Workload, tokens float64) float64 {
 	room := max(1, w.MaxBatchedTokens*s.data*s.stages-w.Concurrency)
 	return min(room, max(w.Input, tokens/w.Output))
 }
 
-// explainPrompt is a pass of a prompt, or of a chunk of it, through all stages. Nothing overlaps with it but the host.
+// explainPrompt returns a pass of a prompt, or of a chunk of it, through all stages. Only the host's work overlaps with
+// it.
 func (s *instance) explainPrompt(w Workload, chunks float64) Step {
 	b := batch{prompt: w.Input / chunks * s.data, length: w.Input, finished: s.data / chunks}
 	e := Step{Prompt: b.prompt, Rounds: 1, Fixed: s.c[StepSeconds], Stages: s.explainStages(b), Host: s.c[TokenSeconds] * b.prompt / s.data}
@@ -133,7 +135,7 @@ func (s *instance) explainPrompt(w Workload, chunks float64) Step {
 	return e
 }
 
-// explainStages are the query's stages; one of all layers where it gives none.
+// explainStages returns the query's stages; a single stage of all layers where the query lists none.
 func (s *instance) explainStages(b batch) []StageStep {
 	if len(s.pipeline) == 0 {
 		return []StageStep{s.stage(b, 0, s.p.Layers())}
@@ -166,7 +168,7 @@ func (s *instance) explainStages(b batch) []StageStep {
 	return list
 }
 
-// stage is the operators of a run of layers.
+// stage returns the operators of a run of layers, with their sum.
 func (s *stepper) stage(b batch, first, end int) StageStep {
 	e := StageStep{First: first, End: end, Operators: s.operators(b, first, end)}
 	for i := range e.Operators {
@@ -175,8 +177,8 @@ func (s *stepper) stage(b batch, first, end int) StageStep {
 	return e
 }
 
-// operators are those that times adds up. Bytes and operations are what an operator would take if nothing but memory, or
-// nothing but arithmetic, took time.
+// operators returns the operators whose times the stepper adds up. An operator's bytes follow from the time it would take
+// if only memory took time, its operations from the time if only arithmetic did.
 func (s *stepper) operators(b batch, first, end int) []Operator {
 	total := b.sequences + b.prompt
 	b.sequences, b.prompt, b.finished = b.sequences/s.data, b.prompt/s.data, b.finished/s.data
@@ -222,7 +224,7 @@ func (s *stepper) operators(b batch, first, end int) []Operator {
 	return list
 }
 
-// operators are those that take time.
+// operators is a list that leaves out operators without time.
 type operators []Operator
 
 func (l *operators) add(more ...Operator) {
@@ -233,8 +235,8 @@ func (l *operators) add(more ...Operator) {
 	}
 }
 
-// roof adds n layers of what takes some time under given rates, and what it reads and computes: its times if the device's
-// arithmetic, or its memory, were infinitely fast.
+// roof adds n layers of a part of a step to an operator. What it reads and computes follows from its times with
+// infinitely fast arithmetic, and with infinitely fast memory.
 func (s *stepper) roof(o *Operator, n, computeRate float64, seconds func(*stepper) float64) {
 	if n == 0 {
 		return
@@ -258,13 +260,13 @@ func (s *stepper) linearOperator(name string, n float64, l *linear, tokens float
 	return o
 }
 
-// residual is the traffic of the residual stream between the matrices.
+// residual returns the traffic of the residual stream between the matrices.
 func (s *stepper) residual(layers, tokens float64) Operator {
 	seconds := layers * tokens * s.traffic
 	return Operator{Name: "residual stream", Layers: int(layers), Bytes: seconds * s.read, ReadRate: s.read, Seconds: seconds}
 }
 
-// collectives are the two of a layer, each with a start.
+// collectives returns the two collectives of each layer, with a start each.
 func (s *stepper) collectives(name string, layers, start, seconds float64) Operator {
 	if seconds == 0 {
 		return Operator{}

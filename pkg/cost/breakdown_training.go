@@ -2,15 +2,16 @@ package cost
 
 // TrainingBreakdown is the arithmetic of Training.Step. Times are in seconds.
 type TrainingBreakdown struct {
-	// Operations of an optimizer step over all ranks, recomputed ones included; Passes is its work in forward passes.
+	// Operations is the number of operations of an optimizer step over all ranks, recomputed ones included; Passes is the
+	// step's work in forward passes.
 	Operations, Passes float64
-	// MicroBatches of each replica follow one another through Stages.
+	// MicroBatches is how many of each replica pass through the Stages one after the other.
 	MicroBatches float64
 	Stages       int
-	// Compute is the arithmetic of a micro-batch on a rank at Rate operations per second, Collectives what its ranks
-	// exchange, keys and values of context ranks included, Transfer what is sent to the next stage and back.
+	// Compute is the arithmetic of a micro-batch on a rank, at Rate operations per second. Collectives is what its ranks
+	// exchange, with keys and values of context ranks. Transfer is sending to the next stage and back.
 	Compute, Rate, Collectives, Transfer float64
-	// Reduce is the all-reduce of gradients over the replicas at ReduceRate in bytes per second, Fixed the rest.
+	// Reduce is the all-reduce of gradients over the replicas, at ReduceRate in bytes per second; Fixed is the rest.
 	Reduce, ReduceRate, Fixed float64
 	// Step is (MicroBatches + Stages - 1) x (Compute + Collectives + Transfer) + Reduce + Fixed.
 	Step float64

@@ -16,9 +16,8 @@ var constantsJSON []byte
 // Load returns the calibration that is built in. It can only fail where the embedded data is wrong, which a test excludes.
 var Load = sync.OnceValues(func() (*Calibration, error) { return parse(constantsJSON) })
 
-// Calibration is the constants of all families: the logarithm of a constant is the sum of a base and of what the
-// architecture, the engine, the class and the family of all three add to it, so that a family that was not measured has
-// constants as well.
+// Calibration is the constants of all families. The logarithm of a constant is a base plus what the architecture, the
+// engine, the class and the combination of all three add, so that families that were not measured have constants too.
 type Calibration struct {
 	Base          Logarithms            `json:"base"`
 	Architectures map[string]Logarithms `json:"architectures"`
@@ -39,11 +38,11 @@ type Measured struct {
 	Spreads Spreads    `json:"spreads"`
 }
 
-// Regime is how much an instance has to do, which errors depend on.
+// Regime is how much an instance has to do; errors of estimates depend on it.
 type Regime int
 
-// The regimes. The load is heavy where more than 32 requests run at a time in an attention-data-parallel group, or where some
-// wait for the running ones.
+// The regimes. The load is heavy where more than 32 requests run at a time in an attention-data-parallel group, or where
+// requests wait for running ones.
 const (
 	Light Regime = iota
 	Heavy
@@ -54,9 +53,9 @@ const (
 // Spreads holds a family's spread of errors in each regime.
 type Spreads [regimes]Spread
 
-// Spread is how far measurements are from estimates, as a factor less 1: a share of 0.2 says that they lie between the
-// estimate over 1.2 and 1.2 times the estimate. It is the 85th percentile of the errors when cells are estimated with
-// constants that were fitted without them.
+// Spread is how far measurements are from estimates, as a factor less 1: 0.2 says that they lie between the estimate over
+// 1.2 and 1.2 times the estimate. It is the 85th percentile of the errors of cells that are estimated with constants that
+// were fitted without them.
 type Spread struct {
 	TTFT       float64 `json:"ttft"`
 	TPOT       float64 `json:"tpot"`
@@ -64,13 +63,13 @@ type Spread struct {
 	Training   float64 `json:"training"`
 }
 
-// file is the data with the names of the constants, so that data of other constants is not taken for these.
+// file is the data with the names of the constants, so that data with other constants is refused.
 type file struct {
 	Constants []string `json:"constants"`
 	Calibration
 }
 
-// parse reads a calibration. The error names what does not fit.
+// parse reads a calibration. The error names the part that does not match.
 func parse(data []byte) (*Calibration, error) {
 	var f file
 	if err := json.Unmarshal(data, &f); err != nil {

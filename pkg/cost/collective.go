@@ -1,6 +1,6 @@
 package cost
 
-// collect is the collectives of a layer: two all-reduces over tensor ranks.
+// collect returns the time of the collectives of a layer: two all-reduces over tensor ranks.
 func (s *stepper) collect(local float64) float64 {
 	if s.tensor <= 1 {
 		return 0
@@ -9,8 +9,8 @@ func (s *stepper) collect(local float64) float64 {
 	return 2 * (s.tensorStart + sent/s.link)
 }
 
-// exchange is what a mixture adds with attention data parallel: it gathers the tokens of all groups and scatters the
-// results, in 16 bits; with whole experts on a rank only tokens that visit one of them go there.
+// exchange returns what a mixture takes in addition under attention data parallelism: it gathers the tokens of all groups
+// and scatters the results, in 16 bits. With whole experts on a rank, only tokens that visit one of them are sent there.
 func (s *stepper) exchange(total float64) float64 {
 	if s.data <= 1 {
 		return 0

@@ -3,7 +3,7 @@ package cost
 // Constant is one of the calibrated numbers of the model of costs.
 type Constant int
 
-// The constants. A share is of the device's peak; seconds are of one rank.
+// The constants. Shares are of the device's peak; seconds are of one rank.
 const (
 	WeightShare       Constant = iota // share of the memory's bandwidth that reading weights reaches
 	CacheShare                        // share of the memory's bandwidth that reading keys and values reaches
@@ -36,17 +36,17 @@ const (
 	constants int = iota
 )
 
-// Constants are the values of a family.
+// Constants are the values of the constants for a family.
 type Constants [constants]float64
 
-// names are what constants.json calls the constants.
+// names are the names of the constants in constants.json.
 var names = [constants]string{
 	"weightShare", "cacheShare", "linearShare16", "linearShare8", "linearShare4", "expertShare", "attentionShare", "traffic",
 	"layerSeconds", "mixtureSeconds", "stepSeconds", "sequenceSeconds", "tokenSeconds", "reduceSeconds",
 	"hostReduceSeconds", "linkShare", "hostLinkShare", "transferSeconds", "stageShare", "firstSeconds", "queueShare", "busyShare", "togetherPrompts", "togetherShare", "arrivalShare", "trainingShare", "waveShare",
 }
 
-// String is the constant's name in the data.
+// String returns the constant's name in the data.
 func (c Constant) String() string { return names[c] }
 
 // Start are the constants before any fit. Sources: the shares of bandwidth and peak are Vidur's profiles of GEMMs

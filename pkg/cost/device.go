@@ -7,15 +7,15 @@ import (
 	"github.com/rankwright/rankwright/pkg/accelerator"
 )
 
-// Device is what the model of costs knows of a device.
+// Device is the properties of a device that costs depend on.
 type Device struct {
 	// Architecture is the family of constants: the product's architecture, with ` GDDR` where its memory is GDDR, since
 	// those are different chips under one name.
 	Architecture string
 	// Bandwidth is the peak of the device's memory in bytes per second.
 	Bandwidth float64
-	// Link is what a device sends to its peers in one direction in bytes per second; HostLink says that the link is the
-	// host's (PCIe), over which collectives are slower and later.
+	// Link is what a device sends to its peers in one direction, in bytes per second. HostLink says that the link is the
+	// host's PCIe, over which collectives are slower and start later.
 	Link     float64
 	HostLink bool
 	// Network is what a device sends beyond its node in bytes per second; 0 where it is not known.
@@ -56,8 +56,8 @@ func NewDevice(p *accelerator.Product) Device {
 	return d
 }
 
-// family names the constants of a product. Blackwell Ultra is Blackwell with more memory and faster FP4; GPUs that are a part of a
-// processor work in its memory.
+// family returns the architecture that names the constants of a product. Blackwell Ultra is Blackwell with more memory
+// and faster FP4; GPUs that are part of a processor work in its memory.
 func family(p *accelerator.Product) string {
 	name := strings.TrimSuffix(p.Architecture, " Ultra")
 	switch {
@@ -69,7 +69,7 @@ func family(p *accelerator.Product) string {
 	return name
 }
 
-// widthOf is what a format is computed in where a device can.
+// widthOf returns the width in which a format is computed on devices that can compute it.
 func widthOf(p v1alpha1.Precision) width {
 	switch p {
 	case v1alpha1.FP8:
@@ -83,5 +83,5 @@ func widthOf(p v1alpha1.Precision) width {
 	}
 }
 
-// complete says whether the roofline of the device is known.
+// complete says whether the bandwidth and the 16-bit rate of the device are known.
 func (d *Device) complete() bool { return d.Bandwidth > 0 && d.peak[bits16] > 0 }

@@ -6,15 +6,14 @@ import (
 	"math"
 )
 
-// Estimator estimates queries of one family. It is made once and then used for many queries, by several goroutines if need
-// be.
+// Estimator estimates queries of one family. It may be used by several goroutines at once.
 type Estimator struct {
 	constants Constants
 	spreads   Spreads
 	basis     Basis
 }
 
-// Range is an estimate with the range that a measurement is expected in.
+// Range is an estimate, and the bounds between which a measurement is expected.
 type Range struct{ Low, Value, High float64 }
 
 // Estimate is what an instance delivers.
@@ -36,14 +35,14 @@ func (c *Calibration) Estimator(f Family) *Estimator {
 	return e
 }
 
-// Constants are the family's.
+// Constants returns the constants of the estimator's family.
 func (e *Estimator) Constants() *Constants { return &e.constants }
 
 // Serve estimates serving. The query must have passed its Check.
 func (e *Estimator) Serve(q *Query) Estimate { return e.Around(q, Serve(q, &e.constants)) }
 
-// ServeUnder estimates serving requests that arrive at random, so many that a token takes at most limit seconds. The query
-// must have passed its Check.
+// ServeUnder estimates serving requests that arrive at random, at the highest load at which a token takes at most limit
+// seconds. The query must have passed its Check.
 func (e *Estimator) ServeUnder(q *Query, limit float64) Estimate {
 	return e.Around(q, ServeUnder(q, &e.constants, limit))
 }
@@ -53,7 +52,7 @@ func (e *Estimator) Train(t *Training) (Range, Basis) {
 	return around(t.Step(&e.constants), e.spreads[Light].Training), e.basis
 }
 
-// Around is an estimate of times that were evaluated for a query with the estimator's constants.
+// Around adds ranges to times that were computed for a query with the estimator's constants.
 func (e *Estimator) Around(q *Query, t Times) Estimate {
 	spread := &e.spreads[q.Regime()]
 	return Estimate{
@@ -62,10 +61,10 @@ func (e *Estimator) Around(q *Query, t Times) Estimate {
 	}
 }
 
-// manyRequests is how many run at a time under a heavy load.
+// manyRequests is the number of requests at a time above which the load is heavy.
 const manyRequests = 32
 
-// Regime says how much the query's workload gives an instance to do.
+// Regime returns the regime of the query's workload.
 func (q *Query) Regime() Regime {
 	w := &q.Workload
 	if w.Clients > w.Concurrency || w.Concurrency > manyRequests*float64(max(1, q.Strategy.AttentionData)) {
@@ -81,7 +80,7 @@ func around(value, spread float64) Range {
 // limitOf bounds every number of a query, so that no product of them overflows.
 const limitOf = 1e12
 
-// Check says what is wrong with a query, by field, value and remedy; nil where it can be estimated.
+// Check returns what is wrong with a query, by field, value and remedy; nil where it can be estimated.
 func (q *Query) Check() error {
 	if err := q.Profile.check(); err != nil {
 		return err
@@ -108,7 +107,7 @@ func (q *Query) Check() error {
 	})
 }
 
-// Check says what is wrong with a training job, by field, value and remedy; nil where it can be estimated.
+// Check returns what is wrong with a training job, by field, value and remedy; nil where it can be estimated.
 func (t *Training) Check() error {
 	if err := t.Profile.check(); err != nil {
 		return err

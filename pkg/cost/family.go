@@ -14,7 +14,7 @@ const (
 	Megatron       Engine = "Megatron" // training
 )
 
-// Family is what constants belong to.
+// Family is what a set of constants belongs to.
 type Family struct {
 	Architecture string `json:"architecture"`
 	Engine       Engine `json:"engine"`
@@ -26,15 +26,15 @@ type Basis string
 
 // The bases, from the surest.
 const (
-	// Fitted is a family whose constants were fitted to measurements of it.
+	// Fitted is the basis of a family whose constants were fitted to its own measurements.
 	Fitted Basis = "fitted"
-	// Related is a family that was not measured, while others of its architecture or engine were.
+	// Related is the basis of a family that was not measured, where others of its architecture or engine were.
 	Related Basis = "related families"
-	// Roofline is a family of which neither architecture nor engine was measured.
+	// Roofline is the basis of a family of which neither architecture nor engine was measured.
 	Roofline Basis = "roofline"
 )
 
-// Constants returns those of a family. A part of the family that is not known adds nothing.
+// Constants returns the constants of a family. A part of the family that is not known adds nothing.
 func (c *Calibration) Constants(f Family) Constants { return c.constants(f, c.measured(f)) }
 
 func (c *Calibration) constants(f Family, m *Measured) Constants {
@@ -52,7 +52,7 @@ func (c *Calibration) constants(f Family, m *Measured) Constants {
 	return values
 }
 
-// measured finds a family among those that were measured; nil where it was not.
+// measured returns a family's entry among those that were measured; nil where there is none.
 func (c *Calibration) measured(f Family) *Measured {
 	for i := range c.Families {
 		if c.Families[i].Family == f {
@@ -68,7 +68,7 @@ func (l *Logarithms) add(other *Logarithms) {
 	}
 }
 
-// basis says what a family's constants rest on.
+// basis returns what a family's constants rest on.
 func (c *Calibration) basis(f Family, m *Measured) Basis {
 	_, architecture := c.Architectures[f.Architecture]
 	_, engine := c.Engines[f.Engine]

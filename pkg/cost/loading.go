@@ -1,16 +1,16 @@
 package cost
 
 // Loading is how the weights of an instance get from where they are stored to its devices. Rates are in bytes per second;
-// one that is 0 does not bound.
+// a rate of 0 is no bound.
 type Loading struct {
-	// NodeBytes is what the busiest node reads once, DeviceBytes what its fullest device gets.
+	// NodeBytes is what the busiest node reads once, DeviceBytes what the fullest device of that node gets.
 	NodeBytes, DeviceBytes float64
-	// Storage is what a node reads from its disk, Network what it receives where the weights come from another node,
-	// HostLink what a device gets from its host.
+	// Storage is the rate at which a node reads from its disk, Network the rate from another node where the weights come
+	// from one, HostLink the rate at which a device receives from its host.
 	Storage, Network, HostLink float64
 }
 
-// Seconds is the time to load the weights. Reading, receiving and copying overlap, so the slowest counts.
+// Seconds returns the time to load the weights. Reading, receiving and copying overlap, so the slowest counts.
 func (l Loading) Seconds() float64 {
 	t := 0.0
 	for _, way := range [3]struct{ bytes, rate float64 }{

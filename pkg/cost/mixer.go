@@ -7,7 +7,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
-// mixer is what mixes the tokens in a layer: attention, or a recurrence that keeps a state for each sequence.
+// mixer is the part of a layer that mixes tokens: attention, or a recurrence that keeps a state for each sequence.
 type mixer struct {
 	projections linear
 	attended    [2]span // of attention
@@ -17,7 +17,7 @@ type mixer struct {
 	operations  float64 // for a token, of a recurrence
 }
 
-// mixerKey is what tells the mixers of a model apart.
+// mixerKey identifies a kind of mixer within a model.
 type mixerKey struct {
 	recurrent     bool
 	window, ratio int32
@@ -63,7 +63,7 @@ func mixerOf(m *model.Model, layer int, key mixerKey, precisions Precisions) mix
 	return x
 }
 
-// overlapping is the ratio of the compressed layers that have an indexer.
+// overlapping is the compression ratio of the layers that have an indexer.
 const overlapping = 4
 
 func spansOf(a *v1alpha1.Architecture, key mixerKey) (attended [2]span, indexed span) {
@@ -111,8 +111,8 @@ func latentWeights(a *v1alpha1.Architecture, mla *v1alpha1.MLA) (split, copied f
 	return split, copied
 }
 
-// compressedWeights counts the weights of compressed attention, whose one key head is on every rank, with what makes the vectors of
-// runs of tokens, what selects them, and what mixes the streams of the residual.
+// compressedWeights counts the weights of compressed attention, whose one key head is on every rank, with the weights
+// that make vectors of runs of tokens, that select the vectors, and that mix the streams of the residual.
 func compressedWeights(a *v1alpha1.Architecture, c *v1alpha1.Compressed, ratio int32) (split, copied float64) {
 	hidden, heads, width := float64(a.HiddenSize), float64(a.Attention.Heads), float64(a.Attention.HeadDim)
 	rank, low, streams := float64(c.QLoraRank), float64(c.OutputGroups)*float64(c.OutputLoraRank), float64(c.Streams)
@@ -138,7 +138,8 @@ func recurrentWeights(a *v1alpha1.Architecture) float64 {
 	return hidden * (2*keys + 3*values + 2*float64(r.ValueHeads))
 }
 
-// recurrentOperations is two for each value of the state to update it and two to read it; the delta rule reads it once more.
+// recurrentOperations counts two operations to update and two to read each value of the state; the delta rule reads the
+// state once more.
 func recurrentOperations(r *v1alpha1.Recurrent) float64 {
 	state := float64(r.ValueHeads) * float64(r.KeyHeadDim) * float64(r.ValueHeadDim)
 	if r.Kind == v1alpha1.Lightning {

@@ -5,20 +5,20 @@ import (
 	"math"
 )
 
-// Stage is a run of layers of a pipeline on a device. Each of a stage's ranks is such a device, and all stages have the
-// query's degrees.
+// Stage is a run of layers of a pipeline. Every rank of the stage is one device, and all stages have the query's degrees.
 type Stage struct {
-	// Device is the stage's; nil takes the query's.
+	// Device is the device of each rank; nil takes the query's.
 	Device *Device
-	// First is the first of its layers, End the one after the last.
+	// First is the first layer from 0, End the one after the last.
 	First, End int
-	// Constants belong to the device's family; nil takes the ones that the query is evaluated with.
+	// Constants are the constants of the device's family; nil takes the constants that the query is evaluated with.
 	Constants *Constants
-	// Transfer is what it sends to the next stage in bytes per second; 0 takes what the device's links reach.
+	// Transfer is the rate at which the stage sends to the next one, in bytes per second; 0 takes what the device's links
+	// reach.
 	Transfer float64
 }
 
-// instance is a query that is evaluated: the stepper of the query's device, and its stages where they are not equal.
+// instance is a query under evaluation: a stepper on the query's device, and the stages where they are unequal.
 type instance struct {
 	stepper
 	d        *Device
@@ -37,7 +37,8 @@ func newInstance(q *Query, c *Constants) instance {
 	return instance{stepper: newStepper(q.Profile, d, c, g), d: d, pipeline: q.Stages}
 }
 
-// pass is what a batch takes in the slowest stage and in all stages one after the other, each with sending its result on.
+// pass returns the seconds of a batch in the slowest stage, and in all stages one after the other, each with sending its
+// result on.
 func (s *instance) pass(b batch) (slowest, sum float64) {
 	if len(s.pipeline) > 0 {
 		return s.unequal(b)
@@ -53,8 +54,7 @@ func (s *instance) pass(b batch) (slowest, sum float64) {
 	return slowest, sum + (s.stages-1)*transfer
 }
 
-// unequal is pass with the stages of the query. Stages on the same device are computed together where they follow one
-// another.
+// unequal is pass over the stages of the query. Neighbouring stages on the same device are computed together.
 func (s *instance) unequal(b batch) (slowest, sum float64) {
 	at, device, constants := &s.stepper, s.d, s.c
 	t := at.times(b)
@@ -87,12 +87,12 @@ func (s *instance) unequal(b batch) (slowest, sum float64) {
 	return slowest, sum
 }
 
-// transfer is sending a batch on to the next stage: each tensor rank sends all of it to its peer.
+// transfer returns the time to send a batch to the next stage: each tensor rank sends all of it to its peer.
 func (s *stepper) transfer(b batch, rate float64) float64 {
 	return s.c[TransferSeconds] + (b.sequences+b.prompt)/s.data*s.p.hidden*2/rate
 }
 
-// StageTimes are the times of runs of layers on one device, for the split of layers over a pipeline.
+// StageTimes answers how long runs of layers take on one device, for the split of layers over a pipeline.
 type StageTimes struct {
 	p      *Profile
 	t      layerTimes
@@ -115,13 +115,13 @@ func NewStageTimes(q *Query, c *Constants) *StageTimes {
 	return t
 }
 
-// Seconds is the time of layers first to end-1, with the head where the last is among them, in constant time. The run must
-// be within the model.
+// Seconds returns the time of layers first to end-1, with the head where the last layer is among them, in constant time.
+// The run must be within the model.
 func (t *StageTimes) Seconds(first, end int) float64 {
 	return t.p.withEnds(t.before[end]-t.before[first], &t.t, first, end)
 }
 
-// checkStages says what is wrong with a query's stages.
+// checkStages returns what is wrong with a query's stages.
 func (q *Query) checkStages() error {
 	next := 0
 	for i := range q.Stages {

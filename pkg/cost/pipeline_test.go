@@ -33,7 +33,7 @@ func TestEqualStages(t *testing.T) {
 }
 
 // TestUnequalStages holds a round to its slowest stage: moving layers from a slow to a fast device makes it faster until
-// the fast one is the slowest, and the time to the first token is that of all stages.
+// the fast device is the slowest. The time to the first token is the sum over all stages.
 func TestUnequalStages(t *testing.T) {
 	c := ideal()
 	fast, slow := product(t, "NVIDIA H200"), product(t, "NVIDIA L40S")

@@ -7,8 +7,8 @@ import (
 
 // Precisions are the formats that a model's parts are stored and computed in.
 type Precisions struct {
-	// Linear is that of attention projections and dense feed-forward blocks, Experts that of routed experts, Cache that
-	// of keys and values.
+	// Linear is the format of attention projections and dense feed-forward blocks, Experts of routed experts, Cache of
+	// keys and values.
 	Linear, Experts, Cache v1alpha1.Precision
 }
 
@@ -33,7 +33,7 @@ func Stored(m *model.Model, weights, cache v1alpha1.Precision) Precisions {
 	return p
 }
 
-// bytesPer is the size of a weight or cached value, block scales included.
+// bytesPer returns the bytes of a weight or a cached value, block scales included.
 func bytesPer(p v1alpha1.Precision) float64 {
 	num, den := model.BytesPer(p)
 	return float64(num) / float64(den)

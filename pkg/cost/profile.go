@@ -7,10 +7,10 @@ import (
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
-// Class is a kind of model that shares constants.
+// Class is a kind of model whose members share constants.
 type Class string
 
-// The classes. A mixture with latent attention is Latent, one with recurrent layers Recurrent.
+// The classes. Latent is a mixture with latent attention, Recurrent any model with recurrent layers.
 const (
 	Dense     Class = "dense"
 	Mixture   Class = "MoE"
@@ -19,7 +19,7 @@ const (
 )
 
 // Profile is what the cost of a step is computed from: the operators of a model in certain precisions. It is made once
-// for a model and is not changed afterwards.
+// for a model and never changed.
 type Profile struct {
 	class  Class
 	layers float64
@@ -42,7 +42,8 @@ type run struct {
 	mixture           bool
 }
 
-// maxMixers bounds the kinds of layers: recurrent, and the window or the whole context with no or one of four ratios.
+// maxMixers bounds the kinds of mixers of a model: recurrent ones, and windowed or full attention without compression or
+// at one of four ratios.
 const maxMixers = 12
 
 // counts says how many layers of each kind there are.
@@ -127,10 +128,10 @@ func (p *Profile) before(layer int) counts {
 	return n
 }
 
-// Class is the class of models whose constants apply to the profile.
+// Class returns the class of models whose constants apply to the profile.
 func (p *Profile) Class() Class { return p.class }
 
-// Layers is how many layers the model has.
+// Layers returns the number of layers of the model.
 func (p *Profile) Layers() int { return int(p.layers) }
 
 // whole counts all layers.
@@ -153,7 +154,7 @@ func linearOf(weights float64, format v1alpha1.Precision) linear {
 	return linear{weights: weights, bytes: bytesPer(format), width: widthOf(format)}
 }
 
-// blockWeights counts the weights of a feed-forward block: a gate is a third matrix.
+// blockWeights counts the weights of a feed-forward block, which has a third matrix where it is gated.
 func blockWeights(a *v1alpha1.Architecture, intermediate int32) float64 {
 	matrices := 3.0
 	if a.MLP.Ungated {

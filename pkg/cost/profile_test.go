@@ -31,7 +31,7 @@ func TestActiveWeights(t *testing.T) {
 	})
 }
 
-// decodeOperations are those of a token, by the profile.
+// decodeOperations returns the operations that the profile counts for one decoded token.
 func decodeOperations(p *Profile, context float64) float64 {
 	sum := 2 * p.weights(p.experts.active)
 	for i := range p.mixers {
@@ -40,7 +40,7 @@ func decodeOperations(p *Profile, context float64) float64 {
 	return sum
 }
 
-// promptOperations are those of a prompt, by the profile.
+// promptOperations returns the operations that the profile counts for a prompt.
 func promptOperations(p *Profile, tokens float64) float64 {
 	sum := 2*(p.weights(p.experts.active)-p.head.all()) + 2*p.head.all()/tokens
 	for i := range p.mixers {

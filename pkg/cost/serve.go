@@ -2,22 +2,21 @@ package cost
 
 import "math"
 
-// Workload is what an instance serves. Every number is in the mean; below 1 they count as 1, but Requests.
+// Workload is what an instance serves. Numbers are means; values below 1 count as 1, except for Requests.
 type Workload struct {
-	// Input and Output are tokens of a request.
+	// Input and Output are the prompt and answer tokens of a request.
 	Input, Output float64
 	// Concurrency is how many requests run at a time: the least of what the cache holds, what the engine allows and what
 	// is offered.
 	Concurrency float64
-	// Clients is how many requests are in flight, those included that wait for the running ones; less than Concurrency
-	// means that none waits.
+	// Clients is how many requests are in flight, waiting ones included. Less than Concurrency means that none waits.
 	Clients float64
 	// MaxBatchedTokens bounds the tokens of a step: longer prompts are cut into chunks.
 	MaxBatchedTokens float64
-	// Requests is how many are offered at once in all; 0 means that there is always another one.
+	// Requests is how many requests are offered at once in all; 0 means that there is always another one.
 	Requests float64
-	// Together says that all requests have the same lengths and start at once, as some load generators do: they then arrive
-	// and end in convoys, and wait longer for one another's prompts than requests of their own pace.
+	// Together says that all requests have the same lengths and start at once, as some load generators do. Such requests
+	// arrive and end in convoys, and wait longer for one another's prompts than requests that come one by one.
 	Together bool
 }
 
@@ -32,7 +31,7 @@ type Query struct {
 	Stages []Stage
 }
 
-// Times are what an instance delivers, without a range.
+// Times are what an instance delivers, without ranges.
 type Times struct {
 	// TTFT is the time to the first token, TPOT the time between later ones, in seconds, in the median of requests.
 	TTFT, TPOT float64
@@ -60,7 +59,7 @@ func (s *instance) serve(w Workload) Times {
 	return t
 }
 
-// ahead is how many prompts a request waits for.
+// ahead returns how many prompts a request waits for.
 func (s *instance) ahead(w Workload, alone, decode float64) float64 {
 	c, others := s.c, (w.Concurrency-1)/s.data
 	busy := alone * w.Concurrency / (alone*w.Concurrency + w.Output*decode)
@@ -71,7 +70,8 @@ func (s *instance) ahead(w Workload, alone, decode float64) float64 {
 	return others*(share+c[TogetherShare]) + c[TogetherPrompts]*min(1, others/convoy)
 }
 
-// convoy is how many others there must be for the prompts of a convoy to be TogetherPrompts in the mean.
+// convoy is the number of other requests from which on a request of a convoy waits for TogetherPrompts further prompts in
+// the mean.
 const convoy = 8
 
 func (w Workload) bounded() Workload {
@@ -85,8 +85,8 @@ func (w Workload) bounded() Workload {
 	return w
 }
 
-// prompt is the time to read a prompt in each attention-data-parallel group, in chunks that follow one another through the
-// stages.
+// prompt returns the time to read a prompt in each attention-data-parallel group, in chunks that follow one another
+// through the stages.
 func (s *instance) prompt(w Workload) float64 {
 	chunks := max(1, w.Input/w.MaxBatchedTokens)
 	b := batch{prompt: w.Input / chunks * s.data, length: w.Input, finished: s.data / chunks}
@@ -95,18 +95,18 @@ func (s *instance) prompt(w Workload) float64 {
 	return soft(sum, host) + (chunks-1)*soft(slowest, host) + chunks*s.c[StepSeconds]
 }
 
-// decoding is a batch in which some sequences get a token each.
+// decoding returns a batch in which so many sequences get a token each.
 func (w Workload) decoding(sequences float64) batch {
 	return batch{sequences: sequences, context: w.Input + w.Output/2}
 }
 
-// decode is a step of such a batch.
+// decode returns the time of a step in which so many sequences get a token each.
 func (s *instance) decode(w Workload, sequences float64) float64 {
 	return s.step(w.decoding(sequences))
 }
 
-// step is a whole step. The stages of a pipeline work on a share of the batch each at the same time; each share is a step
-// of its own for the host. The engine prepares a step for its sequences while the devices still work on the one before.
+// step returns the time of a whole step. The stages of a pipeline each work on a share of the batch at the same time; for
+// the host every share is a step of its own. The engine prepares a step while the devices still work on the one before.
 func (s *instance) step(b batch) float64 {
 	n := s.stages
 	if n > 1 {
@@ -120,8 +120,8 @@ func (s *instance) step(b batch) float64 {
 	return n * (soft(devices, host) + s.c[StepSeconds])
 }
 
-// interleaved is the mean time between two tokens of a request while the prompts of others are read: so many of its
-// steps carry a chunk as the others' prompts need, and the rest decode only.
+// interleaved returns the mean time between two tokens of a request while the prompts of others are read: as many of its
+// steps carry a chunk as those prompts need, and the rest only decode.
 func (s *instance) interleaved(w Workload, others, decode float64) float64 {
 	tokens := others * w.Input
 	if tokens <= 0 {
@@ -136,7 +136,7 @@ func (s *instance) interleaved(w Workload, others, decode float64) float64 {
 	return (steps*mixed + max(0, w.Output-steps)*decode) / w.Output
 }
 
-// throughput is output tokens per second: in waves of as many requests as run at a time, the last one smaller.
+// throughput returns output tokens per second. A bounded number of requests runs in waves, the last one smaller.
 func (s *instance) throughput(w Workload) float64 {
 	w.Concurrency *= s.c[WaveShare]
 	if w.Requests <= 0 || w.Requests > 8*w.Concurrency {
@@ -170,11 +170,11 @@ func ServeUnder(q *Query, c *Constants, limit float64) Times {
 	return t
 }
 
-// near is how close, as a share, a concurrency or its time per token must be to the limit's to be taken for it.
+// near is the relative distance from the limit within which a time per token, or its concurrency, counts as met.
 const near = 1e-5
 
-// largest is the concurrency of ServeUnder, at least 1, by the false position with halved ends (Illinois), which needs few
-// steps since times are nearly linear in the concurrency.
+// largest returns the concurrency for ServeUnder, at least 1. It uses the false position with halved ends (Illinois),
+// which needs few steps since times are nearly linear in the concurrency.
 func (s *instance) largest(w Workload, limit float64) float64 {
 	over := func(concurrency float64) float64 {
 		w.Concurrency = concurrency

@@ -4,16 +4,17 @@ import "math"
 
 // Strategy is how one instance of a model is spread over devices. Degrees below 1 count as 1.
 type Strategy struct {
-	// Tensor ranks share out each matrix, Pipeline stages the layers.
+	// Tensor ranks share out each matrix, Pipeline stages share out the layers.
 	Tensor, Pipeline int
-	// AttentionData is attention data parallel: so many groups of tensor ranks hold attention each and divide the
-	// sequences, while the experts are spread over all of them.
+	// AttentionData is the degree of attention data parallelism: so many groups of tensor ranks each hold the attention
+	// and divide the sequences among them, while the experts are spread over all groups.
 	AttentionData int
-	// Expert says over how many of a stage's ranks whole experts are spread; over the rest their width is.
+	// Expert is how many of a stage's ranks whole experts are spread over; the width of the experts is split over the
+	// rest.
 	Expert int
 }
 
-// degrees are a strategy's numbers, at least 1 each.
+// degrees are the degrees of a strategy as numbers of at least 1.
 type degrees struct {
 	tensor, stages, data, expert, ranks float64
 }
@@ -28,7 +29,7 @@ func (s Strategy) degrees() degrees {
 	return d
 }
 
-// batch is what a step works on, over all attention-data-parallel groups.
+// batch is the work of a step, over all attention-data-parallel groups.
 type batch struct {
 	sequences float64 // that decode a token each
 	context   float64 // tokens they look back, in the mean
@@ -37,7 +38,7 @@ type batch struct {
 	finished  float64 // prompts that end in the step
 }
 
-// share is one of n equal parts of a batch. A part that decodes has at least one sequence.
+// share returns one of n equal parts of a batch. A part that decodes has at least one sequence.
 func (b batch) share(n float64) batch {
 	if b.sequences > 0 {
 		b.sequences = max(1, b.sequences/n)
@@ -46,7 +47,7 @@ func (b batch) share(n float64) batch {
 	return b
 }
 
-// stepper is what does not change from step to step of one device.
+// stepper is what all steps on one device have in common.
 type stepper struct {
 	p *Profile
 	c *Constants
@@ -62,7 +63,7 @@ type stepper struct {
 	visits                 float64 // share of the tokens of all groups that visit an expert of a rank
 }
 
-// linearShares are the constants by the width that is computed in.
+// linearShares are the constants of matrices by the width in which they are computed.
 var linearShares = [4]Constant{bits16: LinearShare16, bits8: LinearShare8, bits4: LinearShare4, bits8Integer: LinearShare8}
 
 func newStepper(p *Profile, d *Device, c *Constants, g degrees) stepper {
@@ -103,7 +104,7 @@ type layerTimes struct {
 	encoder, head  float64
 }
 
-// times says how long each kind of layer takes for a batch.
+// times returns the seconds of a batch in each kind of layer.
 func (s *stepper) times(b batch) layerTimes {
 	total := b.sequences + b.prompt
 	if s.data > 1 {
@@ -130,7 +131,7 @@ func (s *stepper) times(b batch) layerTimes {
 	return t
 }
 
-// layers is the time of the layers that are counted.
+// layers returns the time of the counted layers.
 func (t *layerTimes) layers(n *counts, kinds int) float64 {
 	sum := n.dense*t.dense + n.mixture*t.mixture
 	for i, seconds := range t.mixers[:kinds] {
@@ -139,13 +140,14 @@ func (t *layerTimes) layers(n *counts, kinds int) float64 {
 	return sum
 }
 
-// run is the time of a run of layers, with the head where it has the last and the encoder where it has the first.
+// run returns the time of a run of layers, with the head where it has the last layer and the encoder where it has the
+// first.
 func (s *stepper) run(t *layerTimes, first, end int) float64 {
 	to, from, kinds := s.p.before(end), s.p.before(first), len(s.p.mixers)
 	return s.p.withEnds(t.layers(&to, kinds)-t.layers(&from, kinds), t, first, end)
 }
 
-// withEnds is the time of a run of layers and of the ends of the model that are with it.
+// withEnds adds the ends of the model that a run of layers includes to its time.
 func (p *Profile) withEnds(seconds float64, t *layerTimes, first, end int) float64 {
 	if first == 0 {
 		seconds += t.encoder
@@ -156,7 +158,7 @@ func (p *Profile) withEnds(seconds float64, t *layerTimes, first, end int) float
 	return seconds
 }
 
-// soft is a smooth maximum of two times: the cube root of the sum of their cubes.
+// soft returns a smooth maximum of two times: the cube root of the sum of their cubes.
 func soft(a, b float64) float64 {
 	if a < b {
 		a, b = b, a
@@ -168,8 +170,8 @@ func soft(a, b float64) float64 {
 	return a * cubeRoot(1+r*r*r)
 }
 
-// cubeRoot is that of a number from 1 to 2, by one step of Halley's method from a parabola; it is off by less than 1e-9. With
-// math.Cbrt half the time of an evaluation goes to it.
+// cubeRoot returns the cube root of v, which must be from 1 to 2, to less than 1e-9: one step of Halley's method from a
+// parabola. With math.Cbrt half the time of an evaluation would go to it.
 func cubeRoot(v float64) float64 {
 	y := 0.625687 + v*(0.433561-0.058362*v)
 	cube := y * y * y
@@ -184,7 +186,7 @@ func (s *stepper) linear(l *linear, tokens float64) float64 {
 	return soft(weights*l.bytes/s.read, 2*weights*tokens/s.compute[l.width])
 }
 
-// mix is attention or recurrence with its projections.
+// mix returns the time of attention or recurrence with its projections.
 func (s *stepper) mix(m *mixer, b *batch, tokens float64) float64 {
 	t := s.linear(&m.projections, tokens)
 	if m.state > 0 {
@@ -206,7 +208,7 @@ func (s *stepper) mix(m *mixer, b *batch, tokens float64) float64 {
 	return t + soft(read, compute) + prompt
 }
 
-// route is the routed experts. A step reads those of its experts that at least one of its tokens visits.
+// route returns the time of the routed experts. A step reads only the experts that at least one of its tokens visits.
 func (s *stepper) route(tokens float64) float64 {
 	e := &s.p.experts
 	if tokens == 0 {

@@ -2,8 +2,8 @@ package cost
 
 import "math"
 
-// Training is a training job: mixed precision with recomputed activations, pipelines with one forward and one backward
-// pass in turn.
+// Training is a training job: mixed precision with recomputed activations, and pipelines with one forward and one
+// backward pass in turn.
 type Training struct {
 	Profile  *Profile
 	Device   *Device
@@ -14,17 +14,17 @@ type Training struct {
 	Context int
 	// ContextRate is what a device sends to other context ranks in bytes per second; 0 takes the network's rate.
 	ContextRate float64
-	// Batch is the number of sequences of an optimizer step over all replicas, MicroBatch of a pass.
+	// Batch is the number of sequences of an optimizer step over all replicas, MicroBatch the number in one pass.
 	Batch, MicroBatch float64
 	// Sequence is the number of tokens of a sequence.
 	Sequence float64
-	// Checkpointing says that activations are computed again in the backward pass, Frozen that only adapters are
-	// trained, whose weights have no gradients of their own.
+	// Checkpointing says that activations are computed again in the backward pass. Frozen says that only adapters are
+	// trained, so that weights have no gradients.
 	Checkpointing, Frozen bool
 }
 
-// passes is the work of a step in forward passes: the backward pass is two, without gradients of weights one, and
-// recomputing one more.
+// passes returns the work of a step in forward passes: two for the backward pass, one where weights have no gradients,
+// and one for recomputing.
 func (t *Training) passes() float64 {
 	n := 3.0
 	if t.Frozen {
@@ -36,7 +36,7 @@ func (t *Training) passes() float64 {
 	return n
 }
 
-// forward is the operations of a forward pass over one token, over all ranks.
+// forward returns the operations of a forward pass over one token, over all ranks.
 func (t *Training) forward() float64 {
 	p, a := t.Profile, &t.Profile.attention
 	sum := 2 * p.weights(p.experts.active)
@@ -89,8 +89,8 @@ func (t *Training) Step(c *Constants) float64 {
 	return (count+d.stages-1)*pass + t.reduce(replicas*context, d) + c[StepSeconds]
 }
 
-// circulate is passing the keys and values of a pass's tokens on to all other context ranks, in 16 bits, without overlap
-// with computing.
+// circulate returns the time to pass the keys and values of a pass's tokens on to all other context ranks, in 16 bits,
+// without overlap with computing.
 func (t *Training) circulate(tokens, context float64, d degrees) float64 {
 	if context <= 1 {
 		return 0
@@ -104,7 +104,7 @@ func (t *Training) circulate(tokens, context float64, d degrees) float64 {
 	return t.Profile.layers / d.stages * (context - 1) * tokens * heads * a.cached * 2 / rate
 }
 
-// reduce is the all-reduce of the gradients over the replicas, in 16 bits.
+// reduce returns the time of the all-reduce of gradients over the replicas, in 16 bits.
 func (t *Training) reduce(replicas float64, d degrees) float64 {
 	if replicas <= 1 || t.Frozen {
 		return 0
@@ -114,7 +114,8 @@ func (t *Training) reduce(replicas float64, d degrees) float64 {
 	return sent / t.network()
 }
 
-// network is what a device sends to other nodes in bytes per second; its link where that is not known.
+// network returns what a device sends to other nodes in bytes per second; the rate of its link where the network's is not
+// known.
 func (t *Training) network() float64 {
 	if t.Device.Network > 0 {
 		return t.Device.Network

@@ -1,13 +1,13 @@
 package engine
 
-// Arguments are what an engine calls degrees and limits: options of its command line, keys of its configuration file, or
-// variables. Empty where it has no such argument or the program decides.
+// Arguments are an engine's names for degrees and limits: options of its command line, keys of its configuration file, or
+// variables. A name is empty where the engine has no such argument or the program decides.
 type Arguments struct {
 	Tensor, Pipeline, Data, Context, DecodeContext, Expert string
-	// Split is the list of the layers of all stages; First and Last are those of the ends alone.
+	// Split lists the numbers of layers of all stages; First and Last set those of the first and the last stage alone.
 	Split, First, Last string
-	// Sequences and Tokens are the most of a step.
+	// Sequences and Tokens are the most sequences and tokens of a step.
 	Sequences, Tokens string
-	// Cache is the number format of the KV cache, and CacheFP8 its value for FP8.
+	// Cache is the number format of the KV cache, CacheFP8 the value of this argument for FP8.
 	Cache, CacheFP8 string
 }

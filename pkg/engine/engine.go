@@ -14,9 +14,9 @@ type Engine struct {
 	Name v1alpha1.Engine
 	// Words are other names by which people ask for it, in lower case.
 	Words []string
-	// Looked is the newest version that the row was held to by measurements of it; empty where there are none.
+	// Looked is the newest version whose measurements the row was compared with; empty where there are none.
 	Looked string
-	// Support lists what the engine runs, any entry of which is enough; empty where no limit is known.
+	// Support lists what the engine runs; a case needs to match one entry. Empty where no limit is known.
 	Support []Support
 	// Parallelism is the rules for degrees.
 	Parallelism Parallelism
@@ -26,12 +26,12 @@ type Engine struct {
 	Ranks Ranks
 	// Memory is what the engine takes of a device.
 	Memory Memory
-	// OldCosts names the constants of speed of versions before 1, where they differ from those of Name.
+	// OldCosts names the constants of speed for versions before 1, where they differ from those of Name.
 	OldCosts string
-	// Launchers are the names of those that start it, as in package launch. The first must be able to start a placement; the
-	// others are added where they can.
+	// Launchers are the names of the launchers that start the engine, as in package launch. The first must be able to
+	// start a placement; the others are added where they can.
 	Launchers []string
-	// Arguments are what degrees and limits are called on its command line.
+	// Arguments are the names of degrees and limits on the engine's command line.
 	Arguments Arguments
 }
 
@@ -44,7 +44,7 @@ const Default = v1alpha1.EngineVLLM
 // DefaultTraining is the engine of an estimate of training that names none.
 const DefaultTraining = v1alpha1.EngineMegatron
 
-// Names are the names of all engines, in the API's order.
+// Names returns the names of all engines, in the API's order.
 func Names() []string {
 	names := make([]string, len(table))
 	for i, e := range table {
@@ -53,7 +53,7 @@ func Names() []string {
 	return names
 }
 
-// Find returns the row of an engine, that of Default for an empty name. The error lists the names.
+// Find returns the row of an engine; an empty name means Default. The error lists the names.
 func Find(name v1alpha1.Engine) (*Engine, error) {
 	if name == "" {
 		name = Default
@@ -67,7 +67,7 @@ func Find(name v1alpha1.Engine) (*Engine, error) {
 }
 
 // Parse finds an engine by its name or another word for it in any case, which a version may follow: `vLLM`, `trtllm`,
-// `TensorRT-LLM 0.17`. It returns the name of the constants of its speed too, which may depend on the version.
+// `TensorRT-LLM 0.17`. It also returns the name of the constants of its speed, which may depend on the version.
 func Parse(text string) (*Engine, string, error) {
 	word, version, _ := strings.Cut(strings.ToLower(strings.TrimSpace(text)), " ")
 	for _, e := range table {
@@ -82,7 +82,7 @@ func Parse(text string) (*Engine, string, error) {
 	return nil, "", unknown(text)
 }
 
-// StartedBy returns the row of the first engine whose first launcher has a name; nil where none has.
+// StartedBy returns the row of the first engine whose first launcher has the name; nil where none has.
 func StartedBy(launcher string) *Engine {
 	for _, e := range table {
 		if e.Launchers[0] == launcher {
@@ -92,7 +92,7 @@ func StartedBy(launcher string) *Engine {
 	return nil
 }
 
-// mostShown is how much of an unknown name an error shows, in bytes.
+// mostShown bounds how much of an unknown name an error shows, in bytes.
 const mostShown = 64
 
 func unknown(name string) error {

@@ -6,23 +6,24 @@ import "strings"
 type Rule int
 
 const (
-	// OfTotal means that weights, activations, cache and what is held outside the allocator stay below a part of the total.
+	// OfTotal means that weights, activations, cache and what is held outside the allocator stay below a part of the
+	// total memory.
 	OfTotal Rule = iota
-	// StaticOfTotal means that weights and cache stay below a part of the total, and the rest is left to activations.
+	// StaticOfTotal means that weights and cache stay below a part of the total memory; the rest is left to activations.
 	StaticOfTotal
-	// OfFree means that the cache takes a part of what everything else leaves free.
+	// OfFree means that the cache takes a part of the memory that everything else leaves free.
 	OfFree
 )
 
-// Memory is what memory depends on when the engine is told nothing.
+// Memory is an engine's defaults that decide how much memory it takes.
 type Memory struct {
 	Rule Rule
-	// Permille is the default utilization.
+	// Permille is the default utilization in permille.
 	Permille int64
 	// Block is the number of tokens of a block of the cache.
 	Block int64
-	// Sampler is what the last stage holds for each sequence and word of the vocabulary while it samples, in hundredths of
-	// a byte; 0 stands for a constant that was fitted to vLLM's logs.
+	// Sampler is what the last stage holds for each sequence and word of the vocabulary while it samples, in hundredths
+	// of a byte; 0 takes the constant that was fitted to vLLM's logs.
 	Sampler int64
 	// Slack is what the forward pass takes beyond its live tensors, in percent.
 	Slack int64
@@ -30,20 +31,21 @@ type Memory struct {
 	Lookahead bool
 	// PadsExperts is set where kernels store MXFP4 experts in larger matrices.
 	PadsExperts bool
-	// Batches are the limits of a step by the memory of the device, in rising order; the last one has no bound.
+	// Batches are the default limits of a step by the memory of the device, in rising order; the last entry has no bound.
 	Batches []Batches
-	// SmallBatches are products, by a part of their name in lower case, that get the first batches whatever memory they have.
+	// SmallBatches are parts of names of products, in lower case. Products with such a name get the first batches
+	// whatever memory they have.
 	SmallBatches []string
-	// TokensOfAllData is set where the limit of tokens is that of all data ranks together.
+	// TokensOfAllData is set where the limit of tokens holds for all data ranks together instead of for each.
 	TokensOfAllData bool
 	// ContextShards is set where training shares out weights, gradients and optimizer over the context ranks as well as
-	// over those of data.
+	// over the data ranks.
 	ContextShards bool
 }
 
-// Batches are the limits of a step as a server and as a library.
+// Batches are the limits of a step of the engine as a server and as a library.
 type Batches struct {
-	// Below is the memory in bytes that a device must be below; 0 means any.
+	// Below is the memory in bytes that a device must have less than; 0 means any.
 	Below            int64
 	Serving, Offline Batch
 }
@@ -51,7 +53,7 @@ type Batches struct {
 // Batch is the most tokens and the most sequences of a step.
 type Batch struct{ Tokens, Sequences int64 }
 
-// Limits are the default limits of a step on a device, as a server or, offline, as a library.
+// Limits returns the default limits of a step on a device, for the engine as a server or, offline, as a library.
 func (m *Memory) Limits(d Device, offline bool) Batch {
 	of := m.batches(d)
 	if offline && of.Offline != (Batch{}) {
@@ -81,7 +83,7 @@ const gib = 1 << 30
 // 16-bit logits and their 32-bit copy.
 var program = Memory{Rule: OfTotal, Permille: 1000, Block: 1, Sampler: 600, Batches: []Batches{{Serving: Batch{8192, 256}}}}
 
-// sharingOverContext is that of a program which shares out training states over context ranks too.
+// sharingOverContext is program for an engine that shares out training states over context ranks too.
 var sharingOverContext = func() Memory {
 	m := program
 	m.ContextShards = true

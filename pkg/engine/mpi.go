@@ -2,7 +2,7 @@ package engine
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
-// MPI is a program of its own that mpirun starts, of which nothing is known but that. It gets torch's order of ranks.
+// MPI is a program of the user's own that mpirun starts. Nothing else is known of it; its ranks are in torch's order.
 var mpi = Engine{
 	Name:      v1alpha1.EngineMPI,
 	Stages:    Stages{Cuts: CutAnywhere},

@@ -7,12 +7,12 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Parallelism is an engine's rules for degrees, beside those that follow from how it divides experts and layers.
+// Parallelism is an engine's rules for degrees, beside the rules that follow from how it divides experts and layers.
 type Parallelism struct {
-	// Instances is set where the engine does not serve a dense model with data parallelism, but by separate copies.
+	// Instances is set where the engine serves a dense model by separate copies instead of by data parallelism.
 	Instances bool
-	// AttentionData is set where groups of devices can each have sequences of their own while all share the experts, and
-	// AllAttentionData where all tensor ranks must do so then.
+	// AttentionData is set where groups of devices can each have sequences of their own while all share the experts.
+	// AllAttentionData is set where all tensor ranks must then do so.
 	AttentionData, AllAttentionData bool
 	// DecodeContext is set where tensor ranks can share out the tokens of the cache.
 	DecodeContext bool
@@ -22,9 +22,10 @@ type Parallelism struct {
 	Context *Context
 }
 
-// Context is what a context degree must divide.
+// Context is the rule for what a context degree must divide.
 type Context struct {
-	// Pieces that each rank has of a sequence in training, whose number its length must be a multiple of; 0 for any length.
+	// Pieces is how many pieces of a sequence each rank has in training; the length must be a multiple of the number of
+	// all pieces. 0 allows any length.
 	Pieces int
 	// ByTensor is set where tensor ranks divide the pieces further.
 	ByTensor bool
@@ -33,25 +34,26 @@ type Context struct {
 	ByHeads bool
 }
 
-// Case is a model that is to run in some degrees.
+// Case is a model that is to run with some degrees.
 type Case struct {
-	// Model is its name, for reasons.
+	// Model is the model's name, for the text of a refusal.
 	Model        string
 	Architecture *v1alpha1.Architecture
 	// Training is the workload; nil in inference.
 	Training *v1alpha1.TrainingWorkload
-	// Degrees are all at least 1. Data ranks are, in inference, groups that attend to sequences of their own and share the
+	// Degrees are at least 1. In inference data ranks are groups that attend to sequences of their own and share the
 	// experts.
 	Tensor, Stages, Data, Context, Expert int
-	// Side is that of square blocks of weights that share a scale, in weights, which no rank may cut; 1 or 0 without.
+	// Side is the side of the square blocks of weights that share a scale, in weights; 1 or 0 where there are none. No
+	// rank may cut a block.
 	Side int
-	// CutsBlocks says that the tensor ranks cut through such blocks in other matrices than those of routed experts.
+	// CutsBlocks says that the tensor ranks cut through such a block in a matrix other than those of routed experts.
 	CutsBlocks bool
 }
 
 // Refusal is why an engine cannot run a case.
 type Refusal struct {
-	// Degree is the one that is at fault, and Value what it is.
+	// Degree is the degree that the engine refuses, Value the value it has.
 	Degree string
 	Value  int
 
@@ -68,12 +70,12 @@ const (
 	DegreeExpert   = "expert"
 )
 
-// Reason says why, and what to use instead.
+// Reason says why the degree is refused and what to use instead.
 func (r *Refusal) Reason() string { return fmt.Sprintf(r.format, r.arguments...) }
 
 func (r *Refusal) Error() string { return fmt.Sprintf("%s %d: %s", r.Degree, r.Value, r.Reason()) }
 
-// refuse is formatted only where somebody reads it: a search refuses far more than it tells.
+// refuse formats nothing: a search makes far more refusals than it shows.
 func refuse(degree string, value int, format string, arguments ...any) *Refusal {
 	return &Refusal{degree, value, format, arguments}
 }
@@ -126,7 +128,7 @@ func (e *Engine) RefusesPipeline(c *Case) *Refusal {
 	return nil
 }
 
-// MicroBatches is how many micro-batches a data rank has in a step of training; 0 in inference.
+// MicroBatches returns the number of micro-batches of a data rank in a step of training; 0 in inference.
 func (c *Case) MicroBatches() int {
 	if c.Training == nil {
 		return 0
@@ -134,7 +136,7 @@ func (c *Case) MicroBatches() int {
 	return int(c.Training.GlobalBatch) / (max(1, int(c.Training.MicroBatch)) * max(1, c.Data))
 }
 
-// RefusesContext says why ranks cannot share out the tokens of a sequence so.
+// RefusesContext says why ranks cannot share out the tokens of a sequence.
 func (e *Engine) RefusesContext(c *Case) *Refusal {
 	rule := e.Parallelism.Context
 	switch {
@@ -188,7 +190,7 @@ func (e *Engine) RefusesAttentionData(c *Case) *Refusal {
 	return nil
 }
 
-// denseWidth is the width of dense feed-forward blocks; 0 where no layer has one.
+// denseWidth returns the width of dense feed-forward blocks; 0 where no layer has one.
 func denseWidth(a *v1alpha1.Architecture) int32 {
 	if moe := a.MoE; moe != nil && moe.FirstLayer <= 0 && moe.Interval <= 1 {
 		return 0
@@ -201,9 +203,9 @@ func (c *Case) cuts(width int32, ranks int) bool {
 	return ranks > 1 && (int(width)%ranks != 0 || int(width)/ranks%max(1, c.Side) != 0)
 }
 
-// RefusesExperts says why ranks cannot share the experts so. In training the tensor ranks share the width of an expert; in
-// inference those that an expert degree leaves of a stage do. Weights in blocks can be cut along the blocks alone; where that
-// cannot be, whole experts can be shared out by a larger degree.
+// RefusesExperts says why ranks cannot share the experts. In training the tensor ranks share the width of an expert; in
+// inference the ranks of a stage that an expert degree leaves do. Weights in blocks can be cut only along the blocks;
+// where the width allows no such cut, a larger expert degree shares out whole experts.
 func (e *Engine) RefusesExperts(c *Case) *Refusal {
 	moe := c.Architecture.MoE
 	if moe == nil {

@@ -7,16 +7,17 @@ import (
 
 // Ranks is how an engine numbers its ranks.
 type Ranks struct {
-	// Order is the dimensions, fastest first, joined by hyphens. One that a plan needs and the order lacks is added by
-	// OrderFor.
+	// Order is the dimensions of ranks, fastest first, joined by hyphens. OrderFor adds a dimension that a plan needs and
+	// the order lacks.
 	Order string
-	// TensorHoldsData is set where the engine's own tensor degree counts the data ranks as well, as the attention data
-	// parallelism of SGLang and TensorRT-LLM does. A strategy counts them apart, so that the product of its degrees is the
-	// number of devices: such an engine is started with a tensor degree of tensor x data.
+	// TensorHoldsData is set where the engine's own tensor degree includes the data ranks, as in the attention data
+	// parallelism of SGLang and TensorRT-LLM. A strategy counts data ranks separately, so that the product of its degrees
+	// is the number of devices: such an engine is started with a tensor degree of tensor x data.
 	TensorHoldsData bool
 	// Experts is how ranks share experts.
 	Experts Experts
-	// ByMPI is set where processes start by MPI, by which they exchange where the devices have no library of their own.
+	// ByMPI is set where MPI starts the processes; they exchange data by it where the devices have no library of their
+	// own.
 	ByMPI bool
 }
 
@@ -24,13 +25,15 @@ type Ranks struct {
 type Experts struct {
 	// Over are the dimensions whose ranks share the experts of a stage: tp, cp and dp.
 	Over []string
-	// Strided is set where the members of a group are the farthest apart among those ranks instead of neighbours.
+	// Strided is set where the members of a group are as far apart among these ranks as they can be, instead of
+	// neighbours.
 	Strided bool
-	// Whole is set where a group is always all of those ranks.
+	// Whole is set where a group is always all of these ranks.
 	Whole bool
 }
 
-// OrderFor is the order with what it lacks for a context degree: context right after tensor, as in vLLM's PP x PCP x TP.
+// OrderFor returns Order with the context dimension right after tensor where a context degree needs it, as in vLLM's PP x
+// PCP x TP.
 func (r *Ranks) OrderFor(context int) string {
 	if context <= 1 || slices.Contains(strings.Split(r.Order, "-"), "cp") {
 		return r.Order
@@ -39,7 +42,7 @@ func (r *Ranks) OrderFor(context int) string {
 	return first + "-cp-" + rest
 }
 
-// Tensor is what the engine calls its tensor degree.
+// Tensor returns the tensor degree that the engine is started with.
 func (r *Ranks) Tensor(tensor, data int) int {
 	if r.TensorHoldsData {
 		return tensor * data
@@ -47,7 +50,7 @@ func (r *Ranks) Tensor(tensor, data int) int {
 	return tensor
 }
 
-// Sharers is how many ranks of a stage share its experts at some degrees.
+// Sharers returns how many ranks of a stage share its experts at some degrees.
 func (e *Experts) Sharers(tensor, data, context int) int {
 	ranks := 1
 	for _, name := range e.Over {

@@ -3,13 +3,13 @@ package engine
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
 // SGLang has data parallelism for attention only, whose ranks are runs of its tensor ranks
-// (compute_dp_attention_world_info), takes any split by SGLANG_PP_LAYER_PARTITION, and gives layers that are left over to the
-// last stages (get_pp_indices). Expert ranks are range(first, end, moe_tp_size) of a tensor group, which holds the data and
-// attention context ranks (parallel_state). Memory: mem_fraction_static of the total, for weights and cache, which its launch
-// files set to 0.9; 15 % more activations than TensorRT-LLM by AIConfigurator; a sampler that has not been measured is
-// counted as 16-bit logits, their 32-bit copy and one of probabilities. chunked_prefill_size and the largest batch of a CUDA
-// graph by memory for tensor degrees below 4: ServerArgs._handle_gpu_memory_settings; the chunk is that of all data ranks
-// (_handle_data_parallelism). Arguments: srt/server_args.py, srt/distributed/utils.py.
+// (compute_dp_attention_world_info), takes any split by SGLANG_PP_LAYER_PARTITION, and gives layers that are left over to
+// the last stages (get_pp_indices). Expert ranks are range(first, end, moe_tp_size) of a tensor group, which holds the
+// data and attention context ranks (parallel_state). Memory: mem_fraction_static of the total, for weights and cache,
+// which its launch files set to 0.9; 15 % more activations than TensorRT-LLM by AIConfigurator; a sampler that has not
+// been measured is counted as 16-bit logits, their 32-bit copy and one of probabilities. chunked_prefill_size and the
+// largest batch of a CUDA graph by memory for tensor degrees below 4: ServerArgs._handle_gpu_memory_settings; all data
+// ranks together have one chunk (_handle_data_parallelism). Arguments: srt/server_args.py, srt/distributed/utils.py.
 var sglang = Engine{
 	Name:        v1alpha1.EngineSGLang,
 	Looked:      "0.5.10",

@@ -8,39 +8,39 @@ import (
 
 // Stages is how an engine divides layers into the stages of a pipeline.
 type Stages struct {
-	// Cuts are the splits that it can be told to make.
+	// Cuts are the splits that the engine can be told to make.
 	Cuts Cuts
-	// Rest says which stages get one of the layers that are left over when it is told none.
+	// Rest says which stages get one more layer where the layers do not divide evenly and the engine is not told a split.
 	Rest Rest
-	// Without are traits of models that it has no pipelines of.
+	// Without are traits of models that the engine has no pipelines for.
 	Without []Trait
-	// Shardings are those that it has pipelines with; nil for all.
+	// Shardings are the training shardings that the engine combines with pipelines; nil means all.
 	Shardings []v1alpha1.TrainingSharding
-	// MicroBatches says how many micro-batches of a step suit.
+	// MicroBatches says how many micro-batches of a step a number of stages needs.
 	MicroBatches MicroBatches
 }
 
-// Rest says which stages get the layers that are left over, one each.
+// Rest says which stages get one of the layers that are left over.
 type Rest int
 
 const (
-	// RestFirst is the first stages.
+	// RestFirst gives them to the first stages.
 	RestFirst Rest = iota
-	// RestBeforeLast is those before the last one, which has the head.
+	// RestBeforeLast gives them to the stages before the last one, which has the head.
 	RestBeforeLast
-	// RestLast is the last stages.
+	// RestLast gives them to the last stages.
 	RestLast
 )
 
-// MicroBatches says how many micro-batches of a step suit a number of stages.
+// MicroBatches says which numbers of micro-batches of a step suit a number of stages.
 type MicroBatches int
 
 const (
 	// AnyMicroBatches takes every number.
 	AnyMicroBatches MicroBatches = iota
-	// MicroBatchPerStage needs at least one for each stage.
+	// MicroBatchPerStage needs at least one micro-batch for each stage.
 	MicroBatchPerStage
-	// MultipleOfStages needs a multiple of the stages.
+	// MultipleOfStages needs a multiple of the number of stages.
 	MultipleOfStages
 )
 
@@ -55,8 +55,8 @@ func (m MicroBatches) suit(count, stages int) bool {
 	}
 }
 
-// Split is the number of layers that the engine gives to each stage when it is not told otherwise, or, where it would have to
-// be told, the split with the smallest largest stage among those that it takes; nil unless 1 <= stages <= layers.
+// Split returns the number of layers that the engine gives to each stage by default. Where it must be told, it returns
+// the split that it takes with the smallest largest stage; nil unless 1 <= stages <= layers.
 func (s *Stages) Split(layers, stages int) []int {
 	if stages < 1 || layers < stages {
 		return nil
@@ -98,15 +98,16 @@ type Cuts int
 const (
 	// CutAnywhere says that every stage can be given its number of layers.
 	CutAnywhere Cuts = iota
-	// CutEnds says that the first and the last stage can be given theirs, and those between have equally many.
+	// CutEnds says that the first and the last stage can be given their numbers of layers; the stages between have
+	// equally many.
 	CutEnds
-	// CutUniform says that the engine divides by itself, and gives what is left over to the first stages.
+	// CutUniform says that the engine divides by itself and gives layers that are left over to the first stages.
 	CutUniform
-	// CutEven says that all stages have equally many.
+	// CutEven says that all stages have equally many layers.
 	CutEven
 )
 
-// told is what an engine can be told, as it reads after a split that it cannot.
+// told says why an engine refuses a split, in words that follow "since".
 var told = map[Cuts]string{
 	CutEnds:    "only the first and the last stage may differ from the others",
 	CutUniform: "it cuts by itself, into equal stages of which the first have one layer more",
@@ -121,13 +122,13 @@ func (e *Engine) RefusesSplit(split []int) *Refusal {
 	return refuse(DegreePipeline, len(split), "%s has no stages of %v layers, since %s: plan for it", e.Name, split, told[e.Stages.Cuts])
 }
 
-// Possible says whether there is a way.
+// Possible says whether the engine can divide so many layers into so many stages.
 func (c Cuts) Possible(layers, stages int) bool {
 	return stages <= layers && (c != CutEven || layers%stages == 0)
 }
 
-// Each visits the ways, given as the layer after each stage, until visit returns false. It visits none for CutAnywhere,
-// where there are too many. The slice is used again.
+// Each visits the splits that the engine can be told, given as the layer after each stage, until visit returns false. It
+// visits none for CutAnywhere, which has too many. The slice is reused between visits.
 func (c Cuts) Each(layers, stages int, visit func(ends []int) bool) {
 	if stages < 1 || !c.Possible(layers, stages) {
 		return
@@ -142,7 +143,8 @@ func (c Cuts) Each(layers, stages int, visit func(ends []int) bool) {
 	}
 }
 
-// eachEnds visits every number of layers of the stages between, and with each every way to divide the rest.
+// eachEnds visits every number of layers of the stages between the ends, and with each every way to divide the rest
+// between the first and the last stage.
 func eachEnds(layers, stages int, visit func(ends []int) bool) {
 	ends := make([]int, stages)
 	ends[stages-1] = layers
@@ -163,7 +165,7 @@ func eachEnds(layers, stages int, visit func(ends []int) bool) {
 	}
 }
 
-// endsFrom are the layers after each stage of so many layers.
+// endsFrom returns the index of the layer after each stage of a split.
 func endsFrom(split []int) []int {
 	ends := make([]int, len(split))
 	sum := 0

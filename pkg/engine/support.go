@@ -10,28 +10,29 @@ import (
 
 // Support is devices, formats and models that an engine runs together. An empty list admits all.
 type Support struct {
-	// Vendors in lower case.
+	// Vendors are in lower case.
 	Vendors []string
-	// Architectures of devices, as inventories report them.
+	// Architectures of devices are as inventories report them.
 	Architectures []string
-	// Precisions that weights are stored in.
+	// Precisions are the formats that weights are stored in.
 	Precisions []v1alpha1.Precision
 	// Without are traits that a model must not have.
 	Without []Trait
-	// Source is where it is documented.
+	// Source names where the support is documented.
 	Source string
 }
 
-// Device is what the table asks of a device.
+// Device is the facts of a device that the table depends on.
 type Device struct {
-	// Vendor in lower case, Product as the driver reports it, Architecture as in inventories. Empty where it is not known.
+	// Vendor is in lower case, Product as the driver reports it, Architecture as in inventories; each is empty where it
+	// is not known.
 	Vendor, Product, Architecture string
 	// Bytes is the memory that a process sees.
 	Bytes int64
 }
 
-// Runs refuses a device, a format of weights or a model that the engine is not known to run. An architecture of the device,
-// a format or a model that is not known is taken to be run. The error says what to use instead.
+// Runs returns an error for a device, a format of weights or a model that the engine is not known to run; it says what to
+// use instead. What is not known of the device, the format or the model is not refused.
 func (e *Engine) Runs(on Device, weights v1alpha1.Precision, model *v1alpha1.Architecture) error {
 	if len(e.Support) == 0 {
 		return nil
@@ -64,7 +65,7 @@ func (s *Support) refuses(on Device, weights v1alpha1.Precision, model *v1alpha1
 	return ""
 }
 
-// Trait is a property of models that decides about engines, as it reads after "models with".
+// Trait is a property of models that decides which engines run them, in words that follow "models with".
 type Trait string
 
 // The traits.

@@ -2,10 +2,11 @@ package engine
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
-// TensorDegrees returns the tensor-parallel degrees up to limit that a model splits into without padding: they divide the
-// query heads, the width of every block and expert, and the key and value heads, or are multiples of the latter, which are
-// then replicated. 1 is always among them where limit is 1 or more. Sources: ModelConfig.verify_with_parallel_config,
-// QKVParallelLinear and MergedColumnParallelLinear of vLLM, which SGLang has from it; Attention of TensorRT-LLM.
+// TensorDegrees returns the tensor-parallel degrees up to limit that a model splits into without padding. They divide the
+// query heads, the width of every block and expert, and the key and value heads; a multiple of the key and value heads is
+// possible too, since these are then replicated. 1 is always among them where limit is 1 or more. Sources:
+// ModelConfig.verify_with_parallel_config, QKVParallelLinear and MergedColumnParallelLinear of vLLM, which SGLang has
+// from it; Attention of TensorRT-LLM.
 func TensorDegrees(a *v1alpha1.Architecture, limit int) []int {
 	var degrees []int
 	for d := 1; d <= min(limit, max(1, int(a.Attention.Heads))); d++ {
@@ -16,13 +17,13 @@ func TensorDegrees(a *v1alpha1.Architecture, limit int) []int {
 	return degrees
 }
 
-// share is something that tensor ranks share out, by its name.
+// share is an amount that tensor ranks share out, with its name.
 type share struct {
 	name  string
 	count int32
 }
 
-// shares are what the degree must divide; 0 where a model has none of it.
+// shares returns the amounts that a tensor degree must divide; 0 where a model has none.
 func shares(a *v1alpha1.Architecture) [7]share {
 	list := [7]share{{"heads", a.Attention.Heads}, {"columns of a feed-forward block", a.MLP.IntermediateSize}}
 	if r := a.Recurrent; r != nil {
@@ -53,7 +54,7 @@ func cutsKeys(a *v1alpha1.Architecture, degree int) bool {
 	return a.Attention.MLA == nil && kv%degree != 0 && degree%kv != 0
 }
 
-// unsplit says what a tensor degree does not divide.
+// unsplit returns the refusal of a tensor degree that does not divide the model; it names the amount.
 func unsplit(c *Case) *Refusal {
 	for _, s := range shares(c.Architecture) {
 		if int(s.count)%c.Tensor != 0 {

@@ -3,9 +3,9 @@ package engine
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
 // Torch is a program of torch.distributed, with the rules of torchtitan: it takes any split (module_fqns_per_model_part),
-// refuses pipelines of tied tables (Decoder.Config) and, as PyTorch's PipelineScheduleSingle does, fewer micro-batches than
-// stages. A sequence divides as ParallelDims.seq_len_divisor says. Ranks: [pp, dp_replicate, dp_shard, cp, tp]; expert groups
-// [pp, dp_replicate, efsdp, ep] over dp, cp and tp. The fsdp mesh is that of dp_shard and cp.
+// refuses pipelines of tied tables (Decoder.Config) and, as PyTorch's PipelineScheduleSingle does, fewer micro-batches
+// than stages. A sequence divides as ParallelDims.seq_len_divisor says. Ranks: [pp, dp_replicate, dp_shard, cp, tp];
+// expert groups [pp, dp_replicate, efsdp, ep] over dp, cp and tp. The fsdp mesh joins dp_shard and cp.
 var torch = Engine{
 	Name:        v1alpha1.EngineTorch,
 	Words:       []string{"pytorch", "torchtitan"},

@@ -8,18 +8,19 @@ import (
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
-// Answer is what a deployment needs and delivers. Concurrency and tokens per second are of all replicas.
+// Answer is what a deployment needs and delivers. Concurrency and tokens per second are sums over all replicas.
 type Answer struct {
 	Fits bool `json:"fits"`
-	// Reason is why it does not fit; empty where it does.
+	// Reason says why the model does not fit; empty where it does.
 	Reason string `json:"reason,omitempty"`
 	// Memory is the bytes of each device of the fullest stage, by component.
 	Memory Memory `json:"memory"`
-	// The figures are null where it does not fit.
+	// The figures are null where the model does not fit.
 	TTFTMillis            *float64 `json:"ttftMillis"`
 	TPOTMillis            *float64 `json:"tpotMillis"`
 	OutputTokensPerSecond *float64 `json:"outputTokensPerSecond"`
-	// Ranges are where a measurement is expected, Basis what they rest on; absent where it does not fit.
+	// Ranges are the bounds between which measurements are expected, Basis what they rest on; absent where the model does
+	// not fit.
 	Ranges *Ranges    `json:"ranges,omitempty"`
 	Basis  cost.Basis `json:"basis,omitempty"`
 
@@ -31,7 +32,7 @@ type Answer struct {
 	Weights v1alpha1.Precision `json:"weights"`
 	KV      v1alpha1.Precision `json:"kv"`
 	Degrees Degrees            `json:"degrees"`
-	// Devices is how many all replicas take.
+	// Devices is the number of devices of all replicas.
 	Devices        int      `json:"devices"`
 	Replicas       int      `json:"replicas"`
 	DevicesPerNode int      `json:"devicesPerNode"`
@@ -44,12 +45,12 @@ type Answer struct {
 	constants *cost.Constants
 }
 
-// Concurrency is how many requests run at a time and what bounds them. A bound of 0 is none.
+// Concurrency is how many requests run at a time and what bounds them. A bound of 0 means none.
 type Concurrency struct {
 	Running int64 `json:"running"`
-	// LimitedBy is the bound that counts: kvCache, maxSequences, requests, concurrency or maxTPOT.
+	// LimitedBy names the bound that is reached first: kvCache, maxSequences, requests, concurrency or maxTPOT.
 	LimitedBy string `json:"limitedBy,omitempty"`
-	// KVCache is how many requests of full length have room, Engine how many its steps take, Requests how many are
+	// KVCache is how many requests of full length fit in the cache, Engine how many a step takes, Requests how many are
 	// offered, Asked how many are in flight.
 	KVCache  int64 `json:"kvCache"`
 	Engine   int64 `json:"maxSequences"`
@@ -57,7 +58,7 @@ type Concurrency struct {
 	Asked    int64 `json:"concurrency,omitempty"`
 }
 
-// Ranges are the ends of what is expected.
+// Ranges are the ranges of the figures.
 type Ranges struct {
 	TTFTMillis            Range `json:"ttftMillis"`
 	TPOTMillis            Range `json:"tpotMillis"`
@@ -77,7 +78,7 @@ func (s *Serving) answer(p *place) *Answer {
 	}
 }
 
-// times fills in how fast it is: times in milliseconds, tokens of all copies.
+// times fills in the times in milliseconds and the tokens per second of all copies.
 func (a *Answer) times(e *cost.Estimate, copies float64) {
 	const millis = 1e3
 	ttft, tpot, rate := rounded(e.TTFT.Value*millis), rounded(e.TPOT.Value*millis), rounded(e.OutputTokensPerSecond.Value*copies)
@@ -92,10 +93,10 @@ func rangeOf(r cost.Range, factor float64) Range {
 	return Range{Low: rounded(r.Low * factor), High: rounded(r.High * factor)}
 }
 
-// figures is how many significant digits an estimate is given with: more than it deserves, so that differences show.
+// figures is the number of significant digits of an estimate: more than it deserves, so that differences show.
 const figures = 6
 
-// rounded keeps an estimate's significant digits.
+// rounded rounds an estimate to its significant digits.
 func rounded(v float64) float64 {
 	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 		return 0

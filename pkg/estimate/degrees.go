@@ -9,25 +9,25 @@ import (
 
 // Degrees are how one instance of a model is spread over devices. A degree of 0 counts as 1.
 type Degrees struct {
-	// Tensor ranks share out heads and widths, Pipeline stages the layers.
+	// Tensor ranks share out heads and widths, Pipeline stages share out the layers.
 	Tensor   int `json:"tensor"`
 	Pipeline int `json:"pipeline"`
-	// AttentionData groups of tensor ranks serve sequences of their own and share the experts; Expert of a stage's ranks
-	// have whole experts.
+	// AttentionData groups of tensor ranks serve sequences of their own and share the experts. Expert is how many of a
+	// stage's ranks whole experts are spread over.
 	AttentionData int `json:"attentionData"`
 	Expert        int `json:"expert"`
 }
 
-// Devices is the number of devices of an instance.
+// Devices returns the number of devices of an instance.
 func (d Degrees) Devices() int { return d.Tensor * d.Pipeline * d.AttentionData }
 
-// group is the number of ranks that share a layer.
+// group returns the number of ranks that share a layer.
 func (d Degrees) group() int { return d.Tensor * d.AttentionData }
 
 // maxDegree bounds a degree.
 const maxDegree = 1 << 12
 
-// normal fills in degrees of 1 and refuses those that are out of range.
+// normal replaces degrees of 0 by 1 and refuses degrees that are out of range.
 func (d Degrees) normal() (Degrees, error) {
 	for _, f := range [...]struct {
 		name  string
@@ -69,7 +69,7 @@ func (p *place) legal(training *v1alpha1.TrainingWorkload, data int) error {
 	return fmt.Errorf("%s %d: %s", flags[refused.Degree], refused.Value, refused.Reason())
 }
 
-// flags are what the degrees are called on the command line.
+// flags are the names of the degrees on the command line.
 var flags = map[string]string{
 	engine.DegreeTensor: "tp", engine.DegreePipeline: "pp", engine.DegreeData: "dp", engine.DegreeExpert: "ep", engine.DegreeContext: "cp",
 }

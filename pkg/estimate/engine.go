@@ -10,7 +10,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/engine"
 )
 
-// Engine is what runs a model, and the constants of its speed, which depend on the version.
+// Engine is an engine with the constants of its speed, which depend on its version.
 type Engine struct {
 	*engine.Engine
 	Costs cost.Engine
@@ -28,12 +28,13 @@ var precisionWords = map[string]v1alpha1.Precision{
 	"FP8_E4M3": v1alpha1.FP8, "FP8_E5M2": v1alpha1.FP8, "AWQ": v1alpha1.INT4, "GPTQ": v1alpha1.INT4,
 }
 
-// Precisions are the formats that weights are stored in.
+// Precisions are the formats that weights may be stored in.
 var Precisions = []v1alpha1.Precision{
 	v1alpha1.FP32, v1alpha1.FP16, v1alpha1.BF16, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4, v1alpha1.NVFP4,
 }
 
-// FindPrecision reads a stored precision in any case. FP4, which is a rate and two formats, is NVFP4.
+// FindPrecision reads a stored precision in any case. FP4, which is a rate that two formats compute at, is taken for
+// NVFP4.
 func FindPrecision(word string) (v1alpha1.Precision, error) {
 	upper := strings.ToUpper(strings.TrimSpace(word))
 	if upper == string(v1alpha1.FP4) {

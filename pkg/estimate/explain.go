@@ -9,25 +9,25 @@ import (
 
 // Explanation is the arithmetic behind an answer.
 type Explanation struct {
-	// Stages are the lines of memory, for each stage.
+	// Stages are the lines of memory, by stage.
 	Stages [][]memory.Line
 	// Terms are what parts of the work add to the times; empty where the model does not fit.
 	Terms []Term
 }
 
 // Term is a part of the work, with how much sooner a token and the first token would come without it. Parts overlap, so
-// they do not add up.
+// their times do not add up.
 type Term struct {
 	Name                   string
 	TPOTMillis, TTFTMillis float64
-	// What says in words what the part is.
+	// What describes the part in words.
 	What string
 }
 
-// never stands for a share of a peak that takes no time.
+// never replaces a share of a peak, so that the work takes no time.
 const never = 1e12
 
-// terms are the parts of the work, by the constants that they take time through.
+// terms are the parts of the work, each with the constants through which it takes time.
 var terms = []struct {
 	name, what string
 	free       func(*cost.Constants)
@@ -52,7 +52,7 @@ func set(value float64, constants ...cost.Constant) func(*cost.Constants) {
 	}
 }
 
-// Explain is the arithmetic of an answer.
+// Explain returns the arithmetic of an answer.
 func (a *Answer) Explain() Explanation {
 	e := Explanation{Stages: explainStages(a.footprint, a.Stages)}
 	if a.query == nil {
@@ -70,7 +70,7 @@ func (a *Answer) Explain() Explanation {
 	return e
 }
 
-// Explain is the arithmetic of a training job's memory.
+// Explain returns the arithmetic of a training job's memory.
 func (t *Trained) Explain() Explanation {
 	return Explanation{Stages: explainStages(t.footprint, t.Stages)}
 }
@@ -83,5 +83,5 @@ func explainStages(f *memory.Footprint, stages []Stage) [][]memory.Line {
 	return list
 }
 
-// millis is a time in milliseconds to a microsecond.
+// millis converts seconds into milliseconds, rounded to a microsecond.
 func millis(seconds float64) float64 { return math.Round(max(0, seconds)*1e6) / 1e3 }

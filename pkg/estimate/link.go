@@ -14,12 +14,12 @@ type Link struct {
 	BytesPerSecond int64 `json:"bytesPerSecond"`
 }
 
-// DefaultNetworkGbps is what a device sends beyond its node where nobody says: an adapter of 200 Gbit/s for each, as in
-// DGX A100 and the nodes of Narayanan et al. (SC21).
+// DefaultNetworkGbps is what a device sends beyond its node where no rate is given: an adapter of 200 Gbit/s for each
+// device, as in DGX A100 and the nodes of Narayanan et al. (SC21).
 const DefaultNetworkGbps = 200
 
-// reach is how many devices the product's own link joins: those of a rack, a bridged pair or quad, or a node. A link to
-// the host's processor joins none.
+// reach returns how many devices the product's own link joins: a rack, a bridged pair or quad, or a node. A link to the
+// host's processor joins none.
 func reach(p *accelerator.Product, perNode int) int {
 	switch {
 	case p.LinkMBps == 0 || p.DomainDevices == 1:
@@ -33,14 +33,13 @@ func reach(p *accelerator.Product, perNode int) int {
 	}
 }
 
-// hostLink is the product's PCIe: its name and what it carries in one direction.
+// hostLink returns the product's PCIe with what it carries in one direction.
 func hostLink(p *accelerator.Product) Link {
 	name, mbps := p.Host()
 	return Link{Name: name, BytesPerSecond: mbps * 1e6}
 }
 
-// fabric is what the ranks of a stage are joined by, with the device of the model of costs that has it, and what is worth
-// a warning.
+// fabric returns the link that joins the ranks of a stage, the device of the model of costs with that link, and warnings.
 func fabric(p *accelerator.Product, d Degrees, perNode int, networkBytes float64) (Link, cost.Device, []string) {
 	device := cost.NewDevice(p)
 	device.Network = networkBytes

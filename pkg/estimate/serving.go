@@ -16,14 +16,14 @@ import (
 
 // Load is the requests that an instance gets.
 type Load struct {
-	// Input and Output are tokens of a request.
+	// Input and Output are the prompt and answer tokens of a request.
 	Input, Output int64
 	// Concurrency is how many requests are in flight over all replicas; 0 means as many as can run.
 	Concurrency int64
-	// Requests is how many are offered at once in all; 0 means that there is always another one.
+	// Requests is how many requests are offered at once in all; 0 means that there is always another one.
 	Requests int64
-	// MaxTPOT is the longest time per token in seconds that requests arriving at random may get; 0 means that there is
-	// no such limit and that requests come as others finish.
+	// MaxTPOT is the longest time per token in seconds, for requests that arrive at random; 0 means that there is no such
+	// limit and that requests come as others finish.
 	MaxTPOT float64
 }
 
@@ -32,11 +32,11 @@ type Deployment struct {
 	Model   *model.Model
 	Product accelerator.Product
 	Engine  Engine
-	// Weights is the precision that the weights are stored in, empty for the checkpoint's own; KV that of the cache, empty
-	// for FP8 where the weights are FP8 or NVFP4 and 16 bits elsewhere.
+	// Weights is the precision that the weights are stored in, empty for the checkpoint's own. KV is the precision of the
+	// cache, empty for FP8 where the weights are FP8 or NVFP4 and 16 bits elsewhere.
 	Weights, KV v1alpha1.Precision
 	Degrees     Degrees
-	// Replicas are copies of the whole instance; 0 counts as 1.
+	// Replicas is the number of copies of the whole instance; 0 counts as 1.
 	Replicas int
 	// DevicesPerNode is how many devices a node has, 0 for what is usual for the product. NetworkGbps is what a device
 	// sends beyond its node, 0 for DefaultNetworkGbps.
@@ -88,7 +88,7 @@ func (s *Serving) normal() error {
 	return nil
 }
 
-// place is a deployment with what follows from it.
+// place is a checked deployment with the values that follow from it.
 type place struct {
 	Deployment
 	memory   memory.Device
@@ -155,13 +155,13 @@ func (d Deployment) placed(training *v1alpha1.TrainingWorkload) (*place, error) 
 		Tensor: p.Degrees.Tensor, Pipeline: p.Degrees.Pipeline, AttentionData: p.Degrees.AttentionData, Expert: p.Degrees.Expert,
 	}
 	if training != nil {
-		p.strategy.Expert = 1 // the ranks that share experts are those of data
+		p.strategy.Expert = 1 // in training the data ranks share the experts
 	}
 	return p, nil
 }
 
-// fillWeights takes the precision that the model is published in, or FP16 where that is BF16 and the device lacks it, which
-// engines refuse where it is asked for.
+// fillWeights takes the precision that the model is published in. Where that is BF16 and the device lacks it, which
+// engines refuse, it takes FP16.
 func (p *place) fillWeights() error {
 	lacking := !computes(&p.Product, v1alpha1.BF16) && computes(&p.Product, v1alpha1.FP16)
 	switch {
@@ -193,7 +193,7 @@ func (p *place) layout() memory.Layout {
 	return memory.Layout{Tensor: p.Degrees.Tensor, Pipeline: p.Degrees.Pipeline, AttentionData: p.Degrees.AttentionData, Expert: p.Degrees.Expert}
 }
 
-// estimator is the constants of the deployment's family.
+// estimator returns the estimator with the constants of the deployment's family.
 func (p *place) estimator() (*cost.Estimator, error) {
 	calibration, err := cost.Load()
 	if err != nil {
@@ -202,7 +202,7 @@ func (p *place) estimator() (*cost.Estimator, error) {
 	return calibration.Estimator(cost.Family{Architecture: p.device.Architecture, Engine: p.Engine.Costs, Class: p.profile.Class()}), nil
 }
 
-// setup is what memory is counted for, with the cache of so many sequences of each attention data group.
+// setup returns what memory is counted for, with the cache of so many sequences for each attention data group.
 func (s *Serving) setup(p *place, sequences int64) memory.Setup {
 	return memory.Setup{
 		Model: p.Model, Engine: p.Engine.Name, Weights: p.Weights, KV: p.KV, Layout: p.layout(),
@@ -212,8 +212,8 @@ func (s *Serving) setup(p *place, sequences int64) memory.Setup {
 	}
 }
 
-// Serve estimates a deployment that serves requests. The error names the field, its value and what to set; that the model
-// does not fit is no error.
+// Serve estimates a deployment that serves requests. The error names the field, its value and what to set. A model that
+// does not fit is no error: Answer.Reason says why.
 func Serve(s Serving) (*Answer, error) {
 	if err := s.normal(); err != nil {
 		return nil, err
@@ -244,7 +244,7 @@ func Serve(s Serving) (*Answer, error) {
 	return a, s.fill(p, a)
 }
 
-// fill counts the memory again with the cache of what runs.
+// fill counts the memory again, with the cache of the requests that run.
 func (s *Serving) fill(p *place, a *Answer) error {
 	groups := int64(a.Replicas * p.Degrees.AttentionData)
 	footprint, err := memory.New(s.setup(p, max(1, (a.Concurrency.Running+groups-1)/groups)*int64(p.Degrees.AttentionData)), p.memory)
@@ -256,7 +256,7 @@ func (s *Serving) fill(p *place, a *Answer) error {
 	return nil
 }
 
-// running is how many requests run at a time over all replicas, and what bounds them.
+// running returns how many requests run at a time over all replicas, and what bounds them.
 func (s *Serving) running(p *place, room, sequences int64) Concurrency {
 	instances := int64(s.Replicas)
 	groups := instances * int64(p.Degrees.AttentionData)
@@ -273,7 +273,7 @@ func (s *Serving) running(p *place, room, sequences int64) Concurrency {
 	return c
 }
 
-// times estimates how fast it is.
+// times estimates how fast the deployment is.
 func (s *Serving) times(p *place, a *Answer, batched float64) error {
 	e, err := p.estimator()
 	if err != nil {
@@ -299,8 +299,8 @@ func (s *Serving) times(p *place, a *Answer, batched float64) error {
 	return nil
 }
 
-// limit is how many requests run under a limit of the time per token: by Little's law as many as get so many tokens per
-// second, less what the estimate takes off for random arrivals and for batches that are not full.
+// limit sets how many requests run under a limit of the time per token. By Little's law that is the tokens per second,
+// before the shares that the estimate takes off for random arrivals and partly filled batches, times the time per token.
 func (a *Answer) limit(e *cost.Estimate, copies float64) {
 	shares := a.constants[cost.ArrivalShare] * a.constants[cost.WaveShare]
 	running := max(1, e.OutputTokensPerSecond.Value/shares*e.TPOT.Value)

@@ -12,7 +12,7 @@ import (
 
 // Renting is a model that somebody wants to serve on a shape of a cloud.
 type Renting struct {
-	// Serving is the model and its load. Its product, degrees, replicas and node are those of the shapes.
+	// Serving is the model and its load. Product, degrees, replicas and devices per node are set from each shape.
 	Serving
 	// TTFTLimit and TPOTLimit are the longest times in seconds, where requests come as others finish; 0 means no limit.
 	TTFTLimit, TPOTLimit float64
@@ -20,7 +20,7 @@ type Renting struct {
 	Provider, Product string
 }
 
-// Offers are the shapes that serve a model, the cheapest for its tokens first, and those that were left out.
+// Offers are the shapes that serve a model, the lowest price of tokens first, and the shapes that do not.
 type Offers struct {
 	Offers  []Offer   `json:"offers"`
 	LeftOut []LeftOut `json:"leftOut"`
@@ -30,7 +30,7 @@ type Offers struct {
 type Offer struct {
 	Rented
 	USDPerHour float64 `json:"usdPerHour"`
-	// USDPerMillionTokens is the price of a million output tokens, and where it is expected.
+	// USDPerMillionTokens is the price of a million output tokens, with the range in which it is expected.
 	USDPerMillionTokens      float64 `json:"usdPerMillionOutputTokens"`
 	USDPerMillionTokensRange Range   `json:"usdPerMillionOutputTokensRange"`
 	Answer                   *Answer `json:"estimate"`
@@ -47,14 +47,14 @@ type Rented struct {
 	Count    int    `json:"count"`
 }
 
-// LeftOut is a shape that does not serve the model, and why.
+// LeftOut is a shape that does not serve the model, with the reason.
 type LeftOut struct {
 	Rented
 	Reason string `json:"reason"`
 }
 
 // Cheapest finds the shapes of a table that serve a model, each in the way that gives most tokens per second within the
-// limits. The error names a field that no shape could change.
+// limits. The error names a field that is wrong for every shape.
 func Cheapest(r Renting, table *price.Table) (*Offers, error) {
 	s := r.Serving
 	if err := s.normal(); err != nil {
@@ -87,14 +87,14 @@ func Cheapest(r Renting, table *price.Table) (*Offers, error) {
 	return all, nil
 }
 
-// way is the best way to serve on a shape, or why there is none.
+// way is the best way to serve on a shape, or the reason why there is none.
 type way struct {
 	answer *Answer
 	miss   miss
 	reason string
 }
 
-// miss is how near a way came: the higher, the nearer.
+// miss is how near to serving a way came: the higher, the nearer.
 type miss int
 
 const (
@@ -131,7 +131,7 @@ func (r *Renting) on(shape *price.Shape) way {
 		got := r.within(s)
 		switch {
 		case got.answer == nil && best.answer == nil:
-			// Of the nearest misses the one of the widest spread stays.
+			// Among equally near misses the one with the widest spread is kept.
 			if got.miss >= best.miss {
 				best = got
 			}
@@ -142,8 +142,8 @@ func (r *Renting) on(shape *price.Shape) way {
 	return best
 }
 
-// spreads are the degrees that use all of so many devices, with replicas: the ones with fewer devices an instance first.
-// With experts, attention data parallel ranks share them out whole.
+// spreads returns the degrees and replicas that use exactly so many devices, those with fewer devices an instance first.
+// The experts of a mixture are shared out whole among attention data parallel ranks.
 func spreads(mixture bool, devices int) []Degrees {
 	var list []Degrees
 	for tensor := 1; tensor <= devices; tensor++ {
@@ -168,7 +168,7 @@ func spreads(mixture bool, devices int) []Degrees {
 	return list
 }
 
-// searches is how many times the concurrency under limits is halved in: to a thousandth of a factor of a million.
+// searches is how often the range of concurrencies under limits is halved: to a thousandth within a factor of a million.
 const searches = 12
 
 // within serves at the asked concurrency, or at the largest one that meets the limits where none is asked.
@@ -215,7 +215,7 @@ func (r *Renting) within(s Serving) way {
 	return best
 }
 
-// over says which limit an answer misses; empty where it meets them.
+// over says which limit an answer misses; empty where it keeps all.
 func (r *Renting) over(a *Answer) string {
 	for _, l := range [...]struct {
 		name       string

@@ -8,33 +8,33 @@ import (
 // Memory is the bytes of one device by component.
 type Memory struct {
 	memory.Use
-	// Total is their sum.
+	// Total is the sum of the components.
 	Total int64 `json:"totalBytes"`
 }
 
 // Stage is what each device of a pipeline's stage holds.
 type Stage struct {
-	// FirstLayer and LastLayer are the first and the last layer that it has.
+	// FirstLayer and LastLayer are the stage's first and last layer, from 0.
 	FirstLayer int    `json:"firstLayer"`
 	LastLayer  int    `json:"lastLayer"`
 	Memory     Memory `json:"memory"`
-	// Available is what the engine may take of a device, CacheRoom what of it is left for the cache.
+	// Available is what the engine may take of a device, CacheRoom the part of it that is left for the cache.
 	Available int64 `json:"availableBytes"`
 	CacheRoom int64 `json:"cacheRoomBytes"`
-	// Sequences of the full length have room in the cache.
+	// Sequences is how many sequences of the full length the cache has room for.
 	Sequences int64 `json:"sequences"`
-	// Reason is why the stage does not fit; empty where it does.
+	// Reason says why the stage does not fit; empty where it does.
 	Reason string `json:"reason,omitempty"`
 }
 
 const mib = 1 << 20
 
-// memoryOf is the device of the model of memory.
+// memoryOf returns the product as a device of the model of memory.
 func memoryOf(p *accelerator.Product) memory.Device {
 	return memory.Device{Vendor: p.Vendor, Product: p.Name, TotalBytes: p.UsableMiB() * mib}
 }
 
-// divide is the stages of a footprint, each with the layers that the engine gives to it when it is told nothing.
+// divide returns the stages of a footprint, with the layers that the engine gives each by default.
 func (p *place) divide(f *memory.Footprint) []Stage {
 	s := f.Setup()
 	stages := make([]Stage, 0, s.Layout.Pipeline)
@@ -51,7 +51,7 @@ func (p *place) divide(f *memory.Footprint) []Stage {
 	return stages
 }
 
-// fullest is the memory of the stage whose devices hold the most.
+// fullest returns the memory of the stage whose devices hold the most.
 func fullest(stages []Stage) Memory {
 	most := stages[0].Memory
 	for i := range stages {
@@ -62,7 +62,7 @@ func fullest(stages []Stage) Memory {
 	return most
 }
 
-// tightest is the fewest sequences that any stage has room for.
+// tightest returns the fewest sequences that any stage has room for.
 func tightest(stages []Stage) int64 {
 	least := stages[0].Sequences
 	for i := range stages {
@@ -71,7 +71,7 @@ func tightest(stages []Stage) int64 {
 	return least
 }
 
-// shortfall is why the stages do not fit; empty where they do.
+// shortfall says why the stages do not fit; empty where they do.
 func shortfall(stages []Stage) string {
 	for i := range stages {
 		if stages[i].Reason != "" {

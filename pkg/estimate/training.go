@@ -8,7 +8,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
-// Training is a deployment that trains a model. Its degrees have no attention data parallelism, and Replicas are the
+// Training is a deployment that trains a model. Its degrees have no attention data parallelism; Replicas is the number of
 // data-parallel ranks.
 type Training struct {
 	Deployment
@@ -18,12 +18,12 @@ type Training struct {
 // Trained is what a training job needs and delivers.
 type Trained struct {
 	Fits bool `json:"fits"`
-	// Reason is why it does not fit; empty where it does.
+	// Reason says why the job does not fit; empty where it does.
 	Reason string `json:"reason,omitempty"`
 	// Memory is the bytes of each device of the fullest stage, by component.
 	Memory Memory `json:"memory"`
-	// StepSeconds is the time of an optimizer step, TokensPerSecond those of all devices. TFLOPSPerDevice counts
-	// operations that are computed again, ModelTFLOPSPerDevice does not; null where it does not fit.
+	// StepSeconds is the time of an optimizer step, TokensPerSecond the rate of all devices together. TFLOPSPerDevice
+	// counts recomputed operations, ModelTFLOPSPerDevice does not. All are null where the job does not fit.
 	StepSeconds          *float64        `json:"stepSeconds"`
 	TokensPerSecond      *float64        `json:"tokensPerSecond"`
 	TFLOPSPerDevice      *float64        `json:"tflopsPerDevice"`
@@ -47,7 +47,7 @@ type Trained struct {
 	footprint *memory.Footprint
 }
 
-// TrainingRanges are the ends of what is expected.
+// TrainingRanges are the ranges of the figures.
 type TrainingRanges struct {
 	StepSeconds          Range `json:"stepSeconds"`
 	TokensPerSecond      Range `json:"tokensPerSecond"`
@@ -55,10 +55,10 @@ type TrainingRanges struct {
 	ModelTFLOPSPerDevice Range `json:"modelTFLOPSPerDevice"`
 }
 
-// frozen are the methods that train adapters alone.
+// frozen are the methods that train adapters only.
 var frozen = map[v1alpha1.TrainingMethod]bool{"LoRA": true, "QLoRA": true, "Prefix": true}
 
-// others are the methods that run models beside the one that is trained, whose time is not counted.
+// others are the methods that run further models beside the trained one; the time of those is not counted.
 var others = map[v1alpha1.TrainingMethod]string{
 	"DPO": "the reference model's forward passes", "RLHF": "generation and the passes of the reference, the reward and the critic",
 	"Distillation": "the teacher's forward passes",
@@ -97,8 +97,8 @@ func (t *Training) normal() error {
 	return nil
 }
 
-// Train estimates a training job. The error names the field, its value and what to set; that the job does not fit is no
-// error.
+// Train estimates a training job. The error names the field, its value and what to set. A job that does not fit is no
+// error: Trained.Reason says why.
 func Train(t Training) (*Trained, error) {
 	if err := t.normal(); err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func figure(v float64) *float64 {
 	return &v
 }
 
-// perStep is the range of an amount over the time of a step.
+// perStep returns the range of an amount divided by the time of a step.
 func perStep(amount float64, step cost.Range) Range {
 	return Range{Low: rounded(amount / step.High), High: rounded(amount / step.Low)}
 }

@@ -72,15 +72,16 @@ func (c *Cluster) class(key *Class) int32 {
 	return at
 }
 
-// Classes returns the classes of devices that the index has met, by their numbers. Of some of them there may be no device
-// any more, or none in this clone: Listed tells.
+// Classes returns the classes of devices that the index has met, by their numbers. A class may have no device any more,
+// or none in this clone; Listed returns how many there are.
 func (c *Cluster) Classes() []Class { return c.classes }
 
 // Class returns the class of a number.
 func (c *Cluster) Class(number int32) *Class { return &c.classes[number] }
 
-// Shared returns the value of a type that an index and its clones keep, which is zero at first. It is for what follows from
-// classes alone, by their numbers, and not from what is free, which clones differ in. The value must be safe for concurrent use.
+// Shared returns a value that an index and its clones have in common, one for each type, zero at first. It is for results
+// that follow from classes alone, by their numbers, and not from what is free, in which clones differ. The value must be
+// safe for concurrent use.
 func Shared[T any](c *Cluster) *T {
 	key := (*T)(nil)
 	kept, ok := c.table.shared.Load(key)
@@ -94,8 +95,8 @@ func Shared[T any](c *Cluster) *T {
 // Known reports whether it is known in which formats the class computes.
 func (c *Class) Known() bool { return c.Peak != [len(Formats)]int64{} }
 
-// Rate returns the peak rate in a format in GFLOPS; 0 where the class does not compute it natively, or nothing is known. Both 4-bit float formats run at the rate of FP4 where that is given;
-// NVFP4 is NVIDIA's own.
+// Rate returns the peak rate in a format in GFLOPS; 0 where the class does not compute the format natively, or where no
+// rate is known. MXFP4 and NVFP4 run at the rate of FP4 where that is given, NVFP4 on NVIDIA's devices only.
 func (c *Class) Rate(p v1alpha1.Precision) int64 {
 	at := slices.Index(Formats[:], p)
 	if at < 0 {
@@ -110,7 +111,7 @@ func (c *Class) Rate(p v1alpha1.Precision) int64 {
 // Computes reports whether the class is known to compute a format natively.
 func (c *Class) Computes(p v1alpha1.Precision) bool { return c.Rate(p) > 0 }
 
-// Name is the class for people: its product, or vendor and family where that is not known.
+// Name returns the class's name for people: its product, or vendor and family where the product is not known.
 func (c *Class) Name() string {
 	if c.Product != "" {
 		return c.Product
@@ -118,7 +119,7 @@ func (c *Class) Name() string {
 	return c.Vendor + " " + string(c.Family)
 }
 
-// Performance returns bandwidth and peak rates in the terms of an inventory.
+// Performance returns bandwidth and peak rates in the form of an inventory.
 func (c *Class) Performance() v1alpha1.DevicePerformance {
 	p := v1alpha1.DevicePerformance{MemoryBandwidthMBps: c.BandwidthMBps}
 	for i, rate := range c.Peak {
@@ -129,5 +130,5 @@ func (c *Class) Performance() v1alpha1.DevicePerformance {
 	return p
 }
 
-// mebibytes is an amount of MiB in bytes, bounded so that sums of it cannot wrap.
+// mebibytes converts MiB into bytes, bounded so that sums of it cannot wrap.
 func mebibytes(mib int64) int64 { return min(max(mib, 0), maxBytes>>20) << 20 }

@@ -18,7 +18,7 @@ type Cluster struct {
 	table   *table
 	kinds   []*Kind // by key
 	fabrics map[fabricKey]*Fabric
-	// fabricsOwner is who may change the map.
+	// fabricsOwner is the owner that may change the map of fabrics in place.
 	fabricsOwner *owner
 	counts       counts
 	levels       levels
@@ -29,14 +29,14 @@ type Cluster struct {
 	scratch scratch
 }
 
-// scratch is memory that is used again.
+// scratch is buffers that are reused between calls.
 type scratch struct {
 	key  []byte
 	runs []Run
 }
 
-// NewCluster indexes nodes. Of a node that is listed twice no device is used, since the lists may contradict each other.
-// The nodes are read, not kept, except for their labels.
+// NewCluster indexes nodes. No device of a node that is listed twice is used, since the lists may contradict each other.
+// The nodes are read and not kept, except for their labels.
 func NewCluster(nodes []Node) *Cluster {
 	order := make([]*Node, len(nodes))
 	for i := range nodes {
@@ -66,11 +66,11 @@ func NewCluster(nodes []Node) *Cluster {
 	return c
 }
 
-// Update adds a node, or replaces what is known of it. It takes microseconds, and a few tens of them in a cluster of 10,000
-// nodes where the node is new.
+// Update adds a node, or replaces what is known of it. It takes microseconds; in a cluster of 10,000 nodes a new node
+// takes a few tens of them.
 func (c *Cluster) Update(n Node) { c.put(newReader(c).read(&n)) }
 
-// Remove forgets a node; one that is not there is no error.
+// Remove removes a node. It does nothing where the index does not have the node.
 func (c *Cluster) Remove(name string) {
 	at, ok := c.place(name)
 	if !ok {
@@ -81,8 +81,8 @@ func (c *Cluster) Remove(name string) {
 	c.renumber(at+1, -1)
 }
 
-// Clone returns a copy that can be changed by itself. Nodes and kinds are shared until one side changes them, so that it costs
-// a pointer for each node.
+// Clone returns a copy that can be changed independently. Nodes and kinds are shared until one side changes them, so a
+// clone costs one pointer a node.
 func (c *Cluster) Clone() *Cluster {
 	other := &Cluster{
 		nodes: slices.Clone(c.nodes), classes: c.classes, table: c.table, kinds: slices.Clone(c.kinds), fabrics: c.fabrics,
@@ -108,7 +108,8 @@ func (c *Cluster) put(n *NodeEntry) {
 	c.attach(at, nil)
 }
 
-// attach adds what the node at a place has to the index. Islands in fabrics are left to the caller where it gives a map.
+// attach adds what the node at a place has to the index. Where shared is not nil, islands in fabrics are collected there
+// for the caller to add.
 func (c *Cluster) attach(at int32, shared map[fabricKey][]IslandRef) {
 	n := c.nodes[at]
 	c.shift = max(c.shift, uint8(bits.Len(uint(max(0, len(n.Devices)-1)))))
@@ -140,7 +141,7 @@ func (c *Cluster) detach(at int32) {
 	}
 }
 
-// renumber follows nodes that moved by a number of places, from the first one that did.
+// renumber adjusts the index where nodes from first on moved by a number of places.
 func (c *Cluster) renumber(first, by int32) {
 	c.levels.forget()
 	if int(first+by) >= len(c.nodes) && by > 0 || int(first) > len(c.nodes) {
@@ -164,14 +165,14 @@ func moveMembers(members []IslandRef, first, by int32) []IslandRef {
 	return members
 }
 
-// place is where a node is, or would be.
+// place returns the place of a node in the list, or where it would be inserted; false where it is not there.
 func (c *Cluster) place(name string) (int32, bool) {
 	at, ok := slices.BinarySearchFunc(c.nodes, name, func(n *NodeEntry, name string) int { return cmp.Compare(n.Name, name) })
 	return int32(at), ok
 }
 
-// Ref returns the number of a device of the cluster, from its node's number and its place on the node. Update and Remove may
-// change it.
+// Ref returns the number of a device of the cluster, from the number of its node and its place on the node, both from 0.
+// Update and Remove may change it.
 func (c *Cluster) Ref(node, device int32) int32 { return node<<c.shift | device }
 
 // Device returns a device by its number.

@@ -5,7 +5,8 @@ import "slices"
 // counts is how many devices there are, so that nobody has to walk them.
 type counts struct {
 	refused [reasons]int
-	// free and listed are by class: devices that a plan may use, and those that are no host processors and have memory.
+	// free and listed are by class: free counts the devices that a plan may use, listed all that have memory and are no
+	// host processors.
 	free, listed []int
 }
 
@@ -21,7 +22,7 @@ func (c *counts) clone() counts {
 	return other
 }
 
-// add counts a node's devices in, or out where sign is -1.
+// add adds a node's devices to the counts, or subtracts them where sign is -1.
 func (c *counts) add(n *NodeEntry, sign int) {
 	for i := range n.Devices {
 		d := &n.Devices[i]
@@ -36,12 +37,12 @@ func (c *counts) add(n *NodeEntry, sign int) {
 	}
 }
 
-// Refusals is how many devices no plan may use for a reason.
+// Refusals returns how many devices no plan may use for a reason.
 func (c *Cluster) Refusals(why Refusal) int {
 	return c.counts.refused[slices.Index(refusalTexts[:], why)]
 }
 
-// RefusedCounts are the numbers of devices that no plan may use, by reason.
+// RefusedCounts returns the numbers of devices that no plan may use, by reason.
 func (c *Cluster) RefusedCounts() map[Refusal]int {
 	refused := map[Refusal]int{}
 	for why, n := range c.counts.refused {
@@ -55,8 +56,8 @@ func (c *Cluster) RefusedCounts() map[Refusal]int {
 // FreeCounts returns the numbers of free devices by the number of their class; the caller may change the list.
 func (c *Cluster) FreeCounts() []int { return slices.Clone(c.counts.free) }
 
-// Listed returns how many devices of a class could ever hold work, free or not. What looks at all classes must leave out
-// those that have none, or its answer would hang on what the cluster had before.
+// Listed returns how many devices of a class could ever hold work, free or not. Whoever goes through all classes must
+// leave out those without any, or the answer would depend on what the cluster had before.
 func (c *Cluster) Listed(class int32) int { return c.counts.listed[class] }
 
 // counts says whether the device could ever hold work.

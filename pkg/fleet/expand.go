@@ -11,7 +11,7 @@ import (
 // Island returns an island of a node.
 func (c *Cluster) Island(m IslandRef) *Island { return &c.nodes[m.Node].Islands[m.Island] }
 
-// Reach returns how many devices an island has, free or not, with those on other nodes that its fabric goes to.
+// Reach returns how many devices an island has, free or not, including those on other nodes of its fabric.
 func (c *Cluster) Reach(is *Island) int32 {
 	if is.Fabric != nil {
 		if f := c.fabrics[fabricKey{*is.Fabric, is.Class}]; f != nil && f.spans() {
@@ -21,15 +21,16 @@ func (c *Cluster) Reach(is *Island) int32 {
 	return is.Size
 }
 
-// Expand returns a clone with further free devices like those of an island, on new nodes that are as large as the island's
-// and have its labels. The new nodes share a value of the topology levels that are given, but for that of single nodes.
+// Expand returns a clone with further free devices like those of an island, on new nodes that are as large as the
+// island's node and have its labels. The new nodes share one value of each given topology level, except that of single
+// nodes.
 func (c *Cluster) Expand(model IslandRef, more int, levels ...string) *Cluster {
 	is, template := c.Island(model), c.nodes[model.Node]
 	size := int(template.Widest)
 	total := c.classes[is.Class].TotalBytes
 	larger := c.Clone()
 	for n := 0; more > 0; n++ {
-		// A tilde comes after all that names of nodes are made of, so that the other nodes keep their places.
+		// A tilde sorts after every character of a node's name, so that the existing nodes keep their places.
 		added := &NodeEntry{Name: fmt.Sprintf("~%04d", n), Labels: maps.Clone(template.Labels)}
 		for _, level := range levels {
 			switch {

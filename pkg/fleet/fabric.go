@@ -8,24 +8,24 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// fabricKey is a link domain that goes over nodes, and the class of devices in it.
+// fabricKey identifies a fabric: a link domain that spans nodes, and the class of the devices.
 type fabricKey struct {
 	fabric v1alpha1.Fabric
 	class  int32
 }
 
-// Fabric is an island that goes over nodes: the islands of one class that share a link domain. It is never changed once it is
-// there.
+// Fabric is an island that spans nodes: the islands of one class that share a link domain. It is never changed once it is
+// in an index.
 type Fabric struct {
 	// Class is the number of its devices' class.
 	Class int32
-	// Members are its islands on nodes, in order of the nodes.
+	// Members are the fabric's islands on single nodes, in order of the nodes.
 	Members []IslandRef
-	// The rest is not filled in for a single member, which is an island of its node like any other.
+	// The fields below are not set for a single member, which is an island of its node like any other.
 
 	// Size is the number of devices on all members, free or not.
 	Size int32
-	// Wires are the least that any member reports.
+	// Wires are, field by field, the least that any member reports.
 	Wires Wires
 	// Free are the free devices, from the most free bytes to the fewest, then in order of nodes and ids; Runs counts them.
 	Free []FabricDevice
@@ -34,12 +34,13 @@ type Fabric struct {
 
 // FabricDevice is a free device of a fabric.
 type FabricDevice struct {
-	// Member is its island's place in Fabric.Members, Device its own in the Devices of that island's node.
+	// Member is the index in Fabric.Members of the device's island; Device is the device's index in Devices of that
+	// island's node.
 	Member, Device int32
 	FreeBytes      int64
 }
 
-// spans says whether the fabric goes over nodes.
+// spans says whether the fabric has members on several nodes.
 func (f *Fabric) spans() bool { return len(f.Members) > 1 }
 
 // Fabrics returns the islands that go over several nodes, with free devices or without, in order of their first node.
@@ -54,7 +55,7 @@ func (c *Cluster) Fabrics() []*Fabric {
 	return spanning
 }
 
-// addToFabric adds a node's island to its fabric. What was an island of one node alone becomes one of several.
+// addToFabric adds a node's island to its fabric. A second member turns an island of one node into a fabric.
 func (c *Cluster) addToFabric(m IslandRef) {
 	is := &c.nodes[m.Node].Islands[m.Island]
 	key := fabricKey{*is.Fabric, is.Class}
@@ -81,7 +82,7 @@ func (c *Cluster) dropFromFabric(m IslandRef) {
 	c.setFabric(key, slices.Delete(slices.Clone(old.Members), at, at+1))
 }
 
-// setFabric makes a fabric of members anew; one without members goes.
+// setFabric replaces the members of a fabric; a fabric without members is removed.
 func (c *Cluster) setFabric(key fabricKey, members []IslandRef) {
 	c.ownFabrics()
 	if len(members) == 0 {
@@ -97,7 +98,7 @@ func (c *Cluster) setFabric(key fabricKey, members []IslandRef) {
 	c.joinIfFree(members[0])
 }
 
-// fill computes what a fabric of several members is.
+// fill computes the fields of a fabric of several members.
 func (c *Cluster) fill(f *Fabric) {
 	f.Wires = c.nodes[f.Members[0].Node].Islands[f.Members[0].Island].Wires
 	for i, m := range f.Members {
@@ -121,7 +122,7 @@ func compareFabricDevices(a, b FabricDevice) int {
 	return cmp.Or(cmp.Compare(b.FreeBytes, a.FreeBytes), cmp.Compare(a.Member, b.Member), cmp.Compare(a.Device, b.Device))
 }
 
-// ownFabrics makes the map one that this cluster alone has.
+// ownFabrics replaces a shared map of fabrics by a copy that this cluster may change.
 func (c *Cluster) ownFabrics() {
 	mine := c.owner.Load()
 	if c.fabricsOwner == mine {

@@ -11,7 +11,8 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Fingerprint is equal for two snapshots from which the planner gives the same answers: of the same hosts, plans and pods.
+// Fingerprint returns a text that is equal for two snapshots from which the planner gives the same answers: of equal
+// hosts, plans and pods.
 func (s *Snapshot) Fingerprint() string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(s.hosts)) {
@@ -32,7 +33,7 @@ func (s *Snapshot) Fingerprint() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// podLine is what the planner sees of a pod.
+// podLine returns what the planner sees of a pod.
 func podLine(pod *corev1.Pod) string {
 	return "pod " + string(pod.UID) + " " + pod.Namespace + "/" + pod.Name + " " + pod.Spec.NodeName + " " + pod.Labels[v1alpha1.LabelPlan]
 }

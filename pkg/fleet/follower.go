@@ -9,23 +9,23 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// State is what there is of a cluster at one moment, in lists of any order.
+// State is the objects of a cluster at one moment, in lists of any order.
 type State struct {
 	Inventories []v1alpha1.AcceleratorInventory
 	Nodes       []corev1.Node
-	// Plans are all that exist; each holds its devices, active or not.
+	// Plans are all plans that exist; each holds its devices, active or not.
 	Plans []v1alpha1.ShardingPlan
-	// Pods are those of placements. The list is taken over, and pods that hold nothing are removed from it.
+	// Pods are the pods of placements. Follow takes the list over and removes the pods that hold nothing.
 	Pods []corev1.Pod
-	// PodsUnknown says that Pods were not read. A pod that an inventory names on a device of a plan is taken for that plan's own
-	// then.
+	// PodsUnknown says that Pods were not read. A pod that an inventory names on a device of a plan is then taken for a
+	// pod of that plan.
 	PodsUnknown bool
 	// Silent are the nodes whose agents have not been heard of for too long.
 	Silent map[string]bool
 }
 
-// Follower keeps the index of a cluster from one snapshot to the next: what did not change is not indexed again. The zero value
-// has seen nothing. It must not be used by several at once; the snapshots may.
+// Follower keeps the index of a cluster from one snapshot to the next and does not index again what did not change. The
+// zero value is ready for use. Follow must not be called concurrently; snapshots may be used so.
 type Follower struct {
 	hosts   map[string]*Host
 	cluster *Cluster
@@ -35,12 +35,12 @@ type Follower struct {
 // NewSnapshot returns a snapshot of a cluster that was not followed.
 func NewSnapshot(now State) *Snapshot { return new(Follower).Follow(now) }
 
-// rebuildShare is the share of the hosts that must have changed for building the index anew to be cheaper: one part in so
-// many.
+// rebuildShare is the share of the hosts, one in so many, beyond which building the index anew is cheaper than updating
+// it.
 const rebuildShare = 4
 
-// Follow brings the index to what there is now. Inventories and nodes are known by their resource versions; those without one
-// are compared. Of the lists only the plans and pods are kept, by the snapshot.
+// Follow brings the index to the given state. Inventories and nodes are compared by their resource versions, or by
+// content where they have none. The snapshot keeps the lists of plans and pods, and nothing else of the state.
 func (f *Follower) Follow(now State) *Snapshot {
 	s := snapshotOf(f.follow(&now), &now)
 	claimed := s.claimants()
@@ -80,7 +80,7 @@ func (f *Follower) follow(now *State) map[string]*Host {
 	return hosts
 }
 
-// changed are the nodes of which a plan would see a difference.
+// changed returns the nodes in which a plan would see a difference.
 func (f *Follower) changed(hosts map[string]*Host, claimed map[string]string) map[string]bool {
 	changed := map[string]bool{}
 	for name, h := range hosts {

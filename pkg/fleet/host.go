@@ -10,7 +10,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Host is what is known of a node: its Node, its inventory, or both.
+// Host is what is known of a node, from its Node, its inventory, or both.
 type Host struct {
 	NodeFacts
 	// Exists says that there is a Node.
@@ -21,12 +21,12 @@ type Host struct {
 	// nodeVersion is the resourceVersion of the Node that the facts are from.
 	nodeVersion string
 	silent      bool
-	// digest is of all that a plan sees of the host but who holds what.
+	// digest covers everything that a plan sees of the host, except who holds devices.
 	digest [sha256.Size]byte
 }
 
-// NewHost returns what a Node and an inventory of one name say; either may be nil. The agent of a silent node has not been
-// heard of for too long.
+// NewHost returns the host of a Node and an inventory of the same name; either may be nil. Silent says that the node's
+// agent has not been heard of for too long.
 func NewHost(node *corev1.Node, inventory *v1alpha1.AcceleratorInventory, silent bool) *Host {
 	h := &Host{Inventory: inventory, silent: silent}
 	if inventory != nil {
@@ -44,7 +44,7 @@ func (h *Host) Same(other *Host) bool {
 	return h.Exists == other.Exists && same(h.Inventory, other.Inventory) && reflect.DeepEqual(h.NodeFacts, other.NodeFacts)
 }
 
-// next is the host as it is now; the same one where nothing of it was written since.
+// next returns the host as it is now: the same object where nothing of it was written since.
 func (h *Host) next(node *corev1.Node, inventory *v1alpha1.AcceleratorInventory, silent bool) *Host {
 	if h != nil && h.is(node, inventory, silent) {
 		return h
@@ -54,7 +54,8 @@ func (h *Host) next(node *corev1.Node, inventory *v1alpha1.AcceleratorInventory,
 	case h != nil && same(h.Inventory, inventory):
 		inventory = h.Inventory
 	default:
-		// The list that it is in goes with the copy; what it points to is shared and never written.
+		// A pointer into the caller's list would keep all of it in memory. What the copy points to is shared and never
+		// written.
 		own := *inventory
 		inventory = &own
 	}
@@ -67,7 +68,7 @@ func (h *Host) next(node *corev1.Node, inventory *v1alpha1.AcceleratorInventory,
 	return made
 }
 
-// is says whether a host is known to be just so.
+// is says whether the host was made from the same versions of these objects.
 func (h *Host) is(node *corev1.Node, inventory *v1alpha1.AcceleratorInventory, silent bool) bool {
 	nodeVersion := ""
 	if node != nil {
@@ -76,7 +77,7 @@ func (h *Host) is(node *corev1.Node, inventory *v1alpha1.AcceleratorInventory, s
 	return h.Exists == (node != nil) && h.nodeVersion == nodeVersion && nodeVersion != "" && h.silent == silent && same(h.Inventory, inventory)
 }
 
-// same says whether two inventories are the same state of one object.
+// same says whether two inventories are one object in the same version.
 func same(a, b *v1alpha1.AcceleratorInventory) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -84,8 +85,8 @@ func same(a, b *v1alpha1.AcceleratorInventory) bool {
 	return a.UID == b.UID && a.ResourceVersion == b.ResourceVersion && (a == b || a.ResourceVersion != "")
 }
 
-// plannable says whether there is anything to plan on: a node without an inventory has no devices, and an inventory without a
-// Node nowhere to run.
+// plannable says whether there is anything to plan on: a node without an inventory has no devices, and an inventory
+// without a Node has nowhere to run.
 func (h *Host) plannable() bool { return h.Exists && h.Inventory != nil }
 
 // seal computes the digest.
@@ -105,10 +106,10 @@ func (h *Host) seal() {
 
 // NodeFacts is what planning takes from a Node.
 type NodeFacts struct {
-	// Name of the node, and its internal address, or else its host name; the address may be empty.
+	// Name is the node's name. Address is its internal address, else its host name; it may be empty.
 	Name, Address string
 	Labels        map[string]string
-	// Closed says that the node takes no new work: it is cordoned, going, not ready, or its agent is silent.
+	// Closed says that the node takes no new work: it is cordoned, being deleted or not ready, or its agent is silent.
 	Closed bool
 }
 

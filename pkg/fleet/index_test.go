@@ -68,7 +68,8 @@ func planOnFree(c *Cluster) *v1alpha1.ShardingPlanSpec {
 	return plan
 }
 
-// Whatever happens to nodes in whatever order, the index is that of the nodes as they are in the end.
+// TestIndexFollowsFromTheNodesAlone adds, changes and removes nodes in any order: the index follows from the nodes at the
+// end.
 func TestIndexFollowsFromTheNodesAlone(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		names := []string{"a", "b", "c", "d", "e", "f"}

@@ -7,45 +7,46 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Island is the devices of one node and class that a tensor group may be drawn from: those in one link domain, or else
-// those that are in none. Every device is on exactly one.
+// Island is the devices of one node and class that a tensor group may be drawn from: those in one link domain, or those
+// in none. Every device is on exactly one island.
 type Island struct {
-	// Class is the number of its devices' class.
+	// Class is the number of the devices' class.
 	Class  int32
 	domain int32 // of the node's link domains; -1 where there is none
-	// Size is the number of its devices on the node, free or not.
+	// Size is the number of the island's devices on the node, free or not.
 	Size int32
-	// Fabric is set where the link domain may go on beyond the node.
+	// Fabric is set where the link domain may extend beyond the node.
 	Fabric *v1alpha1.Fabric
 	Wires  Wires
-	// Free are the places of its free devices in NodeEntry.Devices, from the most free bytes to the fewest, then by id.
+	// Free are the indexes of the island's free devices in NodeEntry.Devices, from the most free bytes to the fewest,
+	// then by id.
 	Free []int32
 }
 
-// Wires is what the devices of an island reach each other and the rest of the world by.
+// Wires is the rates at which the devices of an island reach each other and the outside.
 type Wires struct {
-	// Link is set where there is a link domain, of some Topology; without one, the devices are on their host's PCIe.
+	// Link says that a link domain of some Topology joins the devices; without one they use their host's PCIe.
 	Link     bool
 	Topology v1alpha1.DomainTopology
 	// Rate is what a device sends to all others of its domain together, Peer what it sends to one of them, in bytes per
-	// second; 0 where it is not known.
+	// second; 0 where a rate is not known.
 	Rate, Peer int64
 	// Network is a device's share of its node's network, in bytes per second; 0 where it is not known.
 	Network int64
-	// Source is how fast the node gets weights, from its fastest disk or from the network, in bytes per second; 0 where
+	// Source is how fast the node reads weights, from its fastest disk or from the network, in bytes per second; 0 where
 	// neither is known.
 	Source int64
 }
 
-// islandFacts is what the islands of a node are made of.
+// islandFacts are the inputs from which the islands of a node are made.
 type islandFacts struct {
 	domains []v1alpha1.LinkDomain
 	network int64
 	source  int64
 }
 
-// island returns the number of the island of a class in a link domain, which it adds where it is new. Link domains of one
-// fabric are one.
+// island returns the number of the island of a class in a link domain, and adds the island where it is new. Link domains
+// of one fabric count as one.
 func (n *NodeEntry) island(class, domain int32, facts *islandFacts) int32 {
 	var fabric *v1alpha1.Fabric
 	if domain >= 0 {
@@ -75,8 +76,8 @@ const (
 	maxBytes = 1 << 42
 )
 
-// join fills in what a link domain says. Of a mesh that does not say what a device sends in all, that is its rate to one
-// peer times the number of peers.
+// join fills in what a link domain declares. Where a mesh does not declare what a device sends in all, that is the rate
+// to one peer times the number of peers.
 func (w *Wires) join(d *v1alpha1.LinkDomain) {
 	w.Link, w.Topology = true, d.Topology
 	w.Rate, w.Peer = rateOf(d.DeviceMBps, megabyte), rateOf(d.PeerMBps, megabyte)
@@ -91,13 +92,13 @@ func (w *Wires) join(d *v1alpha1.LinkDomain) {
 	}
 }
 
-// narrow is the wires of an island that has both.
+// narrow reduces the wires, field by field, to the lesser of both.
 func (w *Wires) narrow(other *Wires) {
 	w.Rate, w.Peer, w.Network = min(w.Rate, other.Rate), min(w.Peer, other.Peer), min(w.Network, other.Network)
 	w.Source = min(w.Source, other.Source)
 }
 
-// rateOf is a rate in bytes per second, bounded.
+// rateOf converts a number of units into bytes per second, bounded.
 func rateOf(n, unit int64) int64 { return min(max(n, 0), maxBytes/unit) * unit }
 
 func factsOf(status *v1alpha1.AcceleratorInventoryStatus) islandFacts {
@@ -105,7 +106,7 @@ func factsOf(status *v1alpha1.AcceleratorInventoryStatus) islandFacts {
 	return islandFacts{domains: status.Links.Domains, network: min(status.NetworkShare(), maxBytes), source: int64(math.Round(min(source, maxBytes)))}
 }
 
-// AppendTo appends the wires so that no two read the same.
+// AppendTo appends a key of the wires; different wires have different keys.
 func (w *Wires) AppendTo(b []byte) []byte {
 	link := byte(0)
 	if w.Link {

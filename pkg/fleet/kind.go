@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// Kind is free islands of single nodes that nothing tells apart but where they are: of one class and size, with the same
-// wires and the same free bytes on each free device.
+// Kind is free islands of single nodes that differ in their place only: of one class and size, with the same wires and
+// the same free bytes on each free device.
 type Kind struct {
 	owner *owner // the cluster that may change it; others copy it first
 	key   []byte
-	// Class is the number of the devices' class, Size how many an island has, free or not.
+	// Class is the number of the devices' class, Size the number of devices of an island, free or not.
 	Class, Size int32
 	Wires       Wires
 	// Runs are the free devices of one island.
@@ -21,11 +21,11 @@ type Kind struct {
 	Members []IslandRef
 }
 
-// Kinds returns the islands of single nodes that have free devices, by kind. Islands of fabrics that go over several nodes are
-// in Fabrics instead.
+// Kinds returns the islands of single nodes that have free devices, by kind. Islands of fabrics that span nodes are in
+// Fabrics instead.
 func (c *Cluster) Kinds() []*Kind { return c.kinds }
 
-// IslandRef is where an island is: the number of its node, and its place in NodeEntry.Islands.
+// IslandRef is the place of an island: the number of its node, and its index in NodeEntry.Islands, both from 0.
 type IslandRef struct{ Node, Island int32 }
 
 // Compare orders islands by node, then by their place on it.
@@ -36,16 +36,16 @@ func (m IslandRef) Compare(other IslandRef) int {
 // Order returns a number that rises as Compare does.
 func (m IslandRef) Order() int64 { return int64(m.Node)<<32 | int64(m.Island) }
 
-// Run is so many devices with the same free bytes. A list of runs goes from the most free bytes to the fewest.
+// Run is a number of devices with the same free bytes. A list of runs goes from the most free bytes to the fewest.
 type Run struct {
 	FreeBytes int64
 	Count     int32
 }
 
-// owner marks what a cluster may change in place. It has a size so that no two are one.
+// owner marks what a cluster may change in place. It is not empty, because Go may give empty variables the same address.
 type owner struct{ _ byte }
 
-// runsOf are the free bytes of the devices of an island, from the most to the fewest.
+// runsOf appends the free bytes of an island's devices as runs, from the most to the fewest.
 func runsOf(runs []Run, n *NodeEntry, free []int32) []Run {
 	for _, at := range free {
 		runs = AppendRun(runs, n.Devices[at].FreeBytes, 1)
@@ -53,7 +53,7 @@ func runsOf(runs []Run, n *NodeEntry, free []int32) []Run {
 	return runs
 }
 
-// AppendRun appends devices with no more free bytes than those before.
+// AppendRun appends count devices, which have no more free bytes than those before.
 func AppendRun(runs []Run, free int64, count int32) []Run {
 	if last := len(runs) - 1; last >= 0 && runs[last].FreeBytes == free {
 		runs[last].Count += count
@@ -62,8 +62,8 @@ func AppendRun(runs []Run, free int64, count int32) []Run {
 	return append(runs, Run{free, count})
 }
 
-// AppendKey appends bytes that are equal for islands of one class, size, wires and runs, and for no others. The size may be
-// whatever bounds what is drawn from an island.
+// AppendKey appends a key that is equal for islands of one class, size, wires and runs, and for no others. Instead of the
+// size, the caller may give another bound of what is drawn from an island.
 func AppendKey(b []byte, class int32, size int, w *Wires, runs []Run) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(class))
 	b = binary.BigEndian.AppendUint32(b, uint32(size))
@@ -75,7 +75,8 @@ func AppendKey(b []byte, class int32, size int, w *Wires, runs []Run) []byte {
 	return b
 }
 
-// kindOf finds the kind of an island's free devices: its place in the list, and its key where it is not there.
+// kindOf finds the kind of an island's free devices. It returns the kind's place in the list, or where to insert it, and
+// leaves its key in the scratch buffer.
 func (c *Cluster) kindOf(n *NodeEntry, is *Island) (at int, found bool) {
 	c.scratch.runs = runsOf(c.scratch.runs[:0], n, is.Free)
 	c.scratch.key = AppendKey(c.scratch.key[:0], is.Class, int(is.Size), &is.Wires, c.scratch.runs)
@@ -102,7 +103,7 @@ func (c *Cluster) join(n *NodeEntry, m IslandRef) {
 	}
 }
 
-// leave takes an island from its kind; a kind without islands goes.
+// leave removes an island from its kind, and the kind where no island is left.
 func (c *Cluster) leave(n *NodeEntry, m IslandRef) {
 	at, found := c.kindOf(n, &n.Islands[m.Island])
 	if !found {
@@ -118,7 +119,7 @@ func (c *Cluster) leave(n *NodeEntry, m IslandRef) {
 	}
 }
 
-// writable returns a kind that this cluster alone has.
+// writable returns the kind at a place as one that this cluster may change.
 func (c *Cluster) writable(at int) *Kind {
 	k := c.kinds[at]
 	if mine := c.owner.Load(); k.owner != mine {

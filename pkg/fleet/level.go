@@ -5,23 +5,23 @@ import (
 	"sync"
 )
 
-// Level is the zones of a topology level: the values of a node label, numbered in order of the nodes.
+// Level is the zones of a topology level: the values of a node label, numbered from 0 in order of the nodes.
 type Level struct {
-	// Zones are the zones' numbers by the number of the node.
+	// Zones are the numbers of the zones by the number of the node.
 	Zones []int32
 	// None is the zone of nodes without the label; -1 where every node has it.
 	None int32
-	// Count is the number of zones, with None.
+	// Count is the number of zones, None included.
 	Count int
 }
 
-// levels remembers the topology levels that were asked for. Plans that run at once may all ask.
+// levels caches the topology levels that were asked for; plans that run at once may all use it.
 type levels struct {
 	mu    sync.Mutex
 	known map[string]*Level
 }
 
-// Level numbers the zones of a topology level, once.
+// Level returns the zones of a topology level, which are numbered once.
 func (c *Cluster) Level(label string) *Level {
 	c.levels.mu.Lock()
 	defer c.levels.mu.Unlock()

@@ -6,13 +6,13 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 type FreeDevice struct {
 	Node   string
 	Device v1alpha1.DeviceID
-	// Product as the driver reports it.
+	// Product is the name that the driver reports.
 	Product string
-	// Bytes that strangers leave.
+	// Bytes is the device's memory less what others hold.
 	Bytes int64
 }
 
-// Free lists the devices that a plan may use, by node and id.
+// Free returns the devices that a plan may use, by node and id.
 func (c *Cluster) Free() []FreeDevice {
 	var free []FreeDevice
 	for _, n := range c.nodes {

@@ -7,18 +7,17 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Node is what an index is told of a node.
+// Node is the input of an index for one node.
 type Node struct {
-	// Name of the node.
 	Name string
-	// Address on the network; may be empty.
+	// Address is the node's address on the network; it may be empty.
 	Address string
 	// Labels of the node, for selectors and topology levels.
 	Labels map[string]string
-	// Inventory is what the node has; nil means nothing.
+	// Inventory is what the node has; nil means no devices.
 	Inventory *v1alpha1.AcceleratorInventory
-	// Taken are the devices that are held beyond what the inventory's allocations say, each with its holder: the
-	// placement ("namespace/name") whose plan holds it, or "" where anything else does, which no planning can move.
+	// Taken are devices that are held beyond what the inventory's allocations say, each with its holder: the placement
+	// ("namespace/name") whose plan holds it, or "" for anything else, which planning cannot move.
 	Taken map[v1alpha1.DeviceID]string
 	// Unschedulable keeps new work off the node: it is cordoned, not ready, or its agent is silent.
 	Unschedulable bool
@@ -27,11 +26,12 @@ type Node struct {
 // Device is an accelerator in the index.
 type Device struct {
 	ID v1alpha1.DeviceID
-	// FreeBytes is the memory that strangers leave; no part of it is a plan's.
+	// FreeBytes is the memory that processes outside any plan leave; no part of it is held by a plan.
 	FreeBytes int64
-	// Holder is the placement whose plan holds the device, as in Node.Taken; empty where none does, or it is not known.
+	// Holder is the placement whose plan holds the device, as in Node.Taken; empty where none does or the placement is
+	// not known.
 	Holder string
-	// Class is the number of its class, Island its place in NodeEntry.Islands.
+	// Class is the number of the device's class, Island an index in NodeEntry.Islands.
 	Class, Island int32
 
 	refusal reason
@@ -39,25 +39,25 @@ type Device struct {
 	under reason
 }
 
-// NodeEntry is a node in the index. It is never changed once it is there, so that clones can share it.
+// NodeEntry is a node in the index. It is never changed once it is in an index, so that clones can share it.
 type NodeEntry struct {
 	Name, Address string
 	Labels        map[string]string
 	// Devices are in order of their ids, Islands in order of their first device.
 	Devices []Device
 	Islands []Island
-	// Widest is the number of devices of the commonest class on the node.
+	// Widest is the number of devices of the node's commonest class.
 	Widest int32
 	// Closed says that the node takes no new work.
 	Closed bool
-	// Unclaimed says that the node has a device that nothing but a plan keeps from new ones, and that no ResourceClaim selects.
+	// Unclaimed says that some device of the node is free but for plans and that no ResourceClaim selects it.
 	Unclaimed bool
 }
 
-// Movable reports whether nothing but the plan of a placement that is known keeps the device from new plans.
+// Movable reports whether only the plan of a known placement keeps the device from new plans.
 func (d *Device) Movable() bool { return d.refusal == refusedTaken && d.under == fit && d.Holder != "" }
 
-// Refusal returns why no plan may use the device; empty where one may.
+// Refusal returns why no plan may use the device; empty where a plan may.
 func (d *Device) Refusal() Refusal { return d.refusal.text() }
 
 // reader makes nodes; its maps are kept between nodes to save allocations.
@@ -68,7 +68,7 @@ type reader struct {
 	sorted  []*v1alpha1.Device
 }
 
-// hold is why a device is kept from new plans, by whom, and why it would be if that holder let go of it.
+// hold is why a device is kept from new plans, who holds it, and why it would still be kept if that holder released it.
 type hold struct {
 	refusal, under reason
 	holder         string
@@ -78,7 +78,7 @@ func newReader(c *Cluster) *reader {
 	return &reader{cluster: c, domains: map[v1alpha1.DeviceID]int32{}, held: map[v1alpha1.DeviceID]hold{}}
 }
 
-// read makes a node.
+// read indexes a node.
 func (r *reader) read(n *Node) *NodeEntry {
 	made := &NodeEntry{Name: n.Name, Address: n.Address, Labels: n.Labels, Closed: n.Unschedulable}
 	if n.Inventory == nil {
@@ -118,8 +118,8 @@ func (r *reader) read(n *Node) *NodeEntry {
 	return made
 }
 
-// readTwice makes a node that is listed several times: nothing of what the lists say can be relied on, so that no device
-// of any is used and nothing is known that they do not agree on.
+// readTwice indexes a node that is listed several times. Its lists cannot be relied on: no device is used, and the
+// address is kept only where all lists agree.
 func (r *reader) readTwice(lists []*Node) *NodeEntry {
 	made := &NodeEntry{Name: lists[0].Name, Address: lists[0].Address}
 	for _, n := range lists {
@@ -158,8 +158,9 @@ func (r *reader) sort(devices []v1alpha1.Device) {
 	}
 }
 
-// readDomains finds each device's link domain: the largest it is in, then the first by name. What a domain declares
-// counts, not what is left of it, so that losing a device never lets others be grouped more freely.
+// readDomains finds each device's link domain: the largest one that has the device, of equal ones the first by name. The
+// members that a domain declares count, not those that are still there, so that losing a device never lets others be
+// grouped more freely.
 func (r *reader) readDomains(domains []v1alpha1.LinkDomain) {
 	clear(r.domains)
 	for i := range domains {
@@ -175,8 +176,8 @@ func (r *reader) readDomains(domains []v1alpha1.LinkDomain) {
 	}
 }
 
-// readHolders finds what keeps devices from new plans. The pods that hold a device of a placement's plan are taken for its
-// own, which go with it: who fills in Taken names nobody where they are not.
+// readHolders finds what keeps devices from new plans. Pods on a device of a placement's plan are taken for pods of that
+// plan; the maker of Node.Taken names no holder where other pods are there.
 func (r *reader) readHolders(n *Node) {
 	clear(r.held)
 	for _, a := range n.Inventory.Status.Allocations {
@@ -197,7 +198,7 @@ func (r *reader) readHolders(n *Node) {
 	}
 }
 
-// prepare counts, and lists the free devices of each island.
+// prepare counts the devices and lists the free ones of each island.
 func (n *NodeEntry) prepare() {
 	backing := make([]int32, len(n.Devices))
 	counts := make([]int32, len(n.Islands))

@@ -9,9 +9,9 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Cluster returns the index of the cluster for a plan that takes the place of others: a copy, in which only the nodes are
-// read again that those others or their pods are on. On a node that takes no new work, only the devices of those others
-// remain: what runs may stay.
+// Cluster returns the index for a plan that replaces others. It is a copy in which only the nodes that those plans or
+// their pods are on are indexed again. On a node that takes no new work only the devices of the replaced plans are left,
+// since what runs may stay.
 func (s *Snapshot) Cluster(replaces []v1alpha1.ShardingPlan) *Cluster {
 	cluster := s.cluster.Clone()
 	gone := replaced(replaces)
@@ -23,7 +23,7 @@ func (s *Snapshot) Cluster(replaces []v1alpha1.ShardingPlan) *Cluster {
 	return cluster
 }
 
-// touched are the nodes on which it matters that plans are replaced.
+// touched returns the nodes on which it matters that plans are replaced.
 func (s *Snapshot) touched(replaces []v1alpha1.ShardingPlan, gone map[types.UID]bool) []string {
 	names := map[string]bool{}
 	for i := range replaces {
@@ -39,7 +39,7 @@ func (s *Snapshot) touched(replaces []v1alpha1.ShardingPlan, gone map[types.UID]
 	return slices.Sorted(maps.Keys(names))
 }
 
-// nodes are the nodes that can be planned on, in order of their names, for a plan that takes the place of others.
+// nodes returns the nodes that can be planned on, in order of their names, for a plan that replaces others.
 func (s *Snapshot) nodes(replaces []v1alpha1.ShardingPlan) []Node {
 	gone := replaced(replaces)
 	var nodes []Node
@@ -51,7 +51,7 @@ func (s *Snapshot) nodes(replaces []v1alpha1.ShardingPlan) []Node {
 	return nodes
 }
 
-// staysOn are the devices of plans on a node.
+// staysOn returns the devices of plans on a node.
 func staysOn(node string, plans []v1alpha1.ShardingPlan) map[v1alpha1.DeviceID]bool {
 	var stays map[v1alpha1.DeviceID]bool
 	for i := range plans {
@@ -71,7 +71,7 @@ func staysOn(node string, plans []v1alpha1.ShardingPlan) map[v1alpha1.DeviceID]b
 	return stays
 }
 
-// node is a host as it is indexed. On a closed one all devices are taken but those that stay.
+// node returns a host as it is indexed. On a closed host all devices are taken except those in stays.
 func (s *Snapshot) node(h *Host, gone map[types.UID]bool, stays map[v1alpha1.DeviceID]bool) Node {
 	taken := s.takenOn(h.Name, gone)
 	inventory := strangersOnly(h.Inventory, taken)
@@ -87,8 +87,8 @@ func (s *Snapshot) node(h *Host, gone map[types.UID]bool, stays map[v1alpha1.Dev
 	}
 }
 
-// strangersOnly leaves out the allocations to pods that hold no more than their plan does, and to those that go with the plans
-// that are replaced.
+// strangersOnly leaves out the allocations to pods that hold no more than their plan does, and to pods of the plans that
+// are replaced.
 func strangersOnly(inventory *v1alpha1.AcceleratorInventory, taken holders) *v1alpha1.AcceleratorInventory {
 	if len(inventory.Status.Allocations) == 0 {
 		return inventory

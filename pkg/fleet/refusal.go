@@ -2,7 +2,8 @@ package fleet
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
-// Refusal is why a device may not be used, for people, as it reads after a number of devices; empty for a free device.
+// Refusal is why a device may not be used, in words that follow a number of devices ("2 held by pods"); empty for a free
+// device.
 type Refusal string
 
 // Why no plan may use a device.
@@ -17,7 +18,7 @@ const (
 	RefusedMemory    Refusal = "without known memory"
 )
 
-// reason is why no plan may use a device; fit where one may.
+// reason is why no plan may use a device; fit where a plan may.
 type reason uint8
 
 const (
@@ -33,7 +34,7 @@ const (
 	reasons
 )
 
-// refusalTexts are the reasons for people.
+// refusalTexts are the texts of the reasons.
 var refusalTexts = [reasons]Refusal{
 	refusedCPU: RefusedCPU, refusedAmbiguous: RefusedAmbiguous, refusedNode: RefusedNode, refusedCordoned: RefusedCordoned,
 	refusedTaken: RefusedTaken, refusedAllocated: RefusedAllocated, refusedHealth: RefusedHealth, refusedMemory: RefusedMemory,
@@ -41,7 +42,7 @@ var refusalTexts = [reasons]Refusal{
 
 func (r reason) text() Refusal { return refusalTexts[r] }
 
-// refusalOf is why no plan may use a device that something may hold.
+// refusalOf returns why no plan may use a device that may be held for a reason.
 func refusalOf(n *Node, d *v1alpha1.Device, held reason) reason {
 	switch {
 	case d.Family == v1alpha1.FamilyCPU:

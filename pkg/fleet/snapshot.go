@@ -10,12 +10,12 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Snapshot is what plans are computed from at one moment: who is there, and which devices are taken for whom. It is never
-// changed, and may be used by several at once.
+// Snapshot is what plans are computed from at one moment: the hosts, and which devices are taken for whom. It is never
+// changed and may be used concurrently.
 type Snapshot struct {
-	// Plans are all that exist; each holds its devices, active or not.
+	// Plans are all plans that exist; each holds its devices, active or not.
 	Plans []v1alpha1.ShardingPlan
-	// Pods of placements that may hold devices: those that are on a node and did not end.
+	// Pods are the pods of placements that may hold devices: those that are on a node and have not ended.
 	Pods []corev1.Pod
 
 	podsUnknown bool
@@ -25,7 +25,7 @@ type Snapshot struct {
 	cluster     *Cluster // with all that is taken
 }
 
-// claims is who may hold devices of a node: places in the lists of plans and pods.
+// claims lists what may hold devices of a node, as indexes in the lists of plans and pods.
 type claims struct{ plans, pods []int32 }
 
 // snapshotOf adds plans and pods to hosts.
@@ -53,7 +53,7 @@ func snapshotOf(hosts map[string]*Host, now *State) *Snapshot {
 	return s
 }
 
-// Host returns what is known of a node; an empty one where that is nothing.
+// Host returns what is known of a node; an empty Host where nothing is.
 func (s *Snapshot) Host(name string) *Host {
 	if h := s.hosts[name]; h != nil {
 		return h
@@ -61,12 +61,12 @@ func (s *Snapshot) Host(name string) *Host {
 	return &Host{}
 }
 
-// Holds reports whether a pod may hold devices. One that is being deleted does until it ended.
+// Holds reports whether a pod may hold devices. A pod that is being deleted does until it has ended.
 func Holds(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// claimants are the plans and pods that may hold devices, by node, in a form that can be compared.
+// claimants returns, by node, the plans and pods that may hold devices, as a text that can be compared.
 func (s *Snapshot) claimants() map[string]string {
 	all := make(map[string]string, len(s.claims))
 	for node, on := range s.claims {

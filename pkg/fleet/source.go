@@ -2,19 +2,18 @@ package fleet
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
-// What a disk reads where its link does not say: SATA's 6 Gbit/s in 8b/10b code, which disks on SAS exceed, and the fastest
-// hard disks' 285 MB/s (data sheets of 2024). Of disks of an unknown kind nothing is assumed.
+// Read rates of disks whose link does not say: SATA's 6 Gbit/s in 8b/10b code, which SAS disks exceed, and the 285 MB/s
+// of the fastest hard disks (data sheets of 2024). Nothing is assumed of disks of an unknown kind.
 const (
 	sataRate = 600e6
 	diskRate = 285e6
 )
 
-// pciePayload is the part of a PCIe link's bits that is data: 128b/130b code and the headers of packets of 256 bytes.
+// pciePayload is the share of a PCIe link's bits that is data: 128b/130b code, less the headers of packets of 256 bytes.
 const pciePayload = 128.0 / 130 * 256 / (256 + 24)
 
-// storageRate is what a node can read in bytes per second from the fastest of its disks, as far as the inventory tells: an
-// NVMe disk as fast as its PCIe link, which few disks fill, others as fast as their kind. It is 0 where no disk is known
-// well enough.
+// storageRate returns what a node can read from the fastest of its disks, in bytes per second: from an NVMe disk as fast
+// as its PCIe link, which few disks fill, from others as fast as their kind. It is 0 where no disk is known well enough.
 func storageRate(disks []v1alpha1.StorageDevice) float64 {
 	fastest := 0.0
 	for i := range disks {
@@ -39,8 +38,8 @@ func diskRateOf(d *v1alpha1.StorageDevice) float64 {
 	}
 }
 
-// networkRate is what a node receives at most in bytes per second by the fastest of its ports that are up: one stream of
-// weights takes one port. It is 0 where none is.
+// networkRate returns the most that a node receives by the fastest of its ports that are up, in bytes per second: one
+// stream of weights takes one port. It is 0 where no port is up.
 func networkRate(ports []v1alpha1.NIC) float64 {
 	fastest := 0.0
 	for i := range ports {

@@ -7,7 +7,8 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Take marks the devices of a plan as taken by a holder, as in Node.Taken. Devices that nobody may use are left as they are.
+// Take marks the devices of a plan as taken by a holder, as in Node.Taken. Devices that no plan may use keep their
+// reason.
 func (c *Cluster) Take(holder string, plan *v1alpha1.ShardingPlanSpec) {
 	byNode := map[int32]map[v1alpha1.DeviceID]bool{}
 	for i := range plan.Nodes {
@@ -52,8 +53,8 @@ func (c *Cluster) TakeDevices(refs []int32) {
 	c.takeOn(byNode, "")
 }
 
-// Without returns a clone in which some holders hold nothing, for what would be if they moved. What pods, cordons or bad health
-// keep from use as well is not free then.
+// Without returns a clone in which some holders hold nothing, to see what would be if they moved. Devices that pods,
+// cordons or bad health keep from use as well are not free in it.
 func (c *Cluster) Without(holders ...string) *Cluster {
 	other := c.Clone()
 	for at, n := range c.nodes {
@@ -68,7 +69,7 @@ func (c *Cluster) Without(holders ...string) *Cluster {
 	return other
 }
 
-// change replaces a node by a copy whose devices are changed; change says whether it did.
+// change replaces the node at a place by a copy with changed devices; the callback says whether it changed the device.
 func (c *Cluster) change(at int32, n *NodeEntry, change func(*Device) bool) {
 	var changed *NodeEntry
 	for i := range n.Devices {

@@ -9,11 +9,11 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// holders are the devices of a node that may not be planned, each with the placement ("namespace/name") whose plan holds it.
-// The holder is empty where something else holds the device as well, or nothing but a pod does.
+// holders are the devices of a node that plans may not use, each with the placement ("namespace/name") whose plan holds
+// it. The holder is empty where something else holds the device too, or only a pod does.
 type holders map[v1alpha1.DeviceID]string
 
-// add notes a holder; one that shares the device with another stands for neither.
+// add notes a holder; a device with two holders gets none.
 func (h holders) add(id v1alpha1.DeviceID, holder string) {
 	if old, held := h[id]; held && old != holder {
 		holder = ""
@@ -21,8 +21,8 @@ func (h holders) add(id v1alpha1.DeviceID, holder string) {
 	h[id] = holder
 }
 
-// takenOn are the devices that a new plan may not use of a node. The plans that it replaces hold nothing against it, and
-// neither do their pods, which go with them.
+// takenOn returns the devices of a node that a new plan may not use. The plans that it replaces do not count, nor do
+// their pods, which go with them.
 func (s *Snapshot) takenOn(node string, replaced map[types.UID]bool) holders {
 	on, taken := s.claims[node], holders{}
 	var inventory *v1alpha1.AcceleratorInventory
@@ -50,7 +50,8 @@ func (s *Snapshot) takenOn(node string, replaced map[types.UID]bool) holders {
 	return taken
 }
 
-// takeByPods adds what the kubelet reports, and for pods of which it has not reported yet what their plan says.
+// takeByPods adds the devices that the kubelet reports for pods, and for pods that it has not reported yet the devices of
+// their plan.
 func (s *Snapshot) takeByPods(taken holders, pods []int32, inventory *v1alpha1.AcceleratorInventory, replaced map[types.UID]bool) {
 	planOf := map[types.NamespacedName]*v1alpha1.ShardingPlan{}
 	for _, at := range pods {
@@ -71,7 +72,7 @@ func (s *Snapshot) takeByPods(taken holders, pods []int32, inventory *v1alpha1.A
 			continue
 		}
 		holder := ""
-		// A pod on a device of its own plan holds what the plan holds already.
+		// A pod on a device of its own plan holds nothing beyond the plan.
 		if p != nil && taken[a.Device] == holderOf(p) || s.podsUnknown {
 			holder = taken[a.Device]
 		}
@@ -79,7 +80,7 @@ func (s *Snapshot) takeByPods(taken holders, pods []int32, inventory *v1alpha1.A
 	}
 }
 
-// planOf is the plan that a pod names, or nil where there is none.
+// planOf returns the plan that a pod names; nil where there is none.
 func (s *Snapshot) planOf(pod *corev1.Pod) *v1alpha1.ShardingPlan {
 	at, ok := s.planAt[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Labels[v1alpha1.LabelPlan]}]
 	if !ok {
@@ -98,7 +99,7 @@ func replaced(plans []v1alpha1.ShardingPlan) map[types.UID]bool {
 	return uids
 }
 
-// reported says whether the kubelet told which devices a pod holds.
+// reported says whether the kubelet has told which devices a pod holds.
 func reported(inventory *v1alpha1.AcceleratorInventory, pod *corev1.Pod) bool {
 	for _, a := range inventory.Status.Allocations {
 		if a.Namespace == pod.Namespace && a.Pod == pod.Name {
@@ -108,8 +109,8 @@ func reported(inventory *v1alpha1.AcceleratorInventory, pod *corev1.Pod) bool {
 	return false
 }
 
-// takeRelatives takes the partitions of a taken device and the device of a taken partition. Plans outlive a change of
-// the partitioning, so either may be in a plan while the other is in the inventory.
+// takeRelatives takes the partitions of each taken device, and the device of each taken partition. Plans outlive a change
+// of the partitioning, so either may be in a plan while the other is in the inventory.
 func takeRelatives(taken holders, devices []v1alpha1.Device) {
 	related := holders{}
 	for i := range devices {

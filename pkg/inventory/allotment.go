@@ -9,14 +9,14 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Allotment is what a variable of a process's environment leaves it of the devices of a host.
+// Allotment is the devices of a host that an environment variable leaves to a process.
 type Allotment struct {
-	// Variable and Value are as in the environment.
+	// Variable and Value are the variable's name and value in the environment.
 	Variable string `json:"variable"`
 	Value    string `json:"value"`
-	// Devices are those that the process may use, in the order in which it numbers them.
+	// Devices are the devices that the process may use, in the order in which it numbers them.
 	Devices []v1alpha1.DeviceID `json:"devices,omitempty"`
-	// Unknown are the words of the value that name no device that is here, or none for certain.
+	// Unknown are the words of the value that name no known device, or none for certain.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
@@ -24,13 +24,16 @@ type Allotment struct {
 type allotter struct {
 	variable string
 	devices  Selector
-	// within is a variable that chooses first: numbers count what it leaves.
+	// within is the variable that is applied first; numbers count the devices that it leaves.
 	within string
-	// wholes says that numbers count cards or chips, however many devices each is listed as; else they count devices.
+	// wholes says that numbers count cards or chips, however many devices each is listed as; otherwise they count
+	// devices.
 	wholes bool
-	// numbered says that numbers mean what the vendor's driver calls devices where all devices have one; else they count in order of the ids.
+	// numbered says that numbers are the driver's own numbers where all devices have one; otherwise they count in order
+	// of the ids.
 	numbered bool
-	// ordered says by which setting numbers count in order of PCI addresses where products differ; empty where they always do.
+	// ordered is the setting with which numbers count in order of PCI addresses where products differ; empty where they
+	// always do.
 	ordered string
 	// stops says that the first word that names no device ends the list.
 	stops bool
@@ -55,7 +58,7 @@ var allotters = []allotter{
 
 func gpusOf(vendor string) Selector { return All(ByVendor(vendor), ByFamily(v1alpha1.FamilyGPU)) }
 
-// AllotmentVariables are the names of the variables that Allotments reads.
+// AllotmentVariables returns the names of the variables that Allotments reads.
 func AllotmentVariables() []string {
 	names := make([]string, len(allotters))
 	for i := range allotters {
@@ -64,7 +67,7 @@ func AllotmentVariables() []string {
 	return names
 }
 
-// Allotments says what the variables in an environment (`NAME=value`) leave of the devices; none where none is set.
+// Allotments returns what the variables in an environment (`NAME=value`) leave of the devices; empty where none is set.
 func Allotments(devices []v1alpha1.Device, environ []string) []Allotment {
 	var found []Allotment
 	for _, a := range allotters {
@@ -83,7 +86,7 @@ func Allotments(devices []v1alpha1.Device, environ []string) []Allotment {
 	return found
 }
 
-// lookup is the last value of a variable, which is the one that holds.
+// lookup returns the last value of a variable, which is the one that counts.
 func lookup(environ []string, name string) (value string, set bool) {
 	for _, entry := range environ {
 		if text, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -93,7 +96,7 @@ func lookup(environ []string, name string) (value string, set bool) {
 	return value, set
 }
 
-// inOrderOf are the devices that are listed, as they are listed there.
+// inOrderOf returns the listed devices in the order of the list.
 func inOrderOf(devices []v1alpha1.Device, listed []v1alpha1.DeviceID) []v1alpha1.Device {
 	var ordered []v1alpha1.Device
 	for _, id := range listed {
@@ -106,7 +109,7 @@ func inOrderOf(devices []v1alpha1.Device, listed []v1alpha1.DeviceID) []v1alpha1
 	return ordered
 }
 
-// read understands a value. Nothing, none and void leave no device.
+// read applies a value. An empty one, none and void leave no device.
 func (a *allotter) read(value string, candidates []v1alpha1.Device, environ []string) Allotment {
 	allotment := Allotment{Variable: a.variable, Value: value}
 	places := a.places(candidates)
@@ -134,7 +137,7 @@ func (a *allotter) read(value string, candidates []v1alpha1.Device, environ []st
 	return allotment
 }
 
-// places are the devices by the numbers that the runtime gives them.
+// places returns the devices by the numbers that the runtime gives them.
 func (a *allotter) places(candidates []v1alpha1.Device) [][]v1alpha1.DeviceID {
 	sorted := slices.Clone(candidates)
 	if a.numbered && !slices.ContainsFunc(sorted, func(d v1alpha1.Device) bool { return d.Index == nil }) {
@@ -156,7 +159,7 @@ func (a *allotter) places(candidates []v1alpha1.Device) [][]v1alpha1.DeviceID {
 	return places
 }
 
-// guesses says whether numbers cannot be told: CUDA puts the fastest product first unless it is told otherwise.
+// guesses says whether the numbering is unknown: CUDA puts the fastest product first unless it is told otherwise.
 func (a *allotter) guesses(candidates []v1alpha1.Device, environ []string) bool {
 	if a.ordered == "" || slices.Contains(environ, a.ordered) {
 		return false
@@ -164,7 +167,7 @@ func (a *allotter) guesses(candidates []v1alpha1.Device, environ []string) bool 
 	return slices.ContainsFunc(candidates, func(d v1alpha1.Device) bool { return d.Product != candidates[0].Product })
 }
 
-// byUUID are the devices that a UUID, or the beginning of one, names.
+// byUUID returns the devices whose UUID is the word or begins with it.
 func byUUID(candidates []v1alpha1.Device, word string) []v1alpha1.DeviceID {
 	const shortest = 8 // GPU- and some digits
 	var ids []v1alpha1.DeviceID
@@ -176,7 +179,7 @@ func byUUID(candidates []v1alpha1.Device, word string) []v1alpha1.DeviceID {
 	return ids
 }
 
-// numberIn is the number of a device in a word: 0, and 0.1 for a tile of it.
+// numberIn returns the device's number in a word; of 0.1, which names a tile, it is 0.
 func numberIn(word string) (int, bool) {
 	whole, _, _ := strings.Cut(word, ".")
 	number, err := strconv.ParseUint(whole, 10, 16)

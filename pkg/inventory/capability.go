@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// compareCapabilities compares compute capabilities number by number, so that 9.0 is below 12.0 and 9 is 9.0. False where
-// one is not made of numbers.
+// compareCapabilities compares compute capabilities number by number, so that 9.0 is below 12.0 and equal to 9; false
+// where one is not made of numbers.
 func compareCapabilities(a, b string) (order int, ok bool) {
 	first, okA := capability(a)
 	second, okB := capability(b)

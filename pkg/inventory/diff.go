@@ -17,26 +17,26 @@ const (
 	Changed ChangeKind = "~"
 )
 
-// Change is what differs in one thing between two inventories.
+// Change is a difference in one thing between two inventories.
 type Change struct {
 	Kind ChangeKind `json:"kind"`
-	// What it is: Device, Link, NIC, Disk, Backend, Host or Allocation.
+	// What is Device, Link, NIC, Disk, Backend, Host or Allocation.
 	What string `json:"what"`
-	// Name is its key in the inventory.
+	// Name is the thing's key in the inventory.
 	Name string `json:"name"`
-	// Fields are what changed, in order of their names; none of what was added or removed.
+	// Fields are the fields that changed, in order of their names; empty for a thing that was added or removed.
 	Fields []FieldChange `json:"fields,omitempty"`
 }
 
-// FieldChange is a field that differs; what is empty was or is not there.
+// FieldChange is a field that differs; a value is empty where the field was not or is not there.
 type FieldChange struct {
 	Field string `json:"field"`
 	Old   string `json:"old,omitempty"`
 	New   string `json:"new,omitempty"`
 }
 
-// Diff returns what differs between two states of a host, devices first, each kind in order of the names. Sums and the
-// times of changes are left out: they follow from the rest.
+// Diff returns the differences between two states of a host, devices first, each kind in order of the names. Sums and
+// times of changes are left out, since they follow from the rest.
 func Diff(older, newer *v1alpha1.AcceleratorInventoryStatus) []Change {
 	before, after := things(older), things(newer)
 	var changes []Change

@@ -8,7 +8,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// field is something of a device that a selector can compare: a text, a number or a compute capability.
+// field is a property of a device that a selector can compare: a text, a number or a compute capability.
 type field struct {
 	texts  func(*v1alpha1.Device) []string
 	number func(*v1alpha1.Device) (value float64, known bool)
@@ -21,12 +21,12 @@ func text(of func(*v1alpha1.Device) string) field {
 	return field{texts: func(d *v1alpha1.Device) []string { return []string{of(d)} }}
 }
 
-// MemoryUnits are worth so many bytes.
+// MemoryUnits are the units of memory, each in bytes.
 var MemoryUnits = map[string]float64{
 	"MB": 1e6, "MiB": 1 << 20, "GB": 1e9, "GiB": 1 << 30, "TB": 1e12, "TiB": 1 << 40,
 }
 
-// fields are those that a selector knows, by their names in lower case. They are called as in the API where it has them.
+// fields are the fields that a selector knows, by their names in lower case. Those of the API have the API's names.
 var fields = map[string]field{
 	"id":           text(func(d *v1alpha1.Device) string { return string(d.ID) }),
 	"vendor":       text(func(d *v1alpha1.Device) string { return d.Vendor }),
@@ -48,7 +48,7 @@ var fields = map[string]field{
 	},
 }
 
-// FieldNames are the fields that a selector knows, sorted.
+// FieldNames returns the fields that a selector knows, sorted.
 func FieldNames() []string {
 	shown := map[string]string{"numanode": "numaNode", "computecapability": "computeCapability"}
 	names := slices.Sorted(maps.Keys(fields))
@@ -67,7 +67,7 @@ func usableText(d *v1alpha1.Device) []string {
 	return []string{"false"}
 }
 
-// precisions are those that the product computes natively.
+// precisions returns the precisions that the product computes natively.
 func precisions(d *v1alpha1.Device) []string {
 	var names []string
 	if d.Performance != nil {

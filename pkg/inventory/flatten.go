@@ -25,7 +25,7 @@ var whats = []string{whatDevice, whatLink, whatNIC, whatDisk, whatBackend, whatH
 // flat is a thing's fields by their paths in the API, each with its value as a text.
 type flat map[string]string
 
-// things are all things of an inventory, by what they are and by name.
+// things returns all things of an inventory, by what they are and by name.
 func things(s *v1alpha1.AcceleratorInventoryStatus) map[string]map[string]flat {
 	found := map[string]map[string]flat{}
 	add := func(what, name string, thing any) {
@@ -62,7 +62,7 @@ func things(s *v1alpha1.AcceleratorInventoryStatus) map[string]map[string]flat {
 // timesOfChange are fields that say when another one changed.
 var timesOfChange = []string{"health.since"}
 
-// flatten takes a thing of the API apart by its JSON, so that no field is forgotten. Lists are one value.
+// flatten converts a thing of the API through its JSON, so that no field is forgotten. A list is one value.
 func flatten(thing any) flat {
 	fields := flat{}
 	text, err := json.Marshal(thing)
@@ -95,7 +95,7 @@ func (f flat) put(path string, value any) {
 	}
 }
 
-// listText is a list in one line: its values where they are plain, else its JSON.
+// listText writes a list in one line: its values where they are plain, else its JSON.
 func listText(list []any) string {
 	parts := make([]string, len(list))
 	for i, value := range list {

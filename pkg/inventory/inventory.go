@@ -8,11 +8,11 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// MaxDevices is the most that an inventory holds.
+// MaxDevices bounds the devices of an inventory.
 const MaxDevices = 1024
 
-// Keep returns the inventory with the selected devices alone: links between them, allocations of them, and a summary to
-// match. Host, ports, disks and backends stay, since they were looked at all the same.
+// Keep returns the inventory with only the selected devices, the links between them, their allocations and a new summary.
+// Host, ports, disks and backends stay as they are.
 func Keep(inventory v1alpha1.AcceleratorInventory, selects Selector) v1alpha1.AcceleratorInventory {
 	kept := *inventory.DeepCopy()
 	status := &kept.Status
@@ -27,7 +27,7 @@ func Keep(inventory v1alpha1.AcceleratorInventory, selects Selector) v1alpha1.Ac
 	return kept
 }
 
-// Pick returns the selected devices in the order they have.
+// Pick returns the selected devices in their given order.
 func Pick(devices []v1alpha1.Device, selects Selector) []v1alpha1.Device {
 	var picked []v1alpha1.Device
 	for i := range devices {

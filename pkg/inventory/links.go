@@ -6,7 +6,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// linksAmong is what remains of the links when only some devices do.
+// linksAmong returns the links that remain between the devices that are left.
 func linksAmong(links v1alpha1.Links, left map[v1alpha1.DeviceID]bool) v1alpha1.Links {
 	var remaining v1alpha1.Links
 	for _, domain := range links.Domains {
@@ -24,7 +24,7 @@ func linksAmong(links v1alpha1.Links, left map[v1alpha1.DeviceID]bool) v1alpha1.
 	return remaining
 }
 
-// withMembers is the domain with fewer members; false where none is left, or a single one that has nobody to reach.
+// withMembers returns the domain with fewer members; false where none is left, or only one that has no peer elsewhere.
 func withMembers(domain v1alpha1.LinkDomain, members []v1alpha1.DeviceID) (v1alpha1.LinkDomain, bool) {
 	if len(members) == len(domain.Members) {
 		return domain, len(members) > 0
@@ -33,7 +33,7 @@ func withMembers(domain v1alpha1.LinkDomain, members []v1alpha1.DeviceID) (v1alp
 		return v1alpha1.LinkDomain{}, false
 	}
 	domain.Members = members
-	// What is left of a torus has no sizes, and a member of a mesh has a link less for each peer that is gone.
+	// The rest of a torus has no sizes, and a member of a mesh loses a link with each peer that is gone.
 	domain.Shape = nil
 	if domain.Topology == v1alpha1.TopologyMesh && domain.PeerMBps > 0 {
 		domain.DeviceMBps = domain.PeerMBps * int64(len(members)-1)

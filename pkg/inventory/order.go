@@ -13,7 +13,7 @@ import (
 // order compares two devices.
 type order func(a, b *v1alpha1.Device) int
 
-// orders are the sort keys. What there can be much of comes with the most first, and what is not known last.
+// orders are the sort keys. Amounts sort from the largest, with unknown ones last.
 var orders = map[string]order{
 	"id":        func(*v1alpha1.Device, *v1alpha1.Device) int { return 0 },
 	"memory":    descending(totalBytes),
@@ -25,10 +25,10 @@ var orders = map[string]order{
 	"best":      CompareBest,
 }
 
-// SortKeys are the keys of Sort, as they are best offered.
+// SortKeys are the keys of Sort, in the order in which to offer them.
 var SortKeys = []string{"id", "best", "memory", "free", "bandwidth", "product", "numa", "health"}
 
-// Sort returns the devices in the order of a key; where it is equal, in the order of their ids.
+// Sort returns the devices in the order of a key; equal ones in the order of their ids.
 func Sort(devices []v1alpha1.Device, key string) ([]v1alpha1.Device, error) {
 	compare, ok := orders[key]
 	if !ok {
@@ -41,9 +41,8 @@ func Sort(devices []v1alpha1.Device, key string) ([]v1alpha1.Device, error) {
 	return sorted, nil
 }
 
-// CompareBest orders devices by what new work would rather have, the better one first: usable before unusable, then by the
-// peak rate at 16 bits (BF16 or FP16), then by memory bandwidth, then by free memory, then by id. No two devices of an
-// inventory are equal in it.
+// CompareBest orders devices by preference for new work, the better one first: usable before unusable, then by peak rate
+// at 16 bits (BF16 or FP16), by memory bandwidth, by free memory, by id. No two devices of an inventory are equal in it.
 func CompareBest(a, b *v1alpha1.Device) int {
 	return cmp.Or(
 		-compareBool(a.Usable(), b.Usable()),
@@ -54,8 +53,8 @@ func CompareBest(a, b *v1alpha1.Device) int {
 	)
 }
 
-// Best is the best device that new work could have, by CompareBest; false where there is none. The host's own processors
-// do not count.
+// Best returns the best device for new work, by CompareBest; false where there is none. The host's own processors do not
+// count.
 func Best(inventory *v1alpha1.AcceleratorInventory) (v1alpha1.Device, bool) {
 	free := Pick(inventory.Status.Devices, All(accelerators, Available(inventory)))
 	if len(free) == 0 {
@@ -64,7 +63,7 @@ func Best(inventory *v1alpha1.AcceleratorInventory) (v1alpha1.Device, bool) {
 	return slices.MinFunc(free, func(a, b v1alpha1.Device) int { return CompareBest(&a, &b) }), true
 }
 
-// peak16 is the better of the rates at 16 bits in GFLOPS; 0 where none is known.
+// peak16 returns the better of the rates at 16 bits in GFLOPS; 0 where none is known.
 func peak16(d *v1alpha1.Device) int64 {
 	var best int64
 	if d.Performance == nil {
@@ -108,7 +107,7 @@ func compareBool(a, b bool) int {
 	}
 }
 
-// healthRank puts what needs somebody's attention first.
+// healthRank orders states of health by how much they need attention.
 func healthRank(d *v1alpha1.Device) int {
 	return slices.Index([]v1alpha1.HealthState{v1alpha1.Unhealthy, v1alpha1.Unknown, v1alpha1.Degraded, v1alpha1.Healthy}, d.Health.State)
 }

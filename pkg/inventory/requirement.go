@@ -10,29 +10,29 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// Requirement is what work needs of a host: devices of a kind, so many of them, or those of another kind.
+// Requirement is what work needs of a host: one or more alternatives, each a number of devices of a kind.
 type Requirement struct {
 	choices []choice
 }
 
-// choice is one way to meet a requirement.
+// choice is one alternative of a requirement.
 type choice struct {
 	kind  *requiredKind
 	least int
 }
 
-// requiredKind is a word of a requirement.
+// requiredKind is a kind of device that a requirement can name.
 type requiredKind struct {
 	name    string
 	selects Selector
-	// noun is what is counted; a chip of several devices counts once.
+	// noun names what is counted; a chip of several devices counts once.
 	noun  string
 	chips bool
-	// nothing is required, so that it is met by every host.
+	// nothing says that no device is required, so that every host meets it.
 	nothing bool
 }
 
-// requiredKinds are the words of requirements. Those of the API's DeviceRequirements are among them, in any case.
+// requiredKinds are the kinds of requirements, among them those of the API's DeviceRequirements, in any case.
 var requiredKinds = []*requiredKind{
 	{name: "none", noun: "device", selects: All(), nothing: true},
 	{name: "any", noun: "accelerator", selects: accelerators},
@@ -45,10 +45,10 @@ var requiredKinds = []*requiredKind{
 	{name: "neuron", noun: "Neuron device", selects: All(ByFamily(v1alpha1.FamilyASIC), ByVendor("aws")), chips: true},
 }
 
-// RequirementWords are the kinds of a requirement.
+// RequirementWords are the kinds that a requirement can name.
 var RequirementWords = []string{"none", "any", "gpu", "tpu", "npu", "asic", "GPUOrTPU", "gaudi", "neuron"}
 
-// accelerators are all devices but the host's own processors.
+// accelerators selects all devices but the host's own processors.
 func accelerators(d *v1alpha1.Device) bool { return d.Family != v1alpha1.FamilyCPU }
 
 // maxRequired is more than a host has.
@@ -106,7 +106,7 @@ func kindOf(word string) (*requiredKind, bool) {
 	return requiredKinds[i], true
 }
 
-// Selects are the devices of the kinds that the requirement names, usable or not.
+// Selects returns a selector of the devices of the kinds that the requirement names, usable or not.
 func (r Requirement) Selects() Selector {
 	var kinds []Selector
 	for _, c := range r.choices {
@@ -115,8 +115,8 @@ func (r Requirement) Selects() Selector {
 	return Any(kinds...)
 }
 
-// Missing says what devices lack to meet the requirement, choice by choice; empty where they meet it. What is not usable
-// does not count.
+// Missing says what the devices lack to meet the requirement, choice by choice; empty where they meet it. Unusable
+// devices do not count.
 func (r Requirement) Missing(devices []v1alpha1.Device) string {
 	var missing []string
 	for _, c := range r.choices {
@@ -157,7 +157,7 @@ func (c choice) count(devices []v1alpha1.Device) int {
 	return len(chips)
 }
 
-// chipOf is the device that one is a part of, or itself.
+// chipOf returns the device that d is a part of, or d itself.
 func chipOf(d *v1alpha1.Device) v1alpha1.DeviceID {
 	if d.Partition != nil {
 		return d.Partition.Parent
@@ -165,7 +165,7 @@ func chipOf(d *v1alpha1.Device) v1alpha1.DeviceID {
 	return d.ID
 }
 
-// maxNamed is how many unusable devices are named.
+// maxNamed bounds how many unusable devices are named.
 const maxNamed = 4
 
 func unusable(devices []v1alpha1.Device) string {

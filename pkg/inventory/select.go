@@ -11,21 +11,21 @@ import (
 // Selector says whether a device is meant.
 type Selector func(*v1alpha1.Device) bool
 
-// All selects what every one of the selectors does, and everything where there are none.
+// All selects the devices that every selector selects; all devices where there are none.
 func All(selectors ...Selector) Selector {
 	return func(d *v1alpha1.Device) bool {
 		return !slices.ContainsFunc(selectors, func(s Selector) bool { return !s(d) })
 	}
 }
 
-// Any selects what at least one of the selectors does.
+// Any selects the devices that at least one selector selects.
 func Any(selectors ...Selector) Selector {
 	return func(d *v1alpha1.Device) bool {
 		return slices.ContainsFunc(selectors, func(s Selector) bool { return s(d) })
 	}
 }
 
-// Not selects what the selector does not.
+// Not selects the devices that the selector does not select.
 func Not(selector Selector) Selector {
 	return func(d *v1alpha1.Device) bool { return !selector(d) }
 }
@@ -45,7 +45,7 @@ func ByVendor(vendors ...string) Selector {
 	return func(d *v1alpha1.Device) bool { return slices.Contains(vendors, d.Vendor) }
 }
 
-// ByBackend selects what any of the detection backends found.
+// ByBackend selects the devices that any of the detection backends found.
 func ByBackend(backends ...string) Selector {
 	return func(d *v1alpha1.Device) bool { return slices.Contains(backends, d.Backend) }
 }
@@ -59,7 +59,7 @@ func ByProduct(pattern string) Selector {
 	return func(d *v1alpha1.Device) bool { return matches(d.Product) }
 }
 
-// Usable selects what new work may be put on: what is Unhealthy or Unknown may not be.
+// Usable selects devices that new work may be put on; Unhealthy and Unknown ones are not.
 func Usable(d *v1alpha1.Device) bool { return d.Usable() }
 
 // ByHealth selects devices in any of the states.
@@ -67,7 +67,7 @@ func ByHealth(states ...v1alpha1.HealthState) Selector {
 	return func(d *v1alpha1.Device) bool { return slices.Contains(states, d.Health.State) }
 }
 
-// Available selects the devices of the inventory that new work could have: usable, not cordoned, and held by no pod.
+// Available selects the devices of the inventory that are free for new work: usable, not cordoned, and held by no pod.
 func Available(inventory *v1alpha1.AcceleratorInventory) Selector {
 	held := slices.Clone(inventory.Spec.CordonedDevices)
 	for _, a := range inventory.Status.Allocations {
@@ -76,7 +76,7 @@ func Available(inventory *v1alpha1.AcceleratorInventory) Selector {
 	return All(Usable, Not(ByID(held...)))
 }
 
-// globSigns are what makes a text a pattern.
+// globSigns are the characters that make a text a pattern.
 const globSigns = "*?"
 
 // equals matches a text in any case, or a glob of it where the pattern has * or ?.
@@ -91,7 +91,7 @@ func equals(pattern string) func(string) bool {
 	}
 }
 
-// path.Match has more signs than * and ?, which stand for themselves here, and takes the slash for a border.
+// path.Match gives meaning to more characters than * and ?, which stand for themselves here, and does not match a slash.
 var (
 	globSlashes  = strings.NewReplacer("/", "\x00")
 	globReplacer = strings.NewReplacer("/", "\x00", `\`, `\\`, "[", `\[`, "]", `\]`)

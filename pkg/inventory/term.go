@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Operator is how a term compares.
+// Operator is a comparison in a term.
 type Operator string
 
 // The operators. A single = means the same as two, as in label selectors.
@@ -22,7 +22,7 @@ const (
 	ContainsOne Operator = "~"
 )
 
-// written are the operators as they are written, those first that others begin with.
+// written are the operators as they are written; an operator comes before those that it begins with.
 var written = []struct {
 	text     string
 	operator Operator
@@ -37,7 +37,7 @@ var written = []struct {
 	{"~", ContainsOne},
 }
 
-// Holds says whether an operator holds for numbers whose comparison gave an order below, at or above 0.
+// Holds says whether the operator holds for numbers whose comparison gave an order below, at or above 0.
 func (o Operator) Holds(order int) bool {
 	switch o {
 	case AtLeast:
@@ -62,7 +62,7 @@ type Term struct {
 	Field    string
 	Operator Operator
 	Value    string
-	// offset is where the term begins in what was written, operatorAt and valueAt where its parts do.
+	// offset is the byte at which the term begins in the text, operatorAt and valueAt where its operator and value begin.
 	offset, operatorAt, valueAt int
 }
 
@@ -112,20 +112,20 @@ func isWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// String is the term as it would be written.
+// String returns the term as it would be written.
 func (t Term) String() string { return t.Field + string(t.Operator) + t.Value }
 
-// BadField is an error at the term's field.
+// BadField returns an error at the term's field.
 func (t Term) BadField(remedy string) error {
 	return fmt.Errorf("position %d: unknown field %q: %s", t.offset+1, t.Field, remedy)
 }
 
-// BadOperator is an error at the term's operator.
+// BadOperator returns an error at the term's operator.
 func (t Term) BadOperator(remedy string) error {
 	return fmt.Errorf("position %d: operator %s does not go with %s: %s", t.operatorAt+1, t.Operator, t.Field, remedy)
 }
 
-// BadValue is an error at the term's value.
+// BadValue returns an error at the term's value.
 func (t Term) BadValue(remedy string) error {
 	return fmt.Errorf("position %d: value %q of %s: %s", t.valueAt+1, t.Value, t.Field, remedy)
 }
@@ -133,8 +133,8 @@ func (t Term) BadValue(remedy string) error {
 // maxQuantity keeps every number exact in a float64.
 const maxQuantity = 1 << 53
 
-// Quantity reads the value as a decimal number with one of the units, each of which is worth so much; the empty one is
-// a number without a unit. It returns the number in the units' common measure and the unit as it is in the map.
+// Quantity reads the value as a decimal number with one of the units, each given by what it is worth; the empty unit is
+// for a number without one. It returns the number in the units' common measure, and the unit as it is in the map.
 func (t Term) Quantity(units map[string]float64) (value float64, unit string, err error) {
 	digits := 0
 	for digits < len(t.Value) && (t.Value[digits] == '.' || '0' <= t.Value[digits] && t.Value[digits] <= '9') {
@@ -158,7 +158,7 @@ func (t Term) Quantity(units map[string]float64) (value float64, unit string, er
 	return 0, "", t.BadValue(remedy)
 }
 
-// unitList names the units from the smallest on.
+// unitList lists the units, the smallest first.
 func unitList(units map[string]float64) string {
 	names := make([]string, 0, len(units))
 	for name := range units {

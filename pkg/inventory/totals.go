@@ -9,19 +9,19 @@ import (
 
 // Total is counts and sums over devices that have something in common.
 type Total struct {
-	// Vendor, Family and Product are what they have in common, empty where they differ or it does not matter.
+	// Vendor, Family and Product are common to the counted devices; empty where they differ or do not matter.
 	Vendor  string                `json:"vendor,omitempty"`
 	Family  v1alpha1.DeviceFamily `json:"family,omitempty"`
 	Product string                `json:"product,omitempty"`
 	Devices int                   `json:"devices"`
-	// Usable are those that new work may be put on.
+	// Usable is how many of the devices new work may be put on.
 	Usable    int   `json:"usable"`
 	MemoryMiB int64 `json:"memoryMiB"`
-	// FreeMiB is what strangers leave on the usable ones.
+	// FreeMiB is the memory that other processes leave on the usable devices.
 	FreeMiB int64 `json:"freeMiB"`
 }
 
-// Totals are counts and sums of all devices and of their kinds, each in order of what it is by.
+// Totals are counts and sums over all devices and over each kind, each list in order of what it is grouped by.
 type Totals struct {
 	Total     `json:",inline"`
 	ByVendor  []Total `json:"byVendor,omitempty"`
@@ -55,7 +55,7 @@ func (t *Total) add(d *v1alpha1.Device) {
 	}
 }
 
-// sumBy adds up the devices of each kind, which is a total with nothing counted.
+// sumBy adds up the devices of each kind; a kind is a Total without counts.
 func sumBy(devices []v1alpha1.Device, kindOf func(*v1alpha1.Device) Total) []Total {
 	sums := map[Total]*Total{}
 	for i := range devices {

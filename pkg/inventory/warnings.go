@@ -10,19 +10,20 @@ import (
 
 // Warning is something about a host that somebody should look at.
 type Warning struct {
-	// Backend is the one that could not look at everything; empty where it is about devices.
+	// Backend is the backend that could not look at everything; empty where the warning is about devices.
 	Backend string `json:"backend,omitempty"`
-	// Devices are those that are not healthy, in the order of the inventory.
+	// Devices are the devices that are not healthy, in the order of the inventory.
 	Devices []v1alpha1.DeviceID `json:"devices,omitempty"`
-	// State is the backend's or the devices', Reason the kind of the backend's error or the word for the devices' health.
+	// State is the backend's or the devices' state; Reason is the kind of the backend's error or the reason of the
+	// devices' health.
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
-	// Message is for people.
+	// Message is a sentence for people.
 	Message string `json:"message,omitempty"`
 }
 
-// Warnings are of the backends that could not look at everything, in order of their names, and of the devices that are not
-// healthy and say why, once for all that say the same.
+// Warnings returns one warning for each backend that could not look at everything, in order of their names, and one for
+// all devices that are not healthy for the same stated reason.
 func Warnings(status *v1alpha1.AcceleratorInventoryStatus) []Warning {
 	var warnings []Warning
 	for _, b := range status.Backends {
@@ -33,7 +34,7 @@ func Warnings(status *v1alpha1.AcceleratorInventoryStatus) []Warning {
 	return append(warnings, complaints(status.Devices)...)
 }
 
-// complaints are the warnings of devices, by state, reason and message.
+// complaints returns the warnings about devices, by state, reason and message.
 func complaints(devices []v1alpha1.Device) []Warning {
 	type cause struct{ state, reason, message string }
 	concerned := map[cause][]v1alpha1.DeviceID{}

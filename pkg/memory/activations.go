@@ -4,11 +4,12 @@ package memory
 // the sampler with the step's hidden states beside it, whichever is more.
 type activations struct {
 	tokens, sequences, hidden, vocabulary int64
-	// kept are the widths of hidden size alive at once, wide the widest values for a token on a rank.
+	// kept is how many values of the hidden size are alive at once for each token, wide the most values of a token on a
+	// rank in the widest part of a layer.
 	kept, wide int64
 	element    int64
 	slack      int64
-	// sampler is in hundredths of a byte for each sequence and word.
+	// sampler is what the sampler holds for each sequence and word of the vocabulary, in hundredths of a byte.
 	sampler int64
 }
 
@@ -29,8 +30,9 @@ func activationsOf(s *Setup, c *Counter) activations {
 	return act
 }
 
-// widest is the most values that one token has at once inside a part of a layer on a rank: keys, values, queries and
-// output of attention; gate, up and their product; or the same of the experts that it visits, with their outputs.
+// widest returns the most values that a token has at once inside a part of a layer on a rank: keys, values, queries and
+// output of attention; gate, up projection and their product; or these three for the experts that it visits, with their
+// outputs.
 func widest(s *Setup, c *Counter) int64 {
 	a, tensor := &s.Model.Architecture, int64(s.Layout.Tensor)
 	heads := int64(a.Attention.Heads)
@@ -50,18 +52,18 @@ func widest(s *Setup, c *Counter) int64 {
 	return max(width, ceil(routed*int64(s.Layout.AttentionData)*int64(s.Layout.Context), int64(s.Layout.Expert)))
 }
 
-// forward is the pass through the layers.
+// forward returns the bytes of the pass through the layers.
 func (a *activations) forward() int64 {
 	return part(times(a.tokens, a.element, a.kept*a.hidden+a.wide), 100+a.slack, 100)
 }
 
-// sampling is what the last stage needs for the next tokens: the step's hidden states, and the sampler's tensors over
-// the whole vocabulary, which every tensor rank gathers.
+// sampling returns what the last stage needs to choose the next tokens: the step's hidden states, and the sampler's
+// tensors over the whole vocabulary, which every tensor rank gathers.
 func (a *activations) sampling() int64 {
 	return bounded(times(a.tokens, a.hidden, a.element) + part(times(a.sequences, a.vocabulary), a.sampler, 100))
 }
 
-// stage is what a stage needs; the last one has the head.
+// stage returns what a stage needs; the last stage has the head.
 func (a *activations) stage(last bool) int64 {
 	if last {
 		return max(a.forward(), a.sampling())

@@ -1,7 +1,7 @@
 package memory
 
-// loraRank is the rank that is counted where adapters are trained: the upper of the usual 8 and 16. prefixTokens is the
-// number of trained positions of prefix tuning, the default of PEFT's examples.
+// loraRank is the rank that adapters are counted with: the upper of the usual 8 and 16. prefixTokens is the number of
+// trained positions of prefix tuning, the default of PEFT's examples.
 const (
 	loraRank     = 16
 	prefixTokens = 20

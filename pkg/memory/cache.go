@@ -13,11 +13,11 @@ type cache struct {
 	context   int64
 	length    int64
 	block     int64
-	// ahead is how many tokens of a step windowed layers keep beside their windows.
+	// ahead is how many tokens of a step layers with a window keep beside the window.
 	ahead int64
 }
 
-// caching is the cache of the footprint's setup.
+// caching returns the cache of the footprint's setup.
 func (f *Footprint) caching() cache {
 	s := &f.setup
 	c := cache{
@@ -30,17 +30,19 @@ func (f *Footprint) caching() cache {
 	return c
 }
 
-// anyLength is longer than every context; a layer that stops growing before it has a window or a fixed state.
+// anyLength is longer than every context: a layer whose cache stops growing before it has a window or a state of fixed
+// size.
 const anyLength = 1 << 32
 
-// token is the cache of one token in a layer.
+// token returns the bytes of one token's cache in a layer.
 func (c *cache) token(layer int) int64 {
 	return bounded(c.model.LayerKVBytesPerRank(layer, 1, c.tensor, c.precision))
 }
 
-// kept is how many tokens of a sequence a layer keeps on a rank, in whole blocks, and how many more of one step a windowed
-// layer keeps before its window has passed them; all sequences of a step share the latter. A windowed layer needs one
-// block more, because its window does not start at the edge of one. A layer of a fixed state keeps 1.
+// kept returns how many tokens of a sequence a layer keeps on a rank, in whole blocks, and how many tokens of a step a
+// layer with a window keeps until the window has passed them; all sequences of a step share those. A window needs one
+// block more than its length, because it does not start at the edge of a block. A layer with a state of fixed size keeps
+// 1.
 func (c *cache) kept(layer int) (sequence, step int64) {
 	one := c.model.LayerKVBytesPerRank(layer, 1, c.tensor, c.precision)
 	most := c.model.LayerKVBytesPerRank(layer, anyLength, c.tensor, c.precision)
@@ -56,5 +58,5 @@ func (c *cache) kept(layer int) (sequence, step int64) {
 	return sequence, min(c.blocks(window-1+c.ahead)+c.block, whole) - sequence
 }
 
-// blocks is a rank's share of some tokens in whole blocks.
+// blocks returns a rank's share of some tokens, in whole blocks.
 func (c *cache) blocks(tokens int64) int64 { return roundUp(ceil(tokens, c.context), c.block) }

@@ -12,13 +12,13 @@ import (
 // maxDegree bounds the product of all degrees: more ranks than any instance has.
 const maxDegree = 1 << 20
 
-// stored are the formats that weights and caches are stored in. FP4 is a rate and not one of them.
+// stored are the formats that weights and caches are stored in. FP4 is only a rate of computing.
 var stored = []v1alpha1.Precision{
 	v1alpha1.FP32, v1alpha1.FP16, v1alpha1.BF16, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4, v1alpha1.NVFP4,
 }
 
-// normal checks a setup and fills in its defaults, but for its layout and its limits. Each error names the field, its value
-// and what to set. The inference is a copy then.
+// normal checks a setup and fills in its defaults, except for its layout and its limits. It replaces the inference by a
+// copy. Each error names the field, its value and what to set.
 func (s *Setup) normal() error {
 	if s.Model == nil {
 		return errors.New("model is missing: name one of the catalogue or give its config.json")
@@ -50,7 +50,7 @@ func (s *Setup) normal() error {
 	return nil
 }
 
-// degreeFields are the names of a layout's degrees, in the order of degrees.
+// degreeFields are the names of a layout's degrees, in the order of the degrees.
 var degreeFields = [...]string{"tensor", "pipeline", "data", "attentionData", "context", "expert", "decodeContext"}
 
 func (l *Layout) degrees() [len(degreeFields)]*int {
@@ -94,8 +94,8 @@ func (l *Layout) normal(s *Setup) error {
 	return nil
 }
 
-// sharing is the number of ranks of a stage that whole experts are shared among: in training those of data and context,
-// where there are any.
+// sharing returns the number of ranks of a stage that whole experts are shared among; in training the data and context
+// ranks, where there are any.
 func (l Layout) sharing(training bool) int {
 	if l.apart(training) {
 		return l.Data * l.Context
@@ -103,14 +103,15 @@ func (l Layout) sharing(training bool) int {
 	return l.Tensor * l.Context * l.AttentionData
 }
 
-// apart says whether whole experts are shared among ranks that are no tensor ranks.
+// apart says whether whole experts are shared among ranks other than tensor ranks.
 func (l Layout) apart(training bool) bool { return training && l.Data*l.Context > 1 }
 
-// ranks is the number of ranks of an instance.
+// ranks returns the number of ranks of an instance.
 func (l Layout) ranks() int { return l.Tensor * l.Pipeline * l.Data * l.AttentionData * l.Context }
 
-// decodeContextLimit is how many copies of the same cache tensor ranks would hold, which is as far as sharing its tokens
-// can go: all of them of a latent, ranks over heads otherwise. Source: vLLM's check of decode_context_parallel_size.
+// decodeContextLimit returns how many copies of the same cache tensor ranks would hold, which bounds the degree in which
+// they share its tokens: all ranks for a latent, ranks over heads otherwise. Source: vLLM's check of
+// decode_context_parallel_size.
 func decodeContextLimit(s *Setup, tensor int) int {
 	a := &s.Model.Architecture
 	if a.Attention.MLA != nil {
@@ -162,7 +163,7 @@ func fill(field *int64, value int64) {
 	}
 }
 
-// Check refuses a device whose numbers cannot be, naming the field, its value and what to set.
+// Check returns an error for a device with impossible numbers; it names the field, its value and what to set.
 func (d Device) Check() error {
 	for _, f := range []struct {
 		field string

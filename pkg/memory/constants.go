@@ -10,19 +10,19 @@ import (
 //go:embed constants.json
 var constantsJSON []byte
 
-// constants are the numbers that are fitted and not counted. TestFit writes them to constants.json with -update.
+// constants are the numbers that are fitted instead of counted. TestFit writes them to constants.json with -update.
 type constants struct {
 	// SamplerCentibytes is what vLLM's sampler holds for each sequence and word of the vocabulary, in hundredths of a byte.
 	SamplerCentibytes int64 `json:"samplerCentibytes"`
-	// OutsideBytes is what a process of vLLM takes outside PyTorch's allocator after start-up, and CommunicationBytes
-	// what it takes more where it has peers.
+	// OutsideBytes is what a process of vLLM takes outside PyTorch's allocator after start-up, CommunicationBytes what it
+	// takes in addition where it has peers.
 	OutsideBytes       int64 `json:"outsideBytes"`
 	CommunicationBytes int64 `json:"communicationBytes"`
-	// Source says what they were fitted on.
+	// Source names what the constants were fitted on.
 	Source string `json:"source"`
 }
 
-// fitted are the committed constants.
+// fitted returns the committed constants.
 var fitted = sync.OnceValues(func() (constants, error) {
 	var c constants
 	if err := json.Unmarshal(constantsJSON, &c); err != nil {

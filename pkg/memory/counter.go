@@ -7,8 +7,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
-// Counter counts the memory of a model under a load in any layout and on any device. It is made once, does not change and
-// may be shared; its footprints share what depends on neither.
+// Counter counts the memory of a model under a load in any layout and on any device. It does not change and may be
+// shared. Its footprints share what depends on neither layout nor device.
 type Counter struct {
 	setup     Setup // without a layout, and with the limits of a step that were asked for
 	engine    *engine.Memory
@@ -19,14 +19,14 @@ type Counter struct {
 	norm      int64
 }
 
-// form is layers that are counted alike.
+// form is layers whose memory is equal.
 type form struct {
 	layer   int   // the first of them
 	experts int64 // the routed experts of each as the checkpoint stores them
 }
 
-// NewCounter prepares to count a setup in other layouts than its own, which it does not look at. It refuses fields that
-// contradict each other or are out of range, naming the field, its value and what to set.
+// NewCounter prepares to count a setup in layouts other than its own, which is ignored. The error for fields that
+// contradict each other or are out of range names the field, its value and what to set.
 func NewCounter(s Setup) (*Counter, error) {
 	constants, err := fitted()
 	if err != nil {
@@ -56,8 +56,8 @@ func newCounter(s Setup, constants constants) (*Counter, error) {
 	return c, nil
 }
 
-// Footprint counts the setup in a layout, with some limits of a step in inference, where 0 is the setup's. The device is as
-// for New.
+// Footprint counts the setup in a layout. In inference tokens and sequences are the limits of a step; 0 takes the
+// setup's. The device is used as in New.
 func (c *Counter) Footprint(l Layout, tokens, sequences int64, d Device) (*Footprint, error) {
 	if d != (Device{}) {
 		if err := d.Check(); err != nil {

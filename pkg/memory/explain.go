@@ -11,18 +11,18 @@ type Line struct {
 	// Component is a field of Use in its JSON name without Bytes: weights, kvCache, activations, gradients, optimizer,
 	// engine or communication.
 	Component string `json:"component"`
-	// Name is the part of the component.
+	// Name is a part of the component.
 	Name string `json:"name"`
-	// Bytes is what the formula comes to.
+	// Bytes is the result of the formula.
 	Bytes int64 `json:"bytes"`
-	// Formula is the arithmetic with the numbers put in: + × / and brackets, with a word for what a number is. It comes to
-	// Bytes up to the rounding of divisions.
+	// Formula is the arithmetic with the numbers put in: + × / and brackets, with a word for what each number is. It
+	// gives Bytes up to the rounding of divisions.
 	Formula string `json:"formula"`
-	// Note says in words what the formula does not.
+	// Note says what the formula does not.
 	Note string `json:"note,omitempty"`
 }
 
-// Explain writes the arithmetic of Use out: the lines of a component add up to it.
+// Explain returns the arithmetic of Use: the lines of a component add up to it.
 func (f *Footprint) Explain(first, end int) []Line {
 	u, last := f.Use(first, end), end == f.layers
 	lines := f.explainWeights(first, end)
@@ -45,13 +45,13 @@ func (f *Footprint) Explain(first, end int) []Line {
 	return lines
 }
 
-// group is the layers of a run that have the same size.
+// group is the layers of a run that have equal sizes.
 type group struct {
 	first, last, count int
 	each               int64
 }
 
-// groups sorts the layers of a run by size, in the order of their first one. Layers without any are left out.
+// groups sorts the layers of a run by size, in the order of the first layer of each size. Layers of size 0 are left out.
 func groups(sums []int64, first, end int) []group {
 	var list []group
 	index := map[int64]int{}
@@ -111,7 +111,7 @@ func (f *Footprint) explainWeights(first, end int) []Line {
 	return lines
 }
 
-// formula is the arithmetic of a layer's experts.
+// formula returns the arithmetic of a layer's experts.
 func (w *weights) formula(layer int) string {
 	e := w.share()
 	if moe := w.model.Architecture.MoE; !w.padded() {
@@ -132,7 +132,7 @@ func (w *weights) note() string {
 	return ""
 }
 
-// endName is an end weight with its bytes once; rows is set for a table.
+// endName names an end weight with its bytes for one copy; rows is set for a table.
 type endName struct {
 	name  string
 	bytes int64
@@ -183,7 +183,7 @@ func (f *Footprint) explainCache(first, end int) []Line {
 	return lines
 }
 
-// explain is the arithmetic of stage.
+// explain returns the arithmetic of stage.
 func (a *activations) explain(last bool) Line {
 	if last && a.sampling() > a.forward() {
 		return Line{

@@ -15,7 +15,7 @@ type OfferLine struct {
 	Formula string
 }
 
-// ExplainOffer writes the arithmetic of Offer out. The last line is the offer.
+// ExplainOffer returns the arithmetic of Offer. The last line is the offer.
 func ExplainOffer(name v1alpha1.Engine, training bool, permille int64, d Device) []OfferLine {
 	visible := d.visible()
 	lines := []OfferLine{{"reported by the driver", d.TotalBytes, ""}}
@@ -44,7 +44,7 @@ func ExplainOffer(name v1alpha1.Engine, training bool, permille int64, d Device)
 	return append(lines, OfferLine{"offered", offer, reason(e.Memory.Rule, limit, free, offer)})
 }
 
-// reason says which of an engine's part and the free memory is offered.
+// reason says whether the offer is the engine's part or the free memory.
 func reason(r engine.Rule, limit, free, offer int64) string {
 	switch {
 	case offer == 0 && r == engine.StaticOfTotal:
@@ -60,14 +60,14 @@ func reason(r engine.Rule, limit, free, offer int64) string {
 	}
 }
 
-// amount is bytes in whole MiB.
+// amount writes bytes in whole MiB.
 func amount(bytes int64) string { return fmt.Sprintf("%d MiB", bytes/mib) }
 
-// share is a part in permille as a decimal.
+// share writes permille as a decimal.
 func share(permille int64) string { return fmt.Sprintf("%g", float64(permille)/1000) }
 
-// Available is what a device has for all components together: under vLLM's rule its Offer, else what is free, of which the
-// engine's rule may leave a part to some components alone.
+// Available returns the bytes that a device has for all components together. Under vLLM's rule that is Offer, else the
+// free memory, of which the engine's rule may leave a part to some components alone.
 func Available(name v1alpha1.Engine, training bool, permille int64, d Device) int64 {
 	if e, err := engine.Find(name); err == nil && e.Memory.Rule == engine.OfTotal {
 		return Offer(name, training, permille, d)

@@ -2,7 +2,7 @@ package memory
 
 import "fmt"
 
-// suffix is how weights are multiplied and shared in training; nothing in inference.
+// suffix writes how weights are multiplied and shared in training; empty in inference.
 func (t *training) suffix() string {
 	if t == nil {
 		return ""
@@ -18,7 +18,7 @@ func (t *training) expertSuffix() string {
 	return fmt.Sprintf(" × %d models / %d ranks", t.method.models, beside(t.weightRanks, t.states.expert))
 }
 
-// explain is the arithmetic of gradients, optimizer and activations.
+// explain returns the arithmetic of gradients, optimizer and activations.
 func (t *training) explain(f *Footprint, u Use, first, end int) []Line {
 	tables := f.ends(first, end == f.layers).tables
 	layers, table := f.trained[end]-f.trained[first], t.table(f)

@@ -114,7 +114,7 @@ func trtllmRows(t *testing.T) []ran {
 	return rows
 }
 
-// precision is one as the tables write it.
+// precision returns the precision of a word in the tables.
 func precision(name string) v1alpha1.Precision {
 	name = strings.ToUpper(name)
 	if name == "FP4" {

@@ -7,7 +7,7 @@ type Footprint struct {
 	layers  int
 	// Sums over the layers before an index.
 	weights, experts, cache, step, kept, trained, trainedExperts []int64
-	// What the ends of the model add.
+	// Bytes that the ends of the model add.
 	embedding, head, norm int64
 	inference             Inference // the setup's
 	activations           activations
@@ -17,9 +17,9 @@ type Footprint struct {
 	quick                 quick
 }
 
-// New counts the memory of a setup. The device decides only about the engine's default batch sizes; leave it empty where
-// they are set or where many kinds of device are compared at an engine's smallest defaults. It refuses a setup whose
-// fields contradict each other or are out of range, naming the field, its value and what to set.
+// New counts the memory of a setup. The device only decides the engine's default batch sizes; leave it empty where these
+// are set, or where many kinds of device are compared at an engine's smallest defaults. The error for fields that
+// contradict each other or are out of range names the field, its value and what to set.
 func New(s Setup, d Device) (*Footprint, error) {
 	c, err := fitted()
 	if err != nil {
@@ -28,7 +28,7 @@ func New(s Setup, d Device) (*Footprint, error) {
 	return newWith(s, d, c)
 }
 
-// newWith is New with other constants than the committed ones.
+// newWith is New with constants other than the committed ones.
 func newWith(s Setup, d Device, fit constants) (*Footprint, error) {
 	c, err := newCounter(s, fit)
 	if err != nil {
@@ -37,8 +37,8 @@ func newWith(s Setup, d Device, fit constants) (*Footprint, error) {
 	return c.Footprint(s.Layout, 0, 0, d)
 }
 
-// InLayout is the footprint of the same setup of inference in another layout. It shares the sums of all but routed experts
-// where the tensor and decode context ranks are as many.
+// InLayout returns the footprint of the same inference in another layout. It shares all sums except those of routed
+// experts where the numbers of tensor and decode context ranks are equal.
 func (f *Footprint) InLayout(l Layout) (*Footprint, error) {
 	if err := l.normal(&f.setup); err != nil {
 		return nil, err
@@ -54,9 +54,8 @@ func (f *Footprint) InLayout(l Layout) (*Footprint, error) {
 	return &other, nil
 }
 
-// InBatches is the footprint of the same setup of inference with other limits of a step, which shares its sums where they
-// are the same: where no windowed layer keeps tokens of a step. A limit of 0 is the engine's default on a device that is not
-// known.
+// InBatches returns the footprint of the same inference with other limits of a step. It shares the sums where no windowed
+// layer keeps tokens of a step. A limit of 0 takes the engine's default for an unknown device.
 func (f *Footprint) InBatches(tokens, sequences int64) (*Footprint, error) {
 	other := *f
 	if err := other.batch(tokens, sequences, Device{}); err != nil {
@@ -101,10 +100,10 @@ func (f *Footprint) countExperts() {
 	f.experts, f.trainedExperts = f.sum(forms, inWeights), f.sum(forms, inTrained)
 }
 
-// nothing is sums over layers that have none of an amount; it is never written.
+// nothing is sums over layers without an amount; it is never written.
 var nothing [1025]int64
 
-// sum adds up an amount of the layers before each one, and of all.
+// sum adds up an amount over the layers before each index, all layers included.
 func (f *Footprint) sum(forms []amounts, of int) []int64 {
 	most, n := int64(0), f.layers+1
 	for i := range forms {
@@ -124,8 +123,8 @@ func (f *Footprint) sum(forms []amounts, of int) []int64 {
 	return sums
 }
 
-// amounts are what a device needs for a layer: in inference weights, cache and the tokens of a step, in training weights,
-// what it keeps for the backward pass, and the parameters that it trains.
+// amounts are what a device needs for a layer. In inference: weights, cache and the tokens of a step. In training:
+// weights, what is kept for the backward pass, and trained parameters.
 type amounts [5]int64
 
 const (
@@ -136,7 +135,7 @@ const (
 	inTrained
 )
 
-// layer is what a layer needs beside routed experts.
+// layer returns what a layer needs beside its routed experts.
 func (f *Footprint) layer(w *weights, layer int) amounts {
 	held := w.layer(layer)
 	if t := f.training; t != nil {
@@ -148,7 +147,7 @@ func (f *Footprint) layer(w *weights, layer int) amounts {
 	return amounts{inWeights: held, inCache: times(sequence, token), inStep: times(step, token)}
 }
 
-// routed is what a layer's routed experts need.
+// routed returns what a layer's routed experts need.
 func (f *Footprint) routed(w *weights, of form) amounts {
 	held := w.shareOf(of.experts)
 	if t := f.training; t != nil {
@@ -157,16 +156,16 @@ func (f *Footprint) routed(w *weights, of form) amounts {
 	return amounts{inWeights: held}
 }
 
-// tied says whether one stage holds the table of embedding and head once.
+// tied says whether embedding and head are one table, which a single stage holds once.
 func (f *Footprint) tied() bool { return f.setup.Model.Architecture.TiedEmbeddings }
 
-// Layers is the number of layers of the model.
+// Layers returns the number of layers of the model.
 func (f *Footprint) Layers() int { return f.layers }
 
-// Setup is the setup with the defaults that were filled in.
+// Setup returns the setup with its defaults filled in.
 func (f *Footprint) Setup() Setup { return f.setup }
 
-// sequences is how many sequences of the instance's a device keeps the cache of.
+// sequences returns how many of the instance's sequences a device keeps the cache of.
 func (f *Footprint) sequences() int64 {
 	if f.setup.Inference == nil {
 		return 0
@@ -174,11 +173,11 @@ func (f *Footprint) sequences() int64 {
 	return ceil(f.setup.Inference.Sequences, int64(f.setup.Layout.AttentionData))
 }
 
-// sequenceBytes is the cache of each sequence of the longest length in layers first to end-1 of a device. Windowed layers
-// of vLLM keep the tokens of a step beside it, for all sequences together.
+// sequenceBytes returns the cache of one sequence of the longest length in layers first to end-1 of a device. The tokens
+// of a step that vLLM's windowed layers keep for all sequences together are not included.
 func (f *Footprint) sequenceBytes(first, end int) int64 { return f.cache[end] - f.cache[first] }
 
-// KeptBytes is what a device keeps of each further micro-batch in flight for the backward pass, in all layers together; 0
+// KeptBytes returns what a device keeps for the backward pass of each further micro-batch in flight, over all layers; 0
 // in inference.
 func (f *Footprint) KeptBytes() int64 {
 	if f.training == nil {
@@ -187,9 +186,9 @@ func (f *Footprint) KeptBytes() int64 {
 	return f.kept[f.layers] / f.training.inFlight()
 }
 
-// Use is what a device needs that holds layers first to end-1. The first stage has the embedding, the last one the final
-// norm and the head; a shared table is held twice where they are different stages. It panics, like a slice, where
-// the run is not within the model.
+// Use returns what a device needs for layers first to end-1. The first stage has the embedding, the last one the final
+// norm and the head; a shared table is held twice where these are different stages. It panics, like a slice, where the
+// run is not within the model.
 func (f *Footprint) Use(first, end int) Use {
 	u := Use{
 		Weights: f.weights[end] - f.weights[first] + f.experts[end] - f.experts[first],
@@ -209,7 +208,7 @@ func (f *Footprint) Use(first, end int) Use {
 	return u
 }
 
-// endWeights are the weights that a stage has because it is the first or the last.
+// endWeights are the weights that a stage has only because it is the first or the last one.
 type endWeights struct {
 	list   [3]int64
 	n      int

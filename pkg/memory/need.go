@@ -5,15 +5,15 @@ import (
 	"github.com/rankwright/rankwright/pkg/engine"
 )
 
-// quick is what Need adds to the sums over layers: it is asked for thousands of runs.
+// quick is what Need adds to the sums over layers, computed once because a search asks for thousands of runs.
 type quick struct {
 	sequences int64
 	rule      engine.Rule
-	// Of a stage between, the first, the last and the only one.
+	// Indexed by the stage: between the ends, first, last, only.
 	weights, activations [4]int64
 }
 
-// prepare fills in what follows from the layout and the batches beside the sums.
+// prepare computes what follows from layout and batches beside the sums.
 func (f *Footprint) prepare() {
 	if f.setup.Layout.ranks() > 1 {
 		f.communication = bounded(f.counter.constants.CommunicationBytes)
@@ -29,7 +29,7 @@ func (f *Footprint) prepare() {
 	f.quick.activations = [4]int64{between, between, last, last}
 }
 
-// prepareEnds fills in what the ends of the model add to a stage.
+// prepareEnds computes what the ends of the model add to a stage.
 func (f *Footprint) prepareEnds() {
 	for i := range f.quick.weights {
 		first, last := 1, i&2 != 0
@@ -41,8 +41,9 @@ func (f *Footprint) prepareEnds() {
 	}
 }
 
-// Need is what layers first to end-1 take of a device's Offer: they fit where it is not more. It says in two numbers what
-// Room says in words, so that devices can be sorted by what they offer and compared with many runs of layers.
+// Need returns what layers first to end-1 take of a device's Offer: they fit where it is not more. Need and Offer give
+// the verdict of Room as two numbers, so that devices can be sorted by their offers and compared with many runs of
+// layers.
 func (f *Footprint) Need(first, end int) int64 {
 	if f.setup.Inference == nil {
 		return bounded(f.Use(first, end).Total())
@@ -70,15 +71,15 @@ func (f *Footprint) Need(first, end int) int64 {
 	}
 }
 
-// Held is what all stages of an instance hold together on a rank whatever the limits of a step: weights and cache.
+// Held returns what all stages of an instance hold together on a rank whatever the limits of a step: weights and cache.
 func (f *Footprint) Held() int64 {
 	const only = 3
 	all := f.layers
 	return bounded(f.weights[all] + f.experts[all] + f.quick.weights[only] + times(f.quick.sequences, f.cache[all]))
 }
 
-// Widest is what the layer needs that needs most, as a stage of its own. Of layers that are counted alike the first one
-// and the last one of the model need most, since they have the ends as well.
+// Widest returns the largest need of any layer as a stage of its own. Of layers with equal memory only the first and the
+// last of the model are tried, since they have the ends as well.
 func (f *Footprint) Widest() int64 {
 	widest := f.Need(f.layers-1, f.layers)
 	for _, of := range f.counter.forms {
@@ -87,7 +88,7 @@ func (f *Footprint) Widest() int64 {
 	return widest
 }
 
-// Reads is what a step of decoding reads of layers first to end-1: their weights and cache, and the head, but not the
+// Reads returns the bytes that a step of decoding reads in layers first to end-1: weights, cache and head, but not the
 // embedding, of which it looks up a few rows.
 func (f *Footprint) Reads(first, end int) int64 {
 	sum := f.weights[end] - f.weights[first] + f.experts[end] - f.experts[first]
@@ -97,9 +98,9 @@ func (f *Footprint) Reads(first, end int) int64 {
 	return bounded(sum + times(f.quick.sequences, f.cache[end]-f.cache[first]))
 }
 
-// Offer is what a device has for the layers of an engine that takes a part of it, in permille, or its default where that
-// is 0. Under SGLang's rule a device that others hold more than a 100th of offers nothing, since its part for activations
-// is gone then.
+// Offer returns what a device has for the layers of an engine that takes a part of it, in permille; 0 takes the engine's
+// default. Under SGLang's rule a device of which others hold more than a 100th offers nothing, since its part for
+// activations is gone.
 func Offer(name v1alpha1.Engine, training bool, permille int64, d Device) int64 {
 	free := bounded(d.visible() - d.OthersBytes - contextBytes)
 	e, err := engine.Find(name)
@@ -124,8 +125,8 @@ func Offer(name v1alpha1.Engine, training bool, permille int64, d Device) int64 
 	}
 }
 
-// besideStatic is what a device has for activations and the engine beside the part for weights and cache, less the 100th
-// that others may hold.
+// besideStatic returns what a device has for activations and the engine beside the part for weights and cache, less the
+// 100th that others may hold.
 func besideStatic(d Device, permille int64) int64 {
 	if d.visible() == 0 {
 		return maxBytes
@@ -133,7 +134,7 @@ func besideStatic(d Device, permille int64) int64 {
 	return d.visible() - d.visible()/100 - contextBytes - part(d.visible(), permille, 1000)
 }
 
-// Limits are an engine's default batch on a device: the most tokens and the most sequences of a step.
+// Limits returns an engine's default batch on a device: the most tokens and the most sequences of a step.
 func Limits(name v1alpha1.Engine, d Device, offline bool) engine.Batch {
 	e, err := engine.Find(name)
 	if err != nil {
@@ -142,7 +143,7 @@ func Limits(name v1alpha1.Engine, d Device, offline bool) engine.Batch {
 	return e.Memory.Limits(d.values(), offline)
 }
 
-// Least is what every stage needs beside its layers, under the rules that count it.
+// Least returns what every stage needs beside its layers, under the rules that count it.
 func (f *Footprint) Least() int64 {
 	if f.setup.Inference == nil || f.counter.engine.Rule == engine.StaticOfTotal {
 		return 0

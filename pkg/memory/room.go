@@ -6,17 +6,17 @@ import (
 	"github.com/rankwright/rankwright/pkg/engine"
 )
 
-// contextBytes is what the driver's context of a process takes on a device beyond the engine's own limit. Source: vLLM's
-// start-up lines, 0.2 to 0.5 GiB in use before a model is loaded.
+// contextBytes is what the driver takes on a device for the context of a process, beyond the engine's own limit. Source:
+// vLLM's start-up lines, 0.2 to 0.5 GiB in use before a model is loaded.
 const contextBytes = 512 * mib
 
 // Room is what a device has for the cache beside everything else.
 type Room struct {
-	// Limit is what the engine may take for the components of Use, Free what remains of it for the cache.
+	// Limit is the bytes that the engine may take for the components of Use, Free what is left of them for the cache.
 	Limit, Free int64
-	// Sequences of the longest length whose cache fits on the device.
+	// Sequences is how many sequences of the longest length have room in the cache.
 	Sequences int64
-	// Reason is empty where the asked sequences fit, else what is missing.
+	// Reason says what is missing; empty where the asked sequences fit.
 	Reason string
 }
 
@@ -49,7 +49,7 @@ func (f *Footprint) Room(first, end int, d Device) Room {
 	return r
 }
 
-// limit applies the rule. A reason is set where not even an empty cache fits.
+// limit applies the engine's rule. It sets a reason where not even an empty cache fits.
 func (f *Footprint) limit(u Use, d Device, free int64) Room {
 	if f.training != nil {
 		return below(free, u, "what is free")
@@ -76,7 +76,7 @@ func (f *Footprint) limit(u Use, d Device, free int64) Room {
 	}
 }
 
-// below is the room that a use without its cache leaves under a limit.
+// below returns the room that a use leaves for its cache under a limit.
 func below(limit int64, u Use, what string) Room {
 	r := Room{Limit: limit, Free: limit - u.beside()}
 	if r.Free < 0 {
@@ -85,7 +85,7 @@ func below(limit int64, u Use, what string) Room {
 	return r
 }
 
-// text is an amount as people read it.
+// text writes an amount for people.
 func text(bytes int64) string {
 	if bytes < 0 {
 		return "-" + text(-bytes)

@@ -10,7 +10,7 @@ type Setup struct {
 	Model *model.Model
 	// Engine runs it; empty means vLLM.
 	Engine v1alpha1.Engine
-	// Weights is the precision that the weights are stored in; KV that of the cache, empty for 16 bits.
+	// Weights is the precision that the weights are stored in, KV the precision of the cache, empty for 16 bits.
 	Weights, KV v1alpha1.Precision
 	Layout      Layout
 	Inference   *Inference
@@ -23,11 +23,11 @@ type Layout struct {
 	Tensor int
 	// Pipeline is the number of stages.
 	Pipeline int
-	// Data is, in training, the ranks that hold the same layers and see other batches.
+	// Data is, in training, the number of ranks that hold the same layers and see other batches.
 	Data int
-	// AttentionData is, in inference, the groups of tensor ranks that each serve sequences of their own and share only
-	// the experts. SGLang and TensorRT-LLM count them inside their tensor degree: tp 8 with dp 8 is Tensor 1 and
-	// AttentionData 8 here.
+	// AttentionData is, in inference, the number of groups of tensor ranks that each serve sequences of their own and
+	// share only the experts. SGLang and TensorRT-LLM count them inside their tensor degree: tp 8 with dp 8 is Tensor 1
+	// and AttentionData 8 here.
 	AttentionData int
 	// Context ranks share out the tokens of a sequence and hold the same weights, except for experts. In inference they
 	// share a step's tokens and each keep the whole cache.
@@ -50,20 +50,20 @@ type Inference struct {
 	BatchedTokens, BatchedSequences int64
 	// Offline asks for the engine's defaults as a library instead of as a server.
 	Offline bool
-	// Utilization is the part of a device that the engine takes, in permille, of what its rule refers to.
+	// Utilization is the part of a device that the engine takes, in permille of the memory that its rule refers to.
 	Utilization int64
-	// BlockTokens is the size of a block of the cache.
+	// BlockTokens is the number of tokens in a block of the cache.
 	BlockTokens int64
 }
 
 // Device is the memory of one device.
 type Device struct {
-	// Vendor is in lower case, Product the name as the driver reports it.
+	// Vendor is the vendor in lower case, Product the name that the driver reports.
 	Vendor, Product string
-	// TotalBytes is the memory as the driver reports it.
+	// TotalBytes is the memory that the driver reports.
 	TotalBytes int64
-	// VisibleBytes is the total that the runtime shows to a process (cudaMemGetInfo), where it is known; it is less than
-	// TotalBytes by what the driver keeps.
+	// VisibleBytes is the total that the runtime shows to a process (cudaMemGetInfo), 0 where it is not known. It is less
+	// than TotalBytes by what the driver keeps.
 	VisibleBytes int64
 	// OthersBytes is held by processes outside the plan.
 	OthersBytes int64

@@ -13,8 +13,8 @@ var optimizerBytes = map[v1alpha1.Optimizer]int64{
 	"": 12, "AdamW": 12, "AdamW8bit": 6, "Adafactor": 4, "SGD": 4, "SGDMomentum": 8,
 }
 
-// method is how many models of the size a method holds, and how many of them it trains; adapter is set where only an
-// addition to the weights is trained.
+// method is how many models of the same size a training method holds, and how many of them it trains; adapter says that
+// only an addition to the weights is trained.
 type method struct {
 	models, trained int64
 	adapter         func(w weights, layer int) int64
@@ -33,7 +33,7 @@ var methods = map[v1alpha1.TrainingMethod]method{
 	"Distillation": {models: 2, trained: 1},
 }
 
-// sharding is what data ranks share out.
+// sharding is the states that data ranks share out.
 type sharding struct{ optimizer, gradients, weights bool }
 
 var shardings = map[v1alpha1.TrainingSharding]sharding{
@@ -44,15 +44,15 @@ var shardings = map[v1alpha1.TrainingSharding]sharding{
 	"FSDP":  {optimizer: true, gradients: true, weights: true},
 }
 
-// states are the bytes of a trained parameter, and what they are shared among.
+// states are the bytes of a trained parameter, and the numbers of ranks that share them.
 type states struct {
 	gradient, optimizer           int64
 	gradientRanks, optimizerRanks int64
-	// expert is the degree that experts are shared out by already; their shards are shared by so many ranks fewer.
+	// expert is the degree that experts are shared out by; their states are shared by so many times fewer ranks.
 	expert int64
 }
 
-// trainable counts the parameters that a device trains, those of routed experts by themselves.
+// trainable counts the parameters that a device trains: routed experts, and the rest.
 type trainable struct{ rest, experts int64 }
 
 func (s states) gradients(t trainable) int64 { return s.share(t, s.gradient, s.gradientRanks) }
@@ -63,19 +63,19 @@ func (s states) share(t trainable, bytes, ranks int64) int64 {
 	return bounded(ceil(times(t.rest, bytes), ranks) + ceil(times(t.experts, bytes), beside(ranks, s.expert)))
 }
 
-// beside is how many of some ranks hold the same experts, where an expert degree shares them out.
+// beside returns how many of some ranks hold the same experts under an expert degree.
 func beside(ranks, expert int64) int64 { return max(1, ranks/expert) }
 
-// training is what training adds.
+// training is the memory that training adds.
 type training struct {
 	setup       *Setup
 	method      method
 	states      states
 	weightRanks int64
-	// kept is what the forward pass keeps of a layer for the backward pass, recomputed what it needs while a checkpointed
-	// layer is computed again, loss what the loss holds on the last stage.
+	// kept is what the forward pass keeps of a layer for the backward pass, recomputed what is needed while a
+	// checkpointed layer is computed again, loss what the loss holds on the last stage.
 	kept, recomputed, loss int64
-	// gathered is the whole of two layers, where ranks hold only their share: the one in use and the next.
+	// gathered is two whole layers, the one in use and the next, where ranks hold only their share of the weights.
 	gathered int64
 }
 
@@ -112,8 +112,8 @@ func checkTraining(t *v1alpha1.TrainingWorkload) error {
 	return nil
 }
 
-// train computes what training adds. Every stage is counted as the first one of a pipeline, which keeps the activations
-// of as many micro-batches as there are stages (one forward, one backward); later stages have some to spare.
+// train computes what training adds. Every stage is counted as the first stage of a pipeline, which keeps the activations
+// of as many micro-batches as there are stages (one forward, one backward); later stages keep fewer.
 func (f *Footprint) train() {
 	s := &f.setup
 	load, layout := s.Training, s.Layout
@@ -128,7 +128,7 @@ func (f *Footprint) train() {
 		gradientRanks: ranks(share.gradients, shards), optimizerRanks: ranks(share.optimizer, shards),
 	}
 	if s.Weights == v1alpha1.FP32 {
-		// The weights are the 32-bit copy.
+		// The weights themselves serve as the 32-bit copy.
 		t.states.optimizer = max(0, t.states.optimizer-4)
 	}
 	if t.weightRanks > 1 {
@@ -156,12 +156,12 @@ func (t *training) keep(hidden, vocabulary int64) {
 	t.loss = part(times(tokens, vocabulary), lossBytes, tensor)
 }
 
-// tokens is what a rank has of a sequence.
+// tokens returns the number of tokens of a sequence that a rank has.
 func (t *training) tokens() int64 {
 	return ceil(int64(t.setup.Training.SequenceLength), int64(t.setup.Layout.Context))
 }
 
-// inFlight is how many micro-batches the first stage holds.
+// inFlight returns how many micro-batches the first stage holds.
 func (t *training) inFlight() int64 {
 	load, layout := t.setup.Training, t.setup.Layout
 	steps := int64(load.GlobalBatch) / (max(1, int64(load.MicroBatch)) * int64(layout.Data))
@@ -175,7 +175,7 @@ func ranks(shared bool, data int) int64 {
 	return 1
 }
 
-// held is what a device keeps of some bytes of weights, for all models of the method.
+// held returns what a device keeps of weights of some bytes, for all models of the method.
 func (t *training) held(bytes int64) int64 { return ceil(times(bytes, t.method.models), t.weightRanks) }
 
 // heldExperts is held for routed experts.
@@ -183,7 +183,7 @@ func (t *training) heldExperts(bytes int64) int64 {
 	return ceil(times(bytes, t.method.models), beside(t.weightRanks, t.states.expert))
 }
 
-// trained counts the parameters of a layer that are trained on a device, beside those of routed experts.
+// trained counts the parameters of a layer that are trained on a device, without routed experts.
 func (t *training) trained(w *weights, layer int) int64 {
 	if t.method.adapter != nil {
 		return t.method.adapter(*w, layer)
@@ -192,7 +192,7 @@ func (t *training) trained(w *weights, layer int) int64 {
 	return times(t.method.trained, whole.layer(layer)/2)
 }
 
-// trainedExperts counts those of routed experts.
+// trainedExperts counts the parameters of a layer's routed experts that are trained on a device.
 func (t *training) trainedExperts(w *weights, layer int) int64 {
 	if t.method.adapter != nil {
 		return 0
@@ -201,7 +201,7 @@ func (t *training) trainedExperts(w *weights, layer int) int64 {
 	return times(t.method.trained, whole.experts(layer)/2)
 }
 
-// in16Bits are the same weights in 16 bits, by which parameters are counted.
+// in16Bits returns the same weights in 16 bits, from which parameters are counted.
 func (w *weights) in16Bits() weights {
 	whole := *w
 	whole.precision = v1alpha1.BF16
@@ -228,7 +228,7 @@ func (t *training) table(f *Footprint) int64 {
 	return times(f.embedding/plainBytes(t.setup.Weights), t.method.trained)
 }
 
-// adapters are the weights that a method adds.
+// adapters returns the bytes of the weights that a method adds.
 func (t *training) adapters(parameters int64) int64 {
 	if t.method.adapter == nil {
 		return 0

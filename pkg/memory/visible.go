@@ -10,7 +10,7 @@ const (
 	driverLeast = 450 * mib
 )
 
-// visible is the total that a process sees.
+// visible returns the total memory that a process sees.
 func (d Device) visible() int64 {
 	if d.VisibleBytes > 0 {
 		return d.VisibleBytes
@@ -25,7 +25,7 @@ func (d Device) driver() int64 {
 	return max(driverLeast, d.TotalBytes/driverShare)
 }
 
-// values are what an engine is asked about a device by.
+// values returns the device in the form that engines are asked about.
 func (d Device) values() engine.Device {
 	return engine.Device{Vendor: d.Vendor, Product: d.Product, Bytes: d.visible()}
 }

@@ -13,7 +13,7 @@ const (
 	expertHidden = 256
 )
 
-// weights counts what a rank holds of each layer.
+// weights counts the weights that a rank holds of each layer.
 type weights struct {
 	model     *model.Model
 	rest      *model.Model // without routed experts
@@ -23,12 +23,13 @@ type weights struct {
 	pads      bool
 }
 
-// weights counts the bytes of a setup's weights in its layout.
+// weights returns the counter of a setup's weights in its layout.
 func (c *Counter) weights(s *Setup) weights {
 	return weights{model: s.Model, rest: c.rest, precision: s.Weights, layout: s.Layout, training: s.Training != nil, pads: c.engine.PadsExperts}
 }
 
-// withoutExperts is a model without its routed experts, which are shared out in another way; one that has none is itself.
+// withoutExperts returns a model without its routed experts, which are shared out in another way; a model without any is
+// returned as it is.
 func withoutExperts(m *model.Model) *model.Model {
 	if m.Architecture.MoE == nil {
 		return m
@@ -38,15 +39,15 @@ func withoutExperts(m *model.Model) *model.Model {
 	return &rest
 }
 
-// layer is what a rank holds of a layer beside routed experts.
+// layer returns the bytes that a rank holds of a layer without routed experts.
 func (w *weights) layer(layer int) int64 {
 	return bounded(w.rest.LayerWeightBytesPerRank(layer, w.layout.Tensor, w.precision))
 }
 
-// experts is what a rank holds of a layer's routed experts; 0 in a dense layer.
+// experts returns the bytes that a rank holds of a layer's routed experts; 0 in a dense layer.
 func (w *weights) experts(layer int) int64 { return w.shareOf(w.stored(layer)) }
 
-// shareOf is what a rank holds of routed experts that the checkpoint stores in some bytes.
+// shareOf returns a rank's bytes of routed experts that take some bytes in the checkpoint.
 func (w *weights) shareOf(stored int64) int64 {
 	if stored == 0 {
 		return 0
@@ -63,7 +64,7 @@ func (w *weights) shareOf(stored int64) int64 {
 	return bounded(bytes)
 }
 
-// stored is a layer's routed experts as the checkpoint stores them; 0 in a dense layer.
+// stored returns the bytes of a layer's routed experts in the checkpoint; 0 in a dense layer.
 func (w *weights) stored(layer int) int64 {
 	if w.rest == w.model {
 		return 0
@@ -104,7 +105,7 @@ func (w *weights) share() expertShare {
 	return e
 }
 
-// plainBytes is the size of a value that keeps at least 16 bits.
+// plainBytes returns the bytes of a value that keeps at least 16 bits.
 func plainBytes(p v1alpha1.Precision) int64 {
 	if p == v1alpha1.FP32 {
 		return 4

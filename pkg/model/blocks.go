@@ -2,7 +2,7 @@ package model
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
-// inputs is how many projections lead into a feed-forward block: the gate is one more.
+// inputs returns how many projections lead into a feed-forward block: one, or two where it is gated.
 func inputs(a *v1alpha1.Architecture) int64 {
 	if a.MLP.Ungated {
 		return 1

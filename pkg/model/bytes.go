@@ -5,7 +5,7 @@ import "github.com/rankwright/rankwright/api/v1alpha1"
 // fraction is num/den.
 type fraction struct{ num, den int64 }
 
-// bytesPer is what a weight takes, block scales included.
+// bytesPer is the bytes of a weight, block scales included.
 var bytesPer = map[v1alpha1.Precision]fraction{
 	v1alpha1.FP32: {4, 1},
 	v1alpha1.FP16: {2, 1},
@@ -19,12 +19,12 @@ var bytesPer = map[v1alpha1.Precision]fraction{
 	v1alpha1.MXFP4: {17, 32},
 	// 4 bits, with an 8-bit scale for each 16 weights (NVIDIA's NVFP4): 4.5 bits.
 	v1alpha1.NVFP4: {9, 16},
-	// A rate and not a storage format: counted as the larger of the two that compute at it.
+	// FP4 is a rate and not a storage format: it counts as the larger of the two formats that compute at it.
 	v1alpha1.FP4: {9, 16},
 }
 
-// BytesPer is what a weight takes in a precision, block scales included, as the fraction num/den of bytes: 17/32 for
-// MXFP4 (4.25 bits), 9/16 for NVFP4 (4.5 bits), 133/256 for INT4 (4.15625 bits). An unknown precision counts as 16 bits.
+// BytesPer returns the bytes of a weight in a precision, block scales included, as the fraction num/den: 17/32 for MXFP4
+// (4.25 bits), 9/16 for NVFP4 (4.5 bits), 133/256 for INT4 (4.15625 bits). An unknown precision counts as 16 bits.
 func BytesPer(p v1alpha1.Precision) (num, den int64) {
 	f, ok := bytesPer[p]
 	if !ok {
@@ -33,13 +33,13 @@ func BytesPer(p v1alpha1.Precision) (num, den int64) {
 	return f.num, f.den
 }
 
-// stored is what some weights take in a format, rounded up to whole bytes.
+// stored returns the bytes of some weights in a format, rounded up to whole bytes.
 func stored(weights int64, p v1alpha1.Precision) int64 {
 	num, den := BytesPer(p)
 	return ceil(mul(weights, num), den)
 }
 
-// storedPlain is what weights take that are never stored in less than 16 bits.
+// storedPlain returns the bytes of weights that are never stored in less than 16 bits.
 func storedPlain(weights int64, p v1alpha1.Precision) int64 {
 	if num, den := BytesPer(p); num < 2*den {
 		return mul(weights, 2)
@@ -47,10 +47,10 @@ func storedPlain(weights int64, p v1alpha1.Precision) int64 {
 	return stored(weights, p)
 }
 
-// WeightBytes is the whole model stored in p, once. In the precision of the published checkpoint it is stored as that is: what
-// its quantization_config leaves out keeps 16 bits, and block scales count. In other formats under 16 bits the embedding
-// table, the head, norms, biases, routers and attention sinks keep 16 bits, and in MXFP4 a mixture of experts stores only
-// its routed experts in it.
+// WeightBytes returns the bytes of the whole model stored once in p. In the precision of the published checkpoint the
+// model is stored as it was published: what the quantization_config leaves out keeps 16 bits, and block scales count. In
+// other formats under 16 bits the embedding table, the head, norms, biases, routers and attention sinks keep 16 bits; in
+// MXFP4 a mixture of experts stores only its routed experts in that format.
 func (m *Model) WeightBytes(p v1alpha1.Precision) int64 {
 	l := m.layout(p)
 	sum := add(m.EmbeddingBytes(p), m.FinalNormBytes(p))
@@ -67,12 +67,12 @@ func (m *Model) WeightBytes(p v1alpha1.Precision) int64 {
 	return sum
 }
 
-// LayerWeightBytes is a layer stored in p; 0 where there is no such layer.
+// LayerWeightBytes returns the bytes of a layer stored in p; 0 where there is no such layer.
 func (m *Model) LayerWeightBytes(layer int, p v1alpha1.Precision) int64 {
 	return m.LayerWeightBytesPerRank(layer, 1, p)
 }
 
-// layerBytes is what each of the tensor ranks stores of a layer.
+// layerBytes returns the bytes of a layer that each tensor rank stores.
 func layerBytes(a *v1alpha1.Architecture, layer, tensor int, l *layout) int64 {
 	var sum int64
 	var buffer tensorBuffer
@@ -85,31 +85,32 @@ func layerBytes(a *v1alpha1.Architecture, layer, tensor int, l *layout) int64 {
 	return sum
 }
 
-// EmbeddingBytes is what the first stage stores before its layers, in p: the input embedding table, learned positions and
-// the encoder.
+// EmbeddingBytes returns the bytes that the first stage stores before its layers, in p: the input embedding table,
+// learned positions and the encoder.
 func (m *Model) EmbeddingBytes(p v1alpha1.Precision) int64 {
 	return add(storedPlain(m.EmbeddingParameters(), p), m.beforeBytes(p))
 }
 
-// beforeBytes is what lies before the layers beside the embedding table; every rank has it whole.
+// beforeBytes returns the bytes before the layers except those of the embedding table; every rank has all of them.
 func (m *Model) beforeBytes(p v1alpha1.Precision) int64 {
 	return storedPlain(add(positionWeights(&m.Architecture), m.EncoderParameters()), p)
 }
 
-// HeadBytes is the output head as the last stage stores it. A model that shares its embedding table needs a copy of it
-// there, which this is; on a single stage the table is stored once and HeadBytes must not be added.
+// HeadBytes returns the bytes of the output head as the last stage stores it. Where a model shares its embedding table,
+// that is a copy of the table; on a single stage the table is stored once and HeadBytes must not be added.
 func (m *Model) HeadBytes(p v1alpha1.Precision) int64 {
 	return m.headBytes(int64(m.Architecture.VocabSize), p)
 }
 
-// headBytes is some rows of the head.
+// headBytes returns the bytes of some rows of the head.
 func (m *Model) headBytes(rows int64, p v1alpha1.Precision) int64 {
 	l := m.layout(p)
 	bias := storedPlain(headBias(&m.Architecture), p)
 	return add(bias, l.head().bytes(1, rows, int64(m.Architecture.HiddenSize)))
 }
 
-// FinalNormBytes is the norm between the last layer and the head, on every rank of the last stage.
+// FinalNormBytes returns the bytes of the norm between the last layer and the head, which every rank of the last stage
+// has.
 func (m *Model) FinalNormBytes(p v1alpha1.Precision) int64 {
 	return storedPlain(m.FinalNormParameters(), p)
 }

@@ -22,10 +22,10 @@ type catalogued struct {
 	Source       string                `json:"source"`
 	Parameters   int64                 `json:"parameters"`
 	Architecture v1alpha1.Architecture `json:"architecture"`
-	// NextTokenModules is how many multi-token-prediction modules the checkpoint has.
+	// NextTokenModules is the number of multi-token-prediction modules in the checkpoint.
 	NextTokenModules int `json:"nextTokenModules"`
 	published        `json:",inline"`
-	// Variants are other checkpoints of the architecture.
+	// Variants are other checkpoints of the same architecture.
 	Variants []variant `json:"variants"`
 	// stored reads Quantization once: matching names with every module takes longer than all else of a lookup.
 	stored func() (*storage, error)
@@ -34,9 +34,9 @@ type catalogued struct {
 // published is how a checkpoint stores its weights.
 type published struct {
 	Native v1alpha1.Precision `json:"native"`
-	// Quantization is the quantization_config of its config.json.
+	// Quantization is the quantization_config of the checkpoint's config.json.
 	Quantization json.RawMessage `json:"quantization"`
-	// ExpertDtype is its expert_dtype.
+	// ExpertDtype is the expert_dtype of the checkpoint's config.json.
 	ExpertDtype string `json:"expertDtype"`
 }
 
@@ -62,7 +62,7 @@ func (p *published) readStorage(a *v1alpha1.Architecture) (*storage, error) {
 	return stored, nil
 }
 
-// withVariants are the entry and its other checkpoints, as entries.
+// withVariants returns the entry and an entry for each of its other checkpoints.
 func (e *catalogued) withVariants() []*catalogued {
 	list := []*catalogued{e}
 	for _, v := range e.Variants {

@@ -15,11 +15,11 @@ type class struct {
 	norms int32
 	// norm says that the norms have a bias (LayerNorm); ungated that feed-forward blocks have no gate.
 	normBias, ungated bool
-	// within are objects of the file whose fields are read as if they stood beside them.
+	// within are objects of the file whose fields are read as if they were fields of the file itself.
 	within []string
-	// names are the class's own names of fields by the common one.
+	// names are the class's own names of fields, by the common name.
 	names map[string][]string
-	// defaults are those of numbers that published files leave out.
+	// defaults are the values of numbers that published files of the class leave out.
 	defaults map[string]int64
 	// extend reads what is particular to the class.
 	extend extensions
@@ -82,7 +82,8 @@ var (
 	miniMaxClass = class{family: "MiniMax-Text-01 and M1", extend: extensions{lightning, localExperts}}
 )
 
-// whisperNames are those of the decoder; num_hidden_layers is that of the encoder there.
+// whisperNames are the names of the decoder's fields; in Whisper's files num_hidden_layers is the number of the encoder's
+// layers.
 var whisperNames = map[string][]string{
 	"num_hidden_layers":       {"decoder_layers"},
 	"num_attention_heads":     {"decoder_attention_heads"},
@@ -90,7 +91,7 @@ var whisperNames = map[string][]string{
 	"max_position_embeddings": {"max_target_positions"},
 }
 
-// commonNames are what classes without names of their own call a field.
+// commonNames are the names of fields in classes without names of their own.
 var commonNames = map[string][]string{
 	"num_hidden_layers":       {"num_hidden_layers", "n_layer", "n_layers", "num_layers"},
 	"num_attention_heads":     {"num_attention_heads", "n_head", "n_heads"},
@@ -142,7 +143,7 @@ func (c class) read(f *fields) v1alpha1.Architecture {
 	return a
 }
 
-// called is what the class calls a field.
+// called returns the class's names for a field.
 func (c class) called(field string) []string {
 	if names, ok := c.names[field]; ok {
 		return names
@@ -150,7 +151,7 @@ func (c class) called(field string) []string {
 	return commonNames[field]
 }
 
-// width is the width of a head where the file does not say.
+// width returns the width of a head where the file does not say.
 func (c class) width(f *fields, a *v1alpha1.Architecture) int32 {
 	if c.headDim > 0 {
 		return c.headDim

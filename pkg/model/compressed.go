@@ -8,11 +8,11 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// maxGroups is how many groups of formats are read.
+// maxGroups bounds the groups of formats that are read.
 const maxGroups = 32
 
-// compressedTensors reads the groups of compressed-tensors, in the order of their names. The precision of the model is that of
-// the group with the fewest bits, which holds most of the weights.
+// compressedTensors reads the groups of compressed-tensors, in the order of their names. The model's precision is the
+// precision of the group with the fewest bits, which holds most of the weights.
 func compressedTensors(f *fields, config map[string]any) quantization {
 	list, _ := config["config_groups"].(map[string]any)
 	q := quantization{head: true}

@@ -52,8 +52,8 @@ func streams(hidden, n int64) []tensor {
 	return []tensor{vector(mul(2, add(mul(mix, mul(n, hidden)), mix+3)))}
 }
 
-// compressedValues is the number of values that a sequence of some tokens caches in a layer: those of the window, and a
-// vector for each whole run of tokens with its index key.
+// compressedValues returns the number of values that a sequence of some tokens caches in a layer: the values of the
+// window, and for each whole run of tokens a vector with its index key.
 func compressedValues(a *v1alpha1.Architecture, layer int, tokens int64) int64 {
 	width := int64(a.Attention.HeadDim)
 	near := tokens

@@ -14,8 +14,8 @@ import (
 const maxConfig = 1 << 20
 
 // FromConfig makes a model of a Hugging Face config.json. What the file does not say is taken from the defaults of its
-// model_type's class and told in Assumptions; a model_type that is not known is read as a decoder of the common form. The
-// error names the field, its value and the remedy.
+// model_type's class and listed in Assumptions; an unknown model_type is read as a decoder of the common form. The error
+// names the field, its value and the remedy.
 func FromConfig(name string, config []byte) (*Model, error) {
 	m, err := fromConfig(name, config)
 	if err != nil {

@@ -19,15 +19,15 @@ type fields struct {
 	outer map[string]any
 	// defaults are the values of the model_type's class for fields that its files leave out.
 	defaults map[string]int64
-	// defaulted are the fields for which that happened.
+	// defaulted are the fields that were taken from defaults.
 	defaulted   []string
 	assumptions []string
-	// nextTokenModules is how many the checkpoint has.
+	// nextTokenModules is the number of multi-token-prediction modules in the checkpoint.
 	nextTokenModules int
 	err              error
 }
 
-// Bounds of the fields, as those of the API.
+// Bounds of the fields, equal to the API's.
 const (
 	maxLayers = 1024
 	maxHeads  = 1 << 16
@@ -46,7 +46,7 @@ func (f *fields) fail(format string, args ...any) {
 	}
 }
 
-// finish returns the first error and tells what was taken from the defaults of the class.
+// finish returns the first error, and adds to the assumptions what was taken from the defaults of the class.
 func (f *fields) finish() error {
 	if len(f.defaulted) > 0 {
 		slices.Sort(f.defaulted)
@@ -55,7 +55,7 @@ func (f *fields) finish() error {
 	return f.err
 }
 
-// bringOut makes the fields of objects within the file readable as if they stood beside them.
+// bringOut makes the fields of objects within the file readable as fields of the file itself.
 func (f *fields) bringOut(names []string) {
 	if len(names) == 0 {
 		return
@@ -68,7 +68,7 @@ func (f *fields) bringOut(names []string) {
 	f.values = values
 }
 
-// value returns the first of the fields that is there and not null, and its name.
+// value returns the first of the fields that is present and not null, and its name.
 func (f *fields) value(names ...string) (any, string) {
 	for _, object := range []map[string]any{f.values, f.outer} {
 		for _, name := range names {
@@ -80,8 +80,8 @@ func (f *fields) value(names ...string) (any, string) {
 	return nil, ""
 }
 
-// number returns the first of the fields that is there, else its default; false where there is none. It must be a whole
-// number from low to high.
+// number returns the first of the fields that is present, else its default; false where there is neither. The value must
+// be a whole number from low to high.
 func (f *fields) number(low, high int64, names ...string) (int32, bool) {
 	v, name := f.value(names...)
 	if v == nil {
@@ -129,13 +129,13 @@ func (f *fields) boolean(name string) (value, ok bool) {
 	return value, ok
 }
 
-// is is boolean where absence means false.
+// is returns a boolean field; false where it is absent.
 func (f *fields) is(name string) bool {
 	value, _ := f.boolean(name)
 	return value
 }
 
-// text returns the field, or nothing where it is not there or no text.
+// text returns the field; empty where it is absent or no text.
 func (f *fields) text(name string) string {
 	v, _ := f.value(name)
 	s, _ := v.(string)

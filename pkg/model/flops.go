@@ -2,8 +2,9 @@ package model
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
-// DecodeFLOPs is the floating-point operations of one token with context tokens before it: two for each active weight, and
-// attention over what each layer looks at. Latent attention is counted as engines decode it, on the latent itself.
+// DecodeFLOPs returns the floating-point operations of one token with context tokens before it: two for each active
+// weight, and attention over the tokens that each layer looks at. Latent attention is counted as engines decode it, on
+// the latent itself.
 func (m *Model) DecodeFLOPs(context int64) float64 {
 	a := &m.Architecture
 	context = max(0, context)
@@ -15,8 +16,8 @@ func (m *Model) DecodeFLOPs(context int64) float64 {
 	return sum
 }
 
-// PrefillFLOPs is the floating-point operations of a prompt of some tokens: two for each token and active weight, the head
-// for the last token alone, causal attention with the keys of every head, and the encoder where there is one.
+// PrefillFLOPs returns the floating-point operations of a prompt of some tokens: two for each token and active weight,
+// the head for the last token alone, causal attention with the keys of every head, and the encoder where there is one.
 func (m *Model) PrefillFLOPs(tokens int64) float64 {
 	a := &m.Architecture
 	if tokens <= 0 {
@@ -31,8 +32,8 @@ func (m *Model) PrefillFLOPs(tokens int64) float64 {
 	return sum + encoderFLOPs(a)
 }
 
-// decodePair is the operations for a token and one that it looks at: two for each value of a key in its score, and two for
-// each of a value in its sum.
+// decodePair returns the operations for a token and one that it looks at: two for each value of a key in the score, and
+// two for each value of a value vector in the sum.
 func decodePair(a *v1alpha1.Architecture) float64 {
 	heads := float64(a.Attention.Heads)
 	if mla := a.Attention.MLA; mla != nil {
@@ -51,7 +52,7 @@ func prefillPair(a *v1alpha1.Architecture) float64 {
 	return 2 * float64(a.Attention.Heads) * float64(widths)
 }
 
-// indexPair is the operations of an indexer for a token and one that it scores.
+// indexPair returns the operations of an indexer for a token and one that it scores.
 func indexPair(a *v1alpha1.Architecture) float64 {
 	index := indexerOf(a)
 	if index == nil {
@@ -60,8 +61,9 @@ func indexPair(a *v1alpha1.Architecture) float64 {
 	return 2 * float64(index.Heads) * float64(index.HeadDim)
 }
 
-// fixedFLOPs is what a token costs in a layer beside its weights whatever came before it: the update and the reading of a
-// recurrent state (two operations a value each; the delta rule reads it once more), or attention to the encoder's output.
+// fixedFLOPs returns the operations of a token in a layer that depend neither on weights nor on earlier tokens: updating
+// and reading a recurrent state (two operations a value each; the delta rule reads it once more), or attention to the
+// encoder's output.
 func fixedFLOPs(a *v1alpha1.Architecture, layer int) float64 {
 	if isRecurrent(a, layer) {
 		state := float64(a.Recurrent.ValueHeads) * float64(a.Recurrent.KeyHeadDim) * float64(a.Recurrent.ValueHeadDim)
@@ -76,7 +78,7 @@ func fixedFLOPs(a *v1alpha1.Architecture, layer int) float64 {
 	return 0
 }
 
-// encoderFLOPs is what the encoder costs for one input.
+// encoderFLOPs returns the operations of the encoder for one input.
 func encoderFLOPs(a *v1alpha1.Architecture) float64 {
 	if a.Encoder == nil {
 		return 0

@@ -26,7 +26,7 @@ func (f *format) blocks(out, in int64) int64 {
 	return mul(count(out, f.rows), count(in, f.columns))
 }
 
-// bytes is what some matrices take.
+// bytes returns the bytes of some matrices.
 func (f *format) bytes(count, out, in int64) int64 {
 	weights := mul(count, mul(out, in))
 	if f.simple {
@@ -42,8 +42,8 @@ func (f *format) bytes(count, out, in int64) int64 {
 	return add(sum, mul(count, add(mul(max(0, in), f.perInput), f.perMatrix)))
 }
 
-// formats are the formats as engines apply them to a checkpoint in 16 bits, and as they are published where nothing more is
-// known; bytesPer has their sources. Its scales for each tensor or channel are left out there and here.
+// formats are the formats as engines apply them to a checkpoint in 16 bits, and as they are published where nothing more
+// is known. The sources are at bytesPer. Both leave out scales for each tensor or channel.
 var formats = map[v1alpha1.Precision]format{
 	v1alpha1.FP32:  {bits: 32, simple: true},
 	v1alpha1.FP16:  {bits: 16, simple: true},
@@ -76,7 +76,7 @@ type layout struct {
 	published *storage
 }
 
-// layout is how the model is stored in a precision.
+// layout returns how the model is stored in a precision.
 func (m *Model) layout(p v1alpha1.Precision) layout {
 	quantized, ok := layoutFormats[p]
 	if !ok {
@@ -93,7 +93,7 @@ func (m *Model) layout(p v1alpha1.Precision) layout {
 	return l
 }
 
-// of is the format of a module in a layer.
+// of returns the format of a module in a layer.
 func (l *layout) of(m module, layer int) *format {
 	switch {
 	case !m.quantizable():
@@ -107,7 +107,7 @@ func (l *layout) of(m module, layer int) *format {
 	}
 }
 
-// head is the format of the output head.
+// head returns the format of the output head.
 func (l *layout) head() *format {
 	if l.published != nil && l.published.head != nil {
 		return l.published.head

@@ -2,9 +2,9 @@ package model
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
-// KVBytesPerToken is the cache of one token over all layers, keys and values, as if every layer with attention looked at the
-// whole context; multi-head latent attention caches the latent and the rotary part once for all heads, and its indexer a
-// key. A compressed layer caches its share of a vector. A recurrent layer caches nothing.
+// KVBytesPerToken returns the cache bytes of one token over all layers, keys and values, as if every layer with attention
+// looked at the whole context. Multi-head latent attention caches the latent and the rotary part once for all heads, and
+// its indexer a key. A compressed layer caches its share of a vector, a recurrent layer nothing.
 func (m *Model) KVBytesPerToken(p v1alpha1.Precision) int64 {
 	var sum int64
 	for _, group := range kinds(&m.Architecture) {
@@ -15,7 +15,7 @@ func (m *Model) KVBytesPerToken(p v1alpha1.Precision) int64 {
 	return sum
 }
 
-// widthPerToken is the number of values that a token adds to the cache of a layer that looks at the whole context.
+// widthPerToken returns the number of values that a token adds to the cache of a layer that looks at the whole context.
 func widthPerToken(a *v1alpha1.Architecture, layer int) int64 {
 	if r := ratio(a, layer); r > 0 {
 		return ceil(compressedValues(a, layer, r)-compressedValues(a, layer, 0), r)
@@ -23,14 +23,14 @@ func widthPerToken(a *v1alpha1.Architecture, layer int) int64 {
 	return kvWidth(a, 1)
 }
 
-// LayerKVBytes is what one sequence of some tokens keeps in a layer: its cache, capped by the window where the layer has
-// one, and LayerStateBytes; 0 where there is no such layer.
+// LayerKVBytes returns the bytes that one sequence of some tokens keeps in a layer: its cache, capped by the window where
+// the layer has one, and its state of fixed size; 0 where there is no such layer.
 func (m *Model) LayerKVBytes(layer int, tokens int64, p v1alpha1.Precision) int64 {
 	return m.LayerKVBytesPerRank(layer, tokens, 1, p)
 }
 
-// LayerKVBytesPerRank is what each of the tensor ranks stores of it. Heads are shared out, and replicated where there are
-// fewer than ranks; a latent is on every rank.
+// LayerKVBytesPerRank returns the bytes of LayerKVBytes that each tensor rank stores. Heads are shared out, and
+// replicated where there are fewer than ranks; a latent is on every rank.
 func (m *Model) LayerKVBytesPerRank(layer int, tokens int64, tensor int, p v1alpha1.Precision) int64 {
 	return add(m.LayerCacheBytesPerRank(layer, tokens, tensor, p), m.LayerStateBytesPerRank(layer, tensor, p))
 }
@@ -57,8 +57,8 @@ const (
 	convolutionBytes = 2
 )
 
-// LayerStateBytesPerRank is what each of the tensor ranks keeps of a sequence in a layer whatever its length: the state of a
-// recurrent layer, or keys and values of the encoder's output.
+// LayerStateBytesPerRank returns the bytes that each tensor rank keeps of a sequence in a layer whatever its length: the
+// state of a recurrent layer, or keys and values of the encoder's output.
 func (m *Model) LayerStateBytesPerRank(layer, tensor int, p v1alpha1.Precision) int64 {
 	a := &m.Architecture
 	if layer < 0 || layer >= int(a.Layers) {
@@ -81,7 +81,7 @@ func recurrentState(r *v1alpha1.Recurrent, tensor int) int64 {
 	return add(mul(state, stateBytes), mul(mul(channels, int64(r.ConvKernel)-1), convolutionBytes))
 }
 
-// kvWidth is the number of values that a rank caches for a token in a layer with attention.
+// kvWidth returns the number of values that a rank caches for a token in a layer with attention.
 func kvWidth(a *v1alpha1.Architecture, tensor int) int64 {
 	mla := a.Attention.MLA
 	if mla == nil {

@@ -13,9 +13,9 @@ type LayerKind string
 const (
 	// FullLayer caches keys and values of the whole context.
 	FullLayer LayerKind = "Full"
-	// WindowLayer caches those of a window that slides.
+	// WindowLayer caches keys and values of a window that slides.
 	WindowLayer LayerKind = "Window"
-	// ChunkLayer caches those of the current chunk of fixed size.
+	// ChunkLayer caches keys and values of the current chunk of fixed size.
 	ChunkLayer LayerKind = "Chunk"
 	// LatentLayer caches one latent a token for all heads.
 	LatentLayer LayerKind = "Latent"
@@ -25,7 +25,7 @@ const (
 	RecurrentLayer LayerKind = "Recurrent"
 )
 
-// LayerKind is what a layer keeps of a sequence; empty where there is no such layer.
+// LayerKind returns what a layer keeps of a sequence; empty where there is no such layer.
 func (m *Model) LayerKind(layer int) LayerKind {
 	a := &m.Architecture
 	switch {
@@ -74,7 +74,7 @@ func isRecurrent(a *v1alpha1.Architecture, layer int) bool {
 	return every <= 0 || (layer+1)%every != 0
 }
 
-// window is how many tokens a layer looks back; 0 where it looks at the whole context.
+// window returns how many tokens a layer looks back; 0 where it looks at the whole context.
 func window(a *v1alpha1.Architecture, layer int) int64 {
 	every := int(a.Attention.FullAttentionEvery)
 	if every > 0 && (layer+1)%every == 0 {
@@ -83,7 +83,7 @@ func window(a *v1alpha1.Architecture, layer int) int64 {
 	return int64(a.Attention.SlidingWindow)
 }
 
-// ratio is how many tokens a vector that a layer caches stands for; 0 where the layer does not compress.
+// ratio returns how many tokens each vector that a layer caches stands for; 0 where the layer does not compress.
 func ratio(a *v1alpha1.Architecture, layer int) int64 {
 	c := a.Attention.Compressed
 	if c == nil || layer < int(c.FirstLayer) || c.FirstLayer < 0 || len(c.Ratios) == 0 {
@@ -98,13 +98,13 @@ type shape struct {
 	ratio              int64
 }
 
-// alike counts the layers of a shape, and gives one of them.
+// alike is the number of layers with a shape, and the index of one of them.
 type alike struct {
 	shape
 	count, layer int
 }
 
-// shapes is how many shapes are told apart: mixture or not, recurrent or one of five ratios.
+// shapes is the number of different shapes: mixture or not, recurrent or one of five ratios.
 const shapes = 12
 
 // kinds groups the layers by shape.
@@ -121,15 +121,14 @@ func kinds(a *v1alpha1.Architecture) (groups [shapes]alike) {
 	return groups
 }
 
-// form tells the layers of a model apart that differ in tensors, storage or cache: those of one form are counted alike in one
-// precision.
+// form identifies layers with the same tensors, storage and cache: in one precision they have equal memory.
 type form struct {
 	shape
 	window int64
 	stored int
 }
 
-// form is that of a layer in a precision.
+// form returns the form of a layer in a precision.
 func (m *Model) form(layer int, p v1alpha1.Precision) form {
 	a := &m.Architecture
 	f := form{shape: shape{isMixture(a, layer), isRecurrent(a, layer), ratio(a, layer)}, window: window(a, layer)}
@@ -139,18 +138,18 @@ func (m *Model) form(layer int, p v1alpha1.Precision) form {
 	return f
 }
 
-// uniform says that all layers are of one form, as in most models, by what would tell them apart.
+// uniform says that all layers have one form, as in most models.
 func (m *Model) uniform(p v1alpha1.Precision) bool {
 	a := &m.Architecture
 	return a.Layers > 0 && (a.MoE == nil || mixtureLayers(a) == int(a.Layers)) && a.Recurrent == nil && a.Attention.Compressed == nil &&
 		a.Attention.FullAttentionEvery <= 0 && (m.storage == nil || p != m.Native)
 }
 
-// LayerRun is layers First to End-1, which are counted alike in a precision. Layers of one form are in runs of one number,
-// from 0 in the order of their first layers.
+// LayerRun is layers First to End-1, which have the same form in a precision. Forms are numbered from 0 in the order of
+// their first layers.
 type LayerRun struct{ Form, First, End int }
 
-// LayerRuns divides the layers into the longest runs of one form.
+// LayerRuns returns the longest runs of layers with one form.
 func (m *Model) LayerRuns(p v1alpha1.Precision) []LayerRun {
 	if m.uniform(p) {
 		return []LayerRun{{End: int(m.Architecture.Layers)}}

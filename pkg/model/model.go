@@ -19,23 +19,23 @@ type Model struct {
 	Assumptions []string
 	// Synthetic says that only the number of parameters was known and the architecture is made up.
 	Synthetic bool
-	// NextTokenModules is how many multi-token-prediction modules the checkpoint has beside the model. They are loaded for
-	// speculative decoding only, so no count has them but those of the checkpoint.
+	// NextTokenModules is the number of multi-token-prediction modules that the checkpoint has beside the model. They are
+	// loaded for speculative decoding only, so only counts of the checkpoint include them.
 	NextTokenModules int
-	// storage is how the published checkpoint stores its weights; nil where it stores all alike.
+	// storage is how the published checkpoint stores its weights; nil where it stores all weights alike.
 	storage *storage
 }
 
-// Parameters counts every weight; a shared embedding table counts once.
+// Parameters returns the number of weights; a shared embedding table counts once.
 func (m *Model) Parameters() int64 {
 	sum := add(m.EmbeddingParameters(), add(m.HeadParameters(), m.FinalNormParameters()))
 	sum = add(sum, add(positionWeights(&m.Architecture), m.EncoderParameters()))
 	return add(sum, m.overLayers(m.LayerParameters))
 }
 
-// ActiveParameters counts the weights that take part in a token's arithmetic: those of all layers, of routed experts only
-// the ones that it visits, the final norm and the head (a shared table too), but not the lookup of its embedding, and no
-// encoder.
+// ActiveParameters returns the number of weights in the arithmetic of a token: all layers, with only the routed experts
+// that the token visits, the final norm and the head, a shared table too. The lookup of the embedding and the encoder do
+// not count.
 func (m *Model) ActiveParameters() int64 {
 	a := &m.Architecture
 	sum := add(add(m.EmbeddingParameters(), headBias(a)), m.FinalNormParameters())
@@ -66,8 +66,8 @@ func (m *Model) EmbeddingParameters() int64 {
 	return mul(int64(m.Architecture.VocabSize), int64(m.Architecture.HiddenSize))
 }
 
-// HeadParameters counts the output head; of one that shares the embedding table, of which HeadBytes then stores a copy, its
-// bias alone.
+// HeadParameters counts the output head. Where it shares the embedding table, only its bias counts here, though HeadBytes
+// includes a copy of the table.
 func (m *Model) HeadParameters() int64 {
 	if m.Architecture.TiedEmbeddings {
 		return headBias(&m.Architecture)
@@ -85,7 +85,7 @@ func headBias(a *v1alpha1.Architecture) int64 {
 // FinalNormParameters counts the norm between the last layer and the head.
 func (m *Model) FinalNormParameters() int64 { return normWeights(&m.Architecture) }
 
-// overLayers sums a count over all layers, with one call for all that have the same tensors.
+// overLayers sums a count over all layers, with one call for all layers of a shape.
 func (m *Model) overLayers(count func(layer int) int64) int64 {
 	var sum int64
 	for _, group := range kinds(&m.Architecture) {

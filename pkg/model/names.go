@@ -19,9 +19,9 @@ func Lookup(name string) (*Model, error) {
 	return c.index[spelling(name)].model(name)
 }
 
-// Find is a Lookup of the names that people use: with any organisation, with what a model was tuned for or the date of a
-// release at the end, or with the beginning alone where no other model begins so. It returns the precision that the
-// weights are stored in as well: that of the checkpoint named, which a suffix may say (-FP8, -NVFP4, -AWQ).
+// Find is Lookup for the names that people use: with any organisation, with what a model was tuned for or the date of a
+// release at the end, or with only the beginning where no other model begins so. It also returns the precision of the
+// weights: the precision of the named checkpoint, which a suffix may say (-FP8, -NVFP4, -AWQ).
 func Find(name string) (*Model, v1alpha1.Precision, error) {
 	c, err := load()
 	if err != nil {
@@ -35,7 +35,8 @@ func Find(name string) (*Model, v1alpha1.Precision, error) {
 	return m, stored, err
 }
 
-// model is the entry as callers get it. Without an entry, the error says which names are near the one that was asked for.
+// model returns a copy of the entry's model. Without an entry, the error lists the names nearest to the one that was
+// asked for.
 func (e *catalogued) model(name string) (*Model, error) {
 	if e == nil {
 		return nil, fmt.Errorf("model %q is not in the catalogue: did you mean %s? Else give its config.json or its number of parameters",
@@ -51,7 +52,7 @@ func (e *catalogued) model(name string) (*Model, error) {
 	}, nil
 }
 
-// nearest is how many names an error offers.
+// nearest is the number of names that an error offers.
 const nearest = 3
 
 // Names returns the names of the catalogue, sorted.
@@ -102,7 +103,8 @@ var suffixes = []struct {
 // MLPerf asks of a benchmark.
 var revisions = []string{"-instruct", "-chat", "-it", "-hf", "-base", "-thinking", "-99.9", "-99"}
 
-// find is the entry that a name most likely means, with the precision that the name says where it is not the entry's own.
+// find returns the entry that a name most likely means, and the precision that the name says where it is not the entry's
+// own.
 func (c *catalogue) find(name string) (*catalogued, v1alpha1.Precision) {
 	plain := withoutOwner(name)
 	for _, whole := range []string{name, plain} {
@@ -128,7 +130,7 @@ func (c *catalogue) find(name string) (*catalogued, v1alpha1.Precision) {
 	return c.nearly(withoutRevision(plain)), ""
 }
 
-// nearly is the entry of a spelling, or the only one that begins so; nil where there is none.
+// nearly returns the entry of a spelling, or the only entry that begins so; nil where there is none.
 func (c *catalogue) nearly(name string) *catalogued {
 	wanted := spelling(name)
 	if known, ok := unversioned[wanted]; ok {
@@ -156,7 +158,7 @@ const shortest = 8
 // had none, and of the generations of Llama that people write without a number only the second has 70 billion parameters.
 var unversioned = map[string]string{"mistral7b": "mistral7b01", "llama70b": "llama270b"}
 
-// spellings are what an entry is found by: its name, its ids, and its ids without their owner.
+// spellings returns the names that an entry is found by: its name, its ids, and its ids without their owner.
 func (e *catalogued) spellings() []string {
 	list := []string{spelling(e.Name)}
 	for _, id := range e.IDs {
@@ -165,7 +167,7 @@ func (e *catalogued) spellings() []string {
 	return list
 }
 
-// withoutOwner is a name in lower case without what stands before its last slash or the class of an enumeration.
+// withoutOwner returns a name in lower case without what precedes its last slash or the class of an enumeration.
 func withoutOwner(name string) string {
 	name = strings.TrimSpace(strings.ToLower(name))
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
@@ -174,7 +176,7 @@ func withoutOwner(name string) string {
 	return strings.TrimPrefix(name, "modelname.")
 }
 
-// withoutRevision is a name without a date at its end and what it was tuned for.
+// withoutRevision returns a name without a date at its end and without what the model was tuned for.
 func withoutRevision(name string) string {
 	for {
 		short := name
@@ -202,7 +204,7 @@ var firstGeneration = strings.NewReplacer("llama1-", "llama-", "llama-1-", "llam
 // dashed writes words as the catalogue's names do.
 var dashed = strings.NewReplacer(" ", "-", "_", "-")
 
-// spelling is a name without what people write differently: case, signs between words, the v before a version, and a
+// spelling returns a name without what people write differently: case, signs between words, the v before a version, and a
 // remark in brackets.
 func spelling(name string) string {
 	name, _, _ = strings.Cut(strings.ToLower(name), " (")

@@ -7,7 +7,7 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// quantization is what a quantization_config says.
+// quantization is the content of a quantization_config.
 type quantization struct {
 	native v1alpha1.Precision
 	groups []group
@@ -72,7 +72,7 @@ func readStorage(f *fields, a *v1alpha1.Architecture) (v1alpha1.Precision, *stor
 	return q.native, s
 }
 
-// one is a quantization with one format for everything.
+// one returns a quantization with one format for everything.
 func one(native v1alpha1.Precision, f format) quantization {
 	return quantization{native: native, groups: []group{{format: f, all: true}}}
 }
@@ -101,8 +101,8 @@ func pair(object map[string]any, name string) (rows, columns int64, ok bool) {
 	return rows, columns, one && two && rows > 0 && columns > 0
 }
 
-// fp8 is one 32-bit scale for each block (8 bits where scale_fmt is ue8m0 and stored so, with experts in MXFP4), or one for
-// each matrix; static activations have one more.
+// fp8 reads one 32-bit scale for each block (8 bits where scale_fmt is ue8m0 and stored so, with experts in MXFP4), or
+// one for each matrix; static activations have one more.
 func fp8(f *fields, config map[string]any) quantization {
 	if rows, columns, ok := pair(config, "weight_block_size"); ok {
 		block := format{bits: 8, rows: rows, columns: columns, perBlock: 32}
@@ -120,19 +120,19 @@ func fp8(f *fields, config map[string]any) quantization {
 	return one(v1alpha1.FP8, format{bits: 8, perMatrix: scales})
 }
 
-// fbgemm is one 32-bit scale for each output.
+// fbgemm reads one 32-bit scale for each output.
 func fbgemm(_ *fields, _ map[string]any) quantization {
 	return one(v1alpha1.FP8, format{bits: 8, rows: 1, perBlock: 32})
 }
 
-// mxfp4 is GPT-OSS's: routed experts alone.
+// mxfp4 reads GPT-OSS's method, which stores routed experts alone in MXFP4.
 func mxfp4(_ *fields, _ map[string]any) quantization {
 	q := one(v1alpha1.MXFP4, *layoutFormats[v1alpha1.MXFP4])
 	q.groups[0].expertsOnly = true
 	return q
 }
 
-// gptq is 16-bit scales and zero points as wide as a weight, and with each input the 32-bit number of its group.
+// gptq reads 16-bit scales, zero points as wide as a weight, and with each input the 32-bit number of its group.
 func gptq(f *fields, config map[string]any) quantization {
 	q := grouped(f, config)
 	for i := range q.groups {
@@ -144,7 +144,7 @@ func gptq(f *fields, config map[string]any) quantization {
 
 func awq(f *fields, config map[string]any) quantization { return grouped(f, config) }
 
-// grouped is integers with a 16-bit scale and a zero point for each group of inputs; group_size -1 is one group.
+// grouped reads integers with a 16-bit scale and a zero point for each group of inputs; group_size -1 means one group.
 func grouped(f *fields, config map[string]any) quantization {
 	bits := bound64(config, "bits", bound64(config, "w_bit", 4, 2, 8), 2, 8)
 	columns := bound64(config, "group_size", bound64(config, "q_group_size", 128, -1, maxWidth), -1, maxWidth)
@@ -158,7 +158,8 @@ func grouped(f *fields, config map[string]any) quantization {
 	return one(native, format{bits: bits, rows: 1, columns: max(0, columns), perBlock: 16 + bits})
 }
 
-// modelOptimizer is NVIDIA's: NVFP4 with two 32-bit scales for each matrix beside those of its blocks, or FP8 with two.
+// modelOptimizer reads NVIDIA's method: NVFP4 with two 32-bit scales for each matrix beside the scales of its blocks, or
+// FP8 with two scales.
 func modelOptimizer(f *fields, config map[string]any) quantization {
 	if inner, ok := config["quantization"].(map[string]any); ok {
 		config = inner
@@ -176,7 +177,7 @@ func modelOptimizer(f *fields, config map[string]any) quantization {
 	return q
 }
 
-// quark is AMD's: the weights of global_quant_config.
+// quark reads AMD's method: the weights of global_quant_config.
 func quark(f *fields, config map[string]any) quantization {
 	global, _ := config["global_quant_config"].(map[string]any)
 	weight, _ := global["weight"].(map[string]any)
@@ -191,8 +192,8 @@ func quark(f *fields, config map[string]any) quantization {
 	}
 }
 
-// bitsAndBytes is 4-bit blocks of 64 with a 32-bit scale, or with the scale in 8 bits and one of 32 for 256 of those; or
-// 8 bits with a 32-bit scale for each output.
+// bitsAndBytes reads 4-bit blocks of 64 weights with a 32-bit scale, or with an 8-bit scale and one 32-bit scale for 256
+// of those; or 8 bits with a 32-bit scale for each output.
 func bitsAndBytes(_ *fields, config map[string]any) quantization {
 	if four, _ := config["load_in_4bit"].(bool); !four {
 		return one(v1alpha1.INT8, format{bits: 8, rows: 1, perBlock: 32})
@@ -204,7 +205,7 @@ func bitsAndBytes(_ *fields, config map[string]any) quantization {
 	return one(v1alpha1.INT4, format{bits: 4, rows: 1, columns: 64, perBlock: scale})
 }
 
-// dtype is the precision of weights that no method stores.
+// dtype returns the precision of weights that no method stores.
 func dtype(f *fields) v1alpha1.Precision {
 	for _, field := range []string{"torch_dtype", "dtype"} {
 		if p, ok := nativeByDtype[f.text(field)]; ok {

@@ -2,9 +2,9 @@ package model
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
-// LayerWeightBytesPerRank is what each of the tensor ranks stores of a layer, the largest share where they differ. Query
-// heads and the width of feed-forward blocks and experts are shared out; key and value heads are replicated where there
-// are fewer than ranks; norms, routers, output biases and the down-projections of a latent are on every rank.
+// LayerWeightBytesPerRank returns the bytes of a layer that each tensor rank stores, the largest share where they differ.
+// Query heads and the width of feed-forward blocks and experts are shared out; key and value heads are replicated where
+// there are fewer than ranks; norms, routers, output biases and the down-projections of a latent are on every rank.
 func (m *Model) LayerWeightBytesPerRank(layer, tensor int, p v1alpha1.Precision) int64 {
 	l := m.layout(p)
 	return layerBytes(&m.Architecture, layer, tensor, &l)
@@ -13,15 +13,15 @@ func (m *Model) LayerWeightBytesPerRank(layer, tensor int, p v1alpha1.Precision)
 // vocabRows is the padding of a rank's share of the vocabulary: engines keep matrix sizes a multiple of 64.
 const vocabRows = 64
 
-// EmbeddingBytesPerRank is what each of the tensor ranks stores of the embedding table: an equal share of its rows,
-// rounded up to 64. A single rank stores the table as it is. Learned positions and an encoder are on every rank.
+// EmbeddingBytesPerRank returns the bytes that each tensor rank stores of the embedding table: an equal share of its
+// rows, rounded up to 64. A single rank stores the table as it is. Learned positions and an encoder are on every rank.
 func (m *Model) EmbeddingBytesPerRank(tensor int, p v1alpha1.Precision) int64 {
 	table := mul(m.vocabRows(tensor), int64(m.Architecture.HiddenSize))
 	return add(storedPlain(table, p), m.beforeBytes(p))
 }
 
-// HeadBytesPerRank is what each of the tensor ranks of the last stage stores of the head, split as the embedding table is.
-// HeadBytes says when it must not be added.
+// HeadBytesPerRank returns the bytes of the head that each tensor rank of the last stage stores, split as the embedding
+// table is. HeadBytes says when it must not be added.
 func (m *Model) HeadBytesPerRank(tensor int, p v1alpha1.Precision) int64 {
 	return m.headBytes(m.vocabRows(tensor), p)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// FromSource returns the model that a placement describes itself. One that is given by an architecture gets the name. A config
-// in a ConfigMap is for FromConfig.
+// FromSource returns the model that a placement describes itself. A model that is given by an architecture gets the name.
+// A config in a ConfigMap is read by FromConfig.
 func FromSource(name string, s *v1alpha1.ModelSource) (*Model, error) {
 	switch {
 	case s.Name != nil:

@@ -2,7 +2,8 @@ package model
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
-// span is what a token looks at of those before it: the last limit of them (0 is all), as one vector for each run of per.
+// span is the earlier tokens that a token looks at: the last limit of them (0 means all), as one vector for each run of
+// per tokens.
 type span struct {
 	limit, per int64
 	chunked    bool
@@ -11,7 +12,7 @@ type span struct {
 // spanList is what a token looks at in a layer.
 type spanList [2]span
 
-// seen is how many vectors a token with n before it looks at.
+// seen returns how many vectors a token with n tokens before it looks at.
 func (l spanList) seen(n int64) float64 {
 	var sum float64
 	for _, s := range l {
@@ -29,7 +30,7 @@ func (s span) cap(n int64) int64 {
 	return n
 }
 
-// pairs is how many vectors all tokens of a prompt of n look at, themselves included.
+// pairs returns how many vectors all tokens of a prompt of n look at together, themselves included.
 func (l spanList) pairs(n int64) float64 {
 	var sum float64
 	for _, s := range l {
@@ -73,7 +74,7 @@ func spans(a *v1alpha1.Architecture, layer int) (attended, indexed spanList) {
 	return attended, indexed
 }
 
-// indexerOf is the indexer of latent or compressed attention; nil where there is none.
+// indexerOf returns the indexer of latent or compressed attention; nil where there is none.
 func indexerOf(a *v1alpha1.Architecture) *v1alpha1.Indexer {
 	switch {
 	case a.Attention.Compressed != nil:

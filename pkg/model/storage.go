@@ -7,13 +7,13 @@ type storage struct {
 	formats []format
 	// assigned is, for each module and layer, the number of its format from 1; 0 is 16 bits.
 	assigned [modules][]uint8
-	// first is, for each layer, the first one that is stored like it.
+	// first is, for each layer, the index of the first layer that is stored like it.
 	first []int
 	// head is the format of the output head; nil is 16 bits.
 	head *format
 }
 
-// like is the first layer that is stored like a layer; -1 of one that nothing is said of.
+// like returns the first layer that is stored like a layer; -1 for a layer that nothing is known of.
 func (s *storage) like(layer int) int {
 	if layer >= len(s.first) {
 		return -1
@@ -72,7 +72,7 @@ func (s *storage) group(layers int) {
 	}
 }
 
-// group is a format and the modules that it is for.
+// group is a format and the modules that it applies to.
 type group struct {
 	format format
 	// all says that targets name every module.
@@ -89,9 +89,10 @@ func (g *group) applies(m module, layer int) bool {
 	return g.all || g.targets.matchModule(m, layer)
 }
 
-// CheckpointBytes is the published checkpoint: the weights in its precision and its multi-token-prediction modules, without
-// file headers. A module is a layer like the last, a projection of two streams into one, three norms, and copies of the
-// embedding table and the head. Source: README_WEIGHTS.md of deepseek-ai/DeepSeek-V3.
+// CheckpointBytes returns the bytes of the published checkpoint: the weights in its precision and its
+// multi-token-prediction modules, without file headers. A module has a layer like the last one, a projection of two
+// streams into one, three norms, and copies of the embedding table and the head. Source: README_WEIGHTS.md of
+// deepseek-ai/DeepSeek-V3.
 func (m *Model) CheckpointBytes() int64 {
 	module := add(m.LayerWeightBytes(int(m.Architecture.Layers)-1, m.Native), storedPlain(m.nextTokenWeights(), m.Native))
 	return add(m.WeightBytes(m.Native), mul(int64(m.NextTokenModules), module))
@@ -136,8 +137,8 @@ func (m *Model) layerScales(layer int, l *layout) int64 {
 	return sum
 }
 
-// BlockSide is the side of the square blocks that share a scale in a precision, in weights; 1 where a scale is for less
-// than two rows. Tensor ranks cannot cut through a block.
+// BlockSide returns the side of the square blocks that share a scale in a precision, in weights; 1 where a scale is for
+// less than two rows. Tensor ranks cannot cut through a block.
 func (m *Model) BlockSide(p v1alpha1.Precision) int {
 	l := m.layout(p)
 	side := int(max(1, l.quantized.rows))

@@ -14,9 +14,10 @@ const (
 
 // Shape of the synthetic architecture, after Llama 3.
 const (
-	// syntheticAspect is how many times wider than deep it is (128 at 8B, 130 at 405B).
+	// syntheticAspect is the width over the number of layers (128 at 8B, 130 at 405B).
 	syntheticAspect = 128
-	// syntheticLayerSquares is a layer's weights over the square of the width, at a feed-forward block 3.5 times as wide.
+	// syntheticLayerSquares is a layer's weights over the square of the width, with a feed-forward block 3.5 times as
+	// wide.
 	syntheticLayerSquares = 13
 	// syntheticNarrowest is the feed-forward width that the remaining parameters are added to.
 	syntheticNarrowest = 64
@@ -84,7 +85,7 @@ func syntheticArchitecture(n int64) v1alpha1.Architecture {
 	}
 }
 
-// syntheticStep is what the feed-forward width is a multiple of, so that tensor parallelism divides it.
+// syntheticStep returns the number that the feed-forward width is a multiple of, so that tensor parallelism divides it.
 func syntheticStep(a *v1alpha1.Architecture) int64 {
 	if a.HiddenSize < 1024 {
 		return 16
@@ -92,9 +93,9 @@ func syntheticStep(a *v1alpha1.Architecture) int64 {
 	return 64
 }
 
-// syntheticWidth is the width at which n parameters are about as deep as the aspect says: layers times the weights of one
-// is n, so width is the cube root of n * aspect / squares. It is a multiple of 1024 (8 heads of 128) from 1024 on, below of
-// 64, whichever is nearest.
+// syntheticWidth returns the width at which n parameters have the aspect: the layers times the weights of one layer are
+// n, so the width is the cube root of n * aspect / squares. It is rounded to a multiple of 1024 (8 heads of 128) from
+// 1024 on, of 64 below.
 func syntheticWidth(n int64) int64 {
 	width, step := int64(64), int64(64)
 	for {

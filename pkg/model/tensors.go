@@ -30,8 +30,8 @@ type tensorBuffer [32]tensor
 
 func (t *tensor) weights() int64 { return mul(t.count, mul(t.out, t.in)) }
 
-// perRank is the share of each of some ranks: whole units, at least one (so that key and value heads are replicated where
-// there are fewer than ranks).
+// perRank returns the share of each of some ranks: whole units, at least one, so that key and value heads are replicated
+// where there are fewer than ranks.
 func (t *tensor) perRank(ranks int) (out, in int64) {
 	switch {
 	case t.split == byOutput && ranks > 1:
@@ -50,7 +50,7 @@ func shared(size, unit int64, ranks int) int64 {
 	return mul(ceil(ceil(size, unit), int64(ranks)), unit)
 }
 
-// active is the number of weights that a token visits.
+// active returns the number of the tensor's weights that a token visits.
 func (t *tensor) active(a *v1alpha1.Architecture) int64 {
 	if !t.module.routed() || a.MoE.Experts < 1 {
 		return t.weights()
@@ -58,10 +58,10 @@ func (t *tensor) active(a *v1alpha1.Architecture) int64 {
 	return mul(t.weights()/int64(a.MoE.Experts), int64(a.MoE.ActiveExperts))
 }
 
-// vector is a tensor that no format under 16 bits is applied to and that every rank has.
+// vector returns a tensor that keeps 16 bits in every format and that every rank has.
 func vector(n int64) tensor { return tensor{plain, 1, n, 1, replicated, 1} }
 
-// headVector is a vector with some weights for each head, which go where the head goes.
+// headVector returns a vector with some weights for each head, which are on the head's rank.
 func headVector(heads, width int64) tensor {
 	return tensor{plain, 1, mul(heads, width), 1, byOutput, width}
 }
@@ -92,7 +92,7 @@ func layerTensors(a *v1alpha1.Architecture, layer int, buffer *tensorBuffer) []t
 	return feedForward(list, a, int64(a.MLP.IntermediateSize), blockIn, blockOut)
 }
 
-// norms is how many normalisation vectors a layer has: 2 where nothing is said, as the API's default.
+// norms returns how many normalisation vectors a layer has: 2, the API's default, where the architecture does not say.
 func norms(a *v1alpha1.Architecture) int64 {
 	if a.NormsPerLayer == nil {
 		return 2

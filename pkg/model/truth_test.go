@@ -44,8 +44,8 @@ func TestPublishedModels(t *testing.T) {
 // headerBytes bounds what file headers add to a checkpoint: some 130 bytes a tensor.
 const headerBytes = 16 << 20
 
-// TestPublishedBytesOfCheckpoints holds the sizes of checkpoints to the byte, or to the headers of their files where the stated size
-// is that of the files.
+// TestPublishedBytesOfCheckpoints holds the sizes of checkpoints to the byte; where the published size includes the
+// files' headers, to the size of those.
 func TestPublishedBytesOfCheckpoints(t *testing.T) {
 	compared, exact := 0, 0
 	for _, row := range facts.Table(t, "testdata/published.csv") {

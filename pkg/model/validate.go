@@ -25,7 +25,7 @@ func FromArchitecture(name string, a v1alpha1.Architecture) (*Model, error) {
 	return m, nil
 }
 
-// bound is what a field may be.
+// bound is the range of a field.
 type bound struct {
 	field     string
 	value     int32

@@ -42,7 +42,7 @@ func (a *attempt) alternatives(chosen *candidate, candidates []*candidate) []v1a
 	return plans
 }
 
-// nearest are the candidates that do not keep the limits, those that miss them by least first.
+// nearest returns the candidates that miss a limit, the smallest miss first.
 func (t *task) nearest(candidates []*candidate) []*candidate {
 	if !t.limited() {
 		return nil
@@ -57,8 +57,8 @@ func (t *task) nearest(candidates []*candidate) []*candidate {
 	return late
 }
 
-// placeable says whether all copies could be placed. For equal groups that may be anywhere their number was all there is
-// to it.
+// placeable says whether all copies could be placed. For equal groups that may be anywhere, the check of their number,
+// which every candidate passed, is enough.
 func (a *attempt) placeable(c *candidate) bool {
 	if c.ends != nil && len(c.lane.pool.zones) == 0 {
 		return true

@@ -20,8 +20,8 @@ func (a *attempt) footprint(class int32, s shape) *footprint {
 	return a.last.prints
 }
 
-// alike is the shape whose footprint is that of another one. In inference the number of stages decides only about whether a
-// device has peers.
+// alike returns a shape with the same footprint, the same one for all shapes that share it. In inference the number of
+// stages changes a footprint only by whether a device has peers.
 func (a *attempt) alike(s shape) shape {
 	s.context, s.decode = max(1, s.context), max(1, s.decode)
 	switch {
@@ -34,7 +34,8 @@ func (a *attempt) alike(s shape) shape {
 	return s
 }
 
-// lastPrint is a footprint with what was asked for. Most searches ask for the same one several times in a row.
+// lastPrint is the footprint that was asked for last and its key. Most searches ask for the same one several times in a
+// row.
 type lastPrint struct {
 	class int32
 	shape
@@ -52,10 +53,10 @@ func (a *attempt) newFootprint(class int32, s shape) *footprint {
 	}
 }
 
-// inBoth is what is known in an engine's default batches and in lean ones.
+// inBoth holds the footprints in an engine's default batches and those in lean batches.
 type inBoth struct{ usual, lean *batch }
 
-// batch is the limits of a step on devices of a class, with what is known of shapes in them.
+// batch returns the footprints on devices of a class under the default or the lean limits of a step.
 func (a *attempt) batch(class int32, lean bool) *batch {
 	b := &a.known[class+1].usual
 	if lean {
@@ -67,8 +68,8 @@ func (a *attempt) batch(class int32, lean bool) *batch {
 	return *b
 }
 
-// batchKey is that of devices of a class. A device decides only about an engine's default limits, where the engine takes a
-// static part about what is beside it too, and whether its memory is known.
+// batchKey returns the key of the footprints on devices of a class. The device is part of the key only where the engine
+// takes a static part of the total, where the total is not known, and through the default limits that depend on it.
 func (a *attempt) batchKey(class int32, lean bool) batchKey {
 	t, d := a.task, a.task.smallest(class)
 	var key batchKey
@@ -81,7 +82,7 @@ func (a *attempt) batchKey(class int32, lean bool) batchKey {
 	return key
 }
 
-// count counts the memory of a shape, from what is known of a like one where there is such.
+// count counts the memory of a shape, starting from a known footprint of a similar shape where there is one.
 func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
 	if a.refused != nil {
 		return nil, a.refused
@@ -112,7 +113,7 @@ func (a *attempt) count(class int32, s shape) (*memory.Footprint, error) {
 	return a.counter.Footprint(layout, limits.tokens, limits.sequences, t.smallest(class))
 }
 
-// smallest is the device of a class, or of several the one with the least memory.
+// smallest returns the memory of a class's devices; for several classes (-1), of the class with the least.
 func (t *task) smallest(class int32) memory.Device {
 	if class >= 0 {
 		return t.classes[class].facts.memory
@@ -130,7 +131,7 @@ func (t *task) smallest(class int32) memory.Device {
 	return least
 }
 
-// rated is what is known of a kind of device.
+// rated returns the estimator and the known times of a kind of device.
 func (a *attempt) rated(d *cost.Device) *rated {
 	if a.device == nil || a.device.device != *d {
 		a.device = recall(a.figures, a.devices, *d, func() *rated {
@@ -140,22 +141,23 @@ func (a *attempt) rated(d *cost.Device) *rated {
 	return a.device
 }
 
-// family is whose constants the costs on a device are computed with.
+// family returns the family whose constants estimate the costs on a device.
 func (a *attempt) family(d *cost.Device) cost.Family {
 	return cost.Family{Architecture: d.Architecture, Engine: cost.Engine(a.task.engine.Name), Class: a.profile.Class()}
 }
 
-// constants are those of costs on a device.
+// constants returns the constants that estimate the costs on a device.
 func (a *attempt) constants(d *cost.Device) *cost.Constants { return a.rated(d).estimator.Constants() }
 
-// offer is what a device of a class with some free bytes has for the layers.
+// offer returns the bytes that a device of a class with so many free bytes has for the layers.
 func (t *task) offer(class int32, free int64) int64 {
 	d := t.classes[class].facts.memory
 	d.OthersBytes = max(0, d.TotalBytes-free)
 	return memory.Offer(t.engine.Name, t.workload.Training != nil, 0, d)
 }
 
-// computed is the precision that a class computes weights of a format in: the format where it can, else 16 bits.
+// computed returns the precision in which a class computes weights stored in a format: the format where it can, else 16
+// bits.
 func computed(c *fleet.Class, format v1alpha1.Precision) v1alpha1.Precision {
 	switch {
 	case c.Computes(format):

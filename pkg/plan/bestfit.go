@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// slot is where tensor groups of one need fit: devices of the parts of a kind, of one capacity where a group is one
-// device.
+// slot is a choice of devices for tensor groups: parts of one kind, and of one capacity where a group is a single device.
 type slot struct {
 	parts    []int32
 	capacity int64 // 0: any that fits

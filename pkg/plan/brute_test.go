@@ -184,7 +184,7 @@ func (b *brute) seatAll(tensor int, needs []int64, may func(*bruteDevice) bool) 
 	return false
 }
 
-// shapes are those of a number of devices.
+// shapes returns the shapes that take n devices.
 func (b *brute) shapes(n int) []shape {
 	var shapes []shape
 	for _, tensor := range engine.TensorDegrees(&b.request.Model.Architecture, n) {

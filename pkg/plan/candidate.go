@@ -10,28 +10,27 @@ import (
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-// shape is the degrees of one instance with its data ranks; a context or decode degree of 0 counts as 1.
+// shape is the degrees of one instance, data ranks included; a context or decode degree of 0 counts as 1.
 type shape struct{ tensor, stages, data, expert, context, decode int }
 
-// stage is how many devices a data rank has in a stage.
+// stage returns the number of devices of a data rank in one stage.
 func (s shape) stage() int { return s.tensor * max(1, s.context) }
 
-// devices is how many one data rank has.
+// devices returns the number of devices of one data rank.
 func (s shape) devices() int { return s.stage() * s.stages }
 
-// lane is the parts of a pool that are alike to the model of costs: of one class and with the same wires.
+// lane is the parts of a pool that the model of costs cannot tell apart: of one class, with the same wires.
 type lane struct {
-	pool  *pool // its parts only
-	class int32
-	wires *fleet.Wires
-	limit int // largest tensor group
-	// devices is how many there are.
+	pool    *pool // its parts only
+	class   int32
+	wires   *fleet.Wires
+	limit   int // largest tensor group
 	devices int
-	// groups remembers groupCaps by size of a group and number of instances.
+	// groups caches groupCaps by size of a group and number of instances.
 	groups map[[2]int][]int64
 }
 
-// lanes divides a pool, the largest devices first.
+// lanesOf divides a pool into lanes, those of the largest devices first.
 func lanesOf(c *fleet.Cluster, p *pool) []*lane {
 	var lanes []*lane
 	for _, kind := range p.kinds {
@@ -77,7 +76,7 @@ func compareBools(a, b bool) int {
 	}
 }
 
-// zonesOf are the pool's zones with the lane's parts only.
+// zonesOf returns the pool's zones, reduced to the lane's parts.
 func (p *pool) zonesOf(l *lane) []zone {
 	zones := make([]zone, len(p.zones))
 	for i := range p.zones {
@@ -96,29 +95,30 @@ type candidate struct {
 	shape
 	lane    *lane
 	attempt *attempt // that it was made in
-	// inside is how many of the data and context ranks share an island, as the tensor ranks of each do.
+	// inside is how many of the data and context ranks share an island; the tensor ranks of each rank share it too.
 	inside int
 	prints *footprint
 	ends   []int
 	outcome
 }
 
-// group is how many devices must share an island.
+// group returns how many devices must share an island.
 func (c *candidate) group() int { return c.tensor * max(1, c.inside) }
 
-// total is how many devices a copy takes.
+// total returns the number of devices of a copy.
 func (c *candidate) total() int { return c.devices() * c.data }
 
-// placed is the shape as it is placed: groups that share an island, and how many of them a stage of a copy has.
+// placed returns the shape in the terms of the placer: tensor is the devices that must share an island, data the number
+// of such groups in a stage of a copy.
 func (c *candidate) placed() shape {
 	return shape{tensor: c.group(), stages: c.stages, data: c.stage() * c.data / c.group(), expert: c.expert}
 }
 
-// maxFreeStages bounds the numbers of stages that are all looked at; beyond it only the fewest that hold the model are.
+// maxFreeStages bounds the numbers of stages that are all tried. Beyond it only the smallest that holds the model is.
 const maxFreeStages = 8
 
-// candidates adds the ways to run the model on a lane that its groups may have room for, with what they deliver. Of those
-// in training that differ in their data ranks only, the one with the fewest is kept.
+// candidates adds the ways to run the model on a lane that its groups may have room for, and evaluates each. Of training
+// candidates that differ in data ranks alone, the one with the fewest is kept.
 func (a *attempt) candidates(found []*candidate, l *lane) []*candidate {
 	var held map[shape]bool
 	for _, d := range a.choices(l) {
@@ -140,7 +140,7 @@ func (a *attempt) candidates(found []*candidate, l *lane) []*candidate {
 	return found
 }
 
-// withoutData is what candidates have in common that differ in their data ranks.
+// withoutData returns the degrees without data ranks: candidates that differ in these alone share it.
 func (c *candidate) withoutData() shape {
 	return shape{tensor: c.tensor, stages: c.stages, data: c.inside, context: c.context}
 }
@@ -176,7 +176,7 @@ func (a *attempt) shapes(l *lane, d degree, held map[shape]bool) iter.Seq[candid
 	}
 }
 
-// enough is the first number of stages from some on that may fit the largest device of the lane.
+// enough returns the least number of stages, from stages on, that may fit the largest devices of the lane.
 func (a *attempt) enough(c *candidate, stages, last int, caps []int64) int {
 	s := c.shape
 	s.stages = stages
@@ -202,8 +202,8 @@ func (a *attempt) enough(c *candidate, stages, last int, caps []int64) int {
 	return a.enough(c, 2, last, caps)
 }
 
-// leastStages is a number of stages below which no batches fit devices of some offer, as far as it is known from the engine's
-// default ones.
+// leastStages returns a lower bound of the number of stages that fit devices of an offer in any batches, from the
+// engine's default batches where their footprint is known.
 func (a *attempt) leastStages(c *candidate, offer int64) int {
 	s := c.shape
 	s.stages = 1
@@ -229,7 +229,7 @@ func (a *attempt) cut(c *candidate, caps []int64) bool {
 	return c.ends != nil || caps[0] != least && c.prints.mayHold(blocksOf(caps, c.stages))
 }
 
-// blocksOf is the least of each block of groups, one block for each stage.
+// blocksOf returns the least capacity of each block of groups, one block for each stage.
 func blocksOf(caps []int64, stages int) []int64 {
 	count := len(caps) / stages
 	blocks := make([]int64, stages)
@@ -239,8 +239,8 @@ func blocksOf(caps []int64, stages int) []int64 {
 	return blocks
 }
 
-// caps are the offers of the lane's largest groups of a size, falling; so many of them as the layers of all instances may
-// need.
+// caps returns the offers of the lane's largest groups of a size, falling; no more of them than the layers of all
+// instances may need.
 func (l *lane) caps(group, instances, layers int) []int64 {
 	key := [2]int{group, instances}
 	caps, ok := l.groups[key]
@@ -254,8 +254,8 @@ func (l *lane) caps(group, instances, layers int) []int64 {
 // maxStages is the API's bound of ShardingPlanSpec.Stages.
 const maxStages = 1024
 
-// mixed are the pipelines over several classes of a vendor, where the tensor groups of a stage are of one class each: by
-// fewest devices, then the widest tensor groups.
+// mixed returns pipelines over several classes of a vendor, each stage's tensor groups on one class: those with the
+// fewest devices first, then those with the widest tensor groups.
 func (a *attempt) mixed(pools []*pool) []*candidate {
 	var found []*candidate
 	for _, p := range pools {
@@ -316,7 +316,7 @@ func (a *attempt) mixedOn(l *lane) []*candidate {
 	return found
 }
 
-// keeping are the candidates that keep the limits.
+// keeping returns the candidates that keep the limits.
 func keeping(candidates []*candidate) []*candidate {
 	kept := make([]*candidate, 0, len(candidates))
 	for _, c := range candidates {

@@ -7,23 +7,23 @@ import (
 	"github.com/rankwright/rankwright/pkg/engine"
 )
 
-// degree is a choice of degrees within a stage.
+// degree is one choice of the degrees within a stage.
 type degree struct {
 	tensor, data, expert, context, decode int
-	// inside is how many of the data and context ranks share an island, tensor ranks and all.
+	// inside is how many of the data and context ranks share an island, together with the tensor ranks of each.
 	inside int
 }
 
-// shape is that of an instance in the degrees, without its stages.
+// shape returns the degrees as the shape of an instance whose number of stages is not set.
 func (d *degree) shape() shape {
 	return shape{tensor: d.tensor, data: d.data, expert: d.expert, context: d.context, decode: d.decode}
 }
 
-// apart is how many groups that share an island a stage of a copy has.
+// apart returns how many groups of devices that share an island a stage of a copy has.
 func (d *degree) apart() int { return d.data * d.context / d.inside }
 
-// degrees are the choices that the model, the engine, the format and the lane allow. Divided asks for those in which ranks
-// share out the tokens of a sequence, instead of those in which they do not.
+// degrees returns the choices that the model, the engine, the format and the lane allow. With divided it returns those in
+// which ranks share out the tokens of a sequence, else those in which they do not.
 func (t *task) degrees(s step, l *lane, divided bool) []degree {
 	found := make([]degree, 0, 8)
 	side := t.model.BlockSide(s.format)
@@ -65,7 +65,7 @@ func (t *task) islands(found []degree, d degree, limit int) []degree {
 	return found
 }
 
-// alone is the only degree where there is no choice.
+// alone is the list of degrees where only 1 is possible.
 var alone = []int{1}
 
 func (t *task) tensors(limit int) []int {
@@ -87,9 +87,9 @@ func sortedUpTo(sorted []int, limit int) int {
 	return at
 }
 
-// datas are the data degrees, rising. In inference they are groups that attend to sequences of their own and share the
-// experts, which only mixtures have. In training more ranks need less memory each only where they share out the states;
-// their number divides the micro-batches of a step.
+// datas returns the data degrees, rising. In inference data ranks attend to sequences of their own and share the experts,
+// so only mixtures have them. In training more ranks need less memory only where they share out the states; their number
+// divides the micro-batches of a step.
 func (t *task) datas(tensor int, l *lane) []int {
 	if t.asked.data > 0 {
 		return []int{t.asked.data}
@@ -120,14 +120,14 @@ func (t *task) datas(tensor int, l *lane) []int {
 // shards says whether data ranks share out states.
 func shards(s v1alpha1.TrainingSharding) bool { return s != "" && s != "None" }
 
-// maxAttentionData bounds the devices of attention data parallelism that is chosen: what one host has.
+// maxAttentionData bounds the degree of attention data parallelism that is chosen: the devices of one host.
 const maxAttentionData = 8
 
 // maxContext is the largest context degree that is chosen.
 const maxContext = 64
 
-// contexts are the context degrees. They are chosen in training alone, where context ranks share the activations: in
-// inference each keeps the whole cache.
+// contexts returns the context degrees. They are chosen in training alone, where context ranks share the activations; in
+// inference each rank keeps the whole cache.
 func (t *task) contexts(tensor int, divided bool) []int {
 	if t.asked.context > 0 {
 		return []int{t.asked.context}
@@ -144,8 +144,8 @@ func (t *task) contexts(tensor int, divided bool) []int {
 	return degrees
 }
 
-// decodes are the numbers of tensor ranks that share out the tokens of the cache, where they would keep the same ones
-// otherwise. They are chosen for latents alone.
+// decodes returns the numbers of tensor ranks that may share out the tokens of the cache where each would keep all of
+// them otherwise. They are chosen for latent attention alone.
 func (t *task) decodes(tensor, context int, divided bool) []int {
 	if !divided || t.workload.Inference == nil {
 		return alone
@@ -169,15 +169,16 @@ func (t *task) latent() bool {
 	return a.Attention.MLA != nil && a.Attention.MLA.Indexer == nil && a.Attention.SlidingWindow == 0 && a.Recurrent == nil && a.Encoder == nil
 }
 
-// ranks are the ranks of a stage that holds weights in blocks of a side.
+// ranks returns the case that the engine is asked about: one stage in some degrees, of weights that share scales in
+// square blocks of a side.
 func (t *task) ranks(side, tensor, data, context int) *engine.Case {
 	c := t.runs(shape{tensor: tensor, stages: 1, data: data, context: context, expert: 1})
 	c.Side = side
 	return c
 }
 
-// experts are the expert degrees: 1 and all ranks that may share out experts. Weights with scales for square blocks can be
-// cut only along the blocks; where that cannot be, whole experts are shared out.
+// experts returns the expert degrees: 1, and the number of all ranks that may share out experts. Weights in square blocks
+// with one scale can be cut only along the blocks; where the width allows no such cut, only whole experts are shared out.
 func (t *task) experts(side, tensor, data, context int) []int {
 	moe := t.model.Architecture.MoE
 	if moe == nil {
@@ -211,7 +212,7 @@ func (t *task) experts(side, tensor, data, context int) []int {
 	return degrees
 }
 
-// divisor is the greatest common divisor.
+// divisor returns the greatest common divisor of two numbers.
 func divisor(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b
@@ -236,14 +237,14 @@ func (t *task) cutsBlocks(s step, tensor int) bool {
 	return cuts
 }
 
-// cutKey is what the answer depends on.
+// cutKey is what the answer of cutsBlocks depends on.
 type cutKey struct {
 	format v1alpha1.Precision
 	tensor int
 }
 
-// instancesOf is how many groups that share an island a stage of all copies has.
+// instancesOf returns how many groups that share an island a stage of all copies has.
 func (t *task) instancesOf(d degree) int { return t.copies * d.apart() }
 
-// group is how many devices must share an island.
+// group returns how many devices must share an island.
 func (d *degree) group() int { return d.tensor * max(1, d.inside) }

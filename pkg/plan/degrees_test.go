@@ -132,8 +132,8 @@ func TestPlansAreLegal(t *testing.T) {
 	}
 }
 
-// TestBlocksDecideTheDegrees are cases whose answer is published: MiniMax-M2's experts of 1536 are refused at tensor 8 by
-// vLLM and SGLang and run with expert parallelism; Qwen3-235B in FP8 likewise; DeepSeek-R1 runs at tensor 8 and 16.
+// TestBlocksDecideTheDegrees holds degrees to published answers: vLLM and SGLang refuse MiniMax-M2's experts of 1536, and
+// Qwen3-235B in FP8, at tensor 8 and run both with expert parallelism; DeepSeek-R1 runs at tensor 8 and 16.
 func TestBlocksDecideTheDegrees(t *testing.T) {
 	for _, test := range []struct {
 		model  string
@@ -261,8 +261,8 @@ func TestDecodeContextMakesRoom(t *testing.T) {
 	}
 }
 
-// TestAttentionDataInsideTensor serves a latent mixture with many sequences: each device attends to its own, and the ranks
-// are those that the engine gives to a tensor group.
+// TestAttentionDataInsideTensor serves a latent mixture with many sequences: each device attends to its own, and the
+// engine's tensor group holds the data ranks.
 func TestAttentionDataInsideTensor(t *testing.T) {
 	nodes := []fleet.Node{host("a", true, times8(h200)...), host("b", true, times8(h200)...)}
 	for _, e := range []v1alpha1.Engine{"SGLang", "TensorRT-LLM"} {

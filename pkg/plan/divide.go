@@ -8,8 +8,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/plan/pipeline"
 )
 
-// seconds is how long each class takes for a run of layers in a step of decoding; nil where the rates of a class are not
-// known, and in training.
+// seconds returns how long a device of each class takes for a run of layers in a step of decoding; nil in training, and
+// where the rates of a class are not known.
 func (a *attempt) seconds(c *candidate) func(class int32, first, end int) float64 {
 	if a.task.workload.Training != nil {
 		return nil
@@ -31,14 +31,14 @@ func (a *attempt) seconds(c *candidate) func(class int32, first, end int) float6
 	return func(class int32, first, end int) float64 { return times[class].Seconds(first, end) }
 }
 
-// stageKind is what the division of a pipeline knows of a tensor group.
+// stageKind is a kind of tensor group in the division of a pipeline.
 type stageKind struct {
 	class    int32
 	capacity int64
 }
 
 // fitByTime orders groups of several classes and divides the layers so that the slowest stage is as fast as possible. It
-// finds nothing where there is no such division that uses all groups, or too many to look at.
+// returns nil where no division uses all groups, or where there are too many to look at.
 func (w *placer) fitByTime(groups []group) *chain {
 	if w.seconds == nil {
 		return nil

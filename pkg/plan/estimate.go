@@ -24,7 +24,8 @@ func (t *task) estimate(s *solution) *v1alpha1.Estimate {
 	return &sum
 }
 
-// together adds the tokens of two portions; the times are those of the slower one.
+// together returns the estimate of two portions that run side by side: the sum of their tokens, and the times of the
+// slower portion.
 func together(a, b v1alpha1.Estimate) v1alpha1.Estimate {
 	sum := b
 	sum.TokensPerSecond += a.TokensPerSecond
@@ -103,7 +104,7 @@ func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
 	return &made
 }
 
-// delivers is what a query of a candidate comes to. Equal stages were judged already.
+// delivers estimates a query of a candidate. Equal stages were judged already, so their times are not computed again.
 func (a *attempt) delivers(c *candidate, q *cost.Query, e *cost.Estimator) cost.Estimate {
 	if len(q.Stages) > 0 {
 		return e.Serve(q)

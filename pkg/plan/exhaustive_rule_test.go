@@ -64,7 +64,7 @@ func (x *exhaustive) levels() []string {
 	return []string{x.task.require.level}
 }
 
-// disagreementHere is that of one format, batch and topology level.
+// disagreementHere compares a plan with every way to place the model in one format, batch and topology level.
 func (x *exhaustive) disagreementHere(spec *v1alpha1.ShardingPlanSpec) (what, why string) {
 	copies := x.task.copies
 	if ways := x.uniform(copies); len(ways) > 0 {

@@ -11,37 +11,37 @@ import (
 
 // Explanation is why a plan is as it is, with the arithmetic.
 type Explanation struct {
-	// Devices are those that could be taken, Refused those that could not.
+	// Devices are the free devices that could be taken, Refused the counts of those that could not.
 	Devices []DeviceKind
 	Refused []RefusedCount
 	// Rungs are the precisions in the order in which they are tried.
 	Rungs []Rung
 	Goal  Goal
-	// Considered are the best shapes that fit in the chosen precision, in the order in which they were tried, and then some
-	// that do not keep a limit; Shapes is how many there were in all.
+	// Considered are the best shapes that fit in the chosen precision, in the order in which they were tried, followed by
+	// some that miss a limit; Shapes is how many there were in all.
 	Considered []Considered
 	Shapes     int
-	// Choice says in sentences why this one.
+	// Choice says in sentences why the plan's shape was chosen.
 	Choice []string
-	// Parts are the copies of one shape each.
+	// Parts are the plan's copies, grouped by shape.
 	Parts []PartExplanation
 }
 
 // PartExplanation is the arithmetic of the copies of one shape.
 type PartExplanation struct {
-	// Strategy is the degrees, and FirstReplica and Copies which copies they are of.
+	// Strategy is the degrees, FirstReplica the index of the first of the Copies that have them, from 0.
 	Strategy             string
 	FirstReplica, Copies int
 	Memory               []StageMemory
 	// Times is nil where the rates of a device are not known.
 	Times *Times
-	// Seats are the tensor groups, or blocks of them, of the first copies; Rule is how they were found.
+	// Seats are the tensor groups, or blocks of them, of the first copies; Rule says how they were found.
 	Seats []Seat
 	Rule  string
 	Links []GroupLink
 }
 
-// explainer has what an explanation is made from.
+// explainer is a plan with the request and the cluster that it is explained from.
 type explainer struct {
 	*attempt
 	spec   *v1alpha1.ShardingPlanSpec
@@ -79,7 +79,7 @@ func Explain(cluster *fleet.Cluster, request Request, spec *v1alpha1.ShardingPla
 	return found, nil
 }
 
-// find takes the attempt of a step of the ladder that gives the plan's bytes.
+// find sets the attempt, in a step of the ladder, whose memory arithmetic gives the plan's bytes.
 func (e *explainer) find(t *task, at int) error {
 	s := &e.spec.Strategy
 	divided := s.DecodeContext > 1 || t.asked.context == 0 && s.Context > 1
@@ -98,7 +98,7 @@ func (e *explainer) find(t *task, at int) error {
 	return errors.New("the plan's stages need other amounts than its request: give the plan that was made for it")
 }
 
-// check refuses a plan whose devices or stages are not those of the cluster and the request.
+// check returns an error where the devices or stages of the plan do not match the cluster and the request.
 func (e *explainer) check() error {
 	if len(e.copies) == 0 || int(e.spec.Copies()) != len(e.copies) {
 		return errors.New("the plan has other copies than its request: give the plan that was made for it")
@@ -138,7 +138,7 @@ func (e *explainer) matches() bool {
 	return true
 }
 
-// classOf is the class of a shape's devices; -1 where there are several.
+// classOf returns the class of a shape's devices; -1 where there are several.
 func (e *explainer) classOf(shape *v1alpha1.PlanShape) int32 {
 	class := int32(-1)
 	for _, at := range e.devicesOf(shape) {
@@ -152,7 +152,7 @@ func (e *explainer) classOf(shape *v1alpha1.PlanShape) int32 {
 	return class
 }
 
-// copiesOf are the copies of a shape.
+// copiesOf returns the devices of the copies of a shape.
 func (e *explainer) copiesOf(shape *v1alpha1.PlanShape) [][][][]int32 {
 	first := int(shape.FirstReplica)
 	return e.copies[first : first+int(shape.Strategy.Replicas)]
@@ -162,7 +162,8 @@ func (e *explainer) devicesOf(shape *v1alpha1.PlanShape) []int32 {
 	return slices.Concat(slices.Concat(slices.Concat(e.copiesOf(shape)...)...)...)
 }
 
-// level is which of the attempt's topology levels the plan keeps to: the preferred one where each copy is within a zone.
+// level returns which of the attempt's topology levels the plan keeps to: the preferred one where each copy lies in one
+// zone.
 func (e *explainer) level() int {
 	last := len(e.levels) - 1
 	if last == 0 {

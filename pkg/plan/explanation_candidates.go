@@ -15,10 +15,10 @@ import (
 type Goal struct {
 	// Objective is empty in training.
 	Objective v1alpha1.Objective
-	// Measure is the unit of Considered.Value, and More says that more of it is better.
+	// Measure is the unit of Considered.Value; More says that a higher value is better.
 	Measure string
 	More    bool
-	// Input and Output are tokens of a request, of which so many Sequences run at once in a copy.
+	// Input and Output are the tokens of a request; Sequences is how many requests run at once in a copy.
 	Input, Output, Sequences int64
 	// MaxTTFTMillis and MaxTPOTMillis are limits; 0 where there is none.
 	MaxTTFTMillis, MaxTPOTMillis int64
@@ -27,22 +27,23 @@ type Goal struct {
 // Considered is a shape that fits in memory.
 type Considered struct {
 	Strategy, Product string
-	// Devices of a copy.
+	// Devices is the number of devices of a copy.
 	Devices int
-	// Known says that the times are; they are in seconds.
+	// Known says that the times, which are in seconds, are known.
 	Known                       bool
 	TTFT, TPOT, TokensPerSecond float64
 	Step                        float64 // of training
-	// MicroUSD is for a million tokens; 0 where the price of the devices is not known.
+	// MicroUSD is the price of a million tokens in millionths of a US dollar; 0 where the price of the devices is not
+	// known.
 	MicroUSD int64
-	// Value is what the goal compares.
+	// Value is what the goal compares, in Goal.Measure.
 	Value float64
 	Taken bool
 	// Verdict is why it was not taken.
 	Verdict string
 }
 
-// mostConsidered is how many shapes an explanation lists, mostLate how many of those that do not keep a limit.
+// mostConsidered is how many shapes an explanation lists, mostLate how many shapes that miss a limit.
 const (
 	mostConsidered = 12
 	mostLate       = 4
@@ -98,14 +99,15 @@ func (e *explainer) consider(found *Explanation) {
 	found.Choice = r.choice(len(candidates))
 }
 
-// nearest are so many of the candidates that do not keep the limits, those that come nearest to them first.
+// nearest returns the candidates that come nearest to keeping the limits which they miss, the nearest first, up to a
+// number.
 func (a *attempt) nearest(candidates []*candidate, most int) []*candidate {
 	late := slices.DeleteFunc(slices.Clone(candidates), func(c *candidate) bool { return c.missed == noLimit })
 	slices.SortStableFunc(late, func(x, y *candidate) int { return cmp.Compare(a.task.excess(x), a.task.excess(y)) })
 	return late[:min(most, len(late))]
 }
 
-// excess is how many times its limit the worse time of a candidate is.
+// excess returns the larger of a candidate's times, each as a multiple of its limit.
 func (t *task) excess(c *candidate) float64 {
 	in := t.workload.Inference
 	worst := 0.0
@@ -118,7 +120,7 @@ func (t *task) excess(c *candidate) float64 {
 	return worst
 }
 
-// isOf says whether the copies from a first one on are of a candidate.
+// isOf says whether the copies from index first on have a candidate's shape, class and wires.
 func (e *explainer) isOf(c *candidate, s *v1alpha1.Strategy, first int) bool {
 	at := e.copies[first][0][0][0]
 	d, n := e.task.cluster.Device(at), e.task.cluster.NodeOf(at)
@@ -134,7 +136,7 @@ type review struct {
 	chosen int // in order; -1 where the plan is none of them
 }
 
-// list is the first candidates and the chosen one.
+// list returns the first candidates and the chosen one.
 func (r *review) list() []Considered {
 	var list []Considered
 	for i, c := range r.order {
@@ -149,7 +151,7 @@ func (r *review) list() []Considered {
 	return list
 }
 
-// alsoTaken says whether copies of another shape are of a candidate.
+// alsoTaken says whether copies of one of the plan's other shapes are of the candidate.
 func (r *review) alsoTaken(c *candidate) bool {
 	return slices.ContainsFunc(r.spec.OtherShapes, func(s v1alpha1.PlanShape) bool { return r.isOf(c, &s.Strategy, int(s.FirstReplica)) })
 }
@@ -170,7 +172,7 @@ func (r *review) price(c *candidate) int64 {
 	return whole(float64(hour.MicroUSDPerHour) * float64(c.total()) / 3600 / c.times.OutputTokensPerSecond * 1e6)
 }
 
-// value is a candidate's in the goal's unit.
+// value returns a candidate's value in the goal's unit.
 func (r *review) value(c *candidate) float64 {
 	switch {
 	case !c.judged:
@@ -262,7 +264,7 @@ func keeps(n int) string {
 	return "keep"
 }
 
-// objectiveText says what is compared.
+// objectiveText names what is compared.
 func (r *review) objectiveText() string {
 	g := r.goal
 	load := fmt.Sprintf("%s at once in a copy, %d tokens in and %d out", words.Counted(int(g.Sequences), "request"), g.Input, g.Output)
@@ -321,7 +323,7 @@ func (r *review) valueText(c *candidate) string {
 	return fmt.Sprintf("%.3g %s", v, r.goal.Measure)
 }
 
-// exceptional is why the plan's shape is none of those on devices of one kind.
+// exceptional says why the plan's shape is none of the candidates on devices of one kind.
 func (r *review) exceptional() string {
 	if r.classOf(&r.spec.Shapes()[0]) < 0 {
 		return "None of them has room for all copies on devices of one kind: a pipeline over several kinds is taken, with the fewest devices, and layers are divided so that the slowest stage is as fast as can be."

@@ -10,31 +10,34 @@ import (
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-// DeviceKind is free devices that match a request and that nothing tells apart.
+// DeviceKind is free devices that match a request and that the planner cannot tell apart.
 type DeviceKind struct {
 	Product string
-	// Groups is how many nodes or link domains have such devices free, Devices how many there are in each.
+	// Groups is how many nodes or link domains have such devices free, Devices how many devices each of them has free.
 	Groups, Devices int
-	// Link is what joins them, NetworkBytes what each sends to other nodes in bytes per second, 0 where it is not known.
+	// Link is what joins the devices of a group. NetworkBytes is what each device sends to other nodes, in bytes per
+	// second; 0 where it is not known.
 	Link         LinkText
 	NetworkBytes float64
-	// OfferedBytes is what the engine may take of the emptiest one, LeastBytes of the fullest.
+	// OfferedBytes is what the engine may take of the device with the most free memory, LeastBytes of the one with the
+	// least.
 	OfferedBytes, LeastBytes int64
 }
 
-// LinkText is a link for people, and what a device sends over it in bytes per second; 0 where that is not known.
+// LinkText is a link for people: its name, and what a device sends over it in bytes per second, 0 where that is not
+// known.
 type LinkText struct {
 	Name           string
 	BytesPerSecond float64
 }
 
-// RefusedCount is how many devices do not count for a reason, which reads after the number.
+// RefusedCount is how many devices do not count for a reason. The reason reads after the number.
 type RefusedCount struct {
 	Devices int
 	Reason  string
 }
 
-// census lists what was looked at, the most devices first.
+// census counts the free devices by kind and the refused ones by reason, the most devices first.
 func (e *explainer) census() ([]DeviceKind, []RefusedCount) {
 	var kinds []DeviceKind
 	for _, p := range e.levels[len(e.levels)-1] {
@@ -76,7 +79,7 @@ func (e *explainer) deviceKind(p *pool, parts []int32) DeviceKind {
 	}
 }
 
-// linkOf is how devices of a class reach each other on an island.
+// linkOf returns how devices of a class reach each other on an island.
 func (c *class) linkOf(w *fleet.Wires, devices int) LinkText {
 	rates := c.facts.device(w, devices)
 	switch {

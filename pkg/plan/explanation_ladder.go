@@ -15,12 +15,12 @@ type Rung struct {
 	// Tokens and Sequences are the batch of a step; both are 0 in training, and where kinds of device differ.
 	Tokens, Sequences int64
 	Lean              bool
-	// Taken says that the plan is in it. Outcome says why not, or that it was not needed.
+	// Taken says that the plan uses this rung. Outcome says why it was not taken, or that it was not needed.
 	Taken   bool
 	Outcome string
 }
 
-// rungs are the ladder of the request, of which the plan is in the step at an index. Precisions after it were not tried.
+// rungs returns the ladder of the request. The plan is in the step with index chosen; later precisions were not tried.
 func (e *explainer) rungs(chosen int) []Rung {
 	t := e.task
 	var list []Rung
@@ -29,7 +29,7 @@ func (e *explainer) rungs(chosen int) []Rung {
 			continue
 		}
 		for _, how := range t.tries() {
-			// Shares of a sequence's tokens are only worth a line where they were needed.
+			// Tries in which ranks share out the tokens of a sequence are listed only where the plan needed one.
 			if how.divided && (i != chosen || how != e.try) {
 				continue
 			}
@@ -73,7 +73,7 @@ func (a *attempt) holds() bool {
 	return c != nil
 }
 
-// fruitless is why an attempt found nothing.
+// fruitless says why an attempt found nothing.
 func (a *attempt) fruitless() string {
 	candidates := a.all(a.levels[len(a.levels)-1])
 	kept := keeping(candidates)
@@ -87,7 +87,7 @@ func (a *attempt) fruitless() string {
 	return a.tightest()
 }
 
-// tightest says how much is missing in the attempt.
+// tightest says how many bytes the attempt lacked.
 func (a *attempt) tightest() string {
 	var best *pool
 	largest := int64(0)

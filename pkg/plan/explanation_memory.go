@@ -5,15 +5,18 @@ import "github.com/rankwright/rankwright/pkg/memory"
 // StageMemory is the arithmetic of the memory of each device of a stage.
 type StageMemory struct {
 	Stage, FirstLayer, LastLayer int
-	// Lines add up to UsedBytes.
+	// Lines are the components of UsedBytes.
 	Lines     []memory.Line
 	UsedBytes int64
-	// Product and Node are those of the device that offers least, Offer the arithmetic of what that is.
+	// Product and Node name the device of the stage that offers the least memory; Offer is the arithmetic of what it
+	// offers.
 	Product, Node string
 	Offer         []memory.OfferLine
-	// NeededBytes are compared with what is offered: all of UsedBytes, or what the engine's rule counts of it.
+	// NeededBytes is the part of UsedBytes that the engine's rule compares with the offer, LeftBytes what the offer
+	// exceeds it by.
 	NeededBytes, LeftBytes int64
-	// Sequences of the longest length that the device has room for, over all data ranks of a copy; 0 in training.
+	// Sequences is how many sequences of the longest length the device has room for, over all data ranks of a copy; 0 in
+	// training.
 	Sequences int64
 }
 
@@ -43,7 +46,7 @@ func (e *explainer) memory(p *portion) []StageMemory {
 	return list
 }
 
-// fullest is the device of a stage that offers least, over all copies.
+// fullest returns the device of a stage that offers the least memory, over all copies.
 func (e *explainer) fullest(p *portion, stage int) int32 {
 	c := e.task.cluster
 	least := int32(-1)

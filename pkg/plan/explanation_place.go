@@ -4,19 +4,21 @@ import (
 	"slices"
 )
 
-// Seat is where the devices of a stage are that share an island: a tensor group, or the tensor groups of all data ranks.
+// Seat is where those devices of a stage are that share an island: a tensor group, or the tensor groups of all data
+// ranks.
 type Seat struct {
 	Copy, Data, Stage int
 	Nodes             []string
 	Devices           int
-	// Free is how many matching devices were free there, Rivals how many nodes or link domains had room for the group.
+	// Free is how many matching devices were free on the group's island, Rivals how many nodes or link domains had room
+	// for the group.
 	Free, Rivals int
 }
 
 // mostSeats bounds the seats that are listed.
 const mostSeats = 16
 
-// seats are the tensor groups of the first copies of a portion.
+// seats returns the tensor groups of the first copies of a portion.
 func (e *explainer) seats(p *portion) []Seat {
 	var list []Seat
 	for i, stages := range p.instances {
@@ -78,22 +80,22 @@ func (e *explainer) rule(p *portion) string {
 	return text
 }
 
-// GroupLink is what the devices of a kind of process group send over.
+// GroupLink is the slowest link that a kind of process group sends over.
 type GroupLink struct {
-	// Name is tp, pp or dp, Size the number of ranks.
+	// Name is tp, pp or dp; Size is the number of ranks of a group.
 	Name string
 	Size int
 	Link LinkText
-	// Crosses says that the slowest of these groups leaves its node.
+	// Crosses says that the group with the slowest link spans nodes.
 	Crosses bool
-	// Carries says what is sent.
+	// Carries says what is sent over the link.
 	Carries string
 }
 
-// networkName is how the way between nodes is called.
+// networkName is what the connection between nodes is called for people.
 const networkName = "network between nodes"
 
-// links are the links of a portion's process groups, of each kind the slowest.
+// links returns, for each kind of process group of a portion, the slowest link.
 func (e *explainer) links(p *portion) []GroupLink {
 	var list []GroupLink
 	if p.tensor > 1 {
@@ -129,7 +131,7 @@ func (e *explainer) links(p *portion) []GroupLink {
 	return list
 }
 
-// slower keeps the slower of two links.
+// slower replaces the link by the other one where that is slower.
 func (l *GroupLink) slower(other LinkText, crosses bool) {
 	if l.Link.Name == "" || other.BytesPerSecond < l.Link.BytesPerSecond {
 		l.Link, l.Crosses = other, crosses
@@ -147,7 +149,7 @@ func (e *explainer) crosses(devices []int32) bool {
 	return slices.ContainsFunc(devices, func(at int32) bool { return e.task.cluster.NodeOf(at) != n })
 }
 
-// linkBetween is what two devices reach each other by: their link domain, their host, or the network.
+// linkBetween returns what connects two devices: their link domain, their host's PCIe, or the network.
 func (e *explainer) linkBetween(a, b int32) (LinkText, bool) {
 	c := e.task.cluster
 	d, other := c.Device(a), c.Device(b)

@@ -8,10 +8,10 @@ import (
 
 // Times is the arithmetic of what one copy delivers. Exactly one of Serving and Training is set.
 type Times struct {
-	// Family is what the constants belong to, Basis what they rest on.
+	// Family names the calibrated constants, Basis says what they rest on.
 	Family cost.Family
 	Basis  cost.Basis
-	// Product is the device that is computed with, Bandwidth and Link its peaks in bytes per second.
+	// Product is the device that the times are computed for; Bandwidth and Link are its peaks in bytes per second.
 	Product         string
 	Bandwidth, Link float64
 	Constants       cost.Constants
@@ -21,7 +21,8 @@ type Times struct {
 	Job             *cost.Training
 	Training        *cost.TrainingBreakdown
 	Step            *cost.Range
-	// MicroUSDPerHour is what a device costs, as PriceBasis says; 0 where that is not known.
+	// MicroUSDPerHour is the price of a device in millionths of a US dollar an hour, from the source that PriceBasis
+	// names; 0 where it is not known.
 	MicroUSDPerHour int64
 	PriceBasis      string
 }

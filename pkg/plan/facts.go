@@ -10,7 +10,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
-// facts are what the models of memory and cost need of a class.
+// facts are a class's inputs to the models of memory and cost.
 type facts struct {
 	memory memory.Device
 	rates  cost.Device // as the catalogue has them, with its links
@@ -19,7 +19,7 @@ type facts struct {
 	judged bool
 }
 
-// class is a class of devices as the planner sees it.
+// class is a class of devices with what the planner knows of it.
 type class struct {
 	*fleet.Class
 	// catalogue is the product's row, or nil where the catalogue does not have it.
@@ -27,13 +27,13 @@ type class struct {
 	facts     facts
 }
 
-// classes derives what is known of the classes of an index and its clones, once for each.
+// classes are the planner's classes, derived once for an index and all its clones.
 type classes struct {
 	mu    sync.Mutex
 	known []*class
 }
 
-// classesOf are the classes of an index by their numbers.
+// classesOf returns the planner's classes of an index, by their numbers.
 func classesOf(c *fleet.Cluster) []*class {
 	kept := fleet.Shared[classes](c)
 	kept.mu.Lock()
@@ -45,8 +45,8 @@ func classesOf(c *fleet.Cluster) []*class {
 	return kept.known[:len(all)]
 }
 
-// newClass looks a class up in the catalogue, by the name that the driver reports. What the inventory says of its rates goes
-// before what the catalogue says: it may be a partition.
+// newClass looks a class up in the catalogue by the name that the driver reports. Rates in the inventory win over those
+// of the catalogue, since the device may be a partition.
 func newClass(key *fleet.Class) *class {
 	c := &class{Class: key}
 	product := accelerator.Product{Vendor: c.Vendor, Name: c.Product, Family: c.Family}
@@ -67,7 +67,7 @@ func newClass(key *fleet.Class) *class {
 	return c
 }
 
-// device is the class's rates on an island, for tensor groups of some size.
+// device returns the class's rates on an island, for tensor groups of a size.
 func (f *facts) device(w *fleet.Wires, tensor int) cost.Device {
 	d := f.rates
 	d.Network = float64(w.Network)

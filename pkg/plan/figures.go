@@ -7,8 +7,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
-// figures are what is known of a model under a load: the memory of shapes, and how fast they are. What is asked for first
-// is computed outside the lock, so that two plans may compute the same.
+// figures are what has been computed for a model under a load: the memory of shapes, and how fast they are. Values are
+// computed outside the lock, so two plans may compute the same one.
 type figures struct {
 	of      *subject
 	load    loadKey
@@ -21,27 +21,27 @@ type figures struct {
 	devices map[cost.Device]*rated
 }
 
-// batchKey is what footprints depend on beside the shape.
+// batchKey is what a footprint depends on beside the shape.
 type batchKey struct {
 	limits
-	// device is empty where nothing but the limits depends on it.
+	// device is empty where only the limits depend on it.
 	device memory.Device
 }
 
-// batch is the footprints of shapes in some limits of a step.
+// batch is the known footprints by shape, under the same limits of a step.
 type batch struct {
 	batchKey
 	prints map[shape]*footprint
 }
 
-// rated is how fast shapes are on a kind of device.
+// rated is the known times of shapes on a kind of device.
 type rated struct {
 	device    cost.Device
 	estimator *cost.Estimator
 	times     map[timesKey]cost.Times
 }
 
-// timesKey is what tells times apart.
+// timesKey is what the times of a shape on a device depend on.
 type timesKey struct {
 	cost.Strategy
 	tokens int64 // of a step at most
@@ -62,7 +62,7 @@ func newFigures(of *subject, load loadKey) *figures {
 	return f
 }
 
-// recall is the figure of a key in one of the maps, which is computed where it is not known.
+// recall returns the figure of a key in one of the maps, and computes it where it is not there.
 func recall[K comparable, V any](f *figures, known map[K]V, key K, compute func() V) V {
 	f.mu.Lock()
 	v, ok := known[key]
@@ -78,12 +78,12 @@ func recall[K comparable, V any](f *figures, known map[K]V, key K, compute func(
 	return v
 }
 
-// batch is that of a key.
+// batch returns the footprints of a key.
 func (f *figures) batch(key batchKey) *batch {
 	return recall(f, f.batches, key, func() *batch { return &batch{key, map[shape]*footprint{}} })
 }
 
-// counted is a footprint if it is known.
+// counted returns a shape's footprint, nil where it was not counted yet.
 func (f *figures) counted(in *batch, s shape) *footprint {
 	f.mu.Lock()
 	defer f.mu.Unlock()

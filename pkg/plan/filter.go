@@ -11,7 +11,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-// requirements is DeviceRequirements and the topology level, ready to be asked.
+// requirements are a placement's DeviceRequirements and topology level in a form that devices are checked against.
 type requirements struct {
 	families []v1alpha1.DeviceFamily // empty: all
 	vendors  []string
@@ -19,9 +19,9 @@ type requirements struct {
 	selector labels.Selector
 	least    int64 // MiB
 	formats  []v1alpha1.Precision
-	// claims says that every device must be one that a ResourceClaim can select.
+	// claims says that a ResourceClaim must be able to select every device.
 	claims bool
-	// engine runs the model, an architecture, on every device.
+	// engine runs a model of this architecture on every device.
 	engine *engine.Engine
 	model  *v1alpha1.Architecture
 	// level is the node label that the devices of a copy must share; empty where they need not.
@@ -68,7 +68,7 @@ func requirementsOf(spec *v1alpha1.ModelPlacementSpec, e *engine.Engine, m *v1al
 // asksNodes says whether the requirements ask anything of nodes.
 func (r *requirements) asksNodes() bool { return r.level != "" || r.claims || !r.selector.Empty() }
 
-// refuseNode is why no device of the node matches.
+// refuseNode returns why no device of the node matches; empty where one may.
 func (r *requirements) refuseNode(n *fleet.NodeEntry) fleet.Refusal {
 	if !r.selector.Empty() && !r.selector.Matches(labels.Set(n.Labels)) {
 		return refusedSelector
@@ -82,12 +82,12 @@ func (r *requirements) refuseNode(n *fleet.NodeEntry) fleet.Refusal {
 	return ""
 }
 
-// valuesOf are those of a class that engines are asked about.
+// valuesOf returns the values of a class that an engine's support depends on.
 func valuesOf(c *fleet.Class) engine.Device {
 	return engine.Device{Vendor: c.Vendor, Product: c.Product, Architecture: c.Architecture, Bytes: c.TotalBytes}
 }
 
-// refuseClass is why no device of the class matches.
+// refuseClass returns why no device of the class matches; empty where one may.
 func (r *requirements) refuseClass(c *fleet.Class) fleet.Refusal {
 	switch {
 	case len(r.families) > 0 && !slices.Contains(r.families, c.Family):

@@ -25,14 +25,14 @@ const (
 	formDifferent             // copies of different shapes
 )
 
-// load is a request with one thing changed, as the ways look at it. Its attempts keep what ways share.
+// load is a task and its attempts, which the ways of a request share.
 type load struct {
 	task     *task
 	attempts map[attemptKey]*attempt
 	single   *bool // whether one copy fits
 }
 
-// attemptKey is a format and how it is tried.
+// attemptKey names an attempt: a format and how it is tried.
 type attemptKey struct {
 	step step
 	try  try
@@ -52,8 +52,8 @@ func (l *load) attempt(w *way) *attempt {
 	return a
 }
 
-// ways are those of a task. Formats and batches that need more than others and can do nothing that these cannot are left
-// out, unless limits are set, since times differ.
+// ways returns the ways that must be looked at to know whether a task fits. Without limits of time it leaves out formats
+// and batches that need more than others and fit nowhere that these do not; under limits their times may differ.
 func (t *task) ways() []way {
 	var equal, others []way
 	layers := int(t.model.Architecture.Layers)
@@ -81,7 +81,7 @@ func (t *task) ways() []way {
 // fits says whether there is any plan. It finds one wherever search does, and does not weigh it against others.
 func (t *task) fits() bool { return t.holding(t.ways()) >= 0 }
 
-// holding is the first of some ways that holds the task, -1 where none does.
+// holding returns the index of the first way that holds the task; -1 where none does.
 func (t *task) holding(ways []way) int {
 	l := newLoad(t)
 	return slices.IndexFunc(ways, func(w way) bool { return w.holds(l) })

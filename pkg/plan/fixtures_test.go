@@ -100,7 +100,7 @@ func parallelism(p v1alpha1.Parallelism) func(*v1alpha1.ModelPlacementSpec) {
 
 func ptr[T any](v T) *T { return &v }
 
-// The architectures are those of the models' own config.json.
+// llama returns a Llama of 8, 70 or 405 billion parameters; the architectures are from the models' own config.json.
 func llama(t testing.TB, billions int) *model.Model {
 	t.Helper()
 	a := v1alpha1.Architecture{VocabSize: 128256, MaxContext: 131072, Attention: v1alpha1.Attention{HeadDim: 128, KVHeads: 8}}

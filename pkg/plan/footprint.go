@@ -9,28 +9,28 @@ import (
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
-// footprint is the memory of the devices of a layout for any run of layers. Plans that run at once may share it.
+// footprint is the memory that devices of a layout need for any run of layers. Plans that run at once may share it.
 type footprint struct {
 	*memory.Footprint
 	amounts amounts
-	// least is what every stage needs beside its layers, widest what the layer needs that needs most, as a stage of its own.
+	// least is what every stage needs beside its layers, widest the need of the neediest layer as a stage of its own.
 	least, widest int64
 	layers        int
 	serves        bool // has what a step of decoding reads of the layers
 	mu            sync.Mutex
-	// runs are the longest runs of layers by what a device offers, as far as asked for.
+	// runs caches the length of the longest run of layers by what a device offers.
 	runs map[int64]int
 }
 
-// amounts are what a device needs that holds layers first to end-1, to be compared with what it offers.
+// amounts are what a device needs for layers first to end-1, in the terms of its offer.
 type amounts interface {
 	Need(first, end int) int64
 }
 
-// bytes is what a device needs that holds layers first to end-1.
+// bytes returns what a device needs for layers first to end-1.
 func (f *footprint) bytes(first, end int) int64 { return f.amounts.Need(first, end) }
 
-// use is what it needs by component.
+// use returns the memory of layers first to end-1 by component.
 func (f *footprint) use(first, end int) v1alpha1.MemoryUse {
 	u := f.Use(first, end)
 	return v1alpha1.MemoryUse{
@@ -42,7 +42,7 @@ func (f *footprint) use(first, end int) v1alpha1.MemoryUse {
 	}
 }
 
-// mayHold is a necessary condition for a split: what the devices offer together is what all stages together need.
+// mayHold is a necessary condition for a split: the offers of all devices sum to at least what all stages need together.
 func (f *footprint) mayHold(caps []int64) bool {
 	if len(caps) == 1 {
 		return f.bytes(0, f.layers) <= caps[0]
@@ -54,7 +54,8 @@ func (f *footprint) mayHold(caps []int64) bool {
 	return need <= 0
 }
 
-// fewest is a number of stages below which no cut fits devices that offer so much; above all layers where none does.
+// fewest returns a number of stages below which no cut fits devices with an offer; above the number of layers where no
+// cut does.
 func (f *footprint) fewest(offer int64) int {
 	switch whole := f.bytes(0, f.layers); {
 	case whole <= offer:
@@ -169,11 +170,11 @@ func furthest(first, last int, may func(end int) bool) int {
 	return low
 }
 
-// Batches of one step: an engine's defaults, or what the request needs and no more.
+// limits are the batch of one step: an engine's defaults, or what the request needs and no more.
 type limits struct{ tokens, sequences int64 }
 
-// limitsOn are those of an engine on a device. Lean ones leave more room for weights and cache: the fewest tokens that an
-// engine takes by itself anywhere, and only the sequences that are asked for.
+// limitsOn returns the limits of an engine on a device. Lean limits leave more room for weights and cache: the fewest
+// tokens that an engine takes by default on any device, and only the sequences that are asked for.
 func limitsOn(engine v1alpha1.Engine, d memory.Device, asked int64, lean bool) limits {
 	defaults := memory.Limits(engine, d, false)
 	l := limits{defaults.Tokens, defaults.Sequences}
@@ -190,8 +191,8 @@ const (
 	leanSequences = 8
 )
 
-// stagesOf is how many stages of at most some bytes the layers make, each as long as it can be; above all layers where one
-// alone is too large.
+// stagesOf returns how many stages of at most some bytes the layers make, each as long as it can be; above the number of
+// layers where a single layer is too large.
 func (f *footprint) stagesOf(most int64) int {
 	stages, first := 0, 0
 	for first < f.layers {
@@ -216,7 +217,7 @@ func (f *footprint) hasRoom(caps []int64) bool {
 	return room >= f.layers
 }
 
-// longest is how many consecutive layers fit a device of some offer at most.
+// longest returns how many consecutive layers fit a device with an offer at most.
 func (f *footprint) longest(offer int64) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -245,7 +246,7 @@ func uses(u v1alpha1.MemoryUse) string {
 		", activations " + words.HumanBytes(u.ActivationsBytes) + ", overhead " + words.HumanBytes(u.OverheadBytes)
 }
 
-// together is what all devices of a pipeline need, fixed parts included.
+// together returns what all devices of a pipeline need in sum, fixed parts included.
 func (f *footprint) together(s shape) int64 {
 	return int64(s.tensor) * (f.bytes(0, f.layers) + int64(s.stages-1)*f.least)
 }

@@ -22,8 +22,8 @@ type gather struct {
 	caps    []fleet.Run // scratch: capacities
 }
 
-// lot is a kind as the request sees it: islands whose devices have equal capacities. Those are few more than kinds of the
-// index at most, and fewer where free bytes differ beyond what a request may use.
+// lot is a kind of islands as the request sees it, keyed by the capacities of the devices. There are few more lots than
+// kinds in the index, and fewer where free bytes differ only beyond what a request may use.
 type lot struct {
 	class   int32
 	limit   int
@@ -64,7 +64,7 @@ func (g *gather) collectKinds() {
 	}
 }
 
-// accepted are the members on nodes that match.
+// accepted returns the members on nodes that match.
 func (g *gather) accepted(members []fleet.IslandRef) []fleet.IslandRef {
 	var kept []fleet.IslandRef
 	for i, m := range members {
@@ -82,8 +82,8 @@ func (g *gather) accepted(members []fleet.IslandRef) []fleet.IslandRef {
 	return kept
 }
 
-// capacities computes what the request may use of devices, once for each number of free bytes, into g.caps, and says
-// whether different numbers came to the same.
+// capacities computes what the request may use of devices, once for each number of free bytes, into g.caps. It says
+// whether different numbers of free bytes gave the same capacity.
 func (g *gather) capacities(class int32, runs []fleet.Run) (ties bool) {
 	g.caps = g.caps[:0]
 	for _, r := range runs {
@@ -192,7 +192,7 @@ func (g *gather) zone(node int32) int32 {
 	return g.level.Zones[node]
 }
 
-// pools makes the pools of the lots.
+// pools makes the pools of the lots, one for each vendor.
 func (g *gather) pools() []*pool {
 	vendor := func(l *lot) string { return g.cluster.Class(l.class).Vendor }
 	orderLots(g.lots)
@@ -216,7 +216,7 @@ func (g *gather) pools() []*pool {
 	return pools
 }
 
-// keptNodes are the nodes with devices of the previous plan.
+// keptNodes returns the nodes that have devices of the previous plan.
 func (g *gather) keptNodes() map[*fleet.NodeEntry]bool {
 	if len(g.request.keep) == 0 {
 		return nil
@@ -230,7 +230,7 @@ func (g *gather) keptNodes() map[*fleet.NodeEntry]bool {
 	return nodes
 }
 
-// pool writes out the parts of lots.
+// pool makes the pool of a vendor from its lots.
 func (g *gather) pool(vendor string, lots []*lot, kept map[*fleet.NodeEntry]bool) *pool {
 	parts, devices := 0, 0
 	for _, l := range lots {
@@ -267,7 +267,7 @@ func (g *gather) pool(vendor string, lots []*lot, kept map[*fleet.NodeEntry]bool
 	return p
 }
 
-// members are those of all lists in order.
+// members returns the islands of all lists, in order of nodes.
 func (l *lot) members() []fleet.IslandRef {
 	if len(l.lists) < 2 {
 		return slices.Concat(l.lists...)

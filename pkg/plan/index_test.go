@@ -83,7 +83,7 @@ func answersOf(t *rapid.T, c *fleet.Cluster, requests []Request) string {
 	return strings.Join(answers, "\n")
 }
 
-// Whatever happens to nodes in whatever order, plans are those on the nodes as they are in the end.
+// TestPlansFollowFromTheNodesAlone adds, changes and removes nodes in any order: plans follow from the nodes at the end.
 func TestPlansFollowFromTheNodesAlone(t *testing.T) {
 	requests := indexRequests(t)
 	rapid.Check(t, func(rt *rapid.T) {

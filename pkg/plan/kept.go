@@ -6,7 +6,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// whereabout is the place of a device in the pool.
+// whereabout is the place of a device in a pool.
 type whereabout struct {
 	part     int32
 	capacity int64
@@ -30,8 +30,8 @@ func (w *placer) whereabouts() map[int32]whereabout {
 // nowhere stands for a device that does not exist.
 const nowhere int32 = -1
 
-// copiesOf are the devices of the previous plan's copies, by instance, stage and tensor rank, and as many copies as are
-// asked for now; those that the plan did not have are empty.
+// copiesOf returns the devices of the previous plan by copy, instance, stage and tensor rank. It has as many copies as
+// are asked for now; those beyond the previous plan's are empty.
 func (t *task) copiesOf(previous *v1alpha1.ShardingPlanSpec) [][][][]int32 {
 	copies := make([][][][]int32, t.copies)
 	for i := range copies {
@@ -56,7 +56,7 @@ func (t *task) copiesOf(previous *v1alpha1.ShardingPlanSpec) [][][][]int32 {
 	return copies
 }
 
-// addTo adds the devices of a row of one stage to its copy; rows outside of the copies are left out.
+// addTo adds the devices of a row, which is of one stage, to its copy. Rows of copies beyond the list are left out.
 func (t *task) addTo(copies [][][][]int32, row *v1alpha1.PlanRow) {
 	if row.Replica < 0 || int(row.Replica) >= t.copies || row.Data < 0 || int(row.Data) >= len(copies[row.Replica]) ||
 		row.Stage < 0 || int(row.Stage) >= len(copies[row.Replica][row.Data]) {
@@ -104,14 +104,14 @@ func (w *placer) stillHolds(instances [][][]int32, where map[int32]whereabout) b
 	return true
 }
 
-// earlier is the copies of one shape of the previous plan, as many as are wanted now.
+// earlier is a shape of the previous plan, with how many copies are wanted in it now.
 type earlier struct {
 	shape
 	ends          []int
 	first, copies int // replicas
 }
 
-// holding finds the copies of a shape that still hold, in the pool of a vendor, and takes their devices.
+// holding finds the copies of a shape that still hold in the pool of a vendor, and marks their devices as taken.
 func (a *attempt) holding(s earlier, copies [][][][]int32, taken map[int32]bool) keptShape {
 	var none keptShape
 	for _, p := range a.levels[len(a.levels)-1] {
@@ -133,7 +133,7 @@ func (a *attempt) holding(s earlier, copies [][][][]int32, taken map[int32]bool)
 	return none
 }
 
-// keptShape is the copies of a shape that hold, by number, and the placers that could place the others.
+// keptShape is the copies of a shape that hold, by their number, and the placers that may place the missing ones.
 type keptShape struct {
 	copies  [][][][]int32
 	held    int
@@ -180,7 +180,7 @@ func (k *keptShape) complete() (layout, *footprint, bool) {
 	return layout{}, nil, false
 }
 
-// classOf is the class of some copies' devices in a pool; -1 where there are several or none.
+// classOf returns the class that the devices of some copies have in a pool; -1 where there are several or none.
 func (t *task) classOf(p *pool, copies [][][][]int32) int32 {
 	class := int32(-1)
 	for _, at := range slices.Concat(slices.Concat(slices.Concat(copies...)...)...) {
@@ -203,7 +203,7 @@ func shapeOf(s *v1alpha1.Strategy) shape {
 	}
 }
 
-// endsOf is the layer after each stage, where the stages are all layers in order.
+// endsOf returns the index of the layer after each stage; false where the stages are not all layers in order.
 func endsOf(stages []v1alpha1.Stage, layers int) ([]int, bool) {
 	next := 0
 	ends := make([]int, len(stages))

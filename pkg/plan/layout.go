@@ -13,8 +13,8 @@ type layout struct {
 	instances [][][]int32 // devices by instance, stage and tensor rank, which goes on through the context ranks
 }
 
-// regroup divides the devices of each stage of a copy, which are in so many groups, into those of its data ranks, of so
-// many devices each.
+// regroup divides the devices of each stage of a copy, which come in apart groups, among its data ranks, stage devices
+// each.
 func regroup(groups [][][]int32, apart, stage int) [][][]int32 {
 	if len(groups[0][0]) == stage {
 		return groups
@@ -43,7 +43,7 @@ func (a *attempt) place(c *candidate, copies int) (layout, bool) {
 	return a.placeBeside(c, copies, map[int32]bool{})
 }
 
-// placeBeside places copies beside devices that are taken already, which it adds its own to.
+// placeBeside places copies beside the devices in taken, and adds the devices of the new copies to it.
 func (a *attempt) placeBeside(c *candidate, copies int, taken map[int32]bool) (layout, bool) {
 	w := &placer{task: a.task, pool: c.lane.pool, prints: c.prints, shape: c.placed(), copies: copies, taken: taken, before: slices.Collect(maps.Keys(taken))}
 	if c.ends != nil {

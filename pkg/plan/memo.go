@@ -13,20 +13,20 @@ import (
 )
 
 // memo keeps the figures of shapes from plan to plan: memory and times, which follow from the model, the load, the engine
-// and the kind of device, and not from what is free. It knows all of these by their content, so that no change of them can
-// make it wrong. An index and its clones share one, and several plans may use it at once.
+// and the kind of device, and not from what is free. Its keys are contents, not identities, so that no change of a model
+// or load can make it wrong. An index and its clones share one, and several plans may use it at once.
 type memo struct {
 	mu       sync.Mutex
 	subjects []*subject
 	held     atomic.Int64 // figures in all subjects
 }
 
-// memoOf is what is known of shapes on an index and its clones.
+// memoOf returns the memo that an index shares with its clones.
 func memoOf(c *fleet.Cluster) *memo {
 	return fleet.Shared[memo](c)
 }
 
-// subject is a model with the figures of its loads.
+// subject is a model with the figures of each of its loads.
 type subject struct {
 	memo  *memo
 	model *model.Model // a copy, since the caller's may change
@@ -37,20 +37,20 @@ type subject struct {
 	loads map[loadKey]*figures
 }
 
-// loadKey is what figures of a model depend on beside shapes and devices.
+// loadKey is what the figures of a model depend on beside shape and device.
 type loadKey struct {
 	engine         v1alpha1.Engine
 	weights, cache v1alpha1.Precision
-	// Of inference: the context, the sequences at once, and the tokens of a typical request.
+	// In inference: the context, the sequences at once, and the tokens of a typical request.
 	length, sequences, input, output int64
 	training                         v1alpha1.TrainingWorkload
 }
 
-// mostFigures bounds what is kept: a footprint of 100 layers takes 2 to 5 KB. What is over it is forgotten as a whole when
-// the next plan begins.
+// mostFigures bounds the number of figures that are kept; a footprint of 100 layers takes 2 to 5 KB. Where the bound is
+// passed, all are dropped when the next plan begins.
 const mostFigures = 4096
 
-// subject is what is known of a model.
+// subject returns the entry of a model, which it adds where there is none of equal content.
 func (m *memo) subject(of *model.Model) *subject {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,7 +69,7 @@ func (m *memo) subject(of *model.Model) *subject {
 	return s
 }
 
-// figures are those of the model under a load.
+// figures returns the figures of the model under a load.
 func (s *subject) figures(key loadKey) *figures {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,8 +82,8 @@ func (s *subject) figures(key loadKey) *figures {
 	return f
 }
 
-// copyOf is a model that no change of another one changes. How a checkpoint stores its weights is shared: nothing changes
-// it once the model is made.
+// copyOf returns a copy of a model that later changes of the original do not reach. How the checkpoint stores its weights
+// is shared, since it never changes.
 func copyOf(m *model.Model) *model.Model {
 	own := *m
 	own.Architecture = *m.Architecture.DeepCopy()
@@ -91,7 +91,7 @@ func copyOf(m *model.Model) *model.Model {
 	return &own
 }
 
-// loadKey is that of the task in a format.
+// loadKey returns the key of the task's load in the formats of a step.
 func (t *task) loadKey(s step) loadKey {
 	key := loadKey{engine: t.engine.Name, weights: s.format, cache: s.cache}
 	if w := t.workload.Training; w != nil {

@@ -26,7 +26,8 @@ func written(t *testing.T, c *fleet.Cluster, r Request) string {
 	return fmt.Sprintf("%s\n%v", raw, err)
 }
 
-// Plans of an index that knows figures of other clusters and requests are those of one that knows none.
+// TestFiguresOfEarlierPlansChangeNoPlan holds the plans of an index that knows figures of other clusters and requests to
+// the plans of an index that knows none.
 func TestFiguresOfEarlierPlansChangeNoPlan(t *testing.T) {
 	const requests = 12
 	knowing, alone := fleet.NewCluster(nil), int64(0)

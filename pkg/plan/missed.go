@@ -35,7 +35,8 @@ func excess(seconds float64, limit int32) string {
 	return fmt.Sprintf("%.0f %%", above*100)
 }
 
-// missedBy is by what factor a candidate misses the limit that it misses most; infinite where it is not known.
+// missedBy returns the factor by which a candidate exceeds the limit that it misses most; infinite where its times are
+// not known.
 func (t *task) missedBy(c *candidate) float64 {
 	if c.missed == limitUnknown {
 		return math.Inf(1)

@@ -23,7 +23,7 @@ func Object(placement *v1alpha1.ModelPlacement, spec *v1alpha1.ShardingPlanSpec,
 	return made
 }
 
-// Labels are those of what is made for a revision of a placement's plan.
+// Labels returns the labels of the objects that are made for a revision of a placement's plan: placement and revision.
 func Labels(placement *v1alpha1.ModelPlacement, revision int64) map[string]string {
 	return map[string]string{v1alpha1.LabelPlacement: placement.Name, v1alpha1.LabelRevision: strconv.FormatInt(revision, 10)}
 }

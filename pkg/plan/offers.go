@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// pooled is the pools of one set of suitable devices.
+// pooled is the pools of one set of matching devices, with its census.
 type pooled struct {
 	pools  []*pool
 	census census
 }
 
-// collect is pools, once for each set of devices that suits.
+// collect returns the pools of a format at a topology level, made once for each set of classes that suit.
 func (t *task) collect(s step, level string) pooled {
 	r := poolRequest{requirements: t.require, format: s.format, native: s.native, capacity: t.offer, level: level, any: t.asked.tensor > 0, keep: t.keep}
 	key := t.suited(&r) + level
@@ -25,7 +25,7 @@ func (t *task) collect(s step, level string) pooled {
 	return p
 }
 
-// suited marks the classes that suit a format.
+// suited returns a key of the set of classes that suit a format.
 func (t *task) suited(r *poolRequest) string {
 	var key strings.Builder
 	for i := range t.classes {
@@ -41,7 +41,7 @@ func (t *task) suited(r *poolRequest) string {
 	return key.String()
 }
 
-// lanesOf are the lanes of a pool, found once.
+// lanesOf returns the lanes of a pool, made once.
 func (t *task) lanesOf(p *pool) []*lane {
 	lanes, ok := t.laned[p]
 	if !ok {
@@ -51,10 +51,10 @@ func (t *task) lanesOf(p *pool) []*lane {
 	return lanes
 }
 
-// zoneForm is zones that have parts of the same kinds, by one of them.
+// zoneForm stands for zones whose parts are of the same kinds, by the parts of one of them.
 type zoneForm struct{ parts []int32 }
 
-// zoneForms are the forms of a pool's zones, found once.
+// zoneForms returns the forms of a pool's zones, made once.
 func (t *task) zoneForms(p *pool) []zoneForm {
 	forms, ok := t.zoned[p]
 	if ok {
@@ -81,7 +81,7 @@ func (t *task) zoneForms(p *pool) []zoneForm {
 	return forms
 }
 
-// groupCaps are the capacities of the largest tensor groups of a size, falling, up to a number of them.
+// groupCaps returns the capacities of the largest tensor groups of a size, falling, up to a number of them.
 func (p *pool) groupCaps(tensor, most int) []int64 {
 	type run struct {
 		capacity int64

@@ -30,7 +30,7 @@ const (
 	limitUnknown // limits are set and the times of the devices are not known
 )
 
-// tolerance is how much worse than the best in its objective a plan may be that takes fewer devices.
+// tolerances are how much worse than the best value a plan of fewer devices may be, as a share, by objective.
 var tolerances = map[v1alpha1.Objective]float64{
 	v1alpha1.ObjectiveLatency:    0.10,
 	v1alpha1.ObjectiveThroughput: 0.03,
@@ -44,8 +44,8 @@ func (t *task) objective() v1alpha1.Objective {
 	return v1alpha1.ObjectiveThroughput
 }
 
-// tolerance is that of the task. Training, devices whose times are not known, and a latency that is within the limits ask
-// for the fewest devices.
+// tolerance returns the tolerance of the task's objective. It is infinite, so that the fewest devices win, in training,
+// where times are not known, and for a latency that keeps its limits.
 func (t *task) tolerance(judged bool) float64 {
 	if t.workload.Training != nil || !judged || t.objective() == v1alpha1.ObjectiveLatency && t.limited() {
 		return math.Inf(1)
@@ -78,7 +78,7 @@ func (a *attempt) evaluate(c *candidate) {
 	t.judge(c, a.serve(c, &rates))
 }
 
-// serve are the times of a candidate in equal stages.
+// serve returns the times of a candidate in equal stages.
 func (a *attempt) serve(c *candidate, device *cost.Device) cost.Times {
 	on, key := a.rated(device), timesKey{c.strategy(), c.prints.Setup().Inference.BatchedTokens}
 	return recall(a.figures, on.times, key, func() cost.Times {
@@ -87,12 +87,12 @@ func (a *attempt) serve(c *candidate, device *cost.Device) cost.Times {
 	})
 }
 
-// strategy is the degrees as the model of costs has them.
+// strategy returns the degrees in the terms of the model of costs.
 func (c *candidate) strategy() cost.Strategy {
 	return cost.Strategy{Tensor: c.tensor, Pipeline: c.stages, AttentionData: c.data, Expert: c.expert}
 }
 
-// query is the load of a candidate: the sequences that are asked for, at once.
+// query returns the load of a candidate: as many sequences at once as are asked for.
 func (a *attempt) query(c *candidate, device *cost.Device) cost.Query {
 	in := a.task.workload.Inference
 	running := float64(max(1, in.MaxSequences))
@@ -141,7 +141,7 @@ func (t *task) weigh(c *candidate) {
 	}
 }
 
-// price is what a device of a class costs by the hour, looked up once.
+// price returns what a device of a class costs an hour, looked up once.
 func (t *task) price(class int32) (price.Price, bool) {
 	p, known := t.hourly[class]
 	if !known {
@@ -155,7 +155,8 @@ func (t *task) price(class int32) (price.Price, bool) {
 // unpriced is an hourly price above all, in micro-USD for a million tokens and device-second.
 const unpriced = 1e12
 
-// input and output are the tokens of a typical request; half of the context each where nothing is said.
+// input and output return the tokens of a typical request. What the workload does not say is half of the context, or less
+// where the other number leaves less.
 func (t *task) input() int64 {
 	in := t.workload.Inference
 	switch {
@@ -196,5 +197,5 @@ func (a *attempt) trainingOf(c *candidate, device *cost.Device) *cost.Training {
 	}
 }
 
-// whole rounds to an integer that fits the API.
+// whole rounds to an integer within 0 to 1e15.
 func whole(x float64) int64 { return int64(math.Round(min(max(x, 0), 1e15))) }

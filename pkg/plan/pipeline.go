@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// chain is a pipeline that was found: its groups in order of stages, the split, and the sites it is on.
+// chain is a pipeline that was found: its groups in the order of stages, the split, and the sites that the groups are on.
 type chain struct {
 	groups []group
 	ends   []int
@@ -42,7 +42,7 @@ func (w *placer) pipeline(v *view) ([][]int32, bool) {
 	return stages, true
 }
 
-// classesIn are the classes of a view that has several, from the smallest device on.
+// classesIn returns the classes of a view, the smallest device first; nil where there is only one.
 func (w *placer) classesIn(v *view) []int32 {
 	var classes []int32
 	for _, kind := range v.kinds {
@@ -71,7 +71,7 @@ func (v *view) siteList(w *placer, class int32) *siteList {
 	return l
 }
 
-// refresh brings the sites up to date that groups were taken from.
+// refresh updates the sites that groups were taken from.
 func (v *view) refresh(taken []group) {
 	for _, l := range v.sites {
 		for i := range taken {
@@ -184,7 +184,7 @@ func (w *placer) onSites(sites []*site) *chain {
 	return found
 }
 
-// largestInPlace keeps the largest groups in the order they have.
+// largestInPlace returns the largest groups, up to a number, in the order in which they are given.
 func largestInPlace(groups []group, count int) []group {
 	order := make([]int, len(groups))
 	for i := range order {

@@ -19,7 +19,8 @@ type placer struct {
 	told   bool
 	taken  map[int32]bool
 	before []int32 // devices that were taken before
-	// seconds is how long a device of a class takes for a run of layers; nil where groups are of one class or not judged.
+	// seconds returns how long a device of a class takes for a run of layers; nil where all groups are of one class or
+	// times are not known.
 	seconds func(class int32, first, end int) float64
 }
 
@@ -83,7 +84,7 @@ func (w *placer) fix(ends []int) {
 // placeCopies places copy after copy; each within one zone where there are any.
 func (w *placer) placeCopies() (layout, bool) {
 	l := layout{}
-	// Copies of one tensor group need no look at their zone: a part is in one.
+	// A part lies in one zone, so copies that are a single group need no view of a zone.
 	if w.shape.stages == 1 && (w.shape.data == 1 || len(w.pool.zones) == 0) {
 		groups := w.bestFit(w.pool.kinds, w.copies*w.shape.data)
 		if len(groups) < w.copies*w.shape.data {
@@ -114,7 +115,8 @@ type view struct {
 	sites map[int32]*siteList // by class, -1 for all
 }
 
-// views are the zones, those with the fewest devices first so that large ones stay whole, or else the pool.
+// views returns the zones, those with the fewest devices first so that large ones stay whole; without a topology level,
+// the whole pool.
 func (w *placer) views() []*view {
 	if len(w.pool.zones) == 0 {
 		return []*view{{kinds: w.pool.kinds}}

@@ -8,7 +8,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-// part is what of an island matches a request in one zone: its devices from the largest capacity to the smallest.
+// part is the devices of an island in one zone that match a request, from the largest capacity to the smallest.
 type part struct {
 	class    int32
 	zone     int32
@@ -23,7 +23,7 @@ type part struct {
 	caps     []int64 // bytes that a plan may use, of each device; shared by the parts of a kind
 }
 
-// pool is what matches a request, of one vendor.
+// pool is the devices of one vendor that match a request.
 type pool struct {
 	vendor string
 	parts  []part
@@ -32,13 +32,13 @@ type pool struct {
 	zones  []zone
 }
 
-// zone is a value of the topology level.
+// zone is the parts with one value of the topology level.
 type zone struct {
 	parts   []int32
 	devices int
 }
 
-// census counts what was looked at, for people.
+// census counts the devices that were looked at, for the message of a refusal.
 type census struct {
 	refused map[fleet.Refusal]int
 	matched int
@@ -46,21 +46,21 @@ type census struct {
 	largest int64
 }
 
-// poolRequest is what a pool is made for.
+// poolRequest says which devices a pool takes, and what they offer.
 type poolRequest struct {
 	requirements
 	format v1alpha1.Precision
 	native bool // the format must be computed natively
-	// capacity is what the request may use of a device of a class with so many free bytes. It must not fall where the free
-	// bytes rise.
+	// capacity returns what the request may use of a device of a class with so many free bytes. It must not fall where
+	// the free bytes rise.
 	capacity func(class int32, free int64) int64
 	level    string
 	any      bool           // a user-given tensor degree lifts the limit of hosts
 	keep     map[int32]bool // devices of the previous plan
 }
 
-// pools collects the matching free devices by vendor, in order of vendor. It looks at kinds of islands; at nodes only where
-// the request asks for labels or a topology level, and at devices only where there is a previous plan.
+// poolsOf collects the matching free devices by vendor, in order of vendor. It looks at kinds of islands; it looks at
+// nodes only where the request asks for labels or a topology level, and at devices only where there is a previous plan.
 func poolsOf(c *fleet.Cluster, r *poolRequest) ([]*pool, census) {
 	g := gather{cluster: c, request: r, classes: r.judgeClasses(c), nodes: r.judgeNodes(c), at: map[string]int32{}}
 	if r.level != "" {
@@ -81,7 +81,7 @@ func poolsOf(c *fleet.Cluster, r *poolRequest) ([]*pool, census) {
 	return pools, count
 }
 
-// judgeClasses says of each class why no device of it matches.
+// judgeClasses returns, by class, why no device of it matches; empty where one may.
 func (r *poolRequest) judgeClasses(c *fleet.Cluster) []fleet.Refusal {
 	classes := c.Classes()
 	refused := make([]fleet.Refusal, len(classes))
@@ -94,12 +94,12 @@ func (r *poolRequest) judgeClasses(c *fleet.Cluster) []fleet.Refusal {
 	return refused
 }
 
-// verdicts are why nothing on a node matches, by node; nil where the request asks nothing of nodes.
+// verdicts are, by node, why nothing on the node matches; nil where the request asks nothing of nodes.
 type verdicts []fleet.Refusal
 
 func (v verdicts) refuse(node int32) bool { return len(v) > 0 && v[node] != "" }
 
-// judgeNodes says of each node why nothing on it matches.
+// judgeNodes returns, by node, why nothing on it matches.
 func (r *poolRequest) judgeNodes(c *fleet.Cluster) verdicts {
 	if !r.asksNodes() && r.level == "" {
 		return nil
@@ -123,8 +123,8 @@ func (r *poolRequest) judgeNodes(c *fleet.Cluster) verdicts {
 	return refused
 }
 
-// suits says whether the class can hold weights in the format. A class whose formats are not known is taken to compute
-// 16 bits and no less.
+// suits says whether the class can hold weights in the format. A class whose formats are not known is taken to compute 16
+// bits, and nothing narrower natively.
 func (r *poolRequest) suits(c *fleet.Class) bool {
 	switch {
 	case r.native:
@@ -135,7 +135,7 @@ func (r *poolRequest) suits(c *fleet.Class) bool {
 	return true
 }
 
-// refused counts the free devices of the cluster that the request leaves out, and those that nobody may use.
+// refused counts, by reason, the free devices that the request leaves out and the devices that no plan may use.
 func (g *gather) refused() map[fleet.Refusal]int {
 	c := g.cluster
 	refused := c.RefusedCounts()

@@ -17,15 +17,15 @@ type portion struct {
 // copies is how many copies the portion has.
 func (p *portion) copies() int { return len(p.instances) / p.data }
 
-// solution is what was found: all copies, most of them in the first portion's shape.
+// solution is the result of a search: all copies, most of them in the shape of the first portion.
 type solution struct {
 	attempt  *attempt
 	portions []portion
-	// candidates were those of its precision, and chosen is the one that was taken; nil where copies differ or are of a
-	// previous plan.
+	// candidates are the shapes that were compared in the chosen precision, and chosen is the one that was taken; both
+	// are nil where copies differ in shape or come from a previous plan.
 	candidates []*candidate
 	chosen     *candidate
-	// log is what was tried before.
+	// log is what was tried before the solution was found.
 	log *rejections
 }
 
@@ -33,7 +33,7 @@ func (a *attempt) portion(c *candidate, l layout) portion {
 	return portion{shape: c.shape, layout: l, prints: c.prints, outcome: c.outcome}
 }
 
-// laneOf is the kind of device of a portion; of several the slowest, which the others wait for.
+// laneOf returns the kind of device of a portion; of several kinds the slowest, which the others wait for.
 func (t *task) laneOf(p *portion) *lane {
 	var l *lane
 	for _, instance := range p.instances {
@@ -50,7 +50,7 @@ func (t *task) laneOf(p *portion) *lane {
 	return l
 }
 
-// insideOf is how many context ranks of a portion share an island: all or none of them.
+// insideOf returns how many context ranks of a portion share an island: all of them, or 1 where they do not.
 func (t *task) insideOf(p *portion) int {
 	c := t.cluster
 	for _, devices := range p.instances[0] {
@@ -64,7 +64,7 @@ func (t *task) insideOf(p *portion) int {
 	return max(1, p.context)
 }
 
-// onOneIsland says whether the devices of a copy are.
+// onOneIsland says whether all devices of a copy are on one island.
 func (t *task) onOneIsland(instances [][][]int32) bool {
 	first := instances[0][0][0]
 	d, n := t.cluster.Device(first), t.cluster.NodeOf(first)
@@ -76,8 +76,8 @@ func (t *task) onOneIsland(instances [][][]int32) bool {
 	return true
 }
 
-// stages are the runs of layers of a portion's first copy with the devices that hold them; nil where the rates of one are
-// not known.
+// stages returns the runs of layers of a portion's first copy with the devices that hold them; nil where the rates of a
+// device are not known.
 func (a *attempt) stages(p *portion) []cost.Stage {
 	c := a.task.cluster
 	stages := make([]cost.Stage, p.stages)
@@ -98,7 +98,7 @@ func (a *attempt) stages(p *portion) []cost.Stage {
 	return stages
 }
 
-// devices are those of all copies.
+// devices returns the devices of all copies.
 func (s *solution) devices() []int32 {
 	var all []int32
 	for i := range s.portions {

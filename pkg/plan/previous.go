@@ -27,8 +27,8 @@ func (t *task) keepPrevious(previous *v1alpha1.ShardingPlanSpec) (*solution, boo
 	return nil, false
 }
 
-// earlierShapes are the previous plan's shapes; a smaller number of copies drops the last ones, a larger one adds to the
-// last shape.
+// earlierShapes returns the previous plan's shapes with the copies that are wanted now: a smaller number drops the last
+// copies, a larger one adds to the last shape.
 func (t *task) earlierShapes(previous *v1alpha1.ShardingPlanSpec) ([]earlier, bool) {
 	var shapes []earlier
 	left := t.copies
@@ -55,10 +55,10 @@ func (t *task) sameKind(previous *v1alpha1.ShardingPlanSpec) bool {
 	return previous.Engine == t.engine.Name && reflect.DeepEqual(previous.Model.Architecture, t.model.Architecture)
 }
 
-// maxKeptDegree bounds the degrees of a previous plan, as of those that may be asked for.
+// maxKeptDegree bounds the degrees of a previous plan; degrees that are asked for have the same bound.
 const maxKeptDegree = 1 << 14
 
-// allows says whether degrees are those that are asked for.
+// allows says whether a strategy has the degrees that are asked for.
 func (t *task) allows(s *v1alpha1.Strategy) bool {
 	may := func(asked int, degree int32) bool {
 		return degree >= 1 && degree <= maxKeptDegree && (asked == 0 || asked == int(degree))
@@ -72,7 +72,7 @@ func (t *task) allows(s *v1alpha1.Strategy) bool {
 	return t.possible(shapeOf(s)) && may(t.asked.tensor, s.Tensor) && may(t.asked.stages, s.Pipeline) && may(t.asked.data, s.Data) && may(t.asked.expert, s.Expert)
 }
 
-// keep keeps what holds of the shapes and places the rest.
+// keep keeps the copies of the shapes that hold and places the rest.
 func (a *attempt) keep(previous *v1alpha1.ShardingPlanSpec, shapes []earlier) (*solution, bool) {
 	t := a.task
 	copies := t.copiesOf(previous)

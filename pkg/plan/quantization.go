@@ -14,14 +14,14 @@ type rung struct {
 }
 
 // The ladders of automatic quantization, in falling width. In 16 bits BF16 is taken, and FP16 where the devices lack it.
-// In 8 bits FP8 is taken where it is native, and INT8 elsewhere, which every device can expand; in 4 bits NVFP4 and INT4
-// likewise.
+// In 8 bits FP8 is taken where it is native, and INT8, which every device can expand, elsewhere. In 4 bits NVFP4 is taken
+// where it is native, and INT4 elsewhere.
 var (
 	ladder16 = []rung{{v1alpha1.BF16, false}, {v1alpha1.FP16, false}, {v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.NVFP4, true}, {v1alpha1.INT4, false}}
 	ladder8  = []rung{{v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.NVFP4, true}, {v1alpha1.INT4, false}}
 )
 
-// ladderFor is the formats to try in order: of weights, and within each of the cache.
+// ladderFor returns the formats to try, in order: those of the weights, and for each of them those of the cache.
 func ladderFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]step, error) {
 	rungs, err := rungsFor(spec, native)
 	if err != nil {
@@ -30,7 +30,8 @@ func ladderFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]
 	steps := make([]step, 0, len(rungs)+1)
 	for _, r := range rungs {
 		steps = append(steps, step{r.format, r.native, cacheFormat(spec.KVCacheType, r.format)})
-		// A cache in 8 bits costs less quality than weights in fewer bits; it takes arithmetic in FP8, like the weights.
+		// A cache in 8 bits costs less quality than weights in fewer bits. Like weights in FP8, it needs a device that
+		// computes FP8.
 		if auto := spec.KVCacheType == "" || spec.KVCacheType == v1alpha1.KVCacheAuto; auto && r.format == v1alpha1.FP8 && spec.Workload.Inference != nil {
 			steps = append(steps, step{r.format, true, v1alpha1.FP8})
 		}
@@ -38,8 +39,9 @@ func ladderFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]
 	return steps, nil
 }
 
-// rungsFor is the formats of weights to try in order. Checkpoints that are published in less than 16 bits start there,
-// since more would add bytes and no quality. Training keeps 16 bits, except for QLoRA, which is defined by its 4-bit base.
+// rungsFor returns the formats of weights to try, in order. A checkpoint that is published in less than 16 bits starts at
+// its own width, since more would add bytes and no quality. Training keeps 16 bits, except for QLoRA, which is defined by
+// its 4-bit base.
 func rungsFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]rung, error) {
 	if q := spec.Quantization; q != "" && q != v1alpha1.QuantizationAuto {
 		format := v1alpha1.Precision(q)
@@ -64,7 +66,7 @@ func rungsFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]r
 	}
 }
 
-// cacheFormat is the format of the KV cache: 16 bits as the weights have them unless asked for otherwise.
+// cacheFormat returns the format of the KV cache: the one that is asked for, else the 16 bits of the weights.
 func cacheFormat(asked v1alpha1.KVCacheType, weights v1alpha1.Precision) v1alpha1.Precision {
 	switch {
 	case asked != "" && asked != v1alpha1.KVCacheAuto:

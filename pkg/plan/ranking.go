@@ -12,8 +12,8 @@ type ranking struct {
 	left []*candidate
 }
 
-// next takes the best candidate off: of those within the tolerance of the best value the one with the fewest devices,
-// then the best, then the smallest devices. Candidates whose times are known come first.
+// next removes and returns the best candidate: among those within the tolerance of the best value the one with the fewest
+// devices, then the best value, then the smallest devices. Candidates whose times are known come first.
 func (r *ranking) next() *candidate {
 	if len(r.left) == 0 {
 		return nil
@@ -40,8 +40,8 @@ func (r *ranking) next() *candidate {
 	return c
 }
 
-// compare orders candidates that are equally good: fewest devices; then the best value; then what is simpler to run. Where
-// the times say nothing, one tensor group comes before a pipeline, and small devices before large ones.
+// compare orders equally good candidates: fewest devices, then the best value, then what is simpler to run. Where the
+// times do not decide, one tensor group comes before a pipeline, and small devices before large ones.
 func (r *ranking) compare(a, b *candidate) int {
 	x, y := r.task.cluster.Class(a.lane.class), r.task.cluster.Class(b.lane.class)
 	across, smaller := 0, 0
@@ -56,7 +56,8 @@ func (r *ranking) compare(a, b *candidate) int {
 	)
 }
 
-// fewest takes the candidates off by their number of devices alone, and in the order of the ranking among equals.
+// fewest returns the candidates one by one in the order of their number of devices; equal ones in the order of the
+// ranking.
 func (r *ranking) fewest() func() *candidate {
 	slices.SortStableFunc(r.left, func(x, y *candidate) int { return cmp.Or(cmp.Compare(x.total(), y.total()), r.compare(x, y)) })
 	return func() *candidate {

@@ -16,10 +16,10 @@ const (
 
 // Reasons of plans that were not taken though they would fit.
 const (
-	// ReasonWorse: it is worse in what the placement asks for.
+	// ReasonWorse: the plan is worse in what the placement asks for.
 	ReasonWorse = "Worse"
-	// ReasonMoreDevices: it takes more devices and gains too little by them.
+	// ReasonMoreDevices: the plan takes more devices and gains too little by them.
 	ReasonMoreDevices = "MoreDevices"
-	// ReasonLimit: it does not keep a limit.
+	// ReasonLimit: the plan misses a limit of the workload.
 	ReasonLimit = "Limit"
 )

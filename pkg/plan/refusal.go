@@ -49,7 +49,7 @@ func (t *task) explain(rejected []v1alpha1.RejectedPlan) *Unplaceable {
 	return e
 }
 
-// oneCopy is the memory of a copy on as few devices as were asked for.
+// oneCopy returns the shape and the memory of a copy on as few devices as were asked for.
 func (t *task) oneCopy(s step) (shape, *footprint) {
 	one := shape{tensor: max(1, t.asked.tensor), stages: 1, data: 1, expert: 1}
 	a := t.attempt(s, try{lean: true})

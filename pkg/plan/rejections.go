@@ -9,15 +9,15 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// rejections remembers what did not do: of each format the largest forms that were too large, and the best candidates that
-// did not keep a limit.
+// rejections remembers, for each format, the largest shapes that were too large and the best candidates that missed a
+// limit.
 type rejections struct {
 	entries []rejection
 	late    []late
 	fitted  *attempt // the last one with a candidate that fits
 }
 
-// late is a candidate that fits and does not keep a limit, and by what factor it misses it.
+// late is a candidate that fits in memory and misses a limit, and the factor by which it misses it.
 type late struct {
 	by   float64
 	plan v1alpha1.RejectedPlan
@@ -70,7 +70,7 @@ func (r *rejections) tooLarge(a *attempt) {
 
 func (r *rejections) add(a *attempt, s shape) { r.entries = append(r.entries, rejection{a, s}) }
 
-// missed notes the candidates that fit and do not keep a limit.
+// missed notes the candidates that fit in memory and miss a limit.
 func (r *rejections) missed(a *attempt, candidates []*candidate) {
 	for _, c := range candidates {
 		if c.missed == noLimit {
@@ -83,7 +83,7 @@ func (r *rejections) missed(a *attempt, candidates []*candidate) {
 	}
 }
 
-// nearest are those that miss the limits by least, one for each title.
+// nearest returns the plans that miss the limits by least, one for each title, up to a number.
 func (r *rejections) nearest(most int) []v1alpha1.RejectedPlan {
 	slices.SortStableFunc(r.late, func(a, b late) int { return cmp.Compare(a.by, b.by) })
 	var plans []v1alpha1.RejectedPlan
@@ -98,7 +98,7 @@ func (r *rejections) nearest(most int) []v1alpha1.RejectedPlan {
 	return plans
 }
 
-// maxLate is how many candidates are listed that do not keep a limit.
+// maxLate bounds how many candidates that miss a limit are listed.
 const maxLate = 8
 
 // maxRejected is the API's bound of ShardingPlanSpec.Rejected.

@@ -32,12 +32,12 @@ const (
 	KindDevices = "Devices"
 )
 
-// remedy is a change that was shown to make the request fit.
+// remedy is a change of the request or of the cluster that was shown to make the request fit.
 type remedy struct {
 	kind, change string
 	// edit is the change of the request; nil where the cluster is to change.
 	edit edit
-	// cluster is the one in which the request fits; nil where the request is to change.
+	// cluster is the cluster in which the request fits; nil where the request is to change.
 	cluster *fleet.Cluster
 	// more is set where devices are to be added.
 	more *extension
@@ -63,7 +63,7 @@ const (
 	maxChange      = 512
 )
 
-// suggestions are remedies as the API has them.
+// suggestions converts remedies into suggestions of the API.
 func suggestions(remedies []remedy) []v1alpha1.Suggestion {
 	var list []v1alpha1.Suggestion
 	for i := range remedies {
@@ -78,7 +78,7 @@ func (t *task) fitsWith(change edit) bool {
 	return other != nil && other.fits()
 }
 
-// oneRemedy is a list of a single remedy.
+// oneRemedy returns a list with one remedy.
 func oneRemedy(kind, change string, apply edit) []remedy {
 	return []remedy{{kind: kind, change: change, edit: apply}}
 }

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// maxMoreDevices is how many additional devices are thought of.
+	// maxMoreDevices bounds the number of further devices that is suggested.
 	maxMoreDevices = 4096
-	// maxTemplates and maxVendors bound the kinds of devices that are thought of, and the suggestions.
+	// maxTemplates and maxVendors bound the kinds of devices that are tried and the suggestions that are made.
 	maxTemplates = 8
 	maxVendors   = 3
-	// hostSlots is how many accelerators a host without a link domain between them is taken to have room for.
+	// hostSlots is how many accelerators a host is taken to have room for where no link domain joins them.
 	hostSlots = 8
 )
 
@@ -49,7 +49,7 @@ func moreDevices(t *task, _ []way) []remedy {
 	return remedies
 }
 
-// extension is so many further devices like those of an island.
+// extension is a number of further devices like those of an island.
 type extension struct {
 	template fleet.IslandRef
 	devices  int
@@ -58,7 +58,7 @@ type extension struct {
 	format   v1alpha1.Precision
 }
 
-// extended says what an extension is.
+// extended returns the remedy of an extension.
 func (t *task) extended(e *extension) remedy {
 	name := t.cluster.Nodes()[e.template.Node].Name
 	text := fmt.Sprintf("%d more free %s", e.devices, t.cluster.Class(t.cluster.Island(e.template).Class).Name())
@@ -74,8 +74,8 @@ func (t *task) extended(e *extension) remedy {
 	return remedy{kind: KindDevices, change: text, cluster: e.cluster, more: e}
 }
 
-// templates are the islands that further devices are thought of like: of each class that matches one with the most
-// devices, of those one with the most free. The commonest classes come first.
+// templates returns the islands that further devices are modelled on: for each class that matches, an island with the
+// most devices, and among these one with the most free devices. The commonest classes come first.
 func (t *task) templates() []fleet.IslandRef {
 	c := t.cluster
 	last := t.ladder[len(t.ladder)-1]
@@ -119,8 +119,8 @@ func compareTemplates(c *fleet.Cluster, a, b fleet.IslandRef) int {
 		cmp.Compare(x.Product, y.Product), a.Compare(b))
 }
 
-// extension is the fewest further devices of an island's class that make the request fit, up to a number; nil where more
-// are needed.
+// extension returns the fewest further devices of an island's class that make the request fit, up to a limit; nil where
+// more are needed.
 func (t *task) extension(m fleet.IslandRef, limit int) *extension {
 	e := t.newNodes(m, limit)
 	if e != nil {
@@ -144,7 +144,7 @@ func (t *task) extension(m fleet.IslandRef, limit int) *extension {
 	return e
 }
 
-// sameNode is the fewest further devices on the node itself, as far as it has room for them.
+// sameNode returns the fewest further devices on the island's own node, as far as it has room.
 func (t *task) sameNode(m fleet.IslandRef, limit int) *extension {
 	is := t.cluster.Island(m)
 	room := min(limit, hostSlots-int(is.Size))
@@ -159,8 +159,8 @@ func (t *task) sameNode(m fleet.IslandRef, limit int) *extension {
 	return &extension{template: m, devices: n, inPlace: true, cluster: on(n)}
 }
 
-// newNodes is the fewest further devices on new nodes. It starts where the memory of pipelines on the new devices alone
-// says, which is seldom wrong.
+// newNodes returns the fewest further devices on new nodes. It starts from the number that the memory of pipelines on new
+// devices alone gives, which is seldom wrong.
 func (t *task) newNodes(m fleet.IslandRef, limit int) *extension {
 	on := func(n int) *fleet.Cluster { return t.extend(m, n, false) }
 	fits := func(n int) bool { return t.fitsOn(on(n)) }
@@ -182,7 +182,7 @@ func (t *task) newNodes(m fleet.IslandRef, limit int) *extension {
 	return &extension{template: m, devices: n, cluster: on(n)}
 }
 
-// extend is the cluster with so many further devices.
+// extend returns the cluster with n further devices.
 func (t *task) extend(m fleet.IslandRef, n int, inPlace bool) *fleet.Cluster {
 	if inPlace {
 		return t.cluster.Grow(m, n)
@@ -195,8 +195,8 @@ func (t *task) fitsOn(c *fleet.Cluster) bool {
 	return other != nil && other.fits()
 }
 
-// guess is how many devices hold all copies in pipelines of equal stages on new nodes and what is free of the class; 0
-// where no number of them does.
+// guess returns the number of devices with which pipelines of equal stages hold all copies, on new nodes and the free
+// devices of the class; 0 where no number does.
 func (t *task) guess(m fleet.IslandRef) int {
 	is, size := t.cluster.Island(m), int(t.cluster.Nodes()[m.Node].Widest)
 	class := t.cluster.Class(is.Class)
@@ -226,8 +226,8 @@ func (t *task) guess(m fleet.IslandRef) int {
 	return best
 }
 
-// freeGroups is how many free groups of a class there are in one lane at most, up to a number; none counts where new nodes
-// are far from those that are there.
+// freeGroups returns the most free groups of a class in one lane, up to a number. None counts where new nodes would be
+// far from existing ones.
 func (t *task) freeGroups(a *attempt, like *lane, group, most int) int {
 	if t.require.level != "" {
 		return 0

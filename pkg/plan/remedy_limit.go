@@ -23,11 +23,11 @@ var limitFields = []limitField{
 	{"maxTPOTMillis", func(w *v1alpha1.InferenceWorkload) **int32 { return &w.MaxTPOTMillis }, func(l latency) int32 { return l.tpot }},
 }
 
-// latency is the times of a candidate in milliseconds, rounded up.
+// latency is the TTFT and the TPOT of a candidate in milliseconds, rounded up.
 type latency struct{ ttft, tpot int32 }
 
-// laterLimits is the least value of each limit that can be kept with the other one as it is; where neither alone is
-// enough, both raised by as small a factor as can be.
+// laterLimits returns the least value of each limit that can be kept with the other limit unchanged; where neither alone
+// is enough, both limits raised by the smallest common factor.
 func laterLimits(t *task, ways []way) []remedy {
 	if !t.limited() {
 		return nil
@@ -45,7 +45,7 @@ func laterLimits(t *task, ways []way) []remedy {
 	return remedies
 }
 
-// laterLimit is the least value of a limit that can be kept.
+// laterLimit returns the least value of one limit that can be kept with the other unchanged.
 func (t *task) laterLimit(ways []way, f limitField, now int32, times []latency) []remedy {
 	var values []int32
 	for _, l := range times {
@@ -65,7 +65,7 @@ func (t *task) laterLimit(ways []way, f limitField, now int32, times []latency) 
 	return oneRemedy(KindLimit, fmt.Sprintf("%s %d instead of %d", f.name, values[at], now), to(values[at]))
 }
 
-// bothLimits raises both limits by the same factor, and then each by no more than it needs.
+// bothLimits raises both limits by the same factor, and then lowers each as far as the request still fits.
 func (t *task) bothLimits(ways []way, times []latency) []remedy {
 	in := t.workload.Inference
 	if in.MaxTTFTMillis == nil || in.MaxTPOTMillis == nil {
@@ -77,7 +77,7 @@ func (t *task) bothLimits(ways []way, times []latency) []remedy {
 	slices.SortFunc(times, func(a, b latency) int {
 		return cmp.Or(cmp.Compare(factor(a), factor(b)), cmp.Compare(a.ttft, b.ttft), cmp.Compare(a.tpot, b.tpot))
 	})
-	// The limits that all candidates up to one keep.
+	// limits[i] is what all candidates up to i keep.
 	limits := make([]latency, len(times))
 	most := latency{*in.MaxTTFTMillis, *in.MaxTPOTMillis}
 	for i, l := range times {
@@ -106,14 +106,13 @@ func (t *task) bothLimits(ways []way, times []latency) []remedy {
 	return oneRemedy(KindLimit, strings.Join(changes, " and "), to(best))
 }
 
-// heldWith says whether the changed request fits in one of some ways, which must be those of a request for the same
-// devices.
+// heldWith says whether the changed request fits in one of the ways, which must come from a request for the same devices.
 func (t *task) heldWith(ways []way, change edit) bool {
 	other := t.with(change)
 	return other != nil && other.holding(ways) >= 0
 }
 
-// latencies are the times of all candidates for one copy, in any format, whatever the limits.
+// latencies returns the times of all candidates for one copy in every format, whatever the limits.
 func (t *task) latencies() []latency {
 	one := t.one()
 	seen := map[latency]bool{}

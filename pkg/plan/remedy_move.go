@@ -34,7 +34,7 @@ func moves(t *task, _ []way) []remedy {
 	return nil
 }
 
-// needed is a set without those that can stay, the largest first.
+// needed returns the tenants of a set that must go: it puts back those that can stay, the largest first.
 func (t *task) needed(set []*tenant) []*tenant {
 	for i := len(set) - 1; i >= 0 && len(set) > 1; i-- {
 		if rest := slices.Delete(slices.Clone(set), i, i+1); t.fitsOn(t.cluster.Without(namesOf(rest)...)) {
@@ -44,8 +44,8 @@ func (t *task) needed(set []*tenant) []*tenant {
 	return set
 }
 
-// best is the first of some sets without which the request fits, of those whose placements fit elsewhere where there are
-// such.
+// best returns the remedy of the first set without which the request fits. A set whose placements all fit elsewhere goes
+// before others.
 func (t *task) best(sets [][]*tenant) *remedy {
 	var first *remedy
 	for _, set := range sets[:min(len(sets), maxTrials)] {
@@ -84,7 +84,7 @@ func namesOf(set []*tenant) []string {
 	return names
 }
 
-// moved says what has to move, and whether it can.
+// moved says which placements have to move, and whether they fit elsewhere.
 func (t *task) moved(set []*tenant, elsewhere []bool) string {
 	var parts []string
 	for i, h := range set {
@@ -97,7 +97,7 @@ func (t *task) moved(set []*tenant, elsewhere []bool) string {
 	return "the devices of " + strings.Join(parts, " and ")
 }
 
-// devicesText is the devices of a tenant by product.
+// devicesText names the devices of a tenant by product.
 func devicesText(c *fleet.Cluster, h *tenant) string {
 	counts := map[string]int{}
 	for _, group := range h.groups {
@@ -110,8 +110,9 @@ func devicesText(c *fleet.Cluster, h *tenant) string {
 	return strings.Join(parts, ", ")
 }
 
-// elsewhere plans the request where a set of placements is gone, and says for each whether what is left holds it in its
-// shape: runs of as many devices of the same kind in one island, with no less memory.
+// elsewhere plans the request without a set of placements, and says for each of them whether the remaining devices hold
+// it in its shape: as many devices of the same kind in one island, with no less memory. The second result is false where
+// the request does not fit.
 func (t *task) elsewhere(set []*tenant) ([]bool, bool) {
 	found, _ := t.search()
 	if found == nil {
@@ -127,16 +128,16 @@ func (t *task) elsewhere(set []*tenant) ([]bool, bool) {
 	return result, true
 }
 
-// freeRuns are the free devices of single nodes by island.
+// freeRuns are the free devices of single nodes, by kind of island.
 type freeRuns map[runsKey][]freeRun
 
-// runsKey tells islands apart that a group cannot move between.
+// runsKey identifies a kind of island: a group can move between islands of equal keys.
 type runsKey struct {
 	class int32
 	link  bool
 }
 
-// freeRun is so many islands with the same free devices.
+// freeRun is a number of islands with the same free devices.
 type freeRun struct {
 	runs    []fleet.Run
 	islands int
@@ -151,7 +152,8 @@ func freeRunsOf(c *fleet.Cluster) freeRuns {
 	return rest
 }
 
-// take takes room for all groups of a tenant, from the largest on, each from the islands with the least room for it.
+// take takes devices for all groups of a tenant, the largest group first, each from the islands with the least room for
+// it. It says whether there were enough.
 func (r freeRuns) take(c *fleet.Cluster, h *tenant) bool {
 	groups := slices.Clone(h.groups)
 	slices.SortStableFunc(groups, func(a, b tenure) int { return cmp.Compare(b.devices, a.devices) })
@@ -184,7 +186,7 @@ func (f *freeRun) atLeast(free int64) int {
 	return n
 }
 
-// without is the island with its first devices taken, which are those with the most room.
+// without returns the free devices of an island less its first ones, which have the most room.
 func (f *freeRun) without(devices int) []fleet.Run {
 	var left []fleet.Run
 	for _, r := range f.runs {
@@ -204,7 +206,7 @@ type tenant struct {
 	devices int
 }
 
-// tenure is the devices of a tenant on an island.
+// tenure is the devices that a tenant holds on an island.
 type tenure struct {
 	at      fleet.IslandRef
 	devices int

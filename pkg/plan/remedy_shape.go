@@ -7,21 +7,22 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// degreeField is a degree of a request that can be asked for.
+// degreeField is a degree of parallelism that a request can ask for.
 type degreeField struct {
 	name  string
 	field func(*v1alpha1.Parallelism) **int32
 	found func(*portion) int
 }
 
-// degreeFields are those that a plan may have otherwise, in the order in which they are set free.
+// degreeFields are the degrees that a remedy may free, in the order in which it frees them.
 var degreeFields = []degreeField{
 	{"pipeline", func(p *v1alpha1.Parallelism) **int32 { return &p.Pipeline }, func(p *portion) int { return p.stages }},
 	{"tensor", func(p *v1alpha1.Parallelism) **int32 { return &p.Tensor }, func(p *portion) int { return p.tensor }},
 	{"expert", func(p *v1alpha1.Parallelism) **int32 { return &p.Expert }, func(p *portion) int { return p.expert }},
 }
 
-// otherDegrees is the fewest asked-for degrees that must be others, with what they would be.
+// otherDegrees returns the smallest change of the asked-for degrees that helps: the fewest of them, with the values that
+// the plan then has.
 func otherDegrees(t *task, _ []way) []remedy {
 	p := t.spec.Parallelism
 	if p == nil {
@@ -47,7 +48,7 @@ func otherDegrees(t *task, _ []way) []remedy {
 	return nil
 }
 
-// choices are all ways to choose k of the first n numbers, in order.
+// choices returns all ways to choose k of the numbers 0 to n-1, in order.
 func choices(n, k int) [][]int {
 	if k == 0 {
 		return [][]int{nil}
@@ -61,7 +62,7 @@ func choices(n, k int) [][]int {
 	return all
 }
 
-// setFree plans with some degrees free, and then with those that the plan has.
+// setFree plans with some degrees free, and then with the degrees of the plan that was found.
 func (t *task) setFree(fields []degreeField) []remedy {
 	other := t.with(func(s *v1alpha1.ModelPlacementSpec) {
 		for _, f := range fields {
@@ -100,7 +101,7 @@ func (t *task) setFree(fields []degreeField) []remedy {
 	return oneRemedy(KindDegrees, strings.Join(changes, " and "), set)
 }
 
-// fewerRanks is the most data ranks that fit, with as many copies.
+// fewerRanks returns the most data ranks that fit with the same number of copies.
 func fewerRanks(t *task, _ []way) []remedy {
 	if t.asked.data < 2 {
 		return nil
@@ -122,7 +123,7 @@ func fewerRanks(t *task, _ []way) []remedy {
 	return nil
 }
 
-// widerTopology only prefers the level that is required.
+// widerTopology turns a required topology level into a preferred one.
 func widerTopology(t *task, _ []way) []remedy {
 	level := t.require.level
 	if level == "" {

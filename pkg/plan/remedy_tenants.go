@@ -8,7 +8,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-// tenants are the placements that could make room for a task, with what the task would have to gain.
+// tenants are the placements whose devices could make room for a task, and the groups that the task lacks.
 type tenants struct {
 	task    *task
 	tenants []*tenant // by devices, then name
@@ -16,7 +16,7 @@ type tenants struct {
 	free    map[fleet.IslandRef]int // free devices by island, of those that tenants are on
 }
 
-// target is a way in which the request would fit: so many tensor groups more in islands of one kind.
+// target is a way in which the request would fit: the tensor groups that are missing in islands of one kind.
 type target struct {
 	class int32 // -1 for all of a vendor
 	wires fleet.Wires
@@ -26,7 +26,7 @@ type target struct {
 	groups int // that are missing
 }
 
-// tenants finds them.
+// tenants finds the placements whose devices could make room for the task, and what the task lacks.
 func (t *task) tenants() *tenants {
 	n := &tenants{task: t, free: map[fleet.IslandRef]int{}}
 	c := t.cluster
@@ -63,7 +63,7 @@ func (t *task) tenants() *tenants {
 	return n
 }
 
-// suitableClasses are the classes that match the request in any of its formats.
+// suitableClasses says, by class, whether it matches the request in any of its formats.
 func (t *task) suitableClasses() []bool {
 	suitable := make([]bool, len(t.classes))
 	for _, s := range t.ladder {
@@ -87,7 +87,7 @@ func (h *tenant) add(at fleet.IslandRef, free int64, usable bool) {
 	h.groups = append(h.groups, tenure{at: at, devices: 1, free: free, usable: usable})
 }
 
-// islandKind is what lanes are made of.
+// islandKind is a class with the wires between its devices: what a lane is made of.
 type islandKind struct {
 	class int32
 	wires fleet.Wires
@@ -123,8 +123,8 @@ func (n *tenants) findTargets() {
 	n.targets = slices.Compact(n.targets)
 }
 
-// addTargets adds those of one kind of island. Other copies may be of other shapes, so that one more is enough to try
-// where several are asked for.
+// addTargets adds the targets on one kind of island. Where several copies are asked for, the others may have other
+// shapes, so that one further group is enough to try.
 func (n *tenants) addTargets(k islandKind, size int) {
 	t := n.task
 	class := t.cluster.Class(k.class)
@@ -152,7 +152,7 @@ func (n *tenants) addTargets(k islandKind, size int) {
 	}
 }
 
-// addMixed adds pipelines over several kinds of islands of a vendor, for which a group of any size may be what is missing.
+// addMixed adds the targets of pipelines over several kinds of islands of a vendor, which may lack a group of any size.
 func (n *tenants) addMixed(vendor string, occupied []islandKind) {
 	t := n.task
 	kinds := map[islandKind]bool{}
@@ -175,7 +175,7 @@ func (n *tenants) addMixed(vendor string, occupied []islandKind) {
 	}
 }
 
-// gain is how many more groups a target has without some tenants.
+// gain returns how many more groups a target has without some tenants.
 func (n *tenants) gain(at *target, set []*tenant) int {
 	if len(set) == 1 {
 		sum := 0
@@ -202,8 +202,8 @@ func (n *tenants) gain(at *target, set []*tenant) int {
 	return sum
 }
 
-// gainOn is how many more groups an island has with so many devices more. One that goes over nodes may have a group for
-// any device.
+// gainOn returns how many more groups an island has with so many devices more. An island that spans nodes may gain a
+// group with any device.
 func (n *tenants) gainOn(at *target, g *tenure, devices int) int {
 	if !g.usable || !n.matches(at, g) {
 		return 0
@@ -234,7 +234,7 @@ func (n *tenants) may(set ...*tenant) bool {
 	return false
 }
 
-// singles are the tenants that may be enough alone.
+// singles returns the tenants that may be enough alone.
 func (n *tenants) singles() [][]*tenant {
 	var sets [][]*tenant
 	for _, h := range n.tenants {
@@ -245,7 +245,7 @@ func (n *tenants) singles() [][]*tenant {
 	return sets
 }
 
-// pairs are two that may be enough together, those with the fewest devices first.
+// pairs returns the pairs of tenants that may be enough together, those with the fewest devices first.
 func (n *tenants) pairs() [][]*tenant {
 	movers := n.movers()
 	var sets [][]*tenant
@@ -262,8 +262,8 @@ func (n *tenants) pairs() [][]*tenant {
 	return sets
 }
 
-// movers are the tenants that have the most to give, in order of what moving them costs: those by which the targets gain
-// most, and then those on islands that have the most free devices beside.
+// movers returns the tenants that have the most to give, in the order of what moving them costs: those by which the
+// targets gain most, then those on islands with the most free devices beside theirs.
 func (n *tenants) movers() []*tenant {
 	type worth struct {
 		tenant     *tenant
@@ -293,7 +293,8 @@ func (n *tenants) movers() []*tenant {
 	return movers
 }
 
-// several are sets of three and more for each target, of falling gain: those that may be enough, the smallest first.
+// several returns sets of three or more tenants that may be enough, built for each target by falling gain, the smallest
+// sets first.
 func (n *tenants) several() [][]*tenant {
 	movers := n.movers()
 	var sets [][]*tenant
@@ -325,8 +326,8 @@ func devicesOf(set []*tenant) int {
 	return sum
 }
 
-// nextOf is the tenant by which a target gains most beside a set, or else comes nearest to a further group; nil where none
-// is of use.
+// nextOf returns the tenant by which a target gains most beside a set, or else the one that brings it nearest to a
+// further group; nil where none helps.
 func (n *tenants) nextOf(at *target, set, movers []*tenant) *tenant {
 	var best *tenant
 	most, near := 0, 0
@@ -342,7 +343,7 @@ func (n *tenants) nextOf(at *target, set, movers []*tenant) *tenant {
 	return best
 }
 
-// beside is the most devices of an island that are free without a set and one tenant more, where that one is.
+// beside returns the most devices that would be free on an island of the tenant more if it and the set were gone.
 func (n *tenants) beside(at *target, set []*tenant, more *tenant) int {
 	most := 0
 	for i := range more.groups {

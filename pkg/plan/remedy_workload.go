@@ -11,7 +11,7 @@ import (
 // contextStep is what contexts are shortened by, in tokens.
 const contextStep = 1024
 
-// shorterContext is the longest context that fits, in steps of contextStep, and no shorter than a typical request.
+// shorterContext returns the longest context that fits, in steps of contextStep, and no shorter than a typical request.
 func shorterContext(t *task, ways []way) []remedy {
 	field, now, least := "maxModelLen", int32(0), int32(0)
 	set := func(s *v1alpha1.ModelPlacementSpec, n int32) { s.Workload.Inference.MaxModelLen = n }
@@ -40,7 +40,7 @@ func valueOf(p *int32) int32 {
 	return *p
 }
 
-// fewerSequences is the most sequences that fit.
+// fewerSequences returns the most sequences that fit.
 func fewerSequences(t *task, ways []way) []remedy {
 	in := t.workload.Inference
 	if in == nil {
@@ -56,7 +56,7 @@ func fewerSequences(t *task, ways []way) []remedy {
 	return oneRemedy(KindSequences, fmt.Sprintf("maxSequences %d instead of %d", n, in.MaxSequences), to(n))
 }
 
-// checkpointing computes activations again.
+// checkpointing tries to compute activations again in the backward pass.
 func checkpointing(t *task, ways []way) []remedy {
 	training := t.workload.Training
 	if training == nil || training.ActivationCheckpointing {
@@ -69,7 +69,7 @@ func checkpointing(t *task, ways []way) []remedy {
 	return oneRemedy(KindCheckpointing, "activationCheckpointing true instead of false", apply)
 }
 
-// smallerBatch is the largest micro-batch that fits.
+// smallerBatch returns the largest micro-batch that fits.
 func smallerBatch(t *task, ways []way) []remedy {
 	training := t.workload.Training
 	if training == nil || training.MicroBatch <= 1 {
@@ -92,7 +92,7 @@ func smallerBatch(t *task, ways []way) []remedy {
 	return oneRemedy(KindBatch, fmt.Sprintf("microBatch %d instead of %d", sizes[n-1], training.MicroBatch), to(n))
 }
 
-// fewerCopies is the most copies that fit.
+// fewerCopies returns the most copies that fit.
 func fewerCopies(t *task, ways []way) []remedy {
 	asked, data := t.copies, int32(1)
 	if p := t.spec.Parallelism; p != nil && p.Data != nil && t.asked.data == 1 { // data ranks of a dense model are copies
@@ -122,7 +122,7 @@ func fewerCopies(t *task, ways []way) []remedy {
 	return oneRemedy(KindCopies, change, to(n))
 }
 
-// narrowerCache is a KV cache in 8 bits, on devices that compute FP8.
+// narrowerCache tries a KV cache in 8 bits, on devices that compute FP8.
 func narrowerCache(t *task, _ []way) []remedy {
 	auto := t.spec.KVCacheType == "" || t.spec.KVCacheType == v1alpha1.KVCacheAuto
 	if t.workload.Inference == nil || !auto && t.spec.KVCacheType != "FP32" && t.spec.KVCacheType != "FP16" && t.spec.KVCacheType != "BF16" {
@@ -141,10 +141,12 @@ func narrowerCache(t *task, _ []way) []remedy {
 	return oneRemedy(KindPrecision, fmt.Sprintf("kvCacheType FP8 instead of %s", t.ladder[0].cache), apply)
 }
 
-// widths are formats of weights in the order in which they are suggested, with those that must be native.
+// widths are the formats of weights in the order in which they are suggested; true marks formats that the device must
+// compute natively.
 var widths = []rung{{v1alpha1.BF16, false}, {v1alpha1.FP16, false}, {v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.INT4, false}}
 
-// narrowerWeights is the widest format of weights that fits, of those that were not tried and that training can use.
+// narrowerWeights returns the widest format of weights that fits, among those that were not tried and that training can
+// use.
 func narrowerWeights(t *task, _ []way) []remedy {
 	if t.workload.Training != nil || slices.ContainsFunc(t.ladder, func(s step) bool { return s.format != t.ladder[0].format }) {
 		return nil

@@ -26,11 +26,10 @@ type Request struct {
 	Prices func(product string) (price.Price, bool)
 }
 
-// degrees are asked-for degrees of parallelism; 0 where they are free.
+// degrees are the degrees of parallelism that are asked for; 0 where a degree is free.
 type degrees struct{ tensor, stages, data, expert, context int }
 
-// task is a request that makes sense, with its defaults filled in. It is copied to try what would happen if one thing
-// were different.
+// task is a valid request with its defaults filled in. It is copied to try what would happen if one thing were different.
 type task struct {
 	request  Request
 	cluster  *fleet.Cluster
@@ -56,7 +55,7 @@ type task struct {
 	calibration *cost.Calibration
 }
 
-// instances is the number of times that the model is placed, data ranks that are asked for counted by themselves.
+// instances returns the number of times that the model is placed: data ranks that are asked for count one by one.
 func (t *task) instances() int { return t.copies * max(1, t.asked.data) }
 
 func newTask(cluster *fleet.Cluster, request Request) (*task, error) {
@@ -155,7 +154,7 @@ func (t *task) readParallelism(p *v1alpha1.Parallelism) error {
 	if err := t.checkExperts(); err != nil {
 		return err
 	}
-	// A dense model's data parallelism is nothing but copies.
+	// Data parallelism of a dense model is the same as separate copies.
 	if data > 1 && t.engine.Parallelism.Instances && a.MoE == nil && t.workload.Training == nil {
 		t.copies, t.asked.data = t.copies*data, 1
 	}
@@ -209,7 +208,7 @@ func (t *task) checkWorkload() error {
 // edit is a change of a request.
 type edit func(*v1alpha1.ModelPlacementSpec)
 
-// with is the task of the changed request on the same cluster; nil where that cannot be meant.
+// with returns the task of the changed request on the same cluster; nil where the changed request is invalid.
 func (t *task) with(change edit) *task {
 	request := t.request
 	placement := *request.Placement
@@ -226,13 +225,13 @@ func (t *task) with(change edit) *task {
 	return other
 }
 
-// sameGround says whether two tasks of one cluster have the same devices to choose from, in groups for as many copies.
+// sameGround says whether two tasks on one cluster choose from the same devices, in groups for as many copies.
 func (t *task) sameGround(other *task) bool {
 	return t.require.level == other.require.level && t.prefer == other.prefer && t.asked == other.asked && t.copies <= other.copies &&
 		slices.Equal(t.require.formats, other.require.formats)
 }
 
-// on is the task on another cluster.
+// on returns the task on another cluster.
 func (t *task) on(c *fleet.Cluster) *task {
 	request := t.request
 	other, err := newTask(c, request)
@@ -242,15 +241,15 @@ func (t *task) on(c *fleet.Cluster) *task {
 	return other
 }
 
-// one is the task with a single copy. Lanes remember groups for as many copies as they were first asked for, so that it
-// has lanes of its own.
+// one returns the task with a single copy. It has lanes of its own, since lanes remember groups for as many copies as
+// they were first asked for.
 func (t *task) one() *task {
 	one := *t
 	one.copies, one.laned = 1, map[*pool][]*lane{}
 	return &one
 }
 
-// unlimited is the task without limits of time.
+// unlimited returns the task without limits of time.
 func (t *task) unlimited() *task {
 	other, in := *t, *t.workload.Inference
 	in.MaxTTFTMillis, in.MaxTPOTMillis = nil, nil

@@ -43,7 +43,7 @@ func (a *attempt) solve(log *rejections) *solution {
 	return nil
 }
 
-// best is the first candidate in the order of the objective that can be placed, with its place; nil where none can.
+// best returns the first candidate in the order of the objective that can be placed, with its layout; nil where none can.
 func (a *attempt) best(candidates []*candidate) (*candidate, layout) {
 	ranked := ranking{a.task, keeping(candidates)}
 	for c := ranked.next(); c != nil; c = ranked.next() {
@@ -54,8 +54,8 @@ func (a *attempt) best(candidates []*candidate) (*candidate, layout) {
 	return nil, layout{}
 }
 
-// leaner are the candidates that lean batches allow on fewer devices than some: what an engine's defaults take for the
-// largest batches need not cost a device.
+// leaner returns the candidates that lean batches allow on fewer devices than some: the engine's default batches should
+// not cost a device.
 func (a *attempt) leaner(pools []*pool, devices int) []*candidate {
 	if a.lean || devices < 2 || a.task.workload.Training != nil {
 		return nil

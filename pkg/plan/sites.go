@@ -20,7 +20,7 @@ type site struct {
 	groups []group
 }
 
-// siteList is the sites of a view, in order of name; class limits it to one class, -1 does not.
+// siteList is the sites of a view in order of name; class limits it to one class, -1 means any.
 type siteList struct {
 	placer *placer
 	sites  []site
@@ -52,8 +52,8 @@ func newSites(w *placer, kinds [][]int32, class int32) *siteList {
 	return l
 }
 
-// refresh finds the groups that are left on a site: devices of falling capacity, so many at a time, so that the k-th
-// largest group is as large as it can be.
+// refresh recomputes the groups that are left on a site: its devices in falling order of capacity, so many at a time, so
+// that the k-th largest group is as large as it can be.
 func (l *siteList) refresh(s *site) {
 	w := l.placer
 	s.groups = s.groups[:0]
@@ -79,7 +79,7 @@ func (l *siteList) refresh(s *site) {
 	})
 }
 
-// sum is the capacity of the site's largest groups, up to a number of them.
+// sum returns the total capacity of the site's largest groups, up to a number of them.
 func (s *site) sum(most int) int64 {
 	var total int64
 	for _, g := range s.groups[:min(most, len(s.groups))] {
@@ -92,7 +92,7 @@ func (s *site) previous() bool {
 	return slices.ContainsFunc(s.groups, func(g group) bool { return g.previous })
 }
 
-// largest are the largest groups of all sites, up to a number of them.
+// largest returns the largest groups of all sites, up to a number of them.
 func (l *siteList) largest(most int) []group {
 	var all []group
 	for i := range l.sites {

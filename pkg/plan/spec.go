@@ -33,7 +33,7 @@ func Plan(cluster *fleet.Cluster, request Request) (*v1alpha1.ShardingPlanSpec, 
 	return t.write(found), nil
 }
 
-// rejected are the best plans that were not taken.
+// rejected returns the best plans that were not taken.
 func (t *task) rejected(s *solution) []v1alpha1.RejectedPlan {
 	list := append(s.attempt.alternatives(s.chosen, s.candidates), s.log.list()...)
 	if len(list) == 0 {
@@ -42,7 +42,7 @@ func (t *task) rejected(s *solution) []v1alpha1.RejectedPlan {
 	return list[:min(len(list), maxRejected)]
 }
 
-// write writes a solution down.
+// write converts a solution into the spec of a plan.
 func (t *task) write(s *solution) *v1alpha1.ShardingPlanSpec {
 	spec := &v1alpha1.ShardingPlanSpec{
 		Model:        t.plannedModel(),
@@ -106,7 +106,7 @@ func (t *task) summaryOf(s *solution) string {
 	return words.Shorten(strings.Join(texts, " + "), 64)
 }
 
-// stagesOf are the stages with what each of their devices needs.
+// stagesOf returns the stages with the memory that each of their devices needs.
 func (p *portion) stagesOf() []v1alpha1.Stage {
 	stages := make([]v1alpha1.Stage, 0, len(p.ends))
 	start := 0
@@ -117,7 +117,7 @@ func (p *portion) stagesOf() []v1alpha1.Stage {
 	return stages
 }
 
-// stepLimits are the batches that the footprint counts; nil in training.
+// stepLimits returns the limits of a step that the footprint counts; nil in training.
 func (p *portion) stepLimits() *v1alpha1.StepLimits {
 	in := p.prints.Setup().Inference
 	if in == nil {
@@ -126,7 +126,7 @@ func (p *portion) stepLimits() *v1alpha1.StepLimits {
 	return &v1alpha1.StepLimits{Tokens: in.BatchedTokens, Sequences: in.BatchedSequences}
 }
 
-// computedBy is the precision that all devices of a solution compute the weights in; 16 bits where they differ.
+// computedBy returns the precision in which all devices of a solution compute the weights; 16 bits where they differ.
 func (t *task) computedBy(s *solution) v1alpha1.Precision {
 	var common v1alpha1.Precision
 	for i := range s.portions {
@@ -146,7 +146,7 @@ func (t *task) computedBy(s *solution) v1alpha1.Precision {
 // maxRowDevices is the API's bound of PlanRow.Devices.
 const maxRowDevices = 256
 
-// rows cuts a stage's devices into runs on one node.
+// planRows cuts a stage's devices into rows of devices on one node.
 func planRows(c *fleet.Cluster, row v1alpha1.PlanRow, devices []int32) []v1alpha1.PlanRow {
 	var rows []v1alpha1.PlanRow
 	for first, end := 0, 0; first < len(devices); first = end {
@@ -163,10 +163,10 @@ func planRows(c *fleet.Cluster, row v1alpha1.PlanRow, devices []int32) []v1alpha
 	return rows
 }
 
-// maxPlainRows is the number of rows up to which each has one stage of one data rank, which is easier to read.
+// maxPlainRows is the most rows that a plan writes one for each stage and data rank, which is easier to read.
 const maxPlainRows = 1000
 
-// joined are the rows of a plan, where they are many with those joined that follow one another on a node.
+// joined returns the rows of a plan; where they are many, rows that follow one another on a node are joined.
 func joined(spec *v1alpha1.ShardingPlanSpec) []v1alpha1.PlanRow {
 	if len(spec.Nodes) <= maxPlainRows {
 		return spec.Nodes

@@ -34,7 +34,7 @@ func (s shape) summary(text wording, copies int) wording {
 	return text
 }
 
-// title is the degrees and the product.
+// title returns the degrees and the product of a candidate.
 func (a *attempt) title(c *candidate) string {
 	text := c.summary(make(wording, 0, 64), 1).text(" on ").text(a.task.cluster.Class(c.lane.class).Name())
 	return words.Shorten(text.String(), 64)

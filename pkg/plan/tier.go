@@ -14,8 +14,8 @@ type step struct {
 	cache  v1alpha1.Precision
 }
 
-// try is how a format is tried: with the engine's default batches or lean ones, and with ranks that share out the tokens of
-// sequences or without.
+// try is how a format is tried: with lean batches instead of the engine's default ones, and with ranks that share out the
+// tokens of sequences.
 type try struct{ lean, divided bool }
 
 // attempt is the search in one format, tried in one way.
@@ -41,14 +41,14 @@ func (t *task) attempt(s step, way try) *attempt {
 	return a
 }
 
-// leanly is the attempt with lean batches, for less than some devices.
+// leanly returns the attempt with lean batches, for fewer than so many devices.
 func (a *attempt) leanly(below int) *attempt {
 	lean := *a
 	lean.lean, lean.below, lean.last = true, below, lastPrint{}
 	return &lean
 }
 
-// choices are the degrees on a lane.
+// choices returns the degrees that are possible on a lane.
 func (a *attempt) choices(l *lane) []degree {
 	found, known := a.degrees[l]
 	if !known {
@@ -58,7 +58,7 @@ func (a *attempt) choices(l *lane) []degree {
 	return found
 }
 
-// tries are those of the task, from what costs least on. Training has no lean batches.
+// tries returns the ways to try a format, those that cost least first. Training has no lean batches.
 func (t *task) tries() []try {
 	tries := []try{{}, {divided: true}}
 	if t.workload.Training == nil {
@@ -78,7 +78,7 @@ func (t *task) divides() bool {
 	return t.engine.Parallelism.DecodeContext && t.latent()
 }
 
-// sameAs says whether a step has no chance where another one had none: as many bytes, for the same devices.
+// sameAs says whether a step has no chance where another one had none: it takes as many bytes, on the same devices.
 func (t *task) sameAs(s, other step) bool {
 	same := func(a, b v1alpha1.Precision) bool {
 		num, den := model.BytesPer(a)
@@ -89,7 +89,8 @@ func (t *task) sameAs(s, other step) bool {
 		t.suited(&poolRequest{format: s.format, native: s.native}) == t.suited(&poolRequest{format: other.format, native: other.native})
 }
 
-// enough are the tries that need least, which are enough where nothing is timed.
+// enough returns the tries that show whether anything fits: without limits of time the ones that need least memory, else
+// all.
 func (t *task) enough() []try {
 	tries := t.tries()
 	if t.limited() || t.workload.Training != nil {
@@ -98,7 +99,7 @@ func (t *task) enough() []try {
 	return slices.DeleteFunc(tries, func(t try) bool { return !t.lean })
 }
 
-// lightest are the formats of the ladder that no other one of it beats.
+// lightest returns the formats of the ladder that no other format of it beats; all where there are limits of time.
 func (t *task) lightest() []step {
 	if t.limited() {
 		return t.ladder
@@ -118,7 +119,8 @@ func (t *task) lightest() []step {
 	return steps
 }
 
-// beats says whether a format needs no more than another and may be on every device and in every degree that the other may.
+// beats says whether a format needs no more memory than another one and may run on every device and in every degree that
+// the other one may.
 func (t *task) beats(s, other step) bool {
 	num, den := model.BytesPer(s.cache)
 	otherNum, otherDen := model.BytesPer(other.cache)
@@ -137,7 +139,7 @@ func (t *task) beats(s, other step) bool {
 	return true
 }
 
-// all are the candidates on all lanes of the pools.
+// all returns the candidates on all lanes of the pools.
 func (a *attempt) all(pools []*pool) []*candidate {
 	var found []*candidate
 	for _, p := range pools {
@@ -148,7 +150,8 @@ func (a *attempt) all(pools []*pool) []*candidate {
 	return found
 }
 
-// keeping is the first number of stages from some on that keeps the limits on a lane; 0 where none that is looked at does.
+// keeping returns the least number of stages, from stages on, that keeps the limits on a lane; 0 where none that is tried
+// does.
 func (a *attempt) keeping(l *lane, d degree, stages int) int {
 	t := a.task
 	if stages == 0 || !t.limited() {
@@ -172,7 +175,7 @@ func (a *attempt) keeping(l *lane, d degree, stages int) int {
 	return 0
 }
 
-// stagesFor is the fewest stages that fit devices of a class with some offer; 0 where no number does.
+// stagesFor returns the fewest stages that fit devices of a class with an offer; 0 where no number does.
 func (a *attempt) stagesFor(class int32, d degree, offer int64) int {
 	t := a.task
 	first, last := 1, int(t.model.Architecture.Layers)

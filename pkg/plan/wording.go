@@ -2,8 +2,8 @@ package plan
 
 import "strconv"
 
-// wording is a text that is written piece by piece. Every plan has some, and fmt would take a good part of the time of a
-// small one.
+// wording is a text that is built piece by piece. Every plan has some, and fmt would take a good part of the time of a
+// small plan.
 type wording []byte
 
 func (w wording) String() string { return string(w) }
@@ -12,7 +12,7 @@ func (w wording) text(s string) wording { return append(w, s...) }
 
 func (w wording) number(n int) wording { return strconv.AppendInt(w, int64(n), 10) }
 
-// counted is a number of things that are called by a noun and an s where they are not one.
+// counted appends a number and a noun, with an s unless the number is 1.
 func (w wording) counted(n int, noun string) wording {
 	w = w.number(n).text(" ").text(noun)
 	if n == 1 {
@@ -21,7 +21,7 @@ func (w wording) counted(n int, noun string) wording {
 	return w.text("s")
 }
 
-// fixed is a number with so many digits after the point, digits one with so many in all.
+// fixed appends a number with decimals digits after the point, digits a number with so many significant digits.
 func (w wording) fixed(x float64, decimals int) wording {
 	return strconv.AppendFloat(w, x, 'f', decimals, 64)
 }

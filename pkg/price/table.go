@@ -16,7 +16,7 @@ import (
 //go:embed prices.json
 var pricesJSON []byte
 
-// Load returns the table that is built in. It can only fail where the embedded data is wrong, which a test excludes.
+// Load returns the built-in table. It can only fail where the embedded data is wrong, which a test excludes.
 var Load = sync.OnceValues(func() (*Table, error) { return Parse(pricesJSON) })
 
 // Shape is an instance that a cloud rents out.
@@ -24,7 +24,7 @@ type Shape struct {
 	Provider string
 	// Instance is the provider's name of the shape.
 	Instance string
-	// Region is the provider's name of the region, `any` where all have one price.
+	// Region is the provider's name of the region; `any` where all regions have one price.
 	Region string
 	// Product is the accelerator as its driver reports it.
 	Product string
@@ -36,7 +36,8 @@ type Shape struct {
 	Source, Date string
 }
 
-// PerDeviceHour is the shape's price for one of its devices, rounded to the nearest millionth.
+// PerDeviceHour returns the price of one of the shape's devices in millionths of a US dollar an hour, rounded to the
+// nearest.
 func (s *Shape) PerDeviceHour() int64 {
 	n := int64(s.Devices)
 	return (s.MicroUSDPerHour + n/2) / n
@@ -45,22 +46,22 @@ func (s *Shape) PerDeviceHour() int64 {
 // Price is what a device costs.
 type Price struct {
 	MicroUSDPerHour int64
-	// Source and Date are those of the row, Instance its provider and shape.
+	// Source and Date are as in Shape; Instance is the provider and the instance that the price is from.
 	Source, Date, Instance string
 }
 
-// Table is prices of shapes. It does not change and may be shared.
+// Table is a list of shapes with prices. It does not change and may be shared.
 type Table struct {
 	shapes []Shape
-	// devices are the prices of a device in the cheapest row, by product in lower case.
+	// devices are the prices of one device in the cheapest row, by product in lower case.
 	devices map[string]Price
 }
 
-// Shapes returns every row, sorted by provider, product, devices, instance and region. The caller owns what it gets.
+// Shapes returns all rows, sorted by provider, product, devices, instance and region. The caller owns the slice.
 func (t *Table) Shapes() []Shape { return slices.Clone(t.shapes) }
 
-// PerDeviceHour is the price of one device of a product in the cheapest row that has it; false where none does. Of rows
-// of one price the first counts. The product is named as its driver reports it, in any case.
+// PerDeviceHour returns the price of one device of a product in the cheapest row that has it, the first of equally cheap
+// rows; false where no row has it. The product is named as its driver reports it, in any case.
 func (t *Table) PerDeviceHour(product string) (Price, bool) {
 	p, ok := t.devices[strings.ToLower(product)]
 	if !ok {
@@ -81,7 +82,7 @@ func (t *Table) index() {
 	}
 }
 
-// named is the catalogue's name of a product, which rows have; some drivers report another.
+// named returns the catalogue's name of a product, which the rows use; some drivers report another.
 func named(product string) string {
 	if p, ok := accelerator.Lookup(accelerator.Key{Product: product}); ok {
 		return p.Name

@@ -56,7 +56,7 @@ func run(folder, out string, leaveOut bool) error {
 	return os.WriteFile(out, append(data, '\n'), 0o644)
 }
 
-// printSwapped fits to the half that is held out and prints how that does on the other.
+// printSwapped fits to the half that is held out and prints the errors on the other half.
 func printSwapped(all []truth.Observation) {
 	fitted := func(o *truth.Observation) bool { return !o.Held() }
 	c := calibration.Fit(slices.DeleteFunc(slices.Clone(all), func(o truth.Observation) bool { return fitted(&o) || o.Reported }))

@@ -8,14 +8,14 @@ import (
 	"github.com/rankwright/rankwright/pkg/accelerator"
 )
 
-// domainTopologies are the products' domains that devices of one host make up by themselves.
+// domainTopologies are the topologies of the domains that devices of one host make up by themselves.
 var domainTopologies = map[accelerator.Domain]v1alpha1.DomainTopology{
 	accelerator.Switched: v1alpha1.TopologySwitch,
 	accelerator.Meshed:   v1alpha1.TopologyMesh,
 }
 
-// domainsOf are the link domains of devices of one product that are added together: as many as they fill, and none where
-// they do not fill each.
+// domainsOf returns the link domains of devices of one product that are added together: as many as they fill; none where
+// they do not fill all.
 func domainsOf(product accelerator.Product, added []v1alpha1.Device) []v1alpha1.LinkDomain {
 	topology, inOneHost := domainTopologies[product.Domain]
 	if !inOneHost || len(added)%product.DomainDevices != 0 || product.LinkMBps == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
-// reasonAssumed is the health's reason of a device that is only assumed.
+// reasonAssumed is the reason in the health of a device that does not exist.
 const reasonAssumed = "Assumed"
 
 // Add returns the inventory with so many more devices of a product of the catalogue, as if they were there: healthy, with
@@ -42,7 +42,7 @@ func Remove(before v1alpha1.AcceleratorInventory, selects inventory.Selector) v1
 	return inventory.Keep(before, inventory.Not(selects))
 }
 
-// Replace returns the inventory with as many devices of a product in place of the selected ones.
+// Replace returns the inventory with the selected devices replaced by as many of a product.
 func Replace(before v1alpha1.AcceleratorInventory, selects inventory.Selector, product string) (v1alpha1.AcceleratorInventory, error) {
 	count := len(inventory.Pick(before.Status.Devices, selects))
 	if count == 0 {
@@ -51,7 +51,7 @@ func Replace(before v1alpha1.AcceleratorInventory, selects inventory.Selector, p
 	return Add(Remove(before, selects), product, count)
 }
 
-// assumed makes devices of a product, numbered after those that were added before.
+// assumed makes devices of a product, numbered after those that Add made before.
 func assumed(product accelerator.Product, count int, status *v1alpha1.AcceleratorInventoryStatus) []v1alpha1.Device {
 	taken := map[v1alpha1.DeviceID]bool{}
 	for i := range status.Devices {

@@ -10,7 +10,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
-// host has an H100 and a T4 that a pod holds, with a link between them, and two cores of a TPU chip, linked likewise.
+// host has an H100 and a T4 that a pod holds, with a link between them, and two linked cores of a TPU chip.
 func host() v1alpha1.AcceleratorInventory {
 	device := func(id v1alpha1.DeviceID, family v1alpha1.DeviceFamily, product string, mib int64) v1alpha1.Device {
 		return v1alpha1.Device{

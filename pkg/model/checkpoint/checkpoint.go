@@ -25,10 +25,10 @@ const (
 
 // Checkpoint is what the files of a model say.
 type Checkpoint struct {
-	// Name is GGUF's general.name, else that of the folder or file.
+	// Name is GGUF's general.name, else the name of the folder or file.
 	Name   string
 	Format Format
-	// Files are those that hold the weights, sorted by name.
+	// Files are the files that hold the weights, sorted by name.
 	Files []File
 	// Tensors are sorted by name. A PyTorch archive has storages instead, whose types only its pickle says.
 	Tensors []Tensor
@@ -39,7 +39,7 @@ type Checkpoint struct {
 	// Warnings tell what was left out or is in doubt, a sentence each.
 	Warnings []string
 
-	// where is the file of each tensor of safetensors.
+	// where is the file of each tensor, for safetensors.
 	where map[string]string
 }
 
@@ -82,7 +82,7 @@ func (c *Checkpoint) Parameters() int64 {
 	return sum
 }
 
-// Bytes is what the tensors take, scales and buffers included, headers not.
+// Bytes returns the bytes of the tensors, scales and buffers included, headers excluded.
 func (c *Checkpoint) Bytes() int64 {
 	var sum int64
 	for i := range c.Tensors {
@@ -104,7 +104,7 @@ func (s *Share) take(t *Tensor) {
 	s.Bytes = add(s.Bytes, t.Bytes)
 }
 
-// TypeShare is what the tensors of a stored type take.
+// TypeShare is the share of the tensors of one stored type.
 type TypeShare struct {
 	Type string `json:"type"`
 	Share

@@ -11,14 +11,15 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// preferred are the formats of weights in the order in which a folder's are taken: publishers keep older ones beside.
+// preferred are the formats of weights in the order of preference: publishers keep weights in older formats beside newer
+// ones.
 var preferred = []Format{Safetensors, GGUF, PyTorch, legacy, ONNX}
 
 // maxEntries is how many files of a folder are looked at.
 const maxEntries = 1 << 14
 
-// openFolder takes the weights that the folder's index names, else those of the first format there. Folders within are left
-// alone: some publishers keep the same weights there once more.
+// openFolder reads the weights that the folder's index names, else the files of the first preferred format. Folders
+// within are ignored: some publishers keep a second copy of the weights there.
 func (r *reader) openFolder(name string) (*Checkpoint, error) {
 	byKind, indexes, err := r.list()
 	if err != nil {
@@ -62,7 +63,7 @@ func (r *reader) list() (byKind map[Format][]string, indexes []string, err error
 	return byKind, indexes, nil
 }
 
-// choose takes a model out of what is there; nil where there is none.
+// choose selects a model among the files; nil where there is none.
 func (r *reader) choose(name string, byKind map[Format][]string, indexes []string) (*Checkpoint, error) {
 	// An index of safetensors sorts after that of PyTorch and is preferred.
 	slices.SortFunc(indexes, func(a, b string) int {

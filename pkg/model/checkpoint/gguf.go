@@ -18,10 +18,10 @@ const (
 	maxGGUFKey    = 1<<16 - 1
 	maxGGUFDims   = 4
 	maxGGUFNest   = 4
-	// maxGGUFText and maxGGUFArray are what is kept of a value; longer ones (templates, vocabularies) are passed over.
+	// maxGGUFText and maxGGUFArray bound the values that are kept; longer ones (templates, vocabularies) are passed over.
 	maxGGUFText  = 4096
 	maxGGUFArray = 4096
-	// defaultAlignment is that of tensors where general.alignment does not say.
+	// defaultAlignment is the alignment of tensors where general.alignment does not say.
 	defaultAlignment = 32
 )
 
@@ -32,7 +32,7 @@ type ggufHeader struct {
 	tensors []Tensor
 }
 
-// arrayLength stands for an array whose elements were passed over.
+// arrayLength replaces an array whose elements were passed over.
 type arrayLength uint64
 
 // Types of metadata values.

@@ -89,7 +89,7 @@ type ggufConfig struct {
 	warnings []string
 }
 
-// number returns a number of the architecture; of a list with a number for each layer the largest.
+// number returns a number of the architecture; the largest where there is one for each layer.
 func (g *ggufConfig) number(key string) (int64, bool) {
 	switch v := g.values[g.prefix+key].(type) {
 	case int64:
@@ -146,8 +146,8 @@ func (g *ggufConfig) experts() {
 	}
 }
 
-// latent takes the widths of multi-head latent attention apart. Newer files store the width of the cache in key_length and
-// that of a head in key_length_mla; older ones have the head's in key_length.
+// latent reads the widths of multi-head latent attention. Newer files have the width of the cache in key_length and the
+// width of a head in key_length_mla; older ones have the head's in key_length.
 func (g *ggufConfig) latent() {
 	if _, ok := g.fields["kv_lora_rank"]; !ok {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// maxIndex is the size in bytes of an index, as that of a header: it names the same tensors.
+// maxIndex bounds the bytes of an index as those of a header are bounded, since it names the same tensors.
 const maxIndex = maxSafetensorsHeader
 
 // index is a model.safetensors.index.json: which file holds which tensor.
@@ -24,7 +24,7 @@ type index struct {
 	where map[string]string
 }
 
-// errNoIndex says that some JSON is no index.
+// errNoIndex says that a JSON file is no index.
 var errNoIndex = errors.New("weight_map is empty or not there: give the index that lies beside the model's weights")
 
 // parseIndex reads an index. Shards lie beside it: a path to elsewhere is refused.

@@ -10,9 +10,10 @@ import (
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
-// Model makes the model that the files say: the architecture from config.json or GGUF's metadata, the format of the weights
-// from the headers, which know it better than a config.json does. Without an architecture it is a synthetic one with as many
-// parameters as the headers count, or as the size of a PyTorch file suggests. What was assumed is in its Assumptions.
+// Model returns the model that the files describe: the architecture from config.json or GGUF's metadata, the format of
+// the weights from the headers, which know it better than a config.json. Without an architecture it is a synthetic model
+// with as many parameters as the headers count, or as the size of a PyTorch file suggests. Assumptions lists what was
+// assumed.
 func (c *Checkpoint) Model() (*model.Model, error) {
 	m, err := c.model()
 	if err != nil {
@@ -107,7 +108,7 @@ func (c *Checkpoint) widen(m *model.Model) {
 		held, c.mostUsed(), m.Native, m.WeightBytes(m.Native)))
 }
 
-// mostUsed is the type that most weights are stored in.
+// mostUsed returns the type that most weights are stored in.
 func (c *Checkpoint) mostUsed() string {
 	types := c.ByType()
 	return slices.MaxFunc(types, func(a, b TypeShare) int { return cmp.Compare(a.Parameters, b.Parameters) }).Type

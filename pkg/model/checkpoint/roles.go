@@ -62,8 +62,8 @@ var packings = []packed{
 	{suffix: "_quant", stored: "UINT8", perByte: 2, precision: v1alpha1.INT4},
 }
 
-// precisions are the formats that types stand for where nothing is packed. Types that hold no weights are absent. GGUF's
-// types are those of the least precision that is not narrower.
+// precisions are the formats of types where nothing is packed. Types that hold no weights are absent. A type of GGUF has
+// the narrowest format that is not narrower than the type.
 var precisions = map[string]v1alpha1.Precision{
 	"F64": v1alpha1.FP32, "F32": v1alpha1.FP32, "F16": v1alpha1.FP16, "BF16": v1alpha1.BF16,
 	"F8_E4M3": v1alpha1.FP8, "F8_E5M2": v1alpha1.FP8, "F8_E4M3FNUZ": v1alpha1.FP8, "F8_E5M2FNUZ": v1alpha1.FP8,

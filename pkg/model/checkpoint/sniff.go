@@ -75,7 +75,7 @@ func kindOf(head []byte) Format {
 	return other
 }
 
-// looksLikeONNX says whether a file starts as a ModelProto does: with its ir_version, then another field of it.
+// looksLikeONNX says whether a file starts like a ModelProto: with its ir_version, then another of its fields.
 func looksLikeONNX(head []byte) bool {
 	if len(head) < 4 || head[0] != modelIRVersion<<3|wireVarint || head[1] == 0 || head[1] > maxIRVersion {
 		return false

@@ -28,7 +28,7 @@ func (s *splitter) slowest() float64 {
 	return s.least()
 }
 
-// times are the least positive time of a stage and one that no stage exceeds.
+// times returns the least positive time of a stage, and a time that no stage exceeds.
 func (s *splitter) times() (least, most float64) {
 	least = math.Inf(1)
 	for _, seconds := range s.seconds {
@@ -50,7 +50,7 @@ func (s *splitter) times() (least, most float64) {
 	return least, most + receive
 }
 
-// necessary is a limit at which the longest runs of all devices sum to the layers, and near the least such limit.
+// necessary returns a limit at which the longest runs of all devices sum to the layers, near the least such limit.
 func (s *splitter) necessary(low, high float64) float64 {
 	for high > low*1.05 {
 		middle := math.Sqrt(low) * math.Sqrt(high)

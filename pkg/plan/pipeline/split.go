@@ -25,11 +25,11 @@ type Chain struct {
 // Stage is one stage of a pipeline: the layers [Start, End) on a device of a class.
 type Stage struct {
 	Class, Start, End int
-	// Seconds is the time of a step, with what it takes to receive it.
+	// Seconds is the time of a step, receiving it included.
 	Seconds float64
 }
 
-// Division is a pipeline that was found.
+// Division is a pipeline that Split found.
 type Division struct {
 	Stages []Stage
 	// Slowest is the time of the slowest stage in seconds, so 1/Slowest is the steps a second of a full pipeline.
@@ -119,5 +119,5 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }
 
-// validSeconds says whether a time is one, or +Inf.
+// validSeconds says whether a time is valid: not negative and at most maxSeconds, or +Inf.
 func validSeconds(s float64) bool { return (s >= 0 && s <= maxSeconds) || math.IsInf(s, 1) }

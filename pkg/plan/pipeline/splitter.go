@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// splitter is the dynamic programme: a state is how many devices of each class are used, the group of the last one by
-// what its sends cost, and the layers that are placed.
+// splitter is the dynamic programme. A state is how many devices of each class are used, the group of the last device by
+// what its sends cost, and the number of layers that are placed.
 type splitter struct {
 	chain   *Chain
 	counts  []int
@@ -100,7 +100,7 @@ func (s *splitter) row(class, start int) []float64 {
 
 func (s *splitter) usedOf(use, class int) int { return use / s.stride[class] % (s.counts[class] + 1) }
 
-// state is the number of a state.
+// state returns the number of a state.
 func (s *splitter) state(use, group, layers int) int {
 	return (use*len(s.groups)+group)*(s.chain.Layers+1) + layers
 }
@@ -158,7 +158,7 @@ func (s *splitter) admit(limit float64) {
 	s.endsFrom = append(s.endsFrom, int32(len(s.ends)))
 }
 
-// stagesLeft is how many stages may follow.
+// stagesLeft returns how many stages may follow.
 func (s *splitter) stagesLeft(use int) int {
 	if s.chain.MaxStages <= 0 {
 		return math.MaxInt32
@@ -166,7 +166,7 @@ func (s *splitter) stagesLeft(use int) int {
 	return s.chain.MaxStages - int(s.stages[use])
 }
 
-// reach is the most layers that devices which are not used yet may hold.
+// reach returns the most layers that the unused devices may hold.
 func (s *splitter) reach(use int) int {
 	sum, longest := 0, 0
 	for class, n := range s.counts {
@@ -209,10 +209,10 @@ func (s *splitter) extend(m measure, limit float64, use, class int) {
 	}
 }
 
-// goal is the state with all layers placed.
+// goal returns the state with all layers placed.
 func (s *splitter) goal(use, group int) int { return s.state(use, group, s.chain.Layers) }
 
-// least is the least value of a goal.
+// least returns the least value of a goal.
 func (s *splitter) least() float64 {
 	least := math.Inf(1)
 	for use := range s.uses {
@@ -223,7 +223,7 @@ func (s *splitter) least() float64 {
 	return least
 }
 
-// fewest is the least number of stages of a goal within a limit.
+// fewest returns the least number of stages of a goal within a limit.
 func (s *splitter) fewest(limit float64) int32 {
 	fewest := int32(math.MaxInt32)
 	for use := range s.uses {
@@ -236,7 +236,7 @@ func (s *splitter) fewest(limit float64) int32 {
 	return fewest
 }
 
-// leastOf is the first of the goals with the least value of so many stages.
+// leastOf returns the first of the goals with the least value among those of so many stages.
 func (s *splitter) leastOf(stages int32) int {
 	best, least := 0, math.Inf(1)
 	for use := range s.uses {

@@ -2,8 +2,8 @@ package synthetic
 
 import "github.com/rankwright/rankwright/api/v1alpha1"
 
-// Rates of links in MB/s are those that detection reports: of NVLink by generation, of XGMI, Gaudi's ports and ICI by
-// port; a test holds them to the catalogue.
+// Links of the nodes. Rates in MB/s are the ones that detection reports: NVLink's by generation; XGMI's, Gaudi's ports'
+// and ICI's by port. A test compares them with the catalogue of products.
 var (
 	nvlink3 = link{kind: "NVLink", name: "nvlink", topology: v1alpha1.TopologySwitch, generation: 3, links: 12, deviceMBps: 300_000, peerMBps: 300_000}
 	nvlink4 = link{kind: "NVLink", name: "nvlink", topology: v1alpha1.TopologySwitch, generation: 4, links: 18, deviceMBps: 450_000, peerMBps: 450_000}
@@ -15,7 +15,7 @@ var (
 	}
 	hive  = link{kind: "XGMI", name: "xgmi", topology: v1alpha1.TopologyMesh, deviceMBps: 448_000, peerMBps: 64_000}
 	board = link{kind: "RoCE", name: "roce", topology: v1alpha1.TopologyMesh, deviceMBps: 525_000, peerMBps: 75_000}
-	// A chip has 4 ICI ports, of which one at a corner of a slice that closes into no ring uses 2.
+	// A chip has 4 ICI ports; a chip at a corner of a slice that closes into no ring uses 2.
 	slice16 = link{
 		kind: "ICI", name: "ici", topology: v1alpha1.TopologyTorus, deviceMBps: 100_000, peerMBps: 50_000,
 		shape: []int32{4, 4}, hostShape: []int32{2, 2}, nodes: 4,
@@ -39,8 +39,8 @@ var (
 	guestSlots = []string{"0000:00:05.0", "0000:00:06.0", "0000:00:07.0", "0000:00:08.0", "0000:00:09.0", "0000:00:0a.0", "0000:00:0b.0", "0000:00:0c.0"}
 )
 
-// The devices and their links are what detection reports on such hosts. Instance types, network and disks are those of the
-// providers' documentation as far as it is known, else typical: what stands beside the devices is not measured.
+// The devices and their links are what detection reports on such hosts. Instance types, network and disks come from the
+// providers' documentation where it is known and are typical elsewhere; nothing beside the devices is measured.
 var shapes = []Shape{
 	{
 		Name: "a100-40x8", About: "8 A100 of 40 GiB behind NVSwitch", InstanceType: "p4d.24xlarge", links: nvlink3, rackNodes: 4,

@@ -10,7 +10,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
-// Spec is a cluster that is to be built.
+// Spec describes a cluster to build.
 type Spec struct {
 	// Nodes are the shapes of the nodes with their numbers.
 	Nodes []Count
@@ -54,7 +54,7 @@ func Build(spec Spec) ([]fleet.Node, error) {
 	return nodes, nil
 }
 
-// shapes are those of base and added nodes, each once.
+// shapes returns the shapes of base and added nodes, each once.
 func (s *Spec) shapes() []*Shape {
 	var all []*Shape
 	for _, c := range slices.Concat(s.Nodes, s.Added) {

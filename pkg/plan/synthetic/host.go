@@ -12,7 +12,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// inventory is a node of the shape that is alone and idle, without a name.
+// inventory returns what an idle node of the shape reports by itself, without a name.
 func (s *Shape) inventory() *v1alpha1.AcceleratorInventory {
 	status := v1alpha1.AcceleratorInventoryStatus{
 		AgentVersion: "synthetic", Devices: s.deviceList(), NICs: s.ports(), Storage: s.diskList(), Host: s.hostFacts(),
@@ -41,10 +41,10 @@ func (s *Shape) deviceList() []v1alpha1.Device {
 	return devices
 }
 
-// numa is the NUMA node of the i-th of n things that are spread over the sockets.
+// numa returns the NUMA node of the i-th of n things that are spread evenly over the sockets.
 func (s *Shape) numa(i, n int) int32 { return int32(i * int(s.host.sockets) / max(1, n)) }
 
-// device is a healthy device at a place.
+// device returns a healthy device at a place on the bus.
 func (p *product) device(place v1alpha1.PCIDevice, index, numa int32) v1alpha1.Device {
 	place.VendorID, place.DeviceID = p.vendorID, p.deviceID
 	d := v1alpha1.Device{
@@ -60,7 +60,7 @@ func (p *product) device(place v1alpha1.PCIDevice, index, numa int32) v1alpha1.D
 	return d
 }
 
-// place is where a device at an address sits. A root bus has the number before the buses below it.
+// place returns where a device with an address sits. A root bus has the number before the buses below it.
 func (r *slots) place(address string) v1alpha1.PCIDevice {
 	pci := v1alpha1.PCIDevice{Address: address, LinkMTps: r.linkMTps, LinkWidth: 16}
 	domain, number := splitAddress(address)
@@ -78,14 +78,14 @@ func (r *slots) place(address string) v1alpha1.PCIDevice {
 	return pci
 }
 
-// splitAddress is the domain and the bus of an address of the catalogue.
+// splitAddress returns the domain and the bus of an address in the catalogue.
 func splitAddress(address string) (domain string, bus int) {
 	parts := strings.Split(address, ":")
 	number, _ := strconv.ParseUint(parts[1], 16, 8)
 	return parts[0], int(number)
 }
 
-// ports are the node's network ports. One that shares a switch with a device sits on the bus before it.
+// ports returns the node's network ports. A port that shares a switch with a device sits on the bus before it.
 func (s *Shape) ports() []v1alpha1.NIC {
 	n := &s.network
 	run := &s.devices[0]

@@ -17,7 +17,7 @@ const (
 	zones      = 3
 )
 
-// labels are a node's: blocks of racks, racks of nodes of one shape, and each block in the next zone.
+// labels returns a node's labels: blocks of racks, racks of nodes of one shape, and each block in the next zone.
 func (s *Shape) labels(name string, number int) map[string]string {
 	rack := number / s.rackNodes
 	block := rack / blockRacks

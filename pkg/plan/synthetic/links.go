@@ -6,8 +6,8 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// domains are the link domains of the node with a number, of so many nodes of the shape: the fabric's, where the node is on
-// one, else the node's own.
+// domains returns the link domains of the number-th of so many nodes of the shape: the fabric's where the node is on one,
+// else the node's own.
 func (s *Shape) domains(devices []v1alpha1.Device, number, of int) []v1alpha1.LinkDomain {
 	l := &s.links
 	if l.kind == "" {
@@ -32,11 +32,11 @@ func (s *Shape) domains(devices []v1alpha1.Device, number, of int) []v1alpha1.Li
 	return []v1alpha1.LinkDomain{domain}
 }
 
-// clique is the only partition of an NVLink fabric.
+// clique is the clique id of all nodes of an NVLink fabric, which has one partition.
 const clique = "1"
 
-// fabric is the fabric that a node is on. The nodes at the end of the list that do not make up a whole one are on none,
-// unless it works in part.
+// fabric returns the fabric that a node is on. The last nodes, where they do not make up a whole fabric, are on none
+// unless the fabric works in part.
 func (s *Shape) fabric(number, of int) (v1alpha1.Fabric, bool) {
 	l := &s.links
 	if l.nodes == 0 || (!l.partial && number/l.nodes == of/l.nodes) {

@@ -10,7 +10,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-// nodes makes nodes numbered from 0, with the fabrics of a cluster that has so many.
+// nodes returns n nodes numbered from 0, with the fabrics of a cluster of so many.
 func (s *Shape) nodes(n, of int) []fleet.Node {
 	template := s.inventory()
 	nodes := make([]fleet.Node, n)
@@ -28,7 +28,7 @@ func (s *Shape) nodes(n, of int) []fleet.Node {
 	return nodes
 }
 
-// uuid is a made-up id of the form that GPUs' drivers report; other devices have none.
+// uuid returns a made-up id in the form that GPUs' drivers report; empty for other devices.
 func uuid(node string, d *v1alpha1.Device) string {
 	if d.Family != v1alpha1.FamilyGPU {
 		return ""
@@ -37,7 +37,7 @@ func uuid(node string, d *v1alpha1.Device) string {
 	return fmt.Sprintf("GPU-%08x-0000-4000-8000-%012x", h>>32, h&(1<<48-1))
 }
 
-// address is the i-th node's in 10.0.0.0/8, of which each shape has 2^17.
+// address returns the address of the i-th node in 10.0.0.0/8, of which each shape has 2^17.
 func (s *Shape) address(i int) string {
 	at := slices.Index(Names(), s.Name)<<17 + i + 1
 	return netip.AddrFrom4([4]byte{10, byte(at >> 16), byte(at >> 8), byte(at)}).String()

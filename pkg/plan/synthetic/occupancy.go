@@ -23,7 +23,7 @@ const (
 	Fragments Pattern = "fragments"
 )
 
-// Patterns are the patterns.
+// Patterns returns all patterns.
 func Patterns() []Pattern { return []Pattern{Islands, Scattered, Fragments} }
 
 // tenantNamespace is the namespace of the pods that hold devices.
@@ -89,7 +89,7 @@ func (h *holder) islands() {
 	}
 }
 
-// largestRun is the most neighbours that a small tenant has, as a power of two.
+// largestRun is the most neighbours that a small tenant holds, as a power of two.
 const largestRun = 2
 
 // fragments holds aligned runs on random nodes. A run that does not fit is halved until it does: one device always fits on
@@ -120,7 +120,7 @@ func (h *holder) fragments() {
 	}
 }
 
-// freeRun is the first aligned run of so many free devices; -1 where there is none.
+// freeRun returns the index of the first aligned run of so many free devices; -1 where there is none.
 func freeRun(held []bool, run int) int {
 	for first := 0; first+run <= len(held); first += run {
 		if !slices.Contains(held[first:first+run], true) {

@@ -5,7 +5,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/accelerator"
 )
 
-// product is a device as detection reports it. Its rates are the catalogue's.
+// product is a device as detection reports it; its rates come from the catalogue of products.
 type product struct {
 	vendor, backend, driver     string
 	name, architecture          string
@@ -49,7 +49,7 @@ func nvidia(name, architecture, capability, deviceID string, memoryMiB int64) pr
 	}
 }
 
-// facts are the catalogue's; false where it does not have the product, which a test excludes.
+// facts returns the product's row in the catalogue of products; false where there is none, which a test excludes.
 func (p *product) facts() (accelerator.Product, bool) {
 	return accelerator.Lookup(accelerator.Key{VendorID: p.vendorID, DeviceID: p.deviceID, Product: p.name, MemoryMiB: p.memoryMiB})
 }

@@ -59,11 +59,11 @@ type link struct {
 	topology             v1alpha1.DomainTopology
 	generation, links    int32
 	deviceMBps, peerMBps int64
-	// shape is the torus of a whole fabric, hostShape that of a node alone.
+	// shape is the torus of a whole fabric, hostShape the torus of a node alone.
 	shape, hostShape []int32
-	// nodes is how many nodes a fabric joins; 0 where the link stays on the node.
+	// nodes is how many nodes a fabric joins; 0 where the link does not leave the node.
 	nodes int
-	// partial says that a fabric works with fewer nodes than that.
+	// partial says that a fabric works with fewer nodes than it joins when whole.
 	partial bool
 }
 
@@ -74,7 +74,7 @@ type network struct {
 	gbps               int32
 }
 
-// machine is a node apart from its devices and ports.
+// machine is what a node has beside its devices and ports.
 type machine struct {
 	cpu, architecture, cloud string
 	sockets, cores           int32
@@ -83,7 +83,7 @@ type machine struct {
 	diskGiB                  int64
 }
 
-// Lookup finds a shape.
+// Lookup returns the shape with a name. The error lists the names.
 func Lookup(name string) (*Shape, error) {
 	for i := range shapes {
 		if shapes[i].Name == name {
@@ -93,7 +93,7 @@ func Lookup(name string) (*Shape, error) {
 	return nil, fmt.Errorf("shape %q is not known: use one of %s", name, strings.Join(Names(), ", "))
 }
 
-// Names are the names of the shapes, sorted.
+// Names returns the names of the shapes, sorted.
 func Names() []string {
 	names := make([]string, len(shapes))
 	for i := range shapes {

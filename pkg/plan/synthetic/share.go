@@ -43,17 +43,17 @@ func (p Percent) String() string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".") + "%"
 }
 
-// Of is the share of n, rounded.
+// Of returns the share of n, rounded to the nearest integer.
 func (p Percent) Of(n int) int { return (n*int(p) + whole/2) / whole }
 
 func digits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// Share is how many nodes have a shape: so many, or a share, or what the others leave.
+// Share is how many nodes have a shape: a number, a percentage, or what the other shares leave.
 type Share struct {
 	Shape *Shape
-	// Nodes is their number where Kind is Fixed, Percent their share where it is Relative.
+	// Nodes is the number of nodes where Kind is Fixed, Percent their share where it is Relative.
 	Nodes   int
 	Percent Percent
 	Kind    ShareKind
@@ -62,7 +62,7 @@ type Share struct {
 // ShareKind is how a Share is given.
 type ShareKind int
 
-// The kinds.
+// The kinds of shares.
 const (
 	Rest ShareKind = iota
 	Fixed
@@ -118,7 +118,7 @@ func Apportion(nodes int, shares []Share) ([]Count, error) {
 	return counts, nil
 }
 
-// apportionment is what shares add up to.
+// apportionment is the sums of a list of shares.
 type apportionment struct {
 	nodes, fixed int
 	percent      Percent

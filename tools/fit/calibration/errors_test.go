@@ -151,8 +151,8 @@ func (r *ranges) check(t *testing.T, name string, fewest int, width float64) {
 	}
 }
 
-// TestLeftOut holds the errors for models and products that the fit did not see, which `make fit`
-// computes, and that they are those of the constants that are built in.
+// TestLeftOut holds the errors for models and products that the fit did not see, which `make fit` computes, and checks
+// that they were computed with the built-in constants.
 func TestLeftOut(t *testing.T) {
 	var result calibration.LeftOut
 	data, err := os.ReadFile(filepath.Join("..", calibration.LeftOutFile))

@@ -15,7 +15,7 @@ const LeftOutFile = "leftout.json"
 // LeftOut is how far estimates are off for models and products that the fit never saw. It takes a fit for each of them, so
 // it is made with the constants and kept beside them.
 type LeftOut struct {
-	// Constants is the hash of the constants that it was made with.
+	// Constants is the hash of the constants that the errors were computed with.
 	Constants string `json:"constants"`
 	// Models and Products are the median errors of all that were left out one at a time.
 	Models   []Median `json:"models"`

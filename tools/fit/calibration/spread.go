@@ -26,12 +26,12 @@ type scope struct {
 // anyRegime stands for the errors of both regimes together.
 const anyRegime cost.Regime = -1
 
-// scopes are those that an observation belongs to, the widest first.
+// scopes returns the scopes that an observation belongs to, the widest first.
 func scopes(f cost.Family, regime cost.Regime) [4]scope {
 	return [4]scope{{cost.Family{}, anyRegime}, {cost.Family{Engine: f.Engine}, anyRegime}, {f, anyRegime}, {f, regime}}
 }
 
-// errorsBy are the errors of the estimates of a scope's quantity.
+// errorsBy holds the errors of estimates by scope and quantity.
 type errorsBy map[scope]map[truth.Quantity][]float64
 
 func (e errorsBy) add(o *truth.Observation, c *cost.Calibration) {
@@ -87,7 +87,7 @@ func (e errorsBy) without(observations []truth.Observation, out func(*truth.Obse
 	}
 }
 
-// spreads are a family's by regime; those of everything for the empty family.
+// spreads returns the spreads of a family by regime; for the empty family, the spreads over everything.
 func (e errorsBy) spreads(f cost.Family) cost.Spreads {
 	var spreads cost.Spreads
 	for regime := range spreads {
@@ -104,7 +104,8 @@ func (e errorsBy) spreads(f cost.Family) cost.Spreads {
 	return spreads
 }
 
-// spread is how far errors of a family under a regime reach, drawn towards the spread of the next wider scope the fewer errors there are of it.
+// spread returns how far the errors of a family under a regime reach. The fewer errors the family has, the nearer it is
+// to the spread of the next wider scope.
 func (e errorsBy) spread(f cost.Family, regime cost.Regime, quantity truth.Quantity) float64 {
 	spread := 0.0
 	for i, s := range scopes(f, regime) {

@@ -25,8 +25,8 @@ var memoryEngines = map[cost.Engine]v1alpha1.Engine{
 	cost.TensorRTLLM: v1alpha1.EngineTensorRTLLM, cost.TensorRTLLMOld: v1alpha1.EngineTensorRTLLM,
 }
 
-// sequences is how many requests' caches the instance holds: those of its tightest stage for each attention-data-parallel
-// group.
+// sequences returns how many requests' caches the instance holds: the number of its tightest stage for each
+// attention-data-parallel group.
 func (i *instance) sequences() (float64, error) {
 	s := i.strategy
 	d := memory.Device{Vendor: "nvidia", Product: i.product.Name, TotalBytes: int64(i.product.MemoryMiB) << 20}

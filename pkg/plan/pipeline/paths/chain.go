@@ -64,7 +64,7 @@ func (f *Fleet) chainAt(devices []int, rate float64) ([]Span, bool) {
 	return spans, true
 }
 
-// chains is the best of the layouts of one chain, of two on separate devices, and so on: where a search starts.
+// chains returns the best of the layouts of one chain, of two on separate devices, and so on: where a search starts.
 func (f *Fleet) chains() []Span {
 	best, bestRate := make([]Span, len(f.Devices)), 0.0
 	kinds := f.kinds()
@@ -90,7 +90,7 @@ func (f *Fleet) chains() []Span {
 	return best
 }
 
-// kinds are the devices grouped by their rates, in the order of the first of each group.
+// kinds groups the devices by their rates, in the order of the first device of each group.
 func (f *Fleet) kinds() [][]int {
 	var kinds [][]int
 	for d := range f.Devices {
@@ -103,7 +103,7 @@ func (f *Fleet) kinds() [][]int {
 	return kinds
 }
 
-// dealt is hand n of so many when each kind is dealt out in turn.
+// dealt returns hand n of so many when each kind is dealt out in turn.
 func dealt(kinds [][]int, n, hands int) []int {
 	var hand []int
 	turn := 0

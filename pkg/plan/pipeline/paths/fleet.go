@@ -12,7 +12,7 @@ type Fleet struct {
 	Layers int
 	// Devices are the devices, or tensor groups that act as one.
 	Devices []Device
-	// Links bound what flows between devices. Without it no link is a bound.
+	// Links bound what flows between devices; nil means no bounds.
 	Links *Links
 }
 
@@ -24,11 +24,11 @@ type Device struct {
 	Rates []float64
 }
 
-// Links are the tokens a second that the connections of a fleet carry; +Inf is no bound.
+// Links are the tokens a second that the connections of a fleet carry; +Inf means no bound.
 type Links struct {
 	// Between holds, by sender and receiver, what activations allow.
 	Between [][]float64
-	// In and Out are what each device's connections to and from the clients carry.
+	// In and Out are what each device's connections from and to the clients carry.
 	In, Out []float64
 }
 
@@ -103,7 +103,7 @@ func validRates(name string, rates []float64) error {
 	return nil
 }
 
-// least is the smallest capacity of any link.
+// least returns the smallest capacity of any link.
 func (l *Links) least() float64 {
 	least := math.Inf(1)
 	if l == nil {

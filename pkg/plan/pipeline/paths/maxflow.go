@@ -39,10 +39,10 @@ func (g *flowGraph) connect(from, to int, capacity float64) int {
 	return arc
 }
 
-// flow is what runs through an arc after maximum.
+// flow returns what runs through an arc after maximum.
 func (g *flowGraph) flow(arc int) float64 { return g.capacity[arc^1] }
 
-// maximum is the most that flows from vertex 0 to the sink. No path may be without a finite arc.
+// maximum returns the most that flows from vertex 0 to the sink. No path may be without a finite arc.
 func (g *flowGraph) maximum(sink int) float64 {
 	total := 0.0
 	for g.label(int32(sink)) {

@@ -6,20 +6,20 @@ import "math"
 type Optimum struct {
 	// Spans are the layers of each device.
 	Spans []Span
-	// Rate is what they carry, in tokens a second.
+	// Rate is the tokens a second that the spans carry.
 	Rate float64
 	// Bound is a rate that no layout exceeds.
 	Bound float64
-	// Proven says that the bound exceeds the rate by no more than Precision of it.
+	// Proven says that Bound exceeds Rate by at most the share Precision.
 	Proven bool
-	// Hops are the flows that reach the rate.
+	// Hops are the flows between devices that reach the rate.
 	Hops []Hop
 	// Steps is how many spans the search considered.
 	Steps int
 }
 
-// Gap is how much better than the layout a better one may be, as a fraction of its rate: +Inf where no
-// layout was found in time and none is refuted.
+// Gap returns how much better than the layout a better one may be, as a fraction of its rate: +Inf where no layout was
+// found in time and none is refuted.
 func (o *Optimum) Gap() float64 {
 	switch {
 	case o.Bound <= o.Rate:
@@ -121,7 +121,7 @@ func (s *solver) close() {
 	}
 }
 
-// leastRate is the least of the rates of devices and links that are not zero. A path carries the least of its own.
+// leastRate returns the least rate of devices and links that is not zero. A path carries the least of its own.
 func (f *Fleet) leastRate() float64 {
 	least := maxRate
 	consider := func(rates []float64) {

@@ -43,7 +43,7 @@ func (f *Fleet) Throughput(spans []Span) (float64, []Hop, error) {
 	return rate, flowing, nil
 }
 
-// evaluate is the throughput of a layout that is known to be valid.
+// evaluate returns the throughput of a layout that is known to be valid.
 func (f *Fleet) evaluate(spans []Span) float64 {
 	n := network{}
 	n.connect(f, spans, f.Layers)
