@@ -179,7 +179,7 @@ func (n node) read(name string) (string, error) {
 	return string(text), err
 }
 
-// lacking are those of the hooks whose names a program does not have in it.
+// lacking returns the hooks whose names do not occur in a program.
 func lacking(program string, hooks []string) []string {
 	return slices.DeleteFunc(slices.Clone(hooks), func(hook string) bool { return strings.Contains(program, hook) })
 }

@@ -31,7 +31,7 @@ type wantedNode struct {
 
 const (
 	everybody = 0o666
-	// controlMinor is that of nvidiactl (NV_CONTROL_DEVICE_MINOR of NVIDIA's open kernel modules).
+	// controlMinor is the minor number of nvidiactl (NV_CONTROL_DEVICE_MINOR of NVIDIA's open kernel modules).
 	controlMinor = 255
 )
 

@@ -2,7 +2,7 @@
 // called without cgo. A library of a broken driver can hang or crash its caller, so nothing but cmd/rankwright-nvml, a
 // process of its own, may import this package.
 //
-// Names, codes and layouts are those of NVIDIA's nvml.h, which are the same on amd64 and arm64.
+// Source of names, codes and layouts: NVIDIA's nvml.h, which has the same layouts on amd64 and arm64.
 package nvml
 
 import (

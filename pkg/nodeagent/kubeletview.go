@@ -141,7 +141,7 @@ func sliceReader(c dynamic.Interface, node string) func(context.Context) (podres
 	}
 }
 
-// extendedResources are those of a Node's allocatable resources that belong to a domain, with their numbers.
+// extendedResources returns a Node's allocatable extended resources, whose names have a domain, with their numbers.
 func extendedResources(node *unstructured.Unstructured) map[string]int64 {
 	allocatable, _, _ := unstructured.NestedStringMap(node.Object, "status", "allocatable")
 	extended := map[string]int64{}

@@ -76,7 +76,7 @@ func mergeUnread(previous []v1alpha1.DeviceID, links v1alpha1.Links, unread, mis
 	return slices.Compact(merged)
 }
 
-// missedDevices are those that are about to be gone.
+// missedDevices holds every device of a status, true for those that the last detection did not see.
 func missedDevices(status *v1alpha1.AcceleratorInventoryStatus) map[v1alpha1.DeviceID]bool {
 	missed := map[v1alpha1.DeviceID]bool{}
 	for i := range status.Devices {

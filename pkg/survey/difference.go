@@ -20,7 +20,7 @@ type Difference struct {
 	Field, Old, New string
 }
 
-// differences are those of a view from the fullest one.
+// differences returns what view shows differently from than, the fullest view.
 func differences(than, view *View) []Difference {
 	var found []Difference
 	add := func(d Difference, name string) {

@@ -38,7 +38,7 @@ const pipeGrace = time.Second
 // KillGrace is what a tool may take to end when its time is up: it is killed, and its output drained.
 const KillGrace = 2 * pipeGrace
 
-// ownPrefix is that of the programs that are installed beside this one, and looked for there first.
+// ownPrefix begins the names of our own programs, which are looked for beside the running one first.
 const ownPrefix = "rankwright-"
 
 // LiveCommands runs tools of this machine, found in the fixed folders of the system and of vendors' drivers; programs of
@@ -85,7 +85,7 @@ func newCommands(root string, tools, libraries []string) *liveCommands {
 }
 
 type liveCommands struct {
-	// files are those of the tools, below the folder root.
+	// files is the tree below root, in which the tools are looked for.
 	files   fileTree
 	root    string
 	folders []string

@@ -169,7 +169,7 @@ func (c gaudiCard) health(device v1alpha1.Device) v1alpha1.DeviceHealth {
 
 // gaudiBoard is a baseboard on which every two cards are joined by as many ports.
 type gaudiBoard struct {
-	// deviceID is that of the cards for such a board; cards for PCIe slots are not joined so.
+	// deviceID is the PCI device id of the cards made for the board. Cards for PCIe slots have no such links.
 	deviceID string
 	// portMBps is what a port carries in one direction.
 	portMBps int64

@@ -31,7 +31,7 @@ type rdmaDevice struct {
 	nodeType string
 	pci.Attachment
 	ports int
-	// interfaces are those of the same function.
+	// interfaces are the names of the network interfaces on the device's PCI function.
 	interfaces []string
 }
 

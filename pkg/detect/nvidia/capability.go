@@ -32,8 +32,8 @@ var capabilityRanges = []struct {
 	{0x3180, 0x31ff, "10.3"}, // GB110, GB112
 }
 
-// integratedCapabilities are those of GPUs that are a part of a processor and work in its memory: Jetson from Nano to Thor,
-// which drivers before 580 count as 10.1, and GB10 (NVIDIA's list of compute capabilities).
+// integratedCapabilities are the compute capabilities of GPUs that are a part of a processor and work in its memory: Jetson
+// from Nano to Thor, which drivers before 580 count as 10.1, and GB10 (NVIDIA's list of compute capabilities).
 var integratedCapabilities = map[string]bool{"5.3": true, "6.2": true, "7.2": true, "8.7": true, "10.1": true, "11.0": true, "12.1": true}
 
 // capabilityArchitectures are the architectures of compute capabilities, by the whole number or its major part (NVIDIA, CUDA C++

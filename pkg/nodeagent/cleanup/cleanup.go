@@ -98,7 +98,7 @@ var records = []struct {
 	{configMaps, LedgerName}, {configMaps, CordonsName}, {leases, ElectionName},
 }
 
-// Names of the operator's records. They are those of its packages, which this one does not import.
+// Names of the operator's records, as the operator's packages have them, which this one does not import.
 const (
 	LedgerName   = "rankwright-ledger"
 	CordonsName  = "rankwright-cordons"

@@ -14,7 +14,7 @@ import (
 // checkpointName is the file that has the book, in the driver's own folder.
 const checkpointName = "prepared.json"
 
-// checkpointVersion is that of the form of the file.
+// checkpointVersion is the version of the checkpoint file's format.
 const checkpointVersion = 1
 
 // checkpoint keeps the book on the node: the next agent goes on with it. The file is replaced as a whole, so that whoever is

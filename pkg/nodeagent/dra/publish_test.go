@@ -76,7 +76,7 @@ func offered() []Device {
 	return all
 }
 
-// names are those of devices, with a star where one has taints.
+// namesOf returns the devices' names, with a star behind the name of a device that has taints.
 func namesOf(devices []Device) []string {
 	var names []string
 	for _, d := range devices {

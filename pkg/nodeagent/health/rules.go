@@ -18,7 +18,7 @@ type Rules struct {
 	Hold time.Duration
 }
 
-// DefaultRules are those of the agent.
+// DefaultRules are the rules that the agent works by.
 var DefaultRules = Rules{Time: time.Minute, Detections: 3, Hold: 10 * time.Second}
 
 // Observation is what a detection saw of a device.

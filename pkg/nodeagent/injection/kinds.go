@@ -35,7 +35,7 @@ type Variable struct {
 	nodes, cdi func(grant) (string, error)
 }
 
-// Modes are those in which the variable may be set.
+// Modes returns the modes in which the variable may be set.
 func (v *Variable) Modes() []Mode {
 	var modes []Mode
 	if v.nodes != nil {
@@ -207,7 +207,7 @@ func kindNamed(backend string) Kind {
 // device's CDI name, and devices of one class are answered for together.
 func Class(d *v1alpha1.Device) string { return d.Vendor + "-" + kindOf(d).Noun }
 
-// sharedNodes are those of the kind's shared nodes that the host has.
+// sharedNodes returns the kind's shared nodes that the host has.
 func (k *Kind) sharedNodes(files host.Files) []string {
 	var nodes []string
 	for _, name := range k.Shared {

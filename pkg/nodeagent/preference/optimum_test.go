@@ -70,7 +70,7 @@ func anywhere(devices int) []v1alpha1.Device {
 	return list
 }
 
-// The slowest rate and the places are those of the best set, and the sum of distances is within a tenth of its.
+// A chosen set has the best set's slowest rate and places, and at most 1.1 times its sum of distances.
 func TestChooseOfSixtyFour(t *testing.T) {
 	for what, status := range big {
 		t.Run(what, func(t *testing.T) {

@@ -32,7 +32,7 @@ type search struct {
 	required []int
 	size     int
 
-	// alive are those that may be in a set at this level; near are their neighbours in it.
+	// alive are the devices that may be in a set at this level; near[i] are the neighbours of device i at this level.
 	alive set
 	near  []set
 	// least is the smallest distance of two that are alive.

@@ -38,7 +38,7 @@ type Account struct {
 	Pools []string
 	// Withheld are the devices that are to be served and cannot be.
 	Withheld []Withheld
-	// States are those of the pools, and of none else.
+	// States are the states of Pools, by resource or driver, and of no others.
 	States map[string]PoolState
 }
 

@@ -144,7 +144,7 @@ func TestDriverFilesAreAskedForUntilTheyAreKnown(t *testing.T) {
 	awaitThat(t, changed, "a grant of the new driver", func() bool { return p.grants(upgraded) == nil })
 }
 
-// withheldReasons are those of devices that new pods may not get.
+// withheldReasons are the reasons for which devices are withheld.
 func (a Account) withheldReasons() string { return reasons(a.Withheld) }
 
 // An agent that starts grants by what the one before it wrote, before it has asked, and while the driver's program fails.

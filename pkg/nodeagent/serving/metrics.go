@@ -7,7 +7,7 @@ import (
 	"github.com/rankwright/rankwright/internal/measure"
 )
 
-// metrics are those of the device plugin.
+// metrics are the device plugin's.
 type metrics struct {
 	ready         *prometheus.GaugeVec
 	offers        *prometheus.GaugeVec

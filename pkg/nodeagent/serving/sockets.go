@@ -12,7 +12,7 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// kubeletSocketName is that of pluginapi.KubeletSocket, in the folder of device plugins.
+// kubeletSocketName is the base name of pluginapi.KubeletSocket, in the folder of device plugins.
 const kubeletSocketName = "kubelet.sock"
 
 // maxSocketName leaves room for the folder: the kernel takes paths of at most 107 bytes (sun_path of unix(7)), and
