@@ -122,7 +122,7 @@ func (m nodeMaker) gpus() []wantedNode {
 func (m nodeMaker) capabilities() []wantedNode {
 	var nodes []wantedNode
 	for _, pattern := range []string{"gpu*/mig/gi*/access", "gpu*/mig/gi*/ci*/access"} {
-		files, _ := filepath.Glob(m.proc + "/driver/nvidia/capabilities/" + pattern) // likewise
+		files, _ := filepath.Glob(m.proc + "/driver/nvidia/capabilities/" + pattern) // the patterns are well-formed
 		for _, file := range files {
 			minor, err := strconv.ParseUint(m.valueOf(file, "DeviceFileMinor"), 10, 16)
 			mode, modeErr := strconv.ParseUint(m.valueOf(file, "DeviceFileMode"), 10, 16)

@@ -85,7 +85,7 @@ func missedDevices(status *v1alpha1.AcceleratorInventoryStatus) map[v1alpha1.Dev
 	return missed
 }
 
-// heirOf is the domain that holds what is left of an earlier one: that of its technology with one of its members.
+// heirOf returns the domain that holds what is left of an earlier one: it has the same technology and one of its members.
 func heirOf(earlier *v1alpha1.LinkDomain, domains []v1alpha1.LinkDomain) *v1alpha1.LinkDomain {
 	for i := range domains {
 		shares := func(id v1alpha1.DeviceID) bool { return slices.Contains(domains[i].Members, id) }

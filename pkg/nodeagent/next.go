@@ -12,9 +12,9 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 )
 
-// known is what a publication takes over from those before it.
+// known is what a publication takes over from earlier ones.
 type known struct {
-	// status is the one published last.
+	// status is the inventory's status that was published last.
 	status v1alpha1.AcceleratorInventoryStatus
 	// scan numbers the scan that was merged last; 0 is none by this process.
 	scan int64

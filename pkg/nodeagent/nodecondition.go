@@ -17,7 +17,7 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// Reasons of the condition AcceleratorsReady of a Node; those of Served of the inventory are among them.
+// Reasons of a Node's condition AcceleratorsReady, beside the reasons of the inventory's condition Served.
 const (
 	reasonReady          = "AllDevicesReady"
 	reasonNoAccelerators = "NoAccelerators"

@@ -13,7 +13,7 @@ import (
 // Function is a PCI function and its link to what is above it.
 type Function struct {
 	Address string
-	// Depth is the number of bridges above it.
+	// Depth is the number of bridges above the function.
 	Depth int
 	// Class is of six hexadecimal digits, IDs are vendor and device as lspci has them.
 	Class, IDs string

@@ -16,9 +16,9 @@ type Pod struct {
 	// the vendor that the host has.
 	Asked    string
 	Expected int
-	// Phase is the pod's; Reason why it did not come to its end.
+	// Phase is the phase of the pod, Reason why it did not come to its end.
 	Phase, Reason string
-	// Output is what it printed.
+	// Output is what the pod printed.
 	Output string
 }
 

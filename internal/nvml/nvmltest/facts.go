@@ -28,7 +28,7 @@ const (
 	Crash = "crash"
 )
 
-// ReadFacts are what the library in a folder tells.
+// ReadFacts reads what the library in a folder tells.
 func ReadFacts(folder string) (Facts, error) {
 	text, err := os.ReadFile(filepath.Join(folder, FactsName))
 	if err != nil {
@@ -57,17 +57,17 @@ func (f Facts) Write(folder string) error {
 
 // Event is an error that a GPU reports.
 type Event struct {
-	// GPU is its place in the facts.
+	// GPU is the index of the GPU in the facts.
 	GPU int
-	// Type is one of nvml.h's, Data the number of an XID.
+	// Type is an event type of nvml.h, Data the number of an XID error.
 	Type, Data uint64
-	// Instances are GPU and compute instance; nil where it belongs to no MIG device.
+	// Instances are GPU instance and compute instance; nil where the event belongs to no MIG device.
 	Instances *[2]uint32
 }
 
 // Raise has the library in a folder tell an event to who waits for it.
 func Raise(folder string, e Event) error {
-	file, err := os.OpenFile(filepath.Join(folder, eventsName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // as above
+	file, err := os.OpenFile(filepath.Join(folder, eventsName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // other users' tools read it
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func two(key, fault string) Facts {
 	return f
 }
 
-// partitioned has a GPU with two MIG devices, whose numbers have gaps, and the name of one is not that of its profile.
+// partitioned has a GPU with two MIG devices, whose numbers have gaps. One is not named by its profile.
 func partitioned() Facts {
 	h := h100s(1)
 	h.GPUs[0].UtilizationPercent = nil

@@ -19,7 +19,7 @@ const (
 	kfdHeapPublic  = 1
 	kfdHeapPrivate = 2
 
-	// kfdWeightPackage is the distance of two partitions of one package, kfdWeightHop that of one XGMI hop; between
+	// kfdWeightPackage is the distance of two partitions of one package, kfdWeightHop the distance of an XGMI hop. Between
 	// partitions of two packages the way inside both is added.
 	kfdWeightPackage = 13
 	kfdWeightHop     = 15

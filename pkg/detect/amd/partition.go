@@ -10,7 +10,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/sysfs"
 )
 
-// partitionCount is the number of partitions of a mode; that of CPX is the product's number of compute dies.
+// partitionCount is the number of partitions of a mode. CPX is not here: it has as many as the product has compute dies.
 var partitionCount = map[string]int{"SPX": 1, "DPX": 2, "TPX": 3, "QPX": 4}
 
 // settlePartitions decides into how many parts each card is cut: what the mode says, else the highest number of a part

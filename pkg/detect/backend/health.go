@@ -31,7 +31,7 @@ func Unhealthy(reason, message string) v1alpha1.DeviceHealth {
 // Detect decides by what else is seen of the device, and leaves none of that reason.
 const ReasonOpened = "Opened"
 
-// Opened is the health of such a device.
+// Opened returns the health of a device of which no more is seen than that it can be opened.
 func Opened() v1alpha1.DeviceHealth {
 	return v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: ReasonOpened, Message: "the device can be opened"}
 }

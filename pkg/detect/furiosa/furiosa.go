@@ -74,7 +74,7 @@ func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
 type furiosaNPU struct {
 	pci.Function
 	class furiosaClass
-	// name is the kernel's (`npu0`); empty where no driver shows the NPU.
+	// name is the kernel's name of the NPU (`npu0`); empty where no driver shows it.
 	name                             string
 	uuid, firmware, version, aliveAs string
 	paths                            []string

@@ -30,7 +30,7 @@ func tegraOf(compatible []string) (tegra, bool) {
 // jetsonModule is a module with a Tegra processor and its memory.
 type jetsonModule struct {
 	number, name string
-	// catalogue is the product's name there; empty where it is not.
+	// catalogue is the product's name in the catalogue; empty where the catalogue does not have it.
 	catalogue string
 }
 

@@ -22,7 +22,7 @@ type record struct {
 // recorded is a device of a prepared claim.
 type recorded struct {
 	ID v1alpha1.DeviceID `json:"id"`
-	// Name is the device's in ResourceSlices.
+	// Name is the device's name in ResourceSlices.
 	Name string `json:"name"`
 	// AdminAccess says that the claim looks at the device, whoever has it.
 	AdminAccess bool `json:"adminAccess,omitempty"`

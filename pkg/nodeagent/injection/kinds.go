@@ -10,7 +10,7 @@ import (
 
 // Kind is what the devices of a detection backend need in a container.
 type Kind struct {
-	// Backend is the name of the backend that lists them; Noun, after the vendor and a hyphen, is their class.
+	// Backend is the name of the backend that lists the devices; their class is the vendor, a hyphen and Noun.
 	Backend, Noun string
 	// Shared are nodes that all devices need beside their own, where the host has them. Without those of Required, nothing
 	// works.
@@ -29,7 +29,7 @@ type Kind struct {
 
 // Variable is an environment variable of the vendor.
 type Variable struct {
-	// Name is the variable's; Holds says what it holds.
+	// Name is the variable's name; Holds says, for documentation, what its value is.
 	Name, Holds string
 	// nodes and cdi are its value in each mode; nil, or an empty value, means that it is not set.
 	nodes, cdi func(grant) (string, error)

@@ -30,7 +30,7 @@ const (
 
 // State is what is known of the kubelet's answers.
 type State struct {
-	// Answer is the last one, nil before the first.
+	// Answer is the kubelet's last answer; nil before the first.
 	Answer *Answer
 	// Err says why the last attempt brought no answer.
 	Err error
@@ -54,8 +54,8 @@ func (s *State) same(other *State) bool {
 type Options struct {
 	// Socket is the path of the kubelet's pod-resources API.
 	Socket string
-	// Self is the agent's own pod, if it is one: a kubelet that does not list it has not read its pods yet. It settles the
-	// question that settleTime is for.
+	// Self is the agent's own pod; zero where it runs in none. A kubelet that lists it has read its pods, so that settleTime need not
+	// be waited for.
 	Self Pod
 	// Clock tells the time.
 	Clock clock.Clock

@@ -79,7 +79,7 @@ func (p Published) Add(content []byte) error {
 	return nil
 }
 
-// attributesOf reads what identifies a device. An attribute whose name has no domain is in that of the driver
+// attributesOf reads what identifies a device. An attribute whose name has no domain is in the driver's domain
 // (resource.k8s.io/v1, QualifiedName).
 func attributesOf(driver string, attributes map[string]attribute) Attributes {
 	var texts [identities]string

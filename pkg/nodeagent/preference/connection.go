@@ -11,7 +11,7 @@ import (
 type rate struct {
 	// order is larger for what is faster.
 	order int64
-	// mbps is what is known of it; 0 where nothing is.
+	// mbps is the rate in MB/s; 0 where it is not known.
 	mbps int64
 }
 

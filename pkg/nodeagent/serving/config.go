@@ -50,7 +50,7 @@ const (
 type VendorConfig struct {
 	// Serve offers the vendor's devices to the kubelet.
 	Serve bool `json:"serve,omitempty"`
-	// Through is the API that they are offered by; empty means DevicePlugin.
+	// Through is the API by which the vendor's devices are offered; empty means DevicePlugin.
 	Through Through `json:"through,omitempty"`
 	// Injection is how containers get the devices; it has no default, since no API tells what a node's runtime supports.
 	Injection injection.Mode `json:"injection,omitempty"`

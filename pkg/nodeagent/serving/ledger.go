@@ -31,7 +31,7 @@ func newLedger() *ledger {
 	return &ledger{listed: map[Offer]bool{}, trustedFrom: map[Offer]time.Time{}}
 }
 
-// adopt takes over what an agent before this one offered, as its inventory has it.
+// adopt takes over what an earlier agent offered, as the published inventory has it.
 func (l *ledger) adopt(published *v1alpha1.AcceleratorInventoryStatus, config Config) {
 	for i := range published.Devices {
 		d := &published.Devices[i]
