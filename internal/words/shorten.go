@@ -35,5 +35,5 @@ func JoinSummaries(shapes []string, most int) string {
 // maxEcho is how many bytes Echo keeps: longer than the names of tensors and models.
 const maxEcho = 128
 
-// Echo is a text from outside as an error repeats it.
+// Echo returns a text from outside as an error repeats it: at most maxEcho bytes of it.
 func Echo(text string) string { return Shorten(text, maxEcho) }

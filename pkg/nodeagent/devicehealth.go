@@ -35,7 +35,6 @@ type gpuMonitor struct {
 	since time.Time
 }
 
-// monitorState is how far a monitor is.
 type monitorState int
 
 const (

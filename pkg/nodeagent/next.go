@@ -40,7 +40,7 @@ type nextState struct {
 	known
 	changes []healthChange
 	// missed says that a device was not found that was there before, recheck that another detection soon may change the health
-	// of one.
+	// of a device.
 	missed, recheck bool
 	// due is when to publish again though nothing happens; zero is never.
 	due time.Time

@@ -61,7 +61,7 @@ func (c *amdCard) whole() bool {
 }
 
 // partitions lists a card that is cut into compute partitions (XCPs). Each has a KFD node and a render node of its own,
-// but all share the PCI function; the memory of all together is at most that of the card.
+// but all share the PCI function, and together they have at most the card's memory.
 func (c *amdCard) partitions(files host.Files, drm sysfs.DRM) []v1alpha1.Device {
 	memory := c.splitMemory()
 	mode := c.partitionMode()

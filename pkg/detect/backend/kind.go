@@ -73,7 +73,7 @@ func idText(name string) string {
 	}, host.Clip(name, 64))
 }
 
-// FirstIndex is the first number; nil where there is none.
+// FirstIndex returns the first of the minor numbers as an index; nil where there is none.
 func FirstIndex(minors []int) *int32 {
 	if len(minors) == 0 {
 		return nil

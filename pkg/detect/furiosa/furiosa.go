@@ -163,8 +163,8 @@ type furiosaStatus struct {
 	} `json:"pe_utilizations"`
 }
 
-// queryFuriosaSMI returns the status of the NPUs by their kernel names. It is asked where one of the NPUs has a driver
-// that it knows: not that of Warboy.
+// queryFuriosaSMI returns the status of the NPUs by their kernel names. furiosa-smi is only run where an RNGD has a driver: it
+// does not know Warboy's.
 func queryFuriosaSMI(ctx context.Context, h *host.Host, npus []furiosaNPU) (map[string]furiosaStatus, error) {
 	asked := false
 	for i := range npus {

@@ -59,7 +59,8 @@ func ExitError(result CommandResult, then string) error {
 	return OfKind(v1alpha1.ErrorToolFailed, fmt.Errorf("exits with %d: %s%s", result.ExitCode, said, then))
 }
 
-// FirstLine is the first line that is no XML.
+// FirstLine returns the first line of the outputs that is neither empty nor XML, cut to 256 bytes, or words that say that there
+// is none.
 func FirstLine(outputs ...[]byte) string {
 	for _, output := range outputs {
 		for line := range strings.Lines(string(output)) {

@@ -68,8 +68,8 @@ func Exists(files Files, name string) bool {
 	return err == nil
 }
 
-// Clip shortens a text to at most n bytes, at the border of a rune. What stands after a NUL is no part of a text, and other
-// control characters than those of lines are none that people can read.
+// Clip shortens a text to at most n bytes, at the border of a rune. It drops what stands after a NUL, and control characters
+// but for line ends and tabs.
 func Clip(text string, n int) string {
 	text, _, _ = strings.Cut(text, "\x00")
 	if strings.ContainsFunc(text, unreadable) {

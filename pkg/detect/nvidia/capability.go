@@ -6,8 +6,8 @@ import (
 )
 
 // capabilityRanges maps PCI device ids to compute capability, since nvidia-smi's report and the driver's files do not
-// print it. The ranges are the chips' in pci.ids (GP100, GV100, TU10x, GA100, GA10x, GH100, AD10x, GB100, GB10B, GB20x, GB110),
-// the numbers those of NVIDIA's list of compute capabilities.
+// print it. Sources: pci.ids for the chips' ranges (GP100, GV100, TU10x, GA100, GA10x, GH100, AD10x, GB100, GB10B, GB20x, GB110),
+// NVIDIA's list of compute capabilities for the numbers.
 var capabilityRanges = []struct {
 	first, last uint64
 	capability  string

@@ -154,7 +154,7 @@ func (g *nvidiaGPU) minor() *int32 {
 	return g.proc.minor
 }
 
-// memory is as the driver reports it, else nominal; that of an integrated GPU is the host's.
+// memory is what the driver reports, else the catalogue's size. An integrated GPU works in the host's memory.
 func (g *nvidiaGPU) memory() *v1alpha1.DeviceMemory {
 	if g.integrated() && g.host != nil {
 		return g.host.Shared()

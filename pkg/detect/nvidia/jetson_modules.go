@@ -34,7 +34,7 @@ type jetsonModule struct {
 	catalogue string
 }
 
-// jetsonModules are by the part numbers that stand in the device tree (`nvidia,p3701-0005`): those of NVIDIA's Jetson Linux
+// jetsonModules are the modules by the part numbers in the device tree (`nvidia,p3701-0005`). Source: NVIDIA's Jetson Linux
 // developer guides (Jetson EEPROM Layout of release 32.7, Partition Configuration of 38.2, Quick Start of 36).
 var jetsonModules = []jetsonModule{
 	{"p3448-0000", "Jetson Nano", ""},

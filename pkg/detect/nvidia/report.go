@@ -125,7 +125,6 @@ func (m nvidiaMemory) used() *int64 {
 	return new(m.usedMiB)
 }
 
-// nvLinkFacts are the NVLinks of a GPU.
 type nvLinkFacts struct {
 	// total is the number of links that the GPU has, active how many of them are up.
 	total, active int

@@ -187,8 +187,8 @@ func ofOurDriver(object *unstructured.Unstructured) bool {
 
 func everything(*unstructured.Unstructured) bool { return true }
 
-// agentHolds says whether an agent applied fields of an object that it still holds. An entry that holds nothing has no
-// fields, or those of an empty set.
+// agentHolds says whether an agent applied fields of an object that it still holds. An entry of managedFields that holds nothing
+// has no fields, or an empty set of them.
 func agentHolds(object *unstructured.Unstructured) bool {
 	for _, entry := range object.GetManagedFields() {
 		if entry.Manager != v1alpha1.NodeAgentFieldManager || entry.Operation != metav1.ManagedFieldsOperationApply || entry.FieldsV1 == nil {

@@ -28,7 +28,7 @@ type recorded struct {
 	AdminAccess bool `json:"adminAccess,omitempty"`
 }
 
-// recordOf is what the book has of a claim.
+// recordOf makes the book's record of a claim.
 func recordOf(claim *resourceClaim, a allotment) record {
 	r := record{Namespace: claim.Namespace, Name: claim.Name}
 	for i := range a.devices {

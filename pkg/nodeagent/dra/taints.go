@@ -60,7 +60,8 @@ func obstructed(d Device) bool {
 	})
 }
 
-// withoutTaints is what is offered where taints do not last: devices that new pods may get, those of slots as well.
+// withoutTaints returns what is offered where taints do not last: the devices that new pods may get, also those with a slot,
+// without their taints.
 func withoutTaints(devices []Device) []Device {
 	var plain []Device
 	for _, d := range devices {

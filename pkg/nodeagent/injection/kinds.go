@@ -12,8 +12,8 @@ import (
 type Kind struct {
 	// Backend is the name of the backend that lists the devices; their class is the vendor, a hyphen and Noun.
 	Backend, Noun string
-	// Shared are nodes that all devices need beside their own, where the host has them. Without those of Required, nothing
-	// works.
+	// Shared are device nodes that all devices need beside their own, where the host has them; Required are the shared nodes
+	// without which nothing works.
 	Shared, Required []string
 	// Library begins the name of a user library that has to be of the very release of the node's driver, and so comes from
 	// the node; empty where images bring what they need.

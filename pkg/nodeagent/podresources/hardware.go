@@ -17,7 +17,8 @@ type Hardware struct {
 	sliced map[string]v1alpha1.DeviceID
 }
 
-// NewHardware returns what finds these devices; published is what DRA drivers say of theirs, nil where it cannot be read.
+// NewHardware returns a Hardware that finds these devices. published is what DRA drivers say of their devices; nil where it
+// cannot be read.
 func NewHardware(devices []v1alpha1.Device, published Published) *Hardware {
 	h := &Hardware{devices: devices, published: published, found: map[Name][]v1alpha1.DeviceID{}, sliced: map[string]v1alpha1.DeviceID{}}
 	for i := range devices {
