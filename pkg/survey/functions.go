@@ -10,7 +10,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
-// Function is a PCI function and its link to what is above it.
+// Function is a PCI function and its link to the port above it.
 type Function struct {
 	Address string
 	// Depth is the number of bridges above the function.

@@ -22,7 +22,7 @@ type Pod struct {
 	Output string
 }
 
-// Vendor is whose devices the pod is about.
+// Vendor returns the vendor whose devices the pod was to get.
 func (p *Pod) Vendor() string {
 	vendor, _, _ := strings.Cut(p.Name, "-")
 	return vendor

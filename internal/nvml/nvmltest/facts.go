@@ -96,7 +96,7 @@ var (
 	fabricStates  = map[report.FabricState]int{report.FabricNotStarted: 1, report.FabricInProgress: 2, report.FabricCompleted: 3}
 )
 
-// FactsOf are those with which the library tells what the document says.
+// FactsOf returns the facts by which the library tells what the document says.
 func FactsOf(host report.Host) Facts {
 	f := Facts{"driver": host.DriverVersion}
 	var major, minor int

@@ -52,7 +52,7 @@ func AtMost(value *int64, bound int64) *int64 {
 	return &bounded
 }
 
-// Percent is a share in percent; nil where the number is none.
+// Percent returns the value; nil where it is not between 0 and 100.
 func Percent(value int64) *int64 {
 	if value < 0 || value > 100 {
 		return nil

@@ -18,7 +18,7 @@ import (
 // WSLFolder holds the drivers' libraries and tools that Windows mounts into the Windows Subsystem for Linux.
 const WSLFolder = "/usr/lib/wsl/lib"
 
-// Folders that tools are looked for in, never the caller's PATH: what runs here runs as root. The vendors' own come
+// toolFolders are where tools are looked for, never the caller's PATH: what runs here runs as root. The vendors' own come
 // last; a container runtime mounts NVIDIA's tools into /usr/bin, GKE into /usr/local/nvidia of a container and keeps them
 // in /home/kubernetes of the host.
 var toolFolders = []string{
@@ -27,7 +27,7 @@ var toolFolders = []string{
 	"/opt/aws/neuron/bin", "/opt/qti-aic/tools", WSLFolder,
 }
 
-// Folders of driver libraries that no linker cache knows where the driver was mounted rather than installed.
+// libraryFolders have driver libraries that no linker cache knows where the driver was mounted rather than installed.
 var libraryFolders = []string{
 	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/opt/nvidia/lib64", "/home/kubernetes/bin/nvidia/lib64", WSLFolder,
 }

@@ -39,7 +39,8 @@ func Query(ctx context.Context, h *Host, missing string, argv ...string) (Comman
 	return result, nil
 }
 
-// Ask is Query with what parse makes of the output; nothing where there is none. An error of parse is told as the tool's.
+// Ask runs Query and returns what parse makes of the output; the zero value where there is no output. An error of parse names the
+// command.
 func Ask[T any](ctx context.Context, h *Host, missing string, parse func(output []byte) (T, error), argv ...string) (T, error) {
 	var none T
 	result, err := Query(ctx, h, missing, argv...)

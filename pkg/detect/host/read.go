@@ -29,12 +29,13 @@ func ReadText(files Files, name string) (text string, ok bool, err error) {
 	return strings.Trim(string(data), " \t\r\n\v\f\x00"), true, nil
 }
 
-// ReadInt is ReadText for a decimal number.
+// ReadInt returns the decimal number in a file; ok is false where there is no such file. A text that is no number is an error.
 func ReadInt(files Files, name string) (value int64, ok bool, err error) {
 	return readNumber(files, name, func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) })
 }
 
-// ReadHex is ReadText for a hexadecimal number, with or without 0x.
+// ReadHex returns the hexadecimal number in a file, with or without 0x; ok is false where there is no such file. A text that is
+// no number is an error.
 func ReadHex(files Files, name string) (value uint64, ok bool, err error) {
 	return readNumber(files, name, func(text string) (uint64, error) {
 		return strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)

@@ -150,8 +150,8 @@ func (f *Function) readIDs(files host.Files) error {
 	return nil
 }
 
-// Key is what the catalogue tells products apart by; name is the product's as a driver or tool gives it, memoryMiB its memory, empty
-// and 0 where they are not known.
+// Key returns what the catalogue tells products apart by. name is the product's name as a driver or tool gives it, empty where it
+// is not known; memoryMiB is its memory, 0 where it is not known.
 func (f *Function) Key(name string, memoryMiB int64) accelerator.Key {
 	return accelerator.Key{
 		VendorID: f.VendorID, DeviceID: f.DeviceID, Revision: f.Revision,

@@ -37,7 +37,7 @@ const (
 	attributeNUMANode = "resource.kubernetes.io/numaNode"
 )
 
-// Selector is the attribute by which a claim selects exactly this device; nil where its id is longer than attributes are.
+// Selector returns the attribute by which a claim selects exactly this device; nil where the id is longer than an attribute can be.
 func Selector(id v1alpha1.DeviceID) *v1alpha1.ClaimAttribute {
 	text := string(id)
 	if len(text) > maxText {

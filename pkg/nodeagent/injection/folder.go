@@ -88,8 +88,8 @@ func replace(target string, content []byte) error {
 	return nil
 }
 
-// Driver is what the folder's specification of NVIDIA's GPUs says that containers need of the driver: an agent that starts
-// goes on from what the one before it found. It is nil where there is none.
+// Driver returns what containers need of NVIDIA's driver, as the specification in the folder says, so that an agent that starts
+// goes on from what the agent before it found; nil where there is no such specification.
 func (f Folder) Driver() *Driver {
 	content, err := os.ReadFile(filepath.Join(string(f), fileName(cdiVendor+"/nvidia-gpu")))
 	if err != nil {

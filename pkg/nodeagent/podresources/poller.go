@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// interval is the time between two questions when nothing asks for one.
+	// interval is the time between two questions to the kubelet while nobody pokes the Poller.
 	interval = 10 * time.Second
 	// pokeDelay is how long a poke waits: for others, and for the kubelet, which notes an allocation after the plugin has
 	// answered. It also keeps the kubelet's limit of 100 calls a second (pkg/kubelet/apis/podresources/constants.go of

@@ -57,7 +57,7 @@ func (p *Plugin) Account() Account {
 	return account
 }
 
-// Join is what several servers say of themselves together.
+// Join returns the accounts of several servers as one.
 func Join(accounts ...Account) Account {
 	joined := Account{States: map[string]PoolState{}}
 	for _, a := range accounts {

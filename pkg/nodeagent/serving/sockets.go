@@ -45,7 +45,7 @@ type kubelet struct {
 	info fs.FileInfo
 }
 
-// findKubelet looks for the socket in the folder. One that is not there, or cannot be seen, is none.
+// findKubelet looks for the kubelet's socket in the folder; the zero value where there is none, or it cannot be seen.
 func findKubelet(folder string) kubelet {
 	info, err := os.Lstat(filepath.Join(folder, kubeletSocketName))
 	if err != nil || info.Mode()&fs.ModeSocket == 0 {
