@@ -13,7 +13,7 @@ func Cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:min(len(text), max(most, 0))], "")
 }
 
-// Shorten returns a text that fits into so many bytes as it is, and of any other the beginning, with … where it goes on.
+// Shorten returns a text that has at most so many bytes as it is, else its beginning and …, together not longer than that.
 func Shorten(text string, most int) string {
 	if len(text) <= most {
 		return text

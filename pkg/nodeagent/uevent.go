@@ -39,7 +39,7 @@ func parseUevent(message []byte) (uevent, bool) {
 	return event, event.subsystem != ""
 }
 
-// pciAddress is the function that the device is, or belongs to: the last one on its path; empty where there is none.
+// pciAddress returns the address of the PCI function that the device is, or belongs to: the last on its path; empty without one.
 func (e uevent) pciAddress() string {
 	steps := strings.Split(e.path, "/")
 	for i := len(steps) - 1; i >= 0; i-- {

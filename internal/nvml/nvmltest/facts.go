@@ -174,7 +174,7 @@ func (f Facts) addErrors(name string, g *report.GPU) {
 	}
 }
 
-// set joins values; a fact without any is none.
+// set sets a fact to the values, joined; without values there is no such fact.
 func (f Facts) set(key string, values ...any) {
 	if text := strings.TrimSpace(fmt.Sprintln(values...)); text != "" {
 		f[key] = text

@@ -180,7 +180,7 @@ const (
 	CodeResetRequired    = 16
 	CodeVersionMismatch  = 18
 	CodeUnknown          = 999
-	// CodeNoAnswer is none of NVML's: the call did not return in time.
+	// CodeNoAnswer says that a call did not return in time. NVML has no such code.
 	CodeNoAnswer = -1
 )
 

@@ -155,7 +155,8 @@ func ReadMemTotal(files Files, name string) (int64, error) {
 	return 0, fmt.Errorf("%s: has no valid MemTotal", name)
 }
 
-// MemInfo is a line of a meminfo file in MiB; ok is false where it has no such amount. The kernel's kB are KiB.
+// MemInfo returns the amount of a key in a meminfo file, in MiB; ok is false where the file does not have it. The kernel's kB
+// are KiB.
 func MemInfo(text, key string) (mib int64, ok bool) {
 	for line := range strings.Lines(text) {
 		_, value, found := strings.Cut(line, key+":")

@@ -52,7 +52,7 @@ func addLinks(counts map[gpuPair]int, a, b, links int) {
 	}
 }
 
-// topologyColumns reads the header line; nil where this is none.
+// topologyColumns reads the header line of the matrix; nil where the cells are not a header.
 func topologyColumns(cells []string) []int {
 	columns := make([]int, len(cells))
 	found := false

@@ -52,8 +52,8 @@ func (r *registrar) NotifyRegistrationStatus(_ context.Context, status *registra
 	return &registration.RegistrationStatusResponse{}, nil
 }
 
-// serveSockets answers at both sockets until the context ends, or with the error of one. offer registers what is answered at
-// the driver's own.
+// serveSockets answers at the driver's socket and at the registration's until the context ends or one of them fails. offer
+// registers what is answered at the driver's.
 func serveSockets(ctx context.Context, options *Options, offer func(*grpc.Server), connections *connections, told func(string)) error {
 	service, err := socket.Listen(filepath.Join(options.Folder, socketName))
 	if err != nil {

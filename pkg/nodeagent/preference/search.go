@@ -172,7 +172,7 @@ func (s *search) closest(candidates set) int {
 	return best
 }
 
-// offer keeps the set as it is where it is better than the best.
+// offer makes the set that was grown the best one where it is better.
 func (s *search) offer() {
 	if s.best != nil && s.compare(s.best.score) > 0 {
 		return

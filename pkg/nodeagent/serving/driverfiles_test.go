@@ -147,7 +147,7 @@ func TestDriverFilesAreAskedForUntilTheyAreKnown(t *testing.T) {
 // withheldReasons are the reasons for which devices are withheld.
 func (a Account) withheldReasons() string { return reasons(a.Withheld) }
 
-// An agent that starts grants by what the one before it wrote, before it has asked, and while the driver's program fails.
+// An agent that starts grants by what the agent before it wrote, until it has asked, and while the driver's program fails.
 func TestDriverFilesOutliveTheAgent(t *testing.T) {
 	folder := t.TempDir()
 	g := &generator{release: "580.105.08"}

@@ -71,8 +71,8 @@ func (w Wanted) Unfit(d *v1alpha1.Device) string {
 	return ""
 }
 
-// heldOfOthers names a pod that got the device from another server, which may be gone, or through another API: whoever
-// gives devices out by the API of now does not know that this one is held.
+// heldOfOthers names a pod that got the device from another server, which may be gone, or through another API: whoever gives
+// devices out by the present API does not know that the device is held.
 func (w Wanted) heldOfOthers(d *v1alpha1.Device) string {
 	for _, a := range w.Status.Allocations {
 		if a.Device == d.ID && a.Resource != "" && !w.gave(a.Resource, d) {

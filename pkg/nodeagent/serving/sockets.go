@@ -19,8 +19,8 @@ const kubeletSocketName = "kubelet.sock"
 // /var/lib/kubelet/device-plugins/ has 32.
 const maxSocketName = 64
 
-// socketName is the name of a resource's socket. It is always the same for a resource, so that an agent finds and replaces
-// what one before it left, and never the same for two.
+// socketName returns the name of a resource's socket. It never changes, so that an agent finds and replaces what the agent
+// before it left, and no two resources share one.
 func socketName(resource string) string {
 	const prefix, suffix = "rankwright-", ".sock"
 	name := strings.ReplaceAll(resource, "/", "_")
@@ -40,7 +40,7 @@ func listens(path string) (answers, left bool) {
 	return err == nil, !errors.Is(err, fs.ErrNotExist)
 }
 
-// kubelet is one life of the kubelet, by the socket that it made; the zero value is none.
+// kubelet is one life of the kubelet, by the socket that it made; the zero value stands for no kubelet.
 type kubelet struct {
 	info fs.FileInfo
 }
