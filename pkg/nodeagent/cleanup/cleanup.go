@@ -27,7 +27,7 @@ var (
 	nodes      = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
 	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	leases     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	// Where no kubelet is left that would delete them, ResourceSlices would stay until their Node goes.
+	// ResourceSlices would stay until their Node goes where no kubelet is left to delete them.
 	resourceSlices = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceslices"}
 	inventories    = v1alpha1.GroupVersion.WithResource("acceleratorinventories")
 )

@@ -175,8 +175,8 @@ func TestDriverFilesOutliveTheAgent(t *testing.T) {
 	}
 }
 
-// Where a driver's files are removed while its module stays, its GPUs cease to answer: it is asked for, and no new pod gets
-// what is no longer there.
+// Where a driver's files are removed while its module stays, its GPUs cease to answer: the driver is looked for anew, and no new
+// pod gets files that are gone.
 func TestDriverFilesThatAreGone(t *testing.T) {
 	g := &generator{release: "580.105.08"}
 	changed := make(chan struct{}, 1)

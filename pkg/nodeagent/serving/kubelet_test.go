@@ -42,7 +42,7 @@ type registrar struct {
 	clients map[string]*grpc.ClientConn
 	cancels map[string]context.CancelFunc
 	lists   map[string]*pluginapi.ListAndWatchResponse
-	// registrations counts them, and broken those that came while a client was still there.
+	// registrations is the number of registrations, broken how many of them came while a client was still there.
 	registrations, broken int
 	changed               chan struct{}
 }
