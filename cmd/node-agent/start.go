@@ -130,7 +130,7 @@ func (f *flags) servingOptions() *serving.Options {
 	}
 }
 
-// group is that of a file of the host.
+// group returns the id of the group that owns a file of the host.
 func (f *flags) group(name string) (uint32, error) {
 	info, err := os.Lstat(filepath.Join(f.root, name))
 	if err != nil {
@@ -202,8 +202,8 @@ func forward(ctx context.Context, signals <-chan os.Signal, f func()) (stop func
 	return func() { cancel(); <-done }
 }
 
-// newTools runs the host's tools: by the helper at --tools-socket, else here where the host's files are those of this
-// process. The tools of another file tree cannot be run here.
+// newTools returns what runs the host's tools: the helper at --tools-socket, else this process where --root is its own root;
+// nil where none may or can be run.
 func (f *flags) newTools() host.Tools {
 	switch {
 	case f.noExec || f.replay != "":

@@ -62,7 +62,7 @@ func noArguments(name string) cobra.PositionalArgs {
 	}
 }
 
-// oneArgument is what a command takes that takes nothing else, such as the file of a verification.
+// oneArgument accepts exactly one argument. name is the command and what the argument, for the message.
 func oneArgument(name, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {

@@ -68,7 +68,7 @@ func toolsOf(root string) host.Commands {
 	return host.LiveCommands()
 }
 
-// lineLength is that of lines of base64 (RFC 2045).
+// lineLength is the number of base64 characters on a line (RFC 2045).
 const lineLength = 76
 
 func newSurveyPrintCommand(stdout io.Writer) *cobra.Command {

@@ -43,8 +43,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// The tools are those of the host's file tree, run with it as their root; a socket that an earlier run left behind is no
-// hindrance.
+// The helper runs tools of the host's file tree with that tree as their root, also where an earlier run left its socket behind.
 func TestToolsAreTheHosts(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("changing the root folder needs root")

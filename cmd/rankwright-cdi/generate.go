@@ -14,7 +14,7 @@ import (
 	"tags.cncf.io/container-device-interface/specs-go"
 )
 
-// generation says where to look. Paths but host are the node's own.
+// generation says where to look: host is the folder of the node's file tree; driverRoot and hook are paths in that tree.
 type generation struct {
 	host, driverRoot, hook string
 }

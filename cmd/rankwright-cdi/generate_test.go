@@ -142,7 +142,7 @@ func TestWhatContainersNeed(t *testing.T) {
 	}
 }
 
-// mountsOf are the files that a container gets, by their paths in it: those of the same name below the driver's root.
+// mountsOf returns the files that a container gets, by their paths in it, which are their paths below the driver's root.
 func mountsOf(t *testing.T, spec *specs.Spec, root string) []string {
 	t.Helper()
 	var mounts []string

@@ -17,7 +17,7 @@ func install(program, folder string) error {
 		return fmt.Errorf("program to install: %w", err)
 	}
 	target := filepath.Join(folder, filepath.Base(program))
-	if old, err := os.ReadFile(target); err == nil && bytes.Equal(old, content) { //nolint:gosec // likewise
+	if old, err := os.ReadFile(target); err == nil && bytes.Equal(old, content) { //nolint:gosec // an earlier copy of the program
 		return nil
 	}
 	file, err := os.CreateTemp(folder, ".unfinished-*")

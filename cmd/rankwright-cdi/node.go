@@ -16,16 +16,16 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
-// node is a node's file tree. Names are the node's own.
+// node is a node's file tree. Names of files are absolute in that tree.
 type node struct {
-	// host is the folder where it is.
+	// host is the folder of the tree.
 	host  string
 	files host.Files
 }
 
 func openNode(h string) node { return node{h, host.LiveFiles(h)} }
 
-// driver is one that is installed.
+// driver is an installed driver of NVIDIA's: the root of its files, and its release.
 type driver struct{ root, version string }
 
 // driverRoots are where drivers are: in the GPU operator's driver container, on GKE's nodes, on the node itself.
@@ -179,7 +179,7 @@ func (n node) read(name string) (string, error) {
 	return string(text), err
 }
 
-// lacking are those of the hooks whose names a program does not have in it.
+// lacking returns the hooks whose names do not occur in a program.
 func lacking(program string, hooks []string) []string {
 	return slices.DeleteFunc(slices.Clone(hooks), func(hook string) bool { return strings.Contains(program, hook) })
 }

@@ -70,7 +70,7 @@ func TestOlderHookPrograms(t *testing.T) {
 	}
 }
 
-// kernelFiles are those of a node with two GPUs, of which the second is in MIG mode.
+// kernelFiles are the files in /proc and /dev of a node with two GPUs, the second of them in MIG mode.
 var kernelFiles = []string{
 	"/proc/devices=Character devices:\n  1 mem\n195 nvidia\n195 nvidiactl\n234 nvidia-caps\n235 nvidia-caps-imex-channels\n508 nvidia-uvm\n\nBlock devices:\n  7 loop\n",
 	"/proc/driver/nvidia/params=ModifyDeviceFiles: 1\nDeviceFileMode: 438\n",

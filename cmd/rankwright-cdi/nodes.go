@@ -31,7 +31,7 @@ type wantedNode struct {
 
 const (
 	everybody = 0o666
-	// controlMinor is that of nvidiactl (NV_CONTROL_DEVICE_MINOR of NVIDIA's open kernel modules).
+	// controlMinor is the minor number of nvidiactl (NV_CONTROL_DEVICE_MINOR of NVIDIA's open kernel modules).
 	controlMinor = 255
 )
 
@@ -122,7 +122,7 @@ func (m nodeMaker) gpus() []wantedNode {
 func (m nodeMaker) capabilities() []wantedNode {
 	var nodes []wantedNode
 	for _, pattern := range []string{"gpu*/mig/gi*/access", "gpu*/mig/gi*/ci*/access"} {
-		files, _ := filepath.Glob(m.proc + "/driver/nvidia/capabilities/" + pattern) // likewise
+		files, _ := filepath.Glob(m.proc + "/driver/nvidia/capabilities/" + pattern) // the patterns are well-formed
 		for _, file := range files {
 			minor, err := strconv.ParseUint(m.valueOf(file, "DeviceFileMinor"), 10, 16)
 			mode, modeErr := strconv.ParseUint(m.valueOf(file, "DeviceFileMode"), 10, 16)

@@ -17,8 +17,8 @@ const hookText = "ELF create-symlinks update-ldcache enable-cuda-compat disable-
 // tree makes a node's files in a folder of their own.
 func tree(t *testing.T, names ...string) string {
 	t.Helper()
-	// Short, since the paths of sockets are.
-	host, err := os.MkdirTemp("/tmp", "node") //nolint:usetesting // see above
+	// Paths of sockets have to be short.
+	host, err := os.MkdirTemp("/tmp", "node") //nolint:usetesting // t.TempDir's are long
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,6 @@ func main() {
 	os.Exit(code)
 }
 
-// options are the flags.
 type options struct {
 	library  string
 	driver   string

@@ -20,8 +20,8 @@ import (
 // FolderEnv names the variable that overrides the folder of the facts.
 const FolderEnv = "RANKWRIGHT_SHARED"
 
-// Folder returns the folder of the facts: that of RANKWRIGHT_SHARED, else the folder shared beside the repository. It may be
-// absent.
+// Folder returns the path of the folder of the facts: what RANKWRIGHT_SHARED says, else the folder shared beside the
+// repository. The folder may be absent.
 func Folder() (string, error) {
 	if folder := os.Getenv(FolderEnv); folder != "" {
 		return folder, nil
@@ -33,8 +33,8 @@ func Folder() (string, error) {
 	return filepath.Join(root, "..", "shared"), nil
 }
 
-// Read returns the content of a file of the facts, by its path in their folder; that of a .gz is unpacked. It skips the test
-// where the file is absent.
+// Read returns the content of a file of the facts, by its path in their folder; a .gz is unpacked. It skips the test where the
+// file is absent.
 func Read(t testing.TB, name string) []byte {
 	t.Helper()
 	content := ReadPacked(t, name)

@@ -39,7 +39,7 @@ func Table(t testing.TB, path string) []Row {
 	return rows
 }
 
-// Text is a cell. A column that the table lacks fails the test.
+// Text returns the row's cell in a column. A column that the table lacks fails the test.
 func (r Row) Text(column string) string {
 	r.t.Helper()
 	text, ok := r.cells[column]
@@ -49,7 +49,7 @@ func (r Row) Text(column string) string {
 	return text
 }
 
-// Number is a cell that holds a number; 0 where it is empty.
+// Number returns the number in the row's cell of a column; 0 where the cell is empty.
 func (r Row) Number(column string) float64 {
 	r.t.Helper()
 	text := r.Text(column)
@@ -63,5 +63,5 @@ func (r Row) Number(column string) float64 {
 	return n
 }
 
-// Whole is a cell that holds a whole number; 0 where it is empty.
+// Whole returns the whole number in the row's cell of a column; 0 where the cell is empty.
 func (r Row) Whole(column string) int64 { return int64(r.Number(column)) }

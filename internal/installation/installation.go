@@ -19,7 +19,7 @@ const (
 type Installation struct {
 	// Reader reads from the API server.
 	Reader client.Reader
-	// Namespace is the operator's, AgentNamespace the agents'.
+	// Namespace is the operator's namespace, AgentNamespace the node agents'.
 	Namespace, AgentNamespace string
 	// Now tells the time, against which heartbeats are judged.
 	Now func() time.Time

@@ -2,7 +2,7 @@
 // called without cgo. A library of a broken driver can hang or crash its caller, so nothing but cmd/rankwright-nvml, a
 // process of its own, may import this package.
 //
-// Names, codes and layouts are those of NVIDIA's nvml.h, which are the same on amd64 and arm64.
+// Source of names, codes and layouts: NVIDIA's nvml.h, which has the same layouts on amd64 and arm64.
 package nvml
 
 import (
@@ -22,9 +22,9 @@ var errNoLibrary = errors.New("no " + report.Library)
 
 // Library is NVML, loaded.
 type Library struct {
-	// Name is what it was loaded by: the loader's name, or a path.
+	// Name is what the library was loaded by: the loader's name, or a path.
 	Name string
-	// Missing are the functions that it does not have, in order of their names.
+	// Missing are the functions that the library does not have, in order of their names.
 	Missing []string
 
 	functions
@@ -65,7 +65,7 @@ func candidates() []string {
 	return names
 }
 
-// bind looks every function up. A library without those that all have is none of NVIDIA's.
+// bind looks every function up. A library that lacks a function that every release has is not NVIDIA's.
 func bind(handle uintptr, name string) (*Library, error) {
 	library := &Library{Name: name}
 	missing, err := library.bind(func(symbol string, into any) error {

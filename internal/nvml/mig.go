@@ -31,7 +31,7 @@ func (r *gpuReader) readMIG() *report.MIG {
 	return mig
 }
 
-// readMIGDevice is not ok where the device's instances are not known: they are its name.
+// readMIGDevice reads a MIG device; false where its GPU and compute instances are not known, by which it is named.
 func (r *gpuReader) readMIGDevice(handle device) (report.MIGDevice, bool) {
 	gpu := r.numberOf(handle, "nvmlDeviceGetGpuInstanceId", r.gpuInstance)
 	compute := r.numberOf(handle, "nvmlDeviceGetComputeInstanceId", r.computeInstance)

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// The sizes are those that a C compiler gives nvml.h's structs on amd64 and arm64.
+// A C compiler gives the structs of nvml.h these sizes on amd64 and arm64.
 func TestLayouts(t *testing.T) {
 	tests := map[string]struct{ got, want uintptr }{
 		"nvmlPciInfo_t":                {unsafe.Sizeof(pciInfo{}), 68},

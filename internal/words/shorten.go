@@ -13,7 +13,7 @@ func Cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:min(len(text), max(most, 0))], "")
 }
 
-// Shorten returns a text that fits into so many bytes as it is, and of any other the beginning, with … where it goes on.
+// Shorten returns a text that has at most so many bytes as it is, else its beginning and …, together not longer than that.
 func Shorten(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -35,5 +35,5 @@ func JoinSummaries(shapes []string, most int) string {
 // maxEcho is how many bytes Echo keeps: longer than the names of tensors and models.
 const maxEcho = 128
 
-// Echo is a text from outside as an error repeats it.
+// Echo returns a text from outside as an error repeats it: at most maxEcho bytes of it.
 func Echo(text string) string { return Shorten(text, maxEcho) }

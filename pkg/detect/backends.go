@@ -55,7 +55,7 @@ func Backends() []backend.Backend {
 	}
 }
 
-// Anonymize is Recording.Anonymize for recordings that a detection is to read: the names of backends stay.
+// Anonymize anonymizes a recording as Recording.Anonymize does, and keeps the names of backends, so that a detection can read it.
 func Anonymize(recording *host.Recording) (*host.Recording, *host.Replacements, error) {
 	var names []string
 	for _, backend := range Backends() {

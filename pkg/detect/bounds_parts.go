@@ -21,13 +21,13 @@ var (
 	storageKinds = []string{v1alpha1.StorageNVMe, v1alpha1.StorageSSD, v1alpha1.StorageHDD, v1alpha1.StorageUnknown}
 )
 
-// errorKinds are those of the API.
+// errorKinds are all values of v1alpha1.ErrorKind.
 var errorKinds = []v1alpha1.ErrorKind{
 	v1alpha1.ErrorPermissionDenied, v1alpha1.ErrorNotFound, v1alpha1.ErrorDriverMissing, v1alpha1.ErrorToolNotFound, v1alpha1.ErrorToolNotRun, v1alpha1.ErrorToolFailed,
 	v1alpha1.ErrorTimeout, v1alpha1.ErrorMalformed, v1alpha1.ErrorTooLarge, v1alpha1.ErrorDefect, v1alpha1.ErrorOther,
 }
 
-// oneOf is the value where it is one of those allowed, else nothing.
+// oneOf returns the value if it is allowed, else the empty one.
 func oneOf[T ~string](value T, allowed ...T) T {
 	if slices.Contains(allowed, value) {
 		return value

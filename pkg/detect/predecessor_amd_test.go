@@ -76,7 +76,7 @@ func TestCXLMemoryIsNotTheGPUs(t *testing.T) {
 	}
 }
 
-// The version of the VBIOS stood for that of the driver, the PCI revision for a compute capability.
+// The VBIOS's version was taken for the driver's, the PCI revision for a compute capability.
 func TestVBIOSIsNoDriverVersion(t *testing.T) {
 	h := compose.New("versions")
 	h.File("/sys/module/amdgpu/version", "6.12.12")

@@ -92,7 +92,7 @@ func TestNoToolRunsWithoutASign(t *testing.T) {
 	}
 }
 
-// Systems on the network cannot be looked for without their tool: that is told, and a failure of it is one.
+// Systems on the network cannot be looked for without their tool: detection says that it is missing, or that it failed.
 func TestNetworkedSystemsNeedTheirTool(t *testing.T) {
 	for name, test := range map[string]struct {
 		backend backend.Backend

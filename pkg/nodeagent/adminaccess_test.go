@@ -22,8 +22,8 @@ func draGrant(pod, claim, device string) podresources.Grant {
 	}}
 }
 
-// A claim with adminAccess takes no device, whichever driver served it. One that
-// takes devices is read once, one that looks at them each time.
+// A claim with adminAccess takes no device, whichever driver served it. A claim that takes devices is read once, a claim that
+// looks at devices each time.
 func TestLooksTakeNoDevice(t *testing.T) {
 	devices := []v1alpha1.Device{{ID: "nvidia-1", Vendor: "nvidia", UUID: gpuUUID, Index: new(int32)}}
 	hardware := podresources.NewHardware(devices, nil)

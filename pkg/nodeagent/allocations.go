@@ -78,7 +78,7 @@ func namesOf(names []podresources.Name) string {
 	return strings.Join(parts, ", ")
 }
 
-// allDevices are those that were detected, and those that were published and may still be there.
+// allDevices returns the detected devices and the published ones that were not detected, which may still be there.
 func allDevices(detected, published []v1alpha1.Device) []v1alpha1.Device {
 	all := slices.Clone(detected)
 	for i := range published {

@@ -44,8 +44,8 @@ func detectedCondition(backends []v1alpha1.BackendStatus) metav1.Condition {
 	return condition
 }
 
-// labelledCondition says whether every label could be written. contested holds the keys that other managers hold, with
-// the managers; removed are those that somebody keeps removing; failure is what else went wrong.
+// labelledCondition says whether every label could be written. contested holds the managers of keys that others hold, by key;
+// removed are the keys that somebody keeps removing; failure is what else went wrong.
 func labelledCondition(contested map[string]string, removed []string, failure error) metav1.Condition {
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionLabelled, Status: metav1.ConditionTrue,

@@ -35,11 +35,10 @@ type gpuMonitor struct {
 	since time.Time
 }
 
-// monitorState is how far a monitor is.
 type monitorState int
 
 const (
-	// monitorAbsent: there is none; monitorStarting: it has not said anything yet, and what was known stays.
+	// monitorAbsent is no monitor; monitorStarting is one that has not said anything yet, so that what was known stays.
 	monitorAbsent monitorState = iota
 	monitorStarting
 	monitorWatching

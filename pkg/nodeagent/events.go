@@ -46,10 +46,10 @@ type eventRecorder struct {
 	untold map[string]int
 }
 
-// event is what is told.
+// event is an Event of the API to make.
 type event struct {
 	kind, reason, action, note string
-	// key makes its name: the same event is made once.
+	// key makes the name of the Event: the same event is made once.
 	key string
 }
 

@@ -20,8 +20,7 @@ import (
 	"github.com/rankwright/rankwright/internal/nvml/report"
 )
 
-// monitor stands for rankwright-nvml: it prints its lines and then hangs, or ends where it is told to. NVML itself is tested
-// where it is bound, and how a program is run where that is done.
+// monitor stands for rankwright-nvml: it prints its lines and then hangs, or ends where it is told to.
 type monitor struct {
 	lines []string
 	ends  bool

@@ -19,7 +19,7 @@ import (
 type nodeNow struct {
 	*metav1.PartialObjectMetadata
 
-	// allocatable are the extended resources that its kubelet gives out.
+	// allocatable are the extended resources that the Node's kubelet gives out, with their numbers.
 	allocatable map[string]int64
 	conditions  []metav1.Condition
 }

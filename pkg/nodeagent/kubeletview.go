@@ -27,7 +27,7 @@ type kubeletView struct {
 	state func() podresources.State
 	// slices reads what DRA drivers publish for this node. It needs a right that is optional.
 	slices func(context.Context) (podresources.Published, error)
-	// serves says which resources this agent serves; nil is none of another's domain.
+	// serves says which resources this agent serves; nil means only those of the product's own domain.
 	serves func(resource string) bool
 	// admin tells pods that look at devices from those that have them.
 	admin adminAccess
@@ -49,7 +49,7 @@ type sighting struct {
 	now      time.Time
 }
 
-// seen is the answer. rows is nil where the allocations are as they were.
+// seen is what a look at the kubelet showed. rows is nil where the allocations are as they were.
 type seen struct {
 	held       podresources.Allocations
 	rows       *[]v1alpha1.Allocation
@@ -141,7 +141,7 @@ func sliceReader(c dynamic.Interface, node string) func(context.Context) (podres
 	}
 }
 
-// extendedResources are those of a Node's allocatable resources that belong to a domain, with their numbers.
+// extendedResources returns a Node's allocatable extended resources, whose names have a domain, with their numbers.
 func extendedResources(node *unstructured.Unstructured) map[string]int64 {
 	allocatable, _, _ := unstructured.NestedStringMap(node.Object, "status", "allocatable")
 	extended := map[string]int64{}

@@ -12,7 +12,7 @@ import (
 // labelKeeper puts back labels that somebody removed, and not as often as they are removed: against a program that removes
 // them in a loop it writes after firstSpacing, then ever more rarely up to lastSpacing. It knows no clock.
 type labelKeeper struct {
-	// node is the Node that the rest is about; one created anew has lost nothing yet.
+	// node is the UID of the Node whose labels are kept: a Node that is created anew has lost none yet.
 	node types.UID
 	// written are the keys that the agent gave the Node and did not take back.
 	written map[string]bool

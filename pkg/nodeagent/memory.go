@@ -30,8 +30,8 @@ func heldDevices(status *v1alpha1.AcceleratorInventoryStatus) map[v1alpha1.Devic
 	return held
 }
 
-// stepMemory sets the memory that others use on a device to what is to be published. before is the same hardware as it
-// was published last, nil where it was not.
+// stepMemory sets the memory that others use on a device to what is to be published. before is the same hardware as it was
+// published last; nil where it was not published.
 func stepMemory(before, d *v1alpha1.Device, held, hold bool) {
 	if d.Memory == nil {
 		return

@@ -30,7 +30,7 @@ type mergeOptions struct {
 	again bool
 	// holdMemory keeps the published use of memory by others: it changed less than memoryInterval ago.
 	holdMemory bool
-	// allocations take the place of those published before; nil leaves these.
+	// allocations replace the published ones; nil leaves the published ones in place.
 	allocations *[]v1alpha1.Allocation
 }
 

@@ -76,7 +76,7 @@ func mergeUnread(previous []v1alpha1.DeviceID, links v1alpha1.Links, unread, mis
 	return slices.Compact(merged)
 }
 
-// missedDevices are those that are about to be gone.
+// missedDevices holds every device of a status, true for those that the last detection did not see.
 func missedDevices(status *v1alpha1.AcceleratorInventoryStatus) map[v1alpha1.DeviceID]bool {
 	missed := map[v1alpha1.DeviceID]bool{}
 	for i := range status.Devices {
@@ -85,7 +85,7 @@ func missedDevices(status *v1alpha1.AcceleratorInventoryStatus) map[v1alpha1.Dev
 	return missed
 }
 
-// heirOf is the domain that holds what is left of an earlier one: that of its technology with one of its members.
+// heirOf returns the domain that holds what is left of an earlier one: it has the same technology and one of its members.
 func heirOf(earlier *v1alpha1.LinkDomain, domains []v1alpha1.LinkDomain) *v1alpha1.LinkDomain {
 	for i := range domains {
 		shares := func(id v1alpha1.DeviceID) bool { return slices.Contains(domains[i].Members, id) }

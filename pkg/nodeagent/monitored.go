@@ -54,7 +54,7 @@ func monitoredCondition(devices []v1alpha1.Device, asked bool) metav1.Condition 
 	return condition
 }
 
-// askRemedy names the values of the chart that have the vendors' drivers asked; empty where no tool of theirs is known.
+// askRemedy names the values of the chart that have the vendors' drivers asked; empty where no tool of the vendors is known.
 func askRemedy(vendors []string) string {
 	var values []string
 	for _, vendor := range vendors {

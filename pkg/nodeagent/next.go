@@ -12,9 +12,9 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 )
 
-// known is what a publication takes over from those before it.
+// known is what a publication takes over from earlier ones.
 type known struct {
-	// status is the one published last.
+	// status is the inventory's status that was published last.
 	status v1alpha1.AcceleratorInventoryStatus
 	// scan numbers the scan that was merged last; 0 is none by this process.
 	scan int64
@@ -40,7 +40,7 @@ type nextState struct {
 	known
 	changes []healthChange
 	// missed says that a device was not found that was there before, recheck that another detection soon may change the health
-	// of one.
+	// of a device.
 	missed, recheck bool
 	// due is when to publish again though nothing happens; zero is never.
 	due time.Time

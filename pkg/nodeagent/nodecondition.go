@@ -17,7 +17,7 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// Reasons of the condition AcceleratorsReady of a Node; those of Served of the inventory are among them.
+// Reasons of a Node's condition AcceleratorsReady, beside the reasons of the inventory's condition Served.
 const (
 	reasonReady          = "AllDevicesReady"
 	reasonNoAccelerators = "NoAccelerators"
@@ -39,7 +39,7 @@ type finding struct {
 }
 
 // acceleratorsReady says whether new pods can have each accelerator of the node: detected, in health as far as that is
-// observed, and served to the kubelet by somebody. A cordoned device counts neither way. conditions are those of the inventory.
+// observed, and served to the kubelet by somebody. A cordoned device counts neither way. conditions are the inventory's.
 func acceleratorsReady(spec v1alpha1.AcceleratorInventorySpec, devices []v1alpha1.Device, conditions []metav1.Condition) metav1.Condition {
 	ready := metav1.Condition{
 		Type: v1alpha1.NodeConditionAcceleratorsReady, Status: metav1.ConditionTrue,

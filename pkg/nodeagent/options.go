@@ -50,10 +50,10 @@ type Options struct {
 	NVIDIADriver string
 	// PodResourcesSocket is the path of the kubelet's pod-resources API; empty where no kubelet is to be asked.
 	PodResourcesSocket string
-	// Pod is the agent's own pod, if it is one: a kubelet that does not list it does not know its pods yet.
+	// Pod is the agent's own pod; zero where it runs in none. A kubelet that does not list it does not know its pods yet.
 	Pod podresources.Pod
-	// Serves says which extended resources this agent serves itself; nil means those of the product's own domain alone. It
-	// tells them from another plugin's where the kubelet cannot be asked.
+	// Serves says which extended resources this agent serves itself, where the kubelet cannot be asked; nil means those of the
+	// product's own domain alone.
 	Serves func(resource string) bool
 	// LeaseNamespace holds the heartbeats; empty means DefaultLeaseNamespace.
 	LeaseNamespace string

@@ -15,12 +15,11 @@ import (
 type server interface {
 	// Update offers the devices of a status, of which it says who else serves them, and returns those that are served here.
 	Update(published, status *v1alpha1.AcceleratorInventoryStatus, spec v1alpha1.AcceleratorInventorySpec) map[v1alpha1.DeviceID]v1alpha1.DeviceService
-	// Account says whether the kubelet takes them.
+	// Account says whether the kubelet takes the devices that are served.
 	Account() serving.Account
 }
 
-// servers are those of a node, one after the other. The device plugin comes first: it says which devices it cannot give
-// up yet.
+// servers serve a node's devices, in this order. The device plugin comes first: it says which devices it cannot give up yet.
 type servers []server
 
 // serve offers the devices of a status to the kubelet, and enters into it who serves them then: this agent as its servers say,

@@ -25,11 +25,11 @@ type publisher struct {
 	health  *deviceHealth
 	kubelet kubeletView
 	labels  labelKeeper
-	// servers serve devices to the kubelet; there are none where none are served.
+	// servers serve devices to the kubelet; empty where no devices are served.
 	servers servers
 
 	known known
-	// view is the one of the last publication; nil before the first.
+	// view is what the last publication worked from; nil before the first.
 	view *view
 }
 

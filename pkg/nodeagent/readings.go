@@ -18,7 +18,7 @@ type readings struct {
 
 func newReadings() *readings { return &readings{} }
 
-// gauge is a metric made of a part of each reading. Units are those of Prometheus: bytes, degrees Celsius, watts, ratios.
+// gauge is a metric made of one field of each reading, in the base units of Prometheus: bytes, degrees Celsius, watts, ratios.
 type gauge struct {
 	desc  *prometheus.Desc
 	of    func(backend.Reading) *int64

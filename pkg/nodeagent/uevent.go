@@ -39,7 +39,7 @@ func parseUevent(message []byte) (uevent, bool) {
 	return event, event.subsystem != ""
 }
 
-// pciAddress is the function that the device is, or belongs to: the last one on its path; empty where there is none.
+// pciAddress returns the address of the PCI function that the device is, or belongs to: the last on its path; empty without one.
 func (e uevent) pciAddress() string {
 	steps := strings.Split(e.path, "/")
 	for i := len(steps) - 1; i >= 0; i-- {
@@ -52,7 +52,7 @@ func (e uevent) pciAddress() string {
 
 var pciFunction = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
-// watchedSubsystems are those of devices in an inventory, of the buses that they sit on, and of their ports and disks.
+// watchedSubsystems are the kernel's subsystems of what an inventory has: devices, their buses, ports and disks.
 var watchedSubsystems = []string{
 	"accel", "block", "cxl", "drm", "infiniband", "kfd", "misc", "net", "neuron_device", "nvme", "pci", "platform", "tenstorrent", "vfio", "vfio-dev",
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
-// daemonSet is what the agents are pods of, and daemonSets its kind.
+// daemonSet is the name of the DaemonSet whose pods the agents are.
 const daemonSet = "rankwright-node-agent"
 
 var daemonSets = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "daemonsets"}

@@ -13,14 +13,14 @@ type Difference struct {
 	// View finds it differently from Than.
 	View, Than string
 	Kind       inventory.ChangeKind
-	// What are the things: Device, Link, NIC, Disk, Backend, Host. Names are theirs.
+	// What is the kind of the things (Device, Link, NIC, Disk, Backend, Host), Names are their names.
 	What  string
 	Names []string
 	// Field is what differs, of the first of them from Old to New; empty where the things were added or removed.
 	Field, Old, New string
 }
 
-// differences are those of a view from the fullest one.
+// differences returns what view shows differently from than, the fullest view.
 func differences(than, view *View) []Difference {
 	var found []Difference
 	add := func(d Difference, name string) {
@@ -49,7 +49,7 @@ func differences(than, view *View) []Difference {
 // perDevice are fields with another value for each device.
 var perDevice = map[string]bool{"uuid": true, "index": true, "paths": true, "firmwareVersion": true}
 
-// String is a line of the report.
+// String returns the difference as a line of the report.
 func (d Difference) String() string {
 	things := d.What + " " + d.Names[0]
 	if more := len(d.Names) - 1; more > 0 {

@@ -10,10 +10,10 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
-// Function is a PCI function and its link to what is above it.
+// Function is a PCI function and its link to the port above it.
 type Function struct {
 	Address string
-	// Depth is the number of bridges above it.
+	// Depth is the number of bridges above the function.
 	Depth int
 	// Class is of six hexadecimal digits, IDs are vendor and device as lspci has them.
 	Class, IDs string

@@ -53,7 +53,7 @@ func nodes(files host.Files) []Node {
 	return found
 }
 
-// String is a line such as `crw-rw---- 0:44 226:128 /dev/dri/renderD128`.
+// String returns a line such as `crw-rw---- 0:44 226:128 /dev/dri/renderD128`: mode, owner's UID and GID, device number, path.
 func (n Node) String() string {
 	owner := "?:? ?:?"
 	if n.Owner != nil {

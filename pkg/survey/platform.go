@@ -12,7 +12,8 @@ type Platform struct {
 	Functions []Function
 	// Nodes are device nodes of accelerators and fabrics.
 	Nodes []Node
-	// Configurations are those of container runtimes, without what is nobody's business; Specifications those of CDI.
+	// Configurations are the configuration files of container runtimes, without what is not about devices; Specifications are
+	// CDI's files.
 	Configurations, Specifications []Text
 	// Facts are single settings.
 	Facts []Fact

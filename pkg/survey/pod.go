@@ -16,13 +16,13 @@ type Pod struct {
 	// the vendor that the host has.
 	Asked    string
 	Expected int
-	// Phase is the pod's; Reason why it did not come to its end.
+	// Phase is the phase of the pod, Reason why it did not come to its end.
 	Phase, Reason string
-	// Output is what it printed.
+	// Output is what the pod printed.
 	Output string
 }
 
-// Vendor is whose devices the pod is about.
+// Vendor returns the vendor whose devices the pod was to get.
 func (p *Pod) Vendor() string {
 	vendor, _, _ := strings.Cut(p.Name, "-")
 	return vendor

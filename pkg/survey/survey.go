@@ -15,10 +15,10 @@ import (
 type Survey struct {
 	// Views are the host from each place, the fullest first.
 	Views []View
-	// Differences are what the others find differently from the first.
+	// Differences are what the other views find differently from the first.
 	Differences []Difference
 	Platform    Platform
-	// Pods were given devices.
+	// Pods are the pods of the verification, which were given devices.
 	Pods []Pod
 }
 

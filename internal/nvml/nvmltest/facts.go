@@ -28,7 +28,7 @@ const (
 	Crash = "crash"
 )
 
-// ReadFacts are what the library in a folder tells.
+// ReadFacts reads what the library in a folder tells.
 func ReadFacts(folder string) (Facts, error) {
 	text, err := os.ReadFile(filepath.Join(folder, FactsName))
 	if err != nil {
@@ -57,17 +57,17 @@ func (f Facts) Write(folder string) error {
 
 // Event is an error that a GPU reports.
 type Event struct {
-	// GPU is its place in the facts.
+	// GPU is the index of the GPU in the facts.
 	GPU int
-	// Type is one of nvml.h's, Data the number of an XID.
+	// Type is an event type of nvml.h, Data the number of an XID error.
 	Type, Data uint64
-	// Instances are GPU and compute instance; nil where it belongs to no MIG device.
+	// Instances are GPU instance and compute instance; nil where the event belongs to no MIG device.
 	Instances *[2]uint32
 }
 
 // Raise has the library in a folder tell an event to who waits for it.
 func Raise(folder string, e Event) error {
-	file, err := os.OpenFile(filepath.Join(folder, eventsName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // as above
+	file, err := os.OpenFile(filepath.Join(folder, eventsName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644) //nolint:gosec // other users' tools read it
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ var (
 	fabricStates  = map[report.FabricState]int{report.FabricNotStarted: 1, report.FabricInProgress: 2, report.FabricCompleted: 3}
 )
 
-// FactsOf are those with which the library tells what the document says.
+// FactsOf returns the facts by which the library tells what the document says.
 func FactsOf(host report.Host) Facts {
 	f := Facts{"driver": host.DriverVersion}
 	var major, minor int
@@ -174,7 +174,7 @@ func (f Facts) addErrors(name string, g *report.GPU) {
 	}
 }
 
-// set joins values; a fact without any is none.
+// set sets a fact to the values, joined; without values there is no such fact.
 func (f Facts) set(key string, values ...any) {
 	if text := strings.TrimSpace(fmt.Sprintln(values...)); text != "" {
 		f[key] = text

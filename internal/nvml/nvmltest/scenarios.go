@@ -22,7 +22,7 @@ var scenarios = map[string]func() Facts{
 
 func pointer[T any](value T) *T { return &value }
 
-// hosts have GPUs whose numbers run against the addresses, as drivers may have it.
+// host has GPUs whose numbers run against the order of their addresses, as drivers may number them.
 func host(count int, product report.GPU, totalMiB int64) report.Host {
 	buses := []int{0x1b, 0x43, 0x52, 0x61, 0x9d, 0xc3, 0xd1, 0xdf}
 	h := report.Host{DriverVersion: "580.105.08", CUDAVersion: "13.0"}
@@ -79,7 +79,7 @@ func two(key, fault string) Facts {
 	return f
 }
 
-// partitioned has a GPU with two MIG devices, whose numbers have gaps, and the name of one is not that of its profile.
+// partitioned has a GPU with two MIG devices, whose numbers have gaps. One is not named by its profile.
 func partitioned() Facts {
 	h := h100s(1)
 	h.GPUs[0].UtilizationPercent = nil

@@ -14,7 +14,7 @@ type Host struct {
 	Missing []string `json:"missing,omitempty"`
 
 	DriverVersion string `json:"driverVersion,omitempty"`
-	// CUDAVersion is the highest that the driver supports (`13.0`).
+	// CUDAVersion is the highest version of CUDA that the driver supports (`13.0`).
 	CUDAVersion string `json:"cudaVersion,omitempty"`
 	GPUs        []GPU  `json:"gpus,omitempty"`
 	// Unaddressed are failures of GPUs that NVML counts and does not hand out, so that it is not known which they are.
@@ -180,7 +180,7 @@ const (
 	CodeResetRequired    = 16
 	CodeVersionMismatch  = 18
 	CodeUnknown          = 999
-	// CodeNoAnswer is none of NVML's: the call did not return in time.
+	// CodeNoAnswer says that a call did not return in time. NVML has no such code.
 	CodeNoAnswer = -1
 )
 

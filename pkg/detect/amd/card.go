@@ -95,7 +95,7 @@ func numberPartitions(group []amdNode) {
 	}
 }
 
-// readAMDCard reads the files of a function. Their names are those of Linux, Documentation/gpu/amdgpu.
+// readAMDCard reads the files of a function (Linux, Documentation/gpu/amdgpu).
 func readAMDCard(files host.Files, function pci.Function, drm sysfs.DRM, nodes []amdNode) amdCard {
 	text := func(name string) string {
 		value, _, _ := host.ReadText(files, path.Join(function.Path, name))

@@ -19,7 +19,7 @@ const (
 	kfdHeapPublic  = 1
 	kfdHeapPrivate = 2
 
-	// kfdWeightPackage is the distance of two partitions of one package, kfdWeightHop that of one XGMI hop; between
+	// kfdWeightPackage is the distance of two partitions of one package, kfdWeightHop the distance of an XGMI hop. Between
 	// partitions of two packages the way inside both is added.
 	kfdWeightPackage = 13
 	kfdWeightHop     = 15
@@ -170,8 +170,8 @@ func parseKFDProperties(data []byte) kfdProperties {
 
 const kfdProcesses = "/sys/class/kfd/kfd/proc"
 
-// kfdUsedBytes is the memory that processes hold on a KFD node, by its gpu_id (Linux, drivers/gpu/drm/amd/amdkfd/
-// kfd_process.c). It is what a partition's use is read from: amdgpu counts that of the whole card only.
+// kfdUsedBytes returns the bytes that processes hold on the KFD node with a gpu_id (Linux, drivers/gpu/drm/amd/amdkfd/
+// kfd_process.c). It tells a partition's use, since amdgpu counts the use of the whole card only.
 func kfdUsedBytes(files host.Files, gpuID string) int64 {
 	if gpuID == "" {
 		return 0

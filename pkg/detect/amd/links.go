@@ -54,7 +54,7 @@ type xgmiGraph struct {
 	mbps map[[2]int]int64
 }
 
-// newXGMIGraph takes the connections from the KFD topology, and those of cards without a KFD node from their hives.
+// newXGMIGraph takes connections from the KFD topology, and for cards without a KFD node from their hives.
 func newXGMIGraph(cards []amdCard) (xgmiGraph, error) {
 	graph := xgmiGraph{cards: cards, mbps: map[[2]int]int64{}}
 	cardOf := map[int]int{}
@@ -87,8 +87,8 @@ func (g xgmiGraph) connect(a, b int, reported int64) {
 	}
 }
 
-// connectHives connects the cards of a hive where KFD shows no links of theirs, as to an agent that may not open render
-// nodes: by the number of hops that amdgpu gives, else where the catalogue knows that the product comes as a full mesh.
+// connectHives connects the cards of a hive of which KFD shows no links, as to an agent that may not open render nodes: by
+// the number of hops that amdgpu gives, else where the catalogue knows that the product comes as a full mesh.
 func (g xgmiGraph) connectHives() error {
 	hives := map[string][]int{}
 	for i, card := range g.cards {
@@ -158,8 +158,8 @@ func (g xgmiGraph) connected(a, b int) bool {
 	return ok
 }
 
-// peerMBps is the nominal rate to one other card: that of the catalogue divided among the peers of a product that comes
-// as a full mesh, else that of one link of the architecture.
+// peerMBps returns the nominal rate to one other card: the catalogue's rate divided among the peers of a product that comes
+// as a full mesh, else the rate of one link of the architecture.
 func (c *amdCard) peerMBps() int64 {
 	if c.known && c.product.Domain == accelerator.Meshed {
 		return c.product.PeerMBps()

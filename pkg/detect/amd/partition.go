@@ -10,7 +10,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/sysfs"
 )
 
-// partitionCount is the number of partitions of a mode; that of CPX is the product's number of compute dies.
+// partitionCount is the number of partitions of a mode. CPX is not here: it has as many as the product has compute dies.
 var partitionCount = map[string]int{"SPX": 1, "DPX": 2, "TPX": 3, "QPX": 4}
 
 // settlePartitions decides into how many parts each card is cut: what the mode says, else the highest number of a part
@@ -61,7 +61,7 @@ func (c *amdCard) whole() bool {
 }
 
 // partitions lists a card that is cut into compute partitions (XCPs). Each has a KFD node and a render node of its own,
-// but all share the PCI function; the memory of all together is at most that of the card.
+// but all share the PCI function, and together they have at most the card's memory.
 func (c *amdCard) partitions(files host.Files, drm sysfs.DRM) []v1alpha1.Device {
 	memory := c.splitMemory()
 	mode := c.partitionMode()

@@ -24,7 +24,7 @@ func (s tree) cutCard(place, device, mode string, render, nodes, xcp int, separa
 	}
 }
 
-// As in a container without the render nodes, the partitions are those that amdgpu's own files show.
+// Without KFD, as in a container that lacks the render nodes, partitions are found in amdgpu's own files.
 func TestAMDPartitionsWithoutKFD(t *testing.T) {
 	for name, test := range map[string]struct {
 		device, mode, separator string

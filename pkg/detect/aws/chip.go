@@ -147,7 +147,7 @@ func (c *neuronChip) list(found *backend.Found) {
 
 // neuronGeneration is what tells a generation of NeuronDevices from the others.
 type neuronGeneration struct {
-	// name is that of the chip, as the driver has it but for the first (`Trainium2`).
+	// name is the chip's name (`Trainium2`), as the driver writes it but for the first generation.
 	name string
 	// cores are physical, grouped so many to a logical one by default.
 	cores, grouping int

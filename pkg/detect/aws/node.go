@@ -33,8 +33,7 @@ const (
 	maxNeuronCores = 64
 )
 
-// readNeuronNodes reads the class in order of its numbers. Where the error is not nil, the nodes are those that could be
-// read.
+// readNeuronNodes reads the class in order of its numbers. With an error it still returns the nodes that could be read.
 func readNeuronNodes(files host.Files) ([]*neuronNode, error) {
 	numbers, err := host.ReadNumbered(files, neuronClass, "neuron")
 	if len(numbers) > maxNeuronNodes {

@@ -7,22 +7,22 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// NotMonitored is the health of a device that nothing observes.
+// NotMonitored returns the health of a device that nothing observes.
 func NotMonitored(why string) v1alpha1.DeviceHealth {
 	return Unknown(v1alpha1.ReasonNotMonitored, why)
 }
 
-// Unknown is the health of a device of which nobody can say how it is; the message says what to do about that.
+// Unknown returns the health of a device whose health cannot be told; message says what to do about that.
 func Unknown(reason, message string) v1alpha1.DeviceHealth {
 	return v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: reason, Message: message}
 }
 
-// Degraded is the health of a device that computes and that something is wrong with.
+// Degraded returns the health of a device that computes though something is wrong with it.
 func Degraded(reason, message string) v1alpha1.DeviceHealth {
 	return v1alpha1.DeviceHealth{State: v1alpha1.Degraded, Reason: reason, Message: message}
 }
 
-// Unhealthy is the health of a device that cannot compute.
+// Unhealthy returns the health of a device that cannot compute.
 func Unhealthy(reason, message string) v1alpha1.DeviceHealth {
 	return v1alpha1.DeviceHealth{State: v1alpha1.Unhealthy, Reason: reason, Message: message}
 }
@@ -31,12 +31,12 @@ func Unhealthy(reason, message string) v1alpha1.DeviceHealth {
 // Detect decides by what else is seen of the device, and leaves none of that reason.
 const ReasonOpened = "Opened"
 
-// Opened is the health of such a device.
+// Opened returns the health of a device of which no more is seen than that it can be opened.
 func Opened() v1alpha1.DeviceHealth {
 	return v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Reason: ReasonOpened, Message: "the device can be opened"}
 }
 
-// Healthy is the health of a device of which something says that it is well.
+// Healthy returns the health of a device that is well, as the evidence says.
 func Healthy(evidence string) v1alpha1.DeviceHealth {
 	return v1alpha1.DeviceHealth{State: v1alpha1.Healthy, Message: evidence}
 }
@@ -47,8 +47,8 @@ const (
 	ReasonOtherDriver   = "OtherDriver"
 )
 
-// DriverHealth is the health of a device of which its backend sees no more than whether it can be opened: its driver is
-// bound and its nodes exist. load says how to get a driver.
+// DriverHealth returns the health of a device of which a backend sees only whether it can be opened: whether a driver is bound
+// and device nodes exist. load says how to get a driver.
 func DriverHealth(driver string, paths []string, load string) v1alpha1.DeviceHealth {
 	switch {
 	case driver == "":
@@ -60,10 +60,10 @@ func DriverHealth(driver string, paths []string, load string) v1alpha1.DeviceHea
 	}
 }
 
-// ReasonNodeMissing is the reason of a device that has a driver and cannot be opened.
+// ReasonNodeMissing is the reason of a device that has a driver and no device node.
 const ReasonNodeMissing = "DeviceNodeMissing"
 
-// HealthUnder is DriverHealth for a device that only some drivers can run work on.
+// HealthUnder returns the DriverHealth of a device that only some drivers can run work on; Unknown under any other driver.
 func HealthUnder(device v1alpha1.Device, load string, drivers ...string) v1alpha1.DeviceHealth {
 	for _, driver := range append(drivers, "") {
 		if device.Driver == driver {

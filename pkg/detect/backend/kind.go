@@ -73,7 +73,7 @@ func idText(name string) string {
 	}, host.Clip(name, 64))
 }
 
-// FirstIndex is the first number; nil where there is none.
+// FirstIndex returns the first of the minor numbers as an index; nil where there is none.
 func FirstIndex(minors []int) *int32 {
 	if len(minors) == 0 {
 		return nil
@@ -81,7 +81,7 @@ func FirstIndex(minors []int) *int32 {
 	return new(int32(minors[0]))
 }
 
-// SharePerformance is the part of a product's peak rates that one of n equal partitions has.
+// SharePerformance returns the part of a product's peak rates that one of n equal partitions has; nil for nil.
 func SharePerformance(whole *v1alpha1.DevicePerformance, n int64) *v1alpha1.DevicePerformance {
 	if whole == nil {
 		return nil

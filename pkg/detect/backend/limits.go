@@ -12,7 +12,7 @@ const (
 // MaxMemoryMiB is 16 TiB: more than any device has, so that anything above it is a misread number.
 const MaxMemoryMiB = 16 << 20
 
-// InRange is the size where a card can have it, else 0.
+// InRange returns a memory size in bytes if a card can have it, else 0.
 func InRange(bytes int64) int64 {
 	if bytes < 0 || bytes>>20 > MaxMemoryMiB {
 		return 0
@@ -20,7 +20,7 @@ func InRange(bytes int64) int64 {
 	return bytes
 }
 
-// Natural is the number; nil where it is negative, which stands for one that is not known.
+// Natural returns the number; nil where it is negative, which means that it is not known.
 func Natural(n *int32) *int32 {
 	if n != nil && *n < 0 {
 		return nil
@@ -34,7 +34,7 @@ const (
 	MaxMilliWatts = 100_000_000
 )
 
-// Thousandths is the value in thousandths; nil where it is nil, negative or above the bound.
+// Thousandths returns the value in thousandths; nil where it is nil, negative or above the bound.
 func Thousandths(value *int64, bound int64) *int64 {
 	if value = AtMost(value, bound); value == nil {
 		return nil
@@ -43,7 +43,7 @@ func Thousandths(value *int64, bound int64) *int64 {
 	return &scaled
 }
 
-// AtMost is the value; nil where it is nil, negative or above the bound.
+// AtMost returns the value; nil where it is nil, negative or above the bound.
 func AtMost(value *int64, bound int64) *int64 {
 	if value == nil || *value < 0 || *value > bound {
 		return nil
@@ -52,7 +52,7 @@ func AtMost(value *int64, bound int64) *int64 {
 	return &bounded
 }
 
-// Percent is a share in percent; nil where the number is none.
+// Percent returns the value; nil where it is not between 0 and 100.
 func Percent(value int64) *int64 {
 	if value < 0 || value > 100 {
 		return nil

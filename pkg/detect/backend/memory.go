@@ -43,7 +43,7 @@ func ReadHostMemory(files host.Files) (*HostMemory, error) {
 	return memory, nil
 }
 
-// Used is what the host and its devices use together; nil where that is not known.
+// Used returns what the host and its devices use together, in MiB; nil where that is not known.
 func (m *HostMemory) Used() *int64 {
 	if m.Available == nil {
 		return nil
@@ -51,7 +51,7 @@ func (m *HostMemory) Used() *int64 {
 	return new(m.Total - *m.Available)
 }
 
-// Shared is the memory of a device that has none of its own: the host's, of which it has what the host leaves.
+// Shared returns the memory of a device that works in the host's memory, of which it has what the host leaves.
 func (m *HostMemory) Shared() *v1alpha1.DeviceMemory {
 	memory := &v1alpha1.DeviceMemory{
 		TotalMiB: m.Total, Source: v1alpha1.SourceKernel, Shared: &v1alpha1.SharedMemory{HostMiB: m.Total},

@@ -17,7 +17,7 @@ type SoC struct {
 	// Pattern matches NPUs among the platform devices; Pick, where there is one, leaves out parts of others.
 	Pattern func(compatible string) bool
 	Pick    func(devices []sysfs.PlatformDevice) []sysfs.PlatformDevice
-	// Classes are those whose members are device nodes of the NPU that they belong to.
+	// Classes are the kernel's classes whose members are device nodes of the NPU that they belong to.
 	Classes []string
 	// Shared are folders in sysfs of a device node by which all NPUs of the SoC are reached.
 	Shared []string

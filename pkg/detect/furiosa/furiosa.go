@@ -74,7 +74,7 @@ func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
 type furiosaNPU struct {
 	pci.Function
 	class furiosaClass
-	// name is the kernel's (`npu0`); empty where no driver shows the NPU.
+	// name is the kernel's name of the NPU (`npu0`); empty where no driver shows it.
 	name                             string
 	uuid, firmware, version, aliveAs string
 	paths                            []string
@@ -163,8 +163,8 @@ type furiosaStatus struct {
 	} `json:"pe_utilizations"`
 }
 
-// queryFuriosaSMI returns the status of the NPUs by their kernel names. It is asked where one of the NPUs has a driver
-// that it knows: not that of Warboy.
+// queryFuriosaSMI returns the status of the NPUs by their kernel names. furiosa-smi is only run where an RNGD has a driver: it
+// does not know Warboy's.
 func queryFuriosaSMI(ctx context.Context, h *host.Host, npus []furiosaNPU) (map[string]furiosaStatus, error) {
 	asked := false
 	for i := range npus {

@@ -19,7 +19,7 @@ type vulkanHeaps struct {
 	largest vulkanHeap
 }
 
-// memory is that of the device; nil where it is not known.
+// memory returns the device's memory for the inventory; nil where its size is not known or not credible.
 func (d vulkanDevice) memory() *v1alpha1.DeviceMemory {
 	total := d.heap.size >> 20
 	if total <= 0 || total > backend.MaxMemoryMiB {

@@ -46,7 +46,7 @@ func detectWMI(ctx context.Context, h *host.Host) (backend.Found, error) {
 // virtual machines.
 var wmiVendors = map[string]string{"10de": "nvidia", "1002": "amd", "8086": "intel", "1ed5": "moore-threads"}
 
-// device is the card; ok is false where the adapter is none.
+// device returns the card for the inventory; ok is false where the adapter is no card.
 func (a *wmiAdapter) device() (v1alpha1.Device, bool) {
 	pci, instance, ok := parsePNPDeviceID(a.PNPDeviceID)
 	vendor := wmiVendors[pci.VendorID]

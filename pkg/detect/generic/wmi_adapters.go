@@ -25,12 +25,12 @@ const wmiScript = `$ErrorActionPreference='SilentlyContinue'; ConvertTo-Json -Co
 
 var wmiQuery = []string{"powershell", "-NoProfile", "-NonInteractive", "-Command", wmiScript}
 
-// wmiAdapter is an element of that list.
+// wmiAdapter is an element of the list that wmiScript prints.
 type wmiAdapter struct {
 	Name, PNPDeviceID, DriverVersion, Status, Location string
 	// AdapterRAM is in bytes, in 32 bits.
 	AdapterRAM int64
-	// ErrorCode is the Device Manager's: 0 where the device works.
+	// ErrorCode is the Device Manager's error code: 0 where the device works.
 	ErrorCode  *int64
 	MemorySize registryNumber
 }

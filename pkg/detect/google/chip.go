@@ -23,7 +23,7 @@ type tpuChip struct {
 	// cores is the number of devices that the function is listed as.
 	cores         int
 	driverVersion string
-	// node is the chip's device node, container the one that VFIO needs beside it; empty where there are none.
+	// node is the chip's device node, container the device node that VFIO needs beside it; empty where there is none.
 	node, container string
 	index           *int32
 	product         accelerator.Product

@@ -15,7 +15,7 @@ func (r *Replacements) Apply(text string) string { return r.names.rewrite("inven
 
 // Anonymize returns the recording with everything that tells one host, its owner or its users from others replaced, and
 // what stands for what. A value has the same replacement wherever it appears, in the same form, so that what names a
-// device in one place names it in all; an inventory of the one recording is that of the other but for these values.
+// device in one place names it in all; the inventories of both recordings differ in these values alone.
 // Replacements are numbered in the order of the recording: they are not derived from what they replace.
 //
 // Products, versions, PCI addresses and sizes stay, as do the times that tools print, and the reserved words, such as the names

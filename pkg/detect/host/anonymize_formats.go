@@ -58,7 +58,7 @@ func (p *pseudonyms) nodeDescSpans(place, text string) []span {
 }
 
 // mountSpans replaces, in the mounts of a process, the names of folders, volumes, servers and shares that are not those
-// of every host. Mounts of cgroups stay: their names are those of files in the recording, where only ids are replaced.
+// of every host. Mounts of cgroups stay: the recording has files by these names, in which only ids are replaced.
 func (p *pseudonyms) mountSpans(place, text string) []span {
 	var spans []span
 	at := 0

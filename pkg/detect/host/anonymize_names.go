@@ -200,7 +200,7 @@ func formOf(value string) form {
 // String tells one form from another.
 func (f form) String() string { return string(f) }
 
-// formDigits is the first digit of a class and how many there are.
+// formDigits are the digits of each class of characters in a form: the first one and their number.
 var formDigits = map[rune]struct {
 	first rune
 	count int

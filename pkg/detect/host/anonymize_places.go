@@ -54,9 +54,9 @@ var formats = []struct {
 	}},
 }
 
-// keyKinds say what a key means, written in lower case without what separates its words. They are those of kernels'
-// files and of vendors' tools: serial and pdi of nvidia-smi, unique_id and hive_id of amdgpu and KFD, node_guid of InfiniBand,
-// server_id and command of Neuron, and their like.
+// keyKinds say what identifier a key names. Keys are matched in lower case, without what separates their words. Sources: the
+// kernel's files and vendors' tools (serial and pdi of nvidia-smi, unique_id and hive_id of amdgpu and KFD, node_guid of
+// InfiniBand, server_id and command of Neuron).
 var keyKinds = []struct {
 	key  *regexp.Regexp
 	kind string

@@ -9,7 +9,7 @@ import (
 // below v1 are the same for every cloud (cloud-init's documentation, "Instance metadata", standardized keys).
 const instanceData = "/run/cloud-init/instance-data.json"
 
-// cloudPlace is the part of it that says where the host is.
+// cloudPlace is the part of cloud-init's instance data that says where the host is.
 type cloudPlace struct {
 	V1 struct {
 		Region string `json:"region,omitempty"`

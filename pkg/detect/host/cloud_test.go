@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The keys are those of cloud-init's documentation; what stands beside the place tells hosts apart.
+// someInstanceData has the keys of cloud-init's documentation. All but region and zone tells hosts apart.
 const someInstanceData = `{"base64_encoded_keys": [], "ds": {"meta_data": {"public-keys": "ssh-ed25519 AAAA"}},
 	"v1": {"availability_zone": "us-east-1b", "cloud_name": "aws", "instance_id": "i-0fea1", "local_hostname": "ip-10-0-0-4", "region": "us-east-1"}}`
 

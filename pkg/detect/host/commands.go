@@ -18,7 +18,7 @@ import (
 // WSLFolder holds the drivers' libraries and tools that Windows mounts into the Windows Subsystem for Linux.
 const WSLFolder = "/usr/lib/wsl/lib"
 
-// Folders that tools are looked for in, never the caller's PATH: what runs here runs as root. The vendors' own come
+// toolFolders are where tools are looked for, never the caller's PATH: what runs here runs as root. The vendors' own come
 // last; a container runtime mounts NVIDIA's tools into /usr/bin, GKE into /usr/local/nvidia of a container and keeps them
 // in /home/kubernetes of the host.
 var toolFolders = []string{
@@ -27,7 +27,7 @@ var toolFolders = []string{
 	"/opt/aws/neuron/bin", "/opt/qti-aic/tools", WSLFolder,
 }
 
-// Folders of driver libraries that no linker cache knows where the driver was mounted rather than installed.
+// libraryFolders have driver libraries that no linker cache knows where the driver was mounted rather than installed.
 var libraryFolders = []string{
 	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/opt/nvidia/lib64", "/home/kubernetes/bin/nvidia/lib64", WSLFolder,
 }
@@ -38,7 +38,7 @@ const pipeGrace = time.Second
 // KillGrace is what a tool may take to end when its time is up: it is killed, and its output drained.
 const KillGrace = 2 * pipeGrace
 
-// ownPrefix is that of the programs that are installed beside this one, and looked for there first.
+// ownPrefix begins the names of our own programs, which are looked for beside the running one first.
 const ownPrefix = "rankwright-"
 
 // LiveCommands runs tools of this machine, found in the fixed folders of the system and of vendors' drivers; programs of
@@ -85,7 +85,7 @@ func newCommands(root string, tools, libraries []string) *liveCommands {
 }
 
 type liveCommands struct {
-	// files are those of the tools, below the folder root.
+	// files is the tree below root, in which the tools are looked for.
 	files   fileTree
 	root    string
 	folders []string

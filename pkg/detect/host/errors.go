@@ -42,7 +42,7 @@ var causeKinds = []struct {
 	{fs.ErrNotExist, v1alpha1.ErrorNotFound},
 }
 
-// ErrorKind is the kind of the first problem; empty where there is none.
+// ErrorKind returns the kind of the first problem; empty where there is no problem.
 func ErrorKind(problems ...error) v1alpha1.ErrorKind {
 	for _, problem := range problems {
 		if problem != nil {

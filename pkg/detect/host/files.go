@@ -118,8 +118,8 @@ func (f liveFiles) Stat(name string) (fs.FileMode, error) {
 	return mode, pathError("stat", name, err)
 }
 
-// LiveHost is this machine, or the one whose file tree is mounted at root. Where its files are read and where its tools run
-// are two things: commands may run here, in another container or, where they are nil, nowhere.
+// LiveHost returns this machine, or the one whose file tree is mounted at root. Where files are read and where tools run are
+// two things: commands may run here, in another container or, where commands is nil, nowhere.
 func LiveHost(root string, commands Commands) (*Host, error) {
 	if info, err := os.Stat(root); err != nil {
 		return nil, fmt.Errorf("root of the host's files: %w: mount the host's file tree there or name another folder", err)

@@ -22,8 +22,8 @@ type Host struct {
 	memory *sync.Map
 }
 
-// Remembering is the same host with a memory for what Once reads. It lasts for one detection: what changes on the host later is
-// not seen through it.
+// Remembering returns the same host with a memory for what Once reads. Use it for one detection: it does not show what changes on
+// the host later.
 func (h *Host) Remembering() *Host {
 	return &Host{Files: h.Files, Commands: h.Commands, memory: new(sync.Map)}
 }

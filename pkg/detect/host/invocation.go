@@ -69,10 +69,10 @@ var invocations = map[string][]Invocation{
 	"tenstorrent": {TTSnapshot},
 }
 
-// ToolVendors are the vendors whose tools a detection runs, in order.
+// ToolVendors returns the vendors whose tools a detection runs, sorted.
 func ToolVendors() []string { return slices.Sorted(maps.Keys(invocations)) }
 
-// InvocationsOf are all that a detection runs of the vendors' tools.
+// InvocationsOf returns every command line that a detection runs of the vendors' tools.
 func InvocationsOf(vendors ...string) []Invocation {
 	var all []Invocation
 	for _, vendor := range vendors {

@@ -10,7 +10,7 @@ import (
 // Owner is whom a file belongs to and, of a device node, which device it stands for.
 type Owner struct{ UID, GID, Major, Minor uint32 }
 
-// Owners is Files that can tell owners: those of this machine do, and recordings of who was asked for.
+// Owners are Files that can tell who owns a file: this machine's can, and a recording for the files whose owners were recorded.
 type Owners interface {
 	// Owner returns the owner of a file, links followed. The error wraps errors.ErrUnsupported where it is not known.
 	Owner(name string) (Owner, error)

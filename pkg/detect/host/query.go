@@ -39,7 +39,8 @@ func Query(ctx context.Context, h *Host, missing string, argv ...string) (Comman
 	return result, nil
 }
 
-// Ask is Query with what parse makes of the output; nothing where there is none. An error of parse is told as the tool's.
+// Ask runs Query and returns what parse makes of the output; the zero value where there is no output. An error of parse names the
+// command.
 func Ask[T any](ctx context.Context, h *Host, missing string, parse func(output []byte) (T, error), argv ...string) (T, error) {
 	var none T
 	result, err := Query(ctx, h, missing, argv...)
@@ -59,7 +60,8 @@ func ExitError(result CommandResult, then string) error {
 	return OfKind(v1alpha1.ErrorToolFailed, fmt.Errorf("exits with %d: %s%s", result.ExitCode, said, then))
 }
 
-// FirstLine is the first line that is no XML.
+// FirstLine returns the first line of the outputs that is neither empty nor XML, cut to 256 bytes, or words that say that there
+// is none.
 func FirstLine(outputs ...[]byte) string {
 	for _, output := range outputs {
 		for line := range strings.Lines(string(output)) {

@@ -29,12 +29,13 @@ func ReadText(files Files, name string) (text string, ok bool, err error) {
 	return strings.Trim(string(data), " \t\r\n\v\f\x00"), true, nil
 }
 
-// ReadInt is ReadText for a decimal number.
+// ReadInt returns the decimal number in a file; ok is false where there is no such file. A text that is no number is an error.
 func ReadInt(files Files, name string) (value int64, ok bool, err error) {
 	return readNumber(files, name, func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) })
 }
 
-// ReadHex is ReadText for a hexadecimal number, with or without 0x.
+// ReadHex returns the hexadecimal number in a file, with or without 0x; ok is false where there is no such file. A text that is
+// no number is an error.
 func ReadHex(files Files, name string) (value uint64, ok bool, err error) {
 	return readNumber(files, name, func(text string) (uint64, error) {
 		return strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)
@@ -68,8 +69,8 @@ func Exists(files Files, name string) bool {
 	return err == nil
 }
 
-// Clip shortens a text to at most n bytes, at the border of a rune. What stands after a NUL is no part of a text, and other
-// control characters than those of lines are none that people can read.
+// Clip shortens a text to at most n bytes, at the border of a rune. It drops what stands after a NUL, and control characters
+// but for line ends and tabs.
 func Clip(text string, n int) string {
 	text, _, _ = strings.Cut(text, "\x00")
 	if strings.ContainsFunc(text, unreadable) {
@@ -154,7 +155,8 @@ func ReadMemTotal(files Files, name string) (int64, error) {
 	return 0, fmt.Errorf("%s: has no valid MemTotal", name)
 }
 
-// MemInfo is a line of a meminfo file in MiB; ok is false where it has no such amount. The kernel's kB are KiB.
+// MemInfo returns the amount of a key in a meminfo file, in MiB; ok is false where the file does not have it. The kernel's kB
+// are KiB.
 func MemInfo(text, key string) (mib int64, ok bool) {
 	for line := range strings.Lines(text) {
 		_, value, found := strings.Cut(line, key+":")

@@ -86,7 +86,7 @@ func (t rootTree) readLink(name string) (string, bool, error) {
 	return t.readPlace(path.Join(parent, path.Base(name)))
 }
 
-// ReadPlace is readLink of a name without links but for its last step.
+// readPlace reads a link whose name has no other links in it.
 func (t rootTree) readPlace(place string) (string, bool, error) {
 	return readLinkOf(inside(place), t.root.Lstat, t.root.Readlink)
 }
@@ -100,7 +100,7 @@ func readLinkOf(name string, lstat func(string) (fs.FileInfo, error), readlink f
 	return target, true, err
 }
 
-// inside is an absolute name inside the tree, seen from its root.
+// inside makes an absolute name in the tree relative to the tree's root.
 func inside(name string) string { return "." + path.Clean("/"+name) }
 
 // noTree is a tree that cannot be opened.

@@ -35,13 +35,13 @@ func (r *Recording) AddView(name string, view *Recording) error {
 	return addPart(r.views, "view", name, view)
 }
 
-// View is a view by its name.
+// View returns a view by its name; false where the recording does not have it.
 func (r *Recording) View(name string) (*Recording, bool) {
 	view, ok := r.views[name]
 	return view, ok
 }
 
-// Views are the names of the views, in order.
+// Views returns the names of the views, sorted.
 func (r *Recording) Views() []string { return slices.Sorted(maps.Keys(r.views)) }
 
 // AddNote adds a text about the host.
@@ -52,10 +52,10 @@ func (r *Recording) AddNote(name, text string) error {
 	return addPart(r.notes, "note", name, text)
 }
 
-// Note is the text of a note; empty where there is none.
+// Note returns the text of a note; empty where the recording does not have it.
 func (r *Recording) Note(name string) string { return r.notes[name] }
 
-// Notes are the names of the notes, in order.
+// Notes returns the names of the notes, sorted.
 func (r *Recording) Notes() []string { return slices.Sorted(maps.Keys(r.notes)) }
 
 func addPart[T any](parts map[string]T, what, name string, part T) error {

@@ -166,7 +166,7 @@ func (c *npuChip) second(cells []string) bool {
 	return true
 }
 
-// memoryPair reads used and total memory; 0 and 0 where they are no such pair.
+// memoryPair reads used and total memory; 0 and 0 where the texts are not such numbers.
 func memoryPair(used, total string) (usedMiB, totalMiB int64) {
 	u, errUsed := strconv.ParseInt(used, 10, 64)
 	t, errTotal := strconv.ParseInt(total, 10, 64)
@@ -176,7 +176,7 @@ func memoryPair(used, total string) (usedMiB, totalMiB int64) {
 	return u, t
 }
 
-// milli reads a decimal number as thousandths; nil where it is none, negative or above the bound.
+// milli reads a decimal number as thousandths; nil where the text is no number, or the number negative or above the bound.
 func milli(text string, highest int64) *int64 {
 	value, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(value >= 0 && value*1000 <= float64(highest)) {

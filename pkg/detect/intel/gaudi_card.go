@@ -13,8 +13,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/sysfs"
 )
 
-// gaudiGenerations are by device id. Sources: Linux, drivers/accel/habanalabs/common/habanalabs_drv.c; those of Gaudi3 and
-// further ones of Gaudi: intel/intel-resource-drivers-for-kubernetes, pkg/gaudi/device.
+// gaudiGenerations are the generations by PCI device id. Sources: Linux, drivers/accel/habanalabs/common/habanalabs_drv.c; for
+// Gaudi3 and further ids of Gaudi: intel/intel-resource-drivers-for-kubernetes, pkg/gaudi/device.
 var gaudiGenerations = map[string]string{
 	"0001": "Goya",
 	"1000": "Gaudi", "1001": "Gaudi", "1010": "Gaudi", "1011": "Gaudi",
@@ -53,8 +53,8 @@ var gaudiClasses = []struct{ class, work, control string }{
 	{"habanalabs", "hl", "hl_controlD"},
 }
 
-// gaudiMembers finds the entries by the PCI address of their cards: that of the device that they belong to, or where the
-// driver makes entries of no device, what it writes into pci_addr.
+// gaudiMembers finds the entries by the PCI addresses of their cards: the address of the device that an entry belongs to, or
+// what the driver writes into pci_addr where its entries belong to no device.
 func gaudiMembers(files host.Files) (map[string]gaudiMember, error) {
 	members := map[string]gaudiMember{}
 	for _, kind := range gaudiClasses {
@@ -169,7 +169,7 @@ func (c gaudiCard) health(device v1alpha1.Device) v1alpha1.DeviceHealth {
 
 // gaudiBoard is a baseboard on which every two cards are joined by as many ports.
 type gaudiBoard struct {
-	// deviceID is that of the cards for such a board; cards for PCIe slots are not joined so.
+	// deviceID is the PCI device id of the cards made for the board. Cards for PCIe slots have no such links.
 	deviceID string
 	// portMBps is what a port carries in one direction.
 	portMBps int64

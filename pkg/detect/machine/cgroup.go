@@ -107,7 +107,7 @@ func (l *cgroupLimits) limitMemory(limit string) {
 	}
 }
 
-// Least is the smaller limit where 0 is none.
+// Least returns the smaller of two limits, of which 0 means no limit.
 func Least[N int32 | int64](a, b N) N {
 	if a == 0 || b == 0 {
 		return max(a, b)

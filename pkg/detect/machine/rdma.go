@@ -31,7 +31,7 @@ type rdmaDevice struct {
 	nodeType string
 	pci.Attachment
 	ports int
-	// interfaces are those of the same function.
+	// interfaces are the names of the network interfaces on the device's PCI function.
 	interfaces []string
 }
 
@@ -130,8 +130,8 @@ func (n *network) portInterface(folder string) string {
 	return name
 }
 
-// portInterfaces are the interfaces of a port: that of its first address with the members of it where it is a bond, and
-// those of the same function that say that they are the port's.
+// portInterfaces returns the network interfaces of a port, sorted: above, with its members if it is a bond, and the device's
+// interfaces that name the port (dev_port counts from 0, number from 1), or all of them where the device has one port.
 func (n *network) portInterfaces(device rdmaDevice, above string, number int32) []string {
 	found := map[string]bool{}
 	if above != "" {

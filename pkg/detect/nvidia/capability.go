@@ -6,8 +6,8 @@ import (
 )
 
 // capabilityRanges maps PCI device ids to compute capability, since nvidia-smi's report and the driver's files do not
-// print it. The ranges are the chips' in pci.ids (GP100, GV100, TU10x, GA100, GA10x, GH100, AD10x, GB100, GB10B, GB20x, GB110),
-// the numbers those of NVIDIA's list of compute capabilities.
+// print it. Sources: pci.ids for the chips' ranges (GP100, GV100, TU10x, GA100, GA10x, GH100, AD10x, GB100, GB10B, GB20x, GB110),
+// NVIDIA's list of compute capabilities for the numbers.
 var capabilityRanges = []struct {
 	first, last uint64
 	capability  string
@@ -32,8 +32,8 @@ var capabilityRanges = []struct {
 	{0x3180, 0x31ff, "10.3"}, // GB110, GB112
 }
 
-// integratedCapabilities are those of GPUs that are a part of a processor and work in its memory: Jetson from Nano to Thor,
-// which drivers before 580 count as 10.1, and GB10 (NVIDIA's list of compute capabilities).
+// integratedCapabilities are the compute capabilities of GPUs that are a part of a processor and work in its memory: Jetson
+// from Nano to Thor, which drivers before 580 count as 10.1, and GB10 (NVIDIA's list of compute capabilities).
 var integratedCapabilities = map[string]bool{"5.3": true, "6.2": true, "7.2": true, "8.7": true, "10.1": true, "11.0": true, "12.1": true}
 
 // capabilityArchitectures are the architectures of compute capabilities, by the whole number or its major part (NVIDIA, CUDA C++

@@ -16,11 +16,11 @@ type nvidiaGPU struct {
 	pci.Function
 	proc          nvidiaProc
 	driverVersion string
-	// cudaVersion is the highest that the driver runs; empty where no tool says.
+	// cudaVersion is the highest version of CUDA that the driver runs; empty where no tool says.
 	cudaVersion string
 	// facts is nil where the driver does not report the GPU.
 	facts *nvidiaFacts
-	// fault is what is said about it beside the facts.
+	// fault is what is said about the GPU beside its facts.
 	fault string
 	// othersReported says that the driver reports GPUs, if not this one.
 	othersReported bool
@@ -154,7 +154,7 @@ func (g *nvidiaGPU) minor() *int32 {
 	return g.proc.minor
 }
 
-// memory is as the driver reports it, else nominal; that of an integrated GPU is the host's.
+// memory is what the driver reports, else the catalogue's size. An integrated GPU works in the host's memory.
 func (g *nvidiaGPU) memory() *v1alpha1.DeviceMemory {
 	if g.integrated() && g.host != nil {
 		return g.host.Shared()

@@ -10,8 +10,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/sysfs"
 )
 
-// tegraGPUName tells the few platform devices that may be a GPU from some hundreds that are none, so that only theirs are
-// looked at; what it is, the device tree says.
+// tegraGPUName matches the few platform devices, of some hundreds, that may be a GPU, so that only their entries in the device
+// tree are read.
 var tegraGPUName = regexp.MustCompile(`^[0-9a-f]{1,16}\.(gpu|g[mpvab]\d{1,2}b)$`)
 
 // tegraChips are the GPUs by what the device tree calls them compatible with (nvgpu, and Linux,

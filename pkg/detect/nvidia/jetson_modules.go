@@ -30,11 +30,11 @@ func tegraOf(compatible []string) (tegra, bool) {
 // jetsonModule is a module with a Tegra processor and its memory.
 type jetsonModule struct {
 	number, name string
-	// catalogue is the product's name there; empty where it is not.
+	// catalogue is the product's name in the catalogue; empty where the catalogue does not have it.
 	catalogue string
 }
 
-// jetsonModules are by the part numbers that stand in the device tree (`nvidia,p3701-0005`): those of NVIDIA's Jetson Linux
+// jetsonModules are the modules by the part numbers in the device tree (`nvidia,p3701-0005`). Source: NVIDIA's Jetson Linux
 // developer guides (Jetson EEPROM Layout of release 32.7, Partition Configuration of 38.2, Quick Start of 36).
 var jetsonModules = []jetsonModule{
 	{"p3448-0000", "Jetson Nano", ""},

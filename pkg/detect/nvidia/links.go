@@ -59,8 +59,8 @@ func nvidiaLinks(files host.Files, functions []pci.Function, gpus []nvidiaGPU) v
 	return links
 }
 
-// connect finds the other ends of the GPU's links. Two GPUs are as far connected as both say: a link that one end has
-// lost is none.
+// connect finds the other ends of the GPU's links. A link between two GPUs counts where both show it: one that an end has
+// lost does not.
 func (n *nvLinkNode) connect(nodes map[string]*nvLinkNode, switches map[string]bool) {
 	for address, count := range n.remotes {
 		peer := nodes[address]

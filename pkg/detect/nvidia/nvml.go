@@ -127,7 +127,7 @@ var nvmlCodes = map[int64]v1alpha1.DeviceHealth{
 	report.CodeInfoROMCorrupted: {State: v1alpha1.Degraded, Reason: "InfoROMCorrupted"},
 }
 
-// essentialCalls fail on no GPU that works: another error of theirs than the known ones is one of the driver.
+// essentialCalls fail on no GPU that works. If one fails with a code that nvmlCodes does not have, the driver is at fault.
 var essentialCalls = []string{
 	"nvmlDeviceGetHandleByPciBusId_v2", "nvmlDeviceGetUUID", "nvmlDeviceGetName", "nvmlDeviceGetMemoryInfo", "nvmlDeviceGetMemoryInfo_v2",
 }

@@ -117,7 +117,7 @@ func (m nvidiaMemory) device() *v1alpha1.DeviceMemory {
 	return backend.Memory(m.totalMiB, m.usedMiB, v1alpha1.SourceDriver)
 }
 
-// used is the reading; nil where it is not known.
+// used returns the used memory in MiB, for a reading; nil where it is not known.
 func (m nvidiaMemory) used() *int64 {
 	if m.totalMiB == 0 {
 		return nil
@@ -125,9 +125,8 @@ func (m nvidiaMemory) used() *int64 {
 	return new(m.usedMiB)
 }
 
-// nvLinkFacts are the NVLinks of a GPU.
 type nvLinkFacts struct {
-	// total is the number of links that the GPU has, active that of those which are up.
+	// total is the number of links that the GPU has, active how many of them are up.
 	total, active int
 	// mbps is the line rate of the active ones together, in one direction.
 	mbps int64

@@ -10,7 +10,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
-// facts is what the element says; names are those of its MIG devices, which it does not print.
+// facts returns what the element of a GPU says. names has the MIG devices' names, which the element lacks.
 func (gpu *smiGPU) facts(names map[migKey]migName) *nvidiaFacts {
 	facts := &nvidiaFacts{
 		product: smiValue(gpu.Product), architecture: smiValue(gpu.Architecture), uuid: smiValue(gpu.UUID), vbios: smiValue(gpu.VBIOS),

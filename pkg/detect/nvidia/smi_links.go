@@ -52,7 +52,7 @@ func addLinks(counts map[gpuPair]int, a, b, links int) {
 	}
 }
 
-// topologyColumns reads the header line; nil where this is none.
+// topologyColumns reads the header line of the matrix; nil where the cells are not a header.
 func topologyColumns(cells []string) []int {
 	columns := make([]int, len(cells))
 	found := false
@@ -75,7 +75,6 @@ func topologyIndex(cell string) int {
 	return index
 }
 
-// gpuNVLinks are the NVLinks of a GPU.
 type gpuNVLinks struct {
 	uuid             string
 	active, inactive int
@@ -134,7 +133,7 @@ var (
 	smiListMIG = regexp.MustCompile(`^\s+MIG (\S+)\s+Device\s+(\d{1,3}): \(UUID: (MIG-[^)]+)\)`)
 )
 
-// parseSMIList reads lines of `GPU 0: NAME (UUID: GPU-…)`, each followed by those of its MIG devices.
+// parseSMIList reads lines of `GPU 0: NAME (UUID: GPU-…)`, each followed by the lines of the GPU's MIG devices.
 func parseSMIList(text string) map[migKey]migName {
 	names := map[migKey]migName{}
 	var gpu string

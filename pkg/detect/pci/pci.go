@@ -35,14 +35,14 @@ type Function struct {
 	Path string
 }
 
-// Functions returns every PCI function of the host in order of addresses. Where the error is not nil, the functions
-// are those that could be read. No PCI bus is no error, but no sysfs is one: nothing is known then.
+// Functions returns every PCI function of the host in order of addresses. With an error it still returns the functions that
+// could be read. A host without a PCI bus has no functions and no error; without sysfs nothing is known, which is an error.
 func Functions(h *host.Host) ([]Function, error) {
 	return host.Once(h, busKey{}, func() ([]Function, error) { return list(h) })
 }
 
-// Matching returns those of the host's functions that match, but for virtual ones of an SR-IOV host that belong to its guests. The
-// error is that of Functions.
+// Matching returns the host's functions that match, without an SR-IOV host's virtual ones, which belong to its guests. Errors are
+// as from Functions.
 func Matching(h *host.Host, match func(Function) bool) ([]Function, error) {
 	functions, err := Functions(h)
 	var matching []Function
@@ -150,8 +150,8 @@ func (f *Function) readIDs(files host.Files) error {
 	return nil
 }
 
-// Key is what the catalogue tells products apart by; name is the product's as a driver or tool gives it, memoryMiB its memory, empty
-// and 0 where they are not known.
+// Key returns what the catalogue tells products apart by. name is the product's name as a driver or tool gives it, empty where it
+// is not known; memoryMiB is its memory, 0 where it is not known.
 func (f *Function) Key(name string, memoryMiB int64) accelerator.Key {
 	return accelerator.Key{
 		VendorID: f.VendorID, DeviceID: f.DeviceID, Revision: f.Revision,

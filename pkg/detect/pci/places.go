@@ -40,7 +40,7 @@ func (p Places) above(folder string) *Function {
 
 // Attachment is the hardware that a member of a kernel's class belongs to.
 type Attachment struct {
-	// Folder is the hardware's in sysfs, links resolved.
+	// Folder is the hardware's folder in sysfs, links resolved.
 	Folder string
 	Driver string
 	Numa   *int32

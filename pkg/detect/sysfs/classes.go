@@ -49,7 +49,7 @@ func MembersBy(files host.Files, class string, place func(member string) (string
 	return members, nil
 }
 
-// DeviceNode is the node that the kernel names for a device in sysfs; empty where it names none.
+// DeviceNode returns the device node that the kernel names for a folder of a device in sysfs; empty where it names none.
 func DeviceNode(files host.Files, folder string) string {
 	uevent, _, _ := host.ReadText(files, path.Join(folder, "uevent"))
 	name := strings.TrimPrefix(ParseUevent(uevent)["DEVNAME"], "/")
@@ -59,7 +59,7 @@ func DeviceNode(files host.Files, folder string) string {
 	return path.Join("/dev", strings.TrimPrefix(name, "dev/"))
 }
 
-// NodePaths are the device nodes of class members.
+// NodePaths returns the device nodes of members of a class.
 func NodePaths(members []Member) []string {
 	var paths []string
 	for _, m := range members {

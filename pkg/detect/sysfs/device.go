@@ -22,8 +22,8 @@ func ReadNUMANode(files host.Files, folder string) *int32 {
 // maxNUMANode is far above the kernel's highest (1 << CONFIG_NODES_SHIFT is 1024).
 const maxNUMANode = 1 << 16
 
-// ModuleVersion is the version of a kernel module that has one (DKMS packages), else the kernel's release, of which a
-// module without a version is a part.
+// ModuleVersion returns the version of a kernel module that has one (DKMS packages), else the release of the kernel, which a
+// module without a version is a part of.
 func ModuleVersion(files host.Files, module string) string {
 	version, _, _ := host.ReadText(files, path.Join("/sys/module", path.Base(module), "version"))
 	if version == "" {

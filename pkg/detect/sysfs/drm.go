@@ -62,7 +62,7 @@ func (t DRM) OfRender(minor int) DRMNodes {
 	return t.ByFolder[folder]
 }
 
-// Paths are the names under /dev, render nodes first.
+// Paths returns the nodes' names under /dev, render nodes first.
 func (n DRMNodes) Paths() []string {
 	var paths []string
 	for _, minor := range n.Renders {

@@ -48,9 +48,9 @@ func MadeBy(machine []string, vendor string) bool {
 
 // PlatformDevice is a device of the SoC that the device tree describes.
 type PlatformDevice struct {
-	// Name is the kernel's (`406400000.gpu`), which the device tree decides.
+	// Name is the kernel's name of the device (`406400000.gpu`), which the device tree decides.
 	Name string
-	// Folder is below /sys/devices, links resolved.
+	// Folder is the device's folder below /sys/devices, links resolved.
 	Folder string
 	// Driver is empty where none is bound.
 	Driver     string

@@ -172,7 +172,7 @@ func (c *tenstorrentCard) devices(files host.Files, boards ttBoards) []v1alpha1.
 	return devices
 }
 
-// health is as it is seen that the chip can be opened, and Unhealthy where tt-smi found that its memory failed its training.
+// health says whether the chip can be opened; Unhealthy where tt-smi found that its memory failed its training.
 func (c *tenstorrentCard) health(board *ttBoard) v1alpha1.DeviceHealth {
 	seen := backend.DriverHealth(c.Driver, c.paths, "load tt-kmd (tenstorrent-dkms)")
 	switch {

@@ -27,7 +27,7 @@ var (
 	nodes      = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
 	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	leases     = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	// Where no kubelet is left that would delete them, ResourceSlices would stay until their Node goes.
+	// ResourceSlices would stay until their Node goes where no kubelet is left to delete them.
 	resourceSlices = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceslices"}
 	inventories    = v1alpha1.GroupVersion.WithResource("acceleratorinventories")
 )
@@ -98,7 +98,7 @@ var records = []struct {
 	{configMaps, LedgerName}, {configMaps, CordonsName}, {leases, ElectionName},
 }
 
-// Names of the operator's records. They are those of its packages, which this one does not import.
+// Names of the operator's records, as the operator's packages have them, which this one does not import.
 const (
 	LedgerName   = "rankwright-ledger"
 	CordonsName  = "rankwright-cordons"
@@ -187,8 +187,8 @@ func ofOurDriver(object *unstructured.Unstructured) bool {
 
 func everything(*unstructured.Unstructured) bool { return true }
 
-// agentHolds says whether an agent applied fields of an object that it still holds. An entry that holds nothing has no
-// fields, or those of an empty set.
+// agentHolds says whether an agent applied fields of an object that it still holds. An entry of managedFields that holds nothing
+// has no fields, or an empty set of them.
 func agentHolds(object *unstructured.Unstructured) bool {
 	for _, entry := range object.GetManagedFields() {
 		if entry.Manager != v1alpha1.NodeAgentFieldManager || entry.Operation != metav1.ManagedFieldsOperationApply || entry.FieldsV1 == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// hashLength is that of the part of a name that tells ids apart of which the rest is the same, in hex digits.
+// hashLength is the number of hex digits of the hash in a name, which tells ids apart that are alike but for it.
 const hashLength = 8
 
 // Of returns the name of a device, which is a DNS label (RFC 1123): its id where that is one, else what a label can have of

@@ -37,8 +37,8 @@ type Device struct {
 	Taints     []Taint              `json:"taints,omitempty"`
 }
 
-// Taint keeps a device from claims that do not tolerate it. API servers before Kubernetes 1.36 drop it. One without a time
-// gets that of the write.
+// Taint keeps a device from claims that do not tolerate the taint. API servers before Kubernetes 1.36 drop it. Where TimeAdded
+// is nil, the API server sets it to the time of the write.
 type Taint struct {
 	Key       string       `json:"key"`
 	Value     string       `json:"value,omitempty"`

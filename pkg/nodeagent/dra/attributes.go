@@ -37,7 +37,7 @@ const (
 	attributeNUMANode = "resource.kubernetes.io/numaNode"
 )
 
-// Selector is the attribute by which a claim selects exactly this device; nil where its id is longer than attributes are.
+// Selector returns the attribute by which a claim selects exactly this device; nil where the id is longer than an attribute can be.
 func Selector(id v1alpha1.DeviceID) *v1alpha1.ClaimAttribute {
 	text := string(id)
 	if len(text) > maxText {
@@ -58,8 +58,8 @@ var (
 	pcieRoot = regexp.MustCompile(`^pci[0-9a-f]{4,8}:[0-9a-f]{2}$`)
 )
 
-// attributesOf are those that are known. A text longer than the API takes (64 bytes) is left out: a part of it would
-// select what it does not mean.
+// attributesOf returns the known attributes of a device. A text longer than the API takes (64 bytes) is left out: cut short,
+// it would select devices that it does not mean.
 func attributesOf(d *v1alpha1.Device, island string) map[string]Attribute {
 	texts := map[string]string{
 		attributeID: string(d.ID), attributeVendor: d.Vendor, attributeKind: serving.Kind(d), attributeFamily: string(d.Family),

@@ -22,13 +22,13 @@ type record struct {
 // recorded is a device of a prepared claim.
 type recorded struct {
 	ID v1alpha1.DeviceID `json:"id"`
-	// Name is the device's in ResourceSlices.
+	// Name is the device's name in ResourceSlices.
 	Name string `json:"name"`
 	// AdminAccess says that the claim looks at the device, whoever has it.
 	AdminAccess bool `json:"adminAccess,omitempty"`
 }
 
-// recordOf is what the book has of a claim.
+// recordOf makes the book's record of a claim.
 func recordOf(claim *resourceClaim, a allotment) record {
 	r := record{Namespace: claim.Namespace, Name: claim.Name}
 	for i := range a.devices {

@@ -39,8 +39,7 @@ func TestNoDeviceIsPreparedTwice(t *testing.T) {
 	}
 }
 
-// A claim of the agent before, whose kubelet never said that it is done with it, has no device any more once it is gone, and no
-// sooner.
+// A claim that an earlier agent prepared, and that the kubelet never unprepared, keeps its devices until claim and pod are gone.
 func TestClaimThatIsGoneMakesWay(t *testing.T) {
 	elsewhere := claimOf(resultFor("a", 2))
 	renewed := claimOf(resultFor("a", 1))

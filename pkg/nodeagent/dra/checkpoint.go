@@ -11,14 +11,14 @@ import (
 	"reflect"
 )
 
-// checkpointName is the file that has the book, in the driver's own folder.
+// checkpointName is the name of the file with the book, in the driver's own folder.
 const checkpointName = "prepared.json"
 
-// checkpointVersion is that of the form of the file.
+// checkpointVersion is the version of the checkpoint file's format.
 const checkpointVersion = 1
 
 // checkpoint keeps the book on the node: the next agent goes on with it. The file is replaced as a whole, so that whoever is
-// killed at whatever moment leaves the book of before or the one of after.
+// killed at whatever moment leaves either the old book or the new one.
 type checkpoint struct {
 	path string
 	disk disk
@@ -28,7 +28,7 @@ type checkpoint struct {
 	inherited map[string]bool
 }
 
-// written is the form of the file.
+// written is the content of the checkpoint file.
 type written struct {
 	Version int  `json:"version"`
 	Claims  book `json:"claims"`
@@ -61,7 +61,7 @@ func openCheckpoint(folder string, d disk, log *slog.Logger) (*checkpoint, error
 	return c, nil
 }
 
-// keep makes a book the one on the node. Where that fails, the one of before is in force.
+// keep puts a new book on the node. Where that fails, the old book stays in force.
 func (c *checkpoint) keep(next book) error {
 	if reflect.DeepEqual(next, c.book) {
 		return nil

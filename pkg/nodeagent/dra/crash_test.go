@@ -102,7 +102,7 @@ type step struct {
 	claim    *resourceClaim
 }
 
-// steps are those of a node's life: two claims come, one goes, a third takes its device.
+// steps are a node's life in short: two claims come, one goes, a third takes its device.
 var steps = []step{
 	{true, called("first", claimOf(resultFor("a", 1)))},
 	{true, called("second", claimOf(resultFor("a", 2), resultFor("b", 3)))},

@@ -15,7 +15,7 @@ type disk interface {
 	sync(folder string) error
 }
 
-// nodeDisk is the node's own.
+// nodeDisk is the node's file system.
 type nodeDisk struct{}
 
 func (nodeDisk) write(path string, content []byte) error {

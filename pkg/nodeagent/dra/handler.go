@@ -30,7 +30,7 @@ type handler struct {
 	checkpoint *checkpoint
 }
 
-// devices are those of claims that are prepared, by their names in ResourceSlices.
+// devices returns the devices of prepared claims, by their names in ResourceSlices.
 func (h *handler) devices() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -60,7 +60,7 @@ func TestHealthOfEveryDevice(t *testing.T) {
 // receive reads the next list of a stream of either version.
 type receive func() ([]string, error)
 
-// streams are those of kubelets of 1.36 and of later ones.
+// streams are the health streams by version of their API: v1alpha1 for kubelets of 1.36, v1 for later ones.
 var streams = map[string]func(context.Context, *grpc.ClientConn) (receive, error){
 	"v1alpha1": func(ctx context.Context, c *grpc.ClientConn) (receive, error) {
 		stream, err := health.V1Alpha1ClientWrapper{Client: healthv1alpha1.NewDRAResourceHealthClient(c)}.NodeWatchResources(ctx, nil)

@@ -12,7 +12,7 @@ const (
 	operationUnprepare = "unprepare"
 )
 
-// metrics are those of the DRA driver.
+// metrics are the DRA driver's.
 type metrics struct {
 	serving prometheus.Gauge
 	devices prometheus.Gauge

@@ -17,8 +17,8 @@ var (
 	resourceClaims = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceclaims"}
 )
 
-// sliceName is that of a node's ResourceSlice of a number: always the same, so that an agent takes over what one before it
-// wrote, and never the same for two nodes.
+// sliceName returns the name of the ResourceSlice of a node and a number. It never changes, so that an agent takes over what
+// the agent before it wrote, and no two nodes share one.
 func sliceName(node string, number int) string {
 	name := fmt.Sprintf("%s-%s-%d", node, v1alpha1.DRADriver, number)
 	if len(name) <= validation.DNS1123SubdomainMaxLength {

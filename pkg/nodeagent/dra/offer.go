@@ -9,9 +9,9 @@ import (
 type offer struct {
 	// devices are in the order of the inventory; those that new pods may not get have taints that say why.
 	devices []Device
-	// served are all that are given out by claims, whether or not new pods may get them.
+	// served are all devices that are given out by claims, whether or not new pods may get them.
 	served map[v1alpha1.DeviceID]bool
-	// withheld are those that another server has.
+	// withheld are the devices that another server gives out.
 	withheld []serving.Withheld
 }
 

@@ -17,7 +17,7 @@ import (
 // allotment is what the scheduler allotted to a claim of this driver's devices.
 type allotment struct {
 	results []result
-	// devices are those of the results, in the same order.
+	// devices[i] is the device of results[i].
 	devices []v1alpha1.Device
 }
 
@@ -89,8 +89,8 @@ func (c *resourceClaim) isFor(a v1alpha1.Allocation) bool {
 	})
 }
 
-// injected are the CDI devices of an allotment, one list for each result, and the variables that its containers need. The
-// variables are those of the claim as a whole: the driver is not told which container takes which request.
+// injected are the CDI devices of an allotment, one for each result, and the variables that its containers need. Variables are
+// for the claim as a whole: the driver is not told which container takes which request.
 func (a allotment) injected(inject serving.Inject, node []v1alpha1.Device) (names []string, environment map[string]string, err error) {
 	byID, environment := map[v1alpha1.DeviceID]string{}, map[string]string{}
 	for _, class := range a.classes() {

@@ -76,7 +76,7 @@ func offered() []Device {
 	return all
 }
 
-// names are those of devices, with a star where one has taints.
+// namesOf returns the devices' names, with a star behind the name of a device that has taints.
 func namesOf(devices []Device) []string {
 	var names []string
 	for _, d := range devices {
@@ -89,8 +89,8 @@ func namesOf(devices []Device) []string {
 	return names
 }
 
-// A device that new pods may not get is listed with a taint where taints last, and nowhere else: an API server that drops
-// them, as those before Kubernetes 1.36 do, is asked for them without a write, once in a while.
+// A device that new pods may not get is listed with a taint where taints last, and nowhere else. An API server that drops
+// taints, as before Kubernetes 1.36, is asked again once in a while, without a write.
 func TestTaintsAreWrittenWhereTheyLast(t *testing.T) {
 	always := func(drops bool) func(bool) bool { return func(bool) bool { return drops } }
 	tainted := []string{gpuName(0), gpuName(1) + "*", gpuName(2) + "*"}

@@ -34,8 +34,8 @@ func slicesOf(devices []Device, node *metav1.PartialObjectMetadata) []resourceSl
 	return all
 }
 
-// change is what makes ResourceSlices as they should be: the scheduler takes a pool as a whole, and of its slices those of
-// the highest generation.
+// change is what makes ResourceSlices as they should be. The scheduler takes a pool as a whole, by its slices of the highest
+// generation.
 type change struct {
 	write  []resourceSlice
 	remove []resourceSlice

@@ -15,11 +15,11 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/socket"
 )
 
-// socketName is that of the socket at which the kubelet calls the driver, in the driver's own folder.
+// socketName is the name, in the driver's own folder, of the socket at which the kubelet calls the driver.
 const socketName = "dra.sock"
 
-// registrationName is that of the socket by which the kubelet finds the driver: it asks every socket in its registry who is
-// there (pkg/kubelet/pluginmanager).
+// registrationName is the name of the socket by which the kubelet finds the driver: the kubelet asks every socket in its
+// registry who is there (Kubernetes, pkg/kubelet/pluginmanager).
 const registrationName = v1alpha1.DRADriver + "-reg.sock"
 
 // registrar tells the kubelet of the driver.
@@ -52,8 +52,8 @@ func (r *registrar) NotifyRegistrationStatus(_ context.Context, status *registra
 	return &registration.RegistrationStatusResponse{}, nil
 }
 
-// serveSockets answers at both sockets until the context ends, or with the error of one. offer registers what is answered at
-// the driver's own.
+// serveSockets answers at the driver's socket and at the registration's until the context ends or one of them fails. offer
+// registers what is answered at the driver's.
 func serveSockets(ctx context.Context, options *Options, offer func(*grpc.Server), connections *connections, told func(string)) error {
 	service, err := socket.Listen(filepath.Join(options.Folder, socketName))
 	if err != nil {

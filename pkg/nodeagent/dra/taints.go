@@ -34,7 +34,7 @@ func taintOf(o serving.Obstacle, w serving.Wanted, d *v1alpha1.Device) Taint {
 	return t
 }
 
-// taintsOf are those of a device: one for each obstacle, and one that keeps it for the claim of its slot's pod.
+// taintsOf returns a device's taints: one for each obstacle, and one that keeps it for the claim of its slot's pod.
 func taintsOf(w serving.Wanted, d *v1alpha1.Device) []Taint {
 	var taints []Taint
 	for _, o := range w.Obstacles(d) {
@@ -60,7 +60,8 @@ func obstructed(d Device) bool {
 	})
 }
 
-// withoutTaints is what is offered where taints do not last: devices that new pods may get, those of slots as well.
+// withoutTaints returns what is offered where taints do not last: the devices that new pods may get, also those with a slot,
+// without their taints.
 func withoutTaints(devices []Device) []Device {
 	var plain []Device
 	for _, d := range devices {

@@ -11,7 +11,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
-// Each reason for which new pods may not get a device is a taint of it; the configured effect is that of illness alone.
+// Each reason for which new pods may not get a device is a taint of it. The configured effect is for ill devices alone.
 func TestTaintsSayWhatIsWrong(t *testing.T) {
 	since := metav1.NewTime(time.Unix(1700000000, 0))
 	ill := func(d *v1alpha1.Device) {

@@ -2,7 +2,7 @@ package health
 
 import "strings"
 
-// Evidence is a set of observations that prove that a fault of before is over.
+// Evidence is a set of observations, each of which proves that earlier faults of some kind are over.
 type Evidence uint8
 
 // The observations.

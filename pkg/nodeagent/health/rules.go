@@ -18,14 +18,14 @@ type Rules struct {
 	Hold time.Duration
 }
 
-// DefaultRules are those of the agent.
+// DefaultRules are the rules that the agent works by.
 var DefaultRules = Rules{Time: time.Minute, Detections: 3, Hold: 10 * time.Second}
 
 // Observation is what a detection saw of a device.
 type Observation struct {
-	// Health is the state at that moment.
+	// Health is the health of the device at that moment.
 	Health v1alpha1.DeviceHealth
-	// Evidence is what it proves of faults of before.
+	// Evidence is what the detection proves about earlier faults.
 	Evidence Evidence
 	// Booted is when the host booted; the zero time where that is not known.
 	Booted time.Time

@@ -92,7 +92,7 @@ func Wedged() Signal {
 	}
 }
 
-// Health is that of a device which the signal tells of.
+// Health returns the health of a device for which the signal came.
 func (s Signal) Health() v1alpha1.DeviceHealth {
 	message := s.Meaning
 	if number, isXID := strings.CutPrefix(s.Reason, xidPrefix); isXID {

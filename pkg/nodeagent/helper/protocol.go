@@ -41,8 +41,8 @@ type failure struct {
 	Message string `json:"message"`
 }
 
-// ErrRefused says that the helper runs no such invocation: another version of the agent, or vendor whose tools it was not
-// told to run.
+// ErrRefused says that the helper does not run an invocation: the agent is of another version, or asks for the tools of a
+// vendor that the helper was not told to run.
 var ErrRefused = errors.New("the helper does not run this")
 
 // kinds are the errors that callers tell apart.

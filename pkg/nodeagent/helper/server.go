@@ -21,7 +21,7 @@ const maxInvocations = 16
 
 // Server runs tools for the agent.
 type Server struct {
-	// Tools runs them.
+	// Tools runs the allowed invocations.
 	Tools host.Tools
 	// Allowed are the invocations to run; others are refused.
 	Allowed []host.Invocation

@@ -125,7 +125,7 @@ func (n *Node) edits(d *v1alpha1.Device, paths []string) (specs.ContainerEdits, 
 	return edits, nil
 }
 
-// groups own those of the nodes that not everybody may read and write. Root's own group is none to be in.
+// groups returns the ids of the groups that own the device nodes that not everybody may read and write, but for root's group.
 func (n *Node) groups(paths []string) ([]uint32, error) {
 	if n.Group == nil || n.Files == nil {
 		return nil, errors.New("the owners of the node's files are not known: leave it out")

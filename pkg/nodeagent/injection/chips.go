@@ -38,8 +38,8 @@ func (g grant) partial() (v1alpha1.DeviceID, bool) {
 	return "", false
 }
 
-// neuronCores numbers the granted cores. On the host, chip N's cores follow those of the chips 0 to N-1; in a container,
-// those of the chips that it has. Both agree where it has the chips 0 to N-1, too.
+// neuronCores numbers the granted cores. On the host, chip N's cores follow the cores of the chips 0 to N-1; in a container,
+// they follow the cores of the chips that it has. Both agree where the container has the chips 0 to N-1, too.
 func neuronCores(g grant) (string, error) {
 	part, ok := g.partial()
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"tags.cncf.io/container-device-interface/specs-go"
 )
 
-// claimKind is the kind of the specifications of claims. Their files are named as the CDI library names those of one use
-// (pkg/cdi, GenerateTransientSpecName): vendor-class_id.json.
+// claimKind is the kind of the specifications of claims. Their files have the CDI library's names for specifications of one
+// use, vendor-class_id.json (pkg/cdi, GenerateTransientSpecName).
 var claimKind, claimPrefix = cdiVendor + "/claim", cdiVendor + "-claim_"
 
 // KeepClaim writes the specification that gives the containers of a ResourceClaim their variables, and returns the qualified

@@ -145,7 +145,7 @@ func (s Settings) imexNodes() []string {
 	return nodes
 }
 
-// drmNodes are those by which a GPU of NVIDIA's draws and encodes, as far as the host has them. A MIG device has none.
+// drmNodes returns the DRM nodes by which a GPU of NVIDIA's draws and encodes, as far as the host has them. A MIG device has none.
 func drmNodes(d *v1alpha1.Device, files host.Files) []string {
 	if d.Backend != "nvidia" || d.PCI == nil || d.Partition != nil || files == nil {
 		return nil

@@ -139,7 +139,7 @@ func (o owned) Stat(name string) (fs.FileMode, error) {
 	return mode | o.modes[name], err
 }
 
-// Where it is set, a container's processes are in the groups of the nodes that not everybody may use.
+// With AdditionalGIDs, a container's processes are in the groups of the device nodes that not everybody may use.
 func TestAdditionalGIDs(t *testing.T) {
 	node := settled(nodeOf(amdGPUs(1)), Settings{AdditionalGIDs: true})
 	node.Files = owned{node.Files.(tree), map[string]fs.FileMode{"/dev/kfd": 0o660, "/dev/dri/renderD128": 0o660, "/dev/dri/card0": 0o666}} //nolint:errcheck,forcetypeassert // nodeOf makes one

@@ -64,7 +64,7 @@ func nodeOf(devices []v1alpha1.Device, more ...string) Node {
 	return Node{Devices: devices, Files: files, Driver: driverOf(testRelease)}
 }
 
-// testRelease is that of the driver where a test does not say another.
+// testRelease is the driver's release where a test does not say another.
 const testRelease = "580.105.08"
 
 // driverOf is what a container needs of a driver, as far as it matters here.

@@ -13,19 +13,18 @@ import (
 	"tags.cncf.io/container-device-interface/specs-go"
 )
 
-// Folder is where container runtimes read the specifications, /var/run/cdi on most nodes. Of its files, those of our own
-// vendor are ours.
+// Folder is where container runtimes read the specifications, /var/run/cdi on most nodes. The files of our own vendor are ours.
 type Folder string
 
 const (
 	specificationEnding = ".json"
-	// unfinishedEnding is none that a runtime reads.
+	// unfinishedEnding ends the names of files that runtimes must not read yet.
 	unfinishedEnding = ".unfinished"
 )
 
-// Keep writes the specifications, a file for each, and removes our files of kinds that are neither among them nor unknown,
-// but for those of claims, which go with their claims. A file that is right already is not written; a new one replaces the
-// old at once. It returns the names of files that it changed.
+// Keep writes the specifications, a file for each, and removes our files of kinds that are neither among them nor unknown. The
+// files of claims stay: they go with their claims. A file that is right already is not written; a new one replaces the old at
+// once. It returns the names of the files that it changed.
 func (f Folder) Keep(all []specs.Spec, unknown []string) (changed []string, err error) {
 	if len(all) > 0 {
 		if err := os.MkdirAll(string(f), 0o755); err != nil { //nolint:gosec // runtimes of any user read it
@@ -89,8 +88,8 @@ func replace(target string, content []byte) error {
 	return nil
 }
 
-// Driver is what the folder's specification of NVIDIA's GPUs says that containers need of the driver: an agent that starts
-// goes on from what the one before it found. It is nil where there is none.
+// Driver returns what containers need of NVIDIA's driver, as the specification in the folder says, so that an agent that starts
+// goes on from what the agent before it found; nil where there is no such specification.
 func (f Folder) Driver() *Driver {
 	content, err := os.ReadFile(filepath.Join(string(f), fileName(cdiVendor+"/nvidia-gpu")))
 	if err != nil {

@@ -46,9 +46,9 @@ type Answer struct {
 
 // Node is what an answer depends on beside the granted devices.
 type Node struct {
-	// Devices are all of the node's, granted or not.
+	// Devices are all devices of the node, granted or not.
 	Devices []v1alpha1.Device
-	// Files are the node's; nil means that every device node is taken to exist, and no shared one.
+	// Files are the node's files; nil means that every device node is taken to exist, and no shared one.
 	Files host.Files
 	// Vendors are what is set for the devices of each vendor, by name.
 	Vendors map[string]Settings

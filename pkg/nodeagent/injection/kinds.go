@@ -10,10 +10,10 @@ import (
 
 // Kind is what the devices of a detection backend need in a container.
 type Kind struct {
-	// Backend is the name of the backend that lists them; Noun, after the vendor and a hyphen, is their class.
+	// Backend is the name of the backend that lists the devices; their class is the vendor, a hyphen and Noun.
 	Backend, Noun string
-	// Shared are nodes that all devices need beside their own, where the host has them. Without those of Required, nothing
-	// works.
+	// Shared are device nodes that all devices need beside their own, where the host has them; Required are the shared nodes
+	// without which nothing works.
 	Shared, Required []string
 	// Library begins the name of a user library that has to be of the very release of the node's driver, and so comes from
 	// the node; empty where images bring what they need.
@@ -29,13 +29,13 @@ type Kind struct {
 
 // Variable is an environment variable of the vendor.
 type Variable struct {
-	// Name is the variable's; Holds says what it holds.
+	// Name is the variable's name; Holds says, for documentation, what its value is.
 	Name, Holds string
 	// nodes and cdi are its value in each mode; nil, or an empty value, means that it is not set.
 	nodes, cdi func(grant) (string, error)
 }
 
-// Modes are those in which the variable may be set.
+// Modes returns the modes in which the variable may be set.
 func (v *Variable) Modes() []Mode {
 	var modes []Mode
 	if v.nodes != nil {
@@ -207,7 +207,7 @@ func kindNamed(backend string) Kind {
 // device's CDI name, and devices of one class are answered for together.
 func Class(d *v1alpha1.Device) string { return d.Vendor + "-" + kindOf(d).Noun }
 
-// sharedNodes are those of the kind's shared nodes that the host has.
+// sharedNodes returns the kind's shared nodes that the host has.
 func (k *Kind) sharedNodes(files host.Files) []string {
 	var nodes []string
 	for _, name := range k.Shared {

@@ -10,7 +10,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
-// permissions are those of the kernel's device cgroup. Never m: a container that may make nodes can make any other's.
+// permissions are what the device cgroup allows: read and write. Never m (mknod), by which a container could make other
+// devices' nodes.
 const permissions = "rw"
 
 // checkPaths says why a device cannot be given to a container by its nodes. A node that is gone would fail the container

@@ -137,7 +137,7 @@ func checkNothingElse(t *rapid.T, d drawn, paths []string, answer Answer) {
 
 func kindSeparates(d *v1alpha1.Device) bool { return kindOf(d).separates }
 
-// The answer does not depend on the order of the grant, nor on that of the node's devices.
+// The answer depends neither on the order of the grant nor on the order of the node's devices.
 func TestOrderDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := draw(t)
@@ -154,8 +154,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	})
 }
 
-// Neuron's cores are named by numbers that are theirs however they are counted, and the chips that are granted in whole
-// are not lost.
+// The variable of Neuron's cores has the numbers of just the granted ones; it is unset only where every chip is granted in whole.
 func TestNeuronCoresAreThoseGranted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		chips, cores := rapid.IntRange(1, 4).Draw(t, "chips"), rapid.IntRange(1, 4).Draw(t, "cores")

@@ -202,8 +202,8 @@ func (c registered) gives(d *v1alpha1.Device, others []*v1alpha1.Device) bool {
 	return !missing && len(seenBy(c.nodes, others)) == 0
 }
 
-// essential are those of the device's nodes that a specification must have: its own, as far as it has any, and of those
-// for rendering not the ones for displays, which vendors leave out.
+// essential returns the device's nodes that a specification must have: the ones that it shares with no other device, else all.
+// DRM's nodes for displays are not among them, since vendors leave them out.
 func essential(d *v1alpha1.Device, others []*v1alpha1.Device) []string {
 	var own, all []string
 	for _, name := range d.Paths {

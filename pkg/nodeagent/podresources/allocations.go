@@ -10,7 +10,7 @@ import (
 // MaxAllocations is how many rows an inventory holds, as its schema says.
 const MaxAllocations = 1024
 
-// Allocations are the rows of an inventory, in order, and what is not in them.
+// Allocations are the rows of an inventory, in order, and what the rows do not have.
 type Allocations struct {
 	Rows []v1alpha1.Allocation
 	// Unknown are names of accelerators that pods hold and that nothing tells which they are.

@@ -24,7 +24,7 @@ type Name struct {
 // Grant is a device that a container holds.
 type Grant struct {
 	Namespace, Pod, Container string
-	// Claim is the ResourceClaim by which it does, in the pod's namespace; empty where a device plugin gave the device.
+	// Claim is the name of the ResourceClaim, in the pod's namespace, that the device is held by; empty where a device plugin gave it.
 	Claim string
 	Name  Name
 }
@@ -34,9 +34,9 @@ type Pod struct{ Namespace, Name string }
 
 // Answer is what the kubelet says at one moment. Two answers that say the same are equal item by item.
 type Answer struct {
-	// Pods are all that the kubelet runs.
+	// Pods are all pods that the kubelet runs.
 	Pods []Pod
-	// Grants are the devices that their containers hold.
+	// Grants are the devices that the pods' containers hold.
 	Grants []Grant
 	// Offered are the devices of every device plugin that are healthy, held or not.
 	Offered []Name

@@ -22,7 +22,7 @@ const maxAnswer = 16 << 20
 type Client struct {
 	socket     string
 	connection *grpc.ClientConn
-	// connections counts those that came about; grpc dials from goroutines of its own.
+	// connections counts the connections that were made; grpc dials from goroutines of its own.
 	connections atomic.Int64
 }
 

@@ -17,7 +17,8 @@ type Hardware struct {
 	sliced map[string]v1alpha1.DeviceID
 }
 
-// NewHardware returns what finds these devices; published is what DRA drivers say of theirs, nil where it cannot be read.
+// NewHardware returns a Hardware that finds these devices. published is what DRA drivers say of their devices; nil where it
+// cannot be read.
 func NewHardware(devices []v1alpha1.Device, published Published) *Hardware {
 	h := &Hardware{devices: devices, published: published, found: map[Name][]v1alpha1.DeviceID{}, sliced: map[string]v1alpha1.DeviceID{}}
 	for i := range devices {
@@ -62,8 +63,8 @@ func (h *Hardware) find(name Name) []v1alpha1.DeviceID {
 	return nil
 }
 
-// byAttributes finds a device by what its driver says of it. The address of a part is that of the whole, so it is asked
-// last, and for a whole device only.
+// byAttributes finds a device by what its driver says of it. A partition has the PCI address of the whole device, so the address
+// is tried after UUID and name, and only where one device has it.
 func (h *Hardware) byAttributes(said Attributes, n *naming, name string) []v1alpha1.DeviceID {
 	if found := byUUID(h.devices, said.UUID); len(found) > 0 {
 		return found

@@ -112,8 +112,8 @@ func (s *Succession) Recall(devices []v1alpha1.Device, now time.Time) {
 	}
 }
 
-// Update returns the owners, given those of this moment: another server keeps a device that it does not offer while it
-// offers any other one, since unhealthy devices are not offered, and for five minutes after the last sign of it. next is
+// Update returns the owners, given the owners seen at this moment. Another server keeps a device that it does not offer while
+// it offers any other one, since unhealthy devices are not offered, and for five minutes after the last sign of it. next is
 // when the first server loses its devices, if nothing is heard of it until then; zero where none does.
 func (s *Succession) Update(seen Owners, now time.Time) (owners Owners, next time.Time) {
 	if s.alive == nil {

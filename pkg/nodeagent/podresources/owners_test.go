@@ -10,7 +10,6 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/devicename"
 )
 
-// Two GPUs of NVIDIA's and one of AMD's.
 var three = []v1alpha1.Device{
 	device("nvidia", v1alpha1.FamilyGPU, 1, uuid("GPU-a")),
 	device("nvidia", v1alpha1.FamilyGPU, 2, uuid("GPU-b")),

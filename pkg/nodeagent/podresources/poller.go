@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// interval is the time between two questions when nothing asks for one.
+	// interval is the time between two questions to the kubelet while nobody pokes the Poller.
 	interval = 10 * time.Second
 	// pokeDelay is how long a poke waits: for others, and for the kubelet, which notes an allocation after the plugin has
 	// answered. It also keeps the kubelet's limit of 100 calls a second (pkg/kubelet/apis/podresources/constants.go of
@@ -30,7 +30,7 @@ const (
 
 // State is what is known of the kubelet's answers.
 type State struct {
-	// Answer is the last one, nil before the first.
+	// Answer is the kubelet's last answer; nil before the first.
 	Answer *Answer
 	// Err says why the last attempt brought no answer.
 	Err error
@@ -54,8 +54,8 @@ func (s *State) same(other *State) bool {
 type Options struct {
 	// Socket is the path of the kubelet's pod-resources API.
 	Socket string
-	// Self is the agent's own pod, if it is one: a kubelet that does not list it has not read its pods yet. It settles the
-	// question that settleTime is for.
+	// Self is the agent's own pod; zero where it runs in none. A kubelet that lists it has read its pods, so that settleTime need not
+	// be waited for.
 	Self Pod
 	// Clock tells the time.
 	Clock clock.Clock

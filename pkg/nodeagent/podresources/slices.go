@@ -15,7 +15,7 @@ import (
 // Published is what DRA drivers say of their devices in ResourceSlices.
 type Published map[Name]Attributes
 
-// Attributes are those that tell a device from others; what a driver does not say is empty.
+// Attributes tell a device from others. What a driver does not say is empty.
 type Attributes struct {
 	// UUID is also the serial number of a Gaudi.
 	UUID string
@@ -23,7 +23,7 @@ type Attributes struct {
 	PCI string
 	// Index is the number that the vendor's driver gives it, in decimal.
 	Index string
-	// Selectors are those of the attributes above by which a ResourceClaim can select devices, the surest first.
+	// Selectors are the attributes by which a ResourceClaim can select the device, the surest first: UUID, PCI address, index.
 	Selectors []v1alpha1.ClaimAttribute
 }
 
@@ -79,7 +79,7 @@ func (p Published) Add(content []byte) error {
 	return nil
 }
 
-// attributesOf reads what identifies a device. An attribute whose name has no domain is in that of the driver
+// attributesOf reads what identifies a device. An attribute whose name has no domain is in the driver's domain
 // (resource.k8s.io/v1, QualifiedName).
 func attributesOf(driver string, attributes map[string]attribute) Attributes {
 	var texts [identities]string

@@ -9,7 +9,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// As gpu.nvidia.com and gpu.amd.com publish them, shortened.
+// sliceOfTwo is a ResourceSlice as gpu.nvidia.com and gpu.amd.com publish it, shortened.
 const sliceOfTwo = `{"kind":"ResourceSlice","spec":{"driver":"gpu.example.com","nodeName":"node-1","pool":{"name":"node-1"},
 "devices":[
  {"name":"gpu-0","attributes":{"uuid":{"string":"GPU-a"},"resource.kubernetes.io/pciBusID":{"string":"0000:17:00.0"},"productName":{"string":"H100"}}},

@@ -192,7 +192,7 @@ func TestChooseIsOptimalForSixteen(t *testing.T) {
 	})
 }
 
-// The groups are those that going through all subsets finds, whatever the graph.
+// Going through all subsets finds the same groups, whatever the graph.
 func TestGroups(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := newJudge(randomHost(t, 1, 9))

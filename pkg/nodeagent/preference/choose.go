@@ -55,7 +55,7 @@ func (t *Topology) Choose(available, required []v1alpha1.DeviceID, size int) []v
 	return others
 }
 
-// split parts ids into those of the inventory and the rest.
+// split parts ids into the ones that the inventory has and the rest.
 func (t *Topology) split(ids []v1alpha1.DeviceID) (known set, strangers []v1alpha1.DeviceID) {
 	known = newSet(len(t.ids))
 	for _, id := range ids {

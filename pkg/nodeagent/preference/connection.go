@@ -11,7 +11,7 @@ import (
 type rate struct {
 	// order is larger for what is faster.
 	order int64
-	// mbps is what is known of it; 0 where nothing is.
+	// mbps is the rate in MB/s; 0 where it is not known.
 	mbps int64
 }
 
@@ -127,7 +127,7 @@ func (c *connector) rated(mbps int64, hops int) rate {
 	return rate{c.slowestLink + shared, shared}
 }
 
-// link notes a link between two devices, unless a faster one is known or they are parts of one.
+// link notes a link between two devices, unless a faster link is known or both are parts of one device.
 func (c *connector) link(a, b v1alpha1.DeviceID, over rate, kind string) {
 	i, knownA := c.topology.index[a]
 	j, knownB := c.topology.index[b]

@@ -77,7 +77,7 @@ func numbers(from, to int) []int {
 	return all
 }
 
-// pcie3 makes all PCIe links of a host those of PCIe 3.
+// pcie3 sets every PCIe link of a host to the rate of PCIe 3.
 func pcie3(status *inventory) *inventory {
 	for i := range status.Devices {
 		status.Devices[i].PCI.LinkMTps = 8000

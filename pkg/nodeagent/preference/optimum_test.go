@@ -51,7 +51,7 @@ var big = map[string]*inventory{
 	"no switch, no bridge": {Devices: anywhere(64)},
 }
 
-// sizes that are asked of them: powers of two, what is beside these, and some that fit nowhere.
+// sizes are the numbers of devices that are asked of each host: powers of two, their neighbours, and some that fit nowhere.
 var sizes = []int{1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 20, 24, 31, 32, 33, 40, 48, 63, 64}
 
 func islandsOf(devices, size int) []v1alpha1.LinkDomain {
@@ -70,7 +70,7 @@ func anywhere(devices int) []v1alpha1.Device {
 	return list
 }
 
-// The slowest rate and the places are those of the best set, and the sum of distances is within a tenth of its.
+// A chosen set has the best set's slowest rate and places, and at most 1.1 times its sum of distances.
 func TestChooseOfSixtyFour(t *testing.T) {
 	for what, status := range big {
 		t.Run(what, func(t *testing.T) {

@@ -30,7 +30,7 @@ type choice struct {
 	members set
 }
 
-// better says whether a choice is to be preferred; of equal ones, that of the lesser names is.
+// better says whether a choice is to be preferred to another. Of equal ones, the one with the lesser names is.
 func (c *choice) better(than *choice) bool {
 	order := cmp.Or(c.compare(than.score), cmp.Compare(than.left, c.left))
 	return order < 0 || order == 0 && c.members.before(than.members)

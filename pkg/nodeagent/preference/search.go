@@ -32,7 +32,7 @@ type search struct {
 	required []int
 	size     int
 
-	// alive are those that may be in a set at this level; near are their neighbours in it.
+	// alive are the devices that may be in a set at this level; near[i] are the neighbours of device i at this level.
 	alive set
 	near  []set
 	// least is the smallest distance of two that are alive.
@@ -172,7 +172,7 @@ func (s *search) closest(candidates set) int {
 	return best
 }
 
-// offer keeps the set as it is where it is better than the best.
+// offer makes the set that was grown the best one where it is better.
 func (s *search) offer() {
 	if s.best != nil && s.compare(s.best.score) > 0 {
 		return

@@ -13,8 +13,8 @@ type Connection struct {
 	// Kind is the technology of a link (NVLink), the v1alpha1.PCIRelation where there is none, and empty where nothing is
 	// known.
 	Kind string
-	// MBps is the rate of one direction in MB/s (10^6 bytes per second); 0 where it is not known. Over PCIe it is that of
-	// the slower of the two devices' own links.
+	// MBps is the rate of one direction in MB/s (10^6 bytes per second); 0 where it is not known. Over PCIe it is the rate of
+	// the slower one of the two devices' own links.
 	MBps int64
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
-// Inject says what a container needs to see the devices it was granted, of all those of the node; it is that of injector.answer.
+// Inject says what a container needs to see the granted devices; node are all devices of the node.
 type Inject func(mode injection.Mode, granted, node []v1alpha1.Device) (injection.Answer, error)
 
 // grant checks the ids that a container is to get and returns their devices, each once. An id that is not offered, or not

@@ -38,7 +38,7 @@ type Account struct {
 	Pools []string
 	// Withheld are the devices that are to be served and cannot be.
 	Withheld []Withheld
-	// States are those of the pools, and of none else.
+	// States are the states of Pools, by resource or driver, and of no others.
 	States map[string]PoolState
 }
 
@@ -57,7 +57,7 @@ func (p *Plugin) Account() Account {
 	return account
 }
 
-// Join is what several servers say of themselves together.
+// Join returns the accounts of several servers as one.
 func Join(accounts ...Account) Account {
 	joined := Account{States: map[string]PoolState{}}
 	for _, a := range accounts {

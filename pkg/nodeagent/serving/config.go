@@ -24,7 +24,7 @@ const maxShares = 64
 
 // Config says which devices are served, and how.
 type Config struct {
-	// Vendors are those of the devices (`nvidia`), by name; a vendor that is absent is not served.
+	// Vendors say how each vendor's devices are served, by the vendor's name (`nvidia`). A vendor that is absent is not served.
 	Vendors map[string]VendorConfig `json:"vendors,omitempty"`
 }
 
@@ -50,7 +50,7 @@ const (
 type VendorConfig struct {
 	// Serve offers the vendor's devices to the kubelet.
 	Serve bool `json:"serve,omitempty"`
-	// Through is the API that they are offered by; empty means DevicePlugin.
+	// Through is the API by which the vendor's devices are offered; empty means DevicePlugin.
 	Through Through `json:"through,omitempty"`
 	// Injection is how containers get the devices; it has no default, since no API tells what a node's runtime supports.
 	Injection injection.Mode `json:"injection,omitempty"`
@@ -132,7 +132,7 @@ func ParseConfig(text []byte) (Config, error) {
 	return config, errors.Join(append(errs, config.check()...)...)
 }
 
-// fields are those of VendorConfig, for people.
+// fields lists the fields of VendorConfig for messages.
 const fields = "serve, through, injection, resources, shares, cdiKind, userLibraries, imexChannels, additionalGids or unhealthyTaint"
 
 // decode reads the fields of a part of the configuration, which where names, and no others.
@@ -153,14 +153,14 @@ var (
 	kindPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$`)
 )
 
-// mistakes are those in the fields of a vendor.
+// mistakes collects what is wrong in the fields of one vendor.
 type mistakes struct {
 	// vendor is the name of the vendor's field.
 	vendor string
 	found  []error
 }
 
-// when notes a mistake in a field where there is one.
+// when notes a mistake in a field if the condition holds.
 func (m *mistakes) when(is bool, field, format string, args ...any) {
 	if is {
 		m.found = append(m.found, fmt.Errorf("%s.%s: %w", m.vendor, field, fmt.Errorf(format, args...)))

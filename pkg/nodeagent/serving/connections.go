@@ -8,7 +8,7 @@ import (
 	"github.com/rankwright/rankwright/internal/await"
 )
 
-// connection is one of a client with our server.
+// connection is a client's connection with our server.
 type connection struct{ gone chan struct{} }
 
 type connectionKey struct{}

@@ -42,7 +42,7 @@ type driverFiles struct {
 	wake     chan struct{}
 
 	mu sync.Mutex
-	// wanted is the driver and GPUs of now, and asked those of the last answer; empty where there are none.
+	// wanted tells the present driver and GPUs, asked the driver and GPUs of the last answer; empty where there are none.
 	wanted, asked string
 	// silent are the GPUs of which the driver tells nothing now, as where its libraries are gone.
 	silent  int
@@ -70,7 +70,7 @@ func driverArgv(options Options) []string {
 	return []string{"rankwright-cdi", "generate", "--make-nodes", "--hook=" + options.Hook, "--imex-channels=" + strings.Join(channels, ",")}
 }
 
-// known is the last answer, and why there is none.
+// known returns what the last answer said of the driver; nil where there is none, for the reason in the text.
 func (f *driverFiles) known() (*injection.Driver, string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -144,10 +144,10 @@ func TestDriverFilesAreAskedForUntilTheyAreKnown(t *testing.T) {
 	awaitThat(t, changed, "a grant of the new driver", func() bool { return p.grants(upgraded) == nil })
 }
 
-// withheldReasons are those of devices that new pods may not get.
+// withheldReasons are the reasons for which devices are withheld.
 func (a Account) withheldReasons() string { return reasons(a.Withheld) }
 
-// An agent that starts grants by what the one before it wrote, before it has asked, and while the driver's program fails.
+// An agent that starts grants by what the agent before it wrote, until it has asked, and while the driver's program fails.
 func TestDriverFilesOutliveTheAgent(t *testing.T) {
 	folder := t.TempDir()
 	g := &generator{release: "580.105.08"}
@@ -175,8 +175,8 @@ func TestDriverFilesOutliveTheAgent(t *testing.T) {
 	}
 }
 
-// Where a driver's files are removed while its module stays, its GPUs cease to answer: it is asked for, and no new pod gets
-// what is no longer there.
+// Where a driver's files are removed while its module stays, its GPUs cease to answer: the driver is looked for anew, and no new
+// pod gets files that are gone.
 func TestDriverFilesThatAreGone(t *testing.T) {
 	g := &generator{release: "580.105.08"}
 	changed := make(chan struct{}, 1)

@@ -29,7 +29,7 @@ const (
 	// formerTime is how long an agent before this one may take to end: a pod that is deleted by force goes on for a while
 	// beside the next.
 	formerTime = 5 * time.Second
-	// lastingTime is what a registration lasts that was no failure.
+	// lastingTime is how long a registration has to last to be no failure.
 	lastingTime = 10 * time.Second
 )
 
@@ -63,8 +63,8 @@ type endpoint struct {
 	use func(context.Context) (Use, error)
 	// registerTimeout bounds a registration.
 	registerTimeout time.Duration
-	// allocated is server's; registered is told how a registration went, and turned when the pool comes to be served, or is
-	// no longer.
+	// allocated is told how an Allocate call went, registered how a registration went, and turned when the pool comes to be
+	// served or is served no longer.
 	allocated  func(resource string, ids []string, err error)
 	registered func(resource string, err error)
 	turned     func(resource string, serving bool)

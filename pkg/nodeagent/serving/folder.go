@@ -24,7 +24,7 @@ type folder struct {
 	// watch opens a watch of the folder; it is fsnotify's, except where a test has no inotify.
 	watch func(path string) (*fsnotify.Watcher, error)
 
-	// kubelet is the one seen last.
+	// kubelet is the kubelet that was seen last.
 	kubelet await.Value[kubelet]
 	// blind is why the folder is polled; nil while it is watched.
 	blind error
@@ -46,7 +46,7 @@ func watchFolder(path string) (*fsnotify.Watcher, error) {
 	return watcher, nil
 }
 
-// current is the kubelet as last seen, and what is closed when there is another.
+// current returns the kubelet that was seen last, and a channel that is closed when another one is seen.
 func (f *folder) current() (kubelet, <-chan struct{}) { return f.kubelet.Get() }
 
 // look compares the socket with the one seen last.

@@ -13,7 +13,7 @@ func (w Wanted) Through(api Through, d *v1alpha1.Device) bool {
 	return w.Config.Vendors[d.Vendor].servedThrough(api)
 }
 
-// Taken says why a device that is to be served cannot be: another server has it. It is empty where none has.
+// Taken says which other server has a device, so that it cannot be served; empty where no other has it.
 func (w Wanted) Taken(d *v1alpha1.Device) string {
 	other := d.Service
 	if other == nil || other.Server == v1alpha1.ServedByRankwright {
@@ -41,7 +41,7 @@ type Obstacle struct {
 	Text string
 }
 
-// Obstacles are all that keep new pods from a device.
+// Obstacles returns everything that keeps new pods from a device.
 func (w Wanted) Obstacles(d *v1alpha1.Device) []Obstacle {
 	var all []Obstacle
 	if slices.Contains(w.Spec.CordonedDevices, d.ID) {
@@ -71,8 +71,8 @@ func (w Wanted) Unfit(d *v1alpha1.Device) string {
 	return ""
 }
 
-// heldOfOthers names a pod that got the device from another server, which may be gone, or through another API: whoever
-// gives devices out by the API of now does not know that this one is held.
+// heldOfOthers names a pod that got the device from another server, which may be gone, or through another API: whoever gives
+// devices out by the present API does not know that the device is held.
 func (w Wanted) heldOfOthers(d *v1alpha1.Device) string {
 	for _, a := range w.Status.Allocations {
 		if a.Device == d.ID && a.Resource != "" && !w.gave(a.Resource, d) {

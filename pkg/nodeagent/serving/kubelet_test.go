@@ -42,7 +42,7 @@ type registrar struct {
 	clients map[string]*grpc.ClientConn
 	cancels map[string]context.CancelFunc
 	lists   map[string]*pluginapi.ListAndWatchResponse
-	// registrations counts them, and broken those that came while a client was still there.
+	// registrations is the number of registrations, broken how many of them came while a client was still there.
 	registrations, broken int
 	changed               chan struct{}
 }
@@ -299,7 +299,7 @@ func TestRegistersAgainWhenTheKubeletLostTheDevices(t *testing.T) {
 	r.await("them again", func() bool { return r.registrations == 2 && r.has("nvidia-0", "nvidia-1!")() })
 }
 
-// An agent that is started while the one before it still ends waits for that, and registers once.
+// An agent that is started while the agent before it still ends waits for its end, and registers once.
 func TestWaitsForTheFormerAgent(t *testing.T) {
 	plugin, folder := plugged(t)
 	r := startRegistrar(t, folder)

@@ -31,7 +31,7 @@ func newLedger() *ledger {
 	return &ledger{listed: map[Offer]bool{}, trustedFrom: map[Offer]time.Time{}}
 }
 
-// adopt takes over what an agent before this one offered, as its inventory has it.
+// adopt takes over what an earlier agent offered, as the published inventory has it.
 func (l *ledger) adopt(published *v1alpha1.AcceleratorInventoryStatus, config Config) {
 	for i := range published.Devices {
 		d := &published.Devices[i]
@@ -83,8 +83,8 @@ func (l *ledger) note(pools []Pool, now time.Time) {
 	}
 }
 
-// busy are the offers that must stay listed: those that a pod holds, and those listed now of which the kubelet has not
-// said that it neither counts them nor has given them to a pod. ours tells our offers from those of other plugins.
+// busy returns the offers that must stay listed: held by a pod, or listed now while the kubelet has not said that it neither
+// counts them nor has given them to a pod. ours tells our offers from other plugins'.
 func (l *ledger) busy(ours func(Offer) bool) map[Offer]bool {
 	busy := map[Offer]bool{}
 	for offer := range l.use.Held {

@@ -7,7 +7,7 @@ import (
 	"github.com/rankwright/rankwright/internal/measure"
 )
 
-// metrics are those of the device plugin.
+// metrics are the device plugin's.
 type metrics struct {
 	ready         *prometheus.GaugeVec
 	offers        *prometheus.GaugeVec
@@ -45,7 +45,7 @@ func (m *metrics) registered(resource string, err error) {
 	m.registrations.WithLabelValues(resource, status.Code(err).String()).Inc()
 }
 
-// retired forgets a resource: those of slots have names of their own each.
+// retired removes the series of a resource. Each slot's resource has a name of its own, so they would add up.
 func (m *metrics) retired(resource string) {
 	match := prometheus.Labels{"resource": resource}
 	m.ready.DeletePartialMatch(match)

@@ -24,7 +24,7 @@ var kinds = map[string]string{
 	"tpu":       "tpu",
 }
 
-// Kind is what a device is called: gpu, gaudi, npu.
+// Kind returns the word for a device in names of resources: gpu, gaudi, npu.
 func Kind(d *v1alpha1.Device) string {
 	return cmp.Or(kinds[d.Backend], strings.ToLower(string(d.Family)))
 }

@@ -14,7 +14,7 @@ type offering struct {
 	pool     Pool
 	entries  map[string]Entry
 	topology *preference.Topology
-	// node are all devices of the node, and devices those of the pool.
+	// node are all devices of the node, devices the pool's by their ids.
 	node    []v1alpha1.Device
 	devices map[v1alpha1.DeviceID]v1alpha1.Device
 }

@@ -27,13 +27,13 @@ type Plugin struct {
 	metrics *metrics
 	// injector keeps specifications, and answers where the options say nothing else.
 	injector *injector
-	// registerTimeout is that of endpoints.
+	// registerTimeout bounds a registration with the kubelet.
 	registerTimeout time.Duration
 	// wake has the holdings looked at.
 	wake chan struct{}
 
 	mu sync.Mutex
-	// ctx is that of Run, nil before it.
+	// ctx is the context of Run; nil before Run is called.
 	ctx       context.Context //nolint:containedctx // pools start with Update, for as long as Run runs
 	running   sync.WaitGroup
 	status    *v1alpha1.AcceleratorInventoryStatus
@@ -189,7 +189,7 @@ func (p *Plugin) ours(offer Offer) bool {
 	return false
 }
 
-// devicePattern is that of DeviceID, with a vendor in front.
+// devicePattern matches a DeviceID that begins with a vendor.
 var devicePattern = regexp.MustCompile(`^[a-z0-9]+-[a-zA-Z0-9.:_-]+$`)
 
 // allocated notes what was granted before the answer goes out.

@@ -15,21 +15,21 @@ type Offer struct{ Resource, ID string }
 
 // Entry is an offer as the kubelet is told of it.
 type Entry struct {
-	// ID is the kubelet's name of it.
+	// ID is what the kubelet calls the offer.
 	ID string
-	// Device is what it gives.
+	// Device is the device that a pod gets by the offer.
 	Device v1alpha1.DeviceID
-	// Healthy says that new pods may get it, and Reason why not.
+	// Healthy says that new pods may get the device, Reason why they may not.
 	Healthy bool
 	Reason  string
-	// NUMA is the node's NUMA node; nil where it is not known, never a negative number.
+	// NUMA is the number of the device's NUMA node; nil where it is not known, never negative.
 	NUMA *int32
 }
 
 // Pool is the devices of a resource.
 type Pool struct {
 	Resource string
-	// Mode is how their containers get them.
+	// Mode is how containers get the devices.
 	Mode injection.Mode
 	// Entries are in order of their ids.
 	Entries []Entry

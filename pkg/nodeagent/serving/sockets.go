@@ -12,15 +12,15 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// kubeletSocketName is that of pluginapi.KubeletSocket, in the folder of device plugins.
+// kubeletSocketName is the base name of pluginapi.KubeletSocket, in the folder of device plugins.
 const kubeletSocketName = "kubelet.sock"
 
 // maxSocketName leaves room for the folder: the kernel takes paths of at most 107 bytes (sun_path of unix(7)), and
 // /var/lib/kubelet/device-plugins/ has 32.
 const maxSocketName = 64
 
-// socketName is the name of a resource's socket. It is always the same for a resource, so that an agent finds and replaces
-// what one before it left, and never the same for two.
+// socketName returns the name of a resource's socket. It never changes, so that an agent finds and replaces what the agent
+// before it left, and no two resources share one.
 func socketName(resource string) string {
 	const prefix, suffix = "rankwright-", ".sock"
 	name := strings.ReplaceAll(resource, "/", "_")
@@ -40,12 +40,12 @@ func listens(path string) (answers, left bool) {
 	return err == nil, !errors.Is(err, fs.ErrNotExist)
 }
 
-// kubelet is one life of the kubelet, by the socket that it made; the zero value is none.
+// kubelet is one life of the kubelet, by the socket that it made; the zero value stands for no kubelet.
 type kubelet struct {
 	info fs.FileInfo
 }
 
-// findKubelet looks for the socket in the folder. One that is not there, or cannot be seen, is none.
+// findKubelet looks for the kubelet's socket in the folder; the zero value where there is none, or it cannot be seen.
 func findKubelet(folder string) kubelet {
 	info, err := os.Lstat(filepath.Join(folder, kubeletSocketName))
 	if err != nil || info.Mode()&fs.ModeSocket == 0 {

@@ -10,11 +10,11 @@ import (
 
 // Use is what the kubelet says of the offers.
 type Use struct {
-	// At is when it was asked.
+	// At is when the kubelet was asked.
 	At time.Time
 	// Complete says that the kubelet knew all its pods: one that just started does not.
 	Complete bool
-	// Held are the offers that pods hold, Counted those that the kubelet would give to new ones.
+	// Held are the offers that pods hold, Counted the offers that the kubelet would give to new pods.
 	Held, Counted map[Offer]bool
 }
 

@@ -101,7 +101,7 @@ func (r *reader) list(ctx context.Context, from, selector string, into any) erro
 // maxLog caps what is read of a pod's log, in bytes.
 const maxLog = 256 << 10
 
-// printed is a pod's log; why there is none is told by its state.
+// printed returns a pod's log. The pod's state tells why there is none.
 func (r *reader) printed(ctx context.Context, p *pod) string {
 	from := path.Join("/api/v1/namespaces", url.PathEscape(p.Metadata.Namespace), "pods", url.PathEscape(p.Metadata.Name), "log")
 	text, err := r.rest.Get().AbsPath(from).Param("limitBytes", strconv.Itoa(maxLog)).DoRaw(ctx)
