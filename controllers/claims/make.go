@@ -77,7 +77,7 @@ func same(found, made *resourcev1.ResourceClaimSpec) bool {
 
 func (r *Reconciler) create(ctx context.Context, mesh *v1alpha1.DeviceMesh, claim *resourcev1.ResourceClaim) error {
 	claim.OwnerReferences = []metav1.OwnerReference{meshes.Owner(mesh)}
-	// One that exists is newer than the cache: its event brings the mesh back.
+	// A claim that exists already is newer than the cache: its event brings the mesh back.
 	if err := r.Client.Create(ctx, claim); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create ResourceClaim %s: %w", claim.Name, err)
 	}

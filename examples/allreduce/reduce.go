@@ -16,7 +16,7 @@ import (
 type result struct {
 	kind  string
 	ranks []int
-	// sum is the first element's: each rank adds its number plus one.
+	// sum is the sum of the first elements, to which each rank contributes its number plus one.
 	sum int64
 	// busGBps is the bus bandwidth in 10^9 bytes a second.
 	busGBps float64

@@ -8,7 +8,7 @@ type Position struct {
 	Member int32
 	// Group counts groups of pods; nil where the workload has none.
 	Group *int32
-	// Groups is their number, and Size the number of pods in each; 0 where the pod does not say.
+	// Groups is the number of groups, and Size the number of pods in each; 0 where the pod does not say.
 	Groups, Size int32
 }
 

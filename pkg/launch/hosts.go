@@ -63,14 +63,14 @@ func ParseHosts(pattern string) (Hosts, error) {
 	return hosts, nil
 }
 
-// String is the pattern.
+// String returns the pattern.
 func (h Hosts) String() string { return h.pattern }
 
 func (h Hosts) fill(p *Pod) string {
 	return placeholder.ReplaceAllStringFunc(h.pattern, func(name string) string { return placeholders[name](p) })
 }
 
-// of is the host of a pod among so many of its copy. A pod that is alone needs no network.
+// of returns the host of a pod whose copy has so many pods. A pod that is alone in its copy needs no network.
 func (h Hosts) of(p *Pod, pods int) string {
 	switch {
 	case h.pattern != "":

@@ -9,8 +9,8 @@ import (
 // arrange orders devices so that consecutive ranks share the fastest links: by the hosts' topology levels, fabric, node,
 // link domain, and on a host from each device to the nearest of those that are left. Inner is the number of consecutive
 // ranks that talk most, the tensor degree: blocks of so many are cut out of the smallest part of the topology that still
-// has them, so that as many as can be lie in one link domain, else on one node, else in one fabric. The order does not
-// depend on that of the arguments. It refuses inner below 1.
+// has them, so that as many as can be lie in one link domain, else on one node, else in one fabric. The result does not
+// depend on the order of the arguments. It refuses inner below 1.
 func arrange(seats []Seat, hosts Hosts, inner int) ([]Seat, error) {
 	if inner < 1 {
 		return nil, fmt.Errorf("blocks of %d ranks: a block must have at least 1", inner)
@@ -56,7 +56,7 @@ func (a *arranger) siteOf(hosts Hosts, seats []Seat, i int) site {
 		s = append(s, value)
 	}
 	p := &a.wires.places[i]
-	// A node whose devices are in no fabric is one by itself.
+	// A node whose devices are in no fabric counts as a fabric by itself.
 	fabric, domain := "node "+seats[i].Node, unlinked
 	if p.domain != nil {
 		domain = p.domain.Name

@@ -20,7 +20,7 @@ type batch struct {
 	field string
 }
 
-// batchesOf are the shapes of a plan with their meshes, which all have one order. It refuses shapes that do not follow
+// batchesOf returns the shapes of a plan with their meshes, all of the same order. It refuses shapes that do not follow
 // one another and plans of more than MaxWorldSize ranks.
 func batchesOf(plan *v1alpha1.ShardingPlanSpec) ([]batch, error) {
 	shapes := plan.Shapes()

@@ -19,7 +19,7 @@ import (
 // Update is set where golden files are to be written anew.
 var Update = flag.Bool("update", false, "write the golden files anew")
 
-// Result is what a command did.
+// Result is the output, errors and exit code of a command.
 type Result struct {
 	Out, Err string
 	Code     int

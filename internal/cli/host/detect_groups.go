@@ -92,8 +92,8 @@ func groupSpot(spots []spot, members []int) spot {
 // maxGroupName keeps the columns narrow: what is longer is called by its first member and the number of the others.
 const maxGroupName = 12
 
-// farthest is the relation of those members of two groups that are farthest from each other; of a group with itself, of
-// two different members where there are such.
+// farthest returns the relation of the two members, one of each group, that are farthest from each other. Within one group the
+// two are different members where there are such.
 func farthest(cells [][]relation, a, b []int) relation {
 	far := self
 	for _, i := range a {

@@ -67,7 +67,7 @@ func wholeDevices(devices []v1alpha1.Device) [][]*v1alpha1.Device {
 	return wholes
 }
 
-// wholeOf is the device that one is a part of, or itself.
+// wholeOf returns the id of the device that a partition is a part of, or the device's own.
 func wholeOf(d *v1alpha1.Device) v1alpha1.DeviceID {
 	if d.Partition != nil {
 		return d.Partition.Parent

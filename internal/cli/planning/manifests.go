@@ -30,7 +30,7 @@ type Manifests struct {
 	Meshes      []v1alpha1.DeviceMesh
 	Nodes       []corev1.Node
 	configMaps  []corev1.ConfigMap
-	// model is the model of the one placement where it was given beside it.
+	// model is the model of the only placement, where it was given in a file of its own.
 	model *model.Model
 	// Ignored are the kinds that planning does not read.
 	Ignored map[string]int

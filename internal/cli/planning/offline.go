@@ -33,8 +33,8 @@ type decision struct {
 
 func (d *decision) name() string { return NamespaceOf(d.placement) + "/" + d.placement.Name }
 
-// planOffline plans every placement, one after the other. The error is one of the input; that a model does not fit is a
-// decision.
+// planOffline plans every placement, one after the other. An error is a mistake in the input; that a model does not
+// fit is a decision.
 func planOffline(m *Manifests, explain bool) ([]decision, error) {
 	if err := Distinct(m); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (d *decision) decide(cluster *fleet.Cluster, hosts mesh.Hosts, m *Manifests
 	}
 }
 
-// refused is the placement with the status that the operator would write where it does not fit; nil where it was not that.
+// refused is the placement with the status that the operator would write where it does not fit; nil where the reason is another one.
 func (d *decision) refused() *v1alpha1.ModelPlacement {
 	var why *plan.Unplaceable
 	if !errors.As(d.failure, &why) {

@@ -96,7 +96,7 @@ func Table(w io.Writer, header []string, rows [][]string) error {
 // TableGap is how many blanks stand between columns.
 const TableGap = 3
 
-// Grid is a table with columns so many blanks apart.
+// Grid prints a table whose columns are gap blanks apart.
 func Grid(w io.Writer, header []string, rows [][]string, gap int) error {
 	var out bytes.Buffer
 	columns := tabwriter.NewWriter(&out, 0, 8, gap, ' ', 0)

@@ -46,7 +46,7 @@ func Three(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// Milliseconds prints a time with one unit, so that a column of them compares.
+// Milliseconds prints a time in milliseconds whatever its size, so that the times of a column compare.
 func Milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.3f ms", float64(d)/float64(time.Millisecond))
 }

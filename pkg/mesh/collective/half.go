@@ -57,7 +57,7 @@ func toKey(f float32, nan int32) int32 {
 	return sortable(math.Float32bits(f))
 }
 
-// fromKey is the inverse; the keys of NaNs give the quiet NaN.
+// fromKey is the inverse of toKey; the keys of NaNs give the quiet NaN.
 func fromKey(key int32) float32 {
 	bits := uint32(sortable(uint32(key)))
 	if bits&0x7fffffff > 0x7f800000 {
