@@ -81,8 +81,8 @@ func (w *world) clear() {
 	w.clearPods(ctx)
 }
 
-// clearPods removes the pods for good: those of a Job stay until its controller has counted them, and hold the devices of
-// nodes that the next test has by the same names.
+// clearPods removes the pods for good: a Job's pods stay until its controller has counted them, and would hold devices of nodes
+// whose names the next test uses again.
 func (w *world) clearPods(ctx context.Context) {
 	const poll = 50 * time.Millisecond
 	err := wait.PollUntilContextTimeout(ctx, poll, operation.Patience, true, func(ctx context.Context) (bool, error) {
