@@ -38,7 +38,7 @@ func (e *Environment) option(name string, value int32) {
 	}
 }
 
-// Shell is the environment as lines that a POSIX shell reads with `.`; the arguments are in RANKWRIGHT_ARGS.
+// Shell returns the environment as lines that a POSIX shell reads with `.`; the arguments are in RANKWRIGHT_ARGS.
 func (e *Environment) Shell() string {
 	var b strings.Builder
 	for _, v := range e.Variables {

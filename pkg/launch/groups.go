@@ -38,7 +38,7 @@ var groups = launcher{
 	},
 }
 
-// GroupsFile is the key of a copy's groups.
+// GroupsFile returns the key of the file with a copy's groups.
 func GroupsFile(copied int) string { return (&Copy{Number: copied}).fileName(groupsFile) }
 
 func (c *Copy) groups() (*Groups, error) {

@@ -29,7 +29,7 @@ var launchers = []launcher{
 	plainEnv, torchrun, vllm, sglang, tensorRTLLM, openMPI, hydra, deepSpeed, megatron, jax, tpu, neuron, hccl, ray, groups,
 }
 
-// Names are the names of the launchers.
+// Names returns the names of the launchers.
 func Names() []string {
 	names := make([]string, len(launchers))
 	for i := range launchers {

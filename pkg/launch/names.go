@@ -58,10 +58,10 @@ func ConfigMapName(mesh string, part int) string {
 	return fmt.Sprintf("%s-mesh-%d", mesh, part)
 }
 
-// CopyFile is the key of what all pods of a copy start with, as lines for a shell.
+// CopyFile returns the key of the file with what all pods of a copy start with, as lines for a shell.
 func CopyFile(copied int) string { return fmt.Sprintf("copy-%d.env", copied) }
 
-// PodFile is the key of a pod's environment, which reads its copy's.
+// PodFile returns the key of the file with a pod's environment, which reads its copy's file.
 func PodFile(pod int) string { return fmt.Sprintf("pod-%d.env", pod) }
 
 // processFile is the key of the environment of one process of a pod, where the pod starts several.

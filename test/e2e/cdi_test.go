@@ -182,7 +182,7 @@ func (s *site) cudaSays(t *testing.T, pod *corev1.Pod) (sight report.Sight, line
 	return sight, line
 }
 
-// mountedFiles are those that are mounted into a container beside what every container has.
+// mountedFiles returns the files that are mounted into a container beside what every container has.
 func mountedFiles(sight report.Sight) []string {
 	var files []string
 	for _, point := range sight.Mounts {

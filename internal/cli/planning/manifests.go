@@ -180,7 +180,7 @@ func appendObject[T any](list *[]T, raw []byte, strict bool) error {
 	return nil
 }
 
-// NamespaceOf is the namespace of an object that a cluster would put into `default` where it names none.
+// NamespaceOf returns the namespace of an object that a cluster would put into `default` where it names none.
 func NamespaceOf(o metav1.Object) string {
 	if n := o.GetNamespace(); n != "" {
 		return n

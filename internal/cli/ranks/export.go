@@ -29,7 +29,7 @@ type exportOptions struct {
 	hostsSet, sizesSet bool
 }
 
-// NewExport is `kubectl rankwright export`.
+// NewExport returns the command `kubectl rankwright export`.
 func NewExport(streams term.Streams) *cobra.Command {
 	var options exportOptions
 	command := &cobra.Command{

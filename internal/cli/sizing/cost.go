@@ -24,7 +24,7 @@ type costFlags struct {
 	provider, prices string
 }
 
-// NewCost is `kubectl rankwright cost`.
+// NewCost returns the command `kubectl rankwright cost`.
 func NewCost(streams term.Streams) *cobra.Command {
 	var options costFlags
 	var output term.Format

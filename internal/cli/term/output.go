@@ -28,7 +28,7 @@ const (
 // Formats are the formats of objects.
 var Formats = []string{string(FormatTable), string(FormatWide), string(FormatJSON), string(FormatYAML)}
 
-// String is the format as it is typed.
+// String returns the format as it is typed.
 func (f *Format) String() string { return string(*f) }
 
 // Set takes one of the formats.
@@ -40,7 +40,7 @@ func (f *Format) Set(text string) error {
 	return nil
 }
 
-// Type is shown in the help.
+// Type returns what the help shows as the type of the value.
 func (f *Format) Type() string { return strings.Join(Formats, "|") }
 
 // Wide says whether the table has all its columns.

@@ -43,7 +43,7 @@ func toBrain(f float32) uint16 {
 	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
 }
 
-// sortable maps the bits of a number to an integer that orders like it, -0 below +0. It is its own inverse.
+// sortable maps the bits of a number to an integer that orders like the number, -0 below +0. The function is its own inverse.
 func sortable(bits uint32) int32 {
 	signed := int32(bits)
 	return signed ^ (signed >> 31 & math.MaxInt32)

@@ -21,7 +21,7 @@ type Layout struct {
 	custom map[string][]int32
 }
 
-// New is a layout without groups of its own. It refuses what mesh.NewLayout refuses.
+// New returns a layout without groups of its own. It refuses what mesh.NewLayout refuses.
 func New(m *mesh.Mesh, seats []mesh.Seat) (*Layout, error) {
 	laid, err := mesh.NewLayout(m, seats)
 	if err != nil {

@@ -95,7 +95,7 @@ func kindsOf(c *mesh.Copy) ([]Kind, error) {
 	return kinds, nil
 }
 
-// Text is the task as ParseTask reads it.
+// Text returns the task as text that ParseTask reads.
 func (t *Task) Text() (string, error) {
 	text, err := json.Marshal(t)
 	if err != nil {

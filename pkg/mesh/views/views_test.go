@@ -151,7 +151,7 @@ func megatronGroups(order []string, sizes map[string]int, along string) [][]int3
 	return groups
 }
 
-// Fold agrees with the second generator by brute force, and its pipelines are those of the first.
+// Fold gives the groups of Megatron's second generator, found by brute force, and the pipelines of the first.
 func TestFoldProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string, values ...int) int { return rapid.SampledFrom(values).Draw(t, name) }

@@ -151,7 +151,7 @@ func bind(name string, bindings []binding) error {
 	return nil
 }
 
-// Devices is the number of GPUs that this process sees.
+// Devices returns the number of GPUs that this process sees.
 func (l *Library) Devices() (int, error) {
 	var count int32
 	if err := cudaError("cuDeviceGetCount", l.cuDeviceGetCount(&count)); err != nil {

@@ -41,7 +41,7 @@ func Start(ctx context.Context, path string) (*Process, error) {
 	return p, nil
 }
 
-// Loaded is what the program has loaded.
+// Loaded returns what the program has loaded.
 func (p *Process) Loaded() Loaded { return p.loaded }
 
 func (p *Process) start(ctx context.Context) error {
