@@ -45,8 +45,8 @@ func (r *Reconciler) Setup(mgr manager.Manager) error {
 		Complete(r)
 }
 
-// Reconcile evicts a placement's pods of old plans and binds those that wait, where there is a mesh. Without one nothing
-// happens: pods that run keep running.
+// Reconcile evicts a placement's pods of old plans and binds its waiting pods, where there is a mesh. Without a mesh it does
+// nothing: pods that run keep running.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	offer, err := readOffer(ctx, r.Client, request.NamespacedName)
 	if err != nil || offer.Placement == nil || !offer.Complete() {

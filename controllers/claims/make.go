@@ -18,8 +18,8 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// make makes the claims that are missing, deletes those that are no longer wanted, and says what became of them. A claim
-// cannot change: one of the same name that differs is deleted, once no pod has it, and its deletion brings the mesh back.
+// make makes the claims that are missing, deletes claims that are no longer wanted, and says in the condition what became of them.
+// A claim cannot change: one of the same name that differs is deleted, once no pod has it, and its deletion brings the mesh back.
 func (r *Reconciler) make(ctx context.Context, mesh *v1alpha1.DeviceMesh, wanted []resourcev1.ResourceClaim) error {
 	keep := map[string]bool{}
 	var taken, waiting []string

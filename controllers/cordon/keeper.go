@@ -32,7 +32,8 @@ const (
 )
 
 // Keeper records the cordoned devices of every inventory, and restores them to a new inventory of the same node that has
-// none. Cordons that are lifted while the inventory is there are forgotten; those of a node that never comes back stay.
+// none. Cordons that are lifted while the inventory is there are forgotten; the cordons of a node that never comes
+// back stay.
 type Keeper struct {
 	// Inventories reads from a cache.
 	Inventories client.Reader
@@ -146,9 +147,9 @@ func (k *Keeper) write(ctx context.Context, node string, r *record) error {
 	return nil
 }
 
-// restore gives an inventory the recorded cordons, and records at once that this inventory has them: cordons that an
-// administrator lifts before the inventory's next event would be restored again. The UID goes along with the apply, which without it would create an
-// inventory that was deleted meanwhile.
+// restore gives an inventory the recorded cordons, and records at once that this inventory has them: cordons that an administrator
+// lifts before the inventory's next event would be restored again. The UID goes along with the apply, which without it would create
+// an inventory that was deleted meanwhile.
 func (k *Keeper) restore(ctx context.Context, inventory *v1alpha1.AcceleratorInventory, recorded *record) error {
 	cordoned := apply.AcceleratorInventory(inventory.Name).WithUID(inventory.UID).
 		WithSpec(apply.AcceleratorInventorySpec().WithCordonedDevices(recorded.Devices...))

@@ -20,8 +20,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
-// write applies the ConfigMaps of a mesh and deletes those that it no longer needs. What another manager holds stays, and is
-// told.
+// write applies the ConfigMaps of a mesh and deletes ConfigMaps that it no longer needs. What another manager holds stays, and is
+// reported.
 func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, parts []map[string]string, bundle *launch.Bundle) error {
 	for i, data := range parts {
 		foreign, err := r.foreign(ctx, mesh, launch.ConfigMapName(mesh.Name, i))

@@ -48,7 +48,7 @@ func (t *task) reduce(ctx context.Context, config collective.Config, kinds map[s
 		r.kind = kind
 		results = append(results, r)
 	}
-	// A rank that leaves early would be missed by those that are not done.
+	// Ranks that are not done would fail if this rank left now.
 	return results, c.World().Barrier(ctx)
 }
 

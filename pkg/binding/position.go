@@ -2,7 +2,7 @@ package binding
 
 import "github.com/rankwright/rankwright/pkg/launch"
 
-// Position is where a pod stands among those of one workload.
+// Position is where a pod stands among the pods of its workload.
 type Position struct {
 	// Member counts pods, in the group where there are groups.
 	Member int32

@@ -5,7 +5,7 @@ import "fmt"
 // MaxBytes is how much of keys and values one ConfigMap gets. The API takes 1 MiB; the rest is for metadata.
 const MaxBytes = 900 << 10
 
-// All lists every file below Folder: those that copies share, in order of copies, and after them those of the pods.
+// All lists every file below Folder: first the files that the pods of a copy share, in order of copies, then the files of single pods.
 func (b *Bundle) All() []File {
 	var files []File
 	for i := range b.Copies {

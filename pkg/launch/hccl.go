@@ -9,8 +9,9 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// rankTable is the rank table that HCCL reads. Every number in it is a string. Version 1.0 is for servers, 1.2 for SuperPods. Sources: HCCL's user
-// guide, "Rank Table Configuration Resource Information" for Atlas A2 (1.0) and A3 (1.2); Ascend Operator's hccl.json.
+// rankTable is the rank table that HCCL reads. Every number in it is a string. Version 1.0 is for servers, 1.2 for SuperPods.
+// Sources: HCCL's user guide, "Rank Table Configuration Resource Information" for Atlas A2 (1.0) and A3 (1.2); Ascend Operator's
+// hccl.json.
 type rankTable struct {
 	Status      string         `json:"status"`
 	Version     string         `json:"version"`

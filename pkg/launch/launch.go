@@ -97,7 +97,7 @@ func NewJob(plan *v1alpha1.ShardingPlanSpec, spec *v1alpha1.DeviceMeshSpec, opti
 	return job, nil
 }
 
-// take gives the copy its pods and returns those of the copies after it.
+// take gives the copy its pods, which are the first, and returns the pods of the copies after it.
 func (c *Copy) take(pods []Pod) []Pod {
 	for i := range pods {
 		if pods[i].Copy != c.Number {

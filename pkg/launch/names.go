@@ -15,7 +15,7 @@ const (
 	AnnotationHosts = v1alpha1.Prefix + "pod-hosts"
 	// AnnotationPodDevices is the number of devices of each pod, or `all`. Pods note what they were made for.
 	AnnotationPodDevices = v1alpha1.Prefix + "pod-devices"
-	// AnnotationLauncher names a launcher in place of those of the engine.
+	// AnnotationLauncher names a launcher to use in place of the engine's launchers.
 	AnnotationLauncher = v1alpha1.Prefix + "launcher"
 )
 
@@ -49,8 +49,8 @@ const (
 // MaxParts is how many ConfigMaps one placement gets at most, so that pods can mount all of them by fixed names.
 const MaxParts = 8
 
-// ConfigMapName is the name of one of the ConfigMaps of a mesh, by which its pods mount them: the first is `llm-mesh`, and
-// those that follow `llm-mesh-1` and so on. A mesh has the name of its placement.
+// ConfigMapName is the name of one of the ConfigMaps of a mesh, by which its pods mount them: part 0 is `llm-mesh`, part
+// 1 `llm-mesh-1` and so on. A mesh has the name of its placement.
 func ConfigMapName(mesh string, part int) string {
 	if part == 0 {
 		return mesh + "-mesh"

@@ -16,7 +16,7 @@ const maxShapeText = 128
 type batch struct {
 	v1alpha1.PlanShape
 	mesh *Mesh
-	// field is where the shape stands in the plan.
+	// field is the path of the shape in the plan, which errors name.
 	field string
 }
 

@@ -62,8 +62,8 @@ func (w *Wires) within(s *search, group []int32) {
 	}
 }
 
-// across looks at the links between nodes: of the members that have another on a different node in the same fabric, and
-// of those that have one there outside of it, the one that sends least decides.
+// across looks at the links between nodes: the member that sends least decides, of the members with a peer on
+// another node in their fabric, and of the members with a peer on another node outside of it.
 func (w *Wires) across(s *search, group []int32) {
 	c := w.census(group)
 	if len(c.nodes) < 2 {

@@ -93,9 +93,9 @@ func parseAlert(text string) (alert, error) {
 
 // alertResult is how an alert stands.
 type alertResult struct {
-	// met says what meets it, a line each.
+	// met says what meets the alert, a line each.
 	met []string
-	// known is how many devices could be asked, unknown are the others.
+	// known is the number of devices with a value; unknown are the devices without.
 	known   int
 	unknown []v1alpha1.DeviceID
 }

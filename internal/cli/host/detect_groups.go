@@ -10,8 +10,8 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// inGroups puts spots together until they are few enough: first ports that no device is nearer to than to another of them,
-// which loses nothing, then all that are of one class.
+// inGroups puts spots together until they are few enough: first ports that are equally near to every device, which loses
+// nothing, then all spots of one class.
 func inGroups(spots []spot, cells [][]relation) (groups []spot, between [][]relation) {
 	groups, between = group(spots, cells, func(i int) string {
 		if spots[i].nic == "" {

@@ -25,7 +25,7 @@ type spot struct {
 	class string
 }
 
-// spotsOf are the rows for an inventory: its devices in their order, then those of its ports that are on PCI.
+// spotsOf returns the rows for an inventory: its devices in their order, then its ports that are on PCI.
 func spotsOf(status *v1alpha1.AcceleratorInventoryStatus) []spot {
 	numbers := map[string]int{}
 	named := func(s spot) spot {

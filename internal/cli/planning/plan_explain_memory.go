@@ -16,7 +16,8 @@ var componentNames = map[string]string{
 	"engine": "engine", "communication": "communication",
 }
 
-// explainStages prints the memory of each device of the stages. Of more than three stages it prints the first, the last and the fullest.
+// explainStages prints the memory of each device of the stages. Of more than three stages it prints the first, the last and the
+// fullest.
 func explainStages(w io.Writer, p *plan.PartExplanation, length, asked int64) error {
 	shown := shownStages(p.Memory)
 	parts := make([]func(io.Writer) error, 0, len(shown)+1)

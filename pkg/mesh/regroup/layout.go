@@ -112,8 +112,8 @@ func (l *Layout) Group(name string) ([][]int32, error) {
 	return groups, nil
 }
 
-// GroupOf is the group of a name that a rank is in and its place there. The rank is in none where only a group of the
-// layout's own has that name and lacks it: the place is then -1.
+// GroupOf returns the group of a name that a rank is in, and the rank's place in the group, from 0. The place is -1 where the name
+// is of a group of the layout's own that the rank is not in.
 func (l *Layout) GroupOf(name string, rank int) (group []int32, place int, err error) {
 	if err := l.checkRank(rank); err != nil {
 		return nil, -1, err

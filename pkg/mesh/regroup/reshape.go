@@ -27,7 +27,7 @@ type Change struct {
 	// Moves are the devices whose rank changed: devices that stay or come in order of their new ranks, then devices that went in
 	// order of their old ranks.
 	Moves []Move
-	// Regrouped are the dimensions whose groups have other members than before, those that came and went among them, and
+	// Regrouped are the dimensions whose groups have other members than before, dimensions that came or went included, and
 	// Dropped the layout's own groups that lost a member.
 	Regrouped, Dropped []string
 }
@@ -87,7 +87,7 @@ func (l *Layout) ranksBySeat() map[place]int {
 	return ranks
 }
 
-// follow are the ranks to which devices went, and whether all are there.
+// follow returns the new ranks of the devices on ranks, and whether all of the devices stayed.
 func follow(ranks []int32, seats []mesh.Seat, after map[place]int) ([]int32, bool) {
 	moved := make([]int32, len(ranks))
 	for i, rank := range ranks {

@@ -12,7 +12,7 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// Reasons of the condition Verified, beside those of findings.
+// Reasons of the condition Verified, beside the reasons of findings.
 const (
 	ReasonAllGroupsVerified = "AllGroupsVerified"
 	ReasonPending           = "Pending"

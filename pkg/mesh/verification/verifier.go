@@ -26,9 +26,9 @@ type verifier struct {
 	library string
 }
 
-// Verify verifies a pod's part of a mesh together with the other pods of its copy, in the time of the task. What is wrong
-// with the mesh is in the report; an error means that the configuration is wrong. A pod that is alone in its copy has nothing to verify over the
-// network.
+// Verify verifies a pod's part of a mesh together with the other pods of its copy, in the time of the task. What is wrong with the
+// mesh is in the report; an error means that the configuration is wrong. A pod that is alone in its copy has nothing to verify over
+// the network.
 func Verify(ctx context.Context, c Config) (*Report, error) {
 	if err := c.complete(); err != nil {
 		return nil, fmt.Errorf("verify mesh: %w", err)

@@ -19,9 +19,9 @@ var megatron = folding{"tp", "cp", "dp", "etp", "ep", "edp"}
 var titan = folding{"tp", "cp", "dp_shard", "etp", "ep", "efsdp"}
 
 // Fold returns the mesh in which layers of experts see the ranks of a mesh of tp, cp, dp and pp, as Megatron's second generator
-// does: the ranks are laid out anew as etp (expert tensor), ep and edp (expert data) in the same order, and the pipeline stays what it is. edp
-// takes what etp and ep leave of a stage. It refuses sizes that do not divide a stage, and sizes that would give
-// the experts other pipeline groups than the other layers have, which happens where pp is not the slowest dimension. Source:
+// does: the ranks are laid out anew as etp (expert tensor), ep and edp (expert data) in the same order, and the pipeline stays what
+// it is. edp takes what etp and ep leave of a stage. It refuses sizes that do not divide a stage, and sizes that would give the
+// experts other pipeline groups than the other layers have, which happens where pp is not the slowest dimension. Source:
 // Megatron-LM core/parallel_state.initialize_model_parallel.
 func Fold(m *mesh.Mesh, expertTensor, expert int) (*mesh.Mesh, error) {
 	return megatron.of(m, expertTensor, expert)

@@ -12,7 +12,7 @@ import (
 type Views struct {
 	// Preset is the engine.
 	Preset *Preset
-	// Dense is the mesh of all layers but those of experts.
+	// Dense is the mesh of all layers but the layers of experts.
 	Dense *mesh.Mesh
 	// Expert is the mesh of the layers of experts; nil where the engine lays their groups over ranks of the dense mesh.
 	Expert *mesh.Mesh

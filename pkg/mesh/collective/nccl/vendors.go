@@ -15,8 +15,8 @@ type vendor struct {
 	bind                 func(f *functions) []binding
 }
 
-// vendors are tried in order. RCCL has the functions of NCCL by the same names, and HIP those of CUDA's driver by its own
-// (hip_runtime_api.h); codes that matter here are the same: 600 is hipErrorNotReady, 1 is hipStreamNonBlocking.
+// vendors are tried in order. RCCL has the functions of NCCL by the same names, and HIP has the functions of CUDA's driver
+// by names of its own (hip_runtime_api.h); codes that matter here are the same: 600 is hipErrorNotReady, 1 is hipStreamNonBlocking.
 var vendors = []vendor{
 	{"NCCL", "libcuda.so.1", "libnccl.so.2", (*functions).ofCUDA},
 	{"RCCL", "libamdhip64.so.7", "librccl.so.1", (*functions).ofHIP},
