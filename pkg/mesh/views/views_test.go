@@ -99,7 +99,7 @@ func TestViewsRefuse(t *testing.T) {
 	wantError(t, err, `engine "abacus" has no known order of ranks: use one of vLLM, SGLang`)
 }
 
-// Every engine has a preset, whose order is the one of its plans' meshes, but for context where only some need it.
+// Every engine has a preset with the order of its plans' meshes, but for the context dimension where only some need it.
 func TestPresetsAreTheEngines(t *testing.T) {
 	for _, name := range engine.Names() {
 		preset, err := LookupPreset(name)

@@ -102,7 +102,7 @@ func (w *world) clearPods(ctx context.Context) {
 	}
 }
 
-// explain tells of all placements, plans and pods, those of other tests too.
+// explain tells of all placements, plans and pods, including what other tests made.
 func (w *world) explain(ctx context.Context) {
 	var placements v1alpha1.ModelPlacementList
 	var plans v1alpha1.ShardingPlanList

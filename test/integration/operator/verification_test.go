@@ -200,7 +200,7 @@ func TestBrokenAndSlowLinksAreNamed(t *testing.T) {
 		t.Errorf("finding %+v", slow)
 	}
 	w.awaitEvents("LinkBroken", "LinkSlow")
-	// The pods have started: those that come back find nobody to verify with.
+	// The pods have started: a pod that comes back finds nobody to verify with.
 	w.awaitTask(func(task *verification.Task) bool { return task.Concluded && !task.Require })
 }
 
