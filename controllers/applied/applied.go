@@ -28,8 +28,8 @@ func Configure(from, to any) error {
 	return nil
 }
 
-// MeshCondition is a condition of a mesh as it follows the one that the mesh has: of its generation, and with the time at which
-// the status last changed.
+// MeshCondition completes the next condition of a mesh: it gets the mesh's generation, and the time at which the status of the
+// mesh's condition of that type last changed.
 func MeshCondition(mesh *v1alpha1.DeviceMesh, next metav1.Condition, now time.Time) metav1.Condition {
 	next.ObservedGeneration, next.LastTransitionTime = mesh.Generation, metav1.NewTime(now).Rfc3339Copy()
 	conditions := slices.Clone(mesh.Status.Conditions)
@@ -37,8 +37,8 @@ func MeshCondition(mesh *v1alpha1.DeviceMesh, next metav1.Condition, now time.Ti
 	return *meta.FindStatusCondition(conditions, next.Type)
 }
 
-// MeshStatus writes a manager's part of the status of a mesh. What the manager wrote before and does not write now goes. A mesh
-// that is gone needs no status.
+// MeshStatus writes a manager's part of the status of a mesh. Fields that the manager wrote before and that
+// part lacks are removed. A mesh that is gone is no error.
 func MeshStatus(ctx context.Context, c client.Client, mesh *v1alpha1.DeviceMesh, part *v1alpha1.DeviceMeshStatus, manager string) error {
 	var patch apply.DeviceMeshStatusApplyConfiguration
 	if err := Configure(part, &patch); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/binding"
 )
 
-// Path of the webhook.
+// Path is the URL path at which the webhook is served.
 const Path = "/bind-pods"
 
 // Admitter answers the webhook.

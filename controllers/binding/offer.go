@@ -1,5 +1,5 @@
 // Package binding binds pods to the places of their placement's mesh: a mutating webhook makes new pods wait, a controller
-// gives them their node when there is one, and evicts those of an old plan. pkg/binding knows how.
+// gives them their nodes once there is a mesh, and evicts the pods of an old plan. pkg/binding knows how.
 package binding
 
 import (

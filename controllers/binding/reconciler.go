@@ -45,8 +45,8 @@ func (r *Reconciler) Setup(mgr manager.Manager) error {
 		Complete(r)
 }
 
-// Reconcile evicts a placement's pods of old plans and binds those that wait, where there is a mesh. Without one nothing
-// happens: pods that run keep running.
+// Reconcile evicts a placement's pods of old plans and binds its waiting pods, where there is a mesh. Without a mesh it does
+// nothing: pods that run keep running.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	offer, err := readOffer(ctx, r.Client, request.NamespacedName)
 	if err != nil || offer.Placement == nil || !offer.Complete() {
@@ -74,8 +74,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{}, nil
 }
 
-// filesSettled says whether the launchers' files are those of the mesh, or gone where they cannot be written. A pod that started
-// before would read its ranks of the plan before. The mesh changes when they are, and its pods are looked at again.
+// filesSettled says whether the launchers' files were written for the present mesh, or removed where they cannot be written. A pod
+// that started earlier would read its ranks of the previous plan. Settling changes the mesh, which brings its pods back here.
 func filesSettled(mesh *v1alpha1.DeviceMesh) bool {
 	c := meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionLaunchable)
 	return c != nil && c.ObservedGeneration == mesh.Generation

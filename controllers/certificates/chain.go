@@ -26,8 +26,8 @@ const (
 	servingKeyKey   = "tls.key"
 )
 
-// chain is what the Secret holds: the authorities that clients are to trust, the newest first, the newest one's key, and a
-// serving certificate that one of them signed.
+// chain is what the Secret holds: the authorities that clients have to trust, the newest first, the key of the newest, and a
+// serving certificate that one of the authorities signed.
 type chain struct {
 	authority, serving *tls.Certificate
 	older              []*x509.Certificate
@@ -73,12 +73,12 @@ func (c *chain) encode() (map[string][]byte, error) {
 	}, nil
 }
 
-// authorities are those that clients are to trust, the newest first.
+// authorities returns the certificates that clients have to trust, the newest first.
 func (c *chain) authorities() []*x509.Certificate {
 	return append([]*x509.Certificate{c.authority.Leaf}, c.older...)
 }
 
-// bundle is the authorities in PEM.
+// bundle returns the authorities in PEM.
 func (c *chain) bundle() []byte { return encodeCertificates(c.authorities()...) }
 
 // renew returns the chain as it should be at a time, and whether it differs. A nil chain is made from nothing. The bundle

@@ -74,8 +74,8 @@ func TestRenewalForOtherHosts(t *testing.T) {
 	}
 }
 
-// At every time, however late a round comes, API servers with the bundle before or after trust what is served before and
-// after, as long as it had not expired.
+// However late a round comes, API servers with the bundle from before or after it trust the certificates that are served before
+// and after it, unless they had expired.
 func TestRotationNeverBreaksTrust(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := start

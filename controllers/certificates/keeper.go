@@ -39,7 +39,7 @@ type Keeper struct {
 
 const standardPeriod = 10 * time.Second
 
-// attempts at writing the Secret; other operators write it as well.
+// attempts is how often a write of the Secret is tried: other operators write it as well.
 const attempts = 5
 
 // NeedLeaderElection says that every operator keeps its certificates.
@@ -69,7 +69,7 @@ func (k *Keeper) Keep(ctx context.Context) error {
 		return err
 	}
 	if err := k.publish(ctx, current.bundle()); err != nil {
-		// Who serves already goes on; who does not can at least serve those that the configuration knows.
+		// An operator that serves keeps its certificate, which clients know. One that does not serve yet has nothing to lose.
 		k.serving.CompareAndSwap(nil, current.serving)
 		return err
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// make makes the claims that are missing, deletes those that are no longer wanted, and says what became of them. A claim
-// cannot change: one of the same name that differs is deleted, once no pod has it, and its deletion brings the mesh back.
+// make makes the claims that are missing, deletes claims that are no longer wanted, and says in the condition what became of them.
+// A claim cannot change: one of the same name that differs is deleted, once no pod has it, and its deletion brings the mesh back.
 func (r *Reconciler) make(ctx context.Context, mesh *v1alpha1.DeviceMesh, wanted []resourcev1.ResourceClaim) error {
 	keep := map[string]bool{}
 	var taken, waiting []string
@@ -77,7 +77,7 @@ func same(found, made *resourcev1.ResourceClaimSpec) bool {
 
 func (r *Reconciler) create(ctx context.Context, mesh *v1alpha1.DeviceMesh, claim *resourcev1.ResourceClaim) error {
 	claim.OwnerReferences = []metav1.OwnerReference{meshes.Owner(mesh)}
-	// One that exists is newer than the cache: its event brings the mesh back.
+	// A claim that exists already is newer than the cache: its event brings the mesh back.
 	if err := r.Client.Create(ctx, claim); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create ResourceClaim %s: %w", claim.Name, err)
 	}

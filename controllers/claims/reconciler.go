@@ -26,14 +26,14 @@ import (
 // Reconciler keeps the claims of meshes.
 type Reconciler struct{ meshes.Follower }
 
-// fieldManager is that of the condition.
+// fieldManager owns the condition Claimed of meshes.
 const fieldManager = v1alpha1.OperatorFieldManager + "-claims"
 
 // unclaimedDelay is when to look again for a device that no DRA driver serves.
 const unclaimedDelay = 10 * time.Second
 
-// Setup adds the controller to a manager, where the cluster has ResourceClaims: from Kubernetes 1.34 on. It returns whether
-// it has.
+// Setup adds the controller to a manager if the cluster has ResourceClaims, which Kubernetes serves from 1.34 on. It returns
+// whether the cluster has them.
 func (r *Reconciler) Setup(mgr manager.Manager) (bool, error) {
 	kind := resourcev1.SchemeGroupVersion.WithKind("ResourceClaim")
 	_, err := mgr.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
@@ -52,7 +52,7 @@ func (r *Reconciler) Setup(mgr manager.Manager) (bool, error) {
 		Complete(r)
 }
 
-// Reconcile brings the claims of one mesh up to date. Those of a mesh that is gone go with it.
+// Reconcile brings the claims of one mesh up to date. The garbage collector deletes the claims of a mesh that is gone.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	mesh, err := r.Mesh(ctx, request.NamespacedName)
 	if err != nil || mesh == nil {
@@ -81,7 +81,7 @@ func (r *Reconciler) condition() *meshes.Condition {
 	return &meshes.Condition{Follower: &r.Follower, Type: v1alpha1.ConditionClaimed, FieldManager: fieldManager, Action: "MakeClaims"}
 }
 
-// wanted are the claims that a mesh should have.
+// wanted returns the claims that a mesh should have.
 func (r *Reconciler) wanted(ctx context.Context, mesh *v1alpha1.DeviceMesh, placement *v1alpha1.ModelPlacement) ([]resourcev1.ResourceClaim, error) {
 	devices, err := launch.ParsePodDevices(placement.Annotations[launch.AnnotationPodDevices])
 	if err != nil {

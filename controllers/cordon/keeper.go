@@ -24,25 +24,26 @@ import (
 )
 
 const (
-	// Name is that of the ConfigMap that has a record for each node with cordoned devices.
+	// Name is the name of the ConfigMap that has a record for each node with cordoned devices.
 	Name = "rankwright-cordons"
-	// FieldManager holds cordons that were restored. It is one of its own: an apply says all that its manager holds, and the
-	// operator applies other fields of the spec.
+	// FieldManager owns cordons that were restored. It is not the operator's other field manager: an apply drops what its manager
+	// owns and does not repeat, and the operator applies other fields of the spec.
 	FieldManager = v1alpha1.OperatorFieldManager + "-cordons"
 )
 
 // Keeper records the cordoned devices of every inventory, and restores them to a new inventory of the same node that has
-// none. Cordons that are lifted while the inventory is there are forgotten; those of a node that never comes back stay.
+// none. Cordons that are lifted while the inventory is there are forgotten; the cordons of a node that never comes
+// back stay.
 type Keeper struct {
 	// Inventories reads from a cache.
 	Inventories client.Reader
 	// Reader and Writer ask the API server.
 	Reader client.Reader
 	Writer client.Writer
-	// Namespace is that of the record.
+	// Namespace is the namespace of the ConfigMap.
 	Namespace string
 
-	// records are those of the ConfigMap as last read or written, by node; nil before the first. Only the leader writes it.
+	// records is the ConfigMap as last read or written; nil before the first read. Only the leader writes it.
 	records *corev1.ConfigMap
 }
 
@@ -99,7 +100,7 @@ func (k *Keeper) act(ctx context.Context, inventory *v1alpha1.AcceleratorInvento
 	}
 }
 
-// record returns the record of a node. One that cannot be read is none: it is written anew with the next cordon.
+// record returns the record of a node; nil where there is none or it cannot be parsed: the next cordon writes it anew.
 func (k *Keeper) record(ctx context.Context, node string) *record {
 	text, recorded := k.records.Data[node]
 	if !recorded {
@@ -146,9 +147,9 @@ func (k *Keeper) write(ctx context.Context, node string, r *record) error {
 	return nil
 }
 
-// restore gives an inventory the recorded cordons, and records at once whose they are now: an administrator who lifts them before
-// the inventory's next event would have them restored again. The UID goes along with the apply, which without it would create an
-// inventory that was deleted meanwhile.
+// restore gives an inventory the recorded cordons, and records at once that this inventory has them: cordons that an administrator
+// lifts before the inventory's next event would be restored again. The UID goes along with the apply, which without it would create
+// an inventory that was deleted meanwhile.
 func (k *Keeper) restore(ctx context.Context, inventory *v1alpha1.AcceleratorInventory, recorded *record) error {
 	cordoned := apply.AcceleratorInventory(inventory.Name).WithUID(inventory.UID).
 		WithSpec(apply.AcceleratorInventorySpec().WithCordonedDevices(recorded.Devices...))

@@ -40,7 +40,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What was recorded is read back, and any other text is an error or a record that is written the same again.
+// Any text is an error or a record, and a record is the same after it was written and read again.
 func FuzzDecode(f *testing.F) {
 	f.Add(`{"inventory":"u","devices":["nvidia-0000:17:00.0"]}`)
 	f.Add(`{"devices":null}`)

@@ -20,8 +20,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
-// write applies the ConfigMaps of a mesh and deletes those that it no longer needs. What another manager holds stays, and is
-// told.
+// write applies the ConfigMaps of a mesh and deletes ConfigMaps that it no longer needs. What another manager holds stays, and is
+// reported.
 func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, parts []map[string]string, bundle *launch.Bundle) error {
 	for i, data := range parts {
 		foreign, err := r.foreign(ctx, mesh, launch.ConfigMapName(mesh.Name, i))
@@ -55,7 +55,7 @@ func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, parts
 	return r.condition().Write(ctx, mesh, metav1.ConditionTrue, "FilesWritten", text)
 }
 
-// foreign says whether the name of a ConfigMap is taken. One of an earlier mesh is deleted.
+// foreign says whether somebody else has a ConfigMap of the name. A ConfigMap of an earlier mesh is deleted.
 func (r *Reconciler) foreign(ctx context.Context, mesh *v1alpha1.DeviceMesh, name string) (bool, error) {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
@@ -76,7 +76,7 @@ func (r *Reconciler) delete(ctx context.Context, found *metav1.PartialObjectMeta
 	return objects.Delete(ctx, r.Client, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: found.Namespace, Name: found.Name, UID: found.UID}})
 }
 
-// configMap is one of a mesh's. It names the mesh's UID, so that it goes with it.
+// configMap returns the ConfigMap of one part of a mesh's files. The mesh owns it by UID, so that it is deleted with the mesh.
 func configMap(mesh *v1alpha1.DeviceMesh, part int, data map[string]string) *applycore.ConfigMapApplyConfiguration {
 	owner := meshes.Owner(mesh)
 	return applycore.ConfigMap(launch.ConfigMapName(mesh.Name, part), mesh.Namespace).
@@ -86,7 +86,7 @@ func configMap(mesh *v1alpha1.DeviceMesh, part int, data map[string]string) *app
 		WithData(data)
 }
 
-// deleteFrom deletes the ConfigMaps of a mesh from one of its parts on.
+// deleteFrom deletes the ConfigMaps of a mesh whose part, counted from 0, is not below the given one.
 func (r *Reconciler) deleteFrom(ctx context.Context, mesh *v1alpha1.DeviceMesh, part int) error {
 	keep := map[string]bool{}
 	for i := range part {

@@ -20,8 +20,8 @@ import (
 	ranks "github.com/rankwright/rankwright/pkg/mesh"
 )
 
-// fieldManager is that of the ConfigMaps and of the condition. It is not the one of the mesh's other conditions, so that each
-// can be applied without the other.
+// fieldManager owns the ConfigMaps and the condition Launchable of meshes. Other conditions have other managers, so that each
+// can be applied without the others.
 const fieldManager = v1alpha1.OperatorFieldManager + "-files"
 
 // Reconciler keeps the ConfigMaps of the meshes.
@@ -71,7 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{}, r.write(ctx, mesh, parts, bundle)
 }
 
-// bundle is what the pods of a mesh need.
+// bundle returns the files that the launchers of a mesh's pods need.
 func (r *Reconciler) bundle(ctx context.Context, mesh *v1alpha1.DeviceMesh, plan *v1alpha1.ShardingPlan, placement *v1alpha1.ModelPlacement) (*launch.Bundle, error) {
 	options, err := launch.OptionsOf(placement.Annotations)
 	if err != nil {
@@ -95,7 +95,7 @@ func (r *Reconciler) bundle(ctx context.Context, mesh *v1alpha1.DeviceMesh, plan
 	return bundle, addTasks(bundle, mesh, job, hosts, placement.Spec.Verification)
 }
 
-// npusOf are the Ascend devices of hosts.
+// npusOf returns the Ascend devices of hosts, by node and device.
 func npusOf(hosts ranks.Hosts) (map[string]map[v1alpha1.DeviceID]launch.NPU, error) {
 	all := map[string]map[v1alpha1.DeviceID]launch.NPU{}
 	for name, host := range hosts {

@@ -23,7 +23,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/objects"
 )
 
-// Name of the ConfigMap in the operator's namespace.
+// Name is the name of the ledger's ConfigMap in the operator's namespace.
 const Name = "rankwright-ledger"
 
 // ErrConflict says that another writer was faster. Nothing was decided; the caller starts again from fresh reads.

@@ -21,8 +21,8 @@ func InForce(plans []v1alpha1.ShardingPlan) []v1alpha1.ShardingPlan {
 	return active
 }
 
-// Leftovers returns the plans that were created and not brought into force, of those that Decide was shown: an operator
-// ended between the two, or is between them now.
+// Leftovers returns the plans, of all that Decide was shown, that were created and not brought into force: an operator ended
+// between the two steps, or is between them now.
 func Leftovers(plans []v1alpha1.ShardingPlan) []v1alpha1.ShardingPlan {
 	var left []v1alpha1.ShardingPlan
 	for i := range plans {

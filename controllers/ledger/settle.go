@@ -27,7 +27,7 @@ func Active(plan *v1alpha1.ShardingPlan) bool {
 }
 
 // settle finishes the last commit: the plans that it replaces are deleted, and then its plan becomes active. A plan that
-// is gone or going needs nothing. The view's plans are as they are afterwards.
+// is gone or going needs nothing. Afterwards the view has the plans that are left.
 func (l *Ledger) settle(ctx context.Context, v *view) error {
 	if v.record.Plan == nil {
 		return nil
@@ -44,7 +44,7 @@ func (l *Ledger) settle(ctx context.Context, v *view) error {
 			v.forget(old.UID)
 		}
 	}
-	// Forgetting moved the plans.
+	// Forgetting moved the plans in their list, so a pointer from before may be to another one.
 	return l.activate(ctx, v.find(v.record.Plan.UID))
 }
 

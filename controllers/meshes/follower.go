@@ -31,8 +31,8 @@ func (f *Follower) Mesh(ctx context.Context, key client.ObjectKey) (*v1alpha1.De
 	return mesh, nil
 }
 
-// Placement reads the placement of a mesh. One that is not there, or not the one that the mesh was made for, is nil: another
-// mesh is about to come.
+// Placement reads the placement that a mesh was made for. It returns nil where that is gone, even if another placement has its
+// name: the mesh is about to be replaced.
 func (f *Follower) Placement(ctx context.Context, mesh *v1alpha1.DeviceMesh) (*v1alpha1.ModelPlacement, error) {
 	placement := &v1alpha1.ModelPlacement{}
 	found, err := objects.Read(ctx, f.Client, client.ObjectKey{Namespace: mesh.Namespace, Name: mesh.Spec.Placement.Name}, placement)
@@ -42,8 +42,8 @@ func (f *Follower) Placement(ctx context.Context, mesh *v1alpha1.DeviceMesh) (*v
 	return placement, nil
 }
 
-// Sources reads the placement and the plan of a mesh. Both are nil where one of them is not there, or not the one that the mesh
-// was made for.
+// Sources reads the placement that a mesh was made for, and its plan. Both are nil where either is gone, even if another object
+// has its name.
 func (f *Follower) Sources(ctx context.Context, mesh *v1alpha1.DeviceMesh) (*v1alpha1.ModelPlacement, *v1alpha1.ShardingPlan, error) {
 	placement, err := f.Placement(ctx, mesh)
 	if err != nil || placement == nil {
@@ -57,16 +57,15 @@ func (f *Follower) Sources(ctx context.Context, mesh *v1alpha1.DeviceMesh) (*v1a
 	return placement, plan, nil
 }
 
-// kind is the kind of meshes.
 const kind = "DeviceMesh"
 
-// Owner makes a mesh the owner of an object, which goes with it. It does not block the mesh's deletion.
+// Owner returns the reference by which a mesh owns an object as its controller. It does not block the mesh's deletion.
 func Owner(mesh *v1alpha1.DeviceMesh) metav1.OwnerReference {
 	controller := true
 	return metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: mesh.Name, UID: mesh.UID, Controller: &controller}
 }
 
-// OwnerOf is the mesh that owns an object; nil where none does.
+// OwnerOf returns the reference to the mesh that controls an object; nil where none does.
 func OwnerOf(object metav1.Object) *metav1.OwnerReference {
 	owner := metav1.GetControllerOf(object)
 	if owner == nil || owner.Kind != kind || owner.APIVersion != v1alpha1.GroupVersion.String() {

@@ -12,8 +12,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
-// Hosts reads what the cluster says of the nodes of a plan or a mesh, from their Nodes and inventories. One that has neither is
-// a host that is gone and of which nothing is known.
+// Hosts reads what the cluster says of the nodes of a plan or a mesh, from their Nodes and inventories. A node that has
+// neither is returned as gone, with nothing known of it.
 func Hosts(ctx context.Context, reader client.Reader, nodes []string) (mesh.Hosts, error) {
 	hosts := make(mesh.Hosts, len(nodes))
 	for _, name := range nodes {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Read reads an object, and says whether there is one.
+// Read reads an object, and says whether it exists.
 func Read(ctx context.Context, reader client.Reader, key client.ObjectKey, into client.Object) (found bool, err error) {
 	err = reader.Get(ctx, key, into)
 	if client.IgnoreNotFound(err) != nil {
@@ -19,8 +19,8 @@ func Read(ctx context.Context, reader client.Reader, key client.ObjectKey, into 
 	return err == nil, nil
 }
 
-// Delete deletes an object that was read, and what it owns after it. One that is gone, or was made anew under its name, is no
-// error.
+// Delete deletes an object that was read, and in the background what it owns. An object that is gone, or was made anew under its
+// name, is no error.
 func Delete(ctx context.Context, writer client.Writer, object client.Object) error {
 	uid := object.GetUID()
 	return deleteIf(ctx, writer, object, client.Preconditions{UID: &uid})

@@ -53,7 +53,7 @@ type Options struct {
 	MetricsAddress string
 	// Webhook serves the webhook of pods; nil serves none.
 	Webhook *Webhook
-	// VerifierImage is the image of the init container that verifies meshes, that of the node agent; empty verifies none.
+	// VerifierImage is the node agent's image, which the init container that verifies meshes runs; empty verifies none.
 	VerifierImage string
 	// Log takes what the operator says.
 	Log logr.Logger

@@ -32,7 +32,7 @@ type answer struct {
 	refusal     error
 }
 
-// ask returns the remembered refusal, or computes the answer and remembers it if it is one.
+// ask returns the refusal that is remembered for a question, or computes the answer and remembers it if it is a refusal.
 func (a *answers) ask(q question, compute func() (*v1alpha1.ShardingPlanSpec, error)) (*v1alpha1.ShardingPlanSpec, error) {
 	key := types.NamespacedName{Namespace: q.placement.Namespace, Name: q.placement.Name}
 	current := answer{uid: q.placement.UID, generation: q.placement.Generation, model: q.model.version, fingerprint: q.fingerprint}

@@ -10,8 +10,8 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// tell records what changed between two statuses. Events follow the status and not the deeds, so that one is told of
-// what another process did before it ended, too.
+// tell records what changed between two statuses. Events follow the status, so that they also tell what another process did before
+// it ended.
 func (r *Reconciler) tell(placement *v1alpha1.ModelPlacement, before, after *v1alpha1.ModelPlacementStatus) {
 	event := func(kind, reason, action, note string, args ...any) {
 		r.Events.Eventf(placement, nil, kind, reason, action, note, args...)

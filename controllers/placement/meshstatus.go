@@ -58,7 +58,7 @@ func meshStatus(current *v1alpha1.DeviceMeshStatus, generation int64, count int,
 	return next
 }
 
-// mergeConditions returns the conditions given, with the times of those that did not change.
+// mergeConditions returns conditions; a condition whose status did not change keeps its time from current.
 func mergeConditions(current []metav1.Condition, generation int64, now time.Time, conditions ...metav1.Condition) []metav1.Condition {
 	merged := slices.DeleteFunc(slices.Clone(current), func(old metav1.Condition) bool {
 		return !slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return c.Type == old.Type })

@@ -46,7 +46,7 @@ var (
 	reservedDesc   = prometheus.NewDesc("rankwright_devices_reserved", "Devices of active plans.", nil, nil)
 )
 
-// phases are all that are reported, so that one that nothing is in reads 0 instead of missing.
+// phases lists every phase, so that one without placements is reported as 0 instead of missing.
 var phases = []v1alpha1.PlacementPhase{
 	v1alpha1.PhasePending, v1alpha1.PhasePlanned, v1alpha1.PhaseReady,
 	v1alpha1.PhaseUnplaceable, v1alpha1.PhaseDegraded, v1alpha1.PhaseInvalid,

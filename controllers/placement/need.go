@@ -11,7 +11,6 @@ import (
 // need says why a placement needs a plan; it is empty where it does not.
 type need string
 
-// The needs.
 const (
 	needNothing need = ""
 	needFirst   need = "FirstPlan"

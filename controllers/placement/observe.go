@@ -13,8 +13,8 @@ import (
 	"github.com/rankwright/rankwright/controllers/meshes"
 )
 
-// observe finds the placement's plans, the one in force, and what it lost. Of several active plans the last is in force
-// and the others are released; that takes a lost ledger to happen.
+// observe finds the placement's plans, its plan in force, and what that lost. Of several active plans, which there are only after
+// the ledger was lost, the last is in force and the others are released.
 func (r *Reconciler) observe(ctx context.Context, p *pass) error {
 	var plans v1alpha1.ShardingPlanList
 	err := r.Client.List(ctx, &plans, client.InNamespace(p.placement.Namespace), client.MatchingLabels{v1alpha1.LabelPlacement: p.placement.Name})

@@ -20,7 +20,7 @@ func (r *Reconciler) Sweep(ctx context.Context) error {
 	return errors.Join(err, r.deleteOrphans(ctx))
 }
 
-// deleteOrphans deletes the plans and meshes, of those that the options select, whose placement is gone. The cluster's
+// deleteOrphans deletes the plans and meshes that the options select and whose placement is gone. The cluster's
 // garbage collector does the same where it runs. Both lists are read from the API server, the owned objects first: what
 // is in the first list had its placement before the second was read.
 func (r *Reconciler) deleteOrphans(ctx context.Context, options ...client.ListOption) error {

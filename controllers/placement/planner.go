@@ -14,10 +14,8 @@ type Planner func(*fleet.Cluster, plan.Request) (*v1alpha1.ShardingPlanSpec, err
 // Mesher gives the devices of a plan their ranks. The hosts are what is known of its nodes.
 type Mesher func(planName string, plan *v1alpha1.ShardingPlanSpec, hosts mesh.Hosts) (*v1alpha1.DeviceMeshSpec, error)
 
-// DefaultPlanner is the planner of this product.
-// It is a variable of the type so that its signature is checked here.
+// DefaultPlanner is plan.Plan. Its type is written out so that the signature is checked here.
 var DefaultPlanner Planner = plan.Plan
 
-// DefaultMesher is the mesher of this product.
-// It is a variable of the type so that its signature is checked here.
+// DefaultMesher is mesh.FromPlanOn. Its type is written out so that the signature is checked here.
 var DefaultMesher Mesher = mesh.FromPlanOn

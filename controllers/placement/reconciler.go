@@ -27,7 +27,7 @@ type Reconciler struct {
 	Reader client.Reader
 	// Ledger is the fence of reservations.
 	Ledger *ledger.Ledger
-	// Planner and Mesher do the thinking.
+	// Planner makes plans, and Mesher gives their devices ranks.
 	Planner Planner
 	Mesher  Mesher
 	// Index says what plans are computed from.
@@ -45,10 +45,10 @@ type Reconciler struct {
 // pass is one reconciliation: what is known about a placement, filled by the steps in their order.
 type pass struct {
 	placement *v1alpha1.ModelPlacement
-	// plans of the placement from the cache, and the one in force; nil where none is.
+	// plans are the placement's plans from the cache; plan is the one in force, nil where none is.
 	plans []v1alpha1.ShardingPlan
 	plan  *v1alpha1.ShardingPlan
-	// mesh is the one of the plan in force.
+	// mesh is the mesh of the plan in force.
 	mesh     *v1alpha1.DeviceMesh
 	resolved *resolved
 	lost     []v1alpha1.LostRank

@@ -26,7 +26,7 @@ const (
 // maxMessage bounds what planners and models say; the API takes 32768 characters in a condition, people take fewer.
 const maxMessage = 2048
 
-// report is what the steps found to say; what they did not say follows from plan and mesh.
+// report is what the steps of a pass found to say; the rest of the status follows from plan and mesh.
 type report struct {
 	phase     v1alpha1.PlacementPhase
 	plan      *metav1.Condition

@@ -46,7 +46,7 @@ func (r *Reconciler) Setup(ctx context.Context, mgr ctrl.Manager, woken <-chan e
 		Complete(r)
 }
 
-// concernedByNode returns the placements with a plan on the node, and those that wait.
+// concernedByNode returns the placements with a plan on the node, and the waiting ones.
 func (r *Reconciler) concernedByNode(ctx context.Context, node client.Object) []reconcile.Request {
 	requests := r.waiting(ctx, node)
 	var plans v1alpha1.ShardingPlanList

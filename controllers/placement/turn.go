@@ -18,11 +18,11 @@ type turn struct {
 	reconciler *Reconciler
 	pass       *pass
 
-	// helped says that the decision is for a placement that is served before.
+	// helped says that the decision is for another placement, which is served before this one.
 	helped bool
 	// inForce is the plan that the placement has already; nil where none is.
 	inForce *v1alpha1.ShardingPlan
-	// refusal is the planner's reason not to make a plan; nil where there is one or none is needed.
+	// refusal is the planner's reason not to make a plan; nil where it made one or no plan is needed.
 	refusal error
 	// leftovers says that there are plans which nobody brought into force and which hold devices.
 	leftovers bool
@@ -45,7 +45,7 @@ func (t *turn) decide(ctx context.Context, plans []v1alpha1.ShardingPlan) (*ledg
 	for _, one := range order[:len(order)-1] {
 		model, err := r.model(ctx, one.placement)
 		if err != nil {
-			// Its own reconciliation reports this.
+			// The reconciliation of the other placement reports the error.
 			continue
 		}
 		decision, _, err := r.attempt(one.placement, model, now, fingerprint)

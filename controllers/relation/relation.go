@@ -20,7 +20,7 @@ func PlacementOf(_ context.Context, object client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: name}}}
 }
 
-// NodesOf are the nodes of a plan in order of name; an object of another kind has none.
+// NodesOf returns the nodes of a plan in order of name; an object of another kind has none.
 func NodesOf(object client.Object) []string {
 	plan, isPlan := object.(*v1alpha1.ShardingPlan)
 	if !isPlan {

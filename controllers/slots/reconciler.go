@@ -147,7 +147,8 @@ func (r *Reconciler) planned(ctx context.Context, node string) ([]v1alpha1.Slot,
 	return planned, nil
 }
 
-// write replaces the operator's slots. Another's are left alone: those in conflict are reported and the others written.
+// write replaces the operator's slots. Slots that another manager holds are left alone and reported, and the rest is
+// written.
 func (r *Reconciler) write(ctx context.Context, inventory *v1alpha1.AcceleratorInventory, want []v1alpha1.Slot) (ctrl.Result, error) {
 	err := r.apply(ctx, inventory, want)
 	if foreign := inConflict(err, want); len(foreign) > 0 {

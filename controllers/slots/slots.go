@@ -22,8 +22,8 @@ func keeps(plan *v1alpha1.ShardingPlan) bool {
 	return plan.Spec.Enforcement == v1alpha1.EnforcementSlot || plan.Spec.Enforcement == v1alpha1.EnforcementClaim
 }
 
-// Prefix of the names of a plan's slots; a number follows it. It is empty where the plan has no slots. Another plan has
-// another prefix, even if it has the name of one that is gone.
+// Prefix returns how the names of a plan's slots begin; a number follows it. It is empty where the plan has no slots. It is made
+// from the plan's UID, so that a later plan of the same name has another prefix.
 func Prefix(plan *v1alpha1.ShardingPlan) string {
 	if !keeps(plan) {
 		return ""
@@ -55,8 +55,8 @@ func ofPlan(plan *v1alpha1.ShardingPlan, node string) ([]v1alpha1.Slot, error) {
 	return made, nil
 }
 
-// wanted returns the slots that a node should have, in order of their devices: those of the plans, but where a pod holds
-// a device through the slot that there is, that one.
+// wanted returns the slots that a node should have, in order of their devices: the planned ones, except that a device which
+// a pod holds through its present slot keeps that slot.
 func wanted(inventory *v1alpha1.AcceleratorInventory, planned []v1alpha1.Slot, pods []corev1.Pod) []v1alpha1.Slot {
 	byDevice := map[v1alpha1.DeviceID]v1alpha1.Slot{}
 	for _, slot := range planned {

@@ -30,8 +30,8 @@ type Index struct {
 	follower fleet.Follower
 }
 
-// Read returns the cluster as it is now. The plans are those that the ledger showed. It may not be used for a decision
-// without Confirm.
+// Read returns the cluster as it is now. plans are the plans that the ledger showed. A decision that rests on the snapshot needs
+// Confirm.
 func (x *Index) Read(ctx context.Context, plans []v1alpha1.ShardingPlan) (*fleet.Snapshot, error) {
 	var inventories v1alpha1.AcceleratorInventoryList
 	var nodes corev1.NodeList

@@ -26,7 +26,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
 )
 
-// fieldManager is that of the Secrets, and of the condition and what was measured.
+// fieldManager owns the Secrets with keys, and in the status of meshes the condition Verified and what was measured.
 const fieldManager = v1alpha1.OperatorFieldManager + "-verification"
 
 const (
@@ -107,8 +107,8 @@ func (r *Reconciler) judge(ctx context.Context, mesh *v1alpha1.DeviceMesh, place
 	return ctrl.Result{RequeueAfter: keyPeriod}, nil
 }
 
-// expired says whether the deadline has passed since the first pod started, and how long it is until then. Before a pod has
-// started none passes.
+// expired says whether the deadline has passed since the first pod started, and how long it is until then. It does
+// not pass before a pod has started.
 func (r *Reconciler) expired(began time.Time, asked *v1alpha1.Verification) (bool, time.Duration) {
 	if began.IsZero() {
 		return false, keyPeriod

@@ -15,9 +15,9 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
 )
 
-// statesOf is what is known of each pod of a mesh, and when the first of them started.
+// statesOf returns what is known of each pod of a mesh, and when the first pod started.
 func statesOf(mesh *v1alpha1.DeviceMesh, seats []launch.Pod, pods []corev1.Pod) ([]verification.State, time.Time) {
-	// Of several pods with an index the one counts that was made last: it took the place of the others.
+	// Of several pods with the same index the youngest counts, since it replaced the others.
 	slices.SortFunc(pods, func(a, b corev1.Pod) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
@@ -88,7 +88,7 @@ func verifier(pod *corev1.Pod) *corev1.ContainerStatus {
 	return nil
 }
 
-// waits is why a pod has no status of a verifying container.
+// waits says why a pod has no status of a verifying container.
 func waits(pod *corev1.Pod) string {
 	verifies := func(c corev1.Container) bool { return c.Name == verification.Container }
 	switch {

@@ -38,7 +38,7 @@ func (r *Reconciler) write(ctx context.Context, mesh *v1alpha1.DeviceMesh, verdi
 	return nil
 }
 
-// timed gives what was measured its time: that of before where it is the same.
+// timed dates what was measured with the present time; what did not change keeps the time that it had.
 func (r *Reconciler) timed(before, measured []v1alpha1.VerifiedBandwidth) []v1alpha1.VerifiedBandwidth {
 	now := metav1.NewTime(r.Now()).Rfc3339Copy()
 	next := slices.Clone(measured)

@@ -17,7 +17,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh/collective"
 )
 
-// sixRanks are those of pods on one host, whose ports tell them apart.
+// sixRanks is a file of groups with six ranks on one host, whose ports tell them apart.
 const sixRanks = `{"plan":"llm-1","hosts":["127.0.0.1","127.0.0.1","127.0.0.1","127.0.0.1","127.0.0.1","127.0.0.1"],
 "groups":{"dp":[[0,2,4],[1,3,5]],"tp":[[0,1],[2,3],[4,5]],"world":[[0,1,2,3,4,5]]}}`
 
@@ -50,7 +50,7 @@ func key(t *testing.T) string {
 	return name
 }
 
-// Three pods add up in all their groups; the numbers are those of the groups.
+// Three pods add up in all their groups, and print the sums of these groups.
 func TestThreePods(t *testing.T) {
 	args := []string{"-key", key(t), "-mib", "1", "-rounds", "2", "-port", "29610"}
 	outputs := make([]strings.Builder, 3)

@@ -18,7 +18,7 @@ const (
 	maxRank = 1 << 20
 )
 
-// place is what this pod is in its placement.
+// place says where this pod stands in its placement.
 type place struct {
 	placement, node string
 	copied          int
@@ -90,7 +90,7 @@ func parseRank(text string) (int, error) {
 	return rank, nil
 }
 
-// addresses are where all ranks of the copy are reached. Ranks of one host have ports that follow one another.
+// addresses returns where each rank of the copy is reached, by rank. Ranks of one host have consecutive ports from port on.
 func (p *place) addresses(port int) ([]string, error) {
 	before := map[string]int{}
 	addresses := make([]string, len(p.groups.Hosts))

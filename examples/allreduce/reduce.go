@@ -16,7 +16,7 @@ import (
 type result struct {
 	kind  string
 	ranks []int
-	// sum is the first element's: each rank adds its number plus one.
+	// sum is the sum of the first elements, to which each rank contributes its number plus one.
 	sum int64
 	// busGBps is the bus bandwidth in 10^9 bytes a second.
 	busGBps float64
@@ -48,7 +48,7 @@ func (t *task) reduce(ctx context.Context, config collective.Config, kinds map[s
 		r.kind = kind
 		results = append(results, r)
 	}
-	// A rank that leaves early would be missed by those that are not done.
+	// Ranks that are not done would fail if this rank left now.
 	return results, c.World().Barrier(ctx)
 }
 

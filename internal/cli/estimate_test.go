@@ -21,7 +21,7 @@ var documented = []struct{ golden, command string }{
 	{"cost.txt", "cost --model Llama-3.3-70B-FP8 --isl 2000 --osl 500 --max-tpot 30ms --provider OCI"},
 }
 
-// TestDocumentedEstimates holds the outputs that docs/estimate.md shows; -update writes both anew.
+// TestDocumentedEstimates holds the outputs that docs/estimate.md shows; -update writes the document and the golden files anew.
 func TestDocumentedEstimates(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "estimate.md")
 	page := readPage(t, path)

@@ -34,7 +34,7 @@ func (p *page) show(t *testing.T, command, output string) {
 	p.shows = before + head + output + end + after
 }
 
-// hold fails the test where the page is another than was shown; -update writes it anew.
+// hold fails the test where the page differs from what was shown; -update writes the page anew.
 func (p *page) hold(t *testing.T) {
 	t.Helper()
 	if *clitest.Update {

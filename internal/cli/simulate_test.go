@@ -26,7 +26,7 @@ func stepping(step time.Duration) func() time.Time {
 	}
 }
 
-// simulate runs the command with a clock that a look takes a millisecond on.
+// simulate runs the command with a clock that every look moves on by a millisecond.
 func simulate(t *testing.T, stdin string, args ...string) (clitest.Result, error) {
 	t.Helper()
 	return simulateAt(t, time.Millisecond, stdin, args...)
@@ -72,7 +72,7 @@ func TestSimulateGoldens(t *testing.T) {
 	}
 }
 
-// TestSimulationTables prints a report that was written by hand, for the same reason.
+// TestSimulationTables prints a report that was written by hand, so that the planner does not change the text.
 func TestSimulationTables(t *testing.T) {
 	copyOf := func(micros int64, on ...string) planning.SimulatedPlacement {
 		return planning.SimulatedPlacement{

@@ -21,8 +21,9 @@ type Claimable struct {
 }
 
 // Claims returns the ResourceClaims of a mesh's places, in order of index: a request for each rank, named after it, that
-// selects the rank's device and tolerates the taint that keeps it for this rank. The node is not in it, since the pod is bound to it. devices is the size of a pod, 0 for all
-// that a copy has on a node. claimable finds a device; the error is a Refusal that names one which it does not find.
+// selects the rank's device and tolerates the taint that keeps it for this rank. It does not select the node, since the pod is
+// bound to one. devices is the number of devices of a pod, 0 for all that a copy has on a node. claimable says how to select a
+// device; the error is a Refusal that names a device for which it cannot.
 func Claims(plan string, mesh *v1alpha1.DeviceMesh, devices int, claimable func(node string, device v1alpha1.DeviceID) (Claimable, bool)) ([]resourcev1.ResourceClaim, error) {
 	places, err := placesOf(&mesh.Spec, devices)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/binding"
 )
 
-// claiming is a pod that has a claim for its place already; one without a name is made from a template.
+// claiming makes a pod that has a claim for its place already; a claim without a name is made from a template.
 func claiming(pod *corev1.Pod, claim string) *corev1.Pod {
 	entry := corev1.PodResourceClaim{Name: "rankwright", ResourceClaimName: &claim}
 	if template := "template"; claim == "" {

@@ -52,7 +52,7 @@ func equipContainer(c *corev1.Container, environment []corev1.EnvVar) {
 	c.VolumeMounts = put(c.VolumeMounts, mount, func(m corev1.VolumeMount) bool { return m.Name == VolumeName })
 }
 
-// put replaces the entry that is one's own, or appends it.
+// put replaces the first element that own accepts by entry, or appends entry where there is none.
 func put[T any](list []T, entry T, own func(T) bool) []T {
 	if at := slices.IndexFunc(list, own); at >= 0 {
 		list[at] = entry

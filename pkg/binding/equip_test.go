@@ -31,7 +31,7 @@ func injected(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-// What either webhook does again must change nothing, since nothing of a gated pod's containers may change.
+// Either webhook, called again, must change nothing, since the containers of a gated pod may not change.
 func TestVariablesAgreeWithLeaderWorkerSet(t *testing.T) {
 	leader := func() *corev1.Pod {
 		pod := annotated(podOf("llm-1", "StatefulSet", map[string]string{lws + "name": "llm", lws + "worker-index": "0"}), lws+"size", "2")

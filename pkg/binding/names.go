@@ -11,8 +11,8 @@ import (
 // Gate keeps a pod from being scheduled until its placement has a plan and a mesh.
 const Gate = v1alpha1.Prefix + "placement"
 
-// LabelIndex is the place of a pod among those of its placement, from 0: all of the first copy, then all of the second.
-// Whoever makes single pods sets it; for pods of a controller the webhook does.
+// LabelIndex holds a pod's index among the pods of its placement, from 0: all of the first copy, then all of the second. The
+// author of single pods sets it; the webhook sets it for pods of a controller.
 const LabelIndex = v1alpha1.Prefix + "index"
 
 // AnnotationContainer names the container that gets the devices; by default kubectl's default container, or the first. The

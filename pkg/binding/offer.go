@@ -22,7 +22,7 @@ type Offer struct {
 	// VerifierImage is the image of the container that verifies meshes; empty where there is none.
 	VerifierImage string
 
-	// places are those of the mesh once a pod asked for them: many pods may.
+	// places caches the places of the mesh from the first pod on that asks for them.
 	places []launch.Pod
 }
 

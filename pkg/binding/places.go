@@ -9,8 +9,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
-// placesOf are the places of a mesh's pods: those that the launchers' files are made for. The index of a pod is its place in
-// the list.
+// placesOf returns the places of a mesh's pods, for which the launchers' files are made too. A pod's index is its index in the
+// list.
 func placesOf(mesh *v1alpha1.DeviceMeshSpec, devices int) ([]launch.Pod, error) {
 	places, err := launch.Pods(mesh, devices)
 	var size *launch.SizeError
@@ -20,7 +20,7 @@ func placesOf(mesh *v1alpha1.DeviceMeshSpec, devices int) ([]launch.Pod, error) 
 	return places, err
 }
 
-// copySizes is the number of pods of each copy.
+// copySizes returns the number of pods of each copy.
 func copySizes(places []launch.Pod) []int32 {
 	var sizes []int32
 	for i := range places {

@@ -83,7 +83,7 @@ func TestIndices(t *testing.T) {
 	}
 }
 
-// A pod has its index whether its workload counts all pods or those of each copy.
+// A pod gets the same index whether its workload counts all pods or the pods of each copy.
 func TestIndicesOfGroupsAndOfAllAreTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		each := rapid.IntRange(1, 3).Draw(t, "devices of a pod")

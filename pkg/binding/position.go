@@ -2,13 +2,13 @@ package binding
 
 import "github.com/rankwright/rankwright/pkg/launch"
 
-// Position is where a pod stands among those of one workload.
+// Position is where a pod stands among the pods of its workload.
 type Position struct {
 	// Member counts pods, in the group where there are groups.
 	Member int32
 	// Group counts groups of pods; nil where the workload has none.
 	Group *int32
-	// Groups is their number, and Size the number of pods in each; 0 where the pod does not say.
+	// Groups is the number of groups, and Size the number of pods in each; 0 where the pod does not say.
 	Groups, Size int32
 }
 

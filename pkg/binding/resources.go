@@ -13,7 +13,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
-// slotPrefix is that of every slot's resource, whatever its plan.
+// slotPrefix begins the resource name of every slot, whatever its plan.
 const slotPrefix = v1alpha1.Prefix + "slot-"
 
 // asked is what the pod of a place asks for to get its devices.
@@ -110,7 +110,7 @@ func agree(pod *corev1.Pod, a *asked, lenient bool) error {
 	return nil
 }
 
-// limitOf is what all containers together ask for.
+// limitOf returns how much of a resource all containers of a pod together ask for.
 func limitOf(pod *corev1.Pod, name corev1.ResourceName) int64 {
 	var sum int64
 	for i := range pod.Spec.Containers {

@@ -24,8 +24,8 @@ var (
 const anybody = 65532
 
 // verify makes a pod verify its mesh before its other containers start, where the placement asks for that: by an init
-// container before all others, unless the pod has a container of that name itself, as those of a Job that does nothing else.
-// It returns a warning where there is no image of it. container is the one that gets the devices.
+// container before all others, unless the pod brings a container of that name, as pods of a Job do that only verifies. It returns
+// a warning where no image is set. container is the index of the container that gets the devices.
 func verify(pod *corev1.Pod, container int, offer *Offer) ([]string, error) {
 	asked := offer.Placement.Spec.Verification
 	if !asked.Asked() {
@@ -55,8 +55,8 @@ func verify(pod *corev1.Pod, container int, offer *Offer) ([]string, error) {
 
 func isVerifier(c corev1.Container) bool { return c.Name == verification.Container }
 
-// addVerifiers puts init containers before all others. One that is there already, because the webhook was called before, keeps
-// what the API server and others have added to it.
+// addVerifiers puts init containers before all others. A verifier that an earlier call of the webhook
+// added keeps what the API server and others have added to it.
 func addVerifiers(pod *corev1.Pod, verifiers []corev1.Container) {
 	for i := range verifiers {
 		named := func(c corev1.Container) bool { return c.Name == verifiers[i].Name }

@@ -10,7 +10,7 @@ import (
 )
 
 // AnnotationVerifyDevices is an annotation of pods that, with the value true, has them verify the links between their devices
-// too, in the image of the container that gets those: there is the library that the engine will use.
+// too, in the image of the container that gets the devices, since it has the library that the engine will use.
 const AnnotationVerifyDevices = v1alpha1.Prefix + "verify-devices"
 
 // The programs come from the agent's image by a volume.

@@ -62,7 +62,7 @@ func TestVerifierComesFirst(t *testing.T) {
 		t.Errorf("environment %+v lacks the pod's index", c.Env)
 	}
 
-	// Another webhook puts a container before it, and ours is called again.
+	// Another webhook puts a container before the verifier, and ours is called again.
 	again := pod.DeepCopy()
 	slices.Reverse(again.Spec.InitContainers)
 	if _, err := binding.Admit(again, offer); err != nil {

@@ -39,7 +39,7 @@ const (
 	rayHost    = "ray.io/replica-host-index"
 )
 
-// lwsVariables are those that LeaderWorkerSet's webhook puts in front of a container's others.
+// lwsVariables are the variables that LeaderWorkerSet's webhook puts in front of a container's other variables.
 var lwsVariables = []string{"LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX"}
 
 // workload is a kind of controller that makes pods.
@@ -49,7 +49,7 @@ type workload struct {
 	position func(*corev1.Pod) (Position, error)
 }
 
-// workloads in the order in which they are tried: those that make pods by way of another's controller come first.
+// workloads are tried in this order: a JobSet or a LeaderWorkerSet makes its pods through Jobs or StatefulSets, so it comes first.
 var workloads = []workload{
 	{"LeaderWorkerSet", labelled(lwsName), lwsPosition},
 	{"JobSet", labelled(jobSetName), jobSetPosition},

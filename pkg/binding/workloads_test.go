@@ -11,7 +11,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/binding"
 )
 
-// podOf makes a pod as an workload does, with one container.
+// podOf makes a pod as a workload does, with one container.
 func podOf(name, owner string, labels map[string]string) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "models", Name: name, Labels: map[string]string{"rankwright.dev/placement": "llm"}},

@@ -5,7 +5,7 @@ import "fmt"
 // MaxBytes is how much of keys and values one ConfigMap gets. The API takes 1 MiB; the rest is for metadata.
 const MaxBytes = 900 << 10
 
-// All lists every file below Folder: those that copies share, in order of copies, and after them those of the pods.
+// All lists every file below Folder: first the files that the pods of a copy share, in order of copies, then the files of single pods.
 func (b *Bundle) All() []File {
 	var files []File
 	for i := range b.Copies {
@@ -19,7 +19,7 @@ func (b *Bundle) All() []File {
 	return files
 }
 
-// text is the file of a copy. It sets the arguments even to none, since those of pods follow them.
+// text returns the file of a copy. It sets the arguments even where there are none, since the files of pods append to them.
 func (c *CopyEnvironment) text() string {
 	if len(c.Arguments) == 0 {
 		return c.Shell() + "export " + variableArguments + "=\n"
@@ -27,7 +27,7 @@ func (c *CopyEnvironment) text() string {
 	return c.Shell()
 }
 
-// files are the pod's own. The only process of a pod needs no file beside it.
+// files returns the pod's own file, and one for each of its processes. A pod's only process needs no file beside the pod's.
 func (p *PodEnvironment) files() []File {
 	e := &p.Environment
 	if len(p.Processes) == 1 {

@@ -136,7 +136,7 @@ func TestConfigMapsThatCannotBe(t *testing.T) {
 	}
 }
 
-// Only the engine's launchers, and those of the devices' runtime, are written down.
+// Only the engine's launchers, and the launchers of the devices' runtime, are written down.
 func TestOnlyTheEnginesFiles(t *testing.T) {
 	for engine, want := range map[v1alpha1.Engine][]string{
 		v1alpha1.EngineVLLM: {"vllm"}, v1alpha1.EngineSGLang: {"sglang"}, v1alpha1.EngineTensorRTLLM: {"tensorrt-llm"}, v1alpha1.EngineMegatron: {"megatron"},

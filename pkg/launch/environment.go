@@ -38,7 +38,7 @@ func (e *Environment) option(name string, value int32) {
 	}
 }
 
-// Shell is the environment as lines that a POSIX shell reads with `.`; the arguments are in RANKWRIGHT_ARGS.
+// Shell returns the environment as lines that a POSIX shell reads with `.`; the arguments are in RANKWRIGHT_ARGS.
 func (e *Environment) Shell() string {
 	var b strings.Builder
 	for _, v := range e.Variables {
@@ -50,7 +50,7 @@ func (e *Environment) Shell() string {
 	return b.String()
 }
 
-// shellAfter is the environment as lines that read another file before; arguments follow the other's.
+// shellAfter returns the environment as lines that read another file first, and append their arguments to that file's.
 func (e *Environment) shellAfter(file string) string {
 	own := Environment{Variables: e.Variables}
 	text := ". " + file + "\n" + own.Shell()
@@ -60,7 +60,7 @@ func (e *Environment) shellAfter(file string) string {
 	return text
 }
 
-// and is an environment with what follows.
+// and returns the environment with the variables and arguments of more appended.
 func (e *Environment) and(more *Environment) *Environment {
 	return &Environment{Variables: slices.Concat(e.Variables, more.Variables), Arguments: slices.Concat(e.Arguments, more.Arguments)}
 }

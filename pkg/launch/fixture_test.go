@@ -14,15 +14,15 @@ import (
 type fixture struct {
 	engine   v1alpha1.Engine
 	strategy v1alpha1.Strategy
-	// layers of each stage; 1 each where there are none.
+	// layers are the layers of each stage; empty means 1 each.
 	layers []int
-	// nodes are the devices on each node; all on one where there are none.
+	// nodes are the numbers of devices on each node; empty means all on one node.
 	nodes   []int
 	vendor  string
 	limits  *v1alpha1.StepLimits
 	cache   v1alpha1.Precision
 	options Options
-	// shuffled are the devices in another order than that of the nodes.
+	// shuffled are the devices in an order other than by node.
 	shuffled []int
 }
 

@@ -8,12 +8,12 @@ import (
 	"io"
 )
 
-// groupsFile is the name of the file of a copy, without the copy's.
+// groupsFile is the name of a copy's file of groups, without the prefix that tells copies apart.
 const groupsFile = "groups.json"
 
 // Groups are what a program needs that makes its process groups by itself: the file of the launcher `groups`.
 type Groups struct {
-	// Plan names the plan, by which a pod of another one notices that the file is not for it.
+	// Plan names the plan, so that a pod of another plan notices that the file is not for it.
 	Plan string `json:"plan"`
 	// Hosts are where the ranks of the copy are reached, in their order.
 	Hosts []string `json:"hosts"`
@@ -38,7 +38,7 @@ var groups = launcher{
 	},
 }
 
-// GroupsFile is the key of a copy's groups.
+// GroupsFile returns the key of the file with a copy's groups.
 func GroupsFile(copied int) string { return (&Copy{Number: copied}).fileName(groupsFile) }
 
 func (c *Copy) groups() (*Groups, error) {

@@ -9,8 +9,9 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// rankTable is HCCL's. Every number is a string. Version 1.0 is for servers, 1.2 for SuperPods. Sources: HCCL's user
-// guide, "Rank Table Configuration Resource Information" for Atlas A2 (1.0) and A3 (1.2); Ascend Operator's hccl.json.
+// rankTable is the rank table that HCCL reads. Every number in it is a string. Version 1.0 is for servers, 1.2 for SuperPods.
+// Sources: HCCL's user guide, "Rank Table Configuration Resource Information" for Atlas A2 (1.0) and A3 (1.2); Ascend Operator's
+// hccl.json.
 type rankTable struct {
 	Status      string         `json:"status"`
 	Version     string         `json:"version"`
@@ -41,7 +42,7 @@ type rankServerID struct {
 	ID string `json:"server_id"`
 }
 
-// maxServerID bounds server_id.
+// maxServerID bounds server_id in bytes.
 const maxServerID = 64
 
 // hccl is programs on Ascend that read a rank table (MindIE, MindSpore, TensorFlow); torch_npu does without. The table is not

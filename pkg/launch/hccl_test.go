@@ -12,7 +12,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// npusOf are the devices of two nodes, as their inventories and the annotations of their Nodes tell.
+// npusOf returns the devices of two nodes, from their inventories and the annotations of their Nodes.
 func npusOf(t testing.TB, annotated bool, superPods ...string) map[string]map[v1alpha1.DeviceID]NPU {
 	t.Helper()
 	all := map[string]map[v1alpha1.DeviceID]NPU{}

@@ -11,8 +11,8 @@ import (
 
 // Hosts is a pattern of the pods' host names; the zero value gives them the addresses of their nodes. In it {pod} stands for
 // the pod's index in the placement, {copy} for its copy, {worker} for its index in the copy, and {-worker} for nothing in
-// the first pod of a copy and - and the index in the others, as LeaderWorkerSet names its pods. `llm-{pod}.llm` are the
-// pods of a StatefulSet llm with the service llm, and those of an Indexed Job llm with the subdomain llm.
+// the first pod of a copy and - and the index in the others, as LeaderWorkerSet names its pods. `llm-{pod}.llm` names
+// the pods of a StatefulSet llm with the service llm, and the pods of an Indexed Job llm with the subdomain llm.
 type Hosts struct{ pattern string }
 
 const hostsRemedy = "a pattern of hosts such as llm-{pod}.llm, or the node's address in the mesh for pods with hostNetwork"
@@ -63,14 +63,14 @@ func ParseHosts(pattern string) (Hosts, error) {
 	return hosts, nil
 }
 
-// String is the pattern.
+// String returns the pattern.
 func (h Hosts) String() string { return h.pattern }
 
 func (h Hosts) fill(p *Pod) string {
 	return placeholder.ReplaceAllStringFunc(h.pattern, func(name string) string { return placeholders[name](p) })
 }
 
-// of is the host of a pod among so many of its copy. A pod that is alone needs no network.
+// of returns the host of a pod whose copy has so many pods. A pod that is alone in its copy needs no network.
 func (h Hosts) of(p *Pod, pods int) string {
 	switch {
 	case h.pattern != "":

@@ -49,7 +49,7 @@ type Copy struct {
 	// Pods are in order of their ranks.
 	Pods []Pod
 
-	// plan and mesh are what it was made from, model and quantization what the plan says.
+	// plan is the name of the plan, mesh the copy in the mesh, and model and quantization are the plan's.
 	plan         string
 	model        *v1alpha1.PlannedModel
 	quantization v1alpha1.Precision
@@ -97,7 +97,7 @@ func NewJob(plan *v1alpha1.ShardingPlanSpec, spec *v1alpha1.DeviceMeshSpec, opti
 	return job, nil
 }
 
-// take gives the copy its pods and returns those of the copies after it.
+// take gives the copy its pods, which are the first, and returns the pods of the copies after it.
 func (c *Copy) take(pods []Pod) []Pod {
 	for i := range pods {
 		if pods[i].Copy != c.Number {
@@ -162,7 +162,7 @@ func (c *Copy) ownHosts() error {
 	return nil
 }
 
-// layersOf are the numbers of layers of stages.
+// layersOf returns the number of layers of each stage.
 func layersOf(stages []v1alpha1.Stage) []int {
 	split := make([]int, len(stages))
 	for i := range stages {

@@ -11,14 +11,14 @@ import (
 // launcher is how one launcher is told who it starts. Each function may be nil: nothing is to be checked or written.
 type launcher struct {
 	name string
-	// of is the engine whose own command it is; nil where it starts any program.
+	// of is the engine whose own command the launcher is; nil where it starts any program.
 	of *engine.Engine
 	// check says why the launcher cannot start a copy.
 	check func(*Copy) error
-	// files are those that the pods of a copy share.
+	// files makes the files that the pods of a copy share.
 	files func(*Job, *Copy) ([]File, error)
-	// shared adds what all pods of a copy are started with, pod what each has beside it, and rank what the process of each
-	// rank has beside that.
+	// shared adds what all pods of a copy are started with, pod what each pod has in addition, and rank what the process
+	// of each rank has in addition to its pod.
 	shared func(*Copy, *Environment)
 	pod    func(*Copy, *Pod, *Environment)
 	rank   func(p *Pod, local int, e *Environment)
@@ -29,7 +29,7 @@ var launchers = []launcher{
 	plainEnv, torchrun, vllm, sglang, tensorRTLLM, openMPI, hydra, deepSpeed, megatron, jax, tpu, neuron, hccl, ray, groups,
 }
 
-// Names are the names of the launchers.
+// Names returns the names of the launchers.
 func Names() []string {
 	names := make([]string, len(launchers))
 	for i := range launchers {
@@ -58,11 +58,11 @@ type CopyEnvironment struct {
 	Copy  int `json:"copy"`
 	World int `json:"worldSize"`
 	Environment
-	// Files are those that its pods share.
+	// Files are the files that the pods of the copy share.
 	Files []File `json:"files,omitempty"`
 }
 
-// PodEnvironment is what a pod is started with beside what its copy has.
+// PodEnvironment is what a pod is started with beside the environment of its copy.
 type PodEnvironment struct {
 	Pod    int    `json:"pod"`
 	Copy   int    `json:"copy"`
@@ -71,7 +71,7 @@ type PodEnvironment struct {
 	Host   string `json:"host"`
 	Ranks  []int  `json:"ranks"`
 	Environment
-	// Processes is what the process of each rank has beside it, where the launcher leaves starting them to the pod.
+	// Processes is what the process of each rank has beside the pod's environment, where the pod starts the processes itself.
 	Processes []Environment `json:"processes,omitempty"`
 }
 
@@ -173,7 +173,7 @@ func environmentOf(c *Copy, p *Pod, used []*launcher) PodEnvironment {
 	return e
 }
 
-// OfPod is the whole environment of a pod: its copy's and its own.
+// OfPod returns the whole environment of a pod, its copy's and its own, by the pod's index in the placement.
 func (b *Bundle) OfPod(pod int) (*Environment, error) {
 	if pod < 0 || pod >= len(b.Pods) {
 		return nil, fmt.Errorf("there is no pod %d: the placement has pods 0 to %d", pod, len(b.Pods)-1)
@@ -182,7 +182,8 @@ func (b *Bundle) OfPod(pod int) (*Environment, error) {
 	return b.Copies[p.Copy].and(&p.Environment), nil
 }
 
-// OfRank is the whole environment of the process of a rank: its pod's, and what the rank has beside it.
+// OfRank returns the whole environment of a rank's process: its pod's, and what the rank has beside it. copied and rank count
+// from 0.
 func (b *Bundle) OfRank(copied, rank int) (*Environment, error) {
 	for i := range b.Pods {
 		p := &b.Pods[i]

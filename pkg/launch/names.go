@@ -15,7 +15,7 @@ const (
 	AnnotationHosts = v1alpha1.Prefix + "pod-hosts"
 	// AnnotationPodDevices is the number of devices of each pod, or `all`. Pods note what they were made for.
 	AnnotationPodDevices = v1alpha1.Prefix + "pod-devices"
-	// AnnotationLauncher names a launcher in place of those of the engine.
+	// AnnotationLauncher names a launcher to use in place of the engine's launchers.
 	AnnotationLauncher = v1alpha1.Prefix + "launcher"
 )
 
@@ -49,8 +49,8 @@ const (
 // MaxParts is how many ConfigMaps one placement gets at most, so that pods can mount all of them by fixed names.
 const MaxParts = 8
 
-// ConfigMapName is the name of one of the ConfigMaps of a mesh, by which its pods mount them: the first is `llm-mesh`, and
-// those that follow `llm-mesh-1` and so on. A mesh has the name of its placement.
+// ConfigMapName is the name of one of the ConfigMaps of a mesh, by which its pods mount them: part 0 is `llm-mesh`, part
+// 1 `llm-mesh-1` and so on. A mesh has the name of its placement.
 func ConfigMapName(mesh string, part int) string {
 	if part == 0 {
 		return mesh + "-mesh"
@@ -58,10 +58,10 @@ func ConfigMapName(mesh string, part int) string {
 	return fmt.Sprintf("%s-mesh-%d", mesh, part)
 }
 
-// CopyFile is the key of what all pods of a copy start with, as lines for a shell.
+// CopyFile returns the key of the file with what all pods of a copy start with, as lines for a shell.
 func CopyFile(copied int) string { return fmt.Sprintf("copy-%d.env", copied) }
 
-// PodFile is the key of a pod's environment, which reads its copy's.
+// PodFile returns the key of the file with a pod's environment, which reads its copy's file.
 func PodFile(pod int) string { return fmt.Sprintf("pod-%d.env", pod) }
 
 // processFile is the key of the environment of one process of a pod, where the pod starts several.

@@ -12,11 +12,11 @@ import (
 
 // NPU is what a rank table says of an Ascend device.
 type NPU struct {
-	// Number is its physical number on the host (/dev/davinci0).
+	// Number is the device's physical number on the host (/dev/davinci0).
 	Number int32
-	// IP is the address of its NIC; empty where it is not known.
+	// IP is the address of the device's NIC; empty where it is not known.
 	IP string
-	// SuperDevice is its number in its SuperPod, and SuperPod the SuperPod's; empty where there is none.
+	// SuperDevice is the device's number in its SuperPod, and SuperPod names the SuperPod; empty where the node is in none.
 	SuperDevice uint32
 	SuperPod    string
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// OptionsOf are the options that the annotations of a placement ask for.
+// OptionsOf returns the options that the annotations of a placement ask for.
 func OptionsOf(annotations map[string]string) (Options, error) {
 	var o Options
 	var err error
@@ -31,7 +31,7 @@ func ParsePodDevices(text string) (int, error) {
 	return devices, nil
 }
 
-// PodDevicesText is the text of a number of devices of each pod.
+// PodDevicesText returns the text of a number of devices of each pod.
 func PodDevicesText(devices int) string {
 	if devices == 0 {
 		return allDevices
@@ -39,7 +39,7 @@ func PodDevicesText(devices int) string {
 	return strconv.Itoa(devices)
 }
 
-// Write writes a placement down for a launcher, or where none is named for those of its engine.
+// Write writes a placement down for a launcher by name, or for the launchers of its engine where launcher is empty.
 func (j *Job) Write(launcher string) (*Bundle, error) {
 	if launcher == "" {
 		return j.ForEngine()

@@ -16,7 +16,7 @@ type Pod struct {
 	Index int
 	// Copy and Worker are the pod's copy and its index among the copy's pods.
 	Copy, Worker int
-	// Node is where it belongs, and Address is the node's; empty where it is not known.
+	// Node is the node that the pod belongs on, and Address the node's address; empty where it is not known.
 	Node, Address string
 	// Host is what the other pods reach it by.
 	Host string
@@ -25,9 +25,9 @@ type Pod struct {
 	Devices []v1alpha1.DeviceID
 }
 
-// Pods are the pods of a mesh, of which each has its index: all ranks of a copy on a node are one pod, or where a size is
-// given each so many of them. The error is a SizeError where the size does not divide them; a mesh that leaves a rank without
-// a device is refused as well. It is the only place that says which pod has which ranks.
+// Pods returns the pods of a mesh in order of index: one for all ranks that a copy has on a node, or with a size above 0 one for
+// each size of them. The error is a SizeError where the size does not divide them; a mesh that leaves a rank without a device is
+// refused as well. No other function decides which pod has which ranks.
 func Pods(spec *v1alpha1.DeviceMeshSpec, size int) ([]Pod, error) {
 	copies, err := mesh.Copies(spec, nil)
 	if err != nil {
@@ -38,7 +38,7 @@ func Pods(spec *v1alpha1.DeviceMeshSpec, size int) ([]Pod, error) {
 
 // SizeError says which ranks cannot be cut into pods of a size.
 type SizeError struct {
-	// Size of the pods that was asked for, and Devices that a copy has on a node.
+	// Size is the number of devices of a pod that was asked for, and Devices how many the copy has on the node.
 	Size, Devices int
 	Copy          int
 	Node          string
@@ -92,7 +92,7 @@ func byNode(number int, seats []mesh.Seat) []Pod {
 	return whole
 }
 
-// parts cuts a pod into those of a size; 0 leaves it whole.
+// parts cuts a pod into pods of size ranks each; 0 leaves it whole.
 func (p *Pod) parts(size int) ([]Pod, error) {
 	if size == 0 {
 		return []Pod{*p}, nil
@@ -150,7 +150,7 @@ func (c *Copy) equal() error {
 	return nil
 }
 
-// equalRuns is what launchers need that give pod i the ranks from i x n on.
+// equalRuns checks what launchers need that give pod i the n ranks from i*n on.
 func (c *Copy) equalRuns() error { return first(c.equal, c.inOrder) }
 
 // remedy names the largest size that cuts the copy into equal pods of ranks that follow one another.

@@ -128,7 +128,7 @@ var consumers = map[string]struct {
 
 var sizeToTake = regexp.MustCompile(`make pods of (\d+) device`)
 
-// A launcher starts every rank where the plan has it or is refused; and where another size of pods is told, it helps.
+// A launcher starts every rank where the plan has it, or is refused; where the refusal names a size of pods, that size works.
 func TestRanksAreThePlansOrRefused(t *testing.T) {
 	for name, c := range consumers {
 		t.Run(name, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 // sglangPort is the port of --dist-init-addr in SGLang's multi-node documentation.
 const sglangPort = 20000
 
-// sglang is `python3 -m sglang.launch_server`. Its tensor degree holds the data ranks, and its limits are those of all data
-// ranks together. Without SGLANG_PP_LAYER_PARTITION some models are cut by their own balance, so a pipeline always gets it.
+// sglang is `python3 -m sglang.launch_server`. Its tensor degree holds the data ranks, and its limits apply to all data ranks
+// together. Without SGLANG_PP_LAYER_PARTITION some models are cut by their own balance, so a pipeline always gets it.
 // Sources: sglang/srt/server_args.py, sglang/srt/entrypoints/engine.py (_calculate_rank_ranges),
 // sglang/srt/distributed/utils.py (get_pp_indices).
 var sglang = launcher{

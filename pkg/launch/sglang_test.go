@@ -54,7 +54,7 @@ func TestSGLangGivesEachPodItsRanks(t *testing.T) {
 	}
 }
 
-// SGLang's limits are those of all data ranks together, and its tensor degree holds the data ranks.
+// SGLang's limits apply to all data ranks together, and its tensor degree holds the data ranks.
 func TestSGLangHasThePlansLimits(t *testing.T) {
 	s := degrees(2, 1, 4)
 	s.Expert = 8

@@ -50,7 +50,7 @@ func (c *Copy) runsOn(e *engine.Engine) error {
 	return nil
 }
 
-// first is the first error of checks that are made in order.
+// first makes checks in order and returns the first error.
 func first(checks ...func() error) error {
 	for _, check := range checks {
 		if err := check(); err != nil {

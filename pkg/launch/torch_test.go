@@ -37,7 +37,7 @@ func TestPlainEnv(t *testing.T) {
 	}
 }
 
-// The backend of the process groups is that of the devices, beside Gloo for tensors of the host.
+// The process groups have the backend of the devices' library, and Gloo for tensors of the host.
 func TestBackend(t *testing.T) {
 	for vendor, want := range map[string]string{
 		"nvidia": "cpu:gloo,cuda:nccl", "amd": "cpu:gloo,cuda:nccl", "huawei": "cpu:gloo,npu:hccl", "habana": "cpu:gloo,hpu:hccl", "cpu": "gloo",

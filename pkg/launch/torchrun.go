@@ -2,7 +2,7 @@ package launch
 
 // torchrun reads any of its options from PET_<OPTION>. Its static rendezvous numbers ranks by node rank times processes per
 // node, so all pods need the same number of ranks. Sources: torch/distributed/run.py and argparse_util.py (env, check_env);
-// the variables are those that Kubeflow Trainer injects.
+// Kubeflow Trainer injects the same variables.
 var torchrun = launcher{
 	name:  "torchrun",
 	check: (*Copy).equalRuns,

@@ -7,10 +7,10 @@ import (
 )
 
 // arrange orders devices so that consecutive ranks share the fastest links: by the hosts' topology levels, fabric, node,
-// link domain, and on a host from each device to the nearest of those that are left. Inner is the number of consecutive
+// link domain, and on a host from each device to the nearest device that is left. Inner is the number of consecutive
 // ranks that talk most, the tensor degree: blocks of so many are cut out of the smallest part of the topology that still
-// has them, so that as many as can be lie in one link domain, else on one node, else in one fabric. The order does not
-// depend on that of the arguments. It refuses inner below 1.
+// has them, so that as many as can be lie in one link domain, else on one node, else in one fabric. The result does not
+// depend on the order of the arguments. It refuses inner below 1.
 func arrange(seats []Seat, hosts Hosts, inner int) ([]Seat, error) {
 	if inner < 1 {
 		return nil, fmt.Errorf("blocks of %d ranks: a block must have at least 1", inner)
@@ -56,7 +56,7 @@ func (a *arranger) siteOf(hosts Hosts, seats []Seat, i int) site {
 		s = append(s, value)
 	}
 	p := &a.wires.places[i]
-	// A node whose devices are in no fabric is one by itself.
+	// A node whose devices are in no fabric counts as a fabric by itself.
 	fabric, domain := "node "+seats[i].Node, unlinked
 	if p.domain != nil {
 		domain = p.domain.Name
@@ -75,8 +75,8 @@ const unlinked = "~"
 // maxLevels bounds the topology levels that are looked at.
 const maxLevels = 8
 
-// cut orders the devices of a part of the topology: whole blocks of its parts, blocks of what those have left, and what
-// is left then.
+// cut orders the devices of a part of the topology: first whole blocks within its parts, then blocks of what the parts
+// have left. rest is too few for a block.
 func (a *arranger) cut(devices []int32, level int) (blocks, rest []int32) {
 	if len(devices) == 0 {
 		return nil, nil
@@ -123,7 +123,7 @@ func (a *arranger) chain(devices []int32) []int32 {
 	return ordered
 }
 
-// near is the link of two devices, and where that is a domain's, which is the same for all, what PCIe says of them.
+// near returns the link of two devices and, on one host, their link over PCIe, which tells devices of a link domain apart.
 func (a *arranger) near(x, y int32) [2]Link {
 	p, q := &a.wires.places[x], &a.wires.places[y]
 	pair := [2]Link{a.wires.between(x, y), {}}

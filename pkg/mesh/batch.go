@@ -16,11 +16,11 @@ const maxShapeText = 128
 type batch struct {
 	v1alpha1.PlanShape
 	mesh *Mesh
-	// field is where the shape stands in the plan.
+	// field is the path of the shape in the plan, which errors name.
 	field string
 }
 
-// batchesOf are the shapes of a plan with their meshes, which all have one order. It refuses shapes that do not follow
+// batchesOf returns the shapes of a plan with their meshes, all of the same order. It refuses shapes that do not follow
 // one another and plans of more than MaxWorldSize ranks.
 func batchesOf(plan *v1alpha1.ShardingPlanSpec) ([]batch, error) {
 	shapes := plan.Shapes()

@@ -11,17 +11,16 @@ import (
 // Copy is a copy of the model in a DeviceMesh.
 type Copy struct {
 	*Layout
-	// Replica is its number.
+	// Replica is the number of the copy, from 0.
 	Replica int32
-	// Shape is what it has in common with others.
+	// Shape is the shape of the mesh that the copy has in common with others.
 	Shape *v1alpha1.MeshShape
 
 	engine v1alpha1.Engine
 }
 
-// Copies are the copies of a DeviceMesh with the devices on their ranks. What the hosts do not say of a device is not known.
-// It refuses a mesh whose members leave a rank without a device or do not fit its dimensions, which none of the operator's
-// does.
+// Copies returns the copies of a DeviceMesh with the devices on their ranks. What the hosts do not say of a device is not known.
+// It refuses a mesh whose members leave a rank without a device or do not fit its dimensions; the operator makes none such.
 func Copies(spec *v1alpha1.DeviceMeshSpec, hosts Hosts) ([]Copy, error) {
 	shapes := spec.Shapes()
 	if err := checkMembers(spec, shapes); err != nil {

@@ -35,7 +35,7 @@ func (m *Mesh) ExpertGroups(of v1alpha1.Engine, size int) ([][]int32, []string, 
 	for _, group := range wide {
 		groups = append(groups, divide(group, size, rule.Strided)...)
 	}
-	// Groups of one wide group lie between those of others: listed by their first rank they follow the rule of Groups.
+	// The parts of one wide group lie between the parts of others: sorted by first rank they have the order of Groups.
 	slices.SortFunc(groups, func(a, b []int32) int { return int(a[0] - b[0]) })
 	return groups, over, nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// ForWorld makes a mesh as New does and refuses one whose ranks are not as many as there are devices, with the number that
-// is left over or missing.
+// ForWorld makes a mesh as New does and refuses a mesh whose number of ranks is not world, the number of devices. The error
+// says how many devices are left over or missing.
 func ForWorld(world int, order string, sizes map[string]int) (*Mesh, error) {
 	if world < 1 || world > MaxWorldSize {
 		return nil, fmt.Errorf("the number of devices is %d: it must be 1 to %d", world, MaxWorldSize)

@@ -32,7 +32,7 @@ func (m *Mesh) Groups(dimensions ...string) ([][]int32, error) {
 	return groups, nil
 }
 
-// World is the one group of all ranks.
+// World returns the one group of all ranks.
 func (m *Mesh) World() []int32 { return m.offsets(slices.Repeat([]bool{true}, len(m.names))) }
 
 // mark marks the dimensions that are named.

@@ -8,11 +8,11 @@ type Host struct {
 	Gone bool
 	// Address on the network; empty where it is not known.
 	Address string
-	// Inventory is what it has, nil where that is not known.
+	// Inventory is the status of the node's inventory; nil where it is not known.
 	Inventory *v1alpha1.AcceleratorInventoryStatus
-	// Annotations are those of the Node.
+	// Annotations are the annotations of the Node.
 	Annotations map[string]string
-	// Levels are its places in the topology of the cluster, from the widest: zone, block, rack. Empty values are unknown.
+	// Levels are the node's places in the topology of the cluster, from the widest: zone, block, rack. Empty values are unknown.
 	Levels []string
 }
 
@@ -28,7 +28,7 @@ func addressed(addresses map[string]string) Hosts {
 	return hosts
 }
 
-// Device is a device of a node, nil where it is not known.
+// Device returns a device of a node; nil where it is not known.
 func (h Hosts) Device(node string, id v1alpha1.DeviceID) *v1alpha1.Device {
 	inventory := h[node].Inventory
 	if inventory == nil {

@@ -19,7 +19,7 @@ type Seat struct {
 	GFLOPS int64
 }
 
-// SeatsOf are the devices of nodes, in order of the names of nodes and of ids.
+// SeatsOf returns the devices of nodes, sorted by name of node and by id.
 func SeatsOf(hosts Hosts) []Seat {
 	var seats []Seat
 	for name, host := range hosts {
@@ -58,8 +58,8 @@ type Layout struct {
 	counts map[string]int32
 }
 
-// NewLayout puts devices on the ranks of a mesh, the first on rank 0. It refuses a number of devices that is not that of
-// the ranks, and devices without a name or with two ranks.
+// NewLayout puts devices on the ranks of a mesh, the first on rank 0. It refuses a number of devices other than the
+// number of ranks, and devices without a name or with two ranks.
 func NewLayout(m *Mesh, seats []Seat) (*Layout, error) {
 	if err := m.checkDevices(len(seats)); err != nil {
 		return nil, err
@@ -82,11 +82,11 @@ func NewLayout(m *Mesh, seats []Seat) (*Layout, error) {
 	return l, nil
 }
 
-// Seats are the devices in order of their ranks.
+// Seats returns the devices in order of their ranks.
 func (l *Layout) Seats() []Seat { return slices.Clone(l.seats) }
 
-// LocalRank is the number of a rank among those of its node, in order of ranks, and how many those are. A process uses it
-// to choose its device, which a global rank is no number of.
+// LocalRank returns the number of a rank among the ranks of its node, from 0 in order of ranks, and how many ranks the node has.
+// A process chooses its device by it: global ranks do not number the devices of a node.
 func (l *Layout) LocalRank(rank int) (local, size int, err error) {
 	if err := l.checkRank(rank); err != nil {
 		return 0, 0, err

@@ -65,7 +65,7 @@ func TestSeatsAreChecked(t *testing.T) {
 	wantError(t, err, `seats[1] is device "nvidia-0000:01:00.0" on node ""`)
 }
 
-// Defect: the number of a rank in the world was used as that of a device on its node.
+// Defect: the number of a rank in the world was used as the number of a device on its node.
 func TestLocalRanksCountByNode(t *testing.T) {
 	seats := seatsOn(3, "a", "b")
 	seats[1], seats[4] = seats[4], seats[1]

@@ -21,13 +21,13 @@ func hardwareOf(d *v1alpha1.Device) Hardware {
 
 // Library is a library of collective communication.
 type Library struct {
-	// Name of the library. Huawei's and Habana's have the same.
+	// Name is the name of the library. Huawei's and Habana's libraries have the same.
 	Name string
 	// Maker tells apart libraries of one name.
 	Maker string
-	// TorchBackend is its name in torch.distributed: RCCL answers to nccl.
+	// TorchBackend is the library's name in torch.distributed, where RCCL is called nccl.
 	TorchBackend string
-	// TorchDevice is the type of its devices in torch.
+	// TorchDevice is the type of the library's devices in torch.
 	TorchDevice string
 }
 
@@ -85,7 +85,7 @@ func libraryFor(h Hardware, of v1alpha1.Engine) Library {
 	return gloo
 }
 
-// libraryNamed is the library of a name for devices of a vendor.
+// libraryNamed returns the library of a name for devices of a vendor.
 func libraryNamed(name, vendor string) (Library, bool) {
 	for _, l := range hardwareLibraries {
 		if l.vendor == vendor && l.library.Name == name {
@@ -100,8 +100,8 @@ func libraryNamed(name, vendor string) (Library, bool) {
 	return Library{}, false
 }
 
-// CommonLibrary is the library of a group with members on all of the hardware. It refuses members with different ones,
-// those of one name by different makers among them: they could exchange through the hosts' memory alone.
+// CommonLibrary returns the library of a group with members on all of the hardware. It refuses members with different libraries,
+// even of one name by different makers: they could exchange through the hosts' memory alone.
 func CommonLibrary(hardware []Hardware, of v1alpha1.Engine) (Library, error) {
 	var common Library
 	for i, h := range hardware {
@@ -124,7 +124,7 @@ func (h Hardware) String() string {
 	return h.Vendor + " " + string(h.Family)
 }
 
-// String is the name of the library, with its maker where several have one of that name.
+// String returns the name of the library, with its maker where several makers have a library of that name.
 func (l Library) String() string {
 	if l.Maker == "" {
 		return l.Name

@@ -10,7 +10,7 @@ func hardware(vendor string, family v1alpha1.DeviceFamily) Hardware {
 	return Hardware{Vendor: vendor, Family: family}
 }
 
-// The library follows from what a device is, and one name may be that of two libraries.
+// The library follows from what a device is, and two libraries may have one name.
 func TestLibraryFollowsHardware(t *testing.T) {
 	for _, test := range []struct {
 		hardware             Hardware

@@ -21,7 +21,7 @@ const (
 type Link struct {
 	// Kind is the technology (NVLink, XGMI, ICI), PCIe with the relation of `nvidia-smi topo -m`, or network.
 	Kind string
-	// MBps is what one of them can send to the other, 0 where that is not known.
+	// MBps is what one device can send to the other in 10^6 bytes a second; 0 where that is not known.
 	MBps int64
 
 	reach reach

@@ -92,13 +92,13 @@ func describe(names []string, sizes map[string]int) string {
 	return strings.Join(parts, " ")
 }
 
-// WorldSize is the number of ranks.
+// WorldSize returns the number of ranks.
 func (m *Mesh) WorldSize() int { return m.world }
 
-// Order is the order string, fastest dimension first.
+// Order returns the order string, fastest dimension first.
 func (m *Mesh) Order() string { return strings.Join(m.names, "-") }
 
-// Dimensions are the dimensions with their sizes, fastest first.
+// Dimensions returns the dimensions with their sizes, fastest first.
 func (m *Mesh) Dimensions() []v1alpha1.MeshDimension {
 	dimensions := make([]v1alpha1.MeshDimension, len(m.names))
 	for i, name := range m.names {
@@ -107,10 +107,10 @@ func (m *Mesh) Dimensions() []v1alpha1.MeshDimension {
 	return dimensions
 }
 
-// Shape is the sizes above 1 for people (`tp4 pp2`), or `1` where there are none.
+// Shape returns the sizes above 1 for people (`tp4 pp2`), or `1` where there are none.
 func (m *Mesh) Shape() string { return v1alpha1.ShapeText(m.Dimensions()) }
 
-// Size is the size of a dimension, 0 where the order lacks it.
+// Size returns the size of a dimension; 0 where the order lacks it.
 func (m *Mesh) Size(name string) int {
 	if i := m.index(name); i >= 0 {
 		return m.sizes[i]
@@ -120,7 +120,7 @@ func (m *Mesh) Size(name string) int {
 
 func (m *Mesh) index(name string) int { return slices.Index(m.names, name) }
 
-// Coordinates are the coordinates of a rank, counted from 0, one for each dimension of the order.
+// Coordinates returns the coordinates of a rank, counted from 0, one for each dimension of the order.
 func (m *Mesh) Coordinates(rank int) (map[string]int, error) {
 	if err := m.checkRank(rank); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (m *Mesh) checkRank(rank int) error {
 	return nil
 }
 
-// Rank is the rank at the coordinates, counted from 0; a dimension that is not named is at 0. It refuses coordinates
+// Rank returns the rank at the coordinates, counted from 0; a dimension that is not named is at 0. It refuses coordinates
 // outside of the mesh and names that the order lacks.
 func (m *Mesh) Rank(coordinates map[string]int) (int, error) {
 	rank := 0

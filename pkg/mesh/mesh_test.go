@@ -87,7 +87,7 @@ func TestOutsideOfTheMesh(t *testing.T) {
 	}
 }
 
-// Predecessor's defects: a combination lacked pipeline and data groups, and ranks that no degree covered lay idle.
+// Defects of an earlier mesh: a combination lacked pipeline and data groups, and ranks that no degree covered lay idle.
 func TestCombinationHasAllGroups(t *testing.T) {
 	m, err := New("tp-pp-dp", map[string]int{"tp": 2, "pp": 2, "dp": 2})
 	if err != nil {
@@ -140,8 +140,8 @@ func TestExpertGroups(t *testing.T) {
 	}
 }
 
-// SGLang's tensor rank is that of attention within its data rank, which follow one another (its
-// compute_dp_attention_world_info); TensorRT-LLM's attention data parallelism makes every tensor rank one of data.
+// In SGLang each data rank has consecutive ranks of the tensor degree for attention (its compute_dp_attention_world_info); with
+// TensorRT-LLM's attention data parallelism every tensor rank is a data rank.
 func TestDataRanksInsideTensor(t *testing.T) {
 	for name, test := range map[string]struct {
 		engine v1alpha1.Engine

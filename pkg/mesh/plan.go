@@ -19,7 +19,7 @@ func FromPlan(planName string, plan *v1alpha1.ShardingPlanSpec, addresses map[st
 }
 
 // FromPlanOn is FromPlan where more is known of the nodes than their addresses: the communication library follows from what
-// the devices are, and where a node is not known from the vendor that the ids name.
+// the devices are; for the devices of a node that is not known, from the vendor that their ids name.
 func FromPlanOn(planName string, plan *v1alpha1.ShardingPlanSpec, hosts Hosts) (*v1alpha1.DeviceMeshSpec, error) {
 	spec, err := fromPlan(plan, hosts)
 	if err != nil {

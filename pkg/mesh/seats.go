@@ -102,8 +102,8 @@ func checkSeats(copies []replica) error {
 	return nil
 }
 
-// libraryOf is the library of the copies of a shape. It says which rank has another one than the first. A device whose host
-// is not known is taken for one like the others of its vendor.
+// libraryOf is the library of the copies of a shape. The error names a rank whose library differs from the first rank's. A device
+// whose host is not known is taken to be like the others of its vendor.
 func libraryOf(copies []replica, engine v1alpha1.Engine, hosts Hosts) (Library, error) {
 	first := hosts.hardware(copies[0].seats[0].node, copies[0].seats[0].device)
 	common, last := libraryFor(first, engine), first

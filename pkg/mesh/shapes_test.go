@@ -154,7 +154,7 @@ func planOfShapes(t *rapid.T) *v1alpha1.ShardingPlanSpec {
 	return plan
 }
 
-// Every device of a plan has exactly one rank, that of its place in the order of its engine.
+// Every device of a plan has exactly one rank, which its place in the order of the engine gives it.
 func TestEveryDeviceHasOneRank(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		plan := planOfShapes(t)

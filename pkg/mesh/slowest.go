@@ -9,7 +9,7 @@ import (
 // Slowest is the slowest link between two ranks of a group.
 type Slowest struct {
 	Link
-	// A and B are the first ranks that it joins, A below B.
+	// A and B are the first two ranks that the link joins, A below B.
 	A, B int32
 }
 
@@ -25,8 +25,8 @@ func (w *Wires) Slowest(groups [][]int32) (Slowest, bool) {
 	return s.result()
 }
 
-// search keeps the slowest link of those with a rate and the farthest of those without. Which of them is the slowest of all
-// does not depend on the order in which they were seen.
+// search keeps the slowest of the links whose rate is known and the farthest of the others. Which of the two is the slowest of
+// all does not depend on the order in which links were seen.
 type search struct {
 	known, unknown           Slowest
 	knowsOne, lacksRateOfOne bool
@@ -62,8 +62,8 @@ func (w *Wires) within(s *search, group []int32) {
 	}
 }
 
-// across looks at the links between nodes: of the members that have another on a different node in the same fabric, and
-// of those that have one there outside of it, the one that sends least decides.
+// across looks at the links between nodes: the member that sends least decides, of the members with a peer on
+// another node in their fabric, and of the members with a peer on another node outside of it.
 func (w *Wires) across(s *search, group []int32) {
 	c := w.census(group)
 	if len(c.nodes) < 2 {

@@ -6,7 +6,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// SlowestLinks are the slowest link of each kind of group of a DeviceMesh over all copies, in the order in which the kinds
+// SlowestLinks returns the slowest link of each kind of group of a DeviceMesh over all copies, in the order in which the kinds
 // first appear; kinds whose groups have one rank have none.
 func SlowestLinks(spec *v1alpha1.DeviceMeshSpec, hosts Hosts) ([]v1alpha1.SlowestLink, error) {
 	copies, err := Copies(spec, hosts)

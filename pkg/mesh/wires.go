@@ -14,7 +14,7 @@ type place struct {
 	node   int32
 	host   *hostWires
 	device *v1alpha1.Device // nil where it is not known
-	// domain is its link domain, nil where it is in none.
+	// domain is the device's link domain; nil where it is in none.
 	domain *v1alpha1.LinkDomain
 }
 
@@ -28,7 +28,7 @@ type hostWires struct {
 	network int64 // of each device, in MB/s
 }
 
-// NewWires looks up the places of the devices on ranks. What is not known of a host, nothing is said about.
+// NewWires looks up the places of the devices on ranks. Of what is not known about a host, Wires say nothing.
 func NewWires(seats []Seat, hosts Hosts) *Wires {
 	w := &Wires{places: make([]place, len(seats))}
 	numbers, known := map[string]int32{}, map[string]*hostWires{}
@@ -73,7 +73,7 @@ func wiresOf(status *v1alpha1.AcceleratorInventoryStatus) *hostWires {
 	return h
 }
 
-// bridgesOf are the sets that direct connections join: each device's, by the least id in it.
+// bridgesOf returns for each device the set that direct connections join it to, named by the least id in the set.
 func bridgesOf(pairs []v1alpha1.LinkPair) map[v1alpha1.DeviceID]v1alpha1.DeviceID {
 	least := map[v1alpha1.DeviceID]v1alpha1.DeviceID{}
 	for _, p := range pairs {
@@ -135,7 +135,7 @@ func domainLink(a, b *v1alpha1.LinkDomain) Link {
 	return Link{Kind: a.Kind, MBps: min(peerRate(a), peerRate(b)), reach: linked}
 }
 
-// peerRate is what a member sends to one other: behind a switch as much as to all together.
+// peerRate returns what a member of a link domain sends to one other member: behind a switch as much as to all together.
 func peerRate(d *v1alpha1.LinkDomain) int64 {
 	if d.PeerMBps == 0 && d.Topology != v1alpha1.TopologyMesh {
 		return d.DeviceMBps

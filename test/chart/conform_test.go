@@ -78,7 +78,7 @@ func writeGroupVersion(t *testing.T, dir string, groupVersion openapi.GroupVersi
 			Schemas map[string]map[string]any `json:"schemas"`
 		} `json:"components"`
 	}
-	// The names in references become those of a schema file.
+	// References name definitions as a schema file does.
 	content = []byte(strings.ReplaceAll(string(content), "#/components/schemas/", "#/$defs/"))
 	if err := json.Unmarshal(content, &document); err != nil {
 		t.Fatal(err)

@@ -77,8 +77,7 @@ func await(t *testing.T, what string, condition func(context.Context) bool) {
 	}
 }
 
-// runCleanup stands for the kubelet that runs the pod of the cleanup, which this control plane has none of: it says of
-// each that it succeeded.
+// runCleanup plays the kubelet, which this control plane lacks, for the pods of the cleanup: it says of each pod that it succeeded.
 func runCleanup(t *testing.T) {
 	t.Helper()
 	admin := clients(t)

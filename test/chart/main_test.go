@@ -72,7 +72,7 @@ func helm(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	}, "helm", args...)
 }
 
-// mustHelm is helm for what has to succeed.
+// mustHelm runs Helm as helm does, and fails the test where Helm fails.
 func mustHelm(t *testing.T, args ...string) string {
 	t.Helper()
 	stdout, stderr, err := helm(t, args...)

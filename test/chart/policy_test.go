@@ -225,8 +225,8 @@ type namedAct struct {
 	act  act
 }
 
-// actsOf are what the agent of a node does, in this order. The inventory's owner is the Node that is there: one with another
-// uid would be collected as garbage.
+// actsOf are what the agent of a node does, in this order. The inventory's owner is the Node that is there: an inventory with
+// another owner's uid would be collected as garbage.
 func actsOf(own *corev1.Node) []namedAct {
 	return []namedAct{
 		{"labels its node", applies(nodesKind, nodeWith("own", "labels: {rankwright.dev/accelerator: 'true', rankwright.dev/amd.count: '8'}"))},

@@ -59,8 +59,8 @@ func TestPresetsKeepTheAgentUnprivileged(t *testing.T) {
 	}
 }
 
-// TestGolden shows in a diff what a change does: all objects of the defaults, and those of the other sets of values that
-// differ from them. Of the CustomResourceDefinitions, which config/crd has, it shows the metadata alone.
+// TestGolden shows in a diff what a change does: all objects of the defaults, and the objects of other sets of values
+// that differ from them. Of the CustomResourceDefinitions, which config/crd has, it shows the metadata alone.
 func TestGolden(t *testing.T) {
 	defaults := documents(t)
 	for _, values := range allValueSets(t) {
@@ -134,7 +134,7 @@ func TestKustomizeInstallsTheSame(t *testing.T) {
 		folder string
 		hook   string
 		values []string
-		// except are what only one of the two has, or has in another way.
+		// except are the objects that only one of the two has, or that differ on purpose.
 		except []string
 	}{
 		{folder: "config", except: []string{namespace, class}},

@@ -25,7 +25,7 @@ type objects map[string]*unstructured.Unstructured
 // unlisted are kinds that the API server and its controllers keep by themselves, or that expire.
 var unlisted = []string{"APIService", "ComponentStatus", "Endpoints", "EndpointSlice", "Event", "FlowSchema", "PriorityLevelConfiguration"}
 
-// snapshot lists every object of the cluster but those of unlisted kinds and the Leases of the control plane's parts.
+// snapshot lists every object of the cluster but objects of unlisted kinds and the Leases of the control plane's parts.
 func snapshot(ctx context.Context, t *testing.T) objects {
 	t.Helper()
 	all, err := list(ctx)
@@ -120,7 +120,7 @@ func (o objects) contents() map[string]any {
 // patience is far above what controllers need, for machines that are busy.
 const patience = 4 * time.Minute
 
-// awaitKeys waits until the cluster has exactly these objects beside those of before.
+// awaitKeys waits until the cluster has exactly the objects of before and the wanted ones.
 func awaitKeys(t *testing.T, before objects, want ...string) {
 	t.Helper()
 	slices.Sort(want)

@@ -25,8 +25,8 @@ func (c *Cluster) cleanUp() error {
 	return errors.Join(c.net.killProcesses(ctx), c.unmount(), c.net.remove(ctx))
 }
 
-// killProcesses kills, until none is left, what runs in the network namespace of a node, and what those started: the
-// shims of containers outlive their containerd, and hold the containers.
+// killProcesses kills, until none is left, what runs in the network namespace of a node, and the processes that those started:
+// the shims of containers outlive their containerd, and hold the containers.
 func (n network) killProcesses(ctx context.Context) error {
 	return wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
 		pids := n.processes()
@@ -80,7 +80,7 @@ func (n network) namespaces() map[string]bool {
 	return namespaces
 }
 
-// parentOf is the parent of a process; false for one that is gone, or a zombie that waits for nothing but its parent.
+// parentOf returns the parent of a process; false where the process is gone, or a zombie that waits for nothing but its parent.
 func parentOf(pid int) (int, bool) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, after, _ := strings.Cut(string(stat), ") ")

@@ -5,7 +5,7 @@
 // needs root, and runc, the CNI plugins, iproute2 and iptables of the distribution.
 //
 // Several clusters can run on a machine, each with a number of its own, which is in every name and address it has. What
-// a killed one left behind is cleaned up by the next that takes its number.
+// a killed cluster left behind is cleaned up by the next cluster that takes its number.
 package cluster
 
 import (
@@ -114,7 +114,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	return c.awaitServiceAccount()
 }
 
-// awaitServiceAccount waits for what pods of the default namespace need.
+// awaitServiceAccount waits for the service account that pods of the default namespace need.
 func (c *Cluster) awaitServiceAccount() error {
 	ctx, cancel := context.WithTimeout(context.Background(), ReadyTimeout)
 	defer cancel()
@@ -159,7 +159,7 @@ func (c *Cluster) prepare() error {
 // Number tells the cluster from others on the machine; it is in the names of all its namespaces and links (rwc0, …).
 func (c *Cluster) Number() int { return c.net.number }
 
-// Kubeconfig is the path of the administrator's kubeconfig.
+// Kubeconfig returns the path of the administrator's kubeconfig.
 func (c *Cluster) Kubeconfig() string { return c.ControlPlane.Kubeconfig() }
 
 // LoadImage makes the image in a tar archive known to every node.

@@ -54,8 +54,8 @@ disabled_plugins = ["io.containerd.nri.v1.nri"]
 // runtimeName is the file that containerd runs for containers of RuntimeHandler.
 const runtimeName = "nvidia-container-runtime"
 
-// InstallRuntime installs what plays NVIDIA's container toolkit: containers that ask for GPUs by their environment get those of
-// the played host, and its driver's library.
+// InstallRuntime installs what plays NVIDIA's container toolkit: containers that ask for GPUs by their environment get the GPUs
+// of the played host, and its driver's library.
 func (n *Node) InstallRuntime(ctx context.Context) error {
 	content, err := nvidiaRuntime.build(ctx, "nvidiaruntime")
 	if err != nil {
@@ -141,7 +141,7 @@ func await(ctx context.Context, p *process.Process, check func(context.Context) 
 	return err
 }
 
-// ProcessOf is the id, as this process sees it, of a container's first process.
+// ProcessOf returns the id, as this process sees it, of a container's first process.
 func (n *Node) ProcessOf(ctx context.Context, container string) (int, error) {
 	output, err := n.ctr(ctx, "tasks", "list").CombinedOutput()
 	if err != nil {

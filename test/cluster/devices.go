@@ -15,7 +15,7 @@ import (
 // of them.
 var deviceNumbers = []string{"10:229", "10:237", "10:234", "10:235", "10:232", "203:0", "7:0", "7:64", "7:128"}
 
-// makeNodes makes device nodes ($@) with those of the numbers in $numbers that open here, in turns.
+// makeNodes makes device nodes ($@). They take turns with the numbers of $numbers that open here.
 const makeNodes = `set -e
 for number in $numbers; do
 	rm -f /dev/tried

@@ -49,7 +49,7 @@ type recorded struct {
 	commands []byte
 }
 
-// nodes are the device nodes, with those of NVIDIA's driver that belong to no GPU: detection does not read them, so that
+// nodes returns the device nodes, with the nodes of NVIDIA's driver that belong to no GPU: detection does not read them, so that
 // recordings need not have them.
 func (r recorded) nodes() []string {
 	if slices.Contains(r.devices, "/dev/nvidia0") && !slices.Contains(r.devices, "/dev/nvidiactl") {
@@ -58,10 +58,10 @@ func (r recorded) nodes() []string {
 	return r.devices
 }
 
-// Host is the folder, as this process sees it, of the file tree that the node plays.
+// Host returns the folder, as this process sees it, of the file tree that the node plays.
 func (n *Node) Host() string { return n.path("host") }
 
-// clearHost removes the host's files and device nodes. Its folders stay, as those of a machine do: containers have them mounted.
+// clearHost removes the host's files and device nodes. The folders stay, since containers have them mounted.
 func (n *Node) clearHost(ctx context.Context) error {
 	entries, err := os.ReadDir(n.Host())
 	if err != nil {
@@ -118,13 +118,13 @@ func unpackMember(header *tar.Header, content io.Reader, target string) error {
 	if header.Typeflag == tar.TypeDir {
 		return os.MkdirAll(target, 0o755) //nolint:gosec // pods of other users read it
 	}
-	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil { //nolint:gosec // as above
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil { //nolint:gosec // pods of other users read it
 		return err
 	}
 	if header.Typeflag == tar.TypeSymlink {
 		return os.Symlink(header.Linkname, target)
 	}
-	file, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // as above
+	file, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // pods of other users read it
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (n *Node) kubeletConfig() map[string]any {
 }
 
 // proxyConfig is a KubeProxyConfiguration: it leaves the machine's connection tracking as it is. The ports of probes and
-// metrics are the standard ones, since each node has a network of its own; 0 is none to kube-proxy, and it ends.
+// metrics are the standard ones, since each node has a network of its own. With port 0 kube-proxy would end.
 func (n *Node) proxyConfig() map[string]any {
 	return map[string]any{
 		"apiVersion":       "kubeproxy.config.k8s.io/v1alpha1",

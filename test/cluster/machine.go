@@ -13,7 +13,7 @@ import (
 // cniPlugins is where Debian has the CNI plugins.
 const cniPlugins = "/usr/lib/cni"
 
-// Packages are the Debian packages with what a node needs beside our binaries, by a file of theirs.
+// Packages are the Debian packages with what a node needs beside our binaries, by a file that each installs.
 var Packages = map[string]string{
 	"runc": "runc", "ip": "iproute2", "iptables": "iptables", "nsenter": "util-linux", "unshare": "util-linux",
 	cniPlugins + "/bridge": "containernetworking-plugins",

@@ -22,7 +22,7 @@ const (
 
 // network is the addresses and names of a cluster, all of which follow from its number:
 //
-//	10.(200+number).0.0/24    nodes; .1 is the control plane's, .(10+n) that of node n
+//	10.(200+number).0.0/24    nodes; .1 is the control plane's, .(10+n) node n's
 //	10.(200+number).n.0/24    pods of node n
 //	10.(200+number).255.0/24  Services
 type network struct{ number int }

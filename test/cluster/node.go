@@ -31,7 +31,7 @@ const ReadyTimeout = 3 * time.Minute
 
 // Node is a node of the cluster: a network and a mount namespace with containerd, kubelet and kube-proxy in it. In its
 // mount namespace /run, /var/lib/kubelet and the folders of containers' logs are its own, the rest is the machine's: a kubelet
-// removes the logs of pods that it does not know, those of another node, too.
+// removes the logs of pods that it does not know, which includes the pods of another node.
 type Node struct {
 	// Name is the Node's metadata.name.
 	Name string
@@ -42,7 +42,7 @@ type Node struct {
 	// holder keeps the namespaces open.
 	holder     *process.Process
 	components map[string]*process.Process
-	// devices are the device nodes of the host that it plays.
+	// devices are the device nodes of the host that the node plays.
 	devices []string
 }
 
@@ -159,7 +159,7 @@ func (n *Node) writeKubeconfigs() error {
 	return writeYAML(n.path("kube-proxy.yaml"), n.proxyConfig())
 }
 
-// Command is a command in the node's namespaces.
+// Command returns a command that runs in the node's namespaces.
 func (n *Node) Command(ctx context.Context, argv ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "nsenter", n.inside(argv...)...)
 }
@@ -190,13 +190,13 @@ func (n *Node) Kill(component string) {
 	}
 }
 
-// LogFile is the path of a component's log.
+// LogFile returns the path of a component's log.
 func (n *Node) LogFile(component string) string { return n.path(component + ".log") }
 
-// Path is the path, as this process sees it, of what has a name inside of the node.
+// Path returns the path, as this process sees it, of a file by its name inside of the node.
 func (n *Node) Path(name string) string { return fmt.Sprintf("/proc/%d/root%s", n.holder.PID(), name) }
 
-// DevicePlugins is the path, as this process sees it, of the folder where device plugins meet the node's kubelet.
+// DevicePlugins returns the path, as this process sees it, of the folder where device plugins meet the node's kubelet.
 func (n *Node) DevicePlugins() string { return n.path("kubelet/device-plugins") }
 
 // AwaitReady waits until the Node is Ready.

@@ -24,7 +24,7 @@ const (
 	libraryFolder = "usr/lib/x86_64-linux-gnu"
 )
 
-// program is one of this repository's that nodes run, built once for all clusters of a process.
+// program is a program of this repository that nodes run, built once for all clusters of a process.
 type program struct {
 	sync.Once
 	content []byte
@@ -101,11 +101,11 @@ func (n *Node) installLibrary(ctx context.Context, document []byte) error {
 	return nvmltest.FactsOf(told).Write(n.Library())
 }
 
-// Library is the folder, as this process sees it, of the played host's libnvidia-ml.so.1 and of the facts that it tells.
+// Library returns the folder, as this process sees it, of the played host's libnvidia-ml.so.1 and of the facts that it tells.
 func (n *Node) Library() string { return filepath.Join(n.Host(), libraryFolder) }
 
-// InstallDriver installs NVIDIA's library of a version, as a driver's package does, in place of the one that was there. What
-// the kernel's driver is does not change: that is a fact.
+// InstallDriver installs NVIDIA's library of a version, as a driver's package does, in place of the library that was there.
+// The version of the kernel's driver does not change: it is one of the library's facts.
 func (n *Node) InstallDriver(ctx context.Context, version string) error {
 	if err := n.RemoveDriver(); err != nil {
 		return err

@@ -92,8 +92,8 @@ func decodeManifests(content []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// Apply applies objects by server-side apply, in their order. Namespaced objects without a namespace go to the one
-// given.
+// Apply applies objects by server-side apply, in their order. Namespaced objects without a namespace go to
+// namespace.
 func Apply(ctx context.Context, config *rest.Config, namespace string, objects ...*unstructured.Unstructured) error {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // AssetsEnv names the variable that overrides the folder of the binaries.
 const AssetsEnv = "RANKWRIGHT_ASSETS"
 
-// FindAssets returns the folder of the control plane's binaries: that of RANKWRIGHT_ASSETS, else .cache/bin of the
-// repository.
+// FindAssets returns the folder of the control plane's binaries: the one that RANKWRIGHT_ASSETS names, else .cache/bin
+// of the repository.
 func FindAssets() (string, error) {
 	if dir := os.Getenv(AssetsEnv); dir != "" {
 		return dir, nil

@@ -42,10 +42,10 @@ type Options struct {
 	Dir string
 	// BinDir has the binaries; empty means FindAssets.
 	BinDir string
-	// Scheduler and ControllerManager start these as well.
+	// Scheduler and ControllerManager start kube-scheduler and kube-controller-manager as well.
 	Scheduler, ControllerManager bool
-	// LeaveNodes keeps the controller manager from calling nodes unreachable, which it does a minute after it first saw one of that
-	// name without a kubelet.
+	// LeaveNodes keeps the controller manager from calling nodes unreachable, which it does a minute after it first saw a node of
+	// that name without a kubelet.
 	LeaveNodes bool
 	// WithoutWatchCache has the API server read from etcd alone. Where definitions are made and removed again and again, its caches are
 	// rarely ready, and the removal of a definition that fails for that is tried again after pauses of up to minutes.

@@ -19,7 +19,7 @@ import (
 // It is called from TestMain. Missing binaries fail the tests, with the remedy.
 func Main(m *testing.M, cluster **ControlPlane) { MainWith(m, Options{}, cluster) }
 
-// MainWith runs them with a control plane of other options.
+// MainWith does what Main does, with a control plane of other options.
 func MainWith(m *testing.M, options Options, cluster **ControlPlane) {
 	os.Exit(runMain(m, options, cluster))
 }

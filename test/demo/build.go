@@ -14,7 +14,7 @@ import (
 // tools are the parts of Kubernetes that the demo runs.
 var tools = []string{"etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager", "kubectl"}
 
-// commands are the parts of Rankwright that it runs.
+// commands are the parts of Rankwright that the demo runs.
 var commands = []string{"node-agent", "operator"}
 
 // build builds what is missing; the scripts say what they do. Tools of a folder of the user's own are left to the user.

@@ -29,7 +29,7 @@ type simulatedNode struct {
 	uid       types.UID
 }
 
-// recordedHosts are the hosts that join the one the demo runs on.
+// recordedHosts are the hosts that join the host on which the demo runs.
 var recordedHosts = []simulatedNode{
 	{name: "h100-0", recording: "nvidia-h100-8.tar.gz"},
 	{name: "mi300x-0", recording: "amd-mi300x-8.tar.gz"},

@@ -19,7 +19,7 @@ func (p *progress) step(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.out, "[%5.1f s] %s\n", time.Since(p.begin).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// waiting calls the function now and then until the returned one is called, so that a long wait is not a silent one.
+// waiting calls describe now and then until stop is called, so that a long wait is not silent.
 func (p *progress) waiting(describe func() string) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -38,7 +38,7 @@ const (
 )
 
 // byOwnCDI are the documented values with which containers get NVIDIA's driver from a specification of the agent's own. Paths
-// in it are the node's, so the helper looks for the driver below the node's root, not below that of the host that it plays.
+// in it are the node's, so the helper looks for the driver below the node's root, not below the root of the host that it plays.
 var byOwnCDI = []string{
 	`vendors.nvidia={"serve":true,"injection":"CDI"}`, "agent.nvml.enabled=true", "agent.cdiHook.installTo=" + hookFolder, "agent.host.root=/",
 }
@@ -182,7 +182,7 @@ func (s *site) cudaSays(t *testing.T, pod *corev1.Pod) (sight report.Sight, line
 	return sight, line
 }
 
-// mountedFiles are those that are mounted into a container beside what every container has.
+// mountedFiles returns the files that are mounted into a container beside what every container has.
 func mountedFiles(sight report.Sight) []string {
 	var files []string
 	for _, point := range sight.Mounts {

@@ -25,8 +25,9 @@ import (
 	"github.com/rankwright/rankwright/test/cluster"
 )
 
-// A device that fails is told of by its pod's status, its ResourceSlice and its Node. Its pod goes on, an administrator's pod
-// looks at it and at all others without taking any, and no other gets it. What is prepared is on the node, for the next agent.
+// A device that fails is told of by its pod's status, its ResourceSlice and its Node. Its pod goes on, an administrator's
+// pod sees all devices without taking any, and no other pod gets the device. What is prepared is recorded on the node, for the next
+// agent.
 func TestFailureOfAClaimedDeviceIsTold(t *testing.T) {
 	s := on(t)
 	s.install(t, "vendors.amd.through=DRA")

@@ -14,8 +14,8 @@ import (
 	"github.com/rankwright/rankwright/test/otherplugin"
 )
 
-// Where another plugin serves a vendor's devices, the agent observes: it names the other one and who holds what, and offers
-// none of these devices, though its values say so.
+// Where another plugin serves a vendor's devices, the agent observes: it names the other plugin and the holders of devices, and
+// offers none of these devices, though its values say so.
 func TestAnotherPluginServes(t *testing.T) {
 	s := on(t)
 	node := s.Nodes[1]

@@ -30,8 +30,8 @@ var served = []struct {
 	{"rankwright.dev/google-tpu", 4},
 }
 
-// A pod that asks for devices gets so many: those that the inventory says it holds can be opened in its container, and
-// no other can.
+// A pod that asks for devices gets so many: the devices that it holds by the inventory can be opened in its container, and
+// no others.
 func TestPodsGetExactlyTheirDevices(t *testing.T) {
 	s := on(t)
 	s.install(t)

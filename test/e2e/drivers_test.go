@@ -166,8 +166,8 @@ func xidWithdraws(t *testing.T, s *site, node *cluster.Node) {
 	})
 }
 
-// singleFaults breaks three GPUs in different ways while the one with the XID is still recovering, and mends them. Who waits
-// for events is told nothing but that a GPU is lost once one is, so that comes last.
+// singleFaults breaks three GPUs in different ways while the one with the XID is still recovering, and mends them. Once a
+// GPU is lost, a process that waits for events is told nothing but that, so the loss comes last.
 func singleFaults(t *testing.T, s *site, node *cluster.Node) {
 	s.fault(t, node, 0, v1alpha1.Degraded, "UncorrectableECC", func(f nvmltest.Facts) { f["gpu0.uncorrectable"] = "1 1" },
 		nvmltest.Event{GPU: 0, Type: nvmltest.DoubleBitECC})
@@ -176,7 +176,7 @@ func singleFaults(t *testing.T, s *site, node *cluster.Node) {
 		f["fault.gpu2"] = strconv.Itoa(report.CodeGPULost)
 		f["fault.handle2"] = f["fault.gpu2"]
 	})
-	// With the GPU of the XID.
+	// Five are left: the GPU with the XID is still recovering.
 	awaitOffer(t, node, 5)
 	began := time.Now()
 	tell(t, node, func(f nvmltest.Facts) {
@@ -268,7 +268,7 @@ func migComesAndGoes(t *testing.T, s *site, node *cluster.Node) {
 }
 
 // driverIsUpgraded takes the steps of an upgrade: the new library is there before its driver, whoever has the driver open lets
-// go of it, and the new one is loaded.
+// go of it, and the new driver is loaded.
 func driverIsUpgraded(t *testing.T, s *site, node *cluster.Node) {
 	const version = "590.48.01"
 	if err := node.InstallDriver(t.Context(), version); err != nil {
@@ -346,7 +346,7 @@ func writeFile(t *testing.T, name, content string) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // of a host
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(name, []byte(content), 0o644); err != nil { //nolint:gosec // as above
+	if err := os.WriteFile(name, []byte(content), 0o644); err != nil { //nolint:gosec // of a host
 		t.Fatal(err)
 	}
 }

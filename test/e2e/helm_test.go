@@ -73,7 +73,7 @@ func (s *site) upgradeArgs(verb []string, set ...string) []string {
 	return args
 }
 
-// uninstall removes the release, if there is one, and what uninstalling leaves for its users to remove.
+// uninstall removes the release, if it exists, and what uninstalling leaves for its users to remove.
 func (s *site) uninstall(t *testing.T) {
 	t.Helper()
 	if t.Failed() {

@@ -33,7 +33,7 @@ type stage struct {
 	programs   map[string]string
 	user       string
 	entrypoint []string
-	// glibc says that its base has that library.
+	// glibc says that the base of the image has glibc.
 	glibc bool
 }
 

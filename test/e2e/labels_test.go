@@ -53,7 +53,7 @@ func (w *labelWatch) saw(object any) {
 	}
 }
 
-// unchanged fails the test where the labels were ever others than at the beginning.
+// unchanged fails the test where the labels ever differed from the beginning.
 func (w *labelWatch) unchanged(t *testing.T) {
 	t.Helper()
 	w.stop()

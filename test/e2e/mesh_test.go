@@ -24,7 +24,7 @@ import (
 
 var jobs = schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
 
-// ranks and perNode are those of examples/allreduce on three nodes.
+// The ranks of examples/allreduce, and how many each of three nodes has.
 const (
 	ranks   = 6
 	perNode = 2

@@ -37,7 +37,7 @@ spec:
     spec:
 ` + probing
 
-// A pod of a StatefulSet that is killed comes back as the same rank on the same device; one too many is refused with the
+// A pod of a StatefulSet that is killed comes back as the same rank on the same device; a pod too many is refused with the
 // reason; and a new plan evicts all pods, which come back to their places in it.
 func TestMeshStatefulSetKeepsItsRanks(t *testing.T) {
 	s := on(t)
@@ -86,7 +86,7 @@ func (s *site) awaitPlan(t *testing.T, placement, plan string) {
 	s.awaitMesh(t, placement, func(m *v1alpha1.DeviceMesh) bool { return m.Spec.Plan == plan })
 }
 
-// awaitRanks waits until every rank of a placement runs in a pod that is none of the old ones, and checks that each is on its
+// awaitRanks waits until every rank of a placement runs in a pod that is not one of the old pods, and checks that each is on its
 // planned node and sees its planned device and no other.
 func (s *site) awaitRanks(t *testing.T, placement string, old map[types.UID]bool) []*corev1.Pod {
 	t.Helper()

@@ -87,7 +87,7 @@ func await(t *testing.T, what string, good func(context.Context) error) {
 	}
 }
 
-// metrics are those of the agent on a node.
+// metrics reads the metrics of the agent at an address.
 func (s *site) metrics(ctx context.Context, address string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(address, "8080")+"/metrics", http.NoBody)
 	if err != nil {

@@ -82,7 +82,7 @@ func (s *site) remove(t *testing.T, namespace, name string) {
 	}
 }
 
-// condition says whether a pod is as it should be; nil stands for one that is not there.
+// condition says whether a pod is as it should be. It gets nil for a pod that does not exist.
 type condition func(*corev1.Pod) (bool, error)
 
 func gone(pod *corev1.Pod) (bool, error) { return pod == nil, nil }

@@ -23,7 +23,7 @@ import (
 
 const verifyNamespace = "rankwright-verify"
 
-// counting is a pod that is given nothing, in the place of those that are given devices.
+// counting is a pod that is given no device, in place of the pods that are given devices.
 const counting = `
 ---
 apiVersion: batch/v1

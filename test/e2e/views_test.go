@@ -106,7 +106,7 @@ func onHost(t *testing.T, node *cluster.Node, flags ...string) any {
 	return inventory.Object["status"]
 }
 
-// checkDifferences compares them with a golden file.
+// checkDifferences compares differences with a golden file.
 func checkDifferences(t *testing.T, name string, found []difference) {
 	t.Helper()
 	if *update {

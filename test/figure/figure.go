@@ -35,7 +35,6 @@ func (f Figure) Hold(t Test) {
 	}
 }
 
-// The words of the last column.
 const (
 	holds    = "yes"
 	fails    = "NO"

@@ -15,7 +15,7 @@ type Result struct {
 	Other []string
 }
 
-// OK says whether every figure holds, and there is one.
+// OK says whether there are figures and all of them hold.
 func (r *Result) OK() bool {
 	return r.Figures > 0 && r.Failed == 0 && r.Skipped == 0 && len(r.Other) == 0
 }

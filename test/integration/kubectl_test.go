@@ -21,7 +21,7 @@ import (
 // terminalWidth is what the tables of `kubectl get` must fit.
 const terminalWidth = 120
 
-// kubectl runs the real one as administrator and returns what it prints.
+// kubectl runs the real kubectl as administrator and returns what it prints.
 func kubectl(t *testing.T, args ...string) string {
 	t.Helper()
 	assets, err := controlplane.FindAssets()

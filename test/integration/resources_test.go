@@ -92,7 +92,7 @@ func create(t *testing.T, object *unstructured.Unstructured, namespace string, d
 		metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun})
 }
 
-// mustCreate creates the object; one without a namespace is removed with the test, as others would meet it.
+// mustCreate creates the object. An object without a namespace is deleted when the test ends, since other tests would meet it.
 func mustCreate(t *testing.T, object *unstructured.Unstructured, namespace string) *unstructured.Unstructured {
 	t.Helper()
 	created, err := create(t, object, namespace)

@@ -1,4 +1,4 @@
-// Package nodefiles makes files of nodes for tests, above all those of NVIDIA's driver.
+// Package nodefiles makes files of nodes for tests, above all the files of NVIDIA's driver.
 package nodefiles
 
 import (
@@ -17,7 +17,7 @@ import (
 const Release = "580.105.08"
 
 // Plant makes files below a folder: `name`, `name -> target`, `name=content`, and a socket for a name that ends in socket.
-// Programs are executable. NVIDIA's management library is one that can be loaded.
+// Programs are executable, and NVIDIA's management library can be loaded.
 func Plant(t testing.TB, root string, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -59,7 +59,7 @@ func Copy(t testing.TB, from, to string) {
 	t.Helper()
 	content, err := os.ReadFile(from) //nolint:gosec // a test's
 	if err == nil {
-		err = os.WriteFile(to, content, 0o755) //nolint:gosec // likewise
+		err = os.WriteFile(to, content, 0o755) //nolint:gosec // it can be run
 	}
 	if err != nil {
 		t.Fatal(err)

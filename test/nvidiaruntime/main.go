@@ -1,5 +1,5 @@
 // Command nvidiaruntime is NVIDIA's container runtime in tests: runc, which is told first to give the played host's driver to
-// containers that ask for all GPUs by their environment. Any other container is runc's as it was.
+// containers that ask for all GPUs by their environment. Any other container goes to runc unchanged.
 package main
 
 import (
@@ -47,7 +47,7 @@ func run(args []string) error {
 	return syscall.Exec(runc, append([]string{"runc"}, args...), os.Environ()) //nolint:gosec // what it is for
 }
 
-// bundleOf is the folder of the container to be created; empty of any other command.
+// bundleOf returns the folder of the container to be created; empty for any other command.
 func bundleOf(args []string) string {
 	if !slices.Contains(args, "create") {
 		return ""

@@ -26,7 +26,7 @@ func TestBundleOf(t *testing.T) {
 	}
 }
 
-// Who asks for the driver gets it, and nobody else gets any of it.
+// A container that asks for the driver gets it, and no other container gets any part of it.
 func TestPrepare(t *testing.T) {
 	const driver = "\nmount /run/nvidia-driver\nlibnvidia-ml.so.1"
 	const gpus = "/dev/nvidiactl /dev/nvidia-uvm /dev/nvidia0 /dev/nvidia1, 4 allowed"

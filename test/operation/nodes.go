@@ -21,7 +21,7 @@ func (w *World) AddNode(node *corev1.Node, status *v1alpha1.AcceleratorInventory
 	w.Must(w.Status().Patch(w.Context(), inventory, before))
 }
 
-// GPUs is the inventory of so many healthy devices.
+// GPUs returns the status of an inventory of so many healthy devices.
 func GPUs(count int) *v1alpha1.AcceleratorInventoryStatus {
 	status := &v1alpha1.AcceleratorInventoryStatus{AgentVersion: "test"}
 	for i := range count {
@@ -33,7 +33,7 @@ func GPUs(count int) *v1alpha1.AcceleratorInventoryStatus {
 	return status
 }
 
-// DeviceID is the id of a device of GPUs.
+// DeviceID returns the id of a device of GPUs.
 func DeviceID(i int) v1alpha1.DeviceID {
 	return v1alpha1.DeviceID(fmt.Sprintf("nvidia-0000:%02x:00.0", i))
 }
@@ -45,7 +45,7 @@ func Serve(status *v1alpha1.AcceleratorInventoryStatus, resource string) {
 	}
 }
 
-// At is a node's status with an address.
+// At returns a node's status with an address.
 func At(address string) corev1.NodeStatus {
 	return corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}}}
 }

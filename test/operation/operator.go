@@ -12,7 +12,7 @@ import (
 	"github.com/rankwright/rankwright/controllers/operator"
 )
 
-// Rights is the configuration of the operator's service account, which has the rights that were applied for it and no others.
+// Rights returns a configuration of the operator's service account, which has the rights that were applied for it and no others.
 func (w *World) Rights() *rest.Config {
 	w.Helper()
 	config, err := w.Cluster.ConfigForUser("system:serviceaccount:"+Namespace+":rankwright-operator", "system:serviceaccounts")

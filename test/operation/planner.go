@@ -13,7 +13,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
-// SmallArchitecture is valid and means nothing.
+// SmallArchitecture returns an architecture that is valid and of no real model.
 func SmallArchitecture() v1alpha1.Architecture {
 	return v1alpha1.Architecture{
 		Layers: 4, HiddenSize: 256, VocabSize: 1000,
@@ -36,7 +36,7 @@ func (w *World) PlacementOf(name string, tensor, copies int32) *v1alpha1.ModelPl
 	}
 }
 
-// TensorPlan is a plan for the placement of a name: one tensor group of a small model, on no devices yet.
+// TensorPlan returns a plan for the placement of a name: one tensor group of a small model, on no devices yet.
 func TensorPlan(name string, revision int64, tensor int) *v1alpha1.ShardingPlanSpec {
 	return &v1alpha1.ShardingPlanSpec{
 		Placement: v1alpha1.PlacementRef{Name: name}, Revision: revision,

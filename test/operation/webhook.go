@@ -18,7 +18,8 @@ import (
 	"github.com/rankwright/rankwright/test/controlplane"
 )
 
-// Webhook is the operator's webhook on the test's port of the loopback. Its certificates are looked at often.
+// Webhook returns the settings of the operator's webhook: it serves on the test's port of the loopback, and looks at its
+// certificates often.
 func (w *World) Webhook() *operator.Webhook {
 	return &operator.Webhook{Address: "127.0.0.1", Port: w.WebhookPort, Hosts: []string{"127.0.0.1"}, Period: 200 * time.Millisecond}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// Namespace is the operator's.
+	// Namespace is the namespace of the operator.
 	Namespace = "rankwright-operator"
 	// AgentNamespace has the node agents' Leases.
 	AgentNamespace = "rankwright-node-agent"

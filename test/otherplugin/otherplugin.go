@@ -1,4 +1,4 @@
-// Package otherplugin is a device plugin of nobody's, which stands for another vendor's on a node of the tests.
+// Package otherplugin is a device plugin that stands for another vendor's on a node of the tests.
 package otherplugin
 
 import (
@@ -26,8 +26,8 @@ type Plugin struct {
 	changed chan struct{}
 }
 
-// Start serves devices to the kubelet that has the folder of device plugins, until Stop. allocate, if there is one, is
-// called with each allocation.
+// Start serves devices to the kubelet that has the folder of device plugins, until Stop. allocate is called at each
+// allocation, unless it is nil.
 func Start(ctx context.Context, folder, resource, socket string, allocate func(), ids ...string) (*Plugin, error) {
 	p := &Plugin{resource: resource, allocate: allocate, healthy: map[string]bool{}, changed: make(chan struct{}, 1), served: make(chan struct{})}
 	for _, id := range ids {
@@ -60,7 +60,7 @@ func (p *Plugin) register(ctx context.Context, kubelet, socket string) error {
 	return err
 }
 
-// Stop ends it; it may be called more than once.
+// Stop ends the plugin; it may be called more than once.
 func (p *Plugin) Stop() {
 	p.server.Stop()
 	<-p.served
@@ -74,7 +74,7 @@ func (p *Plugin) Spoil(id string) {
 	p.changed <- struct{}{}
 }
 
-// GetDevicePluginOptions says that there are none.
+// GetDevicePluginOptions returns no options.
 func (*Plugin) GetDevicePluginOptions(context.Context, *deviceplugin.Empty) (*deviceplugin.DevicePluginOptions, error) {
 	return &deviceplugin.DevicePluginOptions{}, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
 )
 
-// drawn is how many cases are drawn beside those of the catalogues.
+// drawn is how many cases are drawn beside the cases of the catalogues.
 const drawn = 12000
 
 // catalogueCases ask for each model on one and on three nodes of each shape, with requests that are drawn by the names.
@@ -129,7 +129,7 @@ func (r draw) trouble(n *fleet.Node) {
 	}
 }
 
-// model is one of the catalogue or one that nobody has published.
+// model draws a model of the catalogue, or makes one up.
 func (r draw) model() *model.Model {
 	var m *model.Model
 	var err error

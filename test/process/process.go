@@ -20,13 +20,13 @@ type Spec struct {
 	Name string
 	// Path is the binary.
 	Path string
-	// Args are its arguments, without the binary.
+	// Args are the arguments, without the binary.
 	Args []string
-	// Env is the whole environment; nil means that of this process.
+	// Env is the whole environment; nil means the environment of this process.
 	Env []string
-	// Dir is the working directory; empty means that of this process.
+	// Dir is the working directory; empty means the working directory of this process.
 	Dir string
-	// LogFile receives standard output and error; the file is made anew. Empty passes them on to those of this process.
+	// LogFile receives standard output and error; the file is made anew. Empty passes them on to this process's own.
 	LogFile string
 }
 
@@ -99,10 +99,10 @@ func (p *Process) Name() string { return p.spec.Name }
 // PID returns the process id, which is the id of its group as well.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// LogFile returns the path of its log.
+// LogFile returns the path of the child's log.
 func (p *Process) LogFile() string { return p.spec.LogFile }
 
-// Done is closed when the child has ended and all it started has been killed.
+// Done returns a channel that is closed when the child has ended and all it started has been killed.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Exit returns an error that says how the child ended, with the end of its log; nil while it runs. An end with status 0

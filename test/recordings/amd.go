@@ -36,7 +36,7 @@ type amdGPU struct {
 	Bytes, Banks, UsedMiB int
 	// Socket is the KFD node of its processor.
 	Socket int
-	// Card and Render are its minors; its partitions have those that follow.
+	// Card and Render are the GPU's minors; its partitions have the minors that follow.
 	Card, Render int
 	Partitions   int
 	// Spare is the number of device nodes that amdgpu makes for partitions that the mode does not have.

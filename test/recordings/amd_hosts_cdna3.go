@@ -63,7 +63,8 @@ type oam struct {
 	gfx, xgmiMBps, mhz int
 	// mark tells the ids that are made up apart.
 	mark int
-	// mode is that of the cards, which makes so many partitions of each; SPX where it is empty. closed says that KFD shows none.
+	// mode is the partition mode of the cards, which makes so many partitions of each; empty means SPX. closed says that KFD shows
+	// no card.
 	mode       string
 	partitions int
 	closed     bool

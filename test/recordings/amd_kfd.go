@@ -32,7 +32,7 @@ var (
 // kfdPart is a partition of a GPU, or a whole one, with the number of its KFD node.
 type kfdPart struct{ node, gpu, part int }
 
-// parts are the GPU nodes of the topology, which follow those of the processors.
+// parts returns the GPU nodes of the topology, which follow the nodes of the processors.
 func (host amdHost) parts() []kfdPart {
 	var parts []kfdPart
 	for i, gpu := range host.GPUs {
@@ -80,7 +80,7 @@ func addKFDTopology(h *compose.Host, host amdHost) {
 	}
 }
 
-// link is the way from a GPU node to another by XGMI, if there is one.
+// link returns the way by XGMI from a GPU node to another, and whether there is such a way.
 func (host amdHost) link(from, to kfdPart) (kfdLink, bool) {
 	if from == to || host.XGMI == nil {
 		return kfdLink{}, false
@@ -96,7 +96,7 @@ func (host amdHost) link(from, to kfdPart) (kfdLink, bool) {
 	return link, hops > 0
 }
 
-// properties are those of the GPU's KFD node, or of a partition's: the kernel puts its number into the location.
+// properties returns the properties of the KFD node of a GPU or a partition, whose number the kernel puts into the location.
 func (g amdGPU) properties(part kfdPart, links []kfdLink) []property {
 	var domain, bus, device, function uint64
 	_, _ = fmt.Sscanf(g.Address(), "%x:%x:%x.%x", &domain, &bus, &device, &function)

@@ -77,7 +77,7 @@ func strixHost() *compose.Host {
 	}.host("A laptop with an AMD Ryzen AI 9 HX 370 (Strix Point): graphics and an NPU in the processor.")
 }
 
-// strixHaloHost has most of its memory set aside for the graphics, as who runs models on it does.
+// strixHaloHost has most of its memory set aside for the graphics, as people do who run models on it.
 func strixHaloHost() *compose.Host {
 	return ryzenLaptop{
 		model: "AMD RYZEN AI MAX+ 395 w/ Radeon 8060S", product: "FRANMFCP06", cores: 16, memoryGiB: 32, bus: 0xc1,

@@ -13,7 +13,8 @@ import (
 type neuronHost struct {
 	// DeviceID is the PCI device id, Arch and Name what the driver calls chip and product, Family the instances.
 	DeviceID, Arch, Name, Family string
-	// Cores are physical; Grouping is how many neuron-ls counts as one, 0 for a tool of before there was such a thing.
+	// Cores is the number of physical cores of a chip. Grouping is how many of them neuron-ls counts as one; 0 for a tool from before
+	// it grouped cores.
 	Cores, Grouping int
 	MemoryBytes     int64
 	Chips           []neuronChip
@@ -21,7 +22,7 @@ type neuronHost struct {
 	Driver string
 	// Tool is false where neuron-ls is not installed.
 	Tool bool
-	// InServer is set where the class's files about an UltraServer are the caller's.
+	// InServer is set where the caller adds the class's files about an UltraServer.
 	InServer bool
 	// Used is the memory that a running model holds on each physical core, in bytes.
 	Used int64

@@ -97,7 +97,7 @@ func trn1Host() *compose.Host {
 	return h
 }
 
-// torus are the neighbours of a chip in a torus of 4 by 4, as the driver lists them for Trainium.
+// torus returns the neighbours of a chip in a torus of 4 by 4, as the driver lists them for Trainium.
 func torus(i int) []int {
 	row, column := i/4, i%4
 	at := func(row, column int) int { return (row+4)%4*4 + (column+4)%4 }

@@ -10,7 +10,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// The hosts of AMD, Google, Huawei and of vendors without a backend that were answered wrong once.
+// Hosts of AMD, Google, Huawei and of vendors without a backend on which detection once was wrong.
 func TestOtherCaptures(t *testing.T) {
 	replayCaptures(t, []capture{
 		{"amd-strix-halo", func(t *testing.T, host *capturedHost) {

@@ -47,7 +47,7 @@ func replayCaptures(t *testing.T, captures []capture) {
 	}
 }
 
-// The hosts of NVIDIA that were answered wrong once, and one that never was.
+// Hosts of NVIDIA on which detection once was wrong, and a host on which it never was.
 func TestNVIDIACaptures(t *testing.T) {
 	replayCaptures(t, []capture{
 		{"nv-gb10", checkGB10},
@@ -110,7 +110,7 @@ func checkGB10(t *testing.T, h *capturedHost) {
 	}
 }
 
-// unread expects GPUs of 16 GiB with NVLinks that nothing was published of: neither these nor PCIe is said to link them.
+// unread expects GPUs of 16 GiB with NVLinks of which nothing was published: they are said to be linked by neither NVLink nor PCIe.
 func unread(count int, product string) func(*testing.T, *capturedHost) {
 	return func(t *testing.T, host *capturedHost) {
 		devices(t, host, count, product, 16384, v1alpha1.SourceCatalogue)

@@ -9,7 +9,7 @@ import (
 
 // tpuHost is a virtual machine with TPUs.
 type tpuHost struct {
-	// IDs and Class are the chips' as the bus shows them.
+	// IDs and Class are the ids and the class of the chips as the bus shows them.
 	IDs, Class string
 	Chips      int
 	// First is the first chip's number on the bus; the others follow.

@@ -2,7 +2,7 @@ package main
 
 import "github.com/rankwright/rankwright/test/recordings/compose"
 
-// guest is a small virtual machine.
+// guest returns a small virtual machine.
 func guest(kernel, system string, dmi map[string]string) compose.Machine {
 	return compose.Machine{
 		Model: "Intel(R) Xeon(R) Silver 4314 CPU @ 2.40GHz", VendorID: "GenuineIntel", Sockets: 1, CoresPerSocket: 8, ThreadsPerCore: 1, MemoryGiB: 32,

@@ -35,7 +35,7 @@ func TestHardwareIsDocumented(t *testing.T) {
 // live are the backends that a test runs on the very host that runs it.
 var live = map[string]bool{"cpu": true}
 
-// A capture that the documentation names is one that a test reads.
+// A test reads every capture that the documentation names.
 func TestCapturesAreTested(t *testing.T) {
 	var source strings.Builder
 	for _, name := range testFiles(t) {

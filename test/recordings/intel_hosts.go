@@ -22,7 +22,7 @@ drivers' files those of Documentation/ABI/testing/sysfs-driver-intel-i915-hwmon 
 captures of an Arc A380 and an Arc B580; what xpu-smi prints follows its user guide (intel/xpumanager,
 doc/smi_user_guide.md). PCI addresses, processors, firmware and UUIDs are made up.`
 
-// intelDesktop is a machine with one processor of the model.
+// intelDesktop returns a machine with one processor of the model.
 func intelDesktop(model, kernel string, cores, memoryGiB int, dmi map[string]string) compose.Machine {
 	return compose.Machine{
 		Model: model, VendorID: "GenuineIntel", Sockets: 1, CoresPerSocket: cores, ThreadsPerCore: 1, MemoryGiB: memoryGiB,

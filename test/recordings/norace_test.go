@@ -2,5 +2,5 @@
 
 package main
 
-// sampleEvery is of how many recordings one is taken for tests that detect it again and again.
+// sampleEvery is n where tests that detect a recording again and again take every n-th.
 const sampleEvery = 1

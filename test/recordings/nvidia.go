@@ -29,7 +29,7 @@ type nvidiaGPU struct {
 	Fabric                        bool
 	// Cluster and Clique are the GPU's place in a fabric that spans hosts.
 	Cluster, Clique string
-	// MIG are its MIG devices; MIGMode is what there is to say of the mode where it has none, else empty.
+	// MIG are the GPU's MIG devices. MIGMode is the MIG mode of a GPU without such devices, else empty.
 	MIG     []nvidiaMIG
 	MIGMode string
 }
@@ -48,7 +48,7 @@ func (g nvidiaGPU) ID(which int) string {
 // BusID is the address as nvidia-smi prints it.
 func (g nvidiaGPU) BusID() string { return "0000" + strings.ToUpper(g.Address()) }
 
-// FreeMiB is what neither the driver nor a process holds.
+// FreeMiB returns the memory that neither the driver nor a process holds.
 func (g nvidiaGPU) FreeMiB() int { return g.MemoryMiB - g.ReservedMiB }
 
 // CurrentMIG is the MIG mode: products that have none do not tell it.
@@ -150,8 +150,8 @@ func (n nvidiaHost) relation(a, b int) string {
 	}
 }
 
-// between is the number of NVLinks that the matrix shows between two GPUs: through switches each has all of its own to
-// each other.
+// between returns the number of NVLinks that the matrix shows between two GPUs: behind switches all links of a GPU lead to every
+// other GPU.
 func (n nvidiaHost) between(a, b int) int {
 	if len(n.GPUs[a].MIG) > 0 || len(n.GPUs[b].MIG) > 0 {
 		return 0

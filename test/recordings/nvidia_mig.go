@@ -14,10 +14,10 @@ type nvidiaMIG struct {
 	MiB               int
 }
 
-// FreeMiB is what is left beside the driver's own.
+// FreeMiB returns the memory that the driver leaves.
 func (m nvidiaMIG) FreeMiB() int { return m.MiB - 26 }
 
-// uuid is plainly made up, after that of the GPU.
+// uuid makes a UUID that is plainly made up, from the UUID of the GPU.
 func (m nvidiaMIG) uuid(g nvidiaGPU, i int) string {
 	return fmt.Sprintf("MIG-%s%04d", strings.TrimPrefix(g.UUID, "GPU-")[:32], i)
 }

@@ -94,7 +94,7 @@ func rootPort(bus int) string {
 	return fmt.Sprintf("pci0000:%02x/0000:%02x:01.1/0000:%02x:00.0", bus-1, bus-1, bus)
 }
 
-// addBridges adds the bridges above a device, but for those that are there.
+// addBridges adds the bridges above a device that the host does not have yet.
 func addBridges(h *compose.Host, seen map[string]bool, f compose.Function, ids string) {
 	steps := strings.Split(path.Dir(f.Place), "/")
 	for i := range steps {

@@ -46,7 +46,7 @@ var preferences = []struct {
 	{"host-laptop", nil, []int{1}},
 }
 
-// The devices that belong together on recorded machines are those that a reviewer agreed to.
+// The devices that are chosen together on recorded machines are the ones that a reviewer agreed to.
 func TestPreferences(t *testing.T) {
 	var b strings.Builder
 	for _, p := range preferences {

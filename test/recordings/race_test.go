@@ -2,6 +2,6 @@
 
 package main
 
-// sampleEvery is of how many recordings one is taken for tests that detect it again and again: the race detector makes each detection ten times
-// slower, and finds no more in the others.
+// sampleEvery is n where tests that detect a recording again and again take every n-th: the race detector makes detection ten times
+// slower, and finds no more in the other recordings.
 const sampleEvery = 12

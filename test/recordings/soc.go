@@ -10,7 +10,8 @@ import (
 
 // armMachine is a machine with an Arm processor and a device tree.
 type armMachine struct {
-	// Compatible is the device tree's, board first; Part the core's as /proc/cpuinfo has it.
+	// Compatible lists what the machine is compatible with by its device tree, board first. Part is the part number of the cores as
+	// /proc/cpuinfo has it.
 	Compatible       []string
 	Model, Part      string
 	Implementer      string
@@ -51,7 +52,7 @@ type platform struct {
 	Driver      string
 }
 
-// Folder is the device's folder in sysfs.
+// Folder returns the device's folder in sysfs.
 func (p platform) Folder() string { return path.Join("/sys/devices/platform", p.Place) }
 
 func addPlatform(h *compose.Host, devices ...platform) {

@@ -245,7 +245,7 @@ func countNames(files host.Files, folder string) int {
 	return count
 }
 
-// names are those that a device of a host may be called by.
+// names are the names that a device of a host may have.
 type names struct {
 	addresses, kernel map[string]bool
 	// listed are the devices of the host unspoiled: where the kernel shows none, a tool may.

@@ -15,8 +15,8 @@ import (
 // verifiedFolder has files of `node-agent verify` from machines (docs/verify-hardware.md).
 const verifiedFolder = "hardware"
 
-// The report of every machine that was verified is held as it is written down, and so is that of a composed host, which is
-// verified here.
+// The report of every machine that was verified is the one that is written down, and so is the report of a composed host, which
+// is verified here.
 func TestVerifiedHardware(t *testing.T) {
 	t.Run("composed", func(t *testing.T) { checkVerified(t, "amd-mi300x-8", verifyComposed(t, "amd-mi300x-8")) })
 	files, err := filepath.Glob(filepath.Join(verifiedFolder, "*.tar.gz"))

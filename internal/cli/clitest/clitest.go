@@ -19,7 +19,7 @@ import (
 // Update is set where golden files are to be written anew.
 var Update = flag.Bool("update", false, "write the golden files anew")
 
-// Result is what a command did.
+// Result is the output, errors and exit code of a command.
 type Result struct {
 	Out, Err string
 	Code     int
@@ -33,7 +33,7 @@ func Run(t *testing.T, newRoot func(term.Streams) *cobra.Command, stdin string, 
 	return Result{Out: out.String(), Err: errs.String(), Code: code}
 }
 
-// OK is the output of a command line that must succeed.
+// OK returns the output of a command line that must succeed.
 func OK(t *testing.T, newRoot func(term.Streams) *cobra.Command, stdin string, args ...string) string {
 	t.Helper()
 	r := Run(t, newRoot, stdin, args...)
@@ -43,13 +43,13 @@ func OK(t *testing.T, newRoot func(term.Streams) *cobra.Command, stdin string, a
 	return r.Out
 }
 
-// Testdata is the path of a file of the command line's test data.
+// Testdata returns the path of a file of the command line's test data.
 func Testdata(t *testing.T, name ...string) string {
 	t.Helper()
 	return inRepository(t, append([]string{"internal", "cli", "testdata"}, name...)...)
 }
 
-// RecordingOf is the path of a recorded host.
+// RecordingOf returns the path of a recorded host.
 func RecordingOf(t *testing.T, name string) string {
 	t.Helper()
 	return inRepository(t, "test", "recordings", name+".tar.gz")

@@ -50,7 +50,7 @@ const detectExample = `  # The accelerators of this host, and how they are conne
   kubectl rankwright detect --record host.tar.gz
   kubectl rankwright detect --replay host.tar.gz -o yaml > inventory.yaml`
 
-// NewDetect is `kubectl rankwright detect`.
+// NewDetect returns the command `kubectl rankwright detect`.
 func NewDetect(streams term.Streams) *cobra.Command {
 	var options detectOptions
 	command := &cobra.Command{

@@ -25,7 +25,7 @@ type alert struct {
 // alertField is what an alert can be about: a reading of each device, or a count of all of them.
 type alertField struct {
 	units map[string]float64
-	// value is a device's, in the measure of the unit; false where nothing reports it.
+	// value returns the value of a device in the measure of the unit; false where nothing reports it.
 	value func(d *v1alpha1.Device, r backend.Reading, unit string) (float64, bool)
 	show  func(value float64, unit string) string
 	// count is of all devices together, instead of a value of each; counted are the words for it.
@@ -93,9 +93,9 @@ func parseAlert(text string) (alert, error) {
 
 // alertResult is how an alert stands.
 type alertResult struct {
-	// met says what meets it, a line each.
+	// met says what meets the alert, a line each.
 	met []string
-	// known is how many devices could be asked, unknown are the others.
+	// known is the number of devices with a value; unknown are the devices without.
 	known   int
 	unknown []v1alpha1.DeviceID
 }

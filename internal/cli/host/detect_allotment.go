@@ -12,7 +12,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
-// environment is that of this process, where it is this host that is looked at.
+// environment returns the environment of this process where this host is looked at; nothing for another host.
 func (o *hostOptions) environment() []string {
 	if o.replay != "" || o.root != "" && filepath.Clean(o.root) != "/" {
 		return nil

@@ -52,7 +52,7 @@ func backendNames() []string {
 	return names
 }
 
-// completeList offers values for the last part of a list in the shell, without those that it has.
+// completeList offers values for the last part of a list in the shell, without the values that the list has.
 func completeList(command *cobra.Command, flag string, values func() []string) {
 	// It fails only for a flag that the command does not have, which the tests of the completion would show.
 	_ = command.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -38,7 +38,7 @@ func objectsOf(devices []v1alpha1.Device, readings backend.Readings) ([]deviceOb
 // none is what kubectl prints where a path leads nowhere.
 const none = "<none>"
 
-// columns are those of -o custom-columns.
+// columns are the columns of -o custom-columns.
 type columns []column
 
 type column struct{ header, path string }

@@ -7,8 +7,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
-// inventoryDocument is an inventory as -o json and yaml print it: as the node agent would write it, and beside that what each device
-// reads at the moment, which is no part of the API.
+// inventoryDocument is an inventory as -o json and yaml print it: as the node agent would write it, with the present readings of
+// each device, which are no part of the API.
 type inventoryDocument struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -20,7 +20,7 @@ type inventoryDocument struct {
 type statusDocument struct {
 	v1alpha1.AcceleratorInventoryStatus `json:",inline"`
 
-	// Devices take the place of those in the status.
+	// Devices replace the devices of the status.
 	Devices []deviceDocument `json:"devices,omitempty"`
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// inGroups puts spots together until they are few enough: first ports that no device is nearer to than to another of them,
-// which loses nothing, then all that are of one class.
+// inGroups puts spots together until they are few enough: first ports that are equally near to every device, which loses
+// nothing, then all spots of one class.
 func inGroups(spots []spot, cells [][]relation) (groups []spot, between [][]relation) {
 	groups, between = group(spots, cells, func(i int) string {
 		if spots[i].nic == "" {
@@ -92,8 +92,8 @@ func groupSpot(spots []spot, members []int) spot {
 // maxGroupName keeps the columns narrow: what is longer is called by its first member and the number of the others.
 const maxGroupName = 12
 
-// farthest is the relation of those members of two groups that are farthest from each other; of a group with itself, of
-// two different members where there are such.
+// farthest returns the relation of the two members, one of each group, that are farthest from each other. Within one group the
+// two are different members where there are such.
 func farthest(cells [][]relation, a, b []int) relation {
 	far := self
 	for _, i := range a {

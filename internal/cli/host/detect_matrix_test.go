@@ -65,7 +65,7 @@ func TestTopologyOfManyDevicesIsInGroups(t *testing.T) {
 	}
 }
 
-// Ports are put together first: only those that are as near to each device as the others.
+// Ports are grouped first, and only ports that are equally near to every device.
 func TestPortsAreGroupedBeforeDevices(t *testing.T) {
 	status := stored(t, "topology.yaml").Status
 	for i := range 30 {
@@ -111,7 +111,7 @@ func TestTopologyOfNothingAndOfTooMuch(t *testing.T) {
 	}
 }
 
-// Links of a partition are those of the device that it is a part of, and a pair says more than the domain it is in.
+// A partition has the links of the device that it is a part of, and a direct pair says more than its link domain.
 func TestLinksBetweenSpots(t *testing.T) {
 	spots := []spot{{devices: []v1alpha1.DeviceID{"a-0", "a-1"}}, {devices: []v1alpha1.DeviceID{"b"}}, {devices: []v1alpha1.DeviceID{"c"}}}
 	links := &v1alpha1.Links{

@@ -72,13 +72,13 @@ func breaks(s *v1alpha1.AcceleratorInventoryStatus, _ backend.Readings) {
 	s.Devices[0].Health = v1alpha1.DeviceHealth{State: v1alpha1.Unhealthy, Reason: "Xid79"}
 }
 
-// warms breaks the same device and reads another one's sensors anew: its memory in use stays in the step it was in.
+// warms breaks the same device and changes the readings of another one, whose memory in use stays in its step.
 func warms(s *v1alpha1.AcceleratorInventoryStatus, r backend.Readings) {
 	breaks(s, r)
 	r["nvidia-0000:01:00.0"] = backend.Reading{MemoryUsedMiB: new(int64(1600)), TemperatureMilliC: new(int64(43_600)), UtilizationPercent: new(int64(7))}
 }
 
-// Readings are shown in the wide table, so what changes of them is told there: as it is shown, and nothing of what is not.
+// The wide table shows readings, so the watch tells their changes there, as the table shows them, and no others.
 func TestWatchRefreshesReadings(t *testing.T) {
 	hardly := func(s *v1alpha1.AcceleratorInventoryStatus, r backend.Readings) {
 		warms(s, r)

@@ -25,7 +25,7 @@ type spot struct {
 	class string
 }
 
-// spotsOf are the rows for an inventory: its devices in their order, then those of its ports that are on PCI.
+// spotsOf returns the rows for an inventory: its devices in their order, then its ports that are on PCI.
 func spotsOf(status *v1alpha1.AcceleratorInventoryStatus) []spot {
 	numbers := map[string]int{}
 	named := func(s spot) spot {
@@ -67,7 +67,7 @@ func wholeDevices(devices []v1alpha1.Device) [][]*v1alpha1.Device {
 	return wholes
 }
 
-// wholeOf is the device that one is a part of, or itself.
+// wholeOf returns the id of the device that a partition is a part of, or the device's own.
 func wholeOf(d *v1alpha1.Device) v1alpha1.DeviceID {
 	if d.Partition != nil {
 		return d.Partition.Parent

@@ -17,7 +17,6 @@ import (
 	"github.com/rankwright/rankwright/pkg/inventory"
 )
 
-// recordingOf is a recording of the tests' hosts.
 func TestDetectReplaysARecording(t *testing.T) {
 	found := clitest.Object[v1alpha1.AcceleratorInventory](t, hostOK(t, "detect", "--replay", clitest.RecordingOf(t, "nvidia-l40s-4"), "-o", "json"))
 	if found.APIVersion != "rankwright.dev/v1alpha1" || found.Kind != "AcceleratorInventory" || found.Name != "nvidia-l40s-4" {
@@ -137,7 +136,7 @@ func stored(t *testing.T, name string) *v1alpha1.AcceleratorInventory {
 	return &read
 }
 
-// readingsOfOne are of one device of testdata/inventory.yaml.
+// readingsOfOne returns readings of one device of testdata/inventory.yaml.
 func readingsOfOne() backend.Readings {
 	return backend.Readings{"nvidia-0000:01:00.0": {
 		MemoryUsedMiB: new(int64(1536)), TemperatureMilliC: new(int64(41_000)), PowerMilliW: new(int64(72_400)), UtilizationPercent: new(int64(7)),

@@ -11,7 +11,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
-// tsvColumns are those of -o tsv: numbers without units, and nothing where nothing is known. New ones come at the end.
+// tsvColumns are the columns of -o tsv: numbers without units, and nothing where nothing is known. New columns come at the end.
 var tsvColumns = []struct {
 	header string
 	value  func(d *v1alpha1.Device, r backend.Reading) string

@@ -85,7 +85,7 @@ func (f *deviceFormat) Set(text string) error {
 	return nil
 }
 
-// Type is shown in the help.
+// Type returns what the help shows as the type of the value.
 func (f *deviceFormat) Type() string { return strings.Join(deviceFormatNames(), "|") }
 
 // machine says whether the output is the whole inventory, for programs.

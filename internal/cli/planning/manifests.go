@@ -30,7 +30,7 @@ type Manifests struct {
 	Meshes      []v1alpha1.DeviceMesh
 	Nodes       []corev1.Node
 	configMaps  []corev1.ConfigMap
-	// model is the model of the one placement where it was given beside it.
+	// model is the model of the only placement, where it was given in a file of its own.
 	model *model.Model
 	// Ignored are the kinds that planning does not read.
 	Ignored map[string]int
@@ -180,7 +180,7 @@ func appendObject[T any](list *[]T, raw []byte, strict bool) error {
 	return nil
 }
 
-// NamespaceOf is the namespace of an object that a cluster would put into `default` where it names none.
+// NamespaceOf returns the namespace of an object that a cluster would put into `default` where it names none.
 func NamespaceOf(o metav1.Object) string {
 	if n := o.GetNamespace(); n != "" {
 		return n

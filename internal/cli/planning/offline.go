@@ -33,8 +33,8 @@ type decision struct {
 
 func (d *decision) name() string { return NamespaceOf(d.placement) + "/" + d.placement.Name }
 
-// planOffline plans every placement, one after the other. The error is one of the input; that a model does not fit is a
-// decision.
+// planOffline plans every placement, one after the other. An error is a mistake in the input; that a model does not
+// fit is a decision.
 func planOffline(m *Manifests, explain bool) ([]decision, error) {
 	if err := Distinct(m); err != nil {
 		return nil, err
@@ -90,7 +90,8 @@ func (d *decision) decide(cluster *fleet.Cluster, hosts mesh.Hosts, m *Manifests
 	}
 }
 
-// refused is the placement with the status that the operator would write where it does not fit; nil where it was not that.
+// refused returns the placement with the status that the operator would write where it does not fit; nil where it has no plan for
+// another reason.
 func (d *decision) refused() *v1alpha1.ModelPlacement {
 	var why *plan.Unplaceable
 	if !errors.As(d.failure, &why) {
@@ -107,7 +108,7 @@ func (d *decision) refused() *v1alpha1.ModelPlacement {
 	return p
 }
 
-// readModel reads the model that is given beside the one placement; nothing where none is.
+// readModel reads the file of the only placement's model; without a file it does nothing.
 func (m *Manifests) readModel(file string) error {
 	if file == "" {
 		return nil
@@ -233,7 +234,7 @@ func deviceMemory(inventories []v1alpha1.AcceleratorInventory) map[string]map[v1
 	return all
 }
 
-// MeshHosts are the nodes of the inventories.
+// MeshHosts returns the nodes of the inventories.
 func MeshHosts(m *Manifests, now *fleet.Snapshot) mesh.Hosts {
 	hosts := mesh.Hosts{}
 	for i := range m.Inventories {
@@ -243,7 +244,7 @@ func MeshHosts(m *Manifests, now *fleet.Snapshot) mesh.Hosts {
 	return hosts
 }
 
-// meshObject is the mesh as the operator would write it, named as its placement.
+// meshObject returns the mesh as the operator would write it; it has the name of its placement.
 func meshObject(p *v1alpha1.ModelPlacement, spec *v1alpha1.DeviceMeshSpec) *v1alpha1.DeviceMesh {
 	return &v1alpha1.DeviceMesh{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "DeviceMesh"},

@@ -14,7 +14,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/plan"
 )
 
-// NewPlan is `kubectl rankwright plan`.
+// NewPlan returns the command `kubectl rankwright plan`.
 func NewPlan(streams term.Streams) *cobra.Command {
 	var files []string
 	var modelFile string

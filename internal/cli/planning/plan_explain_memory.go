@@ -16,7 +16,8 @@ var componentNames = map[string]string{
 	"engine": "engine", "communication": "communication",
 }
 
-// explainStages prints the memory of each device of the stages. Of more than three, the first, the last and the fullest are.
+// explainStages prints the memory of each device of the stages. Of more than three stages it prints the first, the last and the
+// fullest.
 func explainStages(w io.Writer, p *plan.PartExplanation, length, asked int64) error {
 	shown := shownStages(p.Memory)
 	parts := make([]func(io.Writer) error, 0, len(shown)+1)
@@ -81,7 +82,7 @@ func explainStage(w io.Writer, s *plan.StageMemory, stages int, length, asked in
 	return err
 }
 
-// leftText is what remains of the device, and what that is good for.
+// leftText says what remains of the device's memory, and what it is good for.
 func leftText(s *plan.StageMemory, stages int, length, asked int64) string {
 	text := fmt.Sprintf("Needed %s, left %s", words.HumanBytes(s.NeededBytes), words.HumanBytes(s.LeftBytes))
 	if s.NeededBytes != s.UsedBytes {

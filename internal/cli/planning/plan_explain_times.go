@@ -110,7 +110,7 @@ func operatorText(o *cost.Operator) string {
 	return strings.Join(parts, ", ")
 }
 
-// stepText is how the devices' time becomes that of a step.
+// stepText says how the devices' time becomes the time of a step.
 func stepText(s *cost.Step, slowest *cost.StageStep, c *cost.Constants) string {
 	devices := term.Duration(slowest.Seconds)
 	if s.Rounds > 1 {

@@ -129,7 +129,7 @@ func strategyText(s *v1alpha1.ShardingPlanSpec) string {
 	return fmt.Sprintf("%s (%s)", summary, kind)
 }
 
-// printStages prints what each device of a stage holds, and what the one that offers least has for it.
+// printStages prints what each device of a stage holds, and how much the device that offers least has for it.
 func (d *decision) printStages(w io.Writer) error {
 	header := []string{"STAGE", "LAYERS", "WEIGHTS", "KV CACHE", "ACTIVATIONS", "OVERHEAD", "PER DEVICE", "AVAILABLE"}
 	if d.training() {

@@ -55,7 +55,7 @@ type modelFlags struct {
 	quantization, engine string
 }
 
-// NewSimulate is `kubectl rankwright simulate`, which reads the time from a clock.
+// NewSimulate returns the command `kubectl rankwright simulate`, which reads the time from now.
 func NewSimulate(streams term.Streams, now func() time.Time) *cobra.Command {
 	var flags simulateFlags
 	command := &cobra.Command{

@@ -128,7 +128,7 @@ func (m *modelFlags) placement() (*v1alpha1.ModelPlacement, error) {
 	return p, nil
 }
 
-// objectName makes a name of an object out of that of a model: `Llama-3.1-8B` becomes llama-3.1-8b.
+// objectName makes the name of an object out of the name of a model: `Llama-3.1-8B` becomes llama-3.1-8b.
 func objectName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {

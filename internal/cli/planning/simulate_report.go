@@ -12,7 +12,7 @@ import (
 // SimulationReport is what simulate prints.
 type SimulationReport struct {
 	Cluster SimulatedCluster `json:"cluster"`
-	// Asked is the number of placements that were given, Placements those that have devices.
+	// Asked is the number of placements that were given, and Placements lists the placements that have devices.
 	Asked      int                  `json:"asked"`
 	Placements []SimulatedPlacement `json:"placements"`
 	Products   []ProductStock       `json:"products"`

@@ -26,8 +26,8 @@ type simulation struct {
 	tensor  int // the widest tensor group so far
 }
 
-// run indexes the nodes and plans until all placements have devices, or one does not fit. That one is returned where it
-// was to fit; with untilFull it is the end that was looked for.
+// run indexes the nodes and plans until all placements have devices, or one does not fit. It returns the decision that does
+// not fit, but with untilFull, which looks for that end, nil.
 func (s *simulation) run(ctx context.Context, nodes []fleet.Node) (*SimulationReport, *decision, error) {
 	s.report = &SimulationReport{Asked: len(s.asked.Placements), Placements: []SimulatedPlacement{}}
 	start := s.now()

@@ -16,7 +16,7 @@ type ProductStock struct {
 	// FreeBefore and FreeAfter are the devices that new work can use, before and after the placements.
 	FreeBefore int `json:"freeBefore"`
 	FreeAfter  int `json:"freeAfter"`
-	// StrandedBefore and StrandedAfter are how many of those lie on islands with fewer free devices than the widest tensor
+	// StrandedBefore and StrandedAfter are how many of the free devices lie on islands with fewer free devices than the widest tensor
 	// group needs.
 	StrandedBefore int `json:"strandedBefore"`
 	StrandedAfter  int `json:"strandedAfter"`

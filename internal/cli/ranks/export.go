@@ -29,7 +29,7 @@ type exportOptions struct {
 	hostsSet, sizesSet bool
 }
 
-// NewExport is `kubectl rankwright export`.
+// NewExport returns the command `kubectl rankwright export`.
 func NewExport(streams term.Streams) *cobra.Command {
 	var options exportOptions
 	command := &cobra.Command{
@@ -206,7 +206,7 @@ func writeFolder(folder string, files []launch.File) error {
 	return nil
 }
 
-// meshAndPlan are the mesh of a name and the plan that it was made from.
+// meshAndPlan returns the mesh of a name and the plan that it was made from.
 func meshAndPlan(m *planning.Manifests, namespace, name string) (*v1alpha1.DeviceMesh, *v1alpha1.ShardingPlan, error) {
 	var mesh *v1alpha1.DeviceMesh
 	for i := range m.Meshes {
@@ -230,7 +230,7 @@ func meshAndPlan(m *planning.Manifests, namespace, name string) (*v1alpha1.Devic
 	return nil, nil, fmt.Errorf("no ShardingPlan %s in the files, of which DeviceMesh %s was made: add it", mesh.Spec.Plan, name)
 }
 
-// annotationsOf are those of a mesh's placement, where it is in the files.
+// annotationsOf returns the annotations of a mesh's placement; nil where the placement is not in the files.
 func annotationsOf(m *planning.Manifests, mesh *v1alpha1.DeviceMesh) map[string]string {
 	annotations := map[string]string{}
 	for i := range m.Placements {

@@ -29,5 +29,5 @@ func (f *exportFormat) Set(text string) error {
 	return nil
 }
 
-// Type is shown in the help.
+// Type returns what the help shows as the type of the value.
 func (f *exportFormat) Type() string { return strings.Join(exportFormats, "|") }

@@ -39,7 +39,7 @@ type meshOptions struct {
 	given map[string]bool
 }
 
-// NewMesh is `kubectl rankwright mesh`.
+// NewMesh returns the command `kubectl rankwright mesh`.
 func NewMesh(streams term.Streams) *cobra.Command {
 	options := meshOptions{sizes: map[string]*int{}, given: map[string]bool{}}
 	var output term.Format

@@ -27,7 +27,7 @@ type meshMember struct {
 type meshGroupLink struct {
 	Library      string `json:"library"`
 	TorchBackend string `json:"torchBackend"`
-	// Kind and MBps are the slowest link between two ranks of a group, and Ranks those two; absent where groups have one rank.
+	// Kind and MBps describe the slowest link between two ranks of a group, and Ranks are the two; absent where groups have one rank.
 	Kind  string  `json:"kind,omitempty"`
 	MBps  int64   `json:"mbps,omitempty"`
 	Ranks []int32 `json:"ranks,omitempty"`

@@ -24,7 +24,7 @@ type costFlags struct {
 	provider, prices string
 }
 
-// NewCost is `kubectl rankwright cost`.
+// NewCost returns the command `kubectl rankwright cost`.
 func NewCost(streams term.Streams) *cobra.Command {
 	var options costFlags
 	var output term.Format
@@ -96,7 +96,7 @@ func loadPrices(file string, streams term.Streams) (*price.Table, error) {
 	return price.Parse(data)
 }
 
-// providers are those of the built-in table.
+// providers returns the providers of the built-in table of prices.
 func providers() []string {
 	prices, err := price.Load()
 	if err != nil {

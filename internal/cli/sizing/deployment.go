@@ -61,8 +61,8 @@ func precisionNames() []string {
 	return names
 }
 
-// find turns the words into a deployment. A word that is missing is a mistake in the command line; one that nothing is
-// called by is a failure.
+// find turns the words into a deployment. A word that is missing is a mistake in the command line; a word that
+// names nothing known is a failure.
 func (f *deploymentFlags) find(streams term.Streams, needsDevice bool) (estimate.Deployment, error) {
 	d := estimate.Deployment{Degrees: f.degrees, DevicesPerNode: f.perNode, NetworkGbps: f.network}
 	if f.model == "" {

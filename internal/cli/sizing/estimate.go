@@ -20,7 +20,7 @@ type servingFlags struct {
 	limit             time.Duration
 }
 
-// NewEstimate is `kubectl rankwright estimate`.
+// NewEstimate returns the command `kubectl rankwright estimate`.
 func NewEstimate(streams term.Streams) *cobra.Command {
 	var options servingFlags
 	var output term.AnswerFormat

@@ -49,7 +49,8 @@ was assumed. With -o wide every layer has a row of its own.`,
 	return command
 }
 
-// OpenCheckpoint opens a path as seen from the folder above its own, so that the model can be named after its folder.
+// OpenCheckpoint opens the checkpoint at a path. It does so from the folder above, so that the model can be named after its
+// folder.
 func OpenCheckpoint(name string) (*checkpoint.Checkpoint, error) {
 	absolute, err := filepath.Abs(name)
 	if err != nil {
@@ -72,7 +73,7 @@ type Inspection struct {
 	Name   string            `json:"name"`
 	Format checkpoint.Format `json:"format"`
 	Files  []checkpoint.File `json:"files,omitempty"`
-	// Bytes and Parameters are those of the tensors.
+	// Bytes and Parameters are the sums over all tensors.
 	Tensors    int                    `json:"tensors"`
 	Bytes      int64                  `json:"bytes"`
 	Parameters int64                  `json:"parameters,omitempty"`
@@ -128,7 +129,7 @@ func (f *Inspection) printSummary(w io.Writer) error {
 			[2]string{"Parameters", f.parameters()},
 			[2]string{"Stored in", string(f.Precision)})
 	}
-	// The warnings are among the model's assumptions where there is a model.
+	// With a model, its assumptions have the warnings.
 	if f.Model == nil {
 		for _, warning := range f.Warnings {
 			rows = append(rows, [2]string{"Warning", term.Printable(warning)})

@@ -21,7 +21,7 @@ import (
 // maxConfig is the size in bytes of a config.json.
 const maxConfig = 1 << 20
 
-// NewModel is `kubectl rankwright model`.
+// NewModel returns the command `kubectl rankwright model`.
 func NewModel(streams term.Streams) *cobra.Command {
 	var output term.Format
 	command := &cobra.Command{

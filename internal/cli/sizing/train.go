@@ -13,7 +13,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/estimate"
 )
 
-// NewTrain is `kubectl rankwright train`.
+// NewTrain returns the command `kubectl rankwright train`.
 func NewTrain(streams term.Streams) *cobra.Command {
 	var options trainingFlags
 	var output term.AnswerFormat

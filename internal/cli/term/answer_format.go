@@ -18,7 +18,7 @@ const AnswerExplain AnswerFormat = "explain"
 
 var answerFormats = slices.Concat(Formats, []string{string(AnswerExplain)})
 
-// String is the format as it is typed.
+// String returns the format as it is typed.
 func (f *AnswerFormat) String() string { return string(*f) }
 
 // Set takes one of the formats.
@@ -30,7 +30,7 @@ func (f *AnswerFormat) Set(text string) error {
 	return nil
 }
 
-// Type is shown in the help.
+// Type returns what the help shows as the type of the value.
 func (f *AnswerFormat) Type() string { return strings.Join(answerFormats, "|") }
 
 // machine says whether programs read the output.

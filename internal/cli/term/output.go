@@ -28,7 +28,7 @@ const (
 // Formats are the formats of objects.
 var Formats = []string{string(FormatTable), string(FormatWide), string(FormatJSON), string(FormatYAML)}
 
-// String is the format as it is typed.
+// String returns the format as it is typed.
 func (f *Format) String() string { return string(*f) }
 
 // Set takes one of the formats.
@@ -40,7 +40,7 @@ func (f *Format) Set(text string) error {
 	return nil
 }
 
-// Type is shown in the help.
+// Type returns what the help shows as the type of the value.
 func (f *Format) Type() string { return strings.Join(Formats, "|") }
 
 // Wide says whether the table has all its columns.
@@ -96,7 +96,7 @@ func Table(w io.Writer, header []string, rows [][]string) error {
 // TableGap is how many blanks stand between columns.
 const TableGap = 3
 
-// Grid is a table with columns so many blanks apart.
+// Grid prints a table whose columns are gap blanks apart.
 func Grid(w io.Writer, header []string, rows [][]string, gap int) error {
 	var out bytes.Buffer
 	columns := tabwriter.NewWriter(&out, 0, 8, gap, ' ', 0)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// InUnits is a quantity with the largest unit of a thousand that is not above it, to three digits: 2.88 TB/s.
+// InUnits formats a quantity with the largest unit of a thousand that is not above it, to three digits: 2.88 TB/s.
 func InUnits(v float64, unit string) string {
 	for _, prefix := range []struct {
 		name  string
@@ -19,7 +19,7 @@ func InUnits(v float64, unit string) string {
 	return Three(v) + " " + unit
 }
 
-// Duration is seconds in the unit that reads best, to three digits.
+// Duration formats seconds in the unit that reads best, to three digits.
 func Duration(seconds float64) string {
 	switch {
 	case seconds >= 0.9995:
@@ -33,12 +33,12 @@ func Duration(seconds float64) string {
 	}
 }
 
-// Durations is an estimate with its range.
+// Durations formats an estimate in seconds with its range.
 func Durations(value, low, high float64) string {
 	return fmt.Sprintf("%s (%s to %s)", Duration(value), Duration(low), Duration(high))
 }
 
-// Three is a number in three digits or, above a thousand, to the unit.
+// Three formats a number in three digits or, above a thousand, to the unit.
 func Three(v float64) string {
 	if v >= 1000 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -46,7 +46,7 @@ func Three(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// Milliseconds prints a time with one unit, so that a column of them compares.
+// Milliseconds prints a time in milliseconds whatever its size, so that the times of a column compare.
 func Milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.3f ms", float64(d)/float64(time.Millisecond))
 }

@@ -14,7 +14,7 @@ import (
 const (
 	// ExitOK: the command did what it was asked to.
 	ExitOK = 0
-	// ExitFailure: it could not, or there is no plan.
+	// ExitFailure: the command could not do it, or there is no plan.
 	ExitFailure = 1
 	// ExitUsage: the command line is wrong.
 	ExitUsage = 2
@@ -33,7 +33,7 @@ type Streams struct {
 // usageError is a mistake in the command line.
 type usageError struct{ error }
 
-// Usagef is an error in how a command was called, after which it exits with ExitUsage.
+// Usagef returns an error in how a command was called, for which the program exits with ExitUsage.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // ErrReported ends a command whose failure is on the output already.
@@ -52,8 +52,8 @@ func Arguments(most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// Attach gives a root command its streams, the flag -v, and its way to tell a mistake in the command line. What it returns
-// is for the commands below.
+// Attach gives a root command its streams, the flag -v, and errors that count as mistakes in the command line. The streams
+// that it returns are for the commands below root.
 func Attach(root *cobra.Command, streams Streams) Streams {
 	streams = addVerbosity(root, streams)
 	root.SetIn(streams.In)

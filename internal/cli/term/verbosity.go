@@ -38,7 +38,7 @@ func newLog(w io.Writer, level slog.Leveler) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
-// Log is where a command tells what it reads and runs.
+// Log returns the log in which a command tells what it reads and runs.
 func (s Streams) Log() *slog.Logger {
 	if s.told == nil {
 		return slog.New(slog.DiscardHandler)

@@ -38,7 +38,7 @@ func TestArgumentsAreRefused(t *testing.T) {
 	} {
 		mustFail(t, err, want)
 	}
-	// None of them broke anything.
+	// The refused calls broke nothing.
 	mustAll(t, "barrier", worldGroups(world), func(ctx context.Context, _ int, g Group) error { return g.Barrier(ctx) })
 }
 

@@ -14,7 +14,7 @@ type call struct {
 	lane   lane
 	stop   func() bool
 
-	// Places in the group of the ranks that are waited for, -1 for none: who is named when the context ends.
+	// Places in the group of the ranks that are waited for, -1 for none: the error names them when the context ends.
 	receiving, sending atomic.Int32
 
 	out, in header // of the frames that are being sent and received
@@ -41,8 +41,8 @@ func (k *call) expire() {
 	k.group.c.expire(k.ctx, rank, fmt.Sprintf("%v on ranks %s", &k.header, shorten(k.group.ranks)))
 }
 
-// end is the call's error. A context that ended just before the call's last frame fails it as well, since by then the
-// others are told so.
+// end is the call's error. A context that ended just before the call's last frame fails the call as well, since the
+// other ranks were told so.
 func (k *call) end(err error) error {
 	if !k.stop() {
 		<-k.group.c.failed
@@ -135,8 +135,8 @@ func (k *call) consume(from, step, length int, use func(offset int, piece []byte
 	return nil
 }
 
-// both sends in a goroutine of its own while it receives, and returns when both are done. One that fails ends the other,
-// because it fails the communicator.
+// both sends in a goroutine of its own while it receives, and returns when both are done. If one fails, the other ends
+// too, because the communicator fails.
 func both(send, receive func() error) error {
 	sent := make(chan error, 1)
 	go func() { sent <- send() }()

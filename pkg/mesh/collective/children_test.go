@@ -33,7 +33,7 @@ var childRoles = map[string]func(childConfig, *Communicator) error{
 	"measure over a link":   measureOverLink,
 }
 
-// childMain runs a child, if this process is one.
+// childMain runs a child if this process is started as a child, and says whether it was.
 func childMain() bool {
 	text := os.Getenv(childVariable)
 	if text == "" {
@@ -101,7 +101,7 @@ func waitInBarrier(config childConfig, c *Communicator) error {
 	return c.World().Barrier(ctx)
 }
 
-// child is a started one.
+// child is a child that was started.
 type child struct {
 	command *exec.Cmd
 	lines   *bufio.Scanner
@@ -159,7 +159,7 @@ func (c *child) line() string {
 	return c.lines.Text()
 }
 
-// A rank killed in the middle of a call ends the call of every other one, and each names it and its address.
+// A rank killed in the middle of a call ends the calls of all other ranks, and each names the killed rank and its address.
 func TestKilledRankIsNamedByAllOthers(t *testing.T) {
 	for name, test := range map[string]struct {
 		role         string

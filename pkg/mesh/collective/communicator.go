@@ -57,19 +57,19 @@ func (c *Communicator) start() error {
 	return err
 }
 
-// Rank is this rank, counted from 0.
+// Rank returns this rank, counted from 0.
 func (c *Communicator) Rank() int { return c.rank }
 
-// Size is the number of ranks.
+// Size returns the number of ranks.
 func (c *Communicator) Size() int { return c.size }
 
-// World is the group of all ranks.
+// World returns the group of all ranks.
 func (c *Communicator) World() Group { return c.world }
 
-// Done is closed when the communicator has failed or is closed.
+// Done returns a channel that is closed when the communicator has failed or is closed.
 func (c *Communicator) Done() <-chan struct{} { return c.failed }
 
-// Err is why Done is closed, nil before.
+// Err returns why Done is closed, and nil before it is.
 func (c *Communicator) Err() error {
 	select {
 	case <-c.failed:
@@ -79,7 +79,7 @@ func (c *Communicator) Err() error {
 	}
 }
 
-// Group makes a group of ranks of the communicator, of which this one must be one; a rank's place in the list is its rank
+// Group makes a group of ranks of the communicator, among them this one; a rank's place in the list is its rank
 // in the group. Groups may overlap, and calls on different groups may be made at the same time. All members must make
 // the groups of the same list in the same order; nothing is sent. It refuses empty lists, repeated ranks, ranks outside
 // of the communicator and lists without this rank.

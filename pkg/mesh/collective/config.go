@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// MinKeyBytes is the length that a key must have at least: nobody can guess it.
+// MinKeyBytes is the least length of a key in bytes, so that nobody can guess it.
 const MinKeyBytes = 32
 
 // Config is what a rank needs to meet the others over TCP.

@@ -81,7 +81,7 @@ func (t *tcp) meet(ctx context.Context) error {
 	return nil
 }
 
-// MeetingError is the error of a New whose ranks did not all come.
+// MeetingError is the error of New where not all ranks came before the context ended.
 type MeetingError struct {
 	// Missing says of each rank that was waited for who it is, where, and what was wrong.
 	Missing []string
@@ -90,7 +90,7 @@ type MeetingError struct {
 
 func (e *MeetingError) Error() string { return "ranks are missing: " + strings.Join(e.Missing, "; ") }
 
-// Unwrap is why New gave up.
+// Unwrap returns why New gave up.
 func (e *MeetingError) Unwrap() error { return e.cause }
 
 // watch reads a rank's notices from now on.
@@ -157,7 +157,7 @@ func (w *control) say(n *notice) {
 		return
 	}
 	if n != nil {
-		// What fails here is seen by who reads.
+		// The reader of the connection sees what fails here.
 		_ = w.conn.SetWriteDeadline(time.Now().Add(writeTime))
 		_, _ = w.conn.Write(n.bytes())
 	}

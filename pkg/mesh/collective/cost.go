@@ -19,7 +19,7 @@ func treeReduces(members, bytes int) bool {
 	return tree <= ring
 }
 
-// treeGathers is the same for all-gather of so many bytes from each member.
+// treeGathers says whether all-gather of so many bytes from each member is cheaper by a tree than by a ring.
 func treeGathers(members, bytes int) bool {
 	steps, n := float64(members-1), float64(bytes)
 	tree := depth(members)*startBytes + steps*n + depth(members)*(startBytes+float64(members)*n)
@@ -27,7 +27,7 @@ func treeGathers(members, bytes int) bool {
 	return tree <= ring
 }
 
-// treeBroadcasts is the same for a tree and a chain of segments.
+// treeBroadcasts says whether broadcast of so many bytes is cheaper by a tree than by a chain of segments.
 func treeBroadcasts(members, bytes int) bool {
 	tree := depth(members) * (startBytes + float64(bytes))
 	pieces := float64((bytes + segmentBytes - 1) / segmentBytes)

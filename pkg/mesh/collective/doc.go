@@ -20,13 +20,13 @@
 //	all-to-all      pairs  (n-1)(a + s/n b)
 //	barrier         tree   2 log2(n) a
 //
-// where s is a member's buffer, its input for all-gather and gather, and its output for scatter: gather and scatter are as
-// fast as the root's own link whatever the way, so nothing is passed on. The cheaper one is taken, by estimates that are the same
-// on all ranks; reduce-scatter decides like all-reduce. Trees are binomial. Rings and chains pass a segment of 512 KiB on
-// while the next one arrives. FP16 and BF16 travel as FP32 while they are added, so a ring moves 1.5 times their bytes.
+// where s is a member's buffer, its input for all-gather and gather, and its output for scatter: gather and scatter are as fast as
+// the root's own link whatever the way, so nothing is passed on. The cheaper algorithm is taken, by estimates that are the same on
+// all ranks; reduce-scatter decides like all-reduce. Trees are binomial. Rings and chains pass a segment of 512 KiB on while the
+// next one arrives. FP16 and BF16 travel as FP32 while they are added, so a ring moves 1.5 times their bytes.
 //
-// The cost model and the trees are those of Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication
-// Operations in MPICH" (2005); the ring is that of Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for
+// The cost model and the trees follow Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication
+// Operations in MPICH" (2005); the ring follows Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for
 // clusters of workstations" (2009), which shows that no all-reduce moves fewer bytes. Bus bandwidth is s/t times
 // 2(n-1)/n for all-reduce and (n-1)/n for all-gather and reduce-scatter (with s the larger buffer), as in NVIDIA's
 // nccl-tests, doc/PERFORMANCE.md.

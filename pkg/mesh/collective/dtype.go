@@ -38,13 +38,13 @@ var dtypes = map[DType]struct {
 
 var ops = map[Op]string{Sum: "Sum", Product: "Product", Min: "Min", Max: "Max", Average: "Average"}
 
-// DTypes are all types of elements.
+// DTypes returns all types of elements.
 func DTypes() []DType { return []DType{FP32, FP16, BF16, INT32, INT64, UINT8} }
 
-// Ops are all operations.
+// Ops returns all operations.
 func Ops() []Op { return []Op{Sum, Product, Min, Max, Average} }
 
-// Size is an element's number of bytes, 0 for a type that is not known.
+// Size returns the size of an element in bytes; 0 for a type that is not known.
 func (d DType) Size() int { return dtypes[d].size }
 
 func (d DType) String() string {

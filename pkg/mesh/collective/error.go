@@ -8,7 +8,7 @@ import (
 // ErrClosed is the error of calls on a communicator after its Close.
 var ErrClosed = errors.New("the communicator is closed")
 
-// ErrBusy is the error of a call while the same group is in another one: ranks could do the two in different orders.
+// ErrBusy is the error of a call on a group that is in another call: ranks could make the two calls in different orders.
 var ErrBusy = errors.New("the group is in another call: make one group more of the same ranks for calls at the same time")
 
 // errFailed ends what waits in a stream when the communicator has failed, which says why.
@@ -43,7 +43,7 @@ type RankError struct {
 	Rank    int
 	Address string // empty within a process
 	Failure Failure
-	// Reporter is the rank that saw it.
+	// Reporter is the rank that saw the failure.
 	Reporter int
 	// Reason is what the reporter saw.
 	Reason string
@@ -59,5 +59,5 @@ func (e *RankError) Error() string {
 	return fmt.Sprintf("rank %d%s %s, says rank %d: %s", e.Rank, where, e.Failure, e.Reporter, e.Reason)
 }
 
-// Unwrap is the reporter's own error, such as context.DeadlineExceeded; on other ranks there is none.
+// Unwrap returns the reporter's own error, such as context.DeadlineExceeded; nil on other ranks.
 func (e *RankError) Unwrap() error { return e.cause }

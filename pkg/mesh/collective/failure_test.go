@@ -54,7 +54,7 @@ func TestFailuresAreNamedOnAllRanks(t *testing.T) {
 		for transport, make := range transports {
 			t.Run(transport+"/"+name, func(t *testing.T) {
 				world := make(t, 4)
-				// One call that goes well, so that streams exist.
+				// A call that succeeds opens the streams.
 				mustAll(t, "barrier", worldGroups(world), func(ctx context.Context, _ int, g Group) error { return g.Barrier(ctx) })
 				errs := onAll(worldGroups(world), func(i int, g Group) error {
 					if i == 2 {

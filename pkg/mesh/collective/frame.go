@@ -41,7 +41,7 @@ func (o operation) String() string { return operations[o] }
 type header struct {
 	operation operation
 	dtype     DType // 0 where an operation has none
-	op        Op    // likewise
+	op        Op    // 0 where an operation has none
 	sequence  uint32
 	root      uint32
 	step      uint32

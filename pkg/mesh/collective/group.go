@@ -24,7 +24,7 @@ type Group interface {
 	AllGather(ctx context.Context, output, input []byte) error
 	// ReduceScatter combines all members' inputs, which have Size parts, and writes the part of this rank into output.
 	ReduceScatter(ctx context.Context, output, input []byte, dtype DType, op Op) error
-	// Broadcast replaces buffer by the root's.
+	// Broadcast replaces buffer by the root's buffer.
 	Broadcast(ctx context.Context, buffer []byte, root int) error
 	// Gather writes all members' inputs into the root's output, one after the other in order of the members. The output of
 	// the others is not used and may be nil.

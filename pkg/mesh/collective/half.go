@@ -43,7 +43,7 @@ func toBrain(f float32) uint16 {
 	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
 }
 
-// sortable maps the bits of a number to an integer that orders like it, -0 below +0. It is its own inverse.
+// sortable maps the bits of a number to an integer that orders like the number, -0 below +0. The function is its own inverse.
 func sortable(bits uint32) int32 {
 	signed := int32(bits)
 	return signed ^ (signed >> 31 & math.MaxInt32)
@@ -57,7 +57,7 @@ func toKey(f float32, nan int32) int32 {
 	return sortable(math.Float32bits(f))
 }
 
-// fromKey is the inverse; the keys of NaNs give the quiet NaN.
+// fromKey is the inverse of toKey; the keys of NaNs give the quiet NaN.
 func fromKey(key int32) float32 {
 	bits := uint32(sortable(uint32(key)))
 	if bits&0x7fffffff > 0x7f800000 {

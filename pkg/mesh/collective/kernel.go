@@ -54,7 +54,7 @@ func maximum[T number](result, a, b []byte) {
 	}
 }
 
-// convert makes a conversion of buffers from one of numbers.
+// convert makes a conversion of buffers from a conversion of single numbers.
 func convert[To, From number](one func(From) To) func(to, from []byte) {
 	return func(to, from []byte) {
 		t := view[To](to)

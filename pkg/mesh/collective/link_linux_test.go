@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// linkRate is that of the link, as tc takes it: far below what two cores move over a loopback, so that the link is the limit.
+// linkRate is the rate of the link, as tc takes it: far below what two cores move over a loopback, so that the link is the limit.
 const linkRate = "1gbit"
 
 // Between two processes that a link of its own joins, a network namespace each, and that is slower than their processors, the

@@ -58,7 +58,7 @@ func (p *Port) Open(mesh string) *Door {
 	return d
 }
 
-// Knocked is closed when somebody who knows the name of the mesh has connected.
+// Knocked returns a channel that is closed when somebody who knows the name of the mesh has connected.
 func (d *Door) Knocked() <-chan struct{} { return d.knocked }
 
 // Accept implements net.Listener.

@@ -22,10 +22,10 @@ type Reduction struct {
 
 	combine kernel
 	encode  func(wire, values []byte)            // nil: elements travel as they are
-	decode  func(values, wire []byte, ranks int) // nil: likewise
+	decode  func(values, wire []byte, ranks int) // nil: elements travel as they are
 }
 
-// ReductionOf is how an operation on a type is done. It refuses types and operations that are not known.
+// ReductionOf returns how an operation on a type is done. It refuses types and operations that are not known.
 func ReductionOf(dtype DType, op Op) (Reduction, error) {
 	if dtype.Size() == 0 {
 		return Reduction{}, fmt.Errorf("dtype is %s: use one of %v", dtype, DTypes())

@@ -9,7 +9,7 @@ import (
 // The reference does everything one element after the other, in float64 or with integers of any size, and shares nothing
 // with the package but the names of types. Inputs are such that sums and products of FP numbers are exact in FP32.
 
-// values are the elements of a buffer as numbers that float64 or big.Int holds exactly.
+// decodeFloat returns an element as a number that float64 holds exactly.
 func decodeFloat(dtype DType, raw []byte) float64 {
 	switch dtype {
 	case FP32:

@@ -51,7 +51,7 @@ func (p *ringPlan) alone() {
 	}
 }
 
-// chunkOf is the chunk that a step sends; the next step's is the one that it receives.
+// chunkOf returns the chunk that a step sends. A step receives the chunk that the next step sends.
 func (r *ringRun) chunkOf(step int) span {
 	number := (r.rank - 1 - step) % r.members
 	if number < 0 {
@@ -124,7 +124,7 @@ func (r *ringRun) receiveSegment(left, step, number int, s span) error {
 	return r.k.receiveSegment(left, step, number, r.resultOf(s))
 }
 
-// reduceSegment combines a partial result that arrives with this member's elements. That of the last member is the result.
+// reduceSegment combines a partial result that arrives with this member's elements. The last member's combination is the result.
 func (r *ringRun) reduceSegment(left, step, number int, s span) error {
 	wire := r.reduction.WireSize
 	own, partial := s.bytes(r.own, wire), s.bytes(r.work, wire)

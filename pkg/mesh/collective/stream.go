@@ -29,8 +29,8 @@ type sender interface {
 	send(h *header, payload []byte) error
 }
 
-// receiver receives the frames of a stream. Both methods return *mismatch where another frame arrives than the one that
-// is due, and errLeft where the other rank has closed.
+// receiver receives the frames of a stream. Both methods return *mismatch where a frame arrives that is not due, and errLeft
+// where the other rank has closed.
 type receiver interface {
 	// receive fills a buffer with the payload.
 	receive(due *header, into []byte) error

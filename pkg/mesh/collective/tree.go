@@ -19,7 +19,7 @@ func children(member, members int, visit func(child, end int) error) error {
 	return nil
 }
 
-// parent is the member above one that is not the root.
+// parent returns the parent of a member, which must not be the root.
 func parent(member int) int { return member & (member - 1) }
 
 // treeReduce combines all members' elements in the wire buffer of member 0.
@@ -68,7 +68,7 @@ func (k *call) treeReduceScatter(r *Reduction, result, wire []byte) error {
 	return err
 }
 
-// subtree is a member and the end of those below it.
+// subtree returns the members from a member to the end of those below it in the tree.
 func subtree(member, members int) (from, end int) {
 	end = member + 1
 	_ = children(member, members, func(_, childEnd int) error { // the visit does not fail

@@ -13,7 +13,7 @@ import (
 // worldName is the name of the group of all ranks.
 const worldName = "world"
 
-// Layout is a mesh with a device on every rank and groups of its own beside those of its dimensions. It does not change and
+// Layout is a mesh with a device on every rank and groups of its own beside the groups of the dimensions. It does not change and
 // may be shared.
 type Layout struct {
 	*mesh.Layout
@@ -21,7 +21,7 @@ type Layout struct {
 	custom map[string][]int32
 }
 
-// New is a layout without groups of its own. It refuses what mesh.NewLayout refuses.
+// New returns a layout without groups of its own. It refuses what mesh.NewLayout refuses.
 func New(m *mesh.Mesh, seats []mesh.Seat) (*Layout, error) {
 	laid, err := mesh.NewLayout(m, seats)
 	if err != nil {
@@ -30,7 +30,7 @@ func New(m *mesh.Mesh, seats []mesh.Seat) (*Layout, error) {
 	return &Layout{Layout: laid, seats: laid.Seats()}, nil
 }
 
-// Seat is the device on a rank.
+// Seat returns the device on a rank.
 func (l *Layout) Seat(rank int) (mesh.Seat, error) {
 	if err := l.checkRank(rank); err != nil {
 		return mesh.Seat{}, err
@@ -38,7 +38,7 @@ func (l *Layout) Seat(rank int) (mesh.Seat, error) {
 	return l.seats[rank], nil
 }
 
-// RankOf is the rank of a device.
+// RankOf returns the rank of a device, and whether it has one.
 func (l *Layout) RankOf(node string, device v1alpha1.DeviceID) (int, bool) {
 	rank := slices.IndexFunc(l.seats, func(s mesh.Seat) bool { return s.Node == node && s.Device == device })
 	return rank, rank >= 0
@@ -52,9 +52,9 @@ func (l *Layout) checkRank(rank int) error {
 // maxGroupName is the most bytes that a DeviceMesh allows for the name of a group.
 const maxGroupName = 64
 
-// WithGroup is the layout with a group of its own beside those of the dimensions; its members have the order that is given.
-// It refuses names that are taken, those of the world, of dimensions and of their products, and ranks that are none, twice
-// there, or outside of the mesh.
+// WithGroup returns the layout with one more group of its own, whose members have the order that is given. It refuses a name
+// that is taken or is the name of the world, a dimension or a product of dimensions, and ranks that are none, repeated, or outside
+// of the mesh.
 func (l *Layout) WithGroup(name string, ranks ...int32) (*Layout, error) {
 	if err := l.checkGroupName(name); err != nil {
 		return nil, err
@@ -112,8 +112,8 @@ func (l *Layout) Group(name string) ([][]int32, error) {
 	return groups, nil
 }
 
-// GroupOf is the group of a name that a rank is in and its place there. The rank is in none where only a group of the
-// layout's own has that name and lacks it: the place is then -1.
+// GroupOf returns the group of a name that a rank is in, and the rank's place in the group, from 0. The place is -1 where the name
+// is of a group of the layout's own that the rank is not in.
 func (l *Layout) GroupOf(name string, rank int) (group []int32, place int, err error) {
 	if err := l.checkRank(rank); err != nil {
 		return nil, -1, err
@@ -130,7 +130,7 @@ func (l *Layout) GroupOf(name string, rank int) (group []int32, place int, err e
 	return nil, -1, nil
 }
 
-// In are the devices of each group of a name.
+// In returns the devices of each group of a name.
 func (l *Layout) In(name string) ([][]mesh.Seat, error) {
 	groups, err := l.Group(name)
 	if err != nil {

@@ -17,21 +17,22 @@ const NoRank = -1
 type Move struct {
 	Node   string
 	Device v1alpha1.DeviceID
-	// From and To are its ranks before and after, NoRank where it came or went.
+	// From and To are the device's ranks before and after; NoRank where it came or went.
 	From, To int
 }
 
 // Change is what became of a layout.
 type Change struct {
 	Layout *Layout
-	// Moves are the devices whose rank changed: those that stay or come by their new rank, then those that went by their old.
+	// Moves are the devices whose rank changed: devices that stay or come in order of their new ranks, then devices that went in
+	// order of their old ranks.
 	Moves []Move
-	// Regrouped are the dimensions whose groups have other members than before, those that came and went among them, and
+	// Regrouped are the dimensions whose groups have other members than before, dimensions that came or went included, and
 	// Dropped the layout's own groups that lost a member.
 	Regrouped, Dropped []string
 }
 
-// Without are the devices without those on some ranks, in order of their ranks.
+// Without returns the devices in order of their ranks, except the devices on some ranks.
 func (l *Layout) Without(ranks ...int32) []mesh.Seat {
 	kept := make([]mesh.Seat, 0, len(l.seats))
 	for rank := range l.seats {
@@ -42,9 +43,9 @@ func (l *Layout) Without(ranks ...int32) []mesh.Seat {
 	return kept
 }
 
-// Reshape lays devices out on another mesh: nil seats are those that the layout has. All groups are made anew along the new mesh;
-// the layout's own follow their devices, and are dropped where one of those went. It refuses what New refuses, and
-// own groups whose name is a dimension's now.
+// Reshape lays devices out on another mesh: nil seats mean the devices that the layout has. All groups are made anew along the new
+// mesh; the layout's own groups follow their devices, and a group that lost a device is dropped. It refuses what New refuses, and
+// groups of the layout's own whose name is now a dimension's.
 func (l *Layout) Reshape(m *mesh.Mesh, seats []mesh.Seat) (*Change, error) {
 	if seats == nil {
 		seats = l.seats
@@ -86,7 +87,7 @@ func (l *Layout) ranksBySeat() map[place]int {
 	return ranks
 }
 
-// follow are the ranks to which devices went, and whether all are there.
+// follow returns the new ranks of the devices on ranks, and whether all of the devices stayed.
 func follow(ranks []int32, seats []mesh.Seat, after map[place]int) ([]int32, bool) {
 	moved := make([]int32, len(ranks))
 	for i, rank := range ranks {

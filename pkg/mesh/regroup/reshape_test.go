@@ -39,8 +39,8 @@ func TestReshapeMakesAllGroupsAnew(t *testing.T) {
 	}
 }
 
-// Defect: a lost device had no consequence. Without it and its tensor group a smaller mesh is laid out, and what moved is
-// said.
+// Defect: a lost device had no consequence. Now a smaller mesh is laid out without it and its tensor group, and the change
+// says what moved.
 func TestReshapeWithoutLostRanks(t *testing.T) {
 	l := laid(t, "tp-dp", sizes{"tp": 2, "dp": 3}, seatsOn("nvidia", 2, "a", "b", "c"))
 	for name, ranks := range map[string][]int32{"first": {0, 2}, "last": {5, 4}} {
@@ -82,7 +82,7 @@ func TestReshapeRefuses(t *testing.T) {
 	wantError(t, err, `reshape: group "dp" is a dimension`)
 }
 
-// The moves of a change say for every device where it is now; a change to the same says nothing.
+// The moves of a change say for every device where it is now; a change to the same mesh and devices says nothing.
 func TestReshapeProperties(t *testing.T) {
 	twelve := made(t, "dp", sizes{"dp": 12})
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,7 +11,7 @@ import (
 // Stats are counts and sums over the devices of a layout.
 type Stats struct {
 	Ranks, Nodes int
-	// MemoryMiB and GFLOPS (of BF16) are sums; devices of which they are not known count as 0.
+	// MemoryMiB and GFLOPS (of BF16) are sums; a device counts as 0 where its figure is not known.
 	MemoryMiB, GFLOPS int64
 	// Backends counts devices by detection backend, Groups the groups of each name but of products.
 	Backends, Groups map[string]int
@@ -37,7 +37,7 @@ func (l *Layout) Stats() (Stats, error) {
 	return s, nil
 }
 
-// Library is the communication library of the groups of a name. It refuses groups whose members have none in common.
+// Library returns the communication library of the groups of a name. It refuses groups whose members have no library in common.
 func (l *Layout) Library(name string, engine v1alpha1.Engine) (mesh.Library, error) {
 	groups, err := l.Group(name)
 	if err != nil {
@@ -63,7 +63,7 @@ func (l *Layout) Library(name string, engine v1alpha1.Engine) (mesh.Library, err
 	return common, nil
 }
 
-// OnNode are the ranks on a node, ascending.
+// OnNode returns the ranks on a node, ascending.
 func (l *Layout) OnNode(node string) []int32 {
 	var ranks []int32
 	for rank := range l.seats {
@@ -74,7 +74,7 @@ func (l *Layout) OnNode(node string) []int32 {
 	return ranks
 }
 
-// Nodes are the names of the nodes in order of their first ranks.
+// Nodes returns the names of the nodes in order of their first ranks.
 func (l *Layout) Nodes() []string {
 	nodes, seen := []string{}, map[string]bool{}
 	for i := range l.seats {
@@ -86,7 +86,7 @@ func (l *Layout) Nodes() []string {
 	return nodes
 }
 
-// ByBackend are the ranks by the detection backend of their devices, or by vendor where that is not known.
+// ByBackend returns the ranks by the detection backend of their devices, or by vendor where the backend is not known.
 func (l *Layout) ByBackend() map[string][]int32 {
 	found := map[string][]int32{}
 	for rank := range l.seats {

@@ -74,7 +74,7 @@ func measureGroup(ctx context.Context, g collective.Group, s *session, now func(
 	}
 }
 
-// goesOn is what the first member says, so that all go on or none does.
+// goesOn returns what the first member says, so that all members go on or none does.
 func goesOn(ctx context.Context, g collective.Group, mine bool) (bool, error) {
 	word := make([]byte, wordBytes)
 	if mine {

@@ -7,8 +7,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh/collective"
 )
 
-// check is one collective with its results checked. wrong names what came wrong, and the member that it came from where the
-// collective says so, else -1.
+// check does one collective and checks its results. wrong says which result is not right, and from which member it came where the
+// collective tells, else -1.
 type check func(ctx context.Context, g collective.Group, s *session) (wrong *wrongResult, err error)
 
 // session is what a check knows of its group.

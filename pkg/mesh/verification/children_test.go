@@ -18,7 +18,7 @@ const (
 	childPlace = "RANKWRIGHT_VERIFICATION_PLACE"
 )
 
-// childMain runs a child, if this process is one.
+// childMain runs a child if this process is started as a child, and says whether it was.
 func childMain() bool {
 	text := os.Getenv(childTask)
 	if text == "" {

@@ -14,9 +14,9 @@ import (
 // Config is what a pod needs to verify its part of a mesh.
 type Config struct {
 	Task *Task
-	// Place is the pod's in Task.Pods.
+	// Place is the pod's index in Task.Pods.
 	Place int
-	// Key is the mesh's.
+	// Key is the mesh's secret.
 	Key []byte
 	// Listener takes the connections of the other pods; the verification closes it.
 	Listener net.Listener
@@ -24,17 +24,17 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Listen makes a listener within the pod, over which it learns what the program itself can move; nil means one on the loopback.
 	Listen func(ctx context.Context) (net.Listener, error)
-	// Silence is after how long without a sign of life a pod is lost; 0 means collective's.
+	// Silence is after how long without a sign of life a pod is lost; 0 means the default of package collective.
 	Silence time.Duration
 	// Now measures times; nil means the machine's clock.
 	Now func() time.Time
 	// Devices is the library of devices; nil where there is none, for the reason WithoutDevices. DeviceTime is what a round of
-	// its checks may take, and DeviceBytes how much each moves at once; 0 means what is right for devices.
+	// its checks may take, and DeviceBytes how much each moves at once; 0 means the default for devices.
 	Devices        Devices
 	WithoutDevices string
 	DeviceTime     time.Duration
 	DeviceBytes    int
-	// Log takes what happens; nil means nobody.
+	// Log takes what happens; nil drops it.
 	Log *slog.Logger
 }
 

@@ -11,11 +11,11 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh/verification/devicelib"
 )
 
-// maxDevicePairs bounds the copies of which every two ranks are measured: 496 pairs in 31 rounds. In larger ones it is every
-// two ranks of a pod, and the ranks of the same number in pods that follow one another.
+// maxDevicePairs bounds the copies of which every two ranks are measured: 496 pairs in 31 rounds. In larger copies, every two
+// ranks of a pod are, and the ranks of the same number in consecutive pods.
 const maxDevicePairs = 32
 
-// devicePairs are pairs of places in ranks, in rounds in which each rank is in one pair at most. All pods make the same.
+// devicePairs are pairs of places in ranks, in rounds in which each rank is in one pair at most. All pods compute the same pairs.
 func devicePairs(ranks []deviceRank) [][][]int {
 	var rounds [][][]int
 	busy := make([]map[int]bool, 0)
@@ -45,8 +45,8 @@ type deviceLink struct {
 	mbps     int64
 }
 
-// measurePairs measures every link in both directions and notes what is wrong with those of the pod's own ranks. troubled says
-// whether anything is, anywhere.
+// measurePairs measures every link in both directions and notes what is wrong with the links of the pod's own ranks. troubled says
+// whether any link of any pod is wrong.
 func (f *fabric) measurePairs(ctx context.Context) (troubled bool, err error) {
 	var links []deviceLink
 	why := map[int]string{}
@@ -113,8 +113,8 @@ func (f *fabric) shareLinks(ctx context.Context, links []deviceLink) ([]deviceLi
 	return joined, nil
 }
 
-// judgeLinks notes findings of the pod's own ranks: of a slow direction the sender's, of wrong bytes the receiver's, of a broken
-// link the first one's.
+// judgeLinks notes the findings of the pod's own ranks: the sender notes a slow direction, the receiver wrong bytes, and the first
+// rank a broken link.
 func (f *fabric) judgeLinks(links []deviceLink, why map[int]string) (troubled bool) {
 	medians := f.deviceMedians(links)
 	for i, l := range links {
@@ -150,7 +150,8 @@ func (f *fabric) sortOf(l deviceLink) linkSort {
 	return linkSort{a == b, f.Task.together(a, b)}
 }
 
-// deviceMedians are by sort of link; none of fewer than three, which say nothing.
+// deviceMedians returns the median rate of each sort of link. Fewer than three links of a sort have none, since it would say
+// nothing.
 func (f *fabric) deviceMedians(links []deviceLink) map[linkSort]int64 {
 	rates := map[linkSort][]int64{}
 	for _, l := range links {
@@ -169,7 +170,7 @@ func (f *fabric) deviceMedians(links []deviceLink) map[linkSort]int64 {
 	return medians
 }
 
-// findBetween notes a finding about the link between two devices, with the pod at its other end where that is another.
+// findBetween notes a finding about the link between two devices, with the pod at its other end where that is a different pod.
 func (f *fabric) findBetween(reason v1alpha1.FindingReason, l deviceLink, other int, found Finding) {
 	found.Reason, found.Ranks = reason, []int32{f.ranks[l.from].rank, f.ranks[l.to].rank}
 	if other != f.Place {
@@ -187,7 +188,7 @@ func prefixed(text string) string {
 	return ": " + text
 }
 
-// wire is what the plan knows that two devices are joined by.
+// wire names what joins two devices, as far as the plan knows.
 func (f *fabric) wire(l deviceLink) string {
 	a, b := &f.Task.Pods[f.ranks[l.from].place], &f.Task.Pods[f.ranks[l.to].place]
 	switch {

@@ -13,11 +13,11 @@ import (
 
 // Devices has collectives between devices done by the library that engines use; a devicelib.Process does.
 type Devices interface {
-	// Loaded is which library there is, and how many devices it sees.
+	// Loaded says which library is loaded, and how many devices it sees.
 	Loaded() devicelib.Loaded
-	// IDs makes what ranks meet by.
+	// IDs makes count ids by which the ranks of a communicator meet.
 	IDs(ctx context.Context, count int) ([][]byte, error)
-	// Do does parts of checks at the same time, and takes no longer than it may.
+	// Do does parts of checks at the same time, and takes no longer than patience.
 	Do(ctx context.Context, jobs []devicelib.Job, patience time.Duration) []devicelib.Result
 }
 
@@ -50,12 +50,12 @@ func (t *Task) deviceRanks() ([]deviceRank, error) {
 type fabric struct {
 	*verifier
 	ranks []deviceRank
-	// slots is the most ranks that a pod has, by which all pods say as much.
+	// slots is the most ranks that a pod has: all pods exchange messages of that many.
 	slots int
 }
 
-// devices checks and measures the links between devices where every pod has the library; else nothing but TCP is tried. The
-// error is that of a collective between pods, after which no other one is possible.
+// devices checks and measures the links between devices where every pod has the library; else nothing but TCP is tried. An
+// error means that a collective between pods failed, after which no other collective is possible.
 func (v *verifier) devices(ctx context.Context) error {
 	ranks, err := v.Task.deviceRanks()
 	if err != nil {
@@ -78,7 +78,7 @@ func (v *verifier) devices(ctx context.Context) error {
 	return f.addUp(ctx)
 }
 
-// agree is the name of the library that every pod has, with a device for each of its ranks; empty where one has not.
+// agree returns the name of the library that every pod has with a device for each of its ranks; empty where a pod lacks either.
 func (f *fabric) agree(ctx context.Context) (string, error) {
 	const length = 16
 	mine := make([]byte, length)
@@ -102,7 +102,7 @@ func (f *fabric) agree(ctx context.Context) (string, error) {
 	return string(slices.DeleteFunc(mine, func(b byte) bool { return b == 0 })), nil
 }
 
-// own are the places in ranks of the pod's own.
+// own returns the indices in ranks of the pod's own ranks.
 func (f *fabric) own() []int {
 	var own []int
 	for at, r := range f.ranks {

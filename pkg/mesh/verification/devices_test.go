@@ -19,8 +19,8 @@ const (
 	playedTime  = 4 * time.Second
 )
 
-// verifyDevices runs pods of so many ranks each, on nodes n0 and n1 in turn, each of which asks the program of its pod. share is
-// that below which a link is slow.
+// verifyDevices runs pods of so many ranks each, on nodes n0 and n1 in turn. Each asks the program of its pod. share is the share
+// of the expected rate in percent below which a link is slow.
 func verifyDevices(t *testing.T, player *devicelibtest.Player, ranks, pods int, share int32) (*Task, []*Report) {
 	t.Helper()
 	world := Ranks(fmt.Sprintf("0-%d", pods*ranks-1))
@@ -93,7 +93,7 @@ func TestFaultsBetweenDevices(t *testing.T) {
 		name, faults string
 		ranks, pods  int
 		reason       v1alpha1.FindingReason
-		// says is what a finding of the operator says of the link: the only one, where nothing else can be slow.
+		// says is what a finding of the operator says of the link. It is the only finding where nothing else can be slow.
 		says []string
 	}{
 		{

@@ -11,8 +11,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh/collective"
 )
 
-// verifyKind verifies the groups of a kind that the pod has ranks in, together with the other pods that have. The error is
-// that of a collective, after which no other one is possible; results that are wrong are found and noted.
+// verifyKind verifies the groups of a kind that the pod has ranks in, together with the other pods that have. An error
+// means that a collective failed, after which no other collective is possible; wrong results are noted as findings.
 func (v *verifier) verifyKind(ctx context.Context, number uint64, kind *kindShares) error {
 	if v.world != nil {
 		if err := v.world.World().Barrier(ctx); err != nil {
@@ -80,7 +80,7 @@ func (v *verifier) verifyGroup(ctx context.Context, kind string, group *shares, 
 	return nil
 }
 
-// plannedFor is what the plan assumes of the slowest pod of a group; 0 where that is not known of all, or the group is on one
+// plannedFor is what the plan assumes of the slowest pod of a group; 0 where that is not known of every pod, or the group is on one
 // node.
 func (v *verifier) plannedFor(group *shares) int64 {
 	least, one := int64(0), true
@@ -160,14 +160,14 @@ func (v *verifier) find(f Finding) {
 	}
 }
 
-// fail notes that a collective failed, and that no other one is possible.
+// fail notes that a collective failed, after which no other collective is possible.
 func (v *verifier) fail(kind string, err error) {
 	v.own.troubled = true
 	v.Log.Warn("collectives ended", "groups", kind, "error", err.Error())
 	v.find(Finding{Reason: v1alpha1.FindingGroupFailed, Kind: kind, Text: v.inPods(err)})
 }
 
-// inPods is an error of the copy's communicator in words of pods.
+// inPods says an error of the copy's communicator in words of pods.
 func (v *verifier) inPods(err error) string {
 	var failure *collective.RankError
 	if errors.As(err, &failure) && failure.Rank < len(v.Task.Pods) && failure.Reporter < len(v.Task.Pods) {

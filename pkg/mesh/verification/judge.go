@@ -12,7 +12,7 @@ import (
 	"github.com/rankwright/rankwright/internal/words"
 )
 
-// Reasons of the condition Verified, beside those of findings.
+// Reasons of the condition Verified, beside the reasons of findings.
 const (
 	ReasonAllGroupsVerified = "AllGroupsVerified"
 	ReasonPending           = "Pending"
@@ -29,7 +29,7 @@ type State struct {
 	End  v1alpha1.MeshEnd
 	// Report is what the pod said; nil where it said nothing, or nothing that can be read.
 	Report *Report
-	// Invalid is why what it said cannot be read; empty where it said nothing.
+	// Invalid is why the message of the pod cannot be read; empty where it can, or there is none.
 	Invalid string
 	// Waits is why a pod said nothing, for people.
 	Waits string
@@ -102,7 +102,7 @@ func (c *court) missing(silent []*State) {
 	}
 }
 
-// lonely finds the pods that every other pod of the copy which was heard says it does not reach.
+// lonely finds the pods that no other pod of the copy reaches, by the reports of all others that were heard.
 func (c *court) lonely(pods []State) {
 	witnesses, heard := map[int32]int{}, map[int32]int{}
 	for i := range pods {
@@ -161,7 +161,7 @@ func (c *court) hear(p *State) {
 			c.find(v1alpha1.FindingReportInvalid, p, nil, &Finding{Text: fmt.Sprintf("it speaks of a link to pod %d, which its copy does not have", *f.Peer)})
 		case peer != nil && (c.gone[peer.End.Index] || c.gone[p.End.Index]) && f.Reason == v1alpha1.FindingLinkBroken:
 		case peer != nil && f.Reason == v1alpha1.FindingResultWrong:
-			c.find(f.Reason, peer, p, f) // the one that says so receives
+			c.find(f.Reason, peer, p, f) // the pod that reports wrong bytes is their receiver
 		default:
 			c.find(f.Reason, p, peer, f)
 		}
@@ -182,7 +182,7 @@ func (c *court) explained(f v1alpha1.VerificationFinding) bool {
 	})
 }
 
-// find notes a finding, once for the two ends of a broken link and once for each direction of other ones.
+// find notes a finding: of a broken link once for both ends, of other links once for each direction.
 func (c *court) find(reason v1alpha1.FindingReason, p, peer *State, f *Finding) {
 	more := f.Text
 	if len(f.Ranks) > 0 {
@@ -277,7 +277,7 @@ func (c *court) verdict(pods []State) Verdict {
 	v := Verdict{Status: metav1.ConditionTrue, Reason: ReasonAllGroupsVerified, Verified: bandwidths(pods)}
 	failed := slices.ContainsFunc(pods, func(p State) bool { return p.Report != nil && p.Report.Outcome == Failed })
 	if len(c.findings) == 0 && failed {
-		// Only a pod that leaves its own findings out says that something is wrong and nobody what.
+		// Pods say that something is wrong and none says what only where one left its own findings out.
 		v.Status, v.Reason, v.Message = metav1.ConditionFalse, string(v1alpha1.FindingGroupFailed), "Pods say that verification failed, and none says why."
 		return v
 	}
@@ -317,7 +317,7 @@ func bandwidths(pods []State) []v1alpha1.VerifiedBandwidth {
 	return all[:min(len(all), most)]
 }
 
-// least is the smaller one of two rates of which 0 is not known.
+// least returns the smaller of two rates, where 0 stands for a rate that is not known.
 func least(a, b int64) int64 {
 	if a == 0 || b == 0 {
 		return max(a, b)

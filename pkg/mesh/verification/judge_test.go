@@ -164,7 +164,7 @@ func TestBandwidthIsThatOfTheSlowest(t *testing.T) {
 	}
 }
 
-// Whatever a pod says of others, they are not judged by it.
+// Pods are not judged by what another pod says of them.
 func TestAPodSpeaksForItself(t *testing.T) {
 	pods := verifiedStates()
 	for other := range int32(5) {
@@ -177,7 +177,8 @@ func TestAPodSpeaksForItself(t *testing.T) {
 	}
 }
 
-// Devices that do not reach a pod's say nothing of the pods' network: every pair of them is told, and no pod is unreachable.
+// Devices that do not reach the devices of a pod prove nothing about the pods' network: every broken pair of devices is reported,
+// and no pod is unreachable.
 func TestJudgeOfLinksBetweenDevices(t *testing.T) {
 	pods := verifiedStates()
 	for _, pod := range []int{0, 1, 3, 4, 5} {

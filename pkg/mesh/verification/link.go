@@ -15,11 +15,11 @@ import (
 type linkState int64
 
 const (
-	// linkMet says that the two met.
+	// linkMet says that the two pods met.
 	linkMet linkState = 1 << iota
-	// linkFailed says that it broke while it was measured, or that they did not meet.
+	// linkFailed says that the link broke while it was measured, or that the pods did not meet.
 	linkFailed
-	// linkWrong says that other bytes came than the other one sent.
+	// linkWrong says that other bytes came than the peer sent.
 	linkWrong
 )
 
@@ -82,7 +82,7 @@ func probeSend(ctx context.Context, g collective.Group, seed uint64, now func() 
 	}
 }
 
-// grown is the size of the buffer after one that took so long.
+// grown returns the size of the next buffer, by how long a buffer of size took.
 func grown(size int, took time.Duration) int {
 	if took < enough {
 		return min(growth*size, mostBytes)
@@ -90,8 +90,8 @@ func grown(size int, took time.Duration) int {
 	return size
 }
 
-// A direction of a link is measured for so long and so often at least. The best of the calls counts: a busy processor makes
-// any of them slow, and nothing makes one faster than the link.
+// A direction of a link is measured for so long and so often at least. The best of the calls counts: a busy processor can
+// make any call slow, and nothing makes a call faster than the link.
 const (
 	probeTime    = 200 * time.Millisecond
 	fewestProbes = 4
@@ -109,7 +109,7 @@ func probeBytes(ctx context.Context, g collective.Group, buffer []byte, now func
 	return now().Sub(began), err
 }
 
-// send sends a buffer and waits until the other one has it.
+// send sends a buffer and waits until the receiver has it.
 func send(ctx context.Context, g collective.Group, buffer []byte, to int) error {
 	if err := g.Send(ctx, buffer, to); err != nil {
 		return err
@@ -117,7 +117,7 @@ func send(ctx context.Context, g collective.Group, buffer []byte, to int) error 
 	return g.Receive(ctx, make([]byte, 1), to)
 }
 
-// receive receives a buffer and says so.
+// receive receives a buffer and confirms it to the sender.
 func receive(ctx context.Context, g collective.Group, buffer []byte, from int) error {
 	if err := g.Receive(ctx, buffer, from); err != nil {
 		return err

@@ -32,10 +32,10 @@ func (v *verifier) links(ctx context.Context) {
 	work.Wait()
 }
 
-// measurePairs measures the links over which the pods met, in the order that all pods have. A link of which no time is left
-// to measure is not broken for that.
+// measurePairs measures the links over which the pods met, in the order that all pods have. A link that no time is
+// left to measure does not count as broken.
 func (v *verifier) measurePairs(ctx context.Context, links []pairLink) {
-	const parts = 8 // one of them for telling each other
+	const parts = 8 // one part is kept for telling each other
 	deadline, _ := ctx.Deadline()
 	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-probing(v.Task.deadline())/parts))
 	defer cancel()
@@ -62,7 +62,7 @@ func (v *verifier) measurePairs(ctx context.Context, links []pairLink) {
 	}
 }
 
-// outOfTime says whether a link's measurement ended because one of both had no more time.
+// outOfTime says whether a link's measurement ended because either end had no more time.
 func outOfTime(err error) bool {
 	var failure *collective.RankError
 	if errors.As(err, &failure) {
@@ -87,8 +87,8 @@ func (v *verifier) suspicious(ctx context.Context) bool {
 	return binary.LittleEndian.Uint64(word) != 0
 }
 
-// slowGroup is the first kind of groups that moves less than its share of what the plan assumes, with what is expected of it;
-// nil where there is none.
+// slowGroup returns the first kind of groups that moves less than its share of what the plan assumes, and the rate that is
+// expected of it; nil where there is none.
 func (v *verifier) slowGroup() (*Measured, int64) {
 	for i := range v.kinds {
 		k := &v.kinds[i]
@@ -201,7 +201,7 @@ func (v *verifier) ceiling(ctx context.Context) int64 {
 func whyLink(err error) string {
 	var meeting *collective.MeetingError
 	if errors.As(err, &meeting) && len(meeting.Missing) > 0 {
-		// Of the two directions the one that was dialed says more.
+		// Of the errors of both directions, the error of the dialed one says more.
 		said := slices.SortedFunc(slices.Values(meeting.Missing), func(a, b string) int {
 			return cmp.Compare(strings.Count(b, "connect:"), strings.Count(a, "connect:"))
 		})[0]
@@ -217,7 +217,7 @@ func whyLink(err error) string {
 	return err.Error()
 }
 
-// judge notes what is wrong with the pod's own links. Findings of groups that a link explains come after it.
+// judge notes what is wrong with the pod's own links. Findings of groups come after the links that explain them.
 func (v *verifier) judge(m matrix) {
 	slow := map[*link]int64{}
 	for _, s := range m.slow(v.Task, v.Place) {

@@ -14,7 +14,7 @@ type row struct {
 	links    []link
 }
 
-// matrix has the rows of all pods by place, or where the others cannot be asked only one's own; the rest is nil.
+// matrix has the rows of all pods by place. Where the other pods cannot be asked it has only the pod's own row; the rest is nil.
 type matrix []*row
 
 // words are a row in so many numbers.
@@ -98,8 +98,8 @@ func (m matrix) planned(t *Task, a, b int) int64 {
 	return expected
 }
 
-// median takes the rates of the links within nodes, or of the links between them; of fewer than three it is 0, since their
-// median says nothing.
+// median takes the rates of the links within nodes, or of the links between them; of fewer than three links it returns 0,
+// since their median says nothing.
 func (m matrix) median(t *Task, together bool) int64 {
 	var rates []int64
 	for place, r := range m {

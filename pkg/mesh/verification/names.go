@@ -16,10 +16,10 @@ const (
 	KeyFile   = "key"
 )
 
-// SecretName is the name of the Secret with a mesh's key, which is called as its placement.
+// SecretName returns the name of the Secret with the key of a mesh. A mesh has the name of its placement.
 func SecretName(mesh string) string { return mesh + "-mesh-key" }
 
-// Final says whether the verification of a mesh is over for the plan that it is of: pods that come later find nobody to
+// Final says whether the verification of a mesh is over for its present plan: pods that come later find nobody to
 // verify with, and start. Under Require it is over only when nothing was wrong.
 func Final(m *v1alpha1.DeviceMesh, asked *v1alpha1.Verification) bool {
 	c := meta.FindStatusCondition(m.Status.Conditions, v1alpha1.ConditionVerified)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// maxPaired bounds the copies of which every two pods are measured. In larger ones it is the pairs over which the rings and
-// trees of their groups go, and only where something is wrong.
+// maxPaired bounds the copies of which every two pods are measured. In larger copies the pairs are measured over
+// which the rings and trees of their groups go, and only where something is wrong.
 const maxPaired = 32
 
 // pair is two places, the smaller one first.
@@ -14,7 +14,7 @@ type pair struct{ low, high int }
 
 func pairOf(a, b int) pair { return pair{min(a, b), max(a, b)} }
 
-// other is the place beside a given one.
+// other returns the place of the pair that is not the given one.
 func (p pair) other(place int) int {
 	if p.low == place {
 		return p.high
@@ -22,8 +22,8 @@ func (p pair) other(place int) int {
 	return p.low
 }
 
-// pairs are the pairs of each place, in the order in which all places take theirs: by rounds in which most places have one.
-// The order is the same everywhere, so that nobody waits for a pair that waits for him.
+// pairs returns the pairs of each place in the order in which it measures them: by rounds, in most of which it has a pair. All
+// places order pairs by the same rounds, so that they never wait in a circle.
 func (t *Task) pairs() [][]pair {
 	places := len(t.Pods)
 	of := make([][]pair, places)

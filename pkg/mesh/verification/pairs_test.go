@@ -80,7 +80,7 @@ func TestPairsNeverWaitInACircle(t *testing.T) {
 func TestPairsOfLargeCopies(t *testing.T) {
 	const places = 10_000
 	pairs := taskOf(t, places, Kind{"world", []Ranks{"0-9999"}}).pairs()
-	const most = 2 * 14 // both ways for each power of two below the number of places
+	const most = 2 * 14 // both directions, for each power of two below the number of places
 	for place, of := range pairs {
 		if len(of) == 0 || len(of) > most {
 			t.Fatalf("place %d has %d pairs, want 1 to %d", place, len(of), most)

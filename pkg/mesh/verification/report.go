@@ -24,7 +24,7 @@ type Outcome string
 const (
 	// Verified says that nothing is wrong with the copy.
 	Verified Outcome = "Verified"
-	// Failed says that something is wrong with it; what, the findings say as far as this pod has seen it.
+	// Failed says that something is wrong with the copy. The findings say what, as far as this pod has seen it.
 	Failed Outcome = "Failed"
 	// Concluded says that the mesh was verified before this pod came.
 	Concluded Outcome = "Concluded"
@@ -37,7 +37,7 @@ type Report struct {
 	Copy    int32   `json:"copy"`
 	Pod     int32   `json:"pod"`
 	Outcome Outcome `json:"outcome"`
-	// Library is the one that was used between devices; empty where none was.
+	// Library is the name of the library that was used between devices; empty where none was used.
 	Library string `json:"lib,omitempty"`
 	// Kinds are the groups that the pod has ranks in.
 	Kinds []Measured `json:"groups,omitempty"`
@@ -49,7 +49,7 @@ type Report struct {
 // Measured is what a pod measured of its groups of a kind.
 type Measured struct {
 	Kind string `json:"kind"`
-	// Groups is how many of the pod's have ranks in other pods too, and Inside how many have not.
+	// Groups counts the pod's groups with ranks in other pods too, and Inside its groups without.
 	Groups int `json:"n,omitempty"`
 	Inside int `json:"inside,omitempty"`
 	// MBps is the bus bandwidth of the slowest group in MB/s, and Micros the time of the smallest all-reduce.
@@ -66,11 +66,11 @@ type Finding struct {
 	Reason v1alpha1.FindingReason `json:"reason"`
 	// Peer is the index of the pod at the other end of a link; absent where no link is to blame.
 	Peer *int32 `json:"peer,omitempty"`
-	// Ranks are the two whose devices the link is between, the sender first; absent where the pods' network is meant.
+	// Ranks are the two ranks whose devices the link joins, the sender first; absent where the pods' network is meant.
 	Ranks []int32 `json:"ranks,omitempty"`
 	// Kind names the kind of groups in which it showed.
 	Kind string `json:"kind,omitempty"`
-	// MBps was measured and Expected expected, in MB/s.
+	// MBps is the rate that was measured, and Expected the rate that was expected, in MB/s.
 	MBps     int64 `json:"mbps,omitempty"`
 	Expected int64 `json:"expected,omitempty"`
 	// Text is what else there is to say.
@@ -83,13 +83,13 @@ var severity = []v1alpha1.FindingReason{
 	v1alpha1.FindingLinkBroken, v1alpha1.FindingLinkSlow, v1alpha1.FindingGroupFailed,
 }
 
-// reportable are the reasons that a pod may give; the others follow from what all of them say.
+// reportable are the reasons that a pod may give; the other reasons follow from the reports of all pods.
 var reportable = severity[3:]
 
 // maxText bounds the text of a finding in bytes.
 const maxText = 200
 
-// Message is the report in at most maxMessage bytes. What does not fit is left out from the end, and counted.
+// Message returns the report in at most maxMessage bytes. What does not fit is left out from the end, and counted.
 func (r *Report) Message() ([]byte, error) {
 	m := *r
 	m.Findings = slices.Clone(r.Findings)

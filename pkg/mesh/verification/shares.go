@@ -15,7 +15,7 @@ type kindShares struct {
 
 // shares are what pods have of a group.
 type shares struct {
-	// places are the group's pods, in order of their first rank in it, and ranks how many each has.
+	// places are the group's pods, in order of their first rank in the group, and ranks the number of ranks that each has.
 	places []int
 	ranks  []int
 }

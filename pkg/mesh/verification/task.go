@@ -14,10 +14,10 @@ import (
 // version of the formats of tasks and reports.
 const version = 1
 
-// Port is the one that pods verify on, unless several share a host.
+// Port is the TCP port that pods verify on, unless several share a host.
 const Port = 28765
 
-// File is the name of the file with the task of a copy.
+// File returns the name of the file with the task of a copy, which counts from 0.
 func File(copied int) string { return fmt.Sprintf("verify-%d.json", copied) }
 
 // Task is what the pods of one copy have to verify.
@@ -33,7 +33,7 @@ type Task struct {
 	Concluded bool `json:"concluded,omitempty"`
 	// DeadlineSeconds is the time of a pod from its start.
 	DeadlineSeconds int32 `json:"deadlineSeconds"`
-	// MinimumShare is the share in percent of what is expected below which a link is slow.
+	// MinimumShare is the share of the expected rate in percent below which a link is slow.
 	MinimumShare int32 `json:"minimumShare"`
 	// Pods lists the copy's pods in order of index.
 	Pods []Pod `json:"pods"`
@@ -47,12 +47,12 @@ type Task struct {
 type Pod struct {
 	// Index counts the pods of all copies.
 	Index int32 `json:"index"`
-	// Host and Port are where the others reach it.
+	// Host and Port are where the other pods reach the pod.
 	Host string `json:"host"`
 	Port int32  `json:"port"`
-	// Node is where it belongs.
+	// Node is the name of the node that the pod belongs on.
 	Node string `json:"node"`
-	// Ranks are its own.
+	// Ranks are the ranks of the pod, counted within its copy.
 	Ranks Ranks `json:"ranks"`
 	// MBps is what the plan assumes that the pod's devices send to other nodes, where TCP can be compared with it; else 0.
 	MBps int64 `json:"mbps,omitempty"`
@@ -81,7 +81,7 @@ func (t *Task) Place(index int32) (int, error) {
 	return 0, fmt.Errorf("copy %d of plan %s has no pod %d: the files are of another plan than the pod", t.Copy, t.Plan, index)
 }
 
-// Address is where a pod is reached.
+// Address returns where a pod is reached, as host:port.
 func (p *Pod) Address() string { return net.JoinHostPort(p.Host, strconv.Itoa(int(p.Port))) }
 
 // ParseTask reads a task. It refuses unknown fields, ranks that no pod or two pods have, and groups of other ranks.

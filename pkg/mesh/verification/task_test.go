@@ -78,7 +78,7 @@ func FuzzParseTask(f *testing.F) {
 			return
 		}
 		if len(task.Pods) > 100 {
-			return // pairs of more take long
+			return // more pairs would take long
 		}
 		for place, of := range task.pairs() {
 			for _, p := range of {

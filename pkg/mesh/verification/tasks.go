@@ -10,7 +10,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
-// Tasks are what the pods of a mesh have to verify, one for each copy. A job says which pods there are and where they are
+// Tasks returns what the pods of a mesh have to verify, one task for each copy. job says which pods there are and where they are
 // reached; what hosts do not say of a network is not compared with the plan. It refuses a job of another mesh.
 func Tasks(m *v1alpha1.DeviceMesh, job *launch.Job, hosts mesh.Hosts, asked *v1alpha1.Verification, concluded bool) ([]*Task, error) {
 	copies, err := mesh.Copies(&m.Spec, hosts)
@@ -42,7 +42,7 @@ func Tasks(m *v1alpha1.DeviceMesh, job *launch.Job, hosts mesh.Hosts, asked *v1a
 	return tasks, nil
 }
 
-// podOf is a pod; those that share a host have ports of their own.
+// podOf returns the task's entry of a pod. Pods that share a host get ports of their own.
 func podOf(p *launch.Pod, hosts mesh.Hosts, taken map[string]int32) Pod {
 	made := Pod{Index: int32(p.Index), Host: p.Host, Port: Port + taken[p.Host], Node: p.Node, Ranks: ranksOf(p.Ranks)}
 	taken[p.Host]++
@@ -95,7 +95,7 @@ func kindsOf(c *mesh.Copy) ([]Kind, error) {
 	return kinds, nil
 }
 
-// Text is the task as ParseTask reads it.
+// Text returns the task as text that ParseTask reads.
 func (t *Task) Text() (string, error) {
 	text, err := json.Marshal(t)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// Trouble is the report of a pod that could not begin.
+// Trouble returns the report of a pod that could not begin.
 func Trouble(plan string, copied, pod int32, err error) *Report {
 	return &Report{
 		Version: version, Plan: plan, Copy: copied, Pod: pod, Outcome: Failed,
@@ -16,7 +16,7 @@ func Trouble(plan string, copied, pod int32, err error) *Report {
 	}
 }
 
-// Text is the report for people, with the names that the task has.
+// Text returns the report for people, with the names that the task has.
 func (r *Report) Text(t *Task) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Mesh %s, plan %s, copy %d, pod %d: %s\n", t.Mesh, r.Plan, r.Copy, r.Pod, r.Outcome)

@@ -22,13 +22,13 @@ type verifier struct {
 	kinds []Measured
 	found []Finding
 	own   row
-	// library is the one that was used between devices; empty where none was.
+	// library is the name of the library that was used between devices; empty where none was used.
 	library string
 }
 
-// Verify verifies a pod's part of a mesh together with the other pods of its copy, in the time of the task. What is wrong is
-// in the report; the error says that the configuration is. A pod that is alone in its copy has nothing to verify over the
-// network.
+// Verify verifies a pod's part of a mesh together with the other pods of its copy, in the time of the task. What is wrong with the
+// mesh is in the report; an error means that the configuration is wrong. A pod that is alone in its copy has nothing to verify over
+// the network.
 func Verify(ctx context.Context, c Config) (*Report, error) {
 	if err := c.complete(); err != nil {
 		return nil, fmt.Errorf("verify mesh: %w", err)
@@ -95,7 +95,7 @@ func (v *verifier) within(ctx context.Context, do func(context.Context) error) e
 	return do(ctx)
 }
 
-// meet waits for the other pods. One that tries to probe a link has given up waiting, so that there is nobody to wait for.
+// meet waits for the other pods. A pod that tries to probe a link has given up on the others, so that waiting ends.
 func (v *verifier) meet(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -120,12 +120,12 @@ func (v *verifier) meet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A pod has met those that watch it alone. Until all others have come, the time of the groups does not begin.
+	// So far a pod has met only the pods that watch it. The time of the groups begins when all others have come.
 	return world.World().Barrier(ctx)
 }
 
-// pairName is the name of the mesh that two pods are while their link is probed. Nobody without the key can tell it, and so
-// nobody else can make pods believe that others gave up.
+// pairName returns the name of the mesh that two pods form while their link is probed. It follows from the key, so that nobody
+// without the key can make pods believe that others gave up.
 func (v *verifier) pairName(p pair) string {
 	mac := hmac.New(sha256.New, v.Key)
 	mac.Write(fmt.Appendf(nil, "rankwright link %s %s %d %d %d", v.Task.Mesh, v.Task.Plan, v.Task.Copy, p.low, p.high))

@@ -32,7 +32,7 @@ func TestAllWell(t *testing.T) {
 	})
 }
 
-// Two pods of two ranks and one of one: groups within pods, between pods, and with several ranks of a pod.
+// Two pods of two ranks and a pod of one rank: groups within pods, between pods, and with several ranks of a pod.
 func TestPodsOfSeveralRanks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPods(t, 3,
@@ -87,7 +87,7 @@ func TestFaults(t *testing.T) {
 		dial    func(from, to int, dial dialer) dialer
 		seconds int32
 		share   int32
-		// want are findings of links; each may have others of groups beside it.
+		// want are the findings of links; findings of groups may come with them.
 		want string
 	}{
 		{

@@ -192,7 +192,7 @@ func flipped(c net.Conn, payload []byte) (int, error) {
 	return c.Write(wrong)
 }
 
-// text is what the findings say that are not of groups, in order of pods: reason, pod and peer.
+// text lists the findings that are not about groups, in order of pods: reason, pod and peer.
 func text(reports []*Report) string {
 	var lines []string
 	for _, r := range reports {

@@ -8,7 +8,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
-// folding names the dimensions of a dense mesh that the layers of experts lay out anew, and those that they get.
+// folding names the dimensions of a dense mesh that the layers of experts lay out anew, and the dimensions that replace them.
 type folding struct{ tensor, context, data, expertTensor, expert, expertData string }
 
 // megatron is Megatron's folding: its second RankGenerator has expert tensor, expert and expert data parallelism where the
@@ -18,16 +18,16 @@ var megatron = folding{"tp", "cp", "dp", "etp", "ep", "edp"}
 // titan is the folding of torchtitan: [pp, dp_replicate, efsdp, ep, etp] over [pp, dp_replicate, dp_shard, cp, tp].
 var titan = folding{"tp", "cp", "dp_shard", "etp", "ep", "efsdp"}
 
-// Fold is how layers of experts see the ranks of a mesh of tp, cp, dp and pp, as Megatron's second generator does: they are
-// laid out anew as etp (expert tensor), ep and edp (expert data) in the same order, and the pipeline stays what it is. edp
-// takes what the other two leave of a stage. It refuses sizes that do not divide a stage, and those that would give the
-// experts other pipeline groups than the other layers, which happens where pp is not the slowest dimension. Source:
+// Fold returns the mesh in which layers of experts see the ranks of a mesh of tp, cp, dp and pp, as Megatron's second generator
+// does: the ranks are laid out anew as etp (expert tensor), ep and edp (expert data) in the same order, and the pipeline stays what
+// it is. edp takes what etp and ep leave of a stage. It refuses sizes that do not divide a stage, and sizes that would give the
+// experts other pipeline groups than the other layers have, which happens where pp is not the slowest dimension. Source:
 // Megatron-LM core/parallel_state.initialize_model_parallel.
 func Fold(m *mesh.Mesh, expertTensor, expert int) (*mesh.Mesh, error) {
 	return megatron.of(m, expertTensor, expert)
 }
 
-// of is the mesh of the experts of a dense mesh.
+// of returns the mesh of the experts of a dense mesh.
 func (f folding) of(m *mesh.Mesh, expertTensor, expert int) (*mesh.Mesh, error) {
 	sizes, stage := sizesOf(m), 1
 	for _, name := range []string{f.tensor, f.context, f.data} {
@@ -74,8 +74,8 @@ func (f folding) names(dense []string) []string {
 	return names
 }
 
-// checkPipelines refuses a folded mesh whose stages or copies are not those of the dense one: a dimension that both have must
-// be at the same stride.
+// checkPipelines refuses a folded mesh whose stages or copies differ from the dense mesh's: a dimension that both have must have
+// the same stride.
 func (f folding) checkPipelines(dense, folded *mesh.Mesh) error {
 	for _, d := range dense.Dimensions() {
 		if folded.Size(d.Name) == 0 || d.Name == f.expert || d.Size == 1 {

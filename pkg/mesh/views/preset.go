@@ -12,24 +12,25 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
-// Preset is how an engine counts its ranks. Degrees are the engine's own, by the names of dimensions: tp, pp, dp, cp, ep, dcp (decode context) and etp (expert tensor).
+// Preset is how an engine counts its ranks. Degrees are the engine's own, by the names of dimensions: tp, pp, dp, cp, ep, dcp
+// (decode context) and etp (expert tensor).
 type Preset struct {
-	// Name of the engine or framework.
+	// Name is the name of the engine or framework.
 	Name string
-	// Engine whose plans it is for.
+	// Engine is the engine whose plans the preset is for.
 	Engine v1alpha1.Engine
-	// Order of the dimensions that have ranks of their own, fastest first.
+	// Order lists the dimensions that have ranks of their own, fastest first.
 	Order string
 	// Multiply are the engine's degrees whose product is the world.
 	Multiply []string
-	// Divide are degrees that are divisions of another one, which the engine's number of that counts already: they have
-	// ranks of their own in the mesh, and it has so many times fewer.
+	// Divide lists, by a degree, the degrees that divide it. The engine's number of the divided degree counts them already, so
+	// in the mesh the divided dimension is so many times smaller, and the dividing ones have ranks of their own.
 	Divide map[string][]string
 	// Fills is the degree that takes what the others leave of the world where it is not given.
 	Fills string
 	// Reuse are degrees that lay groups over ranks that other dimensions have.
 	Reuse []string
-	// whole is set where a division leaves nothing to divide: each of the ranks is one of the other degree's.
+	// whole is set where the degrees that divide another one are 1 or together as large as the divided one.
 	whole bool
 	// folding is set where the experts' layers have a mesh of their own.
 	folding *folding
@@ -56,7 +57,7 @@ var presets = []Preset{
 	{Name: "MPI", Order: "tp-cp-dp-pp", Multiply: []string{"tp", "cp", "dp", "pp"}, Fills: "dp", Reuse: []string{"ep"}},
 }
 
-// PresetNames are the names of the presets.
+// PresetNames returns the names of the presets.
 func PresetNames() []string {
 	names := make([]string, len(presets))
 	for i := range presets {
@@ -84,8 +85,8 @@ func LookupPreset(name string) (*Preset, error) {
 }
 
 // Views lays an engine's degrees out on so many devices; a degree that is not given is 1. It refuses degrees that the
-// engine does not have, that do not multiply to the world, and that do not divide what they are a division of; the error
-// names the numbers.
+// engine does not have, that do not multiply to the world, or that do not divide the degree which they are a division of; the
+// error names the numbers.
 func (p *Preset) Views(world int, degrees map[string]int) (*Views, error) {
 	if err := p.checkNames(degrees); err != nil {
 		return nil, err

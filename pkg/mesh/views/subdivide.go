@@ -12,7 +12,7 @@ import (
 )
 
 // Filling makes a mesh in which one dimension takes what the others leave of the devices, as data parallelism does in
-// Megatron and a size of -1 in PyTorch. A size that is given for it all the same must be that one. It refuses sizes that
+// Megatron and a size of -1 in PyTorch. If a size is given for that dimension all the same, it must agree. It refuses sizes that
 // leave a remainder, and what mesh.ForWorld refuses.
 func Filling(world int, order, dimension string, sizes map[string]int) (*mesh.Mesh, error) {
 	filled := map[string]int{}
@@ -48,8 +48,8 @@ func RowMajor(names []string, sizes []int) (*mesh.Mesh, error) {
 	return mesh.New(strings.Join(fastestFirst, "-"), bySize)
 }
 
-// Sub is the part of a mesh in which some coordinates are fixed: a mesh of the same order in which the fixed dimensions
-// have size 1, and the rank in the whole mesh of each of its ranks, ascending. It refuses names and coordinates that the mesh
+// Sub returns the part of a mesh in which some coordinates are fixed: a mesh of the same order whose fixed dimensions have size
+// 1, and by its ranks the ranks in the whole mesh, ascending. It refuses names and coordinates that the mesh
 // lacks.
 func Sub(m *mesh.Mesh, fixed map[string]int) (*mesh.Mesh, []int32, error) {
 	base, err := m.Rank(fixed)
@@ -131,7 +131,7 @@ func Flatten(m *mesh.Mesh, name string, dimensions ...string) (*mesh.Mesh, error
 	return mesh.New(strings.Join(slices.Insert(names, first, name), "-"), sizes)
 }
 
-// Leaders are the ranks that stand for the others of their copy: those at 0 in all dimensions but the named ones, which
+// Leaders returns the rank of each copy that stands for the others: the rank at 0 in all dimensions but the named ones, which
 // number independent copies of the model. Requests go to a leader. Without names rank 0 leads all.
 func Leaders(m *mesh.Mesh, copies ...string) ([]int32, error) {
 	if len(copies) == 0 {

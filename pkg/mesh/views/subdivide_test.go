@@ -94,7 +94,7 @@ func TestSub(t *testing.T) {
 	wantError(t, err, `has no dimension "ep"`)
 }
 
-// A tensor degree over a grid must be that of the grid.
+// A tensor degree that is cut into a grid must be the product of the grid's sizes.
 func TestUnflatten(t *testing.T) {
 	m := made(t, "tp-pp", sizes{"tp": 8, "pp": 2})
 	type parts = []v1alpha1.MeshDimension

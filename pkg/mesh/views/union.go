@@ -8,7 +8,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
-// Union is several meshes with one numbering of ranks, those of each part after those of the one before: copies of
+// Union is several meshes with one numbering of ranks, in which the ranks of a part follow the ranks of the part before: copies of
 // different shape, or stages of a pipeline with different tensor degrees. It does not change and may be shared.
 type Union struct {
 	parts []*mesh.Mesh
@@ -32,13 +32,13 @@ func Join(parts ...*mesh.Mesh) (*Union, error) {
 	return u, nil
 }
 
-// WorldSize is the number of ranks of all parts.
+// WorldSize returns the number of ranks of all parts.
 func (u *Union) WorldSize() int { return u.world }
 
-// Parts are the meshes.
+// Parts returns the meshes in order.
 func (u *Union) Parts() []*mesh.Mesh { return slices.Clone(u.parts) }
 
-// Locate is the part that a rank belongs to and the rank in it.
+// Locate returns the index of the part that a rank belongs to, and the rank within the part; all count from 0.
 func (u *Union) Locate(rank int) (part, local int, err error) {
 	if rank < 0 || rank >= u.world {
 		return 0, 0, fmt.Errorf("rank %d is outside of the union: it has ranks 0 to %d", rank, u.world-1)
@@ -50,7 +50,7 @@ func (u *Union) Locate(rank int) (part, local int, err error) {
 	return part, rank - u.first[part], nil
 }
 
-// Rank is the rank in the union of a part's rank.
+// Rank returns the rank in the union of a part's rank; all count from 0.
 func (u *Union) Rank(part, local int) (int, error) {
 	if part < 0 || part >= len(u.parts) {
 		return 0, fmt.Errorf("part %d is outside of the union: it has parts 0 to %d", part, len(u.parts)-1)
@@ -61,7 +61,7 @@ func (u *Union) Rank(part, local int) (int, error) {
 	return u.first[part] + local, nil
 }
 
-// World is the one group of all ranks.
+// World returns the one group of all ranks.
 func (u *Union) World() []int32 {
 	ranks := make([]int32, u.world)
 	for i := range ranks {
@@ -102,8 +102,8 @@ func (u *Union) Groups(dimensions ...string) ([][]int32, error) {
 type Transfer struct{ From, To int32 }
 
 // Transfers are the pairs of ranks between a part and the next where the parts are stages of one pipeline. Of stages with
-// different numbers of ranks, the wider one's are shared out evenly among the narrower one's neighbours; one must divide the
-// other.
+// different numbers of ranks, each rank of the smaller stage exchanges with as many ranks of the larger; one number must divide
+// the other.
 func (u *Union) Transfers(part int) ([]Transfer, error) {
 	if part < 0 || part >= len(u.parts)-1 {
 		return nil, fmt.Errorf("part %d has no next one: the union has parts 0 to %d", part, len(u.parts)-1)

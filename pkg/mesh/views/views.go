@@ -12,9 +12,9 @@ import (
 type Views struct {
 	// Preset is the engine.
 	Preset *Preset
-	// Dense is the mesh of all layers but those of experts.
+	// Dense is the mesh of all layers but the layers of experts.
 	Dense *mesh.Mesh
-	// Expert is the mesh of the layers of experts, nil where the engine lays their groups over ranks of the dense one.
+	// Expert is the mesh of the layers of experts; nil where the engine lays their groups over ranks of the dense mesh.
 	Expert *mesh.Mesh
 
 	expert, decode int
@@ -57,7 +57,7 @@ func (v *Views) expertGroups() ([][]int32, error) {
 	return groups, err
 }
 
-// Kinds are the kinds of groups that have more than one rank somewhere, and the world.
+// Kinds returns the kinds of groups that have more than one rank somewhere, and the world.
 func (v *Views) Kinds() ([]string, error) {
 	found := []string{worldName}
 	for _, m := range []*mesh.Mesh{v.Dense, v.Expert} {

@@ -99,7 +99,7 @@ func TestViewsRefuse(t *testing.T) {
 	wantError(t, err, `engine "abacus" has no known order of ranks: use one of vLLM, SGLang`)
 }
 
-// Every engine has a preset, whose order is the one of its plans' meshes, but for context where only some need it.
+// Every engine has a preset with the order of its plans' meshes, but for the context dimension where only some need it.
 func TestPresetsAreTheEngines(t *testing.T) {
 	for _, name := range engine.Names() {
 		preset, err := LookupPreset(name)
@@ -151,7 +151,7 @@ func megatronGroups(order []string, sizes map[string]int, along string) [][]int3
 	return groups
 }
 
-// Fold agrees with the second generator by brute force, and its pipelines are those of the first.
+// Fold gives the groups of Megatron's second generator, found by brute force, and the pipelines of the first.
 func TestFoldProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string, values ...int) int { return rapid.SampledFrom(values).Draw(t, name) }

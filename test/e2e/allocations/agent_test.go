@@ -38,10 +38,9 @@ type site struct {
 // hardware is a detection backend that finds two GPUs.
 type hardware struct{}
 
-// Name is the backend's name.
 func (hardware) Name() string { return "nvidia" }
 
-// Detect finds them.
+// Detect finds the two GPUs.
 func (hardware) Detect(context.Context, *host.Host) (backend.Found, error) {
 	return backend.Found{Devices: []v1alpha1.Device{gpu(0), gpu(1)}}, nil
 }

@@ -2,8 +2,8 @@
 // token of its pod.
 //
 //	probe show      prints a Sight as JSON and ends
-//	probe hold      prints it and stays until it is told to end
-//	probe start PROGRAM ARGUMENT...   prints it and becomes the program
+//	probe hold      prints a Sight and stays until it is told to end
+//	probe start PROGRAM ARGUMENT...   prints a Sight and becomes the program
 //	probe request   tries the requests in $REQUESTS and prints an Outcome for each
 package main
 

@@ -52,7 +52,7 @@ func newSite(t *testing.T) *site {
 		t.Skip("runs with RANKWRIGHT_CLUSTER=1, where kubelet and containerd are built")
 	}
 	// A socket's path holds 107 bytes, fewer than some temporary folders of tests have.
-	folder, err := os.MkdirTemp("", "rw") //nolint:usetesting // that of the test may be too long for a socket's path
+	folder, err := os.MkdirTemp("", "rw") //nolint:usetesting // the test's own may be too long for a socket's path
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func (s *site) startAgent() {
 	s.must(log.Close())
 }
 
-// killAgent ends it without warning.
+// killAgent ends the agent without warning.
 func (s *site) killAgent() {
 	if s.agent != nil {
 		_ = s.agent.Process.Kill()
@@ -221,7 +221,7 @@ func (s *site) counts(want map[string]int) error {
 	return nil
 }
 
-// nodeCounts says the same of the Node's status, which has eight devices in all.
+// nodeCounts says how the Node's status differs from eight devices in all, of which so many are allocatable.
 func (s *site) nodeCounts(allocatable int64) error {
 	node, err := s.clients.CoreV1().Nodes().Get(s.t.Context(), s.node.Name, metav1.GetOptions{})
 	if err != nil {

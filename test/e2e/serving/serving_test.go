@@ -176,7 +176,7 @@ func slotMovesThereAndBack(t *testing.T, s *site) {
 	s.await(t, "all eight", func() error { return s.counts(map[string]int{gpus: 8, slot: 0}) })
 }
 
-// A pod holds exactly its devices; one that it holds moves to a slot only when the pod is gone.
+// A pod holds exactly its devices; a device that it holds moves to a slot only when the pod is gone.
 func podGetsItsDevices(t *testing.T, s *site) {
 	const slot = "rankwright.dev/slot-e2e-1"
 	s.must(s.node.PlayHost(t.Context(), s.path("host.tar.gz"))) // for the device nodes

@@ -31,7 +31,7 @@ type controller struct {
 	module, manifests string
 	// user is the service account whose rights the manifests give it.
 	user string
-	// kind of its workloads.
+	// kind is the kind of the workloads that it makes pods of.
 	kind schema.GroupVersionKind
 	// run returns the arguments and writes what they refer to.
 	run func(w *world, in *installation) []string

@@ -22,7 +22,7 @@ func created(w *world, pod *corev1.Pod) func(context.Context) bool {
 	}
 }
 
-// asKubelet runs the pods that are scheduled and ends those that are to end.
+// asKubelet runs the pods that are scheduled and ends the pods that are being deleted.
 func (w *world) asKubelet() {
 	w.Helper()
 	for _, pod := range w.pods() {

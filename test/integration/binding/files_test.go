@@ -14,8 +14,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
-// The ConfigMaps that the webhook makes pods mount are those that the operator writes, with a file for the index of each that
-// gives it its rank.
+// The webhook makes pods mount the ConfigMaps that the operator writes, in which the file of a pod's index gives the pod its
+// rank.
 func TestBoundPodsFindTheFilesOfTheirRanks(t *testing.T) {
 	w := newWorld(t, "files")
 	w.operate(nil)
@@ -49,7 +49,7 @@ func TestBoundPodsFindTheFilesOfTheirRanks(t *testing.T) {
 	}
 }
 
-// foldersOf are where the model's container has the files.
+// foldersOf returns the folders in which the model's container has the files.
 func foldersOf(pod *corev1.Pod) []string {
 	var folders []string
 	for _, mount := range pod.Spec.Containers[0].VolumeMounts {
@@ -60,7 +60,7 @@ func foldersOf(pod *corev1.Pod) []string {
 	return folders
 }
 
-// mounted are the files of a pod's volume, as far as their ConfigMaps are there; nil while one is missing that must be.
+// mounted returns the files of a pod's volume, as far as their ConfigMaps exist; nil while a ConfigMap that must exist does not.
 func (w *world) mounted(ctx context.Context, pod *corev1.Pod) map[string]string {
 	w.Helper()
 	files := map[string]string{}

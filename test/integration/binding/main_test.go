@@ -81,8 +81,8 @@ func (w *world) clear() {
 	w.clearPods(ctx)
 }
 
-// clearPods removes the pods for good: those of a Job stay until its controller has counted them, and hold the devices of
-// nodes that the next test has by the same names.
+// clearPods removes the pods for good: a Job's pods stay until its controller has counted them, and would hold devices of nodes
+// whose names the next test uses again.
 func (w *world) clearPods(ctx context.Context) {
 	const poll = 50 * time.Millisecond
 	err := wait.PollUntilContextTimeout(ctx, poll, operation.Patience, true, func(ctx context.Context) (bool, error) {
@@ -102,7 +102,7 @@ func (w *world) clearPods(ctx context.Context) {
 	}
 }
 
-// explain tells of all placements, plans and pods, those of other tests too.
+// explain tells of all placements, plans and pods, including what other tests made.
 func (w *world) explain(ctx context.Context) {
 	var placements v1alpha1.ModelPlacementList
 	var plans v1alpha1.ShardingPlanList

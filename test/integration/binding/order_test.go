@@ -18,8 +18,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/launch"
 )
 
-// Files come late here: the first tries to write those of each plan fail. No pod is bound before its plan's are there, neither
-// to the first plan nor to the next.
+// Files come late here: the first tries to write each plan's files fail. No pod is bound before its plan's files are written,
+// neither to the first plan nor to the next.
 func TestPodsAreBoundAfterTheirFilesAreWritten(t *testing.T) {
 	w := newWorld(t, "order")
 	var tries, bound atomic.Int32

@@ -11,7 +11,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
 )
 
-// The API server takes the pods that verify, and the operator's rights are enough for their key.
+// The API server takes the pods that verify, and the operator's rights are enough to make the Secret with the key.
 func TestPodsOfAJobVerifyFirst(t *testing.T) {
 	w := newWorld(t, "verifier")
 	w.operate(nil)

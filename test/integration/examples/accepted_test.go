@@ -73,7 +73,7 @@ func manifests(t *testing.T) []string {
 	return paths
 }
 
-// podTemplates are those of a kind that the API server does not validate by itself.
+// podTemplates returns the pod templates of an object of a kind that the API server does not validate by itself.
 func podTemplates(t *testing.T, object *unstructured.Unstructured) []*unstructured.Unstructured {
 	t.Helper()
 	var found []*unstructured.Unstructured

@@ -31,7 +31,7 @@ type example struct {
 	shape    string
 	count    int
 	resource string
-	// starts are the command of each pod, in order of index.
+	// starts are the commands of the pods, in order of index.
 	starts []string
 	// sees are variables that the command of a pod must find, %d being the pod's index.
 	sees []string

@@ -95,7 +95,7 @@ func nodeOf(pod *corev1.Pod) string {
 	return pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchFields[0].Values[0]
 }
 
-// checkPython holds the variables that programs of a manifest read to those that the pod has.
+// checkPython fails the test where a program of a manifest reads a variable that the pod does not have.
 func (w *world) checkPython(manifest, output string) {
 	w.Helper()
 	root, err := repository.Root()

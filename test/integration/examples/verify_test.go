@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The view from a pod is taken with the rights and mounts that the node agent has of its manifest.
+// The view from a pod is taken with the rights and mounts that the node agent's manifest gives the agent.
 func TestViewFromAPodIsTheAgents(t *testing.T) {
 	w := newWorld(t, "views")
 	var agent appsv1.DaemonSet

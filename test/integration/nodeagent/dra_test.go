@@ -49,7 +49,7 @@ func newClaimSite(t *testing.T, name string) *claimSite {
 		t.Fatal(err)
 	}
 	// The path of a socket has 107 bytes, fewer than a test's own folder may have.
-	if s.folder, err = os.MkdirTemp("", "rw"); err != nil { //nolint:usetesting // see above
+	if s.folder, err = os.MkdirTemp("", "rw"); err != nil { //nolint:usetesting // for a shorter path
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(s.folder, "registry"), 0o700); err != nil {

@@ -47,7 +47,7 @@ type site struct {
 	stop func()
 }
 
-// newSite creates a Node, and an agent of it with a token that is bound to it and can do what config/rbac allows.
+// newSite creates a Node and its agent, whose token is bound to the Node and has the rights of config/rbac.
 func newSite(t *testing.T, name string) *site {
 	t.Helper()
 	s := newSiteFor(t, name)

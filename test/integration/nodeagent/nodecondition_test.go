@@ -23,7 +23,7 @@ func (s *site) kubelets() corev1.NodeStatus {
 	return get(s, s.nodeKey()).Status
 }
 
-// nodeCondition is the agent's condition of the Node; nil where there is none. others is the status without it.
+// nodeCondition returns the agent's condition of the Node, nil where there is none, and the Node's status without it.
 func (s *site) nodeCondition() (own *corev1.NodeCondition, others corev1.NodeStatus) {
 	s.t.Helper()
 	others = get(s, s.nodeKey()).Status
@@ -36,7 +36,7 @@ func (s *site) nodeCondition() (own *corev1.NodeCondition, others corev1.NodeSta
 	return own, others
 }
 
-// A Node says whether its accelerators are ready from the first detection on, and what else it says is its kubelet's.
+// From the first detection on, a Node says whether its accelerators are ready, and the rest of its status stays the kubelet's.
 func TestNodeSaysWhetherItsAcceleratorsAreReady(t *testing.T) {
 	s := newSite(t, "node-condition")
 	kubelets := s.kubelets()

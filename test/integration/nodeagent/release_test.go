@@ -10,8 +10,8 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// While the GPU operator changes the driver, nothing of the agent's holds it, and the inventory says so; then all is as before,
-// without a restart.
+// While the GPU operator changes the driver, no process of the agent holds the driver, and the inventory says so; then all is as
+// before, without a restart.
 func TestDriverIsLetGoOfForAnUpgrade(t *testing.T) {
 	const label = "nvidia.com/gpu-driver-upgrade-state"
 	gpuErrors := newMonitor()

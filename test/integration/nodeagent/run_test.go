@@ -110,7 +110,7 @@ func TestNodeCreatedAnew(t *testing.T) {
 		if owners := inventory.OwnerReferences; len(owners) == 1 && owners[0].UID == anew.UID {
 			return true
 		}
-		// What the garbage collector does while an owner is gone, however often the agent was just about to publish for it.
+		// The garbage collector deletes while the owner is gone, however often the agent was just about to publish.
 		if err := client.IgnoreNotFound(s.admin.Delete(t.Context(), inventory)); err != nil {
 			t.Error(err)
 		}

@@ -46,7 +46,7 @@ func (s *site) services() map[v1alpha1.DeviceID]v1alpha1.DeviceService {
 	return services
 }
 
-// A DRA driver's slices of this node tell which devices it serves; those of another node do not matter.
+// A DRA driver's slices of this node tell which devices it serves; slices of another node do not matter.
 func TestDriverIsNamedByItsSlices(t *testing.T) {
 	s := newServiceSite(t, "service-driver")
 	admin, err := kubernetes.NewForConfig(cluster.Config())

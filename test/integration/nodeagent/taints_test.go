@@ -37,7 +37,7 @@ func TestUnfitDevicesAreLeftOutWhereTaintsAreDropped(t *testing.T) {
 	}
 	client := dynamic.NewForConfigOrDie(plane.Config())
 	// The path of a socket has 107 bytes, fewer than a test's own folder may have.
-	folder, err := os.MkdirTemp("", "rw") //nolint:usetesting // see above
+	folder, err := os.MkdirTemp("", "rw") //nolint:usetesting // for a shorter path
 	if err != nil {
 		t.Fatal(err)
 	}

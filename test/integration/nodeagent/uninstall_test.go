@@ -24,8 +24,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
-// What containers were given devices by goes when the product is uninstalled, whether or not the agent's rights go first, and
-// stays when an agent is restarted: running containers restart by it.
+// The files by which containers were given devices go when the product is uninstalled, whether or not the agent's rights go
+// first. They stay when an agent is restarted, since running containers need them to restart.
 func TestFilesGoWithTheProduct(t *testing.T) {
 	clients, err := kubernetes.NewForConfig(cluster.Config())
 	if err != nil {

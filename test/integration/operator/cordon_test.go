@@ -69,7 +69,7 @@ func TestCordonsSurviveTheirInventory(t *testing.T) {
 	w.RunOperator(config, operator.Options{Planner: operation.FirstFit})
 	w.cordon(operation.DeviceID(0), operation.DeviceID(2))
 	w.awaitRecord(true)
-	// More than once: what was restored is kept like what an administrator wrote.
+	// The second time shows that restored cordons are recorded like cordons that an administrator wrote.
 	for range 2 {
 		w.replaceNode()
 		w.Eventually("the devices are cordoned again", func(context.Context) bool {
@@ -100,7 +100,7 @@ func TestLiftedCordonsAreForgotten(t *testing.T) {
 	}
 }
 
-// The operator is not the one that recorded.
+// The operator that meets the records is another than the one that wrote them.
 func TestNewCordonsAreLeftAsTheyAre(t *testing.T) {
 	w := newCordonWorld(t)
 	records := cordonsMap()

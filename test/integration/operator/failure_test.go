@@ -78,8 +78,8 @@ func TestHoldKeepsADegradedPlan(t *testing.T) {
 	}
 }
 
-// TestNoEvidenceIsNoLoss changes what is no reason to plan anew and checks that the plan stays, by waiting until the
-// operator has seen a later change.
+// TestNoEvidenceIsNoLoss makes changes that are no reason to plan anew, waits until the operator has seen a later change, and checks
+// that the plan stayed.
 func TestNoEvidenceIsNoLoss(t *testing.T) {
 	for name, change := range map[string]func(*v1alpha1.AcceleratorInventory){
 		"health is not known": damage(v1alpha1.Unknown),

@@ -95,7 +95,7 @@ func TestFilesFollowTheMesh(t *testing.T) {
 	w.Eventually("the files are gone", func(ctx context.Context) bool { return w.files(ctx).UID == "" })
 }
 
-// wantedFiles are those that the annotations of the placement ask for.
+// wantedFiles returns the files that the annotations of the placement ask for.
 func wantedFiles(t *testing.T, plan *v1alpha1.ShardingPlan, mesh *v1alpha1.DeviceMesh, p *v1alpha1.ModelPlacement) map[string]string {
 	t.Helper()
 	options, err := launch.OptionsOf(p.Annotations)

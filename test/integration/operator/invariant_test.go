@@ -30,7 +30,7 @@ type invariant struct {
 	abandoned  int
 	violations []string
 	marked     chan struct{}
-	// changed takes an event at a time, for who waits for the next one.
+	// changed takes one event at a time, for awaitEvent.
 	changed chan struct{}
 }
 

@@ -36,7 +36,7 @@ const (
 )
 
 // killWithin are the times within which a kill falls after a plan changed: the length of a request, so that it falls
-// between two of one reservation, and that of some reservations.
+// between two requests of a reservation, and the length of several reservations.
 var killWithin = []time.Duration{5 * time.Millisecond, 200 * time.Millisecond}
 
 // TestOperatorSurvivesKills runs one or two real operators under a load of placements that want more devices than there
@@ -273,7 +273,7 @@ func TestTwoOperatorsNeverShareADevice(t *testing.T) {
 		}
 		return used == 16
 	})
-	// Who has devices goes, until everybody had them.
+	// Placements that have devices are deleted until every placement had some.
 	for served := 0; served < placements; {
 		for i := range placements {
 			name := fmt.Sprintf("p%d", i)

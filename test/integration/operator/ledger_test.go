@@ -44,7 +44,7 @@ func take(placement string, count int) ledger.Decide {
 		if len(free) < count {
 			return nil, errFull
 		}
-		// The last ones, so that a plan in place of another has some of its devices and some new ones.
+		// The last free devices are taken, so that a plan has some devices of the plan that it replaces, and some new ones.
 		return &ledger.Decision{Plan: planOf(placement, revision+1, free[len(free)-count:]), Replaces: own}, nil
 	}
 }
@@ -73,7 +73,7 @@ var operations = map[string]func(context.Context, *ledger.Ledger) error{
 	},
 }
 
-// expected says whether an operation may end so: others were faster, took the devices, or the process "ended".
+// expected says whether an operation may end with the error: another operator was faster or took the devices, or the process "ended".
 func expected(err error) bool {
 	return err == nil || errors.Is(err, ledger.ErrConflict) || errors.Is(err, errFull) || errors.Is(err, errCrashed)
 }

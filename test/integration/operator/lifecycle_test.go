@@ -142,7 +142,7 @@ func TestPodsHoldDevicesAfterTheirPlacement(t *testing.T) {
 
 	w.place(w.PlacementOf("second", 1, 1))
 	w.awaitReason("second", "TooFewDevices")
-	// The kubelet says which device it is, so that the other one is free.
+	// The kubelet says which device the pod holds, so that the other device is free.
 	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) {
 		i.Status.Allocations = []v1alpha1.Allocation{{Device: operation.DeviceID(0), Namespace: testNamespace, Pod: pod.Name}}
 	})

@@ -49,7 +49,7 @@ func TestMeshNamesItsSlowestLinks(t *testing.T) {
 	w.awaitLinks(v1alpha1.SlowestLink{Kind: "NVLink", MBps: 450_000, Ranks: []int32{0, 1}})
 	w.connect(3, 225_000)
 	w.awaitLinks(v1alpha1.SlowestLink{Kind: "NVLink", MBps: 225_000, Ranks: []int32{0, 1}})
-	// Of the second copy one device is not behind the switch.
+	// One device of the second copy is not behind the switch.
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { *s.Replicas = 2 })
 	w.awaitPlan("llm", "llm-2")
 	w.awaitLinks(v1alpha1.SlowestLink{Kind: "PCIe", Replica: 1, Ranks: []int32{0, 1}})

@@ -27,7 +27,7 @@ func (w world) slottedPlacement(name string, tensor, copies int32) *v1alpha1.Mod
 	return p
 }
 
-// inventory is that of node n1.
+// inventory reads the inventory of node n1.
 func (w world) inventory() *v1alpha1.AcceleratorInventory {
 	w.Helper()
 	inventory := &v1alpha1.AcceleratorInventory{}
@@ -86,13 +86,13 @@ func TestSlotsFollowThePlanAndItsPods(t *testing.T) {
 	if plan.Spec.Enforcement != v1alpha1.EnforcementSlot || !strings.HasPrefix(prefix, "rankwright.dev/slot-") {
 		t.Fatalf("plan with enforcement %s, mesh with slots %q", plan.Spec.Enforcement, prefix)
 	}
-	// The second copy's ranks follow those of the first.
+	// The slots of the second copy are numbered on after the first copy's.
 	w.awaitSlots(prefix, map[v1alpha1.DeviceID]int{operation.DeviceID(1): 0, operation.DeviceID(2): 1, operation.DeviceID(3): 2, operation.DeviceID(4): 3})
 
 	pod := w.runSlotPod("llm-0", map[string]string{v1alpha1.LabelPlacement: "llm", v1alpha1.LabelPlan: plan.Name}, prefix+"1")
 	w.remove("llm")
 	w.awaitSlots(prefix, map[v1alpha1.DeviceID]int{operation.DeviceID(2): 1})
-	// The kubelet tells of the allocation, and for a moment still when the pod is gone.
+	// The kubelet tells of the allocation, and still does for a moment after the pod is gone.
 	w.changeInventory(func(i *v1alpha1.AcceleratorInventory) {
 		i.Status.Allocations = []v1alpha1.Allocation{{Device: operation.DeviceID(2), Namespace: testNamespace, Pod: pod.Name, Resource: prefix + "1"}}
 	})

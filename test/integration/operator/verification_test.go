@@ -149,7 +149,7 @@ func TestMeshIsVerifiedByItsPods(t *testing.T) {
 	w.awaitMetric(registry, "rankwright_mesh_verification_outcome", 1)
 	w.awaitMetric(registry, "rankwright_mesh_verification_bandwidth_bytes_per_second", 900e6)
 
-	// Who asks for no verification any more has none in the status either.
+	// A placement that no longer asks for verification has none in the status.
 	w.change(func(s *v1alpha1.ModelPlacementSpec) { s.Verification.Mode = v1alpha1.VerificationOff })
 	w.Eventually("nothing is said of a verification", func(ctx context.Context) bool {
 		w.Must(w.Get(ctx, client.ObjectKeyFromObject(mesh), mesh))
@@ -200,11 +200,11 @@ func TestBrokenAndSlowLinksAreNamed(t *testing.T) {
 		t.Errorf("finding %+v", slow)
 	}
 	w.awaitEvents("LinkBroken", "LinkSlow")
-	// The pods have started: those that come back find nobody to verify with.
+	// The pods have started: a pod that comes back finds nobody to verify with.
 	w.awaitTask(func(task *verification.Task) bool { return task.Concluded && !task.Require })
 }
 
-// At the deadline pods that said nothing are named, although nobody else did.
+// At the deadline pods that said nothing are named, although no other pod named them.
 func TestMissingPodsAreNamedAtTheDeadline(t *testing.T) {
 	w := newWorld(t, wholeCluster)
 	w.operateWithItsRights()

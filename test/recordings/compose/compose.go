@@ -35,10 +35,10 @@ func NewWithoutPCI(readme string) *Host {
 	return h
 }
 
-// Err is what went wrong so far.
+// Err returns what went wrong so far; nil where nothing did.
 func (h *Host) Err() error { return errors.Join(h.errs...) }
 
-// Keep remembers an error for Err; nil is none.
+// Keep remembers an error for Err; nil changes nothing.
 func (h *Host) Keep(err error) {
 	if err != nil {
 		h.errs = append(h.errs, err)
@@ -88,10 +88,10 @@ type Function struct {
 	Extra map[string]string
 }
 
-// Address is the function's PCI address.
+// Address returns the function's PCI address.
 func (f Function) Address() string { return path.Base(f.Place) }
 
-// Folder is the function's folder in sysfs.
+// Folder returns the function's folder in sysfs.
 func (f Function) Folder() string { return path.Join("/sys/devices", f.Place) }
 
 // PCI adds functions to the bus.
@@ -124,7 +124,7 @@ func (h *Host) PCI(functions ...Function) {
 	}
 }
 
-// Bridge is a PCI bridge at a place.
+// Bridge returns a PCI bridge at a place.
 func Bridge(place, ids, link string, numa int) Function {
 	return Function{Place: place, IDs: ids, Class: "060400", Revision: "01", Driver: "pcieport", NUMA: numa, Link: link}
 }

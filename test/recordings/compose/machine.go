@@ -12,13 +12,13 @@ type Machine struct {
 	Sockets        int
 	CoresPerSocket int
 	ThreadsPerCore int
-	// NodesPerSocket is the number of NUMA nodes in a socket; 0 is one.
+	// NodesPerSocket is the number of NUMA nodes in a socket; 0 means 1.
 	NodesPerSocket int
 	MemoryGiB      int
 	// AvailableGiB is what the kernel says can be had without swapping; 0 where it says nothing.
 	AvailableGiB int
 	Kernel, OS   string
-	// DMI is by file name under /sys/class/dmi/id.
+	// DMI has the contents of the files below /sys/class/dmi/id, by name.
 	DMI map[string]string
 }
 

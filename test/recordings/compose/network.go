@@ -19,7 +19,7 @@ type Port struct {
 	Interface string
 }
 
-// NDR is a port of InfiniBand at 400 Gb/s.
+// NDR returns a port of InfiniBand at 400 Gb/s.
 func NDR() Port {
 	return Port{Layer: "InfiniBand", Rate: "400 Gb/sec (4X NDR)", GIDs: []string{"IB/RoCE v1"}}
 }
@@ -53,12 +53,12 @@ func (h *Host) RDMA(folder, name, nodeType string, ports ...Port) {
 // Interface is a network interface of hardware.
 type Interface struct {
 	Name string
-	// Mbps is what the file speed says; -1 is not known.
+	// Mbps is what the file speed says, in 10^6 bits a second; -1 where it is not known.
 	Mbps int
 	Down bool
 	// Port is the number of the port of its device, from 0 on.
 	Port int
-	// Type is of if_arp.h; 0 is Ethernet.
+	// Type is a hardware type of if_arp.h; 0 means Ethernet.
 	Type int
 	// Extra files in the interface's folder.
 	Extra map[string]string

@@ -14,7 +14,7 @@ type Disk struct {
 	// Rotational is what the file queue/rotational says; empty where there is none.
 	Rotational string
 	Removable  bool
-	// Driver of the device that the disk is; NVMe has none.
+	// Driver is the driver of the device that is the disk; NVMe has none.
 	Driver string
 }
 

@@ -64,7 +64,7 @@ func Merge(all ...Attributes) Attributes {
 	return merged
 }
 
-// PCIAttributes are the attributes by which a PCI function is one of a product: ids and class in hexadecimal without 0x.
+// PCIAttributes returns the attributes by which a PCI function is recognised: ids and class in hexadecimal without 0x.
 func PCIAttributes(vendor, device, class string) Attributes {
 	return Attributes{"vendor": "0x" + vendor, "device": "0x" + device, "class": "0x" + class, "revision": "0x00"}
 }
@@ -180,7 +180,7 @@ func Capture(t testing.TB, name string) map[string]string {
 	}
 }
 
-// Detect is what a backend finds on a host; an error of it ends the test.
+// Detect returns what a backend finds on a host; an error of the backend ends the test.
 func Detect[F any](t testing.TB, h *host.Host, backend interface {
 	Detect(ctx context.Context, h *host.Host) (F, error)
 },
@@ -221,7 +221,7 @@ func (h *Host) Replay(t testing.TB) *host.Host {
 	return h.Host()
 }
 
-// GPUAt is an NVIDIA GPU of the id on a host bridge of its own.
+// GPUAt returns an NVIDIA GPU with the ids, on a host bridge of its own.
 func GPUAt(address, ids string) Function {
 	return Function{
 		Place: fmt.Sprintf("pci%s/%s", address[:7], address), IDs: ids, Class: "030200", Revision: "a1",

@@ -79,8 +79,8 @@ func (c *Comm) attempt(ctx context.Context, name string, call func() int32) erro
 	return nil
 }
 
-// repeat makes a call so often, one after the other, and returns what they took together on the GPU. The first call, which
-// opens connections, is made once more before.
+// repeat makes a call so often, one after the other, and returns how long they took together on the GPU. One more call,
+// which opens connections, precedes them unmeasured.
 func (c *Comm) repeat(ctx context.Context, name string, calls int, call func() int32) (time.Duration, error) {
 	var took time.Duration
 	err := c.device.do(func() error {

@@ -60,13 +60,13 @@ func (l *Library) Group(ctx context.Context, c *collective.Communicator, ranks [
 	return g, nil
 }
 
-// Rank is this rank's place in the group.
+// Rank returns this rank's place in the group.
 func (g *Group) Rank() int { return g.base.Rank() }
 
-// Size is the number of members.
+// Size returns the number of members.
 func (g *Group) Size() int { return g.base.Size() }
 
-// Ranks are the members' ranks in the communicator.
+// Ranks returns the members' ranks in the communicator.
 func (g *Group) Ranks() []int { return g.base.Ranks() }
 
 // Close gives the GPU back.

@@ -1,5 +1,6 @@
-// Package nccl does the collectives of pkg/mesh/collective on GPUs of NVIDIA, by NCCL and CUDA's driver library, and on those
-// of AMD, by RCCL and HIP. They are loaded at run time and called without cgo. Whoever imports it is linked dynamically.
+// Package nccl does the collectives of pkg/mesh/collective on GPUs of NVIDIA, by NCCL and CUDA's driver library, and on GPUs
+// of AMD, by RCCL and HIP. The libraries are loaded at run time and called without cgo. A program that imports the package is linked
+// dynamically.
 //
 // A Comm joins by an id and tests what is between devices: cmd/rankwright-nccl verifies meshes with it. A Group, a
 // collective.Group whose collectives NCCL does, is for library use only: no program of Rankwright calls it.
@@ -113,7 +114,7 @@ func (f *functions) ofNCCL() []binding {
 
 func open(v *vendor) (*Library, error) {
 	l := &Library{Name: v.name}
-	// The library of collectives loads that of devices too: it comes first, and its symbols are for all.
+	// The library of devices comes first, with its symbols for all, since the library of collectives loads it too.
 	if err := bind(v.devices, v.bind(&l.functions)); err != nil {
 		return nil, err
 	}
@@ -150,7 +151,7 @@ func bind(name string, bindings []binding) error {
 	return nil
 }
 
-// Devices is the number of GPUs that this process sees.
+// Devices returns the number of GPUs that this process sees.
 func (l *Library) Devices() (int, error) {
 	var count int32
 	if err := cudaError("cuDeviceGetCount", l.cuDeviceGetCount(&count)); err != nil {

@@ -90,7 +90,7 @@ func (t *transfers) receive(into, bytes uintptr, from int) {
 	}
 }
 
-// end is the result of all of them.
+// end ends the transfers and returns their common result.
 func (t *transfers) end() int32 {
 	if end := t.group.library().groupEnd(); t.going() {
 		t.code = end

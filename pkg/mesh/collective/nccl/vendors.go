@@ -15,15 +15,16 @@ type vendor struct {
 	bind                 func(f *functions) []binding
 }
 
-// vendors are tried in order. RCCL has the functions of NCCL by the same names, and HIP those of CUDA's driver by its own
-// (hip_runtime_api.h); codes that matter here are the same: 600 is hipErrorNotReady, 1 is hipStreamNonBlocking.
+// vendors are tried in order. RCCL has the functions of NCCL by the same names, and HIP has the functions of CUDA's driver
+// by names of its own (hip_runtime_api.h); codes that matter here are the same: 600 is hipErrorNotReady, 1 is hipStreamNonBlocking.
 var vendors = []vendor{
 	{"NCCL", "libcuda.so.1", "libnccl.so.2", (*functions).ofCUDA},
 	{"RCCL", "libamdhip64.so.7", "librccl.so.1", (*functions).ofHIP},
 	{"RCCL", "libamdhip64.so.6", "librccl.so.1", (*functions).ofHIP},
 }
 
-// PathVariable names the library of collectives where it is in none of the usual places. vLLM reads it for the same.
+// PathVariable is the environment variable with the path of the library of collectives, where that is in none of the usual
+// places. vLLM reads it for the same.
 const PathVariable = "VLLM_NCCL_SO_PATH"
 
 // collectiveFolders are where engines' images have the library of collectives where the loader does not look: in Python's
@@ -35,7 +36,7 @@ var collectiveFolders = []string{
 }
 
 // names are what to try for the library of collectives: what the environment says or, where that says nothing, what an
-// engine loads by itself: the one of its packages, else the loader's.
+// engine loads by itself: the library of its packages, else the loader's.
 func (v *vendor) names() []string {
 	if path := os.Getenv(PathVariable); path != "" {
 		return []string{path}

@@ -41,7 +41,7 @@ func Start(ctx context.Context, path string) (*Process, error) {
 	return p, nil
 }
 
-// Loaded is what the program has loaded.
+// Loaded returns what the program has loaded.
 func (p *Process) Loaded() Loaded { return p.loaded }
 
 func (p *Process) start(ctx context.Context) error {
@@ -166,7 +166,7 @@ func (p *Process) Do(ctx context.Context, jobs []Job, patience time.Duration) []
 // Close ends the program.
 func (p *Process) Close() { p.kill() }
 
-// kill ends the program. What is stuck in a driver is left behind: it ends when that lets go.
+// kill ends the program. A program that is stuck in a driver is left behind: it ends when the driver lets go.
 func (p *Process) kill() {
 	r := p.run
 	if r == nil {
@@ -205,7 +205,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is the last line.
+// String returns the last line.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

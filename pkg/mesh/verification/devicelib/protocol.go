@@ -15,7 +15,7 @@ type request struct {
 	Millis int64 `json:"millis,omitempty"`
 }
 
-// answer is a line from the program. Its first one, which nobody asks for, says what was loaded.
+// answer is a line from the program. The first line, which nobody asks for, says what was loaded.
 type answer struct {
 	// Error is why nothing could be loaded, or done.
 	Error   string   `json:"error,omitempty"`
@@ -36,7 +36,7 @@ type Loaded struct {
 // rank 0 sends to rank 1, then the other way. With All, any number of ranks add up.
 type Job struct {
 	ID []byte `json:"id"`
-	// Size is the number of ranks, Rank this one's, and Ordinal that of its device in the process.
+	// Size is the number of ranks, Rank this rank, and Ordinal the number of its device in the process; both count from 0.
 	Size    int  `json:"size"`
 	Rank    int  `json:"rank"`
 	Ordinal int  `json:"ordinal"`
@@ -53,6 +53,6 @@ type Result struct {
 	MBps int64 `json:"mbps,omitempty"`
 	// Wrong says that what came was not what was sent.
 	Wrong bool `json:"wrong,omitempty"`
-	// Error is why it failed.
+	// Error is why the job failed; empty where it did not.
 	Error string `json:"error,omitempty"`
 }

@@ -13,13 +13,13 @@ type Sight struct {
 // Device is a device node.
 type Device struct {
 	Path string `json:"path"`
-	// Opens says that it can be opened for reading and writing.
+	// Opens says that the device can be opened for reading and writing.
 	Opens bool `json:"opens"`
 }
 
 // Request is a request to the API server.
 type Request struct {
-	// Name tells it from others.
+	// Name tells the request from others.
 	Name        string `json:"name"`
 	Method      string `json:"method"`
 	Path        string `json:"path"`

@@ -80,7 +80,7 @@ func New(t testing.TB, faults string) *Player {
 	return p
 }
 
-// Program is the path of a program that starts the real one in a pod with so many GPUs.
+// Program returns the path of a program that starts the real program as a pod with so many GPUs.
 func (p *Player) Program(t testing.TB, pod string, gpus int) string {
 	t.Helper()
 	path := filepath.Join(p.folder, "start-"+pod)
