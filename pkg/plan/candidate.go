@@ -162,7 +162,10 @@ func (a *attempt) shapes(l *lane, d degree, held map[shape]bool) iter.Seq[candid
 		}
 		made := false
 		for stages := first; stages <= last; stages++ {
-			if stages = a.enough(&c, stages, last, caps); stages > last || stages > maxFreeStages && made && t.asked.stages == 0 {
+			if stages = a.enough(&c, stages, last, caps); stages <= last {
+				stages = a.skip(&c, stages, caps[0])
+			}
+			if stages > last || stages > maxFreeStages && made && t.asked.stages == 0 {
 				return
 			}
 			c.stages = stages
@@ -200,6 +203,16 @@ func (a *attempt) enough(c *candidate, stages, last int, caps []int64) int {
 		return max(stages, fewest)
 	}
 	return a.enough(c, 2, last, caps)
+}
+
+// skip returns the first number of stages from some on into which the layers can be cut for devices of an offer, at least.
+func (a *attempt) skip(c *candidate, stages int, offer int64) int {
+	if stages < 2 || a.task.workload.Training != nil {
+		return stages
+	}
+	s := c.shape
+	s.stages = stages
+	return max(stages, a.footprint(c.lane.class, s).stagesOf(offer))
 }
 
 // leastStages returns a lower bound of the number of stages that fit devices of an offer in any batches, from the
