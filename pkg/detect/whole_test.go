@@ -23,6 +23,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/machine"
 	"github.com/rankwright/rankwright/pkg/detect/tenstorrent"
 	"github.com/rankwright/rankwright/test/recordings/compose"
+	"github.com/rankwright/rankwright/test/recordings/compose/probe"
 )
 
 // Hosts with many of what was once taken for one: each card, IPU and system is a device.
@@ -43,7 +44,7 @@ func TestEveryProcessorIsADevice(t *testing.T) {
 				s.File(fmt.Sprintf("%s/someclass/node%d/uevent", folder, 7-i), fmt.Sprintf("DEVNAME=node%d", 7-i))
 				s.Must(s.AddDevice(fmt.Sprintf("/dev/node%d", 7-i)))
 			}
-			found := s.detect(test.backend)
+			found := s.Detect(test.backend)
 			if len(found.Devices) != 8 || found.Degraded != "" {
 				t.Fatalf("got %d devices, degraded %q", len(found.Devices), found.Degraded)
 			}
@@ -63,7 +64,7 @@ func TestNodesAloneAreNoDevices(t *testing.T) {
 		s.Must(s.AddDevice(node))
 	}
 	for _, backend := range []backend.Backend{huawei.Ascend(), cerebras.CS(), furiosa.NPU(), graphcore.IPU(), groq.Card(), hailo.NPU(), tenstorrent.Card()} {
-		if found := s.detect(backend); len(found.Devices) != 0 || found.Degraded != "" {
+		if found := s.Detect(backend); len(found.Devices) != 0 || found.Degraded != "" {
 			t.Errorf("%s: got %+v", backend.Name(), found)
 		}
 	}
@@ -86,7 +87,7 @@ func TestNoToolRunsWithoutASign(t *testing.T) {
 		if backend.Name() == machine.CPU().Name() {
 			continue
 		}
-		if found := detectOn(t, h, backend); len(found.Devices) != 0 {
+		if found := probe.Detect(t, h, backend); len(found.Devices) != 0 {
 			t.Errorf("%s: got %+v", backend.Name(), found.Devices)
 		}
 	}
@@ -105,11 +106,11 @@ func TestNetworkedSystemsNeedTheirTool(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTree(t)
 			s.File(test.sign, "{}")
-			if found := s.detect(test.backend); len(found.Devices) != 0 || !strings.Contains(found.Degraded, test.argv[0]) {
+			if found := s.Detect(test.backend); len(found.Devices) != 0 || !strings.Contains(found.Degraded, test.argv[0]) {
 				t.Errorf("without commands: got %+v", found)
 			}
 			s.AllowCommands()
-			if found := s.detect(test.backend); len(found.Devices) != 0 || !strings.Contains(found.Degraded, test.argv[0]) {
+			if found := s.Detect(test.backend); len(found.Devices) != 0 || !strings.Contains(found.Degraded, test.argv[0]) {
 				t.Errorf("without the tool: got %+v", found)
 			}
 			s.Must(s.AddCommand(host.CommandResult{ExitCode: 1, Stderr: []byte("connection refused")}, test.argv...))

@@ -13,6 +13,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
+	"github.com/rankwright/rankwright/test/recordings/compose/probe"
 )
 
 func TestAMDDevice(t *testing.T) {
@@ -25,7 +26,7 @@ func TestAMDDevice(t *testing.T) {
 		"subsystem_vendor": "0x1002", "subsystem_device": "0x74a1",
 	}))
 	s.DRM(folder, "card1", "renderD128")
-	found := s.detect(GPU())
+	found := s.Detect(GPU())
 	if len(found.Devices) != 1 || found.Degraded != "" {
 		t.Fatalf("got %d devices, degraded %q", len(found.Devices), found.Degraded)
 	}
@@ -71,7 +72,7 @@ func TestAMDHealth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTree(t)
 			s.Function("pci0000:00/0000:05:00.0", test.driver, compose.Merge(mi300x(), test.files))
-			found := s.detect(GPU())
+			found := s.Detect(GPU())
 			if len(found.Devices) != 1 {
 				t.Fatalf("got %d devices, want 1", len(found.Devices))
 			}
@@ -87,7 +88,7 @@ func TestAMDMemoryWithoutDriverIsNominal(t *testing.T) {
 	s := newTree(t)
 	s.Function("pci0000:00/0000:05:00.0", "", amdID("74a1", "120000"))
 	want := &v1alpha1.DeviceMemory{TotalMiB: 192 << 10, Source: v1alpha1.SourceCatalogue}
-	if diff := cmp.Diff(want, s.detect(GPU()).Devices[0].Memory); diff != "" {
+	if diff := cmp.Diff(want, s.Detect(GPU()).Devices[0].Memory); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -103,7 +104,7 @@ func TestAMDNodesByPath(t *testing.T) {
 	s.DRM(bmc, "card0")
 	s.File("/sys/class/drm"+"/version", "drm 1.1.0 20060810\n")
 	s.Link("/sys/class/drm"+"/card10-DP-1", first+"/drm/card10")
-	found := s.detect(GPU())
+	found := s.Detect(GPU())
 	checkIDs(t, found, []string{"0000:05:00.0", "0000:25:00.0"})
 	for i, want := range [][]string{{"/dev/dri/renderD130", "/dev/dri/card10"}, {"/dev/dri/renderD129", "/dev/dri/card2"}} {
 		if got := found.Devices[i].Paths; !slices.Equal(got, want) {
@@ -130,7 +131,7 @@ func TestAMDIntegratedIsNotListedBesideCards(t *testing.T) {
 			s := newTree(t)
 			compose(s)
 			s.Function("pci0000:00/0000:00:01.1/0000:03:00.0", "amdgpu", amdID("744c", "030000"), vram(24560, 100))
-			found := s.detect(GPU())
+			found := s.Detect(GPU())
 			checkIDs(t, found, []string{"0000:03:00.0"})
 			if found.Degraded != "" {
 				t.Errorf("degraded %q: nothing is wrong with an integrated GPU", found.Degraded)
@@ -143,14 +144,14 @@ func TestAMDKeepsProcessorsWithMemoryOfTheirOwn(t *testing.T) {
 	s := newTree(t)
 	s.Function("pci0000:00/0000:01:00.0", "amdgpu", amdID("74a0", "120000"), vram(128<<10, 0))
 	s.kfdNode(0, "cpu_cores_count 24\nsimd_count 912\nlocation_id 256\ngfx_target_version 90402\n")
-	checkIDs(t, s.detect(GPU()), []string{"0000:01:00.0"})
+	checkIDs(t, s.Detect(GPU()), []string{"0000:01:00.0"})
 }
 
 func TestAMDNothing(t *testing.T) {
 	s := newTree(t)
 	s.Function("pci0000:00/0000:01:00.1", "snd_hda_intel", compose.Attributes{"vendor": "0x1002", "device": "0xab38", "class": "0x040300"})
 	s.Function("pci0000:00/0000:02:00.0", "nvidia", compose.Attributes{"vendor": "0x10de", "device": "0x2330", "class": "0x030200"})
-	if diff := cmp.Diff(backend.Found{}, s.detect(GPU())); diff != "" {
+	if diff := cmp.Diff(backend.Found{}, s.Detect(GPU())); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -184,7 +185,7 @@ func TestAMDWithoutKFD(t *testing.T) {
 				s.Function(fmt.Sprintf("pci0000:%d0/0000:%d5:00.0", i, i), "amdgpu", mi300x(), test.files)
 				s.kfdNode(i+1, fmt.Sprintf("simd_count 1216\nlocation_id %d\n", (i*16+5)<<8))
 			}
-			found := detectOn(t, &host.Host{Files: closedKFD{s.Host().Files}}, GPU())
+			found := probe.Detect(t, &host.Host{Files: closedKFD{s.Host().Files}}, GPU())
 			if len(found.Devices) != 8 || len(found.Links.Domains) != test.domains {
 				t.Fatalf("got %d devices, links %+v", len(found.Devices), found.Links)
 			}
@@ -219,7 +220,7 @@ func TestAMDArchitecture(t *testing.T) {
 			if test.kfd != "" {
 				s.kfdNode(1, test.kfd)
 			}
-			if d := s.detect(GPU()).Devices[0]; d.Architecture != "CDNA3" || d.ComputeCapability != test.set {
+			if d := s.Detect(GPU()).Devices[0]; d.Architecture != "CDNA3" || d.ComputeCapability != test.set {
 				t.Errorf("got %q and %q, want CDNA3 and %q", d.Architecture, d.ComputeCapability, test.set)
 			}
 		})
@@ -232,7 +233,7 @@ func TestAMDNoHive(t *testing.T) {
 	alone := compose.Attributes{"xgmi_hive_info/xgmi_hive_id": "0"}
 	s.Function("pci0000:00/0000:05:00.0", "amdgpu", mi300x(), alone)
 	s.Function("pci0000:10/0000:15:00.0", "amdgpu", mi300x(), alone)
-	if diff := cmp.Diff(v1alpha1.Links{}, s.detect(GPU()).Links); diff != "" {
+	if diff := cmp.Diff(v1alpha1.Links{}, s.Detect(GPU()).Links); diff != "" {
 		t.Error(diff)
 	}
 }

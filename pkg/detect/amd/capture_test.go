@@ -49,7 +49,7 @@ func TestCapturedCards(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTree(t)
 			s.PlaceCard(compose.Capture(t, "drm-sysfs/amd-"+name+".tar.gz"), want.card, want.revision)
-			found := s.detect(GPU())
+			found := s.Detect(GPU())
 			if len(found.Devices) != 1 {
 				t.Fatalf("got %d devices, want 1", len(found.Devices))
 			}
@@ -84,7 +84,7 @@ func TestCapturedCardsOfOthers(t *testing.T) {
 			s := newTree(t)
 			s.PlaceCard(compose.Capture(t, "drm-sysfs/"+name+".tar.gz"), card, "")
 			for _, backend := range []backend.Backend{GPU(), nvidia.GPU(), google.TPU()} {
-				if found := s.detect(backend); len(found.Devices) != 0 || found.Degraded != "" {
+				if found := s.Detect(backend); len(found.Devices) != 0 || found.Degraded != "" {
 					t.Errorf("%s claims %+v, degraded %q", backend.Name(), found.Devices, found.Degraded)
 				}
 			}
@@ -98,7 +98,7 @@ func TestCapturedMI210(t *testing.T) {
 	s := newTree(t)
 	s.Place(compose.Capture(t, "rocm-kfd/topo-mi210-xgmi-pcie.tar.gz"), "testdata/topo-mi210-xgmi-pcie/", "/sys/class/kfd/kfd/topology")
 	addresses := s.composeFunctions(compose.Merge(amdID("740f", "038000"), vram(65520, 10)))
-	found := s.detect(GPU())
+	found := s.Detect(GPU())
 	checkIDs(t, found, addresses)
 	for _, device := range found.Devices {
 		if device.Product != "AMD Instinct MI210" || device.Architecture != "CDNA2" || device.ComputeCapability != "gfx90a" || device.Memory.TotalMiB != 65520 ||
@@ -124,7 +124,7 @@ func TestCapturedMI300XPartitions(t *testing.T) {
 	addresses := s.composeFunctions(compose.Merge(amdID("74a1", "120000"), vram(cardMiB, 283), compose.Attributes{
 		"current_compute_partition": "CPX", "current_memory_partition": "NPS1",
 	}))
-	found := s.detect(GPU())
+	found := s.Detect(GPU())
 	if got, want := len(addresses), 8; got != want {
 		t.Fatalf("got %d cards, want %d", got, want)
 	}

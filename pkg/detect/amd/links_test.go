@@ -155,7 +155,7 @@ func TestAMDHiveFile(t *testing.T) {
 	s := newTree(t)
 	s.Function("pci0000:00/0000:05:00.0", "amdgpu", mi300x())
 	s.Function("pci0000:10/0000:15:00.0", "amdgpu", mi300x())
-	links := s.detect(GPU()).Links
+	links := s.Detect(GPU()).Links
 	if len(links.Domains) != 1 || links.Domains[0].PeerMBps != 64_000 || links.Domains[0].DeviceMBps != 64_000 {
 		t.Errorf("got %+v, want one domain of two with one link of 64 GB/s", links)
 	}

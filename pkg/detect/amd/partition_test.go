@@ -12,6 +12,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
+	"github.com/rankwright/rankwright/test/recordings/compose/probe"
 )
 
 // xcp is the KFD node of a partition of the card at 0000:05:00.0.
@@ -49,7 +50,7 @@ func TestAMDPartitions(t *testing.T) {
 			s := composeDPX(t, test.bank)
 			s.File("/sys/class/kfd/kfd/proc/4711/vram_1003", fmt.Sprint(int64(2500)<<20))
 			s.File("/sys/class/kfd/kfd/proc/4711/vram_1002", "0\n")
-			found := s.detect(GPU())
+			found := s.Detect(GPU())
 			checkIDs(t, found, []string{"0000:05:00.0-xcp0", "0000:05:00.0-xcp1"})
 			for i, paths := range [][]string{
 				{"/dev/kfd", "/dev/dri/renderD128", "/dev/dri/card1"},
@@ -82,7 +83,7 @@ func TestAMDPartitionMissing(t *testing.T) {
 	s := composeDPX(t, 0)
 	s.Function("pci0000:10/0000:15:00.0", "amdgpu", compose.Merge(mi300x(), compose.Attributes{"current_compute_partition": "DPX"}))
 	s.kfdNode(4, fmt.Sprintf("simd_count 608\nlocation_id %d\n", 1<<28|0x1500))
-	found := s.detect(GPU())
+	found := s.Detect(GPU())
 	checkIDs(t, found, []string{"0000:05:00.0-xcp0", "0000:05:00.0-xcp1", "0000:15:00.0"})
 	if state := found.Devices[2].Health.State; state != v1alpha1.Unknown || found.Degraded == "" {
 		t.Errorf("got %s, degraded %q; want Unknown and the reason", state, found.Degraded)
@@ -122,11 +123,11 @@ func TestAMDOrderDoesNotMatter(t *testing.T) {
 		}
 		return s
 	}
-	plain := composeHost([]int{0, 1, 2, 3, 4, 5, 6, 7}).detect(GPU())
+	plain := composeHost([]int{0, 1, 2, 3, 4, 5, 6, 7}).Detect(GPU())
 	rapid.Check(t, func(r *rapid.T) {
 		minors := rapid.Permutation([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}).Draw(r, "minors")[:8]
 		h := &host.Host{Files: renumbered{composeHost(minors).Host().Files, rapid.Uint64().Draw(r, "seed")}}
-		found := detectOn(t, h, GPU())
+		found := probe.Detect(t, h, GPU())
 		for i := range found.Devices {
 			if want := int32(128 + minors[i]); *found.Devices[i].Index != want {
 				r.Fatalf("%s: got render minor %d, want %d", found.Devices[i].ID, *found.Devices[i].Index, want)
@@ -145,7 +146,7 @@ func TestAMDPartitionsWithoutNumbers(t *testing.T) {
 	s.Function("pci0000:00/0000:05:00.0", "amdgpu", mi300x(), compose.Attributes{"current_compute_partition": "DPX"})
 	s.kfdNode(2, "simd_count 608\nlocation_id 1280\ndrm_render_minor 128\n")
 	s.kfdNode(3, "simd_count 608\nlocation_id 1280\ndrm_render_minor 129\n")
-	found := s.detect(GPU())
+	found := s.Detect(GPU())
 	checkIDs(t, found, []string{"0000:05:00.0-xcp0", "0000:05:00.0-xcp1"})
 	if *found.Devices[0].Index != 128 || *found.Devices[1].Index != 129 {
 		t.Errorf("got render minors %d and %d", *found.Devices[0].Index, *found.Devices[1].Index)

@@ -55,7 +55,7 @@ func TestAMDSharedMemory(t *testing.T) {
 			s.File("/sys/module/amdgpu/version", test.version+"\n")
 			s.File("/proc/meminfo", fmt.Sprintf("MemTotal: 131072000 kB\nMemAvailable: %d kB\n", test.availableMiB<<10))
 			s.Function("pci0000:00/0000:00:08.1/0000:c5:00.0", "amdgpu", amdID(test.id, "038000"), test.carveOut, test.host)
-			found := s.detect(GPU())
+			found := s.Detect(GPU())
 			checkIDs(t, found, []string{"0000:c5:00.0"})
 			device := found.Devices[0]
 			var want *v1alpha1.DeviceMemory
@@ -101,7 +101,7 @@ func TestAMDTextsFilledUpWithNUL(t *testing.T) {
 			s.Function("pci0000:00/0000:00:01.0/0000:03:00.0", "amdgpu", amdID("73bf", "030000"), compose.Attributes{
 				"product_name": test.text, "mem_info_vram_total": "17163091968\n" + nul, "mem_info_vram_used": "668000000\n" + nul, "gpu_busy_percent": "3\n" + nul,
 			})
-			found := s.detect(GPU())
+			found := s.Detect(GPU())
 			device := found.Devices[0]
 			if device.Product != test.want || device.Memory == nil || device.Memory.TotalMiB != 16368 {
 				t.Errorf("got %q with %+v, want %q with 16368 MiB", device.Product, device.Memory, test.want)

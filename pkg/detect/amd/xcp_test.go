@@ -39,7 +39,7 @@ func TestAMDPartitionsWithoutKFD(t *testing.T) {
 			s := newTree(t)
 			s.cutCard("pci0000:00/0000:05:00.0", test.device, test.mode, 128, 8, 0, test.separator)
 			s.cutCard("pci0000:10/0000:15:00.0", test.device, test.mode, 136, 8, 7, test.separator)
-			found := s.detect(GPU())
+			found := s.Detect(GPU())
 			if len(found.Devices) != 2*test.parts || found.Degraded != "" {
 				t.Fatalf("%d devices, degraded %q; want %d and no problem", len(found.Devices), found.Degraded, 2*test.parts)
 			}
@@ -79,7 +79,7 @@ func TestAMDPartitionsAreNotGuessed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTree(t)
 			compose(s)
-			found := s.detect(GPU())
+			found := s.Detect(GPU())
 			health := found.Devices[0].Health
 			if found.Devices[0].Partition != nil || found.Devices[0].Usable() || health.Reason != "PartitionsUnreadable" || !strings.Contains(health.Message, "/dev/dri/renderD*") {
 				t.Errorf("got %+v, want the card to be unusable and the right to be named", found.Devices[0])

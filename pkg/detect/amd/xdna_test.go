@@ -36,7 +36,7 @@ func TestXDNA(t *testing.T) {
 			if test.driver == xdnaDriver {
 				s.Accel(folder, 0)
 			}
-			found := s.detect(NPU())
+			found := s.Detect(NPU())
 			if test.product == "" {
 				if diff := cmp.Diff(backend.Found{}, found); diff != "" {
 					t.Error(diff)
@@ -67,7 +67,7 @@ func TestXDNANodeIsItsOwn(t *testing.T) {
 	npu := s.Function("pci0000:00/0000:00:08.2/0000:c5:00.1", xdnaDriver, xdnaID("17f0"))
 	s.Accel(other, 0)
 	s.Accel(npu, 1)
-	found := s.detect(NPU())
+	found := s.Detect(NPU())
 	if len(found.Devices) != 1 || len(found.Devices[0].Paths) != 1 || found.Devices[0].Paths[0] != "/dev/accel/accel1" {
 		t.Errorf("got %+v", found.Devices)
 	}

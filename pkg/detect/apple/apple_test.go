@@ -9,6 +9,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/test/recordings/compose"
+	"github.com/rankwright/rankwright/test/recordings/compose/probe"
 )
 
 // asahi adds an Apple machine with its GPU, whose node is not the first: the display's is.
@@ -41,7 +42,7 @@ func TestAppleOnLinux(t *testing.T) {
 		t.Run(test.soc, func(t *testing.T) {
 			s := newTree(t)
 			s.asahi(test.soc, test.memoryMiB)
-			found := s.detect(Silicon())
+			found := s.Detect(Silicon())
 			if len(found.Devices) != 1 || found.Degraded != "" {
 				t.Fatalf("got %d devices, degraded %q", len(found.Devices), found.Degraded)
 			}
@@ -75,7 +76,7 @@ func TestAppleNeuralEngine(t *testing.T) {
 	s.asahi("t8103", 8<<10)
 	s.Accel(s.Platform("26bc04000.ane", "ane", "apple,t8103-ane"), 0)
 	s.Platform("26b800000.iommu", "apple-dart", "apple,t8103-dart")
-	found := s.detect(Silicon())
+	found := s.Detect(Silicon())
 	if len(found.Devices) != 2 {
 		t.Fatalf("got %d devices", len(found.Devices))
 	}
@@ -98,7 +99,7 @@ func TestAppleAbsent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTree(t)
 			compose(s)
-			if diff := cmp.Diff(backend.Found{}, s.detect(Silicon())); diff != "" {
+			if diff := cmp.Diff(backend.Found{}, s.Detect(Silicon())); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -145,7 +146,7 @@ func TestAppleOnMacOS(t *testing.T) {
 		"an Intel Mac": {macProfileText("", "sppci_vendor_amd", "AMD Radeon Pro 5500M", ""), "17179869184\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := detectOn(t, compose.Mac(t, map[string]string{profileCommand: test.profile, memoryCommand: test.memory}), Silicon())
+			found := probe.Detect(t, compose.Mac(t, map[string]string{profileCommand: test.profile, memoryCommand: test.memory}), Silicon())
 			var got []string
 			for _, d := range found.Devices {
 				var memory, bandwidth int64

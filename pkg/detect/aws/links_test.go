@@ -62,7 +62,7 @@ func TestNeuronLinks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTree(t)
 			s.neuron(test.device, neuronDriver, len(test.connected), test.connected...)
-			found := s.detect(Neuron())
+			found := s.Detect(Neuron())
 			if diff := cmp.Diff(test.want, found.Links.Domains, cmpopts.IgnoreFields(v1alpha1.LinkDomain{}, "Members")); diff != "" {
 				t.Error(diff)
 			}
@@ -87,7 +87,7 @@ func TestNeuronLinksOfTwoTori(t *testing.T) {
 		entries = append(entries, fmt.Sprintf(`{"neuron_device": %d, "bdf": "0000:%02x:00.0", "memory_size": 103079215104}`, i, 0x10+i))
 	}
 	s.Prints("["+strings.Join(entries, ",")+"]", "neuron-ls", "-j")
-	found := s.detect(Neuron())
+	found := s.Detect(Neuron())
 	if len(found.Links.Domains) != 2 || found.Degraded != "" {
 		t.Fatalf("got %d domains, degraded %q", len(found.Links.Domains), found.Degraded)
 	}
@@ -117,7 +117,7 @@ func TestNeuronUltraServer(t *testing.T) {
 				s.File(neuronClass+"/server_id_4", test.four+"\n")
 				s.File(neuronClass+"/server_id_2", test.two+"\n")
 			}
-			found := s.detect(Neuron())
+			found := s.Detect(Neuron())
 			if diff := cmp.Diff(test.want, found.Links.Domains[0].Fabric); diff != "" {
 				t.Error(diff)
 			}

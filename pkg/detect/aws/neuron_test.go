@@ -79,7 +79,7 @@ func TestNeuronGenerations(t *testing.T) {
 		t.Run(test.device, func(t *testing.T) {
 			s := newTree(t)
 			s.neuron(test.device, neuronDriver, 1)
-			found := s.detect(Neuron())
+			found := s.Detect(Neuron())
 			if len(found.Devices) != test.cores {
 				t.Fatalf("got %d devices, want %d", len(found.Devices), test.cores)
 			}
@@ -110,7 +110,7 @@ func TestNeuronRealOutputHidesNothing(t *testing.T) {
 	s := newTree(t)
 	s.neuron("7164", neuronDriver, 1)
 	s.Prints(trn1NeuronLS, "neuron-ls", "-j")
-	found := s.detect(Neuron())
+	found := s.Detect(Neuron())
 	if len(found.Devices) != 2 || found.Degraded != "" {
 		t.Fatalf("got %d devices, degraded %q", len(found.Devices), found.Degraded)
 	}
@@ -133,7 +133,7 @@ func TestNeuronToolOfAnyKindHidesNothing(t *testing.T) {
 			s := newTree(t)
 			s.neuron("7164", neuronDriver, 2)
 			s.Must(s.AddCommand(result, "neuron-ls", "-j"))
-			found := s.detect(Neuron())
+			found := s.Detect(Neuron())
 			if len(found.Devices) != 4 {
 				t.Errorf("got %d devices, want 4", len(found.Devices))
 			}
@@ -149,7 +149,7 @@ func TestNeuronGenerationIsNotTheInstanceTypes(t *testing.T) {
 	s := newTree(t)
 	s.neuron("7264", neuronDriver, 1)
 	s.File("/sys/class/dmi/id/product_name", "trn1.32xlarge\n")
-	if got := s.detect(Neuron()).Devices[0].Architecture; got != "Inferentia2" {
+	if got := s.Detect(Neuron()).Devices[0].Architecture; got != "Inferentia2" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -158,7 +158,7 @@ func TestNeuronUnknownIDOfTheDriver(t *testing.T) {
 	s := newTree(t)
 	s.neuron("7964", neuronDriver, 1)
 	s.Function("pci0000:00/0000:00:1f.0", "nvme", compose.Attributes{"vendor": "0x1d0f", "device": "0x8061", "class": "0x010802"})
-	found := s.detect(Neuron())
+	found := s.Detect(Neuron())
 	if len(found.Devices) != 2 {
 		t.Fatalf("got %d devices, want the 2 cores that the driver counts", len(found.Devices))
 	}
@@ -173,7 +173,7 @@ func TestNeuronNodesByAddress(t *testing.T) {
 	s := newTree(t)
 	s.neuron("7164", neuronDriver, 2)
 	s.Prints("["+fmt.Sprintf(entry, 1, "10:00.0")+","+fmt.Sprintf(entry, 0, "0000:11:00.0")+"]", "neuron-ls", "-j")
-	for _, d := range s.detect(Neuron()).Devices {
+	for _, d := range s.Detect(Neuron()).Devices {
 		want := map[string]string{"0000:10:00.0": "/dev/neuron1", "0000:11:00.0": "/dev/neuron0"}[d.PCI.Address]
 		if len(d.Paths) != 1 || d.Paths[0] != want {
 			t.Errorf("%s: got %v, want %s", d.ID, d.Paths, want)
@@ -204,7 +204,7 @@ func TestNeuronNodesOfWhichOneIsTheChips(t *testing.T) {
 			s := newTree(t)
 			test.compose(s)
 			var got []string
-			for _, d := range s.detect(Neuron()).Devices {
+			for _, d := range s.Detect(Neuron()).Devices {
 				if d.Partition.Index == 0 {
 					got = append(got, strings.Join(d.Paths, " "))
 				}
@@ -220,7 +220,7 @@ func TestNeuronNodeOfALink(t *testing.T) {
 	s := newTree(t)
 	s.neuron("7164", neuronDriver, 2)
 	s.Link("/sys/devices/virtual/neuron_device/neuron1/device", "/sys/devices/pci0000:00/0000:10:00.0")
-	found := s.detect(Neuron())
+	found := s.Detect(Neuron())
 	if d := found.Devices[0]; len(d.Paths) != 1 || d.Paths[0] != "/dev/neuron1" {
 		t.Errorf("%s: got %v", d.ID, d.Paths)
 	}
@@ -240,7 +240,7 @@ func TestNeuronOtherGrouping(t *testing.T) {
 			s := newTree(t)
 			s.neuron("7364", neuronDriver, 1)
 			s.Prints(`[{"neuron_device": 0, "bdf": "0000:10:00.0", "memory_size": 103079215104, `+test.fields+`}]`, "neuron-ls", "-j")
-			found := s.detect(Neuron())
+			found := s.Detect(Neuron())
 			if len(found.Devices) != 4 {
 				t.Errorf("got %d devices: ids must not depend on a tool", len(found.Devices))
 			}
@@ -279,7 +279,7 @@ func TestNeuronHealth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTree(t)
 			test.compose(s)
-			for _, d := range s.detect(Neuron()).Devices {
+			for _, d := range s.Detect(Neuron()).Devices {
 				if got := strings.TrimSpace(string(d.Health.State) + " " + d.Health.Reason); got != test.want {
 					t.Errorf("%s: got %s, want %s", d.ID, got, test.want)
 				}
@@ -296,7 +296,7 @@ func TestNeuronMemoryOfCores(t *testing.T) {
 		s.File(fmt.Sprintf("/sys/devices/virtual/neuron_device/neuron0/neuron_core%d/stats/memory_usage/device_mem/total", core),
 			fmt.Sprint(core<<30, "\n"))
 	}
-	found := s.detect(Neuron())
+	found := s.Detect(Neuron())
 	var sum int64
 	for i, d := range found.Devices {
 		sum += d.Memory.TotalMiB
@@ -316,7 +316,7 @@ func TestNeuronVirtualFunctionIsAGuests(t *testing.T) {
 	s := newTree(t)
 	s.neuron("7164", neuronDriver, 1)
 	s.Link("/sys/devices/pci0000:00/0000:10:00.0/physfn", "../0000:0f:00.0")
-	if found := s.detect(Neuron()); len(found.Devices) != 0 {
+	if found := s.Detect(Neuron()); len(found.Devices) != 0 {
 		t.Errorf("got %d devices", len(found.Devices))
 	}
 }
@@ -324,7 +324,7 @@ func TestNeuronVirtualFunctionIsAGuests(t *testing.T) {
 func TestNeuronAbsent(t *testing.T) {
 	s := newTree(t)
 	s.Function("pci0000:00/0000:00:1f.0", "ena", compose.Attributes{"vendor": "0x1d0f", "device": "0xec20", "class": "0x020000"})
-	if diff := cmp.Diff(backend.Found{}, s.detect(Neuron())); diff != "" {
+	if diff := cmp.Diff(backend.Found{}, s.Detect(Neuron())); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/mediatek"
 	"github.com/rankwright/rankwright/pkg/detect/samsung"
 	"github.com/rankwright/rankwright/test/recordings/compose"
+	"github.com/rankwright/rankwright/test/recordings/compose/probe"
 )
 
 // tree is a composed file tree with what drivers of NPUs add to one.
@@ -76,7 +77,7 @@ func TestSoCNPUs(t *testing.T) {
 			s := tree{compose.NewTree(t)}
 			test.compose(s)
 			var got []string
-			for _, d := range compose.Detect(t, s.Host(), test.backend).Devices {
+			for _, d := range probe.Detect(t, s.Host(), test.backend).Devices {
 				if d.Memory != nil || d.Performance != nil {
 					t.Errorf("%s: got %+v %+v", d.ID, d.Memory, d.Performance)
 				}

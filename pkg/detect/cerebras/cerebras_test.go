@@ -8,15 +8,16 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/test/recordings/compose/probe"
 )
 
 func TestCerebrasSystems(t *testing.T) {
-	s := newTree(t)
+	s := probe.NewTree(t)
 	s.File(cerebrasConfig, "{}")
 	argv := []string{"csctl", "get", "cluster", "--system-only", "--output", "json"}
 	s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(`{"items":[{"meta":{"name":"a"}},{"meta":{}},{"meta":{"name":"b"}}]}`)}, argv...))
 	s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(`{"items":[{"meta":{"name":"b"}}]}`)}, append(argv, "--error-only")...))
-	found := s.detect(CS())
+	found := s.Detect(CS())
 	if len(found.Devices) != 2 || found.Devices[0].Health.State != v1alpha1.Healthy || found.Devices[1].Health.State != v1alpha1.Unhealthy {
 		t.Errorf("got %+v", found.Devices)
 	}
@@ -34,12 +35,12 @@ func TestCerebrasMemory(t *testing.T) {
 		"a product not in sight": {`{"meta":{"name":"a","properties":{"model":"CS-9"}}}`, "Cerebras CS system", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTree(t)
+			s := probe.NewTree(t)
 			s.File(cerebrasConfig, "{}")
 			argv := []string{"csctl", "get", "cluster", "--system-only", "--output", "json"}
 			s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(`{"items":["x",` + test.item + `]}`)}, argv...))
 			s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(`{"items":[]}`)}, append(argv, "--error-only")...))
-			d := s.detect(CS()).Devices[0]
+			d := s.Detect(CS()).Devices[0]
 			var want *v1alpha1.DeviceMemory
 			if test.totalMiB > 0 {
 				want = &v1alpha1.DeviceMemory{TotalMiB: test.totalMiB, Source: v1alpha1.SourceCatalogue}

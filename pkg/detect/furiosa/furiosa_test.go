@@ -31,7 +31,7 @@ func TestFuriosaNodesAreThoseOfTheKernelsNumber(t *testing.T) {
 	s := newTree(t)
 	s.furiosa("8b", "0001", "rngd_mgmt", "rngd!npu10mgmt", compose.Attributes{"device_state": "1"}, "/dev/rngd/npu10pe0")
 	s.furiosa("8c", "0001", "rngd_mgmt", "rngd!npu1mgmt", compose.Attributes{"device_state": "1", "device_uuid": "C0413086", "version": "2026.3.1, e28c5c0"}, "/dev/rngd/npu1mgmt", "/dev/rngd/npu1pe0-3")
-	found := s.detect(NPU())
+	found := s.Detect(NPU())
 	if got := found.Devices[1]; !slices.Equal(got.Paths, []string{"/dev/rngd/npu1mgmt", "/dev/rngd/npu1pe0-3"}) ||
 		*got.Index != 1 || got.UUID != "C0413086" || got.DriverVersion != "2026.3.1, e28c5c0" || got.Product != "RNGD" {
 		t.Errorf("got %+v", got)
@@ -54,7 +54,7 @@ func TestFuriosaHealth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTree(t)
 			s.furiosa("8b", test.device, test.class, test.member, test.files, "/dev/rngd/npu0pe0", "/dev/npu0pe0")
-			health := s.detect(NPU()).Devices[0].Health
+			health := s.Detect(NPU()).Devices[0].Health
 			if got := string(health.State) + " " + health.Reason; got != test.want {
 				t.Errorf("got %q, want %q: %s", got, test.want, health.Message)
 			}
@@ -69,7 +69,7 @@ func TestFuriosaStatusIsMatchedByName(t *testing.T) {
 	s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(`[{"device":"npu0","memory":{"DRAM":{"used_size":40802189312,"total_size":51002736640}},
 		"pe_utilizations":[{"pe_utilization":100.0},{"pe_utilization":50.0}]},{"device":"npu1","memory":{"DRAM":{"used_size":9,"total_size":-1}}}]`)},
 		"furiosa-smi", "status", "--format", "json"))
-	found := s.detect(NPU())
+	found := s.Detect(NPU())
 	want := &v1alpha1.DeviceMemory{TotalMiB: 48640, UsedByOthersMiB: 38912, Source: v1alpha1.SourceDriver}
 	if diff := cmp.Diff(want, found.Devices[1].Memory); diff != "" {
 		t.Error(diff)
@@ -86,7 +86,7 @@ func TestFuriosaToolFails(t *testing.T) {
 	s := newTree(t)
 	s.furiosa("8b", "0001", "rngd_mgmt", "rngd!npu0mgmt", compose.Attributes{"device_state": "1"}, "/dev/rngd/npu0pe0")
 	s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(`{"error":1}`)}, "furiosa-smi", "status", "--format", "json"))
-	if found := s.detect(NPU()); len(found.Devices) != 1 || !strings.Contains(found.Degraded, "furiosa-smi status") {
+	if found := s.Detect(NPU()); len(found.Devices) != 1 || !strings.Contains(found.Degraded, "furiosa-smi status") {
 		t.Errorf("got %+v", found)
 	}
 }

@@ -56,7 +56,7 @@ func TestVulkanMemory(t *testing.T) {
 			s.DRM(s.Function(place, "mtgpu", files), "card0", "renderD128")
 			s.vulkaninfo(summary)
 			s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(test.listing)}, "vulkaninfo"))
-			found := s.detect(Vulkan())
+			found := s.Detect(Vulkan())
 			if diff := cmp.Diff(test.want, found.Devices[0].Memory); diff != "" || found.Degraded != "" {
 				t.Errorf("degraded %q\n%s", found.Degraded, diff)
 			}
@@ -82,7 +82,7 @@ func TestVulkanMemoryOfIntegrated(t *testing.T) {
 			s.DRM(s.platform("fb000000.gpu", "panthor"), "card1", "renderD128")
 			s.vulkaninfo(summary)
 			s.Must(s.AddCommand(test.result, "vulkaninfo"))
-			found := s.detect(Vulkan())
+			found := s.Detect(Vulkan())
 			if diff := cmp.Diff(test.want, found.Devices[0].Memory); diff != "" || found.Degraded != "" || found.Devices[0].Product != "Mali-G610" {
 				t.Errorf("got %+v, degraded %q\n%s", found.Devices[0], found.Degraded, diff)
 			}

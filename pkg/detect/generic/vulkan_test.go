@@ -12,6 +12,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
+	"github.com/rankwright/rankwright/test/recordings/compose/probe"
 )
 
 // platform adds a device of a system on a chip and returns its folder.
@@ -94,7 +95,7 @@ func TestVulkanDevices(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTree(t)
 			test.compose(s)
-			found := s.detect(Vulkan())
+			found := s.Detect(Vulkan())
 			var got []gpu
 			for _, d := range found.Devices {
 				got = append(got, gpu{d.ID, d.Vendor, d.Product, d.UUID})
@@ -153,7 +154,7 @@ func TestVulkanLeavesOut(t *testing.T) {
 			compose(s)
 			h := s.Host()
 			h.Commands = forbidden{t}
-			if diff := cmp.Diff(backend.Found{Generic: true}, detectOn(t, h, Vulkan())); diff != "" {
+			if diff := cmp.Diff(backend.Found{Generic: true}, probe.Detect(t, h, Vulkan())); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -165,7 +166,7 @@ func TestVulkanToolProblemsHideNothing(t *testing.T) {
 	place, files := moore("0000:03:00.0")
 	s.DRM(s.Function(place, "mtgpu", files), "card0", "renderD128")
 	s.Must(s.AddCommand(host.CommandResult{ExitCode: 1, Stderr: []byte("ERROR_INCOMPATIBLE_DRIVER")}, "vulkaninfo", "--summary"))
-	found := s.detect(Vulkan())
+	found := s.Detect(Vulkan())
 	if len(found.Devices) != 1 || !strings.Contains(found.Degraded, "ERROR_INCOMPATIBLE_DRIVER") {
 		t.Errorf("got %+v, degraded %q", found.Devices, found.Degraded)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/test/recordings/compose/probe"
 )
 
 // windows is a host without a sysfs whose PowerShell prints the adapters.
@@ -38,7 +39,7 @@ const workstation = `[
 
 // One card is one device, by its PCI ids and place; a second one beside it is seen; a 32-bit size is not believed.
 func TestWMIWorkstation(t *testing.T) {
-	found := detectOn(t, windows(t, "\uFEFF"+workstation+"\r\n"), WMI())
+	found := probe.Detect(t, windows(t, "\uFEFF"+workstation+"\r\n"), WMI())
 	var got []string
 	for _, d := range found.Devices {
 		got = append(got, fmt.Sprintf("%s %q %d MiB (%s) %s %s:%s %s", d.ID, d.Product, d.Memory.TotalMiB, d.Memory.Source, d.DriverVersion, d.PCI.SubsystemVendorID, d.PCI.SubsystemDeviceID, d.Health.State))
@@ -68,7 +69,7 @@ func TestWMIMemory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			output := fmt.Sprintf(`{"Name":"Card","PNPDeviceID":"PCI\\VEN_10DE&%s&SUBSYS_889D1043&REV_A1\\4&2283F625&0&0008","AdapterRAM":%s,"MemorySize":%s}`, test.device, test.adapterRAM, test.memorySize)
-			devices := detectOn(t, windows(t, output), WMI()).Devices
+			devices := probe.Detect(t, windows(t, output), WMI()).Devices
 			if len(devices) != 1 || devices[0].ID != "nvidia-4.2283F625.0.0008" {
 				t.Fatalf("got %+v", devices)
 			}

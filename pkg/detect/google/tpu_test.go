@@ -52,7 +52,7 @@ func TestTPUGenerations(t *testing.T) {
 		t.Run(test.device+" "+test.subsystem, func(t *testing.T) {
 			s := newTree(t)
 			s.Function("pci0000:00/0000:00:04.0", "", tpuFunction(test.device, test.subsystem))
-			found := s.detect(TPU())
+			found := s.Detect(TPU())
 			if len(found.Devices) != test.devices || len(found.Links.Domains) != 0 {
 				t.Fatalf("got %d devices and links %+v, want %d and none", len(found.Devices), found.Links, test.devices)
 			}
@@ -99,7 +99,7 @@ func TestTPUDeviceNodes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTree(t)
 			test.compose(s)
-			found := s.detect(TPU())
+			found := s.Detect(TPU())
 			if len(found.Devices) != 1 {
 				t.Fatalf("got %d devices, want 1", len(found.Devices))
 			}
@@ -127,7 +127,7 @@ func TestTPUIsNotAnotherVendorsAccel(t *testing.T) {
 		s.Link(fmt.Sprint(folder, "/accel/accel", i, "/device"), folder)
 		s.Must(s.AddDevice(fmt.Sprint("/dev/accel", i)))
 	}
-	if diff := cmp.Diff(backend.Found{}, s.detect(TPU())); diff != "" {
+	if diff := cmp.Diff(backend.Found{}, s.Detect(TPU())); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -151,7 +151,7 @@ func TestTPULinks(t *testing.T) {
 		t.Run(fmt.Sprint(test.device, " ", test.chips), func(t *testing.T) {
 			s := newTree(t)
 			s.vfio(test.chips, test.device)
-			found := s.detect(TPU())
+			found := s.Detect(TPU())
 			if len(found.Links.Domains) != 1 || found.Degraded != "" {
 				t.Fatalf("got %+v, degraded %q", found.Links, found.Degraded)
 			}
@@ -173,7 +173,7 @@ func TestTPULinks(t *testing.T) {
 func TestTPULinksOfAnIncompleteHost(t *testing.T) {
 	s := newTree(t)
 	s.vfio(3, "0062")
-	found := s.detect(TPU())
+	found := s.Detect(TPU())
 	if len(found.Devices) != 3 || len(found.Links.Domains) != 0 || !strings.Contains(found.Degraded, "3 chips") {
 		t.Errorf("got %d devices, links %+v, degraded %q", len(found.Devices), found.Links, found.Degraded)
 	}
@@ -182,7 +182,7 @@ func TestTPULinksOfAnIncompleteHost(t *testing.T) {
 func TestTPUCores(t *testing.T) {
 	s := newTree(t)
 	s.vfio(1, "0076")
-	found := s.detect(TPU())
+	found := s.Detect(TPU())
 	for i, device := range found.Devices {
 		want := &v1alpha1.DevicePartition{Kind: "core", Parent: "google-0000:00:04.0", Index: int32(i)}
 		if diff := cmp.Diff(want, device.Partition); diff != "" {
@@ -199,7 +199,7 @@ func TestTPUCores(t *testing.T) {
 func TestTPUFunctionsOfAChip(t *testing.T) {
 	s := newTree(t)
 	s.vfio(8, "0076")
-	found := s.detect(TPU())
+	found := s.Detect(TPU())
 	if len(found.Devices) != 8 {
 		t.Fatalf("got %d devices of 4 chips, want 8", len(found.Devices))
 	}
@@ -219,7 +219,7 @@ func TestTPUFunctionsOfAChip(t *testing.T) {
 func TestTPUFunctionsOfAnIncompleteHost(t *testing.T) {
 	s := newTree(t)
 	s.vfio(7, "0076")
-	found := s.detect(TPU())
+	found := s.Detect(TPU())
 	if len(found.Devices) != 7 || len(found.Links.Domains) != 0 || !strings.Contains(found.Degraded, "7 functions, 2 to a chip") {
 		t.Errorf("got %d devices, links %+v, degraded %q", len(found.Devices), found.Links, found.Degraded)
 	}

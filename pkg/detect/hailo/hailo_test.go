@@ -7,6 +7,7 @@ import (
 
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/test/recordings/compose"
+	"github.com/rankwright/rankwright/test/recordings/compose/probe"
 )
 
 func TestHailoIsIdentifiedByTheTool(t *testing.T) {
@@ -23,7 +24,7 @@ func TestHailoIsIdentifiedByTheTool(t *testing.T) {
 		"unknown id":     {"beef", "", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTree(t)
+			s := probe.NewTree(t)
 			s.Function("pci0001:00/0001:01:00.0", "hailo", compose.Attributes{"vendor": "0x1e60", "device": "0x" + test.device, "class": "0x0b4000"})
 			s.File("/sys/class/hailo_chardev/hailo4/board_location", "0001:01:00.0")
 			s.File("/sys/class/hailo_chardev/hailo4/uevent", "DEVNAME=hailo4")
@@ -31,7 +32,7 @@ func TestHailoIsIdentifiedByTheTool(t *testing.T) {
 			if test.output != "" {
 				s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(test.output)}, "hailortcli", "fw-control", "identify"))
 			}
-			d := s.detect(NPU()).Devices[0]
+			d := s.Detect(NPU()).Devices[0]
 			if diff := cmp.Diff([]string{test.product, test.firmware, test.serial, "/dev/hailo4"}, []string{d.Product, d.FirmwareVersion, d.UUID, d.Paths[0]}); diff != "" {
 				t.Error(diff)
 			}

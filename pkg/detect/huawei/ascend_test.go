@@ -84,7 +84,7 @@ func TestAscendIsFoundByItsIDs(t *testing.T) {
 			s := newTree(t)
 			test.compose(s)
 			var got []string
-			for _, d := range s.detect(Ascend()).Devices {
+			for _, d := range s.Detect(Ascend()).Devices {
 				line := fmt.Sprintf("%s %s %v %s", d.ID, d.Product, d.Paths, strings.TrimSpace(string(d.Health.State)+" "+d.Health.Reason))
 				if d.Partition != nil {
 					line += " of " + string(d.Partition.Parent)
@@ -105,7 +105,7 @@ func TestAscendToolIsMatchedByAddress(t *testing.T) {
 	s.ascend("c1", "d802", "0100", ascendDriver, 1)
 	s.npuSMI(npuRows(0, "OK", "C1", "3314 / 65536"))
 	s.Must(s.AddCommand(host.CommandResult{}, "npu-smi", "info", "-t", "topo"))
-	found := s.detect(Ascend())
+	found := s.Detect(Ascend())
 	if first := found.Devices[0]; first.Memory != nil || first.Product != "Ascend 910B" {
 		t.Errorf("what npu-smi says of another NPU is told of %s: %+v", first.ID, first)
 	}
@@ -131,7 +131,7 @@ func TestAscendHealthIsNPUSMIsWord(t *testing.T) {
 			s := newTree(t)
 			s.ascend("c1", "d802", "0100", ascendDriver, 0)
 			s.npuSMI(npuRows(0, word, "C1", "3314 / 65536"))
-			health := s.detect(Ascend()).Devices[0].Health
+			health := s.Detect(Ascend()).Devices[0].Health
 			if got := string(health.State) + " " + health.Reason; got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
@@ -150,7 +150,7 @@ func TestAscendToolFails(t *testing.T) {
 			s := newTree(t)
 			s.ascend("c1", "d802", "0100", ascendDriver, 0)
 			s.Must(s.AddCommand(result, "npu-smi", "info"))
-			found := s.detect(Ascend())
+			found := s.Detect(Ascend())
 			if len(found.Devices) != 1 || found.Devices[0].Memory != nil || !strings.Contains(found.Degraded, "npu-smi") {
 				t.Errorf("got %+v, degraded %q", found.Devices, found.Degraded)
 			}
@@ -181,7 +181,7 @@ func TestAscendLinks(t *testing.T) {
 			}
 			s.npuSMI(rows...)
 			s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(test.matrix)}, "npu-smi", "info", "-t", "topo"))
-			links := s.detect(Ascend()).Links
+			links := s.Detect(Ascend()).Links
 			if len(links.Domains) != test.domains || len(links.Pairs) != test.pairs {
 				t.Fatalf("got %+v", links)
 			}

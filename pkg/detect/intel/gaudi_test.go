@@ -56,7 +56,7 @@ func TestGaudiByTheKernelAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTree(t)
 			s.gaudi(2, test.device, gaudiModule(5, "Operational"))
-			found := s.detect(Gaudi())
+			found := s.Detect(Gaudi())
 			if len(found.Devices) != 1 || found.Degraded != "" || len(found.Links.Domains) != 0 {
 				t.Fatalf("got %+v", found)
 			}
@@ -91,7 +91,7 @@ func TestGaudiOfTheOldClass(t *testing.T) {
 		s.Link("/sys/class/habanalabs/"+name, "/sys/devices/virtual/habanalabs/"+name)
 		s.Must(s.AddDevice("/dev/" + name))
 	}
-	found := s.detect(Gaudi())
+	found := s.Detect(Gaudi())
 	if len(found.Devices) != 2 {
 		t.Fatalf("got %d devices", len(found.Devices))
 	}
@@ -112,7 +112,7 @@ func TestGaudiHealth(t *testing.T) {
 	} {
 		s := newTree(t)
 		s.gaudi(0, "1020", gaudiModule(0, status))
-		device := s.detect(Gaudi()).Devices[0]
+		device := s.Detect(Gaudi()).Devices[0]
 		if got := fmt.Sprint(device.Health.State, " ", device.Health.Reason); got != want {
 			t.Errorf("%s: got %s, want %s", status, got, want)
 		}
@@ -124,7 +124,7 @@ func TestGaudiWithoutItsDriver(t *testing.T) {
 		s := newTree(t)
 		s.Function("pci0000:00/0000:33:00.0", driver, gaudiID("1020"))
 		s.hlsmi("0000:33:00.0, 0, x, HL-225, 98304, 768, 30, 90, 0")
-		found := s.detect(Gaudi())
+		found := s.Detect(Gaudi())
 		if len(found.Devices) != 1 || found.Devices[0].Health.Reason != want || found.Devices[0].UUID != "" {
 			t.Errorf("%q: got %+v", driver, found.Devices)
 		}
@@ -138,7 +138,7 @@ func TestGaudiDetailsAreMatchedByAddress(t *testing.T) {
 	s.gaudi(1, "1020", gaudiModule(1, "Operational"))
 	s.hlsmi("0000:13:00.0, 1, 01P0-HL2080A0-15-TNAQ89-03-07-00, HL-225, 98304, 50000, 41, 310, 77", "a warning, of some kind",
 		"0000:03:00.0, 0, 01P0-HL2080A0-15-TNAQ89-03-07-01, HL-225, 98304, 768, N/A, 5000000, 101")
-	found := s.detect(Gaudi())
+	found := s.Detect(Gaudi())
 	busy, idle := found.Devices[1], found.Devices[0]
 	if busy.UUID != "01P0-HL2080A0-15-TNAQ89-03-07-00" || busy.Product != "HL-225 (Gaudi2)" || busy.Performance == nil {
 		t.Errorf("got %+v", busy)
@@ -169,7 +169,7 @@ func TestGaudiToolProblemsHideNothing(t *testing.T) {
 			s := newTree(t)
 			s.gaudi(0, "1020", gaudiModule(0, "Operational"))
 			s.Must(s.AddCommand(test.result, host.GaudiQuery...))
-			found := s.detect(Gaudi())
+			found := s.Detect(Gaudi())
 			if len(found.Devices) != 1 || found.Devices[0].Memory.TotalMiB != 96<<10 || !strings.Contains(found.Degraded, test.degraded) {
 				t.Errorf("got %+v, degraded %q", found.Devices, found.Degraded)
 			}
@@ -194,7 +194,7 @@ func TestGaudiLinks(t *testing.T) {
 			for i, number := range test.modules {
 				s.gaudi(i, test.device, gaudiModule(number, "Operational"))
 			}
-			found := s.detect(Gaudi())
+			found := s.Detect(Gaudi())
 			if test.peer == 0 {
 				if diff := cmp.Diff(v1alpha1.Links{}, found.Links); diff != "" {
 					t.Error(diff)

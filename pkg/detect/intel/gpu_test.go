@@ -31,7 +31,7 @@ func TestCapturedIntelCards(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTree(t)
 			s.PlaceCard(compose.Capture(t, "drm-sysfs/intel-"+name+".tar.gz"), want.card, "")
-			found := s.detect(GPU())
+			found := s.Detect(GPU())
 			if len(found.Devices) != 1 || found.Degraded != "" {
 				t.Fatalf("got %d devices, degraded %q", len(found.Devices), found.Degraded)
 			}
@@ -88,7 +88,7 @@ func TestIntelGPUMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTree(t)
 			s.DRM(s.Function(test.place, test.driver, intelID(test.device, "030000"), test.files), "card0", "renderD128")
-			found := s.detect(GPU())
+			found := s.Detect(GPU())
 			if len(found.Devices) != 1 {
 				t.Fatalf("got %d devices", len(found.Devices))
 			}
@@ -110,7 +110,7 @@ func TestIntelGPUPlatforms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTree(t)
 			s.DRM(s.Function(test.place, "xe", intelID(test.device, "030000")), "card0", "renderD128")
-			found := s.detect(GPU())
+			found := s.Detect(GPU())
 			if len(found.Devices) != 1 {
 				t.Fatalf("got %d devices", len(found.Devices))
 			}
@@ -139,7 +139,7 @@ func TestIntelGPUHealth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTree(t)
 			s.DRM(s.Function(cardPlace, test.driver, intelID("e20b", "030000"), test.files), test.nodes...)
-			device := s.detect(GPU()).Devices[0]
+			device := s.Detect(GPU()).Devices[0]
 			if got := fmt.Sprint(device.Health.State, " ", device.Health.Reason); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
@@ -153,7 +153,7 @@ func TestIntelGPUVirtualFunctions(t *testing.T) {
 	s.DRM(card, "card0", "renderD128")
 	guest := s.Function(strings.TrimSuffix(cardPlace, "0")+"1", "vfio-pci", intelID("56c0", "038000"))
 	s.Link(guest+"/physfn", card)
-	found := s.detect(GPU())
+	found := s.Detect(GPU())
 	if len(found.Devices) != 1 || found.Devices[0].ID != "intel-0000:03:00.0" {
 		t.Errorf("got %+v, want the card and not the guest's part of it", found.Devices)
 	}
@@ -173,7 +173,7 @@ func TestXPUDetails(t *testing.T) {
 	s := newTree(t)
 	s.DRM(s.Function(cardPlace, "i915", intelID("56c0", "038000")), "card0", "renderD128")
 	s.xpu(discovery, host.XPUDiscovery[1:]...)
-	device := s.detect(GPU()).Devices[0]
+	device := s.Detect(GPU()).Devices[0]
 	if device.UUID != "00000000-0000-0003-0000-000856c08086" || device.FirmwareVersion != "DG02_1.3267" {
 		t.Errorf("got UUID %q, firmware %q", device.UUID, device.FirmwareVersion)
 	}
@@ -219,7 +219,7 @@ func TestXPUProblemsHideNothing(t *testing.T) {
 			s := newTree(t)
 			s.DRM(s.Function(cardPlace, "i915", intelID("56c0", "038000"), compose.Attributes{"sriov_totalvfs": "31"}), "card0", "renderD128")
 			test.compose(s)
-			found := s.detect(GPU())
+			found := s.Detect(GPU())
 			if len(found.Devices) != 1 || found.Devices[0].Product != "Intel(R) Data Center GPU Flex 170" || found.Devices[0].Memory == nil {
 				t.Fatalf("got %+v", found.Devices)
 			}
@@ -233,11 +233,11 @@ func TestXPUProblemsHideNothing(t *testing.T) {
 func TestIntelGPUThatMayBeAPart(t *testing.T) {
 	s := newTree(t)
 	s.DRM(s.Function(cardPlace, "i915", intelID("56c0", "038000")), "card0", "renderD128")
-	if found := s.detect(GPU()); found.Devices[0].Memory != nil || !strings.Contains(found.Degraded, "0000:03:00.0 may be a virtual function") {
+	if found := s.Detect(GPU()); found.Devices[0].Memory != nil || !strings.Contains(found.Degraded, "0000:03:00.0 may be a virtual function") {
 		t.Errorf("got memory %v, degraded %q", found.Devices[0].Memory, found.Degraded)
 	}
 	s.xpu(strings.Replace(discovery, "14248", "2000", 1), host.XPUDiscovery[1:]...)
-	if found := s.detect(GPU()); found.Devices[0].Memory.TotalMiB != 2000 || found.Degraded != "" {
+	if found := s.Detect(GPU()); found.Devices[0].Memory.TotalMiB != 2000 || found.Degraded != "" {
 		t.Errorf("got memory %v, degraded %q", found.Devices[0].Memory, found.Degraded)
 	}
 }

@@ -118,7 +118,7 @@ func TestXeLinks(t *testing.T) {
 			s := newTree(t)
 			s.maxCards(test.cards)
 			s.xpu(xeMatrix(test.cards, test.lanes), "topology", "-m")
-			found := s.detect(GPU())
+			found := s.Detect(GPU())
 			if diff := cmp.Diff(test.want, found.Links); diff != "" || found.Degraded != "" {
 				t.Errorf("degraded %q: %s", found.Degraded, diff)
 			}
@@ -129,7 +129,7 @@ func TestXeLinks(t *testing.T) {
 func TestXeLinksWithoutTheTool(t *testing.T) {
 	s := newTree(t)
 	addresses := s.maxCards(2)
-	found := s.detect(GPU())
+	found := s.Detect(GPU())
 	if len(found.Devices) != len(addresses) || found.Links.Domains != nil || !strings.Contains(found.Degraded, "install xpu-smi") {
 		t.Errorf("got %d devices, links %+v, degraded %q", len(found.Devices), found.Links, found.Degraded)
 	}

@@ -41,7 +41,7 @@ func TestIntelNPU(t *testing.T) {
 			if test.driver == intelNPUDriver {
 				s.intelAccel(folder, "accel3")
 			}
-			found := s.detect(NPU())
+			found := s.Detect(NPU())
 			if len(found.Devices) != 1 {
 				t.Fatalf("got %d devices", len(found.Devices))
 			}
@@ -63,7 +63,7 @@ func TestIntelNPU(t *testing.T) {
 func TestIntelNPUIsNotOfTheMiscClass(t *testing.T) {
 	s := newTree(t)
 	s.Folder("/sys/class/misc/intel_npu")
-	if diff := cmp.Diff(backend.Found{}, s.detect(NPU())); diff != "" {
+	if diff := cmp.Diff(backend.Found{}, s.Detect(NPU())); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -75,7 +75,7 @@ func TestIntelNPUIsNotAnotherAccelerator(t *testing.T) {
 	s.intelAccel(s.Function("pci0000:00/0000:00:02.0", "habanalabs", compose.Attributes{"vendor": "0x1da3", "device": "0x1020", "class": "0x120000"}), "accel1")
 	s.Function("pci0000:00/0000:00:03.0", "idxd", intelID("0b25", "088000"))
 	s.Function("pci0000:00/0000:00:04.0", "", intelID("4944", "120000"))
-	if diff := cmp.Diff(backend.Found{}, s.detect(NPU())); diff != "" {
+	if diff := cmp.Diff(backend.Found{}, s.Detect(NPU())); diff != "" {
 		t.Error(diff)
 	}
 }

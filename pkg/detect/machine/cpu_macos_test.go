@@ -9,6 +9,7 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/test/recordings/compose"
+	"github.com/rankwright/rankwright/test/recordings/compose/probe"
 )
 
 func TestMacHost(t *testing.T) {
@@ -30,7 +31,7 @@ func TestMacHost(t *testing.T) {
 		"no sysctl":         {nil, v1alpha1.Host{OS: "macOS 15.6"}, "command not found"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := detectOn(t, compose.Mac(t, test.commands), CPU())
+			found := probe.Detect(t, compose.Mac(t, test.commands), CPU())
 			if diff := cmp.Diff(&test.want, found.Host); diff != "" {
 				t.Error(diff)
 			}

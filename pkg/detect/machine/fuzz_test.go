@@ -8,6 +8,7 @@ import (
 
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/test/recordings/compose"
+	"github.com/rankwright/rankwright/test/recordings/compose/probe"
 )
 
 func FuzzCPUInfo(f *testing.F) {
@@ -78,7 +79,7 @@ func FuzzPortsAndDisks(f *testing.F) {
 	f.Add("4: ACTIVE", "400 Gb/sec (4X NDR)", "Ethernet", "RoCE v2", "eth0", "1", "400000", "1875385008", "0")
 	f.Add("1: DOWN", "", "InfiniBand", "IB/RoCE v1", "../../x", "32", "-1", "-1", "x")
 	f.Fuzz(func(t *testing.T, state, rate, layer, gid, ndev, kind, speed, size, rotational string) {
-		s := newTree(t)
+		s := probe.NewTree(t)
 		folder := s.Function("pci0000:00/0000:00:01.0", "mlx5_core", compose.Attributes{"vendor": "0x15b3", "device": "0x1021", "class": "0x020000"})
 		for name, content := range map[string]string{
 			"infiniband/mlx5_0/ports/1/state": state, "infiniband/mlx5_0/ports/1/rate": rate, "infiniband/mlx5_0/ports/1/link_layer": layer,

@@ -52,7 +52,7 @@ func TestQualcommListsEveryDevice(t *testing.T) {
 	for _, socs := range []int{1, 3, 4, 8, 16} {
 		s := newTree(t)
 		s.qaic(socs)
-		found := s.detect(CloudAI())
+		found := s.Detect(CloudAI())
 		if len(found.Devices) != socs {
 			t.Errorf("got %d devices of %d", len(found.Devices), socs)
 		}
@@ -79,7 +79,7 @@ func TestQualcommKinds(t *testing.T) {
 			s := newTree(t)
 			s.qaic(1)
 			s.qaicUtil(sku, 32692, "QC1")
-			found := s.detect(CloudAI())
+			found := s.Detect(CloudAI())
 			d := found.Devices[0]
 			if d.Product != want.product || d.UUID != "0x64b5276b" || d.FirmwareVersion != "1.5.6" {
 				t.Errorf("got %q %q %q", d.Product, d.UUID, d.FirmwareVersion)
@@ -103,7 +103,7 @@ func TestQualcommKinds(t *testing.T) {
 func TestQualcommInventsNoMemory(t *testing.T) {
 	s := newTree(t)
 	s.qaic(4)
-	found := s.detect(CloudAI())
+	found := s.Detect(CloudAI())
 	for _, d := range found.Devices {
 		if d.Memory != nil || d.Performance != nil {
 			t.Errorf("%s: got %+v %+v", d.ID, d.Memory, d.Performance)
@@ -149,7 +149,7 @@ func TestQualcommUltra(t *testing.T) {
 			s := newTree(t)
 			test.compose(s)
 			parts := 0
-			for i, d := range s.detect(CloudAI()).Devices {
+			for i, d := range s.Detect(CloudAI()).Devices {
 				if d.Partition == nil {
 					continue
 				}
@@ -171,14 +171,14 @@ func TestQualcommReadings(t *testing.T) {
 	s := newTree(t)
 	s.qaic(4)
 	s.qaicUtil("PCIe Ultra", 32692, "QC1", "QC1", "QC1", "QC1")
-	ultra := s.detect(CloudAI()).Readings["qualcomm-0000:30:00.0"]
+	ultra := s.Detect(CloudAI()).Readings["qualcomm-0000:30:00.0"]
 	if ultra.PowerMilliW != nil || *ultra.TemperatureMilliC != 44_250 || *ultra.MemoryUsedMiB != 4096 {
 		t.Errorf("got %+v", ultra)
 	}
 	s = newTree(t)
 	s.qaic(1)
 	s.qaicUtil("PCIe Pro", 32692, "QC1")
-	if alone := s.detect(CloudAI()).Readings["qualcomm-0000:30:00.0"]; alone.PowerMilliW == nil || *alone.PowerMilliW != 31_500 {
+	if alone := s.Detect(CloudAI()).Readings["qualcomm-0000:30:00.0"]; alone.PowerMilliW == nil || *alone.PowerMilliW != 31_500 {
 		t.Errorf("got %+v", alone)
 	}
 }
@@ -190,7 +190,7 @@ func TestQualcommHealth(t *testing.T) {
 		s := newTree(t)
 		s.qaic(1)
 		s.Prints("QID 0\n\tStatus:"+status+"\n\tPCI Address:0000:30:00.0\n\tDev Link:/dev/accel/accel0 \n", "qaic-util", "-q")
-		d := s.detect(CloudAI()).Devices[0]
+		d := s.Detect(CloudAI()).Devices[0]
 		if got := strings.TrimSpace(string(d.Health.State) + " " + d.Health.Reason); got != want {
 			t.Errorf("%s: got %s, want %s", status, got, want)
 		}
@@ -212,7 +212,7 @@ func TestQualcommOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTree(t)
 			s.Function("pci0000:20/0000:30:00.0", test.driver, compose.Attributes{"vendor": "0x17cb", "device": "0x" + test.device, "class": "0x120000"})
-			found := s.detect(CloudAI())
+			found := s.Detect(CloudAI())
 			product := ""
 			for _, d := range found.Devices {
 				product = d.Product
@@ -236,7 +236,7 @@ func TestQualcommToolOfAnyKindHidesNothing(t *testing.T) {
 		s := newTree(t)
 		s.qaic(2)
 		s.Must(s.AddCommand(result, "qaic-util", "-q"))
-		if found := s.detect(CloudAI()); len(found.Devices) != 2 || found.Degraded == "" {
+		if found := s.Detect(CloudAI()); len(found.Devices) != 2 || found.Degraded == "" {
 			t.Errorf("%s: got %d devices, degraded %q", name, len(found.Devices), found.Degraded)
 		}
 	}

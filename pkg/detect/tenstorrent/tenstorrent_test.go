@@ -48,7 +48,7 @@ func TestTenstorrentCards(t *testing.T) {
 		t.Run(subsystem, func(t *testing.T) {
 			s := newTree(t)
 			s.tenstorrent("01", test.device, subsystem, 3, compose.Attributes{"tt_card_type": test.cardType})
-			found := s.detect(Card())
+			found := s.Detect(Card())
 			var memories []int64
 			for _, d := range found.Devices {
 				if d.Product != test.product || d.Health.State != v1alpha1.Healthy || *d.Index != 3 {
@@ -73,7 +73,7 @@ func TestTenstorrentN300IsTwoChips(t *testing.T) {
 	folder := s.tenstorrent("c1", "401e", "0014", 0, compose.Attributes{"tt_serial": "0100014511732021", "tt_fw_bundle_ver": "18.7.0.0"})
 	s.File(folder+"/hwmon/hwmon7/temp1_input", "41250")
 	s.File(folder+"/hwmon/hwmon7/power1_input", "12000000")
-	found := s.detect(Card())
+	found := s.Detect(Card())
 	for i, d := range found.Devices {
 		want := &v1alpha1.DevicePartition{Kind: "asic", Parent: "tenstorrent-0000:c1:00.0", Index: int32(i)}
 		if diff := cmp.Diff(want, d.Partition); diff != "" || d.ID != v1alpha1.DeviceID(fmt.Sprint("tenstorrent-0000:c1:00.0-", i)) {
@@ -108,7 +108,7 @@ func TestTenstorrentMemoryThatFailed(t *testing.T) {
 			s := newTree(t)
 			s.tenstorrent("c1", "401e", "0014", 0, compose.Attributes{"tt_serial": "0100014511732021"})
 			s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(test.snapshot)}, "tt-smi", "-s", "--snapshot_no_tty"))
-			found := s.detect(Card())
+			found := s.Detect(Card())
 			var got []v1alpha1.HealthState
 			for _, d := range found.Devices {
 				got = append(got, d.Health.State)
@@ -139,7 +139,7 @@ func TestTenstorrentFieldsThatAreNotAsTheyShouldBe(t *testing.T) {
 			s.tenstorrent("c1", "b140", "0046", 0, nil)
 			s.tenstorrent("c2", "b140", "0046", 1, nil)
 			s.Must(s.AddCommand(host.CommandResult{Stdout: []byte(`{"device_info":[` + bad + "," + good + `]}`)}, "tt-smi", "-s", "--snapshot_no_tty"))
-			found := s.detect(Card())
+			found := s.Detect(Card())
 			if len(found.Devices) != 2 || found.Degraded != "" {
 				t.Fatalf("got %d devices, degraded %q", len(found.Devices), found.Degraded)
 			}

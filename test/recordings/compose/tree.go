@@ -3,7 +3,6 @@ package compose
 import (
 	"archive/tar"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -178,19 +177,6 @@ func Capture(t testing.TB, name string) map[string]string {
 		}
 		files[header.Name] = content.String()
 	}
-}
-
-// Detect returns what a backend finds on a host; an error of the backend ends the test.
-func Detect[F any](t testing.TB, h *host.Host, backend interface {
-	Detect(ctx context.Context, h *host.Host) (F, error)
-},
-) F {
-	t.Helper()
-	found, err := backend.Detect(t.Context(), h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
 }
 
 // Recorded replays a recording that is committed in test/recordings.
