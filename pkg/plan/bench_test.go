@@ -45,13 +45,13 @@ func BenchmarkPlan(b *testing.B) {
 			name    string
 			request Request
 		}{
-			{"single", ask(b, llama(b, 8), 8192, 16)},
-			{"tensor", ask(b, llama(b, 70), 8192, 64, format("BF16"))},
-			{"pipeline", ask(b, llama(b, 405), 8192, 8, format("BF16"), func(s *specOf) {
+			{"single", ask(llama(b, 8), 8192, 16)},
+			{"tensor", ask(llama(b, 70), 8192, 64, format("BF16"))},
+			{"pipeline", ask(llama(b, 405), 8192, 8, format("BF16"), func(s *specOf) {
 				s.Devices = &v1alpha1.DeviceRequirements{Products: []string{h100.name, l40s.name}}
 			})},
-			{"copies", ask(b, llama(b, 70), 8192, 8, replicas(min(int32(n/4), 100)))},
-			{"unplaceable", ask(b, llama(b, 405), 131072, 4096, format("FP32"))},
+			{"copies", ask(llama(b, 70), 8192, 8, replicas(min(int32(n/4), 100)))},
+			{"unplaceable", ask(llama(b, 405), 131072, 4096, format("FP32"))},
 		} {
 			b.Run(fmt.Sprintf("%s/%d", test.name, n), func(b *testing.B) {
 				b.ReportAllocs()

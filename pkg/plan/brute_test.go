@@ -69,7 +69,7 @@ func drawNodes(t *rapid.T) []fleet.Node {
 }
 
 func drawRequest(t *rapid.T, tb testing.TB) Request {
-	return ask(tb, drawModel(t), 2048, 1, format("BF16"), replicas(rapid.Int32Range(1, 2).Draw(t, "replicas")))
+	return ask(drawModel(t), 2048, 1, format("BF16"), replicas(rapid.Int32Range(1, 2).Draw(t, "replicas")))
 }
 
 // bruteDevice is a device for the brute force.
@@ -264,7 +264,7 @@ func TestPlanAgreesWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		nodes, r := drawNodes(rt), drawRequest(rt, t)
 		if rapid.Bool().Draw(rt, "apart") {
-			nodes, r = drawApart(rt), ask(t, drawLayers(rt, 4, 7), 2048, 1, format("BF16"), replicas(rapid.Int32Range(1, 2).Draw(rt, "copies")))
+			nodes, r = drawApart(rt), ask(drawLayers(rt, 4, 7), 2048, 1, format("BF16"), replicas(rapid.Int32Range(1, 2).Draw(rt, "copies")))
 		}
 		spec, err := Plan(fleet.NewCluster(nodes), r)
 		var no *Unplaceable

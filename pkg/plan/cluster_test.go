@@ -33,7 +33,7 @@ func TestDeviceRequirements(t *testing.T) {
 		"nothing of a vendor": {v1alpha1.DeviceRequirements{Vendors: []string{"acme"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := ask(t, llama(t, 8), 4096, 4, func(s *specOf) { s.Devices = &test.require })
+			r := ask(llama(t, 8), 4096, 4, func(s *specOf) { s.Devices = &test.require })
 			spec, err := Plan(fleet.NewCluster(nodes), r)
 			var no *Unplaceable
 			switch {
@@ -70,7 +70,7 @@ func TestTopologyLevels(t *testing.T) {
 		return func(s *specOf) { s.Topology = &v1alpha1.TopologyRequirements{Required: required, Preferred: preferred} }
 	}
 	rack := ptr("rack")
-	small, large := ask(t, llama(t, 70), 2048, 1, format("INT8"), level(rack, nil)), ask(t, llama(t, 70), 2048, 1, format("BF16"), level(rack, nil))
+	small, large := ask(llama(t, 70), 2048, 1, format("INT8"), level(rack, nil)), ask(llama(t, 70), 2048, 1, format("BF16"), level(rack, nil))
 
 	spec := mustPlan(t, fleet.NewCluster(nodes), small)
 	checkPlan(t, nodes, small, spec)
@@ -81,15 +81,15 @@ func TestTopologyLevels(t *testing.T) {
 	if no := (*Unplaceable)(nil); !errors.As(err, &no) || !strings.Contains(no.Message, string(refusedLevel)) {
 		t.Errorf("required and too narrow: got %v", err)
 	}
-	wide := ask(t, llama(t, 70), 2048, 1, format("BF16"), level(nil, rack))
+	wide := ask(llama(t, 70), 2048, 1, format("BF16"), level(nil, rack))
 	if spec := mustPlan(t, fleet.NewCluster(nodes), wide); spec.Totals.Devices != 4 {
 		t.Errorf("preferred and too narrow: got %d devices", spec.Totals.Devices)
 	}
-	narrow := ask(t, llama(t, 70), 2048, 1, format("INT8"), level(nil, rack))
+	narrow := ask(llama(t, 70), 2048, 1, format("INT8"), level(nil, rack))
 	if got := racks(mustPlan(t, fleet.NewCluster(nodes), narrow)); len(got) != 1 || got[""] {
 		t.Errorf("preferred: got racks %v", got)
 	}
-	both := ask(t, llama(t, 70), 2048, 1, level(rack, rack))
+	both := ask(llama(t, 70), 2048, 1, level(rack, rack))
 	_, err = Plan(fleet.NewCluster(nodes), both)
 	if bad := (*InvalidRequest)(nil); !errors.As(err, &bad) {
 		t.Errorf("required and preferred: got %v", err)
@@ -120,7 +120,7 @@ func TestClaimsNeedDevicesOfADriver(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			request := ask(t, llama(t, 8), 8192, 16, format("BF16"), func(s *specOf) { s.Enforcement = v1alpha1.EnforcementClaim })
+			request := ask(llama(t, 8), 8192, 16, format("BF16"), func(s *specOf) { s.Enforcement = v1alpha1.EnforcementClaim })
 			spec, err := Plan(fleet.NewCluster(test.nodes), request)
 			var nodes []string
 			if err == nil {
@@ -151,7 +151,7 @@ func TestInstancesOfACopyShareAZone(t *testing.T) {
 		s.Engine, s.Parallelism = v1alpha1.EngineTorch, &v1alpha1.Parallelism{Data: ptr(int32(2))}
 		s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 1024, GlobalBatch: 4, MicroBatch: 1}}
 	}
-	r := ask(t, llama(t, 8), 1, 1, work)
+	r := ask(llama(t, 8), 1, 1, work)
 	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, spec)
 	if spec.Strategy.Summary != "DP2" || spec.Nodes[0].Node != "n3" || spec.Nodes[1].Node != "n4" {
@@ -172,7 +172,7 @@ func TestDomainsOverNodes(t *testing.T) {
 		n.Inventory.Status.Links.Domains[0].Fabric = &v1alpha1.Fabric{ClusterUUID: "f", CliqueID: fmt.Sprint(i / 2)}
 		nodes = append(nodes, n)
 	}
-	r := ask(t, llama(t, 70), 65536, 8, format("BF16"))
+	r := ask(llama(t, 70), 65536, 8, format("BF16"))
 	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	if spec.Strategy.Summary != "TP8" || len(spec.Nodes) != 2 || spec.Nodes[0].Node != "n0" || spec.Nodes[1].Node != "n1" || spec.Nodes[1].TensorRank != 4 {
 		t.Errorf("got %s: %+v", spec.Strategy.Summary, spec.Nodes)
@@ -192,7 +192,7 @@ func TestTensorGroupsStayInTheirDomain(t *testing.T) {
 	}
 	n.Inventory.Status.Links.Domains = []v1alpha1.LinkDomain{{Name: "x", Members: ids[:2]}, {Name: "y", Members: ids[2:4]}}
 	nodes := []fleet.Node{n}
-	r := ask(t, llama(t, 70), 8192, 8, format("BF16"))
+	r := ask(llama(t, 70), 8192, 8, format("BF16"))
 	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, spec)
 	if spec.Strategy.Summary != "TP4" || spec.Nodes[0].Devices[0] != ids[4] {
@@ -203,7 +203,7 @@ func TestTensorGroupsStayInTheirDomain(t *testing.T) {
 func TestTakeMarksDevices(t *testing.T) {
 	nodes := []fleet.Node{host("a", true, many(2, h100)...)}
 	c := fleet.NewCluster(nodes)
-	r := ask(t, llama(t, 8), 8192, 16)
+	r := ask(llama(t, 8), 8192, 16)
 	first := mustPlan(t, c, r)
 	c.Take(first.Placement.Name, first)
 	second := mustPlan(t, c, r)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/engine"
-	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 )
 
@@ -57,38 +56,6 @@ func TestCutForFindsTheEmptiest(t *testing.T) {
 			if worst, ok := fullest(needs, offers); !ok || worst != best || !c.Allow(got) {
 				t.Errorf("cuts %d on %v: %v is %g full, the best is %g", c, shares, got, worst, best)
 			}
-		}
-	}
-}
-
-// TestPlansKeepTheEnginesSplit plans pipelines of 61 and 126 layers on devices of two kinds with engines that cannot be
-// given any split; checkPlan holds each to its engine's checks.
-func TestPlansKeepTheEnginesSplit(t *testing.T) {
-	small, large := a100, h200
-	small.mib = 40960
-	nodes := []fleet.Node{host("a", true, times8(large)...), host("b", true, times8(small)...), host("c", true, times8(small)...)}
-	for _, e := range []v1alpha1.Engine{"Megatron", "DeepSpeed", "JAX", "Torch", "MPI"} {
-		planned := 0
-		for _, layers := range []int32{60, 61, 80} {
-			for _, stages := range []int32{2, 3, 4, 5} {
-				m := llama(t, 70)
-				m.Architecture.Layers = layers
-				r := ask(t, m, 1, 1, engineOf(e), train(v1alpha1.TrainingWorkload{SequenceLength: 2048, GlobalBatch: 60, Method: "LoRA", ActivationCheckpointing: true}),
-					parallelism(v1alpha1.Parallelism{Pipeline: ptr(stages)}))
-				spec, err := Plan(fleet.NewCluster(nodes), r)
-				if err != nil {
-					if e == "JAX" && layers%stages != 0 {
-						continue
-					}
-					t.Errorf("%s, %d layers in %d stages: %v", e, layers, stages, err)
-					continue
-				}
-				planned++
-				checkPlan(t, nodes, r, spec)
-			}
-		}
-		if planned < 6 {
-			t.Errorf("%s: %d plans", e, planned)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestDefectThroughputIgnoresTheModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return estimateOf(t, nodes, ask(t, m, 2048, sequences, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(tensor), Pipeline: ptr(int32(1))})))
+		return estimatedFor(t, nodes, ask(m, 2048, sequences, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(tensor), Pipeline: ptr(int32(1))})))
 	}
 	one, two := at(7, 1, 1), at(7, 2, 1)
 	if speedup := float64(two.TokensPerSecond) / float64(one.TokensPerSecond); speedup < 1 || speedup > 2 {
@@ -57,7 +57,7 @@ func TestDefectThroughputIgnoresTheModel(t *testing.T) {
 // of what is free of it.
 func TestDefectMemoryIsAFlatFifth(t *testing.T) {
 	total := func(change func(*Request)) int64 {
-		r := ask(t, llama(t, 8), 4096, 8, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(1))}))
+		r := ask(llama(t, 8), 4096, 8, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(1))}))
 		change(&r)
 		return mustPlan(t, fleet.NewCluster([]fleet.Node{host("a", true, times8(h200)...)}), r).Totals.TotalBytes
 	}
@@ -80,10 +80,10 @@ func TestDefectMemoryIsAFlatFifth(t *testing.T) {
 	}
 	full := []fleet.Node{host("a", true, h100)}
 	full[0].Inventory.Status.Devices[0].Memory.UsedByOthersMiB = 70000
-	if spec, err := Plan(fleet.NewCluster(full), ask(t, llama(t, 8), 4096, 8, format("BF16"))); err == nil {
+	if spec, err := Plan(fleet.NewCluster(full), ask(llama(t, 8), 4096, 8, format("BF16"))); err == nil {
 		t.Errorf("80 GiB of which 12 are free hold 15 GiB of weights: %+v", spec.Nodes)
 	}
-	if c := fleet.NewCluster([]fleet.Node{host("a", true, many(2, t4)...)}); mustPlan(t, c, ask(t, llama(t, 8), 2048, 1)).Quantization == v1alpha1.BF16 {
+	if c := fleet.NewCluster([]fleet.Node{host("a", true, many(2, t4)...)}); mustPlan(t, c, ask(llama(t, 8), 2048, 1)).Quantization == v1alpha1.BF16 {
 		t.Error("BF16 on a T4, which has none")
 	}
 }
@@ -97,7 +97,7 @@ func TestDefectEqualShardsOverflow(t *testing.T) {
 		t.Fatal(err)
 	}
 	nodes := []fleet.Node{host("a", true, h100, small)}
-	r := ask(t, m, 2048, 1, format("BF16"))
+	r := ask(m, 2048, 1, format("BF16"))
 	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, spec)
 	if a, b := spec.Stages[0].PerDevice.TotalBytes, spec.Stages[1].PerDevice.TotalBytes; max(a, b) < 2*min(a, b) {
@@ -113,9 +113,9 @@ func TestDefectTakesEveryDevice(t *testing.T) {
 		summary string
 		devices int32
 	}{
-		{1, ask(t, llama(t, 8), 8192, 16), "None", 1},
-		{2, ask(t, llama(t, 405), 4096, 4, format("BF16")), "TP8 PP2", 16},
-		{2, ask(t, llama(t, 8), 8192, 16, replicas(3)), "None x3", 3},
+		{1, ask(llama(t, 8), 8192, 16), "None", 1},
+		{2, ask(llama(t, 405), 4096, 4, format("BF16")), "TP8 PP2", 16},
+		{2, ask(llama(t, 8), 8192, 16, replicas(3)), "None x3", 3},
 	} {
 		var nodes []fleet.Node
 		for i := range test.nodes {
@@ -147,7 +147,7 @@ func TestDefectVendorsInOneGroup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := ask(t, m, 2048, 1, format("BF16"))
+		r := ask(m, 2048, 1, format("BF16"))
 		spec := mustPlan(t, fleet.NewCluster([]fleet.Node{n}), r)
 		checkPlan(t, []fleet.Node{n}, r, spec)
 		got := fmt.Sprint(spec.Strategy.Summary, spec.Nodes)
@@ -163,7 +163,7 @@ func TestDefectVendorsInOneGroup(t *testing.T) {
 // Tensor shards had layers (0,0), and none said which device it was.
 func TestDefectShardsNameNoDevice(t *testing.T) {
 	nodes := []fleet.Node{host("a", true, many(4, v5p)...)}
-	spec := mustPlan(t, fleet.NewCluster(nodes), ask(t, llama(t, 70), 8192, 8, format("BF16")))
+	spec := mustPlan(t, fleet.NewCluster(nodes), ask(llama(t, 70), 8192, 8, format("BF16")))
 	if n := len(devicesIn(spec)); n != int(spec.Totals.Devices) || n < 2 {
 		t.Errorf("%d devices are named of %d", n, spec.Totals.Devices)
 	}
@@ -179,10 +179,10 @@ func TestDefectStagesWithoutLayers(t *testing.T) {
 		for i := range nodes {
 			nodes[i] = host(fmt.Sprintf("n%02d", i), false, h100)
 		}
-		r := ask(t, llama(t, 8), 2048, 1, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(stages)}))
+		r := ask(llama(t, 8), 2048, 1, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(stages)}))
 		checkPlan(t, nodes, r, mustPlan(t, fleet.NewCluster(nodes), r))
 	}
-	_, err := Plan(fleet.NewCluster([]fleet.Node{host("a", true, times8(h100)...)}), ask(t, llama(t, 8), 2048, 1, parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(33))})))
+	_, err := Plan(fleet.NewCluster([]fleet.Node{host("a", true, times8(h100)...)}), ask(llama(t, 8), 2048, 1, parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(33))})))
 	if bad := (*InvalidRequest)(nil); !errors.As(err, &bad) || !strings.Contains(bad.Message, "32 layers") {
 		t.Errorf("33 stages of 32 layers: %v", err)
 	}
@@ -196,7 +196,7 @@ func TestDefectChipsAreOneDevice(t *testing.T) {
 		n.Inventory.Status.Links.Domains[0].Fabric = &v1alpha1.Fabric{ClusterUUID: "slice"}
 		nodes = append(nodes, n)
 	}
-	r := ask(t, llama(t, 405), 4096, 4, format("BF16"))
+	r := ask(llama(t, 405), 4096, 4, format("BF16"))
 	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, spec)
 	for _, s := range spec.Stages {
@@ -217,7 +217,7 @@ func TestDefectHostAsFallback(t *testing.T) {
 	for name, products := range map[string][]product{"host alone": {cpu}, "host beside a small device": {cpu, small}} {
 		n := host("a", false, products...)
 		n.Inventory.Status.Host.Memory.TotalMiB = 4 << 20
-		_, err := Plan(fleet.NewCluster([]fleet.Node{n}), ask(t, llama(t, 70), 2048, 1, format("BF16")))
+		_, err := Plan(fleet.NewCluster([]fleet.Node{n}), ask(llama(t, 70), 2048, 1, format("BF16")))
 		if no := (*Unplaceable)(nil); !errors.As(err, &no) {
 			t.Errorf("%s: %v", name, err)
 		} else if no.Shortfall.FreeMiB > small.mib {
@@ -230,7 +230,7 @@ func TestDefectHostAsFallback(t *testing.T) {
 // justified one inside a host, links below a threshold none, and stages were not kept on linked pairs.
 func TestDefectOneInterconnect(t *testing.T) {
 	nodes := []fleet.Node{host("a", true, many(2, h100)...), host("b", false, many(2, h100)...), host("c", true, many(2, h100)...)}
-	r := ask(t, llama(t, 405), 2048, 1, format("FP8"))
+	r := ask(llama(t, 405), 2048, 1, format("FP8"))
 	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, spec) // no tensor group goes over nodes
 	if spec.Strategy.Tensor > 2 {
@@ -242,7 +242,7 @@ func TestDefectOneInterconnect(t *testing.T) {
 		*list = []fleet.Node{host("a", false, many(2, l40s)...)}
 	}
 	with[0].Inventory.Status.NICs = []v1alpha1.NIC{{Name: "mlx5_0/1", Kind: v1alpha1.NICInfiniBand, Gbps: 800, Up: true}}
-	r = ask(t, llama(t, 8), 8192, 16, format("BF16"))
+	r = ask(llama(t, 8), 8192, 16, format("BF16"))
 	a, b := mustPlan(t, fleet.NewCluster(without), r), mustPlan(t, fleet.NewCluster(with), r)
 	a.Estimate.LoadSeconds, b.Estimate.LoadSeconds = 0, 0 // weights may come over the network
 	if a.Strategy != b.Strategy || *a.Estimate != *b.Estimate {
@@ -251,7 +251,7 @@ func TestDefectOneInterconnect(t *testing.T) {
 
 	slow := host("a", true, many(2, h100)...)
 	slow.Inventory.Status.Links.Domains[0].DeviceMBps = 99_000
-	r = ask(t, llama(t, 70), 4096, 8, format("FP8"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(2))}))
+	r = ask(llama(t, 70), 4096, 8, format("FP8"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(2))}))
 	checkPlan(t, []fleet.Node{slow}, r, mustPlan(t, fleet.NewCluster([]fleet.Node{slow}), r))
 
 	pairs := host("a", false, many(4, h100)...)
@@ -259,7 +259,7 @@ func TestDefectOneInterconnect(t *testing.T) {
 		members := []v1alpha1.DeviceID{pairs.Inventory.Status.Devices[i].ID, pairs.Inventory.Status.Devices[i+2].ID}
 		pairs.Inventory.Status.Links.Domains = append(pairs.Inventory.Status.Links.Domains, v1alpha1.LinkDomain{Name: fmt.Sprint("pair", i), Kind: "NVLink", Members: members})
 	}
-	r = ask(t, llama(t, 70), 2048, 1, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(2))}))
+	r = ask(llama(t, 70), 2048, 1, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(2))}))
 	r.Placement.Spec.Quantization = "FP8"
 	used := devicesIn(mustPlan(t, fleet.NewCluster([]fleet.Node{pairs}), r))
 	whole := false
@@ -279,12 +279,12 @@ func TestDefectFormatForOneDevice(t *testing.T) {
 		request Request
 		want    v1alpha1.Precision
 	}{
-		"eight devices hold 16 bits": {[]fleet.Node{host("a", true, times8(h100)...)}, ask(t, llama(t, 70), 8192, 8), v1alpha1.BF16},
-		"16 bits before a small TPU": {[]fleet.Node{host("a", true, h100), host("b", true, product{"google", "TPU v5e", v1alpha1.FamilyTPU, 16384, 819, v5p.tflops})}, ask(t, llama(t, 8), 4096, 4), v1alpha1.BF16},
-		"other accelerators count":   {[]fleet.Node{host("a", true, times8(gaudi(131072))...)}, ask(t, llama(t, 70), 8192, 8), v1alpha1.BF16},
-		"FP8 where it is native":     {[]fleet.Node{host("a", true, h100)}, ask(t, llama(t, 70), 2048, 1), v1alpha1.FP8},
-		"INT8 where FP8 is not":      {[]fleet.Node{host("a", true, a100)}, ask(t, llama(t, 70), 2048, 1), v1alpha1.INT8},
-		"FP8 on two":                 {[]fleet.Node{host("a", true, many(2, h100)...)}, ask(t, llama(t, 70), 8192, 8), v1alpha1.FP8},
+		"eight devices hold 16 bits": {[]fleet.Node{host("a", true, times8(h100)...)}, ask(llama(t, 70), 8192, 8), v1alpha1.BF16},
+		"16 bits before a small TPU": {[]fleet.Node{host("a", true, h100), host("b", true, product{"google", "TPU v5e", v1alpha1.FamilyTPU, 16384, 819, v5p.tflops})}, ask(llama(t, 8), 4096, 4), v1alpha1.BF16},
+		"other accelerators count":   {[]fleet.Node{host("a", true, times8(gaudi(131072))...)}, ask(llama(t, 70), 8192, 8), v1alpha1.BF16},
+		"FP8 where it is native":     {[]fleet.Node{host("a", true, h100)}, ask(llama(t, 70), 2048, 1), v1alpha1.FP8},
+		"INT8 where FP8 is not":      {[]fleet.Node{host("a", true, a100)}, ask(llama(t, 70), 2048, 1), v1alpha1.INT8},
+		"FP8 on two":                 {[]fleet.Node{host("a", true, many(2, h100)...)}, ask(llama(t, 70), 8192, 8), v1alpha1.FP8},
 	} {
 		spec, err := Plan(fleet.NewCluster(test.nodes), test.request)
 		if err != nil {
@@ -296,7 +296,7 @@ func TestDefectFormatForOneDevice(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, spec.Quantization, test.want)
 		}
 	}
-	if spec, err := Plan(fleet.NewCluster([]fleet.Node{host("a", false, t4)}), ask(t, llama(t, 405), 2048, 1)); err == nil {
+	if spec, err := Plan(fleet.NewCluster([]fleet.Node{host("a", false, t4)}), ask(llama(t, 405), 2048, 1)); err == nil {
 		t.Errorf("405B in %s on a T4", spec.Quantization)
 	}
 }
@@ -311,7 +311,7 @@ func TestDefectAmountsOverflow(t *testing.T) {
 		if bytes := m.WeightBytes(v1alpha1.FP32); bytes < 4*parameters {
 			t.Errorf("%d parameters are %d bytes in FP32", parameters, bytes)
 		}
-		_, err = Plan(fleet.NewCluster([]fleet.Node{host("a", true, times8(h100)...)}), ask(t, m, 1<<24, 1<<20, format("FP32")))
+		_, err = Plan(fleet.NewCluster([]fleet.Node{host("a", true, times8(h100)...)}), ask(m, 1<<24, 1<<20, format("FP32")))
 		if no := (*Unplaceable)(nil); !errors.As(err, &no) || no.Shortfall.NeededMiB < parameters>>20 {
 			t.Errorf("%d parameters: %v", parameters, err)
 		}

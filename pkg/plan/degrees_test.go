@@ -40,7 +40,7 @@ func TestProposalsOfTheCatalogue(t *testing.T) {
 			if slices.Contains(training, e) {
 				change = both(change, train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 32, Sharding: "ZeRO1"}))
 			}
-			r := ask(t, m, 8192, 8, change)
+			r := ask(m, 8192, 8, change)
 			task, err := newTask(fleet.NewCluster(nil), r)
 			if err != nil {
 				t.Fatal(err)
@@ -107,7 +107,7 @@ func TestPlansAreLegal(t *testing.T) {
 				changes = append(changes, parallelism(p))
 			}
 		}
-		r := ask(t, m, rapid.SampledFrom([]int32{2048, 32768, 131072}).Draw(rt, "length"), rapid.SampledFrom([]int32{1, 16, 128}).Draw(rt, "sequences"), changes...)
+		r := ask(m, rapid.SampledFrom([]int32{2048, 32768, 131072}).Draw(rt, "length"), rapid.SampledFrom([]int32{1, 16, 128}).Draw(rt, "sequences"), changes...)
 		spec, err := Plan(fleet.NewCluster(nodes), r)
 		var no *Unplaceable
 		var bad *InvalidRequest
@@ -146,7 +146,7 @@ func TestBlocksDecideTheDegrees(t *testing.T) {
 		{"MiniMax-M2", 8, "8"},
 	} {
 		m := catalogued(t, test.model)
-		task, err := newTask(fleet.NewCluster(nil), ask(t, m, 8192, 8, parallelism(v1alpha1.Parallelism{Tensor: ptr(test.tensor)})))
+		task, err := newTask(fleet.NewCluster(nil), ask(m, 8192, 8, parallelism(v1alpha1.Parallelism{Tensor: ptr(test.tensor)})))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestContextIsKeptTo(t *testing.T) {
 		{"with stages", both(engineOf("Megatron"), train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8}),
 			parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(2)), Context: ptr(int32(2)), Pipeline: ptr(int32(2)), Data: ptr(int32(2))})), "TP2 PP2 DP2 CP2", 16},
 	} {
-		r := ask(t, llama(t, 8), 8192, 4, test.change)
+		r := ask(llama(t, 8), 8192, 4, test.change)
 		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		if spec.Strategy.Summary != test.summary || spec.Totals.Devices != test.devices {
@@ -207,7 +207,7 @@ func TestContextIsChosenWhereNothingElseHolds(t *testing.T) {
 	workload := v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8, Sharding: "ZeRO1", ActivationCheckpointing: true}
 	for sequence, want := range map[int32]bool{8192: false, 1 << 19: true} {
 		workload.SequenceLength = sequence
-		r := ask(t, llama(t, 8), 1, 1, engineOf("Megatron"), train(workload))
+		r := ask(llama(t, 8), 1, 1, engineOf("Megatron"), train(workload))
 		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		if said := strings.Contains(strings.Join(spec.Model.Assumptions, "; "), "context ranks share"); (spec.Strategy.Context > 1) != want || said != want {
@@ -223,7 +223,7 @@ func TestContextIsChosenWhereNothingElseHolds(t *testing.T) {
 		if step := explained.Parts[0].Times.Step; whole(step.Value*1e3) != spec.Estimate.StepMillis || explained.Shapes == 0 {
 			t.Errorf("the explanation counts %g s a step and %d shapes, the plan says %d ms", step.Value, explained.Shapes, spec.Estimate.StepMillis)
 		}
-		r = ask(t, llama(t, 8), 1, 1, engineOf("Megatron"), train(workload), parallelism(v1alpha1.Parallelism{Context: ptr(int32(1))}))
+		r = ask(llama(t, 8), 1, 1, engineOf("Megatron"), train(workload), parallelism(v1alpha1.Parallelism{Context: ptr(int32(1))}))
 		var no *Unplaceable
 		if _, err := Plan(fleet.NewCluster(nodes), r); !errors.As(err, &no) {
 			t.Errorf("without context ranks: %v", err)
@@ -241,7 +241,7 @@ func TestDecodeContextMakesRoom(t *testing.T) {
 	}{
 		{"vLLM", 2, 0}, {"vLLM", 16, 4}, {"vLLM", 32, 8}, {"SGLang", 2, 0},
 	} {
-		r := ask(t, catalogued(t, "DeepSeek-R1"), 131072, test.sequences, engineOf(test.engine), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(8)), Data: ptr(int32(1))}))
+		r := ask(catalogued(t, "DeepSeek-R1"), 131072, test.sequences, engineOf(test.engine), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(8)), Data: ptr(int32(1))}))
 		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		if spec.Strategy.DecodeContext != test.want || spec.KVCacheType != v1alpha1.BF16 && test.engine == "vLLM" {
@@ -266,7 +266,7 @@ func TestDecodeContextMakesRoom(t *testing.T) {
 func TestAttentionDataInsideTensor(t *testing.T) {
 	nodes := []fleet.Node{host("a", true, times8(h200)...), host("b", true, times8(h200)...)}
 	for _, e := range []v1alpha1.Engine{"SGLang", "TensorRT-LLM"} {
-		r := ask(t, catalogued(t, "DeepSeek-R1"), 32768, 256, engineOf(e))
+		r := ask(catalogued(t, "DeepSeek-R1"), 32768, 256, engineOf(e))
 		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		if s := spec.Strategy; s.Tensor != 1 || s.Data != 8 || s.Expert != 8 || s.Pipeline != 2 {
@@ -301,7 +301,7 @@ func TestExpertsOverDataRanks(t *testing.T) {
 			if expert > 0 {
 				p.Expert = ptr(expert)
 			}
-			r := ask(t, catalogued(t, "Mixtral-8x7B-v0.1"), 1, 1, engineOf(e), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 16, Sharding: "ZeRO1", ActivationCheckpointing: true}), parallelism(p))
+			r := ask(catalogued(t, "Mixtral-8x7B-v0.1"), 1, 1, engineOf(e), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 16, Sharding: "ZeRO1", ActivationCheckpointing: true}), parallelism(p))
 			spec, err := Plan(fleet.NewCluster(nodes), r)
 			if (err == nil) != want {
 				t.Errorf("%s, expert %d: %v", e, expert, err)

@@ -31,36 +31,36 @@ func TestSmallestChange(t *testing.T) {
 		applied func(*specOf)
 	}{
 		"format": {
-			two, ask(t, llama(t, 70), 4096, 2, format("BF16")), ReasonTooLarge, "quantization FP8 instead of BF16 (weights 67.7 GiB instead of 131.4 GiB)",
+			two, ask(llama(t, 70), 4096, 2, format("BF16")), ReasonTooLarge, "quantization FP8 instead of BF16 (weights 67.7 GiB instead of 131.4 GiB)",
 			format("FP8"),
 		},
 		"next format": {
-			two, ask(t, llama(t, 70), 131072, 1, format("FP8"), func(s *specOf) { s.KVCacheType = "FP8" }), ReasonTooLarge,
+			two, ask(llama(t, 70), 131072, 1, format("FP8"), func(s *specOf) { s.KVCacheType = "FP8" }), ReasonTooLarge,
 			"quantization INT4 instead of FP8", format("INT4"),
 		},
 		"context": {
-			two, ask(t, llama(t, 70), 131072, 1, format("FP8"), func(s *specOf) {
+			two, ask(llama(t, 70), 131072, 1, format("FP8"), func(s *specOf) {
 				s.KVCacheType, s.Quantization = "FP8", "INT4"
 				s.Workload.Inference.MaxModelLen = 300000
 			}), ReasonTooLarge, "maxModelLen 271360 instead of 300000",
 			func(s *specOf) { s.Workload.Inference.MaxModelLen = 271360 },
 		},
 		"context for a long request": {
-			two, ask(t, llama(t, 70), 131072, 2, func(s *specOf) { s.Workload.Inference.InputTokens, s.KVCacheType = ptr(int32(100000)), "BF16" }), ReasonTooLarge,
+			two, ask(llama(t, 70), 131072, 2, func(s *specOf) { s.Workload.Inference.InputTokens, s.KVCacheType = ptr(int32(100000)), "BF16" }), ReasonTooLarge,
 			"kvCacheType FP8 instead of BF16", func(s *specOf) { s.KVCacheType = "FP8" },
 		},
 		"sequences": {
-			two, ask(t, llama(t, 8), 1024, 5000, format("INT4")), ReasonTooLarge, "maxSequences 550 instead of 5000",
+			two, ask(llama(t, 8), 1024, 5000, format("INT4")), ReasonTooLarge, "maxSequences 550 instead of 5000",
 			func(s *specOf) { s.Workload.Inference.MaxSequences = 550 },
 		},
 		"copies": {
-			four, ask(t, llama(t, 8), 1024, 1, format("INT4"), replicas(7)), ReasonTooFewDevices, "replicas 4 instead of 7", replicas(4),
+			four, ask(llama(t, 8), 1024, 1, format("INT4"), replicas(7)), ReasonTooFewDevices, "replicas 4 instead of 7", replicas(4),
 		},
 		"devices": {
-			two, ask(t, llama(t, 405), 1024, 1, format("INT4")), ReasonTooLarge, "more free NVIDIA L40S", nil,
+			two, ask(llama(t, 405), 1024, 1, format("INT4")), ReasonTooLarge, "more free NVIDIA L40S", nil,
 		},
 		"checkpoints": {
-			four, ask(t, llama(t, 8), 1, 1, func(s *specOf) {
+			four, ask(llama(t, 8), 1, 1, func(s *specOf) {
 				s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4}}
 			}), ReasonTooLarge, "activationCheckpointing true instead of false", func(s *specOf) { s.Workload.Training.ActivationCheckpointing = true },
 		},
@@ -80,7 +80,7 @@ func TestSmallestChange(t *testing.T) {
 
 // The number of further devices is enough, and one less is not.
 func TestMoreDevicesIsTheLeast(t *testing.T) {
-	r := ask(t, llama(t, 405), 1024, 1, format("INT4"))
+	r := ask(llama(t, 405), 1024, 1, format("INT4"))
 	few := []fleet.Node{host("a", true, many(2, h100)...)}
 	no := unplaceableBy(t, few, r)
 	var more int
@@ -119,7 +119,7 @@ func TestReasons(t *testing.T) {
 		"not enough":    {[]fleet.Node{host("a", false, many(2, l40s)...)}, func(s *specOf) { s.Replicas = ptr(int32(9)) }, ReasonTooFewDevices, "replicas 2 instead of 9"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			no := unplaceableBy(t, test.nodes, ask(t, llama(t, 8), 4096, 1, test.change))
+			no := unplaceableBy(t, test.nodes, ask(llama(t, 8), 4096, 1, test.change))
 			if no.Reason != test.reason || !strings.Contains(no.Message, test.want) || no.Shortfall.NeededMiB < 4000 {
 				t.Errorf("got %s (%+v): %s", no.Reason, no.Shortfall, no.Message)
 			}
@@ -129,7 +129,7 @@ func TestReasons(t *testing.T) {
 
 func TestRejectedFormsAreListedWithNumbers(t *testing.T) {
 	nodes := []fleet.Node{host("a", true, many(2, h100)...)}
-	spec := mustPlan(t, fleet.NewCluster(nodes), ask(t, llama(t, 70), 8192, 8))
+	spec := mustPlan(t, fleet.NewCluster(nodes), ask(llama(t, 70), 8192, 8))
 	wants := []v1alpha1.RejectedPlan{
 		{Strategy: "PP2 on NVIDIA H100 80GB HBM3", Reason: ReasonWorse, Message: "(40.4 % worse); TTFT 841 ms instead of 495; TPOT 36.9 ms instead of 22.1; 8.78 USD instead of 5.23 for a million tokens"},
 		{Strategy: "None on NVIDIA H100 80GB HBM3", Reason: ReasonTooLarge, Message: "a device needs 92.6 GiB (weights 67.7 GiB, KV cache 20.0 GiB, activations 4.8 GiB, overhead 133 MiB) and offers 71.1 GiB at most"},

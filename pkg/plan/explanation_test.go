@@ -127,26 +127,26 @@ func TestExplain(t *testing.T) {
 		r     Request
 		want  []string // in the choice
 	}{
-		"one device":     {h, ask(t, llama(t, 8), 2048, 4), []string{"Throughput: output tokens a second from each device; 4 requests", "No other is within 3 %"}},
-		"latency":        {h, ask(t, llama(t, 70), 4096, 2, objective("Latency")), []string{"Latency: the time for an answer", "within 10 %"}},
-		"latency, limit": {h, ask(t, llama(t, 8), 2048, 1, objective("Latency"), limit(20)), []string{"Latency within limits", "The fewest devices are taken"}},
-		"a limit":        {h, ask(t, llama(t, 70), 4096, 8, limit(25), format("FP8")), []string{"of them keep"}},
-		"cost":           {append(h, host("b", false, many(4, l40s)...)), ask(t, llama(t, 8), 2048, 4, objective("Cost")), []string{"Cost: the price"}},
-		"pipeline":       {h, ask(t, llama(t, 70), 4096, 4, parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(4))})), []string{"shapes fit in memory"}},
-		"mixture":        {[]fleet.Node{host("a", true, times8(h200)...)}, ask(t, named(t, "DeepSeek-R1"), 8192, 64), []string{"EP8"}},
-		"SGLang":         {h, ask(t, llama(t, 70), 4096, 4, engineOf(v1alpha1.EngineSGLang)), nil},
-		"TensorRT-LLM":   {h, ask(t, llama(t, 70), 4096, 4, engineOf(v1alpha1.EngineTensorRTLLM)), nil},
-		"lean":           {[]fleet.Node{host("a", true, h100)}, ask(t, named(t, "GPT-OSS-120B"), 4096, 2), []string{"1 shape fits"}},
-		"training":       {h, ask(t, llama(t, 8), 1, 1, training), []string{"Training has no objective but to fit", "The fewest devices are taken"}},
-		"unknown rates":  {[]fleet.Node{host("a", true, unknown)}, ask(t, llama(t, 8), 2048, 1), []string{"rates of the devices are not known"}},
+		"one device":     {h, ask(llama(t, 8), 2048, 4), []string{"Throughput: output tokens a second from each device; 4 requests", "No other is within 3 %"}},
+		"latency":        {h, ask(llama(t, 70), 4096, 2, objective("Latency")), []string{"Latency: the time for an answer", "within 10 %"}},
+		"latency, limit": {h, ask(llama(t, 8), 2048, 1, objective("Latency"), limit(20)), []string{"Latency within limits", "The fewest devices are taken"}},
+		"a limit":        {h, ask(llama(t, 70), 4096, 8, limit(25), format("FP8")), []string{"of them keep"}},
+		"cost":           {append(h, host("b", false, many(4, l40s)...)), ask(llama(t, 8), 2048, 4, objective("Cost")), []string{"Cost: the price"}},
+		"pipeline":       {h, ask(llama(t, 70), 4096, 4, parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(4))})), []string{"shapes fit in memory"}},
+		"mixture":        {[]fleet.Node{host("a", true, times8(h200)...)}, ask(named(t, "DeepSeek-R1"), 8192, 64), []string{"EP8"}},
+		"SGLang":         {h, ask(llama(t, 70), 4096, 4, engineOf(v1alpha1.EngineSGLang)), nil},
+		"TensorRT-LLM":   {h, ask(llama(t, 70), 4096, 4, engineOf(v1alpha1.EngineTensorRTLLM)), nil},
+		"lean":           {[]fleet.Node{host("a", true, h100)}, ask(named(t, "GPT-OSS-120B"), 4096, 2), []string{"1 shape fits"}},
+		"training":       {h, ask(llama(t, 8), 1, 1, training), []string{"Training has no objective but to fit", "The fewest devices are taken"}},
+		"unknown rates":  {[]fleet.Node{host("a", true, unknown)}, ask(llama(t, 8), 2048, 1), []string{"rates of the devices are not known"}},
 		"mixed": {
 			[]fleet.Node{host("a", false, h100), host("b", false, l40s)},
-			ask(t, llama(t, 70), 1024, 1, format("FP8")),
+			ask(llama(t, 70), 1024, 1, format("FP8")),
 			[]string{"a pipeline over several kinds is taken"},
 		},
 		"copies that differ": {
 			[]fleet.Node{host("a", true, many(2, h100)...), host("b", true, many(2, l40s)...)},
-			ask(t, llama(t, 70), 1024, 1, format("FP8"), replicas(2)),
+			ask(llama(t, 70), 1024, 1, format("FP8"), replicas(2)),
 			[]string{"No shape has room for all copies"},
 		},
 	} {
@@ -165,8 +165,8 @@ func TestExplain(t *testing.T) {
 func TestExplainedTimesAreThePlans(t *testing.T) {
 	h := []fleet.Node{host("a", true, times8(h100)...)}
 	for name, r := range map[string]Request{
-		"tensor":   ask(t, llama(t, 70), 4096, 8, replicas(2)),
-		"pipeline": ask(t, llama(t, 70), 4096, 8, parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(2))})),
+		"tensor":   ask(llama(t, 70), 4096, 8, replicas(2)),
+		"pipeline": ask(llama(t, 70), 4096, 8, parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(2))})),
 	} {
 		spec, e := explained(t, h, r)
 		times := e.Parts[0].Times
@@ -186,7 +186,7 @@ func TestExplainedTimesAreThePlans(t *testing.T) {
 // TestConsideredIsRanked holds that the shape that is taken is listed once, before those that are worse, and that the
 // measure is the one of the objective.
 func TestConsideredIsRanked(t *testing.T) {
-	spec, e := explained(t, []fleet.Node{host("a", true, times8(h100)...)}, ask(t, llama(t, 70), 4096, 16, objective("Latency")))
+	spec, e := explained(t, []fleet.Node{host("a", true, times8(h100)...)}, ask(llama(t, 70), 4096, 16, objective("Latency")))
 	taken := slices.IndexFunc(e.Considered, func(c Considered) bool { return c.Taken })
 	if taken != 0 || e.Considered[0].Strategy != spec.Strategy.Summary || e.Considered[0].Verdict != "taken" {
 		t.Fatalf("%+v, the plan is %s", e.Considered[0], spec.Strategy.Summary)
@@ -203,19 +203,19 @@ func TestConsideredIsRanked(t *testing.T) {
 
 // TestRungsSayWhyNot holds the reasons for steps down the ladder.
 func TestRungsSayWhyNot(t *testing.T) {
-	tight := ask(t, llama(t, 70), 8192, 8, func(s *specOf) { s.Workload.Inference.MaxTPOTMillis = ptr(int32(50)) })
+	tight := ask(llama(t, 70), 8192, 8, func(s *specOf) { s.Workload.Inference.MaxTPOTMillis = ptr(int32(50)) })
 	for name, test := range map[string]struct {
 		nodes []fleet.Node
 		r     Request
 		want  []string // the outcomes of the first rungs
 	}{
-		"too large": {[]fleet.Node{host("a", false, many(2, l40s)...)}, ask(t, llama(t, 70), 2048, 1), []string{
+		"too large": {[]fleet.Node{host("a", false, many(2, l40s)...)}, ask(llama(t, 70), 2048, 1), []string{
 			"no shape fits: a copy in one stage needs", "no shape fits", "taken",
 		}},
 		"limit": {[]fleet.Node{host("a", false, many(4, l40s)...)}, tight, []string{
 			"nearest is TP4 on NVIDIA L40S: TPOT", "nearest is TP4", "taken", "not needed",
 		}},
-		"lean": {[]fleet.Node{host("a", true, h100)}, ask(t, named(t, "GPT-OSS-120B"), 4096, 2), []string{"the largest free device offers 71.1 GiB", "taken"}},
+		"lean": {[]fleet.Node{host("a", true, h100)}, ask(named(t, "GPT-OSS-120B"), 4096, 2), []string{"the largest free device offers 71.1 GiB", "taken"}},
 	} {
 		_, e := explained(t, test.nodes, test.r)
 		for i, want := range test.want {
@@ -228,7 +228,7 @@ func TestRungsSayWhyNot(t *testing.T) {
 
 func TestExplainRefusesOtherPlans(t *testing.T) {
 	nodes := []fleet.Node{host("a", true, times8(h100)...)}
-	c, r := fleet.NewCluster(nodes), ask(t, llama(t, 70), 4096, 8)
+	c, r := fleet.NewCluster(nodes), ask(llama(t, 70), 4096, 8)
 	for name, test := range map[string]struct {
 		change func(*v1alpha1.ShardingPlanSpec)
 		want   string
@@ -284,7 +284,7 @@ func TestEveryPlanIsExplained(t *testing.T) {
 // TestPriceOfCopiesThatDiffer holds that the price of all tokens lies between those of the copies, by what each delivers.
 func TestPriceOfCopiesThatDiffer(t *testing.T) {
 	nodes := []fleet.Node{host("a", true, many(2, h100)...), host("b", true, many(2, l40s)...)}
-	spec, e := explained(t, nodes, ask(t, llama(t, 70), 1024, 1, format("FP8"), replicas(2)))
+	spec, e := explained(t, nodes, ask(llama(t, 70), 1024, 1, format("FP8"), replicas(2)))
 	sum, tokens := 0.0, 0.0
 	for _, p := range e.Parts {
 		sum += float64(p.Times.MicroUSDPerHour) / 3600 * 2
@@ -299,7 +299,7 @@ func TestPriceOfCopiesThatDiffer(t *testing.T) {
 }
 
 func BenchmarkExplain(b *testing.B) {
-	c, r := fleet.NewCluster([]fleet.Node{host("a", true, times8(h100)...)}), ask(b, llama(b, 70), 4096, 8)
+	c, r := fleet.NewCluster([]fleet.Node{host("a", true, times8(h100)...)}), ask(llama(b, 70), 4096, 8)
 	spec := mustPlan(b, c, r)
 	b.ReportAllocs()
 	for b.Loop() {

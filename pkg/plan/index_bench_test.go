@@ -108,7 +108,7 @@ func BenchmarkCollect(b *testing.B) {
 			{"rack", func(s *specOf) { s.Topology = &v1alpha1.TopologyRequirements{Required: ptr("rack")} }},
 			{"hostname", func(s *specOf) { s.Topology = &v1alpha1.TopologyRequirements{Required: ptr("kubernetes.io/hostname")} }},
 		} {
-			t, err := newTask(c, ask(b, llama(b, 8), 8192, 16, test.change))
+			t, err := newTask(c, ask(llama(b, 8), 8192, 16, test.change))
 			if err != nil {
 				b.Fatal(err)
 			}

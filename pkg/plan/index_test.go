@@ -63,10 +63,10 @@ func indexRequests(t testing.TB) []Request {
 	claimed := func(s *specOf) { s.Enforcement = v1alpha1.EnforcementClaim }
 	tensor := parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(4))})
 	return []Request{
-		ask(t, llama(t, 8), 8192, 16), ask(t, llama(t, 8), 8192, 4, replicas(3)), ask(t, llama(t, 8), 4096, 4, chosen),
-		ask(t, llama(t, 70), 4096, 4, format("BF16")), ask(t, llama(t, 70), 4096, 4, format("BF16"), rack),
-		ask(t, llama(t, 70), 4096, 4, hosts), ask(t, llama(t, 70), 2048, 2, tensor, replicas(2)), ask(t, llama(t, 405), 131072, 64),
-		ask(t, llama(t, 8), 8192, 16, claimed),
+		ask(llama(t, 8), 8192, 16), ask(llama(t, 8), 8192, 4, replicas(3)), ask(llama(t, 8), 4096, 4, chosen),
+		ask(llama(t, 70), 4096, 4, format("BF16")), ask(llama(t, 70), 4096, 4, format("BF16"), rack),
+		ask(llama(t, 70), 4096, 4, hosts), ask(llama(t, 70), 2048, 2, tensor, replicas(2)), ask(llama(t, 405), 131072, 64),
+		ask(llama(t, 8), 8192, 16, claimed),
 	}
 }
 

@@ -2,15 +2,11 @@ package plan
 
 import (
 	"slices"
+	"testing"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
-
-func engineOf(e v1alpha1.Engine) func(*specOf) { return func(s *specOf) { s.Engine = e } }
-
-func train(w v1alpha1.TrainingWorkload) func(*specOf) {
-	return func(s *specOf) { s.Workload = v1alpha1.Workload{Training: &w} }
-}
 
 func both(changes ...func(*specOf)) func(*specOf) {
 	return func(s *specOf) {
@@ -224,6 +220,38 @@ func checkLegal(t failer, r Request, spec *v1alpha1.ShardingPlanSpec, shape v1al
 	for _, rule := range rules[spec.Engine] {
 		if !rule.check(l) {
 			t.Errorf("%s refuses %s of %s in %s, split %v: %s", spec.Engine, shape.Strategy.Summary, r.Model.Name, spec.Quantization, l.split, rule.source)
+		}
+	}
+}
+
+// TestPlansKeepTheEnginesSplit plans pipelines of 61 and 126 layers on devices of two kinds with engines that cannot be
+// given any split; checkPlan holds each to its engine's checks.
+func TestPlansKeepTheEnginesSplit(t *testing.T) {
+	small, large := a100, h200
+	small.mib = 40960
+	nodes := []fleet.Node{host("a", true, times8(large)...), host("b", true, times8(small)...), host("c", true, times8(small)...)}
+	for _, e := range []v1alpha1.Engine{"Megatron", "DeepSpeed", "JAX", "Torch", "MPI"} {
+		planned := 0
+		for _, layers := range []int32{60, 61, 80} {
+			for _, stages := range []int32{2, 3, 4, 5} {
+				m := llama(t, 70)
+				m.Architecture.Layers = layers
+				r := ask(m, 1, 1, engineOf(e), train(v1alpha1.TrainingWorkload{SequenceLength: 2048, GlobalBatch: 60, Method: "LoRA", ActivationCheckpointing: true}),
+					parallelism(v1alpha1.Parallelism{Pipeline: ptr(stages)}))
+				spec, err := Plan(fleet.NewCluster(nodes), r)
+				if err != nil {
+					if e == "JAX" && layers%stages != 0 {
+						continue
+					}
+					t.Errorf("%s, %d layers in %d stages: %v", e, layers, stages, err)
+					continue
+				}
+				planned++
+				checkPlan(t, nodes, r, spec)
+			}
+		}
+		if planned < 6 {
+			t.Errorf("%s: %d plans", e, planned)
 		}
 	}
 }

@@ -34,7 +34,8 @@ func TestFiguresOfEarlierPlansChangeNoPlan(t *testing.T) {
 	for seed := range uint64(240) {
 		nodes := draws{rand.New(rand.NewPCG(seed, 7)), t}.nodes(8)
 		r := draws{rand.New(rand.NewPCG(seed%requests, 8)), t}
-		request := r.request(r.model(8), 8)
+		m := r.model(8)
+		request := Request{Placement: r.request(m, 8), Model: m}
 		fresh := fleet.NewCluster(nodes)
 		for _, n := range slices.Clone(knowing.Nodes()) {
 			knowing.Remove(n.Name)
@@ -56,14 +57,14 @@ func TestFiguresOfEarlierPlansChangeNoPlan(t *testing.T) {
 func TestChangesInPlaceAreSeen(t *testing.T) {
 	t.Run("serving", func(t *testing.T) {
 		m := smallMixture(t)
-		request := ask(t, m, 8192, 16)
+		request := ask(m, 8192, 16)
 		spec := &request.Placement.Spec
 		seesChanges(t, request, append(modelChanges(m), servingChanges(spec, spec.Workload.Inference)...))
 	})
 	t.Run("training", func(t *testing.T) {
 		m := smallMixture(t)
 		w := &v1alpha1.TrainingWorkload{SequenceLength: 2048, GlobalBatch: 16, Sharding: "ZeRO3"}
-		request := ask(t, m, 1, 1, func(s *specOf) { s.Engine, s.Workload = v1alpha1.EngineMegatron, v1alpha1.Workload{Training: w} })
+		request := ask(m, 1, 1, func(s *specOf) { s.Engine, s.Workload = v1alpha1.EngineMegatron, v1alpha1.Workload{Training: w} })
 		seesChanges(t, request, append(modelChanges(m), trainingChanges(w)...))
 	})
 }
@@ -171,7 +172,7 @@ func TestMemoIsBounded(t *testing.T) {
 	m, forgotten, most := llama(t, 8), 0, int64(0)
 	for length := int32(1024); length < 1424; length++ {
 		before := memoOf(c).held.Load()
-		mustPlan(t, c, ask(t, m, length, 4))
+		mustPlan(t, c, ask(m, length, 4))
 		held := memoOf(c).held.Load()
 		if held < before {
 			forgotten++
@@ -195,7 +196,7 @@ func TestPlansAtOnceShareFigures(t *testing.T) {
 	var want []string
 	for _, engine := range []v1alpha1.Engine{v1alpha1.EngineVLLM, v1alpha1.EngineSGLang} {
 		for _, billions := range []int{8, 70, 405} {
-			requests = append(requests, ask(t, llama(t, billions), 8192, 16, func(s *specOf) { s.Engine = engine }))
+			requests = append(requests, ask(llama(t, billions), 8192, 16, func(s *specOf) { s.Engine = engine }))
 			want = append(want, written(t, fleet.NewCluster(nodes), requests[len(requests)-1]))
 		}
 	}

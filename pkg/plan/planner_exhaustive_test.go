@@ -45,7 +45,8 @@ func againstExhaustive(t *testing.T, seed uint64, devices, layers int, answers m
 	t.Helper()
 	r := draws{rand.New(rand.NewPCG(seed, uint64(devices))), t}
 	nodes := r.nodes(devices)
-	request := r.request(r.model(layers), devices)
+	m := r.model(layers)
+	request := Request{Placement: r.request(m, devices), Model: m}
 	c := fleet.NewCluster(nodes)
 	x := newExhaustive(t, c, nodes, request)
 	var spec *v1alpha1.ShardingPlanSpec

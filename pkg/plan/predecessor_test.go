@@ -147,7 +147,7 @@ func decide(t *testing.T, p *predecessorPlan) (string, v1alpha1.StrategyName) {
 		return "no model", ""
 	}
 	nodes := []fleet.Node{n}
-	r := ask(t, m, 2048, 1, format(v1alpha1.Quantization(p.Quantization)))
+	r := ask(m, 2048, 1, format(v1alpha1.Quantization(p.Quantization)))
 	spec, err := Plan(fleet.NewCluster(nodes), r)
 	var no *Unplaceable
 	if errors.As(err, &no) {

@@ -39,7 +39,7 @@ func drawHeld(t *rapid.T) []fleet.Node {
 // drawTight is a request that a small cluster may be too small for.
 func drawTight(t *testing.T, rt *rapid.T) Request {
 	m := llama(t, rapid.SampledFrom([]int{8, 70}).Draw(rt, "billions"))
-	r := ask(t, m, rapid.SampledFrom([]int32{4096, 30000, 131072}).Draw(rt, "length"), rapid.SampledFrom([]int32{1, 3, 40, 700}).Draw(rt, "sequences"))
+	r := ask(m, rapid.SampledFrom([]int32{4096, 30000, 131072}).Draw(rt, "length"), rapid.SampledFrom([]int32{1, 3, 40, 700}).Draw(rt, "sequences"))
 	s := &r.Placement.Spec
 	s.Quantization = v1alpha1.Quantization(rapid.SampledFrom([]string{"Auto", "Auto", "BF16", "FP8", "INT4"}).Draw(rt, "quantization"))
 	s.KVCacheType = v1alpha1.KVCacheType(rapid.SampledFrom([]string{"", "", "FP8"}).Draw(rt, "cache"))
@@ -83,20 +83,20 @@ func TestSuggestionsHelpAndAreTheLeast(t *testing.T) {
 			return
 		}
 		for i := range no.remedies {
-			remedy := &no.remedies[i]
-			kinds[remedy.kind]++
-			if remedy.edit != nil {
-				changed := edited(r, remedy.edit)
+			found := &no.remedies[i]
+			kinds[found.kind]++
+			if found.edit != nil {
+				changed := edited(r, found.edit)
 				spec, err := Plan(c, changed)
 				if err != nil {
-					rt.Fatalf("%s: %s, and yet: %v", remedy.kind, remedy.change, err)
+					rt.Fatalf("%s: %s, and yet: %v", found.kind, found.change, err)
 				}
 				checkPlan(rt, nodes, changed, spec)
-			} else if _, err := Plan(remedy.cluster, r); err != nil {
-				rt.Fatalf("%s: %s, and yet: %v", remedy.kind, remedy.change, err)
+			} else if _, err := Plan(found.cluster, r); err != nil {
+				rt.Fatalf("%s: %s, and yet: %v", found.kind, found.change, err)
 			}
-			if less := lessThan(c, r, remedy); less != "" {
-				rt.Fatalf("%s: %s, but %s is enough", remedy.kind, remedy.change, less)
+			if less := lessThan(c, r, found); less != "" {
+				rt.Fatalf("%s: %s, but %s is enough", found.kind, found.change, less)
 			}
 		}
 	})
@@ -104,7 +104,7 @@ func TestSuggestionsHelpAndAreTheLeast(t *testing.T) {
 }
 
 // lessThan is a change that is smaller by one step than a remedy and fits as well; empty where there is none.
-func lessThan(c *fleet.Cluster, r Request, remedy *remedy) string {
+func lessThan(c *fleet.Cluster, r Request, found *remedy) string {
 	var n, now int32
 	try := func(text string, change edit) string {
 		if _, err := Plan(c, edited(r, change)); err == nil {
@@ -114,9 +114,9 @@ func lessThan(c *fleet.Cluster, r Request, remedy *remedy) string {
 	}
 	in, training := r.Placement.Spec.Workload.Inference, r.Placement.Spec.Workload.Training
 	var of string
-	switch fields := strings.Fields(remedy.change); remedy.kind {
+	switch fields := strings.Fields(found.change); found.kind {
 	case KindContext:
-		_, _ = fmt.Sscanf(remedy.change, "%s %d instead of %d", &of, &n, &now)
+		_, _ = fmt.Sscanf(found.change, "%s %d instead of %d", &of, &n, &now)
 		if n += contextStep; n >= now {
 			return ""
 		}
@@ -128,19 +128,19 @@ func lessThan(c *fleet.Cluster, r Request, remedy *remedy) string {
 			s.Workload.Inference.MaxModelLen = n
 		})
 	case KindSequences:
-		_, _ = fmt.Sscanf(remedy.change, "maxSequences %d", &n)
+		_, _ = fmt.Sscanf(found.change, "maxSequences %d", &n)
 		if n+1 == in.MaxSequences {
 			return ""
 		}
 		return try(fmt.Sprint("sequences ", n+1), func(s *specOf) { s.Workload.Inference.MaxSequences = n + 1 })
 	case KindCopies:
-		_, _ = fmt.Sscanf(remedy.change, "replicas %d", &n)
+		_, _ = fmt.Sscanf(found.change, "replicas %d", &n)
 		if n+1 == *r.Placement.Spec.Replicas {
 			return ""
 		}
 		return try(fmt.Sprint("replicas ", n+1), replicas(n+1))
 	case KindBatch:
-		_, _ = fmt.Sscanf(remedy.change, "microBatch %d", &n)
+		_, _ = fmt.Sscanf(found.change, "microBatch %d", &n)
 		if n *= 2; n >= training.MicroBatch {
 			return ""
 		}
@@ -149,7 +149,7 @@ func lessThan(c *fleet.Cluster, r Request, remedy *remedy) string {
 		if slices.Contains(fields, "and") {
 			return ""
 		}
-		_, _ = fmt.Sscanf(remedy.change, "%s %d", &of, &n)
+		_, _ = fmt.Sscanf(found.change, "%s %d", &of, &n)
 		return try(fmt.Sprint(of, n-1), func(s *specOf) {
 			if of == "maxTTFTMillis" {
 				s.Workload.Inference.MaxTTFTMillis = ptr(n - 1)
@@ -158,7 +158,7 @@ func lessThan(c *fleet.Cluster, r Request, remedy *remedy) string {
 			s.Workload.Inference.MaxTPOTMillis = ptr(n - 1)
 		})
 	case KindDevices:
-		less := *remedy.more
+		less := *found.more
 		t, err := newTask(c, r)
 		if err != nil {
 			return err.Error()
@@ -167,17 +167,17 @@ func lessThan(c *fleet.Cluster, r Request, remedy *remedy) string {
 			return fmt.Sprint(less.devices-1, " devices")
 		}
 	case KindMove:
-		return fewerMoves(c, r, remedy)
+		return fewerMoves(c, r, found)
 	}
 	return ""
 }
 
 // fewerMoves is a holder that could stay, or one that alone is enough where several are named.
-func fewerMoves(c *fleet.Cluster, r Request, remedy *remedy) string {
+func fewerMoves(c *fleet.Cluster, r Request, found *remedy) string {
 	var moved []string
 	names := holdersOf(c)
 	for _, name := range names {
-		if strings.Contains(remedy.change, name+" (") {
+		if strings.Contains(found.change, name+" (") {
 			moved = append(moved, name)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 func unequal(t *testing.T) ([]fleet.Node, Request, *v1alpha1.ShardingPlanSpec) {
 	t.Helper()
 	nodes := []fleet.Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...), host("c", true, times8(h100)...)}
-	r := ask(t, llama(t, 8), 8192, 16, replicas(2))
+	r := ask(llama(t, 8), 8192, 16, replicas(2))
 	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	if spec.Strategy.Tensor != 1 || len(spec.Nodes) != 2 {
 		t.Fatalf("got %s on %v, want two copies on a device each", spec.Strategy.Summary, rowsOf(spec))

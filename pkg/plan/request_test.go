@@ -90,7 +90,7 @@ func TestInvalidRequests(t *testing.T) {
 		}, "devices.nodeSelector", "correct the selector"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Plan(fleet.NewCluster(nodes), ask(t, test.model, 4096, 1, test.change))
+			_, err := Plan(fleet.NewCluster(nodes), ask(test.model, 4096, 1, test.change))
 			var bad *InvalidRequest
 			if !errors.As(err, &bad) {
 				t.Fatalf("got %v", err)
@@ -123,7 +123,7 @@ func TestAskedDegreesAreKept(t *testing.T) {
 		"data of a mixture, replicas": {mixture(t), v1alpha1.Parallelism{Data: ptr(int32(2)), Tensor: ptr(int32(2))}, []func(*specOf){replicas(3)}, "TP2 DP2 EP4 x3", v1alpha1.StrategyHybrid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := ask(t, test.model, 4096, 1, append(test.changes, parallelism(test.degrees))...)
+			r := ask(test.model, 4096, 1, append(test.changes, parallelism(test.degrees))...)
 			spec := mustPlan(t, fleet.NewCluster(nodes), r)
 			checkPlan(t, nodes, r, spec)
 			if spec.Strategy.Summary != test.summary || spec.Strategy.Name != test.kind {
@@ -131,7 +131,7 @@ func TestAskedDegreesAreKept(t *testing.T) {
 			}
 		})
 	}
-	r := ask(t, llama(t, 8), 4096, 1, parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(16))}))
+	r := ask(llama(t, 8), 4096, 1, parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(16))}))
 	_, err := Plan(fleet.NewCluster(nodes), r)
 	if no := (*Unplaceable)(nil); !errors.As(err, &no) || !strings.Contains(no.Message, "It would fit with parallelism.tensor 1 instead of 16") {
 		t.Errorf("tensor 16 over nodes: got %v", err)

@@ -53,7 +53,8 @@ func TestOrderOfAnyListDoesNotMatter(t *testing.T) {
 			}
 			*domains = []v1alpha1.LinkDomain{{Name: "first", Kind: "NVLink", Members: ids[:half]}, {Name: "second", Kind: "NVLink", Members: ids[half:]}}
 		}
-		request := r.request(r.model(8), 8)
+		m := r.model(8)
+		request := Request{Placement: r.request(m, 8), Model: m}
 		told := func(nodes []fleet.Node) string {
 			spec, err := Plan(fleet.NewCluster(nodes), request)
 			raw, marshalErr := json.Marshal([]any{spec, err})

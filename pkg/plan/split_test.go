@@ -32,27 +32,6 @@ type drawn func(first, end int) int64
 
 func (n drawn) Need(first, end int) int64 { return n(first, end) }
 
-// splits calls visit with every split of the layers into stages of at least one layer.
-func splits(layers, stages int, visit func([]int)) {
-	var cut func(prefix []int)
-	cut = func(prefix []int) {
-		start := 0
-		if len(prefix) > 0 {
-			start = prefix[len(prefix)-1]
-		}
-		if len(prefix) == stages-1 {
-			if start < layers {
-				visit(append(slices.Clone(prefix), layers))
-			}
-			return
-		}
-		for end := start + 1; end < layers; end++ {
-			cut(append(slices.Clone(prefix), end))
-		}
-	}
-	cut(nil)
-}
-
 func permutations(items []int64, visit func([]int64)) {
 	var place func(done, rest []int64)
 	place = func(done, rest []int64) {

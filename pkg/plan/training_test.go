@@ -130,7 +130,7 @@ func TestTrainingAgreesWithBruteForce(t *testing.T) {
 		if m.Architecture.MoE != nil && e == v1alpha1.EngineTorch {
 			e = v1alpha1.EngineMegatron // others choose no expert degree
 		}
-		r := ask(t, m, 1, 1, engineOf(e), train(w), format("BF16"))
+		r := ask(m, 1, 1, engineOf(e), train(w), format("BF16"))
 		var asked v1alpha1.Parallelism
 		if rapid.IntRange(0, 2).Draw(rt, "one tensor rank") > 0 {
 			asked.Tensor, r.Placement.Spec.Parallelism = ptr(int32(1)), &asked
@@ -183,7 +183,7 @@ func TestDataRanksOfTraining(t *testing.T) {
 	}{
 		{"FSDP", 64, 2}, {"FSDP", 9, 3}, {"ZeRO3", 64, 2}, {"None", 64, 1},
 	} {
-		r := ask(t, llama(t, 8), 1, 1, engineOf("Torch"), train(v1alpha1.TrainingWorkload{
+		r := ask(llama(t, 8), 1, 1, engineOf("Torch"), train(v1alpha1.TrainingWorkload{
 			SequenceLength: 4096, GlobalBatch: test.batch, Sharding: test.sharding, ActivationCheckpointing: true,
 		}), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(1))}))
 		spec, err := Plan(fleet.NewCluster(nodes), r)

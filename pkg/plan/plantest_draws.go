@@ -10,7 +10,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
-// draws are random clusters and requests.
+// draws are random models, nodes and placements.
 type draws struct {
 	*rand.Rand
 	tb testing.TB
@@ -81,8 +81,8 @@ func (r draws) nodes(devices int) []fleet.Node {
 	return nodes
 }
 
-func (r draws) request(m *model.Model, devices int) Request {
-	return ask(r.tb, m, pick(r, int32(1024), 4096), pick(r, int32(1), 8, 64), format("BF16"), replicas(int32(pick(r, 1, 1, 1, 2, 2, 3, 4))), func(s *specOf) {
+func (r draws) request(m *model.Model, devices int) *v1alpha1.ModelPlacement {
+	return placement(pick(r, int32(1024), 4096), pick(r, int32(1), 8, 64), format("BF16"), replicas(int32(pick(r, 1, 1, 1, 2, 2, 3, 4))), func(s *specOf) {
 		in := s.Workload.Inference
 		in.Objective = pick(r, v1alpha1.ObjectiveLatency, v1alpha1.ObjectiveThroughput, v1alpha1.ObjectiveCost)
 		if m.Architecture.MoE == nil {
