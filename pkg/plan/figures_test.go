@@ -11,7 +11,7 @@ func TestClassesShareFootprintsThatAreTheSame(t *testing.T) {
 	cluster := fleet.NewCluster([]fleet.Node{host("a", true, h100, h200, l40s, t4, a100, mi300x)})
 	shared := 0
 	for _, engine := range []v1alpha1.Engine{v1alpha1.EngineVLLM, v1alpha1.EngineSGLang, v1alpha1.EngineTensorRTLLM} {
-		task, err := newTask(cluster, ask(llama(t, 8), 8192, 4, func(s *specOf) { s.Engine = engine }))
+		task, err := newTask(cluster, Request{Placement: placement(8192, 4, engineOf(engine)), Model: llama(t, 8)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,0 @@
-package plan
-
-import "github.com/rankwright/rankwright/pkg/fleet"
-
-// Forget makes an index forget the figures of shapes.
-func Forget(c *fleet.Cluster) { *memoOf(c) = memo{} }
