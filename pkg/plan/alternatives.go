@@ -25,7 +25,7 @@ func (a *attempt) alternatives(chosen *candidate, candidates []*candidate) []v1a
 			plans = append(plans, a.loss(c, chosen, title))
 		}
 	}
-	ranked := ranking{a.task, keeping(candidates)}
+	ranked := rank(a.task, keeping(candidates))
 	for c := ranked.next(); c != nil && len(plans) < mostAlternatives; c = ranked.next() {
 		if c != chosen {
 			add(c)
@@ -90,7 +90,7 @@ func (a *attempt) smaller(chosen *candidate, candidates []*candidate) (v1alpha1.
 	p := v1alpha1.RejectedPlan{Strategy: a.title(next), Reason: ReasonTooLarge}
 	f := next.prints
 	if next.stages == 1 {
-		p.Message = "a device needs " + words.HumanBytes(f.bytes(0, f.layers)) + " (" + uses(f.use(0, f.layers)) + ") and offers " + words.HumanBytes(offer) + " at most"
+		p.Message = "a device needs " + words.HumanBytes(f.bytes(0, f.layers)) + " (" + uses(f.perDevice(0, f.layers)) + ") and offers " + words.HumanBytes(offer) + " at most"
 		return p, true
 	}
 	p.Message = words.Counted(next.devices(), "device") + " need " + words.HumanBytes(f.together(next.shape)) + " together and offer " +

@@ -301,19 +301,6 @@ func TestPlanAgreesWithBruteForce(t *testing.T) {
 	}
 }
 
-// shuffled are the same nodes and devices in another order.
-func shuffled(t *rapid.T, nodes []fleet.Node) []fleet.Node {
-	other := rapid.Permutation(nodes).Draw(t, "order of nodes")
-	for i := range other {
-		inventory := other[i].Inventory.DeepCopy()
-		if devices := inventory.Status.Devices; len(devices) > 0 {
-			inventory.Status.Devices = rapid.Permutation(devices).Draw(t, "order of devices")
-		}
-		other[i].Inventory = inventory
-	}
-	return other
-}
-
 func answer(t *rapid.T, nodes []fleet.Node, r Request) string {
 	spec, err := Plan(fleet.NewCluster(nodes), r)
 	raw, marshalErr := json.Marshal([]any{spec, err})

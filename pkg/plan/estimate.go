@@ -127,7 +127,7 @@ func (t *task) loading(s *solution) int64 {
 		for _, instance := range p.instances {
 			first := 0
 			for stage, devices := range instance {
-				weights := p.prints.use(first, p.ends[stage]).WeightsBytes
+				weights := p.prints.perDevice(first, p.ends[stage]).WeightsBytes
 				for _, at := range devices {
 					l := loads[c.NodeOf(at)]
 					if l == nil {

@@ -130,7 +130,7 @@ func (e *explainer) matches() bool {
 			return false
 		}
 		for _, s := range shape.Stages {
-			if f.use(int(s.FirstLayer), int(s.LastLayer)+1) != s.PerDevice {
+			if f.perDevice(int(s.FirstLayer), int(s.LastLayer)+1) != s.PerDevice {
 				return false
 			}
 		}

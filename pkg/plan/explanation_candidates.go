@@ -84,7 +84,7 @@ func (e *explainer) consider(found *Explanation) {
 	candidates := a.all(pools)
 	kept := keeping(candidates)
 	r := review{explainer: e, goal: &found.Goal, kept: len(kept)}
-	ranked := ranking{a.task, slices.Clone(kept)}
+	ranked := rank(a.task, slices.Clone(kept))
 	for c := ranked.next(); c != nil; c = ranked.next() {
 		r.order = append(r.order, c)
 	}

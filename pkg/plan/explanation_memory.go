@@ -32,7 +32,7 @@ func (e *explainer) memory(p *portion) []StageMemory {
 		have := class.facts.memory
 		have.OthersBytes = max(0, have.TotalBytes-d.FreeBytes)
 		s := StageMemory{
-			Stage: i, FirstLayer: first, LastLayer: end - 1, Lines: p.prints.Explain(first, end), UsedBytes: p.prints.Use(first, end).Total(),
+			Stage: i, FirstLayer: first, LastLayer: end - 1, Lines: p.prints.Explain(first, end), UsedBytes: p.prints.perDevice(first, end).TotalBytes,
 			Product: class.Name(), Node: n.Name, Offer: memory.ExplainOffer(t.engine.Name, t.workload.Training != nil, 0, have),
 			NeededBytes: p.prints.bytes(first, end),
 		}

@@ -30,8 +30,8 @@ type amounts interface {
 // bytes returns what a device needs for layers first to end-1.
 func (f *footprint) bytes(first, end int) int64 { return f.amounts.Need(first, end) }
 
-// use returns the memory of layers first to end-1 by component.
-func (f *footprint) use(first, end int) v1alpha1.MemoryUse {
+// perDevice returns the memory of layers first to end-1 by component.
+func (f *footprint) perDevice(first, end int) v1alpha1.MemoryUse {
 	u := f.Use(first, end)
 	return v1alpha1.MemoryUse{
 		WeightsBytes:     u.Weights,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/model"
 )
 
 // drawNode is a node as it may be at some moment: with devices of some products, free, taken, broken or cordoned, linked,
@@ -63,10 +64,10 @@ func indexRequests(t testing.TB) []Request {
 	claimed := func(s *specOf) { s.Enforcement = v1alpha1.EnforcementClaim }
 	tensor := parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(4))})
 	return []Request{
-		ask(llama(t, 8), 8192, 16), ask(llama(t, 8), 8192, 4, replicas(3)), ask(llama(t, 8), 4096, 4, chosen),
-		ask(llama(t, 70), 4096, 4, format("BF16")), ask(llama(t, 70), 4096, 4, format("BF16"), rack),
-		ask(llama(t, 70), 4096, 4, hosts), ask(llama(t, 70), 2048, 2, tensor, replicas(2)), ask(llama(t, 405), 131072, 64),
-		ask(llama(t, 8), 8192, 16, claimed),
+		asking(llama(t, 8), 8192, 16), asking(llama(t, 8), 8192, 4, replicas(3)), asking(llama(t, 8), 4096, 4, chosen),
+		asking(llama(t, 70), 4096, 4, format("BF16")), asking(llama(t, 70), 4096, 4, format("BF16"), rack),
+		asking(llama(t, 70), 4096, 4, hosts), asking(llama(t, 70), 2048, 2, tensor, replicas(2)), asking(llama(t, 405), 131072, 64),
+		asking(llama(t, 8), 8192, 16, claimed),
 	}
 }
 
@@ -158,14 +159,13 @@ func TestCensusCountsEveryDevice(t *testing.T) {
 		step := task.ladder[0]
 		level := rapid.SampledFrom([]string{task.require.level, "rack"}).Draw(rt, "level")
 		got := task.collect(step, level)
-		r := poolRequest{requirements: task.require, format: step.format, native: step.native}
 		want := census{refused: map[fleet.Refusal]int{}}
 		for _, n := range c.Nodes() {
 			for i := range n.Devices {
 				d := &n.Devices[i]
 				cl := c.Class(d.Class)
 				suits := fleet.Refusal("")
-				if !r.suits(cl) {
+				if !step.suits(cl) {
 					suits = refusedFormat
 				}
 				zone := fleet.Refusal("")
@@ -220,4 +220,9 @@ func checkPools(t *rapid.T, task *task, pools []*pool, matched int) {
 	if len(seen) != matched {
 		t.Fatalf("%d devices in pools, %d match", len(seen), matched)
 	}
+}
+
+// asking is a request for inference with a context and a number of sequences; changes alter it.
+func asking(m *model.Model, length, sequences int32, changes ...func(*specOf)) Request {
+	return Request{Placement: placement(length, sequences, changes...), Model: m}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // pooled is the pools of one set of matching devices, with its census.
@@ -15,8 +17,8 @@ type pooled struct {
 
 // collect returns the pools of a format at a topology level, made once for each set of classes that suit.
 func (t *task) collect(s step, level string) pooled {
-	r := poolRequest{requirements: t.require, format: s.format, native: s.native, capacity: t.offer, level: level, any: t.asked.tensor > 0, keep: t.keep}
-	key := t.suited(&r) + level
+	r := poolRequest{requirements: t.require, step: s, capacity: t.offer, level: level, any: t.asked.tensor > 0, keep: t.keep}
+	key := t.suited(s) + level
 	p, ok := t.pooled[key]
 	if !ok {
 		p.pools, p.census = poolsOf(t.cluster, &r)
@@ -26,14 +28,14 @@ func (t *task) collect(s step, level string) pooled {
 }
 
 // suited returns a key of the set of classes that suit a format.
-func (t *task) suited(r *poolRequest) string {
+func (t *task) suited(s step) string {
 	var key strings.Builder
 	for i := range t.classes {
 		if t.cluster.Listed(int32(i)) == 0 {
 			continue
 		}
 		mark := byte('-')
-		if r.suits(t.cluster.Class(int32(i))) {
+		if s.suits(t.cluster.Class(int32(i))) {
 			mark = '+'
 		}
 		key.WriteByte(mark)
@@ -49,6 +51,18 @@ func (t *task) lanesOf(p *pool) []*lane {
 		t.laned[p] = lanes
 	}
 	return lanes
+}
+
+// refusedClasses returns, by class, why no device of it may hold weights in a format; empty where one may.
+func (t *task) refusedClasses(s step) []fleet.Refusal {
+	r := poolRequest{requirements: t.require, step: s}
+	return r.judgeClasses(t.cluster)
+}
+
+// refusedNodes says of each node whether nothing on it matches.
+func (t *task) refusedNodes() verdicts {
+	r := poolRequest{requirements: t.require}
+	return r.judgeNodes(t.cluster)
 }
 
 // zoneForm stands for zones whose parts are of the same kinds, by the parts of one of them.

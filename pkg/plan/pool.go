@@ -49,8 +49,7 @@ type census struct {
 // poolRequest says which devices a pool takes, and what they offer.
 type poolRequest struct {
 	requirements
-	format v1alpha1.Precision
-	native bool // the format must be computed natively
+	step
 	// capacity returns what the request may use of a device of a class with so many free bytes. It must not fall where
 	// the free bytes rise.
 	capacity func(class int32, free int64) int64
@@ -125,11 +124,11 @@ func (r *poolRequest) judgeNodes(c *fleet.Cluster) verdicts {
 
 // suits says whether the class can hold weights in the format. A class whose formats are not known is taken to compute 16
 // bits, and nothing narrower natively.
-func (r *poolRequest) suits(c *fleet.Class) bool {
+func (s step) suits(c *fleet.Class) bool {
 	switch {
-	case r.native:
-		return c.Computes(r.format)
-	case r.format == v1alpha1.BF16:
+	case s.native:
+		return c.Computes(s.format)
+	case s.format == v1alpha1.BF16:
 		return !c.Known() || c.Computes(v1alpha1.BF16)
 	}
 	return true

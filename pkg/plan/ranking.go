@@ -12,6 +12,9 @@ type ranking struct {
 	left []*candidate
 }
 
+// rank returns candidates in the order of the objective. It changes the list.
+func rank(t *task, candidates []*candidate) *ranking { return &ranking{t, candidates} }
+
 // next removes and returns the best candidate: among those within the tolerance of the best value the one with the fewest
 // devices, then the best value, then the smallest devices. Candidates whose times are known come first.
 func (r *ranking) next() *candidate {

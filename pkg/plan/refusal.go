@@ -103,9 +103,9 @@ func (t *task) message(e *Unplaceable, seen *census, one shape, f *footprint, fo
 	}
 	if one.tensor > 1 {
 		fmt.Fprintf(&b, "one copy needs %s in %s on %d devices (%s on each)",
-			words.HumanMiB(e.Shortfall.NeededMiB), format, one.tensor, uses(f.use(0, f.layers)))
+			words.HumanMiB(e.Shortfall.NeededMiB), format, one.tensor, uses(f.perDevice(0, f.layers)))
 	} else {
-		fmt.Fprintf(&b, "one copy needs %s in %s (%s)", words.HumanMiB(e.Shortfall.NeededMiB), format, uses(f.use(0, f.layers)))
+		fmt.Fprintf(&b, "one copy needs %s in %s (%s)", words.HumanMiB(e.Shortfall.NeededMiB), format, uses(f.perDevice(0, f.layers)))
 	}
 	switch e.Reason {
 	case ReasonNoDevices:

@@ -164,7 +164,7 @@ func (e *rejection) explain() (v1alpha1.RejectedPlan, bool) {
 		place = fmt.Sprintf("each device of the best free group of %d", e.shape.tensor)
 	}
 	if best == 0 {
-		plan.Message = fmt.Sprintf("a device needs %s (%s); no %d free devices are on one island", words.HumanBytes(need), uses(f.use(0, f.layers)), e.shape.tensor)
+		plan.Message = fmt.Sprintf("a device needs %s (%s); no %d free devices are on one island", words.HumanBytes(need), uses(f.perDevice(0, f.layers)), e.shape.tensor)
 		return plan, true
 	}
 	if fitting >= t.instances() { // it fits, and what else it lacks is listed
@@ -175,6 +175,6 @@ func (e *rejection) explain() (v1alpha1.RejectedPlan, bool) {
 		plan.Message = fmt.Sprintf("only %d of %d fit", fitting, t.instances())
 		return plan, true
 	}
-	plan.Message = fmt.Sprintf("a device needs %s (%s); %s offers %s", words.HumanBytes(need), uses(f.use(0, f.layers)), place, words.HumanBytes(best))
+	plan.Message = fmt.Sprintf("a device needs %s (%s); %s offers %s", words.HumanBytes(need), uses(f.perDevice(0, f.layers)), place, words.HumanBytes(best))
 	return plan, true
 }

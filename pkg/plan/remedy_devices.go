@@ -79,8 +79,7 @@ func (t *task) extended(e *extension) remedy {
 func (t *task) templates() []fleet.IslandRef {
 	c := t.cluster
 	last := t.ladder[len(t.ladder)-1]
-	r := poolRequest{requirements: t.require, format: last.format, native: last.native}
-	classes, nodes := r.judgeClasses(c), r.judgeNodes(c)
+	classes, nodes := t.refusedClasses(last), t.refusedNodes()
 	best := map[int32]fleet.IslandRef{}
 	for i, n := range c.Nodes() {
 		if nodes.refuse(int32(i)) {

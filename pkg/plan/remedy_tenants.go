@@ -34,8 +34,7 @@ func (t *task) tenants() *tenants {
 		return n
 	}
 	classes := t.suitableClasses()
-	r := poolRequest{requirements: t.require}
-	nodes := r.judgeNodes(c)
+	nodes := t.refusedNodes()
 	byName := map[string]*tenant{}
 	for i, node := range c.Nodes() {
 		for j := range node.Devices {
@@ -67,8 +66,7 @@ func (t *task) tenants() *tenants {
 func (t *task) suitableClasses() []bool {
 	suitable := make([]bool, len(t.classes))
 	for _, s := range t.ladder {
-		r := poolRequest{requirements: t.require, format: s.format, native: s.native}
-		for i, why := range r.judgeClasses(t.cluster) {
+		for i, why := range t.refusedClasses(s) {
 			suitable[i] = suitable[i] || why == ""
 		}
 	}

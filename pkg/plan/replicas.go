@@ -19,10 +19,10 @@ func (a *attempt) different(pools []*pool) []portion {
 	for i := range pools {
 		kept := keeping(one.all(pools[i : i+1]))
 		fewest := slices.Clone(kept)
-		if portions := a.fill((&ranking{&single, kept}).next); portions != nil {
+		if portions := a.fill(rank(&single, kept).next); portions != nil {
 			return portions
 		}
-		if portions := a.fill((&ranking{&single, fewest}).fewest()); portions != nil {
+		if portions := a.fill(rank(&single, fewest).fewest()); portions != nil {
 			return portions
 		}
 	}

@@ -45,7 +45,7 @@ func (a *attempt) solve(log *rejections) *solution {
 
 // best returns the first candidate in the order of the objective that can be placed, with its layout; nil where none can.
 func (a *attempt) best(candidates []*candidate) (*candidate, layout) {
-	ranked := ranking{a.task, keeping(candidates)}
+	ranked := rank(a.task, keeping(candidates))
 	for c := ranked.next(); c != nil; c = ranked.next() {
 		if l, ok := c.attempt.place(c, a.task.copies); ok {
 			return c, l

@@ -111,7 +111,7 @@ func (p *portion) stagesOf() []v1alpha1.Stage {
 	stages := make([]v1alpha1.Stage, 0, len(p.ends))
 	start := 0
 	for _, end := range p.ends {
-		stages = append(stages, v1alpha1.Stage{FirstLayer: int32(start), LastLayer: int32(end - 1), PerDevice: p.prints.use(start, end)})
+		stages = append(stages, v1alpha1.Stage{FirstLayer: int32(start), LastLayer: int32(end - 1), PerDevice: p.prints.perDevice(start, end)})
 		start = end
 	}
 	return stages

@@ -86,7 +86,7 @@ func (t *task) sameAs(s, other step) bool {
 		return num*otherDen == den*otherNum
 	}
 	return same(s.format, other.format) && same(s.cache, other.cache) &&
-		t.suited(&poolRequest{format: s.format, native: s.native}) == t.suited(&poolRequest{format: other.format, native: other.native})
+		t.suited(s) == t.suited(other)
 }
 
 // enough returns the tries that show whether anything fits: without limits of time the ones that need least memory, else
@@ -130,9 +130,8 @@ func (t *task) beats(s, other step) bool {
 	if side := t.model.BlockSide(s.format); side > 1 && side != t.model.BlockSide(other.format) {
 		return false
 	}
-	mine, theirs := poolRequest{format: s.format, native: s.native}, poolRequest{format: other.format, native: other.native}
 	for i, c := range t.classes {
-		if t.cluster.Listed(int32(i)) > 0 && theirs.suits(c.Class) && !mine.suits(c.Class) {
+		if t.cluster.Listed(int32(i)) > 0 && other.suits(c.Class) && !s.suits(c.Class) {
 			return false
 		}
 	}
