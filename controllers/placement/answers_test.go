@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -50,7 +52,7 @@ func TestARefusalIsRememberedUntilSomethingChanges(t *testing.T) {
 func TestOnlyRefusalsAreRemembered(t *testing.T) {
 	q := question{placement: &v1alpha1.ModelPlacement{ObjectMeta: metav1.ObjectMeta{Name: "llm"}}, model: &resolved{}}
 	var memory answers
-	for name, failure := range map[string]error{"a plan": nil, "an invalid request": &plan.InvalidRequest{}, "a refusal that is forgotten": &plan.Unplaceable{}} {
+	for name, failure := range map[string]error{"a plan": nil, "an invalid request": &shape.InvalidRequest{}, "a refusal that is forgotten": &plan.Unplaceable{}} {
 		asked := 0
 		for range 2 {
 			_, _ = memory.ask(q, func() (*v1alpha1.ShardingPlanSpec, error) { asked++; return nil, failure })

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -71,7 +73,7 @@ func (r *Reconciler) reclaim(ctx context.Context, t *turn) (bool, error) {
 func (r *Reconciler) refuse(p *pass, t *turn) error {
 	p.keep(t.inForce)
 	var unplaceable *plan.Unplaceable
-	var invalid *plan.InvalidRequest
+	var invalid *shape.InvalidRequest
 	switch {
 	case errors.As(t.refusal, &unplaceable):
 		p.report.unplaceable(unplaceable, t.priority)

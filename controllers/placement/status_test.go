@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rankwright/rankwright/pkg/plan/remedy"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -90,10 +93,10 @@ func TestLongMessagesAreCut(t *testing.T) {
 // All suggestions of a planner are in the status, as far as the API takes them, and the best one is in the message of the
 // condition.
 func TestStatusHasTheSuggestions(t *testing.T) {
-	why := &plan.Unplaceable{Reason: plan.ReasonTooLarge, Message: "It does not fit. It would fit with maxSequences 2 instead of 4."}
+	why := &plan.Unplaceable{Reason: shape.ReasonTooLarge, Message: "It does not fit. It would fit with maxSequences 2 instead of 4."}
 	why.Shortfall.Suggestion = "maxSequences 2 instead of 4"
 	for range maxSuggestions + 4 {
-		why.Shortfall.Suggestions = append(why.Shortfall.Suggestions, v1alpha1.Suggestion{Kind: plan.KindSequences, Change: strings.Repeat("ü", maxChange)})
+		why.Shortfall.Suggestions = append(why.Shortfall.Suggestions, v1alpha1.Suggestion{Kind: remedy.KindSequences, Change: strings.Repeat("ü", maxChange)})
 	}
 	p := &pass{placement: &v1alpha1.ModelPlacement{}}
 	p.report.unplaceable(why, 0)
@@ -102,7 +105,7 @@ func TestStatusHasTheSuggestions(t *testing.T) {
 		t.Fatalf("got %+v", s)
 	}
 	for _, s := range got.Shortfall.Suggestions {
-		if len(s.Change) > maxChange || s.Kind != plan.KindSequences || !strings.HasSuffix(s.Change, "…") {
+		if len(s.Change) > maxChange || s.Kind != remedy.KindSequences || !strings.HasSuffix(s.Change, "…") {
 			t.Errorf("got %d bytes of %s", len(s.Change), s.Kind)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/pkg/fleet"
@@ -81,7 +83,7 @@ func (t *turn) decideSelf(placement *v1alpha1.ModelPlacement, now *fleet.Snapsho
 	decision, inForce, err := t.reconciler.attempt(placement, t.pass.resolved, now, fingerprint)
 	t.inForce = inForce
 	var unplaceable *plan.Unplaceable
-	var invalid *plan.InvalidRequest
+	var invalid *shape.InvalidRequest
 	if errors.As(err, &unplaceable) || errors.As(err, &invalid) {
 		t.refusal = err
 		return nil, nil
@@ -122,7 +124,7 @@ func (r *Reconciler) attempt(placement *v1alpha1.ModelPlacement, model *resolved
 func (r *Reconciler) compute(placement *v1alpha1.ModelPlacement, model *resolved, why need, inForce *v1alpha1.ShardingPlan, now *fleet.Snapshot) (
 	*v1alpha1.ShardingPlanSpec, error,
 ) {
-	request := plan.Request{Placement: asked(placement, why), Model: model.Model}
+	request := shape.Request{Placement: asked(placement, why), Model: model.Model}
 	if inForce != nil {
 		request.Previous = &inForce.Spec
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -74,7 +76,7 @@ func (l *large) plan(t testing.TB, cluster *fleet.Cluster, previous *v1alpha1.Sh
 	}
 	p := &v1alpha1.ModelPlacement{Spec: *l.spec.DeepCopy()}
 	p.Namespace, p.Name, p.Spec.Quantization = "default", "large", v1alpha1.QuantizationAuto
-	spec, err := plan.Plan(cluster, plan.Request{Placement: p, Model: m, Previous: previous})
+	spec, err := plan.Plan(cluster, shape.Request{Placement: p, Model: m, Previous: previous})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/rankwright/rankwright/pkg/plan/place"
+	"github.com/rankwright/rankwright/pkg/plan/search"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 )
@@ -13,186 +17,186 @@ const mostAlternatives = 3
 
 // alternatives are the best candidates that were not taken and could be placed, each with what it loses, and why the next
 // smaller shape was not taken.
-func (a *attempt) alternatives(chosen *candidate, candidates []*candidate) []v1alpha1.RejectedPlan {
-	if chosen == nil || chosen.lane.class < 0 {
+func alternatives(a *shape.Tier, chosen *shape.Candidate, candidates []*shape.Candidate) []v1alpha1.RejectedPlan {
+	if chosen == nil || chosen.Flavor.Class < 0 {
 		return nil
 	}
 	plans := make([]v1alpha1.RejectedPlan, 0, mostAlternatives+1)
-	seen := append(make([]string, 0, mostAlternatives+1), a.title(chosen))
-	add := func(c *candidate) {
-		if title := a.title(c); !slices.Contains(seen, title) && a.placeable(c) {
+	seen := append(make([]string, 0, mostAlternatives+1), a.Title(chosen))
+	add := func(c *shape.Candidate) {
+		if title := a.Title(c); !slices.Contains(seen, title) && placeable(a, c) {
 			seen = append(seen, title)
-			plans = append(plans, a.loss(c, chosen, title))
+			plans = append(plans, loss(a, c, chosen, title))
 		}
 	}
-	ranked := rank(a.task, keeping(candidates))
-	for c := ranked.next(); c != nil && len(plans) < mostAlternatives; c = ranked.next() {
+	ranked := search.Rank(a.Problem, shape.KeepingLimits(candidates))
+	for c := ranked.Next(); c != nil && len(plans) < mostAlternatives; c = ranked.Next() {
 		if c != chosen {
 			add(c)
 		}
 	}
-	for _, c := range a.task.nearest(candidates) {
+	for _, c := range nearest(a.Problem, candidates) {
 		if len(plans) < mostAlternatives {
 			add(c)
 		}
 	}
-	if p, ok := a.smaller(chosen, candidates); ok && !slices.ContainsFunc(plans, func(other v1alpha1.RejectedPlan) bool { return other.Strategy == p.Strategy }) {
+	if p, ok := smaller(a, chosen, candidates); ok && !slices.ContainsFunc(plans, func(other v1alpha1.RejectedPlan) bool { return other.Strategy == p.Strategy }) {
 		plans = append(plans, p)
 	}
 	return plans
 }
 
 // nearest returns the candidates that miss a limit, the smallest miss first.
-func (t *task) nearest(candidates []*candidate) []*candidate {
-	if !t.limited() {
+func nearest(t *shape.Problem, candidates []*shape.Candidate) []*shape.Candidate {
+	if !t.Limited() {
 		return nil
 	}
-	var late []*candidate
+	var late []*shape.Candidate
 	for _, c := range candidates {
-		if c.missed != noLimit {
+		if c.Missed != shape.NoLimit {
 			late = append(late, c)
 		}
 	}
-	slices.SortStableFunc(late, func(x, y *candidate) int { return cmp.Compare(t.missedBy(x), t.missedBy(y)) })
+	slices.SortStableFunc(late, func(x, y *shape.Candidate) int { return cmp.Compare(t.MissedBy(x), t.MissedBy(y)) })
 	return late
 }
 
 // placeable says whether all copies could be placed. For equal groups that may be anywhere, the check of their number,
 // which every candidate passed, is enough.
-func (a *attempt) placeable(c *candidate) bool {
-	if c.ends != nil && len(c.lane.pool.zones) == 0 {
+func placeable(a *shape.Tier, c *shape.Candidate) bool {
+	if c.Ends != nil && len(c.Flavor.Pool.Zones) == 0 {
 		return true
 	}
-	_, ok := a.place(c, a.task.copies)
+	_, ok := place.Place(a, c, a.Problem.Copies)
 	return ok
 }
 
 // smaller says why the shape that is one step smaller than the chosen one, on the same devices, was not taken: fewer
 // stages or a narrower tensor group, whichever has more devices.
-func (a *attempt) smaller(chosen *candidate, candidates []*candidate) (v1alpha1.RejectedPlan, bool) {
-	next, ok := a.nextSmaller(chosen)
+func smaller(a *shape.Tier, chosen *shape.Candidate, candidates []*shape.Candidate) (v1alpha1.RejectedPlan, bool) {
+	next, ok := nextSmaller(a, chosen)
 	if !ok {
 		return v1alpha1.RejectedPlan{}, false
 	}
 	for _, c := range candidates {
-		if c.attempt == a && c.lane == next.lane && c.shape == next.shape {
-			return a.loss(c, chosen, a.title(c)), a.placeable(c)
+		if c.Tier == a && c.Flavor == next.Flavor && c.Shape == next.Shape {
+			return loss(a, c, chosen, a.Title(c)), placeable(a, c)
 		}
 	}
-	next.prints = a.footprint(next.lane.class, next.shape)
-	if next.prints == nil {
+	next.Footprint = a.Footprint(next.Flavor.Class, next.Shape)
+	if next.Footprint == nil {
 		return v1alpha1.RejectedPlan{}, false
 	}
-	offer := next.lane.caps(next.group(), a.task.copies, next.prints.layers)[0]
-	if next.prints.evenly(next.stages, offer) != nil {
+	offer := next.Flavor.Caps(next.Group(), a.Problem.Copies, next.Footprint.Layers)[0]
+	if next.Footprint.Evenly(next.Stages, offer) != nil {
 		return v1alpha1.RejectedPlan{}, false
 	}
-	p := v1alpha1.RejectedPlan{Strategy: a.title(next), Reason: ReasonTooLarge}
-	f := next.prints
-	if next.stages == 1 {
-		p.Message = "a device needs " + words.HumanBytes(f.bytes(0, f.layers)) + " (" + uses(f.perDevice(0, f.layers)) + ") and offers " + words.HumanBytes(offer) + " at most"
+	p := v1alpha1.RejectedPlan{Strategy: a.Title(next), Reason: shape.ReasonTooLarge}
+	f := next.Footprint
+	if next.Stages == 1 {
+		p.Message = "a device needs " + words.HumanBytes(f.Bytes(0, f.Layers)) + " (" + shape.UseText(f.PerDevice(0, f.Layers)) + ") and offers " + words.HumanBytes(offer) + " at most"
 		return p, true
 	}
-	p.Message = words.Counted(next.devices(), "device") + " need " + words.HumanBytes(f.together(next.shape)) + " together and offer " +
-		words.HumanBytes(offer*int64(next.devices())) + " at most, and each stage needs whole layers"
+	p.Message = words.Counted(next.Devices(), "device") + " need " + words.HumanBytes(f.Together(next.Shape)) + " together and offer " +
+		words.HumanBytes(offer*int64(next.Devices())) + " at most, and each stage needs whole layers"
 	return p, true
 }
 
 // nextSmaller is the shape of an instance that is one step smaller than a candidate's.
-func (a *attempt) nextSmaller(c *candidate) (*candidate, bool) {
-	var best *candidate
+func nextSmaller(a *shape.Tier, c *shape.Candidate) (*shape.Candidate, bool) {
+	var best *shape.Candidate
 	try := func(tensor, stages int) {
-		for _, d := range a.choices(c.lane) {
-			if d.tensor != tensor || d.data != c.data || d.inside != c.inside || best != nil && best.devices() >= tensor*stages {
+		for _, d := range a.Degrees(c.Flavor) {
+			if d.Tensor != tensor || d.Data != c.Data || d.Inside != c.Inside || best != nil && best.Devices() >= tensor*stages {
 				continue
 			}
-			best = &candidate{shape: d.shape(), lane: c.lane, inside: d.inside}
-			best.stages = stages
+			best = &shape.Candidate{Shape: d.Shape(), Flavor: c.Flavor, Inside: d.Inside}
+			best.Stages = stages
 		}
 	}
-	if c.stages > 1 && a.task.asked.stages == 0 {
-		try(c.tensor, c.stages-1)
+	if c.Stages > 1 && a.Problem.Asked.Stages == 0 {
+		try(c.Tensor, c.Stages-1)
 	}
-	if narrower := a.task.tensors(c.tensor - 1); c.tensor > 1 && a.task.asked.tensor == 0 && len(narrower) > 0 {
-		try(narrower[len(narrower)-1], c.stages)
+	if narrower := a.Problem.TensorDegrees(c.Tensor - 1); c.Tensor > 1 && a.Problem.Asked.Tensor == 0 && len(narrower) > 0 {
+		try(narrower[len(narrower)-1], c.Stages)
 	}
 	return best, best != nil
 }
 
 // worse is by which part of the chosen one's figure a candidate is worse: tokens per second fall, times and prices rise.
-func (t *task) worse(c, chosen *candidate) float64 {
-	if t.workload.Training == nil && t.objective() == v1alpha1.ObjectiveThroughput {
-		return 1 - chosen.value/c.value
+func worse(t *shape.Problem, c, chosen *shape.Candidate) float64 {
+	if t.Workload.Training == nil && t.Objective() == v1alpha1.ObjectiveThroughput {
+		return 1 - chosen.Value/c.Value
 	}
-	return c.value/chosen.value - 1
+	return c.Value/chosen.Value - 1
 }
 
 // loss says what a candidate of a title loses against the chosen one.
-func (a *attempt) loss(c, chosen *candidate, title string) v1alpha1.RejectedPlan {
-	t := a.task
-	p := v1alpha1.RejectedPlan{Strategy: title, Reason: ReasonWorse}
-	if c.missed != noLimit {
-		p.Reason, p.Message = ReasonLimit, t.missedText(c)
+func loss(a *shape.Tier, c, chosen *shape.Candidate, title string) v1alpha1.RejectedPlan {
+	t := a.Problem
+	p := v1alpha1.RejectedPlan{Strategy: title, Reason: shape.ReasonWorse}
+	if c.Missed != shape.NoLimit {
+		p.Reason, p.Message = shape.ReasonLimit, t.MissedText(c)
 		return p
 	}
-	if c.total() > chosen.total() && (c.value <= chosen.value || !c.judged) {
-		p.Reason = ReasonMoreDevices
+	if c.Total() > chosen.Total() && (c.Value <= chosen.Value || !c.Judged) {
+		p.Reason = shape.ReasonMoreDevices
 	}
-	text := make(wording, 0, 256).counted(c.total(), "device").text(" a copy instead of ").number(chosen.total())
-	if c.judged && chosen.judged {
-		text = t.valueText(text.text("; "), c).text(" instead of ")
-		text = t.worseText(t.valueText(text, chosen), t.worse(c, chosen))
-		text = t.timesText(text, c, chosen)
+	text := make(shape.Wording, 0, 256).Counted(c.Total(), "device").Text(" a copy instead of ").Number(chosen.Total())
+	if c.Judged && chosen.Judged {
+		text = valueText(t, text.Text("; "), c).Text(" instead of ")
+		text = worseText(t, valueText(t, text, chosen), worse(t, c, chosen))
+		text = timesText(t, text, c, chosen)
 	}
 	p.Message = text.String()
 	return p
 }
 
 // worseText is a part by which something is worse; nothing where it rounds to 0.
-func (t *task) worseText(text wording, worse float64) wording {
+func worseText(t *shape.Problem, text shape.Wording, worse float64) shape.Wording {
 	switch {
 	case worse >= 0.0005:
-		return text.text(" (").fixed(worse*100, 1).text(" % worse)")
+		return text.Text(" (").Fixed(worse*100, 1).Text(" % worse)")
 	case worse <= -0.0005:
-		return text.text(" (").fixed(-worse*100, 1).text(" % better)")
+		return text.Text(" (").Fixed(-worse*100, 1).Text(" % better)")
 	default:
 		return text
 	}
 }
 
 // timesText is the times and the price of a candidate beside those of the chosen one.
-func (t *task) timesText(text wording, c, chosen *candidate) wording {
-	if t.workload.Training != nil {
+func timesText(t *shape.Problem, text shape.Wording, c, chosen *shape.Candidate) shape.Wording {
+	if t.Workload.Training != nil {
 		return text
 	}
-	text = text.text("; TTFT ").fixed(c.times.TTFT*1e3, 0).text(" ms instead of ").fixed(chosen.times.TTFT*1e3, 0)
-	text = text.text("; TPOT ").fixed(c.times.TPOT*1e3, 1).text(" ms instead of ").fixed(chosen.times.TPOT*1e3, 1)
-	mine, theirs := t.priceOf(c), t.priceOf(chosen)
-	if t.objective() != v1alpha1.ObjectiveCost && mine > 0 && theirs > 0 {
-		text = text.text("; ").fixed(mine, 2).text(" USD instead of ").fixed(theirs, 2).text(" for a million tokens")
+	text = text.Text("; TTFT ").Fixed(c.Times.TTFT*1e3, 0).Text(" ms instead of ").Fixed(chosen.Times.TTFT*1e3, 0)
+	text = text.Text("; TPOT ").Fixed(c.Times.TPOT*1e3, 1).Text(" ms instead of ").Fixed(chosen.Times.TPOT*1e3, 1)
+	mine, theirs := priceOf(t, c), priceOf(t, chosen)
+	if t.Objective() != v1alpha1.ObjectiveCost && mine > 0 && theirs > 0 {
+		text = text.Text("; ").Fixed(mine, 2).Text(" USD instead of ").Fixed(theirs, 2).Text(" for a million tokens")
 	}
 	return text
 }
 
 // priceOf is what a million tokens cost in USD; 0 where there is no price.
-func (t *task) priceOf(c *candidate) float64 {
-	hour, ok := t.price(c.lane.class)
-	if !ok || c.times.OutputTokensPerSecond <= 0 {
+func priceOf(t *shape.Problem, c *shape.Candidate) float64 {
+	hour, ok := t.Price(c.Flavor.Class)
+	if !ok || c.Times.OutputTokensPerSecond <= 0 {
 		return 0
 	}
-	return float64(hour.MicroUSDPerHour) / 1e6 * float64(c.total()) / 3600 / c.times.OutputTokensPerSecond * 1e6
+	return float64(hour.MicroUSDPerHour) / 1e6 * float64(c.Total()) / 3600 / c.Times.OutputTokensPerSecond * 1e6
 }
 
 // valueText is what the objective looks at.
-func (t *task) valueText(text wording, c *candidate) wording {
+func valueText(t *shape.Problem, text shape.Wording, c *shape.Candidate) shape.Wording {
 	switch {
-	case t.workload.Training != nil:
-		return text.digits(c.step, 3).text(" s a step")
-	case t.objective() == v1alpha1.ObjectiveLatency:
-		return text.digits(c.value, 3).text(" s for an answer of ").number(int(t.output())).text(" tokens")
-	case t.objective() == v1alpha1.ObjectiveCost && c.price > 0:
-		return text.fixed(float64(c.price)/1e6, 2).text(" USD for a million tokens")
+	case t.Workload.Training != nil:
+		return text.Digits(c.Step, 3).Text(" s a step")
+	case t.Objective() == v1alpha1.ObjectiveLatency:
+		return text.Digits(c.Value, 3).Text(" s for an answer of ").Number(int(t.Output())).Text(" tokens")
+	case t.Objective() == v1alpha1.ObjectiveCost && c.Price > 0:
+		return text.Fixed(float64(c.Price)/1e6, 2).Text(" USD for a million tokens")
 	default:
-		return text.fixed(c.times.OutputTokensPerSecond/float64(c.total()), 0).text(" tokens/s a device")
+		return text.Fixed(c.Times.OutputTokensPerSecond/float64(c.Total()), 0).Text(" tokens/s a device")
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
@@ -14,13 +17,13 @@ func benchNodes(n int) []fleet.Node {
 	for i := range nodes {
 		switch i % 4 {
 		case 0:
-			nodes[i] = host(fmt.Sprintf("n%05d", i), true, times8(h100)...)
+			nodes[i] = plantest.Host(fmt.Sprintf("n%05d", i), true, plantest.Times8(plantest.H100)...)
 		case 1:
-			nodes[i] = host(fmt.Sprintf("n%05d", i), true, times8(mi300x)...)
+			nodes[i] = plantest.Host(fmt.Sprintf("n%05d", i), true, plantest.Times8(plantest.Mi300x)...)
 		case 2:
-			nodes[i] = host(fmt.Sprintf("n%05d", i), false, times8(l40s)...)
+			nodes[i] = plantest.Host(fmt.Sprintf("n%05d", i), false, plantest.Times8(plantest.L40s)...)
 		default:
-			nodes[i] = host(fmt.Sprintf("n%05d", i), true, times8(h200)...)
+			nodes[i] = plantest.Host(fmt.Sprintf("n%05d", i), true, plantest.Times8(plantest.H200)...)
 		}
 	}
 	return nodes
@@ -43,15 +46,15 @@ func BenchmarkPlan(b *testing.B) {
 		c := fleet.NewCluster(halfOccupied(n))
 		for _, test := range []struct {
 			name    string
-			request Request
+			request shape.Request
 		}{
-			{"single", ask(llama(b, 8), 8192, 16)},
-			{"tensor", ask(llama(b, 70), 8192, 64, format("BF16"))},
-			{"pipeline", ask(llama(b, 405), 8192, 8, format("BF16"), func(s *specOf) {
-				s.Devices = &v1alpha1.DeviceRequirements{Products: []string{h100.name, l40s.name}}
+			{"single", ask(plantest.Llama(b, 8), 8192, 16)},
+			{"tensor", ask(plantest.Llama(b, 70), 8192, 64, plantest.Format("BF16"))},
+			{"pipeline", ask(plantest.Llama(b, 405), 8192, 8, plantest.Format("BF16"), func(s *plantest.Spec) {
+				s.Devices = &v1alpha1.DeviceRequirements{Products: []string{plantest.H100.Name, plantest.L40s.Name}}
 			})},
-			{"copies", ask(llama(b, 70), 8192, 8, replicas(min(int32(n/4), 100)))},
-			{"unplaceable", ask(llama(b, 405), 131072, 4096, format("FP32"))},
+			{"copies", ask(plantest.Llama(b, 70), 8192, 8, plantest.Replicas(min(int32(n/4), 100)))},
+			{"unplaceable", ask(plantest.Llama(b, 405), 131072, 4096, plantest.Format("FP32"))},
 		} {
 			b.Run(fmt.Sprintf("%s/%d", test.name, n), func(b *testing.B) {
 				b.ReportAllocs()

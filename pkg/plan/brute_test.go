@@ -8,6 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -24,8 +27,8 @@ func drawModel(t *rapid.T) *model.Model { return drawLayers(t, 1, 5) }
 func drawApart(t *rapid.T) []fleet.Node {
 	var nodes []fleet.Node
 	for i := range rapid.IntRange(2, 5).Draw(t, "nodes") {
-		p := product{vendor: "nvidia", name: "big", family: v1alpha1.FamilyGPU, mib: rapid.SampledFrom([]int64{6200, 6600, 7000, 7600, 8800}).Draw(t, "memory")}
-		nodes = append(nodes, host(fmt.Sprint("n", i), false, p))
+		p := plantest.Product{Vendor: "nvidia", Name: "big", Family: v1alpha1.FamilyGPU, MiB: rapid.SampledFrom([]int64{6200, 6600, 7000, 7600, 8800}).Draw(t, "memory")}
+		nodes = append(nodes, plantest.Host(fmt.Sprint("n", i), false, p))
 	}
 	return nodes
 }
@@ -51,16 +54,16 @@ func drawNodes(t *rapid.T) []fleet.Node {
 	nodes := make([]fleet.Node, rapid.IntRange(1, 3).Draw(t, "nodes"))
 	left := 5
 	for i := range nodes {
-		var products []product
+		var products []plantest.Product
 		for range rapid.IntRange(0, min(left, 4)).Draw(t, "devices") {
-			p := product{vendor: "nvidia", name: "big", family: v1alpha1.FamilyGPU, mib: rapid.SampledFrom([]int64{6200, 6600, 7000, 7600, 8800}).Draw(t, "memory")}
+			p := plantest.Product{Vendor: "nvidia", Name: "big", Family: v1alpha1.FamilyGPU, MiB: rapid.SampledFrom([]int64{6200, 6600, 7000, 7600, 8800}).Draw(t, "memory")}
 			if rapid.IntRange(0, 4).Draw(t, "vendor") == 0 {
-				p.vendor = "amd"
+				p.Vendor = "amd"
 			}
 			products = append(products, p)
 		}
 		left -= len(products)
-		nodes[i] = host(fmt.Sprint("n", i), rapid.Bool().Draw(t, "linked"), products...)
+		nodes[i] = plantest.Host(fmt.Sprint("n", i), rapid.Bool().Draw(t, "linked"), products...)
 		for j := range nodes[i].Inventory.Status.Devices {
 			nodes[i].Inventory.Status.Devices[j].Memory.UsedByOthersMiB = rapid.SampledFrom([]int64{0, 0, 300, 600}).Draw(t, "used")
 		}
@@ -68,8 +71,8 @@ func drawNodes(t *rapid.T) []fleet.Node {
 	return nodes
 }
 
-func drawRequest(t *rapid.T, tb testing.TB) Request {
-	return ask(drawModel(t), 2048, 1, format("BF16"), replicas(rapid.Int32Range(1, 2).Draw(t, "replicas")))
+func drawRequest(t *rapid.T, tb testing.TB) shape.Request {
+	return ask(drawModel(t), 2048, 1, plantest.Format("BF16"), plantest.Replicas(rapid.Int32Range(1, 2).Draw(t, "replicas")))
 }
 
 // bruteDevice is a device for the brute force.
@@ -102,26 +105,26 @@ func bruteDevices(nodes []fleet.Node) []*bruteDevice {
 // brute is a search that tries everything.
 type brute struct {
 	devices []*bruteDevice
-	request Request
+	request shape.Request
 	copies  int
 	lean    bool
 }
 
 // needs are the bytes of each stage, for every split of the layers, where the devices are of the given totals.
-func (b *brute) needs(s shape, least int64, vendor string, visit func([]int64) bool) bool {
+func (b *brute) needs(s shape.Shape, least int64, vendor string, visit func([]int64) bool) bool {
 	in := b.request.Placement.Spec.Workload.Inference
 	d := memory.Device{Vendor: vendor, Product: "big", TotalBytes: least}
-	l := limitsOn(v1alpha1.EngineVLLM, d, int64(in.MaxSequences), b.lean)
+	l := shape.LimitsOn(v1alpha1.EngineVLLM, d, int64(in.MaxSequences), b.lean)
 	f, err := memory.New(memory.Setup{
 		Model: b.request.Model, Engine: v1alpha1.EngineVLLM, Weights: v1alpha1.BF16, KV: v1alpha1.BF16,
-		Layout:    memory.Layout{Tensor: s.tensor, Pipeline: s.stages, Expert: s.expert},
-		Inference: &memory.Inference{MaxModelLen: int64(in.MaxModelLen), Sequences: int64(in.MaxSequences), BatchedTokens: l.tokens, BatchedSequences: l.sequences},
+		Layout:    memory.Layout{Tensor: s.Tensor, Pipeline: s.Stages, Expert: s.Expert},
+		Inference: &memory.Inference{MaxModelLen: int64(in.MaxModelLen), Sequences: int64(in.MaxSequences), BatchedTokens: l.Tokens, BatchedSequences: l.Sequences},
 	}, d)
 	if err != nil {
 		return false
 	}
 	found := false
-	splits(f.Layers(), s.stages, func(ends []int) {
+	plantest.Splits(f.Layers(), s.Stages, func(ends []int) {
 		if found {
 			return
 		}
@@ -137,7 +140,7 @@ func (b *brute) needs(s shape, least int64, vendor string, visit func([]int64) b
 }
 
 // fits tries every choice of devices that may is true of, for every split of the layers.
-func (b *brute) fits(s shape, copies int, may func(*bruteDevice) bool) bool {
+func (b *brute) fits(s shape.Shape, copies int, may func(*bruteDevice) bool) bool {
 	least := int64(0)
 	vendor := ""
 	for _, d := range b.devices {
@@ -149,7 +152,7 @@ func (b *brute) fits(s shape, copies int, may func(*bruteDevice) bool) bool {
 		return false
 	}
 	return b.needs(s, least, vendor, func(needs []int64) bool {
-		return b.seatAll(s.tensor, slices.Repeat(needs, copies), may)
+		return b.seatAll(s.Tensor, slices.Repeat(needs, copies), may)
 	})
 }
 
@@ -185,13 +188,13 @@ func (b *brute) seatAll(tensor int, needs []int64, may func(*bruteDevice) bool) 
 }
 
 // shapes returns the shapes that take n devices.
-func (b *brute) shapes(n int) []shape {
-	var shapes []shape
+func (b *brute) shapes(n int) []shape.Shape {
+	var shapes []shape.Shape
 	for _, tensor := range engine.TensorDegrees(&b.request.Model.Architecture, n) {
 		if stages := n / tensor; n%tensor == 0 && stages <= int(b.request.Model.Architecture.Layers) {
-			shapes = append(shapes, shape{tensor: tensor, stages: stages, data: 1, expert: 1})
+			shapes = append(shapes, shape.Shape{Tensor: tensor, Stages: stages, Data: 1, Expert: 1})
 			if moe := b.request.Model.Architecture.MoE; moe != nil && tensor > 1 && int(moe.Experts)%tensor == 0 {
-				shapes = append(shapes, shape{tensor: tensor, stages: stages, data: 1, expert: tensor})
+				shapes = append(shapes, shape.Shape{Tensor: tensor, Stages: stages, Data: 1, Expert: tensor})
 			}
 		}
 	}
@@ -201,7 +204,7 @@ func (b *brute) shapes(n int) []shape {
 // uniform is the fewest devices of a copy with which all copies fit devices of one kind, in one tensor group if that does,
 // else in pipelines; 0 where none do.
 func (b *brute) uniform() int {
-	return cmp.Or(b.fewest(func(s shape) bool { return s.stages == 1 }), b.fewest(func(s shape) bool { return s.stages > 1 }))
+	return cmp.Or(b.fewest(func(s shape.Shape) bool { return s.Stages == 1 }), b.fewest(func(s shape.Shape) bool { return s.Stages > 1 }))
 }
 
 // leanest is the same with what lean batches allow on fewer devices.
@@ -210,25 +213,25 @@ func (b *brute) leanest() int {
 	if n < 2 || b.lean {
 		return n
 	}
-	group := b.fewest(func(s shape) bool { return s.stages == 1 })
+	group := b.fewest(func(s shape.Shape) bool { return s.Stages == 1 })
 	lean := *b
 	lean.lean = true
-	below := func(of func(shape) bool) int {
+	below := func(of func(shape.Shape) bool) int {
 		if m := lean.fewest(of); m > 0 && m < n {
 			return m
 		}
 		return 0
 	}
-	if m := below(func(s shape) bool { return s.stages == 1 }); m > 0 {
+	if m := below(func(s shape.Shape) bool { return s.Stages == 1 }); m > 0 {
 		return m
 	}
 	if group > 0 {
 		return group
 	}
-	return cmp.Or(below(func(s shape) bool { return s.stages > 1 }), n)
+	return cmp.Or(below(func(s shape.Shape) bool { return s.Stages > 1 }), n)
 }
 
-func (b *brute) fewest(of func(shape) bool) int {
+func (b *brute) fewest(of func(shape.Shape) bool) int {
 	for n := 1; n <= len(b.devices); n++ {
 		for _, s := range b.shapes(n) {
 			for _, kind := range b.devices {
@@ -248,7 +251,7 @@ func (b *brute) mixed() bool {
 	for n := 1; n <= len(b.devices); n++ {
 		for _, s := range b.shapes(n) {
 			for _, vendor := range []string{"nvidia", "amd"} {
-				if s.stages > 1 && b.fits(s, b.copies, func(d *bruteDevice) bool { return d.vendor == vendor }) {
+				if s.Stages > 1 && b.fits(s, b.copies, func(d *bruteDevice) bool { return d.vendor == vendor }) {
 					return true
 				}
 			}
@@ -264,7 +267,7 @@ func TestPlanAgreesWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		nodes, r := drawNodes(rt), drawRequest(rt, t)
 		if rapid.Bool().Draw(rt, "apart") {
-			nodes, r = drawApart(rt), ask(drawLayers(rt, 4, 7), 2048, 1, format("BF16"), replicas(rapid.Int32Range(1, 2).Draw(rt, "copies")))
+			nodes, r = drawApart(rt), ask(drawLayers(rt, 4, 7), 2048, 1, plantest.Format("BF16"), plantest.Replicas(rapid.Int32Range(1, 2).Draw(rt, "copies")))
 		}
 		spec, err := Plan(fleet.NewCluster(nodes), r)
 		var no *Unplaceable
@@ -301,7 +304,7 @@ func TestPlanAgreesWithBruteForce(t *testing.T) {
 	}
 }
 
-func answer(t *rapid.T, nodes []fleet.Node, r Request) string {
+func answer(t *rapid.T, nodes []fleet.Node, r shape.Request) string {
 	spec, err := Plan(fleet.NewCluster(nodes), r)
 	raw, marshalErr := json.Marshal([]any{spec, err})
 	if marshalErr != nil {
@@ -317,7 +320,7 @@ func TestListingOrderDoesNotMatter(t *testing.T) {
 		if rapid.Bool().Draw(rt, "auto") {
 			r.Placement.Spec.Quantization = v1alpha1.QuantizationAuto
 		}
-		if a, b := answer(rt, nodes, r), answer(rt, shuffled(rt, nodes), r); a != b {
+		if a, b := answer(rt, nodes, r), answer(rt, plantest.Shuffled(rt, nodes), r); a != b {
 			rt.Fatalf("one order gives\n%s\nanother\n%s", a, b)
 		}
 	})
@@ -382,7 +385,7 @@ func TestPlanningAgainKeepsThePlan(t *testing.T) {
 			return
 		}
 		r.Previous = first
-		again, err := Plan(fleet.NewCluster(shuffled(rt, nodes)), r)
+		again, err := Plan(fleet.NewCluster(plantest.Shuffled(rt, nodes)), r)
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -3,6 +3,8 @@ package plan
 import (
 	"testing"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
@@ -19,7 +21,7 @@ var _ failer = (*testing.T)(nil)
 // checkPlan holds a plan to what every plan must be, from the inventories alone: every device is listed, free, used once
 // and large enough for its stage; tensor groups stay in one link domain or host; the layers are all there, in order; a
 // copy has one vendor.
-func checkPlan(t failer, nodes []fleet.Node, r Request, spec *v1alpha1.ShardingPlanSpec) {
+func checkPlan(t failer, nodes []fleet.Node, r shape.Request, spec *v1alpha1.ShardingPlanSpec) {
 	t.Helper()
 	type key struct {
 		node string
@@ -99,7 +101,7 @@ func checkPlan(t failer, nodes []fleet.Node, r Request, spec *v1alpha1.ShardingP
 	}
 }
 
-func checkStages(t failer, r Request, spec *v1alpha1.ShardingPlanSpec, shape v1alpha1.PlanShape) {
+func checkStages(t failer, r shape.Request, spec *v1alpha1.ShardingPlanSpec, shape v1alpha1.PlanShape) {
 	t.Helper()
 	next := int32(0)
 	for i, stage := range shape.Stages {

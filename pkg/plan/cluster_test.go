@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -15,7 +18,7 @@ import (
 
 func TestDeviceRequirements(t *testing.T) {
 	nodes := []fleet.Node{
-		host("a", true, times8(h100)...), host("b", true, times8(mi300x)...), host("c", true, many(4, v5p)...), host("d", false, many(2, t4)...),
+		plantest.Host("a", true, plantest.Times8(plantest.H100)...), plantest.Host("b", true, plantest.Times8(plantest.Mi300x)...), plantest.Host("c", true, plantest.Many(4, plantest.V5p)...), plantest.Host("d", false, plantest.Many(2, plantest.T4)...),
 	}
 	nodes[1].Labels["zone"] = "z1"
 	for name, test := range map[string]struct {
@@ -26,19 +29,19 @@ func TestDeviceRequirements(t *testing.T) {
 		"family":              {v1alpha1.DeviceRequirements{Requirement: v1alpha1.RequireTPU}, "c"},
 		"two families":        {v1alpha1.DeviceRequirements{Requirement: v1alpha1.RequireGPUOrTPU, Products: []string{"TPU v5p"}}, "c"},
 		"product":             {v1alpha1.DeviceRequirements{Products: []string{"NVIDIA H100 80GB HBM3"}}, "a"},
-		"memory":              {v1alpha1.DeviceRequirements{MinMemoryMiB: ptr(int64(100000))}, "b"},
+		"memory":              {v1alpha1.DeviceRequirements{MinMemoryMiB: plantest.Ptr(int64(100000))}, "b"},
 		"native format":       {v1alpha1.DeviceRequirements{Precisions: []v1alpha1.Precision{v1alpha1.FP8}, Vendors: []string{"nvidia", "google"}}, "a"},
 		"node label":          {v1alpha1.DeviceRequirements{NodeSelector: &v1alpha1.NodeSelector{MatchLabels: map[string]v1alpha1.LabelValue{"zone": "z1"}}}, "b"},
 		"nothing of a family": {v1alpha1.DeviceRequirements{Requirement: v1alpha1.RequireASIC}, ""},
 		"nothing of a vendor": {v1alpha1.DeviceRequirements{Vendors: []string{"acme"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := ask(llama(t, 8), 4096, 4, func(s *specOf) { s.Devices = &test.require })
+			r := ask(plantest.Llama(t, 8), 4096, 4, func(s *plantest.Spec) { s.Devices = &test.require })
 			spec, err := Plan(fleet.NewCluster(nodes), r)
 			var no *Unplaceable
 			switch {
 			case test.node == "":
-				if !errors.As(err, &no) || no.Reason != ReasonNoMatch || !strings.Contains(no.Message, "not counted: ") {
+				if !errors.As(err, &no) || no.Reason != shape.ReasonNoMatch || !strings.Contains(no.Message, "not counted: ") {
 					t.Errorf("got %v, %v", spec, err)
 				}
 			case err != nil:
@@ -53,7 +56,7 @@ func TestDeviceRequirements(t *testing.T) {
 func TestTopologyLevels(t *testing.T) {
 	var nodes []fleet.Node
 	for i, rack := range []string{"r1", "r2", "r1", "r2", "r2", ""} {
-		n := host(fmt.Sprint("n", i), false, l40s)
+		n := plantest.Host(fmt.Sprint("n", i), false, plantest.L40s)
 		if rack != "" {
 			n.Labels["rack"] = rack
 		}
@@ -66,11 +69,13 @@ func TestTopologyLevels(t *testing.T) {
 		}
 		return seen
 	}
-	level := func(required, preferred *string) func(*specOf) {
-		return func(s *specOf) { s.Topology = &v1alpha1.TopologyRequirements{Required: required, Preferred: preferred} }
+	level := func(required, preferred *string) func(*plantest.Spec) {
+		return func(s *plantest.Spec) {
+			s.Topology = &v1alpha1.TopologyRequirements{Required: required, Preferred: preferred}
+		}
 	}
-	rack := ptr("rack")
-	small, large := ask(llama(t, 70), 2048, 1, format("INT8"), level(rack, nil)), ask(llama(t, 70), 2048, 1, format("BF16"), level(rack, nil))
+	rack := plantest.Ptr("rack")
+	small, large := ask(plantest.Llama(t, 70), 2048, 1, plantest.Format("INT8"), level(rack, nil)), ask(plantest.Llama(t, 70), 2048, 1, plantest.Format("BF16"), level(rack, nil))
 
 	spec := mustPlan(t, fleet.NewCluster(nodes), small)
 	checkPlan(t, nodes, small, spec)
@@ -78,20 +83,20 @@ func TestTopologyLevels(t *testing.T) {
 		t.Errorf("required: got racks %v on %d devices", got, spec.Totals.Devices)
 	}
 	_, err := Plan(fleet.NewCluster(nodes), large)
-	if no := (*Unplaceable)(nil); !errors.As(err, &no) || !strings.Contains(no.Message, string(refusedLevel)) {
+	if no := (*Unplaceable)(nil); !errors.As(err, &no) || !strings.Contains(no.Message, string(shape.RefusedLevel)) {
 		t.Errorf("required and too narrow: got %v", err)
 	}
-	wide := ask(llama(t, 70), 2048, 1, format("BF16"), level(nil, rack))
+	wide := ask(plantest.Llama(t, 70), 2048, 1, plantest.Format("BF16"), level(nil, rack))
 	if spec := mustPlan(t, fleet.NewCluster(nodes), wide); spec.Totals.Devices != 4 {
 		t.Errorf("preferred and too narrow: got %d devices", spec.Totals.Devices)
 	}
-	narrow := ask(llama(t, 70), 2048, 1, format("INT8"), level(nil, rack))
+	narrow := ask(plantest.Llama(t, 70), 2048, 1, plantest.Format("INT8"), level(nil, rack))
 	if got := racks(mustPlan(t, fleet.NewCluster(nodes), narrow)); len(got) != 1 || got[""] {
 		t.Errorf("preferred: got racks %v", got)
 	}
-	both := ask(llama(t, 70), 2048, 1, level(rack, rack))
+	both := ask(plantest.Llama(t, 70), 2048, 1, level(rack, rack))
 	_, err = Plan(fleet.NewCluster(nodes), both)
-	if bad := (*InvalidRequest)(nil); !errors.As(err, &bad) {
+	if bad := (*shape.InvalidRequest)(nil); !errors.As(err, &bad) {
 		t.Errorf("required and preferred: got %v", err)
 	}
 }
@@ -99,7 +104,7 @@ func TestTopologyLevels(t *testing.T) {
 // A claim can select only what a DRA driver serves: nodes that have anything else are left alone, unless no pod may get it.
 func TestClaimsNeedDevicesOfADriver(t *testing.T) {
 	served := func(name string, except ...int) fleet.Node {
-		n := host(name, true, many(4, h100)...)
+		n := plantest.Host(name, true, plantest.Many(4, plantest.H100)...)
 		for i := range n.Inventory.Status.Devices {
 			if !slices.Contains(except, i) {
 				n.Inventory.Status.Devices[i].ClaimAttribute = &v1alpha1.ClaimAttribute{Name: "gpu.nvidia.com/uuid"}
@@ -120,7 +125,7 @@ func TestClaimsNeedDevicesOfADriver(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			request := ask(llama(t, 8), 8192, 16, format("BF16"), func(s *specOf) { s.Enforcement = v1alpha1.EnforcementClaim })
+			request := ask(plantest.Llama(t, 8), 8192, 16, plantest.Format("BF16"), func(s *plantest.Spec) { s.Enforcement = v1alpha1.EnforcementClaim })
 			spec, err := Plan(fleet.NewCluster(test.nodes), request)
 			var nodes []string
 			if err == nil {
@@ -141,17 +146,17 @@ func TestClaimsNeedDevicesOfADriver(t *testing.T) {
 func TestInstancesOfACopyShareAZone(t *testing.T) {
 	var nodes []fleet.Node
 	for i, zone := range []string{"z1", "z2", "z2", "z3", "z3"} {
-		n := host(fmt.Sprint("n", i), false, l40s)
+		n := plantest.Host(fmt.Sprint("n", i), false, plantest.L40s)
 		n.Labels["zone"] = zone
 		nodes = append(nodes, n)
 	}
 	nodes[1].Inventory.Status.Devices[0].Memory.UsedByOthersMiB = 30000
-	work := func(s *specOf) {
-		s.Topology = &v1alpha1.TopologyRequirements{Required: ptr("zone")}
-		s.Engine, s.Parallelism = v1alpha1.EngineTorch, &v1alpha1.Parallelism{Data: ptr(int32(2))}
+	work := func(s *plantest.Spec) {
+		s.Topology = &v1alpha1.TopologyRequirements{Required: plantest.Ptr("zone")}
+		s.Engine, s.Parallelism = v1alpha1.EngineTorch, &v1alpha1.Parallelism{Data: plantest.Ptr(int32(2))}
 		s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 1024, GlobalBatch: 4, MicroBatch: 1}}
 	}
-	r := ask(llama(t, 8), 1, 1, work)
+	r := ask(plantest.Llama(t, 8), 1, 1, work)
 	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, spec)
 	if spec.Strategy.Summary != "DP2" || spec.Nodes[0].Node != "n3" || spec.Nodes[1].Node != "n4" {
@@ -168,16 +173,16 @@ func TestInstancesOfACopyShareAZone(t *testing.T) {
 func TestDomainsOverNodes(t *testing.T) {
 	var nodes []fleet.Node
 	for i := range 4 {
-		n := host(fmt.Sprint("n", i), true, many(4, h100)...)
+		n := plantest.Host(fmt.Sprint("n", i), true, plantest.Many(4, plantest.H100)...)
 		n.Inventory.Status.Links.Domains[0].Fabric = &v1alpha1.Fabric{ClusterUUID: "f", CliqueID: fmt.Sprint(i / 2)}
 		nodes = append(nodes, n)
 	}
-	r := ask(llama(t, 70), 65536, 8, format("BF16"))
+	r := ask(plantest.Llama(t, 70), 65536, 8, plantest.Format("BF16"))
 	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	if spec.Strategy.Summary != "TP8" || len(spec.Nodes) != 2 || spec.Nodes[0].Node != "n0" || spec.Nodes[1].Node != "n1" || spec.Nodes[1].TensorRank != 4 {
 		t.Errorf("got %s: %+v", spec.Strategy.Summary, spec.Nodes)
 	}
-	r.Placement.Spec.Topology = &v1alpha1.TopologyRequirements{Required: ptr("kubernetes.io/hostname")}
+	r.Placement.Spec.Topology = &v1alpha1.TopologyRequirements{Required: plantest.Ptr("kubernetes.io/hostname")}
 	if spec, err := Plan(fleet.NewCluster(nodes), r); err == nil {
 		t.Errorf("one node was asked for, got %+v", spec.Nodes)
 	}
@@ -185,14 +190,14 @@ func TestDomainsOverNodes(t *testing.T) {
 
 // A plan over two fast islands of one host never puts a tensor group across them.
 func TestTensorGroupsStayInTheirDomain(t *testing.T) {
-	n := host("a", false, times8(h100)...)
+	n := plantest.Host("a", false, plantest.Times8(plantest.H100)...)
 	ids := make([]v1alpha1.DeviceID, 8)
 	for i := range ids {
 		ids[i] = n.Inventory.Status.Devices[i].ID
 	}
 	n.Inventory.Status.Links.Domains = []v1alpha1.LinkDomain{{Name: "x", Members: ids[:2]}, {Name: "y", Members: ids[2:4]}}
 	nodes := []fleet.Node{n}
-	r := ask(llama(t, 70), 8192, 8, format("BF16"))
+	r := ask(plantest.Llama(t, 70), 8192, 8, plantest.Format("BF16"))
 	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, spec)
 	if spec.Strategy.Summary != "TP4" || spec.Nodes[0].Devices[0] != ids[4] {
@@ -201,9 +206,9 @@ func TestTensorGroupsStayInTheirDomain(t *testing.T) {
 }
 
 func TestTakeMarksDevices(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, many(2, h100)...)}
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.H100)...)}
 	c := fleet.NewCluster(nodes)
-	r := ask(llama(t, 8), 8192, 16)
+	r := ask(plantest.Llama(t, 8), 8192, 16)
 	first := mustPlan(t, c, r)
 	c.Take(first.Placement.Name, first)
 	second := mustPlan(t, c, r)
@@ -212,7 +217,7 @@ func TestTakeMarksDevices(t *testing.T) {
 	}
 	c.Take(second.Placement.Name, second)
 	_, err := Plan(c, r)
-	if no := (*Unplaceable)(nil); !errors.As(err, &no) || no.Reason != ReasonNoneFree || !strings.Contains(no.Message, "2 taken by other plans") {
+	if no := (*Unplaceable)(nil); !errors.As(err, &no) || no.Reason != shape.ReasonNoneFree || !strings.Contains(no.Message, "2 taken by other plans") {
 		t.Errorf("got %v", err)
 	}
 }

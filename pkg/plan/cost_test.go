@@ -4,18 +4,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-func estimatedFor(t *testing.T, nodes []fleet.Node, r Request) *v1alpha1.Estimate {
+func estimatedFor(t *testing.T, nodes []fleet.Node, r shape.Request) *v1alpha1.Estimate {
 	t.Helper()
 	return mustPlan(t, fleet.NewCluster(nodes), r).Estimate
 }
 
 func TestEstimates(t *testing.T) {
-	h := []fleet.Node{host("a", true, times8(h100)...)}
-	one := estimatedFor(t, h, ask(llama(t, 8), 2048, 1, format("BF16")))
+	h := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...)}
+	one := estimatedFor(t, h, ask(plantest.Llama(t, 8), 2048, 1, plantest.Format("BF16")))
 	// 14.96 GiB of weights at 3350 GB/s take 4.8 ms; what else a step costs is fitted.
 	if one.TPOTMicros < 4800 || one.TPOTMicros > 9000 || one.TPOTMicrosLow >= one.TPOTMicros || one.TPOTMicrosHigh <= one.TPOTMicros ||
 		one.TokensPerSecondLow >= one.TokensPerSecond || one.TokensPerSecondHigh <= one.TokensPerSecond ||
@@ -24,14 +27,14 @@ func TestEstimates(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		nodes []fleet.Node
-		other Request
+		other shape.Request
 	}{
-		"more sequences":  {h, ask(llama(t, 8), 2048, 64, format("BF16"))},
-		"fewer bytes":     {h, ask(llama(t, 8), 2048, 1, format("INT4"))},
-		"faster memory":   {[]fleet.Node{host("a", true, times8(h200)...)}, ask(llama(t, 8), 2048, 1, format("BF16"))},
-		"two copies":      {h, ask(llama(t, 8), 2048, 1, format("BF16"), replicas(2))},
-		"tensor parallel": {h, ask(llama(t, 8), 2048, 1, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(4))}))},
-		"training has none": {h, ask(llama(t, 8), 1, 1, func(s *specOf) {
+		"more sequences":  {h, ask(plantest.Llama(t, 8), 2048, 64, plantest.Format("BF16"))},
+		"fewer bytes":     {h, ask(plantest.Llama(t, 8), 2048, 1, plantest.Format("INT4"))},
+		"faster memory":   {[]fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H200)...)}, ask(plantest.Llama(t, 8), 2048, 1, plantest.Format("BF16"))},
+		"two copies":      {h, ask(plantest.Llama(t, 8), 2048, 1, plantest.Format("BF16"), plantest.Replicas(2))},
+		"tensor parallel": {h, ask(plantest.Llama(t, 8), 2048, 1, plantest.Format("BF16"), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(4))}))},
+		"training has none": {h, ask(plantest.Llama(t, 8), 1, 1, func(s *plantest.Spec) {
 			s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 1024, GlobalBatch: 1}}
 		})},
 	} {
@@ -39,13 +42,13 @@ func TestEstimates(t *testing.T) {
 			t.Errorf("%s: %d tokens per second, no more than %d", name, got.TokensPerSecond, one.TokensPerSecond)
 		}
 	}
-	slower := estimatedFor(t, h, ask(llama(t, 70), 2048, 1, format("BF16")))
+	slower := estimatedFor(t, h, ask(plantest.Llama(t, 70), 2048, 1, plantest.Format("BF16")))
 	if slower.TokensPerSecond >= one.TokensPerSecond {
 		t.Errorf("a larger model is not slower: %+v", slower)
 	}
-	unknown := h100
-	unknown.gbps = 0
-	if got := estimatedFor(t, []fleet.Node{host("a", true, unknown)}, ask(llama(t, 8), 2048, 1)); got != nil {
+	unknown := plantest.H100
+	unknown.GBps = 0
+	if got := estimatedFor(t, []fleet.Node{plantest.Host("a", true, unknown)}, ask(plantest.Llama(t, 8), 2048, 1)); got != nil {
 		t.Errorf("an unknown device has the estimate %+v", got)
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
@@ -25,20 +28,20 @@ func devicesIn(spec *v1alpha1.ShardingPlanSpec) map[string]bool {
 	return used
 }
 
-func gaudi(mib int64) product {
-	return product{vendor: "intel", name: "HL-325L", family: v1alpha1.FamilyASIC, mib: mib}
+func gaudi(mib int64) plantest.Product {
+	return plantest.Product{Vendor: "intel", Name: "HL-325L", Family: v1alpha1.FamilyASIC, MiB: mib}
 }
 
 // Tokens per second had a term of the model's size on one device and none on several: 7B went from 5.7 to 52 on a second
 // device, and 70B and 200B were equally fast on eight. There was no roofline, prefill, batch or time to the first token.
 func TestDefectThroughputIgnoresTheModel(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, times8(h200)...)}
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H200)...)}
 	at := func(billions int64, tensor, sequences int32) *v1alpha1.Estimate {
 		m, err := model.FromParameters(billions * 1e9)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return estimatedFor(t, nodes, ask(m, 2048, sequences, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(tensor), Pipeline: ptr(int32(1))})))
+		return estimatedFor(t, nodes, ask(m, 2048, sequences, plantest.Format("BF16"), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(tensor), Pipeline: plantest.Ptr(int32(1))})))
 	}
 	one, two := at(7, 1, 1), at(7, 2, 1)
 	if speedup := float64(two.TokensPerSecond) / float64(one.TokensPerSecond); speedup < 1 || speedup > 2 {
@@ -56,48 +59,48 @@ func TestDefectThroughputIgnoresTheModel(t *testing.T) {
 // Memory was weights and a flat fifth: no context, batch, KV heads, cache format or experts, and the device's total instead
 // of what is free of it.
 func TestDefectMemoryIsAFlatFifth(t *testing.T) {
-	total := func(change func(*Request)) int64 {
-		r := ask(llama(t, 8), 4096, 8, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(1))}))
+	total := func(change func(*shape.Request)) int64 {
+		r := ask(plantest.Llama(t, 8), 4096, 8, plantest.Format("BF16"), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(1)), Pipeline: plantest.Ptr(int32(1))}))
 		change(&r)
-		return mustPlan(t, fleet.NewCluster([]fleet.Node{host("a", true, times8(h200)...)}), r).Totals.TotalBytes
+		return mustPlan(t, fleet.NewCluster([]fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H200)...)}), r).Totals.TotalBytes
 	}
-	base := total(func(*Request) {})
-	for name, change := range map[string]func(*Request){
-		"longer context": func(r *Request) { r.Placement.Spec.Workload.Inference.MaxModelLen *= 2 },
-		"more sequences": func(r *Request) { r.Placement.Spec.Workload.Inference.MaxSequences *= 2 },
-		"more KV heads":  func(r *Request) { r.Model.Architecture.Attention.KVHeads = 32 },
+	base := total(func(*shape.Request) {})
+	for name, change := range map[string]func(*shape.Request){
+		"longer context": func(r *shape.Request) { r.Placement.Spec.Workload.Inference.MaxModelLen *= 2 },
+		"more sequences": func(r *shape.Request) { r.Placement.Spec.Workload.Inference.MaxSequences *= 2 },
+		"more KV heads":  func(r *shape.Request) { r.Model.Architecture.Attention.KVHeads = 32 },
 	} {
 		if got := total(change); got <= base {
 			t.Errorf("%s: %d bytes, no more than %d", name, got, base)
 		}
 	}
-	if got := total(func(r *Request) { r.Placement.Spec.KVCacheType = "FP8" }); got >= base {
+	if got := total(func(r *shape.Request) { r.Placement.Spec.KVCacheType = "FP8" }); got >= base {
 		t.Errorf("a cache in 8 bits takes %d bytes, no less than %d", got, base)
 	}
 	mixtral := mixture(t)
-	if got := total(func(r *Request) { r.Model = mixtral }); got < mixtral.WeightBytes(v1alpha1.BF16) {
+	if got := total(func(r *shape.Request) { r.Model = mixtral }); got < mixtral.WeightBytes(v1alpha1.BF16) {
 		t.Errorf("a mixture takes %d bytes, fewer than all of its experts", got)
 	}
-	full := []fleet.Node{host("a", true, h100)}
+	full := []fleet.Node{plantest.Host("a", true, plantest.H100)}
 	full[0].Inventory.Status.Devices[0].Memory.UsedByOthersMiB = 70000
-	if spec, err := Plan(fleet.NewCluster(full), ask(llama(t, 8), 4096, 8, format("BF16"))); err == nil {
+	if spec, err := Plan(fleet.NewCluster(full), ask(plantest.Llama(t, 8), 4096, 8, plantest.Format("BF16"))); err == nil {
 		t.Errorf("80 GiB of which 12 are free hold 15 GiB of weights: %+v", spec.Nodes)
 	}
-	if c := fleet.NewCluster([]fleet.Node{host("a", true, many(2, t4)...)}); mustPlan(t, c, ask(llama(t, 8), 2048, 1)).Quantization == v1alpha1.BF16 {
+	if c := fleet.NewCluster([]fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.T4)...)}); mustPlan(t, c, ask(plantest.Llama(t, 8), 2048, 1)).Quantization == v1alpha1.BF16 {
 		t.Error("BF16 on a T4, which has none")
 	}
 }
 
 // Equal shards overflowed the smaller of unequal devices.
 func TestDefectEqualShardsOverflow(t *testing.T) {
-	small := h100
-	small.mib, small.name = 24576, "small"
+	small := plantest.H100
+	small.MiB, small.Name = 24576, "small"
 	m, err := model.FromParameters(44e9)
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes := []fleet.Node{host("a", true, h100, small)}
-	r := ask(m, 2048, 1, format("BF16"))
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.H100, small)}
+	r := ask(m, 2048, 1, plantest.Format("BF16"))
 	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, spec)
 	if a, b := spec.Stages[0].PerDevice.TotalBytes, spec.Stages[1].PerDevice.TotalBytes; max(a, b) < 2*min(a, b) {
@@ -109,17 +112,17 @@ func TestDefectEqualShardsOverflow(t *testing.T) {
 func TestDefectTakesEveryDevice(t *testing.T) {
 	for _, test := range []struct {
 		nodes   int
-		request Request
+		request shape.Request
 		summary string
 		devices int32
 	}{
-		{1, ask(llama(t, 8), 8192, 16), "None", 1},
-		{2, ask(llama(t, 405), 4096, 4, format("BF16")), "TP8 PP2", 16},
-		{2, ask(llama(t, 8), 8192, 16, replicas(3)), "None x3", 3},
+		{1, ask(plantest.Llama(t, 8), 8192, 16), "None", 1},
+		{2, ask(plantest.Llama(t, 405), 4096, 4, plantest.Format("BF16")), "TP8 PP2", 16},
+		{2, ask(plantest.Llama(t, 8), 8192, 16, plantest.Replicas(3)), "None x3", 3},
 	} {
 		var nodes []fleet.Node
 		for i := range test.nodes {
-			nodes = append(nodes, host(fmt.Sprint("n", i), true, times8(h100)...))
+			nodes = append(nodes, plantest.Host(fmt.Sprint("n", i), true, plantest.Times8(plantest.H100)...))
 		}
 		spec := mustPlan(t, fleet.NewCluster(nodes), test.request)
 		checkPlan(t, nodes, test.request, spec)
@@ -132,22 +135,22 @@ func TestDefectTakesEveryDevice(t *testing.T) {
 // Devices of all vendors were one group; a device of the highest rank that did not fit, or that was listed last, hid one
 // that held the model alone; and the order of the list changed the plan.
 func TestDefectVendorsInOneGroup(t *testing.T) {
-	wafer := product{vendor: "cerebras", name: "WSE", family: v1alpha1.FamilyASIC, mib: 45056}
-	amd := mi300x
-	amd.mib = 24576
-	products := []product{wafer, amd, gaudi(24576), v5p, h100}
+	wafer := plantest.Product{Vendor: "cerebras", Name: "WSE", Family: v1alpha1.FamilyASIC, MiB: 45056}
+	amd := plantest.Mi300x
+	amd.MiB = 24576
+	products := []plantest.Product{wafer, amd, gaudi(24576), plantest.V5p, plantest.H100}
 	want := ""
 	for turn := range products {
 		order := append(slices.Clone(products[turn:]), products[:turn]...)
 		n := fleet.Node{Name: "a", Inventory: &v1alpha1.AcceleratorInventory{}}
 		for _, p := range order {
-			n.Inventory.Status.Devices = append(n.Inventory.Status.Devices, p.device(slices.IndexFunc(products, func(q product) bool { return q.name == p.name })))
+			n.Inventory.Status.Devices = append(n.Inventory.Status.Devices, p.Device(slices.IndexFunc(products, func(q plantest.Product) bool { return q.Name == p.Name })))
 		}
 		m, err := model.FromParameters(30e9)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := ask(m, 2048, 1, format("BF16"))
+		r := ask(m, 2048, 1, plantest.Format("BF16"))
 		spec := mustPlan(t, fleet.NewCluster([]fleet.Node{n}), r)
 		checkPlan(t, []fleet.Node{n}, r, spec)
 		got := fmt.Sprint(spec.Strategy.Summary, spec.Nodes)
@@ -162,8 +165,8 @@ func TestDefectVendorsInOneGroup(t *testing.T) {
 
 // Tensor shards had layers (0,0), and none said which device it was.
 func TestDefectShardsNameNoDevice(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, many(4, v5p)...)}
-	spec := mustPlan(t, fleet.NewCluster(nodes), ask(llama(t, 70), 8192, 8, format("BF16")))
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Many(4, plantest.V5p)...)}
+	spec := mustPlan(t, fleet.NewCluster(nodes), ask(plantest.Llama(t, 70), 8192, 8, plantest.Format("BF16")))
 	if n := len(devicesIn(spec)); n != int(spec.Totals.Devices) || n < 2 {
 		t.Errorf("%d devices are named of %d", n, spec.Totals.Devices)
 	}
@@ -177,13 +180,13 @@ func TestDefectStagesWithoutLayers(t *testing.T) {
 	for stages := int32(1); stages <= 32; stages++ {
 		nodes := make([]fleet.Node, stages)
 		for i := range nodes {
-			nodes[i] = host(fmt.Sprintf("n%02d", i), false, h100)
+			nodes[i] = plantest.Host(fmt.Sprintf("n%02d", i), false, plantest.H100)
 		}
-		r := ask(llama(t, 8), 2048, 1, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(stages)}))
+		r := ask(plantest.Llama(t, 8), 2048, 1, plantest.Format("BF16"), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(1)), Pipeline: plantest.Ptr(stages)}))
 		checkPlan(t, nodes, r, mustPlan(t, fleet.NewCluster(nodes), r))
 	}
-	_, err := Plan(fleet.NewCluster([]fleet.Node{host("a", true, times8(h100)...)}), ask(llama(t, 8), 2048, 1, parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(33))})))
-	if bad := (*InvalidRequest)(nil); !errors.As(err, &bad) || !strings.Contains(bad.Message, "32 layers") {
+	_, err := Plan(fleet.NewCluster([]fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...)}), ask(plantest.Llama(t, 8), 2048, 1, plantest.Parallelism(v1alpha1.Parallelism{Pipeline: plantest.Ptr(int32(33))})))
+	if bad := (*shape.InvalidRequest)(nil); !errors.As(err, &bad) || !strings.Contains(bad.Message, "32 layers") {
 		t.Errorf("33 stages of 32 layers: %v", err)
 	}
 }
@@ -192,19 +195,19 @@ func TestDefectStagesWithoutLayers(t *testing.T) {
 func TestDefectChipsAreOneDevice(t *testing.T) {
 	var nodes []fleet.Node
 	for i := range 64 {
-		n := host(fmt.Sprintf("n%02d", i), true, many(4, v5p)...)
+		n := plantest.Host(fmt.Sprintf("n%02d", i), true, plantest.Many(4, plantest.V5p)...)
 		n.Inventory.Status.Links.Domains[0].Fabric = &v1alpha1.Fabric{ClusterUUID: "slice"}
 		nodes = append(nodes, n)
 	}
-	r := ask(llama(t, 405), 4096, 4, format("BF16"))
+	r := ask(plantest.Llama(t, 405), 4096, 4, plantest.Format("BF16"))
 	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, spec)
 	for _, s := range spec.Stages {
-		if s.PerDevice.TotalBytes > v5p.mib<<20 {
-			t.Errorf("%d bytes on a chip of %d", s.PerDevice.TotalBytes, v5p.mib<<20)
+		if s.PerDevice.TotalBytes > plantest.V5p.MiB<<20 {
+			t.Errorf("%d bytes on a chip of %d", s.PerDevice.TotalBytes, plantest.V5p.MiB<<20)
 		}
 	}
-	none := host("a", true)
+	none := plantest.Host("a", true)
 	if spec, err := Plan(fleet.NewCluster([]fleet.Node{none}), r); err == nil {
 		t.Errorf("no chips hold it: %+v", spec.Nodes)
 	}
@@ -212,15 +215,15 @@ func TestDefectChipsAreOneDevice(t *testing.T) {
 
 // The host was returned as a success although the model did not fit, and its memory counted as the devices'.
 func TestDefectHostAsFallback(t *testing.T) {
-	cpu := product{vendor: "cpu", name: "EPYC", family: v1alpha1.FamilyCPU, mib: 4 << 20}
-	small := t4
-	for name, products := range map[string][]product{"host alone": {cpu}, "host beside a small device": {cpu, small}} {
-		n := host("a", false, products...)
+	cpu := plantest.Product{Vendor: "cpu", Name: "EPYC", Family: v1alpha1.FamilyCPU, MiB: 4 << 20}
+	small := plantest.T4
+	for name, products := range map[string][]plantest.Product{"host alone": {cpu}, "host beside a small device": {cpu, small}} {
+		n := plantest.Host("a", false, products...)
 		n.Inventory.Status.Host.Memory.TotalMiB = 4 << 20
-		_, err := Plan(fleet.NewCluster([]fleet.Node{n}), ask(llama(t, 70), 2048, 1, format("BF16")))
+		_, err := Plan(fleet.NewCluster([]fleet.Node{n}), ask(plantest.Llama(t, 70), 2048, 1, plantest.Format("BF16")))
 		if no := (*Unplaceable)(nil); !errors.As(err, &no) {
 			t.Errorf("%s: %v", name, err)
-		} else if no.Shortfall.FreeMiB > small.mib {
+		} else if no.Shortfall.FreeMiB > small.MiB {
 			t.Errorf("%s: %d MiB are said to be free", name, no.Shortfall.FreeMiB)
 		}
 	}
@@ -229,8 +232,8 @@ func TestDefectHostAsFallback(t *testing.T) {
 // The interconnect was one number for everything: a switch on one host made a tensor group over all, network ports
 // justified one inside a host, links below a threshold none, and stages were not kept on linked pairs.
 func TestDefectOneInterconnect(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, many(2, h100)...), host("b", false, many(2, h100)...), host("c", true, many(2, h100)...)}
-	r := ask(llama(t, 405), 2048, 1, format("FP8"))
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.H100)...), plantest.Host("b", false, plantest.Many(2, plantest.H100)...), plantest.Host("c", true, plantest.Many(2, plantest.H100)...)}
+	r := ask(plantest.Llama(t, 405), 2048, 1, plantest.Format("FP8"))
 	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	checkPlan(t, nodes, r, spec) // no tensor group goes over nodes
 	if spec.Strategy.Tensor > 2 {
@@ -239,27 +242,27 @@ func TestDefectOneInterconnect(t *testing.T) {
 
 	var without, with []fleet.Node
 	for _, list := range []*[]fleet.Node{&without, &with} {
-		*list = []fleet.Node{host("a", false, many(2, l40s)...)}
+		*list = []fleet.Node{plantest.Host("a", false, plantest.Many(2, plantest.L40s)...)}
 	}
-	with[0].Inventory.Status.NICs = []v1alpha1.NIC{{Name: "mlx5_0/1", Kind: v1alpha1.NICInfiniBand, Gbps: 800, Up: true}}
-	r = ask(llama(t, 8), 8192, 16, format("BF16"))
+	with[0].Inventory.Status.NICs = []v1alpha1.NIC{{Name: "mlx5_0/1", Kind: v1alpha1.NICInfiniBand, GBps: 800, Up: true}}
+	r = ask(plantest.Llama(t, 8), 8192, 16, plantest.Format("BF16"))
 	a, b := mustPlan(t, fleet.NewCluster(without), r), mustPlan(t, fleet.NewCluster(with), r)
 	a.Estimate.LoadSeconds, b.Estimate.LoadSeconds = 0, 0 // weights may come over the network
 	if a.Strategy != b.Strategy || *a.Estimate != *b.Estimate {
 		t.Errorf("a network port changes what one host does: %s %+v and %s %+v", a.Strategy.Summary, a.Estimate, b.Strategy.Summary, b.Estimate)
 	}
 
-	slow := host("a", true, many(2, h100)...)
+	slow := plantest.Host("a", true, plantest.Many(2, plantest.H100)...)
 	slow.Inventory.Status.Links.Domains[0].DeviceMBps = 99_000
-	r = ask(llama(t, 70), 4096, 8, format("FP8"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(2))}))
+	r = ask(plantest.Llama(t, 70), 4096, 8, plantest.Format("FP8"), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(2))}))
 	checkPlan(t, []fleet.Node{slow}, r, mustPlan(t, fleet.NewCluster([]fleet.Node{slow}), r))
 
-	pairs := host("a", false, many(4, h100)...)
+	pairs := plantest.Host("a", false, plantest.Many(4, plantest.H100)...)
 	for i := range 2 { // the first is linked to the third, the second to the fourth
 		members := []v1alpha1.DeviceID{pairs.Inventory.Status.Devices[i].ID, pairs.Inventory.Status.Devices[i+2].ID}
 		pairs.Inventory.Status.Links.Domains = append(pairs.Inventory.Status.Links.Domains, v1alpha1.LinkDomain{Name: fmt.Sprint("pair", i), Kind: "NVLink", Members: members})
 	}
-	r = ask(llama(t, 70), 2048, 1, format("BF16"), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(2))}))
+	r = ask(plantest.Llama(t, 70), 2048, 1, plantest.Format("BF16"), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(1)), Pipeline: plantest.Ptr(int32(2))}))
 	r.Placement.Spec.Quantization = "FP8"
 	used := devicesIn(mustPlan(t, fleet.NewCluster([]fleet.Node{pairs}), r))
 	whole := false
@@ -276,15 +279,15 @@ func TestDefectOneInterconnect(t *testing.T) {
 func TestDefectFormatForOneDevice(t *testing.T) {
 	for name, test := range map[string]struct {
 		nodes   []fleet.Node
-		request Request
+		request shape.Request
 		want    v1alpha1.Precision
 	}{
-		"eight devices hold 16 bits": {[]fleet.Node{host("a", true, times8(h100)...)}, ask(llama(t, 70), 8192, 8), v1alpha1.BF16},
-		"16 bits before a small TPU": {[]fleet.Node{host("a", true, h100), host("b", true, product{"google", "TPU v5e", v1alpha1.FamilyTPU, 16384, 819, v5p.tflops})}, ask(llama(t, 8), 4096, 4), v1alpha1.BF16},
-		"other accelerators count":   {[]fleet.Node{host("a", true, times8(gaudi(131072))...)}, ask(llama(t, 70), 8192, 8), v1alpha1.BF16},
-		"FP8 where it is native":     {[]fleet.Node{host("a", true, h100)}, ask(llama(t, 70), 2048, 1), v1alpha1.FP8},
-		"INT8 where FP8 is not":      {[]fleet.Node{host("a", true, a100)}, ask(llama(t, 70), 2048, 1), v1alpha1.INT8},
-		"FP8 on two":                 {[]fleet.Node{host("a", true, many(2, h100)...)}, ask(llama(t, 70), 8192, 8), v1alpha1.FP8},
+		"eight devices hold 16 bits": {[]fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...)}, ask(plantest.Llama(t, 70), 8192, 8), v1alpha1.BF16},
+		"16 bits before a small TPU": {[]fleet.Node{plantest.Host("a", true, plantest.H100), plantest.Host("b", true, plantest.Product{Vendor: "google", Name: "TPU v5e", Family: v1alpha1.FamilyTPU, MiB: 16384, GBps: 819, TFLOPS: plantest.V5p.TFLOPS})}, ask(plantest.Llama(t, 8), 4096, 4), v1alpha1.BF16},
+		"other accelerators count":   {[]fleet.Node{plantest.Host("a", true, plantest.Times8(gaudi(131072))...)}, ask(plantest.Llama(t, 70), 8192, 8), v1alpha1.BF16},
+		"FP8 where it is native":     {[]fleet.Node{plantest.Host("a", true, plantest.H100)}, ask(plantest.Llama(t, 70), 2048, 1), v1alpha1.FP8},
+		"INT8 where FP8 is not":      {[]fleet.Node{plantest.Host("a", true, plantest.A100)}, ask(plantest.Llama(t, 70), 2048, 1), v1alpha1.INT8},
+		"FP8 on two":                 {[]fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.H100)...)}, ask(plantest.Llama(t, 70), 8192, 8), v1alpha1.FP8},
 	} {
 		spec, err := Plan(fleet.NewCluster(test.nodes), test.request)
 		if err != nil {
@@ -296,7 +299,7 @@ func TestDefectFormatForOneDevice(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, spec.Quantization, test.want)
 		}
 	}
-	if spec, err := Plan(fleet.NewCluster([]fleet.Node{host("a", false, t4)}), ask(llama(t, 405), 2048, 1)); err == nil {
+	if spec, err := Plan(fleet.NewCluster([]fleet.Node{plantest.Host("a", false, plantest.T4)}), ask(plantest.Llama(t, 405), 2048, 1)); err == nil {
 		t.Errorf("405B in %s on a T4", spec.Quantization)
 	}
 }
@@ -311,7 +314,7 @@ func TestDefectAmountsOverflow(t *testing.T) {
 		if bytes := m.WeightBytes(v1alpha1.FP32); bytes < 4*parameters {
 			t.Errorf("%d parameters are %d bytes in FP32", parameters, bytes)
 		}
-		_, err = Plan(fleet.NewCluster([]fleet.Node{host("a", true, times8(h100)...)}), ask(m, 1<<24, 1<<20, format("FP32")))
+		_, err = Plan(fleet.NewCluster([]fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...)}), ask(m, 1<<24, 1<<20, plantest.Format("FP32")))
 		if no := (*Unplaceable)(nil); !errors.As(err, &no) || no.Shortfall.NeededMiB < parameters>>20 {
 			t.Errorf("%d parameters: %v", parameters, err)
 		}

@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/plan/explain"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -36,35 +40,35 @@ func TestProposalsOfTheCatalogue(t *testing.T) {
 	for e := range rules {
 		for _, name := range model.Names() {
 			m := catalogued(t, name)
-			change := engineOf(e)
+			change := plantest.EngineOf(e)
 			if slices.Contains(training, e) {
-				change = both(change, train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 32, Sharding: "ZeRO1"}))
+				change = both(change, plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 32, Sharding: "ZeRO1"}))
 			}
 			r := ask(m, 8192, 8, change)
-			task, err := newTask(fleet.NewCluster(nil), r)
+			task, err := shape.New(fleet.NewCluster(nil), r)
 			if err != nil {
 				t.Fatal(err)
 			}
-			steps := task.ladder
-			if m.Native == v1alpha1.FP8 && task.workload.Training == nil && steps[0].format != v1alpha1.FP8 {
-				t.Fatalf("%s is tried in %v first", name, steps[0].format)
+			steps := task.Ladder
+			if m.Native == v1alpha1.FP8 && task.Workload.Training == nil && steps[0].Weights != v1alpha1.FP8 {
+				t.Fatalf("%s is tried in %v first", name, steps[0].Weights)
 			}
 			for _, s := range steps {
 				tensors := map[int]bool{}
 				for _, divided := range []bool{false, true} {
-					for _, d := range task.degrees(s, &lane{limit: 64, devices: 4096}, divided) {
+					for _, d := range task.Choices(s, &shape.Flavor{Limit: 64, Devices: 4096}, divided) {
 						counts[e]++
-						tensors[d.tensor] = true
+						tensors[d.Tensor] = true
 						strategy := v1alpha1.Strategy{
-							Tensor: int32(d.tensor), Pipeline: 1, Data: int32(d.data), Expert: int32(d.expert), Context: int32(d.context), DecodeContext: int32(d.decode), Replicas: 1,
+							Tensor: int32(d.Tensor), Pipeline: 1, Data: int32(d.Data), Expert: int32(d.Expert), Context: int32(d.Context), DecodeContext: int32(d.Decode), Replicas: 1,
 							Summary: fmt.Sprintf("%+v", d),
 						}
-						spec := &v1alpha1.ShardingPlanSpec{Engine: e, Quantization: s.format}
+						spec := &v1alpha1.ShardingPlanSpec{Engine: e, Quantization: s.Weights}
 						checkLegal(t, r, spec, v1alpha1.PlanShape{Strategy: strategy, Stages: []v1alpha1.Stage{{LastLayer: m.Architecture.Layers - 1}}})
 					}
 				}
 				if !tensors[1] {
-					t.Errorf("%s, %s in %s: a single tensor rank is not tried", e, name, s.format)
+					t.Errorf("%s, %s in %s: a single tensor rank is not tried", e, name, s.Weights)
 				}
 			}
 		}
@@ -85,13 +89,13 @@ func TestPlansAreLegal(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var nodes []fleet.Node
 		for i := range rapid.IntRange(1, 4).Draw(rt, "nodes") {
-			p := rapid.SampledFrom([]product{h200, h100, mi300x, a100}).Draw(rt, "product")
-			nodes = append(nodes, host(fmt.Sprint("n", i), rapid.IntRange(0, 3).Draw(rt, "linked") > 0, times8(p)...))
+			p := rapid.SampledFrom([]plantest.Product{plantest.H200, plantest.H100, plantest.Mi300x, plantest.A100}).Draw(rt, "product")
+			nodes = append(nodes, plantest.Host(fmt.Sprint("n", i), rapid.IntRange(0, 3).Draw(rt, "linked") > 0, plantest.Times8(p)...))
 		}
 		m, e := catalogued(t, rapid.SampledFrom(names).Draw(rt, "model")), rapid.SampledFrom(all).Draw(rt, "engine")
-		changes := []func(*specOf){engineOf(e), replicas(rapid.Int32Range(1, 2).Draw(rt, "replicas"))}
+		changes := []func(*plantest.Spec){plantest.EngineOf(e), plantest.Replicas(rapid.Int32Range(1, 2).Draw(rt, "replicas"))}
 		if slices.Contains(training, e) || e == v1alpha1.EngineMPI && rapid.Bool().Draw(rt, "train") {
-			changes = append(changes, train(v1alpha1.TrainingWorkload{
+			changes = append(changes, plantest.Train(v1alpha1.TrainingWorkload{
 				SequenceLength: rapid.SampledFrom([]int32{1024, 8192, 131072, 1 << 20}).Draw(rt, "sequence"), GlobalBatch: rapid.SampledFrom([]int32{1, 6, 64}).Draw(rt, "batch"),
 				Sharding: rapid.SampledFrom([]v1alpha1.TrainingSharding{"None", "ZeRO1", "ZeRO3"}).Draw(rt, "sharding"), ActivationCheckpointing: true,
 				Method: rapid.SampledFrom([]v1alpha1.TrainingMethod{"Full", "LoRA"}).Draw(rt, "method"),
@@ -103,14 +107,14 @@ func TestPlansAreLegal(t *testing.T) {
 			asked **int32
 		}{{"tensor", &p.Tensor}, {"pipeline", &p.Pipeline}, {"data", &p.Data}, {"context", &p.Context}, {"expert", &p.Expert}} {
 			if rapid.IntRange(0, 3).Draw(rt, degree.name+" is asked for") == 0 {
-				*degree.asked = ptr(rapid.SampledFrom([]int32{1, 2, 3, 4, 8}).Draw(rt, degree.name))
-				changes = append(changes, parallelism(p))
+				*degree.asked = plantest.Ptr(rapid.SampledFrom([]int32{1, 2, 3, 4, 8}).Draw(rt, degree.name))
+				changes = append(changes, plantest.Parallelism(p))
 			}
 		}
 		r := ask(m, rapid.SampledFrom([]int32{2048, 32768, 131072}).Draw(rt, "length"), rapid.SampledFrom([]int32{1, 16, 128}).Draw(rt, "sequences"), changes...)
 		spec, err := Plan(fleet.NewCluster(nodes), r)
 		var no *Unplaceable
-		var bad *InvalidRequest
+		var bad *shape.InvalidRequest
 		if err != nil && !errors.As(err, &no) && !errors.As(err, &bad) {
 			rt.Fatal(err)
 		}
@@ -146,14 +150,14 @@ func TestBlocksDecideTheDegrees(t *testing.T) {
 		{"MiniMax-M2", 8, "8"},
 	} {
 		m := catalogued(t, test.model)
-		task, err := newTask(fleet.NewCluster(nil), ask(m, 8192, 8, parallelism(v1alpha1.Parallelism{Tensor: ptr(test.tensor)})))
+		task, err := shape.New(fleet.NewCluster(nil), ask(m, 8192, 8, plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(test.tensor)})))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var experts []string
-		for _, d := range task.degrees(task.ladder[0], &lane{limit: 64, devices: 64}, false) {
-			if d.data == 1 {
-				experts = append(experts, fmt.Sprint(d.expert))
+		for _, d := range task.Choices(task.Ladder[0], &shape.Flavor{Limit: 64, Devices: 64}, false) {
+			if d.Data == 1 {
+				experts = append(experts, fmt.Sprint(d.Expert))
 			}
 		}
 		if got := strings.Join(experts, " "); got != test.want {
@@ -164,22 +168,22 @@ func TestBlocksDecideTheDegrees(t *testing.T) {
 
 // TestContextIsKeptTo plans the context degrees that are asked for: rows, totals and ranks.
 func TestContextIsKeptTo(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...), plantest.Host("b", true, plantest.Times8(plantest.H100)...)}
 	for _, test := range []struct {
 		name    string
-		change  func(*specOf)
+		change  func(*plantest.Spec)
 		summary string
 		devices int32
 	}{
-		{"serving", parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(2)), Context: ptr(int32(2))}), "TP2 CP2", 4},
-		{"in an island", both(engineOf("Megatron"), train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8, Sharding: "ZeRO1"}),
-			parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(2)), Context: ptr(int32(4)), Data: ptr(int32(2))})), "TP2 DP2 CP4", 16},
-		{"over islands", both(engineOf("Torch"), train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8, Sharding: "FSDP"}),
-			parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(4)), Context: ptr(int32(4)), Data: ptr(int32(1))})), "TP4 CP4", 16},
-		{"with stages", both(engineOf("Megatron"), train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8}),
-			parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(2)), Context: ptr(int32(2)), Pipeline: ptr(int32(2)), Data: ptr(int32(2))})), "TP2 PP2 DP2 CP2", 16},
+		{"serving", plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(2)), Context: plantest.Ptr(int32(2))}), "TP2 CP2", 4},
+		{"in an island", both(plantest.EngineOf("Megatron"), plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8, Sharding: "ZeRO1"}),
+			plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(2)), Context: plantest.Ptr(int32(4)), Data: plantest.Ptr(int32(2))})), "TP2 DP2 CP4", 16},
+		{"over islands", both(plantest.EngineOf("Torch"), plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8, Sharding: "FSDP"}),
+			plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(4)), Context: plantest.Ptr(int32(4)), Data: plantest.Ptr(int32(1))})), "TP4 CP4", 16},
+		{"with stages", both(plantest.EngineOf("Megatron"), plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8}),
+			plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(2)), Context: plantest.Ptr(int32(2)), Pipeline: plantest.Ptr(int32(2)), Data: plantest.Ptr(int32(2))})), "TP2 PP2 DP2 CP2", 16},
 	} {
-		r := ask(llama(t, 8), 8192, 4, test.change)
+		r := ask(plantest.Llama(t, 8), 8192, 4, test.change)
 		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		if spec.Strategy.Summary != test.summary || spec.Totals.Devices != test.devices {
@@ -203,11 +207,11 @@ func TestContextIsKeptTo(t *testing.T) {
 
 // TestContextIsChosenWhereNothingElseHolds trains on sequences whose activations fit no tensor group and no pipeline.
 func TestContextIsChosenWhereNothingElseHolds(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, times8(h200)...), host("b", true, times8(h200)...)}
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H200)...), plantest.Host("b", true, plantest.Times8(plantest.H200)...)}
 	workload := v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 8, Sharding: "ZeRO1", ActivationCheckpointing: true}
 	for sequence, want := range map[int32]bool{8192: false, 1 << 19: true} {
 		workload.SequenceLength = sequence
-		r := ask(llama(t, 8), 1, 1, engineOf("Megatron"), train(workload))
+		r := ask(plantest.Llama(t, 8), 1, 1, plantest.EngineOf("Megatron"), plantest.Train(workload))
 		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		if said := strings.Contains(strings.Join(spec.Model.Assumptions, "; "), "context ranks share"); (spec.Strategy.Context > 1) != want || said != want {
@@ -216,14 +220,14 @@ func TestContextIsChosenWhereNothingElseHolds(t *testing.T) {
 		if !want {
 			continue
 		}
-		explained, err := Explain(fleet.NewCluster(nodes), r, spec)
+		explained, err := explain.Explain(fleet.NewCluster(nodes), r, spec)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if step := explained.Parts[0].Times.Step; whole(step.Value*1e3) != spec.Estimate.StepMillis || explained.Shapes == 0 {
+		if step := explained.Parts[0].Times.Step; shape.Rounded(step.Value*1e3) != spec.Estimate.StepMillis || explained.Shapes == 0 {
 			t.Errorf("the explanation counts %g s a step and %d shapes, the plan says %d ms", step.Value, explained.Shapes, spec.Estimate.StepMillis)
 		}
-		r = ask(llama(t, 8), 1, 1, engineOf("Megatron"), train(workload), parallelism(v1alpha1.Parallelism{Context: ptr(int32(1))}))
+		r = ask(plantest.Llama(t, 8), 1, 1, plantest.EngineOf("Megatron"), plantest.Train(workload), plantest.Parallelism(v1alpha1.Parallelism{Context: plantest.Ptr(int32(1))}))
 		var no *Unplaceable
 		if _, err := Plan(fleet.NewCluster(nodes), r); !errors.As(err, &no) {
 			t.Errorf("without context ranks: %v", err)
@@ -233,7 +237,7 @@ func TestContextIsChosenWhereNothingElseHolds(t *testing.T) {
 
 // TestDecodeContextMakesRoom serves DeepSeek-R1 at tensor 8, where every rank keeps the same latent.
 func TestDecodeContextMakesRoom(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, times8(h200)...)}
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H200)...)}
 	for _, test := range []struct {
 		engine    v1alpha1.Engine
 		sequences int32
@@ -241,7 +245,7 @@ func TestDecodeContextMakesRoom(t *testing.T) {
 	}{
 		{"vLLM", 2, 0}, {"vLLM", 16, 4}, {"vLLM", 32, 8}, {"SGLang", 2, 0},
 	} {
-		r := ask(catalogued(t, "DeepSeek-R1"), 131072, test.sequences, engineOf(test.engine), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(8)), Data: ptr(int32(1))}))
+		r := ask(catalogued(t, "DeepSeek-R1"), 131072, test.sequences, plantest.EngineOf(test.engine), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(8)), Data: plantest.Ptr(int32(1))}))
 		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		if spec.Strategy.DecodeContext != test.want || spec.KVCacheType != v1alpha1.BF16 && test.engine == "vLLM" {
@@ -264,9 +268,9 @@ func TestDecodeContextMakesRoom(t *testing.T) {
 // TestAttentionDataInsideTensor serves a latent mixture with many sequences: each device attends to its own, and the
 // engine's tensor group holds the data ranks.
 func TestAttentionDataInsideTensor(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, times8(h200)...), host("b", true, times8(h200)...)}
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H200)...), plantest.Host("b", true, plantest.Times8(plantest.H200)...)}
 	for _, e := range []v1alpha1.Engine{"SGLang", "TensorRT-LLM"} {
-		r := ask(catalogued(t, "DeepSeek-R1"), 32768, 256, engineOf(e))
+		r := ask(catalogued(t, "DeepSeek-R1"), 32768, 256, plantest.EngineOf(e))
 		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
 		if s := spec.Strategy; s.Tensor != 1 || s.Data != 8 || s.Expert != 8 || s.Pipeline != 2 {
@@ -294,14 +298,14 @@ func TestAttentionDataInsideTensor(t *testing.T) {
 
 // TestExpertsOverDataRanks trains a mixture on eight data ranks that hold a part of the experts each.
 func TestExpertsOverDataRanks(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, times8(h200)...), host("b", true, times8(h200)...)}
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H200)...), plantest.Host("b", true, plantest.Times8(plantest.H200)...)}
 	for _, e := range []v1alpha1.Engine{"Megatron", "DeepSpeed"} {
 		for expert, want := range map[int32]bool{8: true, 3: false, 0: true} {
-			p := v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(1)), Data: ptr(int32(16))}
+			p := v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(1)), Pipeline: plantest.Ptr(int32(1)), Data: plantest.Ptr(int32(16))}
 			if expert > 0 {
-				p.Expert = ptr(expert)
+				p.Expert = plantest.Ptr(expert)
 			}
-			r := ask(catalogued(t, "Mixtral-8x7B-v0.1"), 1, 1, engineOf(e), train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 16, Sharding: "ZeRO1", ActivationCheckpointing: true}), parallelism(p))
+			r := ask(catalogued(t, "Mixtral-8x7B-v0.1"), 1, 1, plantest.EngineOf(e), plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: 4096, GlobalBatch: 16, Sharding: "ZeRO1", ActivationCheckpointing: true}), plantest.Parallelism(p))
 			spec, err := Plan(fleet.NewCluster(nodes), r)
 			if (err == nil) != want {
 				t.Errorf("%s, expert %d: %v", e, expert, err)

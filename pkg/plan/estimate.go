@@ -3,6 +3,9 @@ package plan
 import (
 	"math"
 
+	"github.com/rankwright/rankwright/pkg/plan/search"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/cost"
@@ -11,16 +14,16 @@ import (
 
 // estimate is what a solution should deliver over all copies, with the range in which a measurement is expected; nil where
 // the devices' rates are not known.
-func (t *task) estimate(s *solution) *v1alpha1.Estimate {
+func estimate(t *shape.Problem, s *search.Solution) *v1alpha1.Estimate {
 	var sum v1alpha1.Estimate
-	for i := range s.portions {
-		one := t.estimateOf(s, &s.portions[i])
+	for i := range s.Portions {
+		one := estimateOf(t, s, &s.Portions[i])
 		if one == nil {
 			return nil
 		}
 		sum = together(sum, *one)
 	}
-	sum.LoadSeconds = t.loading(s)
+	sum.LoadSeconds = loading(t, s)
 	return &sum
 }
 
@@ -53,81 +56,81 @@ func priceTogether(a, b *v1alpha1.Estimate) (micro int64, basis string) {
 	of := func(e *v1alpha1.Estimate) float64 {
 		return float64(e.MicroUSDPerMillionTokens) * float64(e.TokensPerSecond)
 	}
-	micro, basis = whole((of(a)+of(b))/float64(a.TokensPerSecond+b.TokensPerSecond)), a.PriceBasis
+	micro, basis = shape.Rounded((of(a)+of(b))/float64(a.TokensPerSecond+b.TokensPerSecond)), a.PriceBasis
 	if b.PriceBasis != basis {
 		basis += "; " + b.PriceBasis
 	}
 	return micro, words.Shorten(basis, 256)
 }
 
-func (t *task) estimateOf(s *solution, p *portion) *v1alpha1.Estimate {
-	a := s.attempt
-	c := &candidate{shape: p.shape, prints: p.prints, ends: p.ends, lane: t.laneOf(p), inside: t.insideOf(p)}
-	class := t.classes[c.lane.class]
-	f := &class.facts
-	if !f.judged {
+func estimateOf(t *shape.Problem, s *search.Solution, p *search.Portion) *v1alpha1.Estimate {
+	a := s.Tier
+	c := &shape.Candidate{Shape: p.Shape, Footprint: p.Footprint, Ends: p.Ends, Flavor: search.LaneOf(t, p), Inside: search.InsideOf(t, p)}
+	class := t.Classes[c.Flavor.Class]
+	f := &class.Facts
+	if !f.Judged {
 		return nil
 	}
-	rates := f.device(c.lane.wires, p.tensor)
+	rates := f.Device(c.Flavor.Wires, p.Tensor)
 	device := &rates
-	e := a.rated(device).estimator
-	copies := float64(p.copies())
-	if w := t.workload.Training; w != nil {
-		step, basis := e.Train(a.trainingOf(c, device))
+	e := a.On(device).Estimator
+	copies := float64(p.Copies())
+	if w := t.Workload.Training; w != nil {
+		step, basis := e.Train(a.TrainingOf(c, device))
 		tokens := float64(w.GlobalBatch) * float64(w.SequenceLength) * copies
 		return &v1alpha1.Estimate{
-			TokensPerSecond: whole(tokens / step.Value), TokensPerSecondLow: whole(tokens / step.High), TokensPerSecondHigh: whole(tokens / step.Low),
-			StepMillis: whole(step.Value * 1e3), StepMillisLow: whole(step.Low * 1e3), StepMillisHigh: whole(step.High * 1e3),
+			TokensPerSecond: shape.Rounded(tokens / step.Value), TokensPerSecondLow: shape.Rounded(tokens / step.High), TokensPerSecondHigh: shape.Rounded(tokens / step.Low),
+			StepMillis: shape.Rounded(step.Value * 1e3), StepMillisLow: shape.Rounded(step.Low * 1e3), StepMillisHigh: shape.Rounded(step.High * 1e3),
 			Basis: string(basis),
 		}
 	}
-	q := a.query(c, device)
-	if p.stages > 1 {
-		if q.Stages = a.stages(p); q.Stages == nil {
+	q := a.Query(c, device)
+	if p.Stages > 1 {
+		if q.Stages = search.Stages(a, p); q.Stages == nil {
 			return nil
 		}
 	}
-	out := a.delivers(c, &q, e)
+	out := delivers(a, c, &q, e)
 	made := v1alpha1.Estimate{
-		TokensPerSecond:     whole(out.OutputTokensPerSecond.Value * copies),
-		TokensPerSecondLow:  whole(out.OutputTokensPerSecond.Low * copies),
-		TokensPerSecondHigh: whole(out.OutputTokensPerSecond.High * copies),
-		TTFTMillis:          whole(out.TTFT.Value * 1e3), TTFTMillisLow: whole(out.TTFT.Low * 1e3), TTFTMillisHigh: whole(out.TTFT.High * 1e3),
-		TPOTMicros: whole(out.TPOT.Value * 1e6), TPOTMicrosLow: whole(out.TPOT.Low * 1e6), TPOTMicrosHigh: whole(out.TPOT.High * 1e6),
-		Basis: t.basis(out.Basis, &q),
+		TokensPerSecond:     shape.Rounded(out.OutputTokensPerSecond.Value * copies),
+		TokensPerSecondLow:  shape.Rounded(out.OutputTokensPerSecond.Low * copies),
+		TokensPerSecondHigh: shape.Rounded(out.OutputTokensPerSecond.High * copies),
+		TTFTMillis:          shape.Rounded(out.TTFT.Value * 1e3), TTFTMillisLow: shape.Rounded(out.TTFT.Low * 1e3), TTFTMillisHigh: shape.Rounded(out.TTFT.High * 1e3),
+		TPOTMicros: shape.Rounded(out.TPOT.Value * 1e6), TPOTMicrosLow: shape.Rounded(out.TPOT.Low * 1e6), TPOTMicrosHigh: shape.Rounded(out.TPOT.High * 1e6),
+		Basis: basis(t, out.Basis, &q),
 	}
-	if hour, ok := t.price(c.lane.class); ok && out.OutputTokensPerSecond.Value > 0 {
-		made.MicroUSDPerMillionTokens = whole(float64(hour.MicroUSDPerHour) * float64(c.total()) / 3600 / out.OutputTokensPerSecond.Value * 1e6)
-		text := make(wording, 0, 256).fixed(float64(hour.MicroUSDPerHour)/1e6, 2)
-		made.PriceBasis = words.Shorten(text.text(" USD an hour and device: ").text(hour.Instance).text(", ").text(hour.Date).String(), 256)
+	if hour, ok := t.Price(c.Flavor.Class); ok && out.OutputTokensPerSecond.Value > 0 {
+		made.MicroUSDPerMillionTokens = shape.Rounded(float64(hour.MicroUSDPerHour) * float64(c.Total()) / 3600 / out.OutputTokensPerSecond.Value * 1e6)
+		text := make(shape.Wording, 0, 256).Fixed(float64(hour.MicroUSDPerHour)/1e6, 2)
+		made.PriceBasis = words.Shorten(text.Text(" USD an hour and device: ").Text(hour.Instance).Text(", ").Text(hour.Date).String(), 256)
 	}
 	return &made
 }
 
 // delivers estimates a query of a candidate. Equal stages were judged already, so their times are not computed again.
-func (a *attempt) delivers(c *candidate, q *cost.Query, e *cost.Estimator) cost.Estimate {
+func delivers(a *shape.Tier, c *shape.Candidate, q *cost.Query, e *cost.Estimator) cost.Estimate {
 	if len(q.Stages) > 0 {
 		return e.Serve(q)
 	}
-	return e.Around(q, a.serve(c, q.Device))
+	return e.Around(q, a.Times(c, q.Device))
 }
 
 // loading is how many seconds the slowest node takes to load its weights: each node reads what its devices hold, once and
 // no more than the model; 0 where no node says how fast it reads.
-func (t *task) loading(s *solution) int64 {
-	c := t.cluster
-	all := t.model.WeightBytes(s.attempt.step.format)
+func loading(t *shape.Problem, s *search.Solution) int64 {
+	c := t.Cluster
+	all := t.Model.WeightBytes(s.Tier.Format.Weights)
 	type load struct {
 		node, device int64
 		at           int32
 	}
 	loads := map[*fleet.NodeEntry]*load{}
-	for i := range s.portions {
-		p := &s.portions[i]
-		for _, instance := range p.instances {
+	for i := range s.Portions {
+		p := &s.Portions[i]
+		for _, instance := range p.Instances {
 			first := 0
 			for stage, devices := range instance {
-				weights := p.prints.perDevice(first, p.ends[stage]).WeightsBytes
+				weights := p.Footprint.PerDevice(first, p.Ends[stage]).WeightsBytes
 				for _, at := range devices {
 					l := loads[c.NodeOf(at)]
 					if l == nil {
@@ -136,7 +139,7 @@ func (t *task) loading(s *solution) int64 {
 					}
 					l.node, l.device = min(all, l.node+weights), max(l.device, weights)
 				}
-				first = p.ends[stage]
+				first = p.Ends[stage]
 			}
 		}
 	}
@@ -148,15 +151,15 @@ func (t *task) loading(s *solution) int64 {
 			return 0
 		}
 		slowest = max(slowest, cost.Loading{
-			NodeBytes: float64(l.node), DeviceBytes: float64(l.device), Storage: float64(w.Source), HostLink: t.classes[d.Class].facts.pcie,
+			NodeBytes: float64(l.node), DeviceBytes: float64(l.device), Storage: float64(w.Source), HostLink: t.Classes[d.Class].Facts.HostLink,
 		}.Seconds())
 	}
 	return int64(math.Ceil(slowest))
 }
 
 // basis says what the numbers rest on, and at how many requests they hold.
-func (t *task) basis(b cost.Basis, q *cost.Query) string {
-	text := make(wording, 0, 256).text(string(b)).text("; ").counted(int(q.Workload.Concurrency), "request").text(" at once in a copy, ")
-	text = text.counted(int(q.Workload.Input), "token").text(" in and ").counted(int(q.Workload.Output), "token").text(" out")
+func basis(t *shape.Problem, b cost.Basis, q *cost.Query) string {
+	text := make(shape.Wording, 0, 256).Text(string(b)).Text("; ").Counted(int(q.Workload.Concurrency), "request").Text(" at once in a copy, ")
+	text = text.Counted(int(q.Workload.Input), "token").Text(" in and ").Counted(int(q.Workload.Output), "token").Text(" out")
 	return words.Shorten(text.String(), 256)
 }

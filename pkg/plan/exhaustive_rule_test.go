@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
@@ -15,33 +17,33 @@ import (
 // of the best value, of them those with the fewest devices, and of them those of the best value. Where no times are known,
 // one tensor group comes before a pipeline.
 func (x *exhaustive) best(ways []seating) []seating {
-	judged := slices.ContainsFunc(ways, func(w seating) bool { return w.judged })
+	judged := slices.ContainsFunc(ways, func(w seating) bool { return w.Judged })
 	var left []seating
 	value := math.Inf(1)
 	for _, w := range ways {
-		if w.judged == judged {
-			left, value = append(left, w), min(value, w.value)
+		if w.Judged == judged {
+			left, value = append(left, w), min(value, w.Value)
 		}
 	}
 	near := math.Inf(1)
-	if tolerance := x.task.tolerance(judged); !math.IsInf(tolerance, 1) {
+	if tolerance := x.task.Tolerance(judged); !math.IsInf(tolerance, 1) {
 		near = value * (1 + tolerance)
 	}
-	left = slices.DeleteFunc(left, func(w seating) bool { return w.value > near })
-	if grouped := func(w seating) bool { return w.stages == 1 }; !judged && slices.ContainsFunc(left, grouped) {
+	left = slices.DeleteFunc(left, func(w seating) bool { return w.Value > near })
+	if grouped := func(w seating) bool { return w.Stages == 1 }; !judged && slices.ContainsFunc(left, grouped) {
 		left = slices.DeleteFunc(left, func(w seating) bool { return !grouped(w) })
 	}
 	fewest := slices.MinFunc(left, func(a, b seating) int { return cmp.Compare(a.total(), b.total()) })
 	left = slices.DeleteFunc(left, func(w seating) bool { return w.total() > fewest.total() })
-	least := slices.MinFunc(left, func(a, b seating) int { return cmp.Compare(a.value, b.value) })
-	return slices.DeleteFunc(left, func(w seating) bool { return w.value > least.value })
+	least := slices.MinFunc(left, func(a, b seating) int { return cmp.Compare(a.Value, b.Value) })
+	return slices.DeleteFunc(left, func(w seating) bool { return w.Value > least.Value })
 }
 
 // disagreement says what of a plan the exhaustive search says otherwise; empty where nothing is. What is the kind of answer.
 func (x *exhaustive) disagreement(spec *v1alpha1.ShardingPlanSpec) (what, why string) {
-	for _, s := range x.task.ladder {
+	for _, s := range x.task.Ladder {
 		for _, lean := range []bool{false, true} {
-			x.attempt = x.task.attempt(s, try{lean: lean})
+			x.attempt = x.task.Tier(s, shape.Variant{Lean: lean})
 			for _, level := range x.levels() {
 				x.setZones(level != "")
 				if what, why = x.disagreementHere(spec); what != "none" {
@@ -58,15 +60,15 @@ func (x *exhaustive) disagreement(spec *v1alpha1.ShardingPlanSpec) (what, why st
 
 // levels are the topology levels in the order in which they are tried.
 func (x *exhaustive) levels() []string {
-	if x.task.prefer != "" {
-		return []string{x.task.prefer, x.task.require.level}
+	if x.task.Prefer != "" {
+		return []string{x.task.Prefer, x.task.Require.Level}
 	}
-	return []string{x.task.require.level}
+	return []string{x.task.Require.Level}
 }
 
 // disagreementHere compares a plan with every way to place the model in one format, batch and topology level.
 func (x *exhaustive) disagreementHere(spec *v1alpha1.ShardingPlanSpec) (what, why string) {
-	copies := x.task.copies
+	copies := x.task.Copies
 	if ways := x.uniform(copies); len(ways) > 0 {
 		return "uniform", x.against(spec, append(ways, x.leaner(x.best(ways)[0].total())...))
 	}
@@ -77,7 +79,7 @@ func (x *exhaustive) disagreementHere(spec *v1alpha1.ShardingPlanSpec) (what, wh
 		if (copies == 1 && other.what == "different") || !other.may(copies) {
 			continue
 		}
-		if spec == nil || spec.Quantization != x.attempt.step.format {
+		if spec == nil || spec.Quantization != x.attempt.Format.Weights {
 			return other.what, "copies of " + other.what + " kind fit, and no plan was found"
 		}
 		return other.what, ""
@@ -87,13 +89,13 @@ func (x *exhaustive) disagreementHere(spec *v1alpha1.ShardingPlanSpec) (what, wh
 
 // leaner are the ways that lean batches allow on fewer devices than some.
 func (x *exhaustive) leaner(devices int) []seating {
-	if x.attempt.lean {
+	if x.attempt.Lean {
 		return nil
 	}
 	before := x.attempt
 	defer func() { x.attempt = before }()
-	x.attempt = x.task.attempt(before.step, try{lean: true})
-	return slices.DeleteFunc(x.uniform(x.task.copies), func(w seating) bool { return w.total() >= devices })
+	x.attempt = x.task.Tier(before.Format, shape.Variant{Lean: true})
+	return slices.DeleteFunc(x.uniform(x.task.Copies), func(w seating) bool { return w.total() >= devices })
 }
 
 // against holds a plan to the ways that the rule allows.
@@ -105,16 +107,16 @@ func (x *exhaustive) against(spec *v1alpha1.ShardingPlanSpec, ways []seating) st
 	if len(spec.OtherShapes) > 0 {
 		return fmt.Sprintf("%s fits, and the plan has copies of %d shapes", best[0].String(), 1+len(spec.OtherShapes))
 	}
-	got := shape{tensor: int(spec.Strategy.Tensor), stages: int(spec.Strategy.Pipeline), data: int(spec.Strategy.Data), expert: int(spec.Strategy.Expert)}
+	got := shape.Shape{Tensor: int(spec.Strategy.Tensor), Stages: int(spec.Strategy.Pipeline), Data: int(spec.Strategy.Data), Expert: int(spec.Strategy.Expert)}
 	kind := x.kindOf(spec)
-	if slices.ContainsFunc(best, func(w seating) bool { return w.shape == got && w.kind == kind }) {
+	if slices.ContainsFunc(best, func(w seating) bool { return w.Shape == got && w.kind == kind }) {
 		return ""
 	}
 	var list []string
 	chosen := fmt.Sprintf("%s on %s, which does not fit", spec.Strategy.Summary, kind)
 	for _, w := range ways {
 		list = append(list, w.String())
-		if w.shape == got && w.kind == kind {
+		if w.Shape == got && w.kind == kind {
 			chosen = w.String()
 		}
 	}

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/fleet"
@@ -27,15 +30,15 @@ type spot struct {
 // exhaustive tries every way to place a model on few devices. The bytes of a run of layers and the times of a strategy are
 // the packages' own; which devices, degrees and splits there are, and which of them is to be chosen, is not.
 type exhaustive struct {
-	task    *task
-	attempt *attempt
+	task    *shape.Problem
+	attempt *shape.Tier
 	spots   []spot
 	zones   []set // devices that a copy may be on together
 }
 
-func newExhaustive(tb testing.TB, c *fleet.Cluster, nodes []fleet.Node, r Request) *exhaustive {
+func newExhaustive(tb testing.TB, c *fleet.Cluster, nodes []fleet.Node, r shape.Request) *exhaustive {
 	tb.Helper()
-	t, err := newTask(c, r)
+	t, err := shape.New(c, r)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -44,7 +47,7 @@ func newExhaustive(tb testing.TB, c *fleet.Cluster, nodes []fleet.Node, r Reques
 		n := &nodes[i]
 		for j := range n.Inventory.Status.Devices {
 			d := &n.Inventory.Status.Devices[j]
-			if isTaken(n, d.ID) || t.engine.Runs(engine.Device{Vendor: d.Vendor}, "", nil) != nil {
+			if isTaken(n, d.ID) || t.Engine.Runs(engine.Device{Vendor: d.Vendor}, "", nil) != nil {
 				continue
 			}
 			ref, ok := c.Find(n.Name, d.ID)
@@ -55,7 +58,7 @@ func newExhaustive(tb testing.TB, c *fleet.Cluster, nodes []fleet.Node, r Reques
 			s := spot{
 				node: n.Name, id: d.ID, vendor: d.Vendor, total: d.Memory.TotalMiB << 20, class: at.Class, wires: &in.Islands[at.Island].Wires,
 				island: fmt.Sprint(placeOf(n, d), d.Memory.TotalMiB), kind: kindOfDevice(n, d),
-				capacity: memory.Offer(t.engine.Name, false, 0, memory.Device{
+				capacity: memory.Offer(t.Engine.Name, false, 0, memory.Device{
 					Vendor: d.Vendor, Product: d.Product, TotalBytes: d.Memory.TotalMiB << 20, OthersBytes: d.Memory.UsedByOthersMiB << 20,
 				}),
 			}
@@ -76,27 +79,27 @@ func kindOfDevice(n *fleet.Node, d *v1alpha1.Device) string {
 
 // seating is a shape on devices of a kind that hold all copies.
 type seating struct {
-	shape
+	shape.Shape
 	kind string
-	outcome
+	shape.Outcome
 }
 
-func (w *seating) total() int { return w.tensor * w.stages * w.data }
+func (w *seating) total() int { return w.Tensor * w.Stages * w.Data }
 
 func (w *seating) String() string {
-	return fmt.Sprintf("tp%d pp%d dp%d ep%d on %s: %.6g", w.tensor, w.stages, w.data, w.expert, w.kind, w.value)
+	return fmt.Sprintf("tp%d pp%d dp%d ep%d on %s: %.6g", w.Tensor, w.Stages, w.Data, w.Expert, w.kind, w.Value)
 }
 
 // shapes are the legal ones of one copy that so many devices could hold.
-func (x *exhaustive) shapes() []shape {
+func (x *exhaustive) shapes() []shape.Shape {
 	t := x.task
-	var shapes []shape
-	for _, tensor := range engine.TensorDegrees(&t.model.Architecture, len(x.spots)) {
+	var shapes []shape.Shape
+	for _, tensor := range engine.TensorDegrees(&t.Model.Architecture, len(x.spots)) {
 		for data := 1; data <= len(x.spots); data *= 2 {
-			for stages := 1; tensor*data*stages <= len(x.spots) && stages <= int(t.model.Architecture.Layers); stages++ {
+			for stages := 1; tensor*data*stages <= len(x.spots) && stages <= int(t.Model.Architecture.Layers); stages++ {
 				for _, expert := range x.experts(tensor, data) {
-					s := shape{tensor: tensor, stages: stages, data: data, expert: expert}
-					if a := t.asked; (a.tensor == 0 || a.tensor == tensor) && (a.stages == 0 || a.stages == stages) {
+					s := shape.Shape{Tensor: tensor, Stages: stages, Data: data, Expert: expert}
+					if a := t.Asked; (a.Tensor == 0 || a.Tensor == tensor) && (a.Stages == 0 || a.Stages == stages) {
 						shapes = append(shapes, s)
 					}
 				}
@@ -109,7 +112,7 @@ func (x *exhaustive) shapes() []shape {
 // experts: a mixture's experts are on every rank in part, or whole ones on each, which vLLM needs where groups attend to
 // sequences of their own; a dense model has neither.
 func (x *exhaustive) experts(tensor, data int) []int {
-	moe := x.task.model.Architecture.MoE
+	moe := x.task.Model.Architecture.MoE
 	ranks := tensor * data
 	switch {
 	case moe == nil && data > 1:
@@ -129,14 +132,14 @@ func (x *exhaustive) experts(tensor, data int) []int {
 }
 
 // footprint is nil where the model does not divide so.
-func (x *exhaustive) footprint(s shape, least spot) *memory.Footprint {
-	t, in := x.task, x.task.workload.Inference
-	d := t.classes[least.class].facts.memory
-	l := limitsOn(t.engine.Name, d, int64(in.MaxSequences), x.attempt.lean)
+func (x *exhaustive) footprint(s shape.Shape, least spot) *memory.Footprint {
+	t, in := x.task, x.task.Workload.Inference
+	d := t.Classes[least.class].Facts.Memory
+	l := shape.LimitsOn(t.Engine.Name, d, int64(in.MaxSequences), x.attempt.Lean)
 	f, err := memory.New(memory.Setup{
-		Model: t.model, Engine: t.engine.Name, Weights: x.attempt.step.format, KV: x.attempt.step.cache,
-		Layout:    memory.Layout{Tensor: s.tensor, Pipeline: s.stages, Expert: s.expert, AttentionData: s.data},
-		Inference: &memory.Inference{MaxModelLen: int64(in.MaxModelLen), Sequences: int64(in.MaxSequences), BatchedTokens: l.tokens, BatchedSequences: l.sequences},
+		Model: t.Model, Engine: t.Engine.Name, Weights: x.attempt.Format.Weights, KV: x.attempt.Format.Cache,
+		Layout:    memory.Layout{Tensor: s.Tensor, Pipeline: s.Stages, Expert: s.Expert, AttentionData: s.Data},
+		Inference: &memory.Inference{MaxModelLen: int64(in.MaxModelLen), Sequences: int64(in.MaxSequences), BatchedTokens: l.Tokens, BatchedSequences: l.Sequences},
 	}, d)
 	if err != nil {
 		return nil
@@ -177,7 +180,7 @@ func (x *exhaustive) crews(size int, may func(*spot) bool) []crew {
 func needs(f *memory.Footprint, stages int) [][]int64 {
 	var all [][]int64
 	seen := map[string]bool{}
-	splits(f.Layers(), stages, func(ends []int) {
+	plantest.Splits(f.Layers(), stages, func(ends []int) {
 		list, start := make([]int64, 0, stages), 0
 		for _, end := range ends {
 			list = append(list, f.Need(start, end))
@@ -227,16 +230,16 @@ func (x *exhaustive) copy(before map[set]bool, list []int64, crews []crew) map[s
 var nothing = map[set]bool{0: true}
 
 // holds says whether so many copies fit the devices that may, with the same split for all.
-func (x *exhaustive) holds(s shape, copies int, may func(*spot) bool) bool {
+func (x *exhaustive) holds(s shape.Shape, copies int, may func(*spot) bool) bool {
 	least := x.least(may)
 	if least == nil {
 		return false
 	}
-	f, crews := x.footprint(s, *least), x.crews(s.tensor*s.data, may)
+	f, crews := x.footprint(s, *least), x.crews(s.Tensor*s.Data, may)
 	if f == nil || len(crews) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(needs(f, s.stages), func(list []int64) bool {
+	return slices.ContainsFunc(needs(f, s.Stages), func(list []int64) bool {
 		reached := nothing
 		for range copies {
 			reached = x.copy(reached, list, crews)
@@ -268,7 +271,7 @@ func (x *exhaustive) kinds() []string {
 
 // suit says whether a device may hold weights of the attempt's format.
 func (x *exhaustive) suit(s *spot) bool {
-	return !x.attempt.step.native || x.task.cluster.Class(s.class).Computes(x.attempt.step.format)
+	return !x.attempt.Format.Native || x.task.Cluster.Class(s.class).Computes(x.attempt.Format.Weights)
 }
 
 func (x *exhaustive) ofKind(kind string) func(*spot) bool {
@@ -289,11 +292,11 @@ func (x *exhaustive) setZones(nodes bool) {
 }
 
 // judge is what a shape on devices of a kind delivers.
-func (x *exhaustive) judge(s shape, kind string) seating {
+func (x *exhaustive) judge(s shape.Shape, kind string) seating {
 	one := x.least(x.ofKind(kind))
-	c := &candidate{shape: s, lane: &lane{class: one.class, wires: one.wires}, prints: x.attempt.footprint(one.class, s)}
-	x.attempt.evaluate(c)
-	return seating{s, kind, c.outcome}
+	c := &shape.Candidate{Shape: s, Flavor: &shape.Flavor{Class: one.class, Wires: one.wires}, Footprint: x.attempt.Footprint(one.class, s)}
+	x.attempt.Evaluate(c)
+	return seating{s, kind, c.Outcome}
 }
 
 // uniform are the ways in which all copies have one shape on devices of one kind and keep the limits.
@@ -302,7 +305,7 @@ func (x *exhaustive) uniform(copies int) []seating {
 	for _, s := range x.shapes() {
 		for _, kind := range x.kinds() {
 			if x.holds(s, copies, x.ofKind(kind)) {
-				if w := x.judge(s, kind); w.missed == noLimit {
+				if w := x.judge(s, kind); w.Missed == shape.NoLimit {
 					ways = append(ways, w)
 				}
 			}
@@ -320,8 +323,8 @@ func (x *exhaustive) different(copies int) bool {
 		if byVendor[least.vendor] == nil {
 			byVendor[least.vendor] = map[set]bool{}
 		}
-		crews := x.crews(w.tensor*w.data, may)
-		for _, list := range needs(x.footprint(w.shape, *least), w.stages) {
+		crews := x.crews(w.Tensor*w.Data, may)
+		for _, list := range needs(x.footprint(w.Shape, *least), w.Stages) {
 			for devices := range x.copy(nothing, list, crews) {
 				byVendor[least.vendor][devices] = true
 			}
@@ -350,12 +353,12 @@ func (x *exhaustive) different(copies int) bool {
 // mixed says whether pipelines of one shape over several kinds of a vendor hold all copies; their times are not measured,
 // so there are none under limits.
 func (x *exhaustive) mixed(copies int) bool {
-	if x.task.limited() {
+	if x.task.Limited() {
 		return false
 	}
 	for _, vendor := range []string{"nvidia", "amd"} {
 		for _, s := range x.shapes() {
-			if s.stages > 1 && s.data == 1 && x.holds(s, copies, func(p *spot) bool { return p.vendor == vendor && x.suit(p) }) {
+			if s.Stages > 1 && s.Data == 1 && x.holds(s, copies, func(p *spot) bool { return p.vendor == vendor && x.suit(p) }) {
 				return true
 			}
 		}

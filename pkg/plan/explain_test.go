@@ -6,11 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-func unplaceableBy(t *testing.T, nodes []fleet.Node, r Request) *Unplaceable {
+func unplaceableBy(t *testing.T, nodes []fleet.Node, r shape.Request) *Unplaceable {
 	t.Helper()
 	spec, err := Plan(fleet.NewCluster(nodes), r)
 	var no *Unplaceable
@@ -21,48 +24,50 @@ func unplaceableBy(t *testing.T, nodes []fleet.Node, r Request) *Unplaceable {
 }
 
 func TestSmallestChange(t *testing.T) {
-	two, four := []fleet.Node{host("a", false, many(2, l40s)...)}, []fleet.Node{host("a", false, many(4, l40s)...)}
+	two, four := []fleet.Node{plantest.Host("a", false, plantest.Many(2, plantest.L40s)...)}, []fleet.Node{plantest.Host("a", false, plantest.Many(4, plantest.L40s)...)}
 	for name, test := range map[string]struct {
 		nodes   []fleet.Node
-		request Request
+		request shape.Request
 		reason  string
 		want    string
 		// applied is the request with the suggestion followed.
-		applied func(*specOf)
+		applied func(*plantest.Spec)
 	}{
 		"format": {
-			two, ask(llama(t, 70), 4096, 2, format("BF16")), ReasonTooLarge, "quantization FP8 instead of BF16 (weights 67.7 GiB instead of 131.4 GiB)",
-			format("FP8"),
+			two, ask(plantest.Llama(t, 70), 4096, 2, plantest.Format("BF16")), shape.ReasonTooLarge, "quantization FP8 instead of BF16 (weights 67.7 GiB instead of 131.4 GiB)",
+			plantest.Format("FP8"),
 		},
 		"next format": {
-			two, ask(llama(t, 70), 131072, 1, format("FP8"), func(s *specOf) { s.KVCacheType = "FP8" }), ReasonTooLarge,
-			"quantization INT4 instead of FP8", format("INT4"),
+			two, ask(plantest.Llama(t, 70), 131072, 1, plantest.Format("FP8"), func(s *plantest.Spec) { s.KVCacheType = "FP8" }), shape.ReasonTooLarge,
+			"quantization INT4 instead of FP8", plantest.Format("INT4"),
 		},
 		"context": {
-			two, ask(llama(t, 70), 131072, 1, format("FP8"), func(s *specOf) {
+			two, ask(plantest.Llama(t, 70), 131072, 1, plantest.Format("FP8"), func(s *plantest.Spec) {
 				s.KVCacheType, s.Quantization = "FP8", "INT4"
 				s.Workload.Inference.MaxModelLen = 300000
-			}), ReasonTooLarge, "maxModelLen 271360 instead of 300000",
-			func(s *specOf) { s.Workload.Inference.MaxModelLen = 271360 },
+			}), shape.ReasonTooLarge, "maxModelLen 271360 instead of 300000",
+			func(s *plantest.Spec) { s.Workload.Inference.MaxModelLen = 271360 },
 		},
 		"context for a long request": {
-			two, ask(llama(t, 70), 131072, 2, func(s *specOf) { s.Workload.Inference.InputTokens, s.KVCacheType = ptr(int32(100000)), "BF16" }), ReasonTooLarge,
-			"kvCacheType FP8 instead of BF16", func(s *specOf) { s.KVCacheType = "FP8" },
+			two, ask(plantest.Llama(t, 70), 131072, 2, func(s *plantest.Spec) {
+				s.Workload.Inference.InputTokens, s.KVCacheType = plantest.Ptr(int32(100000)), "BF16"
+			}), shape.ReasonTooLarge,
+			"kvCacheType FP8 instead of BF16", func(s *plantest.Spec) { s.KVCacheType = "FP8" },
 		},
 		"sequences": {
-			two, ask(llama(t, 8), 1024, 5000, format("INT4")), ReasonTooLarge, "maxSequences 550 instead of 5000",
-			func(s *specOf) { s.Workload.Inference.MaxSequences = 550 },
+			two, ask(plantest.Llama(t, 8), 1024, 5000, plantest.Format("INT4")), shape.ReasonTooLarge, "maxSequences 550 instead of 5000",
+			func(s *plantest.Spec) { s.Workload.Inference.MaxSequences = 550 },
 		},
 		"copies": {
-			four, ask(llama(t, 8), 1024, 1, format("INT4"), replicas(7)), ReasonTooFewDevices, "replicas 4 instead of 7", replicas(4),
+			four, ask(plantest.Llama(t, 8), 1024, 1, plantest.Format("INT4"), plantest.Replicas(7)), shape.ReasonTooFewDevices, "replicas 4 instead of 7", plantest.Replicas(4),
 		},
 		"devices": {
-			two, ask(llama(t, 405), 1024, 1, format("INT4")), ReasonTooLarge, "more free NVIDIA L40S", nil,
+			two, ask(plantest.Llama(t, 405), 1024, 1, plantest.Format("INT4")), shape.ReasonTooLarge, "more free NVIDIA L40S", nil,
 		},
 		"checkpoints": {
-			four, ask(llama(t, 8), 1, 1, func(s *specOf) {
+			four, ask(plantest.Llama(t, 8), 1, 1, func(s *plantest.Spec) {
 				s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4}}
-			}), ReasonTooLarge, "activationCheckpointing true instead of false", func(s *specOf) { s.Workload.Training.ActivationCheckpointing = true },
+			}), shape.ReasonTooLarge, "activationCheckpointing true instead of false", func(s *plantest.Spec) { s.Workload.Training.ActivationCheckpointing = true },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,8 +85,8 @@ func TestSmallestChange(t *testing.T) {
 
 // The number of further devices is enough, and one less is not.
 func TestMoreDevicesIsTheLeast(t *testing.T) {
-	r := ask(llama(t, 405), 1024, 1, format("INT4"))
-	few := []fleet.Node{host("a", true, many(2, h100)...)}
+	r := ask(plantest.Llama(t, 405), 1024, 1, plantest.Format("INT4"))
+	few := []fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.H100)...)}
 	no := unplaceableBy(t, few, r)
 	var more int
 	if _, err := fmt.Sscanf(no.Shortfall.Suggestion, "%d more free", &more); err != nil {
@@ -93,7 +98,7 @@ func TestMoreDevicesIsTheLeast(t *testing.T) {
 	}{{more, true}, {more - 1, false}} {
 		nodes := few
 		for left := test.devices; left > 0; left -= 2 {
-			nodes = append(nodes[:len(nodes):len(nodes)], host(fmt.Sprint("b", left), true, many(min(2, left), h100)...))
+			nodes = append(nodes[:len(nodes):len(nodes)], plantest.Host(fmt.Sprint("b", left), true, plantest.Many(min(2, left), plantest.H100)...))
 		}
 		if _, err := Plan(fleet.NewCluster(nodes), r); (err == nil) != test.fits {
 			t.Errorf("%d more devices: %v", test.devices, err)
@@ -102,24 +107,24 @@ func TestMoreDevicesIsTheLeast(t *testing.T) {
 }
 
 func TestReasons(t *testing.T) {
-	taken := host("a", false, many(2, l40s)...)
+	taken := plantest.Host("a", false, plantest.Many(2, plantest.L40s)...)
 	taken.Unschedulable = true
-	cpu := host("a", false, product{"cpu", "EPYC", v1alpha1.FamilyCPU, 1 << 20, 0, nil})
+	cpu := plantest.Host("a", false, plantest.Product{Vendor: "cpu", Name: "EPYC", Family: v1alpha1.FamilyCPU, MiB: 1 << 20})
 	for name, test := range map[string]struct {
 		nodes  []fleet.Node
-		change func(*specOf)
+		change func(*plantest.Spec)
 		reason string
 		want   string
 	}{
-		"no nodes":      {nil, replicas(1), ReasonNoDevices, "no node has an accelerator"},
-		"only the host": {[]fleet.Node{cpu}, replicas(1), ReasonNoDevices, "no node has an accelerator"},
-		"nodes away":    {[]fleet.Node{taken}, replicas(1), ReasonNoneFree, "2 on nodes that take no new work"},
-		"formats":       {[]fleet.Node{host("a", false, t4)}, format("BF16"), ReasonNoMatch, "1 without native arithmetic for the weights"},
-		"too small":     {[]fleet.Node{host("a", false, t4)}, format("FP32"), ReasonTooLarge, "quantization INT8 instead of FP32"},
-		"not enough":    {[]fleet.Node{host("a", false, many(2, l40s)...)}, func(s *specOf) { s.Replicas = ptr(int32(9)) }, ReasonTooFewDevices, "replicas 2 instead of 9"},
+		"no nodes":      {nil, plantest.Replicas(1), shape.ReasonNoDevices, "no node has an accelerator"},
+		"only the host": {[]fleet.Node{cpu}, plantest.Replicas(1), shape.ReasonNoDevices, "no node has an accelerator"},
+		"nodes away":    {[]fleet.Node{taken}, plantest.Replicas(1), shape.ReasonNoneFree, "2 on nodes that take no new work"},
+		"formats":       {[]fleet.Node{plantest.Host("a", false, plantest.T4)}, plantest.Format("BF16"), shape.ReasonNoMatch, "1 without native arithmetic for the weights"},
+		"too small":     {[]fleet.Node{plantest.Host("a", false, plantest.T4)}, plantest.Format("FP32"), shape.ReasonTooLarge, "quantization INT8 instead of FP32"},
+		"not enough":    {[]fleet.Node{plantest.Host("a", false, plantest.Many(2, plantest.L40s)...)}, func(s *plantest.Spec) { s.Replicas = plantest.Ptr(int32(9)) }, shape.ReasonTooFewDevices, "replicas 2 instead of 9"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			no := unplaceableBy(t, test.nodes, ask(llama(t, 8), 4096, 1, test.change))
+			no := unplaceableBy(t, test.nodes, ask(plantest.Llama(t, 8), 4096, 1, test.change))
 			if no.Reason != test.reason || !strings.Contains(no.Message, test.want) || no.Shortfall.NeededMiB < 4000 {
 				t.Errorf("got %s (%+v): %s", no.Reason, no.Shortfall, no.Message)
 			}
@@ -128,14 +133,14 @@ func TestReasons(t *testing.T) {
 }
 
 func TestRejectedFormsAreListedWithNumbers(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, many(2, h100)...)}
-	spec := mustPlan(t, fleet.NewCluster(nodes), ask(llama(t, 70), 8192, 8))
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.H100)...)}
+	spec := mustPlan(t, fleet.NewCluster(nodes), ask(plantest.Llama(t, 70), 8192, 8))
 	wants := []v1alpha1.RejectedPlan{
-		{Strategy: "PP2 on NVIDIA H100 80GB HBM3", Reason: ReasonWorse, Message: "(40.4 % worse); TTFT 841 ms instead of 495; TPOT 36.9 ms instead of 22.1; 8.78 USD instead of 5.23 for a million tokens"},
-		{Strategy: "None on NVIDIA H100 80GB HBM3", Reason: ReasonTooLarge, Message: "a device needs 92.6 GiB (weights 67.7 GiB, KV cache 20.0 GiB, activations 4.8 GiB, overhead 133 MiB) and offers 71.1 GiB at most"},
-		{Strategy: "None BF16", Reason: ReasonTooLarge, Message: "GiB"},
-		{Strategy: "TP2 BF16", Reason: ReasonTooLarge, Message: "GiB"},
-		{Strategy: "PP2 BF16", Reason: ReasonTooLarge, Message: "GiB"},
+		{Strategy: "PP2 on NVIDIA H100 80GB HBM3", Reason: shape.ReasonWorse, Message: "(40.4 % worse); TTFT 841 ms instead of 495; TPOT 36.9 ms instead of 22.1; 8.78 USD instead of 5.23 for a million tokens"},
+		{Strategy: "None on NVIDIA H100 80GB HBM3", Reason: shape.ReasonTooLarge, Message: "a device needs 92.6 GiB (weights 67.7 GiB, KV cache 20.0 GiB, activations 4.8 GiB, overhead 133 MiB) and offers 71.1 GiB at most"},
+		{Strategy: "None BF16", Reason: shape.ReasonTooLarge, Message: "GiB"},
+		{Strategy: "TP2 BF16", Reason: shape.ReasonTooLarge, Message: "GiB"},
+		{Strategy: "PP2 BF16", Reason: shape.ReasonTooLarge, Message: "GiB"},
 	}
 	if len(spec.Rejected) != len(wants) {
 		t.Fatalf("got %+v", spec.Rejected)

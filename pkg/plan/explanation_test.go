@@ -7,6 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/plan/explain"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -15,8 +19,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
-func objective(o v1alpha1.Objective) func(*specOf) {
-	return func(s *specOf) { s.Workload.Inference.Objective = o }
+func objective(o v1alpha1.Objective) func(*plantest.Spec) {
+	return func(s *plantest.Spec) { s.Workload.Inference.Objective = o }
 }
 
 func named(t testing.TB, name string) *model.Model {
@@ -29,11 +33,11 @@ func named(t testing.TB, name string) *model.Model {
 }
 
 // explained plans a request and explains the plan.
-func explained(t testing.TB, nodes []fleet.Node, r Request) (*v1alpha1.ShardingPlanSpec, *Explanation) {
+func explained(t testing.TB, nodes []fleet.Node, r shape.Request) (*v1alpha1.ShardingPlanSpec, *explain.Explanation) {
 	t.Helper()
 	c := fleet.NewCluster(nodes)
 	spec := mustPlan(t, c, r)
-	e, err := Explain(c, r, spec)
+	e, err := explain.Explain(c, r, spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +45,7 @@ func explained(t testing.TB, nodes []fleet.Node, r Request) (*v1alpha1.ShardingP
 }
 
 // checkExplanation holds an explanation to the plan that it explains.
-func checkExplanation(t failer, r Request, spec *v1alpha1.ShardingPlanSpec, e *Explanation) {
+func checkExplanation(t failer, r shape.Request, spec *v1alpha1.ShardingPlanSpec, e *explain.Explanation) {
 	t.Helper()
 	checkRungs(t, spec, e)
 	if len(e.Choice) < 3 {
@@ -57,9 +61,9 @@ func checkExplanation(t failer, r Request, spec *v1alpha1.ShardingPlanSpec, e *E
 	}
 }
 
-func checkRungs(t failer, spec *v1alpha1.ShardingPlanSpec, e *Explanation) {
+func checkRungs(t failer, spec *v1alpha1.ShardingPlanSpec, e *explain.Explanation) {
 	t.Helper()
-	var taken []Rung
+	var taken []explain.Rung
 	for _, rung := range e.Rungs {
 		if rung.Taken {
 			taken = append(taken, rung)
@@ -76,7 +80,7 @@ func checkRungs(t failer, spec *v1alpha1.ShardingPlanSpec, e *Explanation) {
 	}
 }
 
-func checkPart(t failer, r Request, shape *v1alpha1.PlanShape, p *PartExplanation) {
+func checkPart(t failer, r shape.Request, shape *v1alpha1.PlanShape, p *explain.PartExplanation) {
 	t.Helper()
 	if len(p.Memory) != len(shape.Stages) || p.Copies != int(shape.Strategy.Replicas) || p.FirstReplica != int(shape.FirstReplica) {
 		t.Errorf("%d stages and %d copies from %d on, want those of %+v", len(p.Memory), p.Copies, p.FirstReplica, shape)
@@ -112,41 +116,41 @@ func checkPart(t failer, r Request, shape *v1alpha1.PlanShape, p *PartExplanatio
 
 // TestExplain holds explanations of many kinds of plan to the plans, and their words to the rule that chose.
 func TestExplain(t *testing.T) {
-	h := []fleet.Node{host("a", true, times8(h100)...)}
-	limit := func(ms int32) func(*specOf) {
-		return func(s *specOf) { s.Workload.Inference.MaxTPOTMillis = &ms }
+	h := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...)}
+	limit := func(ms int32) func(*plantest.Spec) {
+		return func(s *plantest.Spec) { s.Workload.Inference.MaxTPOTMillis = &ms }
 	}
-	training := func(s *specOf) {
+	training := func(s *plantest.Spec) {
 		s.Engine = v1alpha1.EngineTorch
 		s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 1024, GlobalBatch: 8, MicroBatch: 1}}
 	}
-	unknown := h100
-	unknown.gbps = 0
+	unknown := plantest.H100
+	unknown.GBps = 0
 	for name, test := range map[string]struct {
 		nodes []fleet.Node
-		r     Request
+		r     shape.Request
 		want  []string // in the choice
 	}{
-		"one device":     {h, ask(llama(t, 8), 2048, 4), []string{"Throughput: output tokens a second from each device; 4 requests", "No other is within 3 %"}},
-		"latency":        {h, ask(llama(t, 70), 4096, 2, objective("Latency")), []string{"Latency: the time for an answer", "within 10 %"}},
-		"latency, limit": {h, ask(llama(t, 8), 2048, 1, objective("Latency"), limit(20)), []string{"Latency within limits", "The fewest devices are taken"}},
-		"a limit":        {h, ask(llama(t, 70), 4096, 8, limit(25), format("FP8")), []string{"of them keep"}},
-		"cost":           {append(h, host("b", false, many(4, l40s)...)), ask(llama(t, 8), 2048, 4, objective("Cost")), []string{"Cost: the price"}},
-		"pipeline":       {h, ask(llama(t, 70), 4096, 4, parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(4))})), []string{"shapes fit in memory"}},
-		"mixture":        {[]fleet.Node{host("a", true, times8(h200)...)}, ask(named(t, "DeepSeek-R1"), 8192, 64), []string{"EP8"}},
-		"SGLang":         {h, ask(llama(t, 70), 4096, 4, engineOf(v1alpha1.EngineSGLang)), nil},
-		"TensorRT-LLM":   {h, ask(llama(t, 70), 4096, 4, engineOf(v1alpha1.EngineTensorRTLLM)), nil},
-		"lean":           {[]fleet.Node{host("a", true, h100)}, ask(named(t, "GPT-OSS-120B"), 4096, 2), []string{"1 shape fits"}},
-		"training":       {h, ask(llama(t, 8), 1, 1, training), []string{"Training has no objective but to fit", "The fewest devices are taken"}},
-		"unknown rates":  {[]fleet.Node{host("a", true, unknown)}, ask(llama(t, 8), 2048, 1), []string{"rates of the devices are not known"}},
+		"one device":     {h, ask(plantest.Llama(t, 8), 2048, 4), []string{"Throughput: output tokens a second from each device; 4 requests", "No other is within 3 %"}},
+		"latency":        {h, ask(plantest.Llama(t, 70), 4096, 2, objective("Latency")), []string{"Latency: the time for an answer", "within 10 %"}},
+		"latency, limit": {h, ask(plantest.Llama(t, 8), 2048, 1, objective("Latency"), limit(20)), []string{"Latency within limits", "The fewest devices are taken"}},
+		"a limit":        {h, ask(plantest.Llama(t, 70), 4096, 8, limit(25), plantest.Format("FP8")), []string{"of them keep"}},
+		"cost":           {append(h, plantest.Host("b", false, plantest.Many(4, plantest.L40s)...)), ask(plantest.Llama(t, 8), 2048, 4, objective("Cost")), []string{"Cost: the price"}},
+		"pipeline":       {h, ask(plantest.Llama(t, 70), 4096, 4, plantest.Parallelism(v1alpha1.Parallelism{Pipeline: plantest.Ptr(int32(4))})), []string{"shapes fit in memory"}},
+		"mixture":        {[]fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H200)...)}, ask(named(t, "DeepSeek-R1"), 8192, 64), []string{"EP8"}},
+		"SGLang":         {h, ask(plantest.Llama(t, 70), 4096, 4, plantest.EngineOf(v1alpha1.EngineSGLang)), nil},
+		"TensorRT-LLM":   {h, ask(plantest.Llama(t, 70), 4096, 4, plantest.EngineOf(v1alpha1.EngineTensorRTLLM)), nil},
+		"lean":           {[]fleet.Node{plantest.Host("a", true, plantest.H100)}, ask(named(t, "GPT-OSS-120B"), 4096, 2), []string{"1 shape fits"}},
+		"training":       {h, ask(plantest.Llama(t, 8), 1, 1, training), []string{"Training has no objective but to fit", "The fewest devices are taken"}},
+		"unknown rates":  {[]fleet.Node{plantest.Host("a", true, unknown)}, ask(plantest.Llama(t, 8), 2048, 1), []string{"rates of the devices are not known"}},
 		"mixed": {
-			[]fleet.Node{host("a", false, h100), host("b", false, l40s)},
-			ask(llama(t, 70), 1024, 1, format("FP8")),
+			[]fleet.Node{plantest.Host("a", false, plantest.H100), plantest.Host("b", false, plantest.L40s)},
+			ask(plantest.Llama(t, 70), 1024, 1, plantest.Format("FP8")),
 			[]string{"a pipeline over several kinds is taken"},
 		},
 		"copies that differ": {
-			[]fleet.Node{host("a", true, many(2, h100)...), host("b", true, many(2, l40s)...)},
-			ask(llama(t, 70), 1024, 1, format("FP8"), replicas(2)),
+			[]fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.H100)...), plantest.Host("b", true, plantest.Many(2, plantest.L40s)...)},
+			ask(plantest.Llama(t, 70), 1024, 1, plantest.Format("FP8"), plantest.Replicas(2)),
 			[]string{"No shape has room for all copies"},
 		},
 	} {
@@ -163,21 +167,21 @@ func TestExplain(t *testing.T) {
 
 // TestExplainedTimesAreThePlans holds the arithmetic of one shape to the plan's estimate.
 func TestExplainedTimesAreThePlans(t *testing.T) {
-	h := []fleet.Node{host("a", true, times8(h100)...)}
-	for name, r := range map[string]Request{
-		"tensor":   ask(llama(t, 70), 4096, 8, replicas(2)),
-		"pipeline": ask(llama(t, 70), 4096, 8, parallelism(v1alpha1.Parallelism{Pipeline: ptr(int32(2))})),
+	h := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...)}
+	for name, r := range map[string]shape.Request{
+		"tensor":   ask(plantest.Llama(t, 70), 4096, 8, plantest.Replicas(2)),
+		"pipeline": ask(plantest.Llama(t, 70), 4096, 8, plantest.Parallelism(v1alpha1.Parallelism{Pipeline: plantest.Ptr(int32(2))})),
 	} {
 		spec, e := explained(t, h, r)
 		times := e.Parts[0].Times
 		want := spec.Estimate
-		if got := whole(times.Serving.OutputTokensPerSecond * float64(e.Parts[0].Copies)); got != want.TokensPerSecond {
+		if got := shape.Rounded(times.Serving.OutputTokensPerSecond * float64(e.Parts[0].Copies)); got != want.TokensPerSecond {
 			t.Errorf("%s: %d tokens/s, the plan has %d", name, got, want.TokensPerSecond)
 		}
-		if ttft, tpot := whole(times.Serving.TTFT*1e3), whole(times.Serving.TPOT*1e6); ttft != want.TTFTMillis || tpot != want.TPOTMicros {
+		if ttft, tpot := shape.Rounded(times.Serving.TTFT*1e3), shape.Rounded(times.Serving.TPOT*1e6); ttft != want.TTFTMillis || tpot != want.TPOTMicros {
 			t.Errorf("%s: TTFT %d ms and TPOT %d us, the plan has %d and %d", name, ttft, tpot, want.TTFTMillis, want.TPOTMicros)
 		}
-		if low := whole(times.Estimate.TTFT.Low * 1e3); low != want.TTFTMillisLow || times.Basis != cost.Fitted {
+		if low := shape.Rounded(times.Estimate.TTFT.Low * 1e3); low != want.TTFTMillisLow || times.Basis != cost.Fitted {
 			t.Errorf("%s: TTFT from %d ms on, by constants that are %s; the plan has %d", name, low, times.Basis, want.TTFTMillisLow)
 		}
 	}
@@ -186,8 +190,8 @@ func TestExplainedTimesAreThePlans(t *testing.T) {
 // TestConsideredIsRanked holds that the shape that is taken is listed once, before those that are worse, and that the
 // measure is the one of the objective.
 func TestConsideredIsRanked(t *testing.T) {
-	spec, e := explained(t, []fleet.Node{host("a", true, times8(h100)...)}, ask(llama(t, 70), 4096, 16, objective("Latency")))
-	taken := slices.IndexFunc(e.Considered, func(c Considered) bool { return c.Taken })
+	spec, e := explained(t, []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...)}, ask(plantest.Llama(t, 70), 4096, 16, objective("Latency")))
+	taken := slices.IndexFunc(e.Considered, func(c explain.Considered) bool { return c.Taken })
 	if taken != 0 || e.Considered[0].Strategy != spec.Strategy.Summary || e.Considered[0].Verdict != "taken" {
 		t.Fatalf("%+v, the plan is %s", e.Considered[0], spec.Strategy.Summary)
 	}
@@ -203,19 +207,19 @@ func TestConsideredIsRanked(t *testing.T) {
 
 // TestRungsSayWhyNot holds the reasons for steps down the ladder.
 func TestRungsSayWhyNot(t *testing.T) {
-	tight := ask(llama(t, 70), 8192, 8, func(s *specOf) { s.Workload.Inference.MaxTPOTMillis = ptr(int32(50)) })
+	tight := ask(plantest.Llama(t, 70), 8192, 8, func(s *plantest.Spec) { s.Workload.Inference.MaxTPOTMillis = plantest.Ptr(int32(50)) })
 	for name, test := range map[string]struct {
 		nodes []fleet.Node
-		r     Request
+		r     shape.Request
 		want  []string // the outcomes of the first rungs
 	}{
-		"too large": {[]fleet.Node{host("a", false, many(2, l40s)...)}, ask(llama(t, 70), 2048, 1), []string{
+		"too large": {[]fleet.Node{plantest.Host("a", false, plantest.Many(2, plantest.L40s)...)}, ask(plantest.Llama(t, 70), 2048, 1), []string{
 			"no shape fits: a copy in one stage needs", "no shape fits", "taken",
 		}},
-		"limit": {[]fleet.Node{host("a", false, many(4, l40s)...)}, tight, []string{
+		"limit": {[]fleet.Node{plantest.Host("a", false, plantest.Many(4, plantest.L40s)...)}, tight, []string{
 			"nearest is TP4 on NVIDIA L40S: TPOT", "nearest is TP4", "taken", "not needed",
 		}},
-		"lean": {[]fleet.Node{host("a", true, h100)}, ask(named(t, "GPT-OSS-120B"), 4096, 2), []string{"the largest free device offers 71.1 GiB", "taken"}},
+		"lean": {[]fleet.Node{plantest.Host("a", true, plantest.H100)}, ask(named(t, "GPT-OSS-120B"), 4096, 2), []string{"the largest free device offers 71.1 GiB", "taken"}},
 	} {
 		_, e := explained(t, test.nodes, test.r)
 		for i, want := range test.want {
@@ -227,8 +231,8 @@ func TestRungsSayWhyNot(t *testing.T) {
 }
 
 func TestExplainRefusesOtherPlans(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, times8(h100)...)}
-	c, r := fleet.NewCluster(nodes), ask(llama(t, 70), 4096, 8)
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...)}
+	c, r := fleet.NewCluster(nodes), ask(plantest.Llama(t, 70), 4096, 8)
 	for name, test := range map[string]struct {
 		change func(*v1alpha1.ShardingPlanSpec)
 		want   string
@@ -244,11 +248,11 @@ func TestExplainRefusesOtherPlans(t *testing.T) {
 	} {
 		spec := mustPlan(t, c, r)
 		test.change(spec)
-		if _, err := Explain(c, r, spec); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := explain.Explain(c, r, spec); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}
-	if _, err := Explain(c, Request{}, mustPlan(t, c, r)); err == nil {
+	if _, err := explain.Explain(c, shape.Request{}, mustPlan(t, c, r)); err == nil {
 		t.Error("a request without a placement is explained")
 	}
 }
@@ -263,12 +267,12 @@ func TestEveryPlanIsExplained(t *testing.T) {
 		if err != nil {
 			return
 		}
-		e, err := Explain(c, r, spec)
+		e, err := explain.Explain(c, r, spec)
 		if err != nil {
 			rt.Fatal(err)
 		}
 		checkExplanation(rt, r, spec, e)
-		other, err := Explain(fleet.NewCluster(shuffled(rt, nodes)), r, spec)
+		other, err := explain.Explain(fleet.NewCluster(plantest.Shuffled(rt, nodes)), r, spec)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -283,8 +287,8 @@ func TestEveryPlanIsExplained(t *testing.T) {
 
 // TestPriceOfCopiesThatDiffer holds that the price of all tokens lies between those of the copies, by what each delivers.
 func TestPriceOfCopiesThatDiffer(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, many(2, h100)...), host("b", true, many(2, l40s)...)}
-	spec, e := explained(t, nodes, ask(llama(t, 70), 1024, 1, format("FP8"), replicas(2)))
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.H100)...), plantest.Host("b", true, plantest.Many(2, plantest.L40s)...)}
+	spec, e := explained(t, nodes, ask(plantest.Llama(t, 70), 1024, 1, plantest.Format("FP8"), plantest.Replicas(2)))
 	sum, tokens := 0.0, 0.0
 	for _, p := range e.Parts {
 		sum += float64(p.Times.MicroUSDPerHour) / 3600 * 2
@@ -299,11 +303,11 @@ func TestPriceOfCopiesThatDiffer(t *testing.T) {
 }
 
 func BenchmarkExplain(b *testing.B) {
-	c, r := fleet.NewCluster([]fleet.Node{host("a", true, times8(h100)...)}), ask(llama(b, 70), 4096, 8)
+	c, r := fleet.NewCluster([]fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...)}), ask(plantest.Llama(b, 70), 4096, 8)
 	spec := mustPlan(b, c, r)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Explain(c, r, spec); err != nil {
+		if _, err := explain.Explain(c, r, spec); err != nil {
 			b.Fatal(err)
 		}
 	}

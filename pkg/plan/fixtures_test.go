@@ -3,17 +3,20 @@ package plan
 import (
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 )
 
 // ask is a request for inference with a context and a number of sequences; changes alter it.
-func ask(m *model.Model, length, sequences int32, changes ...func(*v1alpha1.ModelPlacementSpec)) Request {
-	return Request{Placement: placement(length, sequences, changes...), Model: m}
+func ask(m *model.Model, length, sequences int32, changes ...func(*v1alpha1.ModelPlacementSpec)) shape.Request {
+	return shape.Request{Placement: plantest.Placement(length, sequences, changes...), Model: m}
 }
 
-func mustPlan(t testing.TB, c *fleet.Cluster, r Request) *v1alpha1.ShardingPlanSpec {
+func mustPlan(t testing.TB, c *fleet.Cluster, r shape.Request) *v1alpha1.ShardingPlanSpec {
 	t.Helper()
 	spec, err := Plan(c, r)
 	if err != nil {

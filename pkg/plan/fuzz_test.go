@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/shape"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
@@ -49,22 +51,22 @@ func FuzzPlan(f *testing.F) {
 		if err != nil {
 			return
 		}
-		holdFuzzed(t, Request{Placement: p, Model: m}, seed, more)
+		holdFuzzed(t, shape.Request{Placement: p, Model: m}, seed, more)
 	})
 }
 
 // holdFuzzed plans on a small cluster whose devices have so many MiB more.
-func holdFuzzed(t *testing.T, request Request, seed uint64, more int64) {
+func holdFuzzed(t *testing.T, request shape.Request, seed uint64, more int64) {
 	t.Helper()
-	r := draws{rand.New(rand.NewPCG(seed, 0)), t}
-	nodes := r.nodes(6)
+	r := plantest.Draw(t, seed, 0)
+	nodes := r.Nodes(6)
 	for i := range nodes {
 		for j := range nodes[i].Inventory.Status.Devices {
 			nodes[i].Inventory.Status.Devices[j].Memory.TotalMiB += more
 		}
 	}
 	spec, err := Plan(fleet.NewCluster(nodes), request)
-	var bad *InvalidRequest
+	var bad *shape.InvalidRequest
 	var no *Unplaceable
 	switch {
 	case errors.As(err, &bad):
@@ -124,6 +126,6 @@ func FuzzPlanNumbers(f *testing.F) {
 				Sharding: []v1alpha1.TrainingSharding{"", "ZeRO1", "ZeRO3", "FSDP"}[choice>>10&3],
 			}
 		}
-		holdFuzzed(t, Request{Placement: p, Model: m}, seed, more)
+		holdFuzzed(t, shape.Request{Placement: p, Model: m}, seed, more)
 	})
 }

@@ -6,11 +6,14 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-var gb200 = product{"nvidia", "NVIDIA GB200", v1alpha1.FamilyGPU, 189471, 8000, map[v1alpha1.Precision]int64{v1alpha1.BF16: 2500, v1alpha1.FP8: 5000}}
+var gb200 = plantest.Product{Vendor: "nvidia", Name: "NVIDIA GB200", Family: v1alpha1.FamilyGPU, MiB: 189471, GBps: 8000, TFLOPS: map[v1alpha1.Precision]int64{v1alpha1.BF16: 2500, v1alpha1.FP8: 5000}}
 
 // halfOccupied are nodes of eight devices in five shapes, one of them in fabrics over 18 nodes, whose devices are held one
 // by one with equal odds.
@@ -18,9 +21,9 @@ func halfOccupied(n int) []fleet.Node {
 	random := rand.New(rand.NewPCG(1, 2))
 	nodes := make([]fleet.Node, n)
 	for i := range nodes {
-		p := []product{h100, mi300x, l40s, h200, gb200}[i%5]
-		nodes[i] = host(fmt.Sprintf("n%05d", i), p.name != l40s.name, times8(p)...)
-		if p.name == gb200.name {
+		p := []plantest.Product{plantest.H100, plantest.Mi300x, plantest.L40s, plantest.H200, gb200}[i%5]
+		nodes[i] = plantest.Host(fmt.Sprintf("n%05d", i), p.Name != plantest.L40s.Name, plantest.Times8(p)...)
+		if p.Name == gb200.Name {
 			nodes[i].Inventory.Status.Links.Domains[0].Fabric = &v1alpha1.Fabric{ClusterUUID: fmt.Sprint("f", i/5/18)}
 		}
 		nodes[i].Labels["rack"] = fmt.Sprint("r", i/32)
@@ -94,29 +97,31 @@ func BenchmarkCollect(b *testing.B) {
 	for _, n := range []int{1, 1000, 10000} {
 		nodes := halfOccupied(n)
 		if n == 1 {
-			nodes[0] = host("n", true, many(4, h100)...)
+			nodes[0] = plantest.Host("n", true, plantest.Many(4, plantest.H100)...)
 		}
 		c := fleet.NewCluster(nodes)
 		for _, test := range []struct {
 			name   string
-			change func(*specOf)
+			change func(*plantest.Spec)
 		}{
-			{"any", func(*specOf) {}},
-			{"selector", func(s *specOf) {
+			{"any", func(*plantest.Spec) {}},
+			{"selector", func(s *plantest.Spec) {
 				s.Devices = &v1alpha1.DeviceRequirements{NodeSelector: &v1alpha1.NodeSelector{MatchLabels: map[string]v1alpha1.LabelValue{"zone": "z1"}}}
 			}},
-			{"rack", func(s *specOf) { s.Topology = &v1alpha1.TopologyRequirements{Required: ptr("rack")} }},
-			{"hostname", func(s *specOf) { s.Topology = &v1alpha1.TopologyRequirements{Required: ptr("kubernetes.io/hostname")} }},
+			{"rack", func(s *plantest.Spec) { s.Topology = &v1alpha1.TopologyRequirements{Required: plantest.Ptr("rack")} }},
+			{"hostname", func(s *plantest.Spec) {
+				s.Topology = &v1alpha1.TopologyRequirements{Required: plantest.Ptr("kubernetes.io/hostname")}
+			}},
 		} {
-			t, err := newTask(c, ask(llama(b, 8), 8192, 16, test.change))
+			t, err := shape.New(c, ask(plantest.Llama(b, 8), 8192, 16, test.change))
 			if err != nil {
 				b.Fatal(err)
 			}
 			b.Run(fmt.Sprintf("%s/%d", test.name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					clear(t.pooled)
-					t.collect(t.ladder[0], t.require.level)
+					clear(t.Matched)
+					t.Match(t.Ladder[0], t.Require.Level)
 				}
 			})
 		}

@@ -4,12 +4,15 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-func both(changes ...func(*specOf)) func(*specOf) {
-	return func(s *specOf) {
+func both(changes ...func(*plantest.Spec)) func(*plantest.Spec) {
+	return func(s *plantest.Spec) {
 		for _, change := range changes {
 			change(s)
 		}
@@ -198,7 +201,7 @@ var rules = map[v1alpha1.Engine][]rule{
 var insideTensor = []v1alpha1.Engine{v1alpha1.EngineSGLang, v1alpha1.EngineTensorRTLLM}
 
 // launchOf is how a shape of a plan is started.
-func launchOf(r Request, spec *v1alpha1.ShardingPlanSpec, shape v1alpha1.PlanShape) *launch {
+func launchOf(r shape.Request, spec *v1alpha1.ShardingPlanSpec, shape v1alpha1.PlanShape) *launch {
 	s := shape.Strategy
 	l := &launch{
 		arch: &r.Model.Architecture, training: r.Placement.Spec.Workload.Training, tensor: int(s.Tensor), pipeline: int(s.Pipeline), data: int(s.Data),
@@ -214,7 +217,7 @@ func launchOf(r Request, spec *v1alpha1.ShardingPlanSpec, shape v1alpha1.PlanSha
 }
 
 // checkLegal holds a shape of a plan to the checks of its engine.
-func checkLegal(t failer, r Request, spec *v1alpha1.ShardingPlanSpec, shape v1alpha1.PlanShape) {
+func checkLegal(t failer, r shape.Request, spec *v1alpha1.ShardingPlanSpec, shape v1alpha1.PlanShape) {
 	t.Helper()
 	l := launchOf(r, spec, shape)
 	for _, rule := range rules[spec.Engine] {
@@ -227,17 +230,17 @@ func checkLegal(t failer, r Request, spec *v1alpha1.ShardingPlanSpec, shape v1al
 // TestPlansKeepTheEnginesSplit plans pipelines of 61 and 126 layers on devices of two kinds with engines that cannot be
 // given any split; checkPlan holds each to its engine's checks.
 func TestPlansKeepTheEnginesSplit(t *testing.T) {
-	small, large := a100, h200
-	small.mib = 40960
-	nodes := []fleet.Node{host("a", true, times8(large)...), host("b", true, times8(small)...), host("c", true, times8(small)...)}
+	small, large := plantest.A100, plantest.H200
+	small.MiB = 40960
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(large)...), plantest.Host("b", true, plantest.Times8(small)...), plantest.Host("c", true, plantest.Times8(small)...)}
 	for _, e := range []v1alpha1.Engine{"Megatron", "DeepSpeed", "JAX", "Torch", "MPI"} {
 		planned := 0
 		for _, layers := range []int32{60, 61, 80} {
 			for _, stages := range []int32{2, 3, 4, 5} {
-				m := llama(t, 70)
+				m := plantest.Llama(t, 70)
 				m.Architecture.Layers = layers
-				r := ask(m, 1, 1, engineOf(e), train(v1alpha1.TrainingWorkload{SequenceLength: 2048, GlobalBatch: 60, Method: "LoRA", ActivationCheckpointing: true}),
-					parallelism(v1alpha1.Parallelism{Pipeline: ptr(stages)}))
+				r := ask(m, 1, 1, plantest.EngineOf(e), plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: 2048, GlobalBatch: 60, Method: "LoRA", ActivationCheckpointing: true}),
+					plantest.Parallelism(v1alpha1.Parallelism{Pipeline: plantest.Ptr(stages)}))
 				spec, err := Plan(fleet.NewCluster(nodes), r)
 				if err != nil {
 					if e == "JAX" && layers%stages != 0 {

@@ -2,8 +2,11 @@ package plan
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
+
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/plan/search"
+	"github.com/rankwright/rankwright/pkg/shape"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
@@ -43,15 +46,15 @@ func TestPlannerEqualsExhaustiveSearch(t *testing.T) {
 // againstExhaustive plans one random case and says what is wrong with the plan.
 func againstExhaustive(t *testing.T, seed uint64, devices, layers int, answers map[string]int) string {
 	t.Helper()
-	r := draws{rand.New(rand.NewPCG(seed, uint64(devices))), t}
-	nodes := r.nodes(devices)
-	m := r.model(layers)
-	request := Request{Placement: r.request(m, devices), Model: m}
+	r := plantest.Draw(t, seed, uint64(devices))
+	nodes := r.Nodes(devices)
+	m := r.Model(layers)
+	request := shape.Request{Placement: r.Request(m, devices), Model: m}
 	c := fleet.NewCluster(nodes)
 	x := newExhaustive(t, c, nodes, request)
 	var spec *v1alpha1.ShardingPlanSpec
-	if found, _ := x.task.search(); found != nil {
-		spec = x.task.write(found)
+	if found, _ := search.Best(x.task); found != nil {
+		spec = write(x.task, found)
 		checkPlan(t, nodes, request, spec)
 	}
 	what, why := x.disagreement(spec)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	truth "github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/fleet"
@@ -98,11 +100,11 @@ func TestPredecessorPlans(t *testing.T) {
 	}
 }
 
-var predecessorTypes = map[string]product{
-	"CudaGpu": {vendor: "nvidia", name: "GPU", family: v1alpha1.FamilyGPU}, "RocmGpu": {vendor: "amd", name: "GPU", family: v1alpha1.FamilyGPU},
-	"Tpu": {vendor: "google", family: v1alpha1.FamilyTPU}, "Gaudi": {vendor: "intel", name: "Gaudi", family: v1alpha1.FamilyASIC},
-	"AwsNeuron": {vendor: "aws", name: "Neuron", family: v1alpha1.FamilyASIC}, "CerebrasWse": {vendor: "cerebras", name: "WSE", family: v1alpha1.FamilyASIC},
-	"IntelNpu": {vendor: "intel", name: "NPU", family: v1alpha1.FamilyNPU}, "Cpu": {vendor: "cpu", family: v1alpha1.FamilyCPU},
+var predecessorTypes = map[string]plantest.Product{
+	"CudaGpu": {Vendor: "nvidia", Name: "GPU", Family: v1alpha1.FamilyGPU}, "RocmGpu": {Vendor: "amd", Name: "GPU", Family: v1alpha1.FamilyGPU},
+	"Tpu": {Vendor: "google", Family: v1alpha1.FamilyTPU}, "Gaudi": {Vendor: "intel", Name: "Gaudi", Family: v1alpha1.FamilyASIC},
+	"AwsNeuron": {Vendor: "aws", Name: "Neuron", Family: v1alpha1.FamilyASIC}, "CerebrasWse": {Vendor: "cerebras", Name: "WSE", Family: v1alpha1.FamilyASIC},
+	"IntelNpu": {Vendor: "intel", Name: "NPU", Family: v1alpha1.FamilyNPU}, "Cpu": {Vendor: "cpu", Family: v1alpha1.FamilyCPU},
 }
 
 // decide plans the case: a host with its devices, one link domain for all GPUs where it has links between devices, one
@@ -121,21 +123,21 @@ func decide(t *testing.T, p *predecessorPlan) (string, v1alpha1.StrategyName) {
 		if !ok {
 			t.Fatalf("type %s is not known here", d.Type)
 		}
-		kind.name += d.Version
-		kind.mib = d.Bytes >> 20
+		kind.Name += d.Version
+		kind.MiB = d.Bytes >> 20
 		for range max(1, d.Chips) {
 			part := kind
 			if d.Chips > 1 {
-				part.mib /= int64(d.Chips)
+				part.MiB /= int64(d.Chips)
 			}
 			bus++
-			device := part.device(bus)
+			device := part.Device(bus)
 			if !d.Available {
 				device.Health.State = v1alpha1.Unhealthy
 			}
 			status.Devices = append(status.Devices, device)
-			if d.Type == "Tpu" || links && kind.family == v1alpha1.FamilyGPU {
-				linked[kind.name] = append(linked[kind.name], device.ID)
+			if d.Type == "Tpu" || links && kind.Family == v1alpha1.FamilyGPU {
+				linked[kind.Name] = append(linked[kind.Name], device.ID)
 			}
 		}
 	}
@@ -147,7 +149,7 @@ func decide(t *testing.T, p *predecessorPlan) (string, v1alpha1.StrategyName) {
 		return "no model", ""
 	}
 	nodes := []fleet.Node{n}
-	r := ask(m, 2048, 1, format(v1alpha1.Quantization(p.Quantization)))
+	r := ask(m, 2048, 1, plantest.Format(v1alpha1.Quantization(p.Quantization)))
 	spec, err := Plan(fleet.NewCluster(nodes), r)
 	var no *Unplaceable
 	if errors.As(err, &no) {

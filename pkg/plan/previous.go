@@ -4,23 +4,29 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/rankwright/rankwright/pkg/plan/place"
+	"github.com/rankwright/rankwright/pkg/plan/search"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // keepPrevious keeps the copies of the previous plan that still hold, each in its shape and under its number, and places
 // the missing ones in the same shapes. It finds nothing where the previous plan is for something else, where none of its
 // copies holds, or where there is no room for the missing ones.
-func (t *task) keepPrevious(previous *v1alpha1.ShardingPlanSpec) (*solution, bool) {
-	at := slices.IndexFunc(t.ladder, func(s step) bool { return s.format == previous.Quantization && s.cache == previous.KVCacheType })
-	if at < 0 || !t.sameKind(previous) {
+func keepPrevious(t *shape.Problem, previous *v1alpha1.ShardingPlanSpec) (*search.Solution, bool) {
+	at := slices.IndexFunc(t.Ladder, func(s shape.Format) bool {
+		return s.Weights == previous.Quantization && s.Cache == previous.KVCacheType
+	})
+	if at < 0 || !sameKind(t, previous) {
 		return nil, false
 	}
-	shapes, ok := t.earlierShapes(previous)
+	shapes, ok := earlierShapes(t, previous)
 	if !ok {
 		return nil, false
 	}
 	for _, lean := range []bool{false, true} {
-		if found, ok := t.attempt(t.ladder[at], try{lean: lean}).keep(previous, shapes); ok {
+		if found, ok := keep(t.Tier(t.Ladder[at], shape.Variant{Lean: lean}), previous, shapes); ok {
 			return found, true
 		}
 	}
@@ -29,70 +35,70 @@ func (t *task) keepPrevious(previous *v1alpha1.ShardingPlanSpec) (*solution, boo
 
 // earlierShapes returns the previous plan's shapes with the copies that are wanted now: a smaller number drops the last
 // copies, a larger one adds to the last shape.
-func (t *task) earlierShapes(previous *v1alpha1.ShardingPlanSpec) ([]earlier, bool) {
-	var shapes []earlier
-	left := t.copies
+func earlierShapes(t *shape.Problem, previous *v1alpha1.ShardingPlanSpec) ([]place.PreviousShape, bool) {
+	var shapes []place.PreviousShape
+	left := t.Copies
 	for _, s := range previous.Shapes() {
 		d := &s.Strategy
-		ends, ok := endsOf(s.Stages, int(t.model.Architecture.Layers))
-		if !ok || len(ends) != int(d.Pipeline) || d.Replicas < 1 || !t.allows(d) || !t.engine.Stages.Cuts.Allow(ends) || int(s.FirstReplica) != t.copies-left {
+		ends, ok := place.EndsOf(s.Stages, int(t.Model.Architecture.Layers))
+		if !ok || len(ends) != int(d.Pipeline) || d.Replicas < 1 || !allows(t, d) || !t.Engine.Stages.Cuts.Allow(ends) || int(s.FirstReplica) != t.Copies-left {
 			return nil, false
 		}
 		n := min(left, int(d.Replicas))
-		shapes = append(shapes, earlier{
-			shape: shapeOf(d), ends: ends, first: int(s.FirstReplica), copies: n,
+		shapes = append(shapes, place.PreviousShape{
+			Shape: place.ShapeOf(d), Ends: ends, First: int(s.FirstReplica), Copies: n,
 		})
 		if left -= n; left == 0 {
 			return shapes, true
 		}
 	}
-	shapes[len(shapes)-1].copies += left
+	shapes[len(shapes)-1].Copies += left
 	return shapes, true
 }
 
 // sameKind says whether the previous plan is for this model and engine.
-func (t *task) sameKind(previous *v1alpha1.ShardingPlanSpec) bool {
-	return previous.Engine == t.engine.Name && reflect.DeepEqual(previous.Model.Architecture, t.model.Architecture)
+func sameKind(t *shape.Problem, previous *v1alpha1.ShardingPlanSpec) bool {
+	return previous.Engine == t.Engine.Name && reflect.DeepEqual(previous.Model.Architecture, t.Model.Architecture)
 }
 
 // maxKeptDegree bounds the degrees of a previous plan; degrees that are asked for have the same bound.
 const maxKeptDegree = 1 << 14
 
 // allows says whether a strategy has the degrees that are asked for.
-func (t *task) allows(s *v1alpha1.Strategy) bool {
+func allows(t *shape.Problem, s *v1alpha1.Strategy) bool {
 	may := func(asked int, degree int32) bool {
 		return degree >= 1 && degree <= maxKeptDegree && (asked == 0 || asked == int(degree))
 	}
-	if s.DecodeContext < 0 || s.DecodeContext > maxKeptDegree || !may(t.asked.context, s.Context) || s.Tensor < 1 || s.Context > maxKeptDegree/s.Tensor {
+	if s.DecodeContext < 0 || s.DecodeContext > maxKeptDegree || !may(t.Asked.Context, s.Context) || s.Tensor < 1 || s.Context > maxKeptDegree/s.Tensor {
 		return false
 	}
-	if w := t.workload.Training; w != nil && (s.Data < 1 || int64(w.GlobalBatch)%(int64(max(1, w.MicroBatch))*int64(s.Data)) != 0) {
+	if w := t.Workload.Training; w != nil && (s.Data < 1 || int64(w.GlobalBatch)%(int64(max(1, w.MicroBatch))*int64(s.Data)) != 0) {
 		return false
 	}
-	return t.possible(shapeOf(s)) && may(t.asked.tensor, s.Tensor) && may(t.asked.stages, s.Pipeline) && may(t.asked.data, s.Data) && may(t.asked.expert, s.Expert)
+	return t.Runs(place.ShapeOf(s)) && may(t.Asked.Tensor, s.Tensor) && may(t.Asked.Stages, s.Pipeline) && may(t.Asked.Data, s.Data) && may(t.Asked.Expert, s.Expert)
 }
 
 // keep keeps the copies of the shapes that hold and places the rest.
-func (a *attempt) keep(previous *v1alpha1.ShardingPlanSpec, shapes []earlier) (*solution, bool) {
-	t := a.task
-	copies := t.copiesOf(previous)
+func keep(a *shape.Tier, previous *v1alpha1.ShardingPlanSpec, shapes []place.PreviousShape) (*search.Solution, bool) {
+	t := a.Problem
+	copies := place.CopiesOf(t, previous)
 	taken := map[int32]bool{}
-	kept := make([]keptShape, len(shapes))
+	kept := make([]place.KeptCopies, len(shapes))
 	held := 0
 	for i, s := range shapes {
-		kept[i] = a.holding(s, copies[s.first:s.first+s.copies], taken)
-		held += kept[i].held
+		kept[i] = place.Holding(a, s, copies[s.First:s.First+s.Copies], taken)
+		held += kept[i].Held
 	}
 	if held == 0 {
 		return nil, false
 	}
-	found := &solution{attempt: a}
+	found := &search.Solution{Tier: a}
 	for i, s := range shapes {
-		l, prints, ok := kept[i].complete()
+		l, prints, ok := kept[i].Complete()
 		if !ok {
 			return nil, false
 		}
-		found.portions = append(found.portions, portion{shape: s.shape, layout: l, prints: prints})
+		found.Portions = append(found.Portions, search.Portion{Shape: s.Shape, Layout: l, Footprint: prints})
 	}
 	return found, true
 }

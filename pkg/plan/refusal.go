@@ -7,6 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rankwright/rankwright/pkg/plan/remedy"
+	"github.com/rankwright/rankwright/pkg/plan/search"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/fleet"
@@ -23,47 +27,47 @@ type Unplaceable struct {
 	// Rejected are the forms that were tried, each with its reason.
 	Rejected []v1alpha1.RejectedPlan
 	// remedies are the suggestions with what shows that they help.
-	remedies []remedy
+	remedies []remedy.Remedy
 }
 
 func (e *Unplaceable) Error() string { return strings.TrimSuffix(e.Message, ".") }
 
-// explain says why the search found nothing, and looks for the smallest change that would help.
-func (t *task) explain(rejected []v1alpha1.RejectedPlan) *Unplaceable {
-	last := t.ladder[len(t.ladder)-1]
-	seen := t.collect(last, t.require.level).census
-	one, f := t.oneCopy(last)
-	need := int64(one.tensor) * f.bytes(0, f.layers)
+// refuse says why the search found nothing, and looks for the smallest change that would help.
+func refuse(t *shape.Problem, rejected []v1alpha1.RejectedPlan) *Unplaceable {
+	last := t.Ladder[len(t.Ladder)-1]
+	seen := t.Match(last, t.Require.Level).Census
+	one, f := oneCopy(t, last)
+	need := int64(one.Tensor) * f.Bytes(0, f.Layers)
 	e := &Unplaceable{Rejected: rejected, Shortfall: v1alpha1.Shortfall{
-		NeededMiB: roundUpMiB(need), FreeMiB: seen.free >> 20, FreeDevices: int32(seen.matched), LargestDeviceMiB: seen.largest >> 20,
+		NeededMiB: roundUpMiB(need), FreeMiB: seen.Free >> 20, FreeDevices: int32(seen.Matched), LargestDeviceMiB: seen.Largest >> 20,
 	}}
-	e.Reason = t.reason(&seen)
-	if e.Reason != ReasonNoDevices {
-		e.remedies = t.remedies()
-		e.Shortfall.Suggestions = suggestions(e.remedies)
+	e.Reason = reason(t, &seen)
+	if e.Reason != shape.ReasonNoDevices {
+		e.remedies = remedy.Find(t)
+		e.Shortfall.Suggestions = remedy.Suggestions(e.remedies)
 		if len(e.remedies) > 0 {
 			e.Shortfall.Suggestion = e.Shortfall.Suggestions[0].Change
 		}
 	}
-	e.Message = t.message(e, &seen, one, f, last.format)
+	e.Message = message(t, e, &seen, one, f, last.Weights)
 	return e
 }
 
 // oneCopy returns the shape and the memory of a copy on as few devices as were asked for.
-func (t *task) oneCopy(s step) (shape, *footprint) {
-	one := shape{tensor: max(1, t.asked.tensor), stages: 1, data: 1, expert: 1}
-	a := t.attempt(s, try{lean: true})
-	f := a.footprint(-1, one)
+func oneCopy(t *shape.Problem, s shape.Format) (shape.Shape, *shape.Footprint) {
+	one := shape.Shape{Tensor: max(1, t.Asked.Tensor), Stages: 1, Data: 1, Expert: 1}
+	a := t.Tier(s, shape.Variant{Lean: true})
+	f := a.Footprint(-1, one)
 	if f == nil { // a tensor degree that the model does not divide into is refused before
-		one.tensor = 1
-		f = a.footprint(-1, one)
+		one.Tensor = 1
+		f = a.Footprint(-1, one)
 	}
 	return one, f
 }
 
-func (t *task) reason(seen *census) string {
+func reason(t *shape.Problem, seen *shape.Census) string {
 	devices, busy := 0, 0
-	for why, n := range seen.refused {
+	for why, n := range seen.Refused {
 		if why != fleet.RefusedCPU {
 			devices += n
 		}
@@ -72,58 +76,58 @@ func (t *task) reason(seen *census) string {
 		}
 	}
 	switch {
-	case seen.matched == 0 && devices == 0:
-		return ReasonNoDevices
-	case seen.matched == 0 && busy == 0:
-		return ReasonNoMatch
-	case seen.matched == 0:
-		return ReasonNoneFree
+	case seen.Matched == 0 && devices == 0:
+		return shape.ReasonNoDevices
+	case seen.Matched == 0 && busy == 0:
+		return shape.ReasonNoMatch
+	case seen.Matched == 0:
+		return shape.ReasonNoneFree
 	}
-	if t.limited() && t.unlimited().fits() {
-		return ReasonLimit
+	if t.Limited() && search.Fits(t.WithoutLimits()) {
+		return shape.ReasonLimit
 	}
-	if t.instances() > 1 {
-		if t.one().fits() {
-			return ReasonTooFewDevices
+	if t.Instances() > 1 {
+		if search.Fits(t.Single()) {
+			return shape.ReasonTooFewDevices
 		}
 	}
-	return ReasonTooLarge
+	return shape.ReasonTooLarge
 }
 
-func (t *task) message(e *Unplaceable, seen *census, one shape, f *footprint, format v1alpha1.Precision) string {
+func message(t *shape.Problem, e *Unplaceable, seen *shape.Census, one shape.Shape, f *shape.Footprint, format v1alpha1.Precision) string {
 	var b strings.Builder
-	name := t.model.Name
+	name := t.Model.Name
 	switch {
-	case e.Reason == ReasonLimit:
+	case e.Reason == shape.ReasonLimit:
 		fmt.Fprintf(&b, "%s does not keep its limits: ", name)
-	case t.instances() > 1:
-		fmt.Fprintf(&b, "%s does not fit %d times: ", name, t.instances())
+	case t.Instances() > 1:
+		fmt.Fprintf(&b, "%s does not fit %d times: ", name, t.Instances())
 	default:
 		fmt.Fprintf(&b, "%s does not fit: ", name)
 	}
-	if one.tensor > 1 {
+	if one.Tensor > 1 {
 		fmt.Fprintf(&b, "one copy needs %s in %s on %d devices (%s on each)",
-			words.HumanMiB(e.Shortfall.NeededMiB), format, one.tensor, uses(f.perDevice(0, f.layers)))
+			words.HumanMiB(e.Shortfall.NeededMiB), format, one.Tensor, shape.UseText(f.PerDevice(0, f.Layers)))
 	} else {
-		fmt.Fprintf(&b, "one copy needs %s in %s (%s)", words.HumanMiB(e.Shortfall.NeededMiB), format, uses(f.perDevice(0, f.layers)))
+		fmt.Fprintf(&b, "one copy needs %s in %s (%s)", words.HumanMiB(e.Shortfall.NeededMiB), format, shape.UseText(f.PerDevice(0, f.Layers)))
 	}
 	switch e.Reason {
-	case ReasonNoDevices:
+	case shape.ReasonNoDevices:
 		b.WriteString("; no node has an accelerator")
-	case ReasonNoMatch:
+	case shape.ReasonNoMatch:
 		b.WriteString("; no device matches")
-	case ReasonNoneFree:
+	case shape.ReasonNoneFree:
 		b.WriteString("; no device is free")
-	case ReasonLimit:
+	case shape.ReasonLimit:
 		b.WriteString("; that fits")
 		if len(e.Rejected) > 0 {
 			fmt.Fprintf(&b, ", but no plan keeps the limits; the nearest is %s with %s", e.Rejected[0].Strategy, e.Rejected[0].Message)
 		}
 	default:
-		fmt.Fprintf(&b, "; free and matching: %s with %s together and at most %s each", words.Counted(seen.matched, "device"),
+		fmt.Fprintf(&b, "; free and matching: %s with %s together and at most %s each", words.Counted(seen.Matched, "device"),
 			words.HumanMiB(e.Shortfall.FreeMiB), words.HumanMiB(e.Shortfall.LargestDeviceMiB))
 	}
-	if others := refusals(seen.refused); others != "" {
+	if others := refusals(seen.Refused); others != "" {
 		fmt.Fprintf(&b, "; not counted: %s", others)
 	}
 	if e.Shortfall.Suggestion != "" {
@@ -147,4 +151,4 @@ func refusals(refused map[fleet.Refusal]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func roundUpMiB(bytes int64) int64 { return (bytes + mib - 1) / mib }
+func roundUpMiB(bytes int64) int64 { return (bytes + shape.MiB - 1) / shape.MiB }

@@ -10,6 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/plan/remedy"
+	"github.com/rankwright/rankwright/pkg/plan/search"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -20,8 +25,8 @@ import (
 func drawHeld(t *rapid.T) []fleet.Node {
 	var nodes []fleet.Node
 	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
-		p := rapid.SampledFrom([]product{l40s, l40s, h100, t4, mi300x}).Draw(t, "product")
-		n := host(fmt.Sprint("n", i), rapid.Bool().Draw(t, "linked"), many(rapid.IntRange(1, 4).Draw(t, "devices"), p)...)
+		p := rapid.SampledFrom([]plantest.Product{plantest.L40s, plantest.L40s, plantest.H100, plantest.T4, plantest.Mi300x}).Draw(t, "product")
+		n := plantest.Host(fmt.Sprint("n", i), rapid.Bool().Draw(t, "linked"), plantest.Many(rapid.IntRange(1, 4).Draw(t, "devices"), p)...)
 		n.Labels["rack"] = rapid.SampledFrom([]string{"r1", "r2"}).Draw(t, "rack")
 		n.Taken = map[v1alpha1.DeviceID]string{}
 		for j := range n.Inventory.Status.Devices {
@@ -37,22 +42,22 @@ func drawHeld(t *rapid.T) []fleet.Node {
 }
 
 // drawTight is a request that a small cluster may be too small for.
-func drawTight(t *testing.T, rt *rapid.T) Request {
-	m := llama(t, rapid.SampledFrom([]int{8, 70}).Draw(rt, "billions"))
+func drawTight(t *testing.T, rt *rapid.T) shape.Request {
+	m := plantest.Llama(t, rapid.SampledFrom([]int{8, 70}).Draw(rt, "billions"))
 	r := ask(m, rapid.SampledFrom([]int32{4096, 30000, 131072}).Draw(rt, "length"), rapid.SampledFrom([]int32{1, 3, 40, 700}).Draw(rt, "sequences"))
 	s := &r.Placement.Spec
 	s.Quantization = v1alpha1.Quantization(rapid.SampledFrom([]string{"Auto", "Auto", "BF16", "FP8", "INT4"}).Draw(rt, "quantization"))
 	s.KVCacheType = v1alpha1.KVCacheType(rapid.SampledFrom([]string{"", "", "FP8"}).Draw(rt, "cache"))
-	s.Replicas = ptr(rapid.SampledFrom([]int32{1, 1, 2, 5}).Draw(rt, "replicas"))
+	s.Replicas = plantest.Ptr(rapid.SampledFrom([]int32{1, 1, 2, 5}).Draw(rt, "replicas"))
 	switch rapid.IntRange(0, 9).Draw(rt, "more") {
 	case 0, 1:
-		s.Topology = &v1alpha1.TopologyRequirements{Required: ptr(rapid.SampledFrom([]string{"rack", "kubernetes.io/hostname"}).Draw(rt, "level"))}
+		s.Topology = &v1alpha1.TopologyRequirements{Required: plantest.Ptr(rapid.SampledFrom([]string{"rack", "kubernetes.io/hostname"}).Draw(rt, "level"))}
 	case 2, 3:
-		s.Parallelism = &v1alpha1.Parallelism{Tensor: ptr(rapid.SampledFrom([]int32{1, 2, 4}).Draw(rt, "tensor")), Pipeline: ptr(int32(1))}
+		s.Parallelism = &v1alpha1.Parallelism{Tensor: plantest.Ptr(rapid.SampledFrom([]int32{1, 2, 4}).Draw(rt, "tensor")), Pipeline: plantest.Ptr(int32(1))}
 	case 4:
-		s.Workload.Inference.MaxTPOTMillis = ptr(rapid.SampledFrom([]int32{1, 5, 20}).Draw(rt, "tpot"))
+		s.Workload.Inference.MaxTPOTMillis = plantest.Ptr(rapid.SampledFrom([]int32{1, 5, 20}).Draw(rt, "tpot"))
 	case 5:
-		s.Workload.Inference.MaxTPOTMillis, s.Workload.Inference.MaxTTFTMillis = ptr(int32(8)), ptr(rapid.SampledFrom([]int32{10, 900}).Draw(rt, "ttft"))
+		s.Workload.Inference.MaxTPOTMillis, s.Workload.Inference.MaxTTFTMillis = plantest.Ptr(int32(8)), plantest.Ptr(rapid.SampledFrom([]int32{10, 900}).Draw(rt, "ttft"))
 	case 6, 7:
 		s.Quantization = "Auto"
 		s.Workload = v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{
@@ -64,7 +69,7 @@ func drawTight(t *testing.T, rt *rapid.T) Request {
 	return r
 }
 
-func edited(r Request, change edit) Request {
+func edited(r shape.Request, change shape.Edit) shape.Request {
 	placement := r.Placement.DeepCopy()
 	change(&placement.Spec)
 	r.Placement = placement
@@ -84,19 +89,19 @@ func TestSuggestionsHelpAndAreTheLeast(t *testing.T) {
 		}
 		for i := range no.remedies {
 			found := &no.remedies[i]
-			kinds[found.kind]++
-			if found.edit != nil {
-				changed := edited(r, found.edit)
+			kinds[found.Kind]++
+			if found.Edit != nil {
+				changed := edited(r, found.Edit)
 				spec, err := Plan(c, changed)
 				if err != nil {
-					rt.Fatalf("%s: %s, and yet: %v", found.kind, found.change, err)
+					rt.Fatalf("%s: %s, and yet: %v", found.Kind, found.Change, err)
 				}
 				checkPlan(rt, nodes, changed, spec)
-			} else if _, err := Plan(found.cluster, r); err != nil {
-				rt.Fatalf("%s: %s, and yet: %v", found.kind, found.change, err)
+			} else if _, err := Plan(found.Cluster, r); err != nil {
+				rt.Fatalf("%s: %s, and yet: %v", found.Kind, found.Change, err)
 			}
 			if less := lessThan(c, r, found); less != "" {
-				rt.Fatalf("%s: %s, but %s is enough", found.kind, found.change, less)
+				rt.Fatalf("%s: %s, but %s is enough", found.Kind, found.Change, less)
 			}
 		}
 	})
@@ -104,9 +109,9 @@ func TestSuggestionsHelpAndAreTheLeast(t *testing.T) {
 }
 
 // lessThan is a change that is smaller by one step than a remedy and fits as well; empty where there is none.
-func lessThan(c *fleet.Cluster, r Request, found *remedy) string {
+func lessThan(c *fleet.Cluster, r shape.Request, found *remedy.Remedy) string {
 	var n, now int32
-	try := func(text string, change edit) string {
+	try := func(text string, change shape.Edit) string {
 		if _, err := Plan(c, edited(r, change)); err == nil {
 			return text
 		}
@@ -114,70 +119,70 @@ func lessThan(c *fleet.Cluster, r Request, found *remedy) string {
 	}
 	in, training := r.Placement.Spec.Workload.Inference, r.Placement.Spec.Workload.Training
 	var of string
-	switch fields := strings.Fields(found.change); found.kind {
-	case KindContext:
-		_, _ = fmt.Sscanf(found.change, "%s %d instead of %d", &of, &n, &now)
-		if n += contextStep; n >= now {
+	switch fields := strings.Fields(found.Change); found.Kind {
+	case remedy.KindContext:
+		_, _ = fmt.Sscanf(found.Change, "%s %d instead of %d", &of, &n, &now)
+		if n += remedy.ContextStep; n >= now {
 			return ""
 		}
-		return try(fmt.Sprint("context ", n), func(s *specOf) {
+		return try(fmt.Sprint("context ", n), func(s *plantest.Spec) {
 			if training != nil {
 				s.Workload.Training.SequenceLength = n
 				return
 			}
 			s.Workload.Inference.MaxModelLen = n
 		})
-	case KindSequences:
-		_, _ = fmt.Sscanf(found.change, "maxSequences %d", &n)
+	case remedy.KindSequences:
+		_, _ = fmt.Sscanf(found.Change, "maxSequences %d", &n)
 		if n+1 == in.MaxSequences {
 			return ""
 		}
-		return try(fmt.Sprint("sequences ", n+1), func(s *specOf) { s.Workload.Inference.MaxSequences = n + 1 })
-	case KindCopies:
-		_, _ = fmt.Sscanf(found.change, "replicas %d", &n)
+		return try(fmt.Sprint("sequences ", n+1), func(s *plantest.Spec) { s.Workload.Inference.MaxSequences = n + 1 })
+	case remedy.KindCopies:
+		_, _ = fmt.Sscanf(found.Change, "replicas %d", &n)
 		if n+1 == *r.Placement.Spec.Replicas {
 			return ""
 		}
-		return try(fmt.Sprint("replicas ", n+1), replicas(n+1))
-	case KindBatch:
-		_, _ = fmt.Sscanf(found.change, "microBatch %d", &n)
+		return try(fmt.Sprint("replicas ", n+1), plantest.Replicas(n+1))
+	case remedy.KindBatch:
+		_, _ = fmt.Sscanf(found.Change, "microBatch %d", &n)
 		if n *= 2; n >= training.MicroBatch {
 			return ""
 		}
-		return try(fmt.Sprint("microBatch ", n), func(s *specOf) { s.Workload.Training.MicroBatch = n })
-	case KindLimit:
+		return try(fmt.Sprint("microBatch ", n), func(s *plantest.Spec) { s.Workload.Training.MicroBatch = n })
+	case remedy.KindLimit:
 		if slices.Contains(fields, "and") {
 			return ""
 		}
-		_, _ = fmt.Sscanf(found.change, "%s %d", &of, &n)
-		return try(fmt.Sprint(of, n-1), func(s *specOf) {
+		_, _ = fmt.Sscanf(found.Change, "%s %d", &of, &n)
+		return try(fmt.Sprint(of, n-1), func(s *plantest.Spec) {
 			if of == "maxTTFTMillis" {
-				s.Workload.Inference.MaxTTFTMillis = ptr(n - 1)
+				s.Workload.Inference.MaxTTFTMillis = plantest.Ptr(n - 1)
 				return
 			}
-			s.Workload.Inference.MaxTPOTMillis = ptr(n - 1)
+			s.Workload.Inference.MaxTPOTMillis = plantest.Ptr(n - 1)
 		})
-	case KindDevices:
-		less := *found.more
-		t, err := newTask(c, r)
+	case remedy.KindDevices:
+		less := *found.More
+		t, err := shape.New(c, r)
 		if err != nil {
 			return err.Error()
 		}
-		if _, err := Plan(t.extend(less.template, less.devices-1, less.inPlace), r); err == nil {
-			return fmt.Sprint(less.devices-1, " devices")
+		if _, err := Plan(remedy.Extend(t, less.Template, less.Devices-1, less.InPlace), r); err == nil {
+			return fmt.Sprint(less.Devices-1, " devices")
 		}
-	case KindMove:
+	case remedy.KindMove:
 		return fewerMoves(c, r, found)
 	}
 	return ""
 }
 
 // fewerMoves is a holder that could stay, or one that alone is enough where several are named.
-func fewerMoves(c *fleet.Cluster, r Request, found *remedy) string {
+func fewerMoves(c *fleet.Cluster, r shape.Request, found *remedy.Remedy) string {
 	var moved []string
 	names := holdersOf(c)
 	for _, name := range names {
-		if strings.Contains(found.change, name+" (") {
+		if strings.Contains(found.Change, name+" (") {
 			moved = append(moved, name)
 		}
 	}
@@ -232,14 +237,14 @@ func refusalText(err error) string {
 func TestFitsIsSearch(t *testing.T) {
 	fit := map[bool]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		one, err := newTask(fleet.NewCluster(drawHeld(rt)), drawTight(t, rt))
+		one, err := shape.New(fleet.NewCluster(drawHeld(rt)), drawTight(t, rt))
 		if err != nil {
 			rt.Skip(err)
 		}
 		two := *one
-		two.pooled, two.laned = map[string]pooled{}, map[*pool][]*lane{}
-		found, _ := one.search()
-		if fits := two.fits(); fits != (found != nil) {
+		two.Matched, two.Flavors = map[string]shape.Matches{}, map[*shape.Pool][]*shape.Flavor{}
+		found, _ := search.Best(one)
+		if fits := search.Fits(&two); fits != (found != nil) {
 			rt.Fatalf("fits says %v, search found %+v", fits, found)
 		}
 		fit[found != nil]++

@@ -6,6 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/plan/remedy"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
@@ -33,13 +37,13 @@ func taken(n fleet.Node, holders ...string) fleet.Node {
 
 // Each kind of change is suggested where it helps.
 func TestSmallestChangeOfEachKind(t *testing.T) {
-	two, four := host("a", false, many(2, l40s)...), host("a", false, many(4, l40s)...)
-	in8 := func(s *specOf) { s.KVCacheType = "FP8" }
-	tuning := func(w v1alpha1.TrainingWorkload) func(*specOf) {
-		return func(s *specOf) { s.Workload, s.Engine = v1alpha1.Workload{Training: &w}, v1alpha1.EngineTorch }
+	two, four := plantest.Host("a", false, plantest.Many(2, plantest.L40s)...), plantest.Host("a", false, plantest.Many(4, plantest.L40s)...)
+	in8 := func(s *plantest.Spec) { s.KVCacheType = "FP8" }
+	tuning := func(w v1alpha1.TrainingWorkload) func(*plantest.Spec) {
+		return func(s *plantest.Spec) { s.Workload, s.Engine = v1alpha1.Workload{Training: &w}, v1alpha1.EngineTorch }
 	}
-	limit := func(ttft, tpot int32) func(*specOf) {
-		return func(s *specOf) {
+	limit := func(ttft, tpot int32) func(*plantest.Spec) {
+		return func(s *plantest.Spec) {
 			if ttft > 0 {
 				s.Workload.Inference.MaxTTFTMillis = &ttft
 			}
@@ -48,82 +52,84 @@ func TestSmallestChangeOfEachKind(t *testing.T) {
 			}
 		}
 	}
-	rack := func(s *specOf) { s.Topology = &v1alpha1.TopologyRequirements{Required: ptr("kubernetes.io/hostname")} }
+	rack := func(s *plantest.Spec) {
+		s.Topology = &v1alpha1.TopologyRequirements{Required: plantest.Ptr("kubernetes.io/hostname")}
+	}
 	for name, test := range map[string]struct {
 		nodes        []fleet.Node
-		request      Request
+		request      shape.Request
 		reason, kind string
 		want         string
 	}{
 		"weights": {
 			[]fleet.Node{two},
-			ask(llama(t, 70), 4096, 2, format("BF16")), ReasonTooLarge, KindPrecision,
+			ask(plantest.Llama(t, 70), 4096, 2, plantest.Format("BF16")), shape.ReasonTooLarge, remedy.KindPrecision,
 			"quantization FP8 instead of BF16 (weights 67.7 GiB instead of 131.4 GiB)",
 		},
 		"weights of another kind": {
-			[]fleet.Node{host("a", false, t4)}, ask(llama(t, 8), 4096, 1, format("BF16")), ReasonNoMatch, KindPrecision, "quantization INT8 instead of BF16",
+			[]fleet.Node{plantest.Host("a", false, plantest.T4)}, ask(plantest.Llama(t, 8), 4096, 1, plantest.Format("BF16")), shape.ReasonNoMatch, remedy.KindPrecision, "quantization INT8 instead of BF16",
 		},
-		"cache":     {[]fleet.Node{two}, ask(llama(t, 70), 131072, 2), ReasonTooLarge, KindPrecision, "kvCacheType FP8 instead of BF16"},
-		"context":   {[]fleet.Node{two}, ask(llama(t, 70), 131072, 5, in8), ReasonTooLarge, KindContext, "maxModelLen 54272 instead of 131072"},
-		"sequences": {[]fleet.Node{two}, ask(llama(t, 8), 1024, 5000, format("INT4"), in8), ReasonTooLarge, KindSequences, "maxSequences 1092 instead of 5000"},
-		"copies":    {[]fleet.Node{four}, ask(llama(t, 8), 1024, 1, replicas(7)), ReasonTooFewDevices, KindCopies, "replicas 4 instead of 7"},
+		"cache":     {[]fleet.Node{two}, ask(plantest.Llama(t, 70), 131072, 2), shape.ReasonTooLarge, remedy.KindPrecision, "kvCacheType FP8 instead of BF16"},
+		"context":   {[]fleet.Node{two}, ask(plantest.Llama(t, 70), 131072, 5, in8), shape.ReasonTooLarge, remedy.KindContext, "maxModelLen 54272 instead of 131072"},
+		"sequences": {[]fleet.Node{two}, ask(plantest.Llama(t, 8), 1024, 5000, plantest.Format("INT4"), in8), shape.ReasonTooLarge, remedy.KindSequences, "maxSequences 1092 instead of 5000"},
+		"copies":    {[]fleet.Node{four}, ask(plantest.Llama(t, 8), 1024, 1, plantest.Replicas(7)), shape.ReasonTooFewDevices, remedy.KindCopies, "replicas 4 instead of 7"},
 		"copies by data": {
 			[]fleet.Node{four},
-			ask(llama(t, 8), 1024, 1, parallelism(v1alpha1.Parallelism{Data: ptr(int32(3))}), replicas(2)), ReasonTooFewDevices, KindCopies,
+			ask(plantest.Llama(t, 8), 1024, 1, plantest.Parallelism(v1alpha1.Parallelism{Data: plantest.Ptr(int32(3))}), plantest.Replicas(2)), shape.ReasonTooFewDevices, remedy.KindCopies,
 			"replicas 4 without parallelism.data instead of 2 times 3",
 		},
 		"degrees": {
 			[]fleet.Node{four},
-			ask(llama(t, 8), 1024, 1, parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(8)), Pipeline: ptr(int32(1))})), ReasonTooLarge,
-			KindDegrees, "parallelism.tensor 1 instead of 8",
+			ask(plantest.Llama(t, 8), 1024, 1, plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(8)), Pipeline: plantest.Ptr(int32(1))})), shape.ReasonTooLarge,
+			remedy.KindDegrees, "parallelism.tensor 1 instead of 8",
 		},
 		"two degrees": {
 			[]fleet.Node{four},
-			ask(llama(t, 8), 1024, 1, parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(8)), Pipeline: ptr(int32(5))})), ReasonTooLarge,
-			KindDegrees, "parallelism.pipeline 1 instead of 5 and parallelism.tensor 1 instead of 8",
+			ask(plantest.Llama(t, 8), 1024, 1, plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(8)), Pipeline: plantest.Ptr(int32(5))})), shape.ReasonTooLarge,
+			remedy.KindDegrees, "parallelism.pipeline 1 instead of 5 and parallelism.tensor 1 instead of 8",
 		},
 		"topology": {
-			[]fleet.Node{host("a", false, l40s), host("b", false, l40s)},
-			ask(llama(t, 70), 4096, 1, format("INT8"), rack), ReasonTooLarge, KindTopology,
+			[]fleet.Node{plantest.Host("a", false, plantest.L40s), plantest.Host("b", false, plantest.L40s)},
+			ask(plantest.Llama(t, 70), 4096, 1, plantest.Format("INT8"), rack), shape.ReasonTooLarge, remedy.KindTopology,
 			"topology.preferred instead of topology.required kubernetes.io/hostname",
 		},
 		"checkpointing": {
 			[]fleet.Node{four},
-			ask(llama(t, 8), 1, 1, tuning(v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4})), ReasonTooLarge,
-			KindCheckpointing, "activationCheckpointing true instead of false",
+			ask(plantest.Llama(t, 8), 1, 1, tuning(v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4})), shape.ReasonTooLarge,
+			remedy.KindCheckpointing, "activationCheckpointing true instead of false",
 		},
 		"batch": {
 			[]fleet.Node{four},
-			ask(llama(t, 8), 1, 1, tuning(v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4})), ReasonTooLarge,
-			KindBatch, "microBatch 2 instead of 4",
+			ask(plantest.Llama(t, 8), 1, 1, tuning(v1alpha1.TrainingWorkload{Method: "LoRA", SequenceLength: 8192, GlobalBatch: 4, MicroBatch: 4})), shape.ReasonTooLarge,
+			remedy.KindBatch, "microBatch 2 instead of 4",
 		},
-		"time to the first token": {[]fleet.Node{two}, ask(llama(t, 8), 8192, 8, limit(2, 0)), ReasonLimit, KindLimit, "maxTTFTMillis"},
-		"time of a token":         {[]fleet.Node{two}, ask(llama(t, 8), 8192, 8, limit(0, 2)), ReasonLimit, KindLimit, "maxTPOTMillis"},
-		"both times":              {[]fleet.Node{two}, ask(llama(t, 8), 8192, 8, limit(1, 1)), ReasonLimit, KindLimit, "maxTTFTMillis"},
-		"devices on the node":     {[]fleet.Node{two}, ask(llama(t, 70), 4096, 1, format("BF16")), ReasonTooLarge, KindDevices, "2 more free NVIDIA L40S on node a"},
+		"time to the first token": {[]fleet.Node{two}, ask(plantest.Llama(t, 8), 8192, 8, limit(2, 0)), shape.ReasonLimit, remedy.KindLimit, "maxTTFTMillis"},
+		"time of a token":         {[]fleet.Node{two}, ask(plantest.Llama(t, 8), 8192, 8, limit(0, 2)), shape.ReasonLimit, remedy.KindLimit, "maxTPOTMillis"},
+		"both times":              {[]fleet.Node{two}, ask(plantest.Llama(t, 8), 8192, 8, limit(1, 1)), shape.ReasonLimit, remedy.KindLimit, "maxTTFTMillis"},
+		"devices on the node":     {[]fleet.Node{two}, ask(plantest.Llama(t, 70), 4096, 1, plantest.Format("BF16")), shape.ReasonTooLarge, remedy.KindDevices, "2 more free NVIDIA L40S on node a"},
 		"devices on new nodes": {
-			[]fleet.Node{host("a", true, many(2, h100)...)},
-			ask(llama(t, 405), 1024, 1, format("INT4")), ReasonTooLarge, KindDevices,
+			[]fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.H100)...)},
+			ask(plantest.Llama(t, 405), 1024, 1, plantest.Format("INT4")), shape.ReasonTooLarge, remedy.KindDevices,
 			"1 more free NVIDIA H100 80GB HBM3 on 1 new node like a",
 		},
 		"one placement": {
 			[]fleet.Node{taken(four, "", "models/a", "models/a", "models/b")},
-			ask(llama(t, 70), 4096, 1, format("INT8")), ReasonTooLarge, KindMove,
+			ask(plantest.Llama(t, 70), 4096, 1, plantest.Format("INT8")), shape.ReasonTooLarge, remedy.KindMove,
 			"the devices of models/b (1 NVIDIA L40S; no other free devices hold it in its shape)",
 		},
 		"a placement that fits elsewhere": {
-			[]fleet.Node{taken(two, "models/a", ""), taken(host("b", false, l40s, l40s, t4), "models/c", "", "")},
-			ask(llama(t, 70), 4096, 1, format("INT8"), rack), ReasonTooLarge, KindMove, "the devices of models/a (1 NVIDIA L40S; it fits elsewhere in its shape)",
+			[]fleet.Node{taken(two, "models/a", ""), taken(plantest.Host("b", false, plantest.L40s, plantest.L40s, plantest.T4), "models/c", "", "")},
+			ask(plantest.Llama(t, 70), 4096, 1, plantest.Format("INT8"), rack), shape.ReasonTooLarge, remedy.KindMove, "the devices of models/a (1 NVIDIA L40S; it fits elsewhere in its shape)",
 		},
 		"two placements": {
 			[]fleet.Node{taken(four, "", "", "models/a", "models/b")},
-			ask(llama(t, 70), 4096, 1, format("BF16")), ReasonTooLarge, KindMove,
+			ask(plantest.Llama(t, 70), 4096, 1, plantest.Format("BF16")), shape.ReasonTooLarge, remedy.KindMove,
 			"the devices of models/a (1 NVIDIA L40S; no other free devices hold it in its shape) and models/b (1 NVIDIA L40S; ",
 		},
 		"three placements": {
-			[]fleet.Node{taken(host("a", false, many(5, l40s)...), "", "models/a", "models/b", "models/c", "models/d")},
-			ask(llama(t, 70), 4096, 1, format("BF16")),
-			ReasonTooLarge, KindMove, "the devices of models/a (1 NVIDIA L40S; ",
+			[]fleet.Node{taken(plantest.Host("a", false, plantest.Many(5, plantest.L40s)...), "", "models/a", "models/b", "models/c", "models/d")},
+			ask(plantest.Llama(t, 70), 4096, 1, plantest.Format("BF16")),
+			shape.ReasonTooLarge, remedy.KindMove, "the devices of models/a (1 NVIDIA L40S; ",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,11 +146,11 @@ func TestSmallestChangeOfEachKind(t *testing.T) {
 
 // Of each vendor the class is named that needs the fewest further devices.
 func TestMoreDevicesOfEachVendor(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, many(2, l40s)...), host("b", true, many(2, h100)...), host("c", true, mi300x)}
-	no := unplaceableBy(t, nodes, ask(llama(t, 405), 1024, 1, format("BF16")))
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.L40s)...), plantest.Host("b", true, plantest.Many(2, plantest.H100)...), plantest.Host("c", true, plantest.Mi300x)}
+	no := unplaceableBy(t, nodes, ask(plantest.Llama(t, 405), 1024, 1, plantest.Format("BF16")))
 	var got []string
 	for _, s := range no.Shortfall.Suggestions {
-		if s.Kind == KindDevices {
+		if s.Kind == remedy.KindDevices {
 			got = append(got, s.Change)
 		}
 	}
@@ -157,21 +163,21 @@ func TestMoreDevicesOfEachVendor(t *testing.T) {
 // A refusal has no more than what the API takes, whatever the names.
 func TestSuggestionsAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 500)
-	nodes := []fleet.Node{taken(host("a", false, many(4, l40s)...), "", "", "models/"+long, "other/"+long)}
-	no := unplaceableBy(t, nodes, ask(llama(t, 70), 4096, 1, format("BF16")))
-	move, ok := changeOf(no, KindMove, "the devices of models/xxx")
-	if !ok || len(move.Change) > maxChange || !strings.HasSuffix(move.Change, "…") {
+	nodes := []fleet.Node{taken(plantest.Host("a", false, plantest.Many(4, plantest.L40s)...), "", "", "models/"+long, "other/"+long)}
+	no := unplaceableBy(t, nodes, ask(plantest.Llama(t, 70), 4096, 1, plantest.Format("BF16")))
+	move, ok := changeOf(no, remedy.KindMove, "the devices of models/xxx")
+	if !ok || len(move.Change) > remedy.MaxChange || !strings.HasSuffix(move.Change, "…") {
 		t.Errorf("got %v", no.Shortfall.Suggestions)
 	}
-	if n := len(no.Shortfall.Suggestions); n > maxSuggestions {
+	if n := len(no.Shortfall.Suggestions); n > remedy.MaxSuggestions {
 		t.Errorf("%d suggestions", n)
 	}
 }
 
 // Nothing is suggested where no change that is thought of helps alone.
 func TestNoSuggestion(t *testing.T) {
-	for name, nodes := range map[string][]fleet.Node{"nothing": nil, "host processors": {host("a", false, product{"cpu", "EPYC", v1alpha1.FamilyCPU, 1 << 20, 0, nil})}} {
-		no := unplaceableBy(t, nodes, ask(llama(t, 8), 4096, 1))
+	for name, nodes := range map[string][]fleet.Node{"nothing": nil, "host processors": {plantest.Host("a", false, plantest.Product{Vendor: "cpu", Name: "EPYC", Family: v1alpha1.FamilyCPU, MiB: 1 << 20})}} {
+		no := unplaceableBy(t, nodes, ask(plantest.Llama(t, 8), 4096, 1))
 		if len(no.Shortfall.Suggestions) > 0 || no.Shortfall.Suggestion != "" || strings.Contains(no.Message, "would fit") {
 			t.Errorf("%s: got %s", name, no.Message)
 		}
@@ -181,8 +187,8 @@ func TestNoSuggestion(t *testing.T) {
 // Limits that no plan keeps have a reason of their own, and the candidates that come nearest are listed with by how much
 // they miss.
 func TestLimitsThatAreNotKept(t *testing.T) {
-	no := unplaceableBy(t, []fleet.Node{host("a", false, many(2, l40s)...)}, ask(llama(t, 8), 8192, 8, func(s *specOf) { s.Workload.Inference.MaxTPOTMillis = ptr(int32(2)) }))
-	if no.Reason != ReasonLimit || len(no.Rejected) < 2 {
+	no := unplaceableBy(t, []fleet.Node{plantest.Host("a", false, plantest.Many(2, plantest.L40s)...)}, ask(plantest.Llama(t, 8), 8192, 8, func(s *plantest.Spec) { s.Workload.Inference.MaxTPOTMillis = plantest.Ptr(int32(2)) }))
+	if no.Reason != shape.ReasonLimit || len(no.Rejected) < 2 {
 		t.Fatalf("got %s with %v", no.Reason, no.Rejected)
 	}
 	by := -1
@@ -194,7 +200,7 @@ func TestLimitsThatAreNotKept(t *testing.T) {
 		} else if _, err := fmt.Sscanf(after, "%d %% above the limit of 2 ms", &percent); err != nil {
 			t.Fatalf("got %s: %v", text, err)
 		}
-		if r.Reason != ReasonLimit || percent < by {
+		if r.Reason != shape.ReasonLimit || percent < by {
 			t.Errorf("got %v after %d %%", r, by)
 		}
 		by = percent

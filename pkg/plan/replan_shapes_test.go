@@ -6,6 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/mesh"
@@ -13,10 +16,10 @@ import (
 
 // unequal is a plan of two copies: one on a device of the last node, one on two devices of the node before it, in a
 // cluster where fresh copies would go elsewhere.
-func unequal(t *testing.T) ([]fleet.Node, Request, *v1alpha1.ShardingPlanSpec) {
+func unequal(t *testing.T) ([]fleet.Node, shape.Request, *v1alpha1.ShardingPlanSpec) {
 	t.Helper()
-	nodes := []fleet.Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...), host("c", true, times8(h100)...)}
-	r := ask(llama(t, 8), 8192, 16, replicas(2))
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...), plantest.Host("b", true, plantest.Times8(plantest.H100)...), plantest.Host("c", true, plantest.Times8(plantest.H100)...)}
+	r := ask(plantest.Llama(t, 8), 8192, 16, plantest.Replicas(2))
 	spec := mustPlan(t, fleet.NewCluster(nodes), r)
 	if spec.Strategy.Tensor != 1 || len(spec.Nodes) != 2 {
 		t.Fatalf("got %s on %v, want two copies on a device each", spec.Strategy.Summary, rowsOf(spec))

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
@@ -19,8 +21,8 @@ func rowsOf(spec *v1alpha1.ShardingPlanSpec) []string {
 }
 
 func TestReplanningMovesOnlyWhatWasLost(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}
-	r := ask(llama(t, 70), 8192, 8, format("BF16"), replicas(3))
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...), plantest.Host("b", true, plantest.Times8(plantest.H100)...)}
+	r := ask(plantest.Llama(t, 70), 8192, 8, plantest.Format("BF16"), plantest.Replicas(3))
 	first := mustPlan(t, fleet.NewCluster(nodes), r)
 	lost := first.Nodes[1].Devices[0]
 	at := slices.IndexFunc(nodes, func(n fleet.Node) bool { return n.Name == first.Nodes[1].Node })
@@ -36,11 +38,11 @@ func TestReplanningMovesOnlyWhatWasLost(t *testing.T) {
 }
 
 func TestScalingKeepsTheOtherCopies(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}
-	three := ask(llama(t, 8), 8192, 16, replicas(3))
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...), plantest.Host("b", true, plantest.Times8(plantest.H100)...)}
+	three := ask(plantest.Llama(t, 8), 8192, 16, plantest.Replicas(3))
 	first := mustPlan(t, fleet.NewCluster(nodes), three)
 	for _, n := range []int32{1, 2, 5} {
-		r := ask(llama(t, 8), 8192, 16, replicas(n))
+		r := ask(plantest.Llama(t, 8), 8192, 16, plantest.Replicas(n))
 		r.Previous = first
 		spec := mustPlan(t, fleet.NewCluster(nodes), r)
 		checkPlan(t, nodes, r, spec)
@@ -52,13 +54,13 @@ func TestScalingKeepsTheOtherCopies(t *testing.T) {
 }
 
 func TestReplanningPrefersItsDevicesAmongEquals(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}
-	r := ask(llama(t, 70), 8192, 8, format("BF16"))
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...), plantest.Host("b", true, plantest.Times8(plantest.H100)...)}
+	r := ask(plantest.Llama(t, 70), 8192, 8, plantest.Format("BF16"))
 	first := mustPlan(t, fleet.NewCluster(nodes), r)
 	moved := first.DeepCopy()
 	moved.Nodes[0].Node = "b"
 	// A longer context needs another shape: nothing of the plan holds, but its node is as good as the other.
-	longer := ask(llama(t, 70), 65536, 8, format("BF16"))
+	longer := ask(plantest.Llama(t, 70), 65536, 8, plantest.Format("BF16"))
 	longer.Previous = moved
 	spec := mustPlan(t, fleet.NewCluster(nodes), longer)
 	if spec.Strategy.Summary == first.Strategy.Summary || spec.Nodes[0].Node != "b" {
@@ -67,8 +69,8 @@ func TestReplanningPrefersItsDevicesAmongEquals(t *testing.T) {
 }
 
 func TestFailurePolicySameShape(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, many(2, h200)...), host("b", true, many(4, h100)...)}
-	r := ask(llama(t, 70), 8192, 8, format("BF16"))
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Many(2, plantest.H200)...), plantest.Host("b", true, plantest.Many(4, plantest.H100)...)}
+	r := ask(plantest.Llama(t, 70), 8192, 8, plantest.Format("BF16"))
 	first := mustPlan(t, fleet.NewCluster(nodes), r)
 	if first.Strategy.Summary != "TP2" {
 		t.Fatalf("got %s", first.Strategy.Summary)
@@ -88,8 +90,8 @@ func TestFailurePolicySameShape(t *testing.T) {
 
 // A previous plan that is damaged or for something else is not kept, and never makes planning fail.
 func TestOddPreviousPlansAreNotKept(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, times8(h100)...)}
-	r := ask(llama(t, 70), 8192, 8, format("BF16"))
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...)}
+	r := ask(plantest.Llama(t, 70), 8192, 8, plantest.Format("BF16"))
 	first := mustPlan(t, fleet.NewCluster(nodes), r)
 	for name, spoil := range map[string]func(*v1alpha1.ShardingPlanSpec){
 		"empty":            func(p *v1alpha1.ShardingPlanSpec) { *p = v1alpha1.ShardingPlanSpec{} },

@@ -12,6 +12,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // fiveShapes are nodes of 8 devices in five shapes, half of the devices held by small tenants.
@@ -55,7 +56,7 @@ func fourDevices(b *testing.B) []fleet.Node {
 	return built(b, synthetic.Spec{Nodes: []synthetic.Count{{Shape: shape, Nodes: 1}}, Pattern: synthetic.Islands})
 }
 
-func request(b *testing.B, name string, length, sequences int32, changes ...func(*v1alpha1.ModelPlacementSpec)) plan.Request {
+func request(b *testing.B, name string, length, sequences int32, changes ...func(*v1alpha1.ModelPlacementSpec)) shape.Request {
 	b.Helper()
 	m, err := model.Lookup(name)
 	if err != nil {
@@ -70,7 +71,7 @@ func request(b *testing.B, name string, length, sequences int32, changes ...func
 	for _, change := range changes {
 		change(&p.Spec)
 	}
-	return plan.Request{Placement: p, Model: m}
+	return shape.Request{Placement: p, Model: m}
 }
 
 func in16Bits(s *v1alpha1.ModelPlacementSpec) { s.Quantization = "BF16" }
@@ -116,15 +117,18 @@ func heap() int64 {
 // scaleCase is a request and whether there is a plan for it.
 type scaleCase struct {
 	name    string
-	request plan.Request
+	request shape.Request
 	fits    bool
 }
 
 // BenchmarkScalePlan plans from a prebuilt index, which knows the figures of the shapes from the plan before.
 func BenchmarkScalePlan(b *testing.B) { scalePlans(b, func(*fleet.Cluster) {}) }
 
+// forget makes an index forget the figures of shapes.
+func forget(c *fleet.Cluster) { *fleet.Shared[shape.Cache](c) = shape.Cache{} }
+
 // BenchmarkScaleFirstPlan plans from an index that knows no figures yet.
-func BenchmarkScaleFirstPlan(b *testing.B) { scalePlans(b, nil) }
+func BenchmarkScaleFirstPlan(b *testing.B) { scalePlans(b, forget) }
 
 func scalePlans(b *testing.B, prepare func(*fleet.Cluster)) {
 	small := []scaleCase{

@@ -3,9 +3,11 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/shape"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,12 +15,12 @@ import (
 	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
-func shuffle[T any](r draws, list []T) {
+func shuffle[T any](r plantest.Draws, list []T) {
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
 
 // reordered is the same nodes with every list of theirs in another order.
-func (r draws) reordered(nodes []fleet.Node) []fleet.Node {
+func reordered(r plantest.Draws, nodes []fleet.Node) []fleet.Node {
 	other := slices.Clone(nodes)
 	shuffle(r, other)
 	for i := range other {
@@ -43,9 +45,9 @@ func (r draws) reordered(nodes []fleet.Node) []fleet.Node {
 func TestOrderOfAnyListDoesNotMatter(t *testing.T) {
 	placed := 0
 	for seed := range uint64(300) {
-		r := draws{rand.New(rand.NewPCG(seed, 99)), t}
-		nodes := r.nodes(8)
-		if half := len(nodes[0].Inventory.Status.Devices) / 2; half > 0 && r.oneIn(3) { // two link domains on a node
+		r := plantest.Draw(t, seed, 99)
+		nodes := r.Nodes(8)
+		if half := len(nodes[0].Inventory.Status.Devices) / 2; half > 0 && r.OneIn(3) { // two link domains on a node
 			domains := &nodes[0].Inventory.Status.Links.Domains
 			ids := make([]v1alpha1.DeviceID, 0, 2*half)
 			for _, d := range nodes[0].Inventory.Status.Devices {
@@ -53,8 +55,8 @@ func TestOrderOfAnyListDoesNotMatter(t *testing.T) {
 			}
 			*domains = []v1alpha1.LinkDomain{{Name: "first", Kind: "NVLink", Members: ids[:half]}, {Name: "second", Kind: "NVLink", Members: ids[half:]}}
 		}
-		m := r.model(8)
-		request := Request{Placement: r.request(m, 8), Model: m}
+		m := r.Model(8)
+		request := shape.Request{Placement: r.Request(m, 8), Model: m}
 		told := func(nodes []fleet.Node) string {
 			spec, err := Plan(fleet.NewCluster(nodes), request)
 			raw, marshalErr := json.Marshal([]any{spec, err})
@@ -68,7 +70,7 @@ func TestOrderOfAnyListDoesNotMatter(t *testing.T) {
 		}
 		want := told(nodes)
 		for range 3 {
-			if diff := cmp.Diff(want, told(r.reordered(nodes))); diff != "" {
+			if diff := cmp.Diff(want, told(reordered(r, nodes))); diff != "" {
 				t.Fatalf("case %d (-as listed +in another order):\n%s", seed, diff)
 			}
 		}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rankwright/rankwright/pkg/plan/search"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/fleet"
@@ -13,113 +16,113 @@ import (
 // Plan finds devices for a placement. The plan it returns is complete but for Placement and Revision, which are the
 // caller's to give. The error is an *InvalidRequest where the placement cannot be meant and an *Unplaceable where the
 // cluster cannot hold it now.
-func Plan(cluster *fleet.Cluster, request Request) (*v1alpha1.ShardingPlanSpec, error) {
-	t, err := newTask(cluster, request)
+func Plan(cluster *fleet.Cluster, request shape.Request) (*v1alpha1.ShardingPlanSpec, error) {
+	t, err := shape.New(cluster, request)
 	if err != nil {
 		return nil, err
 	}
 	if request.Previous != nil {
-		if found, ok := t.keepPrevious(request.Previous); ok {
-			return t.write(found), nil
+		if found, ok := keepPrevious(t, request.Previous); ok {
+			return write(t, found), nil
 		}
 	}
-	found, log := t.search()
+	found, log := search.Best(t)
 	if found == nil {
-		if err := t.countable(); err != nil {
+		if err := t.Countable(); err != nil {
 			return nil, err
 		}
-		return nil, t.explain(log.list())
+		return nil, refuse(t, log.List())
 	}
-	return t.write(found), nil
+	return write(t, found), nil
 }
 
 // rejected returns the best plans that were not taken.
-func (t *task) rejected(s *solution) []v1alpha1.RejectedPlan {
-	list := append(s.attempt.alternatives(s.chosen, s.candidates), s.log.list()...)
+func rejected(t *shape.Problem, s *search.Solution) []v1alpha1.RejectedPlan {
+	list := append(alternatives(s.Tier, s.Chosen, s.Candidates), s.Log.List()...)
 	if len(list) == 0 {
 		return nil
 	}
-	return list[:min(len(list), maxRejected)]
+	return list[:min(len(list), search.MaxRejected)]
 }
 
 // write converts a solution into the spec of a plan.
-func (t *task) write(s *solution) *v1alpha1.ShardingPlanSpec {
+func write(t *shape.Problem, s *search.Solution) *v1alpha1.ShardingPlanSpec {
 	spec := &v1alpha1.ShardingPlanSpec{
-		Model:        t.plannedModel(),
-		Quantization: s.attempt.step.format,
-		KVCacheType:  s.attempt.step.cache,
-		Engine:       t.engine.Name,
-		Estimate:     t.estimate(s),
-		Rejected:     t.rejected(s),
-		Enforcement:  cmp.Or(t.spec.Enforcement, v1alpha1.EnforcementAdvisory),
+		Model:        plannedModel(t),
+		Quantization: s.Tier.Format.Weights,
+		KVCacheType:  s.Tier.Format.Cache,
+		Engine:       t.Engine.Name,
+		Estimate:     estimate(t, s),
+		Rejected:     rejected(t, s),
+		Enforcement:  cmp.Or(t.Spec.Enforcement, v1alpha1.EnforcementAdvisory),
 	}
-	spec.ComputeType = t.computedBy(s)
-	spec.Model.Assumptions = append(spec.Model.Assumptions, t.chosen(s)...)
+	spec.ComputeType = computedBy(t, s)
+	spec.Model.Assumptions = append(spec.Model.Assumptions, chosen(t, s)...)
 	spec.Model.Assumptions = spec.Model.Assumptions[:min(len(spec.Model.Assumptions), 16)]
 	replica := int32(0)
-	for i := range s.portions {
-		p := &s.portions[i]
-		shape := v1alpha1.PlanShape{FirstReplica: replica, Strategy: t.strategy(p), Stages: p.stagesOf(), StepLimits: p.stepLimits()}
+	for i := range s.Portions {
+		p := &s.Portions[i]
+		shape := v1alpha1.PlanShape{FirstReplica: replica, Strategy: strategy(t, p), Stages: stagesOf(p), StepLimits: stepLimits(p)}
 		if i == 0 {
 			spec.Strategy, spec.Stages, spec.StepLimits = shape.Strategy, shape.Stages, shape.StepLimits
 		} else {
 			spec.OtherShapes = append(spec.OtherShapes, shape)
 		}
-		for j, instance := range p.instances {
+		for j, instance := range p.Instances {
 			for stage, devices := range instance {
-				row := v1alpha1.PlanRow{Replica: replica + int32(j/p.data), Data: int32(j % p.data), Stage: int32(stage)}
-				spec.Nodes = append(spec.Nodes, planRows(t.cluster, row, devices)...)
+				row := v1alpha1.PlanRow{Replica: replica + int32(j/p.Data), Data: int32(j % p.Data), Stage: int32(stage)}
+				spec.Nodes = append(spec.Nodes, planRows(t.Cluster, row, devices)...)
 			}
 		}
-		replica += int32(p.copies())
+		replica += int32(p.Copies())
 	}
 	spec.Nodes = joined(spec)
-	spec.Strategy.Summary = t.summaryOf(s)
+	spec.Strategy.Summary = summaryOf(t, s)
 	spec.Totals = totals(spec)
 	return spec
 }
 
 // chosen says which degrees that nobody asked for were needed to hold the model, and why.
-func (t *task) chosen(s *solution) []string {
-	p := &s.portions[0]
+func chosen(t *shape.Problem, s *search.Solution) []string {
+	p := &s.Portions[0]
 	var texts []string
-	if w := t.workload.Training; w != nil && t.asked.data == 0 && p.data > 1 {
+	if w := t.Workload.Training; w != nil && t.Asked.Data == 0 && p.Data > 1 {
 		texts = append(texts, fmt.Sprintf("%d data ranks, the fewest at these degrees with which %s holds the training states; they divide the %d micro-batches of a step",
-			p.data, w.Sharding, t.passes(1)))
+			p.Data, w.Sharding, t.MicroBatches(1)))
 	}
-	if t.asked.context == 0 && p.context > 1 {
-		texts = append(texts, fmt.Sprintf("%d context ranks share the tokens of a sequence, since nothing holds its activations without", p.context))
+	if t.Asked.Context == 0 && p.Context > 1 {
+		texts = append(texts, fmt.Sprintf("%d context ranks share the tokens of a sequence, since nothing holds its activations without", p.Context))
 	}
-	if p.decode > 1 {
+	if p.Decode > 1 {
 		texts = append(texts, fmt.Sprintf("%d tensor ranks share the tokens of the KV cache, since nothing holds it otherwise: start %s with %s %d; the estimate is that of the whole cache on each",
-			p.decode, t.engine.Name, t.engine.Arguments.DecodeContext, p.decode))
+			p.Decode, t.Engine.Name, t.Engine.Arguments.DecodeContext, p.Decode))
 	}
 	return texts
 }
 
 // summaryOf names the shapes of all copies: `TP4 x2 + TP8`.
-func (t *task) summaryOf(s *solution) string {
-	texts := make([]string, len(s.portions))
-	for i := range s.portions {
-		texts[i] = t.summary(s.portions[i].shape, s.portions[i].copies())
+func summaryOf(t *shape.Problem, s *search.Solution) string {
+	texts := make([]string, len(s.Portions))
+	for i := range s.Portions {
+		texts[i] = t.Summary(s.Portions[i].Shape, s.Portions[i].Copies())
 	}
 	return words.Shorten(strings.Join(texts, " + "), 64)
 }
 
 // stagesOf returns the stages with the memory that each of their devices needs.
-func (p *portion) stagesOf() []v1alpha1.Stage {
-	stages := make([]v1alpha1.Stage, 0, len(p.ends))
+func stagesOf(p *search.Portion) []v1alpha1.Stage {
+	stages := make([]v1alpha1.Stage, 0, len(p.Ends))
 	start := 0
-	for _, end := range p.ends {
-		stages = append(stages, v1alpha1.Stage{FirstLayer: int32(start), LastLayer: int32(end - 1), PerDevice: p.prints.perDevice(start, end)})
+	for _, end := range p.Ends {
+		stages = append(stages, v1alpha1.Stage{FirstLayer: int32(start), LastLayer: int32(end - 1), PerDevice: p.Footprint.PerDevice(start, end)})
 		start = end
 	}
 	return stages
 }
 
 // stepLimits returns the limits of a step that the footprint counts; nil in training.
-func (p *portion) stepLimits() *v1alpha1.StepLimits {
-	in := p.prints.Setup().Inference
+func stepLimits(p *search.Portion) *v1alpha1.StepLimits {
+	in := p.Footprint.Setup().Inference
 	if in == nil {
 		return nil
 	}
@@ -127,12 +130,12 @@ func (p *portion) stepLimits() *v1alpha1.StepLimits {
 }
 
 // computedBy returns the precision in which all devices of a solution compute the weights; 16 bits where they differ.
-func (t *task) computedBy(s *solution) v1alpha1.Precision {
+func computedBy(t *shape.Problem, s *search.Solution) v1alpha1.Precision {
 	var common v1alpha1.Precision
-	for i := range s.portions {
-		for _, instance := range s.portions[i].instances {
+	for i := range s.Portions {
+		for _, instance := range s.Portions[i].Instances {
 			for _, devices := range instance {
-				p := computed(t.cluster.Class(t.cluster.Device(devices[0]).Class), s.attempt.step.format)
+				p := shape.ComputedIn(t.Cluster.Class(t.Cluster.Device(devices[0]).Class), s.Tier.Format.Weights)
 				if common != "" && p != common {
 					return v1alpha1.BF16
 				}
@@ -216,21 +219,21 @@ func totals(spec *v1alpha1.ShardingPlanSpec) v1alpha1.PlanTotals {
 	return sum
 }
 
-func (t *task) strategy(p *portion) v1alpha1.Strategy {
+func strategy(t *shape.Problem, p *search.Portion) v1alpha1.Strategy {
 	result := v1alpha1.Strategy{
-		Tensor: int32(p.tensor), Pipeline: int32(p.stages), Data: int32(p.data), Expert: int32(p.expert), Context: int32(max(1, p.context)),
-		Replicas: int32(p.copies()), Summary: t.summary(p.shape, p.copies()),
+		Tensor: int32(p.Tensor), Pipeline: int32(p.Stages), Data: int32(p.Data), Expert: int32(p.Expert), Context: int32(max(1, p.Context)),
+		Replicas: int32(p.Copies()), Summary: t.Summary(p.Shape, p.Copies()),
 	}
-	if p.decode > 1 {
-		result.DecodeContext = int32(p.decode)
+	if p.Decode > 1 {
+		result.DecodeContext = int32(p.Decode)
 	}
 	degrees := []struct {
 		above bool
 		name  v1alpha1.StrategyName
 	}{
-		{p.tensor > 1, v1alpha1.StrategyTensorParallel},
-		{p.stages > 1, v1alpha1.StrategyPipelineParallel},
-		{len(p.instances) > 1 || p.context > 1, v1alpha1.StrategyDataParallel},
+		{p.Tensor > 1, v1alpha1.StrategyTensorParallel},
+		{p.Stages > 1, v1alpha1.StrategyPipelineParallel},
+		{len(p.Instances) > 1 || p.Context > 1, v1alpha1.StrategyDataParallel},
 	}
 	result.Name = v1alpha1.StrategyNone
 	for _, d := range degrees {
@@ -245,14 +248,14 @@ func (t *task) strategy(p *portion) v1alpha1.Strategy {
 	return result
 }
 
-func (t *task) plannedModel() v1alpha1.PlannedModel {
+func plannedModel(t *shape.Problem) v1alpha1.PlannedModel {
 	m := v1alpha1.PlannedModel{
-		Name: words.Shorten(t.model.Name, 128), Parameters: max(1, t.model.Parameters()), Architecture: *t.model.Architecture.DeepCopy(),
+		Name: words.Shorten(t.Model.Name, 128), Parameters: max(1, t.Model.Parameters()), Architecture: *t.Model.Architecture.DeepCopy(),
 	}
-	for _, a := range t.model.Assumptions {
+	for _, a := range t.Model.Assumptions {
 		m.Assumptions = append(m.Assumptions, words.Shorten(a, 512))
 	}
-	if in, most := t.workload.Inference, t.model.Architecture.MaxContext; in != nil && most > 0 && in.MaxModelLen > most {
+	if in, most := t.Workload.Inference, t.Model.Architecture.MaxContext; in != nil && most > 0 && in.MaxModelLen > most {
 		m.Assumptions = append(m.Assumptions,
 			fmt.Sprintf("the context of %d tokens is longer than the %d that the model was made for: it needs scaled positions", in.MaxModelLen, most))
 	}

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"pgregory.net/rapid"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -97,7 +100,7 @@ func bruteHolds(m *model.Model, e v1alpha1.Engine, l *launch, d memory.Device, o
 		return false
 	}
 	holds := false
-	splits(l.layers(), l.pipeline, func(ends []int) {
+	plantest.Splits(l.layers(), l.pipeline, func(ends []int) {
 		first := 0
 		for _, end := range ends {
 			if f.Need(first, end) > offer {
@@ -123,31 +126,31 @@ func bruteHolds(m *model.Model, e v1alpha1.Engine, l *launch, d memory.Device, o
 func TestTrainingAgreesWithBruteForce(t *testing.T) {
 	answers := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		p := product{vendor: "nvidia", name: "big", family: v1alpha1.FamilyGPU, mib: rapid.SampledFrom([]int64{2600, 3400, 4500, 6200, 8800}).Draw(rt, "memory")}
-		nodes := []fleet.Node{host("n", true, many(rapid.IntRange(1, 8).Draw(rt, "devices"), p)...)}
+		p := plantest.Product{Vendor: "nvidia", Name: "big", Family: v1alpha1.FamilyGPU, MiB: rapid.SampledFrom([]int64{2600, 3400, 4500, 6200, 8800}).Draw(rt, "memory")}
+		nodes := []fleet.Node{plantest.Host("n", true, plantest.Many(rapid.IntRange(1, 8).Draw(rt, "devices"), p)...)}
 		m, w := drawTrained(rt), drawTraining(rt)
 		e := rapid.SampledFrom(training[:3]).Draw(rt, "engine")
 		if m.Architecture.MoE != nil && e == v1alpha1.EngineTorch {
 			e = v1alpha1.EngineMegatron // others choose no expert degree
 		}
-		r := ask(m, 1, 1, engineOf(e), train(w), format("BF16"))
+		r := ask(m, 1, 1, plantest.EngineOf(e), plantest.Train(w), plantest.Format("BF16"))
 		var asked v1alpha1.Parallelism
 		if rapid.IntRange(0, 2).Draw(rt, "one tensor rank") > 0 {
-			asked.Tensor, r.Placement.Spec.Parallelism = ptr(int32(1)), &asked
+			asked.Tensor, r.Placement.Spec.Parallelism = plantest.Ptr(int32(1)), &asked
 		}
 		if rapid.Bool().Draw(rt, "one stage") {
-			asked.Pipeline, r.Placement.Spec.Parallelism = ptr(int32(1)), &asked
+			asked.Pipeline, r.Placement.Spec.Parallelism = plantest.Ptr(int32(1)), &asked
 		}
 		spec, err := Plan(fleet.NewCluster(nodes), r)
 		var no *Unplaceable
-		var bad *InvalidRequest
+		var bad *shape.InvalidRequest
 		if errors.As(err, &bad) {
 			return
 		}
 		if err != nil && !errors.As(err, &no) {
 			rt.Fatal(err)
 		}
-		n, context := bruteTraining(m, e, w, asked, len(nodes[0].Inventory.Status.Devices), memory.Device{Vendor: "nvidia", Product: "big", TotalBytes: p.mib << 20})
+		n, context := bruteTraining(m, e, w, asked, len(nodes[0].Inventory.Status.Devices), memory.Device{Vendor: "nvidia", Product: "big", TotalBytes: p.MiB << 20})
 		switch {
 		case n == 0 && err == nil:
 			rt.Fatalf("%s: nothing holds it, the planner says %s", e, spec.Strategy.Summary)
@@ -175,7 +178,7 @@ func TestTrainingAgreesWithBruteForce(t *testing.T) {
 
 // TestDataRanksOfTraining holds the data degree that is chosen to what it must be, on devices of known rates.
 func TestDataRanksOfTraining(t *testing.T) {
-	nodes := []fleet.Node{host("a", true, times8(h100)...), host("b", true, times8(h100)...)}
+	nodes := []fleet.Node{plantest.Host("a", true, plantest.Times8(plantest.H100)...), plantest.Host("b", true, plantest.Times8(plantest.H100)...)}
 	for _, test := range []struct {
 		sharding v1alpha1.TrainingSharding
 		batch    int32
@@ -183,9 +186,9 @@ func TestDataRanksOfTraining(t *testing.T) {
 	}{
 		{"FSDP", 64, 2}, {"FSDP", 9, 3}, {"ZeRO3", 64, 2}, {"None", 64, 1},
 	} {
-		r := ask(llama(t, 8), 1, 1, engineOf("Torch"), train(v1alpha1.TrainingWorkload{
+		r := ask(plantest.Llama(t, 8), 1, 1, plantest.EngineOf("Torch"), plantest.Train(v1alpha1.TrainingWorkload{
 			SequenceLength: 4096, GlobalBatch: test.batch, Sharding: test.sharding, ActivationCheckpointing: true,
-		}), parallelism(v1alpha1.Parallelism{Tensor: ptr(int32(1)), Pipeline: ptr(int32(1))}))
+		}), plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(int32(1)), Pipeline: plantest.Ptr(int32(1))}))
 		spec, err := Plan(fleet.NewCluster(nodes), r)
 		if test.data == 1 {
 			var no *Unplaceable

@@ -3,6 +3,8 @@ package agreement
 import (
 	"fmt"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/engine"
@@ -87,7 +89,7 @@ func (q *question) plan(on *fleet.Cluster) error {
 		},
 	}}
 	p.Name = "question"
-	_, err := plan.Plan(on, plan.Request{Placement: p, Model: q.model})
+	_, err := plan.Plan(on, shape.Request{Placement: p, Model: q.model})
 	return err
 }
 

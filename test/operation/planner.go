@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -54,7 +56,7 @@ func TensorPlan(name string, revision int64, tensor int) *v1alpha1.ShardingPlanS
 
 // FirstFit gives each copy the first free devices of one node, as many as spec.parallelism.tensor says. It stands for the
 // planner where a test is about who gets devices and when, not about which.
-func FirstFit(cluster *fleet.Cluster, request plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
+func FirstFit(cluster *fleet.Cluster, request shape.Request) (*v1alpha1.ShardingPlanSpec, error) {
 	tensor := 1
 	if p := request.Placement.Spec.Parallelism; p != nil && p.Tensor != nil {
 		tensor = int(*p.Tensor)
@@ -79,7 +81,7 @@ func FirstFit(cluster *fleet.Cluster, request plan.Request) (*v1alpha1.ShardingP
 	}
 	if len(spec.Nodes) < copies {
 		return nil, &plan.Unplaceable{
-			Reason: plan.ReasonTooFewDevices, Message: fmt.Sprintf("%d copies of %d devices do not fit in %d free devices.", copies, tensor, total),
+			Reason: shape.ReasonTooFewDevices, Message: fmt.Sprintf("%d copies of %d devices do not fit in %d free devices.", copies, tensor, total),
 			Shortfall: v1alpha1.Shortfall{FreeDevices: int32(total)},
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
@@ -14,7 +16,7 @@ import (
 // planCase is one question: a cluster and a request, and how often a device is lost and the plan made anew.
 type planCase struct {
 	name  string
-	make  func() ([]fleet.Node, plan.Request)
+	make  func() ([]fleet.Node, shape.Request)
 	again bool
 }
 
@@ -72,7 +74,7 @@ func refusal(err error) refused {
 		}
 		return refused{Reason: no.Reason, Shortfall: &short, Rejected: withoutProse(no.Rejected)}
 	}
-	var invalid *plan.InvalidRequest
+	var invalid *shape.InvalidRequest
 	if errors.As(err, &invalid) {
 		return refused{Reason: "Invalid", Field: invalid.Field}
 	}

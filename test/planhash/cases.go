@@ -5,10 +5,11 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
-	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
 )
 
@@ -19,17 +20,17 @@ const drawn = 12000
 func catalogueCases() []planCase {
 	var cases []planCase
 	for i, name := range model.Names() {
-		for j, shape := range synthetic.Names() {
+		for j, host := range synthetic.Names() {
 			count := 1 + 2*((i+j)%2)
 			cases = append(cases, planCase{
-				name: fmt.Sprintf("catalogue/%s/%sx%d", name, shape, count),
-				make: func() ([]fleet.Node, plan.Request) {
+				name: fmt.Sprintf("catalogue/%s/%sx%d", name, host, count),
+				make: func() ([]fleet.Node, shape.Request) {
 					r := draw{rand.New(rand.NewPCG(uint64(i), uint64(j)))}
 					m, err := model.Lookup(name)
 					if err != nil {
 						panic(err)
 					}
-					return r.build(synthetic.Spec{Pattern: synthetic.Scattered}, shape, count), r.request(m)
+					return r.build(synthetic.Spec{Pattern: synthetic.Scattered}, host, count), r.request(m)
 				},
 			})
 		}
@@ -45,7 +46,7 @@ func drawnCases() []planCase {
 		cases[i] = planCase{
 			name:  fmt.Sprintf("drawn/%d", i),
 			again: i%5 == 0,
-			make: func() ([]fleet.Node, plan.Request) {
+			make: func() ([]fleet.Node, shape.Request) {
 				r := draw{rand.New(rand.NewPCG(uint64(i), 1<<32))}
 				nodes := r.cluster()
 				return nodes, r.request(r.model())
@@ -62,8 +63,8 @@ func pick[T any](r draw, list ...T) T { return list[r.IntN(len(list))] }
 
 func (r draw) oneIn(n int) bool { return r.IntN(n) == 0 }
 
-func (r draw) build(spec synthetic.Spec, shape string, count int) []fleet.Node {
-	s, err := synthetic.Lookup(shape)
+func (r draw) build(spec synthetic.Spec, host string, count int) []fleet.Node {
+	s, err := synthetic.Lookup(host)
 	if err != nil {
 		panic(err)
 	}

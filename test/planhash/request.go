@@ -3,11 +3,11 @@ package main
 import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/model"
-	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // request asks for a model with a drawn engine, load and objective, and at times with limits, degrees, levels or selectors.
-func (r draw) request(m *model.Model) plan.Request {
+func (r draw) request(m *model.Model) shape.Request {
 	p := &v1alpha1.ModelPlacement{}
 	p.Name, p.Namespace = "drawn", "models"
 	s := &p.Spec
@@ -31,7 +31,7 @@ func (r draw) request(m *model.Model) plan.Request {
 	if r.oneIn(6) {
 		s.Devices = r.devices()
 	}
-	return plan.Request{Placement: p, Model: m}
+	return shape.Request{Placement: p, Model: m}
 }
 
 func (r draw) inference(s *v1alpha1.ModelPlacementSpec) {

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rankwright/rankwright/pkg/plan/explain"
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -28,7 +31,7 @@ type decision struct {
 	// devices is the memory of devices, by node and id.
 	devices map[string]map[v1alpha1.DeviceID]memory.Device
 	// why is set where an explanation is asked for.
-	why *plan.Explanation
+	why *explain.Explanation
 }
 
 func (d *decision) name() string { return NamespaceOf(d.placement) + "/" + d.placement.Name }
@@ -56,7 +59,7 @@ func planOffline(m *Manifests, explain bool) ([]decision, error) {
 }
 
 // decide plans one placement.
-func (d *decision) decide(cluster *fleet.Cluster, hosts mesh.Hosts, m *Manifests, explain bool) {
+func (d *decision) decide(cluster *fleet.Cluster, hosts mesh.Hosts, m *Manifests, explained bool) {
 	if *d.placement.Spec.Replicas == 0 {
 		d.failure = errors.New("spec.replicas is 0: there is nothing to plan; raise it")
 		return
@@ -66,14 +69,14 @@ func (d *decision) decide(cluster *fleet.Cluster, hosts mesh.Hosts, m *Manifests
 		d.failure = err
 		return
 	}
-	request := plan.Request{Placement: d.placement, Model: resolved}
+	request := shape.Request{Placement: d.placement, Model: resolved}
 	spec, err := plan.Plan(cluster, request)
 	if err != nil {
 		d.failure = err
 		return
 	}
-	if explain {
-		if d.why, err = plan.Explain(cluster, request, spec); err != nil {
+	if explained {
+		if d.why, err = explain.Explain(cluster, request, spec); err != nil {
 			d.failure = fmt.Errorf("explain the plan: %w", err)
 			return
 		}

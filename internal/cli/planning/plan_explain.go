@@ -6,10 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rankwright/rankwright/pkg/plan/explain"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
-	"github.com/rankwright/rankwright/pkg/plan"
 )
 
 // explainParts are the sections of an explanation.
@@ -35,7 +36,7 @@ func (d *decision) explainParts() []func(io.Writer) error {
 }
 
 // copiesText names copies of one shape: `copies 0 to 1, TP4 x2`.
-func copiesText(p *plan.PartExplanation) string {
+func copiesText(p *explain.PartExplanation) string {
 	if p.Copies == 1 {
 		return fmt.Sprintf("copy %d, %s", p.FirstReplica, p.Strategy)
 	}
@@ -67,7 +68,7 @@ func section(heading string, body func(io.Writer) error) func(io.Writer) error {
 }
 
 // explainDevices prints what could be taken and what could not.
-func explainDevices(w io.Writer, e *plan.Explanation) error {
+func explainDevices(w io.Writer, e *explain.Explanation) error {
 	rows := make([][]string, len(e.Devices))
 	for i, k := range e.Devices {
 		network := ""
@@ -94,7 +95,7 @@ func explainDevices(w io.Writer, e *plan.Explanation) error {
 	return err
 }
 
-func linkOf(l plan.LinkText) string {
+func linkOf(l explain.LinkText) string {
 	if l.BytesPerSecond <= 0 {
 		return l.Name
 	}
@@ -102,7 +103,7 @@ func linkOf(l plan.LinkText) string {
 }
 
 // explainRungs prints the precisions in the order in which they are tried.
-func explainRungs(w io.Writer, rungs []plan.Rung) error {
+func explainRungs(w io.Writer, rungs []explain.Rung) error {
 	rows := make([][]string, len(rungs))
 	for i, r := range rungs {
 		weights := string(r.Weights)
@@ -122,7 +123,7 @@ func explainRungs(w io.Writer, rungs []plan.Rung) error {
 }
 
 // explainChoice prints the shapes that fit, and why the plan's was taken.
-func explainChoice(w io.Writer, e *plan.Explanation) error {
+func explainChoice(w io.Writer, e *explain.Explanation) error {
 	for _, sentence := range e.Choice {
 		if _, err := fmt.Fprintln(w, sentence); err != nil {
 			return err

@@ -5,9 +5,10 @@ import (
 	"io"
 	"slices"
 
+	"github.com/rankwright/rankwright/pkg/plan/explain"
+
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
-	"github.com/rankwright/rankwright/pkg/plan"
 )
 
 // componentNames are the components of memory for people.
@@ -18,7 +19,7 @@ var componentNames = map[string]string{
 
 // explainStages prints the memory of each device of the stages. Of more than three stages it prints the first, the last and the
 // fullest.
-func explainStages(w io.Writer, p *plan.PartExplanation, length, asked int64) error {
+func explainStages(w io.Writer, p *explain.PartExplanation, length, asked int64) error {
 	shown := shownStages(p.Memory)
 	parts := make([]func(io.Writer) error, 0, len(shown)+1)
 	for _, i := range shown {
@@ -35,7 +36,7 @@ func explainStages(w io.Writer, p *plan.PartExplanation, length, asked int64) er
 }
 
 // shownStages are the stages that are printed.
-func shownStages(stages []plan.StageMemory) []int {
+func shownStages(stages []explain.StageMemory) []int {
 	fullest := 0
 	for i := range stages {
 		if stages[i].NeededBytes > stages[fullest].NeededBytes {
@@ -51,7 +52,7 @@ func shownStages(stages []plan.StageMemory) []int {
 	return slices.DeleteFunc(shown, func(i int) bool { return i >= len(stages) })
 }
 
-func explainStage(w io.Writer, s *plan.StageMemory, stages int, length, asked int64) error {
+func explainStage(w io.Writer, s *explain.StageMemory, stages int, length, asked int64) error {
 	if _, err := fmt.Fprintf(w, "Each device of stage %d, layers %d to %d:\n", s.Stage, s.FirstLayer, s.LastLayer); err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func explainStage(w io.Writer, s *plan.StageMemory, stages int, length, asked in
 }
 
 // leftText says what remains of the device's memory, and what it is good for.
-func leftText(s *plan.StageMemory, stages int, length, asked int64) string {
+func leftText(s *explain.StageMemory, stages int, length, asked int64) string {
 	text := fmt.Sprintf("Needed %s, left %s", words.HumanBytes(s.NeededBytes), words.HumanBytes(s.LeftBytes))
 	if s.NeededBytes != s.UsedBytes {
 		text = fmt.Sprintf("Needed %s by the engine's rule, left %s", words.HumanBytes(s.NeededBytes), words.HumanBytes(s.LeftBytes))

@@ -6,12 +6,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rankwright/rankwright/pkg/plan/explain"
+
 	"github.com/rankwright/rankwright/internal/cli/term"
-	"github.com/rankwright/rankwright/pkg/plan"
 )
 
 // explainPlace prints where the devices are, by which rule, and what their groups send over.
-func explainPlace(w io.Writer, p *plan.PartExplanation) error {
+func explainPlace(w io.Writer, p *explain.PartExplanation) error {
 	if _, err := fmt.Fprintln(w, p.Rule); err != nil {
 		return err
 	}

@@ -8,14 +8,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rankwright/rankwright/pkg/plan/explain"
+
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/cost"
-	"github.com/rankwright/rankwright/pkg/plan"
 )
 
 // explainTimesOf prints what a copy delivers and why.
-func explainTimesOf(w io.Writer, p *plan.PartExplanation) error {
+func explainTimesOf(w io.Writer, p *explain.PartExplanation) error {
 	t := p.Times
 	if t == nil {
 		_, err := fmt.Fprintln(w, "The memory bandwidth or the peak rates of a device are not known, so nothing is estimated: add its product to the catalogue.")
@@ -28,7 +29,7 @@ func explainTimesOf(w io.Writer, p *plan.PartExplanation) error {
 }
 
 // basisText says what the constants rest on.
-func basisText(t *plan.Times) string {
+func basisText(t *explain.Times) string {
 	family := fmt.Sprintf("%s, %s, %s", t.Family.Architecture, t.Family.Engine, t.Family.Class)
 	switch t.Basis {
 	case cost.Fitted:
@@ -40,7 +41,7 @@ func basisText(t *plan.Times) string {
 	}
 }
 
-func explainServing(w io.Writer, p *plan.PartExplanation, t *plan.Times) error {
+func explainServing(w io.Writer, p *explain.PartExplanation, t *explain.Times) error {
 	b, load := t.Serving, &t.Query.Workload
 	stages := len(b.Decode.Stages)
 	slowest := slowestOf(b.Decode.Stages)
@@ -124,7 +125,7 @@ func stepText(s *cost.Step, slowest *cost.StageStep, c *cost.Constants) string {
 }
 
 // servingRows are the times that are estimated.
-func servingRows(p *plan.PartExplanation, t *plan.Times) [][2]string {
+func servingRows(p *explain.PartExplanation, t *explain.Times) [][2]string {
 	b, e := t.Serving, t.Estimate
 	rows := [][2]string{{"TPOT", tpotText(b) + term.Durations(e.TPOT.Value, e.TPOT.Low, e.TPOT.High)}}
 	if b.MixedSteps > 0 {
@@ -197,7 +198,7 @@ func ttftText(b *cost.Breakdown) string {
 	return text + " = "
 }
 
-func explainTraining(w io.Writer, t *plan.Times) error {
+func explainTraining(w io.Writer, t *explain.Times) error {
 	b, job := t.Training, t.Job
 	if err := writeLines(w, []string{
 		basisText(t),

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
@@ -34,7 +36,7 @@ func (d *decision) writeTo(w io.Writer, f term.AnswerFormat) error {
 func alternativesAmong(rejected []v1alpha1.RejectedPlan) []v1alpha1.RejectedPlan {
 	var list []v1alpha1.RejectedPlan
 	for _, r := range rejected {
-		if r.Reason == plan.ReasonWorse || r.Reason == plan.ReasonMoreDevices || r.Reason == plan.ReasonLimit {
+		if r.Reason == shape.ReasonWorse || r.Reason == shape.ReasonMoreDevices || r.Reason == shape.ReasonLimit {
 			list = append(list, r)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"sigs.k8s.io/yaml"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -68,7 +70,7 @@ func decisionOf(t *testing.T, file string) *decision {
 func TestShortfallTable(t *testing.T) {
 	var out bytes.Buffer
 	err := printShortfall(&out, &plan.Unplaceable{
-		Reason: plan.ReasonTooLarge,
+		Reason: shape.ReasonTooLarge,
 		Shortfall: v1alpha1.Shortfall{
 			NeededMiB: 1 << 20, FreeMiB: 81559, FreeDevices: 1, LargestDeviceMiB: 81559,
 			Suggestion:  "12 more free NVIDIA H100 80GB HBM3",

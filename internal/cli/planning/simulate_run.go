@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
@@ -80,7 +82,7 @@ func (s *simulation) place(d *decision, resolved *model.Model) error {
 		return errors.New("spec.replicas is 0: there is nothing to plan; raise it")
 	}
 	start := s.now()
-	spec, err := plan.Plan(s.cluster, plan.Request{Placement: d.placement, Model: resolved})
+	spec, err := plan.Plan(s.cluster, shape.Request{Placement: d.placement, Model: resolved})
 	elapsed := s.now().Sub(start)
 	if err != nil {
 		s.report.Times.RefusalMicros = elapsed.Microseconds()

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,7 +16,6 @@ import (
 	"github.com/rankwright/rankwright/controllers/operator"
 	"github.com/rankwright/rankwright/controllers/snapshot"
 	"github.com/rankwright/rankwright/pkg/fleet"
-	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/test/operation"
 )
 
@@ -85,7 +86,7 @@ func TestPlanOfAnOutdatedIndexIsNotMade(t *testing.T) {
 	w.addNode("n1", 2)
 	computed, changed := make(chan struct{}), make(chan struct{})
 	var first sync.Once
-	w.operate(operator.Options{Planner: func(c *fleet.Cluster, r plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
+	w.operate(operator.Options{Planner: func(c *fleet.Cluster, r shape.Request) (*v1alpha1.ShardingPlanSpec, error) {
 		spec, err := operation.FirstFit(c, r)
 		first.Do(func() {
 			close(computed)

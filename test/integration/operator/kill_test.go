@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,7 +27,6 @@ import (
 	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
-	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/test/operation"
 )
 
@@ -233,7 +234,7 @@ func unserved(now *fleet.Snapshot, p *v1alpha1.ModelPlacement) string {
 		return ""
 	}
 	var own []v1alpha1.ShardingPlan
-	request := plan.Request{Placement: p}
+	request := shape.Request{Placement: p}
 	for i := range now.Plans {
 		if now.Plans[i].Spec.Placement.UID == string(p.UID) {
 			own, request.Previous = append(own, now.Plans[i]), &now.Plans[i].Spec

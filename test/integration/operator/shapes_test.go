@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +22,7 @@ import (
 
 // unequalCopies puts the first copy on one device and each further one on two, all on the one node. A copy stays where it
 // is as long as its devices are free. It stands for the planner where the test is about copies of different shape.
-func unequalCopies(cluster *fleet.Cluster, request plan.Request) (*v1alpha1.ShardingPlanSpec, error) {
+func unequalCopies(cluster *fleet.Cluster, request shape.Request) (*v1alpha1.ShardingPlanSpec, error) {
 	var free []v1alpha1.DeviceID
 	node := ""
 	for _, d := range cluster.Free() {
@@ -36,7 +38,7 @@ func unequalCopies(cluster *fleet.Cluster, request plan.Request) (*v1alpha1.Shar
 		case rows[i].Devices != nil:
 			continue
 		case len(free) < size:
-			return nil, &plan.Unplaceable{Reason: plan.ReasonTooFewDevices, Message: "A copy has no room."}
+			return nil, &plan.Unplaceable{Reason: shape.ReasonTooFewDevices, Message: "A copy has no room."}
 		}
 		rows[i] = v1alpha1.PlanRow{Node: node, Replica: int32(i), Devices: free[:size]}
 		free = free[size:]
@@ -56,7 +58,7 @@ func keepCopies(rows, previous []v1alpha1.PlanRow, free []v1alpha1.DeviceID) []v
 	return free
 }
 
-func unequalSpec(rows []v1alpha1.PlanRow, request plan.Request) *v1alpha1.ShardingPlanSpec {
+func unequalSpec(rows []v1alpha1.PlanRow, request shape.Request) *v1alpha1.ShardingPlanSpec {
 	spec := operation.TensorPlan(request.Placement.Name, 1, 1)
 	spec.Model.Name, spec.Model.Architecture = request.Model.Name, request.Model.Architecture
 	spec.Enforcement, spec.Nodes = request.Placement.Spec.Enforcement, rows

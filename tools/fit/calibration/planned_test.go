@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rankwright/rankwright/pkg/shape"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/cost"
@@ -53,7 +55,7 @@ var plannedEngines = map[cost.Engine]v1alpha1.Engine{
 }
 
 // ask is the request for what an observation serves, so many sequences at once.
-func ask(t *testing.T, o *truth.Observation, sequences int) plan.Request {
+func ask(t *testing.T, o *truth.Observation, sequences int) shape.Request {
 	t.Helper()
 	m, err := model.Lookup(o.Model)
 	if err != nil {
@@ -68,7 +70,7 @@ func ask(t *testing.T, o *truth.Observation, sequences int) plan.Request {
 			MaxModelLen: in + out, MaxSequences: int32(sequences), InputTokens: &in, OutputTokens: &out, Objective: v1alpha1.ObjectiveThroughput,
 		}},
 	}
-	return plan.Request{Placement: p, Model: m}
+	return shape.Request{Placement: p, Model: m}
 }
 
 // degreesOf is a strategy in words that plans and tables share. With attention data parallelism the tables and TensorRT-LLM

@@ -1,0 +1,116 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/rankwright/rankwright/pkg/plan/place"
+	"github.com/rankwright/rankwright/pkg/plan/search"
+	"github.com/rankwright/rankwright/pkg/shape"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
+)
+
+// Rung is a precision that is tried, with the engine's default batches or with lean ones.
+type Rung struct {
+	Weights, Cache v1alpha1.Precision
+	// Native says that only devices which compute the weights' format count.
+	Native bool
+	// Tokens and Sequences are the batch of a step; both are 0 in training, and where kinds of device differ.
+	Tokens, Sequences int64
+	Lean              bool
+	// Taken says that the plan uses this rung. Outcome says why it was not taken, or that it was not needed.
+	Taken   bool
+	Outcome string
+}
+
+// rungs returns the ladder of the request. The plan is in the step with index chosen; later precisions were not tried.
+func (e *explainer) rungs(chosen int) []Rung {
+	t := e.Problem
+	var list []Rung
+	for i, s := range t.Ladder {
+		if i > 0 && t.SameAs(s, t.Ladder[i-1]) {
+			continue
+		}
+		for _, how := range t.Variants() {
+			// Tries in which ranks share out the tokens of a sequence are listed only where the plan needed one.
+			if how.Divided && (i != chosen || how != e.Variant) {
+				continue
+			}
+			r := Rung{Weights: s.Weights, Cache: s.Cache, Native: s.Native, Lean: how.Lean}
+			if t.Workload.Training != nil {
+				r.Cache = ""
+			}
+			switch {
+			case i == chosen && how == e.Variant:
+				r.Taken, r.Outcome = true, "taken"
+				r.Tokens, r.Sequences = e.batch()
+			case i > chosen || i == chosen && how.Lean && !e.Lean:
+				if how.Lean {
+					continue
+				}
+				r.Outcome = "not needed"
+			case i == chosen && e.Lean && !how.Lean && holds(t.Tier(s, how)):
+				r.Outcome = "fits, but not on so few devices"
+			default:
+				r.Outcome = fruitless(t.Tier(s, how))
+			}
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// batch is the batch of a step on the plan's first devices.
+func (e *explainer) batch() (tokens, sequences int64) {
+	shapes := e.spec.Shapes()
+	f := e.Footprint(e.classOf(&shapes[0]), place.ShapeOf(&shapes[0].Strategy))
+	if in := f.Setup().Inference; in != nil {
+		return in.BatchedTokens, in.BatchedSequences
+	}
+	return 0, 0
+}
+
+// holds says whether any shape of the attempt has room for all copies.
+func holds(a *shape.Tier) bool {
+	c, _ := search.Placeable(a, a.Candidates(a.Levels[len(a.Levels)-1]))
+	return c != nil
+}
+
+// fruitless says why an attempt found nothing.
+func fruitless(a *shape.Tier) string {
+	candidates := a.Candidates(a.Levels[len(a.Levels)-1])
+	kept := shape.KeepingLimits(candidates)
+	switch {
+	case len(kept) > 0:
+		return fmt.Sprintf("%s in memory, none has room for all copies", shapesFit(len(kept)))
+	case len(candidates) > 0:
+		best := nearest(a, candidates, 1)[0]
+		return fmt.Sprintf("%s in memory, none keeps the limits; nearest is %s: %s", shapesFit(len(candidates)), a.Title(best), a.Problem.MissedText(best))
+	}
+	return tightest(a)
+}
+
+// tightest says how many bytes the attempt lacked.
+func tightest(a *shape.Tier) string {
+	var best *shape.Pool
+	largest := int64(0)
+	for _, p := range a.Levels[len(a.Levels)-1] {
+		if best == nil || p.Free > best.Free {
+			best = p
+		}
+		for _, kind := range p.Kinds {
+			largest = max(largest, p.Parts[kind[0]].Caps[0])
+		}
+	}
+	if best == nil {
+		return "no device matches"
+	}
+	one := shape.Shape{Tensor: max(1, a.Problem.Asked.Tensor), Stages: 1, Data: 1, Expert: 1}
+	f := a.Footprint(-1, one)
+	if f == nil {
+		return "no shape that was asked for divides the model"
+	}
+	return fmt.Sprintf("no shape fits: a copy in one stage needs %s on each of %s; the largest free device offers %s, all of one vendor %s",
+		words.HumanBytes(f.Bytes(0, f.Layers)), words.Counted(one.Tensor, "device"), words.HumanBytes(largest), words.HumanBytes(best.Free))
+}

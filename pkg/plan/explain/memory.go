@@ -1,0 +1,64 @@
+package explain
+
+import (
+	"github.com/rankwright/rankwright/pkg/memory"
+	"github.com/rankwright/rankwright/pkg/plan/search"
+)
+
+// StageMemory is the arithmetic of the memory of each device of a stage.
+type StageMemory struct {
+	Stage, FirstLayer, LastLayer int
+	// Lines are the components of UsedBytes.
+	Lines     []memory.Line
+	UsedBytes int64
+	// Product and Node name the device of the stage that offers the least memory; Offer is the arithmetic of what it
+	// offers.
+	Product, Node string
+	Offer         []memory.OfferLine
+	// NeededBytes is the part of UsedBytes that the engine's rule compares with the offer, LeftBytes what the offer
+	// exceeds it by.
+	NeededBytes, LeftBytes int64
+	// Sequences is how many sequences of the longest length the device has room for, over all data ranks of a copy; 0 in
+	// training.
+	Sequences int64
+}
+
+// memory explains the stages of a portion.
+func (e *explainer) memory(p *search.Portion) []StageMemory {
+	t := e.Problem
+	var list []StageMemory
+	first := 0
+	for i, end := range p.Ends {
+		at := e.fullest(p, i)
+		d, n := t.Cluster.Device(at), t.Cluster.NodeOf(at)
+		class := t.Classes[d.Class]
+		have := class.Facts.Memory
+		have.OthersBytes = max(0, have.TotalBytes-d.FreeBytes)
+		s := StageMemory{
+			Stage: i, FirstLayer: first, LastLayer: end - 1, Lines: p.Footprint.Explain(first, end), UsedBytes: p.Footprint.PerDevice(first, end).TotalBytes,
+			Product: class.Name(), Node: n.Name, Offer: memory.ExplainOffer(t.Engine.Name, t.Workload.Training != nil, 0, have),
+			NeededBytes: p.Footprint.Bytes(first, end),
+		}
+		s.LeftBytes = s.Offer[len(s.Offer)-1].Bytes - s.NeededBytes
+		if t.Workload.Inference != nil {
+			s.Sequences = p.Footprint.Room(first, end, have).Sequences * int64(max(1, p.Data))
+		}
+		list = append(list, s)
+		first = end
+	}
+	return list
+}
+
+// fullest returns the device of a stage that offers the least memory, over all copies.
+func (e *explainer) fullest(p *search.Portion, stage int) int32 {
+	c := e.Problem.Cluster
+	least := int32(-1)
+	for _, stages := range p.Instances {
+		for _, at := range stages[stage] {
+			if d := c.Device(at); least < 0 || e.Problem.Offer(d.Class, d.FreeBytes) < e.Problem.Offer(c.Device(least).Class, c.Device(least).FreeBytes) {
+				least = at
+			}
+		}
+	}
+	return least
+}

@@ -1,0 +1,220 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/pkg/shape"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+// devicePlace is the place of a device in a pool.
+type devicePlace struct {
+	part     int32
+	capacity int64
+}
+
+// devicePlaces finds the previous plan's devices in the pool.
+func (w *placer) devicePlaces() map[int32]devicePlace {
+	where := map[int32]devicePlace{}
+	for i := range w.pool.Parts {
+		p := &w.pool.Parts[i]
+		if !p.Previous {
+			continue
+		}
+		for j, at := range p.Devices {
+			where[at] = devicePlace{int32(i), p.Caps[j]}
+		}
+	}
+	return where
+}
+
+// Nowhere stands for a device that does not exist.
+const Nowhere int32 = -1
+
+// CopiesOf returns the devices of the previous plan by copy, instance, stage and tensor rank. It has as many copies as
+// are asked for now; those beyond the previous plan's are empty.
+func CopiesOf(t *shape.Problem, previous *v1alpha1.ShardingPlanSpec) [][][][]int32 {
+	copies := make([][][][]int32, t.Copies)
+	for i := range copies {
+		shape, ok := previous.ShapeOf(int32(i))
+		if !ok {
+			continue
+		}
+		copies[i] = make([][][]int32, shape.Strategy.Data)
+		for j := range copies[i] {
+			copies[i][j] = make([][]int32, shape.Strategy.Pipeline)
+		}
+	}
+	for i := range previous.Nodes {
+		shape, ok := previous.ShapeOf(previous.Nodes[i].Replica)
+		if !ok {
+			continue
+		}
+		for _, row := range previous.Nodes[i].Stretches(&shape.Strategy) {
+			addTo(t, copies, &row)
+		}
+	}
+	return copies
+}
+
+// addTo adds the devices of a row, which is of one stage, to its copy. Rows of copies beyond the list are left out.
+func addTo(t *shape.Problem, copies [][][][]int32, row *v1alpha1.PlanRow) {
+	if row.Replica < 0 || int(row.Replica) >= t.Copies || row.Data < 0 || int(row.Data) >= len(copies[row.Replica]) ||
+		row.Stage < 0 || int(row.Stage) >= len(copies[row.Replica][row.Data]) {
+		return
+	}
+	stage := &copies[row.Replica][row.Data][row.Stage]
+	if int(row.TensorRank) != len(*stage) {
+		*stage = append(*stage, Nowhere)
+	}
+	for _, id := range row.Devices {
+		if at, ok := t.Cluster.Find(row.Node, id); ok {
+			*stage = append(*stage, at)
+		}
+	}
+}
+
+// stillHolds says whether every device of a copy is there once, free, has room for its stage, shares an island with its tensor group
+// and a zone with the copy.
+func (w *placer) stillHolds(instances [][][]int32, where map[int32]devicePlace) bool {
+	first := int32(-1)
+	seen := map[int32]bool{}
+	if len(instances) != w.shape.Data {
+		return false
+	}
+	for _, stages := range instances {
+		for stage, devices := range stages {
+			if len(devices) != w.shape.Tensor {
+				return false
+			}
+			for rank, at := range devices {
+				here, ok := where[at]
+				if !ok || seen[at] || w.taken[at] || here.capacity < w.needs[stage] || here.part != where[devices[rank-rank%w.tensor]].part {
+					return false
+				}
+				seen[at] = true
+				if first < 0 {
+					first = here.part
+				}
+				if w.pool.Parts[here.part].Zone != w.pool.Parts[first].Zone {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// PreviousShape is a shape of the previous plan, with how many copies are wanted in it now.
+type PreviousShape struct {
+	shape.Shape
+	Ends          []int
+	First, Copies int // replicas
+}
+
+// Holding finds the copies of a shape that still hold in the pool of a vendor, and marks their devices as taken.
+func Holding(a *shape.Tier, s PreviousShape, copies [][][][]int32, taken map[int32]bool) KeptCopies {
+	var none KeptCopies
+	for _, p := range a.Levels[len(a.Levels)-1] {
+		prints := a.Footprint(classOf(a.Problem, p, copies), s.Shape)
+		if prints == nil {
+			continue
+		}
+		w := &placer{task: a.Problem, pool: p, footprint: prints, copies: s.Copies, taken: taken, tensor: s.Tensor}
+		// Ranks of one stage are placed together, since a plan does not say which of them shared an island.
+		w.shape = shape.Shape{Tensor: s.Stage(), Stages: s.Stages, Data: s.Data, Expert: s.Expert}
+		w.fix(s.Ends)
+		k := w.hold(copies)
+		if k.Held > 0 {
+			k.placers = []*placer{w}
+			return k
+		}
+		none.copies, none.placers = k.copies, append(none.placers, w)
+	}
+	return none
+}
+
+// KeptCopies is the copies of a shape that hold, by their number, and the placers that may place the missing ones.
+type KeptCopies struct {
+	copies  [][][][]int32
+	Held    int
+	placers []*placer
+}
+
+// hold finds the copies that hold in the pool.
+func (w *placer) hold(copies [][][][]int32) KeptCopies {
+	k := KeptCopies{copies: make([][][][]int32, w.copies)}
+	where := w.devicePlaces()
+	for i, instances := range copies {
+		if w.stillHolds(instances, where) {
+			k.copies[i] = instances
+			k.Held++
+			for _, at := range slices.Concat(slices.Concat(instances...)...) {
+				w.taken[at] = true
+			}
+		}
+	}
+	return k
+}
+
+// Complete places the copies that do not hold.
+func (k *KeptCopies) Complete() (Layout, *shape.Footprint, bool) {
+	for _, w := range k.placers {
+		l := Layout{Ends: w.ends}
+		views := w.views()
+		ok := true
+		for _, instances := range k.copies {
+			if instances == nil {
+				if instances, ok = w.placeCopy(views); !ok {
+					break
+				}
+			}
+			l.Instances = append(l.Instances, instances...)
+		}
+		if ok {
+			return l, w.footprint, true
+		}
+		for _, at := range slices.Concat(slices.Concat(l.Instances...)...) {
+			delete(w.taken, at)
+		}
+	}
+	return Layout{}, nil, false
+}
+
+// classOf returns the class that the devices of some copies have in a pool; -1 where there are several or none.
+func classOf(t *shape.Problem, p *shape.Pool, copies [][][][]int32) int32 {
+	class := int32(-1)
+	for _, at := range slices.Concat(slices.Concat(slices.Concat(copies...)...)...) {
+		if at == Nowhere || t.Cluster.Class(t.Cluster.Device(at).Class).Vendor != p.Vendor {
+			continue
+		}
+		if class >= 0 && class != t.Cluster.Device(at).Class {
+			return -1
+		}
+		class = t.Cluster.Device(at).Class
+	}
+	return class
+}
+
+// ShapeOf is the shape of a strategy.
+func ShapeOf(s *v1alpha1.Strategy) shape.Shape {
+	return shape.Shape{
+		Tensor: int(s.Tensor), Stages: int(s.Pipeline), Data: int(s.Data), Expert: int(s.Expert),
+		Context: max(1, int(s.Context)), Decode: max(1, int(s.DecodeContext)),
+	}
+}
+
+// EndsOf returns the index of the layer after each stage; false where the stages are not all layers in order.
+func EndsOf(stages []v1alpha1.Stage, layers int) ([]int, bool) {
+	next := 0
+	ends := make([]int, len(stages))
+	for i, s := range stages {
+		if int(s.FirstLayer) != next || s.LastLayer < s.FirstLayer {
+			return nil, false
+		}
+		next = int(s.LastLayer) + 1
+		ends[i] = next
+	}
+	return ends, next == layers
+}

@@ -1,0 +1,220 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rankwright/rankwright/pkg/shape"
+)
+
+// placer places one shape on one pool.
+type placer struct {
+	task      *shape.Problem
+	pool      *shape.Pool
+	footprint *shape.Footprint
+	shape     shape.Shape // its tensor groups are what shares an island
+	copies    int
+	tensor    int     // in a previous plan, the ranks of a group that must share an island
+	needs     []int64 // bytes by stage, once the split is fixed
+	ends      []int
+	// told says that the engine can run no split but the one that is fixed.
+	told   bool
+	taken  map[int32]bool
+	before []int32 // devices that were taken before
+	// seconds returns how long a device of a class takes for a run of layers; nil where all groups are of one class or
+	// times are not known.
+	seconds func(class int32, first, end int) float64
+}
+
+// place finds devices for all copies, or none. Without a topology level it fails only where no choice of this shape's
+// tensor groups would do.
+func (w *placer) place() (Layout, bool) {
+	p, f, s := w.pool, w.footprint, w.shape
+	if s.Stages == 1 {
+		w.fix([]int{f.Layers})
+	}
+	count := w.copies * s.Data
+	best := p.GroupCaps(s.Tensor, count*s.Stages)
+	if len(best) < count*s.Stages {
+		return Layout{}, false
+	}
+	// The k-th stage in falling need has the k-th block of groups, one for each instance; the least of a block counts.
+	blocks := make([]int64, s.Stages)
+	for i := range blocks {
+		blocks[i] = best[(i+1)*count-1]
+	}
+	if s.Stages == 1 && blocks[0] < w.needs[0] {
+		return Layout{}, false
+	}
+	order, ok := w.order(blocks)
+	if !ok {
+		return Layout{}, false
+	}
+	if found, ok := w.placeCopies(); ok {
+		return found, true
+	}
+	if len(p.Zones) > 0 || s.Stages == 1 || len(w.before) > 0 {
+		return Layout{}, false
+	}
+	return w.placeBlocks(blocks, order)
+}
+
+// order gives each stage a block of groups that may hold it, as indexes of the blocks, which are in falling order.
+func (w *placer) order(blocks []int64) ([]int, bool) {
+	if w.ends != nil {
+		if order, ok := shape.Match(w.needs, blocks); ok || w.told {
+			return order, ok
+		}
+	}
+	if len(blocks) == 1 {
+		return []int{0}, w.needs[0] <= blocks[0]
+	}
+	return shape.Arrange(w.footprint, blocks)
+}
+
+// fix decides the split for all instances.
+func (w *placer) fix(ends []int) {
+	w.ends = ends
+	w.needs = w.needs[:0]
+	start := 0
+	for _, end := range ends {
+		w.needs = append(w.needs, w.footprint.Bytes(start, end))
+		start = end
+	}
+}
+
+// placeCopies places copy after copy; each within one zone where there are any.
+func (w *placer) placeCopies() (Layout, bool) {
+	l := Layout{}
+	// A part lies in one zone, so copies that are a single group need no view of a zone.
+	if w.shape.Stages == 1 && (w.shape.Data == 1 || len(w.pool.Zones) == 0) {
+		groups := w.bestFit(w.pool.Kinds, w.copies*w.shape.Data)
+		if len(groups) < w.copies*w.shape.Data {
+			return l, false
+		}
+		l.Instances = make([][][]int32, 0, len(groups))
+		for _, g := range groups {
+			l.Instances = append(l.Instances, [][]int32{g})
+		}
+		l.Ends = w.ends
+		return l, true
+	}
+	views := w.views()
+	for range w.copies {
+		instances, ok := w.placeCopy(views)
+		if !ok {
+			return l, false
+		}
+		l.Instances = append(l.Instances, instances...)
+	}
+	l.Ends = w.ends
+	return l, true
+}
+
+// view is a part of the pool that a copy must stay in.
+type view struct {
+	kinds [][]int32
+	sites map[int32]*siteList // by class, -1 for all
+}
+
+// views returns the zones, those with the fewest devices first so that large ones stay whole; without a topology level,
+// the whole pool.
+func (w *placer) views() []*view {
+	if len(w.pool.Zones) == 0 {
+		return []*view{{kinds: w.pool.Kinds}}
+	}
+	var views []*view
+	order := make([]int, 0, len(w.pool.Zones))
+	for i := range w.pool.Zones {
+		if w.pool.Zones[i].Devices >= w.shape.Devices()*w.shape.Data {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(w.pool.Zones[a].Devices, w.pool.Zones[b].Devices) })
+	for _, i := range order {
+		views = append(views, &view{kinds: kindsOf(w.pool, w.pool.Zones[i].Parts)})
+	}
+	return views
+}
+
+// kindsOf groups parts by kind.
+func kindsOf(p *shape.Pool, parts []int32) [][]int32 {
+	sorted := slices.Clone(parts)
+	slices.SortStableFunc(sorted, func(a, b int32) int { return cmp.Compare(p.Parts[a].Kind, p.Parts[b].Kind) })
+	var kinds [][]int32
+	for i, at := range sorted {
+		if i == 0 || p.Parts[sorted[i-1]].Kind != p.Parts[at].Kind {
+			kinds = append(kinds, nil)
+		}
+		kinds[len(kinds)-1] = append(kinds[len(kinds)-1], at)
+	}
+	return kinds
+}
+
+// placeCopy places the instances of one copy in the first view that has room.
+func (w *placer) placeCopy(views []*view) ([][][]int32, bool) {
+	undecided := w.ends == nil
+	for _, v := range views {
+		var instances [][][]int32
+		for range w.shape.Data {
+			stages, ok := w.placeInstance(v)
+			if !ok {
+				break
+			}
+			instances = append(instances, stages)
+		}
+		if len(instances) == w.shape.Data {
+			return instances, true
+		}
+		for _, stages := range instances {
+			w.release(v, stages)
+		}
+		if undecided {
+			w.ends, w.needs = nil, nil
+		}
+	}
+	return nil, false
+}
+
+func (w *placer) placeInstance(v *view) ([][]int32, bool) {
+	if w.shape.Stages > 1 {
+		return w.pipeline(v)
+	}
+	groups := w.bestFit(v.kinds, 1)
+	return groups, len(groups) == 1
+}
+
+func (w *placer) release(v *view, stages [][]int32) {
+	for _, stage := range stages {
+		for _, at := range stage {
+			delete(w.taken, at)
+		}
+	}
+	v.sites = nil
+}
+
+// placeBlocks is the choice that exists if any does: the largest groups, a block of them for each stage.
+func (w *placer) placeBlocks(blocks []int64, order []int) (Layout, bool) {
+	count := w.copies * w.shape.Data
+	arranged := make([]int64, len(blocks))
+	for stage, block := range order {
+		arranged[stage] = blocks[block]
+	}
+	ends, ok := w.ends, w.told
+	if !ok {
+		ends, ok = shape.Divide(w.footprint, arranged)
+	}
+	if !ok {
+		return Layout{}, false
+	}
+	clear(w.taken)
+	all := newSites(w, w.pool.Kinds, -1)
+	groups := all.largest(count * w.shape.Stages)
+	l := Layout{Ends: ends, Instances: make([][][]int32, count)}
+	for i := range l.Instances {
+		for _, block := range order {
+			l.Instances[i] = append(l.Instances[i], groups[block*count+i].devices)
+		}
+	}
+	return l, true
+}

@@ -1,0 +1,185 @@
+package remedy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rankwright/rankwright/pkg/plan/search"
+	"github.com/rankwright/rankwright/pkg/shape"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
+)
+
+// ContextStep is what contexts are shortened by, in tokens.
+const ContextStep = 1024
+
+// shorterContext returns the longest context that fits, in steps of contextStep, and no shorter than a typical request.
+func shorterContext(t *shape.Problem, ways []search.Family) []Remedy {
+	field, now, least := "maxModelLen", int32(0), int32(0)
+	set := func(s *v1alpha1.ModelPlacementSpec, n int32) { s.Workload.Inference.MaxModelLen = n }
+	if in := t.Workload.Inference; in != nil {
+		now, least = in.MaxModelLen, valueOf(in.InputTokens)+valueOf(in.OutputTokens)
+	} else {
+		field, now = "sequenceLength", t.Workload.Training.SequenceLength
+		set = func(s *v1alpha1.ModelPlacementSpec, n int32) { s.Workload.Training.SequenceLength = n }
+	}
+	first := max(1, (least+ContextStep-1)/ContextStep)
+	to := func(n int) shape.Edit {
+		length := (first - 1 + int32(n)) * ContextStep
+		return func(s *v1alpha1.ModelPlacementSpec) { set(s, length) }
+	}
+	n := search.Most(ways, int((now-1)/ContextStep-(first-1)), func(n int) *shape.Problem { return t.With(to(n)) })
+	if n < 1 {
+		return nil
+	}
+	return oneRemedy(KindContext, fmt.Sprintf("%s %d instead of %d", field, (first-1+int32(n))*ContextStep, now), to(n))
+}
+
+func valueOf(p *int32) int32 {
+	if p == nil {
+		return 0
+	}
+	return *p
+}
+
+// fewerSequences returns the most sequences that fit.
+func fewerSequences(t *shape.Problem, ways []search.Family) []Remedy {
+	in := t.Workload.Inference
+	if in == nil {
+		return nil
+	}
+	to := func(n int) shape.Edit {
+		return func(s *v1alpha1.ModelPlacementSpec) { s.Workload.Inference.MaxSequences = int32(n) }
+	}
+	n := search.Most(ways, int(in.MaxSequences)-1, func(n int) *shape.Problem { return t.With(to(n)) })
+	if n < 1 {
+		return nil
+	}
+	return oneRemedy(KindSequences, fmt.Sprintf("maxSequences %d instead of %d", n, in.MaxSequences), to(n))
+}
+
+// checkpointing tries to compute activations again in the backward pass.
+func checkpointing(t *shape.Problem, ways []search.Family) []Remedy {
+	training := t.Workload.Training
+	if training == nil || training.ActivationCheckpointing {
+		return nil
+	}
+	apply := func(s *v1alpha1.ModelPlacementSpec) { s.Workload.Training.ActivationCheckpointing = true }
+	if !heldWith(t, ways, apply) {
+		return nil
+	}
+	return oneRemedy(KindCheckpointing, "activationCheckpointing true instead of false", apply)
+}
+
+// smallerBatch returns the largest micro-batch that fits.
+func smallerBatch(t *shape.Problem, ways []search.Family) []Remedy {
+	training := t.Workload.Training
+	if training == nil || training.MicroBatch <= 1 {
+		return nil
+	}
+	// Micro-batches divide the batch of a data rank.
+	var sizes []int32
+	for n := int32(1); n < training.MicroBatch; n++ {
+		if training.GlobalBatch/int32(max(1, t.Asked.Data))%n == 0 {
+			sizes = append(sizes, n)
+		}
+	}
+	to := func(n int) shape.Edit {
+		return func(s *v1alpha1.ModelPlacementSpec) { s.Workload.Training.MicroBatch = sizes[n-1] }
+	}
+	n := search.Most(ways, len(sizes), func(n int) *shape.Problem { return t.With(to(n)) })
+	if n < 1 {
+		return nil
+	}
+	return oneRemedy(KindBatch, fmt.Sprintf("microBatch %d instead of %d", sizes[n-1], training.MicroBatch), to(n))
+}
+
+// fewerCopies returns the most copies that fit.
+func fewerCopies(t *shape.Problem, ways []search.Family) []Remedy {
+	asked, data := t.Copies, int32(1)
+	if p := t.Spec.Parallelism; p != nil && p.Data != nil && t.Asked.Data == 1 { // data ranks of a dense model are copies
+		data = *p.Data
+	}
+	to := func(n int) shape.Edit {
+		return func(s *v1alpha1.ModelPlacementSpec) {
+			copies := int32(n)
+			s.Replicas = &copies
+			if data > 1 {
+				s.Parallelism.Data = nil
+			}
+		}
+	}
+	n := search.Most(ways, asked-1, func(n int) *shape.Problem {
+		other := *t
+		other.Copies = n
+		return &other
+	})
+	if n < 1 {
+		return nil
+	}
+	change := fmt.Sprintf("replicas %d instead of %d", n, asked)
+	if data > 1 {
+		change = fmt.Sprintf("replicas %d without parallelism.data instead of %d times %d", n, asked/int(data), data)
+	}
+	return oneRemedy(KindCopies, change, to(n))
+}
+
+// narrowerCache tries a KV cache in 8 bits, on devices that compute FP8.
+func narrowerCache(t *shape.Problem, _ []search.Family) []Remedy {
+	auto := t.Spec.KVCacheType == "" || t.Spec.KVCacheType == v1alpha1.KVCacheAuto
+	if t.Workload.Inference == nil || !auto && t.Spec.KVCacheType != "FP32" && t.Spec.KVCacheType != "FP16" && t.Spec.KVCacheType != "BF16" {
+		return nil
+	}
+	apply := func(s *v1alpha1.ModelPlacementSpec) { s.KVCacheType = "FP8" }
+	native := t.With(apply)
+	if native == nil {
+		return nil
+	}
+	native.Require.Formats = append(slices.Clone(native.Require.Formats), v1alpha1.FP8)
+	native.Matched, native.Flavors = map[string]shape.Matches{}, map[*shape.Pool][]*shape.Flavor{}
+	if !search.Fits(native) {
+		return nil
+	}
+	return oneRemedy(KindPrecision, fmt.Sprintf("kvCacheType FP8 instead of %s", t.Ladder[0].Cache), apply)
+}
+
+// widths are the formats of weights in the order in which they are suggested; true marks formats that the device must
+// compute natively.
+var widths = []shape.WeightsFormat{
+	{Weights: v1alpha1.BF16}, {Weights: v1alpha1.FP16}, {Weights: v1alpha1.FP8, Native: true}, {Weights: v1alpha1.INT8}, {Weights: v1alpha1.INT4},
+}
+
+// narrowerWeights returns the widest format of weights that fits, among those that were not tried and that training can
+// use.
+func narrowerWeights(t *shape.Problem, _ []search.Family) []Remedy {
+	if t.Workload.Training != nil || slices.ContainsFunc(t.Ladder, func(s shape.Format) bool { return s.Weights != t.Ladder[0].Weights }) {
+		return nil
+	}
+	now := t.Ladder[0].Weights
+	if narrowest := widths[len(widths)-1].Weights; narrowest != now && !fitsWith(t, weightsOf(narrowest)) {
+		return nil
+	}
+	for _, r := range widths {
+		if r.Weights == now || t.Model.WeightBytes(r.Weights) > t.Model.WeightBytes(now) || r.Weights == v1alpha1.BF16 && now == v1alpha1.FP16 {
+			continue
+		}
+		apply := weightsOf(r.Weights)
+		other := t.With(apply)
+		if other == nil {
+			continue
+		}
+		for i := range other.Ladder {
+			other.Ladder[i].Native = r.Native
+		}
+		if search.Fits(other) {
+			return oneRemedy(KindPrecision, fmt.Sprintf("quantization %s instead of %s (weights %s instead of %s)", r.Weights, now,
+				words.HumanBytes(t.Model.WeightBytes(r.Weights)), words.HumanBytes(t.Model.WeightBytes(now))), apply)
+		}
+	}
+	return nil
+}
+
+func weightsOf(format v1alpha1.Precision) shape.Edit {
+	return func(s *v1alpha1.ModelPlacementSpec) { s.Quantization = v1alpha1.Quantization(format) }
+}

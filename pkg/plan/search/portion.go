@@ -1,0 +1,111 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/pkg/plan/place"
+	"github.com/rankwright/rankwright/pkg/shape"
+
+	"github.com/rankwright/rankwright/pkg/cost"
+)
+
+// Portion is copies of one shape with their devices.
+type Portion struct {
+	shape.Shape
+	place.Layout
+	Footprint *shape.Footprint
+	shape.Outcome
+}
+
+// Copies is how many copies the portion has.
+func (p *Portion) Copies() int { return len(p.Instances) / p.Data }
+
+// Solution is the result of a search: all copies, most of them in the shape of the first portion.
+type Solution struct {
+	Tier     *shape.Tier
+	Portions []Portion
+	// Candidates are the shapes that were compared in the chosen precision, and chosen is the one that was taken; both
+	// are nil where copies differ in shape or come from a previous plan.
+	Candidates []*shape.Candidate
+	Chosen     *shape.Candidate
+	// Log is what was tried before the solution was found.
+	Log *rejections
+}
+
+func portion(a *shape.Tier, c *shape.Candidate, l place.Layout) Portion {
+	return Portion{Shape: c.Shape, Layout: l, Footprint: c.Footprint, Outcome: c.Outcome}
+}
+
+// LaneOf returns the kind of device of a portion; of several kinds the slowest, which the others wait for.
+func LaneOf(t *shape.Problem, p *Portion) *shape.Flavor {
+	var l *shape.Flavor
+	for _, instance := range p.Instances {
+		for _, devices := range instance {
+			d, n := t.Cluster.Device(devices[0]), t.Cluster.NodeOf(devices[0])
+			if l == nil || t.Cluster.Class(d.Class).BandwidthMBps < t.Cluster.Class(l.Class).BandwidthMBps {
+				l = &shape.Flavor{Class: d.Class, Wires: &n.Islands[d.Island].Wires}
+			}
+		}
+	}
+	if onOneIsland(t, p.Instances[:p.Data]) {
+		l.Limit = p.Devices() * p.Data
+	}
+	return l
+}
+
+// InsideOf returns how many context ranks of a portion share an island: all of them, or 1 where they do not.
+func InsideOf(t *shape.Problem, p *Portion) int {
+	c := t.Cluster
+	for _, devices := range p.Instances[0] {
+		first := c.Device(devices[0])
+		for _, at := range devices {
+			if d := c.Device(at); c.NodeOf(at) != c.NodeOf(devices[0]) || d.Island != first.Island {
+				return 1
+			}
+		}
+	}
+	return max(1, p.Context)
+}
+
+// onOneIsland says whether all devices of a copy are on one island.
+func onOneIsland(t *shape.Problem, instances [][][]int32) bool {
+	first := instances[0][0][0]
+	d, n := t.Cluster.Device(first), t.Cluster.NodeOf(first)
+	for _, at := range slices.Concat(slices.Concat(instances...)...) {
+		if t.Cluster.NodeOf(at) != n || t.Cluster.Device(at).Island != d.Island {
+			return false
+		}
+	}
+	return true
+}
+
+// Stages returns the runs of layers of a portion's first copy with the devices that hold them; nil where the rates of a
+// device are not known.
+func Stages(a *shape.Tier, p *Portion) []cost.Stage {
+	c := a.Problem.Cluster
+	stages := make([]cost.Stage, p.Stages)
+	first := 0
+	for i, devices := range p.Instances[0] {
+		d, n := c.Device(devices[0]), c.NodeOf(devices[0])
+		f := &a.Problem.Classes[d.Class].Facts
+		if !f.Judged {
+			return nil
+		}
+		rates := f.Device(&n.Islands[d.Island].Wires, p.Tensor)
+		stages[i] = cost.Stage{Device: &rates, First: first, End: p.Ends[i], Constants: a.Constants(&rates)}
+		if i+1 < p.Stages && c.NodeOf(p.Instances[0][i+1][0]) != n {
+			stages[i].Transfer = rates.Network
+		}
+		first = p.Ends[i]
+	}
+	return stages
+}
+
+// Devices returns the devices of all copies.
+func (s *Solution) Devices() []int32 {
+	var all []int32
+	for i := range s.Portions {
+		all = append(all, slices.Concat(slices.Concat(s.Portions[i].Instances...)...)...)
+	}
+	return all
+}

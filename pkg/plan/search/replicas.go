@@ -1,0 +1,78 @@
+package search
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/rankwright/rankwright/pkg/plan/place"
+	"github.com/rankwright/rankwright/pkg/shape"
+)
+
+// different places the copies in as few different shapes as it can, all with devices of one vendor: as many as possible of
+// the best candidate, then of the next best, until all are placed; where that leaves too few devices for the last copies, of
+// the candidates with the fewest devices first. It returns nothing where the devices do not suffice.
+func different(a *shape.Tier, pools []*shape.Pool) []Portion {
+	if a.Problem.Copies < 2 {
+		return nil
+	}
+	single := *a.Problem
+	single.Copies = 1
+	one := *a
+	one.Problem = &single
+	for i := range pools {
+		kept := shape.KeepingLimits(one.Candidates(pools[i : i+1]))
+		fewest := slices.Clone(kept)
+		if portions := fill(a, Rank(&single, kept).Next); portions != nil {
+			return portions
+		}
+		if portions := fill(a, Rank(&single, fewest).fewest()); portions != nil {
+			return portions
+		}
+	}
+	return nil
+}
+
+// fill places all copies with candidates in turn.
+func fill(a *shape.Tier, next func() *shape.Candidate) []Portion {
+	var portions []Portion
+	taken := map[int32]bool{}
+	left := a.Problem.Copies
+	for c := next(); c != nil && left > 0; c = next() {
+		l, n := most(a, c, left, taken)
+		if n == 0 {
+			continue
+		}
+		portions = append(portions, portion(a, c, l))
+		left -= n
+	}
+	if left > 0 || len(portions) > maxShapes {
+		return nil
+	}
+	slices.SortStableFunc(portions, func(x, y Portion) int { return y.Copies() - x.Copies() })
+	return portions
+}
+
+// maxShapes is the main shape and the API's bound of ShardingPlanSpec.OtherShapes.
+const maxShapes = 1 + 64
+
+// most places as many copies of a candidate as there is room for, up to a number.
+func most(a *shape.Tier, c *shape.Candidate, copies int, taken map[int32]bool) (place.Layout, int) {
+	var found place.Layout
+	n := largest(copies, func(n int) bool {
+		l, ok := place.PlaceBeside(a, c, n, maps.Clone(taken))
+		if ok {
+			found = l
+		}
+		return ok && len(l.Instances) == n*c.Data
+	})
+	if n == 0 {
+		return place.Layout{}, 0
+	}
+	if len(found.Instances) != n*c.Data {
+		found, _ = place.PlaceBeside(a, c, n, maps.Clone(taken))
+	}
+	for _, at := range slices.Concat(slices.Concat(found.Instances...)...) {
+		taken[at] = true
+	}
+	return found, n
+}

@@ -1,0 +1,69 @@
+package search
+
+import (
+	"github.com/rankwright/rankwright/pkg/plan/place"
+	"github.com/rankwright/rankwright/pkg/shape"
+)
+
+// Best tries formats from the widest on, each with the engine's default batches and then with lean ones, and returns the
+// best solution in the first that has any, with what was tried before.
+func Best(t *shape.Problem) (*Solution, *rejections) {
+	log := &rejections{}
+	for i, s := range t.Ladder {
+		if i > 0 && t.SameAs(s, t.Ladder[i-1]) {
+			continue
+		}
+		for _, try := range t.Variants() {
+			if found := solve(t.Tier(s, try), log); found != nil {
+				return found, log
+			}
+		}
+	}
+	return nil, log
+}
+
+// solve finds the best solution of the attempt: all copies in one shape on one kind of device; else copies of different
+// shapes; else pipelines over several kinds. The preferred topology level comes before what is required.
+func solve(a *shape.Tier, log *rejections) *Solution {
+	for _, pools := range a.Levels {
+		candidates := a.Candidates(pools)
+		if c, l := Placeable(a, candidates); c != nil {
+			if lean := leaner(a, pools, c.Total()); len(lean) > 0 {
+				candidates = append(candidates, lean...)
+				c, l = Placeable(a, candidates)
+			}
+			return &Solution{c.Tier, []Portion{portion(a, c, l)}, candidates, c, log}
+		}
+		if portions := different(a, pools); portions != nil {
+			return &Solution{a, portions, candidates, nil, log}
+		}
+		for _, c := range a.Mixed(pools) {
+			if l, ok := place.Place(a, c, a.Problem.Copies); ok {
+				return &Solution{a, []Portion{portion(a, c, l)}, candidates, c, log}
+			}
+		}
+		log.addMissed(a, candidates)
+	}
+	log.tooLarge(a)
+	return nil
+}
+
+// Placeable returns the first candidate in the order of the objective that can be placed, with its layout; nil where none can.
+func Placeable(a *shape.Tier, candidates []*shape.Candidate) (*shape.Candidate, place.Layout) {
+	ranked := Rank(a.Problem, shape.KeepingLimits(candidates))
+	for c := ranked.Next(); c != nil; c = ranked.Next() {
+		if l, ok := place.Place(c.Tier, c, a.Problem.Copies); ok {
+			return c, l
+		}
+	}
+	return nil, place.Layout{}
+}
+
+// leaner returns the candidates that lean batches allow on fewer devices than some: the engine's default batches should
+// not cost a device.
+func leaner(a *shape.Tier, pools []*shape.Pool, devices int) []*shape.Candidate {
+	if a.Lean || devices < 2 || a.Problem.Workload.Training != nil {
+		return nil
+	}
+	return a.Leanly(devices).Candidates(pools)
+}

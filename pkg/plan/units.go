@@ -1,6 +1,0 @@
-package plan
-
-const (
-	mib = 1 << 20
-	gib = 1 << 30
-)

@@ -1,0 +1,90 @@
+package shape
+
+import (
+	"sync"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
+	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/memory"
+)
+
+// facts are a class's inputs to the models of memory and cost.
+type facts struct {
+	Memory   memory.Device
+	rates    cost.Device // as the catalogue has them, with its links
+	HostLink float64     // bytes per second
+	// Judged says that bandwidth and peak rates are known.
+	Judged bool
+}
+
+// Class is a class of devices with what the planner knows of it.
+type Class struct {
+	*fleet.Class
+	// Catalogue is the product's row, or nil where the catalogue does not have it.
+	Catalogue *accelerator.Product
+	Facts     facts
+}
+
+// classes are the planner's classes, derived once for an index and all its clones.
+type classes struct {
+	mu    sync.Mutex
+	known []*Class
+}
+
+// classesOf returns the planner's classes of an index, by their numbers.
+func classesOf(c *fleet.Cluster) []*Class {
+	kept := fleet.Shared[classes](c)
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	all := c.Classes()
+	for i := len(kept.known); i < len(all); i++ {
+		kept.known = append(kept.known, newClass(&all[i]))
+	}
+	return kept.known[:len(all)]
+}
+
+// newClass looks a class up in the catalogue by the name that the driver reports. Rates in the inventory win over those
+// of the catalogue, since the device may be a partition.
+func newClass(key *fleet.Class) *Class {
+	c := &Class{Class: key}
+	product := accelerator.Product{Vendor: c.Vendor, Name: c.Product, Family: c.Family}
+	if found, ok := accelerator.Lookup(accelerator.Key{Product: c.Product, MemoryMiB: c.TotalBytes >> 20}); ok && found.Vendor == c.Vendor {
+		c.Catalogue, product = &found, found
+	}
+	if product.Architecture == "" {
+		product.Architecture = c.Architecture
+	}
+	if c.Known() {
+		product.Performance = c.Performance()
+	}
+	_, pcie := product.Host()
+	c.Facts = facts{
+		Memory: memory.Device{Vendor: c.Vendor, Product: c.Product, TotalBytes: c.TotalBytes},
+		rates:  cost.NewDevice(&product), HostLink: float64(pcie) * 1e6, Judged: c.Known() && c.BandwidthMBps > 0,
+	}
+	return c
+}
+
+// Device returns the class's rates on an island, for tensor groups of a size.
+func (f *facts) Device(w *fleet.Wires, tensor int) cost.Device {
+	d := f.rates
+	d.Network = float64(w.Network)
+	if !w.Link {
+		d.Link, d.HostLink = f.HostLink, true
+		return d
+	}
+	d.HostLink = false
+	if w.Rate > 0 {
+		d.Link = float64(w.Rate)
+	}
+	// In a mesh, the members of a group use only the links to each other.
+	if w.Topology == v1alpha1.TopologyMesh && w.Peer > 0 && tensor > 1 {
+		d.Link = min(d.Link, float64(w.Peer)*float64(tensor-1))
+	}
+	if d.Link == 0 {
+		d.Link, d.HostLink = f.HostLink, true
+	}
+	return d
+}

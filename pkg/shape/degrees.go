@@ -1,0 +1,250 @@
+package shape
+
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
+)
+
+// Degrees is one choice of the degrees within a stage.
+type Degrees struct {
+	Tensor, Data, Expert, Context, Decode int
+	// Inside is how many of the data and context ranks share an island, together with the tensor ranks of each.
+	Inside int
+}
+
+// Shape returns the degrees as the shape of an instance whose number of stages is not set.
+func (d *Degrees) Shape() Shape {
+	return Shape{Tensor: d.Tensor, Data: d.Data, Expert: d.Expert, Context: d.Context, Decode: d.Decode}
+}
+
+// apart returns how many groups of devices that share an island a stage of a copy has.
+func (d *Degrees) apart() int { return d.Data * d.Context / d.Inside }
+
+// Choices returns the choices that the model, the engine, the format and the lane allow. With divided it returns those in
+// which ranks share out the tokens of a sequence, else those in which they do not.
+func (t *Problem) Choices(s Format, l *Flavor, divided bool) []Degrees {
+	found := make([]Degrees, 0, 8)
+	side := t.Model.BlockSide(s.Weights)
+	for _, tensor := range t.TensorDegrees(l.Limit) {
+		if t.cutsBlocks(s, tensor) {
+			continue
+		}
+		for _, data := range t.datas(tensor, l) {
+			if data > 1 && t.Engine.RefusesData(t.ranks(side, tensor, data, 1)) != nil {
+				continue
+			}
+			for _, context := range t.contexts(tensor, divided) {
+				for _, expert := range t.experts(side, tensor, data, context) {
+					for _, decode := range t.decodes(tensor, context, divided) {
+						found = t.islands(found, Degrees{Tensor: tensor, Data: data, Expert: expert, Context: context, Decode: decode}, l.Limit)
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// islands adds the ways in which data and context ranks may share islands. Ranks of attention data parallelism exchange
+// tokens in every layer and leave an island only where they are asked for; in training it is context ranks that do, and
+// data ranks lie anywhere.
+func (t *Problem) islands(found []Degrees, d Degrees, limit int) []Degrees {
+	together, spread := d.Context, true
+	if t.Workload.Training == nil {
+		together = d.Context * d.Data
+		spread = d.Data == 1 || t.Asked.Data > 1
+	}
+	if d.Inside = together; together > 1 && d.Tensor*together <= limit {
+		found = append(found, d)
+	}
+	if d.Inside = 1; together == 1 || spread {
+		found = append(found, d)
+	}
+	return found
+}
+
+// alone is the list of degrees where only 1 is possible.
+var alone = []int{1}
+
+func (t *Problem) TensorDegrees(limit int) []int {
+	if n := t.Asked.Tensor; n > 0 {
+		return []int{n}
+	}
+	splits := t.subject.splits
+	return splits[:sortedUpTo(splits, limit)]
+}
+
+// maxTensor is the largest tensor degree that is chosen.
+const maxTensor = 256
+
+func sortedUpTo(sorted []int, limit int) int {
+	at, found := slices.BinarySearch(sorted, limit)
+	if found {
+		at++
+	}
+	return at
+}
+
+// datas returns the data degrees, rising. In inference data ranks attend to sequences of their own and share the experts,
+// so only mixtures have them. In training more ranks need less memory only where they share out the states; their number
+// divides the micro-batches of a step.
+func (t *Problem) datas(tensor int, l *Flavor) []int {
+	if t.Asked.Data > 0 {
+		return []int{t.Asked.Data}
+	}
+	if w := t.Workload.Training; w != nil {
+		if !shards(w.Sharding) {
+			return alone
+		}
+		degrees := []int{1}
+		passes := int(w.GlobalBatch) / max(1, int(w.MicroBatch))
+		for d := 2; d <= min(passes, l.Devices/max(1, tensor)); d++ {
+			if int(w.GlobalBatch)%(d*max(1, int(w.MicroBatch))) == 0 {
+				degrees = append(degrees, d)
+			}
+		}
+		return degrees
+	}
+	if t.Model.Architecture.MoE == nil || !t.Engine.Parallelism.AttentionData {
+		return alone
+	}
+	degrees := []int{1}
+	for d := 2; d*tensor <= min(l.Limit, maxAttentionData); d *= 2 {
+		degrees = append(degrees, d)
+	}
+	return degrees
+}
+
+// shards says whether data ranks share out states.
+func shards(s v1alpha1.TrainingSharding) bool { return s != "" && s != "None" }
+
+// maxAttentionData bounds the degree of attention data parallelism that is chosen: the devices of one host.
+const maxAttentionData = 8
+
+// maxContext is the largest context degree that is chosen.
+const maxContext = 64
+
+// contexts returns the context degrees. They are chosen in training alone, where context ranks share the activations; in
+// inference each rank keeps the whole cache.
+func (t *Problem) contexts(tensor int, divided bool) []int {
+	if t.Asked.Context > 0 {
+		return []int{t.Asked.Context}
+	}
+	if !divided || t.Workload.Training == nil {
+		return alone
+	}
+	var degrees []int
+	for d := 2; d <= maxContext; d *= 2 {
+		if t.Engine.RefusesContext(t.runs(Shape{Tensor: tensor, Stages: 1, Context: d})) == nil {
+			degrees = append(degrees, d)
+		}
+	}
+	return degrees
+}
+
+// decodes returns the numbers of tensor ranks that may share out the tokens of the cache where each would keep all of
+// them otherwise. They are chosen for latent attention alone.
+func (t *Problem) decodes(tensor, context int, divided bool) []int {
+	if !divided || t.Workload.Inference == nil {
+		return alone
+	}
+	if !t.Engine.Parallelism.DecodeContext || !t.latent() || context > 1 {
+		return nil
+	}
+	var degrees []int
+	for d := 2; d <= tensor; d++ {
+		if tensor%d == 0 {
+			degrees = append(degrees, d)
+		}
+	}
+	return degrees
+}
+
+// latent says whether every layer keeps all tokens as one latent, and nothing else. Source: vLLM's KV cache coordinators
+// take decode context parallelism only where all layers have one kind of cache.
+func (t *Problem) latent() bool {
+	a := &t.Model.Architecture
+	return a.Attention.MLA != nil && a.Attention.MLA.Indexer == nil && a.Attention.SlidingWindow == 0 && a.Recurrent == nil && a.Encoder == nil
+}
+
+// ranks returns the case that the engine is asked about: one stage in some degrees, of weights that share scales in
+// square blocks of a side.
+func (t *Problem) ranks(side, tensor, data, context int) *engine.Case {
+	c := t.runs(Shape{Tensor: tensor, Stages: 1, Data: data, Context: context, Expert: 1})
+	c.Side = side
+	return c
+}
+
+// experts returns the expert degrees: 1, and the number of all ranks that may share out experts. Weights in square blocks
+// with one scale can be cut only along the blocks; where the width allows no such cut, only whole experts are shared out.
+func (t *Problem) experts(side, tensor, data, context int) []int {
+	moe := t.Model.Architecture.MoE
+	if moe == nil {
+		return alone
+	}
+	c := t.ranks(side, tensor, data, context)
+	fits := func(expert int) bool {
+		c.Expert = expert
+		return t.Engine.RefusesExperts(c) == nil
+	}
+	if n := t.Asked.Expert; n > 0 {
+		if !fits(n) {
+			return nil
+		}
+		return []int{n}
+	}
+	degrees := make([]int, 0, 2)
+	if (t.Workload.Training != nil || data == 1) && fits(1) {
+		degrees = append(degrees, 1)
+	}
+	ranks := tensor * data * context
+	if t.Workload.Training != nil {
+		if !t.Engine.Parallelism.TrainsExperts {
+			return degrees
+		}
+		ranks = divisor(int(moe.Experts), t.Engine.Ranks.Experts.Sharers(tensor, data, context))
+	}
+	if ranks > 1 && fits(ranks) {
+		degrees = append(degrees, ranks)
+	}
+	return degrees
+}
+
+// divisor returns the greatest common divisor of two numbers.
+func divisor(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// cutsBlocks says whether tensor ranks would cut through a block of weights that are no routed experts'.
+func (t *Problem) cutsBlocks(s Format, tensor int) bool {
+	if tensor <= 1 || t.Model.BlockSide(s.Weights) <= 1 {
+		return false
+	}
+	key := cutKey{s.Weights, tensor}
+	cuts, ok := t.cuts[key]
+	if !ok {
+		cuts = t.Model.CutsBlocks(s.Weights, tensor)
+		if t.cuts == nil {
+			t.cuts = map[cutKey]bool{}
+		}
+		t.cuts[key] = cuts
+	}
+	return cuts
+}
+
+// cutKey is what the answer of cutsBlocks depends on.
+type cutKey struct {
+	format v1alpha1.Precision
+	tensor int
+}
+
+// InstancesOf returns how many groups that share an island a stage of all copies has.
+func (t *Problem) InstancesOf(d Degrees) int { return t.Copies * d.apart() }
+
+// Group returns how many devices must share an island.
+func (d *Degrees) Group() int { return d.Tensor * max(1, d.Inside) }

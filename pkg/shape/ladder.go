@@ -1,0 +1,79 @@
+package shape
+
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
+)
+
+// WeightsFormat is a format of weights to try.
+type WeightsFormat struct {
+	Weights v1alpha1.Precision
+	Native  bool
+}
+
+// The ladders of automatic quantization, in falling width. In 16 bits BF16 is taken, and FP16 where the devices lack it.
+// In 8 bits FP8 is taken where it is native, and INT8, which every device can expand, elsewhere. In 4 bits NVFP4 is taken
+// where it is native, and INT4 elsewhere.
+var (
+	ladder16 = []WeightsFormat{{v1alpha1.BF16, false}, {v1alpha1.FP16, false}, {v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.NVFP4, true}, {v1alpha1.INT4, false}}
+	ladder8  = []WeightsFormat{{v1alpha1.FP8, true}, {v1alpha1.INT8, false}, {v1alpha1.NVFP4, true}, {v1alpha1.INT4, false}}
+)
+
+// ladderFor returns the formats to try, in order: those of the weights, and for each of them those of the cache.
+func ladderFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]Format, error) {
+	rungs, err := rungsFor(spec, native)
+	if err != nil {
+		return nil, err
+	}
+	steps := make([]Format, 0, len(rungs)+1)
+	for _, r := range rungs {
+		steps = append(steps, Format{r.Weights, r.Native, cacheFormat(spec.KVCacheType, r.Weights)})
+		// A cache in 8 bits costs less quality than weights in fewer bits. Like weights in FP8, it needs a device that
+		// computes FP8.
+		if auto := spec.KVCacheType == "" || spec.KVCacheType == v1alpha1.KVCacheAuto; auto && r.Weights == v1alpha1.FP8 && spec.Workload.Inference != nil {
+			steps = append(steps, Format{r.Weights, true, v1alpha1.FP8})
+		}
+	}
+	return steps, nil
+}
+
+// rungsFor returns the formats of weights to try, in order. A checkpoint that is published in less than 16 bits starts at
+// its own width, since more would add bytes and no quality. Training keeps 16 bits, except for QLoRA, which is defined by
+// its 4-bit base.
+func rungsFor(spec *v1alpha1.ModelPlacementSpec, native v1alpha1.Precision) ([]WeightsFormat, error) {
+	if q := spec.Quantization; q != "" && q != v1alpha1.QuantizationAuto {
+		format := v1alpha1.Precision(q)
+		if format == v1alpha1.FP4 || !slices.Contains(fleet.Formats[:], format) {
+			return nil, invalid("quantization", string(q), "use Auto, FP32, FP16, BF16, FP8, INT8, INT4, MXFP4 or NVFP4")
+		}
+		return []WeightsFormat{{format, false}}, nil
+	}
+	if t := spec.Workload.Training; t != nil {
+		if t.Method == "QLoRA" {
+			return []WeightsFormat{{v1alpha1.INT4, false}}, nil
+		}
+		return ladder16[:2], nil
+	}
+	switch native {
+	case v1alpha1.FP8:
+		return ladder8, nil
+	case v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4, v1alpha1.NVFP4:
+		return []WeightsFormat{{native, false}}, nil
+	default:
+		return ladder16, nil
+	}
+}
+
+// cacheFormat returns the format of the KV cache: the one that is asked for, else the 16 bits of the weights.
+func cacheFormat(asked v1alpha1.KVCacheType, weights v1alpha1.Precision) v1alpha1.Precision {
+	switch {
+	case asked != "" && asked != v1alpha1.KVCacheAuto:
+		return v1alpha1.Precision(asked)
+	case weights == v1alpha1.FP16:
+		return v1alpha1.FP16
+	default:
+		return v1alpha1.BF16
+	}
+}

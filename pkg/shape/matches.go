@@ -1,0 +1,126 @@
+package shape
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/pkg/fleet"
+)
+
+// Matches is the pools of one set of matching devices, with its census.
+type Matches struct {
+	pools  []*Pool
+	Census Census
+}
+
+// Match returns the pools of a format at a topology level, made once for each set of classes that suit.
+func (t *Problem) Match(s Format, level string) Matches {
+	r := poolRequest{requirements: t.Require, Format: s, capacity: t.Offer, level: level, any: t.Asked.Tensor > 0, keep: t.Keep}
+	key := t.suited(s) + level
+	p, ok := t.Matched[key]
+	if !ok {
+		p.pools, p.Census = poolsOf(t.Cluster, &r)
+		t.Matched[key] = p
+	}
+	return p
+}
+
+// suited returns a key of the set of classes that suit a format.
+func (t *Problem) suited(s Format) string {
+	var key strings.Builder
+	for i := range t.Classes {
+		if t.Cluster.Listed(int32(i)) == 0 {
+			continue
+		}
+		mark := byte('-')
+		if s.suits(t.Cluster.Class(int32(i))) {
+			mark = '+'
+		}
+		key.WriteByte(mark)
+	}
+	return key.String()
+}
+
+// FlavorsOf returns the lanes of a pool, made once.
+func (t *Problem) FlavorsOf(p *Pool) []*Flavor {
+	lanes, ok := t.Flavors[p]
+	if !ok {
+		lanes = lanesOf(t.Cluster, p)
+		t.Flavors[p] = lanes
+	}
+	return lanes
+}
+
+// RefusedClasses returns, by class, why no device of it may hold weights in a format; empty where one may.
+func (t *Problem) RefusedClasses(s Format) []fleet.Refusal {
+	r := poolRequest{requirements: t.Require, Format: s}
+	return r.judgeClasses(t.Cluster)
+}
+
+// RefusedNodes says of each node whether nothing on it matches.
+func (t *Problem) RefusedNodes() verdicts {
+	r := poolRequest{requirements: t.Require}
+	return r.judgeNodes(t.Cluster)
+}
+
+// ZoneForm stands for zones whose parts are of the same kinds, by the parts of one of them.
+type ZoneForm struct{ Parts []int32 }
+
+// ZoneForms returns the forms of a pool's zones, made once.
+func (t *Problem) ZoneForms(p *Pool) []ZoneForm {
+	forms, ok := t.zoned[p]
+	if ok {
+		return forms
+	}
+	seen := map[string]bool{}
+	var key []byte
+	for i := range p.Zones {
+		kinds := make([]int32, len(p.Zones[i].Parts))
+		for j, at := range p.Zones[i].Parts {
+			kinds[j] = p.Parts[at].Kind
+		}
+		slices.Sort(kinds)
+		key = key[:0]
+		for _, k := range kinds {
+			key = binary.BigEndian.AppendUint32(key, uint32(k))
+		}
+		if len(kinds) > 0 && !seen[string(key)] {
+			seen[string(key)] = true
+			forms = append(forms, ZoneForm{p.Zones[i].Parts})
+		}
+	}
+	t.zoned[p] = forms
+	return forms
+}
+
+// GroupCaps returns the capacities of the largest tensor groups of a size, falling, up to a number of them.
+func (p *Pool) GroupCaps(tensor, most int) []int64 {
+	type run struct {
+		capacity int64
+		count    int
+	}
+	runs := make([]run, 0, 16)
+	for _, parts := range p.Kinds {
+		part := &p.Parts[parts[0]]
+		if part.Limit < tensor {
+			continue
+		}
+		for last := tensor - 1; last < len(part.Caps); last += tensor {
+			runs = append(runs, run{part.Caps[last], len(parts)})
+		}
+	}
+	slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(b.capacity, a.capacity) })
+	all := 0
+	for _, r := range runs {
+		all += r.count
+	}
+	caps := make([]int64, 0, min(most, all))
+	for _, r := range runs {
+		for range min(r.count, most-len(caps)) {
+			caps = append(caps, r.capacity)
+		}
+	}
+	return caps
+}

@@ -1,0 +1,201 @@
+package shape
+
+import (
+	"math"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/price"
+)
+
+// Outcome is what a candidate should deliver.
+type Outcome struct {
+	Judged bool // rates of the devices are known
+	Times  cost.Times
+	Step   float64 // seconds of a training step
+	Price  int64   // micro-USD for a million tokens; 0 where there is no price
+	// Value is what the objective minimises.
+	Value float64
+	// Missed is the limit that the candidate does not keep.
+	Missed limit
+}
+
+// limit is a limit of the workload.
+type limit int
+
+const (
+	NoLimit limit = iota
+	limitTTFT
+	limitTPOT
+	limitUnknown // limits are set and the times of the devices are not known
+)
+
+// tolerances are how much worse than the best value a plan of fewer devices may be, as a share, by objective.
+var tolerances = map[v1alpha1.Objective]float64{
+	v1alpha1.ObjectiveLatency:    0.10,
+	v1alpha1.ObjectiveThroughput: 0.03,
+	v1alpha1.ObjectiveCost:       0.03,
+}
+
+func (t *Problem) Objective() v1alpha1.Objective {
+	if in := t.Workload.Inference; in != nil && in.Objective != "" {
+		return in.Objective
+	}
+	return v1alpha1.ObjectiveThroughput
+}
+
+// Tolerance returns the tolerance of the task's objective. It is infinite, so that the fewest devices win, in training,
+// where times are not known, and for a latency that keeps its limits.
+func (t *Problem) Tolerance(judged bool) float64 {
+	if t.Workload.Training != nil || !judged || t.Objective() == v1alpha1.ObjectiveLatency && t.Limited() {
+		return math.Inf(1)
+	}
+	return tolerances[t.Objective()]
+}
+
+func (t *Problem) Limited() bool {
+	in := t.Workload.Inference
+	return in != nil && (in.MaxTTFTMillis != nil || in.MaxTPOTMillis != nil)
+}
+
+// Evaluate computes what a candidate delivers.
+func (a *Tier) Evaluate(c *Candidate) {
+	t := a.Problem
+	f := &t.Classes[c.Flavor.Class].Facts
+	c.Judged = f.Judged
+	if !c.Judged {
+		if t.Limited() {
+			c.Missed = limitUnknown
+		}
+		return
+	}
+	rates := f.Device(c.Flavor.Wires, c.Tensor)
+	if t.Workload.Training != nil {
+		c.Step = a.TrainingOf(c, &rates).Step(a.Constants(&rates))
+		c.Value = c.Step
+		return
+	}
+	t.judge(c, a.Times(c, &rates))
+}
+
+// Times returns the times of a candidate in equal stages.
+func (a *Tier) Times(c *Candidate, device *cost.Device) cost.Times {
+	on, key := a.On(device), timesKey{c.strategy(), c.Footprint.Setup().Inference.BatchedTokens}
+	return recall(a.figures, on.times, key, func() cost.Times {
+		q := a.Query(c, device)
+		return cost.Serve(&q, on.Estimator.Constants())
+	})
+}
+
+// strategy returns the degrees in the terms of the model of costs.
+func (c *Candidate) strategy() cost.Strategy {
+	return cost.Strategy{Tensor: c.Tensor, Pipeline: c.Stages, AttentionData: c.Data, Expert: c.Expert}
+}
+
+// Query returns the load of a candidate: as many sequences at once as are asked for.
+func (a *Tier) Query(c *Candidate, device *cost.Device) cost.Query {
+	in := a.Problem.Workload.Inference
+	running := float64(max(1, in.MaxSequences))
+	return cost.Query{
+		Profile: a.profile, Device: device,
+		Strategy: c.strategy(),
+		Workload: cost.Workload{
+			Input: float64(a.Problem.Input()), Output: float64(a.Problem.Output()), Concurrency: running, Clients: running,
+			MaxBatchedTokens: float64(c.Footprint.Setup().Inference.BatchedTokens),
+		},
+	}
+}
+
+// judge sets times, value and the limit that is not kept.
+func (t *Problem) judge(c *Candidate, times cost.Times) {
+	in := t.Workload.Inference
+	c.Times = times
+	switch {
+	case in.MaxTTFTMillis != nil && times.TTFT*1e3 > float64(*in.MaxTTFTMillis):
+		c.Missed = limitTTFT
+	case in.MaxTPOTMillis != nil && times.TPOT*1e3 > float64(*in.MaxTPOTMillis):
+		c.Missed = limitTPOT
+	}
+	t.weigh(c)
+}
+
+// weigh sets the value: seconds of an answer, device-seconds of a token, or micro-USD for a million tokens.
+func (t *Problem) weigh(c *Candidate) {
+	devices := float64(c.Total())
+	perToken := devices / max(c.Times.OutputTokensPerSecond, 1e-9)
+	if t.Objective() == v1alpha1.ObjectiveCost {
+		if hour, ok := t.Price(c.Flavor.Class); ok {
+			c.Price = Rounded(float64(hour.MicroUSDPerHour) * perToken / 3600 * 1e6)
+		}
+	}
+	switch t.Objective() {
+	case v1alpha1.ObjectiveLatency:
+		c.Value = c.Times.TTFT + max(0, float64(t.Output()-1))*c.Times.TPOT
+	case v1alpha1.ObjectiveCost:
+		c.Value = float64(c.Price)
+		if c.Price == 0 { // without a price a device is behind all that have one
+			c.Value = unpriced * perToken
+		}
+	default:
+		c.Value = perToken
+	}
+}
+
+// Price returns what a device of a class costs an hour, looked up once.
+func (t *Problem) Price(class int32) (price.Price, bool) {
+	p, known := t.hourly[class]
+	if !known {
+		found, _ := t.Prices(t.Cluster.Class(class).Product)
+		p = &found
+		t.hourly[class] = p
+	}
+	return *p, p.MicroUSDPerHour > 0
+}
+
+// unpriced is an hourly price above all, in micro-USD for a million tokens and device-second.
+const unpriced = 1e12
+
+// Input and output return the tokens of a typical request. What the workload does not say is half of the context, or less
+// where the other number leaves less.
+func (t *Problem) Input() int64 {
+	in := t.Workload.Inference
+	switch {
+	case in.InputTokens != nil:
+		return int64(*in.InputTokens)
+	case in.OutputTokens != nil:
+		return max(1, min(int64(in.MaxModelLen)/2, int64(in.MaxModelLen)-int64(*in.OutputTokens)))
+	}
+	return max(1, int64(in.MaxModelLen)/2)
+}
+
+func (t *Problem) Output() int64 {
+	in := t.Workload.Inference
+	switch {
+	case in.OutputTokens != nil:
+		return int64(*in.OutputTokens)
+	case in.InputTokens != nil:
+		return max(1, min(int64(in.MaxModelLen)/2, int64(in.MaxModelLen)-int64(*in.InputTokens)))
+	}
+	return max(1, int64(in.MaxModelLen)/2)
+}
+
+func (a *Tier) TrainingOf(c *Candidate, device *cost.Device) *cost.Training {
+	w := a.Problem.Workload.Training
+	between := 0.0 // what context ranks reach each other by: the network, or the link of an island that they share
+	if c.Inside > 1 {
+		between = device.Link
+	}
+	d := *device
+	if c.Flavor.Wires.Link && c.Flavor.Limit >= c.Total() {
+		d.Network = d.Link // the ranks need not leave their island
+	}
+	return &cost.Training{
+		Profile: a.profile, Device: &d, Strategy: cost.Strategy{Tensor: c.Tensor, Pipeline: c.Stages, Expert: c.Expert}, Replicas: c.Data,
+		Context: max(1, c.Context), ContextRate: between,
+		Batch: float64(w.GlobalBatch), MicroBatch: float64(max(1, w.MicroBatch)), Sequence: float64(w.SequenceLength),
+		Checkpointing: w.ActivationCheckpointing, Frozen: w.Method == "LoRA" || w.Method == "QLoRA" || w.Method == "Prefix",
+	}
+}
+
+// Rounded rounds to an integer within 0 to 1e15.
+func Rounded(x float64) int64 { return int64(math.Round(min(max(x, 0), 1e15))) }

@@ -1,0 +1,258 @@
+package shape
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/engine"
+	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/model"
+	"github.com/rankwright/rankwright/pkg/price"
+)
+
+// Request is what to plan.
+type Request struct {
+	// Placement asks for the plan.
+	Placement *v1alpha1.ModelPlacement
+	// Model is the placement's model, resolved.
+	Model *model.Model
+	// Previous is the plan that is in force, if any; its devices must be free in the cluster. Copies of it that still
+	// hold are kept.
+	Previous *v1alpha1.ShardingPlanSpec
+	// Prices are what devices cost by product; nil takes the built-in table.
+	Prices func(product string) (price.Price, bool)
+}
+
+// Asked are the degrees of parallelism that are asked for; 0 where a degree is free.
+type Asked struct{ Tensor, Stages, Data, Expert, Context int }
+
+// Problem is a valid request with its defaults filled in. It is copied to try what would happen if one thing were different.
+type Problem struct {
+	request  Request
+	Cluster  *fleet.Cluster
+	Classes  []*Class // by their numbers in the cluster
+	Model    *model.Model
+	subject  *knownModel // what is known of the model
+	Spec     *v1alpha1.ModelPlacementSpec
+	Workload v1alpha1.Workload
+	Engine   *engine.Engine
+	Require  requirements
+	Prefer   string // preferred topology level
+	Ladder   []Format
+	Asked    Asked
+	Copies   int // independent copies
+	cuts     map[cutKey]bool
+	Keep     map[int32]bool
+	Matched  map[string]Matches
+	Flavors  map[*Pool][]*Flavor  // lanes of pools, for tries on the same devices
+	zoned    map[*Pool][]ZoneForm // forms of their zones
+	Prices   func(product string) (price.Price, bool)
+	hourly   map[int32]*price.Price // by class, as far as asked for; zero where there is no price
+
+	calibration *cost.Calibration
+}
+
+// Instances returns the number of times that the model is placed: data ranks that are asked for count one by one.
+func (t *Problem) Instances() int { return t.Copies * max(1, t.Asked.Data) }
+
+func New(cluster *fleet.Cluster, request Request) (*Problem, error) {
+	if request.Placement == nil || request.Model == nil {
+		return nil, invalid("model", "not resolved", "give the placement and its model")
+	}
+	spec := &request.Placement.Spec
+	t := &Problem{
+		request: request, Cluster: cluster, Classes: classesOf(cluster), Model: request.Model, Spec: spec, Workload: spec.Workload, Copies: 1,
+		Matched: map[string]Matches{}, Flavors: map[*Pool][]*Flavor{}, zoned: map[*Pool][]ZoneForm{},
+		Prices: request.Prices, hourly: map[int32]*price.Price{},
+	}
+	calibration, err := cost.Load()
+	if err != nil {
+		return nil, err
+	}
+	t.calibration = calibration
+	if t.Prices == nil {
+		table, err := price.Load()
+		if err != nil {
+			return nil, err
+		}
+		t.Prices = table.PerDeviceHour
+	}
+	if t.Engine, err = engine.Find(spec.Engine); err != nil {
+		return nil, invalid("engine", string(spec.Engine), "use "+strings.Join(engine.Names(), ", "))
+	}
+	t.subject = cacheOf(cluster).subject(t.Model)
+	if spec.Replicas != nil {
+		t.Copies = int(*spec.Replicas)
+	}
+	if t.Copies < 1 || t.Copies > 1024 {
+		return nil, invalid("replicas", fmt.Sprint(t.Copies), "there is nothing to plan below 1, and 1024 is the most")
+	}
+	if spec.Topology != nil && spec.Topology.Preferred != nil {
+		if spec.Topology.Required != nil {
+			return nil, invalid("topology", "both required and preferred", "set exactly one of them")
+		}
+		t.Prefer = *spec.Topology.Preferred
+	}
+	if t.Require, err = requirementsOf(spec, t.Engine, &t.Model.Architecture); err != nil {
+		return nil, err
+	}
+	if err := t.readParallelism(spec.Parallelism); err != nil {
+		return nil, err
+	}
+	if err := t.checkWorkload(); err != nil {
+		return nil, err
+	}
+	if err := t.checkAsked(); err != nil {
+		return nil, err
+	}
+	if t.Ladder, err = ladderFor(spec, t.Model.Native); err != nil {
+		return nil, err
+	}
+	t.readPrevious(request.Previous)
+	return t, nil
+}
+
+func (t *Problem) readParallelism(p *v1alpha1.Parallelism) error {
+	if p == nil {
+		return nil
+	}
+	a := &t.Model.Architecture
+	read := func(name string, value *int32, most int) (int, error) {
+		if value == nil {
+			return 0, nil
+		}
+		if *value < 1 || int(*value) > most {
+			return 0, invalid("parallelism."+name, fmt.Sprint(*value), fmt.Sprintf("it must be from 1 to %d", most))
+		}
+		return int(*value), nil
+	}
+	var err error
+	if t.Asked.Tensor, err = read("tensor", p.Tensor, 1024); err != nil {
+		return err
+	}
+	if t.Asked.Stages, err = read("pipeline", p.Pipeline, int(a.Layers)); err != nil {
+		return invalid("parallelism.pipeline", fmt.Sprint(*p.Pipeline), fmt.Sprintf("the model has %d layers and every stage needs at least one", a.Layers))
+	}
+	if t.Asked.Expert, err = read("expert", p.Expert, 16384); err != nil {
+		return err
+	}
+	data, err := read("data", p.Data, 16384)
+	if err != nil {
+		return err
+	}
+	t.Asked.Data = data
+	if t.Asked.Context, err = read("context", p.Context, 1024); err != nil {
+		return err
+	}
+	if n := t.Asked.Tensor; n > 1 && !slices.Contains(engine.TensorDegrees(a, n), n) {
+		return invalid("parallelism.tensor", fmt.Sprint(n), fmt.Sprintf("%s has %d query heads, %d key and value heads and blocks %d wide, which it must divide: use one of %v",
+			t.Model.Name, a.Attention.Heads, a.Attention.KVHeads, a.MLP.IntermediateSize, engine.TensorDegrees(a, 64)))
+	}
+	if err := t.checkExperts(); err != nil {
+		return err
+	}
+	// Data parallelism of a dense model is the same as separate copies.
+	if data > 1 && t.Engine.Parallelism.Instances && a.MoE == nil && t.Workload.Training == nil {
+		t.Copies, t.Asked.Data = t.Copies*data, 1
+	}
+	if n := t.Instances(); n > 1<<16 {
+		return invalid("parallelism.data", fmt.Sprint(data), fmt.Sprintf("%d instances in all are more than %d", n, 1<<16))
+	}
+	return nil
+}
+
+func (t *Problem) checkExperts() error {
+	e := t.Asked.Expert
+	if e <= 1 {
+		return nil
+	}
+	moe := t.Model.Architecture.MoE
+	if moe == nil {
+		return invalid("parallelism.expert", fmt.Sprint(e), t.Model.Name+" has no experts: leave it out")
+	}
+	if int(moe.Experts)%e != 0 {
+		return invalid("parallelism.expert", fmt.Sprint(e), fmt.Sprintf("it must divide the %d experts of %s", moe.Experts, t.Model.Name))
+	}
+	if t.Asked.Tensor > 0 && (t.Asked.Data > 0 || t.Workload.Training == nil) && !t.Engine.Ranks.Experts.Fit(e, t.Asked.Tensor, max(1, t.Asked.Data), max(1, t.Asked.Context)) {
+		return invalid("parallelism.expert", fmt.Sprint(e), fmt.Sprintf("%s cannot share experts so at tensor %d, data %d and context %d: vLLM needs their product, SGLang and TensorRT-LLM a divisor of tensor x data, Megatron one of data x context, DeepSpeed one of data, others one of the product",
+			t.Engine.Name, t.Asked.Tensor, max(1, t.Asked.Data), max(1, t.Asked.Context)))
+	}
+	return nil
+}
+
+func (t *Problem) checkWorkload() error {
+	in, training := t.Workload.Inference, t.Workload.Training
+	switch {
+	case (in == nil) == (training == nil):
+		return invalid("workload", "not one thing", "set exactly one of inference and training")
+	case in != nil && in.MaxModelLen < 1:
+		return invalid("workload.inference.maxModelLen", fmt.Sprint(in.MaxModelLen), "it must be at least 1")
+	case in != nil && in.MaxSequences < 0:
+		return invalid("workload.inference.maxSequences", fmt.Sprint(in.MaxSequences), "it must be at least 1")
+	case in != nil:
+		return nil
+	case training.SequenceLength < 1 || training.GlobalBatch < 1 || training.MicroBatch < 0:
+		return invalid("workload.training", "without a batch", "sequenceLength, globalBatch and microBatch must be at least 1")
+	}
+	step := max(1, int(training.MicroBatch)) * max(1, t.Asked.Data)
+	if int(training.GlobalBatch)%step != 0 {
+		return invalid("workload.training.globalBatch", fmt.Sprint(training.GlobalBatch),
+			fmt.Sprintf("it must be a multiple of microBatch times parallelism.data, %d", step))
+	}
+	return nil
+}
+
+// Edit is a change of a request.
+type Edit func(*v1alpha1.ModelPlacementSpec)
+
+// With returns the task of the changed request on the same cluster; nil where the changed request is invalid.
+func (t *Problem) With(change Edit) *Problem {
+	request := t.request
+	placement := *request.Placement
+	request.Placement = &placement
+	placement.Spec = *placement.Spec.DeepCopy()
+	change(&placement.Spec)
+	other, err := New(t.Cluster, request)
+	if err != nil {
+		return nil
+	}
+	if other.sameGround(t) {
+		other.Matched, other.Flavors, other.zoned = t.Matched, t.Flavors, t.zoned
+	}
+	return other
+}
+
+// sameGround says whether two tasks on one cluster choose from the same devices, in groups for as many copies.
+func (t *Problem) sameGround(other *Problem) bool {
+	return t.Require.Level == other.Require.Level && t.Prefer == other.Prefer && t.Asked == other.Asked && t.Copies <= other.Copies &&
+		slices.Equal(t.Require.Formats, other.Require.Formats)
+}
+
+// On returns the task on another cluster.
+func (t *Problem) On(c *fleet.Cluster) *Problem {
+	request := t.request
+	other, err := New(c, request)
+	if err != nil {
+		return nil
+	}
+	return other
+}
+
+// Single returns the task with a single copy. It has lanes of its own, since lanes remember groups for as many copies as
+// they were first asked for.
+func (t *Problem) Single() *Problem {
+	one := *t
+	one.Copies, one.Flavors = 1, map[*Pool][]*Flavor{}
+	return &one
+}
+
+// WithoutLimits returns the task without limits of time.
+func (t *Problem) WithoutLimits() *Problem {
+	other, in := *t, *t.Workload.Inference
+	in.MaxTTFTMillis, in.MaxTPOTMillis = nil, nil
+	other.Workload.Inference = &in
+	return &other
+}

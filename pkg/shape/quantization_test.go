@@ -1,0 +1,58 @@
+package shape
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/rankwright/rankwright/internal/plantest"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+)
+
+func TestLadders(t *testing.T) {
+	training := func(method v1alpha1.TrainingMethod) v1alpha1.Workload {
+		return v1alpha1.Workload{Training: &v1alpha1.TrainingWorkload{Method: method}}
+	}
+	for name, test := range map[string]struct {
+		native v1alpha1.Precision
+		asked  v1alpha1.Quantization
+		work   v1alpha1.Workload
+		want   string
+	}{
+		"16-bit checkpoint":   {v1alpha1.BF16, v1alpha1.QuantizationAuto, plantest.Serving, "[{BF16 false BF16} {FP16 false FP16} {FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {NVFP4 true BF16} {INT4 false BF16}]"},
+		"nothing asked":       {v1alpha1.BF16, "", plantest.Serving, "[{BF16 false BF16} {FP16 false FP16} {FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {NVFP4 true BF16} {INT4 false BF16}]"},
+		"FP8 checkpoint":      {v1alpha1.FP8, v1alpha1.QuantizationAuto, plantest.Serving, "[{FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {NVFP4 true BF16} {INT4 false BF16}]"},
+		"MXFP4 checkpoint":    {v1alpha1.MXFP4, v1alpha1.QuantizationAuto, plantest.Serving, "[{MXFP4 false BF16}]"},
+		"asked":               {v1alpha1.FP8, "BF16", plantest.Serving, "[{BF16 false BF16}]"},
+		"training":            {v1alpha1.FP8, v1alpha1.QuantizationAuto, training("Full"), "[{BF16 false BF16} {FP16 false FP16}]"},
+		"training by QLoRA":   {v1alpha1.BF16, v1alpha1.QuantizationAuto, training("QLoRA"), "[{INT4 false BF16}]"},
+		"training as asked":   {v1alpha1.BF16, "FP32", training("Full"), "[{FP32 false BF16}]"},
+		"4-bit by another":    {v1alpha1.NVFP4, "", plantest.Serving, "[{NVFP4 false BF16}]"},
+		"checkpoint in INT8":  {v1alpha1.INT8, "", plantest.Serving, "[{INT8 false BF16}]"},
+		"32-bit checkpoint":   {v1alpha1.FP32, "", plantest.Serving, "[{BF16 false BF16} {FP16 false FP16} {FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {NVFP4 true BF16} {INT4 false BF16}]"},
+		"not known, as usual": {"", "", plantest.Serving, "[{BF16 false BF16} {FP16 false FP16} {FP8 true BF16} {FP8 true FP8} {INT8 false BF16} {NVFP4 true BF16} {INT4 false BF16}]"},
+	} {
+		got, err := ladderFor(&v1alpha1.ModelPlacementSpec{Quantization: test.asked, Workload: test.work}, test.native)
+		if err != nil || fmt.Sprint(got) != test.want {
+			t.Errorf("%s: got %v, %v, want %s", name, got, err, test.want)
+		}
+	}
+}
+
+func TestCacheFormats(t *testing.T) {
+	for _, test := range []struct {
+		asked   v1alpha1.KVCacheType
+		weights v1alpha1.Precision
+		want    v1alpha1.Precision
+	}{
+		{v1alpha1.KVCacheAuto, v1alpha1.BF16, v1alpha1.BF16},
+		{"", v1alpha1.FP16, v1alpha1.FP16},
+		{"", v1alpha1.INT4, v1alpha1.BF16},
+		{"", v1alpha1.FP32, v1alpha1.BF16},
+		{"FP8", v1alpha1.BF16, v1alpha1.FP8},
+	} {
+		if got := cacheFormat(test.asked, test.weights); got != test.want {
+			t.Errorf("%q with weights in %s: got %s, want %s", test.asked, test.weights, got, test.want)
+		}
+	}
+}

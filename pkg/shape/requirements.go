@@ -1,0 +1,121 @@
+package shape
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/engine"
+	"github.com/rankwright/rankwright/pkg/fleet"
+)
+
+// requirements are a placement's DeviceRequirements and topology level in a form that devices are checked against.
+type requirements struct {
+	families []v1alpha1.DeviceFamily // empty: all
+	vendors  []string
+	products []string
+	selector labels.Selector
+	least    int64 // MiB
+	Formats  []v1alpha1.Precision
+	// claims says that a ResourceClaim must be able to select every device.
+	claims bool
+	// engine runs a model of this architecture on every device.
+	engine *engine.Engine
+	model  *v1alpha1.Architecture
+	// Level is the node label that the devices of a copy must share; empty where they need not.
+	Level string
+}
+
+var familiesOf = map[v1alpha1.DeviceKindRequirement][]v1alpha1.DeviceFamily{
+	"":                       nil,
+	v1alpha1.RequireAny:      nil,
+	v1alpha1.RequireGPU:      {v1alpha1.FamilyGPU},
+	v1alpha1.RequireTPU:      {v1alpha1.FamilyTPU},
+	v1alpha1.RequireNPU:      {v1alpha1.FamilyNPU},
+	v1alpha1.RequireASIC:     {v1alpha1.FamilyASIC},
+	v1alpha1.RequireGPUOrTPU: {v1alpha1.FamilyGPU, v1alpha1.FamilyTPU},
+}
+
+func requirementsOf(spec *v1alpha1.ModelPlacementSpec, e *engine.Engine, m *v1alpha1.Architecture) (requirements, error) {
+	r := requirements{selector: labels.Everything(), claims: spec.Enforcement == v1alpha1.EnforcementClaim, engine: e, model: m}
+	if spec.Topology != nil && spec.Topology.Required != nil {
+		r.Level = *spec.Topology.Required
+	}
+	d := spec.Devices
+	if d == nil {
+		return r, nil
+	}
+	families, ok := familiesOf[d.Requirement]
+	if !ok {
+		return r, invalid("devices.requirement", string(d.Requirement), "use Any, GPU, TPU, NPU, ASIC or GPUOrTPU")
+	}
+	r.families, r.vendors, r.products, r.Formats = families, d.Vendors, d.Products, d.Precisions
+	if d.MinMemoryMiB != nil {
+		r.least = *d.MinMemoryMiB
+	}
+	if d.NodeSelector != nil {
+		selector, err := d.NodeSelector.AsSelector()
+		if err != nil {
+			return r, invalid("devices.nodeSelector", fmt.Sprint(err), "correct the selector")
+		}
+		r.selector = selector
+	}
+	return r, nil
+}
+
+// asksNodes says whether the requirements ask anything of nodes.
+func (r *requirements) asksNodes() bool { return r.Level != "" || r.claims || !r.selector.Empty() }
+
+// refuseNode returns why no device of the node matches; empty where one may.
+func (r *requirements) refuseNode(n *fleet.NodeEntry) fleet.Refusal {
+	if !r.selector.Empty() && !r.selector.Matches(labels.Set(n.Labels)) {
+		return refusedSelector
+	}
+	if r.Level != "" && n.Labels[r.Level] == "" {
+		return RefusedLevel
+	}
+	if r.claims && n.Unclaimed {
+		return refusedClaim
+	}
+	return ""
+}
+
+// valuesOf returns the values of a class that an engine's support depends on.
+func valuesOf(c *fleet.Class) engine.Device {
+	return engine.Device{Vendor: c.Vendor, Product: c.Product, Architecture: c.Architecture, Bytes: c.TotalBytes}
+}
+
+// refuseClass returns why no device of the class matches; empty where one may.
+func (r *requirements) refuseClass(c *fleet.Class) fleet.Refusal {
+	switch {
+	case len(r.families) > 0 && !slices.Contains(r.families, c.Family):
+		return refusedFamily
+	case len(r.vendors) > 0 && !slices.Contains(r.vendors, c.Vendor):
+		return refusedVendor
+	case len(r.products) > 0 && !slices.Contains(r.products, c.Product):
+		return refusedProduct
+	case c.TotalBytes>>20 < r.least:
+		return refusedSize
+	case slices.ContainsFunc(r.Formats, func(p v1alpha1.Precision) bool { return !c.Computes(p) }):
+		return refusedPrecision
+	case r.engine.Runs(valuesOf(c), "", r.model) != nil:
+		return refusedEngine
+	}
+	return ""
+}
+
+// Why a device does not match a request.
+const (
+	refusedSelector  fleet.Refusal = "on nodes outside of devices.nodeSelector"
+	RefusedLevel     fleet.Refusal = "on nodes without the label of topology.required"
+	refusedClaim     fleet.Refusal = "on nodes with devices that no DRA driver serves (enforcement Claim)"
+	refusedFamily    fleet.Refusal = "of another family than devices.requirement"
+	refusedVendor    fleet.Refusal = "of vendors outside of devices.vendors"
+	refusedProduct   fleet.Refusal = "of products outside of devices.products"
+	refusedSize      fleet.Refusal = "smaller than devices.minMemoryMiB"
+	refusedEngine    fleet.Refusal = "on which the engine does not run"
+	refusedPrecision fleet.Refusal = "without a format of devices.precisions"
+	refusedFormat    fleet.Refusal = "without native arithmetic for the weights"
+)

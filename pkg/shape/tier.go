@@ -1,0 +1,209 @@
+package shape
+
+import (
+	"slices"
+
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/model"
+)
+
+// Format is a format to try for the weights, whether the devices must compute it natively, and the format of the cache.
+type Format struct {
+	Weights v1alpha1.Precision
+	Native  bool
+	Cache   v1alpha1.Precision
+}
+
+// Variant is how a format is tried: with lean batches instead of the engine's default ones, and with ranks that share out the
+// tokens of sequences.
+type Variant struct{ Lean, Divided bool }
+
+// Tier is the search in one format, tried in one way.
+type Tier struct {
+	Problem *Problem
+	Format  Format
+	Variant
+	below   int                   // candidates of so many devices and more are not looked at; 0 looks at all
+	Levels  [][]*Pool             // pools by topology level, to be tried in order
+	known   []batches             // by class, that of several first, as far as asked for
+	last    lastFootprint         // the footprint that was asked for last
+	device  *rated                // the kind of device that was asked for last
+	degrees map[*Flavor][]Degrees // by lane, as far as asked for
+	*figures
+}
+
+func (t *Problem) Tier(s Format, way Variant) *Tier {
+	a := &Tier{Problem: t, Format: s, Variant: way, known: make([]batches, len(t.Classes)+1), degrees: map[*Flavor][]Degrees{}, figures: t.subject.figures(t.loadKey(s))}
+	if t.Prefer != "" {
+		a.Levels = append(a.Levels, t.Match(s, t.Prefer).pools)
+	}
+	a.Levels = append(a.Levels, t.Match(s, t.Require.Level).pools)
+	return a
+}
+
+// Leanly returns the attempt with lean batches, for fewer than so many devices.
+func (a *Tier) Leanly(below int) *Tier {
+	lean := *a
+	lean.Lean, lean.below, lean.last = true, below, lastFootprint{}
+	return &lean
+}
+
+// Degrees returns the degrees that are possible on a lane.
+func (a *Tier) Degrees(l *Flavor) []Degrees {
+	found, known := a.degrees[l]
+	if !known {
+		found = a.Problem.Choices(a.Format, l, a.Divided)
+		a.degrees[l] = found
+	}
+	return found
+}
+
+// Variants returns the ways to try a format, those that cost least first. Training has no lean batches.
+func (t *Problem) Variants() []Variant {
+	tries := []Variant{{}, {Divided: true}}
+	if t.Workload.Training == nil {
+		tries = append(tries, Variant{Lean: true}, Variant{Lean: true, Divided: true})
+	}
+	if t.divides() {
+		return tries
+	}
+	return slices.DeleteFunc(tries, func(t Variant) bool { return t.Divided })
+}
+
+// divides says whether ranks that share out the tokens of sequences may be chosen.
+func (t *Problem) divides() bool {
+	if t.Workload.Training != nil {
+		return t.Engine.Parallelism.Context != nil && t.Asked.Context == 0
+	}
+	return t.Engine.Parallelism.DecodeContext && t.latent()
+}
+
+// SameAs says whether a step has no chance where another one had none: it takes as many bytes, on the same devices.
+func (t *Problem) SameAs(s, other Format) bool {
+	same := func(a, b v1alpha1.Precision) bool {
+		num, den := model.BytesPer(a)
+		otherNum, otherDen := model.BytesPer(b)
+		return num*otherDen == den*otherNum
+	}
+	return same(s.Weights, other.Weights) && same(s.Cache, other.Cache) &&
+		t.suited(s) == t.suited(other)
+}
+
+// LeanVariants returns the tries that show whether anything fits: without limits of time the ones that need least memory, else
+// all.
+func (t *Problem) LeanVariants() []Variant {
+	tries := t.Variants()
+	if t.Limited() || t.Workload.Training != nil {
+		return tries
+	}
+	return slices.DeleteFunc(tries, func(t Variant) bool { return !t.Lean })
+}
+
+// LightestFormats returns the formats of the ladder that no other format of it beats; all where there are limits of time.
+func (t *Problem) LightestFormats() []Format {
+	if t.Limited() {
+		return t.Ladder
+	}
+	var steps []Format
+	for i, s := range t.Ladder {
+		beaten := false
+		for j, other := range t.Ladder {
+			if i != j && t.beats(other, s) && (j > i || !t.beats(s, other)) {
+				beaten = true
+			}
+		}
+		if !beaten {
+			steps = append(steps, s)
+		}
+	}
+	return steps
+}
+
+// beats says whether a format needs no more memory than another one and may run on every device and in every degree that
+// the other one may.
+func (t *Problem) beats(s, other Format) bool {
+	num, den := model.BytesPer(s.Cache)
+	otherNum, otherDen := model.BytesPer(other.Cache)
+	if num*otherDen > otherNum*den || t.Model.WeightBytes(s.Weights) > t.Model.WeightBytes(other.Weights) {
+		return false
+	}
+	if side := t.Model.BlockSide(s.Weights); side > 1 && side != t.Model.BlockSide(other.Weights) {
+		return false
+	}
+	for i, c := range t.Classes {
+		if t.Cluster.Listed(int32(i)) > 0 && other.suits(c.Class) && !s.suits(c.Class) {
+			return false
+		}
+	}
+	return true
+}
+
+// Candidates returns the candidates on all lanes of the pools.
+func (a *Tier) Candidates(pools []*Pool) []*Candidate {
+	var found []*Candidate
+	for _, p := range pools {
+		for _, l := range a.Problem.FlavorsOf(p) {
+			found = a.candidatesOn(found, l)
+		}
+	}
+	return found
+}
+
+// FewestStagesKeeping returns the least number of stages, from stages on, that keeps the limits on a lane; 0 where none that is tried
+// does.
+func (a *Tier) FewestStagesKeeping(l *Flavor, d Degrees, stages int) int {
+	t := a.Problem
+	if stages == 0 || !t.Limited() {
+		return stages
+	}
+	last := min(int(t.Model.Architecture.Layers), stages+maxFreeStages)
+	if t.Asked.Stages > 0 {
+		last = stages
+	}
+	for ; stages <= last; stages++ {
+		c := Candidate{Shape: d.Shape(), Flavor: l, Inside: d.Inside}
+		c.Stages = stages
+		if c.Footprint = a.Footprint(l.Class, c.Shape); c.Footprint == nil {
+			return 0
+		}
+		a.Evaluate(&c)
+		if c.Missed == NoLimit {
+			return stages
+		}
+	}
+	return 0
+}
+
+// FewestStages returns the fewest stages that fit devices of a class with an offer; 0 where no number does.
+func (a *Tier) FewestStages(class int32, d Degrees, offer int64) int {
+	t := a.Problem
+	first, last := 1, int(t.Model.Architecture.Layers)
+	if n := t.Asked.Stages; n > 0 {
+		first, last = n, n
+	}
+	for stages := first; stages <= last; stages++ {
+		of := d.Shape()
+		of.Stages = stages
+		f := a.Footprint(class, of)
+		if f == nil {
+			return 0
+		}
+		if !t.Runs(of) {
+			continue
+		}
+		if stages > 1 && t.Workload.Training == nil {
+			if fewest := f.stagesOf(offer); fewest > stages {
+				if stages = fewest; stages > last {
+					return 0
+				}
+			}
+			if t.Asked.Stages == 0 {
+				return stages
+			}
+		}
+		if f.stagesOf(offer) <= stages && f.Evenly(stages, offer) != nil {
+			return stages
+		}
+	}
+	return 0
+}
