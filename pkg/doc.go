@@ -30,8 +30,10 @@
 // # Who gets what
 //
 //   - fleet makes of nodes, inventories, pods and plans one compact cluster: classes, islands, fabrics, what is taken.
-//   - plan finds the best placement of a model on a cluster and writes it down, or says in numbers why there is none.
-//     plan/pipeline cuts layers into unequal stages, plan/pipeline/paths lets requests take different ways (library only), and
+//   - shape knows in which shapes a model can run on the cluster: degrees, bytes, times, and whether there is room.
+//   - plan writes down the best placement of a model on a cluster, or says in numbers why there is none. plan/search finds the
+//     best shape, plan/place names its devices, plan/remedy says what would make a request fit, plan/explain why a plan is as
+//     it is. plan/pipeline cuts layers into unequal stages, plan/pipeline/paths lets requests take different ways (library only), and
 //     plan/synthetic builds clusters that do not exist.
 //
 // # Who is which rank

@@ -67,7 +67,7 @@ func placeable(a *shape.Tier, c *shape.Candidate) bool {
 	if c.Ends != nil && len(c.Flavor.Pool.Zones) == 0 {
 		return true
 	}
-	_, ok := place.Place(a, c, a.Problem.Copies)
+	_, ok := place.Copies(c, a.Problem.Copies)
 	return ok
 }
 

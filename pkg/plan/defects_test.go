@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rankwright/rankwright/internal/plantest"
 	"github.com/rankwright/rankwright/pkg/shape"
+	"github.com/rankwright/rankwright/test/plantest"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
@@ -244,7 +244,7 @@ func TestDefectOneInterconnect(t *testing.T) {
 	for _, list := range []*[]fleet.Node{&without, &with} {
 		*list = []fleet.Node{plantest.Host("a", false, plantest.Many(2, plantest.L40s)...)}
 	}
-	with[0].Inventory.Status.NICs = []v1alpha1.NIC{{Name: "mlx5_0/1", Kind: v1alpha1.NICInfiniBand, GBps: 800, Up: true}}
+	with[0].Inventory.Status.NICs = []v1alpha1.NIC{{Name: "mlx5_0/1", Kind: v1alpha1.NICInfiniBand, Gbps: 800, Up: true}}
 	r = ask(plantest.Llama(t, 8), 8192, 16, plantest.Format("BF16"))
 	a, b := mustPlan(t, fleet.NewCluster(without), r), mustPlan(t, fleet.NewCluster(with), r)
 	a.Estimate.LoadSeconds, b.Estimate.LoadSeconds = 0, 0 // weights may come over the network

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rankwright/rankwright/internal/plantest"
 	"github.com/rankwright/rankwright/pkg/plan/explain"
 	"github.com/rankwright/rankwright/pkg/shape"
+	"github.com/rankwright/rankwright/test/plantest"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"

@@ -4,21 +4,20 @@
 //
 // # From a request to a plan
 //
-// The search looks at kinds of free islands (package fleet), never at devices. Kinds of one class with the same wires are a
-// lane.
+// The search looks at kinds of free islands (package fleet), never at devices. Kinds of one class with the same wires are
+// one flavor (package shape).
 //
 // For each precision on the ladder of the request, from the best on, with an engine's default batches, and beside them with
 // lean ones where these take fewer devices:
 //
-//  1. candidates are made on each lane: tensor, data and expert degrees that the model divides into, and so many stages
+//  1. candidates are made on each flavor: tensor, data and expert degrees that the model divides into, and so many stages
 //     that each fits a device (package memory);
 //  2. each is judged by the model of costs (package cost) at the load that is asked for, and left out where it does not
 //     keep a limit of TTFT or TPOT;
 //  3. they are tried in the order of the objective: of those within its tolerance of the best value, the one with the fewest
-//     devices first. The first that can be placed is the plan.
+//     devices first (package search). The first whose devices can be named (package place) is the plan.
 //
 // Where none can, copies of different shapes are placed, then pipelines over several classes (package pipeline), then the
-// next precision is tried. A previous plan's copies stay where they still hold.
-//
-// A place is found by best fit: the fewest sites, then the islands that have the fewest devices left, then by name.
+// next precision is tried. A previous plan's copies stay where they still hold. Where nothing fits, package remedy looks for
+// what would.
 package plan

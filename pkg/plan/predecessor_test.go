@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/test/plantest"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	truth "github.com/rankwright/rankwright/internal/facts"

@@ -40,13 +40,13 @@ func earlierShapes(t *shape.Problem, previous *v1alpha1.ShardingPlanSpec) ([]pla
 	left := t.Copies
 	for _, s := range previous.Shapes() {
 		d := &s.Strategy
-		ends, ok := place.EndsOf(s.Stages, int(t.Model.Architecture.Layers))
+		ends, ok := shape.EndsOf(s.Stages, int(t.Model.Architecture.Layers))
 		if !ok || len(ends) != int(d.Pipeline) || d.Replicas < 1 || !allows(t, d) || !t.Engine.Stages.Cuts.Allow(ends) || int(s.FirstReplica) != t.Copies-left {
 			return nil, false
 		}
 		n := min(left, int(d.Replicas))
 		shapes = append(shapes, place.PreviousShape{
-			Shape: place.ShapeOf(d), Ends: ends, First: int(s.FirstReplica), Copies: n,
+			Shape: shape.ShapeOf(d), Ends: ends, First: int(s.FirstReplica), Copies: n,
 		})
 		if left -= n; left == 0 {
 			return shapes, true
@@ -75,13 +75,13 @@ func allows(t *shape.Problem, s *v1alpha1.Strategy) bool {
 	if w := t.Workload.Training; w != nil && (s.Data < 1 || int64(w.GlobalBatch)%(int64(max(1, w.MicroBatch))*int64(s.Data)) != 0) {
 		return false
 	}
-	return t.Runs(place.ShapeOf(s)) && may(t.Asked.Tensor, s.Tensor) && may(t.Asked.Stages, s.Pipeline) && may(t.Asked.Data, s.Data) && may(t.Asked.Expert, s.Expert)
+	return t.Runs(shape.ShapeOf(s)) && may(t.Asked.Tensor, s.Tensor) && may(t.Asked.Stages, s.Pipeline) && may(t.Asked.Data, s.Data) && may(t.Asked.Expert, s.Expert)
 }
 
 // keep keeps the copies of the shapes that hold and places the rest.
 func keep(a *shape.Tier, previous *v1alpha1.ShardingPlanSpec, shapes []place.PreviousShape) (*search.Solution, bool) {
 	t := a.Problem
-	copies := place.CopiesOf(t, previous)
+	copies := t.CopiesOf(previous)
 	taken := map[int32]bool{}
 	kept := make([]place.KeptCopies, len(shapes))
 	held := 0

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rankwright/rankwright/internal/plantest"
 	"github.com/rankwright/rankwright/pkg/plan/remedy"
 	"github.com/rankwright/rankwright/pkg/shape"
+	"github.com/rankwright/rankwright/test/plantest"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/test/plantest"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"

@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/rankwright/rankwright/internal/plantest"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 // The census counts every device once, for the reason that comes first, as if each were looked at.

@@ -3,7 +3,7 @@ package shape
 import (
 	"testing"
 
-	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/test/plantest"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rankwright/rankwright/internal/plantest"
+	"github.com/rankwright/rankwright/test/plantest"
 
 	"pgregory.net/rapid"
 )

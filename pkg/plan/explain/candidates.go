@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rankwright/rankwright/pkg/plan/place"
 	"github.com/rankwright/rankwright/pkg/plan/search"
 	"github.com/rankwright/rankwright/pkg/shape"
 
@@ -128,7 +127,7 @@ func excess(t *shape.Problem, c *shape.Candidate) float64 {
 func (e *explainer) isOf(c *shape.Candidate, s *v1alpha1.Strategy, first int) bool {
 	at := e.copies[first][0][0][0]
 	d, n := e.Problem.Cluster.Device(at), e.Problem.Cluster.NodeOf(at)
-	return c.Shape == place.ShapeOf(s) && c.Flavor.Class == d.Class && *c.Flavor.Wires == n.Islands[d.Island].Wires
+	return c.Shape == shape.ShapeOf(s) && c.Flavor.Class == d.Class && *c.Flavor.Wires == n.Islands[d.Island].Wires
 }
 
 // review goes through candidates in the order in which they were tried.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/rankwright/rankwright/pkg/plan/place"
 	"github.com/rankwright/rankwright/pkg/plan/search"
 	"github.com/rankwright/rankwright/pkg/shape"
 
@@ -65,7 +64,7 @@ func Explain(cluster *fleet.Cluster, request shape.Request, spec *v1alpha1.Shard
 	if at < 0 {
 		return nil, fmt.Errorf("quantization %s with a KV cache in %s is not what the request asks for: give the plan that was made for it", spec.Quantization, spec.KVCacheType)
 	}
-	e := &explainer{spec: spec, copies: place.CopiesOf(t, spec)}
+	e := &explainer{spec: spec, copies: t.CopiesOf(spec)}
 	if err := e.find(t, at); err != nil {
 		return nil, err
 	}
@@ -73,8 +72,8 @@ func Explain(cluster *fleet.Cluster, request shape.Request, spec *v1alpha1.Shard
 	found := &Explanation{Rungs: e.rungs(at), Goal: goal(t)}
 	found.Devices, found.Refused = e.census()
 	e.consider(found)
-	for _, shape := range spec.Shapes() {
-		part, err := e.part(&shape)
+	for _, planned := range spec.Shapes() {
+		part, err := e.part(&planned)
 		if err != nil {
 			return nil, err
 		}
@@ -108,16 +107,16 @@ func (e *explainer) check() error {
 		return errors.New("the plan has other copies than its request: give the plan that was made for it")
 	}
 	for i, instances := range e.copies {
-		shape, ok := e.spec.ShapeOf(int32(i))
-		if !ok || len(instances) == 0 || len(shape.Stages) != len(instances[0]) {
+		planned, ok := e.spec.ShapeOf(int32(i))
+		if !ok || len(instances) == 0 || len(planned.Stages) != len(instances[0]) {
 			return fmt.Errorf("copy %d has no stages: give a complete plan", i)
 		}
-		if _, ok := place.EndsOf(shape.Stages, int(e.Problem.Model.Architecture.Layers)); !ok {
+		if _, ok := shape.EndsOf(planned.Stages, int(e.Problem.Model.Architecture.Layers)); !ok {
 			return fmt.Errorf("copy %d has not all layers in order: give a complete plan", i)
 		}
 		for _, stages := range instances {
 			for _, devices := range stages {
-				if len(devices) != int(shape.Strategy.Tensor*max(1, shape.Strategy.Context)) || slices.Contains(devices, place.Nowhere) {
+				if len(devices) != int(planned.Strategy.Tensor*max(1, planned.Strategy.Context)) || slices.Contains(devices, shape.Nowhere) {
 					return fmt.Errorf("copy %d has devices that the cluster does not have: explain a plan with the inventories it was made on", i)
 				}
 			}
@@ -128,12 +127,12 @@ func (e *explainer) check() error {
 
 // matches says whether the attempt's batches give the bytes of the plan's stages.
 func (e *explainer) matches() bool {
-	for _, shape := range e.spec.Shapes() {
-		f := e.Footprint(e.classOf(&shape), place.ShapeOf(&shape.Strategy))
+	for _, planned := range e.spec.Shapes() {
+		f := e.Footprint(e.classOf(&planned), shape.ShapeOf(&planned.Strategy))
 		if f == nil {
 			return false
 		}
-		for _, s := range shape.Stages {
+		for _, s := range planned.Stages {
 			if f.PerDevice(int(s.FirstLayer), int(s.LastLayer)+1) != s.PerDevice {
 				return false
 			}
@@ -143,9 +142,9 @@ func (e *explainer) matches() bool {
 }
 
 // classOf returns the class of a shape's devices; -1 where there are several.
-func (e *explainer) classOf(shape *v1alpha1.PlanShape) int32 {
+func (e *explainer) classOf(planned *v1alpha1.PlanShape) int32 {
 	class := int32(-1)
-	for _, at := range e.devicesOf(shape) {
+	for _, at := range e.devicesOf(planned) {
 		switch c := e.Problem.Cluster.Device(at).Class; {
 		case class < 0:
 			class = c
@@ -157,13 +156,13 @@ func (e *explainer) classOf(shape *v1alpha1.PlanShape) int32 {
 }
 
 // copiesOf returns the devices of the copies of a shape.
-func (e *explainer) copiesOf(shape *v1alpha1.PlanShape) [][][][]int32 {
-	first := int(shape.FirstReplica)
-	return e.copies[first : first+int(shape.Strategy.Replicas)]
+func (e *explainer) copiesOf(planned *v1alpha1.PlanShape) [][][][]int32 {
+	first := int(planned.FirstReplica)
+	return e.copies[first : first+int(planned.Strategy.Replicas)]
 }
 
-func (e *explainer) devicesOf(shape *v1alpha1.PlanShape) []int32 {
-	return slices.Concat(slices.Concat(slices.Concat(e.copiesOf(shape)...)...)...)
+func (e *explainer) devicesOf(planned *v1alpha1.PlanShape) []int32 {
+	return slices.Concat(slices.Concat(slices.Concat(e.copiesOf(planned)...)...)...)
 }
 
 // level returns which of the attempt's topology levels the plan keeps to: the preferred one where each copy lies in one
@@ -189,14 +188,14 @@ func (e *explainer) level() int {
 }
 
 // part explains the copies of a shape.
-func (e *explainer) part(shape *v1alpha1.PlanShape) (PartExplanation, error) {
-	ends, _ := place.EndsOf(shape.Stages, int(e.Problem.Model.Architecture.Layers))
-	p := &search.Portion{Shape: place.ShapeOf(&shape.Strategy), Layout: place.Layout{Ends: ends}, Footprint: e.Footprint(e.classOf(shape), place.ShapeOf(&shape.Strategy))}
-	for _, instances := range e.copiesOf(shape) {
+func (e *explainer) part(planned *v1alpha1.PlanShape) (PartExplanation, error) {
+	ends, _ := shape.EndsOf(planned.Stages, int(e.Problem.Model.Architecture.Layers))
+	p := &search.Portion{Shape: shape.ShapeOf(&planned.Strategy), Layout: shape.Layout{Ends: ends}, Footprint: e.Footprint(e.classOf(planned), shape.ShapeOf(&planned.Strategy))}
+	for _, instances := range e.copiesOf(planned) {
 		p.Instances = append(p.Instances, instances...)
 	}
 	made := PartExplanation{
-		Strategy: e.Problem.Summary(p.Shape, p.Copies()), FirstReplica: int(shape.FirstReplica), Copies: p.Copies(),
+		Strategy: e.Problem.Summary(p.Shape, p.Copies()), FirstReplica: int(planned.FirstReplica), Copies: p.Copies(),
 		Memory: e.memory(p), Seats: e.seats(p), Rule: e.rule(p), Links: e.links(p),
 	}
 	var err error

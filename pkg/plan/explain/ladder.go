@@ -3,7 +3,6 @@ package explain
 import (
 	"fmt"
 
-	"github.com/rankwright/rankwright/pkg/plan/place"
 	"github.com/rankwright/rankwright/pkg/plan/search"
 	"github.com/rankwright/rankwright/pkg/shape"
 
@@ -64,7 +63,7 @@ func (e *explainer) rungs(chosen int) []Rung {
 // batch is the batch of a step on the plan's first devices.
 func (e *explainer) batch() (tokens, sequences int64) {
 	shapes := e.spec.Shapes()
-	f := e.Footprint(e.classOf(&shapes[0]), place.ShapeOf(&shapes[0].Strategy))
+	f := e.Footprint(e.classOf(&shapes[0]), shape.ShapeOf(&shapes[0].Strategy))
 	if in := f.Setup().Inference; in != nil {
 		return in.BatchedTokens, in.BatchedSequences
 	}

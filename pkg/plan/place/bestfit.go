@@ -38,7 +38,7 @@ func (w *placer) slots(kinds [][]int32) []slot {
 	for _, parts := range kinds {
 		part := &w.pool.Parts[parts[0]]
 		fitting := 0
-		s := slot{parts: parts, total: w.task.Cluster.Class(part.Class).TotalBytes, link: part.Link}
+		s := slot{parts: parts, total: w.problem.Cluster.Class(part.Class).TotalBytes, link: part.Link}
 		for _, capacity := range part.Caps {
 			if capacity >= need {
 				fitting++

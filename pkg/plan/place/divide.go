@@ -12,7 +12,8 @@ import (
 
 // seconds returns how long a device of each class takes for a run of layers in a step of decoding; nil in training, and
 // where the rates of a class are not known.
-func seconds(a *shape.Tier, c *shape.Candidate) func(class int32, first, end int) float64 {
+func seconds(c *shape.Candidate) func(class int32, first, end int) float64 {
+	a := c.Tier
 	if a.Problem.Workload.Training != nil {
 		return nil
 	}
@@ -48,7 +49,7 @@ func (w *placer) fitByTime(groups []group) *chain {
 	var kinds []stageKind
 	var of [][]int // groups by kind
 	for i, g := range groups {
-		k := stageKind{w.task.Cluster.Device(g.devices[0]).Class, g.capacity}
+		k := stageKind{w.problem.Cluster.Device(g.devices[0]).Class, g.capacity}
 		at := slices.Index(kinds, k)
 		if at < 0 {
 			at = len(kinds)

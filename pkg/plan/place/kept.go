@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/shape"
-
-	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // devicePlace is the place of a device in a pool.
@@ -27,52 +25,6 @@ func (w *placer) devicePlaces() map[int32]devicePlace {
 		}
 	}
 	return where
-}
-
-// Nowhere stands for a device that does not exist.
-const Nowhere int32 = -1
-
-// CopiesOf returns the devices of the previous plan by copy, instance, stage and tensor rank. It has as many copies as
-// are asked for now; those beyond the previous plan's are empty.
-func CopiesOf(t *shape.Problem, previous *v1alpha1.ShardingPlanSpec) [][][][]int32 {
-	copies := make([][][][]int32, t.Copies)
-	for i := range copies {
-		shape, ok := previous.ShapeOf(int32(i))
-		if !ok {
-			continue
-		}
-		copies[i] = make([][][]int32, shape.Strategy.Data)
-		for j := range copies[i] {
-			copies[i][j] = make([][]int32, shape.Strategy.Pipeline)
-		}
-	}
-	for i := range previous.Nodes {
-		shape, ok := previous.ShapeOf(previous.Nodes[i].Replica)
-		if !ok {
-			continue
-		}
-		for _, row := range previous.Nodes[i].Stretches(&shape.Strategy) {
-			addTo(t, copies, &row)
-		}
-	}
-	return copies
-}
-
-// addTo adds the devices of a row, which is of one stage, to its copy. Rows of copies beyond the list are left out.
-func addTo(t *shape.Problem, copies [][][][]int32, row *v1alpha1.PlanRow) {
-	if row.Replica < 0 || int(row.Replica) >= t.Copies || row.Data < 0 || int(row.Data) >= len(copies[row.Replica]) ||
-		row.Stage < 0 || int(row.Stage) >= len(copies[row.Replica][row.Data]) {
-		return
-	}
-	stage := &copies[row.Replica][row.Data][row.Stage]
-	if int(row.TensorRank) != len(*stage) {
-		*stage = append(*stage, Nowhere)
-	}
-	for _, id := range row.Devices {
-		if at, ok := t.Cluster.Find(row.Node, id); ok {
-			*stage = append(*stage, at)
-		}
-	}
 }
 
 // stillHolds says whether every device of a copy is there once, free, has room for its stage, shares an island with its tensor group
@@ -121,7 +73,7 @@ func Holding(a *shape.Tier, s PreviousShape, copies [][][][]int32, taken map[int
 		if prints == nil {
 			continue
 		}
-		w := &placer{task: a.Problem, pool: p, footprint: prints, copies: s.Copies, taken: taken, tensor: s.Tensor}
+		w := &placer{problem: a.Problem, pool: p, footprint: prints, copies: s.Copies, taken: taken, tensor: s.Tensor}
 		// Ranks of one stage are placed together, since a plan does not say which of them shared an island.
 		w.shape = shape.Shape{Tensor: s.Stage(), Stages: s.Stages, Data: s.Data, Expert: s.Expert}
 		w.fix(s.Ends)
@@ -159,9 +111,9 @@ func (w *placer) hold(copies [][][][]int32) KeptCopies {
 }
 
 // Complete places the copies that do not hold.
-func (k *KeptCopies) Complete() (Layout, *shape.Footprint, bool) {
+func (k *KeptCopies) Complete() (shape.Layout, *shape.Footprint, bool) {
 	for _, w := range k.placers {
-		l := Layout{Ends: w.ends}
+		l := shape.Layout{Ends: w.ends}
 		views := w.views()
 		ok := true
 		for _, instances := range k.copies {
@@ -179,14 +131,14 @@ func (k *KeptCopies) Complete() (Layout, *shape.Footprint, bool) {
 			delete(w.taken, at)
 		}
 	}
-	return Layout{}, nil, false
+	return shape.Layout{}, nil, false
 }
 
 // classOf returns the class that the devices of some copies have in a pool; -1 where there are several or none.
 func classOf(t *shape.Problem, p *shape.Pool, copies [][][][]int32) int32 {
 	class := int32(-1)
 	for _, at := range slices.Concat(slices.Concat(slices.Concat(copies...)...)...) {
-		if at == Nowhere || t.Cluster.Class(t.Cluster.Device(at).Class).Vendor != p.Vendor {
+		if at == shape.Nowhere || t.Cluster.Class(t.Cluster.Device(at).Class).Vendor != p.Vendor {
 			continue
 		}
 		if class >= 0 && class != t.Cluster.Device(at).Class {
@@ -195,26 +147,4 @@ func classOf(t *shape.Problem, p *shape.Pool, copies [][][][]int32) int32 {
 		class = t.Cluster.Device(at).Class
 	}
 	return class
-}
-
-// ShapeOf is the shape of a strategy.
-func ShapeOf(s *v1alpha1.Strategy) shape.Shape {
-	return shape.Shape{
-		Tensor: int(s.Tensor), Stages: int(s.Pipeline), Data: int(s.Data), Expert: int(s.Expert),
-		Context: max(1, int(s.Context)), Decode: max(1, int(s.DecodeContext)),
-	}
-}
-
-// EndsOf returns the index of the layer after each stage; false where the stages are not all layers in order.
-func EndsOf(stages []v1alpha1.Stage, layers int) ([]int, bool) {
-	next := 0
-	ends := make([]int, len(stages))
-	for i, s := range stages {
-		if int(s.FirstLayer) != next || s.LastLayer < s.FirstLayer {
-			return nil, false
-		}
-		next = int(s.LastLayer) + 1
-		ends[i] = next
-	}
-	return ends, next == layers
 }

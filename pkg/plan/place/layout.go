@@ -9,12 +9,6 @@ import (
 	"github.com/rankwright/rankwright/pkg/engine"
 )
 
-// Layout says which devices hold which layers.
-type Layout struct {
-	Ends      []int       // the layer after each stage
-	Instances [][][]int32 // devices by instance, stage and tensor rank, which goes on through the context ranks
-}
-
 // regroup divides the devices of each stage of a copy, which come in apart groups, among its data ranks, stage devices
 // each.
 func regroup(groups [][][]int32, apart, stage int) [][][]int32 {
@@ -40,20 +34,20 @@ func regroup(groups [][][]int32, apart, stage int) [][][]int32 {
 	return instances
 }
 
-// Place places so many copies of a candidate.
-func Place(a *shape.Tier, c *shape.Candidate, copies int) (Layout, bool) {
-	return PlaceBeside(a, c, copies, map[int32]bool{})
+// Copies places so many copies of a candidate.
+func Copies(c *shape.Candidate, copies int) (shape.Layout, bool) {
+	return Beside(c, copies, map[int32]bool{})
 }
 
-// PlaceBeside places copies beside the devices in taken, and adds the devices of the new copies to it.
-func PlaceBeside(a *shape.Tier, c *shape.Candidate, copies int, taken map[int32]bool) (Layout, bool) {
-	w := &placer{task: a.Problem, pool: c.Flavor.Pool, footprint: c.Footprint, shape: c.Groups(), copies: copies, taken: taken, before: slices.Collect(maps.Keys(taken))}
+// Beside places copies beside the devices in taken, and adds the devices of the new copies to it.
+func Beside(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, bool) {
+	w := &placer{problem: c.Tier.Problem, pool: c.Flavor.Pool, footprint: c.Footprint, shape: c.Groups(), copies: copies, taken: taken, before: slices.Collect(maps.Keys(taken))}
 	if c.Ends != nil {
 		w.fix(c.Ends)
-		w.told = a.Problem.Engine.Stages.Cuts != engine.CutAnywhere
+		w.told = c.Tier.Problem.Engine.Stages.Cuts != engine.CutAnywhere
 	}
 	if c.Flavor.Class < 0 {
-		w.seconds = seconds(a, c)
+		w.seconds = seconds(c)
 	}
 	l, ok := w.place()
 	if ok {

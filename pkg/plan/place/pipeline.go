@@ -56,7 +56,7 @@ func (w *placer) classesIn(v *view) []int32 {
 		return nil
 	}
 	slices.SortStableFunc(classes, func(a, b int32) int {
-		return cmp.Compare(w.task.Cluster.Class(a).TotalBytes, w.task.Cluster.Class(b).TotalBytes)
+		return cmp.Compare(w.problem.Cluster.Class(a).TotalBytes, w.problem.Cluster.Class(b).TotalBytes)
 	})
 	return classes
 }

@@ -9,7 +9,7 @@ import (
 
 // placer places one shape on one pool.
 type placer struct {
-	task      *shape.Problem
+	problem   *shape.Problem
 	pool      *shape.Pool
 	footprint *shape.Footprint
 	shape     shape.Shape // its tensor groups are what shares an island
@@ -28,7 +28,7 @@ type placer struct {
 
 // place finds devices for all copies, or none. Without a topology level it fails only where no choice of this shape's
 // tensor groups would do.
-func (w *placer) place() (Layout, bool) {
+func (w *placer) place() (shape.Layout, bool) {
 	p, f, s := w.pool, w.footprint, w.shape
 	if s.Stages == 1 {
 		w.fix([]int{f.Layers})
@@ -36,7 +36,7 @@ func (w *placer) place() (Layout, bool) {
 	count := w.copies * s.Data
 	best := p.GroupCaps(s.Tensor, count*s.Stages)
 	if len(best) < count*s.Stages {
-		return Layout{}, false
+		return shape.Layout{}, false
 	}
 	// The k-th stage in falling need has the k-th block of groups, one for each instance; the least of a block counts.
 	blocks := make([]int64, s.Stages)
@@ -44,17 +44,17 @@ func (w *placer) place() (Layout, bool) {
 		blocks[i] = best[(i+1)*count-1]
 	}
 	if s.Stages == 1 && blocks[0] < w.needs[0] {
-		return Layout{}, false
+		return shape.Layout{}, false
 	}
 	order, ok := w.order(blocks)
 	if !ok {
-		return Layout{}, false
+		return shape.Layout{}, false
 	}
 	if found, ok := w.placeCopies(); ok {
 		return found, true
 	}
 	if len(p.Zones) > 0 || s.Stages == 1 || len(w.before) > 0 {
-		return Layout{}, false
+		return shape.Layout{}, false
 	}
 	return w.placeBlocks(blocks, order)
 }
@@ -84,8 +84,8 @@ func (w *placer) fix(ends []int) {
 }
 
 // placeCopies places copy after copy; each within one zone where there are any.
-func (w *placer) placeCopies() (Layout, bool) {
-	l := Layout{}
+func (w *placer) placeCopies() (shape.Layout, bool) {
+	l := shape.Layout{}
 	// A part lies in one zone, so copies that are a single group need no view of a zone.
 	if w.shape.Stages == 1 && (w.shape.Data == 1 || len(w.pool.Zones) == 0) {
 		groups := w.bestFit(w.pool.Kinds, w.copies*w.shape.Data)
@@ -194,7 +194,7 @@ func (w *placer) release(v *view, stages [][]int32) {
 }
 
 // placeBlocks is the choice that exists if any does: the largest groups, a block of them for each stage.
-func (w *placer) placeBlocks(blocks []int64, order []int) (Layout, bool) {
+func (w *placer) placeBlocks(blocks []int64, order []int) (shape.Layout, bool) {
 	count := w.copies * w.shape.Data
 	arranged := make([]int64, len(blocks))
 	for stage, block := range order {
@@ -205,12 +205,12 @@ func (w *placer) placeBlocks(blocks []int64, order []int) (Layout, bool) {
 		ends, ok = shape.Divide(w.footprint, arranged)
 	}
 	if !ok {
-		return Layout{}, false
+		return shape.Layout{}, false
 	}
 	clear(w.taken)
 	all := newSites(w, w.pool.Kinds, -1)
 	groups := all.largest(count * w.shape.Stages)
-	l := Layout{Ends: ends, Instances: make([][][]int32, count)}
+	l := shape.Layout{Ends: ends, Instances: make([][][]int32, count)}
 	for i := range l.Instances {
 		for _, block := range order {
 			l.Instances[i] = append(l.Instances[i], groups[block*count+i].devices)

@@ -69,7 +69,7 @@ func (l *siteList) refresh(s *site) {
 			}
 			devices, last = append(devices, device), part.Caps[i]
 			if len(devices) == w.shape.Tensor {
-				g := group{capacity: last, devices: devices, site: s.id, previous: slices.ContainsFunc(devices, func(d int32) bool { return w.task.Keep[d] })}
+				g := group{capacity: last, devices: devices, site: s.id, previous: slices.ContainsFunc(devices, func(d int32) bool { return w.problem.Keep[d] })}
 				slices.Sort(g.devices)
 				s.groups = append(s.groups, g)
 				devices = nil

@@ -108,7 +108,7 @@ func (l *trial) placesMixed(a *shape.Tier, c *shape.Candidate) bool {
 	if !l.zonesMayHold(c) {
 		return false
 	}
-	_, ok := place.Place(a, c, l.task.Copies)
+	_, ok := place.Copies(c, l.task.Copies)
 	return ok
 }
 
@@ -155,7 +155,7 @@ func (l *trial) hasRoom(a *shape.Tier, c *shape.Candidate) bool {
 	if !l.zonesMayHold(c) {
 		return false
 	}
-	_, ok := place.Place(a, c, l.task.Copies)
+	_, ok := place.Copies(c, l.task.Copies)
 	return ok
 }
 

@@ -3,7 +3,6 @@ package search
 import (
 	"slices"
 
-	"github.com/rankwright/rankwright/pkg/plan/place"
 	"github.com/rankwright/rankwright/pkg/shape"
 
 	"github.com/rankwright/rankwright/pkg/cost"
@@ -12,7 +11,7 @@ import (
 // Portion is copies of one shape with their devices.
 type Portion struct {
 	shape.Shape
-	place.Layout
+	shape.Layout
 	Footprint *shape.Footprint
 	shape.Outcome
 }
@@ -32,7 +31,7 @@ type Solution struct {
 	Log *rejections
 }
 
-func portion(a *shape.Tier, c *shape.Candidate, l place.Layout) Portion {
+func portion(a *shape.Tier, c *shape.Candidate, l shape.Layout) Portion {
 	return Portion{Shape: c.Shape, Layout: l, Footprint: c.Footprint, Outcome: c.Outcome}
 }
 

@@ -56,20 +56,20 @@ func fill(a *shape.Tier, next func() *shape.Candidate) []Portion {
 const maxShapes = 1 + 64
 
 // most places as many copies of a candidate as there is room for, up to a number.
-func most(a *shape.Tier, c *shape.Candidate, copies int, taken map[int32]bool) (place.Layout, int) {
-	var found place.Layout
+func most(a *shape.Tier, c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, int) {
+	var found shape.Layout
 	n := largest(copies, func(n int) bool {
-		l, ok := place.PlaceBeside(a, c, n, maps.Clone(taken))
+		l, ok := place.Beside(c, n, maps.Clone(taken))
 		if ok {
 			found = l
 		}
 		return ok && len(l.Instances) == n*c.Data
 	})
 	if n == 0 {
-		return place.Layout{}, 0
+		return shape.Layout{}, 0
 	}
 	if len(found.Instances) != n*c.Data {
-		found, _ = place.PlaceBeside(a, c, n, maps.Clone(taken))
+		found, _ = place.Beside(c, n, maps.Clone(taken))
 	}
 	for _, at := range slices.Concat(slices.Concat(found.Instances...)...) {
 		taken[at] = true

@@ -38,7 +38,7 @@ func solve(a *shape.Tier, log *rejections) *Solution {
 			return &Solution{a, portions, candidates, nil, log}
 		}
 		for _, c := range a.Mixed(pools) {
-			if l, ok := place.Place(a, c, a.Problem.Copies); ok {
+			if l, ok := place.Copies(c, a.Problem.Copies); ok {
 				return &Solution{a, []Portion{portion(a, c, l)}, candidates, c, log}
 			}
 		}
@@ -49,14 +49,14 @@ func solve(a *shape.Tier, log *rejections) *Solution {
 }
 
 // Placeable returns the first candidate in the order of the objective that can be placed, with its layout; nil where none can.
-func Placeable(a *shape.Tier, candidates []*shape.Candidate) (*shape.Candidate, place.Layout) {
+func Placeable(a *shape.Tier, candidates []*shape.Candidate) (*shape.Candidate, shape.Layout) {
 	ranked := Rank(a.Problem, shape.KeepingLimits(candidates))
 	for c := ranked.Next(); c != nil; c = ranked.Next() {
-		if l, ok := place.Place(c.Tier, c, a.Problem.Copies); ok {
+		if l, ok := place.Copies(c, a.Problem.Copies); ok {
 			return c, l
 		}
 	}
-	return nil, place.Layout{}
+	return nil, shape.Layout{}
 }
 
 // leaner returns the candidates that lean batches allow on fewer devices than some: the engine's default batches should
