@@ -4,13 +4,12 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 func TestARefusalIsRememberedUntilSomethingChanges(t *testing.T) {

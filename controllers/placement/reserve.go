@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/ledger"
 	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // maxTurns bounds how many other placements are served within one reconciliation.

@@ -5,14 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rankwright/rankwright/pkg/plan/remedy"
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/plan/remedy"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 func TestStatusSaysWhereThePlacementStands(t *testing.T) {

@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/plan/place"
 	"github.com/rankwright/rankwright/pkg/plan/search"
 	"github.com/rankwright/rankwright/pkg/shape"
-
-	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/internal/words"
 )
 
 // mostAlternatives is how many other plans are listed that would also do.

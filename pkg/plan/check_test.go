@@ -3,12 +3,11 @@ package plan
 import (
 	"testing"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/mesh"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 type failer interface {

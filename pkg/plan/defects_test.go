@@ -7,13 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-	"github.com/rankwright/rankwright/test/plantest"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/model"
+	"github.com/rankwright/rankwright/pkg/shape"
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 // The tests of this file are the defects of the predecessor's planner, one each; that of its prices is in pkg/estimate.

@@ -8,10 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rankwright/rankwright/pkg/plan/explain"
-	"github.com/rankwright/rankwright/pkg/shape"
-	"github.com/rankwright/rankwright/test/plantest"
-
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -19,6 +15,9 @@ import (
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/model"
+	"github.com/rankwright/rankwright/pkg/plan/explain"
+	"github.com/rankwright/rankwright/pkg/shape"
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 func catalogued(t testing.TB, name string) *model.Model {

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // best are the ways that the rule allows: of those whose times are known where there are any, those within the tolerance

@@ -6,11 +6,10 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-	"github.com/rankwright/rankwright/test/plantest"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/shape"
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 var gb200 = plantest.Product{Vendor: "nvidia", Name: "NVIDIA GB200", Family: v1alpha1.FamilyGPU, MiB: 189471, GBps: 8000, TFLOPS: map[v1alpha1.Precision]int64{v1alpha1.BF16: 2500, v1alpha1.FP8: 5000}}

@@ -4,11 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-	"github.com/rankwright/rankwright/test/plantest"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/shape"
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 func both(changes ...func(*plantest.Spec)) func(*plantest.Spec) {

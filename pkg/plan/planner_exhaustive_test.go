@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/rankwright/rankwright/pkg/plan/search"
-	"github.com/rankwright/rankwright/pkg/shape"
-	"github.com/rankwright/rankwright/test/plantest"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/plan/search"
+	"github.com/rankwright/rankwright/pkg/shape"
 	"github.com/rankwright/rankwright/test/figure"
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 // TestPlannerEqualsExhaustiveSearch holds the whole planner to the search that tries everything, on random clusters: there

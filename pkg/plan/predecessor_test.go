@@ -4,12 +4,11 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/rankwright/rankwright/test/plantest"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	truth "github.com/rankwright/rankwright/internal/facts"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 // predecessorPlan is a decision of ai-hwaccel 1.1.0, the system this planner's order of decisions comes from.

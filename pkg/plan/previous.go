@@ -4,11 +4,10 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/plan/place"
 	"github.com/rankwright/rankwright/pkg/plan/search"
 	"github.com/rankwright/rankwright/pkg/shape"
-
-	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // keepPrevious keeps the copies of the previous plan that still hold, each in its shape and under its number, and places

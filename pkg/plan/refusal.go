@@ -7,13 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rankwright/rankwright/pkg/plan/remedy"
-	"github.com/rankwright/rankwright/pkg/plan/search"
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/plan/remedy"
+	"github.com/rankwright/rankwright/pkg/plan/search"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // Unplaceable says why the cluster cannot hold a model now, and what would change that.

@@ -6,12 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan/remedy"
 	"github.com/rankwright/rankwright/pkg/shape"
 	"github.com/rankwright/rankwright/test/plantest"
-
-	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 // changeOf is the suggestion of a kind that starts with some text.

@@ -6,12 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-	"github.com/rankwright/rankwright/test/plantest"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/mesh"
+	"github.com/rankwright/rankwright/pkg/shape"
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 // unequal is a plan of two copies: one on a device of the last node, one on two devices of the node before it, in a

@@ -6,10 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rankwright/rankwright/test/plantest"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 func rowsOf(spec *v1alpha1.ShardingPlanSpec) []string {

@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rankwright/rankwright/pkg/plan/search"
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/plan/search"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // Plan finds devices for a placement. The plan it returns is complete but for Placement and Revision, which are the

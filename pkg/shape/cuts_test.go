@@ -3,11 +3,10 @@ package shape
 import (
 	"testing"
 
-	"github.com/rankwright/rankwright/test/plantest"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/engine"
 	"github.com/rankwright/rankwright/pkg/memory"
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 // TestCutForFindsTheEmptiest compares the split that is chosen with all that the engine can run, on unequal devices.

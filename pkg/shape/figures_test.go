@@ -3,10 +3,9 @@ package shape
 import (
 	"testing"
 
-	"github.com/rankwright/rankwright/test/plantest"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 func TestClassesShareFootprintsThatAreTheSame(t *testing.T) {

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/rankwright/rankwright/test/plantest"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 func TestLadders(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rankwright/rankwright/test/plantest"
-
 	"pgregory.net/rapid"
+
+	"github.com/rankwright/rankwright/test/plantest"
 )
 
 // drawFootprint is a footprint of small unequal layers, with more to hold at both ends.

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // planCase is one question: a cluster and a request, and how often a device is lost and the plan made anew.

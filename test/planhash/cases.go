@@ -5,12 +5,11 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // drawn is how many cases are drawn beside the cases of the catalogues.

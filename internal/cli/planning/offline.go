@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/rankwright/rankwright/pkg/plan/explain"
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,6 +16,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/plan/explain"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // decision is what became of a placement.

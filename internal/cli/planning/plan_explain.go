@@ -6,11 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rankwright/rankwright/pkg/plan/explain"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/plan/explain"
 )
 
 // explainParts are the sections of an explanation.

@@ -5,10 +5,9 @@ import (
 	"io"
 	"slices"
 
-	"github.com/rankwright/rankwright/pkg/plan/explain"
-
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/plan/explain"
 )
 
 // componentNames are the components of memory for people.

@@ -6,9 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rankwright/rankwright/pkg/plan/explain"
-
 	"github.com/rankwright/rankwright/internal/cli/term"
+	"github.com/rankwright/rankwright/pkg/plan/explain"
 )
 
 // explainPlace prints where the devices are, by which rule, and what their groups send over.

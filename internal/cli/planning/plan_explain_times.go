@@ -8,11 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rankwright/rankwright/pkg/plan/explain"
-
 	"github.com/rankwright/rankwright/internal/cli/term"
 	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/plan/explain"
 )
 
 // explainTimesOf prints what a copy delivers and why.

@@ -5,8 +5,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"sigs.k8s.io/yaml"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -15,6 +13,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/memory"
 	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // TestPlanTables prints plans that were written by hand, so that their numbers do not change with the planner.

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rankwright/rankwright/pkg/plan/search"
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/plan/search"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // Goal is what shapes are compared by.

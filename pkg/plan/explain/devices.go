@@ -6,10 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // DeviceKind is free devices that match a request and that the planner cannot tell apart.

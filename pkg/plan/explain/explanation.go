@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/rankwright/rankwright/pkg/plan/search"
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/plan/search"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // Explanation is why a plan is as it is, with the arithmetic.

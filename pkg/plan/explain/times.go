@@ -3,10 +3,9 @@ package explain
 import (
 	"fmt"
 
+	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/plan/search"
 	"github.com/rankwright/rankwright/pkg/shape"
-
-	"github.com/rankwright/rankwright/pkg/cost"
 )
 
 // Times is the arithmetic of what one copy delivers. Exactly one of Serving and Training is set.

@@ -4,10 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"github.com/rankwright/rankwright/pkg/cost"
 	"github.com/rankwright/rankwright/pkg/plan/pipeline"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // seconds returns how long a device of each class takes for a run of layers in a step of decoding; nil in training, and

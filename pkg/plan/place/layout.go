@@ -4,9 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"github.com/rankwright/rankwright/pkg/engine"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // regroup divides the devices of each stage of a copy, which come in apart groups, among its data ranks, stage devices

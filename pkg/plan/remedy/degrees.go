@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/plan/search"
 	"github.com/rankwright/rankwright/pkg/shape"
-
-	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // degreeField is a degree of parallelism that a request can ask for.

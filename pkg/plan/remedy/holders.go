@@ -5,9 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"github.com/rankwright/rankwright/pkg/fleet"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // holders are the placements whose devices could make room for a task, and the groups that the task lacks.

@@ -8,10 +8,9 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/plan/search"
 	"github.com/rankwright/rankwright/pkg/shape"
-
-	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // limitField is a limit of time of a request.

@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan/search"
 	"github.com/rankwright/rankwright/pkg/shape"
-
-	"github.com/rankwright/rankwright/pkg/fleet"
 )
 
 const (

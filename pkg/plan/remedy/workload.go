@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/rankwright/rankwright/pkg/plan/search"
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/plan/search"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // ContextStep is what contexts are shortened by, in tokens.

@@ -3,9 +3,8 @@ package search
 import (
 	"slices"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // Portion is copies of one shape with their devices.

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // rejections remembers, for each format, the largest shapes that were too large and the best candidates that missed a
