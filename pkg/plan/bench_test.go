@@ -42,7 +42,7 @@ func BenchmarkNewCluster(b *testing.B) {
 
 func BenchmarkPlan(b *testing.B) {
 	for _, n := range []int{10, 1000, 10000} {
-		c := fleet.NewCluster(halfOccupied(n))
+		c := fleet.NewCluster(plantest.HalfOccupied(n))
 		for _, test := range []struct {
 			name    string
 			request shape.Request

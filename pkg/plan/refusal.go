@@ -82,11 +82,11 @@ func reason(t *shape.Problem, seen *shape.Census) string {
 	case seen.Matched == 0:
 		return shape.ReasonNoneFree
 	}
-	if t.Limited() && search.Fits(t.WithoutLimits()) {
+	if t.Limited() && search.Fits(t.With(shape.WithoutLimits)) {
 		return shape.ReasonLimit
 	}
 	if t.Instances() > 1 {
-		if search.Fits(t.Single()) {
+		if search.Fits(t.With(t.InCopies(1))) {
 			return shape.ReasonTooFewDevices
 		}
 	}

@@ -35,6 +35,13 @@ type knownModel struct {
 
 	mu    sync.Mutex
 	loads map[loadKey]*figures
+	cuts  map[cutKey]bool
+}
+
+// cutKey is a format of weights and a tensor degree.
+type cutKey struct {
+	format v1alpha1.Precision
+	tensor int
 }
 
 // loadKey is what the figures of a model depend on beside shape and device.
@@ -63,7 +70,7 @@ func (m *Cache) subject(of *model.Model) *knownModel {
 			return s
 		}
 	}
-	s := &knownModel{memo: m, model: copyOf(of), splits: engine.TensorDegrees(&of.Architecture, maxTensor), loads: map[loadKey]*figures{}}
+	s := &knownModel{memo: m, model: copyOf(of), splits: engine.TensorDegrees(&of.Architecture, maxTensor), loads: map[loadKey]*figures{}, cuts: map[cutKey]bool{}}
 	m.subjects = append(m.subjects, s)
 	m.held.Add(1)
 	return s
@@ -80,6 +87,18 @@ func (s *knownModel) figures(key loadKey) *figures {
 		s.memo.held.Add(1)
 	}
 	return f
+}
+
+// cutsBlocks says whether tensor ranks cut through a block of weights that share a scale.
+func (s *knownModel) cutsBlocks(key cutKey) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cuts, ok := s.cuts[key]
+	if !ok {
+		cuts = s.model.CutsBlocks(key.format, key.tensor)
+		s.cuts[key] = cuts
+	}
+	return cuts
 }
 
 // copyOf returns a copy of a model that later changes of the original do not reach. How the checkpoint stores its weights

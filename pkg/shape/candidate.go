@@ -30,8 +30,8 @@ type Flavor struct {
 	groups map[[2]int][]int64
 }
 
-// lanesOf divides a pool into lanes, those of the largest devices first.
-func lanesOf(c *fleet.Cluster, p *Pool) []*Flavor {
+// flavorsOf divides a pool into flavors, those of the largest devices first.
+func flavorsOf(c *fleet.Cluster, p *Pool) []*Flavor {
 	var lanes []*Flavor
 	for _, kind := range p.Kinds {
 		part := &p.Parts[kind[0]]
@@ -272,7 +272,7 @@ const maxStages = 1024
 func (a *Tier) Mixed(pools []*Pool) []*Candidate {
 	var found []*Candidate
 	for _, p := range pools {
-		lanes := lanesOf(a.Problem.Cluster, p)
+		lanes := a.Problem.FlavorsOf(p)
 		if len(lanes) < 2 {
 			continue
 		}

@@ -225,22 +225,7 @@ func (t *Problem) cutsBlocks(s Format, tensor int) bool {
 	if tensor <= 1 || t.Model.BlockSide(s.Weights) <= 1 {
 		return false
 	}
-	key := cutKey{s.Weights, tensor}
-	cuts, ok := t.cuts[key]
-	if !ok {
-		cuts = t.Model.CutsBlocks(s.Weights, tensor)
-		if t.cuts == nil {
-			t.cuts = map[cutKey]bool{}
-		}
-		t.cuts[key] = cuts
-	}
-	return cuts
-}
-
-// cutKey is what the answer of cutsBlocks depends on.
-type cutKey struct {
-	format v1alpha1.Precision
-	tensor int
+	return t.subject.cutsBlocks(cutKey{s.Weights, tensor})
 }
 
 // InstancesOf returns how many groups that share an island a stage of all copies has.

@@ -19,10 +19,10 @@ type Matches struct {
 func (t *Problem) Match(s Format, level string) Matches {
 	r := poolRequest{requirements: t.Require, Format: s, capacity: t.Offer, level: level, any: t.Asked.Tensor > 0, keep: t.Keep}
 	key := t.suited(s) + level
-	p, ok := t.Matched[key]
+	p, ok := t.matched[key]
 	if !ok {
 		p.pools, p.Census = poolsOf(t.Cluster, &r)
-		t.Matched[key] = p
+		t.matched[key] = p
 	}
 	return p
 }
@@ -43,14 +43,12 @@ func (t *Problem) suited(s Format) string {
 	return key.String()
 }
 
-// FlavorsOf returns the lanes of a pool, made once.
+// FlavorsOf returns the flavors of a pool, made once.
 func (t *Problem) FlavorsOf(p *Pool) []*Flavor {
-	lanes, ok := t.Flavors[p]
-	if !ok {
-		lanes = lanesOf(t.Cluster, p)
-		t.Flavors[p] = lanes
+	if p.flavors == nil {
+		p.flavors = flavorsOf(t.Cluster, p)
 	}
-	return lanes
+	return p.flavors
 }
 
 // RefusedClasses returns, by class, why no device of it may hold weights in a format; empty where one may.
@@ -68,11 +66,10 @@ func (t *Problem) RefusedNodes() verdicts {
 // ZoneForm stands for zones whose parts are of the same kinds, by the parts of one of them.
 type ZoneForm struct{ Parts []int32 }
 
-// ZoneForms returns the forms of a pool's zones, made once.
-func (t *Problem) ZoneForms(p *Pool) []ZoneForm {
-	forms, ok := t.zoned[p]
-	if ok {
-		return forms
+// ZoneForms returns the forms of the pool's zones, made once.
+func (p *Pool) ZoneForms() []ZoneForm {
+	if p.forms != nil {
+		return p.forms
 	}
 	seen := map[string]bool{}
 	var key []byte
@@ -88,11 +85,10 @@ func (t *Problem) ZoneForms(p *Pool) []ZoneForm {
 		}
 		if len(kinds) > 0 && !seen[string(key)] {
 			seen[string(key)] = true
-			forms = append(forms, ZoneForm{p.Zones[i].Parts})
+			p.forms = append(p.forms, ZoneForm{p.Zones[i].Parts})
 		}
 	}
-	t.zoned[p] = forms
-	return forms
+	return p.forms
 }
 
 // GroupCaps returns the capacities of the largest tensor groups of a size, falling, up to a number of them.

@@ -30,6 +30,9 @@ type Pool struct {
 	Kinds  [][]int32 // parts by kind, in order; kinds in order of their first part
 	Free   int64     // bytes
 	Zones  []zone
+	// flavors and forms are derived when they are first asked for.
+	flavors []*Flavor
+	forms   []ZoneForm
 }
 
 // zone is the parts with one value of the topology level.

@@ -29,7 +29,8 @@ type Request struct {
 // Asked are the degrees of parallelism that are asked for; 0 where a degree is free.
 type Asked struct{ Tensor, Stages, Data, Expert, Context int }
 
-// Problem is a valid request with its defaults filled in. It is copied to try what would happen if one thing were different.
+// Problem is a valid request on a cluster, with its defaults filled in. It never changes: With and On make another one, to see
+// what would happen if one thing were different.
 type Problem struct {
 	request  Request
 	Cluster  *fleet.Cluster
@@ -44,15 +45,17 @@ type Problem struct {
 	Ladder   []Format
 	Asked    Asked
 	Copies   int // independent copies
-	cuts     map[cutKey]bool
 	Keep     map[int32]bool
-	Matched  map[string]Matches
-	Flavors  map[*Pool][]*Flavor  // lanes of pools, for tries on the same devices
-	zoned    map[*Pool][]ZoneForm // forms of their zones
 	Prices   func(product string) (price.Price, bool)
-	hourly   map[int32]*price.Price // by class, as far as asked for; zero where there is no price
+	*ground
 
 	calibration *cost.Calibration
+}
+
+// ground is what was derived from the devices that a problem may choose from. Problems that differ in other things share it.
+type ground struct {
+	matched map[string]Matches     // by the set of classes that suit, and topology level
+	hourly  map[int32]*price.Price // by class, as far as asked for; zero where there is no price
 }
 
 // Instances returns the number of times that the model is placed: data ranks that are asked for count one by one.
@@ -65,8 +68,7 @@ func New(cluster *fleet.Cluster, request Request) (*Problem, error) {
 	spec := &request.Placement.Spec
 	t := &Problem{
 		request: request, Cluster: cluster, Classes: classesOf(cluster), Model: request.Model, Spec: spec, Workload: spec.Workload, Copies: 1,
-		Matched: map[string]Matches{}, Flavors: map[*Pool][]*Flavor{}, zoned: map[*Pool][]ZoneForm{},
-		Prices: request.Prices, hourly: map[int32]*price.Price{},
+		Prices: request.Prices, ground: &ground{map[string]Matches{}, map[int32]*price.Price{}},
 	}
 	calibration, err := cost.Load()
 	if err != nil {
@@ -203,56 +205,4 @@ func (t *Problem) checkWorkload() error {
 			fmt.Sprintf("it must be a multiple of microBatch times parallelism.data, %d", step))
 	}
 	return nil
-}
-
-// Edit is a change of a request.
-type Edit func(*v1alpha1.ModelPlacementSpec)
-
-// With returns the task of the changed request on the same cluster; nil where the changed request is invalid.
-func (t *Problem) With(change Edit) *Problem {
-	request := t.request
-	placement := *request.Placement
-	request.Placement = &placement
-	placement.Spec = *placement.Spec.DeepCopy()
-	change(&placement.Spec)
-	other, err := New(t.Cluster, request)
-	if err != nil {
-		return nil
-	}
-	if other.sameGround(t) {
-		other.Matched, other.Flavors, other.zoned = t.Matched, t.Flavors, t.zoned
-	}
-	return other
-}
-
-// sameGround says whether two tasks on one cluster choose from the same devices, in groups for as many copies.
-func (t *Problem) sameGround(other *Problem) bool {
-	return t.Require.Level == other.Require.Level && t.Prefer == other.Prefer && t.Asked == other.Asked && t.Copies <= other.Copies &&
-		slices.Equal(t.Require.Formats, other.Require.Formats)
-}
-
-// On returns the task on another cluster.
-func (t *Problem) On(c *fleet.Cluster) *Problem {
-	request := t.request
-	other, err := New(c, request)
-	if err != nil {
-		return nil
-	}
-	return other
-}
-
-// Single returns the task with a single copy. It has lanes of its own, since lanes remember groups for as many copies as
-// they were first asked for.
-func (t *Problem) Single() *Problem {
-	one := *t
-	one.Copies, one.Flavors = 1, map[*Pool][]*Flavor{}
-	return &one
-}
-
-// WithoutLimits returns the task without limits of time.
-func (t *Problem) WithoutLimits() *Problem {
-	other, in := *t, *t.Workload.Inference
-	in.MaxTTFTMillis, in.MaxTPOTMillis = nil, nil
-	other.Workload.Inference = &in
-	return &other
 }

@@ -78,10 +78,9 @@ func goal(t *shape.Problem) Goal {
 func (e *explainer) consider(found *Explanation) {
 	a, pools := e.Tier, e.pools
 	if len(e.spec.OtherShapes) > 0 { // copies that differ are ranked one by one, on devices of one vendor
-		single, one := *e.Problem, *e.Tier
-		single.Copies, one.Problem = 1, &single
+		a = e.Problem.With(e.Problem.InCopies(1)).Tier(e.Format, e.Variant)
 		vendor := e.Problem.Cluster.Class(e.Problem.Cluster.Device(e.copies[0][0][0][0]).Class).Vendor
-		a, pools = &one, slices.DeleteFunc(slices.Clone(pools), func(p *shape.Pool) bool { return p.Vendor != vendor })
+		pools = slices.DeleteFunc(slices.Clone(pools), func(p *shape.Pool) bool { return p.Vendor != vendor })
 	}
 	candidates := a.Candidates(pools)
 	kept := shape.KeepingLimits(candidates)

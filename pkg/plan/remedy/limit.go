@@ -116,7 +116,7 @@ func heldWith(t *shape.Problem, ways []search.Family, change shape.Edit) bool {
 
 // latencies returns the times of all candidates for one copy in every format, whatever the limits.
 func latencies(t *shape.Problem) []latency {
-	one := t.Single()
+	one := t.With(t.InCopies(1))
 	seen := map[latency]bool{}
 	var found []latency
 	for _, s := range one.Ladder {

@@ -100,20 +100,7 @@ func fewerCopies(t *shape.Problem, ways []search.Family) []Remedy {
 	if p := t.Spec.Parallelism; p != nil && p.Data != nil && t.Asked.Data == 1 { // data ranks of a dense model are copies
 		data = *p.Data
 	}
-	to := func(n int) shape.Edit {
-		return func(s *v1alpha1.ModelPlacementSpec) {
-			copies := int32(n)
-			s.Replicas = &copies
-			if data > 1 {
-				s.Parallelism.Data = nil
-			}
-		}
-	}
-	n := search.Most(ways, asked-1, func(n int) *shape.Problem {
-		other := *t
-		other.Copies = n
-		return &other
-	})
+	n := search.Most(ways, asked-1, func(n int) *shape.Problem { return t.With(t.InCopies(n)) })
 	if n < 1 {
 		return nil
 	}
@@ -121,7 +108,7 @@ func fewerCopies(t *shape.Problem, ways []search.Family) []Remedy {
 	if data > 1 {
 		change = fmt.Sprintf("replicas %d without parallelism.data instead of %d times %d", n, asked/int(data), data)
 	}
-	return oneRemedy(KindCopies, change, to(n))
+	return oneRemedy(KindCopies, change, t.InCopies(n))
 }
 
 // narrowerCache tries a KV cache in 8 bits, on devices that compute FP8.
@@ -131,23 +118,25 @@ func narrowerCache(t *shape.Problem, _ []search.Family) []Remedy {
 		return nil
 	}
 	apply := func(s *v1alpha1.ModelPlacementSpec) { s.KVCacheType = "FP8" }
-	native := t.With(apply)
-	if native == nil {
-		return nil
-	}
-	native.Require.Formats = append(slices.Clone(native.Require.Formats), v1alpha1.FP8)
-	native.Matched, native.Flavors = map[string]shape.Matches{}, map[*shape.Pool][]*shape.Flavor{}
-	if !search.Fits(native) {
+	if !fitsWith(t, onDevicesOf(v1alpha1.FP8, apply)) {
 		return nil
 	}
 	return oneRemedy(KindPrecision, fmt.Sprintf("kvCacheType FP8 instead of %s", t.Ladder[0].Cache), apply)
 }
 
-// widths are the formats of weights in the order in which they are suggested; true marks formats that the device must
-// compute natively.
-var widths = []shape.WeightsFormat{
-	{Weights: v1alpha1.BF16}, {Weights: v1alpha1.FP16}, {Weights: v1alpha1.FP8, Native: true}, {Weights: v1alpha1.INT8}, {Weights: v1alpha1.INT4},
+// onDevicesOf returns an edit on those devices alone that compute a format.
+func onDevicesOf(format v1alpha1.Precision, apply shape.Edit) shape.Edit {
+	return func(s *v1alpha1.ModelPlacementSpec) {
+		apply(s)
+		if s.Devices == nil {
+			s.Devices = &v1alpha1.DeviceRequirements{}
+		}
+		s.Devices.Precisions = append(s.Devices.Precisions, format)
+	}
 }
+
+// widths are the formats of weights in the order in which they are suggested. FP8 is suggested where devices compute it.
+var widths = []v1alpha1.Precision{v1alpha1.BF16, v1alpha1.FP16, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4}
 
 // narrowerWeights returns the widest format of weights that fits, among those that were not tried and that training can
 // use.
@@ -156,24 +145,21 @@ func narrowerWeights(t *shape.Problem, _ []search.Family) []Remedy {
 		return nil
 	}
 	now := t.Ladder[0].Weights
-	if narrowest := widths[len(widths)-1].Weights; narrowest != now && !fitsWith(t, weightsOf(narrowest)) {
+	if narrowest := widths[len(widths)-1]; narrowest != now && !fitsWith(t, weightsOf(narrowest)) {
 		return nil
 	}
-	for _, r := range widths {
-		if r.Weights == now || t.Model.WeightBytes(r.Weights) > t.Model.WeightBytes(now) || r.Weights == v1alpha1.BF16 && now == v1alpha1.FP16 {
+	for _, format := range widths {
+		if format == now || t.Model.WeightBytes(format) > t.Model.WeightBytes(now) || format == v1alpha1.BF16 && now == v1alpha1.FP16 {
 			continue
 		}
-		apply := weightsOf(r.Weights)
-		other := t.With(apply)
-		if other == nil {
-			continue
+		apply := weightsOf(format)
+		tried := apply
+		if format == v1alpha1.FP8 {
+			tried = onDevicesOf(format, apply)
 		}
-		for i := range other.Ladder {
-			other.Ladder[i].Native = r.Native
-		}
-		if search.Fits(other) {
-			return oneRemedy(KindPrecision, fmt.Sprintf("quantization %s instead of %s (weights %s instead of %s)", r.Weights, now,
-				words.HumanBytes(t.Model.WeightBytes(r.Weights)), words.HumanBytes(t.Model.WeightBytes(now))), apply)
+		if fitsWith(t, tried) {
+			return oneRemedy(KindPrecision, fmt.Sprintf("quantization %s instead of %s (weights %s instead of %s)", format, now,
+				words.HumanBytes(t.Model.WeightBytes(format)), words.HumanBytes(t.Model.WeightBytes(now))), apply)
 		}
 	}
 	return nil

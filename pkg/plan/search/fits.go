@@ -124,7 +124,7 @@ func hasDevices(t *shape.Problem, p *shape.Pool) bool {
 // holdsOne says whether a single copy fits.
 func (l *trial) holdsOne() bool {
 	if l.single == nil {
-		fits := l.task.Copies > 1 && Fits(l.task.Single())
+		fits := l.task.Copies > 1 && Fits(l.task.With(l.task.InCopies(1)))
 		l.single = &fits
 	}
 	return *l.single
@@ -166,7 +166,7 @@ func (l *trial) zonesMayHold(c *shape.Candidate) bool {
 	if len(p.Zones) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(l.task.ZoneForms(p), func(z shape.ZoneForm) bool { return l.zoneMayHold(c, z) })
+	return slices.ContainsFunc(p.ZoneForms(), func(z shape.ZoneForm) bool { return l.zoneMayHold(c, z) })
 }
 
 func (l *trial) zoneMayHold(c *shape.Candidate, z shape.ZoneForm) bool {

@@ -15,17 +15,15 @@ func different(a *shape.Tier, pools []*shape.Pool) []Portion {
 	if a.Problem.Copies < 2 {
 		return nil
 	}
-	single := *a.Problem
-	single.Copies = 1
-	one := *a
-	one.Problem = &single
+	single := a.Problem.With(a.Problem.InCopies(1))
+	one := single.Tier(a.Format, a.Variant)
 	for i := range pools {
 		kept := shape.KeepingLimits(one.Candidates(pools[i : i+1]))
 		fewest := slices.Clone(kept)
-		if portions := fill(a, Rank(&single, kept).Next); portions != nil {
+		if portions := fill(a, Rank(single, kept).Next); portions != nil {
 			return portions
 		}
-		if portions := fill(a, Rank(&single, fewest).fewest()); portions != nil {
+		if portions := fill(a, Rank(single, fewest).fewest()); portions != nil {
 			return portions
 		}
 	}
