@@ -44,18 +44,18 @@ func TestProposalsOfTheCatalogue(t *testing.T) {
 				change = both(change, plantest.Train(v1alpha1.TrainingWorkload{SequenceLength: 8192, GlobalBatch: 32, Sharding: "ZeRO1"}))
 			}
 			r := ask(m, 8192, 8, change)
-			task, err := shape.New(fleet.NewCluster(nil), r)
+			problem, err := shape.New(fleet.NewCluster(nil), r)
 			if err != nil {
 				t.Fatal(err)
 			}
-			steps := task.Ladder
-			if m.Native == v1alpha1.FP8 && task.Workload.Training == nil && steps[0].Weights != v1alpha1.FP8 {
+			steps := problem.Ladder
+			if m.Native == v1alpha1.FP8 && problem.Workload.Training == nil && steps[0].Weights != v1alpha1.FP8 {
 				t.Fatalf("%s is tried in %v first", name, steps[0].Weights)
 			}
 			for _, s := range steps {
 				tensors := map[int]bool{}
 				for _, divided := range []bool{false, true} {
-					for _, d := range task.Choices(s, &shape.Flavor{Limit: 64, Devices: 4096}, divided) {
+					for _, d := range problem.Choices(s, &shape.Flavor{Limit: 64, Devices: 4096}, divided) {
 						counts[e]++
 						tensors[d.Tensor] = true
 						strategy := v1alpha1.Strategy{
@@ -149,12 +149,12 @@ func TestBlocksDecideTheDegrees(t *testing.T) {
 		{"MiniMax-M2", 8, "8"},
 	} {
 		m := catalogued(t, test.model)
-		task, err := shape.New(fleet.NewCluster(nil), ask(m, 8192, 8, plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(test.tensor)})))
+		problem, err := shape.New(fleet.NewCluster(nil), ask(m, 8192, 8, plantest.Parallelism(v1alpha1.Parallelism{Tensor: plantest.Ptr(test.tensor)})))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var experts []string
-		for _, d := range task.Choices(task.Ladder[0], &shape.Flavor{Limit: 64, Devices: 64}, false) {
+		for _, d := range problem.Choices(problem.Ladder[0], &shape.Flavor{Limit: 64, Devices: 64}, false) {
 			if d.Data == 1 {
 				experts = append(experts, fmt.Sprint(d.Expert))
 			}

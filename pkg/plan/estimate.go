@@ -64,7 +64,7 @@ func priceTogether(a, b *v1alpha1.Estimate) (micro int64, basis string) {
 
 func estimateOf(t *shape.Problem, s *search.Solution, p *search.Portion) *v1alpha1.Estimate {
 	a := s.Tier
-	c := &shape.Candidate{Shape: p.Shape, Footprint: p.Footprint, Ends: p.Ends, Flavor: search.LaneOf(t, p), Inside: search.InsideOf(t, p)}
+	c := &shape.Candidate{Shape: p.Shape, Footprint: p.Footprint, Ends: p.Ends, Flavor: search.FlavorOf(t, p), Inside: search.InsideOf(t, p)}
 	class := t.Classes[c.Flavor.Class]
 	f := &class.Facts
 	if !f.Judged {

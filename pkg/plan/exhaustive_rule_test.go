@@ -25,7 +25,7 @@ func (x *exhaustive) best(ways []seating) []seating {
 		}
 	}
 	near := math.Inf(1)
-	if tolerance := x.task.Tolerance(judged); !math.IsInf(tolerance, 1) {
+	if tolerance := x.problem.Tolerance(judged); !math.IsInf(tolerance, 1) {
 		near = value * (1 + tolerance)
 	}
 	left = slices.DeleteFunc(left, func(w seating) bool { return w.Value > near })
@@ -40,9 +40,9 @@ func (x *exhaustive) best(ways []seating) []seating {
 
 // disagreement says what of a plan the exhaustive search says otherwise; empty where nothing is. What is the kind of answer.
 func (x *exhaustive) disagreement(spec *v1alpha1.ShardingPlanSpec) (what, why string) {
-	for _, s := range x.task.Ladder {
+	for _, s := range x.problem.Ladder {
 		for _, lean := range []bool{false, true} {
-			x.attempt = x.task.Tier(s, shape.Variant{Lean: lean})
+			x.tier = x.problem.Tier(s, shape.Variant{Lean: lean})
 			for _, level := range x.levels() {
 				x.setZones(level != "")
 				if what, why = x.disagreementHere(spec); what != "none" {
@@ -59,15 +59,15 @@ func (x *exhaustive) disagreement(spec *v1alpha1.ShardingPlanSpec) (what, why st
 
 // levels are the topology levels in the order in which they are tried.
 func (x *exhaustive) levels() []string {
-	if x.task.Prefer != "" {
-		return []string{x.task.Prefer, x.task.Require.Level}
+	if x.problem.Prefer != "" {
+		return []string{x.problem.Prefer, x.problem.Require.Level}
 	}
-	return []string{x.task.Require.Level}
+	return []string{x.problem.Require.Level}
 }
 
 // disagreementHere compares a plan with every way to place the model in one format, batch and topology level.
 func (x *exhaustive) disagreementHere(spec *v1alpha1.ShardingPlanSpec) (what, why string) {
-	copies := x.task.Copies
+	copies := x.problem.Copies
 	if ways := x.uniform(copies); len(ways) > 0 {
 		return "uniform", x.against(spec, append(ways, x.leaner(x.best(ways)[0].total())...))
 	}
@@ -78,7 +78,7 @@ func (x *exhaustive) disagreementHere(spec *v1alpha1.ShardingPlanSpec) (what, wh
 		if (copies == 1 && other.what == "different") || !other.may(copies) {
 			continue
 		}
-		if spec == nil || spec.Quantization != x.attempt.Format.Weights {
+		if spec == nil || spec.Quantization != x.tier.Format.Weights {
 			return other.what, "copies of " + other.what + " kind fit, and no plan was found"
 		}
 		return other.what, ""
@@ -88,13 +88,13 @@ func (x *exhaustive) disagreementHere(spec *v1alpha1.ShardingPlanSpec) (what, wh
 
 // leaner are the ways that lean batches allow on fewer devices than some.
 func (x *exhaustive) leaner(devices int) []seating {
-	if x.attempt.Lean {
+	if x.tier.Lean {
 		return nil
 	}
-	before := x.attempt
-	defer func() { x.attempt = before }()
-	x.attempt = x.task.Tier(before.Format, shape.Variant{Lean: true})
-	return slices.DeleteFunc(x.uniform(x.task.Copies), func(w seating) bool { return w.total() >= devices })
+	before := x.tier
+	defer func() { x.tier = before }()
+	x.tier = x.problem.Tier(before.Format, shape.Variant{Lean: true})
+	return slices.DeleteFunc(x.uniform(x.problem.Copies), func(w seating) bool { return w.total() >= devices })
 }
 
 // against holds a plan to the ways that the rule allows.

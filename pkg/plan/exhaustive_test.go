@@ -29,8 +29,8 @@ type spot struct {
 // exhaustive tries every way to place a model on few devices. The bytes of a run of layers and the times of a strategy are
 // the packages' own; which devices, degrees and splits there are, and which of them is to be chosen, is not.
 type exhaustive struct {
-	task    *shape.Problem
-	attempt *shape.Tier
+	problem *shape.Problem
+	tier    *shape.Tier
 	spots   []spot
 	zones   []set // devices that a copy may be on together
 }
@@ -41,7 +41,7 @@ func newExhaustive(tb testing.TB, c *fleet.Cluster, nodes []fleet.Node, r shape.
 	if err != nil {
 		tb.Fatal(err)
 	}
-	x := &exhaustive{task: t}
+	x := &exhaustive{problem: t}
 	for i := range nodes {
 		n := &nodes[i]
 		for j := range n.Inventory.Status.Devices {
@@ -91,7 +91,7 @@ func (w *seating) String() string {
 
 // shapes are the legal ones of one copy that so many devices could hold.
 func (x *exhaustive) shapes() []shape.Shape {
-	t := x.task
+	t := x.problem
 	var shapes []shape.Shape
 	for _, tensor := range engine.TensorDegrees(&t.Model.Architecture, len(x.spots)) {
 		for data := 1; data <= len(x.spots); data *= 2 {
@@ -111,7 +111,7 @@ func (x *exhaustive) shapes() []shape.Shape {
 // experts: a mixture's experts are on every rank in part, or whole ones on each, which vLLM needs where groups attend to
 // sequences of their own; a dense model has neither.
 func (x *exhaustive) experts(tensor, data int) []int {
-	moe := x.task.Model.Architecture.MoE
+	moe := x.problem.Model.Architecture.MoE
 	ranks := tensor * data
 	switch {
 	case moe == nil && data > 1:
@@ -132,11 +132,11 @@ func (x *exhaustive) experts(tensor, data int) []int {
 
 // footprint is nil where the model does not divide so.
 func (x *exhaustive) footprint(s shape.Shape, least spot) *memory.Footprint {
-	t, in := x.task, x.task.Workload.Inference
+	t, in := x.problem, x.problem.Workload.Inference
 	d := t.Classes[least.class].Facts.Memory
-	l := shape.LimitsOn(t.Engine.Name, d, int64(in.MaxSequences), x.attempt.Lean)
+	l := shape.LimitsOn(t.Engine.Name, d, int64(in.MaxSequences), x.tier.Lean)
 	f, err := memory.New(memory.Setup{
-		Model: t.Model, Engine: t.Engine.Name, Weights: x.attempt.Format.Weights, KV: x.attempt.Format.Cache,
+		Model: t.Model, Engine: t.Engine.Name, Weights: x.tier.Format.Weights, KV: x.tier.Format.Cache,
 		Layout:    memory.Layout{Tensor: s.Tensor, Pipeline: s.Stages, Expert: s.Expert, AttentionData: s.Data},
 		Inference: &memory.Inference{MaxModelLen: int64(in.MaxModelLen), Sequences: int64(in.MaxSequences), BatchedTokens: l.Tokens, BatchedSequences: l.Sequences},
 	}, d)
@@ -268,9 +268,9 @@ func (x *exhaustive) kinds() []string {
 	return kinds
 }
 
-// suit says whether a device may hold weights of the attempt's format.
+// suit says whether a device may hold weights of the tier's format.
 func (x *exhaustive) suit(s *spot) bool {
-	return !x.attempt.Format.Native || x.task.Cluster.Class(s.class).Computes(x.attempt.Format.Weights)
+	return !x.tier.Format.Native || x.problem.Cluster.Class(s.class).Computes(x.tier.Format.Weights)
 }
 
 func (x *exhaustive) ofKind(kind string) func(*spot) bool {
@@ -293,8 +293,8 @@ func (x *exhaustive) setZones(nodes bool) {
 // judge is what a shape on devices of a kind delivers.
 func (x *exhaustive) judge(s shape.Shape, kind string) seating {
 	one := x.least(x.ofKind(kind))
-	c := &shape.Candidate{Shape: s, Flavor: &shape.Flavor{Class: one.class, Wires: one.wires}, Footprint: x.attempt.Footprint(one.class, s)}
-	x.attempt.Evaluate(c)
+	c := &shape.Candidate{Shape: s, Flavor: &shape.Flavor{Class: one.class, Wires: one.wires}, Footprint: x.tier.Footprint(one.class, s)}
+	x.tier.Evaluate(c)
 	return seating{s, kind, c.Outcome}
 }
 
@@ -352,7 +352,7 @@ func (x *exhaustive) different(copies int) bool {
 // mixed says whether pipelines of one shape over several kinds of a vendor hold all copies; their times are not measured,
 // so there are none under limits.
 func (x *exhaustive) mixed(copies int) bool {
-	if x.task.Limited() {
+	if x.problem.Limited() {
 		return false
 	}
 	for _, vendor := range []string{"nvidia", "amd"} {

@@ -52,8 +52,8 @@ func againstExhaustive(t *testing.T, seed uint64, devices, layers int, answers m
 	c := fleet.NewCluster(nodes)
 	x := newExhaustive(t, c, nodes, request)
 	var spec *v1alpha1.ShardingPlanSpec
-	if found, _ := search.Best(x.task); found != nil {
-		spec = write(x.task, found)
+	if found, _ := search.Best(x.problem); found != nil {
+		spec = write(x.problem, found)
 		checkPlan(t, nodes, request, spec)
 	}
 	what, why := x.disagreement(spec)

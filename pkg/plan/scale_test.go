@@ -15,7 +15,7 @@ import (
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
-// fiveShapes are nodes of 8 devices in five shapes, half of the devices held by small tenants.
+// fiveShapes are nodes of 8 devices in five shapes, half of the devices held by small holders.
 func fiveShapes(b *testing.B, nodes int) []fleet.Node {
 	b.Helper()
 	return halfHeld(b, nodes, "h100x8=40%", "mi300x8=20%", "h200x8=15%", "a100-80x8=15%", "b200x8")

@@ -110,7 +110,7 @@ func copyOf(m *model.Model) *model.Model {
 	return &own
 }
 
-// loadKey returns the key of the task's load in the formats of a step.
+// loadKey returns the key of the problem's load in the formats of a step.
 func (t *Problem) loadKey(s Format) loadKey {
 	key := loadKey{engine: t.Engine.Name, weights: s.Weights, cache: s.Cache}
 	if w := t.Workload.Training; w != nil {

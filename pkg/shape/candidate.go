@@ -32,27 +32,27 @@ type Flavor struct {
 
 // flavorsOf divides a pool into flavors, those of the largest devices first.
 func flavorsOf(c *fleet.Cluster, p *Pool) []*Flavor {
-	var lanes []*Flavor
+	var flavors []*Flavor
 	for _, kind := range p.Kinds {
 		part := &p.Parts[kind[0]]
-		at := slices.IndexFunc(lanes, func(l *Flavor) bool { return l.Class == part.Class && *l.Wires == *part.Wires })
+		at := slices.IndexFunc(flavors, func(l *Flavor) bool { return l.Class == part.Class && *l.Wires == *part.Wires })
 		if at < 0 {
-			at = len(lanes)
-			lanes = append(lanes, &Flavor{Pool: &Pool{Vendor: p.Vendor, Parts: p.Parts}, Class: part.Class, Wires: part.Wires, groups: map[[2]int][]int64{}})
+			at = len(flavors)
+			flavors = append(flavors, &Flavor{Pool: &Pool{Vendor: p.Vendor, Parts: p.Parts}, Class: part.Class, Wires: part.Wires, groups: map[[2]int][]int64{}})
 		}
-		l := lanes[at]
+		l := flavors[at]
 		l.Pool.Kinds = append(l.Pool.Kinds, kind)
 		l.Limit = max(l.Limit, min(part.Limit, len(part.Devices)))
 		l.Devices += len(kind) * len(part.Caps)
 	}
-	for _, l := range lanes {
+	for _, l := range flavors {
 		l.Pool.Zones = p.zonesOf(l)
 	}
-	slices.SortStableFunc(lanes, func(a, b *Flavor) int { return CompareLanes(c.Class(a.Class), c.Class(b.Class), a, b) })
-	return lanes
+	slices.SortStableFunc(flavors, func(a, b *Flavor) int { return CompareFlavors(c.Class(a.Class), c.Class(b.Class), a, b) })
+	return flavors
 }
 
-func CompareLanes(x, y *fleet.Class, a, b *Flavor) int {
+func CompareFlavors(x, y *fleet.Class, a, b *Flavor) int {
 	if a == b {
 		return 0
 	}
@@ -76,7 +76,7 @@ func CompareBools(a, b bool) int {
 	}
 }
 
-// zonesOf returns the pool's zones, reduced to the lane's parts.
+// zonesOf returns the pool's zones, reduced to the flavor's parts.
 func (p *Pool) zonesOf(l *Flavor) []zone {
 	zones := make([]zone, len(p.Zones))
 	for i := range p.Zones {
@@ -90,7 +90,7 @@ func (p *Pool) zonesOf(l *Flavor) []zone {
 	return zones
 }
 
-// Candidate is a way to run the model on devices of one lane.
+// Candidate is a way to run the model on devices of one flavor.
 type Candidate struct {
 	Shape
 	Flavor *Flavor
@@ -117,7 +117,7 @@ func (c *Candidate) Groups() Shape {
 // maxFreeStages bounds the numbers of stages that are all tried. Beyond it only the smallest that holds the model is.
 const maxFreeStages = 8
 
-// candidatesOn adds the ways to run the model on a lane that its groups may have room for, and evaluates each. Of training
+// candidatesOn adds the ways to run the model on a flavor that its groups may have room for, and evaluates each. Of training
 // candidates that differ in data ranks alone, the one with the fewest is kept.
 func (a *Tier) candidatesOn(found []*Candidate, l *Flavor) []*Candidate {
 	var held map[Shape]bool
@@ -145,7 +145,7 @@ func (c *Candidate) withoutData() Shape {
 	return Shape{Tensor: c.Tensor, Stages: c.Stages, Data: c.Inside, Context: c.Context}
 }
 
-// Shapes are the candidates of some degrees on a lane by their number of stages, without those that are held already: the
+// Shapes are the candidates of some degrees on a flavor by their number of stages, without those that are held already: the
 // fewest that hold the model, and up to maxFreeStages all that may.
 func (a *Tier) Shapes(l *Flavor, d Degrees, held map[Shape]bool) iter.Seq[Candidate] {
 	return func(yield func(Candidate) bool) {
@@ -179,7 +179,7 @@ func (a *Tier) Shapes(l *Flavor, d Degrees, held map[Shape]bool) iter.Seq[Candid
 	}
 }
 
-// enough returns the least number of stages, from stages on, that may fit the largest devices of the lane.
+// enough returns the least number of stages, from stages on, that may fit the largest devices of the flavor.
 func (a *Tier) enough(c *Candidate, stages, last int, caps []int64) int {
 	s := c.Shape
 	s.Stages = stages
@@ -252,7 +252,7 @@ func blocksOf(caps []int64, stages int) []int64 {
 	return blocks
 }
 
-// Caps returns the offers of the lane's largest groups of a size, falling; no more of them than the layers of all
+// Caps returns the offers of the flavor's largest groups of a size, falling; no more of them than the layers of all
 // instances may need.
 func (l *Flavor) Caps(group, instances, layers int) []int64 {
 	key := [2]int{group, instances}
@@ -272,12 +272,12 @@ const maxStages = 1024
 func (a *Tier) Mixed(pools []*Pool) []*Candidate {
 	var found []*Candidate
 	for _, p := range pools {
-		lanes := a.Problem.FlavorsOf(p)
-		if len(lanes) < 2 {
+		flavors := a.Problem.FlavorsOf(p)
+		if len(flavors) < 2 {
 			continue
 		}
 		whole := &Flavor{Pool: p, Class: -1, Wires: &fleet.Wires{}, groups: map[[2]int][]int64{}}
-		for _, l := range lanes {
+		for _, l := range flavors {
 			whole.Limit, whole.Devices = max(whole.Limit, l.Limit), whole.Devices+l.Devices
 		}
 		found = append(found, a.mixedOn(whole)...)

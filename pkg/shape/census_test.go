@@ -19,14 +19,14 @@ func TestCensusCountsEveryDevice(t *testing.T) {
 		}
 		c := fleet.NewCluster(nodes)
 		ask := rapid.SampledFrom(plantest.Asks(t)).Draw(rt, "request")
-		task, err := New(c, Request{Placement: ask.Placement, Model: ask.Model})
+		problem, err := New(c, Request{Placement: ask.Placement, Model: ask.Model})
 		if err != nil {
 			rt.Fatal(err)
 		}
-		task.Require.vendors = rapid.SampledFrom([][]string{nil, {"amd"}, {"nvidia"}}).Draw(rt, "vendors")
-		step := task.Ladder[0]
-		level := rapid.SampledFrom([]string{task.Require.Level, "rack"}).Draw(rt, "level")
-		got := task.Match(step, level)
+		problem.Require.vendors = rapid.SampledFrom([][]string{nil, {"amd"}, {"nvidia"}}).Draw(rt, "vendors")
+		step := problem.Ladder[0]
+		level := rapid.SampledFrom([]string{problem.Require.Level, "rack"}).Draw(rt, "level")
+		got := problem.Match(step, level)
 		want := Census{Refused: map[fleet.Refusal]int{}}
 		for _, n := range c.Nodes() {
 			for i := range n.Devices {
@@ -41,7 +41,7 @@ func TestCensusCountsEveryDevice(t *testing.T) {
 					zone = RefusedLevel
 				}
 				why := fleet.Refusal("")
-				for _, reason := range []fleet.Refusal{d.Refusal(), task.Require.refuseNode(n), zone, task.Require.refuseClass(cl), suits} {
+				for _, reason := range []fleet.Refusal{d.Refusal(), problem.Require.refuseNode(n), zone, problem.Require.refuseClass(cl), suits} {
 					if why == "" {
 						why = reason
 					}
@@ -50,20 +50,20 @@ func TestCensusCountsEveryDevice(t *testing.T) {
 					want.Refused[why]++
 					continue
 				}
-				capacity := task.Offer(d.Class, d.FreeBytes)
+				capacity := problem.Offer(d.Class, d.FreeBytes)
 				want.Matched, want.Free, want.Largest = want.Matched+1, want.Free+capacity, max(want.Largest, capacity)
 			}
 		}
 		if fmt.Sprint(got.Census) != fmt.Sprint(want) {
 			rt.Fatalf("got %v, want %v", got.Census, want)
 		}
-		checkPools(rt, task, got.pools, want.Matched)
+		checkPools(rt, problem, got.pools, want.Matched)
 	})
 }
 
 // checkPools holds pools to what they promise the search.
-func checkPools(t *rapid.T, task *Problem, pools []*Pool, matched int) {
-	c := task.Cluster
+func checkPools(t *rapid.T, problem *Problem, pools []*Pool, matched int) {
+	c := problem.Cluster
 	seen := map[int32]bool{}
 	for _, p := range pools {
 		for kind, parts := range p.Kinds {
@@ -74,10 +74,10 @@ func checkPools(t *rapid.T, task *Problem, pools []*Pool, matched int) {
 				}
 				for i, ref := range one.Devices {
 					d := c.Device(ref)
-					if seen[ref] || d.Refusal() != "" || d.Class != one.Class || task.Offer(d.Class, d.FreeBytes) != one.Caps[i] || c.Class(d.Class).Vendor != p.Vendor {
+					if seen[ref] || d.Refusal() != "" || d.Class != one.Class || problem.Offer(d.Class, d.FreeBytes) != one.Caps[i] || c.Class(d.Class).Vendor != p.Vendor {
 						t.Fatalf("device %s of %s in %+v", d.ID, c.NodeOf(ref).Name, one)
 					}
-					if i > 0 && (one.Caps[i] > one.Caps[i-1] || one.Caps[i] == one.Caps[i-1] && ref < one.Devices[i-1] && len(task.Keep) == 0) {
+					if i > 0 && (one.Caps[i] > one.Caps[i-1] || one.Caps[i] == one.Caps[i-1] && ref < one.Devices[i-1] && len(problem.Keep) == 0) {
 						t.Fatalf("devices %v with %v are out of order", one.Devices, one.Caps)
 					}
 					seen[ref] = true

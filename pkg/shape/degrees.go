@@ -22,7 +22,7 @@ func (d *Degrees) Shape() Shape {
 // apart returns how many groups of devices that share an island a stage of a copy has.
 func (d *Degrees) apart() int { return d.Data * d.Context / d.Inside }
 
-// Choices returns the choices that the model, the engine, the format and the lane allow. With divided it returns those in
+// Choices returns the choices that the model, the engine, the format and the flavor allow. With divided it returns those in
 // which ranks share out the tokens of a sequence, else those in which they do not.
 func (t *Problem) Choices(s Format, l *Flavor, divided bool) []Degrees {
 	found := make([]Degrees, 0, 8)

@@ -12,12 +12,12 @@ func TestClassesShareFootprintsThatAreTheSame(t *testing.T) {
 	cluster := fleet.NewCluster([]fleet.Node{plantest.Host("a", true, plantest.H100, plantest.H200, plantest.L40s, plantest.T4, plantest.A100, plantest.Mi300x)})
 	shared := 0
 	for _, engine := range []v1alpha1.Engine{v1alpha1.EngineVLLM, v1alpha1.EngineSGLang, v1alpha1.EngineTensorRTLLM} {
-		task, err := New(cluster, Request{Placement: plantest.Placement(8192, 4, plantest.EngineOf(engine)), Model: plantest.Llama(t, 8)})
+		problem, err := New(cluster, Request{Placement: plantest.Placement(8192, 4, plantest.EngineOf(engine)), Model: plantest.Llama(t, 8)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, way := range task.Variants() {
-			a := task.Tier(task.Ladder[0], way)
+		for _, way := range problem.Variants() {
+			a := problem.Tier(problem.Ladder[0], way)
 			for class := range int32(len(cluster.Classes())) {
 				s := Shape{Tensor: 2, Stages: 1, Data: 1, Expert: 1, Context: 1, Decode: 1}
 				own, got := a.newFootprint(class, s), a.Footprint(class, s)

@@ -17,12 +17,12 @@ type gather struct {
 	nodes   verdicts
 	level   *fleet.Level // nil without a topology level
 	merged  []*merged
-	at      map[string]int32 // lots by key
+	at      map[string]int32 // merged kinds by key
 	key     []byte
 	caps    []fleet.Run // scratch: capacities
 }
 
-// merged is a kind of islands as the request sees it, keyed by the capacities of the devices. There are few more lots than
+// merged is a kind of islands as the request sees it, keyed by the capacities of the devices. There are few more merged kinds than
 // kinds in the index, and fewer where free bytes differ only beyond what a request may use.
 type merged struct {
 	class   int32
@@ -34,7 +34,7 @@ type merged struct {
 	lists   [][]fleet.IslandRef // of nodes, each ascending
 	fabrics []fabricPart        // of fabrics
 	parts   int
-	first   int64 // the first member, for the order of lots
+	first   int64 // the first member, for the order of merged kinds
 	ties    bool  // has equal capacities of unequal free bytes, whose devices are to be in order of their ids
 }
 
@@ -45,7 +45,7 @@ type fabricPart struct {
 	devices []int32
 }
 
-// collectKinds finds the lots of islands of single nodes.
+// collectKinds finds the merged kinds of islands of single nodes.
 func (g *gather) collectKinds() {
 	for _, k := range g.cluster.Kinds() {
 		if g.classes[k.Class] != "" {
@@ -92,7 +92,7 @@ func (g *gather) capacities(class int32, runs []fleet.Run) (ties bool) {
 	return len(g.caps) < len(runs)
 }
 
-// mergedOf finds or makes the lot of the capacities in g.caps.
+// mergedOf finds or makes the merged kind of the capacities in g.caps.
 func (g *gather) mergedOf(class, size int32, w *fleet.Wires, spans bool) *merged {
 	limit := int(size)
 	if !g.request.any {
@@ -140,7 +140,7 @@ func TensorLimit(family v1alpha1.DeviceFamily, link bool, size int32) int {
 	}
 }
 
-// collectFabrics finds the lots of islands that go over nodes, in order of their first device.
+// collectFabrics finds the merged kinds of islands that go over nodes, in order of their first device.
 func (g *gather) collectFabrics() {
 	for i, f := range g.cluster.Fabrics() {
 		if len(f.Free) > 0 && g.classes[f.Class] == "" {
@@ -192,7 +192,7 @@ func (g *gather) zone(node int32) int32 {
 	return g.level.Zones[node]
 }
 
-// pools makes the pools of the lots, one for each vendor.
+// pools makes the pools of the merged kinds, one for each vendor.
 func (g *gather) pools() []*Pool {
 	vendor := func(l *merged) string { return g.cluster.Class(l.class).Vendor }
 	orderMerged(g.merged)
@@ -230,7 +230,7 @@ func (g *gather) keptNodes() map[*fleet.NodeEntry]bool {
 	return nodes
 }
 
-// pool makes the pool of a vendor from its lots.
+// pool makes the pool of a vendor from its merged kinds.
 func (g *gather) pool(vendor string, lots []*merged, kept map[*fleet.NodeEntry]bool) *Pool {
 	parts, devices := 0, 0
 	for _, l := range lots {

@@ -44,7 +44,7 @@ func (t *Problem) Objective() v1alpha1.Objective {
 	return v1alpha1.ObjectiveThroughput
 }
 
-// Tolerance returns the tolerance of the task's objective. It is infinite, so that the fewest devices win, in training,
+// Tolerance returns the tolerance of the problem's objective. It is infinite, so that the fewest devices win, in training,
 // where times are not known, and for a latency that keeps its limits.
 func (t *Problem) Tolerance(judged bool) float64 {
 	if t.Workload.Training != nil || !judged || t.Objective() == v1alpha1.ObjectiveLatency && t.Limited() {

@@ -28,7 +28,7 @@ type Tier struct {
 	known   []batches             // by class, that of several first, as far as asked for
 	last    lastFootprint         // the footprint that was asked for last
 	device  *rated                // the kind of device that was asked for last
-	degrees map[*Flavor][]Degrees // by lane, as far as asked for
+	degrees map[*Flavor][]Degrees // by flavor, as far as asked for
 	*figures
 }
 
@@ -41,14 +41,14 @@ func (t *Problem) Tier(s Format, way Variant) *Tier {
 	return a
 }
 
-// Leanly returns the attempt with lean batches, for fewer than so many devices.
+// Leanly returns the tier with lean batches, for fewer than so many devices.
 func (a *Tier) Leanly(below int) *Tier {
 	lean := *a
 	lean.Lean, lean.below, lean.last = true, below, lastFootprint{}
 	return &lean
 }
 
-// Degrees returns the degrees that are possible on a lane.
+// Degrees returns the degrees that are possible on a flavor.
 func (a *Tier) Degrees(l *Flavor) []Degrees {
 	found, known := a.degrees[l]
 	if !known {
@@ -138,7 +138,7 @@ func (t *Problem) beats(s, other Format) bool {
 	return true
 }
 
-// Candidates returns the candidates on all lanes of the pools.
+// Candidates returns the candidates on all flavors of the pools.
 func (a *Tier) Candidates(pools []*Pool) []*Candidate {
 	var found []*Candidate
 	for _, p := range pools {
@@ -149,7 +149,7 @@ func (a *Tier) Candidates(pools []*Pool) []*Candidate {
 	return found
 }
 
-// FewestStagesKeeping returns the least number of stages, from stages on, that keeps the limits on a lane; 0 where none that is tried
+// FewestStagesKeeping returns the least number of stages, from stages on, that keeps the limits on a flavor; 0 where none that is tried
 // does.
 func (a *Tier) FewestStagesKeeping(l *Flavor, d Degrees, stages int) int {
 	t := a.Problem

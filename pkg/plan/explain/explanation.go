@@ -81,7 +81,7 @@ func Explain(cluster *fleet.Cluster, request shape.Request, spec *v1alpha1.Shard
 	return found, nil
 }
 
-// find sets the attempt, in a step of the ladder, whose memory arithmetic gives the plan's bytes.
+// find sets the tier, in a step of the ladder, whose memory arithmetic gives the plan's bytes.
 func (e *explainer) find(t *shape.Problem, at int) error {
 	s := &e.spec.Strategy
 	divided := s.DecodeContext > 1 || t.Asked.Context == 0 && s.Context > 1
@@ -124,7 +124,7 @@ func (e *explainer) check() error {
 	return nil
 }
 
-// matches says whether the attempt's batches give the bytes of the plan's stages.
+// matches says whether the tier's batches give the bytes of the plan's stages.
 func (e *explainer) matches() bool {
 	for _, planned := range e.spec.Shapes() {
 		f := e.Footprint(e.classOf(&planned), shape.ShapeOf(&planned.Strategy))
@@ -164,7 +164,7 @@ func (e *explainer) devicesOf(planned *v1alpha1.PlanShape) []int32 {
 	return slices.Concat(slices.Concat(slices.Concat(e.copiesOf(planned)...)...)...)
 }
 
-// level returns which of the attempt's topology levels the plan keeps to: the preferred one where each copy lies in one
+// level returns which of the tier's topology levels the plan keeps to: the preferred one where each copy lies in one
 // zone.
 func (e *explainer) level() int {
 	last := len(e.Levels) - 1

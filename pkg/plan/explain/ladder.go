@@ -69,13 +69,13 @@ func (e *explainer) batch() (tokens, sequences int64) {
 	return 0, 0
 }
 
-// holds says whether any shape of the attempt has room for all copies.
+// holds says whether any shape of the tier has room for all copies.
 func holds(a *shape.Tier) bool {
 	c, _ := search.Placeable(a, a.Candidates(a.Levels[len(a.Levels)-1]))
 	return c != nil
 }
 
-// fruitless says why an attempt found nothing.
+// fruitless says why a tier found nothing.
 func fruitless(a *shape.Tier) string {
 	candidates := a.Candidates(a.Levels[len(a.Levels)-1])
 	kept := shape.KeepingLimits(candidates)
@@ -89,7 +89,7 @@ func fruitless(a *shape.Tier) string {
 	return tightest(a)
 }
 
-// tightest says how many bytes the attempt lacked.
+// tightest says how many bytes the tier lacked.
 func tightest(a *shape.Tier) string {
 	var best *shape.Pool
 	largest := int64(0)

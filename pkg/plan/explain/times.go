@@ -32,7 +32,7 @@ type Times struct {
 // times explains what a copy of a portion delivers; nil where rates are not known.
 func (e *explainer) times(p *search.Portion) (*Times, error) {
 	t := e.Problem
-	c := &shape.Candidate{Shape: p.Shape, Footprint: p.Footprint, Ends: p.Ends, Flavor: search.LaneOf(t, p), Inside: search.InsideOf(t, p)}
+	c := &shape.Candidate{Shape: p.Shape, Footprint: p.Footprint, Ends: p.Ends, Flavor: search.FlavorOf(t, p), Inside: search.InsideOf(t, p)}
 	class := t.Classes[c.Flavor.Class]
 	if !class.Facts.Judged {
 		return nil, nil

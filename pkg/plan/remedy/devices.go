@@ -227,7 +227,7 @@ func guess(t *shape.Problem, m fleet.IslandRef) int {
 	return best
 }
 
-// freeGroups returns the most free groups of a class in one lane, up to a number. None counts where new nodes would be
+// freeGroups returns the most free groups of a class in one flavor, up to a number. None counts where new nodes would be
 // far from existing ones.
 func freeGroups(t *shape.Problem, a *shape.Tier, like *shape.Flavor, group, most int) int {
 	if t.Require.Level != "" {

@@ -9,12 +9,12 @@ import (
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
-// holders are the placements whose devices could make room for a task, and the groups that the task lacks.
+// holders are the placements whose devices could make room for a problem, and the groups that the problem lacks.
 type holders struct {
-	task    *shape.Problem
+	problem *shape.Problem
 	holders []*holder // by devices, then name
 	targets []target
-	free    map[fleet.IslandRef]int // free devices by island, of those that tenants are on
+	free    map[fleet.IslandRef]int // free devices by island, of those that holders are on
 }
 
 // target is a way in which the request would fit: the tensor groups that are missing in islands of one kind.
@@ -27,9 +27,9 @@ type target struct {
 	groups int // that are missing
 }
 
-// findHolders finds the placements whose devices could make room for the task, and what the task lacks.
+// findHolders finds the placements whose devices could make room for the problem, and what the problem lacks.
 func findHolders(t *shape.Problem) *holders {
-	n := &holders{task: t, free: map[fleet.IslandRef]int{}}
+	n := &holders{problem: t, free: map[fleet.IslandRef]int{}}
 	c := t.Cluster
 	if c.RefusedCounts()[fleet.RefusedTaken] == 0 {
 		return n
@@ -58,7 +58,7 @@ func findHolders(t *shape.Problem) *holders {
 			n.holders = append(n.holders, h)
 		}
 	}
-	slices.SortFunc(n.holders, compareTenants)
+	slices.SortFunc(n.holders, compareHolders)
 	n.findTargets()
 	return n
 }
@@ -86,15 +86,15 @@ func (h *holder) add(at fleet.IslandRef, free int64, usable bool) {
 	h.groups = append(h.groups, heldIsland{at: at, devices: 1, free: free, usable: usable})
 }
 
-// islandKind is a class with the wires between its devices: what a lane is made of.
+// islandKind is a class with the wires between its devices: what a flavor is made of.
 type islandKind struct {
 	class int32
 	wires fleet.Wires
 }
 
-// findTargets computes how many groups are missing for each kind of island that a tenant is on.
+// findTargets computes how many groups are missing for each kind of island that a holder is on.
 func (n *holders) findTargets() {
-	c := n.task.Cluster
+	c := n.problem.Cluster
 	kinds := map[islandKind]int{} // with the largest island
 	var order []islandKind
 	for _, h := range n.holders {
@@ -125,7 +125,7 @@ func (n *holders) findTargets() {
 // addTargets adds the targets on one kind of island. Where several copies are asked for, the others may have other
 // shapes, so that one further group is enough to try.
 func (n *holders) addTargets(k islandKind, size int) {
-	t := n.task
+	t := n.problem
 	class := t.Cluster.Class(k.class)
 	limit := size
 	if t.Asked.Tensor == 0 {
@@ -153,7 +153,7 @@ func (n *holders) addTargets(k islandKind, size int) {
 
 // addMixed adds the targets of pipelines over several kinds of islands of a vendor, which may lack a group of any size.
 func (n *holders) addMixed(vendor string, occupied []islandKind) {
-	t := n.task
+	t := n.problem
 	kinds := map[islandKind]bool{}
 	for _, k := range t.Cluster.Kinds() {
 		kinds[islandKind{k.Class, k.Wires}] = true
@@ -174,7 +174,7 @@ func (n *holders) addMixed(vendor string, occupied []islandKind) {
 	}
 }
 
-// gain returns how many more groups a target has without some tenants.
+// gain returns how many more groups a target has without some holders.
 func (n *holders) gain(at *target, set []*holder) int {
 	if len(set) == 1 {
 		sum := 0
@@ -207,7 +207,7 @@ func (n *holders) gainOn(at *target, g *heldIsland, devices int) int {
 	if !g.usable || !n.matches(at, g) {
 		return 0
 	}
-	if n.task.Cluster.Island(g.at).Fabric != nil {
+	if n.problem.Cluster.Island(g.at).Fabric != nil {
 		return (devices + at.group - 1) / at.group
 	}
 	free := n.free[g.at]
@@ -215,7 +215,7 @@ func (n *holders) gainOn(at *target, g *heldIsland, devices int) int {
 }
 
 func (n *holders) matches(at *target, g *heldIsland) bool {
-	c := n.task.Cluster
+	c := n.problem.Cluster
 	is := c.Island(g.at)
 	if at.class < 0 {
 		return c.Class(is.Class).Vendor == at.vendor
@@ -223,7 +223,7 @@ func (n *holders) matches(at *target, g *heldIsland) bool {
 	return is.Class == at.class && is.Wires == at.wires
 }
 
-// may says whether the request may fit without some tenants.
+// may says whether the request may fit without some holders.
 func (n *holders) may(set ...*holder) bool {
 	for i := range n.targets {
 		if n.gain(&n.targets[i], set) >= n.targets[i].groups {
@@ -233,7 +233,7 @@ func (n *holders) may(set ...*holder) bool {
 	return false
 }
 
-// singles returns the tenants that may be enough alone.
+// singles returns the holders that may be enough alone.
 func (n *holders) singles() [][]*holder {
 	var sets [][]*holder
 	for _, h := range n.holders {
@@ -244,7 +244,7 @@ func (n *holders) singles() [][]*holder {
 	return sets
 }
 
-// pairs returns the pairs of tenants that may be enough together, those with the fewest devices first.
+// pairs returns the pairs of holders that may be enough together, those with the fewest devices first.
 func (n *holders) pairs() [][]*holder {
 	movers := n.movers()
 	var sets [][]*holder
@@ -256,21 +256,21 @@ func (n *holders) pairs() [][]*holder {
 		}
 	}
 	slices.SortStableFunc(sets, func(x, y []*holder) int {
-		return cmp.Or(cmp.Compare(x[0].devices+x[1].devices, y[0].devices+y[1].devices), compareTenants(x[0], y[0]), compareTenants(x[1], y[1]))
+		return cmp.Or(cmp.Compare(x[0].devices+x[1].devices, y[0].devices+y[1].devices), compareHolders(x[0], y[0]), compareHolders(x[1], y[1]))
 	})
 	return sets
 }
 
-// movers returns the tenants that have the most to give, in the order of what moving them costs: those by which the
+// movers returns the holders that have the most to give, in the order of what moving them costs: those by which the
 // targets gain most, then those on islands with the most free devices beside theirs.
 func (n *holders) movers() []*holder {
 	type worth struct {
-		tenant     *holder
+		holder     *holder
 		gain, near int
 	}
 	worths := make([]worth, len(n.holders))
 	for i, h := range n.holders {
-		w := worth{tenant: h}
+		w := worth{holder: h}
 		for j := range n.targets {
 			w.gain = max(w.gain, n.gain(&n.targets[j], []*holder{h})*n.targets[j].group)
 		}
@@ -286,13 +286,13 @@ func (n *holders) movers() []*holder {
 	})
 	var movers []*holder
 	for _, w := range worths[:min(len(worths), maxMovers)] {
-		movers = append(movers, w.tenant)
+		movers = append(movers, w.holder)
 	}
-	slices.SortFunc(movers, compareTenants)
+	slices.SortFunc(movers, compareHolders)
 	return movers
 }
 
-// several returns sets of three or more tenants that may be enough, built for each target by falling gain, the smallest
+// several returns sets of three or more holders that may be enough, built for each target by falling gain, the smallest
 // sets first.
 func (n *holders) several() [][]*holder {
 	movers := n.movers()
@@ -325,7 +325,7 @@ func devicesOf(set []*holder) int {
 	return sum
 }
 
-// nextOf returns the tenant by which a target gains most beside a set, or else the one that brings it nearest to a
+// nextOf returns the holder by which a target gains most beside a set, or else the one that brings it nearest to a
 // further group; nil where none helps.
 func (n *holders) nextOf(at *target, set, movers []*holder) *holder {
 	var best *holder
@@ -342,7 +342,7 @@ func (n *holders) nextOf(at *target, set, movers []*holder) *holder {
 	return best
 }
 
-// beside returns the most devices that would be free on an island of the tenant more if it and the set were gone.
+// beside returns the most devices that would be free on an island of the holder more if it and the set were gone.
 func (n *holders) beside(at *target, set []*holder, more *holder) int {
 	most := 0
 	for i := range more.groups {

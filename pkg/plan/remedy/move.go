@@ -36,7 +36,7 @@ func moves(t *shape.Problem, _ []search.Family) []Remedy {
 	return nil
 }
 
-// needed returns the tenants of a set that must go: it puts back those that can stay, the largest first.
+// needed returns the holders of a set that must go: it puts back those that can stay, the largest first.
 func needed(t *shape.Problem, set []*holder) []*holder {
 	for i := len(set) - 1; i >= 0 && len(set) > 1; i-- {
 		if rest := slices.Delete(slices.Clone(set), i, i+1); fitsOn(t, t.Cluster.Without(namesOf(rest)...)) {
@@ -55,7 +55,7 @@ func best(t *shape.Problem, sets [][]*holder) *Remedy {
 			continue
 		}
 		if len(set) > 1 {
-			slices.SortFunc(set, compareTenants)
+			slices.SortFunc(set, compareHolders)
 			set = needed(t, set)
 		}
 		without := t.Cluster.Without(namesOf(set)...)
@@ -99,7 +99,7 @@ func moved(t *shape.Problem, set []*holder, elsewhere []bool) string {
 	return "the devices of " + strings.Join(parts, " and ")
 }
 
-// devicesText names the devices of a tenant by product.
+// devicesText names the devices of a holder by product.
 func devicesText(c *fleet.Cluster, h *holder) string {
 	counts := map[string]int{}
 	for _, group := range h.groups {
@@ -154,7 +154,7 @@ func freeRunsOf(c *fleet.Cluster) freeRuns {
 	return rest
 }
 
-// take takes devices for all groups of a tenant, the largest group first, each from the islands with the least room for
+// take takes devices for all groups of a holder, the largest group first, each from the islands with the least room for
 // it. It says whether there were enough.
 func (r freeRuns) take(c *fleet.Cluster, h *holder) bool {
 	groups := slices.Clone(h.groups)
@@ -208,7 +208,7 @@ type holder struct {
 	devices int
 }
 
-// heldIsland is the devices that a tenant holds on an island.
+// heldIsland is the devices that a holder holds on an island.
 type heldIsland struct {
 	at      fleet.IslandRef
 	devices int
@@ -216,7 +216,7 @@ type heldIsland struct {
 	usable  bool  // by the request
 }
 
-// compareTenants orders tenants by what moving them costs: fewest devices, then name.
-func compareTenants(a, b *holder) int {
+// compareHolders orders holders by what moving them costs: fewest devices, then name.
+func compareHolders(a, b *holder) int {
 	return cmp.Or(cmp.Compare(a.devices, b.devices), cmp.Compare(a.name, b.name))
 }

@@ -14,7 +14,7 @@ type Family struct {
 	Format  shape.Format
 	variant shape.Variant
 	pools   []*shape.Pool
-	lane    *shape.Flavor // nil where the devices are of several kinds
+	flavor  *shape.Flavor // nil where the devices are of several kinds
 	degree  shape.Degrees
 	form    form
 }
@@ -23,39 +23,39 @@ type Family struct {
 type form int
 
 const (
-	formEqual     form = iota // copies of one shape on one lane
-	formMixed                 // pipelines over several lanes
+	formEqual     form = iota // copies of one shape on one flavor
+	formMixed                 // pipelines over several flavors
 	formDifferent             // copies of different shapes
 )
 
-// trial is a task and its attempts, which the ways of a request share.
+// trial is a problem and its tiers, which the ways of a request share.
 type trial struct {
-	task   *shape.Problem
-	tiers  map[tierKey]*shape.Tier
-	single *bool // whether one copy fits
+	problem *shape.Problem
+	tiers   map[tierKey]*shape.Tier
+	single  *bool // whether one copy fits
 }
 
-// tierKey names an attempt: a format and how it is tried.
+// tierKey names a tier: a format and how it is tried.
 type tierKey struct {
 	format  shape.Format
 	variant shape.Variant
 }
 
 func newTrial(t *shape.Problem) *trial {
-	return &trial{task: t, tiers: map[tierKey]*shape.Tier{}}
+	return &trial{problem: t, tiers: map[tierKey]*shape.Tier{}}
 }
 
 func (l *trial) tier(w *Family) *shape.Tier {
 	key := tierKey{w.Format, w.variant}
 	a, ok := l.tiers[key]
 	if !ok {
-		a = l.task.Tier(w.Format, w.variant)
+		a = l.problem.Tier(w.Format, w.variant)
 		l.tiers[key] = a
 	}
 	return a
 }
 
-// Families returns the ways that must be looked at to know whether a task fits. Without limits of time it leaves out formats
+// Families returns the ways that must be looked at to know whether a problem fits. Without limits of time it leaves out formats
 // and batches that need more than others and fit nowhere that these do not; under limits their times may differ.
 func Families(t *shape.Problem) []Family {
 	var equal, others []Family
@@ -67,7 +67,7 @@ func Families(t *shape.Problem) []Family {
 					for _, l := range t.FlavorsOf(p) {
 						for _, d := range t.Choices(s, l, how.Divided) {
 							l.Caps(d.Group(), t.InstancesOf(d), layers)
-							equal = append(equal, Family{Format: s, variant: how, lane: l, degree: d})
+							equal = append(equal, Family{Format: s, variant: how, flavor: l, degree: d})
 						}
 					}
 				}
@@ -84,7 +84,7 @@ func Families(t *shape.Problem) []Family {
 // Fits says whether there is any plan. It finds one wherever search does, and does not weigh it against others.
 func Fits(t *shape.Problem) bool { return Holding(t, Families(t)) >= 0 }
 
-// Holding returns the index of the first way that holds the task; -1 where none does.
+// Holding returns the index of the first way that holds the problem; -1 where none does.
 func Holding(t *shape.Problem, ways []Family) int {
 	l := newTrial(t)
 	return slices.IndexFunc(ways, func(w Family) bool { return w.holds(l) })
@@ -97,18 +97,18 @@ func (w *Family) holds(l *trial) bool {
 	case formMixed:
 		return slices.ContainsFunc(a.Mixed(w.pools), func(c *shape.Candidate) bool { return l.placesMixed(a, c) })
 	case formDifferent:
-		return slices.ContainsFunc(w.pools, func(p *shape.Pool) bool { return hasDevices(l.task, p) }) && l.holdsOne() && different(a, w.pools) != nil
+		return slices.ContainsFunc(w.pools, func(p *shape.Pool) bool { return hasDevices(l.problem, p) }) && l.holdsOne() && different(a, w.pools) != nil
 	default:
 		return w.holdsEqual(l, a)
 	}
 }
 
-// placesMixed says whether a pipeline over several lanes can be placed.
+// placesMixed says whether a pipeline over several flavors can be placed.
 func (l *trial) placesMixed(a *shape.Tier, c *shape.Candidate) bool {
 	if !l.zonesMayHold(c) {
 		return false
 	}
-	_, ok := place.Copies(c, l.task.Copies)
+	_, ok := place.Copies(c, l.problem.Copies)
 	return ok
 }
 
@@ -124,7 +124,7 @@ func hasDevices(t *shape.Problem, p *shape.Pool) bool {
 // holdsOne says whether a single copy fits.
 func (l *trial) holdsOne() bool {
 	if l.single == nil {
-		fits := l.task.Copies > 1 && Fits(l.task.With(l.task.InCopies(1)))
+		fits := l.problem.Copies > 1 && Fits(l.problem.With(l.problem.InCopies(1)))
 		l.single = &fits
 	}
 	return *l.single
@@ -132,8 +132,8 @@ func (l *trial) holdsOne() bool {
 
 // holdsEqual says whether any shape in the way's degrees can be placed within the limits.
 func (w *Family) holdsEqual(l *trial, a *shape.Tier) bool {
-	for c := range a.Shapes(w.lane, w.degree, nil) {
-		if l.task.Limited() {
+	for c := range a.Shapes(w.flavor, w.degree, nil) {
+		if l.problem.Limited() {
 			a.Evaluate(&c)
 			if c.Missed != shape.NoLimit {
 				continue
@@ -155,7 +155,7 @@ func (l *trial) hasRoom(a *shape.Tier, c *shape.Candidate) bool {
 	if !l.zonesMayHold(c) {
 		return false
 	}
-	_, ok := place.Copies(c, l.task.Copies)
+	_, ok := place.Copies(c, l.problem.Copies)
 	return ok
 }
 
@@ -208,7 +208,7 @@ func Most(ways []Family, n int, with func(int) *shape.Problem) int {
 		w := &ways[i]
 		holds := func(n int) bool {
 			l := at(n)
-			return l.task != nil && w.holds(l)
+			return l.problem != nil && w.holds(l)
 		}
 		if best < n && holds(best+1) {
 			found := best

@@ -34,8 +34,8 @@ func portion(a *shape.Tier, c *shape.Candidate, l shape.Layout) Portion {
 	return Portion{Shape: c.Shape, Layout: l, Footprint: c.Footprint, Outcome: c.Outcome}
 }
 
-// LaneOf returns the kind of device of a portion; of several kinds the slowest, which the others wait for.
-func LaneOf(t *shape.Problem, p *Portion) *shape.Flavor {
+// FlavorOf returns the kind of device of a portion; of several kinds the slowest, which the others wait for.
+func FlavorOf(t *shape.Problem, p *Portion) *shape.Flavor {
 	var l *shape.Flavor
 	for _, instance := range p.Instances {
 		for _, devices := range instance {

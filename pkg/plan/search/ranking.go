@@ -10,8 +10,8 @@ import (
 
 // ranking is candidates in the order in which they are to be tried.
 type ranking struct {
-	task *shape.Problem
-	left []*shape.Candidate
+	problem *shape.Problem
+	left    []*shape.Candidate
 }
 
 // Rank returns candidates in the order of the objective. It changes the list.
@@ -31,7 +31,7 @@ func (r *ranking) Next() *shape.Candidate {
 		}
 	}
 	near := math.Inf(1)
-	if tolerance := r.task.Tolerance(judged); !math.IsInf(tolerance, 1) {
+	if tolerance := r.problem.Tolerance(judged); !math.IsInf(tolerance, 1) {
 		near = best * (1 + tolerance)
 	}
 	at := -1
@@ -48,7 +48,7 @@ func (r *ranking) Next() *shape.Candidate {
 // compare orders equally good candidates: fewest devices, then the best value, then what is simpler to run. Where the
 // times do not decide, one tensor group comes before a pipeline, and small devices before large ones.
 func (r *ranking) compare(a, b *shape.Candidate) int {
-	x, y := r.task.Cluster.Class(a.Flavor.Class), r.task.Cluster.Class(b.Flavor.Class)
+	x, y := r.problem.Cluster.Class(a.Flavor.Class), r.problem.Cluster.Class(b.Flavor.Class)
 	across, smaller := 0, 0
 	if !a.Judged {
 		across = shape.CompareBools(a.Stages > 1, b.Stages > 1)
@@ -57,7 +57,7 @@ func (r *ranking) compare(a, b *shape.Candidate) int {
 	return cmp.Or(
 		across, cmp.Compare(a.Total(), b.Total()), smaller, cmp.Compare(a.Value, b.Value),
 		cmp.Compare(a.Data, b.Data), cmp.Compare(a.Stages, b.Stages), cmp.Compare(a.Expert, b.Expert), cmp.Compare(a.Context, b.Context), cmp.Compare(a.Decode, b.Decode),
-		cmp.Compare(x.TotalBytes, y.TotalBytes), shape.CompareLanes(x, y, a.Flavor, b.Flavor),
+		cmp.Compare(x.TotalBytes, y.TotalBytes), shape.CompareFlavors(x, y, a.Flavor, b.Flavor),
 	)
 }
 

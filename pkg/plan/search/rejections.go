@@ -29,7 +29,7 @@ type rejection struct {
 	shape shape.Shape
 }
 
-// tooLarge notes the single device, the largest tensor group and the longest pipeline of an attempt in which nothing fits.
+// tooLarge notes the single device, the largest tensor group and the longest pipeline of a tier in which nothing fits.
 func (r *rejections) tooLarge(a *shape.Tier) {
 	if a.Lean || a.Divided || r.fitted == a {
 		return // the defaults were noted already, and these need less; or it is not memory that lacks

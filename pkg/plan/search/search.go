@@ -22,7 +22,7 @@ func Best(t *shape.Problem) (*Solution, *rejections) {
 	return nil, log
 }
 
-// solve finds the best solution of the attempt: all copies in one shape on one kind of device; else copies of different
+// solve finds the best solution of the tier: all copies in one shape on one kind of device; else copies of different
 // shapes; else pipelines over several kinds. The preferred topology level comes before what is required.
 func solve(a *shape.Tier, log *rejections) *Solution {
 	for _, pools := range a.Levels {
