@@ -6,7 +6,6 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
-	"github.com/rankwright/rankwright/pkg/plan/place"
 	"github.com/rankwright/rankwright/pkg/plan/search"
 	"github.com/rankwright/rankwright/pkg/shape"
 )
@@ -23,7 +22,7 @@ func alternatives(a *shape.Tier, chosen *shape.Candidate, candidates []*shape.Ca
 	plans := make([]v1alpha1.RejectedPlan, 0, mostAlternatives+1)
 	seen := append(make([]string, 0, mostAlternatives+1), a.Title(chosen))
 	add := func(c *shape.Candidate) {
-		if title := a.Title(c); !slices.Contains(seen, title) && placeable(a, c) {
+		if title := a.Title(c); !slices.Contains(seen, title) && search.HasRoom(c) {
 			seen = append(seen, title)
 			plans = append(plans, loss(a, c, chosen, title))
 		}
@@ -60,16 +59,6 @@ func nearest(t *shape.Problem, candidates []*shape.Candidate) []*shape.Candidate
 	return late
 }
 
-// placeable says whether all copies could be placed. For equal groups that may be anywhere, the check of their number,
-// which every candidate passed, is enough.
-func placeable(a *shape.Tier, c *shape.Candidate) bool {
-	if c.Ends != nil && len(c.Flavor.Pool.Zones) == 0 {
-		return true
-	}
-	_, ok := place.Copies(c, a.Problem.Copies)
-	return ok
-}
-
 // smaller says why the shape that is one step smaller than the chosen one, on the same devices, was not taken: fewer
 // stages or a narrower tensor group, whichever has more devices.
 func smaller(a *shape.Tier, chosen *shape.Candidate, candidates []*shape.Candidate) (v1alpha1.RejectedPlan, bool) {
@@ -79,7 +68,7 @@ func smaller(a *shape.Tier, chosen *shape.Candidate, candidates []*shape.Candida
 	}
 	for _, c := range candidates {
 		if c.Tier == a && c.Flavor == next.Flavor && c.Shape == next.Shape {
-			return loss(a, c, chosen, a.Title(c)), placeable(a, c)
+			return loss(a, c, chosen, a.Title(c)), search.HasRoom(c)
 		}
 	}
 	next.Footprint = a.Footprint(next.Flavor.Class, next.Shape)

@@ -55,7 +55,7 @@ func TestProposalsOfTheCatalogue(t *testing.T) {
 			for _, s := range steps {
 				tensors := map[int]bool{}
 				for _, divided := range []bool{false, true} {
-					for _, d := range problem.Choices(s, &shape.Flavor{Limit: 64, Devices: 4096}, divided) {
+					for _, d := range problem.Choices(shape.Setting{Format: s, Variant: shape.Variant{Divided: divided}}, &shape.Flavor{Limit: 64, Devices: 4096}) {
 						counts[e]++
 						tensors[d.Tensor] = true
 						strategy := v1alpha1.Strategy{
@@ -154,7 +154,7 @@ func TestBlocksDecideTheDegrees(t *testing.T) {
 			t.Fatal(err)
 		}
 		var experts []string
-		for _, d := range problem.Choices(problem.Ladder[0], &shape.Flavor{Limit: 64, Devices: 64}, false) {
+		for _, d := range problem.Choices(shape.Setting{Format: problem.Ladder[0]}, &shape.Flavor{Limit: 64, Devices: 64}) {
 			if d.Data == 1 {
 				experts = append(experts, fmt.Sprint(d.Expert))
 			}

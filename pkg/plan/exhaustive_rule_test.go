@@ -42,7 +42,7 @@ func (x *exhaustive) best(ways []seating) []seating {
 func (x *exhaustive) disagreement(spec *v1alpha1.ShardingPlanSpec) (what, why string) {
 	for _, s := range x.problem.Ladder {
 		for _, lean := range []bool{false, true} {
-			x.tier = x.problem.Tier(s, shape.Variant{Lean: lean})
+			x.tier = x.problem.Tier(shape.Setting{Format: s, Variant: shape.Variant{Lean: lean}})
 			for _, level := range x.levels() {
 				x.setZones(level != "")
 				if what, why = x.disagreementHere(spec); what != "none" {
@@ -93,7 +93,7 @@ func (x *exhaustive) leaner(devices int) []seating {
 	}
 	before := x.tier
 	defer func() { x.tier = before }()
-	x.tier = x.problem.Tier(before.Format, shape.Variant{Lean: true})
+	x.tier = x.problem.Tier(shape.Setting{Format: before.Format, Variant: shape.Variant{Lean: true}})
 	return slices.DeleteFunc(x.uniform(x.problem.Copies), func(w seating) bool { return w.total() >= devices })
 }
 

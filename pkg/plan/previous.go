@@ -25,7 +25,7 @@ func keepPrevious(t *shape.Problem, previous *v1alpha1.ShardingPlanSpec) (*searc
 		return nil, false
 	}
 	for _, lean := range []bool{false, true} {
-		if found, ok := keep(t.Tier(t.Ladder[at], shape.Variant{Lean: lean}), previous, shapes); ok {
+		if found, ok := keep(t.Tier(shape.Setting{Format: t.Ladder[at], Variant: shape.Variant{Lean: lean}}), previous, shapes); ok {
 			return found, true
 		}
 	}

@@ -55,7 +55,7 @@ func refuse(t *shape.Problem, rejected []v1alpha1.RejectedPlan) *Unplaceable {
 // oneCopy returns the shape and the memory of a copy on as few devices as were asked for.
 func oneCopy(t *shape.Problem, s shape.Format) (shape.Shape, *shape.Footprint) {
 	one := shape.Shape{Tensor: max(1, t.Asked.Tensor), Stages: 1, Data: 1, Expert: 1}
-	a := t.Tier(s, shape.Variant{Lean: true})
+	a := t.Tier(shape.Setting{Format: s, Variant: shape.Variant{Lean: true}})
 	f := a.Footprint(-1, one)
 	if f == nil { // a tensor degree that the model does not divide into is refused before
 		one.Tensor = 1

@@ -30,6 +30,15 @@ type Flavor struct {
 	groups map[[2]int][]int64
 }
 
+// Imagined returns the flavor of so many devices of a class, all free, on islands of a size.
+func (t *Problem) Imagined(class int32, w *fleet.Wires, size, devices int) *Flavor {
+	limit := size
+	if t.Asked.Tensor == 0 {
+		limit = tensorLimit(t.Cluster.Class(class).Family, w.Link, int32(size))
+	}
+	return &Flavor{Class: class, Wires: w, Limit: limit, Devices: devices}
+}
+
 // flavorsOf divides a pool into flavors, those of the largest devices first.
 func flavorsOf(c *fleet.Cluster, p *Pool) []*Flavor {
 	var flavors []*Flavor
@@ -294,7 +303,7 @@ func (a *Tier) mixedOn(l *Flavor) []*Candidate {
 		return nil
 	}
 	var found []*Candidate
-	for _, d := range t.Choices(a.Format, l, a.Divided) {
+	for _, d := range t.Choices(a.Setting, l) {
 		if d.Inside > 1 {
 			continue
 		}

@@ -5,7 +5,7 @@ import "strings"
 // Countable says what keeps the memory of the request from being counted on any device: a number out of range that the
 // model of memory names. It is asked only where nothing was found, which is what such a number comes to.
 func (t *Problem) Countable() error {
-	_, err := t.Tier(t.Ladder[len(t.Ladder)-1], Variant{Lean: true}).count(-1, Shape{Tensor: 1, Stages: 1, Data: 1, Expert: 1})
+	_, err := t.Tier(Setting{t.Ladder[len(t.Ladder)-1], Variant{Lean: true}}).count(-1, Shape{Tensor: 1, Stages: 1, Data: 1, Expert: 1})
 	if err == nil {
 		return nil
 	}

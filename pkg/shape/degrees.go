@@ -22,22 +22,21 @@ func (d *Degrees) Shape() Shape {
 // apart returns how many groups of devices that share an island a stage of a copy has.
 func (d *Degrees) apart() int { return d.Data * d.Context / d.Inside }
 
-// Choices returns the choices that the model, the engine, the format and the flavor allow. With divided it returns those in
-// which ranks share out the tokens of a sequence, else those in which they do not.
-func (t *Problem) Choices(s Format, l *Flavor, divided bool) []Degrees {
+// Choices returns the degrees that the model, the engine, the setting and the flavor allow.
+func (t *Problem) Choices(s Setting, l *Flavor) []Degrees {
 	found := make([]Degrees, 0, 8)
 	side := t.Model.BlockSide(s.Weights)
 	for _, tensor := range t.TensorDegrees(l.Limit) {
-		if t.cutsBlocks(s, tensor) {
+		if t.cutsBlocks(s.Format, tensor) {
 			continue
 		}
 		for _, data := range t.datas(tensor, l) {
 			if data > 1 && t.Engine.RefusesData(t.ranks(side, tensor, data, 1)) != nil {
 				continue
 			}
-			for _, context := range t.contexts(tensor, divided) {
+			for _, context := range t.contexts(tensor, s.Divided) {
 				for _, expert := range t.experts(side, tensor, data, context) {
-					for _, decode := range t.decodes(tensor, context, divided) {
+					for _, decode := range t.decodes(tensor, context, s.Divided) {
 						found = t.islands(found, Degrees{Tensor: tensor, Data: data, Expert: expert, Context: context, Decode: decode}, l.Limit)
 					}
 				}

@@ -17,7 +17,7 @@ func TestClassesShareFootprintsThatAreTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, way := range problem.Variants() {
-			a := problem.Tier(problem.Ladder[0], way)
+			a := problem.Tier(Setting{problem.Ladder[0], way})
 			for class := range int32(len(cluster.Classes())) {
 				s := Shape{Tensor: 2, Stages: 1, Data: 1, Expert: 1, Context: 1, Decode: 1}
 				own, got := a.newFootprint(class, s), a.Footprint(class, s)

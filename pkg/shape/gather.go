@@ -96,7 +96,7 @@ func (g *gather) capacities(class int32, runs []fleet.Run) (ties bool) {
 func (g *gather) mergedOf(class, size int32, w *fleet.Wires, spans bool) *merged {
 	limit := int(size)
 	if !g.request.any {
-		limit = TensorLimit(g.cluster.Class(class).Family, w.Link, size)
+		limit = tensorLimit(g.cluster.Class(class).Family, w.Link, size)
 	}
 	if g.key == nil {
 		g.key = make([]byte, 0, 128)
@@ -126,10 +126,10 @@ func (g *gather) mergedOf(class, size int32, w *fleet.Wires, spans bool) *merged
 	return l
 }
 
-// TensorLimit is the largest tensor degree that is chosen on an island of so many devices; asked for, any degree up to its
+// tensorLimit is the largest tensor degree that is chosen on an island of so many devices; asked for, any degree up to its
 // size is possible. A host's PCIe is the domain of last resort, where the model of costs decides between tensor groups and
 // stages. TPUs and NPUs have no way to reduce over PCIe.
-func TensorLimit(family v1alpha1.DeviceFamily, link bool, size int32) int {
+func tensorLimit(family v1alpha1.DeviceFamily, link bool, size int32) int {
 	switch {
 	case link:
 		return int(size)

@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -18,11 +19,16 @@ type Format struct {
 // tokens of sequences.
 type Variant struct{ Lean, Divided bool }
 
-// Tier is the search in one format, tried in one way.
+// Setting is what the shapes of a tier have in common.
+type Setting struct {
+	Format
+	Variant
+}
+
+// Tier is the shapes of one setting.
 type Tier struct {
 	Problem *Problem
-	Format  Format
-	Variant
+	Setting
 	below   int                   // candidates of so many devices and more are not looked at; 0 looks at all
 	Levels  [][]*Pool             // pools by topology level, to be tried in order
 	known   []batches             // by class, that of several first, as far as asked for
@@ -32,13 +38,42 @@ type Tier struct {
 	*figures
 }
 
-func (t *Problem) Tier(s Format, way Variant) *Tier {
-	a := &Tier{Problem: t, Format: s, Variant: way, known: make([]batches, len(t.Classes)+1), degrees: map[*Flavor][]Degrees{}, figures: t.subject.figures(t.loadKey(s))}
+// Tier returns the tier of a setting.
+func (t *Problem) Tier(s Setting) *Tier {
+	a := &Tier{Problem: t, Setting: s, known: make([]batches, len(t.Classes)+1), degrees: map[*Flavor][]Degrees{}, figures: t.subject.figures(t.loadKey(s.Format))}
 	if t.Prefer != "" {
-		a.Levels = append(a.Levels, t.Match(s, t.Prefer).pools)
+		a.Levels = append(a.Levels, t.Match(s.Format, t.Prefer).pools)
 	}
-	a.Levels = append(a.Levels, t.Match(s, t.Require.Level).pools)
+	a.Levels = append(a.Levels, t.Match(s.Format, t.Require.Level).pools)
 	return a
+}
+
+// Settings are the settings in the order in which they are tried, the widest format first. Formats that have no chance where the
+// one before had none are left out.
+func (t *Problem) Settings() iter.Seq[Setting] {
+	return func(yield func(Setting) bool) {
+		for i, s := range t.Ladder {
+			if i > 0 && t.sameAs(s, t.Ladder[i-1]) {
+				continue
+			}
+			for _, v := range t.Variants() {
+				if !yield(Setting{s, v}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Decisive are the settings that show whether anything fits: without limits of time those that need least memory, else all.
+func (t *Problem) Decisive() []Setting {
+	var settings []Setting
+	for _, s := range t.lightest() {
+		for _, v := range t.leanest() {
+			settings = append(settings, Setting{s, v})
+		}
+	}
+	return settings
 }
 
 // Leanly returns the tier with lean batches, for fewer than so many devices.
@@ -52,7 +87,7 @@ func (a *Tier) Leanly(below int) *Tier {
 func (a *Tier) Degrees(l *Flavor) []Degrees {
 	found, known := a.degrees[l]
 	if !known {
-		found = a.Problem.Choices(a.Format, l, a.Divided)
+		found = a.Problem.Choices(a.Setting, l)
 		a.degrees[l] = found
 	}
 	return found
@@ -78,8 +113,8 @@ func (t *Problem) divides() bool {
 	return t.Engine.Parallelism.DecodeContext && t.latent()
 }
 
-// SameAs says whether a step has no chance where another one had none: it takes as many bytes, on the same devices.
-func (t *Problem) SameAs(s, other Format) bool {
+// sameAs says whether a format has no chance where another one had none: it takes as many bytes, on the same devices.
+func (t *Problem) sameAs(s, other Format) bool {
 	same := func(a, b v1alpha1.Precision) bool {
 		num, den := model.BytesPer(a)
 		otherNum, otherDen := model.BytesPer(b)
@@ -89,9 +124,8 @@ func (t *Problem) SameAs(s, other Format) bool {
 		t.suited(s) == t.suited(other)
 }
 
-// LeanVariants returns the tries that show whether anything fits: without limits of time the ones that need least memory, else
-// all.
-func (t *Problem) LeanVariants() []Variant {
+// leanest returns the variants that need least memory; all where there are limits of time, and in training.
+func (t *Problem) leanest() []Variant {
 	tries := t.Variants()
 	if t.Limited() || t.Workload.Training != nil {
 		return tries
@@ -99,8 +133,8 @@ func (t *Problem) LeanVariants() []Variant {
 	return slices.DeleteFunc(tries, func(t Variant) bool { return !t.Lean })
 }
 
-// LightestFormats returns the formats of the ladder that no other format of it beats; all where there are limits of time.
-func (t *Problem) LightestFormats() []Format {
+// lightest returns the formats of the ladder that no other format of it beats; all where there are limits of time.
+func (t *Problem) lightest() []Format {
 	if t.Limited() {
 		return t.Ladder
 	}
@@ -149,9 +183,9 @@ func (a *Tier) Candidates(pools []*Pool) []*Candidate {
 	return found
 }
 
-// FewestStagesKeeping returns the least number of stages, from stages on, that keeps the limits on a flavor; 0 where none that is tried
+// keeping returns the least number of stages, from stages on, that keeps the limits on a flavor; 0 where none that is tried
 // does.
-func (a *Tier) FewestStagesKeeping(l *Flavor, d Degrees, stages int) int {
+func (a *Tier) keeping(l *Flavor, d Degrees, stages int) int {
 	t := a.Problem
 	if stages == 0 || !t.Limited() {
 		return stages
@@ -174,8 +208,8 @@ func (a *Tier) FewestStagesKeeping(l *Flavor, d Degrees, stages int) int {
 	return 0
 }
 
-// FewestStages returns the fewest stages that fit devices of a class with an offer; 0 where no number does.
-func (a *Tier) FewestStages(class int32, d Degrees, offer int64) int {
+// fewest returns the fewest stages that fit devices of a class with an offer; 0 where no number does.
+func (a *Tier) fewest(class int32, d Degrees, offer int64) int {
 	t := a.Problem
 	first, last := 1, int(t.Model.Architecture.Layers)
 	if n := t.Asked.Stages; n > 0 {
@@ -206,4 +240,17 @@ func (a *Tier) FewestStages(class int32, d Degrees, offer int64) int {
 		}
 	}
 	return 0
+}
+
+// Fewest are the degrees in which copies can run on free devices of a flavor, with the fewest stages of each that fit and keep the
+// limits.
+func (a *Tier) Fewest(l *Flavor) iter.Seq2[Degrees, int] {
+	offer := a.Problem.Offer(l.Class, a.Problem.Cluster.Class(l.Class).TotalBytes)
+	return func(yield func(Degrees, int) bool) {
+		for _, d := range a.Degrees(l) {
+			if stages := a.keeping(l, d, a.fewest(l.Class, d, offer)); stages > 0 && !yield(d, stages) {
+				return
+			}
+		}
+	}
 }

@@ -78,7 +78,7 @@ func goal(t *shape.Problem) Goal {
 func (e *explainer) consider(found *Explanation) {
 	a, pools := e.Tier, e.pools
 	if len(e.spec.OtherShapes) > 0 { // copies that differ are ranked one by one, on devices of one vendor
-		a = e.Problem.With(e.Problem.InCopies(1)).Tier(e.Format, e.Variant)
+		a = e.Problem.With(e.Problem.InCopies(1)).Tier(e.Setting)
 		vendor := e.Problem.Cluster.Class(e.Problem.Cluster.Device(e.copies[0][0][0][0]).Class).Vendor
 		pools = slices.DeleteFunc(slices.Clone(pools), func(p *shape.Pool) bool { return p.Vendor != vendor })
 	}

@@ -89,7 +89,7 @@ func (e *explainer) find(t *shape.Problem, at int) error {
 		if how.Divided != divided {
 			continue
 		}
-		e.Tier = t.Tier(t.Ladder[at], how)
+		e.Tier = t.Tier(shape.Setting{Format: t.Ladder[at], Variant: how})
 		if err := e.check(); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
@@ -26,35 +27,31 @@ type Rung struct {
 func (e *explainer) rungs(chosen int) []Rung {
 	t := e.Problem
 	var list []Rung
-	for i, s := range t.Ladder {
-		if i > 0 && t.SameAs(s, t.Ladder[i-1]) {
+	for s := range t.Settings() {
+		at := slices.Index(t.Ladder, s.Format)
+		// Settings in which ranks share out the tokens of a sequence are listed only where the plan needed one.
+		if s.Divided && s != e.Setting {
 			continue
 		}
-		for _, how := range t.Variants() {
-			// Tries in which ranks share out the tokens of a sequence are listed only where the plan needed one.
-			if how.Divided && (i != chosen || how != e.Variant) {
+		r := Rung{Weights: s.Weights, Cache: s.Cache, Native: s.Native, Lean: s.Lean}
+		if t.Workload.Training != nil {
+			r.Cache = ""
+		}
+		switch {
+		case s == e.Setting:
+			r.Taken, r.Outcome = true, "taken"
+			r.Tokens, r.Sequences = e.batch()
+		case at > chosen || at == chosen && s.Lean && !e.Lean:
+			if s.Lean {
 				continue
 			}
-			r := Rung{Weights: s.Weights, Cache: s.Cache, Native: s.Native, Lean: how.Lean}
-			if t.Workload.Training != nil {
-				r.Cache = ""
-			}
-			switch {
-			case i == chosen && how == e.Variant:
-				r.Taken, r.Outcome = true, "taken"
-				r.Tokens, r.Sequences = e.batch()
-			case i > chosen || i == chosen && how.Lean && !e.Lean:
-				if how.Lean {
-					continue
-				}
-				r.Outcome = "not needed"
-			case i == chosen && e.Lean && !how.Lean && holds(t.Tier(s, how)):
-				r.Outcome = "fits, but not on so few devices"
-			default:
-				r.Outcome = fruitless(t.Tier(s, how))
-			}
-			list = append(list, r)
+			r.Outcome = "not needed"
+		case at == chosen && e.Lean && !s.Lean && holds(t.Tier(s)):
+			r.Outcome = "fits, but not on so few devices"
+		default:
+			r.Outcome = fruitless(t.Tier(s))
 		}
+		list = append(list, r)
 	}
 	return list
 }

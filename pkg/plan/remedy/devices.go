@@ -200,27 +200,18 @@ func fitsOn(t *shape.Problem, c *fleet.Cluster) bool {
 // devices of the class; 0 where no number does.
 func guess(t *shape.Problem, m fleet.IslandRef) int {
 	is, size := t.Cluster.Island(m), int(t.Cluster.Nodes()[m.Node].Widest)
-	class := t.Cluster.Class(is.Class)
-	limit := size
-	if t.Asked.Tensor == 0 {
-		limit = shape.TensorLimit(class.Family, is.Wires.Link, int32(size))
-	}
-	l := &shape.Flavor{Class: is.Class, Wires: &is.Wires, Limit: limit, Devices: maxMoreDevices}
-	offer := t.Offer(is.Class, class.TotalBytes)
+	l := t.Imagined(is.Class, &is.Wires, size, maxMoreDevices)
 	best := 0
-	for _, s := range t.LightestFormats() {
-		for _, how := range t.LeanVariants() {
-			a := t.Tier(s, how)
-			for _, d := range t.Choices(s, l, how.Divided) {
-				perNode := size / d.Group()
-				stages := a.FewestStagesKeeping(l, d, a.FewestStages(is.Class, d, offer))
-				if perNode == 0 || stages == 0 {
-					continue
-				}
-				groups := t.InstancesOf(d)*stages - freeGroups(t, a, l, d.Group(), t.InstancesOf(d)*stages)
-				if n := groups/perNode*size + groups%perNode*d.Group(); n > 0 && (best == 0 || n < best) {
-					best = n
-				}
+	for _, s := range t.Decisive() {
+		a := t.Tier(s)
+		for d, stages := range a.Fewest(l) {
+			perNode := size / d.Group()
+			if perNode == 0 {
+				continue
+			}
+			groups := t.InstancesOf(d)*stages - freeGroups(t, a, l, d.Group(), t.InstancesOf(d)*stages)
+			if n := groups/perNode*size + groups%perNode*d.Group(); n > 0 && (best == 0 || n < best) {
+				best = n
 			}
 		}
 	}

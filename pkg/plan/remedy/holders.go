@@ -126,27 +126,16 @@ func (n *holders) findTargets() {
 // shapes, so that one further group is enough to try.
 func (n *holders) addTargets(k islandKind, size int) {
 	t := n.problem
-	class := t.Cluster.Class(k.class)
-	limit := size
-	if t.Asked.Tensor == 0 {
-		limit = shape.TensorLimit(class.Family, k.wires.Link, int32(size))
-	}
-	l := &shape.Flavor{Class: k.class, Wires: &k.wires, Limit: limit, Devices: maxMoreDevices}
-	for _, s := range t.LightestFormats() {
-		for _, how := range t.LeanVariants() {
-			a := t.Tier(s, how)
-			for _, d := range t.Choices(s, l, how.Divided) {
-				stages := a.FewestStagesKeeping(l, d, a.FewestStages(k.class, d, t.Offer(k.class, class.TotalBytes)))
-				if stages == 0 {
-					continue
-				}
-				wanted := t.InstancesOf(d) * stages
-				missing := 1
-				if t.Copies == 1 && t.Require.Level == "" {
-					missing = max(1, wanted-freeGroups(t, a, l, d.Group(), wanted))
-				}
-				n.targets = append(n.targets, target{class: k.class, wires: k.wires, group: d.Group(), groups: missing})
+	l := t.Imagined(k.class, &k.wires, size, maxMoreDevices)
+	for _, s := range t.Decisive() {
+		a := t.Tier(s)
+		for d, stages := range a.Fewest(l) {
+			wanted := t.InstancesOf(d) * stages
+			missing := 1
+			if t.Copies == 1 && t.Require.Level == "" {
+				missing = max(1, wanted-freeGroups(t, a, l, d.Group(), wanted))
 			}
+			n.targets = append(n.targets, target{class: k.class, wires: k.wires, group: d.Group(), groups: missing})
 		}
 	}
 }

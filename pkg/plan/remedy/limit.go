@@ -119,14 +119,12 @@ func latencies(t *shape.Problem) []latency {
 	one := t.With(t.InCopies(1))
 	seen := map[latency]bool{}
 	var found []latency
-	for _, s := range one.Ladder {
-		for _, how := range one.LeanVariants() {
-			a := one.Tier(s, how)
-			for _, c := range a.Candidates(a.Levels[len(a.Levels)-1]) {
-				if l := (latency{upToMillis(c.Times.TTFT), upToMillis(c.Times.TPOT)}); c.Judged && !seen[l] {
-					seen[l] = true
-					found = append(found, l)
-				}
+	for _, s := range one.Decisive() {
+		a := one.Tier(s)
+		for _, c := range a.Candidates(a.Levels[len(a.Levels)-1]) {
+			if l := (latency{upToMillis(c.Times.TTFT), upToMillis(c.Times.TPOT)}); c.Judged && !seen[l] {
+				seen[l] = true
+				found = append(found, l)
 			}
 		}
 	}

@@ -11,8 +11,7 @@ import (
 // Family is one of the ways in which a request may fit: equal copies in some degrees on devices of one kind, copies of
 // different shapes, or pipelines over several kinds. A request fits where any of its ways holds it.
 type Family struct {
-	Format  shape.Format
-	variant shape.Variant
+	setting shape.Setting
 	pools   []*shape.Pool
 	flavor  *shape.Flavor // nil where the devices are of several kinds
 	degree  shape.Degrees
@@ -31,26 +30,19 @@ const (
 // trial is a problem and its tiers, which the ways of a request share.
 type trial struct {
 	problem *shape.Problem
-	tiers   map[tierKey]*shape.Tier
+	tiers   map[shape.Setting]*shape.Tier
 	single  *bool // whether one copy fits
 }
 
-// tierKey names a tier: a format and how it is tried.
-type tierKey struct {
-	format  shape.Format
-	variant shape.Variant
-}
-
 func newTrial(t *shape.Problem) *trial {
-	return &trial{problem: t, tiers: map[tierKey]*shape.Tier{}}
+	return &trial{problem: t, tiers: map[shape.Setting]*shape.Tier{}}
 }
 
 func (l *trial) tier(w *Family) *shape.Tier {
-	key := tierKey{w.Format, w.variant}
-	a, ok := l.tiers[key]
+	a, ok := l.tiers[w.setting]
 	if !ok {
-		a = l.problem.Tier(w.Format, w.variant)
-		l.tiers[key] = a
+		a = l.problem.Tier(w.setting)
+		l.tiers[w.setting] = a
 	}
 	return a
 }
@@ -59,22 +51,18 @@ func (l *trial) tier(w *Family) *shape.Tier {
 // and batches that need more than others and fit nowhere that these do not; under limits their times may differ.
 func Families(t *shape.Problem) []Family {
 	var equal, others []Family
-	layers := int(t.Model.Architecture.Layers)
-	for _, s := range t.LightestFormats() {
-		for _, how := range t.LeanVariants() {
-			for _, pools := range t.Tier(s, how).Levels {
-				for _, p := range pools {
-					for _, l := range t.FlavorsOf(p) {
-						for _, d := range t.Choices(s, l, how.Divided) {
-							l.Caps(d.Group(), t.InstancesOf(d), layers)
-							equal = append(equal, Family{Format: s, variant: how, flavor: l, degree: d})
-						}
+	for _, s := range t.Decisive() {
+		for _, pools := range t.Tier(s).Levels {
+			for _, p := range pools {
+				for _, l := range t.FlavorsOf(p) {
+					for _, d := range t.Choices(s, l) {
+						equal = append(equal, Family{setting: s, flavor: l, degree: d})
 					}
 				}
-				others = append(others, Family{Format: s, variant: how, pools: pools, form: formMixed})
-				if t.Copies > 1 {
-					others = append(others, Family{Format: s, variant: how, pools: pools, form: formDifferent})
-				}
+			}
+			others = append(others, Family{setting: s, pools: pools, form: formMixed})
+			if t.Copies > 1 {
+				others = append(others, Family{setting: s, pools: pools, form: formDifferent})
 			}
 		}
 	}
@@ -95,21 +83,12 @@ func (w *Family) holds(l *trial) bool {
 	a := l.tier(w)
 	switch w.form {
 	case formMixed:
-		return slices.ContainsFunc(a.Mixed(w.pools), func(c *shape.Candidate) bool { return l.placesMixed(a, c) })
+		return slices.ContainsFunc(a.Mixed(w.pools), HasRoom)
 	case formDifferent:
 		return slices.ContainsFunc(w.pools, func(p *shape.Pool) bool { return hasDevices(l.problem, p) }) && l.holdsOne() && different(a, w.pools) != nil
 	default:
 		return w.holdsEqual(l, a)
 	}
-}
-
-// placesMixed says whether a pipeline over several flavors can be placed.
-func (l *trial) placesMixed(a *shape.Tier, c *shape.Candidate) bool {
-	if !l.zonesMayHold(c) {
-		return false
-	}
-	_, ok := place.Copies(c, l.problem.Copies)
-	return ok
 }
 
 // hasDevices says whether a pool has as many devices as all copies have at least.
@@ -139,37 +118,37 @@ func (w *Family) holdsEqual(l *trial, a *shape.Tier) bool {
 				continue
 			}
 		}
-		if l.hasRoom(a, &c) {
+		if HasRoom(&c) {
 			return true
 		}
 	}
 	return false
 }
 
-// hasRoom says whether all copies can be placed. Where every group has room for every stage and may be anywhere, the number
-// of groups is all there is to it.
-func (l *trial) hasRoom(a *shape.Tier, c *shape.Candidate) bool {
-	if c.Ends != nil && len(c.Flavor.Pool.Zones) == 0 {
+// HasRoom says whether all copies of a candidate can be placed. Where every group has room for every stage and may be anywhere,
+// the number of groups is all there is to it.
+func HasRoom(c *shape.Candidate) bool {
+	if c.Ends != nil && c.Flavor.Class >= 0 && len(c.Flavor.Pool.Zones) == 0 {
 		return true
 	}
-	if !l.zonesMayHold(c) {
+	if !zonesMayHold(c) {
 		return false
 	}
-	_, ok := place.Copies(c, l.problem.Copies)
+	_, ok := place.Copies(c, c.Tier.Problem.Copies)
 	return ok
 }
 
 // zonesMayHold says whether any zone may hold an instance: whether the runs of layers that its groups have room for are
 // enough. It is true where there are no zones.
-func (l *trial) zonesMayHold(c *shape.Candidate) bool {
+func zonesMayHold(c *shape.Candidate) bool {
 	p := c.Flavor.Pool
 	if len(p.Zones) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(p.ZoneForms(), func(z shape.ZoneForm) bool { return l.zoneMayHold(c, z) })
+	return slices.ContainsFunc(p.ZoneForms(), func(z shape.ZoneForm) bool { return zoneMayHold(c, z) })
 }
 
-func (l *trial) zoneMayHold(c *shape.Candidate, z shape.ZoneForm) bool {
+func zoneMayHold(c *shape.Candidate, z shape.ZoneForm) bool {
 	p, group := c.Flavor.Pool, c.Group()
 	var caps []int64
 	for _, at := range z.Parts {

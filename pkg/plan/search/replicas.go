@@ -16,7 +16,7 @@ func different(a *shape.Tier, pools []*shape.Pool) []Portion {
 		return nil
 	}
 	single := a.Problem.With(a.Problem.InCopies(1))
-	one := single.Tier(a.Format, a.Variant)
+	one := single.Tier(a.Setting)
 	for i := range pools {
 		kept := shape.KeepingLimits(one.Candidates(pools[i : i+1]))
 		fewest := slices.Clone(kept)

@@ -9,14 +9,9 @@ import (
 // best solution in the first that has any, with what was tried before.
 func Best(t *shape.Problem) (*Solution, *rejections) {
 	log := &rejections{}
-	for i, s := range t.Ladder {
-		if i > 0 && t.SameAs(s, t.Ladder[i-1]) {
-			continue
-		}
-		for _, try := range t.Variants() {
-			if found := solve(t.Tier(s, try), log); found != nil {
-				return found, log
-			}
+	for setting := range t.Settings() {
+		if found := solve(t.Tier(setting), log); found != nil {
+			return found, log
 		}
 	}
 	return nil, log
