@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/plan/search"
 	"github.com/rankwright/rankwright/pkg/shape"
 )
@@ -51,55 +50,41 @@ func nearest(t *shape.Problem, candidates []*shape.Candidate) []*shape.Candidate
 	}
 	var late []*shape.Candidate
 	for _, c := range candidates {
-		if c.Missed != shape.NoLimit {
+		if c.Verdict != shape.Yes {
 			late = append(late, c)
 		}
 	}
-	slices.SortStableFunc(late, func(x, y *shape.Candidate) int { return cmp.Compare(t.MissedBy(x), t.MissedBy(y)) })
+	slices.SortStableFunc(late, func(x, y *shape.Candidate) int { return cmp.Compare(x.MissedBy(), y.MissedBy()) })
 	return late
 }
 
 // smaller says why the shape that is one step smaller than the chosen one, on the same devices, was not taken: fewer
 // stages or a narrower tensor group, whichever has more devices.
 func smaller(a *shape.Tier, chosen *shape.Candidate, candidates []*shape.Candidate) (v1alpha1.RejectedPlan, bool) {
-	next, ok := nextSmaller(a, chosen)
-	if !ok {
+	d, stages := nextSmaller(a, chosen)
+	if stages == 0 {
 		return v1alpha1.RejectedPlan{}, false
 	}
+	l := chosen.Flavor
+	most := l.Caps(d.Group(), a.Problem.Copies, int(a.Problem.Model.Architecture.Layers))[0]
+	next := a.On(l, d, stages, slices.Repeat([]int64{most}, stages))
 	for _, c := range candidates {
-		if c.Tier == a && c.Flavor == next.Flavor && c.Shape == next.Shape {
+		if c.Tier == a && c.Flavor == l && c.Shape == next.Shape {
 			return loss(a, c, chosen, a.Title(c)), search.HasRoom(c)
 		}
 	}
-	next.Footprint = a.Footprint(next.Flavor.Class, next.Shape)
-	if next.Footprint == nil {
-		return v1alpha1.RejectedPlan{}, false
-	}
-	offer := next.Flavor.Caps(next.Group(), a.Problem.Copies, next.Footprint.Layers)[0]
-	if next.Footprint.Evenly(next.Stages, offer) != nil {
-		return v1alpha1.RejectedPlan{}, false
-	}
-	p := v1alpha1.RejectedPlan{Strategy: a.Title(next), Reason: shape.ReasonTooLarge}
-	f := next.Footprint
-	if next.Stages == 1 {
-		p.Message = "a device needs " + words.HumanBytes(f.Bytes(0, f.Layers)) + " (" + shape.UseText(f.PerDevice(0, f.Layers)) + ") and offers " + words.HumanBytes(offer) + " at most"
-		return p, true
-	}
-	p.Message = words.Counted(next.Devices(), "device") + " need " + words.HumanBytes(f.Together(next.Shape)) + " together and offer " +
-		words.HumanBytes(offer*int64(next.Devices())) + " at most, and each stage needs whole layers"
-	return p, true
+	return v1alpha1.RejectedPlan{Strategy: a.Title(&next), Reason: shape.ReasonTooLarge, Message: next.Why()}, next.Verdict == shape.TooLarge
 }
 
-// nextSmaller is the shape of an instance that is one step smaller than a candidate's.
-func nextSmaller(a *shape.Tier, c *shape.Candidate) (*shape.Candidate, bool) {
-	var best *shape.Candidate
-	try := func(tensor, stages int) {
+// nextSmaller returns the degrees and the stages of the shape that is one step smaller than a candidate's; 0 stages where there is none.
+func nextSmaller(a *shape.Tier, c *shape.Candidate) (next shape.Degrees, stages int) {
+	most := 0
+	try := func(tensor, n int) {
 		for _, d := range a.Degrees(c.Flavor) {
-			if d.Tensor != tensor || d.Data != c.Data || d.Inside != c.Inside || best != nil && best.Devices() >= tensor*stages {
-				continue
+			of := d.Shape()
+			if of.Stages = n; d.Tensor == tensor && d.Data == c.Data && d.Inside == c.Inside && (stages == 0 || most < tensor*n) {
+				next, stages, most = d, n, of.Devices()
 			}
-			best = &shape.Candidate{Shape: d.Shape(), Flavor: c.Flavor, Inside: d.Inside}
-			best.Stages = stages
 		}
 	}
 	if c.Stages > 1 && a.Problem.Asked.Stages == 0 {
@@ -108,7 +93,7 @@ func nextSmaller(a *shape.Tier, c *shape.Candidate) (*shape.Candidate, bool) {
 	if narrower := a.Problem.TensorDegrees(c.Tensor - 1); c.Tensor > 1 && a.Problem.Asked.Tensor == 0 && len(narrower) > 0 {
 		try(narrower[len(narrower)-1], c.Stages)
 	}
-	return best, best != nil
+	return next, stages
 }
 
 // worse is by which part of the chosen one's figure a candidate is worse: tokens per second fall, times and prices rise.
@@ -123,8 +108,8 @@ func worse(t *shape.Problem, c, chosen *shape.Candidate) float64 {
 func loss(a *shape.Tier, c, chosen *shape.Candidate, title string) v1alpha1.RejectedPlan {
 	t := a.Problem
 	p := v1alpha1.RejectedPlan{Strategy: title, Reason: shape.ReasonWorse}
-	if c.Missed != shape.NoLimit {
-		p.Reason, p.Message = shape.ReasonLimit, t.MissedText(c)
+	if c.Verdict != shape.Yes {
+		p.Reason, p.Message = shape.ReasonLimit, c.Why()
 		return p
 	}
 	if c.Total() > chosen.Total() && (c.Value <= chosen.Value || !c.Judged) {

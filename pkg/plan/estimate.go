@@ -72,7 +72,7 @@ func estimateOf(t *shape.Problem, s *search.Solution, p *search.Portion) *v1alph
 	}
 	rates := f.Device(c.Flavor.Wires, p.Tensor)
 	device := &rates
-	e := a.On(device).Estimator
+	e := a.Estimator(device)
 	copies := float64(p.Copies())
 	if w := t.Workload.Training; w != nil {
 		step, basis := e.Train(a.TrainingOf(c, device))

@@ -304,7 +304,7 @@ func (x *exhaustive) uniform(copies int) []seating {
 	for _, s := range x.shapes() {
 		for _, kind := range x.kinds() {
 			if x.holds(s, copies, x.ofKind(kind)) {
-				if w := x.judge(s, kind); w.Missed == shape.NoLimit {
+				if w := x.judge(s, kind); w.Verdict == shape.Yes {
 					ways = append(ways, w)
 				}
 			}

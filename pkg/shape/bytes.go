@@ -131,8 +131,8 @@ func (t *Problem) smallest(class int32) memory.Device {
 	return least
 }
 
-// On returns the estimator and the known times of a kind of device.
-func (a *Tier) On(d *cost.Device) *rated {
+// rated returns the estimator and the known times of a kind of device.
+func (a *Tier) rated(d *cost.Device) *rated {
 	if a.device == nil || a.device.device != *d {
 		a.device = recall(a.figures, a.devices, *d, func() *rated {
 			return &rated{*d, a.Problem.calibration.Estimator(a.Family(d)), map[timesKey]cost.Times{}}
@@ -147,7 +147,10 @@ func (a *Tier) Family(d *cost.Device) cost.Family {
 }
 
 // Constants returns the constants that estimate the costs on a device.
-func (a *Tier) Constants(d *cost.Device) *cost.Constants { return a.On(d).Estimator.Constants() }
+func (a *Tier) Constants(d *cost.Device) *cost.Constants { return a.rated(d).estimator.Constants() }
+
+// Estimator returns what estimates the costs on a device.
+func (a *Tier) Estimator(d *cost.Device) *cost.Estimator { return a.rated(d).estimator }
 
 // Offer returns the bytes that a device of a class with so many free bytes has for the layers.
 func (t *Problem) Offer(class int32, free int64) int64 {

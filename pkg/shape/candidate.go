@@ -108,6 +108,7 @@ type Candidate struct {
 	Inside    int
 	Footprint *Footprint
 	Ends      []int
+	offer     int64 // of the device that offers most, in bytes
 	Outcome
 }
 
@@ -177,12 +178,13 @@ func (a *Tier) Shapes(l *Flavor, d Degrees, held map[Shape]bool) iter.Seq[Candid
 			if stages > last || stages > maxFreeStages && made && t.Asked.Stages == 0 {
 				return
 			}
-			c.Stages = stages
-			if held[c.withoutData()] || !t.Runs(c.Shape) || !a.cut(&c, caps[:stages*instances]) {
+			if c.Stages = stages; held[c.withoutData()] {
 				continue
 			}
-			if made = true; !yield(c) {
-				return
+			if c := a.On(l, d, stages, caps[:stages*instances]); c.Verdict == Yes {
+				if made = true; !yield(c) {
+					return
+				}
 			}
 		}
 	}
@@ -234,21 +236,6 @@ func (a *Tier) leastStages(c *Candidate, offer int64) int {
 		return 1
 	}
 	return int((known.Held() + offer - 1) / offer)
-}
-
-// cut finds the memory of a candidate and where its stages end, and says whether groups of some offers may hold it. For
-// unequal devices the ends are found with them.
-func (a *Tier) cut(c *Candidate, caps []int64) bool {
-	if c.Footprint = a.Footprint(c.Flavor.Class, c.Shape); c.Footprint == nil {
-		return false
-	}
-	least := caps[len(caps)-1]
-	if cuts := a.Problem.Engine.Stages.Cuts; cuts != engine.CutAnywhere && c.Stages > 1 {
-		c.Ends = c.Footprint.cutFor(cuts, blocksOf(caps, c.Stages))
-		return c.Ends != nil
-	}
-	c.Ends = c.Footprint.Evenly(c.Stages, least)
-	return c.Ends != nil || caps[0] != least && c.Footprint.MayHold(blocksOf(caps, c.Stages))
 }
 
 // blocksOf returns the least capacity of each block of groups, one block for each stage.
@@ -342,7 +329,7 @@ func (a *Tier) mixedOn(l *Flavor) []*Candidate {
 func KeepingLimits(candidates []*Candidate) []*Candidate {
 	kept := make([]*Candidate, 0, len(candidates))
 	for _, c := range candidates {
-		if c.Missed == NoLimit {
+		if c.Verdict == Yes {
 			kept = append(kept, c)
 		}
 	}

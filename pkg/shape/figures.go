@@ -37,7 +37,7 @@ type batch struct {
 // rated is the known times of shapes on a kind of device.
 type rated struct {
 	device    cost.Device
-	Estimator *cost.Estimator
+	estimator *cost.Estimator
 	times     map[timesKey]cost.Times
 }
 

@@ -16,19 +16,9 @@ type Outcome struct {
 	Price  int64   // micro-USD for a million tokens; 0 where there is no price
 	// Value is what the objective minimises.
 	Value float64
-	// Missed is the limit that the candidate does not keep.
-	Missed limit
+	// Verdict is Yes where it fits in memory and keeps the limits.
+	Verdict Verdict
 }
-
-// limit is a limit of the workload.
-type limit int
-
-const (
-	NoLimit limit = iota
-	limitTTFT
-	limitTPOT
-	limitUnknown // limits are set and the times of the devices are not known
-)
 
 // tolerances are how much worse than the best value a plan of fewer devices may be, as a share, by objective.
 var tolerances = map[v1alpha1.Objective]float64{
@@ -65,7 +55,7 @@ func (a *Tier) Evaluate(c *Candidate) {
 	c.Judged = f.Judged
 	if !c.Judged {
 		if t.Limited() {
-			c.Missed = limitUnknown
+			c.Verdict = TimesUnknown
 		}
 		return
 	}
@@ -80,10 +70,10 @@ func (a *Tier) Evaluate(c *Candidate) {
 
 // Times returns the times of a candidate in equal stages.
 func (a *Tier) Times(c *Candidate, device *cost.Device) cost.Times {
-	on, key := a.On(device), timesKey{c.strategy(), c.Footprint.Setup().Inference.BatchedTokens}
+	on, key := a.rated(device), timesKey{c.strategy(), c.Footprint.Setup().Inference.BatchedTokens}
 	return recall(a.figures, on.times, key, func() cost.Times {
 		q := a.Query(c, device)
-		return cost.Serve(&q, on.Estimator.Constants())
+		return cost.Serve(&q, on.estimator.Constants())
 	})
 }
 
@@ -112,9 +102,9 @@ func (t *Problem) judge(c *Candidate, times cost.Times) {
 	c.Times = times
 	switch {
 	case in.MaxTTFTMillis != nil && times.TTFT*1e3 > float64(*in.MaxTTFTMillis):
-		c.Missed = limitTTFT
+		c.Verdict = LateTTFT
 	case in.MaxTPOTMillis != nil && times.TPOT*1e3 > float64(*in.MaxTPOTMillis):
-		c.Missed = limitTPOT
+		c.Verdict = LateTPOT
 	}
 	t.weigh(c)
 }

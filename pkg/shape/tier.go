@@ -201,7 +201,7 @@ func (a *Tier) keeping(l *Flavor, d Degrees, stages int) int {
 			return 0
 		}
 		a.Evaluate(&c)
-		if c.Missed == NoLimit {
+		if c.Verdict == Yes {
 			return stages
 		}
 	}

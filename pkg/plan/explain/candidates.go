@@ -94,7 +94,7 @@ func (e *explainer) consider(found *Explanation) {
 	found.Considered = r.list()
 	for _, c := range nearest(e.Tier, candidates, mostLate) {
 		made := r.considered(c)
-		made.Verdict = e.Problem.MissedText(c)
+		made.Verdict = c.Why()
 		found.Considered = append(found.Considered, made)
 	}
 	found.Choice = r.choice(len(candidates))
@@ -103,7 +103,7 @@ func (e *explainer) consider(found *Explanation) {
 // nearest returns the candidates that come nearest to keeping the limits which they miss, the nearest first, up to a
 // number.
 func nearest(a *shape.Tier, candidates []*shape.Candidate, most int) []*shape.Candidate {
-	late := slices.DeleteFunc(slices.Clone(candidates), func(c *shape.Candidate) bool { return c.Missed == shape.NoLimit })
+	late := slices.DeleteFunc(slices.Clone(candidates), func(c *shape.Candidate) bool { return c.Verdict == shape.Yes })
 	slices.SortStableFunc(late, func(x, y *shape.Candidate) int { return cmp.Compare(excess(a.Problem, x), excess(a.Problem, y)) })
 	return late[:min(most, len(late))]
 }

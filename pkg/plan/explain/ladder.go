@@ -81,7 +81,7 @@ func fruitless(a *shape.Tier) string {
 		return fmt.Sprintf("%s in memory, none has room for all copies", shapesFit(len(kept)))
 	case len(candidates) > 0:
 		best := nearest(a, candidates, 1)[0]
-		return fmt.Sprintf("%s in memory, none keeps the limits; nearest is %s: %s", shapesFit(len(candidates)), a.Title(best), a.Problem.MissedText(best))
+		return fmt.Sprintf("%s in memory, none keeps the limits; nearest is %s: %s", shapesFit(len(candidates)), a.Title(best), best.Why())
 	}
 	return tightest(a)
 }

@@ -38,7 +38,7 @@ func (e *explainer) times(p *search.Portion) (*Times, error) {
 		return nil, nil
 	}
 	rates := class.Facts.Device(c.Flavor.Wires, p.Tensor)
-	estimator := e.On(&rates).Estimator
+	estimator := e.Estimator(&rates)
 	made := &Times{
 		Family:  e.Family(&rates),
 		Product: class.Name(), Bandwidth: rates.Bandwidth, Link: rates.Link, Constants: *estimator.Constants(),

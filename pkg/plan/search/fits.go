@@ -114,7 +114,7 @@ func (w *Family) holdsEqual(l *trial, a *shape.Tier) bool {
 	for c := range a.Shapes(w.flavor, w.degree, nil) {
 		if l.problem.Limited() {
 			a.Evaluate(&c)
-			if c.Missed != shape.NoLimit {
+			if c.Verdict != shape.Yes {
 				continue
 			}
 		}

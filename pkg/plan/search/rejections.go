@@ -76,12 +76,12 @@ func (r *rejections) add(a *shape.Tier, s shape.Shape) {
 // addMissed notes the candidates that fit in memory and miss a limit.
 func (r *rejections) addMissed(a *shape.Tier, candidates []*shape.Candidate) {
 	for _, c := range candidates {
-		if c.Missed == shape.NoLimit {
+		if c.Verdict == shape.Yes {
 			continue
 		}
 		r.fitted = a
-		r.missed = append(r.missed, missedCandidate{a.Problem.MissedBy(c), v1alpha1.RejectedPlan{
-			Strategy: words.Shorten(a.Title(c)+" "+string(a.Format.Weights), 64), Reason: shape.ReasonLimit, Message: words.Shorten(a.Problem.MissedText(c), 512),
+		r.missed = append(r.missed, missedCandidate{c.MissedBy(), v1alpha1.RejectedPlan{
+			Strategy: words.Shorten(a.Title(c)+" "+string(a.Format.Weights), 64), Reason: shape.ReasonLimit, Message: words.Shorten(c.Why(), 512),
 		}})
 	}
 }
