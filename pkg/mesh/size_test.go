@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -15,15 +13,16 @@ import (
 	"github.com/rankwright/rankwright/pkg/model"
 	"github.com/rankwright/rankwright/pkg/plan"
 	"github.com/rankwright/rankwright/pkg/plan/synthetic"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // maxObject is what a mesh or a plan of 10,000 devices may have as JSON.
 const maxObject = 400_000
 
 // tenThousand is a cluster of 1,250 nodes of eight devices, with the names that a cloud's node pools give.
-func tenThousand(t testing.TB, shape string) (*fleet.Cluster, mesh.Hosts) {
+func tenThousand(t testing.TB, planned string) (*fleet.Cluster, mesh.Hosts) {
 	t.Helper()
-	kind, err := synthetic.Lookup(shape)
+	kind, err := synthetic.Lookup(planned)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/plan/search"
 	"github.com/rankwright/rankwright/pkg/shape"
 )
@@ -115,10 +116,10 @@ func loss(a *shape.Tier, c, chosen *shape.Candidate, title string) v1alpha1.Reje
 	if c.Total() > chosen.Total() && (c.Value <= chosen.Value || !c.Judged) {
 		p.Reason = shape.ReasonMoreDevices
 	}
-	text := make(shape.Wording, 0, 256).Counted(c.Total(), "device").Text(" a copy instead of ").Number(chosen.Total())
+	text := make(words.Wording, 0, 256).Counted(c.Total(), "device").Text(" a copy instead of ").Number(chosen.Total())
 	if c.Judged && chosen.Judged {
 		text = valueText(t, text.Text("; "), c).Text(" instead of ")
-		text = worseText(t, valueText(t, text, chosen), worse(t, c, chosen))
+		text = worseText(valueText(t, text, chosen), worse(t, c, chosen))
 		text = timesText(t, text, c, chosen)
 	}
 	p.Message = text.String()
@@ -126,7 +127,7 @@ func loss(a *shape.Tier, c, chosen *shape.Candidate, title string) v1alpha1.Reje
 }
 
 // worseText is a part by which something is worse; nothing where it rounds to 0.
-func worseText(t *shape.Problem, text shape.Wording, worse float64) shape.Wording {
+func worseText(text words.Wording, worse float64) words.Wording {
 	switch {
 	case worse >= 0.0005:
 		return text.Text(" (").Fixed(worse*100, 1).Text(" % worse)")
@@ -138,7 +139,7 @@ func worseText(t *shape.Problem, text shape.Wording, worse float64) shape.Wordin
 }
 
 // timesText is the times and the price of a candidate beside those of the chosen one.
-func timesText(t *shape.Problem, text shape.Wording, c, chosen *shape.Candidate) shape.Wording {
+func timesText(t *shape.Problem, text words.Wording, c, chosen *shape.Candidate) words.Wording {
 	if t.Workload.Training != nil {
 		return text
 	}
@@ -161,7 +162,7 @@ func priceOf(t *shape.Problem, c *shape.Candidate) float64 {
 }
 
 // valueText is what the objective looks at.
-func valueText(t *shape.Problem, text shape.Wording, c *shape.Candidate) shape.Wording {
+func valueText(t *shape.Problem, text words.Wording, c *shape.Candidate) words.Wording {
 	switch {
 	case t.Workload.Training != nil:
 		return text.Digits(c.Step, 3).Text(" s a step")

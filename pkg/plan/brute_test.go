@@ -70,7 +70,7 @@ func drawNodes(t *rapid.T) []fleet.Node {
 	return nodes
 }
 
-func drawRequest(t *rapid.T, tb testing.TB) shape.Request {
+func drawRequest(t *rapid.T) shape.Request {
 	return ask(drawModel(t), 2048, 1, plantest.Format("BF16"), plantest.Replicas(rapid.Int32Range(1, 2).Draw(t, "replicas")))
 }
 
@@ -264,7 +264,7 @@ func (b *brute) mixed() bool {
 func TestPlanAgreesWithBruteForce(t *testing.T) {
 	answers := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		nodes, r := drawNodes(rt), drawRequest(rt, t)
+		nodes, r := drawNodes(rt), drawRequest(rt)
 		if rapid.Bool().Draw(rt, "apart") {
 			nodes, r = drawApart(rt), ask(drawLayers(rt, 4, 7), 2048, 1, plantest.Format("BF16"), plantest.Replicas(rapid.Int32Range(1, 2).Draw(rt, "copies")))
 		}
@@ -315,7 +315,7 @@ func answer(t *rapid.T, nodes []fleet.Node, r shape.Request) string {
 func TestListingOrderDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		nodes := drawNodes(rt)
-		r := drawRequest(rt, t)
+		r := drawRequest(rt)
 		if rapid.Bool().Draw(rt, "auto") {
 			r.Placement.Spec.Quantization = v1alpha1.QuantizationAuto
 		}
@@ -328,7 +328,7 @@ func TestListingOrderDoesNotMatter(t *testing.T) {
 func TestLosingADeviceNeverHelps(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		nodes := drawNodes(rt)
-		r := drawRequest(rt, t)
+		r := drawRequest(rt)
 		r.Placement.Spec.Quantization = v1alpha1.QuantizationAuto
 		if _, err := Plan(fleet.NewCluster(nodes), r); err == nil {
 			return
@@ -354,7 +354,7 @@ func TestTakenDevicesAreNotGivenAgain(t *testing.T) {
 		c := fleet.NewCluster(nodes)
 		used := map[string]bool{}
 		for range 4 {
-			r := drawRequest(rt, t)
+			r := drawRequest(rt)
 			spec, err := Plan(c, r)
 			if err != nil {
 				continue
@@ -378,7 +378,7 @@ func TestTakenDevicesAreNotGivenAgain(t *testing.T) {
 func TestPlanningAgainKeepsThePlan(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		nodes := drawNodes(rt)
-		r := drawRequest(rt, t)
+		r := drawRequest(rt)
 		first, err := Plan(fleet.NewCluster(nodes), r)
 		if err != nil {
 			return

@@ -42,12 +42,12 @@ func checkPlan(t failer, nodes []fleet.Node, r shape.Request, spec *v1alpha1.Sha
 	vendors := map[string]bool{}
 	for _, row := range spec.Nodes {
 		n := byName[row.Node]
-		shape, known := spec.ShapeOf(row.Replica)
+		planned, known := spec.ShapeOf(row.Replica)
 		if !known {
 			t.Errorf("copy %d has no shape", row.Replica)
 			continue
 		}
-		s := shape.Strategy
+		s := planned.Strategy
 		if n == nil {
 			t.Errorf("node %s is not in the cluster", row.Node)
 			continue
@@ -65,7 +65,7 @@ func checkPlan(t failer, nodes []fleet.Node, r shape.Request, spec *v1alpha1.Sha
 			}
 			seats[seat] = true
 			vendors[d.Vendor] = true
-			use := shape.Stages[row.Stage].PerDevice
+			use := planned.Stages[row.Stage].PerDevice
 			need := use.TotalBytes
 			if spec.Engine == v1alpha1.EngineSGLang { // its part of the device is for weights and cache alone
 				need = use.WeightsBytes + use.KVCacheBytes
@@ -74,7 +74,7 @@ func checkPlan(t failer, nodes []fleet.Node, r shape.Request, spec *v1alpha1.Sha
 				Vendor: d.Vendor, Product: d.Product, TotalBytes: d.Memory.TotalMiB << 20, OthersBytes: d.Memory.UsedByOthersMiB << 20,
 			})
 			if spec.Engine == v1alpha1.EngineSGLang { // what it offers is for weights and cache; the rest of the device holds the rest
-				need -= shape.Stages[row.Stage].PerDevice.ActivationsBytes + shape.Stages[row.Stage].PerDevice.OverheadBytes
+				need -= planned.Stages[row.Stage].PerDevice.ActivationsBytes + planned.Stages[row.Stage].PerDevice.OverheadBytes
 			}
 			if need > free {
 				t.Errorf("device %s of %s offers %d bytes for %d", id, row.Node, free, need)
@@ -100,10 +100,10 @@ func checkPlan(t failer, nodes []fleet.Node, r shape.Request, spec *v1alpha1.Sha
 	}
 }
 
-func checkStages(t failer, r shape.Request, spec *v1alpha1.ShardingPlanSpec, shape v1alpha1.PlanShape) {
+func checkStages(t failer, r shape.Request, spec *v1alpha1.ShardingPlanSpec, planned v1alpha1.PlanShape) {
 	t.Helper()
 	next := int32(0)
-	for i, stage := range shape.Stages {
+	for i, stage := range planned.Stages {
 		if stage.FirstLayer != next || stage.LastLayer < stage.FirstLayer {
 			t.Errorf("stage %d has layers %d to %d after layer %d", i, stage.FirstLayer, stage.LastLayer, next-1)
 		}
@@ -112,8 +112,8 @@ func checkStages(t failer, r shape.Request, spec *v1alpha1.ShardingPlanSpec, sha
 			t.Errorf("stage %d: %+v does not add up", i, u)
 		}
 	}
-	if next != r.Model.Architecture.Layers || len(shape.Stages) != int(shape.Strategy.Pipeline) {
-		t.Errorf("%d stages have %d of %d layers", len(shape.Stages), next, r.Model.Architecture.Layers)
+	if next != r.Model.Architecture.Layers || len(planned.Stages) != int(planned.Strategy.Pipeline) {
+		t.Errorf("%d stages have %d of %d layers", len(planned.Stages), next, r.Model.Architecture.Layers)
 	}
 	if spec.Totals.WeightsBytes < r.Model.WeightBytes(spec.Quantization) && spec.Strategy.Expert == 1 {
 		t.Errorf("the plan holds %d bytes of weights, the model has %d", spec.Totals.WeightsBytes, r.Model.WeightBytes(spec.Quantization))

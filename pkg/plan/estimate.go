@@ -96,11 +96,11 @@ func estimateOf(t *shape.Problem, s *search.Solution, p *search.Portion) *v1alph
 		TokensPerSecondHigh: shape.Rounded(out.OutputTokensPerSecond.High * copies),
 		TTFTMillis:          shape.Rounded(out.TTFT.Value * 1e3), TTFTMillisLow: shape.Rounded(out.TTFT.Low * 1e3), TTFTMillisHigh: shape.Rounded(out.TTFT.High * 1e3),
 		TPOTMicros: shape.Rounded(out.TPOT.Value * 1e6), TPOTMicrosLow: shape.Rounded(out.TPOT.Low * 1e6), TPOTMicrosHigh: shape.Rounded(out.TPOT.High * 1e6),
-		Basis: basis(t, out.Basis, &q),
+		Basis: basis(out.Basis, &q),
 	}
 	if hour, ok := t.Price(c.Flavor.Class); ok && out.OutputTokensPerSecond.Value > 0 {
 		made.MicroUSDPerMillionTokens = shape.Rounded(float64(hour.MicroUSDPerHour) * float64(c.Total()) / 3600 / out.OutputTokensPerSecond.Value * 1e6)
-		text := make(shape.Wording, 0, 256).Fixed(float64(hour.MicroUSDPerHour)/1e6, 2)
+		text := make(words.Wording, 0, 256).Fixed(float64(hour.MicroUSDPerHour)/1e6, 2)
 		made.PriceBasis = words.Shorten(text.Text(" USD an hour and device: ").Text(hour.Instance).Text(", ").Text(hour.Date).String(), 256)
 	}
 	return &made
@@ -118,7 +118,7 @@ func delivers(a *shape.Tier, c *shape.Candidate, q *cost.Query, e *cost.Estimato
 // no more than the model; 0 where no node says how fast it reads.
 func loading(t *shape.Problem, s *search.Solution) int64 {
 	c := t.Cluster
-	all := t.Model.WeightBytes(s.Tier.Format.Weights)
+	all := t.Model.WeightBytes(s.Tier.Weights)
 	type load struct {
 		node, device int64
 		at           int32
@@ -157,8 +157,8 @@ func loading(t *shape.Problem, s *search.Solution) int64 {
 }
 
 // basis says what the numbers rest on, and at how many requests they hold.
-func basis(t *shape.Problem, b cost.Basis, q *cost.Query) string {
-	text := make(shape.Wording, 0, 256).Text(string(b)).Text("; ").Counted(int(q.Workload.Concurrency), "request").Text(" at once in a copy, ")
+func basis(b cost.Basis, q *cost.Query) string {
+	text := make(words.Wording, 0, 256).Text(string(b)).Text("; ").Counted(int(q.Workload.Concurrency), "request").Text(" at once in a copy, ")
 	text = text.Counted(int(q.Workload.Input), "token").Text(" in and ").Counted(int(q.Workload.Output), "token").Text(" out")
 	return words.Shorten(text.String(), 256)
 }

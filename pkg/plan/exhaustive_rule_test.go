@@ -78,7 +78,7 @@ func (x *exhaustive) disagreementHere(spec *v1alpha1.ShardingPlanSpec) (what, wh
 		if (copies == 1 && other.what == "different") || !other.may(copies) {
 			continue
 		}
-		if spec == nil || spec.Quantization != x.tier.Format.Weights {
+		if spec == nil || spec.Quantization != x.tier.Weights {
 			return other.what, "copies of " + other.what + " kind fit, and no plan was found"
 		}
 		return other.what, ""

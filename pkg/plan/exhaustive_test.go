@@ -136,7 +136,7 @@ func (x *exhaustive) footprint(s shape.Shape, least spot) *memory.Footprint {
 	d := t.Classes[least.class].Facts.Memory
 	l := shape.LimitsOn(t.Engine.Name, d, int64(in.MaxSequences), x.tier.Lean)
 	f, err := memory.New(memory.Setup{
-		Model: t.Model, Engine: t.Engine.Name, Weights: x.tier.Format.Weights, KV: x.tier.Format.Cache,
+		Model: t.Model, Engine: t.Engine.Name, Weights: x.tier.Weights, KV: x.tier.Cache,
 		Layout:    memory.Layout{Tensor: s.Tensor, Pipeline: s.Stages, Expert: s.Expert, AttentionData: s.Data},
 		Inference: &memory.Inference{MaxModelLen: int64(in.MaxModelLen), Sequences: int64(in.MaxSequences), BatchedTokens: l.Tokens, BatchedSequences: l.Sequences},
 	}, d)
@@ -270,7 +270,7 @@ func (x *exhaustive) kinds() []string {
 
 // suit says whether a device may hold weights of the tier's format.
 func (x *exhaustive) suit(s *spot) bool {
-	return !x.tier.Format.Native || x.problem.Cluster.Class(s.class).Computes(x.tier.Format.Weights)
+	return !x.tier.Native || x.problem.Cluster.Class(s.class).Computes(x.tier.Weights)
 }
 
 func (x *exhaustive) ofKind(kind string) func(*spot) bool {

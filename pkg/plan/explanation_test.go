@@ -79,10 +79,10 @@ func checkRungs(t failer, spec *v1alpha1.ShardingPlanSpec, e *explain.Explanatio
 	}
 }
 
-func checkPart(t failer, r shape.Request, shape *v1alpha1.PlanShape, p *explain.PartExplanation) {
+func checkPart(t failer, r shape.Request, planned *v1alpha1.PlanShape, p *explain.PartExplanation) {
 	t.Helper()
-	if len(p.Memory) != len(shape.Stages) || p.Copies != int(shape.Strategy.Replicas) || p.FirstReplica != int(shape.FirstReplica) {
-		t.Errorf("%d stages and %d copies from %d on, want those of %+v", len(p.Memory), p.Copies, p.FirstReplica, shape)
+	if len(p.Memory) != len(planned.Stages) || p.Copies != int(planned.Strategy.Replicas) || p.FirstReplica != int(planned.FirstReplica) {
+		t.Errorf("%d stages and %d copies from %d on, want those of %+v", len(p.Memory), p.Copies, p.FirstReplica, planned)
 		return
 	}
 	for i, s := range p.Memory {
@@ -90,7 +90,7 @@ func checkPart(t failer, r shape.Request, shape *v1alpha1.PlanShape, p *explain.
 		for _, l := range s.Lines {
 			sum += l.Bytes
 		}
-		if want := shape.Stages[i].PerDevice.TotalBytes; sum != want || s.UsedBytes != want {
+		if want := planned.Stages[i].PerDevice.TotalBytes; sum != want || s.UsedBytes != want {
 			t.Errorf("stage %d: lines add up to %d and the use is %d, want %d", i, sum, s.UsedBytes, want)
 		}
 		if s.LeftBytes < 0 || s.NeededBytes+s.LeftBytes != s.Offer[len(s.Offer)-1].Bytes {
@@ -101,11 +101,11 @@ func checkPart(t failer, r shape.Request, shape *v1alpha1.PlanShape, p *explain.
 		}
 	}
 	for _, s := range p.Seats {
-		if s.Devices != int(shape.Strategy.Tensor) || s.Free < s.Devices || s.Rivals < 1 || len(s.Nodes) == 0 {
-			t.Errorf("seat %+v of tensor groups of %d", s, shape.Strategy.Tensor)
+		if s.Devices != int(planned.Strategy.Tensor) || s.Free < s.Devices || s.Rivals < 1 || len(s.Nodes) == 0 {
+			t.Errorf("seat %+v of tensor groups of %d", s, planned.Strategy.Tensor)
 		}
 	}
-	degrees := map[string]int32{"tp": shape.Strategy.Tensor, "pp": shape.Strategy.Pipeline, "dp": shape.Strategy.Data}
+	degrees := map[string]int32{"tp": planned.Strategy.Tensor, "pp": planned.Strategy.Pipeline, "dp": planned.Strategy.Data}
 	for _, l := range p.Links {
 		if degrees[l.Name] != int32(l.Size) || l.Size < 2 || l.Link.Name == "" {
 			t.Errorf("link %+v of degrees %v", l, degrees)
@@ -260,7 +260,7 @@ func TestExplainRefusesOtherPlans(t *testing.T) {
 // explaining changes nothing.
 func TestEveryPlanIsExplained(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		nodes, r := drawNodes(rt), drawRequest(rt, t)
+		nodes, r := drawNodes(rt), drawRequest(rt)
 		c := fleet.NewCluster(nodes)
 		spec, err := Plan(c, r)
 		if err != nil {

@@ -200,8 +200,8 @@ var rules = map[v1alpha1.Engine][]rule{
 var insideTensor = []v1alpha1.Engine{v1alpha1.EngineSGLang, v1alpha1.EngineTensorRTLLM}
 
 // launchOf is how a shape of a plan is started.
-func launchOf(r shape.Request, spec *v1alpha1.ShardingPlanSpec, shape v1alpha1.PlanShape) *launch {
-	s := shape.Strategy
+func launchOf(r shape.Request, spec *v1alpha1.ShardingPlanSpec, planned v1alpha1.PlanShape) *launch {
+	s := planned.Strategy
 	l := &launch{
 		arch: &r.Model.Architecture, training: r.Placement.Spec.Workload.Training, tensor: int(s.Tensor), pipeline: int(s.Pipeline), data: int(s.Data),
 		expert: int(s.Expert), context: int(s.Context), dcp: max(1, int(s.DecodeContext)), block: r.Model.BlockSide(spec.Quantization),
@@ -209,19 +209,19 @@ func launchOf(r shape.Request, spec *v1alpha1.ShardingPlanSpec, shape v1alpha1.P
 	if slices.Contains(insideTensor, spec.Engine) {
 		l.tensor *= l.data
 	}
-	for _, stage := range shape.Stages {
+	for _, stage := range planned.Stages {
 		l.split = append(l.split, int(stage.LastLayer-stage.FirstLayer)+1)
 	}
 	return l
 }
 
 // checkLegal holds a shape of a plan to the checks of its engine.
-func checkLegal(t failer, r shape.Request, spec *v1alpha1.ShardingPlanSpec, shape v1alpha1.PlanShape) {
+func checkLegal(t failer, r shape.Request, spec *v1alpha1.ShardingPlanSpec, planned v1alpha1.PlanShape) {
 	t.Helper()
-	l := launchOf(r, spec, shape)
+	l := launchOf(r, spec, planned)
 	for _, rule := range rules[spec.Engine] {
 		if !rule.check(l) {
-			t.Errorf("%s refuses %s of %s in %s, split %v: %s", spec.Engine, shape.Strategy.Summary, r.Model.Name, spec.Quantization, l.split, rule.source)
+			t.Errorf("%s refuses %s of %s in %s, split %v: %s", spec.Engine, planned.Strategy.Summary, r.Model.Name, spec.Quantization, l.split, rule.source)
 		}
 	}
 }

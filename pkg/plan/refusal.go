@@ -150,4 +150,4 @@ func refusals(refused map[fleet.Refusal]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func roundUpMiB(bytes int64) int64 { return (bytes + shape.MiB - 1) / shape.MiB }
+func roundUpMiB(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }

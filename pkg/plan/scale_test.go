@@ -49,11 +49,11 @@ func built(b *testing.B, spec synthetic.Spec) []fleet.Node {
 // fourDevices is one free node of 4 devices.
 func fourDevices(b *testing.B) []fleet.Node {
 	b.Helper()
-	shape, err := synthetic.Lookup("l40sx4")
+	planned, err := synthetic.Lookup("l40sx4")
 	if err != nil {
 		b.Fatal(err)
 	}
-	return built(b, synthetic.Spec{Nodes: []synthetic.Count{{Shape: shape, Nodes: 1}}, Pattern: synthetic.Islands})
+	return built(b, synthetic.Spec{Nodes: []synthetic.Count{{Shape: planned, Nodes: 1}}, Pattern: synthetic.Islands})
 }
 
 func request(b *testing.B, name string, length, sequences int32, changes ...func(*v1alpha1.ModelPlacementSpec)) shape.Request {

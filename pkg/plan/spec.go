@@ -36,7 +36,7 @@ func Plan(cluster *fleet.Cluster, request shape.Request) (*v1alpha1.ShardingPlan
 }
 
 // rejected returns the best plans that were not taken.
-func rejected(t *shape.Problem, s *search.Solution) []v1alpha1.RejectedPlan {
+func rejected(s *search.Solution) []v1alpha1.RejectedPlan {
 	list := append(alternatives(s.Tier, s.Chosen, s.Candidates), s.Log.List()...)
 	if len(list) == 0 {
 		return nil
@@ -48,11 +48,11 @@ func rejected(t *shape.Problem, s *search.Solution) []v1alpha1.RejectedPlan {
 func write(t *shape.Problem, s *search.Solution) *v1alpha1.ShardingPlanSpec {
 	spec := &v1alpha1.ShardingPlanSpec{
 		Model:        plannedModel(t),
-		Quantization: s.Tier.Format.Weights,
-		KVCacheType:  s.Tier.Format.Cache,
+		Quantization: s.Tier.Weights,
+		KVCacheType:  s.Tier.Cache,
 		Engine:       t.Engine.Name,
 		Estimate:     estimate(t, s),
-		Rejected:     rejected(t, s),
+		Rejected:     rejected(s),
 		Enforcement:  cmp.Or(t.Spec.Enforcement, v1alpha1.EnforcementAdvisory),
 	}
 	spec.ComputeType = computedBy(t, s)
@@ -61,11 +61,11 @@ func write(t *shape.Problem, s *search.Solution) *v1alpha1.ShardingPlanSpec {
 	replica := int32(0)
 	for i := range s.Portions {
 		p := &s.Portions[i]
-		shape := v1alpha1.PlanShape{FirstReplica: replica, Strategy: strategy(t, p), Stages: stagesOf(p), StepLimits: stepLimits(p)}
+		planned := v1alpha1.PlanShape{FirstReplica: replica, Strategy: strategy(t, p), Stages: stagesOf(p), StepLimits: stepLimits(p)}
 		if i == 0 {
-			spec.Strategy, spec.Stages, spec.StepLimits = shape.Strategy, shape.Stages, shape.StepLimits
+			spec.Strategy, spec.Stages, spec.StepLimits = planned.Strategy, planned.Stages, planned.StepLimits
 		} else {
-			spec.OtherShapes = append(spec.OtherShapes, shape)
+			spec.OtherShapes = append(spec.OtherShapes, planned)
 		}
 		for j, instance := range p.Instances {
 			for stage, devices := range instance {
@@ -134,7 +134,7 @@ func computedBy(t *shape.Problem, s *search.Solution) v1alpha1.Precision {
 	for i := range s.Portions {
 		for _, instance := range s.Portions[i].Instances {
 			for _, devices := range instance {
-				p := shape.ComputedIn(t.Cluster.Class(t.Cluster.Device(devices[0]).Class), s.Tier.Format.Weights)
+				p := shape.ComputedIn(t.Cluster.Class(t.Cluster.Device(devices[0]).Class), s.Tier.Weights)
 				if common != "" && p != common {
 					return v1alpha1.BF16
 				}
@@ -174,13 +174,13 @@ func joined(spec *v1alpha1.ShardingPlanSpec) []v1alpha1.PlanRow {
 		return spec.Nodes
 	}
 	var rows []v1alpha1.PlanRow
-	shape := v1alpha1.PlanShape{}
+	planned := v1alpha1.PlanShape{}
 	for i := range spec.Nodes {
 		row := &spec.Nodes[i]
-		if i == 0 || !shape.Has(row.Replica) {
-			shape, _ = spec.ShapeOf(row.Replica)
+		if i == 0 || !planned.Has(row.Replica) {
+			planned, _ = spec.ShapeOf(row.Replica)
 		}
-		if n := len(rows); n > 0 && follows(&rows[n-1], row, &shape.Strategy) {
+		if n := len(rows); n > 0 && follows(&rows[n-1], row, &planned.Strategy) {
 			rows[n-1].Devices = append(rows[n-1].Devices, row.Devices...)
 			continue
 		}
@@ -198,16 +198,16 @@ func follows(row, next *v1alpha1.PlanRow, s *v1alpha1.Strategy) bool {
 func totals(spec *v1alpha1.ShardingPlanSpec) v1alpha1.PlanTotals {
 	var sum v1alpha1.PlanTotals
 	nodes := map[string]bool{}
-	var shape v1alpha1.PlanShape
+	var planned v1alpha1.PlanShape
 	for i := range spec.Nodes {
 		row := &spec.Nodes[i]
-		if i == 0 || !shape.Has(row.Replica) {
-			shape, _ = spec.ShapeOf(row.Replica)
+		if i == 0 || !planned.Has(row.Replica) {
+			planned, _ = spec.ShapeOf(row.Replica)
 		}
 		nodes[row.Node] = true
 		sum.Devices += int32(len(row.Devices))
 		for j := range row.Devices {
-			use := &shape.Stages[row.Place(&shape.Strategy, j).Stage].PerDevice
+			use := &planned.Stages[row.Place(&planned.Strategy, j).Stage].PerDevice
 			sum.WeightsBytes += use.WeightsBytes
 			sum.KVCacheBytes += use.KVCacheBytes
 			sum.TotalBytes += use.TotalBytes

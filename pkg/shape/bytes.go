@@ -74,7 +74,7 @@ func (a *Tier) batchKey(class int32, lean bool) batchKey {
 	t, d := a.Problem, a.Problem.smallest(class)
 	var key batchKey
 	if in := t.Workload.Inference; in != nil {
-		key.limits = LimitsOn(t.Engine.Name, d, int64(max(1, in.MaxSequences)), lean)
+		key.Limits = LimitsOn(t.Engine.Name, d, int64(max(1, in.MaxSequences)), lean)
 	}
 	if t.Engine.Memory.Rule == engine.StaticOfTotal || d.TotalBytes <= 0 {
 		key.device = d
@@ -95,7 +95,7 @@ func (a *Tier) count(class int32, s Shape) (*memory.Footprint, error) {
 	}
 	layout.AttentionData = s.Data
 	in := a.batch(class, a.Lean)
-	limits := in.limits
+	limits := in.Limits
 	if t.Engine.Memory.TokensOfAllData {
 		limits.Tokens = max(1, limits.Tokens/int64(s.Data))
 	}
@@ -104,7 +104,7 @@ func (a *Tier) count(class int32, s Shape) (*memory.Footprint, error) {
 			return known.InBatches(limits.Tokens, limits.Sequences)
 		}
 	}
-	if limits == in.limits {
+	if limits == in.Limits {
 		alone := Shape{Tensor: s.Tensor, Stages: 1, Data: 1, Expert: 1, Context: s.Context, Decode: s.Decode}
 		if known := a.counted(in, alone); known != nil {
 			return known.InLayout(layout)

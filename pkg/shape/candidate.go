@@ -61,6 +61,7 @@ func flavorsOf(c *fleet.Cluster, p *Pool) []*Flavor {
 	return flavors
 }
 
+// CompareFlavors orders flavors whose classes are given: the largest devices first.
 func CompareFlavors(x, y *fleet.Class, a, b *Flavor) int {
 	if a == b {
 		return 0

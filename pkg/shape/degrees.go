@@ -67,6 +67,7 @@ func (t *Problem) islands(found []Degrees, d Degrees, limit int) []Degrees {
 // alone is the list of degrees where only 1 is possible.
 var alone = []int{1}
 
+// TensorDegrees returns the tensor degrees up to a limit that the model allows, rising; the one that is asked for alone.
 func (t *Problem) TensorDegrees(limit int) []int {
 	if n := t.Asked.Tensor; n > 0 {
 		return []int{n}

@@ -99,7 +99,7 @@ const maxSearchStates = 1 << 14
 
 // distinct groups falling capacities by size, rounded down as far as maxSearchStates asks for.
 func distinct(caps []int64) (sizes []int64, counts []int) {
-	for unit := int64(1); ; unit = max(unit*2, 64*MiB) {
+	for unit := int64(1); ; unit = max(unit*2, 64<<20) {
 		sizes, counts = sizes[:0], counts[:0]
 		for _, c := range caps {
 			c -= c % unit
@@ -225,6 +225,7 @@ func Match(needs, caps []int64) ([]int, bool) {
 	return order, true
 }
 
+// Falling returns the indexes of amounts, the largest amount first.
 func Falling(amounts []int64) []int {
 	order := make([]int, len(amounts))
 	for i := range order {

@@ -23,7 +23,7 @@ type figures struct {
 
 // batchKey is what a footprint depends on beside the shape.
 type batchKey struct {
-	limits
+	Limits
 	// device is empty where only the limits depend on it.
 	device memory.Device
 }

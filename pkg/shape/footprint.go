@@ -170,14 +170,14 @@ func furthest(first, last int, may func(end int) bool) int {
 	return low
 }
 
-// limits are the batch of one step: an engine's defaults, or what the request needs and no more.
-type limits struct{ Tokens, Sequences int64 }
+// Limits are the batch of one step: an engine's defaults, or what the request needs and no more.
+type Limits struct{ Tokens, Sequences int64 }
 
 // LimitsOn returns the limits of an engine on a device. Lean limits leave more room for weights and cache: the fewest
 // tokens that an engine takes by default on any device, and only the sequences that are asked for.
-func LimitsOn(engine v1alpha1.Engine, d memory.Device, asked int64, lean bool) limits {
+func LimitsOn(engine v1alpha1.Engine, d memory.Device, asked int64, lean bool) Limits {
 	defaults := memory.Limits(engine, d, false)
-	l := limits{defaults.Tokens, defaults.Sequences}
+	l := Limits{defaults.Tokens, defaults.Sequences}
 	if lean {
 		l.Tokens, l.Sequences = min(l.Tokens, leanTokens), min(l.Sequences, max(asked, leanSequences))
 	}
@@ -241,6 +241,7 @@ func (f *Footprint) longest(offer int64) int {
 	return longest
 }
 
+// UseText names the components of a use of memory.
 func UseText(u v1alpha1.MemoryUse) string {
 	return "weights " + words.HumanBytes(u.WeightsBytes) + ", KV cache " + words.HumanBytes(u.KVCacheBytes) +
 		", activations " + words.HumanBytes(u.ActivationsBytes) + ", overhead " + words.HumanBytes(u.OverheadBytes)

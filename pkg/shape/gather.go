@@ -14,7 +14,7 @@ type gather struct {
 	cluster *fleet.Cluster
 	request *poolRequest
 	classes []fleet.Refusal
-	nodes   verdicts
+	nodes   NodeRefusals
 	level   *fleet.Level // nil without a topology level
 	merged  []*merged
 	at      map[string]int32 // merged kinds by key

@@ -58,7 +58,7 @@ func (t *Problem) RefusedClasses(s Format) []fleet.Refusal {
 }
 
 // RefusedNodes says of each node whether nothing on it matches.
-func (t *Problem) RefusedNodes() verdicts {
+func (t *Problem) RefusedNodes() NodeRefusals {
 	r := poolRequest{requirements: t.Require}
 	return r.judgeNodes(t.Cluster)
 }

@@ -27,6 +27,7 @@ var tolerances = map[v1alpha1.Objective]float64{
 	v1alpha1.ObjectiveCost:       0.03,
 }
 
+// Objective returns what the request asks for; in training, throughput.
 func (t *Problem) Objective() v1alpha1.Objective {
 	if in := t.Workload.Inference; in != nil && in.Objective != "" {
 		return in.Objective
@@ -43,6 +44,7 @@ func (t *Problem) Tolerance(judged bool) float64 {
 	return tolerances[t.Objective()]
 }
 
+// Limited says whether the request has limits of time.
 func (t *Problem) Limited() bool {
 	in := t.Workload.Inference
 	return in != nil && (in.MaxTTFTMillis != nil || in.MaxTPOTMillis != nil)
@@ -158,6 +160,7 @@ func (t *Problem) Input() int64 {
 	return max(1, int64(in.MaxModelLen)/2)
 }
 
+// Output returns the tokens of a typical answer.
 func (t *Problem) Output() int64 {
 	in := t.Workload.Inference
 	switch {
@@ -169,6 +172,7 @@ func (t *Problem) Output() int64 {
 	return max(1, int64(in.MaxModelLen)/2)
 }
 
+// TrainingOf returns a step of training of a candidate on a device.
 func (a *Tier) TrainingOf(c *Candidate, device *cost.Device) *cost.Training {
 	w := a.Problem.Workload.Training
 	between := 0.0 // what context ranks reach each other by: the network, or the link of an island that they share

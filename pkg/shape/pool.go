@@ -96,17 +96,18 @@ func (r *poolRequest) judgeClasses(c *fleet.Cluster) []fleet.Refusal {
 	return refused
 }
 
-// verdicts are, by node, why nothing on the node matches; nil where the request asks nothing of nodes.
-type verdicts []fleet.Refusal
+// NodeRefusals are, by node, why nothing on the node matches; nil where the request asks nothing of nodes.
+type NodeRefusals []fleet.Refusal
 
-func (v verdicts) Refuse(node int32) bool { return len(v) > 0 && v[node] != "" }
+// Refuse says whether nothing on a node matches.
+func (v NodeRefusals) Refuse(node int32) bool { return len(v) > 0 && v[node] != "" }
 
 // judgeNodes returns, by node, why nothing on it matches.
-func (r *poolRequest) judgeNodes(c *fleet.Cluster) verdicts {
+func (r *poolRequest) judgeNodes(c *fleet.Cluster) NodeRefusals {
 	if !r.asksNodes() && r.level == "" {
 		return nil
 	}
-	refused := make(verdicts, len(c.Nodes()))
+	refused := make(NodeRefusals, len(c.Nodes()))
 	if r.asksNodes() {
 		for i, n := range c.Nodes() {
 			refused[i] = r.refuseNode(n)
@@ -191,6 +192,7 @@ func (p *Pool) finish(zones int, previous bool) {
 	}
 }
 
+// PreviousFirst orders true, which stands for devices of the previous plan, before false.
 func PreviousFirst(a, b bool) int {
 	switch {
 	case a == b:

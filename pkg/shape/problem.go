@@ -61,6 +61,7 @@ type ground struct {
 // Instances returns the number of times that the model is placed: data ranks that are asked for count one by one.
 func (t *Problem) Instances() int { return t.Copies * max(1, t.Asked.Data) }
 
+// New reads a request on a cluster. The error is an *InvalidRequest where the request cannot be meant.
 func New(cluster *fleet.Cluster, request Request) (*Problem, error) {
 	if request.Placement == nil || request.Model == nil {
 		return nil, invalid("model", "not resolved", "give the placement and its model")

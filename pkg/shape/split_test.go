@@ -155,7 +155,7 @@ func TestMatchIsExact(t *testing.T) {
 func TestManySizesAreRoundedDown(t *testing.T) {
 	caps := make([]int64, 40)
 	for i := range caps {
-		caps[i] = int64(40-i) * 1000 * MiB
+		caps[i] = int64(40-i) * 1000 << 20
 	}
 	sizes, counts := distinct(caps)
 	total := 0

@@ -7,10 +7,10 @@ import (
 
 // Summary is degrees above 1 for people: `TP4 PP2 x2`, or `None` for a single device.
 func (t *Problem) Summary(s Shape, copies int) string {
-	return s.summary(make(Wording, 0, 64), copies).String()
+	return s.summary(make(words.Wording, 0, 64), copies).String()
 }
 
-func (s Shape) summary(text Wording, copies int) Wording {
+func (s Shape) summary(text words.Wording, copies int) words.Wording {
 	start := len(text)
 	add := func(name string, degree int) {
 		if degree <= 1 {
@@ -36,6 +36,6 @@ func (s Shape) summary(text Wording, copies int) Wording {
 
 // Title returns the degrees and the product of a candidate.
 func (a *Tier) Title(c *Candidate) string {
-	text := c.summary(make(Wording, 0, 64), 1).Text(" on ").Text(a.Problem.Cluster.Class(c.Flavor.Class).Name())
+	text := c.summary(make(words.Wording, 0, 64), 1).Text(" on ").Text(a.Problem.Cluster.Class(c.Flavor.Class).Name())
 	return words.Shorten(text.String(), 64)
 }

@@ -13,16 +13,17 @@ import (
 type Verdict int
 
 const (
-	// Yes: it fits in memory and keeps the limits.
+	// Yes is said of what fits in memory and keeps the limits.
 	Yes Verdict = iota
-	// NotDivided: the model does not divide so, or the engine cannot run it so.
+	// NotDivided is said where the model does not divide so, or the engine cannot run it so.
 	NotDivided
-	// TooLarge: a stage needs more than the devices offer.
+	// TooLarge is said where a stage needs more than the devices offer.
 	TooLarge
-	// LateTTFT and LateTPOT: it misses a limit of the workload.
+	// LateTTFT is said of what misses the limit of the time to the first token.
 	LateTTFT
+	// LateTPOT is said of what misses the limit of the time of each further token.
 	LateTPOT
-	// TimesUnknown: there are limits, and the rates of the devices are not known.
+	// TimesUnknown is said where there are limits, and the rates of the devices are not known.
 	TimesUnknown
 )
 

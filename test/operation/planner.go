@@ -5,14 +5,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/placement"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/plan"
+	"github.com/rankwright/rankwright/pkg/shape"
 )
 
 // SmallArchitecture returns an architecture that is valid and of no real model.

@@ -80,16 +80,16 @@ func (r draw) cluster() []fleet.Node {
 	shapes := synthetic.Names()
 	common := pick(r, shapes...)
 	for len(nodes) == 0 || len(nodes) < 12 && !r.oneIn(3) {
-		shape := common
+		planned := common
 		if r.oneIn(3) {
-			shape = pick(r, shapes...)
+			planned = pick(r, shapes...)
 		}
-		if slices.ContainsFunc(nodes, func(n fleet.Node) bool { return n.Labels["shape"] == shape }) {
+		if slices.ContainsFunc(nodes, func(n fleet.Node) bool { return n.Labels["shape"] == planned }) {
 			continue
 		}
 		spec := synthetic.Spec{Seed: r.Uint64(), Pattern: pick(r, synthetic.Patterns()...), Occupied: synthetic.Percent(pick(r, 0, 0, 2000, 5000))}
-		for _, n := range r.build(spec, shape, 1+r.IntN(4)) {
-			n.Labels["shape"], n.Labels["rack"] = shape, pick(r, "r1", "r2", "r3")
+		for _, n := range r.build(spec, planned, 1+r.IntN(4)) {
+			n.Labels["shape"], n.Labels["rack"] = planned, pick(r, "r1", "r2", "r3")
 			n.Unschedulable = n.Unschedulable || r.oneIn(15)
 			nodes = append(nodes, n)
 		}

@@ -25,6 +25,7 @@ func pick[T any](r Draws, list ...T) T { return list[r.IntN(len(list))] }
 
 func (r Draws) in(low, high int) int { return low + r.IntN(high-low+1) }
 
+// OneIn is true once in n times.
 func (r Draws) OneIn(n int) bool { return r.IntN(n) == 0 }
 
 // Model is of layers of about a GiB each.
@@ -86,6 +87,7 @@ func (r Draws) Nodes(devices int) []fleet.Node {
 	return nodes
 }
 
+// Request is a placement of a model on so many devices.
 func (r Draws) Request(m *model.Model, devices int) *v1alpha1.ModelPlacement {
 	return Placement(pick(r, int32(1024), 4096), pick(r, int32(1), 8, 64), Format("BF16"), Replicas(int32(pick(r, 1, 1, 1, 2, 2, 3, 4))), func(s *Spec) {
 		in := s.Workload.Inference

@@ -1,3 +1,4 @@
+// Package plantest has devices, hosts, models and requests for tests of the planner: fixed ones and random ones.
 package plantest
 
 import (
@@ -30,6 +31,7 @@ var (
 	V5p    = Product{"google", "TPU v5p", v1alpha1.FamilyTPU, 97280, 2765, map[v1alpha1.Precision]int64{v1alpha1.BF16: 459, v1alpha1.INT8: 918}}
 )
 
+// Device returns a healthy device of the product at a bus number.
 func (p Product) Device(bus int) v1alpha1.Device {
 	d := v1alpha1.Device{
 		ID: v1alpha1.DeviceID(fmt.Sprintf("%s-0000:%02x:00.0", p.Vendor, bus)), Vendor: p.Vendor, Family: p.Family, Product: p.Name,
@@ -61,8 +63,10 @@ func Host(name string, linked bool, products ...Product) fleet.Node {
 	return n
 }
 
+// Times8 is eight devices of a product.
 func Times8(p Product) []Product { return Many(8, p) }
 
+// Many is so many devices of a product.
 func Many(n int, p Product) []Product {
 	list := make([]Product, n)
 	for i := range list {
@@ -85,18 +89,22 @@ func Placement(length, sequences int32, changes ...func(*v1alpha1.ModelPlacement
 	return p
 }
 
+// Format asks for a quantization.
 func Format(q v1alpha1.Quantization) func(*v1alpha1.ModelPlacementSpec) {
 	return func(s *v1alpha1.ModelPlacementSpec) { s.Quantization = q }
 }
 
+// Replicas asks for so many copies.
 func Replicas(n int32) func(*v1alpha1.ModelPlacementSpec) {
 	return func(s *v1alpha1.ModelPlacementSpec) { s.Replicas = &n }
 }
 
+// Parallelism asks for degrees.
 func Parallelism(p v1alpha1.Parallelism) func(*v1alpha1.ModelPlacementSpec) {
 	return func(s *v1alpha1.ModelPlacementSpec) { s.Parallelism = &p }
 }
 
+// Ptr returns a pointer to a value.
 func Ptr[T any](v T) *T { return &v }
 
 // Llama returns a Llama of 8, 70 or 405 billion parameters; the architectures are from the models' own config.json.
@@ -120,13 +128,16 @@ func Llama(t testing.TB, billions int) *model.Model {
 	return m
 }
 
+// Spec is what a request is changed by.
 type Spec = v1alpha1.ModelPlacementSpec
 
 // Serving is the smallest load of inference.
 var Serving = v1alpha1.Workload{Inference: &v1alpha1.InferenceWorkload{MaxModelLen: 1, MaxSequences: 1}}
 
+// EngineOf asks for an engine.
 func EngineOf(e v1alpha1.Engine) func(*Spec) { return func(s *Spec) { s.Engine = e } }
 
+// Train asks for training instead of inference.
 func Train(w v1alpha1.TrainingWorkload) func(*Spec) {
 	return func(s *Spec) { s.Workload = v1alpha1.Workload{Training: &w} }
 }

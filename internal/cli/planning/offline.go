@@ -37,7 +37,7 @@ func (d *decision) name() string { return NamespaceOf(d.placement) + "/" + d.pla
 
 // planOffline plans every placement, one after the other. An error is a mistake in the input; that a model does not
 // fit is a decision.
-func planOffline(m *Manifests, explain bool) ([]decision, error) {
+func planOffline(m *Manifests, explained bool) ([]decision, error) {
 	if err := Distinct(m); err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func planOffline(m *Manifests, explain bool) ([]decision, error) {
 		d := &decisions[i]
 		d.placement, d.devices = &m.Placements[i], devices
 		setDefaults(d.placement)
-		d.decide(cluster, hosts, m, explain)
+		d.decide(cluster, hosts, m, explained)
 		if d.plan != nil {
 			cluster.Take(d.name(), &d.plan.Spec)
 		}

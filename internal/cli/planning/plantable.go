@@ -155,10 +155,10 @@ func (d *decision) printStages(w io.Writer) error {
 }
 
 // leastAvailable is what the engine may take of the fullest device of a stage in bytes, over all copies of a shape.
-func (d *decision) leastAvailable(shape *v1alpha1.PlanShape, stage int32) int64 {
+func (d *decision) leastAvailable(planned *v1alpha1.PlanShape, stage int32) int64 {
 	var available []int64
 	for _, row := range d.stretches() {
-		if row.Stage != stage || !shape.Has(row.Replica) {
+		if row.Stage != stage || !planned.Has(row.Replica) {
 			continue
 		}
 		for _, id := range row.Devices {
@@ -176,8 +176,8 @@ func (d *decision) stretches() []v1alpha1.PlanRow {
 	var rows []v1alpha1.PlanRow
 	for i := range d.plan.Spec.Nodes {
 		row := &d.plan.Spec.Nodes[i]
-		shape, _ := d.plan.Spec.ShapeOf(row.Replica)
-		rows = append(rows, row.Stretches(&shape.Strategy)...)
+		planned, _ := d.plan.Spec.ShapeOf(row.Replica)
+		rows = append(rows, row.Stretches(&planned.Strategy)...)
 	}
 	return rows
 }

@@ -141,7 +141,7 @@ func fewestMore(t *shape.Problem, m fleet.IslandRef, limit int) *extension {
 	if found == nil {
 		return nil
 	}
-	e.format = found.Tier.Format.Weights
+	e.format = found.Tier.Weights
 	return e
 }
 

@@ -27,10 +27,10 @@ type Solution struct {
 	Candidates []*shape.Candidate
 	Chosen     *shape.Candidate
 	// Log is what was tried before the solution was found.
-	Log *rejections
+	Log *Rejections
 }
 
-func portion(a *shape.Tier, c *shape.Candidate, l shape.Layout) Portion {
+func portion(c *shape.Candidate, l shape.Layout) Portion {
 	return Portion{Shape: c.Shape, Layout: l, Footprint: c.Footprint, Outcome: c.Outcome}
 }
 

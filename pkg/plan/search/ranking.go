@@ -8,18 +8,18 @@ import (
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
-// ranking is candidates in the order in which they are to be tried.
-type ranking struct {
+// Ranking is candidates in the order in which they are to be tried.
+type Ranking struct {
 	problem *shape.Problem
 	left    []*shape.Candidate
 }
 
 // Rank returns candidates in the order of the objective. It changes the list.
-func Rank(t *shape.Problem, candidates []*shape.Candidate) *ranking { return &ranking{t, candidates} }
+func Rank(t *shape.Problem, candidates []*shape.Candidate) *Ranking { return &Ranking{t, candidates} }
 
 // Next removes and returns the best candidate: among those within the tolerance of the best value the one with the fewest
 // devices, then the best value, then the smallest devices. Candidates whose times are known come first.
-func (r *ranking) Next() *shape.Candidate {
+func (r *Ranking) Next() *shape.Candidate {
 	if len(r.left) == 0 {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (r *ranking) Next() *shape.Candidate {
 
 // compare orders equally good candidates: fewest devices, then the best value, then what is simpler to run. Where the
 // times do not decide, one tensor group comes before a pipeline, and small devices before large ones.
-func (r *ranking) compare(a, b *shape.Candidate) int {
+func (r *Ranking) compare(a, b *shape.Candidate) int {
 	x, y := r.problem.Cluster.Class(a.Flavor.Class), r.problem.Cluster.Class(b.Flavor.Class)
 	across, smaller := 0, 0
 	if !a.Judged {
@@ -63,7 +63,7 @@ func (r *ranking) compare(a, b *shape.Candidate) int {
 
 // fewest returns the candidates one by one in the order of their number of devices; equal ones in the order of the
 // ranking.
-func (r *ranking) fewest() func() *shape.Candidate {
+func (r *Ranking) fewest() func() *shape.Candidate {
 	slices.SortStableFunc(r.left, func(x, y *shape.Candidate) int { return cmp.Or(cmp.Compare(x.Total(), y.Total()), r.compare(x, y)) })
 	return func() *shape.Candidate {
 		if len(r.left) == 0 {

@@ -10,9 +10,9 @@ import (
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
-// rejections remembers, for each format, the largest shapes that were too large and the best candidates that missed a
+// Rejections remembers, for each format, the largest shapes that were too large and the best candidates that missed a
 // limit.
-type rejections struct {
+type Rejections struct {
 	entries []rejection
 	missed  []missedCandidate
 	fitted  *shape.Tier // the last one with a candidate that fits
@@ -30,7 +30,7 @@ type rejection struct {
 }
 
 // tooLarge notes the single device, the largest tensor group and the longest pipeline of a tier in which nothing fits.
-func (r *rejections) tooLarge(a *shape.Tier) {
+func (r *Rejections) tooLarge(a *shape.Tier) {
 	if a.Lean || a.Divided || r.fitted == a {
 		return // the defaults were noted already, and these need less; or it is not memory that lacks
 	}
@@ -69,25 +69,25 @@ func (r *rejections) tooLarge(a *shape.Tier) {
 	}
 }
 
-func (r *rejections) add(a *shape.Tier, s shape.Shape) {
+func (r *Rejections) add(a *shape.Tier, s shape.Shape) {
 	r.entries = append(r.entries, rejection{a, s})
 }
 
 // addMissed notes the candidates that fit in memory and miss a limit.
-func (r *rejections) addMissed(a *shape.Tier, candidates []*shape.Candidate) {
+func (r *Rejections) addMissed(a *shape.Tier, candidates []*shape.Candidate) {
 	for _, c := range candidates {
 		if c.Verdict == shape.Yes {
 			continue
 		}
 		r.fitted = a
 		r.missed = append(r.missed, missedCandidate{c.MissedBy(), v1alpha1.RejectedPlan{
-			Strategy: words.Shorten(a.Title(c)+" "+string(a.Format.Weights), 64), Reason: shape.ReasonLimit, Message: words.Shorten(c.Why(), 512),
+			Strategy: words.Shorten(a.Title(c)+" "+string(a.Weights), 64), Reason: shape.ReasonLimit, Message: words.Shorten(c.Why(), 512),
 		}})
 	}
 }
 
 // nearest returns the plans that miss the limits by least, one for each title, up to a number.
-func (r *rejections) nearest(most int) []v1alpha1.RejectedPlan {
+func (r *Rejections) nearest(most int) []v1alpha1.RejectedPlan {
 	slices.SortStableFunc(r.missed, func(a, b missedCandidate) int { return cmp.Compare(a.by, b.by) })
 	var plans []v1alpha1.RejectedPlan
 	seen := map[string]bool{}
@@ -107,7 +107,8 @@ const maxLate = 8
 // MaxRejected is the API's bound of ShardingPlanSpec.Rejected.
 const MaxRejected = 16
 
-func (r *rejections) List() []v1alpha1.RejectedPlan {
+// List returns the plans that came nearest, as many as the API takes.
+func (r *Rejections) List() []v1alpha1.RejectedPlan {
 	if r == nil {
 		return nil
 	}
@@ -130,7 +131,7 @@ func (e *rejection) explain() (v1alpha1.RejectedPlan, bool) {
 	if f == nil {
 		return v1alpha1.RejectedPlan{}, false
 	}
-	plan := v1alpha1.RejectedPlan{Strategy: words.Shorten(t.Summary(e.shape, t.Copies)+" "+string(e.tier.Format.Weights), 64), Reason: shape.ReasonTooLarge}
+	plan := v1alpha1.RejectedPlan{Strategy: words.Shorten(t.Summary(e.shape, t.Copies)+" "+string(e.tier.Weights), 64), Reason: shape.ReasonTooLarge}
 	if e.shape.Stages > 1 {
 		need, free, devices := f.Together(e.shape), int64(0), 0
 		for _, p := range e.tier.Levels[len(e.tier.Levels)-1] {

@@ -36,11 +36,11 @@ func fill(a *shape.Tier, next func() *shape.Candidate) []Portion {
 	taken := map[int32]bool{}
 	left := a.Problem.Copies
 	for c := next(); c != nil && left > 0; c = next() {
-		l, n := most(a, c, left, taken)
+		l, n := most(c, left, taken)
 		if n == 0 {
 			continue
 		}
-		portions = append(portions, portion(a, c, l))
+		portions = append(portions, portion(c, l))
 		left -= n
 	}
 	if left > 0 || len(portions) > maxShapes {
@@ -54,7 +54,7 @@ func fill(a *shape.Tier, next func() *shape.Candidate) []Portion {
 const maxShapes = 1 + 64
 
 // most places as many copies of a candidate as there is room for, up to a number.
-func most(a *shape.Tier, c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, int) {
+func most(c *shape.Candidate, copies int, taken map[int32]bool) (shape.Layout, int) {
 	var found shape.Layout
 	n := largest(copies, func(n int) bool {
 		l, ok := place.Beside(c, n, maps.Clone(taken))

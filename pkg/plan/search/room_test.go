@@ -29,7 +29,8 @@ func TestEveryYesIsPlaced(t *testing.T) {
 					if _, placed := place.Copies(c, p.Copies); placed != room {
 						t.Fatalf("case %d: %+v: room %v, placed %v", seed, c.Shape, room, placed)
 					}
-					if answers[room]++; len(c.Flavor.Pool.Zones) > 0 {
+					answers[room]++
+					if len(c.Flavor.Pool.Zones) > 0 {
 						zones++
 					}
 				}

@@ -7,8 +7,8 @@ import (
 
 // Best tries formats from the widest on, each with the engine's default batches and then with lean ones, and returns the
 // best solution in the first that has any, with what was tried before.
-func Best(t *shape.Problem) (*Solution, *rejections) {
-	log := &rejections{}
+func Best(t *shape.Problem) (*Solution, *Rejections) {
+	log := &Rejections{}
 	for setting := range t.Settings() {
 		if found := solve(t.Tier(setting), log); found != nil {
 			return found, log
@@ -19,7 +19,7 @@ func Best(t *shape.Problem) (*Solution, *rejections) {
 
 // solve finds the best solution of the tier: all copies in one shape on one kind of device; else copies of different
 // shapes; else pipelines over several kinds. The preferred topology level comes before what is required.
-func solve(a *shape.Tier, log *rejections) *Solution {
+func solve(a *shape.Tier, log *Rejections) *Solution {
 	for _, pools := range a.Levels {
 		candidates := a.Candidates(pools)
 		if c, l := Placeable(a, candidates); c != nil {
@@ -27,14 +27,14 @@ func solve(a *shape.Tier, log *rejections) *Solution {
 				candidates = append(candidates, lean...)
 				c, l = Placeable(a, candidates)
 			}
-			return &Solution{c.Tier, []Portion{portion(a, c, l)}, candidates, c, log}
+			return &Solution{c.Tier, []Portion{portion(c, l)}, candidates, c, log}
 		}
 		if portions := different(a, pools); portions != nil {
 			return &Solution{a, portions, candidates, nil, log}
 		}
 		for _, c := range a.Mixed(pools) {
 			if l, ok := place.Copies(c, a.Problem.Copies); ok {
-				return &Solution{a, []Portion{portion(a, c, l)}, candidates, c, log}
+				return &Solution{a, []Portion{portion(c, l)}, candidates, c, log}
 			}
 		}
 		log.addMissed(a, candidates)

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rankwright/rankwright/pkg/shape"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +25,7 @@ import (
 	"github.com/rankwright/rankwright/internal/repository"
 	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/model"
+	"github.com/rankwright/rankwright/pkg/shape"
 	"github.com/rankwright/rankwright/test/operation"
 )
 
