@@ -81,7 +81,7 @@ var rooms = []room{
 	},
 	{folder: "pkg/plan/pipeline"},
 	{folder: "pkg/plan/place", imports: []string{api, "pkg/cost", "pkg/engine", "pkg/plan/pipeline", "pkg/shape"}},
-	{folder: "pkg/plan/search", imports: []string{api, words, "pkg/cost", "pkg/plan/place", "pkg/shape"}},
+	{folder: "pkg/plan/search", imports: []string{api, words, "pkg/cost", "pkg/fleet", "pkg/plan/place", "pkg/shape"}},
 	{folder: "pkg/plan/remedy", imports: []string{api, words, "pkg/fleet", "pkg/plan/search", "pkg/shape"}},
 	{folder: "pkg/plan/explain", imports: []string{api, words, "pkg/cost", "pkg/fleet", "pkg/memory", "pkg/plan/search", "pkg/shape"}},
 	{folder: "pkg/plan", imports: []string{

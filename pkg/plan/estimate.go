@@ -84,12 +84,15 @@ func estimateOf(t *shape.Problem, s *search.Solution, p *search.Portion) *v1alph
 		}
 	}
 	q := a.Query(c, device)
-	if p.Stages > 1 {
+	var out cost.Estimate
+	if search.OneKind(t, p) {
+		out = e.Around(&q, a.Times(c, device)) // as it was ranked
+	} else {
 		if q.Stages = search.Stages(a, p); q.Stages == nil {
 			return nil
 		}
+		out = e.Serve(&q)
 	}
-	out := delivers(a, c, &q, e)
 	made := v1alpha1.Estimate{
 		TokensPerSecond:     shape.Rounded(out.OutputTokensPerSecond.Value * copies),
 		TokensPerSecondLow:  shape.Rounded(out.OutputTokensPerSecond.Low * copies),
@@ -104,14 +107,6 @@ func estimateOf(t *shape.Problem, s *search.Solution, p *search.Portion) *v1alph
 		made.PriceBasis = words.Shorten(text.Text(" USD an hour and device: ").Text(hour.Instance).Text(", ").Text(hour.Date).String(), 256)
 	}
 	return &made
-}
-
-// delivers estimates a query of a candidate. Equal stages were judged already, so their times are not computed again.
-func delivers(a *shape.Tier, c *shape.Candidate, q *cost.Query, e *cost.Estimator) cost.Estimate {
-	if len(q.Stages) > 0 {
-		return e.Serve(q)
-	}
-	return e.Around(q, a.Times(c, q.Device))
 }
 
 // loading is how many seconds the slowest node takes to load its weights: each node reads what its devices hold, once and

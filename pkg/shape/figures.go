@@ -44,7 +44,9 @@ type rated struct {
 // timesKey is what the times of a shape on a device depend on.
 type timesKey struct {
 	cost.Strategy
-	tokens int64 // of a step at most
+	tokens int64  // of a step at most
+	ends   string // of the stages; empty for one stage and for stages that are taken as equal
+	apart  bool   // stages are on several islands
 }
 
 func newFigures(of *knownModel, load loadKey) *figures {

@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"encoding/binary"
 	"math"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -70,9 +71,9 @@ func (a *Tier) Evaluate(c *Candidate) {
 	t.judge(c, a.Times(c, &rates))
 }
 
-// Times returns the times of a candidate in equal stages.
+// Times returns the times of a candidate on devices of one kind.
 func (a *Tier) Times(c *Candidate, device *cost.Device) cost.Times {
-	on, key := a.rated(device), timesKey{c.strategy(), c.Footprint.Setup().Inference.BatchedTokens}
+	on, key := a.rated(device), timesKey{c.strategy(), c.Footprint.Setup().Inference.BatchedTokens, c.endsKey(), c.apart()}
 	return recall(a.figures, on.times, key, func() cost.Times {
 		q := a.Query(c, device)
 		return cost.Serve(&q, on.estimator.Constants())
@@ -88,7 +89,7 @@ func (c *Candidate) strategy() cost.Strategy {
 func (a *Tier) Query(c *Candidate, device *cost.Device) cost.Query {
 	in := a.Problem.Workload.Inference
 	running := float64(max(1, in.MaxSequences))
-	return cost.Query{
+	q := cost.Query{
 		Profile: a.profile, Device: device,
 		Strategy: c.strategy(),
 		Workload: cost.Workload{
@@ -96,6 +97,39 @@ func (a *Tier) Query(c *Candidate, device *cost.Device) cost.Query {
 			MaxBatchedTokens: float64(c.Footprint.Setup().Inference.BatchedTokens),
 		},
 	}
+	if c.Stages > 1 {
+		q.Stages = c.stages(device)
+	}
+	return q
+}
+
+// stages returns the runs of layers of a pipeline on devices of one kind; nil where they are found with the devices.
+func (c *Candidate) stages(device *cost.Device) []cost.Stage {
+	stages := make([]cost.Stage, len(c.Ends))
+	first := 0
+	for i, end := range c.Ends {
+		stages[i] = cost.Stage{First: first, End: end}
+		if c.apart() {
+			stages[i].Transfer = device.Network
+		}
+		first = end
+	}
+	return stages
+}
+
+// apart says whether an instance does not fit an island, so that its stages are on several.
+func (c *Candidate) apart() bool { return c.Stages > 1 && c.Flavor.Limit < c.Total() }
+
+// endsKey is the ends of the stages as a key of a map.
+func (c *Candidate) endsKey() string {
+	if c.Stages == 1 {
+		return ""
+	}
+	key := make([]byte, 0, 64)
+	for _, end := range c.Ends {
+		key = binary.BigEndian.AppendUint16(key, uint16(end))
+	}
+	return string(key)
 }
 
 // judge sets times, value and the limit that is not kept.

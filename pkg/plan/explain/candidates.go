@@ -90,6 +90,11 @@ func (e *explainer) consider(found *Explanation) {
 		r.order = append(r.order, c)
 	}
 	r.chosen = slices.IndexFunc(r.order, func(c *shape.Candidate) bool { return e.isOf(c, &e.spec.Strategy, 0) })
+	if r.chosen >= 0 && r.order[r.chosen].Ends == nil { // the stages were found with the devices
+		c := r.order[r.chosen]
+		c.Ends, _ = shape.EndsOf(e.spec.Stages, c.Footprint.Layers)
+		a.Evaluate(c)
+	}
 	found.Shapes = len(candidates)
 	found.Considered = r.list()
 	for _, c := range nearest(e.Tier, candidates, mostLate) {

@@ -55,7 +55,7 @@ func (e *explainer) times(p *search.Portion) (*Times, error) {
 	}
 	query := e.Query(c, &rates)
 	made.Query = &query
-	if p.Stages > 1 {
+	if !search.OneKind(t, p) {
 		if made.Query.Stages = search.Stages(e.Tier, p); made.Query.Stages == nil {
 			return nil, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/rankwright/rankwright/pkg/cost"
+	"github.com/rankwright/rankwright/pkg/fleet"
 	"github.com/rankwright/rankwright/pkg/shape"
 )
 
@@ -45,7 +46,7 @@ func FlavorOf(t *shape.Problem, p *Portion) *shape.Flavor {
 			}
 		}
 	}
-	if onOneIsland(t, p.Instances[:p.Data]) {
+	if together(t.Cluster, slices.Concat(slices.Concat(p.Instances[:p.Data]...)...)) {
 		l.Limit = p.Devices() * p.Data
 	}
 	return l
@@ -55,26 +56,33 @@ func FlavorOf(t *shape.Problem, p *Portion) *shape.Flavor {
 func InsideOf(t *shape.Problem, p *Portion) int {
 	c := t.Cluster
 	for _, devices := range p.Instances[0] {
-		first := c.Device(devices[0])
-		for _, at := range devices {
-			if d := c.Device(at); c.NodeOf(at) != c.NodeOf(devices[0]) || d.Island != first.Island {
-				return 1
-			}
+		if !together(c, devices) {
+			return 1
 		}
 	}
 	return max(1, p.Context)
 }
 
-// onOneIsland says whether all devices of a copy are on one island.
-func onOneIsland(t *shape.Problem, instances [][][]int32) bool {
-	first := instances[0][0][0]
-	d, n := t.Cluster.Device(first), t.Cluster.NodeOf(first)
-	for _, at := range slices.Concat(slices.Concat(instances...)...) {
-		if t.Cluster.NodeOf(at) != n || t.Cluster.Device(at).Island != d.Island {
-			return false
-		}
-	}
-	return true
+// together says whether devices are on one island, which may go over nodes.
+func together(c *fleet.Cluster, devices []int32) bool {
+	first, node := islandOf(c, devices[0]), c.NodeOf(devices[0])
+	return !slices.ContainsFunc(devices, func(at int32) bool {
+		is := islandOf(c, at)
+		return is != first && (c.NodeOf(at) == node || is.Fabric == nil || first.Fabric == nil || *is.Fabric != *first.Fabric || is.Class != first.Class)
+	})
+}
+
+func islandOf(c *fleet.Cluster, at int32) *fleet.Island {
+	return &c.NodeOf(at).Islands[c.Device(at).Island]
+}
+
+// OneKind says whether all devices of a copy are of one class with the same wires.
+func OneKind(t *shape.Problem, p *Portion) bool {
+	first := islandOf(t.Cluster, p.Instances[0][0][0])
+	return !slices.ContainsFunc(slices.Concat(p.Instances[:p.Data]...), func(devices []int32) bool {
+		is := islandOf(t.Cluster, devices[0])
+		return is.Class != first.Class || is.Wires != first.Wires
+	})
 }
 
 // Stages returns the runs of layers of a portion's first copy with the devices that hold them; nil where the rates of a
