@@ -89,7 +89,8 @@ func (e *explainer) consider(found *Explanation) {
 	for c := ranked.Next(); c != nil; c = ranked.Next() {
 		r.order = append(r.order, c)
 	}
-	r.chosen = slices.IndexFunc(r.order, func(c *shape.Candidate) bool { return e.isOf(c, &e.spec.Strategy, 0) })
+	shapes := e.spec.Shapes()
+	r.chosen = slices.IndexFunc(r.order, func(c *shape.Candidate) bool { return e.isOf(c, &shapes[0]) })
 	if r.chosen >= 0 && r.order[r.chosen].Ends == nil { // the stages were found with the devices
 		c := r.order[r.chosen]
 		c.Ends, _ = shape.EndsOf(e.spec.Stages, c.Footprint.Layers)
@@ -126,11 +127,11 @@ func excess(t *shape.Problem, c *shape.Candidate) float64 {
 	return worst
 }
 
-// isOf says whether the copies from index first on have a candidate's shape, class and wires.
-func (e *explainer) isOf(c *shape.Candidate, s *v1alpha1.Strategy, first int) bool {
-	at := e.copies[first][0][0][0]
+// isOf says whether the copies of a shape of the plan are on devices of a candidate's kind alone, in its degrees.
+func (e *explainer) isOf(c *shape.Candidate, planned *v1alpha1.PlanShape) bool {
+	at := e.copies[planned.FirstReplica][0][0][0]
 	d, n := e.Problem.Cluster.Device(at), e.Problem.Cluster.NodeOf(at)
-	return c.Shape == shape.ShapeOf(s) && c.Flavor.Class == d.Class && *c.Flavor.Wires == n.Islands[d.Island].Wires
+	return c.Shape == shape.ShapeOf(&planned.Strategy) && c.Flavor.Class == e.classOf(planned) && *c.Flavor.Wires == n.Islands[d.Island].Wires
 }
 
 // review goes through candidates in the order in which they were tried.
@@ -159,7 +160,7 @@ func (r *review) list() []Considered {
 
 // alsoTaken says whether copies of one of the plan's other shapes are of the candidate.
 func (r *review) alsoTaken(c *shape.Candidate) bool {
-	return slices.ContainsFunc(r.spec.OtherShapes, func(s v1alpha1.PlanShape) bool { return r.isOf(c, &s.Strategy, int(s.FirstReplica)) })
+	return slices.ContainsFunc(r.spec.OtherShapes, func(s v1alpha1.PlanShape) bool { return r.isOf(c, &s) })
 }
 
 func (r *review) considered(c *shape.Candidate) Considered {
