@@ -1,5 +1,10 @@
 package backend
 
+import (
+	"math"
+	"strconv"
+)
+
 // Limits of the API (markers of api/v1alpha1) that backends keep to while they read.
 const (
 	MaxDevices   = 1024
@@ -58,4 +63,13 @@ func Percent(value int64) *int64 {
 		return nil
 	}
 	return &value
+}
+
+// ParseNumber reads a decimal number times a scale, rounded; nil where the text is none, or the result negative or above the bound.
+func ParseNumber(text string, scale float64, bound int64) *int64 {
+	number, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(number >= 0 && number*scale <= float64(bound)) {
+		return nil
+	}
+	return new(int64(math.Round(number * scale)))
 }

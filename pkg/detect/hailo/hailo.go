@@ -22,28 +22,22 @@ import (
 //
 // Sources: common/pcie_common.h and linux/pcie/src/sysfs.c of hailo-ai/hailort-drivers; pci.ids; the output of
 // hailortcli as users publish it.
-func NPU() backend.Backend { return backend.New("hailo", detect) }
-
-const hailoVendorID = "1e60"
+func NPU() backend.Backend {
+	return backend.NewOnPCI(hailoKind, backend.ByVendor("1e60"), list)
+}
 
 var hailoKind = backend.Kind{Backend: "hailo", Vendor: "hailo", Family: v1alpha1.FamilyNPU}
 
 // hailoProducts are the products by PCI device id, as far as it tells them apart.
 var hailoProducts = map[string]string{"2864": "Hailo-8 or Hailo-8L", "45c4": "Hailo-10H", "43a2": "Hailo-15L"}
 
-func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
-	processors, err := pci.Matching(h, func(f pci.Function) bool { return f.VendorID == hailoVendorID })
-	if len(processors) == 0 {
-		return backend.Found{}, err
-	}
+func list(ctx context.Context, h *host.Host, processors []pci.Function, found *backend.Found) {
 	members, classErr := pci.MembersByAddress(h.Files, "hailo_chardev", "board_location")
 	boards, toolErr := queryHailo(ctx, h, len(members) > 0)
-	found := backend.Found{}
+	found.Degrade(classErr, toolErr)
 	for _, function := range processors {
 		found.Devices = append(found.Devices, hailoDevice(h.Files, function, members[function.Address], boards[function.Address]))
 	}
-	found.Degrade(err, classErr, toolErr)
-	return found, nil
 }
 
 func hailoDevice(files host.Files, function pci.Function, members []sysfs.Member, board hailoBoard) v1alpha1.Device {
@@ -81,21 +75,17 @@ func queryHailo(ctx context.Context, h *host.Host, usable bool) (map[string]hail
 func parseHailo(output string) map[string]hailoBoard {
 	boards := map[string]hailoBoard{}
 	address := ""
-	for line := range strings.Lines(output) {
-		name, value, found := strings.Cut(line, ":")
-		value = strings.TrimSpace(value)
-		if !found || strings.Contains(value, "N/A") {
+	for name, value := range host.Facts(output, ":") {
+		if strings.Contains(value, "N/A") {
 			continue
 		}
 		board := boards[address]
-		switch strings.TrimSpace(name) {
+		switch name {
 		case "Executing on device":
-			address = ""
+			address, board = "", hailoBoard{}
 			if pci.IsAddress(value) && len(boards) < backend.MaxDevices {
 				address = value
-				boards[address] = hailoBoard{}
 			}
-			continue
 		case "Device Architecture":
 			board.architecture = host.Clip(value, 32)
 		case "Firmware Version":

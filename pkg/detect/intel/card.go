@@ -171,7 +171,7 @@ func (c intelCard) health(device v1alpha1.Device) v1alpha1.DeviceHealth {
 	case c.xpu.bad:
 		return backend.Unhealthy("BadState", "xpu-smi: "+xpuBadState+": Level Zero does not see the card, see dmesg")
 	default:
-		return backend.HealthUnder(device, "load i915 or xe", intelDrivers...)
+		return backend.HealthUnder(device.Driver, device.Paths, "load i915 or xe", intelDrivers...)
 	}
 }
 

@@ -150,7 +150,7 @@ var gaudiStates = map[string]v1alpha1.DeviceHealth{
 }
 
 func (c gaudiCard) health(device v1alpha1.Device) v1alpha1.DeviceHealth {
-	judged := backend.HealthUnder(device, "load habanalabs", gaudiDriver)
+	judged := backend.HealthUnder(device.Driver, device.Paths, "load habanalabs", gaudiDriver)
 	if c.status == "" || judged.Reason == backend.ReasonOtherDriver {
 		return judged
 	}

@@ -41,22 +41,10 @@ func detectNPUs(_ context.Context, h *host.Host) (backend.Found, error) {
 		platform := intelNPUs[npu.DeviceID]
 		device.Product = cmp.Or(device.Product, strings.TrimSpace("Intel NPU "+cmp.Or(platform, intelVendor+":"+npu.DeviceID)))
 		if npu.Driver == intelNPUDriver {
-			device.Paths, device.Index = sysfs.NodePaths(members[npu.Path]), firstNumber(members[npu.Path], "accel")
+			device.Paths, device.Index = sysfs.NodePaths(members[npu.Path]), sysfs.FirstNumber(members[npu.Path], "accel")
 		}
-		device.Health = backend.HealthUnder(device, "load intel_vpu", intelNPUDriver)
+		device.Health = backend.HealthUnder(device.Driver, device.Paths, "load intel_vpu", intelNPUDriver)
 		found.Devices = append(found.Devices, device)
 	}
 	return found, nil
-}
-
-// firstNumber is the number in the name of the first member that is called so; nil where there is none.
-func firstNumber(members []sysfs.Member, prefix string) *int32 {
-	for _, m := range members {
-		if digits, ok := strings.CutPrefix(m.Name, prefix); ok {
-			if number, ok := host.ParseIndex(digits); ok {
-				return new(int32(number))
-			}
-		}
-	}
-	return nil
 }

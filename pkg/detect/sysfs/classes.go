@@ -70,6 +70,17 @@ func NodePaths(members []Member) []string {
 	return paths
 }
 
+// FirstNumber is the number in the name of the first member that is called by the prefix and a number; nil where there is none.
+func FirstNumber(members []Member, prefix string) *int32 {
+	for _, m := range members {
+		digits, called := strings.CutPrefix(m.Name, prefix)
+		if number, ok := host.ParseIndex(digits); called && ok {
+			return new(int32(number))
+		}
+	}
+	return nil
+}
+
 // maxNodes is how many device nodes of a function are of use: the API takes no more of a device.
 const maxNodes = 32
 

@@ -1,0 +1,49 @@
+package host
+
+import (
+	"iter"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Text returns what ReadText does of a file in a folder; empty where the file is not there or cannot be read.
+func Text(files Files, folder, name string) string {
+	text, _, _ := ReadText(files, path.Join(folder, name))
+	return text
+}
+
+// Facts yields name and value of each line in which a separator stands between the two, without the space around them.
+func Facts(text, separator string) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for line := range strings.Lines(text) {
+			name, value, found := strings.Cut(line, separator)
+			if found && !yield(strings.TrimSpace(name), strings.TrimSpace(value)) {
+				return
+			}
+		}
+	}
+}
+
+// Cell is what a matrix says of a row and a column, by their labels.
+type Cell struct{ Row, Column, Word string }
+
+// Matrix reads a matrix that a tool prints: a line of labels, then a line for each row with its label and a word for every column.
+// Words are divided by space or bars. Columns without a label come last. A row that breaks off is left out.
+func Matrix(text string, isLabel func(word string) bool) []Cell {
+	var columns []string
+	var cells []Cell
+	for line := range strings.Lines(text) {
+		words := strings.Fields(strings.ReplaceAll(line, "|", " "))
+		switch {
+		case len(words) == 0 || !isLabel(words[0]):
+		case len(words) == 1 || isLabel(words[1]):
+			columns = slices.DeleteFunc(words, func(word string) bool { return !isLabel(word) })
+		case len(words) > len(columns):
+			for i, column := range columns {
+				cells = append(cells, Cell{words[0], column, words[i+1]})
+			}
+		}
+	}
+	return cells
+}
