@@ -13,10 +13,8 @@ import (
 func (c *neuronChip) health(files host.Files, chips []*neuronChip, nodes []*neuronNode) v1alpha1.DeviceHealth {
 	const load = "install aws-neuronx-dkms"
 	switch {
-	case c.Driver == "":
-		return backend.DriverHealth("", nil, load)
 	case c.Driver != neuronDriver:
-		return backend.Unknown(backend.ReasonOtherDriver, fmt.Sprintf("the device is bound to %s, not to %s: it may be a virtual machine's", c.Driver, neuronDriver))
+		return backend.HealthUnder(c.Driver, nil, load, neuronDriver)
 	case c.node != nil:
 		return c.nodeHealth(files, load)
 	}
