@@ -63,14 +63,35 @@ func Domain(prefix string, topology v1alpha1.DomainTopology, island []v1alpha1.L
 	return domain
 }
 
-// Mesh is the domain that an island makes; false where two devices have no pair, or one that differs from the others.
+// Mesh is the domain that an island makes, at the lowest rate that is known of its pairs; false where two devices have no pair, or one
+// of another number of links than the others.
 func Mesh(prefix string, island []v1alpha1.LinkPair) (v1alpha1.LinkDomain, bool) {
-	domain, first := Domain(prefix, v1alpha1.TopologyMesh, island), island[0]
+	domain := Domain(prefix, v1alpha1.TopologyMesh, island)
 	peers := len(domain.Members) - 1
-	uneven := func(pair v1alpha1.LinkPair) bool { return pair.Count != first.Count || pair.MBps != first.MBps }
+	uneven := func(pair v1alpha1.LinkPair) bool { return pair.Count != island[0].Count }
 	if len(island) != len(domain.Members)*peers/2 || slices.ContainsFunc(island, uneven) {
 		return v1alpha1.LinkDomain{}, false
 	}
-	domain.Generation, domain.PeerMBps, domain.DeviceMBps = first.Generation, first.MBps, first.MBps*int64(peers)
+	domain.Generation = island[0].Generation
+	for _, pair := range island {
+		domain.Generation = min(domain.Generation, pair.Generation)
+		if domain.PeerMBps == 0 || pair.MBps > 0 && pair.MBps < domain.PeerMBps {
+			domain.PeerMBps = pair.MBps
+		}
+	}
+	domain.DeviceMBps = domain.PeerMBps * int64(peers)
 	return domain, true
+}
+
+// MeshesOrPairs makes a mesh of each island of at least so many devices that makes one, and keeps the pairs of the others.
+func MeshesOrPairs(prefix string, least int, pairs []v1alpha1.LinkPair) v1alpha1.Links {
+	var links v1alpha1.Links
+	for _, island := range Islands(pairs) {
+		if mesh, ok := Mesh(prefix, island); ok && len(mesh.Members) >= least {
+			links.Domains = append(links.Domains, mesh)
+		} else {
+			links.Pairs = append(links.Pairs, island...)
+		}
+	}
+	return links
 }

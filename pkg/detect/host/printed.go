@@ -28,8 +28,12 @@ func Facts(text, separator string) iter.Seq2[string, string] {
 // Cell is what a matrix says of a row and a column, by their labels.
 type Cell struct{ Row, Column, Word string }
 
+// maxCells is far above the cells of a host's devices.
+const maxCells = 1 << 16
+
 // Matrix reads a matrix that a tool prints: a line of labels, then a line for each row with its label and a word for every column.
-// Words are divided by space or bars. Columns without a label come last. A row that breaks off is left out.
+// Words are divided by space or bars. Columns without a label come last. A row that breaks off is left out, and so is what follows
+// more cells than any matrix has.
 func Matrix(text string, isLabel func(word string) bool) []Cell {
 	var columns []string
 	var cells []Cell
@@ -39,7 +43,7 @@ func Matrix(text string, isLabel func(word string) bool) []Cell {
 		case len(words) == 0 || !isLabel(words[0]):
 		case len(words) == 1 || isLabel(words[1]):
 			columns = slices.DeleteFunc(words, func(word string) bool { return !isLabel(word) })
-		case len(words) > len(columns):
+		case len(words) > len(columns) && len(cells) < maxCells:
 			for i, column := range columns {
 				cells = append(cells, Cell{words[0], column, words[i+1]})
 			}
