@@ -26,7 +26,7 @@ func detectWMI(ctx context.Context, h *host.Host) (backend.Found, error) {
 		return backend.Found{Generic: true}, nil
 	}
 	result, err := host.Query(ctx, h, "", wmiQuery...)
-	if err != nil || len(result.Stdout) == 0 {
+	if err != nil {
 		return backend.Found{}, err
 	}
 	adapters, err := parseWMI(result.Stdout)
@@ -107,10 +107,7 @@ func (a *wmiAdapter) health() v1alpha1.DeviceHealth {
 	case (a.ErrorCode == nil || *a.ErrorCode == 0) && (a.Status == "" || a.Status == "OK"):
 		return backend.Healthy("Windows reports no problem of the device")
 	default:
-		code := int64(0)
-		if a.ErrorCode != nil {
-			code = *a.ErrorCode
-		}
-		return backend.Unhealthy("DeviceError", fmt.Sprintf("Windows calls its status %q with error code %d: see the Device Manager", host.Clip(a.Status, 32), code))
+		code := cmp.Or(a.ErrorCode, new(int64))
+		return backend.Unhealthy("DeviceError", fmt.Sprintf("Windows calls its status %q with error code %d: see the Device Manager", host.Clip(a.Status, 32), *code))
 	}
 }
