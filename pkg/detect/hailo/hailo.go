@@ -41,16 +41,17 @@ func list(ctx context.Context, h *host.Host, processors []pci.Function, found *b
 }
 
 func hailoDevice(files host.Files, function pci.Function, members []sysfs.Member, board hailoBoard) v1alpha1.Device {
-	name := cmp.Or(hailoArchitectures[board.architecture], hailoProducts[function.DeviceID])
+	name := cmp.Or(hailoArchitectures[board["Device Architecture"]], hailoProducts[function.DeviceID])
 	device, _, _ := hailoKind.Device(files, function, name)
-	device.UUID, device.FirmwareVersion = board.serial, board.firmware
+	device.UUID = board["Serial Number"]
+	device.FirmwareVersion, _, _ = strings.Cut(board["Firmware Version"], " ")
 	device.Paths = sysfs.NodePaths(members)
 	device.Health = backend.DriverHealth(function.Driver, device.Paths, "install hailort-pcie-driver, or hailo-all on Raspberry Pi OS")
 	return device
 }
 
-// hailoBoard is what `hailortcli fw-control identify` says of a device; what it does not know (`<N/A>`) is empty.
-type hailoBoard struct{ architecture, firmware, serial string }
+// hailoBoard is what `hailortcli fw-control identify` says of a device, by its words for each fact.
+type hailoBoard map[string]string
 
 // hailoArchitectures are the products by the word for the device's architecture.
 var hailoArchitectures = map[string]string{
@@ -71,30 +72,21 @@ func queryHailo(ctx context.Context, h *host.Host, usable bool) (map[string]hail
 	}, host.HailoIdentify...)
 }
 
-// parseHailo reads lines of `Name: value`; those after `Executing on device: 0001:01:00.0` are that device's.
+// parseHailo reads lines of `Name: value`; those after `Executing on device: 0001:01:00.0` are that device's. What a device does not
+// know is `<N/A>` and left out.
 func parseHailo(output string) map[string]hailoBoard {
 	boards := map[string]hailoBoard{}
-	address := ""
+	var board hailoBoard
 	for name, value := range host.Facts(output, ":") {
-		if strings.Contains(value, "N/A") {
-			continue
-		}
-		board := boards[address]
-		switch name {
-		case "Executing on device":
-			address, board = "", hailoBoard{}
+		switch {
+		case strings.Contains(value, "N/A"):
+		case name == "Executing on device":
+			board = hailoBoard{}
 			if pci.IsAddress(value) && len(boards) < backend.MaxDevices {
-				address = value
+				boards[value] = board
 			}
-		case "Device Architecture":
-			board.architecture = host.Clip(value, 32)
-		case "Firmware Version":
-			board.firmware, _, _ = strings.Cut(value, " ")
-		case "Serial Number":
-			board.serial = host.Clip(value, 64)
-		}
-		if address != "" {
-			boards[address] = board
+		case board != nil:
+			board[name] = value
 		}
 	}
 	return boards
