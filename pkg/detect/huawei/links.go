@@ -70,7 +70,7 @@ func linksOfNPUs(cells []host.Cell, byLabel map[string]*ascendNPU) v1alpha1.Link
 		if a == nil || b == nil || cell.Row >= cell.Column {
 			continue
 		}
-		pair := v1alpha1.LinkPair{A: a.id(), B: b.id(), Kind: relationHCCS, Count: 1, MBps: a.entry().LinkMBps}
+		pair := v1alpha1.LinkPair{A: a.id(), B: b.id(), Kind: relationHCCS, Count: 1, MBps: a.row.LinkMBps}
 		switch cell.Word {
 		case relationHCCS:
 			pair.MBps /= 7 // links lead to the other seven of a full node
