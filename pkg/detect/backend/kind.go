@@ -25,6 +25,11 @@ func (k Kind) ID(place string) v1alpha1.DeviceID { return v1alpha1.DeviceID(k.Ve
 // health is left to the caller. name is the product's as the backend knows it before the catalogue is asked; empty where
 // it does not. known says whether the catalogue has the product.
 func (k Kind) Device(files host.Files, function pci.Function, name string) (device v1alpha1.Device, product accelerator.Product, known bool) {
+	return k.Measured(files, function, name, 0)
+}
+
+// Measured lists a PCI function as Device does, where its memory is known and tells products apart that are alike else.
+func (k Kind) Measured(files host.Files, function pci.Function, name string, memoryMiB int64) (device v1alpha1.Device, product accelerator.Product, known bool) {
 	place := function.PCIDevice
 	device = v1alpha1.Device{
 		ID:     k.ID(function.Address),
@@ -34,7 +39,7 @@ func (k Kind) Device(files host.Files, function pci.Function, name string) (devi
 	if function.Driver != "" {
 		device.DriverVersion = sysfs.ModuleVersion(files, function.Driver)
 	}
-	product, known = accelerator.Lookup(function.Key(name, 0))
+	product, known = accelerator.Lookup(function.Key(name, memoryMiB))
 	device.Product = name
 	if known {
 		device.Product = cmp.Or(name, product.Name)

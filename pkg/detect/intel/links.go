@@ -30,7 +30,7 @@ func xeLinks(ctx context.Context, h *host.Host, cards []intelCard) (v1alpha1.Lin
 		}
 		linked++
 		if number, err := strconv.Atoi(cards[i].xpu.number); err == nil {
-			byNumber[number] = cards[i].id()
+			byNumber[number] = intelGPUKind.ID(cards[i].Address)
 		}
 	}
 	if linked < 2 {

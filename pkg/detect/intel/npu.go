@@ -15,7 +15,7 @@ import (
 // NPU finds the neural processors in Intel's Core Ultra processors: by their PCI ids, or by the driver intel_vpu where
 // the id is not known, with the node that the kernel's accel class names for them. It runs no command. Their memory is the
 // host's, so none is listed.
-func NPU() backend.Backend { return backend.New("intel-npu", detectNPUs) }
+func NPU() backend.Backend { return backend.NewOnPCI(intelNPUKind, isIntelNPU, listNPUs) }
 
 const intelNPUDriver = "intel_vpu"
 
@@ -26,16 +26,13 @@ var intelNPUs = map[string]string{
 
 var intelNPUKind = backend.Kind{Backend: "intel-npu", Vendor: "intel", Family: v1alpha1.FamilyNPU}
 
-func detectNPUs(_ context.Context, h *host.Host) (backend.Found, error) {
-	npus, err := pci.Matching(h, func(f pci.Function) bool {
-		return f.VendorID == intelVendor && (intelNPUs[f.DeviceID] != "" || f.Driver == intelNPUDriver)
-	})
-	if len(npus) == 0 {
-		return backend.Found{}, err
-	}
-	members, memberErr := sysfs.ClassMembers(h.Files, "accel")
-	found := backend.Found{}
-	found.Degrade(err, memberErr)
+func isIntelNPU(f pci.Function) bool {
+	return f.VendorID == intelVendor && (intelNPUs[f.DeviceID] != "" || f.Driver == intelNPUDriver)
+}
+
+func listNPUs(_ context.Context, h *host.Host, npus []pci.Function, found *backend.Found) {
+	members, err := sysfs.ClassMembers(h.Files, "accel")
+	found.Degrade(err)
 	for _, npu := range npus {
 		device, _, _ := intelNPUKind.Device(h.Files, npu, "")
 		platform := intelNPUs[npu.DeviceID]
@@ -46,5 +43,4 @@ func detectNPUs(_ context.Context, h *host.Host) (backend.Found, error) {
 		device.Health = backend.HealthUnder(device.Driver, device.Paths, "load intel_vpu", intelNPUDriver)
 		found.Devices = append(found.Devices, device)
 	}
-	return found, nil
 }

@@ -1,9 +1,9 @@
 package intel
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -42,12 +42,12 @@ type xpuDevice struct {
 
 // parseXPUDiscovery reads `xpu-smi discovery --dump`: a line of headings and a line for each card, comma-separated. The
 // result is by PCI address as the kernel prints it. Lines without one are left out.
-func parseXPUDiscovery(text string) (map[string]xpuDevice, error) {
-	reader := csv.NewReader(strings.NewReader(text))
+func parseXPUDiscovery(output []byte) (map[string]xpuDevice, error) {
+	reader := csv.NewReader(bytes.NewReader(output))
 	reader.FieldsPerRecord, reader.LazyQuotes, reader.TrimLeadingSpace = -1, true, true
 	records, err := reader.ReadAll()
 	if err != nil {
-		return nil, fmt.Errorf("xpu-smi discovery: %w", err)
+		return nil, err
 	}
 	var column map[string]int
 	devices := map[string]xpuDevice{}
@@ -58,7 +58,7 @@ func parseXPUDiscovery(text string) (map[string]xpuDevice, error) {
 		}
 		value := func(heading string) string {
 			if i, ok := column[heading]; ok && i < len(record) {
-				return xpuValue(record[i])
+				return intelValue(record[i])
 			}
 			return ""
 		}
@@ -72,7 +72,7 @@ func parseXPUDiscovery(text string) (map[string]xpuDevice, error) {
 		}
 	}
 	if column == nil {
-		return nil, errors.New("xpu-smi discovery: no line of headings with " + xpuAddress)
+		return nil, errors.New("no line of headings with " + xpuAddress)
 	}
 	return devices, nil
 }
@@ -89,10 +89,11 @@ func xpuHeadings(record []string) map[string]int {
 	return column
 }
 
-// xpuValue returns a printed value; empty where a word stands for its absence.
-func xpuValue(text string) string {
+// intelValue returns a value as Intel's tools print it; empty where a word stands for its absence.
+func intelValue(text string) string {
 	text = strings.TrimSpace(text)
-	if strings.EqualFold(text, "unknown") || strings.EqualFold(text, "N/A") {
+	switch strings.ToLower(strings.Trim(text, "[]")) {
+	case "unknown", "n/a":
 		return ""
 	}
 	return text
@@ -109,11 +110,10 @@ func xpuProduct(name string) string {
 // xpuMiB reads `16288.00 MiB`; 0 where it is no such amount.
 func xpuMiB(text string) int64 {
 	number, ok := strings.CutSuffix(text, " MiB")
-	mib, err := strconv.ParseFloat(number, 64)
-	if !ok || err != nil || !(mib > 0 && mib <= backend.MaxMemoryMiB) {
-		return 0
+	if mib := backend.ParseNumber(number, 1, backend.MaxMemoryMiB); ok && mib != nil {
+		return *mib
 	}
-	return int64(mib)
+	return 0
 }
 
 // xeLanes are the lanes of Xe Link between two cards, by xpu-smi's numbers of them, the smaller first.
