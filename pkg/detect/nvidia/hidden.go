@@ -54,16 +54,17 @@ func detectHiddenNVIDIA(ctx context.Context, h *host.Host) (backend.Found, error
 	problems = append(problems, err)
 	found := backend.Found{Readings: backend.Readings{}, Signs: map[v1alpha1.DeviceID]backend.Signs{}}
 	for _, key := range slices.Sorted(maps.Keys(report.gpus)) {
-		gpu := nvidiaGPU{facts: report.gpus[key], driverVersion: report.driverVersion, cudaVersion: report.cudaVersion, host: memory, shared: nodes}
+		gpu := nvidiaGPU{driverVersion: report.driverVersion, cudaVersion: report.cudaVersion, host: memory, shared: nodes}
 		gpu.VendorID, gpu.Driver = nvidiaVendor, nvidiaDriver
-		if !nvidiaUUID.MatchString(gpu.uuid()) {
-			problems = append(problems, fmt.Errorf("the driver tells of a GPU with UUID %q, which is none: it cannot be listed", host.Clip(gpu.uuid(), 64)))
+		gpu.take(report.gpus[key])
+		if !nvidiaUUID.MatchString(gpu.said.UUID) {
+			problems = append(problems, fmt.Errorf("the driver tells of a GPU with UUID %q, which is none: it cannot be listed", host.Clip(gpu.said.UUID, 64)))
 			continue
 		}
 		gpu.identify()
 		gpu.list(&found)
 	}
-	found.Degraded = host.JoinProblems(problems...)
+	found.Degrade(problems...)
 	return found, nil
 }
 
@@ -74,6 +75,6 @@ func askHiddenNVIDIA(ctx context.Context, h *host.Host) (nvidiaReport, []error) 
 		return report, []error{err}
 	}
 	printed, smiErr := runSMI(ctx, h)
-	report.fill(printed.facts(nil))
+	report.fill(printed)
 	return report, []error{err, smiErr}
 }

@@ -4,9 +4,11 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/nvml/report"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/detect/machine"
@@ -131,11 +133,13 @@ func nvSwitchGroups(nodes map[string]*nvLinkNode, switches bool) map[fabricKey][
 // fabric is the GPU's place in a completed fabric; nil where it has none. A fabric that stays in the host has neither
 // cluster nor, in its only partition, a clique but 0.
 func (n *nvLinkNode) fabric() *fabricKey {
-	facts := n.gpu.facts
-	if facts == nil || facts.fabric.state != fabricCompleted {
+	if n.gpu.facts == nil || n.gpu.facts.Fabric == nil || n.gpu.facts.Fabric.State != report.FabricCompleted {
 		return nil
 	}
-	key := fabricKey{cluster: facts.fabric.cluster, clique: facts.fabric.clique}
+	key := fabricKey{cluster: n.gpu.facts.Fabric.ClusterUUID}
+	if clique := n.gpu.facts.Fabric.Clique; clique != nil {
+		key.clique = strconv.FormatInt(*clique, 10)
+	}
 	if strings.Trim(key.cluster, "0-") == "" {
 		key.cluster = ""
 		if key.clique == "0" {

@@ -43,7 +43,8 @@ func detectGPUs(ctx context.Context, h *host.Host) (backend.Found, error) {
 	found := backend.Found{Readings: backend.Readings{}, Signs: map[v1alpha1.DeviceID]backend.Signs{}}
 	for i := range gpus {
 		gpu := &gpus[i]
-		gpu.facts, gpu.fault = report.gpus[gpu.Address], report.faults[gpu.Address]
+		gpu.take(report.gpus[gpu.Address])
+		gpu.fault = report.faults[gpu.Address]
 		gpu.driverVersion, gpu.cudaVersion, gpu.othersReported = version, report.cudaVersion, report.answered()
 		if gpu.integrated() {
 			gpu.host, err = backend.ReadHostMemory(h.Files)
@@ -77,7 +78,7 @@ func listNVIDIA(files host.Files, functions []pci.Function) []nvidiaGPU {
 		if function.VendorID != nvidiaVendor || !strings.HasPrefix(function.Class, "03") || pci.IsVirtual(files, function) {
 			continue
 		}
-		gpus = append(gpus, nvidiaGPU{Function: function, proc: readNVIDIAProc(files, function.Address)})
+		gpus = append(gpus, nvidiaGPU{Function: function, said: readNVIDIAProc(files, function.Address)})
 	}
 	return gpus
 }
