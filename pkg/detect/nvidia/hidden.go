@@ -74,7 +74,7 @@ func askHiddenNVIDIA(ctx context.Context, h *host.Host) (nvidiaReport, []error) 
 	if report.answered() {
 		return report, []error{err}
 	}
-	printed, smiErr := runSMI(ctx, h)
+	printed, _, smiErr := runSMI(ctx, h)
 	report.fill(printed)
 	return report, []error{err, smiErr}
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
@@ -45,49 +46,39 @@ func topologyIndex(label string) int {
 }
 
 type gpuNVLinks struct {
-	uuid             string
-	active, inactive int
-	mbps             int64 // of all active ones together, in one direction
+	uuid string
+	nvLinkFacts
 }
 
 // maxNVLinkGBps is far above the rate of any NVLink (NVLink 5: 50 GB/s).
 const maxNVLinkGBps = 1000
 
-var (
-	nvLinkLine = regexp.MustCompile(`^\s+Link \d{1,2}: (\d{1,4}(?:\.\d{1,6})?) GB/s`)
-	nvLinkDown = regexp.MustCompile(`^\s+Link \d{1,2}: <inactive>`)
-)
+var nvLinkLine = regexp.MustCompile(`^\s+Link \d{1,2}: (?:<inactive>|(\d{1,4}(?:\.\d{1,6})?) GB/s)`)
 
 // parseNVLinks reads `nvidia-smi nvlink -s`: for each GPU a line with its index and UUID, and a line for each link with
 // its rate in one direction, or `<inactive>`.
-func parseNVLinks(text string) map[int]gpuNVLinks {
-	gpus := map[int]gpuNVLinks{}
-	current := -1
+func parseNVLinks(text string) map[int]*gpuNVLinks {
+	gpus := map[int]*gpuNVLinks{}
+	var gpu *gpuNVLinks
 	for line := range strings.Lines(text) {
 		if match := smiListGPU.FindStringSubmatch(line); match != nil {
-			current, _ = strconv.Atoi(match[1])
-			gpus[current] = gpuNVLinks{uuid: match[2]}
-			continue
-		}
-		if current < 0 {
-			continue
-		}
-		gpu := gpus[current]
-		if nvLinkDown.MatchString(line) {
-			gpu.inactive++
-			gpus[current] = gpu
+			index, _ := strconv.Atoi(match[1])
+			gpu = &gpuNVLinks{match[2], nvLinkFacts{remotes: map[string]int{}}}
+			gpus[index] = gpu
 		}
 		match := nvLinkLine.FindStringSubmatch(line)
-		if match == nil {
+		if match == nil || gpu == nil {
 			continue
 		}
-		rate, err := strconv.ParseFloat(match[1], 64)
-		if err != nil || rate <= 0 || rate > maxNVLinkGBps {
-			continue
+		mbps := backend.ParseNumber(match[1], 1000, maxNVLinkGBps*1000)
+		switch {
+		case match[1] == "":
+			gpu.total++
+		case mbps != nil && *mbps > 0:
+			gpu.total++
+			gpu.active++
+			gpu.mbps += *mbps
 		}
-		gpu.active++
-		gpu.mbps += int64(rate * 1000)
-		gpus[current] = gpu
 	}
 	return gpus
 }

@@ -61,9 +61,7 @@ func smiLinks(ctx context.Context, h *host.Host, facts nvidiaReport) error {
 	byIndex := map[int]string{}
 	for index, seen := range parseNVLinks(string(status.Stdout)) {
 		if address, ok := byUUID[seen.uuid]; ok {
-			facts.gpus[address].links = &nvLinkFacts{
-				total: seen.active + seen.inactive, active: seen.active, mbps: seen.mbps, remotes: map[string]int{},
-			}
+			facts.gpus[address].links = &seen.nvLinkFacts
 			byIndex[index] = address
 		}
 	}
@@ -79,24 +77,16 @@ func smiLinks(ctx context.Context, h *host.Host, facts nvidiaReport) error {
 // querySMI asks nvidia-smi for all GPUs, and one by one for those it did not get to: a lost GPU can end the report. The
 // error says why facts are missing, with the remedy; the report holds what could be had.
 func querySMI(ctx context.Context, h *host.Host, gpus []nvidiaGPU) (nvidiaReport, error) {
-	var missing []string
-	for _, gpu := range gpus {
-		if gpu.Driver == nvidiaDriver {
-			missing = append(missing, gpu.Address)
-		}
-	}
-	if len(missing) == 0 {
-		return newNVIDIAReport(), nil // each GPU's own problem says what to do
-	}
-	report, err := runSMI(ctx, h)
-	if err == nil || !retrySMI(err) {
+	report, again, err := runSMI(ctx, h)
+	if !again {
 		return report, err
 	}
-	for _, address := range missing {
-		if report.gpus[address] != nil {
+	for _, gpu := range gpus {
+		address := gpu.Address
+		if gpu.Driver != nvidiaDriver || report.gpus[address] != nil {
 			continue
 		}
-		single, singleErr := runSMI(ctx, h, "-i", address)
+		single, _, singleErr := runSMI(ctx, h, "-i", address)
 		maps.Copy(report.faults, single.faults)
 		if singleErr == nil {
 			maps.Copy(report.gpus, single.gpus)
@@ -108,45 +98,26 @@ func querySMI(ctx context.Context, h *host.Host, gpus []nvidiaGPU) (nvidiaReport
 	return report, err
 }
 
-// errSMI is what nvidia-smi says when it ran and failed.
-type errSMI struct {
-	exitCode int
-	said     string
-}
-
-// Error implements error.
-func (e *errSMI) Error() string {
-	return fmt.Sprintf("nvidia-smi exits with %d: %s: memory, health and links are not all known", e.exitCode, e.said)
-}
-
 // smiNoDriver is the exit code for a driver that does not answer (nvidia-smi(1)): then none of its GPUs does.
 const smiNoDriver = 9
 
-func retrySMI(err error) bool {
-	failed, ok := errors.AsType[*errSMI](err)
-	return ok && failed.exitCode != smiNoDriver
-}
-
-// runSMI runs `nvidia-smi -q -x` with further arguments.
-func runSMI(ctx context.Context, h *host.Host, args ...string) (nvidiaReport, error) {
+// runSMI runs `nvidia-smi -q -x` with further arguments. again says that it failed, and may tell more of single GPUs.
+func runSMI(ctx context.Context, h *host.Host, args ...string) (report nvidiaReport, again bool, err error) {
 	result, err := runTool(ctx, h, slices.Concat(host.SMIReport, args)...)
 	if err != nil {
-		return newNVIDIAReport(), err
+		return newNVIDIAReport(), false, err
 	}
-	report, err := parseSMI(result.Stdout)
-	if result.ExitCode != 0 || err != nil {
-		maps.Copy(report.faults, smiFaults(string(result.Stderr)))
-		said := host.FirstLine(result.Stdout, result.Stderr)
-		if err != nil && result.ExitCode == 0 {
-			said = err.Error()
-		}
-		failed := &errSMI{exitCode: result.ExitCode, said: said}
-		if result.ExitCode == 0 {
-			return report, host.OfKind(v1alpha1.ErrorMalformed, failed)
-		}
-		return report, host.OfKind(v1alpha1.ErrorToolFailed, failed)
+	report, err = parseSMI(result.Stdout)
+	if result.ExitCode == 0 && err == nil {
+		return report, false, nil
 	}
-	return report, nil
+	maps.Copy(report.faults, smiFaults(string(result.Stderr)))
+	said, kind := host.FirstLine(result.Stdout, result.Stderr), v1alpha1.ErrorToolFailed
+	if result.ExitCode == 0 {
+		said, kind = err.Error(), v1alpha1.ErrorMalformed
+	}
+	err = fmt.Errorf("nvidia-smi exits with %d: %s: memory, health and links are not all known", result.ExitCode, said)
+	return report, result.ExitCode != smiNoDriver, host.OfKind(kind, err)
 }
 
 // runTool runs a tool of NVIDIA's driver and tells what to do where it cannot. That the tool fails is no error.
