@@ -2,6 +2,7 @@
 package furiosa
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -109,9 +110,7 @@ func (n *furiosaNPU) nodes(files host.Files) []string {
 func (n *furiosaNPU) device(files host.Files, status map[string]furiosaStatus) (v1alpha1.Device, backend.Reading, backend.Signs) {
 	device, _, _ := furiosaKind.Device(files, n.Function, furiosaProducts[n.DeviceID])
 	device.UUID, device.FirmwareVersion, device.Paths = n.uuid, n.firmware, n.paths
-	if n.version != "" {
-		device.DriverVersion = n.version
-	}
+	device.DriverVersion = cmp.Or(n.version, device.DriverVersion)
 	if number, ok := host.ParseIndex(strings.TrimPrefix(n.name, "npu")); ok {
 		device.Index = new(int32(number))
 	}
@@ -154,11 +153,7 @@ type furiosaStatus struct {
 // queryFuriosaSMI returns the status of the NPUs by their kernel names. furiosa-smi is only run where an RNGD has a driver: it
 // does not know Warboy's.
 func queryFuriosaSMI(ctx context.Context, h *host.Host, npus []furiosaNPU) (map[string]furiosaStatus, error) {
-	asked := false
-	for i := range npus {
-		asked = asked || npus[i].class == rngdClass && npus[i].name != ""
-	}
-	if !asked {
+	if !slices.ContainsFunc(npus, func(n furiosaNPU) bool { return n.class == rngdClass && n.name != "" }) {
 		return nil, nil
 	}
 	return host.Ask(ctx, h, "", parseFuriosaStatus, host.FuriosaStatus...)

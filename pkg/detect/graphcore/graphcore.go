@@ -67,7 +67,7 @@ func networkedIPUs(ctx context.Context, h *host.Host) ([]v1alpha1.Device, error)
 	var devices []v1alpha1.Device
 	for _, ipu := range parseGCInfo(string(result.Stdout)) {
 		devices = append(devices, v1alpha1.Device{
-			ID:     v1alpha1.DeviceID(strings.Join([]string{graphcoreKind.Vendor, ipu.host, ipu.number}, "-")),
+			ID:     graphcoreKind.ID(ipu.host + "-" + ipu.number),
 			Vendor: graphcoreKind.Vendor, Family: graphcoreKind.Family, Backend: graphcoreKind.Backend,
 			Product: "Graphcore IPU",
 			Health:  backend.NotMonitored("the IPU is part of the machine at " + ipu.host + ": its health is known there"),

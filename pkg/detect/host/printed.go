@@ -1,6 +1,8 @@
 package host
 
 import (
+	"encoding/json"
+	"errors"
 	"iter"
 	"path"
 	"slices"
@@ -50,4 +52,14 @@ func Matrix(text string, isLabel func(word string) bool) []Cell {
 		}
 	}
 	return cells
+}
+
+// DecodeJSON reads a document into a value; fields that are of another kind than they should be are left as they are, and cost the
+// others nothing.
+func DecodeJSON(document []byte, into any) error {
+	err := json.Unmarshal(document, into)
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return nil
+	}
+	return err
 }

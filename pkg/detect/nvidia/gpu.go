@@ -144,24 +144,21 @@ func (g *nvidiaGPU) memory() *v1alpha1.DeviceMemory {
 	return nil
 }
 
-// read adds the readings of the GPU's devices. Sensors are the whole GPU's: of a MIG device only its memory is read.
-func (g *nvidiaGPU) read(devices []v1alpha1.Device, readings backend.Readings) {
+// reading is of one of the GPU's devices. Sensors are the whole GPU's: of a MIG device only its memory is read.
+func (g *nvidiaGPU) reading(id v1alpha1.DeviceID) backend.Reading {
 	if g.facts == nil {
-		return
+		return backend.Reading{}
 	}
-	if !g.migOn() {
-		reading := g.facts.reading()
-		if g.integrated() && g.host != nil {
-			reading.MemoryUsedMiB = g.host.Used()
-		}
-		readings[devices[0].ID] = reading
-		return
+	reading := g.facts.reading()
+	if g.integrated() && g.host != nil {
+		reading.MemoryUsedMiB = g.host.Used()
 	}
 	for _, instance := range g.mig {
-		if used := usedMiB(instance.Memory); used != nil {
-			readings[g.migID(instance)] = backend.Reading{MemoryUsedMiB: used}
+		if g.migID(instance) == id {
+			return backend.Reading{MemoryUsedMiB: usedMiB(instance.Memory)}
 		}
 	}
+	return reading
 }
 
 // problem is what an administrator has to do about the GPU before its facts are complete; answered says whether the

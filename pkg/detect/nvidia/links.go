@@ -28,7 +28,7 @@ type nvLinkNode struct {
 }
 
 // nvidiaLinks finds what the GPUs are connected by. GPUs in MIG mode have no links.
-func nvidiaLinks(files host.Files, functions []pci.Function, gpus []nvidiaGPU) v1alpha1.Links {
+func nvidiaLinks(h *host.Host, gpus []nvidiaGPU) v1alpha1.Links {
 	nodes := map[string]*nvLinkNode{}
 	for i := range gpus {
 		gpu := &gpus[i]
@@ -41,12 +41,12 @@ func nvidiaLinks(files host.Files, functions []pci.Function, gpus []nvidiaGPU) v
 		}
 		nodes[gpu.Address] = node
 	}
-	switches := nvSwitches(functions)
+	switches := nvSwitches(h)
 	for _, node := range nodes {
 		node.connect(nodes, switches)
 	}
 	var links v1alpha1.Links
-	switched := nvSwitchGroups(nodes, len(switches) > 0 || hasNVSwitchDriver(files))
+	switched := nvSwitchGroups(nodes, len(switches) > 0 || hasNVSwitchDriver(h.Files))
 	for _, key := range slices.SortedFunc(maps.Keys(switched), fabricKey.compare) {
 		if domain, ok := switchDomain(key, switched[key]); ok {
 			links.Domains = append(links.Domains, domain)
@@ -84,7 +84,8 @@ func (n *nvLinkNode) connect(nodes map[string]*nvLinkNode, switches map[string]b
 var nvSwitchName = regexp.MustCompile(`^(?:nvidia-)?nvswitch\d+$`)
 
 // nvSwitches are the addresses of the host's NVSwitches: bridges of class 0680.
-func nvSwitches(functions []pci.Function) map[string]bool {
+func nvSwitches(h *host.Host) map[string]bool {
+	functions, _ := pci.Functions(h) // what could not be read is told already
 	addresses := map[string]bool{}
 	for _, function := range functions {
 		if function.VendorID == nvidiaVendor && strings.HasPrefix(function.Class, "0680") {

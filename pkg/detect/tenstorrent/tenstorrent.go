@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"path"
 	"slices"
 	"strings"
@@ -136,41 +135,28 @@ func (c *tenstorrentCard) devices(files host.Files, boards ttBoards) []v1alpha1.
 // health says whether the chip can be opened; Unhealthy where tt-smi found that its memory failed its training.
 func (c *tenstorrentCard) health(board *ttBoard) v1alpha1.DeviceHealth {
 	seen := backend.DriverHealth(c.Driver, c.paths, "load tt-kmd (tenstorrent-dkms)")
-	switch {
-	case board == nil || board.dram == nil || seen.State != v1alpha1.Healthy:
+	if board == nil || seen.State != v1alpha1.Healthy {
 		return seen
-	case *board.dram:
-		return backend.Healthy("tt-smi says that the memory of the chip works")
 	}
-	return backend.Unhealthy("MemoryFailed", "tt-smi says that the memory of the chip failed: reset it with tt-smi -r, see tt-smi -s")
+	switch board.Trained {
+	case true:
+		return backend.Healthy("tt-smi says that the memory of the chip works")
+	case false:
+		return backend.Unhealthy("MemoryFailed", "tt-smi says that the memory of the chip failed: reset it with tt-smi -r, see tt-smi -s")
+	default:
+		return seen
+	}
 }
 
 // ttBoard is what the board_info of a chip in tt-smi's snapshot says.
 type ttBoard struct {
-	// busID is `N/A` where the chip is behind another one; boardType is the card's with L or R for the chip of an n300;
-	// boardID is the card's serial number.
-	busID, boardType, boardID string
-	// dram says whether the memory was trained; nil where the snapshot does not (tt-smi 5.3 prints `N/A` for a p300c).
-	dram *bool
-}
-
-// UnmarshalJSON takes each field that is of the kind that it should be: a field that is not costs the others nothing, nor the
-// other boards.
-func (b *ttBoard) UnmarshalJSON(data []byte) error {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(data, &fields) != nil {
-		return nil
-	}
-	for name, text := range map[string]*string{"bus_id": &b.busID, "board_type": &b.boardType, "board_id": &b.boardID} {
-		if json.Unmarshal(fields[name], text) != nil {
-			*text = ""
-		}
-	}
-	var trained bool
-	if json.Unmarshal(fields["dram_status"], &trained) == nil && string(fields["dram_status"]) != "null" {
-		b.dram = &trained
-	}
-	return nil
+	// BusID is `N/A` where the chip is behind another one; BoardType is the card's with L or R for the chip of an n300;
+	// BoardID is the card's serial number.
+	BusID     string `json:"bus_id"`
+	BoardType string `json:"board_type"`
+	BoardID   string `json:"board_id"`
+	// Trained says whether the memory was; it is no boolean where the snapshot does not say (tt-smi 5.3 prints `N/A` for a p300c).
+	Trained any `json:"dram_status"`
 }
 
 // ttBoards are chips on PCI by their address, and those behind another chip by the serial number of their card.
@@ -189,24 +175,20 @@ func queryTTSMI(ctx context.Context, h *host.Host, cards []tenstorrentCard) (ttB
 func parseTTSMI(output []byte) (ttBoards, error) {
 	boards := ttBoards{local: map[string]*ttBoard{}, remote: map[string]*ttBoard{}}
 	var snapshot struct {
-		Devices []json.RawMessage `json:"device_info"`
+		Devices []struct {
+			Board ttBoard `json:"board_info"`
+		} `json:"device_info"`
 	}
 	start := max(bytes.IndexByte(output, '{'), 0)
-	if err := json.Unmarshal(bytes.TrimSpace(output[start:]), &snapshot); err != nil {
+	if err := host.DecodeJSON(bytes.TrimSpace(output[start:]), &snapshot); err != nil {
 		return ttBoards{}, err
 	}
-	for _, entry := range snapshot.Devices[:min(len(snapshot.Devices), backend.MaxDevices)] {
-		var device struct {
-			Board *ttBoard `json:"board_info"`
-		}
-		if json.Unmarshal(entry, &device) != nil || device.Board == nil {
-			continue
-		}
-		board := device.Board
-		if address, ok := pci.ParseAddress(board.busID); ok {
+	for _, device := range snapshot.Devices[:min(len(snapshot.Devices), backend.MaxDevices)] {
+		board := &device.Board
+		if address, ok := pci.ParseAddress(board.BusID); ok {
 			boards.local[address] = board
-		} else if strings.HasSuffix(board.boardType, " R") && board.boardID != "" {
-			boards.remote[strings.ToLower(board.boardID)] = board
+		} else if strings.HasSuffix(board.BoardType, " R") && board.BoardID != "" {
+			boards.remote[strings.ToLower(board.BoardID)] = board
 		}
 	}
 	return boards, nil
