@@ -52,7 +52,7 @@ func (r amdRAS) signs() backend.Signs {
 
 // parseUncorrectable reads the `ue: N` line of a RAS error count; 0 where there is none.
 func parseUncorrectable(text string) int64 {
-	for name, value := range host.Facts(text, ":") {
+	for name, value := range host.Pairs(text, ":") {
 		if count, err := strconv.ParseInt(value, 10, 64); err == nil && name == "ue" {
 			return min(max(count, 0), backend.MaxErrors)
 		}

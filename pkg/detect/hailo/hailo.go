@@ -77,7 +77,7 @@ func queryHailo(ctx context.Context, h *host.Host, usable bool) (map[string]hail
 func parseHailo(output string) map[string]hailoBoard {
 	boards := map[string]hailoBoard{}
 	var board hailoBoard
-	for name, value := range host.Facts(output, ":") {
+	for name, value := range host.Pairs(output, ":") {
 		switch {
 		case strings.Contains(value, "N/A"):
 		case name == "Executing on device":

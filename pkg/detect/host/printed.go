@@ -15,8 +15,8 @@ func Text(files Files, folder, name string) string {
 	return text
 }
 
-// Facts yields name and value of each line in which a separator stands between the two, without the space around them.
-func Facts(text, separator string) iter.Seq2[string, string] {
+// Pairs yields what stands before and after the separator in each line of a text that has it, without the space around them.
+func Pairs(text, separator string) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		for line := range strings.Lines(text) {
 			name, value, found := strings.Cut(line, separator)

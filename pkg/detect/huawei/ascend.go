@@ -111,7 +111,7 @@ func ascendChipsOf(function pci.Function) int {
 
 // ascendDriverVersion is what the driver's package wrote down; empty where its folder is not there.
 func ascendDriverVersion(files host.Files) string {
-	facts := maps.Collect(host.Facts(host.Text(files, "/usr/local/Ascend/driver", "version.info"), "="))
+	facts := maps.Collect(host.Pairs(host.Text(files, "/usr/local/Ascend/driver", "version.info"), "="))
 	return facts["Version"]
 }
 

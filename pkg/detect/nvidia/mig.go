@@ -34,22 +34,17 @@ func (g *nvidiaGPU) readMIG(files host.Files) {
 	}
 }
 
-var (
-	gpuInstanceName     = regexp.MustCompile(`^gi(\d{1,4})$`)
-	computeInstanceName = regexp.MustCompile(`^ci(\d{1,4})$`)
-)
-
 func migFromProc(files host.Files, minor *int32) []report.MIGDevice {
 	if minor == nil {
 		return nil
 	}
 	folder := path.Join(nvidiaProcFolder, "capabilities", fmt.Sprintf("gpu%d", *minor), "mig")
-	gpuInstances, _ := host.ReadNames(files, folder)
+	gpuInstances, _ := host.ReadNumbered(files, folder, "gi")
 	var devices []report.MIGDevice
-	for gpu, name := range host.Numbered(gpuInstances, gpuInstanceName) {
-		computeInstances, _ := host.ReadNames(files, path.Join(folder, name))
-		for compute := range host.Numbered(computeInstances, computeInstanceName) {
-			devices = append(devices, report.MIGDevice{GPUInstance: gpu, ComputeInstance: compute})
+	for _, gpu := range gpuInstances {
+		computeInstances, _ := host.ReadNumbered(files, fmt.Sprint(folder, "/gi", gpu), "ci")
+		for _, compute := range computeInstances {
+			devices = append(devices, report.MIGDevice{GPUInstance: int32(gpu), ComputeInstance: int32(compute)})
 		}
 	}
 	return devices

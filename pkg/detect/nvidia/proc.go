@@ -16,7 +16,7 @@ const nvidiaProcFolder = "/proc/driver/nvidia"
 // question marks for what it would have to ask it.
 func readNVIDIAProc(files host.Files, address string) report.GPU {
 	var gpu report.GPU
-	for name, value := range host.Facts(host.Text(files, path.Join(nvidiaProcFolder, "gpus", address), "information"), ":") {
+	for name, value := range host.Pairs(host.Text(files, path.Join(nvidiaProcFolder, "gpus", address), "information"), ":") {
 		switch {
 		case strings.Contains(value, "?") || value == "Unknown":
 		case name == "Model":
@@ -47,7 +47,7 @@ func readNVIDIAVersion(files host.Files) string {
 
 // capabilityPath returns the device node that grants a MIG capability (`gpu0/mig/gi2/access`); empty where none is.
 func capabilityPath(files host.Files, capability string) string {
-	for name, value := range host.Facts(host.Text(files, path.Join(nvidiaProcFolder, "capabilities"), capability), ":") {
+	for name, value := range host.Pairs(host.Text(files, path.Join(nvidiaProcFolder, "capabilities"), capability), ":") {
 		if minor, err := strconv.ParseUint(value, 10, 20); err == nil && name == "DeviceFileMinor" {
 			return "/dev/nvidia-caps/nvidia-cap" + strconv.FormatUint(minor, 10)
 		}

@@ -42,7 +42,7 @@ var qaicHead = regexp.MustCompile(`(?m)^\s*QID `)
 func parseQaicUtil(text string) map[string]qaicReport {
 	reports := map[string]qaicReport{}
 	for _, entry := range qaicHead.Split(text, maxQaicReports) {
-		report := maps.Collect(host.Facts(entry, ":"))
+		report := maps.Collect(host.Pairs(entry, ":"))
 		if address := report["PCI Address"]; pci.IsAddress(address) {
 			reports[address] = report
 		}
