@@ -63,9 +63,9 @@ func Domain(prefix string, topology v1alpha1.DomainTopology, island []v1alpha1.L
 	return domain
 }
 
-// Mesh is the domain that an island makes, at the lowest rate that is known of its pairs; false where two devices have no pair, or one
+// mesh is the domain that an island makes, at the lowest rate that is known of its pairs; false where two devices have no pair, or one
 // of another number of links than the others.
-func Mesh(prefix string, island []v1alpha1.LinkPair) (v1alpha1.LinkDomain, bool) {
+func mesh(prefix string, island []v1alpha1.LinkPair) (v1alpha1.LinkDomain, bool) {
 	domain := Domain(prefix, v1alpha1.TopologyMesh, island)
 	peers := len(domain.Members) - 1
 	uneven := func(pair v1alpha1.LinkPair) bool { return pair.Count != island[0].Count }
@@ -87,8 +87,8 @@ func Mesh(prefix string, island []v1alpha1.LinkPair) (v1alpha1.LinkDomain, bool)
 func MeshesOrPairs(prefix string, least int, pairs []v1alpha1.LinkPair) v1alpha1.Links {
 	var links v1alpha1.Links
 	for _, island := range Islands(pairs) {
-		if mesh, ok := Mesh(prefix, island); ok && len(mesh.Members) >= least {
-			links.Domains = append(links.Domains, mesh)
+		if domain, ok := mesh(prefix, island); ok && len(domain.Members) >= least {
+			links.Domains = append(links.Domains, domain)
 		} else {
 			links.Pairs = append(links.Pairs, island...)
 		}
