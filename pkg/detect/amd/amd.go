@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -30,19 +29,13 @@ import (
 // total. With too little of it they are listed and nothing is put on them, and beside cards they are not listed.
 //
 // A card that is cut into compute partitions (CPX, DPX, …) is listed as its partitions.
-func GPU() backend.Backend { return backend.New(amdName, detectGPUs) }
+func GPU() backend.Backend { return backend.NewOnPCI(amdKind, isAMDGPU, listGPUs) }
 
-const amdName = "amd"
+var amdKind = backend.Kind{Backend: "amd", Vendor: "amd", Family: v1alpha1.FamilyGPU}
 
-func detectGPUs(_ context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Functions(h)
-	gpus := slices.DeleteFunc(slices.Clone(functions), func(f pci.Function) bool { return !isAMDGPU(f) })
-	if len(gpus) == 0 {
-		return backend.Found{}, err
-	}
-	problems := []error{err}
+func listGPUs(_ context.Context, h *host.Host, gpus []pci.Function, found *backend.Found) {
 	drm, err := sysfs.ReadDRM(h.Files)
-	problems = append(problems, err)
+	found.Degrade(err)
 	nodes, kfdErr := readKFD(h.Files)
 	nodesOf := groupKFD(nodes, gpus)
 	var cards []amdCard
@@ -51,29 +44,27 @@ func detectGPUs(_ context.Context, h *host.Host) (backend.Found, error) {
 	}
 	cards = withoutSpare(cards)
 	settlePartitions(cards, drm)
-	found := backend.Found{Readings: backend.Readings{}, Signs: map[v1alpha1.DeviceID]backend.Signs{}}
 	var lacking []error
 	for i := range cards {
-		devices := cards[i].list(h.Files, drm)
-		found.Devices = append(found.Devices, devices...)
+		card := &cards[i]
+		devices := card.list(h.Files, drm)
 		for _, device := range devices {
-			found.Signs[device.ID] = cards[i].signs
+			reading := card.reading
+			if len(devices) > 1 {
+				reading = backend.Reading{} // of the whole card, and of none of its parts
+			}
+			found.Add(device, reading, card.signs)
 		}
-		if len(devices) == 1 {
-			found.Readings[devices[0].ID] = cards[i].reading
-		}
-		if err := cmp.Or(cards[i].partitionErr, cards[i].missingErr); err != nil {
-			lacking = append(lacking, fmt.Errorf("%s: %w", cards[i].Address, err))
+		if err := cmp.Or(card.partitionErr, card.missingErr); err != nil {
+			lacking = append(lacking, fmt.Errorf("%s: %w", card.Address, err))
 		}
 	}
-	found.Links, err = amdLinks(cards)
-	lacking = append(lacking, err)
-	problems = append(problems, lacking...)
-	if errors.Join(lacking...) != nil || !errors.Is(kfdErr, fs.ErrPermission) {
-		problems = append(problems, kfdErr)
+	links, err := amdLinks(cards)
+	found.Links = links
+	if lacking = append(lacking, err); errors.Join(lacking...) != nil || !errors.Is(kfdErr, fs.ErrPermission) {
+		lacking = append(lacking, kfdErr)
 	}
-	found.Degrade(problems...)
-	return found, nil
+	found.Degrade(lacking...)
 }
 
 // isAMDGPU says whether a function is a display controller (class 03, where graphics cards and older Instincts are) or a

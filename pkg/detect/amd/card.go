@@ -3,7 +3,6 @@ package amd
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -22,15 +21,13 @@ type amdCard struct {
 	drm sysfs.DRMNodes
 	// nodes are the KFD nodes of the devices that the card is listed as, in order of their partitions; none where KFD does
 	// not show them.
-	nodes []amdNode
+	nodes []kfdNode
 	// kfd says that the host has the KFD device.
 	kfd bool
 
-	productName   string
-	driverVersion string
-	firmware      string
-	uniqueID      string
-	gfx           string
+	// listed is the card as one device, as far as kernel and catalogue know any PCI function.
+	listed v1alpha1.Device
+	gfx    string
 	// compute and memory are the partition modes (`CPX`, `NPS1`); empty where the card has none.
 	compute, memoryMode string
 	totalBytes          int64
@@ -53,27 +50,21 @@ type amdCard struct {
 	known   bool
 }
 
-// amdNode is a KFD node with the number of the partition that it is.
-type amdNode struct {
-	kfdNode
-	partition int
-}
-
 // groupKFD assigns the GPU nodes to the functions that they are on, by domain and location.
-func groupKFD(nodes []kfdNode, gpus []pci.Function) map[string][]amdNode {
+func groupKFD(nodes []kfdNode, gpus []pci.Function) map[string][]kfdNode {
 	isGPU := func(address string) bool {
 		return slices.ContainsFunc(gpus, func(f pci.Function) bool { return f.Address == address })
 	}
-	groups := map[string][]amdNode{}
+	groups := map[string][]kfdNode{}
 	for _, node := range nodes {
-		if !node.gpu() {
-			continue
+		if node.gpu() {
+			address, partition := node.place(isGPU)
+			node.partition = partition
+			groups[address] = append(groups[address], node)
 		}
-		address, partition := node.place(isGPU)
-		groups[address] = append(groups[address], amdNode{node, partition})
 	}
 	for _, group := range groups {
-		slices.SortFunc(group, func(a, b amdNode) int {
+		slices.SortFunc(group, func(a, b kfdNode) int {
 			return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(a.number, b.number))
 		})
 		numberPartitions(group)
@@ -82,12 +73,9 @@ func groupKFD(nodes []kfdNode, gpus []pci.Function) map[string][]amdNode {
 }
 
 // numberPartitions counts partitions by their order where the kernel does not tell them apart.
-func numberPartitions(group []amdNode) {
-	distinct := map[int]bool{}
-	for _, node := range group {
-		distinct[node.partition] = true
-	}
-	if len(distinct) == len(group) {
+func numberPartitions(group []kfdNode) {
+	same := func(a, b kfdNode) bool { return a.partition == b.partition }
+	if len(slices.CompactFunc(slices.Clone(group), same)) == len(group) {
 		return
 	}
 	for i := range group {
@@ -96,79 +84,54 @@ func numberPartitions(group []amdNode) {
 }
 
 // readAMDCard reads the files of a function (Linux, Documentation/gpu/amdgpu).
-func readAMDCard(files host.Files, function pci.Function, drm sysfs.DRM, nodes []amdNode) amdCard {
-	text := func(name string) string {
-		value, _, _ := host.ReadText(files, path.Join(function.Path, name))
-		return value
-	}
+func readAMDCard(files host.Files, function pci.Function, drm sysfs.DRM, nodes []kfdNode) amdCard {
 	card := amdCard{
-		Function:    function,
-		drm:         drm.ByFolder[function.Path],
-		nodes:       nodes,
-		kfd:         host.Exists(files, "/sys/class/kfd/kfd"),
-		productName: host.Clip(text("product_name"), 256),
-		firmware:    host.Clip(text("vbios_version"), 64),
-		uniqueID:    host.Clip(text("unique_id"), 64),
-		compute:     host.Clip(text("current_compute_partition"), 16),
-		memoryMode:  host.Clip(text("current_memory_partition"), 16),
-		hive:        text("xgmi_hive_info/xgmi_hive_id"),
-		hops:        parseHops(text("xgmi_num_hops")),
-	}
-	if function.Driver != "" {
-		card.driverVersion = sysfs.ModuleVersion(files, function.Driver)
-	}
-	card.readMemory(files)
-	if function.Driver == amdDriver {
-		card.ras = readAMDRAS(files, function.Path)
-		card.reading, card.signs = backend.ReadHwmon(files, function.Path)
-		card.signs.Add(card.ras.signs())
+		Function:   function,
+		drm:        drm.ByFolder[function.Path],
+		nodes:      nodes,
+		kfd:        host.Exists(files, "/sys/class/kfd/kfd"),
+		compute:    host.Clip(host.Text(files, function.Path, "current_compute_partition"), 16),
+		memoryMode: host.Clip(host.Text(files, function.Path, "current_memory_partition"), 16),
+		hive:       host.Text(files, function.Path, "xgmi_hive_info/xgmi_hive_id"),
+		hops:       parseHops(host.Text(files, function.Path, "xgmi_num_hops")),
 	}
 	if card.hive == "0" {
 		card.hive = ""
 	}
-	card.readCatalogue()
+	card.readMemory(files)
+	name := host.Clip(host.Text(files, function.Path, "product_name"), 256)
+	card.listed, card.product, card.known = amdKind.Measured(files, function, name, card.totalBytes>>20)
+	card.listed.FirmwareVersion = host.Text(files, function.Path, "vbios_version")
+	card.listed.UUID = amdUUID(host.Text(files, function.Path, "unique_id"))
 	if card.integrated() {
 		card.readShared(files)
 	}
 	if function.Driver == amdDriver {
-		card.readUtilization(files)
+		card.ras = readAMDRAS(files, function.Path)
+		card.reading, card.signs = backend.ReadHwmon(files, function.Path)
+		card.signs.Add(card.ras.signs())
+		card.reading.UtilizationPercent = backend.ReadNumber(files, path.Join(function.Path, "gpu_busy_percent"), 0, 100)
+		if card.totalBytes > 0 {
+			card.reading.MemoryUsedMiB = new(card.usedBytes >> 20)
+		}
 	}
 	card.readArchitecture(files)
 	return card
 }
 
 func (c *amdCard) readMemory(files host.Files) {
-	total, ok, err := host.ReadInt(files, path.Join(c.Path, "mem_info_vram_total"))
-	switch {
-	case err != nil:
-		c.memoryErr = err
-	case !ok || total <= 0:
-		c.memoryErr = errors.New("amdgpu reports no memory of its own")
+	total, _, err := host.ReadInt(files, path.Join(c.Path, "mem_info_vram_total"))
+	c.totalBytes = max(total, 0)
+	if c.totalBytes == 0 && err == nil {
 		for _, node := range c.nodes {
 			c.totalBytes += int64(min(node.memoryBytes, 1<<50))
 		}
-	default:
-		c.totalBytes = total
 	}
-	if c.totalBytes > 0 {
-		c.memoryErr = nil
+	if c.totalBytes == 0 {
+		c.memoryErr = cmp.Or(err, errors.New("amdgpu reports no memory of its own"))
 	}
 	used, _, _ := host.ReadInt(files, path.Join(c.Path, "mem_info_vram_used"))
 	c.usedBytes = min(max(used, 0), c.totalBytes)
-}
-
-// readUtilization adds to the reading how busy the card is and how much of its memory is used.
-func (c *amdCard) readUtilization(files host.Files) {
-	if busy, ok := host.ReadBetween(files, path.Join(c.Path, "gpu_busy_percent"), 0, 100); ok {
-		c.reading.UtilizationPercent = &busy
-	}
-	if c.totalBytes > 0 {
-		c.reading.MemoryUsedMiB = new(c.usedBytes >> 20)
-	}
-}
-
-func (c *amdCard) readCatalogue() {
-	c.product, c.known = accelerator.Lookup(c.Key(c.productName, c.totalBytes>>20))
 }
 
 // readArchitecture takes the instruction set from KFD, else from the version of the graphics core, else from the PCI id, else
@@ -178,42 +141,22 @@ func (c *amdCard) readArchitecture(files host.Files) {
 		c.gfx = c.product.Architecture
 	}
 	c.gfx = cmp.Or(gfxByDevice[c.DeviceID], c.gfx)
-	var version ipVersion
 	core := path.Join(c.Path, "ip_discovery/die/0/GC/0")
-	for name, part := range map[string]*uint64{"major": &version.major, "minor": &version.minor, "revision": &version.revision} {
-		number, _, _ := host.ReadInt(files, path.Join(core, name))
-		*part = uint64(max(number, 0))
-	}
-	if gfx, ok := gfxByGC[version]; ok {
-		c.gfx = gfx
-	}
+	version := host.Text(files, core, "major") + "." + host.Text(files, core, "minor") + "." + host.Text(files, core, "revision")
+	c.gfx = cmp.Or(gfxByGC[version], c.gfx)
 	if len(c.nodes) > 0 {
 		c.gfx = cmp.Or(gfxTarget(c.nodes[0].properties["gfx_target_version"]), c.gfx)
 	}
 }
 
-// name is the product as the driver reports it, else as the catalogue has it, else by its ids.
-func (c *amdCard) name() string {
-	switch {
-	case c.productName != "":
-		return c.productName
-	case c.known:
-		return c.product.Name
-	case c.shared != nil && amdAPUName(c.DeviceID, c.Revision) != "":
-		return amdAPUName(c.DeviceID, c.Revision)
-	default:
-		return fmt.Sprintf("AMD GPU %s:%s", c.VendorID, c.DeviceID)
-	}
-}
-
-// uuid is the card's unique id as ROCm writes it.
-func (c *amdCard) uuid() string {
-	id := strings.TrimPrefix(c.uniqueID, "0x")
-	if id == "" || strings.Trim(id, "0") == "" {
+// amdUUID is a card's unique id as ROCm writes it; empty where it is zero.
+func amdUUID(uniqueID string) string {
+	id := strings.TrimPrefix(uniqueID, "0x")
+	if strings.Trim(id, "0") == "" {
 		return ""
 	}
 	return "GPU-" + id
 }
 
 // deviceID is the id of a whole card.
-func (c *amdCard) deviceID() v1alpha1.DeviceID { return v1alpha1.DeviceID(amdName + "-" + c.Address) }
+func (c *amdCard) deviceID() v1alpha1.DeviceID { return amdKind.ID(c.Address) }

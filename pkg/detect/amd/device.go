@@ -2,6 +2,7 @@ package amd
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -19,40 +20,27 @@ func (c *amdCard) list(files host.Files, drm sysfs.DRM) []v1alpha1.Device {
 	return []v1alpha1.Device{c.device()}
 }
 
-// device is the card as a whole.
+// device is the card as a whole. Its name is the driver's, else the catalogue's; memory is what amdgpu reports, and nominal where it
+// reports none.
 func (c *amdCard) device() v1alpha1.Device {
-	pci := c.PCIDevice
-	device := v1alpha1.Device{
-		ID: c.deviceID(), Vendor: amdName, Family: v1alpha1.FamilyGPU, Backend: amdName,
-		Product: c.name(), Architecture: accelerator.Architecture(c.gfx), ComputeCapability: instructionSet(c.gfx), UUID: c.uuid(),
-		Driver: c.Driver, DriverVersion: c.driverVersion, FirmwareVersion: c.firmware,
-		PCI: &pci, NUMANode: c.NUMANode,
-		Index: backend.FirstIndex(c.drm.Renders), Paths: c.paths(c.drm),
-		Memory: c.memory(), Health: c.health(),
+	device := *c.listed.DeepCopy()
+	if c.shared != nil {
+		device.Product = cmp.Or(device.Product, amdAPUName(c.DeviceID, c.Revision))
 	}
-	if c.known {
-		performance := *c.product.Performance.DeepCopy()
-		device.Performance = &performance
-		device.ComputeUnits = c.product.ComputeUnits
+	device.Product = cmp.Or(device.Product, fmt.Sprintf("AMD GPU %s:%s", c.VendorID, c.DeviceID))
+	device.Architecture, device.ComputeCapability = accelerator.Architecture(c.gfx), instructionSet(c.gfx)
+	device.Index, device.Paths = backend.FirstIndex(c.drm.Renders), c.paths(c.drm)
+	switch {
+	case c.shared != nil:
+		device.Memory = c.shared.memory()
+	case c.totalBytes > 0:
+		device.Memory = backend.Memory(c.totalBytes>>20, c.usedBytes>>20, v1alpha1.SourceKernel)
 	}
 	if len(c.nodes) == 1 {
 		device.ComputeUnits = cmp.Or(c.nodes[0].computeUnits(), device.ComputeUnits)
 	}
+	device.Health = c.health()
 	return device
-}
-
-// memory is what amdgpu reports; what no driver reports is nominal.
-func (c *amdCard) memory() *v1alpha1.DeviceMemory {
-	switch {
-	case c.shared != nil:
-		return c.shared.memory()
-	case c.totalBytes > 0:
-		return backend.Memory(c.totalBytes>>20, c.usedBytes>>20, v1alpha1.SourceKernel)
-	case c.known && c.product.MemoryMiB > 0:
-		return &v1alpha1.DeviceMemory{TotalMiB: c.product.UsableMiB(), Source: v1alpha1.SourceCatalogue}
-	default:
-		return nil
-	}
 }
 
 // paths are the device nodes that a process needs: the GPU's own, and KFD's, which all share.

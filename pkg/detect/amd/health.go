@@ -14,10 +14,8 @@ const amdDriver = "amdgpu"
 // page and resets the GPU, and refuses to start it where too many are gone.
 func (c *amdCard) health() v1alpha1.DeviceHealth {
 	switch {
-	case c.Driver == "":
-		return backend.Unknown(backend.ReasonDriverMissing, "no driver is bound to the device: load amdgpu")
 	case c.Driver != amdDriver:
-		return backend.Unknown(backend.ReasonOtherDriver, "the device is bound to "+c.Driver+", not to amdgpu: it may be a virtual machine's")
+		return backend.HealthUnder(c.Driver, nil, "load amdgpu", amdDriver)
 	case c.shared != nil && c.shared.work < minVRAM:
 		return c.shared.idle()
 	case c.memoryErr != nil:
@@ -26,9 +24,9 @@ func (c *amdCard) health() v1alpha1.DeviceHealth {
 		return backend.Unknown("PartitionsUnreadable", c.partitionErr.Error())
 	case c.ras.badPages > 0:
 		return backend.Degraded("BadPagesPending", fmt.Sprintf("bad pages of memory that the driver could not take out of use yet: %d (ras/gpu_vram_bad_pages); reset the GPU", c.ras.badPages))
-	case c.ras.uncorrectable() > 0:
+	case c.ras.uncorrectable > 0:
 		return backend.Degraded(backend.ReasonUncorrectable, fmt.Sprintf("uncorrectable errors since the driver was loaded: %s", c.ras))
-	case len(c.ras.counts) > 0:
+	case len(c.ras.counted) > 0:
 		return backend.Healthy("amdgpu counts no uncorrectable error (" + c.ras.String() + ")")
 	default:
 		return backend.Opened()

@@ -15,7 +15,7 @@ func (c *amdCard) integrated() bool {
 	if c.known {
 		return false
 	}
-	joined := slices.ContainsFunc(c.nodes, func(n amdNode) bool { return n.properties["cpu_cores_count"] > 0 })
+	joined := slices.ContainsFunc(c.nodes, func(n kfdNode) bool { return n.properties["cpu_cores_count"] > 0 })
 	carveOut := c.totalBytes > 0 && c.totalBytes < minVRAM
 	return joined || carveOut
 }

@@ -27,7 +27,9 @@ const (
 
 // kfdNode is a node of the KFD topology: a GPU, a partition of one, a CPU socket, or (old APUs) both in one.
 type kfdNode struct {
-	number      int
+	number int
+	// partition is the number of the card's part that the node is.
+	partition   int
 	gpuID       string
 	properties  kfdProperties
 	memoryBytes uint64
@@ -97,7 +99,7 @@ func readKFDNode(files host.Files, number int) (kfdNode, error) {
 		return kfdNode{}, err
 	}
 	node := kfdNode{number: number, properties: parseKFDProperties(data)}
-	node.gpuID, _, _ = host.ReadText(files, path.Join(dir, "gpu_id"))
+	node.gpuID = host.Text(files, dir, "gpu_id")
 	for _, bank := range kfdFolder(files, dir, "mem_banks") {
 		if heap := bank["heap_type"]; heap == kfdHeapPublic || heap == kfdHeapPrivate {
 			node.memoryBytes += bank["size_in_bytes"]
@@ -119,10 +121,7 @@ func readKFDNode(files host.Files, number int) (kfdNode, error) {
 // kfdFolder reads the properties of every entry of a node's folder, in order of their numbers; what cannot be read is
 // left out, as older kernels do not have every folder.
 func kfdFolder(files host.Files, dir, folder string) []kfdProperties {
-	numbers, err := host.ReadNumbered(files, path.Join(dir, folder), "")
-	if err != nil {
-		return nil
-	}
+	numbers, _ := host.ReadNumbered(files, path.Join(dir, folder), "")
 	var all []kfdProperties
 	for _, number := range numbers {
 		data, err := files.ReadFile(path.Join(dir, folder, strconv.Itoa(number), "properties"))
@@ -176,10 +175,7 @@ func kfdUsedBytes(files host.Files, gpuID string) int64 {
 	if gpuID == "" {
 		return 0
 	}
-	processes, err := host.ReadNumbered(files, kfdProcesses, "")
-	if err != nil {
-		return 0
-	}
+	processes, _ := host.ReadNumbered(files, kfdProcesses, "")
 	var sum int64
 	for _, process := range processes {
 		used, _, err := host.ReadInt(files, path.Join(kfdProcesses, strconv.Itoa(process), "vram_"+path.Base(gpuID)))

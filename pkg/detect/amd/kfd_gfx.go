@@ -23,35 +23,32 @@ func instructionSet(gfx string) string {
 	return ""
 }
 
-// ipVersion is the version of a hardware block as amdgpu's ip_discovery tree prints it.
-type ipVersion struct{ major, minor, revision uint64 }
-
-// gfxByGC gives the instruction set of a graphics core, for hosts where the KFD topology cannot be read. Source: the
+// gfxByGC gives the instruction set of a graphics core by the version that amdgpu's ip_discovery tree has of it, for hosts where the KFD topology cannot be read. Source: the
 // table of Linux, drivers/gpu/drm/amd/amdkfd/kfd_device.c.
-var gfxByGC = map[ipVersion]string{
-	{9, 0, 1}:   "gfx900",
-	{9, 4, 0}:   "gfx906",
-	{9, 4, 1}:   "gfx908",
-	{9, 4, 2}:   "gfx90a",
-	{9, 4, 3}:   "gfx942",
-	{9, 4, 4}:   "gfx942",
-	{9, 5, 0}:   "gfx950",
-	{10, 1, 10}: "gfx1010",
-	{10, 3, 0}:  "gfx1030",
-	{10, 3, 1}:  "gfx1033",
-	{10, 3, 2}:  "gfx1031",
-	{10, 3, 3}:  "gfx1035",
-	{10, 3, 4}:  "gfx1032",
-	{10, 3, 6}:  "gfx1036",
-	{11, 0, 0}:  "gfx1100",
-	{11, 0, 2}:  "gfx1102",
-	{11, 0, 1}:  "gfx1103",
-	{11, 0, 3}:  "gfx1101",
-	{11, 0, 4}:  "gfx1103",
-	{11, 5, 0}:  "gfx1150",
-	{11, 5, 1}:  "gfx1151",
-	{12, 0, 0}:  "gfx1200",
-	{12, 0, 1}:  "gfx1201",
+var gfxByGC = map[string]string{
+	"9.0.1":   "gfx900",
+	"9.4.0":   "gfx906",
+	"9.4.1":   "gfx908",
+	"9.4.2":   "gfx90a",
+	"9.4.3":   "gfx942",
+	"9.4.4":   "gfx942",
+	"9.5.0":   "gfx950",
+	"10.1.10": "gfx1010",
+	"10.3.0":  "gfx1030",
+	"10.3.1":  "gfx1033",
+	"10.3.2":  "gfx1031",
+	"10.3.3":  "gfx1035",
+	"10.3.4":  "gfx1032",
+	"10.3.6":  "gfx1036",
+	"11.0.0":  "gfx1100",
+	"11.0.2":  "gfx1102",
+	"11.0.1":  "gfx1103",
+	"11.0.3":  "gfx1101",
+	"11.0.4":  "gfx1103",
+	"11.5.0":  "gfx1150",
+	"11.5.1":  "gfx1151",
+	"12.0.0":  "gfx1200",
+	"12.0.1":  "gfx1201",
 }
 
 // gfxByDevice gives the instruction set of the products of the catalogue by PCI device id, for hosts where neither KFD nor

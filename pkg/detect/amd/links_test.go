@@ -15,7 +15,7 @@ import (
 func linkedCards(rates [][]int64) []amdCard {
 	cards := make([]amdCard, len(rates))
 	for a := range cards {
-		cards[a] = amdCard{parts: 1, gfx: "gfx942", nodes: []amdNode{{kfdNode: kfdNode{number: a + 10}}}}
+		cards[a] = amdCard{parts: 1, gfx: "gfx942", nodes: []kfdNode{{number: a + 10}}}
 		cards[a].Address = fmt.Sprintf("0000:%02x:00.0", a)
 		for b, rate := range rates[a] {
 			if a != b && rate >= 0 {

@@ -64,10 +64,10 @@ func (c *amdCard) whole() bool {
 // but all share the PCI function, and together they have at most the card's memory.
 func (c *amdCard) partitions(files host.Files, drm sysfs.DRM) []v1alpha1.Device {
 	memory := c.splitMemory()
-	mode := c.partitionMode()
+	mode, whole := c.partitionMode(), c.device()
 	devices := make([]v1alpha1.Device, 0, len(c.nodes))
 	for i, node := range c.nodes {
-		device := c.device()
+		device := *whole.DeepCopy()
 		device.ID = c.partitionID(node)
 		device.UUID = ""
 		device.Partition = &v1alpha1.DevicePartition{
@@ -87,14 +87,14 @@ func (c *amdCard) partitions(files host.Files, drm sysfs.DRM) []v1alpha1.Device 
 }
 
 // partUsedBytes is what is used of a partition's memory. Where KFD does not say it, the card's use counts for all in equal parts.
-func (c *amdCard) partUsedBytes(files host.Files, node amdNode) int64 {
+func (c *amdCard) partUsedBytes(files host.Files, node kfdNode) int64 {
 	if node.number == unseenNode {
 		return c.usedBytes / int64(c.parts)
 	}
 	return kfdUsedBytes(files, node.gpuID)
 }
 
-func (c *amdCard) partitionID(node amdNode) v1alpha1.DeviceID {
+func (c *amdCard) partitionID(node kfdNode) v1alpha1.DeviceID {
 	return v1alpha1.DeviceID(fmt.Sprintf("%s-xcp%d", c.deviceID(), node.partition))
 }
 

@@ -13,15 +13,10 @@ import (
 // amdRAS is what amdgpu counts of errors that ECC could not mend. Source: Linux, drivers/gpu/drm/amd/amdgpu/amdgpu_ras.c
 // ("RAS sysfs Error Count Interface", "RAS sysfs gpu_vram_bad_pages Interface").
 type amdRAS struct {
-	// counts are by block, in the order of amdBlocks; none where the GPU has no RAS.
-	counts []amdCount
-	// badPages is the number of pages that failed and are still in use.
-	badPages int64
-}
-
-type amdCount struct {
-	block string
-	ue    int64
+	// counted lists the counts by their files, in the order of amdBlocks; none where the GPU has no RAS.
+	counted []string
+	// uncorrectable is their sum, badPages the number of pages that failed and are still in use.
+	uncorrectable, badPages int64
 }
 
 // amdBlocks are the memory's controller, the compute units and the copy engines.
@@ -32,50 +27,34 @@ func readAMDRAS(files host.Files, folder string) amdRAS {
 	for _, block := range amdBlocks {
 		text, ok, err := host.ReadText(files, path.Join(folder, "ras", block+"_err_count"))
 		if ok && err == nil {
-			ras.counts = append(ras.counts, amdCount{block, parseUncorrectable(text)})
+			count := parseUncorrectable(text)
+			ras.uncorrectable += count
+			ras.counted = append(ras.counted, fmt.Sprintf("ras/%s_err_count: %d", block, count))
 		}
 	}
-	if len(ras.counts) > 0 {
-		pages, _, _ := host.ReadText(files, path.Join(folder, "ras/gpu_vram_bad_pages"))
-		ras.badPages = parseBadPages(pages)
+	if len(ras.counted) > 0 {
+		ras.badPages = parseBadPages(host.Text(files, folder, "ras/gpu_vram_bad_pages"))
 	}
 	return ras
 }
 
-func (r amdRAS) uncorrectable() int64 {
-	var sum int64
-	for _, c := range r.counts {
-		sum += c.ue
-	}
-	return sum
-}
-
 // String lists the counts by their files.
-func (r amdRAS) String() string {
-	var parts []string
-	for _, c := range r.counts {
-		parts = append(parts, fmt.Sprintf("ras/%s_err_count: %d", c.block, c.ue))
-	}
-	return strings.Join(parts, ", ")
-}
+func (r amdRAS) String() string { return strings.Join(r.counted, ", ") }
 
 // signs are the counts, since more of them are worse than before.
 func (r amdRAS) signs() backend.Signs {
 	var signs backend.Signs
-	if len(r.counts) > 0 {
-		signs.Count(backend.ReasonUncorrectable, r.uncorrectable())
+	if len(r.counted) > 0 {
+		signs.Count(backend.ReasonUncorrectable, r.uncorrectable)
 	}
 	return signs
 }
 
 // parseUncorrectable reads the `ue: N` line of a RAS error count; 0 where there is none.
 func parseUncorrectable(text string) int64 {
-	for line := range strings.Lines(text) {
-		if number, ok := strings.CutPrefix(strings.TrimSpace(line), "ue:"); ok {
-			count, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
-			if err == nil {
-				return min(max(count, 0), backend.MaxErrors)
-			}
+	for name, value := range host.Pairs(text, ":") {
+		if count, err := strconv.ParseInt(value, 10, 64); err == nil && name == "ue" {
+			return min(max(count, 0), backend.MaxErrors)
 		}
 	}
 	return 0

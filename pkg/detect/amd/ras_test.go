@@ -20,7 +20,7 @@ func TestAMDRAS(t *testing.T) {
 		}
 	}
 	ras := readAMDRAS(recording.Host().Files, "/sys/d")
-	if ras.uncorrectable() != 3 || ras.badPages != 2 || ras.String() != "ras/umc_err_count: 0, ras/gfx_err_count: 3" {
+	if ras.uncorrectable != 3 || ras.badPages != 2 || ras.String() != "ras/umc_err_count: 0, ras/gfx_err_count: 3" {
 		t.Errorf("%+v (%s)", ras, ras)
 	}
 	if diff := cmp.Diff(map[string]int64{backend.ReasonUncorrectable: 3}, ras.signs().Counters); diff != "" {

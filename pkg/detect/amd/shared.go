@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -37,7 +36,7 @@ func (c *amdCard) readShared(files host.Files) {
 	switch {
 	case slices.Contains(amdPictures, c.DeviceID):
 		shared.picture = true
-	case shared.gtt > shared.carveOut && givesGTT(c.driverVersion):
+	case shared.gtt > shared.carveOut && givesGTT(c.listed.DriverVersion):
 		shared.work, shared.used = shared.gtt, read("mem_info_gtt_used")
 		if h, err := backend.ReadHostMemory(files); err == nil && h.Available != nil {
 			shared.used = max(shared.used, shared.gtt-*h.Available<<20)
@@ -54,12 +53,9 @@ func (c *amdCard) readShared(files host.Files) {
 // from Linux 6.10 on ("Let VRAM allocations go to GTT domain on small APUs", and apu_prefer_gtt after it); before, work has
 // what is set aside and no more. AMD's packages of the driver are numbered after the kernel that they are taken from.
 func givesGTT(version string) bool {
-	major, rest, _ := strings.Cut(version, ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	minor, _, _ = strings.Cut(minor, "-")
-	first, firstErr := strconv.Atoi(major)
-	second, secondErr := strconv.Atoi(minor)
-	return firstErr == nil && secondErr == nil && (first > 6 || first == 6 && second >= 10)
+	var major, minor int
+	parsed, _ := fmt.Sscanf(version, "%d.%d", &major, &minor)
+	return parsed == 2 && (major > 6 || major == 6 && minor >= 10)
 }
 
 // memory is what work can use; nil where that is too little for any. Sizes are said where they are known, used or not.

@@ -25,7 +25,7 @@ func (c *amdCard) inKFD() bool { return len(c.nodes) > 0 && c.nodes[0].number !=
 // node of each. The first is the PCI function's own node. For the others amdgpu makes platform devices (amdgpu_xcp_N) when it
 // starts the card, one after the other (Linux, amdgpu_xcp.c and amdgpu_xcp_drv.c), so that their minors and their numbers
 // follow on. None where they do not, as after a card was started anew in another order: then they are not guessed.
-func (c *amdCard) driverParts(drm sysfs.DRM) []amdNode {
+func (c *amdCard) driverParts(drm sysfs.DRM) []kfdNode {
 	count := partitionCount[c.compute]
 	if c.compute == "CPX" {
 		count = computeDies[c.DeviceID]
@@ -34,7 +34,7 @@ func (c *amdCard) driverParts(drm sysfs.DRM) []amdNode {
 		return nil
 	}
 	first, firstXCP := c.drm.Renders[0], 0
-	parts := []amdNode{{kfdNode: unseenPart(first)}}
+	parts := []kfdNode{unseenPart(first, 0)}
 	for part := 1; part < count; part++ {
 		number, ok := xcpNumber(drm.FolderOfRender[first+part])
 		if part == 1 {
@@ -43,13 +43,13 @@ func (c *amdCard) driverParts(drm sysfs.DRM) []amdNode {
 		if !ok || number != firstXCP+part-1 {
 			return nil
 		}
-		parts = append(parts, amdNode{kfdNode: unseenPart(first + part), partition: part})
+		parts = append(parts, unseenPart(first+part, part))
 	}
 	return slices.Clip(parts)
 }
 
-func unseenPart(render int) kfdNode {
-	return kfdNode{number: unseenNode, properties: kfdProperties{"drm_render_minor": uint64(render)}}
+func unseenPart(render, partition int) kfdNode {
+	return kfdNode{number: unseenNode, partition: partition, properties: kfdProperties{"drm_render_minor": uint64(render)}}
 }
 
 // xcpNumber is the number of a platform device that amdgpu made for a partition: amdgpu_xcp.N as Linux names it, amdgpu_xcp_N

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -19,7 +18,7 @@ import (
 // second time.
 //
 // Sources: drivers/accel/amdxdna of Linux and amd/xdna-driver (amdxdna_pci_drv.c, amdxdna_sysfs.c).
-func NPU() backend.Backend { return backend.New("xdna", detectNPUs) }
+func NPU() backend.Backend { return backend.NewOnPCI(xdnaKind, isXDNA, listNPUs) }
 
 const (
 	amdPCIVendor = "1022"
@@ -29,30 +28,25 @@ const (
 // xdnaIDs are the PCI device ids that the driver knows, virtual functions among them.
 var xdnaIDs = []string{"1502", "17f0", "17f1", "17f2", "17f3", "1b0a", "1b0b", "1b0c"}
 
-var xdnaKind = backend.Kind{Backend: "xdna", Vendor: amdName, Family: v1alpha1.FamilyNPU}
+var xdnaKind = backend.Kind{Backend: "xdna", Vendor: "amd", Family: v1alpha1.FamilyNPU}
 
-func detectNPUs(_ context.Context, h *host.Host) (backend.Found, error) {
-	npus, err := pci.Matching(h, func(f pci.Function) bool {
-		return f.VendorID == amdPCIVendor && (slices.Contains(xdnaIDs, f.DeviceID) || f.Driver == xdnaDriver)
-	})
-	if len(npus) == 0 {
-		return backend.Found{}, err
-	}
-	members, classErr := sysfs.ClassMembers(h.Files, "accel")
-	found := backend.Found{}
-	found.Degrade(err, classErr)
+func isXDNA(f pci.Function) bool {
+	return f.VendorID == amdPCIVendor && (slices.Contains(xdnaIDs, f.DeviceID) || f.Driver == xdnaDriver)
+}
+
+func listNPUs(_ context.Context, h *host.Host, npus []pci.Function, found *backend.Found) {
+	members, err := sysfs.ClassMembers(h.Files, "accel")
+	found.Degrade(err)
 	for _, npu := range npus {
 		found.Devices = append(found.Devices, xdnaDevice(h.Files, npu, members[npu.Path]))
 	}
-	return found, nil
 }
 
 // xdnaDevice lists an NPU. vbnv is the name by which AMD's tools know it (`RyzenAI-npu4`, `NPU Strix`).
 func xdnaDevice(files host.Files, npu pci.Function, members []sysfs.Member) v1alpha1.Device {
-	name, _, _ := host.ReadText(files, path.Join(npu.Path, "vbnv"))
-	device, _, _ := xdnaKind.Device(files, npu, name)
+	device, _, _ := xdnaKind.Device(files, npu, host.Text(files, npu.Path, "vbnv"))
 	device.Product = cmp.Or(device.Product, fmt.Sprintf("AMD NPU %s:%s", npu.VendorID, npu.DeviceID))
-	device.FirmwareVersion, _, _ = host.ReadText(files, path.Join(npu.Path, "fw_version"))
+	device.FirmwareVersion = host.Text(files, npu.Path, "fw_version")
 	device.Paths = sysfs.NodePaths(members)
 	device.Health = backend.DriverHealth(npu.Driver, device.Paths, "load amdxdna, which Linux has since 6.14")
 	return device

@@ -96,7 +96,7 @@ func appleChip(machine []string) string {
 // describeAGX sets what is known of a GPU. cores is the number of its cores where the system counts them, which tells
 // apart what Apple calls by one name.
 func describeAGX(device *v1alpha1.Device, chip, cores string, memoryMiB int64) {
-	device.Vendor, device.Family, device.Backend, device.Product = appleVendor, v1alpha1.FamilyGPU, "apple", chip
+	device.Product = chip
 	if count, err := strconv.ParseInt(cores, 10, 16); err == nil {
 		device.ComputeUnits = int32(count)
 	}
@@ -117,6 +117,5 @@ func describeAGX(device *v1alpha1.Device, chip, cores string, memoryMiB int64) {
 }
 
 func describeANE(device *v1alpha1.Device, chip string) {
-	device.Vendor, device.Family, device.Backend = appleVendor, v1alpha1.FamilyNPU, "apple"
-	device.Product, device.Architecture = chip+" Neural Engine", "Apple Silicon"
+	device.Family, device.Product, device.Architecture = v1alpha1.FamilyNPU, chip+" Neural Engine", "Apple Silicon"
 }

@@ -1,6 +1,7 @@
 package apple
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,11 +21,7 @@ func detectMac(ctx context.Context, h *host.Host) (backend.Found, error) {
 	if h.Commands == nil {
 		return backend.Found{Degraded: missing, ErrorKind: v1alpha1.ErrorToolNotRun}, nil
 	}
-	result, err := host.Query(ctx, h, missing, "system_profiler", "SPHardwareDataType", "SPDisplaysDataType", "-json")
-	if err != nil {
-		return backend.Found{}, err
-	}
-	profile, err := parseMacProfile(result.Stdout)
+	profile, err := host.Ask(ctx, h, missing, parseMacProfile, "system_profiler", "SPHardwareDataType", "SPDisplaysDataType", "-json")
 	if err != nil {
 		return backend.Found{}, err
 	}
@@ -32,33 +29,34 @@ func detectMac(ctx context.Context, h *host.Host) (backend.Found, error) {
 	found := backend.Found{}
 	found.Degrade(memoryErr)
 	for i, gpu := range profile.gpus {
-		device := v1alpha1.Device{ID: v1alpha1.DeviceID(fmt.Sprint(appleVendor, "-gpu", i)), Health: macHealth()}
+		device := macDevice(fmt.Sprint("gpu", i))
 		describeAGX(&device, gpu.model, gpu.cores, memoryMiB)
 		found.Devices = append(found.Devices, device)
 	}
 	if profile.neuralEngine() {
-		device := v1alpha1.Device{ID: appleVendor + "-ane0", Health: macHealth()}
+		device := macDevice("ane0")
 		describeANE(&device, profile.chip)
 		found.Devices = append(found.Devices, device)
 	}
 	return found, nil
 }
 
-func macHealth() v1alpha1.DeviceHealth {
-	return backend.NotMonitored("macOS says nothing of the device's health")
+func macDevice(name string) v1alpha1.Device {
+	return v1alpha1.Device{
+		ID: kind.ID(name), Vendor: kind.Vendor, Family: kind.Family, Backend: kind.Backend,
+		Health: backend.NotMonitored("macOS says nothing of the device's health"),
+	}
 }
 
 // readMacMemory asks the kernel for all memory.
 func readMacMemory(ctx context.Context, h *host.Host) (int64, error) {
-	result, err := host.Query(ctx, h, "", "sysctl", "-n", "hw.memsize")
-	if err != nil || len(result.Stdout) == 0 {
-		return 0, err
-	}
-	bytes, err := strconv.ParseInt(strings.TrimSpace(string(result.Stdout)), 10, 64)
-	if err != nil || bytes < 0 || bytes>>20 > backend.MaxMemoryMiB {
-		return 0, fmt.Errorf("sysctl hw.memsize: %q is no number of bytes", host.Clip(host.FirstLine(result.Stdout, nil), 64))
-	}
-	return bytes >> 20, nil
+	return host.Ask(ctx, h, "", func(output []byte) (int64, error) {
+		bytes, err := strconv.ParseInt(strings.TrimSpace(string(output)), 10, 64)
+		if err != nil || bytes < 0 || bytes>>20 > backend.MaxMemoryMiB {
+			return 0, fmt.Errorf("%q is no number of bytes", host.FirstLine(output))
+		}
+		return bytes >> 20, nil
+	}, "sysctl", "-n", "hw.memsize")
 }
 
 // macProfile is what system_profiler says of a Mac.
@@ -93,10 +91,10 @@ func parseMacProfile(output []byte) (macProfile, error) {
 		} `json:"SPDisplaysDataType"`
 	}
 	if err := json.Unmarshal(output, &fields); err != nil {
-		return macProfile{}, fmt.Errorf("system_profiler -json: %w", err)
+		return macProfile{}, err
 	}
 	if fields.Hardware == nil && fields.Displays == nil {
-		return macProfile{}, errors.New("system_profiler -json: says nothing of hardware or displays")
+		return macProfile{}, errors.New("says nothing of hardware or displays")
 	}
 	var profile macProfile
 	if len(fields.Hardware) > 0 {
@@ -105,11 +103,7 @@ func parseMacProfile(output []byte) (macProfile, error) {
 	for _, display := range fields.Displays {
 		isGPU := display.Kind == "" || display.Kind == "spdisplays_gpu"
 		if strings.HasPrefix(display.Vendor, "sppci_vendor_Apple") && isGPU && len(profile.gpus) < maxMacGPUs {
-			model := display.Model
-			if model == "" {
-				model = display.Name
-			}
-			profile.gpus = append(profile.gpus, macGPU{model: host.Clip(model, 128), cores: host.Clip(display.Cores, 8)})
+			profile.gpus = append(profile.gpus, macGPU{model: cmp.Or(display.Model, display.Name), cores: display.Cores})
 		}
 	}
 	return profile, nil

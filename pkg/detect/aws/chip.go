@@ -17,15 +17,12 @@ type neuronChip struct {
 	pci.Function
 	generation neuronGeneration
 	// node is nil where it is not known which one is the chip's, report where neuron-ls says nothing of it.
-	node     *neuronNode
-	report   *neuronReport
-	template v1alpha1.Device
-	product  accelerator.Product
-	// used is by core listed; nil where the driver does not say.
-	used []int64
+	node    *neuronNode
+	report  *neuronReport
+	product accelerator.Product
+	// ids are of the devices that the chip is listed as.
+	ids []v1alpha1.DeviceID
 }
-
-var neuronKind = backend.Kind{Backend: "neuron", Vendor: neuronVendor, Family: v1alpha1.FamilyASIC}
 
 // physicalCores is the number of the chip's cores: a product's own, else what the driver counts.
 func (c *neuronChip) physicalCores() int {
@@ -41,21 +38,35 @@ func (c *neuronChip) grouping() int { return max(c.generation.grouping, 1) }
 // parts is the number of devices that the chip is listed as.
 func (c *neuronChip) parts() int { return max(c.physicalCores()/c.grouping(), 1) }
 
-// deviceIDs are the ids of the devices that the chip is listed as.
-func (c *neuronChip) deviceIDs() []v1alpha1.DeviceID {
-	if c.parts() == 1 {
-		return []v1alpha1.DeviceID{c.id()}
+// list adds the chip's cores, each with its part of the memory.
+func (c *neuronChip) list(files host.Files, chips []*neuronChip, nodes []*neuronNode, found *backend.Found) {
+	devices := []v1alpha1.Device{c.whole(files, chips, nodes)}
+	if c.parts() > 1 {
+		devices = backend.Parts(devices[0], c.parts(), "core")
 	}
-	var ids []v1alpha1.DeviceID
-	for core := range c.parts() {
-		ids = append(ids, v1alpha1.DeviceID(fmt.Sprintf("%s-%d", c.id(), core)))
+	c.ids = backend.IDs(devices)
+	used := c.used(files)
+	for core, device := range devices {
+		reading := backend.Reading{}
+		if c.physicalCores() > 0 {
+			device.ComputeUnits = int32(c.grouping())
+		}
+		if device.Partition != nil && c.grouping() > 1 {
+			device.Partition.Profile = fmt.Sprintf("LNC=%d", c.grouping())
+		}
+		if used != nil {
+			reading.MemoryUsedMiB = &used[core]
+		}
+		if used != nil && device.Memory != nil {
+			device.Memory.UsedByOthersMiB = backend.UsedInSteps(used[core], device.Memory.TotalMiB)
+		}
+		found.Add(device, reading, backend.Signs{})
 	}
-	return ids
 }
 
-// read gathers what all cores of the chip have in common.
-func (c *neuronChip) read(files host.Files, chips []*neuronChip, nodes []*neuronNode) {
-	device, product, known := neuronKind.Device(files, c.Function, "")
+// whole is the chip as one device.
+func (c *neuronChip) whole(files host.Files, chips []*neuronChip, nodes []*neuronNode) v1alpha1.Device {
+	device, product, _ := neuronKind.Device(files, c.Function, "")
 	c.product = product
 	device.Product = cmp.Or(device.Product, fmt.Sprintf("AWS NeuronDevice %s:%s", c.VendorID, c.DeviceID))
 	device.Architecture = c.generation.name
@@ -65,20 +76,17 @@ func (c *neuronChip) read(files host.Files, chips []*neuronChip, nodes []*neuron
 	if c.report != nil && c.report.memoryMiB > 0 {
 		device.Memory = &v1alpha1.DeviceMemory{TotalMiB: c.report.memoryMiB, Source: v1alpha1.SourceDriver}
 	}
-	if known {
-		device.Performance = backend.SharePerformance(device.Performance, int64(c.parts()))
+	switch {
+	case c.node == nil:
+		device.Paths = c.anyOf(chips, nodes)
+	case c.node.path != "":
+		device.Paths = []string{c.node.path}
 	}
 	if c.node != nil {
 		device.Index = new(int32(c.node.number))
-		if c.node.path != "" {
-			device.Paths = []string{c.node.path}
-		}
-		c.readUsed(files)
-	} else {
-		device.Paths = c.anyOf(chips, nodes)
 	}
 	device.Health = c.health(files, chips, nodes)
-	c.template = device
+	return device
 }
 
 // anyOf are the nodes of which one is the chip's, where it is not known which: those that are nobody's, if there are as many as
@@ -106,43 +114,20 @@ func (c *neuronChip) anyOf(chips []*neuronChip, nodes []*neuronNode) []string {
 	return paths
 }
 
-func (c *neuronChip) readUsed(files host.Files) {
+// used is the memory in use by core listed, in MiB; nil where the driver does not say it of each.
+func (c *neuronChip) used(files host.Files) []int64 {
+	if c.node == nil {
+		return nil
+	}
+	var all []int64
 	for core := range c.parts() {
 		used, ok := c.node.usedMiB(files, core*c.grouping(), c.grouping())
 		if !ok {
-			c.used = nil
-			return
+			return nil
 		}
-		c.used = append(c.used, used)
+		all = append(all, used)
 	}
-}
-
-// list adds the chip's cores, each with its part of the memory.
-func (c *neuronChip) list(found *backend.Found) {
-	for core, id := range c.deviceIDs() {
-		device := *c.template.DeepCopy()
-		device.ID = id
-		if c.physicalCores() > 0 {
-			device.ComputeUnits = int32(c.grouping())
-		}
-		if c.parts() > 1 {
-			device.Partition = &v1alpha1.DevicePartition{Kind: "core", Parent: c.id(), Index: int32(core)}
-			if c.grouping() > 1 {
-				device.Partition.Profile = fmt.Sprintf("LNC=%d", c.grouping())
-			}
-		}
-		if device.Memory != nil {
-			device.Memory.TotalMiB /= int64(c.parts())
-		}
-		if core < len(c.used) {
-			used := c.used[core]
-			found.Readings[id] = backend.Reading{MemoryUsedMiB: &used}
-			if device.Memory != nil {
-				device.Memory.UsedByOthersMiB = backend.UsedInSteps(used, device.Memory.TotalMiB)
-			}
-		}
-		found.Devices = append(found.Devices, device)
-	}
+	return all
 }
 
 // neuronGeneration is what tells a generation of NeuronDevices from the others.
@@ -176,12 +161,7 @@ var neuronGenerations = map[string]neuronGeneration{
 	"7565": {"Trainium3", 8, 2, 4},
 }
 
-// neuronGenerationOf says whether a function is a NeuronDevice, and of which generation; the zero one where only the
-// driver tells that it is one.
-func neuronGenerationOf(function pci.Function) (neuronGeneration, bool) {
-	if function.VendorID != neuronPCIVendor {
-		return neuronGeneration{}, false
-	}
-	generation, ok := neuronGenerations[function.DeviceID]
-	return generation, ok || function.Driver == neuronDriver
+// isNeuron says whether a function is a NeuronDevice, by its id or by Amazon's driver.
+func isNeuron(function pci.Function) bool {
+	return function.VendorID == neuronPCIVendor && (neuronGenerations[function.DeviceID].name != "" || function.Driver == neuronDriver)
 }

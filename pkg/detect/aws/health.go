@@ -2,6 +2,7 @@ package aws
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
@@ -13,34 +14,25 @@ import (
 func (c *neuronChip) health(files host.Files, chips []*neuronChip, nodes []*neuronNode) v1alpha1.DeviceHealth {
 	const load = "install aws-neuronx-dkms"
 	switch {
-	case c.Driver == "":
-		return backend.DriverHealth("", nil, load)
 	case c.Driver != neuronDriver:
-		return backend.Unknown(backend.ReasonOtherDriver, fmt.Sprintf("the device is bound to %s, not to %s: it may be a virtual machine's", c.Driver, neuronDriver))
+		return backend.HealthUnder(c.Driver, nil, load, neuronDriver)
 	case c.node != nil:
 		return c.nodeHealth(files, load)
 	}
-	bound := 0
-	for _, chip := range chips {
-		if chip.Driver == neuronDriver {
-			bound++
-		}
-	}
-	open, counted := 0, 0
+	bound := len(slices.DeleteFunc(slices.Clone(chips), func(c *neuronChip) bool { return c.Driver != neuronDriver }))
+	open, counted := 0, true
 	for _, node := range nodes {
 		if node.path != "" {
 			open++
 		}
 		count, ok := node.uncorrectable(files)
-		if ok {
-			counted++
-		}
+		counted = counted && ok
 		if count > 0 {
 			return backend.Unknown(backend.ReasonUncorrectable, fmt.Sprintf("neuron%d counts %d uncorrectable memory errors, and which chip that is only neuron-ls tells", node.number, count))
 		}
 	}
 	switch {
-	case open == bound && counted == bound:
+	case open == bound && counted:
 		return backend.Healthy(neuronWell)
 	case open == bound:
 		return backend.Opened()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
@@ -21,7 +22,7 @@ func neuronLinks(files host.Files, chips []*neuronChip, nodes []*neuronNode, rep
 	graph := newNeuronGraph(nodes, reports)
 	var links v1alpha1.Links
 	var unknown []error
-	for _, component := range graph.components() {
+	for _, component := range backend.Components(graph) {
 		topology, shape, ok := graph.shape(component)
 		members := neuronMembers(chips, nodes, component)
 		switch {
@@ -66,30 +67,6 @@ func newNeuronGraph(nodes []*neuronNode, reports map[string]neuronReport) neuron
 		graph[number] = slices.Compact(graph[number])
 	}
 	return graph
-}
-
-// components are the sets of nodes that reach each other, in order of their first.
-func (g neuronGraph) components() [][]int {
-	seen := map[int]bool{}
-	var all [][]int
-	for number := range maxNeuronNodes {
-		if len(g[number]) == 0 || seen[number] {
-			continue
-		}
-		seen[number] = true
-		component := []int{number}
-		for i := 0; i < len(component); i++ {
-			for _, next := range g[component[i]] {
-				if !seen[next] {
-					seen[next] = true
-					component = append(component, next)
-				}
-			}
-		}
-		slices.Sort(component)
-		all = append(all, component)
-	}
-	return all
 }
 
 // shape tells rings, and the torus of 4 by 4 that every instance of 16 Trainium chips is.
@@ -139,7 +116,7 @@ func neuronDomain(chips []*neuronChip, topology v1alpha1.DomainTopology, shape [
 	domain.PeerMBps = first.product.LinkMBps / max(first.generation.links, 1) / int64(first.parts())
 	domain.DeviceMBps = domain.PeerMBps * neighbours
 	for _, chip := range chips {
-		domain.Members = append(domain.Members, chip.deviceIDs()...)
+		domain.Members = append(domain.Members, chip.ids...)
 	}
 	slices.Sort(domain.Members)
 	return domain

@@ -26,35 +26,27 @@ import (
 //
 // Sources: aws-neuron-driver (neuron_device.h, neuron_cdev.c, neuron_sysfs_metrics.c, v2/ and v3/neuron_dhal_*.c), the
 // sysfs and neuron-ls user guides of the Neuron SDK, and outputs of neuron-ls that users published.
-func Neuron() backend.Backend { return backend.New("neuron", detect) }
+func Neuron() backend.Backend {
+	return backend.NewOnPCI(neuronKind, isNeuron, list)
+}
 
-const neuronVendor = "aws"
+var neuronKind = backend.Kind{Backend: "neuron", Vendor: "aws", Family: v1alpha1.FamilyASIC}
 
-func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Functions(h)
-	var chips []*neuronChip
-	for _, function := range functions {
-		if generation, ok := neuronGenerationOf(function); ok && !pci.IsVirtual(h.Files, function) {
-			chips = append(chips, &neuronChip{Function: function, generation: generation})
-		}
-	}
-	if len(chips) == 0 {
-		return backend.Found{}, err
+func list(ctx context.Context, h *host.Host, functions []pci.Function, found *backend.Found) {
+	chips := make([]*neuronChip, len(functions))
+	for i, function := range functions {
+		chips[i] = &neuronChip{Function: function, generation: neuronGenerations[function.DeviceID]}
 	}
 	nodes, nodeErr := readNeuronNodes(h.Files)
 	pairNeuronNodes(chips, nodes)
 	reports, toolErr := listNeuron(ctx, h, chips)
 	takeNeuronReports(chips, nodes, reports)
-
-	found := backend.Found{Readings: backend.Readings{}}
 	for _, chip := range chips {
-		chip.read(h.Files, chips, nodes)
-		chip.list(&found)
+		chip.list(h.Files, chips, nodes, found)
 	}
 	links, linkErr := neuronLinks(h.Files, chips, nodes, reports)
 	found.Links = links
-	found.Degrade(err, nodeErr, toolErr, groupingProblem(chips), linkErr)
-	return found, nil
+	found.Degrade(nodeErr, toolErr, groupingProblem(chips), linkErr)
 }
 
 // pairNeuronNodes gives chips their nodes as far as the kernel tells which is whose.
@@ -100,5 +92,3 @@ func groupingProblem(chips []*neuronChip) error {
 	}
 	return nil
 }
-
-func (c *neuronChip) id() v1alpha1.DeviceID { return v1alpha1.DeviceID(neuronVendor + "-" + c.Address) }

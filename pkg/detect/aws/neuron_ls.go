@@ -42,25 +42,21 @@ func listNeuron(ctx context.Context, h *host.Host, chips []*neuronChip) (map[str
 	if slices.ContainsFunc(chips, func(c *neuronChip) bool { return c.node == nil && c.Driver == neuronDriver }) {
 		missing = "which /dev/neuronN is which chip is told by neuron-ls only: install aws-neuronx-tools; until then the chips of the host can only be granted together"
 	}
-	result, err := host.Query(ctx, h, missing, host.NeuronLS...)
-	if err != nil || len(result.Stdout) == 0 {
-		return nil, err
-	}
-	return parseNeuronLS(result.Stdout)
+	return host.Ask(ctx, h, missing, parseNeuronLS, host.NeuronLS...)
 }
 
 // parseNeuronLS reads the array that neuron-ls -j prints. A device that cannot be read costs the others nothing.
 func parseNeuronLS(output []byte) (map[string]neuronReport, error) {
 	var entries []json.RawMessage
 	if err := json.Unmarshal(output, &entries); err != nil {
-		return nil, fmt.Errorf("neuron-ls -j: %w: an array was expected", err)
+		return nil, fmt.Errorf("%w: an array was expected", err)
 	}
 	var unread []error
 	reports := map[string]neuronReport{}
 	for i, entry := range entries[:min(len(entries), maxNeuronNodes)] {
 		address, report, err := parseNeuronEntry(entry)
 		if err != nil {
-			unread = append(unread, fmt.Errorf("neuron-ls -j: device %d: %w", i, err))
+			unread = append(unread, fmt.Errorf("device %d: %w", i, err))
 			continue
 		}
 		reports[address] = report

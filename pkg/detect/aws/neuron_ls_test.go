@@ -87,7 +87,7 @@ func FuzzNeuronConnected(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		numbers := parseNeuronConnected(text)
 		graph := newNeuronGraph([]*neuronNode{{number: 0, connected: numbers}, {number: 1, connected: numbers}}, nil)
-		for _, component := range graph.components() {
+		for _, component := range backend.Components(graph) {
 			graph.shape(component)
 		}
 		for _, number := range numbers {

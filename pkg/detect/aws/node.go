@@ -51,9 +51,7 @@ func readNeuronNodes(files host.Files) ([]*neuronNode, error) {
 }
 
 func (n *neuronNode) read(files host.Files) error {
-	if name := sysfs.DeviceNode(files, n.folder); name != "" && host.Exists(files, name) {
-		n.path = name
-	}
+	n.path = sysfs.DeviceNode(files, n.folder)
 	n.function, _ = files.RealPath(path.Join(n.folder, "device"))
 	cores, _, coresErr := host.ReadInt(files, path.Join(n.folder, "core_count"))
 	if cores > 0 && cores <= maxNeuronCores {

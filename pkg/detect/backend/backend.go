@@ -3,7 +3,9 @@
 package backend
 
 import (
+	"cmp"
 	"context"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/host"
@@ -60,9 +62,23 @@ type Reading struct {
 	PCIeMaxMBps *int64 `json:"pcieMaxMBps,omitempty"`
 }
 
-// Degrade says what could not be read, and of which kind the first of it is.
+// Degrade adds what could not be read, and says of which kind the first of it is.
 func (f *Found) Degrade(problems ...error) {
-	f.Degraded, f.ErrorKind = host.JoinProblems(problems...), host.ErrorKind(problems...)
+	f.ErrorKind = cmp.Or(f.ErrorKind, host.ErrorKind(problems...))
+	if said := host.JoinProblems(problems...); said != "" {
+		f.Degraded = strings.TrimPrefix(f.Degraded+"; "+said, "; ")
+	}
+}
+
+// Add lists a device with what its sensors show and what is seen of its health.
+func (f *Found) Add(device v1alpha1.Device, reading Reading, signs Signs) {
+	f.Devices = append(f.Devices, device)
+	if f.Readings == nil {
+		f.Readings, f.Signs = Readings{}, map[v1alpha1.DeviceID]Signs{}
+	}
+	if f.Signs[device.ID] = signs; reading != (Reading{}) {
+		f.Readings[device.ID] = reading
+	}
 }
 
 // New is a backend of a name that detects by a function.

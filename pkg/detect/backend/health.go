@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -64,11 +65,9 @@ func DriverHealth(driver string, paths []string, load string) v1alpha1.DeviceHea
 const ReasonNodeMissing = "DeviceNodeMissing"
 
 // HealthUnder returns the DriverHealth of a device that only some drivers can run work on; Unknown under any other driver.
-func HealthUnder(device v1alpha1.Device, load string, drivers ...string) v1alpha1.DeviceHealth {
-	for _, driver := range append(drivers, "") {
-		if device.Driver == driver {
-			return DriverHealth(device.Driver, device.Paths, load)
-		}
+func HealthUnder(driver string, paths []string, load string, drivers ...string) v1alpha1.DeviceHealth {
+	if driver == "" || slices.Contains(drivers, driver) {
+		return DriverHealth(driver, paths, load)
 	}
-	return Unknown(ReasonOtherDriver, "the device is bound to "+device.Driver+", not to "+strings.Join(drivers, " or ")+": it may be a virtual machine's")
+	return Unknown(ReasonOtherDriver, "the device is bound to "+driver+", not to "+strings.Join(drivers, " or ")+": it may be a virtual machine's")
 }

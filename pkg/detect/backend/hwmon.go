@@ -31,8 +31,7 @@ func ReadHwmon(files host.Files, folder string) (Reading, Signs) {
 	}
 	for _, name := range []string{"power1_input", "power1_average"} {
 		if microW, ok := host.ReadBetween(files, path.Join(own, name), 0, MaxPowerMicroW); ok {
-			milliW := microW / 1000
-			reading.PowerMilliW = &milliW
+			reading.PowerMilliW = new(microW / 1000)
 			break
 		}
 	}

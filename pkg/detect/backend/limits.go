@@ -1,5 +1,11 @@
 package backend
 
+import (
+	"strconv"
+
+	"github.com/rankwright/rankwright/pkg/detect/host"
+)
+
 // Limits of the API (markers of api/v1alpha1) that backends keep to while they read.
 const (
 	MaxDevices   = 1024
@@ -58,4 +64,22 @@ func Percent(value int64) *int64 {
 		return nil
 	}
 	return &value
+}
+
+// ParseNumber reads a decimal number times a scale, rounded down; nil where the text is none, or the result negative or above the bound.
+func ParseNumber(text string, scale float64, bound int64) *int64 {
+	number, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(number >= 0 && number*scale <= float64(bound)) {
+		return nil
+	}
+	const tiny = 1e-6 // 68.92 times 1000 is a little less than 68920 in binary
+	return new(int64(number*scale + tiny))
+}
+
+// ReadNumber reads the decimal number in a file; nil where there is none or it is outside the bounds.
+func ReadNumber(files host.Files, name string, lowest, highest int64) *int64 {
+	if number, ok := host.ReadBetween(files, name, lowest, highest); ok {
+		return &number
+	}
+	return nil
 }

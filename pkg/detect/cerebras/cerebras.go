@@ -33,8 +33,8 @@ func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
 		return backend.Found{}, nil
 	}
 	systems, err := queryCSCTL(ctx, h)
+	found := backend.Found{}
 	if host.CannotAsk(h, err) {
-		var found backend.Found
 		found.Degrade(err)
 		return found, nil
 	}
@@ -42,7 +42,7 @@ func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
 		return backend.Found{}, err
 	}
 	failed, failedErr := queryCSCTL(ctx, h, "--error-only")
-	found := backend.Found{Degraded: host.JoinProblems(failedErr)}
+	found.Degrade(failedErr)
 	for _, system := range systems {
 		device := v1alpha1.Device{
 			ID: v1alpha1.DeviceID(cerebrasName + "-" + system.name), Vendor: cerebrasName, Family: v1alpha1.FamilyASIC, Backend: cerebrasName,
@@ -63,15 +63,7 @@ type cerebrasSystem struct{ name, product string }
 // queryCSCTL returns the cluster's systems, of which options choose some.
 func queryCSCTL(ctx context.Context, h *host.Host, options ...string) ([]cerebrasSystem, error) {
 	argv := append([]string{"csctl", "get", "cluster", "--system-only", "--output", "json"}, options...)
-	result, err := host.Query(ctx, h, "the CS systems of the cluster are not known without csctl", argv...)
-	if err != nil {
-		return nil, err
-	}
-	systems, err := parseCSCTL(result.Stdout)
-	if err != nil {
-		return nil, host.CommandError(argv, err)
-	}
-	return systems, nil
+	return host.Ask(ctx, h, "the CS systems of the cluster are not known without csctl", parseCSCTL, argv...)
 }
 
 // parseCSCTL reads a list of objects in the form of Kubernetes: `{"items":[{"meta":{"name":"systemf1"}}]}`. A system that is

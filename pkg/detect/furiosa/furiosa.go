@@ -2,6 +2,7 @@
 package furiosa
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,9 +23,9 @@ import (
 // adds the memory and the load of an RNGD.
 //
 // Sources: pci.ids; furiosa-ai/device-api and furiosa-ai/furiosa-smi-go (Apache-2.0) for classes, files and nodes.
-func NPU() backend.Backend { return backend.New("furiosa", detect) }
-
-const furiosaVendorID = "1ed2"
+func NPU() backend.Backend {
+	return backend.NewOnPCI(furiosaKind, backend.ByVendor("1ed2"), list)
+}
 
 var furiosaKind = backend.Kind{Backend: "furiosa", Vendor: "furiosa", Family: v1alpha1.FamilyNPU}
 
@@ -39,35 +40,23 @@ var (
 	warboyClass = furiosaClass{name: "npu_mgmt", nodes: "/dev", alive: "alive"}
 )
 
-func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Matching(h, func(f pci.Function) bool { return f.VendorID == furiosaVendorID })
-	var npus []furiosaNPU
-	for _, function := range functions {
-		npus = append(npus, furiosaNPU{Function: function, class: furiosaClassOf(function)})
-	}
-	if len(npus) == 0 {
-		return backend.Found{}, err
-	}
-	problems := []error{err}
+func list(ctx context.Context, h *host.Host, functions []pci.Function, found *backend.Found) {
 	members := map[string]map[string][]sysfs.Member{}
 	for _, class := range []furiosaClass{rngdClass, warboyClass} {
-		found, err := pci.MembersByAddress(h.Files, class.name, "busname")
-		members[class.name] = found
-		problems = append(problems, err)
+		of, err := pci.MembersByAddress(h.Files, class.name, "busname")
+		members[class.name] = of
+		found.Degrade(err)
 	}
-	for i := range npus {
-		npus[i].read(h.Files, members[npus[i].class.name][npus[i].Address])
+	npus := make([]furiosaNPU, len(functions))
+	for i, function := range functions {
+		class := furiosaClassOf(function)
+		npus[i] = readFuriosaNPU(h.Files, function, class, members[class.name][function.Address])
 	}
 	status, err := queryFuriosaSMI(ctx, h, npus)
-	problems = append(problems, err)
-	found := backend.Found{Readings: backend.Readings{}, Signs: map[v1alpha1.DeviceID]backend.Signs{}}
+	found.Degrade(err)
 	for i := range npus {
-		device, reading, signs := npus[i].device(h.Files, status)
-		found.Devices = append(found.Devices, device)
-		found.Readings[device.ID], found.Signs[device.ID] = reading, signs
+		found.Add(npus[i].device(h.Files, status))
 	}
-	found.Degrade(problems...)
-	return found, nil
 }
 
 // furiosaNPU is a PCI function with what its driver shows of it.
@@ -89,18 +78,18 @@ func furiosaClassOf(function pci.Function) furiosaClass {
 
 var furiosaName = regexp.MustCompile(`npu\d{1,4}`)
 
-func (n *furiosaNPU) read(files host.Files, members []sysfs.Member) {
+func readFuriosaNPU(files host.Files, function pci.Function, class furiosaClass, members []sysfs.Member) furiosaNPU {
 	if len(members) == 0 {
-		return
+		return furiosaNPU{Function: function, class: class}
 	}
-	n.name = furiosaName.FindString(members[0].Name)
-	own := path.Join("/sys/class", n.class.name, members[0].Name)
-	for file, target := range map[string]*string{
-		"device_uuid": &n.uuid, "fw_version": &n.firmware, "version": &n.version, n.class.alive: &n.aliveAs,
-	} {
-		*target, _, _ = host.ReadText(files, path.Join(own, file))
+	own := path.Join("/sys/class", class.name, members[0].Name)
+	npu := furiosaNPU{
+		Function: function, class: class, name: furiosaName.FindString(members[0].Name),
+		uuid: host.Text(files, own, "device_uuid"), firmware: host.Text(files, own, "fw_version"),
+		version: host.Text(files, own, "version"), aliveAs: host.Text(files, own, class.alive),
 	}
-	n.paths = n.nodes(files)
+	npu.paths = npu.nodes(files)
+	return npu
 }
 
 // nodes are the device nodes of the NPU's cores, groups of cores and channels: named as the NPU, then anything but a
@@ -121,9 +110,7 @@ func (n *furiosaNPU) nodes(files host.Files) []string {
 func (n *furiosaNPU) device(files host.Files, status map[string]furiosaStatus) (v1alpha1.Device, backend.Reading, backend.Signs) {
 	device, _, _ := furiosaKind.Device(files, n.Function, furiosaProducts[n.DeviceID])
 	device.UUID, device.FirmwareVersion, device.Paths = n.uuid, n.firmware, n.paths
-	if n.version != "" {
-		device.DriverVersion = n.version
-	}
+	device.DriverVersion = cmp.Or(n.version, device.DriverVersion)
 	if number, ok := host.ParseIndex(strings.TrimPrefix(n.name, "npu")); ok {
 		device.Index = new(int32(number))
 	}
@@ -166,11 +153,7 @@ type furiosaStatus struct {
 // queryFuriosaSMI returns the status of the NPUs by their kernel names. furiosa-smi is only run where an RNGD has a driver: it
 // does not know Warboy's.
 func queryFuriosaSMI(ctx context.Context, h *host.Host, npus []furiosaNPU) (map[string]furiosaStatus, error) {
-	asked := false
-	for i := range npus {
-		asked = asked || npus[i].class == rngdClass && npus[i].name != ""
-	}
-	if !asked {
+	if !slices.ContainsFunc(npus, func(n furiosaNPU) bool { return n.class == rngdClass && n.name != "" }) {
 		return nil, nil
 	}
 	return host.Ask(ctx, h, "", parseFuriosaStatus, host.FuriosaStatus...)

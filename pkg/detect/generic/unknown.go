@@ -32,7 +32,7 @@ func detectUnknown(_ context.Context, h *host.Host) (backend.Found, error) {
 	if len(found.Devices) == 0 {
 		return found, err
 	}
-	found.Degraded = host.JoinProblems(err)
+	found.Degrade(err)
 	return found, nil
 }
 

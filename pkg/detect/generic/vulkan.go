@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
@@ -52,11 +51,11 @@ func askVulkan(ctx context.Context, h *host.Host) ([]vulkanDevice, error) {
 	if err != nil {
 		return nil, err
 	}
-	devices := parseVulkanSummary(string(printed.Stdout))
+	devices := parseVulkan(string(printed.Stdout))
 	if len(devices) > 0 {
 		// The full listing is long, and crashes with some drivers: without it only the memory is not known.
 		if full, err := host.Query(ctx, h, "", "vulkaninfo"); err == nil {
-			takeVulkanHeaps(devices, parseVulkanHeaps(string(full.Stdout)))
+			takeVulkanHeaps(devices, parseVulkan(string(full.Stdout)))
 		}
 	}
 	return devices, nil
@@ -102,19 +101,14 @@ func (c otherCard) device(files host.Files) v1alpha1.Device {
 		device, _, _ = kind.Device(files, *c.function, c.vulkan.name)
 		device.Product = cmp.Or(device.Product, "GPU "+c.function.VendorID+":"+c.function.DeviceID)
 	} else {
-		device = v1alpha1.Device{
-			ID: v1alpha1.DeviceID(c.vendor + "-" + c.name), Vendor: kind.Vendor, Family: kind.Family, Backend: kind.Backend,
-			Product: cmp.Or(c.vulkan.name, strings.TrimSpace(c.vendor+" GPU")), Driver: c.driver, NUMANode: sysfs.ReadNUMANode(files, c.folder),
-		}
-		if c.driver != "" {
-			device.DriverVersion = sysfs.ModuleVersion(files, c.driver)
-		}
+		device = kind.Platform(files, sysfs.PlatformDevice{Name: c.name, Folder: c.folder, Driver: c.driver})
+		device.Product = cmp.Or(c.vulkan.name, c.vendor+" GPU")
 	}
 	device.UUID = c.vulkan.uuid
 	if memory := c.vulkan.memory(); memory != nil {
 		device.Memory = memory
 	}
 	device.Paths, device.Index = c.nodes.Paths(), backend.FirstIndex(c.nodes.Renders)
-	device.Health = backend.DriverHealth(cmp.Or(device.Driver, c.driver), device.Paths, "see dmesg")
+	device.Health = backend.DriverHealth(device.Driver, device.Paths, "see dmesg")
 	return device
 }

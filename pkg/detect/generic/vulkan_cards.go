@@ -1,6 +1,7 @@
 package generic
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -55,16 +56,13 @@ var socGPUVendors = map[string]string{
 
 // otherCards are the cards with a render node that are left for the generic backend, in order of their folders.
 func otherCards(files host.Files, table sysfs.DRM, functions []pci.Function) []otherCard {
-	byFolder := map[string]*pci.Function{}
-	for i := range functions {
-		byFolder[functions[i].Path] = &functions[i]
-	}
+	places := pci.PlacesOf(functions)
 	var cards []otherCard
 	for folder, nodes := range table.ByFolder {
 		if len(nodes.Renders) == 0 {
 			continue
 		}
-		card := otherCard{folder: folder, nodes: nodes, function: byFolder[folder]}
+		card := otherCard{folder: folder, nodes: nodes, function: places[folder]}
 		if card.identify(files) && len(cards) < backend.MaxDevices {
 			cards = append(cards, card)
 		}
@@ -82,10 +80,7 @@ func (c *otherCard) identify(files host.Files) bool {
 		if slices.Contains(ownBackends, f.VendorID) || slices.Contains(notGPUs, f.Driver) || pci.IsVirtual(files, *f) {
 			return false
 		}
-		c.driver, c.vendor = f.Driver, pciGPUVendors[f.VendorID]
-		if c.vendor == "" {
-			c.vendor = "pci-" + f.VendorID
-		}
+		c.driver, c.vendor = f.Driver, cmp.Or(pciGPUVendors[f.VendorID], "pci-"+f.VendorID)
 		return true
 	}
 	target, err := files.ReadLink(path.Join(c.folder, "driver"))
@@ -96,9 +91,6 @@ func (c *otherCard) identify(files host.Files) bool {
 	if slices.Contains(notGPUs, c.driver) || slices.Contains(otherBackends, c.driver) || !kernelName.MatchString(c.name) {
 		return false
 	}
-	c.vendor = socGPUVendors[c.driver]
-	if c.vendor == "" {
-		c.vendor = "soc"
-	}
+	c.vendor = cmp.Or(socGPUVendors[c.driver], "soc")
 	return true
 }

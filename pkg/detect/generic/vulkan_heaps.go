@@ -13,12 +13,6 @@ import (
 // not say (VK_EXT_memory_budget).
 type vulkanHeap struct{ size, budget int64 }
 
-// vulkanHeaps are a device of the full listing with the largest heap that is local to it.
-type vulkanHeaps struct {
-	vulkanDevice
-	largest vulkanHeap
-}
-
 // memory returns the device's memory for the inventory; nil where its size is not known or not credible.
 func (d vulkanDevice) memory() *v1alpha1.DeviceMemory {
 	total := d.heap.size >> 20
@@ -37,13 +31,13 @@ func (d vulkanDevice) memory() *v1alpha1.DeviceMemory {
 
 // takeVulkanHeaps gives devices of the summary the heaps of those that are the same by ids and name. Of several that are the
 // same each has what the least of them has.
-func takeVulkanHeaps(devices []vulkanDevice, listed []vulkanHeaps) {
+func takeVulkanHeaps(devices, listed []vulkanDevice) {
 	for i := range devices {
 		d := &devices[i]
 		for _, l := range listed {
 			same := l.is(d.vendor, d.device) && l.name == d.name
-			if same && l.largest.size > 0 && (d.heap.size == 0 || l.largest.size < d.heap.size) {
-				d.heap = l.largest
+			if same && l.heap.size > 0 && (d.heap.size == 0 || l.heap.size < d.heap.size) {
+				d.heap = l.heap
 			}
 		}
 	}
@@ -51,35 +45,6 @@ func takeVulkanHeaps(devices []vulkanDevice, listed []vulkanHeaps) {
 
 // vulkanHeapLine matches the line that a heap begins with.
 var vulkanHeapLine = regexp.MustCompile(`^memoryHeaps\[\d{1,2}\]:$`)
-
-// parseVulkanHeaps reads the full listing of vulkaninfo: below `GPU0:` the device's properties as in the summary, and below
-// each `memoryHeaps[0]:` lines with size and budget in bytes, and with its flags. Names of other heaps, and what follows the
-// heaps (memoryTypes), are passed over.
-func parseVulkanHeaps(text string) []vulkanHeaps {
-	var devices []vulkanHeaps
-	var heap *vulkanHeap
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		name, value, assigned := strings.Cut(line, "=")
-		switch {
-		case vulkanGPU.MatchString(line):
-			if len(devices) >= backend.MaxDevices {
-				return devices
-			}
-			devices, heap = append(devices, vulkanHeaps{}), nil
-		case len(devices) == 0:
-		case vulkanHeapLine.MatchString(line):
-			heap = &vulkanHeap{}
-		case strings.HasPrefix(line, "memoryTypes"):
-			heap = nil
-		case heap != nil:
-			heap.read(line, strings.TrimSpace(name), strings.TrimSpace(value), &devices[len(devices)-1].largest)
-		case assigned:
-			devices[len(devices)-1].set(strings.TrimSpace(name), strings.TrimSpace(value))
-		}
-	}
-	return devices
-}
 
 // read takes a line of a heap, and the heap for the largest one where the line says that it is local to the device.
 func (h *vulkanHeap) read(line, name, value string, largest *vulkanHeap) {

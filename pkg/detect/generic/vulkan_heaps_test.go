@@ -94,11 +94,10 @@ func FuzzVulkanHeaps(f *testing.F) {
 	f.Add(vulkanListing(0, "0x13b5", "0xa8670000", "INTEGRATED_GPU", "Mali-G610", heapOf(0, 8<<30, 7<<30, "MEMORY_HEAP_DEVICE_LOCAL_BIT")))
 	f.Add("GPU0:\nmemoryHeaps[0]:\nsize = -1 (\nHEAP_DEVICE_LOCAL_BIT\nbudget = 99999999999999999999\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, d := range parseVulkanHeaps(text) {
-			if h := d.largest; h.size < 0 || h.size>>20 > backend.MaxMemoryMiB || h.budget < 0 || h.budget>>20 > backend.MaxMemoryMiB {
+		for _, d := range parseVulkan(text) {
+			if h := d.heap; h.size < 0 || h.size>>20 > backend.MaxMemoryMiB || h.budget < 0 || h.budget>>20 > backend.MaxMemoryMiB {
 				t.Errorf("%+v", h)
 			}
-			d.heap = d.largest
 			if m := d.memory(); m != nil && (m.UsedByOthersMiB < 0 || m.TotalMiB <= 0) {
 				t.Errorf("%+v", m)
 			}

@@ -3,6 +3,7 @@ package generic
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +18,7 @@ type vulkanDevice struct {
 	vendor, device string
 	name, uuid     string
 	software       bool
-	// integrated says that its memory is the host's; heap is the memory, zero where it is not known.
+	// integrated says that its memory is the host's; heap is the largest that is local to it, zero where it is not known.
 	integrated bool
 	heap       vulkanHeap
 }
@@ -26,34 +27,32 @@ func (d vulkanDevice) is(vendor, device string) bool { return d.vendor == vendor
 
 var vulkanGPU = regexp.MustCompile(`^GPU(\d{1,4}):$`)
 
-// parseVulkanSummary reads `vulkaninfo --summary`: below `GPU0:` a line of `name = value` for each property. Rasterisers
-// in software (llvmpipe, SwiftShader) are no devices and left out.
-func parseVulkanSummary(text string) []vulkanDevice {
+// parseVulkan reads what vulkaninfo prints, with --summary and without: below `GPU0:` a line of `name = value` for each property, and in
+// the full listing below each `memoryHeaps[0]:` lines with size and budget in bytes, and with its flags. What follows the heaps
+// (memoryTypes) is passed over. Rasterisers in software (llvmpipe, SwiftShader) are no devices and left out.
+func parseVulkan(text string) []vulkanDevice {
 	var devices []vulkanDevice
-	current := -1
+	var heap *vulkanHeap
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if vulkanGPU.MatchString(line) {
-			if len(devices) >= backend.MaxDevices {
-				break
-			}
-			devices = append(devices, vulkanDevice{})
-			current = len(devices) - 1
-			continue
-		}
-		name, value, found := strings.Cut(line, "=")
-		if current < 0 || !found {
-			continue
-		}
-		devices[current].set(strings.TrimSpace(name), strings.TrimSpace(value))
-	}
-	var hardware []vulkanDevice
-	for _, d := range devices {
-		if !d.software && d.name != "" {
-			hardware = append(hardware, d)
+		name, value, _ := strings.Cut(line, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		switch {
+		case vulkanGPU.MatchString(line):
+			devices, heap = append(devices, vulkanDevice{}), nil
+		case len(devices) == 0:
+		case vulkanHeapLine.MatchString(line):
+			heap = &vulkanHeap{}
+		case strings.HasPrefix(line, "memoryTypes"):
+			heap = nil
+		case heap != nil:
+			heap.read(line, name, value, &devices[len(devices)-1].heap)
+		default:
+			devices[len(devices)-1].set(name, value)
 		}
 	}
-	return hardware
+	devices = slices.DeleteFunc(devices, func(d vulkanDevice) bool { return d.software || d.name == "" })
+	return devices[:min(len(devices), backend.MaxDevices)]
 }
 
 func (d *vulkanDevice) set(name, value string) {

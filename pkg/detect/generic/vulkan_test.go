@@ -176,7 +176,7 @@ func FuzzVulkanSummary(f *testing.F) {
 	f.Add(vulkanEntry(0, "0x13b5", "0xa8670000", "INTEGRATED_GPU", "Mali-G610") + vulkanEntry(1, "0x10005", "0x0", "CPU", llvmpipe))
 	f.Add("GPU0:\nGPU1:\ndeviceName=x\nvendorID=0xfffffffff\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, d := range parseVulkanSummary(text) {
+		for _, d := range parseVulkan(text) {
 			if d.name == "" || d.software || len(d.name) > 256 || len(d.uuid) > 128 || len(d.vendor) > 8 {
 				t.Errorf("%+v", d)
 			}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
+	"github.com/rankwright/rankwright/pkg/detect/pci"
 )
 
 // WMI lists the graphics cards of a Windows host, as its management interface shows them (Win32_VideoController), each
@@ -26,7 +26,7 @@ func detectWMI(ctx context.Context, h *host.Host) (backend.Found, error) {
 		return backend.Found{Generic: true}, nil
 	}
 	result, err := host.Query(ctx, h, "", wmiQuery...)
-	if err != nil || len(result.Stdout) == 0 {
+	if err != nil {
 		return backend.Found{}, err
 	}
 	adapters, err := parseWMI(result.Stdout)
@@ -48,55 +48,47 @@ var wmiVendors = map[string]string{"10de": "nvidia", "1002": "amd", "8086": "int
 
 // device returns the card for the inventory; ok is false where the adapter is no card.
 func (a *wmiAdapter) device() (v1alpha1.Device, bool) {
-	pci, instance, ok := parsePNPDeviceID(a.PNPDeviceID)
-	vendor := wmiVendors[pci.VendorID]
+	ids, instance, ok := parsePNPDeviceID(a.PNPDeviceID)
+	vendor := wmiVendors[ids.VendorID]
 	if !ok || vendor == "" {
 		return v1alpha1.Device{}, false
 	}
-	device := v1alpha1.Device{
-		ID: v1alpha1.DeviceID(vendor + "-" + instance), Vendor: vendor, Family: v1alpha1.FamilyGPU, Backend: wmiName,
-		Product: a.Name, DriverVersion: a.DriverVersion, Health: a.health(),
+	kind := backend.Kind{Backend: wmiName, Vendor: vendor, Family: v1alpha1.FamilyGPU}
+	address, placed := parsePNPLocation(a.Location)
+	ids.Address = cmp.Or(address, instance)
+	memory := a.memory()
+	// Without a driver's name no file is read.
+	device, product, _ := kind.Measured(nil, pci.Function{PCIDevice: ids}, a.Name, *cmp.Or(memory, new(int64)))
+	if !placed {
+		device.PCI = nil
 	}
-	if address, ok := parsePNPLocation(a.Location); ok {
-		pci.Address = address
-		device.ID, device.PCI = v1alpha1.DeviceID(vendor+"-"+address), &pci
+	if memory == nil && product.MemoryMiB == 0 {
+		memory = a.smallMemory()
 	}
-	device.Memory = a.memory()
-	key := accelerator.Key{
-		VendorID: pci.VendorID, DeviceID: pci.DeviceID, SubsystemVendorID: pci.SubsystemVendorID,
-		SubsystemDeviceID: pci.SubsystemDeviceID, Revision: pci.Revision, Product: a.Name,
+	if memory != nil {
+		device.Memory = &v1alpha1.DeviceMemory{TotalMiB: *memory, Source: v1alpha1.SourceDriver}
 	}
-	if device.Memory != nil {
-		key.MemoryMiB = device.Memory.TotalMiB
-	}
-	if product, known := accelerator.Lookup(key); known {
-		device.Product = cmp.Or(device.Product, product.Name)
-		backend.Describe(&device, product)
-	}
-	if device.Memory == nil {
-		device.Memory = a.smallMemory()
-	}
+	device.DriverVersion, device.Health = a.DriverVersion, a.health()
 	return device, true
 }
 
-// memory is what the driver wrote into the registry; nil where it did not.
-func (a *wmiAdapter) memory() *v1alpha1.DeviceMemory {
-	mib := int64(a.MemorySize) >> 20
-	if mib <= 0 || mib > backend.MaxMemoryMiB {
-		return nil
+// memory is what the driver wrote into the registry, in MiB; nil where it did not.
+func (a *wmiAdapter) memory() *int64 {
+	if mib := int64(a.MemorySize) >> 20; mib > 0 {
+		return backend.AtMost(&mib, backend.MaxMemoryMiB)
 	}
-	return &v1alpha1.DeviceMemory{TotalMiB: mib, Source: v1alpha1.SourceDriver}
+	return nil
 }
 
 // adapterRAMCap is the most that AdapterRAM can say: drivers give 4 GiB less 1 MiB, or less 1 byte, for anything above.
 const adapterRAMCap = 4<<30 - 1<<20
 
-// smallMemory is AdapterRAM where it can be the truth.
-func (a *wmiAdapter) smallMemory() *v1alpha1.DeviceMemory {
+// smallMemory is AdapterRAM in MiB where it can be the truth; nil elsewhere.
+func (a *wmiAdapter) smallMemory() *int64 {
 	if a.AdapterRAM < 1<<20 || a.AdapterRAM >= adapterRAMCap {
 		return nil
 	}
-	return &v1alpha1.DeviceMemory{TotalMiB: a.AdapterRAM >> 20, Source: v1alpha1.SourceDriver}
+	return new(a.AdapterRAM >> 20)
 }
 
 // health is what Windows says of the device: an error code of 0, and OK.
@@ -107,10 +99,7 @@ func (a *wmiAdapter) health() v1alpha1.DeviceHealth {
 	case (a.ErrorCode == nil || *a.ErrorCode == 0) && (a.Status == "" || a.Status == "OK"):
 		return backend.Healthy("Windows reports no problem of the device")
 	default:
-		code := int64(0)
-		if a.ErrorCode != nil {
-			code = *a.ErrorCode
-		}
-		return backend.Unhealthy("DeviceError", fmt.Sprintf("Windows calls its status %q with error code %d: see the Device Manager", host.Clip(a.Status, 32), code))
+		code := cmp.Or(a.ErrorCode, new(int64))
+		return backend.Unhealthy("DeviceError", fmt.Sprintf("Windows calls its status %q with error code %d: see the Device Manager", host.Clip(a.Status, 32), *code))
 	}
 }

@@ -1,12 +1,13 @@
 package google
 
 import (
-	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/words"
+	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/detect/pci"
 )
 
@@ -35,17 +36,18 @@ var tpuGenerations = map[tpuPCI]tpuGeneration{
 	{"0076", ""}:     {name: "v7x", catalogue: "TPU7x (Ironwood)", dimensions: 3, cores: 2},
 }
 
-// tpuGenerationOf says whether a function is a TPU, and of which generation.
-func tpuGenerationOf(function pci.Function) (tpuGeneration, bool) {
+// tpuGenerationOf is the generation of TPUs that a function is of; zero where it is no TPU.
+func tpuGenerationOf(function pci.Function) tpuGeneration {
 	if function.VendorID != "1ae0" {
-		return tpuGeneration{}, false
+		return tpuGeneration{}
 	}
-	generation, ok := tpuGenerations[tpuPCI{device: function.DeviceID}]
-	if !ok {
-		generation, ok = tpuGenerations[tpuPCI{function.DeviceID, function.SubsystemDeviceID}]
+	if generation, ok := tpuGenerations[tpuPCI{device: function.DeviceID}]; ok {
+		return generation
 	}
-	return generation, ok
+	return tpuGenerations[tpuPCI{function.DeviceID, function.SubsystemDeviceID}]
 }
+
+func (g tpuGeneration) compare(other tpuGeneration) int { return strings.Compare(g.name, other.name) }
 
 // functionsPerChip is the number of PCI functions that each chip is shown as, on a host that has so many of the generation. A
 // TPU7x is two, one for each of the devices that its runtime presents (ray-project/ray#65105, vllm-project/tpu-inference#1266);
@@ -59,45 +61,12 @@ func (g tpuGeneration) functionsPerChip(functions int) int {
 	return g.cores
 }
 
-// linksPerChip is the number of a chip's ICI links: two for each dimension.
-func (g tpuGeneration) linksPerChip() int64 { return int64(2 * g.dimensions) }
-
 // hostShapes are the tori of chips that one host can hold, by dimensions and number of chips. Source: the machine types
 // of Google Cloud (ct4p, ct5p and tpu7x with 4 chips; ct5lp and ct6e with 1, 4 or 8).
 var hostShapes = map[[2]int][]int32{
 	{2, 4}: {2, 2},
 	{2, 8}: {2, 4},
 	{3, 4}: {2, 2, 1},
-}
-
-// tpuLinks joins the chips of the host to the part of the ICI torus that they are. The links that lead to other hosts
-// are not counted: what a slice adds to them is not known on the host.
-func tpuLinks(chips []tpuChip) (v1alpha1.Links, error) {
-	var generations []tpuGeneration
-	byGeneration := map[tpuGeneration][]tpuChip{}
-	for _, chip := range chips {
-		if _, seen := byGeneration[chip.generation]; !seen {
-			generations = append(generations, chip.generation)
-		}
-		byGeneration[chip.generation] = append(byGeneration[chip.generation], chip)
-	}
-	var links v1alpha1.Links
-	var unknown []error
-	for _, generation := range generations {
-		members := byGeneration[generation]
-		if len(members) < 2 {
-			continue
-		}
-		per := generation.functionsPerChip(len(members))
-		shape, ok := hostShapes[[2]int{generation.dimensions, len(members) / per}]
-		if !ok || len(members)%per > 0 {
-			unknown = append(unknown, fmt.Errorf("no host has %s of TPU %s: some may be missing, and how the others "+
-				"are linked is not known", countTPUs(len(members), per), generation.name))
-			continue
-		}
-		links.Domains = append(links.Domains, iciDomain(members, shape))
-	}
-	return links, errors.Join(unknown...)
 }
 
 func countTPUs(functions, perChip int) string {
@@ -107,28 +76,19 @@ func countTPUs(functions, perChip int) string {
 	return words.Counted(functions, "chip")
 }
 
-// iciDomain is the torus of a host's chips. On one host no dimension closes into a ring, so that a chip at a corner has
-// one link in each dimension that is longer than 1.
-func iciDomain(chips []tpuChip, shape []int32) v1alpha1.LinkDomain {
-	first := chips[0]
-	domain := v1alpha1.LinkDomain{
-		Name: "ici-" + first.Address, Kind: "ICI", Topology: v1alpha1.TopologyTorus, Shape: slices.Clone(shape),
-	}
-	var neighbours int64
+// iciDomain is the part of the ICI torus that a host's chips are, but for its members. On one host no dimension closes into a ring, so
+// that a chip at a corner has one of its two links in each dimension that is longer than 1. The links that lead to other hosts are not
+// counted: what a slice adds to them is not known on the host.
+func (g tpuGeneration) iciDomain(product accelerator.Product, shape []int32) v1alpha1.LinkDomain {
+	domain := v1alpha1.LinkDomain{Kind: "ICI", Topology: v1alpha1.TopologyTorus, Shape: slices.Clone(shape)}
+	domain.PeerMBps = product.LinkMBps / int64(2*g.dimensions) / int64(g.cores)
 	for _, size := range shape {
 		if size > 1 {
-			neighbours++
+			domain.DeviceMBps += domain.PeerMBps
 		}
 	}
-	cores := int64(first.generation.cores)
-	domain.PeerMBps = first.product.LinkMBps / first.generation.linksPerChip() / cores
-	domain.DeviceMBps = domain.PeerMBps * neighbours
-	if cores > 1 {
-		domain.Shape = append(domain.Shape, int32(cores))
+	if g.cores > 1 {
+		domain.Shape = append(domain.Shape, int32(g.cores))
 	}
-	for _, chip := range chips {
-		domain.Members = append(domain.Members, chip.deviceIDs()...)
-	}
-	slices.Sort(domain.Members)
 	return domain
 }

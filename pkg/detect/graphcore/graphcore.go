@@ -10,7 +10,6 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/detect/pci"
-	"github.com/rankwright/rankwright/pkg/detect/sysfs"
 )
 
 // IPU finds every IPU that is a PCI function (cards C2 and C200, with two IPUs each) by its PCI id, and its nodes
@@ -35,13 +34,13 @@ var graphcoreKind = backend.Kind{Backend: "graphcore", Vendor: "graphcore", Fami
 var graphcoreProducts = map[string]string{"0001": "GC2 IPU", "0003": "GC200 IPU"}
 
 func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
-	ipus, err := pci.Matching(h, func(f pci.Function) bool { return f.VendorID == graphcoreVendorID })
+	ipus, err := pci.Matching(h, backend.ByVendor(graphcoreVendorID))
 	found := backend.Found{}
-	problems := []error{err}
+	found.Degrade(err)
 	for _, function := range ipus {
-		device, err := graphcoreDevice(h.Files, function)
+		device, err := graphcoreKind.DeviceWithOwnNodes(h.Files, function, graphcoreProducts[function.DeviceID], "load Graphcore's ipu_driver")
 		found.Devices = append(found.Devices, device)
-		problems = append(problems, err)
+		found.Degrade(err)
 	}
 	networked, networkErr := networkedIPUs(ctx, h)
 	if len(found.Devices) == 0 && networkErr != nil && !host.CannotAsk(h, networkErr) {
@@ -51,16 +50,8 @@ func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
 	if len(found.Devices) == 0 && networkErr == nil {
 		return backend.Found{}, err
 	}
-	found.Degrade(append(problems, networkErr)...)
+	found.Degrade(networkErr)
 	return found, nil
-}
-
-func graphcoreDevice(files host.Files, function pci.Function) (v1alpha1.Device, error) {
-	device, _, _ := graphcoreKind.Device(files, function, graphcoreProducts[function.DeviceID])
-	nodes, err := sysfs.OwnNodes(files, function.Path)
-	device.Paths = nodes
-	device.Health = backend.DriverHealth(function.Driver, nodes, "load Graphcore's ipu_driver")
-	return device, err
 }
 
 // networkedIPUs lists the IPUs of the partition that the host is configured for; none where it is for none.
@@ -76,7 +67,7 @@ func networkedIPUs(ctx context.Context, h *host.Host) ([]v1alpha1.Device, error)
 	var devices []v1alpha1.Device
 	for _, ipu := range parseGCInfo(string(result.Stdout)) {
 		devices = append(devices, v1alpha1.Device{
-			ID:     v1alpha1.DeviceID(strings.Join([]string{graphcoreKind.Vendor, ipu.host, ipu.number}, "-")),
+			ID:     graphcoreKind.ID(ipu.host + "-" + ipu.number),
 			Vendor: graphcoreKind.Vendor, Family: graphcoreKind.Family, Backend: graphcoreKind.Backend,
 			Product: "Graphcore IPU",
 			Health:  backend.NotMonitored("the IPU is part of the machine at " + ipu.host + ": its health is known there"),

@@ -22,41 +22,36 @@ import (
 //
 // Sources: common/pcie_common.h and linux/pcie/src/sysfs.c of hailo-ai/hailort-drivers; pci.ids; the output of
 // hailortcli as users publish it.
-func NPU() backend.Backend { return backend.New("hailo", detect) }
-
-const hailoVendorID = "1e60"
+func NPU() backend.Backend {
+	return backend.NewOnPCI(hailoKind, backend.ByVendor("1e60"), list)
+}
 
 var hailoKind = backend.Kind{Backend: "hailo", Vendor: "hailo", Family: v1alpha1.FamilyNPU}
 
 // hailoProducts are the products by PCI device id, as far as it tells them apart.
 var hailoProducts = map[string]string{"2864": "Hailo-8 or Hailo-8L", "45c4": "Hailo-10H", "43a2": "Hailo-15L"}
 
-func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
-	processors, err := pci.Matching(h, func(f pci.Function) bool { return f.VendorID == hailoVendorID })
-	if len(processors) == 0 {
-		return backend.Found{}, err
-	}
+func list(ctx context.Context, h *host.Host, processors []pci.Function, found *backend.Found) {
 	members, classErr := pci.MembersByAddress(h.Files, "hailo_chardev", "board_location")
 	boards, toolErr := queryHailo(ctx, h, len(members) > 0)
-	found := backend.Found{}
+	found.Degrade(classErr, toolErr)
 	for _, function := range processors {
 		found.Devices = append(found.Devices, hailoDevice(h.Files, function, members[function.Address], boards[function.Address]))
 	}
-	found.Degrade(err, classErr, toolErr)
-	return found, nil
 }
 
 func hailoDevice(files host.Files, function pci.Function, members []sysfs.Member, board hailoBoard) v1alpha1.Device {
-	name := cmp.Or(hailoArchitectures[board.architecture], hailoProducts[function.DeviceID])
+	name := cmp.Or(hailoArchitectures[board["Device Architecture"]], hailoProducts[function.DeviceID])
 	device, _, _ := hailoKind.Device(files, function, name)
-	device.UUID, device.FirmwareVersion = board.serial, board.firmware
+	device.UUID = board["Serial Number"]
+	device.FirmwareVersion, _, _ = strings.Cut(board["Firmware Version"], " ")
 	device.Paths = sysfs.NodePaths(members)
 	device.Health = backend.DriverHealth(function.Driver, device.Paths, "install hailort-pcie-driver, or hailo-all on Raspberry Pi OS")
 	return device
 }
 
-// hailoBoard is what `hailortcli fw-control identify` says of a device; what it does not know (`<N/A>`) is empty.
-type hailoBoard struct{ architecture, firmware, serial string }
+// hailoBoard is what `hailortcli fw-control identify` says of a device, by its words for each fact.
+type hailoBoard map[string]string
 
 // hailoArchitectures are the products by the word for the device's architecture.
 var hailoArchitectures = map[string]string{
@@ -77,34 +72,21 @@ func queryHailo(ctx context.Context, h *host.Host, usable bool) (map[string]hail
 	}, host.HailoIdentify...)
 }
 
-// parseHailo reads lines of `Name: value`; those after `Executing on device: 0001:01:00.0` are that device's.
+// parseHailo reads lines of `Name: value`; those after `Executing on device: 0001:01:00.0` are that device's. What a device does not
+// know is `<N/A>` and left out.
 func parseHailo(output string) map[string]hailoBoard {
 	boards := map[string]hailoBoard{}
-	address := ""
-	for line := range strings.Lines(output) {
-		name, value, found := strings.Cut(line, ":")
-		value = strings.TrimSpace(value)
-		if !found || strings.Contains(value, "N/A") {
-			continue
-		}
-		board := boards[address]
-		switch strings.TrimSpace(name) {
-		case "Executing on device":
-			address = ""
+	var board hailoBoard
+	for name, value := range host.Pairs(output, ":") {
+		switch {
+		case strings.Contains(value, "N/A"):
+		case name == "Executing on device":
+			board = hailoBoard{}
 			if pci.IsAddress(value) && len(boards) < backend.MaxDevices {
-				address = value
-				boards[address] = hailoBoard{}
+				boards[value] = board
 			}
-			continue
-		case "Device Architecture":
-			board.architecture = host.Clip(value, 32)
-		case "Firmware Version":
-			board.firmware, _, _ = strings.Cut(value, " ")
-		case "Serial Number":
-			board.serial = host.Clip(value, 64)
-		}
-		if address != "" {
-			boards[address] = board
+		case board != nil:
+			board[name] = value
 		}
 	}
 	return boards

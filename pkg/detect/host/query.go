@@ -39,12 +39,12 @@ func Query(ctx context.Context, h *Host, missing string, argv ...string) (Comman
 	return result, nil
 }
 
-// Ask runs Query and returns what parse makes of the output; the zero value where there is no output. An error of parse names the
-// command.
+// Ask runs Query and returns what parse makes of the output; the zero value where the tool may be missing and prints nothing. An error
+// of parse names the command.
 func Ask[T any](ctx context.Context, h *Host, missing string, parse func(output []byte) (T, error), argv ...string) (T, error) {
 	var none T
 	result, err := Query(ctx, h, missing, argv...)
-	if err != nil || len(result.Stdout) == 0 {
+	if err != nil || missing == "" && len(result.Stdout) == 0 {
 		return none, err
 	}
 	answer, err := parse(result.Stdout)

@@ -4,10 +4,12 @@ package huawei
 import (
 	"cmp"
 	"context"
+	"maps"
 	"path"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/detect/pci"
@@ -22,38 +24,34 @@ import (
 //
 // Sources: the PCI ids, subsystem ids and attributes of Huawei's driver (devdrv_pci.h, devdrv_sysfs.c, GPL), the layout
 // of npu-smi's tables as users publish them in bug reports.
-func Ascend() backend.Backend { return backend.New("ascend", detect) }
+func Ascend() backend.Backend { return backend.NewOnPCI(ascendKind, isAscend, list) }
 
 const (
-	ascendVendor   = "huawei"
 	ascendVendorID = "19e5"
 	ascendDriver   = "devdrv_device_driver"
 	ascendRemedy   = "install Huawei's driver (Ascend-hdk-*-npu-driver) and load it"
 )
 
-func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Functions(h)
+func list(ctx context.Context, h *host.Host, functions []pci.Function, found *backend.Found) {
 	npus := listAscend(h.Files, functions)
-	if len(npus) == 0 {
-		return backend.Found{}, err
-	}
 	report, toolErr := queryNPUSMI(ctx, h, npus)
 	version := cmp.Or(ascendDriverVersion(h.Files), report.version)
-	found := backend.Found{Readings: backend.Readings{}}
 	for i := range npus {
 		npu := &npus[i]
 		npu.smi = report.chip(npu.Address, npu.chip, npu.chips)
 		npu.omitted = toolErr == nil && npu.smi == nil && len(report.chips) > 0
-		device := npu.device(h.Files, version)
-		found.Devices = append(found.Devices, device)
-		if npu.smi != nil {
-			found.Readings[device.ID] = npu.smi.reading()
-		}
+		found.Add(npu.device(h.Files, version), npu.smi.reading(), backend.Signs{})
 	}
 	links, linkErr := ascendLinks(ctx, h, npus)
 	found.Links = links
-	found.Degrade(err, toolErr, linkErr)
-	return found, nil
+	found.Degrade(toolErr, linkErr)
+}
+
+// isAscend says whether a function is an NPU. Huawei's other functions, such as network and ZIP engines of class 1200, have other ids
+// and drivers.
+func isAscend(function pci.Function) bool {
+	_, known := ascendChips[function.DeviceID]
+	return known && function.VendorID == ascendVendorID || function.Driver == ascendDriver
 }
 
 // ascendChips are the products by PCI device id, as far as the id tells them apart. d801 and d802 stand for several:
@@ -78,20 +76,16 @@ type ascendNPU struct {
 	// number is the driver's, by which its node is named; nil where the driver does not say.
 	number *int32
 	smi    *npuChip
+	// row is the catalogue's.
+	row accelerator.Product
 	// omitted says that npu-smi lists other NPUs and not this one.
 	omitted bool
 }
 
-// listAscend picks the NPUs. Huawei's other functions, such as network and ZIP engines of class 1200, have other ids
-// and drivers.
+// listAscend lists the chips of the functions.
 func listAscend(files host.Files, functions []pci.Function) []ascendNPU {
 	var npus []ascendNPU
 	for _, function := range functions {
-		_, known := ascendChips[function.DeviceID]
-		known = known && function.VendorID == ascendVendorID
-		if !known && function.Driver != ascendDriver || pci.IsVirtual(files, function) {
-			continue
-		}
 		chips := ascendChipsOf(function)
 		first, ok := host.ReadBetween(files, path.Join(function.Path, "dev_id"), 0, backend.MaxDevices)
 		for chip := range chips {
@@ -117,15 +111,8 @@ func ascendChipsOf(function pci.Function) int {
 
 // ascendDriverVersion is what the driver's package wrote down; empty where its folder is not there.
 func ascendDriverVersion(files host.Files) string {
-	text, _, _ := host.ReadText(files, "/usr/local/Ascend/driver/version.info")
-	for line := range strings.Lines(text) {
-		if version, ok := strings.CutPrefix(strings.TrimSpace(line), "Version="); ok {
-			return host.Clip(version, 64)
-		}
-	}
-	return ""
+	facts := maps.Collect(host.Pairs(host.Text(files, "/usr/local/Ascend/driver", "version.info"), "="))
+	return facts["Version"]
 }
 
-func (n *ascendNPU) whole() v1alpha1.DeviceID {
-	return v1alpha1.DeviceID(ascendVendor + "-" + n.Address)
-}
+func (n *ascendNPU) whole() v1alpha1.DeviceID { return ascendKind.ID(n.Address) }

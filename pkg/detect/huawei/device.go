@@ -5,19 +5,19 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
-var ascendKind = backend.Kind{Backend: "ascend", Vendor: ascendVendor, Family: v1alpha1.FamilyNPU}
+var ascendKind = backend.Kind{Backend: "ascend", Vendor: "huawei", Family: v1alpha1.FamilyNPU}
 
 // ascendSharedNodes are what a process needs beside the NPU's own node: the driver's management, memory and
 // communication (Huawei, Ascend Docker runtime).
 var ascendSharedNodes = []string{"/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc"}
 
 func (n *ascendNPU) device(files host.Files, version string) v1alpha1.Device {
-	device, _, _ := ascendKind.Device(files, n.Function, n.product())
+	device, row, _ := ascendKind.Device(files, n.Function, n.product())
+	n.row = row
 	device.ID, device.Index, device.DriverVersion = n.id(), n.index(), ""
 	device.Architecture = "Ascend"
 	if n.Driver == ascendDriver {
@@ -46,12 +46,6 @@ func (n *ascendNPU) product() string {
 		return "Ascend " + strings.TrimPrefix(n.smi.name, "Ascend")
 	}
 	return ascendChips[n.DeviceID]
-}
-
-// entry is the catalogue's row of the NPU.
-func (n *ascendNPU) entry() accelerator.Product {
-	product, _ := accelerator.Lookup(accelerator.Key{VendorID: n.VendorID, DeviceID: n.DeviceID, Product: n.product()})
-	return product
 }
 
 func (n *ascendNPU) index() *int32 {
@@ -86,7 +80,7 @@ func (n *ascendNPU) partition() *v1alpha1.DevicePartition {
 	case n.chips > 1:
 		return &v1alpha1.DevicePartition{Kind: "chip", Parent: n.whole(), Index: int32(n.chip)}
 	case n.DeviceID == "d803" && n.number != nil:
-		parent := v1alpha1.DeviceID(fmt.Sprint(ascendVendor, "-npu", *n.number/2))
+		parent := ascendKind.ID(fmt.Sprint("npu", *n.number/2))
 		return &v1alpha1.DevicePartition{Kind: "die", Parent: parent, Index: *n.number % 2}
 	default:
 		return nil
@@ -99,14 +93,13 @@ var ascendHealth = map[string]v1alpha1.HealthState{
 }
 
 func (n *ascendNPU) health(paths []string) v1alpha1.DeviceHealth {
-	if n.Driver != "" && n.Driver != ascendDriver {
-		return backend.Unknown(backend.ReasonOtherDriver, "the NPU is bound to "+n.Driver+", not to "+ascendDriver+": it may be a virtual machine's")
-	}
-	seen := backend.DriverHealth(n.Driver, paths, ascendRemedy)
+	seen := backend.HealthUnder(n.Driver, paths, ascendRemedy, ascendDriver)
 	switch {
-	case n.omitted && n.Driver != "":
+	case n.Driver != ascendDriver:
+		return seen
+	case n.omitted:
 		return backend.Unknown("NotListed", "npu-smi info lists other NPUs and not this one: it does not answer the driver (see dmesg and npu-smi info -l), or another container or virtual machine has it")
-	case n.smi == nil || n.Driver == "":
+	case n.smi == nil:
 		return seen
 	}
 	state, known := ascendHealth[n.smi.health]

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/detect/pci"
 )
 
@@ -28,19 +29,15 @@ func FuzzNPUTopology(f *testing.F) {
 	f.Add("\t NPU0 NPU1 CPU Affinity\nNPU0 X HCCS 0-23\nNPU1 HCCS X 0-23\n")
 	f.Add("Phy-ID0 Phy-ID1 Phy-ID2\nPhy-ID0 X SIO HCCS_SW\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		relations := parseNPUTopology(text)
+		cells := host.Matrix(text, isNPULabel)
 		byLabel := map[string]*ascendNPU{}
-		for i, r := range relations {
-			if !isNPULabel(r.a) || !isNPULabel(r.b) || r.a >= r.b {
-				t.Errorf("%+v", r)
+		for i, c := range cells[:min(len(cells), 64)] {
+			if !isNPULabel(c.Row) || !isNPULabel(c.Column) {
+				t.Errorf("%+v", c)
 			}
-			npu := &ascendNPU{chip: i, chips: len(relations) + 1}
-			byLabel[r.a], byLabel[r.b] = npu, &ascendNPU{chip: -i, chips: 2}
-			if i == 64 {
-				break
-			}
+			byLabel[c.Row], byLabel[c.Column] = &ascendNPU{chip: i, chips: len(cells) + 1}, &ascendNPU{chip: -i, chips: 2}
 		}
-		for _, d := range linksOfNPUs(relations[:min(len(relations), 64)], byLabel).Domains {
+		for _, d := range linksOfNPUs(cells[:min(len(cells), 64)], byLabel).Domains {
 			if len(d.Members) < 2 {
 				t.Errorf("%+v", d)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -44,45 +43,14 @@ func ascendLinks(ctx context.Context, h *host.Host, npus []ascendNPU) (v1alpha1.
 	if err != nil {
 		return v1alpha1.Links{}, err
 	}
-	relations := parseNPUTopology(string(result.Stdout))
-	if len(relations) == 0 {
+	cells := host.Matrix(string(result.Stdout), isNPULabel)
+	if len(cells) == 0 {
 		return v1alpha1.Links{}, host.CommandError(host.NPUTopology, errors.New("prints no matrix: how the NPUs are linked is not known"))
 	}
-	return linksOfNPUs(relations, byLabel), nil
+	return linksOfNPUs(cells, byLabel), nil
 }
 
-// npuRelation is how two labels of the matrix reach each other.
-type npuRelation struct{ a, b, kind string }
-
-// parseNPUTopology reads the matrix: a line of labels (`NPU0`, `Phy-ID0`), then a line each with a word for every
-// column. Columns after the labels (CPU Affinity) are passed over.
-func parseNPUTopology(output string) []npuRelation {
-	var columns []string
-	var relations []npuRelation
-	seen := map[npuRelation]bool{}
-	for line := range strings.Lines(output) {
-		words := strings.Fields(line)
-		if len(words) == 0 || !isNPULabel(words[0]) {
-			continue
-		}
-		if len(words) == 1 || isNPULabel(words[1]) {
-			columns = slices.DeleteFunc(words, func(word string) bool { return !isNPULabel(word) })
-			continue
-		}
-		for i, kind := range words[1:] {
-			if i >= len(columns) || len(relations) >= backend.MaxPairs {
-				break
-			}
-			pair := npuRelation{a: words[0], b: columns[i]}
-			if pair.a < pair.b && !seen[pair] {
-				seen[pair] = true
-				relations = append(relations, npuRelation{pair.a, pair.b, kind})
-			}
-		}
-	}
-	return relations
-}
-
+// isNPULabel says whether a word of the matrix stands for an NPU (`NPU0`, `Phy-ID0`).
 func isNPULabel(word string) bool {
 	for _, prefix := range []string{"NPU", "Phy-ID"} {
 		if digits, ok := strings.CutPrefix(word, prefix); ok {
@@ -95,82 +63,31 @@ func isNPULabel(word string) bool {
 
 // linksOfNPUs makes domains of the NPUs that reach each other by HCCS and pairs of the dies of a package. NPUs of which
 // not every one has a straight link to every other are pairs as well.
-func linksOfNPUs(relations []npuRelation, byLabel map[string]*ascendNPU) v1alpha1.Links {
-	var links v1alpha1.Links
-	var straight, switched []npuRelation
-	for _, r := range relations {
-		if byLabel[r.a] == nil || byLabel[r.b] == nil || byLabel[r.a] == byLabel[r.b] {
+func linksOfNPUs(cells []host.Cell, byLabel map[string]*ascendNPU) v1alpha1.Links {
+	var sio, straight, switched []v1alpha1.LinkPair
+	for _, cell := range cells {
+		a, b := byLabel[cell.Row], byLabel[cell.Column]
+		if a == nil || b == nil || cell.Row >= cell.Column {
 			continue
 		}
-		switch r.kind {
+		pair := v1alpha1.LinkPair{A: a.id(), B: b.id(), Kind: relationHCCS, Count: 1, MBps: a.row.LinkMBps}
+		switch cell.Word {
 		case relationHCCS:
-			straight = append(straight, r)
+			pair.MBps /= 7 // links lead to the other seven of a full node
+			straight = append(straight, pair)
 		case relationSwitch:
-			switched = append(switched, r)
+			switched = append(switched, pair)
 		case relationSIO:
-			links.Pairs = append(links.Pairs, v1alpha1.LinkPair{A: byLabel[r.a].id(), B: byLabel[r.b].id(), Kind: relationSIO, Count: 1, MBps: sioMBps})
+			pair.Kind, pair.MBps = relationSIO, sioMBps
+			sio = append(sio, pair)
 		}
 	}
-	for _, group := range npuGroups(switched, byLabel) {
-		rate := group[0].entry().LinkMBps
-		links.Domains = append(links.Domains, hccsDomain(group, v1alpha1.TopologySwitch, rate, rate))
-	}
-	for _, group := range npuGroups(straight, byLabel) {
-		// Seven links lead to the other seven of a full node.
-		peer := group[0].entry().LinkMBps / 7
-		if n := len(group); countWithin(straight, byLabel, group) == n*(n-1)/2 {
-			links.Domains = append(links.Domains, hccsDomain(group, v1alpha1.TopologyMesh, peer*int64(n-1), peer))
-			continue
-		}
-		for _, r := range straight {
-			if slices.Contains(group, byLabel[r.a]) {
-				links.Pairs = append(links.Pairs, v1alpha1.LinkPair{A: byLabel[r.a].id(), B: byLabel[r.b].id(), Kind: relationHCCS, Count: 1, MBps: peer})
-			}
-		}
+	links := backend.MeshesOrPairs("hccs", 2, straight)
+	links.Pairs = append(links.Pairs, sio...)
+	for _, island := range backend.Islands(switched) {
+		domain := backend.Domain("hccs", v1alpha1.TopologySwitch, island)
+		domain.PeerMBps, domain.DeviceMBps = island[0].MBps, island[0].MBps
+		links.Domains = append(links.Domains, domain)
 	}
 	return links
-}
-
-func hccsDomain(group []*ascendNPU, topology v1alpha1.DomainTopology, deviceMBps, peerMBps int64) v1alpha1.LinkDomain {
-	domain := v1alpha1.LinkDomain{Kind: relationHCCS, Topology: topology, DeviceMBps: deviceMBps, PeerMBps: peerMBps}
-	for _, npu := range group {
-		domain.Members = append(domain.Members, npu.id())
-	}
-	slices.Sort(domain.Members)
-	domain.Name = "hccs-" + strings.TrimPrefix(string(domain.Members[0]), ascendVendor+"-")
-	return domain
-}
-
-// npuGroups joins the NPUs that relations lead between, in the order of the relations.
-func npuGroups(relations []npuRelation, byLabel map[string]*ascendNPU) [][]*ascendNPU {
-	var groups [][]*ascendNPU
-	groupOf := func(npu *ascendNPU) int {
-		return slices.IndexFunc(groups, func(group []*ascendNPU) bool { return slices.Contains(group, npu) })
-	}
-	for _, r := range relations {
-		a, b := byLabel[r.a], byLabel[r.b]
-		i, j := groupOf(a), groupOf(b)
-		switch {
-		case i < 0 && j < 0:
-			groups = append(groups, []*ascendNPU{a, b})
-		case i < 0:
-			groups[j] = append(groups[j], a)
-		case j < 0:
-			groups[i] = append(groups[i], b)
-		case i != j:
-			groups[i] = append(groups[i], groups[j]...)
-			groups = slices.Delete(groups, j, j+1)
-		}
-	}
-	return groups
-}
-
-func countWithin(relations []npuRelation, byLabel map[string]*ascendNPU, group []*ascendNPU) int {
-	count := 0
-	for _, r := range relations {
-		if slices.Contains(group, byLabel[r.a]) && slices.Contains(group, byLabel[r.b]) {
-			count++
-		}
-	}
-	return count
 }

@@ -3,9 +3,8 @@ package huawei
 import (
 	"context"
 	"errors"
-	"math"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/pkg/detect/backend"
@@ -24,7 +23,11 @@ type npuChip struct {
 	coresPercent      *int64
 }
 
+// reading is empty of a chip of which nothing is said.
 func (c *npuChip) reading() backend.Reading {
+	if c == nil {
+		return backend.Reading{}
+	}
 	r := backend.Reading{TemperatureMilliC: c.milliC, PowerMilliW: c.milliW, UtilizationPercent: c.coresPercent}
 	if c.totalMiB > 0 {
 		r.MemoryUsedMiB = new(c.usedMiB)
@@ -55,7 +58,7 @@ func (r npuReport) chip(address string, chip, chips int) *npuChip {
 
 // queryNPUSMI runs npu-smi where a driver is bound: without one it has nobody to ask.
 func queryNPUSMI(ctx context.Context, h *host.Host, npus []ascendNPU) (npuReport, error) {
-	if !anyNPU(npus, func(n *ascendNPU) bool { return n.Driver == ascendDriver }) {
+	if !slices.ContainsFunc(npus, func(n ascendNPU) bool { return n.Driver == ascendDriver }) {
 		return npuReport{}, nil
 	}
 	result, err := host.Query(ctx, h, "exact products, memory, alarms and links of the NPUs are not known without npu-smi of the driver's package", host.NPUInfo...)
@@ -63,19 +66,10 @@ func queryNPUSMI(ctx context.Context, h *host.Host, npus []ascendNPU) (npuReport
 		return npuReport{}, err
 	}
 	report := parseNPUSMI(string(result.Stdout))
-	if !anyNPU(npus, func(n *ascendNPU) bool { return report.chip(n.Address, n.chip, n.chips) != nil }) {
+	if !slices.ContainsFunc(npus, func(n ascendNPU) bool { return report.chip(n.Address, n.chip, n.chips) != nil }) {
 		return report, host.CommandError(host.NPUInfo, errors.New("lists none of the NPUs on the PCI bus: see its output and dmesg"))
 	}
 	return report, nil
-}
-
-func anyNPU(npus []ascendNPU, is func(*ascendNPU) bool) bool {
-	for i := range npus {
-		if is(&npus[i]) {
-			return true
-		}
-	}
-	return false
 }
 
 var npuVersion = regexp.MustCompile(`\bVersion: *([0-9A-Za-z][0-9A-Za-z._-]{0,31})`)
@@ -131,8 +125,8 @@ func npuFirstRow(cells []string) *npuChip {
 	}
 	chip := &npuChip{npu: npu, name: strings.Join(names[1:], " "), health: cells[1]}
 	if values := strings.Fields(cells[2]); len(values) >= 2 {
-		chip.milliW = milli(values[0], backend.MaxPowerMicroW/1000)
-		chip.milliC = milli(values[1], backend.MaxTemperatureMilliC)
+		chip.milliW = backend.ParseNumber(values[0], 1000, backend.MaxPowerMicroW/1000)
+		chip.milliC = backend.ParseNumber(values[1], 1000, backend.MaxTemperatureMilliC)
 	}
 	return chip
 }
@@ -156,9 +150,7 @@ func (c *npuChip) second(cells []string) bool {
 	if len(values) == 0 {
 		return true
 	}
-	if load, err := strconv.ParseInt(values[0], 10, 64); err == nil {
-		c.coresPercent = backend.Percent(load)
-	}
+	c.coresPercent = backend.ParseNumber(values[0], 1, 100)
 	// HBM comes last; where there is none, its total is 0 or it has no column.
 	for i := len(values) - 2; i >= 1 && c.totalMiB == 0; i -= 2 {
 		c.usedMiB, c.totalMiB = memoryPair(values[i], values[i+1])
@@ -168,20 +160,9 @@ func (c *npuChip) second(cells []string) bool {
 
 // memoryPair reads used and total memory; 0 and 0 where the texts are not such numbers.
 func memoryPair(used, total string) (usedMiB, totalMiB int64) {
-	u, errUsed := strconv.ParseInt(used, 10, 64)
-	t, errTotal := strconv.ParseInt(total, 10, 64)
-	if errUsed != nil || errTotal != nil || u < 0 || t < u || t > backend.MaxMemoryMiB {
+	u, t := backend.ParseNumber(used, 1, backend.MaxMemoryMiB), backend.ParseNumber(total, 1, backend.MaxMemoryMiB)
+	if u == nil || t == nil || *t < *u {
 		return 0, 0
 	}
-	return u, t
-}
-
-// milli reads a decimal number as thousandths; nil where the text is no number, or the number negative or above the bound.
-func milli(text string, highest int64) *int64 {
-	value, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(value >= 0 && value*1000 <= float64(highest)) {
-		return nil
-	}
-	thousandths := int64(math.Round(value * 1000))
-	return &thousandths
+	return *u, *t
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/detect/pci"
@@ -80,8 +79,7 @@ const memoryBAR = 2
 
 // windowBytes reads the register's size from the lines of `resource`: first address, last address, flags.
 func windowBytes(files host.Files, folder string) int64 {
-	text, _, _ := host.ReadText(files, path.Join(folder, "resource"))
-	lines := strings.Split(text, "\n")
+	lines := strings.Split(host.Text(files, folder, "resource"), "\n")
 	if len(lines) <= memoryBAR {
 		return 0
 	}
@@ -102,19 +100,11 @@ func (c intelCard) asked() bool { return !c.platform.integrated && c.bound() }
 
 func (c intelCard) bound() bool { return slices.Contains(intelDrivers, c.Driver) }
 
-func (c intelCard) id() v1alpha1.DeviceID {
-	return v1alpha1.DeviceID(intelGPUKind.Vendor + "-" + c.Address)
-}
-
 // device lists the card.
 func (c intelCard) device(files host.Files) v1alpha1.Device {
-	device, _, _ := intelGPUKind.Device(files, c.Function, "")
-	device.Memory = nil
-	if product, known := c.product(); known {
-		device.Product = product.Name
-		backend.Describe(&device, product)
-	}
-	device.Product = cmp.Or(c.xpu.name, device.Product, c.platform.describe(c.DeviceID))
+	// Of a product that is sold with more or less memory it is the size that fits best.
+	device, _, _ := intelGPUKind.Measured(files, c.Function, c.xpu.name, cmp.Or(c.kernelBytes, c.xpu.memoryMiB<<20, c.windowBytes)>>20)
+	device.Product = cmp.Or(device.Product, c.platform.describe(c.DeviceID))
 	device.Architecture = cmp.Or(device.Architecture, c.platform.name)
 	device.UUID, device.FirmwareVersion = c.xpu.uuid, c.xpu.firmware
 	if memory := c.memory(); memory != nil || c.platform.integrated || c.part {
@@ -133,11 +123,6 @@ func (c intelCard) unmeasured() error {
 		return nil
 	}
 	return fmt.Errorf("%s may be a virtual function, with a part of its card's memory: install xpu-smi of Intel's XPU Manager to know how much", c.Address)
-}
-
-// product is the catalogue's. Of a product that is sold with more or less memory it is the size that fits best.
-func (c intelCard) product() (accelerator.Product, bool) {
-	return accelerator.Lookup(c.Key(c.xpu.name, cmp.Or(c.kernelBytes, c.xpu.memoryMiB<<20, c.windowBytes)>>20))
 }
 
 // memory is what is measured; nil where nothing is.
@@ -171,7 +156,7 @@ func (c intelCard) health(device v1alpha1.Device) v1alpha1.DeviceHealth {
 	case c.xpu.bad:
 		return backend.Unhealthy("BadState", "xpu-smi: "+xpuBadState+": Level Zero does not see the card, see dmesg")
 	default:
-		return backend.HealthUnder(device, "load i915 or xe", intelDrivers...)
+		return backend.HealthUnder(device.Driver, device.Paths, "load i915 or xe", intelDrivers...)
 	}
 }
 
@@ -181,14 +166,9 @@ func (c intelCard) temperature(files host.Files) *int64 {
 	folder := path.Join(c.Path, "hwmon")
 	monitors, _ := host.ReadNumbered(files, folder, "hwmon")
 	for _, monitor := range monitors {
-		prefix := path.Join(folder, fmt.Sprint("hwmon", monitor))
-		name, _, _ := host.ReadText(files, path.Join(prefix, "name"))
-		sensor, ok := intelSensors[name]
-		if !ok {
-			continue
-		}
-		if value, ok, _ := host.ReadInt(files, path.Join(prefix, sensor)); ok && value > 0 && value < maxMilliC {
-			return &value
+		own := path.Join(folder, fmt.Sprint("hwmon", monitor))
+		if sensor, ok := intelSensors[host.Text(files, own, "name")]; ok {
+			return backend.ReadNumber(files, path.Join(own, sensor), 1, maxMilliC)
 		}
 	}
 	return nil

@@ -1,9 +1,9 @@
 package intel
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -19,38 +19,28 @@ import (
 //
 // Eight cards of one baseboard, each in a module of its own, are joined by RoCE, three ports between each two. Of fewer
 // cards, as in most virtual machines, and of cards in PCIe slots nothing is said: their cables are not visible.
-func Gaudi() backend.Backend { return backend.New(gaudiName, detectGaudi) }
+func Gaudi() backend.Backend {
+	return backend.NewOnPCI(gaudiKind, backend.ByVendor(habanaLabs), listGaudi)
+}
 
 const (
-	gaudiName   = "gaudi"
 	gaudiDriver = "habanalabs"
 	habanaLabs  = "1da3"
 )
 
-func detectGaudi(ctx context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Matching(h, func(f pci.Function) bool { return f.VendorID == habanaLabs })
-	if len(functions) == 0 {
-		return backend.Found{}, err
-	}
+var gaudiKind = backend.Kind{Backend: "gaudi", Vendor: "intel", Family: v1alpha1.FamilyASIC}
+
+func listGaudi(ctx context.Context, h *host.Host, functions []pci.Function, found *backend.Found) {
 	members, memberErr := gaudiMembers(h.Files)
 	answers, toolErr := askGaudi(ctx, h, functions)
-	found := backend.Found{Readings: backend.Readings{}}
-	found.Degrade(err, memberErr, toolErr)
-	var cards []gaudiCard
-	for _, function := range functions {
-		card := readGaudiCard(h.Files, function, members[function.Address])
-		if answer, ok := answers[function.Address]; ok {
-			card.smi, card.answered = answer, true
-		}
-		cards = append(cards, card)
-		device := card.device(h.Files)
-		found.Devices = append(found.Devices, device)
-		if card.answered {
-			found.Readings[device.ID] = card.smi.reading
-		}
+	found.Degrade(memberErr, toolErr)
+	cards := make([]gaudiCard, len(functions))
+	for i, function := range functions {
+		cards[i] = readGaudiCard(h.Files, function, members[function.Address])
+		cards[i].smi = answers[function.Address]
+		found.Add(cards[i].device(h.Files), cards[i].smi.reading, backend.Signs{})
 	}
 	found.Links = gaudiLinks(cards)
-	return found, nil
 }
 
 // askGaudi asks hl-smi, where there is a driver to answer it.
@@ -65,8 +55,6 @@ func askGaudi(ctx context.Context, h *host.Host, functions []pci.Function) (map[
 	return parseHLSMI(string(printed.Stdout)), nil
 }
 
-var gaudiKind = backend.Kind{Backend: gaudiName, Vendor: "intel", Family: v1alpha1.FamilyASIC}
-
 // hlColumns is the number of values in a line, in the order of the columns of host.GaudiQuery. Source: Intel Gaudi documentation,
 // System Management Interface Tool.
 const hlColumns = 9
@@ -74,7 +62,7 @@ const hlColumns = 9
 // hlDevice is what hl-smi says of a card; what it does not know is empty.
 type hlDevice struct {
 	module, uuid, name string
-	totalMiB, usedMiB  int64
+	totalMiB           int64
 	reading            backend.Reading
 }
 
@@ -88,48 +76,24 @@ func parseHLSMI(text string) map[string]hlDevice {
 			continue
 		}
 		for i := range cells {
-			cells[i] = hlValue(cells[i])
+			cells[i] = intelValue(cells[i])
 		}
 		address := strings.ToLower(cells[0])
 		if !pci.IsAddress(address) {
 			continue
 		}
-		device := hlDevice{module: host.Clip(cells[1], 16), uuid: host.Clip(cells[2], 128), name: host.Clip(cells[3], 256)}
-		used := hlNumber(cells[5], 1, backend.MaxMemoryMiB)
-		if total := hlNumber(cells[4], 1, backend.MaxMemoryMiB); total != nil {
-			device.totalMiB = *total
-			if used != nil {
-				device.usedMiB = min(*used, *total)
-			}
+		used, total := backend.ParseNumber(cells[5], 1, backend.MaxMemoryMiB), backend.ParseNumber(cells[4], 1, backend.MaxMemoryMiB)
+		devices[address] = hlDevice{
+			module: cells[1], uuid: cells[2], name: cells[3], totalMiB: *cmp.Or(total, new(int64)), reading: backend.Reading{
+				MemoryUsedMiB:      used,
+				TemperatureMilliC:  backend.ParseNumber(cells[6], 1000, maxMilliC),
+				PowerMilliW:        backend.ParseNumber(cells[7], 1000, maxMilliW),
+				UtilizationPercent: backend.ParseNumber(cells[8], 1, 100),
+			},
 		}
-		device.reading = backend.Reading{
-			MemoryUsedMiB:      used,
-			TemperatureMilliC:  hlNumber(cells[6], 1000, maxMilliC),
-			PowerMilliW:        hlNumber(cells[7], 1000, maxMilliW),
-			UtilizationPercent: hlNumber(cells[8], 1, 100),
-		}
-		devices[address] = device
 	}
 	return devices
 }
 
 // maxMilliW is above what any card draws.
 const maxMilliW = 10_000_000
-
-func hlValue(cell string) string {
-	cell = strings.TrimSpace(cell)
-	if strings.Trim(strings.ToUpper(cell), "[]") == "N/A" {
-		return ""
-	}
-	return cell
-}
-
-// hlNumber reads a number and scales it; nil where it is none or out of range.
-func hlNumber(cell string, scale float64, highest int64) *int64 {
-	number, err := strconv.ParseFloat(cell, 64)
-	if err != nil || !(number >= 0 && number*scale <= float64(highest)) {
-		return nil
-	}
-	value := int64(number * scale)
-	return &value
-}

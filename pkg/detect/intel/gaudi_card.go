@@ -2,8 +2,8 @@ package intel
 
 import (
 	"cmp"
+	"fmt"
 	"path"
-	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -35,9 +35,8 @@ type gaudiCard struct {
 	status     string
 	firmware   string
 	// module is the number of the slot on the baseboard; empty where it is not known.
-	module   string
-	smi      hlDevice
-	answered bool
+	module string
+	smi    hlDevice
 }
 
 // gaudiMember is a card's entry in a device class.
@@ -53,46 +52,31 @@ var gaudiClasses = []struct{ class, work, control string }{
 	{"habanalabs", "hl", "hl_controlD"},
 }
 
-// gaudiMembers finds the entries by the PCI addresses of their cards: the address of the device that an entry belongs to, or
-// what the driver writes into pci_addr where its entries belong to no device.
+// gaudiMembers finds the entries by the PCI addresses of their cards: what the driver writes into pci_addr where its entries belong to
+// no device, else the address of the device that an entry belongs to.
 func gaudiMembers(files host.Files) (map[string]gaudiMember, error) {
 	members := map[string]gaudiMember{}
 	for _, kind := range gaudiClasses {
-		class := path.Join("/sys/class", kind.class)
-		numbers, err := host.ReadNumbered(files, class, kind.work)
+		entries, err := pci.MembersByAddress(files, kind.class, "pci_addr")
 		if err != nil {
 			return members, err
 		}
-		for _, number := range numbers {
-			index := int32(number)
-			digits := strconv.Itoa(number)
-			folder := path.Join(class, kind.work+digits)
-			member := gaudiMember{folder: folder, index: &index}
-			for _, name := range []string{kind.work + digits, kind.control + digits} {
-				if node := sysfs.DeviceNode(files, path.Join(class, name)); node != "" && host.Exists(files, node) {
+		for address, of := range entries {
+			number := sysfs.FirstNumber(of, kind.work)
+			if number == nil {
+				continue
+			}
+			entry := func(name string) string { return path.Join("/sys/class", kind.class, fmt.Sprint(name, *number)) }
+			member := gaudiMember{folder: entry(kind.work), index: number}
+			for _, name := range []string{kind.work, kind.control} {
+				if node := sysfs.DeviceNode(files, entry(name)); node != "" {
 					member.paths = append(member.paths, node)
 				}
 			}
-			if address := gaudiAddress(files, folder); address != "" {
-				members[address] = member
-			}
+			members[address] = member
 		}
 	}
 	return members, nil
-}
-
-// gaudiAddress is the PCI address of the card that an entry belongs to.
-func gaudiAddress(files host.Files, folder string) string {
-	for _, name := range []string{"pci_addr", "device/pci_addr"} {
-		if address, ok, _ := host.ReadText(files, path.Join(folder, name)); ok && pci.IsAddress(address) {
-			return address
-		}
-	}
-	device, _ := files.RealPath(path.Join(folder, "device"))
-	if address := path.Base(device); pci.IsAddress(address) {
-		return address
-	}
-	return ""
 }
 
 func readGaudiCard(files host.Files, function pci.Function, member gaudiMember) gaudiCard {
@@ -128,7 +112,7 @@ func (c gaudiCard) device(files host.Files) v1alpha1.Device {
 	device.Architecture = cmp.Or(device.Architecture, c.generation)
 	device.UUID, device.FirmwareVersion = c.smi.uuid, c.firmware
 	if c.smi.totalMiB > 0 {
-		device.Memory = backend.Memory(c.smi.totalMiB, c.smi.usedMiB, v1alpha1.SourceDriver)
+		device.Memory = backend.Memory(c.smi.totalMiB, *cmp.Or(c.smi.reading.MemoryUsedMiB, new(int64)), v1alpha1.SourceDriver)
 	}
 	if c.Driver == gaudiDriver {
 		device.Paths, device.Index = c.member.paths, c.member.index
@@ -150,7 +134,7 @@ var gaudiStates = map[string]v1alpha1.DeviceHealth{
 }
 
 func (c gaudiCard) health(device v1alpha1.Device) v1alpha1.DeviceHealth {
-	judged := backend.HealthUnder(device, "load habanalabs", gaudiDriver)
+	judged := backend.HealthUnder(device.Driver, device.Paths, "load habanalabs", gaudiDriver)
 	if c.status == "" || judged.Reason == backend.ReasonOtherDriver {
 		return judged
 	}
@@ -201,7 +185,7 @@ func gaudiLinks(cards []gaudiCard) v1alpha1.Links {
 				continue
 			}
 			modules[module] = true
-			members = append(members, v1alpha1.DeviceID(gaudiKind.Vendor+"-"+card.Address))
+			members = append(members, gaudiKind.ID(card.Address))
 			if first == "" {
 				first = card.Address
 			}

@@ -219,7 +219,7 @@ func FuzzHLSMI(f *testing.F) {
 	f.Add("0000:33:00.0,,,,NaN,-1,1e300,Inf,0x1p-2\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for address, d := range parseHLSMI(text) {
-			if !pci.IsAddress(address) || d.totalMiB < 0 || d.totalMiB > backend.MaxMemoryMiB || d.usedMiB < 0 || d.usedMiB > d.totalMiB {
+			if !pci.IsAddress(address) || d.totalMiB < 0 || d.totalMiB > backend.MaxMemoryMiB {
 				t.Errorf("%s: %+v", address, d)
 			}
 			for _, n := range []*int64{d.reading.MemoryUsedMiB, d.reading.TemperatureMilliC, d.reading.PowerMilliW, d.reading.UtilizationPercent} {

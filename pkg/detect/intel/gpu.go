@@ -22,18 +22,13 @@ import (
 // lmem_total_bytes), else from Intel's xpu-smi, else it is nominal, but for what may be a virtual function in a guest.
 // Graphics of a processor have none of their own and are listed without any, so that nothing is planned on them. xpu-smi also adds names, UUIDs, firmware and the Xe Links of Data
 // Center GPU Max; it is matched by PCI address, its columns by their headings. What is used of the memory is not known.
-func GPU() backend.Backend { return backend.New(intelGPUName, detectGPUs) }
+func GPU() backend.Backend { return backend.NewOnPCI(intelGPUKind, isIntelGPU, listGPUs) }
 
-const (
-	intelGPUName = "intel-gpu"
-	intelVendor  = "8086"
-)
+const intelVendor = "8086"
 
-func detectGPUs(ctx context.Context, h *host.Host) (backend.Found, error) {
-	gpus, err := pci.Matching(h, isIntelGPU)
-	if len(gpus) == 0 {
-		return backend.Found{}, err
-	}
+var intelGPUKind = backend.Kind{Backend: "intel-gpu", Vendor: "intel", Family: v1alpha1.FamilyGPU}
+
+func listGPUs(ctx context.Context, h *host.Host, gpus []pci.Function, found *backend.Found) {
 	drm, drmErr := sysfs.ReadDRM(h.Files)
 	cards := make([]intelCard, len(gpus))
 	for i, gpu := range gpus {
@@ -41,19 +36,12 @@ func detectGPUs(ctx context.Context, h *host.Host) (backend.Found, error) {
 	}
 	toolErr := askXPU(ctx, h, cards)
 	links, linkErr := xeLinks(ctx, h, cards)
-
-	problems := []error{err, drmErr, toolErr, linkErr}
-	found := backend.Found{Links: links, Readings: backend.Readings{}}
-	for i := range cards {
-		device := cards[i].device(h.Files)
-		found.Devices = append(found.Devices, device)
-		problems = append(problems, cards[i].unmeasured())
-		if temperature := cards[i].temperature(h.Files); temperature != nil {
-			found.Readings[device.ID] = backend.Reading{TemperatureMilliC: temperature}
-		}
+	found.Links = links
+	found.Degrade(drmErr, toolErr, linkErr)
+	for _, card := range cards {
+		found.Add(card.device(h.Files), backend.Reading{TemperatureMilliC: card.temperature(h.Files)}, backend.Signs{})
+		found.Degrade(card.unmeasured())
 	}
-	found.Degrade(problems...)
-	return found, nil
 }
 
 // isIntelGPU says whether a function is a display controller of Intel: 0300 where it can drive a display, 0380 where it
@@ -68,15 +56,9 @@ func askXPU(ctx context.Context, h *host.Host, cards []intelCard) error {
 	if !slices.ContainsFunc(cards, intelCard.asked) {
 		return nil
 	}
-	printed, err := host.Query(ctx, h, "", host.XPUDiscovery...)
-	if err != nil || len(printed.Stdout) == 0 {
-		return err
-	}
-	answers, err := parseXPUDiscovery(string(printed.Stdout))
+	answers, err := host.Ask(ctx, h, "", parseXPUDiscovery, host.XPUDiscovery...)
 	for i := range cards {
 		cards[i].xpu = answers[cards[i].Address]
 	}
 	return err
 }
-
-var intelGPUKind = backend.Kind{Backend: intelGPUName, Vendor: "intel", Family: v1alpha1.FamilyGPU}

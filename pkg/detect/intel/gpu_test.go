@@ -185,9 +185,9 @@ func TestXPUDetails(t *testing.T) {
 
 // The numbers of xpu-smi's properties are not their order, and 18, the width of the memory's bus, is not its size.
 func TestXPUColumnsAreReadByTheirHeadings(t *testing.T) {
-	devices, err := parseXPUDiscovery(`Memory Bus Width,PCI BDF Address,Number of EUs,Memory Physical Size,SOC UUID
+	devices, err := parseXPUDiscovery([]byte(`Memory Bus Width,PCI BDF Address,Number of EUs,Memory Physical Size,SOC UUID
 128,0000:4D:00.0,512,"32768.00 MiB","ABC"
-`)
+`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,7 +143,7 @@ func FuzzXPUDiscovery(f *testing.F) {
 	f.Add("Device ID,PCI BDF Address\n0,\"0000:4d:00.0\"\n")
 	f.Add("PCI BDF Address,Memory Physical Size\n0000:4d:00.0,\"1e400 MiB\"\n0000:4e:00.0,NaN MiB")
 	f.Fuzz(func(t *testing.T, text string) {
-		devices, err := parseXPUDiscovery(text)
+		devices, err := parseXPUDiscovery([]byte(text))
 		if err != nil && devices != nil {
 			t.Errorf("%v, and devices", err)
 		}

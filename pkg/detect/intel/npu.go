@@ -15,7 +15,7 @@ import (
 // NPU finds the neural processors in Intel's Core Ultra processors: by their PCI ids, or by the driver intel_vpu where
 // the id is not known, with the node that the kernel's accel class names for them. It runs no command. Their memory is the
 // host's, so none is listed.
-func NPU() backend.Backend { return backend.New("intel-npu", detectNPUs) }
+func NPU() backend.Backend { return backend.NewOnPCI(intelNPUKind, isIntelNPU, listNPUs) }
 
 const intelNPUDriver = "intel_vpu"
 
@@ -26,37 +26,21 @@ var intelNPUs = map[string]string{
 
 var intelNPUKind = backend.Kind{Backend: "intel-npu", Vendor: "intel", Family: v1alpha1.FamilyNPU}
 
-func detectNPUs(_ context.Context, h *host.Host) (backend.Found, error) {
-	npus, err := pci.Matching(h, func(f pci.Function) bool {
-		return f.VendorID == intelVendor && (intelNPUs[f.DeviceID] != "" || f.Driver == intelNPUDriver)
-	})
-	if len(npus) == 0 {
-		return backend.Found{}, err
-	}
-	members, memberErr := sysfs.ClassMembers(h.Files, "accel")
-	found := backend.Found{}
-	found.Degrade(err, memberErr)
+func isIntelNPU(f pci.Function) bool {
+	return f.VendorID == intelVendor && (intelNPUs[f.DeviceID] != "" || f.Driver == intelNPUDriver)
+}
+
+func listNPUs(_ context.Context, h *host.Host, npus []pci.Function, found *backend.Found) {
+	members, err := sysfs.ClassMembers(h.Files, "accel")
+	found.Degrade(err)
 	for _, npu := range npus {
 		device, _, _ := intelNPUKind.Device(h.Files, npu, "")
 		platform := intelNPUs[npu.DeviceID]
 		device.Product = cmp.Or(device.Product, strings.TrimSpace("Intel NPU "+cmp.Or(platform, intelVendor+":"+npu.DeviceID)))
 		if npu.Driver == intelNPUDriver {
-			device.Paths, device.Index = sysfs.NodePaths(members[npu.Path]), firstNumber(members[npu.Path], "accel")
+			device.Paths, device.Index = sysfs.NodePaths(members[npu.Path]), sysfs.FirstNumber(members[npu.Path], "accel")
 		}
-		device.Health = backend.HealthUnder(device, "load intel_vpu", intelNPUDriver)
+		device.Health = backend.HealthUnder(device.Driver, device.Paths, "load intel_vpu", intelNPUDriver)
 		found.Devices = append(found.Devices, device)
 	}
-	return found, nil
-}
-
-// firstNumber is the number in the name of the first member that is called so; nil where there is none.
-func firstNumber(members []sysfs.Member, prefix string) *int32 {
-	for _, m := range members {
-		if digits, ok := strings.CutPrefix(m.Name, prefix); ok {
-			if number, ok := host.ParseIndex(digits); ok {
-				return new(int32(number))
-			}
-		}
-	}
-	return nil
 }

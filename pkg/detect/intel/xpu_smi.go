@@ -1,14 +1,15 @@
 package intel
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/detect/pci"
 )
 
@@ -41,12 +42,12 @@ type xpuDevice struct {
 
 // parseXPUDiscovery reads `xpu-smi discovery --dump`: a line of headings and a line for each card, comma-separated. The
 // result is by PCI address as the kernel prints it. Lines without one are left out.
-func parseXPUDiscovery(text string) (map[string]xpuDevice, error) {
-	reader := csv.NewReader(strings.NewReader(text))
+func parseXPUDiscovery(output []byte) (map[string]xpuDevice, error) {
+	reader := csv.NewReader(bytes.NewReader(output))
 	reader.FieldsPerRecord, reader.LazyQuotes, reader.TrimLeadingSpace = -1, true, true
 	records, err := reader.ReadAll()
 	if err != nil {
-		return nil, fmt.Errorf("xpu-smi discovery: %w", err)
+		return nil, err
 	}
 	var column map[string]int
 	devices := map[string]xpuDevice{}
@@ -57,7 +58,7 @@ func parseXPUDiscovery(text string) (map[string]xpuDevice, error) {
 		}
 		value := func(heading string) string {
 			if i, ok := column[heading]; ok && i < len(record) {
-				return xpuValue(record[i])
+				return intelValue(record[i])
 			}
 			return ""
 		}
@@ -71,7 +72,7 @@ func parseXPUDiscovery(text string) (map[string]xpuDevice, error) {
 		}
 	}
 	if column == nil {
-		return nil, errors.New("xpu-smi discovery: no line of headings with " + xpuAddress)
+		return nil, errors.New("no line of headings with " + xpuAddress)
 	}
 	return devices, nil
 }
@@ -88,10 +89,11 @@ func xpuHeadings(record []string) map[string]int {
 	return column
 }
 
-// xpuValue returns a printed value; empty where a word stands for its absence.
-func xpuValue(text string) string {
+// intelValue returns a value as Intel's tools print it; empty where a word stands for its absence.
+func intelValue(text string) string {
 	text = strings.TrimSpace(text)
-	if strings.EqualFold(text, "unknown") || strings.EqualFold(text, "N/A") {
+	switch strings.ToLower(strings.Trim(text, "[]")) {
+	case "unknown", "n/a":
 		return ""
 	}
 	return text
@@ -108,49 +110,40 @@ func xpuProduct(name string) string {
 // xpuMiB reads `16288.00 MiB`; 0 where it is no such amount.
 func xpuMiB(text string) int64 {
 	number, ok := strings.CutSuffix(text, " MiB")
-	mib, err := strconv.ParseFloat(number, 64)
-	if !ok || err != nil || !(mib > 0 && mib <= backend.MaxMemoryMiB) {
-		return 0
+	if mib := backend.ParseNumber(number, 1, backend.MaxMemoryMiB); ok && mib != nil {
+		return *mib
 	}
-	return int64(mib)
+	return 0
 }
 
 // xeLanes are the lanes of Xe Link between two cards, by xpu-smi's numbers of them, the smaller first.
 type xeLanes map[[2]int]int
 
 var (
-	xpuTile = regexp.MustCompile(`\bGPU (\d{1,4})/(\d{1,2})\b`)
-	xpuXe   = regexp.MustCompile(`^XL(\d{1,3})$`)
+	xpuTile  = regexp.MustCompile(`\bGPU (\d{1,4}/\d{1,2})\b`)
+	xpuLabel = regexp.MustCompile(`^GPU(\d{1,4})/\d{1,2}$`)
+	xpuXe    = regexp.MustCompile(`^XL(\d{1,3})$`)
 )
 
 // parseXeLanes reads the matrix of `xpu-smi topology -m`: a row and a column for each tile (`GPU 1/0`), and in each cell
 // the relation of the two. XL16 are 16 lanes between the tiles. XL* is a way through the other tile of a card and counts
-// for nothing, nor do MDF (the tiles of one card), NODE and SYS (PCIe). Cells are divided by bars, or only by space.
+// for nothing, nor do MDF (the tiles of one card), NODE and SYS (PCIe).
 func parseXeLanes(text string) xeLanes {
-	var columns []int // the card of each column
 	rows := xeLanes{}
-	for line := range strings.Lines(text) {
-		tiles := xpuTile.FindAllStringSubmatchIndex(line, -1)
-		if len(tiles) == 0 {
-			continue
-		}
-		if columns == nil {
-			columns = xeCards(line, tiles)
-			continue
-		}
-		row := xeCards(line, tiles[:1])[0]
-		cells := strings.FieldsFunc(line[tiles[0][1]:], func(r rune) bool { return r == '|' || r == ' ' || r == '\t' || r == '\r' || r == '\n' })
-		if len(cells) < len(columns) {
-			continue
-		}
-		for i, column := range columns {
-			if match := xpuXe.FindStringSubmatch(cells[i]); match != nil && column != row {
-				lanes, _ := strconv.Atoi(match[1])
-				rows[[2]int{row, column}] += lanes
-			}
+	for _, cell := range host.Matrix(xpuTile.ReplaceAllString(text, "GPU$1"), xpuLabel.MatchString) {
+		row, column := xeCard(cell.Row), xeCard(cell.Column)
+		if match := xpuXe.FindStringSubmatch(cell.Word); match != nil && column != row {
+			lanes, _ := strconv.Atoi(match[1])
+			rows[[2]int{row, column}] += lanes
 		}
 	}
 	return rows.narrowest()
+}
+
+// xeCard is the number of the card of a tile with a label.
+func xeCard(label string) int {
+	card, _ := strconv.Atoi(xpuLabel.FindStringSubmatch(label)[1])
+	return card
 }
 
 // narrowest takes the direction with fewer lanes where the two directions of a pair disagree, and drops what only one
@@ -163,14 +156,4 @@ func (l xeLanes) narrowest() xeLanes {
 		}
 	}
 	return pairs
-}
-
-// xeCards are the numbers of the cards of the tiles that were found in the line.
-func xeCards(line string, tiles [][]int) []int {
-	cards := make([]int, 0, len(tiles))
-	for _, at := range tiles {
-		card, _ := strconv.Atoi(line[at[2]:at[3]])
-		cards = append(cards, card)
-	}
-	return cards
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/nvml/report"
 	"github.com/rankwright/rankwright/pkg/accelerator"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
@@ -14,7 +15,8 @@ import (
 // nvidiaGPU is what is known of a GPU from all sources.
 type nvidiaGPU struct {
 	pci.Function
-	proc          nvidiaProc
+	// said is what the driver tells of the GPU by its tools, else by its files.
+	said          report.GPU
 	driverVersion string
 	// cudaVersion is the highest version of CUDA that the driver runs; empty where no tool says.
 	cudaVersion string
@@ -37,34 +39,35 @@ type nvidiaGPU struct {
 	shared []string
 }
 
-// identify looks the product up, now that its name and memory are as well known as they can be.
-func (g *nvidiaGPU) identify() {
-	g.product, g.known = accelerator.Lookup(g.Key(g.name(), g.reportedMiB()))
+// take adds what the driver's tools report; nil where they do not report the GPU.
+func (g *nvidiaGPU) take(facts *nvidiaFacts) {
+	if g.facts = facts; facts != nil {
+		said := facts.GPU
+		fillGPU(&said, g.said)
+		g.said = said
+	}
 }
 
-// name is the product name as the driver reports it; empty where it does not.
-func (g *nvidiaGPU) name() string {
-	if g.facts != nil {
-		return cmp.Or(g.facts.product, g.proc.model)
-	}
-	return g.proc.model
+// identify looks the product up, now that its name and memory are as well known as they can be.
+func (g *nvidiaGPU) identify() {
+	g.product, g.known = accelerator.Lookup(g.Key(g.said.Name, g.reportedMiB()))
 }
 
 func (g *nvidiaGPU) reportedMiB() int64 {
-	if g.facts == nil {
+	if g.said.Memory == nil {
 		return 0
 	}
-	return g.facts.memory.totalMiB
+	return g.said.Memory.TotalMiB
 }
 
 func (g *nvidiaGPU) id() v1alpha1.DeviceID {
-	return v1alpha1.DeviceID(nvidiaName + "-" + cmp.Or(g.Address, g.uuid()))
+	return v1alpha1.DeviceID(nvidiaName + "-" + cmp.Or(g.Address, g.said.UUID))
 }
 
 // migOn says whether the GPU is cut into MIG devices: as the driver says, else by what it has created.
 func (g *nvidiaGPU) migOn() bool {
-	if g.facts != nil && g.facts.migOn != nil {
-		return *g.facts.migOn
+	if g.said.MIG != nil {
+		return g.said.MIG.Enabled
 	}
 	return len(g.mig) > 0
 }
@@ -76,18 +79,15 @@ func (g *nvidiaGPU) devices() []v1alpha1.Device {
 	}
 	device := g.device()
 	device.ID = g.id()
-	device.UUID = g.uuid()
+	device.UUID = g.said.UUID
 	device.Memory = g.memory()
 	if g.known {
 		performance := *g.product.Performance.DeepCopy()
 		device.Performance = &performance
 		device.ComputeUnits = g.product.ComputeUnits
 	}
-	if device.Paths = g.shared; len(device.Paths) > 0 {
-		return []v1alpha1.Device{device}
-	}
-	if minor := g.minor(); minor != nil {
-		device.Paths = []string{fmt.Sprintf("/dev/nvidia%d", *minor)}
+	if device.Paths = g.shared; len(device.Paths) == 0 && g.said.Minor != nil {
+		device.Paths = []string{fmt.Sprintf("/dev/nvidia%d", *g.said.Minor)}
 	}
 	return []v1alpha1.Device{device}
 }
@@ -96,11 +96,11 @@ func (g *nvidiaGPU) devices() []v1alpha1.Device {
 func (g *nvidiaGPU) device() v1alpha1.Device {
 	device := v1alpha1.Device{
 		Vendor: nvidiaName, Family: v1alpha1.FamilyGPU, Backend: nvidiaName,
-		Product:           cmp.Or(g.name(), g.product.Name),
+		Product:           cmp.Or(g.said.Name, g.product.Name),
 		Architecture:      g.architecture(),
 		ComputeCapability: g.capability(),
-		Driver:            g.Driver, FirmwareVersion: g.proc.vbios,
-		NUMANode: g.NUMANode, Index: g.minor(), Health: g.health(),
+		Driver:            g.Driver, FirmwareVersion: g.said.VBIOS,
+		NUMANode: g.NUMANode, Index: g.said.Minor, Health: g.health(),
 	}
 	if g.Address != "" {
 		place := g.PCIDevice
@@ -109,27 +109,17 @@ func (g *nvidiaGPU) device() v1alpha1.Device {
 	if g.Driver == nvidiaDriver {
 		device.DriverVersion, device.CUDAVersion = g.driverVersion, g.cudaVersion
 	}
-	if g.facts != nil {
-		device.FirmwareVersion = cmp.Or(g.facts.vbios, g.proc.vbios)
-	}
 	return device
 }
 
 // architecture is the catalogue's, else by the chip, else as the driver says: the first two are there with and without a tool.
 func (g *nvidiaGPU) architecture() string {
-	word := cmp.Or(g.product.Architecture, architectureOf(g.capability()))
-	if word == "" && g.facts != nil {
-		word = g.facts.architecture
-	}
-	return accelerator.Architecture(word)
+	return accelerator.Architecture(cmp.Or(g.product.Architecture, architectureOf(g.capability()), g.said.Architecture))
 }
 
 // capability is as the driver says, else by the chip.
 func (g *nvidiaGPU) capability() string {
-	if g.facts != nil && g.facts.capability != "" {
-		return g.facts.capability
-	}
-	return computeCapability(g.DeviceID)
+	return cmp.Or(g.said.ComputeCapability, computeCapability(g.DeviceID))
 }
 
 // integrated says whether the GPU is a part of a processor and has no memory of its own.
@@ -137,21 +127,7 @@ func (g *nvidiaGPU) integrated() bool { return integratedCapabilities[g.capabili
 
 // answers says whether the driver reached the GPU.
 func (g *nvidiaGPU) answers() bool {
-	return g.facts != nil && g.facts.uuid != "" && (g.facts.memory.totalMiB > 0 || g.integrated())
-}
-
-func (g *nvidiaGPU) uuid() string {
-	if g.facts != nil {
-		return cmp.Or(g.facts.uuid, g.proc.uuid)
-	}
-	return g.proc.uuid
-}
-
-func (g *nvidiaGPU) minor() *int32 {
-	if g.facts != nil {
-		return cmp.Or(g.facts.minor, g.proc.minor)
-	}
-	return g.proc.minor
+	return g.facts != nil && g.facts.UUID != "" && (g.facts.Memory != nil || g.integrated())
 }
 
 // memory is what the driver reports, else the catalogue's size. An integrated GPU works in the host's memory.
@@ -159,10 +135,8 @@ func (g *nvidiaGPU) memory() *v1alpha1.DeviceMemory {
 	if g.integrated() && g.host != nil {
 		return g.host.Shared()
 	}
-	if g.facts != nil {
-		if memory := g.facts.memory.device(); memory != nil {
-			return memory
-		}
+	if memory := deviceMemory(g.said.Memory, 1); memory != nil {
+		return memory
 	}
 	if g.known && g.product.MemoryMiB > 0 {
 		return &v1alpha1.DeviceMemory{TotalMiB: g.product.UsableMiB(), Source: v1alpha1.SourceCatalogue}
@@ -170,24 +144,21 @@ func (g *nvidiaGPU) memory() *v1alpha1.DeviceMemory {
 	return nil
 }
 
-// read adds the readings of the GPU's devices. Sensors are the whole GPU's: of a MIG device only its memory is read.
-func (g *nvidiaGPU) read(devices []v1alpha1.Device, readings backend.Readings) {
+// reading is of one of the GPU's devices. Sensors are the whole GPU's: of a MIG device only its memory is read.
+func (g *nvidiaGPU) reading(id v1alpha1.DeviceID) backend.Reading {
 	if g.facts == nil {
-		return
+		return backend.Reading{}
 	}
-	if !g.migOn() {
-		reading := g.facts.reading
-		if g.integrated() && g.host != nil {
-			reading.MemoryUsedMiB = g.host.Used()
-		}
-		readings[devices[0].ID] = reading
-		return
+	reading := g.facts.reading()
+	if g.integrated() && g.host != nil {
+		reading.MemoryUsedMiB = g.host.Used()
 	}
 	for _, instance := range g.mig {
-		if used := instance.memory.used(); used != nil {
-			readings[g.migID(instance)] = backend.Reading{MemoryUsedMiB: used}
+		if g.migID(instance) == id {
+			return backend.Reading{MemoryUsedMiB: usedMiB(instance.Memory)}
 		}
 	}
+	return reading
 }
 
 // problem is what an administrator has to do about the GPU before its facts are complete; answered says whether the

@@ -1,7 +1,10 @@
 package nvidia
 
 import (
+	"cmp"
+
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/nvml/report"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
@@ -67,27 +70,27 @@ var recoveryActions = map[string]v1alpha1.DeviceHealth{
 }
 
 func checkRecovery(facts *nvidiaFacts) (v1alpha1.DeviceHealth, bool) {
-	action := facts.recoveryAction
-	if action == "" {
+	if facts.recovery == nil || *facts.recovery == "" {
 		return v1alpha1.DeviceHealth{}, false
 	}
-	if health, known := recoveryActions[action]; known {
+	if health, known := recoveryActions[*facts.recovery]; known {
 		return health, true
 	}
-	return backend.Degraded("RecoveryAction", "the driver asks for: "+action), true
+	return backend.Degraded("RecoveryAction", "the driver asks for: "+*facts.recovery), true
 }
 
 // checkRows looks at memory that failed: rows that could not be remapped are still in use, remapped ones and retired
 // pages wait for a reset.
 func checkRows(gpu *nvidiaFacts) (v1alpha1.DeviceHealth, bool) {
+	rows, ecc := cmp.Or(gpu.RemappedRows, &report.RemappedRows{}), cmp.Or(gpu.ECC, &report.ECC{})
 	facts := []struct {
 		is     bool
 		health v1alpha1.DeviceHealth
 	}{
-		{gpu.remapFailed, backend.Unhealthy("RowRemapFailure", "a row of memory could not be remapped: the GPU is to be replaced")},
-		{gpu.remapPending, backend.Degraded("RowRemapPending", "a remapped row of memory waits for a reset of the GPU")},
-		{gpu.retirePending, backend.Degraded("PageRetirementPending", "a retired page of memory waits for a reset of the GPU")},
-		{gpu.sramExceeded, backend.Degraded("SRAMThresholdExceeded", "uncorrectable errors of on-chip memory exceed the driver's threshold")},
+		{rows.Failed, backend.Unhealthy("RowRemapFailure", "a row of memory could not be remapped: the GPU is to be replaced")},
+		{rows.Pending, backend.Degraded("RowRemapPending", "a remapped row of memory waits for a reset of the GPU")},
+		{isTrue(gpu.RetiredPagesPending), backend.Degraded("PageRetirementPending", "a retired page of memory waits for a reset of the GPU")},
+		{isTrue(ecc.SRAMThresholdExceeded), backend.Degraded("SRAMThresholdExceeded", "uncorrectable errors of on-chip memory exceed the driver's threshold")},
 	}
 	for _, fact := range facts {
 		if fact.is {
@@ -99,12 +102,12 @@ func checkRows(gpu *nvidiaFacts) (v1alpha1.DeviceHealth, bool) {
 
 // checkFabric looks at the NVLink fabric: until it is up, a GPU that has one runs no CUDA.
 func checkFabric(facts *nvidiaFacts) (v1alpha1.DeviceHealth, bool) {
-	switch fabric := facts.fabric; {
-	case fabric.state == "In Progress" || fabric.state == "Not Started":
+	switch fabric := cmp.Or(facts.Fabric, &report.Fabric{}); {
+	case fabric.State == report.FabricInProgress || fabric.State == report.FabricNotStarted:
 		return backend.Unhealthy("FabricNotReady", "the NVLink fabric is not up: see to nvidia-fabricmanager"), true
-	case fabric.state == fabricCompleted && fabric.status != "":
-		return backend.Degraded("FabricError", "the NVLink fabric came up with: "+fabric.status), true
-	case fabric.unhealthy:
+	case fabric.State == report.FabricCompleted && facts.fabricStatus != "":
+		return backend.Degraded("FabricError", "the NVLink fabric came up with: "+facts.fabricStatus), true
+	case isTrue(fabric.Unhealthy):
 		return backend.Degraded("FabricUnhealthy", "the NVLink fabric reports itself unhealthy"), true
 	}
 	return v1alpha1.DeviceHealth{}, false
@@ -117,11 +120,13 @@ func (g *nvidiaGPU) signs() backend.Signs {
 		return backend.Signs{}
 	}
 	signs := backend.Signs{
-		NoActionNeeded: g.facts.recoveryKnown && g.facts.recoveryAction == "" && len(g.facts.broken) == 0,
-		ByEvents:       !g.facts.recoveryKnown,
+		NoActionNeeded: g.facts.recovery != nil && *g.facts.recovery == "" && len(g.facts.broken) == 0,
+		ByEvents:       g.facts.recovery == nil,
 	}
-	if count := g.facts.uncorrectable; count != nil {
-		signs.Count(backend.ReasonUncorrectable, *count)
+	if ecc := g.facts.ECC; ecc != nil {
+		if count := backend.AtMost(ecc.VolatileUncorrectable, backend.MaxErrors); count != nil {
+			signs.Count(backend.ReasonUncorrectable, *count)
+		}
 	}
 	return signs
 }

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/detect/sysfs"
@@ -51,19 +50,19 @@ func detectHiddenNVIDIA(ctx context.Context, h *host.Host) (backend.Found, error
 		nodes = []string{wslNode}
 	}
 	memory, err := backend.ReadHostMemory(h.Files)
-	problems = append(problems, err)
-	found := backend.Found{Readings: backend.Readings{}, Signs: map[v1alpha1.DeviceID]backend.Signs{}}
+	found := backend.Found{}
+	found.Degrade(append(problems, err)...)
 	for _, key := range slices.Sorted(maps.Keys(report.gpus)) {
-		gpu := nvidiaGPU{facts: report.gpus[key], driverVersion: report.driverVersion, cudaVersion: report.cudaVersion, host: memory, shared: nodes}
+		gpu := nvidiaGPU{driverVersion: report.driverVersion, cudaVersion: report.cudaVersion, host: memory, shared: nodes}
 		gpu.VendorID, gpu.Driver = nvidiaVendor, nvidiaDriver
-		if !nvidiaUUID.MatchString(gpu.uuid()) {
-			problems = append(problems, fmt.Errorf("the driver tells of a GPU with UUID %q, which is none: it cannot be listed", host.Clip(gpu.uuid(), 64)))
+		gpu.take(report.gpus[key])
+		if !nvidiaUUID.MatchString(gpu.said.UUID) {
+			found.Degrade(fmt.Errorf("the driver tells of a GPU with UUID %q, which is none: it cannot be listed", host.Clip(gpu.said.UUID, 64)))
 			continue
 		}
 		gpu.identify()
 		gpu.list(&found)
 	}
-	found.Degraded = host.JoinProblems(problems...)
 	return found, nil
 }
 
@@ -73,7 +72,7 @@ func askHiddenNVIDIA(ctx context.Context, h *host.Host) (nvidiaReport, []error) 
 	if report.answered() {
 		return report, []error{err}
 	}
-	printed, smiErr := runSMI(ctx, h)
-	report.fill(printed.facts(nil))
+	printed, _, smiErr := runSMI(ctx, h)
+	report.fill(printed)
 	return report, []error{err, smiErr}
 }

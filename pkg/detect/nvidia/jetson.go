@@ -30,15 +30,13 @@ func detectJetson(_ context.Context, h *host.Host) (backend.Found, error) {
 		return backend.Found{}, err
 	}
 	gpus, err := tegraGPUs(h.Files)
-	found := backend.Found{Readings: backend.Readings{}}
-	problems := []error{err}
+	found := backend.Found{}
+	found.Degrade(err)
 	for _, gpu := range gpus {
 		device, err := jetsonDevice(h.Files, soc, compatible, gpu)
-		problems = append(problems, err)
-		found.Devices = append(found.Devices, device)
-		found.Readings[device.ID] = readTegra(h.Files, gpu)
+		found.Degrade(err)
+		found.Add(device, readTegra(h.Files, gpu), backend.Signs{})
 	}
-	found.Degrade(problems...)
 	return found, nil
 }
 
@@ -80,8 +78,7 @@ var l4tRelease = regexp.MustCompile(`^# R(\d{1,3}) \(release\), REVISION: (\d{1,
 
 // readL4T is the version of Jetson Linux, which its driver belongs to; else the kernel's, whose part the driver is.
 func readL4T(files host.Files) string {
-	text, _, _ := host.ReadText(files, "/etc/nv_tegra_release")
-	if match := l4tRelease.FindStringSubmatch(text); match != nil {
+	if match := l4tRelease.FindStringSubmatch(host.Text(files, "/etc", "nv_tegra_release")); match != nil {
 		return match[1] + "." + match[2]
 	}
 	return sysfs.ModuleVersion(files, "nvgpu")

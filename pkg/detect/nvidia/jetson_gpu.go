@@ -90,24 +90,17 @@ const thermalZones = "/sys/class/thermal"
 // others draw from, too.
 func readTegra(files host.Files, gpu sysfs.PlatformDevice) backend.Reading {
 	var reading backend.Reading
-	if load, ok, err := host.ReadInt(files, path.Join(gpu.Folder, "load")); ok && err == nil && load >= 0 && load <= 1000 {
-		percent := load / 10
-		reading.UtilizationPercent = &percent
+	if load := backend.ReadNumber(files, path.Join(gpu.Folder, "load"), 0, 1000); load != nil {
+		reading.UtilizationPercent = new(*load / 10)
 	}
 	names, _ := host.ReadNames(files, thermalZones)
 	for _, name := range names {
-		if !strings.HasPrefix(name, "thermal_zone") {
-			continue
-		}
 		// `gpu-thermal` since release 36, `GPU-therm` before.
-		kind, _, _ := host.ReadText(files, path.Join(thermalZones, name, "type"))
-		if !strings.HasPrefix(strings.ToLower(kind), "gpu-therm") {
-			continue
+		kind := strings.ToLower(host.Text(files, path.Join(thermalZones, name), "type"))
+		if strings.HasPrefix(name, "thermal_zone") && strings.HasPrefix(kind, "gpu-therm") {
+			reading.TemperatureMilliC = backend.ReadNumber(files, path.Join(thermalZones, name, "temp"), 0, backend.MaxCelsius*1000)
+			break
 		}
-		if milli, ok, err := host.ReadInt(files, path.Join(thermalZones, name, "temp")); ok && err == nil {
-			reading.TemperatureMilliC = backend.AtMost(&milli, backend.MaxCelsius*1000)
-		}
-		break
 	}
 	return reading
 }

@@ -4,9 +4,12 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/nvml/report"
+	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/detect/machine"
 	"github.com/rankwright/rankwright/pkg/detect/pci"
@@ -25,7 +28,7 @@ type nvLinkNode struct {
 }
 
 // nvidiaLinks finds what the GPUs are connected by. GPUs in MIG mode have no links.
-func nvidiaLinks(files host.Files, functions []pci.Function, gpus []nvidiaGPU) v1alpha1.Links {
+func nvidiaLinks(h *host.Host, gpus []nvidiaGPU) v1alpha1.Links {
 	nodes := map[string]*nvLinkNode{}
 	for i := range gpus {
 		gpu := &gpus[i]
@@ -38,12 +41,12 @@ func nvidiaLinks(files host.Files, functions []pci.Function, gpus []nvidiaGPU) v
 		}
 		nodes[gpu.Address] = node
 	}
-	switches := nvSwitches(functions)
+	switches := nvSwitches(h)
 	for _, node := range nodes {
 		node.connect(nodes, switches)
 	}
 	var links v1alpha1.Links
-	switched := nvSwitchGroups(nodes, len(switches) > 0 || hasNVSwitchDriver(files))
+	switched := nvSwitchGroups(nodes, len(switches) > 0 || hasNVSwitchDriver(h.Files))
 	for _, key := range slices.SortedFunc(maps.Keys(switched), fabricKey.compare) {
 		if domain, ok := switchDomain(key, switched[key]); ok {
 			links.Domains = append(links.Domains, domain)
@@ -81,7 +84,8 @@ func (n *nvLinkNode) connect(nodes map[string]*nvLinkNode, switches map[string]b
 var nvSwitchName = regexp.MustCompile(`^(?:nvidia-)?nvswitch\d+$`)
 
 // nvSwitches are the addresses of the host's NVSwitches: bridges of class 0680.
-func nvSwitches(functions []pci.Function) map[string]bool {
+func nvSwitches(h *host.Host) map[string]bool {
+	functions, _ := pci.Functions(h) // what could not be read is told already
 	addresses := map[string]bool{}
 	for _, function := range functions {
 		if function.VendorID == nvidiaVendor && strings.HasPrefix(function.Class, "0680") {
@@ -130,11 +134,13 @@ func nvSwitchGroups(nodes map[string]*nvLinkNode, switches bool) map[fabricKey][
 // fabric is the GPU's place in a completed fabric; nil where it has none. A fabric that stays in the host has neither
 // cluster nor, in its only partition, a clique but 0.
 func (n *nvLinkNode) fabric() *fabricKey {
-	facts := n.gpu.facts
-	if facts == nil || facts.fabric.state != fabricCompleted {
+	if n.gpu.facts == nil || n.gpu.facts.Fabric == nil || n.gpu.facts.Fabric.State != report.FabricCompleted {
 		return nil
 	}
-	key := fabricKey{cluster: facts.fabric.cluster, clique: facts.fabric.clique}
+	key := fabricKey{cluster: n.gpu.facts.Fabric.ClusterUUID}
+	if clique := n.gpu.facts.Fabric.Clique; clique != nil {
+		key.clique = strconv.FormatInt(*clique, 10)
+	}
 	if strings.Trim(key.cluster, "0-") == "" {
 		key.cluster = ""
 		if key.clique == "0" {
@@ -153,16 +159,24 @@ func (n *nvLinkNode) oversubscribed() bool {
 	return n.active > 0 && total > n.active
 }
 
-// switchDomain makes a domain of GPUs behind switches. One GPU alone is one only where its fabric goes on elsewhere.
+// switchDomain makes a domain of GPUs behind switches, with the oldest generation, the fewest links and the lowest rate of them; of the
+// first two, 0 where one GPU does not tell. One GPU alone is a domain only where its fabric goes on elsewhere.
 func switchDomain(key fabricKey, nodes []*nvLinkNode) (v1alpha1.LinkDomain, bool) {
 	if len(nodes) < 2 && key.cluster == "" {
 		return v1alpha1.LinkDomain{}, false
 	}
-	rate := domainRate(nodes)
 	domain := v1alpha1.LinkDomain{
 		Name: "nvlink", Kind: nvLink, Topology: v1alpha1.TopologySwitch,
-		Members: members(nodes), Generation: generation(nodes), Links: activeLinks(nodes), DeviceMBps: rate, PeerMBps: rate,
+		Generation: nodes[0].gpu.product.LinkGeneration, Links: int32(nodes[0].active),
 	}
+	for _, node := range nodes {
+		domain.Members = append(domain.Members, node.gpu.id())
+		domain.Generation = min(domain.Generation, node.gpu.product.LinkGeneration)
+		domain.Links = min(domain.Links, int32(node.active))
+		domain.DeviceMBps = machine.Least(domain.DeviceMBps, node.rate())
+	}
+	domain.PeerMBps = domain.DeviceMBps
+	slices.Sort(domain.Members)
 	if key.clique != "" {
 		domain.Name += "-" + key.clique
 	}
@@ -171,37 +185,6 @@ func switchDomain(key fabricKey, nodes []*nvLinkNode) (v1alpha1.LinkDomain, bool
 		domain.Fabric = &v1alpha1.Fabric{ClusterUUID: host.Clip(key.cluster, 128), CliqueID: host.Clip(key.clique, 64)}
 	}
 	return domain, true
-}
-
-// domainRate is what the slowest member sends, where any rate is known.
-func domainRate(nodes []*nvLinkNode) int64 {
-	var rate int64
-	for _, node := range nodes {
-		rate = machine.Least(rate, node.rate())
-	}
-	return rate
-}
-
-// activeLinks is the smallest number of active links of a GPU; 0 where one does not tell.
-func activeLinks(nodes []*nvLinkNode) int32 {
-	fewest := nodes[0].active
-	for _, node := range nodes[1:] {
-		fewest = min(fewest, node.active)
-	}
-	return int32(fewest)
-}
-
-// generation is the oldest NVLink of the GPUs' products; 0 where the catalogue does not tell.
-func generation(nodes []*nvLinkNode) int32 {
-	var oldest int32
-	for _, node := range nodes {
-		own := node.gpu.product.LinkGeneration
-		if own == 0 {
-			return 0
-		}
-		oldest = machine.Least(oldest, own)
-	}
-	return oldest
 }
 
 // rate is what the GPU sends over all its links: the product's, or less where fewer links are active. The driver tells
@@ -217,38 +200,27 @@ func (n *nvLinkNode) rate() int64 {
 	return machine.Least(nominal, n.mbps)
 }
 
-func members(nodes []*nvLinkNode) []v1alpha1.DeviceID {
-	ids := make([]v1alpha1.DeviceID, 0, len(nodes))
-	for _, node := range nodes {
-		ids = append(ids, node.gpu.id())
-	}
-	slices.Sort(ids)
-	return ids
-}
-
 // directLinks lists what is connected without switches. Three and more GPUs of which each reaches each other by the
 // same number of links are a mesh; everything else is pairs.
 func directLinks(nodes map[string]*nvLinkNode) v1alpha1.Links {
-	var links v1alpha1.Links
-	for _, part := range connected(nodes) {
-		if count := uniform(part); count > 0 && len(part) > 2 {
-			peer := int64(count) * part[0].linkRate()
-			links.Domains = append(links.Domains, v1alpha1.LinkDomain{
-				Name: "nvlink-" + part[0].gpu.Address, Kind: nvLink, Topology: v1alpha1.TopologyMesh,
-				Members: members(part), Generation: generation(part), Links: int32(count * (len(part) - 1)),
-				DeviceMBps: peer * int64(len(part)-1), PeerMBps: peer,
-			})
-			continue
+	var pairs []v1alpha1.LinkPair
+	for _, address := range slices.Sorted(maps.Keys(nodes)) {
+		node := nodes[address]
+		for _, peer := range slices.Sorted(maps.Keys(node.peers)) {
+			other, count := nodes[peer], node.peers[peer]
+			if other != nil && peer > address {
+				pairs = append(pairs, v1alpha1.LinkPair{
+					A: node.gpu.id(), B: other.gpu.id(), Kind: nvLink, Generation: min(node.gpu.product.LinkGeneration, other.gpu.product.LinkGeneration),
+					Count: int32(count), MBps: int64(count) * node.linkRate(),
+				})
+			}
 		}
-		for _, node := range part {
-			for _, peer := range slices.Sorted(maps.Keys(node.peers)) {
-				if peer > node.gpu.Address && nodes[peer] != nil {
-					count := node.peers[peer]
-					links.Pairs = append(links.Pairs, v1alpha1.LinkPair{
-						A: node.gpu.id(), B: nodes[peer].gpu.id(), Kind: nvLink, Generation: generation(part),
-						Count: int32(count), MBps: int64(count) * node.linkRate(),
-					})
-				}
+	}
+	links := backend.MeshesOrPairs("nvlink", 3, pairs)
+	for i := range links.Domains {
+		for _, pair := range pairs {
+			if pair.A == links.Domains[i].Members[0] { // which each other has as many links as
+				links.Domains[i].Links += pair.Count
 			}
 		}
 	}
@@ -261,48 +233,6 @@ func (n *nvLinkNode) linkRate() int64 {
 		return 0
 	}
 	return n.rate() / int64(n.active)
-}
-
-// connected splits the GPUs into those that reach each other, each part and the parts in order of addresses. A GPU
-// without links is in none.
-func connected(nodes map[string]*nvLinkNode) [][]*nvLinkNode {
-	var parts [][]*nvLinkNode
-	seen := map[string]bool{}
-	for _, first := range slices.Sorted(maps.Keys(nodes)) {
-		if seen[first] || len(nodes[first].peers) == 0 {
-			continue
-		}
-		seen[first] = true
-		reached := []string{first}
-		for i := 0; i < len(reached); i++ {
-			for peer := range nodes[reached[i]].peers {
-				if nodes[peer] != nil && !seen[peer] {
-					seen[peer] = true
-					reached = append(reached, peer)
-				}
-			}
-		}
-		slices.Sort(reached)
-		part := make([]*nvLinkNode, 0, len(reached))
-		for _, address := range reached {
-			part = append(part, nodes[address])
-		}
-		parts = append(parts, part)
-	}
-	return parts
-}
-
-// uniform is the number of links between any two of the GPUs; 0 where it differs.
-func uniform(part []*nvLinkNode) int {
-	count := part[0].peers[part[len(part)-1].gpu.Address]
-	for _, a := range part {
-		for _, b := range part {
-			if a != b && a.peers[b.gpu.Address] != count {
-				return 0
-			}
-		}
-	}
-	return count
 }
 
 // unreadNVLinks are the GPUs that are in no link, whose product may have NVLinks, and of whose links the driver has not

@@ -9,61 +9,55 @@ import (
 	"strconv"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/nvml/report"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // migInstance is a compute instance in a GPU instance: what work sees as a MIG device.
 type migInstance struct {
-	gpu, compute  int32
-	uuid, profile string
-	// memory is the GPU instance's, which the compute instances in it share.
-	memory nvidiaMemory
-	paths  []string
+	report.MIGDevice
+	paths []string
 }
 
 // readMIG fills in the GPU's MIG devices: as the driver reports them, else from the capabilities that it shows under
 // /proc.
 func (g *nvidiaGPU) readMIG(files host.Files) {
+	var devices []report.MIGDevice
 	switch {
-	case g.facts == nil || !g.answers() && len(g.facts.mig) == 0:
-		g.mig = migFromProc(files, g.minor())
+	case g.facts == nil || !g.answers() && (g.facts.MIG == nil || len(g.facts.MIG.Devices) == 0):
+		devices = migFromProc(files, g.said.Minor)
 	case g.migOn():
-		g.mig = slices.Clone(g.facts.mig)
+		devices = g.facts.MIG.Devices
 	}
-	for i := range g.mig {
-		g.mig[i].paths = migPaths(files, g.minor(), g.mig[i])
+	for _, device := range devices {
+		g.mig = append(g.mig, migInstance{device, migPaths(files, g.said.Minor, device)})
 	}
 }
 
-var (
-	gpuInstanceName     = regexp.MustCompile(`^gi(\d{1,4})$`)
-	computeInstanceName = regexp.MustCompile(`^ci(\d{1,4})$`)
-)
-
-func migFromProc(files host.Files, minor *int32) []migInstance {
+func migFromProc(files host.Files, minor *int32) []report.MIGDevice {
 	if minor == nil {
 		return nil
 	}
 	folder := path.Join(nvidiaProcFolder, "capabilities", fmt.Sprintf("gpu%d", *minor), "mig")
-	gpuInstances, _ := host.ReadNames(files, folder)
-	var instances []migInstance
-	for gpu, name := range host.Numbered(gpuInstances, gpuInstanceName) {
-		computeInstances, _ := host.ReadNames(files, path.Join(folder, name))
-		for compute := range host.Numbered(computeInstances, computeInstanceName) {
-			instances = append(instances, migInstance{gpu: gpu, compute: compute})
+	gpuInstances, _ := host.ReadNumbered(files, folder, "gi")
+	var devices []report.MIGDevice
+	for _, gpu := range gpuInstances {
+		computeInstances, _ := host.ReadNumbered(files, fmt.Sprint(folder, "/gi", gpu), "ci")
+		for _, compute := range computeInstances {
+			devices = append(devices, report.MIGDevice{GPUInstance: int32(gpu), ComputeInstance: int32(compute)})
 		}
 	}
-	return instances
+	return devices
 }
 
 // migPaths are the nodes that a process needs: the GPU's, and those that grant the two instances.
-func migPaths(files host.Files, minor *int32, m migInstance) []string {
+func migPaths(files host.Files, minor *int32, m report.MIGDevice) []string {
 	if minor == nil {
 		return nil
 	}
 	paths := []string{fmt.Sprintf("/dev/nvidia%d", *minor)}
-	gpuInstance := fmt.Sprintf("gpu%d/mig/gi%d", *minor, m.gpu)
-	for _, capability := range []string{gpuInstance + "/access", fmt.Sprintf("%s/ci%d/access", gpuInstance, m.compute)} {
+	gpuInstance := fmt.Sprintf("gpu%d/mig/gi%d", *minor, m.GPUInstance)
+	for _, capability := range []string{gpuInstance + "/access", fmt.Sprintf("%s/ci%d/access", gpuInstance, m.ComputeInstance)} {
 		if node := capabilityPath(files, capability); node != "" {
 			paths = append(paths, node)
 		}
@@ -76,30 +70,24 @@ func migPaths(files host.Files, minor *int32, m migInstance) []string {
 func (g *nvidiaGPU) migDevices() []v1alpha1.Device {
 	sharers := map[int32]int64{}
 	for _, instance := range g.mig {
-		sharers[instance.gpu]++
+		sharers[instance.GPUInstance]++
 	}
 	devices := make([]v1alpha1.Device, 0, len(g.mig))
 	for _, instance := range g.mig {
 		device := g.device()
 		device.ID = g.migID(instance)
-		device.UUID = instance.uuid
+		device.UUID = instance.UUID
 		device.Paths = instance.paths
 		device.Partition = &v1alpha1.DevicePartition{
-			Kind: "MIG", Parent: g.id(), Profile: instance.profile, Index: instance.gpu,
+			Kind: "MIG", Parent: g.id(), Profile: instance.Profile, Index: instance.GPUInstance,
 		}
-		instance.memory = instance.memory.share(sharers[instance.gpu])
-		if device.Memory = instance.memory.device(); device.Memory != nil {
+		if device.Memory = deviceMemory(instance.Memory, sharers[instance.GPUInstance]); device.Memory != nil {
 			device.Performance = g.migPerformance(instance, device.Memory.TotalMiB)
 		}
 		devices = append(devices, device)
 	}
 	slices.SortFunc(devices, func(a, b v1alpha1.Device) int { return cmp.Compare(a.ID, b.ID) })
 	return devices
-}
-
-// share is an equal part of a memory.
-func (m nvidiaMemory) share(sharers int64) nvidiaMemory {
-	return nvidiaMemory{totalMiB: m.totalMiB / sharers, usedMiB: m.usedMiB / sharers}
 }
 
 func (g *nvidiaGPU) migID(instance migInstance) v1alpha1.DeviceID {
@@ -109,10 +97,10 @@ func (g *nvidiaGPU) migID(instance migInstance) v1alpha1.DeviceID {
 // name is made of the instances' own numbers, which do not change when others come and go: mig7, and mig7.1 for a second
 // compute instance.
 func (m migInstance) name() string {
-	if m.compute == 0 {
-		return fmt.Sprintf("mig%d", m.gpu)
+	if m.ComputeInstance == 0 {
+		return fmt.Sprintf("mig%d", m.GPUInstance)
 	}
-	return fmt.Sprintf("mig%d.%d", m.gpu, m.compute)
+	return fmt.Sprintf("mig%d.%d", m.GPUInstance, m.ComputeInstance)
 }
 
 // migProfile matches 3g.40gb, 1c.3g.40gb and 1g.10gb+me: compute slices, else GPU slices.
@@ -125,7 +113,7 @@ var migSlices = map[string]int64{"20b7": 4, "2bb1": 4, "2bb4": 4, "2bb5": 4}
 // migPerformance is the instance's part of the product's rates: bandwidth goes with its memory, arithmetic with its
 // slices.
 func (g *nvidiaGPU) migPerformance(instance migInstance, memoryMiB int64) *v1alpha1.DevicePerformance {
-	match := migProfile.FindStringSubmatch(instance.profile)
+	match := migProfile.FindStringSubmatch(instance.Profile)
 	whole := g.reportedMiB()
 	if !g.known || match == nil || whole <= 0 {
 		return nil

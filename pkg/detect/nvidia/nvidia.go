@@ -7,7 +7,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/detect/pci"
@@ -28,56 +27,49 @@ const (
 )
 
 func detectGPUs(ctx context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Functions(h)
-	gpus := listNVIDIA(h.Files, functions)
-	if len(gpus) == 0 && hidesNVIDIA(h.Files) {
+	functions, err := pci.Matching(h, isNVIDIAGPU)
+	if len(functions) == 0 && hidesNVIDIA(h.Files) {
 		found, hiddenErr := detectHiddenNVIDIA(ctx, h)
 		return found, errors.Join(err, hiddenErr)
 	}
-	if len(gpus) == 0 {
-		return backend.Found{}, err
+	found := backend.Found{}
+	if len(functions) == 0 {
+		return found, err
+	}
+	gpus := make([]nvidiaGPU, len(functions))
+	for i, function := range functions {
+		gpus[i] = nvidiaGPU{Function: function, said: readNVIDIAProc(h.Files, function.Address)}
 	}
 	report, problems := askNVIDIA(ctx, h, gpus)
-	problems = append([]error{err}, problems...)
+	found.Degrade(append([]error{err}, problems...)...)
 	version := cmp.Or(report.driverVersion, readNVIDIAVersion(h.Files))
-	found := backend.Found{Readings: backend.Readings{}, Signs: map[v1alpha1.DeviceID]backend.Signs{}}
 	for i := range gpus {
 		gpu := &gpus[i]
-		gpu.facts, gpu.fault = report.gpus[gpu.Address], report.faults[gpu.Address]
+		gpu.take(report.gpus[gpu.Address])
+		gpu.fault = report.faults[gpu.Address]
 		gpu.driverVersion, gpu.cudaVersion, gpu.othersReported = version, report.cudaVersion, report.answered()
 		if gpu.integrated() {
 			gpu.host, err = backend.ReadHostMemory(h.Files)
-			problems = append(problems, err)
+			found.Degrade(err)
 		}
 		gpu.identify()
 		gpu.readMIG(h.Files)
 		gpu.list(&found)
-		problems = append(problems, gpu.problem(report.answered()))
+		found.Degrade(gpu.problem(report.answered()))
 	}
-	found.Links = nvidiaLinks(h.Files, functions, gpus)
-	found.Degrade(problems...)
+	found.Links = nvidiaLinks(h, gpus)
 	return found, nil
 }
 
 // list adds the GPU's devices with what is read of them.
 func (g *nvidiaGPU) list(found *backend.Found) {
-	devices := g.devices()
-	found.Devices = append(found.Devices, devices...)
-	g.read(devices, found.Readings)
-	for _, device := range devices {
-		found.Signs[device.ID] = g.signs()
+	for _, device := range g.devices() {
+		found.Add(device, g.reading(device.ID), g.signs())
 	}
 }
 
-// listNVIDIA picks the GPUs: display and 3D controllers. Audio, USB and serial functions of a card and NVSwitches have
-// other classes. A virtual function on a vGPU host belongs to a guest.
-func listNVIDIA(files host.Files, functions []pci.Function) []nvidiaGPU {
-	var gpus []nvidiaGPU
-	for _, function := range functions {
-		if function.VendorID != nvidiaVendor || !strings.HasPrefix(function.Class, "03") || pci.IsVirtual(files, function) {
-			continue
-		}
-		gpus = append(gpus, nvidiaGPU{Function: function, proc: readNVIDIAProc(files, function.Address)})
-	}
-	return gpus
+// isNVIDIAGPU says whether a function is a GPU: a display or 3D controller. Audio, USB and serial functions of a card and NVSwitches
+// have other classes.
+func isNVIDIAGPU(function pci.Function) bool {
+	return function.VendorID == nvidiaVendor && strings.HasPrefix(function.Class, "03")
 }

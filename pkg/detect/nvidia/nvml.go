@@ -19,25 +19,20 @@ import (
 // takes no more than half of the time that is left, so that nvidia-smi can be asked when NVML hangs.
 func queryNVML(ctx context.Context, h *host.Host) (nvidiaReport, error) {
 	none := newNVIDIAReport()
-	if h.Commands == nil {
-		return none, nil
-	}
 	if deadline, ok := ctx.Deadline(); ok {
 		shorter, cancel := context.WithTimeout(ctx, time.Until(deadline)/2)
 		defer cancel()
 		ctx = shorter
 	}
-	result, err := h.Commands.Run(ctx, host.NVMLQuery...)
+	result, err := host.Query(ctx, h, "nvidia-smi is asked instead", host.NVMLQuery...)
 	switch {
-	case errors.Is(err, host.ErrNoCommand):
+	case host.CannotAsk(h, err):
 		return none, nil
 	case errors.Is(err, context.DeadlineExceeded):
 		return none, fmt.Errorf("%w: GPUs without persistence mode take seconds each to start (nvidia-smi -pm 1, or nvidia-persistenced); "+
 			"else the driver hangs, see Xid messages in dmesg; nvidia-smi is asked instead", err)
 	case err != nil:
 		return none, fmt.Errorf("%w: nvidia-smi is asked instead", err)
-	case result.ExitCode != 0:
-		return none, host.CommandError(host.NVMLQuery, host.ExitError(result, ": nvidia-smi is asked instead"))
 	}
 	document, err := report.Parse(result.Stdout)
 	if err != nil {
@@ -68,33 +63,22 @@ func nvmlReport(document report.Host) nvidiaReport {
 }
 
 func nvmlFacts(gpu *report.GPU) *nvidiaFacts {
-	facts := &nvidiaFacts{
-		product: gpu.Name, architecture: gpu.Architecture, capability: gpu.ComputeCapability, uuid: gpu.UUID, vbios: gpu.VBIOS,
-		minor: backend.Natural(gpu.Minor), memory: nvmlMemory(gpu.Memory), fabric: nvmlFabric(gpu.Fabric),
-		reading: backend.Reading{
-			TemperatureMilliC:  backend.Thousandths(gpu.TemperatureC, backend.MaxCelsius),
-			PowerMilliW:        backend.AtMost(gpu.PowerMilliW, backend.MaxMilliWatts),
-			UtilizationPercent: backend.AtMost(gpu.UtilizationPercent, 100),
-		},
-	}
-	facts.reading.MemoryUsedMiB = facts.memory.used()
+	facts := &nvidiaFacts{GPU: *gpu}
+	facts.Minor, facts.Memory = backend.Natural(gpu.Minor), possible(gpu.Memory)
 	if mig := gpu.MIG; mig != nil {
-		facts.migOn = &mig.Enabled
-		facts.mig = nvmlMIG(mig.Devices)
-	}
-	if rows := gpu.RemappedRows; rows != nil {
-		facts.remapFailed, facts.remapPending = rows.Failed, rows.Pending
-	}
-	facts.retirePending = isTrue(gpu.RetiredPagesPending)
-	facts.sramExceeded = gpu.ECC != nil && isTrue(gpu.ECC.SRAMThresholdExceeded)
-	if action := gpu.RecoveryAction; action != nil {
-		facts.recoveryKnown = true
-		if *action != 0 {
-			facts.recoveryAction = nvmlAction(*action)
+		facts.MIG = &report.MIG{Enabled: mig.Enabled}
+		for _, device := range mig.Devices {
+			if device.GPUInstance >= 0 && device.ComputeInstance >= 0 {
+				device.Memory = possible(device.Memory)
+				facts.MIG.Devices = append(facts.MIG.Devices, device)
+			}
 		}
 	}
-	if gpu.ECC != nil {
-		facts.uncorrectable = backend.AtMost(gpu.ECC.VolatileUncorrectable, backend.MaxErrors)
+	if action := gpu.RecoveryAction; action != nil {
+		facts.recovery = new(nvmlAction(*action))
+	}
+	if gpu.Fabric != nil && gpu.Fabric.Status != 0 {
+		facts.fabricStatus = "NVML's code " + strconv.FormatInt(gpu.Fabric.Status, 10)
 	}
 	facts.broken, facts.silent = nvmlFaults(gpu.Faults)
 	return facts
@@ -102,16 +86,9 @@ func nvmlFacts(gpu *report.GPU) *nvidiaFacts {
 
 func isTrue(value *bool) bool { return value != nil && *value }
 
-func nvmlMemory(memory *report.Memory) nvidiaMemory {
-	if memory == nil {
-		return nvidiaMemory{}
-	}
-	return newNVIDIAMemory(memory.TotalMiB, memory.UsedMiB)
-}
-
 // nvmlActions are the values of nvmlDeviceGpuRecoveryAction_t in nvidia-smi's words. Versions of nvml.h disagree on what
 // comes after them.
-var nvmlActions = map[int64]string{1: "GPU Reset", 2: "Node Reboot", 3: "Drain P2P", 4: "Drain and Reset"}
+var nvmlActions = map[int64]string{0: "", 1: "GPU Reset", 2: "Node Reboot", 3: "Drain P2P", 4: "Drain and Reset"}
 
 func nvmlAction(action int64) string {
 	if word, ok := nvmlActions[action]; ok {
@@ -152,20 +129,6 @@ func nvmlFaults(faults []report.Fault) (broken []v1alpha1.DeviceHealth, silent s
 	return broken, silent
 }
 
-func nvmlMIG(devices []report.MIGDevice) []migInstance {
-	var instances []migInstance
-	for _, device := range devices {
-		if device.GPUInstance < 0 || device.ComputeInstance < 0 {
-			continue
-		}
-		instances = append(instances, migInstance{
-			gpu: device.GPUInstance, compute: device.ComputeInstance, uuid: device.UUID, profile: device.Profile,
-			memory: nvmlMemory(device.Memory),
-		})
-	}
-	return instances
-}
-
 // nvmlLinks adds up what is active.
 func nvmlLinks(links []report.NVLink) *nvLinkFacts {
 	facts := &nvLinkFacts{total: len(links), remotes: map[string]int{}}
@@ -181,25 +144,6 @@ func nvmlLinks(links []report.NVLink) *nvLinkFacts {
 		if link.RemotePCI != "" && (link.Remote == report.RemoteGPU || link.Remote == report.RemoteUnknown) {
 			facts.remotes[link.RemotePCI]++
 		}
-	}
-	return facts
-}
-
-// fabricWords are the states in nvidia-smi's words.
-var fabricWords = map[report.FabricState]string{
-	report.FabricNotStarted: "Not Started", report.FabricInProgress: "In Progress", report.FabricCompleted: fabricCompleted,
-}
-
-func nvmlFabric(fabric *report.Fabric) nvidiaFabric {
-	if fabric == nil {
-		return nvidiaFabric{}
-	}
-	facts := nvidiaFabric{state: fabricWords[fabric.State], cluster: fabric.ClusterUUID, unhealthy: isTrue(fabric.Unhealthy)}
-	if fabric.Status != 0 {
-		facts.status = "NVML's code " + strconv.FormatInt(fabric.Status, 10)
-	}
-	if fabric.Clique != nil {
-		facts.clique = strconv.FormatInt(*fabric.Clique, 10)
 	}
 	return facts
 }

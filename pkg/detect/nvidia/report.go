@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/nvml/report"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
@@ -43,86 +45,80 @@ func (r *nvidiaReport) fill(other nvidiaReport) {
 	r.faults = faults
 }
 
-// nvidiaFacts are the facts of one GPU; what is not told is empty or nil.
+// nvidiaFacts are the facts of one GPU in the form of NVML's document, whoever told them; what is not told is empty or nil.
 type nvidiaFacts struct {
-	product, architecture, capability, uuid, vbios string
-	minor                                          *int32
-	memory                                         nvidiaMemory
-
-	// migOn is nil where the product has no MIG.
-	migOn *bool
-	mig   []migInstance
+	report.GPU
 	// links is nil where they were not asked for.
-	links  *nvLinkFacts
-	fabric nvidiaFabric
-
+	links *nvLinkFacts
 	// broken are the faults that the driver has told in place of answers.
 	broken []v1alpha1.DeviceHealth
 	// silent says why nothing else is known: the driver did not answer in time.
 	silent string
-	// recoveryAction is in nvidia-smi's words; empty for none.
-	recoveryAction string
-	// recoveryKnown says that the driver knows of recovery actions.
-	recoveryKnown bool
-	// uncorrectable errors since the driver was loaded; nil where they are not counted.
-	uncorrectable                                          *int64
-	remapFailed, remapPending, retirePending, sramExceeded bool
-
-	reading backend.Reading
+	// recovery is the action that the driver asks for in nvidia-smi's words, empty for none; nil where the driver does not know of
+	// recovery actions.
+	recovery *string
+	// fabricStatus is what joining the NVLink fabric ended with; empty for success.
+	fabricStatus string
+	// migNumbers are the numbers by which nvidia-smi lists the MIG devices.
+	migNumbers []string
 }
 
+// fill adds what the other tool tells and this one does not.
 func (f *nvidiaFacts) fill(other *nvidiaFacts) {
-	f.product = cmp.Or(f.product, other.product)
-	f.architecture = cmp.Or(f.architecture, other.architecture)
-	f.capability = cmp.Or(f.capability, other.capability)
-	f.uuid = cmp.Or(f.uuid, other.uuid)
-	f.vbios = cmp.Or(f.vbios, other.vbios)
-	f.minor = cmp.Or(f.minor, other.minor)
-	f.memory = cmp.Or(f.memory, other.memory)
-	f.migOn = cmp.Or(f.migOn, other.migOn)
-	if len(f.mig) == 0 {
-		f.mig = other.mig
+	if f.MIG != nil && other.MIG != nil && len(f.MIG.Devices) == 0 {
+		f.MIG.Devices = other.MIG.Devices
 	}
+	fillGPU(&f.GPU, other.GPU)
 	f.links = cmp.Or(f.links, other.links)
-	f.fabric = cmp.Or(f.fabric, other.fabric)
 	f.broken = append(f.broken, other.broken...)
-	f.recoveryAction = cmp.Or(f.recoveryAction, other.recoveryAction)
-	f.recoveryKnown = f.recoveryKnown || other.recoveryKnown
-	f.uncorrectable = cmp.Or(f.uncorrectable, other.uncorrectable)
-	f.remapFailed = f.remapFailed || other.remapFailed
-	f.remapPending = f.remapPending || other.remapPending
-	f.retirePending = f.retirePending || other.retirePending
-	f.sramExceeded = f.sramExceeded || other.sramExceeded
-	f.reading.MemoryUsedMiB = cmp.Or(f.reading.MemoryUsedMiB, other.reading.MemoryUsedMiB)
-	f.reading.TemperatureMilliC = cmp.Or(f.reading.TemperatureMilliC, other.reading.TemperatureMilliC)
-	f.reading.PowerMilliW = cmp.Or(f.reading.PowerMilliW, other.reading.PowerMilliW)
-	f.reading.UtilizationPercent = cmp.Or(f.reading.UtilizationPercent, other.reading.UtilizationPercent)
+	f.recovery = cmp.Or(f.recovery, other.recovery)
+	f.fabricStatus = cmp.Or(f.fabricStatus, other.fabricStatus)
 }
 
-// nvidiaMemory is the memory of a GPU or a MIG device. Nothing is known of it where the total is 0. Of a GPU that shares
-// the processor's address space (GH200) it is the GPU's own.
-type nvidiaMemory struct{ totalMiB, usedMiB int64 }
-
-// newNVIDIAMemory drops impossible numbers.
-func newNVIDIAMemory(totalMiB, usedMiB int64) nvidiaMemory {
-	if totalMiB <= 0 || totalMiB > backend.MaxMemoryMiB {
-		return nvidiaMemory{}
+// fillGPU sets the fields that are not told, which are zero, to what the other source tells.
+func fillGPU(gpu *report.GPU, other report.GPU) {
+	own, others := reflect.ValueOf(gpu).Elem(), reflect.ValueOf(other)
+	for i := range own.NumField() {
+		if own.Field(i).IsZero() {
+			own.Field(i).Set(others.Field(i))
+		}
 	}
-	return nvidiaMemory{totalMiB: totalMiB, usedMiB: min(max(usedMiB, 0), totalMiB)}
 }
 
-// device is the memory in the inventory; nil where it is not known. What the driver reserves is not in use by anyone:
-// since driver 510 it is reported apart, and what older ones add to the used memory is less than a step.
-func (m nvidiaMemory) device() *v1alpha1.DeviceMemory {
-	return backend.Memory(m.totalMiB, m.usedMiB, v1alpha1.SourceDriver)
+// reading is what the GPU's sensors show.
+func (f *nvidiaFacts) reading() backend.Reading {
+	return backend.Reading{
+		MemoryUsedMiB:      usedMiB(f.Memory),
+		TemperatureMilliC:  backend.Thousandths(f.TemperatureC, backend.MaxCelsius),
+		PowerMilliW:        backend.AtMost(f.PowerMilliW, backend.MaxMilliWatts),
+		UtilizationPercent: backend.AtMost(f.UtilizationPercent, 100),
+	}
 }
 
-// used returns the used memory in MiB, for a reading; nil where it is not known.
-func (m nvidiaMemory) used() *int64 {
-	if m.totalMiB == 0 {
+// possible is the memory of a GPU or a MIG device; nil where no device has that much. Of a GPU that shares the processor's address space
+// (GH200) it is the GPU's own.
+func possible(memory *report.Memory) *report.Memory {
+	if memory == nil || memory.TotalMiB <= 0 || memory.TotalMiB > backend.MaxMemoryMiB {
 		return nil
 	}
-	return new(m.usedMiB)
+	return &report.Memory{TotalMiB: memory.TotalMiB, UsedMiB: min(max(memory.UsedMiB, 0), memory.TotalMiB)}
+}
+
+// deviceMemory is an equal part of the memory in the inventory; nil where it is not known. What the driver reserves is not in use by
+// anyone: since driver 510 it is reported apart, and what older ones add to the used memory is less than a step.
+func deviceMemory(memory *report.Memory, parts int64) *v1alpha1.DeviceMemory {
+	if memory == nil {
+		return nil
+	}
+	return backend.Memory(memory.TotalMiB/parts, memory.UsedMiB/parts, v1alpha1.SourceDriver)
+}
+
+// usedMiB is the used memory for a reading; nil where it is not known.
+func usedMiB(memory *report.Memory) *int64 {
+	if memory == nil {
+		return nil
+	}
+	return &memory.UsedMiB
 }
 
 type nvLinkFacts struct {
@@ -136,14 +132,6 @@ type nvLinkFacts struct {
 	toSwitch bool
 }
 
-// nvidiaFabric is the GPU's place in an NVLink fabric, in nvidia-smi's words.
-type nvidiaFabric struct {
-	state, status, clique, cluster string
-	unhealthy                      bool
-}
-
-const fabricCompleted = "Completed"
-
 // askNVIDIA asks NVIDIA's driver about the GPUs that it has: NVML, in a process of its own, then nvidia-smi where that is
 // not installed, fails, or lacks what every driver knows. The report holds what could be had, the problems say what to do
 // about the rest.
@@ -151,25 +139,25 @@ func askNVIDIA(ctx context.Context, h *host.Host, gpus []nvidiaGPU) (nvidiaRepor
 	if !slices.ContainsFunc(gpus, func(g nvidiaGPU) bool { return g.Driver == nvidiaDriver }) {
 		return newNVIDIAReport(), nil // each GPU's own problem says what to do
 	}
-	report, err := queryNVML(ctx, h)
+	told, err := queryNVML(ctx, h)
 	problems := []error{err}
-	if wholeReport(report, gpus) {
-		return report, problems
+	if wholeReport(told, gpus) {
+		return told, problems
 	}
 	smi, smiProblems := askSMI(ctx, h, gpus)
-	report.fill(smi)
-	return report, append(problems, smiProblems...)
+	told.fill(smi)
+	return told, append(problems, smiProblems...)
 }
 
 // wholeReport says whether the essentials of every GPU are known. A GPU that is not in a report which holds others is
 // not given to this container, or excluded: no tool of the driver's reports it.
-func wholeReport(report nvidiaReport, gpus []nvidiaGPU) bool {
+func wholeReport(told nvidiaReport, gpus []nvidiaGPU) bool {
 	for i := range gpus {
 		gpu := gpus[i]
-		gpu.facts = report.gpus[gpu.Address]
+		gpu.take(told.gpus[gpu.Address])
 		if gpu.facts != nil && !gpu.answers() && len(gpu.facts.broken) == 0 && gpu.facts.silent == "" {
 			return false
 		}
 	}
-	return report.answered()
+	return told.answered()
 }

@@ -64,28 +64,11 @@ type smiMemory struct {
 	Used  string `xml:"used"`
 }
 
-// smiReport is what `nvidia-smi -q -x` printed.
-type smiReport struct {
-	driverVersion string
-	cudaVersion   string
-	gpus          map[string]*smiGPU // by PCI address as the kernel prints it, else by UUID
-	faults        map[string]string  // by PCI address: what was said about a GPU outside its element
-}
-
-// facts is the report in the form that all sources have.
-func (r smiReport) facts(names map[migKey]migName) nvidiaReport {
-	facts := newNVIDIAReport()
-	facts.driverVersion, facts.cudaVersion, facts.faults = r.driverVersion, r.cudaVersion, r.faults
-	for address, gpu := range r.gpus {
-		facts.gpus[address] = gpu.facts(names)
-	}
-	return facts
-}
-
 // parseSMI reads the report. Where it breaks off, the GPUs before are kept and the error says so. Lines before it are
 // searched for what nvidia-smi says of single GPUs there.
-func parseSMI(output []byte) (smiReport, error) {
-	parsed := smiReport{gpus: map[string]*smiGPU{}, faults: smiFaults(string(output))}
+func parseSMI(output []byte) (nvidiaReport, error) {
+	parsed := newNVIDIAReport()
+	parsed.faults = smiFaults(string(output))
 	start := bytes.Index(output, []byte("<nvidia_smi_log"))
 	if start < 0 {
 		return parsed, errors.New("printed no report")
@@ -114,7 +97,10 @@ func parseSMI(output []byte) (smiReport, error) {
 		case "gpu":
 			gpu := new(smiGPU)
 			if err = decoder.DecodeElement(gpu, &element); err == nil {
-				parsed.add(gpu)
+				address, _ := report.Address(gpu.ID)
+				if key := cmp.Or(address, smiValue(gpu.UUID)); key != "" {
+					parsed.gpus[key] = gpu.facts()
+				}
 			}
 		}
 		if err != nil {
@@ -122,13 +108,6 @@ func parseSMI(output []byte) (smiReport, error) {
 		}
 	}
 	return parsed, nil
-}
-
-func (r smiReport) add(gpu *smiGPU) {
-	address, _ := report.Address(gpu.ID)
-	if key := cmp.Or(address, smiValue(gpu.UUID)); key != "" {
-		r.gpus[key] = gpu
-	}
 }
 
 // smiNothing are the words that nvidia-smi prints in place of a value.
@@ -155,20 +134,13 @@ func firstWord(text string) string {
 	return word
 }
 
-// smiMiB reads `81559 MiB`; 0 where it is no such amount.
-func smiMiB(text string) int64 {
-	number, found := strings.CutSuffix(smiValue(text), " MiB")
-	mib, err := strconv.ParseInt(number, 10, 64)
-	if !found || err != nil || mib < 0 || mib > backend.MaxMemoryMiB {
-		return 0
-	}
-	return mib
-}
-
-// smiMinor reads a minor number of a device node.
-func smiMinor(text string) (int32, bool) {
+// smiMinor reads a minor number of a device node; nil where it is none.
+func smiMinor(text string) *int32 {
 	minor, err := strconv.ParseUint(smiValue(text), 10, 20)
-	return int32(minor), err == nil
+	if err != nil {
+		return nil
+	}
+	return new(int32(minor))
 }
 
 // smiFaultGPU matches the GPU in lines such as `Unable to determine the device handle for GPU0000:3B:00.0: GPU is lost.`

@@ -7,56 +7,54 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/nvml/report"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 )
 
-// facts returns what the element of a GPU says. names has the MIG devices' names, which the element lacks.
-func (gpu *smiGPU) facts(names map[migKey]migName) *nvidiaFacts {
+// facts returns what the element of a GPU says.
+func (gpu *smiGPU) facts() *nvidiaFacts {
 	facts := &nvidiaFacts{
-		product: smiValue(gpu.Product), architecture: smiValue(gpu.Architecture), uuid: smiValue(gpu.UUID), vbios: smiValue(gpu.VBIOS),
-		memory: gpu.Memory.parse(), mig: gpu.migInstances(names), recoveryAction: smiValue(gpu.RecoveryAction),
-		recoveryKnown: smiKnownAction(gpu.RecoveryAction), broken: gpu.broken(),
-		remapFailed: smiYes(gpu.RemapFailure), remapPending: smiYes(gpu.RemapPending),
-		retirePending: smiYes(gpu.RetirePending), sramExceeded: smiYes(gpu.SRAMThresholdHit),
-		fabric: nvidiaFabric{
-			state: smiValue(gpu.FabricState), clique: smiValue(gpu.FabricClique), cluster: smiValue(gpu.FabricCluster),
-			unhealthy: smiValue(gpu.FabricHealth) == "Unhealthy",
-		},
-		reading: backend.Reading{
-			TemperatureMilliC:  smiNumber(gpu.Temperature, " C", 1000, backend.MaxCelsius*1000),
+		GPU: report.GPU{
+			Name: smiValue(gpu.Product), Architecture: smiValue(gpu.Architecture), UUID: smiValue(gpu.UUID), VBIOS: smiValue(gpu.VBIOS),
+			Minor: smiMinor(gpu.Minor), Memory: gpu.Memory.parse(),
+			RemappedRows:        &report.RemappedRows{Pending: smiYes(gpu.RemapPending), Failed: smiYes(gpu.RemapFailure)},
+			RetiredPagesPending: new(smiYes(gpu.RetirePending)),
+			ECC:                 &report.ECC{SRAMThresholdExceeded: new(smiYes(gpu.SRAMThresholdHit))},
+			Fabric: &report.Fabric{
+				// The words are those of the document but for the space in them.
+				State:       report.FabricState(strings.ReplaceAll(smiValue(gpu.FabricState), " ", "")),
+				ClusterUUID: smiValue(gpu.FabricCluster), Unhealthy: new(smiValue(gpu.FabricHealth) == "Unhealthy"),
+			},
+			TemperatureC:       smiNumber(gpu.Temperature, " C", 1, backend.MaxCelsius),
 			PowerMilliW:        smiNumber(gpu.power(), " W", 1000, backend.MaxMilliWatts),
 			UtilizationPercent: smiNumber(gpu.Utilization, " %", 1, 100),
 		},
+		broken: gpu.broken(),
 	}
-	facts.reading.MemoryUsedMiB = facts.memory.used()
-	if mode := smiValue(gpu.MIGMode); mode != "" {
-		on := mode == "Enabled"
-		facts.migOn = &on
-	}
-	if minor, ok := smiMinor(gpu.Minor); ok {
-		facts.minor = &minor
+	if clique, err := strconv.ParseInt(smiValue(gpu.FabricClique), 10, 64); err == nil {
+		facts.Fabric.Clique = &clique
 	}
 	if status := smiValue(gpu.FabricStatus); status != "Success" {
-		facts.fabric.status = status
+		facts.fabricStatus = status
 	}
-	return facts
-}
-
-func (gpu *smiGPU) migInstances(names map[migKey]migName) []migInstance {
-	var instances []migInstance
+	// `None` says that the driver knows of recovery actions, too.
+	if action := smiValue(gpu.RecoveryAction); action != "" || strings.TrimSpace(gpu.RecoveryAction) == "None" {
+		facts.recovery = &action
+	}
+	if mode := smiValue(gpu.MIGMode); mode != "" || len(gpu.MIG) > 0 {
+		facts.MIG = &report.MIG{Enabled: mode == "Enabled"}
+	}
 	for _, device := range gpu.MIG {
 		gpuInstance, err := strconv.ParseUint(smiValue(device.GPUInstanceID), 10, 16)
 		computeInstance, err2 := strconv.ParseUint(smiValue(device.ComputeInstanceID), 10, 16)
-		if err != nil || err2 != nil {
-			continue
+		if err == nil && err2 == nil {
+			facts.migNumbers = append(facts.migNumbers, smiValue(device.Index))
+			facts.MIG.Devices = append(facts.MIG.Devices, report.MIGDevice{
+				GPUInstance: int32(gpuInstance), ComputeInstance: int32(computeInstance), Memory: device.Memory.parse(),
+			})
 		}
-		name := names[migKey{smiValue(gpu.UUID), smiValue(device.Index)}]
-		instances = append(instances, migInstance{
-			gpu: int32(gpuInstance), compute: int32(computeInstance), uuid: name.uuid, profile: name.profile,
-			memory: device.Memory.parse(),
-		})
 	}
-	return instances
+	return facts
 }
 
 // power is what the GPU draws now, where the product tells that, else on average; drivers before 535 had one number.
@@ -67,17 +65,17 @@ func (gpu *smiGPU) power() string {
 func smiYes(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "Yes") }
 
 // smiNumber reads `68.92 W` in parts of the unit; nil where it is no such number, or one outside the bound.
-func smiNumber(text, unit string, scale, bound int64) *int64 {
-	number, found := strings.CutSuffix(smiValue(text), unit)
-	value, err := strconv.ParseFloat(number, 64)
-	if !found || err != nil || !(value >= 0 && value <= float64(bound)) {
-		return nil
+func smiNumber(text, unit string, scale float64, bound int64) *int64 {
+	if number, found := strings.CutSuffix(smiValue(text), unit); found {
+		return backend.ParseNumber(number, scale, bound)
 	}
-	scaled := int64(value * float64(scale))
-	return backend.AtMost(&scaled, bound)
+	return nil
 }
 
-func (m smiMemory) parse() nvidiaMemory { return newNVIDIAMemory(smiMiB(m.Total), smiMiB(m.Used)) }
+func (m smiMemory) parse() *report.Memory {
+	total, used := smiNumber(m.Total, " MiB", 1, backend.MaxMemoryMiB), smiNumber(m.Used, " MiB", 1, backend.MaxMemoryMiB)
+	return possible(&report.Memory{TotalMiB: *cmp.Or(total, new(int64)), UsedMiB: *cmp.Or(used, new(int64))})
+}
 
 // smiFaultTexts are the words of NVML for a GPU that does not answer, the worse ones first.
 var smiFaultTexts = []struct {
@@ -118,9 +116,4 @@ func (gpu *smiGPU) broken() []v1alpha1.DeviceHealth {
 		}
 	}
 	return nil
-}
-
-// smiKnownAction says whether the driver knows of recovery actions: `None` is one, too.
-func smiKnownAction(text string) bool {
-	return strings.TrimSpace(text) == "None" || smiValue(text) != ""
 }

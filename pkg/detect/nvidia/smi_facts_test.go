@@ -9,9 +9,10 @@ import (
 func TestSMINumbers(t *testing.T) {
 	number := func(n int64) *int64 { return &n }
 	tests := []struct {
-		text, unit   string
-		scale, bound int64
-		want         *int64
+		text, unit string
+		scale      float64
+		bound      int64
+		want       *int64
 	}{
 		{"68.92 W", " W", 1000, backend.MaxMilliWatts, number(68920)},
 		{" 34 C\n", " C", 1000, backend.MaxCelsius * 1000, number(34000)},
@@ -42,7 +43,7 @@ func TestSMIPower(t *testing.T) {
 		"an older one": {PowerOld: "68.92 W"},
 	}
 	for name, gpu := range tests {
-		if got := gpu.facts(nil).reading.PowerMilliW; got == nil || *got != 68920 {
+		if got := gpu.facts().PowerMilliW; got == nil || *got != 68920 {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -4,6 +4,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/rankwright/rankwright/pkg/detect/backend"
+	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // gpuPair is two of nvidia-smi's GPU indices, the smaller first.
@@ -19,106 +22,63 @@ var (
 // Other relations (PIX, SYS, …) follow from the PCI paths.
 func parseTopology(text string) map[gpuPair]int {
 	counts := map[gpuPair]int{}
-	var columns []int // GPU index of each column, -1 for others
-	for line := range strings.Lines(terminalEscape.ReplaceAllString(text, "")) {
-		cells := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
-		if columns == nil {
-			columns = topologyColumns(cells)
+	for _, cell := range host.Matrix(terminalEscape.ReplaceAllString(text, ""), topoGPU.MatchString) {
+		row, column := topologyIndex(cell.Row), topologyIndex(cell.Column)
+		match := topoNVLinks.FindStringSubmatch(cell.Word)
+		if match == nil || row == column {
 			continue
 		}
-		row := topologyIndex(cells[0])
-		if row < 0 {
-			continue
+		links, _ := strconv.Atoi(match[1])
+		pair := gpuPair{min(row, column), max(row, column)}
+		if known, ok := counts[pair]; ok {
+			links = min(links, known) // a pair is as wide as its narrower direction
 		}
-		for i, cell := range cells[:min(len(cells), len(columns))] {
-			match := topoNVLinks.FindStringSubmatch(strings.TrimSpace(cell))
-			if column := columns[i]; match != nil && column >= 0 && column != row {
-				links, _ := strconv.Atoi(match[1])
-				addLinks(counts, row, column, links)
-			}
+		if links > 0 {
+			counts[pair] = links
 		}
 	}
 	return counts
 }
 
-// addLinks keeps the smaller number where the two directions disagree: a pair is as wide as its narrower direction.
-func addLinks(counts map[gpuPair]int, a, b, links int) {
-	pair := gpuPair{min(a, b), max(a, b)}
-	if known, ok := counts[pair]; ok {
-		links = min(links, known)
-	}
-	if links > 0 {
-		counts[pair] = links
-	}
-}
-
-// topologyColumns reads the header line of the matrix; nil where the cells are not a header.
-func topologyColumns(cells []string) []int {
-	columns := make([]int, len(cells))
-	found := false
-	for i, cell := range cells {
-		columns[i] = topologyIndex(cell)
-		found = found || columns[i] >= 0
-	}
-	if !found || columns[0] >= 0 {
-		return nil
-	}
-	return columns
-}
-
-func topologyIndex(cell string) int {
-	match := topoGPU.FindStringSubmatch(strings.TrimSpace(cell))
-	if match == nil {
-		return -1
-	}
-	index, _ := strconv.Atoi(match[1])
+func topologyIndex(label string) int {
+	index, _ := strconv.Atoi(topoGPU.FindStringSubmatch(label)[1])
 	return index
 }
 
 type gpuNVLinks struct {
-	uuid             string
-	active, inactive int
-	mbps             int64 // of all active ones together, in one direction
+	uuid string
+	nvLinkFacts
 }
 
 // maxNVLinkGBps is far above the rate of any NVLink (NVLink 5: 50 GB/s).
 const maxNVLinkGBps = 1000
 
-var (
-	nvLinkLine = regexp.MustCompile(`^\s+Link \d{1,2}: (\d{1,4}(?:\.\d{1,6})?) GB/s`)
-	nvLinkDown = regexp.MustCompile(`^\s+Link \d{1,2}: <inactive>`)
-)
+var nvLinkLine = regexp.MustCompile(`^\s+Link \d{1,2}: (?:<inactive>|(\d{1,4}(?:\.\d{1,6})?) GB/s)`)
 
 // parseNVLinks reads `nvidia-smi nvlink -s`: for each GPU a line with its index and UUID, and a line for each link with
 // its rate in one direction, or `<inactive>`.
-func parseNVLinks(text string) map[int]gpuNVLinks {
-	gpus := map[int]gpuNVLinks{}
-	current := -1
+func parseNVLinks(text string) map[int]*gpuNVLinks {
+	gpus := map[int]*gpuNVLinks{}
+	var gpu *gpuNVLinks
 	for line := range strings.Lines(text) {
 		if match := smiListGPU.FindStringSubmatch(line); match != nil {
-			current, _ = strconv.Atoi(match[1])
-			gpus[current] = gpuNVLinks{uuid: match[2]}
-			continue
-		}
-		if current < 0 {
-			continue
-		}
-		gpu := gpus[current]
-		if nvLinkDown.MatchString(line) {
-			gpu.inactive++
-			gpus[current] = gpu
+			index, _ := strconv.Atoi(match[1])
+			gpu = &gpuNVLinks{match[2], nvLinkFacts{remotes: map[string]int{}}}
+			gpus[index] = gpu
 		}
 		match := nvLinkLine.FindStringSubmatch(line)
-		if match == nil {
+		if match == nil || gpu == nil {
 			continue
 		}
-		rate, err := strconv.ParseFloat(match[1], 64)
-		if err != nil || rate <= 0 || rate > maxNVLinkGBps {
-			continue
+		mbps := backend.ParseNumber(match[1], 1000, maxNVLinkGBps*1000)
+		switch {
+		case match[1] == "":
+			gpu.total++
+		case mbps != nil && *mbps > 0:
+			gpu.total++
+			gpu.active++
+			gpu.mbps += *mbps
 		}
-		gpu.active++
-		gpu.mbps += int64(rate * 1000)
-		gpus[current] = gpu
 	}
 	return gpus
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect/host"
@@ -15,23 +14,28 @@ import (
 // askSMI asks nvidia-smi for everything: its report, the names of MIG devices, and links where there are two GPUs to
 // connect.
 func askSMI(ctx context.Context, h *host.Host, gpus []nvidiaGPU) (nvidiaReport, []error) {
-	printed, err := querySMI(ctx, h, gpus)
-	problems := []error{err}
-	names, err := smiNames(ctx, h, printed)
-	problems = append(problems, err)
-	facts := printed.facts(names)
-	return facts, append(problems, smiLinks(ctx, h, facts))
+	told, err := querySMI(ctx, h, gpus)
+	return told, []error{err, nameMIG(ctx, h, told), smiLinks(ctx, h, told)}
 }
 
-// smiNames are the names of the MIG devices, which the report does not print.
-func smiNames(ctx context.Context, h *host.Host, printed smiReport) (map[migKey]migName, error) {
-	for _, gpu := range printed.gpus {
-		if len(gpu.MIG) > 0 {
-			result, err := runTool(ctx, h, host.SMIList...)
-			return parseSMIList(string(result.Stdout)), err
+// nameMIG adds the UUIDs and profiles of the MIG devices, which the report does not print.
+func nameMIG(ctx context.Context, h *host.Host, told nvidiaReport) error {
+	var listed host.CommandResult
+	var err error
+	for _, gpu := range told.gpus {
+		if len(gpu.migNumbers) > 0 {
+			listed, err = runTool(ctx, h, host.SMIList...)
+			break
 		}
 	}
-	return nil, nil
+	names := parseSMIList(string(listed.Stdout))
+	for _, gpu := range told.gpus {
+		for i, number := range gpu.migNumbers {
+			device, name := &gpu.MIG.Devices[i], names[migKey{gpu.UUID, number}]
+			device.UUID, device.Profile = name.uuid, name.profile
+		}
+	}
+	return err
 }
 
 // smiLinks reads the active links of each GPU and the matrix between them. nvidia-smi numbers GPUs there; the number is
@@ -39,8 +43,8 @@ func smiNames(ctx context.Context, h *host.Host, printed smiReport) (map[migKey]
 func smiLinks(ctx context.Context, h *host.Host, facts nvidiaReport) error {
 	byUUID := map[string]string{}
 	for address, gpu := range facts.gpus {
-		if !isTrue(gpu.migOn) {
-			byUUID[gpu.uuid] = address
+		if gpu.MIG == nil || !gpu.MIG.Enabled {
+			byUUID[gpu.UUID] = address
 		}
 	}
 	if len(byUUID) < 2 {
@@ -57,9 +61,7 @@ func smiLinks(ctx context.Context, h *host.Host, facts nvidiaReport) error {
 	byIndex := map[int]string{}
 	for index, seen := range parseNVLinks(string(status.Stdout)) {
 		if address, ok := byUUID[seen.uuid]; ok {
-			facts.gpus[address].links = &nvLinkFacts{
-				total: seen.active + seen.inactive, active: seen.active, mbps: seen.mbps, remotes: map[string]int{},
-			}
+			facts.gpus[address].links = &seen.nvLinkFacts
 			byIndex[index] = address
 		}
 	}
@@ -74,25 +76,17 @@ func smiLinks(ctx context.Context, h *host.Host, facts nvidiaReport) error {
 
 // querySMI asks nvidia-smi for all GPUs, and one by one for those it did not get to: a lost GPU can end the report. The
 // error says why facts are missing, with the remedy; the report holds what could be had.
-func querySMI(ctx context.Context, h *host.Host, gpus []nvidiaGPU) (smiReport, error) {
-	var missing []string
-	for _, gpu := range gpus {
-		if gpu.Driver == nvidiaDriver {
-			missing = append(missing, gpu.Address)
-		}
-	}
-	if len(missing) == 0 {
-		return smiReport{}, nil // each GPU's own problem says what to do
-	}
-	report, err := runSMI(ctx, h)
-	if err == nil || !retrySMI(err) {
+func querySMI(ctx context.Context, h *host.Host, gpus []nvidiaGPU) (nvidiaReport, error) {
+	report, again, err := runSMI(ctx, h)
+	if !again {
 		return report, err
 	}
-	for _, address := range missing {
-		if report.gpus[address] != nil {
+	for _, gpu := range gpus {
+		address := gpu.Address
+		if gpu.Driver != nvidiaDriver || report.gpus[address] != nil {
 			continue
 		}
-		single, singleErr := runSMI(ctx, h, "-i", address)
+		single, _, singleErr := runSMI(ctx, h, "-i", address)
 		maps.Copy(report.faults, single.faults)
 		if singleErr == nil {
 			maps.Copy(report.gpus, single.gpus)
@@ -104,63 +98,38 @@ func querySMI(ctx context.Context, h *host.Host, gpus []nvidiaGPU) (smiReport, e
 	return report, err
 }
 
-// errSMI is what nvidia-smi says when it ran and failed.
-type errSMI struct {
-	exitCode int
-	said     string
-}
-
-// Error implements error.
-func (e *errSMI) Error() string {
-	return fmt.Sprintf("nvidia-smi exits with %d: %s: memory, health and links are not all known", e.exitCode, e.said)
-}
-
 // smiNoDriver is the exit code for a driver that does not answer (nvidia-smi(1)): then none of its GPUs does.
 const smiNoDriver = 9
 
-func retrySMI(err error) bool {
-	failed, ok := errors.AsType[*errSMI](err)
-	return ok && failed.exitCode != smiNoDriver
-}
-
-// runSMI runs `nvidia-smi -q -x` with further arguments.
-func runSMI(ctx context.Context, h *host.Host, args ...string) (smiReport, error) {
+// runSMI runs `nvidia-smi -q -x` with further arguments. again says that it failed, and may tell more of single GPUs.
+func runSMI(ctx context.Context, h *host.Host, args ...string) (report nvidiaReport, again bool, err error) {
 	result, err := runTool(ctx, h, slices.Concat(host.SMIReport, args)...)
 	if err != nil {
-		return smiReport{faults: map[string]string{}, gpus: map[string]*smiGPU{}}, err
+		return newNVIDIAReport(), false, err
 	}
-	report, err := parseSMI(result.Stdout)
-	if result.ExitCode != 0 || err != nil {
-		maps.Copy(report.faults, smiFaults(string(result.Stderr)))
-		said := host.FirstLine(result.Stdout, result.Stderr)
-		if err != nil && result.ExitCode == 0 {
-			said = err.Error()
-		}
-		failed := &errSMI{exitCode: result.ExitCode, said: said}
-		if result.ExitCode == 0 {
-			return report, host.OfKind(v1alpha1.ErrorMalformed, failed)
-		}
-		return report, host.OfKind(v1alpha1.ErrorToolFailed, failed)
+	report, err = parseSMI(result.Stdout)
+	if result.ExitCode == 0 && err == nil {
+		return report, false, nil
 	}
-	return report, nil
+	maps.Copy(report.faults, smiFaults(string(result.Stderr)))
+	said, kind := host.FirstLine(result.Stdout, result.Stderr), v1alpha1.ErrorToolFailed
+	if result.ExitCode == 0 {
+		said, kind = err.Error(), v1alpha1.ErrorMalformed
+	}
+	err = fmt.Errorf("nvidia-smi exits with %d: %s: memory, health and links are not all known", result.ExitCode, said)
+	return report, result.ExitCode != smiNoDriver, host.OfKind(kind, err)
 }
 
-// runTool runs a tool of NVIDIA's driver and tells what to do where it cannot. It leaves a tenth of the time that is
-// left, so that what was found without the tool can still be told.
+// runTool runs a tool of NVIDIA's driver and tells what to do where it cannot. That the tool fails is no error.
 func runTool(ctx context.Context, h *host.Host, argv ...string) (host.CommandResult, error) {
+	missing := "memory is nominal and health unknown; run the agent with NVIDIA's runtime class or CDI for more"
 	if h.Commands == nil {
-		return host.CommandResult{}, host.OfKind(v1alpha1.ErrorToolNotRun,
-			errors.New("no command may be run: memory is nominal and health unknown; allow the agent to run nvidia-smi for more"))
+		missing = "memory is nominal and health unknown; allow the agent to run nvidia-smi for more"
 	}
-	if deadline, ok := ctx.Deadline(); ok {
-		shorter, cancel := context.WithTimeout(ctx, time.Until(deadline)*9/10)
-		defer cancel()
-		ctx = shorter
-	}
-	result, err := h.Commands.Run(ctx, argv...)
+	result, err := host.Query(ctx, h, missing, argv...)
 	switch {
-	case errors.Is(err, host.ErrNoCommand):
-		return result, fmt.Errorf("%w: memory is nominal and health unknown; run the agent with NVIDIA's runtime class or CDI for more", err)
+	case result.ExitCode != 0:
+		return result, nil // what it has printed is read nevertheless
 	case errors.Is(err, context.DeadlineExceeded):
 		return result, fmt.Errorf("%w: enable persistence mode (nvidia-smi -pm 1), and look for Xid messages in dmesg", err)
 	}

@@ -24,49 +24,33 @@ import (
 //
 // Sources: drivers/accel/qaic of Linux and its documentation for ids, driver and nodes; quic/cloud-ai-sdk-pages for the
 // cards; QUtil.cpp and qaic-util of quic/software-kit-for-qualcomm-cloud-ai-100, and outputs that users published.
-func CloudAI() backend.Backend { return backend.New("qualcomm", detect) }
+func CloudAI() backend.Backend { return backend.NewOnPCI(qaicKind, isQaic, list) }
 
 const (
-	qualcommVendor    = "qualcomm"
 	qualcommPCIVendor = "17cb"
 	qaicDriver        = "qaic"
 )
 
+var qaicKind = backend.Kind{Backend: "qualcomm", Vendor: "qualcomm", Family: v1alpha1.FamilyASIC}
+
 // qaicFamilies are the families of SoCs by PCI device id: qaic_drv.c of Linux.
 var qaicFamilies = map[string]string{"a080": "Cloud AI 080", "a100": "Cloud AI 100", "a110": "Cloud AI 200"}
 
-func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Functions(h)
-	var socs []*qaicSoC
-	for _, function := range functions {
-		if isQaic(function) && !pci.IsVirtual(h.Files, function) {
-			socs = append(socs, &qaicSoC{Function: function})
-		}
-	}
-	if len(socs) == 0 {
-		return backend.Found{}, err
-	}
+func list(ctx context.Context, h *host.Host, functions []pci.Function, found *backend.Found) {
 	members, nodeErr := sysfs.ClassMembers(h.Files, "accel")
 	older, olderErr := sysfs.ClassMembers(h.Files, qaicDriver)
 	reports, toolErr := queryQaic(ctx, h)
-	for _, soc := range socs {
-		soc.paths = append(sysfs.NodePaths(members[soc.Path]), sysfs.NodePaths(older[soc.Path])...)
-		if report, ok := reports[soc.Address]; ok {
-			soc.report = &report
-		}
+	found.Degrade(nodeErr, olderErr, toolErr)
+	socs := make([]*qaicSoC, len(functions))
+	for i, function := range functions {
+		paths := append(sysfs.NodePaths(members[function.Path]), sysfs.NodePaths(older[function.Path])...)
+		socs[i] = &qaicSoC{Function: function, paths: paths, report: reports[function.Address]}
 	}
-	findQaicCards(functions, socs)
-
-	found := backend.Found{Readings: backend.Readings{}}
-	found.Degrade(err, nodeErr, olderErr, toolErr)
+	bus, _ := pci.Functions(h) // an error is told already
+	findQaicCards(bus, socs)
 	for _, soc := range socs {
-		device := soc.device(h.Files)
-		found.Devices = append(found.Devices, device)
-		if soc.report != nil {
-			found.Readings[device.ID] = soc.report.reading(soc.card == nil)
-		}
+		found.Add(soc.device(h.Files), soc.report.reading(soc.card == nil), backend.Signs{})
 	}
-	return found, nil
 }
 
 func isQaic(function pci.Function) bool {
@@ -91,7 +75,7 @@ type qaicSoC struct {
 	pci.Function
 	paths []string
 	// report is nil where qaic-util says nothing of the SoC, card where it is not one of several on a card.
-	report *qaicReport
+	report qaicReport
 	card   *qaicCard
 }
 
@@ -104,8 +88,6 @@ type qaicCard struct {
 
 // socsOfUltra is the number of SoCs on a card of the Ultra kind.
 const socsOfUltra = 4
-
-var qaicKind = backend.Kind{Backend: "qualcomm", Vendor: qualcommVendor, Family: v1alpha1.FamilyASIC}
 
 // findQaicCards joins the SoCs of a card: those behind one switch that has nothing else behind it, each at a port of its
 // own. A server's own switch can look the same, so whatever qaic-util says of the SoCs must agree.
@@ -151,7 +133,7 @@ func saidUltra(socs []*qaicSoC) (said, agree bool) {
 			said = false
 			continue
 		}
-		sku, board := soc.report.sku, soc.report.boardSerial
+		sku, board := soc.report[qaicSKU], soc.report[qaicBoard]
 		if sku != "" && !strings.HasPrefix(sku, skuUltra) || board != "" && serial != "" && board != serial {
 			return false, false
 		}
@@ -174,10 +156,7 @@ func endpointsBehind(functions []pci.Function, bridge string) int {
 
 // device lists the SoC.
 func (s *qaicSoC) device(files host.Files) v1alpha1.Device {
-	product := ""
-	if s.report != nil {
-		product = qaicProducts[s.report.sku]
-	}
+	product := qaicProducts[s.report[qaicSKU]]
 	device, _, known := qaicKind.Device(files, s.Function, product)
 	device.Product = cmp.Or(product, device.Product, qaicFamilies[s.DeviceID], fmt.Sprintf("Qualcomm %s:%s", s.VendorID, s.DeviceID))
 	device.Architecture = cmp.Or(device.Architecture, qaicFamilies[s.DeviceID])
@@ -192,7 +171,7 @@ func (s *qaicSoC) device(files host.Files) v1alpha1.Device {
 	}
 	if s.card != nil {
 		device.Partition = &v1alpha1.DevicePartition{
-			Kind: "soc", Parent: v1alpha1.DeviceID(qualcommVendor + "-" + s.card.port), Index: int32(slices.Index(s.card.socs, s)),
+			Kind: "soc", Parent: qaicKind.ID(s.card.port), Index: int32(slices.Index(s.card.socs, s)),
 		}
 	}
 	return device

@@ -40,23 +40,24 @@ func MembersBy(files host.Files, class string, place func(member string) (string
 		if !ok {
 			continue
 		}
-		member := Member{Name: name}
-		if node := DeviceNode(files, own); node != "" && host.Exists(files, node) {
-			member.path = node
-		}
-		members[at] = append(members[at], member)
+		members[at] = append(members[at], Member{Name: name, path: DeviceNode(files, own)})
 	}
 	return members, nil
 }
 
-// DeviceNode returns the device node that the kernel names for a folder of a device in sysfs; empty where it names none.
+// DeviceNode returns the device node that the kernel names for a folder of a device in sysfs; empty where it names none, or one that is
+// not there.
 func DeviceNode(files host.Files, folder string) string {
 	uevent, _, _ := host.ReadText(files, path.Join(folder, "uevent"))
 	name := strings.TrimPrefix(ParseUevent(uevent)["DEVNAME"], "/")
 	if name == "" || path.Clean("/"+name) != "/"+name {
 		return ""
 	}
-	return path.Join("/dev", strings.TrimPrefix(name, "dev/"))
+	node := path.Join("/dev", strings.TrimPrefix(name, "dev/"))
+	if !host.Exists(files, node) {
+		return ""
+	}
+	return node
 }
 
 // NodePaths returns the device nodes of members of a class.
@@ -68,6 +69,17 @@ func NodePaths(members []Member) []string {
 		}
 	}
 	return paths
+}
+
+// FirstNumber is the number in the name of the first member that is called by the prefix and a number; nil where there is none.
+func FirstNumber(members []Member, prefix string) *int32 {
+	for _, m := range members {
+		digits, called := strings.CutPrefix(m.Name, prefix)
+		if number, ok := host.ParseIndex(digits); called && ok {
+			return new(int32(number))
+		}
+	}
+	return nil
 }
 
 // maxNodes is how many device nodes of a function are of use: the API takes no more of a device.
@@ -95,7 +107,7 @@ func OwnNodes(files host.Files, folder string) ([]string, error) {
 			continue // a file
 		}
 		for _, member := range members[:min(len(members), maxChildren)] {
-			if node := DeviceNode(files, path.Join(folder, name, member)); node != "" && host.Exists(files, node) {
+			if node := DeviceNode(files, path.Join(folder, name, member)); node != "" {
 				nodes = append(nodes, node)
 			}
 		}

@@ -5,9 +5,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -25,7 +24,9 @@ import (
 // Ethernet. The card is listed as its two chips, each with its half of the memory, with ids that end in -0 (left) and -1.
 //
 // Sources: docs/sysfs-attributes.md, telemetry.c and blackhole.c of tenstorrent/tt-kmd; pci.ids.
-func Card() backend.Backend { return backend.New("tenstorrent", detect) }
+func Card() backend.Backend {
+	return backend.NewOnPCI(tenstorrentKind, func(f pci.Function) bool { return f.VendorID == tenstorrentVendorID || f.Driver == tenstorrentDriver }, list)
+}
 
 const (
 	tenstorrentVendorID = "1e52"
@@ -34,25 +35,20 @@ const (
 
 var tenstorrentKind = backend.Kind{Backend: "tenstorrent", Vendor: "tenstorrent", Family: v1alpha1.FamilyASIC}
 
-func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
-	functions, err := pci.Functions(h)
-	cards := listTenstorrent(functions)
-	if len(cards) == 0 {
-		return backend.Found{}, err
-	}
+func list(ctx context.Context, h *host.Host, functions []pci.Function, found *backend.Found) {
 	members, classErr := pci.MembersByAddress(h.Files, "tenstorrent", "")
-	for i := range cards {
-		cards[i].read(h.Files, members[cards[i].Address])
+	cards := make([]tenstorrentCard, len(functions))
+	for i, function := range functions {
+		cards[i] = readTenstorrent(h.Files, function, members[function.Address])
 	}
 	boards, toolErr := queryTTSMI(ctx, h, cards)
-	found := backend.Found{Readings: backend.Readings{}, Signs: map[v1alpha1.DeviceID]backend.Signs{}}
+	found.Degrade(classErr, toolErr)
 	for i := range cards {
-		card := &cards[i]
-		devices := card.devices(h.Files, boards)
-		found.Devices = append(found.Devices, devices...)
-		found.Readings[devices[0].ID] = card.reading
+		reading, signs := backend.ReadHwmon(h.Files, cards[i].Path)
+		devices := cards[i].devices(h.Files, boards)
 		for _, device := range devices {
-			found.Signs[device.ID] = card.signs
+			found.Add(device, reading, signs)
+			reading = backend.Reading{} // of the whole card, told once
 		}
 		if len(devices) == 2 {
 			found.Links.Pairs = append(found.Links.Pairs, v1alpha1.LinkPair{
@@ -60,8 +56,6 @@ func detect(ctx context.Context, h *host.Host) (backend.Found, error) {
 			})
 		}
 	}
-	found.Degrade(err, classErr, toolErr)
-	return found, nil
 }
 
 // n300InternalMBps is the rate between the chips of an n300: 200 Gb/s in each direction (Tenstorrent, specifications of
@@ -88,46 +82,25 @@ type tenstorrentCard struct {
 	asicID           string
 	index            *int32
 	paths            []string
-	reading          backend.Reading
-	signs            backend.Signs
 }
 
-func listTenstorrent(functions []pci.Function) []tenstorrentCard {
-	var cards []tenstorrentCard
-	for _, function := range functions {
-		if function.VendorID != tenstorrentVendorID && function.Driver != tenstorrentDriver {
-			continue
-		}
-		card := tenstorrentCard{Function: function}
-		if function.SubsystemVendorID == tenstorrentVendorID {
-			card.cardType = tenstorrentCards[function.SubsystemDeviceID]
-		}
-		cards = append(cards, card)
+// readTenstorrent takes what the ids tell, and what the driver shows in the class folder of the card's device, which is named as its
+// node with an exclamation mark for the slash.
+func readTenstorrent(files host.Files, function pci.Function, members []sysfs.Member) tenstorrentCard {
+	card := tenstorrentCard{Function: function, paths: sysfs.NodePaths(members), index: sysfs.FirstNumber(members, "tenstorrent!")}
+	if function.SubsystemVendorID == tenstorrentVendorID {
+		card.cardType = tenstorrentCards[function.SubsystemDeviceID]
 	}
-	return cards
-}
-
-// read takes what the driver shows in the class folder of the card's device, which is named as its node with an
-// exclamation mark for the slash.
-func (c *tenstorrentCard) read(files host.Files, members []sysfs.Member) {
-	c.reading, c.signs = backend.ReadHwmon(files, c.Path)
 	if len(members) == 0 {
-		return
+		return card
 	}
-	c.paths = sysfs.NodePaths(members)
 	own := path.Join("/sys/class/tenstorrent", members[0].Name)
-	text := func(name string) string {
-		value, _, _ := host.ReadText(files, path.Join(own, name))
-		return value
+	if cardType := host.Text(files, own, "tt_card_type"); cardType != "unknown" {
+		card.cardType = cmp.Or(card.cardType, cardType)
 	}
-	if cardType := text("tt_card_type"); cardType != "unknown" {
-		c.cardType = cmp.Or(c.cardType, cardType)
-	}
-	c.serial, c.asicID = strings.ToLower(text("tt_serial")), text("tt_asic_id")
-	c.firmware = text("tt_fw_bundle_ver")
-	if number, ok := host.ParseIndex(strings.TrimPrefix(members[0].Name, "tenstorrent!")); ok {
-		c.index = new(int32(number))
-	}
+	card.serial, card.asicID = strings.ToLower(host.Text(files, own, "tt_serial")), host.Text(files, own, "tt_asic_id")
+	card.firmware = host.Text(files, own, "tt_fw_bundle_ver")
+	return card
 }
 
 // product is what the catalogue calls the card: cards that differ in cooling alone (p150a, p150b) are one product there.
@@ -153,63 +126,37 @@ func (c *tenstorrentCard) devices(files host.Files, boards ttBoards) []v1alpha1.
 		device.Health = c.health(boards.local[c.Address])
 		return []v1alpha1.Device{device}
 	}
-	boardsOf := []*ttBoard{boards.local[c.Address], boards.remote[c.serial]}
-	var devices []v1alpha1.Device
-	for chip, board := range boardsOf {
-		part := *device.DeepCopy()
-		part.ID = v1alpha1.DeviceID(fmt.Sprintf("%s-%d", device.ID, chip))
-		part.Performance = backend.SharePerformance(part.Performance, 2)
-		if part.Memory != nil {
-			part.Memory.TotalMiB /= 2
-		}
-		part.Partition = &v1alpha1.DevicePartition{Kind: "asic", Parent: device.ID, Index: int32(chip)}
-		if chip == 1 {
-			part.UUID = ""
-		}
-		part.Health = c.health(board)
-		devices = append(devices, part)
-	}
-	return devices
+	chips := backend.Parts(device, 2, "asic")
+	chips[1].UUID = ""
+	chips[0].Health, chips[1].Health = c.health(boards.local[c.Address]), c.health(boards.remote[c.serial])
+	return chips
 }
 
 // health says whether the chip can be opened; Unhealthy where tt-smi found that its memory failed its training.
 func (c *tenstorrentCard) health(board *ttBoard) v1alpha1.DeviceHealth {
 	seen := backend.DriverHealth(c.Driver, c.paths, "load tt-kmd (tenstorrent-dkms)")
-	switch {
-	case board == nil || board.dram == nil || seen.State != v1alpha1.Healthy:
+	if board == nil || seen.State != v1alpha1.Healthy {
 		return seen
-	case *board.dram:
-		return backend.Healthy("tt-smi says that the memory of the chip works")
 	}
-	return backend.Unhealthy("MemoryFailed", "tt-smi says that the memory of the chip failed: reset it with tt-smi -r, see tt-smi -s")
+	switch board.Trained {
+	case true:
+		return backend.Healthy("tt-smi says that the memory of the chip works")
+	case false:
+		return backend.Unhealthy("MemoryFailed", "tt-smi says that the memory of the chip failed: reset it with tt-smi -r, see tt-smi -s")
+	default:
+		return seen
+	}
 }
 
 // ttBoard is what the board_info of a chip in tt-smi's snapshot says.
 type ttBoard struct {
-	// busID is `N/A` where the chip is behind another one; boardType is the card's with L or R for the chip of an n300;
-	// boardID is the card's serial number.
-	busID, boardType, boardID string
-	// dram says whether the memory was trained; nil where the snapshot does not (tt-smi 5.3 prints `N/A` for a p300c).
-	dram *bool
-}
-
-// UnmarshalJSON takes each field that is of the kind that it should be: a field that is not costs the others nothing, nor the
-// other boards.
-func (b *ttBoard) UnmarshalJSON(data []byte) error {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(data, &fields) != nil {
-		return nil
-	}
-	for name, text := range map[string]*string{"bus_id": &b.busID, "board_type": &b.boardType, "board_id": &b.boardID} {
-		if json.Unmarshal(fields[name], text) != nil {
-			*text = ""
-		}
-	}
-	var trained bool
-	if json.Unmarshal(fields["dram_status"], &trained) == nil && string(fields["dram_status"]) != "null" {
-		b.dram = &trained
-	}
-	return nil
+	// BusID is `N/A` where the chip is behind another one; BoardType is the card's with L or R for the chip of an n300;
+	// BoardID is the card's serial number.
+	BusID     string `json:"bus_id"`
+	BoardType string `json:"board_type"`
+	BoardID   string `json:"board_id"`
+	// Trained says whether the memory was; it is no boolean where the snapshot does not say (tt-smi 5.3 prints `N/A` for a p300c).
+	Trained any `json:"dram_status"`
 }
 
 // ttBoards are chips on PCI by their address, and those behind another chip by the serial number of their card.
@@ -217,46 +164,31 @@ type ttBoards struct{ local, remote map[string]*ttBoard }
 
 // queryTTSMI takes a snapshot. The tool is optional: it only adds to the health.
 func queryTTSMI(ctx context.Context, h *host.Host, cards []tenstorrentCard) (ttBoards, error) {
-	usable := false
-	for i := range cards {
-		usable = usable || len(cards[i].paths) > 0
-	}
-	if !usable || h.Commands == nil {
+	usable := slices.ContainsFunc(cards, func(c tenstorrentCard) bool { return len(c.paths) > 0 })
+	if !usable {
 		return ttBoards{}, nil
 	}
-	result, err := host.Query(ctx, h, "", host.TTSnapshot...)
-	if err != nil || len(result.Stdout) == 0 {
-		return ttBoards{}, err
-	}
-	boards, err := parseTTSMI(result.Stdout)
-	if err != nil {
-		return ttBoards{}, fmt.Errorf("tt-smi -s: %w", err)
-	}
-	return boards, nil
+	return host.Ask(ctx, h, "", parseTTSMI, host.TTSnapshot...)
 }
 
 // parseTTSMI reads a snapshot. Lines of progress may stand before the object.
 func parseTTSMI(output []byte) (ttBoards, error) {
 	boards := ttBoards{local: map[string]*ttBoard{}, remote: map[string]*ttBoard{}}
 	var snapshot struct {
-		Devices []json.RawMessage `json:"device_info"`
+		Devices []struct {
+			Board ttBoard `json:"board_info"`
+		} `json:"device_info"`
 	}
 	start := max(bytes.IndexByte(output, '{'), 0)
-	if err := json.Unmarshal(bytes.TrimSpace(output[start:]), &snapshot); err != nil {
+	if err := host.DecodeJSON(bytes.TrimSpace(output[start:]), &snapshot); err != nil {
 		return ttBoards{}, err
 	}
-	for _, entry := range snapshot.Devices[:min(len(snapshot.Devices), backend.MaxDevices)] {
-		var device struct {
-			Board *ttBoard `json:"board_info"`
-		}
-		if json.Unmarshal(entry, &device) != nil || device.Board == nil {
-			continue
-		}
-		board := device.Board
-		if address, ok := pci.ParseAddress(board.busID); ok {
+	for _, device := range snapshot.Devices[:min(len(snapshot.Devices), backend.MaxDevices)] {
+		board := &device.Board
+		if address, ok := pci.ParseAddress(board.BusID); ok {
 			boards.local[address] = board
-		} else if strings.HasSuffix(board.boardType, " R") && board.boardID != "" {
-			boards.remote[strings.ToLower(board.boardID)] = board
+		} else if strings.HasSuffix(board.BoardType, " R") && board.BoardID != "" {
+			boards.remote[strings.ToLower(board.BoardID)] = board
 		}
 	}
 	return boards, nil
