@@ -51,8 +51,7 @@ func (p *Plugin) Account() Account {
 		account.Pools = append(account.Pools, pool.Resource)
 	}
 	for resource, e := range p.endpoints {
-		state, since, detail := e.status()
-		account.States[resource] = PoolState{state, since, detail}
+		account.States[resource], _ = e.state.Get()
 	}
 	return account
 }

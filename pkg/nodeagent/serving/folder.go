@@ -46,9 +46,6 @@ func watchFolder(path string) (*fsnotify.Watcher, error) {
 	return watcher, nil
 }
 
-// current returns the kubelet that was seen last, and a channel that is closed when another one is seen.
-func (f *folder) current() (kubelet, <-chan struct{}) { return f.kubelet.Get() }
-
 // look compares the socket with the one seen last.
 func (f *folder) look() {
 	seen := findKubelet(f.path)

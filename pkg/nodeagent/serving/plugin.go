@@ -118,13 +118,8 @@ func (p *Plugin) serve(o *offering) {
 		e.offered.Set(o)
 		return
 	}
-	e := &endpoint{
-		resource: resource, folder: p.folder, clock: p.clock, log: p.log, offered: &await.Value[*offering]{}, inject: p.options.Inject,
-		use:             func(ctx context.Context) (Use, error) { return readUse(ctx, p.options.PodResources) },
-		registerTimeout: p.registerTimeout,
-		allocated:       p.allocated, registered: p.metrics.registered, turned: p.turned, retired: make(chan struct{}), ended: make(chan struct{}),
-		state: Registering, since: p.clock.Now(),
-	}
+	e := &endpoint{plugin: p, resource: resource, ended: make(chan struct{})}
+	e.state.Set(PoolState{State: Registering, Since: p.clock.Now()})
 	e.offered.Set(o)
 	p.endpoints[resource] = e
 	if p.ctx != nil {
@@ -138,8 +133,11 @@ func (p *Plugin) start(e *endpoint) {
 		after = former.ended
 	}
 	ctx := p.ctx
+	until, retire := context.WithCancel(ctx)
+	e.retire = retire
 	p.running.Go(func() {
-		e.run(ctx, after)
+		defer retire()
+		e.run(ctx, until, after)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.leaving[e.resource] == e {
@@ -163,8 +161,8 @@ func (p *Plugin) retire(resource string) {
 	e := p.endpoints[resource]
 	delete(p.endpoints, resource)
 	e.offered.Set(newOffering(Pool{Resource: resource}, p.status, p.topology))
-	close(e.retired)
 	if p.ctx != nil {
+		e.retire()
 		p.leaving[resource] = e
 	}
 	p.metrics.retired(resource)

@@ -89,12 +89,12 @@ func (p *Plugin) asks() bool {
 // readUse asks the kubelet once and offers what follows, and says whether another server or resource has a device then.
 func (p *Plugin) readUse(ctx context.Context) (changed bool, err error) {
 	at := p.clock.Now()
-	life, _ := p.folder.current()
+	life, _ := p.folder.kubelet.Get()
 	use, err := readUse(ctx, p.options.PodResources)
 	if err != nil {
 		return false, err
 	}
-	after, _ := p.folder.current()
+	after, _ := p.folder.kubelet.Get()
 	use.At = at
 	use.Complete = life.there() && life.same(after) && at.Sub(life.since()) >= kubeletSettles
 	p.mu.Lock()
