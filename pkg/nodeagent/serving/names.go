@@ -8,31 +8,16 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
 // slotPrefix begins the resource of every slot (see v1alpha1.Slot).
 const slotPrefix = v1alpha1.Prefix + "slot-"
 
-// kinds are what a device is called in its resource where its family does not say it, by detection backend. They are the
-// words of the vendors' own device plugins: google.com/tpu, aws.amazon.com/neuron, habana.ai/gaudi, qualcomm.com/qaic.
-var kinds = map[string]string{
-	"gaudi":     "gaudi",
-	"graphcore": "ipu",
-	"groq":      "lpu",
-	"neuron":    "neuron",
-	"qualcomm":  "qaic",
-	"tpu":       "tpu",
-}
-
-// Kind returns the word for a device in names of resources: gpu, gaudi, npu.
-func Kind(d *v1alpha1.Device) string {
-	return cmp.Or(kinds[d.Backend], strings.ToLower(string(d.Family)))
-}
-
 // Resource is the extended resource that a device is offered under when it is not in a slot: rankwright.dev/VENDOR-KIND,
 // or what the configuration calls the kind. Partitions have their profile in the name.
 func Resource(d *v1alpha1.Device, config VendorConfig) (string, error) {
-	kind := Kind(d)
+	kind := injection.Noun(d)
 	if kind == "" {
 		return "", fmt.Errorf("device %s has no family: nothing names its resource", d.ID)
 	}

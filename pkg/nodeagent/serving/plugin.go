@@ -6,7 +6,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -98,7 +97,7 @@ func (p *Plugin) offer() {
 	stay := map[string]bool{}
 	for _, pool := range p.pools {
 		stay[pool.Resource] = true
-		p.serve(newOffering(pool, p.status, p.topology))
+		p.serve(&offering{pool, p.status, p.topology})
 	}
 	for resource := range p.endpoints {
 		if !stay[resource] {
@@ -160,7 +159,7 @@ func (p *Plugin) remind(ctx context.Context) {
 func (p *Plugin) retire(resource string) {
 	e := p.endpoints[resource]
 	delete(p.endpoints, resource)
-	e.offered.Set(newOffering(Pool{Resource: resource}, p.status, p.topology))
+	e.offered.Set(&offering{Pool{Resource: resource}, p.status, p.topology})
 	if p.ctx != nil {
 		e.retire()
 		p.leaving[resource] = e
@@ -171,20 +170,7 @@ func (p *Plugin) retire(resource string) {
 // ours tells our offers from those of other plugins, which may have the same resource's name in another form of id.
 func (p *Plugin) ours(offer Offer) bool {
 	device := deviceOf(offer.ID)
-	config := p.options.Config.Vendors[device.Vendor()]
-	if !config.Serve || !devicePattern.MatchString(string(device)) {
-		return false
-	}
-	domain, _, _ := strings.Cut(offer.Resource, "/")
-	if domain+"/" == v1alpha1.Prefix {
-		return true
-	}
-	for _, renamed := range config.Resources {
-		if strings.HasPrefix(renamed, domain+"/") {
-			return true
-		}
-	}
-	return false
+	return devicePattern.MatchString(string(device)) && p.options.Config.Vendors[device.Vendor()].gives(offer.Resource)
 }
 
 // devicePattern matches a DeviceID that begins with a vendor.
