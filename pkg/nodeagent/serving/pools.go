@@ -2,6 +2,7 @@ package serving
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,8 +57,12 @@ type Wanted struct {
 // of its slot, or else in the one of its kind. While an offer of it elsewhere is busy, it is listed there, as unhealthy,
 // and not yet in its new place: never in both. Under a resource that somebody else serves on this node, nothing is offered.
 func Pools(w Wanted) ([]Pool, []Withheld) {
-	s := sorting{Wanted: w, pools: map[string]*Pool{}, foreign: foreignResources(w.Status)}
-	s.busy()
+	s := sorting{Wanted: w, pools: map[string]*Pool{}, foreign: map[string]v1alpha1.DeviceServer{}, listed: map[v1alpha1.DeviceID]bool{}}
+	for _, d := range w.Status.Devices {
+		if by := d.Service; by != nil && by.Server != v1alpha1.ServedByRankwright {
+			s.foreign[by.Resource] = by.Server
+		}
+	}
 	for i := range w.Status.Devices {
 		s.device(&w.Status.Devices[i])
 	}
@@ -78,29 +83,8 @@ type sorting struct {
 	withheld []Withheld
 	// foreign are the resources and drivers of other servers.
 	foreign map[string]v1alpha1.DeviceServer
-	// left are the busy offers, by device, that are not listed yet.
-	left map[v1alpha1.DeviceID]map[Offer]bool
-}
-
-func foreignResources(status *v1alpha1.AcceleratorInventoryStatus) map[string]v1alpha1.DeviceServer {
-	foreign := map[string]v1alpha1.DeviceServer{}
-	for _, d := range status.Devices {
-		if s := d.Service; s != nil && s.Server != v1alpha1.ServedByRankwright {
-			foreign[s.Resource] = s.Server
-		}
-	}
-	return foreign
-}
-
-func (s *sorting) busy() {
-	s.left = map[v1alpha1.DeviceID]map[Offer]bool{}
-	for offer := range s.Busy {
-		device := deviceOf(offer.ID)
-		if s.left[device] == nil {
-			s.left[device] = map[Offer]bool{}
-		}
-		s.left[device][offer] = true
-	}
+	// listed are the devices that are where they belong.
+	listed map[v1alpha1.DeviceID]bool
 }
 
 // device lists a device where it belongs, unless it is still elsewhere.
@@ -109,37 +93,32 @@ func (s *sorting) device(d *v1alpha1.Device) {
 	if !config.servedThrough(DevicePlugin) {
 		return
 	}
-	if reason := s.Taken(d); reason != "" {
-		s.withheld = append(s.withheld, Withheld{d.ID, reason})
-		return
-	}
 	home, shares, err := s.home(d, config)
 	if err != nil {
 		s.withheld = append(s.withheld, Withheld{d.ID, err.Error()})
 		return
 	}
-	entries := map[Offer]Entry{}
-	for _, id := range offerIDs(d.ID, shares) {
-		entry := Entry{ID: id, Device: d.ID, Reason: s.Unfit(d)}
-		entry.Healthy = entry.Reason == ""
-		if d.NUMANode != nil && *d.NUMANode >= 0 {
-			entry.NUMA = d.NUMANode
-		}
-		entries[Offer{home, id}] = entry
-	}
-	for offer := range s.left[d.ID] {
-		if _, here := entries[offer]; !here {
+	ids := offerIDs(d.ID, shares)
+	for offer := range s.Busy {
+		if deviceOf(offer.ID) == d.ID && (offer.Resource != home || !slices.Contains(ids, offer.ID)) {
 			return // rest lists what is busy, and nothing else of this device
 		}
 	}
-	delete(s.left, d.ID)
-	for offer, entry := range entries {
-		s.list(offer.Resource, config.Injection, entry)
+	reason := ""
+	if obstacles := s.Obstacles(d); len(obstacles) > 0 {
+		reason = obstacles[0].Text
 	}
+	for _, id := range ids {
+		s.list(home, id, reason)
+	}
+	s.listed[d.ID] = true
 }
 
 // home is the resource that a device belongs to, and in how many shares.
 func (s *sorting) home(d *v1alpha1.Device, config VendorConfig) (resource string, shares int, err error) {
+	if reason := s.Taken(d); reason != "" {
+		return "", 0, errors.New(reason)
+	}
 	for _, slot := range s.Spec.Slots {
 		if slot.Device == d.ID {
 			return slot.Resource, 1, s.ours(slot.Resource)
@@ -162,24 +141,22 @@ func (s *sorting) ours(resource string) error {
 
 // rest lists the busy offers that are no longer wanted.
 func (s *sorting) rest() {
-	for _, device := range slices.Sorted(maps.Keys(s.left)) {
-		for offer := range s.left[device] {
-			if s.ours(offer.Resource) != nil {
-				continue
-			}
-			entry := Entry{ID: offer.ID, Device: device, Reason: "is no longer offered under " + offer.Resource}
-			if d := s.Status.Device(device); d != nil && d.NUMANode != nil && *d.NUMANode >= 0 {
-				entry.NUMA = d.NUMANode
-			}
-			s.list(offer.Resource, s.Config.Vendors[device.Vendor()].Injection, entry)
+	for offer := range s.Busy {
+		if !s.listed[deviceOf(offer.ID)] && s.ours(offer.Resource) == nil {
+			s.list(offer.Resource, offer.ID, "is no longer offered under "+offer.Resource)
 		}
 	}
 }
 
-func (s *sorting) list(resource string, mode injection.Mode, entry Entry) {
+// list enters an offer into its pool; reason says why new pods may not get it, and is empty where they may.
+func (s *sorting) list(resource, id, reason string) {
+	entry := Entry{ID: id, Device: deviceOf(id), Healthy: reason == "", Reason: reason}
+	if d := s.Status.Device(entry.Device); d != nil && d.NUMANode != nil && *d.NUMANode >= 0 {
+		entry.NUMA = d.NUMANode
+	}
 	pool := s.pools[resource]
 	if pool == nil {
-		pool = &Pool{Resource: resource, Mode: mode}
+		pool = &Pool{Resource: resource, Mode: s.Config.Vendors[entry.Device.Vendor()].Injection}
 		s.pools[resource] = pool
 	}
 	pool.Entries = append(pool.Entries, entry)
