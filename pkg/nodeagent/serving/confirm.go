@@ -36,7 +36,7 @@ func (s *session) confirmed(ctx context.Context) (lost <-chan struct{}, stop fun
 // (pkg/kubelet/cm/devicemanager/plugin/v1beta1/handler.go, runClient, and manager.go, PluginDisconnected, of Kubernetes 1.36).
 func (s *session) confirm(ctx context.Context) (lost bool) {
 	missed, wait := 0, firstConfirm
-	for await.Pause(ctx, s.plugin.clock, wait, nil) {
+	for await.Pause(ctx, s.plugin.options.Clock, wait, nil) {
 		before, _ := s.streams.Get()
 		use, err := readUse(ctx, s.plugin.options.PodResources)
 		after, _ := s.streams.Get()

@@ -66,11 +66,11 @@ func (e *endpoint) turn(state State, detail string) {
 	now := PoolState{State: state, Since: before.Since, Detail: detail}
 	crossed := (before.State == Serving) != (state == Serving)
 	if crossed {
-		now.Since = e.plugin.clock.Now()
+		now.Since = e.plugin.options.Clock.Now()
 	}
 	e.state.Set(now)
 	if before.State != state || before.Detail != detail {
-		e.plugin.log.Info("device plugin", "resource", e.resource, "state", string(state), "detail", detail)
+		e.plugin.options.Log.Info("device plugin", "resource", e.resource, "state", string(state), "detail", detail)
 	}
 	if crossed {
 		e.plugin.turned(e.resource, state == Serving)
@@ -81,7 +81,7 @@ func (e *endpoint) turn(state State, detail string) {
 // the socket's former user has gone.
 func (e *endpoint) run(ctx, until context.Context, after <-chan struct{}) {
 	defer close(e.ended)
-	clock, folder := e.plugin.clock, e.plugin.folder
+	clock, folder := e.plugin.options.Clock, e.plugin.folder
 	if after != nil {
 		select {
 		case <-after:
@@ -125,7 +125,7 @@ func (e *endpoint) socketPath() string {
 // awaitFormer lets an agent before this one end first where it left its socket, and the kubelet notice: the end of its stream
 // would take the new registration with it.
 func (e *endpoint) awaitFormer(until context.Context) {
-	clock := e.plugin.clock
+	clock := e.plugin.options.Clock
 	deadline := clock.Now().Add(formerTime)
 	answers, left := listens(e.socketPath())
 	for answers && clock.Now().Before(deadline) && await.Pause(until, clock, settleTime, nil) {

@@ -30,10 +30,6 @@ type folder struct {
 	blind error
 }
 
-func newFolder(path string, c clock.Clock, log *slog.Logger) *folder {
-	return &folder{path: path, clock: c, log: log, watch: watchFolder}
-}
-
 func watchFolder(path string) (*fsnotify.Watcher, error) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {

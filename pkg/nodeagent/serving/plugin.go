@@ -2,14 +2,11 @@ package serving
 
 import (
 	"context"
-	"log/slog"
 	"maps"
 	"regexp"
 	"slices"
 	"sync"
 	"time"
-
-	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/await"
@@ -20,8 +17,6 @@ import (
 // Plugin offers the devices of a node to its kubelet.
 type Plugin struct {
 	options Options
-	log     *slog.Logger
-	clock   clock.Clock
 	folder  *folder
 	metrics *metrics
 	// injector keeps specifications, and answers where the options say nothing else.
@@ -54,8 +49,8 @@ func New(options Options) *Plugin {
 		options.Inject = injector.answer
 	}
 	return &Plugin{
-		injector: injector, registerTimeout: registerTimeout,
-		options: options, log: options.Log, clock: options.Clock, folder: newFolder(options.Folder, options.Clock, options.Log),
+		options: options, injector: injector, registerTimeout: registerTimeout,
+		folder:  &folder{path: options.Folder, clock: options.Clock, log: options.Log, watch: watchFolder},
 		metrics: newMetrics(options.Registry), wake: make(chan struct{}, 1), ledger: newLedger(),
 		endpoints: map[string]*endpoint{}, leaving: map[string]*endpoint{},
 	}
@@ -88,11 +83,11 @@ func (p *Plugin) offer() {
 	for _, id := range slices.Sorted(maps.Keys(wanted.Unusable)) {
 		p.withheld = append(p.withheld, Withheld{id, wanted.Unusable[id]})
 	}
-	p.ledger.note(p.pools, p.clock.Now())
+	p.ledger.note(p.pools, p.options.Clock.Now())
 	if changed, err := p.injector.keep(p.pools, p.status); err != nil {
-		p.log.Error("CDI specifications not written", "folder", p.options.CDIFolder, "error", err)
+		p.options.Log.Error("CDI specifications not written", "folder", p.options.CDIFolder, "error", err)
 	} else if len(changed) > 0 {
-		p.log.Info("CDI specifications changed", "folder", p.options.CDIFolder, "files", changed)
+		p.options.Log.Info("CDI specifications changed", "folder", p.options.CDIFolder, "files", changed)
 	}
 	stay := map[string]bool{}
 	for _, pool := range p.pools {
@@ -118,7 +113,7 @@ func (p *Plugin) serve(o *offering) {
 		return
 	}
 	e := &endpoint{plugin: p, resource: resource, ended: make(chan struct{})}
-	e.state.Set(PoolState{State: Registering, Since: p.clock.Now()})
+	e.state.Set(PoolState{State: Registering, Since: p.options.Clock.Now()})
 	e.offered.Set(o)
 	p.endpoints[resource] = e
 	if p.ctx != nil {
@@ -149,7 +144,7 @@ func (p *Plugin) start(e *endpoint) {
 // remind tells of a change when the patience with a pool that is not served may be at its end.
 func (p *Plugin) remind(ctx context.Context) {
 	p.running.Go(func() {
-		if await.Pause(ctx, p.clock, patience, nil) {
+		if await.Pause(ctx, p.options.Clock, patience, nil) {
 			p.options.Changed()
 		}
 	})
@@ -180,14 +175,14 @@ var devicePattern = regexp.MustCompile(`^[a-z0-9]+-[a-zA-Z0-9.:_-]+$`)
 func (p *Plugin) allocated(resource string, ids []string, err error) {
 	p.metrics.allocated(resource, err)
 	if err != nil {
-		p.log.Warn("Allocate refused", "resource", resource, "devices", ids, "error", err)
+		p.options.Log.Warn("Allocate refused", "resource", resource, "devices", ids, "error", err)
 		p.options.Allocated()
 		return
 	}
-	p.log.Info("Allocate", "resource", resource, "devices", ids)
+	p.options.Log.Info("Allocate", "resource", resource, "devices", ids)
 	p.mu.Lock()
 	for _, id := range ids {
-		p.ledger.granted(Offer{resource, id}, p.clock.Now())
+		p.ledger.granted(Offer{resource, id}, p.options.Clock.Now())
 	}
 	p.mu.Unlock()
 	p.options.Allocated()

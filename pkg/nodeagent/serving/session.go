@@ -71,9 +71,9 @@ func (s *session) register(ctx context.Context) error {
 
 // follow returns when the registration is over, or no stream comes of it. When the pool is retired, it lets the kubelet be told.
 func (s *session) follow(ctx, until context.Context, changed <-chan struct{}) {
-	deadline := s.plugin.clock.NewTimer(streamTimeout)
+	deadline := s.plugin.options.Clock.NewTimer(streamTimeout)
 	defer func() { deadline.Stop() }()
-	restart := func() { deadline.Stop(); deadline = s.plugin.clock.NewTimer(streamTimeout) }
+	restart := func() { deadline.Stop(); deadline = s.plugin.options.Clock.NewTimer(streamTimeout) }
 	serving, retired := false, until.Done()
 	lost, confirmed := s.confirmed(ctx)
 	defer confirmed()

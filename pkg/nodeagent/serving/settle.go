@@ -60,7 +60,7 @@ func (p *Plugin) watchUse(ctx context.Context) {
 		case err != nil:
 			failures++
 			if failures == 1 {
-				p.log.Warn("the kubelet does not say which pod holds which device, so devices stay where they are", "error", err)
+				p.options.Log.Warn("the kubelet does not say which pod holds which device, so devices stay where they are", "error", err)
 			}
 		case changed:
 			failures, idle = 0, 0
@@ -68,7 +68,7 @@ func (p *Plugin) watchUse(ctx context.Context) {
 		default:
 			failures = 0
 		}
-		await.Pause(ctx, p.clock, askAgain(failures, idle), nil)
+		await.Pause(ctx, p.options.Clock, askAgain(failures, idle), nil)
 	}
 }
 
@@ -88,7 +88,7 @@ func (p *Plugin) asks() bool {
 
 // readUse asks the kubelet once and offers what follows, and says whether another server or resource has a device then.
 func (p *Plugin) readUse(ctx context.Context) (changed bool, err error) {
-	at := p.clock.Now()
+	at := p.options.Clock.Now()
 	life, _ := p.folder.kubelet.Get()
 	use, err := readUse(ctx, p.options.PodResources)
 	if err != nil {
