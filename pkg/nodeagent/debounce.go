@@ -59,21 +59,10 @@ func (d *debounce) answer(now time.Time) {
 
 // debouncer calls rescan for bursts of events, with what triggered the first of each.
 type debouncer struct {
-	clock  clock.Clock
+	clock clock.Clock
+	// events are the triggers of events, of which one that is pending stands for those that come meanwhile.
 	events chan string
 	rescan func(trigger string)
-}
-
-func newDebouncer(c clock.Clock, rescan func(trigger string)) *debouncer {
-	return &debouncer{clock: c, events: make(chan string, 1), rescan: rescan}
-}
-
-// notify notes an event without waiting; one that is pending already stands for both.
-func (d *debouncer) notify(trigger string) {
-	select {
-	case d.events <- trigger:
-	default:
-	}
 }
 
 // run answers events until the context ends. Without events it waits on a channel alone.

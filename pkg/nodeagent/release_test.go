@@ -48,8 +48,10 @@ func TestGPUErrorsLetGoOfTheDriver(t *testing.T) {
 	gate := newDriverGate()
 	states := make(chan monitorState, 10)
 	whys := make(chan string, 10)
-	source := openGPUErrors(monitor{lines: []string{`{"type":"Watching"}`}}, os.DevNull, gate, testingclock.NewFakeClock(later.Time),
-		slog.New(slog.DiscardHandler), func(report.Event) {}, func(state monitorState, why string) { states <- state; whys <- why })
+	source := (&gpuErrors{
+		tools: monitor{lines: []string{`{"type":"Watching"}`}}, driver: os.DevNull, gate: gate, clock: testingclock.NewFakeClock(later.Time), log: slog.New(slog.DiscardHandler),
+		seen: func(report.Event) {}, state: func(state monitorState, why string) { states <- state; whys <- why },
+	}).run
 	watched(t, source)
 	expect := func(want monitorState) (why string) {
 		t.Helper()

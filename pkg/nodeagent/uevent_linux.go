@@ -1,10 +1,10 @@
 package nodeagent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -23,8 +23,7 @@ const (
 type ueventSource struct {
 	socket *os.File
 	// seen is told of every event that matters.
-	seen   func(uevent)
-	closed atomic.Bool
+	seen func(uevent)
 }
 
 func openUevents(seen func(uevent)) (eventSource, error) {
@@ -36,29 +35,22 @@ func openUevents(seen func(uevent)) (eventSource, error) {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("listen for the kernel's events: %w", err)
 	}
-	return &ueventSource{socket: os.NewFile(uintptr(fd), "uevents"), seen: seen}, nil
+	source := &ueventSource{socket: os.NewFile(uintptr(fd), "uevents"), seen: seen}
+	return source.run, nil
 }
 
-// close ends run.
-func (s *ueventSource) close() {
-	s.closed.Store(true)
-	_ = s.socket.Close()
-}
-
-// run calls notify for every event that matters, until the source is closed.
-func (s *ueventSource) run(notify func()) error {
+// run is an eventSource: it notifies of every event that matters.
+func (s *ueventSource) run(ctx context.Context, notify func()) error {
 	socket, err := s.socket.SyscallConn()
-	if s.closed.Load() {
-		return nil
-	}
 	if err != nil {
 		return fmt.Errorf("read the kernel's events: %w", err)
 	}
+	context.AfterFunc(ctx, func() { _ = s.socket.Close() })
 	message := make([]byte, maxUevent)
 	for {
 		n, from, err := receive(socket, message)
 		switch {
-		case s.closed.Load():
+		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, unix.ENOBUFS): // events were lost
 			notify()
