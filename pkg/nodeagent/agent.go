@@ -1,6 +1,7 @@
 package nodeagent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,6 @@ type Agent struct {
 	client    dynamic.Interface
 	metrics   *metrics
 	gate      *driverGate
-	scanner   *scanner
 	publisher *publisher
 	// plugin serves devices to the kubelet, and keeps the specifications by which containers get them; nil where none are to
 	// be served. driver serves those that go through DRA; nil where none do.
@@ -49,6 +49,9 @@ type Agent struct {
 	driver *dra.Driver
 	// kubelet is nil where no kubelet is to be asked.
 	kubelet *podresources.Poller
+
+	// installed says that the DaemonSet of the agents was there when it was asked for.
+	installed bool
 
 	// rescan carries what asks for a detection.
 	rescan  chan string
@@ -110,18 +113,17 @@ func (a *Agent) Run(ctx context.Context) error {
 	if a.driver != nil {
 		a.publisher.servers = append(a.publisher.servers, a.driver)
 	}
-	health, err := listen(ctx, a.log, "health", a.options.HealthAddress, probes(a.alive, a.isReady))
-	if err != nil {
-		return err
-	}
-	measures, err := listen(ctx, a.log, "metrics", a.options.MetricsAddress, metricsHandler(a.metrics.registry))
-	if err != nil {
-		health.close()
-		return err
-	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return health.serve(ctx) })
-	group.Go(func() error { return measures.serve(ctx) })
+	err := cmp.Or(
+		serve(ctx, group, a.log, "health", a.options.HealthAddress, probes(a.alive, a.isReady)),
+		serve(ctx, group, a.log, "metrics", a.options.MetricsAddress, metricsHandler(a.metrics.registry)),
+	)
+	if err != nil {
+		cancel()
+		return errors.Join(err, group.Wait())
+	}
 	for _, w := range a.watches() {
 		group.Go(func() error { return w.run(ctx) })
 	}
@@ -132,9 +134,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.watchEvents(ctx, group, a.eventSources())
 	if a.plugin != nil {
 		group.Go(func() error { a.plugin.Run(ctx); return nil })
-		if left := (&leavings{agent: a}); a.options.Pod != (podresources.Pod{}) {
-			group.Go(func() error { left.look(ctx); return nil })
-			defer left.remove()
+		if a.options.Pod != (podresources.Pod{}) {
+			group.Go(func() error { a.findDaemonSet(ctx); return nil })
+			defer a.removeFiles()
 		}
 	}
 	if a.driver != nil {
@@ -142,7 +144,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	group.Go(func() error {
 		a.loop(ctx, func() {
-			group.Go(func() error { a.heartbeat().run(ctx); return nil })
+			group.Go(func() error { a.keepBeating(ctx); return nil })
 		})
 		return nil
 	})
@@ -227,17 +229,6 @@ func (a *Agent) turn(ctx context.Context) error {
 	return errors.Join(scanErr, a.publish(ctx))
 }
 
-func (a *Agent) scan(ctx context.Context) error {
-	a.metrics.scans.WithLabelValues(a.trigger).Inc()
-	seen, err := a.scanner.scan(ctx)
-	a.trigger = triggerRetry
-	if err == nil {
-		seen.scan = a.detected.scan + 1
-		a.detected, a.stale = seen, false
-	}
-	return err
-}
-
 func (a *Agent) publish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
@@ -269,13 +260,6 @@ func (a *Agent) publish(ctx context.Context) error {
 	a.log.Log(ctx, level, "inventory published", "written", outcome.written, "devices", summary.Devices,
 		"healthy", summary.Healthy, "products", summary.Products, "contested", len(outcome.contested))
 	return nil
-}
-
-func (a *Agent) heartbeat() *heartbeat {
-	return &heartbeat{
-		client: a.client, namespace: a.options.LeaseNamespace, node: a.options.NodeName,
-		clock: a.clock, log: a.log, owner: a.node.Load, alive: a.alive,
-	}
 }
 
 func (a *Agent) touch() { a.turned.Store(a.clock.Now().UnixNano()) }

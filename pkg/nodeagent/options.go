@@ -83,9 +83,6 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 	devices := &deviceHealth{monitor: gpuMonitor{why: "it is not installed beside the agent, or may run nothing (--no-exec)"}}
 	a := &Agent{
 		options: options, log: options.Log, clock: options.Clock, client: c, metrics: m, gate: gate,
-		scanner: &scanner{
-			host: gate.guard(options.Host), gate: gate, backends: options.Backends, deadline: options.BackendTimeout, clock: options.Clock, metrics: m,
-		},
 		publisher: &publisher{client: c, node: options.NodeName, version: options.Version, clock: options.Clock, health: devices},
 		events:    &eventRecorder{client: c, node: options.NodeName, clock: options.Clock, log: options.Log},
 		rescan:    make(chan string, 1),
