@@ -83,9 +83,7 @@ func (v *kubeletView) look(ctx context.Context, s sighting) seen {
 	}
 	result.owners, result.next = v.succession.Update(hardware.Owners(v.evidence(state, s)), s.now)
 	result.selectors = hardware.Selectors(result.owners)
-	if condition := allocationsCondition(state, held); condition != nil {
-		result.conditions = []metav1.Condition{*condition}
-	}
+	result.conditions = allocationsCondition(state, held)
 	return result
 }
 

@@ -1,6 +1,7 @@
 package nodeagent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,53 +33,47 @@ const sayAgain = time.Minute
 // maxNodeMessage is what the agent writes into a condition of its Node at most, in bytes: a Node is read by everybody.
 const maxNodeMessage = 1024
 
-// finding is something that keeps accelerators from being ready, or from being known to be.
-type finding struct {
-	status          metav1.ConditionStatus
-	reason, message string
-}
-
 // acceleratorsReady says whether new pods can have each accelerator of the node: detected, in health as far as that is
 // observed, and served to the kubelet by somebody. A cordoned device counts neither way. conditions are the inventory's.
 func acceleratorsReady(spec v1alpha1.AcceleratorInventorySpec, devices []v1alpha1.Device, conditions []metav1.Condition) metav1.Condition {
-	ready := metav1.Condition{
-		Type: v1alpha1.NodeConditionAcceleratorsReady, Status: metav1.ConditionTrue,
-		Reason: reasonReady, Message: "every accelerator is detected, usable and served",
-	}
 	devices = slices.DeleteFunc(slices.Clone(devices), func(d v1alpha1.Device) bool { return d.Family == v1alpha1.FamilyCPU })
+	ready := finding(metav1.ConditionTrue, reasonReady, "every accelerator is detected, usable and served")
 	if len(devices) == 0 {
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, reasonNoAccelerators, "the node has no accelerator any more"
+		ready = finding(metav1.ConditionFalse, reasonNoAccelerators, "the node has no accelerator any more")
 	}
-	findings := append(aboutConditions(conditions), aboutDevices(spec, devices, conditions)...)
-	var messages []string
-	for _, f := range findings {
-		messages = append(messages, f.message)
-	}
-	for _, status := range []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionUnknown} {
-		worst := slices.IndexFunc(findings, func(f finding) bool { return f.status == status })
-		if worst >= 0 {
-			ready.Status, ready.Reason, ready.Message = status, findings[worst].reason, strings.Join(messages, "; ")
-			break
+	if findings := append(aboutConditions(conditions), aboutDevices(spec, devices, conditions)...); len(findings) > 0 {
+		// A False goes before an Unknown.
+		ready = slices.MinFunc(findings, func(a, b metav1.Condition) int { return cmp.Compare(a.Status, b.Status) })
+		var messages []string
+		for _, f := range findings {
+			messages = append(messages, f.Message)
 		}
+		ready.Message = strings.Join(messages, "; ")
 	}
 	ready.Message = words.Cut(ready.Message, maxNodeMessage)
 	return ready
 }
 
+// finding is what the condition is, or would be for one of several things that keep accelerators from being ready or from being
+// known to be.
+func finding(status metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return condition(v1alpha1.NodeConditionAcceleratorsReady, status, reason, message)
+}
+
 // aboutConditions are findings about the node as a whole.
-func aboutConditions(conditions []metav1.Condition) []finding {
-	var findings []finding
+func aboutConditions(conditions []metav1.Condition) []metav1.Condition {
+	var findings []metav1.Condition
 	if c := meta.FindStatusCondition(conditions, v1alpha1.ConditionDetected); c != nil && c.Status != metav1.ConditionTrue {
-		findings = append(findings, finding{metav1.ConditionUnknown, c.Reason, c.Message})
+		findings = append(findings, finding(metav1.ConditionUnknown, c.Reason, c.Message))
 	}
 	if c := meta.FindStatusCondition(conditions, v1alpha1.ConditionServed); c != nil && c.Status != metav1.ConditionTrue {
-		findings = append(findings, finding{c.Status, c.Reason, c.Message})
+		findings = append(findings, finding(c.Status, c.Reason, c.Message))
 	}
 	return findings
 }
 
 // aboutDevices are findings about single devices. Who serves them is known where the kubelet can be asked.
-func aboutDevices(spec v1alpha1.AcceleratorInventorySpec, devices []v1alpha1.Device, conditions []metav1.Condition) []finding {
+func aboutDevices(spec v1alpha1.AcceleratorInventorySpec, devices []v1alpha1.Device, conditions []metav1.Condition) []metav1.Condition {
 	var unhealthy, unknown, unserved []string
 	asked := meta.FindStatusCondition(conditions, v1alpha1.ConditionAllocationsCurrent) != nil
 	for i := range devices {
@@ -93,7 +88,7 @@ func aboutDevices(spec v1alpha1.AcceleratorInventorySpec, devices []v1alpha1.Dev
 			unserved = append(unserved, string(d.ID))
 		}
 	}
-	var findings []finding
+	var findings []metav1.Condition
 	for _, f := range []struct {
 		status        metav1.ConditionStatus
 		reason, about string
@@ -104,7 +99,7 @@ func aboutDevices(spec v1alpha1.AcceleratorInventorySpec, devices []v1alpha1.Dev
 		{metav1.ConditionUnknown, reasonUnknown, "not known to be usable: ", unknown},
 	} {
 		if len(f.devices) > 0 {
-			findings = append(findings, finding{f.status, f.reason, f.about + strings.Join(f.devices, ", ")})
+			findings = append(findings, finding(f.status, f.reason, f.about+strings.Join(f.devices, ", ")))
 		}
 	}
 	return findings
