@@ -89,12 +89,14 @@ func looksOf(claim *unstructured.Unstructured) (map[podresources.Name]bool, erro
 			Allocation struct {
 				Devices struct {
 					Results []struct {
-						Driver, Pool, Device string
-						AdminAccess          bool
-					}
-				}
-			}
-		}
+						Driver      string `json:"driver"`
+						Pool        string `json:"pool"`
+						Device      string `json:"device"`
+						AdminAccess bool   `json:"adminAccess"`
+					} `json:"results"`
+				} `json:"devices"`
+			} `json:"allocation"`
+		} `json:"status"`
 	}
 	if err := fromObject(claim, &read); err != nil {
 		return nil, err

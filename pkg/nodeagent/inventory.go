@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -35,7 +36,9 @@ func (p *publisher) readNode(ctx context.Context) (*nodeNow, error) {
 	}
 	node := &nodeNow{PartialObjectMetadata: &metav1.PartialObjectMetadata{}, allocatable: extendedResources(read)}
 	var status struct {
-		Status struct{ Conditions []metav1.Condition }
+		Status struct {
+			Conditions []metav1.Condition `json:"conditions"`
+		} `json:"status"`
 	}
 	err = errors.Join(fromObject(read, node.PartialObjectMetadata), fromObject(read, &status))
 	node.conditions = status.Status.Conditions
@@ -115,7 +118,7 @@ func (p *publisher) applyStatus(ctx context.Context, wanted *unstructured.Unstru
 // statusManifest is what the agent says of an inventory's status. The summary is there even where it is all zeros, so
 // that a node without devices shows 0 of them.
 func statusManifest(name string, status v1alpha1.AcceleratorInventoryStatus) (*unstructured.Unstructured, error) {
-	fields, err := toObject(status)
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
 	if err != nil {
 		return nil, fmt.Errorf("convert status of AcceleratorInventory %s: %w", name, err)
 	}

@@ -89,19 +89,14 @@ func aboutDevices(spec v1alpha1.AcceleratorInventorySpec, devices []v1alpha1.Dev
 		}
 	}
 	var findings []metav1.Condition
-	for _, f := range []struct {
-		status        metav1.ConditionStatus
-		reason, about string
-		devices       []string
-	}{
-		{metav1.ConditionFalse, reasonUnhealthy, "not usable: ", unhealthy},
-		{metav1.ConditionFalse, reasonUnserved, "served by nobody, so serve their vendor here or install its device plugin or DRA driver: ", unserved},
-		{metav1.ConditionUnknown, reasonUnknown, "not known to be usable: ", unknown},
-	} {
-		if len(f.devices) > 0 {
-			findings = append(findings, finding(f.status, f.reason, f.about+strings.Join(f.devices, ", ")))
+	tell := func(status metav1.ConditionStatus, reason, about string, devices []string) {
+		if len(devices) > 0 {
+			findings = append(findings, finding(status, reason, about+strings.Join(devices, ", ")))
 		}
 	}
+	tell(metav1.ConditionFalse, reasonUnhealthy, "not usable: ", unhealthy)
+	tell(metav1.ConditionFalse, reasonUnserved, "served by nobody, so serve their vendor here or install its device plugin or DRA driver: ", unserved)
+	tell(metav1.ConditionUnknown, reasonUnknown, "not known to be usable: ", unknown)
 	return findings
 }
 
