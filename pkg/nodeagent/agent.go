@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
@@ -78,6 +79,9 @@ type Agent struct {
 // Rescan asks for a detection as soon as the loop is free. Requests that come meanwhile are one.
 func (a *Agent) Rescan() { a.rescanFor(triggerSignal) }
 
+// publishSoon has what is known published as soon as the loop is free. It does not wait.
+func (a *Agent) publishSoon() { await.Signal(a.changed, struct{}{}) }
+
 func (a *Agent) rescanFor(trigger string) { await.Signal(a.rescan, trigger) }
 
 // Poke has the kubelet asked soon who holds which device: something was allocated. It does not wait.
@@ -124,9 +128,10 @@ func (a *Agent) Run(ctx context.Context) error {
 		cancel()
 		return errors.Join(err, group.Wait())
 	}
-	for _, w := range a.watches() {
-		group.Go(func() error { return w.run(ctx) })
-	}
+	group.Go(func() error {
+		return a.watch(ctx, inventories, identityOnly, func(*unstructured.Unstructured) { a.publishSoon() })
+	})
+	group.Go(func() error { return a.watch(ctx, nodes, observedOfNode, a.nodeChanged) })
 	if a.kubelet != nil {
 		a.kubelet.Poll(ctx)
 		group.Go(func() error { a.kubelet.Run(ctx); return nil })

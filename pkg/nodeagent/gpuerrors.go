@@ -139,12 +139,12 @@ func gpuSignal(event report.Event) (signal health.Signal, ok bool) {
 // deviceFault has what an event tells of published at once.
 func (a *Agent) deviceFault(fault deviceFault) {
 	a.publisher.health.fault(fault)
-	await.Signal(a.changed, struct{}{})
+	a.publishSoon()
 }
 
 // gpuMonitor notes whether errors of GPUs are watched.
 func (a *Agent) gpuMonitor(state monitorState, why string) {
 	if a.publisher.health.setMonitor(state, why, a.clock.Now()) {
-		await.Signal(a.changed, struct{}{})
+		a.publishSoon()
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
@@ -99,7 +98,7 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 	}
 	a.kubelet, err = podresources.NewPoller(podresources.Options{
 		Socket: options.PodResourcesSocket, Self: options.Pod, Clock: options.Clock,
-		Changed: func() { await.Signal(a.changed, struct{}{}) }, Asked: m.askedKubelet,
+		Changed: a.publishSoon, Asked: m.askedKubelet,
 	})
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"maps"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
@@ -49,7 +48,7 @@ func (s servers) account() serving.Account {
 // newPlugin prepares the device plugin. What it has to tell is published in the next turn.
 func (a *Agent) newPlugin(options serving.Options) *serving.Plugin {
 	options.Log, options.Clock, options.Registry = a.log, a.clock, a.metrics.registry
-	options.Changed = func() { await.Signal(a.changed, struct{}{}) }
+	options.Changed = a.publishSoon
 	options.Allocated = a.Poke
 	if options.Commands != nil {
 		options.Commands = gatedCommands{options.Commands, a.gate}
@@ -63,7 +62,7 @@ func (a *Agent) newDriver(options dra.Options) *dra.Driver {
 	options.Node, options.Config = a.options.NodeName, a.options.Serving.Config
 	options.CDIFolder, options.Inject = injection.Folder(a.options.Serving.CDIFolder), a.plugin.Inject
 	options.Log, options.Clock, options.Metrics = a.log, a.clock, a.metrics.registry
-	options.Changed = func() { await.Signal(a.changed, struct{}{}) }
+	options.Changed = a.publishSoon
 	options.Allocated = a.Poke
 	return dra.New(options)
 }

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
@@ -140,5 +139,5 @@ func (a *Agent) nodeChanged(node *unstructured.Unstructured) {
 	if a.gate.set(why) {
 		a.rescanFor(triggerDriver)
 	}
-	await.Signal(a.changed, struct{}{})
+	a.publishSoon()
 }
