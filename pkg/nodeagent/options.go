@@ -51,9 +51,6 @@ type Options struct {
 	PodResourcesSocket string
 	// Pod is the agent's own pod; zero where it runs in none. A kubelet that does not list it does not know its pods yet.
 	Pod podresources.Pod
-	// Serves says which extended resources this agent serves itself, where the kubelet cannot be asked; nil means those of the
-	// product's own domain alone.
-	Serves func(resource string) bool
 	// LeaseNamespace holds the heartbeats; empty means DefaultLeaseNamespace.
 	LeaseNamespace string
 	// HealthAddress and MetricsAddress are where probes and metrics are served, host:port; empty or Disabled means nowhere.
@@ -104,8 +101,11 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 		return nil, err
 	}
 	a.publisher.kubelet = kubeletView{
-		state: a.kubelet.State, slices: sliceReader(c, options.NodeName), serves: options.Serves, log: options.Log,
+		state: a.kubelet.State, slices: sliceReader(c, options.NodeName), log: options.Log,
 		admin: adminAccess{read: claimReader(c), log: options.Log},
+	}
+	if options.Serving != nil {
+		a.publisher.kubelet.serves = options.Serving.Config.Serves
 	}
 	return a, nil
 }

@@ -14,7 +14,7 @@ import (
 // name.
 type injector struct {
 	config Config
-	files  func() (host.Files, error)
+	host   func() (*host.Host, error)
 	group  func(string) (uint32, error)
 	folder injection.Folder
 	// driver tells what containers need of NVIDIA's driver; nil where no specification has it.
@@ -26,7 +26,7 @@ type injector struct {
 }
 
 func newInjector(options Options) *injector {
-	i := &injector{config: options.Config, files: options.Files, group: options.Group, folder: injection.Folder(options.CDIFolder)}
+	i := &injector{config: options.Config, host: options.Host, group: options.Group, folder: injection.Folder(options.CDIFolder)}
 	if options.Config.NeedsDriver() && i.folder != "" {
 		i.driver = newDriverFiles(options, i.folder.Driver())
 	}
@@ -57,13 +57,14 @@ func (i *injector) view(devices []v1alpha1.Device) (injection.Node, error) {
 	if i.driver != nil {
 		view.Driver, view.DriverProblem = i.driver.known()
 	}
-	if i.files == nil {
+	if i.host == nil {
 		return view, nil
 	}
-	var err error
-	if view.Files, err = i.files(); err != nil {
+	h, err := i.host()
+	if err != nil {
 		return injection.Node{}, fmt.Errorf("open the host: %w", err)
 	}
+	view.Files = h.Files
 	return view, nil
 }
 
