@@ -3,7 +3,6 @@ package nodeagent
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"log/slog"
 	"maps"
 	"slices"
@@ -133,10 +132,8 @@ func (r *eventRecorder) create(ctx context.Context, e event, inventory types.UID
 }
 
 func (r *eventRecorder) manifest(e event, inventory types.UID) *unstructured.Unstructured {
-	sum := fnv.New64a()
-	_, _ = sum.Write([]byte(e.key))
 	made := manifest(events.GroupVersion(), "Event", object{
-		"name": fmt.Sprintf("%s.%016x", r.node, sum.Sum64()), "namespace": eventNamespace,
+		"name": r.node + "." + words.Digest(e.key, 16), "namespace": eventNamespace,
 	})
 	maps.Copy(made.Object, object{
 		"type": e.kind, "reason": e.reason, "action": e.action, "note": words.Cut(e.note, maxNote),

@@ -96,23 +96,24 @@ func (p *publisher) writeStatus(ctx context.Context, inventory *v1alpha1.Acceler
 	if err != nil {
 		return nil, false, err
 	}
-	version, err := p.applyStatus(ctx, wanted)
-	if contested = conflicts(err); len(contested) > 0 {
-		if pruneErr := removeFields(wanted.Object, slices.Sorted(maps.Keys(contested))); pruneErr != nil {
-			return contested, false, errors.Join(err, pruneErr)
+	contested = map[string]string{}
+	var applied *unstructured.Unstructured
+	for range conflictRounds {
+		applied, err = apply(ctx, p.client.Resource(inventories), wanted, "status")
+		refused := conflicts(err)
+		if len(refused) == 0 {
+			break
 		}
-		version, err = p.applyStatus(ctx, wanted)
+		maps.Copy(contested, refused)
+		if pruneErr := removeFields(wanted.Object, slices.Sorted(maps.Keys(refused))); pruneErr != nil {
+			err = errors.Join(err, pruneErr)
+			break
+		}
 	}
-	return contested, err == nil && version != inventory.ResourceVersion, err
-}
-
-// applyStatus returns the resource version that the inventory has then.
-func (p *publisher) applyStatus(ctx context.Context, wanted *unstructured.Unstructured) (version string, err error) {
-	applied, err := apply(ctx, p.client.Resource(inventories), wanted, "status")
 	if err != nil {
-		return "", fmt.Errorf("apply status of AcceleratorInventory %s: %w", p.node, err)
+		return contested, false, fmt.Errorf("apply status of AcceleratorInventory %s: %w", p.node, err)
 	}
-	return applied.GetResourceVersion(), nil
+	return contested, applied.GetResourceVersion() != inventory.ResourceVersion, nil
 }
 
 // statusManifest is what the agent says of an inventory's status. The summary is there even where it is all zeros, so

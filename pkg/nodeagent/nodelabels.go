@@ -24,7 +24,7 @@ type labelPlan struct {
 
 // planLabels compares the labels that a Node should have with those that it has and with who holds them.
 func planLabels(node *metav1.PartialObjectMetadata, desired map[string]string) labelPlan {
-	ours, others := labelOwners(node.ManagedFields)
+	ours, others := labelOwners(node)
 	plan := labelPlan{apply: map[string]string{}, contested: map[string]string{}}
 	for key, value := range desired {
 		live, exists := node.Labels[key]
@@ -34,18 +34,8 @@ func planLabels(node *metav1.PartialObjectMetadata, desired map[string]string) l
 			plan.apply[key] = value
 		}
 	}
-	plan.write = !maps.Equal(plan.apply, heldValues(node, ours))
+	plan.write = !maps.Equal(plan.apply, ours)
 	return plan
-}
-
-func heldValues(node *metav1.PartialObjectMetadata, keys map[string]bool) map[string]string {
-	values := map[string]string{}
-	for key := range keys {
-		if value, exists := node.Labels[key]; exists {
-			values[key] = value
-		}
-	}
-	return values
 }
 
 // retainedLabels are labels that the agent holds and that the inventory does not ask for, but that nobody has seen to be
@@ -58,8 +48,7 @@ func retainedLabels(node *metav1.PartialObjectMetadata, desired map[string]strin
 	if !blind(merged) {
 		return retained
 	}
-	ours, _ := labelOwners(node.ManagedFields)
-	held := heldValues(node, ours)
+	held, _ := labelOwners(node)
 	seen := byVendor(previous.Devices)
 	for key, value := range held {
 		vendor, _, isVendors := strings.Cut(strings.TrimPrefix(key, v1alpha1.Prefix), ".")
