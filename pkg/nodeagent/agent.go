@@ -18,9 +18,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/internal/await"
-	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
-	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
 const (
@@ -44,10 +42,8 @@ type Agent struct {
 	metrics   *metrics
 	gate      *driverGate
 	publisher *publisher
-	// plugin serves devices to the kubelet, and keeps the specifications by which containers get them; nil where none are to
-	// be served. driver serves those that go through DRA; nil where none do.
-	plugin *serving.Plugin
-	driver *dra.Driver
+	// servers serve devices to the kubelet; empty where none are to be served.
+	servers servers
 	// kubelet is nil where no kubelet is to be asked.
 	kubelet *podresources.Poller
 
@@ -111,12 +107,7 @@ func (a *Agent) Once(ctx context.Context) error {
 // that is away ends it; an address that cannot be listened at does.
 func (a *Agent) Run(ctx context.Context) error {
 	a.touch()
-	if a.plugin != nil {
-		a.publisher.servers = append(a.publisher.servers, a.plugin)
-	}
-	if a.driver != nil {
-		a.publisher.servers = append(a.publisher.servers, a.driver)
-	}
+	a.publisher.servers = a.servers
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
@@ -137,15 +128,12 @@ func (a *Agent) Run(ctx context.Context) error {
 		group.Go(func() error { a.kubelet.Run(ctx); return nil })
 	}
 	a.watchEvents(ctx, group, a.eventSources())
-	if a.plugin != nil {
-		group.Go(func() error { a.plugin.Run(ctx); return nil })
-		if a.options.Pod != (podresources.Pod{}) {
-			group.Go(func() error { a.findDaemonSet(ctx); return nil })
-			defer a.removeFiles()
-		}
+	for _, server := range a.servers {
+		group.Go(func() error { server.Run(ctx); return nil })
 	}
-	if a.driver != nil {
-		group.Go(func() error { a.driver.Run(ctx); return nil })
+	if len(a.servers) > 0 && a.options.Pod != (podresources.Pod{}) {
+		group.Go(func() error { a.findDaemonSet(ctx); return nil })
+		defer a.removeFiles()
 	}
 	group.Go(func() error {
 		a.loop(ctx, func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,16 +71,10 @@ func retainedLabels(node *metav1.PartialObjectMetadata, desired map[string]strin
 
 // blind says whether a backend failed about whose devices nothing is known.
 func blind(status *v1alpha1.AcceleratorInventoryStatus) bool {
-	known := map[string]bool{}
-	for i := range status.Devices {
-		known[status.Devices[i].Backend] = true
-	}
-	for _, b := range status.Backends {
-		if b.State == v1alpha1.BackendFailed && !known[b.Name] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(status.Backends, func(b v1alpha1.BackendStatus) bool {
+		knows := func(d v1alpha1.Device) bool { return d.Backend == b.Name }
+		return b.State == v1alpha1.BackendFailed && !slices.ContainsFunc(status.Devices, knows)
+	})
 }
 
 // conflictRounds bounds the applies of one change: each round drops what was refused, and a round of more keys means

@@ -85,9 +85,10 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 		changed:   make(chan struct{}, 1),
 	}
 	if options.Serving != nil && !options.Serving.Config.Empty() {
-		a.plugin = a.newPlugin(*options.Serving)
+		plugin := a.newPlugin(*options.Serving)
+		a.servers = servers{plugin}
 		if options.Serving.Config.Uses(serving.DRA) {
-			a.driver = a.newDriver(options.DRA)
+			a.servers = append(a.servers, a.newDriver(options.DRA, plugin.Inject))
 		}
 	}
 	if options.PodResourcesSocket == "" {

@@ -1,6 +1,7 @@
 package nodeagent
 
 import (
+	"context"
 	"maps"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -16,6 +17,8 @@ type server interface {
 	Update(published, status *v1alpha1.AcceleratorInventoryStatus, spec v1alpha1.AcceleratorInventorySpec) map[v1alpha1.DeviceID]v1alpha1.DeviceService
 	// Account says whether the kubelet takes the devices that are served.
 	Account() serving.Account
+	// Run serves until the context ends.
+	Run(ctx context.Context)
 }
 
 // servers serve a node's devices, in this order. The device plugin comes first: it says which devices it cannot give up yet.
@@ -45,7 +48,7 @@ func (s servers) account() serving.Account {
 	return serving.Join(accounts...)
 }
 
-// newPlugin prepares the device plugin. What it has to tell is published in the next turn.
+// newPlugin prepares the device plugin, which keeps the specifications by which containers get devices, too. What it has to tell is published in the next turn.
 func (a *Agent) newPlugin(options serving.Options) *serving.Plugin {
 	options.Log, options.Clock, options.Registry = a.log, a.clock, a.metrics.registry
 	options.Changed = a.publishSoon
@@ -57,10 +60,10 @@ func (a *Agent) newPlugin(options serving.Options) *serving.Plugin {
 }
 
 // newDriver prepares the DRA driver, which has containers get their devices as the plugin does.
-func (a *Agent) newDriver(options dra.Options) *dra.Driver {
+func (a *Agent) newDriver(options dra.Options, inject serving.Inject) *dra.Driver {
 	options.Client = a.client
 	options.Node, options.Config = a.options.NodeName, a.options.Serving.Config
-	options.CDIFolder, options.Inject = injection.Folder(a.options.Serving.CDIFolder), a.plugin.Inject
+	options.CDIFolder, options.Inject = injection.Folder(a.options.Serving.CDIFolder), inject
 	options.Log, options.Clock, options.Metrics = a.log, a.clock, a.metrics.registry
 	options.Changed = a.publishSoon
 	options.Allocated = a.Poke
