@@ -23,6 +23,8 @@ type Entry struct {
 	// Healthy says that new pods may get the device, Reason why they may not.
 	Healthy bool
 	Reason  string
+	// Leaving says that the device belongs elsewhere, or nowhere: the offer goes when it is free.
+	Leaving bool
 	// NUMA is the number of the device's NUMA node; nil where it is not known, never negative.
 	NUMA *int32
 }
@@ -109,7 +111,7 @@ func (s *sorting) device(d *v1alpha1.Device) {
 		reason = obstacles[0].Text
 	}
 	for _, id := range ids {
-		s.list(home, id, reason)
+		s.list(home, Entry{ID: id, Healthy: reason == "", Reason: reason})
 	}
 	s.listed[d.ID] = true
 }
@@ -143,14 +145,14 @@ func (s *sorting) ours(resource string) error {
 func (s *sorting) rest() {
 	for offer := range s.Busy {
 		if !s.listed[deviceOf(offer.ID)] && s.ours(offer.Resource) == nil {
-			s.list(offer.Resource, offer.ID, "is no longer offered under "+offer.Resource)
+			s.list(offer.Resource, Entry{ID: offer.ID, Reason: "is no longer offered under " + offer.Resource, Leaving: true})
 		}
 	}
 }
 
-// list enters an offer into its pool; reason says why new pods may not get it, and is empty where they may.
-func (s *sorting) list(resource, id, reason string) {
-	entry := Entry{ID: id, Device: deviceOf(id), Healthy: reason == "", Reason: reason}
+// list enters an offer into its pool, and of which device it is.
+func (s *sorting) list(resource string, entry Entry) {
+	entry.Device = deviceOf(entry.ID)
 	if d := s.Status.Device(entry.Device); d != nil && d.NUMANode != nil && *d.NUMANode >= 0 {
 		entry.NUMA = d.NUMANode
 	}

@@ -3,6 +3,7 @@ package serving
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/rankwright/rankwright/internal/await"
@@ -27,19 +28,9 @@ func (p *Plugin) unsettled() bool {
 	if !p.ledger.known {
 		return true
 	}
-	wanted, _ := Pools(Wanted{Status: p.status, Spec: p.spec, Config: p.options.Config})
-	stays := map[Offer]bool{}
-	for _, pool := range wanted {
-		for _, entry := range pool.Entries {
-			stays[Offer{pool.Resource, entry.ID}] = true
-		}
-	}
-	for offer := range p.ledger.listed {
-		if !stays[offer] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.pools, func(pool Pool) bool {
+		return slices.ContainsFunc(pool.Entries, func(e Entry) bool { return e.Leaving })
+	})
 }
 
 // watchUse asks the kubelet who holds what for as long as something depends on it, and waits in between.
