@@ -121,7 +121,7 @@ func proofs(before v1alpha1.DeviceHealth, seen Observation) Evidence {
 func (r Rules) Fault(published v1alpha1.DeviceHealth, signal Signal, now metav1.Time) v1alpha1.DeviceHealth {
 	before := *published.DeepCopy()
 	before.Message, _ = parseRecovery(published.Message) // a device that errs again does not look well
-	told := signal.Health()
+	told := signal.health()
 	worse := rank(told) - rank(before)
 	if published.State == "" || worse > 0 || worse == 0 && signals[before.Reason].ClearedBy == 0 {
 		return dated(told, before, now)

@@ -94,8 +94,8 @@ func DoubleBitECC() Signal { return named(reasonDoubleBit) }
 // Wedged is the kernel's event for a GPU whose driver gave it up: it is used again when the driver was bound anew.
 func Wedged() Signal { return named(reasonWedged) }
 
-// Health returns the health of a device for which the signal came.
-func (s Signal) Health() v1alpha1.DeviceHealth {
+// health is the health of a device for which the signal came.
+func (s Signal) health() v1alpha1.DeviceHealth {
 	message := s.Meaning
 	if number, isXID := strings.CutPrefix(s.Reason, xidPrefix); isXID {
 		message = fmt.Sprintf("XID %s: %s", number, message)

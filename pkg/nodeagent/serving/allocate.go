@@ -25,7 +25,7 @@ func (o *offering) grant(ids []string) ([]v1alpha1.Device, error) {
 	}
 	granted := map[v1alpha1.DeviceID]v1alpha1.Device{}
 	for _, id := range ids {
-		at, offered := slices.BinarySearchFunc(o.pool.Entries, id, func(e Entry, id string) int { return cmp.Compare(e.ID, id) })
+		at, offered := slices.BinarySearchFunc(o.pool.Entries, id, func(e listing, id string) int { return cmp.Compare(e.ID, id) })
 		if !offered {
 			return nil, status.Errorf(codes.NotFound, "%s: device %q is not offered here: delete the pod, so that it is scheduled anew; "+
 				"status.devices of the node's AcceleratorInventory has the devices", o.pool.Resource, id)

@@ -18,7 +18,7 @@ import (
 
 func offeringOf(t *testing.T, w Wanted) *offering {
 	t.Helper()
-	pools, _ := Pools(w)
+	pools, _ := sortPools(w)
 	if len(pools) != 1 {
 		t.Fatalf("%d pools, want 1", len(pools))
 	}

@@ -58,7 +58,7 @@ func (s *session) confirm(ctx context.Context) (lost bool) {
 }
 
 // countedBy says whether the kubelet counts exactly the healthy offers of the pool.
-func (p Pool) countedBy(counted map[Offer]bool) bool {
+func (p resourcePool) countedBy(counted map[Offer]bool) bool {
 	missing := map[Offer]bool{}
 	for _, entry := range p.Entries {
 		if entry.Healthy {

@@ -90,7 +90,7 @@ func (i *injector) unusable(devices []v1alpha1.Device) map[v1alpha1.DeviceID]str
 
 // keep writes the specifications of the devices that containers get by CDI, those in pools and those that go through DRA,
 // and removes ours of others. It returns the files that it changed.
-func (i *injector) keep(pools []Pool, status *v1alpha1.AcceleratorInventoryStatus) (changed []string, err error) {
+func (i *injector) keep(pools []resourcePool, status *v1alpha1.AcceleratorInventoryStatus) (changed []string, err error) {
 	if i.folder == "" {
 		return nil, nil
 	}

@@ -29,7 +29,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 	}
 }
 
-func (m *metrics) offered(pools []Pool) {
+func (m *metrics) offered(pools []resourcePool) {
 	for _, pool := range pools {
 		healthy := 0
 		for _, entry := range pool.Entries {

@@ -14,9 +14,9 @@ import (
 // slotPrefix begins the resource of every slot (see v1alpha1.Slot).
 const slotPrefix = v1alpha1.Prefix + "slot-"
 
-// Resource is the extended resource that a device is offered under when it is not in a slot: rankwright.dev/VENDOR-KIND,
+// resourceOf is the extended resource that a device is offered under when it is not in a slot: rankwright.dev/VENDOR-KIND,
 // or what the configuration calls the kind. Partitions have their profile in the name.
-func Resource(d *v1alpha1.Device, config VendorConfig) (string, error) {
+func resourceOf(d *v1alpha1.Device, config VendorConfig) (string, error) {
 	kind := injection.Noun(d)
 	if kind == "" {
 		return "", fmt.Errorf("device %s has no family: nothing names its resource", d.ID)

@@ -12,7 +12,7 @@ import (
 // offering is a pool with all that its server answers from: the status is of the whole node. It does not change: a new one takes
 // its place.
 type offering struct {
-	pool     Pool
+	pool     resourcePool
 	status   *v1alpha1.AcceleratorInventoryStatus
 	topology *preference.Topology
 }
@@ -34,8 +34,8 @@ func (o *offering) list() *pluginapi.ListAndWatchResponse {
 }
 
 // sameList says whether the kubelet would be told the same of both.
-func sameList(a, b Pool) bool {
-	return slices.EqualFunc(a.Entries, b.Entries, func(a, b Entry) bool {
+func sameList(a, b resourcePool) bool {
+	return slices.EqualFunc(a.Entries, b.Entries, func(a, b listing) bool {
 		return a.ID == b.ID && a.Healthy == b.Healthy && (a.NUMA == nil) == (b.NUMA == nil) && (a.NUMA == nil || *a.NUMA == *b.NUMA)
 	})
 }

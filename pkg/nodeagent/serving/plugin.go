@@ -34,7 +34,7 @@ type Plugin struct {
 	spec      v1alpha1.AcceleratorInventorySpec
 	topology  *preference.Topology
 	ledger    *ledger
-	pools     []Pool
+	pools     []resourcePool
 	withheld  []Withheld
 	endpoints map[string]*endpoint
 	// leaving are the endpoints that end, by resource.
@@ -79,7 +79,7 @@ func (p *Plugin) offer() {
 	wanted := Wanted{
 		Status: p.status, Spec: p.spec, Config: p.options.Config, Busy: p.ledger.busy(p.ours), Unusable: p.injector.unusable(p.status.Devices),
 	}
-	p.pools, p.withheld = Pools(wanted)
+	p.pools, p.withheld = sortPools(wanted)
 	for _, id := range slices.Sorted(maps.Keys(wanted.Unusable)) {
 		p.withheld = append(p.withheld, Withheld{id, wanted.Unusable[id]})
 	}
@@ -154,7 +154,7 @@ func (p *Plugin) remind(ctx context.Context) {
 func (p *Plugin) retire(resource string) {
 	e := p.endpoints[resource]
 	delete(p.endpoints, resource)
-	e.offered.Set(&offering{Pool{Resource: resource}, p.status, p.topology})
+	e.offered.Set(&offering{resourcePool{Resource: resource}, p.status, p.topology})
 	if p.ctx != nil {
 		e.retire()
 		p.leaving[resource] = e
@@ -208,7 +208,7 @@ func (p *Plugin) driverTold() {
 }
 
 // servicesOf is who serves which device, from the pools.
-func servicesOf(pools []Pool) map[v1alpha1.DeviceID]v1alpha1.DeviceService {
+func servicesOf(pools []resourcePool) map[v1alpha1.DeviceID]v1alpha1.DeviceService {
 	services := map[v1alpha1.DeviceID]v1alpha1.DeviceService{}
 	for _, pool := range pools {
 		for _, entry := range pool.Entries {

@@ -14,8 +14,8 @@ import (
 // Offer is a device, or a share of one, under a resource: what the kubelet allocates.
 type Offer struct{ Resource, ID string }
 
-// Entry is an offer as the kubelet is told of it.
-type Entry struct {
+// listing is an offer as the kubelet is told of it.
+type listing struct {
 	// ID is what the kubelet calls the offer.
 	ID string
 	// Device is the device that a pod gets by the offer.
@@ -29,13 +29,13 @@ type Entry struct {
 	NUMA *int32
 }
 
-// Pool is the devices of a resource.
-type Pool struct {
+// resourcePool is the devices of a resource.
+type resourcePool struct {
 	Resource string
 	// Mode is how containers get the devices.
 	Mode injection.Mode
 	// Entries are in order of their ids.
-	Entries []Entry
+	Entries []listing
 }
 
 // Withheld is a device that is to be served and cannot be.
@@ -55,11 +55,11 @@ type Wanted struct {
 	Unusable map[v1alpha1.DeviceID]string
 }
 
-// Pools sorts the devices into the pools that they are offered in, in order of the resources. A device is in the resource
+// sortPools sorts the devices into the pools that they are offered in, in order of the resources. A device is in the resource
 // of its slot, or else in the one of its kind. While an offer of it elsewhere is busy, it is listed there, as unhealthy,
 // and not yet in its new place: never in both. Under a resource that somebody else serves on this node, nothing is offered.
-func Pools(w Wanted) ([]Pool, []Withheld) {
-	s := sorting{Wanted: w, pools: map[string]*Pool{}, foreign: map[string]v1alpha1.DeviceServer{}, listed: map[v1alpha1.DeviceID]bool{}}
+func sortPools(w Wanted) ([]resourcePool, []Withheld) {
+	s := sorting{Wanted: w, pools: map[string]*resourcePool{}, foreign: map[string]v1alpha1.DeviceServer{}, listed: map[v1alpha1.DeviceID]bool{}}
 	for _, d := range w.Status.Devices {
 		if by := d.Service; by != nil && by.Server != v1alpha1.ServedByRankwright {
 			s.foreign[by.Resource] = by.Server
@@ -69,19 +69,19 @@ func Pools(w Wanted) ([]Pool, []Withheld) {
 		s.device(&w.Status.Devices[i])
 	}
 	s.rest()
-	pools := make([]Pool, 0, len(s.pools))
+	pools := make([]resourcePool, 0, len(s.pools))
 	for _, resource := range slices.Sorted(maps.Keys(s.pools)) {
 		pool := *s.pools[resource]
-		slices.SortFunc(pool.Entries, func(a, b Entry) int { return cmp.Compare(a.ID, b.ID) })
+		slices.SortFunc(pool.Entries, func(a, b listing) int { return cmp.Compare(a.ID, b.ID) })
 		pools = append(pools, pool)
 	}
 	return pools, s.withheld
 }
 
-// sorting is the state of Pools.
+// sorting is the state of sortPools.
 type sorting struct {
 	Wanted
-	pools    map[string]*Pool
+	pools    map[string]*resourcePool
 	withheld []Withheld
 	// foreign are the resources and drivers of other servers.
 	foreign map[string]v1alpha1.DeviceServer
@@ -111,7 +111,7 @@ func (s *sorting) device(d *v1alpha1.Device) {
 		reason = obstacles[0].Text
 	}
 	for _, id := range ids {
-		s.list(home, Entry{ID: id, Healthy: reason == "", Reason: reason})
+		s.list(home, listing{ID: id, Healthy: reason == "", Reason: reason})
 	}
 	s.listed[d.ID] = true
 }
@@ -126,7 +126,7 @@ func (s *sorting) home(d *v1alpha1.Device, config VendorConfig) (resource string
 			return slot.Resource, 1, s.ours(slot.Resource)
 		}
 	}
-	if resource, err = Resource(d, config); err != nil {
+	if resource, err = resourceOf(d, config); err != nil {
 		return "", 0, err
 	}
 	return resource, config.shares(), s.ours(resource)
@@ -145,20 +145,20 @@ func (s *sorting) ours(resource string) error {
 func (s *sorting) rest() {
 	for offer := range s.Busy {
 		if !s.listed[deviceOf(offer.ID)] && s.ours(offer.Resource) == nil {
-			s.list(offer.Resource, Entry{ID: offer.ID, Reason: "is no longer offered under " + offer.Resource, Leaving: true})
+			s.list(offer.Resource, listing{ID: offer.ID, Reason: "is no longer offered under " + offer.Resource, Leaving: true})
 		}
 	}
 }
 
 // list enters an offer into its pool, and of which device it is.
-func (s *sorting) list(resource string, entry Entry) {
+func (s *sorting) list(resource string, entry listing) {
 	entry.Device = deviceOf(entry.ID)
 	if d := s.Status.Device(entry.Device); d != nil && d.NUMANode != nil && *d.NUMANode >= 0 {
 		entry.NUMA = d.NUMANode
 	}
 	pool := s.pools[resource]
 	if pool == nil {
-		pool = &Pool{Resource: resource, Mode: s.Config.Vendors[entry.Device.Vendor()].Injection}
+		pool = &resourcePool{Resource: resource, Mode: s.Config.Vendors[entry.Device.Vendor()].Injection}
 		s.pools[resource] = pool
 	}
 	pool.Entries = append(pool.Entries, entry)

@@ -16,7 +16,8 @@ func (*session) GetDevicePluginOptions(context.Context, *pluginapi.Empty) (*plug
 func (s *session) ListAndWatch(_ *pluginapi.Empty, stream pluginapi.DevicePlugin_ListAndWatchServer) error {
 	s.streams.Update(func(now *streaming) { now.open++; now.gone = connectionOf(stream.Context()); now.sent = nil })
 	defer s.streams.Update(func(now *streaming) {
-		if now.open--; now.open == 0 {
+		now.open--
+		if now.open == 0 {
 			now.sent = nil
 		}
 	})

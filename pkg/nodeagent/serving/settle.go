@@ -28,8 +28,8 @@ func (p *Plugin) unsettled() bool {
 	if !p.ledger.known {
 		return true
 	}
-	return slices.ContainsFunc(p.pools, func(pool Pool) bool {
-		return slices.ContainsFunc(pool.Entries, func(e Entry) bool { return e.Leaving })
+	return slices.ContainsFunc(p.pools, func(pool resourcePool) bool {
+		return slices.ContainsFunc(pool.Entries, func(e listing) bool { return e.Leaving })
 	})
 }
 
