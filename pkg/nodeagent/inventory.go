@@ -18,11 +18,12 @@ import (
 
 // nodeNow is a Node as it was just read.
 type nodeNow struct {
-	*metav1.PartialObjectMetadata
+	metav1.PartialObjectMetadata `json:",inline"`
 
-	// allocatable are the extended resources that the Node's kubelet gives out, with their numbers.
-	allocatable map[string]int64
-	conditions  []metav1.Condition
+	Status struct {
+		Allocatable map[string]string  `json:"allocatable"`
+		Conditions  []metav1.Condition `json:"conditions"`
+	} `json:"status"`
 }
 
 func (p *publisher) readNode(ctx context.Context) (*nodeNow, error) {
@@ -34,15 +35,8 @@ func (p *publisher) readNode(ctx context.Context) (*nodeNow, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read Node %s: %w", p.node, err)
 	}
-	node := &nodeNow{PartialObjectMetadata: &metav1.PartialObjectMetadata{}, allocatable: extendedResources(read)}
-	var status struct {
-		Status struct {
-			Conditions []metav1.Condition `json:"conditions"`
-		} `json:"status"`
-	}
-	err = errors.Join(fromObject(read, node.PartialObjectMetadata), fromObject(read, &status))
-	node.conditions = status.Status.Conditions
-	return node, err
+	node := &nodeNow{}
+	return node, fromObject(read, node)
 }
 
 // ensureInventory returns the node's inventory, created or given to the present Node where it is not yet its own.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/dynamic"
 
@@ -132,9 +131,9 @@ func sliceReader(c dynamic.Interface, node string) func(context.Context) (podres
 	}
 }
 
-// extendedResources returns a Node's allocatable extended resources, whose names have a domain, with their numbers.
-func extendedResources(node *unstructured.Unstructured) map[string]int64 {
-	allocatable, _, _ := unstructured.NestedStringMap(node.Object, "status", "allocatable")
+// extendedResources returns the extended resources of what a Node's kubelet gives out, whose names have a domain, with their
+// numbers.
+func extendedResources(allocatable map[string]string) map[string]int64 {
 	extended := map[string]int64{}
 	for name, quantity := range allocatable {
 		var number int64

@@ -104,7 +104,7 @@ func aboutDevices(spec v1alpha1.AcceleratorInventorySpec, devices []v1alpha1.Dev
 // merge, as kubelets write theirs: one who applies a part of a status and gives it up again takes away all of the status that
 // nobody applied.
 func writeNodeCondition(ctx context.Context, c dynamic.Interface, node *nodeNow, wanted metav1.Condition, now metav1.Time) error {
-	before := meta.FindStatusCondition(node.conditions, wanted.Type)
+	before := meta.FindStatusCondition(node.Status.Conditions, wanted.Type)
 	if before == nil && wanted.Reason == reasonNoAccelerators ||
 		before != nil && before.Status == wanted.Status && before.Reason == wanted.Reason && before.Message == wanted.Message {
 		return nil

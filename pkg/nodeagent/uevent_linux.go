@@ -17,15 +17,9 @@ const (
 	maxUevent = 8 << 10
 )
 
-// ueventSource is a netlink socket. It takes no privilege. In a container's network namespace, the kernel delivers what
-// belongs to no namespace, PCI devices among it, as long as that namespace is owned by the first user namespace
-// (lib/kobject_uevent.c): not in pods with hostUsers: false, where nothing comes.
-type ueventSource struct {
-	socket *os.File
-	// seen is told of every event that matters.
-	seen func(uevent)
-}
-
+// openUevents opens a netlink socket, and tells seen of every event that matters. It takes no privilege. In a container's network
+// namespace, the kernel delivers what belongs to no namespace, PCI devices among it, as long as that namespace is owned by the first
+// user namespace (lib/kobject_uevent.c): not in pods with hostUsers: false, where nothing comes.
 func openUevents(seen func(uevent)) (eventSource, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_KOBJECT_UEVENT)
 	if err != nil {
@@ -35,36 +29,37 @@ func openUevents(seen func(uevent)) (eventSource, error) {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("listen for the kernel's events: %w", err)
 	}
-	source := &ueventSource{socket: os.NewFile(uintptr(fd), "uevents"), seen: seen}
-	return source.run, nil
+	file := os.NewFile(uintptr(fd), "uevents")
+	return func(ctx context.Context, notify func()) error {
+		context.AfterFunc(ctx, func() { _ = file.Close() })
+		return readUevents(ctx, file, seen, notify)
+	}, nil
 }
 
-// run is an eventSource: it notifies of every event that matters.
-func (s *ueventSource) run(ctx context.Context, notify func()) error {
-	socket, err := s.socket.SyscallConn()
-	if err != nil {
-		return fmt.Errorf("read the kernel's events: %w", err)
-	}
-	context.AfterFunc(ctx, func() { _ = s.socket.Close() })
+func readUevents(ctx context.Context, file *os.File, seen func(uevent), notify func()) error {
 	message := make([]byte, maxUevent)
-	for {
-		n, from, err := receive(socket, message)
+	socket, err := file.SyscallConn()
+	for err == nil {
+		var n int
+		var from unix.Sockaddr
+		n, from, err = receive(socket, message)
 		switch {
-		case ctx.Err() != nil:
-			return nil
 		case errors.Is(err, unix.ENOBUFS): // events were lost
+			err = nil
 			notify()
-		case err != nil:
-			return fmt.Errorf("read the kernel's events: %w", err)
-		default:
+		case err == nil:
 			sender, isNetlink := from.(*unix.SockaddrNetlink)
 			event, ok := parseUevent(message[:n])
 			if ok && event.matters() && isNetlink && sender.Pid == 0 {
-				s.seen(event)
+				seen(event)
 				notify()
 			}
 		}
 	}
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // the socket was closed for it
+	}
+	return fmt.Errorf("read the kernel's events: %w", err)
 }
 
 // receive waits for a message, as long as the socket is open.

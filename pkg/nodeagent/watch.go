@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -133,10 +132,11 @@ func observedOfNode(whole *unstructured.Unstructured) *unstructured.Unstructured
 	if why, ok := whole.GetAnnotations()[ReleaseAnnotation]; ok {
 		kept.SetAnnotations(map[string]string{ReleaseAnnotation: why})
 	}
-	allocatable := object{}
-	for name, number := range extendedResources(whole) {
-		allocatable[name] = strconv.FormatInt(number, 10)
+	allocatable, _, _ := unstructured.NestedStringMap(whole.Object, "status", "allocatable")
+	extended := object{}
+	for name, number := range extendedResources(allocatable) {
+		extended[name] = number
 	}
-	kept.Object["status"] = object{"allocatable": allocatable}
+	kept.Object["status"] = object{"allocatable": extended}
 	return kept
 }

@@ -3,9 +3,9 @@ package serving
 import (
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
@@ -20,9 +20,8 @@ type injector struct {
 	// driver tells what containers need of NVIDIA's driver; nil where no specification has it.
 	driver *driverFiles
 
-	mu sync.Mutex
 	// failed is why the specifications are not as they should be.
-	failed error
+	failed await.Value[error]
 }
 
 func newInjector(options Options) *injector {
@@ -43,10 +42,8 @@ func (i *injector) answer(mode injection.Mode, granted, node []v1alpha1.Device) 
 		return injection.Answer{}, err
 	}
 	if mode == injection.CDI && view.Vendors[granted[0].Vendor].CDIKind == "" {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		if i.failed != nil {
-			return injection.Answer{}, i.failed
+		if failed, _ := i.failed.Get(); failed != nil {
+			return injection.Answer{}, failed
 		}
 	}
 	return injection.For(mode, granted, view)
@@ -118,9 +115,7 @@ func (i *injector) keep(pools []resourcePool, status *v1alpha1.AcceleratorInvent
 	if err == nil {
 		changed, err = i.write(served, view)
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.failed = err
+	i.failed.Set(err)
 	return changed, err
 }
 
