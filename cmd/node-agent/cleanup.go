@@ -19,10 +19,9 @@ import (
 
 // cleanupFlags are the command line of cleanup.
 type cleanupFlags struct {
-	kubeconfig        string
-	agentNamespace    string
-	operatorNamespace string
-	timeout           time.Duration
+	options    cleanup.Options
+	kubeconfig string
+	timeout    time.Duration
 }
 
 func newCleanupCommand(stderr io.Writer) *cobra.Command {
@@ -42,15 +41,15 @@ records. It is run once, after agents and operator are deleted, and may be run a
 	}
 	set := command.Flags()
 	set.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `file`; default $KUBECONFIG, else the pod's service account")
-	set.StringVar(&f.agentNamespace, "agent-namespace", nodeagent.DefaultLeaseNamespace, "`namespace` of the heartbeats")
-	set.StringVar(&f.operatorNamespace, "operator-namespace", "rankwright-operator", "`namespace` of the operator's records")
+	set.StringVar(&f.options.AgentNamespace, "agent-namespace", nodeagent.DefaultLeaseNamespace, "`namespace` of the heartbeats")
+	set.StringVar(&f.options.OperatorNamespace, "operator-namespace", "rankwright-operator", "`namespace` of the operator's records")
 	set.DurationVar(&f.timeout, "timeout", 2*time.Minute, "time after which to give up")
 	return command
 }
 
 func (f *cleanupFlags) check() error {
 	var errs []error
-	for flag, namespace := range map[string]string{"--agent-namespace": f.agentNamespace, "--operator-namespace": f.operatorNamespace} {
+	for flag, namespace := range map[string]string{"--agent-namespace": f.options.AgentNamespace, "--operator-namespace": f.options.OperatorNamespace} {
 		if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
 			errs = append(errs, fmt.Errorf("%s: %q cannot be a namespace (%s)", flag, namespace, problems[0]))
 		}
@@ -71,8 +70,6 @@ func (f *cleanupFlags) run(ctx context.Context, stderr io.Writer) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	return cleanup.Run(ctx, client, cleanup.Options{
-		AgentNamespace: f.agentNamespace, OperatorNamespace: f.operatorNamespace,
-		Log: newClientLogger(stderr, slog.LevelInfo), Clock: clock.RealClock{},
-	})
+	f.options.Log, f.options.Clock = newClientLogger(stderr, slog.LevelInfo), clock.RealClock{}
+	return cleanup.Run(ctx, client, f.options)
 }

@@ -33,39 +33,30 @@ const defaultCDI = "/var/run/cdi"
 
 // flags are the command line.
 type flags struct {
-	kubeconfig     string
-	nodeName       string
-	replay         string
-	root           string
-	once           bool
-	dryRun         bool
-	noExec         bool
-	toolsSocket    string
-	hotPlug        bool
-	rescanInterval time.Duration
-	backendTimeout time.Duration
-	leaseNamespace string
-	healthAddress  string
-	metricsAddress string
-	logLevel       string
-	config         string
-	devicePlugins  string
-	cdi            string
-	cdiHook        string
-	hookInstalled  bool
-	podResources   string
-	driverFolder   string
-	driverRegistry string
+	// agent and serving are what flags set of the agent's options; start sets the rest.
+	agent   nodeagent.Options
+	serving serving.Options
 
-	serving serving.Config
-	level   slog.Level
+	kubeconfig    string
+	replay        string
+	root          string
+	once          bool
+	dryRun        bool
+	noExec        bool
+	toolsSocket   string
+	hotPlug       bool
+	logLevel      string
+	config        string
+	hookInstalled bool
+
+	level slog.Level
 	// tools run the host's tools; nil where none may be run.
 	tools host.Tools
 }
 
 func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `file`; default $KUBECONFIG, else the pod's service account")
-	set.StringVar(&f.nodeName, "node-name", "", "metadata.name of the Node; default $NODE_NAME, else the host name")
+	set.StringVar(&f.agent.NodeName, "node-name", "", "metadata.name of the Node; default $NODE_NAME, else the host name")
 	set.StringVar(&f.replay, "replay", "", "detect a recorded host (tar or tar.gz `file`) instead of this one")
 	set.StringVar(&f.root, "root", "/", "`folder` where the host's file tree is; /host in a pod that mounts it there")
 	set.BoolVar(&f.once, "once", false, "detect and publish once, then exit 0, or 1 where that failed")
@@ -73,51 +64,44 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.BoolVar(&f.noExec, "no-exec", false, "run none of the host's tools; read files only")
 	set.StringVar(&f.toolsSocket, "tools-socket", "", "`socket` of a node-helper that runs the host's tools; default none: they run here where --root is /")
 	set.BoolVar(&f.hotPlug, "hot-plug", true, "detect also when the kernel tells, or /dev shows, that devices come and go")
-	set.DurationVar(&f.rescanInterval, "rescan-interval", nodeagent.DefaultRescanInterval, "time between detections")
-	set.DurationVar(&f.backendTimeout, "backend-timeout", detect.DefaultDeadline, "time that each detection backend may take")
-	set.StringVar(&f.leaseNamespace, "lease-namespace", nodeagent.DefaultLeaseNamespace, "`namespace` of the heartbeats")
-	set.StringVar(&f.healthAddress, "health-address", ":8081", "`host:port` of /healthz and /readyz; 0 disables them")
-	set.StringVar(&f.metricsAddress, "metrics-address", ":8080", "`host:port` of /metrics; 0 disables it")
+	set.DurationVar(&f.agent.RescanInterval, "rescan-interval", nodeagent.DefaultRescanInterval, "time between detections")
+	set.DurationVar(&f.agent.BackendTimeout, "backend-timeout", detect.DefaultDeadline, "time that each detection backend may take")
+	set.StringVar(&f.agent.LeaseNamespace, "lease-namespace", nodeagent.DefaultLeaseNamespace, "`namespace` of the heartbeats")
+	set.StringVar(&f.agent.HealthAddress, "health-address", ":8081", "`host:port` of /healthz and /readyz; 0 disables them")
+	set.StringVar(&f.agent.MetricsAddress, "metrics-address", ":8080", "`host:port` of /metrics; 0 disables it")
 	set.StringVar(&f.config, "config", "", "YAML `file` that says which vendors' devices to serve to the kubelet; none without it")
-	set.StringVar(&f.devicePlugins, "device-plugins", "", "`folder` where device plugins meet the kubelet; default "+
+	set.StringVar(&f.serving.Folder, "device-plugins", "", "`folder` where device plugins meet the kubelet; default "+
 		serving.DefaultFolder+" below --root")
-	set.StringVar(&f.podResources, "pod-resources", "", "`socket` at which the kubelet says which pod holds which device; default "+
+	set.StringVar(&f.agent.PodResourcesSocket, "pod-resources", "", "`socket` at which the kubelet says which pod holds which device; default "+
 		serving.DefaultPodResources+" below --root, none with --replay")
-	set.StringVar(&f.driverFolder, "dra-folder", dra.DefaultFolder, "`folder` of the socket at which the kubelet calls the DRA driver; "+
+	set.StringVar(&f.agent.DRA.Folder, "dra-folder", dra.DefaultFolder, "`folder` of the socket at which the kubelet calls the DRA driver; "+
 		"its path has to be the same for both")
-	set.StringVar(&f.driverRegistry, "dra-registry", dra.DefaultRegistry, "`folder` where the kubelet finds DRA drivers")
-	set.StringVar(&f.cdi, "cdi", "", "`folder` where the container runtime reads CDI specifications; default "+
+	set.StringVar(&f.agent.DRA.Registry, "dra-registry", dra.DefaultRegistry, "`folder` where the kubelet finds DRA drivers")
+	set.StringVar(&f.serving.CDIFolder, "cdi", "", "`folder` where the container runtime reads CDI specifications; default "+
 		defaultCDI+" below --root")
-	set.StringVar(&f.cdiHook, "cdi-hook", "", "`path` on the host of the nvidia-cdi-hook that its container runtime runs; default where one is found")
+	set.StringVar(&f.serving.Hook, "cdi-hook", "", "`path` on the host of the nvidia-cdi-hook that its container runtime runs; default where one is found")
 	set.BoolVar(&f.hookInstalled, "cdi-hook-installed", false, "what is at --cdi-hook was installed with the agents, and is removed when they are uninstalled")
 	set.StringVarP(&f.logLevel, "log-level", "v", "info", "least severe messages to log: debug, info, warn or error")
 }
 
 // complete fills in the defaults that come from outside of the command line and checks all flags at once.
 func (f *flags) complete(set *pflag.FlagSet) error {
-	var hostErr error
-	if f.nodeName == "" {
-		f.nodeName = os.Getenv("NODE_NAME")
-	}
-	if f.nodeName == "" {
-		var name string
-		name, hostErr = os.Hostname()
-		f.nodeName = strings.ToLower(name) // as the kubelet names its Node
-	}
-	f.devicePlugins = cmp.Or(f.devicePlugins, filepath.Join(f.root, serving.DefaultFolder))
-	f.cdi = cmp.Or(f.cdi, filepath.Join(f.root, defaultCDI))
+	name, _ := os.Hostname() // without one, checkNames says what to set; the kubelet names its Node in lower case
+	f.agent.NodeName = cmp.Or(f.agent.NodeName, os.Getenv("NODE_NAME"), strings.ToLower(name))
+	f.serving.Folder = cmp.Or(f.serving.Folder, filepath.Join(f.root, serving.DefaultFolder))
+	f.serving.CDIFolder = cmp.Or(f.serving.CDIFolder, filepath.Join(f.root, defaultCDI))
 	if f.replay == "" {
-		f.podResources = cmp.Or(f.podResources, filepath.Join(f.root, serving.DefaultPodResources))
+		f.agent.PodResourcesSocket = cmp.Or(f.agent.PodResourcesSocket, filepath.Join(f.root, serving.DefaultPodResources))
 	}
+	f.serving.PodResources = f.agent.PodResourcesSocket
 	f.tools = f.newTools()
 	return errors.Join(
-		hostErr,
 		f.checkNames(),
 		f.checkHost(set),
-		atLeast("--rescan-interval", f.rescanInterval, minRescanInterval),
-		atLeast("--backend-timeout", f.backendTimeout, minBackendTimeout),
-		checkAddress("--health-address", f.healthAddress),
-		checkAddress("--metrics-address", f.metricsAddress),
+		atLeast("--rescan-interval", f.agent.RescanInterval, minRescanInterval),
+		atLeast("--backend-timeout", f.agent.BackendTimeout, minBackendTimeout),
+		checkAddress("--health-address", f.agent.HealthAddress),
+		checkAddress("--metrics-address", f.agent.MetricsAddress),
 		f.checkLevel(),
 		f.readConfig(),
 	)
@@ -125,13 +109,13 @@ func (f *flags) complete(set *pflag.FlagSet) error {
 
 func (f *flags) checkNames() error {
 	var errs []error
-	if problems := validation.IsDNS1123Subdomain(f.nodeName); len(problems) > 0 {
+	if problems := validation.IsDNS1123Subdomain(f.agent.NodeName); len(problems) > 0 {
 		errs = append(errs, fmt.Errorf("--node-name: %q cannot be a Node's name (%s): set it, or $NODE_NAME, to the Node's metadata.name",
-			f.nodeName, problems[0]))
+			f.agent.NodeName, problems[0]))
 	}
-	if problems := validation.IsDNS1123Label(f.leaseNamespace); len(problems) > 0 {
+	if problems := validation.IsDNS1123Label(f.agent.LeaseNamespace); len(problems) > 0 {
 		errs = append(errs, fmt.Errorf("--lease-namespace: %q cannot be a namespace (%s): name the one that the agent runs in",
-			f.leaseNamespace, problems[0]))
+			f.agent.LeaseNamespace, problems[0]))
 	}
 	return errors.Join(errs...)
 }
@@ -173,10 +157,10 @@ func (f *flags) readConfig() error {
 	if err != nil {
 		return fmt.Errorf("--config: %w: name a file that the agent can read", err)
 	}
-	if f.serving, err = serving.ParseConfig(text); err != nil {
+	if f.serving.Config, err = serving.ParseConfig(text); err != nil {
 		return fmt.Errorf("--config %s: %w", f.config, err)
 	}
-	if f.serving.NeedsDriver() && f.tools == nil {
+	if f.serving.Config.NeedsDriver() && f.tools == nil {
 		return fmt.Errorf("--config %s: vendors.nvidia.injection: CDI without cdiKind gives containers what rankwright-cdi finds of the driver, and no program may be run: "+
 			"name a node-helper by --tools-socket (agent.nvml.enabled of the chart), or set cdiKind to the kind of the host's own specification (nvidia.com/gpu)", f.config)
 	}

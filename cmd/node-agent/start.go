@@ -18,10 +18,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent"
-	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/helper"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
-	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
 // start does what the flags ask for.
@@ -35,34 +33,15 @@ func start(ctx context.Context, f flags, stdout, stderr io.Writer, hangups <-cha
 	if err != nil {
 		return err
 	}
-	agent, err := nodeagent.New(config, nodeagent.Options{
-		NodeName:           f.nodeName,
-		Host:               f.openHost,
-		BackendTimeout:     f.backendTimeout,
-		RescanInterval:     f.rescanInterval,
-		Uevents:            f.hotPlug && f.replay == "",
-		DevFolder:          f.devFolder(),
-		GPUErrors:          f.tools,
-		NVIDIADriver:       filepath.Join(f.root, nodeagent.DefaultNVIDIADriver),
-		PodResourcesSocket: f.podResources,
-		Pod:                ownPod(),
-		LeaseNamespace:     f.leaseNamespace,
-		HealthAddress:      f.healthAddress,
-		MetricsAddress:     f.metricsAddress,
-		Serving:            f.servingOptions(),
-		DRA:                dra.Options{Folder: f.driverFolder, Registry: f.driverRegistry},
-		Serves:             f.serving.Serves,
-		Version:            version.String(),
-		Log:                log,
-	})
+	agent, err := nodeagent.New(config, f.options(log))
 	if err != nil {
 		return err
 	}
 	if f.once {
 		return agent.Once(ctx)
 	}
-	log.Info("starting", "node", f.nodeName, "version", version.String(), "server", config.Host,
-		"replay", f.replay, "root", f.root, "rescanInterval", f.rescanInterval.String())
+	log.Info("starting", "node", f.agent.NodeName, "version", version.String(), "server", config.Host,
+		"replay", f.replay, "root", f.root, "rescanInterval", f.agent.RescanInterval.String())
 	defer forward(ctx, hangups, agent.Rescan)()
 	return agent.Run(ctx)
 }
@@ -81,11 +60,11 @@ func dryRun(ctx context.Context, f flags, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	status := detect.Detect(ctx, h, detect.Options{Deadline: f.backendTimeout}).Status
+	status := detect.Detect(ctx, h, detect.Options{Deadline: f.agent.BackendTimeout}).Status
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("detection was cut off: %w", err)
 	}
-	out, err := nodeagent.DryRun(f.nodeName, version.String(), status)
+	out, err := nodeagent.DryRun(f.agent.NodeName, version.String(), status)
 	if err != nil {
 		return err
 	}
@@ -109,25 +88,21 @@ func (f *flags) openHost() (*host.Host, error) {
 	return h, nil
 }
 
-// devFolder is the /dev to watch; a recording has none.
-func (f *flags) devFolder() string {
-	if !f.hotPlug || f.replay != "" {
-		return ""
+// options are those of the agent: what flags set, and what follows from them.
+func (f *flags) options(log *slog.Logger) nodeagent.Options {
+	o := f.agent
+	o.Host, o.GPUErrors = f.openHost, f.tools
+	o.NVIDIADriver = filepath.Join(f.root, nodeagent.DefaultNVIDIADriver)
+	if f.hotPlug && f.replay == "" { // a recording has no events
+		o.Uevents, o.DevFolder = true, filepath.Join(f.root, "dev")
 	}
-	return filepath.Join(f.root, "dev")
-}
-
-// servingOptions say what to serve to which kubelet.
-func (f *flags) servingOptions() *serving.Options {
-	var installed []string
-	if f.hookInstalled && f.cdiHook != "" {
-		installed = append(installed, filepath.Join(f.root, f.cdiHook))
+	o.Pod, o.Version, o.Log = ownPod(), version.String(), log
+	o.Serving = &f.serving
+	o.Serving.Host, o.Serving.Group, o.Serving.Commands = f.openHost, f.group, f.tools
+	if f.hookInstalled && f.serving.Hook != "" {
+		o.Serving.Installed = []string{filepath.Join(f.root, f.serving.Hook)}
 	}
-	return &serving.Options{
-		Installed: installed,
-		Config:    f.serving, Folder: f.devicePlugins, PodResources: f.podResources, CDIFolder: f.cdi, Files: f.files,
-		Group: f.group, Commands: f.tools, Hook: f.cdiHook,
-	}
+	return o
 }
 
 // group returns the id of the group that owns a file of the host.
@@ -141,15 +116,6 @@ func (f *flags) group(name string) (uint32, error) {
 		return 0, fmt.Errorf("%s: its owner is not known", name)
 	}
 	return stat.Gid, nil
-}
-
-// files opens the file tree of the host.
-func (f *flags) files() (host.Files, error) {
-	h, err := f.openHost()
-	if err != nil {
-		return nil, err
-	}
-	return h.Files, nil
 }
 
 // ownPod is the agent's pod, where its manifest tells by POD_NAMESPACE and POD_NAME.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -101,11 +102,8 @@ func printBase64(w io.Writer, name string) error {
 	if err != nil {
 		return err
 	}
-	text := base64.StdEncoding.EncodeToString(data)
-	for text != "" {
-		line := text[:min(lineLength, len(text))]
-		text = text[len(line):]
-		if _, err := fmt.Fprintln(w, line); err != nil {
+	for line := range slices.Chunk(base64.StdEncoding.AppendEncode(nil, data), lineLength) {
+		if _, err := fmt.Fprintf(w, "%s\n", line); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
 	"github.com/rankwright/rankwright/pkg/mesh/verification/devicelib"
@@ -98,23 +99,16 @@ func (f *verifyFlags) number(flag, text string) (int32, error) {
 }
 
 // awaitTask reads the task of a copy, when it is there and of the pod's plan.
-func (f *verifyFlags) awaitTask(ctx context.Context, copied int) (*verification.Task, error) {
+func (f *verifyFlags) awaitTask(ctx context.Context, copied int) (task *verification.Task, err error) {
 	const period = time.Second
-	ctx, cancel := context.WithTimeout(ctx, f.patience)
-	defer cancel()
-	tick := time.NewTicker(period)
-	defer tick.Stop()
-	for {
-		task, err := f.readTask(copied)
-		if err == nil {
-			return task, nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("after %v: %w", f.patience, err)
-		}
+	waited := wait.PollUntilContextTimeout(ctx, period, f.patience, true, func(context.Context) (bool, error) {
+		task, err = f.readTask(copied)
+		return err == nil, nil
+	})
+	if waited != nil {
+		return nil, fmt.Errorf("after %v: %w", f.patience, err)
 	}
+	return task, nil
 }
 
 func (f *verifyFlags) readTask(copied int) (*verification.Task, error) {

@@ -21,9 +21,9 @@ const checkPoll = 2 * time.Second
 
 // checkOptions are the flags of check.
 type checkOptions struct {
-	kubeconfig                string
-	namespace, agentNamespace string
-	timeout                   time.Duration
+	installed  installation.Installation
+	kubeconfig string
+	timeout    time.Duration
 }
 
 func checkCommand() *cobra.Command {
@@ -36,8 +36,8 @@ func checkCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig file; without it $KUBECONFIG, the pod's service account or ~/.kube/config")
-	flags.StringVar(&o.namespace, "namespace", "rankwright-operator", "namespace of the operator")
-	flags.StringVar(&o.agentNamespace, "agent-namespace", "rankwright-node-agent", "namespace of the node agents")
+	flags.StringVar(&o.installed.Namespace, "namespace", "rankwright-operator", "namespace of the operator")
+	flags.StringVar(&o.installed.AgentNamespace, "agent-namespace", "rankwright-node-agent", "namespace of the node agents")
 	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long to wait until it works")
 	return cmd
 }
@@ -52,16 +52,15 @@ func (o checkOptions) check(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	reader, err := client.New(cfg, client.Options{Scheme: scheme})
-	if err != nil {
+	o.installed.Now = time.Now
+	if o.installed.Reader, err = client.New(cfg, client.Options{Scheme: scheme}); err != nil {
 		return fmt.Errorf("client: %w", err)
 	}
-	installed := installation.Installation{Reader: reader, Namespace: o.namespace, AgentNamespace: o.agentNamespace, Now: time.Now}
 	var findings []installation.Finding
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	err = wait.PollUntilContextCancel(ctx, checkPoll, true, func(ctx context.Context) (bool, error) {
-		look := installed.Look(ctx)
+		look := o.installed.Look(ctx)
 		// A look that the deadline cut off says nothing of the cluster.
 		if findings == nil || ctx.Err() == nil {
 			findings = look

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -21,48 +22,43 @@ type adminAccess struct {
 	// read says of the devices of a claim whether they are only looked at; nil where there is no such claim.
 	read func(ctx context.Context, namespace, name string) (map[podresources.Name]bool, error)
 	log  *slog.Logger
-	// holding are the uses of claims that were seen to hold devices, with those devices.
-	holding map[claimUse]map[podresources.Name]bool
+	// holding are the grants by claims that were seen to hold their devices, whichever container of the pod has them.
+	holding map[podresources.Grant]bool
 }
-
-// claimUse is a claim of a pod.
-type claimUse struct{ namespace, pod, claim string }
 
 // taking are the grants that hold their devices. A claim that holds devices is read once for each of its pods, one that only
 // looks at them each time: another of its name could hold them by now. One that cannot be read holds what it has.
 func (a *adminAccess) taking(ctx context.Context, grants []podresources.Grant, hardware *podresources.Hardware) []podresources.Grant {
-	holding, asked := map[claimUse]map[podresources.Name]bool{}, map[claimUse]map[podresources.Name]bool{}
+	holding, asked := map[podresources.Grant]bool{}, map[types.NamespacedName]map[podresources.Name]bool{}
 	var taking []podresources.Grant
 	for _, g := range grants {
 		if g.Claim == "" || a.read == nil || len(hardware.Find(g.Name)) == 0 {
 			taking = append(taking, g)
 			continue
 		}
-		use := claimUse{g.Namespace, g.Pod, g.Claim}
-		looks, known := asked[use]
-		if !known && !a.holding[use][g.Name] {
-			looks = a.ask(ctx, use)
-			asked[use] = looks
+		ofPod, claim := g, types.NamespacedName{Namespace: g.Namespace, Name: g.Claim}
+		ofPod.Container = ""
+		looks, known := asked[claim]
+		if !known && !a.holding[ofPod] {
+			looks = a.ask(ctx, claim)
+			asked[claim] = looks
 		}
 		if looks[g.Name] {
 			continue
 		}
 		taking = append(taking, g)
-		if _, said := looks[g.Name]; said || a.holding[use][g.Name] {
-			if holding[use] == nil {
-				holding[use] = map[podresources.Name]bool{}
-			}
-			holding[use][g.Name] = true
+		if _, said := looks[g.Name]; said || a.holding[ofPod] {
+			holding[ofPod] = true
 		}
 	}
 	a.holding = holding
 	return taking
 }
 
-func (a *adminAccess) ask(ctx context.Context, use claimUse) map[podresources.Name]bool {
-	looks, err := a.read(ctx, use.namespace, use.claim)
+func (a *adminAccess) ask(ctx context.Context, claim types.NamespacedName) map[podresources.Name]bool {
+	looks, err := a.read(ctx, claim.Namespace, claim.Name)
 	if err != nil {
-		a.log.Debug("a claim is taken to hold its devices", "namespace", use.namespace, "claim", use.claim, "error", err)
+		a.log.Debug("a claim is taken to hold its devices", "namespace", claim.Namespace, "claim", claim.Name, "error", err)
 	}
 	return looks
 }
@@ -89,12 +85,14 @@ func looksOf(claim *unstructured.Unstructured) (map[podresources.Name]bool, erro
 			Allocation struct {
 				Devices struct {
 					Results []struct {
-						Driver, Pool, Device string
-						AdminAccess          bool
-					}
-				}
-			}
-		}
+						Driver      string `json:"driver"`
+						Pool        string `json:"pool"`
+						Device      string `json:"device"`
+						AdminAccess bool   `json:"adminAccess"`
+					} `json:"results"`
+				} `json:"devices"`
+			} `json:"allocation"`
+		} `json:"status"`
 	}
 	if err := fromObject(claim, &read); err != nil {
 		return nil, err

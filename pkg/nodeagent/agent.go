@@ -1,6 +1,7 @@
 package nodeagent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,13 +13,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/internal/await"
-	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
-	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
 )
 
 const (
@@ -41,14 +41,14 @@ type Agent struct {
 	client    dynamic.Interface
 	metrics   *metrics
 	gate      *driverGate
-	scanner   *scanner
 	publisher *publisher
-	// plugin serves devices to the kubelet, and keeps the specifications by which containers get them; nil where none are to
-	// be served. driver serves those that go through DRA; nil where none do.
-	plugin *serving.Plugin
-	driver *dra.Driver
+	// servers serve devices to the kubelet; empty where none are to be served.
+	servers servers
 	// kubelet is nil where no kubelet is to be asked.
 	kubelet *podresources.Poller
+
+	// installed says that the DaemonSet of the agents was there when it was asked for.
+	installed bool
 
 	// rescan carries what asks for a detection.
 	rescan  chan string
@@ -74,6 +74,9 @@ type Agent struct {
 
 // Rescan asks for a detection as soon as the loop is free. Requests that come meanwhile are one.
 func (a *Agent) Rescan() { a.rescanFor(triggerSignal) }
+
+// publishSoon has what is known published as soon as the loop is free. It does not wait.
+func (a *Agent) publishSoon() { await.Signal(a.changed, struct{}{}) }
 
 func (a *Agent) rescanFor(trigger string) { await.Signal(a.rescan, trigger) }
 
@@ -104,45 +107,37 @@ func (a *Agent) Once(ctx context.Context) error {
 // that is away ends it; an address that cannot be listened at does.
 func (a *Agent) Run(ctx context.Context) error {
 	a.touch()
-	if a.plugin != nil {
-		a.publisher.servers = append(a.publisher.servers, a.plugin)
-	}
-	if a.driver != nil {
-		a.publisher.servers = append(a.publisher.servers, a.driver)
-	}
-	health, err := listen(ctx, a.log, "health", a.options.HealthAddress, probes(a.alive, a.isReady))
-	if err != nil {
-		return err
-	}
-	measures, err := listen(ctx, a.log, "metrics", a.options.MetricsAddress, metricsHandler(a.metrics.registry))
-	if err != nil {
-		health.close()
-		return err
-	}
+	a.publisher.servers = a.servers
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return health.serve(ctx) })
-	group.Go(func() error { return measures.serve(ctx) })
-	for _, w := range a.watches() {
-		group.Go(func() error { return w.run(ctx) })
+	err := cmp.Or(
+		serve(ctx, group, a.log, "health", a.options.HealthAddress, probes(a.alive, a.isReady)),
+		serve(ctx, group, a.log, "metrics", a.options.MetricsAddress, metricsHandler(a.metrics.registry)),
+	)
+	if err != nil {
+		cancel()
+		return errors.Join(err, group.Wait())
 	}
+	group.Go(func() error {
+		return a.watch(ctx, inventories, identityOnly, func(*unstructured.Unstructured) { a.publishSoon() })
+	})
+	group.Go(func() error { return a.watch(ctx, nodes, observedOfNode, a.nodeChanged) })
 	if a.kubelet != nil {
 		a.kubelet.Poll(ctx)
 		group.Go(func() error { a.kubelet.Run(ctx); return nil })
 	}
 	a.watchEvents(ctx, group, a.eventSources())
-	if a.plugin != nil {
-		group.Go(func() error { a.plugin.Run(ctx); return nil })
-		if left := (&leavings{agent: a}); a.options.Pod != (podresources.Pod{}) {
-			group.Go(func() error { left.look(ctx); return nil })
-			defer left.remove()
-		}
+	for _, server := range a.servers {
+		group.Go(func() error { server.Run(ctx); return nil })
 	}
-	if a.driver != nil {
-		group.Go(func() error { a.driver.Run(ctx); return nil })
+	if len(a.servers) > 0 && a.options.Pod != (podresources.Pod{}) {
+		group.Go(func() error { a.findDaemonSet(ctx); return nil })
+		defer a.removeFiles()
 	}
 	group.Go(func() error {
 		a.loop(ctx, func() {
-			group.Go(func() error { a.heartbeat().run(ctx); return nil })
+			group.Go(func() error { a.keepBeating(ctx); return nil })
 		})
 		return nil
 	})
@@ -227,17 +222,6 @@ func (a *Agent) turn(ctx context.Context) error {
 	return errors.Join(scanErr, a.publish(ctx))
 }
 
-func (a *Agent) scan(ctx context.Context) error {
-	a.metrics.scans.WithLabelValues(a.trigger).Inc()
-	seen, err := a.scanner.scan(ctx)
-	a.trigger = triggerRetry
-	if err == nil {
-		seen.scan = a.detected.scan + 1
-		a.detected, a.stale = seen, false
-	}
-	return err
-}
-
 func (a *Agent) publish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
@@ -269,13 +253,6 @@ func (a *Agent) publish(ctx context.Context) error {
 	a.log.Log(ctx, level, "inventory published", "written", outcome.written, "devices", summary.Devices,
 		"healthy", summary.Healthy, "products", summary.Products, "contested", len(outcome.contested))
 	return nil
-}
-
-func (a *Agent) heartbeat() *heartbeat {
-	return &heartbeat{
-		client: a.client, namespace: a.options.LeaseNamespace, node: a.options.NodeName,
-		clock: a.clock, log: a.log, owner: a.node.Load, alive: a.alive,
-	}
 }
 
 func (a *Agent) touch() { a.turned.Store(a.clock.Now().UnixNano()) }

@@ -36,30 +36,24 @@ func heldNow(state podresources.State, hardware *podresources.Hardware, publishe
 	return held, true
 }
 
-// allocationsCondition says whether the allocations are what the kubelet says; nil where there is no kubelet to ask.
-func allocationsCondition(state podresources.State, held podresources.Allocations) *metav1.Condition {
+// allocationsCondition says whether the allocations are what the kubelet says; none where there is no kubelet to ask.
+func allocationsCondition(state podresources.State, held podresources.Allocations) []metav1.Condition {
 	if state.NoKubelet || state.Answer == nil && state.Err == nil {
 		return nil
 	}
-	condition := &metav1.Condition{
-		Type: v1alpha1.ConditionAllocationsCurrent, Status: metav1.ConditionFalse,
-	}
+	status, reason, message := metav1.ConditionFalse, "", ""
 	switch {
 	case state.Err != nil:
-		condition.Reason = reasonKubeletUnreachable
-		condition.Message = "allocations are as they were last heard of: " + state.Err.Error()
+		reason, message = reasonKubeletUnreachable, "allocations are as they were last heard of: "+state.Err.Error()
 	case held.Omitted > 0:
-		condition.Reason = reasonTooManyAllocations
-		condition.Message = fmt.Sprintf("%s of shared devices are left out: an inventory lists %d",
+		reason, message = reasonTooManyAllocations, fmt.Sprintf("%s of shared devices are left out: an inventory lists %d",
 			words.Counted(held.Omitted, "allocation"), podresources.MaxAllocations)
 	case len(held.Unknown) > 0:
-		condition.Reason = reasonUnknownDevices
-		condition.Message = "pods hold devices of which nothing tells which they are, so they count as free: " + namesOf(held.Unknown)
+		reason, message = reasonUnknownDevices, "pods hold devices of which nothing tells which they are, so they count as free: "+namesOf(held.Unknown)
 	default:
-		condition.Status, condition.Reason = metav1.ConditionTrue, reasonKubeletAnswers
-		condition.Message = "the kubelet says which pod holds which device"
+		status, reason, message = metav1.ConditionTrue, reasonKubeletAnswers, "the kubelet says which pod holds which device"
 	}
-	return condition
+	return []metav1.Condition{condition(v1alpha1.ConditionAllocationsCurrent, status, reason, message)}
 }
 
 // namesOf lists names as RESOURCE=ID, or DRIVER/POOL=DEVICE.

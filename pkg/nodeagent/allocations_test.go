@@ -18,14 +18,14 @@ func TestAllocationsCondition(t *testing.T) {
 	for i := range 10 {
 		many = append(many, podresources.Name{Server: v1alpha1.ServedByDevicePlugin, Resource: "aws.amazon.com/neuroncore", Device: fmt.Sprint(i)})
 	}
-	condition := func(status metav1.ConditionStatus, reason, message string) *metav1.Condition {
-		return &metav1.Condition{Type: "AllocationsCurrent", Status: status, Reason: reason, Message: message}
+	condition := func(status metav1.ConditionStatus, reason, message string) []metav1.Condition {
+		return []metav1.Condition{{Type: "AllocationsCurrent", Status: status, Reason: reason, Message: message}}
 	}
 	tests := []struct {
 		about string
 		state podresources.State
 		held  podresources.Allocations
-		want  *metav1.Condition
+		want  []metav1.Condition
 	}{
 		{"no kubelet", podresources.State{NoKubelet: true}, podresources.Allocations{}, nil},
 		{"not asked yet", podresources.State{}, podresources.Allocations{}, nil},

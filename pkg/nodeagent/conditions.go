@@ -25,6 +25,11 @@ const (
 // maxMessage is what a condition's message may hold, in bytes.
 const maxMessage = 32768
 
+// condition is a condition without its times.
+func condition(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
+}
+
 // detectedCondition says whether every backend could look, and names those that could not.
 func detectedCondition(backends []v1alpha1.BackendStatus) metav1.Condition {
 	var failed []string
@@ -33,36 +38,27 @@ func detectedCondition(backends []v1alpha1.BackendStatus) metav1.Condition {
 			failed = append(failed, fmt.Sprintf("%s: %s", b.Name, b.Message))
 		}
 	}
-	condition := metav1.Condition{
-		Type: v1alpha1.ConditionDetected, Status: metav1.ConditionTrue,
-		Reason: reasonAllLooked, Message: "every backend could look",
-	}
 	if len(failed) > 0 {
-		condition.Status, condition.Reason = metav1.ConditionFalse, reasonBackendFailed
-		condition.Message = "could not look, so what was known of its devices stays: " + strings.Join(failed, "; ")
+		return condition(v1alpha1.ConditionDetected, metav1.ConditionFalse, reasonBackendFailed,
+			"could not look, so what was known of its devices stays: "+strings.Join(failed, "; "))
 	}
-	return condition
+	return condition(v1alpha1.ConditionDetected, metav1.ConditionTrue, reasonAllLooked, "every backend could look")
 }
 
 // labelledCondition says whether every label could be written. contested holds the managers of keys that others hold, by key;
 // removed are the keys that somebody keeps removing; failure is what else went wrong.
 func labelledCondition(contested map[string]string, removed []string, failure error) metav1.Condition {
-	condition := metav1.Condition{
-		Type: v1alpha1.ConditionLabelled, Status: metav1.ConditionTrue,
-		Reason: reasonApplied, Message: "every label is on the node",
-	}
+	const kind = v1alpha1.ConditionLabelled
 	switch {
 	case failure != nil:
-		condition.Status, condition.Reason = metav1.ConditionFalse, reasonApplyFailed
-		condition.Message = failure.Error()
-	case len(contested)+len(removed) > 0:
-		condition.Status, condition.Reason = metav1.ConditionFalse, reasonConflict
-		if len(removed) > 0 {
-			condition.Reason = reasonRemoved
-		}
-		condition.Message = lostLabels(contested, removed)
+		return condition(kind, metav1.ConditionFalse, reasonApplyFailed, failure.Error())
+	case len(removed) > 0:
+		return condition(kind, metav1.ConditionFalse, reasonRemoved, lostLabels(contested, removed))
+	case len(contested) > 0:
+		return condition(kind, metav1.ConditionFalse, reasonConflict, lostLabels(contested, removed))
+	default:
+		return condition(kind, metav1.ConditionTrue, reasonApplied, "every label is on the node")
 	}
-	return condition
 }
 
 // lostLabels says which labels are not on the node, and why. One that is taken and removed in turn is told as removed: the

@@ -18,13 +18,31 @@ const (
 	lastSpacing  = 5 * time.Minute
 )
 
+// spacing keeps what follows closely on itself ever further apart. It knows no clock.
+type spacing struct {
+	last   time.Time
+	length time.Duration
+}
+
+// next is when it may happen again; the zero time before the first time.
+func (s *spacing) next() time.Time { return s.last.Add(s.length) }
+
+// happened notes that it happened.
+func (s *spacing) happened(now time.Time) {
+	if s.last.IsZero() || now.Sub(s.last) > 2*s.length {
+		s.length = firstSpacing
+	} else {
+		s.length = min(2*s.length, lastSpacing)
+	}
+	s.last = now
+}
+
 // debounce turns bursts of events into moments. It knows no clock: the caller tells the time.
 type debounce struct {
 	pending     bool
 	first, last time.Time
-	// fired is when the last burst was answered, spacing how long the next one waits at least.
-	fired   time.Time
-	spacing time.Duration
+	// fired is when the last burst was answered.
+	fired spacing
 }
 
 // event notes an event.
@@ -41,7 +59,7 @@ func (d *debounce) due() time.Time {
 	if latest := d.first.Add(longestWait); latest.Before(due) {
 		due = latest
 	}
-	if earliest := d.fired.Add(d.spacing); !d.fired.IsZero() && due.Before(earliest) {
+	if earliest := d.fired.next(); due.Before(earliest) {
 		due = earliest
 	}
 	return due
@@ -49,31 +67,16 @@ func (d *debounce) due() time.Time {
 
 // answer notes that the events so far are answered.
 func (d *debounce) answer(now time.Time) {
-	if d.fired.IsZero() || now.Sub(d.fired) > 2*d.spacing {
-		d.spacing = firstSpacing
-	} else {
-		d.spacing = min(2*d.spacing, lastSpacing)
-	}
-	d.pending, d.fired = false, now
+	d.pending = false
+	d.fired.happened(now)
 }
 
 // debouncer calls rescan for bursts of events, with what triggered the first of each.
 type debouncer struct {
-	clock  clock.Clock
+	clock clock.Clock
+	// events are the triggers of events, of which one that is pending stands for those that come meanwhile.
 	events chan string
 	rescan func(trigger string)
-}
-
-func newDebouncer(c clock.Clock, rescan func(trigger string)) *debouncer {
-	return &debouncer{clock: c, events: make(chan string, 1), rescan: rescan}
-}
-
-// notify notes an event without waiting; one that is pending already stands for both.
-func (d *debouncer) notify(trigger string) {
-	select {
-	case d.events <- trigger:
-	default:
-	}
 }
 
 // run answers events until the context ends. Without events it waits on a channel alone.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/rankwright/rankwright/internal/await"
 )
 
 // answers plays events at moments after a start, and returns when they are answered, both in seconds.
@@ -78,20 +80,20 @@ func TestDetectionsThatCauseEventsBecomeRare(t *testing.T) {
 func TestDebouncerAsksForDetections(t *testing.T) {
 	clock := testingclock.NewFakeClock(later.Time)
 	asked := make(chan string, 1)
-	d := newDebouncer(clock, func(trigger string) { asked <- trigger })
+	d := &debouncer{clock: clock, events: make(chan string, 1), rescan: func(trigger string) { asked <- trigger }}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { d.run(ctx); close(ended) }()
 
-	d.notify(triggerUevent)
-	d.notify(triggerDev) // joins the first, or is dropped where that is not taken yet
+	await.Signal(d.events, triggerUevent)
+	await.Signal(d.events, triggerDev) // joins the first, or is dropped where that is not taken yet
 	for len(asked) == 0 {
 		clock.Step(100 * time.Millisecond)
 	}
 	if got := <-asked; got != triggerUevent {
 		t.Errorf("asked for %q", got)
 	}
-	d.notify(triggerDev)
+	await.Signal(d.events, triggerDev)
 	cancel()
 	<-ended
 }

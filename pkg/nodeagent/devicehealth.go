@@ -1,6 +1,7 @@
 package nodeagent
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -55,12 +56,7 @@ const maxFaults = 1024
 func (h *deviceHealth) fault(f deviceFault) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, waiting := range h.faults {
-		if waiting.pci == f.pci && waiting.signal.Reason == f.signal.Reason {
-			return
-		}
-	}
-	if len(h.faults) < maxFaults {
+	if !slices.Contains(h.faults, f) && len(h.faults) < maxFaults {
 		h.faults = append(h.faults, f)
 	}
 }

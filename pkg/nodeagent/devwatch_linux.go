@@ -1,6 +1,7 @@
 package nodeagent
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -30,17 +31,17 @@ func openDevWatch(folder string) (eventSource, error) {
 		return nil, fmt.Errorf("open inotify: %w; where there are too many, raise fs.inotify.max_user_instances", err)
 	}
 	s := &devSource{folder: folder, inotify: os.NewFile(uintptr(fd), "inotify")}
-	if s.root, err = s.watch(folder); err != nil {
-		s.close()
-		return nil, err
-	}
+	s.root, err = s.watch(folder)
 	for _, name := range deviceFolders {
-		if _, err := s.watch(filepath.Join(folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			s.close()
-			return nil, err
+		if _, problem := s.watch(filepath.Join(folder, name)); err == nil && !errors.Is(problem, fs.ErrNotExist) {
+			err = problem
 		}
 	}
-	return s, nil
+	if err != nil {
+		_ = s.inotify.Close()
+		return nil, err
+	}
+	return s.run, nil
 }
 
 func (s *devSource) watch(folder string) (int, error) {
@@ -58,15 +59,13 @@ func (s *devSource) watch(folder string) (int, error) {
 	return watch, nil
 }
 
-// close ends run.
-func (s *devSource) close() { _ = s.inotify.Close() }
-
-// run calls notify for every node that may be an accelerator's, until the source is closed.
-func (s *devSource) run(notify func()) error {
+// run is an eventSource: it notifies of every node that may be an accelerator's.
+func (s *devSource) run(ctx context.Context, notify func()) error {
+	context.AfterFunc(ctx, func() { _ = s.inotify.Close() })
 	buffer := make([]byte, 16<<10)
 	for {
 		n, err := s.inotify.Read(buffer)
-		if errors.Is(err, os.ErrClosed) {
+		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {

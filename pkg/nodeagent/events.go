@@ -3,7 +3,6 @@ package nodeagent
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"log/slog"
 	"maps"
 	"slices"
@@ -48,7 +47,7 @@ type eventRecorder struct {
 
 // event is an Event of the API to make.
 type event struct {
-	kind, reason, action, note string
+	kind, reason, note string
 	// key makes the name of the Event: the same event is made once.
 	key string
 }
@@ -98,7 +97,7 @@ func (c healthChange) event() event {
 		note += ": " + c.after.Message
 	}
 	return event{
-		kind: kind, reason: healthEvents[c.after.State], action: "Observe", note: note,
+		kind: kind, reason: healthEvents[c.after.State], note: note,
 		key: fmt.Sprint(c.device, c.after.State, c.after.Reason, c.before.State, c.before.Reason, c.after.Since),
 	}
 }
@@ -110,7 +109,7 @@ func (r *eventRecorder) sum(now time.Time) event {
 		parts = append(parts, fmt.Sprintf("%d to %s", r.untold[what], what))
 	}
 	return event{
-		kind: "Warning", reason: eventMany, action: "Observe", note: "the health of more devices changed: " + strings.Join(parts, ", "),
+		kind: "Warning", reason: eventMany, note: "the health of more devices changed: " + strings.Join(parts, ", "),
 		key: fmt.Sprint(eventMany, now.UnixNano()),
 	}
 }
@@ -133,13 +132,11 @@ func (r *eventRecorder) create(ctx context.Context, e event, inventory types.UID
 }
 
 func (r *eventRecorder) manifest(e event, inventory types.UID) *unstructured.Unstructured {
-	sum := fnv.New64a()
-	_, _ = sum.Write([]byte(e.key))
 	made := manifest(events.GroupVersion(), "Event", object{
-		"name": fmt.Sprintf("%s.%016x", r.node, sum.Sum64()), "namespace": eventNamespace,
+		"name": r.node + "." + words.Digest(e.key, 16), "namespace": eventNamespace,
 	})
 	maps.Copy(made.Object, object{
-		"type": e.kind, "reason": e.reason, "action": e.action, "note": words.Cut(e.note, maxNote),
+		"type": e.kind, "reason": e.reason, "action": "Observe", "note": words.Cut(e.note, maxNote),
 		"eventTime":           r.clock.Now().UTC().Format(metav1.RFC3339Micro),
 		"reportingController": v1alpha1.Prefix + "node-agent",
 		"reportingInstance":   words.Cut(r.node, 128),

@@ -39,29 +39,17 @@ type gpuErrors struct {
 	seen func(report.Event)
 	// state is told how far the program is; why says what it failed of.
 	state func(state monitorState, why string)
-
-	ctx    context.Context
-	cancel context.CancelFunc
 }
 
-func openGPUErrors(tools host.Streamer, driver string, gate *driverGate, c clock.Clock, log *slog.Logger,
-	seen func(report.Event), state func(monitorState, string),
-) *gpuErrors {
-	ctx, cancel := context.WithCancel(context.Background())
-	return &gpuErrors{tools: tools, driver: driver, gate: gate, clock: c, log: log, seen: seen, state: state, ctx: ctx, cancel: cancel}
-}
-
-func (g *gpuErrors) close() { g.cancel() }
-
-// run implements eventSource.
-func (g *gpuErrors) run(notify func()) error {
+// run is an eventSource.
+func (g *gpuErrors) run(ctx context.Context, notify func()) error {
 	delay := firstRestart
-	for g.ctx.Err() == nil {
-		read, err := g.watch(notify)
-		if g.ctx.Err() != nil {
+	for ctx.Err() == nil {
+		read, err := g.watch(ctx, notify)
+		if ctx.Err() != nil {
 			return nil
 		}
-		if g.released() {
+		if g.released(ctx) {
 			delay = firstRestart
 			continue
 		}
@@ -72,14 +60,14 @@ func (g *gpuErrors) run(notify func()) error {
 			g.state(monitorFailed, err.Error())
 			g.log.Warn("errors of NVIDIA GPUs are not watched for now", "error", err, "restartIn", delay.String())
 		}
-		await.Pause(g.ctx, g.clock, delay, nil)
+		await.Pause(ctx, g.clock, delay, nil)
 		delay = min(2*delay, lastRestart)
 	}
 	return nil
 }
 
 // released waits while the driver is let go of, and says whether it was.
-func (g *gpuErrors) released() bool {
+func (g *gpuErrors) released(ctx context.Context) bool {
 	why, _, opened := g.gate.state()
 	if why == "" {
 		return false
@@ -87,7 +75,7 @@ func (g *gpuErrors) released() bool {
 	g.state(monitorFailed, "it lets go of the driver: "+why)
 	g.log.Info("NVIDIA's driver is let go of: errors of its GPUs are not watched", "reason", why)
 	select {
-	case <-g.ctx.Done():
+	case <-ctx.Done():
 	case <-opened:
 		g.log.Info("NVIDIA's driver may be asked again")
 	}
@@ -96,11 +84,11 @@ func (g *gpuErrors) released() bool {
 
 // watch runs the program until it ends, the source is closed or the driver is let go of, and returns how many errors it told
 // of. It does nothing where the driver is not loaded.
-func (g *gpuErrors) watch(notify func()) (read int, err error) {
+func (g *gpuErrors) watch(ctx context.Context, notify func()) (read int, err error) {
 	if _, err := os.Stat(g.driver); err != nil {
 		return 0, nil //nolint:nilerr // a host without NVIDIA's driver has no errors of its GPUs
 	}
-	ctx, leave, err := g.gate.enter(g.ctx, gpuErrorsTool)
+	ctx, leave, err := g.gate.enter(ctx, gpuErrorsTool)
 	if err != nil {
 		return 0, err
 	}
@@ -151,12 +139,12 @@ func gpuSignal(event report.Event) (signal health.Signal, ok bool) {
 // deviceFault has what an event tells of published at once.
 func (a *Agent) deviceFault(fault deviceFault) {
 	a.publisher.health.fault(fault)
-	await.Signal(a.changed, struct{}{})
+	a.publishSoon()
 }
 
 // gpuMonitor notes whether errors of GPUs are watched.
 func (a *Agent) gpuMonitor(state monitorState, why string) {
 	if a.publisher.health.setMonitor(state, why, a.clock.Now()) {
-		await.Signal(a.changed, struct{}{})
+		a.publishSoon()
 	}
 }

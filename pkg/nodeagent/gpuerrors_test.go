@@ -46,7 +46,10 @@ func TestGPUErrorsAreReadAgainAndAgain(t *testing.T) {
 	tools := monitor{[]string{`{"pci":"0000:17:00.0","type":"XID","xid":79}`}, true}
 	clock := testingclock.NewFakeClock(later.Time)
 	seen := make(chan report.Event, 10)
-	source := openGPUErrors(tools, os.DevNull, newDriverGate(), clock, slog.New(slog.DiscardHandler), func(e report.Event) { seen <- e }, ignoreState)
+	source := (&gpuErrors{
+		tools: tools, driver: os.DevNull, gate: newDriverGate(), clock: clock, log: slog.New(slog.DiscardHandler),
+		seen: func(e report.Event) { seen <- e }, state: ignoreState,
+	}).run
 	events := watched(t, source)
 	xid := int64(79)
 	for range 3 {
@@ -61,8 +64,10 @@ func TestGPUErrorsAreReadAgainAndAgain(t *testing.T) {
 
 // A program that hangs ends with the source.
 func TestGPUErrorsEndWithTheAgent(t *testing.T) {
-	source := openGPUErrors(monitor{[]string{`{"type":"SingleBitECC"}`}, false}, os.DevNull, newDriverGate(), testingclock.NewFakeClock(later.Time),
-		slog.New(slog.DiscardHandler), func(report.Event) {}, ignoreState)
+	source := (&gpuErrors{
+		tools: monitor{[]string{`{"type":"SingleBitECC"}`}, false}, driver: os.DevNull, gate: newDriverGate(), clock: testingclock.NewFakeClock(later.Time), log: slog.New(slog.DiscardHandler),
+		seen: func(report.Event) {}, state: ignoreState,
+	}).run
 	<-watched(t, source)
 }
 
@@ -70,7 +75,10 @@ func TestGPUErrorsWithoutDriver(t *testing.T) {
 	clock := testingclock.NewFakeClock(later.Time)
 	seen := make(chan report.Event, 10)
 	driver := filepath.Join(t.TempDir(), "version")
-	source := openGPUErrors(monitor{[]string{`{"type":"XID"}`}, false}, driver, newDriverGate(), clock, slog.New(slog.DiscardHandler), func(e report.Event) { seen <- e }, ignoreState)
+	source := (&gpuErrors{
+		tools: monitor{[]string{`{"type":"XID"}`}, false}, driver: driver, gate: newDriverGate(), clock: clock, log: slog.New(slog.DiscardHandler),
+		seen: func(e report.Event) { seen <- e }, state: ignoreState,
+	}).run
 	events := watched(t, source)
 	awaitTimer(t, clock)
 	if len(seen) > 0 {
@@ -84,7 +92,10 @@ func TestGPUErrorsWithoutDriver(t *testing.T) {
 // What is no event ends the program, and not the source.
 func TestGPUErrorsOfGarbage(t *testing.T) {
 	clock := testingclock.NewFakeClock(later.Time)
-	source := openGPUErrors(monitor{[]string{"nonsense"}, false}, os.DevNull, newDriverGate(), clock, slog.New(slog.DiscardHandler), func(e report.Event) { t.Errorf("%+v", e) }, ignoreState)
+	source := (&gpuErrors{
+		tools: monitor{[]string{"nonsense"}, false}, driver: os.DevNull, gate: newDriverGate(), clock: clock, log: slog.New(slog.DiscardHandler),
+		seen: func(e report.Event) { t.Errorf("%+v", e) }, state: ignoreState,
+	}).run
 	watched(t, source)
 	awaitTimer(t, clock)
 }

@@ -10,19 +10,13 @@ type healthChange struct {
 	before, after v1alpha1.DeviceHealth
 }
 
-// Reasons of the events about devices.
-const (
-	eventUnhealthy = "DeviceUnhealthy"
-	eventDegraded  = "DeviceDegraded"
-	eventUnknown   = "DeviceHealthUnknown"
-	eventRecovered = "DeviceRecovered"
-	// eventMany sums up the changes beyond what events are made for.
-	eventMany = "DevicesChanged"
-)
+// eventMany is the reason of an event that sums up the changes beyond what events are made for.
+const eventMany = "DevicesChanged"
 
 // healthEvents are the reasons of events by the state that a device changed to.
 var healthEvents = map[v1alpha1.HealthState]string{
-	v1alpha1.Unhealthy: eventUnhealthy, v1alpha1.Degraded: eventDegraded, v1alpha1.Unknown: eventUnknown, v1alpha1.Healthy: eventRecovered,
+	v1alpha1.Unhealthy: "DeviceUnhealthy", v1alpha1.Degraded: "DeviceDegraded", v1alpha1.Unknown: "DeviceHealthUnknown",
+	v1alpha1.Healthy: "DeviceRecovered",
 }
 
 // healthChanges are the differences between two published statuses that are worth an event, in order of the devices'

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/internal/await"
 )
@@ -26,27 +23,15 @@ const (
 	jitter = 0.1
 )
 
-// heartbeat renews a Lease, named as its node, that tells the operator that the inventory is being kept up to date.
-type heartbeat struct {
-	client    dynamic.Interface
-	namespace string
-	node      string
-	clock     clock.Clock
-	log       *slog.Logger
-	// owner returns the Node as last seen, nil before it was.
-	owner func() *metav1.PartialObjectMetadata
-	// alive says why the agent is not doing its work, if so. A heart that beats on in a dead agent would be a lie.
-	alive func() error
-}
-
-// run renews the Lease until the context ends.
-func (h *heartbeat) run(ctx context.Context) {
+// keepBeating renews until the context ends a Lease, named as the node, that tells the operator that the inventory is being kept
+// up to date.
+func (a *Agent) keepBeating(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := h.renew(ctx)
+		err := a.renew(ctx)
 		if err != nil && ctx.Err() == nil {
-			h.log.Warn("heartbeat not renewed", "namespace", h.namespace, "error", err)
+			a.log.Warn("heartbeat not renewed", "namespace", a.options.LeaseNamespace, "error", err)
 		}
-		await.Pause(ctx, h.clock, renewalDelay(err != nil, rand.Float64()), nil)
+		await.Pause(ctx, a.clock, renewalDelay(err != nil, rand.Float64()), nil)
 	}
 }
 
@@ -66,26 +51,28 @@ func jittered(interval time.Duration, random float64) time.Duration {
 // errNoNode says that the agent has not seen its Node yet.
 var errNoNode = errors.New("the Node has not been seen yet")
 
-// renew applies the Lease once, creating it where it does not exist.
-func (h *heartbeat) renew(ctx context.Context) error {
-	if err := h.alive(); err != nil {
+// renew applies the Lease once, creating it where it does not exist. The heart of an agent that does not do its work does not
+// beat: that would be a lie.
+func (a *Agent) renew(ctx context.Context) error {
+	if err := a.alive(); err != nil {
 		return err
 	}
-	node := h.owner()
+	node := a.node.Load()
 	if node == nil {
 		return errNoNode
 	}
+	name, namespace := a.options.NodeName, a.options.LeaseNamespace
 	lease := manifest(leases.GroupVersion(), "Lease", object{
-		"name": h.node, "namespace": h.namespace, "ownerReferences": nodeOwner(node),
+		"name": name, "namespace": namespace, "ownerReferences": nodeOwner(node),
 	})
 	lease.Object["spec"] = object{
-		"holderIdentity": h.node, "leaseDurationSeconds": int64(leaseSeconds),
-		"renewTime": h.clock.Now().UTC().Format(metav1.RFC3339Micro),
+		"holderIdentity": name, "leaseDurationSeconds": int64(leaseSeconds),
+		"renewTime": a.clock.Now().UTC().Format(metav1.RFC3339Micro),
 	}
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	if _, err := apply(ctx, h.client.Resource(leases).Namespace(h.namespace), lease); err != nil {
-		return fmt.Errorf("apply Lease %s/%s: %w", h.namespace, h.node, err)
+	if _, err := apply(ctx, a.client.Resource(leases).Namespace(namespace), lease); err != nil {
+		return fmt.Errorf("apply Lease %s/%s: %w", namespace, name, err)
 	}
 	return nil
 }

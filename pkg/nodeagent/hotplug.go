@@ -5,15 +5,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/nodeagent/health"
 )
 
-// eventSource tells that devices may have come, gone or failed.
-type eventSource interface {
-	// run calls notify for every event until the source is closed, then returns nil. It waits in the kernel.
-	run(notify func()) error
-	close()
-}
+// eventSource tells that devices may have come, gone or failed: it calls notify for every event until the context ends, then
+// returns nil. It waits in the kernel. What it was opened with is closed when the context ends.
+type eventSource func(ctx context.Context, notify func()) error
 
 // eventSources are the ways to learn of devices that come and go, by the trigger that they are.
 func (a *Agent) eventSources() map[string]func() (eventSource, error) {
@@ -26,7 +24,10 @@ func (a *Agent) eventSources() map[string]func() (eventSource, error) {
 	}
 	if tools := a.options.GPUErrors; tools != nil {
 		sources[triggerGPUError] = func() (eventSource, error) {
-			return openGPUErrors(tools, a.options.NVIDIADriver, a.gate, a.clock, a.log, a.gpuError, a.gpuMonitor), nil
+			watch := &gpuErrors{
+				tools: tools, driver: a.options.NVIDIADriver, gate: a.gate, clock: a.clock, log: a.log, seen: a.gpuError, state: a.gpuMonitor,
+			}
+			return watch.run, nil
 		}
 	}
 	return sources
@@ -43,29 +44,24 @@ func (a *Agent) uevent(event uevent) {
 // watchEvents has devices detected when they come and go, until the context ends. A source that cannot be opened, or that
 // fails, is logged and counted; devices are found with the period then.
 func (a *Agent) watchEvents(ctx context.Context, group *errgroup.Group, sources map[string]func() (eventSource, error)) {
-	burst := newDebouncer(a.clock, a.rescanFor)
-	watching := 0
+	burst := &debouncer{clock: a.clock, events: make(chan string, 1), rescan: a.rescanFor}
 	for trigger, open := range sources {
 		source, err := open()
 		if err != nil {
 			a.eventsLost(trigger, err)
 			continue
 		}
-		watching++
 		a.metrics.eventSource.WithLabelValues(trigger).Set(1)
-		stop := context.AfterFunc(ctx, source.close)
 		group.Go(func() error {
-			defer source.close()
-			defer stop()
-			if err := source.run(func() { burst.notify(trigger) }); err != nil {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			if err := source(ctx, func() { await.Signal(burst.events, trigger) }); err != nil {
 				a.eventsLost(trigger, err)
 			}
 			return nil
 		})
 	}
-	if watching > 0 {
-		group.Go(func() error { burst.run(ctx); return nil })
-	}
+	group.Go(func() error { burst.run(ctx); return nil })
 }
 
 func (a *Agent) eventsLost(trigger string, err error) {

@@ -25,9 +25,10 @@ func watched(t *testing.T, source eventSource) <-chan struct{} {
 	t.Helper()
 	events := make(chan struct{}, 100)
 	ended := make(chan error, 1)
-	go func() { ended <- source.run(func() { await.Signal(events, struct{}{}) }) }()
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { ended <- source(ctx, func() { await.Signal(events, struct{}{}) }) }()
 	t.Cleanup(func() {
-		source.close()
+		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("the source ended with %v", err)
 		}
@@ -78,8 +79,7 @@ func TestDevWatch(t *testing.T) {
 
 func TestDevWatchThatCannotBeOpened(t *testing.T) {
 	for name, folder := range map[string]string{"absent": filepath.Join(t.TempDir(), "dev"), "a file": "/proc/version"} {
-		if source, err := openDevWatch(folder); err == nil {
-			source.close()
+		if _, err := openDevWatch(folder); err == nil {
 			t.Errorf("%s is watched", name)
 		} else if !strings.Contains(err.Error(), folder) {
 			t.Errorf("%s: %v", name, err)
@@ -143,7 +143,9 @@ func TestEventSourcesThatFail(t *testing.T) {
 	failed := make(chan struct{})
 	agent.watchEvents(ctx, group, map[string]func() (eventSource, error){
 		triggerUevent: func() (eventSource, error) { return nil, fmt.Errorf("open inotify: %w", unix.EMFILE) },
-		triggerDev:    func() (eventSource, error) { return brokenSource{failed}, nil },
+		triggerDev: func() (eventSource, error) {
+			return func(context.Context, func()) error { defer close(failed); return errors.New("broken") }, nil
+		},
 	})
 	<-failed
 	if ctx.Err() != nil {
@@ -162,11 +164,6 @@ func TestEventSourcesThatFail(t *testing.T) {
 		t.Errorf("the log does not say why:\n%s", log.String())
 	}
 }
-
-type brokenSource struct{ failed chan struct{} }
-
-func (s brokenSource) run(func()) error { defer close(s.failed); return errors.New("broken") }
-func (s brokenSource) close()           {}
 
 // A node that is made asks for a detection, with the trigger that the metric counts.
 func TestEventAsksForADetection(t *testing.T) {

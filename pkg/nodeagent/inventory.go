@@ -11,17 +11,19 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
 // nodeNow is a Node as it was just read.
 type nodeNow struct {
-	*metav1.PartialObjectMetadata
+	metav1.PartialObjectMetadata `json:",inline"`
 
-	// allocatable are the extended resources that the Node's kubelet gives out, with their numbers.
-	allocatable map[string]int64
-	conditions  []metav1.Condition
+	Status struct {
+		Allocatable map[string]string  `json:"allocatable"`
+		Conditions  []metav1.Condition `json:"conditions"`
+	} `json:"status"`
 }
 
 func (p *publisher) readNode(ctx context.Context) (*nodeNow, error) {
@@ -33,13 +35,8 @@ func (p *publisher) readNode(ctx context.Context) (*nodeNow, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read Node %s: %w", p.node, err)
 	}
-	node := &nodeNow{PartialObjectMetadata: &metav1.PartialObjectMetadata{}, allocatable: extendedResources(read)}
-	var status struct {
-		Status struct{ Conditions []metav1.Condition }
-	}
-	err = errors.Join(fromObject(read, node.PartialObjectMetadata), fromObject(read, &status))
-	node.conditions = status.Status.Conditions
-	return node, err
+	node := &nodeNow{}
+	return node, fromObject(read, node)
 }
 
 // ensureInventory returns the node's inventory, created or given to the present Node where it is not yet its own.
@@ -93,29 +90,30 @@ func (p *publisher) writeStatus(ctx context.Context, inventory *v1alpha1.Acceler
 	if err != nil {
 		return nil, false, err
 	}
-	version, err := p.applyStatus(ctx, wanted)
-	if contested = conflicts(err); len(contested) > 0 {
-		if pruneErr := removeFields(wanted.Object, slices.Sorted(maps.Keys(contested))); pruneErr != nil {
-			return contested, false, errors.Join(err, pruneErr)
+	contested = map[string]string{}
+	var applied *unstructured.Unstructured
+	for range conflictRounds {
+		applied, err = apply(ctx, p.client.Resource(inventories), wanted, "status")
+		refused := conflicts(err)
+		if len(refused) == 0 {
+			break
 		}
-		version, err = p.applyStatus(ctx, wanted)
+		maps.Copy(contested, refused)
+		if pruneErr := removeFields(wanted.Object, slices.Sorted(maps.Keys(refused))); pruneErr != nil {
+			err = errors.Join(err, pruneErr)
+			break
+		}
 	}
-	return contested, err == nil && version != inventory.ResourceVersion, err
-}
-
-// applyStatus returns the resource version that the inventory has then.
-func (p *publisher) applyStatus(ctx context.Context, wanted *unstructured.Unstructured) (version string, err error) {
-	applied, err := apply(ctx, p.client.Resource(inventories), wanted, "status")
 	if err != nil {
-		return "", fmt.Errorf("apply status of AcceleratorInventory %s: %w", p.node, err)
+		return contested, false, fmt.Errorf("apply status of AcceleratorInventory %s: %w", p.node, err)
 	}
-	return applied.GetResourceVersion(), nil
+	return contested, applied.GetResourceVersion() != inventory.ResourceVersion, nil
 }
 
 // statusManifest is what the agent says of an inventory's status. The summary is there even where it is all zeros, so
 // that a node without devices shows 0 of them.
 func statusManifest(name string, status v1alpha1.AcceleratorInventoryStatus) (*unstructured.Unstructured, error) {
-	fields, err := toObject(status)
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
 	if err != nil {
 		return nil, fmt.Errorf("convert status of AcceleratorInventory %s: %w", name, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/dynamic"
 
@@ -39,16 +38,6 @@ type kubeletView struct {
 	recalled   bool
 }
 
-// sighting is what a publication knows before it asks who holds what.
-type sighting struct {
-	devices     []v1alpha1.Device
-	published   *v1alpha1.AcceleratorInventoryStatus
-	allocatable map[string]int64
-	// detected says that there was a detection since the last publication.
-	detected bool
-	now      time.Time
-}
-
 // seen is what a look at the kubelet showed. rows is nil where the allocations are as they were.
 type seen struct {
 	held       podresources.Allocations
@@ -60,37 +49,38 @@ type seen struct {
 	next time.Time
 }
 
-func (v *kubeletView) look(ctx context.Context, s sighting) seen {
+// look asks who holds and who serves the devices that were detected, or published before and not detected: they may still be
+// there. allocatable are the Node's extended resources.
+func (v *kubeletView) look(ctx context.Context, previous *known, detected detection, allocatable map[string]int64, now time.Time) seen {
 	if v.state == nil {
 		return seen{}
 	}
 	state := v.state()
-	v.readSlices(ctx, s, state)
-	hardware := podresources.NewHardware(s.devices, v.published)
+	published := &previous.status
+	v.readSlices(ctx, state, detected.scan != previous.scan, now)
+	hardware := podresources.NewHardware(allDevices(detected.status.Devices, published.Devices), v.published)
 	if state.Answer != nil {
 		taking := *state.Answer
 		taking.Grants = v.admin.taking(ctx, taking.Grants, hardware)
 		state.Answer = &taking
 	}
-	held, known := heldNow(state, hardware, s.published.Allocations)
+	held, known := heldNow(state, hardware, published.Allocations)
 	if !v.recalled {
-		v.succession.Recall(s.published.Devices, s.now)
+		v.succession.Recall(published.Devices, now)
 		v.recalled = true
 	}
 	result := seen{held: held}
 	if known {
 		result.rows = &held.Rows
 	}
-	result.owners, result.next = v.succession.Update(hardware.Owners(v.evidence(state, s)), s.now)
+	result.owners, result.next = v.succession.Update(hardware.Owners(v.evidence(state, allocatable)), now)
 	result.selectors = hardware.Selectors(result.owners)
-	if condition := allocationsCondition(state, held); condition != nil {
-		result.conditions = []metav1.Condition{*condition}
-	}
+	result.conditions = allocationsCondition(state, held)
 	return result
 }
 
-func (v *kubeletView) evidence(state podresources.State, s sighting) podresources.Evidence {
-	evidence := podresources.Evidence{Published: v.published, Allocatable: s.allocatable, Ours: v.serves}
+func (v *kubeletView) evidence(state podresources.State, allocatable map[string]int64) podresources.Evidence {
+	evidence := podresources.Evidence{Published: v.published, Allocatable: allocatable, Ours: v.serves}
 	if state.Answer != nil && !state.NoKubelet {
 		evidence.Offered = append([]podresources.Name{}, state.Answer.Offered...)
 	}
@@ -99,18 +89,18 @@ func (v *kubeletView) evidence(state podresources.State, s sighting) podresource
 
 // readSlices looks at ResourceSlices with every detection, and when a pod holds a device that is in none. What cannot be
 // read stays as it was.
-func (v *kubeletView) readSlices(ctx context.Context, s sighting, state podresources.State) {
+func (v *kubeletView) readSlices(ctx context.Context, state podresources.State, detected bool, now time.Time) {
 	missing := false
-	if state.Answer != nil && s.now.Sub(v.lookedAt) >= slicesInterval {
+	if state.Answer != nil && now.Sub(v.lookedAt) >= slicesInterval {
 		for _, grant := range state.Answer.Grants {
 			_, known := v.published[grant.Name]
 			missing = missing || grant.Name.Server == v1alpha1.ServedByDRA && !known
 		}
 	}
-	if v.slices == nil || !s.detected && !missing {
+	if v.slices == nil || !detected && !missing {
 		return
 	}
-	v.lookedAt = s.now
+	v.lookedAt = now
 	published, err := v.slices(ctx)
 	if err != nil {
 		v.log.Debug("devices of DRA drivers are told by their names alone", "error", err)
@@ -141,9 +131,9 @@ func sliceReader(c dynamic.Interface, node string) func(context.Context) (podres
 	}
 }
 
-// extendedResources returns a Node's allocatable extended resources, whose names have a domain, with their numbers.
-func extendedResources(node *unstructured.Unstructured) map[string]int64 {
-	allocatable, _, _ := unstructured.NestedStringMap(node.Object, "status", "allocatable")
+// extendedResources returns the extended resources of what a Node's kubelet gives out, whose names have a domain, with their
+// numbers.
+func extendedResources(allocatable map[string]string) map[string]int64 {
 	extended := map[string]int64{}
 	for name, quantity := range allocatable {
 		var number int64

@@ -14,7 +14,7 @@ const linkPCIe = "PCIe"
 // are linked in different ways only the kind is told. What nothing has told of is neither linked nor known not to be.
 func linkOf(devices []*v1alpha1.Device, links v1alpha1.Links) (kind, topology string) {
 	if kind, ok := common(devices, func(d *v1alpha1.Device) string { return linkKind(d.ID, links) }); ok {
-		topology, _ := common(devices, func(d *v1alpha1.Device) string { return linkTopology(d.ID, links) })
+		topology, _ := common(devices, func(d *v1alpha1.Device) string { _, topology := linkOfDevice(d.ID, links); return topology })
 		return kind, topology
 	}
 	unlinkedPCI := func(d *v1alpha1.Device) bool {
@@ -28,25 +28,21 @@ func linkOf(devices []*v1alpha1.Device, links v1alpha1.Links) (kind, topology st
 
 // linkKind is the technology of the first domain or pair that the device is in.
 func linkKind(id v1alpha1.DeviceID, links v1alpha1.Links) string {
+	kind, _ := linkOfDevice(id, links)
+	return kind
+}
+
+// linkOfDevice is the technology of the first domain or pair that the device is in, and the topology; pairs have none.
+func linkOfDevice(id v1alpha1.DeviceID, links v1alpha1.Links) (kind, topology string) {
 	for _, domain := range links.Domains {
 		if slices.Contains(domain.Members, id) {
-			return domain.Kind
+			return domain.Kind, string(domain.Topology)
 		}
 	}
 	for _, pair := range links.Pairs {
 		if pair.A == id || pair.B == id {
-			return pair.Kind
+			return pair.Kind, ""
 		}
 	}
-	return ""
-}
-
-// linkTopology is the topology of the first domain that the device is in; pairs have none.
-func linkTopology(id v1alpha1.DeviceID, links v1alpha1.Links) string {
-	for _, domain := range links.Domains {
-		if slices.Contains(domain.Members, id) {
-			return string(domain.Topology)
-		}
-	}
-	return ""
+	return "", ""
 }

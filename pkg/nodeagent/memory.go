@@ -73,15 +73,8 @@ func waitsForMemory(detected, merged *v1alpha1.AcceleratorInventoryStatus) bool 
 
 // memoryChanged says whether the memory that others use on a device differs between two statuses.
 func memoryChanged(before, after *v1alpha1.AcceleratorInventoryStatus) bool {
-	for i := range after.Devices {
-		d := &after.Devices[i]
+	return slices.ContainsFunc(after.Devices, func(d v1alpha1.Device) bool {
 		old := before.Device(d.ID)
-		if old == nil || old.Memory == nil || d.Memory == nil {
-			continue
-		}
-		if old.Memory.UsedByOthersMiB != d.Memory.UsedByOthersMiB {
-			return true
-		}
-	}
-	return false
+		return old != nil && old.Memory != nil && d.Memory != nil && old.Memory.UsedByOthersMiB != d.Memory.UsedByOthersMiB
+	})
 }

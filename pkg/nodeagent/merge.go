@@ -42,15 +42,18 @@ type mergeOptions struct {
 // once. Allocations are not detected and stay. The summary and the conditions are left to the caller: they depend on the
 // spec and on what could be written. Neither argument is changed.
 func merge(previous, detected v1alpha1.AcceleratorInventoryStatus, options mergeOptions) v1alpha1.AcceleratorInventoryStatus {
-	merged := *detected.DeepCopy()
+	merged := detected.DeepCopy()
 	merged.Summary, merged.Conditions = v1alpha1.InventorySummary{}, nil
 	merged.Allocations = slices.Clone(previous.Allocations)
 	if options.allocations != nil {
 		merged.Allocations = slices.Clone(*options.allocations)
 	}
-	backends := statesByName(detected.Backends)
-	keepHost(previous, &merged, backends)
-	held, heldBefore := heldDevices(&merged), heldDevices(&previous)
+	m := &merging{mergeOptions: options, previous: &previous, detected: &detected, merged: merged, backends: map[string]v1alpha1.BackendStatus{}}
+	for _, b := range detected.Backends {
+		m.backends[b.Name] = b
+	}
+	m.keepHost()
+	held, heldBefore := heldDevices(merged), heldDevices(&previous)
 	for i := range merged.Devices {
 		d := &merged.Devices[i]
 		before := previous.Device(d.ID)
@@ -58,67 +61,79 @@ func merge(previous, detected v1alpha1.AcceleratorInventoryStatus, options merge
 		if before != nil && !sameHardware(before, d) {
 			before = nil
 		}
-		if before != nil && backends[d.Backend].State == v1alpha1.BackendDegraded {
+		if before != nil && m.backends[d.Backend].State == v1alpha1.BackendDegraded {
 			keepIdentity(before, d)
 		}
 		// What was in use at a detection was its holder's, if it had one: the next detection tells of strangers.
 		hold := options.holdMemory || options.again && heldBefore[d.ID]
 		stepMemory(before, d, held[d.ID], hold)
 	}
-	merged.Devices = append(merged.Devices, unseen(previous, &detected, backends, options)...)
+	merged.Devices = append(merged.Devices, m.unseen()...)
 	slices.SortFunc(merged.Devices, func(a, b v1alpha1.Device) int { return cmp.Compare(a.ID, b.ID) })
-	merged.Links = mergeLinks(previous, &merged, backends)
-	return merged
+	m.mergeLinks()
+	return *merged
+}
+
+// merging is a merge under way.
+type merging struct {
+	mergeOptions
+	previous, detected, merged *v1alpha1.AcceleratorInventoryStatus
+	// backends are the detection's, by name.
+	backends map[string]v1alpha1.BackendStatus
 }
 
 // keepHost keeps what was known of the host where it could not be read at all (a host always has a processor), and its
 // ports and disks where nobody could look at them.
-func keepHost(previous v1alpha1.AcceleratorInventoryStatus, merged *v1alpha1.AcceleratorInventoryStatus, backends map[string]v1alpha1.BackendStatus) {
-	before := previous.DeepCopy()
-	unread := equality.Semantic.DeepEqual(merged.Host, v1alpha1.Host{})
+func (m *merging) keepHost() {
+	before := m.previous.DeepCopy()
+	unread := equality.Semantic.DeepEqual(m.merged.Host, v1alpha1.Host{})
 	if unread {
-		merged.Host = before.Host
+		m.merged.Host = before.Host
 	}
-	if unread || backends[machine.Network().Name()].State == v1alpha1.BackendFailed {
-		merged.NICs = before.NICs
+	if unread || m.backends[machine.Network().Name()].State == v1alpha1.BackendFailed {
+		m.merged.NICs = before.NICs
 	}
-	if unread || backends[machine.Storage().Name()].State == v1alpha1.BackendFailed {
-		merged.Storage = before.Storage
+	if unread || m.backends[machine.Storage().Name()].State == v1alpha1.BackendFailed {
+		m.merged.Storage = before.Storage
 	}
-}
-
-func statesByName(backends []v1alpha1.BackendStatus) map[string]v1alpha1.BackendStatus {
-	states := make(map[string]v1alpha1.BackendStatus, len(backends))
-	for _, b := range backends {
-		states[b.Name] = b
-	}
-	return states
 }
 
 // unseen are the devices published before that are not listed now and that are not known to be gone. A device of an
 // unnamed backend has nobody who could look at it, so it is gone when it is not listed.
-func unseen(previous v1alpha1.AcceleratorInventoryStatus, detected *v1alpha1.AcceleratorInventoryStatus,
-	backends map[string]v1alpha1.BackendStatus, options mergeOptions,
-) []v1alpha1.Device {
+func (m *merging) unseen() []v1alpha1.Device {
 	var kept []v1alpha1.Device
-	for i := range previous.Devices {
-		before := &previous.Devices[i]
-		if before.Backend == "" || detected.Device(before.ID) != nil {
+	for i := range m.previous.Devices {
+		before := &m.previous.Devices[i]
+		if before.Backend == "" || m.detected.Device(before.ID) != nil {
 			continue
 		}
 		missed := before.Health.Reason == reasonNotSeen
-		reason, message, looked := lookedAt(before.Backend, backends)
-		if looked && (missed && !options.again || supersedes(detected, before)) {
+		reason, message := m.unlooked(before.Backend)
+		looked := reason == ""
+		if looked && (missed && !m.again || supersedes(m.detected, before)) {
 			continue
 		}
 		if looked || missed { // a detection that cannot look does not make up for one that missed the device
 			reason, message = reasonNotSeen, messageNotSeen
 		}
 		d := *before.DeepCopy()
-		d.Health = dated(v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: reason, Message: message}, before, options.now)
+		d.Health = dated(v1alpha1.DeviceHealth{State: v1alpha1.Unknown, Reason: reason, Message: message}, before, m.now)
 		kept = append(kept, d)
 	}
 	return kept
+}
+
+// unlooked says why a backend could not look; the reason is empty where it could.
+func (m *merging) unlooked(name string) (reason, message string) {
+	backend, ran := m.backends[name]
+	switch {
+	case !ran:
+		return reasonBackendMissing, "this agent has no detection backend " + name
+	case backend.State == v1alpha1.BackendFailed:
+		return reasonBackendFailed, backend.Message
+	default:
+		return "", ""
+	}
 }
 
 // newlyMissed says whether a device is missed that was not missed before.
@@ -148,19 +163,6 @@ func related(a, b *v1alpha1.Device) bool {
 		return b.Partition.Parent == a.ID
 	}
 	return false
-}
-
-// lookedAt says whether the backend could look, and if not, why.
-func lookedAt(name string, backends map[string]v1alpha1.BackendStatus) (reason, message string, looked bool) {
-	backend, ran := backends[name]
-	switch {
-	case !ran:
-		return reasonBackendMissing, "this agent has no detection backend " + name, false
-	case backend.State == v1alpha1.BackendFailed:
-		return reasonBackendFailed, backend.Message, false
-	default:
-		return "", "", true
-	}
 }
 
 // dated completes a health with the time since when its state holds. A device that reports no state is Unknown, never

@@ -62,7 +62,7 @@ type metrics struct {
 	// questions are those to the kubelet, and unknown what it says that pods hold, and that is not in the inventory.
 	questions *prometheus.CounterVec
 	unknown   *prometheus.GaugeVec
-	readings  *readings
+	readings  []reading
 	// health is by device: 1 for the state that it is in; transitions count the changes.
 	health      *prometheus.GaugeVec
 	transitions *prometheus.CounterVec
@@ -95,7 +95,7 @@ func newMetrics(version string) *metrics {
 			"Times that the kubelet was asked which pod holds which device, by result: answered, failed.", "result"),
 		unknown: maker.Gauges("node_agent_unknown_allocated_devices",
 			"Devices that pods hold and of which nothing tells which of the inventory they are, by resource or DRA driver.", "resource"),
-		readings: newReadings(),
+		readings: newReadings(maker),
 		health: maker.Gauges("device_health", "1 for the state of health that a device is in, 0 for the others.",
 			"device", "vendor", "state"),
 		transitions: maker.Counters("device_health_transitions_total",
@@ -103,16 +103,16 @@ func newMetrics(version string) *metrics {
 	}
 	maker.Gauges("node_agent_build_info", "Always 1; the labels say which build this is.", "version", "goversion").
 		WithLabelValues(version, runtime.Version()).Set(1)
-	for _, result := range []string{resultWritten, resultUnchanged, resultConflict, resultError} {
-		m.publish.WithLabelValues(result)
+	for counters, values := range map[*prometheus.CounterVec][]string{
+		m.publish:   {resultWritten, resultUnchanged, resultConflict, resultError},
+		m.scans:     {triggerStart, triggerPeriod, triggerSignal, triggerUevent, triggerDev, triggerGPUError, triggerDriver, triggerMissed, triggerRetry, triggerHealth},
+		m.questions: {resultAnswered, resultFailed},
+	} {
+		for _, value := range values { // those that are 0 are there from the start
+			counters.WithLabelValues(value)
+		}
 	}
-	for _, trigger := range []string{triggerStart, triggerPeriod, triggerSignal, triggerUevent, triggerDev, triggerGPUError, triggerDriver, triggerMissed, triggerRetry, triggerHealth} {
-		m.scans.WithLabelValues(trigger)
-	}
-	for _, result := range []string{resultAnswered, resultFailed} {
-		m.questions.WithLabelValues(result)
-	}
-	registry.MustRegister(m.readings, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -145,11 +145,9 @@ func (m *metrics) published(outcome published, err error) {
 		return
 	}
 	m.devices.Reset()
-	for _, d := range outcome.status.Devices {
-		m.devices.WithLabelValues(d.Vendor, string(d.Health.State)).Inc()
-	}
 	m.health.Reset()
 	for _, d := range outcome.status.Devices {
+		m.devices.WithLabelValues(d.Vendor, string(d.Health.State)).Inc()
 		for _, state := range healthStates {
 			m.health.WithLabelValues(string(d.ID), d.Vendor, string(state)).Set(measure.Bool(d.Health.State == state))
 		}

@@ -34,24 +34,19 @@ func monitoredCondition(devices []v1alpha1.Device, asked bool) metav1.Condition 
 		}
 	}
 	if count == 0 {
-		return metav1.Condition{
-			Type: v1alpha1.ConditionMonitored, Status: metav1.ConditionTrue,
-			Reason: reasonAllObserved, Message: "the health of every device is observed",
-		}
+		return condition(v1alpha1.ConditionMonitored, metav1.ConditionTrue, reasonAllObserved, "the health of every device is observed")
 	}
 	var groups []string
 	for _, why := range slices.Sorted(maps.Keys(unobserved)) {
 		groups = append(groups, strings.Join(unobserved[why], ", ")+": "+why)
 	}
-	condition := metav1.Condition{
-		Type: v1alpha1.ConditionMonitored, Status: metav1.ConditionFalse, Reason: reasonUnobserved,
-		Message: fmt.Sprintf("the health of %d of %d devices is not known: %s", count, len(devices), strings.Join(groups, "; ")),
-	}
+	reason := reasonUnobserved
+	message := fmt.Sprintf("the health of %d of %d devices is not known: %s", count, len(devices), strings.Join(groups, "; "))
 	if remedy := askRemedy(slices.Sorted(maps.Keys(vendors))); !asked && remedy != "" {
-		condition.Reason = reasonNobodyAsked
-		condition.Message = "no driver is asked on this node: " + remedy + " in the chart's values (docs/drivers.md); " + condition.Message
+		reason = reasonNobodyAsked
+		message = "no driver is asked on this node: " + remedy + " in the chart's values (docs/drivers.md); " + message
 	}
-	return condition
+	return condition(v1alpha1.ConditionMonitored, metav1.ConditionFalse, reason, message)
 }
 
 // askRemedy names the values of the chart that have the vendors' drivers asked; empty where no tool of the vendors is known.

@@ -1,6 +1,7 @@
 package nodeagent
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -176,6 +177,8 @@ func (f *fakeServer) Update(_, status *v1alpha1.AcceleratorInventoryStatus, _ v1
 	}
 	return services
 }
+
+func (*fakeServer) Run(context.Context) {}
 
 func (f *fakeServer) Account() serving.Account { return serving.Account{} }
 

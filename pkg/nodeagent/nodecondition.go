@@ -1,6 +1,7 @@
 package nodeagent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,53 +33,47 @@ const sayAgain = time.Minute
 // maxNodeMessage is what the agent writes into a condition of its Node at most, in bytes: a Node is read by everybody.
 const maxNodeMessage = 1024
 
-// finding is something that keeps accelerators from being ready, or from being known to be.
-type finding struct {
-	status          metav1.ConditionStatus
-	reason, message string
-}
-
 // acceleratorsReady says whether new pods can have each accelerator of the node: detected, in health as far as that is
 // observed, and served to the kubelet by somebody. A cordoned device counts neither way. conditions are the inventory's.
 func acceleratorsReady(spec v1alpha1.AcceleratorInventorySpec, devices []v1alpha1.Device, conditions []metav1.Condition) metav1.Condition {
-	ready := metav1.Condition{
-		Type: v1alpha1.NodeConditionAcceleratorsReady, Status: metav1.ConditionTrue,
-		Reason: reasonReady, Message: "every accelerator is detected, usable and served",
-	}
 	devices = slices.DeleteFunc(slices.Clone(devices), func(d v1alpha1.Device) bool { return d.Family == v1alpha1.FamilyCPU })
+	ready := finding(metav1.ConditionTrue, reasonReady, "every accelerator is detected, usable and served")
 	if len(devices) == 0 {
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, reasonNoAccelerators, "the node has no accelerator any more"
+		ready = finding(metav1.ConditionFalse, reasonNoAccelerators, "the node has no accelerator any more")
 	}
-	findings := append(aboutConditions(conditions), aboutDevices(spec, devices, conditions)...)
-	var messages []string
-	for _, f := range findings {
-		messages = append(messages, f.message)
-	}
-	for _, status := range []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionUnknown} {
-		worst := slices.IndexFunc(findings, func(f finding) bool { return f.status == status })
-		if worst >= 0 {
-			ready.Status, ready.Reason, ready.Message = status, findings[worst].reason, strings.Join(messages, "; ")
-			break
+	if findings := append(aboutConditions(conditions), aboutDevices(spec, devices, conditions)...); len(findings) > 0 {
+		// A False goes before an Unknown.
+		ready = slices.MinFunc(findings, func(a, b metav1.Condition) int { return cmp.Compare(a.Status, b.Status) })
+		var messages []string
+		for _, f := range findings {
+			messages = append(messages, f.Message)
 		}
+		ready.Message = strings.Join(messages, "; ")
 	}
 	ready.Message = words.Cut(ready.Message, maxNodeMessage)
 	return ready
 }
 
+// finding is what the condition is, or would be for one of several things that keep accelerators from being ready or from being
+// known to be.
+func finding(status metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return condition(v1alpha1.NodeConditionAcceleratorsReady, status, reason, message)
+}
+
 // aboutConditions are findings about the node as a whole.
-func aboutConditions(conditions []metav1.Condition) []finding {
-	var findings []finding
+func aboutConditions(conditions []metav1.Condition) []metav1.Condition {
+	var findings []metav1.Condition
 	if c := meta.FindStatusCondition(conditions, v1alpha1.ConditionDetected); c != nil && c.Status != metav1.ConditionTrue {
-		findings = append(findings, finding{metav1.ConditionUnknown, c.Reason, c.Message})
+		findings = append(findings, finding(metav1.ConditionUnknown, c.Reason, c.Message))
 	}
 	if c := meta.FindStatusCondition(conditions, v1alpha1.ConditionServed); c != nil && c.Status != metav1.ConditionTrue {
-		findings = append(findings, finding{c.Status, c.Reason, c.Message})
+		findings = append(findings, finding(c.Status, c.Reason, c.Message))
 	}
 	return findings
 }
 
 // aboutDevices are findings about single devices. Who serves them is known where the kubelet can be asked.
-func aboutDevices(spec v1alpha1.AcceleratorInventorySpec, devices []v1alpha1.Device, conditions []metav1.Condition) []finding {
+func aboutDevices(spec v1alpha1.AcceleratorInventorySpec, devices []v1alpha1.Device, conditions []metav1.Condition) []metav1.Condition {
 	var unhealthy, unknown, unserved []string
 	asked := meta.FindStatusCondition(conditions, v1alpha1.ConditionAllocationsCurrent) != nil
 	for i := range devices {
@@ -93,20 +88,15 @@ func aboutDevices(spec v1alpha1.AcceleratorInventorySpec, devices []v1alpha1.Dev
 			unserved = append(unserved, string(d.ID))
 		}
 	}
-	var findings []finding
-	for _, f := range []struct {
-		status        metav1.ConditionStatus
-		reason, about string
-		devices       []string
-	}{
-		{metav1.ConditionFalse, reasonUnhealthy, "not usable: ", unhealthy},
-		{metav1.ConditionFalse, reasonUnserved, "served by nobody, so serve their vendor here or install its device plugin or DRA driver: ", unserved},
-		{metav1.ConditionUnknown, reasonUnknown, "not known to be usable: ", unknown},
-	} {
-		if len(f.devices) > 0 {
-			findings = append(findings, finding{f.status, f.reason, f.about + strings.Join(f.devices, ", ")})
+	var findings []metav1.Condition
+	tell := func(status metav1.ConditionStatus, reason, about string, devices []string) {
+		if len(devices) > 0 {
+			findings = append(findings, finding(status, reason, about+strings.Join(devices, ", ")))
 		}
 	}
+	tell(metav1.ConditionFalse, reasonUnhealthy, "not usable: ", unhealthy)
+	tell(metav1.ConditionFalse, reasonUnserved, "served by nobody, so serve their vendor here or install its device plugin or DRA driver: ", unserved)
+	tell(metav1.ConditionUnknown, reasonUnknown, "not known to be usable: ", unknown)
 	return findings
 }
 
@@ -114,7 +104,7 @@ func aboutDevices(spec v1alpha1.AcceleratorInventorySpec, devices []v1alpha1.Dev
 // merge, as kubelets write theirs: one who applies a part of a status and gives it up again takes away all of the status that
 // nobody applied.
 func writeNodeCondition(ctx context.Context, c dynamic.Interface, node *nodeNow, wanted metav1.Condition, now metav1.Time) error {
-	before := meta.FindStatusCondition(node.conditions, wanted.Type)
+	before := meta.FindStatusCondition(node.Status.Conditions, wanted.Type)
 	if before == nil && wanted.Reason == reasonNoAccelerators ||
 		before != nil && before.Status == wanted.Status && before.Reason == wanted.Reason && before.Message == wanted.Message {
 		return nil

@@ -120,7 +120,8 @@ func TestNodeConditionIsWrittenWhereItDiffers(t *testing.T) {
 				written = append(written, string(patch.GetPatch()))
 				return true, &unstructured.Unstructured{}, nil
 			})
-			node := &nodeNow{PartialObjectMetadata: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u"}}, conditions: tc.there}
+			node := &nodeNow{PartialObjectMetadata: metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "u"}}}
+			node.Status.Conditions = tc.there
 			if err := writeNodeCondition(t.Context(), client, node, tc.wanted, now); err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +25,7 @@ type labelPlan struct {
 
 // planLabels compares the labels that a Node should have with those that it has and with who holds them.
 func planLabels(node *metav1.PartialObjectMetadata, desired map[string]string) labelPlan {
-	ours, others := labelOwners(node.ManagedFields)
+	ours, others := labelOwners(node)
 	plan := labelPlan{apply: map[string]string{}, contested: map[string]string{}}
 	for key, value := range desired {
 		live, exists := node.Labels[key]
@@ -34,18 +35,8 @@ func planLabels(node *metav1.PartialObjectMetadata, desired map[string]string) l
 			plan.apply[key] = value
 		}
 	}
-	plan.write = !maps.Equal(plan.apply, heldValues(node, ours))
+	plan.write = !maps.Equal(plan.apply, ours)
 	return plan
-}
-
-func heldValues(node *metav1.PartialObjectMetadata, keys map[string]bool) map[string]string {
-	values := map[string]string{}
-	for key := range keys {
-		if value, exists := node.Labels[key]; exists {
-			values[key] = value
-		}
-	}
-	return values
 }
 
 // retainedLabels are labels that the agent holds and that the inventory does not ask for, but that nobody has seen to be
@@ -58,8 +49,7 @@ func retainedLabels(node *metav1.PartialObjectMetadata, desired map[string]strin
 	if !blind(merged) {
 		return retained
 	}
-	ours, _ := labelOwners(node.ManagedFields)
-	held := heldValues(node, ours)
+	held, _ := labelOwners(node)
 	seen := byVendor(previous.Devices)
 	for key, value := range held {
 		vendor, _, isVendors := strings.Cut(strings.TrimPrefix(key, v1alpha1.Prefix), ".")
@@ -81,16 +71,10 @@ func retainedLabels(node *metav1.PartialObjectMetadata, desired map[string]strin
 
 // blind says whether a backend failed about whose devices nothing is known.
 func blind(status *v1alpha1.AcceleratorInventoryStatus) bool {
-	known := map[string]bool{}
-	for i := range status.Devices {
-		known[status.Devices[i].Backend] = true
-	}
-	for _, b := range status.Backends {
-		if b.State == v1alpha1.BackendFailed && !known[b.Name] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(status.Backends, func(b v1alpha1.BackendStatus) bool {
+		knows := func(d v1alpha1.Device) bool { return d.Backend == b.Name }
+		return b.State == v1alpha1.BackendFailed && !slices.ContainsFunc(status.Devices, knows)
+	})
 }
 
 // conflictRounds bounds the applies of one change: each round drops what was refused, and a round of more keys means

@@ -2,13 +2,12 @@ package nodeagent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -62,24 +61,9 @@ func apply(ctx context.Context, resource dynamic.ResourceInterface, manifest *un
 	return resource.Apply(ctx, manifest.GetName(), manifest, options, subresources...)
 }
 
-// toObject returns a value as it is in JSON, in which zero values of optional fields are absent.
-func toObject(value any) (object, error) {
-	content, err := json.Marshal(value)
-	if err != nil {
-		return nil, err
-	}
-	fields := object{}
-	err = utiljson.Unmarshal(content, &fields)
-	return fields, err
-}
-
 // fromObject reads an object into a typed value.
 func fromObject(from *unstructured.Unstructured, into any) error {
-	content, err := json.Marshal(from.Object)
-	if err == nil {
-		err = json.Unmarshal(content, into)
-	}
-	if err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from.Object, into); err != nil {
 		return fmt.Errorf("read %s %s: %w", from.GetKind(), from.GetName(), err)
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
 	"github.com/rankwright/rankwright/pkg/detect/host"
@@ -52,9 +51,6 @@ type Options struct {
 	PodResourcesSocket string
 	// Pod is the agent's own pod; zero where it runs in none. A kubelet that does not list it does not know its pods yet.
 	Pod podresources.Pod
-	// Serves says which extended resources this agent serves itself, where the kubelet cannot be asked; nil means those of the
-	// product's own domain alone.
-	Serves func(resource string) bool
 	// LeaseNamespace holds the heartbeats; empty means DefaultLeaseNamespace.
 	LeaseNamespace string
 	// HealthAddress and MetricsAddress are where probes and metrics are served, host:port; empty or Disabled means nowhere.
@@ -83,18 +79,16 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 	devices := &deviceHealth{monitor: gpuMonitor{why: "it is not installed beside the agent, or may run nothing (--no-exec)"}}
 	a := &Agent{
 		options: options, log: options.Log, clock: options.Clock, client: c, metrics: m, gate: gate,
-		scanner: &scanner{
-			host: gate.guard(options.Host), gate: gate, backends: options.Backends, deadline: options.BackendTimeout, clock: options.Clock, metrics: m,
-		},
 		publisher: &publisher{client: c, node: options.NodeName, version: options.Version, clock: options.Clock, health: devices},
 		events:    &eventRecorder{client: c, node: options.NodeName, clock: options.Clock, log: options.Log},
 		rescan:    make(chan string, 1),
 		changed:   make(chan struct{}, 1),
 	}
 	if options.Serving != nil && !options.Serving.Config.Empty() {
-		a.plugin = a.newPlugin(*options.Serving)
+		plugin := a.newPlugin(*options.Serving)
+		a.servers = servers{plugin}
 		if options.Serving.Config.Uses(serving.DRA) {
-			a.driver = a.newDriver(options.DRA)
+			a.servers = append(a.servers, a.newDriver(options.DRA, plugin.Inject))
 		}
 	}
 	if options.PodResourcesSocket == "" {
@@ -102,14 +96,17 @@ func New(config *rest.Config, options Options) (*Agent, error) {
 	}
 	a.kubelet, err = podresources.NewPoller(podresources.Options{
 		Socket: options.PodResourcesSocket, Self: options.Pod, Clock: options.Clock,
-		Changed: func() { await.Signal(a.changed, struct{}{}) }, Asked: m.askedKubelet,
+		Changed: a.publishSoon, Asked: m.askedKubelet,
 	})
 	if err != nil {
 		return nil, err
 	}
 	a.publisher.kubelet = kubeletView{
-		state: a.kubelet.State, slices: sliceReader(c, options.NodeName), serves: options.Serves, log: options.Log,
+		state: a.kubelet.State, slices: sliceReader(c, options.NodeName), log: options.Log,
 		admin: adminAccess{read: claimReader(c), log: options.Log},
+	}
+	if options.Serving != nil {
+		a.publisher.kubelet.serves = options.Serving.Config.Serves
 	}
 	return a, nil
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
 
-// labelOwners reads who holds which label of an object: the keys that this agent applied, and for the other keys one of
-// the managers that hold them. An entry that cannot be read holds nothing; the API server then says so by a conflict.
-func labelOwners(entries []metav1.ManagedFieldsEntry) (ours map[string]bool, others map[string]string) {
-	ours, others = map[string]bool{}, map[string]string{}
-	for _, entry := range entries {
+// labelOwners reads who holds which label of an object: those that this agent applied, with their values, and for the other keys
+// one of the managers that hold them. An entry that cannot be read holds nothing; the API server then says so by a conflict.
+func labelOwners(object metav1.Object) (ours, others map[string]string) {
+	ours, others = map[string]string{}, map[string]string{}
+	for _, entry := range object.GetManagedFields() {
 		mine := entry.Manager == v1alpha1.NodeAgentFieldManager &&
 			entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
 		for _, key := range heldLabels(entry.FieldsV1) {
-			if mine {
-				ours[key] = true
-			} else {
+			if value, there := object.GetLabels()[key]; mine && there {
+				ours[key] = value
+			} else if !mine {
 				others[key] = entry.Manager
 			}
 		}

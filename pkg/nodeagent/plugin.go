@@ -1,10 +1,10 @@
 package nodeagent
 
 import (
+	"context"
 	"maps"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/nodeagent/dra"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
@@ -17,6 +17,8 @@ type server interface {
 	Update(published, status *v1alpha1.AcceleratorInventoryStatus, spec v1alpha1.AcceleratorInventorySpec) map[v1alpha1.DeviceID]v1alpha1.DeviceService
 	// Account says whether the kubelet takes the devices that are served.
 	Account() serving.Account
+	// Run serves until the context ends.
+	Run(ctx context.Context)
 }
 
 // servers serve a node's devices, in this order. The device plugin comes first: it says which devices it cannot give up yet.
@@ -46,10 +48,10 @@ func (s servers) account() serving.Account {
 	return serving.Join(accounts...)
 }
 
-// newPlugin prepares the device plugin. What it has to tell is published in the next turn.
+// newPlugin prepares the device plugin, which keeps the specifications by which containers get devices, too. What it has to tell is published in the next turn.
 func (a *Agent) newPlugin(options serving.Options) *serving.Plugin {
 	options.Log, options.Clock, options.Registry = a.log, a.clock, a.metrics.registry
-	options.Changed = func() { await.Signal(a.changed, struct{}{}) }
+	options.Changed = a.publishSoon
 	options.Allocated = a.Poke
 	if options.Commands != nil {
 		options.Commands = gatedCommands{options.Commands, a.gate}
@@ -58,12 +60,12 @@ func (a *Agent) newPlugin(options serving.Options) *serving.Plugin {
 }
 
 // newDriver prepares the DRA driver, which has containers get their devices as the plugin does.
-func (a *Agent) newDriver(options dra.Options) *dra.Driver {
+func (a *Agent) newDriver(options dra.Options, inject serving.Inject) *dra.Driver {
 	options.Client = a.client
 	options.Node, options.Config = a.options.NodeName, a.options.Serving.Config
-	options.CDIFolder, options.Inject = injection.Folder(a.options.Serving.CDIFolder), a.plugin.Inject
+	options.CDIFolder, options.Inject = injection.Folder(a.options.Serving.CDIFolder), inject
 	options.Log, options.Clock, options.Metrics = a.log, a.clock, a.metrics.registry
-	options.Changed = func() { await.Signal(a.changed, struct{}{}) }
+	options.Changed = a.publishSoon
 	options.Allocated = a.Poke
 	return dra.New(options)
 }

@@ -60,7 +60,7 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 	if err != nil {
 		return published{}, err
 	}
-	outcome := published{node: node.PartialObjectMetadata}
+	outcome := published{node: &node.PartialObjectMetadata}
 	kept, err := p.ensureInventory(ctx, outcome.node)
 	if err != nil {
 		return outcome, err
@@ -104,10 +104,7 @@ func (p *publisher) publish(ctx context.Context, detected detection) (published,
 func (p *publisher) look(ctx context.Context, node *nodeNow, found *v1alpha1.AcceleratorInventory, previous *known, detected detection,
 ) (v view, settled func()) {
 	v = view{spec: found.Spec, node: node.Labels}
-	v.kubelet = p.kubelet.look(ctx, sighting{
-		devices: allDevices(detected.status.Devices, previous.status.Devices), published: &previous.status, allocatable: node.allocatable,
-		detected: detected.scan != previous.scan, now: p.clock.Now(),
-	})
+	v.kubelet = p.kubelet.look(ctx, previous, detected, extendedResources(node.Status.Allocatable), p.clock.Now())
 	v.faults, v.monitor, settled = p.health.waiting()
 	p.view = &v
 	return v, settled

@@ -43,7 +43,7 @@ func gathered(t *testing.T, registry *prometheus.Registry, prefix string) []stri
 func TestReadingsAreMetrics(t *testing.T) {
 	m := newMetrics("v1")
 	status := status(nil, h100(0), h100(1), mi300x(0))
-	m.readings.set(detect.Report{Status: status, Readings: backend.Readings{
+	m.read(detect.Report{Status: status, Readings: backend.Readings{
 		h100(0).ID: {MemoryUsedMiB: ptr[int64](1024), TemperatureMilliC: ptr[int64](41500), PowerMilliW: ptr[int64](70250), UtilizationPercent: ptr[int64](37)},
 		h100(1).ID: {PowerMilliW: ptr[int64](0)},
 		"gone":     {PowerMilliW: ptr[int64](1)},
@@ -58,7 +58,7 @@ func TestReadingsAreMetrics(t *testing.T) {
 	if diff := cmp.Diff(want, gathered(t, m.registry, "rankwright_device_")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	m.readings.set(detect.Report{Status: status})
+	m.read(detect.Report{Status: status})
 	if got := gathered(t, m.registry, "rankwright_device_"); len(got) != 0 {
 		t.Errorf("readings that are no longer made stay: %v", got)
 	}
@@ -71,7 +71,7 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 	m.scanned(ptr(status(backends(backendIs("nvidia", v1alpha1.BackendFound)), h100(0))), later.Time)
 	m.published(published{nextState: nextState{known: known{status: status(nil, h100(0))}}}, nil)
 	m.eventSource.WithLabelValues(triggerDev).Set(1)
-	m.readings.set(detect.Report{Status: status(nil, h100(0)), Readings: backend.Readings{h100(0).ID: {
+	m.read(detect.Report{Status: status(nil, h100(0)), Readings: backend.Readings{h100(0).ID: {
 		MemoryUsedMiB: ptr[int64](1), TemperatureMilliC: ptr[int64](1), PowerMilliW: ptr[int64](1), UtilizationPercent: ptr[int64](1),
 	}}})
 	families, err := m.registry.Gather()

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
@@ -125,15 +124,12 @@ func (c gatedCommands) Run(ctx context.Context, argv ...string) (host.CommandRes
 	return c.commands.Run(ctx, argv...)
 }
 
-// guard has the tools of the hosts that open returns pass the gate.
-func (g *driverGate) guard(open func() (*host.Host, error)) func() (*host.Host, error) {
-	return func() (*host.Host, error) {
-		h, err := open()
-		if err != nil || h.Commands == nil {
-			return h, err
-		}
-		return &host.Host{Files: h.Files, Commands: gatedCommands{h.Commands, g}}, nil
+// guard has the tools of a host pass the gate.
+func (g *driverGate) guard(h *host.Host) *host.Host {
+	if h.Commands == nil {
+		return h
 	}
+	return &host.Host{Files: h.Files, Commands: gatedCommands{h.Commands, g}}
 }
 
 // nodeChanged shuts or opens the gate by what the Node says, and then has devices detected: without NVIDIA's driver, or with it
@@ -143,5 +139,5 @@ func (a *Agent) nodeChanged(node *unstructured.Unstructured) {
 	if a.gate.set(why) {
 		a.rescanFor(triggerDriver)
 	}
-	await.Signal(a.changed, struct{}{})
+	a.publishSoon()
 }

@@ -48,8 +48,10 @@ func TestGPUErrorsLetGoOfTheDriver(t *testing.T) {
 	gate := newDriverGate()
 	states := make(chan monitorState, 10)
 	whys := make(chan string, 10)
-	source := openGPUErrors(monitor{lines: []string{`{"type":"Watching"}`}}, os.DevNull, gate, testingclock.NewFakeClock(later.Time),
-		slog.New(slog.DiscardHandler), func(report.Event) {}, func(state monitorState, why string) { states <- state; whys <- why })
+	source := (&gpuErrors{
+		tools: monitor{lines: []string{`{"type":"Watching"}`}}, driver: os.DevNull, gate: gate, clock: testingclock.NewFakeClock(later.Time), log: slog.New(slog.DiscardHandler),
+		seen: func(report.Event) {}, state: func(state monitorState, why string) { states <- state; whys <- why },
+	}).run
 	watched(t, source)
 	expect := func(want monitorState) (why string) {
 		t.Helper()
@@ -86,10 +88,7 @@ func (e endless) Run(ctx context.Context, _ ...string) (host.CommandResult, erro
 func TestGateEndsWhatRuns(t *testing.T) {
 	gate := newDriverGate()
 	tools := endless{make(chan struct{})}
-	h, err := gate.guard(func() (*host.Host, error) { return &host.Host{Commands: tools}, nil })()
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := gate.guard(&host.Host{Commands: tools})
 	ended := make(chan error, 1)
 	go func() {
 		_, err := h.Commands.Run(context.Background(), "rankwright-nvml", "query")
@@ -113,8 +112,7 @@ func TestGateEndsWhatRuns(t *testing.T) {
 }
 
 func TestGateWithoutTools(t *testing.T) {
-	h, err := newDriverGate().guard(func() (*host.Host, error) { return &host.Host{}, nil })()
-	if err != nil || h.Commands != nil {
-		t.Errorf("%+v, %v: nothing may be run there", h, err)
+	if h := newDriverGate().guard(&host.Host{}); h.Commands != nil {
+		t.Errorf("%+v: nothing may be run there", h)
 	}
 }

@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/utils/clock"
-
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/detect"
 	"github.com/rankwright/rankwright/pkg/detect/backend"
-	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
 // detection is what a scan saw; scans are numbered from 1.
@@ -25,37 +22,33 @@ type detection struct {
 	released string
 }
 
-// scanner runs detections and measures them.
-type scanner struct {
-	host     func() (*host.Host, error)
-	gate     *driverGate
-	backends []backend.Backend
-	deadline time.Duration
-	clock    clock.PassiveClock
-	metrics  *metrics
-}
-
-// scan opens the host anew and detects. An error means that nothing was detected at all.
-func (s *scanner) scan(ctx context.Context) (detection, error) {
-	h, err := s.host()
+// scan opens the host anew and detects, and measures that. An error means that nothing was detected at all: what was detected
+// before stays.
+func (a *Agent) scan(ctx context.Context) error {
+	a.metrics.scans.WithLabelValues(a.trigger).Inc()
+	a.trigger = triggerRetry
+	h, err := a.options.Host()
 	if err != nil {
-		return detection{}, fmt.Errorf("open the host: %w", err)
+		return fmt.Errorf("open the host: %w", err)
 	}
-	start := s.clock.Now()
-	report := detect.Detect(ctx, h, detect.Options{Backends: s.backends, Deadline: s.deadline, Now: s.clock.Now})
+	h = a.gate.guard(h)
+	start := a.clock.Now()
+	report := detect.Detect(ctx, h, detect.Options{Backends: a.options.Backends, Deadline: a.options.BackendTimeout, Now: a.clock.Now})
 	if err := ctx.Err(); err != nil {
 		// Backends that were cut off would look as if they had failed.
-		return detection{}, fmt.Errorf("detection was cut off: %w", err)
+		return fmt.Errorf("detection was cut off: %w", err)
 	}
 	for _, t := range report.Times {
-		s.metrics.observeBackend(t.Backend, t.Elapsed)
+		a.metrics.observeBackend(t.Backend, t.Elapsed)
 	}
-	s.metrics.observeBackend(allBackends, s.clock.Since(start))
-	s.metrics.scanned(&report.Status, s.clock.Now())
-	s.metrics.readings.set(report)
-	released, _, _ := s.gate.state()
-	return detection{
-		status: report.Status, signs: report.Signs, booted: report.Booted, asked: h.Commands != nil,
+	a.metrics.observeBackend(allBackends, a.clock.Since(start))
+	a.metrics.scanned(&report.Status, a.clock.Now())
+	a.metrics.read(report)
+	released, _, _ := a.gate.state()
+	a.stale = false
+	a.detected = detection{
+		status: report.Status, scan: a.detected.scan + 1, signs: report.Signs, booted: report.Booted, asked: h.Commands != nil,
 		released: released,
-	}, nil
+	}
+	return nil
 }

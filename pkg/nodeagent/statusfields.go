@@ -12,8 +12,7 @@ import (
 // taken away by that, since the agent no longer holds it.
 func removeFields(manifest object, fields []string) error {
 	for _, field := range fields {
-		steps := parseField(field)
-		if len(steps) < 2 || !removeField(manifest, steps) {
+		if !strings.HasPrefix(field, ".status.") || !removeField(manifest, field) {
 			return fmt.Errorf("leave out %s, which another field manager holds: no such field in the status; "+
 				"remove that manager's entry from metadata.managedFields", field)
 		}
@@ -21,56 +20,34 @@ func removeFields(manifest object, fields []string) error {
 	return nil
 }
 
-// step is one step into an object: to a member, or to the item of a list of which one field has a value.
-type step struct {
-	name       string
-	isItem     bool
-	key, value string
-}
-
-// fieldStep matches `.name` or `[key=value]`, where a text value is quoted.
+// fieldStep matches a step into an object: `.name` to a member, or `[key=value]` to the item of a list, where a text is quoted.
 var fieldStep = regexp.MustCompile(`^(?:\.([A-Za-z0-9]+)|\[([A-Za-z0-9]+)=("(?:[^"\\]|\\.)*"|[^\]",]+)\])`)
 
-// parseField returns the steps of a field's name, none where it is written in another way.
-func parseField(field string) []step {
-	var steps []step
-	for rest := field; rest != ""; {
-		match := fieldStep.FindStringSubmatch(rest)
-		if match == nil {
-			return nil
-		}
-		value := match[3]
-		if text, err := strconv.Unquote(value); err == nil {
-			value = text
-		}
-		steps = append(steps, step{name: match[1], isItem: match[2] != "", key: match[2], value: value})
-		rest = strings.TrimPrefix(rest, match[0])
-	}
-	return steps
-}
-
-// removeField removes what the steps lead to, and says whether it was there. Only members can be removed: an item is held
+// removeField removes what a field's name leads to, and says whether it was there. Only members can be removed: an item is held
 // by its fields.
-func removeField(node any, steps []step) bool {
-	first, rest := steps[0], steps[1:]
-	if first.isItem {
-		items, isList := node.([]any)
-		for _, item := range items {
-			member, isObject := item.(object)
-			if isList && isObject && fmt.Sprint(member[first.key]) == first.value && len(rest) > 0 {
-				return removeField(member, rest)
-			}
+func removeField(node any, field string) bool {
+	step := fieldStep.FindStringSubmatch(field)
+	if step == nil {
+		return false
+	}
+	name, key, value, rest := step[1], step[2], step[3], strings.TrimPrefix(field, step[0])
+	if name != "" {
+		members, _ := node.(object)
+		child, exists := members[name]
+		if exists && rest == "" {
+			delete(members, name)
+			return true
 		}
-		return false
+		return removeField(child, rest)
 	}
-	members, isObject := node.(object)
-	child, exists := members[first.name]
-	if !isObject || !exists {
-		return false
+	if text, err := strconv.Unquote(value); err == nil {
+		value = text
 	}
-	if len(rest) == 0 {
-		delete(members, first.name)
-		return true
+	items, _ := node.([]any)
+	for _, item := range items {
+		if member, isObject := item.(object); isObject && fmt.Sprint(member[key]) == value {
+			return removeField(member, rest)
+		}
 	}
-	return removeField(child, rest)
+	return false
 }

@@ -41,10 +41,9 @@ func parseUevent(message []byte) (uevent, bool) {
 
 // pciAddress returns the address of the PCI function that the device is, or belongs to: the last on its path; empty without one.
 func (e uevent) pciAddress() string {
-	steps := strings.Split(e.path, "/")
-	for i := len(steps) - 1; i >= 0; i-- {
-		if pciFunction.MatchString(steps[i]) {
-			return steps[i]
+	for _, step := range slices.Backward(strings.Split(e.path, "/")) {
+		if pciFunction.MatchString(step) {
+			return step
 		}
 	}
 	return ""

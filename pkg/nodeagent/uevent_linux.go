@@ -1,10 +1,10 @@
 package nodeagent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -17,16 +17,9 @@ const (
 	maxUevent = 8 << 10
 )
 
-// ueventSource is a netlink socket. It takes no privilege. In a container's network namespace, the kernel delivers what
-// belongs to no namespace, PCI devices among it, as long as that namespace is owned by the first user namespace
-// (lib/kobject_uevent.c): not in pods with hostUsers: false, where nothing comes.
-type ueventSource struct {
-	socket *os.File
-	// seen is told of every event that matters.
-	seen   func(uevent)
-	closed atomic.Bool
-}
-
+// openUevents opens a netlink socket, and tells seen of every event that matters. It takes no privilege. In a container's network
+// namespace, the kernel delivers what belongs to no namespace, PCI devices among it, as long as that namespace is owned by the first
+// user namespace (lib/kobject_uevent.c): not in pods with hostUsers: false, where nothing comes.
 func openUevents(seen func(uevent)) (eventSource, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_KOBJECT_UEVENT)
 	if err != nil {
@@ -36,43 +29,37 @@ func openUevents(seen func(uevent)) (eventSource, error) {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("listen for the kernel's events: %w", err)
 	}
-	return &ueventSource{socket: os.NewFile(uintptr(fd), "uevents"), seen: seen}, nil
+	file := os.NewFile(uintptr(fd), "uevents")
+	return func(ctx context.Context, notify func()) error {
+		context.AfterFunc(ctx, func() { _ = file.Close() })
+		return readUevents(ctx, file, seen, notify)
+	}, nil
 }
 
-// close ends run.
-func (s *ueventSource) close() {
-	s.closed.Store(true)
-	_ = s.socket.Close()
-}
-
-// run calls notify for every event that matters, until the source is closed.
-func (s *ueventSource) run(notify func()) error {
-	socket, err := s.socket.SyscallConn()
-	if s.closed.Load() {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read the kernel's events: %w", err)
-	}
+func readUevents(ctx context.Context, file *os.File, seen func(uevent), notify func()) error {
 	message := make([]byte, maxUevent)
-	for {
-		n, from, err := receive(socket, message)
+	socket, err := file.SyscallConn()
+	for err == nil {
+		var n int
+		var from unix.Sockaddr
+		n, from, err = receive(socket, message)
 		switch {
-		case s.closed.Load():
-			return nil
 		case errors.Is(err, unix.ENOBUFS): // events were lost
+			err = nil
 			notify()
-		case err != nil:
-			return fmt.Errorf("read the kernel's events: %w", err)
-		default:
+		case err == nil:
 			sender, isNetlink := from.(*unix.SockaddrNetlink)
 			event, ok := parseUevent(message[:n])
 			if ok && event.matters() && isNetlink && sender.Pid == 0 {
-				s.seen(event)
+				seen(event)
 				notify()
 			}
 		}
 	}
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // the socket was closed for it
+	}
+	return fmt.Errorf("read the kernel's events: %w", err)
 }
 
 // receive waits for a message, as long as the socket is open.

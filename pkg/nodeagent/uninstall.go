@@ -23,54 +23,41 @@ var daemonSets = schema.GroupVersionResource{Group: "apps", Version: "v1", Resou
 // uninstallTimeout bounds what an agent does about its files when it ends: less than a pod has (30 s).
 const uninstallTimeout = 10 * time.Second
 
-// leavings are the files of a node that are for containers, and go with the product and not with an agent: while an agent is
-// replaced, containers start and restart by them.
-type leavings struct {
-	agent *Agent
-	// seen says that the DaemonSet was there when it was asked for.
-	seen bool
-}
-
-// look asks for the DaemonSet until it is seen.
-func (l *leavings) look(ctx context.Context) {
+// findDaemonSet asks for the DaemonSet of the agents until it is seen.
+func (a *Agent) findDaemonSet(ctx context.Context) {
 	for failures := 0; ctx.Err() == nil; failures++ {
-		_, err := l.daemonSet(ctx)
-		if err == nil {
-			l.seen = true
+		_, err := a.daemonSetDeleted(ctx)
+		a.installed = err == nil
+		if err == nil || apierrors.IsNotFound(err) { // else it is a pod of something else
 			return
 		}
-		if apierrors.IsNotFound(err) { // it is a pod of something else
-			return
-		}
-		await.Pause(ctx, l.agent.clock, retryDelay(failures, 0), nil)
+		await.Pause(ctx, a.clock, retryDelay(failures, 0), nil)
 	}
 }
 
-func (l *leavings) daemonSet(ctx context.Context) (deleted bool, err error) {
+func (a *Agent) daemonSetDeleted(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, uninstallTimeout/2)
 	defer cancel()
-	object, err := l.agent.client.Resource(daemonSets).Namespace(l.agent.options.LeaseNamespace).Get(ctx, daemonSet, metav1.GetOptions{})
-	if err != nil {
-		return false, err
-	}
-	return object.GetDeletionTimestamp() != nil, nil
+	object, err := a.client.Resource(daemonSets).Namespace(a.options.LeaseNamespace).Get(ctx, daemonSet, metav1.GetOptions{})
+	return err == nil && object.GetDeletionTimestamp() != nil, err
 }
 
-// remove removes the files where the DaemonSet is gone, or goes. Where it was there and the right to look is gone, that went
-// with it: uninstalling removes both, in any order. Where nobody answers, nothing is removed.
-func (l *leavings) remove() {
+// removeFiles removes the files of the node that are for containers where the DaemonSet is gone, or goes: they go with the
+// product and not with an agent, since containers start and restart by them while an agent is replaced. Where the DaemonSet was
+// there and the right to look is gone, that went with it: uninstalling removes both, in any order. Where nobody answers, nothing
+// is removed.
+func (a *Agent) removeFiles() {
 	ctx, cancel := context.WithTimeout(context.Background(), uninstallTimeout)
 	defer cancel()
-	if !l.seen {
+	if !a.installed {
 		return
 	}
-	deleted, err := l.daemonSet(ctx)
+	deleted, err := a.daemonSetDeleted(ctx)
 	if err == nil && !deleted || err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
 		return
 	}
-	options := l.agent.options.Serving
-	removed, err := injection.Folder(options.CDIFolder).Clear()
-	for _, name := range options.Installed {
+	removed, err := injection.Folder(a.options.Serving.CDIFolder).Clear()
+	for _, name := range a.options.Serving.Installed {
 		switch problem := os.Remove(name); {
 		case problem == nil:
 			removed = append(removed, name)
@@ -78,5 +65,5 @@ func (l *leavings) remove() {
 			err = errors.Join(err, problem)
 		}
 	}
-	l.agent.log.Info("uninstalled: what containers were given by is removed", "files", removed, "error", err)
+	a.log.Info("uninstalled: what containers were given by is removed", "files", removed, "error", err)
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"strconv"
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,64 +19,44 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
-	"github.com/rankwright/rankwright/internal/await"
 )
 
-// objectWatch tells when an object is created or deleted, or when what the agent cares about in it changes.
-type objectWatch struct {
-	client dynamic.Interface
-	kind   schema.GroupVersionResource
-	name   string
-	// keep leaves of the object what differs needs, so that the rest is not held.
-	keep func(*unstructured.Unstructured) *unstructured.Unstructured
-	// differs compares two objects of the name, as kept.
-	differs func(before, after *unstructured.Unstructured) bool
-	changed func(after *unstructured.Unstructured)
-	log     *slog.Logger
-}
-
-// watches are of the inventory, for its spec, and of the Node.
+// watch calls changed, until the context ends, when the object of a kind that is named as the node is created or deleted, or when
+// what keep leaves of it changes: the rest is not held. An API server that is away is asked again and again.
 //
 // RBAC knows no right to watch an object of one name alone, so the agent may read all Nodes. It may get any of them anyway,
 // and inventories, which are named as their Nodes, tell more of a host. What it is for: a Node that is deleted and created
 // anew has its labels and its inventory within seconds, not at the next period.
-func (a *Agent) watches() []objectWatch {
-	changed := func(*unstructured.Unstructured) { await.Signal(a.changed, struct{}{}) }
+func (a *Agent) watch(ctx context.Context, kind schema.GroupVersionResource, keep func(*unstructured.Unstructured) *unstructured.Unstructured,
+	changed func(after *unstructured.Unstructured),
+) error {
 	name := a.options.NodeName
-	return []objectWatch{
-		{a.client, inventories, name, identityOnly, specDiffers, changed, a.log},
-		{a.client, nodes, name, observedOfNode, nodeDiffers, a.nodeChanged, a.log},
-	}
-}
-
-// run watches until the context ends. An API server that is away is asked again and again.
-func (w objectWatch) run(ctx context.Context) error {
-	informer := cache.NewSharedIndexInformerWithOptions(listWatch(w.client, w.kind, w.name), &unstructured.Unstructured{},
-		cache.SharedIndexInformerOptions{ObjectDescription: w.kind.Resource + " " + w.name})
+	informer := cache.NewSharedIndexInformerWithOptions(listWatch(a.client, kind, name), &unstructured.Unstructured{},
+		cache.SharedIndexInformerOptions{ObjectDescription: kind.Resource + " " + name})
 	err := informer.SetTransform(func(item any) (any, error) {
 		if whole, isObject := item.(*unstructured.Unstructured); isObject {
-			return w.keep(whole), nil
+			return keep(whole), nil
 		}
 		return item, nil
 	})
 	if err != nil {
 		return err
 	}
-	if err := informer.SetWatchErrorHandlerWithContext(w.failed()); err != nil {
+	if err := informer.SetWatchErrorHandlerWithContext(watchFailed(a.log, kind)); err != nil {
 		return err
 	}
 	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(added any) {
 			if after, ok := added.(*unstructured.Unstructured); ok {
-				w.changed(after)
+				changed(after)
 			}
 		},
-		DeleteFunc: func(any) { w.changed(&unstructured.Unstructured{}) },
+		DeleteFunc: func(any) { changed(&unstructured.Unstructured{}) },
 		UpdateFunc: func(before, after any) {
-			a, okA := before.(*unstructured.Unstructured)
-			b, okB := after.(*unstructured.Unstructured)
-			if okA && okB && w.differs(a, b) {
-				w.changed(b)
+			was, okBefore := before.(*unstructured.Unstructured)
+			is, okAfter := after.(*unstructured.Unstructured)
+			if okBefore && okAfter && differ(was, is) {
+				changed(is)
 			}
 		},
 	})
@@ -90,8 +70,8 @@ func (w objectWatch) run(ctx context.Context) error {
 	return nil
 }
 
-// failed logs a missing right once and leaves other failures to the client library.
-func (w objectWatch) failed() cache.WatchErrorHandlerWithContext {
+// watchFailed logs a missing right once and leaves other failures to the client library.
+func watchFailed(log *slog.Logger, kind schema.GroupVersionResource) cache.WatchErrorHandlerWithContext {
 	var once sync.Once
 	return func(ctx context.Context, r *cache.Reflector, err error) {
 		if !apierrors.IsForbidden(err) {
@@ -99,22 +79,17 @@ func (w objectWatch) failed() cache.WatchErrorHandlerWithContext {
 			return
 		}
 		once.Do(func() {
-			w.log.Warn("changes are seen with the rescan interval only: grant the verbs list and watch",
-				"resource", w.kind.Resource, "error", err)
+			log.Warn("changes are seen with the rescan interval only: grant the verbs list and watch",
+				"resource", kind.Resource, "error", err)
 		})
 	}
 }
 
-// specDiffers says whether the inventory is another one of its name or its spec changed: an administrator cordoned a
-// device. The agent's own writes to the status do not change the generation.
-func specDiffers(before, after *unstructured.Unstructured) bool {
-	return before.GetUID() != after.GetUID() || before.GetGeneration() != after.GetGeneration()
-}
-
-// nodeDiffers says whether the Node is another one of its name, or anything of it that was kept changed.
-func nodeDiffers(before, after *unstructured.Unstructured) bool {
-	return before.GetUID() != after.GetUID() || !maps.Equal(before.GetLabels(), after.GetLabels()) || !maps.Equal(before.GetAnnotations(), after.GetAnnotations()) ||
-		!maps.Equal(extendedResources(before), extendedResources(after))
+// differ says whether two objects, as kept, say something else, their resource versions apart.
+func differ(before, after *unstructured.Unstructured) bool {
+	after = after.DeepCopy()
+	after.SetResourceVersion(before.GetResourceVersion())
+	return !equality.Semantic.DeepEqual(before.Object, after.Object)
 }
 
 // listWatch lists and watches the one object of a name.
@@ -134,7 +109,8 @@ func listWatch(c dynamic.Interface, kind schema.GroupVersionResource, name strin
 	}, c)
 }
 
-// identityOnly leaves of an object what tells it and its generations apart.
+// identityOnly leaves of an object what tells it and its generations apart: of an inventory, the spec has another one when an
+// administrator cordons a device. The agent's own writes to the status do not change it.
 func identityOnly(whole *unstructured.Unstructured) *unstructured.Unstructured {
 	kept := &unstructured.Unstructured{Object: object{"apiVersion": whole.GetAPIVersion(), "kind": whole.GetKind()}}
 	kept.SetName(whole.GetName())
@@ -144,9 +120,10 @@ func identityOnly(whole *unstructured.Unstructured) *unstructured.Unstructured {
 	return kept
 }
 
-// observedOfNode leaves of a Node also the labels of ours, the extended resources, and what has the driver let go of.
+// observedOfNode leaves of a Node which it is, the labels of ours, the extended resources, and what has the driver let go of.
 func observedOfNode(whole *unstructured.Unstructured) *unstructured.Unstructured {
 	kept := identityOnly(whole)
+	kept.SetGeneration(0)
 	labels := whole.GetLabels()
 	maps.DeleteFunc(labels, func(key, _ string) bool {
 		return !strings.HasPrefix(key, v1alpha1.Prefix) && releasingLabels[key] == nil
@@ -155,10 +132,11 @@ func observedOfNode(whole *unstructured.Unstructured) *unstructured.Unstructured
 	if why, ok := whole.GetAnnotations()[ReleaseAnnotation]; ok {
 		kept.SetAnnotations(map[string]string{ReleaseAnnotation: why})
 	}
-	allocatable := object{}
-	for name, number := range extendedResources(whole) {
-		allocatable[name] = strconv.FormatInt(number, 10)
+	allocatable, _, _ := unstructured.NestedStringMap(whole.Object, "status", "allocatable")
+	extended := object{}
+	for name, number := range extendedResources(allocatable) {
+		extended[name] = number
 	}
-	kept.Object["status"] = object{"allocatable": allocatable}
+	kept.Object["status"] = object{"allocatable": extended}
 	return kept
 }

@@ -41,10 +41,10 @@ func TestWatchedChanges(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := specDiffers(identityOnly(tc.before), identityOnly(tc.after)); got != tc.inventory {
+			if got := differ(identityOnly(tc.before), identityOnly(tc.after)); got != tc.inventory {
 				t.Errorf("as inventories they differ: %t, want %t", got, tc.inventory)
 			}
-			if got := nodeDiffers(observedOfNode(tc.before), observedOfNode(tc.after)); got != tc.node {
+			if got := differ(observedOfNode(tc.before), observedOfNode(tc.after)); got != tc.node {
 				t.Errorf("as Nodes they differ: %t, want %t", got, tc.node)
 			}
 		})

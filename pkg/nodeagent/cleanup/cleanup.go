@@ -90,20 +90,17 @@ func look(ctx context.Context, c dynamic.Interface, options Options) (removed in
 	return removed, errors.Join(errs...)
 }
 
+// ElectionName is the name of the Lease of the operator's election, as the operator's package has it, which this one does not
+// import.
+const ElectionName = "rankwright-operator"
+
 // records are what an operator writes in its namespace: its ledger, the cordons it keeps, and the Lease of its election.
 var records = []struct {
 	kind schema.GroupVersionResource
 	name string
 }{
-	{configMaps, LedgerName}, {configMaps, CordonsName}, {leases, ElectionName},
+	{configMaps, "rankwright-ledger"}, {configMaps, "rankwright-cordons"}, {leases, ElectionName},
 }
-
-// Names of the operator's records, as the operator's packages have them, which this one does not import.
-const (
-	LedgerName   = "rankwright-ledger"
-	CordonsName  = "rankwright-cordons"
-	ElectionName = "rankwright-operator"
-)
 
 // sweep removes what is ours of one kind.
 type sweep struct {

@@ -2,6 +2,7 @@
 package devicename
 
 import (
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -20,20 +21,13 @@ func Of(id v1alpha1.DeviceID) string {
 		return string(id)
 	}
 	hash := words.Digest(string(id), hashLength)
-	label := strings.Map(inLabel, strings.ToLower(string(id)))
-	if room := validation.DNS1123LabelMaxLength - len("-") - hashLength; len(label) > room {
-		label = label[:room]
-	}
-	if label = strings.Trim(label, "-"); label == "" {
+	label := notInLabels.ReplaceAllString(strings.ToLower(string(id)), "-")
+	label = strings.Trim(label[:min(len(label), validation.DNS1123LabelMaxLength-len("-")-hashLength)], "-")
+	if label == "" {
 		return hash
 	}
 	return label + "-" + hash
 }
 
-// inLabel is what stands for a character in a label.
-func inLabel(r rune) rune {
-	if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-		return r
-	}
-	return '-'
-}
+// notInLabels is what a hyphen stands for in a label.
+var notInLabels = regexp.MustCompile(`[^a-z0-9]`)

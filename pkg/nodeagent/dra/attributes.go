@@ -8,7 +8,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/nodeagent/devicename"
-	"github.com/rankwright/rankwright/pkg/nodeagent/serving"
+	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
 // Attributes of a device that are in the driver's own domain: `device.attributes["rankwright.dev"].id` in a selector.
@@ -62,9 +62,9 @@ var (
 // it would select devices that it does not mean.
 func attributesOf(d *v1alpha1.Device, island string) map[string]Attribute {
 	texts := map[string]string{
-		attributeID: string(d.ID), attributeVendor: d.Vendor, attributeKind: serving.Kind(d), attributeFamily: string(d.Family),
+		attributeID: string(d.ID), attributeVendor: d.Vendor, attributeKind: injection.Noun(d), attributeFamily: string(d.Family),
 		attributeProduct: d.Product, attributeArchitecture: d.Architecture, attributeUUID: d.UUID,
-		attributeType: serving.Kind(d), attributeLinkDomain: island,
+		attributeType: injection.Noun(d), attributeLinkDomain: island,
 	}
 	if d.Partition != nil {
 		texts[attributeType] = strings.ToLower(d.Partition.Kind)

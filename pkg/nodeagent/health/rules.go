@@ -77,7 +77,7 @@ func (r Rules) Next(published v1alpha1.DeviceHealth, seen Observation, now metav
 	case rank(seen.Health) > rank(before):
 		return dated(seen.Health, before, now)
 	case rank(seen.Health) == rank(before):
-		if clearedBy(before.Reason) != 0 && !reasonsLost[seen.Health.Reason] {
+		if signals[before.Reason].ClearedBy != 0 && !reasonsLost[seen.Health.Reason] {
 			return before
 		}
 		return dated(seen.Health, before, now)
@@ -95,7 +95,7 @@ func (r Rules) Next(published v1alpha1.DeviceHealth, seen Observation, now metav
 // recover counts a detection that saw a device well, or better, which had a fault.
 func (r Rules) recover(before v1alpha1.DeviceHealth, under *recovery, seen Observation, now metav1.Time) v1alpha1.DeviceHealth {
 	if under == nil {
-		if needed := clearedBy(before.Reason); needed != 0 && needed&proofs(before, seen) == 0 {
+		if needed := signals[before.Reason].ClearedBy; needed != 0 && needed&proofs(before, seen) == 0 {
 			return before
 		}
 		under = &recovery{since: now.Time}
@@ -121,9 +121,9 @@ func proofs(before v1alpha1.DeviceHealth, seen Observation) Evidence {
 func (r Rules) Fault(published v1alpha1.DeviceHealth, signal Signal, now metav1.Time) v1alpha1.DeviceHealth {
 	before := *published.DeepCopy()
 	before.Message, _ = parseRecovery(published.Message) // a device that errs again does not look well
-	told := signal.Health()
+	told := signal.health()
 	worse := rank(told) - rank(before)
-	if published.State == "" || worse > 0 || worse == 0 && clearedBy(before.Reason) == 0 {
+	if published.State == "" || worse > 0 || worse == 0 && signals[before.Reason].ClearedBy == 0 {
 		return dated(told, before, now)
 	}
 	return before
@@ -132,7 +132,7 @@ func (r Rules) Fault(published v1alpha1.DeviceHealth, signal Signal, now metav1.
 // Pending says whether a further detection soon can make the published health better than the one that saw the device so.
 func Pending(published, seen v1alpha1.DeviceHealth) bool {
 	_, under := parseRecovery(published.Message)
-	waits := seen.State != v1alpha1.Unknown && rank(seen) < rank(published) && clearedBy(published.Reason) == 0
+	waits := seen.State != v1alpha1.Unknown && rank(seen) < rank(published) && signals[published.Reason].ClearedBy == 0
 	return under != nil || waits
 }
 

@@ -29,25 +29,33 @@ func damaged(meaning string) Signal {
 	return Signal{State: v1alpha1.Degraded, Meaning: meaning, ClearedBy: NoActionNeeded | restarted}
 }
 
-// xids are the errors of NVIDIA's driver that say something of the GPU. Source: NVIDIA, XID Errors, "Analyzing Xid Errors
+// signals are the faults that events tell of, by the reasons of devices that have them. Of the errors of NVIDIA's driver, they are
+// those that say something of the GPU. Source: NVIDIA, XID Errors, "Analyzing Xid Errors
 // with the Xid Catalog" (docs.nvidia.com/deploy/xid-errors), and "Dynamic Page Retirement" and "GPU Memory Error
 // Management" there; those are fatal whose immediate action is a reset, a reboot or a workflow that ends in one.
-var xids = map[int64]Signal{
-	46:  fatal("the GPU stopped processing"),
-	48:  fatal("an error of two bits in memory, which ECC could not mend"),
-	62:  fatal("a microcontroller of the GPU halted"),
-	63:  damaged("a row of memory is to be remapped, or a page to be retired, at the next reset"),
-	64:  fatal("a row of memory could not be remapped, or a page not be retired"),
-	74:  fatal("an error of NVLink"),
-	79:  fatal("the GPU has fallen off the bus"),
-	92:  {State: v1alpha1.Degraded, Meaning: "many errors of single bits"},
-	94:  damaged("an error of memory that was contained in one process"),
-	95:  fatal("an error of memory that was not contained"),
-	110: fatal("a security fault"),
-	119: fatal("the GPU's system processor does not answer"),
-	120: fatal("an error of the GPU's system processor"),
-	140: fatal("an error of memory that was not recovered"),
-	143: fatal("the GPU could not be initialised"),
+var signals = map[string]Signal{
+	"XID46":  fatal("the GPU stopped processing"),
+	"XID48":  fatal("an error of two bits in memory, which ECC could not mend"),
+	"XID62":  fatal("a microcontroller of the GPU halted"),
+	"XID63":  damaged("a row of memory is to be remapped, or a page to be retired, at the next reset"),
+	"XID64":  fatal("a row of memory could not be remapped, or a page not be retired"),
+	"XID74":  fatal("an error of NVLink"),
+	"XID79":  fatal("the GPU has fallen off the bus"),
+	"XID92":  {State: v1alpha1.Degraded, Meaning: "many errors of single bits"},
+	"XID94":  damaged("an error of memory that was contained in one process"),
+	"XID95":  fatal("an error of memory that was not contained"),
+	"XID110": fatal("a security fault"),
+	"XID119": fatal("the GPU's system processor does not answer"),
+	"XID120": fatal("an error of the GPU's system processor"),
+	"XID140": fatal("an error of memory that was not recovered"),
+	"XID143": fatal("the GPU could not be initialised"),
+	// What two bits do to the GPU, an XID tells beside this event of NVML.
+	reasonDoubleBit: damaged("an error of memory that ECC could not mend"),
+	// Linux, Documentation/gpu/drm-uapi.rst, "Device Wedging".
+	reasonWedged: {
+		State: v1alpha1.Unhealthy, ClearedBy: Rebooted | Returned,
+		Meaning: "the kernel's driver gave the GPU up (WEDGED): bind the driver anew or reset the bus, see dmesg",
+	},
 }
 
 // harmless are the XIDs of an application's fault, of work that was ended for another error, and those that only announce:
@@ -60,40 +68,34 @@ func XID(number int64) (signal Signal, ok bool) {
 	if harmless[number] {
 		return Signal{}, false
 	}
-	signal, known := xids[number]
-	if !known {
-		signal = Signal{State: v1alpha1.Degraded, Meaning: "an error that is not known here; see NVIDIA's XID catalogue"}
+	reason := xidPrefix + strconv.FormatInt(number, 10)
+	if _, known := signals[reason]; !known {
+		return Signal{State: v1alpha1.Degraded, Reason: reason, Meaning: "an error that is not known here; see NVIDIA's XID catalogue"}, true
 	}
-	signal.Reason = xidPrefix + strconv.FormatInt(number, 10)
-	return signal, true
+	return named(reason), true
 }
 
-const xidPrefix = "XID"
-
-// Reasons of other signals.
+// Reasons of signals: of XIDs before the number.
 const (
+	xidPrefix       = "XID"
 	reasonDoubleBit = "UncorrectableECC"
 	reasonWedged    = "Wedged"
 )
 
-// DoubleBitECC is the event of NVML for an error that ECC could not mend. What it does to the GPU, an XID tells.
-func DoubleBitECC() Signal {
-	signal := damaged("an error of memory that ECC could not mend")
-	signal.Reason = reasonDoubleBit
+func named(reason string) Signal {
+	signal := signals[reason]
+	signal.Reason = reason
 	return signal
 }
 
-// Wedged is the kernel's event for a GPU whose driver gave it up (Linux, Documentation/gpu/drm-uapi.rst, "Device
-// Wedging"): it is used again when the driver was bound anew.
-func Wedged() Signal {
-	return Signal{
-		State: v1alpha1.Unhealthy, Reason: reasonWedged, ClearedBy: Rebooted | Returned,
-		Meaning: "the kernel's driver gave the GPU up (WEDGED): bind the driver anew or reset the bus, see dmesg",
-	}
-}
+// DoubleBitECC is the event of NVML for an error that ECC could not mend.
+func DoubleBitECC() Signal { return named(reasonDoubleBit) }
 
-// Health returns the health of a device for which the signal came.
-func (s Signal) Health() v1alpha1.DeviceHealth {
+// Wedged is the kernel's event for a GPU whose driver gave it up: it is used again when the driver was bound anew.
+func Wedged() Signal { return named(reasonWedged) }
+
+// health is the health of a device for which the signal came.
+func (s Signal) health() v1alpha1.DeviceHealth {
 	message := s.Meaning
 	if number, isXID := strings.CutPrefix(s.Reason, xidPrefix); isXID {
 		message = fmt.Sprintf("XID %s: %s", number, message)
@@ -102,21 +104,4 @@ func (s Signal) Health() v1alpha1.DeviceHealth {
 		message += "; this stays until " + s.ClearedBy.String()
 	}
 	return v1alpha1.DeviceHealth{State: s.State, Reason: s.Reason, Message: message}
-}
-
-// clearedBy returns what ends the fault of a published reason; 0 where looking well does.
-func clearedBy(reason string) Evidence {
-	switch reason {
-	case reasonDoubleBit:
-		return DoubleBitECC().ClearedBy
-	case reasonWedged:
-		return Wedged().ClearedBy
-	}
-	digits, isXID := strings.CutPrefix(reason, xidPrefix)
-	number, err := strconv.ParseInt(digits, 10, 32)
-	if !isXID || err != nil {
-		return 0
-	}
-	signal, _ := XID(number)
-	return signal.ClearedBy
 }

@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/utils/clock"
+
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 )
 
@@ -96,12 +99,8 @@ func (c *Client) connect(ctx context.Context) (net.Conn, error) {
 		if c.reached.Load() || time.Since(c.started) > startGrace {
 			return nil, err
 		}
-		timer := time.NewTimer(dialInterval)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !await.Pause(ctx, clock.RealClock{}, dialInterval, nil) {
 			return nil, err
-		case <-timer.C:
 		}
 	}
 }

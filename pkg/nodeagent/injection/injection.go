@@ -62,15 +62,18 @@ type Node struct {
 
 // Settings are what a configuration says of a vendor's devices.
 type Settings struct {
-	// CDIKind is the kind of the vendor's own specification to name in mode CDI (`nvidia.com/gpu`); empty means the one that
-	// Specifications makes.
-	CDIKind string
-	// UserLibraries says who brings the libraries that have to be of the driver's release; empty means the specification.
-	UserLibraries UserLibraries
-	// IMEXChannels are the numbers of the channels that containers get with the devices.
-	IMEXChannels []int
-	// AdditionalGIDs has the processes of containers be in the groups that own their nodes, where others may not use these.
-	AdditionalGIDs bool
+	// CDIKind is the kind of the vendor's own CDI specification to name in mode CDI (`nvidia.com/gpu`), which has what its user
+	// libraries need; empty means the one that Specifications makes.
+	CDIKind string `json:"cdiKind,omitempty"`
+	// UserLibraries says who brings libcuda of the node's driver where the specification does not: NVIDIA's runtime, or the
+	// image. For NVIDIA alone; empty means the specification.
+	UserLibraries UserLibraries `json:"userLibraries,omitempty"`
+	// IMEXChannels are the numbers of the channels by which GPUs of several nodes share memory; every container with a device
+	// gets them. For NVIDIA alone.
+	IMEXChannels []int `json:"imexChannels,omitempty"`
+	// AdditionalGIDs has the processes of containers be in the groups that own their nodes (CDI 0.7.0), for nodes that not
+	// everybody may use and images that do not run as root.
+	AdditionalGIDs bool `json:"additionalGids,omitempty"`
 }
 
 // UserLibraries is who brings the user libraries of a driver.

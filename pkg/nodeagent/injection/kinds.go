@@ -205,7 +205,12 @@ func kindNamed(backend string) Kind {
 
 // Class is the vendor and the kind of processor: `nvidia-gpu`, `intel-gaudi`, `google-tpu`. It is the class of the
 // device's CDI name, and devices of one class are answered for together.
-func Class(d *v1alpha1.Device) string { return d.Vendor + "-" + kindOf(d).Noun }
+func Class(d *v1alpha1.Device) string { return d.Vendor + "-" + Noun(d) }
+
+// Noun is the word for a device in the names of classes and resources: gpu, gaudi, npu. It is that of the vendor's own device
+// plugin where there is one (google.com/tpu, aws.amazon.com/neuron, habana.ai/gaudi, qualcomm.com/qaic), and empty for a device
+// without a family.
+func Noun(d *v1alpha1.Device) string { return kindOf(d).Noun }
 
 // sharedNodes returns the kind's shared nodes that the host has.
 func (k *Kind) sharedNodes(files host.Files) []string {

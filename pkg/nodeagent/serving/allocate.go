@@ -25,21 +25,22 @@ func (o *offering) grant(ids []string) ([]v1alpha1.Device, error) {
 	}
 	granted := map[v1alpha1.DeviceID]v1alpha1.Device{}
 	for _, id := range ids {
-		entry, offered := o.entries[id]
+		at, offered := slices.BinarySearchFunc(o.pool.Entries, id, func(e listing, id string) int { return cmp.Compare(e.ID, id) })
 		if !offered {
 			return nil, status.Errorf(codes.NotFound, "%s: device %q is not offered here: delete the pod, so that it is scheduled anew; "+
 				"status.devices of the node's AcceleratorInventory has the devices", o.pool.Resource, id)
 		}
+		entry := &o.pool.Entries[at]
 		if !entry.Healthy {
 			return nil, status.Errorf(codes.FailedPrecondition, "%s: device %q %s: delete the pod, so that it gets another device",
 				o.pool.Resource, id, entry.Reason)
 		}
-		device, known := o.devices[entry.Device]
-		if !known {
+		device := o.status.Device(entry.Device)
+		if device == nil {
 			return nil, status.Errorf(codes.NotFound, "%s: device %q is not in the inventory: delete the pod, so that it gets another device",
 				o.pool.Resource, id)
 		}
-		granted[entry.Device] = device
+		granted[entry.Device] = *device
 	}
 	return slices.SortedFunc(maps.Values(granted), func(a, b v1alpha1.Device) int { return cmp.Compare(a.ID, b.ID) }), nil
 }
@@ -50,7 +51,7 @@ func (o *offering) allocate(ids []string, inject Inject) (*pluginapi.ContainerAl
 	if err != nil {
 		return nil, err
 	}
-	answer, err := inject(o.pool.Mode, granted, o.node)
+	answer, err := inject(o.pool.Mode, granted, o.status.Devices)
 	if err != nil {
 		return nil, status.Error(codes.Internal, fmt.Sprintf("%s: %v", o.pool.Resource, err))
 	}

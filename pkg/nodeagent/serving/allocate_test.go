@@ -18,11 +18,11 @@ import (
 
 func offeringOf(t *testing.T, w Wanted) *offering {
 	t.Helper()
-	pools, _ := Pools(w)
+	pools, _ := sortPools(w)
 	if len(pools) != 1 {
 		t.Fatalf("%d pools, want 1", len(pools))
 	}
-	return newOffering(pools[0], w.Status, preference.NewTopology(w.Status))
+	return &offering{pools[0], w.Status, preference.NewTopology(w.Status)}
 }
 
 func TestAllocate(t *testing.T) {

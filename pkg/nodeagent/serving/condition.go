@@ -51,8 +51,7 @@ func (p *Plugin) Account() Account {
 		account.Pools = append(account.Pools, pool.Resource)
 	}
 	for resource, e := range p.endpoints {
-		state, since, detail := e.status()
-		account.States[resource] = PoolState{state, since, detail}
+		account.States[resource], _ = e.state.Get()
 	}
 	return account
 }
@@ -72,62 +71,56 @@ func Join(accounts ...Account) Account {
 // Condition says whether the kubelet takes every device that is to be served. before is the condition that is published;
 // a pool that was lost less than patience ago leaves it as it is.
 func (a Account) Condition(now time.Time, before *metav1.Condition) metav1.Condition {
-	var lost, late []string
-	for _, resource := range slices.Sorted(maps.Keys(a.States)) {
-		s := a.States[resource]
-		text := resource + ": " + explain(s.State, s.Detail)
-		switch {
-		case s.State == Serving:
-		case now.Sub(s.Since) >= patience:
-			lost = append(lost, text)
-		default:
-			late = append(late, text)
-		}
+	lost := a.unserved(func(s PoolState) bool { return now.Sub(s.Since) >= patience })
+	late := a.unserved(func(s PoolState) bool { return now.Sub(s.Since) < patience })
+	answer := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return metav1.Condition{Type: v1alpha1.ConditionServed, Status: status, Reason: reason, Message: message}
 	}
-	c := metav1.Condition{Type: v1alpha1.ConditionServed, Status: metav1.ConditionTrue}
 	switch {
-	case len(lost) > 0:
-		c.Status, c.Reason = metav1.ConditionFalse, reasonNotServed
-		c.Message = "not served to the kubelet: " + strings.Join(lost, "; ")
-	case len(late) > 0 && before != nil && before.Status != metav1.ConditionFalse:
+	case lost != "":
+		return answer(metav1.ConditionFalse, reasonNotServed, "not served to the kubelet: "+lost)
+	case late != "" && before != nil && before.Status != metav1.ConditionFalse:
 		return *before
-	case len(late) > 0:
-		c.Status, c.Reason, c.Message = metav1.ConditionUnknown, reasonNotServedYet, "registering with the kubelet: "+strings.Join(late, "; ")
+	case late != "":
+		return answer(metav1.ConditionUnknown, reasonNotServedYet, "registering with the kubelet: "+late)
 	case len(a.Withheld) > 0:
-		c.Status, c.Reason = metav1.ConditionFalse, reasonWithheld
-		c.Message = fmt.Sprintf("%s withheld: %s", words.Counted(len(a.Withheld), "device"), reasons(a.Withheld))
+		return answer(metav1.ConditionFalse, reasonWithheld, fmt.Sprintf("%s withheld: %s", words.Counted(len(a.Withheld), "device"), reasons(a.Withheld)))
 	case len(a.Pools) == 0:
-		c.Reason, c.Message = reasonNothing, "no device is to be served"
-	default:
-		c.Reason, c.Message = reasonServed, "the kubelet takes "+strings.Join(a.Pools, ", ") // no counts, which change with each device's health
+		return answer(metav1.ConditionTrue, reasonNothing, "no device is to be served")
+	default: // no counts, which change with each device's health
+		return answer(metav1.ConditionTrue, reasonServed, "the kubelet takes "+strings.Join(a.Pools, ", "))
 	}
-	return c
 }
 
 // Ready says nothing where every pool is served, and else which is not, and why.
 func (a Account) Ready() error {
-	var late []string
-	for _, resource := range slices.Sorted(maps.Keys(a.States)) {
-		if s := a.States[resource]; s.State != Serving {
-			late = append(late, resource+": "+explain(s.State, s.Detail))
-		}
+	if late := a.unserved(func(PoolState) bool { return true }); late != "" {
+		return fmt.Errorf("not served to the kubelet: %s", late)
 	}
-	if len(late) == 0 {
-		return nil
-	}
-	return fmt.Errorf("not served to the kubelet: %s", strings.Join(late, "; "))
+	return nil
 }
 
-// explain says for people how a pool is.
-func explain(state State, detail string) string {
-	text := map[State]string{
-		KubeletAway: "the kubelet is away", Registering: "not registered yet", Refused: "the kubelet did not take it",
-		Unpublished: "the API server does not have its ResourceSlices",
-	}[state]
-	if detail != "" {
-		text += " (" + detail + ")"
+// stateWords say for people how a pool is that is not served.
+var stateWords = map[State]string{
+	KubeletAway: "the kubelet is away", Registering: "not registered yet", Refused: "the kubelet did not take it",
+	Unpublished: "the API server does not have its ResourceSlices",
+}
+
+// unserved says how those pools are that are not served and of such a state; empty where there are none.
+func (a Account) unserved(such func(PoolState) bool) string {
+	var texts []string
+	for _, resource := range slices.Sorted(maps.Keys(a.States)) {
+		s := a.States[resource]
+		if s.State == Serving || !such(s) {
+			continue
+		}
+		text := resource + ": " + stateWords[s.State]
+		if s.Detail != "" {
+			text += " (" + s.Detail + ")"
+		}
+		texts = append(texts, text)
 	}
-	return text
+	return strings.Join(texts, "; ")
 }
 
 // reasons lists each reason once, in order.

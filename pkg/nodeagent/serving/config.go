@@ -57,22 +57,12 @@ type VendorConfig struct {
 	// Resources rename resources: by the kind of the device (`gpu`) or the name of the partition (`mig-1g.10gb`), the
 	// extended resource (`nvidia.com/gpu`). Partitions follow their device into its domain.
 	Resources map[string]string `json:"resources,omitempty"`
-	// CDIKind is the kind of the vendor's own CDI specification to name (`nvidia.com/gpu`), which has what its user libraries
-	// need; empty means the one that Rankwright writes.
-	CDIKind string `json:"cdiKind,omitempty"`
 	// UnhealthyTaint is the effect of the taint on unhealthy devices that go through DRA; empty means NoSchedule.
 	UnhealthyTaint TaintEffect `json:"unhealthyTaint,omitempty"`
-	// UserLibraries says who brings libcuda of the node's driver where the specification does not: NVIDIA's runtime, or the
-	// image. For NVIDIA alone.
-	UserLibraries injection.UserLibraries `json:"userLibraries,omitempty"`
-	// IMEXChannels are the numbers of the channels by which GPUs of several nodes share memory; every container with a device
-	// gets them. For NVIDIA alone.
-	IMEXChannels []int `json:"imexChannels,omitempty"`
-	// AdditionalGIDs has the processes of containers be in the groups that own their nodes (CDI 0.7.0), for nodes that not
-	// everybody may use and images that do not run as root.
-	AdditionalGIDs bool `json:"additionalGids,omitempty"`
 	// Shares is how many pods may share a device, in turns of time and without any protection from each other; 0 means 1.
 	Shares int `json:"shares,omitempty"`
+	// Settings are of what containers get with a device.
+	injection.Settings
 }
 
 // Uses says whether any vendor's devices are served through an API.
@@ -87,15 +77,23 @@ func (c Config) Uses(api Through) bool {
 
 // Serves says whether a resource that was given another name is served.
 func (c Config) Serves(resource string) bool {
-	domain, _, _ := strings.Cut(resource, "/")
 	for _, vendor := range c.Vendors {
-		for _, renamed := range vendor.Resources {
-			if vendor.Serve && strings.HasPrefix(renamed, domain+"/") {
-				return true
-			}
+		if vendor.gives(resource) {
+			return true
 		}
 	}
 	return strings.HasPrefix(resource, v1alpha1.Prefix)
+}
+
+// gives says whether a resource is in the product's own domain or in one that a resource of the vendor was moved to.
+func (c VendorConfig) gives(resource string) bool {
+	domain, _, _ := strings.Cut(resource, "/")
+	for _, renamed := range c.Resources {
+		if c.Serve && strings.HasPrefix(renamed, domain+"/") {
+			return true
+		}
+	}
+	return c.Serve && strings.HasPrefix(resource, v1alpha1.Prefix)
 }
 
 // Empty says that nothing is to be served.

@@ -22,9 +22,7 @@ func (c Config) NeedsDriver() bool {
 func (c Config) settings() map[string]injection.Settings {
 	settings := map[string]injection.Settings{}
 	for name, v := range c.Vendors {
-		settings[name] = injection.Settings{
-			CDIKind: v.CDIKind, UserLibraries: v.UserLibraries, IMEXChannels: v.IMEXChannels, AdditionalGIDs: v.AdditionalGIDs,
-		}
+		settings[name] = v.Settings
 	}
 	return settings
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/rankwright/rankwright/internal/await"
 )
 
 const (
@@ -16,12 +18,12 @@ const (
 )
 
 // confirmed confirms in the background, until stop is called. lost is closed where the kubelet lost the registration.
-func (e *endpoint) confirmed(ctx context.Context, streams *streams) (lost <-chan struct{}, stop func()) {
+func (s *session) confirmed(ctx context.Context) (lost <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	gone := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() {
-		if e.confirm(ctx, streams) {
+		if s.confirm(ctx) {
 			close(gone)
 		}
 	})
@@ -32,16 +34,12 @@ func (e *endpoint) confirmed(ctx context.Context, streams *streams) (lost <-chan
 // (lost is false). That comes of a race in the kubelet: when the stream of a former agent ends while another registers, it
 // marks the new registration as stopped and all its devices as unhealthy, and closes no connection
 // (pkg/kubelet/cm/devicemanager/plugin/v1beta1/handler.go, runClient, and manager.go, PluginDisconnected, of Kubernetes 1.36).
-func (e *endpoint) confirm(ctx context.Context, streams *streams) (lost bool) {
-	missed := 0
-	for wait := firstConfirm; ; {
-		e.pause(ctx, wait, nil)
-		if ctx.Err() != nil {
-			return false
-		}
-		before, _ := streams.Get()
-		use, err := e.use(ctx)
-		after, _ := streams.Get()
+func (s *session) confirm(ctx context.Context) (lost bool) {
+	missed, wait := 0, firstConfirm
+	for await.Pause(ctx, s.plugin.options.Clock, wait, nil) {
+		before, _ := s.streams.Get()
+		use, err := readUse(ctx, s.plugin.options.PodResources)
+		after, _ := s.streams.Get()
 		switch {
 		case err != nil:
 			missed, wait = 0, confirmAgain
@@ -56,10 +54,11 @@ func (e *endpoint) confirm(ctx context.Context, streams *streams) (lost bool) {
 			wait = firstConfirm << missed
 		}
 	}
+	return false
 }
 
 // countedBy says whether the kubelet counts exactly the healthy offers of the pool.
-func (p Pool) countedBy(counted map[Offer]bool) bool {
+func (p resourcePool) countedBy(counted map[Offer]bool) bool {
 	missing := map[Offer]bool{}
 	for _, entry := range p.Entries {
 		if entry.Healthy {

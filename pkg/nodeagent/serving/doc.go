@@ -1,7 +1,7 @@
 // Package serving offers the devices of a node to its kubelet: a device plugin (k8s.io/kubelet, deviceplugin v1beta1) for
 // each resource.
 //
-// What is offered is decided by pure functions: Resource names a device's pool, Pools sorts the devices into them. The
+// What is offered is decided by pure functions: resourceOf names a device's pool, sortPools sorts the devices into them. The
 // Plugin around them keeps a server for each pool registered with the kubelet, whatever happens to either.
 //
 // Three rules come from what the kubelet of 1.36 does (pkg/kubelet/cm/devicemanager). An id that leaves a list while an

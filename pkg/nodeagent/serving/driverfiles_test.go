@@ -66,7 +66,7 @@ func servedByCDI(t *testing.T, folder string, g *generator, changed ...chan stru
 			await.Signal(c, struct{}{})
 		}
 	}
-	config := Config{Vendors: map[string]VendorConfig{nvidia: {Serve: true, Injection: injection.CDI, IMEXChannels: []int{0}}}}
+	config := Config{Vendors: map[string]VendorConfig{nvidia: {Serve: true, Injection: injection.CDI, Settings: injection.Settings{IMEXChannels: []int{0}}}}}
 	p := New(Options{
 		Config: config, Folder: t.TempDir(), CDIFolder: folder, Commands: g, Hook: "/opt/hook", Log: slog.New(slog.DiscardHandler),
 		Clock: hurried{clock.RealClock{}}, PodResources: filepath.Join(t.TempDir(), "none"), Changed: tell,

@@ -2,15 +2,12 @@ package serving
 
 import (
 	"context"
-	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/internal/await"
 )
@@ -52,103 +49,90 @@ const (
 
 // endpoint keeps a pool registered with the kubelet.
 type endpoint struct {
+	plugin   *Plugin
 	resource string
-	folder   *folder
-	clock    clock.Clock
-	log      *slog.Logger
 	// offered is what the pool's server answers from now.
-	offered *await.Value[*offering]
-	inject  Inject
-	// use asks the kubelet what it would give to new pods.
-	use func(context.Context) (Use, error)
-	// registerTimeout bounds a registration.
-	registerTimeout time.Duration
-	// allocated is told how an Allocate call went, registered how a registration went, and turned when the pool comes to be
-	// served or is served no longer.
-	allocated  func(resource string, ids []string, err error)
-	registered func(resource string, err error)
-	turned     func(resource string, serving bool)
-
-	// retired is closed when the pool is to end; ended when it has.
-	retired, ended chan struct{}
-
-	mu     sync.Mutex
-	state  State
-	detail string
-	// since is when the pool came to be served, or was no longer.
-	since time.Time
+	offered await.Value[*offering]
+	// state is how the pool is with the kubelet.
+	state await.Value[PoolState]
+	// retire has the pool end, after the kubelet has been told so; ended is closed when it has.
+	retire context.CancelFunc
+	ended  chan struct{}
 }
 
-// status is the state, since when the pool is served or not, and what the kubelet said.
-func (e *endpoint) status() (state State, since time.Time, detail string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.state, e.since, e.detail
-}
-
+// turn notes how the pool is now. Only run, and what it calls, turns it.
 func (e *endpoint) turn(state State, detail string) {
-	e.mu.Lock()
-	same, crossed := e.state == state && e.detail == detail, (e.state == Serving) != (state == Serving)
+	before, _ := e.state.Get()
+	now := PoolState{State: state, Since: before.Since, Detail: detail}
+	crossed := (before.State == Serving) != (state == Serving)
 	if crossed {
-		e.since = e.clock.Now()
+		now.Since = e.plugin.options.Clock.Now()
 	}
-	e.state, e.detail = state, detail
-	e.mu.Unlock()
-	if !same {
-		e.log.Info("device plugin", "resource", e.resource, "state", string(state), "detail", detail)
+	e.state.Set(now)
+	if before.State != state || before.Detail != detail {
+		e.plugin.options.Log.Info("device plugin", "resource", e.resource, "state", string(state), "detail", detail)
 	}
 	if crossed {
-		e.turned(e.resource, state == Serving)
+		e.plugin.turned(e.resource, state == Serving)
 	}
 }
 
-// run serves the pool until it is retired or the context ends. after is closed when the socket's former user has gone.
-func (e *endpoint) run(ctx context.Context, after <-chan struct{}) {
+// run serves the pool until the context ends, or until it is retired, with which the second context ends. after is closed when
+// the socket's former user has gone.
+func (e *endpoint) run(ctx, until context.Context, after <-chan struct{}) {
 	defer close(e.ended)
+	clock, folder := e.plugin.options.Clock, e.plugin.folder
 	if after != nil {
 		select {
 		case <-after:
-			e.pause(ctx, noticeTime, nil)
-		case <-ctx.Done():
+			await.Pause(until, clock, noticeTime, nil)
+		case <-until.Done():
 		}
 	} else {
-		e.awaitFormer(ctx)
+		e.awaitFormer(until)
 	}
 	failures, former := 0, kubelet{}
-	for !e.over(ctx) {
-		life, changed := e.folder.current()
+	for until.Err() == nil {
+		life, changed := folder.kubelet.Get()
 		if !life.same(former) {
 			failures, former = 0, life // another kubelet knows nothing of what went wrong with the last one
 		}
 		if !life.there() {
-			e.turn(KubeletAway, "there is no "+kubeletSocketName+" in "+e.folder.path)
-			e.await(ctx, changed)
+			e.turn(KubeletAway, "there is no "+kubeletSocketName+" in "+folder.path)
+			select {
+			case <-changed:
+			case <-until.Done():
+			}
 			continue
 		}
-		start := e.clock.Now()
-		cut, err := e.session(ctx, life, changed)
+		start := clock.Now()
+		cut, err := e.session(ctx, until, life, changed)
 		if err != nil {
 			e.turn(stateAfter(err), err.Error())
 		}
-		if e.clock.Since(start) > lastingTime {
+		if clock.Since(start) > lastingTime {
 			failures = 0
 		}
-		e.pause(ctx, waitAfter(cut, err, failures, rand.Float64()), changed)
+		await.Pause(until, clock, waitAfter(cut, err, failures, rand.Float64()), changed)
 		failures++
 	}
 }
 
+func (e *endpoint) socketPath() string {
+	return filepath.Join(e.plugin.folder.path, socketName(e.resource))
+}
+
 // awaitFormer lets an agent before this one end first where it left its socket, and the kubelet notice: the end of its stream
 // would take the new registration with it.
-func (e *endpoint) awaitFormer(ctx context.Context) {
-	path, deadline := filepath.Join(e.folder.path, socketName(e.resource)), e.clock.Now().Add(formerTime)
-	answers, left := listens(path)
-	for answers && !e.over(ctx) && e.clock.Now().Before(deadline) {
-		e.pause(ctx, settleTime, nil)
-		answers, _ = listens(path)
+func (e *endpoint) awaitFormer(until context.Context) {
+	clock := e.plugin.options.Clock
+	deadline := clock.Now().Add(formerTime)
+	answers, left := listens(e.socketPath())
+	for answers && clock.Now().Before(deadline) && await.Pause(until, clock, settleTime, nil) {
+		answers, _ = listens(e.socketPath())
 	}
 	if left {
-		e.pause(ctx, noticeTime, nil)
+		await.Pause(until, clock, noticeTime, nil)
 	}
 }
 
@@ -183,112 +167,28 @@ func stateAfter(err error) State {
 
 // session registers once and returns when that is over: the kubelet has closed the connection (cut is false), or we had to
 // (cut is true).
-func (e *endpoint) session(ctx context.Context, life kubelet, changed <-chan struct{}) (cut bool, err error) {
-	s, err := openSession(e.folder.path, e.resource, func(streams *streams) *server {
-		return &server{offered: e.offered, streams: streams, inject: e.inject, allocated: e.allocated}
-	})
+func (e *endpoint) session(ctx, until context.Context, life kubelet, changed <-chan struct{}) (cut bool, err error) {
+	s, err := openSession(e)
 	if err != nil {
 		return false, err
 	}
 	defer func() {
 		cut = s.close()
-		if now, _ := e.folder.current(); e.over(ctx) && now.same(life) {
+		if now, _ := e.plugin.folder.kubelet.Get(); until.Err() != nil && now.same(life) {
 			s.socket.Remove()
 		}
 	}()
 	// A kubelet that starts removes all sockets first, this one too, and would then look for it until its patience ends.
 	registering, cancel := untilChanged(ctx, changed)
 	defer cancel()
-	err = s.register(registering, e.folder.path, e.registerTimeout)
+	err = s.register(registering)
 	if err != nil && closed(changed) {
 		return false, nil
 	}
-	e.registered(e.resource, err)
+	e.plugin.metrics.registered(e.resource, err)
 	if err != nil {
 		return false, err
 	}
-	e.follow(ctx, s, changed)
+	s.follow(ctx, until, changed)
 	return false, nil
-}
-
-// follow returns when the registration is over, or no stream comes of it.
-func (e *endpoint) follow(ctx context.Context, s *session, changed <-chan struct{}) {
-	deadline := e.clock.NewTimer(streamTimeout)
-	defer func() { deadline.Stop() }()
-	restart := func() { deadline.Stop(); deadline = e.clock.NewTimer(streamTimeout) }
-	serving, retired := false, e.retired
-	lost, confirmed := e.confirmed(ctx, s.streams)
-	defer confirmed()
-	for {
-		now, moved := s.streams.Get()
-		switch {
-		case now.sent != nil:
-			serving = true
-			e.turn(Serving, "")
-		case serving && now.open == 0:
-			serving = false
-			restart()
-			e.turn(Registering, "ListAndWatch ended")
-		}
-		if retired == nil && e.told(now) {
-			return
-		}
-		var gone <-chan struct{}
-		if now.last != nil {
-			gone = now.last.gone
-		}
-		var expired <-chan time.Time
-		if !serving || retired == nil {
-			expired = deadline.C()
-		}
-		select {
-		case <-moved:
-		case <-gone:
-			return
-		case <-lost:
-			e.turn(Registering, "the kubelet lost the registration")
-			return
-		case <-expired:
-			return
-		case <-changed:
-			return
-		case <-ctx.Done():
-			return
-		case <-retired:
-			retired = nil
-			restart()
-		}
-	}
-}
-
-// told says that the kubelet has what is offered now, or does not listen.
-func (e *endpoint) told(now streaming) bool {
-	offered, _ := e.offered.Get()
-	return now.open == 0 || now.sent == offered
-}
-
-// over says that the pool is to end.
-func (e *endpoint) over(ctx context.Context) bool {
-	return ctx.Err() != nil || closed(e.retired)
-}
-
-// await waits until there is another kubelet, or the pool is to end.
-func (e *endpoint) await(ctx context.Context, changed <-chan struct{}) {
-	select {
-	case <-changed:
-	case <-e.retired:
-	case <-ctx.Done():
-	}
-}
-
-// pause waits for a time, or until there is another kubelet or the pool is to end.
-func (e *endpoint) pause(ctx context.Context, length time.Duration, changed <-chan struct{}) {
-	timer := e.clock.NewTimer(length)
-	defer timer.Stop()
-	select {
-	case <-timer.C():
-	case <-changed:
-	case <-e.retired:
-	case <-ctx.Done():
-	}
 }

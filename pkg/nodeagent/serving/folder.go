@@ -26,12 +26,6 @@ type folder struct {
 
 	// kubelet is the kubelet that was seen last.
 	kubelet await.Value[kubelet]
-	// blind is why the folder is polled; nil while it is watched.
-	blind error
-}
-
-func newFolder(path string, c clock.Clock, log *slog.Logger) *folder {
-	return &folder{path: path, clock: c, log: log, watch: watchFolder}
 }
 
 func watchFolder(path string) (*fsnotify.Watcher, error) {
@@ -46,9 +40,6 @@ func watchFolder(path string) (*fsnotify.Watcher, error) {
 	return watcher, nil
 }
 
-// current returns the kubelet that was seen last, and a channel that is closed when another one is seen.
-func (f *folder) current() (kubelet, <-chan struct{}) { return f.kubelet.Get() }
-
 // look compares the socket with the one seen last.
 func (f *folder) look() {
 	seen := findKubelet(f.path)
@@ -60,29 +51,23 @@ func (f *folder) look() {
 // run follows the socket until the context ends. The folder is watched before it is looked at, so that no socket is
 // missed between the two. One that cannot be watched is polled, and watched as soon as it can be.
 func (f *folder) run(ctx context.Context) {
+	blind := false
 	for ctx.Err() == nil {
 		watcher, err := f.watch(f.path)
 		f.look()
-		f.sees(err)
-		if err != nil {
+		switch {
+		case err != nil && !blind:
+			f.log.Warn("the folder of device plugins cannot be watched and is polled", "folder", f.path, "error", err,
+				"interval", pollInterval.String())
+		case err == nil && blind:
+			f.log.Info("the folder of device plugins is watched", "folder", f.path)
+		}
+		if blind = err != nil; blind {
 			await.Pause(ctx, f.clock, pollInterval, nil)
 			continue
 		}
 		f.follow(ctx, watcher)
 		_ = watcher.Close()
-	}
-}
-
-// sees tells once when the way of looking changes.
-func (f *folder) sees(err error) {
-	before := f.blind
-	f.blind = err
-	switch {
-	case err != nil && before == nil:
-		f.log.Warn("the folder of device plugins cannot be watched and is polled", "folder", f.path, "error", err,
-			"interval", pollInterval.String())
-	case err == nil && before != nil:
-		f.log.Info("the folder of device plugins is watched", "folder", f.path)
 	}
 }
 

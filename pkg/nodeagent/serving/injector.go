@@ -3,9 +3,9 @@ package serving
 import (
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/await"
 	"github.com/rankwright/rankwright/pkg/detect/host"
 	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
@@ -14,19 +14,18 @@ import (
 // name.
 type injector struct {
 	config Config
-	files  func() (host.Files, error)
+	host   func() (*host.Host, error)
 	group  func(string) (uint32, error)
 	folder injection.Folder
 	// driver tells what containers need of NVIDIA's driver; nil where no specification has it.
 	driver *driverFiles
 
-	mu sync.Mutex
 	// failed is why the specifications are not as they should be.
-	failed error
+	failed await.Value[error]
 }
 
 func newInjector(options Options) *injector {
-	i := &injector{config: options.Config, files: options.Files, group: options.Group, folder: injection.Folder(options.CDIFolder)}
+	i := &injector{config: options.Config, host: options.Host, group: options.Group, folder: injection.Folder(options.CDIFolder)}
 	if options.Config.NeedsDriver() && i.folder != "" {
 		i.driver = newDriverFiles(options, i.folder.Driver())
 	}
@@ -43,10 +42,8 @@ func (i *injector) answer(mode injection.Mode, granted, node []v1alpha1.Device) 
 		return injection.Answer{}, err
 	}
 	if mode == injection.CDI && view.Vendors[granted[0].Vendor].CDIKind == "" {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		if i.failed != nil {
-			return injection.Answer{}, i.failed
+		if failed, _ := i.failed.Get(); failed != nil {
+			return injection.Answer{}, failed
 		}
 	}
 	return injection.For(mode, granted, view)
@@ -57,13 +54,14 @@ func (i *injector) view(devices []v1alpha1.Device) (injection.Node, error) {
 	if i.driver != nil {
 		view.Driver, view.DriverProblem = i.driver.known()
 	}
-	if i.files == nil {
+	if i.host == nil {
 		return view, nil
 	}
-	var err error
-	if view.Files, err = i.files(); err != nil {
+	h, err := i.host()
+	if err != nil {
 		return injection.Node{}, fmt.Errorf("open the host: %w", err)
 	}
+	view.Files = h.Files
 	return view, nil
 }
 
@@ -89,7 +87,7 @@ func (i *injector) unusable(devices []v1alpha1.Device) map[v1alpha1.DeviceID]str
 
 // keep writes the specifications of the devices that containers get by CDI, those in pools and those that go through DRA,
 // and removes ours of others. It returns the files that it changed.
-func (i *injector) keep(pools []Pool, status *v1alpha1.AcceleratorInventoryStatus) (changed []string, err error) {
+func (i *injector) keep(pools []resourcePool, status *v1alpha1.AcceleratorInventoryStatus) (changed []string, err error) {
 	if i.folder == "" {
 		return nil, nil
 	}
@@ -117,9 +115,7 @@ func (i *injector) keep(pools []Pool, status *v1alpha1.AcceleratorInventoryStatu
 	if err == nil {
 		changed, err = i.write(served, view)
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.failed = err
+	i.failed.Set(err)
 	return changed, err
 }
 

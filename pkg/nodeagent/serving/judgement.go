@@ -63,14 +63,6 @@ func (w Wanted) Obstacles(d *v1alpha1.Device) []Obstacle {
 	return all
 }
 
-// Unfit says why new pods may not get a device; empty where they may.
-func (w Wanted) Unfit(d *v1alpha1.Device) string {
-	if all := w.Obstacles(d); len(all) > 0 {
-		return all[0].Text
-	}
-	return ""
-}
-
 // heldOfOthers names a pod that got the device from another server, which may be gone, or through another API: whoever gives
 // devices out by the present API does not know that the device is held.
 func (w Wanted) heldOfOthers(d *v1alpha1.Device) string {

@@ -60,10 +60,12 @@ func startRegistrar(t *testing.T, folder string) *registrar {
 	for _, name := range sockets {
 		_ = os.Remove(name)
 	}
-	listener, err := net.Listen("unix", filepath.Join(folder, kubeletSocketName)) //nolint:noctx // as the kubelet does
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(folder, kubeletSocketName), Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A server that is stopped before it serves closes the listener later, when the socket may be the next one's.
+	listener.SetUnlinkOnClose(false)
 	pluginapi.RegisterRegistrationServer(r.server, r)
 	podresources.RegisterPodResourcesListerServer(r.server, r)
 	go func() { _ = r.server.Serve(listener) }()
@@ -73,6 +75,7 @@ func startRegistrar(t *testing.T, folder string) *registrar {
 
 func (r *registrar) stop() {
 	r.server.Stop()
+	_ = os.Remove(filepath.Join(r.folder, kubeletSocketName))
 	r.update(func() {
 		for _, client := range r.clients {
 			_ = client.Close()
@@ -360,7 +363,7 @@ func TestRegistrationEndsWithItsKubelet(t *testing.T) {
 }
 
 func TestCountedBy(t *testing.T) {
-	pool := Pool{Resource: nvidiaGPU, Entries: []Entry{{ID: "a", Healthy: true}, {ID: "b"}, {ID: "c", Healthy: true}}}
+	pool := resourcePool{Resource: nvidiaGPU, Entries: []listing{{ID: "a", Healthy: true}, {ID: "b"}, {ID: "c", Healthy: true}}}
 	tests := map[string]struct {
 		counted []Offer
 		want    bool

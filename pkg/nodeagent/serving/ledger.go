@@ -23,7 +23,7 @@ type ledger struct {
 	// trustedFrom is, by offer, the time of the first answer of the kubelet that can say that it is free.
 	trustedFrom map[Offer]time.Time
 	// use is the kubelet's last answer, and known says that there was a complete one.
-	use   Use
+	use   usage
 	known bool
 }
 
@@ -58,13 +58,13 @@ func (l *ledger) trust(offer Offer, from time.Time) {
 }
 
 // read notes an answer of the kubelet.
-func (l *ledger) read(use Use) {
+func (l *ledger) read(use usage) {
 	l.use = use
 	l.known = l.known || use.Complete
 }
 
 // note remembers the pools that are offered from now on.
-func (l *ledger) note(pools []Pool, now time.Time) {
+func (l *ledger) note(pools []resourcePool, now time.Time) {
 	before := l.listed
 	l.listed = map[Offer]bool{}
 	for _, pool := range pools {

@@ -13,15 +13,15 @@ var (
 	inSlot    = Offer{"rankwright.dev/slot-a", "nvidia-0"}
 )
 
-func pool(offer Offer, healthy bool) []Pool {
-	return []Pool{{Resource: offer.Resource, Entries: []Entry{{ID: offer.ID, Device: deviceOf(offer.ID), Healthy: healthy}}}}
+func pool(offer Offer, healthy bool) []resourcePool {
+	return []resourcePool{{Resource: offer.Resource, Entries: []listing{{ID: offer.ID, Device: deviceOf(offer.ID), Healthy: healthy}}}}
 }
 
 func all(Offer) bool { return true }
 
 // answered is what the kubelet says after the start.
-func answered(after time.Duration, complete bool, held, counted []Offer) Use {
-	use := Use{At: testStart.Add(after), Complete: complete, Held: map[Offer]bool{}, Counted: map[Offer]bool{}}
+func answered(after time.Duration, complete bool, held, counted []Offer) usage {
+	use := usage{At: testStart.Add(after), Complete: complete, Held: map[Offer]bool{}, Counted: map[Offer]bool{}}
 	for _, offer := range held {
 		use.Held[offer] = true
 	}
@@ -40,11 +40,11 @@ func TestBusy(t *testing.T) {
 	tests := []struct {
 		name string
 		past func(*ledger)
-		use  Use
+		use  usage
 		want bool
 	}{
 		{"offered to new pods", func(l *ledger) { l.note(pool(common, true), testStart) }, answered(time.Hour, true, none, none), true},
-		{"withdrawn, and the kubelet not asked", withdrawn, Use{}, true},
+		{"withdrawn, and the kubelet not asked", withdrawn, usage{}, true},
 		{"withdrawn just now", withdrawn, answered(withdrawTime-1, true, none, none), true},
 		{"withdrawn, and the kubelet agrees", withdrawn, answered(withdrawTime, true, none, none), false},
 		{"withdrawn, and the kubelet counts it", withdrawn, answered(time.Hour, true, none, one), true},

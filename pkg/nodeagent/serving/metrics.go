@@ -29,9 +29,14 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 	}
 }
 
-func (m *metrics) offered(pools []Pool) {
+func (m *metrics) offered(pools []resourcePool) {
 	for _, pool := range pools {
-		healthy := pool.healthy()
+		healthy := 0
+		for _, entry := range pool.Entries {
+			if entry.Healthy {
+				healthy++
+			}
+		}
 		m.offers.WithLabelValues(pool.Resource, "Healthy").Set(float64(healthy))
 		m.offers.WithLabelValues(pool.Resource, "Unhealthy").Set(float64(len(pool.Entries) - healthy))
 	}

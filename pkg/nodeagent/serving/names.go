@@ -8,31 +8,16 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/nodeagent/injection"
 )
 
 // slotPrefix begins the resource of every slot (see v1alpha1.Slot).
 const slotPrefix = v1alpha1.Prefix + "slot-"
 
-// kinds are what a device is called in its resource where its family does not say it, by detection backend. They are the
-// words of the vendors' own device plugins: google.com/tpu, aws.amazon.com/neuron, habana.ai/gaudi, qualcomm.com/qaic.
-var kinds = map[string]string{
-	"gaudi":     "gaudi",
-	"graphcore": "ipu",
-	"groq":      "lpu",
-	"neuron":    "neuron",
-	"qualcomm":  "qaic",
-	"tpu":       "tpu",
-}
-
-// Kind returns the word for a device in names of resources: gpu, gaudi, npu.
-func Kind(d *v1alpha1.Device) string {
-	return cmp.Or(kinds[d.Backend], strings.ToLower(string(d.Family)))
-}
-
-// Resource is the extended resource that a device is offered under when it is not in a slot: rankwright.dev/VENDOR-KIND,
+// resourceOf is the extended resource that a device is offered under when it is not in a slot: rankwright.dev/VENDOR-KIND,
 // or what the configuration calls the kind. Partitions have their profile in the name.
-func Resource(d *v1alpha1.Device, config VendorConfig) (string, error) {
-	kind := Kind(d)
+func resourceOf(d *v1alpha1.Device, config VendorConfig) (string, error) {
+	kind := injection.Noun(d)
 	if kind == "" {
 		return "", fmt.Errorf("device %s has no family: nothing names its resource", d.ID)
 	}
@@ -55,34 +40,30 @@ func Resource(d *v1alpha1.Device, config VendorConfig) (string, error) {
 	return name, nil
 }
 
-// partitionNames are the names of partitions by their kind, as the vendors' own plugins have them after their domain:
-// nvidia.com/mig-1g.10gb, with a dot for the plus of 1g.10gb+me; aws.amazon.com/neuroncore.
-var partitionNames = map[string]func(profile string) string{
-	"MIG":  func(profile string) string { return "mig-" + strings.ReplaceAll(profile, "+", ".") },
-	"core": func(string) string { return "neuroncore" },
-}
-
 // notInNames is what the name of a resource cannot have.
 var notInNames = regexp.MustCompile(`[^a-z0-9._-]+`)
 
-// partitionName names the partition of a device by kind and profile. Others than those above are named by their profile
+// partitionName names the partition of a device by kind and profile, as the vendors' own plugins have it after their domain:
+// nvidia.com/mig-1g.10gb, with a dot for the plus of 1g.10gb+me; aws.amazon.com/neuroncore. Others are named by their profile
 // alone, which has the kind in it: amd.com/cpx_nps4.
 func partitionName(d *v1alpha1.Device) (string, error) {
 	p := d.Partition
-	name, known := partitionNames[p.Kind]
-	if p.Profile == "" && p.Kind != "core" {
+	name := p.Profile
+	switch {
+	case p.Kind == "core":
+		name = "neuroncore"
+	case p.Profile == "":
 		return "", fmt.Errorf("the profile of partition %s is not known yet, and its resource has it in the name: "+
 			"install the vendor's tool, or wait until it answers", d.ID)
+	case p.Kind == "MIG":
+		name = "mig-" + strings.ReplaceAll(p.Profile, "+", ".")
 	}
-	if !known {
-		name = func(profile string) string { return profile }
-	}
-	text := strings.ReplaceAll(strings.ToLower(name(p.Profile)), "/", "_")
-	text = strings.Trim(notInNames.ReplaceAllString(text, "-"), "._-")
-	if text == "" {
+	name = strings.ReplaceAll(strings.ToLower(name), "/", "_")
+	name = strings.Trim(notInNames.ReplaceAllString(name, "-"), "._-")
+	if name == "" {
 		return "", fmt.Errorf("profile %q of partition %s has no letter that a resource can have: rename the partition's kind", p.Profile, d.ID)
 	}
-	return text, nil
+	return name, nil
 }
 
 // shareMark stands between the id of a device and the number of the share. It cannot be in an id.

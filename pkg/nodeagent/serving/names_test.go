@@ -45,7 +45,7 @@ func TestResource(t *testing.T) {
 			if tc.kind != "" {
 				d.Partition = &v1alpha1.DevicePartition{Kind: tc.kind, Profile: tc.profile}
 			}
-			if got, err := Resource(&d, tc.config); err != nil || got != tc.want {
+			if got, err := resourceOf(&d, tc.config); err != nil || got != tc.want {
 				t.Errorf("%q, %v, want %q", got, err, tc.want)
 			}
 		})
@@ -65,7 +65,7 @@ func TestResourceWithoutName(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			if _, err := Resource(&tc.device, VendorConfig{}); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if _, err := resourceOf(&tc.device, VendorConfig{}); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%v, want %q in it", err, tc.want)
 			}
 		})

@@ -25,8 +25,8 @@ type Options struct {
 	Folder string
 	// PodResources is the socket at which the kubelet says who holds what; empty means DefaultPodResources.
 	PodResources string
-	// Files opens the node's file tree, which tells what its devices need beside their own nodes; nil knows of nothing.
-	Files func() (host.Files, error)
+	// Host opens the node, whose file tree tells what its devices need beside their own nodes; nil knows of nothing.
+	Host func() (*host.Host, error)
 	// Group tells the group that owns a file of the node; nil where nobody knows.
 	Group func(name string) (gid uint32, err error)
 	// Commands runs rankwright-cdi, with the right to make device nodes; nil where nothing may be run.

@@ -2,15 +2,11 @@ package serving
 
 import (
 	"context"
-	"log/slog"
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-
-	"k8s.io/utils/clock"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/internal/await"
@@ -21,8 +17,6 @@ import (
 // Plugin offers the devices of a node to its kubelet.
 type Plugin struct {
 	options Options
-	log     *slog.Logger
-	clock   clock.Clock
 	folder  *folder
 	metrics *metrics
 	// injector keeps specifications, and answers where the options say nothing else.
@@ -40,7 +34,7 @@ type Plugin struct {
 	spec      v1alpha1.AcceleratorInventorySpec
 	topology  *preference.Topology
 	ledger    *ledger
-	pools     []Pool
+	pools     []resourcePool
 	withheld  []Withheld
 	endpoints map[string]*endpoint
 	// leaving are the endpoints that end, by resource.
@@ -55,8 +49,8 @@ func New(options Options) *Plugin {
 		options.Inject = injector.answer
 	}
 	return &Plugin{
-		injector: injector, registerTimeout: registerTimeout,
-		options: options, log: options.Log, clock: options.Clock, folder: newFolder(options.Folder, options.Clock, options.Log),
+		options: options, injector: injector, registerTimeout: registerTimeout,
+		folder:  &folder{path: options.Folder, clock: options.Clock, log: options.Log, watch: watchFolder},
 		metrics: newMetrics(options.Registry), wake: make(chan struct{}, 1), ledger: newLedger(),
 		endpoints: map[string]*endpoint{}, leaving: map[string]*endpoint{},
 	}
@@ -85,20 +79,20 @@ func (p *Plugin) offer() {
 	wanted := Wanted{
 		Status: p.status, Spec: p.spec, Config: p.options.Config, Busy: p.ledger.busy(p.ours), Unusable: p.injector.unusable(p.status.Devices),
 	}
-	p.pools, p.withheld = Pools(wanted)
+	p.pools, p.withheld = sortPools(wanted)
 	for _, id := range slices.Sorted(maps.Keys(wanted.Unusable)) {
 		p.withheld = append(p.withheld, Withheld{id, wanted.Unusable[id]})
 	}
-	p.ledger.note(p.pools, p.clock.Now())
+	p.ledger.note(p.pools, p.options.Clock.Now())
 	if changed, err := p.injector.keep(p.pools, p.status); err != nil {
-		p.log.Error("CDI specifications not written", "folder", p.options.CDIFolder, "error", err)
+		p.options.Log.Error("CDI specifications not written", "folder", p.options.CDIFolder, "error", err)
 	} else if len(changed) > 0 {
-		p.log.Info("CDI specifications changed", "folder", p.options.CDIFolder, "files", changed)
+		p.options.Log.Info("CDI specifications changed", "folder", p.options.CDIFolder, "files", changed)
 	}
 	stay := map[string]bool{}
 	for _, pool := range p.pools {
 		stay[pool.Resource] = true
-		p.serve(newOffering(pool, p.status, p.topology))
+		p.serve(&offering{pool, p.status, p.topology})
 	}
 	for resource := range p.endpoints {
 		if !stay[resource] {
@@ -118,13 +112,8 @@ func (p *Plugin) serve(o *offering) {
 		e.offered.Set(o)
 		return
 	}
-	e := &endpoint{
-		resource: resource, folder: p.folder, clock: p.clock, log: p.log, offered: &await.Value[*offering]{}, inject: p.options.Inject,
-		use:             func(ctx context.Context) (Use, error) { return readUse(ctx, p.options.PodResources) },
-		registerTimeout: p.registerTimeout,
-		allocated:       p.allocated, registered: p.metrics.registered, turned: p.turned, retired: make(chan struct{}), ended: make(chan struct{}),
-		state: Registering, since: p.clock.Now(),
-	}
+	e := &endpoint{plugin: p, resource: resource, ended: make(chan struct{})}
+	e.state.Set(PoolState{State: Registering, Since: p.options.Clock.Now()})
 	e.offered.Set(o)
 	p.endpoints[resource] = e
 	if p.ctx != nil {
@@ -138,8 +127,11 @@ func (p *Plugin) start(e *endpoint) {
 		after = former.ended
 	}
 	ctx := p.ctx
+	until, retire := context.WithCancel(ctx)
+	e.retire = retire
 	p.running.Go(func() {
-		e.run(ctx, after)
+		defer retire()
+		e.run(ctx, until, after)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.leaving[e.resource] == e {
@@ -152,7 +144,7 @@ func (p *Plugin) start(e *endpoint) {
 // remind tells of a change when the patience with a pool that is not served may be at its end.
 func (p *Plugin) remind(ctx context.Context) {
 	p.running.Go(func() {
-		if await.Pause(ctx, p.clock, patience, nil) {
+		if await.Pause(ctx, p.options.Clock, patience, nil) {
 			p.options.Changed()
 		}
 	})
@@ -162,9 +154,9 @@ func (p *Plugin) remind(ctx context.Context) {
 func (p *Plugin) retire(resource string) {
 	e := p.endpoints[resource]
 	delete(p.endpoints, resource)
-	e.offered.Set(newOffering(Pool{Resource: resource}, p.status, p.topology))
-	close(e.retired)
+	e.offered.Set(&offering{resourcePool{Resource: resource}, p.status, p.topology})
 	if p.ctx != nil {
+		e.retire()
 		p.leaving[resource] = e
 	}
 	p.metrics.retired(resource)
@@ -173,20 +165,7 @@ func (p *Plugin) retire(resource string) {
 // ours tells our offers from those of other plugins, which may have the same resource's name in another form of id.
 func (p *Plugin) ours(offer Offer) bool {
 	device := deviceOf(offer.ID)
-	config := p.options.Config.Vendors[device.Vendor()]
-	if !config.Serve || !devicePattern.MatchString(string(device)) {
-		return false
-	}
-	domain, _, _ := strings.Cut(offer.Resource, "/")
-	if domain+"/" == v1alpha1.Prefix {
-		return true
-	}
-	for _, renamed := range config.Resources {
-		if strings.HasPrefix(renamed, domain+"/") {
-			return true
-		}
-	}
-	return false
+	return devicePattern.MatchString(string(device)) && p.options.Config.Vendors[device.Vendor()].gives(offer.Resource)
 }
 
 // devicePattern matches a DeviceID that begins with a vendor.
@@ -196,14 +175,14 @@ var devicePattern = regexp.MustCompile(`^[a-z0-9]+-[a-zA-Z0-9.:_-]+$`)
 func (p *Plugin) allocated(resource string, ids []string, err error) {
 	p.metrics.allocated(resource, err)
 	if err != nil {
-		p.log.Warn("Allocate refused", "resource", resource, "devices", ids, "error", err)
+		p.options.Log.Warn("Allocate refused", "resource", resource, "devices", ids, "error", err)
 		p.options.Allocated()
 		return
 	}
-	p.log.Info("Allocate", "resource", resource, "devices", ids)
+	p.options.Log.Info("Allocate", "resource", resource, "devices", ids)
 	p.mu.Lock()
 	for _, id := range ids {
-		p.ledger.granted(Offer{resource, id}, p.clock.Now())
+		p.ledger.granted(Offer{resource, id}, p.options.Clock.Now())
 	}
 	p.mu.Unlock()
 	p.options.Allocated()
@@ -229,7 +208,7 @@ func (p *Plugin) driverTold() {
 }
 
 // servicesOf is who serves which device, from the pools.
-func servicesOf(pools []Pool) map[v1alpha1.DeviceID]v1alpha1.DeviceService {
+func servicesOf(pools []resourcePool) map[v1alpha1.DeviceID]v1alpha1.DeviceService {
 	services := map[v1alpha1.DeviceID]v1alpha1.DeviceService{}
 	for _, pool := range pools {
 		for _, entry := range pool.Entries {

@@ -2,6 +2,7 @@ package serving
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,8 +14,8 @@ import (
 // Offer is a device, or a share of one, under a resource: what the kubelet allocates.
 type Offer struct{ Resource, ID string }
 
-// Entry is an offer as the kubelet is told of it.
-type Entry struct {
+// listing is an offer as the kubelet is told of it.
+type listing struct {
 	// ID is what the kubelet calls the offer.
 	ID string
 	// Device is the device that a pod gets by the offer.
@@ -22,17 +23,19 @@ type Entry struct {
 	// Healthy says that new pods may get the device, Reason why they may not.
 	Healthy bool
 	Reason  string
+	// Leaving says that the device belongs elsewhere, or nowhere: the offer goes when it is free.
+	Leaving bool
 	// NUMA is the number of the device's NUMA node; nil where it is not known, never negative.
 	NUMA *int32
 }
 
-// Pool is the devices of a resource.
-type Pool struct {
+// resourcePool is the devices of a resource.
+type resourcePool struct {
 	Resource string
 	// Mode is how containers get the devices.
 	Mode injection.Mode
 	// Entries are in order of their ids.
-	Entries []Entry
+	Entries []listing
 }
 
 // Withheld is a device that is to be served and cannot be.
@@ -52,55 +55,38 @@ type Wanted struct {
 	Unusable map[v1alpha1.DeviceID]string
 }
 
-// Pools sorts the devices into the pools that they are offered in, in order of the resources. A device is in the resource
+// sortPools sorts the devices into the pools that they are offered in, in order of the resources. A device is in the resource
 // of its slot, or else in the one of its kind. While an offer of it elsewhere is busy, it is listed there, as unhealthy,
 // and not yet in its new place: never in both. Under a resource that somebody else serves on this node, nothing is offered.
-func Pools(w Wanted) ([]Pool, []Withheld) {
-	s := sorting{Wanted: w, pools: map[string]*Pool{}, foreign: foreignResources(w.Status)}
-	s.busy()
+func sortPools(w Wanted) ([]resourcePool, []Withheld) {
+	s := sorting{Wanted: w, pools: map[string]*resourcePool{}, foreign: map[string]v1alpha1.DeviceServer{}, listed: map[v1alpha1.DeviceID]bool{}}
+	for _, d := range w.Status.Devices {
+		if by := d.Service; by != nil && by.Server != v1alpha1.ServedByRankwright {
+			s.foreign[by.Resource] = by.Server
+		}
+	}
 	for i := range w.Status.Devices {
 		s.device(&w.Status.Devices[i])
 	}
 	s.rest()
-	pools := make([]Pool, 0, len(s.pools))
+	pools := make([]resourcePool, 0, len(s.pools))
 	for _, resource := range slices.Sorted(maps.Keys(s.pools)) {
 		pool := *s.pools[resource]
-		slices.SortFunc(pool.Entries, func(a, b Entry) int { return cmp.Compare(a.ID, b.ID) })
+		slices.SortFunc(pool.Entries, func(a, b listing) int { return cmp.Compare(a.ID, b.ID) })
 		pools = append(pools, pool)
 	}
 	return pools, s.withheld
 }
 
-// sorting is the state of Pools.
+// sorting is the state of sortPools.
 type sorting struct {
 	Wanted
-	pools    map[string]*Pool
+	pools    map[string]*resourcePool
 	withheld []Withheld
 	// foreign are the resources and drivers of other servers.
 	foreign map[string]v1alpha1.DeviceServer
-	// left are the busy offers, by device, that are not listed yet.
-	left map[v1alpha1.DeviceID]map[Offer]bool
-}
-
-func foreignResources(status *v1alpha1.AcceleratorInventoryStatus) map[string]v1alpha1.DeviceServer {
-	foreign := map[string]v1alpha1.DeviceServer{}
-	for _, d := range status.Devices {
-		if s := d.Service; s != nil && s.Server != v1alpha1.ServedByRankwright {
-			foreign[s.Resource] = s.Server
-		}
-	}
-	return foreign
-}
-
-func (s *sorting) busy() {
-	s.left = map[v1alpha1.DeviceID]map[Offer]bool{}
-	for offer := range s.Busy {
-		device := deviceOf(offer.ID)
-		if s.left[device] == nil {
-			s.left[device] = map[Offer]bool{}
-		}
-		s.left[device][offer] = true
-	}
+	// listed are the devices that are where they belong.
+	listed map[v1alpha1.DeviceID]bool
 }
 
 // device lists a device where it belongs, unless it is still elsewhere.
@@ -109,43 +95,38 @@ func (s *sorting) device(d *v1alpha1.Device) {
 	if !config.servedThrough(DevicePlugin) {
 		return
 	}
-	if reason := s.Taken(d); reason != "" {
-		s.withheld = append(s.withheld, Withheld{d.ID, reason})
-		return
-	}
 	home, shares, err := s.home(d, config)
 	if err != nil {
 		s.withheld = append(s.withheld, Withheld{d.ID, err.Error()})
 		return
 	}
-	entries := map[Offer]Entry{}
-	for _, id := range offerIDs(d.ID, shares) {
-		entry := Entry{ID: id, Device: d.ID, Reason: s.Unfit(d)}
-		entry.Healthy = entry.Reason == ""
-		if d.NUMANode != nil && *d.NUMANode >= 0 {
-			entry.NUMA = d.NUMANode
-		}
-		entries[Offer{home, id}] = entry
-	}
-	for offer := range s.left[d.ID] {
-		if _, here := entries[offer]; !here {
+	ids := offerIDs(d.ID, shares)
+	for offer := range s.Busy {
+		if deviceOf(offer.ID) == d.ID && (offer.Resource != home || !slices.Contains(ids, offer.ID)) {
 			return // rest lists what is busy, and nothing else of this device
 		}
 	}
-	delete(s.left, d.ID)
-	for offer, entry := range entries {
-		s.list(offer.Resource, config.Injection, entry)
+	reason := ""
+	if obstacles := s.Obstacles(d); len(obstacles) > 0 {
+		reason = obstacles[0].Text
 	}
+	for _, id := range ids {
+		s.list(home, listing{ID: id, Healthy: reason == "", Reason: reason})
+	}
+	s.listed[d.ID] = true
 }
 
 // home is the resource that a device belongs to, and in how many shares.
 func (s *sorting) home(d *v1alpha1.Device, config VendorConfig) (resource string, shares int, err error) {
+	if reason := s.Taken(d); reason != "" {
+		return "", 0, errors.New(reason)
+	}
 	for _, slot := range s.Spec.Slots {
 		if slot.Device == d.ID {
 			return slot.Resource, 1, s.ours(slot.Resource)
 		}
 	}
-	if resource, err = Resource(d, config); err != nil {
+	if resource, err = resourceOf(d, config); err != nil {
 		return "", 0, err
 	}
 	return resource, config.shares(), s.ours(resource)
@@ -162,24 +143,22 @@ func (s *sorting) ours(resource string) error {
 
 // rest lists the busy offers that are no longer wanted.
 func (s *sorting) rest() {
-	for _, device := range slices.Sorted(maps.Keys(s.left)) {
-		for offer := range s.left[device] {
-			if s.ours(offer.Resource) != nil {
-				continue
-			}
-			entry := Entry{ID: offer.ID, Device: device, Reason: "is no longer offered under " + offer.Resource}
-			if d := s.Status.Device(device); d != nil && d.NUMANode != nil && *d.NUMANode >= 0 {
-				entry.NUMA = d.NUMANode
-			}
-			s.list(offer.Resource, s.Config.Vendors[device.Vendor()].Injection, entry)
+	for offer := range s.Busy {
+		if !s.listed[deviceOf(offer.ID)] && s.ours(offer.Resource) == nil {
+			s.list(offer.Resource, listing{ID: offer.ID, Reason: "is no longer offered under " + offer.Resource, Leaving: true})
 		}
 	}
 }
 
-func (s *sorting) list(resource string, mode injection.Mode, entry Entry) {
+// list enters an offer into its pool, and of which device it is.
+func (s *sorting) list(resource string, entry listing) {
+	entry.Device = deviceOf(entry.ID)
+	if d := s.Status.Device(entry.Device); d != nil && d.NUMANode != nil && *d.NUMANode >= 0 {
+		entry.NUMA = d.NUMANode
+	}
 	pool := s.pools[resource]
 	if pool == nil {
-		pool = &Pool{Resource: resource, Mode: mode}
+		pool = &resourcePool{Resource: resource, Mode: s.Config.Vendors[entry.Device.Vendor()].Injection}
 		s.pools[resource] = pool
 	}
 	pool.Entries = append(pool.Entries, entry)

@@ -56,7 +56,7 @@ func slotFor(number int) v1alpha1.AcceleratorInventorySpec {
 }
 
 // told prints pools as `resource: id id!`, where ! is what new pods do not get.
-func told(pools []Pool) string {
+func told(pools []resourcePool) string {
 	var lines []string
 	for _, pool := range pools {
 		line := pool.Resource + ":"
@@ -166,7 +166,7 @@ func TestPools(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			pools, withheld := Pools(tc.wanted)
+			pools, withheld := sortPools(tc.wanted)
 			if diff := cmp.Diff(tc.want, told(pools)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -196,7 +196,7 @@ func TestNoDeviceIsOfferedTwice(t *testing.T) {
 				}
 			}
 		}
-		pools, _ := Pools(w)
+		pools, _ := sortPools(w)
 		healthy, listed := map[v1alpha1.DeviceID]string{}, map[Offer]bool{}
 		for _, pool := range pools {
 			for _, entry := range pool.Entries {
@@ -218,7 +218,7 @@ func TestNoDeviceIsOfferedTwice(t *testing.T) {
 					}
 				}
 			}
-			if !slices.IsSortedFunc(pool.Entries, func(a, b Entry) int { return strings.Compare(a.ID, b.ID) }) {
+			if !slices.IsSortedFunc(pool.Entries, func(a, b listing) int { return strings.Compare(a.ID, b.ID) }) {
 				t.Fatalf("not in order: %s", told(pools))
 			}
 		}

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
@@ -15,74 +16,43 @@ type chooser interface {
 // of which most shares are free, so that pods spread over the devices. It always answers: what the chooser leaves open is
 // filled in the order of the ids, and where less is available, all of it is the answer.
 func prefer(c chooser, available, required []string, size int) []string {
-	s := &choice{chooser: c, size: size, free: map[v1alpha1.DeviceID][]string{}, taken: map[string]bool{}}
-	for _, id := range slices.Sorted(slices.Values(required)) {
-		s.take(id)
-	}
+	chosen := slices.Compact(slices.Sorted(slices.Values(required)))
+	free := map[v1alpha1.DeviceID][]string{}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(available))) {
-		if !s.taken[id] {
-			s.free[deviceOf(id)] = append(s.free[deviceOf(id)], id)
+		if !slices.Contains(chosen, id) {
+			free[deviceOf(id)] = append(free[deviceOf(id)], id)
 		}
 	}
-	for s.missing() > 0 && len(s.free) > 0 {
-		s.takeOneOfEach(s.freest())
+	for missing := size - len(chosen); missing > 0 && len(free) > 0; missing = size - len(chosen) {
+		devices := freest(free)
+		if len(devices) > missing {
+			devices = best(c, devices, chosen, missing)
+		}
+		for _, device := range devices {
+			ids := free[device]
+			chosen = append(chosen, ids[0])
+			if free[device] = ids[1:]; len(ids) == 1 {
+				delete(free, device)
+			}
+		}
 	}
-	return s.chosen
-}
-
-// choice is the state of prefer.
-type choice struct {
-	chooser chooser
-	size    int
-	chosen  []string
-	taken   map[string]bool
-	// free are the ids of each device that are left, in order.
-	free map[v1alpha1.DeviceID][]string
-}
-
-func (s *choice) missing() int { return s.size - len(s.chosen) }
-
-func (s *choice) take(id string) {
-	if !s.taken[id] {
-		s.taken[id] = true
-		s.chosen = append(s.chosen, id)
-	}
+	return chosen
 }
 
 // freest are the devices with most free shares, in order of their ids.
-func (s *choice) freest() []v1alpha1.DeviceID {
+func freest(free map[v1alpha1.DeviceID][]string) []v1alpha1.DeviceID {
 	most := 0
-	var devices []v1alpha1.DeviceID
-	for device, ids := range s.free {
-		if len(ids) > most {
-			most, devices = len(ids), nil
-		}
-		if len(ids) == most {
-			devices = append(devices, device)
-		}
+	for _, ids := range free {
+		most = max(most, len(ids))
 	}
-	slices.Sort(devices)
-	return devices
+	fewer := func(d v1alpha1.DeviceID) bool { return len(free[d]) < most }
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(free)), fewer)
 }
 
-// takeOneOfEach takes an offer of each device, or where that is too much, of those that go best with what is taken already.
-func (s *choice) takeOneOfEach(devices []v1alpha1.DeviceID) {
-	if len(devices) > s.missing() {
-		devices = s.best(devices)
-	}
-	for _, device := range devices {
-		ids := s.free[device]
-		s.take(ids[0])
-		if s.free[device] = ids[1:]; len(ids) == 1 {
-			delete(s.free, device)
-		}
-	}
-}
-
-// best are as many of the devices as are missing.
-func (s *choice) best(devices []v1alpha1.DeviceID) []v1alpha1.DeviceID {
+// best are as many of the devices as are missing: those that go best with what is chosen already.
+func best(c chooser, devices []v1alpha1.DeviceID, chosen []string, missing int) []v1alpha1.DeviceID {
 	var together []v1alpha1.DeviceID
-	for id := range s.taken {
+	for _, id := range chosen {
 		together = append(together, deviceOf(id))
 	}
 	slices.Sort(together)
@@ -91,13 +61,13 @@ func (s *choice) best(devices []v1alpha1.DeviceID) []v1alpha1.DeviceID {
 	// A device that is taken and a candidate at the same time cannot be asked for as both: it counts as taken.
 	fresh := func(d v1alpha1.DeviceID) bool { return slices.Contains(devices, d) && !slices.Contains(together, d) }
 	var best []v1alpha1.DeviceID
-	for _, d := range s.chooser.Choose(candidates, together, len(together)+s.missing()) {
-		if fresh(d) && !slices.Contains(best, d) && len(best) < s.missing() {
+	for _, d := range c.Choose(candidates, together, len(together)+missing) {
+		if fresh(d) && !slices.Contains(best, d) && len(best) < missing {
 			best = append(best, d)
 		}
 	}
 	for _, d := range devices {
-		if len(best) < s.missing() && !slices.Contains(best, d) {
+		if len(best) < missing && !slices.Contains(best, d) {
 			best = append(best, d)
 		}
 	}

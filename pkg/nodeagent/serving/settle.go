@@ -3,6 +3,7 @@ package serving
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/rankwright/rankwright/internal/await"
@@ -27,19 +28,9 @@ func (p *Plugin) unsettled() bool {
 	if !p.ledger.known {
 		return true
 	}
-	wanted, _ := Pools(Wanted{Status: p.status, Spec: p.spec, Config: p.options.Config})
-	stays := map[Offer]bool{}
-	for _, pool := range wanted {
-		for _, entry := range pool.Entries {
-			stays[Offer{pool.Resource, entry.ID}] = true
-		}
-	}
-	for offer := range p.ledger.listed {
-		if !stays[offer] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.pools, func(pool resourcePool) bool {
+		return slices.ContainsFunc(pool.Entries, func(e listing) bool { return e.Leaving })
+	})
 }
 
 // watchUse asks the kubelet who holds what for as long as something depends on it, and waits in between.
@@ -60,7 +51,7 @@ func (p *Plugin) watchUse(ctx context.Context) {
 		case err != nil:
 			failures++
 			if failures == 1 {
-				p.log.Warn("the kubelet does not say which pod holds which device, so devices stay where they are", "error", err)
+				p.options.Log.Warn("the kubelet does not say which pod holds which device, so devices stay where they are", "error", err)
 			}
 		case changed:
 			failures, idle = 0, 0
@@ -68,7 +59,7 @@ func (p *Plugin) watchUse(ctx context.Context) {
 		default:
 			failures = 0
 		}
-		await.Pause(ctx, p.clock, askAgain(failures, idle), nil)
+		await.Pause(ctx, p.options.Clock, askAgain(failures, idle), nil)
 	}
 }
 
@@ -88,13 +79,13 @@ func (p *Plugin) asks() bool {
 
 // readUse asks the kubelet once and offers what follows, and says whether another server or resource has a device then.
 func (p *Plugin) readUse(ctx context.Context) (changed bool, err error) {
-	at := p.clock.Now()
-	life, _ := p.folder.current()
+	at := p.options.Clock.Now()
+	life, _ := p.folder.kubelet.Get()
 	use, err := readUse(ctx, p.options.PodResources)
 	if err != nil {
 		return false, err
 	}
-	after, _ := p.folder.current()
+	after, _ := p.folder.kubelet.Get()
 	use.At = at
 	use.Complete = life.there() && life.same(after) && at.Sub(life.since()) >= kubeletSettles
 	p.mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"github.com/rankwright/rankwright/pkg/nodeagent/podresources"
 )
 
-// Use is what the kubelet says of the offers.
-type Use struct {
+// usage is what the kubelet says of the offers.
+type usage struct {
 	// At is when the kubelet was asked.
 	At time.Time
 	// Complete says that the kubelet knew all its pods: one that just started does not.
@@ -22,19 +22,19 @@ type Use struct {
 const useTimeout = 5 * time.Second
 
 // readUse asks the kubelet at the pod-resources socket.
-func readUse(ctx context.Context, socket string) (Use, error) {
+func readUse(ctx context.Context, socket string) (usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, useTimeout)
 	defer cancel()
 	client, err := podresources.NewClient(socket)
 	if err != nil {
-		return Use{}, err
+		return usage{}, err
 	}
 	defer func() { _ = client.Close() }()
 	answer, _, err := client.Ask(ctx)
 	if err != nil {
-		return Use{}, err
+		return usage{}, err
 	}
-	use := Use{Held: map[Offer]bool{}, Counted: map[Offer]bool{}}
+	use := usage{Held: map[Offer]bool{}, Counted: map[Offer]bool{}}
 	for _, name := range answer.Offered {
 		use.Counted[Offer{name.Resource, name.Device}] = true
 	}

@@ -58,7 +58,7 @@ func newClaimSite(t *testing.T, name string) *claimSite {
 	t.Cleanup(func() { _ = os.RemoveAll(s.folder) })
 	s.configure = func(o *nodeagent.Options) {
 		o.Serving = &serving.Options{
-			Config: serving.Config{Vendors: map[string]serving.VendorConfig{"nvidia": {Serve: true, Through: serving.DRA, Injection: injection.CDI, UserLibraries: injection.FromImage}}},
+			Config: serving.Config{Vendors: map[string]serving.VendorConfig{"nvidia": {Serve: true, Through: serving.DRA, Injection: injection.CDI, Settings: injection.Settings{UserLibraries: injection.FromImage}}}},
 			Folder: filepath.Join(s.folder, "device-plugins"), CDIFolder: filepath.Join(s.folder, "cdi"),
 		}
 		o.DRA = dra.Options{Folder: filepath.Join(s.folder, "driver"), Registry: filepath.Join(s.folder, "registry")}
