@@ -106,29 +106,25 @@ func (k *call) await(from int, receive func(receiver) error) error {
 
 // send sends a buffer to a member, in one frame at least.
 func (k *call) send(to, step int, payload []byte) error {
-	for i, s := range segments(len(payload), segmentBytes) {
-		if err := k.sendSegment(to, step, i, payload[s.from:s.to]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachSegment(len(payload), func(i int, s span) error { return k.sendSegment(to, step, i, payload[s.from:s.to]) })
 }
 
 // receive fills a buffer with what a member sends.
 func (k *call) receive(from, step int, into []byte) error {
-	for i, s := range segments(len(into), segmentBytes) {
-		if err := k.receiveSegment(from, step, i, into[s.from:s.to]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachSegment(len(into), func(i int, s span) error { return k.receiveSegment(from, step, i, into[s.from:s.to]) })
 }
 
 // consume gives what a member sends piece by piece.
 func (k *call) consume(from, step, length int, use func(offset int, piece []byte)) error {
+	return eachSegment(length, func(i int, s span) error {
+		return k.consumeSegment(from, step, i, s.to-s.from, func(offset int, piece []byte) { use(s.from+offset, piece) })
+	})
+}
+
+// eachSegment calls visit for each segment of so many bytes, until one fails.
+func eachSegment(length int, visit func(number int, s span) error) error {
 	for i, s := range segments(length, segmentBytes) {
-		err := k.consumeSegment(from, step, i, s.to-s.from, func(offset int, piece []byte) { use(s.from+offset, piece) })
-		if err != nil {
+		if err := visit(i, s); err != nil {
 			return err
 		}
 	}

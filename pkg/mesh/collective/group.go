@@ -60,8 +60,7 @@ type peer struct {
 	senders   [lanes]sender
 	receivers [lanes]receiver
 
-	sending, receiving    sync.Mutex // of the lane of pairs
-	nextSend, nextReceive uint32
+	sending, receiving side // in the lane of pairs
 }
 
 func newGroup(c *Communicator, id groupID, ranks []int, place int) *group {
@@ -113,35 +112,6 @@ func (g *group) do(ctx context.Context, l lane, h header, do func(*call) error) 
 	}
 	k := g.begin(ctx, l, h)
 	return k.end(do(k))
-}
-
-// member refuses what is no rank of the group.
-func (g *group) member(name string, rank int) error {
-	if rank < 0 || rank >= len(g.ranks) {
-		return fmt.Errorf("%s is %d: it must be a rank of the group, 0 to %d", name, rank, len(g.ranks)-1)
-	}
-	return nil
-}
-
-// parts refuses a buffer that is not one part for each member.
-func (g *group) parts(whole string, wholeLength int, part string, partLength int) error {
-	if partLength*len(g.ranks) != wholeLength {
-		return fmt.Errorf("%s has %d bytes and %s %d: with %d members %s must have %d", whole, wholeLength, part, partLength,
-			len(g.ranks), whole, partLength*len(g.ranks))
-	}
-	return nil
-}
-
-// elements is how a reduction is done, and how many elements a buffer has.
-func elements(name string, buffer []byte, dtype DType, op Op) (Reduction, int, error) {
-	r, err := ReductionOf(dtype, op)
-	if err != nil {
-		return r, 0, err
-	}
-	if len(buffer)%dtype.Size() != 0 {
-		return r, 0, fmt.Errorf("%s has %d bytes: %s needs a multiple of %d", name, len(buffer), dtype, dtype.Size())
-	}
-	return r, len(buffer) / dtype.Size(), nil
 }
 
 // buffers keeps memory between calls, one buffer of each use.

@@ -3,7 +3,7 @@ package collective
 import "context"
 
 func (g *group) AllReduce(ctx context.Context, buffer []byte, dtype DType, op Op) error {
-	r, count, err := elements("buffer", buffer, dtype, op)
+	r, count, err := Elements("buffer", buffer, dtype, op)
 	if err != nil {
 		return err
 	}
@@ -27,14 +27,14 @@ func (g *group) AllReduce(ctx context.Context, buffer []byte, dtype DType, op Op
 }
 
 func (g *group) ReduceScatter(ctx context.Context, output, input []byte, dtype DType, op Op) error {
-	r, count, err := elements("input", input, dtype, op)
+	r, count, err := Elements("input", input, dtype, op)
 	if err != nil {
 		return err
 	}
-	if _, _, err := elements("output", output, dtype, op); err != nil {
+	if _, _, err := Elements("output", output, dtype, op); err != nil {
 		return err
 	}
-	if err := g.parts("input", len(input), "output", len(output)); err != nil {
+	if err := CheckParts("input", len(input), "output", len(output), len(g.ranks)); err != nil {
 		return err
 	}
 	h := header{operation: opReduceScatter, dtype: dtype, op: op, bytes: uint64(len(input))}
