@@ -14,7 +14,7 @@ func (g *group) AllReduce(ctx context.Context, buffer []byte, dtype DType, op Op
 			wire = sized(&g.scratch.wire, count*r.WireSize)
 		}
 		if r.encode != nil {
-			r.encode(wire, buffer)
+			r.encode(wire, buffer, 1)
 		}
 		if treeReduces(len(g.ranks), len(wire)) {
 			return k.treeAllReduce(&r, buffer, wire)
@@ -41,7 +41,7 @@ func (g *group) ReduceScatter(ctx context.Context, output, input []byte, dtype D
 	return g.collect(ctx, h, func(k *call) error {
 		own, work := input, sized(&g.scratch.work, count*r.WireSize)
 		if r.encode != nil {
-			r.encode(work, input)
+			r.encode(work, input, 1)
 			own = work
 		}
 		if treeReduces(len(g.ranks), len(work)) {

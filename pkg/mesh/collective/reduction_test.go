@@ -134,7 +134,7 @@ func TestNarrowTypesConvertBothWays(t *testing.T) {
 			if float64(f) != want || math.Signbit(float64(f)) != math.Signbit(want) {
 				t.Errorf("%s %#x: got %v, want %v", dtype, b, f, want)
 			}
-			_, to := narrow(dtype)
+			to := map[DType]func(float32) uint16{FP16: toHalf, BF16: toBrain}[dtype]
 			if back := to(f); back != uint16(b) {
 				t.Errorf("%s %#x comes back as %#x", dtype, b, back)
 			}
