@@ -29,16 +29,18 @@ func (g *group) begin(ctx context.Context, l lane, h header) *call {
 	return k
 }
 
+// expire fails the communicator when the context has ended.
 func (k *call) expire() {
-	awaited := k.receiving.Load()
+	c, awaited := k.group.c, k.receiving.Load()
 	if awaited < 0 {
 		awaited = k.sending.Load()
 	}
-	rank := -1
+	rank, err := c.rank, context.Cause(k.ctx)
 	if awaited >= 0 {
 		rank = k.group.ranks[awaited]
 	}
-	k.group.c.expire(k.ctx, rank, fmt.Sprintf("%v on ranks %s", &k.header, shorten(k.group.ranks)))
+	reason := fmt.Sprintf("%v on ranks %s: %v", &k.header, shorten(k.group.ranks), err)
+	c.fail(&RankError{Rank: rank, Failure: TimedOut, Reporter: c.rank, Reason: reason, cause: err})
 }
 
 // end is the call's error. A context that ended just before the call's last frame fails the call as well, since the

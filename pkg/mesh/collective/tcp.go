@@ -26,7 +26,7 @@ func New(ctx context.Context, config Config) (*Communicator, error) {
 	c := newCommunicator(config.Rank, len(config.Addresses))
 	t := newTCP(c, &config, listener)
 	c.transport = t
-	t.work.Go(t.accept)
+	t.work.Go(func() { accept(listener, &t.work, t.receive) })
 	t.work.Go(t.showLife)
 	err = t.meet(ctx)
 	if err == nil {
