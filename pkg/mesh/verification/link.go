@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/pkg/mesh/collective"
+	"github.com/rankwright/rankwright/pkg/mesh/verification/traffic"
 )
 
 // linkState is what became of the link to another pod. States of one direction add up.
@@ -51,9 +52,24 @@ func probe(ctx context.Context, c *collective.Communicator, seed uint64, now fun
 	return sent, right, c.World().Barrier(ctx)
 }
 
+// sequence is a member's pattern, made once as far as it was needed.
+type sequence struct {
+	seed   uint64
+	member int
+	made   []byte
+}
+
+// first is the beginning of the pattern in so many bytes.
+func (s *sequence) first(size int) []byte {
+	if size > len(s.made) {
+		s.made = traffic.Pattern(size, s.seed, s.member)
+	}
+	return s.made[:size]
+}
+
 func probeSend(ctx context.Context, g collective.Group, seed uint64, now func() time.Time) (rate, error) {
 	me, peer := g.Rank(), 1-g.Rank()
-	word := make([]byte, wordBytes)
+	word := make([]byte, traffic.WordBytes)
 	var best time.Duration
 	for call := range latencyCalls {
 		began := now()
@@ -73,7 +89,7 @@ func probeSend(ctx context.Context, g collective.Group, seed uint64, now func() 
 		if err != nil {
 			return rate{}, err
 		}
-		measured.MBps = max(measured.MBps, mbps(float64(size), took.Seconds()))
+		measured.MBps = max(measured.MBps, traffic.MBps(float64(size), took))
 		if calls >= fewestProbes && now().Sub(began) >= probeTime {
 			clear(word)
 			return measured, send(ctx, g, word, peer)
@@ -127,7 +143,7 @@ func receive(ctx context.Context, g collective.Group, buffer []byte, from int) e
 
 func probeReceive(ctx context.Context, g collective.Group, seed uint64) (bool, error) {
 	peer := 1 - g.Rank()
-	word := make([]byte, wordBytes)
+	word := make([]byte, traffic.WordBytes)
 	right := true
 	for range latencyCalls {
 		if err := receive(ctx, g, word, peer); err != nil {

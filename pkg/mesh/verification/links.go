@@ -13,6 +13,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/mesh/collective"
+	"github.com/rankwright/rankwright/pkg/mesh/verification/traffic"
 )
 
 // links measures the links to other pods: all of a small copy, and of a large one where something is wrong.
@@ -53,7 +54,6 @@ func (v *verifier) measurePairs(ctx context.Context, links []pairLink) {
 		case err == nil:
 		case outOfTime(err):
 			l.sent = rate{}
-			v.own.troubled = true
 			v.find(Finding{Reason: v1alpha1.FindingGroupFailed, Text: "the time ended before all links were measured: give a longer deadlineSeconds"})
 		default:
 			l.state |= linkFailed
@@ -76,7 +76,7 @@ func (v *verifier) suspicious(ctx context.Context) bool {
 	if !v.alive() {
 		return true
 	}
-	word := make([]byte, wordBytes)
+	word := make([]byte, traffic.WordBytes)
 	if v.own.troubled {
 		word[0] = 1
 	}
@@ -147,12 +147,11 @@ func (v *verifier) meetPair(ctx context.Context, p pair, l *pairLink) error {
 	l.state |= linkMet
 	// Small packets can pass where large ones do not. Both ends make both calls, whatever came of the first.
 	for _, check := range []check{checkAllToAll, checkNeighbours} {
-		wrong, err := check(ctx, l.c.World(), &session{seed: l.seed})
-		if err != nil {
-			return err
-		}
-		if wrong != nil {
+		switch err := check(ctx, l.c.World(), &session{seed: l.seed}); {
+		case errors.As(err, new(*wrongResult)):
 			l.state |= linkWrong
+		case err != nil:
+			return err
 		}
 	}
 	return nil
