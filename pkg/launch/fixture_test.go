@@ -128,7 +128,7 @@ func (f fixture) job(t testing.TB) *Job {
 
 func (f fixture) bundle(t testing.TB, launcher string) *Bundle {
 	t.Helper()
-	b, err := f.job(t).For(launcher)
+	b, err := f.job(t).Write(launcher)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func (f fixture) refused(t *testing.T, launcher, want string) {
 	plan, spec := f.plan(t)
 	job, err := NewJob(plan, spec, f.options)
 	if err == nil {
-		_, err = job.For(launcher)
+		_, err = job.Write(launcher)
 	}
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q in it", err, want)

@@ -124,6 +124,6 @@ func (q *question) export() error {
 	if err != nil {
 		return err
 	}
-	_, err = job.ForEngine()
+	_, err = job.Write("")
 	return err
 }
