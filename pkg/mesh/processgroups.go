@@ -14,32 +14,43 @@ const maxListedRanks = 512
 // dimensions, its size says so and the ranks are needed to tell which.
 func processGroups(m *Mesh, engine v1alpha1.Engine, s *v1alpha1.Strategy, library Library) ([]v1alpha1.ProcessGroups, error) {
 	groups := []v1alpha1.ProcessGroups{listed("world", m.names, [][]int32{m.World()}, library)}
-	for _, name := range []string{"tp", "pp", "dp", "cp"} {
-		at := m.index(name)
-		if at < 0 || (name == "cp" && m.sizes[at] == 1) {
+	for _, kind := range []struct {
+		name string
+		size int32 // 0: as large as the dimension
+		has  bool
+	}{
+		{"tp", 0, m.Size("tp") > 0},
+		{"pp", 0, m.Size("pp") > 0},
+		{"dp", 0, m.Size("dp") > 0},
+		{"cp", 0, m.Size("cp") > 1},
+		{"dcp", s.DecodeContext, s.DecodeContext > 1},
+		{"ep", s.Expert, s.Expert > 1},
+	} {
+		if !kind.has {
 			continue
 		}
-		ranks, err := m.Groups(name)
+		ranks, over, err := m.ruled(engine, kind.name, int(kind.size), []string{kind.name})
 		if err != nil {
 			return nil, err
 		}
-		groups = append(groups, listed(name, []string{name}, ranks, library))
-	}
-	if s.DecodeContext > 1 {
-		ranks, err := m.DecodeContextGroups(int(s.DecodeContext))
-		if err != nil {
-			return nil, err
-		}
-		groups = append(groups, listed("dcp", []string{"tp"}, ranks, library))
-	}
-	if s.Expert > 1 {
-		ranks, over, err := m.ExpertGroups(engine, int(s.Expert))
-		if err != nil {
-			return nil, err
-		}
-		groups = append(groups, listed("ep", over, ranks, library))
+		groups = append(groups, listed(kind.name, over, ranks, library))
 	}
 	return groups, nil
+}
+
+// ruled lists the groups of a kind by the rule that they follow, and the dimensions along which their members differ. Where groups are
+// parts of what their dimensions span, the engine's rule says which.
+func (m *Mesh) ruled(engine v1alpha1.Engine, kind string, size int, dimensions []string) (groups [][]int32, over []string, err error) {
+	switch kind {
+	case "ep":
+		return m.ExpertGroups(engine, size)
+	case "dcp":
+		groups, err = m.DecodeContextGroups(size)
+		return groups, []string{"tp"}, err
+	default:
+		groups, err = m.Groups(dimensions...)
+		return groups, dimensions, err
+	}
 }
 
 func listed(name string, dimensions []string, ranks [][]int32, library Library) v1alpha1.ProcessGroups {
