@@ -14,26 +14,17 @@ const maxListedRanks = 512
 // dimensions, its size says so and the ranks are needed to tell which.
 func processGroups(m *Mesh, engine v1alpha1.Engine, s *v1alpha1.Strategy, library Library) ([]v1alpha1.ProcessGroups, error) {
 	groups := []v1alpha1.ProcessGroups{listed("world", m.names, [][]int32{m.World()}, library)}
-	for _, kind := range []struct {
-		name string
-		size int32 // 0: as large as the dimension
-		has  bool
-	}{
-		{"tp", 0, m.Size("tp") > 0},
-		{"pp", 0, m.Size("pp") > 0},
-		{"dp", 0, m.Size("dp") > 0},
-		{"cp", 0, m.Size("cp") > 1},
-		{"dcp", s.DecodeContext, s.DecodeContext > 1},
-		{"ep", s.Expert, s.Expert > 1},
-	} {
-		if !kind.has {
+	optional := map[string]int32{"cp": s.Context, "dcp": s.DecodeContext, "ep": s.Expert}
+	for _, name := range []string{"tp", "pp", "dp", "cp", "dcp", "ep"} {
+		size, is := optional[name]
+		if is && size < 2 {
 			continue
 		}
-		ranks, over, err := m.ruled(engine, kind.name, int(kind.size), []string{kind.name})
+		ranks, over, err := m.ruled(engine, name, int(size), []string{name})
 		if err != nil {
 			return nil, err
 		}
-		groups = append(groups, listed(kind.name, over, ranks, library))
+		groups = append(groups, listed(name, over, ranks, library))
 	}
 	return groups, nil
 }

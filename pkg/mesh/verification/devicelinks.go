@@ -159,18 +159,10 @@ func (f *fabric) deviceMedians(links []deviceLink) map[linkSort]int64 {
 func (f *fabric) findBetween(reason v1alpha1.FindingReason, l deviceLink, other int, found Finding) {
 	found.Reason, found.Ranks = reason, []int32{f.ranks[l.from].rank, f.ranks[l.to].rank}
 	if other != f.Place {
-		index := f.Task.Pods[other].Index
-		found.Peer = &index
+		found.Peer = new(f.Task.Pods[other].Index)
 	}
 	found.Text = fmt.Sprintf("%s over %s", f.library, f.wire(l)) + prefixed(found.Text)
 	f.find(found)
-}
-
-func prefixed(text string) string {
-	if text == "" {
-		return ""
-	}
-	return ": " + text
 }
 
 // wire names what joins two devices, as far as the plan knows.

@@ -132,8 +132,7 @@ func (v *verifier) noteWrong(kind string, group *shares, err error) error {
 	}
 	f := Finding{Reason: v1alpha1.FindingResultWrong, Kind: kind, Text: wrong.call + " gives a wrong result"}
 	if wrong.from >= 0 && group.places[wrong.from] != v.Place {
-		index := v.Task.Pods[group.places[wrong.from]].Index
-		f.Peer, f.Text = &index, wrong.call+" gives other bytes than were sent"
+		f.Peer, f.Text = new(v.Task.Pods[group.places[wrong.from]].Index), wrong.call+" gives other bytes than were sent"
 	}
 	v.find(f)
 	return nil

@@ -218,10 +218,7 @@ func whyLink(err error) string {
 
 // judge notes what is wrong with the pod's own links. Findings of groups come after the links that explain them.
 func (v *verifier) judge(m matrix) {
-	slow := map[*link]int64{}
-	for _, s := range m.slow(v.Task, v.Place) {
-		slow[s.link] = s.expected
-	}
+	slow := m.slow(v.Task, v.Place)
 	for i := range v.own.links {
 		l := &v.own.links[i]
 		index := v.Task.Pods[l.place].Index

@@ -57,27 +57,18 @@ func rowOf(numbers []int64, place int, pairs []pair) *row {
 	return r
 }
 
-// slowLink is a link that moves less than its share of what is expected.
-type slowLink struct {
-	link     *link
-	expected int64
-}
-
-// slow are the slow links of a pod.
-func (m matrix) slow(t *Task, place int) []slowLink {
+// slow are the slow links of a pod, which move less than their share of what is expected of them, with what is expected.
+func (m matrix) slow(t *Task, place int) map[*link]int64 {
 	if m[place] == nil || t.MinimumShare == 0 {
 		return nil
 	}
 	medians := map[bool]int64{true: m.median(t, true), false: m.median(t, false)}
-	var slow []slowLink
+	slow := map[*link]int64{}
 	for i := range m[place].links {
 		l := &m[place].links[i]
-		if !measured(l) {
-			continue
-		}
 		expected := max(m.planned(t, place, l.place), medians[t.together(place, l.place)])
-		if l.sent.MBps*100 < expected*int64(t.MinimumShare) {
-			slow = append(slow, slowLink{l, expected})
+		if measured(l) && l.sent.MBps*100 < expected*int64(t.MinimumShare) {
+			slow[l] = expected
 		}
 	}
 	return slow

@@ -136,7 +136,7 @@ func TestSlowerThanPlanned(t *testing.T) {
 	}
 	task := &Task{MinimumShare: 25, Pods: []Pod{{Node: "a", MBps: 50000}, {Node: "b", MBps: 10000}, {Node: "a", MBps: 50000}}}
 	slow := m.slow(task, 0)
-	if len(slow) != 1 || slow[0].link.place != 1 || slow[0].expected != 2000 {
+	if len(slow) != 1 || slow[&m[0].links[0]] != 2000 {
 		t.Errorf("slow links %+v, want the one to pod 1 with the program's own 2000 MB/s", slow)
 	}
 	task.MinimumShare = 0
