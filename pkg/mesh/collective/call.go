@@ -64,44 +64,47 @@ func (k *call) frame(step, segment, length int) header {
 
 // sendSegment sends one frame to a member.
 func (k *call) sendSegment(to, step, segment int, payload []byte) error {
-	k.sending.Store(int32(to))
-	defer k.sending.Store(-1)
-	stream, err := k.group.sender(k.ctx, k.lane, to)
-	if err == nil {
+	g := k.group
+	return k.over(&g.peers[to].out[k.lane], to, streamKey{g.id, k.lane, g.c.rank, g.ranks[to]}, &k.sending, func(s stream) error {
 		k.out = k.frame(step, segment, len(payload))
-		err = stream.send(&k.out, payload)
-	}
-	if err != nil {
-		return k.group.c.blame(k.group.ranks[to], err)
-	}
-	return nil
+		return s.send(&k.out, payload)
+	})
 }
 
 // receiveSegment receives one frame from a member into a buffer.
 func (k *call) receiveSegment(from, step, segment int, into []byte) error {
-	return k.await(from, func(stream receiver) error {
+	return k.await(from, func(s stream) error {
 		k.in = k.frame(step, segment, len(into))
-		return stream.receive(&k.in, into)
+		return s.receive(&k.in, into)
 	})
 }
 
 // consumeSegment receives one frame of a length from a member piece by piece.
 func (k *call) consumeSegment(from, step, segment, length int, use func(offset int, piece []byte)) error {
-	return k.await(from, func(stream receiver) error {
+	return k.await(from, func(s stream) error {
 		k.in = k.frame(step, segment, length)
-		return stream.consume(&k.in, use)
+		return s.consume(&k.in, use)
 	})
 }
 
-func (k *call) await(from int, receive func(receiver) error) error {
-	k.receiving.Store(int32(from))
-	defer k.receiving.Store(-1)
-	stream, err := k.group.receiver(k.ctx, k.lane, from)
+func (k *call) await(from int, receive func(stream) error) error {
+	g := k.group
+	return k.over(&g.peers[from].in[k.lane], from, streamKey{g.id, k.lane, g.ranks[from], g.c.rank}, &k.receiving, receive)
+}
+
+// over does something over a stream from or to a member, which is opened when it is first used.
+func (k *call) over(s *stream, member int, key streamKey, waiting *atomic.Int32, do func(stream) error) error {
+	waiting.Store(int32(member))
+	defer waiting.Store(-1)
+	var err error
+	if *s == nil {
+		*s, err = k.group.c.transport.open(k.ctx, key)
+	}
 	if err == nil {
-		err = receive(stream)
+		err = do(*s)
 	}
 	if err != nil {
-		return k.group.c.blame(k.group.ranks[from], err)
+		return k.group.c.blame(k.group.ranks[member], err)
 	}
 	return nil
 }

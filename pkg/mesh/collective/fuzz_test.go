@@ -41,7 +41,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		reader := bytes.NewReader(raw)
-		receiver := &tcpReceiver{conn: readConn{Reader: reader}}
+		receiver := &tcpStream{conn: readConn{Reader: reader}}
 		into := make([]byte, 4)
 		if err := receiver.receive(&due, into); err != nil {
 			return

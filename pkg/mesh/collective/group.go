@@ -57,8 +57,7 @@ type group struct {
 // peer is what a group keeps for a member: streams to and from it, opened when first used. Each is used by one call at a
 // time.
 type peer struct {
-	senders   [lanes]sender
-	receivers [lanes]receiver
+	out, in [lanes]stream
 
 	sending, receiving side // in the lane of pairs
 }
@@ -70,30 +69,6 @@ func newGroup(c *Communicator, id groupID, ranks []int, place int) *group {
 func (g *group) Rank() int    { return g.rank }
 func (g *group) Size() int    { return len(g.ranks) }
 func (g *group) Ranks() []int { return slices.Clone(g.ranks) }
-
-func (g *group) sender(ctx context.Context, l lane, to int) (sender, error) {
-	stream := &g.peers[to].senders[l]
-	if *stream == nil {
-		opened, err := g.c.transport.openSender(ctx, streamKey{g.id, l, g.c.rank, g.ranks[to]})
-		if err != nil {
-			return nil, err
-		}
-		*stream = opened
-	}
-	return *stream, nil
-}
-
-func (g *group) receiver(ctx context.Context, l lane, from int) (receiver, error) {
-	stream := &g.peers[from].receivers[l]
-	if *stream == nil {
-		opened, err := g.c.transport.openReceiver(ctx, streamKey{g.id, l, g.ranks[from], g.c.rank})
-		if err != nil {
-			return nil, err
-		}
-		*stream = opened
-	}
-	return *stream, nil
-}
 
 // collect does one collective.
 func (g *group) collect(ctx context.Context, h header, do func(*call) error) error {

@@ -1,6 +1,6 @@
 package collective
 
-// ringPlan is what a ring does. Member r sends to r+1 and receives from r-1. In step t it sends chunk r-1-t and receives
+// ringPlan is what a ring of two members or more does. Member r sends to r+1 and receives from r-1. In step t it sends chunk r-1-t and receives
 // chunk r-2-t (modulo the members): in the steps before members-1 partial results go round, until member r has the
 // whole of chunk r; in those after, results go round.
 type ringPlan struct {
@@ -27,10 +27,6 @@ type ringRun struct {
 
 func (k *call) ring(plan *ringPlan) error {
 	members := len(k.group.ranks)
-	if members == 1 {
-		plan.alone()
-		return nil
-	}
 	size := plan.size
 	if plan.reduction != nil {
 		size = max(size, plan.reduction.WireSize)
@@ -42,13 +38,6 @@ func (k *call) ring(plan *ringPlan) error {
 		received: make(chan struct{}, tokens), passed: make(chan struct{}, tokens),
 	}
 	return both(r.send, r.receive)
-}
-
-// alone is the ring of one member.
-func (p *ringPlan) alone() {
-	if p.reduction != nil {
-		p.reduction.Decode(p.result, p.own, 1)
-	}
 }
 
 // chunkOf returns the chunk that a step sends. A step receives the chunk that the next step sends.
