@@ -36,7 +36,7 @@ func ReductionOf(dtype DType, op Op) (Reduction, error) {
 	if op == Average {
 		r.Op = Sum
 	}
-	if c, coded := codes[dtype][op]; coded {
+	if c := &codes[dtype][op]; c.size > 0 {
 		r.Wire, r.WireSize, r.encode, r.decode = c.wire, c.size, c.encode, c.decode
 	}
 	r.combine = kernels[r.Wire][r.Op]
@@ -50,7 +50,7 @@ type code struct {
 	encode, decode conversion
 }
 
-var codes = map[DType]map[Op]code{
+var codes = [UINT8 + 1][Average + 1]code{
 	FP32: {Min: keys(math.MinInt32), Max: keys(math.MaxInt32), Average: {FP32, 4, nil, quotients}},
 	FP16: narrow(fromHalf, toHalf),
 	BF16: narrow(fromBrain, toBrain),
@@ -75,9 +75,9 @@ func keys(nan int32) code {
 }
 
 // narrow are the codes of a 16-bit type.
-func narrow(from func(uint16) float32, to func(float32) uint16) map[Op]code {
+func narrow(from func(uint16) float32, to func(float32) uint16) [Average + 1]code {
 	rounded := code{FP32, 4, convert(from), convert(to)}
-	return map[Op]code{
+	return [Average + 1]code{
 		Sum: rounded, Product: rounded, Min: narrowKeys(from, to, math.MinInt32), Max: narrowKeys(from, to, math.MaxInt32),
 		Average: {FP32, 4, rounded.encode, func(values, wire []byte, ranks int) {
 			divisor := float32(ranks)
@@ -90,7 +90,7 @@ func narrowKeys(from func(uint16) float32, to func(float32) uint16, nan int32) c
 	return code{INT32, 4, convert(func(h uint16) int32 { return toKey(from(h), nan) }), convert(func(key int32) uint16 { return to(fromKey(key)) })}
 }
 
-var kernels = map[DType]map[Op]kernel{
+var kernels = [UINT8 + 1][Average + 1]kernel{
 	FP32:  {Sum: sum[float32], Product: product[float32]},
 	INT32: {Sum: sum[int32], Product: product[int32], Min: minimum[int32], Max: maximum[int32]},
 	INT64: {Sum: sum[int64], Product: product[int64], Min: minimum[int64], Max: maximum[int64]},
