@@ -126,7 +126,7 @@ func (a *arranger) near(x, y int32) [2]Link {
 	return pair
 }
 
-func compareNear(a, b [2]Link) int { return cmp.Or(compareLinks(a[0], b[0]), compareReach(a[1], b[1])) }
-
-// compareReach puts the farther of two links over PCIe first.
-func compareReach(a, b Link) int { return cmp.Compare(b.relation.Distance(), a.relation.Distance()) }
+// compareNear puts the slower of two links first, and of equals the farther one over PCIe.
+func compareNear(a, b [2]Link) int {
+	return cmp.Or(compareLinks(a[0], b[0]), cmp.Compare(b[1].relation.Distance(), a[1].relation.Distance()))
+}

@@ -11,7 +11,7 @@ func (g *group) AllGather(ctx context.Context, output, input []byte) error {
 		members, part := len(g.ranks), len(input)
 		copy(output[g.rank*part:], input)
 		if !treeGathers(members, part) {
-			return k.ring(&ringPlan{size: 1, elements: len(output), first: members - 1, last: 2*members - 3, result: output})
+			return k.ring(&ring{size: 1, elements: len(output), first: members - 1, last: 2*members - 3, result: output})
 		}
 		if err := k.treeGather(output, part); err != nil {
 			return err

@@ -19,7 +19,7 @@ func (g *group) AllReduce(ctx context.Context, buffer []byte, dtype DType, op Op
 		if treeReduces(len(g.ranks), len(wire)) {
 			return k.treeAllReduce(&r, buffer, wire)
 		}
-		return k.ring(&ringPlan{
+		return k.ring(&ring{
 			reduction: &r, size: dtype.Size(), elements: count, first: 0, last: 2*len(g.ranks) - 3,
 			own: wire, work: wire, result: buffer,
 		})
@@ -50,7 +50,7 @@ func (g *group) ReduceScatter(ctx context.Context, output, input []byte, dtype D
 			}
 			return k.treeReduceScatter(&r, output, work)
 		}
-		return k.ring(&ringPlan{
+		return k.ring(&ring{
 			reduction: &r, size: dtype.Size(), elements: count, first: 0, last: len(g.ranks) - 2,
 			own: own, work: work, result: output, base: chunk(count, len(g.ranks), g.rank).from,
 		})

@@ -182,7 +182,7 @@ func (f *fabric) wire(l deviceLink) string {
 
 // noteGroups notes what the pod's own ranks came to when their groups of a kind added up.
 func (f *fabric) noteGroups(kind string, results map[int]devicelib.Result) {
-	for _, member := range f.own() {
+	for _, member := range f.own {
 		result, took := results[member]
 		switch {
 		case !took:

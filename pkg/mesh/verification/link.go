@@ -85,10 +85,15 @@ func probeSend(ctx context.Context, g collective.Group, seed uint64, now func() 
 	payload := &sequence{seed: seed, member: me}
 	began := now()
 	for size, calls := firstProbe, 1; ; calls++ {
-		took, err := probeBytes(ctx, g, payload.first(size), now)
-		if err != nil {
+		buffer := payload.first(size)
+		if err := send(ctx, g, binary.LittleEndian.AppendUint64(nil, uint64(size)), peer); err != nil {
 			return rate{}, err
 		}
+		sent := now()
+		if err := send(ctx, g, buffer, peer); err != nil {
+			return rate{}, err
+		}
+		took := now().Sub(sent)
 		measured.MBps = max(measured.MBps, traffic.MBps(float64(size), took))
 		if calls >= fewestProbes && now().Sub(began) >= probeTime {
 			clear(word)
@@ -113,17 +118,6 @@ const (
 	fewestProbes = 4
 	firstProbe   = 32 << 10
 )
-
-// probeBytes announces a buffer, sends it, and measures how long that takes.
-func probeBytes(ctx context.Context, g collective.Group, buffer []byte, now func() time.Time) (time.Duration, error) {
-	peer := 1 - g.Rank()
-	if err := send(ctx, g, binary.LittleEndian.AppendUint64(nil, uint64(len(buffer))), peer); err != nil {
-		return 0, err
-	}
-	began := now()
-	err := send(ctx, g, buffer, peer)
-	return now().Sub(began), err
-}
 
 // send sends a buffer and waits until the receiver has it.
 func send(ctx context.Context, g collective.Group, buffer []byte, to int) error {

@@ -161,19 +161,13 @@ func (v *verifier) meetPair(ctx context.Context, p pair, l *pairLink) error {
 // is 0 where that cannot be measured.
 func (v *verifier) ceiling(ctx context.Context) int64 {
 	var ends [2]net.Listener
-	defer func() {
-		for _, listener := range ends {
-			if listener != nil {
-				_ = listener.Close() // it may be closed already
-			}
-		}
-	}()
 	var addresses []string
 	for i := range ends {
 		listener, err := v.Listen(ctx)
 		if err != nil {
 			return 0
 		}
+		defer func() { _ = listener.Close() }() // it may be closed already
 		ends[i], addresses = listener, append(addresses, listener.Addr().String())
 	}
 	var sent [2]int64
