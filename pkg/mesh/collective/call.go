@@ -65,7 +65,7 @@ func (k *call) frame(step, segment, length int) header {
 // sendSegment sends one frame to a member.
 func (k *call) sendSegment(to, step, segment int, payload []byte) error {
 	g := k.group
-	return k.over(&g.peers[to].out[k.lane], to, streamKey{g.id, k.lane, g.c.rank, g.ranks[to]}, &k.sending, func(s stream) error {
+	return k.over(&g.peers[to].out, to, streamKey{g.id, k.lane, g.c.rank, g.ranks[to]}, &k.sending, func(s stream) error {
 		k.out = k.frame(step, segment, len(payload))
 		return s.send(&k.out, payload)
 	})
@@ -89,19 +89,19 @@ func (k *call) consumeSegment(from, step, segment, length int, use func(offset i
 
 func (k *call) await(from int, receive func(stream) error) error {
 	g := k.group
-	return k.over(&g.peers[from].in[k.lane], from, streamKey{g.id, k.lane, g.ranks[from], g.c.rank}, &k.receiving, receive)
+	return k.over(&g.peers[from].in, from, streamKey{g.id, k.lane, g.ranks[from], g.c.rank}, &k.receiving, receive)
 }
 
 // over does something over a stream from or to a member, which is opened when it is first used.
-func (k *call) over(s *stream, member int, key streamKey, waiting *atomic.Int32, do func(stream) error) error {
+func (k *call) over(streams *[lanes]stream, member int, key streamKey, waiting *atomic.Int32, do func(stream) error) error {
 	waiting.Store(int32(member))
 	defer waiting.Store(-1)
 	var err error
-	if *s == nil {
-		*s, err = k.group.c.transport.open(k.ctx, key)
+	if streams[k.lane] == nil {
+		streams[k.lane], err = k.group.c.transport.open(k.ctx, key)
 	}
 	if err == nil {
-		err = do(*s)
+		err = do(streams[k.lane])
 	}
 	if err != nil {
 		return k.group.c.blame(k.group.ranks[member], err)

@@ -80,7 +80,7 @@ func accept(listener net.Listener, work *sync.WaitGroup, take func(net.Conn)) {
 		switch {
 		case err == nil:
 		case errors.As(err, &temporary) && temporary.Temporary():
-			time.Sleep(firstPause) // lets others close files
+			<-time.After(firstPause) // lets others close files
 			continue
 		default:
 			return

@@ -160,17 +160,22 @@ func (v *verifier) meetPair(ctx context.Context, p pair, l *pairLink) error {
 // ceiling is what the program itself moves between two ends within the pod, in MB/s: no link can be expected to move more. It
 // is 0 where that cannot be measured.
 func (v *verifier) ceiling(ctx context.Context) int64 {
-	var ends [2]net.Listener
+	const sides = 2
+	var ends []net.Listener
 	var addresses []string
-	for i := range ends {
+	defer func() {
+		for _, listener := range ends {
+			_ = listener.Close() // it may be closed already
+		}
+	}()
+	for range sides {
 		listener, err := v.Listen(ctx)
 		if err != nil {
 			return 0
 		}
-		defer func() { _ = listener.Close() }() // it may be closed already
-		ends[i], addresses = listener, append(addresses, listener.Addr().String())
+		ends, addresses = append(ends, listener), append(addresses, listener.Addr().String())
 	}
-	var sent [2]int64
+	var sent [sides]int64
 	var work sync.WaitGroup
 	for rank, listener := range ends {
 		work.Go(func() {
