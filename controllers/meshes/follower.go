@@ -61,8 +61,7 @@ const kind = "DeviceMesh"
 
 // Owner returns the reference by which a mesh owns an object as its controller. It does not block the mesh's deletion.
 func Owner(mesh *v1alpha1.DeviceMesh) metav1.OwnerReference {
-	controller := true
-	return metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: mesh.Name, UID: mesh.UID, Controller: &controller}
+	return metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: mesh.Name, UID: mesh.UID, Controller: new(true)}
 }
 
 // OwnerOf returns the reference to the mesh that controls an object; nil where none does.

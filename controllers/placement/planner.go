@@ -18,5 +18,5 @@ type Mesher func(planName string, plan *v1alpha1.ShardingPlanSpec, hosts mesh.Ho
 // DefaultPlanner is plan.Plan. Its type is written out so that the signature is checked here.
 var DefaultPlanner Planner = plan.Plan
 
-// DefaultMesher is mesh.FromPlanOn. Its type is written out so that the signature is checked here.
-var DefaultMesher Mesher = mesh.FromPlanOn
+// DefaultMesher is mesh.FromPlan. Its type is written out so that the signature is checked here.
+var DefaultMesher Mesher = mesh.FromPlan

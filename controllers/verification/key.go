@@ -30,17 +30,14 @@ func (r *Reconciler) keepKey(ctx context.Context, mesh *v1alpha1.DeviceMesh) err
 		return nil
 	}
 	key := make([]byte, keyBytes)
-	if _, err := rand.Read(key); err != nil {
-		return fmt.Errorf("make the key of mesh %s: %w", mesh.Name, err)
-	}
-	immutable := true
+	_, _ = rand.Read(key) // it never fails
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: mesh.Namespace, Name: verification.SecretName(mesh.Name),
 			Labels:          map[string]string{v1alpha1.LabelPlacement: mesh.Spec.Placement.Name},
 			OwnerReferences: []metav1.OwnerReference{meshes.Owner(mesh)},
 		},
-		Type: keyType, Immutable: &immutable, Data: map[string][]byte{verification.KeyFile: key},
+		Type: keyType, Immutable: new(true), Data: map[string][]byte{verification.KeyFile: key},
 	}
 	err := r.Client.Create(ctx, secret, client.FieldOwner(fieldManager))
 	if err != nil && !apierrors.IsAlreadyExists(err) {

@@ -78,14 +78,12 @@ func stateOf(mesh *v1alpha1.DeviceMesh, seat *launch.Pod, pod *corev1.Pod) verif
 
 // verifier is the status of the container that verifies; nil where there is none yet.
 func verifier(pod *corev1.Pod) *corev1.ContainerStatus {
-	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
-		for i := range statuses {
-			if statuses[i].Name == verification.Container {
-				return &statuses[i]
-			}
-		}
+	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+	at := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return s.Name == verification.Container })
+	if at < 0 {
+		return nil
 	}
-	return nil
+	return &statuses[at]
 }
 
 // waits says why a pod has no status of a verifying container.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/controllers/applied"
+	"github.com/rankwright/rankwright/controllers/meshes"
 	"github.com/rankwright/rankwright/pkg/mesh/verification"
 )
 
@@ -69,10 +70,7 @@ func (r *Reconciler) tell(mesh *v1alpha1.DeviceMesh, verdict *verification.Verdi
 	}
 }
 
-// forget takes back what a verification said, where none is asked for any more.
-func (r *Reconciler) forget(ctx context.Context, mesh *v1alpha1.DeviceMesh) error {
-	if meta.FindStatusCondition(mesh.Status.Conditions, v1alpha1.ConditionVerified) == nil {
-		return nil
-	}
-	return applied.MeshStatus(ctx, r.Client, mesh, &v1alpha1.DeviceMeshStatus{}, fieldManager)
+// condition is the condition of meshes that the reconciler keeps. Where it is removed, what was measured goes with it.
+func (r *Reconciler) condition() *meshes.Condition {
+	return &meshes.Condition{Follower: &r.Follower, Type: v1alpha1.ConditionVerified, FieldManager: fieldManager}
 }

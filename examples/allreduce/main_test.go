@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/rankwright/rankwright/pkg/mesh/collective"
@@ -135,30 +133,4 @@ func TestWrongSumsAreNoticed(t *testing.T) {
 	if _, err := work.sum(t.Context(), wrong{local[0].World()}, 0); err == nil || !strings.Contains(err.Error(), "element 0 is 1, and its sum 3") {
 		t.Errorf("error %v", err)
 	}
-}
-
-func TestParseRanks(t *testing.T) {
-	for text, want := range map[string][]int{"0": {0}, "4-7": {4, 5, 6, 7}, "0,2": {0, 2}, "0-1,8-9": {0, 1, 8, 9}} {
-		got, err := parseRanks(text)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%s: %v (-want +got):\n%s", text, err, diff)
-		}
-	}
-	for _, text := range []string{"", ",", "-1", "1-", "3-2", "1,1", "2,1", "0-9999999"} {
-		if got, err := parseRanks(text); err == nil {
-			t.Errorf("%q is %v", text, got)
-		}
-	}
-}
-
-func FuzzParseRanks(f *testing.F) {
-	for _, text := range []string{"0", "4-7", "0-1,8", "", "1,1"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		ranks, err := parseRanks(text)
-		if err == nil && (len(ranks) == 0 || !slices.IsSorted(ranks) || len(slices.Compact(slices.Clone(ranks))) != len(ranks)) {
-			t.Errorf("%q is %v", text, ranks)
-		}
-	})
 }

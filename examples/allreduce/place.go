@@ -7,22 +7,19 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/rankwright/rankwright/pkg/launch"
+	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/mesh/collective"
 )
 
-const (
-	maxPort = 65535
-	maxRank = 1 << 20
-)
+const maxPort = 65535
 
 // place says where this pod stands in its placement.
 type place struct {
 	placement, node string
 	copied          int
-	ranks           []int
+	ranks           []int32
 	groups          *launch.Groups
 }
 
@@ -33,7 +30,7 @@ func readPlace(getenv func(string) string) (*place, error) {
 	if p.copied, err = strconv.Atoi(getenv(launch.VariableReplica)); err != nil || p.copied < 0 {
 		return nil, fmt.Errorf("%s is %q and not the number of a copy: the pod is not bound; label it %s", launch.VariableReplica, getenv(launch.VariableReplica), "rankwright.dev/placement")
 	}
-	if p.ranks, err = parseRanks(getenv(launch.VariableRanks)); err != nil {
+	if p.ranks, err = mesh.Ranks(getenv(launch.VariableRanks)).List(mesh.MaxWorldSize); err != nil {
 		return nil, fmt.Errorf("%s: %w", launch.VariableRanks, err)
 	}
 	name := filepath.Join(getenv(launch.VariableFolder), launch.GroupsFile(p.copied))
@@ -50,44 +47,10 @@ func readPlace(getenv func(string) string) (*place, error) {
 	if plan := getenv(launch.VariablePlan); p.groups.Plan != plan {
 		return nil, fmt.Errorf("%s is of plan %s and this pod of %s: start again, the other file is about to come", name, p.groups.Plan, plan)
 	}
-	if last, world := p.ranks[len(p.ranks)-1], len(p.groups.Hosts); last >= world {
+	if last, world := p.ranks[len(p.ranks)-1], len(p.groups.Hosts); int(last) >= world {
 		return nil, fmt.Errorf("%s has %d ranks, and this pod rank %d", name, world, last)
 	}
 	return p, nil
-}
-
-// parseRanks reads ranks as runs in ascending order: 0-3,8.
-func parseRanks(text string) ([]int, error) {
-	var ranks []int
-	for run := range strings.SplitSeq(text, ",") {
-		from, to, isRun := strings.Cut(run, "-")
-		if !isRun {
-			to = from
-		}
-		first, err := parseRank(from)
-		if err != nil {
-			return nil, err
-		}
-		last, err := parseRank(to)
-		if err != nil {
-			return nil, err
-		}
-		if last < first || len(ranks) > 0 && first <= ranks[len(ranks)-1] {
-			return nil, fmt.Errorf("%q is not in ascending order", text)
-		}
-		for rank := first; rank <= last; rank++ {
-			ranks = append(ranks, rank)
-		}
-	}
-	return ranks, nil
-}
-
-func parseRank(text string) (int, error) {
-	rank, err := strconv.Atoi(text)
-	if err != nil || rank < 0 || rank > maxRank {
-		return 0, fmt.Errorf("%q is no rank from 0 to %d", text, maxRank)
-	}
-	return rank, nil
 }
 
 // addresses returns where each rank of the copy is reached, by rank. Ranks of one host have consecutive ports from port on.
@@ -106,8 +69,8 @@ func (p *place) addresses(port int) ([]string, error) {
 }
 
 // config names the copy by its plan, so that ranks of another plan are refused.
-func (p *place) config(rank int, addresses []string, key []byte) collective.Config {
+func (p *place) config(rank int32, addresses []string, key []byte) collective.Config {
 	return collective.Config{
-		Rank: rank, Addresses: addresses, Key: key, Mesh: fmt.Sprintf("%s/%s/%d", p.placement, p.groups.Plan, p.copied),
+		Rank: int(rank), Addresses: addresses, Key: key, Mesh: fmt.Sprintf("%s/%s/%d", p.placement, p.groups.Plan, p.copied),
 	}
 }

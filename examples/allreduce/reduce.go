@@ -115,7 +115,7 @@ func first(buffer []byte) int64 { return int64(binary.NativeEndian.Uint64(buffer
 // factor differs between elements that are near each other. The first has 1.
 func factor(offset int) int64 { return int64(offset/elementBytes%1021) + 1 }
 
-func line(rank int, node string, results []result) string {
+func line(rank int32, node string, results []result) string {
 	var parts []string
 	for _, r := range results {
 		parts = append(parts, fmt.Sprintf("%s %v sum %d, %.2f GB/s", r.kind, r.ranks, r.sum, r.busGBps))

@@ -29,6 +29,7 @@ const (
 var rooms = []room{
 	{folder: api},
 	{folder: words},
+	{folder: "internal/strict"},
 	{folder: "internal/version"},
 	{folder: "internal/await", world: []string{"time"}},
 	{folder: "internal/measure"},
@@ -58,9 +59,9 @@ var rooms = []room{
 	// From a plan to ranks, files of launchers and pods.
 	{folder: "pkg/mesh", imports: []string{api, words, "pkg/engine"}},
 	{folder: "pkg/mesh/collective", world: []string{"crypto/rand", "github.com/ebitengine/purego", "net", "os", "time"}},
-	{folder: "pkg/launch", imports: []string{api, words, "pkg/engine", "pkg/mesh"}, world: []string{"net"}},
+	{folder: "pkg/launch", imports: []string{api, words, "internal/strict", "pkg/engine", "pkg/mesh"}, world: []string{"net"}},
 	{
-		folder: "pkg/mesh/verification", imports: []string{api, words, "pkg/launch", "pkg/mesh", "pkg/mesh/collective"},
+		folder: "pkg/mesh/verification", imports: []string{api, words, "internal/strict", "pkg/launch", "pkg/mesh", "pkg/mesh/collective"},
 		world: []string{"net", "os", "time"},
 	},
 	{
@@ -108,7 +109,7 @@ var rooms = []room{
 	{folder: "cmd/rankwright-cdi", imports: []string{"internal/version", "pkg/detect", "pkg/nodeagent"}, world: worldly},
 	{folder: "cmd/rankwright-nccl", imports: []string{"internal/version", "pkg/mesh/collective", "pkg/mesh/verification"}, world: worldly},
 	{folder: "cmd/rankwright-nvml", imports: []string{"internal/nvml", "internal/nvml/report", "internal/version"}, world: worldly},
-	{folder: "examples/allreduce", imports: []string{"pkg/launch", "pkg/mesh/collective"}, world: worldly},
+	{folder: "examples/allreduce", imports: []string{"pkg/launch", "pkg/mesh", "pkg/mesh/collective"}, world: worldly},
 
 	// The tour of the packages, in their doc.go.
 	{folder: "pkg"},

@@ -41,7 +41,7 @@ func launched(t *testing.T, annotations map[string]string) (*binding.Offer, *lau
 	if err != nil {
 		t.Fatal(err)
 	}
-	bundle, err := job.ForEngine()
+	bundle, err := job.Write("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestJAX(t *testing.T) {
 // LeaderWorkerSet's pkg/utils/accelerators).
 func TestTPU(t *testing.T) {
 	f := fixture{engine: v1alpha1.EngineJAX, vendor: "google", strategy: degrees(4, 1, 2), nodes: []int{4, 4}, options: Options{Hosts: hosts(t, "tpu-{copy}{-worker}.tpu")}}
-	b, err := f.job(t).ForEngine()
+	b, err := f.job(t).Write("")
 	if err != nil {
 		t.Fatal(err)
 	}

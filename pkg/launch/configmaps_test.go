@@ -90,7 +90,7 @@ func TestConfigMapsOf10000Ranks(t *testing.T) {
 	} {
 		t.Run(string(engine), func(t *testing.T) {
 			f := fixture{engine: engine, vendor: vendor, strategy: degrees(8, 1, 1250), nodes: nodes, options: Options{Hosts: hosts(t, "llm-{pod}.llm.models")}}
-			b, err := f.job(t).ForEngine()
+			b, err := f.job(t).Write("")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,7 +142,7 @@ func TestOnlyTheEnginesFiles(t *testing.T) {
 		v1alpha1.EngineVLLM: {"vllm"}, v1alpha1.EngineSGLang: {"sglang"}, v1alpha1.EngineTensorRTLLM: {"tensorrt-llm"}, v1alpha1.EngineMegatron: {"megatron"},
 		v1alpha1.EngineDeepSpeed: {"deepspeed", "env"}, v1alpha1.EngineTorch: {"env", "torchrun"}, v1alpha1.EngineJAX: {"jax"}, v1alpha1.EngineMPI: {"openmpi", "mpich"},
 	} {
-		b, err := fixture{engine: engine, strategy: degrees(2, 2, 1), layers: []int{4, 4}}.job(t).ForEngine()
+		b, err := fixture{engine: engine, strategy: degrees(2, 2, 1), layers: []int{4, 4}}.job(t).Write("")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func BenchmarkConfigMapsOf10000Ranks(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		bundle, err := job.ForEngine()
+		bundle, err := job.Write("")
 		if err != nil {
 			b.Fatal(err)
 		}

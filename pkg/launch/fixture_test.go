@@ -48,7 +48,7 @@ func (f fixture) plan(t testing.TB) (*v1alpha1.ShardingPlanSpec, *v1alpha1.Devic
 		t.Fatal(err)
 	}
 	seats := f.seats(order.WorldSize() * int(s.Replicas))
-	addresses := map[string]string{}
+	hosts := mesh.Hosts{}
 	for replica := range s.Replicas {
 		for rank := range order.WorldSize() {
 			at, err := order.Coordinates(rank)
@@ -60,13 +60,13 @@ func (f fixture) plan(t testing.TB) (*v1alpha1.ShardingPlanSpec, *v1alpha1.Devic
 				seat = f.shuffled[seat]
 			}
 			here := seats[seat]
-			addresses[here.Node] = "10.0.0." + strings.TrimPrefix(here.Node, "n")
+			hosts[here.Node] = mesh.Host{Address: "10.0.0." + strings.TrimPrefix(here.Node, "n")}
 			here.Replica, here.Data, here.Stage = replica, int32(at["dp"]), int32(at["pp"])
 			here.TensorRank = int32(at["tp"]) + int32(at["cp"])*s.Tensor
 			plan.Nodes = append(plan.Nodes, here)
 		}
 	}
-	spec, err := mesh.FromPlan("llm-1", plan, addresses)
+	spec, err := mesh.FromPlan("llm-1", plan, hosts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func (f fixture) job(t testing.TB) *Job {
 
 func (f fixture) bundle(t testing.TB, launcher string) *Bundle {
 	t.Helper()
-	b, err := f.job(t).For(launcher)
+	b, err := f.job(t).Write(launcher)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func (f fixture) refused(t *testing.T, launcher, want string) {
 	plan, spec := f.plan(t)
 	job, err := NewJob(plan, spec, f.options)
 	if err == nil {
-		_, err = job.For(launcher)
+		_, err = job.Write(launcher)
 	}
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q in it", err, want)

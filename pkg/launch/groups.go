@@ -1,11 +1,10 @@
 package launch
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+
+	"github.com/rankwright/rankwright/internal/strict"
 )
 
 // groupsFile is the name of a copy's file of groups, without the prefix that tells copies apart.
@@ -30,11 +29,7 @@ var groups = launcher{
 		if err != nil {
 			return nil, err
 		}
-		text, err := json.Marshal(g)
-		if err != nil {
-			return nil, err
-		}
-		return []File{{c.fileName(groupsFile), string(text) + "\n"}}, nil
+		return c.jsonFile(groupsFile, g)
 	},
 }
 
@@ -65,14 +60,9 @@ func (c *Copy) groups() (*Groups, error) {
 // ParseGroups reads a file of groups. It refuses fields that are not known, ranks without a host, and ranks that are in two
 // groups of a kind.
 func ParseGroups(text []byte) (*Groups, error) {
-	var g Groups
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&g); err != nil {
+	g, err := strict.JSON[Groups](text)
+	if err != nil {
 		return nil, fmt.Errorf("groups: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("groups: something follows the object: remove it")
 	}
 	if len(g.Hosts) == 0 {
 		return nil, errors.New("groups: hosts is empty: every rank needs one")
@@ -87,7 +77,7 @@ func ParseGroups(text []byte) (*Groups, error) {
 			return nil, fmt.Errorf("groups: %s: %w", kind, err)
 		}
 	}
-	return &g, nil
+	return g, nil
 }
 
 // apart says whether groups have ranks of the world alone, and each in one group.

@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -48,23 +47,15 @@ const maxServerID = 64
 // hccl is programs on Ascend that read a rank table (MindIE, MindSpore, TensorFlow); torch_npu does without. The table is not
 // to be used together with HCCL's variables of the same facts.
 var hccl = launcher{
-	name: "hccl",
-	check: func(c *Copy) error {
-		if v := vendorOf(c); v != huawei {
-			return fmt.Errorf("its devices are of %s, not of %s", v, huawei)
-		}
-		return c.inOrder()
-	},
+	name:   "hccl",
+	vendor: huawei, devices: "of huawei",
+	check: (*Copy).inOrder,
 	files: func(j *Job, c *Copy) ([]File, error) {
 		table, err := j.rankTable(c)
 		if err != nil {
 			return nil, err
 		}
-		text, err := json.Marshal(table)
-		if err != nil {
-			return nil, fmt.Errorf("rank table: %w", err)
-		}
-		return []File{{c.fileName("hccl.json"), string(text) + "\n"}}, nil
+		return c.jsonFile("hccl.json", table)
 	},
 	shared: func(c *Copy, e *Environment) {
 		e.set("RANK_TABLE_FILE", c.path("hccl.json"))

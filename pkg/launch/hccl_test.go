@@ -175,7 +175,7 @@ func TestRankTableRefuses(t *testing.T) {
 
 // A rank table is left out where its facts are missing: torch does without.
 func TestRankTableIsOptional(t *testing.T) {
-	b, err := ascend.job(t).ForEngine()
+	b, err := ascend.job(t).Write("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package launch
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,17 +30,7 @@ var (
 )
 
 // placeholders are what a pattern may hold.
-var placeholders = map[string]func(*Pod) string{
-	"{pod}":    func(p *Pod) string { return strconv.Itoa(p.Index) },
-	"{copy}":   func(p *Pod) string { return strconv.Itoa(p.Copy) },
-	"{worker}": func(p *Pod) string { return strconv.Itoa(p.Worker) },
-	"{-worker}": func(p *Pod) string {
-		if p.Worker == 0 {
-			return ""
-		}
-		return "-" + strconv.Itoa(p.Worker)
-	},
-}
+var placeholders = []string{"{pod}", "{copy}", "{worker}", "{-worker}"}
 
 // ParseHosts reads a pattern; an empty one is the zero value. It refuses unknown placeholders and what makes no host name.
 func ParseHosts(pattern string) (Hosts, error) {
@@ -50,7 +41,7 @@ func ParseHosts(pattern string) (Hosts, error) {
 		return Hosts{}, fmt.Errorf("hosts has %d bytes: at most %d are possible", len(pattern), maxHosts)
 	}
 	for _, name := range placeholder.FindAllString(pattern, -1) {
-		if placeholders[name] == nil {
+		if !slices.Contains(placeholders, name) {
 			return Hosts{}, fmt.Errorf("hosts %q: %s is unknown; use {pod}, {copy}, {worker} or {-worker}", pattern, name)
 		}
 	}
@@ -67,7 +58,12 @@ func ParseHosts(pattern string) (Hosts, error) {
 func (h Hosts) String() string { return h.pattern }
 
 func (h Hosts) fill(p *Pod) string {
-	return placeholder.ReplaceAllStringFunc(h.pattern, func(name string) string { return placeholders[name](p) })
+	worker, dashed := strconv.Itoa(p.Worker), ""
+	if p.Worker > 0 {
+		dashed = "-" + worker
+	}
+	names := strings.NewReplacer("{pod}", strconv.Itoa(p.Index), "{copy}", strconv.Itoa(p.Copy), "{worker}", worker, "{-worker}", dashed)
+	return names.Replace(h.pattern)
 }
 
 // of returns the host of a pod whose copy has so many pods. A pod that is alone in its copy needs no network.

@@ -1,6 +1,6 @@
 package launch
 
-import "strconv"
+import "strings"
 
 // jaxPort is the coordinator's port of JAX's own detection of Indexed Jobs.
 const jaxPort = 55527
@@ -47,14 +47,9 @@ func counting(n int) string {
 
 // joined lists something of every pod, separated by commas.
 func joined(c *Copy, of func(*Pod) string) string {
-	var b []byte
+	parts := make([]string, len(c.Pods))
 	for i := range c.Pods {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, of(&c.Pods[i])...)
+		parts[i] = of(&c.Pods[i])
 	}
-	return string(b)
+	return strings.Join(parts, ",")
 }
-
-func ranksOf(p *Pod) string { return strconv.Itoa(len(p.Ranks)) }

@@ -80,12 +80,11 @@ func NewJob(plan *v1alpha1.ShardingPlanSpec, spec *v1alpha1.DeviceMeshSpec, opti
 		}
 		copied := Copy{
 			Number: number, Strategy: shape.Strategy, Split: layersOf(shape.Stages), Limits: shape.StepLimits, KVCacheType: plan.KVCacheType,
-			World: copies[number].WorldSize(), plan: spec.Plan, model: &plan.Model, quantization: plan.Quantization, mesh: &copies[number],
+			World: copies[number].WorldSize(), plan: spec.Plan, model: &plan.Model, quantization: plan.Quantization, mesh: &copies[number], Pods: pods[number],
 		}
 		if library, known := copies[number].Library(); known {
 			copied.Backend = library.InitBackend()
 		}
-		pods = copied.take(pods)
 		if err := copied.check(); err != nil {
 			return nil, fmt.Errorf("copy %d: %w", number, err)
 		}
@@ -95,18 +94,6 @@ func NewJob(plan *v1alpha1.ShardingPlanSpec, spec *v1alpha1.DeviceMeshSpec, opti
 		return nil, err
 	}
 	return job, nil
-}
-
-// take gives the copy its pods, which are the first, and returns the pods of the copies after it.
-func (c *Copy) take(pods []Pod) []Pod {
-	for i := range pods {
-		if pods[i].Copy != c.Number {
-			c.Pods = pods[:i:i]
-			return pods[i:]
-		}
-	}
-	c.Pods = pods
-	return nil
 }
 
 // check says whether the pods have every rank of the degrees.

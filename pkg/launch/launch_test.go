@@ -66,7 +66,7 @@ func TestCopiesOfDifferentShape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := job.ForEngine()
+	b, err := job.Write("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestCopiesOfDifferentShape(t *testing.T) {
 
 func TestNoSuchLauncherPodOrRank(t *testing.T) {
 	f := fixture{engine: v1alpha1.EngineVLLM, strategy: degrees(2, 1, 1)}
-	if _, err := f.job(t).For("slurm"); err == nil || !strings.Contains(err.Error(), `launcher "slurm" is unknown: use one of env, torchrun, vllm`) {
+	if _, err := f.job(t).Write("slurm"); err == nil || !strings.Contains(err.Error(), `launcher "slurm" is unknown: use one of env, torchrun, vllm`) {
 		t.Errorf("error %v", err)
 	}
 	b := f.bundle(t, "vLLM")
@@ -98,7 +98,7 @@ func TestNoSuchLauncherPodOrRank(t *testing.T) {
 	}
 	job := f.job(t)
 	job.Engine = "Slurm"
-	if _, err := job.ForEngine(); err == nil || !strings.Contains(err.Error(), `engine "Slurm" is not known`) {
+	if _, err := job.Write(""); err == nil || !strings.Contains(err.Error(), `engine "Slurm" is not known`) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,8 @@ type launcher struct {
 	name string
 	// of is the engine whose own command the launcher is; nil where it starts any program.
 	of *engine.Engine
+	// vendor is the only vendor of devices that it starts programs on, and devices what they are called; empty where any will do.
+	vendor, devices string
 	// check says why the launcher cannot start a copy.
 	check func(*Copy) error
 	// files makes the files that the pods of a copy share.
@@ -84,93 +87,116 @@ type Bundle struct {
 	Skipped []string `json:"skipped,omitempty"`
 }
 
-// For writes a placement down for one launcher, by its name. It says why where the launcher cannot start it.
-func (j *Job) For(name string) (*Bundle, error) {
-	l, err := find(name)
+// Write writes a placement down for a launcher by its name or, where that is empty, for the launchers of its engine and of its devices'
+// runtime. Of the latter only the first must be possible: what else is not is left out, with the reason.
+func (j *Job) Write(launcher string) (*Bundle, error) {
+	if launcher != "" {
+		return j.write([]string{launcher})
+	}
+	e, err := engine.Find(j.Engine)
 	if err != nil {
 		return nil, err
 	}
-	if err := j.can(l); err != nil {
+	if err := j.runsOn(e); err != nil {
 		return nil, err
 	}
-	return j.bundle(l)
-}
-
-// can says why a launcher cannot start the placement.
-func (j *Job) can(l *launcher) error {
-	if l.of != nil {
-		if err := j.runsOn(l.of); err != nil {
-			return err
+	names := slices.Clone(e.Launchers)
+	for i := range launchers {
+		if v := launchers[i].vendor; v != "" && v == vendorOf(&j.Copies[0]) {
+			names = append(names, launchers[i].name)
 		}
 	}
-	for i := range j.Copies {
-		if l.check == nil {
-			return nil
-		}
-		if err := l.check(&j.Copies[i]); err != nil {
-			return fmt.Errorf("%s cannot start copy %d: %w", l.name, i, err)
-		}
-	}
-	return nil
+	return j.write(names)
 }
 
-// bundle joins what launchers need, which must not check anything more.
-func (j *Job) bundle(used ...*launcher) (*Bundle, error) {
+func (j *Job) write(names []string) (*Bundle, error) {
 	b := &Bundle{}
-	for _, l := range used {
-		b.Launchers = append(b.Launchers, l.name)
-	}
 	for i := range j.Copies {
 		c := &j.Copies[i]
-		shared, err := j.shared(c, used)
+		b.Copies = append(b.Copies, CopyEnvironment{Copy: c.Number, World: c.World})
+		for k := range c.Pods {
+			p := &c.Pods[k]
+			b.Pods = append(b.Pods, PodEnvironment{Pod: p.Index, Copy: p.Copy, Worker: p.Worker, Node: p.Node, Host: p.Host, Ranks: p.Ranks})
+		}
+	}
+	for i, name := range names {
+		l, err := find(name)
 		if err != nil {
 			return nil, err
 		}
-		b.Copies = append(b.Copies, *shared)
-		for k := range c.Pods {
-			b.Pods = append(b.Pods, environmentOf(c, &c.Pods[k], used))
+		switch files, err := j.filesFor(l); {
+		case err == nil:
+			b.add(j, l, files)
+		case i == 0:
+			return nil, err
+		default:
+			b.Skipped = append(b.Skipped, err.Error())
 		}
 	}
 	return b, nil
 }
 
-func (j *Job) shared(c *Copy, used []*launcher) (*CopyEnvironment, error) {
-	e := &CopyEnvironment{Copy: c.Number, World: c.World}
-	for _, l := range used {
-		if l.shared != nil {
-			l.shared(c, &e.Environment)
+// filesFor returns the files of a launcher for each copy, or says why it cannot start the placement or lacks something for them.
+func (j *Job) filesFor(l *launcher) ([][]File, error) {
+	if l.of != nil {
+		if err := j.runsOn(l.of); err != nil {
+			return nil, err
 		}
-		if l.files == nil {
-			continue
-		}
-		files, err := l.files(j, c)
-		if err != nil {
-			return nil, fmt.Errorf("%s cannot start copy %d: %w", l.name, c.Number, err)
-		}
-		e.Files = append(e.Files, files...)
 	}
-	return e, nil
+	files := make([][]File, len(j.Copies))
+	for i := range j.Copies {
+		var err error
+		if files[i], err = l.start(j, &j.Copies[i]); err != nil {
+			return nil, fmt.Errorf("%s cannot start copy %d: %w", l.name, i, err)
+		}
+	}
+	return files, nil
 }
 
-func environmentOf(c *Copy, p *Pod, used []*launcher) PodEnvironment {
-	e := PodEnvironment{Pod: p.Index, Copy: p.Copy, Worker: p.Worker, Node: p.Node, Host: p.Host, Ranks: p.Ranks}
-	for _, l := range used {
-		if l.pod != nil {
-			l.pod(c, p, &e.Environment)
+// start returns the files with which a launcher starts a copy.
+func (l *launcher) start(j *Job, c *Copy) ([]File, error) {
+	if v := vendorOf(c); l.vendor != "" && l.vendor != v {
+		return nil, fmt.Errorf("its devices are of %s, not %s", v, l.devices)
+	}
+	if l.check != nil {
+		if err := l.check(c); err != nil {
+			return nil, err
 		}
 	}
-	if !slices.ContainsFunc(used, func(l *launcher) bool { return l.rank != nil }) {
-		return e
+	if l.files == nil {
+		return nil, nil
 	}
-	e.Processes = make([]Environment, len(p.Ranks))
-	for i := range e.Processes {
-		for _, l := range used {
-			if l.rank != nil {
-				l.rank(p, i, &e.Processes[i])
-			}
+	return l.files(j, c)
+}
+
+// add adds what a launcher needs beside its files.
+func (b *Bundle) add(j *Job, l *launcher, files [][]File) {
+	b.Launchers = append(b.Launchers, l.name)
+	for i := range j.Copies {
+		c := &j.Copies[i]
+		b.Copies[i].Files = append(b.Copies[i].Files, files[i]...)
+		if l.shared != nil {
+			l.shared(c, &b.Copies[i].Environment)
+		}
+		for k := range c.Pods {
+			l.addPod(c, &c.Pods[k], &b.Pods[c.Pods[k].Index])
 		}
 	}
-	return e
+}
+
+func (l *launcher) addPod(c *Copy, p *Pod, e *PodEnvironment) {
+	if l.pod != nil {
+		l.pod(c, p, &e.Environment)
+	}
+	if l.rank == nil {
+		return
+	}
+	if e.Processes == nil {
+		e.Processes = make([]Environment, len(p.Ranks))
+	}
+	for local := range e.Processes {
+		l.rank(p, local, &e.Processes[local])
+	}
 }
 
 // OfPod returns the whole environment of a pod, its copy's and its own, by the pod's index in the placement.
@@ -205,6 +231,15 @@ func (b *Bundle) OfRank(copied, rank int) (*Environment, error) {
 
 // fileName is the name of a file of a copy.
 func (c *Copy) fileName(name string) string { return fmt.Sprintf("copy-%d.%s", c.Number, name) }
+
+// jsonFile is a file of a copy that holds an object.
+func (c *Copy) jsonFile(name string, object any) ([]File, error) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return []File{{c.fileName(name), string(text) + "\n"}}, nil
+}
 
 // path is where pods find a file of a copy.
 func (c *Copy) path(name string) string { return Folder + "/" + c.fileName(name) }

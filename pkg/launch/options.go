@@ -38,11 +38,3 @@ func PodDevicesText(devices int) string {
 	}
 	return strconv.Itoa(devices)
 }
-
-// Write writes a placement down for a launcher by name, or for the launchers of its engine where launcher is empty.
-func (j *Job) Write(launcher string) (*Bundle, error) {
-	if launcher == "" {
-		return j.ForEngine()
-	}
-	return j.For(launcher)
-}

@@ -33,7 +33,8 @@ func Pods(spec *v1alpha1.DeviceMeshSpec, size int) ([]Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cut(copies, spec.Members, size)
+	pods, err := cut(copies, spec.Members, size)
+	return slices.Concat(pods...), err
 }
 
 // SizeError says which ranks cannot be cut into pods of a size.
@@ -50,27 +51,26 @@ func (e *SizeError) Error() string {
 		e.Size, e.Devices, e.Copy, e.Node, allDevices, AnnotationPodDevices)
 }
 
-// cut cuts copies into pods, numbered in order of copy and first rank.
-func cut(copies []mesh.Copy, members []v1alpha1.MeshMember, size int) ([]Pod, error) {
+// cut cuts each copy into pods, numbered in order of copy and first rank.
+func cut(copies []mesh.Copy, members []v1alpha1.MeshMember, size int) ([][]Pod, error) {
 	addresses := make(map[string]string, len(members))
 	for i := range members {
 		addresses[members[i].Node] = members[i].Address
 	}
-	var pods []Pod
+	pods, index := make([][]Pod, len(copies)), 0
 	for number := range copies {
-		first := len(pods)
 		for _, whole := range byNode(number, copies[number].Seats()) {
 			whole.Address = addresses[whole.Node]
 			parts, err := whole.parts(size)
 			if err != nil {
 				return nil, err
 			}
-			pods = append(pods, parts...)
+			pods[number] = append(pods[number], parts...)
 		}
-		own := pods[first:]
-		slices.SortFunc(own, func(a, b Pod) int { return cmp.Compare(a.Ranks[0], b.Ranks[0]) })
-		for worker := range own {
-			own[worker].Index, own[worker].Worker = first+worker, worker
+		slices.SortFunc(pods[number], func(a, b Pod) int { return cmp.Compare(a.Ranks[0], b.Ranks[0]) })
+		for worker := range pods[number] {
+			pods[number][worker].Index, pods[number][worker].Worker = index, worker
+			index++
 		}
 	}
 	return pods, nil

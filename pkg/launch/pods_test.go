@@ -139,7 +139,7 @@ func TestRanksAreThePlansOrRefused(t *testing.T) {
 				if err != nil {
 					r.Fatal(err)
 				}
-				b, err := job.For(name)
+				b, err := job.Write(name)
 				if err != nil {
 					m := sizeToTake.FindStringSubmatch(err.Error())
 					if m == nil {
@@ -152,7 +152,7 @@ func TestRanksAreThePlansOrRefused(t *testing.T) {
 					if failed != nil {
 						return // another copy needs another size
 					}
-					if b, failed = job.For(name); failed != nil {
+					if b, failed = job.Write(name); failed != nil {
 						if again := sizeToTake.FindStringSubmatch(failed.Error()); len(again) == 2 && again[1] == m[1] {
 							r.Fatalf("after %v: %v", err, failed)
 						}

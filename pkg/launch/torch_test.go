@@ -53,7 +53,7 @@ func TestBackend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := job.For("env")
+	b, err := job.Write("env")
 	if err != nil {
 		t.Fatal(err)
 	}

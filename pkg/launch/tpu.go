@@ -1,20 +1,14 @@
 package launch
 
-import "fmt"
-
 // tpuPort is the port of the TPU runtime (LeaderWorkerSet's default).
 const tpuPort = 8476
 
 // tpu is the TPU runtime: every host of a slice knows all of them. Sources: LeaderWorkerSet pkg/utils/accelerators/tpu.go;
 // jax/_src/clusters/cloud_tpu_cluster.py (TPU_PROCESS_ADDRESSES before TPU_WORKER_HOSTNAMES, both lists with commas).
 var tpu = launcher{
-	name: "tpu",
-	check: func(c *Copy) error {
-		if v := vendorOf(c); v != google {
-			return fmt.Errorf("its devices are of %s, not TPUs", v)
-		}
-		return first(c.equal, c.ownHosts)
-	},
+	name:   "tpu",
+	vendor: google, devices: "TPUs",
+	check: func(c *Copy) error { return first(c.equal, c.ownHosts) },
 	shared: func(c *Copy, e *Environment) {
 		e.set("TPU_WORKER_HOSTNAMES", joined(c, func(p *Pod) string { return p.Host }))
 		e.set("TPU_PROCESS_ADDRESSES", joined(c, func(p *Pod) string { return address(p.Host, tpuPort) }))

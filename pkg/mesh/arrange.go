@@ -46,15 +46,8 @@ type arranger struct {
 
 // siteOf has the same number of parts for every device.
 func (a *arranger) siteOf(hosts Hosts, seats []Seat, i int) site {
-	host := hosts[seats[i].Node]
-	s := make(site, 0, maxLevels+3)
-	for level := range maxLevels {
-		value := ""
-		if level < len(host.Levels) {
-			value = host.Levels[level]
-		}
-		s = append(s, value)
-	}
+	s := make(site, maxLevels, maxLevels+3)
+	copy(s, hosts[seats[i].Node].Levels)
 	p := &a.wires.places[i]
 	// A node whose devices are in no fabric counts as a fabric by itself.
 	fabric, domain := "node "+seats[i].Node, unlinked
@@ -127,13 +120,13 @@ func (a *arranger) chain(devices []int32) []int32 {
 func (a *arranger) near(x, y int32) [2]Link {
 	p, q := &a.wires.places[x], &a.wires.places[y]
 	pair := [2]Link{a.wires.between(x, y), {}}
-	if p.device != nil && q.device != nil && p.node == q.node {
+	if p.device != nil && q.device != nil && p.host == q.host {
 		pair[1] = p.host.pcie(p.device, q.device)
 	}
 	return pair
 }
 
-func compareNear(a, b [2]Link) int { return cmp.Or(compareLinks(a[0], b[0]), compareReach(a[1], b[1])) }
-
-// compareReach puts the farther of two links over PCIe first.
-func compareReach(a, b Link) int { return cmp.Compare(b.relation.Distance(), a.relation.Distance()) }
+// compareNear puts the slower of two links first, and of equals the farther one over PCIe.
+func compareNear(a, b [2]Link) int {
+	return cmp.Or(compareLinks(a[0], b[0]), cmp.Compare(b[1].relation.Distance(), a[1].relation.Distance()))
+}

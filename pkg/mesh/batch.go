@@ -28,45 +28,37 @@ func batchesOf(plan *v1alpha1.ShardingPlanSpec) ([]batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	order := of.Ranks.OrderFor(widestContext(shapes))
+	widest := 1
+	for i := range shapes {
+		widest = max(widest, int(shapes[i].Strategy.Context))
+	}
+	order := of.Ranks.OrderFor(widest)
 	batches := make([]batch, len(shapes))
 	copies, ranks := 0, 0
 	for i, shape := range shapes {
-		b := batch{PlanShape: shape, field: "strategy"}
+		b, s := batch{PlanShape: shape, field: "strategy"}, &shape.Strategy
 		if i > 0 {
 			b.field = fmt.Sprintf("otherShapes[%d].strategy", i-1)
 		}
 		if int(shape.FirstReplica) != copies {
 			return nil, fmt.Errorf("otherShapes[%d].firstReplica is %d: it must be %d, the number of copies before it", i-1, shape.FirstReplica, copies)
 		}
-		if shape.Strategy.Replicas < 1 {
-			return nil, fmt.Errorf("%s.replicas is %d: it must be at least 1", b.field, shape.Strategy.Replicas)
+		if s.Replicas < 1 {
+			return nil, fmt.Errorf("%s.replicas is %d: it must be at least 1", b.field, s.Replicas)
 		}
-		if b.mesh, err = forStrategy(order, shape.Strategy); err != nil {
+		// Experts have no dimension of their own: they reuse ranks of the others.
+		if b.mesh, err = New(order, map[string]int{"tp": int(s.Tensor), "pp": int(s.Pipeline), "dp": int(s.Data), "cp": int(s.Context)}); err != nil {
 			return nil, fmt.Errorf("%s: %w", b.field, err)
 		}
-		copies += int(shape.Strategy.Replicas)
-		ranks += int(shape.Strategy.Replicas) * b.mesh.WorldSize()
+		copies += int(s.Replicas)
+		ranks += int(s.Replicas) * b.mesh.WorldSize()
 		if ranks > MaxWorldSize {
-			return nil, fmt.Errorf("%s: its %d copies of %d ranks make more than %d ranks in all: lower replicas", b.field, shape.Strategy.Replicas,
+			return nil, fmt.Errorf("%s: its %d copies of %d ranks make more than %d ranks in all: lower replicas", b.field, s.Replicas,
 				b.mesh.WorldSize(), MaxWorldSize)
 		}
 		batches[i] = b
 	}
 	return batches, nil
-}
-
-func widestContext(shapes []v1alpha1.PlanShape) int {
-	widest := 1
-	for i := range shapes {
-		widest = max(widest, int(shapes[i].Strategy.Context))
-	}
-	return widest
-}
-
-// forStrategy is the mesh of one copy. Experts have no dimension of their own: they reuse ranks of the others.
-func forStrategy(order string, s v1alpha1.Strategy) (*Mesh, error) {
-	return New(order, map[string]int{"tp": int(s.Tensor), "pp": int(s.Pipeline), "dp": int(s.Data), "cp": int(s.Context)})
 }
 
 // describe writes the sizes and groups of one of the copies down.

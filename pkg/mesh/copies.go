@@ -77,10 +77,7 @@ func seatMember(copies []Copy, member *v1alpha1.MeshMember, hosts Hosts) error {
 		if err := l.checkRank(rank); err != nil {
 			return err
 		}
-		l.seats[rank] = Seat{Node: member.Node, Device: id, Hardware: Hardware{Vendor: id.Vendor()}}
-		if d := hosts.Device(member.Node, id); d != nil {
-			l.seats[rank] = seatOf(member.Node, d)
-		}
+		l.seats[rank] = hosts.seat(member.Node, id)
 	}
 	return nil
 }
@@ -110,22 +107,15 @@ func (c *Copy) RanksOf(kind string) ([][]int32, error) {
 	return groupsOf(c.Mesh, c.engine, &c.Shape.Groups[at])
 }
 
-// groupsOf lists the groups of a kind. Where they are parts of what their dimensions span, the engine's rule says which.
+// groupsOf lists the groups of a kind.
 func groupsOf(m *Mesh, engine v1alpha1.Engine, g *v1alpha1.ProcessGroups) ([][]int32, error) {
-	if len(g.Ranks) > 0 {
-		listed := make([][]int32, len(g.Ranks))
-		for i, ranks := range g.Ranks {
-			listed[i] = ranks
-		}
-		return listed, nil
-	}
-	switch g.Name {
-	case "ep":
-		groups, _, err := m.ExpertGroups(engine, int(g.Size))
+	if len(g.Ranks) == 0 {
+		groups, _, err := m.ruled(engine, g.Name, int(g.Size), g.Dimensions)
 		return groups, err
-	case "dcp":
-		return m.DecodeContextGroups(int(g.Size))
-	default:
-		return m.Groups(g.Dimensions...)
 	}
+	listed := make([][]int32, len(g.Ranks))
+	for i, ranks := range g.Ranks {
+		listed[i] = ranks
+	}
+	return listed, nil
 }

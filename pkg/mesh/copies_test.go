@@ -27,7 +27,7 @@ func slowPlan() (*v1alpha1.ShardingPlanSpec, Hosts) {
 
 func TestSlowestLinksOfAMesh(t *testing.T) {
 	plan, hosts := slowPlan()
-	spec, err := FromPlanOn("p", plan, hosts)
+	spec, err := FromPlan("p", plan, hosts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestSlowestLinksOfAMesh(t *testing.T) {
 
 func TestCopies(t *testing.T) {
 	plan, hosts := slowPlan()
-	spec, err := FromPlanOn("p", plan, hosts)
+	spec, err := FromPlan("p", plan, hosts)
 	if err != nil {
 		t.Fatal(err)
 	}

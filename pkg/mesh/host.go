@@ -19,15 +19,6 @@ type Host struct {
 // Hosts are nodes by name.
 type Hosts map[string]Host
 
-// addressed are hosts of which no more than the addresses is known.
-func addressed(addresses map[string]string) Hosts {
-	hosts := make(Hosts, len(addresses))
-	for name, address := range addresses {
-		hosts[name] = Host{Address: address}
-	}
-	return hosts
-}
-
 // Device returns a device of a node; nil where it is not known.
 func (h Hosts) Device(node string, id v1alpha1.DeviceID) *v1alpha1.Device {
 	inventory := h[node].Inventory
@@ -37,10 +28,10 @@ func (h Hosts) Device(node string, id v1alpha1.DeviceID) *v1alpha1.Device {
 	return inventory.Device(id)
 }
 
-// hardware is what a device is; where its host is not known, no more than the vendor that its id names.
-func (h Hosts) hardware(node string, id v1alpha1.DeviceID) Hardware {
+// seat is a device of a node; where its host is not known, no more than the vendor that its id names.
+func (h Hosts) seat(node string, id v1alpha1.DeviceID) Seat {
 	if d := h.Device(node, id); d != nil {
-		return hardwareOf(d)
+		return seatOf(node, d)
 	}
-	return Hardware{Vendor: id.Vendor()}
+	return Seat{Node: node, Device: id, Hardware: Hardware{Vendor: id.Vendor()}}
 }

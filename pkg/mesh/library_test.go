@@ -78,11 +78,11 @@ func TestPlanOnGaudi(t *testing.T) {
 	}
 	// The inventory of one node is not there.
 	for _, known := range []string{"a", "b"} {
-		spec, err := FromPlanOn("p", plan, Hosts{known: hostOf("intel", v1alpha1.FamilyASIC, 1, 2)})
+		spec, err := FromPlan("p", plan, Hosts{known: hostOf("intel", v1alpha1.FamilyASIC, 1, 2)})
 		if err != nil || spec.Library != "HCCL" || spec.Groups[1].TorchBackend != "hccl" {
 			t.Errorf("%s known: got %+v, %v", known, spec, err)
 		}
 	}
-	_, err := FromPlanOn("p", plan, Hosts{"a": hostOf("intel", v1alpha1.FamilyASIC, 1, 2), "b": hostOf("intel", v1alpha1.FamilyGPU, 1, 2)})
+	_, err := FromPlan("p", plan, Hosts{"a": hostOf("intel", v1alpha1.FamilyASIC, 1, 2), "b": hostOf("intel", v1alpha1.FamilyGPU, 1, 2)})
 	wantError(t, err, "rank 2 of copy 0 is a device of intel GPU, others of its shape are of intel ASIC: vendors have no communication library in common (oneCCL of intel and HCCL of habana)")
 }

@@ -144,15 +144,23 @@ func (m *Mesh) checkRank(rank int) error {
 func (m *Mesh) Rank(coordinates map[string]int) (int, error) {
 	rank := 0
 	for _, name := range slices.Sorted(maps.Keys(coordinates)) {
-		i := m.index(name)
-		if i < 0 {
-			return 0, fmt.Errorf("the order %q has no dimension %q", m.Order(), name)
+		offset, err := m.offset(name, coordinates[name])
+		if err != nil {
+			return 0, err
 		}
-		at := coordinates[name]
-		if at < 0 || at >= m.sizes[i] {
-			return 0, fmt.Errorf("coordinate %s=%d is outside of the mesh: it has %s 0 to %d", name, at, name, m.sizes[i]-1)
-		}
-		rank += at * m.strides[i]
+		rank += offset
 	}
 	return rank, nil
+}
+
+// offset is how far a coordinate along a dimension is from the rank at 0.
+func (m *Mesh) offset(name string, at int) (int, error) {
+	i := m.index(name)
+	if i < 0 {
+		return 0, fmt.Errorf("the order %q has no dimension %q", m.Order(), name)
+	}
+	if at < 0 || at >= m.sizes[i] {
+		return 0, fmt.Errorf("coordinate %s=%d is outside of the mesh: it has %s 0 to %d", name, at, name, m.sizes[i]-1)
+	}
+	return at * m.strides[i], nil
 }

@@ -10,17 +10,11 @@ import (
 const maxMemberDevices = 1024
 
 // FromPlan numbers the devices of a plan in the order of its engine and lists their process groups: world, tp, pp, dp,
-// and cp and ep where they are above 1. Every copy has ranks of its own from 0, in the sizes and groups of its shape.
-// addresses are the nodes' addresses by name; a node may lack one. It refuses a plan that leaves a rank of a copy without
-// a device, gives a rank or a device twice, mixes vendors in a shape, names a place outside of the degrees of its shape,
-// or whose shapes do not follow one another.
-func FromPlan(planName string, plan *v1alpha1.ShardingPlanSpec, addresses map[string]string) (*v1alpha1.DeviceMeshSpec, error) {
-	return FromPlanOn(planName, plan, addressed(addresses))
-}
-
-// FromPlanOn is FromPlan where more is known of the nodes than their addresses: the communication library follows from what
-// the devices are; for the devices of a node that is not known, from the vendor that their ids name.
-func FromPlanOn(planName string, plan *v1alpha1.ShardingPlanSpec, hosts Hosts) (*v1alpha1.DeviceMeshSpec, error) {
+// and cp and ep where they are above 1. Every copy has ranks of its own from 0, in the sizes and groups of its shape. The
+// communication library follows from what the hosts say of the devices; for the devices of a node that is not known, from the vendor
+// that their ids name. It refuses a plan that leaves a rank of a copy without a device, gives a rank or a device twice, mixes
+// vendors in a shape, names a place outside of the degrees of its shape, or whose shapes do not follow one another.
+func FromPlan(planName string, plan *v1alpha1.ShardingPlanSpec, hosts Hosts) (*v1alpha1.DeviceMeshSpec, error) {
 	spec, err := fromPlan(plan, hosts)
 	if err != nil {
 		return nil, fmt.Errorf("mesh of plan %s: %w", planName, err)

@@ -56,7 +56,7 @@ func TestFromPlan(t *testing.T) {
 			rccl("dp", []string{"dp"}, v1alpha1.RankList{0}, v1alpha1.RankList{1}, v1alpha1.RankList{2}, v1alpha1.RankList{3}),
 		},
 	}
-	got, err := FromPlan("chat-1", plan, map[string]string{"a": "10.0.0.1"})
+	got, err := FromPlan("chat-1", plan, Hosts{"a": {Address: "10.0.0.1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,32 +14,34 @@ const maxListedRanks = 512
 // dimensions, its size says so and the ranks are needed to tell which.
 func processGroups(m *Mesh, engine v1alpha1.Engine, s *v1alpha1.Strategy, library Library) ([]v1alpha1.ProcessGroups, error) {
 	groups := []v1alpha1.ProcessGroups{listed("world", m.names, [][]int32{m.World()}, library)}
-	for _, name := range []string{"tp", "pp", "dp", "cp"} {
-		at := m.index(name)
-		if at < 0 || (name == "cp" && m.sizes[at] == 1) {
+	optional := map[string]int32{"cp": s.Context, "dcp": s.DecodeContext, "ep": s.Expert}
+	for _, name := range []string{"tp", "pp", "dp", "cp", "dcp", "ep"} {
+		size, is := optional[name]
+		if is && size < 2 {
 			continue
 		}
-		ranks, err := m.Groups(name)
+		ranks, over, err := m.ruled(engine, name, int(size), []string{name})
 		if err != nil {
 			return nil, err
 		}
-		groups = append(groups, listed(name, []string{name}, ranks, library))
-	}
-	if s.DecodeContext > 1 {
-		ranks, err := m.DecodeContextGroups(int(s.DecodeContext))
-		if err != nil {
-			return nil, err
-		}
-		groups = append(groups, listed("dcp", []string{"tp"}, ranks, library))
-	}
-	if s.Expert > 1 {
-		ranks, over, err := m.ExpertGroups(engine, int(s.Expert))
-		if err != nil {
-			return nil, err
-		}
-		groups = append(groups, listed("ep", over, ranks, library))
+		groups = append(groups, listed(name, over, ranks, library))
 	}
 	return groups, nil
+}
+
+// ruled lists the groups of a kind by the rule that they follow, and the dimensions along which their members differ. Where groups are
+// parts of what their dimensions span, the engine's rule says which.
+func (m *Mesh) ruled(engine v1alpha1.Engine, kind string, size int, dimensions []string) (groups [][]int32, over []string, err error) {
+	switch kind {
+	case "ep":
+		return m.ExpertGroups(engine, size)
+	case "dcp":
+		groups, err = m.DecodeContextGroups(size)
+		return groups, []string{"tp"}, err
+	default:
+		groups, err = m.Groups(dimensions...)
+		return groups, dimensions, err
+	}
 }
 
 func listed(name string, dimensions []string, ranks [][]int32, library Library) v1alpha1.ProcessGroups {

@@ -70,24 +70,20 @@ func rankOf(b *batch, row *v1alpha1.PlanRow, index int) (int, error) {
 	s := &b.Strategy
 	place := row.Place(s, index)
 	rank := 0
-	for _, c := range []coordinate{
-		{"tp", int(place.Tensor % s.Tensor)}, {"cp", int(place.Tensor / s.Tensor)}, {"pp", int(place.Stage)}, {"dp", int(place.Data)},
-	} {
-		if at := b.mesh.index(c.name); at < 0 || c.at < 0 || c.at >= b.mesh.sizes[at] {
-			if c.at != 0 {
-				return b.mesh.Rank(map[string]int{c.name: c.at}) // says what is wrong
-			}
-		} else {
-			rank += c.at * b.mesh.strides[at]
+	for _, c := range []struct {
+		name string
+		at   int32
+	}{{"tp", place.Tensor % s.Tensor}, {"cp", place.Tensor / s.Tensor}, {"pp", place.Stage}, {"dp", place.Data}} {
+		if c.at == 0 {
+			continue // also where the order lacks the dimension
 		}
+		offset, err := b.mesh.offset(c.name, int(c.at))
+		if err != nil {
+			return 0, err
+		}
+		rank += offset
 	}
 	return rank, nil
-}
-
-// coordinate is a place along a dimension.
-type coordinate struct {
-	name string
-	at   int
 }
 
 // checkSeats says which rank lacks a device.
@@ -105,11 +101,11 @@ func checkSeats(copies []replica) error {
 // libraryOf is the library of the copies of a shape. The error names a rank whose library differs from the first rank's. A device
 // whose host is not known is taken to be like the others of its vendor.
 func libraryOf(copies []replica, engine v1alpha1.Engine, hosts Hosts) (Library, error) {
-	first := hosts.hardware(copies[0].seats[0].node, copies[0].seats[0].device)
+	first := hosts.seat(copies[0].seats[0].node, copies[0].seats[0].device).Hardware
 	common, last := libraryFor(first, engine), first
 	for number, copied := range copies {
 		for rank, s := range copied.seats {
-			h := hosts.hardware(s.node, s.device)
+			h := hosts.seat(s.node, s.device).Hardware
 			if h == last || h.Vendor == first.Vendor && h.Family == "" {
 				continue
 			}

@@ -178,7 +178,8 @@ func TestEveryDeviceHasOneRank(t *testing.T) {
 		for i := range plan.Nodes {
 			row := &plan.Nodes[i]
 			shape, _ := plan.ShapeOf(row.Replica)
-			m, err := forStrategy(spec.Order, shape.Strategy)
+			of := &shape.Strategy
+			m, err := New(spec.Order, map[string]int{"tp": int(of.Tensor), "pp": int(of.Pipeline), "dp": int(of.Data), "cp": int(of.Context)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -90,7 +90,7 @@ func TestObjectsOfTenThousandDevices(t *testing.T) {
 		l := &largest[i]
 		t.Run(l.name, func(t *testing.T) {
 			p := l.plan(t, cluster, nil)
-			spec, err := mesh.FromPlanOn(p.Name, &p.Spec, hosts)
+			spec, err := mesh.FromPlan(p.Name, &p.Spec, hosts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,12 +126,12 @@ func BenchmarkTenThousand(b *testing.B) {
 	b.Run("mesh", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := mesh.FromPlanOn("p", &p.Spec, hosts); err != nil {
+			if _, err := mesh.FromPlan("p", &p.Spec, hosts); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
-	spec, err := mesh.FromPlanOn("p", &p.Spec, hosts)
+	spec, err := mesh.FromPlan("p", &p.Spec, hosts)
 	if err != nil {
 		b.Fatal(err)
 	}

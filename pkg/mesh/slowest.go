@@ -52,9 +52,9 @@ func (s *search) result() (Slowest, bool) {
 
 // within looks at every two members on one node.
 func (w *Wires) within(s *search, group []int32) {
-	byNode := map[int32][]int32{}
+	byNode := map[*hostWires][]int32{}
 	for _, rank := range group {
-		node := w.places[rank].node
+		node := w.places[rank].host
 		for _, other := range byNode[node] {
 			s.see(w.between(other, rank), other, rank)
 		}
@@ -75,12 +75,12 @@ func (w *Wires) across(s *search, group []int32) {
 		p := &w.places[rank]
 		beyond := 0
 		if f := fabricOf(p); f != nil {
-			beyond = c.fabrics[*f] - c.both[nodeFabric{p.node, *f}]
+			beyond = c.fabrics[*f] - c.both[nodeFabric{p.host, *f}]
 			if old, ok := slowest[*f]; beyond > 0 && (!ok || peerRate(p.domain) < peerRate(w.places[old].domain)) {
 				slowest[*f] = rank
 			}
 		}
-		if len(group)-c.nodes[p.node]-beyond > 0 && (networked < 0 || p.host.network < w.places[networked].host.network) {
+		if len(group)-c.nodes[p.host]-beyond > 0 && (networked < 0 || p.host.network < w.places[networked].host.network) {
 			networked = rank
 		}
 	}
@@ -96,7 +96,7 @@ func (w *Wires) across(s *search, group []int32) {
 func (w *Wires) seeFirst(s *search, group []int32, rank int32, inFabric bool) {
 	p := &w.places[rank]
 	for _, other := range group {
-		if q := &w.places[other]; p.node != q.node && sharedFabric(p, q) == inFabric {
+		if q := &w.places[other]; p.host != q.host && sharedFabric(p, q) == inFabric {
 			s.see(w.between(rank, other), rank, other)
 			return
 		}
@@ -105,24 +105,24 @@ func (w *Wires) seeFirst(s *search, group []int32, rank int32, inFabric bool) {
 
 // census counts the members of a group by node and fabric.
 type census struct {
-	nodes   map[int32]int
+	nodes   map[*hostWires]int
 	fabrics map[v1alpha1.Fabric]int
 	both    map[nodeFabric]int
 }
 
 type nodeFabric struct {
-	node   int32
+	node   *hostWires
 	fabric v1alpha1.Fabric
 }
 
 func (w *Wires) census(group []int32) census {
-	c := census{map[int32]int{}, map[v1alpha1.Fabric]int{}, map[nodeFabric]int{}}
+	c := census{map[*hostWires]int{}, map[v1alpha1.Fabric]int{}, map[nodeFabric]int{}}
 	for _, rank := range group {
 		p := &w.places[rank]
-		c.nodes[p.node]++
+		c.nodes[p.host]++
 		if f := fabricOf(p); f != nil {
 			c.fabrics[*f]++
-			c.both[nodeFabric{p.node, *f}]++
+			c.both[nodeFabric{p.host, *f}]++
 		}
 	}
 	return c

@@ -11,8 +11,7 @@ type Wires struct {
 
 // place is where a device sits.
 type place struct {
-	node   int32
-	host   *hostWires
+	host   *hostWires       // of its node, and of no other
 	device *v1alpha1.Device // nil where it is not known
 	// domain is the device's link domain; nil where it is in none.
 	domain *v1alpha1.LinkDomain
@@ -31,17 +30,15 @@ type hostWires struct {
 // NewWires looks up the places of the devices on ranks. Of what is not known about a host, Wires say nothing.
 func NewWires(seats []Seat, hosts Hosts) *Wires {
 	w := &Wires{places: make([]place, len(seats))}
-	numbers, known := map[string]int32{}, map[string]*hostWires{}
+	known := map[string]*hostWires{}
 	for i := range seats {
 		s := &seats[i]
-		number, ok := numbers[s.Node]
+		h, ok := known[s.Node]
 		if !ok {
-			number = int32(len(numbers))
-			host := hosts[s.Node]
-			numbers[s.Node], known[s.Node] = number, wiresOf(host.Inventory)
+			h = wiresOf(hosts[s.Node].Inventory)
+			known[s.Node] = h
 		}
-		h := known[s.Node]
-		w.places[i] = place{node: number, host: h, domain: h.domains[s.Device]}
+		w.places[i] = place{host: h, domain: h.domains[s.Device]}
 		if h.status != nil {
 			w.places[i].device = h.status.Device(s.Device)
 		}
@@ -93,7 +90,7 @@ func bridgesOf(pairs []v1alpha1.LinkPair) map[v1alpha1.DeviceID]v1alpha1.DeviceI
 // between is the link of two ranks: their link domain, a direct connection, their host's PCIe, or the network.
 func (w *Wires) between(a, b int32) Link {
 	p, q := &w.places[a], &w.places[b]
-	if p.node != q.node {
+	if p.host != q.host {
 		if sharedFabric(p, q) {
 			return domainLink(p.domain, q.domain)
 		}

@@ -116,7 +116,7 @@ func (q *question) export() error {
 			}
 		}
 	}
-	described, err := mesh.FromPlan("question-1", spec, map[string]string{"n0": "10.0.0.1"})
+	described, err := mesh.FromPlan("question-1", spec, mesh.Hosts{"n0": {Address: "10.0.0.1"}})
 	if err != nil {
 		return err
 	}
@@ -124,6 +124,6 @@ func (q *question) export() error {
 	if err != nil {
 		return err
 	}
-	_, err = job.ForEngine()
+	_, err = job.Write("")
 	return err
 }

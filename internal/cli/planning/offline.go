@@ -81,7 +81,7 @@ func (d *decision) decide(cluster *fleet.Cluster, hosts mesh.Hosts, m *Manifests
 		}
 	}
 	sharding := plan.Object(d.placement, spec, 1)
-	ranks, err := mesh.FromPlanOn(sharding.Name, &sharding.Spec, hosts)
+	ranks, err := mesh.FromPlan(sharding.Name, &sharding.Spec, hosts)
 	if err != nil {
 		d.failure = err
 		return

@@ -29,16 +29,18 @@ func (g *group) begin(ctx context.Context, l lane, h header) *call {
 	return k
 }
 
+// expire fails the communicator when the context has ended.
 func (k *call) expire() {
-	awaited := k.receiving.Load()
+	c, awaited := k.group.c, k.receiving.Load()
 	if awaited < 0 {
 		awaited = k.sending.Load()
 	}
-	rank := -1
+	rank, err := c.rank, context.Cause(k.ctx)
 	if awaited >= 0 {
 		rank = k.group.ranks[awaited]
 	}
-	k.group.c.expire(k.ctx, rank, fmt.Sprintf("%v on ranks %s", &k.header, shorten(k.group.ranks)))
+	reason := fmt.Sprintf("%v on ranks %s: %v", &k.header, shorten(k.group.ranks), err)
+	c.fail(&RankError{Rank: rank, Failure: TimedOut, Reporter: c.rank, Reason: reason, cause: err})
 }
 
 // end is the call's error. A context that ended just before the call's last frame fails the call as well, since the
@@ -62,73 +64,72 @@ func (k *call) frame(step, segment, length int) header {
 
 // sendSegment sends one frame to a member.
 func (k *call) sendSegment(to, step, segment int, payload []byte) error {
-	k.sending.Store(int32(to))
-	defer k.sending.Store(-1)
-	stream, err := k.group.sender(k.ctx, k.lane, to)
-	if err == nil {
+	g := k.group
+	return k.over(&g.peers[to].out, to, streamKey{g.id, k.lane, g.c.rank, g.ranks[to]}, &k.sending, func(s stream) error {
 		k.out = k.frame(step, segment, len(payload))
-		err = stream.send(&k.out, payload)
-	}
-	if err != nil {
-		return k.group.c.blame(k.group.ranks[to], err)
-	}
-	return nil
+		return s.send(&k.out, payload)
+	})
 }
 
 // receiveSegment receives one frame from a member into a buffer.
 func (k *call) receiveSegment(from, step, segment int, into []byte) error {
-	return k.await(from, func(stream receiver) error {
+	return k.await(from, func(s stream) error {
 		k.in = k.frame(step, segment, len(into))
-		return stream.receive(&k.in, into)
+		return s.receive(&k.in, into)
 	})
 }
 
 // consumeSegment receives one frame of a length from a member piece by piece.
 func (k *call) consumeSegment(from, step, segment, length int, use func(offset int, piece []byte)) error {
-	return k.await(from, func(stream receiver) error {
+	return k.await(from, func(s stream) error {
 		k.in = k.frame(step, segment, length)
-		return stream.consume(&k.in, use)
+		return s.consume(&k.in, use)
 	})
 }
 
-func (k *call) await(from int, receive func(receiver) error) error {
-	k.receiving.Store(int32(from))
-	defer k.receiving.Store(-1)
-	stream, err := k.group.receiver(k.ctx, k.lane, from)
+func (k *call) await(from int, receive func(stream) error) error {
+	g := k.group
+	return k.over(&g.peers[from].in, from, streamKey{g.id, k.lane, g.ranks[from], g.c.rank}, &k.receiving, receive)
+}
+
+// over does something over a stream from or to a member, which is opened when it is first used.
+func (k *call) over(streams *[lanes]stream, member int, key streamKey, waiting *atomic.Int32, do func(stream) error) error {
+	waiting.Store(int32(member))
+	defer waiting.Store(-1)
+	var err error
+	if streams[k.lane] == nil {
+		streams[k.lane], err = k.group.c.transport.open(k.ctx, key)
+	}
 	if err == nil {
-		err = receive(stream)
+		err = do(streams[k.lane])
 	}
 	if err != nil {
-		return k.group.c.blame(k.group.ranks[from], err)
+		return k.group.c.blame(k.group.ranks[member], err)
 	}
 	return nil
 }
 
 // send sends a buffer to a member, in one frame at least.
 func (k *call) send(to, step int, payload []byte) error {
-	for i, s := range segments(len(payload), segmentBytes) {
-		if err := k.sendSegment(to, step, i, payload[s.from:s.to]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachSegment(len(payload), func(i int, s span) error { return k.sendSegment(to, step, i, payload[s.from:s.to]) })
 }
 
 // receive fills a buffer with what a member sends.
 func (k *call) receive(from, step int, into []byte) error {
-	for i, s := range segments(len(into), segmentBytes) {
-		if err := k.receiveSegment(from, step, i, into[s.from:s.to]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachSegment(len(into), func(i int, s span) error { return k.receiveSegment(from, step, i, into[s.from:s.to]) })
 }
 
 // consume gives what a member sends piece by piece.
 func (k *call) consume(from, step, length int, use func(offset int, piece []byte)) error {
+	return eachSegment(length, func(i int, s span) error {
+		return k.consumeSegment(from, step, i, s.to-s.from, func(offset int, piece []byte) { use(s.from+offset, piece) })
+	})
+}
+
+// eachSegment calls visit for each segment of so many bytes, until one fails.
+func eachSegment(length int, visit func(number int, s span) error) error {
 	for i, s := range segments(length, segmentBytes) {
-		err := k.consumeSegment(from, step, i, s.to-s.from, func(offset int, piece []byte) { use(s.from+offset, piece) })
-		if err != nil {
+		if err := visit(i, s); err != nil {
 			return err
 		}
 	}

@@ -88,8 +88,7 @@ func (c *Communicator) Group(ranks []int) (Group, error) {
 		return nil, errors.New("ranks of a group are empty: name at least this rank")
 	}
 	place, seen := -1, make(map[int]bool, len(ranks))
-	hash := sha256.New()
-	var number [4]byte
+	var named []byte
 	for i, rank := range ranks {
 		if rank < 0 || rank >= c.size {
 			return nil, fmt.Errorf("rank %d of a group is outside of the communicator: it has ranks 0 to %d", rank, c.size-1)
@@ -101,15 +100,18 @@ func (c *Communicator) Group(ranks []int) (Group, error) {
 		if rank == c.rank {
 			place = i
 		}
-		binary.LittleEndian.PutUint32(number[:], uint32(rank))
-		hash.Write(number[:])
+		named = binary.LittleEndian.AppendUint32(named, uint32(rank))
 	}
 	if place < 0 {
 		return nil, fmt.Errorf("ranks %v lack this rank, %d: only members make a group", ranks, c.rank)
 	}
-	binary.LittleEndian.PutUint32(number[:], uint32(c.instance(groupID(hash.Sum(nil)[:8]))))
-	hash.Write(number[:])
-	return newGroup(c, groupID(hash.Sum(nil)[:8]), ranks, place), nil
+	named = binary.LittleEndian.AppendUint32(named, uint32(c.instance(idOf(named))))
+	return newGroup(c, idOf(named), ranks, place), nil
+}
+
+func idOf(named []byte) groupID {
+	hash := sha256.Sum256(named)
+	return groupID(hash[:len(groupID{})])
 }
 
 func (c *Communicator) instance(id groupID) int {
@@ -173,15 +175,4 @@ func (c *Communicator) awaitVerdict() {
 	case <-c.failed:
 	case <-timer.C:
 	}
-}
-
-// expire is the end of a call whose context ended.
-func (c *Communicator) expire(ctx context.Context, awaited int, call string) {
-	if awaited < 0 {
-		awaited = c.rank
-	}
-	err := context.Cause(ctx)
-	c.fail(&RankError{
-		Rank: awaited, Failure: TimedOut, Reporter: c.rank, Reason: fmt.Sprintf("%s: %v", call, err), cause: err,
-	})
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,21 +31,22 @@ type control struct {
 	gone chan struct{}
 }
 
-// distances calls visit with each distance until one is false.
-func distances(size int, visit func(distance int) bool) bool {
-	for distance := 1; distance < size; distance *= 2 {
-		if !visit(distance) {
-			return false
+// distances yields the distances at which ranks watch each other.
+func distances(size int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for distance := 1; distance < size && yield(distance); distance *= 2 {
 		}
 	}
-	return true
 }
 
 // watchedBy says whether a rank dials this one to watch it.
 func (t *tcp) watchedBy(rank int) bool {
-	return !distances(t.identity.size, func(distance int) bool {
-		return (rank+distance)%t.identity.size != t.identity.rank
-	})
+	for distance := range distances(t.identity.size) {
+		if (rank+distance)%t.identity.size == t.identity.rank {
+			return true
+		}
+	}
+	return false
 }
 
 // meet connects with the ranks to be watched, and waits for those who watch this one.
@@ -62,7 +65,7 @@ func (t *tcp) meet(ctx context.Context) error {
 	}
 	var work sync.WaitGroup
 	me, size := t.identity.rank, t.identity.size
-	distances(size, func(distance int) bool {
+	for distance := range distances(size) {
 		after, before := (me+distance)%size, (me+size-distance)%size
 		work.Go(func() {
 			conn, err := t.dial(ctx, streamKey{lane: laneControl, from: me, to: after})
@@ -72,8 +75,7 @@ func (t *tcp) meet(ctx context.Context) error {
 			conn, err := t.awaitStream(ctx, streamKey{lane: laneControl, from: before, to: me})
 			found(before, conn, err)
 		})
-		return true
-	})
+	}
 	work.Wait()
 	if missing != nil {
 		return &MeetingError{Missing: missing, cause: context.Cause(ctx)}
@@ -163,18 +165,19 @@ func (w *control) say(n *notice) {
 	}
 	if n == nil || n.kind == noticeLeaving {
 		w.left = true
-		if half, ok := w.conn.(interface{ CloseWrite() error }); ok {
-			_ = half.CloseWrite()
-		}
+		_ = closeWrite(w.conn)
 	}
+}
+
+func (t *tcp) allWatched() []*control {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.watched)
 }
 
 // tell says a notice to all who are watched.
 func (t *tcp) tell(n *notice) {
-	t.mu.Lock()
-	watched := append([]*control(nil), t.watched...)
-	t.mu.Unlock()
-	for _, w := range watched {
+	for _, w := range t.allWatched() {
 		w.say(n)
 	}
 }
@@ -197,10 +200,7 @@ func (t *tcp) showLife() {
 func (t *tcp) awaitFarewells(most time.Duration) {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
-	t.mu.Lock()
-	watched := append([]*control(nil), t.watched...)
-	t.mu.Unlock()
-	for _, w := range watched {
+	for _, w := range t.allWatched() {
 		select {
 		case <-w.gone:
 		case <-timer.C:

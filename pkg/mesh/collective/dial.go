@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 )
 
@@ -70,39 +71,29 @@ func (t *tcp) try(ctx context.Context, address string, key streamKey) (net.Conn,
 	return conn, nil
 }
 
-// accept takes the connections of other ranks until the listener is closed.
-func (t *tcp) accept() {
+// accept has take work on the connections of a listener, until that is closed.
+func accept(listener net.Listener, work *sync.WaitGroup, take func(net.Conn)) {
 	places := make(chan struct{}, maxGreetings)
 	for {
-		conn, err := t.listener.Accept()
-		if err != nil {
-			var temporary interface{ Temporary() bool } // too many open files, or a dialer that went away
-			if errors.As(err, &temporary) && temporary.Temporary() && t.pause() {
-				continue
-			}
+		conn, err := listener.Accept()
+		var temporary interface{ Temporary() bool } // too many open files, or a dialer that went away
+		switch {
+		case err == nil:
+		case errors.As(err, &temporary) && temporary.Temporary():
+			<-time.After(firstPause) // lets others close files
+			continue
+		default:
 			return
 		}
 		select {
 		case places <- struct{}{}:
-			t.work.Go(func() {
+			work.Go(func() {
 				defer func() { <-places }()
-				t.receive(conn)
+				take(conn)
 			})
 		default:
 			_ = conn.Close() // the dialer tries again
 		}
-	}
-}
-
-// pause lets others close files before the next try, unless the transport stops.
-func (t *tcp) pause() bool {
-	timer := time.NewTimer(firstPause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-t.stopping:
-		return false
 	}
 }
 

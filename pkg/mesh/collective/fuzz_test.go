@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"slices"
 	"testing"
 )
 
@@ -40,7 +41,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		reader := bytes.NewReader(raw)
-		receiver := &tcpReceiver{conn: readConn{Reader: reader}}
+		receiver := &tcpStream{conn: readConn{Reader: reader}}
 		into := make([]byte, 4)
 		if err := receiver.receive(&due, into); err != nil {
 			return
@@ -76,10 +77,9 @@ func FuzzNotice(f *testing.F) {
 
 // Nobody without the key is welcomed, whatever he says.
 func FuzzWelcome(f *testing.F) {
-	var first [helloSize]byte
-	(&hello{key: streamKey{lane: laneCollective, from: 1, to: 2}, size: 4, mesh: [32]byte{1}}).put(&first)
-	f.Add(append(first[:], make([]byte, proofSize)...))
-	f.Add(first[:])
+	first := testIdentity(1, nil).hello(streamKey{lane: laneCollective, from: 1, to: 2}, [nonceSize]byte{})
+	f.Add(slices.Concat(first, make([]byte, proofSize)))
+	f.Add(first)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var sent bytes.Buffer
 		conn := struct {

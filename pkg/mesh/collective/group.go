@@ -57,11 +57,9 @@ type group struct {
 // peer is what a group keeps for a member: streams to and from it, opened when first used. Each is used by one call at a
 // time.
 type peer struct {
-	senders   [lanes]sender
-	receivers [lanes]receiver
+	out, in [lanes]stream
 
-	sending, receiving    sync.Mutex // of the lane of pairs
-	nextSend, nextReceive uint32
+	sending, receiving side // in the lane of pairs
 }
 
 func newGroup(c *Communicator, id groupID, ranks []int, place int) *group {
@@ -71,30 +69,6 @@ func newGroup(c *Communicator, id groupID, ranks []int, place int) *group {
 func (g *group) Rank() int    { return g.rank }
 func (g *group) Size() int    { return len(g.ranks) }
 func (g *group) Ranks() []int { return slices.Clone(g.ranks) }
-
-func (g *group) sender(ctx context.Context, l lane, to int) (sender, error) {
-	stream := &g.peers[to].senders[l]
-	if *stream == nil {
-		opened, err := g.c.transport.openSender(ctx, streamKey{g.id, l, g.c.rank, g.ranks[to]})
-		if err != nil {
-			return nil, err
-		}
-		*stream = opened
-	}
-	return *stream, nil
-}
-
-func (g *group) receiver(ctx context.Context, l lane, from int) (receiver, error) {
-	stream := &g.peers[from].receivers[l]
-	if *stream == nil {
-		opened, err := g.c.transport.openReceiver(ctx, streamKey{g.id, l, g.ranks[from], g.c.rank})
-		if err != nil {
-			return nil, err
-		}
-		*stream = opened
-	}
-	return *stream, nil
-}
 
 // collect does one collective.
 func (g *group) collect(ctx context.Context, h header, do func(*call) error) error {
@@ -113,35 +87,6 @@ func (g *group) do(ctx context.Context, l lane, h header, do func(*call) error) 
 	}
 	k := g.begin(ctx, l, h)
 	return k.end(do(k))
-}
-
-// member refuses what is no rank of the group.
-func (g *group) member(name string, rank int) error {
-	if rank < 0 || rank >= len(g.ranks) {
-		return fmt.Errorf("%s is %d: it must be a rank of the group, 0 to %d", name, rank, len(g.ranks)-1)
-	}
-	return nil
-}
-
-// parts refuses a buffer that is not one part for each member.
-func (g *group) parts(whole string, wholeLength int, part string, partLength int) error {
-	if partLength*len(g.ranks) != wholeLength {
-		return fmt.Errorf("%s has %d bytes and %s %d: with %d members %s must have %d", whole, wholeLength, part, partLength,
-			len(g.ranks), whole, partLength*len(g.ranks))
-	}
-	return nil
-}
-
-// elements is how a reduction is done, and how many elements a buffer has.
-func elements(name string, buffer []byte, dtype DType, op Op) (Reduction, int, error) {
-	r, err := ReductionOf(dtype, op)
-	if err != nil {
-		return r, 0, err
-	}
-	if len(buffer)%dtype.Size() != 0 {
-		return r, 0, fmt.Errorf("%s has %d bytes: %s needs a multiple of %d", name, len(buffer), dtype, dtype.Size())
-	}
-	return r, len(buffer) / dtype.Size(), nil
 }
 
 // buffers keeps memory between calls, one buffer of each use.

@@ -83,8 +83,8 @@ func TestCutFrameIsNoData(t *testing.T) {
 	client, server := net.Pipe()
 	due := header{operation: opSend, bytes: 8, length: 8}
 	got := make(chan error, 1)
-	go func() { got <- (&tcpReceiver{conn: server}).receive(&due, make([]byte, 8)) }()
-	s := &tcpSender{conn: client}
+	go func() { got <- (&tcpStream{conn: server}).receive(&due, make([]byte, 8)) }()
+	s := &tcpStream{conn: client}
 	if err := client.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}

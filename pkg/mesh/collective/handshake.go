@@ -25,6 +25,7 @@ const (
 	nonceSize     = 32
 	proofSize     = sha256.Size
 	helloSize     = 64 + nonceSize
+	meshOffset    = 32 // of the mesh in a hello
 	challengeSize = 1 + nonceSize
 	answerSize    = 1 + proofSize
 )
@@ -38,28 +39,29 @@ type identity struct {
 	secret     []byte
 }
 
-// hello is what a dialer says.
+// hello is what a dialer says, in the order of its bytes; numbers are little-endian but for the byte order.
 type hello struct {
-	key   streamKey
-	size  int // of the communicator
-	mesh  [sha256.Size]byte
-	nonce [nonceSize]byte
+	Magic          [4]byte
+	Version        uint16
+	ByteOrder      [2]byte
+	From, To, Size uint32
+	Lane           lane
+	Reserved       [3]byte
+	Group          groupID
+	Mesh           [sha256.Size]byte
+	Nonce          [nonceSize]byte
 }
 
-func (h *hello) put(to *[helloSize]byte) {
-	copy(to[0:], magic[:])
-	binary.LittleEndian.PutUint16(to[4:], protocolVersion)
-	binary.NativeEndian.PutUint16(to[6:], byteOrder)
-	binary.LittleEndian.PutUint32(to[8:], uint32(h.key.from))
-	binary.LittleEndian.PutUint32(to[12:], uint32(h.key.to))
-	binary.LittleEndian.PutUint32(to[16:], uint32(h.size))
-	to[20] = byte(h.key.lane)
-	copy(to[24:], h.key.group[:])
-	copy(to[32:], h.mesh[:])
-	copy(to[64:], h.nonce[:])
-}
+// byteOrder are two bytes that the machine takes for 0x0102.
+var byteOrder = [2]byte(binary.NativeEndian.AppendUint16(nil, 0x0102))
 
-const byteOrder = 0x0102
+// hello writes what this rank says to open a stream.
+func (id *identity) hello(key streamKey, nonce [nonceSize]byte) []byte {
+	said, _ := binary.Append(nil, binary.LittleEndian, &hello{ // a struct of fixed size can always be written
+		magic, protocolVersion, byteOrder, uint32(key.from), uint32(key.to), uint32(id.size), key.lane, [3]byte{}, key.group, id.mesh, nonce,
+	})
+	return said
+}
 
 // refusal is why a listener does not take a connection. It is not authenticated: it explains, and decides nothing.
 type refusal uint8
@@ -97,35 +99,29 @@ func (r refusal) Error() string {
 }
 
 // parse reads a hello that a listener of this identity takes.
-func (id *identity) parse(from *[helloSize]byte) (hello, error) {
-	h := hello{
-		key: streamKey{
-			lane: lane(from[20]),
-			from: int(binary.LittleEndian.Uint32(from[8:])),
-			to:   int(binary.LittleEndian.Uint32(from[12:])),
-		},
-		size: int(binary.LittleEndian.Uint32(from[16:])),
+func (id *identity) parse(said []byte) (streamKey, error) {
+	var h hello
+	if _, err := binary.Decode(said, binary.LittleEndian, &h); err != nil {
+		return streamKey{}, err
 	}
-	copy(h.key.group[:], from[24:])
-	copy(h.mesh[:], from[32:])
-	copy(h.nonce[:], from[64:])
+	key := streamKey{group: h.Group, lane: h.Lane, from: int(h.From), to: int(h.To)}
 	switch {
-	case [4]byte(from[0:4]) != magic:
-		return h, refusedMalformed
-	case binary.LittleEndian.Uint16(from[4:]) != protocolVersion:
-		return h, refusedVersion
-	case binary.NativeEndian.Uint16(from[6:]) != byteOrder:
-		return h, refusedByteOrder
-	case h.mesh != id.mesh:
-		return h, refusedMesh
-	case h.size != id.size:
-		return h, refusedSize
-	case h.key.to != id.rank || h.key.from == id.rank || h.key.from >= id.size:
-		return h, refusedRank
-	case h.key.lane >= lanes || from[21] != 0 || from[22] != 0 || from[23] != 0:
-		return h, refusedStream
+	case h.Magic != magic:
+		return key, refusedMalformed
+	case h.Version != protocolVersion:
+		return key, refusedVersion
+	case h.ByteOrder != byteOrder:
+		return key, refusedByteOrder
+	case h.Mesh != id.mesh:
+		return key, refusedMesh
+	case int(h.Size) != id.size:
+		return key, refusedSize
+	case key.to != id.rank || key.from == id.rank || key.from >= id.size:
+		return key, refusedRank
+	case key.lane >= lanes || h.Reserved != [3]byte{}:
+		return key, refusedStream
 	}
-	return h, nil
+	return key, nil
 }
 
 func (id *identity) prove(side string, said ...[]byte) []byte {
@@ -139,35 +135,37 @@ func (id *identity) prove(side string, said ...[]byte) []byte {
 
 // greet is the dialer's side. Nothing of the listener is believed before its proof.
 func (id *identity) greet(conn io.ReadWriter, key streamKey) error {
-	h := hello{key: key, size: id.size, mesh: id.mesh}
-	if _, err := rand.Read(h.nonce[:]); err != nil {
+	var nonce [nonceSize]byte
+	_, _ = rand.Read(nonce[:]) // it never fails
+	first := id.hello(key, nonce)
+	if _, err := conn.Write(first); err != nil {
 		return err
 	}
-	var first [helloSize]byte
-	h.put(&first)
-	if _, err := conn.Write(first[:]); err != nil {
+	challenge := make([]byte, challengeSize)
+	if err := hear(conn, challenge); err != nil {
 		return err
 	}
-	var challenge [challengeSize]byte
-	if _, err := io.ReadFull(conn, challenge[:]); err != nil {
-		return err
-	}
-	if challenge[0] != byte(accepted) {
-		return refusal(challenge[0])
-	}
-	proof := id.prove("dialer", first[:], challenge[:])
+	proof := id.prove("dialer", first, challenge)
 	if _, err := conn.Write(proof); err != nil {
 		return err
 	}
-	var answer [answerSize]byte
-	if _, err := io.ReadFull(conn, answer[:]); err != nil {
+	answer := make([]byte, answerSize)
+	if err := hear(conn, answer); err != nil {
 		return err
 	}
-	if answer[0] != byte(accepted) {
-		return refusal(answer[0])
-	}
-	if !hmac.Equal(answer[1:], id.prove("listener", first[:], challenge[:], proof)) {
+	if !hmac.Equal(answer[1:], id.prove("listener", first, challenge, proof)) {
 		return errors.New("it does not prove that it has the key: give all ranks the same key")
+	}
+	return nil
+}
+
+// hear reads a message of the listener, whose first byte is its verdict.
+func hear(conn io.Reader, message []byte) error {
+	if _, err := io.ReadFull(conn, message); err != nil {
+		return err
+	}
+	if message[0] != byte(accepted) {
+		return refusal(message[0])
 	}
 	return nil
 }
@@ -175,34 +173,30 @@ func (id *identity) greet(conn io.ReadWriter, key streamKey) error {
 // welcome is the listener's side. claim takes the connection, or says why not, once the dialer is known; the dialer hears
 // of it after that.
 func (id *identity) welcome(conn io.ReadWriter, claim func(streamKey) error) error {
-	var first [helloSize]byte
-	if _, err := io.ReadFull(conn, first[:]); err != nil {
+	first, challenge := make([]byte, helloSize), make([]byte, challengeSize)
+	if _, err := io.ReadFull(conn, first); err != nil {
 		return err
 	}
-	var challenge [challengeSize]byte
-	h, err := id.parse(&first)
+	key, err := id.parse(first)
 	if err != nil {
-		return refuse(conn, challenge[:], err)
+		return refuse(conn, challenge, err)
 	}
-	if _, err := rand.Read(challenge[1:]); err != nil {
+	_, _ = rand.Read(challenge[1:]) // it never fails
+	if _, err := conn.Write(challenge); err != nil {
 		return err
 	}
-	if _, err := conn.Write(challenge[:]); err != nil {
+	proof, answer := make([]byte, proofSize), make([]byte, answerSize)
+	if _, err := io.ReadFull(conn, proof); err != nil {
 		return err
 	}
-	var proof [proofSize]byte
-	if _, err := io.ReadFull(conn, proof[:]); err != nil {
-		return err
+	if !hmac.Equal(proof, id.prove("dialer", first, challenge)) {
+		return refuse(conn, answer, refusedProof)
 	}
-	var answer [answerSize]byte
-	if !hmac.Equal(proof[:], id.prove("dialer", first[:], challenge[:])) {
-		return refuse(conn, answer[:], refusedProof)
+	if err := claim(key); err != nil {
+		return refuse(conn, answer, err)
 	}
-	if err := claim(h.key); err != nil {
-		return refuse(conn, answer[:], err)
-	}
-	copy(answer[1:], id.prove("listener", first[:], challenge[:], proof[:]))
-	_, err = conn.Write(answer[:])
+	copy(answer[1:], id.prove("listener", first, challenge, proof))
+	_, err = conn.Write(answer)
 	return err
 }
 
@@ -210,7 +204,6 @@ func (id *identity) welcome(conn io.ReadWriter, claim func(streamKey) error) err
 func refuse(conn io.Writer, message []byte, why error) error {
 	reason := refusedStream
 	errors.As(why, &reason)
-	clear(message)
 	message[0] = byte(reason)
 	if _, err := conn.Write(message); err != nil {
 		return err

@@ -54,9 +54,12 @@ func maximum[T number](result, a, b []byte) {
 	}
 }
 
+// conversion writes the elements of one buffer into another one of another type. ranks is what an average divides by.
+type conversion func(to, from []byte, ranks int)
+
 // convert makes a conversion of buffers from a conversion of single numbers.
-func convert[To, From number](one func(From) To) func(to, from []byte) {
-	return func(to, from []byte) {
+func convert[To, From number](one func(From) To) conversion {
+	return func(to, from []byte, _ int) {
 		t := view[To](to)
 		f := view[From](from)[:len(t)]
 		for i := range t {

@@ -72,16 +72,9 @@ type localEnd struct {
 	left   <-chan struct{} // the other rank
 }
 
-func (t *localTransport) openSender(_ context.Context, key streamKey) (sender, error) {
-	return t.end(key, key.to), nil
-}
-
-func (t *localTransport) openReceiver(_ context.Context, key streamKey) (receiver, error) {
-	return t.end(key, key.from), nil
-}
-
-func (t *localTransport) end(key streamKey, peer int) *localEnd {
-	return &localEnd{t.hub.stream(key), t.hub.communicators[t.rank].failed, t.hub.left[peer]}
+func (t *localTransport) open(_ context.Context, key streamKey) (stream, error) {
+	peer := key.from + key.to - t.rank
+	return &localEnd{t.hub.stream(key), t.hub.communicators[t.rank].failed, t.hub.left[peer]}, nil
 }
 
 func (e *localEnd) send(h *header, payload []byte) error {

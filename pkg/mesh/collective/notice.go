@@ -35,10 +35,7 @@ func (n *notice) bytes() []byte {
 	if n.failure == nil {
 		return []byte{byte(n.kind), 0, 0}
 	}
-	reason := n.failure.Reason
-	if len(reason) > maxReason {
-		reason = reason[:maxReason]
-	}
+	reason := n.failure.Reason[:min(len(n.failure.Reason), maxReason)]
 	out := []byte{byte(n.kind)}
 	out = binary.LittleEndian.AppendUint16(out, uint16(failureHead+len(reason)))
 	out = binary.LittleEndian.AppendUint32(out, uint32(n.failure.Rank))

@@ -16,7 +16,6 @@ const maxKnocks = 64
 type Port struct {
 	listener net.Listener
 	work     sync.WaitGroup
-	places   chan struct{}
 
 	mu    sync.Mutex
 	doors map[[sha256.Size]byte]*Door
@@ -27,11 +26,8 @@ type Port struct {
 
 // NewPort takes the connections of a listener until Close, which closes it.
 func NewPort(listener net.Listener) *Port {
-	p := &Port{
-		listener: listener, places: make(chan struct{}, maxGreetings),
-		doors: map[[sha256.Size]byte]*Door{}, arriving: map[net.Conn]struct{}{},
-	}
-	p.work.Go(p.accept)
+	p := &Port{listener: listener, doors: map[[sha256.Size]byte]*Door{}, arriving: map[net.Conn]struct{}{}}
+	p.work.Go(func() { accept(listener, &p.work, p.lead) })
 	return p
 }
 
@@ -115,24 +111,6 @@ func (p *Port) Close() error {
 	return err
 }
 
-func (p *Port) accept() {
-	for {
-		conn, err := p.listener.Accept()
-		if err != nil {
-			return
-		}
-		select {
-		case p.places <- struct{}{}:
-			p.work.Go(func() {
-				defer func() { <-p.places }()
-				p.lead(conn)
-			})
-		default:
-			_ = conn.Close() // the dialer tries again
-		}
-	}
-}
-
 // lead reads which mesh a connection is for and takes it there.
 func (p *Port) lead(conn net.Conn) {
 	if !p.arrive(conn) {
@@ -144,9 +122,7 @@ func (p *Port) lead(conn net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.arriving, conn)
-	var mesh [sha256.Size]byte
-	copy(mesh[:], first[32:])
-	door := p.doors[mesh]
+	door := p.doors[[sha256.Size]byte(first[meshOffset:])]
 	if err != nil || door == nil || conn.SetReadDeadline(time.Time{}) != nil {
 		_ = conn.Close() // who dials tries again, and may find the door open then
 		return
@@ -190,8 +166,10 @@ func (l *led) Read(into []byte) (int, error) {
 }
 
 // CloseWrite ends what is said on the connection, where it can be told.
-func (l *led) CloseWrite() error {
-	if half, ok := l.Conn.(interface{ CloseWrite() error }); ok {
+func (l *led) CloseWrite() error { return closeWrite(l.Conn) }
+
+func closeWrite(conn net.Conn) error {
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
 	return nil

@@ -48,10 +48,8 @@ func knock(t *testing.T, address, mesh string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	h := hello{key: streamKey{from: 1}, size: 2, mesh: sha256.Sum256([]byte(mesh))}
-	var first [helloSize]byte
-	h.put(&first)
-	if _, err := conn.Write(first[:]); err != nil {
+	caller := identity{size: 2, mesh: sha256.Sum256([]byte(mesh))}
+	if _, err := conn.Write(caller.hello(streamKey{from: 1}, [nonceSize]byte{})); err != nil {
 		t.Fatal(err)
 	}
 	return conn

@@ -3,7 +3,7 @@ package collective
 import "context"
 
 func (g *group) AllReduce(ctx context.Context, buffer []byte, dtype DType, op Op) error {
-	r, count, err := elements("buffer", buffer, dtype, op)
+	r, count, err := Elements("buffer", buffer, dtype, op)
 	if err != nil {
 		return err
 	}
@@ -14,12 +14,12 @@ func (g *group) AllReduce(ctx context.Context, buffer []byte, dtype DType, op Op
 			wire = sized(&g.scratch.wire, count*r.WireSize)
 		}
 		if r.encode != nil {
-			r.encode(wire, buffer)
+			r.encode(wire, buffer, 1)
 		}
 		if treeReduces(len(g.ranks), len(wire)) {
 			return k.treeAllReduce(&r, buffer, wire)
 		}
-		return k.ring(&ringPlan{
+		return k.ring(&ring{
 			reduction: &r, size: dtype.Size(), elements: count, first: 0, last: 2*len(g.ranks) - 3,
 			own: wire, work: wire, result: buffer,
 		})
@@ -27,21 +27,21 @@ func (g *group) AllReduce(ctx context.Context, buffer []byte, dtype DType, op Op
 }
 
 func (g *group) ReduceScatter(ctx context.Context, output, input []byte, dtype DType, op Op) error {
-	r, count, err := elements("input", input, dtype, op)
+	r, count, err := Elements("input", input, dtype, op)
 	if err != nil {
 		return err
 	}
-	if _, _, err := elements("output", output, dtype, op); err != nil {
+	if _, _, err := Elements("output", output, dtype, op); err != nil {
 		return err
 	}
-	if err := g.parts("input", len(input), "output", len(output)); err != nil {
+	if err := CheckParts("input", len(input), "output", len(output), len(g.ranks)); err != nil {
 		return err
 	}
 	h := header{operation: opReduceScatter, dtype: dtype, op: op, bytes: uint64(len(input))}
 	return g.collect(ctx, h, func(k *call) error {
 		own, work := input, sized(&g.scratch.work, count*r.WireSize)
 		if r.encode != nil {
-			r.encode(work, input)
+			r.encode(work, input, 1)
 			own = work
 		}
 		if treeReduces(len(g.ranks), len(work)) {
@@ -50,7 +50,7 @@ func (g *group) ReduceScatter(ctx context.Context, output, input []byte, dtype D
 			}
 			return k.treeReduceScatter(&r, output, work)
 		}
-		return k.ring(&ringPlan{
+		return k.ring(&ring{
 			reduction: &r, size: dtype.Size(), elements: count, first: 0, last: len(g.ranks) - 2,
 			own: own, work: work, result: output, base: chunk(count, len(g.ranks), g.rank).from,
 		})

@@ -20,9 +20,8 @@ type Reduction struct {
 	// WireSize is the bytes that travel for an element.
 	WireSize int
 
-	combine kernel
-	encode  func(wire, values []byte)            // nil: elements travel as they are
-	decode  func(values, wire []byte, ranks int) // nil: elements travel as they are
+	combine        kernel
+	encode, decode conversion // nil: elements travel as they are
 }
 
 // ReductionOf returns how an operation on a type is done. It refuses types and operations that are not known.
@@ -33,29 +32,65 @@ func ReductionOf(dtype DType, op Op) (Reduction, error) {
 	if _, ok := ops[op]; !ok {
 		return Reduction{}, fmt.Errorf("op is %s: use one of %v", op, Ops())
 	}
-	r := Reduction{Wire: dtype, Op: op}
-	switch {
-	case (op == Min || op == Max) && (dtype == FP32 || dtype == FP16 || dtype == BF16):
-		r.Wire = INT32
-		r.encode, r.decode = keysOf(dtype, op)
-	case op == Average:
+	r := Reduction{Wire: dtype, Op: op, WireSize: dtype.Size()}
+	if op == Average {
 		r.Op = Sum
-		r.average(dtype)
-	case dtype == FP16 || dtype == BF16:
-		r.Wire = FP32
-		from, to := narrow(dtype)
-		r.encode = convert(from)
-		r.decode = func(values, wire []byte, _ int) { convert(to)(values, wire) }
 	}
-	r.WireSize = r.Wire.Size()
-	if dtype == INT64 && op == Average {
-		r.WireSize *= 2
+	if c := &codes[dtype][op]; c.size > 0 {
+		r.Wire, r.WireSize, r.encode, r.decode = c.wire, c.size, c.encode, c.decode
 	}
 	r.combine = kernels[r.Wire][r.Op]
 	return r, nil
 }
 
-var kernels = map[DType]map[Op]kernel{
+// code is how elements travel that do not travel as they are: their type, its bytes for an element, and the ways there and back.
+type code struct {
+	wire           DType
+	size           int
+	encode, decode conversion
+}
+
+var codes = [UINT8 + 1][Average + 1]code{
+	FP32: {Min: keys(math.MinInt32), Max: keys(math.MaxInt32), Average: {FP32, 4, nil, quotients}},
+	FP16: narrow(fromHalf, toHalf),
+	BF16: narrow(fromBrain, toBrain),
+	UINT8: {Average: {INT32, 4, convert(func(v uint8) int32 { return int32(v) }), func(values, wire []byte, ranks int) {
+		convert(func(v int32) uint8 { return uint8(int(v) / ranks) })(values, wire, ranks)
+	}}},
+	INT32: {Average: {INT64, 8, convert(func(v int32) int64 { return int64(v) }), func(values, wire []byte, ranks int) {
+		convert(func(v int64) int32 { return int32(v / int64(ranks)) })(values, wire, ranks)
+	}}},
+	INT64: {Average: {INT64, 16, splitHalves, joinHalves}},
+}
+
+// quotients divides sums of FP32.
+func quotients(values, wire []byte, ranks int) {
+	divisor := float32(ranks)
+	convert(func(f float32) float32 { return f / divisor })(values, wire, ranks)
+}
+
+// keys is the code of minima or maxima of FP32, where every NaN becomes the key that wins.
+func keys(nan int32) code {
+	return code{INT32, 4, convert(func(f float32) int32 { return toKey(f, nan) }), convert(fromKey)}
+}
+
+// narrow are the codes of a 16-bit type.
+func narrow(from func(uint16) float32, to func(float32) uint16) [Average + 1]code {
+	rounded := code{FP32, 4, convert(from), convert(to)}
+	return [Average + 1]code{
+		Sum: rounded, Product: rounded, Min: narrowKeys(from, to, math.MinInt32), Max: narrowKeys(from, to, math.MaxInt32),
+		Average: {FP32, 4, rounded.encode, func(values, wire []byte, ranks int) {
+			divisor := float32(ranks)
+			convert(func(f float32) uint16 { return to(f / divisor) })(values, wire, ranks)
+		}},
+	}
+}
+
+func narrowKeys(from func(uint16) float32, to func(float32) uint16, nan int32) code {
+	return code{INT32, 4, convert(func(h uint16) int32 { return toKey(from(h), nan) }), convert(func(key int32) uint16 { return to(fromKey(key)) })}
+}
+
+var kernels = [UINT8 + 1][Average + 1]kernel{
 	FP32:  {Sum: sum[float32], Product: product[float32]},
 	INT32: {Sum: sum[int32], Product: product[int32], Min: minimum[int32], Max: maximum[int32]},
 	INT64: {Sum: sum[int64], Product: product[int64], Min: minimum[int64], Max: maximum[int64]},
@@ -68,7 +103,7 @@ func (r *Reduction) Encode(wire, values []byte) {
 		copy(wire, values)
 		return
 	}
-	r.encode(wire, values)
+	r.encode(wire, values, 1)
 }
 
 // Decode writes the values that elements which travelled mean after they were combined over so many ranks.
@@ -80,65 +115,9 @@ func (r *Reduction) Decode(values, wire []byte, ranks int) {
 	r.decode(values, wire, ranks)
 }
 
-// narrow is the conversions of a 16-bit type from and to FP32.
-func narrow(dtype DType) (from func(uint16) float32, to func(float32) uint16) {
-	if dtype == FP16 {
-		return fromHalf, toHalf
-	}
-	return fromBrain, toBrain
-}
-
-func keysOf(dtype DType, op Op) (encode func(wire, values []byte), decode func(values, wire []byte, ranks int)) {
-	nan := int32(math.MaxInt32)
-	if op == Min {
-		nan = math.MinInt32
-	}
-	if dtype == FP32 {
-		decodeKeys := convert(fromKey)
-		return convert(func(f float32) int32 { return toKey(f, nan) }),
-			func(values, wire []byte, _ int) { decodeKeys(values, wire) }
-	}
-	from, to := narrow(dtype)
-	decodeKeys := convert(func(key int32) uint16 { return to(fromKey(key)) })
-	return convert(func(h uint16) int32 { return toKey(from(h), nan) }),
-		func(values, wire []byte, _ int) { decodeKeys(values, wire) }
-}
-
-func (r *Reduction) average(dtype DType) {
-	switch dtype {
-	case FP32:
-		r.decode = func(values, wire []byte, ranks int) {
-			divisor := float32(ranks)
-			convert(func(f float32) float32 { return f / divisor })(values, wire)
-		}
-	case FP16, BF16:
-		r.Wire = FP32
-		from, to := narrow(dtype)
-		r.encode = convert(from)
-		r.decode = func(values, wire []byte, ranks int) {
-			divisor := float32(ranks)
-			convert(func(f float32) uint16 { return to(f / divisor) })(values, wire)
-		}
-	case UINT8:
-		r.Wire = INT32
-		r.encode = convert(func(v uint8) int32 { return int32(v) })
-		r.decode = func(values, wire []byte, ranks int) {
-			convert(func(v int32) uint8 { return uint8(int(v) / ranks) })(values, wire)
-		}
-	case INT32:
-		r.Wire = INT64
-		r.encode = convert(func(v int32) int64 { return int64(v) })
-		r.decode = func(values, wire []byte, ranks int) {
-			convert(func(v int64) int32 { return int32(v / int64(ranks)) })(values, wire)
-		}
-	case INT64:
-		r.encode, r.decode = splitHalves, joinHalves
-	}
-}
-
 // splitHalves writes the upper 32 bits, which have the sign, and the lower ones. A mesh's ranks are too few for sums of
 // either to overflow.
-func splitHalves(wire, values []byte) {
+func splitHalves(wire, values []byte, _ int) {
 	halves := view[int64](wire)
 	for i, v := range view[int64](values) {
 		halves[2*i], halves[2*i+1] = v>>32, v&math.MaxUint32

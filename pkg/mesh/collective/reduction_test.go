@@ -134,7 +134,7 @@ func TestNarrowTypesConvertBothWays(t *testing.T) {
 			if float64(f) != want || math.Signbit(float64(f)) != math.Signbit(want) {
 				t.Errorf("%s %#x: got %v, want %v", dtype, b, f, want)
 			}
-			_, to := narrow(dtype)
+			to := map[DType]func(float32) uint16{FP16: toHalf, BF16: toBrain}[dtype]
 			if back := to(f); back != uint16(b) {
 				t.Errorf("%s %#x comes back as %#x", dtype, b, back)
 			}
@@ -190,17 +190,18 @@ func TestTreesReachAllOnce(t *testing.T) {
 	for members := 1; members <= 130; members++ {
 		reached := make([]int, members)
 		for m := range members {
-			from, end := subtree(m, members)
-			if from != m || end <= m || end > members {
-				t.Fatalf("subtree of %d in %d is %d to %d", m, members, from, end)
-			}
-			_ = children(m, members, func(child, _ int) error {
+			end, last := subtreeEnd(m, members), m+1
+			_ = children(m, members, func(child, childEnd int) error {
+				last = childEnd
 				reached[child]++
 				if parent(child) != m {
 					t.Errorf("parent of %d is %d, want %d", child, parent(child), m)
 				}
 				return nil
 			})
+			if end != last {
+				t.Errorf("subtree of %d in %d ends before %d, want %d", m, members, end, last)
+			}
 		}
 		for m, times := range reached {
 			if times != min(m, 1) {

@@ -1,9 +1,9 @@
 package collective
 
-// ringPlan is what a ring does. Member r sends to r+1 and receives from r-1. In step t it sends chunk r-1-t and receives
-// chunk r-2-t (modulo the members): in the steps before members-1 partial results go round, until member r has the
-// whole of chunk r; in those after, results go round.
-type ringPlan struct {
+// ring is a collective round a ring of two members or more. Member r sends to r+1 and receives from r-1. In step t it sends chunk
+// r-1-t and receives chunk r-2-t (modulo the members): in the steps before members-1 partial results go round, until member r has
+// the whole of chunk r; in those after, results go round.
+type ring struct {
 	reduction *Reduction // nil where nothing is reduced
 	size      int        // bytes of an element of the result
 	elements  int
@@ -14,45 +14,28 @@ type ringPlan struct {
 	work   []byte // partial results; may be own
 	result []byte // may be work where elements travel as they are or sizes agree
 	base   int    // the result's first element
-}
 
-// ringRun is a ring while it runs. Tokens cost no memory, so their channels never fill.
-type ringRun struct {
-	*ringPlan
+	// While it runs. Tokens cost no memory, so their channels never fill.
 	k                *call
 	members, rank    int
 	segment          int           // elements
 	received, passed chan struct{} // a token for each segment that was received, or sent
 }
 
-func (k *call) ring(plan *ringPlan) error {
-	members := len(k.group.ranks)
-	if members == 1 {
-		plan.alone()
-		return nil
+func (k *call) ring(r *ring) error {
+	r.k, r.members, r.rank = k, len(k.group.ranks), k.group.rank
+	size := r.size
+	if r.reduction != nil {
+		size = max(size, r.reduction.WireSize)
 	}
-	size := plan.size
-	if plan.reduction != nil {
-		size = max(size, plan.reduction.WireSize)
-	}
-	segment := segmentBytes / size
-	tokens := (plan.last - plan.first + 1) * (plan.elements/members/segment + 2)
-	r := &ringRun{
-		ringPlan: plan, k: k, members: members, rank: k.group.rank, segment: segment,
-		received: make(chan struct{}, tokens), passed: make(chan struct{}, tokens),
-	}
+	r.segment = segmentBytes / size
+	tokens := (r.last - r.first + 1) * (r.elements/r.members/r.segment + 2)
+	r.received, r.passed = make(chan struct{}, tokens), make(chan struct{}, tokens)
 	return both(r.send, r.receive)
 }
 
-// alone is the ring of one member.
-func (p *ringPlan) alone() {
-	if p.reduction != nil {
-		p.reduction.Decode(p.result, p.own, 1)
-	}
-}
-
 // chunkOf returns the chunk that a step sends. A step receives the chunk that the next step sends.
-func (r *ringRun) chunkOf(step int) span {
+func (r *ring) chunkOf(step int) span {
 	number := (r.rank - 1 - step) % r.members
 	if number < 0 {
 		number += r.members
@@ -61,13 +44,13 @@ func (r *ringRun) chunkOf(step int) span {
 }
 
 // results says whether a step passes results on.
-func (r *ringRun) results(step int) bool { return step >= r.members-1 }
+func (r *ring) results(step int) bool { return step >= r.members-1 }
 
-func (r *ringRun) resultOf(s span) []byte {
+func (r *ring) resultOf(s span) []byte {
 	return r.result[(s.from-r.base)*r.size : (s.to-r.base)*r.size]
 }
 
-func (r *ringRun) send() error {
+func (r *ring) send() error {
 	right := (r.rank + 1) % r.members
 	for step := r.first; step <= r.last; step++ {
 		whole := r.chunkOf(step)
@@ -86,7 +69,7 @@ func (r *ringRun) send() error {
 	return nil
 }
 
-func (r *ringRun) outgoing(step int, s span) []byte {
+func (r *ring) outgoing(step int, s span) []byte {
 	switch {
 	case r.results(step):
 		return r.resultOf(s)
@@ -97,7 +80,7 @@ func (r *ringRun) outgoing(step int, s span) []byte {
 	}
 }
 
-func (r *ringRun) receive() error {
+func (r *ring) receive() error {
 	left := (r.rank + r.members - 1) % r.members
 	for step := r.first; step <= r.last; step++ {
 		whole := r.chunkOf(step + 1)
@@ -111,7 +94,7 @@ func (r *ringRun) receive() error {
 	return nil
 }
 
-func (r *ringRun) receiveSegment(left, step, number int, s span) error {
+func (r *ring) receiveSegment(left, step, number int, s span) error {
 	if !r.results(step) {
 		return r.reduceSegment(left, step, number, s)
 	}
@@ -125,7 +108,7 @@ func (r *ringRun) receiveSegment(left, step, number int, s span) error {
 }
 
 // reduceSegment combines a partial result that arrives with this member's elements. The last member's combination is the result.
-func (r *ringRun) reduceSegment(left, step, number int, s span) error {
+func (r *ring) reduceSegment(left, step, number int, s span) error {
 	wire := r.reduction.WireSize
 	own, partial := s.bytes(r.own, wire), s.bytes(r.work, wire)
 	last := r.results(step + 1)

@@ -24,17 +24,14 @@ type streamKey struct {
 
 type groupID [8]byte
 
-// sender sends the frames of a stream. The payload may be changed when send returns.
-type sender interface {
+// stream is one end of what one rank sends to another. Both ways of receiving return *mismatch where a frame arrives that is not due,
+// and errLeft where the other rank has closed.
+type stream interface {
+	// send sends a frame, on the sender's end. The payload may be changed when it returns.
 	send(h *header, payload []byte) error
-}
-
-// receiver receives the frames of a stream. Both methods return *mismatch where a frame arrives that is not due, and errLeft
-// where the other rank has closed.
-type receiver interface {
-	// receive fills a buffer with the payload.
+	// receive fills a buffer with a frame's payload, on the receiver's end.
 	receive(due *header, into []byte) error
-	// consume gives the payload piece by piece, in order, with each piece's offset; pieces are of whole elements.
+	// consume gives a frame's payload piece by piece, in order, with each piece's offset; pieces are of whole elements.
 	consume(due *header, use func(offset int, piece []byte)) error
 }
 
@@ -42,8 +39,8 @@ var errLeft = errors.New("closed its communicator")
 
 // transport carries streams between the ranks of a communicator.
 type transport interface {
-	openSender(ctx context.Context, key streamKey) (sender, error)
-	openReceiver(ctx context.Context, key streamKey) (receiver, error)
+	// open returns this rank's end of a stream.
+	open(ctx context.Context, key streamKey) (stream, error)
 	// address is where a rank is reached, empty within a process.
 	address(rank int) string
 	// spread tells the other ranks that the communicator failed, and ends what waits in a stream on this rank. It is called

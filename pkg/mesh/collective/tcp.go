@@ -24,9 +24,13 @@ func New(ctx context.Context, config Config) (*Communicator, error) {
 		return nil, err
 	}
 	c := newCommunicator(config.Rank, len(config.Addresses))
-	t := newTCP(c, &config, listener)
+	t := &tcp{
+		c: c, config: &config, listener: listener, stopping: make(chan struct{}),
+		identity: identity{rank: c.rank, size: c.size, mesh: sha256.Sum256([]byte(config.Mesh)), secret: config.Key},
+		conns:    map[net.Conn]struct{}{}, streams: map[streamKey]*incoming{},
+	}
 	c.transport = t
-	t.work.Go(t.accept)
+	t.work.Go(func() { accept(listener, &t.work, t.receive) })
 	t.work.Go(t.showLife)
 	err = t.meet(ctx)
 	if err == nil {
@@ -53,7 +57,7 @@ type tcp struct {
 	done    bool                    // no connection is taken any more
 	conns   map[net.Conn]struct{}   // all of them
 	streams map[streamKey]*incoming // by others' dialing
-	senders []*tcpSender
+	senders []*tcpStream
 	watched []*control
 }
 
@@ -63,47 +67,27 @@ type incoming struct {
 	claimed bool
 }
 
-func newTCP(c *Communicator, config *Config, listener net.Listener) *tcp {
-	return &tcp{
-		c: c, config: config, listener: listener, stopping: make(chan struct{}),
-		identity: identity{
-			rank: config.Rank, size: len(config.Addresses), mesh: sha256.Sum256([]byte(config.Mesh)), secret: config.Key,
-		},
-		conns: map[net.Conn]struct{}{}, streams: map[streamKey]*incoming{},
-	}
-}
-
 func (t *tcp) address(rank int) string { return t.config.Addresses[rank] }
 
-func (t *tcp) openSender(ctx context.Context, key streamKey) (sender, error) {
-	ctx, cancel := t.untilFailure(ctx)
-	defer cancel()
-	conn, err := t.dial(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	s := &tcpSender{conn: conn}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.senders = append(t.senders, s)
-	return s, nil
-}
-
-func (t *tcp) openReceiver(ctx context.Context, key streamKey) (receiver, error) {
-	ctx, cancel := t.untilFailure(ctx)
-	defer cancel()
-	conn, err := t.awaitStream(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	return &tcpReceiver{conn: conn}, nil
-}
-
-// untilFailure is a context that ends with the communicator too.
-func (t *tcp) untilFailure(ctx context.Context) (context.Context, context.CancelFunc) {
+func (t *tcp) open(ctx context.Context, key streamKey) (stream, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(t.c.life, cancel)
-	return ctx, func() { stop(); cancel() }
+	defer cancel()
+	defer context.AfterFunc(t.c.life, cancel)() // the context ends with the communicator, too
+	connect, sends := t.awaitStream, key.from == t.identity.rank
+	if sends {
+		connect = t.dial
+	}
+	conn, err := connect(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	s := &tcpStream{conn: conn}
+	if sends {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.senders = append(t.senders, s)
+	}
+	return s, nil
 }
 
 // keep remembers a connection, so that it can be interrupted and closed. It closes one that comes too late.

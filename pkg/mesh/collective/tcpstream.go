@@ -11,18 +11,20 @@ import (
 // multiple of every element's size.
 const pieceBytes = 64 << 10
 
-// tcpSender writes frames with one system call each, straight from the caller's buffer.
-type tcpSender struct {
-	conn net.Conn
+// tcpStream is an end of a stream. A sender writes frames with one system call each, straight from the caller's buffer, and a receiver
+// reads them straight into it.
+type tcpStream struct {
+	conn  net.Conn
+	head  [headerSize]byte
+	piece []byte // of what is received
 
-	mu     sync.Mutex
-	cut    bool // a frame was not sent to its end
-	head   [headerSize]byte
+	mu     sync.Mutex // of sending
+	cut    bool       // a frame was not sent to its end
 	vector [2][]byte
 	rest   net.Buffers // of the vector, while it is written
 }
 
-func (s *tcpSender) send(h *header, payload []byte) error {
+func (s *tcpStream) send(h *header, payload []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.put(&s.head)
@@ -35,7 +37,7 @@ func (s *tcpSender) send(h *header, payload []byte) error {
 }
 
 // leave says that nothing follows, unless a frame is on its way, into which the words would fall.
-func (s *tcpSender) leave(deadline time.Time) {
+func (s *tcpStream) leave(deadline time.Time) {
 	if !s.mu.TryLock() {
 		return
 	}
@@ -49,23 +51,16 @@ func (s *tcpSender) leave(deadline time.Time) {
 	_, _ = s.conn.Write(s.head[:])
 }
 
-// tcpReceiver reads frames straight into the caller's buffer.
-type tcpReceiver struct {
-	conn  net.Conn
-	head  [headerSize]byte
-	piece []byte
-}
-
-func (r *tcpReceiver) expect(due *header) error {
-	if _, err := io.ReadFull(r.conn, r.head[:]); err != nil {
+func (s *tcpStream) expect(due *header) error {
+	if _, err := io.ReadFull(s.conn, s.head[:]); err != nil {
 		return err
 	}
 	var want [headerSize]byte
 	due.put(&want)
-	if r.head == want {
+	if s.head == want {
 		return nil
 	}
-	got, err := parseHeader(&r.head)
+	got, err := parseHeader(&s.head)
 	if err != nil {
 		return err
 	}
@@ -75,24 +70,24 @@ func (r *tcpReceiver) expect(due *header) error {
 	return &mismatch{got, *due}
 }
 
-func (r *tcpReceiver) receive(due *header, into []byte) error {
-	if err := r.expect(due); err != nil {
+func (s *tcpStream) receive(due *header, into []byte) error {
+	if err := s.expect(due); err != nil {
 		return err
 	}
-	_, err := io.ReadFull(r.conn, into)
+	_, err := io.ReadFull(s.conn, into)
 	return err
 }
 
-func (r *tcpReceiver) consume(due *header, use func(offset int, piece []byte)) error {
-	if err := r.expect(due); err != nil {
+func (s *tcpStream) consume(due *header, use func(offset int, piece []byte)) error {
+	if err := s.expect(due); err != nil {
 		return err
 	}
-	if r.piece == nil {
-		r.piece = make([]byte, pieceBytes)
+	if s.piece == nil {
+		s.piece = make([]byte, pieceBytes)
 	}
 	for at := 0; at < int(due.length); at += pieceBytes {
-		piece := r.piece[:min(pieceBytes, int(due.length)-at)]
-		if _, err := io.ReadFull(r.conn, piece); err != nil {
+		piece := s.piece[:min(pieceBytes, int(due.length)-at)]
+		if _, err := io.ReadFull(s.conn, piece); err != nil {
 			return err
 		}
 		use(at, piece)

@@ -56,8 +56,7 @@ func (k *call) treeReduceScatter(r *Reduction, result, wire []byte) error {
 	members, me := len(k.group.ranks), k.group.rank
 	part := len(wire) / members
 	if me > 0 {
-		_, end := subtree(me, members)
-		if err := k.receive(parent(me), stepDown, wire[me*part:end*part]); err != nil {
+		if err := k.receive(parent(me), stepDown, wire[me*part:subtreeEnd(me, members)*part]); err != nil {
 			return err
 		}
 	}
@@ -68,14 +67,12 @@ func (k *call) treeReduceScatter(r *Reduction, result, wire []byte) error {
 	return err
 }
 
-// subtree returns the members from a member to the end of those below it in the tree.
-func subtree(member, members int) (from, end int) {
-	end = member + 1
-	_ = children(member, members, func(_, childEnd int) error { // the visit does not fail
-		end = childEnd
-		return nil
-	})
-	return member, end
+// subtreeEnd returns the end of the members below a member in the tree: they follow it, as many as its lowest bit says.
+func subtreeEnd(member, members int) int {
+	if member == 0 {
+		return members
+	}
+	return min(member+member&-member, members)
 }
 
 // treeBroadcast gives all members the root's buffer.
@@ -97,8 +94,7 @@ func (k *call) treeGather(output []byte, part int) error {
 		return k.receive(child, stepUp, output[child*part:end*part])
 	})
 	if err == nil && me > 0 {
-		from, end := subtree(me, members)
-		err = k.send(parent(me), stepUp, output[from*part:end*part])
+		err = k.send(parent(me), stepUp, output[me*part:subtreeEnd(me, members)*part])
 	}
 	return err
 }

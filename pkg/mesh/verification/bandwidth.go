@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/pkg/mesh/collective"
+	"github.com/rankwright/rankwright/pkg/mesh/verification/traffic"
 )
 
 // A measurement begins small and grows until one call takes so long, so that a slow network is not filled for minutes and a
@@ -24,59 +25,46 @@ type rate struct {
 	MBps, Micros int64
 }
 
-func mbps(bytes, took float64) int64 {
-	const mega = 1e6
-	return max(1, int64(bytes/max(took, 1e-9)/mega))
-}
-
 func micros(took time.Duration, times int) int64 {
 	return max(1, (took / time.Duration(times)).Microseconds())
 }
 
-// measureGroup measures the all-reduce of a group: time of the smallest, and bus bandwidth, which is bytes by time, times
-// 2(n-1)/n (nccl-tests, doc/PERFORMANCE.md). All members measure the same calls. The results of the last one are checked.
-func measureGroup(ctx context.Context, g collective.Group, s *session, now func() time.Time) (rate, *wrongResult, error) {
-	word := make([]byte, wordBytes)
+// measureGroup measures the all-reduce of a group: time of the smallest, and bus bandwidth. All members measure the same calls. The
+// results of the last one are checked: a wrongResult comes with what was measured.
+func measureGroup(ctx context.Context, g collective.Group, s *session, now func() time.Time) (rate, error) {
+	word := make([]byte, traffic.WordBytes)
 	if err := g.AllReduce(ctx, word, collective.INT64, collective.Sum); err != nil { // opens the connections
-		return rate{}, nil, err
+		return rate{}, err
 	}
 	began := now()
 	for range latencyCalls {
 		if err := g.AllReduce(ctx, word, collective.INT64, collective.Sum); err != nil {
-			return rate{}, nil, err
+			return rate{}, err
 		}
 	}
 	measured := rate{Micros: micros(now().Sub(began), latencyCalls)}
 	for size := firstBytes; ; size *= growth {
-		buffer := make([]byte, size)
-		contribute(buffer, s.seed, g.Rank(), s.ranks[g.Rank()])
+		buffer := s.contribution(g, size)
 		if err := g.Barrier(ctx); err != nil {
-			return rate{}, nil, err
+			return rate{}, err
 		}
 		began := now()
 		if err := g.AllReduce(ctx, buffer, collective.INT64, collective.Sum); err != nil {
-			return rate{}, nil, err
+			return rate{}, err
 		}
 		took := now().Sub(began)
-		more, err := goesOn(ctx, g, took < enough && size < mostBytes)
-		if err != nil {
-			return rate{}, nil, err
+		if more, err := goesOn(ctx, g, took < enough && size < mostBytes); err != nil {
+			return rate{}, err
+		} else if !more {
+			measured.MBps = traffic.BusMBps(size, g.Size(), took)
+			return measured, expect(traffic.IsSum(buffer, s.seed, 0, s.ranks), "all-reduce", -1)
 		}
-		if more {
-			continue
-		}
-		n := float64(g.Size())
-		measured.MBps = mbps(float64(size)*2*(n-1)/n, took.Seconds())
-		if !isSum(buffer, s.seed, 0, s.ranks) {
-			return measured, &wrongResult{"all-reduce", -1}, nil
-		}
-		return measured, nil, nil
 	}
 }
 
 // goesOn returns what the first member says, so that all members go on or none does.
 func goesOn(ctx context.Context, g collective.Group, mine bool) (bool, error) {
-	word := make([]byte, wordBytes)
+	word := make([]byte, traffic.WordBytes)
 	if mine {
 		word[0] = 1
 	}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 
 	"github.com/rankwright/rankwright/pkg/mesh/collective"
+	"github.com/rankwright/rankwright/pkg/mesh/verification/traffic"
 )
 
-// check does one collective and checks its results. wrong says which result is not right, and from which member it came where the
-// collective tells, else -1.
-type check func(ctx context.Context, g collective.Group, s *session) (wrong *wrongResult, err error)
+// check does one collective and checks its results. The error is a wrongResult where a result is not right.
+type check func(ctx context.Context, g collective.Group, s *session) error
 
 // session is what a check knows of its group.
 type session struct {
@@ -18,22 +18,37 @@ type session struct {
 	ranks []int
 }
 
-// wrongResult is a result other than the right one.
+// contribution is what this member adds to a sum: its pattern as often as it has ranks.
+func (s *session) contribution(g collective.Group, size int) []byte {
+	return traffic.Contribution(size, s.seed, g.Rank(), s.ranks[g.Rank()])
+}
+
+// wrongResult is a result of a call other than the right one, from the member that it came from where the call tells, else -1.
 type wrongResult struct {
 	call string
 	from int
 }
 
-func (w *wrongResult) String() string {
+func (w *wrongResult) Error() string {
 	if w.from < 0 {
 		return w.call + " gives a wrong result"
 	}
 	return fmt.Sprintf("%s gives wrong bytes from member %d", w.call, w.from)
 }
 
-// checkWords is how many words of 8 bytes each member contributes to a check: more than a packet has. Rings, which larger
-// buffers go over, are checked where they are measured.
-const checkWords = 1024
+func expect(right bool, call string, from int) error {
+	if right {
+		return nil
+	}
+	return &wrongResult{call, from}
+}
+
+// checkBytes is how much each member contributes to a check: more than a packet has. Rings, which larger buffers go over, are checked
+// where they are measured. partBytes is the part of a member where each has one.
+const (
+	checkBytes = 8192
+	partBytes  = checkBytes / 8
+)
 
 // maxDirect bounds the groups whose world exchanges directly between every two members.
 const maxDirect = 32
@@ -62,94 +77,79 @@ func checksOf(kind string, members int) []check {
 	}
 }
 
-func checkBarrier(ctx context.Context, g collective.Group, _ *session) (*wrongResult, error) {
-	return nil, g.Barrier(ctx)
-}
+func checkBarrier(ctx context.Context, g collective.Group, _ *session) error { return g.Barrier(ctx) }
 
-func checkAllReduce(ctx context.Context, g collective.Group, s *session) (*wrongResult, error) {
-	buffer := make([]byte, checkWords*wordBytes)
-	contribute(buffer, s.seed, g.Rank(), s.ranks[g.Rank()])
+func checkAllReduce(ctx context.Context, g collective.Group, s *session) error {
+	buffer := s.contribution(g, checkBytes)
 	if err := g.AllReduce(ctx, buffer, collective.INT64, collective.Sum); err != nil {
-		return nil, err
+		return err
 	}
-	if !isSum(buffer, s.seed, 0, s.ranks) {
-		return &wrongResult{"all-reduce", -1}, nil
-	}
-	return nil, nil
+	return expect(traffic.IsSum(buffer, s.seed, 0, s.ranks), "all-reduce", -1)
 }
 
-func checkReduceScatter(ctx context.Context, g collective.Group, s *session) (*wrongResult, error) {
-	const words = checkWords / 8
-	input, output := make([]byte, g.Size()*words*wordBytes), make([]byte, words*wordBytes)
-	contribute(input, s.seed, g.Rank(), s.ranks[g.Rank()])
-	if err := g.ReduceScatter(ctx, output, input, collective.INT64, collective.Sum); err != nil {
-		return nil, err
+func checkReduceScatter(ctx context.Context, g collective.Group, s *session) error {
+	output := make([]byte, partBytes)
+	if err := g.ReduceScatter(ctx, output, s.contribution(g, g.Size()*partBytes), collective.INT64, collective.Sum); err != nil {
+		return err
 	}
-	if !isSum(output, s.seed, g.Rank()*words, s.ranks) {
-		return &wrongResult{"reduce-scatter", -1}, nil
-	}
-	return nil, nil
+	return expect(traffic.IsSum(output, s.seed, g.Rank()*partBytes/traffic.WordBytes, s.ranks), "reduce-scatter", -1)
 }
 
-func checkAllGather(ctx context.Context, g collective.Group, s *session) (*wrongResult, error) {
-	const size = checkWords / 8 * wordBytes
-	output := make([]byte, g.Size()*size)
-	if err := g.AllGather(ctx, output, filled(size, s.seed, g.Rank())); err != nil {
-		return nil, err
+func checkAllGather(ctx context.Context, g collective.Group, s *session) error {
+	output := make([]byte, g.Size()*partBytes)
+	if err := g.AllGather(ctx, output, traffic.Pattern(partBytes, s.seed, g.Rank())); err != nil {
+		return err
 	}
-	for member := range g.Size() {
-		// The bytes came by way of other members, so that no link is to blame yet.
-		if !isPattern(output[member*size:(member+1)*size], s.seed, member) {
-			return &wrongResult{"all-gather", -1}, nil
-		}
-	}
-	return nil, nil
+	// The bytes came by way of other members, so that no link is to blame yet.
+	return expect(otherPart(output, s.seed) < 0, "all-gather", -1)
 }
 
-func checkBroadcast(ctx context.Context, g collective.Group, s *session) (*wrongResult, error) {
-	buffer := make([]byte, checkWords*wordBytes)
+func checkBroadcast(ctx context.Context, g collective.Group, s *session) error {
+	buffer := make([]byte, checkBytes)
 	if g.Rank() == 0 {
-		fill(buffer, s.seed, 0)
+		buffer = traffic.Pattern(checkBytes, s.seed, 0)
 	}
 	if err := g.Broadcast(ctx, buffer, 0); err != nil {
-		return nil, err
+		return err
 	}
-	if !isPattern(buffer, s.seed, 0) {
-		return &wrongResult{"broadcast", -1}, nil
-	}
-	return nil, nil
+	return expect(traffic.IsPattern(buffer, s.seed, 0), "broadcast", -1)
 }
 
-func checkAllToAll(ctx context.Context, g collective.Group, s *session) (*wrongResult, error) {
-	const size = checkWords / 8 * wordBytes
-	input, output := make([]byte, g.Size()*size), make([]byte, g.Size()*size)
+func checkAllToAll(ctx context.Context, g collective.Group, s *session) error {
+	var input []byte
 	for member := range g.Size() {
-		fill(input[member*size:(member+1)*size], s.seed+uint64(member), g.Rank())
+		input = append(input, traffic.Pattern(partBytes, s.seed+uint64(member), g.Rank())...)
 	}
+	output := make([]byte, len(input))
 	if err := g.AllToAll(ctx, output, input); err != nil {
-		return nil, err
+		return err
 	}
-	for member := range g.Size() {
-		if !isPattern(output[member*size:(member+1)*size], s.seed+uint64(g.Rank()), member) {
-			return &wrongResult{"all-to-all", member}, nil
+	from := otherPart(output, s.seed+uint64(g.Rank()))
+	return expect(from < 0, "all-to-all", from)
+}
+
+// otherPart returns the first member whose part of a buffer is not its pattern; -1 where all are.
+func otherPart(buffer []byte, seed uint64) int {
+	for member := range len(buffer) / partBytes {
+		if !traffic.IsPattern(buffer[member*partBytes:(member+1)*partBytes], seed, member) {
+			return member
 		}
 	}
-	return nil, nil
+	return -1
 }
 
 // checkNeighbours sends to the next member and receives from the one before, round the group.
-func checkNeighbours(ctx context.Context, g collective.Group, s *session) (*wrongResult, error) {
-	const size = checkWords * wordBytes
+func checkNeighbours(ctx context.Context, g collective.Group, s *session) error {
 	next, before := (g.Rank()+1)%g.Size(), (g.Rank()+g.Size()-1)%g.Size()
 	sent := make(chan error, 1)
-	go func() { sent <- g.Send(ctx, filled(size, s.seed, g.Rank()), next) }()
-	buffer := make([]byte, size)
+	go func() { sent <- g.Send(ctx, traffic.Pattern(checkBytes, s.seed, g.Rank()), next) }()
+	buffer := make([]byte, checkBytes)
 	err := g.Receive(ctx, buffer, before)
 	if sendErr := <-sent; err == nil {
 		err = sendErr
 	}
-	if err == nil && !isPattern(buffer, s.seed, before) {
-		return &wrongResult{"send", before}, nil
+	if err != nil {
+		return err
 	}
-	return nil, err
+	return expect(traffic.IsPattern(buffer, s.seed, before), "send", before)
 }

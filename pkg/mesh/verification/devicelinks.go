@@ -3,7 +3,6 @@ package verification
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -43,13 +42,14 @@ type deviceLink struct {
 	from, to int
 	state    linkState
 	mbps     int64
+	// why the link failed, as far as this pod knows.
+	why string
 }
 
 // measurePairs measures every link in both directions and notes what is wrong with the links of the pod's own ranks. troubled says
 // whether any link of any pod is wrong.
 func (f *fabric) measurePairs(ctx context.Context) (troubled bool, err error) {
 	var links []deviceLink
-	why := map[int]string{}
 	for number, checks := range devicePairs(f.ranks) {
 		results, ok, err := f.round(ctx, checks, uint64(number), false)
 		if err != nil {
@@ -60,70 +60,61 @@ func (f *fabric) measurePairs(ctx context.Context) (troubled bool, err error) {
 			break
 		}
 		for _, members := range checks {
-			for side, from := range members {
-				links = append(links, linkOf(from, members[1-side], results, f.ranks[from].place == f.Place, f.ranks[members[1-side]].place == f.Place))
-				if text := results[from].Error; text != "" {
-					why[len(links)-1] = text
-				}
-			}
+			links = append(links, f.linkOf(members[0], members[1], results), f.linkOf(members[1], members[0], results))
 		}
 	}
-	if links, err = f.shareLinks(ctx, links); err != nil {
+	if err := f.shareLinks(ctx, links); err != nil {
 		return false, err
 	}
-	return f.judgeLinks(links, why), nil
+	return f.judgeLinks(links), nil
 }
 
 // linkOf is what this pod knows of a direction of a link: how fast its own end sends, and whether it receives what was sent.
-func linkOf(from, to int, results map[int]devicelib.Result, sends, receives bool) deviceLink {
-	l := deviceLink{from: from, to: to}
-	if sends {
+func (f *fabric) linkOf(from, to int, results map[int]devicelib.Result) deviceLink {
+	sent, received := results[from], results[to] // empty but for the pod's own ranks
+	l := deviceLink{from: from, to: to, mbps: sent.MBps, why: sent.Error}
+	if f.ranks[from].place == f.Place {
 		l.state |= linkMet
-		l.mbps = results[from].MBps
 	}
-	if sends && results[from].Error != "" || receives && results[to].Error != "" {
+	if sent.Error != "" || received.Error != "" {
 		l.state |= linkFailed
 	}
-	if receives && results[to].Wrong {
+	if received.Wrong {
 		l.state |= linkWrong
 	}
 	return l
 }
 
 // shareLinks adds what the other pods know.
-func (f *fabric) shareLinks(ctx context.Context, links []deviceLink) ([]deviceLink, error) {
-	const words = 2
-	var mine []byte
-	for _, l := range links {
-		mine = binary.LittleEndian.AppendUint64(mine, uint64(l.state))
-		mine = binary.LittleEndian.AppendUint64(mine, uint64(l.mbps))
+func (f *fabric) shareLinks(ctx context.Context, links []deviceLink) error {
+	numbers := make([]int64, 0, each*len(links))
+	for i := range links {
+		numbers = append(numbers, int64(links[i].state), links[i].mbps)
 	}
-	all, err := f.exchange(ctx, mine)
-	if err != nil || len(mine) == 0 {
-		return nil, err
+	all, err := f.exchange(ctx, wordsOf(numbers))
+	if err != nil || len(links) == 0 {
+		return err
 	}
-	joined := slices.Clone(links)
-	for part := range slices.Chunk(all, len(mine)) {
-		for i := range joined {
-			at := part[i*words*wordBytes:]
-			joined[i].state |= linkState(binary.LittleEndian.Uint64(at))
-			joined[i].mbps = max(joined[i].mbps, int64(binary.LittleEndian.Uint64(at[wordBytes:])))
+	for said := range slices.Chunk(numbersOf(all), len(numbers)) {
+		for i := range links {
+			links[i].state |= linkState(said[each*i])
+			links[i].mbps = max(links[i].mbps, said[each*i+1])
 		}
 	}
-	return joined, nil
+	return nil
 }
 
 // judgeLinks notes the findings of the pod's own ranks: the sender notes a slow direction, the receiver wrong bytes, and the first
 // rank a broken link.
-func (f *fabric) judgeLinks(links []deviceLink, why map[int]string) (troubled bool) {
+func (f *fabric) judgeLinks(links []deviceLink) (troubled bool) {
 	medians := f.deviceMedians(links)
-	for i, l := range links {
+	for _, l := range links {
 		sender, receiver := f.ranks[l.from], f.ranks[l.to]
 		expected := medians[f.sortOf(l)]
 		switch {
 		case l.state&linkFailed != 0:
 			if l.from < l.to && sender.place == f.Place {
-				f.findBetween(v1alpha1.FindingLinkBroken, l, receiver.place, Finding{Text: cmp.Or(why[i], "the other end failed")})
+				f.findBetween(v1alpha1.FindingLinkBroken, l, receiver.place, Finding{Text: cmp.Or(l.why, "the other end failed")})
 			}
 		case l.state&linkWrong != 0:
 			if receiver.place == f.Place {
@@ -150,22 +141,16 @@ func (f *fabric) sortOf(l deviceLink) linkSort {
 	return linkSort{a == b, f.Task.together(a, b)}
 }
 
-// deviceMedians returns the median rate of each sort of link. Fewer than three links of a sort have none, since it would say
-// nothing.
+// deviceMedians returns the median rate of each sort of link.
 func (f *fabric) deviceMedians(links []deviceLink) map[linkSort]int64 {
-	rates := map[linkSort][]int64{}
+	rates, medians := map[linkSort][]int64{}, map[linkSort]int64{}
 	for _, l := range links {
 		if l.state&(linkFailed|linkWrong) == 0 && l.mbps > 0 {
 			rates[f.sortOf(l)] = append(rates[f.sortOf(l)], l.mbps)
 		}
 	}
-	const fewest = 3
-	medians := map[linkSort]int64{}
 	for sort, of := range rates {
-		slices.Sort(of)
-		if len(of) >= fewest {
-			medians[sort] = of[len(of)/2]
-		}
+		medians[sort] = median(of)
 	}
 	return medians
 }
@@ -174,18 +159,10 @@ func (f *fabric) deviceMedians(links []deviceLink) map[linkSort]int64 {
 func (f *fabric) findBetween(reason v1alpha1.FindingReason, l deviceLink, other int, found Finding) {
 	found.Reason, found.Ranks = reason, []int32{f.ranks[l.from].rank, f.ranks[l.to].rank}
 	if other != f.Place {
-		index := f.Task.Pods[other].Index
-		found.Peer = &index
+		found.Peer = new(f.Task.Pods[other].Index)
 	}
 	found.Text = fmt.Sprintf("%s over %s", f.library, f.wire(l)) + prefixed(found.Text)
 	f.find(found)
-}
-
-func prefixed(text string) string {
-	if text == "" {
-		return ""
-	}
-	return ": " + text
 }
 
 // wire names what joins two devices, as far as the plan knows.
@@ -205,16 +182,14 @@ func (f *fabric) wire(l deviceLink) string {
 
 // noteGroups notes what the pod's own ranks came to when their groups of a kind added up.
 func (f *fabric) noteGroups(kind string, results map[int]devicelib.Result) {
-	for _, member := range f.own() {
+	for _, member := range f.own {
 		result, took := results[member]
 		switch {
 		case !took:
 			continue
 		case result.Error != "":
-			f.verifier.own.troubled = true
 			f.find(Finding{Reason: v1alpha1.FindingGroupFailed, Kind: kind, Text: f.library + ": " + result.Error})
 		case result.Wrong:
-			f.verifier.own.troubled = true
 			f.find(Finding{Reason: v1alpha1.FindingResultWrong, Kind: kind, Text: f.library + ": all-reduce gives a wrong result"})
 		}
 		for i := range f.kinds {

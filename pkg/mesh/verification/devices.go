@@ -50,6 +50,8 @@ func (t *Task) deviceRanks() ([]deviceRank, error) {
 type fabric struct {
 	*verifier
 	ranks []deviceRank
+	// own are the indices in ranks of the pod's own ranks.
+	own []int
 	// slots is the most ranks that a pod has: all pods exchange messages of that many.
 	slots int
 }
@@ -62,8 +64,11 @@ func (v *verifier) devices(ctx context.Context) error {
 		return err
 	}
 	f := &fabric{verifier: v, ranks: ranks}
-	for _, r := range ranks {
+	for at, r := range ranks {
 		f.slots = max(f.slots, r.ordinal+1)
+		if r.place == f.Place {
+			f.own = append(f.own, at)
+		}
 	}
 	name, err := f.agree(ctx)
 	if err != nil || name == "" {
@@ -84,7 +89,7 @@ func (f *fabric) agree(ctx context.Context) (string, error) {
 	mine := make([]byte, length)
 	if f.Devices == nil {
 		f.Log.Info("devices are not measured", "why", f.WithoutDevices)
-	} else if loaded, own := f.Devices.Loaded(), len(f.own()); loaded.Devices < own {
+	} else if loaded, own := f.Devices.Loaded(), len(f.own); loaded.Devices < own {
 		f.Log.Warn("devices are not measured", "why", fmt.Sprintf("%s sees %d devices, and the pod has %d ranks", loaded.Name, loaded.Devices, own))
 	} else {
 		copy(mine, loaded.Name)
@@ -100,17 +105,6 @@ func (f *fabric) agree(ctx context.Context) (string, error) {
 		}
 	}
 	return string(slices.DeleteFunc(mine, func(b byte) bool { return b == 0 })), nil
-}
-
-// own returns the indices in ranks of the pod's own ranks.
-func (f *fabric) own() []int {
-	var own []int
-	for at, r := range f.ranks {
-		if r.place == f.Place {
-			own = append(own, at)
-		}
-	}
-	return own
 }
 
 // exchange gives every pod what all say, in order of their places.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/mesh/verification/devicelib"
 	"github.com/rankwright/rankwright/pkg/mesh/verification/devicelib/devicelibtest"
 )
@@ -23,12 +24,12 @@ const (
 // of the expected rate in percent below which a link is slow.
 func verifyDevices(t *testing.T, player *devicelibtest.Player, ranks, pods int, share int32) (*Task, []*Report) {
 	t.Helper()
-	world := Ranks(fmt.Sprintf("0-%d", pods*ranks-1))
-	p := newPods(t, pods, Kind{"world", []Ranks{world}})
+	world := mesh.Ranks(fmt.Sprintf("0-%d", pods*ranks-1))
+	p := newPods(t, pods, Kind{"world", []mesh.Ranks{world}})
 	p.task.MinimumShare = share
 	programs := make([]*devicelib.Process, pods)
 	for place := range p.task.Pods {
-		p.task.Pods[place].Ranks = Ranks(fmt.Sprintf("%d-%d", place*ranks, (place+1)*ranks-1))
+		p.task.Pods[place].Ranks = mesh.Ranks(fmt.Sprintf("%d-%d", place*ranks, (place+1)*ranks-1))
 		p.task.Pods[place].Wire, p.task.Pods[place].Fabric = "NVLink", "InfiniBand"
 		program, err := devicelib.Start(t.Context(), player.Program(t, fmt.Sprintf("p%d", place), ranks))
 		if err != nil {
@@ -158,7 +159,7 @@ func TestWithoutLibraryOnEveryPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer program.Close()
-	p := newPods(t, 1, Kind{"world", []Ranks{"0-1"}})
+	p := newPods(t, 1, Kind{"world", []mesh.Ranks{"0-1"}})
 	p.task.Pods[0].Ranks = "0-1"
 	report, err := Verify(t.Context(), Config{
 		Task: p.task, Key: testKey, Listener: p.listeners[0], Devices: program, DeviceBytes: playedBytes, DeviceTime: playedTime,

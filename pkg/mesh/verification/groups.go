@@ -56,48 +56,38 @@ func (v *verifier) verifyGroup(ctx context.Context, kind string, group *shares, 
 		return err
 	}
 	for _, check := range checksOf(kind, g.Size()) {
-		wrong, err := check(ctx, g, s)
-		if err != nil {
+		if err := v.noteWrong(kind, group, check(ctx, g, s)); err != nil {
 			return err
 		}
-		v.noteWrong(kind, group, wrong)
 	}
 	if !measure {
 		return nil
 	}
-	r, wrong, err := measureGroup(ctx, g, s, v.Now)
-	if err != nil {
+	r, err := measureGroup(ctx, g, s, v.Now)
+	if err := v.noteWrong(kind, group, err); err != nil {
 		return err
 	}
-	v.noteWrong(kind, group, wrong)
-	if result.MBps == 0 || r.MBps < result.MBps {
-		result.MBps = r.MBps
-	}
-	result.Micros = max(result.Micros, r.Micros)
-	if planned := v.plannedFor(group); planned > 0 && (result.Planned == 0 || planned < result.Planned) {
-		result.Planned = planned
-	}
+	result.MBps, result.Micros = least(result.MBps, r.MBps), max(result.Micros, r.Micros)
+	result.Planned = least(result.Planned, v.plannedFor(group))
 	return nil
 }
 
 // plannedFor is what the plan assumes of the slowest pod of a group; 0 where that is not known of every pod, or the group is on one
 // node.
 func (v *verifier) plannedFor(group *shares) int64 {
-	least, one := int64(0), true
+	slowest, one := int64(0), true
 	for _, place := range group.places {
 		rate := v.Task.Pods[place].MBps
 		if rate == 0 {
 			return 0
 		}
-		if least == 0 || rate < least {
-			least = rate
-		}
+		slowest = least(slowest, rate)
 		one = one && v.Task.together(place, group.places[0])
 	}
 	if one {
 		return 0
 	}
-	return least
+	return slowest
 }
 
 // verifyInside does the collectives of a group whose ranks are all in this pod, within the process.
@@ -108,17 +98,16 @@ func (v *verifier) verifyInside(ctx context.Context, kind string, s *session) er
 		return err
 	}
 	ones := &session{seed: s.seed, ranks: slices.Repeat([]int{1}, ranks)}
-	wrongs, errs := make([]*wrongResult, ranks), make([]error, ranks)
+	errs := make([]error, ranks)
 	var work sync.WaitGroup
 	for rank, c := range world {
 		work.Go(func() {
 			for _, check := range checksOf(kind, ranks) {
-				wrong, err := check(ctx, c.World(), ones)
-				if wrong != nil {
-					wrongs[rank] = wrong
-				}
+				err := check(ctx, c.World(), ones)
 				if err != nil {
 					errs[rank] = err
+				}
+				if err != nil && !errors.As(err, new(*wrongResult)) {
 					return
 				}
 			}
@@ -127,30 +116,31 @@ func (v *verifier) verifyInside(ctx context.Context, kind string, s *session) er
 	work.Wait()
 	for rank, c := range world {
 		_ = c.Close() // all calls are over
-		if wrongs[rank] != nil {
-			v.find(Finding{Reason: v1alpha1.FindingResultWrong, Kind: kind, Text: "within the pod: " + wrongs[rank].String()})
-			v.own.troubled = true
+		if errors.As(errs[rank], new(*wrongResult)) {
+			v.find(Finding{Reason: v1alpha1.FindingResultWrong, Kind: kind, Text: "within the pod: " + errs[rank].Error()})
+			errs[rank] = nil
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// noteWrong notes a wrong result, with the pod that it came from where that is known.
-func (v *verifier) noteWrong(kind string, group *shares, wrong *wrongResult) {
-	if wrong == nil {
-		return
+// noteWrong notes a wrong result, with the pod that it came from where that is known, and returns any other error.
+func (v *verifier) noteWrong(kind string, group *shares, err error) error {
+	var wrong *wrongResult
+	if !errors.As(err, &wrong) {
+		return err
 	}
-	v.own.troubled = true
 	f := Finding{Reason: v1alpha1.FindingResultWrong, Kind: kind, Text: wrong.call + " gives a wrong result"}
 	if wrong.from >= 0 && group.places[wrong.from] != v.Place {
-		index := v.Task.Pods[group.places[wrong.from]].Index
-		f.Peer, f.Text = &index, wrong.call+" gives other bytes than were sent"
+		f.Peer, f.Text = new(v.Task.Pods[group.places[wrong.from]].Index), wrong.call+" gives other bytes than were sent"
 	}
 	v.find(f)
+	return nil
 }
 
 // find notes a finding, once for each kind of groups, peer and pair of ranks.
 func (v *verifier) find(f Finding) {
+	v.own.troubled = true
 	same := func(o Finding) bool {
 		return o.Reason == f.Reason && o.Kind == f.Kind && (o.Peer == nil) == (f.Peer == nil) && (f.Peer == nil || *o.Peer == *f.Peer) &&
 			slices.Equal(o.Ranks, f.Ranks)
@@ -162,7 +152,6 @@ func (v *verifier) find(f Finding) {
 
 // fail notes that a collective failed, after which no other collective is possible.
 func (v *verifier) fail(kind string, err error) {
-	v.own.troubled = true
 	v.Log.Warn("collectives ended", "groups", kind, "error", err.Error())
 	v.find(Finding{Reason: v1alpha1.FindingGroupFailed, Kind: kind, Text: v.inPods(err)})
 }

@@ -94,11 +94,7 @@ func (c *court) missing(silent []*State) {
 	c.gone = map[int32]bool{}
 	for _, p := range silent {
 		c.gone[p.End.Index] = true
-		text := "it said nothing until the deadline"
-		if p.Waits != "" {
-			text += ": " + p.Waits
-		}
-		c.find(v1alpha1.FindingPodMissing, p, nil, &Finding{Text: text})
+		c.find(v1alpha1.FindingPodMissing, p, nil, &Finding{Text: "it said nothing until the deadline" + prefixed(p.Waits)})
 	}
 }
 
@@ -190,8 +186,7 @@ func (c *court) find(reason v1alpha1.FindingReason, p, peer *State, f *Finding) 
 	}
 	made := v1alpha1.VerificationFinding{Reason: reason, Replica: p.Copy, Pod: p.End, Group: f.Kind, MBps: f.MBps, ExpectedMBps: f.Expected}
 	if peer != nil {
-		end := peer.End
-		made.Peer = &end
+		made.Peer = new(peer.End)
 	}
 	const most = 512
 	made.Message = words.Shorten(sentence(&made, more), most)
@@ -232,16 +227,7 @@ func sentence(f *v1alpha1.VerificationFinding, more string) string {
 	if f.Peer != nil && forms[1] != "" {
 		text = fmt.Sprintf(forms[1], describe(&f.Pod), describe(f.Peer))
 	}
-	if f.Group != "" {
-		text += " in " + f.Group
-	}
-	if f.ExpectedMBps > 0 {
-		text += fmt.Sprintf(": %s of %s GB/s", gigabytes(f.MBps), gigabytes(f.ExpectedMBps))
-	}
-	if more != "" {
-		text += ": " + strings.Map(printable, more)
-	}
-	return text
+	return text + detail(f.Group, f.MBps, f.ExpectedMBps, strings.Map(printable, more))
 }
 
 // printable replaces what would spoil a terminal.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/pkg/mesh/collective"
+	"github.com/rankwright/rankwright/pkg/mesh/verification/traffic"
 )
 
 // linkState is what became of the link to another pod. States of one direction add up.
@@ -51,9 +52,24 @@ func probe(ctx context.Context, c *collective.Communicator, seed uint64, now fun
 	return sent, right, c.World().Barrier(ctx)
 }
 
+// sequence is a member's pattern, made once as far as it was needed.
+type sequence struct {
+	seed   uint64
+	member int
+	made   []byte
+}
+
+// first is the beginning of the pattern in so many bytes.
+func (s *sequence) first(size int) []byte {
+	if size > len(s.made) {
+		s.made = traffic.Pattern(size, s.seed, s.member)
+	}
+	return s.made[:size]
+}
+
 func probeSend(ctx context.Context, g collective.Group, seed uint64, now func() time.Time) (rate, error) {
 	me, peer := g.Rank(), 1-g.Rank()
-	word := make([]byte, wordBytes)
+	word := make([]byte, traffic.WordBytes)
 	var best time.Duration
 	for call := range latencyCalls {
 		began := now()
@@ -69,11 +85,16 @@ func probeSend(ctx context.Context, g collective.Group, seed uint64, now func() 
 	payload := &sequence{seed: seed, member: me}
 	began := now()
 	for size, calls := firstProbe, 1; ; calls++ {
-		took, err := probeBytes(ctx, g, payload.first(size), now)
-		if err != nil {
+		buffer := payload.first(size)
+		if err := send(ctx, g, binary.LittleEndian.AppendUint64(nil, uint64(size)), peer); err != nil {
 			return rate{}, err
 		}
-		measured.MBps = max(measured.MBps, mbps(float64(size), took.Seconds()))
+		sent := now()
+		if err := send(ctx, g, buffer, peer); err != nil {
+			return rate{}, err
+		}
+		took := now().Sub(sent)
+		measured.MBps = max(measured.MBps, traffic.MBps(float64(size), took))
 		if calls >= fewestProbes && now().Sub(began) >= probeTime {
 			clear(word)
 			return measured, send(ctx, g, word, peer)
@@ -98,17 +119,6 @@ const (
 	firstProbe   = 32 << 10
 )
 
-// probeBytes announces a buffer, sends it, and measures how long that takes.
-func probeBytes(ctx context.Context, g collective.Group, buffer []byte, now func() time.Time) (time.Duration, error) {
-	peer := 1 - g.Rank()
-	if err := send(ctx, g, binary.LittleEndian.AppendUint64(nil, uint64(len(buffer))), peer); err != nil {
-		return 0, err
-	}
-	began := now()
-	err := send(ctx, g, buffer, peer)
-	return now().Sub(began), err
-}
-
 // send sends a buffer and waits until the receiver has it.
 func send(ctx context.Context, g collective.Group, buffer []byte, to int) error {
 	if err := g.Send(ctx, buffer, to); err != nil {
@@ -127,7 +137,7 @@ func receive(ctx context.Context, g collective.Group, buffer []byte, from int) e
 
 func probeReceive(ctx context.Context, g collective.Group, seed uint64) (bool, error) {
 	peer := 1 - g.Rank()
-	word := make([]byte, wordBytes)
+	word := make([]byte, traffic.WordBytes)
 	right := true
 	for range latencyCalls {
 		if err := receive(ctx, g, word, peer); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 	"github.com/rankwright/rankwright/pkg/mesh/collective"
+	"github.com/rankwright/rankwright/pkg/mesh/verification/traffic"
 )
 
 // links measures the links to other pods: all of a small copy, and of a large one where something is wrong.
@@ -53,7 +54,6 @@ func (v *verifier) measurePairs(ctx context.Context, links []pairLink) {
 		case err == nil:
 		case outOfTime(err):
 			l.sent = rate{}
-			v.own.troubled = true
 			v.find(Finding{Reason: v1alpha1.FindingGroupFailed, Text: "the time ended before all links were measured: give a longer deadlineSeconds"})
 		default:
 			l.state |= linkFailed
@@ -76,7 +76,7 @@ func (v *verifier) suspicious(ctx context.Context) bool {
 	if !v.alive() {
 		return true
 	}
-	word := make([]byte, wordBytes)
+	word := make([]byte, traffic.WordBytes)
 	if v.own.troubled {
 		word[0] = 1
 	}
@@ -147,12 +147,11 @@ func (v *verifier) meetPair(ctx context.Context, p pair, l *pairLink) error {
 	l.state |= linkMet
 	// Small packets can pass where large ones do not. Both ends make both calls, whatever came of the first.
 	for _, check := range []check{checkAllToAll, checkNeighbours} {
-		wrong, err := check(ctx, l.c.World(), &session{seed: l.seed})
-		if err != nil {
-			return err
-		}
-		if wrong != nil {
+		switch err := check(ctx, l.c.World(), &session{seed: l.seed}); {
+		case errors.As(err, new(*wrongResult)):
 			l.state |= linkWrong
+		case err != nil:
+			return err
 		}
 	}
 	return nil
@@ -161,23 +160,22 @@ func (v *verifier) meetPair(ctx context.Context, p pair, l *pairLink) error {
 // ceiling is what the program itself moves between two ends within the pod, in MB/s: no link can be expected to move more. It
 // is 0 where that cannot be measured.
 func (v *verifier) ceiling(ctx context.Context) int64 {
-	var ends [2]net.Listener
+	const sides = 2
+	var ends []net.Listener
+	var addresses []string
 	defer func() {
 		for _, listener := range ends {
-			if listener != nil {
-				_ = listener.Close() // it may be closed already
-			}
+			_ = listener.Close() // it may be closed already
 		}
 	}()
-	var addresses []string
-	for i := range ends {
+	for range sides {
 		listener, err := v.Listen(ctx)
 		if err != nil {
 			return 0
 		}
-		ends[i], addresses = listener, append(addresses, listener.Addr().String())
+		ends, addresses = append(ends, listener), append(addresses, listener.Addr().String())
 	}
-	var sent [2]int64
+	var sent [sides]int64
 	var work sync.WaitGroup
 	for rank, listener := range ends {
 		work.Go(func() {
@@ -219,10 +217,7 @@ func whyLink(err error) string {
 
 // judge notes what is wrong with the pod's own links. Findings of groups come after the links that explain them.
 func (v *verifier) judge(m matrix) {
-	slow := map[*link]int64{}
-	for _, s := range m.slow(v.Task, v.Place) {
-		slow[s.link] = s.expected
-	}
+	slow := m.slow(v.Task, v.Place)
 	for i := range v.own.links {
 		l := &v.own.links[i]
 		index := v.Task.Pods[l.place].Index

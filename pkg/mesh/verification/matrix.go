@@ -3,6 +3,8 @@ package verification
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/rankwright/rankwright/pkg/mesh/verification/traffic"
 )
 
 // row is what a pod knows of itself and its links.
@@ -17,60 +19,56 @@ type row struct {
 // matrix has the rows of all pods by place. Where the other pods cannot be asked it has only the pod's own row; the rest is nil.
 type matrix []*row
 
-// words are a row in so many numbers.
-func (r *row) words(slots int) []byte {
-	numbers := []int64{r.ceiling, 0}
-	if r.troubled {
-		numbers[1] = 1
-	}
-	for slot := range slots {
-		if slot < len(r.links) {
-			numbers = append(numbers, int64(r.links[slot].state), r.links[slot].sent.MBps)
-		} else {
-			numbers = append(numbers, 0, 0)
-		}
-	}
-	var words []byte
-	for _, n := range numbers {
-		words = binary.LittleEndian.AppendUint64(words, uint64(n))
-	}
+// Messages between pods are numbers of traffic.WordBytes each.
+
+func wordsOf(numbers []int64) []byte {
+	words, _ := binary.Append(nil, binary.LittleEndian, numbers) // whole numbers can always be written
 	return words
 }
 
-// rowOf reads what words wrote of a place with such pairs.
-func rowOf(words []byte, place int, pairs []pair) *row {
-	number := func(at int) int64 { return int64(binary.LittleEndian.Uint64(words[at*wordBytes:])) }
-	r := &row{ceiling: number(0), troubled: number(1) != 0}
+func numbersOf(words []byte) []int64 {
+	numbers := make([]int64, len(words)/traffic.WordBytes)
+	_, _ = binary.Decode(words, binary.LittleEndian, numbers) // there are as many words
+	return numbers
+}
+
+// A row in numbers: head of them of the pod, then each of them for every link, and 0 for slots without one.
+const head, each = 2, 2
+
+func (r *row) numbers(slots int) []int64 {
+	numbers := make([]int64, head+each*slots)
+	numbers[0] = r.ceiling
+	if r.troubled {
+		numbers[1] = 1
+	}
+	for slot := range r.links {
+		copy(numbers[head+each*slot:], []int64{int64(r.links[slot].state), r.links[slot].sent.MBps})
+	}
+	return numbers
+}
+
+// rowOf reads the numbers of a place with such pairs.
+func rowOf(numbers []int64, place int, pairs []pair) *row {
+	r := &row{ceiling: numbers[0], troubled: numbers[1] != 0}
 	for slot, p := range pairs {
-		const head, each = 2, 2
-		r.links = append(r.links, link{
-			place: p.other(place), state: linkState(number(head + each*slot)), sent: rate{MBps: number(head + each*slot + 1)},
-		})
+		of := numbers[head+each*slot:]
+		r.links = append(r.links, link{place: p.other(place), state: linkState(of[0]), sent: rate{MBps: of[1]}})
 	}
 	return r
 }
 
-// slowLink is a link that moves less than its share of what is expected.
-type slowLink struct {
-	link     *link
-	expected int64
-}
-
-// slow are the slow links of a pod.
-func (m matrix) slow(t *Task, place int) []slowLink {
+// slow are the slow links of a pod, which move less than their share of what is expected of them, with what is expected.
+func (m matrix) slow(t *Task, place int) map[*link]int64 {
 	if m[place] == nil || t.MinimumShare == 0 {
 		return nil
 	}
 	medians := map[bool]int64{true: m.median(t, true), false: m.median(t, false)}
-	var slow []slowLink
+	slow := map[*link]int64{}
 	for i := range m[place].links {
 		l := &m[place].links[i]
-		if !measured(l) {
-			continue
-		}
 		expected := max(m.planned(t, place, l.place), medians[t.together(place, l.place)])
-		if l.sent.MBps*100 < expected*int64(t.MinimumShare) {
-			slow = append(slow, slowLink{l, expected})
+		if measured(l) && l.sent.MBps*100 < expected*int64(t.MinimumShare) {
+			slow[l] = expected
 		}
 	}
 	return slow
@@ -98,8 +96,7 @@ func (m matrix) planned(t *Task, a, b int) int64 {
 	return expected
 }
 
-// median takes the rates of the links within nodes, or of the links between them; of fewer than three links it returns 0,
-// since their median says nothing.
+// median takes the rates of the links within nodes, or of the links between them.
 func (m matrix) median(t *Task, together bool) int64 {
 	var rates []int64
 	for place, r := range m {
@@ -112,6 +109,11 @@ func (m matrix) median(t *Task, together bool) int64 {
 			}
 		}
 	}
+	return median(rates)
+}
+
+// median returns the median of rates; of fewer than three it returns 0, since their median says nothing.
+func median(rates []int64) int64 {
 	const fewest = 3
 	if len(rates) < fewest {
 		return 0

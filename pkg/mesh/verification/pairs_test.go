@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // taskOf is a task of so many pods of one rank, with a group of all of them.
@@ -13,7 +15,7 @@ func taskOf(t rapid.TB, places int, kinds ...Kind) *Task {
 	t.Helper()
 	task := &Task{Version: version, Mesh: "default/llm", Plan: "llm-1", DeadlineSeconds: 60, Kinds: kinds}
 	for i := range places {
-		task.Pods = append(task.Pods, Pod{Index: int32(i), Host: fmt.Sprintf("llm-%d.llm", i), Port: Port, Node: "n", Ranks: ranksOf([]int32{int32(i)})})
+		task.Pods = append(task.Pods, Pod{Index: int32(i), Host: fmt.Sprintf("llm-%d.llm", i), Port: Port, Node: "n", Ranks: mesh.RanksOf([]int32{int32(i)})})
 	}
 	if err := task.complete(); err != nil {
 		t.Fatal(err)
@@ -46,7 +48,7 @@ func TestPairsNeverWaitInACircle(t *testing.T) {
 		for k := range rapid.IntRange(1, 3).Draw(t, "kinds") {
 			members := rapid.SliceOfNDistinct(rapid.Int32Range(0, int32(places)-1), 2, places, rapid.ID[int32]).Draw(t, "members")
 			slices.Sort(members)
-			kinds = append(kinds, Kind{fmt.Sprint(k), []Ranks{ranksOf(members)}})
+			kinds = append(kinds, Kind{fmt.Sprint(k), []mesh.Ranks{mesh.RanksOf(members)}})
 		}
 		pairs := taskOf(t, places, kinds...).pairs()
 		for place, of := range pairs {
@@ -79,7 +81,7 @@ func TestPairsNeverWaitInACircle(t *testing.T) {
 
 func TestPairsOfLargeCopies(t *testing.T) {
 	const places = 10_000
-	pairs := taskOf(t, places, Kind{"world", []Ranks{"0-9999"}}).pairs()
+	pairs := taskOf(t, places, Kind{"world", []mesh.Ranks{"0-9999"}}).pairs()
 	const most = 2 * 14 // both directions, for each power of two below the number of places
 	for place, of := range pairs {
 		if len(of) == 0 || len(of) > most {

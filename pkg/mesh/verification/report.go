@@ -1,15 +1,14 @@
 package verification
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/internal/strict"
 	"github.com/rankwright/rankwright/internal/words"
 )
 
@@ -110,7 +109,7 @@ func (r *Report) Message() ([]byte, error) {
 		case len(m.Kinds) > 0:
 			m.Kinds = m.Kinds[:len(m.Kinds)-1]
 		default:
-			return nil, fmt.Errorf("write report: the name of plan %q leaves no room for it", shorten(m.Plan))
+			return nil, fmt.Errorf("write report: the name of plan %q leaves no room for it", words.Echo(m.Plan))
 		}
 	}
 }
@@ -120,19 +119,14 @@ func ParseReport(message string) (*Report, error) {
 	if len(message) > maxMessage {
 		return nil, fmt.Errorf("report has %d bytes: at most %d are possible", len(message), maxMessage)
 	}
-	var r Report
-	decoder := json.NewDecoder(bytes.NewReader([]byte(message)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&r); err != nil {
-		return nil, fmt.Errorf("report: %s", shorten(err.Error()))
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("report: something follows the object")
+	r, err := strict.JSON[Report]([]byte(message))
+	if err != nil {
+		return nil, fmt.Errorf("report: %s", words.Echo(err.Error()))
 	}
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	return &r, nil
+	return r, nil
 }
 
 func (r *Report) check() error {
@@ -140,11 +134,11 @@ func (r *Report) check() error {
 	case r.Version != version:
 		return fmt.Errorf("version is %d: this operator reads %d", r.Version, version)
 	case r.Outcome != Verified && r.Outcome != Failed && r.Outcome != Concluded:
-		return fmt.Errorf("outcome %q is unknown", shorten(string(r.Outcome)))
+		return fmt.Errorf("outcome %q is unknown", words.Echo(string(r.Outcome)))
 	case r.Pod < 0 || r.Copy < 0 || r.More < 0:
 		return errors.New("pod, copy and more must be 0 or more")
 	case r.Library != "" && !isName(r.Library):
-		return fmt.Errorf("library %q has more than %d bytes", shorten(r.Library), maxName)
+		return fmt.Errorf("library %q has more than %d bytes", words.Echo(r.Library), maxName)
 	case r.Outcome != Failed && len(r.Findings) > 0:
 		return fmt.Errorf("outcome is %s with findings", r.Outcome)
 	}
@@ -152,7 +146,7 @@ func (r *Report) check() error {
 	for i := range r.Kinds {
 		k := &r.Kinds[i]
 		if !isName(k.Kind) || seen[k.Kind] || k.Groups < 0 || k.Inside < 0 || k.MBps < 0 || k.Micros < 0 || k.Planned < 0 || k.DeviceMBps < 0 {
-			return fmt.Errorf("groups[%d] %q has an empty, long or repeated name, or a number below 0", i, shorten(k.Kind))
+			return fmt.Errorf("groups[%d] %q has an empty, long or repeated name, or a number below 0", i, words.Echo(k.Kind))
 		}
 		seen[k.Kind] = true
 	}
@@ -167,13 +161,13 @@ func (r *Report) check() error {
 func (f *Finding) check(pod int32) error {
 	switch {
 	case !slices.Contains(reportable, f.Reason):
-		return fmt.Errorf("reason %q is not one that a pod gives", shorten(string(f.Reason)))
+		return fmt.Errorf("reason %q is not one that a pod gives", words.Echo(string(f.Reason)))
 	case f.Peer != nil && (*f.Peer < 0 || *f.Peer == pod):
 		return fmt.Errorf("peer is %d: it must be another pod", *f.Peer)
 	case len(f.Ranks) != 0 && (len(f.Ranks) != 2 || f.Ranks[0] < 0 || f.Ranks[1] < 0 || f.Ranks[0] == f.Ranks[1]):
 		return fmt.Errorf("ranks are %v: give the two at the ends of a link", f.Ranks)
 	case f.Kind != "" && !isName(f.Kind):
-		return fmt.Errorf("kind %q has more than %d bytes", shorten(f.Kind), maxName)
+		return fmt.Errorf("kind %q has more than %d bytes", words.Echo(f.Kind), maxName)
 	case f.MBps < 0 || f.Expected < 0:
 		return errors.New("mbps and expected must be 0 or more")
 	case len(f.Text) > maxText || !utf8.ValidString(f.Text):

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rankwright/rankwright/internal/words"
 	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
@@ -60,7 +61,7 @@ func (t *Task) seat(place int, placeOf map[int32]int) error {
 	case p.Index < 0 || place > 0 && p.Index <= t.Pods[place-1].Index:
 		return fmt.Errorf("index is %d: indices must be 0 or more, and ascend", p.Index)
 	case p.Host == "" || p.Port < 1 || p.Port > 65535:
-		return fmt.Errorf("host is %q and port %d: give a host and a port from 1 to 65535", shorten(p.Host), p.Port)
+		return fmt.Errorf("host is %q and port %d: give a host and a port from 1 to 65535", words.Echo(p.Host), p.Port)
 	case p.MBps < 0:
 		return fmt.Errorf("mbps is %d: give 0 where it is not known", p.MBps)
 	}

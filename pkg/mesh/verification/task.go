@@ -1,14 +1,13 @@
 package verification
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strconv"
 	"time"
+
+	"github.com/rankwright/rankwright/internal/strict"
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // version of the formats of tasks and reports.
@@ -53,7 +52,7 @@ type Pod struct {
 	// Node is the name of the node that the pod belongs on.
 	Node string `json:"node"`
 	// Ranks are the ranks of the pod, counted within its copy.
-	Ranks Ranks `json:"ranks"`
+	Ranks mesh.Ranks `json:"ranks"`
 	// MBps is what the plan assumes that the pod's devices send to other nodes, where TCP can be compared with it; else 0.
 	MBps int64 `json:"mbps,omitempty"`
 	// Wire is what joins the pod's devices, such as NVLink or XGMI, and Fabric what sends for them to other nodes by RDMA, such
@@ -64,8 +63,8 @@ type Pod struct {
 
 // Kind is all groups of one kind; a rank is in one of them at most.
 type Kind struct {
-	Name   string  `json:"kind"`
-	Groups []Ranks `json:"ranks"`
+	Name   string       `json:"kind"`
+	Groups []mesh.Ranks `json:"ranks"`
 }
 
 // deadline is the time of a pod from its start.
@@ -86,17 +85,12 @@ func (p *Pod) Address() string { return net.JoinHostPort(p.Host, strconv.Itoa(in
 
 // ParseTask reads a task. It refuses unknown fields, ranks that no pod or two pods have, and groups of other ranks.
 func ParseTask(data []byte) (*Task, error) {
-	var t Task
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&t); err != nil {
+	t, err := strict.JSON[Task](data)
+	if err != nil {
 		return nil, fmt.Errorf("task: %w", err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("task: something follows the object: remove it")
 	}
 	if err := t.complete(); err != nil {
 		return nil, fmt.Errorf("task: %w", err)
 	}
-	return &t, nil
+	return t, nil
 }

@@ -154,7 +154,7 @@ func TestTasksOfAMesh(t *testing.T) {
 			{Index: 1, Host: "llm-1.llm", Port: Port, Node: "node-00001", Ranks: "2-3", Wire: "NVLink", Fabric: "RoCE"},
 			{Index: 2, Host: "llm-2.llm", Port: Port, Node: "node-00002", Ranks: "4-5"},
 		},
-		Kinds: []Kind{{"world", []Ranks{"0-5"}}, {"tp", []Ranks{"0-1", "2-3", "4-5"}}, {"dp", []Ranks{"0-4/2", "1-5/2"}}},
+		Kinds: []Kind{{"world", []mesh.Ranks{"0-5"}}, {"tp", []mesh.Ranks{"0-1", "2-3", "4-5"}}, {"dp", []mesh.Ranks{"0-4/2", "1-5/2"}}},
 	}
 	if diff := cmp.Diff([]*Task{want}, tasks, cmpopts.IgnoreUnexported(Task{})); diff != "" {
 		t.Errorf("tasks (-want +got):\n%s", diff)

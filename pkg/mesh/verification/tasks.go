@@ -44,7 +44,7 @@ func Tasks(m *v1alpha1.DeviceMesh, job *launch.Job, hosts mesh.Hosts, asked *v1a
 
 // podOf returns the task's entry of a pod. Pods that share a host get ports of their own.
 func podOf(p *launch.Pod, hosts mesh.Hosts, taken map[string]int32) Pod {
-	made := Pod{Index: int32(p.Index), Host: p.Host, Port: Port + taken[p.Host], Node: p.Node, Ranks: ranksOf(p.Ranks)}
+	made := Pod{Index: int32(p.Index), Host: p.Host, Port: Port + taken[p.Host], Node: p.Node, Ranks: mesh.RanksOf(p.Ranks)}
 	taken[p.Host]++
 	const mega = 1_000_000
 	status := hosts[p.Node].Inventory
@@ -88,7 +88,7 @@ func kindsOf(c *mesh.Copy) ([]Kind, error) {
 		}
 		kind := Kind{Name: name}
 		for _, group := range groups {
-			kind.Groups = append(kind.Groups, ranksOf(slices.Sorted(slices.Values(group))))
+			kind.Groups = append(kind.Groups, mesh.RanksOf(slices.Sorted(slices.Values(group))))
 		}
 		kinds = append(kinds, kind)
 	}

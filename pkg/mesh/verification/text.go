@@ -81,14 +81,24 @@ func (f *Finding) line(t *Task) string {
 	if len(f.Ranks) == 2 {
 		text += fmt.Sprintf(", rank %d to rank %d", f.Ranks[0], f.Ranks[1])
 	}
-	if f.Kind != "" {
-		text += " in " + f.Kind
+	return text + detail(f.Kind, f.MBps, f.Expected, f.Text) + "\n"
+}
+
+// detail says in which groups something showed, how fast they were, and what else there is to say.
+func detail(kind string, mbps, expected int64, more string) string {
+	var text string
+	if kind != "" {
+		text = " in " + kind
 	}
-	if f.Expected > 0 {
-		text += fmt.Sprintf(": %s of %s GB/s", gigabytes(f.MBps), gigabytes(f.Expected))
+	if expected > 0 {
+		text += fmt.Sprintf(": %s of %s GB/s", gigabytes(mbps), gigabytes(expected))
 	}
-	if f.Text != "" {
-		text += ": " + f.Text
+	return text + prefixed(more)
+}
+
+func prefixed(text string) string {
+	if text == "" {
+		return ""
 	}
-	return text + "\n"
+	return ": " + text
 }

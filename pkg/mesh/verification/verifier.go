@@ -146,15 +146,15 @@ func (v *verifier) gather(ctx context.Context) matrix {
 	for _, pairs := range v.pairs {
 		slots = max(slots, len(pairs))
 	}
-	mine := v.own.words(slots)
-	all := make([]byte, len(mine)*len(m))
-	if err := v.world.World().AllGather(ctx, all, mine); err != nil {
+	mine := wordsOf(v.own.numbers(slots))
+	all, err := v.exchange(ctx, mine)
+	if err != nil {
 		v.fail("", err)
 		return m
 	}
 	for place := range m {
 		if place != v.Place {
-			m[place] = rowOf(all[place*len(mine):(place+1)*len(mine)], place, v.pairs[place])
+			m[place] = rowOf(numbersOf(all[place*len(mine):(place+1)*len(mine)]), place, v.pairs[place])
 		}
 	}
 	return m

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 func TestAllWell(t *testing.T) {
@@ -36,9 +37,9 @@ func TestAllWell(t *testing.T) {
 func TestPodsOfSeveralRanks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPods(t, 3,
-			Kind{"world", []Ranks{"0-4"}}, Kind{"tp", []Ranks{"0-1", "2-3", "4"}}, Kind{"dp", []Ranks{"0-2/2", "1-3/2"}}, Kind{"ep", []Ranks{"0-4"}},
-			Kind{"cp", []Ranks{"0-4"}})
-		for place, ranks := range []Ranks{"0-1", "2-3", "4"} {
+			Kind{"world", []mesh.Ranks{"0-4"}}, Kind{"tp", []mesh.Ranks{"0-1", "2-3", "4"}}, Kind{"dp", []mesh.Ranks{"0-2/2", "1-3/2"}}, Kind{"ep", []mesh.Ranks{"0-4"}},
+			Kind{"cp", []mesh.Ranks{"0-4"}})
+		for place, ranks := range []mesh.Ranks{"0-1", "2-3", "4"} {
 			p.task.Pods[place].Ranks = ranks
 		}
 		reports := p.verify(t)
@@ -62,7 +63,7 @@ func TestPodsOfSeveralRanks(t *testing.T) {
 
 func TestOnePodHasNobodyToMeet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPods(t, 1, Kind{"world", []Ranks{"0-3"}}, Kind{"tp", []Ranks{"0-3"}})
+		p := newPods(t, 1, Kind{"world", []mesh.Ranks{"0-3"}}, Kind{"tp", []mesh.Ranks{"0-3"}})
 		p.task.Pods[0].Ranks = "0-3"
 		if r := p.verify(t)[0]; r.Outcome != Verified || len(r.Kinds) != 2 || r.Kinds[1].Inside != 1 {
 			t.Errorf("report %+v", r)
@@ -72,7 +73,7 @@ func TestOnePodHasNobodyToMeet(t *testing.T) {
 
 func TestAConcludedMeshIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPods(t, 2, Kind{"world", []Ranks{"0-1"}})
+		p := newPods(t, 2, Kind{"world", []mesh.Ranks{"0-1"}})
 		p.task.Concluded = true
 		if r := p.verify(t, 1)[1]; r.Outcome != Concluded || r.Pod != 1 {
 			t.Errorf("report %+v", r)
@@ -135,7 +136,7 @@ func TestSlowerThanPlanned(t *testing.T) {
 	}
 	task := &Task{MinimumShare: 25, Pods: []Pod{{Node: "a", MBps: 50000}, {Node: "b", MBps: 10000}, {Node: "a", MBps: 50000}}}
 	slow := m.slow(task, 0)
-	if len(slow) != 1 || slow[0].link.place != 1 || slow[0].expected != 2000 {
+	if len(slow) != 1 || slow[&m[0].links[0]] != 2000 {
 		t.Errorf("slow links %+v, want the one to pod 1 with the program's own 2000 MB/s", slow)
 	}
 	task.MinimumShare = 0
@@ -178,7 +179,7 @@ func TestAPodComesLate(t *testing.T) {
 
 func TestWrongKeysDoNotMeet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPods(t, 2, Kind{"world", []Ranks{"0-1"}})
+		p := newPods(t, 2, Kind{"world", []mesh.Ranks{"0-1"}})
 		p.task.DeadlineSeconds = 4
 		other := make(chan *Report)
 		go func() {

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
+	"github.com/rankwright/rankwright/pkg/mesh"
 	"github.com/rankwright/rankwright/pkg/mesh/verification/devicelib/devicelibtest"
 )
 
@@ -53,7 +54,7 @@ func newPods(t testing.TB, number int, kinds ...Kind) *pods {
 		t.Cleanup(func() { _ = listener.Close() })
 		p.listeners = append(p.listeners, listener)
 		p.task.Pods = append(p.task.Pods, Pod{
-			Index: int32(i), Host: "127.0.0.1", Port: int32(listener.address.Port), Node: fmt.Sprintf("n%d", i%2), Ranks: ranksOf([]int32{int32(i)}),
+			Index: int32(i), Host: "127.0.0.1", Port: int32(listener.address.Port), Node: fmt.Sprintf("n%d", i%2), Ranks: mesh.RanksOf([]int32{int32(i)}),
 		})
 	}
 	return p
@@ -62,9 +63,9 @@ func newPods(t testing.TB, number int, kinds ...Kind) *pods {
 // sixRanks are the groups of six ranks with tensor 2 and pipeline 3.
 func sixRanks() []Kind {
 	return []Kind{
-		{"world", []Ranks{"0-5"}},
-		{"tp", []Ranks{"0-1", "2-3", "4-5"}},
-		{"pp", []Ranks{"0-4/2", "1-5/2"}},
+		{"world", []mesh.Ranks{"0-5"}},
+		{"tp", []mesh.Ranks{"0-1", "2-3", "4-5"}},
+		{"pp", []mesh.Ranks{"0-4/2", "1-5/2"}},
 	}
 }
 

@@ -106,7 +106,7 @@ func wantedFiles(t *testing.T, plan *v1alpha1.ShardingPlan, mesh *v1alpha1.Devic
 	if err != nil {
 		t.Fatal(err)
 	}
-	bundle, err := job.ForEngine()
+	bundle, err := job.Write("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package nccl
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"time"
 	"unsafe"
@@ -126,18 +127,20 @@ func (d *device) read(to []byte, from uintptr) error {
 	return cudaError("cuMemcpyDtoH", d.library.cuCopyToHost(unsafe.Pointer(unsafe.SliceData(to)), from, uintptr(len(to))))
 }
 
-// await asks until something is done, fails, the context ends, or a rank is lost, which gives no error of its own.
-func await(ctx context.Context, lost <-chan struct{}, done func() (bool, error)) error {
+// await asks until a call is done, fails, the context ends, or a rank is lost, which gives no error of its own.
+func await(ctx context.Context, lost <-chan struct{}, call string, done func() (bool, error)) error {
 	ticker := time.NewTicker(pollTime)
 	defer ticker.Stop()
 	for {
-		if ok, err := done(); ok || err != nil {
-			return err
+		if ok, err := done(); err != nil {
+			return fmt.Errorf("%s: %w", call, err)
+		} else if ok {
+			return nil
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return fmt.Errorf("%s: %w", call, context.Cause(ctx))
 		case <-lost:
 			return errLost
 		}

@@ -12,6 +12,8 @@ package nccl
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -27,33 +29,35 @@ type Library struct {
 	Name string
 }
 
+// functions are the entry points that are used, with their symbols in CUDA's driver library and in HIP, or in NCCL and RCCL.
 type functions struct {
-	cuInit           func(flags uint32) int32
-	cuDeviceGetCount func(count *int32) int32
-	cuDeviceGet      func(device *int32, ordinal int32) int32
-	cuContextRetain  func(context *uintptr, device int32) int32
-	cuContextRelease func(device int32) int32
-	cuContextSet     func(context uintptr) int32
-	cuStreamCreate   func(stream *uintptr, flags uint32) int32
-	cuStreamDestroy  func(stream uintptr) int32
-	cuStreamQuery    func(stream uintptr) int32
-	cuMemAlloc       func(address *uintptr, bytes uintptr) int32
-	cuMemFree        func(address uintptr) int32
-	cuCopyToDevice   func(to uintptr, from unsafe.Pointer, bytes uintptr) int32
-	cuCopyToHost     func(to unsafe.Pointer, from, bytes uintptr) int32
-	getUniqueID      func(id *uniqueID) int32
-	initRank         func(comm *uintptr, ranks, rank, ids int32, id *uniqueID, config *config) int32
-	asyncError       func(comm uintptr, result *int32) int32
-	abort            func(comm uintptr) int32
-	errorString      func(result int32) string
-	groupStart       func() int32
-	groupEnd         func() int32
-	allReduce        func(in, out, count uintptr, dtype, op int32, comm, stream uintptr) int32
-	reduceScatter    func(in, out, count uintptr, dtype, op int32, comm, stream uintptr) int32
-	allGather        func(in, out, count uintptr, dtype int32, comm, stream uintptr) int32
-	broadcast        func(in, out, count uintptr, dtype, root int32, comm, stream uintptr) int32
-	send             func(in, count uintptr, dtype, peer int32, comm, stream uintptr) int32
-	receive          func(out, count uintptr, dtype, peer int32, comm, stream uintptr) int32
+	cuInit           func(flags uint32) int32                                   `cuda:"cuInit" hip:"hipInit"`
+	cuDeviceGetCount func(count *int32) int32                                   `cuda:"cuDeviceGetCount" hip:"hipGetDeviceCount"`
+	cuDeviceGet      func(device *int32, ordinal int32) int32                   `cuda:"cuDeviceGet" hip:"hipDeviceGet"`
+	cuContextRetain  func(context *uintptr, device int32) int32                 `cuda:"cuDevicePrimaryCtxRetain" hip:"hipDevicePrimaryCtxRetain"`
+	cuContextRelease func(device int32) int32                                   `cuda:"cuDevicePrimaryCtxRelease_v2" hip:"hipDevicePrimaryCtxRelease"`
+	cuContextSet     func(context uintptr) int32                                `cuda:"cuCtxSetCurrent" hip:"hipCtxSetCurrent"`
+	cuStreamCreate   func(stream *uintptr, flags uint32) int32                  `cuda:"cuStreamCreate" hip:"hipStreamCreateWithFlags"`
+	cuStreamDestroy  func(stream uintptr) int32                                 `cuda:"cuStreamDestroy_v2" hip:"hipStreamDestroy"`
+	cuStreamQuery    func(stream uintptr) int32                                 `cuda:"cuStreamQuery" hip:"hipStreamQuery"`
+	cuMemAlloc       func(address *uintptr, bytes uintptr) int32                `cuda:"cuMemAlloc_v2" hip:"hipMalloc"`
+	cuMemFree        func(address uintptr) int32                                `cuda:"cuMemFree_v2" hip:"hipFree"`
+	cuCopyToDevice   func(to uintptr, from unsafe.Pointer, bytes uintptr) int32 `cuda:"cuMemcpyHtoD_v2" hip:"hipMemcpyHtoD"`
+	cuCopyToHost     func(to unsafe.Pointer, from, bytes uintptr) int32         `cuda:"cuMemcpyDtoH_v2" hip:"hipMemcpyDtoH"`
+
+	getUniqueID   func(id *uniqueID) int32                                                        `nccl:"ncclGetUniqueId"`
+	initRank      func(comm *uintptr, ranks, rank, ids int32, id *uniqueID, config *config) int32 `nccl:"ncclCommInitRankScalable"`
+	asyncError    func(comm uintptr, result *int32) int32                                         `nccl:"ncclCommGetAsyncError"`
+	abort         func(comm uintptr) int32                                                        `nccl:"ncclCommAbort"`
+	errorString   func(result int32) string                                                       `nccl:"ncclGetErrorString"`
+	groupStart    func() int32                                                                    `nccl:"ncclGroupStart"`
+	groupEnd      func() int32                                                                    `nccl:"ncclGroupEnd"`
+	allReduce     func(in, out, count uintptr, dtype, op int32, comm, stream uintptr) int32       `nccl:"ncclAllReduce"`
+	reduceScatter func(in, out, count uintptr, dtype, op int32, comm, stream uintptr) int32       `nccl:"ncclReduceScatter"`
+	allGather     func(in, out, count uintptr, dtype int32, comm, stream uintptr) int32           `nccl:"ncclAllGather"`
+	broadcast     func(in, out, count uintptr, dtype, root int32, comm, stream uintptr) int32     `nccl:"ncclBroadcast"`
+	send          func(in, count uintptr, dtype, peer int32, comm, stream uintptr) int32          `nccl:"ncclSend"`
+	receive       func(out, count uintptr, dtype, peer int32, comm, stream uintptr) int32         `nccl:"ncclRecv"`
 }
 
 // uniqueID is ncclUniqueId.
@@ -70,64 +74,18 @@ type config struct {
 // nonBlocking makes calls of NCCL return before they are done, so that they can be given up.
 func nonBlocking() *config { return &config{size: 24, magic: 0xcafebeef, version: 21400, blocking: 0} }
 
-// binding is a function's place and its symbol.
-type binding struct {
-	function any
-	symbol   string
-}
-
-func (f *functions) ofCUDA() []binding {
-	return []binding{
-		{&f.cuInit, "cuInit"},
-		{&f.cuDeviceGetCount, "cuDeviceGetCount"},
-		{&f.cuDeviceGet, "cuDeviceGet"},
-		{&f.cuContextRetain, "cuDevicePrimaryCtxRetain"},
-		{&f.cuContextRelease, "cuDevicePrimaryCtxRelease_v2"},
-		{&f.cuContextSet, "cuCtxSetCurrent"},
-		{&f.cuStreamCreate, "cuStreamCreate"},
-		{&f.cuStreamDestroy, "cuStreamDestroy_v2"},
-		{&f.cuStreamQuery, "cuStreamQuery"},
-		{&f.cuMemAlloc, "cuMemAlloc_v2"},
-		{&f.cuMemFree, "cuMemFree_v2"},
-		{&f.cuCopyToDevice, "cuMemcpyHtoD_v2"},
-		{&f.cuCopyToHost, "cuMemcpyDtoH_v2"},
-	}
-}
-
-func (f *functions) ofNCCL() []binding {
-	return []binding{
-		{&f.getUniqueID, "ncclGetUniqueId"},
-		{&f.initRank, "ncclCommInitRankScalable"},
-		{&f.asyncError, "ncclCommGetAsyncError"},
-		{&f.abort, "ncclCommAbort"},
-		{&f.errorString, "ncclGetErrorString"},
-		{&f.groupStart, "ncclGroupStart"},
-		{&f.groupEnd, "ncclGroupEnd"},
-		{&f.allReduce, "ncclAllReduce"},
-		{&f.reduceScatter, "ncclReduceScatter"},
-		{&f.allGather, "ncclAllGather"},
-		{&f.broadcast, "ncclBroadcast"},
-		{&f.send, "ncclSend"},
-		{&f.receive, "ncclRecv"},
-	}
-}
-
 func open(v *vendor) (*Library, error) {
 	l := &Library{Name: v.name}
 	// The library of devices comes first, with its symbols for all, since the library of collectives loads it too.
-	if err := bind(v.devices, v.bind(&l.functions)); err != nil {
+	if err := l.bind(v.devices, v.tag); err != nil {
 		return nil, err
 	}
 	var missing []error
-	for _, name := range v.names() {
-		err := bind(name, l.ofNCCL())
-		if err == nil {
-			missing = nil
-			break
-		}
-		missing = append(missing, err)
-	}
-	if len(missing) > 0 {
+	bound := slices.ContainsFunc(v.names(), func(name string) bool {
+		missing = append(missing, l.bind(name, "nccl"))
+		return missing[len(missing)-1] == nil
+	})
+	if !bound {
 		return nil, errors.Join(missing...)
 	}
 	if code := l.cuInit(0); code != 0 {
@@ -136,17 +94,22 @@ func open(v *vendor) (*Library, error) {
 	return l, nil
 }
 
-func bind(name string, bindings []binding) error {
-	handle, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+// bind loads a library and looks up the functions that have a symbol in it by the tag.
+func (f *functions) bind(library, tag string) error {
+	handle, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	for _, b := range bindings {
-		address, err := purego.Dlsym(handle, b.symbol)
-		if err != nil {
-			return fmt.Errorf("%w: %s lacks %s, use a newer one: %w", ErrUnavailable, name, b.symbol, err)
+	for field, value := range reflect.ValueOf(f).Elem().Fields() {
+		symbol, has := field.Tag.Lookup(tag)
+		if !has {
+			continue
 		}
-		purego.RegisterFunc(b.function, address)
+		address, err := purego.Dlsym(handle, symbol)
+		if err != nil {
+			return fmt.Errorf("%w: %s lacks %s, use a newer one: %w", ErrUnavailable, library, symbol, err)
+		}
+		purego.RegisterFunc(reflect.NewAt(value.Type(), unsafe.Pointer(value.UnsafeAddr())).Interface(), address)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ var libraries = map[string]func(t *testing.T) *Library{
 	},
 	"played": func(t *testing.T) *Library {
 		path := playedPath(t)
-		l, err := open(&vendor{"NCCL", path, path, (*functions).ofCUDA})
+		l, err := open(&vendor{"NCCL", path, path, "cuda"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +263,7 @@ func TestFailuresEndCalls(t *testing.T) {
 }
 
 func TestLibraryThatIsMissing(t *testing.T) {
-	if _, err := open(&vendor{"NCCL", "libabsent.so.1", "libabsent.so.2", (*functions).ofCUDA}); !errors.Is(err, ErrUnavailable) {
+	if _, err := open(&vendor{"NCCL", "libabsent.so.1", "libabsent.so.2", "cuda"}); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("got %v, want %v", err, ErrUnavailable)
 	}
 }

@@ -12,20 +12,21 @@ type vendor struct {
 	name string
 	// devices and collectives are the libraries' names for the loader.
 	devices, collectives string
-	bind                 func(f *functions) []binding
+	// tag tells the symbols of the library of devices.
+	tag string
 }
 
 // vendors are tried in order. RCCL has the functions of NCCL by the same names, and HIP has the functions of CUDA's driver
 // by names of its own (hip_runtime_api.h); codes that matter here are the same: 600 is hipErrorNotReady, 1 is hipStreamNonBlocking.
 var vendors = []vendor{
-	{"NCCL", "libcuda.so.1", "libnccl.so.2", (*functions).ofCUDA},
-	{"RCCL", "libamdhip64.so.7", "librccl.so.1", (*functions).ofHIP},
-	{"RCCL", "libamdhip64.so.6", "librccl.so.1", (*functions).ofHIP},
+	{"NCCL", "libcuda.so.1", "libnccl.so.2", "cuda"},
+	{"RCCL", "libamdhip64.so.7", "librccl.so.1", "hip"},
+	{"RCCL", "libamdhip64.so.6", "librccl.so.1", "hip"},
 }
 
-// PathVariable is the environment variable with the path of the library of collectives, where that is in none of the usual
+// pathVariable is the environment variable with the path of the library of collectives, where that is in none of the usual
 // places. vLLM reads it for the same.
-const PathVariable = "VLLM_NCCL_SO_PATH"
+const pathVariable = "VLLM_NCCL_SO_PATH"
 
 // collectiveFolders are where engines' images have the library of collectives where the loader does not look: in Python's
 // packages (nvidia-nccl-cu12, nvidia-nccl-cu13, torch) and in ROCm's folder.
@@ -38,7 +39,7 @@ var collectiveFolders = []string{
 // names are what to try for the library of collectives: what the environment says or, where that says nothing, what an
 // engine loads by itself: the library of its packages, else the loader's.
 func (v *vendor) names() []string {
-	if path := os.Getenv(PathVariable); path != "" {
+	if path := os.Getenv(pathVariable); path != "" {
 		return []string{path}
 	}
 	var names []string
@@ -47,24 +48,6 @@ func (v *vendor) names() []string {
 		names = append(names, found...)
 	}
 	return append(names, v.collectives)
-}
-
-func (f *functions) ofHIP() []binding {
-	return []binding{
-		{&f.cuInit, "hipInit"},
-		{&f.cuDeviceGetCount, "hipGetDeviceCount"},
-		{&f.cuDeviceGet, "hipDeviceGet"},
-		{&f.cuContextRetain, "hipDevicePrimaryCtxRetain"},
-		{&f.cuContextRelease, "hipDevicePrimaryCtxRelease"},
-		{&f.cuContextSet, "hipCtxSetCurrent"},
-		{&f.cuStreamCreate, "hipStreamCreateWithFlags"},
-		{&f.cuStreamDestroy, "hipStreamDestroy"},
-		{&f.cuStreamQuery, "hipStreamQuery"},
-		{&f.cuMemAlloc, "hipMalloc"},
-		{&f.cuMemFree, "hipFree"},
-		{&f.cuCopyToDevice, "hipMemcpyHtoD"},
-		{&f.cuCopyToHost, "hipMemcpyDtoH"},
-	}
 }
 
 // Open loads the libraries of the first vendor that has a device here, by the loader's choice. The error wraps ErrUnavailable

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -68,7 +69,7 @@ func (p *Process) start(ctx context.Context) error {
 		err = errors.New(first.Error)
 	}
 	if err != nil {
-		p.kill()
+		p.Close()
 		return err
 	}
 	p.loaded = *first.Loaded
@@ -123,7 +124,7 @@ func (p *Process) ask(ctx context.Context, q *request) (answer, error) {
 	}
 	switch {
 	case err != nil:
-		p.kill()
+		p.Close()
 		return answer{}, err
 	case a.Error != "":
 		return answer{}, errors.New(a.Error)
@@ -156,18 +157,11 @@ func (p *Process) Do(ctx context.Context, jobs []Job, patience time.Duration) []
 	if err == nil {
 		return a.Results
 	}
-	results := make([]Result, len(jobs))
-	for i := range results {
-		results[i].Error = err.Error()
-	}
-	return results
+	return slices.Repeat([]Result{{Error: err.Error()}}, len(jobs))
 }
 
-// Close ends the program.
-func (p *Process) Close() { p.kill() }
-
-// kill ends the program. A program that is stuck in a driver is left behind: it ends when the driver lets go.
-func (p *Process) kill() {
+// Close ends the program. A program that is stuck in a driver is left behind: it ends when the driver lets go.
+func (p *Process) Close() {
 	r := p.run
 	if r == nil {
 		return

@@ -2,14 +2,15 @@ package devicelib
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/rankwright/rankwright/pkg/mesh/verification/traffic"
 )
 
 // Library is what the program has loaded.
@@ -88,11 +89,10 @@ func reply(ctx context.Context, library Library, q *request) answer {
 const (
 	dataBytes = 16 << 20
 	calls     = 8
-	wordBytes = 8
 )
 
 func do(ctx context.Context, library Library, job *Job) (Result, error) {
-	if job.Bytes <= 0 || job.Bytes%wordBytes != 0 {
+	if job.Bytes <= 0 || job.Bytes%traffic.WordBytes != 0 {
 		job.Bytes = dataBytes
 	}
 	rank, err := library.Join(ctx, job.ID, job.Size, job.Rank, job.Ordinal)
@@ -106,62 +106,27 @@ func do(ctx context.Context, library Library, job *Job) (Result, error) {
 	var result Result
 	for sender := range 2 {
 		if job.Rank == sender {
-			took, err := rank.Send(ctx, pattern(job, job.Rank), 1-sender, calls)
+			took, err := rank.Send(ctx, traffic.Pattern(job.Bytes, job.Seed, job.Rank), 1-sender, calls)
 			if err != nil {
 				return Result{}, err
 			}
-			result.MBps = mbps(float64(job.Bytes*calls), took)
+			result.MBps = traffic.MBps(float64(job.Bytes*calls), took)
 			continue
 		}
 		got, err := rank.Receive(ctx, job.Bytes, sender, calls)
 		if err != nil {
 			return Result{}, err
 		}
-		result.Wrong = !bytes.Equal(got, pattern(job, sender))
+		result.Wrong = len(got) != job.Bytes || !traffic.IsPattern(got, job.Seed, sender)
 	}
 	return result, nil
 }
 
-// addUp measures the bus bandwidth, which is bytes by time, times 2(n-1)/n (nccl-tests, doc/PERFORMANCE.md).
 func addUp(ctx context.Context, rank Rank, job *Job) (Result, error) {
-	sums, took, err := rank.AllReduce(ctx, pattern(job, job.Rank), calls)
+	sums, took, err := rank.AllReduce(ctx, traffic.Pattern(job.Bytes, job.Seed, job.Rank), calls)
 	if err != nil {
 		return Result{}, err
 	}
-	n := float64(job.Size)
-	return Result{MBps: mbps(float64(job.Bytes*calls)*2*(n-1)/n, took), Wrong: !isSum(sums, job)}, nil
-}
-
-func mbps(moved float64, took time.Duration) int64 {
-	const mega = 1e6
-	return max(1, int64(moved/max(took.Seconds(), 1e-9)/mega))
-}
-
-// word is what a rank sends at a place: a number below 2^24 that tells rank, check and place apart.
-func word(seed uint64, rank, at int) int64 {
-	x := seed ^ uint64(rank+1)*0x9e3779b97f4a7c15 ^ uint64(at)*0xbf58476d1ce4e5b9
-	x ^= x >> 31
-	x *= 0x94d049bb133111eb // the multipliers of SplitMix64 (Steele, Lea, Flood 2014)
-	return int64(x >> 40)
-}
-
-func pattern(job *Job, rank int) []byte {
-	data := make([]byte, job.Bytes)
-	for at := range job.Bytes / wordBytes {
-		binary.NativeEndian.PutUint64(data[at*wordBytes:], uint64(word(job.Seed, rank, at)))
-	}
-	return data
-}
-
-func isSum(sums []byte, job *Job) bool {
-	for at := range len(sums) / wordBytes {
-		var sum int64
-		for rank := range job.Size {
-			sum += word(job.Seed, rank, at)
-		}
-		if int64(binary.NativeEndian.Uint64(sums[at*wordBytes:])) != sum {
-			return false
-		}
-	}
-	return len(sums) == job.Bytes
+	right := len(sums) == job.Bytes && traffic.IsSum(sums, job.Seed, 0, slices.Repeat([]int{1}, job.Size))
+	return Result{MBps: traffic.BusMBps(job.Bytes*calls, job.Size, took), Wrong: !right}, nil
 }

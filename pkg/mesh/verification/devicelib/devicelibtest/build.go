@@ -21,40 +21,28 @@ var source []byte
 
 var built struct {
 	sync.Once
-	folder  string
-	problem string
-	skip    string
+	folder string
+	err    error
 }
 
 // build compiles library and program, once for all tests of a process.
-func build() {
-	compiler, err := exec.LookPath("cc")
-	if err != nil {
-		built.skip = fmt.Sprintf("needs a C compiler to build a library to load: %v", err)
-		return
-	}
+func build(compiler string) error {
 	folder, err := os.MkdirTemp("", "rankwright-devicelib-")
 	if err != nil {
-		built.problem = err.Error()
-		return
+		return err
 	}
 	built.folder = folder
 	code, player, program := filepath.Join(folder, "player.c"), filepath.Join(folder, "libnccl.so.2"), filepath.Join(folder, devicelib.Program)
 	if err := os.WriteFile(code, source, 0o600); err != nil {
-		built.problem = err.Error()
-		return
+		return err
 	}
 	if output, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", player, code, "-lpthread").CombinedOutput(); err != nil { //nolint:gosec // a test's own arguments
-		built.problem = fmt.Sprintf("%v: %s", err, output)
-		return
+		return fmt.Errorf("%w: %s", err, output)
 	}
 	if err := repository.Build(context.Background(), program, "cmd/"+devicelib.Program); err != nil {
-		built.problem = err.Error()
-		return
+		return err
 	}
-	if err := os.Symlink("libnccl.so.2", filepath.Join(folder, "libcuda.so.1")); err != nil {
-		built.problem = err.Error()
-	}
+	return os.Symlink("libnccl.so.2", filepath.Join(folder, "libcuda.so.1"))
 }
 
 // Clean removes what was built, after all tests of a process.
@@ -66,12 +54,13 @@ type Player struct{ folder string }
 // New makes a place with faults, a line each, as the player's source describes them.
 func New(t testing.TB, faults string) *Player {
 	t.Helper()
-	built.Do(build)
-	if built.skip != "" {
-		t.Skip(built.skip)
+	compiler, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("needs a C compiler to build a library to load:", err)
 	}
-	if built.problem != "" {
-		t.Fatal(built.problem)
+	built.Do(func() { built.err = build(compiler) })
+	if built.err != nil {
+		t.Fatal(built.err)
 	}
 	p := &Player{t.TempDir()}
 	if err := os.WriteFile(filepath.Join(p.folder, "faults"), []byte(faults), 0o600); err != nil {

@@ -1,4 +1,4 @@
-package verification
+package mesh
 
 import (
 	"slices"
@@ -7,8 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-
-	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 func TestRanksAsText(t *testing.T) {
@@ -21,7 +19,7 @@ func TestRanksAsText(t *testing.T) {
 		"0,2-3,9":  {0, 2, 3, 9},
 	}
 	for want, ranks := range tests {
-		if got := ranksOf(ranks); got != want {
+		if got := RanksOf(ranks); got != want {
 			t.Errorf("RanksOf(%v) = %q, want %q", ranks, got, want)
 		}
 		got, err := want.List(len(ranks))
@@ -55,7 +53,7 @@ func TestRanksReadAsWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set := rapid.SliceOfNDistinct(rapid.Int32Range(0, 200), 1, 60, rapid.ID[int32]).Draw(t, "ranks")
 		slices.Sort(set)
-		got, err := ranksOf(set).List(mesh.MaxWorldSize)
+		got, err := RanksOf(set).List(MaxWorldSize)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +73,7 @@ func FuzzRanks(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := ranksOf(ranks).List(most)
+		again, err := RanksOf(ranks).List(most)
 		if err != nil || !slices.Equal(ranks, again) || !slices.IsSorted(ranks) || len(ranks) == 0 || len(ranks) > most {
 			t.Errorf("%q lists %v, written and read again %v, %v", text, ranks, again, err)
 		}

@@ -1,4 +1,4 @@
-package verification
+package mesh
 
 import (
 	"fmt"
@@ -6,15 +6,14 @@ import (
 	"strings"
 
 	"github.com/rankwright/rankwright/internal/words"
-	"github.com/rankwright/rankwright/pkg/mesh"
 )
 
 // Ranks are ranks of a copy in ascending order, as runs with a step: 0-7, 0-9992/8 or 0-3,8-11. So the groups of ten thousand
 // ranks fit into a file.
 type Ranks string
 
-// ranksOf writes ranks, which must ascend.
-func ranksOf[R int | int32](ranks []R) Ranks {
+// RanksOf returns the runs of ranks, which must ascend.
+func RanksOf[R int | int32](ranks []R) Ranks {
 	var text []byte
 	for at := 0; at < len(ranks); {
 		if at > 0 {
@@ -56,10 +55,10 @@ func (r Ranks) List(most int) ([]int32, error) {
 			return nil, err
 		}
 		if len(ranks) > 0 && first <= ranks[len(ranks)-1] {
-			return nil, fmt.Errorf("ranks %q: %d does not come after %d", shorten(string(r)), first, ranks[len(ranks)-1])
+			return nil, fmt.Errorf("ranks %q: %d does not come after %d", words.Echo(string(r)), first, ranks[len(ranks)-1])
 		}
 		if len(ranks)+int((last-first)/step)+1 > most {
-			return nil, fmt.Errorf("ranks %q: they are more than %d", shorten(string(r)), most)
+			return nil, fmt.Errorf("ranks %q: they are more than %d", words.Echo(string(r)), most)
 		}
 		for rank := first; rank <= last; rank += step {
 			ranks = append(ranks, rank)
@@ -80,23 +79,18 @@ func parseRun(run string) (first, last, step int32, err error) {
 		step, err = parseRank(stepText)
 	}
 	if err != nil {
-		return 0, 0, 0, fmt.Errorf("ranks %q: %w", shorten(run), err)
+		return 0, 0, 0, fmt.Errorf("ranks %q: %w", words.Echo(run), err)
 	}
 	if last < first || step < 1 || stepped && !more || (last-first)%step != 0 {
-		return 0, 0, 0, fmt.Errorf("ranks %q: use FIRST-LAST/STEP with a step above 0 that leads from the first to the last", shorten(run))
+		return 0, 0, 0, fmt.Errorf("ranks %q: use FIRST-LAST/STEP with a step above 0 that leads from the first to the last", words.Echo(run))
 	}
 	return first, last, step, nil
 }
 
 func parseRank(text string) (int32, error) {
 	number, err := strconv.ParseUint(text, 10, 32)
-	if err != nil || number >= mesh.MaxWorldSize {
-		return 0, fmt.Errorf("%q is no rank from 0 to %d", shorten(text), mesh.MaxWorldSize-1)
+	if err != nil || number >= MaxWorldSize {
+		return 0, fmt.Errorf("%q is no rank from 0 to %d", words.Echo(text), MaxWorldSize-1)
 	}
 	return int32(number), nil
 }
-
-// maxQuoted bounds what an error quotes of its input.
-const maxQuoted = 80
-
-func shorten(text string) string { return words.Shorten(text, maxQuoted) }
