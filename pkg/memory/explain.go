@@ -85,7 +85,11 @@ func (g group) bytes() int64 { return times(int64(g.count), g.each) }
 
 func (f *Footprint) explainWeights(first, end int) []Line {
 	var lines []Line
-	s, suffix := &f.setup, f.training.suffix()
+	s := &f.setup
+	var suffix, expertSuffix string
+	if t := f.training; t != nil {
+		suffix, expertSuffix = t.suffix(t.weightRanks), t.suffix(t.expertRanks())
+	}
 	note := fmt.Sprintf("in %s", s.Weights)
 	if s.Layout.Tensor > 1 {
 		note += fmt.Sprintf(", what %d tensor ranks repeat included", s.Layout.Tensor)
@@ -95,7 +99,7 @@ func (f *Footprint) explainWeights(first, end int) []Line {
 		lines = append(lines, Line{"weights", g.String(), g.bytes(), fmt.Sprintf("%d layers × %d B%s", g.count, w.layer(g.first), suffix), note})
 	}
 	for _, g := range groups(f.experts, first, end) {
-		lines = append(lines, Line{"weights", "experts of " + g.String(), g.bytes(), fmt.Sprintf("%d layers × (%s)%s", g.count, w.formula(g.first), f.training.expertSuffix()), w.note()})
+		lines = append(lines, Line{"weights", "experts of " + g.String(), g.bytes(), fmt.Sprintf("%d layers × (%s)%s", g.count, w.formula(g.first), expertSuffix), w.note()})
 	}
 	ends := f.ends(first, end == f.layers)
 	for i, name := range f.endNames(first, end == f.layers) {

@@ -2,20 +2,9 @@ package memory
 
 import "fmt"
 
-// suffix writes how weights are multiplied and shared in training; empty in inference.
-func (t *training) suffix() string {
-	if t == nil {
-		return ""
-	}
-	return fmt.Sprintf(" × %d models / %d ranks", t.method.models, t.weightRanks)
-}
-
-// expertSuffix is suffix for routed experts.
-func (t *training) expertSuffix() string {
-	if t == nil {
-		return ""
-	}
-	return fmt.Sprintf(" × %d models / %d ranks", t.method.models, beside(t.weightRanks, t.states.expert))
+// suffix writes how weights are multiplied and shared in training.
+func (t *training) suffix(ranks int64) string {
+	return fmt.Sprintf(" × %d models / %d ranks", t.method.models, ranks)
 }
 
 // explain returns the arithmetic of gradients, optimizer and activations.

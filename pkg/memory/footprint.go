@@ -139,7 +139,7 @@ const (
 func (f *Footprint) layer(w *weights, layer int) amounts {
 	held := w.layer(layer)
 	if t := f.training; t != nil {
-		return amounts{inWeights: t.held(held), inKept: t.kept, inTrained: t.trained(w, layer)}
+		return amounts{inWeights: t.held(held, t.weightRanks), inKept: t.kept, inTrained: t.trained(w, layer).rest}
 	}
 	c := f.caching()
 	sequence, step := c.kept(layer)
@@ -151,7 +151,7 @@ func (f *Footprint) layer(w *weights, layer int) amounts {
 func (f *Footprint) routed(w *weights, of form) amounts {
 	held := w.shareOf(of.experts)
 	if t := f.training; t != nil {
-		return amounts{inWeights: t.heldExperts(held), inTrained: t.trainedExperts(w, of.layer)}
+		return amounts{inWeights: t.held(held, t.expertRanks()), inTrained: t.trained(w, of.layer).experts}
 	}
 	return amounts{inWeights: held}
 }
@@ -219,7 +219,7 @@ func (f *Footprint) ends(first int, last bool) endWeights {
 	var e endWeights
 	add := func(bytes int64) {
 		if f.training != nil {
-			bytes = f.training.held(bytes)
+			bytes = f.training.held(bytes, f.training.weightRanks)
 		}
 		e.list[e.n] = bytes
 		e.n++

@@ -81,5 +81,5 @@ func indexer(list []tensor, index *v1alpha1.Indexer, hidden, reads int64) []tens
 		tensor{indexQuery, 1, mul(heads, width), reads, replicated, 1},
 		tensor{indexKey, 1, width, hidden, replicated, 1},
 		tensor{plain, 1, heads, hidden, replicated, 1}, // weights of the heads
-		vector(2*width))                                // LayerNorm of the keys
+		vector(2*width)) // LayerNorm of the keys
 }
