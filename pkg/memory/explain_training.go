@@ -9,7 +9,7 @@ func (t *training) suffix(ranks int64) string {
 
 // explain returns the arithmetic of gradients, optimizer and activations.
 func (t *training) explain(f *Footprint, u Use, first, end int) []Line {
-	tables := f.ends(first, end == f.layers).tables
+	tables := f.quick.tables[f.at(first, end)]
 	layers, table := f.trained[end]-f.trained[first], t.table(f)
 	count := fmt.Sprintf("(%d in layers + %d tables × %d) parameters", layers, tables, table)
 	experts := f.trainedExperts[end] - f.trainedExperts[first]

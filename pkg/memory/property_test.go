@@ -54,7 +54,7 @@ func TestStagesAddUp(t *testing.T) {
 		}
 		a, b := f.Use(0, cut), f.Use(cut, f.Layers())
 		want := one.Weights
-		if f.tied() {
+		if f.setup.Model.Architecture.TiedEmbeddings {
 			want += f.head
 		}
 		if a.Weights+b.Weights != want || bounded(a.Cache+b.Cache) != one.Cache {

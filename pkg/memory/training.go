@@ -188,9 +188,10 @@ func (t *training) trained(w *weights, layer int) trainable {
 	return trainable{times(t.method.trained, whole.layer(layer)/2), times(t.method.trained, whole.experts(layer)/2)}
 }
 
-// use adds the components of training to a run of layers with so many embedding or head tables.
-func (t *training) use(u *Use, f *Footprint, first, end int, tables int64) {
-	sum := trainable{f.trained[end] - f.trained[first] + times(tables, t.table(f)), f.trainedExperts[end] - f.trainedExperts[first]}
+// use adds the components of training to a run of layers.
+func (t *training) use(u *Use, f *Footprint, first, end int) {
+	tables := times(f.quick.tables[f.at(first, end)], t.table(f))
+	sum := trainable{f.trained[end] - f.trained[first] + tables, f.trainedExperts[end] - f.trainedExperts[first]}
 	u.Weights += t.adapters(sum.rest)
 	s := &t.states
 	u.Gradients, u.Optimizer = s.share(sum, s.gradient, s.gradientRanks), s.share(sum, s.optimizer, s.optimizerRanks)

@@ -55,10 +55,15 @@ func (m *Model) LayerWeightBytes(layer int, p v1alpha1.Precision) int64 {
 
 // layerBytes returns the bytes of a layer that each tensor rank stores.
 func (m *Model) layerBytes(layer, ranks int, l *layout) int64 {
-	return m.overTensors(layer, func(t tensor) int64 {
+	var sum int64
+	var buffer tensorBuffer
+	list := layerTensors(&m.Architecture, layer, &buffer)
+	for i := range list {
+		t := &list[i]
 		out, in := t.perRank(ranks)
-		return l.of(t.module, layer).bytes(t.count, out, in)
-	})
+		sum = add(sum, l.of(t.module, layer).bytes(t.count, out, in))
+	}
+	return sum
 }
 
 // EmbeddingBytes returns the bytes that the first stage stores before its layers, in p: the input embedding table,

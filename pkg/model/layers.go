@@ -94,15 +94,18 @@ func ratio(a *v1alpha1.Architecture, layer int) int64 {
 
 // form identifies layers with the same tensors, storage and cache: in one precision they have equal memory.
 type form struct {
-	mixture, recurrent bool
-	ratio, window      int64
-	stored             int
+	mixture       bool
+	ratio, window int64 // the window of a recurrent layer is -1
+	stored        int
 }
 
 // form returns the form of a layer in a precision.
 func (m *Model) form(layer int, p v1alpha1.Precision) form {
 	a := &m.Architecture
-	f := form{isMixture(a, layer), isRecurrent(a, layer), ratio(a, layer), window(a, layer), 0}
+	f := form{mixture: isMixture(a, layer), ratio: ratio(a, layer), window: window(a, layer)}
+	if isRecurrent(a, layer) {
+		f.ratio, f.window = 0, -1
+	}
 	if m.storage != nil && p == m.Native {
 		f.stored = m.storage.like(layer)
 	}
