@@ -12,8 +12,8 @@ import (
 // maxDegree bounds the product of all degrees: more ranks than any instance has.
 const maxDegree = 1 << 20
 
-// stored are the formats that weights and caches are stored in. FP4 is only a rate of computing.
-var stored = []v1alpha1.Precision{
+// Stored are the formats that weights and caches are stored in. FP4 is only a rate of computing.
+var Stored = []v1alpha1.Precision{
 	v1alpha1.FP32, v1alpha1.FP16, v1alpha1.BF16, v1alpha1.FP8, v1alpha1.INT8, v1alpha1.INT4, v1alpha1.MXFP4, v1alpha1.NVFP4,
 }
 
@@ -38,8 +38,8 @@ func (s *Setup) normal() error {
 		field string
 		value v1alpha1.Precision
 	}{{"weights", s.Weights}, {"kv", s.KV}} {
-		if !slices.Contains(stored, p.value) {
-			return fmt.Errorf("%s %q is not a stored precision: use one of %v", p.field, p.value, stored)
+		if !slices.Contains(Stored, p.value) {
+			return fmt.Errorf("%s %q is not a stored precision: use one of %v", p.field, p.value, Stored)
 		}
 	}
 	if s.Training != nil {
