@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/rankwright/rankwright/api/v1alpha1"
 )
@@ -97,11 +98,10 @@ func checkTraining(t *v1alpha1.TrainingWorkload) error {
 	if _, ok := shardings[t.Sharding]; !ok {
 		return fmt.Errorf("training.sharding %q is not known: use None, ZeRO1, ZeRO2, ZeRO3 or FSDP", t.Sharding)
 	}
-	if t.SequenceLength < 1 || t.SequenceLength > maxTokens {
-		return fmt.Errorf("training.sequenceLength %d is out of range: use 1 to %d", t.SequenceLength, maxTokens)
-	}
-	if t.GlobalBatch < 1 {
-		return fmt.Errorf("training.globalBatch %d is out of range: use at least 1", t.GlobalBatch)
+	if err := inBounds([]bound{
+		{"training.sequenceLength", int64(t.SequenceLength), 1, maxTokens}, {"training.globalBatch", int64(t.GlobalBatch), 1, math.MaxInt32},
+	}); err != nil {
+		return err
 	}
 	if t.MicroBatch < 0 || t.MicroBatch > t.GlobalBatch {
 		return fmt.Errorf("training.microBatch %d is out of range: use 1 to globalBatch %d", t.MicroBatch, t.GlobalBatch)

@@ -14,29 +14,29 @@ var limits = func() map[string]limit {
 	all := map[string]limit{}
 	for _, of := range []struct {
 		low, high int64
-		fields    string
+		fields    []string
 	}{
-		{0, 8, "normsPerLayer"},
-		{1, 4, "the number of attention.compressed.ratios"},
-		{0, 64, "attention.compressed.streams"},
-		{1, maxLayers, "layers, encoder.layers"},
-		{0, maxLayers, "attention.fullAttentionEvery, attention.compressed.firstLayer, recurrent.convKernel, recurrent.attentionEvery"},
-		{0, maxLayers, "moe.firstLayer, moe.interval"},
-		{1, maxHeads, "attention.heads, attention.kvHeads, attention.headDim, encoder.heads, encoder.channels"},
-		{1, maxHeads, "attention.mla.kvLoraRank, attention.mla.qkNopeHeadDim, attention.mla.qkRopeHeadDim, attention.mla.vHeadDim"},
-		{0, maxHeads, "attention.mla.qLoraRank"},
-		{1, maxHeads, "attention.mla.indexer.heads, attention.mla.indexer.headDim"},
-		{1, maxHeads, "attention.compressed.qLoraRank, attention.compressed.outputGroups, attention.compressed.outputLoraRank"},
-		{1, maxHeads, "attention.compressed.indexer.heads, attention.compressed.indexer.headDim"},
-		{1, maxHeads, "recurrent.keyHeads, recurrent.valueHeads, recurrent.keyHeadDim, recurrent.valueHeadDim"},
-		{1, maxHeads, "moe.experts, moe.activeExperts"},
-		{1, maxHidden, "hiddenSize, attention.compressed.ratios"},
-		{1, maxWidth, "vocabSize, moe.intermediateSize, encoder.intermediateSize, encoder.positions"},
-		{0, maxWidth, "positions, mlp.intermediateSize, moe.sharedIntermediateSize"},
-		{1, maxTokens, "attention.mla.indexer.topK, attention.compressed.indexer.topK"},
-		{0, maxTokens, "maxContext, attention.slidingWindow"},
+		{0, 8, []string{"normsPerLayer"}},
+		{1, 4, []string{"the number of attention.compressed.ratios"}},
+		{0, 64, []string{"attention.compressed.streams"}},
+		{1, maxLayers, []string{"layers", "encoder.layers"}},
+		{0, maxLayers, []string{"attention.fullAttentionEvery", "attention.compressed.firstLayer", "recurrent.convKernel", "recurrent.attentionEvery"}},
+		{0, maxLayers, []string{"moe.firstLayer", "moe.interval"}},
+		{1, maxHeads, []string{"attention.heads", "attention.kvHeads", "attention.headDim", "encoder.heads", "encoder.channels"}},
+		{1, maxHeads, []string{"attention.mla.kvLoraRank", "attention.mla.qkNopeHeadDim", "attention.mla.qkRopeHeadDim", "attention.mla.vHeadDim"}},
+		{0, maxHeads, []string{"attention.mla.qLoraRank"}},
+		{1, maxHeads, []string{"attention.mla.indexer.heads", "attention.mla.indexer.headDim"}},
+		{1, maxHeads, []string{"attention.compressed.qLoraRank", "attention.compressed.outputGroups", "attention.compressed.outputLoraRank"}},
+		{1, maxHeads, []string{"attention.compressed.indexer.heads", "attention.compressed.indexer.headDim"}},
+		{1, maxHeads, []string{"recurrent.keyHeads", "recurrent.valueHeads", "recurrent.keyHeadDim", "recurrent.valueHeadDim"}},
+		{1, maxHeads, []string{"moe.experts", "moe.activeExperts"}},
+		{1, maxHidden, []string{"hiddenSize", "attention.compressed.ratios"}},
+		{1, maxWidth, []string{"vocabSize", "moe.intermediateSize", "encoder.intermediateSize", "encoder.positions"}},
+		{0, maxWidth, []string{"positions", "mlp.intermediateSize", "moe.sharedIntermediateSize"}},
+		{1, maxTokens, []string{"attention.mla.indexer.topK", "attention.compressed.indexer.topK"}},
+		{0, maxTokens, []string{"maxContext", "attention.slidingWindow"}},
 	} {
-		for _, field := range strings.Split(of.fields, ", ") {
+		for _, field := range of.fields {
 			all[field] = limit{of.low, of.high}
 		}
 	}

@@ -20,6 +20,11 @@ func FromArchitecture(name string, a v1alpha1.Architecture) (*Model, error) {
 		Name: name, Architecture: *a.DeepCopy(), Native: v1alpha1.BF16,
 		Assumptions: []string{"the checkpoint is in BF16: an architecture does not say"},
 	}
+	return m.checked()
+}
+
+// checked returns the model where its architecture is possible.
+func (m *Model) checked() (*Model, error) {
 	if err := m.validate(); err != nil {
 		return nil, err
 	}
